@@ -22,10 +22,10 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// AdditiveParams are the parameters of a comparison of three kinds of models: linear, additive (by
-// package terms), and kernel machines. Each is tuned on the same tables by the same calls of
-// package tune. The tables are a sum of known smooth functions, the made-up houses of notebook
-// my_data, and the paper's rings with the labels ±1 as numbers.
+// AdditiveParams are the parameters of a comparison of three kinds of models: linear models,
+// additive models of package terms, and kernel machines. Each model is tuned on the same tables by
+// the same calls of package tune. The tables are a sum of known smooth functions, the made-up
+// houses of notebook my_data, and the paper's rings with the labels ±1 as numbers.
 type AdditiveParams struct {
 	Smooths     Smooths
 	HousesP     float64 `help:"share of the houses for training, drawn anew for each data set" range:"(0,1)" small:"[.5,.8]" setting:"share %v of the houses for training"`
@@ -43,7 +43,8 @@ type AdditiveRings struct {
 	Test  int `help:"test examples of the rings" range:"[1,∞)" small:"[10,30]" setting:"%v test examples"`
 }
 
-// DefaultAdditive returns the smooth functions of DefaultLevers.
+// DefaultAdditive returns the default parameters. The smooth functions are the functions of
+// DefaultLevers.
 func DefaultAdditive() AdditiveParams {
 	return AdditiveParams{
 		Smooths: DefaultLevers().Smooths.Smooths, HousesP: .7,
@@ -61,8 +62,8 @@ func (p AdditiveParams) Check() error {
 	return nil
 }
 
-// leastHouses: this many houses have values of all columns and levels of all texts, in any likely
-// draw.
+// leastHouses is a number of houses. In any likely draw, this many houses have a value in every
+// column, and every level of every column of texts.
 const leastHouses = 20
 
 // AdditiveResult is the result of Run.
@@ -72,65 +73,66 @@ type AdditiveResult struct {
 	Terms  []AdditiveTerm // of the known functions
 }
 
-// An AdditiveSet is one kind of data with all models. Losses are mean squared errors.
+// An AdditiveSet holds the results of all models on one kind of data. Losses are mean squared
+// errors.
 type AdditiveSet struct {
 	Name        string
 	Train, Test int
-	Constant    experiment.Estimate // test loss of the training labels' mean
-	Models      []AdditiveModel     // in the order of the constants
+	Constant    experiment.Estimate // test loss of the mean of the training labels
+	Models      []AdditiveModel     // in the order of the constants ModelLinear to ModelWidths
 }
 
-// The models of AdditiveSet.Models.
+// These constants are the indices in AdditiveSet.Models.
 const (
 	ModelLinear   = iota // ridge regression
-	ModelShared          // additive, one penalty for all terms
-	ModelAdditive        // additive, a penalty for each term
-	ModelWidth           // kernel ridge regression, one width
-	ModelWidths          // a width for each feature
+	ModelShared          // additive model with one penalty for all terms
+	ModelAdditive        // additive model with a penalty for each term
+	ModelWidth           // kernel ridge regression with one width
+	ModelWidths          // kernel ridge regression with a width for each feature
 	models
 )
 
 var modelNames = [models]string{"linear, one penalty", "additive, one penalty", "additive, a penalty for each term", "kernel, one width", "kernel, a width for each feature"}
 
-// oneOf maps each model with many hyperparameters to the model of its kind with one.
+// oneOf maps each model with many hyperparameters to the model of the same kind with one.
 var oneOf = map[int]int{ModelAdditive: ModelShared, ModelWidths: ModelWidth}
 
-// An AdditiveModel is one model over the data sets.
+// An AdditiveModel holds the results of one model over the data sets.
 type AdditiveModel struct {
 	Name            string
 	Hyperparameters int
 	Evaluations     experiment.Estimate
 	CV, Test        experiment.Estimate
 	TestLessLinear  experiment.Comparison
-	// TestLessOne is the model's loss minus the loss of the model of its kind with one
-	// hyperparameter. N = 0 for other models.
+	// TestLessOne is the model's test loss minus the test loss of the model of the same kind with
+	// one hyperparameter. For other models, N is 0.
 	TestLessOne experiment.Comparison
 }
 
-// An AdditiveTerm is a known function at Places, minus its mean there. It has two mean fits over
-// the data sets: with one penalty for all terms, and with one for each.
+// An AdditiveTerm is a known function at Places, minus its mean over these places. Fits holds two
+// mean fits over the data sets: with one penalty for all terms, and with one penalty for each term.
 type AdditiveTerm struct {
 	Name          string
 	Places, Truth []float64
 	Fits          [2][]experiment.Estimate
 }
 
-// additiveSet is one kind of data.
+// additiveSet describes one kind of data.
 type additiveSet struct {
 	name string
-	// draw returns the lines of a CSV, with the header first, and the number of training rows.
+	// draw returns the lines of a CSV, beginning with the header, and the number of training rows.
 	draw   func(stream func(purpose string) *synth.Stream) (lines []string, train int, err error)
 	target string
-	// terms make the additive models.
+	// terms are the terms of the additive models.
 	terms []terms.Term
 }
 
-// additiveCell holds the models of one data set.
+// additiveCell holds the results of all models on one data set.
 type additiveCell struct {
 	Train, Test int
 	Constant    float64
 	Models      [models]additiveSearch
-	Terms       [2][][]float64 // by model and function; nil of other data
+	Terms       [2][][]float64 // by model and function; nil for other data
 }
 
 type additiveSearch struct {
@@ -138,7 +140,7 @@ type additiveSearch struct {
 	Evaluations, Hyper int
 }
 
-// Run tunes all models on all data sets, in parallel over these.
+// Run tunes all models on all data sets. The data sets run in parallel.
 func (p AdditiveParams) Run(ctx context.Context) (*AdditiveResult, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
@@ -236,7 +238,7 @@ func (p AdditiveParams) measure(ctx context.Context, s additiveSet, set uint64) 
 	return c, nil
 }
 
-// searched counts the hyperparameters that were searched for.
+// searched returns the number of hyperparameters that were searched for.
 func searched(t *tune.Tuned) (n int) {
 	for _, h := range t.Searched {
 		if h.Lower < h.Upper {
@@ -246,7 +248,7 @@ func searched(t *tune.Tuned) (n int) {
 	return n
 }
 
-// tuned tunes a model on a table.
+// tuned tunes a model on a table. of holds the terms of the additive models.
 func (p AdditiveParams) tuned(ctx context.Context, model int, train *table.Table, of []terms.Term) (*tune.Tuned, error) {
 	t := tune.Tuner{MaxEvals: p.Evaluations, OuterFolds: -1, Workers: 1, KeepWinner: true}
 	switch model {
@@ -268,10 +270,11 @@ func (p AdditiveParams) tuned(ctx context.Context, model int, train *table.Table
 	return t.TuneTable(ctx, train)
 }
 
-// places are those at which a function of [0, 1] is kept.
+// places returns the points of [0, 1] at which functions are recorded.
 func (p AdditiveParams) places() []float64 { return floats.Span(make([]float64, p.Points), 0, 1) }
 
-// fitted returns the terms of the known functions at places, each minus its mean there.
+// fitted returns the terms of the known functions at places. The mean over the places is subtracted
+// from each.
 func (p AdditiveParams) fitted(pipeline *table.Pipeline) (all [][]float64, err error) {
 	for j := range Truths {
 		var b strings.Builder
@@ -294,13 +297,13 @@ func (p AdditiveParams) fitted(pipeline *table.Pipeline) (all [][]float64, err e
 	return all, nil
 }
 
-// centre subtracts the mean.
+// centre subtracts the mean of v from v.
 func centre(v []float64) []float64 {
 	floats.AddConst(-floats.Sum(v)/float64(len(v)), v)
 	return v
 }
 
-// The names of AdditiveSet.Name.
+// These constants are the values of AdditiveSet.Name.
 const (
 	setSmooths = "sum of known functions"
 	setHouses  = "made-up houses"
@@ -322,7 +325,7 @@ func (p AdditiveParams) sets() []additiveSet {
 	}
 }
 
-// smoothNames are the columns of features.
+// smoothNames returns the names of the columns of features.
 func smoothNames(features int) (names []string) {
 	for j := range features {
 		names = append(names, fmt.Sprintf("x%d", j+1))
@@ -330,7 +333,7 @@ func smoothNames(features int) (names []string) {
 	return names
 }
 
-// line is a line of a CSV.
+// line returns a line of a CSV.
 func line(values ...float64) string {
 	fields := make([]string, len(values))
 	for j, v := range values {

@@ -1,5 +1,5 @@
 // Package manyhyper holds the experiments of notebook 09_many_hyperparameters. [LeversParams]
-// compares hyperparameters of several kinds, from one in all to one for each feature.
-// [AdditiveParams] compares additive models with others. [GradientMapParams] maps where the
-// gradient of the CV loss, and many hyperparameters, help.
+// compares several kinds of hyperparameters, with numbers from one for all features to one for each
+// feature. [AdditiveParams] compares additive models with other models. [GradientMapParams] maps
+// the problems in which the gradient of the CV loss helps, and in which many hyperparameters help.
 package manyhyper

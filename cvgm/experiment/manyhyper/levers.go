@@ -18,15 +18,16 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// LeversParams are the parameters of a comparison: one hyperparameter of a kind, or one for each
-// group of neighbouring features, up to one for each feature. The exact gradient of the CV loss
-// searches for each on two kinds of splits.
+// LeversParams are the parameters of a comparison between one hyperparameter of a kind and one for
+// each group of neighbouring features. The smallest groups have one feature. All hyperparameters
+// are searched by the exact gradient of the CV loss, on two kinds of splits.
 type LeversParams struct {
-	// Widths of a kernel, on Friedman's function.
+	// Widths has widths of a kernel, on Friedman's function.
 	Widths LeverWidths
-	// Ridge penalties on bands of coefficients: of different sizes, and of one size.
+	// Bands has ridge penalties on bands of coefficients. In one problem the bands have different
+	// sizes, and in another the same size.
 	Bands LeverBands
-	// Penalties of smooth terms, on a sum of known functions.
+	// Smooths has penalties of smooth terms, on a sum of known functions.
 	Smooths     LeverSmooths
 	Folds       int     `help:"folds of one kind of splits, and of the tuner" range:"[2,∞)" small:"[2,4]" setting:"%v folds"`
 	Halves      int     `help:"splits of the other kind, which fit fewer rows" range:"[1,∞)" small:"[2,4]" setting:"%v balanced splits"`
@@ -36,19 +37,19 @@ type LeversParams struct {
 	experiment.FreshData
 }
 
-// LeverWidths is Friedman's function with numbers of groups of features.
+// LeverWidths describes Friedman's function, with numbers of groups of features.
 type LeverWidths struct {
 	Friedman
 	Groups []int `help:"numbers of groups of features, each with its own width; divisors of Features" range:"[2,∞)" len:"[1,∞)" order:"ascending" small:"{2,3,6}"`
 }
 
-// LeverBands are bands of coefficients with numbers of groups of features.
+// LeverBands describes bands of coefficients, with numbers of groups of features.
 type LeverBands struct {
 	Banded
 	Groups []int `help:"numbers of groups of features, each with its own penalty; divisors of Features" range:"[2,∞)" len:"[1,∞)" order:"ascending" small:"{2,3,6}"`
 }
 
-// LeverSmooths are smooth functions with numbers of groups of features.
+// LeverSmooths describes smooth functions, with numbers of groups of features.
 type LeverSmooths struct {
 	Smooths
 	Groups []int `help:"numbers of groups of smooth terms, each with its own penalty; divisors of Features" range:"[2,∞)" len:"[1,∞)" order:"ascending" small:"{2,4,6}"`
@@ -88,7 +89,7 @@ type LeversResult struct {
 	Problems []Lever
 }
 
-// The problems of LeversResult.
+// These constants are the indices in LeversResult.Problems.
 const (
 	LeverOfWidths = iota
 	LeverOfBands
@@ -96,33 +97,33 @@ const (
 	LeverOfSmooths
 )
 
-// A Lever is one problem with its searches. Losses are mean squared errors.
+// A Lever holds the searches for one problem. Losses are mean squared errors.
 type Lever struct {
 	Name     string
-	Noise    float64             // variance of the labels' noise, which no model undercuts
-	Constant experiment.Estimate // test loss of the training labels' mean
-	// Rows are the searches: on folds by number of groups, then on the other splits by number of
-	// groups, then by the tuner.
+	Noise    float64             // variance of the labels' noise; no model has a lower expected test loss
+	Constant experiment.Estimate // test loss of the mean of the training labels
+	// Rows are the searches: first on folds by number of groups, then on the other splits by number
+	// of groups, then by the tuner.
 	Rows []LeverRow
 }
 
-// A LeverRow is one search over the data sets.
+// A LeverRow holds the results of one search over the data sets.
 type LeverRow struct {
 	Search          string
 	Hyperparameters int
-	Evaluations     experiment.Estimate // with the search of one, from whose end it began
-	Fits            experiment.Estimate // one for each split and evaluation; of the tuner N = 0
+	Evaluations     experiment.Estimate // includes the search for one hyperparameter, at whose end the search began
+	Fits            experiment.Estimate // one for each split and evaluation; for the tuner, N is 0
 	CV, Test        experiment.Estimate
-	// TestLessOne is the test loss minus the first row's test loss. The first row has folds and one
+	// TestLessOne is the test loss minus the test loss of the first row, which has folds and one
 	// hyperparameter of the kind.
 	TestLessOne experiment.Comparison
-	// CVLessOne is the CV loss minus the CV loss of one hyperparameter of the kind on the same
-	// splits. For the tuner N = 0.
+	// CVLessOne is the CV loss minus the CV loss with one hyperparameter of the kind, on the same
+	// splits. For the tuner, N is 0.
 	CVLessOne experiment.Comparison
 }
 
-// Ratio returns the mean test loss divided by the mean with one hyperparameter. Its interval is the
-// paired difference's.
+// Ratio returns the mean test loss divided by the mean test loss with one hyperparameter. Its
+// interval is the interval of the paired difference.
 func (l Lever) Ratio(row LeverRow) experiment.Estimate {
 	e := row.TestLessOne.Difference.Times(1 / l.Rows[0].Test.Mean)
 	e.Mean++
@@ -137,7 +138,7 @@ func (l Lever) CVRatio(row LeverRow) experiment.Estimate {
 	return e
 }
 
-// The names of the searches in LeverRow.Search.
+// These constants are the values of LeverRow.Search.
 const (
 	SearchFolds  = "folds"
 	SearchHalves = "halves"
@@ -149,8 +150,8 @@ const (
 type lever struct {
 	problem
 	noise  float64
-	groups []int // from 1
-	net    bool  // the tuner finds an elastic net, too
+	groups []int // numbers of groups, beginning with 1
+	net    bool  // whether the tuner also tunes an elastic net
 }
 
 // levers lists the problems.
@@ -166,7 +167,7 @@ func (p LeversParams) levers() []lever {
 	}
 }
 
-// Run searches on all data sets, in parallel over problems and data sets.
+// Run runs the searches on all data sets. Problems and data sets run in parallel.
 func (p LeversParams) Run(ctx context.Context) (*LeversResult, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
@@ -195,15 +196,15 @@ type leverCell struct {
 	Searches []leverSearch
 }
 
-// A leverSearch is a row of one data set.
+// A leverSearch is the result of one search on one data set.
 type leverSearch struct {
 	Name                  string
 	Hyper                 int
 	CV, Test              float64
-	Evaluations, PerEvals int // PerEvals: fits of an evaluation; 0: not counted
+	Evaluations, PerEvals int // PerEvals is the number of fits per evaluation; 0: not counted
 }
 
-// measure searches on one data set.
+// measure runs the searches on one data set.
 func (p LeversParams) measure(ctx context.Context, l lever, set uint64) (c leverCell, err error) {
 	stream := func(purpose string) *synth.Stream {
 		return synth.NewStream(set, "many hyperparameters, "+l.name+": "+purpose)
@@ -219,7 +220,7 @@ func (p LeversParams) measure(ctx context.Context, l lever, set uint64) (c lever
 		name   string
 		splits []cvgm.Split
 	}{{SearchFolds, folds}, {SearchHalves, halves}} {
-		var one search.Step // the end of the search of one hyperparameter of the kind
+		var one search.Step // the end of the search for one hyperparameter of the kind
 		for _, groups := range l.groups {
 			s, err := l.setup(groups, train, test, on.splits)
 			if err != nil {
@@ -250,7 +251,7 @@ func (p LeversParams) measure(ctx context.Context, l lever, set uint64) (c lever
 	return c, err
 }
 
-// tuned searches by a tuner with its defaults, except for the number of folds.
+// tuned runs the search of a tuner with default settings, except for the number of folds.
 func (p LeversParams) tuned(ctx context.Context, name string, l learn.Learner, train, test learn.Data) (leverSearch, error) {
 	t, err := tune.Tuner{Learner: l, Folds: p.Folds, OuterFolds: -1, Workers: 1}.Tune(ctx, train)
 	if err != nil {
@@ -260,12 +261,12 @@ func (p LeversParams) tuned(ctx context.Context, name string, l learn.Learner, t
 	return leverSearch{Name: name, Hyper: len(t.Searched), CV: t.Loss, Test: risk, Evaluations: t.Evaluations}, err
 }
 
-// constantLoss is the test loss of the mean of the training labels.
+// constantLoss returns the test loss of the mean of the training labels.
 func constantLoss(train, test learn.Data) float64 {
 	return meanSquare(slices.Repeat([]float64{stat.Mean(train.Y, nil)}, len(test.Y)), test.Y)
 }
 
-// meanSquare is the mean squared error of predictions.
+// meanSquare returns the mean squared error of predictions.
 func meanSquare(predicted, y []float64) float64 {
 	d := floats.Distance(predicted, y, 2)
 	return d * d / float64(len(y))
@@ -280,7 +281,7 @@ func summary(l lever, cells []leverCell) Lever {
 	cv := func(k int) []float64 {
 		return experiment.Column(cells, func(c leverCell) float64 { return c.Searches[k].CV })
 	}
-	one := 0 // the search of one hyperparameter on the same splits
+	one := 0 // index of the search for one hyperparameter on the same splits
 	for k, s := range cells[0].Searches {
 		if s.Name != cells[0].Searches[one].Name {
 			one = k
@@ -297,7 +298,8 @@ func summary(l lever, cells []leverCell) Lever {
 	return out
 }
 
-// Find returns the row of a search with the most hyperparameters, or false.
+// Find returns the row of a search with the most hyperparameters. It returns false if the search is
+// missing.
 func (l Lever) Find(name string) (LeverRow, bool) {
 	k := slices.IndexFunc(l.Rows, func(r LeverRow) bool { return r.Search == name })
 	if k < 0 {

@@ -21,15 +21,15 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// sameTol bounds the relative difference of losses that are equal but for rounding.
+// sameTol bounds the relative difference of losses that are equal up to rounding.
 const sameTol = 1e-9
 
 func streams(set uint64) func(string) *synth.Stream {
 	return func(purpose string) *synth.Stream { return synth.NewStream(set, "test of many: "+purpose) }
 }
 
-// One hyperparameter and equal ones for all groups make the same model, so that a search of many can
-// begin where one ended.
+// One hyperparameter, and the same value for all groups, make the same model. A search for many
+// hyperparameters can therefore begin at the end of the search for one.
 func TestSpreadKeepsTheModel(t *testing.T) {
 	serial.Test(t)
 	p := *casetest.Drawn[LeversParams]("levers")
@@ -65,7 +65,7 @@ func TestSpreadKeepsTheModel(t *testing.T) {
 	}
 }
 
-// Without noise the labels are the functions that the documentation names: no other feature has an
+// Without noise, the labels are the functions in the documentation. The other features have no
 // effect.
 func TestLabelsOfProblems(t *testing.T) {
 	serial.Test(t)
@@ -75,7 +75,8 @@ func TestLabelsOfProblems(t *testing.T) {
 			t.Errorf("row %d: label %v, want %v", i, y[i], want)
 		}
 	}
-	// With Decay 0 the first of two bands alone has coefficients, and 2 rows determine them.
+	// With Decay 0, only the first of two bands has coefficients that are not 0. Two rows determine
+	// them.
 	bands := Banded{Train: 9, Test: 1, Features: 4, Bands: 2, Decay: 0}.problem("bands")
 	train, _ := bands.draw(streams(3))
 	var coef mat.VecDense
@@ -133,8 +134,8 @@ func TestLeversAreTheSameForAnyGOMAXPROCS(t *testing.T) {
 	}
 }
 
-// A width for each feature lowers the test loss on Friedman's function, and a penalty for each
-// feature raises it on coefficients of one size: the comparison shows both signs.
+// A width for each feature lowers the test loss on Friedman's function. A penalty for each feature
+// raises the test loss on coefficients of one size. The comparison thus shows both signs.
 func TestLeversShowBothSigns(t *testing.T) {
 	p := DefaultLevers()
 	p.DataSets, p.Halves, p.Evaluations = 3, 10, 40
@@ -177,8 +178,8 @@ func TestAdditiveModelsAreTheSameForAnyGOMAXPROCS(t *testing.T) {
 	}
 }
 
-// With little noise an additive model finds the known functions, and its test loss is far below
-// a linear model's.
+// With little noise, an additive model finds the known functions. Its test loss is far below the
+// test loss of a linear model.
 func TestAdditiveModelFindsKnownFunctions(t *testing.T) {
 	p := DefaultAdditive()
 	p.Smooths = Smooths{Train: 150, Test: 100, Features: 4, Noise: .05}
@@ -195,7 +196,7 @@ func TestAdditiveModelFindsKnownFunctions(t *testing.T) {
 			truth = append(truth, f.Of(x))
 		}
 		centre(truth)
-		// Ten B-splines differ from the function with two peaks by some .3.
+		// Ten B-splines differ by some .3 from the function with two peaks.
 		if d := floats.Distance(c.Terms[1][j], truth, math.Inf(1)); !(d < .7) {
 			t.Errorf("%s: off by %v", f.Name, d)
 		}
@@ -205,7 +206,7 @@ func TestAdditiveModelFindsKnownFunctions(t *testing.T) {
 	}
 }
 
-// A run stops between two models, and errors name the model.
+// A run that is cancelled ends between two models. Errors name the model.
 func TestAdditiveErrors(t *testing.T) {
 	p := DefaultAdditive()
 	p.HousesP = .01
@@ -229,7 +230,7 @@ func TestMapIsTheSameForAnyGOMAXPROCS(t *testing.T) {
 	if len(r.Cells) != len(p.places()) {
 		t.Errorf("%d cells of %d places", len(r.Cells), len(p.places()))
 	}
-	// An effect is the mean of its cells.
+	// An effect is the mean over its cells.
 	for _, e := range r.Effects {
 		var sum, many, n float64
 		for _, c := range r.Cells {
@@ -246,7 +247,8 @@ func TestMapIsTheSameForAnyGOMAXPROCS(t *testing.T) {
 	}
 }
 
-// By default half of the cells are computed, each value of a list as often with each of another.
+// By default, half of the cells are computed. Each value of a list occurs equally often with each
+// value of another list.
 func TestFractionOfTheMapIsBalanced(t *testing.T) {
 	serial.Test(t)
 	p := DefaultGradientMap()
@@ -275,9 +277,9 @@ func TestFractionOfTheMapIsBalanced(t *testing.T) {
 	}
 }
 
-// The two descents of a cell begin at one start and differ in the loss, which each lowers: the CV loss,
-// and the loss of the fit on the rows that it was fitted to. The gradient of one hyperparameter is its
-// CV loss's.
+// The two descents of a cell begin at the same start, and each lowers its own loss. One loss is the
+// CV loss. The other is the loss of the fit on the rows to which the learner was fitted. The
+// gradient in one hyperparameter is the gradient of its CV loss.
 func TestMapSearchesDescendTheirLosses(t *testing.T) {
 	p := *casetest.Drawn[GradientMapParams]("gradient_map")
 	p.Weights.Steps, p.Weights.StepSize, p.Evaluations = 60, .1, 20
@@ -346,7 +348,7 @@ func TestRelativeDifferences(t *testing.T) {
 	}
 }
 
-// Splits that train on one class are drawn anew.
+// Splits that train on only one class are drawn again.
 func TestSplitsOfBothClasses(t *testing.T) {
 	serial.Test(t)
 	labels := []float64{-1, -1, 1, 1}

@@ -13,20 +13,21 @@ import (
 	"cvgm/synth"
 )
 
-// GradientMapParams are the parameters of a map that shows when two things help: the gradient of
-// the CV loss instead of the training loss's, as in the ablation of package samplesize, and many
-// hyperparameters instead of one. A cell of the map has a problem, a number of training examples, a
-// number of hyperparameters, a share of the rows that the splits fit, and a noise. The cells of a
-// problem are all combinations of its lists and Shares.
+// GradientMapParams are the parameters of a map of two comparisons. The first compares the gradient
+// of the CV loss with the gradient of the training loss, as the ablation of package samplesize
+// does. The second compares many hyperparameters with one. A cell of the map has a problem, a
+// number of training examples, a number of hyperparameters, a share of the rows that the splits
+// fit, and a noise. The cells of a problem are all combinations of the entries of its lists and of
+// Shares.
 type GradientMapParams struct {
 	Penalties MapPenalties
 	Widths    MapWidths
 	Weights   MapWeights
 	Shares    []float64 `help:"shares of the rows that splits fit" range:"(0,1)" len:"[1,∞)" order:"ascending" small:"[.4,.8]"`
 	K         int       `help:"balanced splits of the penalties and widths, uniform ones of the weights" range:"[1,∞)" small:"[2,4]"`
-	// Fraction 2 computes the cells whose places in the lists have an even sum. With lists of two
-	// entries these are half of the cells, and each entry of a list occurs equally often with each
-	// entry of another.
+	// Fraction selects cells. With Fraction 2, only the cells whose indices in the lists have an
+	// even sum are computed. If the lists have two entries, these are half of the cells. Each entry
+	// of a list then occurs equally often with each entry of another list.
 	Fraction      int `help:"1: all cells; 2: half of them, balanced over all pairs of lists" range:"[1,2]" small:"[1,2]"`
 	Evaluations   int `help:"evaluations of each search of penalties and widths" range:"[1,∞)" small:"[1,4]"`
 	DataSets      int `help:"data sets of each cell of penalties and widths" range:"[2,∞)" small:"[2,3]"`
@@ -34,7 +35,8 @@ type GradientMapParams struct {
 	experiment.FreshData
 }
 
-// MapPenalties are ridge penalties of bands of features, whose coefficients differ in size.
+// MapPenalties describes ridge penalties of bands of features. The sizes of the coefficients differ
+// between bands.
 type MapPenalties struct {
 	Sizes    []int     `help:"training examples" range:"[4,∞)" len:"[1,∞)" order:"ascending" small:"[12,20]"`
 	Groups   []int     `help:"numbers of groups of features, each with its own penalty; divisors of Features" range:"[2,∞)" len:"[1,∞)" order:"ascending" small:"{2,3,6}"`
@@ -45,7 +47,7 @@ type MapPenalties struct {
 	Test     int       `help:"test examples" range:"[1,∞)" small:"[10,30]"`
 }
 
-// MapWidths are widths of a kernel for groups of features, on Friedman's function.
+// MapWidths describes widths of a kernel for groups of features, on Friedman's function.
 type MapWidths struct {
 	Sizes    []int     `help:"training examples" range:"[4,∞)" len:"[1,∞)" order:"ascending" small:"[12,20]"`
 	Groups   []int     `help:"numbers of groups of features, each with its own width; divisors of Features" range:"[2,∞)" len:"[1,∞)" order:"ascending" small:"{2,3,6}"`
@@ -54,8 +56,8 @@ type MapWidths struct {
 	Test     int       `help:"test examples" range:"[1,∞)" small:"[10,30]"`
 }
 
-// MapWeights are the weights of a network: a learned kernel for the rings. Its alternative with one
-// hyperparameter has C at the initial weights.
+// MapWeights describes the weights of a network, which is a learned kernel for the rings. The
+// alternative with one hyperparameter searches for C at the initial weights.
 type MapWeights struct {
 	Sizes       []int     `help:"training examples of the rings" range:"[4,∞)" len:"[1,∞)" order:"ascending" small:"[8,20]"`
 	Hidden      []int     `help:"units of the hidden layer" range:"[1,∞)" len:"[1,∞)" order:"ascending" small:"[2,8]"`
@@ -68,8 +70,8 @@ type MapWeights struct {
 	Test        int       `help:"test examples of the rings" range:"[1,∞)" small:"[10,50]"`
 }
 
-// DefaultGradientMap returns three problems with eight cells each. With Fraction 1 each has eight
-// more.
+// DefaultGradientMap returns three problems with eight cells each. With Fraction 1, each problem
+// has 16 cells.
 func DefaultGradientMap() GradientMapParams {
 	q := kernels.PaperRings()
 	return GradientMapParams{
@@ -88,7 +90,7 @@ func (p GradientMapParams) Check() error {
 	for k, sizes := range [][]int{p.Penalties.Sizes, p.Widths.Sizes, p.Weights.Sizes} {
 		for _, share := range shares {
 			rows, err := cvgm.TrainRows(sizes[0], share)
-			if err != nil || k == 2 && rows < 2 { // of the weights one for each class
+			if err != nil || k == 2 && rows < 2 { // for the weights, one row of each class
 				return experiment.Invalid("Shares", p.Shares, fmt.Sprintf("use shares that leave training rows, two of the rings, and validation rows of %d examples", sizes[0]))
 			}
 		}
@@ -104,14 +106,14 @@ func (p GradientMapParams) bands(train int, noise float64) Banded {
 	return Banded{Train: train, Test: m.Test, Features: m.Features, Bands: m.Bands, Decay: m.Decay, Noise: noise}
 }
 
-// The problems of MapCell.Problem.
+// These constants are the values of MapCell.Problem.
 const (
 	MapOfPenalties = "penalties"
 	MapOfWidths    = "widths of a kernel"
 	MapOfWeights   = "weights of a network"
 )
 
-// MapProblems are the problems in their order.
+// MapProblems are the problems in the order of the cells.
 var MapProblems = []string{MapOfPenalties, MapOfWidths, MapOfWeights}
 
 // MapResult is the result of Run.
@@ -121,46 +123,49 @@ type MapResult struct {
 	Effects []MapEffect
 }
 
-// A MapPlace is a cell of the map.
+// A MapPlace is the position of a cell in the map.
 type MapPlace struct {
 	Problem         string
 	Train           int
-	Hyperparameters int // of many
+	Hyperparameters int // with many hyperparameters
 	Share           float64
 	Noise           float64
 }
 
-// A MapCell is a cell with its searches over the data sets. The test losses are shares of the loss
-// of a constant prediction: of its mean squared error, or for the weights of its error rate ½.
+// A MapCell holds the results of the searches in one cell, over the data sets. Test losses are
+// divided by the loss of a constant prediction. This loss is a mean squared error, or for the
+// weights the error rate ½.
 type MapCell struct {
 	MapPlace
-	One, Many, Training experiment.Estimate // test loss: one hyperparameter by the CV gradient, many by it, many by the training gradient
-	OneCV, ManyCV       experiment.Estimate // the lowest CV losses, which the searches found
-	// The paired differences of many hyperparameters by the CV gradient: minus many by the training
-	// gradient, and minus one. Each is a share of the larger of the two losses, from −1 to 1: −.3
-	// is a loss lower by 30 %.
+	One, Many, Training experiment.Estimate // test losses; One: one hyperparameter by the CV gradient; Many: many by the CV gradient; Training: many by the training gradient
+	OneCV, ManyCV       experiment.Estimate // the lowest CV losses that the searches found
+	// CVLessTraining and ManyLessOne are paired differences of test losses. Both have many
+	// hyperparameters by the CV gradient as the minuend. CVLessTraining subtracts many
+	// hyperparameters by the training gradient. ManyLessOne subtracts one hyperparameter. Each
+	// difference is divided by the larger of the two losses, so it is between −1 and 1. For
+	// example, −.3 is a loss that is lower by 30 %.
 	CVLessTraining, ManyLessOne experiment.Estimate
 }
 
-// A MapEffect has the differences of a problem at one value of one of the four lists, over all data
-// sets of the cells with that value.
+// A MapEffect holds the differences for one problem at one value of a list, over all data sets of
+// the cells with this value.
 type MapEffect struct {
 	Problem        string
-	Factor         int // 0 to 3: see Factors
+	Factor         int // index in Factors
 	Level          float64
 	CVLessTraining experiment.Estimate
 	ManyLessOne    experiment.Estimate
 }
 
-// Factors are the lists that are crossed.
+// Factors are the names of the lists that are combined.
 var Factors = []string{"training examples", "hyperparameters", "share of the rows that splits fit", "noise"}
 
-// at returns the value of a factor.
+// at returns the value of a factor, which is an index in Factors.
 func (m MapPlace) at(factor int) float64 {
 	return []float64{float64(m.Train), float64(m.Hyperparameters), m.Share, m.Noise}[factor]
 }
 
-// Run measures all cells, in parallel over cells and data sets.
+// Run measures all cells. Cells and data sets run in parallel.
 func (p GradientMapParams) Run(ctx context.Context) (*MapResult, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
@@ -192,11 +197,12 @@ func (p GradientMapParams) Run(ctx context.Context) (*MapResult, error) {
 	return p.summarise(places, measured), nil
 }
 
-// mapRisks are the results on one data set. The risks are shares of the constant prediction's.
+// mapRisks holds the results on one data set. The risks are divided by the risk of a constant
+// prediction.
 type mapRisks struct{ One, Many, Training, OneCV, ManyCV float64 }
 
-// summarise compares the searches over the data sets of each cell, and over all cells that share a
-// value.
+// summarise compares the searches over the data sets of each cell, and over all cells with a common
+// value of a list.
 func (p GradientMapParams) summarise(places []mapPlace, measured [][]mapRisks) *MapResult {
 	r := &MapResult{Params: p}
 	type pool struct{ cv, many []float64 }
@@ -231,8 +237,9 @@ func (p GradientMapParams) summarise(places []mapPlace, measured [][]mapRisks) *
 	return r
 }
 
-// relative returns the differences of losses, first minus second, as shares of the larger one. The
-// difference of two losses of 0 is 0. Thus no data set outweighs others by the size of its loss.
+// relative returns the differences of losses, first minus second, divided by the larger of both. If
+// both losses are 0, the result is 0. By this division, a data set with large losses has no larger
+// influence than others.
 func relative(first, second []float64) []float64 {
 	all := experiment.Less(first, second)
 	for i, d := range all {
@@ -243,7 +250,7 @@ func relative(first, second []float64) []float64 {
 	return all
 }
 
-// measure searches on one data set.
+// measure runs the searches of a cell on one data set.
 func (p GradientMapParams) measure(ctx context.Context, place mapPlace, set uint64) (c mapRisks, err error) {
 	stream := func(purpose string) *synth.Stream {
 		return synth.NewStream(set, fmt.Sprintf("map, %s of %d examples, noise %d: %s", place.Problem, place.Train, place.noise, purpose))
@@ -276,7 +283,7 @@ func (p GradientMapParams) measure(ctx context.Context, place mapPlace, set uint
 	return c, nil
 }
 
-// lowest returns the step of the lowest value.
+// lowest returns the step with the lowest value.
 func lowest(path []search.Step) search.Step {
 	best := search.Step{Loss: math.Inf(1)}
 	for _, s := range path {
@@ -287,22 +294,22 @@ func lowest(path []search.Step) search.Step {
 	return best
 }
 
-// mapSetup is the problem of one data set.
+// mapSetup holds the problems of one data set.
 type mapSetup struct {
 	many, one *experiment.Setup
-	training  search.Objective // of many
-	searcher  search.Searcher  // of many
-	// constant is the CV loss of a constant prediction, and constantRisk its test loss. They are
-	// the scales of the losses.
+	training  search.Objective // with many hyperparameters
+	searcher  search.Searcher  // with many hyperparameters
+	// constant is the CV loss of a constant prediction, and constantRisk its test loss. Losses are
+	// divided by them.
 	constant, constantRisk float64
 }
 
-// mapPlace is a cell with its problem.
+// mapPlace is a cell with its setup.
 type mapPlace struct {
 	MapPlace
 	setup        func(p GradientMapParams, m mapPlace, stream func(purpose string) *synth.Stream) (*mapSetup, error)
-	level        int // groups or hidden units
-	share, noise int // their numbers in the lists, by which streams are named
+	level        int // number of groups or of hidden units
+	share, noise int // indices in the lists; the names of streams contain them
 }
 
 // places lists the cells.
@@ -334,7 +341,7 @@ func (p GradientMapParams) places() (all []mapPlace) {
 	return all
 }
 
-// regression makes the setup of penalties or widths.
+// regression returns the setup for penalties or widths.
 func (p GradientMapParams) regression(m mapPlace, stream func(purpose string) *synth.Stream) (*mapSetup, error) {
 	of := Friedman{Train: m.Train, Test: p.Widths.Test, Features: p.Widths.Features, Noise: m.Noise}.problem("")
 	if m.Problem == MapOfPenalties {
@@ -361,7 +368,7 @@ func (p GradientMapParams) regression(m mapPlace, stream func(purpose string) *s
 	return s, nil
 }
 
-// cvgm is the learned kernel of a number of hidden units.
+// cvgm returns the learned kernel with the given number of hidden units.
 func (w MapWeights) cvgm(hidden, splits int, share float64) kernels.KernelCVGM {
 	return kernels.KernelCVGM{K: splits, P: share, C: w.C, Hidden: []int{hidden}, StepSize: w.StepSize, Steps: w.Steps}
 }
@@ -369,7 +376,7 @@ func (w MapWeights) cvgm(hidden, splits int, share float64) kernels.KernelCVGM {
 // boxC bounds the search for C.
 var boxC = interval{1e-3, 1, 1e4}
 
-// rings makes the setup of weights.
+// rings returns the setup for weights.
 func (p GradientMapParams) rings(m mapPlace, stream func(purpose string) *synth.Stream) (*mapSetup, error) {
 	w := p.Weights
 	kernel := w.cvgm(m.level, p.K, m.Share)
@@ -395,7 +402,7 @@ func (p GradientMapParams) rings(m mapPlace, stream func(purpose string) *synth.
 	if err := experiment.FirstError(errTraining, errCV); err != nil {
 		return nil, err
 	}
-	// The hyperparameters of cv are C and the weights, which stay.
+	// The hyperparameters of cv are C and the weights. The weights do not change.
 	one := &experiment.Setup{Train: many.Train, Test: many.Test, CV: cv, Start: []float64{boxC.start}, Lower: []float64{boxC.low}, Upper: []float64{boxC.high}}
 	alpha, grad := append([]float64{0}, many.Start...), make([]float64, 1+len(many.Start))
 	one.Hyper = func(x []float64) []float64 {
@@ -415,8 +422,8 @@ func (p GradientMapParams) rings(m mapPlace, stream func(purpose string) *synth.
 		constant: math.Ln2, constantRisk: .5}, nil
 }
 
-// ofBothClasses draws uniform splits, without those that train on one class alone, where the
-// learner's intercept has no value.
+// ofBothClasses draws uniform splits whose training rows have both classes. With only one class,
+// the learner's intercept has no finite value.
 func ofBothClasses(src cvgm.Source, labels []float64, k int, share float64) (splits []cvgm.Split, err error) {
 	for len(splits) < k {
 		one, err := cvgm.RandomSplits(src, len(labels), 1, share)

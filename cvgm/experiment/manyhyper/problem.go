@@ -16,34 +16,35 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A problem is a population and a learner. The learner's hyperparameters are one for all features,
-// or one for each group of neighbouring features.
+// A problem consists of a population and a learner. The learner has one hyperparameter for all
+// features, or one for each group of neighbouring features.
 type problem struct {
 	name     string
-	features int // groups divide them
+	features int // the number of groups must divide it
 	// draw returns training and test rows.
 	draw func(stream func(purpose string) *synth.Stream) (train, test learn.Data)
 	// learner returns a learner with one hyperparameter for each group.
 	learner func(groups int) learn.Learner
-	// box has the bounds and starts of the hyperparameters: first of those that all groupings
-	// share, then of one that each group has.
+	// box has the bounds and starts of the hyperparameters. The last entry is for the
+	// hyperparameter that each group has. The other entries are for hyperparameters that do not
+	// depend on the groups.
 	box []interval
 }
 
-// An interval bounds a hyperparameter, and holds the start of its searches.
+// An interval holds the bounds of a hyperparameter, and the start of its searches.
 type interval struct{ low, start, high float64 }
 
-// The boxes reach from hyperparameters without effect to hyperparameters that leave nothing to fit.
-// The starts lie in the middle of the values that the searches find.
+// The boxes extend from values without effect to values that leave nothing to fit. The starts are
+// in the middle of the values that the searches find.
 var (
-	ridgeBox    = interval{1e-6, 1e-2, 10} // λ of a kernel ridge, per mean squared error
+	ridgeBox    = interval{1e-6, 1e-2, 10} // λ of kernel ridge regression, per mean squared error
 	widthBox    = interval{1e-4, .3, 100}  // γ of features on [0, 1)
 	penaltyBox  = interval{1e-3, 1, 1e4}   // λ of standard normal features, per sum of squares
 	smoothBox   = interval{1e-4, 1, 1e6}   // λ of smooth terms
-	largestStep = 3.                       // a step changes no hyperparameter by more than e³
+	largestStep = 3.                       // no step changes a hyperparameter by a factor of more than e³
 )
 
-// setup returns the CV loss of a data set with one hyperparameter for each of the groups.
+// setup returns the CV loss of a data set, with one hyperparameter for each group.
 func (p problem) setup(groups int, train, test learn.Data, splits []cvgm.Split) (*experiment.Setup, error) {
 	s := &experiment.Setup{Train: train, Test: test, Splits: splits, Loss: cvgm.SquaredError{}}
 	var err error
@@ -57,7 +58,7 @@ func (p problem) setup(groups int, train, test learn.Data, splits []cvgm.Split) 
 	return s, nil
 }
 
-// loss returns the CV loss on splits of d.
+// loss returns the CV loss on splits of d, with one hyperparameter for each group.
 func (p problem) loss(groups int, d learn.Data, splits []cvgm.Split) (*cvgm.CV, error) {
 	return cvgm.New(cvgm.Config{
 		Data: d, Splits: splits, Loss: cvgm.SquaredError{}, Workers: 1,
@@ -65,13 +66,13 @@ func (p problem) loss(groups int, d learn.Data, splits []cvgm.Split) (*cvgm.CV, 
 	})
 }
 
-// searcher is the search of all these problems.
+// searcher returns the searcher for all problems of this file.
 func searcher(evaluations int) search.Searcher {
 	return search.LogSpace{Searcher: search.QuasiNewton{MaxEvals: evaluations, MaxStep: largestStep}}
 }
 
-// spread converts x, a point of some grouping, to a finer grouping with this number of groups. The
-// model stays the same.
+// spread converts a point x with fewer groups to a point with the given number of groups. The model
+// does not change.
 func (p problem) spread(x []float64, groups int) []float64 {
 	shared := len(p.box) - 1
 	all, of := slices.Clone(x[:shared]), x[shared:]
@@ -81,7 +82,7 @@ func (p problem) spread(x []float64, groups int) []float64 {
 	return all
 }
 
-// checkDivisors reports numbers of groups that do not divide the features.
+// checkDivisors returns an error for numbers of groups that do not divide the number of features.
 func checkDivisors(name string, groups []int, features int) error {
 	for _, g := range groups {
 		if features%g != 0 {
@@ -91,8 +92,8 @@ func checkDivisors(name string, groups []int, features int) error {
 	return nil
 }
 
-// Friedman draws Friedman's first function (1991), which depends on the first five features. All
-// features are uniform on [0, 1).
+// Friedman describes data by Friedman's first function (1991), which depends on the first five
+// features. All features are uniform on [0, 1).
 type Friedman struct {
 	Train    int     `help:"training examples" range:"[4,∞)" small:"[12,20]" setting:"N = %v"`
 	Test     int     `help:"test examples" range:"[1,∞)" small:"[10,30]" setting:"%v test examples"`
@@ -100,7 +101,7 @@ type Friedman struct {
 	Noise    float64 `help:"standard deviation of the noise" range:"[0,1e50]" small:"[.1,2]" setting:"noise of standard deviation %v"`
 }
 
-// problem is kernel ridge regression with λ and a width for each group.
+// problem returns kernel ridge regression with λ, and a width for each group.
 func (f Friedman) problem(name string) problem {
 	label := func(x []float64) float64 {
 		return 10*math.Sin(math.Pi*x[0]*x[1]) + 20*(x[2]-.5)*(x[2]-.5) + 10*x[3] + 5*x[4]
@@ -127,8 +128,9 @@ func (f Friedman) problem(name string) problem {
 	}
 }
 
-// Banded draws a linear function of standard normal features in bands of neighbours. The coefficients
-// of a band are normal, and their size decays from one band to the next.
+// Banded describes data by a linear function of standard normal features. Neighbouring features
+// form bands. The coefficients of a band are normal, and their size decreases from one band to the
+// next.
 type Banded struct {
 	Train    int     `help:"training examples" range:"[4,∞)" small:"[12,20]" setting:"N = %v"`
 	Test     int     `help:"test examples" range:"[1,∞)" small:"[10,30]" setting:"%v test examples"`
@@ -145,7 +147,7 @@ func (b Banded) check(name string) error {
 	return nil
 }
 
-// problem is ridge regression with a penalty for each group.
+// problem returns ridge regression with a penalty for each group.
 func (b Banded) problem(name string) problem {
 	return problem{
 		name: name, features: b.Features, box: []interval{penaltyBox},
@@ -181,7 +183,7 @@ func (b Banded) problem(name string) problem {
 	}
 }
 
-// uniform draws rows of features on [0, 1).
+// uniform draws rows of features that are uniform on [0, 1).
 func uniform(src synth.Source, rows, features int) *mat.Dense {
 	x := mat.NewDense(rows, features, nil)
 	for i := range rows {

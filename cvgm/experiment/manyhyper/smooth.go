@@ -12,8 +12,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Smooths draws a sum of smooth functions of single features: [Truths], of the first four. The
-// other features have no effect. All features are uniform on [0, 1).
+// Smooths describes data by a sum of smooth functions of single features. The functions [Truths]
+// act on the first four features. The other features have no effect. All features are uniform on
+// [0, 1).
 type Smooths struct {
 	Train    int     `help:"training examples" range:"[4,∞)" small:"[24,30]" setting:"N = %v"`
 	Test     int     `help:"test examples" range:"[1,∞)" small:"[10,30]" setting:"%v test examples"`
@@ -27,7 +28,7 @@ type Truth struct {
 	Of   func(x float64) float64
 }
 
-// Truths are the functions of Smooths: three of Gu and Wahba (1991), and a straight line.
+// Truths are the functions of Smooths: three functions of Gu and Wahba (1991), and a straight line.
 var Truths = []Truth{
 	{"2 sin(πx)", func(x float64) float64 { return 2 * math.Sin(math.Pi*x) }},
 	{"exp(2x)", func(x float64) float64 { return math.Exp(2 * x) }},
@@ -37,7 +38,7 @@ var Truths = []Truth{
 	{"3x", func(x float64) float64 { return 3 * x }},
 }
 
-// raw draws features and labels.
+// raw draws features, and computes labels with noise.
 func (s Smooths) raw(src synth.Source, rows int) (x *mat.Dense, y []float64) {
 	x, y = uniform(src, rows, s.Features), make([]float64, rows)
 	for i := range y {
@@ -52,7 +53,7 @@ func (s Smooths) raw(src synth.Source, rows int) (x *mat.Dense, y []float64) {
 // bases is the number of B-splines of a smooth term.
 const bases = 10
 
-// problem is an additive model with a penalty for each group of smooth terms.
+// problem returns an additive model with a penalty for each group of smooth terms.
 func (s Smooths) problem(name string) problem {
 	splines := portable.CentredSplines{Count: bases, High: 1}
 	draw := func(src synth.Source, rows int) learn.Data {
@@ -86,7 +87,8 @@ func (s Smooths) problem(name string) problem {
 	}
 }
 
-// together returns the sum of penalties of neighbouring features as one of that name.
+// together returns one penalty with the given name, which is the sum of penalties of neighbouring
+// features.
 func together(name string, all []penalised.Penalty) penalised.Penalty {
 	first, last := all[0], all[len(all)-1]
 	n := last.First + last.S.SymmetricDim() - first.First

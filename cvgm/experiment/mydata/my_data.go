@@ -1,5 +1,5 @@
-// Package mydata holds the experiment of notebook my_data: a model tuned on the rows of a CSV
-// file ([MyDataParams]).
+// Package mydata holds the experiment [MyDataParams] of notebook my_data, which tunes a model on
+// the rows of a CSV file.
 package mydata
 
 import (
@@ -19,7 +19,7 @@ import (
 	"cvgm/qpdiff"
 )
 
-// MyDataParams are the parameters of tuning on a CSV file.
+// MyDataParams are the parameters of an experiment that tunes a model on a CSV file.
 type MyDataParams struct {
 	File          string   `help:"CSV file with a header line; a relative path starts at the root of the checkout; empty: 80 made-up houses" range:"text"`
 	Target        string   `help:"column to predict; empty: the last one" range:"text"`
@@ -42,14 +42,14 @@ type MyDataParams struct {
 	CurvePoints   int      `help:"points of each CV curve, and of each side of a decision boundary's grid" range:"[2,∞)" small:"[2,8]"`
 	SurfacePoints int      `help:"points of the CV loss's surface per hyperparameter" range:"[2,∞)" small:"[2,5]"`
 
-	// Digest is the SHA-256 of the file's content, set by Read. It gives results of different
-	// contents different keys.
+	// Digest is the SHA-256 of the file's content. Read sets it. Results of files with different
+	// contents thus have different keys.
 	Digest string `json:",omitempty" param:"-"`
 
 	content *myContent
 }
 
-// myContent is the content that Read has read.
+// myContent is the content of the file after Read.
 type myContent struct {
 	text  string
 	table *table.Table
@@ -73,7 +73,7 @@ func (p MyDataParams) Check() error {
 	return err
 }
 
-// csv returns the reader of the file, without a target if Target is empty.
+// csv returns the settings for reading the file. They have no target if Target is empty.
 func (p MyDataParams) csv() (c table.CSV, err error) {
 	comma, _ := p.comma()
 	c = table.CSV{Target: p.Target, Positive: p.Positive, Ignore: once(p.Ignore), Group: p.Group, Weights: p.Weights, Comma: comma,
@@ -98,7 +98,7 @@ func (p MyDataParams) comma() (rune, bool) {
 	return r, size > 0 && size == len(p.Comma) && !strings.ContainsRune("\"\r\n\uFFFD", r)
 }
 
-// Name returns the name of the data for titles, which is the file's name without its folder.
+// Name returns the name of the data for titles. It is the name of the file without its folder.
 func (p MyDataParams) Name() string {
 	if p.File == "" {
 		return "made-up houses"
@@ -106,8 +106,8 @@ func (p MyDataParams) Name() string {
 	return filepath.Base(p.File)
 }
 
-// Path returns the path of File, for a checkout in the folder root, or "" for the made-up
-// houses.
+// Path returns the path of File, relative to the folder root of the checkout. It returns "" for the
+// made-up houses.
 func (p MyDataParams) Path(root string) string {
 	if p.File == "" || filepath.IsAbs(p.File) {
 		return p.File
@@ -115,8 +115,8 @@ func (p MyDataParams) Path(root string) string {
 	return filepath.Join(root, p.File)
 }
 
-// Read reads the file and returns the parameters with its content and digest. A relative path
-// begins in root. Run then uses this content. An error is one line that names the parameter to
+// Read reads the file. It returns the parameters with the content and digest of the file, which Run
+// then uses. A relative path begins in root. An error is one line, which names the parameter to
 // change, or the line and column of the file.
 func (p MyDataParams) Read(root string) (MyDataParams, error) {
 	if err := experiment.Check(&p); err != nil {
@@ -143,8 +143,8 @@ func (p MyDataParams) Read(root string) (MyDataParams, error) {
 	return p, nil
 }
 
-// Scaled returns parameters from Read in which a numeric target is multiplied by a factor, with
-// another digest. It serves to measure the influence of rounding.
+// Scaled returns p with a numeric target multiplied by a factor, and with another digest. p must
+// come from Read. Scaled is used to measure the influence of rounding.
 func (p MyDataParams) Scaled(by float64) MyDataParams {
 	scaled := *p.content.table
 	if len(scaled.Classes) == 0 {
@@ -158,7 +158,7 @@ func (p MyDataParams) Scaled(by float64) MyDataParams {
 	return p
 }
 
-// unreadable is the error for a file that cannot be read.
+// unreadable returns the error for a file that cannot be read.
 func unreadable(file, at string, err error) error {
 	var cause *fs.PathError
 	if errors.As(err, &cause) {
@@ -171,7 +171,7 @@ func unreadable(file, at string, err error) error {
 	return &qpdiff.ArgError{Arg: "File", Why: err, Problem: fmt.Sprintf("is %q", at), Remedy: remedy}
 }
 
-// table reads the text.
+// table reads the table from the text.
 func (p MyDataParams) table(text string) (*table.Table, error) {
 	c, err := p.csv()
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A classModel is the result of tuning for three or more classes: the fields of a [Result], and the
-// models that predict the classes.
+// A classModel is the result of tuning for three or more classes. It has fields of a [Result], and
+// the models that predict the classes.
 type classModel struct {
 	learner    string
 	models     []Model
@@ -29,7 +29,7 @@ func (p MyDataParams) severalClasses(ctx context.Context, t *table.Table) (*clas
 	tuner := p.tuner(ctx, len(t.Classes))
 	tuner.Learner, r.learner = p.learner(true)
 	if p.Learner == "auto" {
-		tuner.Learner = nil // the default of several classes
+		tuner.Learner = nil // the tuner's default for three or more classes
 	}
 	tuned, err := tuner.TuneClasses(ctx, t)
 	if err != nil {
@@ -57,7 +57,8 @@ func (p MyDataParams) severalClasses(ctx context.Context, t *table.Table) (*clas
 	return r, nil
 }
 
-// multiclass judges decisions of the search's splits, if there are any.
+// multiclass returns the metrics of decisions. decision returns the decision for row i and class c.
+// If the metrics cannot be computed, multiclass returns nil.
 func multiclass(t *table.Table, probabilities bool, decision func(i, c int) float64) *assess.Multiclass {
 	s := assess.ClassSample{Y: t.Y, Weights: t.Weights, Decisions: mat.NewDense(len(t.Y), len(t.Classes), nil)}
 	for i := range t.Y {
@@ -66,13 +67,13 @@ func multiclass(t *table.Table, probabilities bool, decision func(i, c int) floa
 		}
 	}
 	m, err := assess.ClassifyMulti(probabilities, s)
-	if err != nil { // a prediction that is not finite leaves no metrics
+	if err != nil { // with a prediction that is not finite, there are no metrics
 		return nil
 	}
 	return &m
 }
 
-// jointModel sets the model of all classes, and the part of each class.
+// jointModel sets the model of all classes in r, and the part of each class.
 func (p MyDataParams) jointModel(ctx context.Context, r *classModel, t *table.Table, tuned *tune.Tuned) error {
 	joint := common(tuned, t)
 	joint.LossName = "multinomial log loss"
@@ -111,8 +112,8 @@ func sign(positive bool) float64 {
 	return -1
 }
 
-// jointProbabilities returns the probabilities [r][i][c] in repeat r of row i for class c, with the
-// folds of each repeat: those of the outer folds or, without them, of the search's splits.
+// jointProbabilities returns probabilities as [repeat][row][class]. It also returns the folds of
+// each repeat. They are the outer folds or, without a nested estimate, the splits of the search.
 func jointProbabilities(tuned *tune.Tuned) (all [][][]float64, folds [][]cvgm.Split, err error) {
 	if r := tuned.Risk; r != nil {
 		return r.OutOfFoldClasses, r.Outer, nil
@@ -135,8 +136,8 @@ func jointProbabilities(tuned *tune.Tuned) (all [][][]float64, folds [][]cvgm.Sp
 	return [][][]float64{one}, [][]cvgm.Split{tuned.Splits}, nil
 }
 
-// judgedClass returns the log odds of a class against all others by the probabilities. y is 1 for
-// rows of the class and −1 for the others.
+// judgedClass returns the metrics of the log odds of a class against all others. The log odds are
+// computed from the probabilities. y is 1 for rows of the class, and −1 for other rows.
 func judgedClass(tuned *tune.Tuned, class int, y []float64, probabilities [][][]float64, folds [][]cvgm.Split) Judged {
 	d := tuned.Config.Data
 	j := Judged{Nested: tuned.Risk != nil, Weights: d.Weights}
@@ -144,7 +145,7 @@ func judgedClass(tuned *tune.Tuned, class int, y []float64, probabilities [][][]
 	for r, rows := range probabilities {
 		s := assess.Sample{Y: y, Weights: d.Weights}
 		for _, row := range rows {
-			// Probabilities of 0 stay finite as logarithms.
+			// Probabilities of 0 are replaced, so that logarithms are finite.
 			others := floats.Sum(row[:class]) + floats.Sum(row[class+1:])
 			s.Predictions = append(s.Predictions, math.Log(max(row[class], leastProbability))-math.Log(max(others, leastProbability)))
 		}
@@ -160,5 +161,5 @@ func judgedClass(tuned *tune.Tuned, class int, y []float64, probabilities [][][]
 	return j
 }
 
-// leastProbability is the smallest probability with all digits.
+// leastProbability is the smallest probability with full precision.
 const leastProbability = 0x1p-1022

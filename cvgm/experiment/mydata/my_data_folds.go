@@ -12,20 +12,22 @@ import (
 	"cvgm/synth"
 )
 
-// Judged holds predictions, with their metrics, for rows on which the predicting model was not
-// trained.
+// Judged holds predictions and their metrics. Each prediction is for a row on which the predicting
+// model was not trained.
 type Judged struct {
-	// Nested is set if the predictions come from the outer folds, whose searches have not seen the
-	// row. Without a nested estimate they come from the tuned model by the splits of the search.
+	// Nested is set if the predictions come from the outer folds, whose searches have not used the
+	// row. Without a nested estimate, the predictions come from the splits of the search, with the
+	// tuned hyperparameters.
 	Nested      bool
-	Predictions [][]float64 // [r][i] in repeat r for row i; NaN for none
-	Weights     []float64   // of the rows; nil: 1 each
+	Predictions [][]float64 // [repeat][row]; NaN if there is no prediction
+	Weights     []float64   // weights of the rows; nil: 1 each
 	Regression  *assess.Regression
 	Classes     *assess.Classes
-	ROC         ROC // empty for a target that is a number
+	ROC         ROC // empty if the target is a number
 }
 
-// judged returns the predictions of the outer folds or, without them, of the search's splits.
+// judged returns the predictions from the outer folds. Without a nested estimate, it returns the
+// predictions from the splits of the search.
 func (p MyDataParams) judged(tuned *tune.Tuned) Judged {
 	d := tuned.Config.Data
 	j := Judged{Weights: d.Weights}
@@ -37,7 +39,7 @@ func (p MyDataParams) judged(tuned *tune.Tuned) Judged {
 			whole.Folds = append(whole.Folds, s.Val)
 		}
 		j.Predictions = [][]float64{whole.Predictions}
-		// A prediction that is not finite leaves no metrics.
+		// With a prediction that is not finite, there are no metrics.
 		if !allSigns(d.Y) {
 			if m, err := assess.Regress(whole); err == nil {
 				j.Regression = &m
@@ -52,19 +54,21 @@ func (p MyDataParams) judged(tuned *tune.Tuned) Judged {
 	return j
 }
 
-// ROC is the receiver operating characteristic of decisions, from (0, 0) to (1, 1): for each
-// threshold, the shares of both classes whose decisions are above it.
+// ROC is the receiver operating characteristic of decisions. Its points go from (0, 0) to (1, 1).
+// For each threshold, a point holds the shares of both classes whose decisions are above the
+// threshold.
 type ROC struct {
 	FalsePositive, TruePositive []float64
-	Area                        float64    // under it
-	At                          [2]float64 // the rates at the threshold of the confusion
+	Area                        float64    // area under the curve
+	At                          [2]float64 // rates at the threshold of the confusion matrix
 }
 
-// rocSteps is the number of steps of a curve along an axis. More would not be visible.
+// rocSteps is the number of steps of a curve along an axis. Smaller steps would not be visible.
 const rocSteps = 500
 
-// roc returns the receiver operating characteristic of the decisions of all repeats. Labels are ±1;
-// nil weights are 1 each. Equal decisions make one step. It skips decisions that are NaN.
+// roc returns the receiver operating characteristic of the decisions of all repeats. The labels y
+// are ±1. If weights is nil, all weights are 1. Equal decisions make one step. Decisions that are
+// NaN are skipped.
 func roc(y, weights []float64, threshold float64, repeats ...[]float64) ROC {
 	type row struct{ decision, positive, negative float64 }
 	var rows []row
@@ -110,7 +114,7 @@ func roc(y, weights []float64, threshold float64, repeats ...[]float64) ROC {
 	return r
 }
 
-// weightOf returns the weight of row i, where nil weights are 1 each.
+// weightOf returns the weight of row i. If weights is nil, the weight is 1.
 func weightOf(weights []float64, i int) float64 {
 	if weights == nil {
 		return 1
@@ -123,23 +127,24 @@ func allSigns(y []float64) bool {
 	return !slices.ContainsFunc(y, func(v float64) bool { return v != 1 && v != -1 })
 }
 
-// A Learning is the CV loss of fits to parts of each split's training rows, at the tuned
-// hyperparameters.
+// A Learning is a learning curve: the CV loss of fits to parts of each split's training rows, at
+// the tuned hyperparameters.
 type Learning struct {
-	Rows        []float64 // in training, a mean over the splits
-	Loss, Error []float64 // with the standard error; NaN if a fit fails
-	// Gain is the CV loss at the second largest size minus the loss at all rows. Its standard error
-	// belongs to the paired difference by row. NaN if a fit fails.
+	Rows        []float64 // number of training rows, as a mean over the splits
+	Loss, Error []float64 // CV loss with its standard error; NaN if a fit fails
+	// Gain is the CV loss at the second largest size minus the CV loss at all rows. GainError is
+	// the standard error of the differences, which are paired by row. Both are NaN if a fit fails.
 	Gain, GainError float64
 }
 
-// learningParts are the parts of the training rows in a learning curve.
+// learningParts are the shares of the training rows in a learning curve.
 var learningParts = []float64{.125, .25, .5, 1}
 
-// leastLearning is the smallest number of training rows of a part. Smaller parts are left out.
+// leastLearning is the smallest number of training rows in a learning curve. Smaller parts are
+// omitted.
 const leastLearning = 5
 
-// learning fits parts of each split's training rows.
+// learning computes the learning curve.
 func (p MyDataParams) learning(ctx context.Context, tuned *tune.Tuned) (Learning, error) {
 	c := tuned.Config
 	order := p.mixed(tuned)
@@ -175,7 +180,7 @@ func (p MyDataParams) learning(ctx context.Context, tuned *tune.Tuned) (Learning
 				for i, prediction := range last {
 					label := c.Data.Y[i]
 					if tuned.ClassModels != nil {
-						label = 1 // predictions are log odds of the own class
+						label = 1 // predictions are log odds of the row's own class
 					}
 					last[i], _ = c.Loss.Eval(prediction, label)
 				}
@@ -189,8 +194,8 @@ func (p MyDataParams) learning(ctx context.Context, tuned *tune.Tuned) (Learning
 	return l, nil
 }
 
-// meanDifference returns the weighted mean of a − b and its standard error over the rows with
-// both.
+// meanDifference returns the weighted mean of a − b over the rows with both values, and its
+// standard error.
 func meanDifference(a, b, weights []float64) (mean, se float64) {
 	weight := func(i int) float64 { return weightOf(weights, i) }
 	var total, n, squares float64
@@ -210,7 +215,9 @@ func meanDifference(a, b, weights []float64) (mean, se float64) {
 	return mean, math.Sqrt(squares * n / (n - 1))
 }
 
-// mixed returns the training rows of each split in a random order. Classes, and rows of weight 0, are spread evenly: each beginning of the order has about the same shares as the whole.
+// mixed returns the training rows of each split in a random order. Classes, and rows of weight 0,
+// are spread evenly over the order. The first rows of the order, however many, therefore have about
+// the same shares of them as all rows.
 func (p MyDataParams) mixed(tuned *tune.Tuned) [][]int {
 	d := tuned.Config.Data
 	classes := tuned.ClassModels != nil || allSigns(d.Y)
@@ -240,15 +247,16 @@ func (p MyDataParams) mixed(tuned *tune.Tuned) [][]int {
 	return all
 }
 
-// A stratum is a set of rows with one class, or none, that all have a weight or all have none.
+// A stratum is a set of rows with the same class, if there are classes. Either all rows of a
+// stratum have the weight 0, or none.
 type stratum struct {
 	class      float64
 	weightless bool
 }
 
-// foldCoefficients returns the coefficients of the fits to each split's training rows, in the units
-// of Model.Coefficients: [split][model][feature]. A fit has one model, or one of each class. A split
-// whose fit fails is left out.
+// foldCoefficients returns the coefficients of the fits to each split's training rows, as
+// [split][model][feature]. They are in the units of Model.Coefficients. A fit has one model, or one
+// model for each class. A split whose fit fails is omitted.
 func foldCoefficients(ctx context.Context, tuned *tune.Tuned) ([][][]float64, error) {
 	whole := tuned.ClassModels
 	if whole == nil {
@@ -286,7 +294,8 @@ func foldCoefficients(ctx context.Context, tuned *tune.Tuned) ([][][]float64, er
 	return all, nil
 }
 
-// perDeviation returns the coefficients of a fit per standard deviation of the whole fit's features.
+// perDeviation returns the coefficients of m per standard deviation of the features. The standard
+// deviations come from the model whole, which is fitted to all rows.
 func perDeviation(m, whole *cvgm.Model) []float64 {
 	c := slices.Clone(m.Theta[:len(m.Std)])
 	for k := range c {

@@ -11,8 +11,8 @@ import (
 	"cvgm/cvgm/table"
 )
 
-// columnFormats reads entries COLUMN=FORMAT of a parameter. The last = separates the two, because a
-// column's name may contain others.
+// columnFormats reads the entries COLUMN=FORMAT of a parameter. The last = of an entry separates
+// the column from the format, because the name of a column may contain =.
 func columnFormats[F any](parameter string, entries []string, like string, format func(text string) (F, bool)) (map[string]F, error) {
 	var all map[string]F
 	for _, entry := range entries {
@@ -32,8 +32,8 @@ func columnFormats[F any](parameter string, entries []string, like string, forma
 	return all, nil
 }
 
-// numberFormat reads a format of numbers from words: point or comma for the decimal sign, a unit,
-// and other units with their size in the unit, such as g:0.001.
+// numberFormat reads a format of numbers from words. The words are point or comma for the decimal
+// sign, a unit, and other units with their sizes in multiples of the unit, such as g:0.001.
 func numberFormat(text string) (n table.Number, ok bool) {
 	for _, word := range strings.Fields(text) {
 		unit, size, other := strings.Cut(word, ":")
@@ -60,11 +60,11 @@ func numberFormat(text string) (n table.Number, ok bool) {
 	return n, strings.TrimSpace(text) != ""
 }
 
-// dateFormat is the layout of [table.CSV.Dates].
+// dateFormat returns text as a layout of [table.CSV.Dates], and whether it is not empty.
 func dateFormat(text string) (string, bool) { return text, text != "" }
 
-// once returns the names without repetitions. On a command line, a column without a name can be
-// named only by a comma, which names it twice.
+// once returns the names without repetitions. On a command line, a column without a name can only
+// be named by a comma, which names it twice.
 func once(names []string) []string {
 	var all []string
 	for _, n := range names {
@@ -75,7 +75,7 @@ func once(names []string) []string {
 	return all
 }
 
-// worded is an error of the library that names parameters instead of the library's fields.
+// worded is an error of the library whose text names parameters in place of fields of the library.
 type worded struct {
 	error
 	text string
@@ -84,7 +84,7 @@ type worded struct {
 func (w *worded) Error() string { return w.text }
 func (w *worded) Unwrap() error { return w.error }
 
-// inParameters returns the error with the names of parameters.
+// inParameters returns the error with the names of parameters in its text.
 func inParameters(err error) error {
 	if err == nil {
 		return nil
@@ -102,7 +102,7 @@ var (
 		", and use Table.Binary", "", `put "" into Ignore`, `put "" into Ignore (-p Ignore=, does)`)
 )
 
-// byParameters returns a text of the library, with the names of parameters in place of the names of
+// byParameters returns text with the names of parameters in place of the names of the library's
 // fields.
 func byParameters(text string) string {
 	text = overrules.ReplaceAllString(text, "The parameter $1 overrules")

@@ -8,8 +8,8 @@ import (
 	"cvgm/synth"
 )
 
-// Houses returns a CSV of 80 made-up houses with their prices. It has numeric columns with an
-// effect, three without, two columns of texts, and missing values.
+// Houses returns a CSV of 80 made-up houses with their prices. Some numeric columns affect the
+// price, and three do not. There are also two columns of texts, and missing values.
 func Houses() string {
 	const rows, noise = 80, 45
 	src := synth.NewStream(1, "my data: houses")

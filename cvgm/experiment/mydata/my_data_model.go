@@ -21,31 +21,32 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Model is a tuned model: of the target, or of one class against the others, or the part of a class
-// in a multinomial one.
+// Model is a tuned model. It predicts the target, or one class against the others, or it is the
+// part of one class in a multinomial model.
 type Model struct {
-	Class string // the class +1; empty: the target is a number, or the model is of all classes
+	Class string // the class with the label +1; empty: the target is a number, or the model is for all classes
 	Hyper []Hyper
-	// LossName names the validation loss of the following values: the CV loss at the tuned
-	// hyperparameters with its standard error, at the default ones and of the best constant
-	// prediction, and the training loss. They judge the search. A constant prediction or the
-	// defaults may still be better, and are then used for the pipeline, the coefficients and the
-	// predictions.
+	// LossName is the name of the validation loss. Loss is the CV loss at the tuned
+	// hyperparameters, and StandardError its standard error. DefaultLoss is the CV loss at the
+	// default hyperparameters, and ConstantLoss the CV loss of the best constant prediction.
+	// TrainLoss is the training loss. These losses judge the search. A constant prediction or the
+	// defaults may still be better than the tuned model. They are then used for the pipeline, the
+	// coefficients and the predictions.
 	LossName                                                  string
-	Verdict                                                   string // the model to use, in a sentence
+	Verdict                                                   string // one sentence that names the model to use
 	Loss, StandardError, DefaultLoss, ConstantLoss, TrainLoss float64
-	Risk                                                      *tune.Risk  // the nested estimate; nil: none
-	Evaluations                                               int         // of the CV loss, in all searches
+	Risk                                                      *tune.Risk  // the nested estimate; nil: no estimate
+	Evaluations                                               int         // number of evaluations of the CV loss in all searches
 	Warnings                                                  []string    // sentences
-	Curves                                                    []Curve     // of the hyperparameters that were searched
-	Axes                                                      [][]float64 // of Surface, ascending; nil: there are not two hyperparameters
-	Surface                                                   [][]float64 // the CV loss [i][j] at Axes[0][i], Axes[1][j]; NaN if the fit fails
-	Descent                                                   [][]float64 // the descent to the lowest loss without its first leaps, if there is a Surface
+	Curves                                                    []Curve     // of the searched hyperparameters
+	Axes                                                      [][]float64 // of Surface, ascending; nil if there are not two hyperparameters
+	Surface                                                   [][]float64 // CV loss: [i][j] is at (Axes[0][i], Axes[1][j]); NaN if the fit fails
+	Descent                                                   [][]float64 // points of the descent to the lowest loss after its first leaps, if there is a Surface
 	Learning                                                  Learning
-	Features                                                  []string    // that the columns become
-	Coefficients                                              []float64   // of the features per standard deviation; nil for a kernel
-	PerUnit                                                   []float64   // coefficients in the units of the file; nil for a kernel, and if one overflows
-	FoldCoefficients                                          [][]float64 // of the fits to each split's training rows, as Coefficients
+	Features                                                  []string    // names of the features that are made from the columns
+	Coefficients                                              []float64   // per standard deviation of each feature; nil for a kernel
+	PerUnit                                                   []float64   // coefficients in the units of the file; nil for a kernel, and if a coefficient overflows
+	FoldCoefficients                                          [][]float64 // of the fits to each split's training rows, in the units of Coefficients
 	Y                                                         []float64   // target of each row
 	Judged                                                    Judged
 	Pipeline                                                  string // as JSON
@@ -58,24 +59,24 @@ type Hyper struct {
 	Zero                         bool // 0 was tried, too
 }
 
-// Curve is the CV loss along one hyperparameter through the tuned point, with its standard
-// error. Loss and Error are NaN if the fit fails.
+// Curve is the CV loss with its standard error along one hyperparameter. The other hyperparameters
+// have their tuned values. Loss and Error are NaN if the fit fails.
 type Curve struct {
 	Hyper           string
 	At, Loss, Error []float64
 	Tuned           float64
 }
 
-// Boundary holds decisions over two numeric columns.
+// Boundary holds decisions as a function of two numeric columns.
 type Boundary struct {
 	Names  [2]string
 	Axes   [2][]float64
-	Margin [][][]float64 // [k][i][j] with two classes the decision value, else the one of class k minus the largest other one
-	X      [2][]float64  // the rows; NaN for a missing value
-	Class  []int         // of each row
+	Margin [][][]float64 // [k][i][j]; with two classes the decision, otherwise the decision of class k minus the largest other decision
+	X      [2][]float64  // values of the rows; NaN for a missing value
+	Class  []int         // class of each row
 }
 
-// model returns the numbers of a table's tuned model.
+// model returns the results for a model that is tuned on a table.
 func (p MyDataParams) model(ctx context.Context, tuned *tune.Tuned, t *table.Table, surface bool) (Model, error) {
 	m := common(tuned, t)
 	m.Judged = p.judged(tuned)
@@ -93,7 +94,7 @@ func (p MyDataParams) model(ctx context.Context, tuned *tune.Tuned, t *table.Tab
 	return m, p.surroundings(ctx, &m, tuned, tuned.Pipeline, surface)
 }
 
-// common returns the part of a model that needs no fit: losses, risk, hyperparameters and warnings.
+// common returns the parts of a model that need no fit: losses, risk, hyperparameters and warnings.
 func common(tuned *tune.Tuned, t *table.Table) Model {
 	m := Model{
 		LossName: lossName(tuned.Config.Loss), Verdict: tuned.Verdict(), Loss: tuned.Winner.Loss, StandardError: tuned.Winner.StandardError, DefaultLoss: tuned.DefaultLoss, ConstantLoss: tuned.ConstantLoss,
@@ -105,7 +106,7 @@ func common(tuned *tune.Tuned, t *table.Table) Model {
 	return m
 }
 
-// describe sets the features and, for a linear model, the coefficients.
+// describe sets the names of the features and, for a linear model, the coefficients.
 func (m *Model) describe(pipeline *table.Pipeline, fitted *cvgm.Model, linear bool) {
 	if encoder, ok := fitted.Prepared.(*table.Encoder); ok {
 		m.Features = encoder.Names()
@@ -133,7 +134,8 @@ func (p MyDataParams) surroundings(ctx context.Context, m *Model, tuned *tune.Tu
 	return p.around(ctx, m, tuned, surface)
 }
 
-// around evaluates the CV loss around the tuned hyperparameters.
+// around evaluates the CV loss around the tuned hyperparameters. It sets the curves, the axes and
+// the surface.
 func (p MyDataParams) around(ctx context.Context, m *Model, tuned *tune.Tuned, surface bool) error {
 	cv, err := cvgm.New(tuned.Config)
 	if err != nil {
@@ -148,7 +150,7 @@ func (p MyDataParams) around(ctx context.Context, m *Model, tuned *tune.Tuned, s
 			se, err = cv.StandardError()
 		}
 		if err != nil {
-			return math.NaN(), math.NaN(), nil // a gap
+			return math.NaN(), math.NaN(), nil // a gap in the curve
 		}
 		if loss < lowest {
 			lowest, at = loss, slices.Clone(x)
@@ -195,10 +197,11 @@ func (p MyDataParams) around(ctx context.Context, m *Model, tuned *tune.Tuned, s
 	return nil
 }
 
-// noticeable: a lower CV loss outside the search is reported if it is lower by at least this share.
+// noticeable is a share of the lowest CV loss. A lower CV loss outside of the search is reported if
+// it is lower by at least this share.
 const noticeable = 1e-2
 
-// within returns n points between the bounds of a hyperparameter, at equal ratios.
+// within returns n points between the bounds of a hyperparameter, with equal ratios.
 func (h Hyper) within(n int) []float64 {
 	v := make([]float64, n)
 	for i := range v {
@@ -207,9 +210,10 @@ func (h Hyper) within(n int) []float64 {
 	return v
 }
 
-// finalDescent returns the descent that ends lowest: the points that lower its CV loss, after its
-// last leap. A leap is a step of more than a share of the bounds in a hyperparameter's logarithm,
-// by which the line search finds its unit.
+// finalDescent returns points of the descent that ends with the lowest CV loss. They are the
+// points, after its last leap, that lower the CV loss. A leap is a step by more than a fixed share
+// of the bounds in the logarithm of a hyperparameter. By leaps, the line search finds the unit of
+// its steps.
 func finalDescent(tuned *tune.Tuned) [][]float64 {
 	const leap = .2
 	best, lowest := 0, math.Inf(1)
@@ -241,10 +245,11 @@ func finalDescent(tuned *tune.Tuned) [][]float64 {
 	return descent
 }
 
-// window returns axes around the final descent and the tuned values. They have the given number of
-// points, are at least a decade wide, and stay within the bounds. It ignores a tuned value of 0.
+// window returns axes around the final descent and the tuned values, with the given number of
+// points. They are at least a decade wide, and stay within the bounds. A tuned value of 0 is
+// ignored.
 func window(m *Model, points int) [][]float64 {
-	const beside, least = .25, .5 // of the length, and decades to either side
+	const beside, least = .25, .5 // beside is a share of the axis's length; least is in decades, on each side
 	var axes [][]float64
 	for i, h := range m.Hyper {
 		low, high := math.Inf(1), math.Inf(-1)
@@ -279,8 +284,8 @@ func lossName(l cvgm.Loss) string {
 	return "loss"
 }
 
-// warnings returns the tuner's warnings. It adds one if a target of two numbers may be meant as
-// classes.
+// warnings returns the warnings of the tuner. It adds a warning if a target of two numbers may be
+// meant as classes.
 func warnings(tuned *tune.Tuned, t *table.Table) []string {
 	var all []string
 	for _, w := range tuned.Warnings {
@@ -296,8 +301,9 @@ func warnings(tuned *tune.Tuned, t *table.Table) []string {
 	return all
 }
 
-// confusion counts the rows of each true and decided class, as a mean over the repeats. Of two
-// classes the threshold decides, of more the largest decision. Rows count by their weights.
+// confusion counts the rows of each true class and predicted class, as a mean over the repeats.
+// With two classes, the threshold decides the predicted class. With more classes, the largest
+// decision does. Rows count by their weights.
 func confusion(t *table.Table, models []Model, threshold float64) [][]float64 {
 	n := len(t.Classes)
 	if n == 0 {
@@ -334,7 +340,7 @@ func confusion(t *table.Table, models []Model, threshold float64) [][]float64 {
 	return counts
 }
 
-// classOf returns the number of a row's class.
+// classOf returns the index of a row's class.
 func classOf(t *table.Table, i int) int {
 	if len(t.Classes) == 2 {
 		return int(t.Y[i]+1) / 2
@@ -342,8 +348,8 @@ func classOf(t *table.Table, i int) int {
 	return int(t.Y[i])
 }
 
-// boundary returns the decisions over the plane if the features are exactly two numeric columns, or
-// nil.
+// boundary returns the decisions over the plane of the features. It returns nil unless the features
+// are exactly two numeric columns.
 func (p MyDataParams) boundary(t *table.Table, d learn.Data, models []*cvgm.Model) (*Boundary, error) {
 	if len(t.Classes) == 0 || len(t.Columns) != 2 || t.Columns[0].Kind != table.Numeric || t.Columns[1].Kind != table.Numeric {
 		return nil, nil
@@ -357,7 +363,7 @@ func (p MyDataParams) boundary(t *table.Table, d learn.Data, models []*cvgm.Mode
 				low, high = min(low, v), max(high, v)
 			}
 		}
-		const margin = .05 // of the range, on either side
+		const margin = .05 // share of the range, on each side
 		by := margin * (high - low)
 		if !(by > 0) {
 			by = 1
@@ -402,12 +408,12 @@ func (p MyDataParams) boundary(t *table.Table, d learn.Data, models []*cvgm.Mode
 	return b, nil
 }
 
-// tuner returns the tuner, which reports progress to ctx. It tunes so many models.
+// tuner returns the tuner. It reports progress to ctx. models is the number of models to tune.
 func (p MyDataParams) tuner(ctx context.Context, models int) tune.Tuner {
 	report, k, before := experiment.Progress(ctx), 0, time.Duration(0)
 	tuner := tune.Tuner{Seed: p.Seed, OuterFolds: p.OuterFolds, Threshold: p.Threshold, MaxTime: time.Duration(p.Seconds * float64(time.Second)),
 		Progress: func(t tune.Progress) {
-			if t.Elapsed < before { // of the next model
+			if t.Elapsed < before { // the next model has begun
 				k = min(k+1, models-1)
 			}
 			if before = t.Elapsed; report != nil && t.Left > 0 {
@@ -419,12 +425,12 @@ func (p MyDataParams) tuner(ctx context.Context, models int) tune.Tuner {
 	case 0:
 		tuner.OuterFolds = -1
 	case DefaultMyData().OuterFolds:
-		tuner.OuterFolds = 0 // the default number, or as many as the data allow
+		tuner.OuterFolds = 0 // the default number, or as many folds as the data allows
 	}
 	return tuner
 }
 
-// learner returns the learner to tune and its name in words.
+// learner returns the learner to tune, and its name in words.
 func (p MyDataParams) learner(classes bool) (learn.Learner, string) {
 	word := p.Learner
 	if word == "auto" {

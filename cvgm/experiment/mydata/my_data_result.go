@@ -12,46 +12,48 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// Result is the result of tuning on a table.
+// Result is the result of tuning a model on a table.
 type Result struct {
-	Name    string // of the data
+	Name    string // name of the data
 	Target  string
-	Classes []string // of the target: of two the second is +1; none: the target is a number
-	Rows    int      // used
-	Dropped int      // left out, because they lack a value
-	Groups  int      // of rows that stay together; 0: none
+	Classes []string // classes of the target; the second of two is +1; none: the target is a number
+	Rows    int      // rows that are used
+	Dropped int      // rows that are left out, because they lack a value
+	Groups  int      // number of groups of rows that stay together; 0: no groups
 	Columns []Column
-	Learner string  // in words
-	Models  []Model // one, or with three and more classes one for each
-	// Joint has what the classes of one multinomial model share: verdict, losses, hyperparameters and
-	// learning curve. Each of Models then has the part of a class: its decisions against all others,
-	// its coefficients and features. Nil: each of Models is tuned by itself.
+	Learner string  // name of the learner in words
+	Models  []Model // one model; with separate models for three or more classes, one for each class
+	// Joint has the parts that the classes of one multinomial model share: verdict, losses,
+	// hyperparameters and learning curve. Each entry of Models is then the part of one class. It
+	// has the decisions for the class against all others, the coefficients and the features. If
+	// Joint is nil, each model is tuned separately.
 	Joint *Model
-	// Multiclass judges the predicted classes of three and more, by the same predictions as
-	// Confusion.
+	// Multiclass has the metrics of the predicted classes, if there are three or more. It uses the
+	// same predictions as Confusion.
 	Multiclass *assess.Multiclass
 	// Confusion counts the rows of each true class (row) and predicted class (column), as a mean
 	// over the repeats of the outer folds; see Judged.
 	Confusion [][]float64
-	Boundary  *Boundary // of classes of exactly two numeric columns; nil: there is none
-	Houses    string    // the CSV of the made-up houses, if they are the data
+	Boundary  *Boundary // for classes and exactly two numeric columns; otherwise nil
+	Houses    string    // the CSV of the made-up houses, if they are the data; otherwise empty
 }
 
 // Column describes a column of the file that is not ignored.
 type Column struct {
 	table.Described
-	Numeric bool     // Low and High are numbers; else they are 0
-	Choices []Choice // that the file left open
-	Counts  bool     // the numbers count the rows, each one more than the one before
+	Numeric bool     // Low and High are numbers; otherwise they are 0
+	Choices []Choice // choices that the file leaves open
+	Counts  bool     // the numbers count the rows: each is larger than the number before it by one
 }
 
-// Choice is a choice that reading a column made.
+// Choice is a choice that CSV.Read made for a column.
 type Choice struct {
-	Text      string // a sentence
-	Parameter string // overrules it
+	Text      string // one sentence
+	Parameter string // the parameter that overrules the choice
 }
 
-// Run tunes the learner. Unless Read was called, it reads the file from the working folder.
+// Run tunes the learner. If Read was not called, Run reads the file, with a relative path from the
+// working folder.
 func (p MyDataParams) Run(ctx context.Context) (*Result, error) {
 	if p.content == nil {
 		var err error
@@ -81,7 +83,7 @@ func (p MyDataParams) Run(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	r.Columns = myColumns(description, whole.Columns, d)
-	var predictors []*cvgm.Model // of the classes, or of the one model
+	var predictors []*cvgm.Model // for each class, or for the one model
 	if len(whole.Classes) > 2 {
 		var all *classModel
 		if all, err = p.severalClasses(ctx, whole); err == nil {
@@ -103,7 +105,7 @@ func (p MyDataParams) Run(ctx context.Context) (*Result, error) {
 	return r, err
 }
 
-// oneModel tunes for a number or two classes.
+// oneModel tunes one model, for a numeric target or two classes.
 func (p MyDataParams) oneModel(ctx context.Context, r *Result, t *table.Table) ([]*cvgm.Model, error) {
 	tuner := p.tuner(ctx, 1)
 	tuner.Learner, r.Learner = p.learner(len(t.Classes) > 0)
@@ -116,7 +118,8 @@ func (p MyDataParams) oneModel(ctx context.Context, r *Result, t *table.Table) (
 	return []*cvgm.Model{tuned.Model}, err
 }
 
-// Searched returns the models that were tuned, each by itself: Joint, or Models.
+// Searched returns the models that were tuned separately: Joint if it is not nil, and otherwise
+// Models.
 func (r *Result) Searched() []Model {
 	if r.Joint != nil {
 		return []Model{*r.Joint}
@@ -124,10 +127,10 @@ func (r *Result) Searched() []Model {
 	return r.Models
 }
 
-// ratesOf returns two rates by a confusion: the share of the other classes' rows that are assigned
-// to a class, and the share of its own rows.
+// ratesOf returns two rates from a confusion matrix: the share of rows of other classes that are
+// predicted as the class, and the share of the class's own rows.
 func ratesOf(confusion [][]float64, class int) (rates [2]float64) {
-	var called, all [2]float64 // of the others, and of the class
+	var called, all [2]float64 // of the other classes, and of the class
 	for k, row := range confusion {
 		own := 0
 		if k == class {
@@ -148,14 +151,14 @@ func ratesOf(confusion [][]float64, class int) (rates [2]float64) {
 	return rates
 }
 
-// myColumns describes the columns of the file, from the description of the table and the values
-// that Table.Data returns.
+// myColumns describes the columns of the file. It combines the description of the table with the
+// values that Table.Data returns.
 func myColumns(d *table.Description, columns []table.Column, data learn.Data) []Column {
 	var all []Column
 	for _, described := range d.Columns {
 		c := Column{Described: described, Numeric: described.Low == described.Low}
 		if !c.Numeric {
-			c.Low, c.High = 0, 0 // results are compared
+			c.Low, c.High = 0, 0 // results are compared, and NaN equals nothing
 		}
 		for _, n := range d.Notes {
 			if n.Column == c.Name {
@@ -172,12 +175,12 @@ func myColumns(d *table.Description, columns []table.Column, data learn.Data) []
 	return all
 }
 
-// File is a file to write beside the outputs.
+// File is a file to be written beside the outputs.
 type File struct{ Name, Text, About string }
 
-// Files returns the models as JSON for [table.Pipeline], one of several classes for
-// [table.OneVsRest], and the CSV of the made-up houses if they
-// are the data. About describes each file in one sentence.
+// Files returns the files of a result. They are the models as JSON, and the CSV of the made-up
+// houses if they are the data. The JSON of one model is for [table.Pipeline]. The JSON of one model
+// of several classes is for [table.OneVsRest]. About describes each file in one sentence.
 func (r *Result) Files() []File {
 	var all []File
 	for k, m := range r.Searched() {

@@ -13,13 +13,13 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// ScreenLines and ScreenColumns bound the text of [Result.Screen]. With a line about the folder of
-// the outputs it fills one screen.
+// ScreenLines and ScreenColumns are the maximum numbers of lines and of letters per line of
+// [Result.Screen]. One more line, about the folder of the outputs, fills the screen.
 const ScreenLines, ScreenColumns = 38, 100
 
-// Screen summarises the result on one screen: the model to use and why, metrics, hyperparameters,
-// the largest coefficients in the units of the file, and warnings. It has at most ScreenLines lines
-// of ScreenColumns letters each. Longer lines end with "…".
+// Screen returns a summary of the result for one screen: the model to use and the reason, metrics,
+// hyperparameters, the largest coefficients in the units of the file, and warnings. It has at most
+// ScreenLines lines of at most ScreenColumns letters. Longer lines end with "…".
 func (r *Result) Screen() string {
 	s := &screen{}
 	learner := cmp.Or(r.Learner, "no learner")
@@ -46,8 +46,8 @@ func (r *Result) Screen() string {
 	return strings.Join(s.lines, "\n") + "\n"
 }
 
-// warnings returns the warnings of all models, each once. A warning that concerns one of several
-// models names its class.
+// warnings returns the warnings of all models, each once. If a warning is only for one of several
+// models, it names the model's class.
 func (r *Result) warnings() []string {
 	var all []string
 	seen := map[string]int{}
@@ -60,7 +60,7 @@ func (r *Result) warnings() []string {
 	for _, m := range models {
 		for _, w := range m.Warnings {
 			switch n := seen[w]; {
-			case n == 0: // it is listed
+			case n == 0: // the warning is listed already
 			case n == len(models):
 				all = append(all, w)
 				seen[w] = 0
@@ -77,10 +77,10 @@ func (r *Result) warnings() []string {
 	return all
 }
 
-// shownModels and shownCoefficients bound what a screen lists.
+// shownModels and shownCoefficients are the largest numbers of models and coefficients on a screen.
 const shownModels, shownCoefficients = 4, 8
 
-// model describes the one model of a result.
+// model adds the lines for the only model of a result.
 func (s *screen) model(r *Result, m Model) {
 	s.text("", "%s", m.Verdict)
 	if m.Risk != nil {
@@ -115,7 +115,7 @@ func (s *screen) model(r *Result, m Model) {
 	}
 }
 
-// losses describes the hyperparameters of a model and its losses.
+// losses adds the hyperparameters and the losses of a model.
 func (s *screen) losses(m Model) {
 	s.text("", "%s", hyperparameters(m))
 	s.text("", "CV loss (%s): tuned %.4g ± %.3g, default %.4g, constant prediction %.4g", m.LossName, m.Loss, m.StandardError, m.DefaultLoss, m.ConstantLoss)
@@ -124,10 +124,10 @@ func (s *screen) losses(m Model) {
 	}
 }
 
-// mostName is the number of letters of a name in a list.
+// mostName is the largest number of letters of a name in a list.
 const mostName = 40
 
-// models describes the models of several classes.
+// models adds the lines for the models of several classes.
 func (s *screen) models(r *Result) {
 	if r.Joint != nil {
 		s.text("", "%s", r.Joint.Verdict)
@@ -172,7 +172,7 @@ func (s *screen) models(r *Result) {
 	}
 }
 
-// judgedBy names the predictions that judge a model.
+// judgedBy names the predictions by which a model is judged.
 func judgedBy(m Model) string {
 	if !m.Judged.Nested {
 		return "Predictions out of fold (no nested estimate)"
@@ -180,7 +180,7 @@ func judgedBy(m Model) string {
 	return "Predictions of the outer folds"
 }
 
-// metrics describes the predictions of a model.
+// metrics adds the metrics of a model's predictions.
 func (s *screen) metrics(m Model) {
 	by := judgedBy(m)
 	switch {
@@ -196,7 +196,7 @@ func (s *screen) metrics(m Model) {
 	}
 }
 
-// confusion describes the rows of each class and their predicted classes.
+// confusion returns lines with the rows of each class and the number of correct predictions.
 func (s *screen) confusion(r *Result) (lines []string) {
 	for k, row := range r.Confusion {
 		own := floats.Sum(row)
@@ -207,7 +207,7 @@ func (s *screen) confusion(r *Result) (lines []string) {
 	return lines
 }
 
-// hyperparameters lists them.
+// hyperparameters returns the names and values of the hyperparameters.
 func hyperparameters(m Model) string {
 	var all []string
 	for _, h := range m.Hyper {
@@ -216,8 +216,8 @@ func hyperparameters(m Model) string {
 	return "Hyperparameters: " + strings.Join(all, ", ")
 }
 
-// largest returns the places of the coefficients that are not 0, by the effect of a standard
-// deviation, largest first.
+// largest returns the indices of the coefficients that are not 0, in the order of the effect of one
+// standard deviation, largest first.
 func (m Model) largest() []int {
 	var order []int
 	for i, c := range m.Coefficients {
@@ -231,7 +231,7 @@ func (m Model) largest() []int {
 	return order
 }
 
-// shortened returns a name as one visible line of at most that many letters.
+// shortened returns name on one line, without invisible characters, and with at most most letters.
 func shortened(name string, most int) string {
 	runes := []rune(experiment.Visible(strings.TrimSpace(name)))
 	if len(runes) <= most {
@@ -240,11 +240,11 @@ func shortened(name string, most int) string {
 	return string(runes[:most-1]) + "…"
 }
 
-// A screen collects lines.
+// A screen collects the lines of the text.
 type screen struct{ lines []string }
 
-// text adds a text, broken at spaces into at most four lines. The first has the indent, and the
-// others two spaces more.
+// text adds a text, broken at spaces into at most four lines. The first line has the given indent.
+// The others have two more spaces.
 func (s *screen) text(indent, format string, args ...any) {
 	const most = 4
 	line, lines := indent, []string(nil)

@@ -24,7 +24,7 @@ import (
 	"cvgm/synth"
 )
 
-// myFile writes a CSV and returns small parameters for it.
+// myFile writes a CSV, and returns small parameters for this file.
 func myFile(t *testing.T, text string) MyDataParams {
 	t.Helper()
 	p := DefaultMyData()
@@ -36,7 +36,8 @@ func myFile(t *testing.T, text string) MyDataParams {
 	return p
 }
 
-// plants is a CSV of 60 rows with two numeric columns and that many kinds, each at a corner.
+// plants returns a CSV of 60 rows with two numeric columns. It has the given number of kinds, each
+// near one corner of the plane.
 func plants(kinds int) string {
 	src := synth.NewStream(4, "plants")
 	text := "length,width,kind\n"
@@ -47,7 +48,7 @@ func plants(kinds int) string {
 	return text
 }
 
-// rounding allows for another order of sums and other warm starts, as a part of the value.
+// rounding is a relative tolerance for another order of sums and for other warm starts.
 const rounding = 1e-9
 
 func TestMyDataHouses(t *testing.T) {
@@ -84,28 +85,29 @@ func TestMyDataHouses(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, screen)
 		}
 	}
-	// The judged predictions are the outer folds', and their errors the metrics.
+	// The judged predictions come from the outer folds. Their errors are the metrics.
 	if j := m.Judged; !j.Nested || j.Regression == nil || len(j.Predictions) != m.Risk.Repeats || len(j.Predictions[0]) != 80 {
 		t.Errorf("%+v", j)
 	}
 	if len(m.FoldCoefficients) != 10 || len(m.FoldCoefficients[9]) != len(m.Coefficients) || len(m.PerUnit) != len(m.Coefficients) {
 		t.Errorf("%d folds, %d coefficients, %d in units of the file", len(m.FoldCoefficients), len(m.Coefficients), len(m.PerUnit))
 	}
-	// A fit without a tenth of the rows is near the fit to all, and its coefficients scatter around it.
+	// A fit without a tenth of the rows is near the fit to all rows. Its coefficients scatter
+	// around the coefficients of the fit to all rows.
 	at := slices.Index(m.Features, "area")
 	for _, fold := range m.FoldCoefficients {
 		if c := m.Coefficients[at]; math.Abs(fold[at]-c) > .2*c || fold[at] == c {
 			t.Errorf("coefficients of area %v in a fold, %v of all", fold[at], c)
 		}
 	}
-	// At all training rows the learning curve is the CV loss, and fewer rows have a higher one.
+	// At all training rows, the learning curve is the CV loss. With fewer rows, the loss is higher.
 	if l := m.Learning; len(l.Loss) != 4 || l.Rows[3] != 72 || l.Rows[0] != 9 || !(l.Loss[0] > l.Loss[3]) {
 		t.Errorf("%+v", l)
 	} else {
 		casetest.Near(t, "the CV loss at all rows", l.Loss[3], m.Loss, rounding*m.Loss)
 		casetest.Near(t, "the gain of the last rows", l.Gain, l.Loss[2]-l.Loss[3], rounding*m.Loss)
 	}
-	// The pipeline predicts from the text.
+	// The pipeline predicts from texts.
 	var pipeline table.Pipeline
 	if err := json.Unmarshal([]byte(m.Pipeline), &pipeline); err != nil {
 		t.Fatal(err)
@@ -149,17 +151,18 @@ func TestMyDataTwoClasses(t *testing.T) {
 	if at, want := m.Judged.ROC.At, [2]float64{r.Confusion[0][1] / 30, r.Confusion[1][1] / 30}; at != want || m.Judged.Classes.Confusion[1][1] != r.Confusion[1][1] {
 		t.Errorf("rates %v at the threshold, want %v", at, want)
 	}
-	// A higher threshold calls fewer rows aster.
+	// With a higher threshold, fewer rows are predicted as aster.
 	high := p
 	high.Threshold = 1e3
 	if r := runMyData(t, high); r.Confusion[0][1]+r.Confusion[1][1] != 0 || r.Models[0].Judged.ROC.At != [2]float64{} {
 		t.Errorf("%v at a high threshold", r.Confusion)
 	}
-	// aster is at low length, so the decision falls along it.
+	// The length of aster is low, so the decision decreases along the length.
 	if last := len(b.Axes[0]) - 1; !(b.Margin[0][0][4] > 0 && b.Margin[0][last][4] < 0) {
 		t.Errorf("decisions %v", b.Margin[0])
 	}
-	// Of two numbers 0 and 1 are classes, and others by Positive alone.
+	// A target of the numbers 0 and 1 has classes. A target of two other numbers has classes only
+	// if Positive is set.
 	const text = "x,z,y\n1,5,0\n2,7,1\n3,6,0\n4,8,1\n5,5,0\n6,7,1\n7,2,0\n8,9,1\n9,6,0\n10,8,1\n"
 	if r := runMyData(t, myFile(t, text)); !slices.Equal(r.Classes, []string{"0", "1"}) || len(r.Columns[2].Choices) != 1 || !strings.Contains(r.Columns[2].Choices[0].Text, "0 and 1 alone") || r.Columns[2].Choices[0].Parameter != "Numeric" {
 		t.Errorf("%q, %+v", r.Classes, r.Columns[2])
@@ -194,7 +197,7 @@ func TestMyDataThreeClasses(t *testing.T) {
 		if all != 60 || right < 45 {
 			t.Errorf("%s: %v", learner, r.Confusion)
 		}
-		// Of the margins, one at most is above 0.
+		// At each point, at most one margin is above 0.
 		for i := range r.Boundary.Axes[0] {
 			for j := range r.Boundary.Axes[1] {
 				above := 0
@@ -223,8 +226,9 @@ func TestMyDataThreeClasses(t *testing.T) {
 	}
 }
 
-// One multinomial model of three classes, judged by outer folds: the metrics are those of the nested
-// probabilities, the classes' decisions are their log odds, and one file predicts all of them.
+// One multinomial model of three classes is judged by outer folds. The metrics are computed from
+// the nested probabilities, and the decisions of a class are its log odds. One file predicts all
+// classes.
 func TestMyDataMultinomial(t *testing.T) {
 	p := myFile(t, plants(3))
 	p.OuterFolds = 3
@@ -248,7 +252,7 @@ func TestMyDataMultinomial(t *testing.T) {
 			t.Errorf("class %d: %+v", k, m)
 		}
 	}
-	// The coefficients of the classes sum to 0.
+	// For each feature, the coefficients of the classes sum to 0.
 	for j := range 2 {
 		if sum := r.Models[0].Coefficients[j] + r.Models[1].Coefficients[j] + r.Models[2].Coefficients[j]; math.Abs(sum) > 1e-9*math.Abs(r.Models[0].Coefficients[j]) {
 			t.Errorf("feature %d: the sum is %v", j, sum)
@@ -327,7 +331,8 @@ func TestMyDataRefuses(t *testing.T) {
 	}
 }
 
-// Each parameter on columns has the effect of the library's field, as a command line sets it.
+// Each parameter for columns has the effect of the field of the library, in the form of a command
+// line.
 func TestMyDataColumnParameters(t *testing.T) {
 	const text = ",code,price,weight,sold,w,kind,y\n" +
 		"1,10,\"1,5 €\",1200 g,03/04/2025,1,0,0\n2,20,\"2,5 €\",1.5 kg,04/04/2025,2,1,1\n3,10,\"4,0 €\",800 g,05/05/2025,1,0,0\n4,30,-,2 kg,06/06/2025,1,1,1\n" +
@@ -351,8 +356,8 @@ func TestMyDataColumnParameters(t *testing.T) {
 	}
 }
 
-// A choice that the file does not settle is among the warnings, with the parameter that overrules
-// it.
+// The warnings include each choice that the file does not settle, with the parameter that overrules
+// the choice.
 func TestMyDataWarnsOfUncertainColumns(t *testing.T) {
 	text := "street,sold,y\n"
 	for i := range 24 {
@@ -367,8 +372,8 @@ func TestMyDataWarnsOfUncertainColumns(t *testing.T) {
 	}
 }
 
-// The key of a stored result holds the content of the file, as JSON does. Relative paths begin
-// in the checkout. Run uses the content that Read has read.
+// The key of a stored result depends on the content of the file, and so does the JSON of the
+// parameters. Relative paths begin in the checkout. Run uses the content that Read has read.
 func TestMyDataRead(t *testing.T) {
 	root := t.TempDir()
 	p := DefaultMyData()
@@ -386,7 +391,7 @@ func TestMyDataRead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		write(texts[0] + "x;y;z\n") // Run does not see it
+		write(texts[0] + "x;y;z\n") // Run does not use the new text
 		r := runMyData(t, read)
 		if want := []int{5, 6}[k]; r.Rows != want || r.Dropped != k || r.Name != "of mine.csv" {
 			t.Errorf("%d rows, %d dropped, %q", r.Rows, r.Dropped, r.Name)
@@ -399,7 +404,7 @@ func TestMyDataRead(t *testing.T) {
 		if len(experiment.Changes(&read)) != 5 {
 			t.Errorf("%v", experiment.Changes(&read))
 		}
-		var decoded MyDataParams // as a worker has it: the file is another one by now
+		var decoded MyDataParams // the parameters of a worker; the file has changed by now
 		if err := json.Unmarshal(key, &decoded); err != nil {
 			t.Fatal(err)
 		}
@@ -419,7 +424,7 @@ func TestMyDataRead(t *testing.T) {
 	}
 }
 
-// A group stays together, a row without group is dropped.
+// The rows of a group stay together. A row without a group is dropped.
 func TestMyDataGroups(t *testing.T) {
 	p := myFile(t, "x,g,y\n1,a,2\n2,a,3\n3,b,5\n4,b,4\n5,c,6\n6,c,7\n7,,9\n8,d,8\n")
 	p.Group = "g"
@@ -428,7 +433,7 @@ func TestMyDataGroups(t *testing.T) {
 	}
 }
 
-// Scaling the target scales the predictions, up to rounding, and gives another key.
+// If the target is scaled, the predictions are scaled, up to rounding. The key is different.
 func TestMyDataScaled(t *testing.T) {
 	p := DefaultMyData()
 	p.CurvePoints, p.SurfacePoints, p.OuterFolds = 2, 2, 0
@@ -443,7 +448,7 @@ func TestMyDataScaled(t *testing.T) {
 	casetest.Near(t, "the scaled CV loss", b.Models[0].Loss, 16*a.Models[0].Loss, rounding*b.Models[0].Loss)
 }
 
-// checkScreen checks that a result's screen has no more lines and letters than it promises.
+// checkScreen checks the numbers of lines and letters of a result's screen.
 func checkScreen(t *testing.T, r *Result) {
 	t.Helper()
 	text := r.Screen()
@@ -461,7 +466,7 @@ func checkScreen(t *testing.T, r *Result) {
 	}
 }
 
-// Long names, many classes and many warnings take one screen.
+// Long names, many classes and many warnings fit on one screen.
 func TestScreenOfManyThings(t *testing.T) {
 	r := &Result{Name: strings.Repeat("name ", 500), Target: strings.Repeat("W", 3000)}
 	for k := range 20 {
@@ -513,10 +518,10 @@ func TestROC(t *testing.T) {
 	}{
 		{[]float64{1, 1, -1, -1}, []float64{4, 3, 2, 1}, 1, 5},
 		{[]float64{1, 1, -1, -1}, []float64{1, 2, 3, 4}, 0, 5},
-		{[]float64{1, -1, 1, -1}, []float64{2, 2, 2, 2}, .5, 2}, // ties are one step
+		{[]float64{1, -1, 1, -1}, []float64{2, 2, 2, 2}, .5, 2}, // equal decisions make one step
 		{[]float64{1, -1, 1, -1}, []float64{4, 3, 2, 1}, .75, 5},
 		{[]float64{1, -1, 1, -1, 1}, []float64{4, 3, 2, 1, nan}, .75, 5},
-		{[]float64{1, 1}, []float64{2, 1}, 0, 3}, // no −1
+		{[]float64{1, 1}, []float64{2, 1}, 0, 3}, // no label −1
 		{nil, nil, 0, 1},
 	} {
 		if r := roc(c.y, nil, 2.5, c.decisions); r.Area != c.area || len(r.FalsePositive) != c.points || len(r.TruePositive) != c.points {
@@ -533,8 +538,8 @@ func TestMyDataIsTheSameOnAnyCores(t *testing.T) {
 	}
 }
 
-// Tables with constant, equal and huge columns, few rows, rare classes and missing values give
-// a result or an error of one line.
+// Tables with constant, equal and huge columns, few rows, rare classes and missing values give a
+// result, or an error of one line.
 func TestMyDataHostileTables(t *testing.T) {
 	src := synth.NewStream(9, "hostile tables")
 	learners := []string{"auto", "elastic_net", "huber", "logistic", "sparse_logistic", "svm", "kernel_svm", "kernel_ridge"}
@@ -584,7 +589,7 @@ func TestMyDataHostileTables(t *testing.T) {
 	}
 }
 
-// A gain is the mean difference of the rows with both losses.
+// A gain is the mean difference over the rows with both losses.
 func TestMeanDifference(t *testing.T) {
 	nan := math.NaN()
 	if mean, se := meanDifference([]float64{1, 4, nan, 9}, []float64{0, 1, 5, 7}, nil); mean != 2 || math.Abs(se-math.Sqrt(1./3)) > 1e-15 {
@@ -595,7 +600,7 @@ func TestMeanDifference(t *testing.T) {
 	}
 }
 
-// The final descent begins after the last long step, and its window holds the tuned point.
+// The final descent begins after the last leap. Its window contains the tuned point.
 func TestFinalDescent(t *testing.T) {
 	tuned := &tune.Tuned{Searched: []learn.Hyperparameter{{Name: "a", Lower: 1e-4, Upper: 1e4}, {Name: "b", Lower: 1e-4, Upper: 1e4}}}
 	tuned.Path = []tune.Step{
@@ -615,7 +620,7 @@ func TestFinalDescent(t *testing.T) {
 	}
 }
 
-// Names of strangers reach neither a terminal nor a notebook but as visible text.
+// Names from the user's file are written to a terminal or a notebook only as visible text.
 func TestSentencesOfStrangers(t *testing.T) {
 	r := &Result{Target: "\x1b]0;owned\x07", Models: []Model{{Class: "a\x1b[31m", Pipeline: "{}"}, {Class: "\u202eb"}, {Warnings: []string{"two\nlines."}}}}
 	checkScreen(t, r)

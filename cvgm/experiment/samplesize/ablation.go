@@ -15,34 +15,35 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// AblationParams are the parameters of two comparisons with a descent of the CV loss. A descent of
-// the training loss, on the rows to which the learner is fitted, differs from it only in the loss:
-// data, learner, searcher, start and number of steps are the same. A random search for the lowest
-// CV loss differs in having no gradient.
+// AblationParams are the parameters of two comparisons with a descent of the CV loss. The first
+// rival is a descent of the training loss, which is the loss on the rows to which the learner is
+// fitted. This descent differs only in the loss. Data, learner, searcher, start and number of steps
+// are the same. The second rival is a random search for the lowest CV loss, which uses no gradient.
 type AblationParams struct {
 	Seeds        int `help:"data sets of each size of the rings and of XOR" range:"[2,∞)" small:"[2,3]" setting:"%v data sets of each size"`
 	PairSeeds    int `help:"data sets of each problem with two hyperparameters" range:"[2,∞)" small:"[2,4]"`
 	RandomBudget int `help:"the random search is judged after budgets up to this" range:"[0,∞)" small:"[2,4]" setting:"random search with as many evaluations, up to %v, judged at its lowest CV loss"`
-	// The rings' network, with steps up to the largest budget.
+	// Rings describes a kernel for the rings that is learned in at most the largest number of steps
+	// in Budgets.
 	Rings AblationRings
 	XOR   kernels.AblationXOR
 	Net   AblationNet
-	// The same elastic net with a search that converges.
+	// NetLog describes the same elastic net with a search that converges.
 	NetLog AblationLog
-	// The kernel machine uses the network's rings.
+	// Machine describes a kernel machine. It uses the rings of the learned kernel.
 	Machine AblationMachine
 	experiment.FreshData
 }
 
-// AblationRings is a kernel learned for rings of several sizes. Sizes replace the problem's own
-// size.
+// AblationRings describes a kernel that is learned for rings of several sizes. Sizes replaces the
+// size of the problem.
 type AblationRings struct {
 	kernels.RingsData
 	kernels.AblationKernel
 	Sizes []int `help:"training examples of the rings" range:"[4,∞)" len:"[1,∞)" order:"ascending" small:"[8,20]" setting:"N = %v"`
 }
 
-// AblationNet is an elastic net whose two penalties are chosen along either gradient.
+// AblationNet describes an elastic net whose two penalties are chosen by each of the two descents.
 type AblationNet struct {
 	experiment.RegressionData
 	elasticnet.PenaltyCVGM
@@ -51,23 +52,23 @@ type AblationNet struct {
 	BoxHigh float64 `help:"upper end of the random search" unit:"log10(lambda)" range:"[-300,300]" small:"[-1,0]" setting:"up to %v"`
 }
 
-// AblationLog is a search for two hyperparameters by quasi-Newton steps in their
-// logarithms, which ends at a minimum or at a bound.
+// AblationLog describes a search for two hyperparameters by quasi-Newton steps in their logarithms.
+// The search ends at a minimum or at a bound.
 type AblationLog struct {
 	Start       float64 `help:"start of both hyperparameters" range:"(0,∞)" small:"[.1,10]" setting:"quasi-Newton search in logarithms from %v for both"`
 	Reach       float64 `help:"the search may go so far from the start, up or down" unit:"factor" range:"(1,1e100]" small:"[10,1000]" setting:"at most a factor of %v away"`
 	Evaluations int     `help:"evaluations after which the models are judged" range:"[1,∞)" small:"[1,6]" setting:"%v evaluations"`
 }
 
-// AblationMachine is a kernel machine on the rings. Its C and its γ, the inverse squared width of
-// its kernel, are chosen along either gradient.
+// AblationMachine describes a kernel machine on the rings. Its hyperparameters C and γ are chosen
+// by each of the two descents. γ is the inverse squared width of the kernel.
 type AblationMachine struct {
 	Train int `help:"training examples of the kernel machine" range:"[4,∞)" small:"[12,20]" setting:"N = %v"`
 	AblationLog
 }
 
-// DefaultAblation returns the paper's problems, with the paper's splits and with a quarter of them,
-// and budgets near the paper's.
+// DefaultAblation returns the paper's problems, each with the paper's number of splits and with a
+// quarter of it. The budgets are near the paper's.
 func DefaultAblation() AblationParams {
 	q, x := kernels.PaperRings(), kernels.DefaultXOR()
 	return AblationParams{
@@ -85,18 +86,18 @@ func (AblationParams) Defaults() any { return DefaultAblation() }
 // AblationResult is the result of Run.
 type AblationResult struct {
 	Params AblationParams
-	Rows   []AblationRow           // the rings by splits, size and budget, then XOR, elastic net and kernel machine by splits and budget
+	Rows   []AblationRow           // first the rings by splits, size and budget; then XOR, elastic net and kernel machine by splits and budget
 	Rings  []experiment.Comparison // the two descents over the rings of all sizes, by splits and budget
 }
 
 // AblationRow is one problem of one size after one budget. Risks are error rates on the test
-// examples, and mean squared errors for the elastic net.
+// examples. For the elastic net, they are mean squared errors.
 type AblationRow struct {
 	Problem             string
 	Train, K, Budget    int
 	Start, CV, Training experiment.Estimate
-	// Random is the risk at the lowest CV loss of a random search with Budget evaluations. N = 0
-	// above RandomBudget.
+	// Random is the risk at the lowest CV loss of a random search with Budget evaluations. If
+	// Budget exceeds RandomBudget, N is 0.
 	Random            experiment.Estimate
 	CVLessRandom      experiment.Comparison
 	CVLessTraining    experiment.Comparison
@@ -104,7 +105,7 @@ type AblationRow struct {
 	CVLessStart       experiment.Comparison
 }
 
-// Run measures all problems, in parallel over problems, sizes and data sets.
+// Run measures all problems. Problems, sizes and data sets run in parallel.
 func (p AblationParams) Run(ctx context.Context) (*AblationResult, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
@@ -124,11 +125,11 @@ func (p AblationParams) Run(ctx context.Context) (*AblationResult, error) {
 		return nil, err
 	}
 	r := &AblationResult{Params: p}
-	pooled := make([]struct{ cv, training []float64 }, len(p.Rings.Ks)*len(p.Rings.Budgets)) // the rings of all sizes
+	pooled := make([]struct{ cv, training []float64 }, len(p.Rings.Ks)*len(p.Rings.Budgets)) // of the rings of all sizes
 	for i, problem := range problems {
 		for k, budget := range problem.budgets {
 			row := AblationRow{Problem: problem.name, Train: problem.train, K: problem.k, Budget: budget}
-			var before, cv, training, random []float64 // by data set
+			var before, cv, training, random []float64 // for each data set
 			for _, c := range measured[i][:problem.seeds] {
 				before, cv, training = append(before, c.Start), append(cv, c.CV[k]), append(training, c.Training[k])
 				if k < len(c.Random) {
@@ -153,15 +154,16 @@ func (p AblationParams) Run(ctx context.Context) (*AblationResult, error) {
 	return r, nil
 }
 
-// The names of the further problems in AblationRow.Problem.
+// These constants are the names of the other problems in AblationRow.Problem.
 const (
 	ProblemNet     = "elastic net, two penalties"
 	ProblemNetLog  = "elastic net, two penalties, quasi-Newton"
 	ProblemMachine = "rings, kernel machine: C and width"
 )
 
-// ablationCell holds the risks on one data set: at the start, by budget along each of the two
-// gradients, and by budget up to RandomBudget in a random search.
+// ablationCell holds the risks on one data set. Start is the risk at the start. CV and Training are
+// the risks of the two descents by budget. Random is the risk of random search by budget, up to
+// RandomBudget.
 type ablationCell struct {
 	Start                float64
 	CV, Training, Random []float64
@@ -172,16 +174,16 @@ type ablationProblem struct {
 	name     string
 	seeds    int
 	train    int
-	k        int // cross-validation splits
+	k        int // number of cross-validation splits
 	budgets  []int
 	searcher func(evaluations int) search.Searcher
-	first    int // evaluations before the first step is done
+	first    int // number of evaluations before the first step is complete
 	// setup returns the problem of a data set.
 	setup func(seed uint64) (*ablationData, error)
 	risk  cvgm.Loss
 }
 
-// ablationData is the problem of a data set, with the CV loss as its objective.
+// ablationData is the problem for one data set, with the CV loss as its objective.
 type ablationData struct {
 	*experiment.Setup
 	training search.Objective // the training loss
@@ -189,7 +191,7 @@ type ablationData struct {
 	draw     func(src cvgm.Source, x []float64)
 }
 
-// measure searches along both gradients, and without one with budgets up to randomBudget.
+// measure runs both descents, and random search with budgets up to randomBudget.
 func (a ablationProblem) measure(ctx context.Context, seed uint64, randomBudget int) (c ablationCell, err error) {
 	s, err := a.setup(seed)
 	if err != nil {
@@ -219,8 +221,9 @@ func (a ablationProblem) measure(ctx context.Context, seed uint64, randomBudget 
 	return c, err
 }
 
-// Descents returns the steps of a search of the problem s, and the steps of the same search for the
-// training loss from the same start. The steps have no gradients.
+// Descents returns the steps of a search for the lowest CV loss of the problem s. It also returns
+// the steps of the same search for the lowest training loss, from the same start. The steps have no
+// gradients.
 func Descents(ctx context.Context, s *experiment.Setup, training search.Objective, searcher search.Searcher) (cv, resubstituted []search.Step, err error) {
 	other := *s
 	other.Objective = training
@@ -239,7 +242,7 @@ func Descents(ctx context.Context, s *experiment.Setup, training search.Objectiv
 	return cv, resubstituted, nil
 }
 
-// random returns the risks at the lowest CV loss of a random search, for the budgets up to a limit.
+// random returns the risks at the lowest CV loss of a random search, for each budget up to limit.
 func (a ablationProblem) random(ctx context.Context, s *ablationData, limit int) (risks []float64, err error) {
 	within := slices.DeleteFunc(slices.Clone(a.budgets), func(budget int) bool { return budget > limit })
 	if len(within) == 0 {
@@ -305,8 +308,8 @@ func (p AblationParams) problems() []ablationProblem {
 	return all
 }
 
-// problem returns a problem with the start, bounds and searcher of l. losses makes the data and the
-// losses for a seed.
+// problem returns a problem with the start, the bounds and the searcher of l. losses returns the
+// data and the losses for a seed.
 func (l AblationLog) problem(name string, seeds, train, k int, losses func(uint64) (*ablationData, error), risk cvgm.Loss) ablationProblem {
 	searcher := func(evaluations int) search.Searcher {
 		return search.LogSpace{Searcher: search.QuasiNewton{MaxEvals: evaluations}}
@@ -323,8 +326,8 @@ func (l AblationLog) problem(name string, seeds, train, k int, losses func(uint6
 	}, risk}
 }
 
-// withTraining returns s with the training loss of its kernel. In the random search it draws
-// initial weights.
+// withTraining returns s with the training loss of its kernel. Random search draws initial weights
+// of the network.
 func withTraining(m kernels.KernelCVGM, s *experiment.Setup, random cvgm.Source) (*ablationData, error) {
 	d, splits := experiment.Resubstitution(s.Train)
 	phi := m.Kernel()
@@ -335,7 +338,7 @@ func withTraining(m kernels.KernelCVGM, s *experiment.Setup, random cvgm.Source)
 	return &ablationData{s, cv.Eval, random, func(src cvgm.Source, x []float64) { phi.Init(x, src) }}, nil
 }
 
-// losses draws data and splits of an elastic net.
+// losses draws data and splits for an elastic net.
 func (p AblationNet) losses(seed uint64) (*ablationData, error) {
 	stream := kernels.AblationStream(seed, "elastic net")
 	s, err := p.PenaltyCVGM.Setup(p.RegressionData, stream("data"), stream("splits"), 1)

@@ -14,8 +14,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The CV loss of the resubstitution split is the mean loss of the fit on the rows that it
-// was fitted to, and its gradient is that loss's.
+// The CV loss of the resubstitution split is the mean loss of the fit on the rows to which the
+// learner was fitted. Its gradient is the gradient of this loss.
 func TestResubstitutionIsTheTrainingLoss(t *testing.T) {
 	p := DefaultAblation()
 	s, err := p.machine(4, 3)
@@ -50,15 +50,15 @@ func TestResubstitutionIsTheTrainingLoss(t *testing.T) {
 	}
 }
 
-// fewAblations are the parameters of all problems of the ablation, with few splits and small sets.
+// fewAblations returns parameters of all problems of the ablation, with few splits and small sets.
 func fewAblations() AblationParams {
 	p := DefaultAblation()
 	p.Rings.Sizes, p.Rings.Ks, p.XOR.Ks = []int{8, 20}, []int{16}, []int{16}
 	return p
 }
 
-// Two descents of the same loss end at the same risk, and each part of the result takes
-// its own.
+// Two descents of the same loss end at the same risk. Each part of the result is measured by its
+// own descent.
 func TestAblationComparesTheTwoGradients(t *testing.T) {
 	p := fewAblations()
 	for _, problem := range p.problems() {
@@ -84,8 +84,7 @@ func TestAblationComparesTheTwoGradients(t *testing.T) {
 	}
 }
 
-// The random search is judged at its lowest CV loss within each budget, and not above the
-// budgets' limit.
+// Random search is judged at its lowest CV loss within each budget, up to the limit of the budgets.
 func TestAblationWithoutAGradient(t *testing.T) {
 	p := fewAblations()
 	for _, problem := range p.problems() {
@@ -144,7 +143,7 @@ func TestResubstitutionKeepsRowsApart(t *testing.T) {
 	}
 }
 
-// The comparison of the rings at a budget pools all rows of this budget.
+// The comparison over the rings at a budget pools all rows with this budget.
 func TestAblationPoolsTheRings(t *testing.T) {
 	p := *casetest.Drawn[AblationParams]("ablation")
 	p.Rings.Sizes, p.Rings.Budgets, p.Rings.Ks = []int{8, 12}, []int{1, 3}, []int{3, 5}

@@ -7,11 +7,11 @@ import (
 	"cvgm/cvgm/experiment/samplesize"
 )
 
-// Two sizes, three seeds.
+// The example has two sizes and three seeds.
 func ExampleSampleSizeParams() {
 	p := samplesize.DefaultSampleSize()
 	p.MinSize, p.MaxSize, p.SizeStep, p.Seeds, p.K, p.Steps = 20, 60, 40, 3, 32, 30
-	p.DecaySteps, p.LongSteps = 30, 100 // of networks that are not shown here
+	p.DecaySteps, p.LongSteps = 30, 100 // for networks that the example does not print
 	r, err := p.Run(context.Background())
 	if err != nil {
 		panic(err)

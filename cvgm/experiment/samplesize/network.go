@@ -14,9 +14,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// network is the neural network with which the paper compares CVGM: the kernel's layers and one
-// linear unit on their two features. All layers are trained together on the training examples, by
-// the mean logistic loss. (For labels ±1 that is the binary cross entropy of the logit.)
+// network is the neural network with which the paper compares CVGM. It consists of the layers of
+// the kernel, and of one linear unit on their two features. All layers are trained together on the
+// training examples. The objective is the mean logistic loss. For labels ±1, this loss is the
+// binary cross entropy of the logit.
 type network struct {
 	data learn.Data
 	phi  *cvgm.Perceptron
@@ -28,11 +29,12 @@ func newNetwork(m kernels.KernelCVGM, d learn.Data) *network {
 	return &network{d, m.Kernel(), mat.NewDense(n, 2, nil)}
 }
 
-// numParams counts the kernel's parameters, two weights and a constant.
+// numParams returns the number of the kernel's parameters plus three, for two weights and a
+// constant.
 func (n *network) numParams() int { return n.phi.NumParams() + 3 }
 
-// init draws initial parameters as PyTorch distributes them: uniform on ±1/√n
-// for a layer with n inputs.
+// init draws initial parameters from PyTorch's distribution: uniform on ±1/√n for a layer with n
+// inputs.
 func (n *network) init(params []float64, src cvgm.Source) {
 	kernel := len(params) - 3
 	n.phi.Init(params[:kernel], src)
@@ -41,7 +43,7 @@ func (n *network) init(params []float64, src cvgm.Source) {
 	}
 }
 
-// Eval is a search.Objective: the mean logistic loss.
+// Eval is a search.Objective. It returns the mean logistic loss.
 func (n *network) Eval(grad, params []float64) (float64, error) {
 	kernel := len(params) - 3
 	w := params[kernel:]
@@ -73,7 +75,7 @@ func (n *network) Eval(grad, params []float64) (float64, error) {
 	return total, nil
 }
 
-// predict returns the logits of the rows of x.
+// predict returns a function that computes the logits of the rows of x.
 func (n *network) predict(params []float64) func(dst []float64, x *mat.Dense) error {
 	kernel := len(params) - 3
 	w := params[kernel:]
@@ -90,8 +92,8 @@ func (n *network) predict(params []float64) func(dst []float64, x *mat.Dense) er
 	}
 }
 
-// accumulated returns the objective f whose gradient is the sum of all gradients of f so far, as in
-// a program that never resets its gradients to zero.
+// accumulated returns f with another gradient: the sum of all gradients of f so far. Such gradients
+// arise in a program that never resets its gradients to zero.
 func accumulated(f search.Objective) search.Objective {
 	var total []float64
 	return func(grad, x []float64) (float64, error) {
@@ -107,8 +109,7 @@ func accumulated(f search.Objective) search.Objective {
 	}
 }
 
-// accuracy returns the test accuracy of the network after a search on f from
-// s.Start.
+// accuracy returns the test accuracy of the network after a search on f from s.Start.
 func (n *network) accuracy(ctx context.Context, s experiment.Setup, searcher search.Searcher, f search.Objective) (float64, error) {
 	s.Objective = f
 	x, err := kernels.LastPoint(s.Search(ctx, searcher))

@@ -17,8 +17,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// tuned returns the test accuracy of a learner at the hyperparameters of lowest CV loss. The search
-// is in their logarithms, from 1.
+// tuned returns the test accuracy of a learner with the hyperparameters of lowest CV loss. The
+// search is in the logarithms of the hyperparameters, and starts at 1 for each.
 func (r Rivals) tuned(ctx context.Context, s *experiment.Setup, splits []cvgm.Split, features func(learn.Data) learn.Data, learner func() learn.Learner, hyperparameters int, searcher search.Searcher) (float64, error) {
 	all := func(v float64) []float64 { return slices.Repeat([]float64{v}, hyperparameters) }
 	own := experiment.Setup{Train: features(s.Train), Test: features(s.Test), Start: all(1), Lower: all(1 / r.RivalReach), Upper: all(r.RivalReach)}
@@ -106,7 +106,7 @@ func (p SampleSizeParams) chooseDecay(ctx context.Context, s *experiment.Setup, 
 	return decay, steps, nil
 }
 
-// decayed returns f with the ridge penalty decay/2 · ‖x‖².
+// decayed returns f plus the ridge penalty decay/2 · ‖x‖².
 func decayed(f search.Objective, decay float64) search.Objective {
 	return func(grad, x []float64) (float64, error) {
 		loss, err := f(grad, x)
@@ -124,8 +124,8 @@ func quadratic(d learn.Data) learn.Data {
 	})
 }
 
-// randomFeatures returns a map to max(0, w·x + b) for n draws of w and b from the standard
-// normal distribution.
+// randomFeatures returns a function that replaces each row x by n features max(0, w·x + b). Each w
+// and b is drawn from the standard normal distribution.
 func randomFeatures(src *synth.Stream, n int) func(learn.Data) learn.Data {
 	weights := mat.NewDense(n, 3, nil)
 	for i := range n {
@@ -143,7 +143,7 @@ func randomFeatures(src *synth.Stream, n int) func(learn.Data) learn.Data {
 	}
 }
 
-// withFeatures returns d with n features of each row.
+// withFeatures returns d with n features for each row. of computes the features of a row.
 func withFeatures(d learn.Data, n int, of func(dst, x []float64)) learn.Data {
 	x := mat.NewDense(len(d.Y), n, nil)
 	for i := range d.Y {

@@ -34,8 +34,8 @@ type SampleSizeParams struct {
 }
 
 // Rivals are learners for the rings that a practitioner would try before a learned kernel.
-// Cross-validation on balanced splits chooses the hyperparameters of each. They are measured at
-// some of the sizes.
+// Cross-validation on balanced splits chooses the hyperparameters of each learner. The rivals are
+// measured only at some of the sizes.
 type Rivals struct {
 	RivalSizes       []int     `help:"the rivals are measured at the sizes nearest to these" range:"[2,∞)" len:"[1,∞)" order:"ascending" small:"[8,20]" setting:"N nearest to %v"`
 	RivalK           int       `help:"cross-validation splits of the rivals" range:"[2,∞)" small:"[2,5]"`
@@ -49,9 +49,9 @@ type Rivals struct {
 	LongSteps        int       `help:"Adam's steps in training to convergence" range:"[1,∞)" small:"[1,20]" setting:"%v steps"`
 }
 
-// DefaultSampleSize returns the paper's sizes and 25 seeds (its code sweeps 8 to 96 over 10). CVGM
-// is the same as in the rings experiment. The network has the paper's step size and number of
-// steps. Adam and the rivals are not in the paper.
+// DefaultSampleSize returns the paper's sizes and 25 seeds. (The paper's code sweeps sizes from 8
+// to 96 over 10 seeds.) CVGM is the same as in the experiment on the rings. The network has the
+// paper's step size and number of steps. Adam and the rivals are not in the paper.
 func DefaultSampleSize() SampleSizeParams {
 	q := kernels.PaperRings()
 	return SampleSizeParams{
@@ -78,7 +78,7 @@ func (p SampleSizeParams) Check() error {
 	return nil
 }
 
-// The order of Result.Methods.
+// These constants are the indices in Result.Methods.
 const (
 	SizeBayes = iota
 	SizeCVGMFull
@@ -87,7 +87,8 @@ const (
 	SizeNetworkPublished
 	SizeNetworkText
 	SizeLogistic
-	// The rivals start here. The last one is the network of SizeAdam, trained to convergence.
+	// The following methods are the rivals, except for SizeAdamLong, which is the network of
+	// SizeAdam trained to convergence.
 	SizeQuadratic
 	SizeMachineCVGM
 	SizeMachineGrid
@@ -117,27 +118,28 @@ type Result struct {
 	Params  SampleSizeParams
 	Sizes   []int
 	Methods []SizeMethod
-	// Overfitting is, for each size, the accuracy of the network trained by Adam minus its accuracy
-	// after training to convergence on the same data. It has N = 0 if the latter is not measured.
+	// Overfitting holds, for each size, the accuracy of the network that is trained by Adam, minus
+	// its accuracy after training to convergence on the same data. If the latter is not measured, N
+	// is 0.
 	Overfitting []experiment.Estimate
-	// Failures lists the cells that could not be computed. They are left out
-	// of every mean.
+	// Failures lists the cells that could not be computed. Means do not include them.
 	Failures []CellFailure
 }
 
 // SizeMethod is one method over all sizes and seeds.
 type SizeMethod struct {
 	Name     string
-	Accuracy [][]float64           // [size][seed]; NaN in cells that failed, or at sizes at which a rival is not measured
-	Mean     []experiment.Estimate // per size
-	// CVGM, with the full and with the published gradient, against this method.
+	Accuracy [][]float64           // [size][seed]; NaN if the cell failed, or if a rival is not measured at the size
+	Mean     []experiment.Estimate // for each size
+	// Full and Published compare CVGM with this method, along the full gradient and along the
+	// published direction.
 	Full, Published SizeComparison
 }
 
-// SizeComparison is a paired comparison of CVGM with another method. It covers the cells of all
-// sizes, of the sizes up to Params.SmallSize, and of the larger sizes. The differences are CVGM's
-// accuracy minus the other method's. Wins is the share of cells in which CVGM is more accurate; a
-// tie counts half. BySize holds the differences for each size.
+// SizeComparison is a paired comparison of CVGM with another method. All covers the cells of all
+// sizes, Small the sizes up to Params.SmallSize, and Large the larger sizes. The differences are
+// CVGM's accuracy minus the other method's. Wins is the share of cells in which CVGM is more
+// accurate. A tie counts as half. BySize holds the differences for each size.
 type SizeComparison struct {
 	All, Small, Large experiment.Comparison
 	BySize            []experiment.Estimate
@@ -149,7 +151,7 @@ type CellFailure struct {
 	Problem    string
 }
 
-// summarise computes the means and comparisons.
+// summarise sets the means and the comparisons.
 func (r *Result) summarise() {
 	for k := range r.Methods {
 		m := &r.Methods[k]
@@ -185,7 +187,7 @@ func (r *Result) against(first, second int) (c SizeComparison) {
 	return c
 }
 
-// higher compares two methods by a quantity that is better if it is higher.
+// higher compares two methods by a quantity of which higher values are better.
 func higher(v [2][]float64) experiment.Comparison {
 	c := experiment.Compare(v[1], v[0])
 	c.Difference.Mean = 0 - c.Difference.Mean

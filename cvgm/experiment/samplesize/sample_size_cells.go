@@ -15,10 +15,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Run measures all methods in all cells, in parallel. A cell that fails is recorded while the
-// others are measured. It is an error only if every cell fails. Cells are independent, because each
-// has its own data, splits and initial weights. All methods of a cell share its data, and all its
-// networks share initial weights.
+// Run measures all methods in all cells, in parallel. If a cell fails, Run records the error and
+// measures the other cells. It returns an error only if every cell fails. Cells are independent,
+// because each has its own data, splits and initial weights. All methods of a cell use the same
+// data, and all networks of a cell have the same initial weights.
 func (p SampleSizeParams) Run(ctx context.Context) (*Result, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
@@ -64,8 +64,8 @@ func (p SampleSizeParams) Run(ctx context.Context) (*Result, error) {
 	return r, nil
 }
 
-// sizeCell is the result of one cell: the accuracy of every method. If a method failed, it holds
-// NaN and the reason.
+// sizeCell is the result of one cell: the accuracy of every method. If a method failed, all
+// accuracies are NaN, and Problem is the reason.
 type sizeCell struct {
 	Accuracy []float64
 	Problem  string
@@ -84,7 +84,8 @@ func (p SampleSizeParams) cell(ctx context.Context, size, seed int) ([]float64, 
 	s.Start = make([]float64, net.numParams())
 	net.init(s.Start, stream("weights"))
 
-	// The kernel's initial weights are the network's without the last layer.
+	// The initial weights of the kernel are the initial weights of the network without its last
+	// layer.
 	kernel := kernels.RingsProblem{RingsData: p.RingsData, Train: size, Test: p.Test, KernelCVGM: p.KernelCVGM}
 	cvgmAlong := func(v kernels.Variant) (float64, error) {
 		s, err := kernel.Setup(v, stream, "splits", nil)
@@ -122,7 +123,7 @@ func (p SampleSizeParams) cell(ctx context.Context, size, seed int) ([]float64, 
 	return accuracies, err
 }
 
-// hasRivals reports whether size is the nearest of all sizes to one of RivalSizes.
+// hasRivals reports whether size is the nearest size to one of RivalSizes.
 func (p SampleSizeParams) hasRivals(size int) bool {
 	last := (p.MaxSize - p.MinSize) / p.SizeStep
 	return slices.ContainsFunc(p.RivalSizes, func(near int) bool {

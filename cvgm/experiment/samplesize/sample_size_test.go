@@ -50,8 +50,8 @@ func TestSampleSizesAreTheSameForAnyGOMAXPROCS(t *testing.T) {
 	}
 }
 
-// Two training examples leave one for the fit, and no unpenalised intercept
-// fits one class.
+// With two training examples, each fit has one example. With one class, the unpenalised intercept
+// has no finite value.
 func TestFailingCellsAreNamedAndTheRestGoesOn(t *testing.T) {
 	p := fewSizes()
 	p.MinSize = 2
@@ -138,7 +138,7 @@ func TestNetworkGradientAgainstDifferences(t *testing.T) {
 		const h = 1e-6
 		casetest.Near(t, "derivative of the network's loss", grad[i], (value(h)-value(-h))/(2*h), 1e-9)
 	}
-	// The loss is computed from the same predictions.
+	// The expected loss is computed from the same predictions.
 	predictions := make([]float64, len(d.Y))
 	if err := net.predict(x)(predictions, d.X); err != nil {
 		t.Fatal(err)
@@ -154,8 +154,8 @@ func TestNetworkGradientAgainstDifferences(t *testing.T) {
 	casetest.Near(t, "loss of the predictions", total, loss, 1e-14)
 }
 
-// On f(x) = ½x² with step .1 from x = 1, by hand: .9; .9 − .1(1+.9);
-// .71 − .1(1+.9+.71).
+// The points of f(x) = ½x² with the step .1 from x = 1 are computed by hand: .9; .9 − .1(1+.9); .71
+// − .1(1+.9+.71).
 func TestAccumulatedGradientsByHand(t *testing.T) {
 	parabola := func(grad, x []float64) (float64, error) {
 		copy(grad, x)
@@ -203,9 +203,9 @@ func BenchmarkNetworkStep(b *testing.B) {
 	}
 }
 
-// The CV loss of the weight decay comes from fits to the training rows alone, and the number of
-// steps is among the tried ones. Over several data sets, the chosen decay with random labels is
-// at least the decay with real labels.
+// The CV loss of the weight decay comes only from fits to training rows. The number of steps is one
+// of the tried numbers. Over several data sets, the chosen decay for random labels is at least the
+// decay for real labels.
 func TestDecayIsChosenByHeldOutLoss(t *testing.T) {
 	serial.Test(t)
 	p := DefaultSampleSize()
@@ -244,7 +244,7 @@ func TestDecayIsChosenByHeldOutLoss(t *testing.T) {
 	}
 }
 
-// The rivals are measured at the nearest of the sizes, at one at least.
+// The rivals are measured at the sizes nearest to RivalSizes, and at least at one size.
 func TestRivalSizesAreTheNearest(t *testing.T) {
 	p := DefaultSampleSize()
 	for _, c := range []struct {
@@ -263,7 +263,7 @@ func TestRivalSizesAreTheNearest(t *testing.T) {
 	}
 }
 
-// The penalty's gradient is the gradient of decay/2·‖x‖².
+// The gradient of the penalty is the gradient of decay/2·‖x‖².
 func TestDecayed(t *testing.T) {
 	f := decayed(func(grad, x []float64) (float64, error) {
 		if grad != nil {
@@ -277,9 +277,9 @@ func TestDecayed(t *testing.T) {
 	}
 }
 
-// The quadratic rival has the Bayes rule's kind of boundary: with many examples it is as
-// accurate, up to the scatter of the test examples, while logistic regression is not. Sizes
-// that are not asked for have no rivals.
+// The boundary of the quadratic rival has the same form as the Bayes rule's. With many examples, it
+// is as accurate as the Bayes rule, up to the scatter of the test examples. Logistic regression is
+// not. The rivals are not measured at sizes that were not requested.
 func TestRivalsOfManyExamples(t *testing.T) {
 	p := DefaultSampleSize()
 	p.MinSize, p.MaxSize, p.SizeStep, p.Seeds, p.K, p.Steps = 12, 212, 200, 2, 2, 1
