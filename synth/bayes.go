@@ -3,18 +3,19 @@ package synth
 import "math"
 
 // BayesRule is the best possible classifier for a distribution of points in the plane with labels
-// ±1. [Rings.Bayes] and [XOR.Bayes] make it. The methods of the zero value panic.
+// ±1. [Rings.Bayes] and [XOR.Bayes] return such rules. The methods of the zero value panic.
 type BayesRule struct {
 	// Accuracy is the probability that the rule labels a point correctly. It is exact over the
-	// population, and no classifier has a higher one.
+	// population. No classifier has a higher accuracy.
 	Accuracy float64
 
 	score, label func(x0, x1 float64) float64
 }
 
-// Score returns P(y=+1 | x) − P(y=−1 | x), between −1 and +1. Its sign is the more likely label,
-// and its size the certainty. A point that is in neither class has score zero, and a point with a
-// coordinate NaN has score NaN. x holds two numbers.
+// Score returns P(y=+1 | x) − P(y=−1 | x), which is between −1 and +1. The sign of the score is the
+// more likely label. The absolute value of the score measures how certain the label is. If a point
+// is in neither class, the score is zero. If a coordinate is NaN, the score is NaN. Score panics
+// unless x has two entries.
 func (b *BayesRule) Score(x []float64) float64 {
 	if b.noPoint(x) {
 		return math.NaN()
@@ -22,8 +23,9 @@ func (b *BayesRule) Score(x []float64) float64 {
 	return b.score(x[0], x[1])
 }
 
-// Label returns the rule's label at x, +1 or −1. [Rings.Bayes] and [XOR.Bayes] document points
-// whose score is zero. It is NaN for a point with a NaN coordinate.
+// Label returns the rule's label at x, +1 or −1. If the score is zero, the label is the one that
+// [Rings.Bayes] or [XOR.Bayes] documents. If a coordinate is NaN, the label is NaN. Label panics
+// unless x has two entries.
 func (b *BayesRule) Label(x []float64) float64 {
 	if b.noPoint(x) {
 		return math.NaN()
@@ -31,8 +33,8 @@ func (b *BayesRule) Label(x []float64) float64 {
 	return b.label(x[0], x[1])
 }
 
-// SampleAccuracy returns the share of the examples in d that the rule labels correctly, which may
-// exceed Accuracy. It panics if d has no examples, or if the numbers of labels and rows differ.
+// SampleAccuracy returns the share of the examples in d that the rule labels correctly. The share
+// may exceed Accuracy. It panics if d has no examples, or if the numbers of labels and rows differ.
 func (b *BayesRule) SampleAccuracy(d Data) float64 {
 	if d.X == nil || d.X.IsEmpty() || d.X.RawMatrix().Rows != len(d.Y) {
 		panic("synth: SampleAccuracy: the data has no examples, or another number of labels than of rows")
@@ -46,7 +48,8 @@ func (b *BayesRule) SampleAccuracy(d Data) float64 {
 	return float64(right) / float64(len(d.Y))
 }
 
-// noPoint reports whether x has a coordinate NaN.
+// noPoint reports whether a coordinate of x is NaN. It panics for a rule that is the zero value,
+// and for x without two entries.
 func (b *BayesRule) noPoint(x []float64) bool {
 	if b.score == nil {
 		panic("synth: BayesRule: the zero value is not a rule; use Rings.Bayes or XOR.Bayes")

@@ -18,9 +18,9 @@ type classificationGolden struct {
 	Permutations [][]int
 }
 
-// TestPublishedRings reproduces the published experiment's draws: 60 training
-// points, 1000 test points, then the 256 splits. The Bayes accuracy .915 on
-// that test set is the published code's own.
+// TestPublishedRings reproduces the draws of the published experiment: 60 training points, 1000
+// test points, and then the 256 splits. The Bayes accuracy .915 on this test set is a result of the
+// published code.
 func TestPublishedRings(t *testing.T) {
 	var golden classificationGolden
 	readJSON(t, "rings.json.gz", &golden)
@@ -42,8 +42,8 @@ func TestPublishedRings(t *testing.T) {
 	}
 }
 
-// TestPublishedXOR is the same for 100 training and 1000 test points; the
-// coordinates are equal in every bit, as no function but × and + makes them.
+// TestPublishedXOR is the same test for 100 training and 1000 test points. All bits of the
+// coordinates are equal, because the coordinates are computed only by products and sums.
 func TestPublishedXOR(t *testing.T) {
 	var golden classificationGolden
 	readJSON(t, "xor.json.gz", &golden)
@@ -93,7 +93,7 @@ func wantPermutations(t *testing.T, src synth.Source, n int, want [][]int) {
 	}
 }
 
-// A problem is one way to draw labelled points, with its Bayes rule.
+// A problem is a way to draw labelled points, with its Bayes rule.
 type problem struct {
 	name string
 	make func(src synth.Source, n int) (synth.Data, error)
@@ -121,9 +121,9 @@ func problems() []problem {
 	return all
 }
 
-// TestBayes checks a rule on a large sample: its accuracy there is near Accuracy, its score
-// is the mean label among points of similar score (calibrated), and so the
-// mean size of the score is 2·Accuracy − 1.
+// TestBayes checks a rule on a large sample. The accuracy in the sample is near Accuracy. The score
+// is calibrated: it is the mean label of points with similar scores. The mean absolute score is
+// therefore 2·Accuracy − 1.
 func TestBayes(t *testing.T) {
 	const n = 200_000
 	for _, p := range problems() {
@@ -157,7 +157,7 @@ func TestBayes(t *testing.T) {
 				t.Errorf("mean |score| %v for accuracy %v", size, rule.Accuracy)
 			}
 			for b := range count {
-				// The classes are of fixed size, which only lowers the variance.
+				// The sizes of the classes are fixed, which only decreases the variance.
 				if math.Abs(excess[b]) > 3.5*math.Sqrt(variance[b]) {
 					t.Errorf("bin %d: labels exceed scores by %v in sum, standard error %v", b, excess[b], math.Sqrt(variance[b]))
 				}
@@ -171,14 +171,14 @@ func TestBayesAccuracies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Φ(1.25), minus (Φ(−6.25) − Φ(−8.75))/2 for the negative radii.
+	// The accuracy is Φ(1.25), minus (Φ(−6.25) − Φ(−8.75))/2 for negative radii.
 	if want := phi(1.25) - (phi(-6.25)-phi(-8.75))/2; math.Abs(rings.Accuracy-want) > 1e-15 {
 		t.Errorf("rings: accuracy %v, want %v", rings.Accuracy, want)
 	}
 	if rings.Accuracy >= phi(1.25) {
 		t.Errorf("rings: accuracy %v ignores the negative radii", rings.Accuracy)
 	}
-	// The circle lies between 1.5 + 1.1e-9 and 1.5 + 1.2e-9.
+	// The radius of the circle is between 1.5 + 1.1e-9 and 1.5 + 1.2e-9.
 	for r, want := range map[float64]float64{1.5 + 1.1e-9: -1, 1.5 + 1.2e-9: 1} {
 		if got := rings.Label([]float64{0, -r}); got != want {
 			t.Errorf("rings: label %v at radius %.11f, want %v", got, r, want)
@@ -196,8 +196,8 @@ func TestBayesAccuracies(t *testing.T) {
 		score, label float64
 	}{
 		{[]float64{-1, -2}, 1, 1}, {[]float64{1, 2}, 1, 1}, {[]float64{1, -2}, -1, -1}, {[]float64{-1, 2}, -1, -1},
-		{[]float64{.5, -2}, 0, -1}, {[]float64{.5, 2}, 0, 1}, {[]float64{-.5, .5}, 0, -1}, // ties
-		{[]float64{4, 1}, 0, 1}, // outside
+		{[]float64{.5, -2}, 0, -1}, {[]float64{.5, 2}, 0, 1}, {[]float64{-.5, .5}, 0, -1}, // scores of 0
+		{[]float64{4, 1}, 0, 1}, // outside of all squares
 	} {
 		if s, l := xor.Score(c.x), xor.Label(c.x); s != c.score || l != c.label {
 			t.Errorf("XOR at %v: score %v and label %v, want %v and %v", c.x, s, l, c.score, c.label)
@@ -205,7 +205,7 @@ func TestBayesAccuracies(t *testing.T) {
 	}
 }
 
-// TestClassificationShape checks properties of every sample.
+// TestClassificationShape checks properties that every sample has.
 func TestClassificationShape(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := rapid.SampledFrom(problems()).Draw(t, "problem")
@@ -261,8 +261,7 @@ func TestClassificationErrors(t *testing.T) {
 	}
 }
 
-// FuzzRings accepts an ArgError or finite data and a rule that answers
-// everywhere.
+// FuzzRings expects an ArgError, or finite data and a rule that is defined everywhere.
 func FuzzRings(f *testing.F) {
 	f.Add(uint64(0), 10, 1., 2., .4, .1, -.3)
 	f.Add(uint64(1), 3, 0., 1e50, 1e-50, 1e300, 1e-300)
@@ -276,7 +275,7 @@ func FuzzRings(f *testing.F) {
 	})
 }
 
-// FuzzXOR is FuzzRings for the squares.
+// FuzzXOR is FuzzRings for XOR.
 func FuzzXOR(f *testing.F) {
 	f.Add(uint64(0), 10, .2, 3., .1, -.3)
 	f.Add(uint64(1), 3, 1., 1e50, 1e300, 1e-300)

@@ -7,8 +7,8 @@ import (
 
 // ArgError describes an argument that cannot be used, the problem with it, and the remedy.
 type ArgError struct {
-	Arg     string // the argument, as the documentation spells it
-	Problem string // the problem, with the offending value
+	Arg     string // name of the argument, as in the documentation
+	Problem string // the problem, with the value of the argument
 	Remedy  string // the remedy
 }
 
@@ -16,7 +16,7 @@ func (e *ArgError) Error() string {
 	return fmt.Sprintf("synth: %s %s: %s", e.Arg, e.Problem, e.Remedy)
 }
 
-// inRange returns an ArgError unless low ≤ v ≤ high. NaN is in no range.
+// inRange returns an ArgError unless low ≤ v ≤ high. It returns an ArgError if v is NaN.
 func inRange(arg string, v, low, high float64) error {
 	if v >= low && v <= high {
 		return nil
@@ -28,8 +28,8 @@ func argErrorf(arg, remedy, format string, args ...any) *ArgError {
 	return &ArgError{Arg: arg, Problem: fmt.Sprintf(format, args...), Remedy: remedy}
 }
 
-// maxSize bounds the number of examples and of features, and their product:
-// 2³¹ numbers take 16 GiB.
+// maxSize bounds the number of examples, the number of features, and their product. 2³¹ numbers
+// take 16 GiB.
 const maxSize = math.MaxInt32
 
 // checkSize returns an ArgError unless 1 ≤ n ≤ maxSize.

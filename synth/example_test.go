@@ -11,8 +11,8 @@ import (
 )
 
 func ExampleStream() {
-	// One stream for each use of random numbers: drawing more for one of them
-	// leaves the numbers of the other as they are.
+	// Each use of random numbers has its own stream. If one use draws more numbers, the numbers of
+	// the other do not change.
 	splits := synth.NewStream(1, "splits")
 	weights := synth.NewStream(1, "weights")
 	fmt.Println(splits.Perm(6), splits.Perm(6))
@@ -40,7 +40,7 @@ func ExamplePython() {
 }
 
 func ExampleMakeRegression() {
-	// The same numbers as in Python:
+	// Python draws the same numbers:
 	//	np.random.seed(0)
 	//	X, y, w = make_regression(4, 3, n_informative=2, noise=1, coef=True)
 	d, w, err := synth.MakeRegression(synth.NewNumPy(0), synth.Regression{
@@ -73,8 +73,8 @@ func ExampleArgError() {
 }
 
 func ExampleRegression() {
-	// Features of effective rank 2: the singular values fall off fast, down to
-	// a tail that holds a tenth of the profile.
+	// With effective rank 2, the singular values decrease quickly to a tail. The tail is a tenth of
+	// the profile.
 	d, _, err := synth.MakeRegression(synth.NewStream(0, "data"), synth.Regression{
 		Samples: 50, Features: 6, EffectiveRank: 2, TailStrength: .1,
 	})
@@ -90,8 +90,8 @@ func ExampleRegression() {
 }
 
 func ExampleSource() {
-	// Any generator with these three methods will do, such as the standard
-	// library's.
+	// Every generator with these three methods is a Source, such as the generator of the standard
+	// library.
 	var src synth.Source = rand.New(rand.NewPCG(1, 2))
 	d, err := synth.MakeRings(src, 40, synth.Rings{})
 	fmt.Println(len(d.Y), err)
@@ -100,7 +100,7 @@ func ExampleSource() {
 }
 
 func ExampleFloat64Source() {
-	// Random search draws on a logarithmic scale.
+	// Random search draws numbers that are uniform on a logarithmic scale.
 	var src synth.Float64Source = synth.NewStream(0, "search")
 	fmt.Printf("1e%.3f\n", synth.Uniform(src, -4, -1))
 	// Output:
@@ -108,8 +108,7 @@ func ExampleFloat64Source() {
 }
 
 func ExampleRings() {
-	// The published experiment's training and test set, one after the other
-	// from one generator.
+	// One generator draws the training set and then the test set of the published experiment.
 	src := synth.NewNumPy(0)
 	rings := synth.Rings{}
 	train, err := synth.MakeRings(src, 60, rings)
@@ -136,8 +135,8 @@ func ExampleRings() {
 }
 
 func ExampleXOR() {
-	// Python's generator chooses the squares and NumPy's the points, as
-	// published.
+	// As in the published code, Python's generator selects the squares, and NumPy's generator draws
+	// the points.
 	d, err := synth.MakeXOR(synth.NewPython(0), synth.NewNumPy(0), 100, synth.XOR{})
 	if err != nil {
 		fmt.Println(err)

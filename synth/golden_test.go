@@ -15,7 +15,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// readJSON fills v from a file of testdata, unpacking *.gz.
+// readJSON sets v from a file in testdata. It decompresses files with the ending .gz.
 func readJSON(t testing.TB, name string, v any) {
 	t.Helper()
 	f, err := os.Open("testdata/" + name)
@@ -36,8 +36,8 @@ func readJSON(t testing.TB, name string, v any) {
 	}
 }
 
-// wantClose fails unless got and want differ by at most tol·(1+|want|) in every entry. Its
-// errors begin with the name of the numbers.
+// wantClose fails the test unless got and want differ by at most tol·(1+|want|) in every entry. Its
+// errors begin with what, the name of the numbers.
 func wantClose(t testing.TB, what string, got, want []float64, tol float64) {
 	t.Helper()
 	if len(got) != len(want) {
@@ -61,7 +61,7 @@ func wantRows(t testing.TB, what string, got *mat.Dense, want [][]float64, tol f
 	}
 }
 
-// checkFuzzed fails unless err is nil and the data finite, or err an ArgError.
+// checkFuzzed fails the test unless err is an ArgError, or err is nil and the data is finite.
 func checkFuzzed(t testing.TB, d synth.Data, err error) {
 	t.Helper()
 	if err != nil {

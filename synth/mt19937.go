@@ -1,21 +1,21 @@
 package synth
 
 const (
-	mtLen   = 624 // words of state
-	mtShift = 397 // distance of the middle word in the recurrence
+	mtLen   = 624 // number of words of the state
+	mtShift = 397 // distance to the middle word in the recurrence
 )
 
 // mt19937 is the Mersenne Twister of Matsumoto and Nishimura ("Mersenne Twister: A
-// 623-dimensionally equidistributed uniform pseudo-random number generator", ACM TOMACS 8, 1998)
+// 623-dimensionally equidistributed uniform pseudo-random number generator", ACM TOMACS 8, 1998),
 // with the two initialisations of 2002. NumPy's legacy interface, Python's random and PyTorch's CPU
-// generator are based on it. The zero value is in the state after seed(0).
+// generator are based on it. The zero value has the state after seed(0).
 type mt19937 struct {
 	state  [mtLen]uint32
-	left   int // the words of state not yet given out
+	left   int // number of words of the state that have not been returned
 	seeded bool
 }
 
-// seed initialises from one word (the reference's init_genrand).
+// seed initialises the state from one word, as init_genrand in the reference implementation.
 func (g *mt19937) seed(seed uint32) {
 	g.left, g.seeded = 0, true
 	g.state[0] = seed
@@ -25,13 +25,13 @@ func (g *mt19937) seed(seed uint32) {
 	}
 }
 
-// seedSlice initialises from any number of words, at least one (the
-// reference's init_by_array).
+// seedSlice initialises the state from one or more words, as init_by_array in the reference
+// implementation.
 func (g *mt19937) seedSlice(key []uint32) {
 	g.seed(19650218)
 	i := 1
-	// mix replaces word i and steps to the next one. Word 0 always has a copy of the last word
-	// after a round.
+	// mix replaces word i and steps to the next word. At the end of a round, it copies the last
+	// word to word 0.
 	mix := func(factor, add uint32) {
 		w := g.state[i-1]
 		g.state[i] = g.state[i] ^ (w^w>>30)*factor + add
@@ -50,14 +50,15 @@ func (g *mt19937) seedSlice(key []uint32) {
 	g.state[0] = 1 << 31
 }
 
-// refill runs the recurrence once over the whole state.
+// refill applies the recurrence once to the whole state.
 func (g *mt19937) refill() {
 	if !g.seeded {
 		g.seed(0)
 	}
 	for i := range g.state {
 		y := g.state[i]&(1<<31) | g.state[(i+1)%mtLen]&(1<<31-1)
-		// The matrix A of the recurrence: a shift, and a constant for odd y.
+		// The product with the matrix A of the recurrence is a shift, and for odd y an exclusive or
+		// with a constant.
 		g.state[i] = g.state[(i+mtShift)%mtLen] ^ y>>1 ^ -(y&1)&0x9908b0df
 	}
 	g.left = mtLen
@@ -70,15 +71,15 @@ func (g *mt19937) uint32() uint32 {
 	}
 	y := g.state[mtLen-g.left]
 	g.left--
-	// Tempering.
+	// The following lines are the tempering.
 	y ^= y >> 11
 	y ^= y << 7 & 0x9d2c5680
 	y ^= y << 15 & 0xefc60000
 	return y ^ y>>18
 }
 
-// float64 returns a multiple of 2⁻⁵³ in [0, 1). It is made of two words, the higher bits first, as
-// in NumPy and Python.
+// float64 returns a multiple of 2⁻⁵³ in [0, 1). It uses two words, the first for the higher bits,
+// as NumPy and Python do.
 func (g *mt19937) float64() float64 {
 	high, low := g.uint32()>>5, g.uint32()>>6
 	return float64(uint64(high)<<26|uint64(low)) * 0x1p-53

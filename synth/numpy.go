@@ -5,39 +5,38 @@ import (
 	"math/bits"
 )
 
-// NumPy is NumPy's legacy generator: the functions of np.random after np.random.seed(seed), or the
-// methods of np.random.RandomState(seed), in any mix. Its uniform draws, integers and permutations
-// are exactly NumPy's. Its normal draws agree to the last bit or two, depending on the difference
-// of math.Log and the C library's logarithm. The zero value is NewNumPy(0). Copying the value
-// copies the state.
+// NumPy is NumPy's legacy generator. Its methods are the functions of np.random after
+// np.random.seed(seed), or the methods of np.random.RandomState(seed), and may be called in any
+// order. Uniform numbers, integers and permutations are exactly NumPy's. Normal numbers may differ
+// in the last bit or two, because math.Log and the logarithm of the C library differ. The zero
+// value is NewNumPy(0). A copy of the value has its own copy of the state.
 type NumPy struct {
 	mt      mt19937
-	half    float64 // the second normal of the last pair
+	half    float64 // the second normal number of the last pair
 	hasHalf bool
 }
 
-// NewNumPy returns the generator in the state that np.random.seed(seed)
-// leaves it in.
+// NewNumPy returns the generator in the state after np.random.seed(seed).
 func NewNumPy(seed uint32) *NumPy {
 	r := new(NumPy)
 	r.mt.seed(seed)
 	return r
 }
 
-// Clone returns a generator in the same state, to replay from there. Draws from one do not affect
-// the other.
+// Clone returns a generator with a copy of the state of r. Draws from one do not affect the other.
 func (r *NumPy) Clone() *NumPy {
 	c := *r
 	return &c
 }
 
-// Float64 returns the next number of np.random.random_sample(): uniform on
-// [0, 1), a multiple of 2⁻⁵³.
+// Float64 returns the next number of np.random.random_sample(). It is uniform on [0, 1), and a
+// multiple of 2⁻⁵³.
 func (r *NumPy) Float64() float64 { return r.mt.float64() }
 
-// NormFloat64 returns the next number of np.random.standard_normal(), also known as randn. It is
-// standard normal by the polar method (Marsaglia and Bray, SIAM Review 6, 1964). Draws come in
-// pairs. The second of a pair is kept for the next call, whatever is drawn in between.
+// NormFloat64 returns the next number of np.random.standard_normal(), which is also called randn.
+// The number is standard normal, by the polar method (Marsaglia and Bray, SIAM Review 6, 1964). The
+// method draws pairs. The second number of a pair is kept for the next call, also if other methods
+// are called in between.
 func (r *NumPy) NormFloat64() float64 {
 	if r.hasHalf {
 		r.hasHalf = false
@@ -47,15 +46,15 @@ func (r *NumPy) NormFloat64() float64 {
 	for s == 0 || s >= 1 {
 		x = 2*r.Float64() - 1
 		y = 2*r.Float64() - 1
-		s = float64(x*x) + float64(y*y) // the conversions rule out a fused multiply-add
+		s = float64(x*x) + float64(y*y) // the conversions prevent a fused multiply-add
 	}
 	f := math.Sqrt(-2 * math.Log(s) / s)
 	r.half, r.hasHalf = f*x, true
 	return f * y
 }
 
-// IntN returns the next number of np.random.randint(n): uniform on 0…n-1, by rejection of masked
-// words. IntN(1) makes no draw. It panics if n < 1.
+// IntN returns the next number of np.random.randint(n), which is uniform on 0…n-1. It masks words,
+// and rejects results above n−1. IntN(1) draws no word. IntN panics if n < 1.
 func (r *NumPy) IntN(n int) int {
 	if n < 1 {
 		panic("synth: IntN of n < 1")
@@ -76,10 +75,8 @@ func (r *NumPy) IntN(n int) int {
 	}
 }
 
-// Perm returns np.random.permutation(n): a random order of 0…n-1. It panics
-// if n < 0.
+// Perm returns np.random.permutation(n), which is a random order of 0…n-1. It panics if n < 0.
 func (r *NumPy) Perm(n int) []int { return perm(n, r.IntN) }
 
-// Shuffle puts n elements in the order that np.random.shuffle would give them. swap exchanges
-// elements i and j.
+// Shuffle permutes n elements as np.random.shuffle does. swap exchanges the elements i and j.
 func (r *NumPy) Shuffle(n int, swap func(i, j int)) { shuffle(n, r.IntN, swap) }

@@ -34,7 +34,8 @@ func TestNumPyGolden(t *testing.T) {
 		if diff := cmp.Diff(g.Uniform, uniform); diff != "" {
 			t.Errorf("seed %d, random_sample: %s", g.Seed, diff)
 		}
-		// The number of normals is odd, so that half a pair is kept during the following draws.
+		// The number of normal draws is odd. The second number of a pair is therefore kept during
+		// the following draws.
 		wantClose(t, "standard_normal", draw(len(g.Normal), r.NormFloat64), g.Normal, 1e-15)
 		var integers []int64
 		for _, n := range []int64{1, 2, 3, 1000, 1 << 31, 1 << 32, 1<<32 + 1, 1e15} {

@@ -6,7 +6,7 @@ import (
 	"cvgm/synth"
 )
 
-// Twenty examples of a regression, the same ones on every machine.
+// The example draws twenty examples of a regression, which are the same on every machine.
 func Example() {
 	src := synth.NewStream(1, "example")
 	d, coef, err := synth.MakeRegression(src, synth.Regression{Samples: 20, Features: 3, Informative: 2, Noise: 1})

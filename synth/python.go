@@ -1,10 +1,11 @@
 package synth
 
-// Python is the generator of Python's standard library, the module random after random.seed(seed).
-// It has only uniform numbers. The zero value is NewPython(0). Copying the value copies the state.
+// Python is the generator of the module random in Python's standard library, after
+// random.seed(seed). It has only uniform numbers. The zero value is NewPython(0). A copy of the
+// value has its own copy of the state.
 type Python struct{ mt mt19937 }
 
-// NewPython returns the generator in its state after random.seed(seed) for an integer seed. As in
+// NewPython returns the generator in the state after random.seed(seed) for an integer seed. As in
 // Python, seed and −seed give the same state.
 func NewPython(seed int64) *Python {
 	abs := uint64(seed)
@@ -20,8 +21,8 @@ func NewPython(seed int64) *Python {
 	return p
 }
 
-// Float64 returns the next number of random.random(): uniform on [0, 1), a
-// multiple of 2⁻⁵³.
+// Float64 returns the next number of random.random(). It is uniform on [0, 1), and a multiple of
+// 2⁻⁵³.
 func (p *Python) Float64() float64 {
 	if !p.mt.seeded {
 		*p = *NewPython(0)

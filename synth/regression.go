@@ -10,26 +10,27 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Regression describes the random linear regression problem of [MakeRegression], with the options
-// of scikit-learn's make_regression for one target. The zero value has scikit-learn's defaults,
-// except for TailStrength.
+// Regression describes the random linear regression problem of [MakeRegression]. Its fields are
+// options of scikit-learn's make_regression for one target. The zero value has scikit-learn's
+// defaults, except for TailStrength.
 type Regression struct {
 	Samples     int // number of examples N; zero means 100
 	Features    int // number of features n; zero means 100
-	Informative int // number of features with a coefficient, at most all; zero means 10
+	Informative int // number of features with a coefficient that is not zero, at most all; zero means 10
 
 	Bias  float64 // added to every response
 	Noise float64 // standard deviation of the normal noise in the responses
 
-	// EffectiveRank, if not zero, makes the features correlated: X has a bell-shaped profile of
-	// about that many singular values, as in scikit-learn's make_low_rank_matrix. Zero means
+	// EffectiveRank, if not zero, makes the features correlated. X then has a bell-shaped profile
+	// of about this many singular values, as in scikit-learn's make_low_rank_matrix. Zero:
 	// independent standard normal features.
 	EffectiveRank int
-	// TailStrength is the share of the singular profile in its fat tail, between 0 and 1. It is
-	// used only with EffectiveRank. Zero means no tail (scikit-learn's default is .5).
+	// TailStrength is the share of the profile of singular values in its fat tail, between 0 and 1.
+	// It has an effect only with EffectiveRank. Zero: no tail. (The default of scikit-learn is .5.)
 	TailStrength float64
 
-	// NoShuffle leaves the informative features in front.
+	// NoShuffle keeps the order of examples and features. The informative features are then the
+	// first.
 	NoShuffle bool
 }
 
@@ -37,10 +38,11 @@ type Regression struct {
 //
 //	y = Xw + bias + noise·ε,   ε ~ N(0, I),
 //
-// with N×n features X and n coefficients w, of which Informative are uniform on [0, 100) and the
-// others zero. The draws have the order of scikit-learn's make_regression: features, coefficients,
-// noise, order of the examples, order of the features. A [NumPy] source therefore gives
-// scikit-learn's data. MakeRegression returns an [ArgError] for invalid options.
+// with N×n features X and n coefficients w. Informative of the coefficients are uniform on [0,
+// 100), and the others are zero. MakeRegression draws in the order of scikit-learn's
+// make_regression: features, coefficients, noise, order of the examples, order of the features.
+// With a [NumPy] source, the data is therefore scikit-learn's. MakeRegression returns an [ArgError]
+// for invalid options.
 func MakeRegression(src Source, o Regression) (d Data, coef []float64, err error) {
 	o.Samples = cmp.Or(o.Samples, 100)
 	o.Features = cmp.Or(o.Features, 100)
@@ -87,7 +89,7 @@ func MakeRegression(src Source, o Regression) (d Data, coef []float64, err error
 }
 
 func (o Regression) check() error {
-	const huge = 1e300 // leaves room for 10⁸ standard deviations
+	const huge = 1e300 // so that 10⁸ standard deviations do not overflow
 	err := cmp.Or(
 		checkSize("Regression.Samples", o.Samples),
 		checkSize("Regression.Features", o.Features),
@@ -115,10 +117,12 @@ func gaussian(src Source, r, c int) *mat.Dense {
 	return m
 }
 
-// lowRank draws an r×c matrix UΣVᵀ. U and V are random orthonormal matrices. The singular values
-// are the same as in scikit-learn's make_low_rank_matrix,
+// lowRank draws an r×c matrix UΣVᵀ. U and V are random matrices with orthonormal columns. The
+// singular values are
 //
-//	σ_i = (1 − tail)·exp(−(i/rank)²) + tail·exp(−i/(10·rank)),   i = 0, 1, ….
+//	σ_i = (1 − tail)·exp(−(i/rank)²) + tail·exp(−i/(10·rank)),   i = 0, 1, …,
+//
+// as in scikit-learn's make_low_rank_matrix.
 func lowRank(src Source, r, c, rank int, tail float64) *mat.Dense {
 	n := min(r, c)
 	u := gaussian(src, r, n)
@@ -135,8 +139,8 @@ func lowRank(src Source, r, c, rank int, tail float64) *mat.Dense {
 	return x
 }
 
-// orthonormalize replaces a by the factor Q of its QR decomposition, with LAPACK's sign convention.
-// a has no more columns than rows.
+// orthonormalize replaces a by the factor Q of its QR decomposition, with the signs of LAPACK. a
+// must not have more columns than rows.
 func orthonormalize(a blas64.General) {
 	tau := make([]float64, a.Cols)
 	work := []float64{0}

@@ -11,14 +11,14 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// TestPublishedRegression reproduces the data behind the published Table 1:
-// the third data set drawn after seed 0, the first two with another number of
-// informative features, and the 128 splits that were drawn next.
+// TestPublishedRegression reproduces the data of the published Table 1. It is the third data set
+// after seed 0. The first two data sets have another number of informative features. The 128 splits
+// are drawn next.
 func TestPublishedRegression(t *testing.T) {
 	table := synth.Regression{Samples: 1000, Features: 10, Informative: 8, Noise: 100}
 	for _, c := range []struct {
 		file   string
-		before int // data sets drawn before
+		before int // number of data sets drawn before
 	}{{"regression_first_call.json.gz", 0}, {"regression_third_call.json.gz", 2}} {
 		var golden struct {
 			X            [][]float64
@@ -57,8 +57,8 @@ func scale(x []float64, by float64) {
 	}
 }
 
-// TestScikitLearnRegression compares with scikit-learn over its options, and
-// checks that both have drawn equally much.
+// TestScikitLearnRegression compares the data with scikit-learn's for several options. It also
+// checks that both have drawn equally many numbers.
 func TestScikitLearnRegression(t *testing.T) {
 	var golden []struct {
 		Options struct {
@@ -120,7 +120,7 @@ func TestRegressionErrors(t *testing.T) {
 	})
 }
 
-// wantArgError fails unless make reports an ArgError for the argument.
+// wantArgError fails the test unless make returns an ArgError for the argument.
 func wantArgError(t testing.TB, arg string, make func() error) {
 	t.Helper()
 	err := make()
@@ -133,8 +133,7 @@ func wantArgError(t testing.TB, arg string, make func() error) {
 	}
 }
 
-// FuzzRegression accepts an ArgError or finite data of the right shape with
-// the right number of coefficients.
+// FuzzRegression expects an ArgError, or finite data and coefficients of the right shape.
 func FuzzRegression(f *testing.F) {
 	f.Add(uint64(0), 20, 5, 3, 0., 1., 0, 0., false)
 	f.Add(uint64(1), 5, 20, 30, 1e300, 1e300, 3, .5, true)

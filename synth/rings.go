@@ -7,17 +7,17 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Rings describes two overlapping rings in the plane, the data of the paper's section
-// "Synthetic Classification Data". In polar coordinates
+// Rings describes two overlapping rings in the plane. They are the data of the paper's section
+// "Synthetic Classification Data". In polar coordinates,
 //
 //	r ~ N(Radii[k], SD²),   θ ~ U(−π, π),   x = (r cos θ, r sin θ),
 //
-// with k = 0 for label −1 and k = 1 for label +1. A negative r means the radius |r| in the opposite
-// direction. The zero value has the paper's parameters. In the paper's N(1, .4) and N(2, .4), .4 is
-// a standard deviation.
+// with k = 0 for the label −1 and k = 1 for the label +1. If r is negative, the point has the
+// radius |r| in the opposite direction. The zero value has the paper's parameters. In the paper's
+// N(1, .4) and N(2, .4), .4 is a standard deviation.
 type Rings struct {
-	// Radii are the mean radii of the classes −1 and +1, not negative and in ascending order. Both
-	// zero means 1 and 2.
+	// Radii are the mean radii of the classes −1 and +1. They are at least 0 and in ascending
+	// order. If both are zero, they are 1 and 2.
 	Radii [2]float64
 	// SD is the standard deviation of the radius. Zero means .4.
 	SD float64
@@ -26,7 +26,7 @@ type Rings struct {
 func (o Rings) withDefaults() (Rings, error) {
 	o.Radii = cmp.Or(o.Radii, [2]float64{1, 2})
 	o.SD = cmp.Or(o.SD, .4)
-	const small, large = 1e-50, 1e50 // no square over- or underflows
+	const small, large = 1e-50, 1e50 // no square overflows or underflows
 	err := cmp.Or(
 		inRange("Rings.SD", o.SD, small, large),
 		inRange("Rings.Radii[0]", o.Radii[0], 0, large),
@@ -42,9 +42,10 @@ func (o Rings) withDefaults() (Rings, error) {
 	return o, nil
 }
 
-// MakeRings draws n points: first ⌊n/2⌋ with label −1, and then the others with label +1. For each
-// class it draws all radii before all angles, as the published code does, so that a [NumPy] source
-// gives the published data. It returns an [ArgError] for n < 1 and for invalid options.
+// MakeRings draws n points. The first ⌊n/2⌋ have the label −1, and the others the label +1. For
+// each class, it draws all radii before all angles, as the published code does. With a [NumPy]
+// source, the data is therefore the published data. MakeRings returns an [ArgError] for n < 1 and
+// for invalid options.
 func MakeRings(src Source, n int, o Rings) (Data, error) {
 	if err := checkPoints(n); err != nil {
 		return Data{}, err
@@ -67,12 +68,11 @@ func MakeRings(src Source, n int, o Rings) (Data, error) {
 	return d, nil
 }
 
-// checkPoints returns an ArgError unless n ≥ 1 points of the plane fit into
-// memory.
+// checkPoints returns an ArgError unless n ≥ 1 and n points of the plane fit into memory.
 func checkPoints(n int) error { return inRange("n", float64(n), 1, maxSize/2) }
 
-// twoClasses returns n points that are still to be drawn. The first ⌊n/2⌋ have label −1, and the
-// others label +1.
+// twoClasses returns n points with labels, whose coordinates are all 0. The first ⌊n/2⌋ points have
+// the label −1, and the others the label +1.
 func twoClasses(n int) Data {
 	y := make([]float64, n)
 	for i := range y {
@@ -86,29 +86,28 @@ func twoClasses(n int) Data {
 
 // Bayes returns the best rule for equally likely classes, and its accuracy.
 //
-// Let φ_k be the density of N(μ_k, σ²). At distance ρ from the origin class k has the density
-// (φ_k(ρ) + φ_k(−ρ))/2πρ, because the radii ρ and −ρ meet there. The ratio of the two densities
-// therefore depends only on ρ,
+// Let φ_k be the density of N(μ_k, σ²). At the distance ρ from the origin, class k has the density
+// (φ_k(ρ) + φ_k(−ρ))/2πρ, because r = ρ and r = −ρ give the same points. The ratio of the two
+// densities therefore depends only on ρ,
 //
 //	log p₊/p₋ = (μ₊−μ₋)/σ² · (ρ − (μ₊+μ₋)/2) + log(1+e^(−2ρμ₊/σ²)) − log(1+e^(−2ρμ₋/σ²)),
 //
-// and grows with it: the rule is +1 on and outside a circle. The first term gives the paper's rule,
-// ‖x‖ > 1.5. The other terms come from the negative radii. For the paper's values they enlarge the
-// circle by 1.2·10⁻⁹, and Accuracy is Φ(1.25) − 1.0·10⁻¹⁰ = .89435.
+// and increases with ρ. The label is thus +1 on and outside a circle. The first term alone gives
+// the paper's rule, ‖x‖ > 1.5. The other terms come from negative r. For the paper's parameters,
+// they enlarge the circle by 1.2·10⁻⁹, and Accuracy is Φ(1.25) − 1.0·10⁻¹⁰ = .89435.
 func (o Rings) Bayes() (*BayesRule, error) {
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	// In units of the standard deviation from here on.
+	// From here on, lengths are in units of the standard deviation.
 	inner, outer := o.Radii[0]/o.SD, o.Radii[1]/o.SD
 	logRatio := func(rho float64) float64 {
-		rho = min(rho, 1e200) // far out the ratio is infinite, and its terms must not be
+		rho = min(rho, 1e200) // for larger ρ, terms of the ratio would be infinite
 		return (outer-inner)*(rho-(inner+outer)/2) +
 			math.Log1p(math.Exp(-2*rho*outer)) - math.Log1p(math.Exp(-2*rho*inner))
 	}
-	// The last two terms together lie between −log 2 and 0, so the ratio is positive at the far
-	// end.
+	// The sum of the last two terms is between −log 2 and 0, so the ratio is positive at high.
 	low, high := 0., (inner+outer)/2+math.Ln2/(outer-inner)
 	for {
 		mid := low + (high-low)/2
@@ -133,5 +132,5 @@ func (o Rings) Bayes() (*BayesRule, error) {
 	}, nil
 }
 
-// normCDF is the standard normal distribution function Φ.
+// normCDF returns the standard normal distribution function Φ.
 func normCDF(t float64) float64 { return math.Erfc(-t/math.Sqrt2) / 2 }

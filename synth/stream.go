@@ -10,33 +10,35 @@ import (
 
 // Stream is the project's own generator, a PCG-DXSM (O'Neill, "PCG: A Family of Simple Fast
 // Space-Efficient Statistically Good Algorithms for Random Number Generation", 2014) with 128 bits
-// of state. Every use of random numbers has its own stream, named by its purpose. Drawing more
-// numbers for one purpose never changes the numbers of another.
+// of state. Each use of random numbers has its own stream. The name of the stream is the purpose of
+// the numbers. If a program draws more numbers for one purpose, the numbers for other purposes do
+// not change.
 //
-// The numbers are the same on every architecture and in every release. They are made of integer
+// The numbers are the same on every architecture and in every release. They are computed by integer
 // operations, single exactly rounded divisions, and products that are not fused.
 //
-// NewStream makes a Stream for a seed and a purpose. The zero value is ready for use, too: it is
-// another stream, without a seed. Copying the value copies the state.
+// NewStream returns a Stream for a seed and a purpose. The zero value can be used, too. It is a
+// stream without a seed, different from all others. A copy of the value has its own copy of the
+// state.
 type Stream struct{ pcg rand.PCG }
 
-// NewStream returns the stream for a purpose under a seed. The initial state comes from a SHA-256
-// of both. Neighbouring seeds and similar purposes therefore give unrelated streams.
+// NewStream returns the stream for a purpose and a seed. The initial state is computed from a
+// SHA-256 of both. Neighbouring seeds and similar purposes therefore give unrelated streams.
 func NewStream(seed uint64, purpose string) *Stream {
 	sum := sha256.Sum256(append(binary.LittleEndian.AppendUint64(nil, seed), purpose...))
 	return &Stream{*rand.NewPCG(binary.LittleEndian.Uint64(sum[:]), binary.LittleEndian.Uint64(sum[8:]))}
 }
 
-// Float64 returns a number uniform on [0, 1), a multiple of 2⁻⁵³.
+// Float64 returns a number that is uniform on [0, 1), and a multiple of 2⁻⁵³.
 func (s *Stream) Float64() float64 { return float64(s.pcg.Uint64()>>11) * 0x1p-53 }
 
 // NormFloat64 returns a standard normal number.
 //
-// It is a ratio of uniform numbers v/u, accepted if the point (u, v) lies in the region v² ≤ −4u²
-// ln u (Kinderman and Monahan, ACM TOMS 3, 1977). Two quadratic curves near the region's edge, by
-// Leva (ACM TOMS 18, 1992), decide all but one of a hundred points. The result is thus one
-// division. A logarithm, whose last bit differs between architectures, decides only whether a few
-// points are accepted. Its last bit matters about once in 10¹⁶ times.
+// The number is a ratio v/u of uniform numbers. A ratio is accepted if the point (u, v) lies in the
+// region v² ≤ −4u² ln u (Kinderman and Monahan, ACM TOMS 3, 1977). Two quadratic curves near the
+// edge of the region, by Leva (ACM TOMS 18, 1992), decide 99 of 100 points. The result is thus one
+// division. The logarithm only decides whether the remaining points are accepted. The last bit of
+// the logarithm, which differs between architectures, affects about one decision in 10¹⁶.
 func (s *Stream) NormFloat64() float64 {
 	for {
 		u := 1 - s.Float64() // in (0, 1]
@@ -50,8 +52,8 @@ func (s *Stream) NormFloat64() float64 {
 	}
 }
 
-// IntN returns a number uniform on 0…n-1, without bias (Lemire, ACM TOMACS 29, 2019). It panics if
-// n < 1.
+// IntN returns a number that is uniform on 0…n-1, without bias (Lemire, ACM TOMACS 29, 2019). It
+// panics if n < 1.
 func (s *Stream) IntN(n int) int {
 	if n < 1 {
 		panic("synth: IntN of n < 1")

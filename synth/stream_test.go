@@ -19,8 +19,8 @@ var (
 	_ synth.Source = (*rand.Rand)(nil)
 )
 
-// kolmogorov returns √n·sup|F_n − F| of a sample; it exceeds 1.95 with
-// probability .001.
+// kolmogorov returns √n·sup|F_n − F| for a sample. This statistic exceeds 1.95 with probability
+// .001.
 func kolmogorov(sample []float64, cdf func(float64) float64) float64 {
 	slices.Sort(sample)
 	n := float64(len(sample))
@@ -34,8 +34,8 @@ func kolmogorov(sample []float64, cdf func(float64) float64) float64 {
 
 func phi(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
 
-// chiSquare returns the standardised chi-square statistic of equally likely
-// counts, about standard normal for many cells.
+// chiSquare returns the standardised chi-square statistic of counts in equally likely cells. With
+// many cells, it is approximately standard normal.
 func chiSquare(counts []int) float64 {
 	var total, sum float64
 	for _, c := range counts {
@@ -63,7 +63,7 @@ func TestStreamDistributions(t *testing.T) {
 				moments[k] += math.Pow(v, float64(k)) / n
 			}
 		}
-		// Variances of the powers of a normal number: 1, 2, 15, 96.
+		// The variances of the powers of a normal number are 1, 2, 15 and 96.
 		for k, m := range []struct{ mean, variance float64 }{{0, 1}, {1, 2}, {0, 15}, {3, 96}} {
 			if d := (moments[k+1] - m.mean) / math.Sqrt(m.variance/n); math.Abs(d) > 3.3 {
 				t.Errorf("%q: moment %d of the normal draws is %.1f standard errors off", purpose, k+1, d)
@@ -97,8 +97,8 @@ func TestStreamDistributions(t *testing.T) {
 	}
 }
 
-// TestStreamsUnrelated looks at the first draws of many streams whose seeds or
-// purposes are neighbours: they must be as good as draws from one stream.
+// TestStreamsUnrelated tests the first draws of many streams with neighbouring seeds or similar
+// purposes. They must have the properties of draws from one stream.
 func TestStreamsUnrelated(t *testing.T) {
 	const n = 20_000
 	for _, c := range []struct {
@@ -126,8 +126,7 @@ func TestStreamsUnrelated(t *testing.T) {
 	}
 }
 
-// TestStreamBits pins the numbers themselves: a stored result stays valid only
-// while they stay.
+// TestStreamBits fixes the bits of the numbers, because stored results depend on them.
 func TestStreamBits(t *testing.T) {
 	s := synth.NewStream(7, "golden")
 	got := []uint64{math.Float64bits(s.Float64())}
@@ -142,7 +141,7 @@ func TestStreamBits(t *testing.T) {
 	}
 }
 
-// TestGenerators checks properties of every generator.
+// TestGenerators checks properties that every generator has.
 func TestGenerators(t *testing.T) {
 	type generator interface {
 		synth.Source

@@ -2,39 +2,40 @@ package synth
 
 import "math"
 
-// Torch is PyTorch's generator on the CPU after torch.manual_seed. It has only float32 uniform
-// numbers, from which torch.nn.Linear takes its default initialisation. The zero value is
-// NewTorch(0). Copying the value copies the state.
+// Torch is PyTorch's generator on the CPU after torch.manual_seed. It has only the uniform float32
+// numbers of the default initialisation of torch.nn.Linear. The zero value is NewTorch(0). A copy
+// of the value has its own copy of the state.
 type Torch struct{ mt mt19937 }
 
-// NewTorch returns the generator in its state after torch.manual_seed(seed). As in PyTorch, only
-// the low 32 bits of the seed matter.
+// NewTorch returns the generator in the state after torch.manual_seed(seed). As in PyTorch, only
+// the low 32 bits of the seed have an effect.
 func NewTorch(seed uint64) *Torch {
 	t := new(Torch)
 	t.mt.seed(uint32(seed))
 	return t
 }
 
-// uniform returns the number that uniform_(−bound, bound) draws next for a float32 tensor. It
-// scales the low 24 bits of a word and rounds to float32 once, as PyTorch's builds with fused
-// multiply-add do. Product and sum are exact in float64.
+// uniform returns the next number that uniform_(−bound, bound) draws for a float32 tensor. It
+// scales the low 24 bits of a word, and rounds once to float32, like builds of PyTorch with fused
+// multiply-add. The product and the sum are exact in float64.
 func (t *Torch) uniform(bound float32) float64 {
 	u := float64(t.mt.uint32()&(1<<24-1)) * 0x1p-24
 	return float64(float32(u*float64(2*bound) - float64(bound)))
 }
 
-// Linear fills w and b with the initial weights and bias of torch.nn.Linear(in, out), with out =
-// len(b) and in = len(w)/len(b). w is out×in, row-major. Both are uniform on ±1/√in in float32
-// (PyTorch calls the first kaiming_uniform with a = √5). Weights are drawn before biases. Calls for
-// all layers, from the first to the last, give PyTorch's network. Linear panics unless w and b make
-// a layer with at least one input and one output.
+// Linear sets w and b to the initial weights and bias of torch.nn.Linear(in, out), with out =
+// len(b) and in = len(w)/len(b). w is out×in, in row-major order. Weights and bias are uniform on
+// ±1/√in, in float32. (PyTorch calls the distribution of the weights kaiming_uniform with a = √5.)
+// Weights are drawn before the bias. To get PyTorch's initial network, call Linear for all layers,
+// from the first to the last. Linear panics unless the lengths of w and b fit a layer with at least
+// one input and one output.
 func (t *Torch) Linear(w, b []float64) {
 	if len(b) == 0 || len(w) == 0 || len(w)%len(b) != 0 {
 		panic("synth: Linear: the length of w is not a multiple of the length of b")
 	}
 	root := math.Sqrt(float64(len(w) / len(b)))
-	// PyTorch computes the weights' bound by the gain √(2/(1+a²)), which may round to another
-	// float32 than 1/√in.
+	// PyTorch computes the bound of the weights from the gain √(2/(1+a²)). Its float32 value may
+	// differ from the rounded 1/√in.
 	a := math.Sqrt(5)
 	gain := math.Sqrt(2 / (1 + float64(a*a)))
 	weight, bias := float32(math.Sqrt(3)*(gain/root)), float32(1/root)

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestTorchLinear compares the initial networks of the published experiments,
-// 2-64-2 and 2-64-64-2 under torch.manual_seed(0), in every bit.
+// TestTorchLinear compares the initial networks of the published experiments, 2-64-2 and 2-64-64-2
+// after torch.manual_seed(0), in every bit.
 func TestTorchLinear(t *testing.T) {
 	for _, file := range []string{"rings.json.gz", "xor.json.gz"} {
 		var golden struct {

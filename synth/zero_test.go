@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Zero values are generators: the other programs' with the seed 0, and a Stream different from
-// all others. Each draws in any order of its methods.
+// Zero values are generators. For other software's generators, the zero value has the seed 0. The
+// zero Stream is different from all other streams. The methods may be called in any order.
 func TestZeroValuesOfGenerators(t *testing.T) {
 	for name, c := range map[string]struct{ zero, seeded func() []float64 }{
 		"NumPy.Float64":     {func() []float64 { return draw(2000, new(synth.NumPy).Float64) }, func() []float64 { return draw(2000, synth.NewNumPy(0).Float64) }},
@@ -58,8 +58,8 @@ func floats(v []int) []float64 {
 	return f
 }
 
-// A normal draw of a Stream is the first v/u with v² ≤ −4u²·ln u: Leva's two
-// curves, which decide most points without the logarithm, change none.
+// A normal draw of a Stream is the first v/u with v² ≤ −4u²·ln u. Leva's two curves decide most
+// points without the logarithm, and change no decision.
 func TestStreamNormalsAreRatiosOfUniforms(t *testing.T) {
 	for seed := range uint64(4) {
 		s := synth.NewStream(seed, "leva")
@@ -81,8 +81,8 @@ func TestStreamNormalsAreRatiosOfUniforms(t *testing.T) {
 	}
 }
 
-// IntN is uniform even if 2⁶⁴ is not a multiple of n. With bias and n = 3·2⁶¹, every third
-// number would come up 2 times when the others come up 3 times.
+// IntN is uniform even if 2⁶⁴ is not a multiple of n. A biased method with n = 3·2⁶¹ would draw
+// every third number only 2 times while it draws the others 3 times.
 func TestStreamIntNHasNoBias(t *testing.T) {
 	if strconv.IntSize < 64 {
 		t.Skip("no int is large enough to show the bias")
@@ -98,8 +98,8 @@ func TestStreamIntNHasNoBias(t *testing.T) {
 	}
 }
 
-// Sizes, NaN and infinities in options are refused. A BayesRule without a rule panics with an
-// explanation.
+// Invalid sizes, NaN and infinities in options are refused. A BayesRule without a rule panics with
+// an explanation.
 func TestSynthRefusals(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	src := new(synth.Stream)

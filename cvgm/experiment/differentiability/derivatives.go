@@ -1,8 +1,8 @@
-// Package differentiability holds the experiments of notebook 05_differentiability: derivatives
-// against finite differences ([DerivativesParams]), their limits
-// ([DifferentiabilityLimitsParams]), solution paths ([SolutionPathsParams]), learned
-// hyperparameters ([LearningParams]), implicit against iterative differentiation
-// ([UnrolledParams]), and the paper's errors ([ErrataParams]).
+// Package differentiability holds the experiments of notebook 05_differentiability.
+// [DerivativesParams] compares derivatives with finite differences. [DifferentiabilityLimitsParams]
+// shows points without a derivative. [SolutionPathsParams] follows solutions along a
+// hyperparameter. [LearningParams] learns hyperparameters. [UnrolledParams] compares implicit with
+// iterative differentiation. [ErrataParams] measures the paper's errors.
 package differentiability
 
 import (
@@ -15,8 +15,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// DerivativesParams are the parameters of the check of derivatives against
-// finite differences (Section 3 and supplements A and B of the paper).
+// DerivativesParams are the parameters of the comparison of derivatives with finite differences
+// (Section 3 and supplements A and B of the paper).
 type DerivativesParams struct {
 	LinearProblem
 	C     float64 `help:"weight of the losses of logistic regression and of the kernel machine" range:"(0,∞)" small:"[.3,3]" setting:"C = %v"`
@@ -25,26 +25,28 @@ type DerivativesParams struct {
 	P     float64 `help:"fraction of the examples that each split trains on" range:"(0,1)" splits:"Train,Sizes,MinSize" small:"[.7,.9]" setting:"p = %v"`
 }
 
-// DefaultDerivatives returns parameters of our own: the paper gives none.
+// DefaultDerivatives returns parameters of our own, because the paper gives none.
 func DefaultDerivatives() DerivativesParams {
 	return DerivativesParams{LinearProblem: defaultLinearProblem, C: 1, Gamma: 1, K: 32, P: .8}
 }
 
 func (DerivativesParams) Defaults() any { return DefaultDerivatives() }
 
-// A DerivativeCheck compares the derivative of a scalar of a solution, along a direction of one
-// input, with central differences.
+// A DerivativeCheck compares a derivative with central differences. The derivative is of a scalar
+// function of a solution, along a direction of one input.
 type DerivativeCheck struct {
 	Example, Input string
-	// VJP and JVP are the derivative in reverse and in forward mode. JVP is NaN if only reverse
-	// mode exists.
+	// VJP is the derivative in reverse mode, and JVP in forward mode. JVP is NaN if there is only
+	// reverse mode.
 	VJP, JVP float64
-	// Difference holds (s(h) − s(−h))/2h at each step h of [DerivativeChecks], or NaN if a
-	// program has no solution after such a step.
+	// Difference holds (s(h) − s(−h))/2h at each step h of [DerivativeChecks]. s(t) is the scalar
+	// after the input has moved by t along the direction. The difference is NaN if a program has no
+	// solution after such a step.
 	Difference []float64
 }
 
-// Errors returns the errors of the differences relative to the derivative; 0 if both are 0.
+// Errors returns the errors of the differences relative to the derivative. An error is 0 if both
+// are 0.
 func (c DerivativeCheck) Errors() []float64 {
 	errs := make([]float64, len(c.Difference))
 	for i, d := range c.Difference {
@@ -53,7 +55,7 @@ func (c DerivativeCheck) Errors() []float64 {
 	return errs
 }
 
-// Apart returns the relative difference of JVP from VJP.
+// Apart returns the difference of JVP from VJP, relative to VJP.
 func (c DerivativeCheck) Apart() float64 { return c.Relative(c.JVP) }
 
 func (c DerivativeCheck) Relative(v float64) float64 {
@@ -63,17 +65,17 @@ func (c DerivativeCheck) Relative(v float64) float64 {
 	return math.Abs(v/c.VJP - 1)
 }
 
-// Best returns the number of the step with the lowest error, and that error.
+// Best returns the index of the step with the lowest error, and the error.
 func (c DerivativeCheck) Best() (int, float64) {
 	errs := c.Errors()
 	i := floats.MinIdx(errs)
 	return i, errs[i]
 }
 
-// DerivativeChecks is the result of the check.
+// DerivativeChecks is the result of the comparison.
 type DerivativeChecks struct {
 	Params DerivativesParams
-	Steps  []float64 // h, descending
+	Steps  []float64 // steps h, descending
 	Checks []DerivativeCheck
 }
 
@@ -88,15 +90,15 @@ func (r *DerivativeChecks) Examples() []string {
 	return names
 }
 
-// checker collects checks of one example.
+// checker collects the checks of one example.
 type checker struct {
 	example string
 	steps   []float64
 	checks  []DerivativeCheck
 }
 
-// add compares the derivative with differences of value. The argument of value is the distance by
-// which the input is moved along the direction.
+// add adds a check, which compares the derivative with differences of value. The argument of value
+// is the distance by which the input moves along the direction.
 func (c *checker) add(input string, vjp, jvp float64, value func(t float64) (float64, error)) error {
 	check := DerivativeCheck{Example: c.example, Input: input, VJP: vjp, JVP: jvp}
 	for _, h := range c.steps {

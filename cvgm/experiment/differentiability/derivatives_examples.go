@@ -20,14 +20,14 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// direction is a learner's input with the way in which it is moved.
+// direction is an input of a learner, and a direction in which it moves.
 type direction struct {
 	input string
 	learn.Grad
 }
 
-// directions returns one direction for each hyperparameter, of the hyperparameter's own size, and
-// random directions of X and y.
+// directions returns one direction for each hyperparameter, of the size of the hyperparameter. It
+// also returns random directions of X and y.
 func directions(src synth.Source, d learn.Data, hyper []float64, names ...string) []direction {
 	var all []direction
 	for k, name := range names {
@@ -41,9 +41,9 @@ func directions(src synth.Source, d learn.Data, hyper []float64, names ...string
 		direction{"y", learn.Grad{Y: normals(src, n)}})
 }
 
-// moved returns the data and hyperparameters after t times the direction. If labels must stay ±1,
-// it moves the row x_i by t·dy_i·y_i·x_i in place of the label y_i by t·dy_i. That is equivalent,
-// because only y_i·x_i matters.
+// moved returns the data and the hyperparameters after they have moved by t times the direction. If
+// labels is set, labels must stay ±1. In place of y_i by t·dy_i, moved then moves x_i by
+// t·dy_i·y_i·x_i. This is equivalent, because the learner depends only on y_i·x_i.
 func (v direction) moved(t float64, d learn.Data, hyper []float64, labels bool) (learn.Data, []float64) {
 	d.X, hyper = movedMatrix(d.Dense(), t, v.X), movedVector(hyper, t, v.Hyper)
 	if !labels {
@@ -56,12 +56,12 @@ func (v direction) moved(t float64, d learn.Data, hyper []float64, labels bool) 
 	return d, hyper
 }
 
-// pair returns ⟨g, v⟩.
+// pair returns the inner product ⟨g, v⟩.
 func (v direction) pair(g *learn.Grad) float64 {
 	return inner([][]float64{g.Hyper, entries(g.X), g.Y}, [][]float64{v.Hyper, entries(v.X), v.Y})
 }
 
-// inner returns the inner product of two lists of vectors, in which nil means zeros.
+// inner returns the inner product of two lists of vectors. A nil vector in b means zeros.
 func inner(a, b [][]float64) float64 {
 	var s float64
 	for k, v := range b {
@@ -72,14 +72,14 @@ func inner(a, b [][]float64) float64 {
 	return s
 }
 
-// newGrad returns zeros of the shape of the inputs.
+// newGrad returns a gradient of zeros with the shape of the inputs.
 func newGrad(d learn.Data, hyper []float64) *learn.Grad {
 	n, m := d.X.Dims()
 	return &learn.Grad{Hyper: make([]float64, len(hyper)), X: mat.NewDense(n, m, nil), Y: make([]float64, n)}
 }
 
-// learner checks the derivatives of cᵀθ for a random c. See direction.moved for
-// labels.
+// learner returns a function that checks the derivatives of cᵀθ for a random c. labels has the same
+// meaning as in direction.moved.
 func (p DerivativesParams) learner(l learn.ForwardLearner, draw func(src synth.Source, n int) learn.Data, labels bool, hyper []float64, names ...string) func(c *checker, src *synth.Stream) error {
 	return func(c *checker, src *synth.Stream) error {
 		d := draw(src, p.Train)
@@ -107,7 +107,7 @@ func (p DerivativesParams) learner(l learn.ForwardLearner, draw func(src synth.S
 	}
 }
 
-// checkKernelSVM checks the decision values at random points.
+// checkKernelSVM checks the derivatives of the decision values at random points.
 func (p DerivativesParams) checkKernelSVM(c *checker, src *synth.Stream) error {
 	train, err := synth.MakeRings(src, p.Train, synth.Rings{})
 	if err != nil {
@@ -126,7 +126,7 @@ func (p DerivativesParams) checkKernelSVM(c *checker, src *synth.Stream) error {
 		err := l.Predict(nil, values, at)
 		return floats.Dot(cotangent, values), err
 	}
-	for _, v := range directions(src, d, hyper, "C", "γ")[:3] { // a label is a bound's side here: no small move of it
+	for _, v := range directions(src, d, hyper, "C", "γ")[:3] { // without y: a label decides the side of a bound, so it cannot move a little
 		if _, err := decide(d, hyper, at); err != nil {
 			return err
 		}
@@ -157,7 +157,8 @@ func (p DerivativesParams) checkKernelSVM(c *checker, src *synth.Stream) error {
 	})
 }
 
-// checkQP checks the derivatives of one scalar function of z, λ and ν, the solution of a random program.
+// checkQP checks the derivatives of one scalar function of z, λ and ν, which are the solution of a
+// random program.
 func checkQP(c *checker, src *synth.Stream) error {
 	const n, m, q = 6, 8, 2
 	root := mat.NewDense(n, n, normals(src, n*n))
@@ -165,9 +166,9 @@ func checkQP(c *checker, src *synth.Stream) error {
 		A: mat.NewDense(q, n, normals(src, q*n)), B: make([]float64, q), H: make([]float64, m)}
 	problem.Q.Mul(root, root.T())
 	for i := range n {
-		problem.Q.Set(i, i, problem.Q.At(i, i)+1) // definite at the longest step, too
+		problem.Q.Set(i, i, problem.Q.At(i, i)+1) // so that Q is also definite at the longest step
 	}
-	inside := mat.NewVecDense(n, normals(src, n)) // meets all constraints
+	inside := mat.NewVecDense(n, normals(src, n)) // satisfies all constraints
 	mat.NewVecDense(m, problem.H).MulVec(problem.G, inside)
 	mat.NewVecDense(q, problem.B).MulVec(problem.A, inside)
 	for i := range problem.H {
@@ -217,7 +218,7 @@ func checkQP(c *checker, src *synth.Stream) error {
 	return nil
 }
 
-// entries returns the entries of m in row-major order; nil for nil.
+// entries returns the entries of m in row-major order. It returns nil for nil.
 func entries(m *mat.Dense) []float64 {
 	if m == nil {
 		return nil
@@ -225,7 +226,7 @@ func entries(m *mat.Dense) []float64 {
 	return m.RawMatrix().Data
 }
 
-// movedVector returns a copy of x, moved by t times v; nil does not move it.
+// movedVector returns a copy of x plus t times v. It returns a copy of x if v is nil.
 func movedVector(x []float64, t float64, v []float64) []float64 {
 	if v == nil {
 		return slices.Clone(x)
@@ -273,8 +274,8 @@ func checkProgram(c *checker, src *synth.Stream) error {
 	return nil
 }
 
-// checkCV checks gradients of whole CV losses: in the penalties of an elastic net, and in the
-// weights of a network that makes the features of a logistic regression.
+// checkCV checks gradients of whole CV losses. One is in the penalties of an elastic net. The other
+// is in the weights of a network that makes the features of a logistic regression.
 func (p DerivativesParams) checkCV(c *checker, src *synth.Stream) error {
 	splits, err := cvgm.RandomSplits(src, p.Train, p.K, p.P)
 	if err != nil {
@@ -321,13 +322,13 @@ func (p DerivativesParams) checkCV(c *checker, src *synth.Stream) error {
 	return nil
 }
 
-// Among all distributions, a die of six faces with mean at most α₀ has the one of highest entropy
-// (Jaynes 1957):
+// die returns a convex program that is not a QP. It has an active inequality and an equality. Its
+// solution is the distribution of a die with six faces that has the highest entropy among all
+// distributions with a mean of at most α₀ (Jaynes 1957):
 //
 //	minimise Σ x_i log x_i   subject to   mᵀx ≤ α₀,  1ᵀx = 1
 //
-// with the faces' numbers m = (α₁ … α₆) as parameters, too. It is a convex program but no QP, with
-// an active inequality and an equality.
+// The numbers on the faces, m = (α₁ … α₆), are parameters, too.
 func die() *qpdiff.ConvexProgram {
 	return &qpdiff.ConvexProgram{
 		Objective: func(d *qpdiff.Partials, x, alpha []float64) float64 {
@@ -358,8 +359,8 @@ func die() *qpdiff.ConvexProgram {
 	}
 }
 
-// solveDie returns x_i = exp(−λm_i)/Σ and ν = log Σ − 1. Newton's method finds the λ for which x
-// has the mean α₀.
+// solveDie returns the solution x_i = exp(−λm_i)/Σ and the multipliers λ and ν = log Σ − 1, where Σ
+// is the sum of exp(−λm_i). Newton's method finds the λ for which x has the mean α₀.
 func solveDie(alpha []float64) (x []float64, lambda, nu float64) {
 	m := alpha[1:]
 	x = make([]float64, len(m))
@@ -383,7 +384,7 @@ func solveDie(alpha []float64) (x []float64, lambda, nu float64) {
 	return x, lambda, nu
 }
 
-// Run checks a derivative of each example in each of its inputs.
+// Run checks one derivative of each example in each of its inputs.
 func (p DerivativesParams) Run(ctx context.Context) (*DerivativeChecks, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err

@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Each derivative meets the differences down to their rounding floor, at
-// several draws, and both sides agree.
+// For several draws, each derivative agrees with the differences up to their rounding. Forward and
+// reverse mode agree.
 func TestDerivativesMeetDifferences(t *testing.T) {
 	for draw := range 5 {
 		p := DefaultDerivatives()
@@ -24,7 +24,7 @@ func TestDerivativesMeetDifferences(t *testing.T) {
 			t.Fatalf("%d checks of %v", len(r.Checks), r.Examples())
 		}
 		for _, c := range r.Checks {
-			// The floor is relative to a derivative that may be small by chance.
+			// The tolerance is relative to a derivative, which may be small by chance.
 			if i, e := c.Best(); e > 1e-8/math.Min(1, math.Abs(c.VJP)) {
 				t.Errorf("draw %d, %s in %s: %g from the best difference, at step %g", draw, c.Example, c.Input, e, r.Steps[i])
 			}
@@ -35,7 +35,7 @@ func TestDerivativesMeetDifferences(t *testing.T) {
 	}
 }
 
-// The check reports a derivative that is wrong by one part in a thousand.
+// The check detects a derivative that is wrong by one part in a thousand.
 func TestWrongDerivativeLevelsOff(t *testing.T) {
 	c := &checker{example: "square", steps: []float64{1e-3, 1e-5, 1e-7}}
 	square := func(t float64) (float64, error) { return (1 + t) * (1 + t), nil }
@@ -47,7 +47,7 @@ func TestWrongDerivativeLevelsOff(t *testing.T) {
 	}
 }
 
-// The Lagrange conditions of the die.
+// The solution of the die satisfies the Lagrange conditions.
 func TestSolveDie(t *testing.T) {
 	alpha := []float64{3, 1, 2, 3, 4, 5, 6}
 	x, lambda, nu := solveDie(alpha)
@@ -64,8 +64,8 @@ func TestSolveDie(t *testing.T) {
 	}
 }
 
-// A learner without any coefficient has derivatives of 0, which agree with their differences.
-// It has no kink, and neither has a coefficient that jumps.
+// A learner without coefficients has derivatives of 0, which agree with their differences. It has
+// no kink. A coefficient that jumps has no kink either.
 func TestExtremePenalties(t *testing.T) {
 	p := casetest.Drawn[DerivativesParams]("derivatives")
 	p.Lambda1 = 10

@@ -19,8 +19,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// DifferentiabilityLimitsParams are the parameters of the experiments at points at which the
-// paper's conditions for a derivative fail or do not suffice.
+// DifferentiabilityLimitsParams are the parameters of experiments at points without a derivative.
+// At these points, the paper's conditions for a derivative fail or do not suffice.
 type DifferentiabilityLimitsParams struct {
 	LinearProblem
 	K        int     `help:"cross-validation splits" range:"[1,∞)" small:"[2,6]" setting:"CV loss of K = %v uniform splits"`
@@ -28,52 +28,51 @@ type DifferentiabilityLimitsParams struct {
 	DataSets int     `help:"data sets on which jumps of the 0-1 loss are sought" range:"[1,∞)" small:"[1,3]"`
 }
 
-// DefaultDifferentiabilityLimits returns parameters of our own: the paper gives
-// none.
+// DefaultDifferentiabilityLimits returns parameters of our own, because the paper gives none.
 func DefaultDifferentiabilityLimits() DifferentiabilityLimitsParams {
 	return DifferentiabilityLimitsParams{LinearProblem: defaultLinearProblem, K: 32, P: .8, DataSets: 24}
 }
 
 func (DifferentiabilityLimitsParams) Defaults() any { return DefaultDifferentiabilityLimits() }
 
-// A RangeCounterexample is the kink of min ½(x − a)² subject to x ≤ 0 at a = 0, and the value of
-// the paper's condition ∇_a g ∈ R(∇_z g) there. At this point x = λ = 0, and
+// A RangeCounterexample is the kink at a = 0 of min ½(x − a)² subject to x ≤ 0. It also has the
+// value of the paper's condition ∇_a g ∈ R(∇_z g) at the kink, where x = λ = 0 and
 //
 //	g = (x − a + λ, λx),   ∇_z g = [1 1; λ x] = [1 1; 0 0],   ∇_a g = (−1, 0).
 type RangeCounterexample struct {
 	Kink
-	// RangeResidual is the least-squares distance of ∇_a g from the range. The condition holds
-	// if it is 0.
+	// RangeResidual is the least-squares distance of ∇_a g from the range. If it is 0, the
+	// condition holds.
 	RangeResidual float64
-	// Rule is the refusal of the general rule for convex programs.
+	// Rule is the error of the general rule for convex programs at the kink.
 	Rule string
 }
 
-// VanishingRidge shows an elastic net's derivative as λ2 goes to 0: the norm of the derivative of θ
-// along one random change of X. It is measured on data with independent features, and on the same
-// data with the first feature duplicated.
+// VanishingRidge is the size of an elastic net's derivative as λ2 goes to 0. Its entries are norms
+// of the derivative of θ along one random change of X. Independent is for data with independent
+// features. Twice is for the same data with the first feature duplicated.
 type VanishingRidge struct {
 	Lambda2            []float64
 	Independent, Twice []float64
 	// IndependentAtZero is the norm at λ2 = 0, if the derivative exists. TwiceRefusal is the
-	// library's error for such a derivative with a duplicated feature. SVMRefusal is its error for
-	// a support vector machine at λ2 = 0.
+	// library's error for the derivative at λ2 = 0 with a duplicated feature. SVMRefusal is the
+	// library's error for a support vector machine at λ2 = 0.
 	IndependentAtZero        float64
 	TwiceRefusal, SVMRefusal string
 }
 
-// DiscontinuousLoss compares two CV losses of the same fits along one hyperparameter: the number of
+// DiscontinuousLoss compares two CV losses of the same fits along one hyperparameter: the share of
 // misclassifications, and a smooth loss.
 type DiscontinuousLoss struct {
-	C                 []float64 // ascending, at equal ratios
+	C                 []float64 // ascending, with equal ratios
 	ZeroOne, Logistic []float64
-	Slope             []float64 // of Logistic in C
-	// Jumps counts the neighbours in C between which ZeroOne changes.
+	Slope             []float64 // derivative of Logistic in C
+	// Jumps is the number of neighbours in C between which ZeroOne changes.
 	Jumps   int
-	Refusal string // to a gradient of ZeroOne
-	// ZeroOneJump and LogisticJump are the changes of the two losses, by data set, between two
-	// values of C whose relative difference is JumpWidth. The values are found on a coarse grid of
-	// C: the interval with the largest change is halved repeatedly.
+	Refusal string // error for a gradient of ZeroOne
+	// ZeroOneJump and LogisticJump are the changes of the two losses between two values of C, for
+	// each data set. The relative difference of the values is JumpWidth. To find them, the interval
+	// with the largest change on a coarse grid of C is halved repeatedly.
 	ZeroOneJump, LogisticJump []float64
 }
 
@@ -81,18 +80,18 @@ type DiscontinuousLoss struct {
 type Limits struct {
 	Params DifferentiabilityLimitsParams
 	Range  RangeCounterexample
-	// ElasticNet and SVM are kinks in λ1 at a λ2 above 0.
+	// ElasticNet and SVM are kinks in λ1 at λ2 > 0.
 	ElasticNet, SVM Kink
 	Ridge           VanishingRidge
 	Loss            DiscontinuousLoss
-	// The program has a duplicated constraint, so its multipliers are not unique. Multipliers is
-	// the error for their derivative. Primal is the derivative of the solution in p, which exists
-	// nevertheless.
+	// Multipliers and Primal are for a program with a duplicated constraint, whose multipliers are
+	// therefore not unique. Multipliers is the error for the derivative of the multipliers. Primal
+	// is the derivative of the solution in p, which exists nevertheless.
 	Multipliers string
 	Primal      float64
 }
 
-// Run measures them.
+// Run measures all parts of the result.
 func (p DifferentiabilityLimitsParams) Run(ctx context.Context) (*Limits, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
@@ -109,7 +108,7 @@ func (p DifferentiabilityLimitsParams) Run(ctx context.Context) (*Limits, error)
 	return r, err
 }
 
-// clip is min ½(x − a)² subject to x ≤ 0, without the constant ½a².
+// clip returns the program min ½(x − a)² subject to x ≤ 0, without the constant ½a².
 func clip(a float64) *qpdiff.QP {
 	one := mat.NewDense(1, 1, []float64{1})
 	return &qpdiff.QP{Q: one, P: []float64{-a}, G: one, H: []float64{0}}
@@ -261,7 +260,7 @@ func (p DifferentiabilityLimitsParams) discontinuousLoss(l *DiscontinuousLoss) e
 	return err
 }
 
-// jumps seeks jumps of both losses on several data sets.
+// jumps finds the largest jumps of both losses on several data sets.
 func (p DifferentiabilityLimitsParams) jumps(l *DiscontinuousLoss) error {
 	for set := range p.DataSets {
 		zeroOne, soft, err := p.lossesOfC(synth.NewStream(firstSeed, fmt.Sprintf("jumps of the loss, data set %d", p.Number(set, p.DataSets))), linear.NoIntercept)
@@ -282,8 +281,8 @@ func (p DifferentiabilityLimitsParams) jumps(l *DiscontinuousLoss) error {
 	return nil
 }
 
-// lossesOfC draws classes. It returns two CV losses of logistic regression in its C:
-// misclassification and logistic loss.
+// lossesOfC draws examples of two classes. It returns two CV losses of logistic regression as
+// functions of C: zeroOne is the misclassification, and soft the logistic loss.
 func (p DifferentiabilityLimitsParams) lossesOfC(src synth.Source, intercept linear.Intercept) (zeroOne, soft *cvgm.CV, err error) {
 	d := p.classes(src, p.Train)
 	splits, err := cvgm.RandomSplits(src, p.Train, p.K, p.P)
@@ -298,12 +297,13 @@ func (p DifferentiabilityLimitsParams) lossesOfC(src synth.Source, intercept lin
 	return zeroOne, soft, experiment.FirstError(err, errSoft)
 }
 
-// JumpWidth is the relative difference of two values of C. A change of the loss between them counts
-// as a jump: the difference is far above the rounding of a fit.
+// JumpWidth is a relative difference of two values of C. A change of the loss between them counts
+// as a jump, because JumpWidth is far above the rounding of a fit, and a smooth loss would hardly
+// change.
 const JumpWidth = 1e-9
 
-// largestJump returns the largest change of a CV loss between neighbouring values of C, after
-// halving their interval down to JumpWidth.
+// largestJump finds the interval of a grid of C on which a CV loss changes most. It halves the
+// interval down to JumpWidth, and returns the change of the loss.
 func largestJump(cv *cvgm.CV) (jump float64, err error) {
 	type point struct{ c, loss float64 }
 	at := func(c float64) point {

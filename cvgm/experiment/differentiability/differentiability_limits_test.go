@@ -20,7 +20,7 @@ func TestDifferentiabilityLimits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The kink passes the range condition: by hand, (−1, 0) is −1 times the first column.
+		// The kink satisfies the range condition, because (−1, 0) is −1 times the first column.
 		if r.Range.RangeResidual > 1e-14 || r.Range.Left != 1 || r.Range.Right != 0 || len(r.Range.Weak) != 1 || r.Range.Rule == "" {
 			t.Errorf("range: %+v", r.Range)
 		}
@@ -39,11 +39,11 @@ func TestDifferentiabilityLimits(t *testing.T) {
 		if a := v.Independent[0] / v.IndependentAtZero; math.Abs(a-1) > 1e-5 {
 			t.Errorf("with independent features the derivative at λ2 = %g is %g times that at 0", v.Lambda2[0], a)
 		}
-		// A decade in λ2 is 1/10 in the derivative.
+		// If λ2 decreases by a factor of ten, the derivative grows by a factor of ten.
 		if rate := math.Log(v.Twice[0]/v.Twice[6]) / math.Log(v.Lambda2[6]/v.Lambda2[0]); math.Abs(rate-1) > .01 {
 			t.Errorf("with a feature given twice the derivative grows with the power %g", rate)
 		}
-		least := 1 / float64(p.K*(p.Train-int(p.P*float64(p.Train)))) // one example misclassified in one split
+		least := 1 / float64(p.K*(p.Train-int(p.P*float64(p.Train)))) // one misclassified example in one split
 		if slices.Min(r.Loss.ZeroOneJump) < .99*least || slices.Max(r.Loss.LogisticJump) > 1e-6 {
 			t.Errorf("draw %d: the losses jump by %g and %g", draw, r.Loss.ZeroOneJump, r.Loss.LogisticJump)
 		}
@@ -53,8 +53,8 @@ func TestDifferentiabilityLimits(t *testing.T) {
 	}
 }
 
-// outsideRange is 0 for a vector in the range of the matrix, and otherwise the distance from
-// that range.
+// outsideRange returns 0 for a vector in the range of the matrix, and otherwise the distance from
+// the range.
 func TestOutsideRange(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := rapid.SliceOfN(rapid.Float64Range(-1, 1), 6, 6).Draw(t, "v")

@@ -21,27 +21,27 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// ErrataParams are the parameters of the errata's proofs.
+// ErrataParams are the parameters of the proofs of the errata.
 type ErrataParams struct {
 	LinearProblem
 	C    float64 `help:"weight of the losses of logistic regression" range:"(0,∞)" small:"[.3,3]" setting:"C = %v"`
 	Test int     `help:"fresh examples" range:"[1,∞)" small:"[20,100]"`
 }
 
-// DefaultErrata returns parameters of our own: the paper gives none.
+// DefaultErrata returns parameters of our own, because the paper gives none.
 func DefaultErrata() ErrataParams {
 	return ErrataParams{LinearProblem: defaultLinearProblem, C: 1, Test: 2000}
 }
 
 func (ErrataParams) Defaults() any { return DefaultErrata() }
 
-// ErrataResult measures the paper's errors, one field per erratum.
+// ErrataResult holds measurements of the paper's errors, with one field for each erratum.
 type ErrataResult struct {
 	Params   ErrataParams
 	Jacobian JacobianErratum
-	// Range: the condition ∇_α g ∈ R(∇_z g) holds at a kink.
+	// Range shows that the condition ∇_α g ∈ R(∇_z g) holds at a kink.
 	Range RangeCounterexample
-	// ElasticNet and SVM: λ2 > 0 does not make the solution differentiable.
+	// ElasticNet and SVM show that λ2 > 0 does not make the solution differentiable.
 	ElasticNet, SVM Kink
 	Labels          LabelErratum
 	Program         ProgramErratum
@@ -49,72 +49,74 @@ type ErrataResult struct {
 	Bayes           BayesErratum
 }
 
-// JacobianErratum compares two Jacobians of logistic regression, on N examples in the plane: the
-// one printed in the paper's example, ∇_{x_i}∇_θ L = C(π_i−1)y_i I, and the complete one.
+// JacobianErratum compares two Jacobians of logistic regression, on N examples in the plane. One is
+// printed in the paper's example, with ∇_{x_i}∇_θ L = C(π_i−1)y_i I. The other is complete.
 type JacobianErratum struct {
 	Data  synth.Data
-	Theta [2]float64 // θᵀx = 0 separates the classes
+	Theta [2]float64 // the line θᵀx = 0 separates the classes
 	// CompleteError and PrintedError are the distances of both ∂θ/∂X from central differences,
-	// relative to the norm of the differences. Cosine is the cosine between the two formulas'
-	// derivatives, taken as long vectors.
+	// relative to the norm of the differences. Cosine is the cosine of the angle between the two
+	// ∂θ/∂X, each taken as one long vector.
 	CompleteError, PrintedError, Cosine float64
-	// Complete and Printed (N×2) are gradients, by the two formulas, of the logistic loss on fresh
-	// examples with respect to the training rows. GradientCosine is the cosine of the angle between
-	// the two. OpposedShare is the share of the rows in which they point more than 90° apart.
+	// Complete and Printed (N×2) are gradients of the logistic loss on fresh examples with respect
+	// to the training rows, by the two formulas. GradientCosine is the cosine of the angle between
+	// these gradients. OpposedShare is the share of the rows in which the angle between them
+	// exceeds 90°.
 	Complete, Printed            *mat.Dense
 	GradientCosine, OpposedShare float64
 }
 
-// LabelErratum compares the supplement's support vector machine with its labels {0, 1} and with
-// {−1, 1}.
+// LabelErratum compares two kinds of labels for the support vector machine of the supplement. The
+// supplement has the labels {0, 1}. The other labels are {−1, 1}.
 type LabelErratum struct {
-	// ZeroSlope is the largest derivative, over all entries of θ, of the hinge loss max(0, 1 −
-	// yθᵀx) of an example labelled 0.
+	// ZeroSlope is the largest derivative of the hinge loss max(0, 1 − yθᵀx) in an entry of θ, for
+	// an example with the label 0.
 	ZeroSlope float64
-	// ZeroMoves is the largest change of θ in the supplement's program if other examples replace
-	// all those labelled 0. SignMoves is the same for the label −1.
+	// ZeroMoves is the largest change of θ in the supplement's program after all examples with the
+	// label 0 are replaced by other examples. SignMoves is the same for the label −1.
 	ZeroMoves, SignMoves float64
-	// ZeroAccuracy and SignAccuracy are the shares of test examples on the right side of θᵀx = 0
+	// ZeroAccuracy and SignAccuracy are the shares of test examples on the correct side of θᵀx = 0,
 	// for the two kinds of labels.
 	ZeroAccuracy, SignAccuracy float64
-	Refusal                    string // of the library, to labels 0
+	Refusal                    string // the library's error for labels 0
 }
 
-// ProgramErratum concerns the quadratic programs into which the paper rewrites its learners: "we
-// can differentiate the solution to positive-definite QPs".
+// ProgramErratum is about the quadratic programs that replace the learners in the paper, and about
+// the statement "we can differentiate the solution to positive-definite QPs".
 type ProgramErratum struct {
-	// ElasticNet and SVM are the smallest eigenvalues of the matrices of two programs: the one
-	// printed for the elastic net, and the one for the support vector machine.
+	// ElasticNet is the smallest eigenvalue of the matrix of the program that is printed for the
+	// elastic net. SVM is the same for the program of the support vector machine.
 	ElasticNet, SVM float64
-	// Difference is the largest entry of the difference of two θ: the elastic net's and the
-	// program's. Slope is the same for the derivatives in λ1.
+	// Difference is the largest difference of an entry of θ between the elastic net and its
+	// program. Slope is the largest difference of a derivative in λ1.
 	Difference, Slope float64
 }
 
-// LossKink holds the slopes of θ in the weight a of the hinge loss, for the two examples x = y = ±1
-// and the penalty ½θ². θ = min(a, 1) has two slopes at a = 1.
+// LossKink holds the one-sided slopes of θ in the weight a of the hinge loss at a = 1. The examples
+// are x = y = ±1, and the penalty is ½θ². The solution is θ = min(a, 1).
 type LossKink struct {
 	Left, Right float64
-	Refusal     string // of the library, when asked for the derivative there
+	Refusal     string // the library's error for the derivative at a = 1
 }
 
-// BayesErratum is about accuracies that the paper's figures name.
+// BayesErratum has accuracies that are named in the paper's figures.
 type BayesErratum struct {
-	// The best rule's accuracy on the rings, over the population and on the published test set.
+	// Rings is the accuracy of the Bayes rule on the rings, over the population. RingsTest is its
+	// accuracy on the published test set.
 	Rings, RingsTest float64
-	// XOR is the best rule's accuracy over the population, and XORTest the sign rule's accuracy on
-	// the published test set. XORCoded is the share of that set that counts as right if every
-	// example of the class −1 counts as right.
+	// XOR is the accuracy of the Bayes rule over the population. XORTest is the accuracy of the
+	// sign rule on the published test set. XORCoded is the share of this set that counts as correct
+	// if every example of the class −1 counts as correct.
 	XOR, XORTest, XORCoded float64
-	// HalfPlane is the population accuracy of the best linear rule on the rings,
-	// x₁ > Offset, and HalfPlaneTest its accuracy on the published test set.
+	// HalfPlane is the accuracy, over the population, of the best linear rule x₁ > Offset on the
+	// rings. HalfPlaneTest is the accuracy of this rule on the published test set.
 	HalfPlane, Offset, HalfPlaneTest float64
-	Origin                           float64 // population accuracy of a half-plane through the origin
-	// Radius is the radius at which the likelier of the two rings changes.
+	Origin                           float64 // accuracy, over the population, of a half-plane through the origin
+	// Radius is the radius at which the more likely of the two rings changes.
 	Radius float64
 }
 
-// Run measures every erratum.
+// Run measures all errata.
 func (p ErrataParams) Run(ctx context.Context) (*ErrataResult, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
@@ -204,7 +206,7 @@ func (p ErrataParams) jacobianErratum(e *JacobianErratum) error {
 	return nil
 }
 
-// asZeroOne returns the data with 0 for the label −1.
+// asZeroOne returns the data with the label 0 in place of −1.
 func asZeroOne(d learn.Data) learn.Data {
 	y := make([]float64, len(d.Y))
 	for i, v := range d.Y {
@@ -216,7 +218,7 @@ func asZeroOne(d learn.Data) learn.Data {
 func (p ErrataParams) labelErratum(e *LabelErratum) error {
 	src := p.stream("labels")
 	d, test := p.classes(src, p.Train), p.classes(src, p.Test)
-	other := learn.Data{X: mat.DenseCopyOf(d.X), Y: d.Y} // the class −1 elsewhere
+	other := learn.Data{X: mat.DenseCopyOf(d.X), Y: d.Y} // the examples of class −1 will be replaced
 	for i, y := range d.Y {
 		if y < 0 {
 			other.Dense().SetRow(i, normals(src, p.Features))
@@ -269,8 +271,8 @@ func (p ErrataParams) labelErratum(e *LabelErratum) error {
 	return nil
 }
 
-// elasticNetProgram is the quadratic program that the paper's example prints, in
-// v = (θp, θn) ≥ 0.
+// elasticNetProgram returns the quadratic program in v = (θp, θn) ≥ 0 that the paper's example
+// prints.
 func elasticNetProgram(d learn.Data, lambda1, lambda2 float64) *qpdiff.QP {
 	rows, n := d.X.Dims()
 	q := &qpdiff.QP{Q: new(mat.Dense), P: make([]float64, 2*n), G: mat.NewDense(2*n, 2*n, nil), H: make([]float64, 2*n)}
@@ -324,11 +326,11 @@ func (p ErrataParams) programErratum(e *ProgramErratum) error {
 	return nil
 }
 
-// measure takes the one-sided slopes of a learned loss that is all hinge.
+// measure measures the one-sided slopes of a learned loss with only the hinge loss.
 func (k *LossKink) measure() error {
 	l, theta := new(margin.LearnedLoss), make([]float64, 1)
 	d := learn.Data{X: mat.NewDense(2, 1, []float64{1, -1}), Y: []float64{1, -1}}
-	const hinge, losses = 0, 5 // the weights of four losses, and the penalty's weight
+	const hinge, losses = 0, 5 // indices in hyper: the weights of four losses come first, then the weight of the penalty
 	hyper := make([]float64, losses)
 	hyper[hinge], hyper[losses-1] = 1, 1
 	if err := experiment.Fit(l, d, theta, hyper); err != nil {
@@ -352,7 +354,7 @@ func (k *LossKink) measure() error {
 	return nil
 }
 
-// measure measures the rules on the test sets of the published runs.
+// measure measures the accuracies of the rules, also on the test sets of the published runs.
 func (b *BayesErratum) measure() error {
 	rings, xor := kernels.DefaultRings(), kernels.DefaultXOR()
 	ringsSetup, _, err := rings.Draw()
@@ -361,7 +363,7 @@ func (b *BayesErratum) measure() error {
 		return err
 	}
 	b.Rings, b.RingsTest = ringsSetup.Rule.Accuracy, ringsSetup.Rule.SampleAccuracy(synth.Data{X: ringsSetup.Test.Dense(), Y: ringsSetup.Test.Y})
-	inner, outer := 0., rings.OuterRadius // of the first a point at radius r has label −1
+	inner, outer := 0., rings.OuterRadius // for inner, the label of a point at this radius is −1
 	for range 100 {
 		if middle := (inner + outer) / 2; ringsSetup.Rule.Label([]float64{middle, 0}) < 0 {
 			inner = middle
@@ -391,9 +393,9 @@ func (b *BayesErratum) measure() error {
 	return err
 }
 
-// HalfPlane returns the best t of the rules x₁ > t on rings, and its accuracy. A point at radius r
-// with |r| > t ≥ 0 has x₁ > t with probability arccos(t/|r|)/π. The rings are symmetric, so other
-// directions are equally good.
+// HalfPlane returns the best offset t for rules x₁ > t on the rings, and the accuracy of the rule.
+// For a point at radius r, x₁ > t has the probability arccos(t/|r|)/π if |r| > t ≥ 0. The rings are
+// symmetric, so other directions are equally good.
 func HalfPlane(d kernels.RingsData) (offset, rate float64) {
 	for k := range 300 {
 		t := .01 * float64(k)
@@ -406,7 +408,7 @@ func HalfPlane(d kernels.RingsData) (offset, rate float64) {
 
 // halfPlaneAt returns the accuracy of the rule x₁ > t, with t ≥ 0.
 func halfPlaneAt(d kernels.RingsData, t float64) float64 {
-	beyond := func(mean, t float64) float64 { // P(x₁ > t)
+	beyond := func(mean, t float64) float64 { // probability of x₁ > t for a ring
 		const cells = 2000
 		var sum, weight float64
 		for k := range cells {

@@ -27,11 +27,11 @@ func TestErrata(t *testing.T) {
 		if e := r.Program; math.Abs(e.SVM) > 1e-12 || math.Abs(e.ElasticNet-p.Lambda2) > 1e-12 || e.Difference > 1e-12 || e.Slope > 1e-12 {
 			t.Errorf("draw %d: programs %+v", draw, e)
 		}
-		if k := r.Loss; k.Left != 1 || k.Right != 0 || k.Refusal == "" { // θ = min(a, 1)
+		if k := r.Loss; k.Left != 1 || k.Right != 0 || k.Refusal == "" { // because θ = min(a, 1)
 			t.Errorf("slopes of a learned loss %+v", k)
 		}
-		// Bisection finds the radius at which the densities of |r| are equal. The tail below 0
-		// moves it from 1.5 by less than 1e-5.
+		// Bisection finds the radius at which the densities of |r| are equal. The tails of r below
+		// 0 change this radius from 1.5 by less than 1e-5.
 		if b := r.Bayes; math.Abs(b.Radius-1.5) > 1e-5 || math.Abs(b.Origin-.5) > 1e-15 {
 			t.Errorf("radius %v, accuracy %v", b.Radius, b.Origin)
 		}
@@ -41,7 +41,7 @@ func TestErrata(t *testing.T) {
 	}
 }
 
-// The half-plane's accuracy by simulation: a standard error is 1e-3.
+// The accuracy of the half-plane agrees with a simulation, whose standard error is 1e-3.
 func TestHalfPlane(t *testing.T) {
 	serial.Test(t)
 	offset, rate := HalfPlane(kernels.PaperRings().RingsData)

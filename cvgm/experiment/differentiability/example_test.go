@@ -10,7 +10,7 @@ import (
 
 func ExampleUnrolledParams() {
 	p := differentiability.DefaultUnrolled()
-	p.Conditions = nil // no measurement of rounding
+	p.Conditions = nil // do not measure rounding
 	r, err := p.Run(context.Background())
 	if err != nil {
 		panic(err)

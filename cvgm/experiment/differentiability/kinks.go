@@ -14,27 +14,28 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A Kink is a value of an input at which an entry of a solution has two different one-sided slopes,
-// with the library's result there.
+// A Kink is a value of an input at which an entry of a solution has two different one-sided slopes.
+// The struct also has the results of the library at this value.
 type Kink struct {
 	At    float64
 	Entry int
-	// Left and Right are the one-sided slopes by directional derivatives. LeftDifference and
-	// RightDifference are the same slopes by one-sided differences.
+	// Left and Right are the one-sided slopes, as directional derivatives. LeftDifference and
+	// RightDifference are the same slopes, as one-sided differences.
 	Left, Right                     float64
 	LeftDifference, RightDifference float64
-	// Weak are the indices that the library reports if the derivative is wanted, and Refusal is its
-	// error. Generalised is the value that it returns if generalised derivatives are allowed.
+	// Weak holds the indices of the rows or entries without strict complementarity, as reported by
+	// the library. Refusal is the library's error for the derivative. Generalised is the derivative
+	// that the library returns if generalised derivatives are allowed.
 	Weak        []int
 	Refusal     string
 	Generalised float64
-	// Input, Value and Slope follow the entry through the kink. Slope is NaN at points without a
-	// derivative.
+	// Input, Value and Slope are points of the path of the entry around the kink. Slope is NaN at
+	// points without a derivative.
 	Input, Value, Slope []float64
 }
 
 // refused returns the weak rows or entries and the text of an error for a derivative that does not
-// exist. It returns any other error unchanged.
+// exist. Other errors are returned as other. If err is nil, other is an error, too.
 func refused(err error) (weak []int, words string, other error) {
 	var n *qpdiff.NotDifferentiableError
 	if errors.As(err, &n) {
@@ -54,7 +55,8 @@ func (p LinearProblem) kinks(net, svm *Kink) error {
 		experiment.Wrap(p.kink(svm, p.classes(src, p.Train), new(margin.SVM), &margin.SVM{Generalised: true}), "support vector machine"))
 }
 
-// kink finds a kink of an entry of θ in λ1, measures its slopes and follows it.
+// kink finds a kink of an entry of θ in λ1, measures the slopes at the kink, and follows the entry
+// around it.
 func (p LinearProblem) kink(k *Kink, d learn.Data, strict, generalised learn.ForwardLearner) error {
 	_, n := d.X.Dims()
 	path, general := lambda1Path{strict, p.Lambda2, make([]float64, n)}, lambda1Path{generalised, p.Lambda2, make([]float64, n)}
@@ -86,7 +88,7 @@ func (p LinearProblem) kink(k *Kink, d learn.Data, strict, generalised learn.For
 	return k.follow(path)
 }
 
-// lambda1Path is a learner's solution as a function of λ1, with its last fit.
+// lambda1Path is the solution of a learner as a function of λ1, with its last fit.
 type lambda1Path struct {
 	learner learn.ForwardLearner
 	lambda2 float64
@@ -97,7 +99,7 @@ func (a lambda1Path) fit(lambda1 float64) error {
 	return a.learner.Fit(a.theta, []float64{lambda1, a.lambda2})
 }
 
-// derivative returns the derivative of an entry in λ1.
+// derivative returns the derivative of an entry of θ in λ1.
 func (a lambda1Path) derivative(entry int) (float64, error) {
 	unit := make([]float64, len(a.theta))
 	unit[entry] = 1
@@ -106,16 +108,16 @@ func (a lambda1Path) derivative(entry int) (float64, error) {
 	return g.Hyper[0], err
 }
 
-// along returns the derivative of an entry as λ1 moves in a direction.
+// along returns the directional derivative of an entry of θ as λ1 moves in a direction.
 func (a lambda1Path) along(entry int, direction float64) (float64, error) {
 	slope := make([]float64, len(a.theta))
 	err := a.learner.JVP(nil, slope, &learn.Grad{Hyper: []float64{direction, 0}})
 	return slope[entry], err
 }
 
-// find bisects to a λ1 at which a coefficient becomes 0.
+// find finds, by bisection, a value of λ1 at which a coefficient becomes 0.
 func (k *Kink) find(path lambda1Path, lambda1 float64) error {
-	// From lambda1 up, to the first coefficient that becomes 0.
+	// λ1 grows from lambda1 until the first coefficient is 0.
 	low, high := lambda1, lambda1
 	if err := path.fit(low); err != nil {
 		return err
@@ -150,7 +152,7 @@ func (k *Kink) find(path lambda1Path, lambda1 float64) error {
 		}
 	}
 	// Rounding decides on which side of the kink the last fits are. The path is linear up to the
-	// kink, and zero there.
+	// kink, and zero after it.
 	left := high * (1 - 1e-6)
 	if err := path.fit(left); err != nil {
 		return err
@@ -166,7 +168,7 @@ func (k *Kink) find(path lambda1Path, lambda1 float64) error {
 	return nil
 }
 
-// measureSides sets the one-sided slopes at the kink. The entry has the value at there.
+// measureSides sets the one-sided slopes at the kink. at is the value of the entry at the kink.
 func (k *Kink) measureSides(path lambda1Path, at float64) error {
 	h := 1e-6 * k.At
 	for _, side := range []struct {
@@ -189,7 +191,7 @@ func (k *Kink) measureSides(path lambda1Path, at float64) error {
 	return nil
 }
 
-// follow sets the entry's values and slopes around the kink.
+// follow sets the values and slopes of the entry around the kink.
 func (k *Kink) follow(path lambda1Path) error {
 	for _, l := range linspace(.97*k.At, 1.03*k.At, 121) {
 		if math.Abs(l-k.At) < 1e-9*k.At {

@@ -17,8 +17,8 @@ import (
 	"cvgm/synth"
 )
 
-// LearningParams are the parameters of hyperparameters that are learned by the
-// gradient of the CV loss.
+// LearningParams are the parameters of searches that learn hyperparameters by the gradient of the
+// CV loss.
 type LearningParams struct {
 	LinearExamples
 	Test        int     `help:"test examples" range:"[1,∞)" small:"[20,100]" setting:"%v test examples with right labels"`
@@ -30,7 +30,7 @@ type LearningParams struct {
 	LossSeeds   int     `help:"data sets on which a loss is learned" range:"[1,∞)" small:"[1,3]"`
 }
 
-// DefaultLearning returns parameters of our own: the paper gives none.
+// DefaultLearning returns parameters of our own, because the paper gives none.
 func DefaultLearning() LearningParams {
 	return LearningParams{
 		LinearExamples: defaultLinearExamples,
@@ -40,63 +40,66 @@ func DefaultLearning() LearningParams {
 
 func (LearningParams) Defaults() any { return DefaultLearning() }
 
-// A LearningRun is one search for hyperparameters by the gradient of the CV loss, with the CV loss
-// around its path.
+// A LearningRun is one search for hyperparameters by the gradient of the CV loss. It also has the
+// CV loss on a grid around the path of the search.
 type LearningRun struct {
 	Name  string
 	Hyper []string // names of the hyperparameters
 	X     [][]float64
-	// CVLoss is the CV loss at each X. TestLoss and Accuracy are the test loss and accuracy of
-	// the learner fitted to all training examples.
+	// CVLoss is the CV loss at each point X. TestLoss and Accuracy are the test loss and the
+	// accuracy of the learner that is fitted to all training examples.
 	CVLoss, TestLoss, Accuracy []float64
-	// Axes are values of each hyperparameter, and Surface is the CV loss on their grid. With one
-	// hyperparameter Surface has one column.
+	// Axes holds values of each hyperparameter. Surface is the CV loss on the grid of these values.
+	// With one hyperparameter, Surface has one column.
 	Axes    [][]float64
 	Surface [][]float64
-	// Lowest is the lowest loss of the surface.
+	// Lowest is the lowest CV loss on Surface.
 	Lowest float64
 }
 
-// Last returns the number of the last step.
+// Last returns the index of the last step.
 func (r LearningRun) Last() int { return len(r.CVLoss) - 1 }
 
 // Learning is the result of the experiment.
 type Learning struct {
 	Params LearningParams
-	// Runs are the searches for a support vector machine's λ1 and λ2, for a kernel machine's C
-	// and γ, and for logistic regression's C.
+	// Runs are three searches: for λ1 and λ2 of a support vector machine, for C and γ of a kernel
+	// machine, and for C of logistic regression.
 	Runs []LearningRun
 	Loss LearnedLosses
 }
 
-// LossNames are the four losses in a learned loss.
+// LossNames are the names of the four parts of a learned loss.
 var LossNames = []string{"hinge", "exponential", "truncated quadratic", "logistic"}
 
-// LearnedLosses compares a learned loss on the simplex with each of its four parts, over data sets
-// with wrong labels. The ridge penalty λ is learned in all cases.
+// LearnedLosses compares a learned loss with each of its four parts, over data sets with wrong
+// labels. The weights of a learned loss are on the simplex. The ridge penalty λ is learned in all
+// cases.
 type LearnedLosses struct {
-	// Alpha and Lambda are the weights and the penalty along the search from equal
-	// weights on the first data set, and CVLoss the loss there.
+	// Alpha holds the weights, and Lambda the penalty, along the search from equal weights on the
+	// first data set. CVLoss is the CV loss at these points.
 	Alpha  [][]float64 // [step][loss]
 	Lambda []float64
 	CVLoss []float64
-	// Mean are the weights that the searches end with, on average.
+	// Mean holds the means of the weights at the ends of the searches.
 	Mean []experiment.Estimate
-	// Methods are, in this order: the learned loss, as the best of the searches from equal weights
-	// and from each single loss; the learned loss from equal weights alone; and the single losses.
+	// Methods holds six methods in this order. The first is the learned loss by the best search,
+	// among searches from equal weights and from each single loss. The second is the learned loss
+	// by the search from equal weights. The other four are the single losses.
 	Methods []LossMethod
 }
 
-// LossMethod is one loss over all data sets. The CV loss and the test loss are
-// logistic losses; Error is the share of clean test labels that are missed.
+// LossMethod is the result of one loss over all data sets. CV and Test are logistic losses. Error
+// is the share of test examples, with correct labels, that are misclassified.
 type LossMethod struct {
 	Name                                string
 	CV, Test, Error                     experiment.Estimate
-	TestLosses                          []float64             // of Test, by data set
-	LearnedMinusTest, LearnedMinusError experiment.Comparison // the learned loss minus this one
+	TestLosses                          []float64             // for each data set
+	LearnedMinusTest, LearnedMinusError experiment.Comparison // the learned loss minus this loss
 }
 
-// A learningTask is a learner with the hyperparameters to be learned, their start and their bounds.
+// A learningTask is a learner with data, and with the start and bounds of the hyperparameters to be
+// learned.
 type learningTask struct {
 	name                string
 	hyper               []string
@@ -155,13 +158,13 @@ func (p LearningParams) Run(ctx context.Context) (*Learning, error) {
 	return r, nil
 }
 
-// learningCell is one task, or one data set of learned losses.
+// learningCell is the result of one task, or of learned losses on one data set.
 type learningCell struct {
 	Run    LearningRun
 	Losses []lossFit
 }
 
-// lossFit is one loss on one data set.
+// lossFit is the result of one loss on one data set.
 type lossFit struct {
 	Alpha           [][]float64
 	CVLoss          []float64
@@ -169,7 +172,7 @@ type lossFit struct {
 	End             []float64
 }
 
-// setup draws the splits and sets up the CV loss, which uses one goroutine because tasks run in
+// setup draws the splits and makes the CV loss. The CV uses one goroutine, because tasks run in
 // parallel.
 func (p LearningParams) setup(src synth.Source, learner func() learn.Learner, train, test learn.Data) (*experiment.Setup, error) {
 	splits, err := cvgm.BalancedSplits(src, len(train.Y), p.K, p.P)
@@ -188,7 +191,7 @@ func (p LearningParams) learn(ctx context.Context, t learningTask) (LearningRun,
 		return r, err
 	}
 	s.Start, s.Lower, s.Upper = t.start, t.lower, t.upper
-	// In logarithms: the start is orders of magnitude away.
+	// The search is in logarithms, because the start is orders of magnitude away.
 	searcher := search.LogSpace{Searcher: search.Adam{StepSize: .15, Epsilon: 1e-8, MaxEvals: p.Evaluations}}
 	for step, err := range s.Search(ctx, searcher) {
 		if err != nil {
@@ -211,8 +214,8 @@ func (p LearningParams) learn(ctx context.Context, t learningTask) (LearningRun,
 	return r, nil
 }
 
-// learnLosses works on one data set. It learns the weights of the losses, from equal weights and
-// from each single loss, and the penalty alone for each single loss.
+// learnLosses measures one data set. It learns the weights of the losses, from equal weights and
+// from each single loss. For each single loss, it also learns only the penalty.
 func (p LearningParams) learnLosses(ctx context.Context, seed int) ([]lossFit, error) {
 	src := synth.NewStream(firstSeed, fmt.Sprintf("learned losses, data set %d", seed))
 	train, test := p.classes(src, p.Train), p.classes(src, p.Test)
@@ -233,7 +236,7 @@ func (p LearningParams) learnLosses(ctx context.Context, seed int) ([]lossFit, e
 		best := search.Step{Loss: math.Inf(1)}
 		from := slices.Clone(start)
 		problem.Project(from)
-		// The first step is .05 in every search.
+		// The first step has the length .05 in every search.
 		searcher := search.AdaptiveGradient{FirstStep: .05 / slices.Max(from), MaxEvals: p.Evaluations, Tol: 1e-7}
 		for step, err := range experiment.Until(ctx, searcher.Search(problem, start)) {
 			if err != nil {

@@ -7,8 +7,8 @@ import (
 	"cvgm/synth"
 )
 
-// LinearExamples describes data with normal features and the labels x₁ − x₂ + ½x₃ + noise·ε, or
-// their signs. Further features have no influence.
+// LinearExamples describes data with normal features. The labels are x₁ − x₂ + ½x₃ + noise·ε, or
+// the signs of these numbers. Other features have no effect.
 type LinearExamples struct {
 	experiment.FreshData
 	Train    int     `help:"training examples N" range:"[8,∞)" small:"[16,30]" setting:"N = %v examples"`
@@ -16,14 +16,14 @@ type LinearExamples struct {
 	Noise    float64 `help:"standard deviation of the noise in the scores whose signs are the labels" unit:"scores" range:"[0,∞)" small:"[.1,1]" setting:"labels x₁ − x₂ + ½x₃ + %v·ε, for classes their signs"`
 }
 
-// The paper gives no examples: with these everything runs within a minute.
+// The paper gives no examples. With these numbers, all experiments run within a minute.
 var defaultLinearExamples = LinearExamples{Train: 40, Features: 6, Noise: .5}
 
-// firstSeed is the seed of all streams of draw 0. In every draw, it is also the seed of the
-// streams whose purpose names the number of a data set.
+// firstSeed is the seed of all streams of draw 0. In every draw, it is also the seed of the streams
+// whose purpose contains the number of a data set.
 const firstSeed = 1
 
-// stream returns the random numbers for one purpose. Each draw has one data set for each purpose.
+// stream returns the stream for one purpose. Each draw has one data set for each purpose.
 func (p LinearExamples) stream(purpose string) *synth.Stream {
 	return synth.NewStream(uint64(firstSeed+p.Draw), purpose)
 }
@@ -34,12 +34,12 @@ func (p LinearExamples) population(sign bool) stability.Population {
 	return stability.Population{Coef: coef, Noise: p.Noise, Sign: sign}
 }
 
-// regression draws n examples.
+// regression draws n examples with numbers as labels.
 func (p LinearExamples) regression(src synth.Source, n int) learn.Data {
 	return p.population(false).Draw(src, n)
 }
 
-// classes draws n examples labelled with signs.
+// classes draws n examples with signs as labels.
 func (p LinearExamples) classes(src synth.Source, n int) learn.Data {
 	return p.population(true).Draw(src, n)
 }

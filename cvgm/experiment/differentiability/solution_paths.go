@@ -21,36 +21,38 @@ type SolutionPathsParams struct {
 	PathPoints int `help:"points of each solution path" range:"[2,∞)" small:"[2,12]"`
 }
 
-// DefaultSolutionPaths returns parameters of our own: the paper gives none.
+// DefaultSolutionPaths returns parameters of our own, because the paper gives none.
 func DefaultSolutionPaths() SolutionPathsParams {
 	return SolutionPathsParams{LinearProblem: defaultLinearProblem, PathPoints: 241}
 }
 
 func (SolutionPathsParams) Defaults() any { return DefaultSolutionPaths() }
 
-// A SolutionPath follows the entries of a solution as one hyperparameter moves through At, with the
-// exact derivative at every point. If Logarithmic is set, the points lie at equal ratios.
+// A SolutionPath holds the entries of a solution as functions of one hyperparameter, with the exact
+// derivative at every point. If Logarithmic is set, the values of the hyperparameter have equal
+// ratios.
 type SolutionPath struct {
 	Name, Hyper string
 	Logarithmic bool
-	Entries     []string    // their names
-	At          []float64   // of the hyperparameter, ascending
+	Entries     []string    // names of the entries
+	At          []float64   // values of the hyperparameter, ascending
 	Value       [][]float64 // [entry][point]
-	Slope       [][]float64 // likewise, the derivative in the hyperparameter; NaN if there is none
+	Slope       [][]float64 // [entry][point], the derivative in the hyperparameter; NaN if there is none
 }
 
 // SolutionPaths is the result of the experiment.
 type SolutionPaths struct {
 	Params SolutionPathsParams
 	Paths  []SolutionPath
-	// SolverGap and SolverSlopeGap compare two support vector machines on the paths in λ1 and λ2:
-	// this library's, and the quadratic program of the paper's supplement. They are the largest
-	// differences in θ and in its derivatives, relative to the largest entry.
+	// SolverGap and SolverSlopeGap compare two support vector machines on the paths in λ1 and λ2.
+	// One is the learner of this library. The other is the quadratic program of the paper's
+	// supplement. The gaps are the largest differences in θ and in its derivatives, relative to the
+	// largest entry.
 	SolverGap, SolverSlopeGap float64
 }
 
-// Run follows the coefficients of an elastic net in λ1, and the coefficients and dual variables
-// of a support vector machine in λ1 and λ2.
+// Run follows the coefficients of an elastic net in λ1. It also follows the coefficients and the
+// dual variables of a support vector machine in λ1 and λ2.
 func (p SolutionPathsParams) Run(ctx context.Context) (*SolutionPaths, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
@@ -107,7 +109,7 @@ func largestDifference(a, b [][]float64) float64 {
 	return most / size
 }
 
-// newPath returns a path with the given number of entries, whose values are still to be set.
+// newPath returns a path with the given number of entries. The values are not set yet.
 func newPath(name, hyper string, at []float64, entries int, label string) SolutionPath {
 	s := SolutionPath{Name: name, Hyper: hyper, At: at, Value: make([][]float64, entries), Slope: make([][]float64, entries)}
 	for k := range entries {
@@ -117,7 +119,8 @@ func newPath(name, hyper string, at []float64, entries int, label string) Soluti
 	return s
 }
 
-// learnerPath follows θ; hyper makes the hyperparameters of a point.
+// learnerPath returns the path of θ. hyper returns the hyperparameters for a value of the
+// hyperparameter that moves.
 func learnerPath(name, moved string, l learn.ForwardLearner, d learn.Data, at []float64, hyper func(v float64) []float64) (SolutionPath, error) {
 	_, n := d.X.Dims()
 	s := newPath(name, moved, at, n, "θ")
@@ -142,12 +145,12 @@ func learnerPath(name, moved string, l learn.ForwardLearner, d learn.Data, at []
 	return s, nil
 }
 
-// svmProgram is the quadratic program of the paper's supplement A in the variables (θp, θn, t),
+// svmProgram returns the quadratic program of the paper's supplement A in the variables (θp, θn, t),
 //
 //	minimise 1/N·Σ t_i + λ1·1ᵀ(θp + θn) + λ2/2·‖θp − θn‖²,
 //
 // with the constraints in the order θp ≥ 0, θn ≥ 0, t ≥ 0 and 1 − y_i(θp − θn)ᵀx_i ≤ t_i. The
-// labels are used unchanged, also if they are not ±1.
+// labels are not changed, also if they are not ±1.
 func svmProgram(d learn.Data, hyper []float64) *qpdiff.QP {
 	rows, n := d.X.Dims()
 	size := 2*n + rows
@@ -174,9 +177,9 @@ func svmProgram(d learn.Data, hyper []float64) *qpdiff.QP {
 	return q
 }
 
-// svmProgramPaths follows the program's θ = θp − θn, and N times the multipliers of its margin
-// constraints. Such a multiplier is the weight of an example: 0 beyond the margin, up to 1 on its
-// wrong side.
+// svmProgramPaths returns the paths of θ = θp − θn of the program, and of N times the multipliers
+// of its margin constraints. Such a multiple is the weight of an example. It is 0 beyond the
+// margin, and up to 1 on the wrong side of the margin.
 func svmProgramPaths(hyper string, k int, d learn.Data, at []float64, penalties func(float64) []float64) (primal, dual SolutionPath, err error) {
 	rows, n := d.X.Dims()
 	primal, dual = newPath("program of the machine", hyper, at, n, "θ"), newPath("dual variables of the machine", hyper, at, rows, "example ")

@@ -10,12 +10,12 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// The slopes of a path add up to its rise. The dual variables lie between 0 and 1, and the two ways to the
-// machine's solution agree.
+// The integral of the slopes of a path is its rise. The dual variables are between 0 and 1. The two
+// ways to compute the solution of the machine agree.
 func TestSolutionPaths(t *testing.T) {
 	serial.Test(t)
 	p := DefaultSolutionPaths()
-	p.Train, p.PathPoints = 16, 801 // kinks lie close, the more so with many examples
+	p.Train, p.PathPoints = 16, 801 // kinks are close to each other, and closer with more examples
 	r, err := p.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)

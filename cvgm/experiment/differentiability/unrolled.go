@@ -8,10 +8,11 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// UnrolledParams are the parameters of the comparison of implicit and iterative differentiation
+// UnrolledParams are the parameters of the comparison of implicit with iterative differentiation
 // (Section 2.2 of the paper). The learner is ridge regression on the training rows of the paper's
-// first experiment, judged on its test rows. Its derivative in the penalty goes through its
-// optimality condition, or through the steps of the gradient descent that fits it.
+// first experiment. It is judged by the loss on the test rows. The derivative of this loss in the
+// penalty is computed in two ways: by the optimality condition of the fit, and through the steps of
+// the gradient descent that computes the fit.
 type UnrolledParams struct {
 	experiment.PublishedRegression
 	UnrolledSteps []int     `help:"ascending numbers of steps of the gradient descent differentiated through" range:"[1,∞)" len:"[1,∞)" order:"ascending" small:"[1,30]"`
@@ -34,7 +35,7 @@ func DefaultUnrolled() UnrolledParams {
 
 func (UnrolledParams) Defaults() any { return DefaultUnrolled() }
 
-// ridge is 1/(2N)·‖Xθ − y‖² + ½λ‖θ‖².
+// ridge is the objective 1/(2N)·‖Xθ − y‖² + ½λ‖θ‖².
 var ridge = smooth.Objective{
 	NumHyper: 1,
 	Gradient: func(g, theta []float64, d learn.Data, hyper []float64) {

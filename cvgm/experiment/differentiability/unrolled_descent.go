@@ -16,19 +16,20 @@ import (
 //
 //	θ_{k+1} = θ_k − η·∇F(θ_k) + μ·(θ_k − θ_{k−1}),   k = 0 … Steps−1,   θ_{−1} = θ_0.
 //
-// Its derivatives are derivatives of this iterate, computed backwards through the steps. The paper
-// (Section 2.2) compares this iterative differentiation with implicit differentiation.
+// The derivatives of the learner are derivatives of this iterate. They are computed backwards
+// through the steps. The paper (Section 2.2) compares this iterative differentiation with implicit
+// differentiation.
 //
-// The hyperparameters are the objective's, followed by the learning rate η and the momentum μ. A
-// fit costs Steps gradients and keeps all iterates. A product with the derivative costs equally
-// many products with the Hessian and cross derivatives.
+// The hyperparameters are the hyperparameters of the objective, followed by the learning rate η and
+// the momentum μ. A fit computes Steps gradients and stores all iterates. A product with the
+// derivative computes as many products with the Hessian and with cross derivatives.
 type unrolledDescent struct {
 	Objective smooth.Objective
 	Steps     int
 
 	data    learn.Data
-	path    [][]float64 // θ_0 … θ_Steps; nil without a fit
-	hyper   []float64   // of the objective
+	path    [][]float64 // θ_0 … θ_Steps; nil if there is no fit
+	hyper   []float64   // hyperparameters of the objective
 	eta, mu float64
 }
 
@@ -41,8 +42,8 @@ func (l *unrolledDescent) Load(d learn.Data) error {
 
 func (l *unrolledDescent) Reset() { l.path = nil }
 
-// Fit runs the steps at hyper and writes the last iterate to theta. An iterate that overflows,
-// because of too large a learning rate, is an error.
+// Fit runs the steps with the hyperparameters hyper, and writes the last iterate to theta. If an
+// iterate overflows, because the learning rate is too large, Fit returns an error.
 func (l *unrolledDescent) Fit(theta, hyper []float64) error {
 	m := l.Objective.NumHyper
 	l.hyper, l.eta, l.mu = append(l.hyper[:0], hyper[:m]...), hyper[m], hyper[m+1]
@@ -90,7 +91,7 @@ func (l *unrolledDescent) VJP(_ *qpdiff.Workspace, g *learn.Grad, dtheta []float
 	if g.Y != nil {
 		sum.Y = make([]float64, len(g.Y))
 	}
-	// Cotangents of θ_{t+1}, θ_t and θ_{t−1}.
+	// next, now and prev are the cotangents of θ_{t+1}, θ_t and θ_{t−1}.
 	next, now, prev := append([]float64(nil), dtheta...), make([]float64, k), make([]float64, k)
 	back, hv := make([]float64, k), make([]float64, k)
 	var deta, dmu float64
@@ -98,7 +99,7 @@ func (l *unrolledDescent) VJP(_ *qpdiff.Workspace, g *learn.Grad, dtheta []float
 		theta, before := l.path[t], l.path[max(t-1, 0)]
 		if g.Hyper != nil {
 			l.Objective.Gradient(back, theta, l.data, l.hyper)
-			var slope float64 // in this order, which floats.Dot does not keep
+			var slope float64 // floats.Dot would add in another order
 			for j, v := range next {
 				slope += v * back[j]
 				dmu += v * (theta[j] - before[j])

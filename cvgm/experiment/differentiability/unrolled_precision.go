@@ -13,25 +13,26 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// UnrolledPrecision is the rounding error of derivatives of the test loss in λ2 through all steps
-// of gradient descent at ηL = 1, on a ridge regression of one condition number. Each field except
-// Condition is a distance relative to the result in precise arithmetic. It is cut at 1, at which no
-// digit is right.
+// UnrolledPrecision holds rounding errors of derivatives of the test loss in λ2, for a ridge
+// regression with one condition number. Except for Implicit, the derivatives go through all steps
+// of gradient descent at ηL = 1. Each field except Condition is the distance from the result in
+// precise arithmetic, relative to this result. Distances above 1, at which no digit is correct, are
+// set to 1.
 type UnrolledPrecision struct {
-	Condition      float64 // of the Hessian without the penalty; λ2 is its smallest eigenvalue
+	Condition      float64 // condition number of the Hessian without the penalty; λ2 is the smallest eigenvalue of this Hessian
 	Double, Single float64 // in float64 and in float32, with all iterates stored
-	Backwards      float64 // in float64, with momentum, the iterates computed again backwards from the last two
-	Implicit       float64 // by the implicit function theorem, in float64
+	Backwards      float64 // in float64, with momentum; the iterates are recomputed backwards from the last two
+	Implicit       float64 // in float64, by the implicit function theorem
 }
 
-// PreciseBits is the precision of the arithmetic with which rounding is compared. It has some 38
-// digits.
+// PreciseBits is the precision, in bits, of the arithmetic with which rounding is compared. It is
+// about 38 digits.
 const PreciseBits = 128
 
-// arithmetic holds the operations of a recursion on numbers of one precision.
+// arithmetic holds the operations on numbers of one precision.
 type arithmetic[T any] struct {
 	of     func(float64) T
-	fma    func(sum, a, b T) T // sum + a·b, rounded as two operations
+	fma    func(sum, a, b T) T // sum + a·b with two roundings
 	divide func(a, b T) T
 	value  func(T) float64
 }
@@ -87,7 +88,7 @@ func (m arithmetic[T]) rows(x *mat.Dense) [][]T {
 	return rows
 }
 
-// ridgeFit is a ridge regression with the test rows that judge it.
+// ridgeFit is a ridge regression, with the test rows by which it is judged.
 type ridgeFit[T any] struct {
 	arithmetic[T]
 	x, test      [][]T
@@ -99,7 +100,7 @@ func newRidgeFit[T any](m arithmetic[T], train, test learn.Data, lambda float64)
 	return ridgeFit[T]{m, m.rows(train.Dense()), m.rows(test.Dense()), m.all(train.Y), m.all(test.Y), m.of(lambda), m.of(float64(len(train.Y)))}
 }
 
-// products adds c·(XᵀXv/N + λv − linear·Xᵀy/N) to to; linear is 0 or 1.
+// products adds c·(XᵀXv/N + λv − linear·Xᵀy/N) to the vector to. linear is 0 or 1.
 func (f ridgeFit[T]) products(to []T, c T, v []T, linear float64) {
 	at := append([]T(nil), v...)
 	minus := f.of(-linear)
@@ -122,15 +123,16 @@ func (f ridgeFit[T]) slopes(theta []T) []T {
 	return d
 }
 
-// descent is gradient descent with momentum, from 0: the iteration of unrolledDescent.
+// descent describes gradient descent with momentum from 0, which is the iteration of
+// unrolledDescent.
 type descent struct {
 	steps          int
 	rate, momentum float64
-	backwards      bool // the iterates are computed again from the last two, not stored
+	backwards      bool // the iterates are recomputed from the last two in place of stored
 }
 
 // unrolled returns the derivative of the test loss in λ2 through the steps. It also returns the
-// factor by which the chain rule multiplies the norm of the test loss's derivative, from the
+// factor by which the chain rule multiplies the norm of the test loss's derivative in θ, from the
 // last iterate back to the first.
 func (f ridgeFit[T]) unrolled(d descent) (gradient, factor float64) {
 	rate, minus, momentum := f.of(d.rate), f.of(-d.rate), f.of(d.momentum)
@@ -169,11 +171,11 @@ func (f ridgeFit[T]) unrolled(d descent) (gradient, factor float64) {
 	return f.value(sum), math.Sqrt(f.value(f.divide(f.dot(v, v), last)))
 }
 
-// implicit returns the same derivative of the minimiser.
+// implicit returns the derivative of the test loss of the minimiser in λ2.
 func (f ridgeFit[T]) implicit() float64 {
 	n := len(f.x[0])
 	one := f.of(1)
-	system := make([][]T, n) // the Hessian, then Xᵀy/N
+	system := make([][]T, n) // the Hessian, with Xᵀy/N as the last column
 	for j := range system {
 		unit := make([]float64, n)
 		unit[j] = 1
@@ -195,7 +197,8 @@ func (f ridgeFit[T]) implicit() float64 {
 	return -f.value(f.dot(f.solve(hessian), theta))
 }
 
-// solve eliminates a positive definite system with its right side in the last column.
+// solve solves a positive definite system by elimination. The last column of rows is the right-hand
+// side.
 func (f ridgeFit[T]) solve(rows [][]T) []T {
 	n := len(rows)
 	for k := range n {
@@ -213,8 +216,8 @@ func (f ridgeFit[T]) solve(rows [][]T) []T {
 }
 
 // withCondition returns a data set with as many examples as features. The Hessian of its mean
-// squared error has the same eigenvectors as the training rows' Hessian. Its eigenvalues run from 1
-// to 1/condition at equal ratios.
+// squared error has the same eigenvectors as the Hessian for the training rows. The eigenvalues are
+// from 1 to 1/condition, with equal ratios.
 func withCondition(train learn.Data, condition float64) (learn.Data, error) {
 	var svd mat.SVD
 	if !svd.Factorize(train.X, mat.SVDThin) {
@@ -232,7 +235,7 @@ func withCondition(train learn.Data, condition float64) (learn.Data, error) {
 	return learn.Data{X: x, Y: train.Y[:n]}, nil
 }
 
-// single rounds to single precision.
+// single returns the data rounded to single precision.
 func single(d learn.Data) learn.Data {
 	r := learn.Data{X: mat.DenseCopyOf(d.X), Y: make([]float64, len(d.Y))}
 	r.Dense().Apply(func(_, _ int, v float64) float64 { return float64(float32(v)) }, r.X)
@@ -242,8 +245,8 @@ func single(d learn.Data) learn.Data {
 	return r
 }
 
-// precision measures the rounding of the derivatives at one condition number. The data are
-// exact in single precision.
+// precision measures the rounding of the derivatives at one condition number. The data are exact in
+// single precision, so they are the same in all precisions.
 func (p UnrolledParams) precision(train, test learn.Data, condition float64) (UnrolledPrecision, error) {
 	m := UnrolledPrecision{Condition: condition}
 	train, err := withCondition(train, condition)

@@ -18,25 +18,26 @@ import (
 // UnrolledResult is the result of Run.
 type UnrolledResult struct {
 	Params UnrolledParams
-	// Features is n. The implicit derivative stores the n² numbers of a Hessian and solves one
-	// system with it. The iterative one stores (steps+1)·n numbers.
+	// Features is the number n of features. The implicit derivative stores the n² numbers of a
+	// Hessian, and solves one system of equations with it. The iterative derivative stores
+	// (steps+1)·n numbers.
 	Features  int
-	Curvature [2]float64 // smallest and largest of the mean squared error's half
+	Curvature [2]float64 // smallest and largest curvature of half the mean squared error
 	ByRate    []UnrolledRun
 	ByPenalty []UnrolledRun
 	Precision []UnrolledPrecision // by condition number
 }
 
-// UnrolledRun is one learning rate at one penalty, by the number of steps. A run that overflows
-// ends before its last step.
+// UnrolledRun holds derivatives at one learning rate and one penalty, by the number of steps. If a
+// run overflows, it ends before its last step.
 type UnrolledRun struct {
 	Rate, Momentum, Penalty float64
 	Exact                   float64   // d(test loss)/dλ2 by the implicit function theorem
-	Steps                   []int     // as far as they went
-	Gradient                []float64 // the same, through the numbers of steps
-	Factor                  []float64 // by which the chain rule through each number of steps multiplies the norm of the test loss's derivative in θ
-	Loss                    []float64 // test loss after each number of steps minus the test loss of the exact fit
-	Overflow                int       // the number of steps that overflowed; 0: none
+	Steps                   []int     // numbers of steps, until the run overflows
+	Gradient                []float64 // d(test loss)/dλ2 through each number of steps
+	Factor                  []float64 // factor by which the chain rule through each number of steps multiplies the norm of the test loss's derivative in θ
+	Loss                    []float64 // test loss after each number of steps, minus the test loss of the exact fit
+	Overflow                int       // number of steps at which the run overflowed; 0: it did not
 }
 
 // Error returns |Gradient − Exact|/|Exact| at each number of steps.
@@ -48,7 +49,7 @@ func (r UnrolledRun) Error() []float64 {
 	return e
 }
 
-// Run differentiates in both ways.
+// Run computes the derivatives in both ways.
 func (p UnrolledParams) Run(ctx context.Context) (*UnrolledResult, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
@@ -108,7 +109,7 @@ func (p UnrolledParams) Run(ctx context.Context) (*UnrolledResult, error) {
 	return r, nil
 }
 
-// unrolledCell is one run, or one condition number.
+// unrolledCell is the result of one run, or for one condition number.
 type unrolledCell struct {
 	Run       UnrolledRun
 	Precision UnrolledPrecision

@@ -34,7 +34,7 @@ func TestUnrolledConvergesToTheImplicitDerivativeOrExplodes(t *testing.T) {
 				t.Errorf("rate %v: error %v", run.Rate, last)
 			}
 		case run.Rate < .05:
-			// A thousand steps of a hundredth do not fit to the end.
+			// A thousand steps with a learning rate of a hundredth do not reach the minimum.
 			if last < .3 || e[0] < .9 {
 				t.Errorf("rate %v: error from %v to %v", run.Rate, e[0], last)
 			}
@@ -44,7 +44,7 @@ func TestUnrolledConvergesToTheImplicitDerivativeOrExplodes(t *testing.T) {
 			}
 		}
 	}
-	// The implicit derivative against a central difference of exact fits.
+	// The implicit derivative agrees with a central difference of exact fits.
 	train, test := unrolledData(t, p)
 	const h = 1e-5
 	at := func(penalty float64) float64 {
@@ -60,8 +60,8 @@ func TestUnrolledConvergesToTheImplicitDerivativeOrExplodes(t *testing.T) {
 	}
 }
 
-// The recursion that measures rounding agrees with the library's, in float64 and in precise
-// arithmetic, and its elimination gives the library's implicit derivative.
+// The recursion that measures rounding agrees with the library's derivative, in float64 and in
+// precise arithmetic. Its elimination gives the library's implicit derivative.
 func TestUnrolledInAnyArithmetic(t *testing.T) {
 	serial.Test(t)
 	p := DefaultUnrolled()
@@ -72,7 +72,7 @@ func TestUnrolledInAnyArithmetic(t *testing.T) {
 	if err := errors.Join(err, errImplicit); err != nil {
 		t.Fatal(err)
 	}
-	for _, backwards := range []bool{false, true} { // so few steps can be computed again
+	for _, backwards := range []bool{false, true} { // with so few steps, the iterates can be recomputed
 		d.backwards = backwards
 		double, factor := newRidgeFit(floating[float64](), train, test, p.Penalty).unrolled(d)
 		exact := newRidgeFit(precise(), train, test, p.Penalty)
@@ -82,7 +82,8 @@ func TestUnrolledInAnyArithmetic(t *testing.T) {
 		casetest.Near(t, "factor", factor, preciseFactor, 1e-9)
 		casetest.Near(t, "implicit", exact.implicit(), implicit, 1e-12)
 	}
-	// Without momentum a step multiplies by I − η(H + λI): by most along the least curvature.
+	// Without momentum, a step multiplies by I − η(H + λI). The factor is largest along the
+	// direction of least curvature.
 	long, r := descent{steps: 200, rate: .1}, newRidgeFit(floating[float64](), train, test, p.Penalty)
 	_, before := r.unrolled(long)
 	long.steps++
@@ -94,8 +95,8 @@ func TestUnrolledInAnyArithmetic(t *testing.T) {
 	casetest.Near(t, "factor of a step", after/before, 1-long.rate*(eigen.Values(nil)[0]+p.Penalty), 1e-3)
 }
 
-// Rounding is negligible if the iterates are stored. It destroys all digits if they are
-// recomputed backwards after a descent that converged in part of the directions.
+// Rounding is negligible if the iterates are stored. If they are recomputed backwards, after the
+// descent has converged in some directions, no digit is correct.
 func TestUnrolledPrecision(t *testing.T) {
 	serial.Test(t)
 	p := DefaultUnrolled()
@@ -129,9 +130,9 @@ func TestUnrolledRefusesBadSteps(t *testing.T) {
 	}
 }
 
-// BenchmarkDifferentiation times a ridge regression and its derivative by
-// either kind of differentiation; the allocations are the numbers that it keeps.
-// The test loss on the training rows costs next to nothing.
+// BenchmarkDifferentiation measures a ridge regression and its derivative by each kind of
+// differentiation. The allocations count the numbers that are stored. The cost of the test loss is
+// negligible, because the test rows are the training rows.
 func BenchmarkDifferentiation(b *testing.B) {
 	p := DefaultUnrolled()
 	train, _ := unrolledData(b, p)
@@ -155,8 +156,8 @@ func BenchmarkDifferentiation(b *testing.B) {
 	}
 }
 
-// With more steps the derivatives of the iterates converge to the implicit ones, in all inputs.
-// Too large a learning rate is an error, and leaves no fit.
+// With more steps, the derivatives of the iterates converge to the implicit derivatives, in all
+// inputs. Too large a learning rate is an error, and leaves no fit.
 func TestUnrolledDescentConvergesToTheMinimum(t *testing.T) {
 	train, _ := unrolledData(t, DefaultUnrolled())
 	rows, n := train.X.Dims()
