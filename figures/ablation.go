@@ -17,8 +17,8 @@ func init() {
 	})
 }
 
-// AblationTable compares, for each problem, the descents along the two gradients and a search
-// without gradient.
+// AblationTable compares three methods for each problem: a descent of the CV loss, a descent of the
+// training loss, and random search.
 func AblationTable(r *samplesize.AblationResult) *Table {
 	t := &Table{
 		Name: "ablation", Caption: fmt.Sprintf("Test risk after a descent of the CV loss, after one of the training loss, and at the lowest CV loss of a random search, over %d data sets of each kernel and size, and %d of each problem with two hyperparameters", r.Params.Seeds, r.Params.PairSeeds),
@@ -39,9 +39,9 @@ func AblationTable(r *samplesize.AblationResult) *Table {
 	return t
 }
 
-// AblationBySize shows the rings' learned kernel: the difference of the two descents in the error
-// rate over the sizes. There is a row of panels for each number of splits, and a panel for each
-// number of steps.
+// AblationBySize shows the difference of the two descents in the error rate of the rings' learned
+// kernel, over the sizes. Each number of splits has a row of panels, and each number of steps has a
+// panel in the row.
 func AblationBySize(r *samplesize.AblationResult) *Figure {
 	p := r.Params.Rings
 	f := &Figure{

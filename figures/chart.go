@@ -2,8 +2,8 @@ package figures
 
 import "cvgm/figures/internal/chart"
 
-// Types of the pictures and tables that the functions of this package return, and of their
-// parts.
+// These types are the types of figures and tables that the functions of this package return, and
+// the types of their parts.
 type (
 	Code        = chart.Code
 	Figure      = chart.Figure
@@ -16,7 +16,7 @@ type (
 	Table       = chart.Table
 )
 
-// Places of a figure's legends.
+// These constants are the places of the legends of a figure.
 const (
 	LegendInside = chart.LegendInside
 	LegendRight  = chart.LegendRight
@@ -24,16 +24,16 @@ const (
 	LegendNone   = chart.LegendNone
 )
 
-// The colours also differ in grey, and for readers who cannot distinguish red from green.
+// The colours also differ in grey, and for readers with red-green colour blindness.
 var (
 	Black, Blue, Green, Grey        = chart.Black, chart.Blue, chart.Green, chart.Grey
 	Orange, Purple, Sky, Vermillion = chart.Orange, chart.Purple, chart.Sky, chart.Vermillion
 )
 
-// NewPanel returns an empty panel. name identifies it in the figure's CSV.
+// NewPanel returns an empty panel. name identifies the panel in the CSV of the figure.
 func NewPanel(name, title, x, y string) *Panel { return chart.NewPanel(name, title, x, y) }
 
-// Log10s returns the decadic logarithms of numbers.
+// Log10s returns the logarithms of numbers to base 10.
 func Log10s(v []float64) []float64 { return chart.Log10s(v) }
 
 // Markdown returns a text as a paragraph of Markdown.

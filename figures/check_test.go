@@ -23,7 +23,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// write writes outputs into a folder and checks the figures among them.
+// write writes outputs into a folder, and checks the figures among them.
 func write(t *testing.T, dir string, outputs ...Output) {
 	t.Helper()
 	for _, o := range outputs {
@@ -35,8 +35,8 @@ func write(t *testing.T, dir string, outputs ...Output) {
 	}
 }
 
-// testOutputs writes all outputs of a result, and the further ones of more, and looks for texts
-// in the CSV of the named outputs. Then it draws the result again after poison has changed it.
+// testOutputs writes all outputs of a result, and the outputs of more. It searches for texts in the
+// CSV of the named outputs. It then draws the result again with the changes of poison.
 func testOutputs[R any](t *testing.T, r *R, wants map[string]string, more ...func(r *R) Output) {
 	t.Helper()
 	outputs := func(r *R) []Output {
@@ -57,9 +57,9 @@ func testOutputs[R any](t *testing.T, r *R, wants map[string]string, more ...fun
 	poison(t, r, outputs)
 }
 
-// checkFigure checks a figure as it is drawn. Each series shows a point and lies inside its
-// panel's axes. The legends list exactly the series that are to be listed, and hide no point.
-// No title is cut off, and texts keep clear of each other and of the data.
+// checkFigure draws a figure and checks it. Each series shows a point, and is inside the axes of
+// its panel. The legends list exactly the series that must be listed, and hide no point. No title
+// is cut off. Texts do not overlap each other or the data.
 func checkFigure(t *testing.T, f *Figure) {
 	t.Helper()
 	svg, err := f.SVG()
@@ -68,7 +68,7 @@ func checkFigure(t *testing.T, f *Figure) {
 		return
 	}
 	checkTexts(t, f)
-	// A surface fills its axes, whatever the shape of its grid.
+	// A surface fills its axes, for any shape of its grid.
 	if n := bytes.Count(svg, []byte("<image ")); n != bytes.Count(svg, []byte(`<image preserveAspectRatio="none"`)) {
 		t.Errorf("figure %s: %d pictures that keep the shape of their grid", f.Name, n)
 	}
@@ -126,7 +126,7 @@ func checkFigure(t *testing.T, f *Figure) {
 			ground.Min.Y, ground.Max.Y = data.Min.Y, data.Min.Y+size.Y
 		}
 		if size.Y > .65*data.Size().Y {
-			ground.Min.Y = ground.Max.Y // more than a panel makes room for
+			ground.Min.Y = ground.Max.Y // more series than a panel has room for
 		}
 		hidden := 0
 		for _, s := range p.Series {
@@ -176,7 +176,7 @@ func checkFigure(t *testing.T, f *Figure) {
 
 func shown(share float64) bool { return -1e-9 <= share && share <= 1+1e-9 }
 
-// textsOf returns the texts of a picture.
+// textsOf returns the texts in a picture.
 func textsOf(t *testing.T, svg []byte) []string {
 	t.Helper()
 	var texts []string
@@ -199,8 +199,8 @@ func textsOf(t *testing.T, svg []byte) []string {
 	return texts
 }
 
-// poison draws outputs of results in which some of the numbers are not finite,
-// extreme or zero.
+// poison draws outputs of results in which some numbers are replaced by numbers that are not
+// finite, extreme or zero.
 func poison[R any](t *testing.T, r *R, outputs func(r *R) []Output) {
 	t.Helper()
 	var text bytes.Buffer
@@ -221,8 +221,8 @@ func poison[R any](t *testing.T, r *R, outputs func(r *R) []Output) {
 	}
 }
 
-// survives draws outputs. Each may return an error but must not panic: in all formats, or
-// figures in one format alone.
+// survives draws outputs. An output may return an error, but must not panic. With allFormats, all
+// formats are drawn. Otherwise figures are drawn in only one format.
 func survives(t *testing.T, outputs func() []Output, allFormats bool) {
 	t.Helper()
 	defer func() {

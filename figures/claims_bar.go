@@ -13,7 +13,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// deciding returns the first measurement with the claim's verdict, or else the first one.
+// deciding returns the first measurement with the verdict of the claim. If no measurement has this
+// verdict, it returns the first measurement.
 func deciding(c claims.Claim) *claims.Measurement {
 	k := slices.IndexFunc(c.Measured, func(m claims.Measurement) bool { return m.Verdict == c.Verdict && !m.Aside })
 	if k = max(k, 0); k < len(c.Measured) {
@@ -26,14 +27,14 @@ func failed(v claims.Verdict) bool {
 	return v == claims.Differs || v == claims.PaperError || v == claims.Slip
 }
 
-// The unit of an intervalBar is the smallest difference that matters. A unit is barUnit characters
-// wide, and the bar covers barReach units on each side of the bound.
+// The unit of an intervalBar is the smallest difference that matters. barUnit is the number of
+// characters of a unit. barReach is the number of units that a bar has on each side of the bound.
 const (
 	barUnit  = 3
 	barReach = 5
 )
 
-// intervalBar draws an interval in characters. An arrow marks an end that lies beyond the bar.
+// intervalBar returns an interval, drawn in characters. An arrow marks an end beyond the bar.
 func intervalBar(p claims.Position) string {
 	const half = barUnit * barReach
 	line := []rune(strings.Repeat("·", 2*half+1))
@@ -54,8 +55,8 @@ func intervalBar(p claims.Position) string {
 	return string(line)
 }
 
-// measurement returns a Number with four digits after the point, or with fewer if it is large. It
-// returns nil without a measurement.
+// measurement returns a Number with four digits after the decimal point, or fewer if the number is
+// large. It returns nil if there is no measurement.
 func measurement(m experiment.Estimate) any {
 	if math.IsNaN(m.Mean) {
 		return nil
@@ -70,10 +71,10 @@ func measurement(m experiment.Estimate) any {
 	return n
 }
 
-// FindingsBars draws the findings' intervals beside the bounds of their rules, in units of the
-// smallest difference that matters. A row has the finding's words, its verdict and its number. An
-// interval that reaches beyond the axis ends in a triangle. A finding without an interval has no
-// bar.
+// FindingsBars draws the intervals of the findings beside the bounds of their rules, in units of
+// the smallest difference that matters. Each row has the words, the verdict and the number of a
+// finding. If an interval extends beyond the axis, it ends in a triangle. A finding without an
+// interval has no bar.
 func FindingsBars(all []claims.Claim) *Figure {
 	found := claims.Findings(all)
 	p := NewPanel("findings", "", "distance from the bound, in smallest\ndifferences that matter", "")
@@ -97,10 +98,11 @@ func FindingsBars(all []claims.Claim) *Figure {
 		Caption: "The findings, each with its verdict and its number. A bar is the 95 % interval of the number, and the line is the bound of its rule. The unit is the smallest difference that matters: an interval within the grey band does not matter. A triangle is an end beyond the axis."}
 }
 
-// labelWidth is the width of the findings' words in FindingsBars, and lineHeight that of their lines.
+// labelWidth is the width of the findings' words in FindingsBars. lineHeight is the height of a
+// line of these words.
 const labelWidth, lineHeight = 4.6 * vg.Inch, 11.5
 
-// bar draws an interval at the height y.
+// bar draws the interval of a position at height y.
 func bar(p *Panel, name string, at claims.Position, y float64) {
 	within := func(v float64) float64 { return max(-barReach, min(barReach, v)) }
 	of := func(glyph draw.GlyphDrawer) Style {

@@ -11,17 +11,17 @@ import (
 	"cvgm/figures/internal/chart"
 )
 
-// ClaimCards has a card for each of the paper's sentences: its verdict, the deciding number with
-// its interval as a bar, and the reason. Folded below it are all measurements for the sentence. A
-// CSV of the same name has the numbers in full.
+// ClaimCards has a card for each of the paper's sentences. A card has the verdict, the deciding
+// number with its interval as a bar, and the reason. All measurements for the sentence are in a
+// folded part below. A CSV of the same name has the full numbers.
 type ClaimCards struct {
 	Claims []claims.Claim
 }
 
-// Describe returns the files' name and the caption.
+// Describe returns the name of the files and the caption.
 func (c *ClaimCards) Describe() (name, caption string) { return "claims", claimsCaption }
 
-// Write writes dir/claims.md and dir/claims.csv.
+// Write writes claims.md and claims.csv into the folder dir.
 func (c *ClaimCards) Write(dir string) error {
 	t := claimsTable(c.Claims)
 	if err := t.WriteCSV(dir); err != nil {
@@ -30,7 +30,7 @@ func (c *ClaimCards) Write(dir string) error {
 	return os.WriteFile(filepath.Join(dir, t.Name+".md"), []byte(c.Markdown()), 0o644)
 }
 
-// Markdown returns the list of all claims, each with a link to its card, and the cards.
+// Markdown returns the list of all claims, each with a link to its card, followed by the cards.
 func (c *ClaimCards) Markdown() string {
 	var b strings.Builder
 	b.WriteString(ClaimsAtAGlance(c.Claims).Markdown())
@@ -41,7 +41,7 @@ func (c *ClaimCards) Markdown() string {
 	return b.String()
 }
 
-// claimsLegend explains the parts that all cards share.
+// claimsLegend explains the parts that all cards have.
 func claimsLegend(all []claims.Claim) string {
 	r := claims.Reckon(all)
 	opened := "none"
@@ -95,7 +95,7 @@ func writeCard(b *strings.Builder, c claims.Claim) {
 	b.WriteString("\n</details>\n")
 }
 
-// measuredTable lists all that is measured for a claim.
+// measuredTable returns a table of all measurements for a claim.
 func measuredTable(c claims.Claim) string {
 	t := &Table{Header: []string{"", "Measured", "Here", "Repetitions", "", "Confirmed if", "Matters from", "Sign", "Size", "Verdict"}}
 	for k := range c.Measured {
@@ -110,7 +110,7 @@ func measuredTable(c claims.Claim) string {
 	return rows
 }
 
-// rowNote returns the facts about a row that have no column in the table of all rows.
+// rowNote returns the facts about a row that are not in the table of all rows.
 func rowNote(m *claims.Measurement) string {
 	var parts []string
 	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
@@ -132,7 +132,7 @@ func rowNote(m *claims.Measurement) string {
 	return strings.Join(parts, " ")
 }
 
-// reasonOf returns the smallest difference that matters, with its reason.
+// reasonOf returns text with the smallest difference that matters and its reason.
 func reasonOf(m *claims.Measurement) string {
 	if _, ok := m.Position(); !ok {
 		return ""
@@ -147,7 +147,7 @@ func repetitions(m *claims.Measurement) string {
 	return fmt.Sprintf(", %d repetitions", m.Ours.N)
 }
 
-// wanted describes the condition of the rule, the paper's number and the outcome.
+// wanted returns text with the condition of the rule, the paper's number and the outcome.
 func wanted(m *claims.Measurement) string {
 	if m.Verdict == claims.NotTestable {
 		return ""
@@ -166,7 +166,7 @@ func wanted(m *claims.Measurement) string {
 	return b.String()
 }
 
-// printed describes the numbers that the paper and its code print.
+// printed returns text with the numbers that the paper and its code print.
 func printed(q claims.Quoted) string {
 	switch {
 	case q.Code == "":
@@ -177,7 +177,7 @@ func printed(q claims.Quoted) string {
 	return "The paper prints " + q.Paper + ", its code " + q.Code + "."
 }
 
-// linked makes a link of the words that name a table elsewhere.
+// linked returns text in which words that name a table elsewhere are links.
 func linked(text string) string {
 	for words, address := range claimLinks {
 		text = strings.ReplaceAll(text, words, "["+words+"]("+address+")")
@@ -187,13 +187,13 @@ func linked(text string) string {
 
 var claimLinks = map[string]string{"errata in 05_differentiability": "../05_differentiability/errata.md"}
 
-// A sharedText is one that several rows have.
+// A sharedText is a text that is the same for several rows.
 type sharedText struct {
 	rows []string
 	text string
 }
 
-// shared lists the texts of a claim's rows, equal ones once.
+// shared returns the different texts of a claim's rows, each with the names of its rows.
 func shared(c claims.Claim, of func(m *claims.Measurement) string) []sharedText {
 	var all []sharedText
 	for k := range c.Measured {

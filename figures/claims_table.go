@@ -9,10 +9,10 @@ import (
 	"cvgm/figures/internal/chart"
 )
 
-// claimsTable lists the paper's sentences in its order, each with its verdict. The rows below a
-// sentence are its measurements. Each has its setting, the number in the paper, the number that the
-// paper's code printed, the number measured here, the rule that gives the verdict, and the verdict
-// of this rule in a case in which the sentence is false.
+// claimsTable lists the paper's sentences in the paper's order, each with its verdict. The
+// measurements for a sentence are in the rows below the sentence. Each has its setting, the paper's
+// number, the number that the paper's code printed, and the measured number. It also has the rule,
+// the rule's verdict, and the verdict of the rule in a case in which the sentence is false.
 func claimsTable(all []claims.Claim) *Table {
 	t := &Table{
 		Name: "claims", Caption: claimsCaption,
@@ -44,7 +44,7 @@ func claimsRow(c claims.Claim, k int) []any {
 	return row
 }
 
-// ClaimsAtAGlance lists the paper's sentences in a few words, each with its verdict and the
+// ClaimsAtAGlance lists the paper's sentences in a few words, each with the verdict and the
 // deciding number.
 func ClaimsAtAGlance(all []claims.Claim) *Table {
 	t := &Table{Name: "claims_at_a_glance", Caption: claimsCaption, Header: []string{"", "The paper says", "Verdict", "Number"}, Note: counted(all)}
@@ -58,8 +58,8 @@ func ClaimsAtAGlance(all []claims.Claim) *Table {
 	return t
 }
 
-// FindingsTable lists the main findings, each with its number, and with a bar if the number has an
-// interval. The note goes below.
+// FindingsTable lists the main findings, each with its number. If the number has an interval, it
+// also has a bar. note is below the table.
 func FindingsTable(all []claims.Claim, note string) *Table {
 	t := &Table{Name: "findings", Caption: "Seven findings", Header: []string{"Finding", "Number", "Against the bound", "Verdict", "Shown in"}, Note: strings.TrimSpace(counted(all) + " " + findingsNote + " " + note)}
 	for _, f := range claims.Findings(all) {
@@ -76,7 +76,7 @@ const findingsNote = "Intervals are 95 % confidence intervals over the repetitio
 
 const claimsCaption = "The paper's claims and the verdicts on them"
 
-// repeated returns the number of a row's repetitions, or nil for a value that is computed once.
+// repeated returns the number of repetitions of a row, or nil for a value that is computed once.
 func repeated(m *claims.Measurement) any {
 	if m.Ours.N < 2 {
 		return nil
@@ -84,7 +84,8 @@ func repeated(m *claims.Measurement) any {
 	return m.Ours.N
 }
 
-// bracketed returns a row's verdict. It is in brackets if the sentence does not depend on it.
+// bracketed returns the verdict on a row. It is in brackets if it does not affect the verdict on
+// the sentence.
 func bracketed(m *claims.Measurement) string {
 	if m.Aside {
 		return fmt.Sprintf("(%s)", m.Verdict)
@@ -92,7 +93,7 @@ func bracketed(m *claims.Measurement) string {
 	return string(m.Verdict)
 }
 
-// optional returns a text, or nil for an empty one.
+// optional returns text, or nil if text is empty.
 func optional(text string) any {
 	if text == "" {
 		return nil
@@ -102,7 +103,7 @@ func optional(text string) any {
 
 func quotation(sentence string) string { return "“" + sentence + "”" }
 
-// counted lists the number of claims with each verdict.
+// counted returns text with the number of claims with each verdict.
 func counted(all []claims.Claim) string {
 	var parts []string
 	for _, v := range claims.Verdicts {
@@ -113,7 +114,7 @@ func counted(all []claims.Claim) string {
 	return fmt.Sprintf("%d claims: %s.", len(all), strings.Join(parts, ", "))
 }
 
-// numbered returns a verdict on n claims, in the plural if n is not 1.
+// numbered returns the verdict on n claims, in the plural if n is not 1.
 func numbered(v claims.Verdict, n int) string {
 	several := map[claims.Verdict]string{claims.Differs: "differ", claims.PaperError: "errors of the paper", claims.Slip: "slips of notation", claims.Identity: "identities that check the code"}
 	if text, ok := several[v]; ok && n != 1 {

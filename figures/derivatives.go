@@ -17,20 +17,20 @@ func init() {
 	})
 }
 
-// DerivativeErrors shows the relative error of central differences from the exact derivative
-// against their step, for every example and input.
+// DerivativeErrors shows the error of central differences, relative to the exact derivative, as a
+// function of the step. There is a line for each example and input.
 func DerivativeErrors(r *differentiability.DerivativeChecks) *Figure {
 	const floor = -16
 	f := &Figure{Name: "derivative_errors", Width: 8 * vg.Inch, Height: 9.4 * vg.Inch, SameAxes: true, Legend: LegendBelow,
 		Caption: "Central differences against the exact derivative: their relative difference by step size, one line for each input of each example. " +
 			"A right derivative leaves the differences' own error alone: h² where they truncate and 10⁻¹⁶/h where they round. A wrong one would leave a horizontal line. Convex program: the solution x and the multipliers λ and ν by the mean α₀ and by the faces m of a die. CV loss: by λ₁ and λ₂ of an elastic net, and by the weights of a network. A difference of 0 is drawn at 10⁻¹⁶."}
-	// Ascending, so that the labels are at the lines' right ends.
+	// The steps are in ascending order, so that the labels are at the right ends of the lines.
 	steps := backwards(Log10s(r.Steps))
 	reference := Style{Color: Grey, Width: .7, Dash: []vg.Length{2, 2}}
 	var panels []*Panel
 	for _, name := range r.Examples() {
 		p := NewPanel(name, name, "step h", "relative difference").LogAxes(true, false).ClampLow(floor).Grid()
-		// Truncation ~ h² from 1e-3 at h = .1, rounding ~ 1e-16/h.
+		// The guides are h² for truncation, about 1e-3 at h = .1, and 1e-16/h for rounding.
 		p.Across("h²: truncation", -2, 1, 0, reference)
 		reference.Dash = []vg.Length{6, 2, 1, 2}
 		p.Across("10⁻¹⁶/h: rounding", 1, 1, -16, reference)
@@ -51,17 +51,17 @@ func DerivativeErrors(r *differentiability.DerivativeChecks) *Figure {
 	return f
 }
 
-// shortInputs shortens the names of inputs to labels beside a panel.
+// shortInputs shortens the names of inputs for labels beside a panel.
 var shortInputs = strings.NewReplacer(" in mean α0", " by α0", " in faces α1…α6", " by m", "elastic net's ", "", "network's weights", "weights", "point decided on", "point")
 
-// backwards returns v from its last entry to its first.
+// backwards returns v in reverse order.
 func backwards(v []float64) []float64 {
 	v = slices.Clone(v)
 	slices.Reverse(v)
 	return v
 }
 
-// DerivativeTable lists the numbers of DerivativeErrors: derivatives from both sides, and the
+// DerivativeTable lists the numbers of DerivativeErrors: derivatives in both modes, and the
 // smallest errors of differences.
 func DerivativeTable(r *differentiability.DerivativeChecks) *Table {
 	t := &Table{

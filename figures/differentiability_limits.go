@@ -18,8 +18,8 @@ func init() {
 	})
 }
 
-// DifferentiabilityKinks shows three kinks: an entry of the solution above, its
-// derivative below, with both one-sided tangents at the kink.
+// DifferentiabilityKinks shows three kinks. An upper panel shows an entry of the solution, with
+// both one-sided tangents at the kink. The panel below shows the derivative of the entry.
 func DifferentiabilityKinks(r *differentiability.Limits) *Figure {
 	f := &Figure{Name: "differentiability_kinks", Width: 10.5 * vg.Inch, Height: 5.2 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil, nil},
 		Caption: "Three kinks. Above an entry of the solution, with its two one-sided tangents at the kink; below its derivative, which jumps there: two one-sided derivatives and no derivative."}
@@ -49,8 +49,7 @@ func DifferentiabilityKinks(r *differentiability.Limits) *Figure {
 	return f
 }
 
-// DifferentiabilityLimits shows the behaviour of derivatives as λ2 goes to 0, and a CV loss
-// without a derivative.
+// DifferentiabilityLimits shows derivatives as λ2 goes to 0, and a CV loss without a derivative.
 func DifferentiabilityLimits(r *differentiability.Limits) *Figure {
 	ridge := NewPanel("vanishing ridge", "elastic net, λ₂ → 0", "λ₂", "|dθ| along a change of X").LogAxes(true, true).Grid()
 	x := Log10s(r.Ridge.Lambda2)
@@ -60,7 +59,7 @@ func DifferentiabilityLimits(r *differentiability.Limits) *Figure {
 	zeroOne := NewPanel("CV loss, misclassifications", "the same fits, two losses", "C", "CV loss").LogAxes(true, false).Grid()
 	c := Log10s(r.Loss.C)
 	zeroOne.Line("logistic loss", c, r.Loss.Logistic, chart.CVStyle)
-	// A step function: each value holds to the next point.
+	// ZeroOne is a step function: each value holds up to the next point.
 	var sx, sy []float64
 	for i, v := range r.Loss.ZeroOne {
 		if i > 0 {
@@ -80,7 +79,7 @@ func DifferentiabilityLimits(r *differentiability.Limits) *Figure {
 		Caption: "Left: how fast the solution of an elastic net moves with the data as λ₂ goes to 0, by the norm |dθ| of its derivative along one random change of X; with one feature given twice the derivative grows without bound. Right: the CV loss of the same logistic regressions by two losses; the logistic loss has the tangents drawn, the share of misclassified examples is a step function without slope."}
 }
 
-// DifferentiabilityTable lists the library's answers at points at which no derivative exists.
+// DifferentiabilityTable lists the library's results and errors at points without a derivative.
 func DifferentiabilityTable(r *differentiability.Limits) *Table {
 	t := &Table{
 		Name: "differentiability_answers", Caption: "Where no derivative exists, and what the library answers",

@@ -12,8 +12,8 @@ import (
 	"cvgm/figures/internal/chart"
 )
 
-// Every figure and table of differentiability draws from small and odd Results, and
-// holds its numbers.
+// Every figure and table of differentiability can be drawn from small and unusual results, and
+// contains their numbers.
 func TestDifferentiabilityOutputs(t *testing.T) {
 	for _, c := range []struct {
 		name                                 string
@@ -71,8 +71,8 @@ func TestDifferentiabilityOutputs(t *testing.T) {
 	}
 }
 
-// If there are more dual variables than a panel shows, it shows the ones that move over the
-// longest part of the path, whatever their values at rest.
+// If a panel cannot show all dual variables, it shows the variables that move over the longest
+// parts of the path. The values at rest do not matter.
 func TestPathsShowWhatMoves(t *testing.T) {
 	s := differentiability.SolutionPath{Name: "dual variables", Hyper: "λ1", At: []float64{1, 2, 3}}
 	slopes := [][]float64{{0, 0, 1e-14}, {1, 0, 0}, {math.NaN(), 1, -1}, {0, 0, 0}, {2, 2, 2}, {1, -1, 0}, {0, 0, 0}}
@@ -85,7 +85,8 @@ func TestPathsShowWhatMoves(t *testing.T) {
 	}
 }
 
-// The labels of the errors' lines are at their right ends, so that none crosses the panel.
+// The labels of the lines of errors are at the right ends of the lines, so no label crosses the
+// panel.
 func TestDerivativeErrorsEndAtTheLargestStep(t *testing.T) {
 	r := &differentiability.DerivativeChecks{Steps: []float64{.1, .01}, Checks: []differentiability.DerivativeCheck{{Example: "e", Input: "λ1", VJP: 1, Difference: []float64{1.5, 1.25}}}}
 	for _, s := range DerivativeErrors(r).Panels[0][0].Series {

@@ -16,7 +16,7 @@ import (
 
 var draws = flag.Int("draws", 3, "random small runs of each experiment")
 
-// Random small runs of every experiment give outputs that are not blank, not clipped and not
+// Random small runs of every experiment give outputs that are not blank, not clipped, and not
 // without a legend.
 func TestRandomSmallRuns(t *testing.T) {
 	for _, e := range registry.All() {
@@ -52,11 +52,13 @@ func TestRandomSmallRuns(t *testing.T) {
 	}
 }
 
-// A notebook's page has pageWidth pixels for a table, in a window of 1280, and a table takes
-// perLetter and perColumn of them, as measured in a browser.
+// In a window of 1280 pixels, a table on a notebook's page can be pageWidth pixels wide. Each
+// letter of a table takes perLetter pixels, and each column perColumn more, as measured in a
+// browser.
 const pageWidth, perLetter, perColumn = 1135, 7.2, 13
 
-// fitsPage fails if a notebook's page is not wide enough for a table with each number in one line.
+// fitsPage fails the test if a table is too wide for a notebook's page, with each number on one
+// line.
 func fitsPage(t *testing.T, table *Table) {
 	t.Helper()
 	var widest []int
@@ -81,8 +83,8 @@ func fitsPage(t *testing.T, table *Table) {
 	}
 }
 
-// A notebook shows a table's Brief columns, with each number in one line, and names the file
-// with the others.
+// A notebook shows a table's Brief columns, with each number on one line. It names the file with
+// the other columns.
 func TestTableForNotebook(t *testing.T) {
 	table := &Table{Name: "t", Caption: "c", Header: []string{"a", "b", "c"}, Rows: [][]any{{"x y", 1, Number{Value: 1, Margin: 2, Digits: 1}}}, Note: "N.", Brief: []string{"a", "c"}}
 	const want = "**c**\n\n| a | c |\n| :-- | --: |\n| x y | 1.0\u00a0±\u00a02.0 |\n\nN. The other columns are in t.csv.\n"
@@ -98,8 +100,8 @@ func TestTableForNotebook(t *testing.T) {
 	}
 }
 
-// Empty lists of parameters, one at a time, give results that can be drawn or that are
-// errors.
+// If a list of parameters is empty, the result can be drawn, or the run returns an error. The test
+// empties one list at a time.
 func TestEmptyListsOfParams(t *testing.T) {
 	for _, e := range registry.All() {
 		for _, f := range experiment.Fields(e.Params()) {
@@ -119,7 +121,7 @@ func TestEmptyListsOfParams(t *testing.T) {
 	}
 }
 
-// A result without any content gives errors, not panics, as does nil.
+// Results without any content, and nil, give errors, not panics.
 func TestEmptyResults(t *testing.T) {
 	names := make(map[string]bool)
 	for result, of := range drawers {

@@ -16,7 +16,7 @@ import (
 )
 
 func init() {
-	// ElasticNetTable is not here: it needs both results.
+	// ElasticNetTable is omitted, because it needs both results.
 	register(func(r *elasticnet.Result) []Output {
 		return []Output{ElasticNetLearningCurves(r), ElasticNetSurfaces(r), ElasticNetEarlyStopping(r)}
 	})
@@ -25,9 +25,9 @@ func init() {
 	})
 }
 
-// ElasticNetTable is Table 1 of the paper: the test loss of the three searches. It has the numbers
-// printed in the paper, those in the saved output of its code, those replayed here, and means over
-// fresh data sets.
+// ElasticNetTable is Table 1 of the paper, the test losses of the three searches. It has the
+// numbers in the paper, in the saved output of its code, and in the replay, and means over fresh
+// data sets.
 func ElasticNetTable(r *elasticnet.Result, seeds *elasticnet.Seeds) *Table {
 	t := &Table{
 		Name: "table1_elastic_net", Caption: "Table 1: synthetic regression, test loss (mean squared error)",
@@ -57,8 +57,8 @@ func ElasticNetTable(r *elasticnet.Result, seeds *elasticnet.Seeds) *Table {
 	return t
 }
 
-// ElasticNetCVTable lists the CV loss over fresh data sets. The searches minimise it, but the
-// paper's Table 1 does not show it.
+// ElasticNetCVTable lists the CV loss over fresh data sets. The searches minimise the CV loss,
+// which the paper's Table 1 does not show.
 func ElasticNetCVTable(seeds *elasticnet.Seeds) *Table {
 	t := &Table{Name: "elastic_net_cv_loss", Caption: fmt.Sprintf("Cross-validation loss reached, over %d seeds", seeds.Params.Seeds),
 		Header: []string{"Method", "Mean CV loss", "CVGM minus method", "CVGM better"}}
@@ -70,8 +70,8 @@ func ElasticNetCVTable(seeds *elasticnet.Seeds) *Table {
 	return t
 }
 
-// ElasticNetBoxTable compares the two baselines in two boxes with the same number of points: the
-// box of the paper's grid, and a wide one.
+// ElasticNetBoxTable compares exhaustive and random search in two boxes, with the same number of
+// points. One is the box of the paper's grid, and the other is wide.
 func ElasticNetBoxTable(r *elasticnet.Seeds) *Table {
 	p := r.Params
 	t := &Table{Name: "elastic_net_boxes", Caption: fmt.Sprintf("Exhaustive and random search in the paper's box and in a wide one, over %d seeds", p.Seeds),
@@ -94,8 +94,8 @@ func ElasticNetBoxTable(r *elasticnet.Seeds) *Table {
 	return t
 }
 
-// ElasticNetLearningCurves is the figure "Synthetic regression data" of the
-// supplement: the test loss along the three searches.
+// ElasticNetLearningCurves is the figure "Synthetic regression data" of the supplement. It shows
+// the test loss along the three searches.
 func ElasticNetLearningCurves(r *elasticnet.Result) *Figure {
 	p := NewPanel("learning curves", "", "evaluations of the CV loss", "test loss (MSE)").Grid()
 	for _, c := range []struct {
@@ -126,8 +126,8 @@ func ElasticNetLearningCurves(r *elasticnet.Result) *Figure {
 			"CVGM ends at %.4f, exhaustive search at %.4f, random search at %.4f; the paper prints %s, %s and %s. Two lines give the test loss of least squares and of the coefficients that made the data.", r.CVGM.Final(), r.Exhaustive.Final(), r.Random.Final(), printed.CVGM.Paper, printed.Exhaustive.Paper, printed.Random.Paper)}
 }
 
-// ElasticNetSurfaces shows the objective of the searches and their criterion: CV loss and test loss
-// over (λ1, λ2), with the points of each search.
+// ElasticNetSurfaces shows the CV loss and the test loss over (λ1, λ2), with the points of each
+// search. The searches minimise the CV loss, and are judged by the test loss.
 func ElasticNetSurfaces(r *elasticnet.Result) *Figure {
 	cv, _, _ := lowest(r.Surface.CV)
 	test, _, _ := lowest(r.Surface.Test)
@@ -154,8 +154,8 @@ func ElasticNetSurfaces(r *elasticnet.Result) *Figure {
 	return f
 }
 
-// ElasticNetEarlyStopping shows both losses along CVGM's long run: the CV loss falls all the way,
-// and the test loss does not.
+// ElasticNetEarlyStopping shows both losses along CVGM's long run. The CV loss falls on the whole
+// path. The test loss does not.
 func ElasticNetEarlyStopping(r *elasticnet.Result) *Figure {
 	p := NewPanel("long run", "", "steps of CVGM", "mean squared error").Grid().LogAxes(true, false)
 	steps := Log10s(chart.OneTo(len(r.Long.CVLoss)))
@@ -166,22 +166,22 @@ func ElasticNetEarlyStopping(r *elasticnet.Result) *Figure {
 		Caption: fmt.Sprintf("CV loss, which the gradient method descends, and test loss along %d steps on the published data, the first of which is the start. The vertical line marks step %d, at which CVGM ends in Table 1.", len(r.Long.CVLoss), len(r.CVGM.CVLoss))}
 }
 
-// lossPanel returns a panel with a loss over two hyperparameters. It takes their names and their
-// values on the grid.
+// lossPanel returns a panel with a loss over two hyperparameters. hyper holds their names, and axes
+// their values on the grid.
 func lossPanel(title, name string, hyper []string, axes, loss [][]float64) *Panel {
 	p := NewPanel(title, title, hyper[0], hyper[1]).LogAxes(true, true)
 	p.Surface(name, Log10s(axes[0]), Log10s(axes[1]), loss, LevelsAboveMinimum(loss))
 	return p
 }
 
-// onSurface plots points on a surface with these axes.
+// onSurface plots points on a surface with the given axes.
 func onSurface[P [2]float64 | []float64](plot func(name string, xs, ys []float64, s Style), name string, axes [][]float64, points []P, s Style) {
 	x, y := coordinates(axes, points)
 	plot(name, x, y, s)
 }
 
-// coordinates returns the coordinates of points on a surface with these axes. It moves a point
-// beyond the surface's edge onto the edge.
+// coordinates returns the coordinates of points on a surface with the given axes. A point beyond
+// the edge of the surface is moved to the edge.
 func coordinates[P [2]float64 | []float64](axes [][]float64, points []P) (x, y []float64) {
 	log := func(k int) []float64 {
 		axis := slices.Sorted(slices.Values(axes[k]))
@@ -190,7 +190,7 @@ func coordinates[P [2]float64 | []float64](axes [][]float64, points []P) (x, y [
 	return log(0), log(1)
 }
 
-// lowest returns the lowest finite value, or NaN, and its place.
+// lowest returns the lowest finite value and its indices. If there is no finite value, v is NaN.
 func lowest(z [][]float64) (v float64, i, j int) {
 	v = math.NaN()
 	for a, row := range z {
@@ -203,21 +203,22 @@ func lowest(z [][]float64) (v float64, i, j int) {
 	return v, i, j
 }
 
-// rises are the heights of contour levels above the lowest value, in percent.
+// rises are the heights of contour levels above the lowest value, in per cent.
 var rises = []float64{.2, .5, 1, 2, 5, 10, 20, 50, 100, 200}
 
-// LevelsAboveMinimum returns contour levels that lie ever further apart.
+// LevelsAboveMinimum returns contour levels above the lowest value of z. The distance between
+// neighbouring levels increases.
 func LevelsAboveMinimum(z [][]float64) []float64 {
 	low, _, _ := lowest(z)
 	return chart.Mapped(rises, func(rise float64) float64 { return low * (1 + rise/100) })
 }
 
-// list returns numbers in a format, with commas between.
+// list returns numbers in the given format, separated by commas.
 func list(format string, v []float64) string {
 	return strings.Trim(strings.ReplaceAll(fmt.Sprintf(format, v), " ", ", "), "[]")
 }
 
-// surfaceNote explains in a caption how to read surfaces with these levels.
+// surfaceNote returns a sentence for a caption that explains the contours of surfaces.
 func surfaceNote() string {
 	return fmt.Sprintf("Contours, from the innermost, are at %s and %g %% above the lowest value", list("%g", rises[:len(rises)-1]), rises[len(rises)-1])
 }

@@ -19,8 +19,9 @@ func init() {
 	})
 }
 
-// IncompleteJacobian shows, for each training example of a logistic regression, the direction in
-// which the loss on fresh examples would push it: by the complete Jacobian, and by the printed one.
+// IncompleteJacobian shows an arrow for each training example of a logistic regression. The arrow
+// is the direction in which the loss on fresh examples decreases if the example moves. One kind of
+// arrow uses the complete Jacobian, and the other kind the printed one.
 func IncompleteJacobian(r *differentiability.ErrataResult) *Figure {
 	e := r.Jacobian
 	p := NewPanel("arrows", "", "x₁", "x₂")
@@ -32,7 +33,7 @@ func IncompleteJacobian(r *differentiability.ErrataResult) *Figure {
 	for i := range e.Data.Y {
 		longest = math.Max(longest, math.Hypot(e.Complete.At(i, 0), e.Complete.At(i, 1)))
 	}
-	scale := -.8 / longest // downhill
+	scale := -.8 / longest // negative, because the arrows point downhill
 	for _, a := range []struct {
 		name  string
 		at    func(i, j int) float64
@@ -60,7 +61,7 @@ func (arrowGlyph) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
 	}
 }
 
-// JacobianTable is the same in numbers.
+// JacobianTable lists the numbers of IncompleteJacobian.
 func JacobianTable(r *differentiability.ErrataResult) *Table {
 	e := r.Jacobian
 	return &Table{
@@ -75,8 +76,8 @@ func JacobianTable(r *differentiability.ErrataResult) *Table {
 	}
 }
 
-// ErrataTable quotes the paper's errors, each with the numbers or the argument that prove it. The
-// row on stability needs the stability's result; nil leaves it out.
+// ErrataTable quotes the paper's errors, each with the numbers or the argument that prove the
+// error. If stability is nil, the table omits the row on stability.
 func ErrataTable(r *differentiability.ErrataResult, stability *stability.Result) *Table {
 	t := &Table{
 		Name: "errata", Caption: "Errata of the paper, each with its proof",

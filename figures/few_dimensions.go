@@ -11,8 +11,8 @@ func init() {
 	register(func(r *searches.FewDimensionsResult) []Output { return []Output{FewDimensionsTable(r)} })
 }
 
-// FewDimensionsTable compares random with exhaustive search by the number of
-// hyperparameters that matter.
+// FewDimensionsTable compares random search with exhaustive search, by the number of
+// hyperparameters that affect the CV loss.
 func FewDimensionsTable(r *searches.FewDimensionsResult) *Table {
 	p := r.Params
 	t := &Table{

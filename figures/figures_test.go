@@ -121,7 +121,7 @@ func TestFigureCSVHoldsEveryPlottedPoint(t *testing.T) {
 	}
 }
 
-// An output that is not well formed is an error that names the place, not a panic.
+// An output that is not well formed causes an error, which names the place, and no panic.
 func TestOutputsThatCannotBeDrawn(t *testing.T) {
 	figure := func(add func(p *Panel)) *Figure {
 		p := NewPanel("panel", "", "x", "y")
@@ -170,7 +170,7 @@ func TestOutputsThatCannotBeDrawn(t *testing.T) {
 	}
 }
 
-// NaN and infinite values are gaps: in lines and bands, on axes, and in surfaces.
+// Values that are NaN or infinite leave gaps in lines, bands and surfaces, and do not affect axes.
 func TestGaps(t *testing.T) {
 	p := NewPanel("gaps", "", "x", "y")
 	bad := []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e305}
@@ -192,7 +192,7 @@ func TestGaps(t *testing.T) {
 		t.Errorf("the line has stretches of %v points", lengths)
 	}
 	checkFigure(t, &Figure{Width: 3 * vg.Inch, Height: 2 * vg.Inch, Legend: LegendRight, Panels: [][]*Panel{{p}}})
-	// A cell that is not finite is not painted, nor does a contour cross it.
+	// A cell with a value that is not finite is not painted. No contour crosses it.
 	grid := &chart.Surface{Xs: []float64{0, 1, 2}, Ys: []float64{0, 1}, Values: [][]float64{{1, 1}, {3, math.NaN()}, {5, 5}}}
 	if lines := grid.Contour(2); len(lines) != 0 {
 		t.Errorf("contours %v cross cells with a corner that is not known", lines)
@@ -202,7 +202,7 @@ func TestGaps(t *testing.T) {
 	}
 }
 
-// A line that consists of a single point is drawn as a dot.
+// A line that consists of one point is drawn as a dot.
 func TestSinglePointsAreDrawn(t *testing.T) {
 	p := NewPanel("dot", "", "x", "y")
 	p.Line("line", []float64{5}, []float64{3}, Style{Color: Blue, Width: 4})
@@ -242,7 +242,7 @@ func TestReferenceLinesCrossTheirPanel(t *testing.T) {
 	}
 }
 
-// Headroom makes room for a legend.
+// Headroom leaves room for a legend.
 func TestLegendsHideNothing(t *testing.T) {
 	x := chart.OneTo(50)
 	for name, f := range map[string]func(x float64) float64{
@@ -335,7 +335,7 @@ func TestRoundTicks(t *testing.T) {
 	}
 }
 
-// Every figure and table of the elastic net draws from small and odd Results.
+// Every figure and table of the elastic net can be drawn from small and unusual results.
 func TestElasticNetOutputs(t *testing.T) {
 	for name, change := range map[string]func(p *elasticnet.ElasticNetParams){
 		"small":           func(p *elasticnet.ElasticNetParams) {},
@@ -387,7 +387,7 @@ func TestContourOfACircleAndOfASaddle(t *testing.T) {
 		t.Fatalf("a circle gives %d lines", len(circle))
 	}
 	for _, p := range circle[0] {
-		if r := math.Hypot(p.X, p.Y); math.Abs(r-1) > 2e-3 { // the grid's curvature
+		if r := math.Hypot(p.X, p.Y); math.Abs(r-1) > 2e-3 { // tolerance for the interpolation on the grid
 			t.Errorf("the circle runs through radius %v", r)
 		}
 	}
@@ -469,8 +469,7 @@ func TestIntervalBars(t *testing.T) {
 	}
 }
 
-// LaTeX prints tables with pdflatex and its own fonts, so all letters beyond ASCII are
-// commands.
+// pdflatex prints LaTeX tables with its own fonts, so all letters beyond ASCII are commands.
 func TestLettersOfLaTeXTables(t *testing.T) {
 	paths, err := filepath.Glob("out/*/*.md")
 	if err != nil || len(paths) < 10 {
@@ -481,7 +480,7 @@ func TestLettersOfLaTeXTables(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, r := range string(text) { // escaped here, because a committed file does not show changes of chart.LatexEscapes
+		for _, r := range string(text) { // the test escapes letters itself, because a committed file does not show changes of chart.LatexEscapes
 			if strings.ContainsFunc(chart.LatexEscapes.Replace(string(r)), func(r rune) bool { return r > unicode.MaxASCII }) {
 				t.Errorf("%s holds the letter %q: add it to latexEscapes", path, r)
 			}

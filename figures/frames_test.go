@@ -15,8 +15,8 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// All panels have frames of one size, for any width of labels, with and without titles, and for
-// any number of panels in a row. The frames of a row lie at one height.
+// The frames of all panels have the same size, for any width of labels, any number of panels in a
+// row, and with or without titles. The frames of a row have the same vertical position.
 func TestFramesAreEqual(t *testing.T) {
 	src := rand.New(rand.NewPCG(1, 0))
 	for range 50 {
@@ -51,7 +51,7 @@ func TestFramesAreEqual(t *testing.T) {
 	}
 }
 
-// The name of a line is beside its right end, in whichever order its points are given.
+// The name of a line is beside the right end of the line, for any order of the points.
 func TestNamesAreAtTheRightEnds(t *testing.T) {
 	p := NewPanel("p", "", "x", "y")
 	p.Direct = true
@@ -67,8 +67,7 @@ func TestNamesAreAtTheRightEnds(t *testing.T) {
 	}
 }
 
-// A key has as few rows as hold its entries, none of them wider than the figure, and keeps
-// their order.
+// A key has as few rows as possible. No row is wider than the figure. The entries keep their order.
 func TestRowsOfKeys(t *testing.T) {
 	src := rand.New(rand.NewPCG(2, 0))
 	for range 200 {
@@ -95,7 +94,8 @@ func TestRowsOfKeys(t *testing.T) {
 	}
 }
 
-// Scripts are small letters above or below the line, drawn with letters that the font has.
+// Subscripts and superscripts are small letters below or above the line. All these letters are in
+// the font.
 func TestScripts(t *testing.T) {
 	got := chart.RunsOf("E[Rₑₘₚ] of λ₁₀ at 5·10⁻⁹")
 	want := []chart.Run{{Text: "E[R", Rise: 0}, {Text: "emp", Rise: -chart.SubscriptDrop}, {Text: "] of λ", Rise: 0}, {Text: "10", Rise: -chart.SubscriptDrop}, {Text: " at 5·10", Rise: 0}, {Text: "−9", Rise: chart.SuperscriptRise}}

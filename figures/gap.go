@@ -15,8 +15,8 @@ func init() {
 	})
 }
 
-// GapTable lists the risk minus the CV loss, the risk at the end of the search, and the risk
-// after stopping by the nested estimate.
+// GapTable lists the risk minus the CV loss, the risk at the end of the search, and the risk after
+// stopping by the nested estimate.
 func GapTable(r *splits.GapResult) *Table {
 	p := r.Params
 	t := &Table{
@@ -33,8 +33,8 @@ func GapTable(r *splits.GapResult) *Table {
 	return t
 }
 
-// GapCurves shows CV loss, nested estimate and risk along the searches. Below it shows the risk
-// minus the CV loss.
+// GapCurves shows the CV loss, its nested estimate and the risk along the searches. Panels below
+// show the risk minus the CV loss.
 func GapCurves(r *splits.GapResult) *Figure {
 	p := r.Params
 	f := &Figure{Name: "cv_gap", Width: 11 * vg.Inch, Height: 6 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil, nil},

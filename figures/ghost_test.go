@@ -13,7 +13,7 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// twoLines returns a figure of two panels with lines through these values.
+// twoLines returns a figure of two panels, each with a line through the given values.
 func twoLines(legend LegendPlace, left, right []float64) *Figure {
 	a, b := NewPanel("left", "", "step", "loss"), NewPanel("right", "", "step", "accuracy")
 	a.Line("curve", chart.OneTo(len(left)), left, Style{})
@@ -24,7 +24,7 @@ func twoLines(legend LegendPlace, left, right []float64) *Figure {
 	return &Figure{Name: "two_lines", Caption: "c", Width: 300, Height: 150, Panels: [][]*Panel{{a, b}}, Legend: legend}
 }
 
-// drawn returns the PNG's pixels.
+// drawn returns the pixels of the figure as PNG.
 func drawn(t *testing.T, f *Figure) []byte {
 	t.Helper()
 	data, err := f.PNG()
@@ -34,8 +34,8 @@ func drawn(t *testing.T, f *Figure) []byte {
 	return data
 }
 
-// Only the lines that differ from the CSV have ghosts. The legend explains them once, and the
-// figure's own CSV does not list them.
+// Only the lines that differ from the CSV have ghosts. The legend explains ghosts once. The CSV of
+// the figure does not contain them.
 func TestGhostsAreTheLinesThatDiffer(t *testing.T) {
 	committed := twoLines(LegendRight, []float64{3, 2, 1}, []float64{1, 2, 4}).CSV()
 	for _, legend := range []LegendPlace{LegendInside, LegendRight, LegendBelow, LegendNone} {
@@ -72,7 +72,7 @@ func TestGhostsAreTheLinesThatDiffer(t *testing.T) {
 	}
 }
 
-// A CSV that is damaged, or of other panels and series, changes nothing.
+// A damaged CSV, and a CSV of other panels and series, have no effect.
 func TestGhostsOfHostileCSV(t *testing.T) {
 	committed := twoLines(LegendRight, []float64{3, 2, 1}, []float64{1, 2, 4}).CSV()
 	head := strings.Join(chart.CSVHeader, ",") + "\n"
@@ -93,7 +93,7 @@ func TestGhostsOfHostileCSV(t *testing.T) {
 	}
 }
 
-// A CSV does not distinguish panels or series of the same name.
+// A CSV cannot distinguish panels or series with the same name.
 func TestGhostsOfDoubleNames(t *testing.T) {
 	f := twoLines(LegendRight, []float64{3, 2}, []float64{1, 2})
 	f.Panels[0][0].Line("curve", []float64{1, 2}, []float64{0, 5}, Style{})
@@ -106,8 +106,8 @@ func TestGhostsOfDoubleNames(t *testing.T) {
 	}
 }
 
-// Whatever the ghosts, the axes contain the data, are at most twice as long as for
-// the data, and the figure can be drawn.
+// With any ghosts, the axes contain the data. They are at most twice as long as without ghosts, and
+// the figure can be drawn.
 func TestGhostsKeepTheDataInView(t *testing.T) {
 	src := rand.New(rand.NewPCG(1, 2))
 	for range 60 {
@@ -140,8 +140,7 @@ func TestGhostsKeepTheDataInView(t *testing.T) {
 	}
 }
 
-// The changes are in lines below the panels, which keep their size, and all words
-// are there.
+// The changes are in lines below the panels. The panels keep their size. All words are there.
 func TestChangedLines(t *testing.T) {
 	f := twoLines(LegendRight, []float64{3, 2, 1}, []float64{1, 2, 3})
 	size := func() vg.Length {
@@ -173,15 +172,14 @@ func TestChangedLines(t *testing.T) {
 	}
 }
 
-// A PNG has its resolution in the place and with the checksum that readers
-// require.
+// A PNG has its resolution at the place, and with the checksum, that readers require.
 func TestPNGHasItsResolution(t *testing.T) {
 	data := drawn(t, twoLines(LegendRight, []float64{1, 2}, []float64{1, 2}))
-	if _, err := png.Decode(bytes.NewReader(data)); err != nil { // checks the checksums
+	if _, err := png.Decode(bytes.NewReader(data)); err != nil { // Decode verifies the checksums
 		t.Fatal(err)
 	}
 	const at = 33
-	// 6299 dots per metre along both axes.
+	// The resolution is 6299 dots per metre along both axes.
 	if want := "\x00\x00\x00\x09pHYs\x00\x00\x18\x9b\x00\x00\x18\x9b\x01"; string(data[at:at+len(want)]) != want {
 		t.Errorf("%q", data[at:at+len(want)])
 	}
@@ -213,7 +211,7 @@ func TestAlt(t *testing.T) {
 	}
 }
 
-// A name that is not one of a file in the folder is refused.
+// A name that is not a file name is refused.
 func TestNamesOfFiles(t *testing.T) {
 	for _, name := range []string{"", ".", "..", "../x", "a/b", `a\b`, "/x"} {
 		if err := (&Table{Name: name, Caption: "c", Header: []string{"a"}}).Write(t.TempDir()); err == nil || !strings.Contains(err.Error(), "not a file name") {

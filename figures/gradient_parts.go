@@ -18,7 +18,7 @@ func init() {
 	})
 }
 
-// GradientPartsTable lists norms and angles of the gradient's parts along three paths, each in
+// GradientPartsTable lists norms and angles of the gradient's parts along three paths, each along
 // another direction.
 func GradientPartsTable(r *kernels.GradientPartsResult) *Table {
 	t := &Table{
@@ -45,8 +45,8 @@ func GradientPartsTable(r *kernels.GradientPartsResult) *Table {
 	return t
 }
 
-// GradientParts shows the angles of the gradient's parts along the published path, for each
-// problem's largest number of splits. GradientPartsTable has them along all paths.
+// GradientParts shows the angles between parts of the gradient along the published path, for the
+// largest number of splits of each problem. GradientPartsTable has the angles along all paths.
 func GradientParts(r *kernels.GradientPartsResult) *Figure {
 	f := &Figure{
 		Name: "gradient_parts_angles", Width: 8 * vg.Inch, Height: 3.9 * vg.Inch, Legend: LegendBelow, SameAxes: true, Panels: [][]*Panel{nil},

@@ -14,7 +14,7 @@ import (
 	"cvgm/synth"
 )
 
-// lightness is the CIE lightness of a colour, from 0 to 100.
+// lightness returns the CIE lightness of a colour, from 0 to 100.
 func lightness(c color.NRGBA) float64 {
 	linear := func(v uint8) float64 {
 		if s := float64(v) / 255; s > .04045 {
@@ -29,13 +29,13 @@ func lightness(c color.NRGBA) float64 {
 	return 116*math.Cbrt(y) - 16
 }
 
-// indistinguishable returns the pairs of listed series of a figure that have the same lightness
+// indistinguishable returns pairs of listed series that look alike in grey: with the same lightness
 // (up to visible), the same dashes, nearly the same width and the same marks. It compares the
-// series of one panel or, if one legend explains all panels, of all. Series that are labelled
-// directly do not need to differ.
+// series of one panel. If one legend explains all panels, it compares the series of all panels.
+// Series with direct labels are not compared.
 func indistinguishable(f *Figure) (pairs []string) {
-	const visible, wider = 15, 2              // of lightness, between thin lines; factor of width
-	groups := make(map[string][]chart.Series) // that are explained together
+	const visible, wider = 15, 2              // visible: difference of lightness between thin lines; wider: factor of the width
+	groups := make(map[string][]chart.Series) // series with a common explanation
 	for _, p := range slices.Concat(f.Panels...) {
 		of := p.Name
 		if f.Legend != LegendInside {
@@ -64,12 +64,12 @@ func indistinguishable(f *Figure) (pairs []string) {
 	return pairs
 }
 
-// fewest is the number of lines from which a panel labels them at their ends: a reader cannot
-// match so many entries of a legend with their lines.
+// fewest is the smallest number of lines of a panel that must be labelled at their ends. A reader
+// cannot find so many lines by the entries of a legend.
 const fewest = 6
 
-// The series of each panel differ by lightness, dashes or marks, or have labels at their
-// ends. A panel of many lines has the labels.
+// The series of each panel differ by lightness, dashes or marks, or have labels at their ends. A
+// panel with many lines has labels.
 func TestSeriesDifferInGrey(t *testing.T) {
 	if d := lightness(Black) - lightness(color.NRGBA{255, 255, 255, 255}); math.Abs(d+100) > 1e-6 {
 		t.Errorf("black and white are %v apart", d)

@@ -10,7 +10,7 @@ import (
 	"cvgm/synth"
 )
 
-// The axes of any two points have a length and some ticks.
+// The axes of any two points have a positive length and some ticks.
 func TestExtremeAxes(t *testing.T) {
 	v := []float64{0, 5e-324, -5e-324, 1e-323, -1e-310, 1e-300, 1, 1 + 1e-15, 1 + 1e-9, 1e15, 1e15 + 1, 1e300, -1e300, math.MaxFloat64, math.Inf(1), math.NaN()}
 	for i, a := range v {
@@ -29,8 +29,8 @@ func TestExtremeAxes(t *testing.T) {
 	}
 }
 
-// LaTeX tables show braces, carets, tildes and the symbols of the tables' texts. Neither a bar
-// nor a line break ends a cell of a Markdown table.
+// LaTeX tables show braces, carets, tildes, and the symbols in the texts of tables. A bar or a line
+// break does not end a cell of a Markdown table.
 func TestHostileTextsOfTables(t *testing.T) {
 	table := &Table{Name: "t", Caption: "labels {0, 1}", Header: []string{"|θ|", "a\nb"}, Rows: [][]any{{"x^2 ~ g ∈ 10⁻⁴ of 10¹²", "two\nlines | bar"}}}
 	for _, want := range []string{`labels \{0, 1\}`, `x\textasciicircum{}2 \textasciitilde{} g $\in$ 10$^{-}$$^4$ of 10$^1$$^2$`} {
@@ -43,8 +43,8 @@ func TestHostileTextsOfTables(t *testing.T) {
 	}
 }
 
-// Splits of two examples are all the same and have no scatter, which is drawn at the
-// lower end.
+// With two examples, all splits are equal and have no scatter. The scatter is drawn at the lower
+// end of the axis.
 func TestSplitsWithoutScatter(t *testing.T) {
 	e := registry.Of(splits.SplitsParams{})
 	p := e.Draw(synth.NewStream(7, "attack"+e.Name)).(*splits.SplitsParams)

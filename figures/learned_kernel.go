@@ -28,18 +28,19 @@ func (e KernelExample) outputs(r *kernels.LearnedKernelResult) []Output {
 	return []Output{e.VariantsTable(r), e.BayesTable(r), e.Boundary(r), e.Manifold(r), e.Variants(r)}
 }
 
-// A KernelExample is one of the experiments with a learned kernel.
+// A KernelExample describes the figures of one experiment with a learned kernel.
 type KernelExample struct {
 	name, title string
 	printed     claims.PrintedKernel
-	bayes       string    // the boundaries of the Bayes rule in a legend
-	bayesAre    string    // the same in a caption
-	levels      []float64 // of its score there
+	bayes       string    // name of the Bayes rule's boundaries in a legend
+	bayesAre    string    // name of the Bayes rule's boundaries in a caption
+	levels      []float64 // values of the Bayes rule's score on these boundaries
 	bayesNote   string
 }
 
-// The experiments with a learned kernel. Where XOR's squares overlap, the Bayes rule may choose
-// either class. The boundaries drawn are the edges of the corners in which its choice is certain.
+// Rings and XOR are the experiments with a learned kernel. In the regions where XOR's squares
+// overlap, each class is a correct choice of the Bayes rule. The boundaries in the figures are
+// therefore the edges of the corners, in which the label is certain.
 var (
 	Rings = KernelExample{"rings", "Rings", claims.Printed.Rings, "Bayes rule", "the boundary of the best rule there is", []float64{0},
 		"The paper's text states .892 for the same test set. The best rule is a circle."}
@@ -72,7 +73,7 @@ func (e KernelExample) VariantsTable(r *kernels.LearnedKernelResult) *Table {
 	return t
 }
 
-// printedOf returns the printed numbers of a run. Only the published run has any.
+// printedOf returns the printed numbers of a run. Only the published variant has printed numbers.
 func (e KernelExample) printedOf(run kernels.Run) (printed claims.PrintedKernel) {
 	if run.Variant == kernels.Published {
 		printed = e.printed
@@ -80,7 +81,7 @@ func (e KernelExample) printedOf(run kernels.Run) (printed claims.PrintedKernel)
 	return printed
 }
 
-// BayesTable compares the stated accuracy of the Bayes rule with the correct one.
+// BayesTable compares the printed accuracy of the Bayes rule with the correct accuracy.
 func (e KernelExample) BayesTable(r *kernels.LearnedKernelResult) *Table {
 	b := r.Bayes
 	t := &Table{
@@ -97,15 +98,15 @@ func (e KernelExample) BayesTable(r *kernels.LearnedKernelResult) *Table {
 	return t
 }
 
-// shownRuns returns the runs by the published and by the full gradient.
+// shownRuns returns the runs along the published and the full gradient.
 func shownRuns(r *kernels.LearnedKernelResult) []kernels.Run {
 	return slices.DeleteFunc(slices.Clone(r.Runs), func(run kernels.Run) bool {
 		return run.Variant != kernels.Published && run.Variant != kernels.Full
 	})
 }
 
-// Boundary shows the training data with the learned decision boundaries and the Bayes rule's (the
-// top of the paper's figure).
+// Boundary shows the training data with the learned decision boundaries and the boundary of the
+// Bayes rule, as in the upper part of the paper's figure.
 func (e KernelExample) Boundary(r *kernels.LearnedKernelResult) *Figure {
 	f := &Figure{Name: e.name + "_boundary", Width: 7.6 * vg.Inch, Height: 4 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil},
 		Caption: e.title + ": the training examples of the two classes with the decision boundary that CVGM learns along the published and along the full gradient, and " + e.bayesAre + ". The titles give the accuracy on the test examples; " + e.printedNote() + "."}
@@ -124,7 +125,7 @@ func (e KernelExample) Boundary(r *kernels.LearnedKernelResult) *Figure {
 	return f
 }
 
-// columns returns the first two columns of x; nil has no rows.
+// columns returns the first two columns of x. It returns empty columns if x is nil.
 func columns(x *mat.Dense) (first, second []float64) {
 	if x != nil {
 		first, second = mat.Col(nil, 0, x), mat.Col(nil, 1, x)
@@ -132,8 +133,7 @@ func columns(x *mat.Dense) (first, second []float64) {
 	return first, second
 }
 
-// classes plots examples at their coordinates, each class in its own colour and
-// shape.
+// classes plots examples at their coordinates. Each class has its own colour and shape.
 func classes(p *Panel, x, y, labels []float64, radius vg.Length) {
 	glyphs := []Style{{Color: Blue, Glyph: draw.RingGlyph{}, GlyphRadius: radius}, {Color: Vermillion, Glyph: draw.PlusGlyph{}, GlyphRadius: radius}}
 	for k, name := range []string{"class −1", "class +1"} {
@@ -147,9 +147,8 @@ func classes(p *Panel, x, y, labels []float64, radius vg.Length) {
 	}
 }
 
-// Manifold shows the images of the test examples under the kernel as it is
-// learned (the bottom of the paper's figure), for the published and for the full
-// gradient.
+// Manifold shows the images of the test examples under the kernel, after several numbers of steps,
+// as in the lower part of the paper's figure. It shows the published and the full gradient.
 func (e KernelExample) Manifold(r *kernels.LearnedKernelResult) *Figure {
 	f := &Figure{Name: e.name + "_manifold", Width: 10.5 * vg.Inch, Height: 5.4 * vg.Inch, Legend: LegendBelow,
 		Caption: e.title + ": the features φ of the test examples after some numbers of steps, above along the published gradient, below along the full one, with the straight line by which logistic regression separates them. The titles give the accuracy on these examples; " + e.printedNote() + "."}
@@ -176,10 +175,10 @@ var variantStyles = map[kernels.Variant]Style{
 	kernels.FullPenalised:     {Color: Orange, Dash: []vg.Length{3, 2}},
 }
 
-// Variants shows the CV loss and the test accuracy along the five variants, and the angle between
-// their directions and the exact gradient. The published direction and the exact gradients are
-// above, and the detached ones below. A line ends at the step from which on rounding decides its
-// course.
+// Variants shows the CV loss and the test accuracy along the five variants, and the cosine of the
+// angle between their directions and the exact gradient. The upper row has the published direction
+// and the exact gradients. The lower row has the detached directions. A line ends at the step after
+// which the run depends on rounding.
 func (e KernelExample) Variants(r *kernels.LearnedKernelResult) *Figure {
 	rows := [][]*Panel{nil, nil}
 	for k, of := range []string{"", ", detached"} {
@@ -210,7 +209,7 @@ func (e KernelExample) Variants(r *kernels.LearnedKernelResult) *Figure {
 		Caption: e.title + ": CV loss, test accuracy and direction along five variants of the gradient from the same start, in the lower row the detached ones. The cosine is that of the angle between the direction descended and the exact gradient of the same loss: below 0 a step raises the loss. A line ends, at a cross, where rounding begins to decide its path. In the accuracy's panel " + e.printedNote() + "."}
 }
 
-// printedNote quotes the accuracies that the paper prints.
+// printedNote returns text with the accuracies that the paper prints.
 func (e KernelExample) printedNote() string {
 	note := fmt.Sprintf("the paper prints %s after the last step", e.printed.Accuracy.Paper)
 	if e.printed.Accuracy10.Paper != "" {

@@ -12,7 +12,7 @@ import (
 	"cvgm/figures/internal/chart"
 )
 
-// Every figure and table of the learned kernels draws from small and odd Results.
+// Every figure and table of the learned kernels can be drawn from small and unusual results.
 func TestLearnedKernelOutputs(t *testing.T) {
 	for name, change := range map[string]func(p *kernels.LearnedKernel){
 		"small": func(p *kernels.LearnedKernel) {},
@@ -40,7 +40,7 @@ func TestLearnedKernelOutputs(t *testing.T) {
 				"xor_variants":      chart.FormatFull(x.LearnedKernelResult.Run(kernels.Detached).FinalAccuracy()),
 				"xor_variants_path": chart.FormatFull(x.LearnedKernelResult.Run(kernels.Published).CVLoss[1]),
 			})
-			// Along the Bayes boundary lies its circle.
+			// The boundary of the Bayes rule is its circle.
 			for _, s := range Rings.Boundary(&r.LearnedKernelResult).Panels[0][0].Series {
 				if s.Name == "Bayes rule" {
 					for _, v := range slices.Concat(s.Stretches...) {

@@ -18,9 +18,9 @@ func init() {
 	})
 }
 
-// LearningPaths shows the searches on the CV losses that they descend.
+// LearningPaths shows the paths of the searches on the CV losses that they minimise.
 func LearningPaths(r *differentiability.Learning) *Figure {
-	steps := Style{Color: Black, GlyphRadius: 1.4} // the blue of lines is as light as the surface
+	steps := Style{Color: Black, GlyphRadius: 1.4} // black, because a blue line would have the lightness of the surface
 	f := &Figure{Name: "learning_paths", Width: 11 * vg.Inch, Height: 3.7 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil},
 		Caption: "Hyperparameters of three learners chosen by the gradient of the CV loss: the points of the search, from start to end, on the CV loss that it descends. The scales beside the panels give the losses. " + surfaceNote() + "."}
 	for _, run := range r.Runs {
@@ -56,8 +56,8 @@ func LearningTable(r *differentiability.Learning) *Table {
 	return t
 }
 
-// LearnedLossPath shows the weights of the four losses along the search, the losses themselves, and
-// the learned loss.
+// LearnedLossPath shows the weights of the four losses along the search. It also shows the four
+// losses and the learned loss.
 func LearnedLossPath(r *differentiability.Learning) *Figure {
 	weights := NewPanel("weights", "weights along the search", "steps", "weight").Grid()
 	l := r.Loss
@@ -83,7 +83,7 @@ func LearnedLossPath(r *differentiability.Learning) *Figure {
 		}
 		curves[k] = values
 	}
-	shape.Line("learned", margins, learned, Style{Color: color.NRGBA{185, 185, 185, 255}, Width: 7}) // below the others, of which it may equal one
+	shape.Line("learned", margins, learned, Style{Color: color.NRGBA{185, 185, 185, 255}, Width: 7}) // below the other lines, because it may equal one of them
 	for k, name := range differentiability.LossNames {
 		style := chart.PaletteStyle(k)
 		style.Width = 2
@@ -93,7 +93,7 @@ func LearnedLossPath(r *differentiability.Learning) *Figure {
 		Caption: "A loss learned as a convex combination of four. Left: the weights of the four along the search. Right: the four losses and, broad and grey, their combination at the end. If one of the four has all the weight, its line runs along the middle of the grey one."}
 }
 
-// LearnedLossTable compares the learned loss with the single ones.
+// LearnedLossTable compares the learned loss with each single loss.
 func LearnedLossTable(r *differentiability.Learning) *Table {
 	l := r.Loss
 	t := &Table{

@@ -29,7 +29,7 @@ func init() {
 	})
 }
 
-// searchNames words the searches by the parameters.
+// searchNames returns the names of the searches in words.
 func searchNames(p manyhyper.LeversParams) map[string]string {
 	return map[string]string{
 		manyhyper.SearchFolds:  fmt.Sprintf("%d folds", p.Folds),
@@ -39,8 +39,8 @@ func searchNames(p manyhyper.LeversParams) map[string]string {
 	}
 }
 
-// ManyHyperparametersCurves shows test loss and CV loss against the number of hyperparameters,
-// relative to the losses with one of the kind.
+// ManyHyperparametersCurves shows the test loss and the CV loss as functions of the number of
+// hyperparameters. Losses are relative to the losses with one hyperparameter of the kind.
 func ManyHyperparametersCurves(r *manyhyper.LeversResult) *Figure {
 	f := &Figure{Name: "many_hyperparameters", Width: 11 * vg.Inch, Height: 4.1 * vg.Inch, Legend: LegendBelow, SameAxes: true, Panels: [][]*Panel{nil},
 		Caption: fmt.Sprintf("Test loss (thick, with 95 %% intervals of the paired differences) and CV loss (thin) against the number of hyperparameters, as multiples of the losses with one of the kind, over %d data sets. The square is the tuner's test loss. Below 1 many hyperparameters are better than one. Where the thin line falls and the thick one does not, they fit the splits but not the population.", r.Params.DataSets)}
@@ -100,7 +100,7 @@ func ManyHyperparametersTable(r *manyhyper.LeversResult) *Table {
 	return t
 }
 
-// AdditiveTerms shows the known functions, with the fitted ones of both additive models.
+// AdditiveTerms shows the known functions, with the fits of both additive models.
 func AdditiveTerms(r *manyhyper.AdditiveResult) *Figure {
 	f := &Figure{Name: "additive_terms", Width: 11 * vg.Inch, Height: 3.6 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil},
 		Caption: fmt.Sprintf("Four known functions of one feature each (dotted), whose sum makes the labels, and their estimates by an additive model with one penalty for all terms and with a penalty for each. Means over %d data sets of %d examples, with 95 %% confidence intervals. Each function is shown minus its mean.", r.Params.DataSets, r.Params.Smooths.Train)}
@@ -118,7 +118,8 @@ func AdditiveTerms(r *manyhyper.AdditiveResult) *Figure {
 	return f
 }
 
-// AdditiveTable compares the models on known functions and on two shipped sets.
+// AdditiveTable compares the models on known functions, and on two data sets that the project
+// includes.
 func AdditiveTable(r *manyhyper.AdditiveResult) *Table {
 	t := &Table{
 		Name: "additive", Caption: fmt.Sprintf("Additive models beside others, tuned by the same calls, over %d data sets of each kind", r.Params.DataSets),
@@ -144,7 +145,7 @@ func AdditiveTable(r *manyhyper.AdditiveResult) *Table {
 	return t
 }
 
-// GradientMap shows the two differences of the map against each of its four factors.
+// GradientMap shows both differences of the map as functions of each of the four factors.
 func GradientMap(r *manyhyper.MapResult) *Figure {
 	f := &Figure{Name: "gradient_map", Width: 11 * vg.Inch, Height: 6.2 * vg.Inch, Legend: LegendBelow,
 		Caption: fmt.Sprintf("Differences of test losses, as shares of the larger one: many hyperparameters by the CV gradient minus many by the training gradient (top), and minus one (bottom). Each point is the mean over all cells of a problem with this value, bands are 95 %% confidence intervals over their data sets, %d a cell of penalties and widths and %d a cell of weights. Below 0 the CV gradient helps, or many do.", r.Params.DataSets, r.Params.RingsDataSets)}
@@ -165,7 +166,7 @@ func GradientMap(r *manyhyper.MapResult) *Figure {
 		ymin, ymax := padded(append(lows, 0), append(highs, 0))
 		for factor, name := range manyhyper.Factors {
 			var places []float64
-			const share = 2 // the one factor that is not a multiple of a size
+			const share = 2 // index of the only factor whose axis is not logarithmic
 			p := NewPanel(what.name+", "+name, "", name, what.y).Grid().LogAxes(factor != share, false)
 			for k, problem := range manyhyper.MapProblems {
 				var x []float64
@@ -193,7 +194,8 @@ func GradientMap(r *manyhyper.MapResult) *Figure {
 	return f
 }
 
-// padded returns the range from the smallest of lows to the largest of highs, with some room.
+// padded returns the range from the smallest of lows to the largest of highs, with some room at
+// both ends.
 func padded(lows, highs []float64) (low, high float64) {
 	if len(lows) == 0 {
 		return 0, 1
@@ -203,7 +205,8 @@ func padded(lows, highs []float64) (low, high float64) {
 	return low - room, high + room
 }
 
-// helps returns words for the sign of a difference of losses, if its interval makes the sign clear.
+// helps returns a word for the sign of a difference of losses: helps, harms, or undecided if the
+// interval contains 0.
 func helps(e experiment.Estimate) string {
 	return [...]string{"helps", "undecided", "harms"}[1+e.Sign()]
 }
@@ -226,8 +229,8 @@ func GradientMapTable(r *manyhyper.MapResult) *Table {
 	return t
 }
 
-// OuterPenalty shows the risk against the weight of the outer penalty, beside the methods without
-// one.
+// OuterPenalty shows the risk as a function of the weight of the outer penalty. It also shows the
+// risks of the methods without this penalty.
 func OuterPenalty(r *searches.StochasticResult) *Figure {
 	p := r.Params
 	panel := NewPanel("risk", "", "weight of the outer penalty", "mean logistic loss on test examples").Grid().LogAxes(true, false)
@@ -261,7 +264,7 @@ func OuterPenalty(r *searches.StochasticResult) *Figure {
 		Caption: fmt.Sprintf("Risk of a model whose kernel is a network of %d weights, against the weight of the penalty that keeps these near their start: means over %d data sets, with 95 %% confidence intervals. Horizontal lines are methods without the penalty. A method chooses its weight by outer folds, without test examples.", p.Rings.NumHyperparameters(), p.DataSets)}
 }
 
-// StochasticTable lists the methods with their fits.
+// StochasticTable lists the methods with their numbers of fits.
 func StochasticTable(r *searches.StochasticResult) *Table {
 	p := r.Params
 	t := &Table{

@@ -19,8 +19,8 @@ func init() {
 	})
 }
 
-// MyDataColumns describes the columns of the file: their use, and the choices that the file left
-// open with the parameters that overrule them.
+// MyDataColumns describes the columns of the file. It lists the use of each column, and the choices
+// that the file leaves open. Each choice has the parameter that overrules it.
 func MyDataColumns(r *mydata.Result) *Table {
 	t := &Table{
 		Name: "my_data_columns", Caption: fmt.Sprintf("%s: %d rows, target %s", r.Name, r.Rows, full(r.Target)),
@@ -34,7 +34,7 @@ func MyDataColumns(r *mydata.Result) *Table {
 		case c.Numeric && chart.Drawable(c.Low, c.High):
 			values = fmt.Sprintf("%.4g to %.4g", c.Low, c.High)
 		}
-		use, _, _ := strings.Cut(c.Use, ", one of") // values has the classes
+		use, _, _ := strings.Cut(c.Use, ", one of") // the column values lists the classes
 		var choices, parameters []string
 		for _, choice := range c.Choices {
 			choices = append(choices, choice.Text)
@@ -64,7 +64,8 @@ func MyDataColumns(r *mydata.Result) *Table {
 	return t
 }
 
-// names lists names, of many the first.
+// names returns the names in one text. If there are many, it has the first ones and the number of
+// the others.
 func names(all []string) string {
 	const most = 8
 	shown := chart.Mapped(all[:min(len(all), most)], full)
@@ -103,7 +104,7 @@ func MyDataTuning(r *mydata.Result) []Output {
 	return []Output{myVerdicts(r), hyper, losses}
 }
 
-// myVerdicts lists the comparisons of each model, with the verdicts in the note.
+// myVerdicts lists the comparisons for each model. The verdicts are in the note.
 func myVerdicts(r *mydata.Result) *Table {
 	t := &Table{
 		Name: "my_data_comparisons", Caption: fmt.Sprintf("%s: which model to use", r.Name),
@@ -135,8 +136,8 @@ func myVerdicts(r *mydata.Result) *Table {
 	return t
 }
 
-// MyDataSearch shows the CV loss around the tuned hyperparameters: along each one, and over both if
-// a model has two.
+// MyDataSearch shows the CV loss around the tuned hyperparameters. There is a curve along each
+// hyperparameter. If a model has two hyperparameters, there is also a surface.
 func MyDataSearch(r *mydata.Result) []Output {
 	models := r.Searched()
 	models = models[:min(len(models), shownModels)]
@@ -158,15 +159,15 @@ func MyDataSearch(r *mydata.Result) []Output {
 	for _, m := range models {
 		if len(m.Axes) == 2 && len(m.Hyper) == 2 {
 			all = append(all, mySurface(r, m))
-			break // of one model alone there is a surface
+			break // only one model has a surface
 		}
 	}
 	return all
 }
 
-// myCurve is the CV loss along one hyperparameter.
+// myCurve returns a panel with the CV loss along one hyperparameter.
 func myCurve(r *mydata.Result, m mydata.Model, c mydata.Curve) *Panel {
-	const reach, steep = 1.96, 8 // standard errors; the ratio of losses from which the axis is logarithmic
+	const reach, steep = 1.96, 8 // reach is in standard errors; with a ratio of losses above steep, the axis is logarithmic
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, v := range c.Loss {
 		if chart.Drawable(v) {
@@ -185,7 +186,7 @@ func myCurve(r *mydata.Result, m mydata.Model, c mydata.Curve) *Panel {
 	var lower, upper, loss []float64
 	for i, v := range c.Loss {
 		by := reach * chart.Nth(c.Error, i)
-		loss, lower, upper = append(loss, y(v)), append(lower, y(max(v-by, 0))), append(upper, y(v+by)) // no loss is below 0
+		loss, lower, upper = append(loss, y(v)), append(lower, y(max(v-by, 0))), append(upper, y(v+by)) // a loss is not negative
 	}
 	p.Band("CV loss, 95 % interval", x, lower, upper, chart.CVStyle)
 	p.Line("CV loss", x, loss, chart.CVStyle)
@@ -199,10 +200,10 @@ func myCurve(r *mydata.Result, m mydata.Model, c mydata.Curve) *Panel {
 	return p
 }
 
-// smoothing is the number of points of the drawn surface for each point of the grid.
+// smoothing is the number of intervals of the drawn surface for each interval of the grid.
 const smoothing = 3
 
-// mySurface is the final descent on the CV loss over two hyperparameters.
+// mySurface shows the final descent on the CV loss over two hyperparameters.
 func mySurface(r *mydata.Result, m mydata.Model) *Figure {
 	hyper := chart.Mapped(m.Hyper, func(h mydata.Hyper) string { return chart.Subscripted(h.Name) })
 	axes, surface := smooth(m.Axes, m.Surface, smoothing)
@@ -227,7 +228,7 @@ func mySurface(r *mydata.Result, m mydata.Model) *Figure {
 		Caption: fmt.Sprintf("%s: the end of the descent that finds the lowest CV loss, without its first long steps, on the surface of the CV loss (lowest on the grid %.4g).%s %s.", r.Name, low, where, surfaceNote())}
 }
 
-// within reports whether a point lies on a surface with these axes.
+// within reports whether a point is on a surface with the given axes.
 func within(axes [][]float64, at [2]float64) bool {
 	for k, v := range at {
 		axis := axes[k]
@@ -238,9 +239,9 @@ func within(axes [][]float64, at [2]float64) bool {
 	return true
 }
 
-// smooth returns a surface on a finer grid, by cubic splines of Catmull and Rom through its
-// logarithms. The axes have equal ratios. The surface is NaN next to a point that is not positive
-// and finite.
+// smooth returns a surface on a finer grid. It interpolates the logarithms of the surface by cubic
+// splines of Catmull and Rom. The axes must have equal ratios. The result is NaN next to a point
+// whose value is not positive and finite.
 func smooth(axes [][]float64, z [][]float64, times int) (finer [][]float64, values [][]float64) {
 	if len(axes) != 2 || len(z) != len(axes[0]) || slices.ContainsFunc(axes, func(a []float64) bool { return len(a) < 2 }) {
 		return axes, z
@@ -248,7 +249,7 @@ func smooth(axes [][]float64, z [][]float64, times int) (finer [][]float64, valu
 	for _, axis := range axes {
 		finer = append(finer, chart.Mapped(along(Log10s(axis), times), func(v float64) float64 { return math.Pow(10, v) }))
 	}
-	for k, axis := range finer { // the ends without rounding
+	for k, axis := range finer { // the ends have no rounding
 		axis[0], axis[len(axis)-1] = axes[k][0], axes[k][len(axes[k])-1]
 	}
 	rows := chart.Mapped(z, func(row []float64) []float64 { return along(chart.Mapped(row, math.Log), times) })
@@ -261,11 +262,11 @@ func smooth(axes [][]float64, z [][]float64, times int) (finer [][]float64, valu
 	return finer, values
 }
 
-// along interpolates the values, times−1 between two of them.
+// along interpolates v. It inserts times−1 values between each pair of neighbours.
 func along(v []float64, times int) []float64 {
 	var all []float64
 	for i := range len(v) - 1 {
-		before, after := v[i]-(v[i+1]-v[i]), v[i+1]+(v[i+1]-v[i]) // beyond the ends
+		before, after := v[i]-(v[i+1]-v[i]), v[i+1]+(v[i+1]-v[i]) // the line through both, at an end of v
 		if i > 0 && chart.Drawable(v[i-1]) {
 			before = v[i-1]
 		}

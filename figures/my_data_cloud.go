@@ -8,19 +8,19 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// cells is the number of cells of a density along an axis.
+// cells is the number of cells of a density along each axis.
 const cells = 44
 
 // A span is an axis of a cloud of points.
 type span struct{ low, high float64 }
 
-// axisOf returns an axis for numbers: their range. If a few numbers are far outside, it covers only
-// most of them.
+// axisOf returns an axis for numbers, which is their range. If a few numbers are far from the
+// others, the axis covers only the others.
 func axisOf(v []float64) span {
 	if len(v) == 0 {
 		return span{0, 1}
 	}
-	const rare, beyond, far = .01, .75, 2 // share at an end; in lengths of the rest; factor
+	const rare, beyond, far = .01, .75, 2 // rare: largest share of far numbers at an end; beyond: distance, in lengths of the rest; far: factor
 	sorted := slices.Sorted(slices.Values(v))
 	n := len(sorted)
 	s := span{sorted[0], sorted[n-1]}
@@ -37,15 +37,15 @@ func axisOf(v []float64) span {
 	return s
 }
 
-// clamp moves a number onto the axis.
+// clamp returns v, moved to the nearest end of the axis if it is outside.
 func (s span) clamp(v float64) float64 { return min(max(v, s.low), s.high) }
 
-// cell returns the number of a number's cell.
+// cell returns the index of the cell that contains v.
 func (s span) cell(v float64) int {
 	return min(max(int(cells*((s.clamp(v)-s.low)/(s.high-s.low))), 0), cells-1)
 }
 
-// centres returns the middles of the cells.
+// centres returns the centres of the cells.
 func (s span) centres() []float64 {
 	all := make([]float64, cells)
 	for i := range all {
@@ -55,10 +55,10 @@ func (s span) centres() []float64 {
 	return all
 }
 
-// cloud plots points on the axes: as glyphs or, if they overlap, as counts in cells. It returns the
-// number of points beyond the axes, which are drawn on the frame.
+// cloud plots points on the axes. It plots glyphs or, if the glyphs would overlap, counts in cells.
+// Points beyond the axes are drawn on the frame, and cloud returns their number.
 func cloud(p *Panel, across, up span, x, y []float64) (beyond int) {
-	const many, crowded = 150, 1.5 // points, and points for each cell that has one
+	const many, crowded = 150, 1.5 // numbers of points: in all, and per cell that has a point
 	counts, filled := make([][]float64, cells), 0
 	for i := range counts {
 		counts[i] = make([]float64, cells)

@@ -17,18 +17,17 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// shownModels is the number of models, one for each class, with panels of their own.
-// shownCoefficients is the number of features in one panel.
+// shownModels is the largest number of models with panels. Each class has a model.
+// shownCoefficients is the largest number of features in one panel.
 const shownModels, shownCoefficients = 4, 15
 
-// full returns a user's name for a text or a table.
+// full returns a user's name for a text or a table. An empty name is replaced.
 func full(name string) string { return cmp.Or(name, "(no name)") }
 
-// named returns a user's name as one line that fits a label. It cuts a long name after its
-// beginning.
+// named returns a user's name on one line that fits a label. The end of a long name is cut off.
 func named(name string) string {
 	name = full(strings.TrimSpace(chart.Pictured(strings.ReplaceAll(name, "\n", " "))))
-	const widest, most = 12, 56 // in font sizes, and in letters, which may be narrow
+	const widest, most = 12, 56 // widest is in font sizes; most is in letters, for names of narrow letters
 	style := chart.KeyText()
 	runes := []rune(name)
 	if len(runes) <= most && style.Width(name) <= widest*style.Font.Size {
@@ -41,8 +40,8 @@ func named(name string) string {
 	return string(runes) + "…"
 }
 
-// modelTitle returns the title of a model: the target, or the model's class if there are several
-// models. Names are written as by named or full.
+// modelTitle returns the title of a model. It is the target or, if there are several models, the
+// model's class. name is the function named or full.
 func modelTitle(r *mydata.Result, m mydata.Model, name func(string) string) string {
 	switch {
 	case len(r.Models) < 2 || m.Class == "":
@@ -53,12 +52,12 @@ func modelTitle(r *mydata.Result, m mydata.Model, name func(string) string) stri
 	return name(m.Class) + " against the others"
 }
 
-// panelName is the name of a panel. It differs for other data.
+// panelName returns the name of a panel. Panels of other data have other names.
 func panelName(r *mydata.Result, m mydata.Model, what string) string {
 	return fmt.Sprintf("%s, %s, %s", named(r.Name), modelTitle(r, m, named), what)
 }
 
-// significant returns a number with that many significant digits.
+// significant returns a number with the given number of significant digits.
 func significant(v float64, digits int) Number {
 	places := 0
 	if v != 0 && chart.Drawable(v) {
@@ -67,7 +66,7 @@ func significant(v float64, digits int) Number {
 	return Number{Value: v, Digits: places}
 }
 
-// shownNote lists in a caption how many models have no panels.
+// shownNote returns a sentence for a caption with the number of models without panels.
 func shownNote(models int) string {
 	if n := models - shownModels; n > 0 {
 		return fmt.Sprintf(" Not shown: %d more models.", n)
@@ -75,7 +74,7 @@ func shownNote(models int) string {
 	return ""
 }
 
-// namedTicks label the whole numbers from 1.
+// namedTicks are labels for the whole numbers from 1 on.
 type namedTicks []string
 
 func (n namedTicks) Ticks(low, high float64) []plot.Tick {
@@ -89,9 +88,9 @@ func (n namedTicks) Ticks(low, high float64) []plot.Tick {
 }
 
 // MyDataPredictions shows how well the model predicts rows on which it was not trained. For a
-// number it shows the target and the residuals against the prediction. For classes it shows the
-// receiver operating characteristic, the calibration of probabilities and the confusion. For
-// classes with two numeric columns it also shows the boundary.
+// numeric target, it shows the target and the residuals as functions of the prediction. For
+// classes, it shows the receiver operating characteristic, the calibration of probabilities, and
+// the confusion matrix. For classes with two numeric columns, it also shows the boundary.
 func MyDataPredictions(r *mydata.Result) []Output {
 	if len(r.Models) == 0 {
 		return nil
@@ -106,7 +105,7 @@ func MyDataPredictions(r *mydata.Result) []Output {
 	return all
 }
 
-// judgedBy describes the predictions that judge a model, for a caption.
+// judgedBy describes, for a caption, the predictions by which a model is judged.
 func judgedBy(j mydata.Judged) string {
 	switch n := len(j.Predictions); {
 	case !j.Nested:
@@ -117,7 +116,7 @@ func judgedBy(j mydata.Judged) string {
 	return "Each row is predicted by a search that has not seen it."
 }
 
-// myPredictions shows a numeric target, and the residuals, against the predictions.
+// myPredictions shows a numeric target and the residuals as functions of the prediction.
 func myPredictions(r *mydata.Result) *Figure {
 	m := r.Models[0]
 	first := chart.Nth(m.Judged.Predictions, 0)
@@ -159,9 +158,10 @@ func myPredictions(r *mydata.Result) *Figure {
 	return f
 }
 
-// myTrend plots mean and spread of the residuals in groups of rows by ascending prediction.
+// myTrend plots the mean and the spread of the residuals in groups of rows, in the order of their
+// predictions.
 func myTrend(p *Panel, across, up span, x, residuals []float64) {
-	const least, most = 20, 10 // rows of a group, and groups
+	const least, most = 20, 10 // least is the number of rows of a group; most is the number of groups
 	groups := min(len(x)/least, most)
 	if groups < 3 {
 		return
@@ -238,8 +238,8 @@ func myROC(r *mydata.Result) *Figure {
 	return f
 }
 
-// myCalibration plots the observed shares of a model's class against the probabilities, with
-// Wilson's intervals. A row that several repeats predict counts once.
+// myCalibration plots the observed shares of a model's class against the predicted probabilities,
+// with Wilson's intervals. A row with predictions in several repeats counts once.
 func myCalibration(p *Panel, m mydata.Model, style Style) {
 	var x, y []float64
 	for k, b := range m.Judged.Classes.Probabilities.Calibration {
@@ -297,7 +297,7 @@ func myConfusion(r *mydata.Result) *Table {
 	return t
 }
 
-// myGlyphs mark the rows of classes.
+// myGlyphs are the marks of the rows of each class.
 var myGlyphs = []draw.GlyphDrawer{draw.RingGlyph{}, draw.PlusGlyph{}, draw.TriangleGlyph{}, draw.SquareGlyph{}, draw.CrossGlyph{}, draw.PyramidGlyph{}, draw.BoxGlyph{}, draw.CircleGlyph{}}
 
 // myBoundary shows the rows of classes with two numeric columns, and the boundary at which the
@@ -321,13 +321,13 @@ func myBoundary(r *mydata.Result) *Figure {
 		Caption: fmt.Sprintf("%s: the rows by their class, and black lines where the predicted class changes", r.Name)}
 }
 
-// MyDataCoefficients shows the largest coefficients of each model, and of the fits to parts of the
-// rows. Kernel machines have none.
+// MyDataCoefficients shows the largest coefficients of each model, with the coefficients of the
+// fits to parts of the rows. Kernel machines have no coefficients.
 func MyDataCoefficients(r *mydata.Result) []Output {
 	f := &Figure{Name: "my_data_coefficients", Legend: LegendBelow,
 		Caption: fmt.Sprintf("%s: how far the prediction moves when a feature grows by one standard deviation. Dots are the coefficients of the fits without one fold each. A text column has a feature for each level except the first. The other levels are compared with the first.%s", r.Name, shownNote(len(r.Models)))}
 	var row []*Panel
-	features := 0 // most of a model
+	features := 0 // largest number in a panel
 	for _, m := range r.Models[:min(len(r.Models), shownModels)] {
 		order := myOrder(m)
 		if len(order) == 0 {
@@ -354,7 +354,7 @@ func MyDataCoefficients(r *mydata.Result) []Output {
 	return []Output{f}
 }
 
-// myOrder returns the places of a model's coefficients, the largest first.
+// myOrder returns the indices of a model's largest coefficients, the largest first.
 func myOrder(m mydata.Model) []int {
 	var order []int
 	for i, c := range m.Coefficients {
@@ -368,7 +368,7 @@ func myOrder(m mydata.Model) []int {
 	return order
 }
 
-// myCoefficients is the panel of the coefficients at these places.
+// myCoefficients returns the panel of the coefficients with the given indices.
 func myCoefficients(r *mydata.Result, m mydata.Model, order []int) *Panel {
 	zeros := 0
 	for _, c := range m.Coefficients {
@@ -381,7 +381,7 @@ func myCoefficients(r *mydata.Result, m mydata.Model, order []int) *Panel {
 		title += fmt.Sprintf(": %d of %d are 0", zeros, len(m.Coefficients))
 	}
 	order = slices.Clone(order)
-	slices.Reverse(order) // the largest above
+	slices.Reverse(order) // the largest coefficient is at the top
 	p := NewPanel(panelName(r, m, "coefficients"), title, "coefficient per standard deviation", "")
 	p.Plot.Y.Tick.Marker = namedTicks(chart.Mapped(order, func(i int) string { return named(m.Features[i]) }))
 	p.VLine("zero", 0, Style{Color: Grey, Width: .5, Unlisted: true})

@@ -14,7 +14,7 @@ import (
 	"cvgm/synth"
 )
 
-// myResult tunes on a CSV with few points.
+// myResult returns the result for a CSV, with few points of curves.
 func myResult(t *testing.T, text string, change func(p *mydata.MyDataParams)) *mydata.Result {
 	t.Helper()
 	p := mydata.DefaultMyData()
@@ -27,7 +27,7 @@ func myResult(t *testing.T, text string, change func(p *mydata.MyDataParams)) *m
 	return ran[*mydata.Result](t)(p.Run(t.Context()))
 }
 
-// myTable is a CSV of 45 rows with two numeric columns, of that many classes with the names.
+// myTable returns a CSV of 45 rows with two numeric columns and the given classes.
 func myTable(classes ...string) string {
 	src := synth.NewStream(4, "my table")
 	text := "\"length, or\nso | $x_1$\",<b>width</b>,kind\n"
@@ -78,8 +78,7 @@ func TestMyDataOutputs(t *testing.T) {
 	}
 }
 
-// Lines of other data are not drawn as ghosts behind the present ones; lines of another seed
-// are.
+// Lines of other data are not drawn as ghosts. Lines of another seed are.
 func TestMyDataHasNoGhostsOfOtherData(t *testing.T) {
 	curves := func(r *mydata.Result) *Figure { return MyDataSearch(r)[0].(*Figure) }
 	first := myResult(t, myTable("no", "yes"), func(*mydata.MyDataParams) {})
@@ -98,7 +97,7 @@ func TestMyDataHasNoGhostsOfOtherData(t *testing.T) {
 	}
 }
 
-// Coefficients carry their signs, the largest on top, and their names.
+// Coefficients are shown with their signs and names, the largest at the top.
 func TestMyDataCoefficients(t *testing.T) {
 	r := &mydata.Result{Name: "n", Target: "y", Models: []mydata.Model{{Features: []string{"a", "b", "c"}, Coefficients: []float64{-2, 0, 1}}}}
 	f := MyDataCoefficients(r)[0].(*Figure)
@@ -117,7 +116,8 @@ func TestMyDataCoefficients(t *testing.T) {
 	}
 }
 
-// Of many levels and coefficients the first and the largest are shown, and the others counted.
+// With many levels and coefficients, only the first levels and the largest coefficients are shown.
+// The others are counted.
 func TestMyDataOfManyLevels(t *testing.T) {
 	const levels = 20_000
 	r := &mydata.Result{Name: "n", Target: "y", Columns: []mydata.Column{{Described: table.Described{Name: "c"}}}, Models: []mydata.Model{{}}}
@@ -136,7 +136,7 @@ func TestMyDataOfManyLevels(t *testing.T) {
 	}
 }
 
-// The note below the columns lists the facts about them that a reader needs.
+// The note below the table of columns has the facts about the rows that a reader needs.
 func TestMyDataColumnsNote(t *testing.T) {
 	r := myResult(t, "id,x,g,y\n1,4,a,2\n2,2,a,3\n3,5,b,5\n4,1,b,4\n5,7,c,6\n6,5,c,\n", func(p *mydata.MyDataParams) { p.Group, p.OuterFolds = "g", 0 })
 	want := "Rows left out for lack of a value: 1. The rows form 3 groups, each of which stays together in all folds."

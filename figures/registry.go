@@ -4,17 +4,17 @@ import (
 	"reflect"
 )
 
-// drawers holds, by type of result, the functions that draw it.
+// drawers maps the type of a result to the function that draws the result.
 var drawers = make(map[reflect.Type]func(result any) []Output)
 
-// register adds all figures and tables of an experiment's result. Each file that draws one calls it
-// in an init function. It leaves out a figure or table of two results that needs both, because Of
-// has only one.
+// register adds all figures and tables of an experiment's result. The files of this package call it
+// in init functions. If a figure or table needs two results, it is not registered, because Of has
+// only one.
 func register[R any](of func(r *R) []Output) {
 	drawers[reflect.TypeFor[*R]()] = func(result any) []Output { return of(result.(*R)) }
 }
 
-// Of returns the figures and tables of an experiment's result, given as a pointer. It returns nil
+// Of returns the figures and tables of an experiment's result, which is a pointer. It returns nil
 // if there are none.
 func Of(result any) []Output {
 	if of := drawers[reflect.TypeOf(result)]; of != nil {

@@ -36,8 +36,8 @@ var sizeStyles = []Style{
 	samplesize.SizeAdamLong:         {Color: Grey, Width: 1.5, Dash: []vg.Length{2, 2}},
 }
 
-// SampleSizeCurves is the paper's figure of accuracy against the size of the training set: means
-// with 95 % confidence intervals. The panel on the right enlarges the methods that learn.
+// SampleSizeCurves is the paper's figure of the accuracy against the size of the training set, with
+// means and 95 % confidence intervals. The right panel enlarges the methods that learn.
 func SampleSizeCurves(r *samplesize.Result) *Figure {
 	all := NewPanel("all methods", "all methods", "training examples", "test accuracy")
 	best := NewPanel("methods that learn", "the methods that learn, enlarged", "training examples", "test accuracy")
@@ -59,8 +59,8 @@ func SampleSizeCurves(r *samplesize.Result) *Figure {
 		Caption: fmt.Sprintf("Test accuracy on the rings against the number of training examples, as means over %d data sets of each size. Right: the methods that learn, enlarged. The paper's text gives %s for the Bayes rule.", r.Params.Seeds, claims.Printed.Rings.Bayes.Paper)}
 }
 
-// SampleSizeLead shows how much more accurate CVGM is than the fairly trained network on the same
-// data.
+// SampleSizeLead shows the lead in accuracy of CVGM over the network that is trained by Adam, on
+// the same data.
 func SampleSizeLead(r *samplesize.Result) *Figure {
 	p := NewPanel("lead over Adam", "", "training examples", "CVGM minus network by Adam, test accuracy").Grid()
 	adam := chart.Nth(r.Methods, samplesize.SizeAdam)
@@ -76,7 +76,7 @@ func SampleSizeLead(r *samplesize.Result) *Figure {
 		Caption: fmt.Sprintf("Test accuracy, CVGM minus the network trained by Adam on the same data, along the full and along the published gradient, as means over %d data sets of each size. Above 0 CVGM is more accurate. The paper finds CVGM ahead with few examples. The tables count sizes up to the vertical line as few.", r.Params.Seeds)}
 }
 
-// SampleSizeRivals shows how much more accurate CVGM is than each rival on the same data.
+// SampleSizeRivals shows the lead in accuracy of CVGM over each rival, on the same data.
 func SampleSizeRivals(r *samplesize.Result) *Figure {
 	const columns = 2
 	f := &Figure{Name: "sample_size_rivals", Width: 9.5 * vg.Inch, Height: 7.5 * vg.Inch, Legend: LegendBelow, SameAxes: true,
@@ -96,7 +96,7 @@ func SampleSizeRivals(r *samplesize.Result) *Figure {
 	return f
 }
 
-// rivalPlaces returns the places of the sizes at which the rivals are measured.
+// rivalPlaces returns the indices of the sizes at which the rivals are measured.
 func rivalPlaces(r *samplesize.Result) (places []int) {
 	for i, e := range r.Overfitting {
 		if e.N > 0 {
@@ -110,7 +110,7 @@ func rivalSizes(r *samplesize.Result) string {
 	return strings.Join(chart.Mapped(chart.Pick(r.Sizes, rivalPlaces(r)), func(n int) string { return fmt.Sprint(n) }), ", ")
 }
 
-// logSizeCurves is sizeCurves over the logarithms of the sizes at these places.
+// logSizeCurves plots means over the logarithms of the sizes with the given indices, with bands.
 func logSizeCurves(p *Panel, sizes, places []int, curves []sizeCurve) {
 	x := Log10s(chart.Floats(chart.Pick(sizes, places)))
 	for _, c := range curves {
@@ -123,7 +123,7 @@ func logSizeCurves(p *Panel, sizes, places []int, curves []sizeCurve) {
 	}
 }
 
-// SampleSizeOverfitting lists by how much training to convergence harms the network.
+// SampleSizeOverfitting lists the accuracy that the network loses by training to convergence.
 func SampleSizeOverfitting(r *samplesize.Result) *Table {
 	t := &Table{
 		Name: "sample_size_overfitting", Caption: fmt.Sprintf("Test accuracy that the network loses between step %d and step %d of Adam, in percentage points", r.Params.AdamSteps, r.Params.LongSteps),
@@ -146,14 +146,14 @@ func inPoints(e experiment.Estimate) any {
 	return Number{Value: 100 * e.Mean, Digits: 2, Margin: 100 * e.Margin}
 }
 
-// sizeCurve is one method's means, size by size.
+// sizeCurve holds the means of one method for each size.
 type sizeCurve struct {
 	name  string
 	means []experiment.Estimate
 	style Style
 }
 
-// drawSizeCurves plots means over sizes. Those with confidence intervals have bands.
+// drawSizeCurves plots means over sizes. Means with confidence intervals have bands.
 func drawSizeCurves(p *Panel, sizes []int, curves []sizeCurve) {
 	x := chart.Floats(sizes)
 	for _, c := range curves {
@@ -228,8 +228,8 @@ func SampleSizeDifferences(r *samplesize.Result) *Table {
 	return t
 }
 
-// SampleSizeThresholds compares CVGM's lead with few examples with its lead with more examples, at
-// several thresholds. It lists the change of the lead per doubling of N.
+// SampleSizeThresholds compares CVGM's lead with few examples with its lead with more examples, for
+// several bounds of few. It also lists the change of the lead per doubling of N.
 func SampleSizeThresholds(r *samplesize.Result) *Table {
 	t := &Table{
 		Name: "sample_size_thresholds", Caption: "CVGM's lead over other methods where examples are few minus its lead where they are more, in percentage points",
@@ -257,7 +257,7 @@ func SampleSizeThresholds(r *samplesize.Result) *Table {
 	return t
 }
 
-// failureNote names the cells that are missing from the means.
+// failureNote returns text with the cells that are missing from the means.
 func failureNote(r *samplesize.Result) string {
 	if len(r.Failures) == 0 {
 		return ""

@@ -16,7 +16,7 @@ func init() {
 	})
 }
 
-// SearchDimensionsTable lists the end of each search, by the number of hyperparameters.
+// SearchDimensionsTable lists the results of each search, by the number of hyperparameters.
 func SearchDimensionsTable(r *searches.DimensionsResult) *Table {
 	p := r.Params
 	t := &Table{
@@ -42,8 +42,9 @@ func SearchDimensionsTable(r *searches.DimensionsResult) *Table {
 	return t
 }
 
-// SearchDimensionsCurves shows the lowest CV loss found, minus the lowest known, against the
-// evaluations for each number of hyperparameters.
+// SearchDimensionsCurves shows the lowest CV loss that each search has found, minus the lowest
+// known CV loss, as a function of the evaluations. There is a panel for each number of
+// hyperparameters.
 func SearchDimensionsCurves(r *searches.DimensionsResult) *Figure {
 	const floor = -6
 	var panels []*Panel

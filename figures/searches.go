@@ -12,14 +12,14 @@ import (
 )
 
 func init() {
-	// SearchesTime is not here: it needs the timings.
+	// SearchesTime is omitted, because it needs the timings.
 	register(func(r *searches.Result) []Output {
 		return []Output{SearchesTable(r), SearchesMinimaTable(r), SearchesCurves(r), SearchesSurface(r)}
 	})
 }
 
-// SearchesTable counts the data sets on which each searcher reaches the true minimum, and the
-// evaluations that it needs.
+// SearchesTable counts the data sets on which each searcher reaches the minimum, and the
+// evaluations until it does.
 func SearchesTable(r *searches.Result) *Table {
 	p := r.Params
 	few := min(5, p.DataSets)
@@ -44,7 +44,7 @@ func SearchesTable(r *searches.Result) *Table {
 	return t
 }
 
-// SearchesMinimaTable lists each data set's minimum, and the number of evaluations in which the
+// SearchesMinimaTable lists the minimum for each data set, and the number of evaluations until the
 // quasi-Newton searches reach it.
 func SearchesMinimaTable(r *searches.Result) *Table {
 	t := &Table{
@@ -65,7 +65,7 @@ func SearchesMinimaTable(r *searches.Result) *Table {
 	return t
 }
 
-// searchStyles are the searchers' styles, by name.
+// searchStyles maps the names of searchers to styles.
 var searchStyles = map[string]Style{
 	searches.PaperStep:   {Color: Grey, Dash: []vg.Length{2, 2}},
 	"projected gradient": {Color: Grey},
@@ -83,19 +83,19 @@ var searchStyles = map[string]Style{
 	cmaesLog:             {Color: Green, Dash: []vg.Length{3, 2}},
 }
 
-// bayesianLog and cmaesLog are the searchers in logarithms.
+// bayesianLog and cmaesLog are the names of the searchers in logarithms.
 const bayesianLog, cmaesLog = "Bayesian in log λ", "CMA-ES in log λ"
 
-// held returns the first n values of a search. A search that has ended repeats its last value.
+// held returns the first n values of a search. After the end of the search, its last value is
+// repeated.
 func held(v []float64, n int) []float64 {
 	return chart.Mapped(chart.OneTo(n), func(k float64) float64 { return v[min(int(k), len(v))-1] })
 }
 
-// excessFloor is the logarithm of the lowest excess drawn: below it rounding decides.
+// excessFloor is the logarithm of the lowest excess that is drawn. Rounding decides lower values.
 const excessFloor = -10
 
-// SearchesCurves shows the median distance to the true minimum against
-// evaluations.
+// SearchesCurves shows the median excess over the minimum as a function of the evaluations.
 func SearchesCurves(r *searches.Result) *Figure {
 	var rows [][]*Panel
 	for _, gradient := range []bool{true, false} {
@@ -114,7 +114,7 @@ func SearchesCurves(r *searches.Result) *Figure {
 		Caption: fmt.Sprintf("Lowest CV loss found within so many evaluations, minus the true minimum: medians over %d data sets of the elastic net. %s", r.Params.DataSets, excessNote())}
 }
 
-// drawReached draws the excess at which a search has reached the minimum.
+// drawReached draws a line at the excess below which a search has reached the minimum.
 func drawReached(p *Panel, r *searches.Result) {
 	p.HLine("reached: "+chart.Typeset(fmt.Sprintf("%g", r.Params.Tol))+" above the minimum", math.Log10(r.Params.Tol), Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
 }
@@ -123,8 +123,8 @@ func excessNote() string {
 	return fmt.Sprintf("Values below 10%s are drawn there. At the dotted line a search has reached the minimum.", chart.Superscript(fmt.Sprint(excessFloor)))
 }
 
-// SearchesSurface shows a CV loss with several local minima, and the minima that the starts of the
-// multi-start search find.
+// SearchesSurface shows a CV loss with several local minima, and the minima that multi-start finds
+// from its starts.
 func SearchesSurface(r *searches.Result) *Figure {
 	s := r.Surface
 	axes := [][]float64{s.Lambda1, s.Lambda2}

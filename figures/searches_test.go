@@ -9,7 +9,7 @@ import (
 	"cvgm/figures/internal/chart"
 )
 
-// Every figure and table draws from small and odd Results.
+// Every figure and table can be drawn from small and unusual results.
 
 func TestSearchesOutputs(t *testing.T) {
 	for name, change := range map[string]func(p *searches.SearchesParams){

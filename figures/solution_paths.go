@@ -19,12 +19,13 @@ func init() {
 	})
 }
 
-// SolutionPaths shows the paths, with tangents from the derivatives at some of their points.
+// SolutionPaths shows the paths. At some points, it shows tangents, which come from the
+// derivatives.
 func SolutionPaths(r *differentiability.SolutionPaths) *Figure {
 	f := &Figure{Name: "solution_paths", Width: 10.5 * vg.Inch, Height: 8 * vg.Inch, Legend: LegendBelow,
 		Entries: []LegendEntry{{Name: "solution", Style: Style{Width: .6}}, {Name: "exact tangent", Style: Style{Width: 2}}},
 		Caption: fmt.Sprintf("Solutions along a hyperparameter with the tangents that the exact derivatives give at some of the points. A colour is a coordinate of θ, named in the legend. In the last row it is the multiplier of a training example, from 0 beyond the margin to 1 on its wrong side. Shown are the %d coordinates and the %d multipliers that move over the longest part of the path. Entries at rest at a bound have no tangents drawn. A tangent ends where the derivative changes by more than a quarter: near a kink, where a coordinate becomes 0 or a multiplier meets its bound, it is short.", shownCoordinates, shownExamples)}
-	var rows []string // a row for each solution, in the order of the paths
+	var rows []string // names of the rows: one for each solution, in the order of the paths
 	for _, path := range r.Paths {
 		if !slices.Contains(rows, path.Name) {
 			rows, f.Panels = append(rows, path.Name), append(f.Panels, nil)
@@ -63,19 +64,19 @@ func pathPanel(s differentiability.SolutionPath) *Panel {
 		p.Line(s.Entries[k], x, s.Value[k], Style{Color: chart.PaletteColor(n), Width: .6, Unlisted: true})
 	}
 	values := p.Axes()
-	highest := .12 * (values.Ymax - values.Ymin) // of a tangent, to either side: a steep one would leave the data far behind
+	highest := .12 * (values.Ymax - values.Ymin) // height of a tangent on each side; without this bound, a steep tangent would extend far beyond the data
 	for n, k := range shown {
 		tangents(p, s, k, highest, Style{Color: chart.PaletteColor(n), Width: 2, Unlisted: true})
 	}
 	return p
 }
 
-// tangents draws tangents to an entry at some of its points. On either side they are at most as
+// tangents draws tangents to entry k at some of its points. On each side, a tangent is at most as
 // high as highest.
 func tangents(p *Panel, s differentiability.SolutionPath, k int, highest float64, style Style) {
 	const count = 20
 	x := pathAxis(s)
-	slopes := slices.Clone(s.Slope[k]) // along the axis
+	slopes := slices.Clone(s.Slope[k]) // derivatives with respect to the axis
 	steepest := 0.
 	for i := range slopes {
 		if s.Logarithmic {
@@ -89,7 +90,7 @@ func tangents(p *Panel, s differentiability.SolutionPath, k int, highest float64
 		i := (2*m + 1) * (len(x) - 1) / (2 * count)
 		slope, value := slopes[i], s.Value[k][i]
 		if math.IsNaN(slope) || math.Abs(s.Slope[k][i]) <= atRest && math.Abs(value-math.Round(value)) <= atRest {
-			continue // no derivative, or an entry that rests at a bound
+			continue // there is no derivative, or the entry rests at a bound
 		}
 		reach := (x[len(x)-1] - x[0]) / (3 * count)
 		if slope != 0 {
@@ -102,9 +103,10 @@ func tangents(p *Panel, s differentiability.SolutionPath, k int, highest float64
 	}
 }
 
-// piece returns the ends of the stretch around x[i] on which a derivative stays within a quarter of
-// its value there, or within a twentieth of its largest value. The ends lie halfway to the first
-// points outside it.
+// piece returns the ends of an interval around x[i] in which the derivative is nearly constant. It
+// differs from its value at x[i] by at most a quarter of the larger of two numbers. They are this
+// value, and a twentieth of the largest derivative. The ends are halfway to the first points
+// outside of the interval.
 func piece(x, slope []float64, i int, steepest float64) (from, to float64) {
 	allowed := max(math.Abs(slope[i]), .05*steepest) / 4
 	same := func(j int) bool { return math.Abs(slope[j]-slope[i]) <= allowed }
@@ -119,13 +121,14 @@ func piece(x, slope []float64, i int, steepest float64) (from, to float64) {
 }
 
 // shownCoordinates is the number of coordinates that a reader can follow in one panel.
-// shownExamples is that number for the dual variables of examples, whose paths cross more.
+// shownExamples is the number for dual variables of examples, whose paths cross more often.
 const shownCoordinates, shownExamples = 6, 4
 
 // atRest is far above the rounding of slopes, and of values at a bound.
 const atRest = 1e-9
 
-// moving returns the indices of the entries that move over the longest part of the path, ascending.
+// moving returns the indices of the entries that move over the longest part of the path, in
+// ascending order.
 func moving(s differentiability.SolutionPath) []int {
 	moves := func(k int) (n int) {
 		for _, slope := range s.Slope[k] {
@@ -149,7 +152,7 @@ func moving(s differentiability.SolutionPath) []int {
 	return all
 }
 
-// slopePanel shows the derivatives themselves along a path.
+// slopePanel returns a panel with the derivatives along a path.
 func slopePanel(s differentiability.SolutionPath) *Panel {
 	p := NewPanel(s.Name+", derivative in "+s.Hyper, s.Name+": the derivatives", chart.Subscripted(s.Hyper), "∂θ/∂"+chart.Subscripted(s.Hyper)).Grid()
 	x := pathAxis(s)

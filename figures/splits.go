@@ -19,7 +19,7 @@ func init() {
 	})
 }
 
-// SplitsTable lists the scatter and the test loss by K and p, for uniform and for balanced splits.
+// SplitsTable lists the scatter and the test loss by K and p, for uniform and balanced splits.
 func SplitsTable(r *splits.Result) *Table {
 	t := &Table{
 		Name: "splits_elastic_net", Caption: fmt.Sprintf("Elastic net: uniform and balanced splits over %d data sets", r.Params.DataSets),
@@ -51,7 +51,7 @@ func SplitsRingsTable(r *splits.Result) *Table {
 	return t
 }
 
-// SplitsStepsTable lists the ends of the searches with constant step sizes on the rings.
+// SplitsStepsTable lists the results of searches with constant step sizes on the rings.
 func SplitsStepsTable(r *splits.Result) *Table {
 	t := &Table{
 		Name: "splits_rings_steps", Caption: fmt.Sprintf("Rings: constant step sizes after %d steps, over %d data sets", r.Params.Rings.Steps, r.Params.RingsDataSets),
@@ -68,11 +68,10 @@ func SplitsStepsTable(r *splits.Result) *Table {
 	return t
 }
 
-// SplitsCurves shows the scatter of the CV loss and the test loss against K and
-// p.
+// SplitsCurves shows the scatter of the CV loss, and the test loss, as functions of K and p.
 func SplitsCurves(r *splits.Result) *Figure {
 	uniform, balanced := Style{Color: Vermillion, Width: 2, Dash: []vg.Length{6, 3}}, Style{Color: Blue, Width: 2}
-	const floor = -16 // splits that are all the same have no scatter
+	const floor = -16 // if all splits are equal, there is no scatter
 	panel := func(name, title, x, y string, settings []splits.Setting, of func(last, m splits.Measure) experiment.Estimate) *Panel {
 		log := name == "scatter" || name == "scatter by p"
 		p := NewPanel(name, title, x, y).LogAxes(x == "K", log).Grid()
@@ -90,7 +89,7 @@ func SplitsCurves(r *splits.Result) *Figure {
 			mean, low, high := means(columns[k])
 			if log {
 				for i := range low {
-					low[i] = max(low[i], mean[i]/10) // intervals from few data sets reach below zero
+					low[i] = max(low[i], mean[i]/10) // intervals from few data sets extend below zero
 				}
 				mean, low, high = chart.ClampedLog10s(mean, floor), chart.ClampedLog10s(low, floor), chart.ClampedLog10s(high, floor)
 			}
@@ -100,9 +99,9 @@ func SplitsCurves(r *splits.Result) *Figure {
 		return p
 	}
 	lossSD := func(_, m splits.Measure) experiment.Estimate { return m.LossSD }
-	// On the same data the losses differ less than between data sets.
+	// Differences of losses on the same data scatter less than losses of different data sets.
 	test := func(last, m splits.Measure) experiment.Estimate {
-		if m.TestLosses == nil { // no balanced splits
+		if m.TestLosses == nil { // there are no balanced splits
 			return m.Test
 		}
 		return experiment.Compare(m.TestLosses, last.TestLosses).Difference

@@ -18,8 +18,7 @@ func init() {
 	})
 }
 
-// StabilityTable sets the two sides of Bousquet and Elisseeff's identity side
-// by side.
+// StabilityTable compares the two sides of Bousquet and Elisseeff's identity.
 func StabilityTable(r *stability.Result) *Table {
 	settings := r.Settings()
 	holds := 0
@@ -46,8 +45,8 @@ func stabilityRow(name, at string, s stability.Parts) []any {
 	return []any{name, at, chart.Estimated(s.Risk, 3), chart.Estimated(s.Training, 3), chart.Estimated(s.Gap, 4), chart.Estimated(s.Delta, 4), chart.Estimated(s.Difference, 4), chart.YesNo(s.Holds())}
 }
 
-// StabilitySweeps shows, for each learner, the two sides of the identity and the risk that results
-// from them, against regularisation.
+// StabilitySweeps shows, for each learner, the two sides of the identity and the resulting risk as
+// functions of the regularisation.
 func StabilitySweeps(r *stability.Result) *Figure {
 	f := &Figure{Name: "stability_sweeps", Width: 11 * vg.Inch, Height: 3.8 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil},
 		Caption: fmt.Sprintf("Both sides of the identity E[R − Rₑₘₚ] = Δ for three learners at fixed hyperparameters, as means over %d data sets. The marks come from other data than the lines: where the identity holds, squares lie on the dotted line and rings on the solid one. Bands are 95 %% confidence intervals.", r.Params.DataSets)}
@@ -59,7 +58,7 @@ func StabilitySweeps(r *stability.Result) *Figure {
 	return f
 }
 
-// drawStability draws the parts of the identity over x.
+// drawStability draws the parts of the identity as functions of x.
 func drawStability(p *Panel, x []float64, parts []stability.Parts) {
 	columns := make([][]experiment.Estimate, 5)
 	for _, s := range parts {
@@ -87,7 +86,8 @@ func drawStability(p *Panel, x []float64, parts []stability.Parts) {
 	}
 }
 
-// means returns the means and the ends of the intervals, NaN without repetitions.
+// means returns the means and the ends of the intervals. The means are NaN if there are no
+// repetitions.
 func means(e []experiment.Estimate) (mean, low, high []float64) {
 	for _, v := range e {
 		if v.N == 0 {
@@ -98,8 +98,8 @@ func means(e []experiment.Estimate) (mean, low, high []float64) {
 	return mean, low, high
 }
 
-// StabilityPath shows the parts along CVGM's path, together with the CV loss and the test loss of
-// the run on the published data.
+// StabilityPath shows the parts of the identity along CVGM's path. It also shows the CV loss and
+// the test loss of the run on the published data.
 func StabilityPath(r *stability.Result) *Figure {
 	steps := Log10s(chart.Floats(r.Steps))
 	parts := NewPanel("expectations", "over data sets of the same population", "steps of CVGM", "loss").Grid().LogAxes(true, false)
@@ -111,7 +111,7 @@ func StabilityPath(r *stability.Result) *Figure {
 		Caption: fmt.Sprintf("Left: risk, training risk and Δ at the hyperparameters along CVGM's path, as means over %d data sets of the same population with 95 %% confidence intervals. Right: CV loss and test loss of the run on the published data, whose path this is.", r.Params.DataSets)}
 }
 
-// StabilityPathTable is the identity along CVGM's path.
+// StabilityPathTable lists the parts of the identity along CVGM's path.
 func StabilityPathTable(r *stability.Result) *Table {
 	t := &Table{
 		Name: "stability_along_path", Caption: "Along CVGM's path: the CV loss on the published data, and the expected losses over the population",
@@ -124,7 +124,7 @@ func StabilityPathTable(r *stability.Result) *Table {
 	return t
 }
 
-// StabilityStartsTable shows whether CVGM raises or lowers Δ from each of several starts.
+// StabilityStartsTable lists whether CVGM raises or lowers Δ, for several starts.
 func StabilityStartsTable(r *stability.Result) *Table {
 	t := &Table{
 		Name: "stability_starts", Caption: fmt.Sprintf("CVGM from several starts on the published data, up to %d evaluations: is Δ lower at the end?", r.Params.StartsSteps),

@@ -28,7 +28,7 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// attacks are names of columns and classes that an output could take for more than text.
+// attacks are names of columns and classes that a program could interpret as more than text.
 var attacks = []string{
 	`<script>document.title='owned'</script>`, `<img src=x onerror="document.title='owned'">`, `"><svg onload=alert(1)>`, `' onmouseover='alert(1)`, `</figcaption><script>alert(1)</script>`,
 	`<!-- comment`, `<?php`, `]]>`, `&lt;b&gt;`, `&amp;`, `&#60;b>`, `a & b < c > d`,
@@ -42,8 +42,8 @@ var attacks = []string{
 }
 
 // hostileTable returns a CSV whose column names are attacks. Every third column has attacks as
-// levels, unless there are only two columns, which are then numeric. The classes of the target
-// are three attacks, from the k-th on.
+// levels. If there are only two columns, both are numeric. The classes of the target are three
+// attacks, beginning with number k.
 func hostileTable(columns []string, k int) (text string, target string) {
 	src := synth.NewStream(8, "strangers")
 	target = "target " + attacks[k]
@@ -65,7 +65,7 @@ func hostileTable(columns []string, k int) (text string, target string) {
 	return b.String(), target
 }
 
-// No output of a table of strangers has more than text, and the text is theirs.
+// Outputs for tables with hostile names contain these names only as text.
 func TestTextsOfStrangers(t *testing.T) {
 	quick := func(target string) func(p *mydata.MyDataParams) {
 		return func(p *mydata.MyDataParams) { p.Target, p.OuterFolds, p.CurvePoints = target, 0, 3 }
@@ -140,7 +140,7 @@ func checkStrangers(t *testing.T, r *mydata.Result) {
 	}
 }
 
-// checkTableTexts reads a table back from each format.
+// checkTableTexts reads a table from each of its formats.
 func checkTableTexts(t *testing.T, table *Table) {
 	t.Helper()
 	checkCSV(t, table.CSV())
@@ -171,8 +171,8 @@ func checkTableTexts(t *testing.T, table *Table) {
 	}
 }
 
-// readMarkdown calls do with the texts of Markdown, of which only tables, code and the emphasis of a
-// whole line may be more than text. In code alone no dialect finds mathematics.
+// readMarkdown calls do with the texts in Markdown. It fails the test for any markup other than
+// tables, code, and emphasis of a whole line. Only in code do all dialects ignore mathematics.
 func readMarkdown(t *testing.T, source string, do func(text string)) (cells [][]string) {
 	t.Helper()
 	src := []byte(source)
@@ -197,7 +197,7 @@ func readMarkdown(t *testing.T, source string, do func(text string)) (cells [][]
 				if regexp.MustCompile(`[$\\]`).MatchString(strings.ReplaceAll(value, `\|`, "|")) || regexp.MustCompile(`:\w+:`).MatchString(value) {
 					t.Errorf("the text %.200q outside code", value)
 				}
-				value = strings.ReplaceAll(value, `\|`, "|") // as a renderer does
+				value = strings.ReplaceAll(value, `\|`, "|") // renderers replace it
 			}
 			for p := n.Parent(); p != nil; p = p.Parent() {
 				if _, ok := p.(*tables.TableCell); ok {
@@ -219,7 +219,7 @@ func readTable(t *testing.T, source string) [][]string {
 	return readMarkdown(t, source, func(string) {})
 }
 
-// checkCSV checks that no cell is a formula, also if a semicolon or a tab ends cells.
+// checkCSV checks that no cell is a formula, also if a semicolon or a tab is the separator.
 func checkCSV(t *testing.T, text string) {
 	t.Helper()
 	for _, comma := range ",;\t" {
@@ -233,7 +233,7 @@ func checkCSV(t *testing.T, text string) {
 				t.Fatal(err)
 			}
 			for _, field := range record {
-				number, _, _ := strings.Cut(field, ",") // of a line of numbers, if no comma ends a cell
+				number, _, _ := strings.Cut(field, ",") // the first number of a line, if the comma is not the separator
 				_, err := strconv.ParseFloat(number, 64)
 				if begins := strings.TrimLeft(field, " \t\r\n\u00a0\u200b\u202e\""); err != nil && begins != "" && strings.ContainsAny(begins[:1], "=+-@") ||
 					strings.HasPrefix(begins, "＝") || strings.HasPrefix(begins, "＋") || strings.HasPrefix(begins, "－") || strings.HasPrefix(begins, "＠") {
@@ -244,7 +244,7 @@ func checkCSV(t *testing.T, text string) {
 	}
 }
 
-// checkSVG checks that a picture has shapes and texts alone.
+// checkSVG checks that a picture has only shapes and texts.
 func checkSVG(t *testing.T, f *Figure) {
 	t.Helper()
 	svg, err := f.SVG()
@@ -292,7 +292,7 @@ func unlatex(tex string) string {
 				return text + " then one letter for: " + tex
 			}
 		}
-		if best >= 0 { // the longest
+		if best >= 0 { // the longest match
 			text, tex = text+pairs[best+1], tex[len(pairs[best]):]
 			continue
 		}
@@ -304,8 +304,8 @@ func unlatex(tex string) string {
 	return text
 }
 
-// Different texts stay different in CSV, removing one apostrophe restores the text, and numbers
-// are numbers.
+// Different texts remain different in CSV. The text is restored if one apostrophe is removed.
+// Numbers are not changed.
 func TestTextsOfCSV(t *testing.T) {
 	seen := map[string]string{}
 	for _, text := range attacks {
@@ -322,9 +322,10 @@ func TestTextsOfCSV(t *testing.T) {
 	}
 }
 
-// The file has the attacks as names in Markdown, for the test of the report's reader.
+// The file has the attacks as names in Markdown. It is for the test of the program that reads the
+// report.
 func TestFileOfStrangers(t *testing.T) {
-	names := chart.Mapped(attacks[:len(attacks)-2], experiment.Visible) // without the long ones
+	names := chart.Mapped(attacks[:len(attacks)-2], experiment.Visible) // without the long names
 	table := &Table{Name: "t", Caption: attacks[0] + " **", Header: []string{"Name", attacks[1]}, Note: attacks[12]}
 	for _, name := range names {
 		table.Rows = append(table.Rows, []any{name, nil})

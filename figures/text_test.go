@@ -13,15 +13,15 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// textCanvas collects the boxes of the texts that are drawn on it.
+// textCanvas records the boxes of the texts that are drawn on it.
 type textCanvas struct {
 	*vgsvg.Canvas
-	at    [6]float64 // x' = at[0]x + at[2]y + at[4], y' = at[1]x + at[3]y + at[5]
+	at    [6]float64 // transformation x' = at[0]x + at[2]y + at[4], y' = at[1]x + at[3]y + at[5]
 	stack [][6]float64
 	boxes []textBox
 }
 
-// textBox is a text with the rectangle that its letters take.
+// textBox is a text with the rectangle of its letters.
 type textBox struct {
 	text string
 	vg.Rectangle
@@ -51,7 +51,7 @@ func (c *textCanvas) place(x, y float64) (float64, float64) {
 }
 
 func (c *textCanvas) FillString(f font.Face, pt vg.Point, text string) {
-	const above, below = .72, .2 // letters' reach over and under their baseline, in parts of the size
+	const above, below = .72, .2 // extent of letters above and below the baseline, as a share of the font size
 	size := float64(f.Font.Size)
 	low, high := vg.Point{X: vg.Length(math.Inf(1)), Y: vg.Length(math.Inf(1))}, vg.Point{X: vg.Length(math.Inf(-1)), Y: vg.Length(math.Inf(-1))}
 	for _, x := range []float64{float64(pt.X), float64(pt.X + f.Width(text))} {
@@ -67,14 +67,14 @@ func (c *textCanvas) FillString(f font.Face, pt vg.Point, text string) {
 	c.Canvas.FillString(f, pt, text)
 }
 
-// over reports whether two rectangles overlap by more than a point each way.
+// over reports whether two rectangles overlap by more than one point in both directions.
 func over(a, b vg.Rectangle) bool {
 	const tolerance = 1
 	return min(a.Max.X, b.Max.X)-max(a.Min.X, b.Min.X) > tolerance && min(a.Max.Y, b.Max.Y)-max(a.Min.Y, b.Min.Y) > tolerance
 }
 
-// checkTexts checks that no text of a figure is cut off, overlaps another one or, except for
-// legends inside panels, a panel's data.
+// checkTexts checks that no text of a figure is cut off. It also checks that texts do not overlap
+// each other or the data of a panel. Legends inside of panels may overlap the data.
 func checkTexts(t *testing.T, f *Figure) {
 	t.Helper()
 	w, h := f.Size()
@@ -84,7 +84,7 @@ func checkTexts(t *testing.T, f *Figure) {
 		t.Error(err)
 		return
 	}
-	boxes := c.boxes // without the ones that the layout draws again
+	boxes := c.boxes // without the boxes that the layout draws again
 	var frames []vg.Rectangle
 	if f.Legend != LegendInside {
 		f.LayOut(draw.Crop(canvas, 4, -8, 4+h-f.Height, -4), func(p *Panel, cell draw.Canvas, axes chart.Box) {
@@ -92,7 +92,7 @@ func checkTexts(t *testing.T, f *Figure) {
 			frames = append(frames, q.DataCanvas(cell).Rectangle)
 		})
 	}
-	const edge = .5 // points, by which few letters reach as far as their boxes
+	const edge = .5 // in points; few letters extend to the edge of their boxes
 	for i, b := range boxes {
 		if b.Min.X < -edge || b.Min.Y < -edge || b.Max.X > w+edge || b.Max.Y > h+edge {
 			t.Errorf("%s: the text %q is cut off: %.1f of %.1f by %.1f", f.Name, b.text, b.Rectangle, w, h)

@@ -13,13 +13,13 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// timingsNote is the note below a figure or table that is drawn from the record.
+// timingsNote returns the note below a figure or table of recorded times.
 func timingsNote(t *claims.Timings) string {
 	return fmt.Sprintf("The fastest of several runs, recorded %s on %s with %d cores.", t.Date, t.Machine.Processor, t.Machine.Cores)
 }
 
-// NotebookCostTable lists, for each notebook, the command that recomputes its results and its time
-// if nothing is stored.
+// NotebookCostTable lists, for each notebook, the command that recomputes its results, and the time
+// of the command if nothing is stored.
 func NotebookCostTable(t *claims.Timings) *Table {
 	table := &Table{Name: "notebook_costs", Caption: "What is computed again, and how long that takes", Header: []string{"Claims about", "Command", "Minutes"}, Note: timingsNote(t)}
 	for _, n := range []struct{ notebook, about string }{
@@ -43,8 +43,8 @@ func NotebookCostTable(t *claims.Timings) *Table {
 	return table
 }
 
-// GradientCostTable lists the time of a CV loss with and without its gradient, and the gain
-// from a second core.
+// GradientCostTable lists the times of CV losses with and without gradients, and the gain from a
+// second core.
 func GradientCostTable(t *claims.Timings) *Table {
 	table := &Table{
 		Name:    "gradient_cost",
@@ -67,8 +67,7 @@ func GradientCostTable(t *claims.Timings) *Table {
 	return table
 }
 
-// DifferentiationCostTable is the time and the memory of implicit and iterative
-// differentiation.
+// DifferentiationCostTable lists the time and the memory of implicit and iterative differentiation.
 func DifferentiationCostTable(t *claims.Timings) *Table {
 	table := &Table{
 		Name:    "differentiation_cost",
@@ -86,9 +85,9 @@ func DifferentiationCostTable(t *claims.Timings) *Table {
 	return table
 }
 
-// SearchesTime shows the median distance to the true minimum against time. The time is the number
-// of evaluations times the recorded time of an evaluation by each searcher, which includes its time
-// between evaluations. It leaves out variants.
+// SearchesTime shows the median excess over the minimum as a function of time. The time is the
+// number of evaluations times the recorded time of one evaluation, for each searcher. The recorded
+// time includes the searcher's work between evaluations. Variants of searchers are omitted.
 func SearchesTime(r *searches.Result, t *claims.Timings) *Figure {
 	p := NewPanel("time", "", "milliseconds", "median excess over the minimum").Grid().LogAxes(true, true).ClampLow(excessFloor)
 	p.Direct = true

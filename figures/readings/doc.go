@@ -1,7 +1,7 @@
-// Package readings puts results into words: the answer of a notebook, and the sentences below a
-// figure or table. All texts are Markdown, with an empty line between paragraphs. Numbers and words
-// such as "higher" follow from the result. A function has the same name as the function of package
-// figures whose drawing it describes.
+// Package readings describes results in words. It has the answer of a notebook, and the sentences
+// below a figure or table. All texts are Markdown, with an empty line between paragraphs. Numbers,
+// and words such as "higher", depend on the result. If a function describes a figure or table, it
+// has the name of the function of package figures that draws it.
 package readings
 
 import (
@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// paragraphs joins the texts that are not empty.
+// paragraphs joins the texts that are not empty, with empty lines between them.
 func paragraphs(texts ...string) string {
 	var all []string
 	for _, text := range texts {
@@ -20,7 +20,7 @@ func paragraphs(texts ...string) string {
 	return strings.Join(all, "\n\n")
 }
 
-// A list is a Markdown list, of an item a line.
+// A list is a Markdown list with one item on each line.
 type list struct{ strings.Builder }
 
 func (l *list) item(format string, args ...any) {

@@ -9,12 +9,12 @@ import (
 	"cvgm/cvgm/experiment/elasticnet"
 )
 
-// ElasticNetReplay is the replay's answer: which search ends at the lowest test loss.
+// ElasticNetReplay returns the answer of the replay: the test loss at the end of each search.
 func ElasticNetReplay(r *elasticnet.Result) string {
 	return fmt.Sprintf("**In the replay CVGM ends at the test loss %.4f, exhaustive search at %.4f and random search at %.4f.**", r.CVGM.Final(), r.Exhaustive.Final(), r.Random.Final())
 }
 
-// ElasticNetSeeds is the answer of fresh data sets.
+// ElasticNetSeeds returns the answer from fresh data sets.
 func ElasticNetSeeds(seeds *elasticnet.Seeds) string {
 	against := func(method int) string { return Described(seeds.Methods[method].CVGMMinusTest.Difference, 4) }
 	return fmt.Sprintf("**Over %d fresh data sets the mean test loss of CVGM, against exhaustive search, %s. Against random search it %s.**",
@@ -34,7 +34,7 @@ func ElasticNetTable(seeds *elasticnet.Seeds) string {
 			seeds.Params.Steps, seeds.Params.LongSteps, Described(long.CVGMMinusCV.Difference, 3), Described(long.CVGMMinusTest.Difference, 3)))
 }
 
-// ElasticNetBoxTable counts how often the box limits exhaustive and random search.
+// ElasticNetBoxTable describes how often the box limits exhaustive and random search.
 func ElasticNetBoxTable(seeds *elasticnet.Seeds) string {
 	share := func(e experiment.Estimate) string { return fmt.Sprintf("%.0f ± %.0f %%", 100*e.Mean, 100*e.Margin) }
 	return fmt.Sprintf("The minimum of the CV loss lies outside the paper's box on %s of the data sets, and beyond an upper end on %s. On %s of the data sets the best point of the grid lies on an edge of the grid, and on %s on an upper edge.",
@@ -51,7 +51,7 @@ func RegressionPrintedTable(r *elasticnet.RegressionPrinted) string {
 	return text
 }
 
-// ElasticNetLearningCurves reads the figure.
+// ElasticNetLearningCurves explains the figure.
 func ElasticNetLearningCurves(r *elasticnet.Result) string {
 	return fmt.Sprintf("Lower is better, and no search sees the test loss. The line of CVGM is the test loss at each point of its path. The lines of the other two are the test loss at the point of lowest CV loss so far, so they can rise. Exhaustive search reaches %.4f on its way and ends at %.4f.", slices.Min(r.Exhaustive.TestLoss), r.Exhaustive.Final())
 }
@@ -74,7 +74,7 @@ func ElasticNetEarlyStopping(r *elasticnet.Result) string {
 		steps.String())
 }
 
-// ElasticNetSurfaces reads the figure.
+// ElasticNetSurfaces explains the figure.
 func ElasticNetSurfaces(r *elasticnet.Result) string {
 	return fmt.Sprintf("Dark shades are high losses. The searches see the left surface and are judged on the right one. A cross marks the lowest loss of each. If the two crosses lie far apart, the lowest CV loss is a poor guide to the lowest test loss. CVGM ends at the test loss %.4f. If it went on for %d steps, it would end at %.4f.", r.CVGM.Final(), len(r.Long.TestLoss), r.Long.Final())
 }

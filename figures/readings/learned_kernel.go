@@ -9,8 +9,8 @@ import (
 	"cvgm/cvgm/experiment/kernels"
 )
 
-// Rings is the answer on the rings: the accuracies along the exact gradient and along the published
-// direction, and their difference.
+// Rings returns the answer on the rings: the accuracies along the exact gradient and along the
+// published direction, and their difference.
 func Rings(r *kernels.LearnedKernelResult) string {
 	published, full := r.Run(kernels.Published), r.Run(kernels.Full)
 	return paragraphs(
@@ -19,12 +19,13 @@ func Rings(r *kernels.LearnedKernelResult) string {
 		fmt.Sprintf("The cosine of the angle between the published direction and the gradient lies between %.2f and %.2f along its path.", slices.Min(published.Cosine), slices.Max(published.Cosine)))
 }
 
-// RingsBoundary reads the figure.
+// RingsBoundary explains the figure.
 func RingsBoundary() string {
 	return "The dashed circle is the best rule. A solid line that stays near it among the examples has nearly the best accuracy. Far from all examples the data do not determine the solid line."
 }
 
-// RingsVariantsTable names the variants that do not learn, and those that begin uphill.
+// RingsVariantsTable names the variants that do not learn, and the variants whose first step is
+// uphill.
 func RingsVariantsTable(r *kernels.LearnedKernelResult) string {
 	var not, uphill []string
 	for _, run := range r.Runs {
@@ -38,7 +39,7 @@ func RingsVariantsTable(r *kernels.LearnedKernelResult) string {
 	return fmt.Sprintf("Variants whose CV loss does not fall from start to end: %s. Variants whose first step points uphill, with a negative cosine: %s.", Listed(not), Listed(uphill))
 }
 
-// RingsVariants reads the figure, and lists steps of the published run.
+// RingsVariants explains the figure, and lists steps of the published run.
 func RingsVariants(r *kernels.LearnedKernelResult) string {
 	published, full := r.Run(kernels.Published), r.Run(kernels.Full)
 	rises := func(run *kernels.Run) (n int) {
@@ -72,7 +73,7 @@ func RingsVariants(r *kernels.LearnedKernelResult) string {
 		steps.String())
 }
 
-// GradientParts reads the figure, and tells whether the two omissions cancel.
+// GradientParts explains the figure. It also says whether the two omissions cancel.
 func GradientParts(r *kernels.GradientPartsResult) string {
 	var ends list
 	var left []float64
@@ -90,36 +91,37 @@ func GradientParts(r *kernels.GradientPartsResult) string {
 		"<details><summary>All paths</summary>\n\n"+strings.TrimSpace(ends.String())+"\n\n</details>")
 }
 
-// RingsManifold reads the figure.
+// RingsManifold explains the figure.
 func RingsManifold() string {
 	return "Read each row from left to right. Where learning succeeds, the inner ring comes to lie on one side of the line and the outer ring on the other. The network folds the plane, so that two sides of the outer ring can lie on each other."
 }
 
-// RingsBayesTable sets the kernel's accuracy beside the best rule's.
+// RingsBayesTable compares the accuracy of the kernel with the accuracy of the Bayes rule.
 func RingsBayesTable(r *kernels.LearnedKernelResult) string {
 	return fmt.Sprintf("On these test examples the Bayes rule has the accuracy %.3f. The kernel has %.3f along the published direction and %.3f along the full gradient. The Bayes rule's accuracy over the population is %.3f. A kernel can exceed it only by chance, on a lucky test set.",
 		r.Bayes.Test, r.Run(kernels.Published).FinalAccuracy(), r.Run(kernels.Full).FinalAccuracy(), r.Bayes.Population)
 }
 
-// deviation is the standard deviation of an accuracy on the test examples, if the true accuracy is
-// the best rule's.
+// deviation returns the standard deviation of an accuracy on the test examples, if the true
+// accuracy is the Bayes rule's.
 func deviation(r *kernels.LearnedKernelResult) float64 {
 	return math.Sqrt(r.Bayes.Population * (1 - r.Bayes.Population) / float64(len(r.Test.Y)))
 }
 
-// XOR is the answer of XOR: the kernel's accuracy beside the best rule's.
+// XOR returns the answer on XOR: the accuracy of the kernel and of the Bayes rule.
 func XOR(r *kernels.LearnedKernelResult) string {
 	return fmt.Sprintf("**The best rule has the accuracy %.4f over the population and %.3f on the test examples.** The kernel has %.3f along the published direction and %.3f along the full gradient. One standard deviation of an accuracy on %d examples is %.3f.",
 		r.Bayes.Population, r.Bayes.Test, r.Run(kernels.Published).FinalAccuracy(), r.Run(kernels.Full).FinalAccuracy(), len(r.Test.Y), deviation(r))
 }
 
-// XORVariantsTable compares the ends of the full gradient and the published direction.
+// XORVariantsTable compares the ends of the full gradient and of the published direction.
 func XORVariantsTable(r *kernels.LearnedKernelResult) string {
 	published, full := r.Run(kernels.Published), r.Run(kernels.Full)
 	return fmt.Sprintf("The full gradient ends at the CV loss %.4f, the published direction at %.4f. The cosine of the published direction with the exact gradient is %.2f at the start.", full.LastLoss(), published.LastLoss(), published.Cosine[0])
 }
 
-// XORVariants reads the figure, and lists how far each run is determined.
+// XORVariants explains the figure. It lists the number of steps up to which each run does not
+// depend on rounding.
 func XORVariants(r *kernels.LearnedKernelResult) string {
 	var cut []string
 	var determined list
@@ -135,21 +137,22 @@ func XORVariants(r *kernels.LearnedKernelResult) string {
 		determined.String())
 }
 
-// XORBoundary reads the figure.
+// XORBoundary explains the figure.
 func XORBoundary() string {
 	return "Inside the dashed corners the label is certain, and a good boundary keeps out of them. In the cross between them both classes are equally likely, and no boundary is better than another."
 }
 
-// XORManifold reads the figure.
+// XORManifold explains the figure.
 func XORManifold() string {
 	return "Read each row from left to right. Where learning succeeds, the two arms of a class come to lie on its own side of the line. The examples of the cross stay mixed, because no map can separate them."
 }
 
-// XORBayesTable derives the best rule's accuracy, and counts as the published code does.
+// XORBayesTable derives the accuracy of the Bayes rule. It also counts correct predictions in the
+// way of the published code.
 func XORBayesTable(r *kernels.LearnedKernelResult, p kernels.XORParams) string {
 	counted, negative := 0, 0
 	for i, y := range r.Test.Y {
-		prediction := 0.0 // the published code's exclusive or, false or true
+		prediction := 0.0 // exclusive or in the published code, with 0 for false and 1 for true
 		if (r.Test.X.At(i, 0) > 0) != (r.Test.X.At(i, 1) > 0) {
 			prediction = 1
 		}

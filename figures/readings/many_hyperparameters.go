@@ -10,14 +10,14 @@ import (
 	"cvgm/cvgm/experiment/manyhyper"
 )
 
-// perCent returns a ratio and its interval as a change in per cent.
+// perCent returns a ratio with its interval as a change in per cent.
 func perCent(e experiment.Estimate) experiment.Estimate {
 	e.Mean--
 	return e.Times(100)
 }
 
-// ManyHyperparameters is the answer: the change of the test loss by many hyperparameters of each
-// kind.
+// ManyHyperparameters returns the answer: the change of the test loss with many hyperparameters of
+// each kind.
 func ManyHyperparameters(r *manyhyper.LeversResult) string {
 	var all list
 	for _, l := range r.Problems {
@@ -34,7 +34,7 @@ func ManyHyperparameters(r *manyhyper.LeversResult) string {
 	return paragraphs(fmt.Sprintf("**Test loss with many hyperparameters, against one of the kind,** on the same %d data sets of each problem, all found by the exact gradient of the CV loss:", r.Params.DataSets), all.String())
 }
 
-// counted counts hyperparameters.
+// counted returns text with a number of hyperparameters.
 func counted(n int) string {
 	if n == 1 {
 		return "1 hyperparameter"
@@ -42,10 +42,11 @@ func counted(n int) string {
 	return fmt.Sprintf("%d hyperparameters", n)
 }
 
-// capital returns a text with its first letter as a capital.
+// capital returns text with a capital as its first letter.
 func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-// ManyHyperparametersCurves reads the figure, and tells what each lever does by itself.
+// ManyHyperparametersCurves explains the figure, and describes the effect of each kind of
+// hyperparameters.
 func ManyHyperparametersCurves(r *manyhyper.LeversResult) string {
 	var all list
 	for _, l := range r.Problems {
@@ -69,8 +70,8 @@ func ManyHyperparametersCurves(r *manyhyper.LeversResult) string {
 	return paragraphs("A thick line below the dotted one is a gain. Where a thin line falls below the thick one of its colour, the search over-fits the splits: the CV loss falls by more than the test loss.", all.String())
 }
 
-// Enough counts the searches in which one hyperparameter suffices: many of the kind are not clearly
-// better.
+// Enough counts the problems in which one hyperparameter is enough, because many hyperparameters of
+// the kind are not clearly better.
 func Enough(r *manyhyper.LeversResult, m *manyhyper.MapResult) string {
 	var without []string
 	for _, l := range r.Problems {
@@ -92,8 +93,8 @@ func Enough(r *manyhyper.LeversResult, m *manyhyper.MapResult) string {
 		cells.String())
 }
 
-// counts returns three numbers for a problem: the cells in which a difference is clearly below 0,
-// the cells in which it is clearly above 0, and all cells.
+// counts returns three numbers of cells of a problem: cells in which a difference is clearly below
+// 0, cells in which it is clearly above 0, and all cells.
 func counts(m *manyhyper.MapResult, problem string, of func(c manyhyper.MapCell) experiment.Estimate) (below, above, all int) {
 	for _, c := range m.Cells {
 		if c.Problem != problem {
@@ -120,7 +121,7 @@ func GradientMap(m *manyhyper.MapResult) string {
 	return paragraphs("Where a line crosses the dotted one, the difference changes its sign with this factor. The bands are narrow where the cells agree. A wide band can hide a gain in one cell and a loss in another.", cells.String())
 }
 
-// turns names the factors that clearly change the sign of a mean difference.
+// turns names the factors with which a mean difference clearly changes its sign.
 func turns(m *manyhyper.MapResult, problem string) string {
 	var turned [2][]string
 	for factor, name := range manyhyper.Factors {
@@ -165,7 +166,7 @@ func Additive(r *manyhyper.AdditiveResult) string {
 	return all.String()
 }
 
-// AdditiveTerms reads the figure.
+// AdditiveTerms explains the figure.
 func AdditiveTerms(*manyhyper.AdditiveResult) string {
 	return "A line near the dotted one has a small bias, and a narrow band means a small variance. Functions that bend much need a small penalty, and straight lines need a large one. One penalty for all terms is a compromise between them."
 }

@@ -11,7 +11,7 @@ import (
 	"cvgm/cvgm/experiment/mydata"
 )
 
-// nameOf is a name of a user's file within a sentence.
+// nameOf returns a name from a user's file for use in a sentence.
 func nameOf(name string) string {
 	const most = 40
 	runes := []rune(experiment.Visible(strings.TrimSpace(name)))
@@ -21,8 +21,8 @@ func nameOf(name string) string {
 	return "“" + string(runes) + "”"
 }
 
-// MyDataPredictions describes the predictions: for numbers the size and the pattern of the
-// residuals, and for classes the area and the calibration.
+// MyDataPredictions describes the predictions. For a numeric target, it describes the size and the
+// pattern of the residuals. For classes, it describes the area under the curve and the calibration.
 func MyDataPredictions(r *mydata.Result) string {
 	if len(r.Models) == 0 {
 		return ""
@@ -49,8 +49,8 @@ func MyDataPredictions(r *mydata.Result) string {
 	return paragraphs(left, "*Right:* "+residuals(rows))
 }
 
-// myShares compares the accuracy of several classes with the largest class, and its shares with the
-// hardest class.
+// myShares compares the accuracy for several classes with the share of the largest class. It also
+// describes the hardest class.
 func myShares(r *mydata.Result) string {
 	m := r.Multiclass
 	if m == nil {
@@ -73,12 +73,13 @@ func myShares(r *mydata.Result) string {
 	return text
 }
 
-// A residual is a prediction and its error.
+// A residual holds a prediction and its error.
 type residual struct{ prediction, off float64 }
 
-// residuals compares the residuals of the lowest and the highest third of the predictions.
+// residuals compares the residuals of the lowest third of the predictions with the residuals of the
+// highest third.
 func residuals(rows []residual) string {
-	const least, wider, bent = 30, 1.5, 3. // rows; ratio of scatters; standard errors of a mean
+	const least, wider, bent = 30, 1.5, 3. // least is in rows; wider is a ratio of scatters; bent is in standard errors of a mean
 	slices.SortStableFunc(rows, func(a, b residual) int { return cmp.Compare(a.prediction, b.prediction) })
 	n := len(rows) / 3
 	switch {
@@ -118,7 +119,7 @@ func residuals(rows []residual) string {
 	return sentence
 }
 
-// times words a ratio.
+// times returns a ratio in words.
 func times(ratio float64) string {
 	if math.IsInf(ratio, 0) || ratio >= 100 {
 		return "more than 100 times"
@@ -126,12 +127,12 @@ func times(ratio float64) string {
 	return fmt.Sprintf("%.2g times", ratio)
 }
 
-// middle returns the quantile of ascending numbers.
+// middle returns the quantile q of ascending numbers.
 func middle(sorted []float64, q float64) float64 {
 	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)]
 }
 
-// nth returns v[i], or the zero value.
+// nth returns v[i], or the zero value if i is out of range.
 func nth[T any](v []T, i int) (x T) {
 	if i < len(v) {
 		x = v[i]
@@ -139,7 +140,7 @@ func nth[T any](v []T, i int) (x T) {
 	return x
 }
 
-// myArea reads the receiver operating characteristic.
+// myArea describes the receiver operating characteristic.
 func myArea(r *mydata.Result) string {
 	if len(r.Models) > 1 {
 		worst := slices.MinFunc(r.Models, func(a, b mydata.Model) int { return cmp.Compare(myAUC(a), myAUC(b)) })
@@ -151,7 +152,8 @@ func myArea(r *mydata.Result) string {
 		nameOf(m.Class), nameOf(r.Classes[0]), 100*myAUC(m), 100*at[1], nameOf(m.Class), 100*at[0])
 }
 
-// myAUC is the area within the folds. Without folds it is the area of all predictions.
+// myAUC returns the area under the curve within the folds. Without folds, it returns the area for
+// all predictions.
 func myAUC(m mydata.Model) float64 {
 	if c := m.Judged.Classes; c != nil && c.AUC == c.AUC {
 		return c.AUC
@@ -159,7 +161,7 @@ func myAUC(m mydata.Model) float64 {
 	return m.Judged.ROC.Area
 }
 
-// myCalibration reads the calibration, if there are probabilities.
+// myCalibration describes the calibration, if there are probabilities.
 func myCalibration(r *mydata.Result) string {
 	const alike = .05
 	var over, rows float64
@@ -168,7 +170,8 @@ func myCalibration(r *mydata.Result) string {
 			return ""
 		}
 		for _, b := range m.Judged.Classes.Probabilities.Calibration {
-			// Away from one half in the direction of the prediction.
+			// The sign is positive if the prediction is at least one half. An excess in its
+			// direction then counts as too certain.
 			sign := 1.0
 			if b.Predicted < .5 {
 				sign = -1
@@ -190,7 +193,8 @@ func myCalibration(r *mydata.Result) string {
 	return text + " On average the probabilities are neither too extreme nor too cautious by more than 0.05."
 }
 
-// MyDataCoefficients names the largest coefficient, and counts the coefficients of uncertain sign.
+// MyDataCoefficients names the largest coefficient, and counts the coefficients with an uncertain
+// sign.
 func MyDataCoefficients(r *mydata.Result) string {
 	var all []string
 	for _, m := range r.Models {
@@ -228,7 +232,7 @@ func MyDataCoefficients(r *mydata.Result) string {
 	return paragraphs(all...)
 }
 
-// MyDataLearning tells whether more rows would help.
+// MyDataLearning says whether more rows would help.
 func MyDataLearning(r *mydata.Result) string {
 	var all []string
 	models := r.Searched()
@@ -242,7 +246,7 @@ func MyDataLearning(r *mydata.Result) string {
 		if m.Class != "" && len(models) > 1 {
 			of = nameOf(m.Class) + ": "
 		}
-		const clear, little = 2, .03 // standard errors; of the constant prediction's loss
+		const clear, little = 2, .03 // clear is in standard errors; little is a share of the constant prediction's loss
 		share := ""
 		if m.ConstantLoss > 0 {
 			share = fmt.Sprintf(" (%.2g %% of a constant prediction's loss)", 100*math.Abs(l.Gain)/m.ConstantLoss)
@@ -264,9 +268,9 @@ func MyDataLearning(r *mydata.Result) string {
 	return paragraphs(all...)
 }
 
-// MyDataSearch reads the curves and the surface.
+// MyDataSearch explains the curves and the surface.
 func MyDataSearch(r *mydata.Result) string {
-	const flat = .01 // of the loss
+	const flat = .01 // as a share of the loss
 	var all []string
 	surface := false
 	models := r.Searched()

@@ -9,7 +9,7 @@ import (
 	"cvgm/synth"
 )
 
-// numbers is a result of rows whose residuals have a given form.
+// numbers returns a result with rows whose residuals have a given form.
 func numbers(rows int, residual func(prediction, noise float64) float64) *mydata.Result {
 	src := synth.NewStream(3, "readings of my data")
 	m := mydata.Model{Judged: mydata.Judged{Predictions: [][]float64{nil}}}
@@ -37,7 +37,7 @@ func learning(gain, se float64) *mydata.Result {
 	return &mydata.Result{Models: []mydata.Model{{ConstantLoss: 50, Learning: mydata.Learning{Rows: []float64{20, 40}, Loss: []float64{10, 10 - gain}, Gain: gain, GainError: se}}}}
 }
 
-// Each sentence on a reader's own data follows from the result.
+// Each sentence on a user's data depends on the result.
 func TestReadingsOfMyData(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
 		{MyDataPredictions(numbers(300, func(_, noise float64) float64 { return noise })), "Half of the 300 rows lie within 0."},

@@ -18,7 +18,7 @@ import (
 	"cvgm/synth"
 )
 
-// texts are the readings of one result each.
+// texts are functions that return the texts of one result each.
 var texts = []any{
 	ElasticNetReplay, ElasticNetLearningCurves, ElasticNetEarlyStopping, ElasticNetSurfaces, ElasticNetSeeds, ElasticNetTable, ElasticNetBoxTable, RegressionPrintedTable,
 	func(r *kernels.RingsResult) string {
@@ -42,7 +42,8 @@ var texts = []any{
 	func(r *manyhyper.MapResult) string { return Enough(new(manyhyper.LeversResult), r) },
 }
 
-// Readings of random small results are sentences: no value is missing in them, and all end.
+// The texts for random small results are sentences. No value is missing, and each text ends as a
+// sentence does.
 func TestReadingsOfSmallRuns(t *testing.T) {
 	read := make([]bool, len(texts))
 	for _, e := range registry.All() {
@@ -71,7 +72,7 @@ func TestReadingsOfSmallRuns(t *testing.T) {
 	}
 }
 
-// Readings without a result are sentences, too.
+// Texts without a result are sentences, too.
 func TestReadingsWithoutResult(t *testing.T) {
 	for _, text := range []string{RingsBoundary(), RingsManifold(), XORBoundary(), XORManifold(), AblationFigure(), IncompleteJacobian(), DerivativeErrors(), GradientCostTable(), SearchesTime(new(claims.Timings))} {
 		if !strings.HasSuffix(text, ".") {
@@ -80,7 +81,8 @@ func TestReadingsWithoutResult(t *testing.T) {
 	}
 }
 
-// bayesianTakes returns times of an evaluation in µs: 20 in CMA-ES.
+// bayesianTakes returns recorded times per evaluation: micros in µs for Bayesian optimisation, and
+// 20 µs for CMA-ES.
 func bayesianTakes(micros float64) *claims.Timings {
 	const name = "cvgm/experiment/searches.Searcher/"
 	stat := func(micros float64) map[string]claims.BenchStat {
@@ -89,7 +91,7 @@ func bayesianTakes(micros float64) *claims.Timings {
 	return &claims.Timings{Benchmarks: map[string]map[string]claims.BenchStat{name + "CMA-ES": stat(20), name + "Bayesian": stat(micros)}}
 }
 
-// The words follow from the result.
+// The words depend on the result.
 func TestWordsFollowFromResults(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
 		{told([]splits.Setting{{K: 3, MinusLast: experiment.Comparison{Difference: experiment.Estimate{Mean: 2, Margin: 1}}}, {K: 9}}, 1, func(s splits.Setting) string { return "three" }), "three"},
@@ -102,7 +104,8 @@ func TestWordsFollowFromResults(t *testing.T) {
 			t.Errorf("%q lacks %q", c.got, c.want)
 		}
 	}
-	// Advice and conclusions follow from the result, or are left out.
+	// Advice and conclusions depend on the result. If the result does not support them, they are
+	// omitted.
 	call := func(mean float64) *elasticnet.RegressionPrinted {
 		r := &elasticnet.RegressionPrinted{Tests: make([]elasticnet.RegressionTest, elasticnet.TestPrintedCall+1)}
 		r.Tests[elasticnet.TestSecondCall].CoefMean = experiment.Estimate{Mean: mean, Margin: .1, N: 9}

@@ -9,8 +9,8 @@ import (
 	"cvgm/cvgm/experiment/samplesize"
 )
 
-// Ablation is the answer on the effect of the CV loss and its gradient, for penalties and for a
-// network's weights.
+// Ablation returns the answer on the effect of the CV loss and its gradient, for penalties and for
+// the weights of a network.
 func Ablation(d *samplesize.AblationResult) string {
 	var penalties list
 	weights := make(map[claims.Help]int)
@@ -30,7 +30,7 @@ func Ablation(d *samplesize.AblationResult) string {
 		penalties.String())
 }
 
-// AblationBySize reads the figure, and lists the difference over all sizes.
+// AblationBySize explains the figure, and lists the difference over all sizes.
 func AblationBySize(d *samplesize.AblationResult) string {
 	var all list
 	p := d.Params.Rings
@@ -42,12 +42,12 @@ func AblationBySize(d *samplesize.AblationResult) string {
 		all.String())
 }
 
-// AblationFigure tells how to read the figure of sizes.
+// AblationFigure explains how to read the figure of sizes.
 func AblationFigure() string {
 	return "The titles give the numbers of splits and steps. Where the band lies below the dotted line, descending the CV loss gives the better network. Where it lies above, it gives the worse one. Where it touches the line, nothing is decided."
 }
 
-// SampleSize is the answer on other methods.
+// SampleSize returns the answer on other methods.
 func SampleSize(r *samplesize.Result) string {
 	var rivals list
 	for _, k := range []int{samplesize.SizeAdam, samplesize.SizeNetworkPublished, samplesize.SizeLogistic, samplesize.SizeQuadratic} {
@@ -59,7 +59,7 @@ func SampleSize(r *samplesize.Result) string {
 		rivals.String())
 }
 
-// SampleSizeCurves reads the figure.
+// SampleSizeCurves explains the figure.
 func SampleSizeCurves(r *samplesize.Result) string {
 	var gains []string
 	for _, m := range r.Methods[:samplesize.SizeQuadratic] {
@@ -70,7 +70,7 @@ func SampleSizeCurves(r *samplesize.Result) string {
 		fmt.Sprintf("Of %d data sets %d failed.", len(r.Sizes)*r.Params.Seeds, len(r.Failures)))
 }
 
-// SampleSizeLead reads the figure, and compares leads with few and with many examples.
+// SampleSizeLead explains the figure, and compares leads with few and with many examples.
 func SampleSizeLead(r *samplesize.Result) string {
 	published, full := r.Methods[samplesize.SizeCVGMPublished], r.Methods[samplesize.SizeNetworkPublished]
 	small, large := published.Full.Small.Difference, published.Full.Large.Difference
@@ -88,7 +88,7 @@ func SampleSizeLead(r *samplesize.Result) string {
 	return paragraphs(texts...)
 }
 
-// SampleSizeRivals reads the figure, and compares CVGM with each rival.
+// SampleSizeRivals explains the figure, and compares CVGM with each rival.
 func SampleSizeRivals(r *samplesize.Result) string {
 	var rivals list
 	for _, m := range r.Methods[samplesize.SizeQuadratic:] {

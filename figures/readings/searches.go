@@ -9,12 +9,14 @@ import (
 	"cvgm/cvgm/experiment/searches"
 )
 
-// reached counts the data sets on which a search reaches the minimum within all evaluations.
+// reached returns the number of data sets on which a search reaches the minimum within the whole
+// budget.
 func reached(r *searches.Result, m searches.Method) int {
 	return m.Within(r.Params.Budget, r.Params.DataSets)
 }
 
-// named returns the search of this name. If there is none, it returns a search without data sets.
+// named returns the search with the given name. If there is none, it returns a search without data
+// sets.
 func named(r *searches.Result, name string) searches.Method {
 	for _, m := range r.Methods {
 		if m.Name == name {
@@ -24,10 +26,10 @@ func named(r *searches.Result, name string) searches.Method {
 	return searches.Method{Name: name}
 }
 
-// Searches is the answer on the searches. If times are recorded, it includes the time of a
+// Searches returns the answer on the searches. If times are recorded, it includes the time of a
 // gradient.
 func Searches(r *searches.Result, t *claims.Timings) string {
-	var best searches.Method // without gradients
+	var best searches.Method // the best search without gradients
 	for _, m := range r.Methods {
 		if !m.Gradient && (best.Name == "" || reached(r, m) > reached(r, best)) {
 			best = m
@@ -45,7 +47,7 @@ func Searches(r *searches.Result, t *claims.Timings) string {
 		cost)
 }
 
-// SearchesCurves reads the figure, and counts the searches that reach the minimum.
+// SearchesCurves explains the figure, and counts the searches that reach the minimum.
 func SearchesCurves(r *searches.Result) string {
 	count := func(gradient bool) (halves, all int) {
 		for _, m := range r.Methods {
@@ -66,20 +68,20 @@ func SearchesCurves(r *searches.Result) string {
 			r.Params.Budget, with, ofWith, without, ofWithout, reached(r, named(r, searches.PaperStep)), r.Params.DataSets, reached(r, named(r, searches.QuasiNewton))))
 }
 
-// SearchesTime reads the figure.
+// SearchesTime explains the figure.
 func SearchesTime(t *claims.Timings) string {
 	each := func(name string) float64 {
 		return t.Lowest("cvgm/experiment/searches.Searcher/"+name, "ns/evaluation") / 1e3
 	}
 	text := fmt.Sprintf("These are the lines of the figure above, over time and on a logarithmic axis. The further to the left a line falls, the sooner its search finds a low CV loss. An evaluation takes %.0f µs in the quasi-Newton method, %.0f µs in CMA-ES and %.0f µs in Bayesian optimisation.",
 		each("quasi-Newton"), each("CMA-ES"), each("Bayesian"))
-	if each("Bayesian") > 2*each("CMA-ES") { // which chooses its points in almost no time
+	if each("Bayesian") > 2*each("CMA-ES") { // CMA-ES chooses its points in almost no time
 		text += " Bayesian optimisation spends most of its time on the choice of the next point."
 	}
 	return text
 }
 
-// SearchesMinimaTable counts the minima on a bound.
+// SearchesMinimaTable counts the minima that are on a bound.
 func SearchesMinimaTable(r *searches.Result) string {
 	bounds := 0
 	for _, at := range r.At {
@@ -94,7 +96,8 @@ func SearchesMinimaTable(r *searches.Result) string {
 	return text
 }
 
-// SearchesSurface reads the figure, and counts the starts that end at the minimum.
+// SearchesSurface explains the figure, and counts the starts from which a search ends at the
+// minimum.
 func SearchesSurface(r *searches.Result) string {
 	lowest, higher, others := 0, 0., ""
 	minimum := r.Minimum[r.Params.SurfaceDataSet]
@@ -113,8 +116,8 @@ func SearchesSurface(r *searches.Result) string {
 		others)
 }
 
-// SearchDimensionsCurves reads the figure, and lists where searches with and without gradients
-// end.
+// SearchDimensionsCurves explains the figure. It lists the ends of searches with and without
+// gradients.
 func SearchDimensionsCurves(r *searches.DimensionsResult) string {
 	above := func(excess float64) string {
 		if excess < 1e-6 { // as in the figure
@@ -124,7 +127,7 @@ func SearchDimensionsCurves(r *searches.DimensionsResult) string {
 	}
 	var ends list
 	for _, d := range r.Dimensions {
-		var newton, best searches.DimensionMethod // best: without gradients
+		var newton, best searches.DimensionMethod // best: the best search without gradients
 		for _, m := range d.Methods {
 			switch {
 			case m.Name == searches.QuasiNewton:
@@ -140,7 +143,8 @@ func SearchDimensionsCurves(r *searches.DimensionsResult) string {
 		ends.String())
 }
 
-// SearchDimensionsTest warns that the lowest CV loss need not have the lowest test loss.
+// SearchDimensionsTest warns that the search with the lowest CV loss may not have the lowest test
+// loss.
 func SearchDimensionsTest(r *searches.DimensionsResult) string {
 	most := r.Dimensions[len(r.Dimensions)-1]
 	ran := slices.DeleteFunc(slices.Clone(most.Methods), func(m searches.DimensionMethod) bool { return m.CV == nil })
@@ -153,7 +157,7 @@ func SearchDimensionsTest(r *searches.DimensionsResult) string {
 		most.Hyperparameters, cv.Name, cv.CVMean.Mean, cv.TestMean.Mean, cv.TestMean.Margin, test.TestMean.Mean, test.TestMean.Margin, test.Name, test.CVMean.Mean)
 }
 
-// FewDimensionsTable tells how many hyperparameters matter.
+// FewDimensionsTable says how many hyperparameters affect the CV loss.
 func FewDimensionsTable(few *searches.FewDimensionsResult) string {
 	var carry float64
 	for _, share := range few.Carry {
@@ -162,7 +166,7 @@ func FewDimensionsTable(few *searches.FewDimensionsResult) string {
 	return fmt.Sprintf("A difference below 0 means that random search is better. If each of %d features has its own penalty, %.0f %% of the penalties carry nine tenths of the mean squared slope of the CV loss.", few.Params.Features, 100*carry)
 }
 
-// RegretTable counts the rows in which Bayesian optimisation is ahead.
+// RegretTable counts the rows in which Bayesian optimisation is clearly better.
 func RegretTable(r *searches.RegretResult) string {
 	lower := 0
 	for _, row := range r.Rows {
@@ -173,7 +177,7 @@ func RegretTable(r *searches.RegretResult) string {
 	return fmt.Sprintf("Bayesian optimisation has the lower regret in %d of %d rows: the interval of the difference lies below 0. A regret near zero means that the search has found the lowest known CV loss of its box. The ratio of two such regrets has no meaning.", lower, len(r.Rows))
 }
 
-// GradientCostTable reads the table.
+// GradientCostTable explains the table.
 func GradientCostTable() string {
 	return "In rows with a gradient, the last column is the time with the gradient divided by the time without. In rows with cores it is the time on two cores divided by the time on one. Sharing the work gives 0.5 at best. A value below 0.5 has other causes as well, such as caches or other work on the machine."
 }

@@ -19,8 +19,8 @@ func covering(r *splits.Result) *splits.Setting {
 	return &r.ByK[k]
 }
 
-// told lists settings whose error is larger (sign 1) or smaller (sign -1) than at the sweep's last
-// setting, on the same data.
+// told lists the settings whose error is larger (sign 1) or smaller (sign −1) than the error at the
+// last setting of the sweep, on the same data.
 func told(sweep []splits.Setting, sign int, name func(splits.Setting) string) string {
 	var all []string
 	for _, s := range sweep {
@@ -31,7 +31,7 @@ func told(sweep []splits.Setting, sign int, name func(splits.Setting) string) st
 	return Listed(all)
 }
 
-// Splits is the answer on the splits.
+// Splits returns the answer on splits.
 func Splits(r *splits.Result) string {
 	s, last := covering(r), r.ByK[len(r.ByK)-1]
 	if s == nil {
@@ -41,13 +41,13 @@ func Splits(r *splits.Result) string {
 		s.K, s.LossShare.Mean, s.LossShare.Margin, s.GradientShare.Mean, s.GradientShare.Margin, s.Balanced.LossSD.Mean, last.Uniform.LossSD.Mean, last.K)
 }
 
-// Gap is the answer on when to stop.
+// Gap returns the answer on when to stop a search.
 func Gap(r *splits.GapResult) string {
 	most := r.Problems[len(r.Problems)-1]
 	return fmt.Sprintf("**With %d hyperparameters the risk at the end of a search exceeds the CV loss by %.3f ± %.3f.** If a nested estimate stops the search, the risk %s.", most.Hyperparameters, most.Gap.Mean, most.Gap.Margin, Described(most.StoppedMinusEnd.Difference, 3))
 }
 
-// SplitsCurves reads the figure.
+// SplitsCurves explains the figure.
 func SplitsCurves(r *splits.Result) string {
 	scatter := func(of func(splits.Setting) splits.Measure) float64 {
 		return slices.MinFunc(r.ByP, func(a, b splits.Setting) int { return cmp.Compare(of(a).LossSD.Mean, of(b).LossSD.Mean) }).P
@@ -67,7 +67,7 @@ func SplitsCurves(r *splits.Result) string {
 			last(r.RingsByK).K, worse, last(r.RingsByP).P, better))
 }
 
-// GapCurves reads the figure, and lists the gaps.
+// GapCurves explains the figure, and lists the gaps.
 func GapCurves(r *splits.GapResult) string {
 	var ends list
 	for _, g := range r.Problems {
@@ -80,7 +80,7 @@ func GapCurves(r *splits.GapResult) string {
 		ends.String())
 }
 
-// SplitsStepsTable names the searches with the lowest CV loss and the lowest test error.
+// SplitsStepsTable names the searches with the lowest CV loss and with the lowest test error.
 func SplitsStepsTable(r *splits.Result) string {
 	by := func(of func(splits.Step) float64) string {
 		s := slices.MinFunc(r.RingsByStep, func(a, b splits.Step) int { return cmp.Compare(of(a), of(b)) })

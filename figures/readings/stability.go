@@ -8,7 +8,7 @@ import (
 	"cvgm/cvgm/experiment/stability"
 )
 
-// directions counts the starts from which CVGM raises Δ, and the starts from which it lowers it.
+// directions counts the starts from which CVGM raises Δ, and the starts from which CVGM lowers Δ.
 func directions(r *stability.Result) (raised, lowered int) {
 	for _, s := range r.Starts {
 		switch s.DeltaChange.Sign() {
@@ -21,7 +21,7 @@ func directions(r *stability.Result) (raised, lowered int) {
 	return raised, lowered
 }
 
-// lowest returns the number of the setting with the lowest mean of one part.
+// lowest returns the index of the setting with the lowest mean of one part.
 func lowest(settings []stability.Parts, part func(stability.Parts) experiment.Estimate) int {
 	best := 0
 	for k, s := range settings {
@@ -35,7 +35,7 @@ func lowest(settings []stability.Parts, part func(stability.Parts) experiment.Es
 func risk(s stability.Parts) experiment.Estimate  { return s.Risk }
 func delta(s stability.Parts) experiment.Estimate { return s.Delta }
 
-// Stability is the answer on the identity and on the effect of CVGM on Δ.
+// Stability returns the answer on the identity, and on the effect of CVGM on Δ.
 func Stability(r *stability.Result) string {
 	holds, widest := 0, 0.
 	for _, s := range r.Settings() {
@@ -49,7 +49,7 @@ func Stability(r *stability.Result) string {
 		holds, len(r.Settings()), 100*widest, raised, len(r.Starts), lowered)
 }
 
-// StabilitySweeps reads the figure.
+// StabilitySweeps explains the figure.
 func StabilitySweeps(r *stability.Result) string {
 	texts := []string{"Where the identity holds, each square lies on the dotted line and each ring on the solid one. More regularisation, to the right for λ1 and λ2 and to the left for C, lowers Δ and raises the training risk. The risk is their sum. It is lowest where their slopes cancel."}
 	for _, l := range r.Learners {
@@ -59,7 +59,7 @@ func StabilitySweeps(r *stability.Result) string {
 	return paragraphs(texts...)
 }
 
-// StabilityPath reads the figure.
+// StabilityPath explains the figure.
 func StabilityPath(r *stability.Result) string {
 	at := func(v []float64) int { return r.Steps[slices.Index(v, slices.Min(v))] }
 	return paragraphs(
@@ -67,7 +67,7 @@ func StabilityPath(r *stability.Result) string {
 		fmt.Sprintf("The risk E[R] is lowest at step %d, the test loss on the published data at step %d, and the CV loss at step %d.", r.Steps[lowest(r.Path, risk)], at(r.TestLoss), at(r.CVLoss)))
 }
 
-// StabilityStartsTable counts the starts from which Δ rises and falls.
+// StabilityStartsTable counts the starts from which Δ rises, and the starts from which Δ falls.
 func StabilityStartsTable(r *stability.Result) string {
 	raised, lowered := directions(r)
 	risen, fallen := 0, 0

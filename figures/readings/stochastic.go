@@ -6,7 +6,8 @@ import (
 	"cvgm/cvgm/experiment/searches"
 )
 
-// Stochastic tells which methods stochastic CVGM with an outer penalty beats, and what of it helps.
+// Stochastic names the methods that are worse than stochastic CVGM with an outer penalty. It also
+// says which part of this method helps.
 func Stochastic(r *searches.StochasticResult) string {
 	own, _ := r.Find(searches.StochasticPenalty)
 	against := func(name string) string {
@@ -32,8 +33,8 @@ func describedOf(r *searches.StochasticResult, name string) string {
 	return Described(m.PenaltyLess.Difference, 3)
 }
 
-// penaltyAlone draws the conclusion where the penalty helps both gradients and the CV gradient
-// adds nothing clear to it.
+// penaltyAlone returns a conclusion if the penalty helps both gradients, and the CV gradient has no
+// clear effect with the penalty.
 func penaltyAlone(r *searches.StochasticResult) string {
 	alone, _ := r.Find(searches.StochasticAlone)
 	trained, _ := r.Find(searches.StochasticTrainPenalty)

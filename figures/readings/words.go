@@ -9,9 +9,9 @@ import (
 )
 
 // Described describes a difference by its 95 % confidence interval, with the given number of
-// digits: "is higher by 0.21 ± 0.08", "is lower by …", or, if the interval contains 0, "shows no
-// clear difference (…)". A single repetition has no interval, and the difference then "differs by …
-// on one data set". Without repetitions it "is not measured".
+// digits. The text is "is higher by 0.21 ± 0.08" or "is lower by …". If the interval contains 0,
+// the text is "shows no clear difference (…)". One repetition has no interval, and the text is
+// "differs by … on one data set". Without repetitions, the text is "is not measured".
 func Described(e experiment.Estimate, digits int) string {
 	switch {
 	case e.N == 0:
@@ -31,8 +31,8 @@ func Points(e experiment.Estimate) experiment.Estimate {
 	return e.Times(100)
 }
 
-// Listed joins names with semicolons, because names may have commas. Without names it returns
-// "none".
+// Listed joins names with semicolons, because names may contain commas. It returns "none" if there
+// are no names.
 func Listed(names []string) string {
 	if len(names) == 0 {
 		return "none"
@@ -40,7 +40,7 @@ func Listed(names []string) string {
 	return strings.Join(names, "; ")
 }
 
-// signed returns a number with its sign.
+// signed returns a number with its sign, with the given number of digits.
 func signed(v float64, digits int) string {
 	return strings.Replace(fmt.Sprintf("%+.*f", digits, v), "-", "−", 1)
 }
