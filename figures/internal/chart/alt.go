@@ -13,14 +13,14 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// Shaded reports whether the figure has a surface or counts, whose shades represent values.
+// Shaded reports whether the figure has a surface or counts. Their shades represent values.
 func (f *Figure) Shaded() bool {
 	return slices.ContainsFunc(slices.Concat(f.Panels...), func(p *Panel) bool { return p.filled })
 }
 
-// Alt returns a description of the figure for readers who do not see it: its panels with their
-// axes, their series and the changed parameters. If there are few panels, it lists the values
-// at the lines' ends, too.
+// Alt returns a description of the figure for readers who cannot see it. It describes the panels
+// with their axes, their series, and the changed parameters. If there are few panels, it also lists
+// the values at the ends of lines.
 func (f *Figure) Alt() string {
 	text := f.altPanels()
 	if f.Changed != "" {
@@ -47,7 +47,7 @@ func (f *Figure) altPanels() string {
 	return strings.Join(axes, " ")
 }
 
-// altAxes describes the panel's axes.
+// altAxes describes the axes of the panel.
 func (p *Panel) altAxes() string {
 	title, x, y := cmp.Or(p.Plot.Title.Text, p.Name), p.Plot.X.Label.Text, p.Plot.Y.Label.Text
 	if x == "" || y == "" {
@@ -56,8 +56,8 @@ func (p *Panel) altAxes() string {
 	return fmt.Sprintf("%s: %s over %s", title, y, x)
 }
 
-// altSeries lists the panel's visible series. It leaves out a series without a legend entry if its
-// name begins with the name of another series.
+// altSeries lists the visible series of the panel. It omits a series without a legend entry if the
+// name of the series begins with the name of another series.
 func (p *Panel) altSeries(detailed bool) string {
 	var shown, lines []string
 	for _, s := range p.Series {
@@ -82,8 +82,8 @@ func (p *Panel) altSeries(detailed bool) string {
 	return altList("; series ", shown) + bands + altList("; reference lines ", lines)
 }
 
-// altEnds returns the values of a line, which must be a function of x, at its ends. In a panel with
-// Rows they are its ends.
+// altEnds returns the values of a line at its ends. The line must be a function of x. In a panel
+// with Rows, it returns the values of x at the ends.
 func (p *Panel) altEnds(s Series) string {
 	all := slices.Concat(s.Stretches...)
 	if !s.Line || p.filled || p.Equal || !slices.IsSortedFunc(all, func(v, w point) int { return cmp.Compare(v[0], w[0]) }) {
@@ -92,7 +92,7 @@ func (p *Panel) altEnds(s Series) string {
 	value := func(v point) string {
 		y := v[1]
 		if _, rows := p.Plot.Y.Tick.Marker.(plot.ConstantTicks); rows {
-			y = v[0] // the height is that of the row
+			y = v[0] // the height is only the height of the row
 		}
 		if _, log := p.Plot.Y.Tick.Marker.(logTicks); log {
 			y = math.Pow(10, y)
@@ -102,7 +102,7 @@ func (p *Panel) altEnds(s Series) string {
 	return fmt.Sprintf(" from %s to %s", value(all[0]), value(all[len(all)-1]))
 }
 
-// altList lists names, of very many the first.
+// altList lists names. If there are very many, it lists the first names and counts the others.
 func altList(of string, names []string) string {
 	const most = 12
 	if len(names) == 0 {

@@ -8,11 +8,11 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// headroom is the part of the data's range that an axis is longer at each end.
+// headroom is the length that is added to an axis at each end, as a share of the range of the data.
 const headroom = .04
 
-// pad returns the ends of an axis for data from low to high: 0 and 1 without data, and a range
-// around a single value.
+// pad returns the ends of an axis for data from low to high. They are 0 and 1 if there is no data.
+// They enclose low if low and high are almost equal.
 func pad(low, high, share float64) (from, to float64) {
 	if low > high {
 		return 0, 1
@@ -24,9 +24,9 @@ func pad(low, high, share float64) (from, to float64) {
 	return low - by, high + by
 }
 
-// Axes returns the range of the panel's axes, without the headroom of a legend. The range of the
-// data is widened upwards and downwards for lines, and to all sides for glyphs. It is not widened
-// for surfaces, which fill their panel.
+// Axes returns the range of the panel's axes, without the headroom of a legend. For lines, the
+// range of the data is extended upwards and downwards. For glyphs, it is extended on all sides. For
+// surfaces, which fill their panel, it is not extended.
 func (p *Panel) Axes() Box {
 	b := AxesOf(p.Plot)
 	if p.fixed {
@@ -48,7 +48,7 @@ func (p *Panel) Axes() Box {
 	return b
 }
 
-// WithGhosts returns the axes of the panel's data, longer for its ghosts.
+// WithGhosts returns b, extended for the ghosts of the panel.
 func (p *Panel) WithGhosts(b Box) Box {
 	for _, s := range p.Ghosts {
 		for _, v := range slices.Concat(s.Stretches...) {
@@ -61,8 +61,8 @@ func (p *Panel) WithGhosts(b Box) Box {
 	return b
 }
 
-// bounded widens the part of an axis from least to most towards low and high, up to twice its
-// length. If both ends must be cut, they are cut equally.
+// bounded extends the part of an axis from least to most towards low and high, at most to twice its
+// length. If the axis cannot contain both low and high, equal lengths are omitted at both ends.
 func bounded(low, high, least, most float64) (from, to float64) {
 	if narrow(least, most) {
 		return least, most
@@ -75,9 +75,9 @@ func bounded(low, high, least, most float64) (from, to float64) {
 	return least - below, most + above
 }
 
-// fit returns the panel with the labels that fit side by side on an x axis of this length.
+// fit returns a panel whose labels fit side by side on an x axis of the given length.
 func (p *Panel) fit(axes Box, length vg.Length) *Panel {
-	const gap = 3 // between two labels
+	const gap = 3 // in points, between two labels
 	fitted, q := *p, *p.Plot
 	fitted.Plot = &q
 	crowded := func() bool {

@@ -11,14 +11,14 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// directLabel is the name of a line beside its rightmost point.
+// directLabel is the name of a line, for a place beside the rightmost point of the line.
 type directLabel struct {
 	Name  string
 	style Style
 	End   point
 }
 
-// DirectLabels returns the labels of the panel's lines. It cuts a name at a parenthesis.
+// DirectLabels returns the labels of the panel's lines. A name ends before its first parenthesis.
 func (p *Panel) DirectLabels() []directLabel {
 	var all []directLabel
 	for _, s := range p.Series {
@@ -38,11 +38,11 @@ func directText() text.Style {
 	return s
 }
 
-// A label has the height directHeight, and begins with a sample of its line of length directSample.
-// directGap is the gap between label and axes.
+// directHeight is the height of a label. A label begins with a sample of its line of length
+// directSample. directGap is the gap between the axes and a label.
 const directHeight, directSample, directGap = 10, 16, 5
 
-// directWidth is the width that the labels take on the right of the axes.
+// directWidth returns the width of the labels to the right of the axes.
 func (p *Panel) directWidth() (width vg.Length) {
 	for _, l := range p.DirectLabels() {
 		width = max(width, 2*directGap+directSample+keySample+directText().Width(l.Name))
@@ -50,14 +50,14 @@ func (p *Panel) directWidth() (width vg.Length) {
 	return width
 }
 
-// drawDirect draws the labels to the right of the axes. Each is as near to the end of its line as
-// the others allow, with a stroke from there.
+// drawDirect draws the labels to the right of the axes. Each label is as near to the end of its
+// line as the other labels allow. A stroke connects the end of the line with the label.
 func (p *Panel) drawDirect(q *plot.Plot, data draw.Canvas) {
 	labels := p.DirectLabels()
 	y := func(l directLabel) vg.Length { return data.Y(q.Y.Norm(l.End[1])) }
 	slices.SortStableFunc(labels, func(a, b directLabel) int { return cmp.Compare(y(a), y(b)) })
 	at := make([]vg.Length, len(labels))
-	for i, l := range labels { // from below, then back from above
+	for i, l := range labels { // upwards, and then downwards
 		at[i] = y(l)
 		if i > 0 {
 			at[i] = max(at[i], at[i-1]+directHeight)

@@ -11,14 +11,14 @@ import (
 	"cvgm/cvgm/experiment"
 )
 
-// Texts of outputs may come from strangers, such as names of columns and classes in a user's file.
-// Each format has a function here that turns a text into plain text. The writers of the format call
-// it on all texts.
+// Texts of outputs may contain names from a user's file, such as the names of columns and classes.
+// For each format, this file has a function that escapes such a text, so that the format shows only
+// the text. The writers of the format call the function for all texts.
 
-// Markdown returns a text for a paragraph of Markdown, or for a cell of a table. A text that
-// Markdown would interpret becomes a code span, because only code spans are plain in all
-// dialects. Elsewhere some dialects draw mathematics, or make links of addresses, even if
-// characters are escaped.
+// Markdown returns text for a paragraph of Markdown, or for a cell of a table. If Markdown would
+// interpret the text, the result is a code span, because all dialects show code spans unchanged. In
+// other places, some dialects draw mathematics or make links of addresses, even if characters are
+// escaped.
 func Markdown(text string, inTable bool) string {
 	text = experiment.Visible(text)
 	if activeMarkdown.MatchString(text) || !inTable && blockMarkdown.MatchString(text) {
@@ -31,15 +31,15 @@ func Markdown(text string, inTable bool) string {
 }
 
 var activeMarkdown = regexp.MustCompile("[$\\\\`]" + // mathematics, escapes, code
-	`|<[A-Za-z/!?]|&[A-Za-z0-9#]+;|\][(\[:]` + // HTML, characters by name, links
+	`|<[A-Za-z/!?]|&[A-Za-z0-9#]+;|\][(\[:]` + // HTML, names of characters, links
 	`|://|@|(?i:www\.)` + // addresses
 	`|^\*|\*$|\*\S(.*\S)?\*|(^|[^\pL\pN])_\S(.*\S)?_([^\pL\pN]|$)|~.*~|:[\w+-]+:`) // emphasis, emoji
 
-// blockMarkdown begins headings, quotations and lists.
+// blockMarkdown matches the beginnings of headings, quotations and lists.
 var blockMarkdown = regexp.MustCompile(`^([#>=]|[+-]+(\s|$)|\d+[.)]\s)`)
 
-// codeSpan returns a text as code of Markdown. A bar would end the cell of a table: in some
-// dialects even after a backslash, while others would show the backslash. So a bar is written
+// codeSpan returns text as a code span of Markdown. In some dialects, a bar ends the cell of a
+// table even after a backslash. Other dialects would show the backslash. So a bar is written
 // between two code spans.
 func codeSpan(text string, inTable bool) string {
 	if before, after, has := strings.Cut(text, "|"); has && inTable {
@@ -57,18 +57,18 @@ func codeSpan(text string, inTable bool) string {
 	}
 	first, last := text[0], text[len(text)-1]
 	if first == '`' || last == '`' || first == ' ' && last == ' ' && strings.Trim(text, " ") != "" {
-		text = " " + text + " " // which readers remove
+		text = " " + text + " " // renderers remove these spaces
 	}
 	fence := strings.Repeat("`", longest+1)
 	return fence + text + fence
 }
 
-// HTML returns a text for the content of an element or the value of an attribute. Mathematics in an
-// element is not escaped: see [HTMLText].
+// HTML returns text for the content of an element or the value of an attribute. It does not escape
+// mathematics in an element; see [HTMLText].
 func HTML(text string) string { return html.EscapeString(experiment.Visible(text)) }
 
-// HTMLText returns a text for the content of an element. If a script of the page might take the
-// text for TeX, whose links can run scripts, it becomes code.
+// HTMLText returns text for the content of an element. If a script of the page might interpret the
+// text as TeX, the result is a code element, because links in TeX can run scripts.
 func HTMLText(text string) string {
 	if strings.ContainsAny(text, `$\`) {
 		return "<code>" + HTML(text) + "</code>"
@@ -76,19 +76,19 @@ func HTMLText(text string) string {
 	return HTML(text)
 }
 
-// Latex returns a text for LaTeX.
+// Latex returns text for LaTeX.
 func Latex(text string) string {
 	text = LatexEscapes.Replace(experiment.Visible(text))
 	if strings.HasPrefix(text, "[") || strings.HasPrefix(text, "*") {
-		return "{}" + text // or the end of the row before would take it for its argument
+		return "{}" + text // otherwise the end of the row before would take the text as its argument
 	}
 	return text
 }
 
 var LatexEscapes = strings.NewReplacer(`\`, `\textbackslash{}`, "&", `\&`, "%", `\%`, "_", `\_`, "#", `\#`, "$", `\$`,
 	"{", `\{`, "}", `\}`, "^", `\textasciicircum{}`, "~", `\textasciitilde{}`,
-	"<", `\textless{}`, ">", `\textgreater{}`, "|", `\textbar{}`, // other letters in some fonts
-	"--", "-{}-{}", "``", "`{}`{}", "''", "'{}'{}", "?`", "?{}`", "!`", "!{}`", ",,", ",{},{}", // one letter for two
+	"<", `\textless{}`, ">", `\textgreater{}`, "|", `\textbar{}`, // in some fonts, other letters are at their places
+	"--", "-{}-{}", "``", "`{}`{}", "''", "'{}'{}", "?`", "?{}`", "!`", "!{}`", ",,", ",{},{}", // ligatures
 	"∈", `$\in$`, "¹", "$^1$", "⁴", "$^4$", "⁶", "$^6$", "⁻", "$^{-}$",
 	"λ1", `$\lambda_1$`, "λ2", `$\lambda_2$`, "±", `$\pm$`, "θ", `$\theta$`, "Δ", `$\Delta$`, "∇", `$\nabla$`, "∂", `$\partial$`, "α", `$\alpha$`, "γ", `$\gamma$`, "λ", `$\lambda$`, "ν", `$\nu$`, "π", `$\pi$`,
 	"½", `$\frac12$`, "²", `$^2$`, "ᵀ", `$^\top$`, "ŷ", `$\hat y$`, "′", `$'$`, "ⁱ", `$^i$`, "…", `\dots{}`, "−", "$-$", "≤", `$\le$`, "≥", `$\ge$`, "×", `$\times$`, "–", "--",
@@ -97,22 +97,22 @@ var LatexEscapes = strings.NewReplacer(`\`, `\textbackslash{}`, "&", `\&`, "%", 
 	"β", `$\beta$`, "ε", `$\varepsilon$`, "η", `$\eta$`, "σ", `$\sigma$`, "·", `$\cdot$`, "°", `$^\circ$`, "“", "``", "”", "''", "‖", `$\|$`, "∞", `$\infty$`, "√", `$\surd$`, "Σ", `$\Sigma$`, "→", `$\to$`, "é", `\'e`,
 	"─", "--", "│", `\textbar{}`, "●", `$\bullet$`, "◂", `$\triangleleft$`, "▸", `$\triangleright$`)
 
-// writeCSV returns records as CSV, in which no spreadsheet finds a formula.
+// writeCSV returns records as CSV, in which no cell is a formula for a spreadsheet.
 func writeCSV(records [][]string) string {
 	var b strings.Builder
 	w := csv.NewWriter(&b)
 	for _, record := range records {
-		_ = w.Write(Mapped(record, CSVText)) // a strings.Builder never fails
+		_ = w.Write(Mapped(record, CSVText)) // a strings.Builder returns no errors
 	}
 	w.Flush()
 	return b.String()
 }
 
-// CSVText returns a text for CSV. It inserts an apostrophe wherever a spreadsheet would read a
-// formula: at the beginning, and after a semicolon or a tab, which end a cell in some countries.
-// Numbers are not changed, also with an interval in brackets, because they contain no formula. A
-// text that has an apostrophe there gets another one. Thus different texts stay different, and
-// removing one apostrophe restores the text.
+// CSVText returns text for CSV. If a spreadsheet would read a formula, CSVText inserts an
+// apostrophe before it. A formula may be at the beginning, and after a semicolon or a tab, which
+// end a cell in some countries. Numbers, also with an interval in brackets, contain no formula and
+// are not changed. If text already has an apostrophe at such a place, it gets another one.
+// Different texts thus remain different, and removing one apostrophe restores the text.
 func CSVText(text string) string {
 	number, _, _ := strings.Cut(text, " ")
 	if _, err := strconv.ParseFloat(number, 64); err == nil && (number == text || bracketed.MatchString(text)) {
@@ -128,13 +128,13 @@ func CSVText(text string) string {
 	return b.String()
 }
 
-// bracketed is a number with its interval.
+// bracketed matches a number with its interval.
 var bracketed = regexp.MustCompile(`^\S+ \[[-+.\deE]+, [-+.\deE]+\]$`)
 
 var formula = regexp.MustCompile(`^'*([\t\r\n]|[\s\pZ\p{Cf}]*[=+\-@＝＋－＠])`)
 
-// Pictured returns a text for a picture, with spaces in place of invisible characters. It keeps
-// line breaks.
+// Pictured returns text for a picture, with spaces in place of invisible characters. Line breaks
+// remain.
 func Pictured(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && !unicode.IsPrint(r) {

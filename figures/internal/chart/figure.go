@@ -1,6 +1,6 @@
-// Package chart holds the parts of the pictures and tables of package figures: panels, axes,
+// Package chart holds the parts of the figures and tables of package figures: panels, axes,
 // legends, styles, texts and files. Package figures exports the names that other packages need. The
-// other exported names are for package figures and its tests.
+// other exported names of this package are for package figures and its tests.
 package chart
 
 import (
@@ -12,33 +12,33 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// A Figure is a grid of panels. The figure's CSV has a row for every plotted point.
+// A Figure is a grid of panels. The CSV of the figure has a row for every plotted point.
 type Figure struct {
-	Name          string // of the files, without ending
+	Name          string // name of the files without ending
 	Caption       string
-	Changed       string // the parameters that are not the default ones, below the panels; empty: none
+	Changed       string // text with the parameters that differ from the defaults, below the panels; empty: none
 	Width, Height vg.Length
-	Panels        [][]*Panel // rows of panels, all of the same width; a shorter row ends earlier
+	Panels        [][]*Panel // rows of panels; all panels have the same width, and a row may have fewer panels than others
 	Legend        LegendPlace
-	// Entries, if not nil, are the entries of a common legend. They replace the entries of the
+	// Entries, if not nil, are the entries of a common legend, in place of the entries of the
 	// panels' series.
 	Entries []LegendEntry
-	// SameAxes gives all panels the same axes, and SameColumns gives the panels of a column the
-	// same axes. The headroom of legends may differ.
+	// SameAxes gives all panels the same axes. SameColumns gives all panels of a column the same
+	// axes. The headroom for legends may differ.
 	SameAxes, SameColumns bool
 }
 
-// LegendPlace is the place of a figure's legends.
+// LegendPlace is the place of the legends of a figure.
 type LegendPlace int
 
 const (
 	LegendInside LegendPlace = iota // one in each panel, in the corner that needs the least headroom
-	LegendRight                     // one for all panels, on their right
-	LegendBelow                     // one for all panels, in rows below
+	LegendRight                     // one for all panels, to the right of them
+	LegendBelow                     // one for all panels, in rows below them
 	LegendNone
 )
 
-// LegendEntries returns the entries of the panels, each name once.
+// LegendEntries returns the entries of all panels, each name once.
 func (f *Figure) LegendEntries() []LegendEntry {
 	if f.Entries != nil {
 		return f.Entries
@@ -54,7 +54,7 @@ func (f *Figure) LegendEntries() []LegendEntry {
 	return all
 }
 
-// LegendEntries returns the entries of the series that are seen within the axes.
+// LegendEntries returns the entries of the series that are visible within the axes.
 func (p *Panel) LegendEntries(axes Box) []LegendEntry {
 	var all []LegendEntry
 	for _, s := range slices.Concat(p.Series, p.Ghosts) {
@@ -68,13 +68,13 @@ func (p *Panel) LegendEntries(axes Box) []LegendEntry {
 	return all
 }
 
-// Draw draws the figure to fill c. Parts that cannot be drawn are left out.
+// Draw draws the figure, which fills c. Parts that cannot be drawn are omitted.
 func (f *Figure) Draw(c draw.Canvas) {
 	f.LayOut(c, func(p *Panel, cell draw.Canvas, axes Box) { p.draw(cell, axes, f.Legend == LegendInside, c.Rectangle) })
 }
 
-// LayOut draws the legends outside the panels. It then calls do with each panel, its part of c, and
-// its axes without the headroom of a legend.
+// LayOut draws the legends outside of the panels. It then calls do with each panel, the panel's
+// part of c, and the panel's axes without the headroom for a legend.
 func (f *Figure) LayOut(c draw.Canvas, do func(p *Panel, cell draw.Canvas, axes Box)) {
 	switch f.Legend {
 	case LegendRight:
@@ -139,11 +139,11 @@ func (f *Figure) axes(j int, p *Panel) Box {
 	return axes
 }
 
-// around returns the part of a drawing for which q's axes fill the frame. It may be larger or
-// smaller than c. It is found in steps, because it determines the room that tick labels need beside
-// it.
+// around returns the part of a drawing in which the axes of q fill frame. It may be larger or
+// smaller than c. around computes it iteratively, because it affects the room that the labels of
+// ticks need.
 func around(q *plot.Plot, c draw.Canvas, frame vg.Rectangle) draw.Canvas {
-	const steps, near = 8, .01 // of a point
+	const steps, near = 8, .01 // near is in points
 	for range steps {
 		data := q.DataCanvas(c)
 		low, high := frame.Min.Sub(data.Min), frame.Max.Sub(data.Max)
@@ -155,7 +155,7 @@ func around(q *plot.Plot, c draw.Canvas, frame vg.Rectangle) draw.Canvas {
 	return c
 }
 
-// margins is the room for labels and titles around axes. Panels of one figure have the same
+// margins is the room for labels and titles around axes. All panels of a figure have the same
 // margins, so that their frames are equal.
 type margins struct{ left, right, bottom, top vg.Length }
 
@@ -163,7 +163,7 @@ func (m margins) union(n margins) margins {
 	return margins{max(m.left, n.left), max(m.right, n.right), max(m.bottom, n.bottom), max(m.top, n.top)}
 }
 
-// margins returns the room that the panel needs in its cell.
+// margins returns the margins that the panel needs in its cell.
 func (p *Panel) margins(c draw.Canvas, axes Box) margins {
 	q := *p.Plot
 	axes.setAxes(&q)
@@ -172,7 +172,8 @@ func (p *Panel) margins(c draw.Canvas, axes Box) margins {
 	return margins{data.Min.X - c.Min.X, c.Max.X - data.Max.X + p.besideWidth(), data.Min.Y - c.Min.Y, c.Max.Y - data.Max.Y + p.titleHeight()}
 }
 
-// besideWidth is the width of the parts to the right of the axes: a scale, and the labels of lines.
+// besideWidth returns the width of the parts to the right of the axes: a colour scale, and the
+// labels of lines.
 func (p *Panel) besideWidth() vg.Length {
 	width := p.directWidth()
 	if p.Scale != nil {
@@ -181,7 +182,7 @@ func (p *Panel) besideWidth() vg.Length {
 	return width
 }
 
-// titleHeight is the height of the title with the space below it.
+// titleHeight returns the height of the title, including the space below it.
 func (p *Panel) titleHeight() vg.Length {
 	title := p.Plot.Title
 	if title.Text == "" {
@@ -190,8 +191,8 @@ func (p *Panel) titleHeight() vg.Length {
 	return title.TextStyle.Height(title.Text) + title.Padding
 }
 
-// draw draws the panel into its cell, with or without a legend inside. Its title stays within the
-// figure.
+// draw draws the panel into its cell, with or without a legend inside. The title does not extend
+// beyond the figure.
 func (p *Panel) draw(c draw.Canvas, axes Box, withLegend bool, figure vg.Rectangle) {
 	var entries []LegendEntry
 	if withLegend {
@@ -207,19 +208,19 @@ func (p *Panel) draw(c draw.Canvas, axes Box, withLegend bool, figure vg.Rectang
 		bar.Min.X = data.Max.X + scaleGap
 		drawBar(bar, p.Scale)
 	}
-	// The title lies over the axes; plot.Plot would centre it over their labels as well.
+	// The title is centred over the axes. plot.Plot would centre it over the axes and their labels.
 	style := p.Plot.Title.TextStyle
 	style.XAlign, style.YAlign = draw.XCenter, draw.YBottom
-	const margin = 4 // of the figure, which a title may take
+	const margin = 4 // in points; part of the figure's margin that a title may use
 	half := style.Width(p.Plot.Title.Text) / 2
 	c.FillText(style, vg.Point{X: max(min(data.Center().X, figure.Max.X+margin-half), figure.Min.X-margin+half), Y: data.Max.Y + p.Plot.Title.Padding}, p.Plot.Title.Text)
 }
 
-// LayOut returns the panel between its final axes, its part of the cell, and the legend in its
-// corner.
+// LayOut returns three parts of the panel: the plot with its final axes, the part of the cell for
+// the plot, and the legend in its corner.
 func (p *Panel) LayOut(c draw.Canvas, axes Box, l plot.Legend) (*plot.Plot, draw.Canvas, plot.Legend) {
 	q := *p.Plot
-	c.Max.Y -= p.titleHeight() // which draw draws
+	c.Max.Y -= p.titleHeight() // draw draws the title
 	q.Title.Text = ""
 	c.Max.X -= p.besideWidth()
 	axes.setAxes(&q)
@@ -237,13 +238,13 @@ func (p *Panel) LayOut(c draw.Canvas, axes Box, l plot.Legend) (*plot.Plot, draw
 	return &q, c, l
 }
 
-const legendMargin = 6 // points between a legend and the data
+const legendMargin = 6 // in points, between a legend and the data
 
 // clear returns axes with headroom for a legend, and the corner in which the legend needs the least
-// headroom. w and h are the parts of the axes' lengths that the legend takes. If corners tie, the
-// top is preferred, and then the right.
+// headroom. w and h are the width and height of the legend, as shares of the lengths of the axes.
+// If corners need the same headroom, the top corners are preferred, and then the right ones.
 func (p *Panel) clear(axes Box, w, h float64) (best Box, top, left bool) {
-	const most, gain = .7, .95 // of the height for the legend; a smaller gain counts as a tie
+	const most, gain = .7, .95 // most: largest height of the legend, as a share; gain: if the headroom shrinks to more than this factor, corners count as equal
 	h = min(h, most)
 	best = Box{Ymin: math.Inf(-1), Ymax: math.Inf(1)}
 	for k, from := range []float64{axes.Xmax - w*(axes.Xmax-axes.Xmin), axes.Xmin} {
@@ -260,13 +261,13 @@ func (p *Panel) clear(axes Box, w, h float64) (best Box, top, left bool) {
 	return best, top, left
 }
 
-// between returns the range of y of the points between two x. It includes their neighbours, to
-// which lines lead.
+// between returns the range of y of the points whose x is between from and to. It includes the
+// neighbours of these points, because lines lead to them.
 func (p *Panel) between(axes Box, from, to float64) (low, high float64) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for _, s := range slices.Concat(p.Series, p.Ghosts) {
 		if s.Across != nil && s.Across.a*s.Across.b != 0 {
-			continue // a guide, which may run below a legend
+			continue // a guide may be below a legend
 		}
 		for _, stretch := range append(slices.Clip(s.Stretches), s.Ends(axes)) {
 			for i, v := range stretch {

@@ -10,11 +10,12 @@ import (
 	"gonum.org/v1/plot/plotter"
 )
 
-// Ghosts draws the lines of another version of the figure behind its own: thin and grey, and only
-// the lines that differ. Usually the other version has the default parameters. text is its CSV.
-// Lines correspond by the names of panel and series. Axes that are not fixed grow for ghosts, but
-// at most to twice their length; ghosts are cut there. The figure's own CSV has no ghosts. If text
-// is not such a CSV, Ghosts changes nothing. It draws no ghosts behind surfaces.
+// Ghosts draws lines of another version of the figure behind its own lines, thin and grey. Usually
+// the other version has the default parameters. text is the CSV of the other version. Only lines
+// that differ are drawn. Two lines correspond if their panels and series have the same names. Axes
+// that are not fixed are extended for ghosts, at most to twice their length. Ghosts are cut at the
+// ends of the axes. The CSV of the figure does not contain the ghosts. If text is not the CSV of a
+// figure, Ghosts has no effect. It draws no ghosts behind surfaces.
 func (f *Figure) Ghosts(text string) {
 	others := readCSV(text)
 	panels := slices.Concat(f.Panels...)
@@ -22,7 +23,7 @@ func (f *Figure) Ghosts(text string) {
 	for i, p := range panels {
 		same := func(q *Panel) bool { return q.Name == p.Name }
 		if p.filled || slices.ContainsFunc(panels[:i], same) || slices.ContainsFunc(panels[i+1:], same) {
-			continue // the other points may belong to another panel
+			continue // the points may belong to another panel with this name
 		}
 		p.Ghosts = nil
 		for k, s := range p.Series {
@@ -42,11 +43,11 @@ func (f *Figure) Ghosts(text string) {
 	}
 }
 
-// band reports whether the series was made by Band. Its points have no y.
+// band reports whether Band has added the series. The points of a band have no y.
 func (s Series) band() bool { return len(s.Stretches) > 0 && math.IsNaN(s.Stretches[0][0][1]) }
 
-// explainGhosts adds the ghosts to the legend, or to the line of the changes if the figure has no
-// legend. panel is the first one with ghosts.
+// explainGhosts adds an entry for the ghosts to the legend. If the figure has no legend, it adds
+// the explanation to Changed. p is the first panel with ghosts.
 func (f *Figure) explainGhosts(p *Panel) {
 	switch {
 	case f.Legend == LegendNone:
@@ -58,8 +59,8 @@ func (f *Figure) explainGhosts(p *Panel) {
 	}
 }
 
-// readCSV returns the points of a figure's CSV by panel and series. It returns nil if the text is
-// not such a CSV.
+// readCSV returns the points in the CSV of a figure, by panel and series. If text is not the CSV of
+// a figure, it returns nil.
 func readCSV(text string) map[[2]string][]point {
 	records, err := csv.NewReader(strings.NewReader(text)).ReadAll()
 	if err != nil || len(records) == 0 || !slices.Equal(records[0], CSVHeader) {
@@ -70,7 +71,7 @@ func readCSV(text string) map[[2]string][]point {
 		x, errX := strconv.ParseFloat(r[2], 64)
 		y, errY := strconv.ParseFloat(r[3], 64)
 		if r[2] == "" || r[3] == "" {
-			continue // a band's, which has no y
+			continue // a point of a band has no y
 		}
 		if errX != nil || errY != nil || !Drawable(x, y) {
 			return nil

@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// marks is a plotter of glyphs. Glyphs of an opaque colour are drawn as one path, which takes much
-// less time and fewer bytes than separate paths.
+// marks is a plotter of glyphs. If their colour is opaque, the glyphs are drawn as one path. This
+// takes much less time and fewer bytes than one path for each glyph.
 type marks struct{ *plotter.Scatter }
 
 func (m marks) Plot(c draw.Canvas, q *plot.Plot) {
@@ -26,13 +26,14 @@ func (m marks) Plot(c draw.Canvas, q *plot.Plot) {
 	m.Scatter.Plot(c, q)
 }
 
-// GlyphBoxes returns the boxes of the outermost points, which determine the extent of the glyphs.
+// GlyphBoxes returns the boxes of the outermost points, because only these affect the extent of the
+// glyphs.
 func (m marks) GlyphBoxes(q *plot.Plot) []plot.GlyphBox {
 	return (&plotter.Scatter{XYs: outermost(m.XYs), GlyphStyle: m.GlyphStyle}).GlyphBoxes(q)
 }
 
-// curve is a plotter of a line. The layout ignores its width, so it has boxes at its outermost
-// points alone.
+// curve is a plotter of a line. The layout ignores the width of a line, so it needs boxes only at
+// the outermost points.
 type curve struct{ *plotter.Line }
 
 func (l curve) GlyphBoxes(q *plot.Plot) []plot.GlyphBox {
@@ -49,7 +50,7 @@ func outermost(all plotter.XYs) plotter.XYs {
 	return plotter.XYs{slices.MinFunc(all, x), slices.MaxFunc(all, x), slices.MinFunc(all, y), slices.MaxFunc(all, y)}
 }
 
-// A batch is a canvas that joins successive paths of one style into one path.
+// A batch is a canvas that joins successive paths with the same style into one path.
 type batch struct {
 	vg.Canvas
 	color   color.Color
@@ -60,7 +61,7 @@ type batch struct {
 	filling bool
 }
 
-// flush draws the rest of the batch.
+// flush draws the paths that are not drawn yet.
 func (b *batch) flush() {
 	path := b.path
 	b.path = nil
@@ -117,7 +118,7 @@ func (b *batch) Scale(x, y float64) { b.flush(); b.Canvas.Scale(x, y) }
 
 func (b *batch) Push() { b.flush(); b.Canvas.Push() }
 
-// Pop restores a style that need not be the one last set here.
+// Pop restores a style, which may differ from the last style that this canvas has set.
 func (b *batch) Pop() {
 	b.flush()
 	b.Canvas.Pop()

@@ -13,44 +13,44 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// A Panel is one coordinate system with the series plotted in it. Its axes cover the finite points
-// of the series, with headroom. NaN and ±Inf leave a gap.
+// A Panel is a coordinate system with plotted series. Its axes cover the finite points of the
+// series, with headroom. Values that are NaN or ±Inf leave a gap.
 type Panel struct {
 	Equal bool // both axes have the same range and the same length
 
-	// Direct labels each line at its end, in place of the legend.
+	// Direct replaces the legend by a label at the end of each line.
 	Direct bool
 
 	Name    string
-	Plot    *plot.Plot // its axes span the data, without headroom
+	Plot    *plot.Plot // its axes cover the data, without headroom
 	Series  []Series
-	Ghosts  []Series         // lines of the default parameters
-	fixed   bool             // Range has set the axes
-	marked  bool             // there are glyphs, which need headroom to all sides
-	filled  bool             // there is a surface, which needs none
+	Ghosts  []Series         // lines of the version with default parameters
+	fixed   bool             // Range has fixed the axes
+	marked  bool             // there are glyphs, which need headroom on all sides
+	filled  bool             // there is a surface, which needs no headroom
 	Banded  bool             // there are bands
-	Scale   *plotter.HeatMap // of the surface; nil: there is none
+	Scale   *plotter.HeatMap // colour scale of the surface; nil: none
 	problem string
 }
 
-// Series is one thing plotted.
+// Series is one plotted series.
 type Series struct {
-	Name      string      // in the CSV
-	Entry     LegendEntry // without a name: not in the legend
-	Stretches [][]point   // the finite points, between the gaps
-	Across    *reference  // whose points come from the axes
-	Line      bool        // from Line
+	Name      string      // name in the CSV
+	Entry     LegendEntry // if the name is empty, the series is not in the legend
+	Stretches [][]point   // the finite points; gaps separate stretches
+	Across    *reference  // a line whose points depend on the axes; nil: none
+	Line      bool        // whether Line has added the series
 }
 
-// point has x, y, z, low and high; NaN means none.
+// point has x, y, z, low and high. NaN means that the point has no such value.
 type point [5]float64
 
-// pairs returns x and another coordinate of points.
+// pairs returns x and the coordinate with the given index for each point.
 func pairs(points []point, coordinate int) plotter.XYs {
 	return Mapped(points, func(p point) plotter.XY { return plotter.XY{X: p[0], Y: p[coordinate]} })
 }
 
-// Ends returns the ends of a reference line that crosses the axes.
+// Ends returns the ends of a reference line on the axes.
 func (s Series) Ends(axes Box) []point {
 	if s.Across == nil {
 		return nil
@@ -58,8 +58,8 @@ func (s Series) Ends(axes Box) []point {
 	return Mapped(s.Across.Ends(axes), newPoint)
 }
 
-// NewPanel returns an empty panel. name appears in the CSV, and title above the panel unless it
-// is empty.
+// NewPanel returns an empty panel. name is its name in the CSV. title is above the panel, unless it
+// is empty. x and y are the labels of the axes.
 func NewPanel(name, title, x, y string) *Panel {
 	p := plot.New()
 	p.Title.Text = title
@@ -80,8 +80,8 @@ func NewPanel(name, title, x, y string) *Panel {
 	return panel
 }
 
-// LogAxes declares that the panel's coordinates along the named axes are base-10 logarithms. It
-// returns the panel, as ClampLow and Grid do.
+// LogAxes declares that the coordinates along the given axes are base-10 logarithms. It returns the
+// panel, like ClampLow and Grid.
 func (p *Panel) LogAxes(x, y bool) *Panel {
 	if x {
 		p.Plot.X.Tick.Marker = logTicks{4.5, math.Inf(-1)}
@@ -92,14 +92,14 @@ func (p *Panel) LogAxes(x, y bool) *Panel {
 	return p
 }
 
-// ClampLow labels a logarithmic y axis with ≤ at floor, the logarithm at which lower values are
-// drawn.
+// ClampLow declares that values below floor on a logarithmic y axis are drawn at floor. The label
+// of floor has the sign ≤. floor is a base-10 logarithm.
 func (p *Panel) ClampLow(floor float64) *Panel {
 	p.Plot.Y.Tick.Marker = logTicks{7, floor}
 	return p
 }
 
-// Grid draws thin grid lines behind everything that is added later.
+// Grid draws thin grid lines behind all series that are added later.
 func (p *Panel) Grid() *Panel {
 	g := plotter.NewGrid()
 	g.Horizontal = draw.LineStyle{Color: color.NRGBA{225, 225, 225, 255}, Width: .5}
@@ -108,14 +108,15 @@ func (p *Panel) Grid() *Panel {
 	return p
 }
 
-// Range fixes the panel's axes.
+// Range fixes the axes of the panel.
 func (p *Panel) Range(xmin, xmax, ymin, ymax float64) {
 	Box{xmin, xmax, ymin, ymax}.setAxes(p.Plot)
 	p.fixed = true
 }
 
-// Rows labels y = 0, −1, −2, … with texts, and fixes the y axis around them. A text is broken into
-// lines of at most this width; its own line breaks stay. Rows returns the largest number of lines.
+// Rows labels y = 0, −1, −2, … with texts, and fixes the y axis around them. Each text is broken
+// into lines that are at most width wide. Line breaks in a text remain. Rows returns the largest
+// number of lines.
 func (p *Panel) Rows(width vg.Length, texts []string) (most int) {
 	style := p.Plot.Y.Tick.Label
 	var ticks plot.ConstantTicks
@@ -130,11 +131,11 @@ func (p *Panel) Rows(width vg.Length, texts []string) (most int) {
 	return most
 }
 
-// newPoint returns a point with x and y alone.
+// newPoint returns a point with only x and y.
 func newPoint(v plotter.XY) point { return point{v.X, v.Y, math.NaN(), math.NaN(), math.NaN()} }
 
-// equal reports whether all columns of a series have the same length. The panel remembers the first
-// series for which they do not.
+// equal reports whether the columns of a series have equal lengths. The panel records the first
+// series for which they differ.
 func (p *Panel) equal(name string, lengths ...int) bool {
 	ok := slices.Min(lengths) == slices.Max(lengths)
 	if !ok && p.problem == "" {
@@ -143,7 +144,7 @@ func (p *Panel) equal(name string, lengths ...int) bool {
 	return ok
 }
 
-// add adds a series of n points. It returns the drawable points, as stretches without a gap.
+// add adds a series of n points. It returns the drawable points as stretches without gaps.
 func (p *Panel) add(name string, s Style, n int, at func(i int) (v point, ok bool)) [][]point {
 	added := Series{Name: name}
 	gap := true
@@ -164,7 +165,7 @@ func (p *Panel) add(name string, s Style, n int, at func(i int) (v point, ok boo
 	return added.Stretches
 }
 
-// points adds a series of points.
+// points adds a series of points, and returns them as stretches.
 func (p *Panel) points(name string, xs, ys []float64, s Style) [][]point {
 	if !p.equal(name, len(xs), len(ys)) {
 		return nil
@@ -198,8 +199,8 @@ func (p *Panel) Scatter(name string, xs, ys []float64, s Style) {
 	}
 }
 
-// Band shades the area between low and high, the ends of 95 % confidence intervals. One legend
-// entry explains all bands.
+// Band shades the area between low and high, which are the ends of 95 % confidence intervals. One
+// legend entry explains all bands.
 func (p *Panel) Band(name string, xs, low, high []float64, s Style) {
 	faint := s.Line().Color.(color.NRGBA)
 	faint.A = 50
@@ -213,7 +214,7 @@ func (p *Panel) Band(name string, xs, low, high []float64, s Style) {
 		back := pairs(stretch, 4)
 		slices.Reverse(back)
 		area := &plotter.Polygon{XYs: []plotter.XYs{append(pairs(stretch, 3), back...)}, Color: faint}
-		if len(stretch) == 1 { // without area
+		if len(stretch) == 1 { // one point has no area
 			area.LineStyle = draw.LineStyle{Color: faint, Width: 2 * s.Line().Width}
 		}
 		p.Plot.Add(area)
@@ -221,15 +222,14 @@ func (p *Panel) Band(name string, xs, low, high []float64, s Style) {
 	}
 }
 
-// HLine plots a horizontal reference line across the panel, whose y axis includes
-// its level.
+// HLine plots a horizontal reference line across the panel. The y axis includes y.
 func (p *Panel) HLine(name string, y float64, s Style) { p.Across(name, 0, 1, y, s) }
 
-// VLine plots a vertical reference line across the panel, whose x axis includes x.
+// VLine plots a vertical reference line across the panel. The x axis includes x.
 func (p *Panel) VLine(name string, x float64, s Style) { p.Across(name, 1, 0, x, s) }
 
-// Across plots the line a·x + b·y = c across the panel. It plots nothing if the line misses the
-// panel.
+// Across plots the line a·x + b·y = c across the panel. If the line does not meet the panel,
+// nothing is plotted.
 func (p *Panel) Across(name string, a, b, c float64, s Style) {
 	s.GlyphRadius = 0
 	r := &reference{a, b, c, s.Line()}
@@ -241,8 +241,8 @@ func (p *Panel) Across(name string, a, b, c float64, s Style) {
 	p.Plot.Add(r)
 }
 
-// Arrows plots an arrow from each of the points along its vector. The CSV has both ends of each
-// arrow.
+// Arrows plots arrows. Arrow i begins at (x[i], y[i]) and has the vector (dx[i], dy[i]). The CSV
+// has both ends of each arrow.
 func (p *Panel) Arrows(name string, x, y, dx, dy []float64, s Style) {
 	p.marked = true
 	if p.equal(name, len(x), len(y), len(dx), len(dy)) {
@@ -256,8 +256,9 @@ func (p *Panel) Arrows(name string, x, y, dx, dy []float64, s Style) {
 	}
 }
 
-// Surface shades the positive z[i][j] at xs[i], ys[j] by their logarithm, with light shades for low
-// values. It draws contour lines at the levels. The grid must be regular.
+// Surface shades z[i][j] at (xs[i], ys[j]) by the logarithm of z, with light shades for low values.
+// Values that are not positive leave a blank cell. Surface draws contour lines at the levels. The
+// grid must be regular.
 func (p *Panel) Surface(name string, xs, ys []float64, z [][]float64, levels []float64) {
 	p.filled = true
 	g := p.grid(name, xs, ys, z)
@@ -279,8 +280,8 @@ func (p *Panel) Surface(name string, xs, ys []float64, z [][]float64, levels []f
 	}
 }
 
-// Counts shades the cells around xs[i], ys[j] by the logarithm of their counts z[i][j]. Cells with
-// a count of 0 stay blank. The grid must be regular.
+// Counts shades the cells around (xs[i], ys[j]) by the logarithms of their counts z[i][j]. Cells
+// with a count of 0 are blank. The grid must be regular.
 func (p *Panel) Counts(name string, xs, ys []float64, z [][]float64) {
 	p.filled = true
 	g := p.grid(name, xs, ys, z)
@@ -291,14 +292,15 @@ func (p *Panel) Counts(name string, xs, ys []float64, z [][]float64) {
 	if p.Series[len(p.Series)-1].Stretches == nil || !Drawable(g.Xs...) || !Drawable(g.Ys...) {
 		return
 	}
-	p.Scale = g.shaded(color.NRGBA{170, 205, 235, 255}, color.NRGBA{8, 40, 90, 255}) // a single one shows on white
+	p.Scale = g.shaded(color.NRGBA{170, 205, 235, 255}, color.NRGBA{8, 40, 90, 255}) // the lowest shade is visible on white, also for a count of 1
 	p.Plot.Add(p.Scale)
 }
 
-// contourEntry explains a Surface.
+// contourEntry explains the contours of a Surface.
 var contourEntry = LegendEntry{"contours", Style{Color: color.NRGBA{90, 90, 90, 255}, Width: .4}}
 
-// grid returns a surface. The surface has no points if z lacks a value.
+// grid returns a surface. If z does not have a value for each point of the grid, the surface has no
+// points.
 func (p *Panel) grid(name string, xs, ys []float64, z [][]float64) *Surface {
 	ok := p.equal(name, len(xs), len(z))
 	for _, row := range z {
@@ -310,8 +312,7 @@ func (p *Panel) grid(name string, xs, ys []float64, z [][]float64) *Surface {
 	return &Surface{xs, ys, z}
 }
 
-// Contour plots the lines along which z[i][j], given at xs[i], ys[j], equals
-// level.
+// Contour plots the lines along which z equals level. z[i][j] is the value at (xs[i], ys[j]).
 func (p *Panel) Contour(name string, xs, ys []float64, z [][]float64, level float64, s Style) {
 	for i, line := range p.grid(name, xs, ys, z).Contour(level) {
 		part := name
@@ -330,8 +331,8 @@ type reference struct {
 	style   draw.LineStyle
 }
 
-// Ends returns the two points at which the line crosses the frame of the axes, or none if it misses
-// the frame.
+// Ends returns the two points at which the line crosses the frame of the axes. It returns none if
+// the line does not meet the frame.
 func (r *reference) Ends(axes Box) (all plotter.XYs) {
 	for _, p := range []plotter.XY{
 		{X: axes.Xmin, Y: (r.c - r.a*axes.Xmin) / r.b}, {X: axes.Xmax, Y: (r.c - r.a*axes.Xmax) / r.b},
@@ -348,7 +349,7 @@ func (r *reference) Plot(c draw.Canvas, q *plot.Plot) {
 	(&plotter.Line{XYs: r.Ends(AxesOf(q)), LineStyle: r.style}).Plot(c, q)
 }
 
-// DataRange returns the level of a horizontal or vertical line.
+// DataRange returns the level of a horizontal or vertical line. Other lines have no range.
 func (r *reference) DataRange() (xmin, xmax, ymin, ymax float64) {
 	xmin, xmax, ymin, ymax = math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
 	if r.b == 0 && Drawable(r.c/r.a) {
@@ -359,11 +360,11 @@ func (r *reference) DataRange() (xmin, xmax, ymin, ymax float64) {
 	return xmin, xmax, ymin, ymax
 }
 
-// arrowPlot is a plotter of arrows between every other two points.
+// arrowPlot is a plotter of arrows. Each pair of points is an arrow.
 type arrowPlot struct{ plotter.Line }
 
 func (a *arrowPlot) Plot(c draw.Canvas, q *plot.Plot) {
-	const longest, angle = 4.5, 2.7 // points; radians from the arrow's direction
+	const longest, angle = 4.5, 2.7 // longest is in points; angle is in radians from the direction of the arrow
 	toX, toY := q.Transforms(&c)
 	at := func(i int) vg.Point { return vg.Point{X: toX(a.XYs[i].X), Y: toY(a.XYs[i].Y)} }
 	for i := 1; i < len(a.XYs); i += 2 {
@@ -378,7 +379,7 @@ func (a *arrowPlot) Plot(c draw.Canvas, q *plot.Plot) {
 	}
 }
 
-// Box is the range of a plot's axes. Without data it is from +Inf to -Inf.
+// Box is the range of the axes of a plot. If there is no data, it is from +Inf to −Inf.
 type Box struct{ Xmin, Xmax, Ymin, Ymax float64 }
 
 func AxesOf(q *plot.Plot) Box { return Box{q.X.Min, q.X.Max, q.Y.Min, q.Y.Max} }
@@ -391,18 +392,18 @@ func (b Box) Union(c Box) Box {
 	return Box{min(b.Xmin, c.Xmin), max(b.Xmax, c.Xmax), min(b.Ymin, c.Ymin), max(b.Ymax, c.Ymax)}
 }
 
-// square returns the box of the same centre with both sides as long as the longer
-// one.
+// square returns a box with the same centre, in which both sides have the length of the longer side
+// of b.
 func (b Box) square() Box {
 	half := max(b.Xmax-b.Xmin, b.Ymax-b.Ymin) / 2
 	x, y := (b.Xmin+b.Xmax)/2, (b.Ymin+b.Ymax)/2
 	return Box{x - half, x + half, y - half, y + half}
 }
 
-// GhostEntry explains the lines of Ghosts.
+// GhostEntry is the legend entry of the lines of Ghosts.
 var GhostEntry = LegendEntry{"default parameters", Style{Color: color.NRGBA{165, 165, 165, 255}, Width: .8}}
 
-// A ghostPlot is the plotter of a panel's ghosts. It is the panel's first plotter.
+// A ghostPlot is the plotter of the ghosts of a panel. It is the first plotter of the panel.
 type ghostPlot struct{ panel *Panel }
 
 func (g ghostPlot) Plot(c draw.Canvas, q *plot.Plot) {
@@ -416,8 +417,8 @@ func (g ghostPlot) Plot(c draw.Canvas, q *plot.Plot) {
 	}
 }
 
-// near removes points from a line if they are very many axis lengths away, because their places on
-// paper may overflow. It returns the remaining parts.
+// near removes points that are very many axis lengths away, because their positions on the canvas
+// may overflow. It returns the remaining parts of the line.
 func near(line []point, axes Box) (parts [][]point) {
 	const most = 1e6
 	gap := true

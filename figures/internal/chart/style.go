@@ -11,7 +11,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// The colours of Okabe and Ito, which readers with any kind of colour vision can distinguish.
+// These colours are from Okabe and Ito. Readers with any kind of colour vision can distinguish
+// them.
 var (
 	Blue       = color.NRGBA{0, 114, 178, 255}
 	Vermillion = color.NRGBA{213, 94, 0, 255}
@@ -25,13 +26,13 @@ var (
 
 var palette = []color.NRGBA{Blue, Vermillion, Green, Orange, Purple, Sky, Black, Grey}
 
-// PaletteColor returns the k-th colour; colours repeat.
+// PaletteColor returns colour k of the palette. The colours repeat.
 func PaletteColor(k int) color.NRGBA { return palette[k%len(palette)] }
 
-// IntervalEntry explains the bands of a figure.
+// IntervalEntry is the legend entry of the bands of a figure.
 var IntervalEntry = LegendEntry{"95 % interval", Style{Color: color.NRGBA{120, 120, 120, 70}, Width: 9}}
 
-// PrintedStyle marks a number printed in the paper. StartStyle and EndStyle mark the ends of a
+// PrintedStyle marks numbers that the paper prints. StartStyle and EndStyle mark the ends of a
 // path.
 var (
 	PrintedStyle = Style{Color: Black, Glyph: draw.PyramidGlyph{}, GlyphRadius: 3.5}
@@ -39,24 +40,24 @@ var (
 	EndStyle     = Style{Color: Black, Glyph: draw.SquareGlyph{}, GlyphRadius: 2.5}
 )
 
-// CVStyle draws the CV loss beside other losses.
+// CVStyle is the style of the CV loss beside other losses.
 var CVStyle = Style{Color: Orange, Width: 2, Dash: []vg.Length{6, 3}}
 
-// Dashes distinguish lines that look the same in grey.
+// Dashes distinguish lines with colours that look the same in grey.
 var Dashes = [][]vg.Length{nil, {6, 2}, {2, 2}, {6, 2, 1, 2}, {1, 3}, {10, 3}}
 
-// PaletteStyle returns the k-th colour with the k-th dashes; both repeat.
+// PaletteStyle returns colour k of the palette with dashes k. Both repeat.
 func PaletteStyle(k int) Style { return Style{Color: PaletteColor(k), Dash: Dashes[k%len(Dashes)]} }
 
-// Style is the look of a series. Zero values: black, 1.5 points, solid.
+// Style is the look of a series. The zero value is black, 1.5 points wide and solid.
 type Style struct {
 	Color color.NRGBA
 	Width vg.Length
 	Dash  []vg.Length
-	// Glyph, of GlyphRadius (zero: 2.5), marks the points of Scatter.
+	// Glyph marks the points of Scatter. GlyphRadius is its radius. Zero: 2.5.
 	Glyph       draw.GlyphDrawer
 	GlyphRadius vg.Length
-	// Unlisted keeps the series out of the legend.
+	// Unlisted omits the series from the legend.
 	Unlisted bool
 }
 
@@ -80,13 +81,14 @@ func (s Style) Mark() draw.GlyphStyle {
 	return draw.GlyphStyle{Color: s.Line().Color, Radius: s.GlyphRadius, Shape: s.Glyph}
 }
 
-// A LegendEntry explains a style: a mark's style if it has a GlyphRadius, and otherwise a line's.
+// A LegendEntry explains a style. If the style has a GlyphRadius, the sample is a mark, and
+// otherwise a line.
 type LegendEntry struct {
 	Name  string
 	Style Style
 }
 
-// NewLegend returns a column of entries.
+// NewLegend returns a legend with the entries in one column.
 func NewLegend(entries []LegendEntry) plot.Legend {
 	l := plot.NewLegend()
 	l.TextStyle.Font.Size = 9
@@ -101,7 +103,7 @@ func NewLegend(entries []LegendEntry) plot.Legend {
 	return l
 }
 
-// KeyText is the text of a key, and its rows have keyHeight.
+// KeyText returns the style of text in a key. The rows of a key have the height keyHeight.
 func KeyText() text.Style {
 	s := plot.New().Legend.TextStyle
 	s.Font.Size, s.YAlign = 10, draw.YCenter
@@ -110,7 +112,7 @@ func KeyText() text.Style {
 
 const keyHeight = 15
 
-// sampleWidth is the width of an entry's mark or line in a key.
+// sampleWidth returns the width of an entry's mark or line in a key.
 func (e LegendEntry) sampleWidth() vg.Length {
 	if r := e.Style.GlyphRadius; r > 0 {
 		return 2 * r
@@ -118,8 +120,8 @@ func (e LegendEntry) sampleWidth() vg.Length {
 	return 22
 }
 
-// KeyRows breaks the entries of a key into the smallest number of rows of at most that width. The
-// rows have about the same width.
+// KeyRows breaks the entries of a key into as few rows as possible, each at most width wide. The
+// rows have about the same width. widths are their widths.
 func KeyRows(entries []LegendEntry, width vg.Length) (rows [][]LegendEntry, widths []vg.Length) {
 	least := len(BrokenAt(entries, width))
 	total := vg.Length(0)
@@ -140,7 +142,8 @@ func KeyRows(entries []LegendEntry, width vg.Length) (rows [][]LegendEntry, widt
 	return rows, Mapped(rows, RowWidth)
 }
 
-// BrokenAt breaks entries into rows of at most that width. A wider entry has its own row.
+// BrokenAt breaks entries into rows that are at most width wide. If an entry is wider, it has its
+// own row.
 func BrokenAt(entries []LegendEntry, width vg.Length) (rows [][]LegendEntry) {
 	for _, e := range entries {
 		if n := len(rows); n > 0 && RowWidth(append(slices.Clip(rows[n-1]), e)) <= width {
@@ -152,7 +155,7 @@ func BrokenAt(entries []LegendEntry, width vg.Length) (rows [][]LegendEntry) {
 	return rows
 }
 
-// KeyWidth is the width of an entry in a key.
+// KeyWidth returns the width of an entry in a key.
 func (e LegendEntry) KeyWidth() vg.Length {
 	return e.sampleWidth() + keySample + KeyText().Width(e.Name)
 }
@@ -165,10 +168,11 @@ func RowWidth(row []LegendEntry) vg.Length {
 	return width
 }
 
-// keyGap is the gap between two entries of a key, and keySample the gap between sample and name.
+// keyGap is the gap between two entries of a key. keySample is the gap between the sample and the
+// name of an entry.
 const keyGap, keySample = 16, 4
 
-// drawKey draws rows of entries from the top of c, each centred.
+// drawKey draws rows of entries, from the top of c. Each row is centred.
 func drawKey(c draw.Canvas, rows [][]LegendEntry, widths []vg.Length) {
 	for i, row := range rows {
 		x, y := c.Center().X-widths[i]/2, c.Max.Y-(vg.Length(i)+.5)*keyHeight

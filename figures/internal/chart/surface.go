@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Surface is a plotter.GridXYZ with z[i][j] at xs[i], ys[j].
+// Surface is a plotter.GridXYZ. Values[i][j] is the value at (Xs[i], Ys[j]).
 type Surface struct {
 	Xs, Ys []float64
 	Values [][]float64
@@ -31,13 +31,12 @@ type shades []color.Color
 
 func (s shades) Colors() []color.Color { return s }
 
-// Heat returns the shades of the surface. A cell stays blank if its value is not finite and
-// positive.
+// Heat returns the shades of the surface. If a value is not finite and positive, its cell is blank.
 func (g *Surface) Heat() *plotter.HeatMap {
 	return g.shaded(color.NRGBA{255, 255, 255, 255}, color.NRGBA{70, 110, 160, 255})
 }
 
-// shaded is Heat with the colours of the lowest and the highest value.
+// shaded is Heat with the given colours for the lowest and the highest value.
 func (g *Surface) shaded(low, high color.NRGBA) *plotter.HeatMap {
 	colors := make(shades, 64)
 	for i := range colors {
@@ -53,17 +52,18 @@ func (g *Surface) shaded(low, high color.NRGBA) *plotter.HeatMap {
 	return h
 }
 
-// The colour scale of a surface: a bar beside the axes, with numbers.
+// These constants are lengths of the colour scale of a surface, which is a bar with numbers beside
+// the axes.
 const scaleGap, scaleBar, scaleWidth = 8, 9, 50
 
-// drawBar draws the shades of h from the bottom of c to its top, with their values.
+// drawBar draws the shades of h from the bottom of c to the top of c, with their values.
 func drawBar(c draw.Canvas, h *plotter.HeatMap) {
 	shades := h.Palette.Colors()
 	height := (c.Max.Y - c.Min.Y) / vg.Length(len(shades))
 	for i, shade := range shades {
 		y := c.Min.Y + vg.Length(i)*height
 		c.SetColor(shade)
-		c.Fill(vg.Rectangle{Min: vg.Point{X: c.Min.X, Y: y}, Max: vg.Point{X: c.Min.X + scaleBar, Y: min(y+1.5*height, c.Max.Y)}}.Path()) // overlapping, lest the ground shows between two
+		c.Fill(vg.Rectangle{Min: vg.Point{X: c.Min.X, Y: y}, Max: vg.Point{X: c.Min.X + scaleBar, Y: min(y+1.5*height, c.Max.Y)}}.Path()) // neighbours overlap, so that the background is not visible between them
 	}
 	text := plot.New().Y.Tick.Label
 	text.Font.Size, text.XAlign, text.YAlign = 8, draw.XLeft, draw.YCenter
@@ -75,23 +75,23 @@ func drawBar(c draw.Canvas, h *plotter.HeatMap) {
 	}
 }
 
-// ScaleTicks returns the ticks of the scale, whose values are base-10 logarithms.
+// ScaleTicks returns the ticks of the colour scale. Their values are base-10 logarithms.
 func ScaleTicks(h *plotter.HeatMap) []plot.Tick {
 	low, high := h.Min/math.Ln10, h.Max/math.Ln10
 	return slices.DeleteFunc((logTicks{manyTicks, math.Inf(-1)}).Ticks(low, high), func(t plot.Tick) bool { return t.Value < low || t.Value > high })
 }
 
-// Contour returns the lines along which z equals level, with z linear along the edges of the grid.
-// It uses marching squares, in an order that depends on the data alone. (plotter.Contour's order is
-// random.) A cell with a corner that is not finite has no line.
+// Contour returns the lines along which z equals level. z is linear along the edges of the grid.
+// Contour uses marching squares. The order of the lines depends only on the data. (The order of
+// plotter.Contour is random.) If a corner of a cell is not finite, the cell has no line.
 func (g *Surface) Contour(level float64) []plotter.XYs {
 	return g.crossings(level).lines(func(edge int) plotter.XY { return g.crossing(edge, level) })
 }
 
-// crossings are the edges of the grid that the lines of a level cross. Edge 2(i·ny+j) goes from (i,
-// j) to (i+1, j), and edge 2(i·ny+j)+1 from (i, j) to (i, j+1).
+// crossings holds the edges of the grid that the lines of a level cross. Edge 2(i·ny+j) is from (i,
+// j) to (i+1, j). Edge 2(i·ny+j)+1 is from (i, j) to (i, j+1).
 type crossings struct {
-	links map[int][]int // the neighbours of each along its line
+	links map[int][]int // the neighbours of each edge along its line
 	order []int         // edges in the order in which they are first crossed
 }
 
@@ -104,7 +104,7 @@ func (c *crossings) join(a, b int) {
 	c.links[a], c.links[b] = append(c.links[a], b), append(c.links[b], a)
 }
 
-// crossings joins the edges that the lines cross cell by cell.
+// crossings processes cell by cell. In each cell, it joins the edges that a line crosses.
 func (g *Surface) crossings(level float64) *crossings {
 	z := g.Values
 	nx, ny := len(g.Xs), len(g.Ys)
@@ -132,7 +132,7 @@ func (g *Surface) crossings(level float64) *crossings {
 			switch len(crossed) {
 			case 2:
 				c.join(crossed[0], crossed[1])
-			case 4: // a saddle: the mean of the corners decides which of them are joined
+			case 4: // a saddle: the mean of the corners decides which edges are joined
 				mean := (z[i][j] + z[i+1][j] + z[i][j+1] + z[i+1][j+1]) / 4
 				if above(i, j) == (mean > level) {
 					c.join(bottom, right)
@@ -147,7 +147,7 @@ func (g *Surface) crossings(level float64) *crossings {
 	return c
 }
 
-// crossing returns the point of an edge at which z equals level.
+// crossing returns the point on an edge at which z equals level.
 func (g *Surface) crossing(edge int, level float64) plotter.XY {
 	xs, ys, z := g.Xs, g.Ys, g.Values
 	ny := len(ys)
@@ -157,7 +157,8 @@ func (g *Surface) crossing(edge int, level float64) plotter.XY {
 	return plotter.XY{X: xs[i] + t*(xs[k]-xs[i]), Y: ys[j] + t*(ys[l]-ys[j])}
 }
 
-// lines follows the links through all edges, of which at returns the points.
+// lines follows the links through all edges, and returns the lines. at returns the point on an
+// edge.
 func (c *crossings) lines(at func(edge int) plotter.XY) []plotter.XYs {
 	used := make(map[int]bool)
 	trace := func(e int) plotter.XYs {
@@ -177,12 +178,12 @@ func (c *crossings) lines(at func(edge int) plotter.XY) []plotter.XYs {
 		return line
 	}
 	var lines []plotter.XYs
-	for _, e := range c.order { // open lines, from an end at the border
+	for _, e := range c.order { // open lines, which begin at the border
 		if !used[e] && len(c.links[e]) == 1 {
 			lines = append(lines, trace(e))
 		}
 	}
-	for _, e := range c.order { // the rest are closed
+	for _, e := range c.order { // the remaining lines are closed
 		if !used[e] {
 			line := trace(e)
 			lines = append(lines, append(line, line[0]))

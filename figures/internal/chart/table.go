@@ -11,50 +11,50 @@ import (
 	"cvgm/cvgm/experiment"
 )
 
-// A Table is a table of the paper with its measured counterpart. A row has one cell per column: a
-// string, a [Code], an int, a [Number], or nil for an empty cell. All texts are plain: each format
-// shows them literally, with invisible characters replaced as by [experiment.Visible].
+// A Table is a table of results. A row has one cell for each column. A cell is a string, a [Code],
+// an int, a [Number], or nil if it is empty. All formats show texts literally. Invisible characters
+// are replaced as [experiment.Visible] does.
 type Table struct {
-	Name    string // of the files, without ending
+	Name    string // name of the files without ending
 	Caption string
 	Header  []string
 	Rows    [][]any
-	Note    string // below the table; empty: none
-	// Brief are the headings of the columns that a notebook shows, because all columns would be too
-	// wide for its page. Nil: all.
+	Note    string // text below the table; empty: none
+	// Brief are the headings of the columns that a notebook shows, if the page of the notebook is
+	// too narrow for all columns. Nil: all columns.
 	Brief []string
-	// Links are the addresses of words in the cells, relative to the table's folder. Markdown shows
-	// them as links, and the other formats as words.
+	// Links maps words in cells to addresses, which are relative to the folder of the table.
+	// Markdown shows the words as links. The other formats show only the words.
 	Links   map[string]string
-	Changed string // the parameters that are not the default ones, below the table; empty: none
+	Changed string // text with the parameters that differ from the defaults, below the table; empty: none
 }
 
-// Code is a command. Markdown has it as code.
+// Code is text that Markdown shows as code.
 type Code string
 
-// A Number is a measured or quoted number. CSV has it in full, and the other formats with the given
-// digits after the point.
+// A Number is a measured or quoted number. CSV contains all its digits. The other formats contain
+// Digits digits after the decimal point.
 type Number struct {
 	Value  float64
 	Digits int
-	// Margin is half of the 95 % confidence interval; zero: none known.
+	// Margin is half of the 95 % confidence interval. Zero: no interval.
 	Margin float64
-	// Low and High, unless both are zero, are the ends of an interval that is not Value ∓ Margin.
-	// The interval then replaces Margin.
+	// Low and High are the ends of an interval that is not symmetric. This interval replaces
+	// Margin. Both zero: no such interval.
 	Low, High float64
 }
 
-// uneven reports whether Low and High are set.
+// uneven reports whether Low or High is set.
 func (n Number) uneven() bool { return n.Low != 0 || n.High != 0 }
 
-// String returns the number with its interval, as Markdown shows it.
+// String returns the number with its interval, in the form of Markdown.
 func (n Number) String() string { return n.text(" ± ") }
 
 func (n Number) text(plusMinus string) string {
-	size, repeated := math.Abs(n.Value), n.Margin > 0 // not if it is NaN
+	size, repeated := math.Abs(n.Value), n.Margin > 0 // false if Margin is NaN
 	small := func(v float64) bool { return math.Abs(v) < .5*math.Pow10(-n.Digits) }
 	power := func(v float64) string { return strconv.FormatFloat(v, 'e', 1, 64) }
-	// Without a power of ten no digit would remain, or too many.
+	// Without a power of ten, no digit or too many digits would remain.
 	switch lost := size > 0 && small(size); {
 	case n.uneven() && lost && small(n.Low) && small(n.High):
 		return fmt.Sprintf("%s (%s to %s)", power(n.Value), power(n.Low), power(n.High))
@@ -66,7 +66,7 @@ func (n Number) text(plusMinus string) string {
 	}
 	s := strconv.FormatFloat(n.Value, 'f', n.Digits, 64)
 	if strings.Trim(s, "-0.") == "" {
-		s = strings.TrimPrefix(s, "-") // a zero has no sign
+		s = strings.TrimPrefix(s, "-") // zero has no sign
 	}
 	if n.uneven() {
 		s += fmt.Sprintf(" (%.*f to %.*f)", n.Digits, n.Low, n.Digits, n.High)
@@ -76,7 +76,7 @@ func (n Number) text(plusMinus string) string {
 	return s
 }
 
-// Quoted returns a printed number with at most six of its digits, or nil if there is none.
+// Quoted returns a printed number with at most six of its digits. It returns nil if text is empty.
 func Quoted(text string) any {
 	if text == "" {
 		return nil
@@ -114,7 +114,7 @@ func (t *Table) check() error {
 // Describe returns the table's name and caption.
 func (t *Table) Describe() (name, caption string) { return t.Name, experiment.Visible(t.Caption) }
 
-// cellAt returns the cell of a row in column i, or nil if the row is too short.
+// cellAt returns the cell of a row in column i. It returns nil if the row is too short.
 func cellAt(row []any, i int) any {
 	if i < len(row) {
 		return row[i]
@@ -134,8 +134,8 @@ func Cell(v any, plusMinus, none string) string {
 	return fmt.Sprint(v)
 }
 
-// longest returns the length of the longest text in column i, or 0 if all cells are numbers or
-// empty. The first column always counts as text.
+// longest returns the length of the longest text in column i. It returns 0 if all cells are numbers
+// or empty. The first column always counts as text.
 func (t *Table) longest(i int) int {
 	n := 0
 	for _, row := range t.Rows {
@@ -161,8 +161,8 @@ func (t *Table) Below() []string {
 	return slices.DeleteFunc([]string{t.Note, t.Changed}, func(line string) bool { return line == "" })
 }
 
-// ForNotebook returns the Markdown of the columns that a notebook shows. It does not break numbers
-// at their spaces. If columns are left out, the last line names the file that has them.
+// ForNotebook returns the Markdown of the columns that a notebook shows. Lines do not break within
+// numbers. If columns are omitted, the last line names the file with these columns.
 func (t *Table) ForNotebook() string {
 	brief := *t
 	if t.Brief != nil {
@@ -189,14 +189,14 @@ func (t *Table) ForNotebook() string {
 
 const noBreak = "\u00a0"
 
-// Markdown returns the table in GitHub's dialect.
+// Markdown returns the table in the Markdown of GitHub.
 func (t *Table) Markdown() string { return t.markdown(" ") }
 
-// markdown returns the table in GitHub's dialect, with this space within numbers.
+// markdown returns the table in the Markdown of GitHub, with the given space within numbers.
 func (t *Table) markdown(space string) string {
 	var b strings.Builder
 	caption := Markdown(t.Caption, false)
-	if strings.Contains(t.Caption, "*") { // which might end the emphasis
+	if strings.Contains(t.Caption, "*") { // an asterisk might end the emphasis
 		caption = codeSpan(experiment.Visible(t.Caption), false)
 	}
 	header := Mapped(t.Header, func(text string) string { return Markdown(text, true) })
@@ -235,7 +235,7 @@ func (t *Table) markdownCell(v any) string {
 	return text
 }
 
-// LaTeX returns the table as a booktabs table environment.
+// LaTeX returns the table as a table environment with booktabs.
 func (t *Table) LaTeX() string {
 	var b strings.Builder
 	var columns string
@@ -276,8 +276,8 @@ func (t *Table) LaTeX() string {
 	return b.String()
 }
 
-// CSV returns the table with full precision. A Number with a margin takes two columns, and one with
-// an asymmetric interval takes three.
+// CSV returns the table with full precision. A Number with a margin has two columns. A Number with
+// an asymmetric interval has three columns.
 func (t *Table) CSV() string {
 	margins, ends := make([]bool, len(t.Header)), make([]bool, len(t.Header))
 	for _, row := range t.Rows {
@@ -317,7 +317,7 @@ func (t *Table) CSV() string {
 	return writeCSV(records)
 }
 
-// WriteCSV writes dir/Name.csv. It fails as Write does.
+// WriteCSV writes Name.csv into the folder dir. It returns the errors of Write.
 func (t *Table) WriteCSV(dir string) error {
 	if err := t.check(); err != nil {
 		return err
@@ -325,8 +325,8 @@ func (t *Table) WriteCSV(dir string) error {
 	return writeFiles(dir, t.Name, map[string]string{".csv": t.CSV()})
 }
 
-// Write writes dir/Name.csv, .md and .tex. It fails if a row has too many or too few cells, or a
-// cell of an unknown type.
+// Write writes Name.csv, Name.md and Name.tex into the folder dir. It returns an error if a row has
+// too many or too few cells, or if a cell has an unknown type.
 func (t *Table) Write(dir string) error {
 	if err := t.check(); err != nil {
 		return err
@@ -350,7 +350,8 @@ func YesNo(b bool) string {
 	return "no"
 }
 
-// Comparison returns the cells mean, CVGM minus method and CVGM better.
+// Comparison returns three cells: the mean, CVGM minus method, and how often CVGM is better. If
+// itself is set, the last two are empty.
 func Comparison(mean experiment.Estimate, c experiment.Comparison, itself bool) []any {
 	if itself {
 		return []any{Estimated(mean, 4), nil, nil}

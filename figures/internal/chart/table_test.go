@@ -7,8 +7,8 @@ import (
 	"cvgm/cvgm/experiment"
 )
 
-// A number of which the digits after the point show nothing has a power of ten, and so has its
-// interval.
+// If all shown digits of a number would be zero, the number is written with a power of ten, and so
+// is its interval.
 func TestNumbersKeepADigit(t *testing.T) {
 	for _, c := range []struct {
 		e    experiment.Estimate

@@ -15,12 +15,13 @@ func init() {
 	plot.DefaultTextHandler = scripts{text.Plain{Fonts: font.DefaultCache}}
 }
 
-// scripts draws text with superscripts and subscripts. The fonts lack some of them and space others
-// widely, so each is drawn as a small raised or lowered letter.
+// scripts draws text with superscripts and subscripts. The fonts lack some of these characters, and
+// have too much space around others. So each is drawn as a small raised or lowered letter.
 type scripts struct{ text.Plain }
 
-// The size of scripts, and the distances of their baselines above and below the text's, as parts of
-// the size of the text.
+// scriptSize is the size of superscripts and subscripts. SuperscriptRise and SubscriptDrop are the
+// distances of their baselines above and below the baseline of the text. All are shares of the font
+// size.
 const scriptSize, SuperscriptRise, SubscriptDrop = .7, .36, .16
 
 var scriptOf = strings.NewReplacer("⁰", "0", "¹", "1", "²", "2", "³", "3", "⁴", "4", "⁵", "5", "⁶", "6", "⁷", "7", "⁸", "8", "⁹", "9", "⁻", "−",
@@ -28,13 +29,13 @@ var scriptOf = strings.NewReplacer("⁰", "0", "¹", "1", "²", "2", "³", "3", 
 
 const superscriptRunes, subscriptRunes = "⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "₀₁₂₃₄₅₆₇₈₉ₑₘₚ"
 
-// Superscript returns a whole number in superscripts.
+// Superscript returns a whole number as superscripts.
 func Superscript(digits string) string {
 	return strings.NewReplacer("0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹", "-", "⁻").Replace(digits)
 }
 
-// Run is a part of a line whose letters have the same baseline: 0 or the rise of scripts, as a part
-// of the size of the text.
+// Run is a part of a line whose letters have the same baseline. Rise is the height of the baseline
+// above the baseline of the text, as a share of the font size.
 type Run struct {
 	Text string
 	Rise float64
@@ -52,12 +53,12 @@ func RunsOf(line string) []Run {
 		if n := len(runs); n == 0 || runs[n-1].Rise != rise {
 			runs = append(runs, Run{Rise: rise})
 		}
-		runs[len(runs)-1].Text += scriptOf.Replace(string(r)) // which leaves others as they are
+		runs[len(runs)-1].Text += scriptOf.Replace(string(r)) // other letters are not changed
 	}
 	return runs
 }
 
-// fontOf returns the font of a run in a text of that font.
+// fontOf returns the font of a run in text with the font f.
 func (r Run) fontOf(f font.Font) font.Font {
 	if r.Rise != 0 {
 		f.Size *= scriptSize
@@ -65,7 +66,7 @@ func (r Run) fontOf(f font.Font) font.Font {
 	return f
 }
 
-// Box returns the box of a line: scripts stay within the height of the text.
+// Box returns the box of a line. Superscripts and subscripts do not change its height.
 func (h scripts) Box(line string, f font.Font) (width, height, depth vg.Length) {
 	line = Pictured(line)
 	_, height, depth = h.Plain.Box(line, f)
@@ -76,7 +77,7 @@ func (h scripts) Box(line string, f font.Font) (width, height, depth vg.Length) 
 	return width, height, depth
 }
 
-// Draw draws a text. One with scripts is a single line.
+// Draw draws text. Text with superscripts or subscripts must be a single line.
 func (h scripts) Draw(c vg.Canvas, txt string, s text.Style, at vg.Point) {
 	txt = Pictured(txt)
 	if !strings.ContainsAny(txt, superscriptRunes+subscriptRunes) {
@@ -86,7 +87,7 @@ func (h scripts) Draw(c vg.Canvas, txt string, s text.Style, at vg.Point) {
 	s.Handler = h
 	width, height := s.Width(txt), s.Height(txt)
 	sin, cos := math.Sincos(s.Rotation)
-	// Along the text and across it, from the point.
+	// x and y are distances along the text and across it, from the point at.
 	x := vg.Length(s.XAlign) * width
 	baseline := vg.Length(s.YAlign)*height - h.Extents(s.Font).Ascent + s.Font.Size
 	for _, r := range RunsOf(txt) {
@@ -104,7 +105,8 @@ func Subscripted(name string) string {
 	return strings.NewReplacer("0", "₀", "1", "₁", "2", "₂", "3", "₃", "4", "₄", "5", "₅", "6", "₆", "7", "₇", "8", "₈", "9", "₉").Replace(name)
 }
 
-// broken breaks a text into lines that are at most as wide as width, where its words allow.
+// broken breaks text between words into lines. A line is at most width wide, unless it is one
+// longer word.
 func broken(words string, style text.Style, width vg.Length) []string {
 	var lines []string
 	for _, word := range strings.Fields(words) {

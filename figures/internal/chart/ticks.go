@@ -10,9 +10,9 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// narrowest is the smallest length of an axis, relative to the larger of its ends. It is far above
-// the rounding of ticks and labels, and far below the resolution of a picture. Below shortest the
-// distance of two ticks underflows.
+// narrowest is the smallest length of an axis, as a share of the larger absolute value of its ends.
+// It is far above the rounding of ticks and labels, and far below the resolution of a figure. On an
+// axis shorter than shortest, the distance between two ticks underflows.
 const narrowest, shortest = 1e-9, 1e-300
 
 // narrow reports whether an axis from low to high is too short for two ticks.
@@ -20,8 +20,8 @@ func narrow(low, high float64) bool {
 	return !(high-low > max(shortest, narrowest*max(math.Abs(low), math.Abs(high))))
 }
 
-// RoundTicks labels an axis at multiples of 1, 2 or 5 times a power of ten. There are about wanted
-// labels; zero: 5.
+// RoundTicks labels an axis at multiples of 1, 2 or 5 times a power of ten. wanted is the
+// approximate number of labels. Zero: 5.
 type RoundTicks struct{ wanted float64 }
 
 func (t RoundTicks) Ticks(low, high float64) []plot.Tick {
@@ -38,7 +38,7 @@ func (t RoundTicks) Ticks(low, high float64) []plot.Tick {
 	}
 	digits := max(0, -int(math.Floor(math.Log10(unit)+1e-9)))
 	format, precision := byte('f'), digits
-	if unit >= 1e6 || digits > 6 { // too many zeros to read
+	if unit >= 1e6 || digits > 6 { // a reader could not count the zeros
 		format, precision = 'e', -1
 	}
 	var ticks []plot.Tick
@@ -48,11 +48,11 @@ func (t RoundTicks) Ticks(low, high float64) []plot.Tick {
 	return ticks
 }
 
-// manyTicks is the number of labels of an axis that has room for them.
+// manyTicks is the number of labels of an axis with enough room for them.
 const manyTicks = 5.0
 
-// Typeset returns a number in its usual notation: with a minus sign, and powers of ten in place of
-// exponents.
+// Typeset returns a number in its usual notation, with a minus sign and with powers of ten in place
+// of exponents.
 func Typeset(number string) string {
 	mantissa, exponent, has := strings.Cut(strings.ReplaceAll(number, "-", "−"), "e")
 	digits := strings.TrimLeft(exponent, "−+0")
@@ -62,15 +62,15 @@ func Typeset(number string) string {
 	if strings.HasPrefix(exponent, "−") {
 		digits = "-" + digits
 	}
-	if one := strings.TrimSuffix(mantissa, "1"); one == "" || one == "−" { // the usual form
+	if one := strings.TrimSuffix(mantissa, "1"); one == "" || one == "−" { // the usual form omits the 1
 		return one + "10" + Superscript(digits)
 	}
 	return mantissa + "·10" + Superscript(digits)
 }
 
-// logTicks labels an axis of base-10 logarithms with the numbers themselves, at about wanted powers
-// of ten. If the axis has fewer than three of them, it also labels 2 and 5 times each power. The
-// label of floor, a power of ten, includes the values below it.
+// logTicks labels an axis of base-10 logarithms with the numbers. There are about wanted labels at
+// powers of ten. If there are fewer than three powers on the axis, 2 and 5 times each power have
+// labels, too. floor is a power of ten. The label of floor includes all values below it.
 type logTicks struct {
 	wanted, floor float64
 }
@@ -82,11 +82,11 @@ func (t logTicks) Ticks(low, high float64) []plot.Tick {
 	if math.Floor(high+1e-9)-math.Ceil(low-1e-9) < 2 {
 		multiples = []float64{1, 2, 5}
 	}
-	short := low > -2-1e-9 && high < 4+1e-9 // without powers of ten: one notation for the whole axis
+	short := low > -2-1e-9 && high < 4+1e-9 // the whole axis is labelled without powers of ten
 	label := func(multiple, power float64) string {
 		text := fmt.Sprintf("%ge%.0f", multiple, power)
 		if short || power == 0 || power == 1 {
-			v, _ := strconv.ParseFloat(text, 64) // cannot fail: the text is a number
+			v, _ := strconv.ParseFloat(text, 64) // no error is possible, because text is a number
 			return strconv.FormatFloat(v, 'f', -1, 64)
 		}
 		return Typeset(text)
@@ -103,7 +103,7 @@ func (t logTicks) Ticks(low, high float64) []plot.Tick {
 			}
 		}
 	}
-	if len(ticks) < 2 { // less than a third of a decade
+	if len(ticks) < 2 { // the axis is shorter than a third of a decade
 		ticks = nil
 		for _, tick := range (RoundTicks{min(math.Ceil(t.wanted), manyTicks)}).Ticks(math.Pow(10, low), math.Pow(10, high)) {
 			ticks = append(ticks, plot.Tick{Value: math.Log10(tick.Value), Label: tick.Label})

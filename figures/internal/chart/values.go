@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// Mapped returns f of each entry.
+// Mapped returns f of each entry of v.
 func Mapped[T, R any](v []T, f func(T) R) []R {
 	all := make([]R, len(v))
 	for i, x := range v {
@@ -15,14 +15,14 @@ func Mapped[T, R any](v []T, f func(T) R) []R {
 	return all
 }
 
-// Pick returns the entries of v at the places.
+// Pick returns the entries of v with the given indices.
 func Pick[T any](v []T, places []int) []T { return Mapped(places, func(i int) T { return v[i] }) }
 
-// Log10s returns the base-10 logarithms that a panel with LogAxes plots.
+// Log10s returns base-10 logarithms, for the axes of a panel with LogAxes.
 func Log10s(v []float64) []float64 { return Mapped(v, math.Log10) }
 
-// ClampedLog10s returns base-10 logarithms. It returns floor for values whose logarithm is
-// lower or does not exist.
+// ClampedLog10s returns base-10 logarithms. If a logarithm is lower than floor or does not exist,
+// it returns floor.
 func ClampedLog10s(v []float64, floor float64) []float64 {
 	return Mapped(v, func(x float64) float64 { return math.Log10(max(x, math.Pow(10, floor))) })
 }
@@ -33,7 +33,7 @@ func Column(rows [][]float64, k int) []float64 {
 	return Mapped(rows, func(row []float64) float64 { return Nth(row, k) })
 }
 
-// Nth returns v[i], or the zero value if v has no such entry.
+// Nth returns v[i]. It returns the zero value if i is out of range.
 func Nth[T any](v []T, i int) (x T) {
 	if 0 <= i && i < len(v) {
 		x = v[i]
@@ -50,8 +50,8 @@ func OneTo(n int) []float64 {
 	return v
 }
 
-// Nearest returns the indices of the sizes that are nearest to parts of the largest size. They
-// ascend, and each appears once.
+// Nearest returns indices of sizes. For each part, the size with this index is the nearest to
+// part·largest. The indices ascend, and each occurs once.
 func Nearest(sizes []int, largest int, parts ...float64) []int {
 	var numbers []int
 	if len(sizes) == 0 {
@@ -72,11 +72,11 @@ func Drawable(v ...float64) bool {
 	return !slices.ContainsFunc(v, func(v float64) bool { return !(math.Abs(v) <= Largest) })
 }
 
-// Largest is the largest coordinate drawn. Beyond it sums of axis ends overflow.
+// Largest is the largest coordinate that is drawn. With larger coordinates, sums of ends of axes
+// overflow.
 const Largest = 1e300
 
-// FormatFull returns a number in the fewest digits that read back as the same number, and nothing
-// for NaN.
+// FormatFull returns the shortest text that is read as the same number. It returns "" for NaN.
 func FormatFull(v float64) string {
 	if math.IsNaN(v) {
 		return ""
@@ -84,7 +84,7 @@ func FormatFull(v float64) string {
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
-// FormatExp returns the size of a number with two digits and an exponent.
+// FormatExp returns the absolute value of a number with two digits and an exponent.
 func FormatExp(v float64) string {
 	if v == 0 {
 		return "0"

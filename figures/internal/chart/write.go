@@ -32,8 +32,8 @@ import (
 )
 
 func init() {
-	// A PDF otherwise holds the time of its making.
-	epoch := time.Date(2018, time.May, 18, 0, 0, 0, 0, time.UTC) // the day the paper appeared
+	// Without these calls, a PDF contains the time at which it was made.
+	epoch := time.Date(2018, time.May, 18, 0, 0, 0, 0, time.UTC) // the day on which the paper appeared
 	fpdf.SetDefaultCreationDate(epoch)
 	fpdf.SetDefaultModificationDate(epoch)
 	fpdf.SetDefaultCatalogSort(true)
@@ -41,17 +41,17 @@ func init() {
 
 // An Output is a [Figure] or a [Table].
 type Output interface {
-	// Write writes the files of the output into a folder.
+	// Write writes the files of the output into the folder dir.
 	Write(dir string) error
-	// Describe returns the files' name, without ending, and the caption.
+	// Describe returns the name of the files, without ending, and the caption.
 	Describe() (name, caption string)
 }
 
 // Describe returns the figure's name and caption.
 func (f *Figure) Describe() (name, caption string) { return f.Name, experiment.Visible(f.Caption) }
 
-// PNG returns the figure at 160 dots per inch, with that resolution in its header. Like SVG, PDF
-// and Write it fails if a series is malformed or a panel has nothing to draw.
+// PNG returns the figure at 160 dots per inch, with this resolution in its header. If a series is
+// malformed, or a panel has nothing to draw, PNG returns an error, and so do SVG, PDF and Write.
 func (f *Figure) PNG() ([]byte, error) {
 	const dpi = 160
 	w, h := f.Size()
@@ -63,7 +63,7 @@ func (f *Figure) PNG() ([]byte, error) {
 	return withResolution(picture, dpi), nil
 }
 
-// pngCanvas encodes in two thirds of the time of vgimg.PngCanvas, with 5 % more bytes.
+// pngCanvas encodes in two thirds of the time that vgimg.PngCanvas takes, with 5 % more bytes.
 type pngCanvas struct{ *vgimg.Canvas }
 
 func (c pngCanvas) WriteTo(w io.Writer) (int64, error) {
@@ -74,7 +74,8 @@ func (c pngCanvas) WriteTo(w io.Writer) (int64, error) {
 	return b.WriteTo(w)
 }
 
-// withResolution inserts the chunk pHYs, which has the dots per metre, after the header of a PNG.
+// withResolution inserts the chunk pHYs after the header of a PNG. The chunk holds the resolution
+// in dots per metre.
 func withResolution(picture []byte, dpi float64) []byte {
 	const header = 8 + 4 + 4 + 13 + 4 // the signature, and IHDR with its length, name and checksum
 	perMetre := uint32(math.Round(dpi / .0254))
@@ -89,22 +90,24 @@ func withResolution(picture []byte, dpi float64) []byte {
 func (f *Figure) SVG() ([]byte, error) {
 	c := vgsvg.New(f.Size())
 	svg, err := f.Render(draw.New(c), c)
-	// Otherwise viewers would keep the shape of a surface's grid instead of filling its axes.
+	// Without this attribute, viewers keep the aspect ratio of a surface's grid, and the surface
+	// does not fill its axes.
 	svg = bytes.ReplaceAll(svg, []byte("<image "), []byte(`<image preserveAspectRatio="none" `))
-	// Where Liberation Sans is missing, Arial and Helvetica have letters of the same widths.
+	// Arial and Helvetica have letters of the same widths as Liberation Sans. They replace it if it
+	// is missing.
 	return bytes.ReplaceAll(svg, []byte("font-family:Liberation Sans;"), []byte("font-family:Liberation Sans,Arial,Helvetica,sans-serif;")), err
 }
 
-// PDF returns the figure as a page of its size, with its fonts.
+// PDF returns the figure as a page with the size of the figure. The fonts are embedded.
 func (f *Figure) PDF() ([]byte, error) {
 	c := vgpdf.New(f.Size())
 	c.EmbedFonts(true)
 	return f.Render(draw.New(uniqueWidthPDF{c, map[int]bool{}}), c)
 }
 
-// uniqueWidthPDF gives each picture in a PDF its own width in pixels, by repeating its columns. The
-// PDF library sorts pictures by width alone, so the order of two pictures of the same width would
-// be random.
+// uniqueWidthPDF repeats the columns of each picture in a PDF, so that every picture has another
+// width in pixels. The PDF library sorts pictures only by width. With equal widths, the order of
+// two pictures would be random.
 type uniqueWidthPDF struct {
 	*vgpdf.Canvas
 	used map[int]bool
@@ -149,19 +152,18 @@ func changedText() text.Style {
 	return s
 }
 
-// Size returns the figure's width, and its height with the lines of Changed.
+// Size returns the width of the figure, and its height including the lines of Changed.
 func (f *Figure) Size() (w, h vg.Length) {
 	return f.Width, f.Height + vg.Length(len(f.ChangedLines()))*ChangedHeight
 }
 
-// ChangedLines breaks Changed between words into lines of the figure's width.
+// ChangedLines breaks Changed between words into lines that fit the width of the figure.
 func (f *Figure) ChangedLines() []string {
 	const margins = 12
 	return broken(f.Changed, changedText(), f.Width-margins)
 }
 
-// check returns an error that names the first panel or series that cannot be
-// drawn.
+// check returns an error that names the first panel or series that cannot be drawn.
 func (f *Figure) check() error {
 	panels := slices.Concat(f.Panels...)
 	if len(panels) == 0 {
@@ -180,8 +182,8 @@ func (f *Figure) check() error {
 
 var CSVHeader = []string{"panel", "series", "x", "y", "z", "low", "high"}
 
-// CSV returns every plotted series, one point per line. A reference line has the points at which it
-// meets its panel's axes, without the headroom of a legend.
+// CSV returns every plotted series, with one point in each line. A reference line has the points at
+// which it meets the axes of its panel, without the headroom for a legend.
 func (f *Figure) CSV() string {
 	records := [][]string{CSVHeader}
 	for _, p := range slices.Concat(f.Panels...) {
@@ -198,8 +200,8 @@ func (f *Figure) CSV() string {
 	return writeCSV(records)
 }
 
-// Write writes dir/Name.svg, .png, .pdf and .csv. It draws the PNG in parallel, because that takes
-// as long as all others together.
+// Write writes Name.svg, Name.png, Name.pdf and Name.csv into the folder dir. It draws the PNG in
+// parallel, because the PNG takes as long as all other files together.
 func (f *Figure) Write(dir string) error {
 	if err := f.check(); err != nil {
 		return err
@@ -217,7 +219,7 @@ func (f *Figure) Write(dir string) error {
 	return writeFiles(dir, f.Name, map[string]string{".csv": f.CSV(), ".svg": string(svg), ".png": string(picture), ".pdf": string(pdf)})
 }
 
-// writeFiles writes texts to the files dir/name+ending.
+// writeFiles writes texts to the files dir/name+ending. files maps endings to texts.
 func writeFiles(dir, name string, files map[string]string) error {
 	if !filepath.IsLocal(name) || name == "." || strings.ContainsAny(name, `/\`) {
 		return fmt.Errorf("figures: %q is not a file name: use letters, digits and underscores", name)
