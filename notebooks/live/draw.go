@@ -15,12 +15,12 @@ import (
 
 func (v view) state() state { return v.run.states[v.shown] }
 
-// beside returns the pinned run's state at the visible step, or its last state if the run was
-// shorter.
+// beside returns the state of the pinned run at the visible step. If the pinned run was shorter, it
+// returns the last state of this run.
 func (v view) beside() state { return v.pinned.states[min(v.shown, v.pinned.last())] }
 
-// Styles of the classes −1 and +1, of the curves, and of the pinned run. Dashes and marks
-// distinguish them without colour.
+// These variables are the styles of the classes −1 and +1, of the curves, and of the pinned run.
+// Readers can distinguish them without colour, by dashes and marks.
 var (
 	classes         = [2]figures.Style{{Color: figures.Blue, GlyphRadius: 2.3}, {Color: figures.Vermillion, Glyph: draw.PyramidGlyph{}, GlyphRadius: 2.9}}
 	cvStyle         = figures.Style{Color: figures.Orange, Width: 1.8}
@@ -43,9 +43,9 @@ func (v view) withPinned(key []figures.LegendEntry) []figures.LegendEntry {
 	return key
 }
 
-// curve plots a number from each state of a run, up to the end of its history.
+// curve plots a number from each state of a run, up to the end of the run.
 func curve(p *figures.Panel, name string, r *trajectory, of func(state) float64, s figures.Style) {
-	const most = 250 // points are enough for a panel of this width
+	const most = 250 // enough points for a panel of this width
 	var x, y []float64
 	stride := (len(r.states) + most - 1) / most
 	for i := 0; i < len(r.states); i += stride {
@@ -53,12 +53,12 @@ func curve(p *figures.Panel, name string, r *trajectory, of func(state) float64,
 			x, y = append(x, float64(i)), append(y, f)
 		}
 	}
-	if len(x) > 1 { // a lone dot in a light colour is too faint to read
+	if len(x) > 1 { // a single dot in a light colour would be too faint
 		p.Line(name, x, y, s)
 	}
 }
 
-// curves plots a number of the run's states, and of the pinned run's.
+// curves plots a number from the states of the run and of the pinned run.
 func (v view) curves(p *figures.Panel, name string, of func(state) float64, s figures.Style) {
 	if v.pinned != nil {
 		curve(p, "pinned "+name, v.pinned, of, pinStyle)
@@ -66,7 +66,7 @@ func (v view) curves(p *figures.Panel, name string, of func(state) float64, s fi
 	curve(p, name, v.run, of, s)
 }
 
-// numbers returns a number from each state of the run and of the pinned run.
+// numbers returns numbers from each state of the run and of the pinned run.
 func (v view) numbers(of ...func(state) float64) (all []float64) {
 	states := v.run.states
 	if v.pinned != nil {
@@ -80,13 +80,13 @@ func (v view) numbers(of ...func(state) float64) (all []float64) {
 	return all
 }
 
-// axes fixes a panel's ranges and marks the step shown.
+// axes fixes the ranges of a panel's axes, and marks the visible step.
 func (v view) axes(p *figures.Panel, low, high float64) {
 	end := v.run.last()
 	if v.pinned != nil {
 		end = max(end, v.pinned.last())
 	}
-	// The range grows in leaps, lest it moves with every step.
+	// The range grows in a few large steps, so that it does not move with every step.
 	for _, r := range []int{20, 50, 100, 200, 500, MaxSteps} {
 		if r >= end {
 			end = r
@@ -131,7 +131,7 @@ func (v view) losses(levels ...level) *figures.Panel {
 	return p
 }
 
-// level is a line across a panel of curves.
+// level is a horizontal line across a panel of curves.
 type level struct {
 	name  string
 	value float64

@@ -10,7 +10,7 @@ import (
 	"cvgm/figures"
 )
 
-// The picture leaves its size, its ground and its black to the page.
+// The page determines the size of the picture, its background, and the colour in place of black.
 func TestPicturesHaveThePagesColours(t *testing.T) {
 	each(t, func(t *testing.T, p Problem) {
 		svg := string(quick(t, p, 2).Draw())
@@ -31,7 +31,7 @@ func TestPicturesHaveThePagesColours(t *testing.T) {
 	})
 }
 
-// Without colour, entries of a key differ by mark, dash, or lightness.
+// The entries of a key differ by mark, dash or lightness.
 func TestKeysReadWithoutColour(t *testing.T) {
 	luminance := func(s figures.Style) float64 {
 		c := s.Color // the zero value is black

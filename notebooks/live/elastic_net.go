@@ -13,14 +13,14 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// elasticNetTrial is an elastic net.
+// elasticNetTrial is the trial of an elastic net.
 type elasticNetTrial struct {
 	*experiment.Stepper
 	leastSquares, truth float64 // test losses
-	// ground evaluates the CV loss for the surface. It does so separately from the walk, because
-	// its evaluations would change the walk's warm starts.
+	// ground evaluates the CV loss for the surface. It is separate from the walk, because its
+	// evaluations would change the warm starts of the walk.
 	ground  *experiment.Stepper
-	surface *experiment.ElasticNetSurface // nil until it is drawn
+	surface *experiment.ElasticNetSurface // nil before the surface is evaluated
 }
 
 func newElasticNetTrial(p elasticnet.ElasticNetParams) (trial, error) {
@@ -74,14 +74,14 @@ func (t *elasticNetTrial) describe() string {
 		"Right, over the steps: losses, and the penalties λ1 and λ2.", len(t.Coef))
 }
 
-// The surface is evaluated on surfacePoints per penalty, or coarsePoints in a
+// surfacePoints is the number of points of the surface per penalty. coarsePoints is the number in a
 // preview.
 const (
 	surfacePoints = 28
 	coarsePoints  = 12
 )
 
-// path shows the CV loss over the penalties, and the path of the walk on it.
+// path shows the CV loss as a function of the penalties, with the path of the walk.
 func (t *elasticNetTrial) path(title string, v view) *figures.Panel {
 	p := figures.NewPanel(title, title, "λ₁", "λ₂")
 	p.LogAxes(true, true)
@@ -106,8 +106,8 @@ func (t *elasticNetTrial) path(title string, v view) *figures.Panel {
 	return p
 }
 
-// evaluated returns the surface, which is computed once. If one of its points fails, the following
-// rows are missing, and the surface is not drawn.
+// evaluated returns the surface. It evaluates the surface only once. If a point fails, the rows
+// from this point on are missing, and the surface is not drawn.
 func (t *elasticNetTrial) evaluated(coarse bool) experiment.ElasticNetSurface {
 	if t.surface == nil {
 		n := surfacePoints
@@ -130,7 +130,7 @@ func (t *elasticNetTrial) coefficients(title string, v view) *figures.Panel {
 		place[i] = float64(i + 1)
 	}
 	fitted := func(name string, m *cvgm.Model, s figures.Style) {
-		raw := make([]float64, n) // on the features as they are
+		raw := make([]float64, n) // coefficients of the features as they are, without standardisation
 		for i := range raw {
 			raw[i] = m.Theta[i] / m.Std[i]
 		}

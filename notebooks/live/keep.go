@@ -11,15 +11,15 @@ import (
 	"cvgm/notebooks/source"
 )
 
-// kept is the stored state of a [Machine]: the settings by name, and the steps of the runs. The
-// runs themselves are computed again.
+// kept is the stored state of a [Machine]. It has the settings by name, and the numbers of steps of
+// the runs. The runs themselves are computed again.
 type kept struct {
 	Problem  string                  `json:"problem"`
-	Sessions map[string]*keptSession `json:"sessions"` // by the problem's name
+	Sessions map[string]*keptSession `json:"sessions"` // by the name of the problem
 }
 
 type keptSession struct {
-	Values  map[string]string `json:"values"` // by the control's label
+	Values  map[string]string `json:"values"` // by the label of the control
 	Shown   int               `json:"shown"`
 	Steps   int               `json:"steps"`
 	Playing bool              `json:"playing"`
@@ -39,7 +39,7 @@ func (s *session) keep() *keptSession {
 	return k
 }
 
-// restore brings a session under the paper's settings to the kept state.
+// restore sets a session with the paper's settings to the stored state.
 func (s *session) restore(k *keptSession) {
 	within := func(steps int) int { return min(max(steps, 0), MaxSteps) }
 	s.settings = s.settings.withValues(k.Values)
@@ -55,7 +55,7 @@ func (s *session) restore(k *keptSession) {
 	}
 }
 
-// values returns the controls' values by their labels.
+// values returns the values of the controls by their labels.
 func (s Settings) values() map[string]string {
 	all := map[string]string{}
 	for i, c := range controls[s.Problem] {
@@ -64,8 +64,8 @@ func (s Settings) values() map[string]string {
 	return all
 }
 
-// withValues returns the settings with some controls at these values. Other controls keep their
-// positions.
+// withValues returns the settings with the given values, by the labels of the controls. Other
+// controls keep their positions.
 func (s Settings) withValues(values map[string]string) Settings {
 	for i, c := range controls[s.Problem] {
 		if at := slices.Index(c.Values, values[c.Label]); at >= 0 {
@@ -75,14 +75,14 @@ func (s Settings) withValues(values map[string]string) Settings {
 	return s
 }
 
-// A keeper writes a machine's kept state to a file.
+// A keeper writes the stored state of a machine to a file.
 type keeper struct {
 	name    string
 	written string
-	err     error // of the first write that failed
+	err     error // error of the first failed write
 }
 
-// openKeeper returns a keeper for the checkout's .work, and the kept state.
+// openKeeper returns a keeper for a file in the checkout's .work, and the state in this file.
 func openKeeper() (*keeper, []byte, error) {
 	root, err := source.Root()
 	if err != nil {
@@ -97,7 +97,7 @@ func openKeeper() (*keeper, []byte, error) {
 	return k, text, err
 }
 
-// keep writes the text, unless it was the last one written.
+// keep writes the text, unless it is the same as the last written text.
 func (k *keeper) keep(text []byte) {
 	if string(text) == k.written {
 		return

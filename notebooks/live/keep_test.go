@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// moves are events of readers whose effects a machine keeps.
+// moves draws events of readers. A machine stores the effects of these events.
 func moves(t *rapid.T) []Event {
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Event {
 		return Event{
@@ -40,7 +40,7 @@ func TestRestoredMachinesShowTheSame(t *testing.T) {
 		if m.now().failed != nil {
 			t.Skip("the run before settings that fail is not kept")
 		}
-		for range 2 { // also if it is kept before it has been computed again
+		for range 2 { // the second time, it is stored before it has been computed again
 			back := Restore(m.Keep())
 			defer back.Close()
 			early := Restore(back.Keep())
@@ -58,7 +58,7 @@ func TestRestoredMachinesShowTheSame(t *testing.T) {
 	})
 }
 
-// A run that has converged comes back as one that has.
+// A run that has converged is restored as a run that has converged.
 func TestRestoredRunsHaveConverged(t *testing.T) {
 	m := converging(t)
 	m.Handle(Event{Kind: Step})
@@ -70,8 +70,8 @@ func TestRestoredRunsHaveConverged(t *testing.T) {
 	}
 }
 
-// Problems that are not shown come back too, also if they are not opened before
-// the state is kept again.
+// Problems that are not shown are restored, too, also if the state is stored again before they are
+// opened.
 func TestRestoredMachinesHaveAllProblems(t *testing.T) {
 	m := quick(t, XOR, 1)
 	defer m.Close()
@@ -90,7 +90,7 @@ func TestRestoredMachinesHaveAllProblems(t *testing.T) {
 	}
 }
 
-// Settings under which no run starts are kept; the paper's run is then shown.
+// Settings with which no run starts are stored. The paper's run is then shown.
 func TestRestoredSettingsThatFail(t *testing.T) {
 	m := Restore([]byte(`{"problem": "rings", "sessions": {"rings": {"values": {"N": "10", "noise": "1", "K splits": "512", "split fraction": ".5"}, "shown": 0, "steps": 0}}}`))
 	defer m.Close()
@@ -166,7 +166,7 @@ func TestServingKeepsTheState(t *testing.T) {
 				in.put(`[{"kind":"here"}]`)
 			} else {
 				in.put(`[{"kind":"drawn","value":` + strings.Split(strings.Split(text, `"number":`)[1], ",")[0] + `}]`)
-				time.Sleep(20 * time.Millisecond) // or playing would take no time
+				time.Sleep(20 * time.Millisecond) // without the pause, playing would take no time
 			}
 		})
 		s.keep = func(state []byte) { kept = append(kept, string(state)) }
@@ -179,7 +179,7 @@ func TestServingKeepsTheState(t *testing.T) {
 	})
 }
 
-// A cell's process ends with the pipe from its kernel, and not before.
+// The process of a cell ends when the pipe from its kernel ends, and not earlier.
 func TestEndsWithItsKernel(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {

@@ -15,12 +15,12 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// kernelTrial is a learned kernel on points of the plane.
+// kernelTrial is the trial of a learned kernel on points of the plane.
 type kernelTrial struct {
 	*experiment.Stepper
-	half   float64     // the plane is shown from −half to half
-	judged learn.Data  // test examples that accuracy is measured on
-	best   [][]float64 // the Bayes rule's labels on the grid; nil until it is drawn
+	half   float64     // both axes of the plane are from −half to half
+	judged learn.Data  // test examples for the accuracy
+	best   [][]float64 // labels by the Bayes rule on the grid; nil before they are drawn
 }
 
 func newKernelTrial(w *experiment.Stepper, half float64, coarse bool) *kernelTrial {
@@ -68,15 +68,15 @@ func (t *kernelTrial) describe() string {
 		"Right, over the steps: losses, accuracies, and the angle to the exact gradient.", len(t.Train.Y))
 }
 
-// The grid on which a boundary is computed has fineGrid points per axis, or coarseGrid in a
-// preview.
+// fineGrid is the number of points per axis of the grid on which a boundary is computed. coarseGrid
+// is the number in a preview.
 const (
 	fineGrid   = 60
 	coarseGrid = 30
 )
 
-// plane shows the training examples with the boundaries of three models: the current one, the best
-// rule, and the pinned run's.
+// plane shows the training examples and three boundaries: of the current model, of the Bayes rule,
+// and of the pinned run's model.
 func (t *kernelTrial) plane(title string, v view) *figures.Panel {
 	p := figures.NewPanel(title, title, "x₁", "x₂")
 	p.Equal = true
@@ -104,13 +104,13 @@ func (t *kernelTrial) plane(title string, v view) *figures.Panel {
 	return p
 }
 
-// dense returns the predictions of m for dense rows.
+// dense returns a function that predicts dense rows with m.
 func dense(m *cvgm.Model) func(dst []float64, x *mat.Dense) error {
 	return func(dst []float64, x *mat.Dense) error { return m.Predict(dst, x) }
 }
 
-// onGrid returns the predictions at axis × axis, or none if they fail. They cannot fail for a model
-// that has predicted its training examples.
+// onGrid returns the predictions at the points axis × axis. It returns nil if they fail, which
+// cannot happen for a model that has predicted its training examples.
 func onGrid(axis []float64, predict func(dst []float64, x *mat.Dense) error) [][]float64 {
 	n := len(axis)
 	points := mat.NewDense(n*n, 2, nil)
@@ -143,11 +143,11 @@ func byClass(p *figures.Panel, d learn.Data) {
 	}
 }
 
-// manifoldPoints bounds the test examples whose features are shown.
+// manifoldPoints is the largest number of test examples whose features are shown.
 const manifoldPoints = 500
 
-// manifold shows the features of test examples, and the learner's separator. The learner is fitted
-// to the training examples' features.
+// manifold shows the features of test examples, with the separator of the learner. The learner is
+// fitted to the features of the training examples.
 func (t *kernelTrial) manifold(title string, s state) *figures.Panel {
 	p := figures.NewPanel(title, title, "φ₁", "φ₂")
 	d := thinned(t.Test, manifoldPoints)
@@ -189,7 +189,7 @@ func (v view) accuracies(bayes float64) *figures.Panel {
 	return p
 }
 
-// angles shows the angle between the direction descended and the exact gradient.
+// angles shows the angle between the direction of the descent and the exact gradient.
 func (v view) angles() *figures.Panel {
 	p := curvePanel("angles", "step", "angle (°)")
 	v.curves(p, "to the exact gradient", func(s state) float64 { return s.Angle }, angleStyle)

@@ -5,45 +5,45 @@ import (
 	"slices"
 )
 
-// firstShown is the step that is shown first. It is late enough to show some learning, and quickly
-// computed.
+// firstShown is the first visible step. It is late enough to show some learning, and takes little
+// time.
 const firstShown = 20
 
-// An Event is something that the reader does.
+// An Event is an action of the reader.
 type Event struct {
 	Kind EventKind `json:"kind"`
-	// Value is the problem for Select, the control's position for Set, and the step for Scrub.
+	// Value is the problem for Select, the position of the control for Set, and the step for Scrub.
 	Value   int `json:"value"`
-	Control int `json:"control"` // of Set: which
-	// Dragging is true while a control is being dragged. More events of the same kind will follow,
-	// so a preview suffices.
+	Control int `json:"control"` // the control for Set
+	// Dragging is set while the reader drags a control. More events of the same kind will follow,
+	// so a preview is enough.
 	Dragging bool `json:"dragging"`
 }
 
-// EventKind is the action of an Event.
+// EventKind is the kind of action of an Event.
 type EventKind string
 
 const (
-	Select EventKind = "select" // another problem
-	Set    EventKind = "set"    // a control
-	Play   EventKind = "play"   // from the step shown on
+	Select EventKind = "select" // show another problem
+	Set    EventKind = "set"    // move a control
+	Play   EventKind = "play"   // play from the visible step on
 	Pause  EventKind = "pause"
-	Step   EventKind = "step"  // one forward, and pause
-	Scrub  EventKind = "scrub" // to an earlier step, and pause
-	Pin    EventKind = "pin"   // keep the run, to compare others with it
+	Step   EventKind = "step"  // go one step forward, and pause
+	Scrub  EventKind = "scrub" // go to an earlier step, and pause
+	Pin    EventKind = "pin"   // pin the run, to compare it with other runs
 	Unpin  EventKind = "unpin"
-	Reset  EventKind = "reset" // the paper's settings, at the step shown
+	Reset  EventKind = "reset" // return to the paper's settings, at the visible step
 )
 
-// A Machine holds for each problem the settings, their run, the visible step and a pinned run. The
-// same events always lead to the same state. The zero value is not ready; see [NewMachine].
+// A Machine holds the settings, their run, the visible step and a pinned run for each problem. The
+// same events always lead to the same state. The zero value is not usable; see [NewMachine].
 type Machine struct {
 	problem  Problem
 	sessions [problems]*session
-	kept     [problems]*keptSession // of problems not opened yet
+	kept     [problems]*keptSession // of problems that are not opened yet
 }
 
-// NewMachine returns a machine that shows the rings under the paper's settings.
+// NewMachine returns a machine that shows the rings with the paper's settings.
 func NewMachine() *Machine {
 	m := new(Machine)
 	m.open(Rings)
@@ -65,13 +65,13 @@ func (m *Machine) open(p Problem) {
 
 func (m *Machine) now() *session { return m.sessions[m.problem] }
 
-// Settings returns the settings of the problem shown.
+// Settings returns the settings of the visible problem.
 func (m *Machine) Settings() Settings { return m.now().settings }
 
 // Playing reports whether [Machine.Tick] takes further steps.
 func (m *Machine) Playing() bool { return m.now().playing }
 
-// Handle carries out an event. Events that make no sense have no effect.
+// Handle processes an event. Invalid events have no effect.
 func (m *Machine) Handle(e Event) {
 	s := m.now()
 	switch e.Kind {
@@ -101,8 +101,7 @@ func (m *Machine) Handle(e Event) {
 		s.playing = false
 		s.shown = min(max(e.Value, 0), s.run.last())
 	case Pin:
-		// The pinned run and the current one may be the same run, but only one of them may
-		// continue.
+		// The pinned run and the current run may be the same run. Only one of them may continue.
 		pinned := *s.run
 		pinned.states = slices.Clone(s.run.states)
 		pinned.next, pinned.stop = nil, func() {}
@@ -115,8 +114,8 @@ func (m *Machine) Handle(e Event) {
 	}
 }
 
-// CatchUp computes one state towards the step to be shown, and reports whether it has reached that
-// step.
+// CatchUp computes one state of a run whose steps are not computed up to the visible step. It
+// reports whether all needed states are computed.
 func (m *Machine) CatchUp() bool {
 	s := m.now()
 	if goal := max(s.shown, s.runSteps); s.run.last() < goal && s.run.extend() {
@@ -130,7 +129,7 @@ func (m *Machine) CatchUp() bool {
 	return true
 }
 
-// Tick goes one step further while playing.
+// Tick goes one step forward while the machine plays.
 func (m *Machine) Tick() {
 	if s := m.now(); s.playing {
 		s.forward()
@@ -147,7 +146,7 @@ func (m *Machine) Close() {
 	}
 }
 
-// Keep returns the state as a text for [Restore].
+// Keep returns the state as text for [Restore].
 func (m *Machine) Keep() []byte {
 	k := kept{Problem: m.problem.String(), Sessions: map[string]*keptSession{}}
 	for p := range problems {
@@ -159,13 +158,13 @@ func (m *Machine) Keep() []byte {
 	}
 	text, err := json.MarshalIndent(k, "", "\t")
 	if err != nil {
-		panic(err) // kept holds nothing but texts and integers
+		panic(err) // kept contains only texts and integers
 	}
 	return append(text, '\n')
 }
 
-// Restore returns a machine in the state in which [Machine.Keep] returned the text. Invalid parts
-// of the text have no effect.
+// Restore returns a machine with the state in text, which [Machine.Keep] has returned. Invalid
+// parts of the text have no effect.
 func Restore(text []byte) *Machine {
 	var k kept
 	m := new(Machine)

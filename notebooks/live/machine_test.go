@@ -18,8 +18,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// quick returns a machine that shows a problem with few splits, so that steps
-// are fast, after the given number of them.
+// quick returns a machine that shows a problem after the given number of steps. The problem has few
+// splits, so that steps are fast.
 func quick(t rapid.TB, p Problem, steps int) *Machine {
 	t.Helper()
 	m := NewMachine()
@@ -49,7 +49,7 @@ func catchUp(m *Machine) {
 	}
 }
 
-// numbers returns the states' numbers, in which NaN equals NaN.
+// numbers returns the numbers in states as texts, so that NaN equals NaN.
 func numbers(states []state) []string {
 	var text []string
 	for _, s := range states {
@@ -151,12 +151,12 @@ func TestScrubbingGoesBackThroughEveryState(t *testing.T) {
 			}
 			last := m.view()
 			last.run = &trajectory{settings: last.run.settings, states: last.run.states[:at+1], trial: last.run.trial}
-			// The picture then differs in the curves beyond the step alone.
+			// The picture then differs only in the parts of the curves after the step.
 			if got, want := m.Readout(), last.readout(); got != want {
 				t.Errorf("readout %q, want %q", got, want)
 			}
 		}
-		for at := 1; at <= 5; at++ { // forward again, along the computed states
+		for at := 1; at <= 5; at++ { // forward again through the computed states
 			m.Handle(Event{Kind: Step})
 		}
 		if !bytes.Equal(m.Draw(), pictures[5]) || len(m.view().run.states) != states {
@@ -255,8 +255,8 @@ func TestRunsEnd(t *testing.T) {
 	}
 }
 
-// converging returns a machine whose run converges at its start: with large penalties the
-// elastic net stays at zero, and its CV loss is constant in the penalties.
+// converging returns a machine whose run converges at its start. With large penalties, the
+// coefficients of the elastic net remain zero, and its CV loss does not depend on the penalties.
 func converging(t *testing.T) *Machine {
 	m := quick(t, ElasticNet, 0)
 	for field, at := range map[string]int{"StartLambda1": 8, "StartLambda2": 8, "Train": 4, "Noise": 1, "Informative": 9, "P": 4, "StepSize": 8, "Seed": 1} {
@@ -277,7 +277,7 @@ func TestConvergedRunsEnd(t *testing.T) {
 	checkSVG(t, m.Draw())
 }
 
-// An error ends the run, and the steps before it can still be seen.
+// An error ends the run. The steps before the error remain visible.
 func TestFailuresAreReported(t *testing.T) {
 	m := quick(t, Rings, 2)
 	s := m.now()
@@ -303,8 +303,8 @@ func TestFailuresAreReported(t *testing.T) {
 	}
 }
 
-// Settings that allow no run leave the picture as it was, with a message. They are tried again,
-// because a preview may fail if the exact run does not, and the other way round.
+// Settings with which no run starts do not change the picture, and cause a message. They are tried
+// again for a preview and for an exact run, because one may fail while the other does not.
 func TestSettingsThatFail(t *testing.T) {
 	m := quick(t, Rings, 0)
 	var where []Event
@@ -328,13 +328,13 @@ func TestSettingsThatFail(t *testing.T) {
 	}
 }
 
-// Whatever a reader does, the picture is well-formed, a step that exists is
-// shown, and the same events lead to the same picture.
+// After any events, the picture is well-formed, and the visible step exists. The same events lead
+// to the same picture.
 func TestAnyEvents(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many runs")
 	}
-	if err := flag.Set("rapid.checks", "20"); err != nil { // a hundred take a while
+	if err := flag.Set("rapid.checks", "20"); err != nil { // a hundred runs take a while
 		t.Fatal(err)
 	}
 	rapid.Check(t, func(t *rapid.T) {
@@ -372,7 +372,7 @@ func TestAnyEvents(t *testing.T) {
 	})
 }
 
-// embedded is a picture in a picture, whose base64 may spell anything.
+// embedded matches a picture in a picture, whose base64 may contain any text.
 var embedded = regexp.MustCompile(`base64,[^"]*`)
 
 func checkSVG(t rapid.TB, svg []byte) {

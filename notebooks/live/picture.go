@@ -19,7 +19,7 @@ func (m *Machine) view() view {
 	return view{run: s.run, shown: min(s.shown, s.run.last()), pinned: s.pinned}
 }
 
-// The size of the picture, in points.
+// width and height are the size of the picture, in points.
 const (
 	width  = 800
 	height = 330
@@ -30,15 +30,15 @@ func (m *Machine) Draw() []byte {
 	c := vgsvg.New(width, height)
 	m.view().layout().draw(draw.New(c))
 	var b strings.Builder
-	_, _ = c.WriteTo(&b) // a Builder takes all
+	_, _ = c.WriteTo(&b) // a Builder returns no errors
 	_, picture, _ := strings.Cut(b.String(), "<g ")
-	// The page sets the size. A fill without a colour is black.
+	// The page sets the size. Without fill="currentColor", shapes without a colour would be black.
 	return fmt.Appendf(nil, `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="0 0 %d %d" fill="currentColor" stroke-linejoin="round"><g %s`,
 		width, height, theme.Replace(picture))
 }
 
-// theme gives a picture the colours of the page: black becomes the page's text colour, the ground
-// is transparent, and blue is lightened on a dark page.
+// theme replaces the colours of a picture by the colours of the page. Black becomes the page's text
+// colour, the background is transparent, and blue is lighter on a dark page.
 var theme = strings.NewReplacer(
 	"#000000", "currentColor", "#FFFFFF", "none",
 	"#E1E1E1", "var(--jp-border-color2,#E1E1E1)", "#0072B2", "var(--live-blue,#0072B2)",
@@ -46,10 +46,10 @@ var theme = strings.NewReplacer(
 	"<image ", `<image preserveAspectRatio="none" `, // a surface fills its axes
 )
 
-// PNG returns the picture on a white ground.
+// PNG returns the picture on a white background.
 func (m *Machine) PNG() ([]byte, error) { return asPNG(width, height, m.view().layout().draw) }
 
-// figure returns the panels of the picture, with a caption.
+// figure returns the panels of the picture as a figure with a caption.
 func (m *Machine) figure() *figures.Figure {
 	v := m.view()
 	l := v.layout()
@@ -77,7 +77,7 @@ func (l layout) draw(c draw.Canvas) {
 	(&figures.Figure{Panels: column, Legend: figures.LegendNone}).Draw(draw.Crop(c, right, -4, 0, 0))
 }
 
-// Alt describes the picture in words, as its alternative text.
+// Alt returns a description of the picture, for its alternative text.
 func (m *Machine) Alt() string {
 	v := m.view()
 	text := fmt.Sprintf("%s after %d steps. %s", m.problem.Title(), v.shown, v.run.describe())
@@ -87,7 +87,7 @@ func (m *Machine) Alt() string {
 	return text
 }
 
-// Readout describes the picture in numbers. If the settings fail, it reports their error.
+// Readout returns the numbers of the picture. If the settings fail, it also reports their error.
 func (m *Machine) Readout() string {
 	text := m.view().readout()
 	if err := m.now().failed; err != nil {

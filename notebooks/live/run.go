@@ -9,7 +9,8 @@ import (
 	"cvgm/cvgm/experiment/kernels"
 )
 
-// newRun prepares a run. If the settings are invalid, the run's err describes why.
+// newRun prepares a run. If the settings are invalid, the field err of the run describes the
+// problem.
 func newRun(s Settings, coarse bool) *trajectory {
 	r := &trajectory{settings: s, coarse: coarse, stop: func() {}}
 	if r.trial, r.err = newTrial(s, coarse); r.err == nil {

@@ -12,44 +12,44 @@ import (
 	"time"
 )
 
-// message is a message from a page: an Event, or one of the kinds below.
+// message is a message from a page. It is an Event, or one of the kinds below.
 type message struct {
 	Event
-	// Page names the page: several may show the same run.
+	// Page is the name of the page, because several pages may show the same run.
 	Page string `json:"page"`
-	// Seq grows with the time at which messages are made. Messages may arrive in another order, and
-	// events several times.
+	// Seq increases with the time at which messages are made. Messages may arrive in another order.
+	// An event may arrive several times.
 	Seq int64 `json:"seq"`
 }
 
 const (
-	hello EventKind = "hello" // the page has opened and shows nothing yet
+	hello EventKind = "hello" // the page has opened, and shows nothing yet
 	here  EventKind = "here"  // the page answers a ping
-	drawn EventKind = "drawn" // the frame numbered Value can be seen
+	drawn EventKind = "drawn" // the frame with the number Value is visible
 	leave EventKind = "leave" // the page has gone
-	hide  EventKind = "hide"  // the browser leaves the page, perhaps to load it again
+	hide  EventKind = "hide"  // the browser leaves the page, and may load it again
 )
 
-// Messages to pages other than frames.
+// These constants are messages to pages other than frames.
 const (
-	ping = "ping %d" // requests an answer, hello if the frame of this number has not come
-	end  = "end"     // there will be no more frames
+	ping = "ping %d" // requests an answer: hello if the page lacks the frame with this number
+	end  = "end"     // no more frames will follow
 )
 
 // frame is a message to all pages.
 type frame struct {
 	Number int `json:"number"`
-	// Answers are, by page, the Seq of the newest event that has taken effect.
+	// Answers maps each page to the Seq of its newest event that has taken effect.
 	Answers map[string]int64 `json:"answers"`
-	// Done reports that everything these events require is computed, and that the picture is no
+	// Done is set if everything that these events require is computed, and the picture is not a
 	// preview.
 	Done     bool          `json:"done"`
 	Problem  Problem       `json:"problem"`
-	Problems []string      `json:"problems,omitempty"` // empty if all pages have them
-	Controls []controlView `json:"controls,omitempty"` // likewise
-	At       []int         `json:"at"`                 // the controls' positions
+	Problems []string      `json:"problems,omitempty"` // empty if all pages have the problems
+	Controls []controlView `json:"controls,omitempty"` // empty if all pages have the controls
+	At       []int         `json:"at"`                 // positions of the controls
 	SVG      string        `json:"svg"`
-	Alt      string        `json:"alt"` // describes the picture
+	Alt      string        `json:"alt"` // description of the picture
 	Readout  string        `json:"readout"`
 	Command  string        `json:"command"`
 	Speed    string        `json:"speed"`
@@ -67,7 +67,7 @@ type controlView struct {
 	Unit   string   `json:"unit"`
 }
 
-// inbox collects messages until they are taken.
+// inbox collects messages until the server takes them.
 type inbox struct {
 	mu       sync.Mutex
 	messages []message
@@ -76,7 +76,7 @@ type inbox struct {
 
 func newInbox() *inbox { return &inbox{wake: make(chan struct{}, 1)} }
 
-// put adds messages as the page writes them; others are ignored.
+// put adds messages in the format of the page. Other text is ignored.
 func (b *inbox) put(text string) {
 	var all []message
 	if json.Unmarshal([]byte(text), &all) != nil {
@@ -95,8 +95,9 @@ func (b *inbox) rouse() {
 	}
 }
 
-// take returns the messages so far, in the order in which they were sent. If a page moves the same
-// control, or scrubs, several times in a row, take keeps only the last message.
+// take returns the collected messages in the order in which they were sent. If a page moves the
+// same control several times in a row, take keeps only the last of these messages. The same applies
+// to Scrub.
 func (b *inbox) take() []message {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -115,38 +116,40 @@ func (b *inbox) take() []message {
 }
 
 const (
-	// previewTime limits the computation of a preview. After that time it is drawn as far as it has
-	// come.
+	// previewTime limits the computation of a preview. After this time, the computed part of the
+	// preview is drawn.
 	previewTime = 40 * time.Millisecond
-	// A long exact run looks for messages at this interval, and shows its progress at the next one.
+	// During a long exact run, the server takes messages every sliceTime. It shows the progress of
+	// the run every showTime.
 	sliceTime = 20 * time.Millisecond
 	showTime  = 200 * time.Millisecond
-	// A page that has not drawn for this long is assumed to be hidden.
+	// patience is a time. If a page has not drawn for this long, it is assumed to be hidden.
 	patience = time.Second
-	// Pages are pinged at this interval. A page that has sent nothing for the time absence is
-	// assumed to be gone. So is a page that was left and does not return within returnTime.
+	// pingTime is the interval of pings. If a page has sent nothing for the time absence, it is
+	// assumed to be gone. The same applies if a page was left and does not return within
+	// returnTime.
 	pingTime   = 1500 * time.Millisecond
 	absence    = 30 * time.Second
 	returnTime = 8 * time.Second
 )
 
-// server plays a machine to the pages that show its cell.
+// server serves a machine to the pages that show its cell.
 type server struct {
 	*Machine
 	in   *inbox
 	send func(text string)
-	keep func(state []byte) // nil: the state is not kept
+	keep func(state []byte) // nil: the state is not stored
 
-	number   int          // of the last frame made
-	arriving atomic.Int64 // the number of the last frame sent
-	heard    atomic.Int64 // when the last message was taken, in ns of Unix
+	number   int          // number of the last frame that was made
+	arriving atomic.Int64 // number of the last frame that was sent
+	heard    atomic.Int64 // time at which the last message was taken, in ns of Unix time
 	seen     bool
 	sent     time.Time
-	inform   bool             // a page may not have problems or controls
-	newest   map[int]int64    // Seq of the last Set applied, per control
-	answers  map[string]int64 // the largest Seq of an event applied, per page
+	inform   bool             // some page may lack the problems or controls
+	newest   map[int]int64    // Seq of the last applied Set, by control
+	answers  map[string]int64 // largest Seq of an applied event, by page
 	caughtUp bool
-	pages    map[string]time.Time // when a page was last heard of
+	pages    map[string]time.Time // time of the last message of a page
 	kept     time.Time
 }
 
@@ -156,16 +159,16 @@ func newServer(m *Machine, in *inbox, send func(text string)) *server {
 
 // run serves until ctx is done or all pages have gone.
 func (s *server) run(ctx context.Context) {
-	s.pages[""] = time.Now() // represents the first page
+	s.pages[""] = time.Now() // stands for the first page
 	s.heard.Store(time.Now().UnixNano())
 	ctx, stop := context.WithCancel(ctx)
 	var pings sync.WaitGroup
-	defer pings.Wait() // nothing is sent after run has returned
+	defer pings.Wait() // nothing may be sent after run has returned
 	defer stop()
 	defer s.store()
 	pings.Go(func() { s.ping(ctx) })
-	dirty := false      // the pages do not show all that has happened
-	var since time.Time // how long that is so
+	dirty := false      // the pages do not show the current state
+	var since time.Time // time since when dirty is set
 	for ctx.Err() == nil {
 		for _, m := range s.in.take() {
 			if s.handle(m) && !dirty {
@@ -182,7 +185,7 @@ func (s *server) run(ctx context.Context) {
 			if s.view().run.coarse {
 				budget = previewTime
 			}
-			for start := time.Now(); ; { // once at least, however busy the machine is
+			for start := time.Now(); ; { // at least once, also on a busy machine
 				s.caughtUp = s.CatchUp()
 				if s.caughtUp || time.Since(start) >= budget {
 					break
@@ -211,9 +214,9 @@ func (s *server) run(ctx context.Context) {
 	}
 }
 
-// ping pings the pages until ctx is done, also during a long step. The longer pages are silent, the
-// fewer pings it sends: GoNB takes seconds for each ping without an answer, and the cell ends after
-// the last.
+// ping pings the pages until ctx is done, also during a long step. If the pages are silent for
+// longer, it sends fewer pings. GoNB takes seconds for each ping without an answer, and the cell
+// ends only after the last of these pings.
 func (s *server) ping(ctx context.Context) {
 	for {
 		silent := time.Since(time.Unix(0, s.heard.Load()))
@@ -239,7 +242,7 @@ func (s *server) store() {
 	s.kept = time.Now()
 }
 
-// handle carries out a message, and reports whether the picture may change.
+// handle processes a message, and reports whether the picture may change.
 func (s *server) handle(m message) bool {
 	delete(s.pages, "")
 	s.pages[m.Page] = time.Now()
@@ -261,13 +264,13 @@ func (s *server) handle(m message) bool {
 		return false
 	}
 	if m.Seq <= s.answers[m.Page] {
-		return false // it came before
+		return false // the event has been applied before
 	}
 	s.answers[m.Page] = m.Seq
 	switch m.Kind {
 	case Set:
 		if m.Seq < s.newest[m.Control] {
-			return true // another page has moved the control since; the frame answers
+			return true // another page has moved the control later; the frame is the answer
 		}
 		s.newest[m.Control] = m.Seq
 	case Select:
@@ -281,7 +284,7 @@ func (s *server) handle(m message) bool {
 	return true
 }
 
-// show sends the picture.
+// show sends the picture to all pages.
 func (s *server) show() {
 	v := s.view()
 	s.number++
@@ -307,7 +310,7 @@ func (s *server) show() {
 	}
 	text, err := json.Marshal(f)
 	if err != nil {
-		panic(err) // a frame holds nothing but texts and integers
+		panic(err) // a frame contains only texts and integers
 	}
 	s.seen, s.sent = false, time.Now()
 	s.send(string(text))

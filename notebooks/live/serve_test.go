@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// fakePage is a page that draws every frame, in the order in which they come.
+// fakePage is a page that draws every frame in the order of arrival.
 type fakePage struct {
 	t      *testing.T
 	in     *inbox
 	name   string
 	frames chan frame
 	seq    int64
-	// seen is the last frame drawn, with the problems and controls of the last
-	// frame that had any.
+	// seen is the last drawn frame. Its problems and controls come from the last frame that had
+	// them.
 	seen frame
 }
 
@@ -36,7 +36,8 @@ func (p *fakePage) say(kind EventKind, change func(*Event)) {
 	p.in.put(string(text))
 }
 
-// draw takes a frame as the page does: parts that the frame leaves out keep their last value.
+// draw processes a frame as the page does. Parts that are missing from the frame keep their last
+// value.
 func (p *fakePage) draw(f frame) {
 	if f.Number != p.seen.Number+1 {
 		p.t.Errorf("frame %d follows frame %d", f.Number, p.seen.Number)
@@ -51,7 +52,7 @@ func (p *fakePage) draw(f frame) {
 	p.say(drawn, func(e *Event) { e.Value = f.Number })
 }
 
-// until draws frames up to one that meets the condition.
+// until draws frames until one satisfies the condition.
 func (p *fakePage) until(what string, met func(f frame) bool) frame {
 	p.t.Helper()
 	late := time.After(5 * time.Minute)
@@ -114,7 +115,7 @@ func TestServing(t *testing.T) {
 	p.say(Scrub, func(e *Event) { e.Value = 2 })
 	before := p.until("step 2", func(f frame) bool { return f.Shown == 2 })
 
-	// While a slider moves there are previews, then the exact picture.
+	// While a slider moves, there are previews. The exact picture follows.
 	noise := control(t, Rings, "RadiusSD")
 	for at := range 10 {
 		p.say(Set, func(e *Event) { e.Control, e.Value, e.Dragging = noise, at, true })
@@ -132,14 +133,14 @@ func TestServing(t *testing.T) {
 	}
 }
 
-// A page that does not draw is not flooded: it gets a frame, and then at most
-// one whenever its time to draw is over.
+// A page that does not draw receives one frame. It then receives at most one frame each time that
+// its time to draw is over.
 func TestServingWaitsForThePage(t *testing.T) {
 	for _, c := range []struct {
 		waits       time.Duration
 		least, most int
 	}{{patience / 2, 1, 1}, {20 * patience, 2, 21}} {
-		synctest.Test(t, func(t *testing.T) { // so that computing takes no time
+		synctest.Test(t, func(t *testing.T) { // so that computation takes no time
 			in := newInbox()
 			var frames []string
 			ctx, stop := context.WithTimeout(t.Context(), c.waits)
@@ -163,7 +164,7 @@ func TestServingWaitsForThePage(t *testing.T) {
 	}
 }
 
-// A page that has gone ends the cell, so that it can be run again.
+// If the page has gone, the cell ends, so that it can be run again.
 func TestServingEndsWithThePage(t *testing.T) {
 	in := newInbox()
 	in.put(`[{"kind":"hello","seq":1}]`)
@@ -177,8 +178,8 @@ func TestServingEndsWithThePage(t *testing.T) {
 	}
 }
 
-// Several pages may show one run. It is served until the last has left or has not
-// answered for a while.
+// Several pages may show one run. It is served until the last page has left, or has not answered
+// for a while.
 func TestServingEndsWithTheLastPage(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -237,8 +238,8 @@ func TestServingEndsWithTheLastPage(t *testing.T) {
 	}
 }
 
-// A page that comes later receives everything that a page needs, and all pages receive the
-// positions of the controls.
+// A page that opens later receives everything that a page needs. All pages receive the positions of
+// the controls.
 func TestServingTwoPages(t *testing.T) {
 	p := serve(t)
 	p.until("the first picture", func(f frame) bool { return f.Shown == 3 })
@@ -253,8 +254,8 @@ func TestServingTwoPages(t *testing.T) {
 	}
 }
 
-// Messages may be lost, come twice and in another order: each has all events that no frame has
-// answered, and an event has its effect once.
+// Messages may be lost, repeated, or in another order. Each message contains all events that no
+// frame has answered. Each event takes effect once.
 func TestServingRepeatedEvents(t *testing.T) {
 	p := serve(t)
 	p.until("the first picture", func(f frame) bool { return f.Shown == 3 })
@@ -268,7 +269,7 @@ func TestServingRepeatedEvents(t *testing.T) {
 	}
 }
 
-// A ping has the number of the last frame, so that a page can request a lost one.
+// A ping has the number of the last frame, so that a page can request a lost frame.
 func TestPingNumbersTheFrame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := newInbox()
@@ -296,7 +297,7 @@ func TestPingNumbersTheFrame(t *testing.T) {
 	})
 }
 
-// The time of a step is measured for each run by itself, without its set-up.
+// The time of a step is measured for each run separately, without the set-up of the run.
 func TestTimePerStep(t *testing.T) {
 	m := quick(t, Rings, 0)
 	if took := m.view().run.perStep; took != 0 {

@@ -1,19 +1,20 @@
 package live
 
-// session is the machine's state for one problem.
+// session is the state of the machine for one problem.
 type session struct {
 	settings Settings
 	run      *trajectory
-	shown    int // the step to be shown; the last one if the run has fewer
+	shown    int // visible step; if the run has fewer steps, the last step is visible
 	playing  bool
 	pinned   *trajectory
-	// A restored run is computed again up to the steps that it had.
+	// runSteps and pinnedSteps are the numbers of steps up to which restored runs are computed
+	// again.
 	runSteps, pinnedSteps int
-	// failed is the error of settings that allow no run. run is then still the previous run.
+	// failed is the error of settings with which no run starts. run is then the previous run.
 	failed error
 }
 
-// pin replaces the pinned run by one that will have that many steps.
+// pin replaces the pinned run by r. r will be computed up to the given number of steps.
 func (s *session) pin(r *trajectory, steps int) {
 	if s.pinned != nil {
 		s.pinned.stop()
@@ -21,7 +22,7 @@ func (s *session) pin(r *trajectory, steps int) {
 	s.pinned, s.pinnedSteps = r, steps
 }
 
-// start replaces the run by one under the settings.
+// start replaces the run by a new run with the current settings.
 func (s *session) start(coarse bool) {
 	r := newRun(s.settings, coarse)
 	r.extend()
@@ -35,7 +36,7 @@ func (s *session) start(coarse bool) {
 	s.run, s.runSteps = r, 0
 }
 
-// forward shows the next step, which it computes if need be.
+// forward shows the next step. If this step is not computed yet, forward computes it.
 func (s *session) forward() bool {
 	if s.shown >= s.run.last() && !s.run.extend() {
 		s.playing = false
@@ -45,5 +46,5 @@ func (s *session) forward() bool {
 	return true
 }
 
-// pinLags reports whether the pinned run has fewer steps than it should have.
+// pinLags reports whether steps of the pinned run are still to be computed.
 func (s *session) pinLags() bool { return s.pinned != nil && s.pinned.last() < s.pinnedSteps }

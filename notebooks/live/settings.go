@@ -11,10 +11,10 @@ import (
 	"cvgm/cvgm/experiment/registry"
 )
 
-// A Problem is one of the experiments that can be played with.
+// A Problem is one of the experiments that can be explored.
 type Problem int
 
-// The problems, in the order in which a reader may select them.
+// These constants are the problems, in the order of the reader's menu.
 const (
 	Rings Problem = iota
 	XOR
@@ -22,13 +22,13 @@ const (
 	problems
 )
 
-// String returns the problem's name on the command line of ./reproduce.sh.
+// String returns the name of the problem on the command line of ./reproduce.sh.
 func (p Problem) String() string { return [...]string{"rings", "xor", "elastic_net"}[p] }
 
-// Title returns the name for readers.
+// Title returns the name of the problem for readers.
 func (p Problem) Title() string { return [...]string{"Rings", "XOR", "Elastic net"}[p] }
 
-// paper returns the paper's own Params.
+// paper returns the parameters of the paper's experiment.
 func (p Problem) paper() any {
 	e, err := registry.Lookup(p.String())
 	if err != nil {
@@ -37,18 +37,18 @@ func (p Problem) paper() any {
 	return e.Params()
 }
 
-// A Control changes one parameter. It has a number of positions, each with a value, because sliders
-// have only integer positions.
+// A Control changes one parameter. Sliders have only integer positions, so each position has a
+// value.
 type Control struct {
-	// Field is the parameter's name in the experiment's Params and on the command line. It is
-	// empty for the gradient's variant, because an experiment runs all variants.
+	// Field is the name of the parameter in the experiment's Params and on the command line. It is
+	// empty for the variant of the gradient, because an experiment runs all variants.
 	Field  string
 	Label  string
-	Values []string // as on the command line
-	Unit   string   // of the values, as a plural; may be empty
+	Values []string // in the form of the command line
+	Unit   string   // plural of the unit of the values; may be empty
 }
 
-// Help returns the parameter's explanation in the experiment's Params.
+// Help returns the description of a control's parameter in the experiment's Params.
 func (p Problem) Help(c Control) string {
 	if c.Field == "" {
 		return "the direction that is descended"
@@ -57,8 +57,8 @@ func (p Problem) Help(c Control) string {
 	return fields[slices.IndexFunc(fields, func(f experiment.Field) bool { return f.Name == c.Field })].Help
 }
 
-// Controls returns the problem's controls. All hold the paper's value of their
-// parameter.
+// Controls returns the controls of the problem. Each has the paper's value of its parameter among
+// its values.
 func (p Problem) Controls() []Control { return controls[p] }
 
 var controls = func() (all [problems][]Control) {
@@ -116,7 +116,7 @@ func Paper(p Problem) Settings {
 	return s
 }
 
-// apply sets the parameter that a control changes.
+// apply sets the parameter of a control to a value.
 func apply(params any, c Control, value string) {
 	if c.Field == "" {
 		return
@@ -126,11 +126,11 @@ func apply(params any, c Control, value string) {
 	}
 }
 
-// At returns the position of the i-th control.
+// At returns the position of control i.
 func (s Settings) At(i int) int { return s.at[i] }
 
-// with returns the settings with the i-th control moved. A position out of range becomes the
-// nearest one.
+// with returns the settings with control i at position at. A position out of range is replaced by
+// the nearest one.
 func (s Settings) with(i, at int) Settings {
 	s.at = slices.Clone(s.at)
 	s.at[i] = min(max(at, 0), len(controls[s.Problem][i].Values)-1)
@@ -139,7 +139,7 @@ func (s Settings) with(i, at int) Settings {
 
 func (s Settings) equal(t Settings) bool { return s.Problem == t.Problem && slices.Equal(s.at, t.at) }
 
-// params returns the experiment's Params under the settings.
+// params returns the parameters of the experiment for the settings.
 func (s Settings) params() any {
 	params := s.Problem.paper()
 	for i, c := range controls[s.Problem] {
@@ -148,7 +148,7 @@ func (s Settings) params() any {
 	return params
 }
 
-// variant returns the gradient's.
+// variant returns the variant of the gradient.
 func (s Settings) variant() kernels.Variant {
 	for i, c := range controls[s.Problem] {
 		if c.Field == "" {
@@ -169,7 +169,7 @@ func (s Settings) Command(steps int) string {
 		}
 	}
 	if s.Problem == ElasticNet {
-		steps++ // its Steps counts evaluations, the first of which is at the start
+		steps++ // Steps counts evaluations, and the first evaluation is at the start
 	}
 	if int64(steps) > reflect.ValueOf(s.params()).Elem().FieldByName("Steps").Int() {
 		words = append(words, "-p", fmt.Sprintf("Steps=%d", steps))

@@ -22,8 +22,8 @@ import (
 //go:embed page.html
 var page string
 
-// answerTime is the time that a front end may take to answer. It is then asked again after
-// retryTime. exitTime is the time that a cell without a kernel may take to end.
+// answerTime is the time that a front end may take to answer. It is asked again every retryTime.
+// exitTime is the time that a cell without a kernel may take to end.
 const (
 	answerTime = 25 * time.Second
 	retryTime  = 4 * time.Second
@@ -31,7 +31,7 @@ const (
 )
 
 // Show shows the controls and the picture below the cell, in their last state. It serves them until
-// the cell is interrupted, its kernel ends or the last page that shows them is closed. The picture
+// the cell is interrupted, its kernel ends, or the last page that shows them is closed. The picture
 // then remains. If no page answers, Show shows the strips.
 func Show() {
 	kernel := os.Getenv(protocol.GONB_JUPYTER_KERNEL_ID_ENV)
@@ -44,7 +44,7 @@ func Show() {
 	defer stop()
 	ctx, orphaned := whileOpen(ctx, os.Stdin)
 	context.AfterFunc(ctx, func() {
-		if orphaned() { // it may wait for the kernel to open a pipe
+		if orphaned() { // the process may be waiting for the kernel to open a pipe
 			time.Sleep(exitTime)
 			os.Exit(1)
 		}
@@ -73,14 +73,15 @@ func Show() {
 		return // without a kernel, no program reads the output
 	}
 	comms.Send(frames, end)
-	// Saved with the notebook, and visible without a kernel.
+	// This output is saved with the notebook, and is visible without a kernel.
 	gonbui.UpdateHTML(root, "<pre>"+html.EscapeString(m.Readout()+"\n"+m.Settings().Command(m.view().shown))+"</pre>")
 	notebook.ShowDrawn(m.figure(), notebook.Must(m.PNG()))
 	notebook.Check(k.err)
 }
 
-// whileOpen returns a context that is done when r ends. It also reports whether r has ended. A
-// cell's standard input is a pipe from its kernel, so it ends with the kernel, however that ends.
+// whileOpen returns a context that is done when r ends, and a function that reports whether r has
+// ended. The standard input of a cell is a pipe from its kernel, so it ends when the kernel ends in
+// any way.
 func whileOpen(ctx context.Context, r io.Reader) (context.Context, func() bool) {
 	ctx, stop := context.WithCancelCause(ctx)
 	go func() {
@@ -90,8 +91,8 @@ func whileOpen(ctx context.Context, r io.Reader) (context.Context, func() bool) 
 	return ctx, func() bool { return context.Cause(ctx) == io.EOF }
 }
 
-// answered waits for the page's first message and reports whether one arrived. On a busy machine
-// the kernel's first connection to the page may fail, so it is tried again.
+// answered waits for the first message of a page, and reports whether one arrived. On a busy
+// machine, the first connection between kernel and page may fail, so answered tries again.
 func answered(ctx context.Context, in *inbox) bool {
 	late := time.After(answerTime)
 	again := time.NewTicker(retryTime)

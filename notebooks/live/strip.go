@@ -10,20 +10,20 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// stripSteps are the steps that a problem's strip shows.
+// stripSteps are the steps that the strip of a problem shows.
 var stripSteps = [problems][]int{Rings: {0, 5, 20, 100}, XOR: {0, 2, 5, 50}, ElasticNet: {0, 20, 98, 500}}
 
-// A Strip shows a problem to a reader without controls: the large panels after some numbers of
-// steps with the paper's settings, and the curves of that run. If the gradient has variants, the
-// strip compares the published one with the full one.
+// A Strip shows a problem to a reader without controls. It has the large panels after several
+// numbers of steps with the paper's settings, and the curves of this run. If the gradient has
+// variants, the strip compares the published direction with the full gradient.
 type Strip struct {
 	Figure *figures.Figure
-	PNG    []byte // its picture
-	// States lists the numbers behind the pictures.
+	PNG    []byte // the figure as PNG
+	// States lists the numbers in the figure.
 	States *figures.Table
 }
 
-// NewStrip computes a problem's strip.
+// NewStrip computes the strip of a problem.
 func NewStrip(p Problem) (*Strip, error) { return newStrip(Paper(p), stripSteps[p]) }
 
 func newStrip(settings Settings, steps []int) (*Strip, error) {
@@ -71,7 +71,7 @@ func newStrip(settings Settings, steps []int) (*Strip, error) {
 	return strip, err
 }
 
-// listed returns numbers as a sentence has them: 0, 5 and 20.
+// listed returns numbers in the form of a sentence: 0, 5 and 20.
 func listed(numbers []int) string {
 	var b strings.Builder
 	for i, n := range numbers {
@@ -83,7 +83,7 @@ func listed(numbers []int) string {
 	return b.String()
 }
 
-// run returns a run of that many steps.
+// run returns a run with the given number of steps.
 func (s Settings) run(steps int) (*trajectory, error) {
 	r := newRun(s, false)
 	defer r.stop()
@@ -95,7 +95,7 @@ func (s Settings) run(steps int) (*trajectory, error) {
 	return r, nil
 }
 
-// row returns a state's numbers, in the order of header.
+// row returns the numbers of a state, in the order of the table's header.
 func (s state) row(gradient string, step int) []any {
 	n := func(v float64, digits int) any { return figures.Number{Value: v, Digits: digits} }
 	row := []any{gradient, step, n(s.CV.Loss, 4), n(s.Train.Loss, 4), n(s.Test.Loss, 4)}

@@ -22,7 +22,7 @@ func TestStrips(t *testing.T) {
 		}
 		want := len(steps)
 		if p != ElasticNet {
-			want *= 2 // the full and the published gradient
+			want *= 2 // for the full gradient and the published direction
 		}
 		if got := len(strip.States.Rows); got != want {
 			t.Errorf("%d states, want %d", got, want)

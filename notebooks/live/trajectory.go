@@ -10,35 +10,34 @@ import (
 	"cvgm/figures"
 )
 
-// MaxSteps is the largest number of steps of a run. It bounds the memory of the states.
+// MaxSteps is the largest number of steps of a run. It bounds the memory for the states.
 const MaxSteps = 1000
 
-// state is the gradient method's state after a number of steps.
+// state is the state of the gradient method after a number of steps.
 type state struct {
-	CV, Train, Test experiment.Metrics // CV has no accuracy; a regression has none at all
-	// Angle is the angle between the descent direction and the exact gradient, in degrees. It is
-	// NaN if one of them is zero.
+	CV, Train, Test experiment.Metrics // CV has no accuracy; in a regression, none has
+	// Angle is the angle between the direction of the descent and the exact gradient, in degrees.
+	// It is NaN if one of them is zero.
 	Angle  float64
-	Lambda [2]float64 // the elastic net's penalties
+	Lambda [2]float64 // penalties of the elastic net
 	Model  *cvgm.Model
 }
 
-// classifies reports whether the problem is one of classification.
+// classifies reports whether the problem is a classification.
 func (s state) classifies() bool { return !math.IsNaN(s.Test.Accuracy) }
 
-// trajectory is one run of the gradient method, from its start up to the last step that was
-// requested.
+// trajectory is one run of the gradient method, from its start to the last requested step.
 type trajectory struct {
 	settings Settings
-	// coarse marks a preview, with fewer splits and fewer test examples.
+	// coarse is set for a preview, which has fewer splits and fewer test examples.
 	coarse bool
 	states []state // after 0, 1, … steps
-	err    error   // the error that ended the run
+	err    error   // error that ended the run
 	done   bool    // the method has converged
 	trial
 	next func() (state, error, bool)
 	stop func()
-	// perStep is the average computing time of the latest steps. It is 0 before the first step.
+	// perStep is the mean computing time of the latest steps. It is 0 before the first step.
 	perStep time.Duration
 }
 
@@ -46,27 +45,27 @@ type trajectory struct {
 type trial interface {
 	walk() iter.Seq2[state, error]
 	panels(v view) layout
-	describe() string // the panels in words, the same for all runs
+	describe() string // returns a description of the panels, which is the same for all runs
 }
 
-// view is the visible part: a run up to a step, and another run for comparison.
+// view is the visible part of the state: a run up to a step, and another run for comparison.
 type view struct {
 	run    *trajectory
 	shown  int         // at most run.last()
 	pinned *trajectory // nil: none
-	// pinnedName is the pinned run's name in the key, and prefix comes before the large panels'
-	// titles. Both may be empty.
+	// pinnedName is the name of the pinned run in the key. prefix precedes the titles of the large
+	// panels. Both may be empty.
 	pinnedName, prefix string
 }
 
-// layout is a picture: large panels side by side, small ones below each other to their right, and
-// the key below them all.
+// layout is a picture. The large panels are side by side. The small panels are below each other, to
+// the right of the large panels. The key is below all panels.
 type layout struct {
 	large, small []*figures.Panel
 	key          []figures.LegendEntry
 }
 
-// extend computes one more state, and reports whether it could.
+// extend computes one more state, and reports whether this was possible.
 func (r *trajectory) extend() bool {
 	if r.err != nil || r.done || len(r.states) > MaxSteps {
 		return false
@@ -78,7 +77,7 @@ func (r *trajectory) extend() bool {
 	}
 	r.states = append(r.states, s)
 	switch took := time.Since(start); r.last() {
-	case 0: // sets up the run
+	case 0: // the first call sets up the run
 	case 1:
 		r.perStep = took
 	default:
@@ -87,11 +86,12 @@ func (r *trajectory) extend() bool {
 	return true
 }
 
-// last returns the number of steps taken; −1 before the first state.
+// last returns the number of steps taken. It returns −1 before the first state.
 func (r *trajectory) last() int { return len(r.states) - 1 }
 
-// asked returns the number of steps requested from the run. For a run that has ended it is one more
-// than the run has; with fewer, a new computation would not reach the end.
+// asked returns the number of steps that were requested from the run. If the run has ended, it is
+// one more than the steps of the run. With fewer, a new computation of the run would not reach its
+// end.
 func (r *trajectory) asked() int {
 	if r.done || r.err != nil {
 		return len(r.states)
@@ -99,8 +99,8 @@ func (r *trajectory) asked() int {
 	return r.last()
 }
 
-// A preview uses one of coarseSplits splits, but at least minSplits, and one of coarseTest test
-// examples.
+// A preview uses one of coarseSplits splits, but at least minSplits splits. It uses one of
+// coarseTest test examples.
 const (
 	coarseSplits = 8
 	minSplits    = 8

@@ -13,7 +13,7 @@ import (
 	"cvgm/cvgm/experiment"
 )
 
-// known holds the parameters of each experiment that this cell's process has met, by type.
+// known holds the parameters of the experiments that this process of a cell has used, by type.
 var known struct {
 	sync.Mutex
 	all map[reflect.Type]*parameters
@@ -22,13 +22,13 @@ var known struct {
 // parameters are the parameters of one experiment.
 type parameters struct {
 	name     string
-	values   map[string]string   // by the names of the fields, as last seen
-	given    bool                // whether Params took them
-	set      []experiment.Change // by -p
-	computed []experiment.Change // with which Compute ran
+	values   map[string]string   // last values, by the names of the fields
+	given    bool                // whether Params has received the parameters
+	set      []experiment.Change // changes by -p
+	computed []experiment.Change // changes with which Compute ran
 }
 
-// seen returns the entry of p's type, with p's values.
+// seen returns the entry for the type of p, with the values of p.
 func seen(p any) *parameters {
 	t := reflect.Indirect(reflect.ValueOf(p)).Type()
 	of := known.all[t]
@@ -46,9 +46,9 @@ func seen(p any) *parameters {
 	return of
 }
 
-// nameOf returns the name of the experiment whose Params is p. It uses the name of the type:
-// elastic_net for ElasticNetParams. A call of the registry would make all experiments inputs of the
-// cell.
+// nameOf returns the name of the experiment with the parameters p. It derives the name from the
+// name of the type: elastic_net from ElasticNetParams. If it called the registry, all experiments
+// would be inputs of the cell.
 func nameOf(p any) string {
 	title := strings.TrimSuffix(reflect.Indirect(reflect.ValueOf(p)).Type().Name(), "Params")
 	return strings.ToLower(wordEnd.ReplaceAllString(title, "${1}_$2"))
@@ -56,8 +56,8 @@ func nameOf(p any) string {
 
 var wordEnd = regexp.MustCompile(`([a-z])([A-Z])`)
 
-// noteSet notes the changes that -p made to all parameters of a notebook. Under ./reproduce.sh
-// there may be no other changes. before, the changes without -p, must therefore be empty.
+// noteSet records the changes that -p made to all parameters of a notebook. before holds the
+// changes without -p. Under ./reproduce.sh they must be empty.
 func noteSet(before [][]experiment.Change, all []any) error {
 	known.Lock()
 	defer known.Unlock()
@@ -73,7 +73,7 @@ func noteSet(before [][]experiment.Change, all []any) error {
 	return nil
 }
 
-// noteComputed notes that the experiment runs with the parameters p.
+// noteComputed records that the experiment runs with the parameters p.
 func noteComputed(p any) error {
 	known.Lock()
 	defer known.Unlock()
@@ -89,9 +89,9 @@ func noteComputed(p any) error {
 	return nil
 }
 
-// refuse returns an error under ./reproduce.sh if changes differ from the wanted ones. There,
-// outputs have the default parameters, or the parameters of -p in their folder's name. The runner
-// recognises the error by its first word.
+// refuse returns an error under ./reproduce.sh if changes differ from wanted. Outputs of
+// ./reproduce.sh have the default parameters, or the parameters of -p in the names of their
+// folders. The runner recognises the error by its first word.
 func (of *parameters) refuse(changes, wanted []experiment.Change) error {
 	if os.Getenv(RecordVar) == "" {
 		return nil
@@ -120,8 +120,8 @@ func (of *parameters) refuse(changes, wanted []experiment.Change) error {
 	return fmt.Errorf("edited: its parameters were edited: %s; %s", strings.Join(edits, ", "), remedy)
 }
 
-// title returns the name of a field in the form for -p. If another experiment of the cell has
-// another value for the field, the experiment's name precedes it.
+// title returns the name of a field in the form of -p. If another experiment of the cell has
+// another value for a field of this name, the name begins with the name of the experiment.
 func (of *parameters) title(field string) string {
 	for _, other := range known.all {
 		if value, has := other.values[field]; has && value != of.values[field] {
@@ -131,8 +131,8 @@ func (of *parameters) title(field string) string {
 	return field
 }
 
-// changes lists the parameters with which this cell has computed and which differ from the
-// defaults, ordered by name.
+// changes returns the parameters with which this cell has computed and which differ from the
+// defaults, sorted by name.
 func changes() []experiment.Change {
 	known.Lock()
 	defer known.Unlock()
@@ -151,7 +151,7 @@ func changes() []experiment.Change {
 	return all
 }
 
-// changedLine describes changes in one line for readers of a figure or table.
+// changedLine describes changes on one line, for readers of a figure or table.
 func changedLine(changes []experiment.Change) string {
 	parts := make([]string, len(changes))
 	for i, c := range changes {
@@ -160,7 +160,8 @@ func changedLine(changes []experiment.Change) string {
 	return strings.Join(parts, "; ")
 }
 
-// shortened returns a parameter's value: of a long list the beginning, and of a long text the end.
+// shortened returns the value of a parameter. Of a long list, it returns the beginning. Of a long
+// text, it returns the end.
 func shortened(value string) string {
 	const most = 80
 	if value == "" {
@@ -172,5 +173,5 @@ func shortened(value string) string {
 	if end := strings.LastIndex(value[:most], ","); end >= 0 {
 		return strings.ReplaceAll(value[:end+1], ",", ", ") + "…"
 	}
-	return "…" + strings.ToValidUTF8(value[len(value)-most:], "") // a path: its end distinguishes it from others
+	return "…" + strings.ToValidUTF8(value[len(value)-most:], "") // for a path, the end is what distinguishes it from others
 }

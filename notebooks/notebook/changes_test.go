@@ -23,23 +23,23 @@ import (
 	"github.com/janpfeifer/gonb/gonbui/protocol"
 )
 
-// newCell forgets all results, as in the process of another cell.
+// newCell removes all recorded parameters, as in the process of another cell.
 func newCell(t *testing.T) {
 	t.Helper()
 	known.all = nil
 	t.Cleanup(func() { known.all = nil })
 }
 
-// Under ./reproduce.sh parameters are the default ones or set by -p. Edits of the cell before
-// Params and after it are refused by name, also together with -p.
+// Under ./reproduce.sh, parameters have their defaults or are set by -p. If the cell edits a
+// parameter before or after Params, the error names the parameter, also together with -p.
 func TestEditedParametersAreRefused(t *testing.T) {
 	t.Setenv(NotebookVar, "02_rings")
 	type change = func(p *kernels.RingsParams)
 	none, k := func(*kernels.RingsParams) {}, func(p *kernels.RingsParams) { p.K = 64 }
 	for name, c := range map[string]struct {
 		before, after change
-		set           string // -p
-		want          string // "": accepted
+		set           string // value of -p
+		want          string // the error; "": none
 	}{
 		"defaults": {none, none, "", ""}, "by -p": {none, none, "K=9", ""},
 		"before": {k, none, "", "edited: its parameters were edited: K = 64 where the default is 256; restore the default, or run ./reproduce.sh 02_rings -p K=64"},
@@ -76,7 +76,7 @@ func TestEditedParametersAreRefused(t *testing.T) {
 	}
 }
 
-// -p is offered for parameters that Params takes only.
+// The remedy mentions -p only for parameters that Params receives.
 func TestRemedyOfAnEditThatOptionsCannotSet(t *testing.T) {
 	newCell(t)
 	t.Setenv(RecordVar, filepath.Join(t.TempDir(), "record"))
@@ -90,7 +90,7 @@ func TestRemedyOfAnEditThatOptionsCannotSet(t *testing.T) {
 	}
 }
 
-// An experiment that Params did not see keeps its defaults whatever -p sets.
+// If Params has not received the parameters of an experiment, they keep their defaults, for any -p.
 func TestParametersThatAreNotSetKeepTheirDefaults(t *testing.T) {
 	newCell(t)
 	t.Setenv(RecordVar, filepath.Join(t.TempDir(), "record"))
@@ -100,7 +100,7 @@ func TestParametersThatAreNotSetKeepTheirDefaults(t *testing.T) {
 	if err := noteComputed(p); err != nil {
 		t.Error(err)
 	}
-	if err := noteComputed(stability.DefaultStability()); err != nil { // it has a Seed, too
+	if err := noteComputed(stability.DefaultStability()); err != nil { // these parameters have a Seed, too
 		t.Error(err)
 	}
 	if got := changedLine(changes()); got != "elastic_net.Seed = 5 (default 0)" {
@@ -108,8 +108,8 @@ func TestParametersThatAreNotSetKeepTheirDefaults(t *testing.T) {
 	}
 }
 
-// Changes describe the computed parameters, by names that -p takes: applied to the defaults,
-// they give the same parameters of every experiment that was computed.
+// Changes describe the computed parameters, with names for -p. If they are applied to the defaults,
+// the result is the parameters of every computed experiment.
 func TestChangesOfACell(t *testing.T) {
 	src := synth.NewStream(1, "changes of a cell")
 	all := registry.All()
@@ -139,7 +139,7 @@ func TestChangesOfACell(t *testing.T) {
 	}
 }
 
-// The checks of all experiments of a notebook are listed, a line each.
+// The errors of all experiments of a notebook are listed, one on each line.
 func TestParametersAreCheckedAtOnce(t *testing.T) {
 	net, rings, seeds := elasticnet.DefaultElasticNet(), kernels.DefaultRings(), elasticnet.DefaultElasticNetSeeds()
 	if err := checkAll([]any{&net, &rings, &seeds}); err != nil {
@@ -186,22 +186,22 @@ func TestFoldersOfOutputs(t *testing.T) {
 	}{
 		{"table", nil, "01_net/interactive/default"}, {"figure", []experiment.Change{k, c}, "02_rings/interactive/K=64,elastic_net.C=0.5"},
 		{"folder", nil, "other/interactive/default"}, {"mine", nil, "other/interactive/default"}, {"*", nil, "other/interactive/default"}, {"[", nil, "other/interactive/default"},
-		// As Python's checkout.digest of the label, which is longer than 100 bytes.
+		// Python's checkout.digest of the label, which is longer than 100 bytes, gives this name.
 		{"table", []experiment.Change{list}, "01_net/interactive/eba58441ad86c014a3764b4969fc03e9"},
-		// As Python's urllib.parse.quote(label, safe="=,.+- ").
+		// Python's urllib.parse.quote(label, safe="=,.+- ") gives this name.
 		{"table", []experiment.Change{{Name: "File", Value: "/a b/ä%[1].csv"}}, "01_net/interactive/File=%2Fa b%2F%C3%A4%25%5B1%5D.csv"},
 	} {
 		if got := outFolder(root, f.name, f.changes); got != filepath.Join(root, "runs", filepath.FromSlash(f.want)) {
 			t.Errorf("%s: %s, want %s", f.name, got, f.want)
 		}
 	}
-	// An output that no committed one has the name of belongs to the notebook of the same
-	// name as the experiment.
+	// If no committed output has the name of an output, the output belongs to the notebook with the
+	// name of the experiment.
 	newCell(t)
 	if err := noteComputed(kernels.DefaultRings()); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct{ folder, want string }{{"", "other"}, {"rings", "rings"}} { // the second adds a folder
+	for _, c := range []struct{ folder, want string }{{"", "other"}, {"rings", "rings"}} { // the second case adds a folder
 		if err := os.MkdirAll(filepath.Join(root, "figures", "out", c.folder), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -218,8 +218,9 @@ func TestFoldersOfOutputs(t *testing.T) {
 	}
 }
 
-// Outputs of a cell that computed with other parameters list these, and have the lines of the
-// default ones as ghosts. Outputs of the default parameters are the same bytes in every folder.
+// If a cell computes with other parameters, its outputs list the changes. Figures have the lines of
+// the default parameters as ghosts. With the default parameters, outputs have the same bytes in
+// every folder.
 func TestOutputsNameTheChanges(t *testing.T) {
 	store := t.TempDir()
 	t.Setenv(StoreVar, store)
@@ -232,7 +233,7 @@ func TestOutputsNameTheChanges(t *testing.T) {
 		t.Setenv(OutVar, dir)
 		r := &Compute(p).LearnedKernelResult
 		if out == "unknown" {
-			newCell(t) // as if the parameters were the default ones
+			newCell(t) // as if the parameters had their defaults
 		}
 		Save(figures.XOR.Variants(r), figures.XOR.VariantsTable(r))
 		for _, file := range []string{"xor_variants_path.svg", "xor_variants_path.csv", "xor_variants.md"} {
@@ -281,13 +282,13 @@ func TestShownFigure(t *testing.T) {
 	if want := "λ < 1 & \"x\"\n\n<details><summary>The figure in words</summary>\n\n`<script>\"a\": y over x.`\n\n</details>"; markdown != want {
 		t.Errorf("Markdown %q, want %q", markdown, want)
 	}
-	// TeX in a caption stays text in pages with MathJax, and invisible characters have their
-	// code.
+	// TeX in a caption remains text in pages with MathJax. Invisible characters are replaced by
+	// their codes.
 	f.Caption = "$\\href{javascript:x}{y}$</figcaption><script>\u202e"
 	if want := `<code>$\href{javascript:x}{y}$&lt;/figcaption&gt;&lt;script&gt;⟨U+202E⟩</code>`; !strings.Contains(captionHTML(f), want) {
 		t.Errorf("%s lacks %s", captionHTML(f), want)
 	}
-	// A dark theme keeps the shades of a surface.
+	// A dark theme does not invert the shades of a surface.
 	f.Panels[0][0].Surface("loss", []float64{1, 2}, []float64{1, 2}, [][]float64{{1, 2}, {3, 4}}, nil)
 	if got := captionHTML(f); !strings.Contains(got, ".cvgm-shaded) img { filter: brightness") || strings.Contains(got, "invert") {
 		t.Errorf("a dark theme inverts a surface: %s", got)
@@ -314,8 +315,8 @@ func TestSaveFile(t *testing.T) {
 	}
 }
 
-// The parameters of each experiment can be set by -p in a notebook, and are in its cell of
-// parameters.
+// The parameters of each experiment can be set by -p in a notebook. A cell of parameters contains
+// them.
 func TestEachExperimentHasACellOfParameters(t *testing.T) {
 	var cells strings.Builder
 	for _, all := range cellsOf(t, "*.ipynb") {
@@ -333,8 +334,8 @@ func TestEachExperimentHasACellOfParameters(t *testing.T) {
 	}
 }
 
-// All results of the claims are of the draw that -p sets, and of no other under
-// ./reproduce.sh.
+// All results of the claims are for the draw that -p sets. Under ./reproduce.sh, other draws are
+// refused.
 func TestResultsAreOfOneDraw(t *testing.T) {
 	newCell(t)
 	t.Setenv(RecordVar, filepath.Join(t.TempDir(), "record"))

@@ -5,13 +5,13 @@ import (
 	"os"
 )
 
-// Must returns v, or ends the cell with err.
+// Must returns v. If err is not nil, it ends the cell with err.
 func Must[T any](v T, err error) T {
 	Check(err)
 	return v
 }
 
-// Check ends the cell with err if there is one.
+// Check ends the cell with err if err is not nil.
 func Check(err error) {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

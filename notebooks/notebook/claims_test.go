@@ -18,7 +18,8 @@ import (
 
 var keepResults = flag.Bool("keep-results", false, "TestResultsOfTheClaims writes the results that the claims are judged by, less all that no claim reads; those that the store lacks it computes, which takes some minutes")
 
-// The tests of the claims' rules, in cvgm/experiment/claims, read the file that this one writes: results take minutes to compute.
+// The tests of the rules of the claims, in cvgm/experiment/claims, read a file that this test
+// writes, because results take minutes to compute.
 func TestResultsOfTheClaims(t *testing.T) {
 	if !*keepResults {
 		t.Skip("-keep-results writes the file")
@@ -54,7 +55,7 @@ func TestResultsOfTheClaims(t *testing.T) {
 	t.Logf("%d bytes", packed.Len())
 }
 
-// prune leaves exactly the parts that same needs.
+// prune keeps exactly the parts that same needs.
 func TestPrune(t *testing.T) {
 	type part struct{ A, B []float64 }
 	type whole struct {
@@ -72,10 +73,10 @@ func TestPrune(t *testing.T) {
 	}
 }
 
-// equalNaN compares the visible parts of claims, since the rules follow from them.
+// equalNaN compares the exported parts of claims, because the rules affect only these.
 var equalNaN = cmp.Options{cmp.Comparer(func(a, b float64) bool { return a == b || a != a && b != b }), cmpopts.IgnoreUnexported(claims.Measurement{})}
 
-// prune sets to zero the parts of v without which same holds.
+// prune sets the parts of v to zero that same does not need.
 func prune(v reflect.Value, same func() bool) {
 	if v.IsZero() {
 		return

@@ -14,13 +14,14 @@ import (
 	"cvgm/notebooks/source"
 )
 
-// Compute returns the result of the experiment with the parameters p, computed or from the store.
-// The key in the store is made from the parameters, the experiment's Run and all source that it
-// reaches (package source), without time stamps. A stale result is therefore never used. p must
-// have a type of this module, not of the notebook. Each cell of a repeated experiment is kept as
-// soon as it is done. Cells computed by workers of package worker are used. An error or an
-// interrupt ends the notebook's cell. Under ./reproduce.sh all parameters are refused except the
-// defaults and those set by -p.
+// Compute returns the result of the experiment with the parameters p. It reads the result from the
+// store, or computes it. The key in the store depends on the parameters, on the experiment's Run,
+// and on all source that Run reaches (package source), but not on time stamps. A stale result is
+// therefore never used. The type of p must be declared in this module, not in the notebook.
+//
+// If an experiment has cells, each cell is stored as soon as it is done. Compute also uses cells
+// from workers of package worker. An error or an interrupt ends the cell of the notebook. Under
+// ./reproduce.sh, parameters must have their defaults or be set by -p.
 //
 //	result := notebook.Compute(params())
 func Compute[R any](p interface {
@@ -63,12 +64,12 @@ func Compute[R any](p interface {
 	return result
 }
 
-// twinShift is far above one rounding, 2⁻⁵³, so the twin shows at least the sum of a path's
-// roundings. It is far below the precision of any parameter.
+// twinShift is far above one rounding, 2⁻⁵³. The twin therefore shows at least the accumulated
+// rounding along a path. twinShift is far below the precision of any parameter.
 const twinShift = 1.0 / (1 << 40)
 
-// twin returns a copy of p with each floating-point number multiplied by 1 + twinShift. p must not
-// hold pointers or maps.
+// twin returns a copy of p in which each floating-point number is multiplied by 1 + twinShift. p
+// must not contain pointers or maps.
 func twin[P any](p P) P {
 	var move func(v reflect.Value)
 	move = func(v reflect.Value) {
@@ -94,7 +95,7 @@ func twin[P any](p P) P {
 	return moved.Interface().(P)
 }
 
-// storeDir returns the folder that results are kept in.
+// storeDir returns the folder of the stored results.
 func storeDir() string {
 	if dir := os.Getenv(StoreVar); dir != "" {
 		return dir
@@ -102,5 +103,5 @@ func storeDir() string {
 	return filepath.Join(Must(source.Root()), ".work", "store")
 }
 
-// module returns the source as it was when the cell first asked.
+// module returns the source at the time of the first call.
 var module = sync.OnceValue(func() *source.Module { return Must(source.Open(Must(source.Root()))) })

@@ -50,7 +50,7 @@ func TestOverride(t *testing.T) {
 		`{"Hidden": "3,x"}`:       {"Hidden=3,x: want a whole number up to 2147483647, or several"},
 		`K=3`:                     {"JSON"},
 		`{"help": ""}`:            {"are\ntest:\n", "splits"},
-		`{"K": "9", "Q": "1"}`:    {"K                  3 "}, // not the value that was set
+		`{"K": "9", "Q": "1"}`:    {"K                  3 "}, // not the value of -p
 	} {
 		err := override(overrides, &testParams{K: 3, Hidden: []int{64}}, &otherParams{K: 4})
 		for _, w := range words {
@@ -61,7 +61,7 @@ func TestOverride(t *testing.T) {
 	}
 }
 
-// The parameters of every experiment can be set from the command line.
+// The parameters of every experiment can be set on the command line.
 func TestParamsAreSettable(t *testing.T) {
 	for _, e := range registry.All() {
 		for _, f := range experiment.Fields(e.Params()) {
@@ -76,7 +76,7 @@ func TestParamsAreSettable(t *testing.T) {
 
 type testResult struct{ Values []float64 }
 
-// runs counts calls of a function like an experiment's.
+// runs counts the calls of Run.
 var runs int
 
 func (p testParams) Run(ctx context.Context) (*testResult, error) {
@@ -122,8 +122,8 @@ func TestComputeKeepsResultsByParametersAndSource(t *testing.T) {
 	}
 }
 
-// The twin of an experiment has as many real parameters, in the same places, with other values.
-// The experiment's own parameters do not change.
+// The twin of an experiment has the same floating-point parameters with other values. The
+// parameters of the experiment do not change.
 func TestComputeRunsTheTwinWhereItIsAsked(t *testing.T) {
 	t.Setenv(StoreVar, t.TempDir())
 	p := twinParams{K: 3, C: 2, At: []float64{1, 0}}
@@ -197,7 +197,7 @@ func TestResultsAreUsedWhereTheStoreCannotBeWritten(t *testing.T) {
 	notes := filepath.Join(dir, "record")
 	t.Setenv(RecordVar, notes)
 	e.save(e.path, &testResult{})
-	e.save(e.path, &testResult{}) // as each cell does
+	e.save(e.path, &testResult{}) // each cell of an experiment does this
 	if text, err := os.ReadFile(notes); err != nil || strings.Count(string(text), "the result of f is not kept") != 1 {
 		t.Errorf("notes (%v):\n%s", err, text)
 	}
@@ -244,8 +244,8 @@ func TestEntriesKeepCells(t *testing.T) {
 	}
 }
 
-// A run computes only the cells that neither an earlier run nor a worker has kept. It keeps
-// only the result and its cells as CSV, with the bytes of an uninterrupted run.
+// A run computes only the cells that no earlier run and no worker has stored. At the end, the store
+// has only the result and its cells as CSV. Their bytes are the same as after an uninterrupted run.
 func TestComputeUsesKeptCells(t *testing.T) {
 	p := elasticnet.DefaultElasticNetSeeds()
 	p.Seeds, p.Steps, p.LongSteps = 5, 2, 3
@@ -275,7 +275,7 @@ func TestComputeUsesKeptCells(t *testing.T) {
 	}
 }
 
-// keepFirst keeps the first n cells only.
+// keepFirst stores only the first n cells.
 type keepFirst struct {
 	experiment.Keeper
 	n int
@@ -292,7 +292,7 @@ type counter struct {
 	n  int
 }
 
-// countKept counts the cells that are computed, and keeps none.
+// countKept counts the computed cells, and stores none.
 type countKept struct {
 	experiment.Keeper
 	c *counter
@@ -312,8 +312,8 @@ func TestParamsOverrides(t *testing.T) {
 	}
 }
 
-// The source of a notebook's own functions is not part of the key, so their
-// results would go stale unseen.
+// The key does not depend on the source of functions of the notebook. Their results are not stored,
+// because they could be stale.
 func TestOnlyResultsOfTheModuleAreKept(t *testing.T) {
 	for function, kept := range map[string]bool{
 		"main.run": false, "main.main.func1": false, "cvgm/cvgm/experiments.Run": false, "gonum.org/v1/gonum/floats.Sum": false,

@@ -16,15 +16,15 @@ import (
 	"cvgm/notebooks/source"
 )
 
-// sessionVar is set by Jupyter's server to the notebook's path. kernelFolderVar is set by GoNB to a
+// Jupyter's server sets sessionVar to the path of the notebook. GoNB sets kernelFolderVar to a
 // folder that is removed with the kernel.
 const (
 	sessionVar      = "JPY_SESSION_NAME"
 	kernelFolderVar = "GONB_TMP_DIR"
 )
 
-// NoteCopy prints a note if the notebook is a copy whose original has changed since. It does so
-// once for each kernel. Params and Compute call it.
+// NoteCopy prints a note if the notebook is a copy of an original that has changed since. It prints
+// the note once for each kernel. Params and Compute call NoteCopy.
 var NoteCopy = sync.OnceFunc(func() {
 	session := os.Getenv(sessionVar)
 	if session == "" {
@@ -46,8 +46,8 @@ var NoteCopy = sync.OnceFunc(func() {
 	fmt.Printf("This copy is older than its original: ./reproduce.sh reset %s replaces it and keeps it in copies/replaced.\n", name)
 })
 
-// newerOriginal returns the file name of a copy's original if the original's cells have changed
-// since the copy was made, and "" otherwise. The copy is in the checkout root.
+// newerOriginal returns the file name of the original if its cells have changed since the copy file
+// was made. Otherwise it returns "". The copy is in root, the root of the checkout.
 func newerOriginal(root, file string) string {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -75,8 +75,8 @@ func newerOriginal(root, file string) string {
 	return name
 }
 
-// cellsDigest returns the digest of a notebook's cells, their types and sources. ./reproduce.sh
-// stores it in a copy.
+// cellsDigest returns a digest of the types and sources of a notebook's cells. ./reproduce.sh
+// stores this digest in a copy.
 func cellsDigest(notebook []byte) (string, error) {
 	var content struct {
 		Cells []struct {
@@ -104,7 +104,7 @@ func cellsDigest(notebook []byte) (string, error) {
 	if err := e.Encode(cells); err != nil {
 		return "", err
 	}
-	// Python writes these two as they are.
+	// Python does not escape these two characters.
 	plain := strings.NewReplacer(`\\`, `\\`, `\u2028`, "\u2028", `\u2029`, "\u2029").Replace(strings.TrimSuffix(b.String(), "\n"))
 	sum := sha256.Sum256([]byte(plain))
 	return hex.EncodeToString(sum[:]), nil

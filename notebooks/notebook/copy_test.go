@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A name that ./reproduce.sh refuses gives its one line, and no more.
+// If ./reproduce.sh refuses a name, only its line is printed.
 func TestResetOfAnUnknownName(t *testing.T) {
 	const again = "CVGM_TEST_RESET"
 	if os.Getenv(again) != "" {
@@ -26,8 +26,8 @@ func TestResetOfAnUnknownName(t *testing.T) {
 	}
 }
 
-// A copy is older if its original has other cells. A damaged file, or one that has no original
-// or leaves the folder, is not a copy.
+// A copy is older if the cells of its original differ. A file is not a copy if it is damaged, has
+// no original, or names an original outside of the folder.
 func TestNewerOriginal(t *testing.T) {
 	root := t.TempDir()
 	write := func(name, text string) string {
@@ -63,7 +63,7 @@ func TestNewerOriginal(t *testing.T) {
 	if got := newerOriginal(root, filepath.Join(root, "nowhere.ipynb")); got != "" {
 		t.Errorf("no file: %q", got)
 	}
-	// Only cells count; ./reproduce.sh computes the same digest.
+	// The digest depends only on cells. ./reproduce.sh computes the same digest.
 	if same, err := cellsDigest([]byte(strings.Replace(original, "[3]", "[4]", 1))); err != nil || same != digest {
 		t.Errorf("outputs change the digest (%v)", err)
 	}

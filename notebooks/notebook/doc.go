@@ -1,7 +1,7 @@
-// Package notebook holds the functions that the GoNB notebooks call: to compute results or read
-// them from the store, and to show and save tables and figures.
+// Package notebook holds the functions that the GoNB notebooks call. They compute results or read
+// them from the store. They also show and save tables and figures.
 //
-// GoNB compiles a cell with all earlier declarations and runs it as a separate process.
-// Declarations persist, but values do not: a cell that uses the values of earlier cells computes
-// them again.
+// GoNB compiles a cell with all earlier declarations, and runs it as a separate process.
+// Declarations persist, but values do not. A cell that uses values from earlier cells computes
+// these values again.
 package notebook

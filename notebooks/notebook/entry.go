@@ -22,18 +22,18 @@ type entry struct {
 	function string
 	params   json.RawMessage
 	key      string
-	unkept   atomic.Bool // whether this was reported
+	unkept   atomic.Bool // whether an error of storing has been reported
 
-	once    sync.Once // opens the two below
+	once    sync.Once // opens the following two fields
 	cells   map[int][]byte
 	journal *store.Journal
 }
 
-// newEntry returns the entry of a function's result for params. source is a hash of everything on
-// which the function depends. The key is the hash of store.Format, source, function, the type of
-// params and their JSON. The cells of a result share it.
+// newEntry returns the entry for the result of a function with params. source is a hash of
+// everything on which the function depends. The key is a hash of store.Format, source, function,
+// the type of params, and the JSON of params. The cells of a result have the same key.
 func newEntry(dir, function, source string, params any) (*entry, error) {
-	function = path.Base(function) // experiment.ElasticNetParams.Run
+	function = path.Base(function) // such as experiment.ElasticNetParams.Run
 	text, err := json.Marshal(params)
 	if err != nil {
 		return nil, err
@@ -43,8 +43,9 @@ func newEntry(dir, function, source string, params any) (*entry, error) {
 	return &entry{path: store.Path(dir, function, key), function: function, params: text, key: key}, nil
 }
 
-// Load and Keep make an entry the experiment.Keeper of its cells. The store has cells from earlier
-// runs and from workers of package worker. Both add files of records to the same folder.
+// Load and Keep implement experiment.Keeper for the cells of the entry. The store has cells from
+// earlier runs, and from workers of package worker. Both write files of records into the same
+// folder.
 
 func (e *entry) Load(i int, cell any) bool {
 	e.once.Do(e.open)
@@ -74,7 +75,8 @@ func (e *entry) open() {
 	e.noteUnkept(err)
 }
 
-// close removes the cells if there is a result, which includes them.
+// close closes the file of the cells. If complete is set, it removes the cells, because the result
+// includes them.
 func (e *entry) close(complete bool) {
 	if e.journal != nil {
 		e.noteUnkept(e.journal.Close())
@@ -84,7 +86,8 @@ func (e *entry) close(complete bool) {
 	}
 }
 
-// load reads a file that save wrote. It reports a damaged file in a note, and treats it as missing.
+// load reads a file that save wrote. If the file is damaged, load prints a note and treats the file
+// as missing.
 func (e *entry) load(path string, to any) bool {
 	err := store.Read(path, to)
 	if err == nil {
@@ -97,15 +100,16 @@ func (e *entry) load(path string, to any) bool {
 	return false
 }
 
-// save writes a result with its checksum, completely or not at all, and reports whether it has
-// written it. If the store is not writable, the result is still used.
+// save writes a result with its checksum, either completely or not at all. It reports whether the
+// result was written. If the store is not writable, the result is used without storing it.
 func (e *entry) save(path string, from any) bool {
 	err := store.Write(path, from)
 	e.noteUnkept(err)
 	return err == nil
 }
 
-// noteUnkept notes an error, as of a full disk, once.
+// noteUnkept prints a note on an error of storing, such as a full disk. It prints only one note for
+// each entry.
 func (e *entry) noteUnkept(err error) {
 	if err != nil && !e.unkept.Swap(true) {
 		note("the result of %s is not kept: %v", e.function, err)

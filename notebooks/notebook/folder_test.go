@@ -11,7 +11,7 @@ import (
 	"cvgm/notebooks/source"
 )
 
-// In JupyterLab the folder shows notebooks and folders only. Files that git does not track
+// In JupyterLab, the folder contains only notebooks and folders. Files that git does not track
 // belong to the user.
 func TestFolderShowsNotebooks(t *testing.T) {
 	entries, err := os.ReadDir("..")

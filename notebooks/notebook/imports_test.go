@@ -13,10 +13,10 @@ import (
 	"testing"
 )
 
-// imports lists, for each package of the module in their order, the others that it
-// imports. Each is earlier in the list. Tests may import any.
+// imports lists the packages of the module in an order. For each package, code lists the other
+// packages that it imports, which must be earlier in the list. Tests may import any package.
 var imports = []struct{ path, code string }{
-	{"qpdiff/learntest/serial", ""}, // of tests
+	{"qpdiff/learntest/serial", ""}, // for tests
 	{"qpdiff/memory", ""},
 	{"synth", ""},
 	{"qpdiff/internal/stop", ""},
@@ -78,16 +78,16 @@ var imports = []struct{ path, code string }{
 	{"notebooks/notebook", "cvgm/experiment cvgm/experiment/claims cvgm/experiment/mydata cvgm/experiment/registry figures notebooks/source notebooks/store " + experiments},
 	{"notebooks/live", "cvgm cvgm/experiment cvgm/experiment/elasticnet cvgm/experiment/kernels cvgm/experiment/registry figures notebooks/notebook notebooks/source qpdiff/learn"},
 	{"notebooks/peers", "qpdiff/kernel qpdiff/learn qpdiff/linear cvgm cvgm/table cvgm/tune"},
-	{"notebooks/runner", ""}, // Python, and a test of it
+	{"notebooks/runner", ""}, // Python, with a test of it
 }
 
-// The packages of learners, and the imports of each.
+// These constants are the packages of learners, and the imports of each learner.
 const (
 	learner  = "qpdiff qpdiff/internal/check qpdiff/internal/dense qpdiff/internal/learner qpdiff/internal/stop qpdiff/learn"
 	learners = "qpdiff/kernel qpdiff/linear qpdiff/linear/margin"
 )
 
-// The packages of the paper's experiments.
+// experiments lists the packages of the paper's experiments.
 const experiments = "cvgm/experiment/differentiability cvgm/experiment/elasticnet cvgm/experiment/kernels cvgm/experiment/samplesize cvgm/experiment/searches cvgm/experiment/splits cvgm/experiment/stability"
 
 func TestImportsRunOneWay(t *testing.T) {
@@ -130,8 +130,8 @@ func TestImportsRunOneWay(t *testing.T) {
 	}
 }
 
-// A cell links all that package notebook imports each time that it runs. A server's
-// packages alone would make that a third longer.
+// Each run of a cell links all packages that package notebook imports. The packages of a server
+// alone would add a third to the time.
 func TestCellsLinkNoServer(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", "cvgm/notebooks/notebook").Output()
 	if err != nil {
@@ -148,8 +148,8 @@ func TestCellsLinkNoServer(t *testing.T) {
 	}
 }
 
-// The map of the code is up to date: each `package.Name` or `package.Type.Method` in it is
-// declared in the file beside it.
+// The map of the code is current: each `package.Name` or `package.Type.Method` in it is declared in
+// the file beside it.
 func TestContributingNamesWhatThereIs(t *testing.T) {
 	root := filepath.Join("..", "..")
 	text, err := os.ReadFile(filepath.Join(root, ".github", "CONTRIBUTING.md"))
@@ -173,7 +173,7 @@ func TestContributingNamesWhatThereIs(t *testing.T) {
 	}
 }
 
-// pages returns the paths, from the root, of the texts about the project.
+// pages returns the paths of the texts about the project, relative to the root.
 func pages(t *testing.T) []string {
 	t.Helper()
 	root := filepath.Join("..", "..")
@@ -193,8 +193,8 @@ func pages(t *testing.T) []string {
 	return paths
 }
 
-// Each pattern of a test command in the pages and in .ci/run finds a test in each of its
-// packages, since go test passes if it finds none.
+// Each pattern of a test command, in the pages and in .ci/run, matches a test in each of its
+// packages. Without a match, go test would pass.
 func TestCommandsFindTests(t *testing.T) {
 	root := filepath.Join("..", "..")
 	commands := regexp.MustCompile(`go test[^\n]*? (\./[^\n]*)`)

@@ -14,9 +14,9 @@ import (
 	"cvgm/notebooks/source"
 )
 
-// Judged returns the paper's claims, judged by the results of a draw. For draw 0 the verdicts come
-// from all draws that ./reproduce.sh --again has recorded. note reports a record that cannot be
-// used, or one that other sources made, with the rows that have changed since.
+// Judged judges the paper's claims by the results of a draw. For draw 0, the verdicts use all draws
+// that ./reproduce.sh --again has recorded. If the record cannot be used, note says so. If other
+// sources made the record, note names the rows that have changed since.
 func Judged(p ResultsParams, results claims.Results) (judged []claims.Claim, note string) {
 	judged = claims.Claims(results)
 	var record bytes.Buffer
@@ -33,8 +33,8 @@ func Judged(p ResultsParams, results claims.Results) (judged []claims.Claim, not
 	return pooledBy(recorded, judged, currentSource)
 }
 
-// pooledBy judges claims of draw 0 by recorded draws. If the record cannot be used, it returns the
-// claims unchanged and a note with the reason.
+// pooledBy judges the claims of draw 0 by the recorded draws. If the record cannot be used, it
+// returns the claims unchanged and a note with the reason.
 func pooledBy(recorded []byte, judged []claims.Claim, current func(function string) string) (pooled []claims.Claim, note string) {
 	draws, first, err := claims.ReadRecords(bytes.NewReader(recorded))
 	if err == nil && first != 0 {
@@ -49,8 +49,8 @@ func pooledBy(recorded []byte, judged []claims.Claim, current func(function stri
 	return pooled, noteOf(len(draws), olderSources(recorded, current), claims.Moved(judged, draws[0]))
 }
 
-// noteOf reports which sources have changed since the draws were recorded, and which rows of draw 0
-// have changed by that.
+// noteOf returns a note on the sources that have changed since the draws were recorded, and on the
+// rows of draw 0 that have changed as a result.
 func noteOf(draws int, older, moved []string) string {
 	if older == nil && moved == nil {
 		return ""
@@ -62,7 +62,7 @@ func noteOf(draws int, older, moved []string) string {
 	return note + fmt.Sprintf("That has moved these rows of draw 0 by more than a tenth of their standard error: %s. The command ./reproduce.sh --again %d records the draws anew.", strings.Join(moved, ", "), draws)
 }
 
-// counted names a few experiments, or counts many.
+// counted names the experiments if they are few, and otherwise counts them.
 func counted(names []string) string {
 	const few = 4
 	switch {
@@ -77,7 +77,8 @@ func counted(names []string) string {
 var sourceLine = regexp.MustCompile(`(?m)^# (\S+) (\S+)$`)
 
 // olderSources names the experiments whose source has changed since the draws were recorded. The
-// record's comments hold the old sources: a function and the hash of everything that it reaches.
+// comments in the record hold the old sources. Each comment has a function, and a hash of
+// everything that the function reaches.
 func olderSources(recorded []byte, current func(function string) string) []string {
 	var older []string
 	for _, found := range sourceLine.FindAllSubmatch(recorded, -1) {
@@ -89,10 +90,10 @@ func olderSources(recorded []byte, current func(function string) string) []strin
 	return older
 }
 
-// currentSource returns the hash of all source that an experiment reaches. It returns "" if no
-// experiment has this name.
+// currentSource returns the hash of all source that an experiment reaches. If no experiment has the
+// name, it returns "".
 func currentSource(function string) string {
-	hash, err := module().Function("cvgm/cvgm/experiment/" + function) // the record names the package alone
+	hash, err := module().Function("cvgm/cvgm/experiment/" + function) // the record has the last part of the path
 	if err != nil {
 		return ""
 	}

@@ -13,7 +13,7 @@ import (
 	"cvgm/cvgm/experiment/claims"
 )
 
-// The comments in the draws' record name the source that computed each draw.
+// The comments in the record of draws name the sources that computed the draws.
 func TestOlderSources(t *testing.T) {
 	recorded := []byte("# splits.SplitsParams.Run 1a\n# searches.RegretParams.Run 2b\ndraw,row\n0,# not a source 3c\n")
 	now := map[string]string{"splits.SplitsParams.Run": "1a", "searches.RegretParams.Run": "other"}
@@ -29,7 +29,7 @@ func TestOlderSources(t *testing.T) {
 	}
 }
 
-// Recorded draws that cannot be used leave the claims as they are, and the note names the reason.
+// Recorded draws that cannot be used do not change the claims. The note has the reason.
 func TestDamagedDraws(t *testing.T) {
 	judged := []claims.Claim{{Number: 1, Measured: []claims.Measurement{{Text: "a value", Ours: experiment.Estimate{Mean: 1, Margin: math.NaN(), N: 1}}}}}
 	for _, c := range []struct {
@@ -55,7 +55,7 @@ func TestDamagedDraws(t *testing.T) {
 	}
 }
 
-// The note names a few experiments or counts many, and names the rows that moved.
+// The note names a few experiments or counts many. It names the rows that have moved.
 func TestNoteOfDraws(t *testing.T) {
 	many := []string{"a.A", "b.B", "c.C", "d.D", "e.E"}
 	for _, c := range []struct {
@@ -72,7 +72,7 @@ func TestNoteOfDraws(t *testing.T) {
 	}
 }
 
-// Each experiment that the recorded draws name is one of the module.
+// Each experiment that the record of draws names is in the module.
 func TestRecordedSourcesAreKnown(t *testing.T) {
 	recorded, err := os.ReadFile(filepath.Join("..", "..", "figures", "out", "draws.csv"))
 	if err != nil {

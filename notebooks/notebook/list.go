@@ -6,8 +6,9 @@ import (
 	"cvgm/cvgm/experiment/registry"
 )
 
-// listed records a missing result if ListVar is set, and reports whether it did. It skips functions
-// that are not in the registry, because the notebook's own run computes their results.
+// listed records a missing result if ListVar is set, and reports whether it has recorded it. It
+// skips experiments that are not in the registry, because the run of the notebook computes their
+// results.
 func listed(e *entry, params any) bool {
 	registered := registry.Of(params)
 	if os.Getenv(ListVar) == "" || registered == nil {

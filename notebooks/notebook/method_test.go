@@ -24,17 +24,17 @@ import (
 	"cvgm/cvgm/experiment/samplesize"
 )
 
-// methodHeading begins the section of a notebook whose one code cell is the
-// experiment's core in plain calls of the library, and whose table lists exchanges
-// of its parts.
+// methodHeading is the heading of a section in some notebooks. The section has one code cell with
+// the core of the experiment in calls of the library. Its table lists exchanges of parts of the
+// method.
 const methodHeading = "## The method in the open\n"
 
-// methods holds, for each notebook with such a section, the expected output of the cell, from
-// the experiment's result.
+// methods holds, for each notebook with this section, a function that returns the expected output
+// of the cell. The output is made from the result of the experiment.
 var methods = map[string]func(t *testing.T) string{
 	"01_elastic_net": func(t *testing.T) string {
 		p := elasticnet.DefaultElasticNet()
-		p.LongSteps, p.GridPoints, p.RandomPoints, p.SurfacePoints = 1, 2, 1, 2 // the cell has none of these
+		p.LongSteps, p.GridPoints, p.RandomPoints, p.SurfacePoints = 1, 2, 1, 2 // the cell does not use these
 		r := compute(t, p.Run)
 		var b strings.Builder
 		for _, k := range []int{0, p.Steps - 1} {
@@ -61,7 +61,7 @@ var methods = map[string]func(t *testing.T) string{
 	"09_many_hyperparameters": func(t *testing.T) string {
 		p := manyhyper.DefaultLevers()
 		p.DataSets, p.Widths.Groups = 2, []int{20}
-		p.Bands.Test, p.Smooths.Test, p.Bands.Groups, p.Smooths.Groups = 1, 1, []int{2}, []int{2} // the cell has neither
+		p.Bands.Test, p.Smooths.Test, p.Bands.Groups, p.Smooths.Groups = 1, 1, []int{2}, []int{2} // the cell does not use these
 		widths := compute(t, p.Run).Problems[manyhyper.LeverOfWidths]
 		many, _ := widths.Find(manyhyper.SearchFolds)
 		return fmt.Sprintf("test loss with one width %.3f, with 20 widths %.3f\n", widths.Rows[0].Test.Mean, many.Test.Mean)
@@ -77,7 +77,8 @@ func compute[R any](t *testing.T, run func(context.Context) (R, error)) R {
 	return r
 }
 
-// fullGradient returns the lines of a run: one every each steps, and one before the last step.
+// fullGradient returns the expected lines of a run. There is a line whenever the number of steps is
+// a multiple of each, and a line before the last step.
 func fullGradient(t *testing.T, steps, each int, number string, run *kernels.Run) string {
 	t.Helper()
 	var b strings.Builder
@@ -89,8 +90,8 @@ func fullGradient(t *testing.T, steps, each int, number string, run *kernels.Run
 	return b.String()
 }
 
-// Each of these cells is short and well formed, and prints the digits of the experiment's
-// result. After every exchange that the text above it offers, it still runs, to other digits.
+// Each of these cells is short and well formed. It prints the digits of the experiment's result.
+// After each exchange from the table above the cell, the cell still runs, and prints other digits.
 func TestMethodsInTheOpen(t *testing.T) {
 	if testing.Short() {
 		t.Skip("links a program and runs each experiment")
@@ -99,7 +100,7 @@ func TestMethodsInTheOpen(t *testing.T) {
 	exchanged := map[string][]string{} // by notebook
 	for name := range methods {
 		m := readMethod(t, name)
-		if lines := strings.Count(m.code, "\n"); lines > 30 { // of at most 120 characters
+		if lines := strings.Count(m.code, "\n"); lines > 30 { // lines have at most 120 characters
 			t.Errorf("%s: the cell has %d lines", name, lines)
 		}
 		variants := map[string]string{name: m.code}
@@ -138,11 +139,11 @@ func TestMethodsInTheOpen(t *testing.T) {
 	}
 }
 
-// method is the section of a notebook.
+// method is such a section of a notebook.
 type method struct {
-	imports   []string               // the import specs of the notebook's code cells
-	code      string                 // the cell without its %%
-	exchanges map[string][][2]string // by the part of the method, the replaced text and the replacement
+	imports   []string               // import specs of the notebook's code cells
+	code      string                 // code of the cell without %%
+	exchanges map[string][][2]string // replaced text and replacement, by the part of the method
 }
 
 func readMethod(t *testing.T, name string) (m method) {
@@ -186,8 +187,8 @@ func readMethod(t *testing.T, name string) (m method) {
 	return m
 }
 
-// exchangesIn returns the rows of the table "part | replace | by" in a text. A row
-// without a part belongs to the one above it.
+// exchangesIn returns the rows of the table "part | replace | by" in a text. A row without a part
+// belongs to the part of the row above.
 func exchangesIn(text string) map[string][][2]string {
 	found := map[string][][2]string{}
 	last := ""
@@ -211,8 +212,8 @@ func exchange(t *testing.T, code string, pairs [][2]string) string {
 	return code
 }
 
-// cellSource returns a Go file that runs a cell, with only the imports that the cell uses, as
-// GoNB keeps them.
+// cellSource returns a Go file that runs a cell. Like GoNB, it has only the imports that the cell
+// uses.
 func cellSource(t *testing.T, id string, imports []string, code string) string {
 	t.Helper()
 	body := fmt.Sprintf("func init() {\n\tcells[%q] = func() {\n\t\t%s\n\t}\n}\n", id, strings.ReplaceAll(strings.TrimSuffix(code, "\n"), "\n", "\n\t\t"))
@@ -242,7 +243,7 @@ func cellSource(t *testing.T, id string, imports []string, code string) string {
 	return b.String()
 }
 
-// dispatcher runs the cell that its argument names.
+// dispatcher runs the cell that the program's argument names.
 const dispatcher = `package main
 
 import "os"
@@ -252,7 +253,7 @@ var cells = map[string]func(){}
 func main() { cells[os.Args[1]]() }
 `
 
-// buildProgram links the files of a main package, with the module's packages.
+// buildProgram builds a main package from the given files and the packages of the module.
 func buildProgram(t *testing.T, sources map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()

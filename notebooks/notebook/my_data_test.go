@@ -40,7 +40,7 @@ func Example_pipeline() {
 	// 80 houses; the first costs 509 and is predicted at 441
 }
 
-// The notebook and the example show the same program.
+// The notebook and the example contain the same program.
 func TestProgramOfMyData(t *testing.T) {
 	source, err := os.ReadFile("my_data_test.go")
 	if err != nil {

@@ -15,15 +15,15 @@ import (
 	"cvgm/cvgm/experiment"
 )
 
-// Params applies the overrides of ParamsVar to the parameters of a notebook's experiments, each a
-// pointer to an experiment's Params, and checks the result. A name sets the parameter in all
-// experiments that have it. With the experiment's name and a dot before it, it sets the parameter
-// in one: K, elastic_net_seeds.K. An unknown name or a bad value of ParamsVar, and the name help,
-// end the cell with a list of the valid ones. Values that the experiments would refuse end the cell
-// with one line each.
+// Params applies the overrides in ParamsVar to the parameters of a notebook's experiments, and
+// checks the result. Each argument is a pointer to the Params of an experiment. A name, such as K,
+// sets the parameter in all experiments that have it. With the name of an experiment and a dot
+// before it, such as elastic_net_seeds.K, it sets the parameter in only this experiment. An unknown
+// name, an invalid value, and the name help end the cell with a list of the valid names. If the
+// experiments refuse values, the cell ends with one line for each.
 //
-// Params ends every cell with an error if the last run of the parameters' cell has not reached the
-// end of [Accept].
+// Params also ends the cell with an error if the last run of the cell of parameters has not reached
+// the end of [Accept].
 //
 //	net, seeds := experiment.DefaultElasticNet(), experiment.DefaultElasticNetSeeds()
 //	notebook.Params(&net, &seeds)
@@ -36,7 +36,7 @@ func Params(all ...any) {
 	}
 	overrides, by := os.Getenv(ParamsVar), ""
 	if overrides != "" {
-		by = "-p: " // ./reproduce.sh recognises it by this
+		by = "-p: " // ./reproduce.sh recognises the error by this prefix
 		if err := override(overrides, all...); err != nil {
 			Check(fmt.Errorf("%s%w", by, err))
 		}
@@ -47,17 +47,17 @@ func Params(all ...any) {
 	}
 }
 
-// unaccepted is the name of a file in the kernel's folder. The first line of the parameters' cell
-// makes it; the shell runs that line before the cell is compiled. While an edit of the cell does
-// not compile, GoNB keeps the declarations of an earlier run.
+// unaccepted is the name of a file in the folder of the kernel. The first line of the cell of
+// parameters makes the file. The shell runs this line before the cell is compiled. If an edit of
+// the cell does not compile, GoNB keeps the declarations of an earlier run.
 const unaccepted = "unaccepted"
 
 // accepting is set while Accept runs.
 var accepting bool
 
-// Accept calls params, a function without arguments that calls Params, and then removes the mark of
-// the parameters' cell. An error of Params ends the cell, and the mark remains. The first and the
-// last line of that cell are
+// Accept calls params, a function without arguments that calls Params. It then removes the mark of
+// the cell of parameters. An error of Params ends the cell, and the mark remains. The first and the
+// last line of the cell are
 //
 //	!*touch unaccepted # until the last line of this cell has run
 //	notebook.Accept(params)
@@ -80,7 +80,7 @@ func accept(params any) error {
 	return err
 }
 
-// refuseUnaccepted returns an error while the mark exists, except to Accept.
+// refuseUnaccepted returns an error while the mark exists, except during Accept.
 func refuseUnaccepted() error {
 	if _, err := os.Stat(markPath()); err != nil || accepting {
 		return nil
@@ -88,7 +88,7 @@ func refuseUnaccepted() error {
 	return errors.New("the cell of params() did not run to its end: correct it and run it again")
 }
 
-// markPath returns the path of the mark, or "" outside a kernel.
+// markPath returns the path of the mark. Outside of a kernel, it returns "".
 func markPath() string {
 	folder := os.Getenv(kernelFolderVar)
 	if folder == "" {
@@ -97,8 +97,7 @@ func markPath() string {
 	return filepath.Join(folder, unaccepted)
 }
 
-// checkAll returns one error for all parameters that their experiments would refuse, with a line
-// for each.
+// checkAll returns one error for all parameters that experiments refuse, with one line for each.
 func checkAll(all []any) error {
 	var problems []error
 	for _, p := range all {
@@ -144,7 +143,7 @@ func override(overrides string, all ...any) error {
 	return fmt.Errorf("%s\n%s", strings.Join(problems, "\n"), valid)
 }
 
-// describe lists the parameters.
+// describe returns a text that lists the parameters.
 func describe(all []any) string {
 	var b strings.Builder
 	for _, p := range all {

@@ -9,7 +9,7 @@ import (
 	"cvgm/cvgm/experiment/kernels"
 )
 
-// Params refuses while the mark is there, and Accept removes it.
+// While the mark exists, Params returns an error. Accept removes the mark.
 func TestAcceptRemovesTheMark(t *testing.T) {
 	newCell(t)
 	folder := t.TempDir()
@@ -25,7 +25,7 @@ func TestAcceptRemovesTheMark(t *testing.T) {
 	if err := refuseUnaccepted(); err != nil {
 		t.Errorf("without a mark: %v", err)
 	}
-	for range 2 { // with a mark, and without one, as in an unmarked copy
+	for range 2 { // once with a mark, and once without, as in a copy without marks
 		if err := accept(params); err != nil {
 			t.Error(err)
 		}
@@ -56,7 +56,7 @@ func TestAcceptRemovesTheMark(t *testing.T) {
 			t.Errorf("%T: %v", wrong, err)
 		}
 	}
-	// A panic of params keeps the mark.
+	// If params panics, the mark remains.
 	func() {
 		defer func() { _ = recover() }()
 		_ = accept(func() { panic("out of range") })
@@ -73,8 +73,8 @@ func TestAcceptRemovesTheMark(t *testing.T) {
 	}
 }
 
-// Each cell of parameters for other cells makes the mark in its first line and accepts in its
-// last. One that declares nothing has no parameters of an earlier run.
+// Each cell of parameters that other cells use makes the mark in its first line, and accepts in its
+// last line. If a cell has no declarations, it cannot have parameters of an earlier run.
 func TestCellsOfParametersAccept(t *testing.T) {
 	const (
 		first = "!*touch " + unaccepted + " # until the last line of this cell has run\n"

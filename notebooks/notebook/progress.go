@@ -10,13 +10,13 @@ import (
 	"github.com/janpfeifer/gonb/gonbui"
 )
 
-// kernelVar is set by GoNB if a front end is attached.
+// GoNB sets kernelVar if a front end is attached.
 const kernelVar = "GONB_JUPYTER_KERNEL_ID"
 
-// progress returns two functions: one by which several goroutines report the progress of an
-// experiment, and one to be called at the end. Without a front end, progress goes to the file of
-// ProgressVar. With one, it goes to a line in the notebook, which is removed at the end. Otherwise
-// it is discarded, so that a notebook's output never depends on time.
+// progress returns two functions. Several goroutines call report to report the progress of an
+// experiment. end is called at the end. If ProgressVar is set, progress is written to its file.
+// Otherwise, with a front end, progress is shown in a line of the notebook, which is removed at the
+// end. Otherwise it is discarded, so that the output of a notebook does not depend on time.
 func progress() (report func(done, total int), end func()) {
 	file := os.Getenv(ProgressVar)
 	if file == "" && os.Getenv(kernelVar) == "" {
@@ -24,7 +24,7 @@ func progress() (report func(done, total int), end func()) {
 	}
 	var mu sync.Mutex
 	var last, began time.Time
-	var first int // done when it began
+	var first int // number of cells done when the run began
 	id := ""
 	report = func(done, total int) {
 		mu.Lock()
@@ -39,7 +39,7 @@ func progress() (report func(done, total int), end func()) {
 		last = now
 		if file != "" {
 			line, _ := json.Marshal([2]int{done, total})
-			_ = os.WriteFile(file, line, 0o644) // progress may be lost, results may not
+			_ = os.WriteFile(file, line, 0o644) // progress may be lost
 			return
 		}
 		if id == "" {
@@ -58,7 +58,8 @@ func progress() (report func(done, total int), end func()) {
 	return report, end
 }
 
-// timeLeft estimates the remaining time from the time of the finished part. 0: unknown.
+// timeLeft estimates the remaining time from the time of the finished part. It returns 0 if the
+// time is unknown.
 func timeLeft(done, left int, took time.Duration) time.Duration {
 	if done <= 0 {
 		return 0
@@ -74,7 +75,7 @@ func progressHTML(done, total int, left time.Duration) string {
 	return fmt.Sprintf(`<progress value="%d" max="%d" aria-label="cells of the experiment that are done"></progress> %s`, done, total, text)
 }
 
-// duration returns a time in words, as ./reproduce.sh prints it.
+// duration returns a time in words, in the form of ./reproduce.sh.
 func duration(d time.Duration) string {
 	switch s := int(d.Seconds()); {
 	case s < 60:

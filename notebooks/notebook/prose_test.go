@@ -23,7 +23,7 @@ import (
 	"cvgm/qpdiff"
 )
 
-// notebookCell is a cell of a notebook's file.
+// notebookCell is a cell in the file of a notebook.
 type notebookCell struct {
 	Type   string `json:"cell_type"`
 	Source lines
@@ -31,7 +31,7 @@ type notebookCell struct {
 
 func (c notebookCell) text() string { return strings.Join(c.Source, "") }
 
-// cellsOf returns the cells of the notebooks, by path.
+// cellsOf returns the cells of the notebooks that match a pattern, by path.
 func cellsOf(t *testing.T, pattern string) map[string][]notebookCell {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join("..", pattern))
@@ -80,12 +80,12 @@ func figureMakers(t *testing.T) (names []string) {
 	return names
 }
 
-// firstPicture bounds the lines of code above the first picture of a notebook: in a browser they
-// put it some 1,200 pixels below the top.
+// firstPicture is the largest number of lines of code above the first picture of a notebook. In a
+// browser, the picture is then about 1,200 pixels below the top.
 const firstPicture = 60
 
-// Each experiment's notebook begins with a question, and its first cell that computes prints
-// the answer from the results and shows it in a picture. Each cell with a figure explains the
+// Each notebook of an experiment begins with a question. Its first cell that computes prints the
+// answer from the results, and shows the answer in a picture. Each cell with a figure explains the
 // figure.
 func TestNotebooksTellWhatTheyShow(t *testing.T) {
 	makers := figureMakers(t)
@@ -125,12 +125,12 @@ func TestNotebooksTellWhatTheyShow(t *testing.T) {
 	}
 }
 
-// widestLine bounds the lines of a cell, with tabs of 8, so that a window of 1280 pixels shows them
-// whole.
+// widestLine is the largest number of characters in a line of a cell, with tabs of 8. Lines of this
+// length fit into a window of 1280 pixels.
 const widestLine = 120
 
-// A cell consists of calls: what they print is worded in package readings, and long lines run
-// off the page.
+// Cells consist of calls. Package readings holds the words that they print. Long lines would not
+// fit on the page.
 func TestCellsHoldNoProse(t *testing.T) {
 	prose := regexp.MustCompile(`"[^"\n]{70,}"`)
 	for path, cells := range cellsOf(t, "*.ipynb") {
@@ -147,7 +147,7 @@ func TestCellsHoldNoProse(t *testing.T) {
 	}
 }
 
-// The links of the notebooks and of the pages lead to files and headings that exist.
+// The links in the notebooks and in the pages lead to existing files and headings.
 func TestLinksOfTexts(t *testing.T) {
 	texts := make(map[string]string)
 	headings := make(map[string][]string)
@@ -193,9 +193,9 @@ func TestLinksOfTexts(t *testing.T) {
 	}
 }
 
-// habits are turns of phrase that make a reader go back, and how many of them 10,000 words of Go
-// comments may have. The packages mat, optimize and stat of gonum have at most 1 of the first two
-// and 2 to 7 of the third.
+// habits are turns of phrase that make a reader read twice. most is the largest number of them in
+// 10,000 words of Go comments. Gonum's packages mat, optimize and stat have at most 1 of each of
+// the first two, and 2 to 7 of the third.
 var habits = []struct {
 	name    string
 	pattern *regexp.Regexp
@@ -207,7 +207,8 @@ var habits = []struct {
 	{"less for minus", regexp.MustCompile(`(?i)\bless (that|those|the|its)\b`), 1},
 }
 
-// A sentence of more words than longSentence is long. Gonum's comments have 4 % of them.
+// A sentence with more than longSentence words is long. mostLong is the largest share of long
+// sentences. In gonum's comments, the share is 4 %.
 const (
 	longSentence = 30
 	mostLong     = .05
@@ -215,23 +216,23 @@ const (
 
 var (
 	endOfSentence = regexp.MustCompile(`[.!?:;]\s+`)
-	// An example's comment that begins so is its output, not prose.
+	// An example's comment with this beginning is its output, not prose.
 	exampleOutput = regexp.MustCompile(`(?i)^\s*(unordered )?output:`)
 )
 
-// A passage is a paragraph, a heading or an item of a list in a comment.
+// A passage is a paragraph, a heading, or an item of a list in a comment.
 type passage struct{ place, text string }
 
-// prose counts the words and sentences of passages. It lists the passages with each habit, once
-// for each time, and the long sentences.
+// prose holds the numbers of words and sentences of passages. It lists the passages with each
+// habit, once for each occurrence, and the long sentences.
 type prose struct {
 	words, sentences int
-	habits           [][]passage // in the order of habits
+	habits           [][]passage // in the order of the variable habits
 	long             []passage
 }
 
-// passagesOf returns the prose of the comments in a Go file. Code blocks, directives and the
-// outputs of examples are not prose.
+// passagesOf returns the prose of the comments in a Go file. Code blocks, directives and outputs of
+// examples are not prose.
 func passagesOf(name string, text []byte) (all []passage, err error) {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, name, text, parser.ParseComments|parser.SkipObjectResolution)
@@ -266,7 +267,7 @@ func passagesOf(name string, text []byte) (all []passage, err error) {
 	return all, nil
 }
 
-// plain returns the words of a text in one line.
+// plain returns the words of a text on one line.
 func plain(text []comment.Text) string {
 	var b strings.Builder
 	for _, t := range text {
@@ -284,7 +285,7 @@ func plain(text []comment.Text) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// count counts passages.
+// count counts the words, sentences and habits of passages.
 func count(all []passage) prose {
 	p := prose{habits: make([][]passage, len(habits))}
 	for _, a := range all {
@@ -304,7 +305,8 @@ func count(all []passage) prose {
 	return p
 }
 
-// whereMost names the files with the most of the places, and lists the first places in the worst.
+// whereMost returns text with the names of the files that have the most of the places. It lists the
+// first places in the worst file.
 func whereMost(places []passage) string {
 	const files, shown = 5, 3
 	in := make(map[string][]passage)
@@ -325,7 +327,8 @@ func whereMost(places []passage) string {
 	return b.String()
 }
 
-// Go comments are as easy to read as gonum's, by the rates of some habits and of long sentences.
+// Go comments are as easy to read as gonum's, measured by the rates of some habits and of long
+// sentences.
 func TestCommentsAreEasyToRead(t *testing.T) {
 	root := filepath.Join("..", "..")
 	names, git := source.Tracked(root)
@@ -337,7 +340,7 @@ func TestCommentsAreEasyToRead(t *testing.T) {
 	err := qpdiff.ForEach(0, len(names), func(i int) error {
 		text, err := os.ReadFile(filepath.Join(root, names[i]))
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // removed since the last commit
+			return nil // removed after the last commit
 		} else if err == nil {
 			found[i], err = passagesOf(names[i], text)
 		}
@@ -360,7 +363,7 @@ func TestCommentsAreEasyToRead(t *testing.T) {
 	}
 }
 
-// The test above counts each kind of comment, and neither code nor outputs.
+// TestCommentsAreEasyToRead counts each kind of comment. It counts neither code nor outputs.
 func TestPassagesOfComments(t *testing.T) {
 	const text = `// Package p is like that of
 // another one.
@@ -416,12 +419,13 @@ func ExampleF() {
 	}
 }
 
-// mostWords bounds README without code and what ./reproduce.sh writes, and mostWritten bounds these
-// written parts. With its pictures that is three screens of 1280 × 800 pixels.
+// mostWords is the largest number of words in README, without code and without the parts that
+// ./reproduce.sh writes. mostWritten is the largest number of words in these parts. With pictures,
+// both fit on three screens of 1280 × 800 pixels.
 const mostWords, mostWritten = 500, 380
 
-// README says in three screens what the project is, how to run it, what holds, how fast it is
-// and what to read next.
+// README describes the project on three screens. It says how to run it, which results hold, how
+// fast it is, and where to read more.
 func TestReadmeIsShort(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
 	if err != nil {
@@ -448,13 +452,13 @@ func TestReadmeIsShort(t *testing.T) {
 	}
 }
 
-// remedyAt is the place of the remedy among the arguments of the functions that make errors of
-// arguments.
+// remedyAt holds, by the name of a function that makes an error for an argument, the index of the
+// remedy among its arguments.
 var remedyAt = map[string]int{"Bad": 2, "BadIf": 3, "ArgErrorf": 2, "argErrorf": 1}
 
-// problemOf returns the fault of a call that makes an error: an error of an argument has a
-// remedy, and the text of another one is "package: cause: remedy" unless it wraps an error that
-// has them. Neither ends with a full stop.
+// problemOf returns the fault in the text of an error. The error of an argument must have a remedy.
+// The text of another error must be "package: cause: remedy", unless the error wraps an error with
+// these parts. No text may end with a full stop.
 func problemOf(call *ast.CallExpr) string {
 	var name string
 	switch f := call.Fun.(type) {
@@ -495,7 +499,7 @@ func problemOf(call *ast.CallExpr) string {
 	return ""
 }
 
-// Each error of the library tells what to do.
+// Each error of the library has a remedy.
 func TestErrorsHaveARemedy(t *testing.T) {
 	root := filepath.Join("..", "..")
 	names, git := source.Tracked(root)
@@ -505,12 +509,12 @@ func TestErrorsHaveARemedy(t *testing.T) {
 	calls := 0
 	for _, name := range names {
 		if !regexp.MustCompile(`^(qpdiff|cvgm|synth|figures)/.*\.go$`).MatchString(name) || strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "cvgm/experiment/differentiability/") {
-			continue // that experiment's errors report bugs of its own
+			continue // the errors of this experiment report its own bugs
 		}
 		files := token.NewFileSet()
 		file, err := parser.ParseFile(files, filepath.Join(root, name), nil, parser.SkipObjectResolution)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // removed since the last commit
+			continue // removed after the last commit
 		} else if err != nil {
 			t.Fatal(err)
 		}
@@ -529,7 +533,7 @@ func TestErrorsHaveARemedy(t *testing.T) {
 	}
 }
 
-// The test above finds each fault.
+// TestErrorsHaveARemedy detects each fault.
 func TestFaultsOfErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		`fmt.Errorf("cvgm: it fails (%v)", 1)`:            "has no remedy",

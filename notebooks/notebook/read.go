@@ -8,10 +8,11 @@ import (
 	"cvgm/notebooks/source"
 )
 
-// Read reads the CSV file p.File, for [Compute]. A relative path starts at the root of the
-// checkout. The result's key in the store includes a digest of the file. So a changed file is
-// computed anew, and ./reproduce.sh runs the notebook again. Under TwinVar a numeric target is
-// multiplied by 1 + 2⁻⁴⁰. An error of the file, or of a column, ends the cell with one line.
+// Read reads the CSV file p.File, for [Compute]. A relative path begins at the root of the
+// checkout. The key of the result in the store depends on a digest of the file. If the file
+// changes, the result is computed again, and ./reproduce.sh runs the notebook again. If TwinVar is
+// set, a numeric target is multiplied by 1 + 2⁻⁴⁰. An error in the file or in a column ends the
+// cell with one line.
 //
 //	result := notebook.Compute(notebook.Read(p))
 func Read(p mydata.MyDataParams) mydata.MyDataParams {
@@ -30,7 +31,7 @@ func readFile(p mydata.MyDataParams) (mydata.MyDataParams, error) {
 	}
 	read, err := p.Read(root)
 	if err != nil && os.Getenv(ParamsVar) != "" {
-		err = fmt.Errorf("-p: %w", err) // ./reproduce.sh recognises it by this
+		err = fmt.Errorf("-p: %w", err) // ./reproduce.sh recognises the error by this prefix
 	}
 	if at := p.Path(root); err == nil && at != "" {
 		err = record(map[string]any{"file": at, "sha256": read.Digest})

@@ -10,8 +10,8 @@ import (
 	"cvgm/notebooks/source"
 )
 
-// A file is read from the checkout or by its absolute path, is recorded with its digest, and
-// a result of another content is computed anew.
+// A file is read by a path relative to the checkout, or by an absolute path. The record has its
+// digest. If its content changes, the result is computed again.
 func TestReadOfAFile(t *testing.T) {
 	newCell(t)
 	store, record := t.TempDir(), filepath.Join(t.TempDir(), "record")
@@ -37,7 +37,7 @@ func TestReadOfAFile(t *testing.T) {
 	if want := `{"file":"` + p.File + `","sha256":"` + read.Digest + `"}`; err != nil || strings.TrimSpace(string(text)) != want {
 		t.Errorf("recorded %s, want %s", text, want)
 	}
-	// A relative path starts at the root of the checkout.
+	// A relative path begins at the root of the checkout.
 	root, err := source.Root()
 	if err != nil {
 		t.Fatal(err)

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// record adds a line to the file of RecordVar.
+// record appends a line to the file of RecordVar.
 func record(line map[string]any) error {
 	name := os.Getenv(RecordVar)
 	if name == "" {
@@ -25,7 +25,7 @@ func record(line map[string]any) error {
 	return errors.Join(err, f.Close())
 }
 
-// note warns the user without failing the cell.
+// note prints or records a warning. It does not end the cell.
 func note(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if os.Getenv(RecordVar) == "" || record(map[string]any{"note": text}) != nil {

@@ -11,8 +11,8 @@ import (
 )
 
 // Reset replaces working copies of notebooks by their originals, as ./reproduce.sh reset does.
-// names selects the notebooks. The replaced files are kept. Without names it prints one line and
-// replaces nothing. An unknown name ends the cell.
+// names selects the notebooks. The replaced files are kept. Without names, Reset prints one line
+// and replaces nothing. An unknown name ends the cell.
 //
 //	notebook.Reset("02_rings")
 func Reset(names ...string) {
@@ -24,7 +24,7 @@ func Reset(names ...string) {
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	err := cmd.Run()
 	if failed := (*exec.ExitError)(nil); errors.As(err, &failed) {
-		os.Exit(1) // it has printed the reason
+		os.Exit(1) // the command has printed the reason
 	}
 	Check(err)
 	fmt.Println("Where it is open: File, Reload Notebook from Disk.")

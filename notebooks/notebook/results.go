@@ -21,9 +21,9 @@ type ResultsParams struct{ experiment.FreshData }
 
 func (ResultsParams) Defaults() any { return ResultsParams{} }
 
-// Results returns the results on which the paper's claims are judged: every experiment at its
-// default parameters, from the store if possible, and the recorded timings. Experiments with fresh
-// data use p's draw.
+// Results returns the results by which the paper's claims are judged: the results of every
+// experiment with its default parameters, and the recorded timings. Results are read from the store
+// if possible. Experiments with fresh data use the draw in p.
 func Results(p ResultsParams) claims.Results {
 	Check(noteComputed(p))
 	return claims.Results{
@@ -50,15 +50,15 @@ func Results(p ResultsParams) claims.Results {
 	}
 }
 
-// onDraw returns an experiment's parameters with the draw of all results, which the notebook's
-// parameters set.
+// onDraw returns the parameters of an experiment with the draw that the notebook's parameters set
+// for all results.
 func onDraw[P any](all ResultsParams, p P) P {
 	Check(experiment.Set(&p, "Draw", strconv.Itoa(all.Draw)))
 	Check(noteSet([][]experiment.Change{nil}, []any{&p}))
 	return p
 }
 
-// Timings returns the record of ./reproduce.sh --timings, or nil if there is none.
+// Timings returns the record of ./reproduce.sh --timings. It returns nil if there is no record.
 func Timings() *claims.Timings {
 	return Must(claims.ReadTimings(filepath.Join(Must(source.Root()), "figures", "out", "timings.json")))
 }

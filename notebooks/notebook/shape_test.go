@@ -18,20 +18,20 @@ import (
 	"testing"
 )
 
-// The largest number of files of a package, without its tests, and of lines of a function that
-// a reader can keep in mind.
+// mostFiles is the largest number of files of a package, without tests. mostLines is the largest
+// number of lines of a function. A reader can still remember this many.
 const (
 	mostFiles = 30
 	mostLines = 80
 )
 
 // TestShape fails if files of a package use each other in a circle, if a package has more than
-// mostFiles files, or if a function is longer than mostLines.
+// mostFiles files, or if a function has more than mostLines lines.
 func TestShape(t *testing.T) {
 	if testing.Short() {
 		t.Skip("type-checks all packages")
 	}
-	// With the export data of all that the module imports.
+	// The output includes the export data of all packages that the module imports.
 	out, err := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Dir,GoFiles,Export", "cvgm/...").Output()
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +85,7 @@ func TestShape(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// used lists for each file the others whose names it uses, with one of the places.
+		// used maps each file to the other files whose names it uses, with one position for each.
 		used := map[string]map[string]token.Position{}
 		for id, object := range info.Uses {
 			from, to := fset.Position(id.Pos()), fset.Position(object.Pos())
@@ -107,7 +107,7 @@ func TestShape(t *testing.T) {
 	}
 }
 
-// circles returns the strongly connected sets of more than one file, by base name.
+// circles returns the strongly connected sets with more than one file, as base names.
 func circles(used map[string]map[string]token.Position) (sets [][]string) {
 	reach := map[string]map[string]bool{}
 	for from := range used {
@@ -141,7 +141,7 @@ func circles(used map[string]map[string]token.Position) (sets [][]string) {
 	return sets
 }
 
-// The top level of the repository holds the files that readers expect there, and nothing else.
+// The top level of the repository holds only the files that readers expect there.
 func TestTopLevel(t *testing.T) {
 	out, err := exec.Command("git", "-C", "../..", "ls-tree", "--name-only", "HEAD").Output()
 	if err != nil {

@@ -17,10 +17,10 @@ import (
 	"github.com/janpfeifer/gonb/gonbui/protocol"
 )
 
-// outFolder returns the folder for an output of this name. It is the folder of OutVar, or otherwise
-// runs/NOTEBOOK/interactive/PARAMETERS, so that experiments in a notebook do not change the paper's
-// outputs. NOTEBOOK is the folder of figures/out with an output of this name, or one with the name
-// of an experiment of the cell. PARAMETERS lists the changes.
+// outFolder returns the folder for an output with the given name. It is the folder of OutVar. If
+// OutVar is not set, it is runs/NOTEBOOK/interactive/PARAMETERS, so that interactive runs do not
+// change the paper's outputs. NOTEBOOK is the folder of figures/out that has an output with this
+// name, or a folder with the name of an experiment of the cell. PARAMETERS lists the changes.
 func outFolder(root, name string, changes []experiment.Change) string {
 	if dir := os.Getenv(OutVar); dir != "" {
 		return dir
@@ -34,8 +34,8 @@ func outFolder(root, name string, changes []experiment.Change) string {
 	return filepath.Join(root, "runs", of, "interactive", label(changes))
 }
 
-// namesake returns the first of the cell's experiments that has a folder of its name in
-// figures/out, or "".
+// namesake returns the name of the first of the cell's experiments that has a folder of its name in
+// figures/out. If there is none, it returns "".
 func namesake(root string) string {
 	known.Lock()
 	defer known.Unlock()
@@ -47,10 +47,11 @@ func namesake(root string) string {
 	return ""
 }
 
-// committedCSV returns the CSV of the output of this name in figures/out, or "".
+// committedCSV returns the CSV of the output with the given name in figures/out. If there is none,
+// it returns "".
 func committedCSV(root, name string) string {
 	out := filepath.Join(root, "figures", "out")
-	folders, _ := os.ReadDir(out) // none: nothing is committed
+	folders, _ := os.ReadDir(out) // if figures/out is missing, nothing is committed
 	for _, folder := range folders {
 		file := filepath.Join(out, folder.Name(), name+".csv")
 		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
@@ -60,8 +61,8 @@ func committedCSV(root, name string) string {
 	return ""
 }
 
-// label returns the name of the folder for outputs with these changes. ./reproduce.sh uses the same
-// names for the folders of -p.
+// label returns the name of the folder for outputs with the given changes. ./reproduce.sh uses the
+// same names for folders of -p.
 func label(changes []experiment.Change) string {
 	if len(changes) == 0 {
 		return "default"
@@ -78,8 +79,8 @@ func label(changes []experiment.Change) string {
 	return hex.EncodeToString(sum[:])[:32]
 }
 
-// quoted returns a text as a file name. All bytes are escaped except letters, digits and some
-// marks, as in ./reproduce.sh.
+// quoted returns text as a file name. All bytes except letters, digits and some marks are escaped,
+// as in ./reproduce.sh.
 func quoted(text string) string {
 	var b strings.Builder
 	for _, c := range []byte(text) {
@@ -92,9 +93,8 @@ func quoted(text string) string {
 	return b.String()
 }
 
-// Show writes each output to the output folder and shows it in the notebook:
-// figures as PNG with caption and alternative text, tables as Markdown. A failure
-// ends the cell.
+// Show writes each output to the output folder, and shows it in the notebook. Figures are shown as
+// PNG with caption and alternative text, and tables as Markdown. A failure ends the cell.
 func Show(outputs ...figures.Output) {
 	for _, o := range outputs {
 		dir := save(o)
@@ -104,15 +104,16 @@ func Show(outputs ...figures.Output) {
 		case *figures.Table:
 			gonbui.DisplayMarkdown(o.ForNotebook())
 		}
-		// Pictures and printed text reach the notebook by different pipes.
+		// Pictures and printed text reach the notebook through different pipes.
 		gonbui.Sync()
 	}
 }
 
-// ShowDrawn shows a figure without writing it to the output folder. png is its picture.
+// ShowDrawn shows a figure without writing it to the output folder. png is the picture of the
+// figure.
 //
-// A figure makes two outputs: the picture as image/png, which every host and converter shows, and
-// below it the caption with the alternative text.
+// A figure makes two outputs. The first is the picture as image/png, which every host and converter
+// can show. The second is the caption with the alternative text, below the picture.
 func ShowDrawn(f *figures.Figure, png []byte) {
 	for _, data := range shown(f, png) {
 		gonbui.SendData(data)
@@ -120,9 +121,9 @@ func ShowDrawn(f *figures.Figure, png []byte) {
 	}
 }
 
-// FoldLong shows short tables as Show does and long ones as Fold does.
+// FoldLong shows short tables as Show does, and long tables as Fold does.
 func FoldLong(tables ...*figures.Table) {
-	const long = 12 // rows
+	const long = 12 // number of rows
 	for _, t := range tables {
 		if len(t.Rows) > long {
 			Fold(t)
@@ -132,7 +133,7 @@ func FoldLong(tables ...*figures.Table) {
 	}
 }
 
-// Fold shows tables as Show does, each folded under its caption.
+// Fold shows tables as Show does. Each table is folded under its caption.
 func Fold(tables ...*figures.Table) {
 	for _, t := range tables {
 		save(t)
@@ -142,8 +143,8 @@ func Fold(tables ...*figures.Table) {
 	}
 }
 
-// Text shows texts in Markdown, usually readings of results. Hyphens before numbers become minus
-// signs. An empty text shows nothing.
+// Text shows texts in Markdown, usually texts of package readings. Hyphens before numbers are
+// replaced by minus signs. Empty texts are not shown.
 func Text(texts ...string) {
 	for _, text := range texts {
 		if text != "" {
@@ -162,8 +163,8 @@ func Save(outputs ...figures.Output) {
 	}
 }
 
-// SaveFile writes a text to the output folder. name includes the ending. Without OutVar it prints
-// the path, relative to the checkout.
+// SaveFile writes text to a file in the output folder. name includes the ending. If OutVar is not
+// set, SaveFile prints the path of the file relative to the checkout.
 func SaveFile(name, text string) {
 	root := Must(source.Root())
 	dir := outFolder(root, strings.TrimSuffix(name, filepath.Ext(name)), changes())
@@ -174,8 +175,9 @@ func SaveFile(name, text string) {
 	}
 }
 
-// save writes an output and returns its folder. If the cell computed with parameters other than the
-// defaults, the output lists them, and a figure shows the default curves behind its own.
+// save writes an output, and returns its folder. If the cell has computed with parameters other
+// than the defaults, the output lists these parameters. A figure then has the curves of the default
+// parameters behind its own.
 func save(o figures.Output) string {
 	root, changes := Must(source.Root()), changes()
 	name, caption := o.Describe()
@@ -184,7 +186,7 @@ func save(o figures.Output) string {
 	case *figures.Figure:
 		line["alt"] = o.Alt()
 		if o.Changed = changedLine(changes); o.Changed != "" {
-			text, _ := os.ReadFile(committedCSV(root, name)) // none: no ghosts
+			text, _ := os.ReadFile(committedCSV(root, name)) // without a committed CSV, there are no ghosts
 			o.Ghosts(string(text))
 		}
 	case *figures.Table:
@@ -197,13 +199,14 @@ func save(o figures.Output) string {
 	return dir
 }
 
-// captionKey is in the metadata of an output that is the caption of the preceding picture.
+// captionKey marks, in the metadata of an output, that the output is the caption of the picture
+// before it.
 const captionKey = "cvgm_caption"
 
-// shown returns a figure as outputs for the notebook: its caption, and the picture, as wide as the
-// figure on paper.
+// shown returns the outputs of a figure for the notebook: the picture, with the width of the figure
+// on paper, and the caption.
 func shown(f *figures.Figure, png []byte) []*protocol.DisplayData {
-	const pixels = 96 / 72. // of CSS, for each point
+	const pixels = 96 / 72. // CSS pixels per point
 	picture := map[string]string{"alt": f.Alt(), "width": fmt.Sprintf("%.0f", pixels*f.Width.Points())}
 	return []*protocol.DisplayData{
 		{Data: map[protocol.MIMEType]any{protocol.MIMEImagePNG: png}, Metadata: map[string]any{string(protocol.MIMEImagePNG): picture}},
@@ -211,16 +214,15 @@ func shown(f *figures.Figure, png []byte) []*protocol.DisplayData {
 	}
 }
 
-// captionMarkdown returns the caption and, folded, the alternative text.
+// captionMarkdown returns the caption, and the alternative text in a folded part.
 func captionMarkdown(f *figures.Figure) string {
 	_, caption := f.Describe()
 	return figures.Markdown(caption) + "\n\n<details><summary>The figure in words</summary>\n\n" + figures.Markdown(f.Alt()) + "\n\n</details>"
 }
 
-// captionHTML returns the caption, and the alternative text for screen readers, because Jupyter
-// gives the picture none. In a trusted notebook, a dark theme inverts the lightness of the
-// preceding picture. Surfaces are not inverted, because their captions describe which shades are
-// low.
+// captionHTML returns the caption, and the alternative text for screen readers, because Jupyter's
+// pictures have none. In a trusted notebook with a dark theme, it inverts the lightness of the
+// picture before it. Surfaces are not inverted, because their captions say which shades are low.
 func captionHTML(f *figures.Figure) string {
 	_, caption := f.Describe()
 	class, filter := "cvgm-figure", "invert(1) hue-rotate(180deg)"

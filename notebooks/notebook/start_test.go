@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// startWords is the largest number of words in 00_start, so that it is read in ten minutes. Its
-// text, its tables and the output of its cells count, but not code.
+// startWords is the largest number of words in 00_start, so that it can be read in ten minutes. The
+// words of its text, its tables and the outputs of its cells count, but not its code.
 const startWords = 2000
 
 func TestStartIsShort(t *testing.T) {
@@ -23,7 +23,7 @@ func TestStartIsShort(t *testing.T) {
 			Source   lines
 			Outputs  []struct {
 				Data map[string]lines
-				Text lines // the printed text
+				Text lines // printed text
 			}
 		}
 	}
@@ -44,7 +44,7 @@ func TestStartIsShort(t *testing.T) {
 	}
 }
 
-// lines is a text of a notebook: a string, or several.
+// lines is a text in a notebook: a string, or a list of strings.
 type lines []string
 
 func (l *lines) UnmarshalJSON(b []byte) error {
@@ -65,8 +65,8 @@ func (l lines) words() int {
 	return n
 }
 
-// The figures in the committed notebooks are pictures, so that every host and converter shows
-// them, with alternative text. The caption follows in Markdown.
+// In the committed notebooks, figures are pictures with alternative text, which every host and
+// converter can show. The caption follows in Markdown.
 func TestFiguresAreShownEverywhere(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join("..", "*.ipynb"))
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 )
 
 // cpuSeconds returns the processor time of this process so far. Other processes on the machine
-// affect it far less than the time on the clock.
+// affect it far less than they affect wall-clock time.
 func cpuSeconds() float64 {
 	var r syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {

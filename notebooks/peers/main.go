@@ -1,12 +1,12 @@
-// Peers tunes a learner on the data and folds of a CSV file, for the comparison with
-// scikit-learn by notebooks/runner/compare_peers.py.
+// Peers tunes a learner on the data and folds of a CSV file, for the comparison with scikit-learn
+// in notebooks/runner/compare_peers.py.
 //
 //	go run ./notebooks/peers [-learner elastic-net|logistic|svc] FILE
 //
 // FILE has a header line, a column y with the labels, a column fold with the name of each example's
-// fold, and the features. Peers prints JSON: the tuned hyperparameters and their CV loss, the
-// numbers of evaluations and fits, the warnings, the out-of-fold predictions (decision values), and
-// the processor seconds of Tune alone, with one worker.
+// fold, and the features. Peers prints JSON. It has the tuned hyperparameters and their CV loss,
+// the numbers of evaluations and fits, the warnings, and the out-of-fold predictions (decision
+// values). It also has the processor seconds of Tune, with one worker.
 package main
 
 import (
@@ -26,14 +26,14 @@ import (
 	"cvgm/qpdiff/linear"
 )
 
-// result is the program's output.
+// result is the output of the program.
 type result struct {
 	Names       []string
 	Hyper       []float64
 	Loss        float64 // the CV loss
-	Evaluations int     // of the CV loss
-	Fits        int     // of the learner, with the final model
-	Seconds     float64 // of the processor
+	Evaluations int     // number of evaluations of the CV loss
+	Fits        int     // number of fits of the learner, including the final model
+	Seconds     float64 // processor time
 	Warnings    []string
 	Predictions []float64
 }
@@ -77,7 +77,7 @@ func main() {
 	}
 }
 
-// tune tunes the learner on the folds of a CSV text.
+// tuneOne tunes the learner on the folds of the CSV in text.
 func tuneOne(text io.Reader, learner learn.Learner) (*result, error) {
 	table, err := table.CSV{Target: "y", Group: "fold"}.Read(text)
 	if err != nil {
@@ -102,7 +102,8 @@ func tuneOne(text io.Reader, learner learn.Learner) (*result, error) {
 	return r, nil
 }
 
-// foldSplits returns one split for each fold. It validates on the fold and trains on all others.
+// foldSplits returns one split for each fold. The split validates on the fold, and trains on all
+// other folds.
 func foldSplits(fold []int) []cvgm.Split {
 	count := 0
 	for _, f := range fold {

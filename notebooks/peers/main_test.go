@@ -9,7 +9,8 @@ import (
 	"cvgm/cvgm"
 )
 
-// The predictions are out of fold: the CV loss that follows from them is the one printed.
+// The predictions are out of fold. The CV loss that is computed from them equals the printed CV
+// loss.
 func TestPredictionsGiveTheLoss(t *testing.T) {
 	const rows, folds, rounding = 40, 4, 1e-12
 	for name, loss := range map[string]cvgm.Loss{"elastic-net": cvgm.SquaredError{}, "logistic": cvgm.LogisticLoss{}, "svc": cvgm.Hinge{}} {
@@ -28,7 +29,7 @@ func TestPredictionsGiveTheLoss(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var mean float64 // of folds of equal size
+			var mean float64 // the folds have equal sizes
 			for i, p := range r.Predictions {
 				l, _ := loss.Eval(p, y[i])
 				mean += l / rows

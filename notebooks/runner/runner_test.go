@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// The runner's own tests that need no kernel.
+// TestRunnerLogic runs the tests of the runner that need no kernel.
 func TestRunnerLogic(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("python3 is not on PATH")
 	}
-	// Go keeps a passed test until a file changes that the test itself has looked at.
+	// Go caches a passed test until a file changes that the test has examined.
 	err = filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		if err == nil && slices.Contains([]string{".py", ".txt", ".mod"}, filepath.Ext(path)) {
 			_, err = os.Stat(path)
