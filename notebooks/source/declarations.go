@@ -14,35 +14,35 @@ import (
 	"strings"
 )
 
-// A name denotes a possible declaration of the package at an import path.
+// A name may denote a declaration of the package at an import path.
 type name struct {
 	path, name string
-	declared   bool // that the package declares it is certain, as in path.name
+	declared   bool // whether the package certainly declares the name, as in path.name
 }
 
-// A declaration of a package: a function, a method, a type, variables that are declared together,
-// or a group of constants.
+// A declaration is a declaration of a package: a function, a method, a type, variables that are
+// declared together, or a group of constants.
 type declaration struct {
-	title    string   // Figure.PNG; the first two names of a joint declaration
-	names    []string // Figure; none for an initialiser, which is an init function or a variable called _
+	title    string   // such as Figure.PNG; the first two names of a joint declaration
+	names    []string // such as Figure; none for an initialiser, which is an init function or a variable named _
 	kind     token.Token
 	node     ast.Node
 	text     []byte // its source, with the comments before it
 	hash     string
-	mentions []name // the names that it uses, of its own package and of others
-	// An initialiser affects only declarations that reach a variable of the package which it may
-	// set, unless always is set.
+	mentions []name // the names that it uses, of its own package and of other packages
+	// sets and always are for an initialiser. An initialiser affects declarations that reach a
+	// variable which it may set. If always is set, it affects all declarations of the package.
 	sets   map[string]bool
 	always bool
 }
 
-// A parsed package is its declarations.
+// parsed is a parsed package with its declarations.
 type parsed struct {
 	path         string
 	fset         *token.FileSet
 	files        []*file
 	all          []*declaration
-	declared     map[string][]*declaration // by name; a type's name has its methods, too
+	declared     map[string][]*declaration // by name; the methods of a type have the name of the type
 	initialisers []*declaration
 }
 
@@ -50,14 +50,14 @@ type file struct {
 	name    string
 	text    []byte
 	ast     *ast.File
-	paths   []string          // its import paths
-	imports map[string]string // import paths by the names that the file has for them
-	dots    []string          // import paths of the packages that it imports as .
+	paths   []string          // import paths of the file
+	imports map[string]string // import paths by their names in the file
+	dots    []string          // import paths of the packages that the file imports as .
 }
 
-// parseFiles parses the files of a package down to its declarations. packageName returns the name
-// of the package at an import path. If files have syntax errors, it returns the first error with
-// the parsed part.
+// parseFiles parses the files of a package with the given names. packageName returns the name of
+// the package at an import path. If files have syntax errors, parseFiles returns the parsed part
+// and the first error.
 func parseFiles(importPath string, files map[string][]byte, names []string, packageName func(path string) string) (*parsed, error) {
 	p := &parsed{path: importPath, fset: token.NewFileSet(), declared: map[string][]*declaration{}}
 	var first error
@@ -126,7 +126,7 @@ func (p *parsed) declareFile(f *file) {
 				add(token.FUNC, decl, name, name)
 			}
 		case *ast.GenDecl:
-			if decl.Tok == token.CONST { // their place in the group may count
+			if decl.Tok == token.CONST { // the order of constants in a group may affect their values
 				names := identifiers(decl.Specs...)
 				add(decl.Tok, decl, title(names), names...)
 			}
@@ -162,8 +162,8 @@ func identifiers(specs ...ast.Spec) (names []string) {
 	return names
 }
 
-// base returns the first name in an expression: a receiver's type, a called function, or the
-// package or variable before a selector.
+// base returns the first name in an expression. It is the type of a receiver, a called function, or
+// the package or variable of a selector.
 func base(e ast.Expr) (name string) {
 	ast.Inspect(e, func(n ast.Node) bool {
 		if id, is := n.(*ast.Ident); is && name == "" {
@@ -175,7 +175,8 @@ func base(e ast.Expr) (name string) {
 }
 
 // mentions lists the names in node that may denote declarations of packages, each once. The list
-// may include names of universe and of fields, but not names declared inside functions.
+// may include names of the universe scope and of fields. It does not include names that are
+// declared inside functions.
 func (p *parsed) mentions(f *file, node ast.Node) []name {
 	var found []name
 	seen := map[name]bool{}
@@ -210,15 +211,16 @@ func (p *parsed) mentions(f *file, node ast.Node) []name {
 	return found
 }
 
-// local reports whether the parser found the name declared inside a function. The parser resolves
-// names without types; go/types would need every import.
+// local reports whether the parser has found the declaration of the name inside a function. The
+// parser resolves names without types. Package go/types would need all imports.
 func (f *file) local(id *ast.Ident) bool {
 	return id.Obj != nil && f.ast.Scope.Lookup(id.Name) != id.Obj
 }
 
-// effects finds the effects of an initialiser. An init function may call only functions of its own
-// package. It may then set the variables that it mentions, and the variables that the called
-// functions mention, directly or through further calls. A variable called _ may have any effect.
+// effects sets the effects of an initialiser. If all statements of an init function call functions
+// of its own package, it may set the variables that it mentions. It may also set the variables that
+// the called functions mention, directly or through other functions. Any other init function, and a
+// variable named _, may have any effect.
 func (p *parsed) effects(i *declaration) {
 	i.sets = map[string]bool{}
 	seen := map[*declaration]bool{}
@@ -235,7 +237,7 @@ func (p *parsed) effects(i *declaration) {
 			}
 		}
 	}
-	follow(i, false) // the functions that it passes on may be called later
+	follow(i, false) // functions that i passes as values may be called later
 	f, is := i.node.(*ast.FuncDecl)
 	if !is || f.Body == nil {
 		i.always = true
@@ -256,9 +258,9 @@ func (p *parsed) effects(i *declaration) {
 	i.always = i.always || len(i.sets) == 0
 }
 
-// hashTokens hashes the tokens of a declaration's source from an offset on. It includes directives
-// to the compiler such as //go:embed from the declaration's start on. It ignores other comments and
-// the layout.
+// hashTokens hashes the tokens in the source of a declaration from an offset on. It includes
+// directives to the compiler, such as //go:embed, also before the offset. It ignores other comments
+// and the layout.
 func hashTokens(kind token.Token, text []byte, offset int) string {
 	var s scanner.Scanner
 	f := token.NewFileSet().AddFile("", -1, len(text))

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Experiments returns the notebooks of the checkout root that are experiments, in their order.
-// These are the notebooks in its folder notebooks that git tracks. Without git, they are the
-// notebooks whose name JupyterLab has not given, such as Untitled1 or 01_net-Copy1. All others are
-// scratch notebooks. ./reproduce.sh has the same rule.
+// Experiments returns the notebooks of experiments in a checkout, in their order. root is the root
+// of the checkout. The notebooks are in the folder notebooks, and git tracks them. Without git,
+// they are all notebooks except those with names from JupyterLab, such as Untitled1 or
+// 01_net-Copy1. All other notebooks are scratch notebooks. ./reproduce.sh uses the same rule.
 func Experiments(root string) ([]string, error) {
 	found, err := filepath.Glob(filepath.Join(root, "notebooks", "*.ipynb"))
 	if err != nil {
@@ -29,11 +29,12 @@ func Experiments(root string) ([]string, error) {
 
 var scratch = regexp.MustCompile(`^Untitled|-Copy\d+\.ipynb$`)
 
-// Tracked returns the names below root of the files that git tracks, including staged ones. It also
-// returns whether git tracks the checkout at all.
+// Tracked returns the names, relative to root, of the files that git tracks, including staged
+// files. git reports whether git tracks the checkout.
 func Tracked(root string) (names []string, git bool) {
 	out, err := exec.Command("git", "-c", "safe.directory="+root, "-C", root, "ls-files", "-z").Output()
 	names = strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
-	// Without its go.mod the repository is one of something else around the checkout.
+	// If the repository does not track go.mod, it is a repository of something else, which contains
+	// the checkout.
 	return names, err == nil && slices.Contains(names, "go.mod")
 }

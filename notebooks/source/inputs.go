@@ -15,15 +15,16 @@ import (
 	"strings"
 )
 
-// The records of timings and of the draws. They are inputs of sources that have their names as
-// strings.
+// These files are the records of timings and of draws. A source that contains one of these names as
+// a string depends on the file.
 const (
 	timingsFile = "figures/out/timings.json"
 	drawsFile   = "figures/out/draws.csv"
 )
 
 // Inputs maps the name of each input to its version or hash. Names are "Go", "go.mod's go line",
-// "module PATH", "code cells", "FOLDER/DECLARATION", and "FOLDER/FILE" for a file that is not Go's.
+// "module PATH", "code cells", "FOLDER/DECLARATION", and "FOLDER/FILE" for a file other than a Go
+// file.
 type Inputs map[string]string
 
 // Hash returns one hash of all inputs.
@@ -35,8 +36,8 @@ func (in Inputs) Hash() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Function returns one hash of the inputs of a function or a method of this module. title is its
-// name in runtime.Func. The hash is stored with the list of packages, and removed with it.
+// Function returns one hash of the inputs of a function or method of this module. title is its name
+// in runtime.Func. The hash is stored with the list of packages, and removed together with it.
 func (m *Module) Function(title string) (string, error) {
 	if hash := m.listing.Functions[title]; hash != "" {
 		return hash, nil
@@ -55,12 +56,12 @@ func (m *Module) Function(title string) (string, error) {
 	return hash, nil
 }
 
-// functionName matches package and first name of cvgm/figures.Figure.PNG,
+// functionName matches the package and the first name in titles such as cvgm/figures.Figure.PNG,
 // cvgm/figures.(*Figure).PNG and cvgm/figures.Map[...].func1.
 var functionName = regexp.MustCompile(`^((?:.*/)?[^./]+)\.[(*]*([\pL_][\pL_\d]*)`)
 
-// Cells returns the inputs of a notebook with these code cells. If cells cannot be parsed, they
-// depend on every declaration of the module.
+// Cells returns the inputs of a notebook with the given code cells. If a cell cannot be parsed, the
+// inputs include every declaration of the module.
 func (m *Module) Cells(cells []string) Inputs {
 	r := m.reach()
 	h := sha256.New()
@@ -79,7 +80,7 @@ func (m *Module) Cells(cells []string) Inputs {
 		}
 		return r.in
 	}
-	// An import of one cell applies to all cells, and GoNB adds missing imports.
+	// An import in one cell applies to all cells. GoNB adds missing imports.
 	imports := map[string]string{}
 	for at, known := range m.listing.Packages {
 		if known.Folder != "" {
@@ -105,8 +106,8 @@ func (m *Module) Cells(cells []string) Inputs {
 	return r.in
 }
 
-// program returns the Go file of a cell. The lines after %% become the function main. It leaves out
-// other lines of GoNB and of the shell.
+// program returns a cell as a Go file. The lines after %% become the function main. Other lines for
+// GoNB and for the shell are omitted.
 func program(cell string) string {
 	var b strings.Builder
 	b.WriteString("package main\n")
@@ -133,9 +134,9 @@ func (m *Module) packageName(at string) string {
 	return path.Base(majorVersion.ReplaceAllString(at, ""))
 }
 
-// parse returns the declarations of a package of this module, nil for others. If a file has a
-// syntax error, only its other declarations count, because nothing can be computed with this file
-// anyway.
+// parse returns the declarations of a package of this module. For other packages it returns nil. If
+// a file has a syntax error, only its correct declarations count, because the file cannot be
+// compiled anyway.
 func (m *Module) parse(at string) *parsed {
 	p, known := m.parsed[at]
 	if l := m.listing.Packages[at]; !known && l != nil && l.Folder != "" {
@@ -145,13 +146,13 @@ func (m *Module) parse(at string) *parsed {
 	return p
 }
 
-// A reach is a set of inputs that grows.
+// A reach is a growing set of inputs.
 type reach struct {
 	m       *Module
 	in      Inputs
-	linked  map[string]bool // import paths
+	linked  map[string]bool // by import path
 	visited map[*declaration]bool
-	others  bool // whether the contents of files count that are not Go's
+	others  bool // whether the contents of files other than Go files are inputs
 }
 
 func (m *Module) reach() *reach {
@@ -159,8 +160,8 @@ func (m *Module) reach() *reach {
 	return &reach{m: m, in: in, linked: map[string]bool{}, visited: map[*declaration]bool{}}
 }
 
-// link adds the inputs that a package and its imports have regardless of the names used. go.mod
-// gives the version of a module that only cells import.
+// link adds the inputs of a package and its imports that do not depend on the names used. If only
+// cells import a module, go.mod has the version of the module.
 func (r *reach) link(at string) {
 	if r.linked[at] {
 		return
@@ -190,7 +191,7 @@ func (r *reach) link(at string) {
 	}
 }
 
-// file adds a file by its bytes, if it is there.
+// file adds a file with the hash of its bytes, if it exists.
 func (r *reach) file(name string) {
 	r.others = true
 	if text, err := os.ReadFile(filepath.Join(r.m.root, name)); err == nil {
@@ -218,8 +219,8 @@ func (r *reach) whole(at string) {
 	}
 }
 
-// add adds declarations of a package with everything that they mention, and the initialisers that
-// may set them.
+// add adds declarations of a package, everything that they mention, and the initialisers that may
+// affect them.
 func (r *reach) add(at string, declarations ...*declaration) {
 	p := r.m.parse(at)
 	for _, d := range declarations {

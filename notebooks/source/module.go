@@ -1,12 +1,12 @@
-// Package source finds the inputs of a notebook's cells, or of a function of this module: Go
-// declarations, versions of other modules, and Go itself. Two sets of inputs with the same hashes
-// give the same results.
+// Package source finds the inputs of the cells of a notebook, or of a function of this module.
+// Inputs are Go declarations, versions of other modules, and Go itself. If two sets of inputs have
+// the same hashes, the results are the same.
 //
-// The cells depend on the declarations that they reach by name: functions, types with all their
-// methods, variables, and groups of constants, each without its comments. Names are resolved
-// without types, so a name stands for everything that it may denote. If a name is not found, its
-// whole package counts. An init function counts for declarations that reach a variable which it may
-// set. Initial values of variables are assumed to set no others.
+// Cells depend on the declarations that they reach by name: functions, types with all their
+// methods, variables, and groups of constants. Comments do not count. Names are resolved without
+// types, so a name stands for all declarations that it may denote. If a name is not found, the
+// whole package counts. An init function counts for declarations that reach a variable which the
+// function may set. Initial values of variables are assumed to set no other variables.
 package source
 
 import (
@@ -31,31 +31,31 @@ import (
 // A Module is the source of the module at one time. It is not safe for concurrent use.
 type Module struct {
 	root    string
-	files   map[string][]byte // of every Go file but tests, by its name below the root
+	files   map[string][]byte // of all Go files except tests, by their names relative to the root
 	listing listing
 	parsed  map[string]*parsed // by import path
 }
 
-// A listing is the part of go list's answer that inputs depend on.
+// A listing is the part of the output of go list that affects inputs.
 type listing struct {
-	Stamp    string // hash of everything that the answer depends on
-	Language string // the version in go.mod's go line
+	Stamp    string // hash of everything on which the output depends
+	Language string // version in the go line of go.mod
 	Packages map[string]*listed
-	// Functions keeps the results of Function.
+	// Functions holds results of the method Function.
 	Functions map[string]string
 }
 
 type listed struct {
 	Name    string
-	Folder  string   // below the root; "" for a package of another module
-	Module  string   // another module's path
-	Version string   // of that module
+	Folder  string   // relative to the root; "" for a package of another module
+	Module  string   // path of another module
+	Version string   // version of this other module
 	Files   []string // Go files
 	Others  []string // other files that the compiler reads
-	Imports []string // without the standard library
+	Imports []string // without packages of the standard library
 }
 
-// Root returns the first folder with a go.mod from the working folder upwards.
+// Root returns the first folder with a go.mod, from the working folder upwards.
 func Root() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -72,8 +72,8 @@ func Root() (string, error) {
 	}
 }
 
-// Open reads the module in the folder root. go list gives its packages. Its output is kept in the
-// file .work/packages.json until a file changes.
+// Open reads the module in the folder root. go list lists its packages. The output of go list is
+// stored in .work/packages.json, and used until a file changes.
 func Open(root string) (*Module, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {
@@ -95,17 +95,17 @@ func Open(root string) (*Module, error) {
 	return m, nil
 }
 
-// memo returns the file that keeps the listing.
+// memo returns the name of the file with the stored listing.
 func (m *Module) memo() string { return filepath.Join(m.root, ".work", "packages.json") }
 
-// keep writes the listing; without it go list runs again.
+// keep stores the listing. If this fails, go list runs again the next time.
 func (m *Module) keep() {
 	if text, err := json.Marshal(m.listing); err == nil {
 		_ = WriteFile(m.memo(), text)
 	}
 }
 
-// read reads the Go files and returns a hash of everything on which go list depends.
+// read reads the Go files. It returns a hash of everything on which the output of go list depends.
 func (m *Module) read() (string, error) {
 	root := m.root
 	h := sha256.New()
@@ -139,19 +139,19 @@ func (m *Module) read() (string, error) {
 			m.files[rel] = text
 			fmt.Fprintf(h, "%x ", sha256.Sum256(text))
 		}
-		fmt.Fprintln(h, rel) // a new file may be one to embed
+		fmt.Fprintln(h, rel) // a new file may be embedded
 		return nil
 	})
 	return hex.EncodeToString(h.Sum(nil)), err
 }
 
-// list runs go list. Modules that a folder replaces have no version. Their files then count like
-// this module's, and the listing gets a stamp that no later listing has.
+// list runs go list. Modules that are replaced by a folder have no version. Their files are inputs
+// like the files of this module. The listing then has a stamp that no later listing has.
 func list(root string) (l listing, err error) {
 	const fields = "ImportPath,Name,Dir,Module,Imports,GoFiles,SFiles,EmbedFiles"
 	cmd := exec.Command("go", "list", "-deps", "-json="+fields, "./...")
 	cmd.Dir = root
-	// As the cells are compiled.
+	// The cells are compiled with these settings.
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)
 	var words bytes.Buffer
 	cmd.Stderr = &words
@@ -176,7 +176,7 @@ func list(root string) (l listing, err error) {
 		} else if err != nil {
 			return l, fmt.Errorf("go list: %w", err)
 		}
-		if p.Module == nil { // the standard library's
+		if p.Module == nil { // a package of the standard library
 			continue
 		}
 		known := &listed{Name: p.Name, Imports: p.Imports}
@@ -212,8 +212,8 @@ func list(root string) (l listing, err error) {
 	return l, nil
 }
 
-// WriteFile writes a file atomically: whenever the machine stops, the name holds either all of it
-// or its previous content. It makes the folder if it is missing.
+// WriteFile writes a file atomically. If the machine stops at any time, the file has either the new
+// content or the previous content. WriteFile makes the folder if it is missing.
 func WriteFile(name string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// toy is a module of the shape of this one.
+// toy is a small module with the structure of this module.
 var toy = map[string]string{
 	"go.mod":     "module cvgm\n\ngo 1.26.0\n",
 	"synth/s.go": "package synth\n\nvar Font int // of all pictures\n\nfunc Draw() int { return 1 }\n",
@@ -150,14 +150,14 @@ func Timings() string { return "timings.json" + "draws.csv" }
 	"notebooks/live/l.go": "package live\n\nimport \"cvgm/cvgm/experiment\"\n\nfunc Show() any { return experiment.RingsParams{} }\n",
 }
 
-// toyCells are the code cells of its notebooks.
+// toyCells are the code cells of the notebooks of toy.
 var toyCells = map[string][]string{
 	"rings": {
 		"%noautoget\nimport (\n\t\"cvgm/cvgm/experiment\"\n\t\"cvgm/figures\"\n\t\"cvgm/notebooks/notebook\"\n)",
 		"func replay() *experiment.RingsResult {\n\treturn notebook.Compute(experiment.RingsParams{})\n}",
 		"%%\nnotebook.Show(figures.Rings(replay()))",
 	},
-	// It leaves an import to GoNB.
+	// GoNB adds the missing import.
 	"xor":    {"import \"cvgm/notebooks/notebook\"\nimport f \"cvgm/figures\"", "!true\n%% -n=4\nnotebook.Show(f.XOR(notebook.Compute(experiment.XORParams{})))"},
 	"dot":    {"import . \"cvgm/figures\"", "%%\n_ = XOR(nil)"},
 	"times":  {"import . \"cvgm/notebooks/notebook\"", "%%\nTimings()"},
@@ -198,7 +198,7 @@ func open(t *testing.T, root string) *Module {
 	return m
 }
 
-// edited returns the module with a file of another text and nothing else changed.
+// edited returns the module with another text for one file.
 func (m *Module) edited(name, text string) *Module {
 	other := *m
 	other.files, other.parsed = maps.Clone(m.files), maps.Clone(m.parsed)
@@ -234,33 +234,35 @@ func stale(t *testing.T, before, now *Module) []string {
 func TestAnEditMakesStaleWhatReachesIt(t *testing.T) {
 	m := open(t, writeToy(t))
 	for _, edit := range []struct{ file, old, new, stale string }{
-		// Comments, layout and tests.
+		// The following cases change comments, layout and tests.
 		{"figures/rings.go", "// Rings draws the rings.", "// Rings draws rings.\n//\n// Twice.", ""},
 		{"figures/rings.go", "red   = 1", "red = /* is */ 1", ""},
 		{"synth/s.go", "// of all pictures", "", ""},
 		{"figures/rings_test.go", "package figures", "package figures_test", ""},
 		{"figures/xor_never.go", "panic(1)", "panic(2)", ""},
-		// Functions. Nothing is known of a name that is gone, and of broken cells.
+		// The following cases change functions. If a name is missing or a cell is broken, every
+		// change affects it.
 		{"figures/rings.go", "width * r.Radius", "width + r.Radius", "broken gone rings"},
 		{"figures/rings.go", "Width: red", "Width: red + 1", "broken gone"},
 		{"cvgm/experiment/xor.go", "return 1", "return 2", "RingsParams XORParams all broken gone live rings xor"},
-		// Variables count one by one within a group, constants as a group if iota numbers them.
+		// Variables in a group count separately. Constants count as a group if iota numbers them.
 		{"figures/rings.go", "width = 2", "width = 3", "broken gone rings"},
 		{"figures/rings.go", "red   = 1", "red = 2", "broken gone"},
 		{"cvgm/experiment/rings.go", "points, noise = 200, 3", "points, noise = 200, 4", "RingsParams all broken gone live rings"},
 		{"figures/styles.go", "*to = 3", "*to = 4", "broken dashed gone"},
 		{"figures/styles.go", "return marks", "return -marks", "blank broken dashed dot gone rings times xor"},
 		{"cvgm/experiment/xor.go", "\tSecond\n", "\tSecond\n\tThird\n", "XORParams all broken gone xor"},
-		// Types and methods, also if the notebook does not name them.
+		// Types and methods count, also if the notebook does not name them.
 		{"cvgm/experiment/rings.go", "points + shared()", "points - shared()", "RingsParams all broken gone live rings"},
 		{"cvgm/experiment/xor.go", "XORResult struct{ ", "XORResult struct{ N int; ", "XORParams all broken dot gone xor"},
 		{"figures/figure.go", "return f.Width", "return -f.Width", "blank broken dashed dot gone rings times xor"},
-		// An init function that sets up another package, one that registers a
-		// figure, and one that registers an experiment.
+		// The following cases change init functions. One sets a variable of another package, one
+		// registers a figure, and one registers an experiment.
 		{"figures/figure.go", "Font = 7", "Font = 8", "blank broken dashed dot gone rings times xor"},
 		{"figures/rings.go", `"rings", Rings`, `"circles", Rings`, "broken gone"},
 		{"cvgm/experiment/xor.go", "register(XORParams{})", "register(&XORParams{})", "all broken gone"},
-		// A package below, and one that all cells call.
+		// The following cases change a package that others import, and a package that all cells
+		// call.
 		{"synth/s.go", "Font int", "Font int8", "RingsParams all blank broken dashed dot gone live rings synth times xor"},
 		{"synth/s.go", "return 1", "return 2", "broken"},
 		{"notebooks/notebook/n.go", "return f.PNG()", "return 1 + f.PNG()", "broken rings xor"},
@@ -278,7 +280,7 @@ func TestAnEditMakesStaleWhatReachesIt(t *testing.T) {
 	}
 }
 
-// A file with syntax errors makes no other declaration stale.
+// A file with syntax errors does not make other declarations stale.
 func TestFilesWithSyntaxErrors(t *testing.T) {
 	m := open(t, writeToy(t))
 	text := toy["figures/rings.go"]
@@ -339,7 +341,7 @@ func TestRecordsAreAnInputOfWhatNamesThem(t *testing.T) {
 	}
 }
 
-// The answer of go list is kept as long as it is valid.
+// The output of go list is used as long as it is valid.
 func TestListing(t *testing.T) {
 	root := writeToy(t)
 	before := open(t, root)
@@ -352,7 +354,7 @@ func TestListing(t *testing.T) {
 	}
 	write(t, root, "figures/rings_test.go", "package figures // new\n")
 	path := os.Getenv("PATH")
-	t.Setenv("PATH", "") // so that go list cannot run
+	t.Setenv("PATH", "") // go list cannot run
 	if diff := cmp.Diff(before.listing, open(t, root).listing); diff != "" || len(before.listing.Functions) != 1 {
 		t.Errorf("%v\n%s", before.listing.Functions, diff)
 	}
@@ -383,7 +385,7 @@ func TestListing(t *testing.T) {
 		}
 	}
 
-	// Files that embed finds in folders that are no packages.
+	// The directive finds files in folders that are not packages.
 	write(t, root, "figures/new.go", "package figures\n\nimport \"embed\"\n\n//go:embed testdata/* all:_pages\nvar pages embed.FS\n")
 	write(t, root, "figures/testdata/a.txt", "1")
 	write(t, root, "figures/_pages/a.txt", "1")
@@ -405,7 +407,8 @@ func TestListing(t *testing.T) {
 	}
 }
 
-// The real notebooks: a changed figure makes exactly the notebooks stale that show it.
+// A change of a figure makes exactly the notebooks with this figure stale. The test uses the real
+// notebooks.
 func TestAFigureMakesItsNotebooksStale(t *testing.T) {
 	m := open(t, filepath.Join("..", ".."))
 	notebooks, err := Experiments(filepath.Join("..", ".."))

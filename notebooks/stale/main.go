@@ -1,12 +1,13 @@
-// Stale lists the notebooks whose outputs are stale, with the reasons.
+// Stale lists the notebooks with stale outputs, and the reasons.
 //
 //	go run ./notebooks/stale [-json] [NOTEBOOK[=FOLDER] …]
 //
-// NOTEBOOK is a file such as notebooks/01_elastic_net.ipynb. Without one, it examines all notebooks
-// that git tracks. Without git, it examines all except scratch notebooks, which JupyterLab names
-// Untitled1. FOLDER holds the notebook's outputs; its default is figures/out/01_elastic_net. With
-// -json the output also lists each notebook's inputs, in the form in which ./reproduce.sh writes
-// them to FOLDER/provenance.json after a run.
+// NOTEBOOK is a file such as notebooks/01_elastic_net.ipynb. Without an argument, Stale examines
+// all notebooks that git tracks. Without git, it examines all except scratch notebooks, whose names
+// from JupyterLab are like Untitled1. FOLDER is the folder with the outputs of the notebook. The
+// default is a folder such as figures/out/01_elastic_net. With -json, the output also lists the
+// inputs of each notebook. ./reproduce.sh writes inputs in the same form to FOLDER/provenance.json
+// after a run.
 package main
 
 import (
@@ -53,7 +54,8 @@ func main() {
 	}
 }
 
-// examine returns the states of notebooks in the checkout root, in their order.
+// examine returns the states of notebooks in a checkout, in their order. root is the root of the
+// checkout.
 func examine(root string, notebooks []string) ([]*state, error) {
 	if len(notebooks) == 0 {
 		found, err := source.Experiments(root)
@@ -68,7 +70,7 @@ func examine(root string, notebooks []string) ([]*state, error) {
 	}
 	states := make([]*state, len(notebooks))
 	for i, argument := range notebooks {
-		stem, folder, stated := strings.Cut(argument, extension+"=") // folders may have an equals sign
+		stem, folder, stated := strings.Cut(argument, extension+"=") // folders may contain an equals sign
 		if !stated {
 			stem = strings.TrimSuffix(argument, extension)
 			folder = filepath.Join(root, "figures", "out", filepath.Base(stem))

@@ -19,22 +19,22 @@ import (
 	"cvgm/notebooks/source"
 )
 
-// runner lists the files of ./reproduce.sh that run the cells and write the notebook. Its other
-// files do not affect outputs.
+// runner lists the files of ./reproduce.sh that run the cells and write the notebook. The other
+// files of ./reproduce.sh do not affect outputs.
 var runner = []string{"notebooks/runner/requirements.txt", "notebooks/runner/environment.py", "notebooks/runner/execute.py", "notebooks/runner/layout.py"}
 
 const extension = ".ipynb" // of notebooks
 
-// provenanceFile lies beside a notebook's outputs.
+// provenanceFile is in the folder of a notebook's outputs.
 const provenanceFile = "provenance.json"
 
-// A state compares a notebook's outputs with the outputs of a new run.
+// A state tells whether the outputs of a notebook agree with its inputs.
 type state struct {
 	Notebook string   `json:"notebook"`
 	Folder   string   `json:"folder"`
-	Reasons  []string `json:"reasons"` // to run the notebook; none if the outputs agree with its inputs
-	// Rewrite is set if only text outside the code cells, or the layout of the file, has changed
-	// since the run. The notebook then has to be written again in its plain form.
+	Reasons  []string `json:"reasons"` // reasons to run the notebook; none if the outputs agree with the inputs
+	// Rewrite is set if only text outside of the code cells, or the layout of the file, has changed
+	// since the run. The notebook then only has to be written again in its plain form.
 	Rewrite bool          `json:"rewrite"`
 	Inputs  source.Inputs `json:"inputs"`
 }
@@ -54,17 +54,17 @@ func (s *state) String() string {
 type provenance struct {
 	Notebook string
 	Inputs   map[string]string
-	Outputs  map[string]string // hashes by names below the root
-	Cells    string            // digest of the code cells of the notebook as it was written
-	Files    map[string]string // hashes of the files that parameters named, by their paths
+	Outputs  map[string]string // hashes, by names relative to the root
+	Cells    string            // digest of the code cells in the notebook that the run wrote
+	Files    map[string]string // hashes of the files that parameters name, by their paths
 
 	// Only ./reproduce.sh reads the following fields.
 	Overrides, Captions, Alts map[string]string
 	Results                   []struct{ Function, Key string }
 }
 
-// readProvenance returns an error that is fs.ErrNotExist if the file is missing, and another error
-// if it is damaged.
+// readProvenance reads a file of provenance. If the file is missing, the error is fs.ErrNotExist.
+// If it is damaged, the error is another one.
 func readProvenance(file string) (p provenance, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -83,13 +83,13 @@ func readProvenance(file string) (p provenance, err error) {
 
 // stateOf reports whether a notebook has to run again. The reasons are:
 //
-//   - It never ran, or its record of inputs is damaged.
-//   - An input changed: its code cells, the declarations and files that they reach, the
-//     versions of Go and of modules, or the files of the runner.
-//   - A file that a parameter names changed.
-//   - Outputs were edited or are missing.
+//   - The notebook has never run, or the record of its inputs is damaged.
+//   - An input has changed. Inputs are the code cells, the declarations and files that they reach,
+//     the versions of Go and of modules, and files of the runner.
+//   - A file that a parameter names has changed.
+//   - Outputs have been edited or are missing.
 //
-// If only text or layout changed, the notebook has to be rewritten only.
+// If only text or layout has changed, the notebook only has to be written again.
 func stateOf(root string, module *source.Module, notebook, folder string) (*state, error) {
 	text, err := os.ReadFile(notebook)
 	if err != nil {
@@ -149,11 +149,11 @@ type cell struct {
 	Outputs any
 }
 
-// codeCells returns the code cells of a notebook. Text that is not a notebook counts as one cell.
+// codeCells returns the code cells of a notebook. If text is not a notebook, it counts as one cell.
 func codeCells(text []byte) []cell {
 	var notebook struct{ Cells []cell }
 	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber() // as it is written
+	d.UseNumber() // numbers keep their digits
 	if d.Decode(&notebook) != nil {
 		return []cell{{Source: lines(text)}}
 	}
@@ -170,11 +170,11 @@ func digest(cells []cell) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(parts) // decoded values can be encoded
+	_ = e.Encode(parts) // decoded values can always be encoded
 	return hash(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
 }
 
-// lines is text that may be split into a list.
+// lines is a text in a notebook: a string, or a list of strings.
 type lines string
 
 func (l *lines) UnmarshalJSON(text []byte) error {
@@ -186,7 +186,8 @@ func (l *lines) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// outputs returns the hashes of the files at the paths of a notebook's outputs.
+// outputs returns the hashes of the files in the folder of a notebook's outputs, by their names. The
+// notebook is included if it was an output of the run that before describes.
 func outputs(root, notebook, folder string, before provenance) (map[string]string, error) {
 	found := map[string]string{}
 	add := func(file string) error {
@@ -213,7 +214,7 @@ func outputs(root, notebook, folder string, before provenance) (map[string]strin
 	return found, err
 }
 
-// changedInputs lists in words how inputs differ, by folder.
+// changedInputs returns sentences that describe the changed inputs, by folder.
 func changedInputs(before, now map[string]string) (reasons []string) {
 	folders := map[string][]string{}
 	for _, name := range differing(before, now) {
@@ -234,7 +235,7 @@ func changedInputs(before, now map[string]string) (reasons []string) {
 	return reasons
 }
 
-// differing returns the keys whose values differ, in order.
+// differing returns the keys with different values, in sorted order.
 func differing(before, now map[string]string) []string {
 	all := maps.Clone(before)
 	maps.Copy(all, now)
@@ -251,7 +252,7 @@ func change(was, is, added, gone, changed string) string {
 	return " " + changed
 }
 
-// listing returns one line with the first of the entries.
+// listing returns the first of the entries on one line.
 func listing(title string, entries []string) string {
 	const most = 3
 	more := ""
@@ -261,7 +262,7 @@ func listing(title string, entries []string) string {
 	return title + ": " + strings.Join(entries, ", ") + more
 }
 
-// below returns the name of a file below the root, with slashes.
+// below returns the name of a file relative to the root, with slashes.
 func below(root, file string) string {
 	name, err := filepath.Rel(root, file)
 	if err != nil {

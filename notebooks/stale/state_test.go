@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A checkout is a small one in a temporary folder, with the notebook n.
+// A checkout is a small checkout in a temporary folder, with one notebook n.
 type checkout struct {
 	*testing.T
 	root string
@@ -64,7 +64,7 @@ func (c checkout) state() *state {
 	return states[0]
 }
 
-// run leaves the same files as a run of the notebook.
+// run writes the files that a run of the notebook would write.
 func (c checkout) run(files map[string]string) {
 	c.Helper()
 	for name, text := range files {
@@ -84,7 +84,7 @@ func (c checkout) run(files map[string]string) {
 	c.want()
 }
 
-// record leaves the provenance of a run in a folder.
+// record writes the provenance of a run into a folder.
 func (c checkout) record(folder string, inputs, outputs map[string]string, cells string) {
 	c.Helper()
 	none := map[string]string{}
@@ -160,7 +160,7 @@ func TestReasons(t *testing.T) {
 	c.want("figures/out/n/provenance.json is damaged")
 }
 
-// A notebook has to run again if the content of a file that a parameter names changes.
+// If the content of a file that a parameter names changes, the notebook has to run again.
 func TestFilesOfParameters(t *testing.T) {
 	c := newCheckout(t)
 	c.run(nil)
@@ -220,7 +220,7 @@ func TestTextIsNoReasonToRun(t *testing.T) {
 	}
 }
 
-// A run with other parameters has its outputs elsewhere, the notebook among them.
+// A run with other parameters writes its outputs, including the notebook, into another folder.
 func TestOutputsOfOtherParameters(t *testing.T) {
 	c := newCheckout(t)
 	c.run(nil)
@@ -261,7 +261,7 @@ func TestStatesInWords(t *testing.T) {
 	}
 }
 
-// The runner writes the digest that is compared here.
+// The runner computes the digest that stale compares.
 func TestTheRunnerComputesTheSameDigest(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {

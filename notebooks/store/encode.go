@@ -11,15 +11,16 @@ import (
 	"slices"
 )
 
-// Format names the encoding. It is part of every key, so results in another encoding are not found.
+// Format is the name of the encoding. Every key depends on it, so results in another encoding are
+// not found.
 const Format = "plain values 1"
 
 var errDamaged = errors.New("its bytes are not those of such a value")
 
-// Encode returns a value as bytes for Decode. The argument is a pointer to it, or a pointer to a
-// pointer. Equal values of one type have equal bytes in every process, because the bytes contain no
-// types. A value with interfaces, functions, channels or unexported fields is an error, unless its
-// type is an encoding.BinaryMarshaler. A value must have no cycles.
+// Encode returns the bytes of a value, for Decode. The argument is a pointer to the value, or a
+// pointer to such a pointer. The bytes contain no types. Equal values of one type therefore have
+// equal bytes in every process. A value with interfaces, functions, channels or unexported fields
+// is an error, unless its type is an encoding.BinaryMarshaler. A value must not contain cycles.
 func Encode(from any) ([]byte, error) {
 	v := reflect.ValueOf(from)
 	for v.Kind() == reflect.Pointer && !v.IsNil() {
@@ -35,8 +36,8 @@ func Encode(from any) ([]byte, error) {
 	return data, nil
 }
 
-// Decode sets the value behind a pointer from the bytes that Encode returned for its type. After an
-// error the value is undefined.
+// Decode sets the value to which a pointer points, from the bytes that Encode has returned for a
+// value of this type. After an error, the value is undefined.
 func Decode(data []byte, to any) error {
 	v := reflect.ValueOf(to)
 	if v.Kind() != reflect.Pointer || v.IsNil() {
@@ -123,7 +124,7 @@ func appendFields(data []byte, v reflect.Value) (_ []byte, err error) {
 	return data, nil
 }
 
-// appendMap appends a map in the order of its encoded keys.
+// appendMap appends the bytes of a map, in the order of its encoded keys.
 func appendMap(data []byte, v reflect.Value) ([]byte, error) {
 	if v.IsNil() {
 		return append(data, 0), nil
@@ -150,10 +151,10 @@ func appendMap(data []byte, v reflect.Value) ([]byte, error) {
 	return data, nil
 }
 
-// A decoder holds the bytes that are still to be read.
+// A decoder holds the bytes that are not read yet.
 type decoder struct{ data []byte }
 
-// uint reads a number up to most.
+// uint reads a number that is at most most.
 func (d *decoder) uint(most uint64) (uint64, error) {
 	u, n := binary.Uvarint(d.data)
 	if n <= 0 || u > most {
@@ -163,7 +164,7 @@ func (d *decoder) uint(most uint64) (uint64, error) {
 	return u, nil
 }
 
-// bytes reads a length, and that many bytes.
+// bytes reads a length, and then this many bytes.
 func (d *decoder) bytes() ([]byte, error) {
 	n, err := d.uint(math.MaxUint64)
 	if err != nil || n > uint64(len(d.data)) {
@@ -174,14 +175,14 @@ func (d *decoder) bytes() ([]byte, error) {
 	return text, nil
 }
 
-// length reads the length of a slice or map. It returns none for nil. Each element takes at least a
-// byte.
+// length reads the length of a slice or map. some is false for nil. A length that exceeds the
+// number of remaining bytes is an error, because each element has at least one byte.
 func (d *decoder) length() (n int, some bool, err error) {
 	u, err := d.uint(uint64(len(d.data)) + 1)
 	return max(0, int(u)-1), u > 0, err
 }
 
-// value sets a zero value.
+// value sets v, which must be zero.
 func (d *decoder) value(v reflect.Value) error {
 	if m, is := v.Addr().Interface().(encoding.BinaryUnmarshaler); is {
 		text, err := d.bytes()

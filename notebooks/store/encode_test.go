@@ -53,7 +53,7 @@ func TestDecodedIsEncoded(t *testing.T) {
 	if diff := cmp.Diff(example(), got, cmpopts.EquateNaNs(), equal); diff != "" {
 		t.Error(diff)
 	}
-	if again, err := Encode(&got); err != nil || !cmp.Equal(data, again) { // compares the sign of zero and NaN's bits, too
+	if again, err := Encode(&got); err != nil || !cmp.Equal(data, again) { // also compares the sign of zero and the bits of NaN
 		t.Errorf("the decoded value has other bytes (%v)", err)
 	}
 	for n := range data {
@@ -66,7 +66,7 @@ func TestDecodedIsEncoded(t *testing.T) {
 	}
 }
 
-// The bytes of a value do not depend on earlier values that the process has encoded.
+// The bytes of a value do not depend on values that the process has encoded before.
 func TestBytesAreThoseOfEveryProcess(t *testing.T) {
 	const variable = "STORE_TEST_FIRST"
 	switch os.Getenv(variable) {
@@ -99,7 +99,7 @@ func TestBytesAreThoseOfEveryProcess(t *testing.T) {
 	}
 }
 
-// A value that cannot be kept whole is refused, with its type.
+// If a value cannot be stored completely, the error names its type.
 func TestEncodeRefuses(t *testing.T) {
 	for name, v := range map[string]any{
 		"have int": 3, "func()": &struct{ F func() }{}, "chan int": &struct{ C chan int }{}, "interface {}": &[]any{1},
@@ -111,7 +111,7 @@ func TestEncodeRefuses(t *testing.T) {
 	}
 }
 
-// Bytes of a hostile file are an error, without a panic or much memory.
+// Bytes of a hostile file cause an error, but no panic and no large allocation.
 func FuzzDecode(f *testing.F) {
 	data, err := Encode(example())
 	if err != nil {

@@ -17,18 +17,20 @@ import (
 	"time"
 )
 
-// A Record is one line of a file of records: kind, number of the cell, checksum, and payload in
-// base64. The checksum also covers the result's key, so a record of another result is never read.
+// A Record is one line of a file of records. It has a kind, the number of the cell, a checksum, and
+// a payload in base64. The checksum also depends on the key of the result, so a record of another
+// result is never read.
 type Record struct {
 	Kind    string
 	Cell    int
 	Payload []byte
 }
 
-// KindCell is the Kind of a finished cell. Its Payload is the cell's value as bytes of Encode.
+// KindCell is the Kind of a finished cell. The Payload is the value of the cell, as bytes of
+// Encode.
 const KindCell = "cell"
 
-// kindParams is the Kind of the first record of a file. Its Payload is the parameters.
+// kindParams is the Kind of the first record of a file. The Payload is the parameters.
 const kindParams = "params"
 
 const suffix = ".records"
@@ -44,7 +46,8 @@ func (r Record) line(key string) []byte {
 	return fmt.Appendf(nil, "%s %d %s %s\n", r.Kind, r.Cell, r.sum(key), base64.StdEncoding.EncodeToString(r.Payload))
 }
 
-// parseLine returns the record in a line without its end, and whether it is complete.
+// parseLine returns the record in a line without its line end. whole reports whether the record is
+// complete and undamaged.
 func parseLine(key string, line []byte) (r Record, whole bool) {
 	parts := strings.Split(string(line), " ")
 	if len(parts) != 4 {
@@ -56,12 +59,12 @@ func parseLine(key string, line []byte) (r Record, whole bool) {
 	return r, err == nil && bad == nil && r.sum(key) == parts[2]
 }
 
-// readFile calls f for each complete record of a file. It drops torn and damaged records, whose
+// readFile calls f for each complete record of a file. It skips torn and damaged records. Their
 // cells are computed again.
 func readFile(path, key string, f func(Record) error) error {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // removed since it was listed
+		return nil // removed after it was listed
 	}
 	if err != nil {
 		return err
@@ -78,10 +81,10 @@ func readFile(path, key string, f func(Record) error) error {
 	return nil
 }
 
-// ReadCells returns the payloads of the cells in a folder's files of records whose names begin with
-// prefix. It calls other for each record of another kind. Two records of one cell must have the
-// same bytes, and all files must have the same parameters, the JSON params. A missing folder has no
-// cells.
+// ReadCells returns the payloads of the cells in the files of records in a folder. It reads only
+// files whose names begin with prefix. It calls other for each record of another kind. If several
+// records have the same cell, their bytes must be equal. All files must have the parameters params,
+// as JSON. If the folder is missing, there are no cells.
 func ReadCells(folder, prefix, key string, params []byte, other func(file string, r Record) error) (map[int][]byte, error) {
 	files, err := recordFiles(folder, prefix)
 	if err != nil {
@@ -109,7 +112,7 @@ func ReadCells(folder, prefix, key string, params []byte, other func(file string
 	return cells, nil
 }
 
-// checkParams refuses a file whose first record r has other parameters.
+// checkParams returns an error if the first record r of a file has other parameters than params.
 func checkParams(file string, r Record, params []byte) error {
 	if bytes.Equal(r.Payload, params) {
 		return nil
@@ -117,19 +120,19 @@ func checkParams(file string, r Record, params []byte) error {
 	return fmt.Errorf("%s has cells of the same key with the parameters %s, not %s: use another key, or remove the file", file, r.Payload, params)
 }
 
-// refuseOthers returns an error if a file of the folder has other parameters. It reads only the
+// refuseOthers returns an error if a file in the folder has other parameters. It reads only the
 // first record of each file.
 func refuseOthers(folder, key string, params []byte) error {
 	files, err := recordFiles(folder, "")
 	for _, file := range files {
 		f, bad := os.Open(file)
 		if errors.Is(bad, fs.ErrNotExist) {
-			continue // removed since it was listed
+			continue // removed after it was listed
 		}
 		if bad != nil {
 			return bad
 		}
-		line, _ := bufio.NewReader(f).ReadBytes('\n') // a torn record is dropped as elsewhere
+		line, _ := bufio.NewReader(f).ReadBytes('\n') // a torn record is not a record of other parameters
 		_ = f.Close()
 		if r, whole := parseLine(key, bytes.TrimSuffix(line, []byte("\n"))); whole && r.Kind == kindParams {
 			err = errors.Join(err, checkParams(file, r, params))
@@ -153,8 +156,8 @@ func recordFiles(folder, prefix string) ([]string, error) {
 	return files, nil
 }
 
-// A Journal is the file of records of one process. No other process writes to it. Several
-// goroutines may call its methods.
+// A Journal is the file of records of one process. No other process writes to it. Its methods are
+// safe for concurrent use.
 type Journal struct {
 	mu     sync.Mutex
 	file   *os.File
@@ -163,9 +166,9 @@ type Journal struct {
 	synced time.Time
 }
 
-// NewJournal makes a file with a new name, which begins with prefix. It is for records under a
-// result's key with the parameters params, as JSON. If the folder has records with other
-// parameters, that is an error.
+// NewJournal makes a file with a new name that begins with prefix. The file is for records of the
+// result with the given key and parameters. params is the parameters as JSON. If the folder has
+// records with other parameters, NewJournal returns an error.
 func NewJournal(folder, prefix, key string, params []byte) (*Journal, error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return nil, err
@@ -185,13 +188,15 @@ func NewJournal(folder, prefix, key string, params []byte) (*Journal, error) {
 	return j, nil
 }
 
-// syncEvery bounds the time whose cells are lost if a node fails. They are computed again.
+// syncEvery is the interval of syncs. If a node fails, the cells of at most this time are lost, and
+// are computed again.
 const syncEvery = time.Second
 
-// Name returns the file's name.
+// Name returns the name of the file.
 func (j *Journal) Name() string { return j.file.Name() }
 
-// Add appends a record. After an error, such as a full disk, the file has its earlier records.
+// Add appends a record. After an error, such as a full disk, the file still has its earlier
+// records.
 func (j *Journal) Add(r Record) error {
 	line := r.line(j.key)
 	j.mu.Lock()
@@ -208,7 +213,7 @@ func (j *Journal) Add(r Record) error {
 	return j.file.Sync()
 }
 
-// Close closes the file. Network file systems report a full disk only now.
+// Close closes the file. Network file systems may report a full disk only at this time.
 func (j *Journal) Close() error {
 	return errors.Join(j.file.Sync(), j.file.Close())
 }

@@ -22,7 +22,7 @@ func TestRecordsBelongToAKey(t *testing.T) {
 	}
 }
 
-// A cell is read from any of several files, also if the last record of one is torn.
+// Cells are read from several files, also if the last record of a file is torn.
 func TestReadCells(t *testing.T) {
 	dir := t.TempDir()
 	for i, prefix := range []string{"a.", "a.", "b."} {
@@ -42,7 +42,7 @@ func TestReadCells(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(j.Name(), whole[:len(whole)-1-i], 0o644); err != nil { // tears cell i+1
+		if err := os.WriteFile(j.Name(), whole[:len(whole)-1-i], 0o644); err != nil { // tears the record of cell i+1
 			t.Fatal(err)
 		}
 	}
@@ -57,7 +57,8 @@ func TestReadCells(t *testing.T) {
 	}
 }
 
-// Records of one cell with other bytes are an error, of the same length or not; equal ones are one cell.
+// Two records of one cell with different bytes are an error, for equal and for different lengths.
+// Two equal records are one cell.
 func TestRecordsOfOneCellMustAgree(t *testing.T) {
 	for second, alike := range map[string]bool{"payload": true, "pAyload": false, "payload ": false} {
 		dir := t.TempDir()

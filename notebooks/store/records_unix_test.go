@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// After a write that fails midway, as on a full disk, the file ends with the record before it,
-// and the next record is whole.
+// If a write fails in the middle of a record, as on a full disk, the file ends with the record
+// before it. The next record is complete.
 func TestJournalAfterAFailedWrite(t *testing.T) {
 	j, err := NewJournal(t.TempDir(), "", testKey, []byte("{}"))
 	if err != nil {

@@ -1,5 +1,6 @@
-// Package store reads and writes the files of experiments' results. It stores whole results. Before
-// these exist, it stores their cells in files of records, one for each process that computes some.
+// Package store reads and writes the files of experiments' results. It stores whole results. Until
+// a result is complete, it stores the cells of the result in files of records, one for each process
+// that computes cells.
 package store
 
 import (
@@ -11,16 +12,17 @@ import (
 	"cvgm/notebooks/source"
 )
 
-// Path returns the file of a function's result in the folder dir. key is a hash, in hexadecimal, of
-// everything on which the result depends.
+// Path returns the name of the file with a function's result, in the folder dir. key is a hash, in
+// hexadecimal, of everything on which the result depends.
 func Path(dir, function, key string) string {
 	return filepath.Join(dir, function+"-"+key[:min(16, len(key))])
 }
 
-// Shards returns the folder with the records of the cells of a result.
+// Shards returns the folder with the records of the cells of a result. path is the name of the
+// result's file.
 func Shards(path string) string { return path + ".shards" }
 
-// Write writes a value under its checksum, whole or not at all.
+// Write writes a value with its checksum, either completely or not at all.
 func Write(path string, from any) error {
 	data, err := Encode(from)
 	if err != nil {
@@ -30,7 +32,7 @@ func Write(path string, from any) error {
 	return source.WriteFile(path, append(sum[:], data...))
 }
 
-// Read reads a file of Write. Its error is an fs.ErrNotExist if the file is missing.
+// Read reads a file that Write wrote. If the file is missing, the error is an fs.ErrNotExist.
 func Read(path string, to any) error {
 	data, err := os.ReadFile(path)
 	if err != nil {

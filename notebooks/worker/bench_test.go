@@ -11,8 +11,8 @@ import (
 	"cvgm/notebooks/store"
 )
 
-// BenchmarkKeep measures the cost of a cell besides its computation: its record in the worker's
-// file.
+// BenchmarkKeep measures the cost of a cell in addition to its computation, which is the record in
+// the worker's file.
 func BenchmarkKeep(b *testing.B) {
 	j, err := store.NewJournal(b.TempDir(), "bench.", testKey, []byte("{}"))
 	if err != nil {
@@ -37,11 +37,11 @@ func BenchmarkKeep(b *testing.B) {
 	b.ReportMetric(float64(file.Size())/float64(i), "bytes/cell")
 }
 
-// BenchmarkExchange measures the cost, per other node, of a step whose splits are spread over
-// nodes: hyperparameters go there, and a gradient of the same size comes back, here over the
-// loopback.
+// BenchmarkExchange measures the cost of communication with one other node in a step whose splits
+// are spread over nodes. The hyperparameters are sent to the node, and a gradient of the same size
+// is sent back. The benchmark uses the loopback interface.
 func BenchmarkExchange(b *testing.B) {
-	const rings, xor = 322, 4482 // parameters of the two networks
+	const rings, xor = 322, 4482 // numbers of parameters of the two networks
 	for _, numbers := range []int{2, rings, xor} {
 		b.Run(fmt.Sprintf("numbers=%d", numbers), func(b *testing.B) {
 			listener, err := net.Listen("tcp", "127.0.0.1:0")

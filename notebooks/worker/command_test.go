@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// commandVar makes the test's program the worker itself.
+// commandVar names the variable that makes the test program run as the worker.
 const commandVar = "CVGM_TEST_WORKER"
 
 func TestMain(m *testing.M) {
@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// command runs the worker, and returns its exit status and output.
+// command runs the worker. It returns the exit status and the output.
 func command(t *testing.T, flags ...string) (int, string) {
 	t.Helper()
 	c := exec.Command(os.Args[0], flags...)
@@ -33,8 +33,8 @@ func command(t *testing.T, flags ...string) (int, string) {
 	return c.ProcessState.ExitCode(), string(out)
 }
 
-// An impossible request is refused in one line, which names the flag and the value, with the
-// status of bad flags.
+// An impossible request is refused with one line, which names the flag and the value. The exit
+// status is the status for bad flags.
 func TestBadFlagsAreRefused(t *testing.T) {
 	for _, c := range []struct{ flags, words string }{
 		{"-shards 1000000000000000", "-shards is 1000000000000000: use a number from 1 to 1000000"},
@@ -64,8 +64,8 @@ func TestBadFlagsAreRefused(t *testing.T) {
 	}
 }
 
-// Records of other parameters under the same key are refused by a worker and by -gather, also
-// if both were written at the same time.
+// Records with other parameters under the same key are refused by a worker and by -gather, also if
+// both were written at the same time.
 func TestOtherParametersAreRefused(t *testing.T) {
 	p := newPlan(t, 2, "elastic_net_seeds", small)
 	runShards(t, p, 0)

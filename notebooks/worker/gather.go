@@ -15,16 +15,16 @@ import (
 	"cvgm/notebooks/store"
 )
 
-// records are all that the workers of a sweep have written.
+// records holds everything that the workers of a sweep have written.
 type records struct {
 	cells map[int][]byte
-	// Failed are the failures of cells that no other worker has computed.
+	// failed holds the failures of cells that no other worker has computed.
 	failed []failure
 	ended  []ended
-	lost   []started // workers that have written no end
+	lost   []started // workers that have not written an end
 }
 
-// read reads the files of all workers on the sweep, under this plan and others.
+// read reads the files of all workers of the sweep, from this plan and other plans.
 func (s *sweep) read() (*records, error) {
 	all := &records{}
 	failed, started := map[int]failure{}, map[string]started{}
@@ -70,10 +70,10 @@ func readStart(all map[string]started, file string, payload []byte) error {
 	return err
 }
 
-// errMissing ends an experiment of which a cell is missing.
+// errMissing ends an experiment if a cell is missing.
 var errMissing = errors.New("cells are missing")
 
-// A gatherKeeper is an experiment.Keeper that has the cells of the records. It computes none.
+// A gatherKeeper is an experiment.Keeper with the cells of the records. It computes no cells.
 type gatherKeeper struct {
 	all    *records
 	cancel context.CancelCauseFunc
@@ -104,12 +104,12 @@ func (k *gatherKeeper) progress(done, total int) {
 	}
 }
 
-// gather writes the sweep's result to the store if no cell is missing, and otherwise sets Cells to
-// the missing ones. It computes an experiment without cells.
+// gather writes the result of the sweep to the store if no cell is missing. Otherwise, it sets
+// Cells to the missing cells. If an experiment has no cells, gather computes the experiment.
 func (s *sweep) gather(ctx context.Context) error {
 	s.Cells = &ranges{}
 	if s.finished() {
-		_ = os.RemoveAll(s.folder()) // a late worker may have made it again
+		_ = os.RemoveAll(s.folder()) // a late worker may have made the folder again
 		return nil
 	}
 	all, err := s.read()
@@ -134,7 +134,7 @@ func (s *sweep) gather(ctx context.Context) error {
 	if err := store.Write(s.path, result); err != nil {
 		return fmt.Errorf("%s: the result is not kept: %w", s.Name, err)
 	}
-	_ = os.RemoveAll(s.folder()) // the cells are part of the result now
+	_ = os.RemoveAll(s.folder()) // the result contains the cells
 	return nil
 }
 
@@ -142,11 +142,11 @@ func (s *sweep) describe(all *records) {
 	s.Failed, s.Ended, s.Lost = all.failed, all.ended, all.lost
 }
 
-// pause is the time between two readings of a folder that may list files late.
+// pause is the time between two readings of a folder. A shared folder may list files late.
 const pause = 2 * time.Second
 
-// gatherAll gathers the sweeps. While cells are missing it reads again, for at most the time wait,
-// because a shared folder may list a file late.
+// gatherAll gathers the sweeps. While cells are missing, it reads the records again, for at most
+// the time wait, because a shared folder may list a file late.
 func (p *plan) gatherAll(ctx context.Context, wait time.Duration) error {
 	var errs []error
 	for _, s := range p.Sweeps {
@@ -160,7 +160,8 @@ func (p *plan) gatherAll(ctx context.Context, wait time.Duration) error {
 	return errors.Join(errs...)
 }
 
-// missing returns an error that lists the missing cells with the reasons, or nil.
+// missing returns an error that lists the missing cells with the reasons. If no cells are missing,
+// it returns nil.
 func (p *plan) missing() error {
 	var errs []error
 	for _, s := range p.Sweeps {
@@ -178,8 +179,7 @@ func (p *plan) missing() error {
 	return errors.Join(errs...)
 }
 
-// count sets Done, the number of the plan's cells that are done, without running an
-// experiment.
+// count sets Done, the number of the plan's cells that are done. It does not run an experiment.
 func (p *plan) count() error {
 	for _, s := range p.Sweeps {
 		if s.Cells == nil {

@@ -1,5 +1,5 @@
-// Worker computes one shard of the cells of experiments, and gathers the shards of all workers into
-// the store. It needs neither Go nor the sources. Worker -h explains it.
+// Worker computes one shard of the cells of experiments. It also gathers the shards of all workers
+// into the store. It needs neither Go nor the sources. Worker -h explains the flags.
 package main
 
 import (
@@ -130,7 +130,7 @@ func run() int {
 	return 0
 }
 
-// exitStatus returns the exit status of work that ended, with an error or without.
+// exitStatus returns the exit status for work that has ended with err, or without an error.
 func exitStatus(ctx context.Context, err error) int {
 	var io *os.PathError
 	switch {
@@ -151,7 +151,8 @@ func fail(status int, err error) int {
 	return status
 }
 
-// number returns the environment variable as a number, or otherwise.
+// number returns the value of an environment variable as a number. If it is not a number, number
+// returns otherwise.
 func number(name string, otherwise int) int {
 	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
 		return n

@@ -15,27 +15,27 @@ import (
 	"cvgm/notebooks/store"
 )
 
-// The kinds of records that a worker writes besides cells.
+// These constants are the kinds of records that a worker writes in addition to cells.
 const (
-	kindStart  = "start"  // payload: a JSON of type started
-	kindFailed = "failed" // payload: a JSON of type failure
-	kindEnd    = "end"    // payload: a JSON of type ended
+	kindStart  = "start"  // payload: JSON of type started
+	kindFailed = "failed" // payload: JSON of type failure
+	kindEnd    = "end"    // payload: JSON of type ended
 )
 
-// errComplete ends an experiment once the shard's cells are done.
+// errComplete ends an experiment when the cells of the shard are done.
 var errComplete = errors.New("the cells of this shard are done")
 
-// A shardKeeper is an experiment.Keeper that computes the cells of one shard and skips all others.
-// It appends the computed cells to a journal.
+// A shardKeeper is an experiment.Keeper that computes the cells of one shard and skips all other
+// cells. It appends the computed cells to a journal.
 type shardKeeper struct {
 	journal *store.Journal
 	wanted  func(i int) bool
 	cancel  context.CancelCauseFunc
 
 	mu          sync.Mutex
-	open        map[int]bool // cells that were begun and are not kept
+	open        map[int]bool // cells that have begun and are not stored
 	kept        int
-	err         error // of the journal
+	err         error // error of the journal
 	first, last time.Time
 }
 
@@ -69,8 +69,9 @@ func (k *shardKeeper) Keep(i int, cell any) {
 	k.last = time.Now()
 }
 
-// progress ends the experiment after its last cell, because the cells of other shards are empty and
-// the experiment has no result. If a cell failed, the experiment itself returns the error.
+// progress ends the experiment after the last cell of the experiment. Without the cells of other
+// shards, the experiment has no result. If a cell has failed, the experiment itself returns the
+// error.
 func (k *shardKeeper) progress(done, total int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -79,8 +80,8 @@ func (k *shardKeeper) progress(done, total int) {
 	}
 }
 
-// runShard computes the cells of one shard of all sweeps. A failing cell does not stop
-// the others.
+// runShard computes the cells of one shard of all sweeps. If a cell fails, the other cells are
+// still computed.
 func (p *plan) runShard(ctx context.Context, shard int) error {
 	var errs []error
 	for _, s := range p.Sweeps {
@@ -122,7 +123,7 @@ func (p *plan) runSweep(ctx context.Context, s *sweep, shard int) (err error) {
 	case errors.Is(cause, errComplete):
 		return addJSON(j, kindEnd, 0, ended{start, k.kept, k.first, k.last})
 	case cause != nil:
-		return cause // a signal, or a record that cannot be written
+		return cause // a signal, or an error of writing a record
 	case failed == nil:
 		return errors.New("has no cells to share out; leave it to -gather")
 	}
@@ -145,8 +146,9 @@ func (p *plan) runSweep(ctx context.Context, s *sweep, shard int) (err error) {
 }
 
 // cellsOf returns a function that reports whether a cell is to be computed. The cell must belong to
-// the shard, and must not have a record by an earlier worker with the same shard of the same plan,
-// as after a requeue. Shards take cells in turn, so that costly neighbours are divided.
+// the shard. An earlier worker with the same shard of the same plan, as after a requeue, must not
+// have a record of the cell. Neighbouring cells belong to different shards, so that costly
+// neighbours are divided.
 func (p *plan) cellsOf(s *sweep, shard int, prefix string) (func(i int) bool, error) {
 	done, err := store.ReadCells(s.folder(), prefix, s.Key, s.text, func(string, store.Record) error { return nil })
 	if err != nil {
@@ -173,7 +175,7 @@ func addJSON(j *store.Journal, kind string, cell int, v any) error {
 	return j.Add(store.Record{Kind: kind, Cell: cell, Payload: text})
 }
 
-// host returns the node's name, from Slurm or otherwise from the system.
+// host returns the name of the node, from Slurm or from the system.
 func host() string {
 	if name := os.Getenv("SLURMD_NODENAME"); name != "" {
 		return name
@@ -182,7 +184,7 @@ func host() string {
 	return name
 }
 
-// job returns Slurm's name of this task, or "".
+// job returns the name of this task in Slurm. Outside of Slurm, it returns "".
 func job() string {
 	if id := os.Getenv("SLURM_ARRAY_JOB_ID"); id != "" {
 		return id + "_" + os.Getenv("SLURM_ARRAY_TASK_ID")

@@ -18,19 +18,19 @@ import (
 
 // A plan describes the work of one submission.
 type plan struct {
-	Name   string   // begins the names of the workers' files
-	Out    string   // the store's folder
+	Name   string   // beginning of the names of the workers' files
+	Out    string   // folder of the store
 	Shards int      // number of shards
-	Sweeps []*sweep // each shard works through its cells of all sweeps
+	Sweeps []*sweep // each shard computes its cells of all sweeps
 }
 
 // A sweep is one experiment with one set of parameters.
 type sweep struct {
-	Name   string          // of the experiment
+	Name   string          // name of the experiment
 	Params json.RawMessage // all parameters
-	Key    string          // of the result in the store
-	Cells  *ranges         // the cells to compute; nil for all
-	Total  int             // number of the experiment's cells, if it is known
+	Key    string          // key of the result in the store
+	Cells  *ranges         // cells to compute; nil: all
+	Total  int             // number of cells of the experiment; 0 if unknown
 	Failed []failure       `json:",omitempty"`
 	Ended  []ended         `json:",omitempty"`
 	Lost   []started       `json:",omitempty"`
@@ -38,11 +38,11 @@ type sweep struct {
 
 	experiment *experiment.Experiment
 	params     any    // a pointer
-	text       []byte // all of params, as JSON
-	path       string // of the result
+	text       []byte // the value of params with all parameters, as JSON
+	path       string // name of the result's file
 }
 
-// started describes a worker. Its time is for people: clocks of nodes differ.
+// started describes a worker. Time is only for people, because the clocks of nodes differ.
 type started struct {
 	Host, Job string
 	Shard     int
@@ -50,8 +50,8 @@ type started struct {
 	Time      time.Time
 }
 
-// ended describes the work of a worker that ended by itself. The times are the worker's start, the
-// start of the first cell and the end of the last one.
+// ended describes the work of a worker that was not stopped. Time is the start of the worker, First
+// the start of its first cell, and Last the end of its last cell.
 type ended struct {
 	started
 	Cells       int
@@ -81,7 +81,7 @@ func readPlan(name string) (*plan, error) {
 	return p, p.open()
 }
 
-// open finds the experiments of the sweeps and their places in the store.
+// open finds the experiments of the sweeps, and the files of their results in the store.
 func (p *plan) open() error {
 	for _, s := range p.Sweeps {
 		e, err := registry.Lookup(s.Name)
@@ -109,7 +109,7 @@ func (p *plan) open() error {
 	return nil
 }
 
-// folder returns the folder with the files of the sweep's workers.
+// folder returns the folder with the files of the workers of the sweep.
 func (s *sweep) folder() string { return store.Shards(s.path) }
 
 // finished reports whether the store has the result.
@@ -118,7 +118,7 @@ func (s *sweep) finished() bool {
 	return err == nil && result.Mode().IsRegular()
 }
 
-// Ranges are numbers in ascending order, as text 0-9,12,15-20.
+// ranges is a list of numbers in ascending order. As text, it has the form 0-9,12,15-20.
 type ranges struct{ list []int }
 
 func (r ranges) MarshalText() ([]byte, error) { return []byte(r.String()), nil }

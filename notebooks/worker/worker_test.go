@@ -19,7 +19,7 @@ import (
 
 const testKey = "0123456789abcdef0123456789abcdef"
 
-// newPlan returns a plan in a new folder.
+// newPlan returns a plan with one sweep, in a new folder.
 func newPlan(t *testing.T, shards int, name, params string) *plan {
 	t.Helper()
 	p := &plan{Name: "test", Out: t.TempDir(), Shards: shards, Sweeps: []*sweep{{Name: name, Params: json.RawMessage(params), Key: testKey}}}
@@ -56,7 +56,7 @@ func runShards(t *testing.T, p *plan, shards ...int) {
 	}
 }
 
-// files returns the workers' files.
+// files returns the names of the workers' files.
 func files(t *testing.T, p *plan) []string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(p.Sweeps[0].folder(), "*.records"))
@@ -66,8 +66,8 @@ func files(t *testing.T, p *plan) []string {
 	return found
 }
 
-// The result equals the result of the experiment's own Run, with any number of shards, in any
-// order, some of them run twice.
+// With any number of shards, in any order, and with some shards run twice, the result equals the
+// result of the experiment's own Run.
 func TestShardsGatherToTheSameBytes(t *testing.T) {
 	for _, e := range registry.All() {
 		params := e.Draw(synth.NewStream(1, "worker "+e.Name))
@@ -83,7 +83,7 @@ func TestShardsGatherToTheSameBytes(t *testing.T) {
 		if err := p.gatherAll(context.Background(), 0); err != nil {
 			t.Fatal(err)
 		}
-		if len(p.Sweeps[0].Cells.list) > 0 { // else it has no cells, and gather has computed it
+		if len(p.Sweeps[0].Cells.list) > 0 { // otherwise the experiment has no cells, and gather has computed it
 			runShards(t, p, 2, 0, 0, 1)
 		}
 		got := gathered(t, p)
@@ -101,8 +101,8 @@ func TestShardsGatherToTheSameBytes(t *testing.T) {
 	}
 }
 
-// A record that was torn at any place, or changed, is dropped, and a second submission
-// computes the missing cells alone.
+// A record that was torn at any place, or changed, is skipped. A second submission computes only
+// the missing cells.
 func TestTornRecordsAreComputedAgain(t *testing.T) {
 	p := newPlan(t, 1, "elastic_net_seeds", small)
 	runShards(t, p, 0)
@@ -131,7 +131,7 @@ func TestTornRecordsAreComputedAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			if len(before.cells) == 7 {
-				continue // the damage is in a record of another kind
+				continue // the damaged record has another kind
 			}
 			q.Name = "second"
 			if err := q.gatherAll(context.Background(), 0); err != nil {
@@ -149,7 +149,7 @@ func TestTornRecordsAreComputedAgain(t *testing.T) {
 	}
 }
 
-// Two records of one cell with other bytes are an error that names both files.
+// If two records of one cell have different bytes, the error names both files.
 func TestDuplicatesMustAgree(t *testing.T) {
 	p := newPlan(t, 1, "elastic_net_seeds", small)
 	runShards(t, p, 0)
@@ -171,7 +171,7 @@ func TestDuplicatesMustAgree(t *testing.T) {
 	}
 }
 
-// A cancelled worker keeps its cells and does not succeed.
+// A worker that is cancelled keeps its cells, and its exit status is not success.
 func TestStoppedWorkerIsNoSuccess(t *testing.T) {
 	p := newPlan(t, 1, "elastic_net_seeds", small)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -187,8 +187,8 @@ func TestStoppedWorkerIsNoSuccess(t *testing.T) {
 	}
 }
 
-// Files that a shared folder lists late, records as well as a result that another
-// process has gathered, are waited for.
+// gatherAll waits for files that a shared folder lists late. They may be records, or a result that
+// another process has gathered.
 func TestGatherWaitsForLateFiles(t *testing.T) {
 	for _, late := range []string{"records", "result"} {
 		p := newPlan(t, 1, "elastic_net_seeds", small)
@@ -220,7 +220,7 @@ func TestGatherWaitsForLateFiles(t *testing.T) {
 	}
 }
 
-// Results do not depend on clocks: files and records may have times of any year.
+// Results do not depend on clocks. Files and records may have times in any year.
 func TestClocksMayDiffer(t *testing.T) {
 	p := newPlan(t, 2, "elastic_net_seeds", small)
 	runShards(t, p, 0, 1)
@@ -245,8 +245,8 @@ func TestClocksMayDiffer(t *testing.T) {
 	}
 }
 
-// Any number of shards, in any order, stopped at any cell and run again, gather to the
-// bytes of one worker.
+// Any number of shards, in any order, stopped at any cell and run again, give the bytes of one
+// worker.
 func TestRetriesGatherToTheSameBytes(t *testing.T) {
 	one := newPlan(t, 1, "elastic_net_seeds", small)
 	runShards(t, one, 0)
@@ -290,8 +290,8 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// The errors of a shard and of gathering list the cells that failed, with node, job and reason. A
-// recorded failure ends the wait for late files: gathering looks once.
+// The errors of a shard, and of gathering, list the failed cells with node, job and reason. If a
+// failure is recorded, gathering does not wait for late files.
 func TestFailedCellsAreNamed(t *testing.T) {
 	t.Setenv("SLURMD_NODENAME", "n7")
 	t.Setenv("SLURM_JOB_ID", "321")
@@ -316,8 +316,8 @@ func TestFailedCellsAreNamed(t *testing.T) {
 	}
 }
 
-// A requeued shard computes exactly the cells that its records lack, of the whole experiment or
-// of a list of cells.
+// A requeued shard computes exactly the cells that are missing from its records, of the whole
+// experiment or of a list of cells.
 func TestRequeuedShardComputesTheMissingCells(t *testing.T) {
 	for _, listed := range []*ranges{nil, {[]int{0, 2, 3, 5}}} {
 		p := newPlan(t, 2, "elastic_net_seeds", small)
@@ -361,7 +361,7 @@ func TestRequeuedShardComputesTheMissingCells(t *testing.T) {
 	}
 }
 
-// Workers that have written an end are listed as ended, and only the others as lost.
+// Workers that have written an end are listed as ended. Only the other workers are listed as lost.
 func TestEndedWorkersAreNotLost(t *testing.T) {
 	p := newPlan(t, 3, "elastic_net_seeds", small)
 	p.Sweeps[0].Cells = &ranges{[]int{0, 1, 2, 3, 4, 5, 6}}
