@@ -10,8 +10,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// inLanes writes code that handles four problems at once, entry beside entry. An operation that
-// waits for the one before it, such as a division, then serves all four.
+// inLanes writes functions that solve four problems at once. Each entry of a vector belongs to
+// another problem. An operation with a long latency, such as a division, then serves four problems.
 func inLanes() {
 	laneRows()
 	rowsOfLanes()
@@ -22,10 +22,10 @@ func inLanes() {
 	descendLanes()
 }
 
-// vector is the number of bytes of an entry of four problems.
+// vector is the number of bytes of one entry of all four problems.
 const vector = 8 * lanes
 
-// laneRows transposes four entries of each problem at a time.
+// laneRows writes a transposition of four entries of each problem at a time.
 func laneRows() {
 	TEXT("laneRows", NOSPLIT, "func(dst *float64, step int, a, b, c, d *float64, n int)")
 	Pragma("noescape")
@@ -61,7 +61,7 @@ func laneRows() {
 	RET()
 }
 
-// rowsOfLanes transposes four entries of each problem at a time.
+// rowsOfLanes writes the reverse transposition, of four entries of each problem at a time.
 func rowsOfLanes() {
 	TEXT("rowsOfLanes", NOSPLIT, "func(a, b, c, d, src *float64, n int)")
 	Pragma("noescape")
@@ -96,8 +96,8 @@ func rowsOfLanes() {
 	RET()
 }
 
-// laneUpper transposes four entries of each row at a time, from the last ones on. The ones before
-// them come together with some entries below the diagonal.
+// laneUpper writes a transposition of four entries of each row at a time, beginning with the last
+// four. The first entries of a row are moved together with some entries below the diagonal.
 func laneUpper() {
 	TEXT("laneUpper", NOSPLIT, "func(dst, a, b, c, d *float64, n int, r *float64, size int)")
 	Pragma("noescape")
@@ -146,14 +146,15 @@ func laneUpper() {
 	RET()
 }
 
-// transpose passes on four vectors with the entries of four rows side by side.
+// transpose loads four entries of each of four rows. It calls take for four vectors. Vector i holds
+// entry i of all rows.
 func transpose(rows func(i int) Mem, take func(i int, v reg.VecVirtual)) {
 	var row, pair [lanes]reg.VecVirtual
 	for i := range row {
 		row[i], pair[i] = YMM(), YMM()
 		VMOVUPD(rows(i), row[i])
 	}
-	VUNPCKLPD(row[1], row[0], pair[0]) // a0 b0 a2 b2
+	VUNPCKLPD(row[1], row[0], pair[0]) // a0 b0 a2 b2, with the rows a, b, c and d
 	VUNPCKHPD(row[1], row[0], pair[1]) // a1 b1 a3 b3
 	VUNPCKLPD(row[3], row[2], pair[2])
 	VUNPCKHPD(row[3], row[2], pair[3])
@@ -164,7 +165,7 @@ func transpose(rows func(i int) Mem, take func(i int, v reg.VecVirtual)) {
 	}
 }
 
-// eachLane sets a register to v in all lanes.
+// eachLane returns a register with v in all lanes.
 func eachLane(v float64) reg.VecVirtual {
 	bits, x, all := GP64(), XMM(), YMM()
 	MOVQ(U64(math.Float64bits(v)), bits)
@@ -173,8 +174,9 @@ func eachLane(v float64) reg.VecVirtual {
 	return all
 }
 
-// ldlLanes applies two pivots at a time, as LDLFactor's Go code does. It computes the next pivot
-// separately first, so that its division does not wait for the rows.
+// ldlLanes writes a factorisation that applies two pivots at a time, like the Go code of LDLFactor.
+// The function computes the next pivot before the rest of its row, so that the division does not
+// wait for the rows.
 func ldlLanes() {
 	TEXT("ldlLanes", NOSPLIT, "func(a, dinv, x, pivots *float64, n int, tol float64) (regular int)")
 	Pragma("noescape")
@@ -191,15 +193,16 @@ func ldlLanes() {
 	stride, step, at, k := GP64(), GP64(), GP64(), GP64()
 	LEAQ(Mem{Base: left, Disp: 1}, stride)
 	SHLQ(Imm(5), stride)
-	LEAQ(Mem{Base: stride, Disp: vector}, step) // from a diagonal entry to the next one
+	LEAQ(Mem{Base: stride, Disp: vector}, step) // from one diagonal entry to the next
 	XORQ(k, k)
 	MOVQ(p0, at)
 	of := func(base reg.Register, disp int) Mem { return Mem{Base: base, Disp: disp} }
 	here := func(base, index reg.Register) Mem { return Mem{Base: base, Index: index, Scale: 1} }
-	// pivot returns the reciprocals of the pivots d.
+	// pivot returns the reciprocals of the pivots d, and records which of the four systems are
+	// regular.
 	pivot := func(d reg.VecVirtual, end string) reg.VecVirtual {
 		least, enough, inv, v := YMM(), YMM(), YMM(), YMM()
-		VMOVUPD(here(dinv, k), v) // the diagonal entry as it was
+		VMOVUPD(here(dinv, k), v) // the original diagonal entry
 		VMULPD(v, tol, least)
 		VCMPPD(Imm(orderedLess), d, least, enough)
 		VANDPD(enough, regular, regular)
@@ -214,7 +217,7 @@ func ldlLanes() {
 		JE(LabelRef(end))
 		return inv
 	}
-	// diagonals
+	// The diagonals are copied to dinv.
 	count := GP64()
 	MOVQ(left, count)
 	Label("diagonal")
@@ -234,7 +237,7 @@ func ldlLanes() {
 	LEAQ(Mem{Base: p0, Index: step, Scale: 1}, p1)
 	MOVQ(left, length)
 	INCQ(length)
-	SHLQ(Imm(5), length) // bytes of the row from the second pivot on
+	SHLQ(Imm(5), length) // number of bytes of the row from the second pivot on
 	f := YMM()
 	VMULPD(of(p0, vector), inv0, f)
 	second, p := YMM(), YMM()
@@ -297,7 +300,7 @@ func ldlLanes() {
 	VMOVUPD(product, of(out, 0))
 	VMOVMSKPD(regular, out.As32())
 	Store(out, ReturnIndex(0))
-	// The last row, which ends with the right-hand side, comes first.
+	// The unknowns are computed from the last row, whose last entry is the right-hand side.
 	n := Load(Param("n"), GP64())
 	rhs := GP64()
 	MOVQ(n, rhs)
@@ -310,8 +313,8 @@ func ldlLanes() {
 	RET()
 }
 
-// back computes the unknowns x from the last one on, starting at row. n is the number of bytes of
-// one unknown's entry.
+// back writes the computation of the unknowns x, beginning with the last unknown in the given row.
+// n is the number of bytes of all unknowns, and stride of a row.
 func back(row, n, stride, dinv, x reg.Register, rhs func(k reg.Register) Mem) {
 	here := func(base, index reg.Register) Mem { return Mem{Base: base, Index: index, Scale: 1} }
 	k, j, first := GP64(), GP64(), GP64()
@@ -336,7 +339,7 @@ func back(row, n, stride, dinv, x reg.Register, rhs func(k reg.Register) Mem) {
 	Label("test")
 	CMPQ(j, first)
 	JNE(LabelRef("known"))
-	// The entry found last is not waited for in memory.
+	// The last unknown is still in a register, so its product does not wait for memory.
 	VMULPD(here(row, j), last, p)
 	VSUBPD(p, s, last)
 	VMULPD(here(dinv, k), last, last)
@@ -345,7 +348,7 @@ func back(row, n, stride, dinv, x reg.Register, rhs func(k reg.Register) Mem) {
 	Label("found")
 }
 
-// ldlLanesSolve goes forward and back.
+// ldlLanesSolve writes forward and back substitution.
 func ldlLanesSolve() {
 	TEXT("ldlLanesSolve", NOSPLIT, "func(a, dinv, x *float64, n int)")
 	Pragma("noescape")
@@ -386,7 +389,7 @@ func ldlLanesSolve() {
 	RET()
 }
 
-// laneSums sums in the order of the entries.
+// laneSums writes sums in the order of the entries.
 func laneSums() {
 	TEXT("laneSums", NOSPLIT, "func(sums, u, a, b *float64, n int)")
 	Pragma("noescape")
@@ -415,13 +418,14 @@ func laneSums() {
 	RET()
 }
 
-// The predicates of VCMPPD, of which the last source is the first.
+// These constants are predicates of VCMPPD. The last source operand is the left side of the
+// comparison.
 const (
 	orderedLessEqual = 18
-	notEqual         = 4 // or not a number
+	notEqual         = 4 // true also if an operand is NaN
 )
 
-// descendLanes moves a coordinate of all four problems at once.
+// descendLanes writes a descent that moves one coordinate of all four problems at once.
 func descendLanes() {
 	TEXT("descendLanes", NOSPLIT, "func(x, rest, m, r, bound *float64, n int, live *float64) (moved int)")
 	Pragma("noescape")
@@ -465,7 +469,8 @@ func descendLanes() {
 	step, p, changed := YMM(), YMM(), YMM()
 	VSUBPD(v, old, step)
 	VMOVUPD(v, here(x, j))
-	// The slope of the next coordinate is not waited for in memory.
+	// The slope of the next coordinate is kept in a register, so the next step does not wait for
+	// memory.
 	LEAQ(Mem{Base: j, Disp: vector}, k)
 	CMPQ(k, n)
 	JE(LabelRef("last"))
@@ -476,7 +481,7 @@ func descendLanes() {
 	VMOVMSKPD(changed, bits.As32())
 	TESTQ(bits, bits)
 	JE(LabelRef("next"))
-	// The signs of v and old.
+	// These comparisons find changes between the signs of old and v.
 	one, two := YMM(), YMM()
 	for _, positive := range []bool{true, false} {
 		for _, side := range []struct{ of, to reg.VecVirtual }{{v, one}, {old, two}} {

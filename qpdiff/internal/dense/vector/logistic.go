@@ -11,8 +11,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// logistic writes the passes over the rows of a logistic regression, four rows at a time, for all
-// whole vectors. Go code handles the remaining rows.
+// logistic writes the passes over the rows of a logistic regression. They process four rows at a
+// time. Go code processes the remaining rows.
 func logistic() {
 	near("logisticTaylor", func(s0, w0, dm reg.VecVirtual) (s, w reg.VecVirtual) {
 		w2 := times(w0, minus(all(1), times(all(2), s0)))
@@ -39,7 +39,8 @@ func logistic() {
 	sums3()
 }
 
-// expm1 has the terms of the Go code, in its order.
+// expm1 returns eʸ − 1 from the same terms as the Go code, in the same order. If short is set, it
+// uses only the terms that small |y| need.
 func expm1(y reg.VecVirtual, short bool) reg.VecVirtual {
 	y2 := times(y, y)
 	y4 := times(y2, y2)
@@ -55,7 +56,8 @@ func expm1(y reg.VecVirtual, short bool) reg.VecVirtual {
 	return times(y, plus(low, times(y4, middle)))
 }
 
-// near writes a pass that sets s and w from s0, w0 and dm.
+// near writes a function that sets s and w from s0, w0 and dm. change returns the new values for
+// four rows.
 func near(name string, change func(s0, w0, dm reg.VecVirtual) (s, w reg.VecVirtual)) {
 	TEXT(name, NOSPLIT, "func(s, w, s0, w0, dm *float64, n int)")
 	Pragma("noescape")
@@ -83,12 +85,12 @@ func near(name string, change func(s0, w0, dm reg.VecVirtual) (s, w reg.VecVirtu
 	RET()
 }
 
-// An operand is a register or a constant.
+// An operand is a register, or a constant in memory.
 type operand = Op
 
 var constants = map[float64]Mem{}
 
-// all returns v in all lanes, in memory.
+// all returns a constant in memory with v in all lanes.
 func all(v float64) operand {
 	m, ok := constants[v]
 	if !ok {
@@ -101,7 +103,8 @@ func all(v float64) operand {
 	return m
 }
 
-// binary applies an instruction to x and y. y may be in memory, and so may x if the two commute.
+// binary applies an instruction to x and y, and returns the result. y may be in memory. If x is in
+// memory, binary swaps the operands if they commute, and otherwise loads x.
 func binary(instruction func(ops ...Op), x, y operand, commute bool) reg.VecVirtual {
 	if _, ok := x.(Mem); ok {
 		if commute {
@@ -122,12 +125,12 @@ func plus(x, y operand) reg.VecVirtual  { return binary(VADDPD, x, y, true) }
 func minus(x, y operand) reg.VecVirtual { return binary(VSUBPD, x, y, false) }
 func over(x, y operand) reg.VecVirtual  { return binary(VDIVPD, x, y, false) }
 
-// negative changes the sign, of zeros too.
+// negative returns −x. It also changes the sign of zeros.
 func negative(x reg.VecVirtual) reg.VecVirtual {
 	return binary(VXORPD, x, all(math.Copysign(0, -1)), true)
 }
 
-// combine3 takes three columns.
+// combine3 writes a linear combination of three columns.
 func combine3() {
 	TEXT("combine3", NOSPLIT, "func(dst, v, z *float64, stride, n int)")
 	Pragma("noescape")
@@ -154,7 +157,8 @@ func combine3() {
 	RET()
 }
 
-// columns3 returns the three columns from z on; stride becomes bytes.
+// columns3 returns pointers to the three columns from z on. It changes stride from entries to
+// bytes.
 func columns3(z, stride reg.Register) [3]reg.Register {
 	SHLQ(Imm(3), stride)
 	c := [3]reg.Register{z, GP64(), GP64()}
@@ -163,8 +167,8 @@ func columns3(z, stride reg.Register) [3]reg.Register {
 	return c
 }
 
-// sums3 computes the products of four rows at once and transposes them, so that a register holds
-// the products of one row. It then adds one row after the other.
+// sums3 writes two functions. They compute the products of four rows at once, and transpose them. A
+// register then holds the products of one row. The functions add one row after the other.
 func sums3() {
 	TEXT("moments3", NOSPLIT, "func(h, w, z *float64, stride, n int)")
 	Pragma("noescape")
@@ -172,7 +176,7 @@ func sums3() {
 	h, w, z := Load(Param("h"), GP64()), Load(Param("w"), GP64()), Load(Param("z"), GP64())
 	stride, n, i := Load(Param("stride"), GP64()), Load(Param("n"), GP64()), GP64()
 	columns := columns3(z, stride)
-	high, low := YMM(), XMM() // of four sums, and of the other two
+	high, low := YMM(), XMM() // high has four sums, low the other two
 	VXORPD(high, high, high)
 	VXORPD(low, low, low)
 	XORQ(i, i)
@@ -181,7 +185,7 @@ func sums3() {
 	c := load(here(columns[2]))
 	weights := load(here(w))
 	wa, wb, wc := times(weights, here(columns[0])), times(weights, here(columns[1])), times(weights, c)
-	// The order of the sums in h: 00, 01, 11, 02; 12, 22.
+	// The order of the sums in h is 00, 01, 11, 02; 12, 22.
 	four := [4]reg.VecVirtual{times(wa, here(columns[0])), times(wa, here(columns[1])), times(wb, here(columns[1])), times(wa, c)}
 	two := [2]reg.VecVirtual{times(wb, c), times(wc, c)}
 	for _, row := range turned(four) {
@@ -235,14 +239,14 @@ func load(m Mem) reg.VecVirtual {
 	return v
 }
 
-// turned returns four columns of four entries as four rows.
+// turned returns the transpose of four columns with four entries.
 func turned(c [4]reg.VecVirtual) (rows [4]reg.VecVirtual) {
 	var pairs [4]reg.VecVirtual
 	for k := range pairs {
 		pairs[k], rows[k] = YMM(), YMM()
 	}
 	VUNPCKLPD(c[1], c[0], pairs[0]) // rows 0 and 2 of the first two columns
-	VUNPCKHPD(c[1], c[0], pairs[1]) // rows 1 and 3
+	VUNPCKHPD(c[1], c[0], pairs[1]) // rows 1 and 3 of the first two columns
 	VUNPCKLPD(c[3], c[2], pairs[2])
 	VUNPCKHPD(c[3], c[2], pairs[3])
 	VPERM2F128(Imm(0x20), pairs[2], pairs[0], rows[0])

@@ -1,9 +1,9 @@
 //go:build ignore
 
-// The program writes the assembly of package dense; go generate runs it. It is a module of its own,
-// so that users of the library do not depend on avo. It is not part of a package, so that a copy of
-// the sources without that module compiles. Products are rounded before they are added, as in the
-// Go code beside each call, so that both have the same bits.
+// This program writes the assembly of package dense. go generate runs it. The program is a module
+// of its own, so that users of the library do not depend on avo. Its files are not part of a
+// package, so that a copy of the sources without this module compiles. The assembly rounds products
+// before it adds them, like the Go code next to each call, so that both give the same bits.
 package main
 
 import (
@@ -14,11 +14,11 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-const lanes = 4 // float64 in a register
+const lanes = 4 // number of float64 in a YMM register
 
-// A unit is a kind of vector registers.
+// A unit describes a size of vector registers.
 type unit struct {
-	suffix   string // of the functions' names
+	suffix   string // suffix of the names of functions
 	lanes    int
 	register func() reg.VecVirtual
 }
@@ -54,7 +54,8 @@ func main() {
 	Generate()
 }
 
-// subtractPairs keeps a part of dst in registers while all pairs of rows are subtracted from it.
+// subtractPairs writes a function that keeps a part of dst in registers while it subtracts all
+// pairs of rows from this part.
 func subtractPairs(u unit) {
 	name := "subtractPairs" + u.suffix
 	TEXT(name, NOSPLIT, "func(dst *float64, n int, a *float64, stride int, f *float64, pairs int)")
@@ -65,8 +66,8 @@ func subtractPairs(u unit) {
 	f, pairs := Load(Param("f"), GP64()), Load(Param("pairs"), GP64())
 	SHLQ(Imm(3), stride)
 	row, factor, left := GP64(), GP64(), GP64()
-	// take processes the given number of registers of entries while dst has that many. A register
-	// is a vector or one entry.
+	// take writes a loop that runs while dst has at least registers·each entries left. It processes
+	// this many entries at a time. each is the number of entries in a register: a vector, or one.
 	take := func(name string, registers, each int) {
 		entries := registers * each
 		Label(name)
@@ -123,13 +124,14 @@ func subtractPairs(u unit) {
 	RET()
 }
 
-// The size of a tile of a Gram matrix.
+// tileRows and tileColumns are the size of a tile of a Gram matrix.
 const (
 	tileRows    = 2
 	tileColumns = 2 * lanes
 )
 
-// gramTile sums products of two columns with eight columns, four rows of the data at a time.
+// gramTile writes sums of products of two columns with eight columns. It processes four rows of the
+// data at a time.
 func gramTile(u unit) {
 	name := "gramTile" + u.suffix
 	TEXT(name, NOSPLIT, "func(dst *float64, width int, a, b *float64, stride, groups int)")
@@ -144,7 +146,7 @@ func gramTile(u unit) {
 	a, b, groups := Load(Param("a"), GP64()), Load(Param("b"), GP64()), Load(Param("groups"), GP64())
 	stride := Load(Param("stride"), GP64())
 	SHLQ(Imm(3), stride)
-	vectors := tileColumns / u.lanes // in a row of the tile
+	vectors := tileColumns / u.lanes // number of vectors in a row of the tile
 	block := func() (v [tileRows][]reg.VecVirtual) {
 		for i := range v {
 			v[i] = make([]reg.VecVirtual, vectors)
@@ -161,7 +163,7 @@ func gramTile(u unit) {
 	Label("group")
 	TESTQ(groups, groups)
 	JE(LabelRef("store"))
-	part := block() // of the first two rows, then of all four
+	part := block() // sum of the first two rows, then of all four
 	for pair := range 2 {
 		term := block()
 		for row := range 2 {
@@ -213,12 +215,13 @@ func gramTile(u unit) {
 	RET()
 }
 
-// dotRows is the number of rows of dot4 and add4, and rowNames are their parameters.
+// dotRows is the number of rows of dot4 and add4. rowNames are the parameters for these rows.
 const dotRows = 4
 
 var rowNames = [dotRows]string{"a", "b", "c", "d"}
 
-// rowsFrom returns the rows from a on, stride entries apart; stride becomes bytes.
+// rowsFrom returns pointers to four rows from a on, which are stride entries apart. It changes
+// stride from entries to bytes.
 func rowsFrom(a, stride reg.Register) [dotRows]reg.Register {
 	SHLQ(Imm(3), stride)
 	rows := [dotRows]reg.Register{a}
@@ -230,7 +233,7 @@ func rowsFrom(a, stride reg.Register) [dotRows]reg.Register {
 	return rows
 }
 
-// rows returns the parameters that point to rows.
+// rows loads the parameters that point to rows.
 func rows() (at [dotRows]reg.Register) {
 	for k, name := range rowNames {
 		at[k] = Load(Param(name), GP64())
@@ -238,8 +241,8 @@ func rows() (at [dotRows]reg.Register) {
 	return at
 }
 
-// dot4 has a sum of four lanes for each row, like gonum's dot product of two vectors. Four rows at
-// a time hide the latency of an addition.
+// dot4 writes a function with a sum of four lanes for each row, like gonum's dot product of two
+// vectors. Four rows at a time hide the latency of an addition.
 func dot4() {
 	TEXT("dot4", NOSPLIT, "func(dst, a, b, c, d, x *float64, n int)")
 	Pragma("noescape")
@@ -267,7 +270,8 @@ func dot4() {
 	JMP(LabelRef("lanes"))
 	Label("rest")
 	// The remaining entries are added to the first lane. An addition of one entry clears its
-	// register beyond the first two lanes, so the other lanes are kept apart.
+	// register beyond the first two lanes. The upper two lanes are therefore kept in other
+	// registers.
 	var high [dotRows]reg.VecVirtual
 	for k := range sums {
 		high[k] = XMM()
@@ -300,8 +304,9 @@ func dot4() {
 	RET()
 }
 
-// add4 adds rows to dst one after the other, entry by entry, so that dst is read and written only
-// once. With less, another row is first subtracted from each of them.
+// add4 writes a function that adds four rows to dst. For each entry of dst, it adds the four
+// products one after the other, so that the entry is read and written only once. With less, another
+// row is first subtracted from each row.
 func add4(less bool) {
 	name, params, what := "add4", "dst *float64, n int, f, a, b, c, d *float64", "the row of n entries at a"
 	if less {
@@ -356,10 +361,11 @@ func add4(less bool) {
 	RET()
 }
 
-// productRows is the number of rows of a product's tile. A tile is two vectors wide.
+// productRows is the number of rows of a product's tile. A tile is two YMM vectors wide.
 const productRows = 4
 
-// productTile keeps a tile in registers while it adds all terms of its sums, one after the other.
+// productTile writes a function that keeps a tile in registers. It adds the terms of all sums to
+// the tile, one after the other.
 func productTile(u unit) {
 	name := "productTile" + u.suffix
 	TEXT(name, NOSPLIT, "func(dst *float64, width int, a *float64, stride int, b *float64, depth int)")
@@ -371,7 +377,7 @@ func productTile(u unit) {
 	b, depth := Load(Param("b"), GP64()), Load(Param("depth"), GP64())
 	rows, places := rowsFrom(a, stride), rowsFrom(dst, width)
 	var sums [productRows][]reg.VecVirtual
-	vectors := 2 * lanes / u.lanes // in a row of the tile
+	vectors := 2 * lanes / u.lanes // number of vectors in a row of the tile
 	for i := range sums {
 		sums[i] = make([]reg.VecVirtual, vectors)
 		for k := range sums[i] {
@@ -411,7 +417,8 @@ func productTile(u unit) {
 	RET()
 }
 
-// distances has a sum for each point, to which it adds one feature after the other.
+// distances writes a function with a sum for each point. It adds one feature after the other to the
+// sums.
 func distances() {
 	TEXT("distances", NOSPLIT, "func(dst *float64, count int, x *float64, n int, points *float64, stride int)")
 	Pragma("noescape")
@@ -464,10 +471,10 @@ func distances() {
 	RET()
 }
 
-// best has the largest value of each lane so far, with its place.
+// best holds the largest value of each lane so far, and its place.
 type best struct{ value, at, place, step reg.VecVirtual }
 
-// startBest begins at place 0 with the value of first in each lane.
+// startBest returns a best at place 0 with the value of first in each lane.
 func startBest(first reg.VecVirtual) best {
 	b := best{value: first, at: YMM(), place: YMM(), step: YMM()}
 	VMOVUPD(places, b.place)
@@ -476,7 +483,8 @@ func startBest(first reg.VecVirtual) best {
 	return b
 }
 
-// places are the first places, then how far the next ones are.
+// places holds the places of the first values, followed by the step from one place of a lane to the
+// next.
 var places Mem
 
 func declarePlaces() {
@@ -486,7 +494,8 @@ func declarePlaces() {
 	}
 }
 
-// take compares the values at the next places. Of equal largest values the first one stays.
+// take compares the values at the next places with the largest values so far. Of equal values, the
+// first remains.
 func (b best) take(values reg.VecVirtual) {
 	larger := YMM()
 	VCMPPD(Imm(orderedLess), values, b.value, larger)
@@ -495,11 +504,11 @@ func (b best) take(values reg.VecVirtual) {
 	VADDPD(b.step, b.place, b.place)
 }
 
-// orderedLess is a predicate of VCMPPD: its last source is less than the other one, and neither is
-// NaN.
+// orderedLess is a predicate of VCMPPD. It is true if the last source operand is less than the
+// other one, and neither is NaN.
 const orderedLess = 17
 
-// highest takes −Inf at places that do not count.
+// highest writes a search for the largest entries. Entries that do not take part count as −Inf.
 func highest() {
 	TEXT("highest", NOSPLIT, "func(dst, x, a, b *float64, n int)")
 	Pragma("noescape")
@@ -535,7 +544,8 @@ func highest() {
 	RET()
 }
 
-// steepest divides by the curvature at all places, and clears the places that do not take part.
+// steepest writes a search that divides by the curvature at all places. Values at places that do
+// not take part are set to 0.
 func steepest() {
 	TEXT("steepest", NOSPLIT, "func(dst, terms, r, diagonal, row, a, b *float64, n int)")
 	Pragma("noescape")
@@ -586,8 +596,9 @@ func steepest() {
 	RET()
 }
 
-// dots has a sum of four lanes for each row, like gonum's dot product of two vectors. Four rows at
-// a time hide the latency of an addition. The last four rows may overlap the rows before them.
+// dots writes a function with a sum of four lanes for each row, like gonum's dot product of two
+// vectors. Four rows at a time hide the latency of an addition. If the number of rows is not a
+// multiple of four, the last four rows overlap the rows before them.
 func dots() {
 	TEXT("dots", NOSPLIT, "func(dst *float64, count int, a *float64, stride int, x *float64, n int)")
 	Pragma("noescape")
@@ -596,7 +607,7 @@ func dots() {
 	dst, count := Load(Param("dst"), GP64()), Load(Param("count"), GP64())
 	a, stride, x, n := Load(Param("a"), GP64()), Load(Param("stride"), GP64()), Load(Param("x"), GP64()), Load(Param("n"), GP64())
 	rows := rowsFrom(a, stride)
-	whole, at := GP64(), GP64() // entries in whole registers
+	whole, at := GP64(), GP64() // whole is the number of entries in whole registers
 	MOVQ(n, whole)
 	ANDQ(I32(-lanes), whole)
 	Label("group")
@@ -620,7 +631,8 @@ func dots() {
 	JMP(LabelRef("lanes"))
 	Label("rest")
 	// The remaining entries are added to the first lane. An addition of one entry clears its
-	// register beyond the first two lanes, so the other lanes are kept apart.
+	// register beyond the first two lanes. The upper two lanes are therefore kept in other
+	// registers.
 	var high [dotRows]reg.VecVirtual
 	for k := range sums {
 		high[k] = XMM()
@@ -648,7 +660,7 @@ func dots() {
 	}
 	SUBQ(Imm(dotRows), count)
 	JE(LabelRef("end"))
-	move := GP64() // how many rows further
+	move := GP64() // number of rows to the next group
 	MOVQ(U32(dotRows), move)
 	CMPQ(count, move)
 	CMOVQLT(count, move)
@@ -665,8 +677,9 @@ func dots() {
 	RET()
 }
 
-// addRowsTo keeps a part of dst in registers while all rows are added to it. Entries that do not
-// fill a register are added together with entries before them, from their old values.
+// addRowsTo writes a function that keeps a part of dst in registers while it adds all rows to this
+// part. If the number of entries is not a multiple of four, the last four entries are computed
+// first, from the old values of dst.
 func addRowsTo() {
 	TEXT("addRowsTo", NOSPLIT, "func(dst *float64, n int, f, a *float64, stride, count int)")
 	Pragma("noescape")
@@ -676,7 +689,8 @@ func addRowsTo() {
 	stride, count := Load(Param("stride"), GP64()), Load(Param("count"), GP64())
 	SHLQ(Imm(3), stride)
 	row, k := GP64(), GP64()
-	// add adds the rows to the entries of dst from at on.
+	// add adds all rows to registers·lanes entries of dst, from entry at on. If index is not nil,
+	// the entries begin at index + at. It returns the sums in registers.
 	add := func(name string, at int, index reg.Register, registers int) []reg.VecVirtual {
 		sums := make([]reg.VecVirtual, registers)
 		for i := range sums {
@@ -737,8 +751,9 @@ func addRowsTo() {
 	RET()
 }
 
-// forwardRows handles four rows at a time. Their sums over the known unknowns do not wait for each
-// other. The products with each other's unknowns are subtracted after that, entry by entry.
+// forwardRows writes forward substitution for four rows at a time. The sums of the four rows over
+// the known unknowns are independent, so no addition waits for another row. The products with the
+// unknowns of the group are subtracted afterwards, one at a time.
 func forwardRows() {
 	TEXT("forwardRows", NOSPLIT, "func(x, l *float64, stride int, inv *float64, n int)")
 	Pragma("noescape")
@@ -747,11 +762,12 @@ func forwardRows() {
 		"of four are summed in the order of gonum's DotUnitary.")
 	x, l, stride := Load(Param("x"), GP64()), Load(Param("l"), GP64()), Load(Param("stride"), GP64())
 	inv, n := Load(Param("inv"), GP64()), Load(Param("n"), GP64())
-	known, at := GP64(), GP64() // bytes of x
+	known, at := GP64(), GP64() // in bytes of x
 	XORQ(known, known)
 	row := rowsFrom(l, stride)
 	place := func(base reg.Register, k int) Mem { return Mem{Base: base, Index: known, Scale: 1, Disp: 8 * k} }
-	// find turns v, the remainder of entry k of the group, into its solution.
+	// find turns v into the solution of one entry of the group. v is the remainder after the known
+	// unknowns, and found holds the earlier unknowns of the group.
 	find := func(v reg.Register, r reg.Register, found []reg.Register) {
 		for i, u := range found {
 			p := XMM()
@@ -765,7 +781,7 @@ func forwardRows() {
 	JL(LabelRef("rest"))
 	halves := halfSums("lanes", x, known, at, row[:])
 	var found []reg.Register
-	for k := 0; k < dotRows; k += 2 { // two sums, then the subtraction of the products with each other's unknowns
+	for k := 0; k < dotRows; k += 2 { // two sums, followed by the products with the unknowns of the group
 		VHADDPD(halves[k+1], halves[k], halves[k])
 		v, w := XMM(), XMM()
 		VMOVUPD(place(x, k), v)
@@ -776,7 +792,8 @@ func forwardRows() {
 			found = append(found, u)
 		}
 	}
-	// One store from which the next load can take its value: a load cannot wait for four stores.
+	// One store of four entries lets the next load take its value from the store buffer. A load
+	// cannot combine four stores.
 	VUNPCKLPD(found[1], found[0], found[0])
 	VUNPCKLPD(found[3], found[2], found[2])
 	four := YMM()
@@ -807,8 +824,8 @@ func forwardRows() {
 	RET()
 }
 
-// halfSums returns the products of the rows with the bytes of x before known, each a sum of two
-// entries.
+// halfSums returns the products of the rows with the part of x before the byte known. Each product
+// is returned as a sum in two lanes.
 func halfSums(name string, x, known, at reg.Register, rows []reg.Register) []reg.Register {
 	sums := make([]reg.VecVirtual, len(rows))
 	for k := range sums {
@@ -839,8 +856,9 @@ func halfSums(name string, x, known, at reg.Register, rows []reg.Register) []reg
 	return halves
 }
 
-// backRows handles four rows at a time, so that x is read and written once for all of them. Rows
-// beyond a multiple of four come first, one by one.
+// backRows writes back substitution for four rows at a time, so that x is read and written once for
+// four rows. If the number of rows is not a multiple of four, the extra rows are processed first,
+// one by one.
 func backRows() {
 	TEXT("backRows", NOSPLIT, "func(x, l *float64, stride int, inv *float64, k int)")
 	Pragma("noescape")
@@ -856,7 +874,7 @@ func backRows() {
 	ADDQ(l, row) // the last row
 	backSingles(x, inv, row, stride, k, at, left)
 	Label("rows")
-	rows := [dotRows]reg.Register{row} // the last first
+	rows := [dotRows]reg.Register{row} // in reverse order
 	for i := 1; i < dotRows; i++ {
 		next := GP64()
 		MOVQ(rows[i-1], next)
@@ -909,7 +927,8 @@ func backRows() {
 	RET()
 }
 
-// backSingles handles the last rows, from row back, one by one, until a multiple of four is left.
+// backSingles processes rows from the last row on, one by one, until the number of remaining rows
+// is a multiple of four.
 func backSingles(x, inv, row, stride, k, at, left reg.Register) {
 	Label("single")
 	TESTQ(U32(lanes-1), k)
@@ -949,14 +968,15 @@ func backSingles(x, inv, row, stride, k, at, left reg.Register) {
 	JMP(LabelRef("single"))
 }
 
-// broadcast sets all lanes of to to v. AVX broadcasts from memory alone.
+// broadcast sets all lanes of to to v. AVX has a broadcast instruction only for values in memory.
 func broadcast(v, to reg.VecVirtual) {
 	m := XMM()
 	VMOVDDUP(v, m)
 	VINSERTF128(Imm(1), m, m.AsY(), to)
 }
 
-// rotateRows keeps a part of the row that passes from rotation to rotation in a register.
+// rotateRows writes a function that keeps a part of a row in registers from one rotation to the
+// next.
 func rotateRows() {
 	TEXT("rotateRows", NOSPLIT, "func(rows *float64, stride, n int, cos, sin *float64, count int)")
 	Pragma("noescape")
@@ -1020,8 +1040,8 @@ func rotateRows() {
 	RET()
 }
 
-// addRow adds f times the n entries at row to the entries at dst, and continues at the label next.
-// at and left are scratch.
+// addRow adds f times the n entries at row to the entries at dst. It then continues at the label
+// next. at and left are scratch registers.
 func addRow(dst, row reg.Register, f reg.VecVirtual, at, left, n reg.Register) {
 	entry := func(base reg.Register) Mem { return Mem{Base: base, Index: at, Scale: 8} }
 	XORQ(at, at)
@@ -1048,7 +1068,8 @@ func addRow(dst, row reg.Register, f reg.VecVirtual, at, left, n reg.Register) {
 	JMP(LabelRef("one"))
 }
 
-// descendBox moves one coordinate after the other, and the gradient with it.
+// descendBox writes a sweep that moves one coordinate after the other. Each move also changes the
+// gradient.
 func descendBox() {
 	TEXT("descendBox", NOSPLIT, "func(z, grad, q, steps, lo, hi *float64, n int) (met int)")
 	Pragma("noescape")
@@ -1068,7 +1089,7 @@ func descendBox() {
 	VSUBSD(v, old, v)
 	VMOVSD(entry(lo, j), low)
 	VMOVSD(entry(hi, j), high)
-	VMINSD(v, high, v) // v if neither is less
+	VMINSD(v, high, v) // high if it is less than v, and otherwise v
 	VMAXSD(v, low, v)
 	VUCOMISD(old, v)
 	JE(LabelRef("next"))
@@ -1097,8 +1118,8 @@ func descendBox() {
 	RET()
 }
 
-// compareHalves compares blocks of four rows and columns with the blocks on the other side of
-// the diagonal. The last blocks may overlap the rows and columns before them.
+// compareHalves writes a comparison of blocks of four rows and columns with the blocks on the other
+// side of the diagonal. The last blocks may overlap the blocks before them.
 func compareHalves() {
 	TEXT("compareHalves", NOSPLIT, "func(q *float64, n int) (largest float64, differ int)")
 	Pragma("noescape")
@@ -1164,13 +1185,13 @@ func compareHalves() {
 	RET()
 }
 
-// compareBlock compares a block of four rows with the transpose of another. modulus clears the
-// sign of each lane.
+// compareBlock compares a block of four rows with the transpose of another block. modulus clears
+// the sign of each lane.
 func compareBlock(below, above [lanes]Mem, modulus, largest, differ reg.VecVirtual) {
 	take := func(v reg.VecVirtual) {
 		m := YMM()
 		VANDPD(v, modulus, m)
-		VMAXPD(largest, m, largest) // largest if m is NaN
+		VMAXPD(largest, m, largest) // if m is NaN, the result is largest
 	}
 	var u, pairs, transposed [lanes]reg.VecVirtual
 	for k := range u {

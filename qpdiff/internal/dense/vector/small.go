@@ -10,8 +10,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// small writes the functions that factorise and solve a system in one call. That matters most for
-// systems of some ten unknowns.
+// small writes functions that factorise or solve a whole system in one call. This matters most for
+// systems of about ten unknowns.
 func small() {
 	gatherUpper()
 	ldlSmall()
@@ -20,7 +20,7 @@ func small() {
 	descendKinks()
 }
 
-// gatherUpper copies a vector at a time if four columns lie side by side.
+// gatherUpper writes a function that copies four entries at a time if four columns are neighbours.
 func gatherUpper() {
 	TEXT("gatherUpper", NOSPLIT, "func(dst *float64, stride int, m *float64, n int, r *float64, at *int, count int)")
 	Pragma("noescape")
@@ -78,9 +78,10 @@ func gatherUpper() {
 	RET()
 }
 
-// ldlSmall applies two pivots at a time, like the Go code. It always uses the same vectors of a
-// row, which begin at multiples of four columns, so that a load finds all its entries in one store.
-// It computes the next pivot separately first, so that its division does not wait for the rows.
+// ldlSmall writes a factorisation that applies two pivots at a time, like the Go code. The vectors
+// of a row always begin at multiples of four columns. A load thus finds all its entries in one
+// store. The function computes the next pivot before the rest of its row, so that the division does
+// not wait for the rows.
 func ldlSmall() {
 	TEXT("ldlSmall", NOSPLIT, "func(a, dinv *float64, n, stride int, tol float64) (row int)")
 	Pragma("noescape")
@@ -105,7 +106,7 @@ func ldlSmall() {
 	constant(smallest, 0x1p-1022)
 	constant(one, 1)
 	XORQ(k, k)
-	// pivot returns the reciprocal of a pivot, once in one lane and once in all lanes.
+	// pivot returns the reciprocal of a pivot, in one lane (inv) and in all lanes (all).
 	pivot := func(d reg.VecVirtual) (inv, all reg.VecVirtual) {
 		least := XMM()
 		inv, all = XMM(), YMM()
@@ -127,14 +128,15 @@ func ldlSmall() {
 		VMOVSD(Mem{Base: row, Index: k, Scale: 8}, v)
 		return v
 	}
-	// term returns the amount that a row with the pivot of inv subtracts from diagonal entry k.
+	// term returns the number that the row of a pivot subtracts from diagonal entry k. inv is the
+	// reciprocal of the pivot.
 	term := func(row reg.Register, inv reg.VecVirtual) reg.VecVirtual {
 		v, f := entry(row), XMM()
 		VMULSD(inv, v, f)
 		VMULSD(v, f, f)
 		return f
 	}
-	// vectors changes a row from the vector that holds column c on.
+	// vectors applies change to all vectors of a row from the vector with column c on.
 	vectors := func(name string, c, row reg.Register, change func(here func(base reg.Register) Mem, v reg.VecVirtual)) {
 		MOVQ(c, index)
 		ANDQ(I32(-lanes), index)
@@ -202,8 +204,8 @@ func constant(to reg.VecVirtual, v float64) {
 	MOVQ(bits, to)
 }
 
-// ldlForward subtracts four rows at a time from the rows after them. These are read and written
-// once for all four.
+// ldlForward writes forward substitution that processes four rows at a time. The entries after
+// these rows are read and written once for all four.
 func ldlForward() {
 	TEXT("ldlForward", NOSPLIT, "func(a, dinv *float64, n, stride int, x *float64)")
 	Pragma("noescape")
@@ -221,7 +223,8 @@ func ldlForward() {
 	}
 	SHLQ(Imm(2), stride)
 	place := func(base reg.Register, i int) Mem { return Mem{Base: base, Index: k, Scale: 8, Disp: 8 * i} }
-	// find subtracts rows of a group from each other's entries, and returns the factors.
+	// find computes the first count entries of a group, by subtraction of products with earlier
+	// rows of the group. It returns the factors for later entries.
 	find := func(count int) (f [dotRows]reg.VecVirtual) {
 		for i := range count {
 			v := XMM()
@@ -302,8 +305,8 @@ func ldlForward() {
 	RET()
 }
 
-// ldlBack handles four rows at a time, and then the remaining ones. A sum waits for its last term,
-// so four sums are computed at a time.
+// ldlBack writes back substitution for four unknowns at a time, followed by the remaining ones.
+// Each addition of a sum waits for the one before it, so four sums are computed at a time.
 func ldlBack() {
 	TEXT("ldlBack", NOSPLIT, "func(a, dinv *float64, n, stride int, x *float64)")
 	Pragma("noescape")
@@ -313,7 +316,7 @@ func ldlBack() {
 	k, row, j := GP64(), GP64(), GP64()
 	MOVQ(n, k)
 	SHLQ(Imm(3), stride)
-	// block finds the given number of unknowns from x[k] on.
+	// block computes size unknowns, which are the last ones before x[k].
 	block := func(name string, size int) {
 		SUBQ(Imm(uint64(size)), k)
 		MOVQ(k, row)
@@ -380,7 +383,8 @@ func ldlBack() {
 	RET()
 }
 
-// descendKinks moves one coordinate after the other, and the slope with it.
+// descendKinks writes a descent that moves one coordinate after the other. Each move also changes
+// the slopes.
 func descendKinks() {
 	TEXT("descendKinks", NOSPLIT, "func(x, rest, m, r, up, lo *float64, n int) (moved bool)")
 	Pragma("noescape")
@@ -421,10 +425,10 @@ func descendKinks() {
 	VDIVSD(h, v, v)
 	Label("found")
 	VUCOMISD(old, v)
-	JPS(LabelRef("move")) // not a number
+	JPS(LabelRef("move")) // a number is NaN
 	JE(LabelRef("next"))
 	Label("move")
-	// The signs of v and old.
+	// These comparisons find changes between the signs of old and v.
 	VMOVSD(v, entry(x, j))
 	var signs [4]reg.GPVirtual
 	for k, pair := range [][2]reg.VecVirtual{{zero, v}, {zero, old}, {v, zero}, {old, zero}} {
