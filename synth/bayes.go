@@ -34,7 +34,8 @@ func (b *BayesRule) Label(x []float64) float64 {
 }
 
 // SampleAccuracy returns the share of the examples in d that the rule labels correctly. The share
-// may exceed Accuracy. It panics if d has no examples, or if the numbers of labels and rows differ.
+// may exceed Accuracy. SampleAccuracy panics if d has no examples, or if the numbers of labels and
+// rows differ.
 func (b *BayesRule) SampleAccuracy(d Data) float64 {
 	if d.X == nil || d.X.IsEmpty() || d.X.RawMatrix().Rows != len(d.Y) {
 		panic("synth: SampleAccuracy: the data has no examples, or another number of labels than of rows")

@@ -11,9 +11,9 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// TestPublishedRegression reproduces the data of the published Table 1. It is the third data set
-// after seed 0. The first two data sets have another number of informative features. The 128 splits
-// are drawn next.
+// TestPublishedRegression reproduces the data of the published Table 1. The data is the third data
+// set after seed 0. The first two data sets have another number of informative features. The 128
+// splits are drawn next.
 func TestPublishedRegression(t *testing.T) {
 	table := synth.Regression{Samples: 1000, Features: 10, Informative: 8, Noise: 100}
 	for _, c := range []struct {

@@ -34,8 +34,8 @@ func (t *Torch) Linear(w, b []float64) {
 		panic("synth: Linear: the length of w is not a multiple of the length of b")
 	}
 	root := math.Sqrt(float64(len(w) / len(b)))
-	// PyTorch computes the bound of the weights from the gain √(2/(1+a²)). Its float32 value may
-	// differ from the rounded 1/√in.
+	// PyTorch computes the bound of the weights from the gain √(2/(1+a²)). The float32 value of
+	// this bound may differ from the rounded 1/√in.
 	a := math.Sqrt(5)
 	gain := math.Sqrt(2 / (1 + float64(a*a)))
 	weight, bias := float32(math.Sqrt(3)*(gain/root)), float32(1/root)

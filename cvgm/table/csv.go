@@ -9,9 +9,9 @@ import (
 	"cvgm/qpdiff"
 )
 
-// CSV reads a [Table] from text in UTF-8 with a header line. It skips a byte-order
-// mark, empty lines, and spaces around names and fields. Every column is a feature, except the
-// columns that Target, Group, Weights and Ignore name. Only Target is required.
+// CSV reads a [Table] from text in UTF-8 with a header line. It skips a byte-order mark, empty
+// lines, and spaces around names and fields. Every column is a feature, except the columns that
+// Target, Group, Weights and Ignore name. Only Target is required.
 //
 // The kind and the format of a column are decided once, for all rows. A column is numeric in two
 // cases. In the first case, all present fields are finite decimal numbers. In the second case, all
@@ -19,21 +19,23 @@ import (
 // in 1,234.50, or with a unit, as in $5, 12.5% and 1.2 kg. Units of the same measure are converted
 // into the most frequent unit. Numbers such as 1,234 do not show whether the comma is the decimal
 // sign. If a column has only such numbers, the other columns of the file decide. If the other
-// columns do not decide, the decimal sign is a comma in a file whose fields are not separated by commas.
-// [Table.Notes] lists the choices that the file leaves open, each with the field of CSV that
-// overrules the choice.
+// columns do not decide, the decimal sign is a comma in a file whose fields are not separated by
+// commas. [Table.Notes] lists the choices that the file leaves open, each with the field of CSV
+// that overrules the choice.
 //
 // A column of dates or times of one format becomes several columns. They hold the days since the
 // first date, and the year, month, weekday and hour, but only the parts that vary; see [Date].
 // Dates such as 03/04/2025 are ambiguous. If other columns of the file show the order of day and
-// month, that order applies. Otherwise the month is first in a file whose fields are separated by commas, and the day
-// in other files.
+// month, that order applies. Otherwise the month is first in a file whose fields are separated by
+// commas, and the day in other files.
 //
 // All other columns are categorical. Three kinds of columns are refused, because they may be
 // numeric columns with an error. In the first kind, more than half of the different texts, but not
 // all of them, are numbers. The second kind has infinite, hexadecimal or too large numbers, or both
 // decimal points and decimal commas. The third kind has more than 20 different texts, and more than
-// half of them, but not all, are numbers with one unit, or dates.
+// half of them, but not all, are numbers with one unit, or dates. A column of the first kind is not
+// refused if it has at most 20 different texts, and each text that is not a number, such as 3+, is
+// in at least 5 rows.
 //
 // A column whose texts are nearly all different is left out as an identifier. If a column has more
 // than 20 levels, the levels with fewer than 5 rows form one level, named other. A target of the
@@ -77,8 +79,9 @@ type CSV struct {
 	// Unknown is the rule for levels in rows for predictions that the training table lacks. The
 	// zero value is UnknownIsError.
 	Unknown UnknownRule
-	// Comma separates fields. Zero: ',', ';', a tab or '|', whichever makes most fields in each of
-	// the first lines.
+	// Comma separates fields. Zero: ',', ';', a tab or '|'. Of these, the separator is the
+	// character that splits each of the first lines into the same number of fields, and into the
+	// most fields.
 	Comma rune
 	// MaxBytes bounds the memory that Read holds. In addition to the text, Read needs some 24 bytes
 	// for each field. A text that needs more than MaxBytes is an error of kind qpdiff.ErrTooLarge.

@@ -36,7 +36,9 @@ type meter struct {
 	line, parts float64 // bytes and separators since the last record
 }
 
-// newMeter returns a meter of a text. head reads the text, and has read nothing yet.
+// newMeter returns a meter of the text in head. from is the reader below head, from which the size
+// of the text is taken. Nothing may have been read from head. newMeter also sets r.comma if it is
+// 0.
 func newMeter(from io.Reader, head *bufio.Reader, r *csvReader) *meter {
 	m := &meter{from: head, size: sizeOf(from), bound: memory.Bound(r.maxBytes)}
 	if r.comma == 0 {

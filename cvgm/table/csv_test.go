@@ -46,9 +46,10 @@ func TestReadCSVSkipsAByteOrderMark(t *testing.T) {
 	}
 }
 
-// The separator of fields is the one that makes most fields, equally many in each line.
+// The separator of fields is the character that splits all lines into the same number of fields,
+// and into the most fields.
 func TestSeparatorOfAText(t *testing.T) {
-	wide := "y" // whose first line is longer than the part that decides
+	wide := "y" // the first line is longer than the part in which the separator is searched
 	for k := range 10_000 {
 		wide += fmt.Sprintf(";\"one, %d\"", k)
 	}
@@ -81,7 +82,7 @@ func TestSeparatorOfAText(t *testing.T) {
 	}
 }
 
-// A text that recurs beside few numbers is a level, a rare one a mistake.
+// A text beside few numbers is a level if it is in many rows, and a mistake if it is in few.
 func TestLevelsBesideNumbers(t *testing.T) {
 	file := func(texts ...string) string { return "a,y\n" + strings.Join(texts, ",1\n") + ",2\n" }
 	repeated := func(n int, more ...string) string {

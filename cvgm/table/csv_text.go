@@ -131,16 +131,18 @@ func (r *csvReader) header(from io.Reader) (*csvText, error) {
 	return t, nil
 }
 
-// The separator of fields is decided by at most headLines lines in the first headBytes bytes of a
-// text.
+// The separator of fields is found in the first headLines lines of a text, and at most in its first
+// headBytes bytes.
 const (
 	headBytes = 4096
 	headLines = 20
 )
 
-// commaOf returns the separator that makes most fields in each of the first lines of a text. The
-// lines must have equally many fields, since the character may also be part of a text or a number.
-// If no separator makes them equal, the first line alone decides. more is set if the text goes on.
+// commaOf returns the separator of fields of a text that begins with head. more is set if the text
+// is longer than head. The separator is the character that splits each of the first lines into the
+// same number of fields, and into the most fields. The numbers must be the same because the
+// character may also be part of a text or a number. If no separator gives the same number in all
+// lines, the first line decides.
 func commaOf(head string, more bool) rune {
 	end := strings.LastIndexByte(head, '\n')
 	if more && end >= 0 {
@@ -164,7 +166,7 @@ func commaOf(head string, more bool) rune {
 	return ','
 }
 
-// wholeFields returns the beginning of a line up to its last separator outside of quotes.
+// wholeFields returns the part of a line before the last separator that is not in quotes.
 func wholeFields(line string, comma byte) string {
 	end, quoted := 0, false
 	for i := range len(line) {
@@ -180,8 +182,8 @@ func wholeFields(line string, comma byte) string {
 	return line[:end]
 }
 
-// equalFields returns the number of fields of each of the first lines. It returns 0 if the numbers
-// differ, or if quotes are within fields.
+// equalFields returns the number of fields in each of the first lines. It returns 0 if the lines
+// differ in this number, or if a quote is misplaced.
 func equalFields(head string, comma rune, lines int) int {
 	in, fields := csv.NewReader(strings.NewReader(head)), 0
 	in.Comma = comma

@@ -52,7 +52,8 @@ func (d *Date) equal(e *Date) bool {
 	return d.Source == e.Source && d.Part == e.Part && d.Layout == e.Layout && d.First.Equal(e.First)
 }
 
-// layoutParts tells which parts a layout has.
+// layoutParts has a field for each part of a date or time. The field is set if a layout has the
+// part.
 type layoutParts struct{ date, day, clock bool }
 
 // partsOf returns the parts of a layout.

@@ -35,9 +35,10 @@ import (
 // their order come from the whole table, so every split has the same features. This does not leak
 // information, because levels depend neither on the target nor on numbers. A level may be missing
 // from the training rows. Unless it is the first level, its feature is then 0 in all of these rows.
-// Its weight is then 0 under any penalty. Without a penalty, the weight is not unique, and the
-// learner returns an error. So the level does not change a fit. The prediction for a validation row
-// with this level is the prediction for the first level, except by a kernel that compares rows.
+// The weight of the feature is then 0 under any penalty. Without a penalty, the weight is not
+// unique, and the learner returns an error. So the level does not change a fit. The prediction for
+// a validation row with this level is the prediction for the first level, except by a kernel that
+// compares rows.
 //
 // The first level is a choice of code, like the unit of a number. Penalties shrink the other levels
 // towards the first level, in every split alike.

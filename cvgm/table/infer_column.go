@@ -57,8 +57,9 @@ func (k *kinds) feature(i int, field string) error {
 	return nil
 }
 
-// recurring reports whether column i has few levels, and those that are texts in place of numbers
-// are each in at least leastRows rows, as 3+ beside 1 and 2. A mistake is in fewer rows.
+// recurring reports whether the texts of a column with few levels are meant as levels, such as 3+
+// beside 1 and 2. In such a column, each level that is not a number is in at least leastRows rows.
+// A mistake would be in fewer rows.
 func (k *kinds) recurring(i int, levels []string) bool {
 	if len(levels) > fewLevels {
 		return false

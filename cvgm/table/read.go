@@ -82,8 +82,8 @@ func (c CSV) Read(r io.Reader) (*Table, error) {
 	return t, nil
 }
 
-// Header returns the names of the columns of a text, in their order. It reads the first lines alone.
-// Its errors are among those of Read.
+// Header returns the names of the columns of a text in their order. It reads only the first lines.
+// Header returns the errors of Read about r, Comma, MaxBytes, Missing, Unknown and the header line.
 func (c CSV) Header(r io.Reader) ([]string, error) {
 	text, err := c.header(r)
 	if err != nil {
@@ -92,7 +92,7 @@ func (c CSV) Header(r io.Reader) ([]string, error) {
 	return text.header, nil
 }
 
-// header checks the settings that name no column, and reads the first line.
+// header reads the first line. It checks the settings that do not name columns.
 func (c CSV) header(r io.Reader) (*csvText, error) {
 	if err := args.First(
 		args.BadIf(c.Comma != 0 && !validComma(c.Comma), "CSV.Comma", qpdiff.ErrDomain, "use a character other than a quote or a line end", "is %q", c.Comma),

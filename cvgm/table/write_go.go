@@ -28,7 +28,8 @@ import (
 //
 // The functions PredictValues, DecisionValues and IntervalValues take the values of Columns in
 // place of a row. A value is a number, or the index of a level for a categorical column, and NaN if
-// it is missing. These functions are faster, because they do not parse texts.
+// it is missing. PredictValues, DecisionValues and IntervalValues are faster, because they do not
+// parse texts.
 //
 // On amd64 and arm64, the results have the same bits as the results of the methods Predict,
 // Decision, Class, Probability and Interval. The functions return an error for a row if the

@@ -371,7 +371,7 @@ func main() {
 }
 `
 
-// line returns an answer as parityMain prints it.
+// line returns the line that parityMain prints for the given results. all is nil for an error.
 func line(all []float64, class string) string {
 	if all == nil {
 		return "error"
@@ -383,7 +383,8 @@ func line(all []float64, class string) string {
 	return b.String() + class
 }
 
-// writeModule writes a program of the Go files of cases, which hold what they need alone.
+// writeModule writes a program into dir, with one package for the Go file of each case. It reports
+// declarations and imports that a file does not need.
 func writeModule(t testing.TB, cases []parityCase, dir string) {
 	t.Helper()
 	var imports, models strings.Builder
@@ -405,8 +406,9 @@ func writeModule(t testing.TB, cases []parityCase, dir string) {
 		os.WriteFile(filepath.Join(dir, "main.go"), []byte(code), 0o644))
 }
 
-// The names that a written file gives to package portable's declarations are different, and no field has
-// one of them, since a field would be renamed where it is set.
+// A written file changes the exported names of package portable. The changed names are different
+// from each other. No field has the name of an exported declaration, because the change would also
+// apply to the field.
 func TestCarriedNamesDiffer(t *testing.T) {
 	all, _, err := portableCode()
 	casetest.OK(t, err)
@@ -436,8 +438,8 @@ func TestCarriedNamesDiffer(t *testing.T) {
 	})
 }
 
-// emptyPackages is an importer of packages without declarations, with which types of a file's own are
-// found all the same.
+// emptyPackages is an importer that returns packages without declarations. The type checker still
+// finds the types that a file itself declares.
 type emptyPackages struct{}
 
 func (emptyPackages) Import(name string) (*types.Package, error) {
@@ -446,14 +448,15 @@ func (emptyPackages) Import(name string) (*types.Package, error) {
 	return p, nil
 }
 
-// unneeded returns the declarations and imports of a Go file that no exported name needs.
+// unneeded returns the names of declarations and imports of a Go file that no exported function,
+// constant or variable needs.
 func unneeded(t testing.TB, code string) (names []string) {
 	t.Helper()
 	set := token.NewFileSet()
 	file := casetest.Must(parser.ParseFile(set, "", code, 0))(t)
 	info := types.Info{Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}}
 	c := types.Config{Importer: emptyPackages{}, Error: func(error) {}}
-	c.Check("p", set, []*ast.File{file}, &info) // its errors are names of other packages
+	c.Check("p", set, []*ast.File{file}, &info) // the errors are about names of other packages
 	declared, imports := map[types.Object]ast.Node{}, map[string]bool{}
 	var open []ast.Node
 	for _, d := range file.Decls {
@@ -499,7 +502,7 @@ func unneeded(t testing.TB, code string) (names []string) {
 				delete(imports, p.Name())
 			}
 			for o, node := range declared {
-				f, ok := used.(*types.Func) // perhaps of an interface, for which any method of the name may be called
+				f, ok := used.(*types.Func) // for a method of an interface, any method of this name may be called
 				m, method := o.(*types.Func)
 				if o == used || ok && method && f.Signature().Recv() != nil && m.Signature().Recv() != nil && f.Name() == m.Name() {
 					delete(declared, o)
@@ -515,7 +518,7 @@ func unneeded(t testing.TB, code string) (names []string) {
 	return slices.Sorted(slices.Values(slices.AppendSeq(names, maps.Keys(imports))))
 }
 
-// A declaration that nothing exported needs is found among all that files may carry.
+// Of all declarations that files may contain, unneeded finds one that no exported name needs.
 func TestUnneededCodeIsFound(t *testing.T) {
 	all, imports, err := portableCode()
 	casetest.OK(t, err)
@@ -531,7 +534,7 @@ func TestUnneededCodeIsFound(t *testing.T) {
 	}
 }
 
-// The written Go files give the bits, the classes and the errors of their pipelines.
+// The written Go files and their pipelines give the same bits, classes and errors.
 func TestWrittenGoPredictsTheSameBits(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles a program")
@@ -595,8 +598,8 @@ func TestWrittenGoPredictsTheSameBits(t *testing.T) {
 	t.Logf("%d rows, %v of them no errors", len(want), good)
 }
 
-// The prediction function that is written has the bits of the pipeline, whose model sums by code
-// of its own.
+// The function of package portable that is written to Go files predicts the same bits as the
+// pipeline. The code for the sums in the pipeline is different.
 func TestPortableModelsPredictTheSameBits(t *testing.T) {
 	cases := parityCases(t)
 	rng := rand.New(rand.NewPCG(10, 1))
@@ -620,7 +623,7 @@ func TestPortableModelsPredictTheSameBits(t *testing.T) {
 	}
 }
 
-// A model whose training rows had one value of a column is written, too.
+// A model can be written if a column has the same value in all training rows.
 func TestWriteGoOfAConstantColumn(t *testing.T) {
 	table := patients(t)
 	j := slices.IndexFunc(table.Columns, func(c Column) bool { return c.Kind == Numeric })

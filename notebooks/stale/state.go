@@ -28,7 +28,7 @@ const extension = ".ipynb" // of notebooks
 // provenanceFile is in the folder of a notebook's outputs.
 const provenanceFile = "provenance.json"
 
-// A state tells whether the outputs of a notebook agree with its inputs.
+// A state records whether the outputs of a notebook agree with its inputs.
 type state struct {
 	Notebook string   `json:"notebook"`
 	Folder   string   `json:"folder"`

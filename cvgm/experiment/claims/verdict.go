@@ -36,7 +36,7 @@ type Judgement struct {
 	// Sign is the side of the rule's bound on which the 95 % interval lies: Above, Below or Even.
 	// It is empty if there are no repetitions.
 	Sign Side
-	// Size tells whether the distance from the bound matters, by the 90 % interval: Matters,
+	// Size states whether the distance from the bound matters, by the 90 % interval: Matters,
 	// Negligible or Unclear. Each end of this interval is a test at the level 5 %. Size is empty if
 	// there are no repetitions.
 	Size    Size
@@ -364,7 +364,8 @@ func symmetric(m experiment.Median) experiment.Estimate {
 	return experiment.Estimate{Mean: m.Median, Margin: max(m.High-m.Median, m.Median-m.Low), N: m.N}
 }
 
-// A Help tells whether a descent of the CV loss gives a better result than its rival.
+// A Help is the answer to the question whether a descent of the CV loss gives a better result than
+// its rival.
 type Help string
 
 // These constants are the values of Help. Slight means that the difference does not matter,

@@ -18,7 +18,7 @@ import (
 )
 
 // ElasticNetParams are the parameters of the paper's first experiment, "Synthetic Regression Data".
-// It consists of Table 1 and the learning curves of the supplement.
+// The experiment consists of Table 1 and the learning curves of the supplement.
 type ElasticNetParams struct {
 	experiment.PublishedRegression
 	PenaltyCVGM

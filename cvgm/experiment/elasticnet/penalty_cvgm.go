@@ -70,7 +70,7 @@ func (e PenaltyCVGM) Gradient(evaluations int) search.Searcher {
 	return search.ProjectedGradient{StepSize: e.StepSize, MaxEvals: evaluations}
 }
 
-// SearchBox is the box of penalties in which exhaustive search and random search look.
+// SearchBox is the box of penalties in which exhaustive search and random search choose points.
 type SearchBox struct {
 	GridPoints   int     `help:"points of the exhaustive search per hyperparameter" range:"[2,∞)" small:"[2,4]" setting:"exhaustive search: %v points per penalty at equal ratios"`
 	RandomPoints int     `help:"points of the random search" range:"[1,∞)" small:"[1,8]" setting:"random search: %v points, log-uniform"`

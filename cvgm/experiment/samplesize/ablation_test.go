@@ -15,7 +15,7 @@ import (
 )
 
 // The CV loss of the resubstitution split is the mean loss of the fit on the rows to which the
-// learner was fitted. Its gradient is the gradient of this loss.
+// learner was fitted. The gradient of the CV loss is the gradient of this mean loss.
 func TestResubstitutionIsTheTrainingLoss(t *testing.T) {
 	p := DefaultAblation()
 	s, err := p.machine(4, 3)

@@ -15,7 +15,7 @@ var (
 //
 //	go test ./cvgm/experiment/searches -run TestStochasticTrial -v -timeout 0 -stochastic 100
 //
-// It prints the risk of each method. It also prints the risk of stochastic CVGM with an outer
+// The test prints the risk of each method. It also prints the risk of stochastic CVGM with an outer
 // penalty minus the risk of the method. The numbers are means over the data sets with 95 %
 // confidence intervals. Steps, splits and weights were chosen on sets 1001 to 1012. On sets 1 to
 // 100, the risk of stochastic CVGM was .321 ± .012 with 5,200 fits. The risk of plain CVGM was .958

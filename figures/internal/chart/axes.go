@@ -11,8 +11,8 @@ import (
 // headroom is the length that is added to an axis at each end, as a share of the range of the data.
 const headroom = .04
 
-// pad returns the ends of an axis for data from low to high. They are 0 and 1 if there is no data.
-// They enclose low if low and high are almost equal.
+// pad returns the ends of an axis for data from low to high. The ends are 0 and 1 if there is no
+// data. The ends enclose low if low and high are almost equal.
 func pad(low, high, share float64) (from, to float64) {
 	if low > high {
 		return 0, 1

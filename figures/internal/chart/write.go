@@ -93,8 +93,8 @@ func (f *Figure) SVG() ([]byte, error) {
 	// Without this attribute, viewers keep the aspect ratio of a surface's grid, and the surface
 	// does not fill its axes.
 	svg = bytes.ReplaceAll(svg, []byte("<image "), []byte(`<image preserveAspectRatio="none" `))
-	// Arial and Helvetica have letters of the same widths as Liberation Sans. They replace it if it
-	// is missing.
+	// Arial and Helvetica have letters of the same widths as Liberation Sans. A viewer without
+	// Liberation Sans shows the text in one of these fonts.
 	return bytes.ReplaceAll(svg, []byte("font-family:Liberation Sans;"), []byte("font-family:Liberation Sans,Arial,Helvetica,sans-serif;")), err
 }
 
