@@ -73,7 +73,7 @@ func huberEntries(m, k float64, byRows bool) float64 {
 		return entries + 2*(system+solver) // a derivative's own serve weakly active rows alone
 	}
 	const kept = 4 // quad, h and without, and h of a derivative
-	return entries + kept*k*k + 2*huberBlock + huberStride*k
+	return entries + kept*k*k + huberBlock + float64(dense.GramWork(int(k))) + huberStride*k
 }
 
 // choose selects how a fit solves its systems. It solves them by rows if there are fewer rows than
@@ -95,7 +95,7 @@ func (l *huberSystem) choose() error {
 	l.h = dense.Grow(l.h, k*k)
 	if !g.made {
 		g.inside, g.changed, g.weights = dense.Grow(g.inside, m), dense.Grow(g.changed, m), dense.Grow(g.weights, huberBlock)
-		g.quad, g.block = dense.Grow(g.quad, k*k), dense.Grow(g.block, huberBlock+huberStride*k)
+		g.quad, g.block = dense.Grow(g.quad, k*k), dense.Grow(g.block, dense.GramWork(k)+huberStride*k)
 	}
 	return nil
 }
@@ -309,9 +309,10 @@ func (l *huberSystem) listChanged() (count int) {
 // change adds the rows in changed to quad, or takes them out.
 func (l *huberSystem) change() {
 	g, k := &l.sums, l.k
+	packed := dense.GramWork(k)
 	for first := 0; first < len(g.changed); first += huberBlock {
 		rows := g.changed[first:min(first+huberBlock, len(g.changed))]
-		b := g.block[huberBlock:]
+		b := g.block[packed:]
 		for at, i := range rows {
 			share := l.share[i]
 			for j, v := range l.row(i) {
@@ -323,7 +324,7 @@ func (l *huberSystem) change() {
 			}
 			g.inside[i] = !g.inside[i]
 		}
-		dense.AddGram(g.solver.End, g.quad, k, b, huberStride, len(rows), g.weights[:len(rows)], g.block[:huberBlock])
+		dense.AddGram(g.solver.End, g.quad, k, b, huberStride, len(rows), g.weights[:len(rows)], g.block[:packed])
 	}
 }
 

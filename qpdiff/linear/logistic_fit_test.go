@@ -12,6 +12,7 @@ import (
 	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/internal/ways"
 	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/learntest/serial"
 
 	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/mat"
@@ -147,5 +148,47 @@ func TestLogisticWithoutRefusals(t *testing.T) {
 	numtest.OK(t, part.LoadSubset(&other, []int{1, 2}))
 	if err := new(Logistic).LoadSubset(&part, nil); !errors.Is(err, qpdiff.ErrDomain) {
 		t.Errorf("one that leaves rows out itself: error %v", err)
+	}
+}
+
+// A fit of many parameters begins at the solution for the nearest C. At the C of an earlier fit
+// it takes few steps, whatever fits were between, until those of new data.
+func TestLogisticStartsAtTheNearestC(t *testing.T) {
+	serial.Test(t)
+	rng := rand.New(rand.NewPCG(9, 9))
+	const rows, n = 300, 60
+	d := learn.Data{X: mat.NewDense(rows, n, numtest.Normals(rng, rows*n)), Y: make([]float64, rows)}
+	for i := range d.Y {
+		d.Y[i] = math.Copysign(1, d.Dense().At(i, 0)+rng.NormFloat64())
+	}
+	var l Logistic
+	numtest.OK(t, l.Load(d))
+	theta := make([]float64, n)
+	fit := func(c float64) int {
+		t.Helper()
+		numtest.OK(t, l.Fit(theta, []float64{c}))
+		return l.iter
+	}
+	fit(1)
+	want := slices.Clone(theta)
+	for range logisticStarts / 2 {
+		fit(1e3)
+		if steps := fit(1); steps > 2 {
+			t.Errorf("%d steps at a C that was fitted before", steps)
+		}
+		numtest.NearAll(t, "θ", theta, want, 1e-12, 1e-12)
+	}
+	for i := range logisticStarts {
+		fit(1e3 * (1 + float64(i)))
+	}
+	if steps := fit(1); steps <= 2 {
+		t.Errorf("%d steps at a C whose solution was replaced", steps)
+	}
+	numtest.NearAll(t, "θ", theta, want, 1e-12, 1e-12)
+	fit(1e3)
+	d.Y[0] = -d.Y[0]
+	numtest.OK(t, l.Load(d))
+	if l.large.nearest(theta, 1); l.large.kept != 0 {
+		t.Errorf("%d solutions of other data are kept", l.large.kept)
 	}
 }

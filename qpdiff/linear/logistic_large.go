@@ -2,6 +2,7 @@ package linear
 
 import (
 	"math"
+	"slices"
 
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
@@ -31,6 +32,44 @@ type logisticLarge struct {
 	squares   []float64 // of each row: the sum of squares of its penalised entries
 	along     []float64
 	row       []float64
+
+	starts   []float64               // the last solutions, one after another
+	constant [logisticStarts]float64 // and the C of each
+	kept     int                     // how many there were
+}
+
+// logisticStarts is the number of solutions that are kept as starts. A search jumps between distant
+// values of C, and each of its fits then begins at a solution for a similar C.
+const logisticStarts = 16
+
+// start returns solution i.
+func (g *logisticLarge) start(i int) []float64 { return g.starts[i*g.sys.K : (i+1)*g.sys.K] }
+
+// nearest sets theta to the solution whose C is nearest to c, if there is one.
+func (g *logisticLarge) nearest(theta []float64, c float64) {
+	least, at := math.Inf(1), -1
+	for i, v := range g.constant[:min(g.kept, logisticStarts)] {
+		if d := math.Abs(math.Log(v / c)); d < least {
+			least, at = d, i
+		}
+	}
+	if at >= 0 {
+		copy(theta, g.start(at))
+	}
+}
+
+// keep keeps the solution theta at c, in place of one at the same c or of the oldest.
+func (g *logisticLarge) keep(theta []float64, c float64) {
+	if !g.on {
+		return
+	}
+	at := slices.Index(g.constant[:min(g.kept, logisticStarts)], c)
+	if at < 0 {
+		at = g.kept % logisticStarts
+		g.kept++
+	}
+	g.constant[at] = c
+	copy(g.start(at), theta)
 }
 
 // resize chooses the way for p.
@@ -42,6 +81,7 @@ func (g *logisticLarge) resize(p *logisticProblem) {
 		g.final = g.byRows
 	}
 	g.solver.Reset()
+	g.kept = 0
 }
 
 // load prepares the systems of p. The first penalised parameters have penalties. load stops early
@@ -57,6 +97,7 @@ func (g *logisticLarge) load(end *stop.Stop, p *logisticProblem, penalised int) 
 	g.sys.Penalised, g.sys.Ridge = penalised, 1
 	g.sys.Load(end, g.byRows)
 	dense.GrowAll(p.d, &g.terms, &g.row)
+	g.starts = dense.Grow(g.starts, logisticStarts*p.d)
 	dense.GrowAll(p.m, &g.squares, &g.along)
 }
 
@@ -160,7 +201,7 @@ func (g *logisticLarge) moved(i int) (sum float64) {
 func storedSystemEntries(m, k, stored float64) float64 {
 	system, solver := 2*k+m, 10*k+2*m
 	if !ways.Gradients(int(k), 0) {
-		solver += k*k + 2*k + sparse.TakenEntries(m, k, stored)
+		solver += 2*k*k + 2*k + sparse.TakenEntries(m, k, stored)
 	}
 	return system + 2*solver
 }

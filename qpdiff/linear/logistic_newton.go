@@ -84,8 +84,12 @@ func (l *logisticNewton) solve(limit int) error {
 	} else if l.large.on {
 		minimise = l.minimiseLarge
 	}
-	if l.warm && minimise(min(limit, logisticWarmSteps)) == nil {
-		return nil
+	if l.warm {
+		l.large.nearest(l.theta, l.c)
+		if minimise(min(limit, logisticWarmSteps)) == nil {
+			l.large.keep(l.theta, l.c)
+			return nil
+		}
 	}
 	clear(l.theta)
 	err := minimise(limit)
@@ -97,7 +101,9 @@ func (l *logisticNewton) solve(limit int) error {
 		clear(l.theta)
 		err = l.minimise(limit)
 	}
-	l.warm = err == nil
+	if l.warm = err == nil; l.warm {
+		l.large.keep(l.theta, l.c)
+	}
 	return err
 }
 

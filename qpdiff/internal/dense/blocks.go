@@ -19,8 +19,11 @@ const (
 )
 
 // packed returns the number of entries that a product packs for matrices of n rows and columns.
-func packed(n int) int {
-	return (min(n, BlockSize) + productColumns - 1) / productColumns * productColumns * min(n, blockDepth)
+func packed(n int) int { return packedColumns(n) * min(n, blockDepth) }
+
+// packedColumns returns the number of columns that are packed at a time, of n columns.
+func packedColumns(n int) int {
+	return (min(n, BlockSize) + productColumns - 1) / productColumns * productColumns
 }
 
 // BlockWork returns the number of entries of work that CholeskyBlocks and InverseBlocks need for n

@@ -3,7 +3,6 @@ package dense
 import (
 	"cvgm/qpdiff/internal/stop"
 
-	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 )
@@ -279,19 +278,11 @@ func DescendBox(z, grad, q, steps, lo, hi []float64) (met int) {
 }
 
 // AddGram adds A·diag(w)·Aᵀ to the lower triangle of g, for the n×width matrix A with the given
-// stride. If w is nil, all weights are 1. AddGram handles len(work) entries of each row at a time,
-// so that they stay in the cache. It stops early if end has ended.
+// stride. If w is nil, all weights are 1. work has GramWork entries. AddGram stops early if end has
+// ended.
 func AddGram(end *stop.Stop, g []float64, n int, a []float64, stride, width int, w, work []float64) {
-	for first := 0; first < width; first += len(work) {
-		size := min(len(work), width-first)
-		x := work[:size]
-		for j := range n {
-			end.Look()
-			if copy(x, a[j*stride+first:]); w != nil {
-				floats.Mul(x, w[first:first+size])
-			}
-			blas64.Gemv(blas.NoTrans, 1, blas64.General{Rows: j + 1, Cols: size, Stride: stride, Data: a[first:]},
-				blas64.Vector{N: size, Inc: 1, Data: x}, 1, blas64.Vector{N: j + 1, Inc: 1, Data: g[j*n : j*n+j+1]})
-		}
-	}
+	(&product{c: g, a: a, b: a, inC: n, inA: stride, inB: stride, rows: n, columns: n, depth: width, lower: true, scale: 1, w: w, end: end}).add(work)
 }
+
+// GramWork returns the number of entries of work that AddGram needs for n rows.
+func GramWork(n int) int { return packedColumns(n) * blockDepth }

@@ -150,9 +150,9 @@ func TestMostDependentRow(t *testing.T) {
 	}
 }
 
-// AddGram adds the matrix that Gram sets, for any size of its work.
+// AddGram adds the matrix that Gram sets, for numbers of rows and columns beside the sizes of blocks.
 func TestAddGram(t *testing.T) {
-	const n, width, stride = 7, 23, 25
+	const n, width, stride = BlockSize + 7, blockDepth + 23, blockDepth + 25
 	rng := rand.New(rand.NewPCG(5, 5))
 	a, w := make([]float64, n*stride), make([]float64, width)
 	for i := range a {
@@ -167,10 +167,11 @@ func TestAddGram(t *testing.T) {
 	}
 	want := make([]float64, n*n)
 	Gram(want, 1, columns, width, n, n)
-	for _, size := range []int{1, 10, width, 100} {
+	for _, vectors := range []bool{false, true} {
+		defer SetVectors(SetVectors(vectors))
 		got, weighted := make([]float64, n*n), make([]float64, n*n)
-		AddGram(nil, got, n, a, stride, width, nil, make([]float64, size))
-		AddGram(nil, weighted, n, a, stride, width, w, make([]float64, size))
+		AddGram(nil, got, n, a, stride, width, nil, make([]float64, GramWork(n)))
+		AddGram(nil, weighted, n, a, stride, width, w, make([]float64, GramWork(n)))
 		for j := range n {
 			for k := range j + 1 {
 				sum := 0.0

@@ -245,6 +245,31 @@ func TestFactorsCome(t *testing.T) {
 	t.Error("the factor was kept for ever")
 }
 
+// If all weights change alike, the factor follows without the rows, and a solve takes as few steps
+// as with a factor of the system itself.
+func TestFactorFollowsTheWeights(t *testing.T) {
+	for i := range 4 {
+		rng := rand.New(rand.NewPCG(7, uint64(i)))
+		s := draw(rng, 300, 60, i%2 == 0, false, false)
+		b, x := numtest.Normals(rng, s.K), make([]float64, s.K)
+		for _, scale := range []float64{1e-4, 1e4, 2 * rescaled, .5 / rescaled} {
+			var solver Solver
+			if !solver.Factorise(s) {
+				t.Fatal("no factor")
+			}
+			for i := range s.Weights {
+				s.Weights[i] *= scale
+			}
+			if solver.Moved(); !solver.Solve(s, x, b, 1e-8) || solver.spent > 2 {
+				t.Errorf("%d steps for weights times %g", solver.spent, scale)
+			}
+			for i := range s.Weights {
+				s.Weights[i] /= scale
+			}
+		}
+	}
+}
+
 // The condition is a bound, and at most some tens too large if H is not near to singular. With
 // it, the error that terms of the equations make in a row is bounded.
 func TestConditionBounds(t *testing.T) {

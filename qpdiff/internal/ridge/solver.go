@@ -87,6 +87,26 @@ func (s *Solver) Factorise(sys *System) bool {
 	return s.fresh
 }
 
+// rescaled is the factor by which the mean of the weights may change before the rows of the factor
+// are rescaled. A factorisation of a scaled matrix costs about as much as a dozen steps.
+const rescaled = 2
+
+// follow rescales the rows of the factor if the mean of the weights has changed much, as with the
+// constant of a logistic regression.
+func (s *Solver) follow(sys *System) {
+	f := &s.own
+	if s.Factor != f || s.fresh || !f.made || f.byRows {
+		return
+	}
+	share := floats.Sum(sys.Weights) / f.total
+	if !(share > 0) || !dense.Finite(share) || share <= rescaled*f.share && f.share <= rescaled*share {
+		return
+	}
+	if !f.rescale(sys, s.End, share) {
+		f.diagonal(sys)
+	}
+}
+
 // Solve sets x to the solution of Hx = b. In the norm of the factor, the error is at most tol times
 // the solution. Solve reports whether it converged; only rounding can prevent this.
 func (s *Solver) Solve(sys *System, x, b []float64, tol float64) bool {
@@ -108,6 +128,7 @@ func (s *Solver) Solve(sys *System, x, b []float64, tol float64) bool {
 			s.Factor, s.spent = &s.own, 0
 		}
 	}
+	s.follow(sys)
 	for {
 		steps, ok := s.conjugate(sys, x, b, tol, s.left(sys))
 		if s.spent += steps; ok {
@@ -346,11 +367,13 @@ func (s *Solver) conjugate(sys *System, x, b []float64, tol float64, most int) (
 // Solver with its Condition. byRows is the argument of Load, and byColumn selects the layout of the
 // Rows.
 func Entries(m, k float64, byRows, byColumn bool) (system, solver float64) {
-	system, solver = k+m+gramWidth, 9*k+m+gramWidth
+	system, solver = k+m, 9*k+m
 	size := k // of the factor
 	if byRows {
 		size = m
-		system, solver = system+m*m, solver+m
+		system, solver = system+m*m+float64(dense.GramWork(int(m))), solver+m
+	} else {
+		solver += k*k + float64(dense.GramWork(int(k)))
 	}
 	if byRows == byColumn { // addGram transposes
 		if byRows {

@@ -10,8 +10,7 @@ import (
 	"cvgm/qpdiff/internal/sparse"
 	"cvgm/qpdiff/internal/stop"
 
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
 )
 
 // Rows are the rows z_i of a linear model's data, in either layout.
@@ -25,12 +24,12 @@ type Rows struct {
 	Stored *sparse.Columns
 }
 
-// matrix returns the data as it lies, and how Z follows from it.
-func (z *Rows) matrix() (blas64.General, blas.Transpose) {
+// stride is the number of entries of one of the pieces that follow one another in Data.
+func (z *Rows) stride() int {
 	if z.ByColumn {
-		return blas64.General{Rows: z.K, Cols: z.M, Stride: z.M, Data: z.Data}, blas.Trans
+		return z.M
 	}
-	return blas64.General{Rows: z.M, Cols: z.K, Stride: z.K, Data: z.Data}, blas.NoTrans
+	return z.K
 }
 
 // Times sets dst to Zv.
@@ -39,8 +38,21 @@ func (z *Rows) Times(dst, v []float64) {
 		z.Stored.Times(dst[:z.M], v)
 		return
 	}
-	a, way := z.matrix()
-	blas64.Gemv(way, 1, a, vector(v[:z.K]), 0, vector(dst[:z.M]))
+	if z.ByColumn {
+		clear(dst[:z.M])
+		z.sum(dst[:z.M], 1, v[:z.K])
+		return
+	}
+	dense.Products(dst[:z.M], z.Data, z.K, v[:z.K])
+}
+
+// sum adds scale·f_i times the i-th of the pieces that follow one another in Data to dst.
+func (z *Rows) sum(dst []float64, scale float64, f []float64) {
+	n, s := len(dst), dense.Sum{Dst: dst}
+	for i, v := range f {
+		s.Add(scale*v, z.Data[i*n:(i+1)*n])
+	}
+	s.End()
 }
 
 // Add adds scale·Zᵀu to dst.
@@ -49,16 +61,22 @@ func (z *Rows) Add(dst []float64, scale float64, u []float64) {
 		z.Stored.AddTransposed(dst, scale, u[:z.M])
 		return
 	}
-	a, way := z.matrix()
-	if way == blas.Trans {
-		way = blas.NoTrans
-	} else {
-		way = blas.Trans
+	if !z.ByColumn {
+		z.sum(dst[:z.K], scale, u[:z.M])
+		return
 	}
-	blas64.Gemv(way, scale, a, vector(u[:z.M]), 1, vector(dst[:z.K]))
+	var sums [addColumns]float64
+	for j := 0; j < z.K; j += addColumns {
+		few := sums[:min(addColumns, z.K-j)]
+		dense.Products(few, z.Data[j*z.M:], z.M, u[:z.M])
+		for q, v := range few {
+			dst[j+q] += scale * v
+		}
+	}
 }
 
-func vector(v []float64) blas64.Vector { return blas64.Vector{N: len(v), Inc: 1, Data: v} }
+// addColumns is the number of columns that Add handles at a time.
+const addColumns = 64
 
 // Entry is entry j of row i, of rows that are not Stored.
 func (z *Rows) Entry(i, j int) float64 {
@@ -123,12 +141,13 @@ const gramWidth, gramStride = 256, 264
 // set. If w is nil, all weights are 1. work grows as needed. addGram stops early if end has ended.
 func addGram(end *stop.Stop, g []float64, n, count int, data []float64, stride int, transposed bool, w []float64, work *[]float64) {
 	if !transposed {
-		*work = dense.Grow(*work, gramWidth)
+		*work = dense.Grow(*work, dense.GramWork(n))
 		dense.AddGram(end, g, n, data, stride, count, w, *work)
 		return
 	}
-	*work = dense.Grow(*work, gramWidth+gramStride*n)
-	block := (*work)[gramWidth:]
+	packed := dense.GramWork(n)
+	*work = dense.Grow(*work, packed+gramStride*n)
+	block := (*work)[packed:]
 	for first := 0; first < count; first += gramWidth {
 		width := min(gramWidth, count-first)
 		for i := range width {
@@ -140,7 +159,7 @@ func addGram(end *stop.Stop, g []float64, n, count int, data []float64, stride i
 		if w != nil {
 			part = w[first : first+width]
 		}
-		dense.AddGram(end, g, n, block, gramStride, width, part, (*work)[:gramWidth])
+		dense.AddGram(end, g, n, block, gramStride, width, part, (*work)[:packed])
 	}
 }
 
@@ -167,8 +186,7 @@ func (s *System) Load(end *stop.Stop, byRows bool) {
 	s.Squares(s.squares, s.Weights)
 	if byRows {
 		s.rows = dense.Zeros(s.rows, s.M*s.M)
-		a, way := s.matrix()
-		addGram(end, s.rows, s.M, s.Penalised, a.Data, a.Stride, way == blas.Trans, nil, &s.work)
+		addGram(end, s.rows, s.M, s.Penalised, s.Data, s.stride(), s.ByColumn, nil, &s.work)
 	}
 }
 
@@ -227,6 +245,9 @@ type Factor struct {
 	made    bool      // l is a Cholesky factor
 	byRows  bool      // of I + √w·Z·diag(scale)·Zᵀ·√w, else of H
 	l, inv  []float64 // lower triangle
+	gram    []float64 // not by rows: H without its penalties, likewise
+	total   float64   // the sum of the weights in gram
+	share   float64   // l is the factor of share·gram with the penalties
 	scale   []float64 // by rows: 1 over R with a penalty for each parameter, and without a factor 1 over a diagonal near to H's
 	root    []float64 // √w
 	scratch []float64
@@ -269,13 +290,14 @@ func (f *Factor) exactDiagonal(s *System) {
 // factorise makes f the factor of the system, and reports whether the system is regular to working
 // precision. It stops early if end has ended.
 func (f *Factor) factorise(s *System, end *stop.Stop) bool {
-	f.byRows = s.byRows
-	size := s.K
-	if f.byRows {
-		size = s.M
+	if f.byRows = s.byRows; f.byRows {
 		f.gatherRows(s)
-	} else if s.Stored != nil {
-		f.l, f.scratch = dense.Grow(f.l, size*size), dense.Grow(f.scratch, s.M)
+		return f.cholesky(s.M, end)
+	}
+	size := s.K
+	dense.GrowAll(size*size, &f.l, &f.gram)
+	if s.Stored != nil {
+		f.scratch = dense.Grow(f.scratch, s.M)
 		f.set = f.set[:0]
 		for j := range size {
 			f.set = append(f.set, j)
@@ -284,18 +306,30 @@ func (f *Factor) factorise(s *System, end *stop.Stop) bool {
 			f.scratch[i] = math.Sqrt(w)
 		}
 		f.taken.Take(s.Stored, f.set, f.scratch)
-		f.taken.Gram(f.l, f.set, f.scratch)
-		for j := range s.Penalised {
-			f.l[j*size+j] += s.Ridge
-		}
+		f.taken.Gram(f.gram, f.set, f.scratch)
 	} else {
-		f.l = dense.Zeros(f.l, size*size)
-		a, way := s.matrix()
-		addGram(end, f.l, size, s.M, a.Data, a.Stride, way == blas.NoTrans, s.Weights, &f.scratch)
-		for j := range s.Penalised {
-			f.l[j*size+j] += s.Ridge
-		}
+		clear(f.gram)
+		addGram(end, f.gram, size, s.M, s.Data, s.stride(), !s.ByColumn, s.Weights, &f.scratch)
 	}
+	f.total = floats.Sum(s.Weights)
+	return f.rescale(s, end, 1)
+}
+
+// rescale makes f the factor of the system with share·gram in place of its weighted rows. It
+// returns what factorise returns.
+func (f *Factor) rescale(s *System, end *stop.Stop, share float64) bool {
+	f.share = share
+	for i, v := range f.gram {
+		f.l[i] = share * v
+	}
+	for j := range s.Penalised {
+		f.l[j*s.K+j] += s.Ridge
+	}
+	return f.cholesky(s.K, end)
+}
+
+// cholesky factorises l, of so many rows, and reports whether it is regular to working precision.
+func (f *Factor) cholesky(size int, end *stop.Stop) bool {
 	f.inv = dense.Grow(f.inv, size)
 	f.made = dense.Cholesky(end, f.l, f.inv, size, dense.Eps) == size
 	return f.made
