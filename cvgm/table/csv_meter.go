@@ -1,7 +1,6 @@
 package table
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"io"
@@ -36,18 +35,10 @@ type meter struct {
 	line, parts float64 // bytes and separators since the last record
 }
 
-// newMeter returns a meter of the text in head. from is the reader below head, from which the size
-// of the text is taken. Nothing may have been read from head. newMeter also sets r.comma if it is
-// 0.
-func newMeter(from io.Reader, head *bufio.Reader, r *csvReader) *meter {
-	m := &meter{from: head, size: sizeOf(from), bound: memory.Bound(r.maxBytes)}
-	if r.comma == 0 {
-		first, err := head.Peek(headBytes)
-		r.comma = commaOf(string(first), err == nil)
-	}
-	separator := utf8.AppendRune(nil, r.comma)
-	m.separator = separator[len(separator)-1]
-	return m
+// newMeter returns a meter of the text that from has, of size bytes, or 0 if its size is unknown.
+func newMeter(from io.Reader, size int64, comma rune, maxBytes int64) *meter {
+	separator := utf8.AppendRune(nil, comma)
+	return &meter{from: from, size: size, bound: memory.Bound(maxBytes), separator: separator[len(separator)-1]}
 }
 
 // sizeOf returns the number of bytes that r has left, or 0 if it is unknown.

@@ -95,17 +95,17 @@ func (r *csvReader) header(from io.Reader) (*csvText, error) {
 	if from == nil {
 		return nil, args.Bad("r", qpdiff.ErrEmpty, "give a reader of the CSV's text", "is nil")
 	}
-	m := newMeter(from, bufio.NewReaderSize(from, headBytes), r)
-	text := bufio.NewReader(m)
+	size, text := sizeOf(from), bufio.NewReaderSize(from, headBytes)
 	const mark = "\ufeff"
-	start, err := text.Peek(len(mark))
-	if errors.Is(err, qpdiff.ErrTooLarge) {
-		return nil, err
-	}
-	if string(start) == mark {
+	if start, _ := text.Peek(len(mark)); string(start) == mark {
 		text.Discard(len(mark))
 	}
-	in := csv.NewReader(text)
+	if r.comma == 0 {
+		first, err := text.Peek(headBytes)
+		r.comma = commaOf(string(first), err == nil)
+	}
+	m := newMeter(text, size, r.comma, r.maxBytes)
+	in := csv.NewReader(m)
 	in.Comma = r.comma
 	header, err := in.Read()
 	if errors.Is(err, qpdiff.ErrTooLarge) {
