@@ -148,6 +148,39 @@ func (a *activeSet) certifyInfeasible(s *qpReport, r int) {
 // provesUnbounded reports whether the last proximal step proves that the program is unbounded. It
 // does if, in some part of the program, the objective falls without bound along the step.
 func (a *activeSet) provesUnbounded(s *qpReport) bool {
+	if !a.falls() {
+		return false // the usual case
+	}
+	d := a.dz
+	a.couple()
+	for r := range a.rows {
+		if v := floats.Dot(a.crow(r), d); a.ends(r, v) {
+			p := &a.parts[a.rowPart[r]]
+			p.off = max(p.off, math.Abs(v))
+		}
+	}
+	for k := range a.parts {
+		p := &a.parts[k]
+		if !p.isRay() {
+			continue
+		}
+		c := &s.Certificate
+		c.Z, c.Residual = dense.Zeros(c.Z, a.n), p.off
+		for _, j := range p.variables {
+			c.Z[j] = -1 / p.slope * d[j]
+		}
+		if dense.Largest(c.Z) < dense.SmallestNormal {
+			c.Residual = math.Inf(1)
+		}
+		return true
+	}
+	return false
+}
+
+// falls scales the last proximal step, in each part of the program, to a direction of size 1 in
+// a.dz. It reports whether the objective of some part falls without bound along the direction. It
+// ignores the rows.
+func (a *activeSet) falls() (some bool) {
 	n, d := a.n, a.dz
 	for k := range a.parts {
 		a.parts[k].rayResidual = rayResidual{off: dense.Eps}
@@ -169,32 +202,52 @@ func (a *activeSet) provesUnbounded(s *qpReport) bool {
 			p.off = max(p.off, math.Abs(floats.Dot(a.q[i*n:(i+1)*n], d))/(math.Sqrt(a.d[i])*p.qmax))
 		}
 	}
-	for r := range a.rows {
-		v := floats.Dot(a.crow(r), d)
-		p := &a.parts[a.rowPart[r]]
-		switch {
-		case a.equality(r) || a.twoSided && !math.IsInf(a.other[r], 1):
-			p.off = max(p.off, math.Abs(v))
-		case !math.IsInf(a.r[r], 1):
-			p.off = max(p.off, v)
-		}
+	for k := range a.parts {
+		p := &a.parts[k]
+		p.slope = floats.Dot(a.gather(a.work, a.p, k), a.gather(a.work2, d, k))
+		some = some || p.isRay()
 	}
-	for k, p := range a.parts {
-		slope := floats.Dot(a.gather(a.work, a.p, k), a.gather(a.work2, d, k))
-		if !(p.off <= unboundedTol && slope < -slopeTol*p.off*p.pmax) {
-			continue
-		}
-		c := &s.Certificate
-		c.Z, c.Residual = dense.Zeros(c.Z, n), p.off
-		for _, j := range p.variables {
-			c.Z[j] = -1 / slope * d[j]
-		}
-		if dense.Largest(c.Z) < dense.SmallestNormal {
-			c.Residual = math.Inf(1)
-		}
+	return some
+}
+
+// isRay reports whether the objective falls without bound along a direction with these sizes.
+func (r *rayResidual) isRay() bool {
+	return r.off <= unboundedTol && r.slope < -slopeTol*r.off*r.pmax
+}
+
+// ends reports whether row r ends the direction a.dz. toward is the product of the row with a.dz. A
+// far side does not end a direction. The minimiser would be at this side, but the residual cannot
+// distinguish the minimiser from points on the way, because the terms of Qz hide P.
+func (a *activeSet) ends(r int, toward float64) bool {
+	slack := a.slack[r]
+	switch {
+	case a.equality(r):
 		return true
+	case a.twoSided && !math.IsInf(a.other[r], 1):
+		if toward < 0 {
+			slack = a.under[r]
+		}
+	case math.IsInf(a.r[r], 1) || toward < 0:
+		return false
 	}
-	return false
+	toward = math.Abs(toward)
+	p := &a.parts[a.rowPart[r]]
+	return toward <= flatTol || !p.isRay() || slack/toward*a.hidden(p) < -p.slope
+}
+
+// hidden returns the slope along a.dz that the terms of Qz hide in part p at the distance 1. These
+// are the terms of gradientRatio.
+func (a *activeSet) hidden(p *programPart) (slope float64) {
+	n, d, dual := a.n, a.dz, 0.0
+	for _, i := range p.variables {
+		for j, q := range a.q[i*n : (i+1)*n] {
+			dual = larger(dual, math.Abs(q*d[j])*a.unit[i])
+		}
+	}
+	for _, j := range p.variables {
+		slope += math.Abs(d[j]) / a.unit[j] * min(max(a.curved[j], a.coupling[j]*dual), dual)
+	}
+	return farTol * slope
 }
 
 // alongRay moves z along the direction of the next proximal step until it meets a row. It moves

@@ -30,9 +30,10 @@ type partResidual struct {
 }
 
 // rayResidual holds the sizes of a direction, of p and of Q in a part. off measures how far the
-// direction is from a direction along which the objective falls without bound.
+// direction is from a direction along which the objective falls without bound, and slope is the
+// slope of p along the direction.
 type rayResidual struct {
-	big, pmax, qmax, off float64
+	big, pmax, qmax, off, slope float64
 }
 
 func nonzero(v float64) bool { return v != 0 }

@@ -178,7 +178,7 @@ const (
 	Unsolved       Status = iota // no solve yet, or the data could not be used
 	Optimal                      // KKT conditions met to Solution.Tol
 	Infeasible                   // no z meets the constraints; Certificate proves it
-	Unbounded                    // feasible directions of descent without end; Certificate proves it
+	Unbounded                    // feasible directions of descent without end, or to far sides; Certificate proves it
 	Nonconvex                    // Q has a direction of negative curvature: Certificate.Z
 	IterationLimit               // stopped before Tol; the solution holds the last iterate
 )
@@ -254,6 +254,11 @@ type qpReport struct {
 // With lower sides and bounds, λ has the entries and signs of [Solution.Lambda]. A negative entry
 // multiplies the lower side in place of h. For an Unbounded program, a row with a lower side
 // requires Gz ≥ 0.
+//
+// A finite side counts as infinite, and z may then lead across it, if it is so far that it bounds
+// the objective in name only: where z meets the side, the slope of the objective along z is less
+// than 1e-11 of the terms of Qz, whose rounding hides it. An objective without such terms, as of a
+// linear program, has a minimiser at any distance.
 type Certificate struct {
 	Z, Lambda, Nu []float64
 	// Residual is the largest violation of the equations above, relative to the sizes of their
@@ -264,7 +269,7 @@ type Certificate struct {
 // Wrapped once, so that a failing batch item allocates no more than others.
 var (
 	errInfeasibleQP = fmt.Errorf("qpdiff: no z meets the constraints (%w): relax one of the rows with a multiplier in Solution.Certificate, which proves it", ErrInfeasible)
-	errUnboundedQP  = fmt.Errorf("qpdiff: the objective falls without end (%w): bound z along Solution.Certificate.Z", ErrUnbounded)
+	errUnboundedQP  = fmt.Errorf("qpdiff: the objective falls without end, or to sides so far that rounding of Qz hides P (%w): bound z along Solution.Certificate.Z", ErrUnbounded)
 	errOutOfRangeQP = fmt.Errorf("qpdiff: the solution, or a product that its residual sums, overflows or underflows (%w): rescale the problem", ErrNotFinite)
 	errNonconvexQP  = fmt.Errorf("qpdiff: Q is not positive semidefinite (%w): add curvature along Solution.Certificate.Z, where zᵀQz < 0", ErrNonconvex)
 )

@@ -66,6 +66,7 @@ const (
 	looseWant     = 1e-12
 	openWant      = 1e6
 	roundingsWant = 8
+	farWant       = 1e-11
 )
 
 // rotated has the eigenvalues 1 for (1, 1) and low for (1, −1).
@@ -331,6 +332,32 @@ func TestQPSlopeTol(t *testing.T) {
 			var s Solution
 			if err := s.Solve(&q); (s.Status == Unbounded) != c.unbounded {
 				t.Errorf("slope %g, unit %g: %v, %v", c.slope, unit, s.Status, err)
+			}
+		}
+	}
+}
+
+// Along (1, −1) Q is flat, and the slope is 2 units. At the bounds the terms of Qz hide this slope,
+// or they do not: then the minimiser is the corner.
+func TestQPFarTol(t *testing.T) {
+	for _, unit := range []float64{1, 0x1p-30, 0x1p30} {
+		for _, twoSided := range []bool{false, true} {
+			for _, c := range []struct {
+				bound  float64
+				status Status
+			}{{2 / farWant / 3, Optimal}, {3 * 2 / farWant, Unbounded}} {
+				q := QP{Q: rotated(0), P: []float64{-unit, unit}}
+				far := unit * c.bound
+				if twoSided {
+					q.ZMin, q.ZMax = []float64{-far, -far}, []float64{far, far}
+				} else {
+					q.G, q.H = square(1, 0, 0, -1), []float64{far, far}
+				}
+				var s Solution
+				err := s.Solve(&q)
+				if s.Status != c.status || err == nil && (s.Z[0] != far || s.Z[1] != -far) {
+					t.Errorf("bound %g, unit %g, two sides %v: %v, %v, z = %v", c.bound, unit, twoSided, s.Status, err, s.Z)
+				}
 			}
 		}
 	}

@@ -200,6 +200,10 @@ const (
 	// direction and of Q. It also bounds the product of the direction with a row that counts as
 	// parallel to it.
 	flatTol = 1e-10
+	// farTol is a share of the terms of Qz. A side is far if the slope of the objective is a smaller
+	// share of the terms where z meets the side. It is a hundred times [converged], which leaves two
+	// digits of P in the gradient at sides that are not far.
+	farTol = 100 * converged
 )
 
 // Strict complementarity.

@@ -1,6 +1,10 @@
 package qpdiff
 
-import "math"
+import (
+	"math"
+
+	"cvgm/qpdiff/internal/dense"
+)
 
 // chooseWeights chooses the weight of the proximal term in each part.
 func (a *activeSet) chooseWeights() {
@@ -102,6 +106,7 @@ func (a *activeSet) sizes(k int) (psize, zsize float64) {
 	// least is a lower bound of the size of feasible points. inverse/open is the harmonic mean of
 	// the bounds that 0 satisfies. Bounds that represent infinity do not change this mean.
 	least, inverse, open := 0.0, 0.0, 0.0
+	shared := false // a row with several entries counts in least
 	counts := func(r int, v float64) bool {
 		return !math.IsInf(v, 1) && a.single[r] != noEntry && a.rowPart[r] == k
 	}
@@ -110,6 +115,7 @@ func (a *activeSet) sizes(k int) (psize, zsize float64) {
 		case !counts(r, v):
 		case a.equality(r) || v < 0:
 			least = max(least, math.Abs(v))
+			shared = shared || v != 0 && a.single[r] < 0
 		case v > 0:
 			inverse += 1 / v
 			open++
@@ -121,8 +127,11 @@ func (a *activeSet) sizes(k int) (psize, zsize float64) {
 	for r, v := range a.other {
 		count(r, v)
 	}
+	// If all bounds that 0 satisfies represent infinity, so does their mean. The rounding error of a
+	// first step of this size would hide the rows that give least. It would not hide a row with one
+	// entry, which z then satisfies exactly.
 	usual := least
-	if inverse > 0 {
+	if inverse > 0 && !(shared && dense.Eps*open/inverse > shiftLinear*least) {
 		usual = max(usual, open/inverse)
 	}
 	measure := func(r int, v float64) {
