@@ -1,7 +1,9 @@
 package qpdiff
 
 import (
+	"fmt"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -14,14 +16,18 @@ import (
 // work left, it waits about a tenth of a millisecond for the next call of any ForEach, and then
 // ends. Waiting occupies its processor only while no other goroutine needs it. The project runs
 // everything in parallel by ForEach.
+//
+// If an f panics, ForEach waits until no other f runs, and then panics in the caller's goroutine.
+// The value is an error that reports the value and the stack of the first panic, the one with the
+// lowest index. The error wraps this value if the value is an error. If an f calls
+// [runtime.Goexit], so does ForEach. The goroutine of such an f calls no further f.
 func ForEach(workers, n int, f func(i int) error) error {
 	most := runtime.GOMAXPROCS(0)
 	if workers <= 0 {
 		workers = most
 	}
 	if workers = min(workers, n, most); workers <= 1 {
-		_, err := runItems(0, n, f)
-		return err
+		return inOrder(n, f)
 	}
 	j := newSharedItems(workers, n, f)
 	for range workers - 1 {
@@ -29,9 +35,56 @@ func ForEach(workers, n int, f func(i int) error) error {
 			go help(j)
 		}
 	}
-	j.work() // here too: waking one goroutine more takes as long as a small share of the work
-	j.wait()
-	return j.failure
+	j.lead()
+	switch {
+	case j.broken == j.n:
+		return j.failure
+	case j.panicked == nil:
+		runtime.Goexit()
+	}
+	panic(j.panicked)
+}
+
+// inOrder calls f(0) … f(n-1) and returns the first error.
+func inOrder(n int, f func(i int) error) (failure error) {
+	ended := false
+	defer func() {
+		if ended {
+			return
+		}
+		if value := recover(); value != nil {
+			panic(panicOf(value))
+		}
+	}()
+	for i := range n {
+		if err := f(i); err != nil && failure == nil {
+			failure = err
+		}
+	}
+	ended = true
+	return failure
+}
+
+// itemPanic is the panic of an item.
+type itemPanic struct {
+	value any
+	stack []byte
+}
+
+// panicOf returns the panic with the value that recover returned. A ForEach within an item has
+// already made one.
+func panicOf(value any) *itemPanic {
+	if p, ok := value.(*itemPanic); ok {
+		return p
+	}
+	return &itemPanic{value, debug.Stack()}
+}
+
+func (p *itemPanic) Error() string { return fmt.Sprintf("%v\n\n%s", p.value, p.stack) }
+
+func (p *itemPanic) Unwrap() error {
+	err, _ := p.value.(error)
+	return err
 }
 
 // sharedItems are the items of one ForEach.
@@ -44,12 +97,14 @@ type sharedItems struct {
 	mu       sync.Mutex
 	lowest   int
 	failure  error
+	broken   int        // the lowest item that did not return
+	panicked *itemPanic // of that item; nil after runtime.Goexit
 }
 
 // newSharedItems distributes items in runs of consecutive items. The runs are small enough to even
 // out items of unequal cost, and large enough that distributing them costs almost nothing.
 func newSharedItems(workers, n int, f func(i int) error) *sharedItems {
-	j := &sharedItems{n: n, run: max(1, n/(8*workers)), f: f, lowest: n}
+	j := &sharedItems{n: n, run: max(1, n/(8*workers)), f: f, lowest: n, broken: n}
 	j.helping.Store(int64(workers - 1))
 	for range workers - 1 {
 		j.finished.RLock()
@@ -57,18 +112,56 @@ func newSharedItems(workers, n int, f func(i int) error) *sharedItems {
 	return j
 }
 
-// work does items until all are taken.
+// work does items until all are taken, or one does not return.
 func (j *sharedItems) work() {
+	i, ended := 0, false
+	defer func() {
+		if ended {
+			return
+		}
+		value := recover() // nil after runtime.Goexit
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		if i < j.broken {
+			if j.broken, j.panicked = i, nil; value != nil {
+				j.panicked = panicOf(value)
+			}
+		}
+	}()
 	next := func() int { return int(j.taken.Add(int64(j.run))) - j.run }
 	for start := next(); start < j.n; start = next() {
-		if i, err := runItems(start, min(start+j.run, j.n), j.f); err != nil {
-			j.mu.Lock()
-			if i < j.lowest {
-				j.lowest, j.failure = i, err
+		for i = start; i < min(start+j.run, j.n); i++ {
+			if err := j.f(i); err != nil {
+				j.fail(i, err)
 			}
-			j.mu.Unlock()
 		}
 	}
+	ended = true
+}
+
+// fail notes the error of item i.
+func (j *sharedItems) fail(i int, err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if i < j.lowest {
+		j.lowest, j.failure = i, err
+	}
+}
+
+// lead works in the caller's goroutine, too, because waking one goroutine more takes as long as a
+// small share of the work. It returns when no item runs any more.
+func (j *sharedItems) lead() {
+	defer j.wait()
+	j.work()
+}
+
+// help works in a goroutine that ForEach has started.
+func (j *sharedItems) help() {
+	defer func() {
+		j.helping.Add(-1)
+		j.finished.RUnlock()
+	}()
+	j.work()
 }
 
 // wait returns when no helper works any more.
@@ -121,9 +214,7 @@ func (r *readyHelpers) remove(h *helper) {
 // help works for j, and for the calls of ForEach that follow.
 func help(j *sharedItems) {
 	for h := new(helper); j != nil; j = h.next.Swap(nil) {
-		j.work()
-		j.helping.Add(-1)
-		j.finished.RUnlock()
+		j.help()
 		helpers.add(h)
 		if !spin(func() bool { return h.next.Load() != nil }) {
 			helpers.remove(h) // from here on h.next changes no more
@@ -150,16 +241,4 @@ func spin(done func() bool) bool {
 		runtime.Gosched()
 	}
 	return false
-}
-
-// runItems calls f(i) for each i with lo ≤ i < hi. It returns the lowest i whose call failed, and
-// the error of that call.
-func runItems(lo, hi int, f func(i int) error) (int, error) {
-	lowest, failure := hi, error(nil)
-	for i := lo; i < hi; i++ {
-		if err := f(i); err != nil && failure == nil {
-			lowest, failure = i, err
-		}
-	}
-	return lowest, failure
 }
