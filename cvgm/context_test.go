@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"cvgm/qpdiff/kernel"
@@ -104,6 +105,53 @@ func TestContextEndsFits(t *testing.T) {
 			if end < math.MaxInt && (m != nil || !errors.Is(err, context.Canceled)) || end == math.MaxInt && err != nil {
 				t.Errorf("%s: model %v, error %v with a context that ends at look %d", name, m, err, end)
 			}
+		}
+	}
+}
+
+// Splits that are evaluated at once are loaded one by one only when they are first needed. If this
+// load fails, the next evaluation loads them.
+func TestContextEndsLoadsOfSplits(t *testing.T) {
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	for name, c := range map[string]struct {
+		learner func() learn.Learner
+		alpha   []float64
+	}{
+		"GLM":          {func() learn.Learner { return new(penalised.GLM) }, []float64{.1}},
+		"kernel ridge": {func() learn.Learner { return new(kernel.Ridge) }, []float64{.1, .1}},
+	} {
+		d := classes(7, 12, 3)
+		splits, err := KFold(rand.New(rand.NewPCG(1, 2)), len(d.Y), len(d.Y))
+		if err != nil {
+			t.Fatal(err)
+		}
+		config := Config{Data: d, Splits: splits, Learner: c.learner, Loss: LogisticLoss{}, Workers: 1}
+		dy, bad := make([]float64, len(d.Y)), slices.Repeat([]float64{-1}, len(c.alpha)) // no split fits
+		fresh := func() *CV {
+			cv, err := New(config)
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			return cv
+		}
+		want, err := fresh().DataGradient(nil, dy, c.alpha)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		looks := math.MaxInt
+		for end := 1; end <= looks; end++ {
+			cv, ctx := fresh(), &looked{ended, 0, end}
+			_, failure := cv.EvalContext(ctx, nil, bad)
+			if ctx.looks < end {
+				looks = ctx.looks
+			}
+			if loss, err := cv.DataGradient(nil, dy, c.alpha); err != nil || loss != want {
+				t.Errorf("%s: %v, %v after an evaluation whose context ended at look %d (%v), want %v", name, loss, err, end, failure, want)
+			}
+		}
+		if looks < 2*len(splits) {
+			t.Errorf("%s: %d looks", name, looks)
 		}
 	}
 }

@@ -204,7 +204,7 @@ func (cv *CV) loadSplit(j int) (err error) {
 	if f := &cv.fits[j]; cv.full != nil {
 		err = cv.loadSubset(f, cv.x)
 	} else {
-		err = f.load(cv.c, cv.x)
+		err = f.load(&cv.c, cv.x)
 	}
 	if err != nil {
 		return &SplitError{j, err}
@@ -342,11 +342,11 @@ func (cv *CV) loadForEval(f *splitFit) error {
 	case err != nil:
 	case cv.full != nil:
 		err = cv.loadSubset(f, cv.run.x)
-	case cv.c.Features != nil || f.train.X == nil:
+	case cv.c.Features != nil || !f.loaded:
 		if f.train.X == nil {
 			cv.prepare(f)
 		}
-		err = f.load(cv.c, cv.run.x)
+		err = f.load(&cv.c, cv.run.x)
 	}
 	return err
 }

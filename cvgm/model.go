@@ -104,7 +104,7 @@ func (cv *CV) fitModel(ctx context.Context, rows []int, alpha []float64) (*Model
 	}
 	setContext(ctx, learner)
 	defer setContext(context.Background(), learner) // the model may keep it
-	if err := f.load(cv.c, x); err != nil {
+	if err := f.load(&cv.c, x); err != nil {
 		return nil, err
 	}
 	if err := f.learner.Fit(f.theta, hyper); err != nil {

@@ -23,6 +23,7 @@ type splitFit struct {
 	out         []int // the examples that are not in split.Train, with cv.full
 	viewed      bool  // train is all examples, read in place: the rows of split.Train, of Prepare stored, through norm
 	learner     learn.Learner
+	loaded      bool            // the last load succeeded
 	predictor   learn.Predictor // the learner, if it predicts in place of θᵀx
 	work        qpdiff.Workspace
 	prepared    Prepared             // fitted to the training rows; nil without Config.Prepare
@@ -85,13 +86,21 @@ func (f *splitFit) prepare(c *Config, m int, viewed bool) {
 	}
 }
 
-// load gathers the split's rows of x as features, and normalises the features by the training rows.
-// It subtracts the intercept from the labels, and loads the training rows into the learner.
-func (f *splitFit) load(c Config, x *mat.Dense) error {
+// load loads the split's training rows of x, as features, into the learner. It normalises the
+// features by the training rows and subtracts the intercept from the labels.
+func (f *splitFit) load(c *Config, x *mat.Dense) (err error) {
 	if f.viewed {
-		return f.loadView(&c, x)
+		err = f.loadView(c, x)
+	} else {
+		err = f.loadCopies(c, x)
 	}
-	if err := f.gather(&c, x); err != nil {
+	f.loaded = err == nil
+	return err
+}
+
+// loadCopies is load for rows that are gathered.
+func (f *splitFit) loadCopies(c *Config, x *mat.Dense) error {
+	if err := f.gather(c, x); err != nil {
 		return err
 	}
 	train := f.train.Dense().RawMatrix()
