@@ -14,8 +14,11 @@ func (cv *CV) gradientOfSplits(grad []float64, k float64) (generalised bool) {
 	clear(grad)
 	dhyper, _ := cv.unpack(grad, nil)
 	for j := range cv.fits {
-		floats.Add(dhyper, cv.fits[j].grad.Hyper)
-		generalised = generalised || cv.fits[j].kinked || cv.fits[j].grad.Generalised
+		f := &cv.fits[j]
+		for i, v := range f.grad.Hyper { // two or three: a call of floats.Add would cost more than the sum
+			dhyper[i] += v
+		}
+		generalised = generalised || f.kinked || f.grad.Generalised
 	}
 	for i := range dhyper {
 		dhyper[i] /= k
@@ -62,7 +65,7 @@ func (cv *CV) gradient(grad []float64, generalised, atOnce bool) error {
 		}
 	}
 	for j := range cv.fits {
-		if generalised || atOnce {
+		if generalised || atOnce || !cv.ties.prepared() {
 			break
 		}
 		if cv.ties.find(&cv.fits[j]); !cv.ties.parted {

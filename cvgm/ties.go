@@ -41,10 +41,13 @@ func (t *tieTest) prepare(c *Config, features int, rows bool) {
 	}
 }
 
+// prepared reports whether find may find rows.
+func (t *tieTest) prepared() bool { return t.c != nil }
+
 // find looks at the training rows of f.
 func (t *tieTest) find(f *splitFit) {
 	t.tied, t.parted = false, false
-	if l, ok := f.learner.(learn.TiedLearner); ok && t.c != nil {
+	if l, ok := f.learner.(learn.TiedLearner); ok && t.prepared() {
 		t.fit = f
 		l.Ties(&f.work, t.call)
 	}
