@@ -3,10 +3,13 @@ package tune_test
 import (
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"cvgm/cvgm"
 	"cvgm/cvgm/internal/sample"
+	"cvgm/cvgm/table"
 	"cvgm/cvgm/tune"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
@@ -117,9 +120,11 @@ func reportVerified(b *testing.B, splits int, residual float64, err error) {
 	b.ReportMetric(residual/0x1p-52, "residual/eps")
 }
 
-// measure runs f in the benchmark's loop and reports its least processor time.
+// measure runs f in the benchmark's loop. It reports the least processor time, and the most memory
+// that the process holds, with the data.
 func measure(b *testing.B, f func() error) {
 	b.Helper()
+	resetPeak(b)
 	least := math.Inf(1)
 	for b.Loop() {
 		start := cpuSeconds(b)
@@ -129,6 +134,7 @@ func measure(b *testing.B, f func() error) {
 		least = min(least, cpuSeconds(b)-start)
 	}
 	b.ReportMetric(least, "cpu-s/op")
+	b.ReportMetric(peakBytes(b)/1e6, "peak-MB")
 }
 
 // BenchmarkLargeCV makes the CV of a large table and takes its value and gradient: 5 folds, standardised, on one
@@ -251,4 +257,41 @@ func BenchmarkLargeTune(b *testing.B) {
 	run("lasso, one-hot 50 000 × 20 000, search", oneHot(50_000, 10, 2000), -1)
 	tuner = tune.Tuner{Workers: 1, Learner: &linear.SparseLogistic{Intercept: true}}
 	run("sparse logistic, one-hot 10 000 × 4 000, search", oneHotClasses(10_000, 10, 400), -1)
+}
+
+// BenchmarkLargeTable reads a CSV file with many more columns than rows, and tunes an elastic net
+// for it, on one goroutine: the search alone.
+func BenchmarkLargeTable(b *testing.B) {
+	const rows, n = 12, 100_000
+	b.Run(fmt.Sprintf("elastic net %d × %d, file and search", rows, n), func(b *testing.B) {
+		path := filepath.Join(b.TempDir(), "wide.csv")
+		if err := os.WriteFile(path, csvText(largeData(rows, n, false)), 0o600); err != nil {
+			b.Fatal(err)
+		}
+		var tuned *tune.Tuned
+		measure(b, func() error {
+			data, err := table.CSV{Target: "y"}.ReadFile(path)
+			if err == nil {
+				tuned, err = tune.Tuner{Workers: 1, OuterFolds: -1}.TuneTable(b.Context(), data)
+			}
+			return err
+		})
+		reportVerified(b, len(tuned.Config.Splits), tuned.Residual, nil)
+	})
+}
+
+// csvText returns the text of a CSV file with the labels in the column y.
+func csvText(d learn.Data) []byte {
+	_, n := d.X.Dims()
+	text := []byte("y")
+	for j := range n {
+		text = fmt.Appendf(text, ",x%d", j)
+	}
+	for i, y := range d.Y {
+		text = fmt.Appendf(text, "\n%.6g", y)
+		for j := range n {
+			text = fmt.Appendf(text, ",%.6g", d.X.At(i, j))
+		}
+	}
+	return append(text, '\n')
 }

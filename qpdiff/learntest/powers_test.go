@@ -52,8 +52,8 @@ func TestLearnersPowersOfTwo(t *testing.T) {
 		{units{"lasso", elastic, false, -1, lasso}, 20, false, none},
 		{units{"lasso, working sets", elastic, false, -1, lasso}, 20, false, working},
 		{units{"lasso, gradients", elastic, false, -1, lasso}, 20, true, gradients},
-		{units{"Huber", huber, false, -1, delta}, 5, false, none},
-		{units{"Huber, products", huber, false, -1, delta}, 5, false, working},
+		{units{"Huber", huber, false, -1, delta}, 20, false, none},
+		{units{"Huber, products", huber, false, -1, delta}, 20, false, working},
 		{units{"Logistic", logistic, true, -1, c}, 20, false, none},
 		{units{"Logistic, products", logistic, true, -1, c}, 20, false, working},
 		{units{"Logistic, sparse", logistic, true, -1, c}, 20, true, none},
@@ -62,10 +62,12 @@ func TestLearnersPowersOfTwo(t *testing.T) {
 		{units{"SparseLogistic, working sets", sparseLogistic, true, -1, l1l2}, 20, false, working},
 		{units{"SparseLogistic, sparse", sparseLogistic, true, -1, l1l2}, 20, true, none},
 		{units{"SparseLogistic, gradients", sparseLogistic, true, -1, l1l2}, 20, true, gradients},
-		{units{"penalised.GLM", func() learn.Learner { return new(penalised.GLM) }, false, -1, [][4]float64{{.1, 10, 2, 0}}}, 5, false, none},
-		{units{"SVM", func() learn.Learner { return new(margin.SVM) }, true, -1, [][4]float64{{.01, .1, 1, 0}, {.01, 1, 2, 0}}}, 5, false, none},
-		{units{"kernel.SVM", func() learn.Learner { return new(biased) }, true, 0, [][4]float64{{.1, 10}, {.1, 1.1, -2, 0}}}, 5, false, none},
-		{units{"kernel.Ridge", func() learn.Learner { return &kernel.Ridge{Intercept: true} }, false, 0, [][4]float64{{1e-3, 1}, {.1, 1.1, -2, 0}}}, 5, false, none},
+		{units{"penalised.GLM", func() learn.Learner { return new(penalised.GLM) }, false, -1, [][4]float64{{.1, 10, 2, 0}}}, 20, false, none},
+		{units{"penalised.GLM, logistic", func() learn.Learner { return &penalised.GLM{Loss: penalised.Logistic} }, true, -1, [][4]float64{{.1, 10, 2, 0}}}, 20, false, none},
+		{units{"SVM", func() learn.Learner { return new(margin.SVM) }, true, -1, [][4]float64{{.01, .1, 1, 0}, {.01, 1, 2, 0}}}, 20, false, none},
+		{units{"LearnedLoss", func() learn.Learner { return new(margin.LearnedLoss) }, true, -1, [][4]float64{{.1, 1}, {.1, 1}, {.1, 1}, {.1, 1}, {.01, 1, 2, 0}}}, 20, false, none},
+		{units{"kernel.SVM", func() learn.Learner { return new(biased) }, true, 0, [][4]float64{{.1, 10}, {.1, 1.1, -2, 0}}}, 20, false, none},
+		{units{"kernel.Ridge", func() learn.Learner { return &kernel.Ridge{Intercept: true} }, false, 0, [][4]float64{{1e-3, 1}, {.1, 1.1, -2, 0}}}, 20, false, none},
 	} {
 		t.Run(p.name, func(t *testing.T) {
 			defer p.way()()

@@ -236,8 +236,9 @@ func First(n, _ int) int { return n }
 // Near reports whether got and want differ by at most 1e-8 times the largest entry of want. If all
 // entries are below 1e-2, they may differ by 1e-10.
 func Near(got, want []float64) bool {
+	most := 1e-8 * max(dense.Largest(want), 1e-2)
 	for i, v := range want {
-		if !(math.Abs(got[i]-v) <= 1e-8*max(dense.Largest(want), 1e-2)) {
+		if !(math.Abs(got[i]-v) <= most) {
 			return false
 		}
 	}
