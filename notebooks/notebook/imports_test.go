@@ -67,7 +67,7 @@ var imports = []struct{ path, code string }{
 	{"cvgm/experiment/mydata", "cvgm cvgm/experiment cvgm/table cvgm/tune cvgm/tune/assess qpdiff qpdiff/learn synth " + learners},
 	{"cvgm/experiment/manyhyper", "cvgm cvgm/experiment cvgm/experiment/kernels cvgm/experiment/mydata cvgm/experiment/samplesize cvgm/internal/portable cvgm/internal/spline cvgm/search cvgm/table cvgm/terms cvgm/tune qpdiff/kernel qpdiff/learn qpdiff/linear qpdiff/penalised synth"},
 	{"cvgm/experiment/registry", "cvgm/experiment cvgm/experiment/manyhyper cvgm/experiment/mydata " + experiments},
-	{"cvgm/experiment/claims", "cvgm/experiment " + experiments},
+	{"cvgm/experiment/claims", "cvgm/experiment cvgm/experiment/manyhyper " + experiments},
 	{"figures/internal/chart", "cvgm/experiment"},
 	{"figures", "cvgm/experiment cvgm/experiment/claims cvgm/experiment/manyhyper cvgm/experiment/mydata figures/internal/chart " + experiments},
 	{"figures/readings", "cvgm/experiment cvgm/experiment/claims cvgm/experiment/manyhyper cvgm/experiment/mydata " + experiments},
@@ -75,7 +75,7 @@ var imports = []struct{ path, code string }{
 	{"notebooks/store", "notebooks/source"},
 	{"notebooks/worker", "cvgm/experiment cvgm/experiment/registry notebooks/store"},
 	{"notebooks/stale", "notebooks/source"},
-	{"notebooks/notebook", "cvgm/experiment cvgm/experiment/claims cvgm/experiment/mydata cvgm/experiment/registry figures notebooks/source notebooks/store " + experiments},
+	{"notebooks/notebook", "cvgm/experiment cvgm/experiment/claims cvgm/experiment/manyhyper cvgm/experiment/mydata cvgm/experiment/registry figures notebooks/source notebooks/store " + experiments},
 	{"notebooks/live", "cvgm cvgm/experiment cvgm/experiment/elasticnet cvgm/experiment/kernels cvgm/experiment/registry figures notebooks/notebook notebooks/source qpdiff/learn"},
 	{"notebooks/peers", "qpdiff/kernel qpdiff/learn qpdiff/linear cvgm cvgm/table cvgm/tune"},
 	{"notebooks/runner", ""}, // Python, with a test of it

@@ -9,6 +9,7 @@ import (
 	"cvgm/cvgm/experiment/differentiability"
 	"cvgm/cvgm/experiment/elasticnet"
 	"cvgm/cvgm/experiment/kernels"
+	"cvgm/cvgm/experiment/manyhyper"
 	"cvgm/cvgm/experiment/samplesize"
 	"cvgm/cvgm/experiment/searches"
 	"cvgm/cvgm/experiment/splits"
@@ -46,6 +47,7 @@ func Results(p ResultsParams) claims.Results {
 		FewDimensions:   Compute(onDraw(p, searches.DefaultFewDimensions())),
 		Regret:          Compute(onDraw(p, searches.DefaultRegret())),
 		Printed:         Compute(onDraw(p, elasticnet.DefaultRegressionPrinted())),
+		Map:             Compute(onDraw(p, manyhyper.DefaultGradientMap())),
 		Timings:         Timings(),
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"cvgm/cvgm/experiment/differentiability"
 	"cvgm/cvgm/experiment/elasticnet"
 	"cvgm/cvgm/experiment/kernels"
+	"cvgm/cvgm/experiment/manyhyper"
 	"cvgm/cvgm/experiment/samplesize"
 	"cvgm/cvgm/experiment/searches"
 	"cvgm/cvgm/experiment/splits"
@@ -38,6 +39,7 @@ type Results struct {
 	FewDimensions   *searches.FewDimensionsResult
 	Regret          *searches.RegretResult
 	Printed         *elasticnet.RegressionPrinted
+	Map             *manyhyper.MapResult
 	Timings         *Timings
 }
 
@@ -75,6 +77,7 @@ func Claims(r Results) []Claim {
 	measure(r.FewDimensions, all.fewDimensions)
 	measure(r.Regret, all.regret)
 	measure(r.Printed, all.regressionPrinted)
+	measure(r.Map, all.gradientMap)
 	var claims []Claim
 	for s, measured := range all {
 		if len(measured) == 0 {

@@ -19,6 +19,7 @@ import (
 	"cvgm/cvgm/experiment/differentiability"
 	"cvgm/cvgm/experiment/elasticnet"
 	"cvgm/cvgm/experiment/kernels"
+	"cvgm/cvgm/experiment/manyhyper"
 	"cvgm/cvgm/experiment/registry"
 	"cvgm/cvgm/experiment/samplesize"
 	"cvgm/cvgm/experiment/searches"
@@ -101,6 +102,14 @@ func fakeResults(seed uint64) Results {
 	r.Regret = &searches.RegretResult{Rows: []searches.RegretRow{{Hyperparameters: 2}, {Hyperparameters: 5}}}
 	r.Printed = &elasticnet.RegressionPrinted{Tests: make([]elasticnet.RegressionTest, elasticnet.TestPrintedCall+1)}
 	r.Ablation.Params.Rings.Budgets = []int{100}
+	r.Map = new(manyhyper.MapResult)
+	for _, problem := range manyhyper.MapProblems {
+		for _, n := range []int{8, 60} {
+			for _, hyperparameters := range []int{4, 20} {
+				r.Map.Cells = append(r.Map.Cells, manyhyper.MapCell{MapPlace: manyhyper.MapPlace{Problem: problem, Train: n, Hyperparameters: hyperparameters}})
+			}
+		}
+	}
 	r.Splits = &splits.Result{ByK: []splits.Setting{{K: 15}, {K: 120}, {K: 240}}, ByP: []splits.Setting{{P: .65}, {P: .95}}}
 	scramble(reflect.ValueOf(&r).Elem(), rng)
 	for i := range r.Derivatives.Checks {
@@ -693,7 +702,140 @@ func TestFindingsChangeTheirWordsWithTheirVerdicts(t *testing.T) {
 	}
 }
 
-// If a finding's row decides nothing, the finding says that the question is open.
+// mapOf returns a map of one problem with two sizes and two numbers of hyperparameters. change is
+// what the CV gradient changes in the training gradient's test loss of 1, in a cell of few or many
+// examples and hyperparameters; one is the test loss of one hyperparameter.
+func mapOf(seed uint64, problem string, one, scatter float64, change func(many, large bool) float64) *manyhyper.MapResult {
+	src, r := synth.NewStream(seed, "map"), &manyhyper.MapResult{Params: manyhyper.DefaultGradientMap()}
+	for _, n := range []int{8, 60} {
+		for _, hyperparameters := range []int{42, 322} {
+			c := manyhyper.MapCell{MapPlace: manyhyper.MapPlace{Problem: problem, Train: n, Hyperparameters: hyperparameters}}
+			for range 80 {
+				c.Losses.One = append(c.Losses.One, one)
+				c.Losses.Training = append(c.Losses.Training, 1)
+				c.Losses.Many = append(c.Losses.Many, 1+change(n == 60, hyperparameters == 322)+scatter*src.NormFloat64())
+			}
+			r.Cells = append(r.Cells, c)
+		}
+	}
+	return r
+}
+
+// rowOf returns a result's row whose text contains some words.
+func rowOf(t *testing.T, result any, contains string) *Measurement {
+	t.Helper()
+	var found *Measurement
+	rows(claimsOf(result), func(_ string, m *Measurement) {
+		if strings.Contains(m.Text, contains) {
+			found = m
+		}
+	})
+	if found == nil {
+		t.Fatalf("no row with %q", contains)
+	}
+	return found
+}
+
+// The rows of the map follow its numbers: where they turn, so do the verdicts, and the words of the
+// finding.
+func TestRowsOfTheMapTurnWithItsNumbers(t *testing.T) {
+	helpsFew := func(by float64) func(many, large bool) float64 {
+		return func(many, _ bool) float64 { return choose(many, 0, -by) }
+	}
+	helpsLarge := func(by float64) func(many, large bool) float64 {
+		return func(_, large bool) float64 { return choose(large, -by, 0) }
+	}
+	const few, large = "at N = 8 minus at N = 60", "with 322 hyperparameters minus with 42"
+	for _, c := range []struct {
+		of   *manyhyper.MapResult
+		row  string
+		want Verdict
+	}{
+		{mapOf(1, manyhyper.MapOfWeights, 2, .01, helpsFew(.1)), "weights of a network, N = 8", Confirmed},
+		{mapOf(1, manyhyper.MapOfWeights, 2, .01, helpsFew(.1)), "weights of a network, N = 60", Differs},
+		{mapOf(1, manyhyper.MapOfWeights, 2, .01, helpsFew(-.1)), "weights of a network, N = 8", Differs},
+		{mapOf(1, manyhyper.MapOfWeights, 2, .01, helpsFew(.005)), "weights of a network, N = 8", TooLittle}, // an error rate of .0025
+		{mapOf(1, manyhyper.MapOfWeights, 2, .5, helpsFew(.05)), "weights of a network, N = 8", NotDecided},
+		{mapOf(1, manyhyper.MapOfPenalties, 2, .01, helpsFew(.4)), few, Confirmed},
+		{mapOf(1, manyhyper.MapOfPenalties, 2, .01, helpsFew(-.4)), few, Differs},
+		{mapOf(1, manyhyper.MapOfPenalties, 2, .01, helpsFew(.05)), few, TooLittle},
+		{mapOf(1, manyhyper.MapOfPenalties, 2, .01, helpsFew(.4)), large, Differs},
+		{mapOf(1, manyhyper.MapOfWidths, 2, .01, helpsLarge(.4)), large, Confirmed},
+		{mapOf(1, manyhyper.MapOfWidths, 2, .01, helpsLarge(-.4)), large, Differs},
+	} {
+		if m := rowOf(t, c.of, c.row); m.Verdict != c.want || !m.Aside {
+			t.Errorf("%s: %+v is %s, want %s", m.Text, m.Ours, m.Verdict, c.want)
+		}
+	}
+	// Where one hyperparameter does better than many, the control confirms what the row asks for.
+	for one, want := range map[float64]Verdict{2: Differs, .5: Confirmed} {
+		if m := rowOf(t, mapOf(1, manyhyper.MapOfWeights, one, .01, helpsFew(0)), "weights of a network, N = 8"); m.Control.Verdict != want || math.Abs(m.Control.Ours.Mean-(one-1)/2) > .01 {
+			t.Errorf("one hyperparameter with the loss %v: the control is %+v, want %s", one, m.Control, want)
+		}
+	}
+	for want, change := range map[string]func(many, large bool) float64{
+		"; from 42 to 322 weights it helps more":                     helpsLarge(.4),
+		"; from 42 to 322 weights it helps less":                     helpsLarge(-.4),
+		"; from 42 to 322 weights that changes too little to matter": helpsLarge(.01),
+	} {
+		if got := withMoreWeights([]*Measurement{rowOf(t, mapOf(1, manyhyper.MapOfWeights, 2, .01, change), large)}); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	open := mapOf(1, manyhyper.MapOfWeights, 9, 2, helpsLarge(.1))
+	if got, want := withMoreWeights([]*Measurement{rowOf(t, open, large)}), "; from 42 to 322 weights a change is not decided"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	// One size or one number of hyperparameters has nothing to be compared with.
+	one := mapOf(1, manyhyper.MapOfWidths, 2, .01, helpsFew(.1))
+	one.Cells = one.Cells[:2]
+	rows(claimsOf(one), func(_ string, m *Measurement) {
+		if strings.Contains(m.Text, "at N") {
+			t.Errorf("with one size: %s", m.Text)
+		}
+	})
+}
+
+// Ten draws of the map decide what one leaves open.
+func TestDrawsOfTheMapArePooled(t *testing.T) {
+	change := func(many, _ bool) float64 { return choose(many, 0, -.04) }
+	var first []Claim
+	var records []Record
+	for d := range 10 {
+		c := claimsOf(mapOf(uint64(d), manyhyper.MapOfWeights, 2, .25, change))
+		if d == 0 {
+			first = c
+		}
+		records = append(records, RecordOf(c))
+	}
+	pooled, err := Pool(first, records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone, all := first[0].Measured[0], pooled[0].Measured[0]
+	if alone.Verdict != NotDecided || all.Verdict != Confirmed || all.Ours.N != 10*alone.Ours.N || all.Control.Verdict != Differs {
+		t.Errorf("alone %s, together %s of %d sets; the control %s", alone.Verdict, all.Verdict, all.Ours.N, all.Control.Verdict)
+	}
+}
+
+// The settings of the map's rows begin with what differs from the paper's kernel.
+func TestSettingsOfTheMap(t *testing.T) {
+	none := func(bool, bool) float64 { return 0 }
+	for problem, want := range map[string]string{
+		manyhyper.MapOfPenalties: "not a problem of the paper; N = 20, 80, a ridge penalty for each of 4, 20 groups of neighbouring features, noise of standard deviation 0.3, 1, ",
+		manyhyper.MapOfWidths:    "not a problem of the paper; N = 20, 80, kernel ridge regression with a width for each of 4, 20 groups of neighbouring features, noise of standard deviation 1, 4, ",
+		manyhyper.MapOfWeights:   "K = 32 splits in the place of the paper's 256; p = 0.5, 0.9 in the place of the paper's 0.95; N = 8, 60, network: 2 inputs, one hidden layer of 8, 64 rectified linear units, 2 outputs, radii of standard deviation 0.2, 0.4, ",
+	} {
+		if m := rowOf(t, mapOf(1, problem, 2, .1, none), "hyperparameters minus with"); !strings.HasPrefix(m.Setting, want) || !strings.Contains(m.Setting, "; half of all combinations of these lists") {
+			t.Errorf("%s: %s", problem, m.Setting)
+		}
+	}
+	if m := rowOf(t, mapOf(1, manyhyper.MapOfWeights, 2, .1, none), "network, N = 60"); !strings.Contains(m.Setting, "; N = 60, network") {
+		t.Errorf("of one size: %s", m.Setting)
+	}
+}
+
+// A finding whose row decides nothing is told as open.
 func TestFindingsOfOpenRows(t *testing.T) {
 	for r, want := range map[role]string{exactGradients: "It is open whether the CV loss has exact gradients: ", printedJacobian: "It is open whether the paper's Jacobian of logistic regression is right: "} {
 		m := Measurement{role: r, Ours: experiment.Estimate{Mean: 1, Margin: 2, N: 9}}

@@ -36,7 +36,7 @@ func Findings(claims []Claim) []Finding {
 		return fmt.Sprintf("For two penalties %s: test loss minus the loss of a descent of the training loss", penaltiesText(m, byRole[penaltiesGradient], byRole[paperBoxGradient]))
 	})
 	add(weights, "03_sample_size", func(m *Measurement) string {
-		return fmt.Sprintf("For a network's weights the CV loss %s: test error minus the error of a descent of the training loss, all sizes", bySize(byRole[weightsBySize]))
+		return fmt.Sprintf("For a network's weights the CV loss %s: test error minus the error of a descent of the training loss, all sizes", bySize(byRole[weightsBySize])+withMoreWeights(byRole[moreWeights]))
 	})
 	add(table1, "01_elastic_net", func(m *Measurement) string {
 		return strings.TrimSuffix(onOtherData.text(m), ".") + ": " + m.Text
@@ -92,8 +92,16 @@ func penaltiesText(loss *Measurement, gradient, paperBox []*Measurement) string 
 	return "the CV loss helps, and a search without its gradient does as well"
 }
 
-// bySize lists three groups of sizes. In the first the CV loss helps, and in the second it harms.
-// In the third the difference does not matter.
+// withMoreWeights continues bySize for a larger network.
+func withMoreWeights(of []*Measurement) string {
+	if len(of) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %s %s", of[0].size, map[Help]string{Helps: "it helps more", Harms: "it helps less", Slight: "that changes too little to matter", Undecided: "a change is not decided"}[of[0].help()])
+}
+
+// bySize lists three groups of sizes: the CV loss helps, it harms, or it does neither by an amount
+// that matters.
 func bySize(of []*Measurement) string {
 	sizes := make(map[Help][]string)
 	for _, m := range of {

@@ -34,9 +34,9 @@ type Measurement struct {
 	Draws *Draws
 
 	rule  rule
-	timed bool   // a time, which is the same for all draws
-	role  role   // role of the row in the findings
-	size  string // size of the training set, if role depends on it
+	timed bool   // a time, which no draw moves
+	role  role   // in the findings
+	size  string // of the training set or of the network, if the role names it
 }
 
 // A Control is a measurement that a rule must not confirm.
@@ -63,10 +63,11 @@ const (
 	noRole role = iota
 	exactGradients
 	printedJacobian
-	penalties         // the CV loss compared with the training loss
-	penaltiesGradient // a descent of the CV loss compared with a random search
-	weights           // for the weights of a network: the CV loss compared with the training loss, over all sizes
-	weightsBySize     // like weights, for one size
+	penalties         // the CV loss against the training loss
+	penaltiesGradient // the descent of the CV loss against a random search of it
+	weights           // of a network: the CV loss against the training loss, all sizes
+	weightsBySize     // the same by size
+	moreWeights       // the same with many weights minus with few
 	table1
 	paperBoxGradient // a descent of the CV loss compared with random search in the paper's box
 	quasiNewtonFaster

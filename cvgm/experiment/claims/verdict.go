@@ -395,7 +395,7 @@ func besideCode(q Quoted, v float64) string {
 	return "The output saved with the code is " + choose(same, "the same as here.", q.Code+".")
 }
 
-func choose(first bool, a, b string) string {
+func choose[T any](first bool, a, b T) T {
 	if first {
 		return a
 	}

@@ -247,8 +247,66 @@ func TestMapIsTheSameForAnyGOMAXPROCS(t *testing.T) {
 	}
 }
 
-// By default, half of the cells are computed. Each value of a list occurs equally often with each
-// value of another list.
+// An effect counts a data set once, however many of its cells have that data set.
+func TestEffectsCountADataSetOnce(t *testing.T) {
+	serial.Test(t)
+	p := DefaultGradientMap()
+	places := p.places()
+	measured := make([][]mapRisks, len(places))
+	for i := range measured {
+		for set := range 40 {
+			measured[i] = append(measured[i], mapRisks{One: 3, Many: 1 + float64(set%7), Training: 2})
+		}
+	}
+	r := p.summarise(places, measured)
+	if want := 4 * 2 * len(MapProblems); len(r.Effects) != want {
+		t.Errorf("%d effects, want %d", len(r.Effects), want)
+	}
+	for _, e := range r.Effects {
+		if want := r.Cells[0].CVLessTraining; e.CVLessTraining.N != want.N || !scalar.EqualWithinRel(e.CVLessTraining.Margin, want.Margin, 1e-12) {
+			t.Errorf("%s, %s: ± %v of %d sets, and of one cell ± %v", e.Problem, Factors[e.Factor], e.CVLessTraining.Margin, e.CVLessTraining.N, want.Margin)
+		}
+	}
+}
+
+// Where the size and the noise agree, cells have the same data sets in the same order.
+func TestCellsShareTheirDataSets(t *testing.T) {
+	serial.Test(t)
+	p := *casetest.Drawn[GradientMapParams]("gradient_map")
+	p.Fraction = 1
+	type key struct {
+		problem string
+		train   int
+		noise   float64
+	}
+	seen := map[key][]float64{}
+	shared := 0
+	for _, place := range p.places() {
+		s, err := place.setup(p, place, func(purpose string) *synth.Stream {
+			return synth.NewStream(3, place.stream(purpose))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		k, y := key{place.Problem, place.Train, place.Noise}, append(slices.Clone(s.many.Train.Y), s.many.Train.Dense().RawMatrix().Data...)
+		if had, is := seen[k]; is {
+			if shared++; !slices.Equal(had, y) {
+				t.Errorf("%+v: cells differ in their data", k)
+			}
+		}
+		for other, had := range seen {
+			if other != k && slices.Equal(had, y) {
+				t.Errorf("%+v and %+v have the same data", k, other)
+			}
+		}
+		seen[k] = y
+	}
+	if shared < 3 {
+		t.Errorf("%d cells share their data with one before", shared)
+	}
+}
+
+// By default half of the cells are computed, each value of a list as often with each of another.
 func TestFractionOfTheMapIsBalanced(t *testing.T) {
 	serial.Test(t)
 	p := DefaultGradientMap()

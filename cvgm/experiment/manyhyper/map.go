@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"cvgm/cvgm"
 	"cvgm/cvgm/experiment"
@@ -11,6 +12,8 @@ import (
 	"cvgm/cvgm/experiment/samplesize"
 	"cvgm/cvgm/search"
 	"cvgm/synth"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // GradientMapParams are the parameters of a map of two comparisons. The first compares the gradient
@@ -23,51 +26,51 @@ type GradientMapParams struct {
 	Penalties MapPenalties
 	Widths    MapWidths
 	Weights   MapWeights
-	Shares    []float64 `help:"shares of the rows that splits fit" range:"(0,1)" len:"[1,∞)" order:"ascending" small:"[.4,.8]"`
-	K         int       `help:"balanced splits of the penalties and widths, uniform ones of the weights" range:"[1,∞)" small:"[2,4]"`
-	// Fraction selects cells. With Fraction 2, only the cells whose indices in the lists have an
-	// even sum are computed. If the lists have two entries, these are half of the cells. Each entry
-	// of a list then occurs equally often with each entry of another list.
+	Shares    []float64 `help:"shares of the rows that splits fit" range:"(0,1)" len:"[1,∞)" order:"ascending" small:"[.4,.8]" setting:"p = %v"`
+	K         int       `help:"balanced splits of the penalties and widths, uniform ones of the weights" range:"[1,∞)" small:"[2,4]" setting:"K = %v"`
+	// Fraction 2 computes the cells whose places in the lists have an even sum. With lists of two
+	// entries these are half of the cells, and each entry of a list occurs equally often with each
+	// entry of another.
 	Fraction      int `help:"1: all cells; 2: half of them, balanced over all pairs of lists" range:"[1,2]" small:"[1,2]"`
-	Evaluations   int `help:"evaluations of each search of penalties and widths" range:"[1,∞)" small:"[1,4]"`
-	DataSets      int `help:"data sets of each cell of penalties and widths" range:"[2,∞)" small:"[2,3]"`
-	RingsDataSets int `help:"data sets of each cell of weights" range:"[2,∞)" small:"[2,3]"`
+	Evaluations   int `help:"evaluations of each search of penalties and widths" range:"[1,∞)" small:"[1,4]" setting:"%v evaluations of each search"`
+	DataSets      int `help:"data sets of each cell of penalties and widths" range:"[2,∞)" small:"[2,3]" setting:"%v data sets of each size"`
+	RingsDataSets int `help:"data sets of each cell of weights" range:"[2,∞)" small:"[2,3]" setting:"%v data sets of each size"`
 	experiment.FreshData
 }
 
 // MapPenalties describes ridge penalties of bands of features. The sizes of the coefficients differ
 // between bands.
 type MapPenalties struct {
-	Sizes    []int     `help:"training examples" range:"[4,∞)" len:"[1,∞)" order:"ascending" small:"[12,20]"`
-	Groups   []int     `help:"numbers of groups of features, each with its own penalty; divisors of Features" range:"[2,∞)" len:"[1,∞)" order:"ascending" small:"{2,3,6}"`
-	Noises   []float64 `help:"standard deviations of the noise; that of the labels without it is 1 on average" range:"[0,1e50]" len:"[1,∞)" order:"ascending" small:"[.1,2]"`
-	Features int       `help:"features" range:"[1,∞)" small:"{6}"`
-	Bands    int       `help:"bands of neighbouring features; a divisor of Features" range:"[1,∞)" most:"Features" small:"{1,2,3}"`
-	Decay    float64   `help:"deviation of a band's coefficients, as a multiple of those of the band before" range:"[0,1]" small:"[.1,1]"`
-	Test     int       `help:"test examples" range:"[1,∞)" small:"[10,30]"`
+	Sizes    []int     `help:"training examples" range:"[4,∞)" len:"[1,∞)" order:"ascending" small:"[12,20]" setting:"N = %v"`
+	Groups   []int     `help:"numbers of groups of features, each with its own penalty; divisors of Features" range:"[2,∞)" len:"[1,∞)" order:"ascending" small:"{2,3,6}" setting:"a ridge penalty for each of %v groups of neighbouring features"`
+	Noises   []float64 `help:"standard deviations of the noise; that of the labels without it is 1 on average" range:"[0,1e50]" len:"[1,∞)" order:"ascending" small:"[.1,2]" setting:"noise of standard deviation %v"`
+	Features int       `help:"features" range:"[1,∞)" small:"{6}" setting:"%v standard normal features"`
+	Bands    int       `help:"bands of neighbouring features; a divisor of Features" range:"[1,∞)" most:"Features" small:"{1,2,3}" setting:"in %v bands"`
+	Decay    float64   `help:"deviation of a band's coefficients, as a multiple of those of the band before" range:"[0,1]" small:"[.1,1]" setting:"normal coefficients, each band's deviation %v of the one before"`
+	Test     int       `help:"test examples" range:"[1,∞)" small:"[10,30]" setting:"%v test examples"`
 }
 
 // MapWidths describes widths of a kernel for groups of features, on Friedman's function.
 type MapWidths struct {
-	Sizes    []int     `help:"training examples" range:"[4,∞)" len:"[1,∞)" order:"ascending" small:"[12,20]"`
-	Groups   []int     `help:"numbers of groups of features, each with its own width; divisors of Features" range:"[2,∞)" len:"[1,∞)" order:"ascending" small:"{2,3,6}"`
-	Noises   []float64 `help:"standard deviations of the noise" range:"[0,1e50]" len:"[1,∞)" order:"ascending" small:"[.1,2]"`
-	Features int       `help:"features, of which the first five have an effect" range:"[5,∞)" small:"{6}"`
-	Test     int       `help:"test examples" range:"[1,∞)" small:"[10,30]"`
+	Sizes    []int     `help:"training examples" range:"[4,∞)" len:"[1,∞)" order:"ascending" small:"[12,20]" setting:"N = %v"`
+	Groups   []int     `help:"numbers of groups of features, each with its own width; divisors of Features" range:"[2,∞)" len:"[1,∞)" order:"ascending" small:"{2,3,6}" setting:"kernel ridge regression with a width for each of %v groups of neighbouring features"`
+	Noises   []float64 `help:"standard deviations of the noise" range:"[0,1e50]" len:"[1,∞)" order:"ascending" small:"[.1,2]" setting:"noise of standard deviation %v"`
+	Features int       `help:"features, of which the first five have an effect" range:"[5,∞)" small:"{6}" setting:"Friedman's first function on %v features, uniform on [0, 1)"`
+	Test     int       `help:"test examples" range:"[1,∞)" small:"[10,30]" setting:"%v test examples"`
 }
 
 // MapWeights describes the weights of a network, which is a learned kernel for the rings. The
 // alternative with one hyperparameter searches for C at the initial weights.
 type MapWeights struct {
-	Sizes       []int     `help:"training examples of the rings" range:"[4,∞)" len:"[1,∞)" order:"ascending" small:"[8,20]"`
-	Hidden      []int     `help:"units of the hidden layer" range:"[1,∞)" len:"[1,∞)" order:"ascending" small:"[2,8]"`
-	Noises      []float64 `help:"standard deviations of the radii" range:"[1e-50,1e50]" len:"[1,∞)" order:"ascending" small:"[.1,.6]"`
-	InnerRadius float64   `help:"mean radius of the class -1" range:"[0,1e50]" below:"OuterRadius" small:"[.5,1]"`
-	OuterRadius float64   `help:"mean radius of the class +1" range:"(0,1e50]" small:"[1.5,3]"`
-	C           float64   `help:"weight of the logistic losses against the ridge penalty, of many hyperparameters" range:"(0,∞)" small:"[.1,50]"`
-	StepSize    float64   `help:"step size of both gradient methods" range:"(0,∞)" small:"[.01,.3]"`
-	Steps       int       `help:"steps of both gradient methods" range:"[1,∞)" small:"[1,4]"`
-	Test        int       `help:"test examples of the rings" range:"[1,∞)" small:"[10,50]"`
+	Sizes       []int     `help:"training examples of the rings" range:"[4,∞)" len:"[1,∞)" order:"ascending" small:"[8,20]" setting:"N = %v"`
+	Hidden      []int     `help:"units of the hidden layer" range:"[1,∞)" len:"[1,∞)" order:"ascending" small:"[2,8]" setting:"network: 2 inputs, one hidden layer of %v rectified linear units, 2 outputs"`
+	Noises      []float64 `help:"standard deviations of the radii" range:"[1e-50,1e50]" len:"[1,∞)" order:"ascending" small:"[.1,.6]" setting:"radii of standard deviation %v"`
+	InnerRadius float64   `help:"mean radius of the class -1" range:"[0,1e50]" below:"OuterRadius" small:"[.5,1]" setting:"mean %v for the label −1"`
+	OuterRadius float64   `help:"mean radius of the class +1" range:"(0,1e50]" small:"[1.5,3]" setting:"mean %v for the label 1"`
+	C           float64   `help:"weight of the logistic losses against the ridge penalty, of many hyperparameters" range:"(0,∞)" small:"[.1,50]" setting:"logistic regression ½·‖θ‖² + C·Σ log(1+exp(−yᵢθᵀxᵢ)) on a network's outputs, C = %v"`
+	StepSize    float64   `help:"step size of both gradient methods" range:"(0,∞)" small:"[.01,.3]" setting:"steps of the gradient times %v"`
+	Steps       int       `help:"steps of both gradient methods" range:"[1,∞)" small:"[1,4]" setting:"%v steps"`
+	Test        int       `help:"test examples of the rings" range:"[1,∞)" small:"[10,50]" setting:"%v test examples"`
 }
 
 // DefaultGradientMap returns three problems with eight cells each. With Fraction 1, each problem
@@ -132,23 +135,36 @@ type MapPlace struct {
 	Noise           float64
 }
 
-// A MapCell holds the results of the searches in one cell, over the data sets. Test losses are
-// divided by the loss of a constant prediction. This loss is a mean squared error, or for the
-// weights the error rate ½.
+// A MapCell is a cell with its searches over the data sets. The test losses are shares of the loss
+// of a constant prediction: of its mean squared error, or for the weights of its error rate,
+// ConstantError.
 type MapCell struct {
 	MapPlace
-	One, Many, Training experiment.Estimate // test losses; One: one hyperparameter by the CV gradient; Many: many by the CV gradient; Training: many by the training gradient
-	OneCV, ManyCV       experiment.Estimate // the lowest CV losses that the searches found
-	// CVLessTraining and ManyLessOne are paired differences of test losses. Both have many
-	// hyperparameters by the CV gradient as the minuend. CVLessTraining subtracts many
-	// hyperparameters by the training gradient. ManyLessOne subtracts one hyperparameter. Each
-	// difference is divided by the larger of the two losses, so it is between −1 and 1. For
-	// example, −.3 is a loss that is lower by 30 %.
+	Losses              MapLosses
+	One, Many, Training experiment.Estimate // test loss: one hyperparameter by the CV gradient, many by it, many by the training gradient
+	OneCV, ManyCV       experiment.Estimate // the lowest CV losses, which the searches found
+	// The paired differences of many hyperparameters by the CV gradient: minus many by the training
+	// gradient, and minus one. Each is a share of the larger of the two losses, from −1 to 1: −.3
+	// is a loss lower by 30 %.
 	CVLessTraining, ManyLessOne experiment.Estimate
 }
 
-// A MapEffect holds the differences for one problem at one value of a list, over all data sets of
-// the cells with this value.
+// ConstantError is the error rate of a constant prediction of the rings, whose classes have equal
+// size.
+const ConstantError = .5
+
+// MapLosses are the test losses of a cell by data set, in the units of [MapCell]. Cells of one
+// problem with the same size and noise have the same data sets, in the same order.
+type MapLosses struct{ One, Many, Training []float64 }
+
+// CVLessTraining returns the differences of [MapCell] by data set.
+func (l MapLosses) CVLessTraining() []float64 { return relative(l.Many, l.Training) }
+
+// ManyLessOne returns the differences of [MapCell] by data set.
+func (l MapLosses) ManyLessOne() []float64 { return relative(l.Many, l.One) }
+
+// A MapEffect has the differences of a problem at one value of one of the four lists. Each is the
+// estimate from the means by data set that [MapResult.Means] returns.
 type MapEffect struct {
 	Problem        string
 	Factor         int // index in Factors
@@ -205,9 +221,6 @@ type mapRisks struct{ One, Many, Training, OneCV, ManyCV float64 }
 // value of a list.
 func (p GradientMapParams) summarise(places []mapPlace, measured [][]mapRisks) *MapResult {
 	r := &MapResult{Params: p}
-	type pool struct{ cv, many []float64 }
-	pools := map[MapEffect]*pool{}
-	var order []MapEffect
 	for i, place := range places {
 		var columns [5][]float64
 		for _, c := range measured[i] {
@@ -215,31 +228,57 @@ func (p GradientMapParams) summarise(places []mapPlace, measured [][]mapRisks) *
 				columns[k] = append(columns[k], v)
 			}
 		}
-		one, many, training := columns[0], columns[1], columns[2]
-		r.Cells = append(r.Cells, MapCell{MapPlace: place.MapPlace,
-			One: experiment.EstimateOf(one), Many: experiment.EstimateOf(many), Training: experiment.EstimateOf(training),
+		losses := MapLosses{One: columns[0], Many: columns[1], Training: columns[2]}
+		r.Cells = append(r.Cells, MapCell{MapPlace: place.MapPlace, Losses: losses,
+			One: experiment.EstimateOf(losses.One), Many: experiment.EstimateOf(losses.Many), Training: experiment.EstimateOf(losses.Training),
 			OneCV: experiment.EstimateOf(columns[3]), ManyCV: experiment.EstimateOf(columns[4]),
-			CVLessTraining: experiment.EstimateOf(relative(many, training)), ManyLessOne: experiment.EstimateOf(relative(many, one))})
-		for factor := range Factors {
-			key := MapEffect{Problem: place.Problem, Factor: factor, Level: place.at(factor)}
-			if pools[key] == nil {
-				pools[key] = &pool{}
-				order = append(order, key)
-			}
-			pools[key].cv = append(pools[key].cv, relative(many, training)...)
-			pools[key].many = append(pools[key].many, relative(many, one)...)
-		}
+			CVLessTraining: experiment.EstimateOf(losses.CVLessTraining()), ManyLessOne: experiment.EstimateOf(losses.ManyLessOne())})
 	}
-	for _, e := range order {
-		e.CVLessTraining, e.ManyLessOne = experiment.EstimateOf(pools[e].cv), experiment.EstimateOf(pools[e].many)
-		r.Effects = append(r.Effects, e)
+	for _, problem := range MapProblems {
+		for factor := range Factors {
+			for _, level := range r.Levels(problem, factor) {
+				r.Effects = append(r.Effects, MapEffect{Problem: problem, Factor: factor, Level: level,
+					CVLessTraining: experiment.EstimateOf(r.Means(problem, factor, level, MapLosses.CVLessTraining)),
+					ManyLessOne:    experiment.EstimateOf(r.Means(problem, factor, level, MapLosses.ManyLessOne))})
+			}
+		}
 	}
 	return r
 }
 
-// relative returns the differences of losses, first minus second, divided by the larger of both. If
-// both losses are 0, the result is 0. By this division, a data set with large losses has no larger
-// influence than others.
+// Levels returns the values of a factor, a place in Factors, in the cells of a problem, ascending.
+func (r *MapResult) Levels(problem string, factor int) (levels []float64) {
+	for _, c := range r.Cells {
+		if c.Problem == problem {
+			levels = append(levels, c.at(factor))
+		}
+	}
+	slices.Sort(levels)
+	return slices.Compact(levels)
+}
+
+// Means returns means of a difference over the cells of a problem in which a factor, a place in
+// Factors, has a value. Each number of a data set gives one mean, since cells that differ neither
+// in size nor in noise share the data set of a number. The means are therefore independent, while
+// the differences of all these cells together are not.
+func (r *MapResult) Means(problem string, factor int, level float64, difference func(MapLosses) []float64) (means []float64) {
+	var cells float64
+	for _, c := range r.Cells {
+		if c.Problem == problem && c.at(factor) == level {
+			of := difference(c.Losses)
+			if means == nil {
+				means = make([]float64, len(of))
+			}
+			floats.Add(means, of)
+			cells++
+		}
+	}
+	floats.Scale(1/cells, means)
+	return means
+}
+
+// relative returns the differences of losses, first minus second, as shares of the larger one. The
+// difference of two losses of 0 is 0. Thus no data set outweighs others by the size of its loss.
 func relative(first, second []float64) []float64 {
 	all := experiment.Less(first, second)
 	for i, d := range all {
@@ -253,7 +292,7 @@ func relative(first, second []float64) []float64 {
 // measure runs the searches of a cell on one data set.
 func (p GradientMapParams) measure(ctx context.Context, place mapPlace, set uint64) (c mapRisks, err error) {
 	stream := func(purpose string) *synth.Stream {
-		return synth.NewStream(set, fmt.Sprintf("map, %s of %d examples, noise %d: %s", place.Problem, place.Train, place.noise, purpose))
+		return synth.NewStream(set, place.stream(purpose))
 	}
 	s, err := place.setup(p, place, stream)
 	if err != nil {
@@ -310,6 +349,11 @@ type mapPlace struct {
 	setup        func(p GradientMapParams, m mapPlace, stream func(purpose string) *synth.Stream) (*mapSetup, error)
 	level        int // number of groups or of hidden units
 	share, noise int // indices in the lists; the names of streams contain them
+}
+
+// stream names a stream of random numbers. Cells of one size and noise share their streams.
+func (m mapPlace) stream(purpose string) string {
+	return fmt.Sprintf("map, %s of %d examples, noise %d: %s", m.Problem, m.Train, m.noise, purpose)
 }
 
 // places lists the cells.
@@ -419,7 +463,7 @@ func (p GradientMapParams) rings(m mapPlace, stream func(purpose string) *synth.
 	}
 	many.Loss, one.Loss = cvgm.ZeroOne{}, cvgm.ZeroOne{}
 	return &mapSetup{many: many, one: one, training: training.Eval, searcher: kernels.GradientDescent(kernel.StepSize, kernel.Steps),
-		constant: math.Ln2, constantRisk: .5}, nil
+		constant: math.Ln2, constantRisk: ConstantError}, nil
 }
 
 // ofBothClasses draws uniform splits whose training rows have both classes. With only one class,

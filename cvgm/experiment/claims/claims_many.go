@@ -1,0 +1,93 @@
+package claims
+
+import (
+	"fmt"
+
+	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/kernels"
+	"cvgm/cvgm/experiment/manyhyper"
+)
+
+// Two of the map's factors, places in manyhyper.Factors.
+const (
+	byExamples = iota
+	byHyperparameters
+)
+
+// gradientMap judges whether few data and many hyperparameters favour the gradient of the CV loss
+// over the training loss's. No row decides the sentence, which only reports an optimisation.
+func (all *measurements) gradientMap(r *manyhyper.MapResult) {
+	for _, n := range r.Levels(manyhyper.MapOfWeights, byExamples) {
+		all.weightsOfSize(r, int(n))
+	}
+	for _, problem := range manyhyper.MapProblems {
+		all.favours(r, problem, byExamples)
+		all.favours(r, problem, byHyperparameters)
+	}
+}
+
+// weightsOfSize compares test errors of learned weights.
+func (all *measurements) weightsOfSize(r *manyhyper.MapResult, n int) {
+	errors := func(of func(l manyhyper.MapLosses) []float64) experiment.Estimate {
+		return experiment.EstimateOf(r.Means(manyhyper.MapOfWeights, byExamples, float64(n), of)).Times(manyhyper.ConstantError)
+	}
+	p := r.Params
+	p.Weights.Sizes = []int{n}
+	all.add(saysFewExamples, Measurement{Text: fmt.Sprintf("test error, CV gradient minus training gradient, weights of a network, N = %d", n), Setting: mapSetting(p, manyhyper.MapOfWeights), Aside: true,
+		Ours:    errors(func(l manyhyper.MapLosses) []float64 { return experiment.Less(l.Many, l.Training) }),
+		Control: &Control{Text: "C alone by the CV gradient, the weights at their start, minus the weights by it", Ours: errors(func(l manyhyper.MapLosses) []float64 { return experiment.Less(l.One, l.Many) })},
+		Remark: fmt.Sprintf("Test errors: weights by the CV gradient %s, by the training gradient %s, C alone %s.",
+			short(errors(func(l manyhyper.MapLosses) []float64 { return l.Many }).Mean), short(errors(func(l manyhyper.MapLosses) []float64 { return l.Training }).Mean), short(errors(func(l manyhyper.MapLosses) []float64 { return l.One }).Mean))},
+		below(0, ofAccuracy))
+}
+
+// favours compares the effect of the CV gradient at the two ends of a factor's list: few examples
+// with many, or many hyperparameters with few.
+func (all *measurements) favours(r *manyhyper.MapResult, problem string, factor int) {
+	levels := r.Levels(problem, factor)
+	if len(levels) < 2 {
+		return
+	}
+	first, second, between := levels[0], levels[len(levels)-1], "at N = %g minus at N = %g"
+	part := noRole
+	if factor == byHyperparameters {
+		first, second, between = second, first, "with %g hyperparameters minus with %g"
+		if problem == manyhyper.MapOfWeights {
+			part = moreWeights
+		}
+	}
+	effect := func(level float64) []float64 {
+		return r.Means(problem, factor, level, manyhyper.MapLosses.CVLessTraining)
+	}
+	difference := experiment.Compare(effect(first), effect(second))
+	all.add(saysFewExamples, Measurement{role: part, Text: fmt.Sprintf("test loss, CV gradient minus training gradient, as a share of the larger, %s, "+between, problem, first, second), Setting: mapSetting(r.Params, problem), Aside: true,
+		size:    fmt.Sprintf("from %g to %g weights", second, first),
+		Ours:    difference.Difference,
+		Control: &Control{Text: "the two exchanged", Ours: minus(difference.Difference)},
+		Remark: fmt.Sprintf("The difference is %s in the first case and %s in the second. Below 0 the CV gradient helps.",
+			withMargin(experiment.EstimateOf(effect(first))), withMargin(experiment.EstimateOf(effect(second))))},
+		below(0, ofWhole))
+}
+
+func withMargin(e experiment.Estimate) string {
+	return fmt.Sprintf("%s ± %s", short(e.Mean), short(e.Margin))
+}
+
+// mapSetting describes the cells of a problem. It begins with what differs from the paper's learned
+// kernel.
+func mapSetting(p manyhyper.GradientMapParams, problem string) string {
+	lists := ""
+	if p.Fraction == 2 {
+		lists = "half of all combinations of these lists, balanced over all pairs"
+	}
+	const searches = "each descent ends at the lowest value of its loss"
+	splits := pick(p, "Shares", "K")
+	paper := kernels.DefaultRings()
+	switch problem {
+	case manyhyper.MapOfPenalties:
+		return describe("not a problem of the paper", p.Penalties, "CV loss: squared error of balanced splits, "+splits, lists, pick(p, "Evaluations", "DataSets"), searches, trainingSetting)
+	case manyhyper.MapOfWidths:
+		return describe("not a problem of the paper", p.Widths, "CV loss: squared error of balanced splits, "+splits, lists, pick(p, "Evaluations", "DataSets"), searches, trainingSetting)
+	}
+	return describe(splitsBesidePaper(p.K, paper.K), fmt.Sprintf("%s in the place of the paper's %g", pick(p, "Shares"), paper.P), p.Weights, "CV loss: logistic loss of uniform splits, "+splits, lists, pick(p, "RingsDataSets"), gradients[kernels.Full], searches, trainingSetting)
+}
