@@ -22,7 +22,7 @@ func init() {
 // both one-sided tangents at the kink. The panel below shows the derivative of the entry.
 func DifferentiabilityKinks(r *differentiability.Limits) *Figure {
 	f := &Figure{Name: "differentiability_kinks", Width: 10.5 * vg.Inch, Height: 5.2 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil, nil},
-		Caption: "Three kinks. Above an entry of the solution, with its two one-sided tangents at the kink; below its derivative, which jumps there: two one-sided derivatives and no derivative."}
+		Caption: "Three kinks. Above: an entry of the solution, with its two one-sided tangents at the kink. Below: its derivative, which jumps there."}
 	for _, k := range []struct {
 		name, x, y string
 		differentiability.Kink
@@ -76,7 +76,7 @@ func DifferentiabilityLimits(r *differentiability.Limits) *Figure {
 			Style{Color: Black, Width: 2, Unlisted: k > 0})
 	}
 	return &Figure{Name: "differentiability_limits", Width: 9.5 * vg.Inch, Height: 3.9 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{ridge, zeroOne}},
-		Caption: "Left: how fast the solution of an elastic net moves with the data as λ₂ goes to 0, by the norm |dθ| of its derivative along one random change of X; with one feature given twice the derivative grows without bound. Right: the CV loss of the same logistic regressions by two losses; the logistic loss has the tangents drawn, the share of misclassified examples is a step function without slope."}
+		Caption: "Left: the norm |dθ| of the derivative of an elastic net along one random change of X, as λ₂ goes to 0. Right: the CV loss of logistic regressions, once as the logistic loss, with its tangents, and once as the share of misclassified examples, a step function."}
 }
 
 // DifferentiabilityTable lists the library's results and errors at points without a derivative.

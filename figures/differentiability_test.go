@@ -43,6 +43,11 @@ func TestDifferentiabilityOutputs(t *testing.T) {
 			})
 			paths := ran[*differentiability.SolutionPaths](t)(path.Run(t.Context()))
 			testOutputs(t, paths, map[string]string{"solution_paths": chart.FormatFull(paths.Paths[2].Value[moving(paths.Paths[2])[0]][1])})
+			for _, p := range slices.Concat(SolutionPaths(paths).Panels...) { // the legend names coordinates alone
+				if dual := strings.HasPrefix(p.Name, "dual"); dual != (len(p.DirectLabels()) > 0) {
+					t.Errorf("panel %q: examples must have names beside their lines, coordinates in the legend", p.Name)
+				}
+			}
 			limits := ran[*differentiability.Limits](t)(limit.Run(t.Context()))
 			testOutputs(t, limits, map[string]string{
 				"differentiability_kinks":   chart.FormatFull(limits.ElasticNet.Left),

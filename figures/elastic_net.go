@@ -88,9 +88,9 @@ func ElasticNetBoxTable(r *elasticnet.Seeds) *Table {
 			add("on an upper edge", r.OnUpper, r.WideOnUpper, nil)
 		}
 	}
-	t.Note = fmt.Sprintf("The paper's box is [%.3g, %.3g]² and the wide one [%.3g, %.3g]², each with a grid of %d by %d points or %d random ones. The CV loss's minimum, by quasi-Newton searches, lies outside the paper's box on %.1f ± %.1f %% of the data sets, and beyond an upper end on %.1f ± %.1f %%. "+
+	t.Note = fmt.Sprintf("The paper's box is [%.3g, %.3g]² and the wide one [%.3g, %.3g]², each with a grid of %d by %d points or %d random ones. "+
 		"Means, paired differences and shares with 95 %% confidence intervals.",
-		math.Pow(10, p.BoxLow), math.Pow(10, p.BoxHigh), math.Pow(10, p.WideLow), math.Pow(10, p.WideHigh), p.GridPoints, p.GridPoints, p.RandomPoints, 100*r.MinimumOutside.Mean, 100*r.MinimumOutside.Margin, 100*r.MinimumAbove.Mean, 100*r.MinimumAbove.Margin)
+		math.Pow(10, p.BoxLow), math.Pow(10, p.BoxHigh), math.Pow(10, p.WideLow), math.Pow(10, p.WideHigh), p.GridPoints, p.GridPoints, p.RandomPoints)
 	return t
 }
 

@@ -46,7 +46,7 @@ func IncompleteJacobian(r *differentiability.ErrataResult) *Figure {
 		p.Arrows(a.name, x, y, dx, dy, a.style)
 	}
 	return &Figure{Name: "incomplete_jacobian", Width: 5.6 * vg.Inch, Height: 5.4 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},
-		Caption: "Logistic regression: for each training example, the direction of the move that lowers the loss on fresh examples fastest, by the complete Jacobian ∂θ/∂x and by the one that the paper prints. Each arrow starts at its example. Lengths are in proportion to the derivatives, with one factor for all arrows."}
+		Caption: "Logistic regression: for each training example, the direction of the move that lowers the loss on fresh examples fastest, by the complete Jacobian ∂θ/∂x and by the one that the paper prints. Each arrow starts at its example. All lengths have the same scale."}
 }
 
 // arrowGlyph is the sample of an arrow in a key.

@@ -46,13 +46,16 @@ func LearningPaths(r *differentiability.Learning) *Figure {
 func LearningTable(r *differentiability.Learning) *Table {
 	t := &Table{
 		Name: "learning", Caption: "Hyperparameters learned by the gradient of the CV loss",
-		Header: []string{"Learner", "Hyperparameters", "Start", "End", "CV loss, start", "end", "lowest on the grid", "Test loss, start", "end", "Test accuracy, start", "end"},
+		Header: []string{"Learner", "Hyperparameters", "Start", "End", "Evaluations", "CV loss, start", "end", "lowest on the grid", "Test loss, start", "end", "Test accuracy, start", "end"},
 	}
+	var points []string // of the grids
 	for _, run := range r.Runs {
 		last := run.Last()
-		t.Rows = append(t.Rows, []any{run.Name, strings.Join(run.Hyper, ", "), list("%.3g", run.X[0]), list("%.3g", run.X[last]), Number{Value: run.CVLoss[0], Digits: 4}, Number{Value: run.CVLoss[last], Digits: 4}, Number{Value: run.Lowest, Digits: 4},
+		points = append(points, fmt.Sprint(len(run.Surface)*len(run.Surface[0])))
+		t.Rows = append(t.Rows, []any{run.Name, strings.Join(run.Hyper, ", "), list("%.3g", run.X[0]), list("%.3g", run.X[last]), last + 1, Number{Value: run.CVLoss[0], Digits: 4}, Number{Value: run.CVLoss[last], Digits: 4}, Number{Value: run.Lowest, Digits: 4},
 			Number{Value: run.TestLoss[0], Digits: 4}, Number{Value: run.TestLoss[last], Digits: 4}, Number{Value: run.Accuracy[0], Digits: 3}, Number{Value: run.Accuracy[last], Digits: 3}})
 	}
+	t.Note = fmt.Sprintf("Points of the grids, from the first row to the last: %s.", strings.Join(points, ", "))
 	return t
 }
 
@@ -90,7 +93,7 @@ func LearnedLossPath(r *differentiability.Learning) *Figure {
 		shape.Line(name, margins, curves[k], style)
 	}
 	return &Figure{Name: "learned_loss", Width: 8.5 * vg.Inch, Height: 3.8 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{weights, shape}},
-		Caption: "A loss learned as a convex combination of four. Left: the weights of the four along the search. Right: the four losses and, broad and grey, their combination at the end. If one of the four has all the weight, its line runs along the middle of the grey one."}
+		Caption: "A loss learned as a convex combination of four. Left: the weights of the four along the search. Right: the four losses and, broad and grey, their combination at the end."}
 }
 
 // LearnedLossTable compares the learned loss with each single loss.

@@ -16,7 +16,7 @@ import (
 
 func init() {
 	register(func(r *manyhyper.LeversResult) []Output {
-		return []Output{ManyHyperparametersCurves(r), ManyHyperparametersTable(r)}
+		return []Output{ManyHyperparametersCurves(r), ManyHyperparametersGains(r), ManyHyperparametersTable(r)}
 	})
 	register(func(r *manyhyper.AdditiveResult) []Output {
 		return []Output{AdditiveTerms(r), AdditiveTable(r)}
@@ -43,7 +43,7 @@ func searchNames(p manyhyper.LeversParams) map[string]string {
 // hyperparameters. Losses are relative to the losses with one hyperparameter of the kind.
 func ManyHyperparametersCurves(r *manyhyper.LeversResult) *Figure {
 	f := &Figure{Name: "many_hyperparameters", Width: 11 * vg.Inch, Height: 4.1 * vg.Inch, Legend: LegendBelow, SameAxes: true, Panels: [][]*Panel{nil},
-		Caption: fmt.Sprintf("Test loss (thick, with 95 %% intervals of the paired differences) and CV loss (thin) against the number of hyperparameters, as multiples of the losses with one of the kind, over %d data sets. The square is the tuner's test loss. Below 1 many hyperparameters are better than one. Where the thin line falls and the thick one does not, they fit the splits but not the population.", r.Params.DataSets)}
+		Caption: fmt.Sprintf("Test loss (thick, with 95 %% intervals of the paired differences) and CV loss (thin) against the number of hyperparameters, as multiples of the losses with one of the kind, over %d data sets. The square is the tuner's test loss.", r.Params.DataSets)}
 	names := searchNames(r.Params)
 	for _, l := range r.Problems {
 		p := NewPanel(l.Name, l.Name, "hyperparameters", "loss, as a multiple of one's").Grid().LogAxes(true, false)
@@ -74,6 +74,35 @@ func ManyHyperparametersCurves(r *manyhyper.LeversResult) *Figure {
 		f.Panels[0] = append(f.Panels[0], p)
 	}
 	return f
+}
+
+// ManyHyperparametersGains lists what each remedy does to the test loss, alone and together.
+func ManyHyperparametersGains(r *manyhyper.LeversResult) *Table {
+	t := &Table{
+		Name: "many_hyperparameters_gains", Caption: "Test losses as multiples of the test loss with one hyperparameter of the kind on folds",
+		Header: []string{"Problem", "Test loss of one", "Test loss of a constant", "Many", "Many, folds", "One, other splits", "Many, other splits", "Many, tuner", "Lowest of all searches", "with", "CV loss of many, folds"},
+		Note:   fmt.Sprintf("Means over %d data sets, with 95 %% confidence intervals of the paired differences. Many are the most hyperparameters of the kind. The other splits fit the share %.2g of the rows. The last column is a multiple of the CV loss of one on the same folds.", r.Params.DataSets, r.Params.HalfP),
+	}
+	for _, l := range r.Problems {
+		var otherOne, lowest manyhyper.LeverRow
+		for _, row := range l.Rows {
+			if row.Search == manyhyper.SearchHalves && otherOne.Search == "" {
+				otherOne = row
+			}
+			if lowest.Search == "" || row.Test.Mean < lowest.Test.Mean {
+				lowest = row
+			}
+		}
+		folds, _ := l.Find(manyhyper.SearchFolds)
+		other, _ := l.Find(manyhyper.SearchHalves)
+		tuner, _ := l.Find(manyhyper.SearchTuner)
+		cells := []any{l.Name, Number{Value: l.Rows[0].Test.Mean, Digits: 3}, Number{Value: l.Constant.Mean, Digits: 3}, folds.Hyperparameters}
+		for _, row := range []manyhyper.LeverRow{folds, otherOne, other, tuner, lowest} {
+			cells = append(cells, chart.Estimated(l.Ratio(row), 2))
+		}
+		t.Rows = append(t.Rows, append(cells, lowest.Hyperparameters, chart.Estimated(l.CVRatio(folds), 2)))
+	}
+	return t
 }
 
 // ManyHyperparametersTable lists all searches.
@@ -234,6 +263,7 @@ func GradientMapTable(r *manyhyper.MapResult) *Table {
 func OuterPenalty(r *searches.StochasticResult) *Figure {
 	p := r.Params
 	panel := NewPanel("risk", "", "weight of the outer penalty", "mean logistic loss on test examples").Grid().LogAxes(true, false)
+	panel.Direct = true // seven names
 	for _, s := range []struct {
 		name  string
 		risks []experiment.Estimate
@@ -257,11 +287,11 @@ func OuterPenalty(r *searches.StochasticResult) *Figure {
 		{searches.StochasticTraining, Style{Color: Vermillion, Width: 2.5, Dash: []vg.Length{12, 3, 2, 3}}},
 	} {
 		if m, ok := r.Find(s.name); ok && !math.IsNaN(m.Risk.Mean) {
-			panel.HLine(s.name, m.Risk.Mean, s.style)
+			panel.Line(s.name, Log10s(p.Weights), slices.Repeat([]float64{m.Risk.Mean}, len(p.Weights)), s.style)
 		}
 	}
 	return &Figure{Name: "outer_penalty", Width: 8 * vg.Inch, Height: 4.2 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{panel}},
-		Caption: fmt.Sprintf("Risk of a model whose kernel is a network of %d weights, against the weight of the penalty that keeps these near their start: means over %d data sets, with 95 %% confidence intervals. Horizontal lines are methods without the penalty. A method chooses its weight by outer folds, without test examples.", p.Rings.NumHyperparameters(), p.DataSets)}
+		Caption: fmt.Sprintf("Risk of a model whose kernel is a network of %d weights, against the weight of the penalty that keeps these near their start: means over %d data sets, with 95 %% confidence intervals. Horizontal lines are methods without the penalty.", p.Rings.NumHyperparameters(), p.DataSets)}
 }
 
 // StochasticTable lists the methods with their numbers of fits.

@@ -24,8 +24,8 @@ func init() {
 func SolutionPaths(r *differentiability.SolutionPaths) *Figure {
 	f := &Figure{Name: "solution_paths", Width: 10.5 * vg.Inch, Height: 8 * vg.Inch, Legend: LegendBelow,
 		Entries: []LegendEntry{{Name: "solution", Style: Style{Width: .6}}, {Name: "exact tangent", Style: Style{Width: 2}}},
-		Caption: fmt.Sprintf("Solutions along a hyperparameter with the tangents that the exact derivatives give at some of the points. A colour is a coordinate of θ, named in the legend. In the last row it is the multiplier of a training example, from 0 beyond the margin to 1 on its wrong side. Shown are the %d coordinates and the %d multipliers that move over the longest part of the path. Entries at rest at a bound have no tangents drawn. A tangent ends where the derivative changes by more than a quarter: near a kink, where a coordinate becomes 0 or a multiplier meets its bound, it is short.", shownCoordinates, shownExamples)}
-	var rows []string // names of the rows: one for each solution, in the order of the paths
+		Caption: fmt.Sprintf("Solutions along a hyperparameter, with tangents that the exact derivatives give. A colour is a coordinate of θ or, in the last row, the multiplier of a training example. Shown are the %d coordinates and the %d multipliers that move over the longest part of the path. Entries at rest at a bound have no tangents. A tangent ends where the derivative changes by more than a quarter, so it is short near a kink.", shownCoordinates, shownExamples)}
+	var rows []string // a row for each solution, in the order of the paths
 	for _, path := range r.Paths {
 		if !slices.Contains(rows, path.Name) {
 			rows, f.Panels = append(rows, path.Name), append(f.Panels, nil)
@@ -60,8 +60,9 @@ func pathPanel(s differentiability.SolutionPath) *Panel {
 	p := NewPanel(s.Name+" in "+s.Hyper, s.Name, chart.Subscripted(s.Hyper), y).LogAxes(s.Logarithmic, false).Grid()
 	x := pathAxis(s)
 	shown := moving(s)
+	p.Direct = isDual(s) // the legend below names coordinates
 	for n, k := range shown {
-		p.Line(s.Entries[k], x, s.Value[k], Style{Color: chart.PaletteColor(n), Width: .6, Unlisted: true})
+		p.Line(s.Entries[k], x, s.Value[k], Style{Color: chart.PaletteColor(n), Width: .6, Unlisted: !isDual(s)})
 	}
 	values := p.Axes()
 	highest := .12 * (values.Ymax - values.Ymin) // height of a tangent on each side; without this bound, a steep tangent would extend far beyond the data

@@ -2,6 +2,7 @@ package readings
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"cvgm/cvgm/experiment/differentiability"
@@ -20,18 +21,18 @@ func Derivatives(checks *differentiability.DerivativeChecks, e *differentiabilit
 
 // IncompleteJacobian explains the figure.
 func IncompleteJacobian() string {
-	return "Each arrow shows how to move one training example so that the loss on fresh examples falls. The arrows of the printed Jacobian are all parallel. The arrows of the complete one have different directions."
+	return "The arrows of the printed Jacobian are all parallel. The arrows of the complete one have different directions."
 }
 
 // DerivativeErrors explains the figure.
 func DerivativeErrors() string {
-	return "If the derivative is right, its line falls to the floor of rounding and rises again along the dash-dotted guide. The line of a wrong derivative would stay level, high above the floor. A line without a slope of h² belongs to a solution that depends *linearly* on the input. Where a line jumps on the right, the step is so long that it crosses a kink."
+	return "As h shrinks, the line of a right derivative falls along the dashed guide and rises again along the dash-dotted one. The line of a wrong derivative would stay level, high above their crossing. On the right, a line of a linear solution does not rise, and a jump is a step so long that it crosses a kink."
 }
 
 // SolutionPaths explains the figure.
 func SolutionPaths(paths *differentiability.SolutionPaths) string {
 	return paragraphs(
-		"Thin lines are solutions, computed point by point. Thick lines are tangents, from the derivative at one point alone. The tangent of a right derivative lies along its line. On a logarithmic axis the slope is the derivative in the logarithm.",
+		"A solution is computed point by point, a tangent from the derivative at one point alone. The tangent of a right derivative lies along its line.",
 		fmt.Sprintf("The support vector machine agrees with the supplement's quadratic program: θ differs by %.1e and its derivatives by %.1e, relative.", paths.SolverGap, paths.SolverSlopeGap))
 }
 
@@ -41,12 +42,12 @@ func DifferentiabilityKinks(l *differentiability.Limits) string {
 	if l.Range.RangeResidual < 1e-6 { // far above rounding, and far below the entries of ∂g/∂a
 		holds = " So the paper's condition holds there."
 	}
-	return fmt.Sprintf("Above are solutions, below their slopes. Where a slope has one value on the left and another on the right, there is no derivative. The distance of ∂g/∂a from the range of ∂g/∂z at a = 0 is %.1e.%s", l.Range.RangeResidual, holds)
+	return fmt.Sprintf("Where a slope has one value on the left and another on the right, there is no derivative. The distance of ∂g/∂a from the range of ∂g/∂z at a = 0 is %.1e.%s", l.Range.RangeResidual, holds)
 }
 
 // DifferentiabilityLimits explains the figure.
 func DifferentiabilityLimits(l *differentiability.Limits) string {
-	return fmt.Sprintf("*Left:* where a line becomes level, the derivative has a limit as λ2 goes to 0. A line that rises like 1/λ2 has no limit. *Right:* the misclassification rate is level between jumps, so its derivative is 0 or does not exist. It jumps %d times here. The logistic loss of the same fits is smooth.", l.Loss.Jumps)
+	return fmt.Sprintf("*Left:* where a line becomes level, the derivative has a limit. *Right:* the misclassification rate jumps %d times. Between jumps its derivative is 0. The logistic loss of the same fits is smooth.", l.Loss.Jumps)
 }
 
 // Unrolled explains the figure of iterative differentiation.
@@ -60,35 +61,34 @@ func Unrolled(r *differentiability.UnrolledResult) string {
 		}
 	}
 	return paragraphs(
-		"At 1 the error is as large as the derivative itself. A line falls as the descent converges, and ends at the floor of rounding. A line that rises belongs to a descent that diverges, without any error message.",
+		"At 1 the error is as large as the derivative itself. A line that rises belongs to a descent that diverges, without any error message.",
 		fmt.Sprintf("At their last step %d of %d lines are within %.0e of the implicit derivative.", exact, len(runs), same))
 }
 
-// LearningPaths explains the figure, and lists the results of each search.
+// LearningPaths reads the figure, and compares the ends of the searches with the grids.
 func LearningPaths(l *differentiability.Learning) string {
-	texts := []string{"Light shades are low CV losses. Each path begins at the ring and ends at the square. A path that ends in the lightest shade has found the minimum of the grid."}
+	above, better := math.Inf(-1), 0
 	for _, run := range l.Runs {
-		points := len(run.Surface) * len(run.Surface[0])
-		texts = append(texts, fmt.Sprintf("*%s:* the search goes from the CV loss %.4f to %.4f in %d evaluations. The lowest of %d points of a grid is %.4f. The test loss goes from %.4f to %.4f, the test accuracy from %.3f to %.3f.",
-			run.Name, run.CVLoss[0], run.CVLoss[run.Last()], run.Last()+1, points, run.Lowest, run.TestLoss[0], run.TestLoss[run.Last()], run.Accuracy[0], run.Accuracy[run.Last()]))
+		above = max(above, run.CVLoss[run.Last()]-run.Lowest)
+		if run.TestLoss[run.Last()] < run.TestLoss[0] {
+			better++
+		}
 	}
-	return paragraphs(texts...)
+	return fmt.Sprintf("The largest difference, CV loss at the end of a search minus the lowest of a grid, is %.4f. The test loss falls from start to end in %d of %d searches.", above, better, len(l.Runs))
 }
 
 // LearnedLossPath explains the figure.
 func LearnedLossPath(l *differentiability.Learning) string {
 	end := l.Loss.Alpha[len(l.Loss.Alpha)-1]
 	most := slices.Index(end, slices.Max(end))
-	return paragraphs(
-		"*Left:* the weights of the four losses along the search from equal weights on the first data set. *Right:* the learned loss, broad and grey, beside the single ones. If one of the four has all the weight, its line runs along the middle of the grey one.",
-		fmt.Sprintf("At the end of that search the largest weight, %.2f, is that of the %s loss.", end[most], differentiability.LossNames[most]))
+	return fmt.Sprintf("At the end of this search, from equal weights on the first data set, the %s loss has the largest weight, %.2f.", differentiability.LossNames[most], end[most])
 }
 
 // LearnedLossTable compares the learned loss with each of its four parts.
 func LearnedLossTable(l *differentiability.Learning) string {
 	var against list
 	for _, m := range l.Loss.Methods[len(l.Loss.Methods)-len(differentiability.LossNames):] {
-		against.item("Against the %s loss alone, the test loss of the learned one %s. Its test error %s.", m.Name, Described(m.LearnedMinusTest.Difference, 3), Described(m.LearnedMinusError.Difference, 3))
+		against.item("%s: the test loss %s, and the test error %s.", m.Name, Described(m.LearnedMinusTest.Difference, 3), Described(m.LearnedMinusError.Difference, 3))
 	}
-	return against.String()
+	return paragraphs("The learned loss against each single one:", against.String())
 }

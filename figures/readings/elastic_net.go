@@ -34,11 +34,11 @@ func ElasticNetTable(seeds *elasticnet.Seeds) string {
 			seeds.Params.Steps, seeds.Params.LongSteps, Described(long.CVGMMinusCV.Difference, 3), Described(long.CVGMMinusTest.Difference, 3)))
 }
 
-// ElasticNetBoxTable describes how often the box limits exhaustive and random search.
+// ElasticNetBoxTable counts how often the minimum lies outside the box.
 func ElasticNetBoxTable(seeds *elasticnet.Seeds) string {
-	share := func(e experiment.Estimate) string { return fmt.Sprintf("%.0f ± %.0f %%", 100*e.Mean, 100*e.Margin) }
-	return fmt.Sprintf("The minimum of the CV loss lies outside the paper's box on %s of the data sets, and beyond an upper end on %s. On %s of the data sets the best point of the grid lies on an edge of the grid, and on %s on an upper edge.",
-		share(seeds.MinimumOutside), share(seeds.MinimumAbove), share(seeds.OnEdge), share(seeds.OnUpper))
+	share := func(e experiment.Estimate) string { return fmt.Sprintf("%.1f ± %.1f %%", 100*e.Mean, 100*e.Margin) }
+	return fmt.Sprintf("The minimum of the CV loss, by quasi-Newton searches, lies outside the paper's box on %s of the data sets, and beyond an upper end on %s.",
+		share(seeds.MinimumOutside), share(seeds.MinimumAbove))
 }
 
 // RegressionPrintedTable judges the command that the paper prints.
@@ -53,7 +53,7 @@ func RegressionPrintedTable(r *elasticnet.RegressionPrinted) string {
 
 // ElasticNetLearningCurves explains the figure.
 func ElasticNetLearningCurves(r *elasticnet.Result) string {
-	return fmt.Sprintf("Lower is better, and no search sees the test loss. The line of CVGM is the test loss at each point of its path. The lines of the other two are the test loss at the point of lowest CV loss so far, so they can rise. Exhaustive search reaches %.4f on its way and ends at %.4f.", slices.Min(r.Exhaustive.TestLoss), r.Exhaustive.Final())
+	return fmt.Sprintf("No search sees the test loss, so all three lines can rise. Exhaustive search reaches %.4f on its way and ends at %.4f.", slices.Min(r.Exhaustive.TestLoss), r.Exhaustive.Final())
 }
 
 // ElasticNetEarlyStopping describes the figure, and lists the losses at the ends of the run.
@@ -76,5 +76,5 @@ func ElasticNetEarlyStopping(r *elasticnet.Result) string {
 
 // ElasticNetSurfaces explains the figure.
 func ElasticNetSurfaces(r *elasticnet.Result) string {
-	return fmt.Sprintf("Dark shades are high losses. The searches see the left surface and are judged on the right one. A cross marks the lowest loss of each. If the two crosses lie far apart, the lowest CV loss is a poor guide to the lowest test loss. CVGM ends at the test loss %.4f. If it went on for %d steps, it would end at %.4f.", r.CVGM.Final(), len(r.Long.TestLoss), r.Long.Final())
+	return fmt.Sprintf("If the two crosses lie far apart, the lowest CV loss is a poor guide to the lowest test loss. After %d steps CVGM would end at the test loss %.4f.", len(r.Long.TestLoss), r.Long.Final())
 }

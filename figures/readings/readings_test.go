@@ -12,6 +12,7 @@ import (
 	"cvgm/cvgm/experiment/kernels"
 	"cvgm/cvgm/experiment/manyhyper"
 	"cvgm/cvgm/experiment/registry"
+	"cvgm/cvgm/experiment/samplesize"
 	"cvgm/cvgm/experiment/searches"
 	"cvgm/cvgm/experiment/splits"
 	"cvgm/cvgm/experiment/stability"
@@ -38,8 +39,7 @@ var texts = []any{
 	SearchesCurves, SearchesMinimaTable, SearchesSurface, SearchDimensionsCurves, SearchDimensionsTest, FewDimensionsTable, RegretTable,
 	MyDataPredictions, MyDataCoefficients, MyDataLearning, MyDataSearch,
 	Splits, SplitsCurves, SplitsStepsTable, Gap, GapCurves, Stability, StabilitySweeps, StabilityPath, StabilityStartsTable,
-	ManyHyperparameters, ManyHyperparametersCurves, Additive, AdditiveTerms, GradientMap, Stochastic,
-	func(r *manyhyper.MapResult) string { return Enough(new(manyhyper.LeversResult), r) },
+	ManyHyperparameters, ManyHyperparametersCurves, Enough, Additive, AdditiveTerms, GradientMap, Stochastic,
 }
 
 // The texts for random small results are sentences. No value is missing, and each text ends as a
@@ -91,7 +91,19 @@ func bayesianTakes(micros float64) *claims.Timings {
 	return &claims.Timings{Benchmarks: map[string]map[string]claims.BenchStat{name + "CMA-ES": stat(20), name + "Bayesian": stat(micros)}}
 }
 
-// The words depend on the result.
+// differs returns a clear difference, or for 0 an unclear one.
+func differs(mean float64) experiment.Comparison {
+	return experiment.Comparison{Difference: experiment.Estimate{Mean: mean, Margin: .001, N: 9}}
+}
+
+// lever has a search of one hyperparameter and one of many, with a difference of their losses.
+func lever(name string, mean float64) manyhyper.Lever {
+	return manyhyper.Lever{Name: name, Rows: []manyhyper.LeverRow{
+		{Search: manyhyper.SearchFolds, Hyperparameters: 1, Test: experiment.Estimate{Mean: 4}},
+		{Search: manyhyper.SearchFolds, Hyperparameters: 4, CV: experiment.Estimate{Mean: 3}, TestLessOne: differs(mean), CVLessOne: differs(-1)}}}
+}
+
+// The words follow from the result.
 func TestWordsFollowFromResults(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
 		{told([]splits.Setting{{K: 3, MinusLast: experiment.Comparison{Difference: experiment.Estimate{Mean: 2, Margin: 1}}}, {K: 9}}, 1, func(s splits.Setting) string { return "three" }), "three"},
@@ -99,6 +111,21 @@ func TestWordsFollowFromResults(t *testing.T) {
 		{StabilityStartsTable(&stability.Result{Starts: []stability.Start{{DeltaChange: experiment.Estimate{Mean: 2, Margin: 1}}, {DeltaChange: experiment.Estimate{Mean: -2, Margin: 1}}, {DeltaChange: experiment.Estimate{Mean: 2, Margin: 3}}}}), "from 1 of 3 starts and lowers it from 1."},
 		{StabilityStartsTable(&stability.Result{Starts: []stability.Start{{RiskChange: experiment.Estimate{Mean: 2, Margin: 1}}, {RiskChange: experiment.Estimate{Mean: -2, Margin: 1}}, {RiskChange: experiment.Estimate{Mean: -2, Margin: 1}}}}), "the risk rises on the way from 1 of the starts, and falls on the way from 2."},
 		{SearchesMinimaTable(&searches.Result{At: [][2]float64{{1, 1}, {0, 1}}}), "1 of 2 minima"},
+		{RingsVariants(&kernels.LearnedKernelResult{Runs: []kernels.Run{
+			{Variant: kernels.Published, CVLoss: []float64{5, 4, 3, 2}, Accuracy: make([]float64, 4)},
+			{Variant: kernels.Full, CVLoss: []float64{5, 1, 2, 3}, Accuracy: make([]float64, 4)}}}),
+			"Of 3 steps, the CV loss rises in 2 along the full gradient, and in 0 along the published direction. After 2 of the steps the full gradient has the lower CV loss."},
+		{LearningPaths(&differentiability.Learning{Runs: []differentiability.LearningRun{
+			{CVLoss: []float64{3, 2}, Lowest: 1.5, TestLoss: []float64{3, 2}}, {CVLoss: []float64{3, 1}, Lowest: 2, TestLoss: []float64{3, 4}}}}),
+			"minus the lowest of a grid, is 0.5000. The test loss falls from start to end in 1 of 2 searches."},
+		{ManyHyperparameters(&manyhyper.LeversResult{Problems: []manyhyper.Lever{lever("worse", 1), lever("better", -1), lever("alike", 0)}}),
+			"* clearly lower: better.\n* not clearly different: alike.\n* clearly higher: worse."},
+		{ManyHyperparametersCurves(&manyhyper.LeversResult{Problems: []manyhyper.Lever{lever("worse", 1), lever("better", -1), lever("alike", 0)}}),
+			"most for worse, where many on folds multiply the CV loss by 0.75 and the test loss by 1.25."},
+		{Enough(&manyhyper.LeversResult{Problems: []manyhyper.Lever{lever("worse", 1), lever("better", -1), lever("alike", 0)}}), "on these problems: worse; alike."},
+		{AblationBySize(&samplesize.AblationResult{Params: samplesize.AblationParams{Rings: samplesize.AblationRings{AblationKernel: kernels.AblationKernel{Ks: []int{4, 8}, Budgets: []int{3, 5}}}},
+			Rings: []experiment.Comparison{differs(.01), differs(.02), differs(-.03), differs(.04)}}),
+			"| | 3 steps | 5 steps |\n| :-- | --: | --: |\n| 4 splits | +1.00 ± 0.10 | +2.00 ± 0.10 |\n| 8 splits | −3.00 ± 0.10 | +4.00 ± 0.10 |"},
 	} {
 		if !strings.Contains(c.got, c.want) {
 			t.Errorf("%q lacks %q", c.got, c.want)

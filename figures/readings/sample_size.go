@@ -19,32 +19,40 @@ func Ablation(d *samplesize.AblationResult) string {
 			weights[claims.HelpOf(row)]++
 			continue
 		}
-		penalties.item("%s, %d splits, %d evaluations: the test risk %s; against a random search of the CV loss it %s.", row.Problem, row.K, row.Budget, Described(row.CVLessTraining.Difference, 3), Described(row.CVLessRandom.Difference, 3))
+		penalties.item("%s, %d splits, %d evaluations: %s; %s.", row.Problem, row.K, row.Budget, Signed(row.CVLessTraining.Difference, 3), Signed(row.CVLessRandom.Difference, 3))
 	}
 	rings, last := d.Params.Rings, len(d.Rings)-1
 	return paragraphs(
 		fmt.Sprintf("**Weights of a network.** The rings and XOR are tried in %d cases, each with its own size, number of steps and number of splits. The CV loss helps in %d of them and harms in %d. In %d the difference is too small to matter, and in %d nothing is decided. Over all sizes of the rings, with %d splits and after %d steps, the test error in percentage points %s.",
 			weights[claims.Helps]+weights[claims.Harms]+weights[claims.Slight]+weights[claims.Undecided], weights[claims.Helps], weights[claims.Harms], weights[claims.Slight], weights[claims.Undecided],
 			rings.Ks[last/len(rings.Budgets)], rings.Budgets[last%len(rings.Budgets)], Described(Points(d.Rings[last].Difference), 2)),
-		"**Penalties and widths.** A descent of the CV loss, against a descent of the training loss on the same data:",
+		"**Penalties and widths.** Test risk after a descent of the CV loss, minus the test risk after a descent of the training loss on the same data; and minus the test risk at the lowest CV loss of a random search:",
 		penalties.String())
 }
 
-// AblationBySize explains the figure, and lists the difference over all sizes.
+// AblationBySize tabulates the difference over all sizes, by numbers of splits and of steps.
 func AblationBySize(d *samplesize.AblationResult) string {
-	var all list
 	p := d.Params.Rings
-	for k, c := range d.Rings {
-		all.item("%d splits, %d steps: the test error in percentage points %s.", p.Ks[k/len(p.Budgets)], p.Budgets[k%len(p.Budgets)], Described(Points(c.Difference), 2))
+	head, rule := "| |", "| :-- |"
+	for _, steps := range p.Budgets {
+		head, rule = head+fmt.Sprintf(" %d steps |", steps), rule+" --: |"
+	}
+	rows := []string{head, rule}
+	for k, splits := range p.Ks {
+		row := fmt.Sprintf("| %d splits |", splits)
+		for _, c := range d.Rings[k*len(p.Budgets):][:len(p.Budgets)] {
+			row += " " + Signed(Points(c.Difference), 2) + " |"
+		}
+		rows = append(rows, row)
 	}
 	return paragraphs(
-		"After a descent of the CV loss, against a descent of the training loss, over all sizes of the rings:",
-		all.String())
+		"Test error after a descent of the CV loss minus test error after a descent of the training loss, in percentage points over all sizes of the rings:",
+		strings.Join(rows, "\n"))
 }
 
 // AblationFigure explains how to read the figure of sizes.
 func AblationFigure() string {
-	return "The titles give the numbers of splits and steps. Where the band lies below the dotted line, descending the CV loss gives the better network. Where it lies above, it gives the worse one. Where it touches the line, nothing is decided."
+	return "The titles give the numbers of splits and steps. Where the band touches the dotted line, nothing is decided."
 }
 
 // SampleSize returns the answer on other methods.
@@ -61,13 +69,7 @@ func SampleSize(r *samplesize.Result) string {
 
 // SampleSizeCurves explains the figure.
 func SampleSizeCurves(r *samplesize.Result) string {
-	var gains []string
-	for _, m := range r.Methods[:samplesize.SizeQuadratic] {
-		gains = append(gains, fmt.Sprintf("%s %.3f", m.Name, m.Mean[len(m.Mean)-1].Mean))
-	}
-	return paragraphs(
-		fmt.Sprintf("The higher a line, the more accurate its method. The dotted line is the best possible rule. A method whose line stays level near 0.5 does not learn. At the largest size the mean accuracies are: %s.", strings.Join(gains, "; ")),
-		fmt.Sprintf("Of %d data sets %d failed.", len(r.Sizes)*r.Params.Seeds, len(r.Failures)))
+	return fmt.Sprintf("The dotted line is the best possible rule. A method whose line stays level near 0.5 does not learn. Of %d data sets %d failed.", len(r.Sizes)*r.Params.Seeds, len(r.Failures))
 }
 
 // SampleSizeLead explains the figure, and compares leads with few and with many examples.
@@ -75,7 +77,7 @@ func SampleSizeLead(r *samplesize.Result) string {
 	published, full := r.Methods[samplesize.SizeCVGMPublished], r.Methods[samplesize.SizeNetworkPublished]
 	small, large := published.Full.Small.Difference, published.Full.Large.Difference
 	texts := []string{
-		"Above the dotted line CVGM is more accurate than the network trained by Adam. The lead is clear where the band does not touch the dotted line.",
+		"The lead is clear where the band does not touch the dotted line.",
 		fmt.Sprintf("* **Which gradient.** With at most %d examples the accuracy of the full gradient, against the published one and in percentage points, %s. With more it %s.",
 			r.Params.SmallSize, Described(Points(small), 1), Described(Points(large), 1))}
 	for _, m := range []samplesize.SizeMethod{r.Methods[samplesize.SizeAdam], full} {
@@ -93,9 +95,9 @@ func SampleSizeRivals(r *samplesize.Result) string {
 	var rivals list
 	for _, m := range r.Methods[samplesize.SizeQuadratic:] {
 		small, large := Points(m.Full.Small.Difference), Points(m.Full.Large.Difference)
-		rivals.item("Against %s, with at most %d examples, the accuracy of CVGM in percentage points %s. With more it %s.", m.Name, r.Params.SmallSize, Described(small, 1), Described(large, 1))
+		rivals.item("Against %s, the accuracy %s; with more it %s.", m.Name, Described(small, 1), Described(large, 1))
 	}
 	return paragraphs(
-		"Where a line lies below 0, the rival is more accurate than CVGM on the same data. A difference is clear where the band does not touch the dotted line.",
+		fmt.Sprintf("CVGM against its rivals, in percentage points, with at most %d examples and with more:", r.Params.SmallSize),
 		rivals.String())
 }

@@ -15,10 +15,10 @@ func Stochastic(r *searches.StochasticResult) string {
 		return fmt.Sprintf("against %s (%.3g after %d fits) it %s", name, m.Risk.Mean, m.Fits, Described(m.PenaltyLess.Difference, 3))
 	}
 	var all list
-	all.item("*Against searches on fixed splits.* Stochastic CVGM with an outer penalty has the risk %.3g after %d fits: %s; %s; %s.",
+	all.item("*Against searches on fixed splits.* Stochastic CVGM with the penalty has the risk %.3g after %d fits: %s; %s; %s.",
 		own.Risk.Mean, own.Fits, against(searches.StochasticPlain), against(searches.StochasticCMAES), against(searches.StochasticRandom))
-	all.item("*Effect of the penalty.* With it the risk %s: without it stochastic CVGM has %.3g.", describedOf(r, searches.StochasticAlone), riskOf(r, searches.StochasticAlone))
-	all.item("*Effect of the CV gradient.* The training gradient has the risk %.3g without the penalty, and %.3g with the same penalty and the same rule for its weight. Against the training gradient with the penalty, the risk of stochastic CVGM with the penalty %s%s",
+	all.item("*Effect of the penalty.* Against stochastic CVGM without it (%.3g), the risk %s.", riskOf(r, searches.StochasticAlone), describedOf(r, searches.StochasticAlone))
+	all.item("*Effect of the CV gradient.* The training gradient has the risk %.3g without the penalty, and %.3g with it. With it, the risk of stochastic CVGM, against the training gradient, %s%s",
 		riskOf(r, searches.StochasticTraining), riskOf(r, searches.StochasticTrainPenalty), describedOf(r, searches.StochasticTrainPenalty), penaltyAlone(r))
 	return all.String()
 }

@@ -17,13 +17,25 @@ func Described(e experiment.Estimate, digits int) string {
 	case e.N == 0:
 		return "is not measured"
 	case math.IsNaN(e.Margin):
-		return fmt.Sprintf("differs by %s on one data set", signed(e.Mean, digits))
+		return fmt.Sprintf("differs by %s on one data set", Signed(e, digits))
 	case e.Sign() > 0:
 		return fmt.Sprintf("is higher by %.*f ± %.*f", digits, e.Mean, digits, e.Margin)
 	case e.Sign() < 0:
 		return fmt.Sprintf("is lower by %.*f ± %.*f", digits, -e.Mean, digits, e.Margin)
 	}
-	return fmt.Sprintf("shows no clear difference (%s ± %.*f)", signed(e.Mean, digits), digits, e.Margin)
+	return fmt.Sprintf("shows no clear difference (%s)", Signed(e, digits))
+}
+
+// Signed returns a number with its sign and its 95 % confidence interval: "−0.21 ± 0.08". A single
+// repetition has no interval. Without repetitions Signed returns "not measured".
+func Signed(e experiment.Estimate, digits int) string {
+	switch {
+	case e.N == 0:
+		return "not measured"
+	case math.IsNaN(e.Margin):
+		return signed(e.Mean, digits)
+	}
+	return fmt.Sprintf("%s ± %.*f", signed(e.Mean, digits), digits, e.Margin)
 }
 
 // Points returns a difference of shares in percentage points.

@@ -20,6 +20,15 @@ func TestDescribed(t *testing.T) {
 			t.Errorf("%+v: %q, want %q", e, got, want)
 		}
 	}
+	for want, e := range map[string]experiment.Estimate{
+		"+0.30 ± 0.10": {Mean: .3, Margin: .1, N: 2},
+		"−0.30":        {Mean: -.3, Margin: math.NaN(), N: 1},
+		"not measured": {Mean: math.NaN(), Margin: math.NaN()},
+	} {
+		if got := Signed(e, 2); got != want {
+			t.Errorf("%+v: %q, want %q", e, got, want)
+		}
+	}
 	if got := Described(Points(experiment.Estimate{Mean: .012, Margin: .003, N: 5}), 1); got != "is higher by 1.2 ± 0.3" {
 		t.Errorf("in points: %q", got)
 	}
