@@ -65,7 +65,7 @@ func Unrolled(r *differentiability.UnrolledResult) string {
 		fmt.Sprintf("At their last step %d of %d lines are within %.0e of the implicit derivative.", exact, len(runs), same))
 }
 
-// LearningPaths reads the figure, and compares the ends of the searches with the grids.
+// LearningPaths explains the figure, and compares the ends of the searches with the grids.
 func LearningPaths(l *differentiability.Learning) string {
 	above, better := math.Inf(-1), 0
 	for _, run := range l.Runs {

@@ -16,8 +16,8 @@ func perCent(e experiment.Estimate) experiment.Estimate {
 	return e.Times(100)
 }
 
-// ManyHyperparameters is the answer: the kinds of which many hyperparameters have a clearly lower
-// test loss than one, and the others.
+// ManyHyperparameters returns the answer: the kinds for which many hyperparameters have a clearly
+// lower test loss than one, and the others.
 func ManyHyperparameters(r *manyhyper.LeversResult) string {
 	var kinds [3][]string // by the sign of the difference
 	for _, l := range r.Problems {
@@ -32,7 +32,7 @@ func ManyHyperparameters(r *manyhyper.LeversResult) string {
 	return paragraphs(fmt.Sprintf("**The test loss with many hyperparameters, against one of the kind,** both found by the exact gradient of the CV loss of %d folds, over %d data sets:", r.Params.Folds, r.Params.DataSets), all.String())
 }
 
-// ManyHyperparametersCurves reads the figure, and names the problem whose search over-fits most.
+// ManyHyperparametersCurves explains the figure, and names the problem whose search over-fits most.
 func ManyHyperparametersCurves(r *manyhyper.LeversResult) string {
 	var name string
 	var cv, test float64 // multiples of the losses with one hyperparameter

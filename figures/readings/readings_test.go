@@ -103,7 +103,7 @@ func lever(name string, mean float64) manyhyper.Lever {
 		{Search: manyhyper.SearchFolds, Hyperparameters: 4, CV: experiment.Estimate{Mean: 3}, TestLessOne: differs(mean), CVLessOne: differs(-1)}}}
 }
 
-// The words follow from the result.
+// The words depend on the result.
 func TestWordsFollowFromResults(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
 		{told([]splits.Setting{{K: 3, MinusLast: experiment.Comparison{Difference: experiment.Estimate{Mean: 2, Margin: 1}}}, {K: 9}}, 1, func(s splits.Setting) string { return "three" }), "three"},

@@ -1,0 +1,136 @@
+package notebook
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// notebookWords is the largest number of words in a notebook, so that it is read in ten minutes at
+// 200 words a minute. Its texts, printed lines and tables count. Code, and text that a reader has to
+// unfold, do not.
+const notebookWords = 2000
+
+func TestNotebooksAreReadInTenMinutes(t *testing.T) {
+	paths, err := filepath.Glob(filepath.Join("..", "*.ipynb"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(paths) < 12 {
+		t.Fatalf("%d notebooks", len(paths))
+	}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var nb struct {
+			Cells []struct {
+				CellType string `json:"cell_type"`
+				Source   lines
+				Outputs  []struct {
+					Data map[string]lines
+					Text lines // printed text
+				}
+			}
+		}
+		if err := json.Unmarshal(text, &nb); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		words := 0
+		for _, c := range nb.Cells {
+			if c.CellType == "markdown" {
+				words += c.Source.words()
+			}
+			for _, o := range c.Outputs {
+				words += o.Data["text/markdown"].words() + o.Text.words()
+			}
+		}
+		if words < 500 || words > notebookWords {
+			t.Errorf("%s shows %d words, want at most %d: cut, or fold a table", path, words, notebookWords)
+		}
+	}
+}
+
+// Folded text and descriptions of pictures do not count, a fold's summary does.
+func TestWordsThatAreSeen(t *testing.T) {
+	text := lines{"# One two\n", "![not seen](picture.svg)\n", "| three | – |\n| :-- | --: |\n",
+		"<details><summary>four:\n five</summary>\n\nnot\nseen\n</details> six\n<details>\n<summary>seven</summary>not</details>"}
+	if n := text.words(); n != 7 {
+		t.Errorf("%d words, want 7", n)
+	}
+}
+
+// lines is a text in a notebook: a string, or a list of strings.
+type lines []string
+
+func (l *lines) UnmarshalJSON(b []byte) error {
+	if json.Unmarshal(b, (*[]string)(l)) == nil {
+		return nil
+	}
+	*l = make(lines, 1)
+	return json.Unmarshal(b, &(*l)[0])
+}
+
+// unseen matches text that a reader of a notebook does not see: a fold but for its summary, and the
+// description of a picture.
+var unseen = regexp.MustCompile(`(?s)<details>\s*<summary>(.*?)</summary>.*?</details>|!\[[^\]]*\]\([^)]*\)`)
+
+// words returns the number of words that a reader sees before anything is unfolded.
+func (l lines) words() int {
+	n := 0
+	for _, w := range strings.Fields(unseen.ReplaceAllString(strings.Join(l, ""), "$1 ")) {
+		if strings.Trim(w, "|:-–#*") != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// In the committed notebooks, figures are pictures with alternative text, which every host and
+// converter can show. The caption follows in Markdown.
+func TestFiguresAreShownEverywhere(t *testing.T) {
+	paths, err := filepath.Glob(filepath.Join("..", "*.ipynb"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		type output struct {
+			Data     map[string]lines
+			Metadata map[string]any
+		}
+		var file struct{ Cells []struct{ Outputs []output } }
+		if err := json.Unmarshal(text, &file); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		for _, c := range file.Cells {
+			for k, o := range c.Outputs {
+				if strings.Contains(strings.Join(o.Data["text/html"], ""), "<img") {
+					t.Errorf("%s has a picture in HTML, which some converters leave out", path)
+				}
+				if o.Data["image/png"] == nil {
+					continue
+				}
+				found++
+				about, _ := o.Metadata["image/png"].(map[string]any)
+				if alt, _ := about["alt"].(string); len(alt) < 20 {
+					t.Errorf("%s: a picture has the alternative text %q", path, alt)
+				}
+				if k+1 == len(c.Outputs) || c.Outputs[k+1].Metadata[captionKey] == nil || c.Outputs[k+1].Data["text/markdown"].words() < 5 {
+					t.Errorf("%s: a picture has no caption below it", path)
+				}
+			}
+		}
+	}
+	if found < 25 {
+		t.Errorf("%d pictures", found)
+	}
+}
