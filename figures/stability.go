@@ -128,7 +128,8 @@ func StabilityPathTable(r *stability.Result) *Table {
 func StabilityStartsTable(r *stability.Result) *Table {
 	t := &Table{
 		Name: "stability_starts", Caption: fmt.Sprintf("CVGM from several starts on the published data, up to %d evaluations: is Δ lower at the end?", r.Params.StartsSteps),
-		Header: []string{"λ1, start", "λ2, start", "λ1, end", "λ2, end", "CV loss, start", "end", "Δ, start", "end", "change of Δ", "change of E[R_emp]", "change of E[R]"},
+		Header: []string{"λ1, start", "λ2, start", "λ1, end", "λ2, end", "CV loss, start", "CV loss, end", "Δ, start", "Δ, end", "change of Δ", "change of E[R_emp]", "change of E[R]"},
+		Brief:  []string{"λ1, start", "λ2, start", "λ1, end", "λ2, end", "CV loss, start", "CV loss, end", "change of Δ", "change of E[R_emp]", "change of E[R]"},
 		Note:   fmt.Sprintf("Δ, R_emp and R at fixed hyperparameters, over %d data sets of the population, with 95 %% confidence intervals; the changes are paired.", r.Params.DataSets),
 	}
 	for _, s := range r.Starts {

@@ -45,7 +45,7 @@ func Stability(r *stability.Result) string {
 		widest = max(widest, s.Difference.Margin/s.Delta.Mean)
 	}
 	raised, lowered := directions(r)
-	return fmt.Sprintf("**The identity E[R − R_emp] = Δ holds in %d of %d settings:** the interval of the difference between its two sides contains 0. The widest interval is ±%.0f %% of its Δ. **CVGM makes the learner less stable from %d of %d starts,** and more stable from %d.",
+	return fmt.Sprintf("**The two sides of the identity E[R − R_emp] = Δ agree in %d of %d settings:** the interval of their difference contains 0. The widest interval is ±%.0f %% of its Δ. **CVGM makes the learner less stable from %d of %d starts,** and more stable from %d.",
 		holds, len(r.Settings()), 100*widest, raised, len(r.Starts), lowered)
 }
 
