@@ -2,14 +2,14 @@
 // by the implicit function theorem at the optimality (KKT) conditions.
 //
 // A [Solution] solves any convex quadratic program ([QP]) to rounding error. Rows may have one side
-// or two, and there may be bounds and equalities. Solution reports how the solve ended. If the
-// program has no solution, it proves that. It differentiates the primal and the dual solution in
-// all data. Derivatives do not change the solution: any number of them may run at the same time,
-// each with its own [Workspace].
+// or two, and there may be bounds and equalities. Its Status gives the way in which the solve
+// ended. If the program has no solution, its Certificate proves this. A Solution differentiates z
+// and the multipliers with respect to all data of the program. Derivatives do not change the
+// solution: any number of them may run at the same time, each with its own [Workspace].
 //
 // The method is a dual active-set method, chosen for exact zeros, warm starts and speed at the
 // sizes of learning problems; [QP] describes it. [SolveBatch] and [VJPBatch] distribute a batch
-// over the cores. By the same theorem, [ConvexProgram] differentiates a solution of any smooth
+// over the cores. [ConvexProgram] uses the same theorem to differentiate a solution of any smooth
 // convex program.
 //
 // Learning problems are in the packages below qpdiff. Package learn defines a learner. The
@@ -24,11 +24,11 @@
 //
 // # Errors
 //
-// These bugs of the caller panic, with a message that begins with "qpdiff: ": a destination of the
-// wrong length, and the use of a copy of a learner, a [Solution] or a [Workspace] that was already
-// in use. Failures that depend on data are returned as errors. Use errors.Is to compare an error
-// with the Err… values of this package, and errors.As to find its [ArgError] or
-// [NotDifferentiableError]. A [Solution] needs a small multiple of the memory of its QP's matrices,
-// which belong to the caller. A learner may need matrices far larger than its data. It therefore
-// counts their memory before it allocates them, and may return [ErrTooLarge].
+// Two bugs of the caller panic, with a message that begins with "qpdiff: ". One is a destination of
+// the wrong length. The other is the use of a copy of a learner, a [Solution] or a [Workspace], if
+// the original was used before it was copied. Failures that depend on data are returned as errors.
+// Use errors.Is to compare an error with the Err… values of this package, and errors.As to find its
+// [ArgError] or [NotDifferentiableError]. A [Solution] needs a small multiple of the memory of its
+// QP's matrices, which belong to the caller. A learner may need matrices far larger than its data.
+// It therefore counts their memory before it allocates them, and may return [ErrTooLarge].
 package qpdiff

@@ -11,7 +11,7 @@ import (
 // The kinds of failure, for errors.Is.
 var (
 	ErrShape             = check.ErrShape
-	ErrEmpty             = check.ErrEmpty // of an argument that is nil, missing or empty; it matches ErrShape too
+	ErrEmpty             = check.ErrEmpty // an argument is nil, missing or empty; such errors match ErrShape too
 	ErrNotFinite         = check.ErrNotFinite
 	ErrDomain            = check.ErrDomain
 	ErrIllPosed          = check.ErrIllPosed
@@ -27,17 +27,18 @@ var (
 )
 
 // ArgError is the error of an argument that cannot be used. Arg is the argument's name, as in the
-// documentation. Problem is the problem, with the offending value and its place. Remedy is the
-// remedy. Why is one of the Err… kinds, which the error wraps. The packages above this one also use
-// ArgError.
+// documentation. Problem describes the failure, with the offending value and its place. Remedy is
+// the advice to the caller. Why is the error's kind, one of the Err… values; errors.Is finds it.
+// The packages above this one also use ArgError.
 type ArgError = check.ArgError
 
 // An Input is the name of an argument on which a solution depends, as in the documentation: "λ1",
 // "X", "y", "G", "alpha[3]".
 type Input string
 
-// Weak lists the weakly active rows and coordinates. They are active, but their multiplier is zero,
-// so the solution has a kink. Both lists ascend.
+// Weak lists weakly active rows and coordinates. A row or coordinate is weakly active if it is
+// active with a zero multiplier, so that the solution has a kink. Both lists are in ascending
+// order.
 type Weak struct {
 	// Rows are inequalities of a program, numbered as in [Solution.Lambda] (for
 	// [ConvexProgram], from 0), or training rows at the kink of their loss.
@@ -63,12 +64,12 @@ func (w Weak) String() string {
 // NotDifferentiableError is returned if a derivative does not exist at the solution, and gives the
 // reason. It matches ErrNotDifferentiable.
 //
-// Strict complementarity is tested first. Weak lists the rows and coordinates at which it fails. If
-// Weak is empty, the implicit function theorem fails for another reason: the cotangent, or the
-// input's ∇g, lies outside the required range. Residual is the size of the part outside the range,
-// relative to the whole.
+// Strict complementarity is tested first. The field Weak lists the rows and coordinates at which
+// strict complementarity fails. If Weak is empty, the implicit function theorem fails for another
+// reason: the cotangent, or the input's ∇g, lies outside the required range. Residual is then the
+// size of its part outside the range, divided by its whole size.
 type NotDifferentiableError struct {
-	Inputs   []Input // the requested inputs without a derivative; none: no input has one
+	Inputs   []Input // the requested inputs without a derivative; empty if no input has a derivative
 	Weak     Weak
 	Residual float64
 	Remedy   string
@@ -93,14 +94,14 @@ func (e *NotDifferentiableError) Error() string {
 // Unwrap makes errors.Is(err, ErrNotDifferentiable) hold.
 func (e *NotDifferentiableError) Unwrap() error { return ErrNotDifferentiable }
 
-// named puts the package in front of an error of its arguments.
+// named prefixes an error with the name of the package.
 func named(err error) error { return check.Named("qpdiff", err) }
 
 // joinedError holds several errors and formats them on one line. [errors.Join] would put each on a
 // line of its own.
 type joinedError []error
 
-// joinErrors returns the errors as one, nil if the list is empty.
+// joinErrors returns one error that holds all errs, or nil if errs is empty.
 func joinErrors(errs []error) error {
 	if len(errs) == 0 {
 		return nil

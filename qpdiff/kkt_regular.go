@@ -16,31 +16,32 @@ import (
 //	[Q Cᵀ] [ż]     [ṗ + Q̇z + Ġᵀλ + Ȧᵀν]
 //	[C 0 ] [ẏ] = − [Ċz − ḣ_S            ]
 //
-// The matrix is symmetric, so a VJP solves with the same matrix. If the matrix is regular, the
-// solver's last factors suffice. If it is singular, its eigenvalues determine which derivatives
-// exist.
+// The matrix is symmetric, so a VJP solves a system with the same matrix. If the matrix is regular,
+// the last factors of the solver are used. If it is singular, its eigenvalues determine which
+// derivatives exist.
 type qpDerivative struct {
 	sys         *kktSystem
-	state       uint64 // of the solution it is prepared for
+	state       uint64 // the number of the solution for which it is prepared
 	generalised bool   // prepared with weakly active rows counted as inactive
 	weak        []int  // inequalities for which strict complementarity fails
-	// spare lists active inequalities whose multiplier is zero, but not in other, equally valid
-	// multipliers.
+	// spare lists active inequalities whose computed multiplier is zero, although other valid
+	// multipliers are positive there. See split.
 	spare []int
-	// even lists the rows with equal sides and no multiplier: neither side alone holds z.
+	// even lists the rows with equal sides and the multiplier 0. The multiplier then selects
+	// neither side.
 	even []int
-	// narrow: a row in zero may lie on either of its sides.
+	// narrow is true if rounding hides on which of its two sides a row in zero lies.
 	narrow bool
 	// cond is the largest amplification of rounding errors among the rows in
 	// weak, see weakCond.
 	cond float64
-	// tri has the rows and factors of the derivative. They are those of the working set, or of a
+	// tri has the rows and factors of the derivative. It is the triangle of the working set, or a
 	// copy without the weakly active rows.
 	tri  triangle
-	full *kktMatrix // of the rows in rows, if the matrix may be singular
+	full *kktMatrix // the KKT matrix with these rows, if it may be singular
 	rows []int      // the rows of y, as numbered in activeSet
 	v, y []float64  // the last solution
-	zvz  []float64  // z, v and z again, with v of the last adjoint, whose cotangents are sums of products of these
+	zvz  []float64  // z, the last adjoint's v, and z again, for the products in the cotangent of Q
 	// Right-hand side and residual.
 	cz, cy, rz, ry []float64
 	qv             []float64        // Qv, in residual
@@ -49,10 +50,9 @@ type qpDerivative struct {
 	// Work of uniquePrimal.
 	h, hinv, root, diag []float64
 	mroot               []float64 // ‖m_r‖ of the working set
-	// Scratch of withoutMultiplier. For each row of the KKT system there are the size of the terms
-	// of its sum, and its residual.
+	// Scratch of withoutMultiplier, see measureTerms.
 	gradTerm, rowTerm []float64
-	// See flatness: inv and flat belong to the factorisation factor.
+	// inv and flat are results of flatness for the factorisation with the number factor.
 	inv    []float64
 	flat   float64
 	factor uint64
@@ -85,8 +85,9 @@ func (d *qpDerivative) useFull() {
 	dense.GrowAll(max(n, k), &d.y, &d.cy, &d.ry)
 }
 
-// solve finds (d.v, d.y) with KKT·(v, y) = (d.cz, d.cy). It returns how far the right-hand side
-// lies outside the range, relative to its size.
+// solve sets (d.v, d.y) to the solution of the KKT system with the right-hand side (d.cz, d.cy). It
+// returns the part of the right-hand side outside the range of the KKT matrix, relative to the
+// whole.
 func (d *qpDerivative) solve() (outside float64) {
 	a := d.sys
 	n, k := a.n, len(d.rows)
@@ -100,7 +101,7 @@ func (d *qpDerivative) solve() (outside float64) {
 	copy(rz, d.cz)
 	copy(ry, d.cy)
 	before, noisier, idle := math.Inf(1), math.Inf(1), 0
-	noisy := false // whether an entry is not met beside its own terms
+	noisy := false // whether an entry's residual is large among its own terms
 	pinned := d.findPinned()
 	for range maxCorrections {
 		a.solveKKT(&d.tri, rz, ry)
@@ -139,9 +140,9 @@ func (d *qpDerivative) solve() (outside float64) {
 	return 0
 }
 
-// findPinned counts, for each part of the program, the directions that the rows leave free. It
-// returns true if some part has none. Such a part is at a vertex: if the right-hand sides of its
-// rows are 0, so is its v.
+// findPinned counts, for each part of the program, the variables minus the active rows. A row with
+// a nonzero right-hand side adds n, so such a part never counts 0. findPinned reports whether some
+// part counts 0. Such a part is at a vertex, and its v is 0.
 func (d *qpDerivative) findPinned() (some bool) {
 	a := d.sys
 	if len(a.parts) == 1 && len(d.rows) < a.n { // the usual case
@@ -164,16 +165,17 @@ func (d *qpDerivative) findPinned() (some bool) {
 // residual sets (d.rz, d.ry) to the residual of the last solution. It returns two measures of the
 // residual's size. Neither depends on the units.
 //
-// left is the largest of two ratios over the parts, in the 1-norm. The first ratio is the residual
-// of the rows, scaled to norm 1, over the sum of their right-hand sides and a bound of v. The
-// second is the residual of the gradient over its terms. The bound of v is the step to which the
-// terms lead along the steepest direction of Q. The size of v itself does not suffice, because at a
-// vertex v is 0 up to rounding.
+// left is the larger of two ratios of 1-norms, and the largest over the parts. The first ratio
+// compares the residual of the rows with their right-hand sides plus a bound of v, with all rows
+// scaled to norm 1. The second ratio compares the residual of the gradient with the gradient's
+// terms. The bound of v is the terms divided by the size of Q. v itself does not serve as a
+// reference, because at a vertex v is 0 up to rounding.
 //
-// noise is the largest of three ratios: the residual of one entry of the gradient over its own
-// terms; the residual of the rows over v itself; and, with a proximal term, the residual of one row
-// over its own terms. left alone is too tolerant if Q is flat compared with the proximal term, or
-// if one entry of the gradient is small compared with another.
+// noise is the largest of three ratios. The first compares the residual of one gradient entry with
+// the terms of this entry. The second compares the residual of the rows with v itself. The third,
+// with a proximal term, compares the residual of one row with the terms of this row. left alone
+// would accept large errors in two cases: if Q is small compared with the proximal term, or if one
+// gradient entry is small compared with another.
 func (d *qpDerivative) residual() (left, noise float64) {
 	a := d.sys
 	n := a.n
@@ -222,6 +224,6 @@ func (d *qpDerivative) residual() (left, noise float64) {
 }
 
 // derivativeSums holds 1-norms for one part of the program. left and terms are the residual and the
-// terms of the gradient. size is the norm of v. off and right are the residual and the right-hand
-// sides of the rows.
+// terms of the gradient. size is the norm of v. off is the residual of the rows, and right are
+// their right-hand sides.
 type derivativeSums struct{ left, terms, size, off, right float64 }

@@ -11,28 +11,29 @@ import (
 )
 
 // kktMatrix is the symmetric matrix K = [H Cᵀ; C 0] of the KKT conditions at a point, with a
-// semidefinite H. It is scaled by the diagonal matrix E, so that the largest entry of every row of
-// EKE is near one. Results then do not depend on units. kktMatrix is slow and careful. It is used
-// if K may be singular.
+// semidefinite H. A diagonal matrix E scales K: the largest entry of every row of EKE is near one.
+// Results therefore do not depend on units. kktMatrix is slow but accurate, and is used only if K
+// may be singular.
 //
-// The vectors of K have two halves, the variables and the rows, with different units. No norm mixes
-// the halves. Null vectors can be chosen in one half each: K(v, y) = 0 implies vᵀHv = 0, so Hv = 0,
-// Cv = 0 and Cᵀy = 0.
+// A vector that K multiplies has two halves: v for the variables, and y for the rows. The halves
+// have different units, so no norm combines them. The null space of K is spanned by vectors with v
+// = 0 and vectors with y = 0: K(v, y) = 0 implies vᵀHv = 0, so Hv = 0, Cv = 0 and Cᵀy = 0.
 type kktMatrix struct {
 	n, k int
 	e    []float64 // diagonal of E, powers of two
 	h, c []float64 // EHE and ECE, row-major
-	// nullX and nullY are the orthogonal projectors onto the null vectors of K in each half.
-	// Projectors are used because a basis of the null vectors would mix unconnected parts of the
-	// program, whose units are unrelated. free has the lengths of the projected unit vectors, in
-	// [0, 1]. A variable or row is not unique if its length is above rangeTol. nullity is the
-	// number of independent null vectors.
+	// nullX and nullY are the orthogonal projectors onto the null vectors of K in each half. A
+	// basis of the null vectors would mix unconnected parts of the program, whose units are
+	// unrelated; a projector does not. free[i] is the length of the projection of unit vector i, in
+	// [0, 1]. If free[i] is above rangeTol, entry i of the solution (v, y) is not unique. nullity
+	// is the number of independent null vectors.
 	nullX, nullY, free []float64
 	nullity            int
-	// These factors give the pseudo-inverse of K: pinv is C⁺ (n×k), and flat is Z(ZᵀHZ)⁺Zᵀ, with an
-	// orthonormal basis Z of the null space of C.
+	// pinv is C⁺ (n×k), and flat is Z(ZᵀHZ)⁺Zᵀ. The columns of Z are an orthonormal basis of the
+	// null space of C. Together, pinv and flat give the pseudo-inverse of K.
 	pinv, flat []float64
-	// The last solution, the sizes of the terms in each entry, and scratch of solve.
+	// x is the last solution, and terms has the size of the terms of each entry of x. rhs and left
+	// are scratch of solve.
 	x, terms, rhs, left []float64
 }
 
@@ -47,8 +48,8 @@ func kktEntry(n int, h, c []float64, i, j int) float64 {
 	return 0
 }
 
-// kktScale returns the diagonal of E. The largest entries of H and of C become one. So neither
-// hides the other, whatever the unit of the objective.
+// kktScale returns the diagonal of E. In EKE the largest entries of H and of C are both near one,
+// so neither matrix hides the other, whatever the unit of the objective.
 func kktScale(n, k int, h, c []float64) []float64 {
 	dim := n + k
 	e, largest := geometricScale(make([]float64, 3*dim), n, k, h, c), make([]float64, dim)
@@ -83,7 +84,7 @@ func kktScale(n, k int, h, c []float64) []float64 {
 	return e
 }
 
-// largestOfH returns the largest entry of EHE, 1 for none.
+// largestOfH returns the largest entry of EHE, or 1 if all entries are zero.
 func largestOfH(n int, h, e []float64) (big float64) {
 	for i := range n {
 		for j := range i + 1 {
@@ -97,8 +98,8 @@ func largestOfH(n int, h, e []float64) (big float64) {
 }
 
 // newKKTMatrix takes H (n×n) and the rows C (k×n). It factorises unconnected parts of the program
-// separately, because rounding would connect them: their units are unrelated, so a rounding error
-// of one part may be large in the units of another.
+// separately. Their units are unrelated, so a rounding error of one part could be large in the
+// units of another part.
 func newKKTMatrix(n, k int, h, c []float64) *kktMatrix {
 	first := make([]int, n)
 	connectVariables(first, h, c)
@@ -140,7 +141,8 @@ func newKKTMatrix(n, k int, h, c []float64) *kktMatrix {
 	return a
 }
 
-// setPart stores the factors of a part with the given variables and rows.
+// setPart copies the factors p of a part to a. variables and rows are the part's variables and rows
+// in a.
 func (a *kktMatrix) setPart(p *kktMatrix, variables, rows []int) {
 	n, k := a.n, a.k
 	for i, v := range variables {
@@ -182,7 +184,7 @@ func block(m []float64, cols int, i, j []int) []float64 {
 	return out
 }
 
-// setBlock sets the entries of m that block returns.
+// setBlock sets the entries of m in rows i and columns j to the entries of to.
 func setBlock(m []float64, cols int, i, j []int, to []float64) {
 	for x, r := range i {
 		for y, c := range j {
@@ -191,7 +193,7 @@ func setBlock(m []float64, cols int, i, j []int, to []float64) {
 	}
 }
 
-// newKKTPart factorises a matrix of one part.
+// newKKTPart factorises the matrix of one part of the program.
 func newKKTPart(n, k int, h, c []float64) *kktMatrix {
 	a := &kktMatrix{n: n, k: k, e: kktScale(n, k, h, c), h: make([]float64, n*n), c: make([]float64, k*n), pinv: make([]float64, n*k), flat: make([]float64, n*n)}
 	for i := range n + k {
@@ -206,7 +208,7 @@ func newKKTPart(n, k int, h, c []float64) *kktMatrix {
 	a.nullX, a.nullY = make([]float64, n*n), make([]float64, k*k)
 	basis, ok := a.factorRows()
 	if !ok || !a.factorHessian(basis) {
-		// Nothing is known of the matrix: all of it counts as singular.
+		// Without factors, every vector counts as a null vector.
 		clear(a.pinv)
 		clear(a.flat)
 		a.nullX, a.nullY, a.nullity = identity(n), identity(k), n+k
@@ -233,8 +235,8 @@ func identity(n int) []float64 {
 	return a
 }
 
-// factorRows sets pinv and nullY by the singular values of C. It returns an orthonormal basis of
-// C's null space, one vector a row.
+// factorRows computes pinv and nullY from a singular value decomposition of C. It returns an
+// orthonormal basis of the null space of C.
 func (a *kktMatrix) factorRows() (basis [][]float64, ok bool) {
 	n, k := a.n, a.k
 	if k == 0 {
@@ -267,7 +269,7 @@ func (a *kktMatrix) factorRows() (basis [][]float64, ok bool) {
 	return basis, true
 }
 
-// factorHessian sets flat and nullX by the eigenvalues of H on the span of basis.
+// factorHessian computes flat and nullX from the eigenvalues of H on the span of basis.
 func (a *kktMatrix) factorHessian(basis [][]float64) bool {
 	n, f := a.n, len(basis)
 	if f == 0 {
@@ -304,15 +306,15 @@ func (a *kktMatrix) factorHessian(basis [][]float64) bool {
 	return true
 }
 
-// mulHessian sets dst to Hv in the scale of E.
+// mulHessian sets dst to EHE·v.
 func (a *kktMatrix) mulHessian(dst, v []float64) {
 	for i := range dst {
 		dst[i] = floats.Dot(a.h[i*a.n:(i+1)*a.n], v)
 	}
 }
 
-// solve sets (v, y) to the solution of smallest norm, in the scale of E, for the right-hand side
-// (cz, cy). It returns how far cz or cy lies outside the range; see outsideOf.
+// solve sets (v, y) to the solution for the right-hand side (cz, cy) whose norm, in the scale of E,
+// is smallest. It returns how far cz or cy lies outside the range; see outsideOf.
 func (a *kktMatrix) solve(v, y, cz, cy []float64) (outside float64) {
 	n := a.n
 	floats.MulTo(a.rhs[:n], cz, a.e[:n])
@@ -320,8 +322,8 @@ func (a *kktMatrix) solve(v, y, cz, cy []float64) (outside float64) {
 	outside = max(outsideOf(a.nullX, a.rhs[:n]), outsideOf(a.nullY, a.rhs[n:]))
 	clear(a.x)
 	a.improve()
-	// One correction follows, because the errors of the first solution are relative to its largest
-	// entry.
+	// The rounding errors of the first solution are relative to its largest entry. One correction
+	// makes the small entries accurate too.
 	copy(a.rhs, a.left)
 	a.improve()
 	floats.MulTo(v, a.x[:n], a.e[:n])
@@ -329,8 +331,8 @@ func (a *kktMatrix) solve(v, y, cz, cy []float64) (outside float64) {
 	return outside
 }
 
-// outsideOf multiplies x by a projector. It returns the largest entry of the product, relative to
-// the terms that this entry sums. The projector is zero between entries of different units.
+// outsideOf multiplies x by a projector. It returns the largest ratio of an entry of the product to
+// the terms summed in this entry. The projector is zero between entries of different units.
 func outsideOf(projector, x []float64) (worst float64) {
 	n := len(x)
 	for i := range n {
@@ -392,14 +394,14 @@ func (a *kktMatrix) improve() {
 	floats.Add(a.x[n:], y)
 }
 
-// share returns the size of entry i of the last solution relative to its terms, in [0, 1]. If it is
-// at most rangeTol, the entry counts as a rounding error. No norm combines entries, because their
-// units differ.
+// share returns |x_i| divided by the size of its terms, in [0, 1], for entry i of the last
+// solution. If the ratio is at most rangeTol, the entry counts as a rounding error. The entries are
+// judged one by one, because their units differ.
 func (a *kktMatrix) share(i int) float64 {
 	return ratio(math.Abs(a.x[i]), a.terms[i])
 }
 
-// moves reports whether the last solution has a nonzero entry with from ≤ index < to.
+// moves reports whether the last solution has a nonzero entry x_i with from ≤ i < to.
 func (a *kktMatrix) moves(from, to int) bool {
 	for i := from; i < to; i++ {
 		if a.share(i) > rangeTol {

@@ -11,49 +11,49 @@ import (
 )
 
 // kktSystem is a solved program: its scaled data, the factor of Q, the working set with its
-// triangle, and the solution. The derivatives get the kktSystem from the solver, read nothing else,
-// and do not write to it. The next solve overwrites it.
+// triangle, and the solution. The derivatives are computed from the kktSystem alone, and do not
+// write to it. The next solve overwrites it.
 type kktSystem struct {
-	// qpShape has four counts. They count the variables; the rows of G; the inequalities, which are
-	// the rows of G and the bounds of the variables; and all rows, including the equalities, which
-	// are last.
+	// qpShape has four counts: n variables, general rows of G, m inequalities and rows constraints.
+	// The inequalities are the rows of G and then the bounds of the variables. The equalities come
+	// last.
 	qpShape
 
 	// The problem. Row r is c[r·n:(r+1)·n], scaled by scale[r], a power of two.
 	q, p, c, r, scale []float64
 	qmax              float64   // largest |entry| of Q
 	d                 []float64 // squared scale of the variables, for the proximal term
-	// unit holds the units of the variables in which residuals are compared,
-	// 1/√d_j.
+	// unit[j] is 1/√d_j, the unit of variable j when residuals are compared.
 	unit []float64
-	// twoSided is true if rows have lower sides, or if the variables have bounds. Row r below m
-	// then faces one of its two sides: its numbers describe this side as c z ≤ r. A negative scale
-	// means that this is the lower side. If the row turns, it reads −c z ≤ other. If there is no
-	// other side, other is +Inf. under is the slack of the other side, other + c z.
+	// twoSided is true if rows have lower sides, or if the variables have bounds. Each inequality
+	// then faces one of its two sides, and c and r describe this side as c z ≤ r. It is the lower
+	// side if the row's scale is negative. The side that the row does not face is −c z ≤ other,
+	// where other is +Inf if this side does not exist. under = other + c z is the slack of this
+	// side.
 	twoSided      bool
 	other, under  []float64
-	part, rowPart []int // of each variable and of each row, the number of its part
+	part, rowPart []int // the number of the part to which a variable or a row belongs
 	byPart        []int // the variables, part by part
 	parts         []programPart
-	single        []int  // column of the only entry of row r, or manyEntries or noEntry
-	skip          []bool // rows that follow from others, or that rounding decides
+	single        []int  // the column of a row's only entry, or manyEntries or noEntry
+	skip          []bool // rows that depend on others, or whose violation is a rounding error
 
 	l, linv []float64 // L and the inverses of its diagonal
 	prox    []float64 // added to the diagonal of Q
-	shifted bool      // whether that is anything
-	factors uint64    // the number of the factorisation, of newState
-	mnorm   []float64 // ‖m_r‖² of the rows of w, at least
+	shifted bool      // prox is not zero
+	factors uint64    // the number of the factorisation
+	mnorm   []float64 // ‖m_r‖², at least for the rows of w
 
 	triangle
 	at  []int     // place of row r in w, -1 if it is outside
-	eq  int       // the first eq of w are equalities
-	lam []float64 // multipliers by place in w, of the scaled rows
+	eq  int       // the number of equalities, which are the first rows of w
+	lam []float64 // multipliers of the scaled rows, in the order of w
 
 	z, slack, grad []float64 // the solution, r − c z, the gradient of the Lagrangian
 }
 
-// triangle holds some rows of the constraints and the factors M_W = TQ₁ of their m_r. M_W and Q₁
-// have n columns.
+// triangle holds some rows of the constraints and a factorisation M_W = TQ₁. The rows of M_W are
+// the vectors m_r of these constraints. M_W and Q₁ have n columns.
 type triangle struct {
 	w    []int     // the rows, in the order of the factors
 	t    []float64 // lower triangle
@@ -61,12 +61,13 @@ type triangle struct {
 	q1   []float64 // orthonormal rows with the span of M_W
 }
 
-// clone returns a copy with storage of its own.
+// clone returns a copy that shares no storage with f.
 func (f *triangle) clone() triangle {
 	return triangle{w: slices.Clone(f.w), t: slices.Clone(f.t), tinv: slices.Clone(f.tinv), q1: slices.Clone(f.q1)}
 }
 
-// add appends row r. The row's m_r is row·Q₁ + outside, and left is ‖outside‖².
+// add appends row r. The vector m_r of the row is row·Q₁ + outside, and the parameter left is
+// ‖outside‖².
 func (f *triangle) add(r, n int, left float64, row, outside []float64) {
 	k, d := len(f.w), math.Sqrt(left)
 	t, inv := f.t[k*n:k*n+k+1], 1/d
@@ -76,10 +77,10 @@ func (f *triangle) add(r, n int, left float64, row, outside []float64) {
 	f.w = append(f.w, r)
 }
 
-// project splits m, the vector m_r of a row, into its parts within and outside the span of the rows
-// in f: t = Q₁m and w = m − Q₁ᵀt. It returns ‖w‖². dt is scratch. If the first projection subtracts
-// most of m, project projects a second time. This keeps the rows of Q₁ orthogonal to rounding error
-// (Daniel et al., 1976).
+// project splits m, the vector m_r of a row, into m = Q₁ᵀt + w. It sets t = Q₁m and w = m − Q₁ᵀt,
+// which is orthogonal to the rows in f, and returns ‖w‖². dt is scratch. If the first projection
+// subtracts most of m, project projects a second time. This keeps the rows of Q₁ orthogonal to
+// rounding error (Daniel et al., 1976).
 func (f *triangle) project(m []float64, norm2 float64, t, w, dt []float64) float64 {
 	k, n := len(f.w), len(m)
 	t, dt = t[:k], dt[:k]
@@ -103,9 +104,9 @@ func (f *triangle) project(m []float64, norm2 float64, t, w, dt []float64) float
 	return left
 }
 
-// remove removes the row at place j and restores the triangle by plane rotations. cos and sin
-// receive the cosines and sines of the rotations, from entry j on. The direction that Q₁ loses is
-// then in q1, in the row after the last one.
+// remove removes the row at place j, and restores the triangle with plane rotations. It writes the
+// cosines and sines of the rotations to cos and sin, from entry j on. Q₁ loses one row, which
+// remains in q1 after the last row of Q₁.
 func (f *triangle) remove(j, n int, cos, sin []float64) {
 	k := len(f.w)
 	for i := j + 1; i < k; i++ {
@@ -136,7 +137,7 @@ func (f *triangle) forward(n int, x []float64) {
 	dense.ForwardSolve(f.t, f.tinv, len(x), n, x)
 }
 
-// forward replaces x by L⁻¹x; its first entries below from are zero.
+// forward replaces x by L⁻¹x. The entries x_i with i < from must be zero.
 func (a *kktSystem) forward(x []float64, from int) {
 	n := a.n
 	if from < n {
@@ -158,7 +159,7 @@ func (a *kktSystem) addRow(x []float64, f float64, r int) {
 	floats.AddScaled(x, f, a.crow(r))
 }
 
-// stack returns the coefficients of the rows given, one row after the other.
+// stack returns the coefficients of the given rows in one slice, row by row.
 func (a *kktSystem) stack(rows []int) []float64 {
 	c := make([]float64, 0, len(rows)*a.n)
 	for _, r := range rows {
@@ -167,7 +168,7 @@ func (a *kktSystem) stack(rows []int) []float64 {
 	return c
 }
 
-// Rows with more than one entry, and with none, in activeSet.single.
+// These values in kktSystem.single mark rows with more than one entry and rows without entries.
 const (
 	manyEntries = -1
 	noEntry     = -2
@@ -204,8 +205,8 @@ func nextEntry(row []float64, j int) int {
 	return j
 }
 
-// solveKKT replaces (x, y) by the solution of the KKT system with the right-hand side (x, y). The
-// rows of the system are those in f: the working set, or a part of it,
+// solveKKT replaces (x, y) by the solution of the KKT system with the right-hand side (x, y). f
+// holds the rows W of the system, which are the working set or a part of it:
 //
 //	[Q + proximal term  C_Wᵀ]
 //	[C_W                0   ].
@@ -237,7 +238,8 @@ func (a *kktSystem) rowSize(r int) float64 {
 }
 
 // curvature returns the size of the objective's second derivatives in part k, in the units of the
-// variables. This is the size of Q, or, if larger, the ratio of the linear term to z.
+// variables. This is the size of Q or, with a proximal term, the ratio of the linear term to z if
+// this ratio is larger.
 func (a *kktSystem) curvature(k int) float64 {
 	if !a.shifted {
 		return a.qmax
@@ -246,7 +248,7 @@ func (a *kktSystem) curvature(k int) float64 {
 	return max(p.qsize, p.weight/shiftLinear)
 }
 
-// slackTerm is the size of the terms of the slack of row r.
+// slackTerm returns |r_r| + Σ|c_rj z_j|, the size of the terms of the slack of row r.
 func (a *kktSystem) slackTerm(r int) float64 {
 	sum := math.Abs(a.r[r])
 	for j, c := range a.crow(r) {
@@ -260,7 +262,7 @@ func (a *kktSystem) equality(r int) bool {
 	return r >= a.m || a.twoSided && a.other[r] == -a.r[r]
 }
 
-// sidesDepend reports whether rows with equal sides follow from others.
+// sidesDepend reports whether some row with equal sides depends on other rows.
 func (a *kktSystem) sidesDepend() bool {
 	for r, skip := range a.skip[:a.m] {
 		if skip && a.equality(r) {
@@ -285,9 +287,8 @@ func (a *kktSystem) sideChange(t *QPGrad, r int) (lo, hi float64) {
 	return lo, hi
 }
 
-// place returns the block of t that holds constraint row r, or nil for a bound of a variable. It
-// also returns the block of the right-hand side that the row faces, and the index of the row in
-// both blocks.
+// place returns the matrix of t that holds row r, or nil for a bound of a variable. It also returns
+// the vector of t that holds the side that row r faces, and the index of the row in both.
 func (a *kktSystem) place(t *QPGrad, r int) (m *mat.Dense, rhs []float64, at int) {
 	switch {
 	case r >= a.m:
@@ -299,9 +300,9 @@ func (a *kktSystem) place(t *QPGrad, r int) (m *mat.Dense, rhs []float64, at int
 	return t.matrix(in), t.vector(side), at
 }
 
-// inputs returns the two blocks of the data that hold row r: the matrix, and the right-hand side of
-// the side that the row faces. It also returns the row's index in these blocks. A row with equal
-// sides faces the side that its multiplier selects.
+// inputs returns the names of the two blocks of the data that hold row r: its matrix, and the
+// vector of the side that the row faces. It also returns the row's index in these blocks. For a row
+// with equal sides, the multiplier selects the side.
 func (a *kktSystem) inputs(r int) (matrix, side QPInput, at int) {
 	lower := a.scale[r] < 0
 	if a.equality(r) {
@@ -328,8 +329,8 @@ func (a *kktSystem) placeOut(lambda, nu []float64, r int) (out []float64, at int
 	return nu, r - a.m
 }
 
-// leavesEmpty reports whether row r is a row of zeros that does not matter: the direction t is zero
-// in it, and its multiplier is not a wanted output.
+// leavesEmpty reports whether row r is a row of zeros that does not matter. It does not matter if
+// the direction t does not change it and its multiplier is not a wanted output.
 func (a *kktSystem) leavesEmpty(r int, dlambda, dnu []float64, t *QPGrad) bool {
 	if out, _ := a.placeOut(dlambda, dnu, r); a.single[r] != noEntry || out != nil {
 		return false
@@ -348,7 +349,7 @@ func (a *kktSystem) leavesEmpty(r int, dlambda, dnu []float64, t *QPGrad) bool {
 	return m == nil || floats.Norm(m.RawRowView(at), 1) == 0
 }
 
-// multiplier is λ or ν of row r, as it was given.
+// multiplier returns the multiplier of row r in the units of the caller's program.
 func (a *kktSystem) multiplier(r int) float64 {
 	if i := a.at[r]; i >= 0 {
 		return a.lam[i] * a.scale[r]

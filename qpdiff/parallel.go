@@ -87,13 +87,13 @@ func (p *itemPanic) Unwrap() error {
 	return err
 }
 
-// sharedItems are the items of one ForEach.
+// sharedItems holds the items of one ForEach call, which several goroutines share.
 type sharedItems struct {
 	n, run   int
 	f        func(i int) error
 	taken    atomic.Int64
 	helping  atomic.Int64
-	finished sync.RWMutex // read-locked once for each helper; no sync.WaitGroup, which synctest ties to one bubble
+	finished sync.RWMutex // read-locked once for each helper; a sync.WaitGroup would belong to one bubble of synctest
 	mu       sync.Mutex
 	lowest   int
 	failure  error
@@ -101,8 +101,9 @@ type sharedItems struct {
 	panicked *itemPanic // of that item; nil after runtime.Goexit
 }
 
-// newSharedItems distributes items in runs of consecutive items. The runs are small enough to even
-// out items of unequal cost, and large enough that distributing them costs almost nothing.
+// newSharedItems divides n items into runs of consecutive items. A goroutine takes one run at a
+// time. There are some eight runs for each worker: enough to balance items of unequal cost, and so
+// few that taking runs costs almost nothing.
 func newSharedItems(workers, n int, f func(i int) error) *sharedItems {
 	j := &sharedItems{n: n, run: max(1, n/(8*workers)), f: f, lowest: n, broken: n}
 	j.helping.Store(int64(workers - 1))
@@ -164,7 +165,7 @@ func (j *sharedItems) help() {
 	j.work()
 }
 
-// wait returns when no helper works any more.
+// wait returns when all helpers have finished their items.
 func (j *sharedItems) wait() {
 	if !spin(func() bool { return j.helping.Load() == 0 }) {
 		j.finished.Lock()
@@ -174,7 +175,7 @@ func (j *sharedItems) wait() {
 // A helper is a goroutine that works for one ForEach after another.
 type helper struct{ next atomic.Pointer[sharedItems] }
 
-// helpers are those that have nothing to do.
+// helpers holds the helpers that wait for work.
 var helpers readyHelpers
 
 type readyHelpers struct {
@@ -182,7 +183,7 @@ type readyHelpers struct {
 	ready []*helper
 }
 
-// hand gives j to a helper, if one is ready.
+// hand gives j to a waiting helper. It returns false if no helper is waiting.
 func (r *readyHelpers) hand(j *sharedItems) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -195,14 +196,14 @@ func (r *readyHelpers) hand(j *sharedItems) bool {
 	return true
 }
 
-// add makes h ready.
+// add adds h to the waiting helpers.
 func (r *readyHelpers) add(h *helper) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ready = append(r.ready, h)
 }
 
-// remove takes h away, unless hand has.
+// remove removes h from the waiting helpers, unless hand has already removed it.
 func (r *readyHelpers) remove(h *helper) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -211,26 +212,26 @@ func (r *readyHelpers) remove(h *helper) {
 	}
 }
 
-// help works for j, and for the calls of ForEach that follow.
+// help works on the items of j, and then on the items of later ForEach calls.
 func help(j *sharedItems) {
 	for h := new(helper); j != nil; j = h.next.Swap(nil) {
 		j.help()
 		helpers.add(h)
 		if !spin(func() bool { return h.next.Load() != nil }) {
-			helpers.remove(h) // from here on h.next changes no more
+			helpers.remove(h) // from here on no call changes h.next
 		}
 	}
 }
 
-// Waking a thread takes some 50 µs, as long as a small part of a step. Waiting for spin takes about
-// twice as long. The wait is counted in checks and not in time, because time does not pass in a
-// bubble of testing/synctest.
+// These constants set how long spin waits: about 100 µs, twice the time that waking a thread takes.
+// The wait is a number of checks and not a time, because time does not pass in a bubble of
+// testing/synctest.
 const (
 	yields = 600
 	looks  = 8 // before each yield
 )
 
-// spin waits a short time for the condition and reports whether it holds.
+// spin waits a short time until done returns true. It reports whether done did.
 func spin(done func() bool) bool {
 	for range yields {
 		for range looks {

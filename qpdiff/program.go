@@ -19,27 +19,28 @@ import (
 //	subject to f_i(x, α) ≤ 0,  i < m   (multipliers λ ≥ 0)
 //	           h_i(x, α) = 0,  i < q   (multipliers ν)
 //
-// with f0 and f convex and h affine in x, and all of them twice differentiable. It does not solve
-// the program: it differentiates a solution that was found elsewhere.
+// f0 and the f_i are convex in x, and the h_i are affine in x. All of these functions are twice
+// differentiable. ConvexProgram differentiates a given solution, and does not solve the program.
 type ConvexProgram struct {
 	Objective    ParamFunc
 	Inequalities []ParamFunc
 	Equalities   []ParamFunc
-	// Tol bounds the violation of the KKT conditions by the point. Zero means 1e-8. The violation
-	// is the largest of these, each relative to its terms: the gradient of the Lagrangian, the
-	// violation of each constraint, and the smaller of slack and multiplier of each inequality.
-	// Slacks and multipliers of the size of the violation cannot be distinguished from zero.
+	// Tol is the largest allowed violation of the KKT conditions at the given point. Zero means
+	// 1e-8. The violation is the largest of three numbers, each relative to its terms: the gradient
+	// of the Lagrangian, the violation of a constraint, and min(slack, multiplier) of an
+	// inequality. A slack or multiplier as small as the violation cannot be distinguished from
+	// zero.
 	Tol float64
 }
 
-// A ParamFunc returns its value at (x, α) and sets its derivatives in d, which the caller has set
-// to zero.
+// A ParamFunc returns its value at (x, α) and writes its derivatives to d. All fields of d are zero
+// before the call.
 type ParamFunc func(d *Partials, x, alpha []float64) float64
 
 // Partials are the derivatives of one function of (x, α), with x ∈ Rⁿ and α ∈ Rᵖ.
 type Partials struct {
 	X      []float64  // ∇_x, n
-	Alpha  []float64  // ∇_α, p; only asked of the constraints
+	Alpha  []float64  // ∇_α, p; used only for the constraints
 	XX     *mat.Dense // ∇²_xx, n×n
 	XAlpha *mat.Dense // ∂(∇_x)/∂α, n×p
 }
@@ -51,33 +52,32 @@ type Sensitivity struct {
 	Nu     *mat.Dense // ∂ν/∂α, q×p; nil if q = 0
 }
 
-// Differentiate returns the derivatives of the solution (x, λ, ν) in α by the rule of the paper
-// (Section 3; Barratt, 2018),
+// Differentiate returns the derivatives of the solution s = (x, λ, ν) with respect to α, by the
+// formula of the paper (Section 3; Barratt, 2018),
 //
 //	∇_α s = −(∇_z g)⁻¹ ∇_α g,   g = (∇_x L, diag(λ)f, h).
 //
-// Reduced to the strictly active constraints, it is the symmetric system
+// For the strictly active inequalities S and the equalities, this is the symmetric system
 //
 //	[∇²_xx L  Cᵀ] [ẋ ]     [∇²_xα L]
 //	[C        0 ] [ẏ ] = − [∇_α f_S, ∇_α h],   C = (∇_x f_S, ∇_x h).
 //
-// The tests are the same as in [Solution.VJP], in the same order:
+// Three conditions are tested in this order, as in [Solution.VJP]:
 //
-//   - strict complementarity, for which the paper's condition ∇_α g ∈ R(∇_z g) does not
-//     suffice;
-//   - that condition for each α_j, and that constraints that depend on each other continue
-//     to do so;
-//   - uniqueness of x, λ and ν, each.
+//   - strict complementarity, which does not follow from the paper's condition ∇_α g ∈ R(∇_z g);
+//   - the paper's condition for each α_j; dependent constraints must also stay dependent as α_j
+//     changes;
+//   - uniqueness of x, of λ and of ν.
 //
-// The error joins one [NotDifferentiableError] per failure; its Inputs are "alpha[j]", or "alpha"
-// if no derivative exists. Differentiate still returns the columns and blocks that exist. Other
-// columns are zero, and other blocks are nil. If constraints depend on each other, the multipliers
-// are not unique, and multipliers with more zeros than necessary fail the first test. In that case
-// pass other multipliers.
+// The returned error holds one [NotDifferentiableError] for each failure. Its Inputs are
+// "alpha[j]", or "alpha" if no derivative exists. Differentiate still returns the derivatives that
+// exist. A column for an α_j without a derivative is zero, and a block without a derivative is nil.
+// If constraints depend on each other, the multipliers are not unique. Multipliers with more zeros
+// than necessary then fail the first test, so pass other multipliers.
 //
-// Arguments that cannot be used give an [ArgError]. Its kind is ErrDomain if the point is not a
-// solution. It is ErrShape if a function is nil, or if the numbers of multipliers and constraints
-// differ. It is ErrNotFinite for NaN, Inf and overflow.
+// An argument that cannot be used gives an [ArgError]. The error's kind is ErrDomain if the point
+// is not a solution. The kind is ErrShape if a function is nil, or if the numbers of multipliers
+// and constraints differ. The kind is ErrNotFinite for NaN, Inf and overflow.
 func (p *ConvexProgram) Differentiate(x, lambda, nu, alpha []float64) (*Sensitivity, error) {
 	n, m, q, np := len(x), len(p.Inequalities), len(p.Equalities), len(alpha)
 	if n == 0 || len(lambda) != m || len(nu) != q {
@@ -107,8 +107,9 @@ func (p *ConvexProgram) Differentiate(x, lambda, nu, alpha []float64) (*Sensitiv
 	return l.sensitivity(kkt, m, q, constraints, rows)
 }
 
-// constraintsAt evaluates the constraints, inequalities first, and adds each, times its multiplier,
-// to the Lagrangian l. It also sets the sizes of the terms.
+// constraintsAt evaluates the constraints, inequalities first. It adds each constraint, multiplied
+// by its multiplier, to the Lagrangian l. It also sets the sizes of the terms in l and in each
+// constraint.
 func (p *ConvexProgram) constraintsAt(l *lagrangian, x, lambda, nu, alpha []float64) ([]constraint, error) {
 	m, q := len(p.Inequalities), len(p.Equalities)
 	constraints := make([]constraint, m+q)
@@ -126,8 +127,8 @@ func (p *ConvexProgram) constraintsAt(l *lagrangian, x, lambda, nu, alpha []floa
 		}
 		c.value, c.mult, c.d = value, mult, d
 	}
-	// The functions return sums, not the terms of the sums. To first order the terms are products
-	// of a derivative and an entry of x or alpha.
+	// A ParamFunc returns a sum without its terms. To first order, each term is a derivative times
+	// an entry of x or alpha.
 	for j := range l.terms {
 		for i, v := range x {
 			l.terms[j] += math.Abs(l.hess.At(j, i) * v)
@@ -146,16 +147,17 @@ func (p *ConvexProgram) constraintsAt(l *lagrangian, x, lambda, nu, alpha []floa
 	return constraints, nil
 }
 
-// active returns the active constraints with their gradients: first those among the m inequalities,
-// then the equalities. It returns an error if the point is not a solution to the tolerance tol.
+// active returns the active constraints and their gradients: first the active ones of the m
+// inequalities, then the equalities. It returns an error if the point is not a solution to the
+// tolerance tol.
 func (l *lagrangian) active(constraints []constraint, m int, x []float64, tol float64) (rows []int, coef []float64, err error) {
 	n := len(x)
 	all := make([]float64, 0, len(constraints)*n)
 	for _, c := range constraints {
 		all = append(all, c.d.X...)
 	}
-	// The tests against Tol are in the units of the equilibrated KKT system. In these units slacks
-	// change by as much as x and the gradient's terms do.
+	// The tests against Tol use the units of the equilibrated KKT system. In these units, changes
+	// of x, of the slacks and of the gradient have about the same size.
 	e := kktScale(n, len(constraints), l.hess.RawMatrix().Data, all)
 	var left, size, move float64
 	for j, v := range l.terms {
@@ -186,14 +188,14 @@ func (l *lagrangian) active(constraints []constraint, m int, x []float64, tol fl
 		if slack <= push {
 			rows = append(rows, i)
 			coef = append(coef, c.d.X...)
-		} else { // its multiplier's part of the gradient is an error of the point
+		} else { // the multiplier of an inactive row is an error of the point
 			floats.AddScaled(l.grad, -c.mult, c.d.X)
 		}
 	}
 	return rows, coef, nil
 }
 
-// constraint is one of a ConvexProgram at a point.
+// constraint holds a constraint of a ConvexProgram, evaluated at a point.
 type constraint struct {
 	name        string
 	value, mult float64
@@ -205,12 +207,12 @@ type constraint struct {
 type lagrangian struct {
 	n, np int
 	grad  []float64
-	terms []float64 // sums of the magnitudes of the terms of grad, as far as they are known
+	terms []float64 // sums of the magnitudes of the terms of grad, to first order
 	hess  *mat.Dense
 	cross *mat.Dense
 }
 
-// add evaluates f and adds weight times it.
+// add evaluates f and its derivatives, and adds weight·f to the Lagrangian.
 func (l *lagrangian) add(name string, f ParamFunc, weight float64, x, alpha []float64) (float64, *Partials, error) {
 	d := &Partials{X: make([]float64, l.n), Alpha: make([]float64, l.np), XX: mat.NewDense(l.n, l.n, nil), XAlpha: mat.NewDense(l.n, max(l.np, 1), nil)}
 	if f == nil {
@@ -244,9 +246,9 @@ func (l *lagrangian) add(name string, f ParamFunc, weight float64, x, alpha []fl
 	return value, d, nil
 }
 
-// weak lists the inequalities whose slack is within its error of zero. For an active inequality,
-// the multiplier takes the place of the slack. As in [qpDerivative.isZero], the error comes from
-// the residuals of the point and from rounding.
+// weak lists the weakly active inequalities. These are the active inequalities whose multiplier is
+// zero within its error, and the other inequalities whose slack is. As in [qpDerivative.isZero],
+// the error comes from the residuals of the point and from rounding.
 func (l *lagrangian) weak(kkt *kktMatrix, inequalities, constraints []constraint, rows []int) (weak []int) {
 	n, k := l.n, len(rows)
 	cz, cy, v, y := make([]float64, n), make([]float64, k), make([]float64, n), make([]float64, k)
@@ -275,7 +277,7 @@ func (l *lagrangian) weak(kkt *kktMatrix, inequalities, constraints []constraint
 	return weak
 }
 
-// sensitivity solves for the columns of α, given the active constraints.
+// sensitivity computes the derivatives in each α_j, given the active constraints.
 func (l *lagrangian) sensitivity(kkt *kktMatrix, m, q int, constraints []constraint, rows []int) (*Sensitivity, error) {
 	n, np, k := l.n, l.np, len(rows)
 	out, errs := l.blocks(kkt, m, q, rows)
@@ -310,8 +312,8 @@ func (l *lagrangian) sensitivity(kkt *kktMatrix, m, q int, constraints []constra
 	return out, joinErrors(errs)
 }
 
-// blocks returns a Sensitivity with storage for the blocks that are unique. For each other block it
-// returns an error.
+// blocks returns a Sensitivity with storage for each of x, λ and ν that is unique. For each of x, λ
+// and ν that is not unique, it returns an error.
 func (l *lagrangian) blocks(kkt *kktMatrix, m, q int, rows []int) (out *Sensitivity, errs []error) {
 	free := [3]float64{} // of x, λ, ν
 	for i, part := range kkt.free {
@@ -338,8 +340,8 @@ func (l *lagrangian) blocks(kkt *kktMatrix, m, q int, rows []int) (out *Sensitiv
 	return &Sensitivity{X: dst[0], Lambda: dst[1], Nu: dst[2]}, errs
 }
 
-// setColumn sets the derivatives in α_j. y holds the derivatives of the active rows' multipliers in
-// α_j.
+// setColumn sets the derivatives in α_j. v holds the derivatives of x, and y holds the derivatives
+// of the multipliers of the active rows.
 func (s *Sensitivity) setColumn(j, m int, rows []int, v, y []float64) {
 	if s.X != nil {
 		s.X.SetCol(j, v)

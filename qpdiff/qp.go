@@ -11,9 +11,9 @@ import (
 // Solution solves a [QP], holds the solution and differentiates it. The zero value is ready to use.
 //
 // A Solution reuses its storage. Solving another problem of the same shape allocates nothing and
-// starts from the last working set. Solve does not factorise unchanged parts of Q, G and A again,
-// unless P or the bounds imply a solution of another size. The slices of a Solution are valid until
-// the next Solve.
+// starts from the last working set. If Q, or G and A, are equal to the last problem's, Solve reuses
+// their factors. The exception is a Q that is not definite, if P or the bounds now imply a far
+// larger or smaller solution. The slices of a Solution are valid until the next Solve.
 //
 // While Solve runs, no other goroutine may use the Solution. Derivatives only read it: many
 // goroutines may differentiate one solution at the same time, each with its own [Workspace]. A
@@ -28,14 +28,14 @@ type Solution struct {
 	// Generalised selects the derivatives at weakly active rows, whose slack and multiplier are
 	// both zero. False: derivatives that do not exist are errors. True: these rows count as
 	// inactive. The result is then not a derivative but one element of the generalised (Bouligand)
-	// Jacobian: the limit of the derivatives for larger h on these rows, as h decreases to its
-	// value.
+	// Jacobian. This element is a limit of derivatives: for h larger on these rows, as h decreases
+	// to its value.
 	Generalised bool
 
 	Z []float64 // n: the minimiser
-	// Lambda holds the multipliers of Gz ≤ h. They are exactly zero on inactive rows. There are m
-	// of them. If the QP has bounds, n more entries hold the multipliers of the bounds. Multipliers
-	// of lower sides are negative.
+	// Lambda holds the m multipliers of Gz ≤ h, which are exactly zero on inactive rows. If the QP
+	// has bounds, n more entries hold the multipliers of the bounds. Multipliers of lower sides are
+	// negative.
 	Lambda []float64
 	Nu     []float64 // q: multipliers of Az = b
 	// Objective is ½ zᵀQz + pᵀz.
@@ -49,7 +49,7 @@ type Solution struct {
 
 	home  check.Home
 	set   activeSet
-	state uint64 // the number of the last Solve or Reset, of newState
+	state uint64 // the number of the last Solve or Reset
 }
 
 // Reset forgets the last solve and its warm start, but keeps the storage. The next Solve gives the
@@ -72,21 +72,20 @@ func (s *Solution) forget() {
 
 // Solve solves q. The error matches
 //
-//   - ErrShape, ErrNotFinite or ErrDomain (an [ArgError]) if the data cannot
-//     be used: ErrDomain for a Q that is not symmetric, for a nonzero row of G or A
-//     whose largest entry lies outside 1e-270…1e270, and for a lower side above
-//     the upper one;
-//   - ErrInfeasible, ErrUnbounded or ErrNonconvex with the Status of that name,
-//     and its Certificate filled;
-//   - ErrIterationLimit if Tol was not reached, or if MaxIter was reached before
-//     the gradient of each variable was small among its own terms. Z, Lambda and Nu
-//     then hold the best point found, and Residual its distance from a solution;
-//   - ErrNotFinite, with the Status IterationLimit, if the solution or a
-//     product that its residual sums leaves the range of float64. Sizes between
-//     1e-140 and 1e140 of all entries and of the solution are safe.
+//   - ErrShape, ErrNotFinite or ErrDomain (an [ArgError]) if the data cannot be used. ErrDomain has
+//     three causes: Q is not symmetric; the largest entry of a nonzero row of G or A lies outside
+//     1e-270…1e270; or a lower side is above its upper side;
+//   - ErrInfeasible, ErrUnbounded or ErrNonconvex with the Status of the same name and a
+//     Certificate;
+//   - ErrIterationLimit if Tol was not reached. The error is also returned if MaxIter was reached
+//     while some entry of the gradient was not yet small compared with the terms of this entry. Z,
+//     Lambda and Nu then hold the best point found, and Residual measures this point;
+//   - ErrNotFinite, with the Status IterationLimit, if the solution, or a product in the sums of
+//     its residual, leaves the range of float64. This cannot happen if all entries and the solution
+//     have sizes between 1e-140 and 1e140.
 //
-// After any other error Z, Lambda and Nu are empty. Solve does not change q, and keeps no reference
-// to it.
+// After all errors except ErrIterationLimit, Z, Lambda and Nu are empty. Solve does not change q,
+// and keeps no reference to it.
 func (s *Solution) Solve(q *QP) error {
 	s.forget()
 	a := &s.set
@@ -133,7 +132,7 @@ func (s *Solution) Solve(q *QP) error {
 	return errUnboundedQP
 }
 
-// outOfRange forgets everything, because the numbers are not a solution.
+// outOfRange empties s, because its numbers are not a solution, and returns the error.
 func (s *Solution) outOfRange() error {
 	s.Reset()
 	s.Status = IterationLimit

@@ -12,7 +12,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// derivative prepares the derivatives at the last solution in w.
+// derivative prepares the derivatives at the last solution. It stores them in w, so that the next
+// derivative with the same w need not prepare them again.
 func (s *Solution) derivative(w *Workspace, generalised bool) (*qpDerivative, error) {
 	s.home.Check()
 	if s.Status != Optimal {
@@ -26,7 +27,8 @@ func (s *Solution) derivative(w *Workspace, generalised bool) (*qpDerivative, er
 	return d, nil
 }
 
-// prepare sorts the inequalities and decides on the way to solve.
+// prepare divides the inequalities into strictly active, weakly active and inactive ones. It also
+// chooses how the derivatives are solved: by the factors of the working set, or by eigenvalues.
 func (d *qpDerivative) prepare() {
 	a := d.sys
 	d.weak, d.spare, d.even, d.full = d.weak[:0], d.spare[:0], d.even[:0], nil
@@ -48,7 +50,7 @@ func (d *qpDerivative) prepare() {
 	if d.generalised && d.cond <= weakCond {
 		d.even = d.even[:0]
 	}
-	d.full = nil // from the working set's rows, if they needed it
+	d.full = nil // it belongs to the rows of the working set
 	if len(zero) > 0 {
 		dependent = d.split(zero) || dependent
 		if len(d.weak) > 0 && (!d.generalised || d.cond > weakCond) {
@@ -71,7 +73,8 @@ func (d *qpDerivative) prepare() {
 }
 
 // uniquePrimal reports whether the minimiser is unique. It is unique if Q is positive definite on
-// the null space of the derivative's rows C. The test is that Q + ρCᵀC is definite everywhere.
+// the null space of the rows C of the derivative. The test uses that Q + ρCᵀC is then positive
+// definite.
 func (d *qpDerivative) uniquePrimal() bool {
 	a := d.sys
 	n := a.n
@@ -107,12 +110,12 @@ func (d *qpDerivative) uniquePrimal() bool {
 	return s*s > pivotTol
 }
 
-// blockOutside measures the part of an input's ∇g that is outside the range. It returns the largest
-// entry of the null vectors at the variables and rows in which ∇g is not zero. A change of entry j
-// of row r enters variable j as λ_r, and row r as z_j, each in its own unit. For G and A,
-// blockOutside also measures how far the derivative of the last solution (v, y) changes if a null
-// vector is added to the solution; see [kktMatrix.parts]. The derivative changes by v in a row that
-// depends on others, and by y_r if a variable is free.
+// blockOutside measures the part of an input's ∇g outside the range of the KKT matrix. It returns
+// the largest entry of the null vectors at the variables and rows in which ∇g is not zero. The
+// derivative of g in entry j of row r is λ_r at variable j, and z_j at row r. For G and A,
+// blockOutside also measures a second effect, see [kktMatrix.parts]: the derivative may change if a
+// null vector is added to the last solution (v, y). This happens if v is not zero and rows depend
+// on each other, or if y is not zero and a variable is not unique.
 func (a *kktMatrix) blockOutside(d *qpDerivative, in QPInput) float64 {
 	set := d.sys
 	n := a.n
@@ -142,12 +145,11 @@ func (a *kktMatrix) blockOutside(d *qpDerivative, in QPInput) float64 {
 	return worst
 }
 
-// parts measures how far a change Ċ of the rows C, k×n, separates rows that depend on each other.
-// It multiplies K⁺K̇ by null vectors, and returns the largest share of the wanted outputs in the
-// product. The outputs are x, λ and ν; rows below m have a λ. The changed matrix determines which
-// multiple of the null vector is in the solution. If multipliers and z vanish, the range condition
-// does not show this. For example, let one of two rows (1, 0)z = 0 depend on the other. If one of
-// them changes to (1, ε), the two determine all of z ∈ R².
+// parts measures how far a change Ċ of the rows C, k×n, makes dependent rows independent. It
+// multiplies K⁺K̇ by null vectors, and returns the largest share of an entry that belongs to a
+// wanted output. The outputs are x, λ and ν; rows[i] < m has a multiplier in λ. The range condition
+// does not detect such a change if z and the multipliers are 0. For example, two equal rows (1, 0)z
+// = 0 depend on each other. If one of them becomes (1, ε), the two rows determine all of z ∈ R².
 func (a *kktMatrix) parts(c []float64, rows []int, m int, wanted [3]bool) float64 {
 	worst := 0.0
 	a.changedNulls(c, func(change []float64) {
@@ -169,9 +171,9 @@ func (a *kktMatrix) parts(c []float64, rows []int, m int, wanted [3]bool) float6
 	return worst
 }
 
-// partsLater reports whether a change of the rows separates them while the last solution (ż, ẏ)
-// moves. Rows may agree at the solution, but not along its movement. For example, let the second of
-// two rows z₁ = 1 change to z₁ + εz₂ = 1. The rows agree only while z₂ = 0.
+// partsLater reports whether a change Ċ of the rows makes dependent rows independent once z or the
+// multipliers move along the last solution (ż, ẏ). For example, let the second of two rows z₁ = 1
+// become z₁ + εz₂ = 1. The two rows agree only if z₂ is 0.
 func (a *kktMatrix) partsLater(c []float64) (parts bool) {
 	n := a.n
 	moves := [2]bool{a.moves(0, n), a.moves(n, n+a.k)}
@@ -181,9 +183,9 @@ func (a *kktMatrix) partsLater(c []float64) (parts bool) {
 	return parts
 }
 
-// changedNulls calls f with products of K̇ and null vectors, for a change Ċ of the rows. The null
-// vectors, of variables and of rows, span all null vectors. Entries of a product within rangeTol of
-// their terms are set to zero. If all entries are zero, changedNulls does not call f.
+// changedNulls calls f with the product K̇x for each of several null vectors x, which span all null
+// vectors. K̇ is the change of K with the rows' change Ċ. An entry of the product that is at most
+// rangeTol times its terms becomes zero. If all entries are zero, changedNulls does not call f.
 func (a *kktMatrix) changedNulls(c []float64, f func(change []float64)) {
 	n, k := a.n, a.k
 	scaled := make([]float64, len(c))
@@ -221,8 +223,8 @@ func (a *kktMatrix) changedNulls(c []float64, f func(change []float64)) {
 	}
 }
 
-// outputFree returns the largest entry of the null vectors in an output. This is the part of the
-// output that is not unique.
+// outputFree returns the largest entry of the null vectors in the output out. It is 0 if the output
+// is unique.
 func (a *kktMatrix) outputFree(d *qpDerivative, out QPOutput) float64 {
 	if out == OutputZ {
 		return dense.Largest(a.free[:a.n])
@@ -250,22 +252,24 @@ func (a *kktMatrix) outputFree(d *qpDerivative, out QPOutput) float64 {
 //
 // The derivative may not exist. VJP tests three conditions in this order: strict complementarity;
 // that the cotangent lies in the range of the KKT matrix; and, for each wanted block, that ∇g of
-// the block lies in this range. If a test fails, the error joins one [NotDifferentiableError] for
-// each block that does not exist. Its Weak lists rows of G. VJP still adds the blocks that exist,
-// and does not change the others.
+// the block lies in this range. If a test fails, VJP returns an error. errors.As finds in it a
+// [NotDifferentiableError] for each wanted block whose derivative does not exist. The error's Weak
+// lists inequalities, numbered as in Lambda. VJP still adds the derivatives that exist, and leaves
+// the other fields of g unchanged.
 //
 // If active rows depend on each other, the multipliers are not unique. Strict complementarity is
 // then tested for the multipliers with the fewest zeros. The derivatives in Q and p usually exist.
-// The derivatives in G and h exist if none of the dependent rows is in G, and the derivatives in A
-// and b if none is in A. If z is 0, the derivatives in G and A exist anyway. A row of zeros with
-// the bound 0 is a dependent row, and its multiplier may have any value: the smallest change of the
-// row turns it into a constraint, or into a contradiction. A row of zeros with h > 0 is inactive.
+// The derivatives in G and h exist if none of the dependent rows is a row of G. The derivatives in
+// A and b exist if none of them is a row of A. If z is 0, the derivatives in G and A exist in both
+// cases. A row of zeros with the right-hand side 0 is a dependent row, whose multiplier may have
+// any value. The smallest change of the row turns it into a constraint or into a contradiction. A
+// row of zeros with h > 0 is inactive.
 //
 // If a row is active on its lower side, its derivative is in L or ZMin instead of H or ZMax. If
-// both sides of a row are equal, the derivative is in the side that the sign of the multiplier
-// selects. This is the derivative along all changes that keep the sides in order. If the multiplier
-// of such a row is zero, the solution has a kink in the two sides, and in nothing else: all blocks
-// exist except L and H, or ZMin and ZMax.
+// both sides of a row are equal, the sign of the multiplier selects the side that has the
+// derivative. The derivative holds for all changes that keep the lower side at most the upper one.
+// If the multiplier of such a row is zero, the solution has a kink in the two sides alone. Only the
+// derivatives in L and H, or in ZMin and ZMax, then do not exist.
 //
 // The paper's condition (Section 3), ∇_α g ∈ R(∇_z g), is only the last of the three tests. It does
 // not suffice. For example, the minimiser of ½(x − a)² subject to x ≤ 0 is min(a, 0), which has a
@@ -290,7 +294,7 @@ func (s *Solution) VJP(w *Workspace, g *QPGrad, dz, dlambda, dnu []float64) erro
 	return err
 }
 
-// adjoint solves for (v, y) and returns which blocks exist.
+// adjoint solves for (v, y), and returns which blocks of g have a derivative.
 func (d *qpDerivative) adjoint(g *QPGrad, dz, dlambda, dnu []float64) (exists qpInputs, err error) {
 	a := d.sys
 	if len(d.weak) > 0 {
@@ -337,8 +341,7 @@ func (d *qpDerivative) adjoint(g *QPGrad, dz, dlambda, dnu []float64) (exists qp
 // errDerivativeOverflow is returned for derivatives beyond the range of float64.
 var errDerivativeOverflow = fmt.Errorf("qpdiff: the derivative overflows (%w): scale the cotangent, the direction or the problem down", ErrNotFinite)
 
-// bounded reports whether the products of the last solution (d.v, d.y) with z
-// and the multipliers are finite.
+// bounded reports whether the products of d.v and d.y with z and the multipliers are finite.
 func (d *qpDerivative) bounded() bool {
 	a := d.sys
 	var y float64
@@ -358,14 +361,14 @@ func checkCotangents(dz, dlambda, dnu []float64) error {
 	return named(cmp.Or(check.Finite("dz", remedy, dz), check.Finite("dlambda", remedy, dlambda), check.Finite("dnu", remedy, dnu)))
 }
 
-// singularError refuses the derivative with respect to input at a singular system.
+// singularError returns the error for the input in if the KKT system is singular.
 func (d *qpDerivative) singularError(in QPInput, residual float64) *NotDifferentiableError {
 	return &NotDifferentiableError{Inputs: []Input{Input(in.String())}, Residual: residual, Weak: Weak{Rows: slices.Clone(d.spare)}, Remedy: singularRemedy}
 }
 
 const singularRemedy = "remove dependent rows, or make Q positive definite, so that the solution is unique"
 
-// refuse joins one error for each wanted block that does not exist.
+// refuse calls e for each wanted block of g without a derivative, and joins the errors.
 func refuse(g *QPGrad, exists qpInputs, e func(QPInput) *NotDifferentiableError) error {
 	var errs []error
 	for i, exists := range exists {
@@ -376,8 +379,7 @@ func refuse(g *QPGrad, exists qpInputs, e func(QPInput) *NotDifferentiableError)
 	return joinErrors(errs)
 }
 
-// addCotangents adds the products of the last adjoint to the blocks of g that
-// exist.
+// addCotangents adds the products of the last adjoint to the wanted blocks whose derivatives exist.
 func (d *qpDerivative) addCotangents(wanted *QPGrad, exists qpInputs) {
 	a := d.sys
 	n, v, y, z := a.n, d.v, d.y, a.z

@@ -9,10 +9,10 @@ import (
 	"cvgm/qpdiff/internal/check"
 )
 
-// SolveBatch solves qps[i] into sols[i] on all cores. If items fail, the error names the lowest of
-// them. The other items are still solved, and each Solution has its own Status. Problems may share
-// matrices. Each item starts warm from its own Solution. The results have the same bits for any
-// GOMAXPROCS. SolveBatch panics if the lengths differ.
+// SolveBatch solves qps[i] into sols[i] on all cores. If items fail, the error names the item with
+// the lowest index. All other items are still solved, and each Solution has its own Status.
+// Problems may share matrices. Each item starts warm from its own Solution. The results have the
+// same bits for any GOMAXPROCS. SolveBatch panics if the lengths differ.
 func SolveBatch(sols []Solution, qps []QP) error {
 	if len(sols) != len(qps) {
 		panic("qpdiff: SolveBatch needs one Solution per QP")
@@ -26,15 +26,15 @@ func SolveBatch(sols []Solution, qps []QP) error {
 }
 
 // VJPBatch calls sols[i].VJP(&ws[i], &grads[i], dz[i], dlambda[i], dnu[i]) for all items, on all
-// cores. ws, dz, dlambda and dnu may be nil. If items fail, the error names the lowest of them. The
-// other items are still differentiated. VJPBatch panics if the lengths differ.
+// cores. ws, dz, dlambda and dnu may be nil. If items fail, the error names the item with the
+// lowest index. All other items are still differentiated. VJPBatch panics if the lengths differ.
 //
 // Programs may share any of their data, and items may share cotangents. If programs share an input,
-// let the corresponding fields of their grads be the same matrix or slice. VJPBatch then adds the
-// sum of the derivatives to it. It adds in the order of the items, so the bits are the same for any
-// GOMAXPROCS. Fields of grads may share storage or overlap, even if their names differ: for example
-// the L of one item and the H of another, or windows of one matrix. One goroutine adds all fields
-// that share storage. A field of grads must not overlap with a cotangent or with a slice of a
+// give their grads the same matrix or slice in the field of this input. VJPBatch then adds the
+// derivatives of all these programs to this field. It adds them in the order of the items, so the
+// result has the same bits for any GOMAXPROCS. Any fields of grads may overlap: for example the L
+// of one item and the H of another item, or two windows of one matrix. One goroutine writes all
+// fields that overlap. A field of grads must not overlap with a cotangent or with a slice of a
 // Solution.
 func VJPBatch(ws []Workspace, grads []QPGrad, sols []Solution, dz, dlambda, dnu [][]float64) error {
 	if len(grads) != len(sols) {
@@ -51,7 +51,7 @@ func VJPBatch(ws []Workspace, grads []QPGrad, sols []Solution, dz, dlambda, dnu 
 	exist := make([]qpInputs, len(sols))
 	for i := range sols {
 		if sols[i].Status == Optimal {
-			_ = sols[i].set.checkShapes("grads", &grads[i], at(dz, i), at(dlambda, i), at(dnu, i)) // none is nil
+			_ = sols[i].set.checkShapes("grads", &grads[i], at(dz, i), at(dlambda, i), at(dnu, i)) // no gradient is nil
 		}
 	}
 	err := ForEach(0, len(sols), func(i int) error {
@@ -81,7 +81,7 @@ func VJPBatch(ws []Workspace, grads []QPGrad, sols []Solution, dz, dlambda, dnu 
 	return err
 }
 
-// cotangentOf returns item i of n cotangents, nil if x is.
+// cotangentOf returns x[i], or nil if x is nil. It panics if x does not have n entries.
 func cotangentOf(x [][]float64, i, n int) []float64 {
 	if x == nil {
 		return nil
@@ -96,11 +96,11 @@ func cotangentOf(x [][]float64, i, n int) []float64 {
 type gradBlock struct {
 	item     int
 	in       QPInput
-	from, to uintptr // the addresses of its first entry and of its last
+	from, to uintptr // the addresses of the field's first and last entry
 }
 
-// shareStorage finds the fields whose storage overlaps with no other field's storage. It puts the
-// other fields into groups, each in the order of the items.
+// shareStorage returns in own the fields whose storage overlaps with no other field. The remaining
+// fields are in groups whose storage overlaps, each group in the order of the items.
 func shareStorage(grads []QPGrad) (own []qpInputs, groups [][]gradBlock) {
 	own = make([]qpInputs, len(grads))
 	blocks := make([]gradBlock, 0, len(grads)*int(InputL))

@@ -8,9 +8,9 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// provesInfeasible reports whether row r minus the combination a.y of the working set proves that
-// the program has no feasible point. Row and combination together require ρᵀz ≤ β, or ρᵀz = β if r
-// is an equality. No point satisfies this if β < 0 and ρ = 0 up to rounding.
+// provesInfeasible reports whether row r, minus the combination a.y of rows of the working set,
+// proves that the program has no feasible point. The difference is the constraint ρᵀz ≤ β, or ρᵀz =
+// β if r is an equality. No z satisfies it if ρ is 0 up to rounding and β < 0.
 func (a *activeSet) provesInfeasible(r int) bool {
 	for pass := range 2 {
 		big := math.Sqrt(a.mnorm[r])
@@ -40,8 +40,8 @@ func (a *activeSet) provesInfeasible(r int) bool {
 	return false
 }
 
-// correctRay adds to a.y the combination of the working set that is nearest to rho. It overwrites
-// rho.
+// correctRay finds the combination of rows of the working set that is nearest to rho, and adds its
+// coefficients to a.y. It overwrites rho.
 func (a *activeSet) correctRay(rho []float64) {
 	k, n := len(a.w), a.n
 	a.forward(rho, 0)
@@ -53,8 +53,8 @@ func (a *activeSet) correctRay(rho []float64) {
 	floats.Add(a.y[:k], dy)
 }
 
-// rayError returns the largest entry of ρ relative to the largest term in the sums of all entries
-// of ρ. Entries and terms are in the units of the variables.
+// rayError returns the largest entry of ρ divided by the largest term of ρ. Each entry of ρ is a
+// sum of terms. Entries and terms are in the units of the variables.
 func (a *activeSet) rayError(r int, rho []float64) float64 {
 	left, term := 0.0, 0.0
 	for j, v := range rho {
@@ -68,9 +68,9 @@ func (a *activeSet) rayError(r int, rho []float64) float64 {
 	return ratio(left, term)
 }
 
-// ray returns ρ = c_r − Σ yᵢ c_wᵢ and β = r_r − Σ yᵢ r_wᵢ. size bounds the terms of β. In this
-// bound each yᵢm_wᵢ counts as much as the largest one, because a small one may consist of rounding
-// errors of the largest.
+// ray returns ρ = c_r − Σ yᵢ c_wᵢ and β = r_r − Σ yᵢ r_wᵢ. size bounds the terms of β. The bound
+// replaces each ‖yᵢm_wᵢ‖ by the largest of these norms, because a small yᵢm_wᵢ may consist of
+// rounding errors of the largest.
 func (a *activeSet) ray(r int) (rho []float64, beta, size float64) {
 	rho = a.work
 	copy(rho, a.crow(r))
@@ -122,7 +122,8 @@ func (a *activeSet) provesNonconvex(s *qpReport, bad int) bool {
 	return false
 }
 
-// certifyInfeasible writes the combination of rows found by minimise.
+// certifyInfeasible writes the certificate of an infeasible program: row r minus the combination
+// a.y.
 func (a *activeSet) certifyInfeasible(s *qpReport, r int) {
 	c := &s.Certificate
 	c.Lambda, c.Nu = dense.Zeros(c.Lambda, a.m), dense.Zeros(c.Nu, a.rows-a.m)
@@ -138,7 +139,7 @@ func (a *activeSet) certifyInfeasible(s *qpReport, r int) {
 	for i, s := range a.w {
 		put(s, a.y[i]/beta)
 	}
-	put(r, -1/beta) // last: a working set left from the problem before may hold r
+	put(r, -1/beta) // after the working set, which may still hold r from the last problem
 	c.Residual = a.rayError(r, rho)
 	if !inRange {
 		c.Residual = math.Inf(1)
@@ -250,11 +251,11 @@ func (a *activeSet) hidden(p *programPart) (slope float64) {
 	return farTol * slope
 }
 
-// alongRay moves z along the direction of the next proximal step until it meets a row. It moves
-// each part of z that has not converged and in which the objective is nearly flat along the
-// direction. It reports whether it met a row. If the slope is small compared with P, the proximal
-// steps are too short and alongRay replaces them. alongRay needs grad and slack as measure leaves
-// them.
+// alongRay moves z along the direction of the next proximal step until z meets a row. It moves only
+// the parts of z that have not converged, and in which the objective is nearly flat along the
+// direction. It reports whether z met a row. alongRay replaces proximal steps that are too short,
+// because the slope is small compared with P. It must be called after measure, which sets grad and
+// slack.
 func (a *activeSet) alongRay() (some bool) {
 	d := a.dz
 	floats.ScaleTo(d, -1, a.grad)
@@ -272,8 +273,8 @@ func (a *activeSet) alongRay() (some bool) {
 	return some
 }
 
-// firstRow returns the distance along d, in part k, to the first row. If the objective is not
-// nearly flat along d, it returns 0.
+// firstRow returns the step along d at which part k of z meets its first row. If the objective is
+// not nearly flat along d, it returns 0.
 func (a *activeSet) firstRow(d []float64, k int) float64 {
 	n := a.n
 	size, curved := 0.0, 0.0
