@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// load copies q. It scales rows to a norm near one. The scales are powers of two, so no bit of the
-// mantissas changes. load notes which parts are equal to those of the last program.
+// load copies q, and scales the rows to a norm near one. The scales are powers of two, so scaling
+// changes no bit of a mantissa. load also finds out which data equal the last program's data.
 func (a *activeSet) load(q *QP) error {
 	shape, err := q.shape()
 	if err != nil {
@@ -55,7 +55,7 @@ func (a *activeSet) load(q *QP) error {
 	return nil
 }
 
-// loadRows copies the rows in and reports whether they equal the last program's.
+// loadRows copies the rows of q. It reports whether they equal the rows of the last program.
 func (a *activeSet) loadRows(q *QP) (same bool, err error) {
 	same = true
 	first := 0
@@ -75,8 +75,8 @@ func (a *activeSet) loadRows(q *QP) (same bool, err error) {
 	return same, nil
 }
 
-// findParts finds the parts of the program, and the part to which each variable and each row
-// belongs. A row of zeros belongs to no part, and is assigned to the first.
+// findParts finds the parts of the program, and assigns each variable and each row to its part. It
+// assigns a row of zeros to the first part.
 func (a *activeSet) findParts() {
 	n := a.n
 	a.part, a.rowPart, a.byPart = dense.Grow(a.part, n), dense.Grow(a.rowPart, a.rows), dense.Grow(a.byPart, n)
@@ -101,8 +101,8 @@ func (a *activeSet) findParts() {
 	}
 }
 
-// numberParts numbers the parts, and sets the numbers of the variables and of the rows. Before, the
-// name of a part is its first variable.
+// numberParts numbers the parts 0, 1, 2 and so on. It replaces the first variable of a part, which
+// a.part holds for each variable, by the number of the part. It also sets the parts of the rows.
 func (a *activeSet) numberParts() {
 	next := 0
 	for j, first := range a.part { // the first variable of a part comes before the others
@@ -159,7 +159,7 @@ func (a *activeSet) loadQ(q *QP) (same bool, err error) {
 	return false, a.checkSymmetry()
 }
 
-// checkSymmetry reports entries of Q that differ by more than a rounding error.
+// checkSymmetry returns an error if some Q_ij and Q_ji differ by more than a rounding error.
 func (a *activeSet) checkSymmetry() error {
 	n := a.n
 	for i := range n {
@@ -174,7 +174,7 @@ func (a *activeSet) checkSymmetry() error {
 	return nil
 }
 
-// loadRow copies constraint r and reports whether its coefficients equal the last problem's.
+// loadRow copies constraint r. It reports whether the coefficients equal those of the last problem.
 func (a *activeSet) loadRow(q *QP, r int) (same bool, err error) {
 	g, rhs, i := q.G, q.H, r
 	if r >= a.m {
@@ -195,8 +195,8 @@ func (a *activeSet) loadRow(q *QP, r int) (same bool, err error) {
 	return same, nil
 }
 
-// loadSides copies the rows with two sides and reports whether their coefficients equal the last
-// problem's.
+// loadSides copies the inequalities of a program with two sides. It reports whether their
+// coefficients equal the coefficients of the last problem.
 func (a *activeSet) loadSides(q *QP) (same bool, err error) {
 	same = true
 	for r := range a.m {
@@ -222,7 +222,7 @@ func (a *activeSet) loadSides(q *QP) (same bool, err error) {
 	return same, nil
 }
 
-// takeBound takes over the coefficients of row r, the bounds of a variable.
+// takeBound sets the coefficients of row r, which holds the bounds of a variable.
 func (a *activeSet) takeBound(r int) {
 	row, j := a.crow(r), r-a.general
 	clear(row)
@@ -230,10 +230,11 @@ func (a *activeSet) takeBound(r int) {
 	a.scale[r], a.single[r] = boundScale, j
 }
 
-// boundScale scales the norm of a bound's coefficients into [½, 1), as takeRow does.
+// boundScale is the scale of a bound. The norm of its only coefficient is then ½, in the interval
+// [½, 1) into which takeRow scales norms.
 const boundScale = .5
 
-// setSides sets the sides of row r, which continues to face the same side.
+// setSides sets the sides of row r to lo and hi. The row faces the same side as before.
 func (a *activeSet) setSides(r int, lo, hi float64) error {
 	equal := a.loaded && a.equality(r)
 	s := a.scale[r]
@@ -257,10 +258,10 @@ func (a *activeSet) setSides(r int, lo, hi float64) error {
 	return a.checkSides(r, lo, hi)
 }
 
-// holds reports whether v has its digits in the scale s.
+// holds reports whether v·s keeps all digits of v.
 func holds(v, s float64) bool { return math.Abs(v*s) >= dense.SmallestNormal || v == 0 }
 
-// checkSides reports the sides of row r, which cannot be used.
+// checkSides returns an error if the sides lo and hi of row r cannot be used.
 func (a *activeSet) checkSides(r int, lo, hi float64) error {
 	lower, upper, i := InputL, InputH, r
 	if r >= a.general {
@@ -281,8 +282,8 @@ func (a *activeSet) checkSides(r int, lo, hi float64) error {
 	return check.ArgErrorf("QP."+lower.String(), ErrDomain, "give a lower side that is at most the upper one", "holds %v at index %d, above the %v in %v", lo, i, hi, upper)
 }
 
-// switchOff removes row r, which is no longer a constraint, from the initial working set of the
-// next solve.
+// switchOff removes row r from the working set from which the next solve starts. The row is no
+// longer a constraint.
 func (a *activeSet) switchOff(r int) {
 	if i := a.at[r]; i >= 0 {
 		a.w = slices.Delete(a.w, i, i+1)
@@ -294,7 +295,7 @@ func (a *activeSet) switchOff(r int) {
 	}
 }
 
-// names returns the names of row r's block and of its right-hand sides.
+// names returns the names of the matrix and of the right-hand side to which row r belongs.
 func (a *activeSet) names(r int) (rows, right string) {
 	if r >= a.m {
 		return "QP.A", "QP.B"
@@ -302,8 +303,8 @@ func (a *activeSet) names(r int) (rows, right string) {
 	return "QP.G", "QP.H"
 }
 
-// oddRight sets the right-hand side v of row r, at index i, if v is infinite or too small. It
-// returns an error if v cannot be used.
+// oddRight handles an infinite or tiny right-hand side v of row r, at index i of its block. It sets
+// the right-hand side, or returns an error if v cannot be used.
 func (a *activeSet) oddRight(r, i int, v float64) error {
 	_, name := a.names(r)
 	switch {
@@ -321,12 +322,12 @@ func (a *activeSet) oddRight(r, i int, v float64) error {
 	return nil
 }
 
-// underflowing reports the right-hand side v, at index i.
+// underflowing returns the error for the right-hand side v at index i, which underflows.
 func underflowing(name string, i int, v float64) error {
 	return check.ArgErrorf(name, ErrNotFinite, "set it to 0, or measure the variables in smaller units", "holds %.3g at index %d, whose ratio to its row underflows", v, i)
 }
 
-// sameRow reports whether row r already has the coefficients src, and whether its scale suits the
+// sameRow reports whether row r already has the coefficients src and a scale that suits the
 // right-hand side v.
 func (a *activeSet) sameRow(r int, src []float64, v float64) bool {
 	s, dst := a.scale[r], a.crow(r)[:len(src)]
@@ -354,7 +355,7 @@ func suits(s, v float64) bool {
 	return t >= dense.SmallestNormal && t <= math.MaxFloat64 || v == 0 || math.IsInf(v, 0)
 }
 
-// takeRow takes over the coefficients src of constraint r, row i of g.
+// takeRow scales the coefficients src of constraint r, which are row i of g, and stores them.
 func (a *activeSet) takeRow(r, i int, g *mat.Dense, src []float64) (err error) {
 	norm := floats.Dot(src, src)
 	if safeSquares < norm && norm < 1/safeSquares {
@@ -380,8 +381,8 @@ const (
 	exponentBias = 1023
 )
 
-// oddNorm returns the norm of row i of g, constraint r. It is used if the sum of squares may
-// underflow or overflow.
+// oddNorm returns the norm of constraint r, which is row i of g. It is used if the sum of squares
+// may underflow or overflow.
 func (a *activeSet) oddNorm(r, i int, g *mat.Dense) (float64, error) {
 	var big float64
 	name, _ := a.names(r)

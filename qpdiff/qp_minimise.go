@@ -16,7 +16,7 @@ func (a *activeSet) violated(r int, size float64) bool {
 	return v > 0 && a.at[r] < 0 && !a.skip[r] && v > feasTol*bound && (v > feasTol*(bound+size) || v > feasTol*a.slackTerm(r))
 }
 
-// negative returns the number of negative multipliers of inequalities.
+// negative counts the inequalities of the working set with a negative multiplier.
 func (a *activeSet) negative() int {
 	return floats.Count(func(v float64) bool { return v < 0 }, a.lam[a.eq:len(a.w)])
 }
@@ -30,9 +30,9 @@ func (a *activeSet) dropNegative() {
 	}
 }
 
-// start makes z the base and builds the working set: the equalities, and as many independent rows
-// of the last working set as possible. If no point satisfies some row, start returns this row, as
-// minimise does. Otherwise it returns -1.
+// start makes z the base. It builds the working set from the equalities and as many independent
+// rows of the last working set as possible. start returns -1, or a row that proves that no point
+// satisfies the equalities.
 func (a *activeSet) start() int {
 	n := a.n
 	clear(a.skip)
@@ -87,9 +87,9 @@ func (a *activeSet) start() int {
 	return -1
 }
 
-// guessBounds guesses the active bounds if all rows are bounds. A few sweeps of coordinate descent
-// determine the guess: the bounds at which the variables end. The sweeps cost very little, and save
-// most changes of the working set.
+// guessBounds guesses the active bounds if all rows are bounds. It makes a few sweeps of coordinate
+// descent. The guess is the bounds at which variables are after the sweeps. The sweeps cost very
+// little, and save most changes of the working set.
 func (a *activeSet) guessBounds() {
 	n := a.n
 	if a.rows != a.m || a.m == 0 || a.shifted || !a.bounds {
@@ -153,15 +153,15 @@ func (a *activeSet) findBroken() (worst float64) {
 	return worst
 }
 
-// minimise finds the minimiser of the strictly convex program with the current factor. If the
-// program is infeasible, minimise returns a row that proves this, and a.y has the combination of
-// the working set that belongs to the row. Otherwise it returns -1.
+// minimise finds the minimiser of the strictly convex program with the current factor, and returns
+// -1. If the program is infeasible, minimise returns a row r. Row r minus the combination a.y of
+// the working set then proves this.
 func (a *activeSet) minimise() int {
 	if a.byBlocks() {
 		return -1
 	}
-	// Rows now enter one by one, from a working set without negative multipliers. Rounding errors
-	// of the steps accumulate, so the result is confirmed by a fresh solution.
+	// Rows now enter one by one. The working set must not have negative multipliers at the start.
+	// Rounding errors of the steps accumulate, so each pass solves again on the final working set.
 	for range 5 {
 		for a.multipliers(); a.negative() > 0; a.multipliers() {
 			a.dropNegative()
@@ -178,9 +178,9 @@ func (a *activeSet) minimise() int {
 	return -1
 }
 
-// byBlocks changes the working set in blocks: all violated rows enter, and all rows with negative
-// multipliers leave. It repeats this while it makes progress and not too many rows are violated. It
-// reports whether it found the minimiser.
+// byBlocks changes the working set in blocks: the most violated rows enter, and all rows with
+// negative multipliers leave. It repeats this while it makes progress and at most n rows are
+// violated. It reports whether it found the minimiser.
 func (a *activeSet) byBlocks() bool {
 	best, patience := math.MaxInt, 3
 	for patience > 0 {
@@ -209,10 +209,10 @@ func (a *activeSet) byBlocks() bool {
 	return false
 }
 
-// oneByOne lets the most violated row enter until no row is violated. Computing all slacks is
-// expensive. Therefore it watches the rows that are violated by at least a fraction of the largest
-// violation. It updates only their slacks until none of them is violated, and then computes all
-// slacks again.
+// oneByOne adds the most violated row to the working set until no row is violated. It returns -1,
+// or a row that proves infeasibility. Computing all slacks is expensive. oneByOne therefore watches
+// only the rows whose violation is at least enterFraction of the largest. It updates the slacks of
+// these rows until their violations are small, and then computes all slacks again.
 func (a *activeSet) oneByOne() int {
 	for a.iterations <= a.maxChanges {
 		worst := a.findBroken()
@@ -259,9 +259,9 @@ func (a *activeSet) mostBroken() int {
 	return r
 }
 
-// satisfy lets the violated row r enter, by the partial steps of Goldfarb and Idnani, which keep
-// the multipliers nonnegative. If no step satisfies the row, satisfy returns false, and a.y holds
-// the row's combination of the working set.
+// satisfy adds the violated row r to the working set, by the partial steps of Goldfarb and Idnani.
+// These steps keep the multipliers nonnegative. If no step satisfies the row, satisfy returns
+// false. a.y is then the combination of the working set that is nearest to the row.
 func (a *activeSet) satisfy(r int) bool {
 	m := a.mrow(r)
 	norm2 := a.mnorm[r]
@@ -275,7 +275,7 @@ func (a *activeSet) satisfy(r int) bool {
 		if !dependent {
 			step = violation / left
 		}
-		size := 0.0 // of the largest part, whatever the norms of the rows
+		size := 0.0 // the largest |y_i|·‖m_i‖
 		for i, v := range y {
 			size = max(size, math.Abs(v)*math.Sqrt(a.mnorm[a.w[i]]))
 		}
@@ -308,8 +308,9 @@ func (a *activeSet) satisfy(r int) bool {
 	}
 }
 
-// roundingOf returns the rounding error of the slack of row r. The row is the combination a.y of
-// rows of the working set, and the slack of each of these is known up to the rounding of its terms.
+// roundingOf returns the rounding error of the slack of row r. Row r is the combination a.y of rows
+// of the working set. The error has two parts: the rounding of the terms of r's slack, and the
+// rounding of the slacks of the combined rows.
 func (a *activeSet) roundingOf(r int) float64 {
 	sum := a.slackTerm(r)
 	for i, s := range a.w {

@@ -11,22 +11,22 @@ import (
 )
 
 // DirectionalDerivative sets dz, dlambda and dnu to the one-sided derivatives of the solution along
-// the direction t. The derivative of z is the limit of (z(data + εt) − z(data))/ε as ε ↓ 0. A nil
-// dz, dlambda or dnu is skipped. One-sided derivatives also exist at weakly active rows, at which
-// the solution has no derivative. ż solves the program
+// the direction t. The one-sided derivative of z is ż = lim (z(data + εt) − z(data))/ε as ε ↓ 0. A
+// nil dz, dlambda or dnu is skipped. One-sided derivatives also exist if rows are weakly active,
+// when the derivatives of VJP and JVP do not. ż solves the program
 //
 //	minimise   ½ żᵀQż + (ṗ + Q̇z + Ġᵀλ + Ȧᵀν)ᵀż
 //	subject to G_i ż = ḣ_i − Ġ_i z on strictly active rows (≤ on weakly active ones)
 //	           Aż = ḃ − Ȧz
 //
 // and its multipliers are the derivatives of λ and ν (Robinson, 1980; Bonnans and Shapiro, 2000,
-// Section 5.2). For lower sides, replace ≤ by ≥. If a row has equal sides and no multiplier, G_i ż
-// lies between the changes of both sides.
+// Section 5.2). For lower sides, replace ≤ by ≥. If row i has equal sides and the multiplier 0, G_i
+// ż lies between the changes of both sides.
 //
-// z and the multipliers must be unique, except the multipliers of rows of zeros in which neither t
-// nor the outputs take part. Otherwise DirectionalDerivative returns the errors of JVP. w has the
-// same meaning as in VJP. At weakly active rows, DirectionalDerivative allocates memory even with a
-// w.
+// z and the multipliers must be unique. The exception is the multiplier of a row of zeros that t
+// does not change and whose derivative is not requested. If they are not unique,
+// DirectionalDerivative returns the errors of JVP. w has the same meaning as in VJP. At weakly
+// active rows, DirectionalDerivative allocates memory even with a w.
 func (s *Solution) DirectionalDerivative(w *Workspace, dz, dlambda, dnu []float64, t *QPGrad) error {
 	d, err := s.derivative(w, false)
 	if err != nil {

@@ -2,14 +2,15 @@ package qpdiff
 
 import "slices"
 
-// programPart is a part of the program that is not connected with the rest: no entry of Q, G or A
-// connects a variable of the part with a variable outside it. Units of different parts are
-// unrelated, so numbers of different parts are not compared.
+// programPart is a set of variables, and the rows with these variables, that is independent of the
+// rest of the program. No entry of Q and no row of G or A connects a variable of the part with a
+// variable outside it. Units of different parts are unrelated, so numbers of different parts are
+// not compared.
 type programPart struct {
 	variables []int
-	// psize is the size of the linear term, zsize the size of z by the bounds of the rows, and
-	// qsize the size of Q. They determined weight, the weight of the proximal term. before is the
-	// weight before its last change.
+	// psize is the size of the linear term, qsize is the size of Q, and zsize is the size of z that
+	// the bounds of the rows imply. weight is the weight of the proximal term, computed from these
+	// sizes. before is the value of weight before its last change.
 	psize, zsize, qsize, weight, before float64
 	// noise bounds the size of the terms of perp.
 	noise float64
@@ -20,13 +21,13 @@ type programPart struct {
 // partResidual holds the terms of the residuals of a part, see [KKTResidual].
 type partResidual struct {
 	z, dual       float64 // Z and D
-	rawZ, rawDual float64 // both in the units of the program as it was given
+	rawZ, rawDual float64 // Z and D in the units of the caller's program
 	gradient      float64 // the largest entry of the Lagrangian's gradient
 	zqz, pz, hl   float64 // zᵀQz, pᵀz and hᵀλ + bᵀν
 	gapTerm       float64 // the largest term of hᵀλ + bᵀν
 	primal        float64 // the largest relative violation
 	relative      float64 // the largest of all relative residuals
-	own           float64 // the gradient's, each entry among its own terms
+	own           float64 // the largest ratio of a gradient entry to its own terms
 }
 
 // rayResidual holds the sizes of a direction, of p and of Q in a part. off measures how far the
@@ -38,8 +39,8 @@ type rayResidual struct {
 
 func nonzero(v float64) bool { return v != 0 }
 
-// connectVariables sets first[j] to the first variable that rows of q or c connect with variable j.
-// It returns the number of parts.
+// connectVariables sets first[j] to the lowest variable in the part of variable j. Two variables
+// are in one part if rows of q or c connect them. connectVariables returns the number of parts.
 func connectVariables(first []int, q, c []float64) (count int) {
 	n := len(first)
 	if !slices.Contains(q[:n], 0) { // the usual case

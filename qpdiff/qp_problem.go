@@ -17,10 +17,10 @@ import (
 //	           Az = b    (q rows, multipliers ν)
 //
 // in n = len(P) variables. Q is n×n, symmetric and positive semidefinite. A nil Q means zero, and
-// the program is then linear. Without inequalities G and H are nil, and without equalities A and B.
-// An entry +Inf of H switches off its row. Rows may be equal, dependent or zero. A row of zeros is
-// the condition 0 ≤ h or 0 = b. If its right-hand side is 0, the row has no derivative (see
-// [Solution.VJP]).
+// the program is then linear. If there are no inequalities, G and H are nil. If there are no
+// equalities, A and B are nil. An entry +Inf of H switches off its row. Rows may be equal,
+// dependent or zero. A row of zeros is the condition 0 ≤ h or 0 = b. At the right-hand side 0, the
+// solution has no derivative in such a row (see [Solution.VJP]).
 //
 // A solution meets the KKT conditions with these signs:
 //
@@ -28,7 +28,8 @@ import (
 //
 // # Two sides and bounds
 //
-// L, ZMin and ZMax add lower sides and bounds of the variables. Each may be nil for none:
+// L adds lower sides to the rows of G, and ZMin and ZMax are bounds of the variables. Each of them
+// may be nil:
 //
 //	l ≤ Gz ≤ h   (m rows; with L, H may be nil)
 //	zmin ≤ z ≤ zmax   (n entries each; their multipliers are the n entries of λ behind the m)
@@ -41,27 +42,28 @@ import (
 //
 // # Method
 //
-// The program is solved by a dual active-set method. Q = LLᵀ is factorised once. Row r of the
-// constraints becomes m_r = L⁻¹g_r, which is computed when the row first enters the working set W.
-// The factors of M_W = TQ₁ (T lower triangular, Q₁ with orthonormal rows) are updated row by row.
+// The program is solved by a dual active-set method. Q = LLᵀ is factorised once. For row g_r of the
+// constraints, the solver computes m_r = L⁻¹g_r when the row first enters the working set W. Let
+// M_W have the rows m_r of the working set. The solver updates the factors of M_W = TQ₁ when a row
+// enters or leaves. T is lower triangular, and Q₁ has orthonormal rows.
 //
 // The method starts in blocks: in each step the most violated rows enter W, and all rows with
 // negative multipliers leave it (after Júdice and Pires, 1994). Most problems then need only a
 // handful of steps. If the steps stop making progress, or if more rows are violated than there are
 // variables, rows enter one by one as in Goldfarb and Idnani (1983). This method cannot cycle.
 //
-// If Q is only semidefinite, proximal steps replace it by a definite matrix. Each proximal step is
-// a warm-started solve by the same method (Arnström, Bemporad and Axehill, 2022). If the program is
-// unbounded, the steps tend to the direction that proves this. Iterative refinement of the KKT
-// system on the working set ends every solve.
+// If Q is only semidefinite, the solver takes proximal steps, which replace Q by a definite matrix.
+// Each proximal step is a warm-started solve by the same method (Arnström, Bemporad and Axehill,
+// 2022). If the program is unbounded, the steps tend to the direction that proves this. Every solve
+// ends with iterative refinement of the KKT system on the working set.
 //
-// An active-set method gives exact zeros for the multipliers of inactive rows, and residuals near
-// the rounding error. Derivatives need both, and interior point methods reach neither. For up to
-// some hundred variables an active-set method is faster, and it can start warm. Its weakness is
-// degeneracy together with bad scaling. Therefore the factors are orthogonal, and the proximal
-// steps start from a recentred, equilibrated problem. (Factors of M_W M_Wᵀ would be a third
-// cheaper, but failed on 3 of the 43 convex Maros–Mészáros problems with up to 300 variables. With
-// the orthogonal factors, all are solved.)
+// Derivatives need exact zeros for the multipliers of inactive rows, and residuals near the
+// rounding error. An active-set method gives both, and interior point methods give neither. An
+// active-set method is also faster for up to some hundred variables, and can start warm. Its
+// weakness is degeneracy together with bad scaling. Therefore the factor Q₁ is orthogonal, and the
+// proximal steps start from a recentred, equilibrated problem. A factor of M_W M_Wᵀ would be a
+// third cheaper than T and Q₁. But it failed on 3 of the 43 convex Maros–Mészáros problems with up
+// to 300 variables, all of which T and Q₁ solve.
 type QP struct {
 	Q *mat.Dense
 	P []float64
@@ -83,8 +85,8 @@ func (q *QP) twoSided() bool { return len(q.L) > 0 || q.bounded() }
 
 func (q *QP) bounded() bool { return len(q.ZMin) > 0 || len(q.ZMax) > 0 }
 
-// sides returns the lower and the upper side of row r, which is a row of G or a bound of a
-// variable.
+// sides returns the lower and the upper side of inequality r. The parameter general is the number
+// of rows of G, which come before the bounds of the variables.
 func (q *QP) sides(r, general int) (lo, hi float64) {
 	lower, upper := q.L, q.H
 	if r >= general {
@@ -148,7 +150,7 @@ func (q *QP) shape() (s qpShape, err error) {
 	return s, nil
 }
 
-// checkSides checks the lengths of the sides that may be left out.
+// checkSides checks the lengths of L, ZMin and ZMax.
 func (q *QP) checkSides(s qpShape) error {
 	for _, c := range [3]struct {
 		name, per string
@@ -202,34 +204,34 @@ func (s Status) String() string {
 // sides, the sign of its multiplier selects the side.
 //
 // Relative does not depend on the unit of the objective, on the unit of a row, or on a common unit
-// of all variables. It is computed for each part of the program, and is the largest of these
-// values. A part is a set of variables that no entry of Q, G or A connects with others. The units
-// of different parts may be unrelated. With u_j the unit of variable j, and with
+// of all variables. It is computed for each part of the program, and the largest value counts. A
+// part is a set of variables that no entry of Q, G or A connects with variables outside the part.
+// The units of different parts may be unrelated. Let u_j be the unit of variable j, and let
 //
 //	Z = max |z_j|/u_j
 //	D = max u_j·|t| over the terms t of the gradient's entry j: p_j, Q_jk z_k, G_rj λ_r and A_rj ν_r
 //
-// over the variables of the part, Relative is the largest of
+// with both maxima over the variables of the part. Relative is the largest of
 //
 //	the violation of row r    / max(|h_r|, Z·max_j u_j|G_rj|)   (of A and b alike)
 //	u_j·|(Qz + p + Gᵀλ + Aᵀν)_j| / D_j
 //	the part's share of Gap   / max(D·Z, |h_r λ_r|, |b_r ν_r|)
 //
-// where 0/0 counts as 0. If row r is violated by more than Tol of its largest term, Relative is at
-// least the violation / (that term + ‖L⁻¹G_r‖·(‖Lᵀz‖² + ‖L⁻¹p‖²)^½), with LLᵀ = Q plus the proximal
-// term.
+// where 0/0 counts as 0. Let v be the violation of row r, and t the largest term of the row. If v >
+// Tol·t, Relative is at least v / (t + ‖L⁻¹G_r‖·(‖Lᵀz‖² + ‖L⁻¹p‖²)^½), where LLᵀ is Q plus the
+// proximal term.
 //
-// If Q is safely positive definite, the units are 1 and D_j = D. Otherwise Q and the rows with more
-// than one entry are equilibrated, and determine the units: the largest entry of each row and
-// column is then near one. If variable j is in such a row of the working set, D_j is D. Otherwise D
-// may belong to another variable and be many decades too large. D_j is then the largest term of the
-// gradient's entry j, or Z·max_k u_j|Q_jk|u_k if this is larger. A row counts as a bound for the
-// units if one entry exceeds all others by more than rounding.
+// If Q is safely positive definite, all units u_j are 1 and D_j = D. Otherwise the units
+// equilibrate Q and the rows with several entries: the largest entry of each row and column is near
+// one. If a row of the working set has variable j and other variables, D_j is D. For any other
+// variable j, D may come from another variable and be many decades too large. D_j is then the
+// largest term of the gradient's entry j, or Z·max_k u_j|Q_jk|u_k if this is larger. A row with one
+// entry so large that its other entries are within rounding of 0 counts as a row with one entry.
 //
-// A second lower bound applies if Relative is above 1e-13. Consider the entries of the gradient and
-// the violations of rows that are above 1e-13 in these units. Relative is at least the ratio of any
-// of them to its own terms, if this ratio is more than 1e-8. Values of Relative up to 1e-14 are
-// upper bounds.
+// A second lower bound applies if Relative is above 1e-13. It concerns each entry of the gradient,
+// and each violation of a row, that is above 1e-13 in these units. Relative is at least the ratio
+// of this entry or violation to its own terms, if the ratio is more than 1e-8. Values of Relative
+// up to 1e-14 are upper bounds.
 type KKTResidual struct {
 	Primal, Dual, Gap float64
 	Relative          float64
@@ -243,9 +245,9 @@ type qpReport struct {
 	Certificate                       Certificate
 }
 
-// Certificate proves why a [QP] has no solution. The proof has been checked against the data to
-// rounding error. For an Unbounded program the solver has also found a point that is feasible to
-// Solution.Tol. Fields that are not named below are empty.
+// Certificate proves that a [QP] has no solution. Solve has checked the proof against the data, up
+// to rounding error. For an Unbounded program, Solve has also found a point that is feasible to
+// Solution.Tol. The proof consists of these fields, and all other fields are empty:
 //
 //	Infeasible:  λ ≥ 0 and ν with Gᵀλ + Aᵀν = 0 and hᵀλ + bᵀν = −1
 //	Unbounded:   z with Qz = 0, Gz ≤ 0, Az = 0 and pᵀz = −1
@@ -266,7 +268,7 @@ type Certificate struct {
 	Residual float64
 }
 
-// Wrapped once, so that a failing batch item allocates no more than others.
+// These errors are made once, so that a batch item that fails allocates no more than other items.
 var (
 	errInfeasibleQP = fmt.Errorf("qpdiff: no z meets the constraints (%w): relax one of the rows with a multiplier in Solution.Certificate, which proves it", ErrInfeasible)
 	errUnboundedQP  = fmt.Errorf("qpdiff: the objective falls without end, or to sides so far that rounding of Qz hides P (%w): bound z along Solution.Certificate.Z", ErrUnbounded)
@@ -277,12 +279,13 @@ var (
 // boundEntry is the remedy for an entry of a program that is not finite.
 const boundEntry = "remove or bound the entry"
 
-// QPGrad holds one number for each entry of the data of a [QP]. It is the gradient to which
-// [Solution.VJP] adds, or the direction of [Solution.JVP]. VJP skips a nil field, and JVP reads it
-// as zero. Other fields have the shape of the QP's field of the same name. If the QP's field is
-// nil, H and L have one entry per row of G, and ZMin and ZMax one per variable. An infinite side
-// has the derivative 0. Only symmetric changes of Q make sense. The gradient in Q is therefore
-// symmetric, and a direction D in Q counts as (D + Dᵀ)/2.
+// QPGrad holds one number for each entry of the data of a [QP]. [Solution.VJP] adds its gradient to
+// a QPGrad, and [Solution.JVP] takes a QPGrad as its direction. VJP skips a nil field, and JVP
+// reads a nil field as zero. Any other field has the same shape as the field of this name in the
+// QP. If H or L is nil in the QP, it has one entry for each row of G here. If ZMin or ZMax is nil
+// in the QP, it has one entry for each variable here. An infinite side has the derivative 0. Only
+// symmetric changes of Q make sense. The gradient in Q is therefore symmetric, and a direction D in
+// Q counts as (D + Dᵀ)/2.
 type QPGrad QP
 
 // QPInput names a block of the data of a [QP].
@@ -359,7 +362,7 @@ func (g *QPGrad) vector(in QPInput) []float64 {
 	return nil
 }
 
-// only returns the fields of g that exist.
+// only returns g without the fields whose derivatives do not exist.
 func (g *QPGrad) only(exists qpInputs) QPGrad {
 	out := *g
 	if exists == allExist {
