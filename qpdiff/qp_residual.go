@@ -8,9 +8,9 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// measure computes the residuals at (z, λ). It leaves the gradient of the Lagrangian in a.grad and
-// the slacks in a.slack. If thorough is false, measure ignores terms that cancel in Qz or C_Wᵀλ,
-// and Relative may be too large.
+// measure computes the residuals at (z, λ). It sets a.grad to the gradient of the Lagrangian and
+// a.slack to the slacks. If thorough is false, measure does not look at the terms of the sums Qz
+// and C_Wᵀλ. If these sums cancel, Relative is then too large.
 func (a *activeSet) measure(s *qpReport, thorough bool) {
 	n := a.n
 	res := &s.Residual
@@ -82,8 +82,7 @@ func (a *activeSet) measure(s *qpReport, thorough bool) {
 	}
 }
 
-// larger returns v if it exceeds most, and otherwise most. It takes half the time of max, and
-// ignores NaN.
+// larger returns the larger of its arguments, in half the time of max. A v of NaN is ignored.
 func larger(most, v float64) float64 {
 	if v > most {
 		return v
@@ -91,8 +90,8 @@ func larger(most, v float64) float64 {
 	return most
 }
 
-// compare sets the relative residuals of each part and of the program, for the given terms of the
-// gradient.
+// compare computes the relative residuals of each part and of the program. The parameter terms
+// holds the size of the terms of each entry of the gradient.
 func (a *activeSet) compare(res *KKTResidual, terms []float64) {
 	res.Relative = 0
 	for k := range a.parts {
@@ -121,8 +120,9 @@ func (a *activeSet) checkSizes(k int) {
 	}
 }
 
-// besideLarger reports whether the digits that part p loses to underflow are negligible compared
-// with another part of the program, whose sizes do not underflow.
+// besideLarger reports whether part p may lose digits to underflow. It may if another part of the
+// program has sizes that do not underflow, because the lost digits are negligible compared with
+// this part.
 func (a *activeSet) besideLarger(p *programPart) bool {
 	for k := range a.parts {
 		o := &a.parts[k]
@@ -133,9 +133,9 @@ func (a *activeSet) besideLarger(p *programPart) bool {
 	return false
 }
 
-// ownRatio returns the relative residual of part k if products in it underflow. It differs from the
-// usual one in two ways. The remainder of the gradient after an underflow does not count as an
-// error. The rows with a multiplier are used instead of the duality gap.
+// ownRatio returns the relative residual of part k if products in it underflow. It differs from
+// compare in two ways. An entry of the gradient as small as an underflow does not count as an
+// error. The slacks of rows with a multiplier replace the duality gap.
 func (a *activeSet) ownRatio(k int) float64 {
 	p := &a.parts[k]
 	relative := p.primal
@@ -151,15 +151,15 @@ func (a *activeSet) ownRatio(k int) float64 {
 	return relative
 }
 
-// representable reports whether a residual can be divided by the size v. It checks v, and also
-// scaled, which is v in other units.
+// representable reports whether a residual can be divided by the size v. The parameter scaled is
+// the same size in other units. Both must be far above underflow, unless v is 0.
 func representable(v, scaled float64) bool {
 	return v == 0 || v >= underflow && scaled >= underflow && dense.Finite(scaled)
 }
 
-// violation computes the largest violation of a row. For each part it also computes the largest
-// violation relative to the terms of the violated row. It returns the sum of the violations. It
-// needs the slacks, and the largest entry of z in each part.
+// violation computes the largest violation of a row, and for each part the largest relative
+// violation. It returns the sum of the violations. The slacks, and the largest entry of z in each
+// part, must be known.
 func (a *activeSet) violation(res *KKTResidual) (sum float64) {
 	a.loosest = 0
 	m, two := a.m, a.twoSided
@@ -169,7 +169,7 @@ func (a *activeSet) violation(res *KKTResidual) (sum float64) {
 			if !two || a.under[r] >= 0 {
 				continue
 			}
-			v, right = a.under[r], a.other[r] // of a row in the working set, which does not turn
+			v, right = a.under[r], a.other[r] // a row of the working set is not turned
 		}
 		sum += v
 		v = math.Abs(v)
@@ -187,11 +187,11 @@ func (a *activeSet) violation(res *KKTResidual) (sum float64) {
 	return sum
 }
 
-// looseRows returns the largest violation of a row that exceeds tol of the row's own terms, or 0 if
-// there is none. The violation is relative to the sum of two sizes: the row's own terms, and the
-// largest value of the row at z or at the minimiser without rows, in the metric of the factor. That
-// minimiser measures the rounding error if z is 0. Units do not change these measures. In the units
-// of the residual, by contrast, a row could be violated by all of its terms without notice.
+// looseRows returns the largest relative violation of a row, or 0 if no row is violated by more
+// than tol times its terms. The violation of row r is divided by its largest term plus
+// ‖m_r‖·√(zᵀLLᵀz + ‖L⁻¹p‖²). The part L⁻¹p measures the rounding error if z is 0. Units do not
+// change this ratio. In the units of the residual alone, a violation as large as all terms of a row
+// may seem small.
 func (a *activeSet) looseRows(tol float64) (worst float64) {
 	if a.loosest <= tol {
 		return 0 // the usual case
@@ -218,7 +218,7 @@ func (a *activeSet) looseRows(tol float64) (worst float64) {
 	return worst
 }
 
-// ownTerm is the largest term of row r with this right-hand side.
+// ownTerm returns the largest term of row r with the right-hand side right.
 func (a *activeSet) ownTerm(r int, right float64) float64 {
 	own := math.Abs(right)
 	for j, c := range a.crow(r) {
@@ -237,9 +237,10 @@ func ratio(v, of float64) float64 {
 
 // gradientRatio returns the gradient of the Lagrangian of a part, relative to its terms. If Q is
 // definite, the largest term of the part is the reference. Otherwise the terms of other variables
-// may be many decades larger, and proximal steps reach one variable after the other. Each variable
-// is then compared with its own terms, or with the terms whose rounding errors reach it. These are
-// terms in its row of Q, or in rows with several entries.
+// may be many decades larger, and proximal steps converge for one variable after the other. Each
+// entry of the gradient is then compared with its own terms, or with larger terms whose rounding
+// errors it contains. Such terms belong to the variable's row of Q, or to rows of the working set
+// with several entries.
 func (a *activeSet) gradientRatio(p *programPart, terms []float64) (relative float64) {
 	if !a.shifted {
 		return ratio(p.gradient, p.dual)
@@ -252,8 +253,8 @@ func (a *activeSet) gradientRatio(p *programPart, terms []float64) (relative flo
 	return relative
 }
 
-// ownResidual computes the ratio of each entry of the Lagrangian's gradient to its own terms. It
-// returns the largest ratio, and sets the largest ratio of each part. It must be called after
+// ownResidual divides each entry of the Lagrangian's gradient by the largest term of this entry. It
+// returns the largest ratio, and stores the largest ratio of each part. It must be called after
 // measure.
 func (a *activeSet) ownResidual() (own float64) {
 	terms := a.work2
@@ -269,10 +270,10 @@ func (a *activeSet) ownResidual() (own float64) {
 	return own
 }
 
-// hiddenResidual returns the largest ratio to its own terms of an entry of the Lagrangian's
-// gradient, or of a row's violation. If no ratio is above hiddenTol, it returns 0. It ignores
-// entries that are at most converged in the units of the residual, because rounding of other terms
-// causes these. It must be called after measure.
+// hiddenResidual divides each entry of the Lagrangian's gradient, and each violation of a row, by
+// its own terms. It returns the largest ratio, or 0 if no ratio is above hiddenTol. An entry or
+// violation whose relative residual is at most the tolerance converged is ignored, because the
+// rounding of other terms causes it. hiddenResidual must be called after measure.
 func (a *activeSet) hiddenResidual() (worst float64) {
 	if a.ownResidual() > hiddenTol {
 		worst = a.hiddenGradient()
@@ -286,7 +287,7 @@ func (a *activeSet) hiddenResidual() (worst float64) {
 	return worst
 }
 
-// hiddenGradient is hiddenResidual of the gradient, with parts below hiddenTol.
+// hiddenGradient is hiddenResidual for the gradient. It also returns ratios below hiddenTol.
 func (a *activeSet) hiddenGradient() (worst float64) {
 	for i, g := range a.grad {
 		g = math.Abs(g)
@@ -297,7 +298,7 @@ func (a *activeSet) hiddenGradient() (worst float64) {
 	return worst
 }
 
-// hiddenViolation is hiddenResidual of the rows, with parts below hiddenTol.
+// hiddenViolation is hiddenResidual for the rows. It also returns ratios below hiddenTol.
 func (a *activeSet) hiddenViolation() (worst float64) {
 	for r, v := range a.slack {
 		right := a.r[r]
@@ -315,8 +316,9 @@ func (a *activeSet) hiddenViolation() (worst float64) {
 	return worst
 }
 
-// couple finds the variables that share the errors of a multiplier: those in a row of the working
-// set with several entries. Multipliers of rows outside the working set are exactly 0.
+// couple sets coupling to the largest entry of each column, over the rows of the working set with
+// several entries. The multiplier of such a row has an error that enters the gradient of several
+// variables.
 func (a *activeSet) couple() {
 	if !a.shifted {
 		return
@@ -332,8 +334,9 @@ func (a *activeSet) couple() {
 	}
 }
 
-// products adds the products in the sums Qz and C_Wᵀλ to the terms, because the sums may cancel and
-// hide them. The terms are maxima: only the largest product of each part counts.
+// products replaces terms[i] by the largest product in entry i of the sums Qz and C_Wᵀλ, if this
+// product is larger. The products may be far larger than the sums. products also updates the
+// largest term of each part.
 func (a *activeSet) products(terms []float64) {
 	z := a.z[:a.n]
 	for i, most := range terms {
@@ -354,10 +357,10 @@ func (a *activeSet) products(terms []float64) {
 	}
 }
 
-// refine corrects (z, λ) on the working set by Newton steps, as long as the residual falls. The
-// steps solve the KKT system of the program itself, with the factor of the shifted system. refine
-// sets multipliers that turn negative or underflow to zero. Proximal steps let the multipliers of
-// rows that hold nothing decay to such values.
+// refine corrects (z, λ) on the working set by Newton steps while the residual falls. The residuals
+// are computed without the proximal term, and the corrections with the factor that includes it.
+// refine sets negative and underflowing multipliers to zero. The proximal steps produce such
+// multipliers in rows that do not hold z.
 func (a *activeSet) refine(s *qpReport) {
 	for i, v := range a.lam[:len(a.w)] {
 		if i >= a.eq && v < 0 || math.Abs(v) < dense.SmallestNormal {
@@ -384,9 +387,9 @@ func (a *activeSet) refine(s *qpReport) {
 	a.refineOwn(s)
 }
 
-// refineOwn continues the corrections while some variable's gradient is large among its own terms
-// and each correction halves it. Multipliers that are small compared with the terms of other
-// variables need these corrections.
+// refineOwn makes more corrections if some entry of the gradient is large compared with its own
+// terms. It stops if a correction does not halve the largest ratio. A multiplier needs these
+// corrections if it is small compared with the terms of other variables.
 func (a *activeSet) refineOwn(s *qpReport) {
 	if !a.shifted && !a.coarse {
 		return
@@ -425,7 +428,8 @@ func (a *activeSet) correct(s *qpReport) {
 	s.Refinements++
 }
 
-// takeBack undoes the last correction, but keeps the measured residuals.
+// takeBack restores z and the multipliers from before the last correction. It does not restore the
+// residuals.
 func (a *activeSet) takeBack() {
 	copy(a.z, a.oldZ)
 	copy(a.lam, a.oldLam[:len(a.w)])

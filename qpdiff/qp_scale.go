@@ -11,11 +11,11 @@ import (
 
 // geometricScale returns the diagonal of E for which the logarithms of the entries of EKE are
 // nearest to zero, by least squares (Curtis and Reid, 1972). EKE does not depend on the units of
-// the objective, rows and variables. The largest entries of rows alone would not determine E: in
-// the rows (1, u) and (0, 1) they are one for every u ≤ 1. Only the diagonal of H counts, because
-// it bounds the other entries. Entries that are negligible in their row and in their column do not
-// count, because one very negative logarithm would outweigh all other logarithms. work has three
-// times as many entries as E.
+// the objective, rows and variables. A scaling by the largest entries of rows alone would leave E
+// undetermined. For example, the largest entries of the rows (1, u) and (0, 1) are one for every u
+// ≤ 1. Of H, only the diagonal is used, because it bounds the other entries. An entry that is
+// negligible in its row and in its column is left out, because its very negative logarithm would
+// outweigh all other logarithms. work has three times as many entries as E.
 func geometricScale(work []float64, n, k int, h, c []float64) []float64 {
 	dim := n + k
 	clear(work)
@@ -40,10 +40,10 @@ func geometricScale(work []float64, n, k int, h, c []float64) []float64 {
 }
 
 // withoutTiny returns c without its negligible entries, or nil if there are none. An entry is
-// negligible if it is tiny compared with the largest entries of its row and of its column, in
-// scales with the logarithms e. withoutTiny removes only the tiniest entries. Much larger entries
-// may seem tiny only because of these, and are judged in the next scales. work has as many entries
-// as e.
+// negligible if it is tiny compared with the largest entry of its row and the largest entry of its
+// column. The entries are compared in scales whose logarithms are e. withoutTiny removes only the
+// tiniest entries, because they distort the scales, so that much larger entries may seem tiny too.
+// The next call, with new scales, judges the larger entries again. work has as many entries as e.
 func withoutTiny(e, work []float64, n, k int, h, c []float64) (fewer []float64) {
 	scaled := func(i, j int) float64 { return math.Log2(math.Abs(c[i*n+j])) + e[n+i] + e[j] }
 	least, largest := math.Inf(1), math.Inf(-1)
@@ -88,7 +88,7 @@ func withoutTiny(e, work []float64, n, k int, h, c []float64) (fewer []float64) 
 	return fewer
 }
 
-// sizeOfDiagonal is the binary exponent of the largest entry of the diagonal of h.
+// sizeOfDiagonal returns the binary exponent of the largest entry on the diagonal of h.
 func sizeOfDiagonal(n int, h []float64) (exp int) {
 	big := 0.0
 	for i := range n {
@@ -98,12 +98,12 @@ func sizeOfDiagonal(n int, h []float64) (exp int) {
 	return exp
 }
 
-// sumLogs computes the sum of the logarithms of the entries, and their count, for each variable and
-// row.
+// sumLogs computes, for each variable and each row, the number of its nonzero entries and the sum
+// of their logarithms.
 func sumLogs(sum, count []float64, n, k int, h, c []float64) {
 	clear(sum)
 	clear(count)
-	exp := sizeOfDiagonal(n, h) // other units of the objective leave all bits as they are
+	exp := sizeOfDiagonal(n, h) // so that a change of the objective's unit by a power of two changes no bit
 	for i := range n {
 		if v := math.Abs(h[i*n+i]); v > 0 && dense.Finite(v) {
 			f, e := math.Frexp(v)
@@ -123,8 +123,8 @@ func sumLogs(sum, count []float64, n, k int, h, c []float64) {
 	}
 }
 
-// geometricSweep sets the logarithm of each scale to its best value for fixed others. It returns
-// the largest change.
+// geometricSweep sets the logarithm of each scale, one after the other, to its best value while the
+// other scales are fixed. It returns the largest change.
 func geometricSweep(e, sum, count []float64, n, k int, c []float64) (step float64) {
 	move := func(i int, coupled float64) {
 		if count[i] == 0 {
@@ -155,10 +155,10 @@ func geometricSweep(e, sum, count []float64, n, k int, c []float64) (step float6
 	return step
 }
 
-// equilibrate chooses the scales of the variables and the rows, so that the largest entries of all
-// rows and columns of Q and of the constraints are near one in each part of the program (Ruiz,
-// 2001). Then it chooses the weights of the proximal term. Rows with a single entry do not count,
-// because a bound fits any scale of its variable.
+// equilibrate chooses the scales of the variables and the rows, and then the weights of the
+// proximal term. In each part of the program, the largest entry of each row and column of Q and of
+// the constraints becomes near one (Ruiz, 2001). Rows with a single entry do not determine scales,
+// because they fit any scale of their variable.
 func (a *activeSet) equilibrate() {
 	n := a.n
 	sigma, rho := a.unit, a.slack
@@ -188,12 +188,12 @@ func (a *activeSet) equilibrate() {
 	a.chooseWeights()
 }
 
-// findLone marks the rows with one entry that makes all their other entries negligible. It compares
-// the entries in the units of the variables that Q and the other rows give. Such a row is a bound
-// up to rounding. Its large entry would otherwise determine the unit of its variable, and
-// everything else about the variable would be negligible in this unit. findLone returns the
-// coefficients with zeros in place of the marked rows, or nil if there are none. e has the scales
-// that all rows give.
+// findLone marks lone rows: rows with one entry that makes all their other entries negligible. Such
+// a row is a bound up to rounding. Its large entry must not determine the unit of its variable,
+// because all other entries of the variable would be negligible in this unit. findLone compares
+// entries in the units that Q and the other rows determine. It returns the coefficients with zeros
+// in place of the marked rows, or nil if no row is marked. e holds the scales computed from all
+// rows.
 func (a *activeSet) findLone(e []float64) (c []float64) {
 	clear(a.lone)
 	if !a.suspects(a.c, e) {
@@ -209,8 +209,8 @@ func (a *activeSet) findLone(e []float64) (c []float64) {
 		}
 		e = geometricScale(work, n, a.rows, a.q, c)
 	}
-	// The remaining rows must agree on the units. In these units, P must not consist of one
-	// variable alone.
+	// The remaining rows must agree on the units. In these units, the entries of P must have
+	// similar sizes.
 	if spread(n, a.rows, c, e) > clearUnits || spread(n, 1, a.p, append(e[:n:n], 1)) > clearUnits {
 		clear(a.lone)
 		return nil
@@ -221,8 +221,9 @@ func (a *activeSet) findLone(e []float64) (c []float64) {
 	return c
 }
 
-// keepLone unmarks marked rows whose variables are not related by the other rows, which are c in
-// the scales e. It copies these rows to c. It reports whether any row is still marked.
+// keepLone unmarks a marked row if the rows in c do not connect its variables, or do not clearly
+// determine their units. It copies the unmarked rows to c. It reports whether some row is still
+// marked. e holds the scales computed from c.
 func (a *activeSet) keepLone(c, e []float64) (some bool) {
 	n, part := a.n, make([]int, a.n)
 	connectVariables(part, a.q, c)
@@ -245,8 +246,8 @@ func (a *activeSet) keepLone(c, e []float64) (some bool) {
 	return some
 }
 
-// votes returns a number for each variable: the number of entries that agree on its unit, minus
-// twice the number of lone rows whose largest entry belongs to the variable.
+// votes returns a number for each variable j: the number of entries that agree on the unit of j,
+// minus twice the number of lone rows whose largest entry is in column j.
 func (a *activeSet) votes(c, e []float64) []int {
 	n := a.n
 	votes := make([]int, n)
@@ -273,10 +274,10 @@ func (a *activeSet) votes(c, e []float64) []int {
 	return votes
 }
 
-// suspects marks the rows of c that may be lone, and reports whether there are any. Such a row has
-// one entry far above its other entries. suspects marks only the rows in which this excess is
-// largest. The excess of other rows may result from these rows, because an entry moves the scales
-// of its row and of its column.
+// suspects marks the rows of c that may be lone, and reports whether it marked any. A row may be
+// lone if one entry exceeds its other entries by far. suspects marks only the rows with about the
+// largest excess. These rows distort the scales of other rows and columns, and may cause the
+// smaller excess of other rows.
 func (a *activeSet) suspects(c, e []float64) (some bool) {
 	n, most := a.n, 0.0
 	size := func(r int) (bits float64) {
@@ -301,7 +302,7 @@ func (a *activeSet) suspects(c, e []float64) (some bool) {
 	return some
 }
 
-// largestAt is the index of the largest entry of a row in the scales e.
+// largestAt returns the index of the largest entry of row, in the scales e.
 func largestAt(row, e []float64) (at int) {
 	for j, v := range row {
 		if math.Abs(v)*e[j] > math.Abs(row[at])*e[at] {
@@ -311,8 +312,8 @@ func largestAt(row, e []float64) (at int) {
 	return at
 }
 
-// excess is the number of powers of two between the largest and the second largest entry of a row,
-// in the scales e of the variables. It is 0 for a row of zeros.
+// excess returns log₂ of the ratio of the largest to the second largest entry of row, in the scales
+// e of the variables. It returns 0 for a row of zeros.
 func excess(row, e []float64) float64 {
 	most, second := 0.0, 0.0
 	for j, v := range row {
@@ -328,7 +329,7 @@ func excess(row, e []float64) float64 {
 	return math.Log2(most) - math.Log2(second)
 }
 
-// spread is the number of powers of two between the largest and the smallest entry of EcE.
+// spread returns log₂ of the ratio of the largest to the smallest nonzero entry of EcE.
 func spread(n, k int, c, e []float64) float64 {
 	least, largest := math.Inf(1), math.Inf(-1)
 	for i := range k {
@@ -342,7 +343,8 @@ func spread(n, k int, c, e []float64) float64 {
 	return largest - least
 }
 
-// ruizSweep divides the scales of variables and rows by the square roots of the largest entries.
+// ruizSweep divides the scale of each variable and row by the square root of its largest scaled
+// entry.
 func (a *activeSet) ruizSweep(sigma, rho []float64) {
 	n, col := a.n, a.work2
 	clear(col)
@@ -390,7 +392,7 @@ func (a *activeSet) scaleRows() {
 		}
 		_, e := math.Frexp(math.Sqrt(norm))
 		_, have := math.Frexp(a.scale[r])
-		s := math.Ldexp(1, -min(e, have+1021)) // a scale of 0 would lose the multiplier
+		s := math.Ldexp(1, -min(e, have+1021)) // limited, because a scale of 0 would lose the multiplier
 		a.scale[r] *= s
 		a.r[r] *= s
 		if a.twoSided && r < a.m {

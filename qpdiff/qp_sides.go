@@ -6,12 +6,12 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// This file has the rules of derivatives for rows with equal sides. These rows are equalities, and
-// the sign of the multiplier selects the side that holds the row. If the multiplier is zero, the
-// solution has a kink in the two sides, and in nothing else.
+// This file computes derivatives for rows with equal sides. Such a row is an equality, and the sign
+// of its multiplier selects the side to which the derivative belongs. If the multiplier is zero,
+// the solution has a kink in these two sides, but no kink in other data.
 
-// sidesPart reports whether the derivatives in the block in do not exist, because in has a side of
-// a row with equal sides and no multiplier.
+// sidesPart reports whether the block in holds a side of a row with equal sides and the multiplier
+// 0. The derivatives in this block then do not exist.
 func (d *qpDerivative) sidesPart(in QPInput) bool {
 	return slices.ContainsFunc(d.even, func(r int) bool {
 		_, side, _ := d.sys.inputs(r)
@@ -19,8 +19,8 @@ func (d *qpDerivative) sidesPart(in QPInput) bool {
 	})
 }
 
-// movedApart lists the rows with equal sides and no multiplier whose two sides the direction t
-// moves by different amounts.
+// movedApart lists the rows with equal sides and the multiplier 0 whose two sides change by
+// different amounts along the direction t.
 func (d *qpDerivative) movedApart(t *QPGrad) (rows []int) {
 	for _, r := range d.even {
 		if lo, hi := d.sys.sideChange(t, r); lo != hi {
@@ -30,8 +30,8 @@ func (d *qpDerivative) movedApart(t *QPGrad) (rows []int) {
 	return rows
 }
 
-// partSides sets lo and hi to the sides of the rows that movedApart lists, for the program of the
-// directional derivative.
+// partSides sets lo[i] and hi[i] to the sides of row apart[i] in the program of the directional
+// derivative. apart is the result of movedApart.
 func (d *qpDerivative) partSides(t *QPGrad, apart []int, lo, hi []float64) {
 	a := d.sys
 	for i, r := range apart {
@@ -47,7 +47,8 @@ func (d *qpDerivative) partSides(t *QPGrad, apart []int, lo, hi []float64) {
 	}
 }
 
-// evenError refuses the derivative with respect to the sides in.
+// evenError returns the error for the block in, a side of rows with equal sides and the multiplier
+// 0.
 func (d *qpDerivative) evenError(in QPInput) *NotDifferentiableError {
 	remedy := "move both sides of these rows, which are equal and have no multiplier, together, ask for the DirectionalDerivative, or set Generalised"
 	if d.cond > weakCond {

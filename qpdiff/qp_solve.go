@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// solve runs the whole method and fills in s, except for the vectors.
+// solve runs the whole method. It sets all fields of s; z and the multipliers remain in a.
 func (a *activeSet) solve(s *qpReport, tol float64, maxChanges int) Status {
 	a.iterations = 0
 	usual := minChanges + changesPerRow*(a.n+a.rows)
@@ -17,7 +17,7 @@ func (a *activeSet) solve(s *qpReport, tol float64, maxChanges int) Status {
 	tol = cmp.Or(max(tol, 0), defaultTol)
 	status := a.factorised(s)
 	if status == IterationLimit {
-		// Without a factor 0 is the best point known.
+		// Without a factor, the best known point is 0.
 		clear(a.z)
 		clear(a.lam)
 		a.measure(s, false)
@@ -26,7 +26,7 @@ func (a *activeSet) solve(s *qpReport, tol float64, maxChanges int) Status {
 	if status == Optimal {
 		status = a.proximalPoint(s, tol)
 		if status == IterationLimit && !a.shifted && a.iterations <= a.maxChanges {
-			// Too badly conditioned after all.
+			// Q is too badly conditioned for a factor without a proximal term.
 			if a.factorShifted() {
 				status = a.proximalPoint(s, tol)
 			} else {
@@ -68,8 +68,7 @@ func (a *activeSet) factorised(s *qpReport) Status {
 	return Optimal
 }
 
-// definite reports whether the factor of Q belongs to a matrix that is far enough from singular
-// ones.
+// definite reports whether Q, according to its factor, is far enough from a singular matrix.
 func (a *activeSet) definite() bool {
 	size := a.work2
 	least := 1.0
@@ -132,7 +131,7 @@ func (a *activeSet) proximalPoint(s *qpReport, tol float64) Status {
 			a.tryZeroMultipliers(s)
 		}
 		if a.follow(&track, s.Residual.Relative, tol); track.done || a.iterations > a.maxChanges || step == maxProximal-1 {
-			break // before the next step takes the multipliers away
+			break // before recentring changes the multipliers
 		}
 		slow := step%proximalPatience == proximalPatience-1
 		if track.stuck {
@@ -174,7 +173,7 @@ func (a *activeSet) proximalPoint(s *qpReport, tol float64) Status {
 	return IterationLimit
 }
 
-// contradiction returns a row of zeros that no z meets, or -1.
+// contradiction returns a row of zeros that no z satisfies, or -1.
 func (a *activeSet) contradiction() int {
 	for r := range a.rows {
 		if a.single[r] != noEntry {
@@ -192,25 +191,25 @@ func (a *activeSet) contradiction() int {
 
 // progress records the steps of a solve.
 type progress struct {
-	// Later steps have to halve two residuals: the relative residual best, and bestOwn, the largest
-	// residual of a variable among its own terms. stalled and idle count the steps that did not
-	// halve them.
+	// best is the relative residual that later steps must halve. bestOwn is the largest ratio of a
+	// gradient entry to its own terms, which later steps must halve too. stalled counts the steps
+	// that did not halve best, and idle those that did not halve bestOwn.
 	best, bestOwn float64
-	own           float64 // the residual of the last step among own terms
+	own           float64 // as bestOwn, after the last step
 	stalled, idle int
-	settled       bool // the residual among own terms falls no more
-	done, stuck   bool // nothing is left to gain; or nothing by steps like the last
+	settled       bool // own no longer falls
+	done, stuck   bool // done: no step can help; stuck: steps with the same proximal term cannot help
 	rays, weaker  int  // how many more rays and weaker proximal terms may be tried
 }
 
-// follow notes the residual of one more step, which measure left.
+// follow updates t after one more step, whose residual measure has computed.
 func (a *activeSet) follow(t *progress, relative, tol float64) {
 	t.settled = !a.shifted
 	for k := range a.parts {
 		a.parts[k].own = math.Inf(1)
 	}
 	if a.shifted && relative <= tol {
-		// Proximal steps reach one variable after the other.
+		// Proximal steps converge for one variable after the other.
 		t.own = a.ownResidual()
 		if t.idle++; t.own < t.bestOwn/2 {
 			t.bestOwn, t.idle = t.own, 0
@@ -226,9 +225,9 @@ func (a *activeSet) follow(t *progress, relative, tol float64) {
 }
 
 // unbounded returns the status of a program with a direction along which the objective falls
-// without bound. The program is unbounded if it has a feasible point. To find a feasible point, the
-// same method is run without the linear term. It finds the point nearest to the origin in the
-// metric of the factor.
+// without bound. The program is unbounded if it has a feasible point, and infeasible otherwise. To
+// find a feasible point, the same method runs without the linear term. It finds the feasible point
+// nearest to the origin in the metric of the factor.
 func (a *activeSet) unbounded(s *qpReport, tol float64) Status {
 	p := a.p
 	a.p = a.oldZ

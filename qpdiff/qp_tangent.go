@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// check reports the first entry of a direction that is not finite.
+// check returns an error for the first entry of the direction g that is not finite.
 func (g *QPGrad) check() error {
 	const remedy = "give a finite direction"
 	return named(cmp.Or(
@@ -51,10 +51,10 @@ func (d *qpDerivative) change(t *QPGrad) {
 }
 
 // JVP sets dz, dlambda and dnu to the derivatives of z, λ and ν along the direction t. A nil dz,
-// dlambda or dnu is skipped. JVP returns the errors of VJP, and then writes nothing. There is an
-// error for each block of t whose direction leaves the range of the KKT matrix or makes dependent
-// rows independent, and for each wanted output that is not unique. w has the same meaning as in
-// VJP.
+// dlambda or dnu is skipped. JVP returns the errors of VJP, and then writes nothing. The returned
+// error joins one error for each block of t and one for each wanted output without a derivative. A
+// block has none if its direction leaves the range of the KKT matrix, or makes dependent rows
+// independent. An output has none if it is not unique. w has the same meaning as in VJP.
 func (s *Solution) JVP(w *Workspace, dz, dlambda, dnu []float64, t *QPGrad) error {
 	d, err := s.derivative(w, s.Generalised)
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *Solution) JVP(w *Workspace, dz, dlambda, dnu []float64, t *QPGrad) erro
 	return d.jvp(dz, dlambda, dnu, t)
 }
 
-// jvp is JVP after the preparation.
+// jvp is JVP after the preparation and the checks of the arguments.
 func (d *qpDerivative) jvp(dz, dlambda, dnu []float64, t *QPGrad) error {
 	if len(d.weak) > 0 {
 		return refuse(t, qpInputs{}, func(in QPInput) *NotDifferentiableError { return d.weakError(in) })
@@ -112,7 +112,8 @@ func (d *qpDerivative) write(dz, dlambda, dnu []float64) {
 	}
 }
 
-// jvpExists tests each block of the direction, and each wanted output.
+// jvpExists returns an error if the derivative along some block of t, or of some wanted output,
+// does not exist.
 func (d *qpDerivative) jvpExists(t *QPGrad, dz, dlambda, dnu []float64) error {
 	a := d.sys
 	var errs []error
@@ -131,7 +132,7 @@ func (d *qpDerivative) jvpExists(t *QPGrad, dz, dlambda, dnu []float64) error {
 	return joinErrors(errs)
 }
 
-// rowChange is Ċ for the direction t, over the rows d.rows.
+// rowChange returns Ċ, the change of the rows d.rows along the direction t.
 func (d *qpDerivative) rowChange(t *QPGrad) []float64 {
 	a := d.sys
 	c := make([]float64, len(d.rows)*a.n)
@@ -144,9 +145,10 @@ func (d *qpDerivative) rowChange(t *QPGrad) []float64 {
 }
 
 // Jacobian returns the derivative of one block of the solution with respect to one block of the
-// data. It has one row per entry of the output and one column per entry of the input, matrices in
-// row-major order. For Q, column (i, j) is the derivative along (Eᵢⱼ + Eⱼᵢ)/2. If a row of the
-// Jacobian does not exist, Jacobian returns nil and the error of VJP. An empty block gives nil.
+// data. The result has one row for each entry of the block out, and one column for each entry of
+// the block in. The entries of a matrix are in row-major order. For Q, column (i, j) is the
+// derivative along (Eᵢⱼ + Eⱼᵢ)/2. If a row of the Jacobian does not exist, Jacobian returns nil and
+// the error of VJP. An empty block gives nil.
 func (s *Solution) Jacobian(out QPOutput, in QPInput) (*mat.Dense, error) {
 	var w Workspace
 	d, err := s.derivative(&w, s.Generalised)

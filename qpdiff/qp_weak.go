@@ -11,16 +11,16 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// withoutMultiplier lists the inequalities whose slack and multiplier are both negligible. At
-// these, strict complementarity fails for the computed multipliers. apart is the smallest singular
-// value of T with its rows scaled to norm one.
+// withoutMultiplier lists the inequalities whose slack and multiplier are both negligible. Strict
+// complementarity fails at these inequalities for the computed multipliers. The parameter apart is
+// the smallest singular value of T with its rows scaled to norm one.
 //
 // The error of the computed solution is K⁻¹ times the residual of the KKT system, whose entries are
-// known up to the rounding of their terms. The error of one slack or multiplier needs one solve
-// with K, and does not depend on the unit of any row or variable. For nearly all rows an upper
-// bound by norms avoids this solve. The bound uses estimates of the smallest singular values, which
-// can be too high by a small factor. It also uses sums of magnitudes instead of norms, which
-// compensate for that a hundredfold.
+// known up to the rounding of their terms. Computing the error of one slack or multiplier takes one
+// solve with K. This error does not depend on the unit of any row or variable. For nearly all rows
+// an upper bound by norms avoids the solve. The bound uses estimates of the smallest singular
+// values, which can be too high by a small factor. It also replaces norms by sums of magnitudes,
+// which are some hundred times larger and compensate for these estimates.
 func (d *qpDerivative) withoutMultiplier(apart float64) []int {
 	a := d.sys
 	n := a.n
@@ -30,7 +30,7 @@ func (d *qpDerivative) withoutMultiplier(apart float64) []int {
 	}
 	// ‖L⁻¹x‖ ≤ (Σ|x_j|·inv_j)/flat and ‖m_r‖ ≤ reach for rows of norm one.
 	flat := d.flatness()
-	steep, grad, size, energy := 0.0, 0.0, 0.0, 0.0 // max inv, Σ ρ_j·inv_j, ‖z‖₁, Σ √q_jj|z_j|
+	steep, grad, size, energy := 0.0, 0.0, 0.0, 0.0 // max inv, Σ ρ_j·inv_j, ‖z‖₁, Σ |z_j|/inv_j
 	for j, z := range a.z {
 		z, inv := math.Abs(z), d.inv[j]
 		steep = max(steep, inv)
@@ -56,7 +56,7 @@ func (d *qpDerivative) withoutMultiplier(apart float64) []int {
 			if two && a.equality(r) {
 				value = math.Abs(value)
 			}
-		case math.IsInf(a.r[r], 1) || two && a.equality(r): // off, or it follows from others
+		case math.IsInf(a.r[r], 1) || two && a.equality(r): // the row is switched off, or is an equality
 			continue
 		default:
 			value, scale = a.slack[r], math.Abs(a.r[r])+size+reach*moved
@@ -82,8 +82,8 @@ func (d *qpDerivative) withoutMultiplier(apart float64) []int {
 	return d.zero
 }
 
-// measureTerms sets gradTerm and rowTerm to the sums of the absolute terms in each row of the
-// working set's KKT system.
+// measureTerms computes the sum of the absolute terms in each row of the KKT system of the working
+// set. It writes the sums for the variables to gradTerm, and the sums for the rows to rowTerm.
 func (d *qpDerivative) measureTerms() {
 	a := d.sys
 	n := a.n
@@ -103,8 +103,8 @@ func (d *qpDerivative) measureTerms() {
 	}
 }
 
-// isZero reports whether the slack of row r, or its multiplier if the row is in
-// the working set, is within its error.
+// isZero reports whether the slack of row r is zero within its error. If the row is in the working
+// set, isZero tests its multiplier instead.
 func (d *qpDerivative) isZero(r int) bool {
 	a := d.sys
 	n, k := a.n, len(a.w)
@@ -134,8 +134,9 @@ func (d *qpDerivative) isZero(r int) bool {
 		scale += y * d.rowTerm[i]
 		known += y * math.Abs(a.slack[a.w[i]])
 	}
-	// known is subtracted twice, because one residual may make up all of the error. value is then
-	// this known error itself, up to the rounding of K⁻¹.
+	// known bounds the error that the residuals cause. It is subtracted twice because a single
+	// residual may cause all of value. value then equals known up to the rounding of K⁻¹, and a
+	// single subtraction would leave this rounding error.
 	if !dense.Negligible(value-2*known, scale, 1) {
 		return false
 	}
@@ -153,9 +154,9 @@ func (d *qpDerivative) isZero(r int) bool {
 	return true
 }
 
-// sizeOf returns the size with which the slack of row r is compared, or the size for its multiplier
-// if the row is in the working set. The size of a slack is |h_r| + ‖c_r‖(‖z‖ + ‖gradTerm‖), and the
-// size of a multiplier is ‖gradTerm‖/‖c_r‖. The norms are in the scale of the variables.
+// sizeOf returns the size with which the slack of row r is compared: |h_r| + ‖c_r‖(‖z‖ +
+// ‖gradTerm‖). If the row is in the working set, it returns the size for the multiplier:
+// ‖gradTerm‖/‖c_r‖. The norms are in the scale of the variables.
 func (d *qpDerivative) sizeOf(r int) float64 {
 	a := d.sys
 	var c2, z2, g2 float64
@@ -171,10 +172,10 @@ func (d *qpDerivative) sizeOf(r int) float64 {
 	return math.Abs(a.r[r]) + math.Sqrt(c2)*(math.Sqrt(z2)+math.Sqrt(g2))
 }
 
-// flatness estimates the smallest singular value of L with its rows scaled to norm one. It uses one
-// solve, with entries ±1 of the right-hand side that make the solution grow. It sets inv to the
-// inverses of the norms of the rows. flatness is cheaper than [dense.SmallestSingular], but its
-// estimate can be too high by a larger factor.
+// flatness estimates the smallest singular value of L with its rows scaled to norm one. It sets inv
+// to the inverse norms of the rows of L. The estimate takes one solve with a right-hand side of
+// entries ±1, whose signs are chosen so that the solution grows. This is cheaper than
+// [dense.SmallestSingular], but the estimate can be too high by a larger factor.
 func (d *qpDerivative) flatness() float64 {
 	a := d.sys
 	if d.factor == a.factors {
@@ -198,14 +199,14 @@ func (d *qpDerivative) flatness() float64 {
 	return d.flat
 }
 
-// split divides the active rows without a multiplier between d.spare and d.weak. d.spare gets the
-// rows that are strictly active for another choice of the multipliers, and d.weak the others. There
-// is such a choice only if active rows depend on each other, which split reports. A choice adds
-// multiples δ with Σ δ_r c_r = 0 over the active rows, and with δ ≥ 0 on the rows in zero. A linear
-// program finds the δ with the most positive entries.
+// split divides the active rows in the parameter zero, whose multiplier is 0, between d.spare and
+// d.weak. d.spare gets the rows for which other valid multipliers are positive, and d.weak gets the
+// remaining rows. The multipliers are not unique only if active rows depend on each other, which
+// split reports. Other valid multipliers are λ + δ with Σ δ_r c_r = 0 over the active rows r, and
+// δ_r ≥ 0 on the rows in zero. A linear program finds the δ with the most positive entries.
 //
-// If the condition is so bad that it hides the rows, all of them count as weak, because
-// dependencies then show nothing.
+// If the condition of the KKT system is so bad that rounding hides slacks and multipliers, all rows
+// in zero count as weak.
 func (d *qpDerivative) split(zero []int) (dependent bool) {
 	a := d.sys
 	if d.cond > weakCond {
@@ -219,7 +220,8 @@ func (d *qpDerivative) split(zero []int) (dependent bool) {
 	}
 	active := append(slices.Clone(a.w), outside...)
 	k, n, nz := len(active), a.n, len(zero)
-	// Variables δ (k of them) and t (nz): maximise Σt with t ≤ 1, t ≤ δ, t ≥ 0.
+	// The variables are δ (k entries) and t (nz entries): maximise Σt subject to t ≤ 1, t ≤ δ and t
+	// ≥ 0.
 	lp := QP{P: make([]float64, k+nz), G: mat.NewDense(3*nz, k+nz, nil), H: make([]float64, 3*nz), A: mat.NewDense(n, k+nz, nil), B: make([]float64, n)}
 	place := map[int]int{}
 	for i, r := range active {
@@ -248,8 +250,8 @@ func (d *qpDerivative) split(zero []int) (dependent bool) {
 	return true
 }
 
-// independent reports whether the given rows are independent of each other and of the working set.
-// None of them is in the working set.
+// independent reports whether the rows in the argument, together with the rows of the working set,
+// are linearly independent. The argument must not contain rows of the working set.
 func (d *qpDerivative) independent(rows []int) bool {
 	a := d.sys
 	if len(rows) == 0 {
@@ -273,7 +275,7 @@ func (d *qpDerivative) independent(rows []int) bool {
 	return true
 }
 
-// weakError refuses the derivative with respect to input.
+// weakError returns the error for the input in if rows are weakly active.
 func (d *qpDerivative) weakError(in QPInput) *NotDifferentiableError {
 	return &NotDifferentiableError{Inputs: []Input{Input(in.String())}, Weak: Weak{Rows: slices.Clone(d.weak)}, Remedy: d.weakRemedy()}
 }

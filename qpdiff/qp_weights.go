@@ -24,8 +24,8 @@ func (a *activeSet) chooseWeights() {
 		p := &a.parts[k]
 		p.psize, p.zsize = a.sizes(k)
 		if p.weight = p.proximalWeight(p.zsize); p.weight == 0 {
-			// No number in the part has the units of z, so any size of z serves. The weight is a
-			// power of four, which has an exact square root.
+			// No number of this part determines the size of z, so any weight serves. The chosen
+			// weight is a power of four, which has an exact square root.
 			_, e := math.Frexp(p.psize)
 			p.weight = math.Ldexp(1, e&^1)
 		}
@@ -33,7 +33,7 @@ func (a *activeSet) chooseWeights() {
 	a.weakened = false
 }
 
-// proximalWeight is the weight of the proximal term for a z of the given size.
+// proximalWeight returns the weight of the proximal term if zsize is the size of z.
 func (p *programPart) proximalWeight(zsize float64) float64 {
 	weight := shiftQuadratic * p.qsize
 	if zsize > 0 {
@@ -42,7 +42,8 @@ func (p *programPart) proximalWeight(zsize float64) float64 {
 	return weight
 }
 
-// factorWeighted factorises Q with the proximal term of the weights chosen.
+// factorWeighted factorises Q plus the proximal term, with the current weight of each part. It
+// reports whether the factorisation succeeded.
 func (a *activeSet) factorWeighted() bool {
 	for j, d := range a.d {
 		a.prox[j] = a.parts[a.part[j]].weight * d
@@ -50,16 +51,16 @@ func (a *activeSet) factorWeighted() bool {
 	return a.factor(0) == a.n
 }
 
-// weaken makes the proximal term weaker in parts whose solution is larger than their bounds imply.
-// If the steps are slow, it also does so in parts that have not converged. It reports whether there
-// are such parts.
+// weaken reduces the weight of the proximal term in each part whose solution is far larger than the
+// bounds of its rows imply. If slow is true, it also reduces the weight in each part that has not
+// converged. It reports whether it reduced some weight.
 func (a *activeSet) weaken(slow bool) (some bool) {
 	for k := range a.parts {
 		p := &a.parts[k]
 		p.before = p.weight
 		weaker := p.weight
 		if size := a.sizeOf(k); size > staleSize*p.zsize {
-			// The bounds do not measure z: they may be 0 up to rounding.
+			// The bounds do not determine the size of z. They may be 0 up to rounding.
 			weaker = min(weaker, p.proximalWeight(size))
 		}
 		if slow && max(p.relative, p.own) > converged {
@@ -73,7 +74,7 @@ func (a *activeSet) weaken(slow bool) (some bool) {
 	return some
 }
 
-// takeBackWeights undoes the last weaken, and factorises again.
+// takeBackWeights restores the weights from before the last call of weaken, and factorises again.
 func (a *activeSet) takeBackWeights() {
 	for k := range a.parts {
 		a.parts[k].weight = a.parts[k].before
@@ -81,8 +82,8 @@ func (a *activeSet) takeBackWeights() {
 	a.factorWeighted()
 }
 
-// stale reports whether the proximal term in the factor does not suit P, H and B, or was weakened
-// for another program.
+// stale reports whether the proximal term in the factor was chosen, or weakened, for another
+// program and does not suit P, H and B.
 func (a *activeSet) stale() bool {
 	if !a.shifted {
 		return false
@@ -103,8 +104,8 @@ func (a *activeSet) sizes(k int) (psize, zsize float64) {
 	for _, j := range a.parts[k].variables {
 		psize = max(psize, math.Abs(a.p[j])*a.unit[j])
 	}
-	// least is a lower bound of the size of feasible points. inverse/open is the harmonic mean of
-	// the bounds that 0 satisfies. Bounds that represent infinity do not change this mean.
+	// least is a lower bound of the size of feasible points. open/inverse is the harmonic mean of
+	// the bounds that 0 satisfies. Huge bounds, which represent infinity, hardly change this mean.
 	least, inverse, open := 0.0, 0.0, 0.0
 	shared := false // a row with several entries counts in least
 	counts := func(r int, v float64) bool {
@@ -148,7 +149,7 @@ func (a *activeSet) sizes(k int) (psize, zsize float64) {
 	return psize, zsize
 }
 
-// size is the norm of z in the scale of the variables.
+// size returns the norm of z in the scale of the variables.
 func (a *activeSet) size() float64 {
 	var sum float64
 	for i, v := range a.z {
@@ -157,7 +158,7 @@ func (a *activeSet) size() float64 {
 	return math.Sqrt(sum)
 }
 
-// sizeOf is the norm of part k of z.
+// sizeOf returns the norm of part k of z, in the scale of the variables.
 func (a *activeSet) sizeOf(k int) float64 {
 	var sum float64
 	for _, j := range a.parts[k].variables {

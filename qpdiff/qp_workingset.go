@@ -10,31 +10,32 @@ import (
 )
 
 // activeSet is the working storage of one QP solve: the scaled problem, the factor of Q, and the
-// working set with its triangle. The rows of the constraints have one numbering, with the m
-// inequalities first. w holds the row numbers of the working set, with the equalities first.
+// working set with its triangle. All constraints are numbered together: first the m inequalities,
+// then the equalities. w lists the constraints in the working set, equalities first.
 //
 // Let LLᵀ be Q plus the proximal term, m_r = L⁻¹c_r for row r, and u = Lᵀz. The program is then:
 // minimise ½‖u − u0‖² subject to m_rᵀu ≤ r_r.
 type activeSet struct {
 	kktSystem
-	loaded   bool // the fields of the problem hold the last one loaded
+	loaded   bool // the data of a problem are loaded
 	factored bool // l belongs to q
 
-	// loosest is the largest violation of a row relative to its own terms; see looseTol. coarse is
-	// true if a variable's gradient may exceed defaultTol of its own terms.
+	// loosest is the largest ratio of a row's violation to the row's own terms; see looseTol.
+	// coarse is true if an entry of the gradient may exceed defaultTol times its own terms.
 	loosest  float64
 	coarse   bool
-	weakened bool // the proximal term is weaker than its weight was chosen
-	// curved and coupling are used with a proximal term, and are in the units of the variables.
-	// curved has the largest entry of each row of Q. coupling has the largest entry of each column,
-	// over the rows with several entries.
+	weakened bool // the weight of the proximal term was reduced after it was chosen
+	// curved has the largest entry of each row of Q. coupling has the largest entry of each column
+	// of C_W, over the rows with several entries. Both are in the units of the variables, and are
+	// used only with a proximal term.
 	curved, coupling []float64
 	logs             []float64 // work of geometricScale
 	lone             []bool    // rows that are bounds up to rounding, see findLone
 	mrows            []float64 // m_r if has[r], likewise mnorm
 	has              []bool
-	// current is true if t and q1 belong to the rows of w and to the factor. redundant is true if
-	// some equalities depend on others, so that b has to be checked again.
+	// current is true if t and q1 are the factors for the rows in w and the current factor of Q.
+	// redundant is true if some equalities depend on others. The next solve must then check b
+	// again.
 	current, redundant bool
 
 	bounds bool // each row has one entry
@@ -46,7 +47,7 @@ type activeSet struct {
 	// baseSlack = r − c·base. The unconstrained minimiser is u0 = Q₁ᵀg + perp, with perp orthogonal
 	// to Q₁.
 	base, baseSlack, perp  []float64
-	baseUnder              []float64 // as baseSlack, of the sides that rows do not face
+	baseUnder              []float64 // as baseSlack, for the sides that the rows do not face
 	step                   []float64 // z = base + step
 	dz, dl, y, work        []float64
 	row, wrow, work2       []float64
@@ -56,7 +57,7 @@ type activeSet struct {
 	iterations, maxChanges int
 }
 
-// resize makes room for a program of another shape than the last.
+// resize allocates the storage for a program whose shape differs from the last program's.
 func (a *activeSet) resize(shape qpShape, twoSided bool) {
 	a.qpShape, a.twoSided = shape, twoSided
 	n, m, rows := a.n, a.m, a.rows
@@ -85,15 +86,15 @@ func (a *activeSet) empty() {
 	a.eq, a.current = 0, false
 }
 
-// forgetRows drops all values that were computed from the rows with the last factor. It keeps the
-// working set as the initial guess for the next one.
+// forgetRows discards the values computed from the rows and the last factor. It keeps the working
+// set, from which the next solve starts.
 func (a *activeSet) forgetRows() {
 	clear(a.has)
 	a.current = false
 }
 
 // factor computes LLᵀ for Q plus the proximal term. It returns the first row whose pivot is at most
-// tol times its diagonal entry, or n.
+// tol times the row's diagonal entry, or n if there is no such row.
 func (a *activeSet) factor(tol float64) int {
 	n := a.n
 	a.factors = check.NewState()
@@ -122,7 +123,8 @@ func (a *activeSet) mrow(r int) []float64 {
 	return m
 }
 
-// combination sets a.y to the solution y of M_Wᵀy = Q₁ᵀt for the last projected row.
+// combination sets a.y to the solution y of M_Wᵀy = Q₁ᵀt, where t is the result of project for the
+// last projected row.
 func (a *activeSet) combination() []float64 {
 	k := len(a.w)
 	y := a.y[:k]
@@ -131,7 +133,7 @@ func (a *activeSet) combination() []float64 {
 	return y
 }
 
-// enter appends row r to the working set, as last projected.
+// enter appends row r to the working set. Row r must be the last row that was projected.
 func (a *activeSet) enter(r int, left float64) {
 	k, n := len(a.w), a.n
 	a.add(r, n, left, a.row, a.wrow)
@@ -161,7 +163,7 @@ func (a *activeSet) tryEnter(r int) bool {
 	return true
 }
 
-// leave removes place j from the working set.
+// leave removes the row at place j of the working set.
 func (a *activeSet) leave(j int) {
 	k, n := len(a.w), a.n
 	r := a.w[j]
@@ -185,8 +187,8 @@ func (a *activeSet) leave(j int) {
 	a.iterations++
 }
 
-// multipliers computes the multipliers λ of the working set from Tᵀλ = g − e, with e = T⁻¹s_W. s_W
-// are the slacks at the base.
+// multipliers computes the multipliers λ of the working set from Tᵀλ = g − e. Here e is T⁻¹s_W, and
+// s_W holds the slacks of the working set at the base.
 func (a *activeSet) multipliers() {
 	a.offsets()
 	k := len(a.w)
@@ -194,7 +196,7 @@ func (a *activeSet) multipliers() {
 	dense.BackSolve(a.t, a.tinv, k, a.n, a.lam)
 }
 
-// offsets computes a.e.
+// offsets sets a.e to T⁻¹s_W.
 func (a *activeSet) offsets() {
 	k := len(a.w)
 	dense.Gather(a.e, a.baseSlack, a.w)
@@ -207,7 +209,7 @@ func (a *activeSet) point() {
 	a.followAll()
 }
 
-// followAll sets the slacks of all rows after a step from the base.
+// followAll sets the slacks of all rows at z = base + step.
 func (a *activeSet) followAll() {
 	if a.twoSided {
 		a.subtractSides(a.baseSlack, a.baseUnder, a.step)
@@ -225,17 +227,18 @@ func (a *activeSet) move() {
 	floats.AddTo(a.z, a.base, a.step)
 }
 
-// followRows sets the slacks of the rows given, as point does.
+// followRows sets the slacks of the given rows at z = base + step.
 func (a *activeSet) followRows(rows []int) {
 	for _, r := range rows {
 		a.slack[r] = a.baseSlack[r] - floats.Dot(a.crow(r), a.step)
 	}
 }
 
-// recentre makes z the base, which is also the centre of the proximal term. It keeps the working
-// set and its multipliers. The unconstrained minimiser is then u0 = −L⁻¹∇L + M_Wᵀλ, stored as g =
-// Q₁u0 and the part u⊥ orthogonal to Q₁. Near the solution u⊥ is small, and so are the rounding
-// errors of the following steps. recentre needs grad and slack as measure leaves them.
+// recentre makes z the base, and thereby the centre of the proximal term. It keeps the working set
+// and its multipliers. Relative to the new base, the unconstrained minimiser is u0 = −L⁻¹∇L +
+// M_Wᵀλ. It is stored as g = Q₁u0 and as perp, the part of u0 orthogonal to Q₁. Near the solution
+// perp is small, and so are the rounding errors of the following steps. recentre must be called
+// after measure, which sets grad and slack.
 func (a *activeSet) recentre() {
 	n, k := a.n, len(a.w)
 	a.baseHere()
@@ -271,8 +274,8 @@ func (a *activeSet) measureNoise() {
 	}
 }
 
-// rounding returns the size of two rounding errors in a part: of u itself, and of the step from u
-// back to z. These errors make slacks of the working set differ from 0.
+// rounding returns the rounding error of u in part k, which includes the error of the step from u
+// back to z. This error makes slacks of the working set differ from 0.
 func (a *activeSet) rounding(k int) float64 {
 	sum := 0.0
 	for i, r := range a.w {
@@ -289,7 +292,7 @@ func (a *activeSet) rounding(k int) float64 {
 	return off
 }
 
-// baseHere makes z the base, at which the slacks are known.
+// baseHere makes z the base. The slacks at z must be known.
 func (a *activeSet) baseHere() {
 	copy(a.base, a.z)
 	copy(a.baseSlack, a.slack)
@@ -307,7 +310,7 @@ func (a *activeSet) slacks() {
 	}
 }
 
-// subtractRows sets the slacks to from minus the products of the rows with x.
+// subtractRows sets a.slack to the vector from minus Cx, where the rows of C are the constraints.
 func (a *activeSet) subtractRows(from, x []float64) {
 	dst, from := a.slack[:a.rows], from[:a.rows]
 	if a.bounds {
@@ -322,11 +325,12 @@ func (a *activeSet) subtractRows(from, x []float64) {
 	}
 }
 
-// A row with two sides faces one of them at a time, and is then a row like any other. Its two sides
-// are never in the working set together. If the row violates the side that it does not face, it
-// turns to this side. Turning negates its numbers and changes no other bit.
+// A row with two sides faces one of its sides at a time, and is treated as a row with this side
+// alone. Its two sides are never in the working set together. If z violates the side that the row
+// does not face, the row is turned to this side. Turning negates the numbers of the row and changes
+// no other bit.
 
-// turn makes row r, outside the working set, face its other side.
+// turn makes row r face its other side. Row r must be outside the working set.
 func (a *activeSet) turn(r int) {
 	a.scale[r] = -a.scale[r]
 	if j := a.single[r]; j >= 0 {
@@ -342,9 +346,9 @@ func (a *activeSet) turn(r int) {
 	a.baseSlack[r], a.baseUnder[r] = a.baseUnder[r], a.baseSlack[r]
 }
 
-// subtractSides is subtractRows for rows with two sides. It also computes the products of the rows
-// with x, and sets under to the slacks of the sides that the rows do not face. It turns the rows
-// that violate these sides.
+// subtractSides is subtractRows for rows with two sides. It also sets a.under to the slacks of the
+// sides that the rows do not face, computed from the parameter under. It turns a row outside the
+// working set if z violates the side that the row does not face.
 func (a *activeSet) subtractSides(from, under, x []float64) {
 	n, dst := a.n, a.slack[:a.rows]
 	dense.Products(dst[:a.general], a.c, n, x)
@@ -366,8 +370,8 @@ func (a *activeSet) subtractSides(from, under, x []float64) {
 	}
 }
 
-// face turns row r to the side that it does not face, on which it has less slack. It turns neither
-// rows of the working set nor equalities.
+// face turns row r to the side that it does not face. It does nothing if the row is in the working
+// set or is an equality.
 func (a *activeSet) face(r int) {
 	if a.at[r] < 0 && !a.equality(r) {
 		a.turn(r)
@@ -384,8 +388,9 @@ func (a *activeSet) faceNearest() {
 	}
 }
 
-// faces turns row r to the side that it does not face, if the product of the row with z reaches
-// this side. It reports whether the row may enter the working set.
+// faces turns row r to the side that it does not face, if z is on or beyond this side. The
+// parameter product is c_rᵀz. faces reports whether z is on one side of the row, so that the row
+// may enter the working set.
 func (a *activeSet) faces(r int, product float64) bool {
 	if a.at[r] >= 0 {
 		return false

@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// tryZeros sets entries to 0 that are 0 at the solution. It does so in each part whose residual
-// then falls to at most tol.
+// tryZeros sets entries of z and multipliers to 0 in each part that has not converged. In a part,
+// it keeps the zeros only if the residual falls to at most tol.
 func (a *activeSet) tryZeros(s *qpReport, tol float64) {
 	for k := range a.parts {
 		if a.parts[k].relative > converged {
@@ -18,10 +18,10 @@ func (a *activeSet) tryZeros(s *qpReport, tol float64) {
 	}
 }
 
-// tryZerosOf tries zeros in part k, and keeps them if the residual falls. It sets z to 0 if 0
-// satisfies the working set. If p vanishes, it sets all multipliers, and the entries of z that Q
-// multiplies, to 0. At a solution all of whose terms are 0, such values come only from rounding and
-// from the proximal steps, and corrections do not remove them.
+// tryZerosOf is tryZeros for part k. If z = 0 satisfies the rows of the part, it tries z = 0. If p
+// is 0 in the part, it tries zeros for all multipliers and for the entries of z that Q multiplies.
+// If these are 0 at the solution, the computed values come only from rounding and from the proximal
+// steps. Corrections do not remove such values.
 func (a *activeSet) tryZerosOf(s *qpReport, tol float64, k int) {
 	p, lam := &a.parts[k], a.lam[:len(a.w)]
 	try := func() {
@@ -58,7 +58,7 @@ func (a *activeSet) tryZerosOf(s *qpReport, tol float64, k int) {
 		}
 	}
 	a.clearZ(k, true)
-	// The values removed from the rows go to the other entries.
+	// The other entries of z change so that the rows of the working set hold again.
 	a.slacks()
 	dl := a.dl[:len(a.w)]
 	dense.Gather(dl, a.slack, a.w)
@@ -74,9 +74,9 @@ func (a *activeSet) tryZerosOf(s *qpReport, tol float64, k int) {
 	try()
 }
 
-// tryZeroMultipliers sets multipliers that are within rounding of 0 to 0. It keeps the zeros if
-// they more than halve the variables' gradient among its own terms. Proximal steps alone would let
-// such multipliers decay without end.
+// tryZeroMultipliers sets multipliers to 0 if they are within rounding of 0. It keeps the zeros if
+// they more than halve the result of ownResidual. With proximal steps alone, such multipliers would
+// become smaller for ever without reaching 0.
 func (a *activeSet) tryZeroMultipliers(s *qpReport) {
 	lam := a.lam[:len(a.w)]
 	copy(a.oldLam, lam)
@@ -109,8 +109,8 @@ func (a *activeSet) originFits(k int) bool {
 	return true
 }
 
-// clearMultipliers sets multipliers of part k to 0 if they are within rounding of the largest one.
-// It reports whether it found any.
+// clearMultipliers sets a multiplier of part k to 0 if it is a rounding error compared with the
+// part's largest multiplier. It reports whether it set any to 0.
 func (a *activeSet) clearMultipliers(k int) (some bool) {
 	size := 0.0
 	for i, r := range a.w {
@@ -126,7 +126,8 @@ func (a *activeSet) clearMultipliers(k int) (some bool) {
 	return some
 }
 
-// clearZ sets the entries of z in part k to 0, or only the entries that Q multiplies.
+// clearZ sets the entries of z in part k to 0. If seen is true, it sets only the entries with a
+// nonzero row of Q.
 func (a *activeSet) clearZ(k int, seen bool) {
 	for _, j := range a.parts[k].variables {
 		if !seen || floats.Norm(a.q[j*a.n:(j+1)*a.n], math.Inf(1)) > 0 {
