@@ -76,7 +76,7 @@ func (a *activeSet) tryZerosOf(s *qpReport, tol float64, k int) {
 
 // tryZeroMultipliers sets multipliers to 0 if they are within rounding of 0. It keeps the zeros if
 // they more than halve the result of ownResidual. With proximal steps alone, such multipliers would
-// become smaller for ever without reaching 0.
+// become smaller in each step without reaching 0.
 func (a *activeSet) tryZeroMultipliers(s *qpReport) {
 	lam := a.lam[:len(a.w)]
 	copy(a.oldLam, lam)

@@ -16,12 +16,13 @@ import (
 // Most learners can learn from a part of the rows, or from weighted rows: [linear.ElasticNet],
 // [linear.Huber], [kernel.Ridge], [linear.Logistic], [linear.SparseLogistic], [margin.SVM],
 // [margin.LearnedLoss] and [kernel.SVM]. [smooth.Learner] refuses Rows and Weights that are not
-// nil. With Rows or Weights, the N in the objectives is the sum of the weights of these rows. A
-// [Grad] still has the shapes of X and Y: the derivative in a row that does not count is 0.
+// nil. With Rows or Weights, the N in a learner's objective is the sum of the weights of the
+// selected rows. A [Grad] still has the shapes of X and Y. Its entries are 0 in rows that are not
+// selected or have the weight 0.
 type Data struct {
-	// A *mat.Dense is read in place. Load copies other matrices. [linear.ElasticNet],
-	// [linear.Logistic] and [linear.SparseLogistic] do not copy a sparse X, but read its stored
-	// entries: see [ViewLearner] and [Data.Sparse].
+	// X holds the features. Load reads a *mat.Dense in place, and copies any other matrix. As an
+	// exception, [linear.ElasticNet], [linear.Logistic] and [linear.SparseLogistic] read the stored
+	// entries of a sparse X in place: see [ViewLearner] and [Data.Sparse].
 	X mat.Matrix
 	Y []float64
 	// Rows lists the rows of X and Y to learn from, in any order. A row that is listed twice counts
@@ -30,28 +31,30 @@ type Data struct {
 	// Weights has one entry for each row of X. Each must be at least 0. A row of weight w counts
 	// like w copies of it. Nil: each row has the weight 1.
 	Weights []float64
-	// Centre and Scale, for a [ViewLearner] only, have one entry for each feature. The learner's
-	// features are (x − Centre)/Scale. For a sparse X, the learner sums over the rows before it
-	// subtracts Centre. The sums lose digits if Centre is far larger than the feature's deviation.
-	// Derivatives in X hold Centre and Scale fixed. Nil: 0 and 1.
+	// Centre and Scale have one entry for each feature; only a [ViewLearner] accepts them. The
+	// features that the learner uses are (x − Centre)/Scale. For a sparse X, the learner sums over
+	// the rows before it subtracts Centre. The sums lose digits if Centre is far larger than the
+	// standard deviation of the feature. Derivatives in X treat Centre and Scale as constants. A
+	// nil Centre means 0, and a nil Scale means 1.
 	Centre, Scale []float64
-	// Gram is the [Gram] of X. Several learners can share it, each with a part of the rows of X. If
-	// [linear.ElasticNet] leaves out fewer rows than it uses, it then sums over the rows that it
-	// leaves out instead of the rows that it uses. Results differ only by rounding. X must be a
-	// *mat.Dense. Nil: no Gram.
+	// Gram is the [Gram] of X. Several learners can share a Gram, each with a part of the rows of
+	// X. If [linear.ElasticNet] leaves out fewer rows than it uses, it sums over the rows that it
+	// leaves out, and subtracts this sum from the Gram. Results with and without a Gram differ only
+	// by rounding. X must be a *mat.Dense. Nil: no Gram.
 	Gram *Gram
 	// MaxBytes bounds the memory that a learner holds for the data, without X itself. If a Load
-	// needs more, or if the working set of a Fit grows beyond the bound, the call allocates nothing
-	// and returns an error of kind [qpdiff.ErrTooLarge]. Results do not depend on MaxBytes.
+	// would exceed the bound, or if the working set of a Fit would, the call returns an error of
+	// kind [qpdiff.ErrTooLarge] before it allocates the memory. Results do not depend on MaxBytes.
 	//
-	// Zero means a quarter of the smallest limit of the process. The limits are read when the
-	// default is first needed. They are GOMEMLIMIT, the address space and, on Linux, RLIMIT_AS,
-	// RLIMIT_DATA, the limits of the control groups (versions 1 and 2) and the physical memory. The
-	// heap may grow to twice the held memory before the garbage collector runs.
+	// Zero means a quarter of the smallest memory limit of the process, because the heap may grow
+	// to twice the held memory before the garbage collector runs. The limits are GOMEMLIMIT and the
+	// address space. On Linux they also include RLIMIT_AS, RLIMIT_DATA, the limits of the control
+	// groups (versions 1 and 2) and the physical memory. The limits are read when the default is
+	// first needed.
 	MaxBytes int64
 }
 
-// Size returns the sizes of d, whose X is not nil.
+// Size returns the sizes of d. X must not be nil.
 func (d Data) Size() Size {
 	rows, n := d.X.Dims()
 	s := Size{Rows: rows, Features: n, Counting: rows, Weighted: d.Rows != nil || d.Weights != nil}
@@ -64,29 +67,30 @@ func (d Data) Size() Size {
 	return s
 }
 
-// A Size holds the sizes that the memory of a learner depends on.
+// A Size holds the sizes of data and of calls that determine the memory of a learner.
 type Size struct {
 	Rows, Features int  // of X
-	Counting       int  // rows that count, at most
+	Counting       int  // upper bound of the number of rows with a weight above 0
 	Weighted       bool // Data has Rows or Weights
 	Sparse         bool // see [Data.Sparse]
 	Stored         int  // entries of a sparse X
-	// Predicted rows are given to [Predictor.Predict] at a time, with a workspace.
+	// Predicted is the largest number of rows in one call of [Predictor.Predict] with a workspace.
 	Predicted int
-	// LeaveOneOut: so are the fits of a [LeaveOneOutLearner], in place of Fit.
+	// LeaveOneOut is true if LeaveOneOut of a [LeaveOneOutLearner] is called instead of Fit.
 	LeaveOneOut bool
-	// Folds are given to a [FoldLearner], in place of Fit.
+	// Folds holds the folds of a call of Folds of a [FoldLearner], which is called instead of Fit.
 	Folds [][]int
 }
 
-// Sparse reports whether X is sparse. A sparse X is not a *mat.Dense, but a [mat.RowNonZeroDoer],
-// which visits the entries that it stores. It must visit each entry at most once.
+// Sparse reports whether X is sparse. X is sparse if it implements [mat.RowNonZeroDoer], which a
+// *mat.Dense does not. Its method DoRowNonZero visits the stored entries of a row, and must visit
+// each entry at most once.
 func (d Data) Sparse() bool {
 	_, visits := d.X.(mat.RowNonZeroDoer)
 	return visits
 }
 
-// Stored returns the number of entries that a sparse X visits, including zeros.
+// Stored returns the number of stored entries of a sparse X. Stored zeros count too.
 func (d Data) Stored() (entries int) {
 	rows, _ := d.X.Dims()
 	for i := range rows {
@@ -116,10 +120,10 @@ func (d Data) Dense() *mat.Dense {
 	return x
 }
 
-// Grad collects the cotangents that a VJP adds: the derivative of a scalar in each input of a fit.
-// A VJP skips a nil field, at no cost. Each other field must have the shape of its input: one entry
-// per hyperparameter in Hyper, N×n in X and N in Y. A VJP adds to the fields and does not overwrite
-// them, so one Grad can sum several products.
+// Grad holds the derivatives of a scalar in the inputs of a fit, one field for each input. A VJP
+// does not compute the derivative for a nil field. A field that is not nil must have the shape of
+// its input: one entry per hyperparameter in Hyper, N×n in X and N in Y. A VJP adds to the fields
+// and does not overwrite them, so one Grad can hold the sum of several VJPs.
 type Grad struct {
 	Hyper []float64
 	X     *mat.Dense
@@ -133,15 +137,15 @@ type Grad struct {
 	Generalised bool
 }
 
-// Check reports the first property of d that no learner can use. The error is an
-// [*qpdiff.ArgError] of one of these kinds:
+// Check returns an error for the first property of d that makes d unusable for all learners. The
+// error is an [*qpdiff.ArgError] of one of these kinds:
 //
-//   - ErrShape: no examples, no features, another number of labels or weights than of rows, or
-//     another number of entries of Centre or Scale than of columns.
+//   - ErrShape: there are no examples or no features, Y or Weights does not have one entry for each
+//     row of X, or Centre or Scale does not have one entry for each column.
 //   - ErrNotFinite: NaN or Inf in X, Y, Centre or Scale, also in rows that do not count.
-//   - ErrDomain: a weight that is not finite or below 0, a number in Rows that is not a row of
-//     X, no row that counts, a Scale that is not positive, a Gram of another matrix, or a sparse
-//     X that does not visit each of its entries once.
+//   - ErrDomain: a weight is negative or not finite, Rows has a number that is not a row of X, all
+//     selected rows have the weight 0, a Scale is not positive, Gram belongs to another matrix, or
+//     a sparse X visits an entry twice.
 func (d Data) Check() error {
 	if d.Sparse() {
 		return d.checkSparse()
@@ -157,7 +161,7 @@ func (d Data) Check() error {
 	return cmp.Or(check.FiniteRows("Data.X", remedyEntry, x), check.Finite("Data.Y", remedyEntry, d.Y), check.Counts(d.Rows, d.Weights, r), d.checkView())
 }
 
-// checkView reports unusable entries of Centre, Scale and Gram.
+// checkView returns an error if Centre, Scale or Gram cannot be used.
 func (d Data) checkView() error {
 	_, n := d.X.Dims()
 	if g := d.Gram; g != nil {
@@ -172,7 +176,8 @@ func (d Data) checkView() error {
 	return cmp.Or(check.Columns("Data.Centre", d.Centre, n, false), check.Columns("Data.Scale", d.Scale, n, true))
 }
 
-// Seen returns the learner's feature for an entry x of column j: x centred and scaled.
+// Seen returns (x − Centre_j)/Scale_j, the feature that the learner uses in place of an entry x of
+// column j.
 func (d Data) Seen(j int, x float64) float64 {
 	if d.Centre != nil {
 		x -= d.Centre[j]

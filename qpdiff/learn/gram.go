@@ -11,9 +11,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A Gram is the weighted sum of (x_i − c)·(x_i − c)ᵀ over the rows of a matrix, with the rows' mean
-// as c. A learner that uses most of these rows derives its own sum from the Gram: see [Data].Gram.
-// The sum is computed once, when the first learner needs it. A Gram is safe for concurrent use.
+// A Gram is the weighted sum of (x_i − c)·(x_i − c)ᵀ over the rows x_i of a matrix, where c is the
+// weighted mean of the rows. A learner that uses most of these rows computes its sum from the Gram:
+// see [Data].Gram. The sum is computed when the first learner needs it, and then stored. A Gram is
+// safe for concurrent use.
 type Gram struct {
 	x       *mat.Dense
 	weights []float64
@@ -23,10 +24,10 @@ type Gram struct {
 }
 
 // NewGram returns the Gram of x (N×n). Row i has the weight weights[i], or 1 if weights is nil. The
-// Gram keeps references to x and weights. They must not change afterwards.
+// Gram keeps references to x and weights, so the caller must not change x or weights afterwards.
 func NewGram(x *mat.Dense, weights []float64) *Gram { return &Gram{x: x, weights: weights} }
 
-// Sums returns the sum (n×n) and the mean c. The caller must not change them. They contain
+// Sums returns the sum (n×n) and the mean c. The caller must not change these results. They contain
 // infinities or NaN if squares overflow. The first call costs N·n² operations and allocates n²
 // numbers. If ctx ends, Sums returns the error of ctx, and the next call computes the sum anew. A
 // nil ctx never ends.
@@ -41,7 +42,7 @@ func (g *Gram) Sums(ctx context.Context) (sums *mat.SymDense, c []float64, err e
 	return g.sums, g.centre, nil
 }
 
-// add sets centre and sums.
+// add computes centre and sums.
 func (g *Gram) add(ctx context.Context) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -71,5 +72,5 @@ func (g *Gram) add(ctx context.Context) (err error) {
 	return nil
 }
 
-// Weight returns how often row i counts.
+// Weight returns the weight of row i.
 func (g *Gram) Weight(i int) float64 { return dense.CountAt(g.weights, i) }

@@ -5,24 +5,24 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// The bounds of a penalty are multiples of the value at which the penalty dominates the loss. For
-// λ1 this value is the smallest λ1 at which θ is 0. For λ2 it is the trace of XᵀX/N, which is at
-// least the largest eigenvalue. Beyond a bound, predictions change by a share of about the size of
-// these constants.
+// The bounds of λ1 and λ2 are these constants times a reference value, at which the penalty
+// dominates the loss. The reference of λ1 is the smallest λ1 at which θ is 0. The reference of λ2
+// is the trace of XᵀX/N, an upper bound of its largest eigenvalue. If λ1 or λ2 falls from its lower
+// bound to 0, the predictions change by a fraction of about leastLambda1 or leastLambda2.
 const (
 	leastLambda1 = 1e-5
-	// leastWide replaces leastLambda1 for sparse data, and if there are many features that also
-	// outnumber the examples. For a smaller λ1, θ fits all examples and takes long to compute. The
-	// grids of other libraries end at this value, too.
+	// leastWide replaces leastLambda1 for sparse data, and for data with many features and fewer
+	// examples than features. With a smaller λ1, θ fits all examples, and computing θ takes long.
+	// The grids of other libraries also end at this value.
 	leastWide      = 1e-3
 	leastLambda2   = 1e-8
 	mostLambda2    = 10
-	defaultLambda1 = .03 // of the same value
-	defaultLambda2 = .03 // of the mean variance of a feature
+	defaultLambda1 = .03 // times the reference of λ1
+	defaultLambda2 = .03 // times the mean variance of a feature
 )
 
-// Lambda1 describes the ℓ₁ penalty of a learner on data of moments m. most is the smallest λ1 at
-// which θ is 0.
+// Lambda1 describes the ℓ₁ penalty of a learner on data with the moments m. The parameter most is
+// the smallest λ1 at which θ is 0.
 func Lambda1(m learn.Moments, most float64) learn.Hyperparameter {
 	least := leastLambda1
 	if m.Sparse || m.Features > m.Examples && ways.Many(m.Features) {
@@ -31,7 +31,8 @@ func Lambda1(m learn.Moments, most float64) learn.Hyperparameter {
 	return learn.Hyperparameter{Name: "λ1", Lower: least * most, Default: defaultLambda1 * most, Upper: most, Zero: true}
 }
 
-// Lambda2 describes the squared ℓ₂ penalty of a linear learner, which may be 0 if zero is set.
+// Lambda2 describes the squared ℓ₂ penalty of a linear learner. If zero is true, the learner also
+// accepts λ2 = 0.
 func Lambda2(m learn.Moments, zero bool) learn.Hyperparameter {
 	return learn.Hyperparameter{Name: "λ2", Lower: leastLambda2 * m.Trace, Default: defaultLambda2 * m.Variance, Upper: mostLambda2 * m.Trace, Zero: zero}
 }

@@ -1,37 +1,37 @@
-// Package ways holds the sizes of data at which learners switch between two methods for the same
-// result. The choice depends on the sizes alone, never on the memory or the processor, so that
-// results are the same bit for bit everywhere.
+// Package ways decides between two methods that compute the same result. The decision depends only
+// on the sizes of the data, and not on the memory or the processor. Results therefore have the same
+// bits on every machine.
 package ways
 
 import "sync/atomic"
 
 // gramFeatures is the largest number of features for which the Gram matrix of all features is used.
-// This matrix makes loading and the first fit slower than working sets: by a factor of 1.4 to 5
-// with 500 to 20 000 rows and 200 features, and of 1.2 to 7 with 400 features. But later fits then
-// need no pass over the rows, and with few features most fits are later ones.
+// Compared with working sets, this matrix makes loading and the first fit slower. With 500 to 20
+// 000 rows, they are 1.4 to 5 times slower with 200 features, and 1.2 to 7 times with 400. But
+// later fits then need no pass over the rows, and with few features most fits are later fits.
 const gramFeatures = 200
 
 // productFeatures is the largest number of parameters for which the entries of the Hessian are
-// used. For each row, the entries cost the square of the number of features. A fit by products with
-// the rows needs some dozens of products instead. For a logistic regression on 100 to 10 000 rows,
-// the time by products relative to the time by entries is .8 to 1.2 with 20 features, .5 to .8 with
-// 30, and .2 to .3 with 100.
+// used. With n features, the entries cost n² operations for each row. The other method needs some
+// dozens of products with each row, of n operations each. For a logistic regression on 100 to 10
+// 000 rows, the ratio of the second method's time to the first method's is .8 to 1.2 with 20
+// features, .5 to .8 with 30, and .2 to .3 with 100.
 const productFeatures = 30
 
-// Systems of sparse columns are solved by conjugate gradients, without a Gram matrix, or by a
-// factor. A factor finds the columns that depend on others, so it is used for up to sparseFeatures
-// columns. If each column has a penalty of at least leastPenalty times its own diagonal entry, all
-// columns are independent, and conjugate gradients take fewer steps than there are columns. In this
-// case they are used for more than sparseFeatures/penalisedShare columns. On one-hot data of 3000 ×
-// 800 and 600 × 800 this makes tuning 2 to 20 times as fast.
+// These constants choose between two methods for systems of sparse columns: a factor, or conjugate
+// gradients without a Gram matrix. A factor finds columns that depend on others, so it is used for
+// up to sparseFeatures columns. Such columns cannot exist if each column's penalty is at least
+// leastPenalty times its diagonal entry. Conjugate gradients then also take fewer steps than there
+// are columns. In this case a factor is used only for up to sparseFeatures/penalisedShare columns.
+// On one-hot data of 3000 × 800 and 600 × 800 this makes tuning 2 to 20 times as fast.
 const (
 	sparseFeatures = 1000
 	penalisedShare = 5
 	leastPenalty   = 1e-5
 )
 
-// manyRows is the number of rows from which ManyRows holds. For fewer rows, the Gram matrix is a
-// small part of the cost of a search.
+// manyRows is the smallest number of rows for which ManyRows may return true. With fewer rows, the
+// Gram matrix is a small part of the cost of a search.
 const manyRows = 4000
 
 var gram, product, sparse, many atomic.Int64
@@ -43,24 +43,25 @@ func init() {
 	many.Store(manyRows)
 }
 
-// Many reports whether n features are too many for a Gram matrix of all.
+// Many reports whether n features are too many for a Gram matrix of all features.
 func Many(n int) bool { return int64(n) > gram.Load() }
 
 // WorkingSet reports whether a problem with n features, each with a kink at zero, is solved on
-// working sets and not by the Gram matrix of all features. With more features than rows, systems
-// have one unknown for each row. Working sets are then used from half the usual number of features
-// on.
+// working sets and not with the Gram matrix of all features. With more features than rows, a system
+// on a working set has only one unknown for each row. Half the usual number of features is then
+// enough for working sets.
 func WorkingSet(rows, n int) bool { return Many(n) || n > rows && Many(2*n) }
 
 // ManyRows reports whether the Gram matrix of n features is computed in place, by blocks or by
-// subtraction. counting is the number of rows that count. With many rows, copies of the rows would
-// take more memory than everything else. If fewer than half of the rows count, copies of these cost
-// less than vectors for all rows.
+// subtraction. The parameter all is the number of rows, and counting is the number of rows with a
+// weight above 0. With many rows, copies of the rows would take more memory than everything else.
+// If fewer than half of the rows have a weight above 0, copies of these rows cost less than vectors
+// for all rows.
 func ManyRows(all, counting, n int) bool {
 	return int64(counting) >= many.Load() && 2*counting >= all && !WorkingSet(all, n)
 }
 
-// SetManyRows changes the smallest number of counting rows for which ManyRows holds, for tests. It
+// SetManyRows changes the smallest number of rows for which ManyRows may return true, for tests. It
 // returns the old value.
 func SetManyRows(rows int) (old int) { return int(many.Swap(int64(rows))) }
 
@@ -81,8 +82,8 @@ func Rows(rows, n int) bool { return Products(n) && n > rows }
 func SetProductFeatures(n int) (old int) { return int(product.Swap(int64(n))) }
 
 // Gradients reports whether systems of n sparse columns are solved by conjugate gradients instead
-// of a factor. penalty is the smallest ratio of a column's penalty to its diagonal entry without
-// the penalty, or 0 if this is unknown.
+// of a factor. Let p_j be the penalty of column j, and d_j + p_j its diagonal entry. The parameter
+// penalty is the smallest p_j/d_j, or 0 if it is unknown.
 func Gradients(n int, penalty float64) bool {
 	most := sparse.Load()
 	if penalty >= leastPenalty {
