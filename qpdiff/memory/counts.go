@@ -5,10 +5,12 @@ import (
 	"math"
 )
 
-// Unbounded is the limit if no limit can be read. It also stands for all larger numbers of bytes.
+// Unbounded is the limit if no limit can be read. Larger numbers of bytes are also represented by
+// Unbounded.
 const Unbounded = math.MaxInt64
 
-// Bytes returns a number of bytes. Counts are stored as float64s, which do not overflow.
+// Bytes converts the number of bytes v to an int64, at most Unbounded. Sizes are computed as
+// float64s, which do not overflow.
 func Bytes(v float64) int64 {
 	if v >= Unbounded {
 		return Unbounded
@@ -30,12 +32,12 @@ func Add(numbers ...int64) int64 {
 	return exact
 }
 
-// Needs words that need exceeds bound, as the problem of an argument.
+// Needs returns the text for an error if need bytes exceed bound bytes.
 func Needs(need, bound int64) string {
 	return fmt.Sprintf("needs %s where MaxBytes allows %s", text(need), text(bound))
 }
 
-// text writes a number of bytes.
+// text formats a number of bytes with a unit.
 func text(bytes int64) string {
 	if bytes == Unbounded {
 		return "2⁶³ bytes or more"

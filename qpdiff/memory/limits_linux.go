@@ -19,9 +19,9 @@ func system() int64 {
 		if syscall.Getrlimit(which, &r) == nil && r.Cur < Unbounded {
 			low = min(low, int64(r.Cur))
 			if which == syscall.RLIMIT_AS {
-				// Go itself reserves more than 1 GiB of addresses, which are not available. The
-				// default share is a quarter, so twice the remaining addresses make the default
-				// bound half of them.
+				// Go itself reserves more than 1 GiB of addresses, which the limit includes. The
+				// default bound is a quarter of the smallest limit. Twice the free addresses
+				// therefore give a default bound of half the free addresses.
 				low = min(low, 2*max(1, int64(r.Cur)-mapped(os.DirFS("/"))))
 			}
 		}
@@ -41,8 +41,8 @@ func mapped(root fs.FS) int64 {
 	return 0
 }
 
-// files returns the smallest limit that it finds in files below root. The limits are the physical
-// memory and the limits of the control groups of both versions.
+// files reads limits from files below root and returns the smallest. The limits are the physical
+// memory and the limits of the control groups (versions 1 and 2).
 func files(root fs.FS) int64 {
 	low := int64(Unbounded)
 	see := func(value string, unit int64) {
@@ -73,9 +73,9 @@ func files(root fs.FS) int64 {
 	return low
 }
 
-// group calls see with the limits of a control group and of all groups above it. In a container,
-// the name of the group may be its name outside. Then group finds only the limits of the mount's
-// root.
+// group calls see with the limit of a control group, and with the limits of all groups above it. In
+// a container, the name of the group may be a name outside the container. group then finds only the
+// limits in the root directory of the mount.
 func group(root fs.FS, mount, group, name string, see func(value string, unit int64)) {
 	for group = path.Clean("/" + group); ; group = path.Dir(group) {
 		if value, err := fs.ReadFile(root, path.Join(mount, group, name)); err == nil {

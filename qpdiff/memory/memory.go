@@ -1,7 +1,7 @@
-// Package memory bounds the memory of the packages of this module. It determines how much memory
-// the process may use, counts bytes, and formats the errors. Go ends a program that allocates more
-// memory than is available, so a bound must be checked before an allocation. The bound only decides
-// between a result and an error: no result depends on it.
+// Package memory computes the default bound of the memory of this module's learners, counts bytes,
+// and formats errors. A Go program that allocates more memory than is available is killed, so
+// learners check the bound before they allocate. The bound decides only whether a call returns a
+// result or an error. It does not change any result.
 package memory
 
 import (
@@ -11,19 +11,19 @@ import (
 	"sync/atomic"
 )
 
-// defaultShare is the share of the smallest limit that is the default bound. It is small because
-// the garbage collector lets a heap grow to twice the live memory, and because the caller has data
-// of its own.
+// The default bound is the smallest limit divided by defaultShare. A quarter leaves room for two
+// needs: the garbage collector lets a heap grow to twice the live memory, and the caller has its
+// own data.
 const defaultShare = 4
 
-// usual is the default bound, 0 before it is known.
+// usual is the default bound, or 0 before the bound has been computed.
 var usual atomic.Int64
 
 // once reads the limits when they are first needed. A program that does not need the default bound
 // opens no file.
 var once = sync.OnceValue(func() int64 { return share(least(debug.SetMemoryLimit(-1), math.MaxInt, system())) })
 
-// share returns the default bound for a limit.
+// share returns the default bound if the smallest limit is limit.
 func share(limit int64) int64 {
 	if limit == Unbounded {
 		return Unbounded
@@ -41,11 +41,12 @@ func least(limits ...int64) int64 {
 	return low
 }
 
-// Bound returns most, the bound that the caller set, if most is above 0. Otherwise it returns the
-// default: a quarter of the smallest limit, or Unbounded if there is no limit. The limits are
-// GOMEMLIMIT, the address space, RLIMIT_AS and RLIMIT_DATA, twice the free addresses below
-// RLIMIT_AS, the limits of the process's control group and of the groups above it, and the physical
-// memory. On other systems than Linux only the first two are read. The default is computed once.
+// Bound returns the argument most, a bound set by the caller, if it is above 0. Otherwise it
+// returns the default: a quarter of the smallest limit, or Unbounded if there is no limit. The
+// limits are GOMEMLIMIT, the address space, RLIMIT_AS and RLIMIT_DATA, twice the free addresses
+// below RLIMIT_AS, the limits of the process's control group and of the groups above it, and the
+// physical memory. On systems other than Linux only the first two limits are read. The default is
+// computed once.
 func Bound(most int64) int64 {
 	if most > 0 {
 		return most

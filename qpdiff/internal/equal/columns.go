@@ -1,6 +1,6 @@
-// Package equal finds columns of data that are equal up to their sign. A loss without a strictly
-// convex penalty does not distinguish such columns. In the limit of a vanishing penalty they share
-// one value.
+// Package equal finds columns of data that are equal up to their sign. Without a strictly convex
+// penalty, a loss does not determine the separate parameters of such columns. In the limit of a
+// vanishing penalty, the parameters are equal up to the columns' signs.
 package equal
 
 import (
@@ -12,36 +12,36 @@ import (
 	"cvgm/qpdiff/internal/dense"
 )
 
-// entryTol bounds the difference of the entries of equal columns, in units of 2⁻⁵² and relative to
-// the largest entry. It allows for the roundings of centring and scaling.
+// entryTol bounds the difference of entries of equal columns, relative to the largest entry and in
+// units of 2⁻⁵². It allows for the roundings of centring and scaling.
 const entryTol = 16
 
-// projectionTol bounds the difference of the projections of equal columns whose largest entry is 1,
-// per row and in units of 2⁻⁵². It allows for the rounding of the entries, of the largest entry,
-// and of the sums.
+// projectionTol bounds the difference of the projections of equal columns, divided by the number of
+// rows and in units of 2⁻⁵². The columns are scaled to the largest entry 1. The bound allows for
+// the rounding of the entries, of the largest entry, and of the sums.
 const projectionTol = 4 * entryTol
 
 // A Matrix has the columns to compare.
 type Matrix interface {
 	// Project sets size to the largest absolute entry of each column, and sums to the product of
-	// each column with a vector. Successive calls of weight return the entries of this vector, row
-	// by row.
+	// each column with a vector. Each call of weight returns the next entry of this vector.
 	Project(sums, size []float64, weight func() float64)
-	// Alike reports whether the entries of column first equal sign times the entries of column k,
-	// up to tol. Find makes all calls with the same first in succession.
+	// Alike reports whether column k, multiplied by sign, equals another column up to tol. The
+	// parameter first is the number of the other column. Find makes all calls with the same first
+	// directly after each other.
 	Alike(first, k int, sign, tol float64) bool
 }
 
 // Columns are the classes of equal columns.
 type Columns struct {
-	First []int     // of each column, the first one of its class; −1 for a column of zeros
-	Sign  []float64 // of each column, the sign of its product with the first one
-	Size  []int     // of each column that is the first, the number of columns in its class
+	First []int     // for each column, the first column of its class; −1 for a column of zeros
+	Sign  []float64 // for each column, the sign of its product with the first column of its class
+	Size  []int     // for the first column of a class, the number of columns in the class
 }
 
 // Find returns the classes of n columns with the given number of rows, or nil if all columns differ
-// and none is zero. It costs a pass over the entries, and a comparison for each pair of columns
-// whose projections on a random line are equal.
+// and none is zero. It costs one pass over the entries, and a comparison for each pair of columns
+// whose products with a random vector are equal.
 func Find(rows, n int, m Matrix) *Columns {
 	c := &Columns{make([]int, n), make([]float64, n), make([]int, n)}
 	sum, size := make([]float64, n), make([]float64, n)
@@ -86,7 +86,7 @@ func Find(rows, n int, m Matrix) *Columns {
 	return c
 }
 
-// sort makes the lowest-numbered column of each class its first.
+// sort makes the column with the lowest number the first column of its class.
 func (c *Columns) sort() {
 	lowest := make([]int, len(c.First))
 	for j := range lowest {
@@ -113,10 +113,11 @@ func (c *Columns) sort() {
 	c.Size = size
 }
 
-// Share divides the value of each class's first column equally among the columns of the class.
+// Share divides the value theta_j of the first column j of each class equally among the columns of
+// the class, with the columns' signs.
 func (c *Columns) Share(theta []float64) {
 	for k, j := range slices.Backward(c.First) {
-		if j >= 0 && j < k && theta[j] != 0 { // no zero gets a sign
+		if j >= 0 && j < k && theta[j] != 0 { // so that no zero becomes −0
 			theta[k] = c.Sign[k] * theta[j] / float64(c.Size[j])
 		}
 	}
@@ -127,8 +128,8 @@ func (c *Columns) Share(theta []float64) {
 	}
 }
 
-// Collect is the adjoint of Share. It sets the entry of the first column of each class to the mean
-// over the class, with the signs of the columns.
+// Collect is the adjoint of Share. For each class it sets the entry of the first column to the mean
+// of sign·entry over the columns of the class.
 func (c *Columns) Collect(dtheta []float64) {
 	for k, j := range c.First {
 		if j >= 0 && j < k {
@@ -143,8 +144,8 @@ func (c *Columns) Collect(dtheta []float64) {
 	}
 }
 
-// Restrict returns the classes in which alike is true for the first column and every other column.
-// It returns nil if no class is left. It uses the storage of dst.
+// Restrict returns the classes in which alike(first, k) is true for all columns k. It returns nil
+// if no class remains. The result uses the storage of dst.
 func (c *Columns) Restrict(dst *Columns, alike func(first, k int) bool) *Columns {
 	dst.First, dst.Sign, dst.Size = append(dst.First[:0], c.First...), append(dst.Sign[:0], c.Sign...), append(dst.Size[:0], c.Size...)
 	for k, j := range c.First {
@@ -169,8 +170,8 @@ func (c *Columns) Restrict(dst *Columns, alike func(first, k int) bool) *Columns
 	return dst
 }
 
-// Held reports whether column j shares the value of an earlier column, or is zero.
+// Held reports whether column j is zero or equals an earlier column.
 func (c *Columns) Held(j int) bool { return c.First[j] != j }
 
-// Copies returns the number of columns that share the value of column j. Column j must not be held.
+// Copies returns the number of columns in the class of column j, for which Held must be false.
 func (c *Columns) Copies(j int) int { return max(1, c.Size[j]) }

@@ -1,6 +1,6 @@
 // Package gram computes the Gram matrices of linear learners for data with many rows. It does not
-// copy the rows. If a [learn.Gram] is given and most of its rows take part, it sums only the other
-// rows and subtracts this sum.
+// copy the rows. If the data have a [learn.Gram] and the learner uses most of its rows, the package
+// sums over the unused rows instead, and subtracts this sum from the Gram.
 package gram
 
 import (
@@ -12,10 +12,10 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// leastKept is the smallest part of a feature's sum of squares that may remain after other rows and
-// the centre are subtracted. It limits the loss to two digits. If less remains, the feature is
-// summed again from its centred and scaled rows. The same happens if its sum is below leastSquares,
-// because squares then lose bits to underflow.
+// leastKept is a fraction of a feature's sum of squares. Subtracting unused rows and the centre
+// must leave at least this fraction, so that at most two digits are lost. If less is left, the
+// feature's sums are computed again from the centred and scaled rows. They are also computed again
+// if the sum of squares is below leastSquares, because its terms then lose bits to underflow.
 const (
 	leastKept    = .01
 	leastSquares = 1e-280
@@ -23,19 +23,20 @@ const (
 
 // A Maker makes Gram matrices and holds its work.
 type Maker struct {
-	End       *stop.Stop // Make looks at it
-	sum, size []float64  // Σ c·(x − reference); the sums that were subtracted from
+	End       *stop.Stop // Make checks it
+	sum, size []float64  // Σ c·(x − reference), where c is the weight of a row; the sums of squares before the subtraction
 	shift     []float64  // the centre minus the reference
 	seen      []float64
-	few       []int // features of which too little is left
+	few       []int // the features of which less than leastKept is left
 }
 
-// Entries returns the number of entries that a Maker and the Gram of the data together hold for n
+// Entries returns the size, in float64 values, of a Maker and of the Gram of the data for n
 // features.
 func Entries(n float64) float64 { return n*n + 6*n + 2*dense.SquareBlock }
 
 // Make sets g (n×n) to the sum of x·xᵀ over the rows x of d, and xty to the sum of y·x. The rows
-// are centred and scaled as d states, and have the weights in counts. d.X must be a *mat.Dense.
+// are centred by d.Centre and scaled by d.Scale, and row i has the weight counts[i]. d.X must be a
+// *mat.Dense.
 func (m *Maker) Make(g, xty []float64, d *learn.Data, counts []float64) {
 	x := d.Dense()
 	n := len(xty)
@@ -87,15 +88,15 @@ func (m *Maker) Make(g, xty []float64, d *learn.Data, counts []float64) {
 }
 
 // start sets the upper triangle of g to the sum of (x − reference)·(x − reference)ᵀ over the rows x
-// of X. It returns the reference, or nil if this is 0. It sets size to the diagonal entries from
-// which rows or the centre are subtracted.
+// of X. It returns the reference, or nil for the reference 0. It sets size to the diagonal entries
+// of g before rows or the centre are subtracted.
 func (m *Maker) start(g []float64, d *learn.Data, counts []float64) (reference []float64) {
 	x, n := d.Dense().RawMatrix(), len(m.size)
 	all := g
 	if subtracts(d, counts) {
 		sums, c, err := d.Gram.Sums(m.End.Context())
 		if err != nil {
-			panic(err) // as by a look
+			panic(err) // as Look panics
 		}
 		all, reference = sums.RawSymmetric().Data, c
 		copy(g, all)
@@ -111,9 +112,9 @@ func (m *Maker) start(g []float64, d *learn.Data, counts []float64) (reference [
 	return reference
 }
 
-// subtracts reports whether g can be computed from d.Gram by subtraction at a lower cost. It can if
-// no row's weight exceeds the row's weight in d.Gram, and if fewer rows have to be subtracted than
-// have a weight above 0.
+// subtracts reports whether g is computed from d.Gram by subtraction. This requires that no weight
+// exceeds the row's weight in d.Gram. It is cheaper only if the number of rows to subtract is below
+// the number of rows with a weight above 0.
 func subtracts(d *learn.Data, counts []float64) bool {
 	if d.Gram == nil {
 		return false
@@ -134,7 +135,7 @@ func subtracts(d *learn.Data, counts []float64) bool {
 	return missing < counting
 }
 
-// again computes the entries of the features in few once more, from the centred and scaled rows.
+// again computes the entries of the features in few from the centred and scaled rows.
 func (m *Maker) again(g, xty []float64, d *learn.Data, counts []float64) {
 	if len(m.few) == 0 {
 		return

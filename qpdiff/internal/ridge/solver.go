@@ -11,15 +11,16 @@ import (
 )
 
 const (
-	// correctionTol is the relative error of one round of conjugate gradients, in the norm of the
-	// factor. Each round corrects the result of the previous one.
+	// correctionTol is the relative error after one round of conjugate gradients, in the norm of
+	// the factor. Each round corrects the result of the previous round.
 	correctionTol = 1e-9
-	// corrections bounds the number of rounds. A round is the last one if its relative change of
-	// the solution is at most corrected, because the next change would be about its square.
+	// corrections bounds the number of rounds. If a round changes the solution by a fraction of at
+	// most corrected, it is the last round. The next round would change the solution by about the
+	// square of this fraction.
 	corrections = 4
 	corrected   = 1e-8
-	// freshSteps bounds the number of steps with the factor of the system itself. Usually a few
-	// steps suffice. If they do not, rounding has destroyed the factor.
+	// freshSteps bounds the number of steps with the factor of the system itself. A few steps
+	// suffice unless rounding has destroyed the factor.
 	freshSteps = 100
 )
 
@@ -27,35 +28,35 @@ const (
 // steps since the last factorisation have cost as much as a factor. Its results depend only on the
 // systems that it has solved since Reset, not on measured times.
 type Solver struct {
-	Factor *Factor    // the one in use; nil: none yet
-	End    *stop.Stop // the solver looks at it
+	Factor *Factor    // the factor in use, or nil before the first factor
+	End    *stop.Stop // the solver checks it
 	own    Factor
 	fresh  bool    // the factor belongs to the system
-	spent  int     // steps with this factor
-	most   float64 // bounds from below the largest eigenvalue, in the factor's norm, that steps met
+	spent  int     // number of steps with this factor
+	most   float64 // a lower bound of the largest eigenvalue of the system, in the norm of the factor
 
 	r, p, q, z, t []float64
 	rest, change  []float64
-	joint         []float64 // of b: see System.joint
+	joint         []float64 // the result of System.joint for b
 }
 
 // Reset forgets the factor.
 func (s *Solver) Reset() { s.Factor, s.spent, s.fresh = nil, 0, false }
 
-// Moved tells the solver that the weights or the ridge have changed, so its factor belongs to
-// another system.
+// Moved must be called if the weights or the ridge have changed. The factor then belongs to another
+// system.
 func (s *Solver) Moved() { s.fresh = false }
 
-// Borrow lets s begin with the factor of from. It only reads this factor.
+// Borrow makes s start with the factor of the Solver from. s only reads this factor.
 func (s *Solver) Borrow(from *Solver) {
 	s.Factor, s.fresh, s.spent = from.Factor, from.fresh, 0
 }
 
-// The first factor is made after steps with a diagonal have cost firstShare times as much as a
-// factor. It is made this early because later systems use it, too.
+// Solve makes the first factor when its steps with a diagonal matrix have cost firstShare times as
+// much as a factor. It does not wait longer, because later systems also use the factor.
 const firstShare = 1. / 3
 
-// budget is the number of steps that cost as much as a factor.
+// budget returns the number of steps that cost as much as a factorisation.
 func (s *System) budget() float64 {
 	m, k := float64(s.M), float64(s.K)
 	if s.Stored != nil {
@@ -68,7 +69,7 @@ func (s *System) budget() float64 {
 	return (m*k*k/2 + k*k*k/3) / (2*m*k + k*k)
 }
 
-// left is the number of steps that are left with this factor.
+// left returns the number of steps that Solve may still make with this factor.
 func (s *Solver) left(sys *System) int {
 	if s.fresh {
 		return freshSteps
@@ -156,7 +157,8 @@ func (s *Solver) Exact(sys *System, x, b []float64) bool {
 			return false
 		}
 		floats.Add(x[:k], s.change)
-		// The parameter without a penalty may be of another size than all others.
+		// The parameter without a penalty may be far larger than the other parameters, so it is
+		// tested separately.
 		sys.Diagonal(s.z, true)
 		if corrects(s.z[:sys.Penalised], x, s.change) && corrects(s.z[sys.Penalised:], x[sys.Penalised:], s.change[sys.Penalised:]) {
 			break
@@ -175,8 +177,8 @@ func (s *Solver) Exact(sys *System, x, b []float64) bool {
 	return dense.AllFinite(x[:k])
 }
 
-// joint sets dst to b, with 0 for each parameter that is 0 in all rows. The entries of such
-// parameters may be much larger than the others, and would then dominate the norms of the steps.
+// joint sets dst to b, except that dst_j is 0 for each parameter j whose column of Z is zero. b_j
+// may be very large for such a parameter, and would then dominate the norms of the steps.
 func (s *System) joint(dst, b []float64) {
 	copy(dst, b[:s.K])
 	for j, v := range s.squares[:s.Penalised] {
@@ -186,8 +188,8 @@ func (s *System) joint(dst, b []float64) {
 	}
 }
 
-// leaves returns the residual of the solution x for the right-hand side b, relative to the size of
-// its terms. It is for a system that is not factorised. Sizes are norms weighted by the diagonal.
+// leaves returns the residual b − Hx relative to the size of its terms, for an Iterative system.
+// Sizes are norms weighted by the diagonal of H.
 func (s *Solver) leaves(sys *System, x, b []float64) float64 {
 	sys.Product(s.rest, x[:sys.K], s.t)
 	dense.GrowAll(sys.K, &s.z, &s.p)
@@ -203,7 +205,7 @@ func (s *Solver) leaves(sys *System, x, b []float64) float64 {
 	return rest / (floats.Norm(s.z[:sys.K], 2) + s.most*floats.Norm(s.p[:sys.K], 2))
 }
 
-// corrects reports whether the change of x was small, in the norm of the diagonal.
+// corrects reports whether change is small compared with x, in a norm weighted by the diagonal.
 func corrects(diagonal, x, change []float64) bool {
 	whole, part := 0.0, 0.0
 	for j, d := range diagonal {
@@ -213,23 +215,24 @@ func corrects(diagonal, x, change []float64) bool {
 	return !(part > corrected*whole)
 }
 
-// A Condition is how well a system determines its solution.
+// A Condition describes how accurately a system determines its solution.
 type Condition struct {
-	Cond float64 // bounds the condition of H, scaled to a unit diagonal; its largest eigenvalue counts as √K
-	At   int     // the parameter that is determined least
-	// If there is a parameter without a penalty, Schur is its Schur complement: the remainder of
-	// its diagonal entry after the other parameters are eliminated. Along holds the changes of all
-	// parameters if that parameter changes by 1.
+	Cond float64 // estimate of the condition of H scaled to a unit diagonal, whose largest eigenvalue is taken as √K
+	At   int     // the parameter that the system determines least accurately
+	// If there is a parameter without a penalty, Schur is its Schur complement: the rest of its
+	// diagonal entry after the elimination of the other parameters. Along holds the changes of all
+	// parameters if this parameter changes by 1.
 	Schur float64
 	Along []float64
 }
 
-// conditionTol is the precision of the condition of a parameter without a penalty.
+// conditionTol is the relative accuracy with which the condition of a parameter without a penalty
+// is computed.
 const conditionTol = 1e-2
 
-// Condition sets c to a bound of the condition of H. The bound uses that no eigenvalue of the
-// scaled H is below the smallest ratio of a parameter's penalty to its diagonal entry. For a
-// parameter without a penalty, Condition takes one solve.
+// Condition sets c to a bound of the condition of H. The eigenvalues of the scaled H are at least
+// the smallest ratio of a parameter's penalty to its diagonal entry. For a parameter without a
+// penalty, Condition solves one system.
 func (s *Solver) Condition(sys *System, c *Condition) {
 	dense.GrowAll(sys.K, &s.rest, &s.change, &c.Along)
 	sys.Diagonal(s.rest, true)
@@ -245,7 +248,7 @@ func (s *Solver) Condition(sys *System, c *Condition) {
 	}
 }
 
-// bound bounds the condition by the penalties, with the diagonal given.
+// bound sets Cond and At from the ratios of the penalties to the given diagonal.
 func (c *Condition) bound(sys *System, diagonal []float64) {
 	least := 1.0
 	c.At = 0
@@ -257,8 +260,8 @@ func (c *Condition) bound(sys *System, diagonal []float64) {
 	c.Cond = math.Sqrt(float64(sys.K)) / least
 }
 
-// single sets Schur and Along for the parameter without a penalty, and raises Cond to its value for
-// this parameter. rest holds the diagonal.
+// single sets Schur and Along for the parameter without a penalty. It increases Cond if this
+// parameter is less accurate than the others. rest holds the diagonal of H.
 func (s *Solver) single(sys *System, c *Condition) {
 	free, own := sys.Penalised, 0.0
 	for i, w := range sys.Weights {
@@ -285,9 +288,10 @@ func (s *Solver) single(sys *System, c *Condition) {
 	c.Cond += part
 }
 
-// Errors returns a bound of √(tᵀH⁻¹t) for the terms t with any signs. Its product with the Reach of
-// a row z bounds Σ_j |(H⁻¹z)_j|·t_j, because this sum is at most √(zᵀH⁻¹z)·√(tᵀH⁻¹t) for some signs
-// of t (Cauchy–Schwarz inequality). The bounds use that H is at least each of its parts.
+// Errors returns an upper bound of √(tᵀH⁻¹t) for all vectors t with |t_j| = terms_j. For a row z,
+// Σ_j |(H⁻¹z)_j|·terms_j is (H⁻¹z)ᵀt for one such t. By the Cauchy–Schwarz inequality it is at most
+// √(zᵀH⁻¹z)·√(tᵀH⁻¹t), so the product of Reach and Errors bounds it. Both bounds use that H is a
+// sum of semidefinite parts, and at least as large as each part.
 func (c *Condition) Errors(sys *System, terms []float64) (size float64) {
 	sum, free := 0.0, 0.0
 	for j, t := range terms[:sys.K] {
@@ -299,14 +303,15 @@ func (c *Condition) Errors(sys *System, terms []float64) (size float64) {
 		}
 	}
 	if c.Schur > 0 {
-		free /= math.Sqrt(c.Schur) // the square of free alone may overflow
+		free /= math.Sqrt(c.Schur) // before squaring, because the square of free may overflow
 		sum += free * free
 	}
 	return math.Sqrt(sum)
 }
 
-// Reach returns an upper bound of √(zᵀH⁻¹z) for row i, or for any row if i = −1. squares is the sum
-// of squares of the row's penalised entries, and along is the product of the row with c.Along.
+// Reach returns an upper bound of √(zᵀH⁻¹z) for row i, or for any row if i = −1. The parameter
+// squares is the sum of squares of the penalised entries of the row, and along is the product of
+// the row with c.Along.
 func (c *Condition) Reach(sys *System, i int, squares, along float64) float64 {
 	sum := squares / sys.Ridge
 	if c.Schur > 0 {
@@ -322,13 +327,13 @@ func (c *Condition) Reach(sys *System, i int, squares, along float64) float64 {
 // Norm returns the sum of squares of the penalised entries of row i, for a system by rows.
 func (s *System) Norm(i int) float64 { return s.rows[i*s.M+i] }
 
-// conjugate takes at most most steps of conjugate gradients, starting from zero.
+// conjugate makes steps of conjugate gradients from x = 0. The parameter most bounds their number.
 func (s *Solver) conjugate(sys *System, x, b []float64, tol float64, most int) (steps int, ok bool) {
 	k := sys.K
 	dense.GrowAll(k, &s.r, &s.p, &s.q, &s.z)
 	s.t = dense.Grow(s.t, sys.M+k)
 	clear(x[:k])
-	// Squares of b might overflow, or vanish.
+	// Without this scaling, squares of b might overflow or underflow.
 	largest := dense.Largest(b[:k])
 	if largest == 0 {
 		return 0, true
@@ -363,9 +368,9 @@ func (s *Solver) conjugate(sys *System, x, b []float64, tol float64, most int) (
 	return steps, false
 }
 
-// Entries returns the number of float64 values of a System with m rows and k parameters, and of a
-// Solver with its Condition. byRows is the argument of Load, and byColumn selects the layout of the
-// Rows.
+// Entries returns two sizes in float64 values, for m rows and k parameters: the size of a System,
+// and the size of a Solver with its Condition. byRows is the argument of Load, and byColumn selects
+// the layout of the Rows.
 func Entries(m, k float64, byRows, byColumn bool) (system, solver float64) {
 	system, solver = k+m, 9*k+m
 	size := k // of the factor

@@ -1,6 +1,6 @@
 // Package ridge solves the systems of ridge regressions with weighted rows. It uses products with
-// the rows. So its time is proportional to the number of entries of the data, not to the square of
-// the number of parameters.
+// the rows, so its time is proportional to the number of entries of the data. The square of the
+// number of parameters does not matter.
 package ridge
 
 import (
@@ -13,11 +13,12 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Rows are the rows z_i of a linear model's data, in either layout.
+// Rows are the rows z_i of the data of a linear model, stored by rows or by columns. Z is the M×K
+// matrix of these rows.
 type Rows struct {
 	M, K int
-	Data []float64 // M×K, K×M with ByColumn
-	// ByColumn is set if each parameter's entries follow one another.
+	Data []float64 // M×K, or K×M if ByColumn is set
+	// ByColumn is set if the M entries of each parameter are contiguous.
 	ByColumn bool
 	// If Stored is not nil, it replaces Data. The column of a parameter without a penalty is then
 	// Stored.Root.
@@ -78,7 +79,7 @@ func (z *Rows) Add(dst []float64, scale float64, u []float64) {
 // addColumns is the number of columns that Add handles at a time.
 const addColumns = 64
 
-// Entry is entry j of row i, of rows that are not Stored.
+// Entry returns entry j of row i. Stored must be nil.
 func (z *Rows) Entry(i, j int) float64 {
 	if z.ByColumn {
 		return z.Data[j*z.M+i]
@@ -123,7 +124,7 @@ func (z *Rows) Squares(dst, w []float64) {
 	}
 }
 
-// free returns entry i of the column of parameter j, which has no penalty.
+// free returns entry j of row i, where j is the parameter without a penalty.
 func (z *Rows) free(i, j int) float64 {
 	if z.Stored != nil {
 		return z.Stored.Root[i]
@@ -131,14 +132,15 @@ func (z *Rows) free(i, j int) float64 {
 	return z.Entry(i, j)
 }
 
-// gramWidth is the number of columns of a block in addGram; a block stays in the cache. gramStride
-// is the distance between successive rows of a block. It is not a power of two, because addresses
-// at multiples of a power of two compete for the same lines of a cache.
+// gramWidth is the number of columns of a block in addGram, which stays in the cache. gramStride is
+// the number of entries from one row of a block to the next. It is not a power of two, because
+// addresses at multiples of a power of two share few cache lines.
 const gramWidth, gramStride = 256, 264
 
-// addGram adds A·diag(w)·Aᵀ to the lower triangle of g. A has n rows of count entries. It is a part
-// of data, whose rows are stride entries apart, or the transpose of such a part if transposed is
-// set. If w is nil, all weights are 1. work grows as needed. addGram stops early if end has ended.
+// addGram adds A·diag(w)·Aᵀ to the lower triangle of g. A has n rows of count entries. If
+// transposed is false, A is stored in data, with rows stride entries apart. If transposed is true,
+// data stores Aᵀ in this way. If w is nil, all weights are 1. work grows as needed. addGram stops
+// early if end has ended.
 func addGram(end *stop.Stop, g []float64, n, count int, data []float64, stride int, transposed bool, w []float64, work *[]float64) {
 	if !transposed {
 		*work = dense.Grow(*work, dense.GramWork(n))
@@ -163,18 +165,18 @@ func addGram(end *stop.Stop, g []float64, n, count int, data []float64, stride i
 	}
 }
 
-// A System is the matrix H = ridge·R + Σ_i w_i z_i z_iᵀ with w_i ≥ 0. R is the unit matrix on the
-// first Penalised parameters and zero elsewhere. There is at most one more parameter.
+// A System is the matrix H = ridge·R + Σ_i w_i z_i z_iᵀ with w_i ≥ 0. R is a diagonal matrix: 1 for
+// the first Penalised parameters, and 0 for the last parameter if it has no penalty.
 type System struct {
 	Rows
 	Penalised int
 	Ridge     float64
 	Weights   []float64 // w
-	Iterative bool      // not factorised: conjugate gradients with a diagonal solve it
+	Iterative bool      // solved without a factor, by conjugate gradients with a diagonal matrix
 	squares   []float64 // Σ_i z_ij²
-	rows      []float64 // the products of the rows on the penalised parameters, lower triangle
+	rows      []float64 // the products z_iᵀz_k over the penalised parameters, lower triangle
 	byRows    bool
-	work      []float64 // of Load
+	work      []float64 // scratch of Load
 }
 
 // Load prepares the system for its Rows. If byRows is set, the factor has one unknown for each row,
@@ -225,25 +227,26 @@ func (s *System) Diagonal(dst []float64, bound bool) {
 	}
 }
 
-// RowsFloor is the smallest ratio of a penalty to its diagonal entry that solves with one unknown
-// for each row allow. If the ratio is smaller, corrections cannot recover the lost digits.
+// RowsFloor is a lower bound of the ratio of the penalty to a parameter's diagonal entry. With
+// smaller ratios, a system with one unknown for each row loses more digits than corrections can
+// recover.
 const RowsFloor = 1e-9
 
-// Penalty returns the smallest ratio of a penalty to its diagonal entry if all weights are most.
-// With smaller weights the ratio is at least as large.
+// Penalty returns the smallest ratio of the penalty ridge to a parameter's diagonal entry if all
+// weights are equal to the parameter most. With smaller weights the ratio is at least as large.
 func (s *System) Penalty(ridge, most float64) float64 {
 	return ridge / (most * dense.Largest(s.squares[:s.Penalised]))
 }
 
-// Penalises reports whether the penalty is large enough for solves by rows, for weights that never
-// exceed most.
+// Penalises reports whether the penalty is large enough for systems with one unknown for each row.
+// The weights must not exceed the parameter most.
 func (s *System) Penalises(ridge, most float64) bool { return s.Penalty(ridge, most) > RowsFloor }
 
-// A Factor is an approximation of H whose systems are easy to solve: H at other weights, or a
-// diagonal matrix.
+// A Factor approximates H by a matrix whose systems are easy to solve: a factorised H, possibly at
+// other weights, or a diagonal matrix.
 type Factor struct {
 	made    bool      // l is a Cholesky factor
-	byRows  bool      // of I + √w·Z·diag(scale)·Zᵀ·√w, else of H
+	byRows  bool      // l is the factor of I + √w·Z·diag(scale)·Zᵀ·√w, and otherwise of H
 	l, inv  []float64 // lower triangle
 	gram    []float64 // not by rows: H without its penalties, likewise
 	total   float64   // the sum of the weights in gram
@@ -251,11 +254,11 @@ type Factor struct {
 	scale   []float64 // by rows: 1 over R with a penalty for each parameter, and without a factor 1 over a diagonal near to H's
 	root    []float64 // √w
 	scratch []float64
-	taken   sparse.Columns // work for Stored rows: these times √w
-	set     []int          // and the numbers of all columns
+	taken   sparse.Columns // scratch for Stored rows: the rows times √w
+	set     []int          // scratch for Stored rows: the numbers of all columns
 }
 
-// diagonal makes f a diagonal near to the system's.
+// diagonal makes f a diagonal matrix that approximates the diagonal of the system.
 func (f *Factor) diagonal(s *System) {
 	f.made, f.byRows = false, false
 	f.scale = dense.Grow(f.scale, s.K)
@@ -275,7 +278,7 @@ func (f *Factor) diagonal(s *System) {
 	}
 }
 
-// exactDiagonal makes f the system's diagonal.
+// exactDiagonal makes f the diagonal of the system.
 func (f *Factor) exactDiagonal(s *System) {
 	f.made, f.byRows = false, false
 	f.scale = dense.Grow(f.scale, s.K)
@@ -335,9 +338,8 @@ func (f *Factor) cholesky(size int, end *stop.Stop) bool {
 	return f.made
 }
 
-// gatherRows sets l to I + √w·Z·diag(scale)·Zᵀ·√w. It gives the parameter without a penalty a
-// penalty as large as the parameter's diagonal entry of H. One step of conjugate gradients corrects
-// this.
+// gatherRows sets l to I + √w·Z·diag(scale)·Zᵀ·√w. The parameter without a penalty gets a penalty
+// as large as its diagonal entry of H. One step of conjugate gradients corrects this change.
 func (f *Factor) gatherRows(s *System) {
 	m := s.M
 	f.scale, f.root = dense.Grow(f.scale, s.K), dense.Grow(f.root, m)

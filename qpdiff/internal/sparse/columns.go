@@ -1,4 +1,4 @@
-// Package sparse holds the columns of sparse data as learners see them.
+// Package sparse holds the columns of sparse data, centred, scaled and weighted for the learners.
 package sparse
 
 import (
@@ -15,23 +15,23 @@ import (
 //
 //	a_ij = ρ_i·(x_ij − centre_j)/scale_j
 //
-// represented by the entries that x stores. The centres are implicit, so A takes no more memory
-// than x. In a product with column a_j, the centre contributes one term, a multiple of Σ_i ρ_i·v_i.
-// The products of many columns with one vector share this sum: see Along and Spread.
+// computed from the stored entries of x. The centres are not subtracted from the stored entries, so
+// A takes no more memory than x. In a product a_jᵀv, the centre contributes one term, a multiple of
+// Σ_i ρ_i·v_i. The products of all columns with v share this sum: see Along and Spread.
 //
-// A column that stores entries for more than half of the rows with a weight above 0 is kept whole,
-// with explicit centres. With equal weights, the implicit part of every other column is at most as
-// large as its stored part, so products lose no digits. If a few rows have almost all of the
-// weight, the implicit part may be larger than the stored part, and products lose digits in
-// proportion.
+// If x stores entries of a column for more than half of the rows with ρ_i > 0, the column is kept
+// whole: all its entries a_ij are stored. In any other column the centre is implicit. With equal
+// weights, the term of the centre is at most as large as the stored part, so products lose no
+// digits. If a few rows have almost all of the weight, this term may be larger, and products lose
+// digits in proportion.
 type Columns struct {
 	M, N  int
-	Root  []float64 // ρ_i; 0 for a row that does not count
+	Root  []float64 // ρ_i; 0 for a row of weight 0
 	Total float64   // Σρ²
 
-	start []int // of each column its first entry, then the end of the last column
+	start []int // for each column the place of its first entry, and then the end of the last column
 	row   []int32
-	value []float64 // ρ_i·x_ij/scale_j, of a whole column a_ij
+	value []float64 // ρ_i·x_ij/scale_j, or a_ij in a whole column
 	shift []float64 // centre_j/scale_j, 0 for a whole column; nil without centres
 	along []float64 // Σ_i ρ_i·value_ij
 	whole []bool
@@ -56,7 +56,7 @@ func (c *Columns) Load(d learn.Data, root []float64) {
 			continue
 		}
 		at, rest := c.start[j], -d.Centre[j]/Scale(d, j)
-		for i, r := range root { // entries that are not stored; the others replace them
+		for i, r := range root { // the value of entries that x does not store; stored entries replace it below
 			if r != 0 {
 				c.row[at+c.place[i]], c.value[at+c.place[i]] = int32(i), r*rest
 			}
@@ -127,13 +127,13 @@ func Scale(d learn.Data, j int) float64 {
 	return d.Scale[j]
 }
 
-// column returns the rows and values that are kept of column j.
+// column returns the rows and values of the kept entries of column j.
 func (c *Columns) column(j int) ([]int32, []float64) {
 	from, to := c.start[j], c.start[j+1]
 	return c.row[from:to], c.value[from:to]
 }
 
-// Shift returns centre_j/scale_j if it is implicit, else 0.
+// Shift returns centre_j/scale_j, or 0 if column j is whole or there are no centres.
 func (c *Columns) Shift(j int) float64 {
 	if len(c.shift) == 0 {
 		return 0
@@ -162,7 +162,7 @@ func (c *Columns) Dot(j int, v []float64, along float64) float64 {
 	return sum - c.Shift(j)*along
 }
 
-// DotRest is Dot for the vector v minus spread·ρ; along belongs to v.
+// DotRest returns a_jᵀ(v − spread·ρ), with along = Along(v − spread·ρ).
 func (c *Columns) DotRest(j int, v []float64, spread, along float64) float64 {
 	return c.Dot(j, v, along) - spread*c.along[j]
 }
@@ -180,7 +180,7 @@ func (c *Columns) Add(dst []float64, t float64, j int) (spread float64) {
 	return t * c.Shift(j)
 }
 
-// Spread takes spread·ρ from dst.
+// Spread subtracts spread·ρ from dst.
 func (c *Columns) Spread(dst []float64, spread float64) {
 	if spread != 0 {
 		floats.AddScaled(dst, -spread, c.Root)
@@ -201,7 +201,7 @@ func (c *Columns) Squares(dst, w []float64) {
 		all += w[i] * r * r
 	}
 	for j := range c.N {
-		s, rest, sum := c.Shift(j), all, 0.0 // rest: of the rows that are not stored
+		s, rest, sum := c.Shift(j), all, 0.0 // rest is the part of the sum over rows without a kept entry
 		row, value := c.column(j)
 		for k, i := range row {
 			r := c.Root[i]
@@ -265,7 +265,7 @@ func (c *Columns) FitSizes(dst, v []float64) {
 	}
 }
 
-// Largest sets dst_j to a bound of the moduli of a_ij.
+// Largest sets dst_j to an upper bound of |a_ij| over the rows i.
 func (c *Columns) Largest(dst []float64) {
 	most := dense.Largest(c.Root)
 	for j := range c.N {
@@ -279,7 +279,8 @@ func (c *Columns) Largest(dst []float64) {
 	}
 }
 
-// Combine sets dst to Σ_i v_i·a_j, where j is names[set_i], or set_i if names is nil.
+// Combine sets dst to Σ_i v_i·a_{j(i)}. The column j(i) is names[set[i]], or set[i] if names is
+// nil.
 func (c *Columns) Combine(dst, v []float64, set, names []int) {
 	clear(dst)
 	spread := 0.0
@@ -314,13 +315,14 @@ func (c *Columns) AddTransposed(dst []float64, scale float64, u []float64) {
 	}
 }
 
-// Product returns a_jᵀa_k. of holds the stored entries of column j, and 0 in all other rows.
+// Product returns a_jᵀa_k. The parameter of is a vector with the kept entries of column j, and 0 in
+// all other rows.
 func (c *Columns) Product(j, k int, of []float64) float64 {
 	s, t := c.Shift(j), c.Shift(k)
 	return c.Dot(k, of, c.along[j]) - s*c.along[k] + s*t*c.Total
 }
 
-// Clear sets the entries of dst to 0 that column j keeps.
+// Clear sets dst to 0 in the rows in which column j has a kept entry.
 func (c *Columns) Clear(dst []float64, j int) {
 	row, _ := c.column(j)
 	for _, i := range row {
@@ -328,8 +330,8 @@ func (c *Columns) Clear(dst []float64, j int) {
 	}
 }
 
-// Gram sets g to the products a_jᵀa_k of the columns in set, both triangles. fit is scratch of M
-// entries.
+// Gram sets both triangles of g to the products a_jᵀa_k of the columns j and k listed in set. fit
+// is scratch of M entries.
 func (c *Columns) Gram(g []float64, set []int, fit []float64) {
 	clear(fit)
 	n := len(set)
@@ -343,7 +345,7 @@ func (c *Columns) Gram(g []float64, set []int, fit []float64) {
 	}
 }
 
-// AddRoots adds a column of the entries ρ_i: an intercept's.
+// AddRoots adds a column with the entries ρ_i, the column of an intercept.
 func (c *Columns) AddRoots() {
 	for i, r := range c.Root {
 		if r != 0 {
@@ -358,8 +360,8 @@ func (c *Columns) AddRoots() {
 	c.N++
 }
 
-// Take copies the columns in set from from to c, and multiplies row i by roots[i]. set ascends. All
-// other columns of c are zero.
+// Take copies the columns of the argument from that set lists, in ascending order, to c, and
+// multiplies row i by roots[i]. All other columns of c are zero.
 func (c *Columns) Take(from *Columns, set []int, roots []float64) {
 	c.M, c.N = from.M, from.N
 	c.Root = dense.Grow(c.Root, c.M)
@@ -387,11 +389,10 @@ func (c *Columns) Take(from *Columns, set []int, roots []float64) {
 }
 
 // Entries returns the size of Columns in float64 values, for rows×n data with the given number of
-// stored entries. A column that is kept whole has fewer than twice as many entries as x stores for
-// it.
+// stored entries. A whole column has fewer than twice as many entries as x stores for it.
 func Entries(rows, n, stored float64) float64 {
 	return 1.5*(2*stored+n) + 5.5*n + rows
 }
 
-// TakenEntries counts the entries of Take, and of AddRoots before it.
+// TakenEntries returns the size of the Columns that Take makes after AddRoots.
 func TakenEntries(rows, n, stored float64) float64 { return 1.25*1.5*(2*stored+n+rows) + 4*n + rows }

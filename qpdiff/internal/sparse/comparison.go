@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// A Comparison compares Columns by the entries that are kept.
+// A Comparison finds equal columns of Columns. It reads only the kept entries.
 type Comparison struct {
 	c     *Columns
-	order []int32   // the rows that count, by ρ, the largest first
-	seen  []int     // of each row, the number of the last pass that met it
+	order []int32   // the rows with ρ_i > 0, the largest ρ_i first
+	seen  []int     // for each row, the number of the last pass that visited it
 	pass  int       // the number of this pass
-	first int       // the column in entry, or −1
+	first int       // the column whose kept entries are in entry, or −1
 	entry []float64 // its kept entries
 }
 
@@ -28,7 +28,7 @@ func (c *Columns) Compare() *Comparison {
 	return m
 }
 
-// rest returns the largest ρ_i among the rows i that this pass has not met.
+// rest returns the largest ρ_i of the rows i that this pass has not visited.
 func (m *Comparison) rest() float64 {
 	for _, i := range m.order {
 		if m.seen[i] != m.pass {

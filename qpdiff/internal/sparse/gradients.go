@@ -10,7 +10,8 @@ import (
 )
 
 const (
-	// vectors is the number of vectors of members that a solve takes.
+	// vectors is the number of scratch vectors of a solve with one entry for each column of the
+	// set.
 	vectors = 5
 	// roundTol is the factor by which one round of conjugate gradients reduces the residual. rounds
 	// bounds the number of rounds. Each round starts from a newly computed residual.
@@ -19,14 +20,14 @@ const (
 	// steps bounds the number of steps of a round. In exact arithmetic a system needs at most one
 	// step for each unknown, and a well-conditioned system needs a few dozen steps.
 	steps = 2000
-	// ProbeTol is a relative residual. If a system has exactly one solution, Solve reaches this
-	// residual for any right-hand side.
+	// ProbeTol is a relative residual that Solve always reaches if the system has exactly one
+	// solution. A larger residual therefore shows a singular system.
 	ProbeTol = 1e-6
 	// MostSteps bounds the steps of all rounds together.
 	MostSteps = rounds * steps
-	// ResidualTol is the largest residual of a solution, relative to the size of its terms. No new
-	// round begins if the residual is below Floor, or below LooseFloor if the caller corrects the
-	// solution.
+	// ResidualTol is the largest residual of a solution, relative to the size of its terms. Floor
+	// and LooseFloor are values of the parameter floor of Solve: no new round begins at a smaller
+	// residual. LooseFloor is for callers that correct the solution themselves.
 	ResidualTol = 1e-12
 	Floor       = 4 * dense.Eps
 	LooseFloor  = roundTol
@@ -37,7 +38,7 @@ type System struct {
 	*Columns
 	Set     []int // S
 	Inv     float64
-	R, Diag []float64 // of each member: r, and inv·a_jᵀa_j
+	R, Diag []float64 // for each column of S: r, and inv·a_jᵀa_j
 }
 
 // Apply sets dst to the product of the matrix with v. fit is scratch of M entries.
@@ -49,27 +50,27 @@ func (s *System) Apply(dst, v, fit []float64) {
 	}
 }
 
-// Gradients solves Systems by conjugate gradients without a factor, in variables that give the
-// System a unit diagonal. It starts at 0. So if there are several solutions, it finds the one of
-// smallest norm in these variables.
+// Gradients solves Systems by conjugate gradients without a factor. It scales the variables so that
+// the matrix of the System has a unit diagonal, and starts at 0. If there are several solutions, it
+// therefore finds the solution of smallest norm in the scaled variables.
 type Gradients struct {
-	End         *stop.Stop // Solve looks at it
-	Least, Most float64    // eigenvalues in these variables as met by the last solve: Ritz values
+	End         *stop.Stop // Solve checks it
+	Least, Most float64    // smallest and largest eigenvalue of the scaled matrix that the last solve found (Ritz values)
 	alpha, beta []float64
 }
 
-// Room is the number of entries of work of a solve.
+// Room returns the number of entries of work that Solve needs.
 func Room(rows, set int) int { return rows + vectors*set }
 
-// SolveEntries returns the number of entries of a System and its Gradients with scratch for two
-// solves.
+// SolveEntries returns a size in float64 values: the size of a System, of its Gradients, and of the
+// scratch vectors of two solves.
 func SolveEntries(rows, set float64) float64 {
 	return 1.25 * (2*(rows+vectors*set) + 5*set + 2*steps)
 }
 
-// Solve sets x to the solution for b. It stops when the residual is at most floor. work has Room
-// entries. Solve returns the residual, relative to the size of its terms, and the member of the set
-// with the largest residual.
+// Solve sets x to the solution for the right-hand side b. It stops when the residual is at most
+// floor. work has Room entries. Solve returns the residual, relative to the size of its terms, and
+// the place in the set at which the residual is largest.
 func (g *Gradients) Solve(q *System, x, b, work []float64, floor float64) (residual float64, worst int) {
 	s := len(x)
 	fit := work[:q.M]
@@ -91,8 +92,8 @@ func (g *Gradients) Solve(q *System, x, b, work []float64, floor float64) (resid
 	if most == 0 {
 		return 0, 0
 	}
-	// Scale the right-hand side by the size of most, so that squares of its terms neither overflow
-	// nor underflow.
+	// Divide the right-hand side by a power of two near its largest entry, so that squares neither
+	// overflow nor underflow.
 	_, power := math.Frexp(most)
 	dense.ScaleBy(rest, -power)
 	size := floats.Norm(rest, 2) // of the terms of the residual
@@ -126,8 +127,8 @@ func (g *Gradients) Solve(q *System, x, b, work []float64, floor float64) (resid
 	return residual, worst
 }
 
-// round sets change to an approximate solution for the right-hand side rest, in the variables that
-// give the system a unit diagonal. It overwrites rest.
+// round makes one round of conjugate gradients in the scaled variables. It sets change to an
+// approximate solution for the right-hand side rest, and overwrites rest.
 func (g *Gradients) round(q *System, change, rest, along, image, unit, fit []float64) {
 	clear(change)
 	copy(along, rest)
@@ -157,9 +158,9 @@ func (g *Gradients) round(q *System, change, rest, along, image, unit, fit []flo
 	}
 }
 
-// ritz returns the smallest and the largest eigenvalue that conjugate gradients met. alpha holds
-// the lengths of the steps, and beta the ratios of the squared residuals. These eigenvalues are
-// those of the tridiagonal matrix of the Lanczos method. Bisection on Sturm sequences finds them.
+// ritz returns the smallest and the largest eigenvalue of the tridiagonal matrix of the Lanczos
+// method. alpha holds the lengths of the steps of conjugate gradients, and beta the ratios of the
+// squared residuals. Bisection on Sturm sequences finds the eigenvalues.
 func ritz(alpha, beta []float64) (least, most float64) {
 	if len(alpha) == 0 {
 		return 1, 1
@@ -175,7 +176,7 @@ func ritz(alpha, beta []float64) (least, most float64) {
 	below := func(x float64) (n int) {
 		d := 1.0
 		for i := range alpha {
-			off := 0.0 // the square of the entry beside the diagonal
+			off := 0.0 // the square of the off-diagonal entry
 			if i > 0 {
 				off = beta[i-1] / (alpha[i-1] * alpha[i-1])
 			}
@@ -190,7 +191,7 @@ func ritz(alpha, beta []float64) (least, most float64) {
 	}
 	top := 0.0
 	for i := range alpha {
-		top = max(top, 2*diag(i)) // at least the trace of two neighbours: Gershgorin
+		top = max(top, 2*diag(i)) // above the largest eigenvalue, by Gershgorin's theorem
 	}
 	find := func(count int) float64 {
 		lo, hi := 0.0, top
@@ -206,5 +207,6 @@ func ritz(alpha, beta []float64) (least, most float64) {
 	return find(1), find(len(alpha))
 }
 
-// ritzBisections brings an eigenvalue to a part of 1e-18 of the largest.
+// ritzBisections is the number of bisections. It determines an eigenvalue up to 1e-18 times the
+// largest eigenvalue.
 const ritzBisections = 60

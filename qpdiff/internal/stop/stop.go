@@ -8,8 +8,8 @@ import (
 
 // A Stop holds the context of a long computation. The computation calls Look about every 10⁶
 // operations, usually deep below the call that received the context. If the context has ended, Look
-// panics, and that call turns the panic into an error: see [Recovered]. A nil Stop and the zero
-// value never end a computation.
+// panics, and the call that received the context turns the panic into an error: see [Recovered]. A
+// nil Stop and the zero value never end a computation.
 type Stop struct{ ctx context.Context }
 
 // Watch makes ctx the context of the computation. If ctx is nil or cannot end, the computation is
@@ -36,7 +36,7 @@ func (s *Stop) err() error {
 	return nil
 }
 
-// Context returns the context, nil if nothing ends.
+// Context returns the context, or nil if the computation is never stopped.
 func (s *Stop) Context() context.Context {
 	if s == nil {
 		return nil
@@ -62,8 +62,8 @@ type ended struct{ error }
 
 func (e ended) Unwrap() error { return e.error }
 
-// Recovered takes the value of recover. If a Look panicked, it returns the Look's
-// error. Otherwise it panics again with the same value.
+// Recovered takes the result of recover. If Look panicked, Recovered returns the error of the
+// context. Otherwise it panics again with the same value.
 func Recovered(value any) error {
 	err, ok := value.(ended)
 	if !ok {
@@ -72,5 +72,5 @@ func Recovered(value any) error {
 	return err
 }
 
-// Ended reports whether err is of a Stop whose context has ended.
+// Ended reports whether err comes from a Stop whose context has ended.
 func Ended(err error) bool { return err != nil && errors.As(err, new(ended)) }

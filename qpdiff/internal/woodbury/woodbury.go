@@ -1,5 +1,5 @@
-// Package woodbury solves systems that have more unknowns than the data have rows. The Woodbury
-// identity turns such a system into one with an unknown for each row.
+// Package woodbury solves systems with more unknowns than rows of data. The Woodbury identity turns
+// such a system into a system with one unknown for each row.
 package woodbury
 
 import (
@@ -14,27 +14,27 @@ import (
 const (
 	// ChunkTerms is the number of terms added to a sum at a time.
 	ChunkTerms = 256
-	// sameWeight is the relative change of a weight that counts as its rounding.
+	// sameWeight is the largest relative change of a weight that counts as a rounding error.
 	sameWeight = 8 * dense.Eps
 )
 
 // Sum is Σ_f w_f·C_f·C_fᵀ over the features f of a support S. The weights w_f are proportional to
-// 1/r_f. A Sum also holds the factor of K = I + inv·C_S·diag(1/r_S)·C_Sᵀ. For a new support, only
-// the terms that differ are added or subtracted. The sum is computed anew if this is cheaper, or if
-// subtracted terms would cost digits. The rounding error of all changes together is a few times
-// that of a sum that is computed anew. Callers correct solutions by their residual.
+// 1/r_f. A Sum also holds the factor of K = I + inv·C_S·diag(1/r_S)·C_Sᵀ. For a new support, a Sum
+// adds and subtracts only the terms that differ. It computes the sum anew if this is cheaper, or if
+// subtraction would cost digits. All changes together have at most a few times the rounding error
+// of a new sum. Callers must correct solutions by their residuals.
 type Sum struct {
-	End    *stop.Stop // Factor looks at it
+	End    *stop.Stop // Factor checks it
 	rows   int
 	sum    []float64 // rows×rows, upper triangle
-	weight []float64 // w_f of each feature of all; 0 outside of the sum
+	weight []float64 // w_f of every feature; 0 for a feature outside the sum
 	in     []int     // the features in the sum
-	moved  float64   // the traces of the terms that came or left since it was computed anew
+	moved  float64   // the sum of the traces of all terms added or subtracted since the last new sum
 	scale  float64   // inv/ρ of K
 	k, inv []float64 // factor of K
 
-	// Scratch of update. want holds the new weights, come the terms to add, leave the terms to
-	// subtract, and chunk some C_f, with and without their weights.
+	// Scratch of update. want holds the new weights. come lists the terms to add, and leave the
+	// terms to subtract. chunk holds some columns C_f, with and without their weights.
 	want        []float64
 	come, leave []term
 	chunk       []float64
@@ -43,7 +43,7 @@ type Sum struct {
 // Member is a feature of a support.
 type Member struct {
 	Feature int
-	R, Diag float64 // above 0; of inv·CᵀC
+	R, Diag float64 // r_f, above 0; diagonal entry of inv·CᵀC
 }
 
 // Support is a set of features, given by the coordinates Act. The lists Features, R and Diag have
@@ -65,16 +65,16 @@ func (s *Support) member(i int) Member {
 	return m
 }
 
-// term is a change of a feature's weight. Its size is above 0.
+// term is a change of the weight of a feature. size is the absolute change, above 0.
 type term struct {
 	feature int
 	size    float64
 }
 
-// Forget makes the next sum begin anew, as for other columns.
+// Forget discards the sum. It must be called if the columns change.
 func (o *Sum) Forget() { o.rows, o.scale = 0, -1 }
 
-// Empty reports whether the sum has no terms, and needs no columns.
+// Empty reports whether the sum was discarded or never computed.
 func (o *Sum) Empty() bool { return o.rows == 0 }
 
 // begin empties the sum.
@@ -84,7 +84,7 @@ func (o *Sum) begin(rows, features int) {
 	o.sum = dense.Zeros(o.sum, rows*rows)
 }
 
-// Factor factorises K of a support, and reports whether it is finite. columns holds the columns of
+// Factor factorises K for a support, and reports whether K is finite. columns holds the columns of
 // all features, and each column has rows entries.
 func (o *Sum) Factor(columns [][]float64, rows int, inv float64, support *Support) bool {
 	if o.rows == 0 {
@@ -118,8 +118,8 @@ func (o *Sum) update(columns [][]float64, inv float64, support *Support) float64
 	rho := math.Inf(1)
 	for i := range support.Act {
 		m := support.member(i)
-		// The weight of a member that stays does not change. So if all r change by a common factor,
-		// no weight changes.
+		// The first member that was already in the sum keeps its weight, which determines ρ. If all
+		// r change by a common factor, no weight then changes.
 		if w := o.weight[m.Feature]; w > 0 {
 			rho = w * m.R
 			break
@@ -178,7 +178,7 @@ func (o *Sum) differ(rho float64, support *Support) (trace float64) {
 	return trace
 }
 
-// add adds sign times the terms to the sum.
+// add adds the terms, multiplied by sign, to the sum.
 func (o *Sum) add(columns [][]float64, sign float64, terms []term) {
 	n := o.rows
 	o.chunk = dense.Grow(o.chunk, 2*n*min(ChunkTerms, len(terms)))
