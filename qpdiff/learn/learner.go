@@ -209,8 +209,8 @@ type TiedLearner interface {
 	// g.X hold. It calls visit for pairs of rows i and k that are equal up to their sign. g.X is
 	// the derivative for changes dX with dᵀdX_i = sign·dᵀdX_k in all calls of visit. g.Y is the
 	// derivative for changes dy with dy_i = sign·dy_k in all calls with d ≠ 0. visit must not keep
-	// d. There may be several vectors d for a pair. Ties calls visit again with the next d of the
-	// pair only if visit returns true.
+	// d. A pair may have a second vector d. Ties calls visit with this vector only if the first
+	// call for the pair returns true.
 	Ties(w *qpdiff.Workspace, visit func(i, k int, sign float64, d []float64) bool)
 }
 

@@ -69,7 +69,7 @@ type Moments struct {
 	Weight   float64 // the sum of the weights of the examples; equal to Examples if there are no weights
 
 	Trace       float64 // trace of XᵀX/N, an upper bound of its largest eigenvalue
-	Largest     float64 // entry of its diagonal
+	Largest     float64 // largest diagonal entry of XᵀX/N
 	Variance    float64 // mean diagonal entry of XᵀX/N, over the features that vary
 	Correlation float64 // the largest |x_jᵀy|/N, with y centred
 	Mean        float64 // mean of the labels before they are centred

@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A Case is a point at which a learner is smooth: the solution must be differentiable in every
-// input, not only at the point but within a distance of about Step.
+// A Case is a point at which a learner's solution is differentiable in every input. The solution
+// must also be differentiable at all points within a distance of about Step.
 type Case struct {
 	Name  string
 	Data  learn.Data
@@ -20,16 +20,16 @@ type Case struct {
 
 	// Residual returns how far theta violates the optimality conditions, relative to the size of
 	// their terms. Its formula must not share code with the learner. The result must be at most
-	// Tol; if Tol is zero, at most 1e-13. Required.
+	// Tol, or at most 1e-13 if Tol is zero. Residual must not be nil.
 	Residual func(d learn.Data, theta, hyper []float64) float64
 	Tol      float64
 
 	// ClassLabels marks a learner that accepts only the labels ±1. The tests then take no
 	// difference quotients in y. They still call the VJP with a gradient in y.
 	ClassLabels bool
-	// Step is the step of the difference quotients. It is relative for a hyperparameter, and
-	// absolute along unit directions of X and y. At a hyperparameter of 0 the quotient is
-	// one-sided, and its step is a hundredth of Step. Zero: 1e-3.
+	// Step is the step of the difference quotients. For a hyperparameter it is relative to the
+	// hyperparameter. For X and y it is absolute, along directions of norm one. At a hyperparameter
+	// of 0 the quotient is one-sided, and its step is a hundredth of Step. Zero: 1e-3.
 	Step float64
 }
 
@@ -42,7 +42,7 @@ func fitted(t *testing.T, newLearner func() learn.Learner, c Case) (learn.Learne
 	return l, theta
 }
 
-// newGrad returns a Grad with every field wanted and set to v.
+// newGrad returns a Grad whose fields have v in all entries.
 func newGrad(c Case, v float64) *learn.Grad {
 	r, n := c.Data.X.Dims()
 	g := &learn.Grad{Hyper: make([]float64, len(c.Hyper)), X: mat.NewDense(r, n, nil), Y: make([]float64, r)}

@@ -12,14 +12,14 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// endingContext is a context that ends at a look at it.
+// endingContext is a context that ends when it is checked for the end-th time.
 type endingContext struct {
 	context.Context
-	looks, end int // so far; at which it ends, 0: never
+	looks, end int // number of checks so far; the check at which the context ends, or 0 for never
 }
 
 func newEnding(end int) *endingContext {
-	ctx, cancel := context.WithCancel(context.Background()) // whose Done is not nil
+	ctx, cancel := context.WithCancel(context.Background()) // so that Done is not nil
 	cancel()
 	return &endingContext{ctx, 0, end}
 }
@@ -32,10 +32,11 @@ func (c *endingContext) Err() error {
 }
 
 // Contexts tests a [learn.ContextLearner]. If a context ends at any check during a Load, Fit or
-// VJP, the call must end with the error of the context. After a Load that ended, the learner must
-// have no data, and after a Fit no fit and an unchanged θ. After a VJP it must have its fit. The
-// next calls must have the bits of a new learner, from a cold and from a warm start. Contexts does
-// nothing for other learners.
+// VJP, the call must end with the error of the context. After such an error from Load, the learner
+// must have no data. After an error from Fit, it must have no fit, and θ must be unchanged. After
+// an error from VJP, the fit must remain. The next calls must give the same bits as a new learner,
+// both from a cold and from a warm start. Contexts does nothing if the learner is not a
+// ContextLearner.
 func Contexts(t *testing.T, newLearner func() learn.Learner, c Case) {
 	t.Helper()
 	l, ok := newLearner().(learn.ContextLearner)
@@ -80,8 +81,8 @@ func Contexts(t *testing.T, newLearner func() learn.Learner, c Case) {
 	endedVJPs(t, newLearner().(learn.ContextLearner), as)
 }
 
-// ends returns the checks at which the tests let a context end. looks is the number of checks of
-// the call.
+// ends returns the numbers of the checks at which the tests end a context. The parameter looks is
+// the number of checks in the whole call.
 func ends(looks int) []int {
 	all := []int{1, 2, 3, looks / 3, looks / 2, looks - 1, looks}
 	slices.Sort(all)
@@ -97,8 +98,8 @@ type contextCase struct {
 	grad  *learn.Grad
 }
 
-// holds reports whether the loaded learner l gives the results of the case bit by bit. If fit is
-// true, l makes a new fit first.
+// holds reports whether the learner l, which has data, gives the same bits as the results in c. If
+// fit is true, l first makes a new fit.
 func (c *contextCase) holds(t *testing.T, l learn.Learner, w *qpdiff.Workspace, fit bool) bool {
 	t.Helper()
 	theta := c.theta
@@ -171,7 +172,8 @@ func endedVJPs(t *testing.T, l learn.ContextLearner, c contextCase) {
 	}
 }
 
-// endedFit fits l, whose context ends, unless the fit takes fewer looks.
+// endedFit calls Fit of l with a context that ends, and checks the error. If Fit makes fewer than
+// ctx.end checks, it must succeed.
 func endedFit(t *testing.T, l learn.Learner, c Case, ctx *endingContext) {
 	t.Helper()
 	theta := numtest.NaNs(thetaOf(l, c.Data.Dense().RawMatrix().Cols), 0)

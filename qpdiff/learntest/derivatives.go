@@ -34,7 +34,7 @@ func optimality(t *testing.T, newLearner func() learn.Learner, c Case) {
 	if len(theta) == 0 {
 		return
 	}
-	// The residual must be able to fail.
+	// The residual must detect a wrong solution.
 	theta[0] += 1e-3 * (1 + math.Abs(theta[0]))
 	if r := c.Residual(c.Data, theta, c.Hyper); r <= c.Tol {
 		t.Errorf("the residual %.3g does not see a wrong solution", r)
@@ -54,8 +54,8 @@ func derivative(t *testing.T, newLearner func() learn.Learner, c Case) {
 		noise += 4 * 0x1p-52 * math.Abs(a*v[i]) / c.Step
 	}
 
-	// value returns vᵀθ after one input has moved from x by h along u. A warm and a cold learner
-	// compute it.
+	// value returns vᵀθ at x + h·u, where x holds the entries of one input. It is computed by a
+	// warm and by a cold learner.
 	probe := newLearner()
 	moved := cloneData(c.Data)
 	hyper := slices.Clone(c.Hyper)
@@ -117,8 +117,8 @@ func adjoint(t *testing.T, newLearner func() learn.Learner, c Case) {
 	if !ok {
 		return
 	}
-	// The JVP and the VJP are compared in all inputs, in all but X, and in each input alone. The
-	// terms of other inputs could hide an error.
+	// The JVP and the VJP are compared in all inputs together, in Hyper and Y, and in each input
+	// alone, because the terms of other inputs could hide an error.
 	for _, with := range []struct{ hyper, x, y bool }{{true, true, true}, {true, false, true}, {true, false, false}, {false, true, false}, {false, false, true}} {
 		v := numtest.Normals(rng, len(theta))
 		u, g := newGrad(c, 0), newGrad(c, 0)
@@ -140,8 +140,8 @@ func adjoint(t *testing.T, newLearner func() learn.Learner, c Case) {
 	}
 }
 
-// isAdjoint compares the JVP along u with the VJP of v, in the fields of g. These fields must be
-// zero before.
+// isAdjoint compares the JVP along u with the VJP of v, which it adds to g. The fields of g must be
+// zero before the call.
 func isAdjoint(t *testing.T, l learn.Learner, j learn.ForwardLearner, u, g *learn.Grad, v []float64, what string) {
 	t.Helper()
 	numtest.OK(t, l.VJP(nil, g, v))
@@ -164,9 +164,9 @@ func isAdjoint(t *testing.T, l learn.Learner, j learn.ForwardLearner, u, g *lear
 	}
 }
 
-// constant checks that derivatives of one fit do not write to the learner. They must have the same
-// bits alone and concurrently, whatever their workspace was used for before. The next fit must have
-// the same bits as without derivatives in between.
+// constant checks that derivatives of one fit do not write to the learner. A derivative must have
+// the same bits alone, at the same time as others, and with a workspace that was used for another
+// fit. The next fit must have the same bits as without derivatives in between.
 func constant(t *testing.T, newLearner func() learn.Learner, c, other Case) {
 	l, theta := fitted(t, newLearner, c)
 	rng := rand.New(rand.NewPCG(4, 7))
@@ -210,9 +210,10 @@ func constant(t *testing.T, newLearner func() learn.Learner, c, other Case) {
 	afterOthers(t, l, fresh, c, v, between)
 }
 
-// afterOthers compares the derivatives of l and fresh after the second fit of both. fresh computes
-// its first derivatives. l has computed derivatives along v and between with the same workspace.
-// Its derivatives along v must have the bits of fresh's.
+// afterOthers compares the derivatives of l and fresh after the second fit of both. The learner
+// fresh computes its first derivatives, along v. l computes derivatives along v, along the
+// parameter between and again along v, with one workspace. The derivatives along v must have the
+// same bits.
 func afterOthers(t *testing.T, l, fresh learn.Learner, c Case, v, between []float64) {
 	want, err := derivatives(fresh, nil, c, v)
 	if err != nil {
@@ -227,8 +228,8 @@ func afterOthers(t *testing.T, l, fresh learn.Learner, c Case, v, between []floa
 	}
 }
 
-// derivatives lists the numbers of all derivatives of l: of the VJP at v, and of the JVP along the
-// tangents that are ½ in every input.
+// derivatives returns the entries of two derivatives of l: of the VJP with the cotangent v, and of
+// the JVP along the direction with all entries ½.
 func derivatives(l learn.Learner, w *qpdiff.Workspace, c Case, v []float64) (values []float64, err error) {
 	g := newGrad(c, 0)
 	err = l.VJP(w, g, v)
@@ -246,8 +247,9 @@ func derivatives(l learn.Learner, w *qpdiff.Workspace, c Case, v []float64) (val
 	return values, err
 }
 
-// counts checks that a learner either refuses Rows and Weights by name, or weights rows correctly.
-// A row of weight w, and a row that is listed w times, must count like w equal rows.
+// counts checks the treatment of Rows and Weights. Load may return an error that names them.
+// Otherwise a row of weight w, and a row that is listed w times, must have the same effect as w
+// equal rows.
 func counts(t *testing.T, newLearner func() learn.Learner, c Case) {
 	weighted, named, equal := counted(c.Data)
 	if newLearner().Load(weighted) != nil {
@@ -306,7 +308,7 @@ func counted(d learn.Data) (weighted, named, equal learn.Data) {
 	rows, n := d.X.Dims()
 	weighted, named = d, d
 	weighted.Weights = make([]float64, rows)
-	var x, y []float64 // the rows as often as they count
+	var x, y []float64 // each row as often as its weight
 	for i := range rows {
 		count := 1 + (i+i/4)%3
 		if i%7 == 6 {
@@ -321,8 +323,9 @@ func counted(d learn.Data) (weighted, named, equal learn.Data) {
 	return weighted, named, learn.Data{X: mat.NewDense(len(y), n, x), Y: y}
 }
 
-// countsForward compares the JVPs of two learners along the same tangents: of a learner of c, and
-// of a learner of long, which has equal rows. For each row of long, rows has its row of c.
+// countsForward compares the JVPs of two learners along the same direction. The learner l has the
+// data of c, and the learner longer has the data of long with repeated rows. Row i of long is row
+// rows[i] of c.
 func countsForward(t *testing.T, what string, l, longer learn.ForwardLearner, c, long Case, rows []int) {
 	u, along := newGrad(c, 0), newGrad(long, 0)
 	rng := rand.New(rand.NewPCG(2, 10))

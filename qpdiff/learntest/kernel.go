@@ -22,12 +22,12 @@ type kernelFunc interface {
 	Grad(dparams, dx, dz []float64, s, value float64, params, x, z []float64)
 }
 
-// Kernel tests a kernel.Kernel at parameters, for rows of n features:
+// Kernel tests a kernel.Kernel with the parameters params, for rows of n features:
 //
 //   - The kernel matrix of random rows is symmetric and positive semidefinite.
 //   - Check accepts the parameters.
-//   - Grad agrees with difference quotients to 1e-7. It adds the derivatives to each
-//     destination that is not nil, also if x and z have the same one.
+//   - Grad agrees with difference quotients to 1e-7. Grad adds derivatives to each destination that
+//     is not nil, also if dx and dz are the same slice.
 func Kernel(t *testing.T, k kernelFunc, n int, params ...float64) {
 	t.Helper()
 	if got := k.NumParams(n); got != len(params) {
@@ -63,8 +63,7 @@ func Kernel(t *testing.T, k kernelFunc, n int, params ...float64) {
 	}
 }
 
-// kernelGrad compares Grad at (params, x, z) with difference quotients of the kernel's value times
-// a weight.
+// kernelGrad compares Grad at (params, x, z) with difference quotients of weight·Eval.
 func kernelGrad(t *testing.T, what string, k kernelFunc, at [3][]float64, rng *rand.Rand) {
 	t.Helper()
 	const weight, step, tol = 1.7, 1e-3, 1e-7

@@ -16,32 +16,36 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A Kink is a point at which a learner's solution has a kink. Its Case needs no Residual, and a
-// Step of zero means 1e-5. No two rows may be equal, and no other kink may lie within a step.
+// A Kink is a point at which a learner's solution has a kink. The field Residual of its Case is not
+// used, and a Step of zero means 1e-5. No two rows of the data may be equal, and no other kink may
+// be within a distance of Step.
 type Kink struct {
 	Case
 	// Weak and Inputs are the expected fields of the [*qpdiff.NotDifferentiableError] that a VJP
-	// returns. The derivatives in other inputs exist.
+	// returns. The derivatives in all other inputs must exist.
 	Weak   qpdiff.Weak
 	Inputs []qpdiff.Input
 	// OneSided marks a learner whose JVP is the one-sided derivative at a kink. Other learners must
 	// refuse a JVP there, as they refuse a VJP.
 	OneSided bool
-	// Side is a direction of the hyperparameters that leads to one side of the kink. The derivative
-	// on that side is the generalised one. Nil: it is not compared.
+	// Side is a direction of the hyperparameters that leads to one side of the kink. The
+	// generalised derivative must be equal to the derivative on this side. Nil: the generalised
+	// derivative is not compared.
 	Side []float64
 }
 
-// kinkTol bounds two differences, relative to the largest entry: between directional derivatives
-// and difference quotients, and between a generalised derivative and a derivative near the kink.
+// kinkTol bounds two differences, relative to the largest entry. One is the difference of a
+// directional derivative and a difference quotient. The other is the difference of a generalised
+// derivative and a derivative near the kink.
 const kinkTol = 1e-6
 
-// Kinks tests a learner at kinks. The error of a VJP must name the weakly active rows and
-// coordinates, also if rows that do not count come before them, and the inputs without a
-// derivative. The VJP must not change the fields of these inputs. A JVP must be the limit of
-// one-sided difference quotients, or must be refused like the VJP. In the other inputs the JVP must
-// be linear and agree with the VJP. A generalised VJP must set Grad.Generalised exactly if it adds
-// an element of the generalised derivative. It must be the derivative on Side.
+// Kinks tests a learner at kinks. The error of a VJP must list the inputs without a derivative, and
+// the weakly active rows and coordinates. The numbers of the rows must be correct if rows of weight
+// 0 come before them. The VJP must not change the fields of inputs without a derivative. A JVP
+// along such an input must be the limit of one-sided difference quotients, or return the same error
+// as the VJP. Along all other inputs, the JVP must be linear and agree with the VJP. A generalised
+// VJP must be the derivative on Side. It must set Grad.Generalised if and only if it adds an
+// element of the generalised derivative.
 func Kinks(t *testing.T, newLearner func() learn.KinkedLearner, kinks ...Kink) {
 	t.Helper()
 	for _, k := range kinks {
@@ -67,8 +71,8 @@ type kinkTest struct {
 	theta, v []float64
 }
 
-// lost reports for hyper, X, y and no input, in this order, whether k.Inputs lists it as an input
-// without a derivative.
+// lost[0], lost[1] and lost[2] report whether k.Inputs lists hyper, X and y. lost[3] is false; it
+// stands for a VJP without inputs.
 func (k *kinkTest) lost() (lost [4]bool) {
 	for _, in := range k.Inputs {
 		lost[max(0, slices.Index([]qpdiff.Input{"", "X", "y"}, in))] = true
@@ -76,19 +80,20 @@ func (k *kinkTest) lost() (lost [4]bool) {
 	return lost
 }
 
-// alone returns zero Grads of hyper, X and y alone.
+// alone returns three zero Grads, each with one field that is not nil: Hyper, X or Y.
 func (k *kinkTest) alone() []*learn.Grad {
 	g := newGrad(k.Case, 0)
 	return []*learn.Grad{{Hyper: g.Hyper}, {X: g.X}, {Y: g.Y}}
 }
 
-// names reports whether err refuses the inputs because of weak.
+// names reports whether err is a NotDifferentiableError with the given weak and inputs. If inputs
+// is nil, it does not compare the inputs.
 func names(err error, weak qpdiff.Weak, inputs []qpdiff.Input) bool {
 	var e *qpdiff.NotDifferentiableError
 	return errors.As(err, &e) && slices.Equal(e.Weak.Rows, weak.Rows) && slices.Equal(e.Weak.Coords, weak.Coords) && (inputs == nil || slices.Equal(e.Inputs, inputs))
 }
 
-// refused: a VJP refuses the fields with an input that has no derivative.
+// refused checks that a VJP returns an error for the inputs without a derivative.
 func (k *kinkTest) refused(t *testing.T) {
 	g := newGrad(k.Case, 1)
 	if err := k.l.VJP(nil, g, k.v); !names(err, k.Weak, k.Inputs) || g.Generalised {
@@ -112,8 +117,8 @@ func (k *kinkTest) refused(t *testing.T) {
 	numtest.NearAll(t, "θ after a VJP of nothing", again, k.theta, 1e-14, 0)
 }
 
-// behind checks that an error names the rows by their numbers in the data, also if rows that do not
-// count come before them.
+// behind checks that the error has the numbers of the rows in the data, also if rows of weight 0
+// come before them.
 func (k *kinkTest) behind(t *testing.T) {
 	rows, n := k.Data.X.Dims()
 	d := learn.Data{X: mat.NewDense(rows+2, n, nil), Y: append([]float64{1, -1}, k.Data.Y...), Weights: make([]float64, rows+2)}
@@ -153,7 +158,7 @@ func (k *kinkTest) tangents(t *testing.T) {
 			copy(s, numtest.Normals(rng, len(s)))
 		}
 		for i, h := range k.Hyper {
-			if h == 0 { // it can but rise
+			if h == 0 { // h can only increase
 				d.Hyper[i] = math.Abs(d.Hyper[i])
 			}
 		}
@@ -164,7 +169,8 @@ func (k *kinkTest) tangents(t *testing.T) {
 	}
 }
 
-// along compares one JVP; smooth: there is a derivative.
+// along compares the JVP along d with a one-sided difference quotient. The parameter smooth is true
+// if a derivative along d exists.
 func (k *kinkTest) along(t *testing.T, j learn.ForwardLearner, d *learn.Grad, smooth bool, what string) {
 	got := numtest.NaNs(len(k.theta), 0)
 	err := j.JVP(nil, got, d)
@@ -186,7 +192,7 @@ func (k *kinkTest) along(t *testing.T, j learn.ForwardLearner, d *learn.Grad, sm
 	}
 }
 
-// quotient is the one-sided difference quotient of θ along d.
+// quotient returns the one-sided difference quotient of θ along d.
 func (k *kinkTest) quotient(t *testing.T, d *learn.Grad) []float64 {
 	slopes := make([]float64, len(k.theta))
 	for i, weight := range []float64{48, -36, 16, -3} {
@@ -233,7 +239,8 @@ func (k *kinkTest) linear(t *testing.T, j learn.ForwardLearner, d *learn.Grad, a
 	numtest.NearAll(t, "VJP", []float64{want}, []float64{floats.Dot(k.v, along)}, 1e-12, 1)
 }
 
-// generalised: a generalised VJP sets Grad.Generalised and has the derivative of Side.
+// generalised checks that a generalised VJP sets Grad.Generalised and equals the derivative on
+// Side.
 func (k *kinkTest) generalised(t *testing.T) {
 	k.l.SetGeneralised(true)
 	lost := k.lost()

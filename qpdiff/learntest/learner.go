@@ -1,5 +1,6 @@
-// Package learntest holds the contracts of learners and kernels as tests that can be run on any
-// type: [Learner], [Kinks], [Kernel], [LeaveOneOut], [Contexts] and [Allocations].
+// Package learntest tests whether a learner or a kernel satisfies its contract. It has these tests,
+// which can be run on any type: [Learner], [Kinks], [Kernel], [LeaveOneOut], [Contexts] and
+// [Allocations].
 package learntest
 
 import (
@@ -12,27 +13,30 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// Learner tests a learner at two or more cases. The cases should cover all shapes that matter: more
-// and fewer examples than features, one feature, and both sides of any size at which the learner's
-// code takes another path.
+// Learner tests a learner at two or more cases. The cases should have more examples than features,
+// fewer examples than features, and one feature. If the learner's code takes another path above
+// some size, there should be cases below and above this size.
 //
 // Learner checks the optimality of fits. It compares VJPs with difference quotients to 1e-7. If the
-// learner has a JVP, the JVP must be the adjoint of the VJP, in all inputs together and in each
-// alone, to 1e-12 of the terms. A VJP must add to its fields and must not change Grad.Generalised.
-// The bits of a field must not depend on the other wanted fields. A Fit must overwrite θ. Neither
-// Fit nor VJP may write to its inputs. Fits after Reset, and after another data set, must agree
-// with the first bit by bit. A context that ends must also end a Fit; see [Contexts].
+// learner has a JVP, the JVP must be the adjoint of the VJP, to 1e-12 of the terms. This is tested
+// for all inputs together, and for each input alone. A VJP must add to the fields of its Grad and
+// must not change Grad.Generalised. The bits of a field must not depend on which other fields are
+// nil. A Fit must overwrite θ. Neither Fit nor VJP may write to its inputs. A Fit after Reset, or
+// after another data set, must give the same bits as the first Fit. A context that ends must also
+// end a Fit; see [Contexts].
 //
-// Bad data must be refused, and so must hyperparameters that are not finite or of a wrong number.
-// The errors must be of qpdiff's kinds and must be an [*qpdiff.ArgError]. A negative hyperparameter
-// must be refused in the same way, or the learner must solve its problem. A Fit before a Load, and
-// a derivative without a fit, must return errors of kind ErrNotFitted. Destinations of the wrong
-// length must panic.
+// Load must return an error for bad data. Fit must return an error for a wrong number of
+// hyperparameters, and for hyperparameters that are not finite. These errors must be
+// [*qpdiff.ArgError] values, with the kinds of package qpdiff. For a negative hyperparameter, Fit
+// must return such an error or solve the problem. A Fit before a Load, and a derivative before a
+// Fit, must return errors of kind ErrNotFitted. A destination of the wrong length must cause a
+// panic.
 //
-// Derivatives must not write to the learner, and must not change the next fit. They may run at the
-// same time; run the test with -race. Their bits must not depend on earlier derivatives. A learner
-// must refuse Data.Rows and Data.Weights by name, or count them as equal rows. In the second case
-// VJPs with them must also be correct to 1e-7.
+// Derivatives must not write to the learner, and must not change the next fit. Derivatives may run
+// at the same time; run the test with -race. The bits of a derivative must not depend on earlier
+// derivatives. If Data.Rows or Data.Weights is not nil, Load must return an error with this name,
+// or the learner must treat a row of weight w like w equal rows. In the second case its VJPs must
+// also be correct to 1e-7.
 func Learner(t *testing.T, newLearner func() learn.Learner, cases ...Case) {
 	t.Helper()
 	if len(cases) < 2 {
@@ -65,8 +69,8 @@ func Learner(t *testing.T, newLearner func() learn.Learner, cases ...Case) {
 	}
 }
 
-// Allocations tests that three kinds of calls allocate nothing: warm fits, products with a
-// workspace, and loads of the same shape.
+// Allocations tests that three kinds of calls allocate nothing: a warm Fit, a VJP or JVP with a
+// workspace, and a Load of data with the same shape as the last data.
 func Allocations(t *testing.T, newLearner func() learn.Learner, c Case) {
 	t.Helper()
 	l, theta := fitted(t, newLearner, c)

@@ -13,14 +13,15 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// leaveOneOutTol bounds the difference between LeaveOneOut and a fit for each row, relative to the
-// largest entry. It covers the rounding errors of systems with condition numbers up to 1e5.
+// leaveOneOutTol bounds the difference between the results of LeaveOneOut and of one fit for each
+// row, relative to the largest entry. It covers the rounding errors of systems with condition
+// numbers up to 1e5.
 const leaveOneOutTol = 1e-10
 
 // LeaveOneOut tests the predictions of a [learn.LeaveOneOutLearner] and their derivatives in all
-// inputs. It compares them with the results of a fit without each row, to 1e-10 of the largest
-// entry. The derivative in one input alone must be the same as with the others. LeaveOneOut must
-// end the learner's last Fit, and Fit its last LeaveOneOut.
+// inputs. For each row, it fits a learner to all other rows, and compares the results to 1e-10 of
+// the largest entry. The derivative in one input must not change if other fields are nil. After
+// LeaveOneOut, the learner must have no Fit, and after a Fit no LeaveOneOut.
 func LeaveOneOut(t *testing.T, newLearner func() learn.LeaveOneOutLearner, c Case) {
 	t.Helper()
 	rows, n := c.Data.X.Dims()
@@ -46,7 +47,7 @@ func LeaveOneOut(t *testing.T, newLearner func() learn.LeaveOneOutLearner, c Cas
 	for i, name := range [3]string{"hyper", "X", "y"} {
 		added := gradSlices(g)[i]
 		for j := range added {
-			added[j]-- // of the 1 that was there
+			added[j]-- // 1 is the value before the call
 		}
 		numtest.NearAll(t, "LeaveOneOutVJP in "+name+" differs from a fit for each row", added, gradSlices(wantGrad)[i], leaveOneOutTol, size)
 	}

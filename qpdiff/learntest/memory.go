@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// memory lists all numbers that v holds or points to. Of a slice it lists the entries up to the
-// capacity. It skips types of package sync, which guard their own memory.
+// memory returns all numbers that v holds or points to, including the entries of slices up to their
+// capacity. It skips types of package sync, which may change while derivatives run.
 func memory(v any) []uint64 {
 	m := walk{seen: map[visit]bool{}}
 	m.add(reflect.ValueOf(v))
 	return m.numbers
 }
 
-// A visit is a place in memory read as a type.
+// A visit is an address in memory, and the type of the value at this address.
 type visit struct {
 	at uintptr
 	as reflect.Type

@@ -57,8 +57,7 @@ func wantPanic(t *testing.T, what string, f func()) {
 	f()
 }
 
-// refusesUnfitted checks that a new learner has no fit, and that a learner with data but without a
-// fit has no derivative.
+// refusesUnfitted checks that Fit before Load, and VJP before Load or Fit, return ErrNotFitted.
 func refusesUnfitted(t *testing.T, l learn.Learner, c Case) {
 	nt, _ := l.Dims(c.Data.Dense().RawMatrix().Cols)
 	theta, v := make([]float64, nt), make([]float64, nt)
@@ -71,7 +70,7 @@ func refusesUnfitted(t *testing.T, l learn.Learner, c Case) {
 	}
 }
 
-// refusesData: bad data are refused, and leave no fit.
+// refusesData checks that Load returns an error for bad data, and that the learner then has no fit.
 func refusesData(t *testing.T, newLearner func() learn.Learner, c Case) {
 	rows, n := c.Data.X.Dims()
 	nt, _ := newLearner().Dims(n)
@@ -102,9 +101,9 @@ func refusesData(t *testing.T, newLearner func() learn.Learner, c Case) {
 	}
 }
 
-// refusesHyper checks that bad hyperparameters are refused. A failed Fit must leave the learner
-// without a fit. Otherwise a VJP would belong to other hyperparameters than the requested ones,
-// without a warning.
+// refusesHyper checks that Fit returns an error for bad hyperparameters. A failed Fit must leave
+// the learner without a fit. If the old fit remained, a VJP would silently belong to the
+// hyperparameters of the old fit.
 func refusesHyper(t *testing.T, l learn.Learner, c Case, theta []float64) {
 	nh, v := len(c.Hyper), make([]float64, len(theta))
 	bad := func(what string, hyper []float64, kind error) {
@@ -135,7 +134,8 @@ func refusesHyper(t *testing.T, l learn.Learner, c Case, theta []float64) {
 	}
 }
 
-// refusesVectors: cotangents and tangents that are not finite are refused.
+// refusesVectors checks that derivatives return an error for cotangents and tangents that are not
+// finite.
 func refusesVectors(t *testing.T, l learn.Learner, c Case, theta []float64) {
 	nt, v := len(theta), make([]float64, len(theta))
 	g := newGrad(c, 0)
@@ -160,7 +160,7 @@ func refusesVectors(t *testing.T, l learn.Learner, c Case, theta []float64) {
 	}
 }
 
-// forgets: Reset and Load leave no fit.
+// forgets checks that the learner has no fit after Reset and after Load.
 func forgets(t *testing.T, l learn.Learner, c Case, theta []float64) {
 	v := make([]float64, len(theta))
 	l.Reset()
@@ -169,7 +169,7 @@ func forgets(t *testing.T, l learn.Learner, c Case, theta []float64) {
 	wantError(t, "VJP after Load", l.VJP(nil, &learn.Grad{}, v), qpdiff.ErrNotFitted)
 }
 
-// panics: destinations of the wrong length are the caller's bugs.
+// panics checks that destinations of the wrong length cause a panic.
 func panics(t *testing.T, l learn.Learner, c Case, theta []float64) {
 	rows, n := c.Data.X.Dims()
 	nt, nh, v := len(theta), len(c.Hyper), make([]float64, len(theta))

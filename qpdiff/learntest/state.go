@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// buffers checks how calls use their arguments. A Fit overwrites theta, and a VJP adds to its
-// fields. Nil fields do not change the results in the others. Nothing writes to an input.
+// buffers checks four properties. Fit overwrites theta. VJP adds to the fields of its Grad. A nil
+// field does not change the results in other fields. No call writes to an input.
 func buffers(t *testing.T, newLearner func() learn.Learner, c Case) {
 	before, hyperBefore := cloneData(c.Data), slices.Clone(c.Hyper)
 	l, theta := fitted(t, newLearner, c)
@@ -51,8 +51,8 @@ func buffers(t *testing.T, newLearner func() learn.Learner, c Case) {
 	}
 }
 
-// blocksAlone checks VJPs into one field at a time. They must have the bits of want, the VJP into
-// all fields.
+// blocksAlone checks VJPs into one field at a time. Each result must have the same bits as the
+// field of want, the result of a VJP into all fields.
 func blocksAlone(t *testing.T, l learn.Learner, c Case, v []float64, want *learn.Grad) {
 	for i, g := range []*learn.Grad{{Hyper: make([]float64, len(c.Hyper))}, {X: newGrad(c, 0).X}, {Y: make([]float64, len(c.Data.Y))}, {}} {
 		numtest.OK(t, l.VJP(nil, g, v))
@@ -67,8 +67,8 @@ func blocksAlone(t *testing.T, l learn.Learner, c Case, v []float64, want *learn
 	}
 }
 
-// windows checks that theta and the VJP stay the same if X and its derivative are windows of larger
-// matrices.
+// windows checks that theta and the VJP do not change if X and the field X of the Grad are windows
+// of larger matrices.
 func windows(t *testing.T, newLearner func() learn.Learner, c Case, v, theta []float64, vjp *learn.Grad) {
 	r, n := c.Data.X.Dims()
 	wide := mat.NewDense(r+2, n+3, numtest.NaNs((r+2)*(n+3), 0))
@@ -145,7 +145,7 @@ func refit(t *testing.T, newLearner func() learn.Learner, c, other Case) {
 	l.Reset()
 	again("after other data of the same shape and Reset")
 
-	// Warm, the same problem has the same solution up to rounding.
+	// A warm fit of the same problem must have the same solution up to rounding.
 	numtest.OK(t, l.Fit(theta, scaled), l.Fit(theta, c.Hyper))
 	if r := c.Residual(c.Data, theta, c.Hyper); !(r <= c.Tol) {
 		t.Errorf("warm: optimality residual %.3g, want at most %.3g", r, c.Tol)

@@ -15,31 +15,31 @@ import (
 )
 
 // sparseTol bounds the difference between results on a sparse X and on its dense copy, relative to
-// the largest entry. It holds for fits and derivatives. Their systems have condition numbers up to
-// some 1e4.
+// the largest entry. The results are fits and derivatives, whose systems have condition numbers up
+// to some 1e4.
 const sparseTol = 1e-9
 
 // residualTol bounds the residual of a fit. Conjugate gradients reduce the residual to 1e-12,
 // relative to the terms of the whole system.
 const residualTol = 1e-11
 
-// Views checks that a [learn.ViewLearner] gives the same θ, VJP and JVP in two ways. In one it
-// reads X, sparse or dense, in place through Centre and Scale. In the other it has a dense copy of
-// the centred and scaled values. draw returns labels, and hyperparameters at which the solution is
-// smooth and well-conditioned.
+// Views compares two learners, which must have the same θ, VJP and JVP. The first is a
+// [learn.ViewLearner] that reads X, sparse or dense, in place with Centre and Scale. The second has
+// a dense copy of the centred and scaled values. The function draw returns labels y, and
+// hyperparameters at which the solution is smooth and well-conditioned.
 func Views(t *testing.T, newLearner func() learn.Learner, draw func(rng *rand.Rand, x *mat.Dense) (y, hyper []float64)) {
 	for seed := range uint64(150) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { views(t, newLearner, draw, rand.New(rand.NewPCG(seed, 36))) })
 	}
 }
 
-// A view is data that a learner reads in place, together with a dense copy of the centred and
+// A view holds data that a learner reads in place, and in seen a dense copy of the centred and
 // scaled values.
 type view struct {
 	data, seen learn.Data
 }
 
-// drawView draws a view without labels for l.
+// drawView draws a view for l. The view has no labels.
 func drawView(rng *rand.Rand, l learn.ViewLearner) view {
 	rows, n := 4+rng.IntN(60), 1+rng.IntN(40)
 	x := numtest.DrawStored(rng, rows, n)
@@ -112,8 +112,8 @@ func views(t *testing.T, newLearner func() learn.Learner, draw func(*rand.Rand, 
 	near(t, "the directional derivative", got, wantMove)
 }
 
-// grads returns a Grad of the view and a Grad of the dense copy. fill returns their entries.
-// Hyperparameters and labels have the same entries in both. In the Grad of the copy, X is zero.
+// grads returns a Grad for the view, named own, and a Grad for its dense copy. The function fill
+// returns the entries of own. The second Grad has the same entries in Hyper and Y, and zeros in X.
 func (d *view) grads(hypers int, fill func(n int) []float64) (own, dense *learn.Grad) {
 	rows, n := d.data.X.Dims()
 	own = &learn.Grad{Hyper: fill(hypers), Y: fill(rows)}
@@ -125,8 +125,8 @@ func (d *view) grads(hypers int, fill func(n int) []float64) (own, dense *learn.
 	return own, &learn.Grad{Hyper: slices.Clone(own.Hyper), X: mat.NewDense(rows, n, nil), Y: slices.Clone(own.Y)}
 }
 
-// each calls visit for each entry of own that belongs to X, with its row i, its column j and the
-// scale of the column.
+// each calls visit for each entry of the derivative in X that own holds, in Stored or X. i and j
+// are the entry's row and column, and scale is the scale of the column.
 func (d *view) each(own *learn.Grad, visit func(v float64, i, j int, scale float64)) {
 	scale := func(j int) float64 {
 		if d.data.Scale == nil {
@@ -177,7 +177,7 @@ func moments(x *numtest.Stored, weights []float64) (mean, deviation []float64) {
 	return mean, deviation
 }
 
-// near compares two vectors by sparseTol.
+// near fails the test if two vectors differ by more than sparseTol.
 func near(t *testing.T, name string, got, want []float64) {
 	t.Helper()
 	size := 1e-3

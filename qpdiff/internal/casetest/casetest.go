@@ -22,7 +22,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Contract runs the contract of learners, its allocations included.
+// Contract runs the tests of package learntest for learners, and its tests of allocations.
 func Contract(t *testing.T, newLearner func() learn.Learner, cases ...learntest.Case) {
 	t.Helper()
 	learntest.Learner(t, newLearner, cases...)
@@ -44,8 +44,8 @@ func CloneData(d learn.Data) learn.Data {
 	return learn.Data{X: mat.DenseCopyOf(d.X), Y: slices.Clone(d.Y)}
 }
 
-// RandomData draws standard normal features. The labels are a linear function of a third of the
-// features, plus noise. If classes is set, they are the signs of these numbers.
+// RandomData draws standard normal features. Let v be a linear function of a third of the features,
+// plus noise. The labels are v, or the sign of v if classes is set.
 func RandomData(seed uint64, rows, n int, classes bool) learn.Data {
 	rng := rand.New(rand.NewPCG(seed, 99))
 	d := learn.Data{X: mat.NewDense(rows, n, numtest.Normals(rng, rows*n)), Y: make([]float64, rows)}
@@ -60,20 +60,21 @@ func RandomData(seed uint64, rows, n int, classes bool) learn.Data {
 	return d
 }
 
-// Refuses reports whether err refuses the derivative in inputs because of weak.
+// Refuses reports whether err is the error for derivatives in the given inputs with the given
+// weakly active rows and coordinates.
 func Refuses(err error, weak qpdiff.Weak, inputs ...qpdiff.Input) bool {
 	var e *qpdiff.NotDifferentiableError
 	return errors.As(err, &e) && errors.Is(err, qpdiff.ErrNotDifferentiable) && slices.Equal(e.Inputs, inputs) &&
 		slices.Equal(e.Weak.Rows, weak.Rows) && slices.Equal(e.Weak.Coords, weak.Coords)
 }
 
-// NewGrad returns a zero Grad with all fields, for h hyperparameters.
+// NewGrad returns a Grad for h hyperparameters. Its fields have zeros in all entries.
 func NewGrad(d learn.Data, h int) *learn.Grad {
 	rows, n := d.X.Dims()
 	return &learn.Grad{Hyper: make([]float64, h), X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}
 }
 
-// NoisyClasses draws classes that overlap much.
+// NoisyClasses draws data of two classes that overlap strongly.
 func NoisyClasses(seed uint64, rows, n int) learn.Data {
 	d := RandomData(seed, rows, n, true)
 	for i := range d.Y {
@@ -84,7 +85,8 @@ func NoisyClasses(seed uint64, rows, n int) learn.Data {
 	return d
 }
 
-// DrawGroups draws one group, a group for each feature, or some between.
+// DrawGroups draws the groups of n features: one group, one group for each feature, or a number
+// between these.
 func DrawGroups(rng *rand.Rand, n int) []int {
 	groups := make([]int, n)
 	for j := range groups {
@@ -107,7 +109,7 @@ func DrawPenalty(t *rapid.T, name string) float64 {
 	return math.Pow(10, rapid.Float64Range(-7, 1).Draw(t, name))
 }
 
-// ClassData is randomData with a label of each class.
+// ClassData returns RandomData with at least one label of each class.
 func ClassData(seed uint64, rows, n int) learn.Data {
 	d := RandomData(seed, rows, n, true)
 	d.Y[0], d.Y[rows-1] = 1, -1
@@ -134,7 +136,7 @@ func DrawClasses(t *rapid.T) learn.Data {
 	return d
 }
 
-// KindOf is the documented kind of an error.
+// KindOf returns the documented kind of err.
 func KindOf(err error) error {
 	for _, kind := range []error{qpdiff.ErrShape, qpdiff.ErrNotFinite, qpdiff.ErrDomain, qpdiff.ErrIllPosed, qpdiff.ErrInfeasible, qpdiff.ErrUnbounded, qpdiff.ErrNonconvex, qpdiff.ErrIterationLimit, qpdiff.ErrNotFitted, qpdiff.ErrNotDifferentiable} {
 		if errors.Is(err, kind) {
@@ -150,13 +152,13 @@ type PredictorJVP interface {
 	PredictJVP(w *qpdiff.Workspace, df []float64, x, dx *mat.Dense, d *learn.Grad) error
 }
 
-// Predictions makes a learner of a Predictor: its θ are the predictions at five rows. So the tests
-// of learners also test predictions.
+// Predictions is a learner made from a Predictor. Its θ is the vector of predictions at five rows,
+// so that the tests of learners also test predictions.
 type Predictions struct {
 	P   PredictorJVP
 	X   *mat.Dense      // nil: drawn by Load
-	b   [1]float64      // a fit's θ
-	ctx context.Context // of all calls but a Fit's Predict
+	b   [1]float64      // scratch for θ of a fit
+	ctx context.Context // the context of all calls except Predict in Fit
 }
 
 // SetContext implements [learn.ContextLearner].
@@ -247,7 +249,8 @@ func LinearModel(loss func(p, y float64) (d1, d2, dy float64)) smooth.Objective 
 	}
 }
 
-// PseudoHuber is √(1+r²), poisson exp(p) − yp, halfSquare r²/2.
+// PseudoHuber returns the derivatives of the loss √(1+r²) with r = p − y. Poisson returns the
+// derivatives of exp(p) − yp, and HalfSquare the derivatives of r²/2.
 func PseudoHuber(p, y float64) (d1, d2, dy float64) {
 	r := p - y
 	s := math.Sqrt(1 + r*r)
@@ -258,7 +261,7 @@ func Poisson(p, y float64) (d1, d2, dy float64) { return math.Exp(p) - y, math.E
 
 func HalfSquare(p, y float64) (d1, d2, dy float64) { return p - y, 1, -1 }
 
-// A Residual is the violation of a learner's optimality conditions.
+// A Residual returns the violation of a learner's optimality conditions at theta.
 type Residual func(l learn.Learner, d learn.Data, theta, hyper []float64) float64
 
 // Verdict checks the error of a fit: it must match kind and contain text. After an error, θ must be

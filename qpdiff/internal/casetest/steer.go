@@ -13,28 +13,29 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// A Steer changes one hyperparameter of a learner until its solution is at a kink. Between two
-// values with different faces there is a value at which a row or a coordinate is weakly active.
+// A Steer changes one hyperparameter of a learner until the solution is at a kink. If the active
+// rows or coordinates at two values differ, some row or coordinate is weakly active at a value
+// between them.
 type Steer struct {
 	Learner learn.KinkedLearner
 	Data    learn.Data
 	Hyper   []float64
 	Which   int // the hyperparameter that moves
-	// Face lists the active rows and coordinates of the last fit. Gap returns the distance of this
-	// fit from its nearest kink, relative to the size of the terms. It also returns the condition
-	// of the fit's system.
+	// Face lists the active rows and coordinates of the last fit. Gap returns the distance of the
+	// last fit from its nearest kink, relative to the size of the terms, and the condition of the
+	// fit's system.
 	Face func() []int
 	Gap  func() (gap, cond float64)
-	// Cond and Slack define the checks of a VJP. They apply only if the condition is at most Cond.
-	// If the gap is at least 1e-6, the VJP must succeed. Next to a kink it must be refused, unless
-	// the gap is above Slack. Such a gap is allowed because a fit may stay on its face up to this
-	// distance beyond a kink.
+	// Cond and Slack define the checks of a VJP, which are made only if the condition is at most
+	// Cond. If the gap is at least 1e-6, the VJP must succeed. Next to a kink, VJP must return an
+	// error, unless the gap is above Slack. A gap above Slack may occur next to a kink, because a
+	// fit may keep its active rows a little beyond the kink.
 	Cond, Slack float64
 }
 
-// Crossing bisects from lo to hi until two neighbouring numbers have different faces. It returns
-// the number of VJPs that were refused next to kinks, and the number that succeeded away from
-// kinks.
+// Crossing bisects between lo and hi until the active rows and coordinates differ at two
+// neighbouring float64 values. It returns the number of VJPs with an error next to kinks, and the
+// number of successful VJPs away from kinks.
 func (s *Steer) Crossing(t *testing.T, lo, hi float64) (refused, answered int) {
 	t.Helper()
 	answered += s.away(t, lo)
@@ -84,7 +85,8 @@ func (s *Steer) vjp(generalised bool) error {
 	return err
 }
 
-// away checks that a VJP at h succeeds, and returns 1. If h is too close to a kink, it returns 0.
+// away checks that a VJP at the hyperparameter h succeeds, and returns 1. If h is too close to a
+// kink, away returns 0.
 func (s *Steer) away(t *testing.T, h float64) int {
 	t.Helper()
 	s.face(t, h)
@@ -96,7 +98,7 @@ func (s *Steer) away(t *testing.T, h float64) int {
 	return 1
 }
 
-// WorkingSets is a learner that always works as if there were many features.
+// WorkingSets is a learner that uses the methods for many features at any number of features.
 type WorkingSets struct{ learn.ForwardLearner }
 
 func (l WorkingSets) Load(d learn.Data) error {

@@ -30,18 +30,18 @@ func (emptyError) Error() string { return "missing or empty" }
 
 func (emptyError) Is(target error) bool { return target == ErrShape }
 
-// ArgError is the error for an argument that cannot be used. It names the argument, the problem and
-// a remedy, and wraps one of the Err… kinds. The packages built on qpdiff use it for bad arguments,
-// too.
+// ArgError is the error for an argument that cannot be used. It has the argument, the problem, a
+// remedy and one of the Err… kinds, which errors.Is finds. The packages that use qpdiff also return
+// ArgErrors.
 type ArgError struct {
-	Arg     string // the argument, as the documentation spells it
+	Arg     string // the name of the argument in the documentation
 	Why     error  // one of the Err… kinds
 	Problem string // the problem, with the offending value and its place
-	Remedy  string // the remedy
+	Remedy  string // advice to the caller
 }
 
 func (e *ArgError) Error() string {
-	if e.Why == ErrEmpty { // the problem includes it
+	if e.Why == ErrEmpty { // the problem contains the text of ErrEmpty
 		return fmt.Sprintf("%s %s: %s", e.Arg, e.Problem, e.Remedy)
 	}
 	return fmt.Sprintf("%s %s (%v): %s", e.Arg, e.Problem, e.Why, e.Remedy)
@@ -65,7 +65,7 @@ func (e *namedError) Error() string {
 
 func (e *namedError) Unwrap() error { return e.error }
 
-// Named returns err with the prefix name instead of "qpdiff". If err is nil, it returns nil.
+// Named returns err with name as its prefix, in place of "qpdiff". If err is nil, it returns nil.
 func Named(name string, err error) error {
 	if err == nil {
 		return nil

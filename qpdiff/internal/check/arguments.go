@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Finite reports the first entry of s that is not finite.
+// Finite returns an error for the first entry of s that is not finite.
 func Finite(arg, remedy string, s []float64) error {
 	if dense.AllFinite(s) {
 		return nil
@@ -53,8 +53,8 @@ func Columns(arg string, s []float64, n int, positive bool) error {
 	return Finite(arg, "give finite numbers", s)
 }
 
-// Length panics unless the argument x has n entries. Like a wrong shape, a wrong length is a bug of
-// the caller and not a property of the data.
+// Length panics unless the argument x has n entries. A wrong length is a bug of the caller and not
+// a property of the data, so it is not an error.
 func Length(arg string, x []float64, n int) {
 	if len(x) != n {
 		panic("qpdiff: " + arg + " has the wrong length")

@@ -5,16 +5,16 @@ import "sync/atomic"
 // states counts the solves, factorisations and fits of the program.
 var states atomic.Uint64
 
-// NewState returns a new number for a state of a solver. No two states have the same number, so a
-// [qpdiff.Workspace] can record for which state it is prepared.
+// NewState returns a new number for a state of a solver. No two states have the same number. A
+// [qpdiff.Workspace] stores the number of the state for which it is prepared.
 func NewState() uint64 { return states.Add(1) }
 
-// A Home is a field of a value that must not be copied, because the copy would share its storage.
-// After Take, a copy of the value panics when it is used. Without the panic, the copy would return
-// the numbers of another problem.
+// A Home is a field of a struct that must not be copied, because the copy would share storage with
+// the original. After Take, using a copy of the struct panics. Without the panic, the copy could
+// return the results of another problem.
 type Home struct{ self *Home }
 
-// Take takes the value's place in memory for its home.
+// Take stores the address of the struct, at its first use. It then calls Check.
 func (h *Home) Take() {
 	if h.self == nil {
 		h.self = h
@@ -22,7 +22,7 @@ func (h *Home) Take() {
 	h.Check()
 }
 
-// Check panics if the value is a copy.
+// Check panics if the struct was copied after Take.
 func (h *Home) Check() {
 	if h.self != nil && h.self != h {
 		panic("qpdiff: a learner, a Solution or a Workspace was copied after its first use")

@@ -9,14 +9,15 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Word is the number of bytes of a float64. An int has at most this number.
+// Word is the number of bytes of a float64. An int has at most Word bytes.
 const Word = 8
 
-// Sized is the part of a [learn.SizedLearner] that counts.
+// Sized is the method of a [learn.SizedLearner] that counts bytes.
 type Sized interface{ Bytes(s learn.Size) int64 }
 
-// CheckBytes returns an error if l needs more than d.MaxBytes. If X is not a *mat.Dense, the need
-// includes a copy of X. CheckBytes accepts an X that is missing or empty, because Check reports it.
+// CheckBytes returns an error if l needs more than d.MaxBytes. If X is not a *mat.Dense, a dense
+// copy of X is counted too. CheckBytes returns nil for a missing or empty X, for which Check
+// returns an error.
 func CheckBytes(l Sized, d learn.Data) error {
 	x, ok := d.X.(*mat.Dense)
 	if d.X == nil || ok && x == nil {
@@ -33,7 +34,8 @@ func CheckBytes(l Sized, d learn.Data) error {
 	return Exceeds(need, d.MaxBytes, s)
 }
 
-// Exceeds reports a need beyond most, the MaxBytes of data of that size.
+// Exceeds returns an error if need bytes exceed the bound of data with the sizes s. The parameter
+// most is the MaxBytes of the data.
 func Exceeds(need, most int64, s learn.Size) error {
 	if need <= memory.Bound(most) {
 		return nil
@@ -41,14 +43,15 @@ func Exceeds(need, most int64, s learn.Size) error {
 	return TooLarge(need, most, s)
 }
 
-// TooLarge is the error of Exceeds.
+// TooLarge returns the error that Exceeds returns if the bound is exceeded.
 func TooLarge(need, most int64, s learn.Size) error {
 	return check.ArgErrorf("Data", qpdiff.ErrTooLarge, "give fewer features or rows, or raise MaxBytes; linear.ElasticNet needs least for many features, and linear learners for many rows",
 		"%s, for %d rows × %d features", memory.Needs(need, memory.Bound(most)), s.Rows, s.Features)
 }
 
-// A few dozen slices take allocated times the bytes of their entries, because the allocator rounds
-// sizes up. The structs of a learner and a workspace take structs bytes.
+// allocated is a factor: the allocator rounds sizes up, so a few dozen slices take allocated times
+// the bytes of their entries. structs is the number of bytes of the structs of a learner and of a
+// workspace.
 const (
 	allocated = 1 + 1./16
 	structs   = 5 << 10
@@ -58,17 +61,18 @@ const (
 // products of sizes could overflow an int.
 func Entries(n float64) int64 { return memory.Bytes(allocated*Word*n + structs) }
 
-// Room is the inverse of Entries for the MaxBytes of data.
+// Room is the inverse of Entries: the number of float64 values that a learner may hold. The
+// parameter most is the MaxBytes of the data.
 func Room(most int64) float64 {
 	return (float64(memory.Bound(most)) - structs) / (allocated * Word)
 }
 
-// Sizes returns the sizes of s as float64s.
+// Sizes returns s.Rows, s.Features and s.Counting as float64s.
 func Sizes(s learn.Size) (rows, n, counting float64) {
 	return float64(s.Rows), float64(s.Features), float64(s.Counting)
 }
 
-// Folded returns the number of rows of all folds.
+// Folded returns the sum of the numbers of rows of the folds.
 func Folded(folds [][]int) (rows int) {
 	for _, f := range folds {
 		rows += len(f)

@@ -30,7 +30,7 @@ func CheckHyper(hyper []float64, want int) error {
 	return nil
 }
 
-// CheckTangent reports the first entry of d that is not finite.
+// CheckTangent returns an error for the first entry of d that is not finite.
 func CheckTangent(d *learn.Grad) error {
 	const remedy = "give a finite tangent"
 	return cmp.Or(check.Finite("d.Hyper", remedy, d.Hyper), check.FiniteRows("d.X", remedy, d.X), check.Finite("d.Stored", remedy, d.Stored), check.Finite("d.Y", remedy, d.Y))
@@ -39,8 +39,8 @@ func CheckTangent(d *learn.Grad) error {
 // errOverflow is the error of a product beyond the range of float64.
 var errOverflow = &qpdiff.ArgError{Arg: "Data", Why: qpdiff.ErrNotFinite, Problem: "gives a derivative that overflows", Remedy: "scale the data, the hyperparameters or the cotangent"}
 
-// CheckProduct returns an error if an entry of g is not finite. A VJP that can bound its entries
-// need not call it, which saves a pass over the rows.
+// CheckProduct returns an error if an entry of g is not finite. A VJP need not call it if it can
+// bound the entries without a pass over the rows.
 func CheckProduct(g *learn.Grad) error {
 	if !dense.AllFinite(g.Hyper) || !dense.AllFinite(g.Y) || !dense.AllFinite(g.Stored) || check.FiniteRows("", "", g.X) != nil {
 		return errOverflow
@@ -48,10 +48,11 @@ func CheckProduct(g *learn.Grad) error {
 	return nil
 }
 
-// CheckTangentOut reports an entry of a JVP that is not finite.
+// CheckTangentOut returns an error if an entry of dtheta, the result of a JVP, is not finite.
 func CheckTangentOut(dtheta []float64) error { return CheckProduct(&learn.Grad{Hyper: dtheta}) }
 
-// CheckPlain reports Rows or Weights that are not nil, for the named learner.
+// CheckPlain returns an error if d.Rows or d.Weights is not nil. The error names the parameter
+// learner.
 func CheckPlain(d learn.Data, learner string) error {
 	arg := "Data.Weights"
 	if d.Rows != nil {
@@ -63,11 +64,12 @@ func CheckPlain(d learn.Data, learner string) error {
 	return nil
 }
 
-// CheckAll is Check for the named learner, in which each row counts once.
+// CheckAll is Check for a learner that cannot use Rows and Weights. The error names the parameter
+// learner.
 func CheckAll(d learn.Data, learner string) error { return cmp.Or(CheckPlain(d, learner), d.Check()) }
 
-// Counts returns the weight of each row of X, or nil if all weights are 1. It uses dst if that is
-// long enough.
+// Counts returns the weight of each row of X, or nil if all weights are 1. The result uses the
+// storage of dst if dst is long enough.
 func Counts(d learn.Data, dst []float64) []float64 {
 	if plain(d) {
 		return nil
@@ -85,7 +87,8 @@ func Counts(d learn.Data, dst []float64) []float64 {
 }
 
 // Counting returns the weight of each row of X, the rows with a weight above 0, and the sum of the
-// weights. It uses dst for the weights and rows for the list if they are long enough.
+// weights. The parameters dst and rows are storage for the weights and for the list, if they are
+// long enough.
 func Counting(d learn.Data, dst []float64, rows []int) (counts []float64, counting []int, total float64) {
 	counts = Counts(d, dst)
 	rows = dense.Grow(rows, len(d.Y))[:0]
@@ -101,10 +104,10 @@ func Counting(d learn.Data, dst []float64, rows []int) (counts []float64, counti
 // plain reports whether each row of d counts once.
 func plain(d learn.Data) bool { return d.Rows == nil && d.Weights == nil }
 
-// Wants reports whether any cotangent is wanted.
+// Wants reports whether some field of g is not nil.
 func Wants(g *learn.Grad) bool { return g.Hyper != nil || WantsRows(g) || g.Y != nil }
 
-// WantsRows reports whether the cotangent of X is wanted.
+// WantsRows reports whether the field of g for X is not nil.
 func WantsRows(g *learn.Grad) bool { return g.X != nil || g.Stored != nil }
 
 // ErrNoFit is the error of a VJP or JVP if the last Fit failed, or if there was none since the last
@@ -112,7 +115,7 @@ func WantsRows(g *learn.Grad) bool { return g.X != nil || g.Stored != nil }
 var ErrNoFit = fmt.Errorf("qpdiff: %w: call Load and Fit first", qpdiff.ErrNotFitted)
 
 // DecisionTol bounds the rounding error of a classifier's decision values at its training rows,
-// relative to the margin 1 with which they are compared. The error is estimated with a safety
-// factor. If the rounding of a kernel's values, or of the terms of a margin, already exceeds the
-// bound, no solver can help.
+// relative to the margin 1 with which they are compared. The estimate of this error has a safety
+// factor. The error may exceed the bound because of the rounding of kernel values or of the terms
+// of a margin. No solver can then help.
 const DecisionTol = 1e-3

@@ -17,8 +17,8 @@ func Named(l any, err error) error {
 	return check.Named(strings.TrimLeft(fmt.Sprintf("%T", l), "*"), err)
 }
 
-// Name is Named for a deferred call: it replaces *err, the result of a method. If a [stop.Stop]
-// panicked, Name sets *err to its error.
+// Name is Named for a deferred call. It replaces *err, the error that a method returns, by Named(l,
+// *err). If Look of a [stop.Stop] panicked, Name first sets *err to the error of the context.
 func Name(l any, err *error) {
 	if value := recover(); value != nil {
 		*err = stop.Recovered(value)
@@ -35,7 +35,7 @@ func End(l interface{ Reset() }, err *error) {
 	*err = Ended(l, *err)
 }
 
-// Ended is End for an error that part of a fit returned without a panic.
+// Ended is End for an error that was returned and did not cause a panic.
 func Ended(l interface{ Reset() }, err error) error {
 	if stop.Ended(err) {
 		l.Reset()

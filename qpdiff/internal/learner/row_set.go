@@ -13,15 +13,15 @@ import (
 
 // A RowSet is the set of distinct rows of a matrix.
 type RowSet struct {
-	First  []int     // of each distinct row: its first place
-	Of     []int     // of each row: its place among the distinct, −1 if it does not count
-	Copies []float64 // of each distinct row: how often it occurs, or the sum of its copies' weights
-	Counts []float64 // weight of each row; nil: 1 each
-	table  []int     // by hash: a distinct row plus 1
+	First  []int     // for each distinct row, the first row of the matrix that equals it
+	Of     []int     // for each row, the number of its distinct row; −1 if its weight is 0
+	Copies []float64 // for each distinct row, the sum of the weights of the rows that equal it
+	Counts []float64 // weight of each row; nil: all weights are 1
+	table  []int     // hash table; an entry is the number of a distinct row plus 1, or 0
 }
 
-// Where sets dst to the rows for whose distinct row is returns true. If there is no fit, it returns
-// an error that names the learner l.
+// Where sets dst to the rows i with is(k), where k is the distinct row of row i. If there is no
+// fit, it returns an error that names the learner l.
 func (s *RowSet) Where(l any, state *State, dst []int, is func(distinct int) bool) ([]int, error) {
 	if err := state.Fitted(); err != nil {
 		return nil, Named(l, err)
@@ -35,7 +35,7 @@ func (s *RowSet) Where(l any, state *State, dst []int, is func(distinct int) boo
 	return dst, nil
 }
 
-// Spread sets dst_i to the weight of row i times value(k), where k is the row's distinct row. If
+// Spread sets dst_i to value(k) times the weight of row i, where k is the distinct row of row i. If
 // there is no fit, it returns an error that names the learner l.
 func (s *RowSet) Spread(l any, state *State, dst []float64, value func(distinct int) float64) ([]float64, error) {
 	if err := state.Fitted(); err != nil {
@@ -55,11 +55,11 @@ func (s *RowSet) Spread(l any, state *State, dst []float64, value func(distinct 
 // Count returns the weight of row i.
 func (s *RowSet) Count(i int) float64 { return dense.CountAt(s.Counts, i) }
 
-// Share returns the weight of row i relative to the weight of its distinct row k.
+// Share returns the weight of row i divided by the total weight of its distinct row k.
 func (s *RowSet) Share(i, k int) float64 { return s.Count(i) / s.Copies[k] }
 
-// Distinct finds the distinct rows of x, and the total weight of each. x is rows×n, with stride n.
-// Distinct reports whether the set differs from the previous one.
+// Distinct finds the distinct rows of the rows×n matrix x, and the total weight of each distinct
+// row. It reports whether the result differs from the result of the previous call.
 func (s *RowSet) Distinct(x []float64, rows, n int) (changed bool) {
 	if cap(s.Of) < rows {
 		s.First, s.Of, s.Copies = make([]int, 0, rows), make([]int, rows), make([]float64, 0, rows)
@@ -102,7 +102,7 @@ func (s *RowSet) Distinct(x []float64, rows, n int) (changed bool) {
 	return changed
 }
 
-// RowSetEntries counts the entries of a RowSet.
+// RowSetEntries returns the size of a RowSet in float64 values.
 func RowSetEntries(rows float64, weighted bool) float64 {
 	entries := 3*rows + 4*rows // table
 	if weighted {
@@ -111,7 +111,8 @@ func RowSetEntries(rows float64, weighted bool) float64 {
 	return entries
 }
 
-// Equal calls visit(i, k) for each row k that equals an earlier row. i is the first row equal to k.
+// Equal calls visit(i, k) for each row k that equals an earlier row, where i is the first row equal
+// to row k. It stops if visit returns false.
 func (s *RowSet) Equal(visit func(i, k int) bool) {
 	for k, row := range s.Of {
 		if row >= 0 && s.First[row] != k && !visit(s.First[row], k) {
@@ -121,8 +122,8 @@ func (s *RowSet) Equal(visit func(i, k int) bool) {
 }
 
 // CheckEqual returns an error if equal rows have different tangents in t. It compares the tangents
-// of the labels y, and of the coordinates j for which moves returns true. It checks only the rows
-// for whose distinct row is returns true.
+// of the labels y, and of the coordinates j for which moves(j) is true. It checks only rows for
+// which is(k) is true, where k is the distinct row.
 func (s *RowSet) CheckEqual(t *learn.Grad, y []float64, is func(distinct int) bool, moves func(j int) bool) error {
 	if t.X == nil && t.Y == nil {
 		return nil

@@ -19,21 +19,21 @@ import (
 type State struct {
 	Home   check.Home
 	Data   learn.Data // X is nil without a successful Load
-	Params int        // entries of θ as of the last Fit
-	Hypers int        // hyperparameters, likewise
-	Fit    uint64     // the number of the last fit, of newState; 0 without one
-	Stop   stop.Stop  // loads, fits and derivatives look at it
+	Params int        // number of entries of θ in the last Fit
+	Hypers int        // number of hyperparameters in the last Fit
+	Fit    uint64     // the number of the last fit; 0 if there is no fit
+	Stop   stop.Stop  // loads, fits and derivatives check it
 }
 
-// Unload forgets data and fit, and checks Stop. A Load begins with it.
+// Unload discards the data and the fit, and checks Stop. Every Load begins with Unload.
 func (f *State) Unload() {
 	f.Home.Take()
 	f.Data, f.Fit = learn.Data{}, 0
 	f.Stop.Look()
 }
 
-// Take begins a Load of l. It returns d with X converted to a *mat.Dense, unless l reads sparse
-// matrices. It returns the errors of CheckBytes, Check and, with classes, CheckClasses.
+// Take begins a Load of l. It returns d in the form in which l holds the data, see Held. It returns
+// the errors of CheckBytes, Held and Check, and if classes is set, of CheckClasses.
 func (f *State) Take(l Sized, d learn.Data, classes bool) (learn.Data, error) {
 	f.Unload()
 	if err := CheckBytes(l, d); err != nil {
@@ -49,8 +49,9 @@ func (f *State) Take(l Sized, d learn.Data, classes bool) (learn.Data, error) {
 	return d, err
 }
 
-// Held returns d with X in the form in which l holds it: a *mat.Dense, or a sparse matrix if l
-// reads one. It returns an error if l cannot use d.Centre or d.Scale.
+// Held returns d with X in the form in which l holds it: the sparse matrix itself if X is sparse
+// and l reads it in place, and otherwise a *mat.Dense. It returns an error if l cannot use d.Centre
+// or d.Scale.
 func Held(l any, d learn.Data) (learn.Data, error) {
 	if d.X == nil {
 		return d, nil
@@ -69,14 +70,14 @@ func Held(l any, d learn.Data) (learn.Data, error) {
 	return d, nil
 }
 
-// Forget forgets the fit.
+// Forget discards the last fit.
 func (f *State) Forget() {
 	f.Home.Check()
 	f.Fit = 0
 }
 
-// Begin starts a Fit: it forgets the last fit and checks the arguments. The hyperparameters must be
-// at least 0.
+// Begin starts a Fit: it discards the last fit and checks the arguments of Fit. It returns an error
+// if a hyperparameter is negative.
 func (f *State) Begin(theta, hyper []float64, params, hypers int) error {
 	if err := f.BeginTheta(theta, params, hypers); err != nil {
 		return err
@@ -84,7 +85,7 @@ func (f *State) Begin(theta, hyper []float64, params, hypers int) error {
 	return CheckHyper(hyper, hypers)
 }
 
-// BeginTheta is begin without a check of the hyperparameters.
+// BeginTheta is Begin without a check of the hyperparameters.
 func (f *State) BeginTheta(theta []float64, params, hypers int) error {
 	f.Forget()
 	if f.Data.X == nil {
@@ -98,7 +99,7 @@ func (f *State) BeginTheta(theta []float64, params, hypers int) error {
 // Finish ends a successful Fit.
 func (f *State) Finish() { f.Fit = check.NewState() }
 
-// Fitted returns an error without a fit.
+// Fitted returns an error if there is no fit.
 func (f *State) Fitted() error {
 	if f.Home.Check(); f.Fit == 0 {
 		return ErrNoFit
@@ -111,9 +112,9 @@ func (f *State) CheckAdjoint(g *learn.Grad, dtheta []float64) error {
 	return cmp.Or(f.checkDerivative("g", g, dtheta), check.Finite("dtheta", "give a finite cotangent", dtheta))
 }
 
-// HyperAlone reports that the arguments of a VJP have the right shapes and that g wants no more than
-// the hyperparameters. It is CheckAdjoint without a look at the entries of dtheta, for the usual
-// case; otherwise CheckAdjoint decides.
+// HyperAlone reports whether the arguments of a VJP have the right shapes, and Hyper is the only
+// field of g that is not nil. In this usual case CheckAdjoint is not needed if the caller checks
+// the entries of dtheta.
 func (f *State) HyperAlone(g *learn.Grad, dtheta []float64) bool {
 	f.Home.Check()
 	return f.Fit != 0 && g != nil && g.X == nil && g.Stored == nil && g.Y == nil && len(g.Hyper) == f.Hypers && len(dtheta) == f.Params
@@ -127,7 +128,8 @@ func (f *State) CheckForward(dtheta []float64, d *learn.Grad) error {
 	return CheckTangent(d)
 }
 
-// checkDerivative makes the checks that VJP and JVP have in common. arg is the name of g in errors.
+// checkDerivative makes the checks that VJP and JVP have in common. The parameter arg is the name
+// of g in error messages.
 func (f *State) checkDerivative(arg string, g *learn.Grad, dtheta []float64) error {
 	if err := f.Fitted(); err != nil {
 		return err
@@ -136,8 +138,8 @@ func (f *State) checkDerivative(arg string, g *learn.Grad, dtheta []float64) err
 	return f.CheckShape(arg, g)
 }
 
-// CheckShape panics if a field of g that is not nil does not have the shape of its input. If g is
-// nil, it returns an error; arg is the name of g in the error.
+// CheckShape panics if a field of g is not nil and does not have the shape of its input. If g is
+// nil, CheckShape returns an error with the name arg.
 func (f *State) CheckShape(arg string, g *learn.Grad) error {
 	if g == nil {
 		return check.ArgErrorf(arg, check.ErrEmpty, "give a Grad with the wanted fields", "is nil")
@@ -164,9 +166,9 @@ func (f *State) CheckShape(arg string, g *learn.Grad) error {
 	return nil
 }
 
-// NotDifferentiable returns the error for inputs that have no derivative but that fields of g ask
-// for. hyper names the hyperparameters among these inputs. An index i in weak.Rows stands for row
-// rows[i] of the data, or for row i if rows is nil.
+// NotDifferentiable returns the error for the inputs whose fields of g are not nil. These inputs
+// have no derivative. The parameter hyper has the names of the hyperparameters among them. An index
+// i in weak.Rows stands for row rows[i] of the data.
 func NotDifferentiable(g *learn.Grad, weak qpdiff.Weak, rows []int, remedy string, hyper ...qpdiff.Input) *qpdiff.NotDifferentiableError {
 	weak = qpdiff.Weak{Rows: slices.Clone(weak.Rows), Coords: slices.Clone(weak.Coords)}
 	for at, i := range weak.Rows {
@@ -186,9 +188,9 @@ func NotDifferentiable(g *learn.Grad, weak qpdiff.Weak, rows []int, remedy strin
 }
 
 // CheckClasses returns an error if a classifier cannot use a label in d, or if all rows with a
-// weight above 0 are of one class.
+// weight above 0 have the same label.
 func CheckClasses(d learn.Data) error {
-	least, most := 1.0, -1.0 // of the labels that count
+	least, most := 1.0, -1.0 // smallest and largest label of the rows with a weight above 0
 	see := func(i int) {
 		if dense.CountAt(d.Weights, i) > 0 {
 			least, most = min(least, d.Y[i]), max(most, d.Y[i])
@@ -211,7 +213,8 @@ func CheckClasses(d learn.Data) error {
 	return nil
 }
 
-// See sets dst to x, a row of X, centred and scaled as d states.
+// See returns (x − Centre)/Scale for a row x of X, with the Centre and the Scale of d. The result
+// uses the storage of dst.
 func See(dst []float64, d *learn.Data, x []float64) []float64 {
 	dst = append(dst[:0], x...)
 	if d.Centre != nil {

@@ -18,7 +18,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// NaNs returns a destination for θ, poisoned.
+// NaNs returns n entries NaN, as a destination that a Fit must overwrite.
 func NaNs(n, _ int) []float64 {
 	s := make([]float64, n)
 	for i := range s {
@@ -61,7 +61,7 @@ func Normals(rng *rand.Rand, n int) []float64 {
 	return s
 }
 
-// Direction draws from the unit sphere.
+// Direction draws a random vector of n entries with norm one.
 func Direction(rng *rand.Rand, n int) []float64 {
 	s := Normals(rng, n)
 	length := math.Sqrt(dense.Dot(s, s))
@@ -82,7 +82,7 @@ func ForwardDifference(f func(float64) float64, h float64) float64 {
 }
 
 // NearAll fails the test if got differs from want by more than tol. The difference is relative to
-// the largest entry of want, or to floor if that is larger.
+// the largest |want_i|, or to floor if floor is larger.
 func NearAll(t *testing.T, what string, got, want []float64, tol, floor float64) {
 	t.Helper()
 	size, diff := floor, 0.0
@@ -94,7 +94,7 @@ func NearAll(t *testing.T, what string, got, want []float64, tol, floor float64)
 	}
 }
 
-// RelErr is the largest difference relative to the largest entry of want.
+// RelErr returns the largest |got_i − want_i| divided by the largest |want_i|.
 func RelErr(got, want []float64) float64 {
 	worst, scale := 0.0, 0.0
 	for i, w := range want {
@@ -161,9 +161,9 @@ func Eliminate(a [][]*big.Float) []*big.Float {
 	return x
 }
 
-// OneSided returns the left and right difference quotient of a function with the values below, at
-// and above at three points that are h apart. excess is the distance by which got is outside the
-// interval between the two.
+// OneSided returns the left and the right difference quotient of a function f. The parameters
+// below, at and above are f(x−h), f(x) and f(x+h). excess is the distance of got from the interval
+// between the two quotients, or 0 inside.
 func OneSided(got float64, below, at, above *big.Float, h float64) (left, right, excess float64) {
 	slope := func(from, to *big.Float) float64 {
 		d := Precise(0).Sub(to, from)
@@ -265,7 +265,7 @@ func PreciseRelErr(got float64, want *big.Float) float64 {
 	return math.Abs(v)
 }
 
-// WantText reports an error that is nil or does not contain the text.
+// WantText fails the test if err is nil or does not contain text.
 func WantText(t *testing.T, what string, err error, text string) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), text) {

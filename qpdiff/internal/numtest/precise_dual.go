@@ -9,13 +9,13 @@ import (
 // A PreciseDual is the dual of a kernel SVM whose rows are distinct, in high precision.
 type PreciseDual struct {
 	Kernel    func(i, j int) *big.Float
-	Y, Copies []float64 // nil Copies: one of each row
+	Y, Copies []float64 // Copies is nil if each row occurs once
 	Intercept bool
 }
 
-// Decisions returns the decision values of the rows at C·(1+d), by an active-set method that starts
-// at β = 0. It adds 1e-60 times the largest diagonal entry of K to K's diagonal, which makes the
-// system of each free set regular.
+// Decisions returns the decision values of the rows at the hyperparameter C = size·(1+d). It uses
+// an active-set method that starts at β = 0. To make all linear systems regular, it adds 1e-60
+// times the largest diagonal entry of K to the diagonal of K.
 func (l *PreciseDual) Decisions(size, d float64) (f []float64, exact []*big.Float) {
 	s := l.start(size, d)
 	for {
@@ -94,7 +94,7 @@ func (s *activeSet) residual() {
 	}
 }
 
-// between returns the rows that bound b.
+// between returns the rows that determine the lower and the upper bound of b.
 func (s *activeSet) between() (up, down int) {
 	up, down = -1, -1
 	for i := range s.beta {
@@ -160,8 +160,8 @@ func (s *activeSet) move(f []int) bool {
 	return true
 }
 
-// release frees the row, or the pair of rows, that violates optimality most. It reports whether
-// there is one. free is the number of free rows.
+// release frees the row, or the pair of rows, that violates optimality most. It returns false if no
+// row violates optimality. The parameter free is the number of free rows.
 func (s *activeSet) release(free int) bool {
 	if free == 0 && s.Intercept {
 		up, down := s.between()

@@ -43,14 +43,14 @@ func (s *Stored) At(i, j int) float64 { panic("numtest: an entry of a sparse mat
 // T returns the transpose.
 func (s *Stored) T() mat.Matrix { return mat.Transpose{Matrix: s} }
 
-// DoRowNonZero calls f for the entries stored of row i.
+// DoRowNonZero calls f for each stored entry of row i.
 func (s *Stored) DoRowNonZero(i int, f func(i, j int, v float64)) {
 	for k, j := range s.Index[i] {
 		f(i, j, s.Value[i][k])
 	}
 }
 
-// Seen returns the matrix (x − centre)/scale; nil means 0 and 1.
+// Seen returns the matrix (x − centre)/scale. A nil centre means 0, and a nil scale means 1.
 func (s *Stored) Seen(centre, scale []float64) *mat.Dense {
 	x := mat.NewDense(s.Rows, s.Columns, nil)
 	for i, at := range s.Index {

@@ -217,7 +217,7 @@ func corrects(diagonal, x, change []float64) bool {
 
 // A Condition describes how accurately a system determines its solution.
 type Condition struct {
-	Cond float64 // estimate of the condition of H scaled to a unit diagonal, whose largest eigenvalue is taken as √K
+	Cond float64 // bound of the condition of H scaled to a unit diagonal, with √K in place of the largest eigenvalue
 	At   int     // the parameter that the system determines least accurately
 	// If there is a parameter without a penalty, Schur is its Schur complement: the rest of its
 	// diagonal entry after the elimination of the other parameters. Along holds the changes of all

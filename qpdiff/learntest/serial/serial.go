@@ -7,9 +7,10 @@ import (
 	"testing"
 )
 
-// Test marks t as a test that starts no goroutine, also in subtests. The race detector finds
-// nothing in such a test and slows it down tenfold, so it skips t. Without the detector t fails if
-// it has started a goroutine. It must not be a parallel test, nor run beside one.
+// Test marks t as a test that starts no goroutine, also in subtests. The race detector cannot find
+// a race in such a test, and makes it ten times slower, so Test skips t under the detector. Without
+// the detector, t fails if it has started a goroutine. t must not be a parallel test, and must not
+// run at the same time as a parallel test.
 func Test(t testing.TB) {
 	t.Helper()
 	if detecting {
@@ -34,8 +35,9 @@ func startRuntime() {
 	runtime.GC()
 }
 
-// ofRuntime returns how many goroutines for cleanups, besides the first one, the runtime may start
-// during a test: none below eight processors.
+// ofRuntime returns the number of goroutines for cleanups that the runtime may start during a test.
+// startRuntime has already started the first of them. With fewer than eight processors, ofRuntime
+// returns 0.
 func ofRuntime() uint64 { return uint64(max(runtime.GOMAXPROCS(0)/4, 1) - 1) }
 
 // created returns the number of goroutines that this process has started.
