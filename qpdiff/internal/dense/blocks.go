@@ -6,13 +6,13 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Products and factors of matrices with hundreds of rows, in row-major storage. They are computed
-// by blocks that stay in the caches.
+// This file has products and factors of matrices with hundreds of rows, in row-major storage. They
+// are computed by blocks that stay in the caches.
 
 const (
-	// BlockSize is the number of rows of a diagonal block, and the number of columns of a product
-	// that are packed at a time. With blockDepth terms each, the packed columns fill an eighth of a
-	// second-level cache of 1 MB.
+	// BlockSize is the number of rows of a diagonal block. It is also the number of columns of a
+	// product that are packed at a time, with blockDepth terms each. The packed terms fill an
+	// eighth of a second-level cache of 1 MB.
 	BlockSize, blockDepth = 64, 256
 	// productRows and productColumns are the size of productTile's tile.
 	productRows, productColumns = 4, 8
@@ -32,8 +32,8 @@ func BlockWork(n int) int { return packed(n) + min(n, BlockSize)*min(n, BlockSiz
 
 // A product adds scale·A·diag(w)·Bᵀ to C. A is rows×depth, B is columns×depth and C is
 // rows×columns, with the given strides. If w is nil, all weights are 1. If lower is set, the
-// entries of C above the diagonal do not change. Each sum adds its terms in order, so its bits do
-// not depend on the blocks.
+// entries of C above the diagonal do not change. The terms of each entry are added in order, so the
+// bits of the result do not depend on the blocks.
 type product struct {
 	c, a, b              []float64
 	inC, inA, inB        int // strides
@@ -41,10 +41,10 @@ type product struct {
 	lower                bool
 	scale                float64
 	w                    []float64
-	end                  *stop.Stop // add looks at it
+	end                  *stop.Stop // add checks it
 }
 
-// add adds the product. work holds the packed blocks.
+// add adds the product to C. work is scratch for the packed blocks.
 func (p *product) add(work []float64) {
 	if p.rows == 0 {
 		return
@@ -93,14 +93,15 @@ func (p *product) pack(dst []float64, from, columns, k, depth int) {
 	}
 }
 
-// addTile adds the terms from term k on to the tile of C that begins at row i and column j.
+// addTile adds depth terms, beginning with term k, to the tile of C that begins at row i and column
+// j.
 func (p *product) addTile(i, j, k, depth int, b []float64) {
 	rows, columns := min(productRows, p.rows-i), min(productColumns, p.columns-j)
 	if rows == productRows && columns == productColumns && !(p.lower && i < j+productColumns-1) {
 		addTile(p.c[i*p.inC+j:], p.inC, p.a[i*p.inA+k:], p.inA, b, depth)
 		return
 	}
-	// A tile at an edge, or one row of it, is a copy.
+	// A tile at an edge of C is copied, one row at a time if it has too few rows.
 	var edge [productRows * productColumns]float64
 	stride := p.inA
 	if rows < productRows {
@@ -123,7 +124,7 @@ func (p *product) addTile(i, j, k, depth int, b []float64) {
 	}
 }
 
-// addTile is productTile.
+// addTile calls productTile, or does the same in Go without vector units.
 func addTile(c []float64, inC int, a []float64, inA int, b []float64, depth int) {
 	if vectors {
 		_, _, _ = c[(productRows-1)*inC+productColumns-1], a[(productRows-1)*inA+depth-1], b[productColumns*depth-1]
@@ -222,7 +223,7 @@ func solveTiles(x []float64, rows int, l, inv []float64, stride int) {
 func InverseBlocks(end *stop.Stop, a, inv []float64, n int, work []float64) {
 	wide := min(n, BlockSize)
 	block, work := work[:wide*wide], work[wide*wide:]
-	// First U = L⁻ᵀ above the diagonal; its diagonal is inv.
+	// First U = L⁻ᵀ is computed above the diagonal of a. The diagonal of U is inv.
 	for from := 0; from < n; from += BlockSize {
 		size := min(BlockSize, n-from)
 		for i := range from {
@@ -245,7 +246,7 @@ func InverseBlocks(end *stop.Stop, a, inv []float64, n int, work []float64) {
 			}
 		}
 	}
-	// Then UUᵀ in the place of L.
+	// Then UUᵀ replaces L.
 	for from := 0; from < n; from += BlockSize {
 		size := min(BlockSize, n-from)
 		for i := from; i < n; i++ {
@@ -280,10 +281,10 @@ func upperBlock(block []float64, wide int, a, inv []float64, k, n int) {
 	}
 }
 
-// WeightedProducts computes a part of A·diag(w)·A, for a symmetric A of n rows. The part has the
-// rows from first on, and count ≤ [BlockSize] columns from first on. g holds it in rows of count
-// entries. Only its entries in the lower triangle of the whole product are defined. work has
-// [BlockWork] entries. WeightedProducts stops early if end has ended.
+// WeightedProducts computes a part of A·diag(w)·A, for a symmetric A of n rows. The part has all
+// rows i ≥ first, and the count ≤ [BlockSize] columns first ≤ j < first + count. WeightedProducts
+// writes it to g, in rows of count entries. Entries above the diagonal of the whole product are
+// undefined. work has [BlockWork] entries. WeightedProducts stops early if end has ended.
 func WeightedProducts(end *stop.Stop, g []float64, first, count int, a []float64, n int, w, work []float64) {
 	clear(g[:(n-first)*count])
 	(&product{c: g, a: a[first*n:], b: a[first*n:], inC: count, inA: n, inB: n,

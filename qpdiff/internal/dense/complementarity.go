@@ -2,20 +2,20 @@ package dense
 
 import "math"
 
-// ComplementarityTol is the safety factor of [Negligible]. The error of a solved KKT system is a
-// small multiple of eps·κ, which grows slowly with the dimension. Estimates of κ can be low by a
-// small factor. A safety factor of two orders of magnitude allows for both. With it, slacks and
-// multipliers of 1e-6 of their scale are still distinct from zero up to κ = 1e6.
+// ComplementarityTol is the safety factor of [Negligible]. The error of a solved KKT system with
+// the condition κ is a small multiple of eps·κ. The multiple grows slowly with the dimension, and
+// estimates of κ can be too low by a small factor. A safety factor of two orders of magnitude
+// covers both. A slack or multiplier of 1e-6 of its scale then still counts as nonzero for κ up to
+// 1e6.
 const ComplementarityTol = 256
 
-// Negligible reports whether value, a slack or a multiplier, is zero within its rounding error. If
-// it is, strict complementarity fails. All solvers use this rule.
+// Negligible reports whether a slack or a multiplier is zero within its rounding error. If both the
+// slack and the multiplier of a row are, strict complementarity fails. All solvers use this rule.
 //
-// scale is the size of the terms from which value was computed. For the slack h − gᵀz it is |h| +
-// ‖g‖‖z‖. For a multiplier λ, value is λ‖g‖ and scale is the size of the gradient's terms that the
-// multiplier balances. All norms use one scaling of the variables, so that units cancel. cond ≥ 1
-// is an estimate of the condition of the KKT system in this scaling. The errors of the computed z
-// and λ are about eps·cond times their scale.
+// For a slack, value is h − gᵀz and scale is |h| + ‖g‖‖z‖. For a multiplier λ, value is λ‖g‖, and
+// scale is the size of the terms of the gradient that λ·g balances. All norms use the same scaling
+// of the variables, so that units cancel. cond ≥ 1 is an estimate of the condition of the KKT
+// system in this scaling. The error of value is about eps·cond·scale.
 func Negligible(value, scale, cond float64) bool {
 	return value <= LargestNegligible(scale, cond)
 }
@@ -23,15 +23,15 @@ func Negligible(value, scale, cond float64) bool {
 // LargestNegligible returns the largest value that is [Negligible].
 func LargestNegligible(scale, cond float64) float64 { return ComplementarityTol * Eps * cond * scale }
 
-// HiddenTol is the largest rounding error, relative to the scale, at which a quantity may count as
-// zero. If the error is larger, no derivative is returned, not even a generalised one, because a
-// kink at this distance belongs to another problem.
+// HiddenTol is the largest rounding error, relative to the scale, at which a slack or multiplier
+// may count as zero. If the error is larger, solvers return no derivative, not even a generalised
+// derivative. A kink so far away would belong to a different problem.
 const HiddenTol = 1e-6
 
-// Unsolvable reports whether a linear system of condition cond is singular within rounding: whether
-// even an entry as large as the solution would be [Negligible]. A single small pivot does not show
-// this. The rounding error of a pivot grows with the square of the dependency that the pivot
-// measures, and the product of a few small pivots matters.
+// Unsolvable reports whether a linear system with the condition cond is singular within rounding:
+// an entry as large as the whole solution would then be [Negligible]. A small pivot alone is no
+// such test. The rounding error of a pivot grows with the square of the dependency that the pivot
+// measures. A system can also be singular because several pivots are a little small.
 func Unsolvable(cond float64) bool { return Negligible(1, 1, cond) || !Finite(cond) }
 
 // MaxStep returns the largest t for which x + t·rate is between lo and hi.

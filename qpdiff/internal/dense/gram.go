@@ -7,7 +7,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Gram sets both triangles of g (n×n) to scale·XᵀX. X is the rows×n matrix x with the given stride.
+// Gram sets both triangles of g (n×n) to scale·XᵀX. X is the rows×n matrix in x, whose rows are
+// stride entries apart.
 func Gram(g []float64, scale float64, x []float64, rows, n, stride int) {
 	clear(g)
 	AddProducts(g, x, x, rows, n, stride)
@@ -20,8 +21,9 @@ func Gram(g []float64, scale float64, x []float64, rows, n, stride int) {
 	}
 }
 
-// AddProducts adds AᵀB, which must be symmetric, to the upper triangle of g (n×n). a and b are
-// rows×n with the given stride. Entries below the diagonal may change.
+// AddProducts adds AᵀB, which must be symmetric, to the upper triangle of g (n×n). A and B are the
+// rows×n matrices in a and b, whose rows are stride entries apart. Entries of g below the diagonal
+// may change.
 func AddProducts(g, a, b []float64, rows, n, stride int) {
 	groups := rows / 4
 	if vectors && n >= tileColumns {
@@ -37,13 +39,13 @@ func AddProducts(g, a, b []float64, rows, n, stride int) {
 	}
 }
 
-// SquareBlock is the number of entries of x that AddSquares handles at a time. They stay in the
-// second-level cache.
+// SquareBlock is the number of entries of x that AddSquares copies at a time. The copies stay in
+// the second-level cache.
 const SquareBlock = 1 << 14
 
 // AddSquares adds Σ_i weight(i)·(x_i − c)·(x_i − c)ᵀ over the rows of x to the upper triangle of g.
-// c is less, or 0 if less is nil. Entries below the diagonal may change. Rows with a weight of 0
-// are not read. AddSquares stops early if end has ended.
+// c is the argument less, or 0 if less is nil. Entries below the diagonal may change. Rows with a
+// weight of 0 are not read. AddSquares stops early if end has ended.
 func AddSquares(end *stop.Stop, g []float64, x blas64.General, less []float64, weight func(i int) float64) {
 	n := x.Cols
 	most := 4 * max(1, SquareBlock/(4*n))
@@ -74,7 +76,8 @@ func AddSquares(end *stop.Stop, g []float64, x blas64.General, less []float64, w
 	flush()
 }
 
-// addGroups adds the products of four rows at a time. This takes a quarter of the passes over g.
+// addGroups is AddProducts for groups of four rows. It adds the products of four rows at a time,
+// which takes a quarter of the passes over g.
 func addGroups(g, a, b []float64, groups, n, stride int) {
 	for i := range groups {
 		row := func(x []float64, k int) []float64 { return x[(4*i+k)*stride:][:n] }
@@ -96,14 +99,14 @@ const (
 	// tileRows and tileColumns are the size of gramTile's tile.
 	tileRows    = 2
 	tileColumns = 8
-	// gramBlock is the number of entries of the data that are used for all tiles before the next
-	// entries are read. They stay in the second-level cache. A block has at least leastGroups
-	// groups of rows, because a pass over g would cost too much for fewer.
+	// gramBlock is the number of entries in a block of the data. A block is used for all tiles
+	// before the next block is read, and stays in the second-level cache. It has at least
+	// leastGroups groups of four rows, because each block takes a pass over g.
 	gramBlock   = 1 << 15
 	leastGroups = 16
 )
 
-// addTileOf is gramTile by the widest registers.
+// addTileOf is gramTile, or gramTileWide if the processor has wide registers.
 func addTileOf(dst *float64, width int, a, b *float64, stride, groups int) {
 	if wide {
 		gramTileWide(dst, width, a, b, stride, groups)
@@ -112,7 +115,7 @@ func addTileOf(dst *float64, width int, a, b *float64, stride, groups int) {
 	gramTile(dst, width, a, b, stride, groups)
 }
 
-// addTiles is addGroups by the vector units, for n of at least tileColumns.
+// addTiles is addGroups with the vector units. n must be at least tileColumns.
 func addTiles(g, a, b []float64, groups, n, stride int) {
 	var edge [tileRows * tileColumns]float64
 	block := max(leastGroups, gramBlock/(4*n))
@@ -127,8 +130,8 @@ func addTiles(g, a, b []float64, groups, n, stride int) {
 					addTileOf(&g[i*n+j], n, &a[i], &b[j], stride, count)
 					continue
 				}
-				// The part of the tile that overlaps another tile is skipped, because the other
-				// tile has these entries.
+				// This tile overlaps another tile. Entries that belong to the other tile are
+				// skipped.
 				clear(edge[:])
 				tile := func(at func(e *float64, g *float64)) {
 					for r := i; r < min(i+tileRows, n); r++ {
@@ -145,7 +148,8 @@ func addTiles(g, a, b []float64, groups, n, stride int) {
 	}
 }
 
-// dot4 and add4 take dotRows rows, which pays from leastDot entries on.
+// dotRows is the number of rows that dot4 and add4 process. They are faster than Go code for rows
+// of at least leastDot entries.
 const dotRows, leastDot = 4, 8
 
 // Products sets dst_i to the product of x with row i of a. The rows of a are stride entries apart.
@@ -162,8 +166,8 @@ func Products(dst, a []float64, stride int, x []float64) {
 	}
 }
 
-// Products4 sets the first four entries of dst to the products of x with a, b, c and d. All of them
-// must have the length of x. The bits are the same as with floats.Dot.
+// Products4 sets the first four entries of dst to the products of x with a, b, c and d. a, b, c and
+// d must have the length of x. The bits are the same as with floats.Dot.
 func Products4(dst, a, b, c, d, x []float64) {
 	if n := len(x); vectors && n >= leastDot {
 		_, _, _, _, _ = dst[dotRows-1], a[n-1], b[n-1], c[n-1], d[n-1]
@@ -173,9 +177,9 @@ func Products4(dst, a, b, c, d, x []float64) {
 	dst[0], dst[1], dst[2], dst[3] = floats.Dot(a, x), floats.Dot(b, x), floats.Dot(c, x), floats.Dot(d, x)
 }
 
-// A Sum adds multiples of rows to Dst, in order but several at a time. The bits are the same as
-// with floats.AddScaled. If Less is not nil, it is first subtracted from each row. Call End after
-// the last row.
+// A Sum adds multiples of rows to Dst. It holds rows back and adds several at a time, but the bits
+// are the same as with floats.AddScaled row by row. If Less is not nil, a Sum subtracts Less from
+// each row first. Call End after the last row.
 type Sum struct {
 	Dst  []float64
 	Less []float64
@@ -184,7 +188,7 @@ type Sum struct {
 	held int
 }
 
-// leastSum is the shortest length of rows that are worth holding back.
+// leastSum is the smallest length of rows for which holding rows back is faster.
 const leastSum = 12
 
 // Add adds f times row. The row must have the length of Dst, and must not change until End. If f is

@@ -1,19 +1,21 @@
 package dense
 
 const (
-	// LaneCount is the number of problems that the functions of lanes.go solve at once. Entry k of
-	// problem i has the index k·LaneCount + i.
+	// LaneCount is the number of problems that the functions of lanes.go solve at once. "In lanes"
+	// means that the entries of these problems alternate: entry k of problem i has the index
+	// k·LaneCount + i.
 	LaneCount = 4
 	// LaneMost is the number of unknowns of the largest system that is solved in lanes. A larger
-	// system fills the vectors by itself, and applies its pivots by blocks.
+	// system uses whole vectors by itself, and is factorised by blocks.
 	LaneMost = leastBlocks - 1
 )
 
-// LanesPay reports whether systems are faster in lanes than one after the other.
+// LanesPay reports whether solving several systems in lanes is faster than solving one after the
+// other.
 func LanesPay() bool { return vectors }
 
-// LaneRows sets dst to the first n entries of each slice in src, side by side. Entry k of src[i]
-// has the index k·step·LaneCount + i in dst.
+// LaneRows sets dst[k·step·LaneCount + i] to entry k of src[i], for the first n entries of each
+// slice in src.
 func LaneRows(dst []float64, step int, src *[LaneCount][]float64, n int) {
 	if n == 0 {
 		return
@@ -33,8 +35,8 @@ func LaneRows(dst []float64, step int, src *[LaneCount][]float64, n int) {
 	}
 }
 
-// RowsOfLanes sets each slice in dst to its n entries in src, in which the entries of all slices
-// lie side by side.
+// RowsOfLanes sets entry k of dst[i] to src[k·LaneCount + i], for the first n entries of each slice
+// in dst.
 func RowsOfLanes(dst *[LaneCount][]float64, src []float64, n int) {
 	if n == 0 {
 		return
@@ -54,9 +56,9 @@ func RowsOfLanes(dst *[LaneCount][]float64, src []float64, n int) {
 	}
 }
 
-// LaneUpper writes LaneCount systems of size unknowns to dst, in the form that LDLLanes reads. It
-// sets the upper triangle of system i to the first size rows and columns of src[i], an n×n matrix.
-// It adds the entries of r for system i, in lanes, on the diagonal. Entries below the diagonal may
+// LaneUpper writes LaneCount systems with size unknowns each to dst, in the form that LDLLanes
+// reads. The upper triangle of system i becomes the first size rows and columns of the n×n matrix
+// src[i]. LaneUpper adds r, which is in lanes, on the diagonals. Entries below the diagonal may
 // change.
 func LaneUpper(dst []float64, src *[LaneCount][]float64, n int, r []float64, size int) {
 	stride := (size + 1) * LaneCount
@@ -79,9 +81,9 @@ func LaneUpper(dst []float64, src *[LaneCount][]float64, n int, r []float64, siz
 	}
 }
 
-// Pad extends the matrix a from count to size rows and columns, as the identity matrix has them.
-// The rows of a are stride entries apart. The solution of a system with this matrix does not
-// change, bit for bit.
+// Pad extends the matrix a from count to size rows and columns: it appends rows and columns of the
+// identity matrix. The rows of a are stride entries apart. The bits of the solution of a system
+// with this matrix do not change.
 func Pad(a []float64, stride, count, size int) {
 	for k := range size {
 		row := a[k*stride : k*stride+size]
@@ -96,8 +98,8 @@ func Pad(a []float64, stride, count, size int) {
 
 // LDLLanes is LDLFactor and LDLBack for LaneCount systems of n unknowns, with the same bits. n is
 // between 1 and LaneMost. Each system has n+1 columns, and the last is the right-hand side.
-// LDLLanes sets x to the solutions. It sets pivots[i] to the product of diagonal entry divided by
-// pivot over the rows of system i, in order. Bit i of the result is set if system i has all its
+// LDLLanes sets x to the solutions. It sets pivots[i] to the product, over the rows of system i, of
+// the row's diagonal entry divided by its pivot. Bit i of the result is set if system i has all its
 // pivots; otherwise its solution is undefined.
 func LDLLanes(a, dinv, x []float64, pivots *[LaneCount]float64, n int, tol float64) (regular int) {
 	stride := (n + 1) * LaneCount
@@ -167,8 +169,8 @@ func LDLLanesSolve(a, dinv, x []float64, n int) {
 	laneBack(a, dinv, x, n)
 }
 
-// LDLLanesForm is LDLForm for system i in a and dinv, as factorised by LDLLanes. The system has n
-// unknowns.
+// LDLLanesForm is LDLForm for one system with n unknowns: system i of the systems that LDLLanes
+// factorised in a and dinv.
 func LDLLanesForm(a, dinv []float64, n, i int, x []float64) (sum float64) {
 	for k := range x {
 		row, u := a[(k*(n+1)+k)*LaneCount+i:], 0.0
@@ -180,8 +182,8 @@ func LDLLanesForm(a, dinv []float64, n, i int, x []float64) (sum float64) {
 	return sum
 }
 
-// LaneSums returns the products of u with a in first, and the products of u with b in second, for
-// each lane. u, a and b have n entries in each lane.
+// LaneSums returns first[i] = uᵀa and second[i] = uᵀb for the vectors u, a and b of lane i. Each
+// vector has n entries.
 func LaneSums(u, a, b []float64, n int) (first, second [LaneCount]float64) {
 	u, a, b = u[:n*LaneCount], a[:n*LaneCount], b[:n*LaneCount]
 	if vectors && n > 0 {
@@ -197,9 +199,9 @@ func LaneSums(u, a, b []float64, n int) (first, second [LaneCount]float64) {
 }
 
 // DescendLanes is DescendKinks for LaneCount problems at a time. Each problem has n ≥ 1
-// coordinates, and its kinks have the same strength on both sides. The results are bit for bit
-// those of DescendKinks, except for the signs of zeros. Problem i takes part if live[i] is below 0.
-// Bit i of moved is set if a sign of problem i has changed.
+// coordinates, and up and lo both equal to bound. The results have the same bits as with
+// DescendKinks, except for the signs of zeros. Problem i does not change unless live[i] < 0. Bit i
+// of moved is set if the sign of a coordinate of problem i has changed.
 func DescendLanes(x, rest, m, r, bound []float64, n int, live *[LaneCount]float64) (moved int) {
 	x, rest, m, r, bound = x[:n*LaneCount], rest[:n*LaneCount], m[:n*n*LaneCount], r[:n*LaneCount], bound[:n*LaneCount]
 	if vectors {

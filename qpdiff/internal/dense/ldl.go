@@ -7,24 +7,24 @@ import (
 )
 
 // LDLStride returns a stride for LDLFactor with n unknowns and one right-hand side. With this
-// stride each row consists of whole vectors, so the vector units can handle small matrices. Columns
-// beyond the right-hand side are undefined.
+// stride each row consists of whole vectors, so the vector units can handle small matrices. The
+// columns after the right-hand side are undefined.
 func LDLStride(n int) int { return (n + 4) &^ 3 }
 
-// LDLFactor factorises a symmetric positive definite matrix A = LDLᵀ in place. A is the upper
-// triangle of a: n rows of the given stride. Row k of the result is row k of DLᵀ, and dinv[k] =
-// 1/d_k. Entries below the diagonal may change. Columns n, n+1, … < stride are right-hand sides,
-// which are multiplied by L⁻¹.
+// LDLFactor factorises a symmetric positive definite matrix A = LDLᵀ in place. The slice a holds n
+// rows, stride entries apart, with the upper triangle of A. Row k of the result is row k of DLᵀ,
+// and dinv[k] = 1/d_k. Entries below the diagonal may change. Columns n to stride−1 of a are
+// right-hand sides, which LDLFactor multiplies by L⁻¹.
 //
-// LDLFactor stops at the first pivot that is at most tol times its diagonal entry or has no
-// reciprocal, and returns the row of this pivot. The rows up to and including this row are linearly
-// dependent to working precision. If there is no such pivot, LDLFactor returns n, but the rows may
-// still be dependent; see [Unsolvable].
+// LDLFactor stops at the first pivot that is too small, and returns the row of this pivot. A pivot
+// is too small if it is at most tol times its diagonal entry, or if its reciprocal overflows. The
+// rows up to this row are then linearly dependent to working precision. If no pivot is too small,
+// LDLFactor returns n, but the rows may still be dependent; see [Unsolvable].
 func LDLFactor(a, dinv []float64, n, stride int, tol float64) int {
 	return LDLFactorUntil(nil, a, dinv, n, stride, tol)
 }
 
-// LDLFactorUntil is LDLFactor that looks at end.
+// LDLFactorUntil is LDLFactor that stops early if end has ended.
 func LDLFactorUntil(end *stop.Stop, a, dinv []float64, n, stride int, tol float64) int {
 	switch {
 	case n == 3 && stride == 3:
@@ -41,7 +41,7 @@ func LDLFactorUntil(end *stop.Stop, a, dinv []float64, n, stride int, tol float6
 	for k := range n {
 		dinv[k] = a[k*stride+k]
 	}
-	// Two pivots at a time, which halves the passes over the rows below.
+	// Applying two pivots at a time halves the passes over the rows below.
 	for k := 0; k < n; k += 2 {
 		end.Look()
 		r0 := a[k*stride+k : (k+1)*stride]
@@ -79,11 +79,11 @@ func LDLFactorUntil(end *stop.Stop, a, dinv []float64, n, stride int, tol float6
 	return n
 }
 
-// ldlBlock is the number of pivots that are applied to a row at a time. It must be even. The rows
-// of 32 pivots stay in the second-level cache if they have at most 1000 entries.
+// ldlBlock is the number of pivots that ldlBlocks applies to a row at a time. It must be even. The
+// 32 rows of these pivots stay in the second-level cache if a row has at most 1000 entries.
 const ldlBlock = 32
 
-// leastBlocks is the number of unknowns from which on ldlBlocks pays.
+// leastBlocks is the smallest number of unknowns for which ldlBlocks is faster.
 const leastBlocks = 16
 
 // ldlBlocks is LDLFactor for the vector units. It applies all pivots of a block to a row at once,
@@ -130,8 +130,8 @@ func ldlBlocks(end *stop.Stop, a, dinv []float64, n, stride int, tol float64) in
 	return n
 }
 
-// ldlPivot replaces dinv_k, the original diagonal entry, by the reciprocal of pivot k. It reports
-// whether the pivot is large enough and has a reciprocal.
+// ldlPivot replaces dinv[k], which holds the original diagonal entry, by the reciprocal of pivot k.
+// It returns false if the pivot is too small, see LDLFactor.
 func ldlPivot(a, dinv []float64, k, stride int, tol float64) bool {
 	d := a[k*stride+k]
 	if !(d > tol*dinv[k]) || d < SmallestNormal {
@@ -141,7 +141,7 @@ func ldlPivot(a, dinv []float64, k, stride int, tol float64) bool {
 	return true
 }
 
-// LDLForward replaces x by L⁻¹x for a factor made by ldlFactor.
+// LDLForward replaces x by L⁻¹x for a factor that LDLFactor computed.
 func LDLForward(a, dinv []float64, n, stride int, x []float64) {
 	x = x[:n]
 	if n == 3 {
@@ -163,7 +163,7 @@ func LDLForward(a, dinv []float64, n, stride int, x []float64) {
 	}
 }
 
-// LDLBack replaces x by (DLᵀ)⁻¹x for a factor made by ldlFactor.
+// LDLBack replaces x by (DLᵀ)⁻¹x for a factor that LDLFactor computed.
 func LDLBack(a, dinv []float64, n, stride int, x []float64) {
 	x = x[:n]
 	if n == 3 {
@@ -176,8 +176,8 @@ func LDLBack(a, dinv []float64, n, stride int, x []float64) {
 		return
 	}
 	k := n
-	// An addition to a sum has to wait for the previous one, so four sums are computed at a time.
-	// They begin with the last entries of x, because the entry that was computed last is then used
+	// An addition to a sum has to wait for the previous addition, so four sums are computed at a
+	// time. Each sum begins with the last entry of x. The entry computed most recently is thus used
 	// last.
 	for k >= 4 {
 		known := x[k:]
@@ -208,13 +208,13 @@ func LDLBack(a, dinv []float64, n, stride int, x []float64) {
 	}
 }
 
-// LDLSolve replaces x by A⁻¹x for a factor of A made by ldlFactor.
+// LDLSolve replaces x by A⁻¹x for a factor of A that LDLFactor computed.
 func LDLSolve(a, dinv []float64, n, stride int, x []float64) {
 	LDLForward(a, dinv, n, stride, x)
 	LDLBack(a, dinv, n, stride, x)
 }
 
-// LDLForm returns xᵀAx for a factor of A made by ldlFactor.
+// LDLForm returns xᵀAx for a factor of A that LDLFactor computed.
 func LDLForm(a, dinv []float64, n, stride int, x []float64) float64 {
 	var s float64
 	for k := range n {
@@ -224,10 +224,10 @@ func LDLForm(a, dinv []float64, n, stride int, x []float64) float64 {
 	return s
 }
 
-// CondBound returns an upper bound of the condition of a positive definite n×n matrix that is
-// scaled to a unit diagonal. It costs very little. pivots is the product of the matrix's pivots,
-// which is its determinant. floor is any lower bound of its smallest eigenvalue λ. The other
-// eigenvalues sum to less than n. Hence their product is at most (n/(n−1))ⁿ⁻¹ < e, and λ ≥
+// CondBound returns an upper bound of the condition of a positive definite n×n matrix with a unit
+// diagonal. The parameter pivots is the product of the matrix's pivots, which is its determinant.
+// The parameter floor is any lower bound of the smallest eigenvalue λ. All n eigenvalues sum to n,
+// so the product of the others is at most (n/(n−1))ⁿ⁻¹ < e. As pivots is λ times this product, λ ≥
 // pivots/e.
 func CondBound(n int, pivots, floor float64) float64 {
 	if n < 2 {
@@ -237,9 +237,10 @@ func CondBound(n int, pivots, floor float64) float64 {
 }
 
 // LDLCond estimates the condition of A, scaled to a unit diagonal, from the factor that LDLFactor
-// computed. It uses two steps of inverse iteration. They start from a vector b of entries ±1 that
-// makes L⁻¹b large (Cline, Moler, Stewart and Wilkinson, 1979). The largest eigenvalue is between 1
-// and n; the estimate uses √n. size and x are scratch of n entries.
+// computed. It estimates the smallest eigenvalue by two steps of inverse iteration. The steps start
+// from a vector b of entries ±1, chosen so that L⁻¹b is large (Cline, Moler, Stewart and Wilkinson,
+// 1979). For the largest eigenvalue, which is between 1 and n, it uses √n. size and x are scratch
+// of n entries.
 func LDLCond(a, dinv []float64, n, stride int, size, x []float64) float64 {
 	if n < 2 {
 		return 1
@@ -294,9 +295,9 @@ func LDLSize(a, dinv []float64, n, stride int, size []float64) {
 }
 
 // LDLDependent returns the row of A that depends most on earlier rows, from the factor that
-// LDLFactor computed. Let v be column k of L⁻ᵀ, the dependency of row k on the earlier rows.
-// LDLDependent returns the k with the smallest ratio of vᵀAv = d_k to Σ v_i²·a_ii. The reciprocals
-// of these ratios sum to the trace of the inverse of A scaled to a unit diagonal. size and v are
+// LDLFactor computed. Column v of L⁻ᵀ, with the number k, describes how row k depends on the
+// earlier rows. LDLDependent returns the k with the smallest d_k/Σ v_i²·a_ii, where d_k = vᵀAv. The
+// reciprocals of these ratios sum to tr B⁻¹, where B is A scaled to a unit diagonal. size and v are
 // scratch of n entries.
 func LDLDependent(a, dinv []float64, n, stride int, size, v []float64) int {
 	size = size[:n]

@@ -31,8 +31,8 @@ func Axpy(a float64, x, y []float64) {
 // are undefined.
 func Grow[T any](x []T, n int) []T { return slices.Grow(x[:0], n)[:n] }
 
-// GrowAll gives each slice n entries, as Grow does. The first entries of all slices lie side by
-// side in memory, so that they share cache lines.
+// GrowAll gives each slice n entries, as Grow does. If all slices are new, it allocates them next
+// to each other in memory.
 func GrowAll[T any](n int, xs ...*[]T) {
 	if !slices.ContainsFunc(xs, func(x *[]T) bool { return cap(*x) > 0 }) {
 		all := make([]T, n*len(xs))
@@ -45,14 +45,14 @@ func GrowAll[T any](n int, xs ...*[]T) {
 	}
 }
 
-// Zeros returns n zeros in the storage of x.
+// Zeros returns a slice of n zeros. It uses the storage of x if x is large enough.
 func Zeros(x []float64, n int) []float64 {
 	x = Grow(x, n)
 	clear(x)
 	return x
 }
 
-// Gather sets dst_k to x_j for the k-th j of at.
+// Gather sets dst[k] to x[at[k]] for each k.
 func Gather(dst, x []float64, at []int) {
 	for k, j := range at {
 		dst[k] = x[j]
@@ -100,9 +100,10 @@ func DescendKinks(x, rest, m, r, up, lo []float64) (moved bool) {
 	return moved
 }
 
-// GatherUpper sets the upper triangle of dst, with rows of the given stride, to the rows and
-// columns of the n×n matrix g that at lists. at must not be empty. GatherUpper adds r_j on the
-// diagonal for each j in at. Entries below the diagonal may change.
+// GatherUpper sets the upper triangle of dst to some rows and columns of the n×n matrix g. The
+// parameter at lists their numbers in ascending order, and must not be empty. The rows of dst are
+// stride entries apart. GatherUpper adds r_j to the diagonal entry of row j of g. Entries below the
+// diagonal may change.
 func GatherUpper(dst []float64, stride int, g []float64, n int, r []float64, at []int) {
 	s := len(at)
 	if vectors {
@@ -120,7 +121,7 @@ func GatherUpper(dst []float64, stride int, g []float64, n int, r []float64, at 
 	}
 }
 
-// Scatter sets dst_j to x_k for the k-th j of at.
+// Scatter sets dst[at[k]] to x[k] for each k.
 func Scatter(dst, x []float64, at []int) {
 	for k, j := range at {
 		dst[j] = x[k]
@@ -134,13 +135,13 @@ func Fill[T any](x []T, v T) {
 	}
 }
 
-// Kernels on lower triangles in row-major storage. For ten or more entries, floats.Dot and
-// floats.AddScaled are twice as fast as a loop in Go. For fifty or more they are faster still.
+// The following functions use lower triangles in row-major storage. For ten or more entries,
+// floats.Dot and floats.AddScaled are at least twice as fast as a loop in Go.
 
 // Cholesky replaces the lower triangle of l by its Cholesky factor, and writes the inverses of the
 // factor's diagonal to inv. It stops at the first pivot that is at most tol times its diagonal
-// entry. It then leaves this pivot in place and returns its row. If there is no such pivot, it
-// returns n. Cholesky stops early if end has ended.
+// entry, and returns the row of this pivot. The pivot is then the row's diagonal entry of l. If
+// there is no such pivot, Cholesky returns n. Cholesky stops early if end has ended.
 func Cholesky(end *stop.Stop, l, inv []float64, n int, tol float64) int {
 	for i := range n {
 		inv[i] = l[i*n+i]
@@ -148,8 +149,9 @@ func Cholesky(end *stop.Stop, l, inv []float64, n int, tol float64) int {
 	return choleskyRows(end, l, inv, n, n, tol)
 }
 
-// choleskyRows is Cholesky for rows of the given stride. When it is called, inv must hold the
-// diagonal entries with which the pivots are compared. choleskyRows replaces them by the inverses.
+// choleskyRows is Cholesky for rows of the given stride. Before the call, inv must hold the
+// diagonal entries with which the pivots are compared. choleskyRows replaces these entries by the
+// inverses of the factor's diagonal.
 func choleskyRows(end *stop.Stop, l, inv []float64, n, stride int, tol float64) int {
 	for i := range n {
 		end.Look()
@@ -167,10 +169,10 @@ func choleskyRows(end *stop.Stop, l, inv []float64, n, stride int, tol float64) 
 }
 
 // SmallestSingular estimates the smallest singular value of the lower triangle l, with row i
-// divided by size[i]. l has k rows of the given stride. SmallestSingular solves a system whose
-// right-hand side has entries ±1 that make the solution large (Cline, Moler, Stewart and Wilkinson,
-// 1979). The smallest pivot is no sufficient estimate, because the product of a few small pivots
-// matters. x is overwritten.
+// divided by size[i]. The k rows of l are stride entries apart. SmallestSingular solves a system
+// whose right-hand side has entries ±1, chosen so that the solution is large (Cline, Moler, Stewart
+// and Wilkinson, 1979). The smallest pivot would be a bad estimate, because several small pivots
+// together can give a far smaller singular value. x is scratch.
 func SmallestSingular(l, inv []float64, k, stride int, size, x []float64) float64 {
 	x = x[:k]
 	clear(x)
@@ -191,7 +193,8 @@ func SmallestSingular(l, inv []float64, k, stride int, size, x []float64) float6
 	return before / floats.Norm(x, 2)
 }
 
-// ForwardSolve replaces the first k entries of x by (lower triangle)⁻¹ x.
+// ForwardSolve replaces the first k entries of x by L⁻¹x. L is the lower triangle in l, whose rows
+// are stride entries apart, and inv has the inverses of its diagonal.
 func ForwardSolve(l, inv []float64, k, stride int, x []float64) {
 	if vectors && k >= leastRows {
 		_, _, _ = l[(k-1)*stride+k-1], inv[k-1], x[k-1]
@@ -208,7 +211,8 @@ func ForwardSolve(l, inv []float64, k, stride int, x []float64) {
 	}
 }
 
-// BackSolve replaces the first k entries of x by (lower triangle)⁻ᵀ x.
+// BackSolve replaces the first k entries of x by L⁻ᵀx. L is the lower triangle in l, whose rows are
+// stride entries apart, and inv has the inverses of its diagonal.
 func BackSolve(l, inv []float64, k, stride int, x []float64) {
 	if vectors && k >= leastRows {
 		_, _, _ = l[(k-1)*stride+k-1], inv[k-1], x[k-1]
@@ -222,9 +226,10 @@ func BackSolve(l, inv []float64, k, stride int, x []float64) {
 	}
 }
 
-// RotateRows rotates rows of n entries. The rows start at rows, stride entries apart. It replaces
-// the first two, x and y, by cos[0]·x + sin[0]·y and cos[0]·y − sin[0]·x. Then it rotates the
-// second and the third with cos[1] and sin[1], and so on.
+// RotateRows rotates neighbouring rows of a matrix. The slice rows holds the rows, which have n
+// entries and are stride entries apart. RotateRows replaces the first two rows x and y by cos[0]·x
+// + sin[0]·y and cos[0]·y − sin[0]·x. Then it rotates the second and the third row with cos[1] and
+// sin[1], and so on.
 func RotateRows(rows []float64, stride, n int, cos, sin []float64) {
 	count := len(cos)
 	if count == 0 {
@@ -245,8 +250,8 @@ func RotateRows(rows []float64, stride, n int, cos, sin []float64) {
 	}
 }
 
-// IsNext reports whether i is s[*at]. If it is, IsNext increments *at. So a loop over ascending i
-// finds the entries of an ascending s in order.
+// IsNext reports whether s[*at] is i, and then increments *at. A loop over ascending i can thus
+// test whether i is in an ascending s.
 func IsNext(s []int, at *int, i int) bool {
 	if *at < len(s) && s[*at] == i {
 		*at++
@@ -293,8 +298,9 @@ func ScaleBy(v []float64, power int) {
 	}
 }
 
-// Symmetric returns the largest absolute entry of the n×n matrix q, and reports whether q equals
-// its transpose bit by bit. A matrix with a NaN is not symmetric; the largest entry ignores NaN.
+// Symmetric returns the largest absolute entry of the n×n matrix q, and reports whether q has the
+// same bits as its transpose. Entries NaN are ignored in the largest entry. A matrix with a NaN is
+// never symmetric.
 func Symmetric(q []float64, n int) (largest float64, same bool) {
 	if vectors && n >= leastRows {
 		_ = q[n*n-1]
@@ -319,7 +325,7 @@ func Symmetric(q []float64, n int) (largest float64, same bool) {
 func AllFinite(x []float64) bool {
 	var s0, s1, s2, s3 float64 // sums that do not wait for each other
 	for ; len(x) >= 4; x = x[4:] {
-		s0 += x[0] * 0 // NaN for others
+		s0 += x[0] * 0 // NaN if x[0] is NaN or infinite
 		s1 += x[1] * 0
 		s2 += x[2] * 0
 		s3 += x[3] * 0

@@ -1,15 +1,17 @@
 package dense
 
-// The largest differences of a margin for which LogisticNear uses its three series: a series of 14
-// terms for exp(−dm) − 1, a series of 9 terms for the same, and a series of 4 terms for s and w
-// themselves. The first omitted term of each series is below eps.
+// These constants are the largest |dm| for which LogisticNear uses its three series. Up to
+// LogisticSeries it sums 14 terms of exp(−dm) − 1, and up to LogisticShortSeries 9 terms. Up to
+// LogisticTaylor it sums 4 terms of s and w themselves. The first omitted term of each series is
+// below eps.
 const (
 	LogisticSeries      = .5
 	LogisticShortSeries = 1. / 16
 	LogisticTaylor      = 2e-4
 )
 
-// wholeVectors returns the number of rows, of n, that the vector units take.
+// wholeVectors returns the number of rows that the vector units process: n rounded down to a
+// multiple of four, or 0 without vector units.
 func wholeVectors(n int) int {
 	if !vectors {
 		return 0
@@ -18,12 +20,12 @@ func wholeVectors(n int) int {
 }
 
 // LogisticNear sets s = 1/(1 + exp m) and w = s·(1 − s) at margins m, to full precision and without
-// exponentials. s0 and w0 are the values at margins m − dm, with |dm| ≤ r ≤ LogisticSeries. With q
-// = exp(−dm) − 1,
+// exponentials. The arguments s0 and w0 are s and w at the margins m − dm, where |dm| ≤ r ≤
+// LogisticSeries. With q = exp(−dm) − 1,
 //
 //	s = s₀(1+q)/(1+s₀q),  w = w₀(1+q)/(1+s₀q)².
 //
-// s may be s0, and w may be w0.
+// The slices s and s0 may be the same, and so may w and w0.
 func LogisticNear(s, w, s0, w0, dm []float64, r float64) {
 	n := len(dm)
 	s, w, s0, w0 = s[:n], w[:n], s0[:n], w0[:n]
@@ -68,8 +70,7 @@ func LogisticNear(s, w, s0, w0, dm []float64, r float64) {
 	}
 }
 
-// LogisticNext is LogisticNear for differences dm that are so small that their squares are lost in
-// rounding.
+// LogisticNext is LogisticNear for dm so small that dm² is a rounding error.
 func LogisticNext(s, w, s0, w0, dm []float64) {
 	n := len(dm)
 	s, w, s0, w0 = s[:n], w[:n], s0[:n], w0[:n]
@@ -100,8 +101,8 @@ func expm1Short(y float64) float64 {
 	return y * ((1 + y*(1./2)) + y2*(1./6+y*(1./24)) + y4*((1./120+y*(1./720))+y2*(1./5040+y*(1./40320))+y4*(1./362880)))
 }
 
-// Combine3 sets dst to v_0·z_0 + v_1·z_1 + v_2·z_2. z holds the columns z_0, z_1 and z_2 one after
-// the other; each has the length of dst.
+// Combine3 sets dst to v_0·z_0 + v_1·z_1 + v_2·z_2. The slice z holds the columns z_0, z_1 and z_2
+// one after the other, each with the length of dst.
 func Combine3(dst, v, z []float64) {
 	m := len(dst)
 	z0, z1, z2 := z[:m], z[m:2*m], z[2*m:3*m]
@@ -115,8 +116,8 @@ func Combine3(dst, v, z []float64) {
 	}
 }
 
-// Products3 returns the products of s with three columns. z holds the columns one after the other;
-// each has the length of s.
+// Products3 returns the products of s with three columns. The slice z holds the columns one after
+// the other, each with the length of s.
 func Products3(s, z []float64) (g0, g1, g2 float64) {
 	m := len(s)
 	z0, z1, z2 := z[:m], z[m:2*m], z[2*m:3*m]
@@ -136,7 +137,8 @@ func Products3(s, z []float64) (g0, g1, g2 float64) {
 }
 
 // Moments3 sets the upper triangle of h (3×3) to c·Σ w_i·z_i·z_iᵀ, where z_i is row i of a matrix
-// with three columns. z holds these columns one after the other; each has the length of w.
+// with three columns. The slice z holds these columns one after the other, each with the length of
+// w.
 func Moments3(h []float64, c float64, w, z []float64) {
 	m := len(w)
 	z0, z1, z2 := z[:m], z[m:2*m], z[2*m:3*m]

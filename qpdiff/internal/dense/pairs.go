@@ -2,7 +2,8 @@ package dense
 
 import "math"
 
-// lanes is the number of places that highest and steepest keep apart.
+// lanes is the number of lanes of highest and steepest. Index i belongs to lane i modulo lanes, and
+// each lane has its own result.
 const lanes = 4
 
 // Highest returns the largest x[i] among the indices i with a[i] < b[i], and the first i with this
@@ -24,8 +25,8 @@ func Highest(x, a, b []float64) (at int, value float64) {
 	return at, value
 }
 
-// first returns the largest value above least, and the smallest of the places that have this value.
-// If no value is above least, it returns −1 and least.
+// first returns the largest of the values, and the smallest place with this value. If no value is
+// above the parameter least, it returns −1 and least.
 func first(values, places []float64, least float64) (at int, value float64) {
 	at, value = -1, least
 	for k, v := range values {

@@ -1,8 +1,8 @@
 package dense
 
-// Functions for systems of three unknowns, as for a line in the plane with an intercept. Such
-// systems are solved hundreds of times, and loops would take most of that time. These functions do
-// the same operations as the functions for all sizes, without loops.
+// This file has functions for systems of three unknowns, for example for two features and an
+// intercept. A fit solves such systems hundreds of times, and loops would take most of the time.
+// These functions do the same operations as the functions for all sizes, without loops.
 
 // ldlFactor3 is LDLFactor for three rows without a right-hand side.
 func ldlFactor3(a, dinv []float64, tol float64) int {

@@ -163,7 +163,7 @@ func Eliminate(a [][]*big.Float) []*big.Float {
 
 // OneSided returns the left and the right difference quotient of a function f. The parameters
 // below, at and above are f(x−h), f(x) and f(x+h). excess is the distance of got from the interval
-// between the two quotients, or 0 inside.
+// between the two quotients. It is negative if got is inside.
 func OneSided(got float64, below, at, above *big.Float, h float64) (left, right, excess float64) {
 	slope := func(from, to *big.Float) float64 {
 		d := Precise(0).Sub(to, from)
