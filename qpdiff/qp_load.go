@@ -174,7 +174,8 @@ func (a *activeSet) checkSymmetry() error {
 	return nil
 }
 
-// loadRow copies constraint r. It reports whether the coefficients equal those of the last problem.
+// loadRow copies constraint r. It reports whether the coefficients equal the last problem's
+// coefficients.
 func (a *activeSet) loadRow(q *QP, r int) (same bool, err error) {
 	g, rhs, i := q.G, q.H, r
 	if r >= a.m {

@@ -193,7 +193,7 @@ func (a *activeSet) contradiction() int {
 type progress struct {
 	// best is the relative residual that later steps must halve. bestOwn is the largest ratio of a
 	// gradient entry to its own terms, which later steps must halve too. stalled counts the steps
-	// that did not halve best, and idle those that did not halve bestOwn.
+	// that did not halve best, and idle counts the steps that did not halve bestOwn.
 	best, bestOwn float64
 	own           float64 // as bestOwn, after the last step
 	stalled, idle int

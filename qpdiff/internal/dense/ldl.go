@@ -295,8 +295,8 @@ func LDLSize(a, dinv []float64, n, stride int, size []float64) {
 }
 
 // LDLDependent returns the row of A that depends most on earlier rows, from the factor that
-// LDLFactor computed. Column v of L⁻ᵀ, with the number k, describes how row k depends on the
-// earlier rows. LDLDependent returns the k with the smallest d_k/Σ v_i²·a_ii, where d_k = vᵀAv. The
+// LDLFactor computed. Let v be column k of L⁻ᵀ, which describes how row k depends on the earlier
+// rows. LDLDependent returns the k with the smallest d_k/Σ v_i²·a_ii, where d_k = vᵀAv. The
 // reciprocals of these ratios sum to tr B⁻¹, where B is A scaled to a unit diagonal. size and v are
 // scratch of n entries.
 func LDLDependent(a, dinv []float64, n, stride int, size, v []float64) int {

@@ -10,8 +10,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// inLanes writes functions that solve four problems at once. Each entry of a vector belongs to
-// another problem. An operation with a long latency, such as a division, then serves four problems.
+// inLanes writes functions that solve four problems at once. The four entries of a vector belong to
+// the four problems. One operation with a long latency, such as a division, then serves all four
+// problems.
 func inLanes() {
 	laneRows()
 	rowsOfLanes()
@@ -22,10 +23,10 @@ func inLanes() {
 	descendLanes()
 }
 
-// vector is the number of bytes of one entry of all four problems.
+// vector is the number of bytes of a vector, which holds one entry of each of the four problems.
 const vector = 8 * lanes
 
-// laneRows writes a transposition of four entries of each problem at a time.
+// laneRows writes a function that transposes four entries of each problem at a time.
 func laneRows() {
 	TEXT("laneRows", NOSPLIT, "func(dst *float64, step int, a, b, c, d *float64, n int)")
 	Pragma("noescape")
@@ -61,7 +62,8 @@ func laneRows() {
 	RET()
 }
 
-// rowsOfLanes writes the reverse transposition, of four entries of each problem at a time.
+// rowsOfLanes writes the inverse of laneRows. The function transposes four entries of each problem
+// at a time.
 func rowsOfLanes() {
 	TEXT("rowsOfLanes", NOSPLIT, "func(a, b, c, d, src *float64, n int)")
 	Pragma("noescape")
@@ -96,8 +98,9 @@ func rowsOfLanes() {
 	RET()
 }
 
-// laneUpper writes a transposition of four entries of each row at a time, beginning with the last
-// four. The first entries of a row are moved together with some entries below the diagonal.
+// laneUpper writes a function that transposes four entries of each row at a time, beginning with
+// the last four. Together with the first entries of a row, the function moves some entries below
+// the diagonal.
 func laneUpper() {
 	TEXT("laneUpper", NOSPLIT, "func(dst, a, b, c, d *float64, n int, r *float64, size int)")
 	Pragma("noescape")
@@ -146,8 +149,8 @@ func laneUpper() {
 	RET()
 }
 
-// transpose loads four entries of each of four rows. It calls take for four vectors. Vector i holds
-// entry i of all rows.
+// transpose loads four entries of each of four rows. It calls take(i, v) for each i, where the
+// vector v holds entry i of the four rows.
 func transpose(rows func(i int) Mem, take func(i int, v reg.VecVirtual)) {
 	var row, pair [lanes]reg.VecVirtual
 	for i := range row {
@@ -313,8 +316,9 @@ func ldlLanes() {
 	RET()
 }
 
-// back writes the computation of the unknowns x, beginning with the last unknown in the given row.
-// n is the number of bytes of all unknowns, and stride of a row.
+// back writes the computation of the unknowns x, beginning with the last unknown. The register row
+// points to the row of this unknown. n is the number of bytes of all unknowns, and stride is the
+// number of bytes of a row.
 func back(row, n, stride, dinv, x reg.Register, rhs func(k reg.Register) Mem) {
 	here := func(base, index reg.Register) Mem { return Mem{Base: base, Index: index, Scale: 1} }
 	k, j, first := GP64(), GP64(), GP64()
@@ -348,7 +352,7 @@ func back(row, n, stride, dinv, x reg.Register, rhs func(k reg.Register) Mem) {
 	Label("found")
 }
 
-// ldlLanesSolve writes forward and back substitution.
+// ldlLanesSolve writes a function with forward and back substitution.
 func ldlLanesSolve() {
 	TEXT("ldlLanesSolve", NOSPLIT, "func(a, dinv, x *float64, n int)")
 	Pragma("noescape")
@@ -389,7 +393,7 @@ func ldlLanesSolve() {
 	RET()
 }
 
-// laneSums writes sums in the order of the entries.
+// laneSums writes a function that computes sums in the order of the entries.
 func laneSums() {
 	TEXT("laneSums", NOSPLIT, "func(sums, u, a, b *float64, n int)")
 	Pragma("noescape")
@@ -418,14 +422,15 @@ func laneSums() {
 	RET()
 }
 
-// These constants are predicates of VCMPPD. The last source operand is the left side of the
-// comparison.
+// These constants are predicates of VCMPPD. They compare the last source operand, on the left side,
+// with the other source operand.
 const (
 	orderedLessEqual = 18
 	notEqual         = 4 // true also if an operand is NaN
 )
 
-// descendLanes writes a descent that moves one coordinate of all four problems at once.
+// descendLanes writes a function for coordinate descent. It moves the same coordinate of all four
+// problems at once.
 func descendLanes() {
 	TEXT("descendLanes", NOSPLIT, "func(x, rest, m, r, bound *float64, n int, live *float64) (moved int)")
 	Pragma("noescape")
@@ -481,7 +486,7 @@ func descendLanes() {
 	VMOVMSKPD(changed, bits.As32())
 	TESTQ(bits, bits)
 	JE(LabelRef("next"))
-	// These comparisons find changes between the signs of old and v.
+	// These comparisons find out whether the signs of old and v differ.
 	one, two := YMM(), YMM()
 	for _, positive := range []bool{true, false} {
 		for _, side := range []struct{ of, to reg.VecVirtual }{{v, one}, {old, two}} {

@@ -11,8 +11,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// logistic writes the passes over the rows of a logistic regression. They process four rows at a
-// time. Go code processes the remaining rows.
+// logistic writes functions that pass over the rows of a logistic regression. The functions process
+// four rows at a time, and Go code processes the remaining rows.
 func logistic() {
 	near("logisticTaylor", func(s0, w0, dm reg.VecVirtual) (s, w reg.VecVirtual) {
 		w2 := times(w0, minus(all(1), times(all(2), s0)))
@@ -39,8 +39,8 @@ func logistic() {
 	sums3()
 }
 
-// expm1 returns eʸ − 1 from the same terms as the Go code, in the same order. If short is set, it
-// uses only the terms that small |y| need.
+// expm1 returns eʸ − 1, computed from the same terms in the same order as in the Go code. If short
+// is true, it computes expm1Short.
 func expm1(y reg.VecVirtual, short bool) reg.VecVirtual {
 	y2 := times(y, y)
 	y4 := times(y2, y2)
@@ -56,8 +56,8 @@ func expm1(y reg.VecVirtual, short bool) reg.VecVirtual {
 	return times(y, plus(low, times(y4, middle)))
 }
 
-// near writes a function that sets s and w from s0, w0 and dm. change returns the new values for
-// four rows.
+// near writes a function with the given name that computes s and w from s0, w0 and dm. The argument
+// change writes the computation for four rows, and returns their s and w.
 func near(name string, change func(s0, w0, dm reg.VecVirtual) (s, w reg.VecVirtual)) {
 	TEXT(name, NOSPLIT, "func(s, w, s0, w0, dm *float64, n int)")
 	Pragma("noescape")
@@ -167,8 +167,9 @@ func columns3(z, stride reg.Register) [3]reg.Register {
 	return c
 }
 
-// sums3 writes two functions. They compute the products of four rows at once, and transpose them. A
-// register then holds the products of one row. The functions add one row after the other.
+// sums3 writes moments3 and products3. These functions compute the products of four rows at once,
+// and transpose them. Each register then holds the products of one row. The functions add one row
+// after the other.
 func sums3() {
 	TEXT("moments3", NOSPLIT, "func(h, w, z *float64, stride, n int)")
 	Pragma("noescape")
@@ -176,7 +177,7 @@ func sums3() {
 	h, w, z := Load(Param("h"), GP64()), Load(Param("w"), GP64()), Load(Param("z"), GP64())
 	stride, n, i := Load(Param("stride"), GP64()), Load(Param("n"), GP64()), GP64()
 	columns := columns3(z, stride)
-	high, low := YMM(), XMM() // high has four sums, low the other two
+	high, low := YMM(), XMM() // high has the first four sums, and low has the other two
 	VXORPD(high, high, high)
 	VXORPD(low, low, low)
 	XORQ(i, i)

@@ -1,9 +1,10 @@
 //go:build ignore
 
-// This program writes the assembly of package dense. go generate runs it. The program is a module
-// of its own, so that users of the library do not depend on avo. Its files are not part of a
-// package, so that a copy of the sources without this module compiles. The assembly rounds products
-// before it adds them, like the Go code next to each call, so that both give the same bits.
+// This program writes the assembly of package dense; go generate runs it. The program is a separate
+// module, so that users of the library do not depend on avo. Its files belong to no package of the
+// library, so that a copy of the sources without this module compiles. The assembly rounds each
+// product before adding it, as the Go code next to each call does. Both therefore give the same
+// bits.
 package main
 
 import (
@@ -66,8 +67,9 @@ func subtractPairs(u unit) {
 	f, pairs := Load(Param("f"), GP64()), Load(Param("pairs"), GP64())
 	SHLQ(Imm(3), stride)
 	row, factor, left := GP64(), GP64(), GP64()
-	// take writes a loop that runs while dst has at least registers·each entries left. It processes
-	// this many entries at a time. each is the number of entries in a register: a vector, or one.
+	// take writes a loop that processes registers·each entries of dst at a time, while dst has so
+	// many entries left. The parameter each is the number of entries in a register: a whole vector,
+	// or 1.
 	take := func(name string, registers, each int) {
 		entries := registers * each
 		Label(name)
@@ -130,8 +132,8 @@ const (
 	tileColumns = 2 * lanes
 )
 
-// gramTile writes sums of products of two columns with eight columns. It processes four rows of the
-// data at a time.
+// gramTile writes a function that sums the products of two columns with eight columns. The function
+// processes four rows of the data at a time.
 func gramTile(u unit) {
 	name := "gramTile" + u.suffix
 	TEXT(name, NOSPLIT, "func(dst *float64, width int, a, b *float64, stride, groups int)")
@@ -163,7 +165,7 @@ func gramTile(u unit) {
 	Label("group")
 	TESTQ(groups, groups)
 	JE(LabelRef("store"))
-	part := block() // sum of the first two rows, then of all four
+	part := block() // the sum over the first two rows, and then over all four rows
 	for pair := range 2 {
 		term := block()
 		for row := range 2 {
@@ -220,8 +222,8 @@ const dotRows = 4
 
 var rowNames = [dotRows]string{"a", "b", "c", "d"}
 
-// rowsFrom returns pointers to four rows from a on, which are stride entries apart. It changes
-// stride from entries to bytes.
+// rowsFrom returns pointers to four rows that are stride entries apart. The first row is at a. It
+// also converts the register stride from entries to bytes.
 func rowsFrom(a, stride reg.Register) [dotRows]reg.Register {
 	SHLQ(Imm(3), stride)
 	rows := [dotRows]reg.Register{a}
@@ -233,7 +235,7 @@ func rowsFrom(a, stride reg.Register) [dotRows]reg.Register {
 	return rows
 }
 
-// rows loads the parameters that point to rows.
+// rows loads the parameters that rowNames lists, which point to rows.
 func rows() (at [dotRows]reg.Register) {
 	for k, name := range rowNames {
 		at[k] = Load(Param(name), GP64())
@@ -241,8 +243,8 @@ func rows() (at [dotRows]reg.Register) {
 	return at
 }
 
-// dot4 writes a function with a sum of four lanes for each row, like gonum's dot product of two
-// vectors. Four rows at a time hide the latency of an addition.
+// dot4 writes a function that computes four dot products at a time, which hides the latency of an
+// addition. Each sum has four lanes, like the sum in gonum's dot product of two vectors.
 func dot4() {
 	TEXT("dot4", NOSPLIT, "func(dst, a, b, c, d, x *float64, n int)")
 	Pragma("noescape")
@@ -305,8 +307,8 @@ func dot4() {
 }
 
 // add4 writes a function that adds four rows to dst. For each entry of dst, it adds the four
-// products one after the other, so that the entry is read and written only once. With less, another
-// row is first subtracted from each row.
+// products one after the other, so that the entry is read and written only once. If less is true,
+// the function first subtracts another row from each row.
 func add4(less bool) {
 	name, params, what := "add4", "dst *float64, n int, f, a, b, c, d *float64", "the row of n entries at a"
 	if less {
@@ -364,8 +366,8 @@ func add4(less bool) {
 // productRows is the number of rows of a product's tile. A tile is two YMM vectors wide.
 const productRows = 4
 
-// productTile writes a function that keeps a tile in registers. It adds the terms of all sums to
-// the tile, one after the other.
+// productTile writes a function that keeps a tile in registers while it adds products to the tile,
+// one term of every sum at a time.
 func productTile(u unit) {
 	name := "productTile" + u.suffix
 	TEXT(name, NOSPLIT, "func(dst *float64, width int, a *float64, stride int, b *float64, depth int)")
@@ -417,8 +419,8 @@ func productTile(u unit) {
 	RET()
 }
 
-// distances writes a function with a sum for each point. It adds one feature after the other to the
-// sums.
+// distances writes a function that keeps the sum for each point in a lane. It adds the squared
+// difference in one feature after the other to the sums.
 func distances() {
 	TEXT("distances", NOSPLIT, "func(dst *float64, count int, x *float64, n int, points *float64, stride int)")
 	Pragma("noescape")
@@ -471,10 +473,10 @@ func distances() {
 	RET()
 }
 
-// best holds the largest value of each lane so far, and its place.
+// best holds, for each lane, the largest value so far and the place of this value.
 type best struct{ value, at, place, step reg.VecVirtual }
 
-// startBest returns a best at place 0 with the value of first in each lane.
+// startBest returns a best with the value first and the place 0 in each lane.
 func startBest(first reg.VecVirtual) best {
 	b := best{value: first, at: YMM(), place: YMM(), step: YMM()}
 	VMOVUPD(places, b.place)
@@ -483,8 +485,8 @@ func startBest(first reg.VecVirtual) best {
 	return b
 }
 
-// places holds the places of the first values, followed by the step from one place of a lane to the
-// next.
+// places is data in memory: the place of the first value of each lane, and then the difference
+// between two successive places of a lane.
 var places Mem
 
 func declarePlaces() {
@@ -494,8 +496,8 @@ func declarePlaces() {
 	}
 }
 
-// take compares the values at the next places with the largest values so far. Of equal values, the
-// first remains.
+// take compares the values at the next places with the largest values so far. If two values are
+// equal, the first one remains.
 func (b best) take(values reg.VecVirtual) {
 	larger := YMM()
 	VCMPPD(Imm(orderedLess), values, b.value, larger)
@@ -508,7 +510,7 @@ func (b best) take(values reg.VecVirtual) {
 // other one, and neither is NaN.
 const orderedLess = 17
 
-// highest writes a search for the largest entries. Entries that do not take part count as −Inf.
+// highest writes a function that finds the largest entries. Places at which a ≥ b count as −Inf.
 func highest() {
 	TEXT("highest", NOSPLIT, "func(dst, x, a, b *float64, n int)")
 	Pragma("noescape")
@@ -544,8 +546,8 @@ func highest() {
 	RET()
 }
 
-// steepest writes a search that divides by the curvature at all places. Values at places that do
-// not take part are set to 0.
+// steepest writes a function that finds the largest gains. It computes the gain at all places, and
+// then sets the gain to 0 at places that are not considered.
 func steepest() {
 	TEXT("steepest", NOSPLIT, "func(dst, terms, r, diagonal, row, a, b *float64, n int)")
 	Pragma("noescape")
@@ -596,9 +598,9 @@ func steepest() {
 	RET()
 }
 
-// dots writes a function with a sum of four lanes for each row, like gonum's dot product of two
-// vectors. Four rows at a time hide the latency of an addition. If the number of rows is not a
-// multiple of four, the last four rows overlap the rows before them.
+// dots writes a function that computes four dot products at a time, which hides the latency of an
+// addition. Each sum has four lanes, like the sum in gonum's dot product of two vectors. If the
+// number of rows is not a multiple of four, the last four rows overlap the rows before them.
 func dots() {
 	TEXT("dots", NOSPLIT, "func(dst *float64, count int, a *float64, stride int, x *float64, n int)")
 	Pragma("noescape")
@@ -689,8 +691,9 @@ func addRowsTo() {
 	stride, count := Load(Param("stride"), GP64()), Load(Param("count"), GP64())
 	SHLQ(Imm(3), stride)
 	row, k := GP64(), GP64()
-	// add adds all rows to registers·lanes entries of dst, from entry at on. If index is not nil,
-	// the entries begin at index + at. It returns the sums in registers.
+	// add writes code that adds all rows to registers·lanes entries of dst. The first of these
+	// entries is entry at or, if index is not nil, entry index + at. add returns the registers with
+	// the sums.
 	add := func(name string, at int, index reg.Register, registers int) []reg.VecVirtual {
 		sums := make([]reg.VecVirtual, registers)
 		for i := range sums {
@@ -766,8 +769,9 @@ func forwardRows() {
 	XORQ(known, known)
 	row := rowsFrom(l, stride)
 	place := func(base reg.Register, k int) Mem { return Mem{Base: base, Index: known, Scale: 1, Disp: 8 * k} }
-	// find turns v into the solution of one entry of the group. v is the remainder after the known
-	// unknowns, and found holds the earlier unknowns of the group.
+	// find writes code that replaces v by one unknown of the group. Before, v is the right-hand
+	// side minus the terms of the unknowns before the group. found holds the earlier unknowns of
+	// the group.
 	find := func(v reg.Register, r reg.Register, found []reg.Register) {
 		for i, u := range found {
 			p := XMM()
@@ -825,7 +829,7 @@ func forwardRows() {
 }
 
 // halfSums returns the products of the rows with the part of x before the byte known. Each product
-// is returned as a sum in two lanes.
+// is the sum of the two lanes of a returned register.
 func halfSums(name string, x, known, at reg.Register, rows []reg.Register) []reg.Register {
 	sums := make([]reg.VecVirtual, len(rows))
 	for k := range sums {
@@ -927,8 +931,8 @@ func backRows() {
 	RET()
 }
 
-// backSingles processes rows from the last row on, one by one, until the number of remaining rows
-// is a multiple of four.
+// backSingles writes a loop that processes rows one by one, beginning with the last row, until the
+// number of remaining rows is a multiple of four.
 func backSingles(x, inv, row, stride, k, at, left reg.Register) {
 	Label("single")
 	TESTQ(U32(lanes-1), k)
@@ -968,7 +972,8 @@ func backSingles(x, inv, row, stride, k, at, left reg.Register) {
 	JMP(LabelRef("single"))
 }
 
-// broadcast sets all lanes of to to v. AVX has a broadcast instruction only for values in memory.
+// broadcast sets all lanes of the register to, its second argument, to the value of v. AVX has a
+// broadcast instruction only for values in memory.
 func broadcast(v, to reg.VecVirtual) {
 	m := XMM()
 	VMOVDDUP(v, m)
@@ -1068,8 +1073,8 @@ func addRow(dst, row reg.Register, f reg.VecVirtual, at, left, n reg.Register) {
 	JMP(LabelRef("one"))
 }
 
-// descendBox writes a sweep that moves one coordinate after the other. Each move also changes the
-// gradient.
+// descendBox writes a function for a sweep of coordinate descent. It updates the gradient after
+// each move of a coordinate.
 func descendBox() {
 	TEXT("descendBox", NOSPLIT, "func(z, grad, q, steps, lo, hi *float64, n int) (met int)")
 	Pragma("noescape")
@@ -1089,7 +1094,7 @@ func descendBox() {
 	VSUBSD(v, old, v)
 	VMOVSD(entry(lo, j), low)
 	VMOVSD(entry(hi, j), high)
-	VMINSD(v, high, v) // high if it is less than v, and otherwise v
+	VMINSD(v, high, v) // min(v, high)
 	VMAXSD(v, low, v)
 	VUCOMISD(old, v)
 	JE(LabelRef("next"))
@@ -1118,8 +1123,8 @@ func descendBox() {
 	RET()
 }
 
-// compareHalves writes a comparison of blocks of four rows and columns with the blocks on the other
-// side of the diagonal. The last blocks may overlap the blocks before them.
+// compareHalves writes a function that compares each block of four rows and columns with the block
+// on the other side of the diagonal. The last blocks may overlap the blocks before them.
 func compareHalves() {
 	TEXT("compareHalves", NOSPLIT, "func(q *float64, n int) (largest float64, differ int)")
 	Pragma("noescape")
@@ -1185,8 +1190,8 @@ func compareHalves() {
 	RET()
 }
 
-// compareBlock compares a block of four rows with the transpose of another block. modulus clears
-// the sign of each lane.
+// compareBlock writes code that compares the block below with the transpose of the block above. The
+// register modulus is a mask that clears the sign of each lane.
 func compareBlock(below, above [lanes]Mem, modulus, largest, differ reg.VecVirtual) {
 	take := func(v reg.VecVirtual) {
 		m := YMM()

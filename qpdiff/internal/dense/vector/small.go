@@ -20,7 +20,8 @@ func small() {
 	descendKinks()
 }
 
-// gatherUpper writes a function that copies four entries at a time if four columns are neighbours.
+// gatherUpper writes a function that gathers rows and columns. It copies four entries at a time if
+// their columns are neighbours in m.
 func gatherUpper() {
 	TEXT("gatherUpper", NOSPLIT, "func(dst *float64, stride int, m *float64, n int, r *float64, at *int, count int)")
 	Pragma("noescape")
@@ -79,9 +80,9 @@ func gatherUpper() {
 }
 
 // ldlSmall writes a factorisation that applies two pivots at a time, like the Go code. The vectors
-// of a row always begin at multiples of four columns. A load thus finds all its entries in one
-// store. The function computes the next pivot before the rest of its row, so that the division does
-// not wait for the rows.
+// of a row always begin at multiples of four columns. All entries that a load reads were thus
+// written by one store. The function computes the next pivot before the rest of its row, so that
+// the division does not wait for the rows.
 func ldlSmall() {
 	TEXT("ldlSmall", NOSPLIT, "func(a, dinv *float64, n, stride int, tol float64) (row int)")
 	Pragma("noescape")
@@ -136,7 +137,8 @@ func ldlSmall() {
 		VMULSD(v, f, f)
 		return f
 	}
-	// vectors applies change to all vectors of a row from the vector with column c on.
+	// vectors writes a loop that applies change to the vectors of a row, beginning with the vector
+	// that contains column c.
 	vectors := func(name string, c, row reg.Register, change func(here func(base reg.Register) Mem, v reg.VecVirtual)) {
 		MOVQ(c, index)
 		ANDQ(I32(-lanes), index)
@@ -197,7 +199,7 @@ func ldlSmall() {
 	RET()
 }
 
-// constant sets a register to v.
+// constant writes code that sets a register to v.
 func constant(to reg.VecVirtual, v float64) {
 	bits := GP64()
 	MOVQ(U64(math.Float64bits(v)), bits)
@@ -223,8 +225,8 @@ func ldlForward() {
 	}
 	SHLQ(Imm(2), stride)
 	place := func(base reg.Register, i int) Mem { return Mem{Base: base, Index: k, Scale: 8, Disp: 8 * i} }
-	// find computes the first count entries of a group, by subtraction of products with earlier
-	// rows of the group. It returns the factors for later entries.
+	// find writes code that computes the first count unknowns of a group. It subtracts the terms of
+	// earlier unknowns of the group. find returns the factors of these unknowns for later entries.
 	find := func(count int) (f [dotRows]reg.VecVirtual) {
 		for i := range count {
 			v := XMM()
@@ -316,7 +318,7 @@ func ldlBack() {
 	k, row, j := GP64(), GP64(), GP64()
 	MOVQ(n, k)
 	SHLQ(Imm(3), stride)
-	// block computes size unknowns, which are the last ones before x[k].
+	// block writes code that computes the size unknowns directly before x[k].
 	block := func(name string, size int) {
 		SUBQ(Imm(uint64(size)), k)
 		MOVQ(k, row)
@@ -383,8 +385,8 @@ func ldlBack() {
 	RET()
 }
 
-// descendKinks writes a descent that moves one coordinate after the other. Each move also changes
-// the slopes.
+// descendKinks writes a function for coordinate descent. It updates the slopes after each move of a
+// coordinate.
 func descendKinks() {
 	TEXT("descendKinks", NOSPLIT, "func(x, rest, m, r, up, lo *float64, n int) (moved bool)")
 	Pragma("noescape")
