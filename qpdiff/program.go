@@ -147,9 +147,9 @@ func (p *ConvexProgram) constraintsAt(l *lagrangian, x, lambda, nu, alpha []floa
 	return constraints, nil
 }
 
-// active returns the active constraints and their gradients: first the active ones of the m
-// inequalities, then the equalities. It returns an error if the point is not a solution to the
-// tolerance tol.
+// active returns the active constraints and their gradients: first the active inequalities, of
+// which there are at most m, and then the equalities. It returns an error if the point is not a
+// solution to the tolerance tol.
 func (l *lagrangian) active(constraints []constraint, m int, x []float64, tol float64) (rows []int, coef []float64, err error) {
 	n := len(x)
 	all := make([]float64, 0, len(constraints)*n)

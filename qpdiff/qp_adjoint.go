@@ -27,8 +27,8 @@ func (s *Solution) derivative(w *Workspace, generalised bool) (*qpDerivative, er
 	return d, nil
 }
 
-// prepare divides the inequalities into strictly active, weakly active and inactive ones. It also
-// chooses how the derivatives are solved: by the factors of the working set, or by eigenvalues.
+// prepare finds the strictly active and the weakly active inequalities. It also chooses how the
+// derivatives are solved: by the factors of the working set, or by eigenvalues.
 func (d *qpDerivative) prepare() {
 	a := d.sys
 	d.weak, d.spare, d.even, d.full = d.weak[:0], d.spare[:0], d.even[:0], nil
@@ -252,10 +252,10 @@ func (a *kktMatrix) outputFree(d *qpDerivative, out QPOutput) float64 {
 //
 // The derivative may not exist. VJP tests three conditions in this order: strict complementarity;
 // that the cotangent lies in the range of the KKT matrix; and, for each wanted block, that ∇g of
-// the block lies in this range. If a test fails, VJP returns an error. errors.As finds in it a
-// [NotDifferentiableError] for each wanted block whose derivative does not exist. The error's Weak
-// lists inequalities, numbered as in Lambda. VJP still adds the derivatives that exist, and leaves
-// the other fields of g unchanged.
+// the block lies in this range. If a test fails, the returned error consists of one
+// [NotDifferentiableError] for each wanted block without a derivative. The field Weak lists
+// inequalities, numbered as in Lambda. VJP still adds the derivatives that exist, and leaves the
+// other fields of g unchanged.
 //
 // If active rows depend on each other, the multipliers are not unique. Strict complementarity is
 // then tested for the multipliers with the fewest zeros. The derivatives in Q and p usually exist.

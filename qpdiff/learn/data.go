@@ -140,12 +140,12 @@ type Grad struct {
 // Check returns an error for the first property of d that makes d unusable for all learners. The
 // error is an [*qpdiff.ArgError] of one of these kinds:
 //
-//   - ErrShape: there are no examples or no features, Y or Weights does not have one entry for each
-//     row of X, or Centre or Scale does not have one entry for each column.
+//   - ErrShape: there are no examples or no features; Y or Weights has the wrong number of entries
+//     for the rows of X; Centre or Scale has the wrong number of entries for the columns of X.
 //   - ErrNotFinite: NaN or Inf in X, Y, Centre or Scale, also in rows that do not count.
-//   - ErrDomain: a weight is negative or not finite, Rows has a number that is not a row of X, all
-//     selected rows have the weight 0, a Scale is not positive, Gram belongs to another matrix, or
-//     a sparse X visits an entry twice.
+//   - ErrDomain: a weight is negative or not finite; Rows has a number that is not a row of X; all
+//     selected rows have the weight 0; a Scale is not positive; Gram belongs to another matrix; a
+//     sparse X does not visit each of its entries exactly once.
 func (d Data) Check() error {
 	if d.Sparse() {
 		return d.checkSparse()
