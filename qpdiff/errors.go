@@ -97,8 +97,8 @@ func (e *NotDifferentiableError) Unwrap() error { return ErrNotDifferentiable }
 // named prefixes an error with the name of the package.
 func named(err error) error { return check.Named("qpdiff", err) }
 
-// joinedError holds several errors and formats them on one line. [errors.Join] would put each on a
-// line of its own.
+// joinedError holds several errors and formats them on one line. An error from [errors.Join] would
+// have one line for each.
 type joinedError []error
 
 // joinErrors returns one error that holds all errs, or nil if errs is empty.

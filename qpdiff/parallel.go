@@ -172,7 +172,7 @@ func (j *sharedItems) wait() {
 	}
 }
 
-// A helper is a goroutine that works for one ForEach after another.
+// A helper is a goroutine that works on the items of one ForEach call after another.
 type helper struct{ next atomic.Pointer[sharedItems] }
 
 // helpers holds the helpers that wait for work.

@@ -15,15 +15,15 @@ import (
 // their factors. The exception is a Q that is not definite, if P or the bounds now imply a far
 // larger or smaller solution. The slices of a Solution are valid until the next Solve.
 //
-// While Solve runs, no other goroutine may use the Solution. Derivatives only read it: many
-// goroutines may differentiate one solution at the same time, each with its own [Workspace]. A
-// Solution must not be copied after its first Solve: a copy panics.
+// While Solve runs, no other goroutine may use the Solution. Derivatives only read the Solution, so
+// many goroutines may differentiate it at the same time, each with a separate [Workspace]. A
+// Solution must not be copied after its first Solve: using the copy panics.
 type Solution struct {
 	// Tol is the largest Residual.Relative of an Optimal solution; zero means 1e-9. Refinement
 	// continues to rounding error for any Tol.
 	Tol float64
 	// MaxIter bounds the changes of the working set. Zero means 1000 + 100·(variables + rows). A
-	// larger MaxIter than a hundred times this default has no effect.
+	// MaxIter above a hundred times this default has the effect of a hundred times the default.
 	MaxIter int
 	// Generalised selects the derivatives at weakly active rows, whose slack and multiplier are
 	// both zero. False: derivatives that do not exist are errors. True: these rows count as

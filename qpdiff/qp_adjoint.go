@@ -271,16 +271,16 @@ func (a *kktMatrix) outputFree(d *qpDerivative, out QPOutput) float64 {
 // If the multiplier of such a row is zero, the solution has a kink in the two sides alone. Only the
 // derivatives in L and H, or in ZMin and ZMax, then do not exist.
 //
-// The paper's condition (Section 3), ∇_α g ∈ R(∇_z g), is only the last of the three tests. It does
-// not suffice. For example, the minimiser of ½(x − a)² subject to x ≤ 0 is min(a, 0), which has a
-// kink at a = 0, where λ = x = 0. Yet with g = (x − a + λ, λx) the range of ∇_z g = [1 1; 0 0]
-// contains ∇_a g = (−1, 0).
+// The paper's condition (Section 3), ∇_α g ∈ R(∇_z g), is only the last of the three tests, and
+// does not suffice for a derivative. For example, the minimiser of ½(x − a)² subject to x ≤ 0 is
+// min(a, 0), which has a kink at a = 0, where λ = x = 0. Yet with g = (x − a + λ, λx) the range of
+// ∇_z g = [1 1; 0 0] contains ∇_a g = (−1, 0).
 //
 // VJP panics if a length or shape does not fit the problem. It returns ErrNotFitted if s has no
-// optimal solution, and ErrNotFinite if a cotangent is not finite or a derivative overflows. It
-// does not write to s. w keeps results that all derivatives of one solution need. With the same w,
-// the next derivative solves a single system. If all blocks exist, it allocates nothing. A nil w
-// means a new workspace.
+// optimal solution, and ErrNotFinite if a cotangent is not finite or a derivative overflows. VJP
+// does not write to s. The workspace w keeps the results that all derivatives of one solution need.
+// The next derivative with the same w therefore solves only one system. It allocates nothing if the
+// derivatives of all wanted blocks exist. If w is nil, VJP uses a new workspace.
 func (s *Solution) VJP(w *Workspace, g *QPGrad, dz, dlambda, dnu []float64) error {
 	d, err := s.derivative(w, s.Generalised)
 	if err != nil {

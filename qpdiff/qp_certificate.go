@@ -91,9 +91,9 @@ func (a *activeSet) ray(r int) (rho []float64, beta, size float64) {
 	return rho, beta, size * big
 }
 
-// provesNonconvex computes the direction of negative curvature that the factorisation found at row
-// bad, and writes it to the certificate. It reports whether the curvature zᵀQz along this direction
-// is negative beyond the rounding error of the sum.
+// provesNonconvex computes a direction z of negative curvature, and writes it to the certificate.
+// The parameter bad is the row at which the factorisation of Q failed. provesNonconvex reports
+// whether zᵀQz is below 0 by more than its rounding error.
 func (a *activeSet) provesNonconvex(s *qpReport, bad int) bool {
 	n := a.n
 	v := dense.Zeros(s.Certificate.Z, n)

@@ -64,7 +64,7 @@ func (a *activeSet) start() int {
 		if !a.equality(r) || a.tryEnter(r) {
 			continue
 		}
-		// The row depends on earlier ones: its right-hand side has to match.
+		// The row depends on earlier rows, so its right-hand side has to agree with theirs.
 		clear(a.y)
 		if len(a.w) == n {
 			m := a.mrow(r)

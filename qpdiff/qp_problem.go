@@ -36,9 +36,9 @@ import (
 //
 // -Inf in L and ZMin, and +Inf in H and ZMax, mean no bound. A multiplier is positive on the upper
 // side and negative on the lower side, so that Qz + p + Gᵀλ + μ + Aᵀν = 0 with the multipliers μ of
-// the bounds. If both sides are equal, the row is an equality, whose multiplier may have any sign.
-// Sides that differ count as two sides, however small the difference. A row with two sides costs as
-// much as a row with one, because at most one of its sides is active.
+// the bounds. If both sides of a row are equal, the row is an equality, and its multiplier may have
+// any sign. If they differ by any amount, the row has two sides. A row with two sides costs no more
+// than a row with one side, because at most one side is active.
 //
 // # Method
 //
@@ -50,7 +50,8 @@ import (
 // The method starts in blocks: in each step the most violated rows enter W, and all rows with
 // negative multipliers leave it (after Júdice and Pires, 1994). Most problems then need only a
 // handful of steps. If the steps stop making progress, or if more rows are violated than there are
-// variables, rows enter one by one as in Goldfarb and Idnani (1983). This method cannot cycle.
+// variables, rows enter one by one as in Goldfarb and Idnani (1983). The one-by-one method cannot
+// cycle.
 //
 // If Q is only semidefinite, the solver takes proximal steps, which replace Q by a definite matrix.
 // Each proximal step is a warm-started solve by the same method (Arnström, Bemporad and Axehill,

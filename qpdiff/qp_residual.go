@@ -407,7 +407,8 @@ func (a *activeSet) refineOwn(s *qpReport) {
 	}
 }
 
-// correct makes one Newton step on the KKT system of the program, and then calls measure.
+// correct corrects z and the multipliers by one Newton step on the KKT system, and then calls
+// measure.
 func (a *activeSet) correct(s *qpReport) {
 	k := len(a.w)
 	copy(a.oldZ, a.z)

@@ -378,8 +378,8 @@ func (a *activeSet) ruizSweep(sigma, rho []float64) {
 	}
 }
 
-// scaleRows scales the rows, by powers of two, to a norm near one in the units of the
-// variables.
+// scaleRows scales each row by a power of two. Its norm, in the units of the variables, is then
+// near one.
 func (a *activeSet) scaleRows() {
 	for r := range a.rows {
 		norm := 0.0

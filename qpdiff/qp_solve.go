@@ -38,8 +38,8 @@ func (a *activeSet) solve(s *qpReport, tol float64, maxChanges int) Status {
 	return status
 }
 
-// factorised computes a factor of Q unless there is one already. If Q is not safely positive
-// definite, the factor is shifted by the proximal term.
+// factorised computes a factor of Q, unless the last factor can be used again. If Q is not safely
+// positive definite, it factorises Q plus the proximal term.
 func (a *activeSet) factorised(s *qpReport) Status {
 	if a.factored {
 		if !a.stale() {

@@ -67,8 +67,8 @@ const (
 	// rounding.
 	minChanges    = 1000
 	changesPerRow = 100
-	// hopelessChanges limits MaxIter to this multiple of the default. A solve that takes more
-	// changes is cycling.
+	// hopelessChanges is the largest useful MaxIter, as a multiple of its default. A solve with
+	// more changes is cycling.
 	hopelessChanges = 100
 	// safePivot is a pivot of a Q scaled to a unit diagonal, and far above pivotTol. If all pivots
 	// exceed safePivot, Q is positive definite without an estimate of its smallest eigenvalue. This
@@ -84,8 +84,9 @@ const (
 	stalledProximal = 10
 	stalledDefinite = 3
 	// stalledOwn is a number of consecutive steps that do not halve the largest ratio of a gradient
-	// entry to its own terms. After so many steps, the solve stops. The entry is then the rounding
-	// error of other terms, or Q is so flat that only a weaker proximal term helps.
+	// entry to its own terms. After so many steps, more steps will not reduce the ratio. The entry
+	// is then the rounding error of other terms, or Q is so flat that only a weaker proximal term
+	// helps.
 	stalledOwn = 3
 	// maxWeaker bounds how often the proximal term is divided by 100 while the steps make no
 	// progress. Three divisions of shiftQuadratic bring the weight of the term down to the rounding
@@ -120,9 +121,9 @@ const (
 	// infinity, and is ignored when the weight of the proximal term is chosen. Real bounds of one
 	// problem often differ, but by smaller factors.
 	openBound = 1e6
-	// ruizSweeps is the number of passes of equilibrate. Each pass halves the distance of rows and
-	// columns from norm one. The scale serves the proximal term, for which a factor of two does not
-	// matter.
+	// ruizSweeps is the number of passes of equilibrate. Each pass halves |log| of the largest
+	// entry of a row or column. The scales determine the proximal term, for which a factor of two
+	// does not matter.
 	ruizSweeps = 10
 
 	// geometricSweeps bounds the sweeps of geometricScale. They stop earlier if no entry of E

@@ -256,8 +256,8 @@ func (a *activeSet) recentre() {
 	}
 }
 
-// gather returns the entries of x that belong to part k, copied to work. If the program has only
-// one part, it returns x itself.
+// gather copies the entries of x that belong to part k to work, and returns them. If the program
+// has only one part, gather returns x.
 func (a *activeSet) gather(work, x []float64, k int) []float64 {
 	if len(a.parts) == 1 {
 		return x

@@ -28,8 +28,8 @@ type Data struct {
 	// Rows lists the rows of X and Y to learn from, in any order. A row that is listed twice counts
 	// twice. Nil: all rows.
 	Rows []int
-	// Weights has one entry for each row of X. Each must be at least 0. A row of weight w counts
-	// like w copies of it. Nil: each row has the weight 1.
+	// Weights has one entry for each row of X. Each weight must be at least 0. A row of weight w
+	// has the same effect as w equal rows. Nil: each row has the weight 1.
 	Weights []float64
 	// Centre and Scale have one entry for each feature; only a [ViewLearner] accepts them. The
 	// features that the learner uses are (x − Centre)/Scale. For a sparse X, the learner sums over

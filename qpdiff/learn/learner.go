@@ -92,8 +92,8 @@ type BatchLearner interface {
 	VJPBatch(w *qpdiff.Workspace, batch []BatchItem)
 }
 
-// A BatchItem is one learner of a batch, with the arguments and results of its Fit and VJP; see
-// [BatchLearner].
+// A BatchItem is a learner in a batch of a [BatchLearner], with the arguments and the results of
+// its Fit and its VJP.
 type BatchItem struct {
 	Learner Learner
 	Theta   []float64 // the result of FitBatch

@@ -25,8 +25,8 @@ type Kink struct {
 	// returns. The derivatives in all other inputs must exist.
 	Weak   qpdiff.Weak
 	Inputs []qpdiff.Input
-	// OneSided marks a learner whose JVP is the one-sided derivative at a kink. Other learners must
-	// refuse a JVP there, as they refuse a VJP.
+	// OneSided marks a learner whose JVP is the one-sided derivative at a kink. The JVP of any
+	// other learner must return the same error at a kink as its VJP.
 	OneSided bool
 	// Side is a direction of the hyperparameters that leads to one side of the kink. The
 	// generalised derivative must be equal to the derivative on this side. Nil: the generalised

@@ -305,8 +305,8 @@ func Mirror(end *stop.Stop, a []float64, n int) {
 	}
 }
 
-// Distances sets dst_j to the squared distance between x and column j of points. points has one row
-// for each entry of x. The rows are stride entries apart.
+// Distances sets dst_j to the squared distance between x and column j of a matrix. The slice points
+// holds this matrix, whose rows are stride entries apart. It has one row for each entry of x.
 func Distances(dst, x, points []float64, stride int) {
 	from := 0
 	if vectors && len(x) > 0 {

@@ -251,10 +251,10 @@ func AddRows(dst, f, a []float64, stride int) {
 	}
 }
 
-// DescendBox does one sweep of coordinate descent: it minimises ½zᵀQz + pᵀz along each entry of z
-// in turn, within lo and hi. Q is a symmetric n×n matrix, and steps holds the reciprocals of its
-// diagonal. grad must be Qz + p; DescendBox updates it. DescendBox returns the number of entries
-// that left or reached a bound.
+// DescendBox does one sweep of coordinate descent: it minimises ½zᵀQz + pᵀz subject to lo ≤ z ≤ hi
+// along each entry of z in turn. Q is a symmetric n×n matrix, and steps holds the reciprocals of
+// its diagonal. Before the call, grad must be Qz + p, and DescendBox updates it. DescendBox returns
+// the number of entries that left or reached a bound.
 func DescendBox(z, grad, q, steps, lo, hi []float64) (met int) {
 	n := len(z)
 	if vectors {

@@ -63,8 +63,8 @@ func Gather(dst, x []float64, at []int) {
 //
 //	½ xᵀ(G + diag r)x − cᵀx + Σ_j (up_j·max(x_j, 0) − lo_j·min(x_j, 0))
 //
-// for the n×n matrix G in m. rest must be c − Gx; DescendKinks updates it. DescendKinks reports
-// whether the sign of an entry of x has changed.
+// for the n×n matrix G in m. Before the call, rest must be c − Gx, and DescendKinks updates it.
+// DescendKinks reports whether the sign of an entry of x has changed.
 func DescendKinks(x, rest, m, r, up, lo []float64) (moved bool) {
 	n := len(x)
 	if n == 0 {

@@ -37,9 +37,10 @@ func first(values, places []float64, least float64) (at int, value float64) {
 	return at, value
 }
 
-// Steepest considers the indices i with a[i] > b[i] and d = top − r[i] > 0. It computes the gain
-// d²/max(h + diagonal[i] − 2·row[i], least) of each of them. It returns the first index with the
-// largest gain, this gain, and the largest d. If there is no such index, it returns −1, 0 and 0.
+// Steepest considers the indices i with a[i] > b[i] and d = top − r[i] > 0. The gain of such an
+// index is d²/max(h + diagonal[i] − 2·row[i], least). Steepest returns the first index with the
+// largest gain, its gain, and the largest d of all considered indices. If there is no such index,
+// it returns −1, 0 and 0.
 func Steepest(top, h, least float64, r, diagonal, row, a, b []float64) (at int, gain, gap float64) {
 	n := len(r)
 	at = -1

@@ -13,12 +13,12 @@ const (
 	// vectors is the number of scratch vectors of a solve with one entry for each column of the
 	// set.
 	vectors = 5
-	// roundTol is the factor by which one round of conjugate gradients reduces the residual. rounds
-	// bounds the number of rounds. Each round starts from a newly computed residual.
+	// roundTol is the factor by which one round of conjugate gradients reduces the residual. Each
+	// round starts from a newly computed residual. The constant rounds bounds the number of rounds.
 	roundTol = 1e-8
 	rounds   = 8
-	// steps bounds the number of steps of a round. In exact arithmetic a system needs at most one
-	// step for each unknown, and a well-conditioned system needs a few dozen steps.
+	// The constant steps bounds the number of steps of a round. In exact arithmetic a system needs
+	// at most one step for each unknown, and a well-conditioned system needs a few dozen steps.
 	steps = 2000
 	// ProbeTol is a relative residual that Solve always reaches if the system has exactly one
 	// solution. A larger residual therefore shows a singular system.

@@ -507,7 +507,7 @@ func (b best) take(values reg.VecVirtual) {
 }
 
 // orderedLess is a predicate of VCMPPD. It is true if the last source operand is less than the
-// other one, and neither is NaN.
+// other source operand, and neither operand is NaN.
 const orderedLess = 17
 
 // highest writes a function that finds the largest entries. Places at which a ≥ b count as −Inf.
@@ -754,9 +754,10 @@ func addRowsTo() {
 	RET()
 }
 
-// forwardRows writes forward substitution for four rows at a time. The sums of the four rows over
-// the known unknowns are independent, so no addition waits for another row. The products with the
-// unknowns of the group are subtracted afterwards, one at a time.
+// forwardRows writes a function for forward substitution, which processes groups of four rows.
+// First it sums, for each row of a group, the terms of the unknowns before the group. The four sums
+// are independent, so no addition waits for another row. Then it subtracts the terms of the
+// unknowns in the group, one at a time.
 func forwardRows() {
 	TEXT("forwardRows", NOSPLIT, "func(x, l *float64, stride int, inv *float64, n int)")
 	Pragma("noescape")
@@ -860,9 +861,9 @@ func halfSums(name string, x, known, at reg.Register, rows []reg.Register) []reg
 	return halves
 }
 
-// backRows writes back substitution for four rows at a time, so that x is read and written once for
-// four rows. If the number of rows is not a multiple of four, the extra rows are processed first,
-// one by one.
+// backRows writes a function for back substitution. It processes four rows at a time, so that it
+// reads and writes x once for four rows. If the number of rows is not a multiple of four, it first
+// processes the extra rows one by one.
 func backRows() {
 	TEXT("backRows", NOSPLIT, "func(x, l *float64, stride int, inv *float64, k int)")
 	Pragma("noescape")

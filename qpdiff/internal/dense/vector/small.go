@@ -206,8 +206,8 @@ func constant(to reg.VecVirtual, v float64) {
 	MOVQ(bits, to)
 }
 
-// ldlForward writes forward substitution that processes four rows at a time. The entries after
-// these rows are read and written once for all four.
+// ldlForward writes a function for forward substitution. It processes four rows at a time, so that
+// it reads and writes the later entries of x once for four rows.
 func ldlForward() {
 	TEXT("ldlForward", NOSPLIT, "func(a, dinv *float64, n, stride int, x *float64)")
 	Pragma("noescape")
@@ -307,8 +307,9 @@ func ldlForward() {
 	RET()
 }
 
-// ldlBack writes back substitution for four unknowns at a time, followed by the remaining ones.
-// Each addition of a sum waits for the one before it, so four sums are computed at a time.
+// ldlBack writes a function for back substitution. It computes four unknowns at a time, and then
+// the remaining unknowns one by one. Each addition to a sum waits for the previous addition, so
+// four sums are computed at a time.
 func ldlBack() {
 	TEXT("ldlBack", NOSPLIT, "func(a, dinv *float64, n, stride int, x *float64)")
 	Pragma("noescape")
