@@ -35,10 +35,10 @@ import (
 //	zmin ≤ z ≤ zmax   (n entries each; their multipliers are the n entries of λ behind the m)
 //
 // -Inf in L and ZMin, and +Inf in H and ZMax, mean no bound. A multiplier is positive on the upper
-// side and negative on the lower side, so that Qz + p + Gᵀλ + μ + Aᵀν = 0 with the multipliers μ of
-// the bounds. If both sides of a row are equal, the row is an equality, and its multiplier may have
-// any sign. If they differ by any amount, the row has two sides. A row with two sides costs no more
-// than a row with one side, because at most one side is active.
+// side and negative on the lower side. The first KKT condition is then Qz + p + Gᵀλ + μ + Aᵀν = 0
+// with the multipliers μ of the bounds. If both sides of a row are equal, the row is an equality,
+// and its multiplier may have any sign. If they differ by any amount, the row has two sides. A row
+// with two sides costs no more than a row with one side, because at most one side is active.
 //
 // # Method
 //

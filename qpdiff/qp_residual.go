@@ -121,8 +121,8 @@ func (a *activeSet) checkSizes(k int) {
 }
 
 // besideLarger reports whether part p may lose digits to underflow. It may if another part of the
-// program has sizes that do not underflow, because the lost digits are negligible compared with
-// this part.
+// program has sizes that do not underflow, because the lost digits are negligible compared with the
+// sizes of the other part.
 func (a *activeSet) besideLarger(p *programPart) bool {
 	for k := range a.parts {
 		o := &a.parts[k]

@@ -52,9 +52,9 @@ func (d *qpDerivative) change(t *QPGrad) {
 
 // JVP sets dz, dlambda and dnu to the derivatives of z, λ and ν along the direction t. A nil dz,
 // dlambda or dnu is skipped. JVP returns the errors of VJP, and then writes nothing. The returned
-// error joins one error for each block of t and one for each wanted output without a derivative. A
-// block has none if its direction leaves the range of the KKT matrix, or makes dependent rows
-// independent. An output has none if it is not unique. w has the same meaning as in VJP.
+// error joins several: one for each block of t along which no derivative exists, and one for each
+// wanted output that is not unique. There is no derivative along a block of t if it leaves the
+// range of the KKT matrix, or makes dependent rows independent. w has the same meaning as in VJP.
 func (s *Solution) JVP(w *Workspace, dz, dlambda, dnu []float64, t *QPGrad) error {
 	d, err := s.derivative(w, s.Generalised)
 	if err != nil {

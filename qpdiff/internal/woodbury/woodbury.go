@@ -145,8 +145,8 @@ func (o *Sum) update(columns [][]float64, inv float64, support *Support) float64
 	return rho
 }
 
-// differ sets the weights to ρ/r_f. It lists the changes in come and leave, and returns inv times
-// the trace of the new sum.
+// differ computes the new weights ρ/r_f. It lists the changes of the weights in come and leave, and
+// returns the trace of the new sum multiplied by inv.
 func (o *Sum) differ(rho float64, support *Support) (trace float64) {
 	o.come, o.leave = dense.Grow(o.come, len(support.Act))[:0], o.leave[:0]
 	for i := range support.Act {

@@ -691,9 +691,9 @@ func addRowsTo() {
 	stride, count := Load(Param("stride"), GP64()), Load(Param("count"), GP64())
 	SHLQ(Imm(3), stride)
 	row, k := GP64(), GP64()
-	// add writes code that adds all rows to registers·lanes entries of dst. The first of these
-	// entries is entry at or, if index is not nil, entry index + at. add returns the registers with
-	// the sums.
+	// add writes code that adds all rows to registers·lanes entries of dst. The parameter at is the
+	// place of the first of these entries. If index is not nil, this place is index + at. add
+	// returns the registers with the sums.
 	add := func(name string, at int, index reg.Register, registers int) []reg.VecVirtual {
 		sums := make([]reg.VecVirtual, registers)
 		for i := range sums {
