@@ -11,9 +11,10 @@ import (
 // Solution solves a [QP], holds the solution and differentiates it. The zero value is ready to use.
 //
 // A Solution reuses its storage. Solving another problem of the same shape allocates nothing and
-// starts from the last working set. If Q, or G and A, are equal to the last problem's, Solve reuses
-// their factors. The exception is a Q that is not definite, if P or the bounds now imply a far
-// larger or smaller solution. The slices of a Solution are valid until the next Solve.
+// starts from the last working set. If Q equals the last problem's Q, Solve reuses its factor. If G
+// and A equal the last problem's matrices, it reuses their factors too. The exception is a Q that
+// is not definite: Solve factorises again if P or the bounds imply a far larger or smaller solution
+// than before. The slices of a Solution are valid until the next Solve.
 //
 // While Solve runs, no other goroutine may use the Solution. Derivatives only read the Solution, so
 // many goroutines may differentiate it at the same time, each with a separate [Workspace]. A

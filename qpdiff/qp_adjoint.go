@@ -361,7 +361,7 @@ func checkCotangents(dz, dlambda, dnu []float64) error {
 	return named(cmp.Or(check.Finite("dz", remedy, dz), check.Finite("dlambda", remedy, dlambda), check.Finite("dnu", remedy, dnu)))
 }
 
-// singularError returns the error for the input in if the KKT system is singular.
+// singularError returns the error for one input, the parameter in, if the KKT system is singular.
 func (d *qpDerivative) singularError(in QPInput, residual float64) *NotDifferentiableError {
 	return &NotDifferentiableError{Inputs: []Input{Input(in.String())}, Residual: residual, Weak: Weak{Rows: slices.Clone(d.spare)}, Remedy: singularRemedy}
 }

@@ -130,8 +130,8 @@ func shareStorage(grads []QPGrad) (own []qpInputs, groups [][]gradBlock) {
 	return own, groups
 }
 
-// storage returns the storage of the field of g that holds input in. For a window of a matrix the
-// storage includes the entries between the rows of the window.
+// storage returns the storage of one field of g, selected by the parameter in. For a window of a
+// matrix the storage includes the entries between the rows of the window.
 func (g *QPGrad) storage(in QPInput) []float64 {
 	if m := g.matrix(in); m != nil {
 		return m.RawMatrix().Data

@@ -331,8 +331,8 @@ func (in QPInput) opposite() QPInput {
 	return noInput
 }
 
-// matrix and vector return the field of g that holds input in. They return nil if the field is not
-// a matrix or not a vector.
+// matrix and vector return one field of g, selected by the parameter in. matrix returns nil if the
+// field is a vector, and vector returns nil if it is a matrix.
 func (g *QPGrad) matrix(in QPInput) *mat.Dense {
 	switch in {
 	case InputQ:

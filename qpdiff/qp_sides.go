@@ -10,8 +10,8 @@ import (
 // of its multiplier selects the side to which the derivative belongs. If the multiplier is zero,
 // the solution has a kink in these two sides, but no kink in other data.
 
-// sidesPart reports whether the block in holds a side of a row with equal sides and the multiplier
-// 0. The derivatives in this block then do not exist.
+// sidesPart reports whether a block of the data, the parameter in, holds a side of a row with equal
+// sides and the multiplier 0. The derivatives with respect to this block then do not exist.
 func (d *qpDerivative) sidesPart(in QPInput) bool {
 	return slices.ContainsFunc(d.even, func(r int) bool {
 		_, side, _ := d.sys.inputs(r)
@@ -47,8 +47,8 @@ func (d *qpDerivative) partSides(t *QPGrad, apart []int, lo, hi []float64) {
 	}
 }
 
-// evenError returns the error for the block in, a side of rows with equal sides and the multiplier
-// 0.
+// evenError returns the error for a block of sides, the parameter in. The block has sides of rows
+// with equal sides and the multiplier 0.
 func (d *qpDerivative) evenError(in QPInput) *NotDifferentiableError {
 	remedy := "move both sides of these rows, which are equal and have no multiplier, together, ask for the DirectionalDerivative, or set Generalised"
 	if d.cond > weakCond {

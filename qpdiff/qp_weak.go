@@ -275,7 +275,7 @@ func (d *qpDerivative) independent(rows []int) bool {
 	return true
 }
 
-// weakError returns the error for the input in if rows are weakly active.
+// weakError returns the error for one input, the parameter in, if rows are weakly active.
 func (d *qpDerivative) weakError(in QPInput) *NotDifferentiableError {
 	return &NotDifferentiableError{Inputs: []Input{Input(in.String())}, Weak: Weak{Rows: slices.Clone(d.weak)}, Remedy: d.weakRemedy()}
 }

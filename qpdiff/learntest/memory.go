@@ -7,7 +7,7 @@ import (
 )
 
 // memory returns all numbers that v holds or points to, including the entries of slices up to their
-// capacity. It skips types of package sync, which may change while derivatives run.
+// capacity. It skips types of package sync, which are safe for concurrent use.
 func memory(v any) []uint64 {
 	m := walk{seen: map[visit]bool{}}
 	m.add(reflect.ValueOf(v))

@@ -9,8 +9,9 @@ import "math"
 // 1e6.
 const ComplementarityTol = 256
 
-// Negligible reports whether a slack or a multiplier is zero within its rounding error. If both the
-// slack and the multiplier of a row are, strict complementarity fails. All solvers use this rule.
+// Negligible reports whether a slack or a multiplier is zero within its rounding error. Strict
+// complementarity fails at a row if both its slack and its multiplier are zero in this sense. All
+// solvers use this rule.
 //
 // For a slack, value is h − gᵀz and scale is |h| + ‖g‖‖z‖. For a multiplier λ, value is λ‖g‖, and
 // scale is the size of the terms of the gradient that λ·g balances. All norms use the same scaling

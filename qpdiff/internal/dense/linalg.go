@@ -250,8 +250,8 @@ func RotateRows(rows []float64, stride, n int, cos, sin []float64) {
 	}
 }
 
-// IsNext reports whether s[*at] is i, and then increments *at. A loop over ascending i can thus
-// test whether i is in an ascending s.
+// IsNext reports whether s[*at] is i. If it is, IsNext increments *at. A loop over ascending i can
+// thus test whether each i is in an ascending s.
 func IsNext(s []int, at *int, i int) bool {
 	if *at < len(s) && s[*at] == i {
 		*at++

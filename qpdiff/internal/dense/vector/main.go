@@ -497,7 +497,7 @@ func declarePlaces() {
 }
 
 // take compares the values at the next places with the largest values so far. If two values are
-// equal, the first one remains.
+// equal, the first value remains.
 func (b best) take(values reg.VecVirtual) {
 	larger := YMM()
 	VCMPPD(Imm(orderedLess), values, b.value, larger)
