@@ -165,11 +165,11 @@ func (d *qpDerivative) findPinned() (some bool) {
 // residual sets (d.rz, d.ry) to the residual of the last solution. It returns two measures of the
 // residual's size. Neither depends on the units.
 //
-// left is the larger of two ratios of 1-norms, and the largest over the parts. The first ratio
-// compares the residual of the rows with their right-hand sides plus a bound of v, with all rows
-// scaled to norm 1. The second ratio compares the residual of the gradient with the gradient's
-// terms. The bound of v is the terms divided by the size of Q. v itself does not serve as a
-// reference, because at a vertex v is 0 up to rounding.
+// left is computed for each part, and the largest value counts. It is the larger of two ratios of
+// 1-norms. The first ratio compares the residual of the rows with their right-hand sides plus a
+// bound of v, with all rows scaled to norm 1. The second ratio compares the residual of the
+// gradient with the gradient's terms. The bound of v is the terms divided by the size of Q. v
+// itself does not serve as a reference, because at a vertex v is 0 up to rounding.
 //
 // noise is the largest of three ratios. The first compares the residual of one gradient entry with
 // the terms of this entry. The second compares the residual of the rows with v itself. The third,

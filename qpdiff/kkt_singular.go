@@ -160,7 +160,7 @@ func (a *kktMatrix) setPart(p *kktMatrix, variables, rows []int) {
 	a.nullity += p.nullity
 }
 
-// cleanProjector replaces entries of a projector that are rounding errors by 0. It sets free to the
+// cleanProjector sets entries of a projector to 0 if they are rounding errors. It sets free to the
 // lengths of the projector's columns.
 func cleanProjector(projector, free []float64) {
 	for i, p := range projector {

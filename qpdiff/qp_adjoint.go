@@ -111,11 +111,11 @@ func (d *qpDerivative) uniquePrimal() bool {
 }
 
 // blockOutside measures the part of an input's ∇g outside the range of the KKT matrix. It returns
-// the largest entry of the null vectors at the variables and rows in which ∇g is not zero. The
-// derivative of g in entry j of row r is λ_r at variable j, and z_j at row r. For G and A,
-// blockOutside also measures a second effect, see [kktMatrix.parts]: the derivative may change if a
-// null vector is added to the last solution (v, y). This happens if v is not zero and rows depend
-// on each other, or if y is not zero and a variable is not unique.
+// the largest entry of the null vectors at the variables and rows in which ∇g is not zero. A change
+// of entry j of row r changes g by λ_r times the change at variable j, and by z_j times the change
+// at row r. For G and A, blockOutside also measures a second effect, see [kktMatrix.parts]: the
+// derivative may change if a null vector is added to the last solution (v, y). This happens if v is
+// not zero and rows depend on each other, or if y is not zero and a variable is not unique.
 func (a *kktMatrix) blockOutside(d *qpDerivative, in QPInput) float64 {
 	set := d.sys
 	n := a.n

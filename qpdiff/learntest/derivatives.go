@@ -210,10 +210,10 @@ func constant(t *testing.T, newLearner func() learn.Learner, c, other Case) {
 	afterOthers(t, l, fresh, c, v, between)
 }
 
-// afterOthers compares the derivatives of l and fresh after the second fit of both. The learner
-// fresh computes its first derivatives, along v. l computes derivatives along v, along the
-// parameter between and again along v, with one workspace. The derivatives along v must have the
-// same bits.
+// afterOthers compares the derivatives of two learners, l and fresh, after the second fit of each.
+// The learner fresh computes its first derivatives, along v. l computes derivatives along v, along
+// the parameter between and again along v, with one workspace. The derivatives along v must have
+// the same bits.
 func afterOthers(t *testing.T, l, fresh learn.Learner, c Case, v, between []float64) {
 	want, err := derivatives(fresh, nil, c, v)
 	if err != nil {

@@ -171,7 +171,8 @@ func (c *Columns) DotRest(j int, v []float64, spread, along float64) float64 {
 func (c *Columns) AlongColumn(j int) float64 { return c.along[j] - c.Shift(j)*c.Total }
 
 // Add adds the stored part of t·a_j to dst. It returns the multiple of ρ that Spread has to
-// subtract for the implicit part. For several columns, pass the sum of their multiples to Spread.
+// subtract for the implicit part. After several calls of Add, call Spread once with the sum of
+// these multiples.
 func (c *Columns) Add(dst []float64, t float64, j int) (spread float64) {
 	row, value := c.column(j)
 	for k, i := range row {
