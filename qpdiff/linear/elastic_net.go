@@ -29,35 +29,37 @@ import (
 //
 // The solver is exact. It finds the support S and the signs of θ, and solves the linear system
 // (X_SᵀX_S/N + diag λ2_S)·θ_S = X_Sᵀy/N − λ1_S∘sign θ_S. The search for S starts from the support
-// of the last fit, because a small step of the hyperparameters seldom changes the support. On
-// working sets the search starts from the best of the last dozen supports. θ depends on the start
-// only through the final support.
+// of the last fit, because a small step of the hyperparameters seldom changes the support. If the
+// solver uses working sets (see below), it keeps the supports of the last dozen fits and starts
+// from the best of them. The start influences θ only through the final support.
 //
-// Up to 200 features the solver uses XᵀX/N of all features. This matrix is taken from Data.Gram or
-// computed. With 4000 rows or more, it is computed without a copy of the rows. Above 200 features
-// it uses XᵀX/N of a working set of features, which grows until the slopes show that all other
-// features stay at zero. If the support is larger than the number of rows, the systems have one
-// unknown for each row. A fit then costs about as much as a few products with X, and holds the
-// columns of the working set in memory.
+// With up to 200 features the solver uses XᵀX/N of all features. This matrix is taken from
+// Data.Gram or computed. With 4000 rows or more, it is computed without a copy of the rows.
+//
+// With more than 200 features the solver uses XᵀX/N of a working set of features. The set grows
+// until the slopes show that all other features stay at zero. If the support is larger than the
+// number of rows, the systems have one unknown for each row. A fit then costs about as much as a
+// few products with X, and holds the columns of the working set in memory.
 //
 // A sparse X is read by its stored entries, always on working sets. Conjugate gradients solve the
-// systems to a residual of 1e-12 if a working set has more than 1,000 features, or more than 200
-// whose λ2 is at least 1e-5 of their mean square.
+// systems to a residual of 1e-12 in two cases: if a working set has more than 1,000 features, or if
+// it has more than 200 features and each λ2 is at least 1e-5 of the feature's mean square.
 //
-// A λ2 of at most 1e-11 of a feature's mean square is too small to distinguish features that are
-// equal up to their sign. Equal features of one group then share one value, as in the limit λ2 → 0.
-// A feature of zeros without penalties has the value 0. The first fit with such a λ2 searches for
-// equal features, which costs one pass over the data.
+// A λ2 of at most 1e-11 of a feature's mean square is too small to distinguish two features that
+// are equal up to their sign. Equal features of one group then share one value, as in the limit λ2
+// → 0. The first fit with such a small λ2 searches for equal features, which costs one pass over
+// the data. A feature of zeros without penalties has the value 0.
 //
 // The derivatives follow from the implicit function theorem at that system. They exist under strict
-// complementarity: θ_j ≠ 0 or |x_jᵀ(y−Xθ)|/N < λ1_j for each j. A coordinate is weakly active if
-// its distance from the kink is at most 256 times the rounding error of that distance. The distance
-// is λ1_j − |x_jᵀ(y−Xθ)|/N if θ_j = 0, and |θ_j| otherwise. At λ1_j = 0 the derivative with respect
-// to λ1_j is one-sided, from the right. A feature of zeros has θ_j = 0 for any λ1. This does not
-// count as a kink if λ2_j > 0.
+// complementarity: θ_j ≠ 0 or |x_jᵀ(y−Xθ)|/N < λ1_j for each j. The distance of coordinate j from
+// the kink is λ1_j − |x_jᵀ(y−Xθ)|/N if θ_j = 0, and |θ_j| otherwise. The coordinate is weakly
+// active if this distance is at most 256 times its rounding error.
 //
-// The zero value is ready for Load. Later fits allocate only if a working set grows, if its fits
-// are kept as starts, or if they search for equal features.
+// At λ1_j = 0 the derivative with respect to λ1_j is one-sided, from the right. A feature of zeros
+// has θ_j = 0 for any λ1. This does not count as a kink if λ2_j > 0.
+//
+// The zero value is ready for Load. Later fits allocate memory in three cases only: a working set
+// grows, a fit is kept as a start for later fits, or the fit searches for equal features.
 type ElasticNet struct {
 	// Groups holds the number of each feature's group, from 0 to G−1. Each group has a pair of
 	// penalties and at least one feature. [PerFeature] makes each feature a group. Dims and Fit
@@ -80,9 +82,9 @@ func (e *ElasticNet) Dims(n int) (theta, hyper int) { return n, 2 * groupCount(e
 func (e *ElasticNet) SetGeneralised(on bool) { e.Generalised = on }
 
 // Load makes d the data of the following fits. With at most 200 features it computes XᵀX/N. It
-// keeps a reference to d, and uses d's Rows and Weights. Errors are ArgErrors: the errors of
-// [learn.Data.Check], and one of kind ErrNotFinite if XᵀX or Xᵀy overflows. After an error the
-// learner has no data.
+// keeps a reference to d, and uses the fields Rows and Weights of d. Load returns the errors of
+// [learn.Data.Check], and an error of kind ErrNotFinite if XᵀX or Xᵀy overflows. All are ArgErrors.
+// After an error the learner has no data.
 func (e *ElasticNet) Load(d learn.Data) (err error) {
 	defer learner.End(e, &err)
 	if d, err = e.state.Take(e, d, false); err != nil {
@@ -111,12 +113,12 @@ func (e *ElasticNet) Reset() {
 }
 
 // Fit solves the problem at hyper and writes θ (n entries), with exact zeros outside the support.
-// After an error the learner has no fit, and θ is unchanged. An error is an ArgError of kind
-// ErrShape, ErrNotFinite or ErrDomain for hyper and Groups, or matches ErrNotFitted without data.
-// It matches ErrTooLarge if a working set or its system would need more than Data.MaxBytes. It
-// matches ErrIllPosed if θ is not unique to working precision. That can happen only without λ2:
-// features of the support, or features about to enter it, are then linearly dependent but not
-// equal.
+// After an error the learner has no fit, and θ is unchanged. If hyper or Groups is invalid, the
+// error is an ArgError of kind ErrShape, ErrNotFinite or ErrDomain. Without data the error matches
+// ErrNotFitted. If a working set or its system would need more than Data.MaxBytes, the error
+// matches ErrTooLarge. If θ is not unique to working precision, the error matches ErrIllPosed. θ
+// can lack uniqueness only if λ2 is 0 or negligible, and features of the support, or features about
+// to enter the support, are linearly dependent but not equal.
 func (e *ElasticNet) Fit(theta, hyper []float64) (err error) {
 	defer learner.End(e, &err)
 	e.state.Stop.Look()
@@ -141,36 +143,41 @@ func (e *ElasticNet) end(theta []float64, err error) error {
 	return nil
 }
 
-// VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not
-// nil. With u = (X_SᵀX_S/N + diag λ2_S)⁻¹·dtheta_S on the support S and zero
-// elsewhere, r = y − Xθ:
+// VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil. Let r = y − Xθ.
+// Let u be (X_SᵀX_S/N + diag λ2_S)⁻¹·dtheta_S on the support S, and zero elsewhere. Then VJP adds
 //
 //	λ1_j: −sign(θ_j)·u_j    λ2_j: −θ_j·u_j    X: (r·uᵀ − Xu·θᵀ)/N    y: Xu/N
 //
 // With Groups, the derivative in the λ1 or λ2 of a group is the sum over its features j.
 //
-// Errors are ErrNotFitted, and an ArgError of kind ErrNotFinite for dtheta. A product that
-// overflows is such an ArgError, too, and leaves g undefined. If a coordinate is weakly active and
-// Generalised is not set, a NotDifferentiableError names the inputs without a derivative and the
-// weakly active coordinates. VJP still adds the derivatives that exist. If the only kinks are in λ1
-// (θ_j = 0 at λ1_j = 0), these are the derivatives with respect to λ2, X and y. At θ = 0 the
-// derivative with respect to λ2 exists at every kink, and is zero.
+// If there is no fit, the error is ErrNotFitted. If dtheta is not finite, the error is an ArgError
+// of kind ErrNotFinite. If a product overflows, the error is of the same kind, and g is undefined.
 //
-// VJP returns an ArgError of kind ErrIllPosed, with Generalised too, if rounding hides whether a
-// coordinate is weakly active and may have moved θ by more than 1e-6 of the scale of θ. If equal
-// features share a value that is not zero, θ has no derivative with respect to X. With Generalised
-// the product then holds for changes of X that keep these features equal.
+// If a coordinate is weakly active and Generalised is not set, a NotDifferentiableError names the
+// inputs without a derivative and the weakly active coordinates. VJP still adds the derivatives
+// that exist. If all weakly active coordinates have θ_j = 0 and λ1_j = 0, the kinks are in λ1 only,
+// and the derivatives with respect to λ2, X and y exist. At θ = 0 the derivative with respect to λ2
+// exists at every kink, and is zero.
+//
+// Rounding may hide whether a coordinate is weakly active. If it may also have moved θ by more than
+// 1e-6 of the scale of θ, VJP returns an ArgError of kind ErrIllPosed, with Generalised too.
+//
+// If equal features share a value that is not zero, θ has no derivative with respect to X. With
+// Generalised the product then holds for changes of X that keep these features equal.
 func (e *ElasticNet) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
 	defer learner.Name(e, &err)
 	return qpdiff.Scratch[penalisedDerivative](w).adjoint(&e.elasticNetFit, e.Generalised, g, dtheta)
 }
 
 // JVP sets dtheta to the directional derivative of θ at the last fit along d, whose fields are
-// tangents of the inputs (nil: zero). The derivative also exists at weakly active coordinates,
-// where it is not linear in d. There JVP solves the quadratic problem that keeps each weakly active
-// coordinate on its side of the kink. Errors are ErrNotFitted, and ArgErrors of three kinds:
-// ErrNotFinite (an entry of d is not finite, or dtheta overflows), ErrIllPosed (as for VJP) and
-// ErrDomain (d lowers λ1_j from 0 at θ_j = 0). If equal features share a value and d changes X, the
+// tangents of the inputs (nil: zero). The derivative also exists at weakly active coordinates, but
+// it is not linear in d there. In this case JVP solves the quadratic problem that keeps each weakly
+// active coordinate on its side of the kink.
+//
+// If there is no fit, the error is ErrNotFitted. The error is an ArgError of kind ErrNotFinite if
+// an entry of d is not finite or dtheta overflows, of kind ErrIllPosed as for VJP, and of kind
+// ErrDomain if d lowers λ1_j from 0 at θ_j = 0. If equal features share a value and d changes X,
+// the error is a NotDifferentiableError.
 // error is a NotDifferentiableError.
 func (e *ElasticNet) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
 	defer learner.Name(e, &err)

@@ -13,43 +13,46 @@ import (
 )
 
 const (
-	// largestSystem and systemPerRow bound the size of a support with a λ2 below ridge.RowsFloor.
-	// If a support has more features than there are rows, only λ2 distinguishes these features, and
-	// the system may need more memory than the machine has.
+	// If a support has more features than the data has rows, only λ2 distinguishes these features.
+	// With a λ2 below ridge.RowsFloor, the system may then need more memory than the machine has.
+	// largestSystem and systemPerRow therefore bound the size of such a support.
 	largestSystem = 2000
 	systemPerRow  = 8
-	// rowsCorrections bounds the number of corrections of a solve by rows. A correction of at most
-	// rowsCorrected times the solution is the last, because the next one would be about its square.
+	// rowsCorrections is the largest number of corrections of a solve by rows. If a correction is
+	// at most rowsCorrected times the solution, it is the last: the relative size of the next
+	// correction would be about the square.
 	rowsCorrections = 4
 	rowsCorrected   = 1e-9
-	// dualProximal is a part of the diagonal entry of coordinate j. If r_j is smaller than this
-	// part, the coordinate gets a proximal term of this size; see setNear. Smaller terms cost many
-	// more Newton steps, and larger terms cost more proximal points.
+	// If r_j is smaller than dualProximal times the diagonal entry of coordinate j, the coordinate
+	// gets a proximal term of this size; see setNear. Smaller terms cost many more Newton steps,
+	// and larger terms cost more proximal points.
 	dualProximal = 1e-3
 )
 
-// crowded reports whether the active system is too large: see largestSystem, and limit.
+// crowded reports whether the active system is too large. See largestSystem and the method limit.
 func (q *piecewiseQP) crowded() bool {
 	s := len(q.act)
 	systems := q.columns != nil || q.sparse != nil && q.g != nil
 	return systems && s > q.largest && !q.byRows()
 }
 
-// systemEntries returns the number of entries of three active systems with this number of features:
-// the problem's own, one for the weakly active coordinates, and one for the derivatives.
+// systemEntries returns the number of entries of three active systems, each with the given number
+// of features. The first system belongs to the problem, the second to the weakly active
+// coordinates, and the third to the derivatives.
 func systemEntries(features float64) float64 { return 3 * features * (features + 4) }
 
-// limit sets the size of the largest support. It is the smaller of two sizes: the number of
-// features that r distinguishes, and the number whose systems fit into most bytes, in addition to
-// held entries.
+// limit sets q.largest, the size of the largest support. It is the smaller of two sizes. The first
+// is distinct(q.rows). The second is the largest number of features whose systems need no more
+// memory than remains. This memory is the parameter most (in bytes) less the storage of the
+// parameter held (in entries).
 func (q *piecewiseQP) limit(held float64, most int64) {
 	q.held, q.most = held, most
 	room := max(0, learner.Room(most)-held)
 	q.largest = int(min(math.Sqrt(room/3+4)-2, float64(distinct(q.rows)))) // the inverse of systemEntries
 }
 
-// distinct returns the largest number of features that a small r distinguishes, for the given
-// number of rows.
+// distinct returns the largest number of features that a small r can distinguish in data with the
+// given number of rows.
 func distinct(rows int) int { return max(largestSystem, systemPerRow*rows) }
 
 // errCrowded is the error of a support that is too large.
@@ -61,8 +64,8 @@ func (q *piecewiseQP) errCrowded() error {
 	return learner.TooLarge(learner.Entries(q.held+systemEntries(float64(s))), q.most, learn.Size{Rows: q.rows, Features: s})
 }
 
-// kernelEntries returns the number of entries of kernel. It returns 0 for a set with no more
-// features than rows, because such a set needs no kernel.
+// kernelEntries returns the number of entries of the field kernel. A set with no more features than
+// rows needs no kernel, so the result is then 0.
 func kernelEntries(rows, n, set float64) float64 {
 	if set <= rows {
 		return 0
@@ -72,8 +75,8 @@ func kernelEntries(rows, n, set float64) float64 {
 }
 
 // partRoom returns an error if MaxBytes has no room for the two restricted problems of weakly
-// active coordinates, one in the fit and one in a derivative. The systems of these problems are not
-// counted again: the bound largest allows for them.
+// active coordinates. One of these problems belongs to the fit and one to a derivative. partRoom
+// does not count their systems, because the bound q.largest already allows for them.
 func (q *piecewiseQP) partRoom() error {
 	if !q.byColumns() {
 		return nil
@@ -84,7 +87,7 @@ func (q *piecewiseQP) partRoom() error {
 }
 
 // open returns a coordinate that certainly depends linearly on others, or −1. Such a coordinate
-// exists if the coordinates without a kink and without an r outnumber the rows.
+// exists if more coordinates than rows have neither a kink nor a positive r.
 func (q *piecewiseQP) open() int {
 	left := q.rows
 	for i, j := range q.act {
@@ -98,7 +101,7 @@ func (q *piecewiseQP) open() int {
 	return -1
 }
 
-// gatherColumns is gather without a stored G.
+// gatherColumns does the work of gather if G is not stored.
 func (q *piecewiseQP) gatherColumns(w int) {
 	s := len(q.act)
 	for i, j := range q.act {
@@ -110,7 +113,7 @@ func (q *piecewiseQP) gatherColumns(w int) {
 	}
 }
 
-// row sets dst to row j of G. It may leave out entries outside the active set.
+// row sets dst to row j of G. Entries outside the active set may stay unset.
 func (q *piecewiseQP) row(dst []float64, j int) {
 	if q.g != nil {
 		copy(dst, q.g[j*q.n:(j+1)*q.n])
@@ -122,9 +125,9 @@ func (q *piecewiseQP) row(dst []float64, j int) {
 	q.rowOf(dst, j, q.act)
 }
 
-// rowOf computes entries of row j of G from the columns. It sets the entries of dst at the
-// positions at, which ascend; the other entries of dst are undefined. If the columns are sparse,
-// fit must be 0. It is 0 again afterwards.
+// rowOf computes entries of row j of G from the columns of C. It sets dst[k] for each k in the list
+// at, which ascends; the other entries of dst are undefined. If the columns are sparse, the caller
+// passes q.fit with all entries 0, and rowOf leaves it so.
 func (q *piecewiseQP) rowOf(dst []float64, j int, at []int) {
 	if q.sparse == nil {
 		q.products(dst[:len(at)], j, at)
@@ -155,8 +158,8 @@ func (q *piecewiseQP) byRows() bool {
 	return true
 }
 
-// factorRows factorises K and leaves the solution of the active system in z. It reports
-// whether K is finite.
+// factorRows factorises K and writes the solution of the active system to z. It reports whether K
+// is finite.
 func (q *piecewiseQP) factorRows() bool {
 	if !q.factorK(false) {
 		return false
@@ -173,7 +176,7 @@ func (q *piecewiseQP) factorRows() bool {
 }
 
 // floor returns a lower bound of the least eigenvalue of the active system, scaled to a unit
-// diagonal. The bound follows from r, because G is positive semidefinite.
+// diagonal. The bound follows from r alone, because G is positive semidefinite.
 func (q *piecewiseQP) floor() float64 {
 	floor := 1.0
 	for _, j := range q.act {
@@ -182,11 +185,13 @@ func (q *piecewiseQP) floor() float64 {
 	return floor
 }
 
-// setNear sets near, the strength of the strongest kink in units in which all coordinates have the
-// same size. It is relative to the kink strength at which all coordinates would be 0. Stronger
-// kinks are ignored, because they hold their coordinates at 0. A proximal point moves a coordinate
-// by the strength of its kink divided by the proximal term. With weak kinks and large terms,
-// hundreds of proximal points would be needed between two supports.
+// setNear sets q.near, the ratio of a proximal term to its diagonal entry, to kink/most, limited to
+// [ridge.RowsFloor, dualProximal]. The variable kink is the greatest strength of a kink, and the
+// variable most is the strength at which all coordinates would be 0. Both are in units in which all
+// coordinates have the same size. Kinks stronger than this are ignored, because they hold their
+// coordinates at 0. A proximal point moves a coordinate by the strength of its kink divided by the
+// proximal term. If kinks were weak and proximal terms large, hundreds of proximal points would be
+// needed between two supports.
 func (q *piecewiseQP) setNear() {
 	most, kink := 0.0, 0.0
 	for j, c := range q.c {
@@ -212,8 +217,8 @@ func (q *piecewiseQP) proximal(j int) float64 {
 	return 0
 }
 
-// factorK factorises K and reports whether it is finite. If proximal is set, the proximal terms are
-// added to r.
+// factorK factorises K and reports whether K is finite. If the parameter proximal is true, it first
+// adds the proximal terms to r.
 func (q *piecewiseQP) factorK(proximal bool) bool {
 	q.support = woodbury.Support{Act: q.act, Features: q.features, R: q.r, Diag: q.diag}
 	if proximal {
@@ -222,9 +227,9 @@ func (q *piecewiseQP) factorK(proximal bool) bool {
 	return q.kernel.Factor(q.columns, q.rows, q.inv, &q.support)
 }
 
-// solveRows replaces u by the solution of the active system for the right-hand side u, with the
-// factor of the last factorRows. The other arguments are scratch: fit has an entry for each row,
-// and rest, change and along have one for each unknown.
+// solveRows replaces the right-hand side u by the solution of the active system. It uses the factor
+// of the last factorRows. The other arguments are scratch: fit has an entry for each row, and rest,
+// change and along have one for each unknown.
 func (q *piecewiseQP) solveRows(u, fit, rest, change, along []float64) {
 	s := len(u)
 	fit, rest, change, along = fit[:q.rows], rest[:s], change[:s], along[:s]
@@ -255,9 +260,9 @@ func (q *piecewiseQP) solveRows(u, fit, rest, change, along []float64) {
 	}
 }
 
-// fitError bounds the change of Cx/√N due to errors of the right-hand side of the size of terms.
-// The last factor must be K's. Errors t change Cx by C·H⁻¹t = K⁻¹·C·diag(1/r)·t, and the singular
-// values of √inv·K⁻¹·C·diag(1/√r) are at most ½.
+// fitError bounds the change of Cx/√N if each entry j of the right-hand side has an error of at
+// most terms(j). The last factor must be K. Errors t change Cx by C·H⁻¹t = K⁻¹·C·diag(1/r)·t, and
+// the singular values of √inv·K⁻¹·C·diag(1/√r) are at most ½.
 func (q *piecewiseQP) fitError(terms func(j int) float64) float64 {
 	sum := 0.0
 	for _, j := range q.act {
@@ -267,8 +272,8 @@ func (q *piecewiseQP) fitError(terms func(j int) float64) float64 {
 	return math.Sqrt(sum) / 2
 }
 
-// decides reports whether coordinate j's side of its kink, of strength l1, is certain in spite of
-// an error err of its equation.
+// decides reports whether it is certain on which side of its kink coordinate j is. err is the error
+// of the coordinate's equation, and l1 the strength of the kink.
 func (q *piecewiseQP) decides(j int, active bool, err, l1 float64) bool {
 	if active {
 		return !dense.Negligible(math.Abs(q.x[j])*q.r[j], err, 1)

@@ -11,35 +11,36 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// Huber is robust linear regression (Huber 1964) with a ridge penalty. The loss is squared for
-// residuals up to δ, and absolute for larger ones:
+// Huber is robust linear regression (Huber 1964) with a ridge penalty. The loss h(r) is quadratic
+// for residuals |r| ≤ δ, and linear in |r| beyond:
 //
 //	minimise over θ and b   1/N·Σ_i h(y_i − θᵀx_i − b) + ½·λ2·‖θ‖²
 //	h(r) = ½r² for |r| ≤ δ, and δ·(|r| − ½δ) beyond
 //
 // Without Intercept, b = 0. An outlier moves θ as if its residual were ±δ, however large the
 // residual is. Each row is weighted as [learn.Data] states. If no residual exceeds δ, the solution
-// is the one of [ElasticNet] at λ1 = 0.
+// is the same as for [ElasticNet] at λ1 = 0.
 //
 // The hyperparameters are (λ2, δ): λ2 ≥ 0, and δ > 0 in the unit of y.
 //
 // # Method
 //
-// Q is the set of rows with |r_i| ≤ δ. R is the unit matrix and z_i is the row x_i. With Intercept,
-// z_i has a last entry 1, and R a last diagonal entry 0. θ solves
+// Let r_i be the residual of row i, and Q the set of rows with |r_i| ≤ δ. Without Intercept, z_i is
+// the row x_i and R is the unit matrix. With Intercept, z_i has a further entry 1, and R a further
+// diagonal entry 0. θ solves
 //
 //	(1/N·Σ_Q z_i z_iᵀ + λ2·R)·θ = 1/N·(Σ_Q y_i·z_i + δ·Σ_{i∉Q} sign(r_i)·z_i)
 //
 // The solver finds Q by Newton's method with an exact line search, from the Q of the last fit. It
-// ends when the solution of the system for Q has residuals up to δ exactly in the rows of Q. The
-// solution is unique if the matrix is regular. The matrix is regular only if Q has enough rows or
-// λ2 > 0. With Intercept, Q must have at least one row.
+// solves the system for Q and compares the residuals with δ. It ends when |r_i| ≤ δ holds for
+// exactly the rows of Q. The solution is unique if the matrix is regular. This requires enough rows
+// in Q or λ2 > 0. With Intercept, Q must have at least one row.
 //
 // The first system costs N·n² multiplications. Each later system costs n² for every row that
 // entered or left Q, n³ for its factor, and a small multiple of N·n. If there are more than 30
 // features, and more features than rows, the systems have one unknown for each row. A Load then
-// costs N²·n multiplications, and a system N³. If λ2 is below 1e-9 of the mean square of a feature,
-// the systems have one unknown for each parameter even so.
+// costs N²·n multiplications, and a system N³. The exception is a λ2 below 1e-9 of the mean square
+// of a feature: then the systems have one unknown for each parameter.
 //
 // # Derivatives
 //
@@ -61,8 +62,8 @@ type Huber struct {
 	huberFit
 }
 
-// huberMaxIter is the default of [Huber.MaxIter]. A fit usually takes about ten steps. It takes
-// more if the rows in Q do not determine θ, because convergence is then linear.
+// huberMaxIter is the default of [Huber.MaxIter]. A fit usually takes about ten steps. If the rows
+// in Q do not determine θ, convergence is linear, and the fit takes more steps.
 const huberMaxIter = 500
 
 // Dims returns n parameters, with Intercept n+1, and 2 hyperparameters (λ2, δ).
@@ -76,9 +77,9 @@ func (l *Huber) Dims(n int) (theta, hyper int) {
 // SetGeneralised sets the field Generalised.
 func (l *Huber) SetGeneralised(on bool) { l.Generalised = on }
 
-// Load makes d the data of the following fits. It keeps a reference to d, and uses d's Rows and
-// Weights. Its errors are ArgErrors: the errors of [learn.Data.Check], and one of kind ErrNotFinite
-// if XᵀX or Xᵀy overflows. After an error the learner has no data.
+// Load makes d the data of the following fits. It keeps a reference to d, and uses the fields Rows
+// and Weights of d. Load returns the errors of [learn.Data.Check], and an error of kind
+// ErrNotFinite if XᵀX or Xᵀy overflows. All are ArgErrors. After an error the learner has no data.
 func (l *Huber) Load(d learn.Data) (err error) {
 	defer learner.End(l, &err)
 	if d, err = l.state.Take(l, d, false); err != nil {
@@ -109,11 +110,11 @@ func (l *Huber) Reset() {
 }
 
 // Fit solves the problem at hyper = (λ2, δ) and writes θ, followed by b if Intercept is set. After
-// an error the learner has no fit, and θ is unchanged. An error is an ArgError of kind ErrShape,
-// ErrNotFinite or ErrDomain for hyper, or matches ErrNotFitted without data. It matches ErrIllPosed
-// if θ is not unique to working precision, and ErrNotFinite if θ overflows. It matches
-// ErrIterationLimit after MaxIter steps, for example if δ is so far below the residuals that
-// rounding hides Q.
+// an error the learner has no fit, and θ is unchanged. If hyper is invalid, the error is an
+// ArgError of kind ErrShape, ErrNotFinite or ErrDomain. Without data the error matches
+// ErrNotFitted. If θ is not unique to working precision, the error matches ErrIllPosed, and if θ
+// overflows, ErrNotFinite. After MaxIter steps the error matches ErrIterationLimit. This happens,
+// for example, if δ is so far below the residuals that rounding hides which rows are in Q.
 func (l *Huber) Fit(theta, hyper []float64) (err error) {
 	defer learner.End(l, &err)
 	l.state.Stop.Look()
@@ -147,23 +148,25 @@ func (l *Huber) Fit(theta, hyper []float64) (err error) {
 }
 
 // VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil. Let u solve H·u =
-// dtheta, for the matrix H of the system that θ solves. Let s_i = sign(r_i) for the rows outside Q:
+// dtheta, where H is the matrix of the system that θ solves. Let s_i = sign(r_i) for the rows
+// outside Q. Then VJP adds
 //
 //	λ2: −θᵀRu    δ: 1/N·Σ_{i∉Q} s_i·z_iᵀu    y_i: z_iᵀu/N in Q, else 0
 //	x_i: (r_i·u − z_iᵀu·θ)/N in Q, else δ·s_i·u/N
 //
-// Errors are ErrNotFitted, and an ArgError of kind ErrNotFinite for dtheta. A product that
-// overflows is such an ArgError, too, and leaves g undefined. If a residual is ±δ and Generalised
-// is not set, a NotDifferentiableError names the rows. VJP returns an ArgError of kind ErrIllPosed,
-// with Generalised too, if rounding hides whether a residual is ±δ and may have moved the residual
-// by more than 1e-6 of δ.
+// If there is no fit, the error is ErrNotFitted. If dtheta is not finite, the error is an ArgError
+// of kind ErrNotFinite. If a product overflows, the error is of the same kind, and g is undefined.
+// If a residual is ±δ and Generalised is not set, a NotDifferentiableError names the rows.
+//
+// Rounding may hide whether a residual is ±δ. If it may also have moved the residual by more than
+// 1e-6 of δ, VJP returns an ArgError of kind ErrIllPosed, with Generalised too.
 func (l *Huber) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
 	defer learner.Name(l, &err)
 	return qpdiff.Scratch[huberDerivative](w).adjoint(&l.huberFit, l.Generalised, g, dtheta)
 }
 
 // JVP sets dtheta to the derivative of θ at the last fit along d, whose fields are tangents of the
-// inputs (nil: zero). Its errors are VJP's, with d in place of dtheta.
+// inputs (nil: zero). The errors are the same as for VJP, with d in place of dtheta.
 func (l *Huber) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
 	defer learner.Name(l, &err)
 	return qpdiff.Scratch[huberDerivative](w).forward(&l.huberFit, l.Generalised, dtheta, d)
@@ -185,8 +188,8 @@ func (l *Huber) New() learn.Learner {
 // Convention returns the absolute error.
 func (*Huber) Convention() learn.Convention { return learn.Convention{Loss: learn.AbsoluteError} }
 
-// Bounds and default of Huber's δ, in units of the spread of the labels. For normal errors the
-// default has 95 % of the efficiency of least squares (Huber 1964).
+// Bounds and default of δ, in units of the spread of the labels. For normal errors the default has
+// 95 % of the efficiency of least squares (Huber 1964).
 const leastThreshold, defaultThreshold, mostThreshold = 1e-2, 1.345, 10
 
 // Hyperparameters describes λ2 and δ.

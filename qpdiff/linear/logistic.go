@@ -33,11 +33,11 @@ import (
 //	∂∇_θ L/∂yᵢ  = C(πᵢ−1) xᵢ   + C πᵢ(1−πᵢ) yᵢ (θᵀxᵢ) xᵢ
 //	∂∇_θ L/∂C   = −Σᵢ (1−πᵢ) yᵢ xᵢ = −Rθ/C,
 //
-// Each matrix has one row for each entry of θ. In the first line, the row of the intercept has only
-// the second term, in which the intercept's entry of xᵢ is 1. The formula printed in the Example of
-// Barratt and Sharma has only the first term of the first line. It omits that πᵢ depends on xᵢ, so
-// it is not a derivative. All these derivatives exist everywhere, because L is smooth and strictly
-// convex.
+// Each matrix has one row for each entry of θ. In the row of the intercept, the first line has only
+// its second term, and the intercept's entry of xᵢ in that term is 1. In the Example of Barratt and
+// Sharma, the printed formula for ∇_{xᵢ}∇_θ L has only the first term C(πᵢ−1)yᵢI. The printed
+// formula omits that πᵢ depends on xᵢ, so it is not a derivative. All these derivatives exist
+// everywhere, because L is smooth and strictly convex.
 //
 // # Method
 //
@@ -50,9 +50,10 @@ import (
 // data. Once a step changes no margin by more than ½, the probabilities are computed by series
 // without exponentials.
 //
-// A Newton step costs N·n² operations for N rows of n features. After the last step, the learner
-// has the Hessian at the point before this step. With a workspace, the first derivative after a fit
-// computes the Hessian at the solution. Each derivative costs N·n more operations.
+// A Newton step costs N·n² operations for N rows of n features. The last step of a fit starts from
+// a point with a known Hessian, and the learner keeps this Hessian. With a workspace, the first
+// derivative after a fit also computes the Hessian at the solution. Each derivative costs N·n more
+// operations.
 //
 // With more than 30 parameters, conjugate gradients solve the systems of the steps and of the
 // derivatives, the latter to rounding. A solve needs about a dozen products with the Hessian, each
@@ -65,7 +66,7 @@ import (
 // number. With more than 1000 parameters the Hessian is never factorised. If the residual of a
 // solve then exceeds 1e-12 of the size of its terms, the error matches ErrIllPosed. With 201 to
 // 1000 parameters the Hessian is factorised only if the penalty is below 1e-5 of one of its
-// diagonal entries. The entries at θ = 0, which bound the entries at any θ, decide this.
+// diagonal entries. This test uses the diagonal at θ = 0, which bounds the diagonal at any θ.
 //
 // The zero value is ready for Load and has no intercept.
 type Logistic struct {
@@ -81,10 +82,12 @@ type Logistic struct {
 func (l *Logistic) Dims(n int) (theta, hyper int) { return l.Intercept.params(n), 1 }
 
 // Load makes d the data of the following fits. It keeps a reference to d, and must be called again
-// after an entry of d changed. Its errors are ArgErrors: the errors of [learn.Data.Check], and
-// ErrDomain for a label 0, as in data with the classes 0 and 1. If the intercept is unpenalised and
-// all labels that count have one sign, the problem has no solution and the error matches
-// ErrIllPosed. After an error the learner has no data.
+// after an entry of d changed.
+//
+// Load returns the errors of [learn.Data.Check]. A label 0, as in data with the classes 0 and 1, is
+// an error that matches ErrDomain. The problem has no solution if the intercept is unpenalised and
+// all rows with a weight above 0 have labels of the same sign; this error matches ErrIllPosed. All
+// these errors are ArgErrors. After an error the learner has no data.
 func (l *Logistic) Load(d learn.Data) (err error) {
 	defer learner.End(l, &err)
 	l.state.Unload()
@@ -108,16 +111,17 @@ func (l *Logistic) Load(d learn.Data) (err error) {
 	return l.accept(d)
 }
 
-// LoadSubset loads the data of full without the rows that out lists, for cross-validation. A Fit at
-// the C of full's last fit begins at full's solution plus a Newton step for the rows left out,
-// which costs very little. l keeps no warm start of its own, so its result depends on full alone.
+// LoadSubset loads the data of full without the rows that out lists, for cross-validation. If the
+// next Fit has the C of full's last fit, it begins at full's solution plus a Newton step for the
+// omitted rows. This start costs very little. l keeps no warm start from its earlier fits, so its
+// result depends on full alone.
 //
 // The fields of the Grad in VJP and JVP have the shape of full's data. A row that was left out has
 // the derivative zero, and probability 1 in Probabilities.
 //
 // full must be a *Logistic with the same Intercept, and loaded by Load; otherwise the error matches
 // ErrDomain. LoadSubset only reads full, so many learners can call it at once. LoadSubset must be
-// called again after full was loaded or fitted again. It keeps a reference to out.
+// called again after each Load or Fit of full. It keeps a reference to out.
 func (l *Logistic) LoadSubset(full learn.Learner, out []int) (err error) {
 	defer learner.End(l, &err)
 	l.state.Unload()
@@ -193,10 +197,11 @@ func (l *Logistic) Reset() {
 }
 
 // Fit writes the minimiser at hyper = [C] to theta. theta has n entries; with an intercept it has
-// n+1, and the intercept is the last. Errors match ErrShape, ErrNotFinite or ErrDomain if hyper is
-// not one positive number, ErrNotFitted before the first Load, and ErrIllPosed if the Hessian at
-// the solution overflows or is singular to machine precision. After an error that matches
-// ErrIterationLimit theta holds the last iterate; after any other error it is unchanged.
+// n+1, and the intercept is the last. If hyper is not one positive number, the error matches
+// ErrShape, ErrNotFinite or ErrDomain. Before the first Load the error matches ErrNotFitted. If the
+// Hessian at the solution overflows or is singular to machine precision, the error matches
+// ErrIllPosed. After an error that matches ErrIterationLimit theta holds the last iterate; after
+// any other error theta is unchanged.
 func (l *Logistic) Fit(theta, hyper []float64) (err error) {
 	defer learner.End(l, &err)
 	l.state.Stop.Look()
@@ -229,17 +234,17 @@ func (l *Logistic) Fit(theta, hyper []float64) (err error) {
 	return nil
 }
 
-// Probabilities sets dst to πᵢ = 1/(1 + exp(−yᵢ θᵀxᵢ)) for each row i, at the last successful Fit.
-// πᵢ is the probability that the model gives to the row's own label. If w is nil, Probabilities
-// allocates. An error matches ErrNotFitted.
+// Probabilities sets dst[i] to πᵢ = 1/(1 + exp(−yᵢ θᵀxᵢ)) for each row i, with the θ of the last
+// successful Fit. πᵢ is the probability that the model gives to the label yᵢ. If w is nil,
+// Probabilities allocates. An error matches ErrNotFitted.
 func (l *Logistic) Probabilities(w *qpdiff.Workspace, dst []float64) error {
 	return learner.Named(l, qpdiff.Scratch[logisticDerivative](w).probabilities(&l.logisticFit, dst))
 }
 
-// SolveHessian sets dst to H⁻¹v, for the Hessian H of L at the last successful Fit. Every
+// SolveHessian sets dst to H⁻¹v, where H is the Hessian of L at the last successful Fit. Every
 // derivative of θ is such a product. dst and v have as many entries as θ, and may be the same
-// slice. If w is nil, SolveHessian allocates. It returns the errors of VJP, with ErrNotFinite if v
-// is not finite. After an error dst is unchanged.
+// slice. If w is nil, SolveHessian allocates. The errors are the same as for VJP, and ErrNotFinite
+// if v is not finite. After an error dst is unchanged.
 func (l *Logistic) SolveHessian(w *qpdiff.Workspace, dst, v []float64) (err error) {
 	defer learner.Name(l, &err)
 	return qpdiff.Scratch[logisticDerivative](w).solveHessian(&l.logisticFit, dst, v)
@@ -274,8 +279,8 @@ func (l *Logistic) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (er
 }
 
 // JVP sets dtheta to the directional derivative of θ at the last successful Fit, along d. A nil
-// field of d is a zero tangent. It returns the errors of VJP, with ErrNotFinite if d is not finite.
-// After an error dtheta is unchanged.
+// field of d is a zero tangent. The errors are the same as for VJP, and ErrNotFinite if d is not
+// finite. After an error dtheta is unchanged.
 func (l *Logistic) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
 	defer learner.Name(l, &err)
 	return qpdiff.Scratch[logisticDerivative](w).forward(&l.logisticFit, dtheta, d)
@@ -287,8 +292,9 @@ func (l *Logistic) New() learn.Learner { return &Logistic{Intercept: l.Intercept
 // Convention returns the logistic loss.
 func (*Logistic) Convention() learn.Convention { return learn.Convention{Loss: learn.LogisticLoss} }
 
-// C·N times the largest variance of a feature is a ratio of loss to penalty. Above mostC, or
-// mostStoredC for sparse data, θ fits all labels and takes long to compute.
+// The ratio of loss to penalty is C·N times the largest variance of a feature. If this ratio
+// exceeds the constant mostC (mostStoredC for sparse data), θ fits all labels and takes long to
+// compute.
 const leastC, mostC, mostStoredC = 1e-3, 1e6, 1e4
 
 // Hyperparameters describes C.

@@ -18,59 +18,61 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// The constants of logistic regression. The length of a step is the largest change of a margin yᵢ
-// θᵀxᵢ, so it does not depend on the units of X and y.
+// The constants of logistic regression. A Newton step changes each margin yᵢ θᵀxᵢ. The length of
+// the step is the largest of these changes, so it does not depend on the units of X and y.
 const (
-	// Problems of at most logisticSmall parameters are padded with zero features. One unrolled
-	// kernel handles them all.
+	// A problem with fewer than logisticSmall parameters is padded with zero features to
+	// logisticSmall. One unrolled kernel then handles all small problems.
 	logisticSmall = 3
 
-	// logisticMaxIter is the limit of Newton steps in one fit, if MaxIter is 0. Fits of separable
-	// data at a large C take several dozen steps.
+	// logisticMaxIter is the largest number of Newton steps in one fit, if MaxIter is 0. Fits of
+	// separable data at a large C take several dozen steps.
 	logisticMaxIter = 200
-	// A fit from a warm start that takes more than logisticWarmSteps steps begins again at θ = 0.
-	// From there, with every π = ½, a fit of ordinary data takes fewer steps.
+	// If a fit from a warm start takes more than logisticWarmSteps steps, it begins again at θ = 0.
+	// At θ = 0 every π is ½, and a fit of ordinary data from there takes fewer steps.
 	logisticWarmSteps = 25
 
-	// A step of length logisticSafeStep lowers L: for a step δ of length r, L(θ+δ) ≤ L(θ) − λ² +
-	// λ²(eʳ−r−1)/r². Here λ is the Newton decrement, and (eʳ−r−1)/r² < 1 for r < 1.79.
+	// Any step of length at most logisticSafeStep lowers L. A step δ of length r satisfies L(θ+δ) ≤
+	// L(θ) − λ² + λ²(eʳ−r−1)/r², where λ is the Newton decrement. The factor (eʳ−r−1)/r² is below 1
+	// for r < 1.79.
 	logisticSafeStep = 1.5
-	// The line search ends when the size of the slope is at most logisticSlope times the slope at
-	// the start. A larger constant would accept shorter steps; a smaller one would take more
-	// bisections.
+	// The line search accepts a step length t if |slope at t| ≤ logisticSlope·|slope at 0|. A
+	// larger constant would accept shorter steps; a smaller constant would take more bisections.
 	logisticSlope = .5
 	// logisticBisections bounds the number of bisections of a line search, because rounding could
-	// keep the slope out of that range. After this number of bisections the step is negligible.
+	// keep the slope above the bound of logisticSlope. After this number of bisections the step is
+	// negligible.
 	logisticBisections = 64
 
 	// A step shorter than logisticLastStep is the last one. Convergence is quadratic, so the
 	// remaining error is at most the square of the step, which is below rounding.
 	logisticLastStep = 1e-8
 	// If the last step is shorter than logisticSettled, it changes s, w and the Hessian by at most
-	// this relative amount, which is about their rounding error. Derivatives then use the values
-	// from before the step.
+	// this relative amount. The change is about as large as their rounding errors, so derivatives
+	// use the values from before the step.
 	logisticSettled = 1e-13
 	// If a step is longer than logisticStall times the previous step, convergence is not quadratic.
 	// The gradient may then consist of rounding errors.
 	logisticStall = .5
 	// A gradient smaller than logisticRoundoff times the size of its terms may consist of rounding
-	// errors. 64·eps suffices for sums over some thousand rows.
+	// errors. The factor 64·eps suffices for sums over some thousand rows.
 	logisticRoundoff = 64 * dense.Eps
 	// logisticRounding is the rounding error of one term of the gradient: one rounding of the
 	// product and one of the sum.
 	logisticRounding = 2 * dense.Eps
 
-	// In the first logisticBoundSteps steps, a small problem uses an upper bound of a step's length
-	// if this bound allows a series. Later the length is computed, because the bound may never fall
-	// below logisticLastStep.
+	// A small problem takes the terms of the next step from a series if the step is short. In the
+	// first logisticBoundSteps steps it judges this by an upper bound of the step's length. Later
+	// steps compute the length itself, because the bound may never fall below logisticLastStep, and
+	// the fit would then not end.
 	logisticBoundSteps = 8
 
-	// At margins above logisticLargestMargin, exp is near overflow, and 1−π and w are negligible
-	// compared with any other row's.
+	// At margins above logisticLargestMargin, exp is near overflow. 1−π and w of such a row are
+	// negligible compared with the values of any other row.
 	logisticLargestMargin = 700
 )
 
-// errLogisticBlurred is the error of a fit whose solution rounding hides.
+// errLogisticBlurred is the error of a fit if rounding hides the solution.
 var errLogisticBlurred = check.ArgErrorf("Data", qpdiff.ErrIllPosed, "scale or centre the features, or lower C", "has terms so large that the rounding of their sum hides the solution")
 
 // errLogisticSingular is the error of a fit or a derivative whose Hessian is singular to working
@@ -78,7 +80,7 @@ var errLogisticBlurred = check.ArgErrorf("Data", qpdiff.ErrIllPosed, "scale or c
 var errLogisticSingular = check.ArgErrorf("Data", qpdiff.ErrIllPosed, "scale or centre the features, lower C, or penalise the intercept", "gives a Hessian that is singular to machine precision")
 
 // logisticProblem minimises ½ θᵀRθ + C Σᵢ log(1 + exp(−θᵀzᵢ)), with zᵢ = yᵢxᵢ and a diagonal R.
-// Vectors of θ have k entries.
+// Vectors such as θ have k entries.
 type logisticProblem struct {
 	m    int // rows
 	d    int // entries of θ
@@ -96,7 +98,8 @@ type logisticProblem struct {
 	stored *sparse.Columns // of a sparse X, they take the place of z: each row times its label
 }
 
-// checkRows is [learn.Data.Check] without the entries, which fold checks.
+// checkRows makes the checks of [learn.Data.Check], except the check of the entries of X and y. The
+// method fold checks the entries.
 func checkRows(d learn.Data) error {
 	if d.Sparse() || d.Centre != nil || d.Scale != nil {
 		return d.Check()
@@ -107,9 +110,9 @@ func checkRows(d learn.Data) error {
 	return check.Counts(d.Rows, d.Weights, len(d.Y))
 }
 
-// fold sets row i of z to yᵢxᵢ. The shape and weights of d have been checked. If the problem has
-// one parameter more than d has features, the last entry of row i is yᵢ, for the intercept. It
-// returns the errors of [Logistic.Load].
+// fold sets row i of z to yᵢxᵢ. The caller has checked the shape and the weights of d. If the
+// problem has one parameter more than d has features, the last entry of row i is yᵢ, for the
+// intercept. The errors are listed at [Logistic.Load].
 func (p *logisticProblem) fold(d learn.Data) error {
 	p.ymax = 0
 	if p.counts = learner.Counts(d, p.counts); p.counts != nil {
@@ -159,12 +162,12 @@ func (p *logisticProblem) fold(d learn.Data) error {
 
 var errFoldOverflows = check.ArgErrorf("Data", qpdiff.ErrNotFinite, "scale the features", "has a product of a label and a feature that overflows")
 
-// errLabelZero is the error of the label 0 in row i.
+// errLabelZero is the error of a label 0 in row i.
 func errLabelZero(i int) error {
 	return check.ArgErrorf("Data.Y", qpdiff.ErrDomain, "use the labels -1 and 1, not 0 and 1; drop an example that is not to count", "holds the label 0 at index %d, whose loss does not depend on θ", i)
 }
 
-// foldStored is fold for a sparse X, without the rows out.
+// foldStored does the work of fold for a sparse X. It leaves out the rows that out lists.
 func (p *logisticProblem) foldStored(d learn.Data, out []int) error {
 	labels := append(p.stored.Root[:0], d.Y...)
 	for i, y := range labels {
@@ -192,8 +195,8 @@ func (p *logisticProblem) foldStored(d learn.Data, out []int) error {
 	return nil
 }
 
-// labels returns the label of each row, or 0 for a row of weight 0. It reads the label of row i
-// from the last of the d entries of row i of z.
+// labels returns the label of each row, or 0 for a row of weight 0. The problem must have an
+// intercept: the label of row i is then the intercept's entry of zᵢ.
 func (p *logisticProblem) labels() []float64 {
 	if p.stored != nil {
 		return p.stored.Root
@@ -201,18 +204,18 @@ func (p *logisticProblem) labels() []float64 {
 	return p.z[(p.d-1)*p.m : p.d*p.m]
 }
 
-// oneSign reports whether all labels of rows with a weight above 0 have the same sign. The problem
-// must have an intercept.
+// oneSign reports whether the labels of all rows with a weight above 0 have the same sign. The
+// problem must have an intercept.
 func (p *logisticProblem) oneSign() bool {
 	labels := p.labels()
 	return !slices.ContainsFunc(labels, func(y float64) bool { return y > 0 }) ||
 		!slices.ContainsFunc(labels, func(y float64) bool { return y < 0 })
 }
 
-// descent returns a fraction t of a step of length r that certainly lowers the objective: either
-// t·r ≤ logisticSafeStep, or the slope at t is not positive. descent tries t = 1 first. If that is
-// too long, it bisects until the slope at t is between 0 and logisticSlope·slope0. slope0 is the
-// slope at the start.
+// descent returns the fraction t of a step of length r that the line search accepts. The step t
+// certainly lowers the objective, because t·r ≤ logisticSafeStep or the slope at t is not positive.
+// descent tries t = 1 first. If t = 1 is too long, it bisects until the slope at t is between
+// logisticSlope·slope0 and 0, where slope0 < 0 is the slope at the start.
 func descent(r, slope0 float64, slope func(t float64) float64) float64 {
 	lo, hi, t := 0.0, math.Inf(1), 1.0
 	for range logisticBisections {
@@ -231,7 +234,7 @@ func descent(r, slope0 float64, slope func(t float64) float64) float64 {
 }
 
 // counted sets dst to v with each entry multiplied by the weight of its row, and returns dst. If
-// counts is nil, it returns v itself.
+// all weights are 1 (counts is nil), it returns v itself.
 func (p *logisticProblem) counted(dst *[]float64, v []float64) []float64 {
 	if p.counts == nil {
 		return v
@@ -257,7 +260,8 @@ type logisticPoint struct {
 	work []float64 // m entries, with counts: work of counted
 }
 
-// resize gives the problem m rows, d parameters and R = I. stored is true if X is sparse.
+// resize gives the problem m rows, d parameters and R = I. The parameter stored is true if X is
+// sparse.
 func (p *logisticProblem) resize(m, d int, stored bool) {
 	k := max(d, logisticSmall)
 	p.m, p.d, p.k = m, d, k
@@ -273,8 +277,8 @@ func (p *logisticProblem) resize(m, d int, stored bool) {
 	dense.Fill(p.pen, 1)
 }
 
-// hessianEntries returns the number of entries of a Hessian and of two points with Hessians. One of
-// the points belongs to a logisticDerivative.
+// hessianEntries returns the number of entries of one Hessian and of two points, each with a
+// Hessian. The second point belongs to a logisticDerivative.
 func hessianEntries(m, k float64) float64 {
 	point := 2*m + k*k + k
 	if k > logisticSmall {
@@ -283,12 +287,14 @@ func hessianEntries(m, k float64) float64 {
 	return 2*point + k*k
 }
 
-// storedHessianEntries counts them for a sparse X, with the columns taken.
+// storedHessianEntries is hessianEntries for a sparse X. It includes the entries of the copied
+// columns.
 func storedHessianEntries(m, k, stored float64) float64 {
 	return 2*(3*m+k*k+2*k+sparse.TakenEntries(m, k, stored)) + k*k
 }
 
-// resize gives the point the shape of p. It makes room for a Hessian if hessian is set.
+// resize gives the point the shape of p. If the parameter hessian is true, it also allocates a
+// Hessian.
 func (pt *logisticPoint) resize(p *logisticProblem, hessian bool) {
 	pt.s, pt.w = dense.Grow(pt.s, p.m), dense.Grow(pt.w, p.m)
 	if !hessian {
@@ -302,7 +308,7 @@ func (pt *logisticPoint) resize(p *logisticProblem, hessian bool) {
 	}
 }
 
-// product writes Zᵀv, one entry per row of data.
+// product sets dst to Zᵀv, which has one entry for each row of the data.
 func (p *logisticProblem) product(dst, v []float64) {
 	if p.stored != nil {
 		p.stored.Times(dst, v)
@@ -321,7 +327,7 @@ func (p *logisticProblem) matrix() blas64.General {
 	return blas64.General{Rows: p.k, Cols: p.m, Stride: p.m, Data: p.z}
 }
 
-// gradient sets g to the gradient at theta, with 1−π in s.
+// gradient sets g to the gradient at theta, and s to 1−π.
 func (p *logisticProblem) gradient(g, s, theta []float64) {
 	m, k := p.m, p.k
 	if p.stored != nil {
@@ -338,8 +344,8 @@ func (p *logisticProblem) gradient(g, s, theta []float64) {
 	}
 }
 
-// storedSizes sets dst_j to the sum of the absolute terms of the gradient in θ_j, for an X with
-// stored entries. The caller has multiplied s by the weights of the rows.
+// storedSizes does for a sparse X what gradientSize does: dst[j] is the sum of the absolute terms
+// of the gradient in θ_j. The caller has multiplied s by the weights of the rows.
 func (p *logisticProblem) storedSizes(dst, s, theta []float64) {
 	clear(dst)
 	p.stored.Sizes(dst, s)
@@ -362,7 +368,7 @@ func (p *logisticProblem) gradientSize(j int, s, theta []float64) float64 {
 	return size
 }
 
-// hessian sets the upper triangle of pt.h from pt.w. It looks at end.
+// hessian sets the upper triangle of pt.h from the weights pt.w. It calls end.Look.
 func (p *logisticProblem) hessian(end *stop.Stop, pt *logisticPoint) {
 	m, k := p.m, p.k
 	weights := p.counted(&pt.work, pt.w)
@@ -393,7 +399,7 @@ func (p *logisticProblem) hessian(end *stop.Stop, pt *logisticPoint) {
 	}
 }
 
-// storedHessian is the part of hessian that a sparse X makes.
+// storedHessian is the branch of hessian for a sparse X.
 func (p *logisticProblem) storedHessian(pt *logisticPoint, weights []float64) {
 	pt.set = pt.set[:0]
 	for j := range p.d {
@@ -412,7 +418,7 @@ func (p *logisticProblem) storedHessian(pt *logisticPoint, weights []float64) {
 }
 
 // factor overwrites h by its factor and reports whether h is regular to working precision. It stops
-// early if end has ended.
+// early if end has been reached.
 func (pt *logisticPoint) factor(end *stop.Stop) bool {
 	k := len(pt.dinv)
 	return dense.LDLFactorUntil(end, pt.h, pt.dinv, k, k, dense.Eps) == k

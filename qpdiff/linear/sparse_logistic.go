@@ -22,8 +22,8 @@ import (
 //
 // # Derivatives
 //
-// Let sᵢ = 1/(1 + exp(yᵢ(θᵀxᵢ + b))) be the probability of the label that was not observed, and wᵢ
-// = sᵢ(1−sᵢ). On the support, with the intercept, θ solves
+// Let sᵢ = 1/(1 + exp(yᵢ(θᵀxᵢ + b))), which is 1 minus the probability of the label yᵢ. Let wᵢ =
+// sᵢ(1−sᵢ). On the support and the intercept, θ solves
 //
 //	Σᵢ sᵢyᵢxᵢ/N = λ1∘sign θ + λ2∘θ,
 //
@@ -36,20 +36,20 @@ import (
 //
 // The solver is proximal Newton (Lee, Sun and Saunders 2014). Each step minimises the sum of the
 // penalties and the second-order model of the loss exactly, by the active-set method of ElasticNet.
-// The step changes the coordinates that are not zero, and those that their kinks do not hold at
-// zero. As in Logistic, a line search on slopes alone ends when the step certainly lowers the
-// objective. The last step changes no margin by more than 1e-8; the optimality conditions then hold
-// to the rounding of their terms. Fit begins at the last solution.
+// The step changes the coordinates that are not zero, and the coordinates that are zero without
+// being held there by their kinks. As in Logistic, a line search on slopes alone ends when the step
+// certainly lowers the objective. The last step changes no margin by more than 1e-8; the optimality
+// conditions then hold to the rounding of their terms. Fit begins at the last solution.
 //
-// A step costs N·s² operations for the s coordinates that it changes, and N·n for all n features.
-// With more than 200 features, the number of coordinates that may leave zero in one step is
-// limited. The limit is the number of coordinates that are not zero, or 32 if that is larger.
+// A step that changes s of the n coordinates costs N·s² operations, plus N·n for the gradient. With
+// more than 200 features, the number of coordinates that may leave zero in one step is limited. The
+// limit is the number of coordinates that are not zero, or 32 if that is larger.
 //
-// A sparse X is read by its stored entries. Conjugate gradients solve the systems of the steps if a
-// step changes more than 1000 coordinates, or more than 200 whose λ2 is at least 1e-5 of their
-// diagonal entry of the Hessian. Each product then costs one operation for each stored entry of
-// these coordinates. If the residual does not fall to 1e-12 of the size of a system's terms, the
-// error matches ErrIllPosed.
+// A sparse X is read by its stored entries. Conjugate gradients solve the system of a step in two
+// cases: if the step changes more than 1000 coordinates, or if it changes more than 200 coordinates
+// and each λ2 is at least 1e-5 of the coordinate's diagonal entry of the Hessian. Each product then
+// costs one operation for each stored entry of these coordinates. If the residual does not fall to
+// 1e-12 of the size of the system's terms, the error matches ErrIllPosed.
 //
 // The zero value is ready for Load and has no intercept. Fits after the first allocate
 // nothing.
@@ -85,10 +85,13 @@ func (l *SparseLogistic) Dims(n int) (theta, hyper int) {
 func (l *SparseLogistic) SetGeneralised(on bool) { l.Generalised = on }
 
 // Load makes d the data of the following fits. It keeps a reference to d, and must be called again
-// after an entry of d changed. Its errors are ArgErrors: the errors of [learn.Data.Check];
-// ErrDomain for a label 0, as in data with the classes 0 and 1; ErrNotFinite if the sum of squares
-// of a feature overflows. If Intercept is set and all labels that count have one sign, the problem
-// has no solution and the error matches ErrIllPosed. After an error the learner has no data.
+// after an entry of d changed.
+//
+// Load returns the errors of [learn.Data.Check]. A label 0, as in data with the classes 0 and 1, is
+// an error of kind ErrDomain. If the sum of squares of a feature overflows, the error is of kind
+// ErrNotFinite. The problem has no solution if Intercept is set and all rows with a weight above 0
+// have labels of the same sign; this error matches ErrIllPosed. All these errors are ArgErrors.
+// After an error the learner has no data.
 func (l *SparseLogistic) Load(d learn.Data) (err error) {
 	defer learner.End(l, &err)
 	l.state.Unload()
@@ -116,8 +119,8 @@ func (l *SparseLogistic) Load(d learn.Data) (err error) {
 	return nil
 }
 
-// Bytes implements [learn.SizedLearner]. It counts the memory that shape and the derivatives
-// allocate. If there are many features, it also counts a first working set.
+// Bytes implements [learn.SizedLearner]. It counts the memory that the method shape and the
+// derivatives allocate. If there are many features, it also counts a first working set.
 func (l *SparseLogistic) Bytes(s learn.Size) int64 {
 	m, n, _ := learner.Sizes(s)
 	set := n
@@ -146,14 +149,15 @@ func (l *SparseLogistic) Reset() {
 }
 
 // Fit solves the problem at hyper and writes θ. The entries outside the support are exactly 0, and
-// the intercept is the last entry. After an error the learner has no fit, and θ is unchanged. An
-// error is an ArgError of kind ErrShape, ErrNotFinite or ErrDomain for hyper and Groups, or matches
-// ErrNotFitted without data, or ErrIterationLimit after 200 steps.
+// the intercept is the last entry. After an error the learner has no fit, and θ is unchanged. If
+// hyper or Groups is invalid, the error is an ArgError of kind ErrShape, ErrNotFinite or ErrDomain.
+// Without data the error matches ErrNotFitted. After 200 steps the error matches ErrIterationLimit.
 //
-// It matches ErrIllPosed in three cases. The problem has no solution, because features without
-// penalties separate the classes. The rounding errors of the data's terms hide the solution. Or θ
-// is not unique to working precision: this can happen only without λ2, if features of the support,
-// or features about to enter it, are linearly dependent.
+// The error matches ErrIllPosed in three cases:
+//   - The problem has no solution, because features without penalties separate the classes.
+//   - The rounding errors of the data's terms hide the solution.
+//   - θ is not unique to working precision. This can happen only if λ2 is 0 or negligible, and
+//     features of the support, or features about to enter it, are linearly dependent.
 func (l *SparseLogistic) Fit(theta, hyper []float64) (err error) {
 	defer learner.End(l, &err)
 	l.state.Stop.Look()
@@ -180,25 +184,25 @@ func (l *SparseLogistic) Residual() (float64, error) {
 // Views implements [learn.ViewLearner].
 func (l *SparseLogistic) Views(s learn.Size) bool { return s.Sparse }
 
-// VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil. u is H⁻¹·dtheta on
-// the support S and the intercept, and zero elsewhere:
+// VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil. Let u be
+// H⁻¹·dtheta on the support S and the intercept, and zero elsewhere. Then VJP adds
 //
 //	λ1_j: −sign(θ_j)·u_j    λ2_j: −θ_j·u_j
 //	xᵢ: yᵢ(sᵢ·u − wᵢyᵢ(uᵀxᵢ)·θ)/N    yᵢ: (sᵢ·uᵀxᵢ − wᵢyᵢ(uᵀxᵢ)(θᵀxᵢ + b))/N
 //
-// uᵀxᵢ includes the intercept's entry of u. With Groups, the derivative in the λ1 or λ2 of a group
-// is the sum over its features j.
+// The product uᵀxᵢ includes the intercept's entry of u. With Groups, the derivative in the λ1 or λ2
+// of a group is the sum over its features j.
 //
-// It returns the errors of [ElasticNet.VJP].
+// The errors are the same as for [ElasticNet.VJP].
 func (l *SparseLogistic) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
 	defer learner.Name(l, &err)
 	return qpdiff.Scratch[penalisedDerivative](w).adjoint(&l.sparseLogisticFit, l.Generalised, g, dtheta)
 }
 
 // JVP sets dtheta to the directional derivative of θ at the last fit along d, whose fields are
-// tangents of the inputs (nil: zero). The derivative also exists at weakly active coordinates,
-// where it is not linear in d. There JVP solves the quadratic problem that keeps each weakly active
-// coordinate on its side of the kink. It returns the errors of [ElasticNet.JVP].
+// tangents of the inputs (nil: zero). The derivative also exists at weakly active coordinates, but
+// it is not linear in d there. In this case JVP solves the quadratic problem that keeps each weakly
+// active coordinate on its side of the kink. The errors are the same as for [ElasticNet.JVP].
 func (l *SparseLogistic) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
 	defer learner.Name(l, &err)
 	return qpdiff.Scratch[penalisedDerivative](w).forward(&l.sparseLogisticFit, dtheta, d)
