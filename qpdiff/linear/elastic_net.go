@@ -178,7 +178,6 @@ func (e *ElasticNet) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (
 // an entry of d is not finite or dtheta overflows, of kind ErrIllPosed as for VJP, and of kind
 // ErrDomain if d lowers λ1_j from 0 at θ_j = 0. If equal features share a value and d changes X,
 // the error is a NotDifferentiableError.
-// error is a NotDifferentiableError.
 func (e *ElasticNet) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
 	defer learner.Name(e, &err)
 	return qpdiff.Scratch[penalisedDerivative](w).forward(&e.elasticNetFit, dtheta, d)
@@ -192,8 +191,8 @@ func (e *ElasticNet) Residual() (float64, error) {
 	return e.residual(), nil
 }
 
-// Views implements [learn.ViewLearner]. It returns true if a fit uses working sets, or if it has at
-// least 4000 rows and at least half of all rows.
+// Views implements [learn.ViewLearner]. It returns true in two cases: if a fit uses working sets,
+// or if at least 4000 rows, and at least half of all rows, have a weight above 0.
 func (e *ElasticNet) Views(s learn.Size) bool {
 	return s.Sparse || ways.WorkingSet(s.Rows, s.Features) || ways.ManyRows(s.Rows, s.Counting, s.Features)
 }
@@ -208,8 +207,9 @@ func (*ElasticNet) Convention() learn.Convention {
 	return learn.Convention{Loss: learn.SquaredError, Centred: true}
 }
 
-// Hyperparameters describes λ1 and λ2. The lower bound of λ1 is 1e-5 times the smallest λ1 at which
-// θ is 0. If there are more than 200 features, and more features than examples, the factor is 1e-3.
+// Hyperparameters describes λ1 and λ2. Let λmax be the smallest λ1 at which θ is 0. The lower bound
+// of λ1 is 1e-3·λmax if there are more than 200 features and more features than examples, and
+// 1e-5·λmax otherwise.
 func (*ElasticNet) Hyperparameters(m learn.Moments) []learn.Hyperparameter {
 	return []learn.Hyperparameter{learner.Lambda1(m, m.Correlation), learner.Lambda2(m, true)}
 }

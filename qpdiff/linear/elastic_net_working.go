@@ -9,30 +9,30 @@ import (
 )
 
 const (
-	// firstFeatures is the number of features of the first working set. A set with fewer features
-	// may still grow by this number at a time.
+	// firstFeatures is the number of features of the first working set. A set with fewer than
+	// firstFeatures features may grow by firstFeatures at a time.
 	firstFeatures = 32
-	// A fit begins with the working set of the last fit, unless this set has more than
-	// firstFeatures plus spareFeatures times the support's features. It then begins with the
-	// support alone.
+	// A fit begins with the working set of the last fit if this set has at most firstFeatures +
+	// spareFeatures·s features, where s is the number of features in the support. Otherwise the fit
+	// begins with the support alone.
 	spareFeatures = 2
-	// fetchBlock is the number of columns that fetch copies at a time, row by row. The lines that
-	// it writes to then stay in the processor's first cache.
+	// fetchBlock is the number of columns that fetch copies at a time, row by row. The cache lines
+	// of these columns then stay in the processor's first cache.
 	fetchBlock = 256
-	// A working set keeps its Gram matrix if it has at most gramPerRow features per row. A larger
-	// set keeps its columns instead, because a product with the columns costs less.
+	// A working set keeps its Gram matrix if it has at most gramPerRow features for each row. A
+	// larger set keeps its columns instead, because products with the columns then cost less.
 	gramPerRow = 2
-	// ridgeRounding is a part of a feature's diagonal entry. A λ2 of at most this part is too small
-	// to distinguish the feature from others that it depends on linearly. The system of such
+	// If a feature's λ2 is at most ridgeRounding times the feature's diagonal entry, it is too
+	// small to distinguish the feature from others that it depends on linearly. The system of such
 	// features counts as singular.
 	ridgeRounding = 1e-11
 )
 
 // workingSet holds the features on which an elastic net is solved if a Gram matrix of all features
-// would be too large. The quadratic problem has only the coordinates of these features. The slopes
-// of the other features show whether their kinks hold them at zero. (Massias, Gramfort and Salmon
-// 2018, "Celer: a fast solver for the lasso with dual extrapolation", also grow a working set.) θ
-// depends on the set only through the support.
+// would be too large. The quadratic problem has only the coordinates of these features. For each
+// other feature, the slope shows whether the kink holds the feature at zero. θ depends on the set
+// only through the support. (Massias, Gramfort and Salmon 2018, "Celer: a fast solver for the lasso
+// with dual extrapolation", also grow a working set.)
 type workingSet struct {
 	features []int  // ascending; coordinate j of the quadratic problem is features[j]
 	in       []bool // of all features: whether it is to be in the set
@@ -61,14 +61,14 @@ type workingSet struct {
 
 	gradients bool // conjugate gradients with sparse columns solve the systems of the set
 
-	// Scratch of gather. old lists the features of the previous set. from and to list the old and
-	// new positions of the features that stay. with lists the positions of the features whose
-	// products with a new feature are computed.
+	// Scratch of gather. The list old has the features of the previous set. The lists from and to
+	// have the old and new positions of the features that stay. The list with has the positions of
+	// the features whose products with a new feature are computed.
 	old, from, to, with []int
 }
 
-// count lists the rows that the columns have entries for: the rows of d with a weight above 0, or
-// all rows of a sparse X. It returns the number of these rows.
+// count lists the rows for which the columns have entries, and returns their number. For a sparse X
+// these are all rows of d, and otherwise the rows with a weight above 0.
 func (s *workingSet) count(d learn.Data, counts []float64) (rows int) {
 	s.counting = s.counting[:0]
 	for i := range d.Y {
@@ -79,7 +79,7 @@ func (s *workingSet) count(d learn.Data, counts []float64) (rows int) {
 	return len(s.counting)
 }
 
-// resize prepares an empty set for a problem with this number of rows and n features.
+// resize prepares an empty set for a problem with n features and the given number of rows.
 func (s *workingSet) resize(n, rows int) {
 	dense.GrowAll(n, &s.root, &s.diag, &s.xty, &s.l1, &s.l2, &s.theta, &s.slope)
 	s.features = dense.Grow(s.features, n)
@@ -88,10 +88,11 @@ func (s *workingSet) resize(n, rows int) {
 	s.reset()
 }
 
-// workingEntries returns the number of entries that resize and gather allocate. n is the number of
-// features, set the number of features in the set, and fetched the number whose columns were
-// fetched. The result includes the vectors of the derivatives, but not the Gram matrix. The active
-// system is counted by systemEntries, and the entries for weakly active coordinates by partRoom.
+// workingEntries returns the number of entries that resize and gather allocate for n features. The
+// parameter set is the number of features in the working set, and fetched the number of features
+// whose columns were fetched. The result includes the vectors of the derivatives, but not the Gram
+// matrix. systemEntries counts the active system, and partRoom the entries for weakly active
+// coordinates.
 func workingEntries(rows, n, set, fetched float64) float64 {
 	const room = 4.5 // the slice of a column
 	return setEntries(rows, n, set) + fetched*(rows+room) + kernelEntries(rows, n, set)
@@ -101,15 +102,15 @@ func workingEntries(rows, n, set, fetched float64) float64 {
 // features: in classes, shared and whole.
 const equalVectors = 3 + 3 + 1
 
-// setEntries is workingEntries without the columns.
+// setEntries is workingEntries without the storage of the columns.
 func setEntries(rows, n, set float64) float64 {
 	const all, coordinates = 18 + equalVectors, 34 // vectors of all features; of the set
 	const pair = 2 * pastFits                      // vectors of a support and its θ
 	return all*n + coordinates*set + 4*rows + pair*min(set, mostKept(rows, n))
 }
 
-// gramEntries returns the number of entries of the Gram matrix of a set. It includes the previous
-// Gram matrix, which exists while the set grows.
+// gramEntries returns the number of entries of the Gram matrix of a working set with the given
+// number of features. It includes the previous Gram matrix, which exists while the set grows.
 func gramEntries(rows, set float64) float64 {
 	if set > gramPerRow*rows {
 		return 0
@@ -124,12 +125,12 @@ func (s *workingSet) reset() {
 	clear(s.theta)
 }
 
-// forget forgets the past fits.
+// forget deletes the list of past fits.
 func (s *workingSet) forget() {
 	s.measured, s.past, s.oldest, s.start = false, s.past[:0], 0, 0
 }
 
-// renew forgets the columns of q and the past fits, for other data.
+// renew forgets the columns of q and the past fits, because the data have changed.
 func (s *workingSet) renew(q *piecewiseQP) {
 	s.features = s.features[:0]
 	s.forget()
@@ -143,7 +144,7 @@ func (s *workingSet) renew(q *piecewiseQP) {
 	q.kernel.Forget()
 }
 
-// release frees the storage of all earlier sets. It keeps the sum of the kernel, because solutions
+// release frees the storage of all earlier sets. It keeps the sum in q.kernel, because solutions
 // depend on the rounding of this sum.
 func (s *workingSet) release(q *piecewiseQP) {
 	clear(q.columns)
@@ -151,7 +152,7 @@ func (s *workingSet) release(q *piecewiseQP) {
 	q.g, q.a = nil, nil
 }
 
-// room gives the features about to enter room for their columns.
+// room allocates or reuses storage for the columns of the features in s.enter.
 func (s *workingSet) room(q *piecewiseQP) {
 	rows := len(s.residual)
 	if len(s.free) < len(s.enter) && q.kernel.Empty() {
@@ -169,7 +170,7 @@ func (s *workingSet) room(q *piecewiseQP) {
 	}
 }
 
-// reclaim takes back the rooms of the columns outside of the set.
+// reclaim collects the storage of the columns of features outside the set, for reuse.
 func (s *workingSet) reclaim(q *piecewiseQP) {
 	taken := 0
 	for j, c := range q.columns {
@@ -186,11 +187,13 @@ func (s *workingSet) reclaim(q *piecewiseQP) {
 }
 
 // begin chooses the features with which a fit begins. They are the features without a kink, and the
-// features of the last fit. If the support of the last fit is much smaller than its set, begin uses
-// the support alone; if recall prefers the support of a past fit, begin uses that one. It forgets
-// the last fit if the features of its support whose λ2 is now too small to distinguish them
-// outnumber the rows. These features depend on each other and would leave one by one, with a
-// factorisation each.
+// features of the last fit's working set. If the support of the last fit is much smaller than this
+// set, begin uses the support alone. If recall prefers the support of a past fit, begin uses this
+// support.
+//
+// Some features of the support may have a λ2 that is now too small to distinguish them. If they
+// outnumber the rows, begin forgets the last fit. These features depend on each other and would
+// leave one by one, with a factorisation each.
 func (s *workingSet) begin(rmsY float64) {
 	s.recall()
 	support, open := 0, 0
@@ -225,8 +228,7 @@ func (s *workingSet) begin(rmsY float64) {
 	}
 }
 
-// penalty returns the smallest ratio of λ2_j to the diagonal entry G_jj, over the features j in the
-// set.
+// penalty returns the smallest ratio λ2_j/G_jj of the features j in the set.
 func (s *workingSet) penalty() float64 {
 	least := math.Inf(1)
 	for _, j := range s.features {
@@ -235,9 +237,10 @@ func (s *workingSet) penalty() float64 {
 	return least
 }
 
-// violators appends to enter the features outside the set whose slopes exceed the strengths of
-// their kinks by more than rounding. It appends at most most features: those with the largest
-// excess, in units in which all features have the same size.
+// violators appends features outside the set to the list enter and returns it. It takes features
+// whose slopes exceed the strengths of their kinks by more than rounding. The parameter most limits
+// their number: violators takes those with the largest excess, in units in which all features have
+// the same size.
 func (s *workingSet) violators(enter []int, most int) []int {
 	excess := func(j int) float64 { return math.Abs(s.slope[j]) - s.l1[j] }
 	enter = slices.Grow(enter, len(s.in))
@@ -263,7 +266,7 @@ func (s *workingSet) violators(enter []int, most int) []int {
 	return kept
 }
 
-// pastFit is an earlier fit, by its support.
+// pastFit is the support, the θ on the support, and the loss of an earlier fit.
 type pastFit struct {
 	features []int
 	theta    []float64
@@ -271,19 +274,19 @@ type pastFit struct {
 }
 
 const (
-	// pastFits is the number of earlier fits that are kept as starts of later fits. They help a
-	// search that moves far away and later returns to hyperparameters near an earlier fit's.
+	// pastFits is the number of earlier fits that are kept as starts of later fits. An earlier fit
+	// helps a search that moves far away and later returns to hyperparameters near this fit.
 	pastFits = 12
-	// A fit is kept only if its support has at most pastPerRow features per row, or at most the
-	// share pastShare of all features. A larger support is found fast from any other start.
+	// A fit is kept only if its support has at most pastPerRow features for each row, or at most
+	// pastShare times all features. A larger support is found fast from any other start.
 	pastPerRow, pastShare = 4, .25
 )
 
-// mostKept is the largest support of a past fit that is kept.
+// mostKept returns the size of the largest support that a past fit may have.
 func mostKept(rows, n float64) float64 { return min(n, max(pastPerRow*rows, pastShare*n)) }
 
-// remember adds this fit to the past fits. It replaces the fit from which this one began, if both
-// have the same support, and otherwise the oldest fit.
+// remember adds this fit to the past fits. If it has the same support as the fit from which it
+// began, it replaces that fit, and otherwise the oldest fit.
 func (s *workingSet) remember(loss float64) {
 	s.loss = loss
 	support := 0
@@ -312,13 +315,14 @@ func (s *workingSet) remember(loss float64) {
 	}
 }
 
-// supports reports whether f and theta have the same support. support is the number of features in
-// the support of theta.
+// supports reports whether f and theta have the same support. The parameter support is the number
+// of features in the support of theta.
 func (f *pastFit) supports(theta []float64, support int) bool {
 	return len(f.features) == support && !slices.ContainsFunc(f.features, func(j int) bool { return theta[j] == 0 })
 }
 
-// recall sets theta to the past fit with the lowest present objective.
+// recall sets theta to the θ of a past fit if this lowers the objective at the present
+// hyperparameters. Of several past fits it takes the fit with the lowest objective.
 func (s *workingSet) recall() {
 	if !s.warm {
 		return

@@ -16,15 +16,16 @@ import (
 )
 
 // sparseRoundoff is the rounding error of a slope, relative to the size of its terms. It does not
-// include the rounding of a sum over many rows.
+// include the rounding errors of a sum over many rows.
 const sparseRoundoff = 64 * dense.Eps
 
-// errSparseBlurred is the error of a fit whose solution rounding hides.
+// errSparseBlurred is the error of a fit if rounding hides the solution.
 var errSparseBlurred = check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise λ2, or scale or centre the features", "leaves the solution open: it is not unique within the rounding of the terms of the data")
 
 // sparseLogisticFit is a solved sparse logistic regression with its data. Derivatives read it. Its
-// penalisedQuadratic is the second-order model of the loss on a working set of coordinates: those
-// that are not zero, and those about to leave zero. After a fit this is the model at θ.
+// penalisedQuadratic is the second-order model of the loss on a working set of coordinates. The set
+// has the coordinates that are not zero, and the coordinates about to leave zero. After a fit this
+// is the model at θ.
 type sparseLogisticFit struct {
 	penalisedQuadratic
 	logisticProblem
@@ -57,8 +58,8 @@ type sparseLogisticFit struct {
 	warm bool // theta is the start of the next fit
 }
 
-// sparseCoordinates holds the values of a sparse logistic regression for each of its
-// coordinates.
+// sparseCoordinates holds vectors with one entry for each coordinate of a sparse logistic
+// regression.
 type sparseCoordinates struct {
 	l1, l2      []float64
 	groups      penaltyGroups
@@ -68,7 +69,7 @@ type sparseCoordinates struct {
 	terms, root []float64 // see penalisedQuadratic
 }
 
-// shape makes room for the data.
+// shape allocates the storage for the data.
 func (l *sparseLogisticFit) shape(data learn.Data, intercept bool) {
 	m, n := data.X.Dims()
 	d := n
@@ -94,11 +95,10 @@ func (l *sparseLogisticFit) shape(data learn.Data, intercept bool) {
 	}
 }
 
-// column returns the entries zᵢⱼ of all rows i.
+// column returns column j of z: the entries zᵢⱼ of all rows i.
 func (l *sparseLogisticFit) column(j int) []float64 { return l.z[j*l.m : (j+1)*l.m] }
 
-// bounds sets inv and limit. It returns an error if the entry of a feature in the Hessian
-// overflows.
+// bounds sets inv and limit. It returns an error if a diagonal entry of the Hessian overflows.
 func (l *sparseLogisticFit) bounds() error {
 	l.inv = 1 / l.total
 	// Derivatives take cs and ch, in which 1/N is.
@@ -120,12 +120,12 @@ func (l *sparseLogisticFit) bounds() error {
 	return nil
 }
 
-// errSquareOverflows is the error of a feature whose sum of squares overflows.
+// errSquareOverflows is the error if the sum of squares of feature j overflows.
 func errSquareOverflows(j int) error {
 	return check.ArgErrorf("Data", qpdiff.ErrNotFinite, "scale the features and labels", "is so large that XᵀX overflows at column %d", j)
 }
 
-// storedBounds is the part of bounds that reads a sparse X.
+// storedBounds is the branch of bounds for a sparse X.
 func (l *sparseLogisticFit) storedBounds() error {
 	shares := l.cs
 	for i := range shares {
@@ -156,7 +156,7 @@ func (l *sparseLogisticFit) product(dst, v []float64) {
 	sum.End()
 }
 
-// evaluate evaluates the margins, the probabilities and the gradient at theta.
+// evaluate computes the margins, the probabilities and the gradient at theta.
 func (l *sparseLogisticFit) evaluate() {
 	l.product(l.margin, l.theta)
 	logisticWeights(l.s, l.h, l.margin)
@@ -173,9 +173,9 @@ func (l *sparseLogisticFit) evaluate() {
 	floats.Scale(-1, l.g)
 }
 
-// sparseEntries returns the number of entries for m rows and d coordinates, including a working set
-// of set coordinates. If gram is set, it includes the set's Gram matrix. It does not include the
-// set's active systems.
+// sparseEntries returns the number of entries for m rows and d coordinates. It includes a working
+// set with the given number of coordinates (the parameter set), but not the active systems of the
+// set. If gram is true, it includes the Gram matrix of the set.
 func sparseEntries(m, d, set float64, gram bool) float64 {
 	const all, coordinates, rows = 20, 34, 11 // vectors of all coordinates, with views; of the set; of the rows
 	const structures = 128                    // of a quadratic problem, in addition to an elastic net's
@@ -190,7 +190,7 @@ func sparseEntries(m, d, set float64, gram bool) float64 {
 	return entries
 }
 
-// storedEntries counts them for a sparse X with stored entries.
+// storedEntries is sparseEntries for a sparse X with the given number of stored entries.
 func storedEntries(m, d, set, stored float64) float64 {
 	const all, coordinates, rows = 20, 34, 13
 	entries := sparse.Entries(m, d, stored+m) + sparse.TakenEntries(m, d, stored) + all*d + rows*m + coordinates*set + sparse.SolveEntries(m, set)
@@ -200,8 +200,8 @@ func storedEntries(m, d, set, stored float64) float64 {
 	return entries
 }
 
-// makeRoom returns an error if a set of this number of coordinates needs more than Data.MaxBytes,
-// and otherwise sets the bound of its active systems.
+// makeRoom returns an error if a working set with the given number of coordinates needs more than
+// Data.MaxBytes. Otherwise it sets the bound of the set's active systems.
 func (l *sparseLogisticFit) makeRoom(set int) error {
 	most := l.state.Data.MaxBytes
 	held := sparseEntries(float64(l.m), float64(l.d), float64(set), !l.bounded || set <= gramPerRow*l.m) + float64(len(l.counts))
@@ -213,7 +213,8 @@ func (l *sparseLogisticFit) makeRoom(set int) error {
 }
 
 // model sets the quadratic problem to the second-order model of the loss at theta, plus the
-// penalties, on the coordinates in set, which ascend. It sets the problem's x to theta.
+// penalties. The problem has the coordinates that the parameter set lists in ascending order. model
+// sets the problem's x to theta.
 func (l *sparseLogisticFit) model(set []int) error {
 	if err := l.makeRoom(len(set)); err != nil {
 		return err
@@ -273,7 +274,7 @@ func (l *sparseLogisticFit) model(set []int) error {
 	return nil
 }
 
-// storedModel is the part of model that reads a sparse X.
+// storedModel is the branch of model for a sparse X.
 func (l *sparseLogisticFit) storedModel(set []int) {
 	s, q := len(set), &l.qp
 	l.taken.Take(l.stored, set, l.roots)
@@ -294,8 +295,8 @@ func (l *sparseLogisticFit) storedModel(set []int) {
 	}
 }
 
-// curve returns sum plus entry i of Gv. v is a vector on the set, and fit is the combination of the
-// set's columns with the coefficients v.
+// curve returns sum + (Gv)_i. v has one entry for each coordinate of the working set, and fit is
+// Cv, as combine computes it.
 func (l *sparseLogisticFit) curve(sum float64, i int, v, fit []float64) float64 {
 	if l.qp.g == nil {
 		return sum + l.qp.dot(i, fit, l.along)
@@ -306,8 +307,8 @@ func (l *sparseLogisticFit) curve(sum float64, i int, v, fit []float64) float64 
 	return sum
 }
 
-// combine sets fit to the combination of the set's columns with the coefficients v, if curve needs
-// it.
+// combine sets fit to Cv, where the columns of C are the columns of the working set. It does
+// nothing if curve does not need fit.
 func (l *sparseLogisticFit) combine(fit, v []float64) {
 	if l.qp.g != nil {
 		return
@@ -325,8 +326,9 @@ func (l *sparseLogisticFit) combine(fit, v []float64) {
 	sum.End()
 }
 
-// measure sets sums, terms and root at theta. terms bounds the sizes of the gradient's own terms,
-// and of the margins' terms multiplied by the effect of the margins on the gradient.
+// measure sets sums, terms and root at theta. Entry j of terms bounds the error of slope j: the sum
+// of the absolute terms of the slope, plus the absolute terms of the margins, times their effect on
+// the slope.
 func (l *sparseLogisticFit) measure() {
 	if l.stored != nil {
 		l.storedMeasure()
@@ -367,8 +369,8 @@ func (l *sparseLogisticFit) storedMeasure() {
 	}
 }
 
-// slope returns the slope of the objective in coordinate j at theta, on θ_j's side of the kink. At
-// the kink it returns the part of the slope in excess of the kink's strength.
+// slope returns the slope of the objective in coordinate j at theta. If θ_j = 0, it returns the
+// part of the slope that exceeds the strength of the kink.
 func (l *sparseLogisticFit) slope(j int) float64 {
 	t, g := l.theta[j], l.g[j]
 	if t == 0 {
@@ -378,7 +380,7 @@ func (l *sparseLogisticFit) slope(j int) float64 {
 }
 
 // optimal reports whether theta meets the optimality conditions to the rounding of their terms. The
-// field terms must be up to date.
+// caller has called measure at theta.
 func (l *sparseLogisticFit) optimal() bool {
 	tol := sparseRoundoff + dense.Eps*math.Sqrt(float64(l.m))
 	for j, t := range l.theta {
@@ -403,8 +405,9 @@ func (l *sparseLogisticFit) settle() error {
 	if err := l.activate(); err != nil {
 		return err
 	}
-	// If the rounding of the margins could change a slope by as much as the size of its terms, any
-	// θ would be optimal.
+	// The rounding errors of the margins must not change a slope by as much as the size of the
+	// slope's terms. Otherwise every θ would meet the optimality conditions to rounding, and the
+	// conditions would not determine θ.
 	for _, j := range l.free {
 		if size := all.sums[j] + all.l1[j] + all.l2[j]*math.Abs(l.theta[j]); !(dense.Eps*(all.terms[j]-all.sums[j]) <= learner.DecisionTol*size) {
 			return errSparseBlurred
@@ -437,7 +440,8 @@ func (l *sparseLogisticFit) settle() error {
 	return l.settleWeak()
 }
 
-// activate makes free the set, with the factor of its active system.
+// activate makes the coordinates in l.free the working set, and factorises the active system of the
+// set.
 func (l *sparseLogisticFit) activate() error {
 	q := &l.qp
 	if err := l.model(l.free); err != nil {
@@ -454,9 +458,9 @@ func (l *sparseLogisticFit) activate() error {
 	return nil
 }
 
-// addUndecided sets free to the set, followed by the coordinates outside the set that may be weakly
-// active. It uses the test of listWeak, with the condition cond of the active system. It reports
-// whether there are such coordinates.
+// addUndecided sets l.free to the working set, followed by the coordinates outside the set that may
+// be weakly active. It uses the test of listWeak, where cond is the condition of the active system.
+// It reports whether it added coordinates.
 func (l *sparseLogisticFit) addUndecided(cond float64) bool {
 	l.free = l.free[:l.n]
 	next, size := 0, l.rmsY+l.norm
@@ -471,7 +475,7 @@ func (l *sparseLogisticFit) addUndecided(cond float64) bool {
 	return len(l.free) > l.n
 }
 
-// dataVJP is part of a penalisedModel.
+// dataVJP implements penalisedModel.
 func (l *sparseLogisticFit) dataVJP(d *penalisedDerivative, g *learn.Grad, act []int, w []float64) error {
 	d.all = dense.Zeros(d.all, l.d)
 	dense.Scatter(d.all, w, d.named(&l.qp, act))
@@ -484,7 +488,7 @@ func (l *sparseLogisticFit) dataVJP(d *penalisedDerivative, g *learn.Grad, act [
 	return l.logisticProblem.dataVJP(g, l.state.Data, l.theta, d.all, l.cs, l.ch, d.rows)
 }
 
-// dataJVP is part of a penalisedModel.
+// dataJVP implements penalisedModel.
 func (l *sparseLogisticFit) dataJVP(d *penalisedDerivative, b []float64, t *learn.Grad) {
 	d.rows, d.all = dense.Grow(d.rows, l.d), dense.Zeros(d.all, l.d)
 	if l.stored != nil {

@@ -15,34 +15,34 @@ import (
 
 const (
 	// sparseMaxIter limits the Newton steps of one fit. A fit of separable data at small penalties
-	// takes several dozen.
+	// takes several dozen steps.
 	sparseMaxIter = 200
-	// sparseNear is the length of a step below which the next step may be the last.
+	// If a step is shorter than sparseNear, the next step may be the last.
 	sparseNear = 1e-4
-	// sparseStuck limits the number of successive steps that are short enough to be the last but do
-	// not meet the optimality conditions. A coordinate that enters can cause one such step. If
-	// there are more, the rounding of the model hides the condition that is not met.
+	// After a step that is short enough to be the last, an optimality condition may still fail. A
+	// coordinate that enters can cause one such step. After sparseStuck such steps in succession,
+	// the fit fails, because the rounding of the model then hides the condition.
 	sparseStuck = 5
-	// sparseDamping·eps·(number of coordinates) is the part of its diagonal that is added to a
-	// singular model. It makes the model regular to working precision: see dense.Unsolvable.
+	// To make a singular model regular to working precision, a part of its diagonal is added to it.
+	// This part is sparseDamping·eps·(number of coordinates). See dense.Unsolvable.
 	sparseDamping = 4 * dense.ComplementarityTol
-	// sparseSingular limits the number of successive steps with a singular model. A model that
-	// becomes regular at all does so when the margins reach a few dozen.
+	// sparseSingular limits the number of successive steps with a singular model. If a model
+	// becomes regular at all, it does so when the margins reach a few dozen.
 	sparseSingular = 50
-	// A step longer than sparseDiverged counts as not converging. A step counts as moving a row if
-	// it changes the row's margin by more than sparseFlat times the largest change: see diverges.
+	// A step longer than sparseDiverged does not count as converging. The method diverges ignores
+	// rows whose margin changes by at most sparseFlat times the largest change of a margin.
 	sparseDiverged = .5
 	sparseFlat     = 1e-3
 )
 
-// errSparseSeparable is the error of a fit without a solution.
+// errSparseSeparable is the error of a fit whose problem has no solution.
 var errSparseSeparable = check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise λ1 or λ2", "leaves features without penalty that separate the classes, to working precision, so that there is no minimiser")
 
-// errSparseOverflow is the error of a fit whose terms overflow.
+// errSparseOverflow is the error of a fit in which a term overflows.
 var errSparseOverflow = check.ArgErrorf("hyper", qpdiff.ErrNotFinite, "raise λ2, or scale the features and labels", "leaves terms that overflow")
 
-// solve finds the solution. If warm is set, it begins at theta. If that fails, it begins again at θ
-// = 0, because the Hessian is as well conditioned there as the data.
+// solve finds the solution. If l.warm is true, it begins at theta. If this attempt fails, it begins
+// again at θ = 0, because the Hessian at θ = 0 is as well conditioned as the data.
 func (l *sparseLogisticFit) solve() error {
 	if l.warm {
 		l.warm = false
@@ -65,9 +65,9 @@ func (l *sparseLogisticFit) solve() error {
 	return err
 }
 
-// logOdds returns the intercept of the fit without features, for labels that all have the same
-// absolute value. It limits the margins to logisticLargestMargin, because a weight of the Hessian
-// may underflow beyond it.
+// logOdds returns the intercept of the fit without features. All labels must have the same absolute
+// value. It limits the margins to logisticLargestMargin, because the weight of a row in the Hessian
+// may underflow at larger margins.
 func (l *sparseLogisticFit) logOdds() float64 {
 	up, down := 0.0, 0.0
 	for i, y := range l.labels() {
@@ -81,7 +81,7 @@ func (l *sparseLogisticFit) logOdds() float64 {
 	return min(max(odds, -logisticLargestMargin), logisticLargestMargin) / l.ymax
 }
 
-// minimise runs proximal Newton steps from theta.
+// minimise runs at most limit proximal Newton steps from theta.
 func (l *sparseLogisticFit) minimise(limit int, warm bool) error {
 	last := math.Inf(1)   // the length of the step before
 	stuck, streak := 0, 0 // how many last steps left no solution, or had a singular model
@@ -145,11 +145,13 @@ func (l *sparseLogisticFit) minimise(limit int, warm bool) error {
 
 // newtonStep minimises the second-order model of the loss plus the penalties, on the coordinates
 // that choose selects. It leaves the minimiser in qp.x, and sets step to the minimiser minus theta.
+//
 // If the minimiser is not unique to working precision, newtonStep adds a part of the model's
 // diagonal, centred at theta, and returns the error singular. The model may become regular at later
-// points, where more rows are predicted with certainty. If loose is set, conjugate gradients solve
-// the step to fewer digits. refine corrects all other steps, except in coordinates that matter
-// little.
+// points, at which more rows are predicted with certainty.
+//
+// If the parameter loose is true, conjugate gradients solve the step to fewer digits. Otherwise
+// refine corrects the step, except in coordinates that matter little.
 func (l *sparseLogisticFit) newtonStep(warm, loose bool) (singular, err error) {
 	q := &l.qp
 	l.choose()
@@ -184,10 +186,11 @@ func (l *sparseLogisticFit) newtonStep(warm, loose bool) (singular, err error) {
 	return singular, nil
 }
 
-// choose sets free to the coordinates that may move: all that are not zero, and those at zero that
-// their kinks do not hold there. With many features, the number that leave zero is at most the
-// number that are not zero, or firstFeatures if that is larger. choose takes those whose slopes
-// exceed the strengths of their kinks most, in units in which all features have the same size.
+// choose sets l.free to the coordinates that may move. They are the coordinates that are not zero,
+// and the coordinates at zero whose slopes exceed the strengths of their kinks. With many features,
+// at most max(z, firstFeatures) coordinates leave zero, where z is the number of coordinates that
+// are not zero. choose takes the coordinates with the largest excess, in units in which all
+// features have the same size.
 func (l *sparseLogisticFit) choose() {
 	l.free, l.enter = l.free[:0], l.enter[:0]
 	excess := func(j int) float64 { return math.Abs(l.g[j]) - l.all.l1[j] }
@@ -209,7 +212,7 @@ func (l *sparseLogisticFit) choose() {
 	slices.Sort(l.free)
 }
 
-// setStep sets step to the difference between qp.x and theta.
+// setStep sets step to qp.x − theta.
 func (l *sparseLogisticFit) setStep() {
 	clear(l.step)
 	for i, j := range l.free {
@@ -218,8 +221,8 @@ func (l *sparseLogisticFit) setStep() {
 }
 
 // refine corrects the error of qp.x that the rounding of c causes. It computes the slopes of the
-// model from the gradient and the step. They are more accurate than slopes from c, because the step
-// becomes small even if θ does not.
+// model from the gradient and the step. These slopes are more accurate than slopes from c, because
+// the step becomes small even if θ does not.
 func (l *sparseLogisticFit) refine() {
 	q := &l.qp
 	fit, moves := l.reach, q.z
@@ -240,11 +243,11 @@ func (l *sparseLogisticFit) refine() {
 	}
 }
 
-// lineSearch adds t·step to theta, for the t that descent returns. r is the length of step.
+// lineSearch adds t·step to theta, where t is the result of descent. r is the length of step.
 //
-// The bound in descent holds for Newton's steps. It also holds for steps to the minimiser of the
-// second-order model with penalties: the model's minimum along the step is at the end of the step,
-// where the model is lower by at least half of stepᵀH·step.
+// The bound in descent is a bound for Newton's steps. It also holds for a step to the minimiser of
+// the second-order model with penalties. The reason is that the model's minimum along the step is
+// at the step's end, and the model falls by at least ½·stepᵀH·step up to there.
 func (l *sparseLogisticFit) lineSearch(r float64) {
 	t := 1.0
 	if r > logisticSafeStep {
@@ -257,8 +260,8 @@ func (l *sparseLogisticFit) lineSearch(r float64) {
 	floats.AddScaled(l.theta, t, l.step)
 }
 
-// slopeAlong returns the slope of the objective after a part t of the step, from the left. At t = 0
-// it returns the slope from the right.
+// slopeAlong returns the slope of the objective at theta + t·step along the step, from the left. At
+// t = 0 it returns the slope from the right.
 func (l *sparseLogisticFit) slopeAlong(t float64) float64 {
 	slope := 0.0
 	for i, dm := range l.dm {
@@ -283,10 +286,11 @@ func (l *sparseLogisticFit) slopeAlong(t float64) float64 {
 	return slope
 }
 
-// diverges reports whether the step shows that features without penalties separate the classes to
-// working precision. It does if the step of these features lowers no margin, and s, the weight of a
-// row in the gradient, is at most flat for each row that the features move. If the features did not
-// separate the classes, they would lower the margins of other rows of the same weight.
+// diverges reports whether the step shows that the features without penalties separate the classes
+// to working precision. Let dm be the change of the margins by the step of these features alone.
+// diverges returns true if no dm_i is negative, and s_i ≤ flat for each row i whose margin they
+// change; s_i is the weight of the row in the gradient. If the features did not separate the
+// classes, they would lower the margins of other rows with about the same weight.
 func (l *sparseLogisticFit) diverges(flat float64) bool {
 	found := false
 	for j := range l.penalised {
