@@ -13,9 +13,9 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// factor gathers the active system, factorises it and leaves the solution in z. It returns the
-// position in act of the first coordinate that depends linearly on those before it, or len(act) if
-// there is none.
+// factor factorises the active system and writes its solution to z. It returns the position in act
+// of the first coordinate that depends linearly on the coordinates before it, or len(act) if there
+// is none.
 func (q *piecewiseQP) factor() int {
 	s := len(q.act)
 	if q.ready {
@@ -49,9 +49,9 @@ func (q *piecewiseQP) factor() int {
 	return s
 }
 
-// factorColumns is factor for a problem on some of the features. Either it gathers the active
-// system, in rows of w entries, for factor to solve, or it solves the system itself and returns
-// done = true.
+// factorColumns does the work of factor if the problem is given by the columns of C. Either it
+// solves the system and returns done = true, or it gathers the system in rows of w entries, for
+// factor to solve.
 func (q *piecewiseQP) factorColumns(w int) (dependent int, done bool) {
 	s := len(q.act)
 	if q.iterative = q.sparse != nil && q.g == nil; q.iterative {
@@ -71,9 +71,9 @@ func (q *piecewiseQP) factorColumns(w int) (dependent int, done bool) {
 	return s, false
 }
 
-// solveSparse leaves the solution of the active system in z, and the condition that the solve met
-// in bound. It returns len(act). If the system cannot be solved, it returns the coordinate with the
-// largest residual instead.
+// solveSparse solves the active system by conjugate gradients. It writes the solution to z, and the
+// condition that the solver met to bound. It returns len(act). If the solver fails, it returns the
+// coordinate with the largest residual instead.
 func (q *piecewiseQP) solveSparse() int {
 	s, m := len(q.act), &q.system
 	m.Columns, m.Inv = q.sparse, q.inv
@@ -92,9 +92,9 @@ func (q *piecewiseQP) solveSparse() int {
 	return s
 }
 
-// regular reports whether the active system, solved last by solveSparse, has one solution. It
-// solves the system again for another right-hand side. The first solve meets only the directions in
-// its own right-hand side.
+// regular reports whether the active system, solved last by solveSparse, has one solution. The
+// first solve depends only on the directions in its right-hand side. Therefore regular solves the
+// system again for another right-hand side.
 func (q *piecewiseQP) regular() (worst int, ok bool) {
 	s := len(q.act)
 	b, x, part := q.at[:s], q.d[:s], 0.0
@@ -109,8 +109,7 @@ func (q *piecewiseQP) regular() (worst int, ok bool) {
 	return worst, residual <= sparse.ProbeTol && !dense.Unsolvable(q.bound)
 }
 
-// factorRegular is factor for a system that must be regular: it must have one solution for every
-// right-hand side.
+// factorRegular is factor for a system that must have one solution for every right-hand side.
 func (q *piecewiseQP) factorRegular() int {
 	k := q.factor()
 	if q.iterative {
@@ -124,11 +123,11 @@ func (q *piecewiseQP) factorRegular() int {
 // errUnsolved is the error of a derivative whose system conjugate gradients cannot solve.
 var errUnsolved = check.ArgErrorf("Data", qpdiff.ErrIllPosed, "raise λ2 or drop features", "is so ill-conditioned that conjugate gradients do not solve the system of the derivative")
 
-// unsolved reports whether w is the result of a solveActive in which conjugate gradients failed. In
-// the results of other solves an entry is NaN only if a product overflows.
+// unsolved reports whether w is the result of a solveActive in which conjugate gradients failed.
+// After other solves, an entry is NaN only if a product overflowed.
 func (q *piecewiseQP) unsolved(w []float64) bool { return q.iterative && len(w) > 0 && w[0] != w[0] }
 
-// residualFloor is the residual at which conjugate gradients end.
+// residualFloor is the relative residual at which conjugate gradients end.
 func (q *piecewiseQP) residualFloor() float64 {
 	if q.loose {
 		return sparse.LooseFloor
@@ -158,7 +157,7 @@ func (q *piecewiseQP) gather(w int) {
 }
 
 // condBound returns an upper bound of the condition of the active system, scaled to a unit
-// diagonal. inverse is the inverse of the scaled system's determinant.
+// diagonal. The parameter inverse is 1/det of the scaled system.
 func (q *piecewiseQP) condBound(inverse float64) float64 {
 	if inverse <= looseInverse {
 		return dense.CondBound(len(q.act), 1/inverse, 0)
@@ -166,23 +165,23 @@ func (q *piecewiseQP) condBound(inverse float64) float64 {
 	return dense.CondBound(len(q.act), 1/inverse, q.floor())
 }
 
-// away reports whether the factor of the active system is elsewhere.
+// away reports whether the factor of the active system is stored in q.lanes instead of a and dinv.
 func (q *piecewiseQP) away() bool { return atomic.LoadUint32(&q.elsewhere) != 0 }
 
-// place records in q.elsewhere where the factor of the active system is. The value seldom changes,
-// so place reads it first: a store costs much more than a load.
+// place sets q.elsewhere. The value seldom changes, so place reads it first: a store costs much
+// more than a load.
 func (q *piecewiseQP) place(elsewhere uint32) {
 	if atomic.LoadUint32(&q.elsewhere) != elsewhere {
 		atomic.StoreUint32(&q.elsewhere, elsewhere)
 	}
 }
 
-// owning is locked while own copies a factor. Few factors are ever copied, so all problems share
-// one lock.
+// owning is locked while the method own copies a factor. Few factors are ever copied, so all
+// problems share one lock.
 var owning sync.Mutex
 
-// own copies the factor of the active system to a and dinv if it is elsewhere. Concurrent
-// derivatives may call it.
+// own copies the factor of the active system to a and dinv if it is not there. Concurrent
+// derivatives may call own.
 func (q *piecewiseQP) own() {
 	if !q.away() {
 		return
@@ -196,7 +195,7 @@ func (q *piecewiseQP) own() {
 	}
 }
 
-// room is the number of entries of the first argument of solveActive.
+// room returns the length of the first argument of solveActive.
 func (q *piecewiseQP) room() int {
 	switch {
 	case q.sparse != nil:
@@ -230,7 +229,7 @@ func (q *piecewiseQP) pivotTol() float64 {
 	return pivotRounding * dense.Eps * terms
 }
 
-// solveActiveSparse is solveActive by conjugate gradients, in place.
+// solveActiveSparse does the work of solveActive by conjugate gradients, in place.
 func (q *piecewiseQP) solveActiveSparse(w []float64) {
 	s := len(w)
 	b := w[s : 2*s]
@@ -241,10 +240,10 @@ func (q *piecewiseQP) solveActiveSparse(w []float64) {
 	}
 }
 
-// solveActive solves the active system with its last factor, and returns the solution in w. The
-// right-hand side is the entries of v at the active coordinates; v has n entries. The solution has
-// one entry for each member of act; w has room() entries. If conjugate gradients fail, the solution
-// is NaN: see unsolved.
+// solveActive solves the active system with its last factor. The right-hand side has the entries
+// v_j of the coordinates j in act; v has n entries. The solution has one entry for each member of
+// act, and is returned in w, which must have room() entries. If conjugate gradients fail, the
+// solution is NaN: see unsolved.
 func (q *piecewiseQP) solveActive(w, v []float64) []float64 {
 	s := len(q.act)
 	w = w[:s]
@@ -263,7 +262,8 @@ func (q *piecewiseQP) solveActive(w, v []float64) []float64 {
 	return w
 }
 
-// form returns dᵀ(G + diag r)d on the active set, as factorised last.
+// form returns dᵀ(G + diag r)d, where d is 0 outside the active set. The active system must be
+// factorised.
 func (q *piecewiseQP) form(d []float64) float64 {
 	s := len(q.act)
 	if !q.rowFactor && !q.iterative {

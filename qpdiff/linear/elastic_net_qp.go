@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// cdPhases is the number of descents before exact steps alone finish.
+	// After cdPhases coordinate descents, a solve takes only exact steps.
 	cdPhases = 60
 	// minFactorisations and factorisationsPerFeature bound the factorisations of one solve.
 	minFactorisations        = 200
@@ -21,10 +21,10 @@ const (
 	// coordinate enters the active set only if its slope exceeds the strength of its kink by more
 	// than this error.
 	admitTol = 32 * dense.Eps
-	// pivotRounding times eps for each feature is the rounding of a pivot.
+	// The rounding error of a pivot is pivotRounding·eps for each feature.
 	pivotRounding = 8
-	// looseInverse bounds the inverse determinant of a system with a unit diagonal. Up to this
-	// value, condBound needs no λ2 for a useful bound.
+	// If the inverse determinant of a system with a unit diagonal is at most looseInverse,
+	// condBound returns a useful bound without λ2.
 	looseInverse = 1e6
 )
 
@@ -38,8 +38,8 @@ const (
 // leaves coordinate j free, lo_j = +Inf forbids negative values, and up_j = lo_j = +Inf holds the
 // coordinate at zero.
 //
-// x depends on the search only through the final active set and signs: two searches that end with
-// the same set and signs return the same bits.
+// The final active set and signs determine x: two searches that end with the same set and signs
+// return the same bits.
 type piecewiseQP struct {
 	n            int
 	g            []float64 // G, n×n, both triangles; nil if columns replaces it
@@ -67,14 +67,14 @@ type piecewiseQP struct {
 	columnQuadratic
 }
 
-// laneFactors are the factors of several systems of equal size, each in one lane of the vectors;
-// see [dense.LDLLanes].
+// laneFactors are the factors of several systems of equal size. Each factor is in one lane of the
+// vectors; see [dense.LDLLanes].
 type laneFactors struct {
 	a, dinv []float64
 	size    int // unknowns of each
 }
 
-// feature returns the entry of θ that coordinate j is.
+// feature returns the index in θ of coordinate j.
 func (q *piecewiseQP) feature(j int) int {
 	if q.features == nil {
 		return j
@@ -82,7 +82,7 @@ func (q *piecewiseQP) feature(j int) int {
 	return q.features[j]
 }
 
-// watch makes all steps of a solve look at end.
+// watch makes end the Stop of all steps of a solve.
 func (q *piecewiseQP) watch(end *stop.Stop) { q.end, q.kernel.End, q.gradients.End = end, end, end }
 
 func (q *piecewiseQP) resize(n int) {
@@ -105,8 +105,8 @@ func (q *piecewiseQP) reset() {
 	clear(q.x)
 }
 
-// linear returns minus the slope of the objective's linear part for member i of act, on its side of
-// the kink.
+// linear returns −f′_j for the coordinate j at position i of act. Here f is the linear part of the
+// objective on x_j's side of the kink.
 func (q *piecewiseQP) linear(i int) float64 {
 	j := q.act[i]
 	switch t := q.sgn[i]; {
@@ -118,7 +118,7 @@ func (q *piecewiseQP) linear(i int) float64 {
 	return q.c[j]
 }
 
-// errOpen returns the error for a solution that is not unique in coordinate j.
+// errOpen returns the error of a solution that is not unique in coordinate j.
 func (q *piecewiseQP) errOpen(j int) error {
 	if q.intercept && j == q.n-1 {
 		return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise λ2 or drop the intercept", "leaves the solution open: the intercept depends linearly on features")
@@ -126,7 +126,7 @@ func (q *piecewiseQP) errOpen(j int) error {
 	return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise λ2 or drop features", "leaves the solution open: feature %d is zero or depends linearly on others", q.feature(j))
 }
 
-// activate sets the active set to all free coordinates and all coordinates of x that are not zero.
+// activate puts into the active set all free coordinates and all coordinates j with x_j ≠ 0.
 func (q *piecewiseQP) activate() {
 	n := len(q.x)
 	act, sgn := dense.Grow(q.act, n), dense.Grow(q.sgn, n)
@@ -151,19 +151,19 @@ func (q *piecewiseQP) activate() {
 	q.act, q.sgn, q.free = act[:s], sgn[:s], free
 }
 
-// activated reports whether the active set is already the one that activate would set. This is so
-// if x comes from a solve or a reset and no coordinate is free of a kink.
+// activated reports whether the active set is already the set that activate would compute. This
+// holds if x comes from a solve or a reset and no coordinate is free of a kink.
 func (q *piecewiseQP) activated() bool { return !q.free && (q.warm || len(q.act) == 0) }
 
-// columnQuadratic is G of a piecewiseQP as inv·CᵀC, by the columns of C.
+// columnQuadratic represents the matrix G of a piecewiseQP as inv·CᵀC, by the columns of C.
 type columnQuadratic struct {
 	columns [][]float64     // of each feature of all, which coordinate j is as features[j]; nil: not gathered
 	sparse  *sparse.Columns // they take the place of columns
 	rows    int
 	inv     float64
 
-	// If the support has more entries than the data have rows, and all its r_j are positive,
-	// Woodbury's identity solves the active system with K = I + inv·C_S·diag(1/r_S)·C_Sᵀ.
+	// The active system is solved by Woodbury's identity, with K = I + inv·C_S·diag(1/r_S)·C_Sᵀ, if
+	// the support has more entries than the data have rows and all its r_j are positive.
 	rowFactor bool // the last factor is K's
 	kernel    woodbury.Sum
 	support   woodbury.Support
@@ -174,7 +174,7 @@ type columnQuadratic struct {
 	fit       []float64 // work: Cx
 	fitSize   float64   // bounds the size of the terms of Cx, over √N
 
-	// Without Gram matrix, sparse systems are solved by conjugate gradients.
+	// Without a Gram matrix, conjugate gradients solve sparse systems.
 	iterative bool // the last system was
 	system    sparse.System
 	gradients sparse.Gradients
@@ -192,19 +192,18 @@ func (q *piecewiseQP) byColumns() bool { return q.columns != nil || q.sparse != 
 // column returns column j of C.
 func (q *piecewiseQP) column(j int) []float64 { return q.columns[q.features[j]] }
 
-// shared returns the same G with work of its own.
+// shared returns a copy with the same G and separate scratch.
 func (c *columnQuadratic) shared() columnQuadratic {
 	return columnQuadratic{columns: c.columns, sparse: c.sparse, rows: c.rows, inv: c.inv, largest: c.largest, held: c.held, most: c.most}
 }
 
-// products sets dst to the entries of row j of G in the columns that at lists.
+// products sets dst[i] to entry at[i] of row j of G.
 func (q *piecewiseQP) products(dst []float64, j int, at []int) {
 	q.dots(dst, q.column(j), at)
 	floats.Scale(q.inv, dst)
 }
 
-// dots sets dst to the products of v with the columns that at lists, or with all columns if at is
-// nil.
+// dots sets dst[i] to the product of v with column at[i], or with column i if at is nil.
 func (q *piecewiseQP) dots(dst, v []float64, at []int) {
 	column := func(i int) []float64 {
 		if at != nil {
@@ -229,7 +228,7 @@ func (q *piecewiseQP) rowSum(v []float64) float64 {
 	return q.sparse.Along(v)
 }
 
-// dot returns C_jᵀv, with the along of v.
+// dot returns C_jᵀv. The parameter along is rowSum(v).
 func (q *piecewiseQP) dot(j int, v []float64, along float64) float64 {
 	if q.sparse != nil {
 		return q.sparse.Dot(q.features[j], v, along)
@@ -237,7 +236,7 @@ func (q *piecewiseQP) dot(j int, v []float64, along float64) float64 {
 	return floats.Dot(q.column(j), v)
 }
 
-// combine sets fit to the sum of the columns in at times x.
+// combine sets fit to Σ_i x[i]·C_{at[i]}.
 func (q *piecewiseQP) combine(fit, x []float64, at []int) {
 	if q.sparse != nil {
 		q.sparse.Combine(fit, x, at, q.features)

@@ -13,7 +13,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// sumsWorking sets the weighted sums over the rows of d for all features.
+// sumsWorking computes the weighted sums over the rows of d for all features.
 func (e *elasticNetFit) sumsWorking(d learn.Data) (root, xty []float64) {
 	s := e.working
 	s.renew(&e.qp)
@@ -51,7 +51,7 @@ func (e *elasticNetFit) sumsWorking(d learn.Data) (root, xty []float64) {
 }
 
 // seen returns row i of a dense X, centred and scaled as d states. If d neither centres nor scales,
-// seen returns X's own row; otherwise it writes the result to row.
+// the result is a view of X. Otherwise seen writes the result to the parameter row.
 func seen(row []float64, d learn.Data, i int) []float64 {
 	x := d.Dense().RawRowView(i)
 	if d.Centre == nil && d.Scale == nil {
@@ -60,7 +60,8 @@ func seen(row []float64, d learn.Data, i int) []float64 {
 	return learner.See(row, &d, x)
 }
 
-// seenEntries is seen for the entries of the features alone, in their order.
+// seenEntries returns the entries of a row x at the given features, centred and scaled, in the
+// order of the features.
 func (e *elasticNetFit) seenEntries(x []float64, features []int) []float64 {
 	centre, scale := e.state.Data.Centre, e.state.Data.Scale
 	e.row = dense.Grow(e.row, len(features))
@@ -77,8 +78,7 @@ func (e *elasticNetFit) seenEntries(x []float64, features []int) []float64 {
 	return e.row
 }
 
-// sumsSparse computes the sums of sumsWorking over the features of a sparse X. It does not divide
-// them by N.
+// sumsSparse computes the sums of sumsWorking for a sparse X. It does not divide them by N.
 func (e *elasticNetFit) sumsSparse(d learn.Data) {
 	s := e.working
 	roots := s.residual
@@ -94,12 +94,12 @@ func (e *elasticNetFit) sumsSparse(d learn.Data) {
 	}
 }
 
-// earlySteps is the number of exact steps on a working set after which the slopes are computed, to
-// find out whether the set has to grow. If it has to grow, the solution on the set is not needed.
+// After earlySteps exact steps on a working set, the slopes are computed to find out whether the
+// set has to grow. If it has to grow, the solution on the set is not needed.
 const earlySteps = 6
 
-// solveWorking solves the problem on working sets. A set grows until the kinks of all other
-// features hold these at zero, by more than the rounding error.
+// solveWorking solves the problem on working sets. The set grows until each feature outside the set
+// is held at zero by its kink, by more than the rounding error.
 func (e *elasticNetFit) solveWorking() error {
 	s := e.working
 	s.begin(e.rmsY)
@@ -136,8 +136,8 @@ func (e *elasticNetFit) solveWorking() error {
 	}
 }
 
-// know passes the vectors v and u that belong to x to the quadratic problem, if slopes has computed
-// them at this x.
+// know passes the vectors v = Cx and u of the point x to the quadratic problem, if slopes has
+// computed them at this x.
 func (e *elasticNetFit) know() {
 	s, q := e.working, &e.qp
 	if q.known = s.measured && q.sparse == nil && q.g == nil; !q.known {
@@ -151,9 +151,9 @@ func (e *elasticNetFit) know() {
 }
 
 // grow chooses the features that enter the set. If the set has more features than there are rows,
-// all features may enter at once, because the systems then have one unknown for each row. If done
-// is false, the problem on the set is not solved yet. A feature whose side of the kink is uncertain
-// by rounding then does not enter.
+// all features may enter at once, because the systems then have one unknown for each row. The
+// parameter done is true if the problem on the set is solved. Only then do features enter whose
+// side of the kink is uncertain by rounding.
 func (e *elasticNetFit) grow(done bool) {
 	s := e.working
 	most := max(firstFeatures, len(s.features))
@@ -165,10 +165,10 @@ func (e *elasticNetFit) grow(done bool) {
 	}
 }
 
-// undecided appends to enter the features outside the set that may be weakly active, by the
-// condition cond of the active system. In the set, listWeak and retest then decide whether they
-// are. The error of a slope that retest computes is at most the size of the terms times 1 +
-// √(s·cond), for a support of s features.
+// undecided returns in enter the features outside the set that may be weakly active. Once they are
+// in the set, listWeak and retest decide whether they are. The bound for a slope follows from
+// retest: the error of a slope is at most the size of its terms times 1 + √(s·cond). Here s is the
+// number of features in the support, and cond the condition of the active system.
 func (e *elasticNetFit) undecided(enter []int) []int {
 	s, q := e.working, &e.qp
 	list := func(cond float64) {
@@ -186,8 +186,8 @@ func (e *elasticNetFit) undecided(enter []int) []int {
 	return enter
 }
 
-// slopes sets theta from the solution on the set, and computes the negative slopes of the squared
-// error at theta for all features.
+// slopes sets theta from the solution on the working set. For all features, it computes the slope
+// of the squared error at theta, with the opposite sign.
 func (e *elasticNetFit) slopes() {
 	s := e.working
 	clear(s.theta)
@@ -228,9 +228,9 @@ func (e *elasticNetFit) slopes() {
 	}
 }
 
-// change makes the features of the new set, and the features that enter, the coordinates of the
-// quadratic problem, at theta. It keeps columns and Gram entries that exist already. It returns an
-// error if the set needs more than Data.MaxBytes.
+// change gives the quadratic problem the coordinates of the new working set, which includes the
+// features that enter. It starts at theta, and keeps the columns and Gram entries that exist
+// already. It returns an error if the set needs more than Data.MaxBytes.
 func (e *elasticNetFit) change() error {
 	s := e.working
 	for _, j := range s.enter {
@@ -262,9 +262,9 @@ func (e *elasticNetFit) change() error {
 	return nil
 }
 
-// makeRoom returns an error if the set needs more than Data.MaxBytes, and otherwise sets the bound
-// of its active systems. Before it returns an error, it releases storage of earlier sets and counts
-// again.
+// makeRoom returns an error if the set needs more than Data.MaxBytes. Otherwise it sets the bound
+// of the set's active systems. If the memory does not suffice at first, makeRoom releases the
+// storage of earlier sets and counts again.
 func (e *elasticNetFit) makeRoom() error {
 	s, most := e.working, e.state.Data.MaxBytes
 	exceeds := func() error {
@@ -300,7 +300,7 @@ func (e *elasticNetFit) held() float64 {
 		max(gramEntries(rows, float64(len(s.features))), float64(cap(e.gram)))
 }
 
-// sparseHeld is held for a set of sparse columns.
+// sparseHeld is the branch of held for sparse columns.
 func (e *elasticNetFit) sparseHeld(set float64) float64 {
 	rows, n := float64(e.rows), float64(e.params)
 	gram := float64(cap(e.gram))
@@ -342,8 +342,8 @@ func (e *elasticNetFit) gather() {
 			continue
 		}
 		q.end.Look()
-		// with lists all features before this one, and the features after it whose products are
-		// kept.
+		// The list with has all features before this one. Of the features after it, the list has
+		// those whose products are kept.
 		s.with = s.with[:0]
 		for l := range k + 1 {
 			s.with = append(s.with, l)
@@ -357,11 +357,11 @@ func (e *elasticNetFit) gather() {
 	}
 }
 
-// rearrange makes an n×n matrix from the was×was matrix g. Row and column from[i] of g become row
-// and column to[i] of the result; its other entries are not set. from and to ascend. The result
-// uses g's storage if that is large enough.
+// rearrange makes an n×n matrix from the was×was matrix g. Entry (from[a], from[b]) of g becomes
+// entry (to[a], to[b]) of the result; the other entries of the result are undefined. The lists from
+// and to ascend. The result uses g's storage if this storage is large enough.
 func rearrange(g []float64, was, n int, from, to []int) []float64 {
-	// The entries that stay are first moved forward to a dense matrix of their own, and then
+	// The entries that stay are first moved forward, to a dense matrix. Then they are moved
 	// backward to their places. So no entry is overwritten before it has moved.
 	m := len(from)
 	if m < was {
@@ -385,8 +385,8 @@ func rearrange(g []float64, was, n int, from, to []int) []float64 {
 	return g
 }
 
-// fetch copies the columns of those features in the set that have no copy yet. Each entry is
-// multiplied by the square root of its row's weight.
+// fetch copies the columns of those features in the set that have no copy yet. It multiplies each
+// entry by the square root of its row's weight.
 func (e *elasticNetFit) fetch() {
 	s, q := e.working, &e.qp
 	if q.sparse != nil {

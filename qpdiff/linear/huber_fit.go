@@ -11,10 +11,10 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// huberNewton minimises a huberProblem. The objective is quadratic on pieces, on each of which no
-// residual crosses ±delta. The gradient is continuous. Newton's method with an exact line search
-// moves from piece to piece, and ends at the minimiser of the piece that contains the solution.
-// Except for rounding, θ depends on that piece alone, not on the search.
+// huberNewton minimises a huberProblem. The objective is piecewise quadratic: a piece is a set of θ
+// in which no residual crosses ±delta. The gradient is continuous. Newton's method with an exact
+// line search moves from piece to piece, and ends at the minimiser of the piece that contains the
+// solution. Except for rounding, θ depends on that piece alone, not on the search.
 type huberNewton struct {
 	huberSystem
 	last, lastR []float64 // θ and r before a step
@@ -42,7 +42,7 @@ func (l *huberNewton) minimise(limit int) error {
 		done, at = l.start()
 	}
 	if !l.warm || !done && (at < l.k || l.hidden || !dense.AllFinite(l.theta)) {
-		// If all rows together do not determine θ, no zone does.
+		// If all rows together do not determine θ, the rows of no zone do.
 		clear(l.zone)
 		if done, at = l.start(); at < l.k {
 			return errHuberOpen(at)
@@ -75,7 +75,8 @@ func (l *huberNewton) minimise(limit int) error {
 				}
 				return errHuberOpen(at)
 			}
-			// The quadratic that touches the objective at θ and is nowhere below it.
+			// This quadratic function touches the objective at θ and is nowhere below the
+			// objective.
 			if at := l.factor(func(i int) float64 { return min(1, l.delta/math.Abs(l.r[i])) }); at < l.k {
 				return errHuberOpen(at)
 			}
@@ -96,7 +97,7 @@ func (l *huberNewton) minimise(limit int) error {
 }
 
 // start sets θ to the minimiser of the piece that zone describes, and reports whether θ minimises
-// the objective. at has the same meaning as in factorise.
+// the objective. The result at has the same meaning as for factorise.
 func (l *huberNewton) start() (done bool, at int) {
 	clear(l.theta)
 	l.residuals()
@@ -108,22 +109,23 @@ func (l *huberNewton) start() (done bool, at int) {
 	return false, at
 }
 
-// errHuberOpen returns the error for a solution that is not unique in parameter j.
+// errHuberOpen returns the error of a solution that is not unique in parameter j.
 func errHuberOpen(j int) error {
 	return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise λ2 or δ, or drop features",
 		"leaves the solution open: the rows with a residual up to δ do not determine parameter %d", j)
 }
 
-// confirm moves θ to the minimiser of the piece that zone describes; h is the factor of the piece's
-// Hessian. It reports whether this minimiser is in the piece. If so, it also minimises the
-// objective. If not, confirm leaves θ and r unchanged, and sets step to the minimiser minus θ. It
-// sets hidden if rounding makes a residual too uncertain to compare with delta.
+// confirm moves θ to the minimiser of the piece that zone describes, and reports whether this
+// minimiser lies in the piece. The minimiser then also minimises the objective. If it lies outside,
+// confirm leaves θ and r unchanged, and sets step to the minimiser minus θ. It sets hidden if
+// rounding makes a residual too uncertain to compare with delta. On entry h is the factor of the
+// piece's Hessian.
 func (l *huberNewton) confirm() bool {
 	l.hidden = false
 	copy(l.last, l.theta)
 	copy(l.lastR, l.r)
-	// Start at 0, because the rounding error of the last θ may be larger than the solution. The
-	// second round refines the result of the first.
+	// The first round starts at 0, because the rounding error of the last θ may be larger than the
+	// solution. The second round refines the result of the first.
 	clear(l.theta)
 	copy(l.r, l.y)
 	for round := range 2 {
@@ -152,7 +154,7 @@ func (l *huberNewton) confirm() bool {
 	return dense.AllFinite(l.theta)
 }
 
-// stepBack sets step to θ minus the last point, and restores the last point.
+// stepBack sets step to θ minus the last θ, and restores the last θ and r.
 func (l *huberNewton) stepBack() {
 	for j, t := range l.last {
 		l.step[j] = l.theta[j] - t
@@ -162,9 +164,9 @@ func (l *huberNewton) stepBack() {
 }
 
 // lineSearch returns the t > 0 that minimises the objective along θ + t·step, or 0 if rounding
-// leaves no descent. The slope is continuous and increasing. Between knots the slope is linear; a
-// knot is a t at which a residual crosses ±delta. Each knot that is tried halves the number of rows
-// that may have knots near the minimum.
+// leaves no descent. The slope is continuous and increasing in t. A knot is a t at which a residual
+// crosses ±delta; between knots the slope is linear. lineSearch evaluates the slope at one knot
+// after another. Each evaluation halves the number of rows that may have knots near the minimum.
 func (l *huberNewton) lineSearch() float64 {
 	var rest slopeLine // the slope of all but the rows in open
 	for j, s := range l.step {
@@ -206,8 +208,8 @@ func (l *huberNewton) lineSearch() float64 {
 // slopeLine is the slope base + t·curve at t.
 type slopeLine struct{ base, curve float64 }
 
-// slopeAlong returns the slope of the objective at θ + t·step. rest has the sums over all rows that
-// are not in open.
+// slopeAlong returns the slope of the objective at θ + t·step. The parameter rest has the sums over
+// all rows that are not in l.open.
 func (l *huberNewton) slopeAlong(rest slopeLine, t float64) float64 {
 	slope := rest.base + t*rest.curve
 	for _, i := range l.open {
@@ -217,8 +219,8 @@ func (l *huberNewton) slopeAlong(rest slopeLine, t float64) float64 {
 	return slope
 }
 
-// fold removes the rows that have no knot between lo and hi from open, and adds them to the sums in
-// rest.
+// fold removes the rows without a knot between lo and hi from l.open, and adds them to the sums in
+// the parameter rest.
 func (l *huberNewton) fold(rest *slopeLine, lo, hi float64) {
 	keep := l.open[:0]
 	for _, i := range l.open {
@@ -247,7 +249,7 @@ func (l *huberNewton) crossings(i int) (first, last float64) {
 	return (l.r[i] - side) / a, (l.r[i] + side) / a
 }
 
-// huberFit is a Huber regression on its data, solved; its derivatives read it.
+// huberFit is a solved Huber regression with its data. Derivatives read it.
 type huberFit struct {
 	state learner.State
 	huberNewton
@@ -262,7 +264,7 @@ type huberFit struct {
 // SetContext implements [learn.ContextLearner].
 func (l *huberFit) SetContext(ctx context.Context) { l.state.Stop.Watch(ctx) }
 
-// load makes d, whose entries are checked, the data.
+// load makes d the data. The caller has checked the entries of d.
 func (l *huberFit) load(d learn.Data, intercept bool) error {
 	_, n := d.X.Dims()
 	k := n
@@ -304,8 +306,8 @@ func (l *huberFit) load(d learn.Data, intercept bool) error {
 	return nil
 }
 
-// findWeak lists the rows whose residual is ±delta. It returns an error if the other rows in the
-// quadratic zone do not determine θ: up to rounding, θ is then only one of many minimisers.
+// findWeak lists the rows with a residual of ±delta. It returns an error if the other rows in the
+// quadratic zone do not determine θ, because up to rounding θ is then not the only minimiser.
 func (l *huberFit) findWeak() error {
 	l.weak, l.blur = l.weak[:0], 0
 	for i, r := range l.r {

@@ -15,14 +15,14 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// huberCancelled bounds the sum of all terms that were added to or subtracted from an entry of the
-// Hessian's diagonal, in multiples of that entry. If the sum is larger, the Hessian is computed
-// anew, because each of these terms leaves a rounding error.
+// The Hessian is updated by adding and subtracting terms, and each term leaves a rounding error.
+// The Hessian is computed anew if all terms added to or subtracted from a diagonal entry have a sum
+// above huberCancelled times the entry.
 const huberCancelled = 4
 
-// huberSums holds sums over rows. The systems of a Huber regression, and the bounds of their
-// errors, are computed from these sums. Either the rows that changed zones update the Hessian, or
-// its systems are solved with one unknown for each row.
+// huberSums holds sums over rows, from which the systems of a Huber regression and the bounds of
+// their errors are computed. There are two ways to solve a system. Either the rows that changed
+// zones update the Hessian, or the system has one unknown for each row.
 type huberSums struct {
 	wide   bool // more parameters than rows
 	byRows bool // the last fit's systems are solved by rows
@@ -49,8 +49,8 @@ type huberSums struct {
 	exact bool    // terms, size and root are exact
 }
 
-// huberSystem is a Huber regression at one θ, with the system of its Hessian. The system is solved
-// by rows or by the Hessian's entries.
+// huberSystem is a Huber regression at one θ. It solves the system of the Hessian, either with one
+// unknown for each row or by the entries of the Hessian.
 type huberSystem struct {
 	huberProblem
 	sums  huberSums
@@ -65,7 +65,7 @@ func (g *huberSums) resize(m, k int) {
 }
 
 // huberEntries returns the number of entries of huberSystem, huberNewton and a derivative together.
-// byRows selects systems by rows instead of by the Hessian's entries.
+// If byRows is true, the systems are solved by rows instead of by the Hessian's entries.
 func huberEntries(m, k float64, byRows bool) float64 {
 	entries := m*k + 9*m + 17*k
 	if byRows {
@@ -76,8 +76,8 @@ func huberEntries(m, k float64, byRows bool) float64 {
 	return entries + kept*k*k + huberBlock + float64(dense.GramWork(int(k))) + huberStride*k
 }
 
-// choose selects how a fit solves its systems. It solves them by rows if there are fewer rows than
-// parameters and the penalty is not too small, and otherwise by the Hessian's entries.
+// choose selects the way in which a fit solves its systems. It selects rows if there are fewer rows
+// than parameters and the penalty is not too small, and otherwise the Hessian's entries.
 func (l *huberSystem) choose() error {
 	g, m, k := &l.sums, l.m, l.k
 	if g.byRows = g.wide && g.sys.Penalises(l.l2, dense.Largest(l.share)); g.byRows {
@@ -100,14 +100,14 @@ func (l *huberSystem) choose() error {
 	return nil
 }
 
-// reset forgets all that fits have left.
+// reset forgets the sums of earlier fits.
 func (g *huberSums) reset() {
 	g.made = false
 	g.solver.Reset()
 }
 
-// loadSums prepares the sums for the rows of the problem. The first penalised parameters have
-// penalties. loadSums stops early if end has ended.
+// loadSums prepares the sums for the rows of the problem. The parameter penalised is the number of
+// parameters with a penalty; they come first. loadSums stops early if end has been reached.
 func (l *huberSystem) loadSums(end *stop.Stop, penalised int) {
 	g := &l.sums
 	for j, xx := range l.work {
@@ -138,8 +138,8 @@ func (l *huberSystem) gradient() {
 	l.sums.sys.Add(l.grad, -1, l.along)
 }
 
-// leaves reports whether the solution for new zones has a residual so far outside its zone that
-// corrections of θ would not bring it back.
+// leaves reports whether a residual of the solution for new zones is far outside its zone, so that
+// corrections of θ would not bring the residual back.
 func (l *huberSystem) leaves() bool {
 	g := &l.sums
 	if g.byRows || len(g.changed) == 0 || !dense.AllFinite(l.theta) {
@@ -153,7 +153,7 @@ func (l *huberSystem) leaves() bool {
 	return false
 }
 
-// boundTerms sets terms to a bound, by the inequality of Cauchy and Schwarz.
+// boundTerms sets terms to an upper bound, by the Cauchy–Schwarz inequality.
 func (l *huberSystem) boundTerms() {
 	g := &l.sums
 	g.exact = false
@@ -175,7 +175,7 @@ func (l *huberSystem) boundTerms() {
 	}
 }
 
-// measure sets moved, reach and size for errorBound.
+// measure computes moved, reach and size, which errorBound uses.
 func (l *huberSystem) measure() {
 	g := &l.sums
 	l.boundTerms()
@@ -210,7 +210,7 @@ func (l *huberSystem) errorBound(i int) float64 {
 	return math.Abs(l.y[i]) + g.terms + l.delta + moved
 }
 
-// exactTerms sets terms, root and size to the gradient's.
+// exactTerms sets terms, root and size to their exact values for the gradient.
 func (l *huberSystem) exactTerms() {
 	g := &l.sums
 	if g.exact {
@@ -227,7 +227,7 @@ func (l *huberSystem) exactTerms() {
 	l.sizeTerms()
 }
 
-// factorRows is factor by rows.
+// factorRows does the work of factor by rows.
 func (l *huberSystem) factorRows(weight func(i int) float64) (at int) {
 	g := &l.sums
 	g.sys.Ridge = l.l2
@@ -246,7 +246,7 @@ func (l *huberSystem) factorRows(weight func(i int) float64) (at int) {
 	return l.k
 }
 
-// solveRows replaces x by the solution of the Hessian's system for the right-hand side x, by rows.
+// solveRows replaces the right-hand side x by the solution of the Hessian's system, by rows.
 func (l *huberSystem) solveRows(x []float64) {
 	if g := &l.sums; g.solver.Exact(&g.sys, g.out, x) {
 		copy(x, g.out)
@@ -260,8 +260,8 @@ func (l *huberSystem) solveRows(x []float64) {
 // multiples of a power of two compete for the same lines of a cache.
 const huberBlock, huberStride = 256, 264
 
-// newtonEntries is newton by the Hessian's entries. It updates the Hessian of the last zones by the
-// rows that changed zones.
+// newtonEntries does the work of newton by the Hessian's entries. It updates the Hessian of the
+// last zones by the rows that changed zones.
 func (l *huberSystem) newtonEntries() (at int) {
 	g, k := &l.sums, l.k
 	count := l.listChanged()
@@ -289,9 +289,9 @@ func (l *huberSystem) newtonEntries() (at int) {
 	return at
 }
 
-// listChanged sets changed to the rows that have to be added to quad or taken out of it: the rows
-// in the quadratic zone that quad lacks, and the rows outside the zone that quad has. It returns
-// the number of rows in the quadratic zone.
+// listChanged lists in l.sums.changed the rows for which quad has to change. A row is added to quad
+// if it is in the quadratic zone but not in quad, and taken out if it is in quad but outside the
+// zone. listChanged returns the number of rows in the quadratic zone.
 func (l *huberSystem) listChanged() (count int) {
 	g := &l.sums
 	g.changed = g.changed[:0]
@@ -306,7 +306,7 @@ func (l *huberSystem) listChanged() (count int) {
 	return count
 }
 
-// change adds the rows in changed to quad, or takes them out.
+// change adds each listed row to quad or takes it out.
 func (l *huberSystem) change() {
 	g, k := &l.sums, l.k
 	packed := dense.GramWork(k)
@@ -328,8 +328,8 @@ func (l *huberSystem) change() {
 	}
 }
 
-// factor computes the Hessian with the given weights of the rows. It then factorises the Hessian,
-// and returns at, as factorise does.
+// factor computes and factorises the Hessian with the given weights of the rows. The result has the
+// same meaning as for factorise.
 func (l *huberSystem) factor(weight func(i int) float64) (at int) {
 	g := &l.sums
 	if g.byRows {
@@ -340,7 +340,7 @@ func (l *huberSystem) factor(weight func(i int) float64) (at int) {
 	return at
 }
 
-// solve replaces x by the solution of the system of the Hessian.
+// solve replaces the right-hand side x by the solution of the Hessian's system.
 func (l *huberSystem) solve(x []float64) {
 	if l.sums.byRows {
 		l.solveRows(x)
@@ -355,7 +355,8 @@ func (l *huberSystem) residuals() {
 	floats.SubTo(l.r, l.y, l.r)
 }
 
-// newton factorises the Hessian of zone as factorise does.
+// newton factorises the Hessian for the present zones. The result has the same meaning as for
+// factorise.
 func (l *huberSystem) newton() (at int) {
 	if l.sums.byRows {
 		return l.factorRows(l.quadratic)
@@ -363,8 +364,8 @@ func (l *huberSystem) newton() (at int) {
 	return l.newtonEntries()
 }
 
-// hides reports whether off is within the error of residual i. The error includes the rounding of
-// the residual's own terms, and the rounding of the terms that determine θ.
+// hides reports whether the difference off is within the error of residual i. This error includes
+// the rounding of the residual's terms, and the rounding of the terms that determine θ.
 func (l *huberSystem) hides(i int, off float64) bool {
 	if !dense.Negligible(off, l.errorBound(i), 1) {
 		return false
@@ -372,7 +373,7 @@ func (l *huberSystem) hides(i int, off float64) bool {
 	l.sums.solver.End.Look()
 	l.exactTerms()
 	// errorBound uses the condition of the whole system. The error of this row alone is smaller,
-	// but takes a solve.
+	// but costs a solve.
 	own := l.rowSize(i) + l.delta
 	reach := 0.0
 	for j, v := range l.row(i) {
@@ -392,7 +393,7 @@ func (l *huberSystem) rowError(i int) float64 {
 	return err
 }
 
-// products sets dst to zv.
+// products sets dst to zv, one entry for each row.
 func (l *huberSystem) products(dst, v []float64) {
 	l.sums.sys.Times(dst, v)
 }

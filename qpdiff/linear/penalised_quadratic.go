@@ -17,9 +17,9 @@ import (
 //
 //	½ xᵀGx − cᵀx + Σ_j λ1_j·|x_j| + ½ Σ_j λ2_j·x_j²
 //
-// For an elastic net it is the learner's own problem. For a penalised logistic regression it is the
-// second-order model of the loss at the solution. In both cases G and c are sums over the rows of
-// the data.
+// For an elastic net it is the learner's problem itself. For a penalised logistic regression it is
+// the second-order model of the loss at the solution. In both cases G and c are sums over the rows
+// of the data.
 type penalisedQuadratic struct {
 	state    learner.State
 	params   int       // entries of θ, of which the features of qp are the coordinates
@@ -46,7 +46,8 @@ type penalisedQuadratic struct {
 // SetContext implements [learn.ContextLearner].
 func (e *penalisedQuadratic) SetContext(ctx context.Context) { e.state.Stop.Watch(ctx) }
 
-// resize gives the problem n coordinates, of which features have penalties.
+// resize gives the problem n coordinates. The parameter features is the number of coordinates with
+// penalties.
 func (e *penalisedQuadratic) resize(n, features int) {
 	e.n, e.features = n, features
 	dense.GrowAll(n, &e.l1, &e.l2, &e.root)
@@ -54,13 +55,14 @@ func (e *penalisedQuadratic) resize(n, features int) {
 	e.qp.r = e.l2
 }
 
-// penalisedEntries counts the entries of resize for n coordinates, and of the derivatives.
+// penalisedEntries returns the number of entries that resize and the derivatives allocate for n
+// coordinates.
 func penalisedEntries(n float64) float64 {
 	const own, coordinates, derivative = 8 + 3, 9, 4 // vectors: with lists; of a piecewiseQP; of its derivative
 	return systemEntries(n) + n*(own+3*coordinates+2*3+derivative)
 }
 
-// errSolutionOverflows is the error of a fit without a finite solution.
+// errSolutionOverflows is the error of a fit whose solution is not finite.
 var errSolutionOverflows = check.ArgErrorf("hyper", qpdiff.ErrNotFinite, "raise λ2, or scale the features and labels", "leaves a solution that overflows")
 
 // begin begins a Fit. It checks the arguments and sets the groups and penalties of all features.
@@ -79,8 +81,8 @@ func (e *penalisedQuadratic) begin(of *penaltyGroups, l1, l2 []float64, groups [
 	return nil
 }
 
-// suspectWeak lists the coordinates that may be weakly active at the solution, by the condition of
-// the active system. It reports whether there are any.
+// suspectWeak lists the coordinates that may be weakly active at the solution, and reports whether
+// there are any. It uses the condition of the active system.
 func (e *penalisedQuadratic) suspectWeak() (any bool, err error) {
 	e.blur = 0
 	q := &e.qp
@@ -98,7 +100,7 @@ func (e *penalisedQuadratic) suspectWeak() (any bool, err error) {
 	if !dense.Finite(e.norm) {
 		return false, errSolutionOverflows
 	}
-	// Bounds come first, since they decide almost always and cost next to nothing.
+	// Bounds of the condition are tried first. They almost always decide, at hardly any cost.
 	if !e.listWeak(e.rmsY+e.norm, q.bound) {
 		return false, nil
 	}
@@ -112,10 +114,10 @@ func (e *penalisedQuadratic) suspectWeak() (any bool, err error) {
 }
 
 // settleWeak ends the search for weakly active coordinates that listWeak began. It reads terms, and
-// the rows of G for the listed coordinates, which need entries only at the listed and active
-// coordinates. If some listed coordinates are at zero, settleWeak returns an error unless the
-// features at a kink and the features of the support are linearly independent. Otherwise the
-// solution would not be unique.
+// the rows of G for the listed coordinates. A row needs entries only at listed and active
+// coordinates. If some listed coordinates are at zero, the features of these coordinates and of the
+// support must be linearly independent. Otherwise the solution would not be unique, and settleWeak
+// returns an error.
 func (e *penalisedQuadratic) settleWeak() error {
 	if !e.retest() {
 		return nil
@@ -130,9 +132,9 @@ func (e *penalisedQuadratic) settleWeak() error {
 	return nil
 }
 
-// listWeak lists the weakly active coordinates and reports whether there are any. size combines the
-// sizes of the solution and of the active system's right-hand side. cond is the condition of that
-// system.
+// listWeak lists the weakly active coordinates and reports whether there are any. The parameter
+// cond is the condition of the active system. The parameter size combines the size of the solution
+// and the size of the system's right-hand side.
 func (e *penalisedQuadratic) listWeak(size, cond float64) bool {
 	e.weak, e.weakFree = e.weak[:0], e.weakFree[:0]
 	negligible := dense.LargestNegligible(size, cond)
@@ -172,19 +174,19 @@ func (e *penalisedQuadratic) listWeak(size, cond float64) bool {
 	return len(e.weak)+len(e.weakFree) > 0
 }
 
-// leastSquare is the square below which underflow may hide a modulus.
+// Underflow may hide the modulus of a number whose square is below leastSquare.
 const leastSquare = 1e-300
 
-// probe makes room for additional solves of the active system: v for right-hand sides and w for
-// solutions. Most fits need no such solve.
+// probe allocates v for right-hand sides and w for solutions of further solves of the active
+// system. Most fits need no such solve.
 func (e *penalisedQuadratic) probe() {
 	e.v, e.w = dense.Grow(e.v, e.n), dense.Grow(e.w, e.qp.room())
 }
 
-// retest computes the error of each listed coordinate, and removes the coordinate from the list if
-// its side of the kink is certain despite this error. It needs one solve for each coordinate;
-// listWeak only bounds all errors by the condition of the system. retest reports whether any
-// remaining coordinate is at zero.
+// retest computes the error of each listed coordinate, with one solve for each. (listWeak only
+// bounds all errors by the condition of the system.) It removes the coordinate from the list if its
+// side of the kink is certain despite this error. retest reports whether any remaining coordinate
+// is at zero.
 func (e *penalisedQuadratic) retest() (atZero bool) {
 	q := &e.qp
 	e.probe()
@@ -237,8 +239,8 @@ func (e *penalisedQuadratic) sign(j int) float64 {
 	return dense.Sign(e.qp.grad[j])
 }
 
-// kinkedAtZero reports whether some coordinate of the group has a kink in λ1 at λ1 = 0. A negative
-// group selects all groups. A feature of zeros has no kink, because its coordinate stays at 0.
+// kinkedAtZero reports whether a coordinate j of the group has a kink in λ1 at λ1_j = 0. A negative
+// group selects all groups. A feature of zeros has no such kink, because its coordinate stays at 0.
 func (e *penalisedQuadratic) kinkedAtZero(group int) bool {
 	return len(e.weakFree) > 0 && slices.ContainsFunc(e.weakFree, func(j int) bool {
 		return (group < 0 || e.groups.at(j) == group) && e.qp.diag[j] != 0
@@ -248,8 +250,9 @@ func (e *penalisedQuadratic) kinkedAtZero(group int) bool {
 // quadratic returns e.
 func (e *penalisedQuadratic) quadratic() *penalisedQuadratic { return e }
 
-// restrict returns the quadratic function of e on the coordinates for which keep is true, without
-// kinks. It stores the result in part. The first call allocates it, because few problems need it.
+// restrict returns the quadratic function of e, without kinks, on the coordinates for which keep
+// returns true. It stores the result in *part. The first call allocates *part, because few problems
+// need it.
 func restrict(part **piecewiseQP, e *penalisedQuadratic, keep func(j int, active, weak bool) bool) *piecewiseQP {
 	if *part == nil {
 		*part = new(piecewiseQP)
