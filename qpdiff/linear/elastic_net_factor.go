@@ -176,11 +176,11 @@ func (q *piecewiseQP) place(elsewhere uint32) {
 	}
 }
 
-// owning is locked while the method own copies a factor. Few factors are ever copied, so all
-// problems share one lock.
+// owning is locked while the method own computes a factor. This seldom happens, so all problems
+// share one lock.
 var owning sync.Mutex
 
-// own copies the factor of the active system to a and dinv if it is not there. Concurrent
+// own computes the factor of the active system in a and dinv if it is not there. Concurrent
 // derivatives may call own.
 func (q *piecewiseQP) own() {
 	if !q.away() {
@@ -206,7 +206,8 @@ func (q *piecewiseQP) room() int {
 	return q.n
 }
 
-// cond estimates it. The largest eigenvalue counts as √s, see [dense.LDLCond].
+// cond estimates the condition of the active system. The largest eigenvalue counts as √s, see
+// [dense.LDLCond].
 func (q *piecewiseQP) cond() float64 {
 	s := len(q.act)
 	if q.iterative {

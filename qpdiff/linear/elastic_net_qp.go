@@ -220,7 +220,7 @@ func (q *piecewiseQP) dots(dst, v []float64, at []int) {
 	}
 }
 
-// rowSum returns the part of C_jᵀv that is the same for all columns j, for dot.
+// rowSum returns the part of C_jᵀv that is the same for all columns j. The caller passes it to dot.
 func (q *piecewiseQP) rowSum(v []float64) float64 {
 	if q.sparse == nil {
 		return 0

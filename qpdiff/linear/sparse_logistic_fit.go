@@ -326,9 +326,8 @@ func (l *sparseLogisticFit) combine(fit, v []float64) {
 	sum.End()
 }
 
-// measure sets sums, terms and root at theta. Entry j of terms bounds the error of slope j: the sum
-// of the absolute terms of the slope, plus the absolute terms of the margins, times their effect on
-// the slope.
+// measure sets sums, terms and root at theta. Entry j of terms is the size of the terms of gradient
+// entry j: Σᵢ csᵢ|zᵢⱼ|, plus Σᵢ chᵢ·reachᵢ·|zᵢⱼ| for the terms of the margins.
 func (l *sparseLogisticFit) measure() {
 	if l.stored != nil {
 		l.storedMeasure()

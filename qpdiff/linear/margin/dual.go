@@ -11,15 +11,17 @@ import (
 //	minimise λ2/2·‖θ‖² − Σ_i b_i   over 0 ≤ b_i ≤ w_i·hinge and |v_j| ≤ λ1,
 //	with λ2·θ = Zᵀb + v,
 //
-// The dual objective has the derivative m_i−1 in b_i, and θ_j in v_j. Variables between their
-// bounds are free: the multipliers of the elbow, and the gradients v_j off the support. Every other
-// variable is at the bound that its side or sign selects.
+// The dual objective has the derivative m_i−1 in b_i, and θ_j in v_j. A variable between its bounds
+// is free. The free variables are the multipliers of the elbow, and the gradients v_j off the
+// support. Every other variable is at the bound that its side or sign selects.
 //
-// The primal method may cycle through the faces that meet in one θ, if more kinks meet there than θ
-// has coordinates. In the dual problem, many margins of 1 are only many derivatives of 0. dual
-// minimises over the free variables. It then frees a variable whose derivative has the wrong sign
-// (as in the method of Lawson and Hanson 1974 for least squares with bounds). All free variables
-// but this one lie strictly between their bounds, so the next step has a positive length and lowers
+// Many kinks may meet in one θ, more than θ has coordinates. The primal method may then cycle
+// through the faces that meet there. The dual problem has no such difficulty: a margin of 1 only
+// means that a derivative is 0.
+//
+// dual minimises over the free variables. It then frees a variable whose derivative has the wrong
+// sign (as in the method of Lawson and Hanson 1974 for least squares with bounds). All other free
+// variables lie strictly between their bounds, so the next step has a positive length and lowers
 // the dual objective. A step that ends at a bound removes free variables. Hence no face is
 // minimised twice.
 //
@@ -35,8 +37,8 @@ func (p *marginSolver) dual(limit int) bool {
 	return p.fromFeasible(limit)
 }
 
-// fromFeasible is dual from a feasible point of the dual problem. The face of this point must be
-// set.
+// fromFeasible does the work of dual from a feasible point of the dual problem. The caller has set
+// the face of this point.
 func (p *marginSolver) fromFeasible(limit int) bool {
 	for p.rounds < limit {
 		if !p.newtonStep() {
@@ -60,8 +62,8 @@ func (p *marginSolver) fromFeasible(limit int) bool {
 }
 
 // damp takes the step to the minimiser of the model. It halves the step until the objective falls
-// enough, and reports whether the step is the whole one. After a shorter step, it sets the face
-// from the margins.
+// enough, and reports whether it took the whole step. After a shorter step, it sets the face from
+// the margins.
 func (p *marginSolver) damp() (whole bool) {
 	f, q := p.objective(p.theta, p.m), p.decrement
 	from := p.coef[:p.n]
@@ -87,7 +89,7 @@ func (p *marginSolver) damp() (whole bool) {
 }
 
 // feasible computes a feasible point of the dual problem from the multipliers and the gradient of
-// the current face. Values beyond a bound move to that bound.
+// the current face. A value outside its bounds moves to the nearest bound.
 func (p *marginSolver) feasible() {
 	p.addMultipliers()
 	for e, i := range p.elbow {
@@ -111,8 +113,8 @@ func (p *marginSolver) feasible() {
 }
 
 // moveFree moves the free variables towards the minimiser of their face. It stops at the minimiser,
-// or at the first bound that a variable reaches. The variables that reach this bound are then no
-// longer free. moveFree reports whether a variable reached a bound.
+// or at the first bound that a variable reaches. Variables at this bound are then no longer free.
+// moveFree reports whether a variable reached a bound.
 func (p *marginSolver) moveFree() (stopped bool) {
 	t := math.Inf(1)
 	part := p.part[:0] // by free variable: the part of the way to its bound
@@ -158,8 +160,8 @@ func (p *marginSolver) moveFree() (stopped bool) {
 }
 
 // mostViolated returns the row i, or rows+j for coordinate j, that is farthest on the wrong side of
-// its kink, relative to the size of its terms. It returns −1 if none is there by more than
-// rounding.
+// its kink, relative to the size of its terms. It returns −1 if no row or coordinate is on the
+// wrong side by more than rounding.
 func (p *marginSolver) mostViolated() int {
 	id, most := -1, stillTol
 	size := math.Sqrt(dense.Dot(p.theta, p.theta))
@@ -183,10 +185,10 @@ func (p *marginSolver) mostViolated() int {
 	return id
 }
 
-// enter frees the variable of row id, or of coordinate id−rows. If its normal depends on the
-// normals of the free variables, all these variables first move along the dependency. This leaves θ
-// unchanged and lowers the dual objective. They move until one of them reaches a bound. If the new
-// variable reaches its other bound, it is not freed.
+// enter frees the variable of row id, or of coordinate id−rows. The normal of this variable may
+// depend on the normals of the free variables. In this case all these variables first move along
+// the dependency until one of them reaches a bound. This leaves θ unchanged and lowers the dual
+// objective. If the new variable reaches its other bound, enter does not free it.
 func (p *marginSolver) enter(id int) {
 	n, s := p.n, len(p.act)
 	way, room := 0.0, 2*p.l1 // direction of the variable, and how far its other bound is
@@ -219,8 +221,8 @@ func (p *marginSolver) enter(id int) {
 }
 
 // moveDependent moves the variable id and the free variables along a dependency with the
-// coefficients c. It returns the distance. If the distance is room, the variable id has reached its
-// other bound.
+// coefficients c. It returns the distance t that the variable id moves, at most room. If t = room,
+// the variable has reached its other bound.
 func (p *marginSolver) moveDependent(id int, way, room float64, c []float64) float64 {
 	n, t := p.n, room
 	for e, i := range p.elbow {

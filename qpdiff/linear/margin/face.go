@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// marginFace is a face of a [marginProblem]: a set of θ on which the objective is smooth. It
-// includes the factor of the optimality system on the face.
+// marginFace is a face of a [marginProblem]: a set of θ on which the objective is smooth. It also
+// holds the factor of the optimality system on the face.
 //
 // The normals z_i of the elbow, restricted to the support, are linearly independent.
 type marginFace struct {
@@ -46,7 +46,7 @@ func (o *factoredFace) resize(n int) {
 	o.known = false
 }
 
-// resize gives the face room for that many rows and coordinates.
+// resize gives the face room for the given number of rows and n coordinates.
 func (f *marginFace) resize(rows, n int) {
 	f.side, f.elbow = dense.Grow(f.side, rows), dense.Grow(f.elbow, n+1)
 	dense.GrowAll(n, &f.act, &f.pos)
@@ -55,10 +55,10 @@ func (f *marginFace) resize(rows, n int) {
 	dense.GrowAll(n*n, &f.h, &f.q, &f.r)
 }
 
-// faceEntries counts the entries of resize.
+// faceEntries returns the number of entries that resize allocates.
 func faceEntries(rows, n float64) float64 { return 3*n*n + 9*n + rows/8 }
 
-// copyFrom makes f the face o, without its factor.
+// copyFrom copies the face o to f, without the factor.
 func (f *marginFace) copyFrom(o *marginFace) {
 	f.resize(len(o.side), len(o.pos))
 	copy(f.side, o.side)
@@ -90,14 +90,14 @@ func (f *marginFace) support(theta []float64, l1 float64) {
 	}
 }
 
-// insert puts coordinate j into the support.
+// insert adds coordinate j to the support.
 func (f *marginFace) insert(j int, sign float64) {
 	k, _ := slices.BinarySearch(f.act, j)
 	f.act, f.sgn = slices.Insert(f.act, k, j), slices.Insert(f.sgn, k, sign)
 	f.index(k)
 }
 
-// remove holds coordinate j at 0.
+// remove takes coordinate j out of the support, so that θ_j stays 0.
 func (f *marginFace) remove(j int) {
 	k := f.pos[j]
 	f.act, f.sgn = slices.Delete(f.act, k, k+1), slices.Delete(f.sgn, k, k+1)
@@ -111,14 +111,14 @@ func (f *marginFace) index(from int) {
 	}
 }
 
-// hold puts row i on the elbow.
+// hold adds row i to the elbow.
 func (f *marginFace) hold(i int) {
 	f.side[i] = 0
 	k, _ := slices.BinarySearch(f.elbow, i)
 	f.elbow = slices.Insert(f.elbow, k, i)
 }
 
-// dropReleased takes the rows from the elbow that have a side.
+// dropReleased removes from the elbow each row whose side is not 0.
 func (f *marginFace) dropReleased() {
 	f.elbow = slices.DeleteFunc(f.elbow, func(i int) bool { return f.side[i] != 0 })
 }
@@ -133,8 +133,8 @@ func (f *marginFace) below(i int, m float64) bool {
 }
 
 // gradient sets g to the gradient on the face at theta, without the terms of the multipliers. m
-// holds the margins. With ℓ it also sets the upper triangle of h to the Hessian on the support.
-// Without ℓ it computes the gradient at θ = 0.
+// holds the margins. If there is an ℓ, gradient also sets the upper triangle of h to the Hessian on
+// the support. If there is no ℓ, it computes the gradient at θ = 0 instead.
 func (f *marginFace) gradient(p *marginProblem, g, theta, m []float64) {
 	n, s := p.n, len(f.act)
 	if !p.curved {
@@ -175,7 +175,7 @@ func (f *marginFace) gradient(p *marginProblem, g, theta, m []float64) {
 	}
 }
 
-// whiten replaces x by M⁻¹x for the Hessian MMᵀ on the support.
+// whiten replaces x by M⁻¹x, where MMᵀ is the Hessian on the support.
 func (f *marginFace) whiten(p *marginProblem, x []float64) {
 	if !p.curved {
 		floats.Scale(1/math.Sqrt(p.l2), x)
@@ -188,7 +188,7 @@ func (f *marginFace) whiten(p *marginProblem, x []float64) {
 	}
 }
 
-// unwhiten replaces x by M⁻ᵀx.
+// unwhiten replaces x by M⁻ᵀx; see whiten.
 func (f *marginFace) unwhiten(p *marginProblem, x []float64) {
 	if !p.curved {
 		f.whiten(p, x)
@@ -219,7 +219,7 @@ func (f *marginFace) orthogonalise(p *marginProblem, i, e int) bool {
 	return true
 }
 
-// project subtracts the projection of x onto the first len(c) rows of Q from x, and sets c to the
+// project subtracts from x its projection onto the first len(c) rows of Q, and sets c to the
 // coefficients of the projection. It returns the length of the remainder, and whether the remainder
 // exceeds rounding.
 func (f *marginFace) project(x, c []float64) (length float64, independent bool) {
@@ -250,8 +250,8 @@ func (f *marginFace) solveR(c []float64) {
 	}
 }
 
-// dependency returns the coefficients c of a as a linear combination of the elbow's normals, on the
-// support. If a is not such a combination, it returns nil. It overwrites a.
+// dependency returns the coefficients c with which a is a linear combination of the elbow's normals
+// on the support, or nil if there are none. It overwrites a.
 func (f *marginFace) dependency(p *marginProblem, a, c []float64) []float64 {
 	f.whiten(p, a)
 	c = c[:len(f.elbow)]
@@ -279,8 +279,8 @@ func (f *marginFace) system(p *marginProblem, v, c, work []float64) (decrement f
 		}
 		c[e] = x / f.r[e*n+e]
 	}
-	// If the Hessian is small, v is much larger than d. Each round leaves an error of eps times its
-	// step. So another round must follow a round whose step is longer than d.
+	// If the Hessian is small, v is much larger than d. Each round leaves an error of eps times the
+	// step of the round. So if a step is longer than d, another round must follow.
 	b := work[:len(c)]
 	clear(b)
 	for round := range systemRounds {
@@ -310,9 +310,9 @@ func (f *marginFace) system(p *marginProblem, v, c, work []float64) (decrement f
 	return decrement
 }
 
-// elbowCond estimates the condition of RRᵀ, the Gram matrix of the elbow's whitened normals scaled
-// to length 1. It computes the factor of RRᵀ from R and writes it to a and dinv, in the form of
-// ldlFactor. All arguments are scratch: a has n×n entries, the others have n.
+// elbowCond estimates the condition of RRᵀ, after scaling the elbow's whitened normals to length 1.
+// RRᵀ is the Gram matrix of these normals. elbowCond writes the factor of RRᵀ to a and dinv, in the
+// form of ldlFactor. All arguments are scratch: a has n×n entries, each other argument has n.
 func (f *marginFace) elbowCond(a, dinv, size, x []float64) float64 {
 	n, e := len(f.pos), len(f.elbow)
 	for k := range e {
@@ -325,9 +325,9 @@ func (f *marginFace) elbowCond(a, dinv, size, x []float64) float64 {
 	return dense.LDLCond(a[:e*e], dinv[:e], e, e, size, x)
 }
 
-// elbowCondBound returns an upper bound of the estimate of elbowCond. The pivots of RRᵀ are the
-// squares of R's diagonal entries, and the squared lengths of the normals are the sums of squares
-// of R's rows.
+// elbowCondBound returns an upper bound of the estimate of elbowCond. It needs only R: the pivots
+// of RRᵀ are the squares of R's diagonal entries, and the squared length of a normal is the sum of
+// squares of a row of R.
 func (f *marginFace) elbowCondBound() float64 {
 	n, pivots := len(f.pos), 1.0
 	for k := range f.elbow {

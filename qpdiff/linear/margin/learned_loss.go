@@ -25,25 +25,25 @@ import (
 // # Method
 //
 // The solver is Newton's method over the faces of the hinge loss. The elbow is the set of rows with
-// m_i = 1. As in [SVM], a row is held on the elbow while its multiplier b_i is between 0 and α1/N.
+// m_i = 1. As in [SVM], a row stays on the elbow while its multiplier b_i is between 0 and α1/N.
 // Between kinks, a step ends when the objective stops falling.
 //
 // # Derivatives
 //
-// Z_E has the rows z_i = y_i x_i of the elbow, and H = λI + 1/N·Σ ℓ″(m_i)·z_i z_iᵀ, where ℓ is the
-// smooth part of the loss. With the solution (w, u) of H·w − Z_Eᵀu = dθ and Z_E·w = 0, the products
-// are
+// Let the rows of Z_E be the vectors z_i = y_i x_i of the elbow, let ℓ be the smooth part of the
+// loss, and let H = λI + 1/N·Σ ℓ″(m_i)·z_i z_iᵀ. Let (w, u) solve H·w − Z_Eᵀu = dθ and Z_E·w = 0,
+// where dθ is the cotangent of θ. The products are
 //
 //	α_k: −1/N·Σ_i ℓ_k'(m_i)·z_iᵀw    λ: −θᵀw
 //	z_i: −ψ_i·w + (u_i − ℓ″(m_i)·z_iᵀw/N)·θ
 //
 // For k = 1 the sum omits the rows of the elbow. ψ_i is the derivative of the objective in m_i; in
-// a row of the elbow, the derivative of the hinge loss is −b_i. u_i is 0 off the elbow. At α_k = 0
-// the derivative with respect to α_k is one-sided, from the right.
+// a row of the elbow, the multiplier enters as the derivative −b_i of the hinge loss. u_i is 0 off
+// the elbow. At α_k = 0 the derivative with respect to α_k is one-sided, from the right.
 //
-// θ has no derivative if strict complementarity fails: if the multiplier of a row of the elbow is 0
-// or α1/N, or if a row off the elbow has the margin 1. (If α1 = α3 = 0, such a margin is a kink in
-// α1 only.) See [SVM] for the tolerance and for equal rows.
+// θ has no derivative if strict complementarity fails. Strict complementarity fails if the
+// multiplier of a row of the elbow is 0 or α1/N, or if a row off the elbow has the margin 1. (If α1
+// = α3 = 0, such a margin is a kink in α1 only.) See [SVM] for the tolerance and for equal rows.
 //
 // The zero value is ready for Load. Fits after the first allocate nothing.
 type LearnedLoss struct {
@@ -65,18 +65,18 @@ func (l *LearnedLoss) Dims(n int) (theta, hyper int) { return n, 5 }
 // SetGeneralised sets the field Generalised.
 func (l *LearnedLoss) SetGeneralised(on bool) { l.Generalised = on }
 
-// Load makes d the data of the following fits. It keeps a reference to d, and uses d's Rows and
-// Weights. Errors are ArgErrors: the errors of [learn.Data.Check], and ErrDomain for a label other
-// than ±1, even in a row of weight 0. They match ErrIllPosed if all rows with a weight above 0 have
-// the same label, and ErrNotFinite if the squared norm of a row overflows. After an error the
-// learner has no data.
+// Load makes d the data of the following fits. It keeps a reference to d, and uses the fields Rows
+// and Weights of d. Load returns the errors of [learn.Data.Check]. A label other than ±1, even in a
+// row of weight 0, is an error of kind ErrDomain. If all rows with a weight above 0 have the same
+// label, the error is of kind ErrIllPosed. If the squared norm of a row overflows, the error is of
+// kind ErrNotFinite. All are ArgErrors. After an error the learner has no data.
 func (l *LearnedLoss) Load(d learn.Data) (err error) {
 	defer learner.End(l, &err)
 	return l.load(d)
 }
 
-// Fit solves the problem at hyper and writes θ (n entries). It returns the errors of [SVM.Fit], with
-// λ in place of λ2.
+// Fit solves the problem at hyper and writes θ (n entries). The errors are the same as for
+// [SVM.Fit], with λ in place of λ2.
 func (l *LearnedLoss) Fit(theta, hyper []float64) (err error) {
 	defer learner.End(l, &err)
 	l.state.Stop.Look()
@@ -98,11 +98,11 @@ func (l *LearnedLoss) Fit(theta, hyper []float64) (err error) {
 // Elbow returns the training rows at the loss's kink, as [SVM.Elbow] does.
 func (l *LearnedLoss) Elbow(dst []int) ([]int, error) { return l.elbow(l, dst) }
 
-// VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil. Errors are
-// ErrNotFitted, and an ArgError of kind ErrNotFinite if dtheta is not finite, if a product
-// overflows, or if α2 = 0 and the derivative with respect to α2 overflows. After the overflow of a
-// product, g is undefined. If strict complementarity fails and Generalised is not set, a
-// NotDifferentiableError names the rows.
+// VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil. If there is no
+// fit, the error is ErrNotFitted. The error is an ArgError of kind ErrNotFinite if dtheta is not
+// finite, if a product overflows, or if α2 = 0 and the derivative with respect to α2 overflows.
+// After the overflow of a product, g is undefined. If strict complementarity fails and Generalised
+// is not set, a NotDifferentiableError names the rows.
 func (l *LearnedLoss) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
 	defer learner.Name(l, &err)
 	m := qpdiff.Scratch[marginDerivative](w)
@@ -130,9 +130,9 @@ func (l *LearnedLoss) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) 
 	return m.finishAdjoint(&l.marginFit, l.Generalised, g, learnedLossNames[0])
 }
 
-// slopes returns the derivatives of the four losses at the margin of row i. side is the margin's
-// side of 1. On the elbow the derivative of the hinge loss is part of the multiplier, and d[0] is
-// 0.
+// slopes returns the derivatives of the four losses at the margin of row i. The parameter side
+// states on which side of 1 the margin is. On the elbow d[0] is 0, because the multiplier includes
+// the derivative of the hinge loss.
 func (l *LearnedLoss) slopes(i int, side int8) (d [4]float64) {
 	m := l.p.m[i]
 	if side < 0 {
@@ -144,10 +144,10 @@ func (l *LearnedLoss) slopes(i int, side int8) (d [4]float64) {
 }
 
 // JVP sets dtheta to the directional derivative of θ at the last fit along d, whose fields are
-// tangents of the inputs (nil: zero). The derivative exists also without strict complementarity, as
-// for [SVM.JVP]. Errors are ErrNotFitted, and an ArgError. It is of kind ErrNotFinite if d is not
-// finite, or if dtheta or the change of the gradient along d overflows. It is of kind ErrDomain if
-// d lowers α1 from 0 at a margin of 1.
+// tangents of the inputs (nil: zero). As for [SVM.JVP], the derivative exists also if strict
+// complementarity fails. If there is no fit, the error is ErrNotFitted. If d is not finite, or if
+// dtheta or the change of the gradient along d overflows, the error is an ArgError of kind
+// ErrNotFinite. If d lowers α1 from 0 at a margin of 1, the error is an ArgError of kind ErrDomain.
 func (l *LearnedLoss) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
 	defer learner.Name(l, &err)
 	m := qpdiff.Scratch[marginDerivative](w)
@@ -185,7 +185,7 @@ func (l *LearnedLoss) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) 
 // New returns a new learner with the same Generalised.
 func (l *LearnedLoss) New() learn.Learner { return &LearnedLoss{Generalised: l.Generalised} }
 
-// Convention returns that no loss is usual.
+// Convention returns the zero Convention, because no loss is usual for this learner.
 func (*LearnedLoss) Convention() learn.Convention { return learn.Convention{} }
 
 // Hyperparameters returns nil, because no bounds for the weights of the losses follow from the

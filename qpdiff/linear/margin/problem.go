@@ -9,8 +9,8 @@ import (
 	"cvgm/qpdiff/internal/learner"
 )
 
-// The tolerances of [marginSolver], and its limits of iterations. A limit affects results only if a
-// problem is degenerate or ill-conditioned.
+// Tolerances and iteration limits of [marginSolver]. The limits affect results only if a problem is
+// degenerate or ill-conditioned.
 const (
 	// marginTol bounds the rounding error of a margin, a coordinate, a multiplier or an entry of
 	// the gradient, relative to the size of its terms. It suffices for sums of some dozens of
@@ -19,7 +19,8 @@ const (
 
 	// stillTol bounds the rounding error of a margin or a coordinate after a step, relative to the
 	// size of its terms. It also bounds the error of the position of a kink, relative to the step.
-	// It is larger than marginTol because a step has the error of a solved system.
+	// It is larger than marginTol because a step comes from the solution of a linear system, which
+	// has a larger error.
 	stillTol = 1e-12
 
 	// A normal counts as linearly dependent on the others if its orthogonal remainder is at most
@@ -53,16 +54,17 @@ const (
 	// not take over after a few steps of length zero.
 	stuckRounds = 20
 
-	// A solve may visit fixedRounds faces, plus kinkRounds faces for each row and each coordinate.
-	// Degenerate data need 3 faces for each; the others are a reserve for ill-conditioned data.
+	// A solve may visit fixedRounds + kinkRounds·(rows + coordinates) faces. Degenerate data need 3
+	// faces for each row or coordinate. The rest is a reserve for ill-conditioned data.
 	fixedRounds, kinkRounds = 200, 50
 
-	// bisections bounds the number of bisections of the line search with ℓ. The last one ends at
-	// 2⁻²⁰⁰ of the Newton step, which is too long only if a loss has a weight above 1e60.
+	// bisections bounds the number of bisections of the line search with ℓ. After the last
+	// bisection the step is 2⁻²⁰⁰ of the Newton step. This is too long only if a loss has a weight
+	// above 1e60.
 	bisections = 200
 
-	// The line search with ℓ ends when the size of the slope is at most sufficientSlope times the
-	// slope at the start (the curvature condition of Wolfe 1969).
+	// The line search with ℓ ends at a step length t with |slope at t| ≤ sufficientSlope·|slope at
+	// 0| (the curvature condition of Wolfe 1969).
 	sufficientSlope = .5
 
 	// The objective must fall by at least sufficientFall times the fall that the model predicts
@@ -70,17 +72,17 @@ const (
 	sufficientFall = 1e-4
 
 	// systemRounds bounds the rounds of [marginFace.system]. Each round reduces the error by a
-	// factor of eps, so half of them suffice to get from the largest float64 to the smallest. The
-	// other half is a reserve for the rounding errors of many constraints.
+	// factor of eps, so half of the rounds suffice to get from the largest float64 to the smallest.
+	// The other half is a reserve for the rounding errors of many constraints.
 	systemRounds = 80
 
-	// refinements bounds the corrections of [marginSolver.refine]. Each one squares the relative
-	// error.
+	// refinements bounds the corrections of [marginSolver.refine]. Each correction squares the
+	// relative error.
 	refinements = 3
 
-	// An upper bound of the elbow's condition is used only up to looseBound. A larger bound would
-	// save no time, because too many rows would be examined twice. Results do not depend on
-	// looseBound.
+	// An upper bound of the elbow's condition is used only if it is at most looseBound. With a
+	// larger bound, too many rows would be examined twice, so the bound would save no time. Results
+	// do not depend on looseBound.
 	looseBound = 1e8
 )
 
@@ -98,8 +100,8 @@ var (
 //	Σ_i w_i·(hinge·max(0, 1−m_i) + ℓ(m_i)) + λ1·‖θ‖₁ + λ2/2·‖θ‖²,  λ2 > 0,
 //
 // with ℓ(m) = smooth[0]·exp(−m) + smooth[1]·max(0, 1−m)² + smooth[2]·log(1+exp(−2m)). Equal rows of
-// the data are one row here, because the multipliers of an elbow with copies would not be unique.
-// w_i is the total weight of the copies of row i.
+// the data are one row i here, and w_i is their total weight. With separate rows, the multipliers
+// on the elbow would not be unique.
 type marginProblem struct {
 	rows, n int // distinct rows, coordinates
 	learner.RowSet
@@ -136,11 +138,11 @@ func softplus(x float64) float64 {
 	return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x)))
 }
 
-// top returns the largest multiplier of row i.
+// top returns the upper bound of the multiplier of row i.
 func (p *marginProblem) top(i int) float64 { return p.Copies[i] * p.hinge }
 
-// smoothLoss returns the first and second derivative of ℓ at the margin m. below states on which
-// side of 1 it takes the derivatives of the squared hinge loss.
+// smoothLoss returns the first and second derivative of ℓ at the margin m. The parameter below
+// selects the derivatives of the squared hinge loss below 1; otherwise they are 0.
 func (p *marginProblem) smoothLoss(m float64, below bool) (slope, curvature float64) {
 	if w := p.smooth[0]; w != 0 {
 		e := w * math.Exp(-m)

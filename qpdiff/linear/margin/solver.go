@@ -14,11 +14,11 @@ import (
 )
 
 // marginSolver solves a [marginProblem] by a primal active-set method. It takes the Newton step of
-// a face, and ends the step where the objective stops falling. Without ℓ the full step ends at the
-// face's minimiser. A kink that ends the step becomes a constraint of the face. At a face's
-// minimiser, a constraint whose multiplier has the wrong sign leaves. Every step of positive length
-// lowers the objective, so the number of faces is finite if few steps have length zero. If many
-// have, dual replaces the primal method.
+// a face, and ends the step at the point at which the objective stops falling. Without ℓ the full
+// step ends at the face's minimiser. A kink that ends the step becomes a constraint of the face. At
+// a face's minimiser, the solver removes a constraint whose multiplier has the wrong sign. Every
+// step of positive length lowers the objective, so the number of faces is finite if few steps have
+// length zero. If many steps have length zero, the dual method takes over.
 //
 // Without ℓ, θ depends on the search only through its last face, because a factor that was updated
 // during the search is computed anew at the solution.
@@ -68,12 +68,12 @@ func (p *marginSolver) resize(rows, n int) {
 	p.marginFace.resize(rows, n)
 }
 
-// solverEntries counts the entries of resize, and of the row set.
+// solverEntries returns the number of entries that resize and the row set allocate.
 func solverEntries(rows, n float64, weighted bool) float64 {
 	return rows*n + 5*rows + 4*(rows+n) + 9*n + n*n + faceEntries(rows, n) + learner.RowSetEntries(rows, weighted)
 }
 
-// load copies the distinct y_i·x_i.
+// load copies the distinct rows y_i·x_i.
 func (p *marginSolver) load(d learn.Data) error {
 	rows, n := d.X.Dims()
 	p.resize(rows, n)
@@ -161,14 +161,14 @@ func (p *marginSolver) newtonStep() bool {
 	return true
 }
 
-// addMultipliers adds the multipliers' part to grad.
+// addMultipliers subtracts Σ_{i∈E} b_i·z_i from grad.
 func (p *marginSolver) addMultipliers() {
 	for e, i := range p.elbow {
 		dense.Axpy(-p.mult[e], p.z[i*p.n:(i+1)*p.n], p.grad)
 	}
 }
 
-// zero holds coordinate j at 0.
+// zero sets θ_j to 0 and takes coordinate j out of the support.
 func (p *marginSolver) zero(j int) {
 	p.remove(j)
 	p.theta[j] = 0
@@ -206,30 +206,30 @@ func (p *marginSolver) marginSize(i int) float64 {
 	return size
 }
 
-// steep reports whether row i's squared hinge loss, at the distance d from its kink, has a gradient
-// larger than the terms of the objective's gradient.
+// steep reports whether the squared hinge loss of row i has a large gradient at the distance d from
+// its kink: larger than the terms of the objective's gradient.
 func (p *marginSolver) steep(i int, d float64) bool {
 	return p.outweighs(i, 2*p.smooth[1]*p.Copies[i]*d)
 }
 
-// outweighs reports whether slope·z_i exceeds the size of the gradient's terms in some coordinate.
-// slope must be at least 0.
+// outweighs reports whether |slope·z_ij| exceeds the size of the terms of gradient entry j for some
+// coordinate j. The parameter slope must be at least 0.
 func (p *marginSolver) outweighs(i int, slope float64) bool {
 	return slope != 0 && slices.ContainsFunc(p.act, func(j int) bool { return slope*math.Abs(p.z[i*p.n+j]) > p.gradSize(j) })
 }
 
-// negative reports whether the multiplier of member e of the elbow is below 0 by more than
-// rounding. The rounding is relative to the largest value of the multiplier, or to the terms that
-// the multiplier balances, if these are smaller. Without violators they are the terms of the ridge
-// penalty alone, which may be very small.
+// negative reports whether the multiplier of row e of the elbow is below 0 by more than rounding.
+// The rounding is relative to the upper bound of the multiplier, or to the terms that the
+// multiplier balances, if these terms are smaller. Without violators, the terms of the ridge
+// penalty alone balance the multiplier, and they may be very small.
 func (p *marginSolver) negative(e int) bool {
 	b, i := p.mult[e], p.elbow[e]
 	return b < 0 && (b < -marginTol*p.top(i) || p.outweighs(i, -b/marginTol))
 }
 
 // refine corrects theta, without ℓ, if the margins of the elbow differ from 1 by more than the
-// rounding of their terms. A solve of the face's system leaves an error of the size of ‖z_i‖‖θ‖
-// times eps. This is much larger than the rounding of the terms if large entries of z_i are
+// rounding of their terms. A solve of the face's system leaves an error of about eps·‖z_i‖‖θ‖ in
+// margin i. This is much larger than the rounding of the terms if large entries of z_i are
 // multiplied by small entries of θ.
 func (p *marginSolver) refine() {
 	for range refinements {
@@ -255,9 +255,9 @@ func (p *marginSolver) refine() {
 	}
 }
 
-// release removes the constraints whose multipliers have the wrong sign, or only the first of them
-// if one is set. It returns the number of removed constraints. It must be called at the face's
-// minimiser, and completes grad there.
+// release removes the constraints whose multipliers have the wrong sign. If the parameter one is
+// true, it removes only the first of them. It returns the number of removed constraints. The caller
+// is at the face's minimiser. release also completes grad there.
 func (p *marginSolver) release(one bool) int {
 	if !p.curved {
 		for j, t := range p.theta {

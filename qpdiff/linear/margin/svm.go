@@ -15,8 +15,8 @@ import (
 //
 // The hyperparameters are (λ1, λ2) with λ1 ≥ 0 and λ2 > 0. Labels are ±1. (The supplement writes y
 // ∈ {0,1} by mistake for {−1,1}: with a label 0 the hinge loss max(0, 1−yŷ) would be 1 for any
-// prediction.) At λ1 = 0 the problem is ½‖θ‖² + C·Σ_i max(0, 1 − y_i θᵀx_i) with C = 1/(λ2·N). The
-// rows of X may be features φ(x) of a learned map.
+// prediction.) At λ1 = 0, let C = 1/(λ2·N); the problem is then ½‖θ‖² + C·Σ_i max(0, 1 − y_i
+// θᵀx_i). The rows of X may be features φ(x) of a learned map.
 //
 // # Method
 //
@@ -28,40 +28,43 @@ import (
 //	λ2·θ_S + λ1·s − 1/N·Σ_V z_i − Σ_E b_i z_i = 0,   z_iᵀθ_S = 1 for i ∈ E
 //
 // with 0 ≤ b_i ≤ 1/N. An active-set method in θ finds E, V, S and s exactly. It starts from the
-// sets of the last fit. With at least 64 features, and at least 4096 entries in X, the first fit
-// starts from a descent in the multipliers. Each step costs O(N·n), and up to O(n²) more for the
-// factor of the elbow.
+// sets of the last fit. If X has at least 64 features and 4096 entries, the first fit starts from a
+// descent in the multipliers. Each step costs O(N·n), and up to O(n²) more for the factor of the
+// elbow.
 //
 // # Derivatives
 //
-// The derivatives follow from the implicit function theorem at that system. With the solution (w,
-// u) of λ2·w − Σ_E u_i z_i = dθ_S and z_iᵀw = 0 on E, the products are
+// The derivatives follow from the implicit function theorem at that system. Let (w, u) solve λ2·w −
+// Σ_E u_i z_i = dθ_S and z_iᵀw = 0 on E, where dθ is the cotangent of θ. The products are
 //
 //	λ1: −sᵀw    λ2: −θᵀw
 //	z_i: w/N for i ∈ V,  b_i·w + u_i·θ for i ∈ E,  0 beyond the margin
 //
 // The derivatives in X and y follow from z_i = y_i·x_i, for labels that are any real numbers.
 //
-// The derivatives exist under strict complementarity. It fails if the multiplier of a row on the
-// elbow is 0 or 1/N, if a row has the margin 1 but no multiplier, or if a coordinate is at its
-// kink. The paper's condition, λ2 > 0, does not suffice. At λ1 = 0 the derivative with respect to
-// λ1 is one-sided, from the right. A margin, multiplier or coordinate counts as being at its kink
-// if rounding hides its side: if its distance from the kink is at most 256 times its rounding
-// error. This error includes the rounding of the terms of the system above.
+// The derivatives exist under strict complementarity. Strict complementarity fails if the
+// multiplier of a row on the elbow is 0 or 1/N, if a row has the margin 1 but no multiplier, or if
+// a coordinate is at its kink. The paper's condition, λ2 > 0, does not suffice. At λ1 = 0 the
+// derivative with respect to λ1 is one-sided, from the right.
+//
+// Rounding can hide on which side of its kink a margin, multiplier or coordinate is. It counts as
+// being at the kink if its distance from the kink is at most 256 times its rounding error. This
+// error includes the rounding of the terms of the system above.
 //
 // Equal rows z_i, as in a bootstrap sample, count as one row with their total weight. The
-// derivatives hold for changes of the data that keep these rows equal, and are divided equally
-// among the rows. For changes that separate equal rows on the elbow there is no derivative, because
-// the multipliers of the rows are not unique; see [SVM.Ties].
+// derivatives hold for changes of the data that keep these rows equal. The derivative of the one
+// row is divided equally among the equal rows. For changes that separate equal rows on the elbow
+// there is no derivative, because the multipliers of the rows are not unique; see [SVM.Ties].
 //
 // The zero value is ready for Load. Fits after the first allocate nothing.
 type SVM struct {
 	// Generalised lets VJP return a result at weakly active rows and coordinates too, where no
 	// derivative exists. The result uses one element of the generalised (Clarke) Jacobian: the
 	// Jacobian of the problem in which each such row stays on the side that its multiplier selects,
-	// and each such coordinate stays at zero. If the rows on the elbow are linearly dependent
-	// without those coordinates, each of the coordinates stays as it is in the fit, at zero or in
-	// the support. False: such a VJP returns a NotDifferentiableError.
+	// and each such coordinate stays at zero. There is one exception. If the rows on the elbow
+	// would be linearly dependent without the weakly active coordinates, each of these coordinates
+	// stays as it is in the fit, at zero or in the support. False: such a VJP returns a
+	// NotDifferentiableError.
 	Generalised bool
 
 	marginFit
@@ -73,20 +76,21 @@ func (l *SVM) Dims(n int) (theta, hyper int) { return n, 2 }
 // SetGeneralised sets the field Generalised.
 func (l *SVM) SetGeneralised(on bool) { l.Generalised = on }
 
-// Load makes d the data of the following fits. It keeps a reference to d, and uses d's Rows and
-// Weights. Errors are ArgErrors: the errors of [learn.Data.Check], and ErrDomain for a label other
-// than ±1, even in a row of weight 0. They match ErrIllPosed if all rows with a weight above 0 have
-// the same label, and ErrNotFinite if the squared norm of a row overflows. After an error the
-// learner has no data.
+// Load makes d the data of the following fits. It keeps a reference to d, and uses the fields Rows
+// and Weights of d. Load returns the errors of [learn.Data.Check]. A label other than ±1, even in a
+// row of weight 0, is an error of kind ErrDomain. If all rows with a weight above 0 have the same
+// label, the error is of kind ErrIllPosed. If the squared norm of a row overflows, the error is of
+// kind ErrNotFinite. All are ArgErrors. After an error the learner has no data.
 func (l *SVM) Load(d learn.Data) (err error) {
 	defer learner.End(l, &err)
 	return l.load(d)
 }
 
 // Fit solves the problem at hyper and writes θ (n entries), with exact zeros outside the support.
-// An error is an ArgError of kind ErrShape, ErrNotFinite or ErrDomain for hyper, or matches
-// ErrNotFitted without data. It matches ErrIllPosed or ErrIterationLimit if λ2 is too small for the
-// working precision. After an error the learner has no fit, and θ is unchanged.
+// If hyper is invalid, the error is an ArgError of kind ErrShape, ErrNotFinite or ErrDomain.
+// Without data the error matches ErrNotFitted. If λ2 is too small for the working precision, it
+// matches ErrIllPosed or ErrIterationLimit. After an error the learner has no fit, and θ is
+// unchanged.
 func (l *SVM) Fit(theta, hyper []float64) (err error) {
 	defer learner.End(l, &err)
 	l.state.Stop.Look()
@@ -102,11 +106,11 @@ func (l *SVM) Fit(theta, hyper []float64) (err error) {
 }
 
 // Multipliers returns the dual variable b_i of each training row i at the last fit. They satisfy
-// λ2·θ = Σ_i b_i·y_i·x_i − λ1·s, for a subgradient s of ‖θ‖₁. b_i is 1/N times the row's weight if
-// the row violates the margin, 0 if the row is beyond the margin, and between these values on the
+// λ2·θ = Σ_i b_i·y_i·x_i − λ1·s, for a subgradient s of ‖θ‖₁. For a row of weight v, b_i is v/N if
+// the row violates the margin, 0 if the row is beyond the margin, and between 0 and v/N on the
 // elbow. If rows z_i are equal, only the sum of their multipliers is unique, and Multipliers
-// divides it equally. Multipliers overwrites dst, and allocates only if dst has too little
-// capacity. The error is ErrNotFitted.
+// divides this sum equally. Multipliers overwrites dst, and allocates only if dst has too little
+// capacity. If there is no fit, the error is ErrNotFitted.
 func (l *SVM) Multipliers(dst []float64) ([]float64, error) {
 	return l.p.Spread(l, &l.state, dst, l.multiplier)
 }
@@ -136,9 +140,11 @@ func (l *SVM) Elbow(dst []int) ([]int, error) { return l.elbow(l, dst) }
 
 // VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil. If rows are equal,
 // g.X and g.Y hold the derivative for changes of the data that keep these rows equal; [SVM.Ties]
-// lists the pairs for which this matters. Errors are ErrNotFitted, and an ArgError of kind
-// ErrNotFinite if dtheta is not finite or a product overflows. After an overflow g is undefined. If
-// strict complementarity fails and Generalised is not set, the error is a NotDifferentiableError.
+// lists the pairs for which this matters.
+//
+// If there is no fit, the error is ErrNotFitted. If dtheta is not finite or a product overflows,
+// the error is an ArgError of kind ErrNotFinite. After an overflow g is undefined. If strict
+// complementarity fails and Generalised is not set, the error is a NotDifferentiableError.
 func (l *SVM) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
 	defer learner.Name(l, &err)
 	d := qpdiff.Scratch[marginDerivative](w)
@@ -157,15 +163,17 @@ func (l *SVM) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err err
 }
 
 // JVP sets dtheta to the directional derivative of θ at the last fit along d, whose fields are
-// tangents of the inputs (nil: zero). The derivative exists also without strict complementarity,
-// but is then not linear in d. In this case JVP allocates, and solves a quadratic program that
-// keeps each weakly active row and coordinate on its side of the kink.
+// tangents of the inputs (nil: zero). If strict complementarity fails, the derivative still exists,
+// but it is not linear in d. In this case JVP allocates, and solves a quadratic program that keeps
+// each weakly active row and coordinate on its side of the kink.
 //
-// Errors are ErrNotFitted, and an ArgError. It is of kind ErrNotFinite if d is not finite, or if
-// dtheta or the change of the gradient along d overflows. It is of kind ErrDomain if d lowers λ1
-// from 0 at θ_j = 0, and of kind ErrNotDifferentiable if d separates equal rows that are on the
-// elbow and not weakly active. If d changes X or y in weakly active rows whose multipliers are not
-// unique, the error is a NotDifferentiableError.
+// If there is no fit, the error is ErrNotFitted. An ArgError has one of three kinds:
+//   - ErrNotFinite: d is not finite, or dtheta or the change of the gradient along d overflows.
+//   - ErrDomain: d lowers λ1 from 0 at θ_j = 0.
+//   - ErrNotDifferentiable: d separates equal rows that are on the elbow and not weakly active.
+//
+// If d changes X or y in weakly active rows whose multipliers are not unique, the error is a
+// NotDifferentiableError.
 func (l *SVM) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
 	defer learner.Name(l, &err)
 	m := qpdiff.Scratch[marginDerivative](w)
@@ -188,11 +196,11 @@ func (l *SVM) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err err
 
 // Ties calls visit for each pair of rows i and k that have equal z, are on the elbow and are not
 // weakly active. Only the sum of their multipliers is unique. Since z is equal, x_i = sign·x_k with
-// sign = y_i·y_k. The g.X of the last VJP with w is the derivative for changes dX with dᵀdX_i =
-// sign·dᵀdX_k, for each d that visit receives. For other changes there is no derivative. d has n
-// entries and is valid only during the call. A pair may have a second d; visit returns whether it
-// needs that one. Ties finds no pairs if there is no fit, or if the last derivative with w was not
-// a VJP of this fit.
+// sign = y_i·y_k. The g.X of the last VJP with w is a derivative only for changes dX with dᵀdX_i =
+// sign·dᵀdX_k, for each vector d that visit receives. For other changes there is no derivative. d
+// has n entries and is valid only during the call. A pair may have a second vector d; visit returns
+// true if it needs the second vector. Ties finds no pairs if there is no fit, or if the last
+// derivative with w was not a VJP of this fit.
 func (l *marginFit) Ties(w *qpdiff.Workspace, visit func(i, k int, sign float64, d []float64) bool) {
 	if w != nil {
 		qpdiff.Scratch[marginDerivative](w).ties(l, visit)
