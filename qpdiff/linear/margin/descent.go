@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// A cold start is a descent if the problem has at least descentSize coordinates, and if the
-	// number of coordinates times the number of distinct rows is at least descentSize². A smaller
-	// problem has few faces, and each face costs little.
+	// If there is no warm start, a descent comes first in problems with n ≥ descentSize coordinates
+	// and n·r ≥ descentSize², where r is the number of distinct rows. A smaller problem has few
+	// faces, and each face costs little.
 	descentSize = 64
 
 	// descentEpochs bounds the number of passes of the descent. A pass costs about as much as a
-	// face.
+	// face of the primal method.
 	descentEpochs = 300
 
-	// descentGap is the duality gap, relative to the objective, at which the descent ends. More passes
-	// cost more than the faces that they save.
+	// descentGap is the duality gap, relative to the objective, at which the descent ends. Further
+	// passes would cost more than the faces that they save.
 	descentGap = 1e-3
 
 	// gapEpochs is the number of passes of the descent between two computations of the gap.
@@ -30,8 +30,9 @@ const (
 
 // descend computes a feasible point near the minimiser of the dual problem (see dual), and sets the
 // face to the face of this point. It minimises over one multiplier after the other (Hsieh et al.
-// 2008, A dual coordinate descent method for large-scale linear SVM). With an ℓ₁ penalty it uses
-// ‖z_i‖²/λ2, an upper bound of the curvature, which makes the step of a multiplier shorter.
+// 2008, A dual coordinate descent method for large-scale linear SVM). With an ℓ₁ penalty it
+// replaces the curvature by its upper bound ‖z_i‖²/λ2, which makes the step of a multiplier
+// shorter.
 //
 // The primal method from θ = 0 visits a new face for almost every row that enters the elbow. From a
 // point near the minimiser, most rows of the elbow have entered already.
@@ -67,7 +68,7 @@ func (p *marginSolver) descend() bool {
 }
 
 // improve changes the multiplier b_i of row i to lower the dual objective. It updates u = Zᵀb, and
-// theta, the minimiser of the penalties minus uᵀθ.
+// sets theta to the minimiser of the penalties minus uᵀθ.
 func (p *marginSolver) improve(i int, u []float64) {
 	z, top := p.z[i*p.n:(i+1)*p.n], p.top(i)
 	b := top
@@ -85,8 +86,8 @@ func (p *marginSolver) improve(i int, u []float64) {
 }
 
 // settle sets the face to the face of the feasible point b of the dual problem, with u = Zᵀb. The
-// multipliers between their bounds are free. If they outnumber the coordinates of the support,
-// those nearest to their bounds move to these bounds.
+// multipliers between their bounds are free. If there are more of them than coordinates in the
+// support, the multipliers nearest to their bounds move to these bounds.
 func (p *marginSolver) settle(u []float64) {
 	p.support(p.theta, p.l1)
 	for j := range u {

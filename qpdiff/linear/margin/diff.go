@@ -25,10 +25,10 @@ type marginDerivative struct {
 	dm           []float64 // of a JVP, by row of the data: the change of its margin at fixed θ
 }
 
-// prepare sets face to the face of l without the weakly active rows and coordinates, and factorises
-// it. The rows whose multipliers are between their bounds stay on the elbow. If the normals of
-// these rows are independent only with the weakly active coordinates, these coordinates stay in the
-// face.
+// prepare sets d.face to the face of l without the weakly active rows and coordinates, and
+// factorises it. The rows whose multipliers are strictly between their bounds stay on the elbow.
+// The normals of these rows may be independent only with the weakly active coordinates. In this
+// case the coordinates stay in the face.
 func (d *marginDerivative) prepare(l *marginFit) error {
 	if d.fit == l.state.Fit {
 		return nil
@@ -51,15 +51,15 @@ func (d *marginDerivative) resize(rows, n int) {
 	d.w, d.v, d.b, d.solved = dense.Grow(d.w, n), dense.Grow(d.v, n), dense.Grow(d.b, n), dense.Grow(d.solved, n)
 }
 
-// withoutWeak is leaveOutWeak with a factor, and reports whether there is one.
+// withoutWeak is leaveOutWeak followed by a factorisation. It reports whether this succeeds.
 func (d *marginDerivative) withoutWeak(l *marginFit, coords bool) bool {
 	d.leaveOutWeak(l, coords)
 	return d.own.refactorise(&l.p.marginProblem, d.v, l.p.theta, l.p.m)
 }
 
-// leaveOutWeak sets face to the face of l without the weakly active rows, which go to the side that
-// their multiplier selects. If coords is set, it also holds the weakly active coordinates at 0. It
-// computes no factor.
+// leaveOutWeak sets d.face to the face of l without the weakly active rows. Each of these rows goes
+// to the side that its multiplier selects. If the parameter coords is true, the weakly active
+// coordinates are held at 0. leaveOutWeak computes no factor.
 func (d *marginDerivative) leaveOutWeak(l *marginFit, coords bool) {
 	p, f := &l.p, &d.own
 	d.resize(p.rows, p.n)
@@ -78,7 +78,7 @@ func (d *marginDerivative) leaveOutWeak(l *marginFit, coords bool) {
 	}
 }
 
-// differentiateLosses sets psi and curvature.
+// differentiateLosses computes psi and curvature.
 func (d *marginDerivative) differentiateLosses(l *marginFit) {
 	p := &l.p
 	for i, side := range d.face.side {
@@ -129,8 +129,9 @@ func (d *marginDerivative) adjoint(l *marginFit, generalised bool, g *learn.Grad
 	return nil
 }
 
-// finishAdjoint ends a VJP: it adds the derivatives in the data, after those in the
-// hyperparameters. kinked is the name of the hyperparameter in which weakFree are kinks.
+// finishAdjoint ends a VJP. It adds the derivatives in the data; those in the hyperparameters are
+// already in g. The parameter kinked names the hyperparameter to which the kinks in weakFree
+// belong.
 func (d *marginDerivative) finishAdjoint(l *marginFit, generalised bool, g *learn.Grad, kinked qpdiff.Input) error {
 	if err := d.dataVJP(l, g); err != nil {
 		return err
@@ -145,8 +146,9 @@ func (d *marginDerivative) finishAdjoint(l *marginFit, generalised bool, g *lear
 }
 
 // dataVJP adds the derivatives in the data to g.X and g.Y, from the adjoint solution w, u. The
-// cotangent of z_i is −ψ_i·w + (u_i − c_i·wᵀz_i)·θ. It is divided among the copies of z_i in
-// proportion to their weights. dataVJP returns an error if any field of g overflows.
+// cotangent of the distinct row z_i is −ψ_i·w + (u_i − c_i·wᵀz_i)·θ, with the curvature c_i. It is
+// divided among the copies of z_i in proportion to their weights. dataVJP returns an error if any
+// field of g overflows.
 func (d *marginDerivative) dataVJP(l *marginFit, g *learn.Grad) error {
 	if g.X == nil && g.Y == nil {
 		return learner.CheckProduct(g)
@@ -179,8 +181,8 @@ func (d *marginDerivative) dataVJP(l *marginFit, g *learn.Grad) error {
 	return learner.CheckProduct(g)
 }
 
-// ties implements [SVM.Ties]. Copies of z_k divide its multiplier and u_k among them. If they are
-// divided in other parts, the cotangents of the copies change by multiples of w and of θ.
+// ties implements [SVM.Ties]. The multiplier of z_k and the value u_k are divided among the copies
+// of z_k. Another division changes the cotangents of the copies by multiples of w and of θ.
 func (d *marginDerivative) ties(l *marginFit, visit func(i, k int, sign float64, d []float64) bool) {
 	p := &l.p
 	if l.state.Fit == 0 || d.adjointFit != l.state.Fit {

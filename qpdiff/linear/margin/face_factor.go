@@ -8,22 +8,23 @@ import (
 )
 
 const (
-	// updatedElbow is the smallest number of rows of an elbow whose factor is updated. The factor
+	// updatedElbow is the smallest number of rows on an elbow whose factor is updated. The factor
 	// of a smaller elbow is computed anew for each face, at little cost.
 	updatedElbow = 64
 
-	// A factor is updated if the elbow has at least updatedPart rows for each change. One change of
-	// a factor costs about as much as updatedPart rows of a new factor.
+	// A factor is updated if the elbow has at least updatedPart rows for each row or coordinate
+	// that changes. One change costs about as much as updatedPart rows of a new factor.
 	updatedPart = 8
 
-	// updates bounds the number of changes before a factor is computed anew, because each change
-	// adds rounding errors. Altogether these changes cost about as much as a new factor.
+	// After updates changes a factor is computed anew, because each change adds rounding errors.
+	// This number of changes costs about as much as a new factor.
 	updates = 64
 )
 
-// factorise sets g as gradient does, and factorises the face's optimality system. A row of the
-// elbow whose normal depends on earlier ones moves to the side of its margin. factorise returns
-// false if the Hessian is singular. It stops early if end has ended.
+// factorise sets g as gradient does, and factorises the face's optimality system. If the normal of
+// a row depends on the normals of earlier rows, factorise takes the row off the elbow, to the side
+// of its margin. It returns false if the Hessian is singular. It stops early if end has been
+// reached.
 func (f *marginFace) factorise(p *marginProblem, g, theta, m []float64) bool {
 	f.gradient(p, g, theta, m)
 	s := len(f.act)
@@ -55,21 +56,22 @@ func (f *marginFace) factorise(p *marginProblem, g, theta, m []float64) bool {
 	return true
 }
 
-// refactorise is factorise at a solution. There the rows of the elbow have multipliers, so no row
-// may leave it: refactorise also returns false if a row's normal depends on earlier ones.
+// refactorise is factorise at a solution. No row may leave the elbow of a solution, because it has
+// a multiplier. So refactorise also returns false if the normal of a row depends on earlier
+// normals.
 func (f *marginFace) refactorise(p *marginProblem, g, theta, m []float64) bool {
 	elbow := len(f.elbow)
 	return f.factorise(p, g, theta, m) && len(f.elbow) == elbow
 }
 
-// setFactored notes that the factor has been computed anew.
+// setFactored records the present face as the face of the factor, which has been computed anew.
 func (f *marginFace) setFactored() {
 	o := &f.factored
 	o.rows, o.coords = append(o.rows[:0], f.elbow...), append(o.coords[:0], f.act...)
 	o.changes, o.known = 0, true
 }
 
-// distance returns the number of values that are in only one of two ascending lists.
+// distance returns the number of values that only one of two ascending lists has.
 func distance(a, b []int) (count int) {
 	for len(a) > 0 && len(b) > 0 {
 		switch {
@@ -85,8 +87,8 @@ func distance(a, b []int) (count int) {
 }
 
 // update changes the factor of an earlier face, without ℓ, to the factor of the present face, one
-// row or coordinate at a time. It returns false if the face has to be factorised anew, because it
-// differs too much from the earlier one or because a normal depends on the others.
+// row or coordinate at a time. It returns false if the face has to be factorised anew: if it
+// differs too much from the earlier face, or if a normal depends on other normals.
 func (f *marginFace) update(p *marginProblem) bool {
 	o := &f.factored
 	if !o.known || min(len(f.elbow), len(o.rows)) < updatedElbow {
@@ -99,7 +101,8 @@ func (f *marginFace) update(p *marginProblem) bool {
 	if o.changes += changes; o.changes > updates || updatedPart*changes > len(f.elbow) {
 		return false
 	}
-	// Fewer rows remain independent, and more coordinates keep them so.
+	// The order keeps the normals independent for as long as possible: rows leave first and enter
+	// last, and coordinates enter before others leave.
 	for e := len(o.rows) - 1; e >= 0; e-- {
 		if _, held := slices.BinarySearch(f.elbow, o.rows[e]); !held {
 			f.dropRow(e)
@@ -123,8 +126,8 @@ func (f *marginFace) update(p *marginProblem) bool {
 	return true
 }
 
-// rotate applies a plane rotation to columns a and b of R, from row from on, and to rows a and b of
-// Q, which have s entries. R·Q does not change.
+// rotate applies a plane rotation to columns a and b of R and to rows a and b of Q. Of R it changes
+// the rows with numbers in [from, rows); the rows of Q have s entries. R·Q does not change.
 func (f *marginFace) rotate(a, b, from, rows, s int, cos, sin float64) {
 	n := len(f.pos)
 	for i := from; i < rows; i++ {
@@ -144,7 +147,7 @@ func plane(x, y float64) (cos, sin float64) {
 	return x / h, y / h
 }
 
-// dropRow takes the factored row at the place e from the factor.
+// dropRow removes the row with the number e from the factor.
 func (f *marginFace) dropRow(e int) {
 	o, n, s := &f.factored, len(f.pos), len(f.factored.coords)
 	o.rows = slices.Delete(o.rows, e, e+1)
@@ -158,8 +161,8 @@ func (f *marginFace) dropRow(e int) {
 	}
 }
 
-// addRow inserts row i into the factor, as row e. It returns false if the row's normal depends on
-// the others.
+// addRow inserts row i of the data into the factor, with the number e. It returns false if the
+// normal of row i depends on the normals in the factor.
 func (f *marginFace) addRow(p *marginProblem, e, i int) bool {
 	o, n, s := &f.factored, len(f.pos), len(f.factored.coords)
 	rows := len(o.rows)
@@ -183,7 +186,7 @@ func (f *marginFace) addRow(p *marginProblem, e, i int) bool {
 	return true
 }
 
-// addCoord makes j the factored coordinate at the place k.
+// addCoord inserts coordinate j into the factor, with the number k.
 func (f *marginFace) addCoord(p *marginProblem, k, j int) {
 	o, n := &f.factored, len(f.pos)
 	rows, s := len(o.rows), len(o.coords)+1
@@ -207,8 +210,8 @@ func (f *marginFace) addCoord(p *marginProblem, k, j int) {
 	}
 }
 
-// dropCoord removes coordinate number k of the factor. It returns false if the rows are linearly
-// dependent without this coordinate.
+// dropCoord removes the coordinate with the number k from the factor. It returns false if the rows
+// are linearly dependent without this coordinate.
 func (f *marginFace) dropCoord(p *marginProblem, k int) bool {
 	o, n := &f.factored, len(f.pos)
 	rows, s := len(o.rows), len(o.coords)

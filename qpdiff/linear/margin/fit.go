@@ -51,7 +51,8 @@ func (l *marginFit) Reset() {
 	l.p.reset()
 }
 
-// solve computes the fit after begin and writes theta. l1 is true if λ1 is a hyperparameter.
+// solve computes the fit after begin and writes theta. The parameter l1 is true if λ1 is a
+// hyperparameter.
 func (l *marginFit) solve(theta []float64, l1 bool) error {
 	warm := l.p.warm
 	l.p.end = &l.state.Stop
@@ -76,13 +77,14 @@ func (l *marginFit) solve(theta []float64, l1 bool) error {
 	return nil
 }
 
-// elbow is the Elbow of the learner.
+// elbow does the work of the method Elbow of the learner.
 func (l *marginFit) elbow(learner any, dst []int) ([]int, error) {
 	return l.p.Where(learner, &l.state, dst, func(k int) bool { return l.p.side[k] == 0 })
 }
 
-// notDifferentiable returns the error for inputs that have no derivative but that g asks for. hyper
-// lists the names of the hyperparameters among these inputs. The rows in weak are distinct rows.
+// notDifferentiable returns the error for the inputs that g asks for and that have no derivative.
+// hyper lists the names of the hyperparameters among these inputs. The rows in weak are distinct
+// rows.
 func (l *marginFit) notDifferentiable(g *learn.Grad, weak qpdiff.Weak, hyper ...qpdiff.Input) error {
 	return learner.NotDifferentiable(g, weak, l.p.First, "move the hyperparameters, ask JVP for a directional derivative, or set Generalised", hyper...)
 }

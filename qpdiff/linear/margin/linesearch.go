@@ -44,8 +44,8 @@ func (p *marginSolver) collect() (moved float64, crossed int) {
 	return moved, len(p.kinks)
 }
 
-// atStart returns t = way/v, the position of a kink along a step. It returns 0 if way is within
-// rounding of 0, relative to scale. So kinks that coincide are passed in the order of their ids.
+// atStart returns t = way/v, the position of a kink along a step. If way is 0 to within rounding,
+// relative to scale, it returns 0. Kinks that coincide are then passed in the order of their ids.
 func atStart(way, v, scale float64) float64 {
 	t := way / v
 	if t < stillTol && math.Abs(way) <= stillTol*scale {
@@ -54,8 +54,9 @@ func atStart(way, v, scale float64) float64 {
 	return t
 }
 
-// search returns the length t of the step at which the objective stops falling. It shortens kinks
-// to the kinks before t. blocked is the id of the kink at t, or −1 if t is between kinks.
+// search returns the length t of the step at which the objective stops falling. It removes from
+// p.kinks the kinks at or beyond t. The result blocked is the id of the kink at t, or −1 if t is
+// between kinks.
 func (p *marginSolver) search(moved float64) (t float64, blocked int, ok bool) {
 	slices.SortFunc(p.kinks, func(a, b kink) int {
 		return cmp.Or(cmp.Compare(a.t, b.t), cmp.Compare(a.id, b.id))
@@ -83,7 +84,7 @@ func (p *marginSolver) search(moved float64) (t float64, blocked int, ok bool) {
 	return 1 - jumps/c, -1, true
 }
 
-// searchCurved is search for a slope that is not linear between kinks.
+// searchCurved does the work of search if the slope is not linear between kinks.
 func (p *marginSolver) searchCurved() (t float64, blocked int, ok bool) {
 	d := p.dir[:len(p.act)]
 	var atZero, dd float64 // slope of the linear and quadratic terms at 0, and its growth
@@ -153,13 +154,13 @@ func (p *marginSolver) searchCurved() (t float64, blocked int, ok bool) {
 	return lo, -1, dense.Finite(start) && (lo > 0 || len(p.kinks) > 0)
 }
 
-// fewKinks is the number of kinks that searchCurved examines one after the other. Each of them
-// costs a pass over the rows.
+// searchCurved examines up to fewKinks kinks one after the other. Each kink costs a pass over the
+// rows.
 const fewKinks = 8
 
 // passed returns a number of kinks that searchCurved can skip, because the slope is still negative
-// after each of them. It returns 0 if these kinks are few. slope returns the slope without the
-// jumps of the kinks, which increase it.
+// after each of them. If there are few kinks, it returns 0. The function slope returns the slope
+// without the jumps at the kinks; each jump increases the slope.
 func (p *marginSolver) passed(slope func(t float64) float64) int {
 	beyond := func(k int) bool {
 		p.end.Look()
@@ -175,8 +176,8 @@ func (p *marginSolver) passed(slope func(t float64) float64) int {
 	return from + sort.Search(min(to, len(p.kinks))-1-from, func(k int) bool { return beyond(from + k) })
 }
 
-// cross changes the face for the kinks that the step passed, and for the kink blocked that ended
-// it.
+// cross changes the face for the kinks that the step passed, and for the kink with the id blocked,
+// at which the step ended.
 func (p *marginSolver) cross(blocked int) {
 	for _, k := range p.kinks {
 		if k.id < p.rows {

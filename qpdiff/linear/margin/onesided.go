@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// forward begins a JVP. It checks the arguments, clears the right-hand side w, and sets face to the
-// face of l without the weakly active rows and coordinates.
+// forward begins a JVP. It checks the arguments, clears the right-hand side w, and sets d.face to
+// the face of l without the weakly active rows and coordinates.
 func (d *marginDerivative) forward(l *marginFit, dtheta []float64, t *learn.Grad) error {
 	d.adjointFit = 0
 	if err := l.state.CheckForward(dtheta, t); err != nil {
@@ -41,9 +41,9 @@ func (d *marginDerivative) forward(l *marginFit, dtheta []float64, t *learn.Grad
 	return nil
 }
 
-// checkEqual returns an error if equal rows on the elbow differ in the tangent t, because only the
-// sum of their multipliers is unique. Weakly active rows may differ, because their multipliers are
-// all at the same bound.
+// checkEqual returns an error if the tangent t differs between equal rows on the elbow. Only the
+// sum of the multipliers of such rows is unique. Weakly active rows may differ, because their
+// multipliers are all at the same bound.
 func (l *marginFit) checkEqual(t *learn.Grad) error {
 	p := &l.p
 	return p.CheckEqual(t, l.state.Data.Y,
@@ -51,9 +51,9 @@ func (l *marginFit) checkEqual(t *learn.Grad) error {
 		func(j int) bool { return p.pos[j] >= 0 || slices.Contains(l.weak.Coords, j) })
 }
 
-// finishForward ends a JVP. It adds the terms of the data to the right-hand side, which has those
-// of the hyperparameters. It then solves the system and writes dtheta. rise is the tangent of λ1,
-// or of the hinge loss's weight, if this hyperparameter is 0 and has a kink there.
+// finishForward ends a JVP. On entry the right-hand side has the terms of the hyperparameters;
+// finishForward adds the terms of the data, solves the system and writes dtheta. If λ1, or the
+// weight of the hinge loss, is 0 and has a kink there, rise is the tangent of this hyperparameter.
 func (d *marginDerivative) finishForward(l *marginFit, dtheta []float64, t *learn.Grad, rise float64) error {
 	p := &l.p
 	n := p.n
@@ -90,7 +90,7 @@ func (d *marginDerivative) finishForward(l *marginFit, dtheta []float64, t *lear
 	return learner.CheckTangentOut(dtheta)
 }
 
-// oneSided sets dtheta to the directional derivative of θ without strict complementarity. w and u
+// oneSided sets dtheta to the directional derivative of θ if strict complementarity fails. w and u
 // are the right-hand sides of the face without the weakly active rows and coordinates. The
 // derivative is the solution δ of the quadratic program (Robinson 1980)
 //
@@ -99,10 +99,10 @@ func (d *marginDerivative) finishForward(l *marginFit, dtheta []float64, t *lear
 //	           multiplier is at its upper end and at 0; a weakly active
 //	           coordinate on its side of the kink
 //
-// s_i = max(0, u_i − z_iᵀδ) belongs to the truncated quadratic loss. It also belongs to the hinge
-// loss, if the weight of this loss rises from 0 at the rate e_i. s_j = |δ_j| belongs to a λ1 that
-// rises from 0. rise is the rate of λ1 or of the hinge loss's weight. Equal rows with different
-// tangents have a constraint or an s each.
+// The term with s_i = max(0, u_i − z_iᵀδ) comes from the truncated quadratic loss. It also comes
+// from the hinge loss, if the weight of this loss rises from 0 at the rate e_i. The term with s_j =
+// |δ_j| comes from λ1, if λ1 rises from 0. The parameter rise is the rate of λ1 or of the hinge
+// loss's weight. Equal rows with different tangents each have a constraint or an s_i.
 func (d *marginDerivative) oneSided(l *marginFit, dtheta []float64, rise float64) error {
 	p, weak := &l.p, l.weak
 	n := p.n
@@ -175,7 +175,7 @@ func (d *marginDerivative) oneSided(l *marginFit, dtheta []float64, rise float64
 	return learner.CheckTangentOut(dtheta)
 }
 
-// A sidedQP is a QP in size variables. Its constraints are added one by one.
+// A sidedQP is a QP with size variables, to which constraints are added one by one.
 type sidedQP struct {
 	qpdiff.QP
 	size int
@@ -186,7 +186,8 @@ func newSidedQP(size int) *sidedQP {
 	return &sidedQP{QP: qpdiff.QP{Q: mat.NewDense(size, size, nil), P: make([]float64, size)}, size: size}
 }
 
-// row returns a row of a constraint: sign times the entries of z that vars lists, and 0 elsewhere.
+// row returns a row of a constraint. Its entry k is sign times the entry vars[k] of z; the
+// remaining entries are 0.
 func (q *sidedQP) row(z []float64, vars []int, sign float64) []float64 {
 	row := make([]float64, q.size)
 	for k, j := range vars {
@@ -195,20 +196,20 @@ func (q *sidedQP) row(z []float64, vars []int, sign float64) []float64 {
 	return row
 }
 
-// unit returns a row that is v at k and else 0.
+// unit returns a row with the value v at k and 0 elsewhere.
 func (q *sidedQP) unit(k int, v float64) []float64 {
 	row := make([]float64, q.size)
 	row[k] = v
 	return row
 }
 
-// equal adds rowᵀz = b.
+// equal adds the constraint rowᵀz = b.
 func (q *sidedQP) equal(row []float64, b float64) {
 	q.a = append(q.a, row...)
 	q.B = append(q.B, b)
 }
 
-// atMost adds rowᵀz ≤ h.
+// atMost adds the constraint rowᵀz ≤ h.
 func (q *sidedQP) atMost(row []float64, h float64) {
 	q.g = append(q.g, row...)
 	q.H = append(q.H, h)
@@ -227,13 +228,13 @@ func (q *sidedQP) solve() ([]float64, error) {
 	return s.Z, err
 }
 
-// A rowPart stands for the copies of a distinct row that have the same right-hand side u.
+// A rowPart stands for those copies of a distinct row that have the same right-hand side u.
 type rowPart struct {
 	row       int
 	u, copies float64 // copies: their weights
 }
 
-// parts returns the parts of the rows given.
+// parts returns the parts of the distinct rows that the parameter rows lists.
 func (d *marginDerivative) parts(l *marginFit, rows []int) (parts []rowPart) {
 	for i, k := range l.p.Of {
 		if !slices.Contains(rows, k) {
@@ -250,8 +251,8 @@ func (d *marginDerivative) parts(l *marginFit, rows []int) (parts []rowPart) {
 }
 
 // independent reports whether the gradients of all active constraints, including the weakly active
-// ones, are linearly independent. If they are dependent, the multipliers are not unique, and a
-// change of the data can change any of them.
+// constraints, are linearly independent. If they are dependent, the multipliers are not unique, and
+// a change of the data can change any multiplier.
 func (d *marginDerivative) independent(l *marginFit) bool {
 	p, f := &l.p.marginProblem, &d.own
 	if !d.withoutWeak(l, true) {

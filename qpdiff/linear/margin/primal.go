@@ -25,7 +25,7 @@ func (p *marginSolver) solve() error {
 	return p.fromZero()
 }
 
-// fromZero goes to the solution from θ = 0.
+// fromZero finds the solution from θ = 0.
 func (p *marginSolver) fromZero() error {
 	p.factored.known = false
 	clear(p.theta)
@@ -36,8 +36,9 @@ func (p *marginSolver) fromZero() error {
 	return p.primal()
 }
 
-// resume moves θ to the minimiser of the present problem on the last solution's face. With ℓ it
-// takes one Newton step towards it. resume reports whether the search can start there.
+// resume moves θ to the minimiser of the present problem on the face of the last solution. With ℓ
+// it takes one Newton step towards this minimiser. resume reports whether the search can start
+// there.
 func (p *marginSolver) resume() bool {
 	if p.hinge == 0 {
 		for _, i := range p.elbow {
@@ -62,10 +63,10 @@ func (p *marginSolver) resume() bool {
 	return p.objective(p.theta, p.m) <= p.total*(p.hinge+p.smooth[0]+p.smooth[1]+p.smooth[2]*math.Ln2)
 }
 
-// limit returns how many faces the solve may have visited in the end.
+// limit returns the value of p.rounds at which the solve fails.
 func (p *marginSolver) limit() int { return p.rounds + fixedRounds + kinkRounds*(p.rows+p.n) }
 
-// primal goes from face to face to the solution, from theta on.
+// primal moves θ from face to face to the solution.
 func (p *marginSolver) primal() error {
 	clear(p.tried)
 	still := 0          // steps of length zero in a row

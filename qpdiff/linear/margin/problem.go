@@ -141,8 +141,8 @@ func softplus(x float64) float64 {
 // top returns the upper bound of the multiplier of row i.
 func (p *marginProblem) top(i int) float64 { return p.Copies[i] * p.hinge }
 
-// smoothLoss returns the first and second derivative of ℓ at the margin m. The parameter below
-// selects the derivatives of the squared hinge loss below 1; otherwise they are 0.
+// smoothLoss returns the first and second derivative of ℓ at the margin m. If the parameter below
+// is false, the squared hinge loss adds nothing to them.
 func (p *marginProblem) smoothLoss(m float64, below bool) (slope, curvature float64) {
 	if w := p.smooth[0]; w != 0 {
 		e := w * math.Exp(-m)

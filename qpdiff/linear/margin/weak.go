@@ -27,8 +27,8 @@ func (w *weakMargins) resize(rows, n int) {
 	dense.GrowAll(n, &w.root, &w.length, &w.v, &w.b)
 }
 
-// find lists the weakly active rows and coordinates at the solution of p. l1 is true if λ1 is a
-// hyperparameter.
+// find lists the weakly active rows and coordinates at the solution of p. The parameter l1 is true
+// if λ1 is a hyperparameter.
 func (w *weakMargins) find(p *marginSolver, l1 bool) error {
 	s := len(p.act)
 	theta := math.Sqrt(dense.Dot(p.theta, p.theta))
@@ -46,8 +46,8 @@ func (w *weakMargins) find(p *marginSolver, l1 bool) error {
 		top = max(top, h)
 		root[k] = math.Sqrt(h)
 	}
-	// Bounds of the conditions are tried first, because they cost little and almost always decide.
-	// The eigenvalues of H are at least λ2.
+	// Upper bounds of the condition numbers are tried first, because they cost little and almost
+	// always decide. The eigenvalues of H are at least λ2.
 	cond := 1.0
 	if p.curved {
 		cond = float64(s) * top / p.l2
@@ -79,8 +79,9 @@ func (w *weakMargins) find(p *marginSolver, l1 bool) error {
 }
 
 // decided reports whether the row id, or the coordinate id−rows, is on its side of the kink by more
-// than its own error. list has listed it as weakly active, because list only bounds all errors by
-// the condition of the face's system. decided takes one solve. It is for problems without ℓ.
+// than its error. list has listed it as weakly active, by a bound of all errors that uses the
+// condition of the face's system. decided computes the error of this row or coordinate with one
+// solve. There must be no ℓ.
 func (w *weakMargins) decided(p *marginSolver, id int) bool {
 	p.end.Look()
 	v, b := dense.Zeros(w.v, len(p.act)), dense.Zeros(w.b, len(p.elbow))
@@ -104,7 +105,7 @@ func (w *weakMargins) decided(p *marginSolver, id int) bool {
 		}
 		value, err = p.l1-math.Abs(p.grad[j]), p.gradSize(j)
 	}
-	// The error comes from the terms of the face's system, beside its own.
+	// The errors of the terms of the face's system add to the error err.
 	p.system(&p.marginProblem, v, b, p.coef)
 	var terms float64
 	for _, j := range p.act {
@@ -117,9 +118,9 @@ func (w *weakMargins) decided(p *marginSolver, id int) bool {
 	return !dense.Negligible(value, err, 1)
 }
 
-// list lists the weakly active rows and coordinates. theta is ‖θ‖, and root holds the square roots
-// of H's diagonal. cond is the condition of the face's system, scaled so that H has a unit diagonal
-// and the normals have length 1.
+// list lists the weakly active rows and coordinates. The parameter theta is ‖θ‖, root holds the
+// square roots of H's diagonal, and cond is the condition of the face's system. This system is
+// scaled so that H has a unit diagonal and the normals have length 1.
 func (w *weakMargins) list(p *marginSolver, l1 bool, theta float64, root []float64, cond float64) {
 	weak, free := &w.weak, &w.weakFree
 	weak.Rows, weak.Coords, free.Rows, free.Coords = weak.Rows[:0], weak.Coords[:0], free.Rows[:0], free.Coords[:0]
@@ -132,8 +133,8 @@ func (w *weakMargins) list(p *marginSolver, l1 bool, theta float64, root []float
 		terms += t * t
 	}
 	size, terms = math.Sqrt(size), math.Sqrt(terms)
-	// drift bounds the error, from the rounding of the gradient's terms, in directions that the
-	// elbow does not determine.
+	// The rounding of the gradient's terms causes an error in directions that the elbow does not
+	// determine. drift bounds this error.
 	drift := terms
 	if p.curved {
 		drift *= cond
@@ -145,8 +146,8 @@ func (w *weakMargins) list(p *marginSolver, l1 bool, theta float64, root []float
 	for e, i := range p.elbow {
 		length[e] = p.scaledLength(i, root)
 	}
-	// sway bounds the error of a margin whose normal has length 1. It does not include the rounding
-	// of the 1 with which the margin is compared.
+	// sway bounds the error of a margin whose normal has length 1. The margin is compared with 1,
+	// and sway does not include the rounding of this 1.
 	sway := cond * theta
 	if len(root) > 0 {
 		sway += drift / slices.Min(root)
@@ -165,8 +166,8 @@ func (w *weakMargins) list(p *marginSolver, l1 bool, theta float64, root []float
 			e++
 			continue
 		}
-		// If a row is on the wrong side of its kink, rounding hides its side. The bound by norm is
-		// tried first, because it needs no pass over the row.
+		// A row on the wrong side of its kink counts as weakly active, because rounding hides its
+		// side. The bound by norm is tried first, because it needs no pass over the row.
 		slack := (m - 1) * float64(p.side[i])
 		if slack > 0 && (!dense.Negligible(slack, cond+p.norm[i]*sway, 1) || !dense.Negligible(slack, cond*(1+p.norm[i]*theta)+p.scaledLength(i, root)*drift, 1)) {
 			continue
@@ -186,8 +187,8 @@ func (p *marginSolver) scaledLength(i int, root []float64) float64 {
 	return math.Sqrt(sum)
 }
 
-// listCoords is list for the coordinates. size is the size of the solution, terms the size of the
-// gradient's terms, and drift as in list.
+// listCoords does the work of list for the coordinates. The parameter size is the size of the
+// solution, terms the size of the gradient's terms; root, cond and drift are as in list.
 func (w *weakMargins) listCoords(p *marginSolver, l1 bool, root []float64, cond, size, terms, drift float64) {
 	weak, free, length := &w.weak, &w.weakFree, w.length[:len(p.elbow)]
 	for j, t := range p.theta {
