@@ -11,25 +11,27 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Centring selects the means that replace an intercept, for a learner without its own. A CV
-// subtracts the means from features and labels before the fit, and adds them to its predictions.
-// All values except NoCentring are for learners with a squared loss. Learners with their own
-// intercept (Logistic, kernel.SVM with Intercept) and learners of labels ±1 need NoCentring,
-// because the other values change the labels. For Huber regression set the learner's Intercept,
+// Centring selects how a CV replaces an intercept, for a learner without an intercept. The CV
+// subtracts means from features and labels before the fit, and adds them to its predictions. All
+// values except NoCentring are for learners with a squared loss. Learners of labels ±1, and
+// learners that have an intercept (Logistic, kernel.SVM with Intercept), need NoCentring, because
+// the other values change the labels. For Huber regression set the field Intercept of the learner,
 // because means are not optimal together with θ for the Huber loss.
 type Centring int
 
 const (
-	// NoCentring subtracts nothing: predictions are θᵀx, or the learner's own.
+	// NoCentring subtracts nothing. The predictions are θᵀx, or the predictions of a learner that
+	// does not predict by θᵀx.
 	NoCentring Centring = iota
-	// FixedLeastSquares subtracts an intercept from the labels, as the paper's experiments do: the
-	// intercept of an unregularised least-squares fit to each split's training rows. Derivatives do
-	// not go through the intercept, because it does not depend on the hyperparameters. Without
-	// Standardise it would depend on a learned feature map, so New refuses that combination.
+	// FixedLeastSquares subtracts a constant from the labels, as the paper's experiments do. The
+	// constant is the intercept of an unregularised least-squares fit to the training rows of each
+	// split. Derivatives do not go through this intercept, because it does not depend on the
+	// hyperparameters. If the features were learned and Standardise false, the intercept would
+	// depend on the parameters of the feature map, so New refuses this combination.
 	FixedLeastSquares
-	// MeanCentring subtracts from each feature, and from the labels, their mean on the training
-	// rows. Derivatives go through the means. For a squared loss the result is the unpenalised
-	// intercept that is optimal together with θ. On standardised features it equals
+	// MeanCentring subtracts from each feature, and from the labels, the mean on the training rows.
+	// Derivatives go through the means. For a squared loss the result is the unpenalised intercept
+	// that is optimal together with θ. On standardised features MeanCentring equals
 	// FixedLeastSquares, because both subtract the mean of y.
 	MeanCentring
 )
@@ -38,25 +40,25 @@ const (
 // required.
 type Config struct {
 	// Data has no Rows, and must not change while the CV is in use. Other data need another CV. An
-	// example of weight w counts like w copies of it. This holds for the fits, for the means of
-	// validation losses, and for the means and deviations of Standardise and Centring. Examples of
-	// weight 0 count neither in training nor in validation. The unit of the weights matters only to
-	// learners that have C as the weight of a sum over the examples (linear.Logistic, kernel.SVM).
-	// Gradients treat the weights as constant. Learners that do not support weights refuse them.
-	// See [BalancedWeights].
+	// example of weight w counts like w copies of the example. This holds for the fits, for the
+	// means of validation losses, and for the means and deviations of Standardise and Centring.
+	// Examples of weight 0 count neither in training nor in validation. The unit of the weights
+	// matters only to learners in which C multiplies a weighted sum over the examples
+	// (linear.Logistic, kernel.SVM). Gradients treat the weights as constant. Learners that do not
+	// support weights refuse them. See [BalancedWeights].
 	Data   learn.Data
 	Splits []Split
-	// Learner returns a new learner at each call. New makes one call for each split and one more,
-	// and [CV.Final] makes one call. With a [learn.ClassLearner], Data.Y holds the numbers of the
-	// classes. Loss then compares the log odds of each example's own class with the label 1. The
-	// models then come from [CV.FinalClasses].
+	// Learner returns a new learner at each call. New calls it once for each split and once more,
+	// and [CV.Final] calls it once. If the learner is a [learn.ClassLearner], Data.Y holds the
+	// numbers of the classes, and [CV.FinalClasses] returns the model. Loss then gets the log odds
+	// of the example's class as prediction, and 1 as label.
 	Learner func() learn.Learner
 	Loss    Loss
-	// Prepare makes the features from the columns of Data.X. It is fitted to each split's training
-	// rows and, by [CV.Final], to all rows. Data.X may then hold NaN for missing values. For a
-	// table it is a [table.Encoder], which documents the features of categories. If Prepare is a
-	// [StoredPreparer] with many features, the CV holds only the stored features. With Prepare,
-	// Features must be nil. Nil: the columns are the features.
+	// Prepare makes the features from the columns of Data.X. It is fitted to the training rows of
+	// each split and, by [CV.Final], to all rows. With Prepare, Data.X may hold NaN for missing
+	// values, and Features must be nil. For a table use a [table.Encoder], which documents the
+	// features of categories. If Prepare is a [StoredPreparer] with many features, the CV holds
+	// only the stored features. Nil: the columns are the features.
 	Prepare Preparer
 	// Features maps the rows of Data.X to the learner's features. The parameters of the map come
 	// after the learner's hyperparameters in α. Nil: the features are Data.X.
@@ -65,9 +67,9 @@ type Config struct {
 	// map's parameters.
 	Hyper []float64
 	// Standardise maps every feature to (weighted) mean 0 and (population) standard deviation 1 on
-	// each split's training rows. If a feature is constant on the training rows, up to rounding,
-	// its deviation is set to the largest number. The feature is then 0 for all rows, even for
-	// validation rows that differ. If the feature map has parameters, a constant feature is an
+	// each split's training rows. A feature may be constant on the training rows, up to rounding.
+	// Its deviation is then set to the largest number, so that the feature is 0 for all rows, even
+	// for validation rows that differ. If the feature map has parameters, a constant feature is an
 	// error, because the CV loss jumps when a feature becomes constant.
 	Standardise bool
 	Centring    Centring
@@ -81,27 +83,28 @@ type Config struct {
 	Workers int
 	// MaxBytes bounds the memory that the CV holds, with its learners, evaluations and Final: see
 	// [Config.Bytes]. If the CV needs more, New and DataGradient return an error of kind
-	// qpdiff.ErrTooLarge before the allocation. Eval returns this error when splits that leave one
-	// example out have to be fitted one by one. If the CV needs less, the learners share the rest
-	// in proportion to their rows, for working sets that grow. The results do not depend on
-	// MaxBytes. Zero: Data.MaxBytes, or the default that [learn.Data] documents.
+	// qpdiff.ErrTooLarge before they allocate. For splits that leave one example out, Eval returns
+	// this error if the splits have to be fitted one by one. If the CV needs less than MaxBytes,
+	// the learners share the rest for working sets that grow, in proportion to their rows. The
+	// results do not depend on MaxBytes. Zero: Data.MaxBytes, or the default that [learn.Data]
+	// documents.
 	MaxBytes int64
 }
 
 // learned reports whether the features depend on α.
 func (c *Config) learned() bool { return c.Features != nil && c.Features.NumParams() > 0 }
 
-// views reports whether the splits read rows in place: the rows of Data.X (the stored entries if it
-// is sparse), or the features that Prepare stores. Feature maps, and the intercept of
-// FixedLeastSquares, need copies of dense rows.
+// views reports whether the splits read rows in place. The rows are the rows of Data.X (their
+// stored entries if Data.X is sparse) or the features that Prepare stores. Dense rows are copied
+// for a feature map, and for the intercept of FixedLeastSquares.
 func (c *Config) views(l learn.Learner) bool {
 	fixed := c.Centring == FixedLeastSquares && !c.Standardise
 	copies := c.Features != nil || fixed && (c.Prepare != nil || !c.Data.Sparse())
 	return !copies && sample.Views(l, c.Data, c.Prepare, c.leastCounting)
 }
 
-// leastCounting returns the smallest number of training rows with a positive weight in any split.
-// Its cost is proportional to the number of training rows in all splits.
+// leastCounting returns the number of training rows with a positive weight in the split with the
+// fewest such rows. Its cost is proportional to the number of training rows in all splits.
 func (c *Config) leastCounting() int {
 	least := len(c.Data.Y)
 	for _, s := range c.Splits {
@@ -119,15 +122,15 @@ func (c *Config) leastCounting() int {
 // centres reports whether means are subtracted from features.
 func (c *Config) centres() bool { return c.Standardise || c.Centring == MeanCentring }
 
-// dense returns Data.X if it is dense, and otherwise nil. If it is nil, the splits read the stored
+// dense returns Data.X if Data.X is dense. Otherwise it returns nil, and the splits read the stored
 // entries of Data.X.
 func (c *Config) dense() *mat.Dense {
 	x, _ := c.Data.X.(*mat.Dense)
 	return x
 }
 
-// withoutPlain removes Prepare from c if Prepare changes nothing. It returns the new c and the
-// removed Prepare, or c itself and nil.
+// withoutPlain returns a copy of c without Prepare, and Prepare, if Prepare changes nothing.
+// Otherwise it returns c and nil.
 func (c Config) withoutPlain() (Config, Preparer) {
 	if x := c.dense(); x != nil && c.Features == nil && sample.Plain(c.Prepare, x) {
 		plain := c.Prepare
@@ -137,7 +140,7 @@ func (c Config) withoutPlain() (Config, Preparer) {
 	return c, nil
 }
 
-// checkClasses returns an error if the labels or Centring do not suit a learner of several classes.
+// checkClasses returns an error if the labels or Centring do not suit a [learn.ClassLearner].
 func (c *Config) checkClasses(l learn.Learner) error {
 	classes, ok := l.(learn.ClassLearner)
 	if !ok {
@@ -159,7 +162,7 @@ func checkLabels(arg string, labels []float64, classes int) error {
 	return nil
 }
 
-// newLearner returns a new learner that treats kinks as c states.
+// newLearner returns a new learner with the Generalised of c.
 func (c *Config) newLearner() (learn.Learner, error) {
 	l := c.Learner()
 	if l == nil {

@@ -15,15 +15,15 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// New checks the configuration and prepares every split. Errors name the invalid argument. If a
-// single split causes the error, it is a [SplitError].
+// New checks the configuration and prepares every split. Errors name the invalid argument. If only
+// one split causes the error, the error is a [SplitError].
 //
-// It allocates the copies of the rows for each split only if they fit into Config.MaxBytes.
+// New allocates the copies of the rows for each split only if they fit into Config.MaxBytes.
 func New(c Config) (*CV, error) { return NewContext(context.Background(), c) }
 
-// NewContext is New with a context. If ctx ends, NewContext stops and returns ctx's error, in a
-// [SplitError] if it was loading a split. A [learn.ContextLearner] stops loading at once. Other
-// learners finish the load first.
+// NewContext is New with a context. If ctx ends, NewContext stops and returns the error of ctx. If
+// it was loading a split, this error is in a [SplitError]. A [learn.ContextLearner] stops loading
+// at once. Other learners finish the load first.
 func NewContext(ctx context.Context, c Config) (*CV, error) {
 	if err := args.First(
 		args.BadIf(c.MaxBytes < 0, "Config.MaxBytes", qpdiff.ErrDomain, "use a positive number, or zero for the default", "is %d", c.MaxBytes),
@@ -101,8 +101,8 @@ func NewContext(ctx context.Context, c Config) (*CV, error) {
 	return cv, nil
 }
 
-// prepareData checks Data. It copies X to a *mat.Dense, once for all splits, unless the learner l
-// reads stored entries.
+// prepareData checks Data. Unless the learner l reads stored entries, it copies X to a *mat.Dense,
+// once for all splits.
 func (c *Config) prepareData(l learn.Learner) error {
 	stored := c.views(l)
 	inPlace := stored && c.Prepare == nil && c.Data.Sparse()
@@ -126,7 +126,7 @@ func (c *Config) prepareData(l learn.Learner) error {
 	return args.Data("Config.Data", c.Data, c.Prepare != nil)
 }
 
-// checkMap checks Config.Features for rows of raw columns.
+// checkMap checks that Config.Features fits rows of raw columns; raw is the number of columns.
 func (cv *CV) checkMap(raw int) error {
 	c := &cv.c
 	in, out := c.Features.Dims()
@@ -147,7 +147,7 @@ func (cv *CV) checkMap(raw int) error {
 	return nil
 }
 
-// takeRows sets x, viewed and gram, for a learner l.
+// takeRows sets the fields x, viewed and gram, for a learner l.
 func (cv *CV) takeRows(l learn.Learner) {
 	c := &cv.c
 	cv.viewed = c.views(l)
@@ -156,8 +156,8 @@ func (cv *CV) takeRows(l learn.Learner) {
 	}
 }
 
-// addSplit makes the fit of split j, without its features. first is the first learner that
-// Config.Learner returned.
+// addSplit prepares the fit of split j, without its features. The parameter first is the first
+// learner that Config.Learner returned.
 func (cv *CV) addSplit(j int, first learn.Learner) error {
 	c, s, f := cv.c, cv.c.Splits[j], &cv.fits[j]
 	n := len(c.Data.Y)
@@ -184,7 +184,7 @@ func (cv *CV) addSplit(j int, first learn.Learner) error {
 	return nil
 }
 
-// loadSplits loads the splits with features that do not depend on α.
+// loadSplits loads all splits. Their features must not depend on α.
 func (cv *CV) loadSplits(ctx context.Context) error {
 	cv.watch(ctx)
 	workers := cv.c.Workers
@@ -199,7 +199,7 @@ func (cv *CV) loadSplits(ctx context.Context) error {
 	})
 }
 
-// loadSplit loads split j with features that do not depend on α.
+// loadSplit loads split j. Its features must not depend on α.
 func (cv *CV) loadSplit(j int) (err error) {
 	if f := &cv.fits[j]; cv.full != nil {
 		err = cv.loadSubset(f, cv.x)
@@ -212,7 +212,7 @@ func (cv *CV) loadSplit(j int) (err error) {
 	return nil
 }
 
-// loadSubset is load for cv.full.
+// loadSubset loads a split if cv.full is not nil.
 func (cv *CV) loadSubset(f *splitFit, x *mat.Dense) error {
 	sample.Gather(f.val, x, f.split.Val)
 	return f.learner.(learn.SubsetLearner).LoadSubset(cv.full, f.out)
@@ -220,22 +220,25 @@ func (cv *CV) loadSubset(f *splitFit, x *mat.Dense) error {
 
 // Eval returns L_cv(α). If grad is not nil, Eval overwrites it with the gradient. Eval is a
 // [search.Objective]. If α has the wrong length, Eval returns an error. If grad has the wrong
-// length, Eval panics. If a split fails, the error is a [SplitError]. It matches
-// qpdiff.ErrNotDifferentiable if the gradient does not exist and Config.Generalised is not set. It
-// matches qpdiff.ErrNotFinite if a loss or a derivative overflows. After an error the loss is NaN,
-// and grad is undefined.
+// length, Eval panics.
+//
+// If a split fails, the error is a [SplitError]. If the gradient does not exist and
+// Config.Generalised is not set, the error matches qpdiff.ErrNotDifferentiable. If a loss or a
+// derivative overflows, it matches qpdiff.ErrNotFinite. After an error the loss is NaN, and grad is
+// undefined.
 func (cv *CV) Eval(grad, alpha []float64) (float64, error) {
 	return cv.eval(context.Background(), grad, nil, alpha)
 }
 
-// EvalContext is Eval with a context. If ctx ends, EvalContext stops and returns ctx's error, in a
-// [SplitError] if it was evaluating a split. A [learn.ContextLearner] stops its load, fit or long
-// derivative at once. Other learners finish first, and a [learn.BatchLearner] finishes its batch.
+// EvalContext is Eval with a context. If ctx ends, EvalContext stops and returns the error of ctx.
+// If it was evaluating a split, this error is in a [SplitError]. A [learn.ContextLearner] stops its
+// load, fit or long derivative at once. Other learners finish first, and a [learn.BatchLearner]
+// finishes its batch.
 func (cv *CV) EvalContext(ctx context.Context, grad, alpha []float64) (float64, error) {
 	return cv.eval(ctx, grad, nil, alpha)
 }
 
-// eval is Eval that collects data as well, unless that is nil.
+// eval is EvalContext. If data is not nil, it also computes the derivatives in the data.
 func (cv *CV) eval(ctx context.Context, grad []float64, data *dataGradient, alpha []float64) (float64, error) {
 	cv.generalised = cv.generalised && grad == nil && data == nil
 	cv.evaluated = false
@@ -297,7 +300,7 @@ func (cv *CV) eval(ctx context.Context, grad []float64, data *dataGradient, alph
 	return loss, nil
 }
 
-// evalSplit does split j's part of an evaluation.
+// evalSplit evaluates split j.
 func (cv *CV) evalSplit(j int) error {
 	f := &cv.fits[j]
 	err := cv.loadForEval(f)
@@ -328,14 +331,14 @@ func (cv *CV) watch(ctx context.Context) {
 	}
 }
 
-// setContext makes ctx the context of l's fits if l has one.
+// setContext makes ctx the context of the learner l, if l takes a context.
 func setContext(ctx context.Context, l learn.Learner) {
 	if stops, ok := l.(learn.ContextLearner); ok {
 		stops.SetContext(ctx)
 	}
 }
 
-// loadForEval loads split f if an evaluation has to load it.
+// loadForEval loads split f if its features depend on α, or if it has not been loaded yet.
 func (cv *CV) loadForEval(f *splitFit) error {
 	err := cv.run.ctx.Err()
 	switch {
@@ -351,8 +354,8 @@ func (cv *CV) loadForEval(f *splitFit) error {
 	return err
 }
 
-// eval fits the split and computes its validation loss. If gradient is set, it also computes the
-// derivatives of the loss in the hyperparameters and in the split's features.
+// eval fits the split and computes its validation loss. If the parameter gradient is true, it also
+// computes the derivatives of the loss in the hyperparameters and in the split's features.
 func (f *splitFit) eval(c *Config, hyper []float64, gradient bool, data *dataGradient) error {
 	if err := f.learner.Fit(f.theta, hyper); err != nil {
 		return err
@@ -364,8 +367,9 @@ func (f *splitFit) eval(c *Config, hyper []float64, gradient bool, data *dataGra
 	return f.endGradient(c, f.product(&f.grad, f.dvalX))
 }
 
-// value sets the validation loss of the fit. If gradient is set, it also sets the cotangents of the
-// predictions. If data is not nil, it computes the split's part of data.
+// value computes the validation loss of the fit. If the parameter gradient is true, it also
+// computes the cotangents of the predictions. If data is not nil, it computes the split's part of
+// data.
 func (f *splitFit) value(c *Config, gradient bool, data *dataGradient) error {
 	if f.viewed {
 		f.norm.PredictStored(f.prediction, f.train.X, f.split.Val, f.theta, f.intercept)
@@ -383,7 +387,7 @@ func (f *splitFit) value(c *Config, gradient bool, data *dataGradient) error {
 	return f.dataBackward(c, data)
 }
 
-// clearGradient sets the sums of the split's gradient to zero.
+// clearGradient sets the split's gradient to zero, before terms are added to it.
 func (f *splitFit) clearGradient() {
 	f.grad.Generalised = false
 	clear(f.grad.Hyper)
@@ -393,8 +397,8 @@ func (f *splitFit) clearGradient() {
 	}
 }
 
-// endGradient completes a gradient of the split. err is the error of its product with the
-// derivatives of the fit.
+// endGradient completes a gradient of the split. The parameter err is the error of the VJP of the
+// learner.
 func (f *splitFit) endGradient(c *Config, err error) error {
 	if err = f.withoutKinks(c, err); err == nil && f.grad.X != nil && f.out == nil {
 		f.norm.Backward(f.train.Dense().RawMatrix().Data, f.val, f.grad.X.RawMatrix().Data, f.dval)
@@ -402,11 +406,11 @@ func (f *splitFit) endGradient(c *Config, err error) error {
 	return err
 }
 
-// batchesPerWorker is the smallest number of batches for each worker. With several batches, no
-// worker waits long for the others.
+// Each worker gets at least batchesPerWorker batches of splits. With several batches, no worker
+// waits long for the others.
 const batchesPerWorker = 4
 
-// mostTogether returns how many splits are best evaluated together.
+// mostTogether returns the number of splits for which a batch is most efficient.
 func (cv *CV) mostTogether() int {
 	b, ok := cv.fits[0].learner.(learn.BatchLearner)
 	if !ok || cv.full != nil {
@@ -428,7 +432,7 @@ func (cv *CV) mostTogether() int {
 	return max(1, most)
 }
 
-// batchSize returns how many splits are evaluated together. No result depends on it.
+// batchSize returns the number of splits in a batch. The results do not depend on it.
 func (cv *CV) batchSize() int {
 	most, workers := cv.together, cv.c.Workers
 	if workers <= 0 {
@@ -440,7 +444,7 @@ func (cv *CV) batchSize() int {
 	return most
 }
 
-// evalBatch evaluates one batch of splits. It returns the first error among them.
+// evalBatch evaluates one batch of splits. It returns the first error of these splits.
 func (cv *CV) evalBatch(batch int) error {
 	r, lo := &cv.run, batch*cv.run.batch
 	fits := cv.fits[lo:min(lo+r.batch, len(cv.fits))]

@@ -14,8 +14,9 @@ import (
 //
 //	L_cv(α) = 1/K Σ_j 1/|V_j| Σ_{i∈V_j} c(f(x_i; A_α(T_j)), y_i),
 //
-// the paper's equation (3), with its exact gradient. With weights w each split's mean is Σ_i w_i
-// c_i / Σ_i w_i over V_j. A CV is its own workspace, and goroutines must not share it.
+// This is the paper's equation (3), and Eval also returns its exact gradient. With weights w the
+// mean of each split is Σ_i w_i c_i / Σ_i w_i over V_j. A CV is its own workspace, and goroutines
+// must not share it.
 type CV struct {
 	c        Config
 	plain    Preparer // a Config.Prepare that changes nothing, and is not in c
@@ -26,15 +27,16 @@ type CV struct {
 	x        *mat.Dense  // Data.X, the rows that the splits take; nil if it is sparse
 	viewed   bool        // the splits read rows in place, or stored features
 	gram     *learn.Gram // of x, if they read its rows
-	// full is a learner of all examples. It is nil unless the learners of the splits are
-	// [learn.SubsetLearner]s and see the features unchanged.
+	// full is a learner of all examples. It is not nil only if the learners of the splits are
+	// [learn.SubsetLearner]s and the features are unchanged.
 	full      learn.SubsetLearner
 	fullTheta []float64
-	// loo evaluates all splits at once if each split leaves one example out. The fits of single
-	// splits are then prepared only when they are first needed. In all other cases loo is nil.
+	// If each split leaves one example out, loo evaluates all splits at once. The fit of a single
+	// split is then prepared only when it is first needed. In all other cases loo is nil.
 	loo *leaveOneOut
-	// These are the cotangents of the N×m features at the last gradient: as training rows, as
-	// validation rows, and their sum. They are nil without a feature map.
+	// The last gradient leaves here its cotangents of the N×m features. An example's features act
+	// as a training row (asTraining) and as a validation row (asValidation); total is the sum of
+	// the two. All are nil without a feature map.
 	asTraining, asValidation, total *mat.Dense
 	generalised                     bool // see Generalised
 	evaluated                       bool // the fits hold the predictions of an evaluation
@@ -56,8 +58,8 @@ type CV struct {
 	ties     tieTest // of the feature map's parameters
 }
 
-// Dims returns the length of α: the learner's hyperparameters, unless Config.Hyper holds them, plus
-// the feature map's parameters.
+// Dims returns the length of α. α has the learner's hyperparameters, unless Config.Hyper holds
+// them, followed by the feature map's parameters.
 func (cv *CV) Dims() int {
 	n := 0
 	if cv.c.Hyper == nil {
@@ -70,7 +72,8 @@ func (cv *CV) Dims() int {
 }
 
 // unpack divides v, which is α or a gradient in α, into the learner's part and the feature map's
-// part. If Config.Hyper is set, v has no learner's part, and unpack returns held in its place.
+// part. If Config.Hyper is set, all of v is the feature map's part, and unpack returns held as the
+// learner's part.
 func (cv *CV) unpack(v, held []float64) (hyper, params []float64) {
 	if cv.c.Hyper != nil {
 		return held, v
@@ -86,19 +89,19 @@ func (cv *CV) checkAlpha(alpha []float64) error {
 	return args.CheckFinite("alpha", alpha, "take a smaller step or project onto bounds")
 }
 
-// Generalised reports whether the last gradient, of Eval or DataGradient, met a kink. That gradient
-// is the result of the chain rule with an element of the generalised derivative: see
+// Generalised reports whether the last gradient, of Eval or DataGradient, met a kink. Such a
+// gradient is the result of the chain rule with an element of the generalised derivative: see
 // Config.Generalised. Generalised returns false before the first gradient and after a gradient that
-// failed. It may return true even if Config.Generalised is not set, because a learner's own
-// settings can allow kinks.
+// failed. It may return true even if Config.Generalised is not set, because the settings of the
+// learner can allow kinks.
 func (cv *CV) Generalised() bool { return cv.generalised }
 
 // FeatureCotangents returns the two parts of ∂L_cv/∂φ at the last gradient of Eval, each N×m. The
-// first part acts through the training rows, by the fitted θ. The second acts through the
-// validation rows, by the predictions. The sum of the parts is the whole cotangent. If several rows
-// have equal features, the cotangent may be valid only along moves that keep these rows equal: see
-// [learn.TiedLearner]. The parts are nil without a feature map. They are valid until the next call
-// of Eval.
+// first part is the effect of the features as training rows, through the fitted θ. The second part
+// is their effect as validation rows, through the predictions. The sum of the parts is the whole
+// cotangent. If several rows have equal features, the cotangent may be valid only along moves that
+// keep these rows equal: see [learn.TiedLearner]. The parts are nil without a feature map. They are
+// valid until the next call of Eval.
 func (cv *CV) FeatureCotangents() (asTraining, asValidation *mat.Dense) {
 	return cv.asTraining, cv.asValidation
 }

@@ -14,9 +14,9 @@ import (
 
 // A GapMonitor watches a search for over-fitting of the CV loss. With many hyperparameters, a
 // search can fit the validation rows as closely as a learner fits its training rows. The CV loss is
-// then far below the risk. The monitor adds to each step an estimate of the risk from data that the
-// search has not seen. The data are held-out examples (HeldOut), or the estimate comes from the
-// same search on parts of the data (Nested). The monitor can stop the search by that estimate:
+// then far below the risk. The monitor adds to each step an estimate of the risk that does not use
+// the validation rows of the search. The estimate comes from held-out examples (HeldOut) or from
+// the same search on parts of the data (Nested). The monitor can stop the search by this estimate:
 //
 //	monitor := cvgm.GapMonitor{HeldOut: cv.RiskAt(loss, heldOut), Patience: 20}
 //	for step, err := range monitor.Watch(search.Search(problem, x0)) {
@@ -25,11 +25,11 @@ import (
 type GapMonitor struct {
 	// HeldOut estimates the risk at a step; see [CV.RiskAt]. Either HeldOut or Nested is required.
 	HeldOut func(search.Step) (float64, error)
-	// Nested holds runs of the same search on the training rows of outer splits. Each run has a
-	// risk on the validation rows of its split. With each step of the watched search, each run
-	// advances by one evaluation. A run that has ended stays at its last step. The estimate is the
-	// mean of the risks of the runs. It estimates the risk, on unseen examples, of a search that is
-	// as long and has somewhat fewer data (nested cross-validation; Varma and Simon 2006).
+	// Nested holds runs of the same search, each on the training rows of an outer split. The Risk
+	// of a run is measured on the validation rows of its split. With each step of the watched
+	// search, each run advances by one evaluation. A run that has ended stays at its last step. The
+	// estimate is the mean of the risks of the runs. It estimates the risk of an equally long
+	// search with somewhat fewer data (nested cross-validation; Varma and Simon 2006).
 	Nested []NestedSearch
 	// Risk is the true risk at a step. Nil: it is not known.
 	Risk func(search.Step) (float64, error)
@@ -56,7 +56,7 @@ type GapStep struct {
 func (s GapStep) Gap() float64 { return s.HeldOut - s.Loss }
 
 // Watch returns the steps of a search with their gaps. An error of the search, or of an estimate,
-// ends the sequence. The error is a [search.Error].
+// ends the sequence and is a [search.Error].
 func (m GapMonitor) Watch(steps iter.Seq2[search.Step, error]) iter.Seq2[GapStep, error] {
 	return func(yield func(GapStep, error) bool) {
 		if (m.HeldOut == nil) == (len(m.Nested) == 0) {
@@ -101,7 +101,7 @@ func failed(s search.Step, err error) (GapStep, error) {
 	return GapStep{Step: s, HeldOut: math.NaN(), Risk: math.NaN()}, err
 }
 
-// judge sets the risks of g.
+// judge sets the fields HeldOut and Risk of g.
 func (m GapMonitor) judge(g *GapStep) (err error) {
 	if g.HeldOut, err = m.HeldOut(g.Step); err != nil {
 		return err
@@ -118,10 +118,11 @@ func (m GapMonitor) judge(g *GapStep) (err error) {
 			"scale the loss", "has a gap that overflows, between the loss %v and the estimate %v", g.Loss, g.HeldOut))
 }
 
-// Best watches a search to its end and returns the step with the lowest estimate. That is the best
-// point to stop, judged by examples that the CV loss has not seen. The slices of the step belong to
-// the caller. If the search ends with an error, Best returns that error and the best step before
-// it. If the search has no step, or no finite estimate, the error is of kind [qpdiff.ErrNotFinite].
+// Best watches a search to its end and returns the step with the lowest estimate of the risk. This
+// step is the best point to stop, judged by examples that the CV loss has not seen. The slices of
+// the step belong to the caller. If the search ends with an error, Best returns the error and the
+// best step before the error. If the search has no step, or no finite estimate, the error is of
+// kind [qpdiff.ErrNotFinite].
 func (m GapMonitor) Best(steps iter.Seq2[search.Step, error]) (GapStep, error) {
 	best := GapStep{HeldOut: math.Inf(1), Risk: math.NaN()}
 	for s, err := range m.Watch(steps) {
@@ -139,8 +140,8 @@ func (m GapMonitor) Best(steps iter.Seq2[search.Step, error]) (GapStep, error) {
 	return best, nil
 }
 
-// nested returns a function that estimates the risk by the mean over the nested searches. Every
-// call of the function advances each nested search by one step.
+// nested returns a function that estimates the risk by the mean over the nested searches. At every
+// call, this function advances each nested search by one step.
 func (m GapMonitor) nested(next []func() (search.Step, error, bool)) func(search.Step) (float64, error) {
 	risks := slices.Repeat([]float64{math.NaN()}, len(next)) // NaN before the first step
 	return func(search.Step) (float64, error) {
@@ -157,9 +158,9 @@ func (m GapMonitor) nested(next []func() (search.Step, error, bool)) func(search
 	}
 }
 
-// RiskAt returns a function for HeldOut or Risk of a [GapMonitor]. It fits the learner to all of
-// the CV's data at a step's X, as [CV.Final] does, and returns the mean loss on d. d should not
-// contain any of the CV's data.
+// RiskAt returns a function for HeldOut or Risk of a [GapMonitor]. At a step, this function fits
+// the learner to all data of the CV at the step's X, as [CV.Final] does, and returns the mean loss
+// on d. d should not contain any of the CV's data.
 func (cv *CV) RiskAt(loss Loss, d learn.Data) func(search.Step) (float64, error) {
 	return func(s search.Step) (float64, error) {
 		m, err := cv.Final(s.X)

@@ -7,9 +7,9 @@ import (
 	"cvgm/qpdiff"
 )
 
-// A Loss is a cost c(ŷ, y) of predicting ŷ for the label y. slope is ∂c/∂ŷ, or NaN if the loss has
-// no derivative at ŷ. If a gradient of the CV loss needs a slope that is NaN, the CV returns an
-// error, unless the loss is a [KinkedLoss] and Config.Generalised is set.
+// A Loss is a cost c(ŷ, y) of predicting ŷ for the label y. The result slope of Eval is ∂c/∂ŷ, or
+// NaN if the loss has no derivative at ŷ. If a gradient of the CV loss needs a slope that is NaN,
+// the CV returns an error, unless the loss is a [KinkedLoss] and Config.Generalised is set.
 type Loss interface {
 	Eval(prediction, y float64) (loss, slope float64)
 }
@@ -31,15 +31,15 @@ type LabelLoss interface {
 	LabelSlope(prediction, y float64) float64
 }
 
-// lossKinkTol is the largest distance from a kink of the loss at which a prediction counts as at
-// the kink, relative to the size of the prediction's terms. A prediction has the error of the fit,
-// 2⁻⁵² times the condition number of the problem. 1e-10 covers condition numbers up to 5e5. By
-// chance, one prediction in 10¹⁰ is that close to a kink.
+// A prediction counts as at a kink of the loss if its distance from the kink is at most lossKinkTol
+// times the size of the prediction's terms. A prediction has the error of the fit, which is 2⁻⁵²
+// times the condition number of the problem. 1e-10 covers condition numbers up to 5e5. By chance,
+// about one prediction in 10¹⁰ is this close to a kink.
 const lossKinkTol = 1e-10
 
-// nearLossKink is the distance from a kink, relative to prediction and label, within which the
-// terms of a kernel machine's prediction are computed. It covers terms that are 1e6 times as large
-// as their sum.
+// The size of the terms of a kernel machine's prediction is computed only if the prediction is near
+// a kink: within nearLossKink, relative to prediction and label. This suffices for terms that are
+// 1e6 times as large as their sum.
 const nearLossKink = 1e-4
 
 // SquaredError is the regression loss (ŷ − y)².
@@ -98,12 +98,12 @@ func (l HuberLoss) Eval(prediction, y float64) (loss, slope float64) {
 // LabelSlope returns max(−Delta, min(y − ŷ, Delta)).
 func (l HuberLoss) LabelSlope(prediction, y float64) float64 { return labelSlope(l, prediction, y) }
 
-// check reports a Delta that makes no loss.
+// check returns an error if Delta is invalid.
 func (l HuberLoss) check() error {
 	return args.BadIf(!(l.Delta > 0 && args.Finite(l.Delta)), "HuberLoss.Delta", qpdiff.ErrDomain, "give a finite threshold above 0, in the unit of the labels", "is %v", l.Delta)
 }
 
-// checkLoss reports settings with which l is not a loss.
+// checkLoss returns an error if a setting of l is invalid.
 func checkLoss(l Loss) error {
 	if c, ok := l.(interface{ check() error }); ok {
 		return c.check()
@@ -211,7 +211,7 @@ func (l Exponential) LabelSlope(prediction, y float64) float64 { return labelSlo
 
 // ZeroOne is the misclassification loss for labels ±1: 0 if the prediction has the label's sign,
 // and otherwise 1. A prediction of zero is wrong for either label. ZeroOne has no useful derivative
-// and no generalised derivative: its CV loss is not even continuous in the hyperparameters.
+// and no generalised derivative, because its CV loss is not even continuous in the hyperparameters.
 type ZeroOne struct{}
 
 // Eval returns 0 or 1, and NaN as the slope.

@@ -27,40 +27,42 @@ type Model struct {
 	Features  FeatureMap
 	Params    []float64 // of the feature map
 	// Kernel makes the predictions, in place of θᵀx, if the learner is a [kernel.Machine]. Kernel
-	// then holds the support rows. For other learners it is nil.
+	// holds the support rows. For other learners it is nil.
 	Kernel *kernel.Model
-	// Predictor makes the predictions of other learners that do not predict by θᵀx. It holds the
-	// data that its predictions need. It is nil for a [kernel.Machine] and for learners that
-	// predict by θᵀx.
+	// Predictor makes the predictions if the learner is no [kernel.Machine] and does not predict by
+	// θᵀx. It holds the data that its predictions need. Otherwise it is nil.
 	Predictor learn.Predictor
-	// LogOdds is set if the predictions are the log odds of +1: the learner's Convention is
-	// learn.LogisticLoss. The JSON of a pipeline contains LogOdds. The JSON of a model does not.
+	// LogOdds is true if the predictions are the log odds of the label +1. This holds if the
+	// Convention of the learner is learn.LogisticLoss. The JSON of a pipeline contains LogOdds. The
+	// JSON of a model does not.
 	LogOdds bool
-	// LogMean is set if the predictions are logarithms of expected labels: the learner's Convention
-	// is learn.PoissonLoss. The JSON of a pipeline contains LogMean.
+	// LogMean is true if the predictions are logarithms of expected labels. This holds if the
+	// Convention of the learner is learn.PoissonLoss. The JSON of a pipeline contains LogMean.
 	LogMean bool
 	// Freedom holds the effective degrees of freedom of each entry of Theta, if the learner is a
-	// [learn.FreedomLearner]. Otherwise it is nil. The JSON of a pipeline contains Freedom.
+	// [learn.FreedomLearner]. For other learners it is nil. The JSON of a pipeline contains
+	// Freedom.
 	Freedom []float64
 }
 
 // Final fits a new learner to all examples at α, with the normalisation and intercept of Config. It
-// is the last step of the method, after the search for α. It returns the errors of Eval, but none
-// is a SplitError.
+// is the last step of the method, after the search for α. The errors are the same as for Eval, but
+// none is a SplitError.
 func (cv *CV) Final(alpha []float64) (*Model, error) {
 	n, _ := cv.c.Data.X.Dims()
 	return cv.FinalOn(sample.Complement(nil, n), alpha)
 }
 
-// FinalOn is Final for some of the examples, such as the training rows of a split. rows lists their
-// numbers, which start at 0. If a number is out of range or listed twice, the error is of kind
-// ErrDomain. If all these examples have the weight 0, the error is of kind ErrEmpty.
+// FinalOn is Final for some of the examples, such as the training rows of a split. The parameter
+// rows lists the numbers of these examples, which start at 0. If a number is out of range or listed
+// twice, the error is of kind ErrDomain. If all these examples have the weight 0, the error is of
+// kind ErrEmpty.
 func (cv *CV) FinalOn(rows []int, alpha []float64) (*Model, error) {
 	return cv.FinalContext(context.Background(), rows, alpha)
 }
 
-// FinalContext is FinalOn with a context. If ctx ends, a [learn.ContextLearner] stops its load or
-// fit, and FinalContext returns ctx's error.
+// FinalContext is FinalOn with a context. If ctx ends, FinalContext returns the error of ctx; a
+// [learn.ContextLearner] then stops its load or fit.
 func (cv *CV) FinalContext(ctx context.Context, rows []int, alpha []float64) (*Model, error) {
 	if l, ok := cv.fits[0].learner.(learn.ClassLearner); ok {
 		return nil, args.Bad("Config.Learner", qpdiff.ErrDomain, "use FinalClasses", "is a %T, which has a model for each class", l)
@@ -75,7 +77,7 @@ func (cv *CV) FinalContext(ctx context.Context, rows []int, alpha []float64) (*M
 	return m, nil
 }
 
-// fitModel returns the model of the rows, with the whole θ of its learner.
+// fitModel fits a new learner to the rows and returns its model, with the complete θ.
 func (cv *CV) fitModel(ctx context.Context, rows []int, alpha []float64) (*Model, error) {
 	if err := cv.checkAlpha(alpha); err != nil {
 		return nil, err
@@ -139,7 +141,7 @@ func (cv *CV) fitModel(ctx context.Context, rows []int, alpha []float64) (*Model
 	return m, nil
 }
 
-// checkRows reports the first row that cannot be one of a model's.
+// checkRows returns an error for the first row that is out of range or listed twice.
 func (cv *CV) checkRows(rows []int) error {
 	n := len(cv.c.Data.Y)
 	seen := make([]bool, n)
@@ -153,7 +155,7 @@ func (cv *CV) checkRows(rows []int) error {
 	return args.BadIf(!slices.ContainsFunc(rows, weighs), "rows", qpdiff.ErrEmpty, "give examples with a weight", "hold no example that counts")
 }
 
-// together is the remedy if parts of a model do not fit.
+// together is the remedy in the error of a model whose parts do not fit together.
 const together = "keep the parts of a model together"
 
 // check returns an error for the first part of a model that is not finite, or that does not fit the
@@ -215,7 +217,7 @@ func (m *Model) checkParts(n int) error {
 	return args.BadIf(columns != n, "Model.Kernel", qpdiff.ErrShape, together, "has rows of %d features where the model has %d", columns, n)
 }
 
-// columns returns the number of columns of x that the model takes if it has no feature map.
+// columns returns the number of columns of x for a model without a feature map.
 func (m *Model) columns() int {
 	if m.Prepared == nil {
 		return len(m.Mean)
@@ -224,12 +226,13 @@ func (m *Model) columns() int {
 	return in
 }
 
-// Predict writes the prediction for each row of x to dst. Errors match ErrShape if x has the wrong
-// number of columns or if the model's parts do not fit together. They match ErrNotFinite if a
-// prediction is not finite. After an error dst is undefined. If x is sparse, as [learn.Data]
-// defines it, and its columns are the features, Predict reads only the stored entries. Any other
-// matrix that is not dense is copied to a dense one. With a [StoredPrepared], a linear model uses
-// only the stored features, by the rule of [StoredPreparer].
+// Predict writes the prediction for each row of x to dst. If x has the wrong number of columns, or
+// the model's parts do not fit together, the error matches ErrShape. If a prediction is not finite,
+// it matches ErrNotFinite. After an error dst is undefined.
+//
+// Predict reads only the stored entries of x if x is sparse, as [learn.Data] defines it, and its
+// columns are the features. Any other matrix that is not dense is copied to a dense matrix. With a
+// [StoredPrepared], a linear model uses only the stored features, by the rule of [StoredPreparer].
 func (m *Model) Predict(dst []float64, x mat.Matrix) error {
 	if err := m.check(); err != nil {
 		return err
@@ -306,10 +309,11 @@ func (m *Model) predictDense(dst []float64, x *mat.Dense) error {
 	return err
 }
 
-// predictedEntries is the number of entries of rows that a linear model normalises at a time.
+// A linear model normalises a block of rows at a time. The block has about predictedEntries
+// entries.
 const predictedEntries = 1 << 16
 
-// checkPredictions reports the first prediction that is not finite.
+// checkPredictions returns an error for the first prediction that is not finite.
 func (m *Model) checkPredictions(dst []float64) error {
 	for i, p := range dst {
 		if !args.Finite(p) {
@@ -320,8 +324,9 @@ func (m *Model) checkPredictions(dst []float64) error {
 }
 
 // Risk returns the mean loss of the model's predictions on d, weighted by d.Weights. It returns the
-// errors of Predict and of Data.Check. Other errors match ErrDomain if d has Rows, which Risk does
-// not support, or if a HuberLoss has no valid Delta. They match ErrNotFinite if a loss overflows.
+// errors of Predict and of Data.Check. If d has Rows, which Risk does not support, or if a
+// HuberLoss has no valid Delta, the error matches ErrDomain. If a loss overflows, it matches
+// ErrNotFinite.
 func (m *Model) Risk(loss Loss, d learn.Data) (float64, error) {
 	losses, err := m.Losses(loss, d)
 	if err != nil {
@@ -330,8 +335,8 @@ func (m *Model) Risk(loss Loss, d learn.Data) (float64, error) {
 	return weightedMean(losses, d.Weights)
 }
 
-// weightedMean returns the mean of the examples' losses with their weights, which are nil for equal
-// ones. A loss of weight 0 does not enter.
+// weightedMean returns the mean of the losses with the given weights (nil: equal weights). It
+// ignores a loss of weight 0.
 func weightedMean(losses, weights []float64) (float64, error) {
 	w := sample.Relative(weights, sample.Complement(nil, len(losses)))
 	var total float64
@@ -347,7 +352,7 @@ func weightedMean(losses, weights []float64) (float64, error) {
 }
 
 // Losses returns the loss of the model's prediction for each example of d. For an example of weight
-// 0 it returns 0. The errors are the same as the errors of [Model.Risk].
+// 0 it returns 0. The errors are the same as for [Model.Risk].
 func (m *Model) Losses(loss Loss, d learn.Data) ([]float64, error) {
 	if err := m.check(); err != nil {
 		return nil, err

@@ -17,17 +17,17 @@ import (
 type Score struct {
 	Loss  float64 // the estimate
 	Error float64 // its standard error
-	// Paired is the standard error of a difference: Loss minus the lowest Loss of all candidates.
-	// It is computed from the differences on the same examples, and is 0 for the candidate with the
-	// lowest Loss. Paired is usually far below Error, because examples that are hard for one
-	// candidate are hard for all.
+	// Paired is the standard error of the difference Loss − (lowest Loss of all candidates). It is
+	// computed from the differences on the same examples. For the candidate with the lowest Loss it
+	// is 0. Paired is usually far below Error, because examples that are hard for one candidate are
+	// hard for all.
 	Paired float64
 }
 
 // NestedScores estimates the risk of candidates by nested cross-validation (Varma and Simon 2006).
-// For each outer fold, NestedScores calls the function losses. That function runs the search of
-// each candidate on the examples fold.Train, and returns the losses of the candidate's model on the
-// examples fold.Val, [candidate][example]. No search may see the fold's validation rows.
+// For each outer fold, NestedScores calls the function losses. This function runs the search of
+// each candidate on the examples fold.Train. It returns the losses of the candidate's model on the
+// examples fold.Val, as [candidate][example]. No search may see the fold's validation rows.
 // [CV.FinalOn] and [Model.Losses] compute the losses. The folds, for example from [KFold], need not
 // validate on all examples.
 //
@@ -36,10 +36,10 @@ type Score struct {
 // errors treat the examples as independent: see [CV.StandardError]. The cost is one search for each
 // fold and candidate. Candidates that differ only in the number of steps may share a search.
 //
-// workers bounds the number of goroutines that share the folds, and so the number of concurrent
-// calls of losses. Zero: GOMAXPROCS. The scores do not depend on workers. After ctx is done, no
-// further fold begins. If folds fail, NestedScores returns the error of the fold with the lowest
-// index, as a [SplitError].
+// The parameter workers bounds the number of goroutines that share the folds, and so the number of
+// concurrent calls of losses. Zero: GOMAXPROCS. The scores do not depend on workers. After ctx is
+// done, no further fold begins. If folds fail, NestedScores returns the error of the fold with the
+// lowest index, as a [SplitError].
 func NestedScores(ctx context.Context, folds []Split, workers int, losses func(ctx context.Context, fold Split) ([][]float64, error)) ([]Score, error) {
 	if err := args.First(
 		args.BadIf(len(folds) == 0, "folds", qpdiff.ErrEmpty, "draw some, for example with KFold", "are none"),
@@ -86,8 +86,8 @@ func NestedScores(ctx context.Context, folds []Split, workers int, losses func(c
 	return scores, nil
 }
 
-// checkLosses returns an error unless the fold has a loss for each validation row and each
-// candidate. candidates is the number of candidates.
+// checkLosses returns an error unless the fold has a loss for each validation row and each of the
+// candidates. The parameter candidates is their number.
 func checkLosses(losses [][]float64, fold Split, candidates int) error {
 	if len(losses) == 0 || len(losses) != candidates {
 		return args.Bad("losses", qpdiff.ErrShape, "return the losses of each candidate, the same ones for each fold", "are of %d candidates, those of fold 0 of %d", len(losses), candidates)
@@ -146,18 +146,20 @@ func meanAndError(losses []float64) (mean, se float64, err error) {
 	return mean, se, args.BadIf(!args.Finite(mean) || !args.Finite(se), "losses", qpdiff.ErrNotFinite, "scale the loss", "have the mean %v with the standard error %v", mean, se)
 }
 
-// Simplest returns the index of the first score whose Loss exceeds the lowest Loss by at most
-// errors times the score's own Paired. The scores must be ordered from the simplest candidate to
-// the most flexible, for example from the largest weight of an outer penalty to none, or from few
-// steps to many. If errors is 0, Simplest returns the first score with the lowest Loss. If errors
-// is 1, it applies a one-standard-error rule: it selects a simpler candidate if the data do not
-// distinguish this candidate from the best. The rule of Breiman, Friedman, Olshen and Stone (1984)
-// uses the Error of the score with the lowest Loss. For that rule, or for losses on different
-// examples, set every Paired to that Error.
+// Simplest returns the index of the first score with Loss ≤ lowest + errors·Paired. Here lowest is
+// the lowest Loss of all scores, and Loss and Paired belong to the returned score. The scores must
+// be ordered from the simplest candidate to the most flexible, for example from the largest weight
+// of an outer penalty to none, or from few steps to many.
 //
-// The error is of kind [qpdiff.ErrEmpty] if there are no scores, and of kind [qpdiff.ErrDomain] if
-// errors is below 0 or not finite. It is of kind [qpdiff.ErrNotFinite] if a Paired is below 0, if a
-// value is NaN or −Inf, or if the lowest loss is +Inf.
+// If errors is 0, Simplest returns the first score with the lowest Loss. If errors is 1, it applies
+// a one-standard-error rule: it selects a simpler candidate if the data do not distinguish this
+// candidate from the best. The rule of Breiman, Friedman, Olshen and Stone (1984) uses the Error of
+// the score with the lowest Loss. For this rule, or for losses on different examples, set every
+// Paired to this Error.
+//
+// If there are no scores, the error is of kind [qpdiff.ErrEmpty]. If errors is below 0 or not
+// finite, it is of kind [qpdiff.ErrDomain]. If a Paired is below 0, if a value is NaN or −Inf, or
+// if the lowest loss is +Inf, it is of kind [qpdiff.ErrNotFinite].
 func Simplest(scores []Score, errors float64) (int, error) {
 	if err := args.First(
 		args.BadIf(len(scores) == 0, "scores", qpdiff.ErrEmpty, "give at least one candidate", "are none"),

@@ -18,11 +18,11 @@ import (
 // Each layer computes z = W·h + b from its inputs h. Each layer except the last passes max(z, 0) to
 // the next layer. The paper learns kernels of Widths 2-64-2 (322 parameters) and 2-64-64-2 (4482).
 //
-// The parameters are ordered by layer. Each layer has the weights W row by row (one row of inputs
-// per output), followed by the constants b. At the kink z = 0, Backward uses 0 as the derivative of
-// max(z, 0); see Generalised.
+// The parameters are ordered by layer. The parameters of a layer are the matrix W, row by row (each
+// row belongs to an output and has an entry for each input), followed by b. At the kink z = 0,
+// Backward uses 0 as the derivative of max(z, 0); see Generalised.
 //
-// A Perceptron keeps a reference to the x of the last Forward until Backward.
+// After Forward, a Perceptron keeps a reference to x until Backward.
 type Perceptron struct {
 	// Widths are the number of inputs, the numbers of units of the hidden layers, and the number of
 	// features. There are at least two widths, all positive.
@@ -37,7 +37,7 @@ type Perceptron struct {
 	out    mat.Dense      // view of the last layer's h
 	kinked bool           // see Generalised
 
-	// What Backward works on, and its parts as values, which cost no allocation.
+	// Arguments of Backward, and methods of its parts as values, which cost no allocation.
 	dparams              []float64
 	dx, dfeatures        *mat.Dense
 	parts                int
@@ -46,9 +46,9 @@ type Perceptron struct {
 	atKink               []bool    // by part
 }
 
-// layer is one W·h + b of a Perceptron. Operations on vectors shorter than wideLayer are too short
-// for a call of their own. So products with W run along the longer side of W, and use either W or
-// its transpose.
+// layer is one W·h + b of a Perceptron. A vector operation is worth its call only on at least
+// wideLayer entries. So products with W run along the longer side of W, and use either W or its
+// transpose.
 type layer struct {
 	in, out int
 	w, b    []float64 // within Perceptron.params
@@ -59,7 +59,7 @@ type layer struct {
 	start   int       // of W in the parameters
 }
 
-// wideLayer is the length from which the vector kernels pay.
+// wideLayer is the number of entries from which a vector kernel is worth its call.
 const wideLayer = 8
 
 // Dims returns the first and the last of Widths.
@@ -95,8 +95,8 @@ func (p *Perceptron) Init(params []float64, src Source) {
 	}
 }
 
-// Forward maps the N rows of x. Errors match ErrDomain if Widths do not describe a network,
-// ErrShape if params or x has the wrong size, and ErrNotFinite if features overflow.
+// Forward maps the N rows of x. If Widths do not describe a network, the error matches ErrDomain;
+// if params or x has the wrong size, ErrShape; and if features overflow, ErrNotFinite.
 func (p *Perceptron) Forward(params []float64, x *mat.Dense) (*mat.Dense, error) {
 	if err := p.prepare(params, x); err != nil {
 		return nil, err
@@ -149,13 +149,13 @@ func (p *Perceptron) prepare(params []float64, x *mat.Dense) error {
 	return nil
 }
 
-// smallPart is the number of products of a row and a parameter that justifies one more goroutine.
-// These products take about twenty times as long as waking a goroutine.
+// A goroutine more is used for each smallPart products of a row and a parameter. These products
+// take about twenty times as long as waking a goroutine.
 const smallPart = 1 << 17
 
 // share sets the number of parts into which the rows are divided. Backward also divides the units
-// of each layer into as many parts. Every sum over rows is computed within one part, in the order
-// of the rows. So the number of parts does not affect the bits.
+// of each layer into this number of parts. Every sum over rows is computed within one part, in the
+// order of the rows. So the number of parts does not affect the bits.
 func (p *Perceptron) share() {
 	workers := p.Workers
 	if workers <= 0 {
@@ -167,11 +167,12 @@ func (p *Perceptron) share() {
 	}
 }
 
-// part returns the range of part k among n things.
+// part returns the range of indices of part k, if n indices are divided.
 func (p *Perceptron) part(k, n int) (lo, hi int) { return k * n / p.parts, (k + 1) * n / p.parts }
 
-// hiddenEntries counts the entries that a Perceptron stores for a number of rows: the outputs of
-// the layers except the last, the cotangents of the outputs, and the transposed matrices.
+// hiddenEntries returns the number of entries that a Perceptron stores for the given number of
+// rows: the outputs of the layers except the last, the cotangents of the outputs, and the
+// transposed matrices.
 func (p *Perceptron) hiddenEntries(rows float64) float64 {
 	entries := 2 * float64(p.NumParams())
 	for l, width := range p.Widths[1:] {
@@ -191,7 +192,7 @@ func (p *Perceptron) input(l, i int) []float64 {
 	return p.layers[l-1].row(p.layers[l-1].h, i)
 }
 
-// row returns row i of a, h or dz.
+// row returns row i of a, which is h or dz.
 func (y *layer) row(a []float64, i int) []float64 { return a[i*y.out : (i+1)*y.out] }
 
 // forwardPart computes the h of a part of the rows.
@@ -235,8 +236,8 @@ func (y *layer) forward(z, h []float64) {
 }
 
 // Backward takes dfeatures, the derivative of a scalar in the features of the last Forward. It adds
-// the scalar's derivative in the parameters to dparams and, unless dx is nil, its derivative in the
-// rows to dx. It panics if an argument has the wrong size, or if there was no Forward.
+// the scalar's derivative in the parameters to dparams and, unless dx is nil, its derivative in x
+// to dx. It panics if an argument has the wrong size, or if there was no Forward.
 func (p *Perceptron) Backward(dparams []float64, dx, dfeatures *mat.Dense) {
 	rows, _ := p.out.Dims()
 	checkBackward(p, rows, dparams, dx, dfeatures)
@@ -280,7 +281,7 @@ func (p *Perceptron) rowsPart(part int) error {
 	return nil
 }
 
-// unitsPart adds the derivative in the parameters of a part of each layer's units to dparams. It
+// unitsPart adds to dparams the derivative in the parameters of a part of each layer's units. It
 // sums over the rows in their order.
 func (p *Perceptron) unitsPart(part int) error {
 	for l := range p.layers {
@@ -337,8 +338,8 @@ func (y *layer) backward(dh, dz []float64) {
 	}
 }
 
-// addProduct adds dz·hᵀ to dw, for the units from first on. If the layer has few inputs, addProduct
-// adds the transpose to dwt instead.
+// addProduct adds dz·hᵀ to dw, for the units from the number first to the end. If the layer has few
+// inputs, addProduct adds the transpose to dwt instead.
 func (y *layer) addProduct(dw, dz, h []float64, first int) {
 	if y.in < wideLayer {
 		for j, v := range h {

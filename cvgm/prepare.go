@@ -9,8 +9,8 @@ import (
 
 // A Preparer makes the features of a learner from the columns of Config.Data.X. It has constants
 // that it learns from training rows, such as means that replace missing values. For each split, a
-// CV fits the Preparer to the training rows alone. So no validation row influences its own
-// features. Do not prepare the rows before the CV splits them. [table.Encoder] is a Preparer.
+// CV fits the Preparer to the training rows alone, so no validation row influences its features. Do
+// not prepare the rows before the CV splits them. [table.Encoder] is a Preparer.
 type Preparer interface {
 	// Dims returns the number of columns of X and of features. The number of
 	// features must not depend on the rows.
@@ -30,15 +30,16 @@ type Prepared interface {
 	Apply(dst, row []float64) error
 }
 
-// A StoredPreparer is a [Preparer] whose rows have few features other than 0, such as one feature
-// for each level of a category. Its Fit returns a [StoredPrepared].
+// A StoredPreparer is a [Preparer] for sparse features: each row has few features other than 0,
+// such as one feature for each level of a category. Its Fit returns a [StoredPrepared].
 //
-// A CV holds the features in one of two ways. It holds only the output of ApplyStored for the rows
-// of each split, 12 bytes for each stored feature, under three conditions: there are more than 200
-// features, MostStored is at most a quarter of their number, and the learner reads stored entries
-// (see [learn.ViewLearner]). Otherwise, and with FixedLeastSquares without Standardise, it holds
-// dense rows of all features. The results of the two ways differ by rounding. The choice depends on
-// these numbers only, not on the available memory.
+// A CV holds the features in one of two ways. The sparse way holds only the output of ApplyStored
+// for the rows of each split, with 12 bytes for each stored feature. A CV uses it under three
+// conditions: there are more than 200 features, MostStored is at most a quarter of their number,
+// and the learner reads stored entries (see [learn.ViewLearner]). Otherwise, and with
+// FixedLeastSquares without Standardise, it holds dense rows of all features. The results of the
+// two ways differ by rounding. The choice depends on these numbers only, not on the available
+// memory.
 type StoredPreparer interface {
 	Preparer
 	// MostStored returns the largest number of features that ApplyStored sets for a row. The number
@@ -50,28 +51,28 @@ type StoredPreparer interface {
 // ApplyStored, by the rule of [StoredPreparer].
 type StoredPrepared interface {
 	Prepared
-	// MostStored returns the number of the Preparer's.
+	// MostStored returns the MostStored of the Preparer.
 	MostStored() int
-	// ApplyStored calls set for the features of a row with the values of Apply. It calls set at
-	// most once for each feature, in any order. Features without a call are 0. ApplyStored changes
-	// neither the row nor the receiver. After an error it makes no more calls.
+	// ApplyStored calls set for features of a row, with the values that Apply writes. It calls set
+	// at most once for each feature, in any order. A feature without a call is 0. ApplyStored
+	// changes neither the row nor the receiver. After an error it makes no more calls.
 	ApplyStored(row []float64, set func(feature int, v float64)) error
 }
 
 // A PlainPreparer is a [Preparer] that may leave the rows unchanged, for example for a table of
-// numbers without missing values. If it does, a CV uses the columns of Data.X as the features,
-// without a copy if the learner reads rows in place. The preparer is then fitted only for the
+// numbers without missing values. In this case a CV uses the columns of Data.X as the features,
+// without a copy if the learner reads rows in place. The Preparer is then fitted only for the
 // [Model].
 type PlainPreparer interface {
 	Preparer
-	// Plain reports whether the features of each row of x are the row's own unchanged entries,
-	// whatever rows of x the Preparer is fitted to. self is the Preparer or the Prepared itself. If
-	// self has another type, which embeds the type with this method, Plain returns false, because
-	// the embedding type may change the features.
+	// Plain reports whether the Preparer leaves each row of x unchanged, no matter to which rows of
+	// x it is fitted. The parameter self is the Preparer or the Prepared. If self has another type,
+	// which embeds the type with this method, Plain returns false, because the embedding type may
+	// change the features.
 	Plain(self any, x *mat.Dense) bool
 }
 
-// checkPrepared reports a Prepared of another shape than in columns and out features.
+// checkPrepared returns an error if p does not have in columns and out features.
 func checkPrepared(p Prepared, in, out int) error {
 	const remedy = "let Fit return a Prepared with the Dims of the Preparer"
 	if p == nil {

@@ -15,14 +15,14 @@ import (
 type Source = search.Source
 
 // A Split divides the examples 0 … N-1 of a data set. The learner is fitted to the Train rows and
-// judged on the Val rows. [New] returns an error if a split holds an index twice, whether in one
-// part or in both. For a bootstrap sample, repeat the rows in Data.
+// judged on the Val rows. [New] returns an error if an index occurs twice in a split, whether in
+// one part or in both. For a bootstrap sample, repeat the rows in Data.
 type Split struct{ Train, Val []int }
 
 // RandomSplits draws the splits of Algorithm 1. For each of the k splits it draws a random
 // permutation of the n examples from src. The first ⌊p·n⌋ entries of the permutation are the
-// training rows, and the other entries are the validation rows. With k = 1 it is simple
-// out-of-sample validation, the paper's K = 1.
+// training rows, and the other entries are the validation rows. k = 1 is simple out-of-sample
+// validation, the paper's K = 1.
 func RandomSplits(src Source, n, k int, p float64) ([]Split, error) {
 	train, err := trainRows(n, k, p)
 	if err != nil {
@@ -48,7 +48,7 @@ func KFold(src Source, n, k int) ([]Split, error) {
 // LeaveOneOut returns the n splits that validate on one example each, in the order of the examples.
 // A [learn.LeaveOneOutLearner] fits all of them at once, which makes [CV.Eval] about as costly as
 // one fit. This requires unchanged features and labels: no Standardise, and NoCentring. If one of
-// the fits fails, all fits are repeated one by one.
+// these fits fails, the CV fits the splits one by one instead.
 func LeaveOneOut(n int) ([]Split, error) {
 	if err := args.First(args.BadIf(n < 2, "N", qpdiff.ErrDomain, "leave-one-out needs two examples", "is %d", n), checkCount(n, n)); err != nil {
 		return nil, err
@@ -56,9 +56,9 @@ func LeaveOneOut(n int) ([]Split, error) {
 	return folds(sample.Complement(nil, n), n), nil
 }
 
-// BalancedSplits draws k splits with ⌊p·n⌋ training rows each, like [RandomSplits]. But it deals
+// BalancedSplits draws k splits with ⌊p·n⌋ training rows each, like [RandomSplits]. But it takes
 // the validation rows from one random permutation after the other. If a split already validates on
-// the next example of the permutation, the example waits for the next split. For any two examples,
+// the next example of the permutation, this example waits for the next split. For any two examples,
 // the numbers of splits that validate on them then differ by at most one. This is the "uniform
 // sampling of splits" that the paper proposes as an improvement (Section 4).
 func BalancedSplits(src Source, n, k int, p float64) ([]Split, error) {
@@ -92,10 +92,10 @@ func BalancedSplits(src Source, n, k int, p float64) ([]Split, error) {
 }
 
 // TrainRows returns ⌊p·n⌋, the number of training rows in each split of n examples by
-// [RandomSplits] and [BalancedSplits]. If rounding puts the product p·n just below a whole number,
-// as with .29·100, TrainRows returns that whole number. It returns an error of kind
-// [qpdiff.ErrDomain] if no training row or no validation row would be left, or if p is not between
-// 0 and 1.
+// [RandomSplits] and [BalancedSplits]. Rounding may put the product p·n just below a whole number,
+// as with .29·100. TrainRows then returns this whole number. If no training row or no validation
+// row would be left, or if p is not between 0 and 1, it returns an error of kind
+// [qpdiff.ErrDomain].
 func TrainRows(n int, p float64) (int, error) {
 	if err := args.First(args.BadIf(!(p > 0 && p < 1), "p", qpdiff.ErrDomain, "use a fraction strictly between 0 and 1", "is %v", p),
 		args.BadIf(n < 0 || n > maxRows, "N", qpdiff.ErrDomain, "use 2 to 2³¹ examples", "is %d", n)); err != nil {
@@ -118,9 +118,9 @@ func trainRows(n, k int, p float64) (int, error) {
 	return train, checkCount(n, k)
 }
 
-// wholeTol is the relative distance below a whole number within which p·N counts as that number. p
-// is a decimal fraction with a relative error of at most 2⁻⁵³, and the product adds another
-// rounding error of the same size.
+// If p·n is below a whole number by at most wholeTol, relative to this number, it counts as the
+// whole number. The decimal fraction p has a relative error of at most 2⁻⁵³, and the product adds
+// another rounding error of the same size.
 const wholeTol = 0x1p-51
 
 // maxRows bounds the number of examples, and the number of rows of all splits together. 2³¹ rows
@@ -145,7 +145,7 @@ func folds(order []int, k int) []Split {
 	return splits
 }
 
-// check reports the first thing wrong with a split of n examples.
+// check returns an error if s is no split of n examples.
 func (s Split) check(n int) error {
 	if len(s.Train) == 0 || len(s.Val) == 0 {
 		return args.Bad("Split", qpdiff.ErrShape, "give every split training and validation rows",

@@ -10,18 +10,18 @@ import (
 	"cvgm/qpdiff"
 )
 
-// A Stochastic is the CV loss of splits that are drawn anew at each evaluation, from a seeded
-// stream. It is a random objective. Its mean over the draws is the CV loss of all splits that the
-// rule can draw. An evaluation costs one fit for each split that is drawn, and a rule may draw a
-// single split. A search cannot over-fit the validation rows, because no splits are fixed. Use a
-// searcher that tolerates noise, such as [search.Adam]:
+// A Stochastic is a random objective: the CV loss of splits that are drawn anew at each evaluation,
+// from a seeded stream. Its mean over the draws is the CV loss of all splits that the rule can
+// draw. An evaluation costs one fit for each split that is drawn, and a rule may draw a single
+// split. A search cannot over-fit the validation rows, because no splits are fixed. Use a searcher
+// that tolerates noise, such as [search.Adam]:
 //
 //	steps := search.Adam{StepSize: .02, MaxEvals: 200}.Search(s.Problem(), start)
 //	at, err := search.Average(steps, 50)
 //	model, err := s.CV().Final(at.X)
 //
-// Value and gradient have the same bits as those from a new [CV] with the evaluation's splits, for
-// any GOMAXPROCS. Goroutines must not share a Stochastic.
+// Value and gradient of an evaluation have the same bits as a new [CV] with the same splits would
+// return, for any GOMAXPROCS. Goroutines must not share a Stochastic.
 type Stochastic struct {
 	c           Config
 	source      func() Source
@@ -32,14 +32,14 @@ type Stochastic struct {
 }
 
 // NewStochastic returns the CV loss of c with splits drawn at each evaluation. c.Splits must be
-// nil. source returns a new source in the same state at every call. draw is a rule such as
+// nil. The function source returns a new source in the same state at every call. The function draw
+// is a rule such as
 //
 //	func(src cvgm.Source) ([]cvgm.Split, error) { return cvgm.RandomSplits(src, n, 4, .9) }
 //
-// NewStochastic draws splits once to check the configuration, and returns the errors of [New].
-// Among many draws, there may be one whose training rows lack a class or a level of a feature. If
-// the learner has no solution on such rows, the search ends. So with few examples, draw folds by
-// [StratifiedKFold].
+// NewStochastic draws splits once to check the configuration, and returns the errors of [New]. The
+// training rows of a later draw may lack a class or a level of a feature. If the learner has no
+// solution on such rows, the search ends. So with few examples, draw folds by [StratifiedKFold].
 //
 // An evaluation costs as much as [New] and [CV.Eval] for the drawn splits, without warm starts. The
 // CV of the last evaluation is kept until the next CV is made. So two CVs may exist at a time, and
@@ -84,14 +84,14 @@ func (s *Stochastic) redraw(ctx context.Context) error {
 func (s *Stochastic) Dims() int { return s.cv.Dims() }
 
 // Eval draws the next splits and returns their CV loss at α. If grad is not nil, it overwrites grad
-// with the gradient of that loss. Eval is a [search.Objective]. It returns the errors of the rule,
-// of [New] and of [CV.Eval]. The error contains the number of the evaluation, counted since
-// Restart. After an error the loss is NaN.
+// with the gradient of this loss. Eval is a [search.Objective]. It returns the errors of draw, of
+// [New] and of [CV.Eval]. The error contains the number of the evaluation since the last Restart.
+// After an error the loss is NaN.
 func (s *Stochastic) Eval(grad, alpha []float64) (float64, error) {
 	return s.EvalContext(context.Background(), grad, alpha)
 }
 
-// EvalContext is Eval that ends when ctx does; see [CV.EvalContext].
+// EvalContext is Eval with a context; see [CV.EvalContext].
 func (s *Stochastic) EvalContext(ctx context.Context, grad, alpha []float64) (float64, error) {
 	s.evaluations++
 	loss, err := math.NaN(), s.redraw(ctx)
@@ -107,13 +107,13 @@ func (s *Stochastic) EvalContext(ctx context.Context, grad, alpha []float64) (fl
 // Restart starts the stream of splits again: the next evaluation draws the first splits.
 func (s *Stochastic) Restart() { s.src, s.evaluations = nil, 0 }
 
-// Problem returns the problem of a search. It has no bounds, but the caller may add some. It marks
-// the objective as random, so that each search restarts the stream.
+// Problem returns the problem of a search. It has no bounds, but the caller may add bounds. It
+// marks the objective as random, so that each search restarts the stream.
 func (s *Stochastic) Problem() search.Problem {
 	return search.Problem{Objective: s.Eval, Generalised: func() bool { return s.cv.Generalised() }, Restart: s.Restart}
 }
 
 // CV returns the CV of the last evaluation or, before the first evaluation, the CV of the first
-// splits. Its [CV.Final] fits all examples and does not depend on the splits. Its other results
-// belong to the splits that were drawn last. Each evaluation makes a new CV.
+// splits. [CV.Final] fits all examples, so its result does not depend on the splits. All other
+// results belong to the splits that were drawn last. Each evaluation makes a new CV.
 func (s *Stochastic) CV() *CV { return s.cv }

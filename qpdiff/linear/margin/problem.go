@@ -23,20 +23,20 @@ const (
 	// has a larger error.
 	stillTol = 1e-12
 
-	// A normal counts as linearly dependent on the others if its orthogonal remainder is at most
-	// dependentTol times its length. The Gram–Schmidt method, applied twice, leaves a few eps for
-	// each of the others.
+	// A normal counts as linearly dependent on the other normals if its orthogonal remainder is at
+	// most dependentTol times its length. The Gram–Schmidt method, applied twice, leaves an error
+	// of a few eps for each other normal.
 	dependentTol = 1e-13
 
 	// The curvature of ℓ counts as constant along a step that changes no margin by more than
 	// quadraticStep. For such a step, rounding hides the slope itself.
 	quadraticStep = 1e-3
 
-	// A Newton step that changes no margin by more than lastStep is the last. By quadratic
-	// convergence the remaining error is less than its square.
+	// A Newton step that changes no margin by more than lastStep is the last. Convergence is
+	// quadratic, so the remaining error is less than lastStep².
 	lastStep = 1e-8
 
-	// A Newton step that changes no margin by more than roundedStep is also the last if it is more
+	// A Newton step is also the last if it changes no margin by more than roundedStep and is more
 	// than half as long as the previous step. Quadratic convergence would make it shorter, so the
 	// step consists of rounding errors.
 	roundedStep = 1e-4
@@ -50,8 +50,8 @@ const (
 	blockedSteps = 10
 
 	// stuckRounds is the number of successive rounds without a fall of the objective after which
-	// the dual method replaces the primal one. The dual method costs more for each face, so it does
-	// not take over after a few steps of length zero.
+	// the dual method replaces the primal method. The dual method costs more for each face, so the
+	// number is not small.
 	stuckRounds = 20
 
 	// A solve may visit fixedRounds + kinkRounds·(rows + coordinates) faces. Degenerate data need 3
