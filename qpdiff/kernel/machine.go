@@ -38,8 +38,8 @@ type machineFit interface {
 	// begin prepares d for the fit. It returns an error if a derivative for a field of g that is
 	// not nil does not exist.
 	begin(d *kernelDerivative, g *learn.Grad) error
-	// finish multiplies the cotangents v of coef and db of b by the derivatives of the fit, and
-	// adds the products to g. It overwrites v.
+	// finish gets the cotangent v of coef and the cotangent db of b. It multiplies them by the
+	// derivatives of the fit, and adds the products to g. It overwrites v.
 	finish(d *kernelDerivative, g *learn.Grad, db float64) error
 	// tangent returns the derivatives of coef and b along t.
 	tangent(d *kernelDerivative, t *learn.Grad) (dcoef []float64, db float64, err error)
@@ -60,22 +60,21 @@ type kernelDerivative struct {
 
 	z []float64 // right-hand side of a tangent
 
-	// These are for the leave-one-out fit of a Ridge. p is ddst over the diagonal of G, q has the
-	// cotangents of that diagonal, and weights has some columns of the cotangents of the kernel
+	// Scratch for the leave-one-out fit of a Ridge. p is ddst over the diagonal of G, q has the
+	// cotangents of this diagonal, and weights has some columns of the cotangents of the kernel
 	// matrix (lower triangle).
 	p, q, weights []float64
 	work          []float64
 
-	// These are for the fits of a Ridge by folds. u and own have an entry for each fold and each
-	// row that counts. The cotangent of the kernel matrix consists of the products of u with the
-	// fold's c. own is ddst in the fold and 0 elsewhere.
+	// Scratch for the fits of a Ridge by folds. u and own have an entry for each fold and each row
+	// that counts. own is ddst at the rows of the fold and 0 elsewhere. The cotangent of the kernel
+	// matrix is the sum of u·cᵀ over the folds, where c has the coefficients of the fold.
 	u, own []float64
-	// These are two parts of the cotangents of one row's kernel values with other rows. asRow is
-	// the part in which this row is the predicted one, and asOther the part in which the other row
-	// is.
+	// The cotangents of the kernel values between one row and other rows have two parts. In asRow
+	// the one row is the predicted row, and in asOther the other row is.
 	asRow, asOther []float64
 
-	// Of the SVM's fit with the number fit, without its weakly active rows:
+	// The SVM's fit with the number fit, without its weakly active rows:
 	fit        uint64
 	beta       []float64  // by distinct row: its β, with weakly active ones at a bound
 	free       []int      // rows of the free set
@@ -92,7 +91,7 @@ type kernelDerivative struct {
 // orRBF returns k, or the RBF kernel for nil.
 func orRBF(k Kernel) Kernel { return cmp.Or[Kernel](k, RBF{}) }
 
-// dims returns the number of parameters and of hyperparameters of a machine.
+// dims returns the numbers of parameters and hyperparameters of a machine.
 func dims(k Kernel, intercept bool, n int) (theta, hyper int) {
 	if intercept {
 		theta = 1
@@ -117,10 +116,11 @@ func (l *kernelMachine) accept(through machineFit, k Kernel, intercept bool, d l
 	return nil
 }
 
-// row is x_k.
+// row returns x_k.
 func (l *kernelMachine) row(k int) []float64 { return l.points[k*l.stride : k*l.stride+l.n] }
 
-// transpose makes the first count of the points the rows x_i.
+// transpose makes the first count rows of points the rows x_i. For kernels of a distance it also
+// stores them by columns.
 func (l *kernelMachine) transpose(count int) {
 	l.count, l.columns = count, l.columns[:0]
 	if !isDistance(l.kernel) {
@@ -134,8 +134,7 @@ func (l *kernelMachine) transpose(count int) {
 	}
 }
 
-// values sets each dst_k to the kernel's value between x and row rows_k. A nil rows means all rows:
-// dst_k then belongs to row k.
+// values sets dst[k] to the kernel's value between x and row rows[k], or row k if rows is nil.
 func (l *kernelMachine) values(dst, params, x []float64, rows []int) {
 	if a, ok := l.kernel.(ARD); ok {
 		l.distances(dst, params, x, rows)
@@ -160,8 +159,8 @@ func (l *kernelMachine) values(dst, params, x []float64, rows []int) {
 	}
 }
 
-// distances sets each dst_k to the squared distance between x and row rows_k. For an ARD kernel the
-// distance depends on params. rows ascends. A nil rows means all rows: dst_k then belongs to row k.
+// distances sets dst[k] to the squared distance between x and row rows[k], or row k if rows is nil.
+// For an ARD kernel the distance depends on params. The list rows ascends.
 func (l *kernelMachine) distances(dst, params, x []float64, rows []int) {
 	first, last := 0, len(dst)-1
 	if rows != nil && last >= 0 {
@@ -174,7 +173,7 @@ func (l *kernelMachine) distances(dst, params, x []float64, rows []int) {
 	l.spans(dst, params, x, rows)
 }
 
-// adjacent is distances for the rows from first on.
+// adjacent is distances for the rows with the numbers first, first + 1, ….
 func (l *kernelMachine) adjacent(dst, params, x []float64, first int) {
 	if a, ok := l.kernel.(ARD); ok {
 		a.distances(dst, params, x, l.columns[first:], l.count)
@@ -183,7 +182,7 @@ func (l *kernelMachine) adjacent(dst, params, x []float64, first int) {
 	dense.Distances(dst, x, l.columns[first:], l.count)
 }
 
-// spans is distances for rows that do not follow one another.
+// spans is distances for rows whose numbers are not consecutive.
 func (l *kernelMachine) spans(dst, params, x []float64, rows []int) {
 	// Computing all rows of a span together takes as long as computing a quarter of them one by
 	// one.
@@ -202,8 +201,8 @@ func (l *kernelMachine) spans(dst, params, x []float64, rows []int) {
 	}
 }
 
-// checkHyper checks that hyper is finite. Then it checks the first hyperparameter by the function
-// first, and the others by the kernel's Check.
+// checkHyper checks that hyper is finite. It then checks the first hyperparameter with the function
+// first, and the remaining hyperparameters with the kernel's Check.
 func (l *kernelMachine) checkHyper(hyper []float64, name string, first func(v float64) error) error {
 	if len(hyper) != l.state.Hypers {
 		return check.ArgErrorf("hyper", qpdiff.ErrShape, "give "+name+" and the kernel's parameters", "has %d entries instead of %d", len(hyper), l.state.Hypers)
@@ -214,8 +213,9 @@ func (l *kernelMachine) checkHyper(hyper []float64, name string, first func(v fl
 	return cmp.Or(first(hyper[0]), l.kernel.Check(hyper[1:]))
 }
 
-// gram sets k to the kernel matrix of the machine's rows, unless k already is this matrix. of has
-// the numbers of the rows in the data, for errors. It returns the largest diagonal entry.
+// gram sets k to the kernel matrix of the machine's rows, unless k already is this matrix. It also
+// returns the largest diagonal entry. For errors, the list of has the number of each row in the
+// data.
 func (l *kernelMachine) gram(k []float64, of []int, params []float64) (changed bool, largest float64, err error) {
 	if !l.changes(params) {
 		return false, 0, nil
@@ -243,8 +243,8 @@ func (l *kernelMachine) gram(k []float64, of []int, params []float64) (changed b
 	return true, largest, nil
 }
 
-// changes reports whether params differ from the parameters with which the kernel values were
-// computed. If they do, the values count as stale until took is called.
+// changes reports whether the kernel values are stale: if params differ from the parameters with
+// which they were computed. They stay stale until took is called.
 func (l *kernelMachine) changes(params []float64) bool {
 	l.stale = l.stale || !slices.Equal(params, l.kernelParams)
 	return l.stale
@@ -263,15 +263,15 @@ func errNegative(d float64, row int) error {
 	return check.ArgErrorf("Kernel", qpdiff.ErrNonconvex, "use a positive semidefinite kernel", "is %v between row %d and itself", d, row)
 }
 
-// kernelValues are the kernel's values that a Predict keeps. For each row of x they have the row's
-// features, followed by its kernel values with the support vectors.
+// kernelValues are the kernel's values that a Predict keeps. For each row of x they have the
+// features of the row, followed by its kernel values with the support vectors.
 type kernelValues struct {
 	fit    uint64 // the number of the fit
 	values []float64
 }
 
-// predict writes the decision value of each row of x to dst. It also stores the kernel's values in
-// keep, if keep is not nil and x has no more rows than the data.
+// predict writes the decision value of each row of x to dst. If keep is not nil and x has no more
+// rows than the data, it also stores the kernel's values in keep.
 func (l *kernelMachine) predict(keep *kernelValues, dst []float64, x *mat.Dense) error {
 	if err := l.checkRows(x, nil, "dst", dst); err != nil {
 		return err
@@ -309,9 +309,9 @@ func (l *kernelMachine) predict(keep *kernelValues, dst []float64, x *mat.Dense)
 }
 
 // PredictionSize returns the sum of the absolute terms of the prediction for the row x at the last
-// Fit. The rounding error of the prediction is relative to this size. x must have as many features
-// as the data. Before the first Fit, PredictionSize returns 0. It costs one value of the kernel for
-// each support row.
+// Fit. The rounding error of the prediction is proportional to this size. x must have as many
+// features as the data. Before the first Fit, PredictionSize returns 0. It costs one value of the
+// kernel for each support row.
 func (l *kernelMachine) PredictionSize(x []float64) float64 {
 	size := math.Abs(l.b)
 	for _, i := range l.support {
@@ -321,7 +321,7 @@ func (l *kernelMachine) PredictionSize(x []float64) float64 {
 }
 
 // checkRows checks the rows x of a Predict or of its derivative. There must be one row for each
-// entry of the argument arg. If dx is not nil, checkRows also checks the shape of dx.
+// entry of values, whose name is arg. If dx is not nil, checkRows also checks the shape of dx.
 func (l *kernelMachine) checkRows(x, dx *mat.Dense, arg string, values []float64) error {
 	if err := l.state.Fitted(); err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// learner returns the learner, or before the first Load something of its kind.
+// learner returns the learner, or a nil *Machine before the first Load, for the names in errors.
 func (l *kernelMachine) learner() any { return cmp.Or[any](l.through, (*Machine)(nil)) }
 
 // Model returns a copy of the prediction function of the last fit. For an [SVM] the copy has only
@@ -32,8 +32,8 @@ func (l *kernelMachine) Model() (*Model, error) {
 	return m, nil
 }
 
-// VJP adds dthetaᵀ·∂b/∂input at the last fit to each field of g that is not nil. The errors are
-// those of PredictVJP.
+// VJP adds dthetaᵀ·∂b/∂input at the last fit to each field of g that is not nil. The errors are the
+// same as for PredictVJP.
 func (l *kernelMachine) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
 	defer learner.Name(l.learner(), &err)
 	d := qpdiff.Scratch[kernelDerivative](w)
@@ -52,7 +52,7 @@ func (l *kernelMachine) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64
 }
 
 // JVP sets dtheta to the derivative of b at the last fit along d, whose fields are tangents of the
-// inputs (nil: zero). The errors are those of PredictJVP.
+// inputs (nil: zero). The errors are the same as for PredictJVP.
 func (l *kernelMachine) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
 	defer learner.Name(l.learner(), &err)
 	if err := l.state.CheckForward(dtheta, d); err != nil {
@@ -67,10 +67,10 @@ func (l *kernelMachine) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad
 }
 
 // Predict writes the prediction for each row of x to dst. For an [SVM] it is the decision value. If
-// w is not nil, it keeps the kernel's values, for a later PredictVJP or PredictJVP at the same
-// rows. Without a fit, the error is ErrNotFitted. It is an ArgError of kind ErrShape or
-// ErrNotFinite if x cannot be used. If a value overflows, the error is of kind ErrNotFinite, and
-// dst is undefined from that value's row on.
+// w is not nil, w keeps the kernel's values for a later PredictVJP or PredictJVP at the same rows.
+// Without a fit, the error is ErrNotFitted. If x cannot be used, it is an ArgError of kind ErrShape
+// or ErrNotFinite. If a value overflows, it is an ArgError of kind ErrNotFinite, and dst is
+// undefined from the row of this value on.
 func (l *kernelMachine) Predict(w *qpdiff.Workspace, dst []float64, x *mat.Dense) (err error) {
 	defer learner.Name(l.learner(), &err)
 	var keep *kernelValues
@@ -119,12 +119,14 @@ func (l *kernelMachine) PredictVJP(w *qpdiff.Workspace, g *learn.Grad, dx, x *ma
 	return learner.CheckProduct(&learn.Grad{X: dx})
 }
 
-// PredictJVP sets each dst_t to the derivative of f(x_t) at the last fit along d, whose fields are
-// tangents of the inputs of the fit (nil: zero), and along dx, the tangent of x (nil: zero). The
-// errors are those of PredictVJP, for dx and d in place of ddst. An [SVM] also returns an ArgError
-// of kind ErrNotDifferentiable in two cases in which d separates equal rows. In the first, only the
-// sum of the rows' β is unique. In the second, all β are at a bound, and the rows bound b. If a
-// value overflows, dst is undefined.
+// PredictJVP sets each dst_t to the derivative of f(x_t) at the last fit, along d and dx. The
+// fields of d are tangents of the inputs of the fit (nil: zero), and dx is the tangent of x (nil:
+// zero). The errors are the same as for PredictVJP, for dx and d in place of ddst. If a value
+// overflows, dst is undefined.
+//
+// An [SVM] also returns an ArgError of kind ErrNotDifferentiable in two cases in which d separates
+// equal rows. In the first case, only the sum of the rows' β is unique. In the second case, all β
+// are at a bound, and the rows bound b.
 func (l *kernelMachine) PredictJVP(w *qpdiff.Workspace, dst []float64, x, dx *mat.Dense, d *learn.Grad) (err error) {
 	defer learner.Name(l.learner(), &err)
 	if err := l.checkForwardRows(dst, x, dx, d); err != nil {
@@ -175,9 +177,9 @@ func (d *kernelDerivative) valuesAt(l *kernelMachine, t int, x *mat.Dense) []flo
 	return d.row
 }
 
-// predictions differentiates Σ_t ddst_t·f(x_t) at fixed coef and b. It adds the derivative to dx,
-// to the sums of d, and to the cotangent v of coef, and skips the parts that g does not want. It
-// returns the cotangent of b.
+// predictions differentiates Σ_t ddst_t·f(x_t) at fixed coef and b. It returns the cotangent of b.
+// It adds the remaining derivatives to dx, to the sums of d and to the cotangent v of coef, but
+// skips the parts that g does not want.
 func (d *kernelDerivative) predictions(l *kernelMachine, g *learn.Grad, dx, x *mat.Dense, ddst []float64) (db float64) {
 	wanted := learner.Wants(g)
 	inputs := g.X != nil || g.Hyper != nil || dx != nil
@@ -206,8 +208,8 @@ func (d *kernelDerivative) predictions(l *kernelMachine, g *learn.Grad, dx, x *m
 	return db
 }
 
-// predictionsAlong sets dst to the derivative of f(x_t) along the tangents t of the fit's inputs,
-// dx of x, dcoef of coef, and db of b.
+// predictionsAlong sets dst to the derivative of f(x_t). The tangents are t for the fit's inputs,
+// dx for x, dcoef for coef, and db for b.
 func (d *kernelDerivative) predictionsAlong(l *kernelMachine, dst []float64, x, dx *mat.Dense, t *learn.Grad, dcoef []float64, db float64) {
 	for s := range dst {
 		dst[s] = db
@@ -223,9 +225,8 @@ func (d *kernelDerivative) predictionsAlong(l *kernelMachine, dst []float64, x, 
 	}
 }
 
-// addGradients differentiates values_k, the kernel value between row rows_k and x, and multiplies
-// the derivative by s_k. It adds the products to the sums of d that g wants. If dx is not nil, it
-// also adds them to dx.
+// addGradients multiplies s[k] by the derivative of values[k], the kernel value between row rows[k]
+// and x. It adds the products to the sums of d that g wants, and also to dx if dx is not nil.
 func (d *kernelDerivative) addGradients(l *kernelMachine, g *learn.Grad, dx, values, x []float64, rows []int) {
 	l.state.Stop.Look()
 	dparams := d.dparamsOf(g)
@@ -256,7 +257,7 @@ func (d *kernelDerivative) addGradients(l *kernelMachine, g *learn.Grad, dx, val
 	dparams[0] = sum
 }
 
-// addRows is addGradients for an RBF kernel, in the rows and in x only.
+// addRows is addGradients for an RBF kernel, for derivatives in the rows and in x only.
 func (d *kernelDerivative) addRows(l *kernelMachine, g *learn.Grad, dx, values, x []float64, rows []int) {
 	for k, i := range rows {
 		s := d.s[k] * values[k]
@@ -325,7 +326,8 @@ func (d *kernelDerivative) dparamsOf(g *learn.Grad) []float64 {
 	return d.dparams
 }
 
-// rowOf returns distinct row i as a part of rows, or nil if g does not want X.
+// rowOf returns the part of the slice rows that belongs to distinct row i, or nil if g does not
+// want X.
 func rowOf(g *learn.Grad, rows []float64, i, n int) []float64 {
 	if g.X == nil {
 		return nil
@@ -333,8 +335,8 @@ func rowOf(g *learn.Grad, rows []float64, i, n int) []float64 {
 	return rows[i*n : (i+1)*n]
 }
 
-// kernelTangent returns s times the derivative of k(x, z) = value along three tangents: of the
-// kernel's parameters (from t), dx and dz. Each of the three may be nil.
+// kernelTangent returns s times the derivative of value = k(x, z) along three tangents: t for the
+// kernel's parameters, dx for x and dz for z. Each of the three may be nil.
 func (d *kernelDerivative) kernelTangent(l *kernelMachine, t *learn.Grad, dx, dz []float64, s, value float64, x, z []float64) float64 {
 	var dparams []float64
 	if t.Hyper != nil {

@@ -18,14 +18,14 @@ import (
 // the prediction equals the prediction of [linear.ElasticNet] at λ1 = 0 and λ2 = λ. Each row is
 // weighted as [learn.Data] states.
 //
-// The hyperparameters are λ ≥ 0, followed by the kernel's. If λ = 0 and the kernel matrix is
-// regular, the prediction interpolates the labels.
+// The hyperparameters are λ ≥ 0, followed by the parameters of the kernel. If λ = 0 and the kernel
+// matrix is regular, the prediction interpolates the labels.
 //
 // The prediction is not θᵀx: θ is b alone with Intercept, and empty without. [Ridge.Predict]
-// returns the prediction. [Ridge.PredictVJP] and [Ridge.PredictJVP] are its derivatives in λ, the
-// kernel's parameters, the training rows, their labels and the predicted rows. [Ridge.LeaveOneOut]
-// predicts each row from the others. [Ridge.Folds] predicts the rows of each fold from the rows
-// outside the fold.
+// returns the prediction. [Ridge.PredictVJP] and [Ridge.PredictJVP] are the derivatives of the
+// prediction in λ, the kernel's parameters, the training rows, their labels and the predicted rows.
+// [Ridge.LeaveOneOut] predicts each row from the other rows. [Ridge.Folds] predicts the rows of
+// each fold from the rows outside the fold.
 //
 // # Method
 //
@@ -33,12 +33,13 @@ import (
 //
 //	(K + Nλ·diag(1/w))·c + b·1 = y,   with Intercept Σc = 0
 //
-// Rows that do not count have c_i = 0. With Intercept the kernel matrix is centred. Centring leaves
-// c unchanged, and a constant term of the kernel then does not worsen the condition of the matrix.
+// Rows of weight 0 have c_i = 0. With Intercept the kernel matrix is centred. Centring leaves c
+// unchanged, and a constant term of the kernel then does not worsen the condition of the matrix.
 // One Cholesky factorisation gives c and b. A fit costs N³/6 multiplications and N²/2 values of the
-// kernel. The values are kept while the kernel's parameters stay the same. Derivatives follow from
-// the same system. They are exact, and exist for every fit. A VJP or JVP costs one solve and N²/2
-// gradients of the kernel.
+// kernel. The values are kept while the kernel's parameters stay the same.
+//
+// Derivatives follow from the same system. They are exact, and exist for every fit. A VJP or JVP
+// costs one solve and N²/2 gradients of the kernel.
 //
 // The zero value has the RBF kernel and no intercept, and is ready for Load. Later fits allocate
 // nothing.
@@ -52,11 +53,12 @@ type Ridge struct {
 }
 
 // Dims returns the numbers of parameters and hyperparameters. There is 1 parameter with Intercept,
-// and none without. There is one hyperparameter more than the kernel has parameters.
+// and none without. The hyperparameters are λ and the parameters of the kernel.
 func (l *Ridge) Dims(n int) (theta, hyper int) { return dims(l.Kernel, l.Intercept, n) }
 
-// Load makes d the data of the following fits. It keeps a reference to d, and uses Rows and Weights
-// of d. It returns the errors of [learn.Data.Check]. After an error the learner has no data.
+// Load makes d the data of the following fits. It keeps a reference to d, and uses the fields Rows
+// and Weights of d. It returns the errors of [learn.Data.Check]. After an error the learner has no
+// data.
 func (l *Ridge) Load(d learn.Data) (err error) {
 	defer learner.End(l, &err)
 	l.end()
@@ -70,8 +72,8 @@ func (l *Ridge) Load(d learn.Data) (err error) {
 	return nil
 }
 
-// Bytes implements [learn.SizedLearner]. It counts what load, factorise and the derivatives
-// allocate. With LeaveOneOut it also counts the inverse of the kernel matrix.
+// Bytes implements [learn.SizedLearner]. It counts the allocations of load, of factorise and of the
+// derivatives. With LeaveOneOut it also counts the inverse of the kernel matrix.
 func (l *Ridge) Bytes(s learn.Size) int64 {
 	rows, n, m := learner.Sizes(s)
 	counts := rows // and rows
@@ -95,7 +97,7 @@ func (l *Ridge) Reset() {
 	l.end()
 }
 
-// end ends LeaveOneOut and Folds.
+// end deletes the results of the last LeaveOneOut and Folds.
 func (l *Ridge) end() { l.loo, l.folds.number = 0, 0 }
 
 // Fit solves the problem at hyper = (λ, kernel parameters…) and writes b to theta with Intercept.
@@ -123,9 +125,9 @@ func (l *Ridge) Fit(theta, hyper []float64) (err error) {
 	return nil
 }
 
-// Coefficients returns c of the last fit, with one entry for each row of X. The entry of a row that
-// does not count is 0. Coefficients overwrites dst, and allocates only if dst has too little
-// capacity. Without a fit, the error is ErrNotFitted.
+// Coefficients returns c of the last fit, with one entry for each row of X. The entry of a row of
+// weight 0 is 0. Coefficients overwrites dst, and allocates only if dst has too little capacity.
+// Without a fit, the error is ErrNotFitted.
 func (l *Ridge) Coefficients(dst []float64) ([]float64, error) {
 	if err := l.state.Fitted(); err != nil {
 		return nil, learner.Named(l, err)
@@ -136,12 +138,12 @@ func (l *Ridge) Coefficients(dst []float64) ([]float64, error) {
 }
 
 // LeaveOneOut writes a prediction for each row of X to dst. The prediction comes from the fit at
-// hyper to the other rows, which has λ·(N−1) on the diagonal of its matrix. After LeaveOneOut, the
-// learner no longer has the last Fit: LeaveOneOutVJP differentiates the predictions. All N
-// predictions cost one factorisation and one inverse, which take N³/2 multiplications, and the
-// memory of two N×N matrices. LeaveOneOut returns the errors of Fit. It also returns an ArgError of
-// kind ErrDomain if the data have only one row, or have Rows or Weights. After an error dst is
-// unchanged.
+// hyper to the other rows, which has λ·(N−1) on the diagonal of its matrix. LeaveOneOut deletes the
+// last Fit; LeaveOneOutVJP differentiates the predictions. All N predictions cost one factorisation
+// and one inverse, which take N³/2 multiplications, and the memory of two N×N matrices.
+//
+// LeaveOneOut returns the errors of Fit. If the data have only one row, or have Rows or Weights,
+// the error is an ArgError of kind ErrDomain. After an error dst is unchanged.
 func (l *Ridge) LeaveOneOut(dst, hyper []float64) (err error) {
 	defer learner.End(l, &err)
 	l.state.Stop.Look()
@@ -166,12 +168,14 @@ func (l *Ridge) LeaveOneOut(dst, hyper []float64) (err error) {
 }
 
 // LeaveOneOutVJP adds the derivative of Σ_i ddst_i·dst_i at the last LeaveOneOut to each field of g
-// that is not nil. g.X receives the derivative in the rows as training rows. dx, unless nil,
-// receives the derivative in the rows as predicted rows. The derivative in X is the sum of g.X and
-// dx. LeaveOneOutVJP costs N³/2 multiplications and N²/2 gradients of the kernel. With derivatives
-// in the rows it costs up to 5N²/2 gradients. The error is ErrNotFitted if no LeaveOneOut followed
-// the last Load, Fit or Reset. It is an ArgError of kind ErrNotFinite if ddst is not finite or if a
-// product overflows. An overflow leaves g and dx undefined.
+// that is not nil. A row of X is a training row and a predicted row. g.X receives the derivative in
+// the training rows; dx, unless nil, receives the derivative in the predicted rows. The derivative
+// in X is the sum of g.X and dx. LeaveOneOutVJP costs N³/2 multiplications and N²/2 gradients of
+// the kernel. With derivatives in the rows it costs up to 5N²/2 gradients.
+//
+// If no LeaveOneOut followed the last Load, Fit or Reset, the error is ErrNotFitted. If ddst is not
+// finite or a product overflows, it is an ArgError of kind ErrNotFinite. An overflow leaves g and
+// dx undefined.
 func (l *Ridge) LeaveOneOutVJP(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense, ddst []float64) (err error) {
 	defer learner.Name(l, &err)
 	if l.state.Home.Check(); l.loo == 0 {
@@ -186,20 +190,20 @@ func (l *Ridge) LeaveOneOutVJP(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense
 // FoldsAtOnce returns true.
 func (*Ridge) FoldsAtOnce() bool { return true }
 
-// Folds writes predictions to dst, fold after fold: one for each row of the fold. The prediction
-// comes from the fit at hyper to the rows outside the fold. A row may be in several folds, as with
-// random splits. After Folds, the learner no longer has the last Fit: FoldsVJP differentiates the
+// Folds writes predictions to dst, fold after fold, with one prediction for each row of a fold. The
+// prediction comes from the fit at hyper to the rows outside the fold. A row may be in several
+// folds, as with random splits. Folds deletes the last Fit; FoldsVJP differentiates the
 // predictions.
 //
 // The kernel's values are computed once. Folds whose remaining rows have the same total weight
 // share one factorisation and one inverse, which take N³/2 multiplications. Each fold of v rows
-// costs v³/6 more, or (N−v)³/6 if that is less. Each fold needs the memory of a square matrix of at
-// most N rows.
+// adds v³/6 multiplications, or (N−v)³/6 if this is less. Each fold needs the memory of a square
+// matrix of at most N rows.
 //
-// Folds returns the errors of Fit. The error is an ArgError of kind ErrDomain if a fold is empty,
-// contains all rows that count, contains a row that does not count, or contains a row twice. It is
-// an ArgError of kind ErrTooLarge if the folds need more memory than the data's MaxBytes. After an
-// error dst is unchanged.
+// Folds returns the errors of Fit. If a fold is empty, contains all rows with a weight above 0,
+// contains a row of weight 0, or contains a row twice, the error is an ArgError of kind ErrDomain.
+// If the folds need more memory than the data's MaxBytes, it is an ArgError of kind ErrTooLarge.
+// After an error dst is unchanged.
 func (l *Ridge) Folds(dst, hyper []float64, folds [][]int) (err error) {
 	defer learner.End(l, &err)
 	l.state.Stop.Look()
@@ -228,12 +232,14 @@ func (l *Ridge) Folds(dst, hyper []float64, folds [][]int) (err error) {
 }
 
 // FoldsVJP adds the derivative of Σ_t ddst_t·dst_t at the last Folds to each field of g that is not
-// nil. g.X receives the derivative in the rows as training rows. dx, unless nil, receives the
+// nil. g.X receives the derivative in the rows as training rows; dx, unless nil, receives the
 // derivative in the rows as predicted rows. K folds cost K·N² multiplications, a solve for each
 // fold, and N²/2 gradients of the kernel. With derivatives in the rows they cost up to 5N²/2
-// gradients. The error is ErrNotFitted if no Folds followed the last Load, Fit or Reset. It is an
-// ArgError of kind ErrNotFinite if ddst is not finite or if a product overflows. An overflow leaves
-// g and dx undefined.
+// gradients.
+//
+// If no Folds followed the last Load, Fit or Reset, the error is ErrNotFitted. If ddst is not
+// finite or a product overflows, it is an ArgError of kind ErrNotFinite. An overflow leaves g and
+// dx undefined.
 func (l *Ridge) FoldsVJP(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense, ddst []float64) (err error) {
 	defer learner.Name(l, &err)
 	if l.state.Home.Check(); l.folds.number == 0 {
@@ -249,7 +255,8 @@ func (l *Ridge) FoldsVJP(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense, ddst
 	return qpdiff.Scratch[kernelDerivative](w).adjointFolds(&l.kernelRidgeFit, &l.folds, g, dx, ddst)
 }
 
-// checkPredictions checks the arguments of a derivative of n predictions of the rows.
+// checkPredictions checks the arguments of a derivative of predictions. The parameter predicted is
+// the number of predictions.
 func (l *Ridge) checkPredictions(g *learn.Grad, dx *mat.Dense, ddst []float64, predicted int) error {
 	rows, cols := l.state.Data.X.Dims()
 	check.Length("ddst", ddst, predicted)
@@ -266,7 +273,7 @@ func (l *Ridge) New() learn.Learner { return &Ridge{Kernel: l.Kernel, Intercept:
 // Convention returns the squared error.
 func (*Ridge) Convention() learn.Convention { return learn.Convention{Loss: learn.SquaredError} }
 
-// Bounds of λ and its default, whose kernels are 1 at equal rows.
+// Bounds and default of λ, for kernels with k(x, x) = 1.
 const leastLambda, defaultLambda, mostLambda = 1e-8, 1e-2, 10
 
 // Hyperparameters describes λ, followed by the γ of an RBF or ARD kernel. It returns nil for other

@@ -10,9 +10,9 @@ import (
 )
 
 // adjointFolds is [Ridge.FoldsVJP]. Let V be the rows of a fold, T the remaining rows, and c the
-// fold's coefficients, which are 0 in V. In V, u is ddst. In T, −u solves the system of T for the
-// right-hand side K_TV·ddst. Both together give u = G_·V·G_VV⁻¹·ddst. The cotangent of the kernel
-// matrix is u·cᵀ, whose rows in V belong to predictions. The cotangent of y is −u_T.
+// fold's coefficients, which are 0 in V. u is ddst in V. In T, −u solves the system of T for the
+// right-hand side K_TV·ddst. With the G of all rows, u = G_·V·G_VV⁻¹·ddst. The cotangent of the
+// kernel matrix is u·cᵀ, whose rows in V belong to predictions. The cotangent of y is −u_T.
 func (d *kernelDerivative) adjointFolds(l *kernelRidgeFit, f *ridgeFolds, g *learn.Grad, dx *mat.Dense, ddst []float64) error {
 	m := len(l.rows)
 	d.clear(&l.kernelMachine)
@@ -49,8 +49,9 @@ func (d *kernelDerivative) adjointFolds(l *kernelRidgeFit, f *ridgeFolds, g *lea
 	return learner.CheckProduct(&learn.Grad{X: dx})
 }
 
-// foldAdjoint sets u of one fold for the cotangents ddst of its predictions. It sets own to ddst in
-// the fold, and it sets s to ddst.
+// foldAdjoint computes u for one fold, except in the rows of the fold. On entry own holds the
+// cotangents of the fold's predictions at the rows of the fold, and 0 elsewhere. foldAdjoint leaves
+// these cotangents in d.s, one for each row of the fold.
 func (d *kernelDerivative) foldAdjoint(l *kernelRidgeFit, f *ridgeFolds, p *ridgeFold, u, own []float64) {
 	m, v := len(l.rows), len(p.val)
 	d.s, d.row = dense.Grow(d.s, m), dense.Grow(d.row, m)
@@ -75,8 +76,7 @@ func (d *kernelDerivative) foldAdjoint(l *kernelRidgeFit, f *ridgeFolds, p *ridg
 	dense.Scatter(u, w, p.left)
 }
 
-// foldsRow adds the contributions of the kernel values of row j with itself and with the rows
-// before it.
+// foldsRow adds the contributions of the kernel values k(x_j, x_i) for i ≤ j.
 func (d *kernelDerivative) foldsRow(l *kernelRidgeFit, f *ridgeFolds, g *learn.Grad, dx *mat.Dense, j int) {
 	m := len(l.rows)
 	rows, values := l.support[:j+1], l.k[j*m:][:j+1]

@@ -18,13 +18,13 @@ import (
 //
 // The decision function is f(x) = Σ_i β_i k(x_i, x) + b. Here β_i is y_i times the usual dual
 // variable, and b is the multiplier of the last constraint. Without Intercept, b is 0. The
-// hyperparameters are C > 0, followed by the kernel's. A row with weight w in [learn.Data] has the
-// bound C·w. Doubling all weights therefore has the effect of doubling C.
+// hyperparameters are C > 0, followed by the parameters of the kernel. A row with weight w in
+// [learn.Data] has the bound C·w. Doubling all weights therefore has the effect of doubling C.
 //
 // The prediction is not θᵀx: θ is b alone with Intercept, and empty without. [SVM.Predict] returns
-// the prediction, which is the decision value. [SVM.PredictVJP] and [SVM.PredictJVP] are its
-// derivatives in C, the kernel's parameters, the training rows, their labels and the predicted
-// rows.
+// the prediction, which is the decision value. [SVM.PredictVJP] and [SVM.PredictJVP] are the
+// derivatives of the prediction in C, the kernel's parameters, the training rows, their labels and
+// the predicted rows.
 //
 // # Derivatives
 //
@@ -34,15 +34,17 @@ import (
 //
 // determine β_F and b. A derivative by the implicit function theorem needs one solve with the
 // matrix k(x_F, x_F). With Intercept, the matrix is bordered. The theorem requires strict
-// complementarity: no row of F is at a bound, and no other row has y_i·f(x_i) = 1. A condition
-// counts as violated if it holds by less than 256 times its rounding error, which is computed from
-// the terms of the conditions. If all β are at a bound, any b in an interval is optimal. Then b is
-// the middle of the interval, and the derivative of b is the derivative of the middle.
+// complementarity: no row of F is at a bound, and no other row has y_i·f(x_i) = 1. The condition of
+// a row counts as violated if the distance from its violation is below 256 times the rounding
+// error. This error is computed from the terms of the conditions.
+//
+// If all β are at a bound, any b in an interval is optimal. Then b is the middle of the interval,
+// and the derivative of b is the derivative of the middle.
 //
 // Equal rows with equal labels count as one row with their total weight. Derivatives in such rows
-// are along moves that keep the rows equal. Each row receives a share in proportion to its weight.
-// Moves that separate equal rows of F have no derivative, because only the sum of the rows' β is
-// unique; see [SVM.Ties].
+// are along moves that keep the rows equal. The derivative is divided among the rows in proportion
+// to their weights. Moves that separate equal rows of F have no derivative, because only the sum of
+// the rows' β is unique; see [SVM.Ties].
 //
 // # Size
 //
@@ -51,37 +53,38 @@ import (
 // MiB holds the rows used last. The cache is smaller if MaxBytes requires it. No result depends on
 // the size of the cache.
 //
-// From 1024 rows on, rows at a bound that have no reason to leave it are set aside while the other
-// rows move. At the end the solution is checked on all rows. A fit starts from the solution of the
-// last one, also after a change of C or of the kernel's parameters.
+// From 1024 rows on, rows that are likely to stay at their bound are set aside while the other rows
+// move. At the end the solution is checked on all rows. A fit starts from the solution of the last
+// fit, also after a change of C or of the kernel's parameters.
 //
 // The zero value has the RBF kernel and no intercept, and is ready for Load. Later fits allocate
-// nothing. With more than 1024 rows, they allocate only the memory for the rows inside their
-// bounds.
+// nothing with up to 1024 rows. With more rows, they allocate only the memory for the rows whose β
+// is between its bounds.
 type SVM struct {
 	Kernel Kernel // nil: RBF. It is read by Dims and Load.
 	// Intercept adds an unpenalised constant to the decision function. Dims and Load read it.
 	Intercept bool
 	// Generalised selects what derivatives return if strict complementarity fails. False: a
-	// NotDifferentiableError. True: the result if each weakly active row stayed at its bound, or at
-	// the nearest bound. If β is not unique there, the result depends on the β found, and so on the
-	// start of the fit. An example is a polynomial kernel of fewer terms than rows.
+	// NotDifferentiableError. True: the derivative of the problem in which each weakly active row
+	// stays at its bound, or at the nearest bound. If β is not unique, this result depends on the β
+	// that the fit found, and so on the start of the fit. An example is a polynomial kernel of
+	// fewer terms than rows.
 	Generalised bool
 
 	kernelSVMFit
 }
 
 // Dims returns the numbers of parameters and hyperparameters. There is 1 parameter with Intercept,
-// and none without. There is one hyperparameter more than the kernel has parameters.
+// and none without. The hyperparameters are C and the parameters of the kernel.
 func (l *SVM) Dims(n int) (theta, hyper int) { return dims(l.Kernel, l.Intercept, n) }
 
 // SetGeneralised sets the field Generalised.
 func (l *SVM) SetGeneralised(on bool) { l.Generalised = on }
 
-// Load makes d the data of the following fits. It keeps a reference to d, and uses Rows and Weights
-// of d. It returns the errors of [learn.Data.Check]. The error is an ArgError of kind ErrDomain if
-// a label is not ±1, even in a row that does not count. It is an ArgError of kind ErrIllPosed if
-// all labels that count are equal. After an error the learner has no data.
+// Load makes d the data of the following fits. It keeps a reference to d, and uses the fields Rows
+// and Weights of d. It returns the errors of [learn.Data.Check]. If a label is not ±1, even in a
+// row of weight 0, the error is an ArgError of kind ErrDomain. If all labels of rows with a weight
+// above 0 are equal, it is an ArgError of kind ErrIllPosed. After an error the learner has no data.
 func (l *SVM) Load(d learn.Data) (err error) {
 	defer learner.End(l, &err)
 	if d, err = l.state.Take(l, d, true); err != nil {
@@ -98,8 +101,8 @@ func (l *SVM) Load(d learn.Data) (err error) {
 }
 
 // Bytes implements [learn.SizedLearner]. It counts the allocations of Load and of derivatives. With
-// more than 1024 rows it does not count factors, which take 8 bytes for each pair of rows inside
-// their bounds. Fit counts these.
+// more than 1024 rows it does not count factors, for which Fit checks the memory. Factors take 8
+// bytes for each pair of rows whose β is between its bounds.
 func (l *SVM) Bytes(s learn.Size) int64 {
 	return learner.Entries(l.entries(s))
 }
@@ -161,12 +164,12 @@ func (l *SVM) Fit(theta, hyper []float64) (err error) {
 	return nil
 }
 
-// Multipliers returns the dual variable y_i·β_i of each training row at the last fit. It is C times
-// the row's weight if the row violates the margin, and 0 if the row is beyond the margin. If
-// y_i·f(x_i) = 1, it is between 0 and C times the weight. For equal rows with equal labels only the
-// sum of their dual variables is unique, and Multipliers divides this sum in proportion to the
-// rows' weights. Multipliers overwrites dst, and allocates only if dst has too little capacity.
-// Without a fit, the error is ErrNotFitted.
+// Multipliers returns the dual variable y_i·β_i of each training row i at the last fit. For a row
+// of weight w, it is C·w if the row violates the margin, 0 if the row is beyond the margin, and
+// between 0 and C·w if y_i·f(x_i) = 1. For equal rows with equal labels only the sum of their dual
+// variables is unique, and Multipliers divides this sum in proportion to the rows' weights.
+// Multipliers overwrites dst, and allocates only if dst has too little capacity. Without a fit, the
+// error is ErrNotFitted.
 func (l *SVM) Multipliers(dst []float64) ([]float64, error) {
 	return l.rows.Spread(l, &l.state, dst, func(k int) float64 {
 		if l.q.atC(k, l.q.beta[k]) {
@@ -183,18 +186,19 @@ func (l *SVM) SupportVectors(dst []int) ([]int, error) {
 	return l.rows.Where(l, &l.state, dst, func(k int) bool { return l.q.beta[k] != 0 })
 }
 
-// begin is part of a machineFit.
+// begin implements machineFit.
 func (l *SVM) begin(d *kernelDerivative, g *learn.Grad) error {
 	return l.prepare(d, l.Generalised, g)
 }
 
-// Ties calls visit for pairs of equal rows i and k with equal labels in two cases. In the first,
-// only the sum of the rows' β is unique. In the second, all β are at a bound, and the rows bound b.
-// Ties describes the g.X of the last VJP or PredictVJP with w, in which g.X must not have been nil.
-// This g.X is the derivative along moves dX with dᵀdX_i = dᵀdX_k for each d that is passed to
-// visit. Other moves have no derivative. d has n entries and is valid during the call; sign is 1.
-// visit returns whether it needs the pair's other d. Ties finds no pairs if w is nil or if the last
-// derivative with w belongs to another fit.
+// Ties calls visit for pairs of equal rows i and k with equal labels in two cases. In the first
+// case, only the sum of the rows' β is unique. In the second case, all β are at a bound, and the
+// rows i and k bound b. Ties describes the g.X of the last VJP or PredictVJP with w, in which g.X
+// must not have been nil. This g.X is a derivative only along moves dX with dᵀdX_i = dᵀdX_k for
+// each vector d that visit receives. Other moves have no derivative. d has n entries and is valid
+// during the call; sign is 1. A pair may have a second vector d; visit returns true if it needs the
+// second vector. Ties finds no pairs if w is nil or if the last derivative with w belongs to
+// another fit.
 func (l *SVM) Ties(w *qpdiff.Workspace, visit func(i, k int, sign float64, d []float64) bool) {
 	if w != nil {
 		qpdiff.Scratch[kernelDerivative](w).ties(&l.kernelSVMFit, visit)
@@ -209,7 +213,7 @@ func (l *SVM) New() learn.Learner {
 // Convention returns the hinge loss.
 func (*SVM) Convention() learn.Convention { return learn.Convention{Loss: learn.Hinge} }
 
-// Bounds of C, whose kernels are 1 at equal rows.
+// Bounds of C, for kernels with k(x, x) = 1.
 const leastC, mostC = 1e-3, 1e4
 
 // Hyperparameters describes C, followed by the γ of an RBF or ARD kernel. It returns nil for other

@@ -13,13 +13,13 @@ import (
 )
 
 // boxQP minimises ½βᵀKβ − yᵀβ over lo ≤ β ≤ hi. If balanced is true, Σβ = 0 is another constraint.
-// The problem is the dual of a support vector machine in β_i = α_i·y_i. At the solution y − Kβ − b
-// is zero for a free β, ≤ 0 for a β at lo and ≥ 0 for a β at hi.
+// The problem is the dual of a support vector machine, with β_i = α_i·y_i. At the solution, entry i
+// of y − Kβ − b is 0 if β_i is free, ≤ 0 if β_i = lo_i, and ≥ 0 if β_i = hi_i.
 //
 // Sequential minimal optimisation (Platt 1998; Fan, Chen and Lin 2005 for the choice of the pair)
 // guesses which β are free. Exact steps on the free β, as in piecewiseQP, then complete the
-// solution. The search affects β only through the free set and through the bounds at which it
-// leaves the other β.
+// solution. The solution depends on the search only through the free set, and through the bounds at
+// which the search leaves the remaining β.
 type boxQP struct {
 	n         int
 	rows      kernelRows // of K
@@ -50,53 +50,53 @@ type boxQP struct {
 }
 
 const (
-	// pairTol is the tolerance, relative to the margin 1, at which sequential minimal optimisation
-	// ends. It is coarse because only a free set is needed.
+	// Sequential minimal optimisation ends at the tolerance pairTol, relative to the margin 1. It
+	// is coarse because only a free set is needed.
 	pairTol = 1e-4
 	// pairCurvature is the smallest curvature along a pair, relative to the first diagonal entry.
-	// Two rows that are almost equal have the curvature 0 up to this rounding error.
+	// If two rows are almost equal, rounding hides a smaller curvature.
 	pairCurvature = dense.Eps
-	// pairsPerRow bounds the number of pairs that sequential minimal optimisation moves from a cold
-	// start, as a multiple of the number of rows. Between exact steps it moves at most one pair for
-	// every rowsPerPair rows, because it converges slowly near the solution and exact steps do not.
+	// Sequential minimal optimisation from a cold start moves at most pairsPerRow pairs for each
+	// row. Between exact steps it moves at most one pair for every rowsPerPair rows. It converges
+	// slowly near the solution, and exact steps do not.
 	pairsPerRow = 3
 	rowsPerPair = 2
-	// From manyRows rows on, the bound is at least n²/rowsPerRound pairs for n rows. The cost of an
-	// exact step then grows with the cube of the rows, and a step holds one row at a time. These
+	// With n ≥ manyRows rows, the bound is at least n²/rowsPerRound pairs. An exact step then costs
+	// O(n³) and holds one row at a time, so sequential minimal optimisation gets more room. These
 	// pairs cost as much as some 20 exact steps, and the bound is rarely reached.
 	manyRows, rowsPerRound = 256, 16
-	// pairPhases bounds how often sequential minimal optimisation runs between exact steps. It may
-	// undo the progress of the exact steps.
+	// pairPhases bounds how often sequential minimal optimisation runs between exact steps, because
+	// it may undo the progress of the exact steps.
 	pairPhases = 4
 	// residualTol is the rounding error of y − Kβ, relative to the size of its terms.
 	residualTol = 64 * dense.Eps
-	// freeTol bounds the rounding error of a pivot that would be 0 exactly. It is relative to the
-	// pivot's diagonal entry, and multiplied by the number of free rows.
+	// freeTol times the number of free rows bounds the rounding error of a pivot that would be
+	// exactly 0, relative to the pivot's diagonal entry.
 	freeTol = 8 * dense.Eps
-	// boundTol is a distance from a bound, relative to the range between the bounds and multiplied
-	// by the number of rows. A β within this distance counts as at the bound.
+	// A β counts as at a bound if its distance from the bound is at most boundTol·n·(hi − lo), for
+	// n rows.
 	boundTol = 4 * dense.Eps
 	// proximalTol is the weight of the proximal term, relative to the largest diagonal entry of K.
 	// It is far above rounding, but small compared with most of K, so few steps suffice. A pivot
 	// further below 0 than this weight shows that K is not positive semidefinite.
 	proximalTol = 1e-8
-	// proximalSteps bounds the proximal point steps. Each divides the error along an eigenvector of
-	// K by 1 plus its eigenvalue over delta. After this number of steps, the remaining error
-	// changes Kβ by less than a rounding error.
+	// proximalSteps bounds the proximal point steps. Along an eigenvector of K with the eigenvalue
+	// μ, each step divides the error by 1 + μ/delta. After this number of steps, the remaining
+	// error changes Kβ by less than a rounding error.
 	proximalSteps = 200
 	// The number of exact steps is at most exactSteps plus exactStepsPerRow for each row. A problem
 	// needs far fewer, unless rounding makes the steps cycle.
 	exactSteps, exactStepsPerRow = 300, 30
-	// A step shorter than stepTol of its full length counts as a step of length zero. After
-	// stillSteps such steps in a row, rows enter one at a time.
+	// If a step reaches less than stepTol of its full length, it counts as a step of length zero.
+	// After stillSteps such steps in succession, rows enter one at a time.
 	stepTol    = 1e-12
 	stillSteps = 20
 )
 
 const remedyForDecisions = "standardise the features, or lower C or the degree of a polynomial kernel"
 
-// pairSteps are steps of sequential minimal optimisation among some rows. Vectors have an entry for
-// each of these rows. The vectors are copies, or parts of the vectors of a boxQP.
+// pairSteps are steps of sequential minimal optimisation among some rows. The vectors have an entry
+// for each of these rows. They are copies, or parts of the vectors of a boxQP.
 type pairSteps struct {
 	*boxQP
 	of                    []int // the rows, ascending; nil: all
@@ -107,7 +107,7 @@ type pairSteps struct {
 	places                []int // storage of of
 }
 
-// resize makes room for n rows. The warm start is kept if n does not change.
+// resize allocates the vectors for n rows. If n does not change, it keeps the warm start.
 func (q *boxQP) resize(n int) {
 	if n != q.n {
 		q.reset()
@@ -148,7 +148,7 @@ func (q *boxQP) residual() {
 	}
 }
 
-// follow updates r after a change of β from its earlier value, was.
+// follow updates r after β has changed; was holds the earlier β.
 func (q *boxQP) follow() {
 	q.size = 1
 	for j, v := range q.beta {
@@ -172,11 +172,11 @@ func (q *boxQP) snap(v, lo, hi float64) float64 {
 	return v
 }
 
-// atC reports whether b is the bound of β_i that is not 0.
+// atC reports whether b is the nonzero bound of β_i.
 func (q *boxQP) atC(i int, b float64) bool { return b != 0 && (b == q.lo[i] || b == q.hi[i]) }
 
-// between finds two rows that bound b if all of beta is at its bounds: r of the row up bounds b
-// from below, and r of the row down from above. An index is −1 if there is no such row.
+// between finds the bounds of b if all of beta is at its bounds. The optimal b satisfy r[up] ≤ b ≤
+// r[down]. An index is −1 if there is no such row.
 func (q *boxQP) between(beta []float64) (up, down int) {
 	up, down = -1, -1
 	for i, v := range q.r {
@@ -190,8 +190,8 @@ func (q *boxQP) between(beta []float64) (up, down int) {
 	return up, down
 }
 
-// factorise makes f the factor of the rows free. It returns the first index in free whose row
-// depends on earlier rows. If the rows are independent, it returns the number of free rows.
+// factorise makes f the factor of the rows in free. It returns the first index in free whose row
+// depends on earlier rows. If the rows are independent, it returns len(free).
 func (q *boxQP) factorise(f *freeFactor, free []int, tol float64) int {
 	s := len(free)
 	if cap(f.a) < s*s {
@@ -226,10 +226,10 @@ func (q *boxQP) row(j int) []float64 {
 	return r.one
 }
 
-// makeRoom sets the number of entries that the cache may hold. It leaves room for the given number
-// of factors of the free rows. The first factor is q's own, whose storage may be larger than
-// needed. The cache is used only if there are other factors. It returns an error if the factors
-// need more than the MaxBytes of the data.
+// makeRoom sets the number of entries that the cache may hold. The cache must leave room for the
+// factors of the free rows. The parameter free is the number of these rows, and factors the number
+// of factors. The first factor uses the storage of q.factor, which may be larger than needed. If
+// the factors need more than the MaxBytes of the data, makeRoom returns an error.
 func (q *boxQP) makeRoom(free, factors int) error {
 	if q.n <= limits.shrink {
 		return nil // Load counts the factors
