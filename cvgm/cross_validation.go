@@ -338,7 +338,8 @@ func setContext(ctx context.Context, l learn.Learner) {
 	}
 }
 
-// loadForEval loads split f if its features depend on α, or if it has not been loaded yet.
+// loadForEval loads split f if its features depend on α, if it has not been loaded yet, or if it is
+// loaded from cv.full.
 func (cv *CV) loadForEval(f *splitFit) error {
 	err := cv.run.ctx.Err()
 	switch {

@@ -338,8 +338,9 @@ func (y *layer) backward(dh, dz []float64) {
 	}
 }
 
-// addProduct adds dz·hᵀ to dw, for the units from the number first to the end. If the layer has few
-// inputs, addProduct adds the transpose to dwt instead.
+// addProduct adds dz·hᵀ to dw. dz holds consecutive units, of which the parameter first is the
+// number of the first unit. If the layer has few inputs, addProduct adds the transpose to dwt
+// instead.
 func (y *layer) addProduct(dw, dz, h []float64, first int) {
 	if y.in < wideLayer {
 		for j, v := range h {

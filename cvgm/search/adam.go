@@ -16,13 +16,13 @@ import (
 //	x⁺ = P(x − s·â/(√b̂ + ε)),   â = a/(1 − β1ᵏ),  b̂ = b/(1 − β2ᵏ).
 //
 // Adam requires a box. It scales the steps entry by entry, so over another set it would not stop at
-// the minimum. With a constant s, the distance from x to a minimum stays about as long as the last
-// steps.
+// the minimum. With a constant s, x does not converge to a minimum: its distance from the minimum
+// stays about as long as the last steps.
 type Adam struct {
 	StepSize     float64 // s > 0, about the change of each entry in a step, in units of x; required
 	Beta1, Beta2 float64 // below 1; zero: .9 and .999
-	// Epsilon is in units of the gradient. Zero: 1e-8 of the largest absolute gradient so far, for
-	// each entry by itself.
+	// Epsilon is in units of the gradient. Zero: for each entry, 1e-8 times the largest absolute
+	// value of this entry of the gradient so far.
 	Epsilon  float64
 	MaxEvals int     // evaluations at most; zero: 1000
 	Tol      float64 // of the test of convergence; see [Searcher]. Zero: 1e-9

@@ -11,19 +11,20 @@ import (
 )
 
 // AdaptiveGradient is projected gradient descent without line search: every evaluation is a step.
-// Its step size adapts to the curvature (Malitsky and Mishchenko, "Adaptive proximal gradient
+// Its step size s adapts to the curvature (Malitsky and Mishchenko, "Adaptive proximal gradient
 // method for convex optimization", 2023). Let L = ‖∇f(x) − ∇f(x⁻)‖/‖x − x⁻‖ be the curvature
-// between the last two points, and θ the ratio of the last two step sizes. Then
+// between the last two points x⁻ and x, and θ the last step size divided by the step size before.
+// Then
 //
 //	s⁺ = min(√(2/3 + θ)·s, s/√(max(2s²L² − 1, 0))),   x⁺ = P(x − s⁺·∇f(x)).
 //
 // The method converges on convex functions whose gradient is locally Lipschitz. The loss may rise
-// on the way. The method is slow if coordinates have different units, because it has a single step
-// size.
+// during the search. The method has a single step size, so it is slow if coordinates have different
+// units.
 type AdaptiveGradient struct {
-	// FirstStep limits the change of each entry in the first step. It is a share of the entry's
-	// scale or, if smaller, of the largest |x0|. A value that is too small costs a few steps. Zero:
-	// .01.
+	// FirstStep limits the change of each entry in the first step. The limit is FirstStep times the
+	// scale of the entry or, if this is smaller, FirstStep times the largest |x0|. A value that is
+	// too small costs a few steps. Zero: .01.
 	FirstStep float64
 	MaxEvals  int     // evaluations at most; zero: 1000
 	Tol       float64 // of the test of convergence; see [Searcher]. Zero: 1e-9
@@ -61,9 +62,9 @@ type adaptation struct {
 	reach          []float64 // work
 }
 
-// adapt sets s for the step from X and returns the lengths of this step, one for each entry. If the
-// curvature predicts the step to the minimum, adapt returns the lengths of the predicted step
-// instead. It returns nil before the first step.
+// adapt computes s for the step from X. It returns the lengths of this step, one for each entry, or
+// nil before the first step. If the curvature predicts the step to the minimum, the lengths belong
+// to the predicted step instead.
 func (r *adaptation) adapt(firstStep float64) []float64 {
 	w := r.w
 	if r.s == 0 {

@@ -9,17 +9,18 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Average runs a search to its end and returns the mean of its last steps. last is the number of
-// these steps. If the search has fewer, Average takes all of them. It averages X, Loss and, if
-// every step has a gradient, Grad. The other fields come from the last step. The mean of X lies in
-// the constraint set of the [Problem], because the set is convex. Loss estimates the objective near
-// X. If the draws are independent, its noise is a single evaluation's noise divided by √last.
+// Average runs a search to its end and returns the mean of its last steps. The parameter last is
+// the number of these steps. If the search has fewer steps, Average takes all of them. It averages
+// X, Loss and, if every step has a gradient, Grad. The other fields come from the last step. The
+// mean of X lies in the constraint set of the [Problem], because the set is convex. Loss estimates
+// the objective near X. If the draws are independent, the noise of Loss is √last times smaller than
+// the noise of a single evaluation.
 //
 // Average is for random objectives. With a constant step size, a search moves at random around the
 // minimum. The mean of its path is nearer to the minimum than a single point (Polyak and Juditsky
-// 1992). The steps are added in their order. If the search ends with an error, Average returns that
-// error and the mean of the last steps before it. The error is of kind [qpdiff.ErrShape] if the
-// search has no steps, and of kind [qpdiff.ErrDomain] if last is below 1.
+// 1992). The steps are added in their order. If the search ends with an error, Average returns this
+// error and the mean of the last steps before the error. If the search has no steps, the error is
+// of kind [qpdiff.ErrShape]. If last is below 1, it is of kind [qpdiff.ErrDomain].
 func Average(steps iter.Seq2[Step, error], last int) (Step, error) {
 	if err := args.First(
 		args.BadIf(steps == nil, "steps", qpdiff.ErrEmpty, "give the steps of a Searcher", "is nil"),
@@ -53,7 +54,7 @@ func Average(steps iter.Seq2[Step, error], last int) (Step, error) {
 	return mean(append(kept[next:], kept[:next]...)), failure
 }
 
-// mean returns the mean of steps, with the other fields of the last.
+// mean returns the mean of the steps. The fields without a mean come from the last step.
 func mean(steps []Step) Step {
 	m := steps[len(steps)-1].clone()
 	share := 1 / float64(len(steps))

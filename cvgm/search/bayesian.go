@@ -13,11 +13,11 @@ import (
 )
 
 // Bayesian is Bayesian optimisation without gradients. A Gaussian process with a Matérn-5/2 kernel
-// models the losses seen so far. The next point is the one with the highest expected improvement
+// models the losses found so far. The next point is the point with the highest expected improvement
 // (Jones, Schonlau and Welch 1998; Snoek, Larochelle and Adams 2012). With up to ten coordinates,
-// the kernel has one length scale for each. With more, all coordinates share one length scale. The
-// length scales maximise the posterior density under a log-normal prior. Mean and variance of the
-// process are profiled out.
+// the kernel has one length scale for each coordinate. With more, all coordinates share one length
+// scale. The length scales maximise the posterior density under a log-normal prior. The mean and
+// the variance of the process have their best values for these length scales.
 //
 // Bayesian requires finite bounds, which set the units of the length scales. It is meant for costly
 // losses and a budget of about a hundred evaluations, because the cost of the model grows with the
@@ -95,8 +95,8 @@ type gaussianProcess struct {
 	y         []float64
 	logLength []float64 // one, or one per coordinate
 	weight    []float64 // of the squared differences of coordinates, by the lengths
-	// These fields are the fit: the lower Cholesky factor of the correlation matrix K, the mean and
-	// the variance, and K⁻¹(y − mean).
+	// These fields are the fit: the lower Cholesky factor of the correlation matrix K, the mean,
+	// the variance, and the vector K⁻¹(y − mean).
 	chol     mat.Cholesky
 	l        mat.TriDense
 	mean     float64
@@ -106,7 +106,7 @@ type gaussianProcess struct {
 	best     int
 }
 
-// nugget is the share of the variance that the kernel does not explain. It keeps the correlation
+// nugget is the part of the variance that the kernel does not explain. It keeps the correlation
 // matrix from being singular.
 const nugget = 1e-8
 
@@ -163,7 +163,7 @@ func (g *gaussianProcess) posterior() float64 {
 	}
 	ones := mat.NewVecDense(n, slices.Repeat([]float64{1}, n))
 	var kOnes, kY mat.VecDense
-	// Conditioning errors of these solves are ignored: the nugget bounds the condition.
+	// Errors about the condition number are ignored, because the nugget bounds it.
 	_ = g.chol.SolveVecTo(&kOnes, ones)
 	y := mat.NewVecDense(n, g.y)
 	g.mean = mat.Dot(&kOnes, y) / mat.Dot(&kOnes, ones)
@@ -203,8 +203,8 @@ func (g *gaussianProcess) fit() {
 	g.chol.LTo(&g.l)
 }
 
-// improvement returns the expected improvement of the lowest loss by an evaluation at x, in units
-// of the standard deviation of the process.
+// improvement returns the expected amount by which an evaluation at x lowers the lowest loss, in
+// units of the standard deviation of the process.
 func (g *gaussianProcess) improvement(x []float64) float64 {
 	var mean float64
 	explained, raw := 0., g.l.RawTriangular()

@@ -25,14 +25,15 @@ import (
 type CMAES struct {
 	Source func() Source // required; see [Searcher]
 	// Sigma is the standard deviation of the first generation in each coordinate, in units of x.
-	// Zero: .3 of each coordinate's scale; see [Searcher]. Set Sigma if the search starts at 0
-	// without bounds. The scale is then 1 whatever the unit of x, because the method has no
-	// gradient to derive a scale from.
+	// Zero: .3 times each coordinate's scale; see [Searcher]. Set Sigma if the search starts at 0
+	// without bounds. The scale is then 1 for any unit of x, because the method has no gradient to
+	// derive a scale from.
 	Sigma      float64
 	Population int // points of a generation; zero: 4 + ⌊3·ln n⌋
 	MaxEvals   int // evaluations at most; zero: 1000
-	// Tol ends the search at the end of a generation if every coordinate's standard deviation is at
-	// most Tol times the larger of the coordinate's scale and |x|. Zero: 1e-12. Negative: never.
+	// Tol ends the search if, at the end of a generation, the standard deviation of every
+	// coordinate is at most Tol times the larger of the coordinate's scale and |x|. Zero: 1e-12.
+	// Negative: never.
 	Tol float64
 }
 
@@ -149,7 +150,7 @@ func (g *cmaState) widest(w *searchRun) float64 {
 	return widest
 }
 
-// update moves the distribution by the better half of the generation.
+// update moves the distribution towards the better half of the generation.
 func (g *cmaState) update() {
 	floats.ArgsortStable(g.f, g.order)
 	copy(g.old, g.mean)
@@ -161,8 +162,8 @@ func (g *cmaState) update() {
 	floats.Scale(1/g.sigma, g.mid)
 
 	// The path of the step size is in coordinates in which the covariance is I. A triangular factor
-	// with a positive diagonal is never singular. So an error only means a large condition number,
-	// and the search continues.
+	// with a positive diagonal is never singular. An error of SolveVec therefore only means a large
+	// condition number, and the search continues.
 	_ = g.z.SolveVec(g.chol.RawU().T(), mat.NewVecDense(g.n, g.mid))
 	floats.Scale(1-g.cs, g.ps)
 	floats.AddScaled(g.ps, math.Sqrt(g.cs*(2-g.cs)*g.muEff), g.z.RawVector().Data)

@@ -10,9 +10,9 @@ import (
 )
 
 // LogSpace runs a searcher on z = log x, for hyperparameters whose order of magnitude is unknown.
-// Use it with searchers without gradient, which need a scale. Searchers with gradient may not find
-// a minimum at x = 0, because it is at infinity in z. The scale of every coordinate of z is 1,
-// which is a factor e in x.
+// Use it with searchers without gradient, which need a scale. Each coordinate of z has the scale 1,
+// which is a factor e in x. Searchers with gradient may not find a minimum at x = 0, because z is
+// −∞ there.
 type LogSpace struct {
 	Searcher Searcher
 }

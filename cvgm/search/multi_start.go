@@ -8,8 +8,8 @@ import (
 	"cvgm/qpdiff"
 )
 
-// MultiStart runs a searcher from x0, and then from drawn points, one after the other. So it can
-// find several local minima, and [Best] returns the lowest of them.
+// MultiStart runs a searcher from x0, and then from random points, one start after the other. So it
+// can find several local minima, and [Best] returns the lowest of them.
 type MultiStart struct {
 	// Searcher is required. If it draws random numbers, it draws the same numbers in the search
 	// from every start.
@@ -22,8 +22,8 @@ type MultiStart struct {
 }
 
 // Search yields the steps of all searches as one sequence. In each step, Evaluations counts the
-// evaluations of all searches so far, and Converged refers to the current search. All searches take
-// their scales from x0. An error of one search ends the sequence.
+// evaluations of all searches so far, and Converged refers to the current search. All searches use
+// the scales that follow from x0. An error of one search ends the sequence.
 func (m MultiStart) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	settings := args.First(p.exact("MultiStart"),
 		args.BadIf(m.Searcher == nil || m.Draw == nil, "MultiStart", qpdiff.ErrEmpty, "set Searcher, and Draw, for example to LogUniform(-4, 0)", "lacks Searcher or Draw"),

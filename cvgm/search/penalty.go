@@ -10,10 +10,10 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Plus returns the problem with the objective f + weight·r. r is an outer penalty on the
-// coordinates. It keeps a search with many hyperparameters from fitting the validation rows. The
-// weight is in units of f/r. If weight is 0, the objective is f, and r is not evaluated. If f or r
-// returns an error, the search ends with that error. If weight is negative or not finite, the
+// Plus returns the problem with the objective f + weight·r. The function r is an outer penalty on
+// the coordinates. It keeps a search with many hyperparameters from fitting the validation rows.
+// The weight is in units of f/r. If weight is 0, the objective is f, and r is not evaluated. If f
+// or r returns an error, the search ends with this error. If weight is negative or not finite, the
 // search ends with an error of kind [qpdiff.ErrDomain]. The objective is not safe for concurrent
 // use. [SquaredDistance] and [SquaredLogDistance] make penalties, and cvgm.NestedScores compares
 // weights.
@@ -56,11 +56,11 @@ func (p Problem) Plus(weight float64, r Objective) Problem {
 //
 //	r(x) = 1/2n Σ_i ((x_i − c_i)/unit)²
 //
-// of the distance of the n coordinates from a centre c. Use it for coordinates that share a unit,
-// such as the weights of a network. The penalty itself has no unit. It is ½ if the distance is unit
-// in every coordinate. With a learned feature map and the centre 0 it is weight decay. unit must be
-// positive. If x differs from c in length, or if c or unit is not finite, each evaluation returns
-// an error.
+// of the distance of the n coordinates from a centre c. Use it for coordinates with a common unit,
+// such as the weights of a network. The penalty itself has no unit. If |x_i − c_i| = unit for every
+// i, the penalty is ½. With a learned feature map and the centre 0 it is weight decay. The
+// parameter unit must be positive. If x differs from c in length, or if c or unit is not finite,
+// each evaluation returns an error.
 func SquaredDistance(c []float64, unit float64) Objective {
 	c = slices.Clone(c)
 	err := args.First(
@@ -90,8 +90,8 @@ func SquaredLogDistance(c []float64) Objective {
 	})
 }
 
-// distance returns the objective that is half the mean of the squares of n residuals. at returns
-// residual i and its derivative in x_i. If err is not nil, each evaluation returns err.
+// distance returns an objective: half the mean of the squares of n residuals. The function at
+// returns residual i and its derivative in x_i. If err is not nil, each evaluation returns err.
 func distance(n int, err error, at func(i int, x float64) (residual, slope float64, err error)) Objective {
 	return func(grad, x []float64) (float64, error) {
 		if err := args.First(err, args.BadIf(len(x) != n, "x", qpdiff.ErrShape, "give the centre of the penalty one entry for each coordinate", "has %d entries where the centre has %d", len(x), n)); err != nil {

@@ -15,35 +15,40 @@ type Objective func(grad, x []float64) (float64, error)
 
 // A Problem is an objective over a constraint set, for a Searcher to minimise. The constraint set
 // is a box or the image of Project. No searcher evaluates the objective outside the constraint set,
-// or at coordinates that are not finite.
+// or at a point with a coordinate that is not finite.
 //
 // An objective returns an error at a point at which it has no value. A loss of NaN or −Inf ends a
-// search with an error of kind [qpdiff.ErrNotFinite]. A loss of +Inf, or a gradient that is not
-// finite, also does at the start of a search. Later, [QuasiNewton] and [AdaptiveGradient] treat
-// such a point as a failed trial and shorten the step. [CMAES] and [Bayesian] rank +Inf last. The
-// other searchers with gradient end with an error. [GridSearch] and [RandomSearch] have no start
-// and accept a loss of +Inf.
+// search with an error of kind [qpdiff.ErrNotFinite]. At the start of a search, a loss of +Inf or a
+// gradient that is not finite also ends the search with this error. At later points it has another
+// effect:
+//   - [QuasiNewton] and [AdaptiveGradient] treat the point as a failed trial and shorten the
+//     step.
+//   - [CMAES] and [Bayesian] rank a loss of +Inf last.
+//   - All remaining searchers with gradient end with an error.
+//
+// [GridSearch] and [RandomSearch] have no start and accept a loss of +Inf.
 type Problem struct {
 	Objective Objective
-	// Lower and Upper are the bounds of the entries of x. An infinite entry is no bound. Nil: no
-	// bounds on that side.
+	// Lower and Upper are the bounds of the entries of x. An infinite entry is no bound. If Lower
+	// or Upper is nil, there are no bounds on this side.
 	Lower, Upper []float64
-	// Project moves x, in place, to the nearest point of the constraint set, if this is a convex
-	// set other than a box. Nil: the set is the box. Searchers that need a box refuse other sets.
+	// Project moves x, in place, to the nearest point of the constraint set. Set it if the
+	// constraint set is a convex set other than a box. Nil: the set is the box. Searchers that need
+	// a box refuse other sets.
 	Project func(x []float64)
 	// Generalised reports whether the last gradient is an element of the generalised derivative at
 	// a kink. A search calls it after each gradient and marks the [Step]. Nil: never.
 	Generalised func() bool
 	// Restart marks an objective that draws random numbers. Each evaluation returns an unbiased
-	// estimate of a loss, and the gradient of that estimate. A search calls Restart before its
-	// first evaluation. Restart begins the stream of random numbers anew, so that a second pass
-	// over the steps repeats the first. Searchers that compare single losses, or the gradients at
-	// two points, return an error for random objectives; see [Searcher]. Nil: the objective has one
-	// value at each point.
+	// estimate of a loss, and the gradient of this estimate. A search calls Restart before its
+	// first evaluation. Restart begins the stream of random numbers again, so that a second pass
+	// over the steps repeats the first. Some searchers compare single losses, or the gradients at
+	// two points; they return an error for random objectives; see [Searcher]. Nil: the objective
+	// has one value at each point.
 	Restart func()
 
-	// scale holds the scales of the coordinates that an enclosing searcher has determined. A scale
-	// that it could not determine is zero. Nil: see scales.
+	// The scales that an enclosing searcher has determined for the coordinates. A scale that it
+	// could not determine is zero. Nil: the method scales determines them.
 	scale []float64
 	// shifted: x has no zero, so that scales do not grow with |x|.
 	shifted bool
@@ -95,12 +100,12 @@ func (p Problem) bounds(i int) (lower, upper float64) {
 	return lower, upper
 }
 
-// box reports a constraint set that is not a box.
+// box returns an error if the constraint set is not a box.
 func (p Problem) box(searcher string) error {
 	return args.BadIf(p.Project != nil, "Problem.Project", qpdiff.ErrDomain, "use a searcher that projects, for example AdaptiveGradient", "is not a box, which %s needs", searcher)
 }
 
-// exact reports a random objective.
+// exact returns an error if the objective is random.
 func (p Problem) exact(searcher string) error {
 	return args.BadIf(p.Restart != nil, "Problem.Restart", qpdiff.ErrDomain, "use Adam, HeavyBall, ProjectedGradient or CMAES, or fix the draws",
 		"marks a random objective, which %s cannot search: it compares values or gradients of single evaluations", searcher)

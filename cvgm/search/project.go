@@ -7,12 +7,13 @@ import (
 )
 
 // Simplex moves x, in place, to the nearest point of the probability simplex {x : x ≥ 0, Σ_i x_i =
-// 1}. That point is max(x − τ, 0), where τ is the number for which its entries sum to 1. The result
-// is exact up to rounding. Several passes determine τ: each computes τ from the remaining entries,
-// and drops the entries that are at most τ, because they become 0 (Michelot, Journal of
-// Optimization Theory and Applications 50, 1986). If the largest entry is infinite, the entries
-// equal to it get equal shares of 1, and the others become 0. If x contains a NaN, every entry
-// becomes NaN. If hyperparameters form several blocks, a [Problem] projects the blocks one by one:
+// 1}. This point is max(x − τ, 0) for the number τ at which its entries sum to 1. The result is
+// exact up to rounding. Several passes determine τ: each pass computes τ from the remaining
+// entries, and drops the entries that are at most τ, because they become 0 (Michelot, Journal of
+// Optimization Theory and Applications 50, 1986). If the largest entry is infinite, all entries
+// equal to it become equal, with the sum 1, and all smaller entries become 0. If x contains a NaN,
+// every entry becomes NaN. If hyperparameters form several blocks, a [Problem] projects the blocks
+// one by one:
 //
 //	Project: func(x []float64) { Simplex(x[:4]); x[4] = max(x[4], 1e-3) }
 func Simplex(x []float64) {
@@ -27,8 +28,8 @@ func Simplex(x []float64) {
 		vertex(x, top)
 		return
 	}
-	// τ is stored minus the largest entry, so it lies between −1 and 0. In sums of large entries it
-	// would be lost to rounding.
+	// The variable tau is τ minus the largest entry, so it lies between −1 and 0. In sums of large
+	// entries τ would be lost to rounding.
 	tau, left := -1.0, len(x)+1
 	for {
 		sum, kept := -1.0, 0
@@ -48,7 +49,7 @@ func Simplex(x []float64) {
 	}
 }
 
-// vertex is Simplex if the largest entry, top, is infinite or NaN.
+// vertex does the work of Simplex if top, the largest entry, is infinite or NaN.
 func vertex(x []float64, top float64) {
 	for i, v := range x {
 		if x[i] = 0; v == top {

@@ -16,8 +16,8 @@ type ProjectedGradient struct {
 }
 
 // Search starts at the projection of x0. It yields every iterate with its gradient, before it takes
-// the next step. The search also ends, without Converged, when a step is too short to change x.
-// This rule does not apply if Tol is negative or the objective is random.
+// the next step. If a step is too short to change x, the search ends without Converged. It does not
+// end for this reason if Tol is negative or the objective is random.
 func (m ProjectedGradient) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	return search(p, x0, cmp.Or(m.MaxEvals, 1000), true, checkStep("ProjectedGradient", m.StepSize), func(w *searchRun) {
 		next, reach := make([]float64, len(x0)), make([]float64, len(x0))

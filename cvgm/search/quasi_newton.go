@@ -14,21 +14,22 @@ import (
 
 // QuasiNewton is a limited-memory BFGS method for boxes. Each step minimises the model ∇fᵀd + ½dᵀBd
 // over the d that stay within the bounds. A line search along d then finds a point at which f is
-// low enough (Armijo's rule, with cubic interpolation). B is a diagonal matrix plus BFGS updates
-// from the changes of the gradient over the last steps. An update is damped if the curvature is not
-// positive (Powell 1978). The diagonal is updated by the changes over all steps since the last
-// restart (Gilbert and Lemaréchal 1989). After a restart, the diagonal is the same for every
-// coordinate, in units of the coordinate's scale. The search reaches bounds exactly, and one step
-// may reach or leave many bounds.
+// low enough (Armijo's rule, with cubic interpolation).
 //
-// QuasiNewton requires a box and an exact gradient. A coordinate may not move if it starts at 1e-9
-// of the size at which it matters, because moves within so short a scale gain less than Tol. A step
-// costs about a hundred products of vectors, in addition to the evaluations.
+// B is a diagonal matrix plus BFGS updates. The updates come from the changes of the gradient over
+// the last steps. An update is damped if the curvature is not positive (Powell 1978). The diagonal
+// is updated by the changes over all steps since the last restart (Gilbert and Lemaréchal 1989).
+// After a restart, the diagonal is the same for every coordinate, in units of the coordinate's
+// scale. The search reaches bounds exactly, and one step may reach or leave many bounds.
+//
+// QuasiNewton requires a box and an exact gradient. If a coordinate starts at 1e-9 of the size at
+// which it matters, it may stay there. Its scale is then so short that moves within the scale gain
+// less than Tol. A step costs about a hundred products of vectors, in addition to the evaluations.
 type QuasiNewton struct {
-	// FirstStep limits the first step, and the first step after each restart. It limits the largest
-	// change of an entry, before the bounds shorten the step, as a share of the largest |x|. Both
-	// are in units of the entries' scales. If x is zero, FirstStep is a share of the scale. Zero:
-	// .2.
+	// FirstStep limits the first step, and the first step after each restart. Let the entries of x
+	// and of the step be in units of their scales. The largest change of an entry, before the
+	// bounds shorten the step, is then at most FirstStep times the largest |x|, or FirstStep if x
+	// is zero. Zero: .2.
 	FirstStep float64
 	// MaxStep limits the change of each entry in a step, in units of the entry's scale. Zero: only
 	// the bounds limit the change.
@@ -39,8 +40,8 @@ type QuasiNewton struct {
 }
 
 // Search starts at the projection of x0. It yields every evaluation, including the points that the
-// line search rejects. The search also ends, without Converged, when it gains less than 1e-8 of the
-// loss between two restarts of its model. This happens at kinks.
+// line search rejects. If the search gains less than 1e-8 of the loss between two restarts of its
+// model, it ends without Converged. This happens at kinks.
 func (m QuasiNewton) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	settings := args.First(p.box("QuasiNewton"), p.exact("QuasiNewton"), checkFirstStep("QuasiNewton", m.FirstStep),
 		args.BadIf(!(m.MaxStep >= 0), "QuasiNewton.MaxStep", qpdiff.ErrDomain, "use a positive multiple of the scale, or zero for none", "is %v", m.MaxStep),
@@ -50,24 +51,25 @@ func (m QuasiNewton) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 
 const (
 	defaultMemory = 10
-	// armijo is a share of the gain that the slope at x predicts. A step must reach this share. The
-	// step of a good model reaches half of the predicted gain. The small share accepts all such
-	// steps, and still rejects steps that gain nothing.
+	// The slope at x predicts a gain of a step. A step must gain at least armijo times this
+	// prediction. The step of a good model gains half of the prediction. The small factor accepts
+	// all such steps, and still rejects steps that gain nothing.
 	armijo = 1e-4
-	// flat is a relative difference of some dozen times 2⁻⁵³. Two losses that differ by less are
-	// equal up to rounding. A step between them is accepted by its slopes (Hager and Zhang 2005):
-	// the slope after the step must be at most maxSlope times the slope at x.
+	// Two losses with a relative difference below flat, some dozen times 2⁻⁵³, are equal up to
+	// rounding. A step between them is accepted by its slopes (Hager and Zhang 2005): the slope
+	// after the step must be at most maxSlope times the slope at x.
 	flat     = 1e-14
 	maxSlope = .9
-	// kinkGain is the share of the loss that a step must gain if it took more than three trials. A
-	// smaller gain means that the curvatures of the model make the descent follow a kink in very
-	// short steps.
+	// A step that took more than three trials must gain at least kinkGain times the loss. A smaller
+	// gain means that the curvatures of the model make the descent follow a kink in very short
+	// steps.
 	kinkGain = 1e-10
-	// minGain is the share of the loss that the search must gain from one restart of the model to
-	// the next. It is far above the rounding error of a loss, so that a search at a kink ends.
+	// From one restart of the model to the next, the search must gain at least minGain times the
+	// loss. minGain is far above the rounding error of a loss, so that a search at a kink ends.
 	minGain = 1e-8
-	// minStep is the share of a step at which the line search gives up. Eleven rejections in a row
-	// mean that the model's slope differs from the loss's.
+	// The line search gives up when it has shortened a step to minStep times its length. This takes
+	// at least eleven successive rejections, which mean that the model's slope differs from the
+	// loss's.
 	minStep = 1e-10
 )
 
@@ -97,8 +99,8 @@ func (m QuasiNewton) run(w *searchRun) {
 	vector := func() []float64 { return make([]float64, len(w.X)) }
 	r := &descent{QuasiNewton: m, w: w, b: newBFGSMatrix(len(w.X), cmp.Or(m.Memory, defaultMemory)), box: newBoxModel(w.p, w.scale, cmp.Or(m.MaxStep, math.Inf(1))), share: w.shares(),
 		x: vector(), grad: vector(), d: vector(), reach: vector(), s: vector(), y: vector(), restarted: math.Inf(1), tol: cmp.Or(m.Tol, defaultTol)}
-	// At a minimum the line search rejects the first step, because no curvature has determined the
-	// step's length. This rejection confirms that the start is a minimum.
+	// If the start is a minimum, the line search rejects the first step, because no curvature has
+	// determined the step's length. This rejection confirms that the start is a minimum.
 	r.confirms = r.tol > 0 && w.gain(nil) <= r.tol*math.Abs(w.Loss)
 	r.accept()
 	for more := r.direct(); more; r.confirms = false {
@@ -106,7 +108,7 @@ func (m QuasiNewton) run(w *searchRun) {
 	}
 }
 
-// accept makes X the last point accepted.
+// accept records X as the last accepted point.
 func (r *descent) accept() {
 	copy(r.x, r.w.X)
 	copy(r.grad, r.w.Grad)
@@ -130,8 +132,8 @@ func (r *descent) direct() bool {
 }
 
 // converged reports whether the search has converged at X. The test uses the lengths of the model's
-// step. They have no meaning before the first curvature, or if the last curvature was damped. The
-// test then gets nil.
+// step. These lengths have no meaning before the first curvature, or if the last curvature was
+// damped. The test then gets nil instead of the lengths.
 func (r *descent) converged() bool {
 	if !r.known {
 		return r.w.converged(nil, r.Tol)
@@ -143,7 +145,7 @@ func (r *descent) converged() bool {
 }
 
 // step searches along d for the next point. It then sets d to the step that the model proposes at
-// that point. It returns false when the search ends.
+// the new point. It returns false when the search ends.
 func (r *descent) step() bool {
 	w, slope := r.w, floats.Dot(r.grad, r.d)
 	for t, trials := 1., 1; ; trials++ {
@@ -182,7 +184,7 @@ func (r *descent) step() bool {
 	}
 }
 
-// place sets X to the point at share t of the step d.
+// place sets X to x + t·d, within the bounds.
 func (r *descent) place(t float64) {
 	floats.AddScaledTo(r.w.X, r.x, t, r.d)
 	if t == 1 {
@@ -213,8 +215,8 @@ func (r *descent) take(trials int) bool {
 	return w.next(r.converged()) && more
 }
 
-// cubicStep returns the minimiser on [0, 1] of the cubic with values f0 and f1 and slopes g0 < 0
-// and g1 at 0 and 1. The result is kept within [.1, .5], because f1 was too high.
+// cubicStep returns the minimiser on [0, 1] of the cubic with the values f0 and f1 and the slopes
+// g0 < 0 and g1 at 0 and 1. The result is limited to [.1, .5], because the loss f1 was too high.
 func cubicStep(f0, g0, f1, g1 float64) float64 {
 	c := g0 + g1 - 3*(f1-f0)
 	root := math.Sqrt(c*c - g0*g1)
@@ -225,7 +227,7 @@ func cubicStep(f0, g0, f1, g1 float64) float64 {
 	return min(t, .5)
 }
 
-// bfgsMatrix is B = diag + Σ (aaᵀ − bbᵀ), with one pair of vectors for each remembered step.
+// bfgsMatrix is B = diag + Σ (aaᵀ − bbᵀ), with one pair of vectors a, b for each remembered step.
 type bfgsMatrix struct {
 	forgotten bool // reset before use
 	diag      []float64
@@ -235,14 +237,15 @@ type bfgsMatrix struct {
 	bs        []float64
 }
 
-// bfgsStep is a step s, the change y of the gradient over it, and its a and b in B.
+// bfgsStep is a step s, the change y of the gradient over this step, and the step's vectors a and b
+// in B.
 type bfgsStep struct{ s, y, a, b []float64 }
 
 func newBFGSMatrix(n, memory int) *bfgsMatrix {
 	return &bfgsMatrix{forgotten: true, diag: make([]float64, n), memory: memory, bs: make([]float64, n)}
 }
 
-// reset sets B to a diagonal: scale, in units of share[i], for coordinate i.
+// reset sets B to a diagonal matrix. Entry i is scale, in units of share[i].
 func (c *bfgsMatrix) reset(scale float64, share []float64) {
 	c.forgotten = false
 	for i, v := range share {
@@ -251,7 +254,7 @@ func (c *bfgsMatrix) reset(scale float64, share []float64) {
 	c.count = 0
 }
 
-// times sets dst to Bv, with the first k steps.
+// times sets dst to Bv, where B has only the first k steps.
 func (c *bfgsMatrix) times(dst, v []float64, k int) {
 	floats.MulTo(dst, c.diag, v)
 	for _, step := range c.steps[:k] {
@@ -287,13 +290,13 @@ func (c *bfgsMatrix) next() bfgsStep {
 }
 
 const (
-	// minCurvature is the smallest curvature along a step that is not damped, as a share of the
-	// model's curvature. Powell damps below .2. That hurts on convex losses whose
-	// curvature falls fast. A smaller limit is enough, because B only has to stay positive definite
-	// by far more than rounding errors. minCurvature is also the largest factor by which an entry
-	// of the diagonal falls in one step.
+	// If the curvature along a step is below minCurvature times the model's curvature, it is
+	// damped. Powell damps below .2, which hurts on convex losses whose curvature falls fast. A
+	// smaller limit is enough, because B only has to stay positive definite by far more than
+	// rounding errors. In one step, an entry of the diagonal falls at most by the factor
+	// minCurvature.
 	minCurvature = 1e-10
-	// dampedCurvature replaces a smaller curvature, as a share of the model's (Powell 1978).
+	// A damped curvature is replaced by dampedCurvature times the model's curvature (Powell 1978).
 	dampedCurvature = .2
 )
 
@@ -341,8 +344,8 @@ func (c *bfgsMatrix) learn(s, y []float64) {
 	}
 }
 
-// modelTol is the share of the gradient that may remain at the computed minimiser of the model. It
-// is far below the change of the gradient by the next evaluation, and far above rounding errors.
+// At the computed minimiser of the model, modelTol times the gradient may remain. modelTol is far
+// below the change of the gradient by the next evaluation, and far above rounding errors.
 const modelTol = 1e-10
 
 // boxModel minimises gᵀd + ½dᵀBd over the box lower − x ≤ d ≤ upper − x. It uses conjugate
@@ -357,7 +360,7 @@ type boxModel struct {
 	v, bv    []float64 // a direction, B times it
 }
 
-// newBoxModel limits a step to most scales of each coordinate.
+// newBoxModel returns a model for steps that change each coordinate by at most most·scale.
 func newBoxModel(p Problem, scale []float64, most float64) *boxModel {
 	n := len(scale)
 	reach := make([]float64, n)
@@ -366,7 +369,7 @@ func newBoxModel(p Problem, scale []float64, most float64) *boxModel {
 		free: make([]bool, n), r: make([]float64, n), w: make([]float64, n), v: make([]float64, n), bv: make([]float64, n)}
 }
 
-// snap sets each entry of x that d moves to a bound exactly to that bound, because the rounded sum
+// snap sets each entry of x that d moves to a bound exactly to this bound, because the rounded sum
 // old + (bound − old) may miss the bound.
 func (m *boxModel) snap(x, old, d []float64) {
 	for i, v := range d {
@@ -401,8 +404,8 @@ func (m *boxModel) minimise(d, x, g []float64, b *bfgsMatrix) {
 	}
 }
 
-// precondition sets w to the gradient r of the free coordinates divided by B's diagonal. In this
-// metric the units of coordinates do not matter. precondition returns rᵀw.
+// precondition sets w to r divided by B's diagonal, for the free coordinates; r is the gradient. In
+// this metric the units of coordinates do not matter. precondition returns rᵀw.
 func (m *boxModel) precondition(diag []float64) (rr float64) {
 	for i, r := range m.r {
 		m.w[i] = 0
@@ -415,7 +418,8 @@ func (m *boxModel) precondition(diag []float64) (rr float64) {
 }
 
 // conjugate moves d by conjugate gradients of the free coordinates. It stops when a coordinate
-// reaches a bound, or when rᵀw is at most enough. rr is the value of rᵀw at the start.
+// reaches a bound, or when rᵀw is at most the parameter enough. rr is the value of rᵀw at the
+// start.
 func (m *boxModel) conjugate(d []float64, b *bfgsMatrix, rr, enough float64) {
 	floats.ScaleTo(m.v, -1, m.w)
 	for range len(d) {
@@ -436,8 +440,8 @@ func (m *boxModel) conjugate(d []float64, b *bfgsMatrix, rr, enough float64) {
 	}
 }
 
-// within returns the largest share ≤ t for which d + share·v stays within the bounds. It also
-// returns the coordinate that reaches its bound at this share, or −1 if none does.
+// within returns the largest number s ≤ t for which d + s·v stays within the bounds. It also
+// returns the coordinate that reaches its bound at s, or −1 if none does.
 func (m *boxModel) within(d []float64, t float64) (share float64, hit int) {
 	hit = -1
 	for i, v := range m.v {
@@ -448,7 +452,7 @@ func (m *boxModel) within(d []float64, t float64) (share float64, hit int) {
 	return t, hit
 }
 
-// bound returns the bound of d towards which v moves coordinate i.
+// bound returns the bound of d_i in the direction of v_i.
 func (m *boxModel) bound(i int) float64 {
 	if m.v[i] < 0 {
 		return m.down[i]

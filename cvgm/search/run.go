@@ -29,9 +29,10 @@ type searchRun struct {
 	work           []float64
 }
 
-// search returns the sequence of evaluations that run makes. Before run is called, X is the
-// projection of x0, and Grad is zero if gradient is set, and otherwise nil. If settings is an error
-// or the problem has no start, the sequence consists of an error only.
+// search returns the sequence of evaluations that the function run makes. Before it calls run, it
+// sets X to the projection of x0. It sets Grad to zeros if the parameter gradient is true, and
+// otherwise to nil. If settings is an error or the problem has no start, the sequence consists of
+// an error only.
 func search(p Problem, x0 []float64, limit int, gradient bool, settings error, run func(w *searchRun)) iter.Seq2[Step, error] {
 	return func(yield func(Step, error) bool) {
 		w := &searchRun{Step: Step{X: slices.Clone(x0)}, p: p, yield: yield, limit: limit,
@@ -71,7 +72,7 @@ func (w *searchRun) fail(err error) {
 	w.yield(w.Step, &Error{Evaluations: w.Evaluations, X: slices.Clone(w.X), Err: err})
 }
 
-// eval evaluates at X and requires a finite loss and gradient. If it returns false, the search is
+// eval evaluates at X and requires a finite loss and gradient. It returns false when the search is
 // over.
 func (w *searchRun) eval() bool {
 	if !w.evaluate() {
@@ -87,8 +88,8 @@ func (w *searchRun) eval() bool {
 // defined reports whether loss and gradient are finite.
 func (w *searchRun) defined() bool { return args.Finite(w.Loss) && args.AllFinite(w.Grad) }
 
-// evaluate evaluates at X. The loss may be +Inf and the gradient not finite. If it returns false,
-// the search is over.
+// evaluate evaluates at X. Unlike eval, it accepts a loss of +Inf and a gradient that is not
+// finite. It returns false when the search is over.
 func (w *searchRun) evaluate() bool {
 	if !args.AllFinite(w.X) {
 		w.fail(args.Bad("x", qpdiff.ErrNotFinite, "bound the search, or use shorter steps", "is proposed for the next evaluation but is not finite"))
@@ -133,7 +134,7 @@ func (w *searchRun) evaluate() bool {
 	return true
 }
 
-// measure sets the scales, and the loss that they go with.
+// measure sets the scales and the first loss, from the evaluation at the start.
 func (w *searchRun) measure() {
 	w.first = math.Abs(w.Loss)
 	w.scale = w.p.scales(w.X)
@@ -146,7 +147,7 @@ func (w *searchRun) measure() {
 	}
 }
 
-// size returns the scale of coordinate i at x, its value.
+// size returns the scale of coordinate i if its value is x.
 func (w *searchRun) size(i int, x float64) float64 {
 	if w.p.shifted {
 		return w.scale[i]
@@ -154,12 +155,12 @@ func (w *searchRun) size(i int, x float64) float64 {
 	return max(w.scale[i], math.Abs(x))
 }
 
-// minShare is the smallest ratio of a coordinate's scale to the largest scale, and of a standard
-// deviation to the first standard deviation. Squares of these ratios, and their inverses, must not
-// overflow.
+// minShare is the smallest ratio of a coordinate's scale to the largest scale. It is also the
+// smallest ratio of a standard deviation to the first standard deviation. Squares of these ratios,
+// and their inverses, must not overflow.
 const minShare = 1e-100
 
-// shares returns each coordinate's scale as a share of the largest.
+// shares returns each coordinate's scale divided by the largest scale.
 func (w *searchRun) shares() []float64 {
 	shares := make([]float64, len(w.scale))
 	for i, s := range w.scale {
@@ -168,7 +169,7 @@ func (w *searchRun) shares() []float64 {
 	return shares
 }
 
-// length returns the length of a step from x for use before the first curvature.
+// length returns the length of a step from x before a curvature is known.
 func (w *searchRun) length(x []float64) float64 {
 	if l := floats.Norm(x, math.Inf(1)); l > 0 && !w.p.shifted {
 		return l
@@ -176,13 +177,13 @@ func (w *searchRun) length(x []float64) float64 {
 	return floats.Max(w.scale)
 }
 
-// next yields the evaluation and reports whether there is another.
+// next yields the evaluation and reports whether the caller wants another.
 func (w *searchRun) next(converged bool) bool {
 	w.Converged = converged
 	return w.yield(w.Step, nil) && !converged && w.Evaluations < w.limit
 }
 
-// pass yields a step or an error of a search inside this one.
+// pass yields a step or an error of an inner search.
 func (w *searchRun) pass(s Step, err error) bool {
 	if err == nil {
 		return w.yield(s, nil)
@@ -200,15 +201,15 @@ const (
 	// about 1e-15. The error of a gradient is about 1e-12 times the loss divided by the scale. 1e-9
 	// is above both errors, and too small to matter in a choice of hyperparameters.
 	defaultTol = 1e-9
-	// unseenTol replaces a larger Tol until a searcher that derives its steps from curvatures has
-	// seen its first curvature. A gain below unseenTol is lost in the rounding of the loss. A
-	// larger gain must not end the search: it may be small only because the start has very short
-	// scales, which the search leaves.
+	// A searcher that derives its steps from curvatures uses unseenTol in place of a larger Tol
+	// until its first curvature. A gain below unseenTol is lost in the rounding of the loss. A
+	// larger gain must not end the search: it may be small only because the scales are very short
+	// at the start, and the search leaves the start.
 	unseenTol = 1e-15
 )
 
-// converged is the test of convergence that Searcher documents. next holds the lengths of the
-// searcher's next step, or is nil if no curvature has determined these lengths yet.
+// converged is the test of convergence that Searcher documents. The parameter next holds the
+// lengths of the searcher's next step, or is nil if no curvature has determined these lengths yet.
 func (w *searchRun) converged(next []float64, tol float64) bool {
 	if tol < 0 || w.Random {
 		return false
@@ -221,7 +222,8 @@ func (w *searchRun) converged(next []float64, tol float64) bool {
 	return gain <= tol*math.Abs(w.Loss) || gain <= tol*w.first && w.left <= tol && w.moved*w.moved <= tol
 }
 
-// gain returns the amount by which moves within the scales lower the loss, to first order.
+// gain returns the amount by which moves within the scales lower the loss, to first order. See
+// converged for next.
 func (w *searchRun) gain(next []float64) float64 {
 	size := func(i int) float64 {
 		if next == nil {
@@ -242,8 +244,8 @@ func (w *searchRun) gain(next []float64) float64 {
 		return gain
 	}
 	// In a general set the coordinates move together, so the largest entry of the gradient is
-	// multiplied by the largest scale. The projected move counts in full, because a curved boundary
-	// hides the slope along this move.
+	// multiplied by the largest scale. The projected move itself also counts, because a curved
+	// boundary hides the slope along this move.
 	top := floats.Norm(w.Grad, math.Inf(1))
 	if top == 0 {
 		return 0
@@ -256,7 +258,7 @@ func (w *searchRun) gain(next []float64) float64 {
 	return top * floats.Distance(w.work, w.X, math.Inf(1))
 }
 
-// reach sets dst to the lengths of the step to P(x − s·∇f).
+// reach sets dst to the lengths |P(x − s·∇f) − x| of a step, one for each entry.
 func (w *searchRun) reach(dst []float64, s float64) []float64 {
 	w.projectedStep(dst, w.X, s)
 	for i, x := range w.X {

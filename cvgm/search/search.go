@@ -29,49 +29,51 @@ type Step struct {
 
 // A Searcher minimises a Problem, one evaluation at a time. The sequence ends when the searcher has
 // converged or used its budget. The caller's loop may record and test the steps, and stop for other
-// reasons. An error ends the sequence. Its step has the X at which the error arose.
+// reasons. An error ends the sequence. The step of an error has the X at which the error arose.
 //
-// Searchers do not depend on units, because each coordinate has a scale. If bounds fix the sign of
-// a coordinate, the coordinate is taken for a penalty or a width, and its scale is |x0|. Otherwise
-// it is taken for a weight, whose |x0| may be small by chance. The scale of a weight is the
-// distance between its bounds or, if this is infinite, the largest |x0| of all weights. If these
-// rules give zero, the scale is the first number that is not zero among |lower|, |upper|, the
+// Searchers do not depend on units, because each coordinate has a scale. If the bounds fix the sign
+// of a coordinate, the searcher treats it as a penalty or a width, and its scale is |x0|. Any other
+// coordinate is treated as a weight, whose |x0| may be small by chance. The scale of a weight is
+// the distance between its bounds or, if this is infinite, the largest |x0| of all weights. If
+// these rules give zero, the scale is the first nonzero number in this list: |lower|, |upper|, the
 // largest scale of the other coordinates, |f|/‖∇f‖∞ at the start, and 1.
 //
 // If the unit of a single coordinate changes, [QuasiNewton], [CMAES], [Bayesian] and [LogSpace]
-// still make the same steps. Searchers with a StepSize do not, because StepSize has one unit for
-// all coordinates. [AdaptiveGradient], which has one step size, does not either, nor does a search
-// over a set that is not a box. A coordinate that starts at 0 without bounds is taken to have the
-// unit of the other coordinates.
+// still make the same steps. Searchers with a StepSize make other steps, because StepSize has one
+// unit for all coordinates. [AdaptiveGradient] makes other steps, because it has one step size. So
+// does a search over a set that is not a box. A coordinate that starts at 0 without bounds counts
+// as having the unit of the other coordinates.
 //
 // A searcher with gradient has converged when moves within the scales lower the loss, to first
-// order, by at most Tol·|f(x)| in total. The scale of a coordinate here is at least |x| and at
-// least the length of the searcher's next step. For a convex loss this test bounds the remaining
-// gain within the scales. For a loss that tends to zero, a gain of at most Tol·|f(x0)| is enough if
-// two more conditions hold. The last move was at most √Tol of the scales, and the secant between
-// its two gradients puts the minimum within Tol of the scales. With a negative Tol a search never
-// converges.
+// order, by at most Tol·|f(x)| in total. In this test the scale of a coordinate is at least |x| and
+// at least the length of the searcher's next step. For a convex loss this test bounds the remaining
+// gain within the scales. With a negative Tol a search never converges.
+//
+// If a loss tends to zero, |f(x)| becomes too small for this test. The search has then also
+// converged if three conditions hold: the gain is at most Tol·|f(x0)|, the last move was at most
+// √Tol of the scales, and the secant between the last two gradients puts the minimum within Tol of
+// the scales.
 //
 // Some searchers minimise random objectives, which [Problem] marks by Restart: [Adam], [HeavyBall],
-// [ProjectedGradient], [CMAES], and [LogSpace] with one of them. With a constant step size, the
-// distance from the minimum does not fall below a level that grows with the step size and the
-// noise. [Average] reduces this distance. These searchers use their whole budget, because one draw
-// of a gradient does not prove convergence. The other searchers of this package return an error of
-// kind [qpdiff.ErrDomain].
+// [ProjectedGradient], [CMAES], and [LogSpace] with one of them. All other searchers of this
+// package return an error of kind [qpdiff.ErrDomain]. With a constant step size, the distance from
+// the minimum does not fall below a level that grows with the step size and the noise. [Average]
+// reduces this distance. A search of a random objective uses its whole budget, because one draw of
+// a gradient does not prove convergence.
 //
 // Searchers are values. A second search by the same searcher repeats the first, and so does a
 // second pass over the same sequence. Searchers that draw random numbers have a field Source, a
-// function that each pass calls once. At every call it must return a new source in the same state,
-// such as synth.NewStream(1, "search").
+// function that each pass calls once. At every call this function must return a new source in the
+// same state, such as synth.NewStream(1, "search").
 type Searcher interface {
 	Search(p Problem, x0 []float64) iter.Seq2[Step, error]
 }
 
 // Best runs a search to its end and returns the step with the lowest loss. If several steps have
-// this loss, it returns the first of them. The slices of the step belong to the caller. The step's
-// Evaluations is 1 if the search did not improve on its first point. If the search ends with an
-// error, Best returns that error and the best step before it. If the search has no step, or no
-// finite loss, the error is of kind [qpdiff.ErrNotFinite]. If the objective is random, the error is
+// this loss, it returns the first of them. The slices of the step belong to the caller. If the
+// search did not improve on its first point, the step's Evaluations is 1. If the search ends with
+// an error, Best returns this error and the best step before the error. If the search has no step,
+// or no finite loss, the error is of kind [qpdiff.ErrNotFinite]. If the objective is random, it is
 // of kind [qpdiff.ErrDomain]; use [Average].
 func Best(steps iter.Seq2[Step, error]) (Step, error) {
 	best := Step{Loss: math.Inf(1)}
