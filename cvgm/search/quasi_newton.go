@@ -245,7 +245,7 @@ func newBFGSMatrix(n, memory int) *bfgsMatrix {
 	return &bfgsMatrix{forgotten: true, diag: make([]float64, n), memory: memory, bs: make([]float64, n)}
 }
 
-// reset sets B to a diagonal matrix. Entry i is scale, in units of share[i].
+// reset sets B to the diagonal matrix with the entries scale/share[i]².
 func (c *bfgsMatrix) reset(scale float64, share []float64) {
 	c.forgotten = false
 	for i, v := range share {

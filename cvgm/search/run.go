@@ -243,9 +243,10 @@ func (w *searchRun) gain(next []float64) float64 {
 		}
 		return gain
 	}
-	// In a general set the coordinates move together, so the largest entry of the gradient is
-	// multiplied by the largest scale. The projected move itself also counts, because a curved
-	// boundary hides the slope along this move.
+	// In a general set the coordinates move together. The move along −∇f is as long as the largest
+	// scale, and is projected onto the set. The gain is the length of the projected move times the
+	// largest entry of the gradient. The slope along this move would not do, because a curved
+	// boundary can hide it.
 	top := floats.Norm(w.Grad, math.Inf(1))
 	if top == 0 {
 		return 0

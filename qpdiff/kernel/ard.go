@@ -10,8 +10,8 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// ARD is a kernel of the distance between two rows. Each feature, or each group of features, has a
-// width of its own (automatic relevance determination, Neal 1996):
+// ARD is a kernel of the distance between two rows, with one width for each feature or each group
+// of features (automatic relevance determination, Neal 1996):
 //
 //	k(x, z) = f(q),   q = Σ_j γ_j (x_j − z_j)²
 //
@@ -23,7 +23,7 @@ import (
 // for all features.
 //
 // For n features, a row of m kernel values costs m·n multiplications. The derivative of the row in
-// all γ costs as many. Neither needs memory for each pair of a row and a feature.
+// all γ costs m·n more. Neither needs memory for each pair of a row and a feature.
 type ARD struct {
 	Shape Shape // zero: Gaussian
 	// Groups holds the number of each feature's group. The numbers start at 0 and have no gaps.
@@ -104,7 +104,7 @@ func (k ARD) NumParams(n int) int {
 	return groups
 }
 
-// Check refuses γ < 0, an unknown Shape, and Groups that have gaps.
+// Check returns an error for a γ < 0, for an unknown Shape, and for Groups with gaps.
 func (k ARD) Check(params []float64) error {
 	if k.Shape < 0 || k.Shape >= shapes {
 		return check.ArgErrorf("ARD.Shape", qpdiff.ErrDomain, "use Gaussian, Matern32 or Matern52", "is %d", int(k.Shape))
@@ -120,7 +120,7 @@ func (k ARD) Check(params []float64) error {
 	return nil
 }
 
-// checkFeatures reports Groups that do not fit rows of n features.
+// checkFeatures returns an error if Groups do not fit rows of n features.
 func (k ARD) checkFeatures(n int) error {
 	if k.Groups == nil {
 		return nil
@@ -134,7 +134,7 @@ func (k ARD) checkFeatures(n int) error {
 	return nil
 }
 
-// checkFeatures reports a kernel whose settings do not fit rows of n features.
+// checkFeatures returns an error if the settings of the kernel do not fit rows of n features.
 func checkFeatures(k Kernel, n int) error {
 	if a, ok := k.(ARD); ok {
 		return a.checkFeatures(n)
@@ -167,8 +167,8 @@ func (k ARD) distance(params, x, z []float64) float64 {
 	return q
 }
 
-// Grad adds s·f′(q) times these derivatives: (x_j − z_j)² to each γ_j, 2γ_j(x_j − z_j) to x, and
-// −2γ_j(x_j − z_j) to z.
+// Grad adds s·f′(q)·∂q to each argument. ∂q is (x_j − z_j)² for γ_j, 2γ_j(x_j − z_j) for x_j, and
+// −2γ_j(x_j − z_j) for z_j.
 func (k ARD) Grad(dparams, dx, dz []float64, s, value float64, params, x, z []float64) {
 	if s *= k.Shape.slope(k.distance(params, x, z), value); s == 0 {
 		return // also if the distance overflows, which makes f′ 0
@@ -188,8 +188,8 @@ func (k ARD) Grad(dparams, dx, dz []float64, s, value float64, params, x, z []fl
 	}
 }
 
-// distances sets dst_i to q of x and row i. columns holds the rows by feature, and a feature begins
-// every stride entries. The results have the same bits as those that distance returns.
+// distances sets dst[i] to the q of x and row i. In columns, feature j of row i is entry j·stride +
+// i. The results have the same bits as the results of distance.
 func (k ARD) distances(dst, params, x, columns []float64, stride int) {
 	clear(dst)
 	var a, v [4]float64
@@ -224,8 +224,9 @@ func (k ARD) distances(dst, params, x, columns []float64, stride int) {
 	}
 }
 
-// addSquares adds Σ_i s_i (x_j − column_ji)² for each feature j to that feature's entry of dparams.
-// In columns, a feature begins every stride entries, and s_i belongs to the row rows_i.
+// addSquares adds Σ_i s_i (x_j − column_ji)² to the entry of feature j in dparams, for each j. In
+// columns, the entries of a feature begin stride entries after the previous feature. s_i belongs to
+// the row rows[i].
 func (k ARD) addSquares(dparams, s, x, columns []float64, stride int, rows []int) {
 	first := rows[0]
 	adjacent := rows[len(rows)-1]-first == len(rows)-1
@@ -260,15 +261,15 @@ func (k ARD) addSquares(dparams, s, x, columns []float64, stride int, rows []int
 	}
 }
 
-// isDistance reports whether the kernel is a function of a distance and at most 1. Machines with
-// such a kernel store the features by column.
+// isDistance reports whether the kernel is a function of a distance with values up to 1. Machines
+// with such a kernel store the features by column.
 func isDistance(k Kernel) bool {
 	_, ok := k.(ARD)
 	return ok || isRBF(k)
 }
 
-// hyperparameters returns first, followed by the descriptions of the widths of the kernel k. It
-// returns nil if the data do not determine the widths.
+// hyperparameters returns the hyperparameter first, followed by the descriptions of the widths of
+// the kernel k. If the data do not determine the widths, it returns nil.
 func hyperparameters(k Kernel, first learn.Hyperparameter, m learn.Moments) []learn.Hyperparameter {
 	one := width(m)
 	if isRBF(k) {

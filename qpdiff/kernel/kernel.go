@@ -12,9 +12,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A Kernel is a positive semidefinite function k(x, z) of two rows of features, with parameters to
-// be learned. The methods of a Kernel must not write to their inputs. They must not change its
-// state.
+// A Kernel is a positive semidefinite function k(x, z) of two rows of features. It may have
+// parameters to be learned. The methods of a Kernel must not write to their inputs, and must not
+// change the state of the kernel.
 type Kernel interface {
 	// NumParams returns the number of parameters for rows of n features.
 	NumParams(n int) int
@@ -23,8 +23,9 @@ type Kernel interface {
 	Check(params []float64) error
 	// Eval returns k(x, z).
 	Eval(params, x, z []float64) float64
-	// Grad adds s times the derivative of k(x, z): the derivative in the parameters to dparams, in
-	// x to dx, and in z to dz. Each of the three may be nil. value is the result of Eval.
+	// Grad adds s times the derivative of k(x, z). The derivative in the parameters goes to
+	// dparams, in x to dx, and in z to dz. Each of the three may be nil. The argument value is the
+	// result of Eval.
 	Grad(dparams, dx, dz []float64, s, value float64, params, x, z []float64)
 }
 
@@ -34,7 +35,7 @@ type RBF struct{}
 // NumParams returns 1: γ.
 func (RBF) NumParams(int) int { return 1 }
 
-// Check refuses γ ≤ 0.
+// Check returns an error if γ ≤ 0.
 func (RBF) Check(params []float64) error {
 	if !(params[0] > 0) {
 		return check.ArgErrorf("hyper", qpdiff.ErrDomain, "give the RBF kernel a γ above 0", "holds %v as γ", params[0])
@@ -47,7 +48,7 @@ func (RBF) Eval(params, x, z []float64) float64 {
 	return math.Exp(-params[0] * squaredDistance(x, z))
 }
 
-// Grad adds −s·‖x−z‖²·k, −2γs·k·(x−z) and its negative.
+// Grad adds −s·‖x−z‖²·k to dparams, −2γs·k·(x−z) to dx, and 2γs·k·(x−z) to dz.
 func (k RBF) Grad(dparams, dx, dz []float64, s, value float64, params, x, z []float64) {
 	if s *= value; s == 0 {
 		return // also if the distance overflows, which makes value 0
@@ -88,7 +89,7 @@ type Polynomial struct {
 // NumParams returns 2: s and c.
 func (Polynomial) NumParams(int) int { return 2 }
 
-// Check refuses s ≤ 0 and c < 0, and a negative Degree.
+// Check returns an error if s ≤ 0, c < 0 or Degree < 0.
 func (k Polynomial) Check(params []float64) error {
 	switch {
 	case k.Degree < 0:
@@ -106,8 +107,8 @@ func (k Polynomial) Eval(params, x, z []float64) float64 {
 	return power(params[0]*dense.Dot(x, z)+params[1], k.degree())
 }
 
-// Grad adds s·Degree·(…)^(Degree−1) times these inner derivatives: xᵀz in the kernel's scale, 1 in
-// its constant, the scale times z in x, and the scale times x in z.
+// Let t = s·xᵀz + c. Grad adds the argument s times Degree·t^(Degree−1) times an inner derivative:
+// xᵀz for the scale, 1 for the constant, scale·z for x, and scale·x for z.
 func (k Polynomial) Grad(dparams, dx, dz []float64, s, value float64, params, x, z []float64) {
 	xz := dense.Dot(x, z)
 	p := k.degree()
@@ -126,7 +127,7 @@ func (k Polynomial) Grad(dparams, dx, dz []float64, s, value float64, params, x,
 
 func (k Polynomial) degree() int { return cmp.Or(k.Degree, 3) }
 
-// power returns x to the n ≥ 0.
+// power returns xⁿ for n ≥ 0.
 func power(x float64, n int) float64 {
 	p := 1.0
 	for ; n > 0; n >>= 1 {
@@ -154,12 +155,12 @@ func isRBF(k Kernel) bool {
 	return rbf || k == nil
 }
 
-// widthRange bounds γ in units of one over the median squared distance between rows (the median
-// heuristic).
+// The bounds of γ are 1/widthRange and widthRange, in units of one over the median squared distance
+// between rows (the median heuristic).
 const widthRange = 1e3
 
-// width describes the parameter γ of the RBF kernel exp(−γ‖x−x′‖²). Its default is scikit-learn's:
-// 1/(number of features × their variance).
+// width describes the parameter γ of the RBF kernel exp(−γ‖x−x′‖²). The default is the same as in
+// scikit-learn: 1/(number of features × their variance).
 func width(m learn.Moments) learn.Hyperparameter {
 	middle := m.Distance()
 	h := learn.Hyperparameter{Name: "γ", Lower: 1 / (widthRange * middle), Upper: widthRange / middle}

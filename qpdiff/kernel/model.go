@@ -15,7 +15,7 @@ import (
 //	f(x) = Σ_i Coef_i·k(x_i, x) + Intercept
 //
 // with the rows x_i of X. For an [SVM] they are the support vectors, and for a [Ridge] the training
-// rows that count. The methods of a Model may be called concurrently.
+// rows with a weight above 0. The methods of a Model may be called concurrently.
 type Model struct {
 	Kernel    Kernel     // nil: RBF
 	Params    []float64  // of the kernel
@@ -62,7 +62,7 @@ func (m *Model) check() error {
 // Predict writes f(x) for each row of x to dst, with the same bits as the learner's Predict. It
 // returns the errors of Check. If x cannot be used, the error is an ArgError of kind ErrShape or
 // ErrNotFinite. If a value overflows, the error is of kind ErrNotFinite, and dst is undefined from
-// that value's row on.
+// the row of this value on.
 func (m *Model) Predict(dst []float64, x *mat.Dense) (err error) {
 	defer learner.Name(m, &err)
 	if err := m.check(); err != nil {
@@ -96,9 +96,9 @@ func (m *Model) Predict(dst []float64, x *mat.Dense) (err error) {
 // A Machine is a Predictor whose prediction function is a [Model].
 type Machine interface {
 	learn.Predictor
-	// Model returns the prediction function of the last Fit in its own storage.
+	// Model returns a copy of the prediction function of the last Fit.
 	Model() (*Model, error)
 	// PredictionSize returns the sum of the absolute terms of the prediction for the row x at the
-	// last Fit. The rounding error of the prediction is relative to this size.
+	// last Fit. The rounding error of the prediction is proportional to this size.
 	PredictionSize(x []float64) float64
 }

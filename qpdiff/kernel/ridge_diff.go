@@ -9,12 +9,12 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// begin is part of a machineFit.
+// begin implements machineFit.
 func (*kernelRidgeFit) begin(*kernelDerivative, *learn.Grad) error { return nil }
 
-// finish differentiates through the fit, given the cotangents v of c and db of b. Let w solve (K +
-// λ/share)·w + ω·1 = v and, with Intercept, 1ᵀw = db. Then the cotangent of y is w, and the
-// cotangent of the matrix is −w·cᵀ.
+// finish differentiates through the fit. v is the cotangent of c, and db the cotangent of b. Let w
+// solve (K + λ/share)·w + ω·1 = v and, with Intercept, 1ᵀw = db. Then the cotangent of y is w, and
+// the cotangent of the matrix is −w·cᵀ.
 func (l *kernelRidgeFit) finish(d *kernelDerivative, g *learn.Grad, db float64) error {
 	l.factor.solve(d.v, db)
 	if g.Y != nil {
@@ -53,7 +53,7 @@ func (d *kernelDerivative) addInputs(l *kernelRidgeFit, g *learn.Grad) error {
 	return learner.CheckProduct(g)
 }
 
-// adjointLeaveOneOut is [Ridge.LeaveOneOutVJP]. The residuals are e_i = c_i/G_ii. Let p_i =
+// adjointLeaveOneOut is [Ridge.LeaveOneOutVJP]. The residual of row i is e_i = c_i/G_ii. Let p_i =
 // ddst_i/G_ii, h = G·p and q_i = p_i·e_i. The cotangent of y is ddst − h. The cotangent of K +
 // (N−1)λ·I is ½(h·cᵀ + c·hᵀ) − G·diag(q)·G.
 func (d *kernelDerivative) adjointLeaveOneOut(l *kernelRidgeFit, g *learn.Grad, dx *mat.Dense, ddst []float64) error {
@@ -93,8 +93,8 @@ func (d *kernelDerivative) adjointLeaveOneOut(l *kernelRidgeFit, g *learn.Grad, 
 	return learner.CheckProduct(&learn.Grad{X: dx})
 }
 
-// leaveOneOutColumns adds the contributions of the kernel values on and below the diagonal in count
-// columns, the first of which is first.
+// leaveOneOutColumns adds the contributions of the kernel values on and below the diagonal in the
+// columns first, …, first + count − 1.
 func (d *kernelDerivative) leaveOneOutColumns(l *kernelRidgeFit, g *learn.Grad, dx *mat.Dense, ddst []float64, first, count int) {
 	m, h := len(l.c), d.v
 	if g.X != nil || g.Hyper != nil {
@@ -131,10 +131,10 @@ func (d *kernelDerivative) leaveOneOutRow(l *kernelRidgeFit, ddst []float64, j i
 	}
 }
 
-// addPairs adds the contributions of the kernel values of row j with the given rows, none of which
-// is after row j. It adds them to two cotangents: of the rows as training rows, and of the rows as
-// predicted rows. s has the cotangents of the values. asRow and asOther are the parts of s in which
-// row j or the other row is predicted.
+// addPairs adds the contributions of the kernel values of row j with the given rows i ≤ j. It adds
+// them to two cotangents: of the rows as training rows, and of the rows as predicted rows. s has
+// the cotangents of the values. Each is the sum of an entry of asRow and an entry of asOther: in
+// asRow, row j is predicted, and in asOther the other row.
 func (d *kernelDerivative) addPairs(l *kernelRidgeFit, g *learn.Grad, dx *mat.Dense, j int, values []float64, rows []int) {
 	n, xj := l.n, l.row(j)
 	for k, i := range rows {
@@ -154,7 +154,7 @@ func (d *kernelDerivative) addPairs(l *kernelRidgeFit, g *learn.Grad, dx *mat.De
 	}
 }
 
-// tangent returns the derivatives of c, in z, and of b along t.
+// tangent returns the derivatives of c and b along t. The derivative of c is in z.
 func (l *kernelRidgeFit) tangent(d *kernelDerivative, t *learn.Grad) (dc []float64, db float64, err error) {
 	m, n := len(l.c), l.n
 	d.z = dense.Zeros(d.z, m)

@@ -30,8 +30,8 @@ type kernelRidgeFactor struct {
 	end           *stop.Stop
 }
 
-// factorise factorises the matrix k plus the ridge lambda·part. rows are the numbers of the rows of
-// k in the data. factorise checks end, to stop early.
+// factorise factorises the matrix k plus the ridge lambda·part. The list rows has the numbers of
+// the rows of k in the data. factorise stops early if end has been reached.
 func (f *kernelRidgeFactor) factorise(k []float64, rows []int, lambda, part float64) error {
 	f.ridge = lambda * part
 	n := len(f.share)
@@ -82,10 +82,10 @@ func (f *kernelRidgeFactor) factorise(k []float64, rows []int, lambda, part floa
 	return nil
 }
 
-// reach bounds the terms of the pivot at which cholesky stopped, in units of rounding. The pivot
-// belongs to row at. It is the curvature along the direction in which the rows before row at cancel
-// it. The rounding error of each entry of the matrix is weighted by the direction's sizes at that
-// entry.
+// The factorisation of the matrix stopped at the pivot of the row at. The pivot is vᵀMv for the
+// matrix M and the direction v with v_at = 1 that makes the entries before at of Mv zero. reach
+// returns a bound of the rounding error of this pivot, in units of eps: each entry of M counts with
+// its size times |v_i v_j|.
 func (f *kernelRidgeFactor) reach(k []float64, at int) float64 {
 	n := len(f.share)
 	v := f.x[:at+1]
@@ -99,7 +99,8 @@ func (f *kernelRidgeFactor) reach(k []float64, at int) float64 {
 	return sum * sum
 }
 
-// solve replaces x = r by the solution x and returns b. It writes to nothing but x.
+// solve replaces the right-hand side in x by the solution x, and returns b. It writes to nothing
+// but x.
 func (f *kernelRidgeFactor) solve(x []float64, sum float64) (b float64) {
 	n := len(x)
 	if f.balanced {
@@ -113,7 +114,8 @@ func (f *kernelRidgeFactor) solve(x []float64, sum float64) (b float64) {
 	dense.BackSolve(f.a, f.inv, n, n, x)
 	if f.balanced {
 		// Correct the sum of x to the last bits, because a large constant of the kernel multiplies
-		// its error. Along share, the system changes only by ridge·1.
+		// its error. A change of x along share changes the left-hand side only by a multiple of
+		// ridge·1, which b absorbs.
 		over := floats.Sum(x) - sum
 		dense.Axpy(-over, f.share, x)
 		b += f.ridge*over - dense.Dot(f.u, x)
@@ -142,7 +144,7 @@ func (f *kernelRidgeFactor) invert() {
 	}
 }
 
-// kernelRidgeFit is a solved kernel ridge regression. It has its data and all values that its
+// kernelRidgeFit is a solved kernel ridge regression, with its data and all values that its
 // derivatives need.
 type kernelRidgeFit struct {
 	kernelMachine // its rows are the rows that count, its coefficients c
@@ -156,7 +158,7 @@ type kernelRidgeFit struct {
 	residual []float64 // of that: y_i minus the prediction of the fit without row i
 }
 
-// load takes the rows over from the data.
+// load copies the rows with a weight above 0 from the data.
 func (l *kernelRidgeFit) load(bias bool) {
 	d, n := l.state.Data, l.n
 	var total float64
@@ -177,7 +179,7 @@ func (l *kernelRidgeFit) load(bias bool) {
 	l.factor.balanced = bias
 }
 
-// evaluate sets the kernel matrix.
+// evaluate computes the kernel matrix.
 func (l *kernelRidgeFit) evaluate(hyper []float64) error {
 	if err := l.checkHyper(hyper, "lambda", func(lambda float64) error {
 		if lambda >= 0 {
@@ -192,7 +194,7 @@ func (l *kernelRidgeFit) evaluate(hyper []float64) error {
 	return err
 }
 
-// solve sets c and returns b for λ times part.
+// solve computes c, and returns b, for the ridge λ·part.
 func (l *kernelRidgeFit) solve(hyper []float64, part float64) (b float64, err error) {
 	if err := l.evaluate(hyper); err != nil {
 		return 0, err
@@ -213,7 +215,7 @@ func (*kernelRidgeFit) overflow() error {
 	return check.ArgErrorf("Data", qpdiff.ErrNotFinite, "scale the labels or the kernel, or raise lambda", "leaves coefficients that overflow")
 }
 
-// leaveOneOut sets each entry of dst to the prediction for a row by the fit to the other rows.
+// leaveOneOut sets dst[i] to the prediction for row i by the fit to the other rows.
 //
 // Without row i the matrix is K + (N−1)λ·I without row and column i. Let G be the upper left block
 // of the inverse of [K + (N−1)λ·I, 1; 1ᵀ, 0], or without intercept the inverse of K + (N−1)λ·I. The

@@ -50,8 +50,8 @@ func (l *kernelSVMFit) prepare(d *kernelDerivative, generalised bool, g *learn.G
 	d.conditions = append(d.conditions[:0], d.free...)
 	if len(d.free) == 0 && q.balanced {
 		// The derivative of b is the derivative of the middle of the remaining interval. The
-		// interval has two ends, unless a thousandth of one row's bound exceeds the bounds of the
-		// others.
+		// interval has two ends, except if a thousandth of one row's bound exceeds the bounds of
+		// all other rows.
 		up, down := q.between(d.beta)
 		if up < 0 || down < 0 {
 			return check.ArgErrorf("Data", qpdiff.ErrIllPosed, remedyForDecisions, "is so ill-conditioned that rounding hides which rows are weakly active")
@@ -71,7 +71,7 @@ func (d *kernelDerivative) solve(l *kernelSVMFit, x []float64, sum float64) floa
 	return l.q.factor.solve(x, sum)
 }
 
-// finish differentiates through the fit, given the cotangents v of β and db of b.
+// finish differentiates through the fit. v is the cotangent of β, and db the cotangent of b.
 func (l *kernelSVMFit) finish(d *kernelDerivative, g *learn.Grad, db float64) error {
 	g.Generalised = g.Generalised || len(l.weak) > 0
 	d.w, d.dy = dense.Zeros(d.w, l.q.n), dense.Zeros(d.dy, l.q.n)
@@ -92,8 +92,9 @@ func (l *kernelSVMFit) finish(d *kernelDerivative, g *learn.Grad, db float64) er
 	return learner.CheckProduct(g)
 }
 
-// throughFit multiplies the adjoint solution w, ω by the derivatives of the conditions in the
-// training rows' kernel values, in the labels and in C. It adds the products to g.
+// throughFit multiplies the adjoint solution w, ω by the derivatives of the conditions. These are
+// derivatives in the kernel values of the training rows, in the labels and in C. It adds the
+// products to g.
 func (d *kernelDerivative) throughFit(l *kernelSVMFit, g *learn.Grad, omega float64) {
 	q, n := &l.q, l.q.n
 	inputs := g.X != nil || g.Hyper != nil
@@ -133,7 +134,8 @@ func (d *kernelDerivative) throughFit(l *kernelSVMFit, g *learn.Grad, omega floa
 	d.share(l, g)
 }
 
-// share adds to each row of the data its share of the cotangents of its distinct row.
+// share divides the cotangents of each distinct row among the rows of the data that are equal to
+// it.
 func (d *kernelDerivative) share(l *kernelSVMFit, g *learn.Grad) {
 	for i, k := range l.rows.Of {
 		if k < 0 {
@@ -156,9 +158,9 @@ func (d *kernelDerivative) ties(l *kernelSVMFit, visit func(i, k int, sign float
 	}
 	for i, k := range l.rows.Equal {
 		row := l.rows.Of[k]
-		// The copies of a row share the β and the w of the row. If their shares of w change, the
-		// cotangents of the copies change by multiples of w times the slope. If the row is free,
-		// their shares of β may change too, and with them the cotangents by multiples of gx.
+		// The copies of a row share the row's β and w. If w is divided in other parts, the
+		// cotangents of the copies change by multiples of w times the slope. If the row is free, β
+		// may also be divided in other parts, and the cotangents then change by multiples of gx.
 		if _, free := slices.BinarySearch(d.free, row); free && !visit(i, k, 1, d.gx[row*l.n:(row+1)*l.n]) || d.w[row] == 0 {
 			continue
 		}
@@ -173,7 +175,7 @@ func (d *kernelDerivative) ties(l *kernelSVMFit, visit func(i, k int, sign float
 	}
 }
 
-// tangent returns the derivatives of β, in dbeta, and of b along t.
+// tangent returns the derivatives of β and b along t. The derivative of β is in dbeta.
 func (l *kernelSVMFit) tangent(d *kernelDerivative, t *learn.Grad) (dbeta []float64, db float64, err error) {
 	q, n := &l.q, l.q.n
 	d.dbeta = dense.Zeros(d.dbeta, n)

@@ -11,8 +11,8 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// kernelSVMFit is a solved kernel machine. It has its data and all values that its derivatives
-// need.
+// kernelSVMFit is a solved support vector machine, with its data and all values that its
+// derivatives need.
 type kernelSVMFit struct {
 	kernelMachine // its rows are the distinct rows of X, its coefficients β
 	rows          learner.RowSet
@@ -23,8 +23,8 @@ type kernelSVMFit struct {
 	blur float64 // how far rounding may have moved the β of weakly active rows in all, in units of their bounds
 }
 
-// load takes the rows from the data. The warm start is kept if the number of features and the
-// places, labels and counts of the distinct rows stay the same.
+// load copies the rows from the data. It keeps the warm start if the number of features, and the
+// places, labels and counts of the distinct rows, stay the same.
 func (l *kernelSVMFit) load(features int, bias bool) {
 	d, rows, n := l.state.Data, len(l.state.Data.Y), l.n
 	w := n + 1
@@ -47,8 +47,8 @@ func (l *kernelSVMFit) load(features int, bias bool) {
 	for k, i := range l.rows.First {
 		copy(l.points[k*w:(k+1)*w], l.points[i*w:(i+1)*w])
 		y := l.points[k*w+n]
-		// The counts are compared through the bounds of the last fit. Their distance was C times
-		// the row's weight at that time.
+		// The counts are compared through the bounds of the last fit: hi − lo was C times the
+		// weight of the row.
 		same = same && l.q.y[k] == y && l.q.hi[k]-l.q.lo[k] == l.c*l.rows.Copies[k]
 		l.q.y[k] = y
 	}
@@ -79,9 +79,9 @@ func (l *kernelSVMFit) gramMatrix(params []float64) error {
 	return err
 }
 
-// bounds sets the bounds for C, and scales the last solution in proportion. It does not scale it if
-// C was subnormal, so that β had few digits and Σβ = 0 would be lost. It returns an error if a
-// bound is not positive and finite.
+// bounds computes the bounds for C, and scales the last solution in proportion to C. If the last C
+// was subnormal, it does not scale: β then has few digits, and Σβ = 0 would be lost. It returns an
+// error if a bound is not positive and finite.
 func (l *kernelSVMFit) bounds(c float64) error {
 	q := &l.q
 	var sum, size float64

@@ -21,9 +21,9 @@ type rowLimits struct {
 // The limit of the cache is the size of the largest matrix that is stored whole, 128 MiB.
 var limits = rowLimits{whole: 1 << 12, shrink: 1 << 10, every: 1000, cache: 1 << 24}
 
-// kernelRows are the rows of a machine's kernel matrix. If there are more than limits.whole rows,
-// they are evaluated when they are needed, and a cache holds the rows that pairs used last. Exact
-// steps then update y − Kβ, and the last exact step computes it anew from all rows.
+// kernelRows are the rows of a machine's kernel matrix. If there are more than limits.whole rows, a
+// row of the matrix is evaluated when it is needed, and a cache holds the rows that pairs used
+// last. Exact steps then update y − Kβ, and the last exact step computes y − Kβ anew from all rows.
 type kernelRows struct {
 	of     *kernelMachine
 	params []float64 // of the kernel
@@ -34,8 +34,8 @@ type kernelRows struct {
 }
 
 // rowsEntries returns the number of entries of kernelRows with the smallest cache, plus the factors
-// of m free rows. With many rows it counts neither the factors nor a larger cache: a fit counts
-// these.
+// of m free rows. With many rows it counts neither the factors nor a larger cache, because a fit
+// counts them.
 func rowsEntries(m float64) float64 {
 	switch {
 	case m <= float64(limits.shrink):
@@ -57,7 +57,7 @@ func (r *kernelRows) read(work *[]float64, j, n int) []float64 {
 	return *work
 }
 
-// held returns row j if it is there, else nil.
+// held returns row j if it is stored or cached, and otherwise nil.
 func (r *kernelRows) held(j, n int) []float64 {
 	if r.k != nil {
 		return r.k[j*n : (j+1)*n]
@@ -68,8 +68,8 @@ func (r *kernelRows) held(j, n int) []float64 {
 	return nil
 }
 
-// gather sets dst to the entries of row j with the ascending indices at. A nil at means all
-// entries.
+// gather sets dst to the entries of row j with the indices in at, which ascend. If at is nil, it
+// takes all entries.
 func (r *kernelRows) gather(dst []float64, j, n int, at []int) {
 	if row := r.held(j, n); at != nil && row != nil {
 		dense.Gather(dst, row, at)
@@ -78,7 +78,8 @@ func (r *kernelRows) gather(dst []float64, j, n int, at []int) {
 	r.evaluate(dst, j, at)
 }
 
-// evaluate sets dst to the kernel values of row j with the rows at, or with all rows.
+// evaluate sets dst to the kernel values between row j and the rows in at, or all rows if at is
+// nil.
 func (r *kernelRows) evaluate(dst []float64, j int, at []int) {
 	r.of.values(dst, r.params, r.of.row(j), at)
 	if isDistance(r.of.kernel) {
@@ -91,8 +92,8 @@ func (r *kernelRows) evaluate(dst []float64, j int, at []int) {
 	r.open = r.open || !dense.Finite(4*sum)
 }
 
-// renew evaluates the rows of the kernel with params, unless they are up to date. It also sets
-// diagonal.
+// renew evaluates the rows of the kernel matrix for params, unless they are up to date. It also
+// computes the diagonal.
 func (r *kernelRows) renew(of *kernelMachine, first []int, diagonal, params []float64) (changed bool, largest float64, err error) {
 	n := len(first)
 	r.of = of
@@ -125,7 +126,7 @@ func (r *kernelRows) renew(of *kernelMachine, first []int, diagonal, params []fl
 	return true, largest, nil
 }
 
-// check reports a value that was not finite.
+// check returns an error if a value was not finite.
 func (r *kernelRows) check() error {
 	if r.open {
 		r.of.stale = true
@@ -134,7 +135,7 @@ func (r *kernelRows) check() error {
 	return nil
 }
 
-// rowCache holds the rows that were used last, at some of all columns.
+// rowCache holds the rows that were used last, with all columns or some of them.
 type rowCache struct {
 	width   int // entries of a row
 	entries int // that it may hold
@@ -152,7 +153,7 @@ func (c *rowCache) begin(n, width int) {
 	c.owner, c.used, c.now, c.width = c.owner[:0], c.used[:0], 0, width
 }
 
-// find returns row j if it is there, else nil.
+// find returns row j if it is in the cache, and otherwise nil.
 func (c *rowCache) find(j int) []float64 {
 	if len(c.place) <= j || c.place[j] < 0 {
 		return nil
@@ -190,7 +191,7 @@ func (c *rowCache) add(j int) []float64 {
 	return c.find(j)
 }
 
-// keep leaves the ascending columns alone.
+// keep drops all columns of the cached rows that are not in the list columns, which ascends.
 func (c *rowCache) keep(columns []int) {
 	was, m := c.width, len(columns)
 	for at := range c.owner {
@@ -202,7 +203,7 @@ func (c *rowCache) keep(columns []int) {
 	c.width = m
 }
 
-// release gives the storage back.
+// release frees the storage of the cache.
 func (c *rowCache) release() {
 	c.store, c.owner, c.used = nil, nil, nil
 	c.begin(len(c.place), c.width)

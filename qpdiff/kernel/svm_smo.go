@@ -6,20 +6,20 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// shrinkPart is the reciprocal of the smallest share of the rows that is set aside at a time.
-// Setting aside fewer rows is not worth copying rows of the kernel matrix.
+// Rows are set aside only if there are at least n/shrinkPart of them. Fewer rows are not worth
+// copying rows of the kernel matrix.
 const shrinkPart = 6
 
 // optimisePairs takes at most limit steps of sequential minimal optimisation. Each step moves a
-// pair of β in opposite directions. If Σβ is free, a step may move a single β instead, if that
-// gains more.
+// pair of β in opposite directions. If Σβ is free, a step moves a single β instead if this gains
+// more.
 func (q *boxQP) optimisePairs(limit int) {
 	p := &q.pairs
 	p.begin(q)
 	for k := range limit {
 		q.end.Look()
-		// These are the largest r among the β that may rise, the best partner of that β, and the
-		// best single β.
+		// The variables of a step: the largest r of the β that may rise, the best partner of this
+		// β, and the best single β.
 		single, gain, gap := -1, 0.0, 0.0
 		if !q.balanced {
 			single, gain, gap = p.bestSingle()
@@ -67,13 +67,13 @@ func (q *boxQP) optimisePairs(limit int) {
 	}
 }
 
-// begin begins with all rows of q.
+// begin starts the steps with all rows of q.
 func (p *pairSteps) begin(q *boxQP) {
 	p.boxQP = q
 	p.all()
 }
 
-// all takes all rows.
+// all makes the steps use all rows.
 func (p *pairSteps) all() {
 	q := p.boxQP
 	p.of = nil
@@ -86,14 +86,14 @@ func (p *pairSteps) all() {
 	}
 }
 
-// store gives q the β.
+// store copies the β of the steps to q.
 func (p *pairSteps) store() {
 	for at, i := range p.of {
 		p.boxQP.beta[i] = p.beta[at]
 	}
 }
 
-// takeBack takes the rows back that were set aside.
+// takeBack adds the rows that were set aside to the steps again.
 func (p *pairSteps) takeBack() {
 	if p.of == nil {
 		return
@@ -133,10 +133,11 @@ func (p *pairSteps) shift(i int, v float64) {
 	}
 }
 
-// setAside sets aside rows at a bound that have no partner with which they would leave it, if there
-// are many such rows (Joachims 1999, "Making large-scale SVM learning practical"). top is the
-// largest r of the rows that may rise, and bottom the smallest r of the rows that may fall. Later,
-// rows that are set aside may get a partner. So exact steps check all rows.
+// setAside sets aside the rows at a bound that have no partner with which they would leave the
+// bound, if there are many such rows (Joachims 1999, "Making large-scale SVM learning practical").
+// The parameter top is the largest r of the rows that may rise, and bottom the smallest r of the
+// rows that may fall. A row that was set aside may later get a partner, so exact steps check all
+// rows.
 func (p *pairSteps) setAside(top, bottom float64) bool {
 	if !p.balanced { // a β has a step of its own too
 		top, bottom = max(top, 0), min(bottom, 0)
@@ -176,8 +177,9 @@ func (p *pairSteps) setAside(top, bottom float64) bool {
 	return true
 }
 
-// mostPairs bounds the steps of sequential minimal optimisation. The bound is few. From manyRows
-// rows on it is higher: the number of steps that cost less than the exact steps that they save.
+// mostPairs returns the largest number of steps of sequential minimal optimisation. It is the
+// parameter few or, with at least manyRows rows, more: the steps then cost less than the exact
+// steps that they save.
 func (q *boxQP) mostPairs(few int) int {
 	if q.n < manyRows {
 		return few
@@ -185,7 +187,7 @@ func (q *boxQP) mostPairs(few int) int {
 	return max(few, q.n*q.n/rowsPerRound)
 }
 
-// bestSingle returns the β that gains most if it moves alone, and this gain. It also returns the
+// bestSingle returns the β that gains most if it moves alone, and its gain. It also returns the
 // largest |r| of the β that may move.
 func (p *pairSteps) bestSingle() (at int, gain, gap float64) {
 	minus, zeros := p.minus[:len(p.r)], p.zeros[:len(p.r)]

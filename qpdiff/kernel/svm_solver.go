@@ -26,9 +26,9 @@ func (q *boxQP) solve() error {
 	return err
 }
 
-// proximal solves by proximal point steps. Each step adds delta/2·‖β − center‖² to the objective.
-// The sum is positive definite far beyond rounding, so exact solutions on one free set after the
-// other always descend.
+// proximal solves by proximal point steps. Each step minimises the objective plus delta/2·‖β −
+// center‖². This sum is positive definite by far more than rounding, so exact steps from free set
+// to free set always descend.
 func (q *boxQP) proximal() error {
 	q.delta = proximalTol * q.largest
 	for range proximalSteps {
@@ -77,8 +77,8 @@ func (q *boxQP) proximal() error {
 	return nil
 }
 
-// solveExactly takes exact steps from free set to free set. Between them it runs sequential minimal
-// optimisation, at most phases times.
+// solveExactly takes exact steps from free set to free set. Between these steps it runs sequential
+// minimal optimisation, at most phases times.
 func (q *boxQP) solveExactly(phases int) error {
 	q.residual()
 	if err := q.makeRoom(0, 0); err != nil {
@@ -142,7 +142,8 @@ func (q *boxQP) solveExactly(phases int) error {
 	return errNoActiveSet
 }
 
-// moved sets r after an exact step. With the kernel matrix, it computes r anew from all rows.
+// moved updates r after an exact step. If the kernel matrix is stored, it computes r anew from all
+// rows.
 func (q *boxQP) moved() {
 	if q.rows.k != nil {
 		q.residual()
@@ -166,7 +167,8 @@ func (q *boxQP) refine() {
 }
 
 // boundTerms sets rhs to the right-hand side of the free set's system, and returns the sum of the
-// free β. Without the kernel matrix it starts from y − Kβ, in which the free set is included.
+// free β. If the kernel matrix is not stored, it starts from y − Kβ, and removes the part of the
+// free β.
 func (q *boxQP) boundTerms(rhs, work []float64) (sum float64) {
 	whole := q.rows.k != nil
 	dense.Gather(rhs, q.lin, q.free)
@@ -192,8 +194,7 @@ func (q *boxQP) boundTerms(rhs, work []float64) (sum float64) {
 	return sum
 }
 
-// solveFree solves the free set's system for z and b. It uses the factor and one step of
-// refinement.
+// solveFree solves the free set's system for z and b, with the factor and one step of refinement.
 func (q *boxQP) solveFree() {
 	s := len(q.free)
 	z, rhs, fix := q.z[:s], q.rhs[:s], q.fix[:s]
@@ -234,9 +235,9 @@ func (q *boxQP) outside() (wrong int, t float64) {
 	return wrong, t
 }
 
-// stepTo moves beta towards z. If z is out of bounds, beta stops at the first bound, and the β that
-// reach it there leave the free set. stepTo returns the number of entries of z that are out of
-// bounds.
+// stepTo moves beta towards z. If z is out of bounds, beta stops at the first bound. The β that
+// reach their bounds at this point leave the free set. stepTo returns the number of entries of z
+// that are out of bounds.
 func (q *boxQP) stepTo() (wrong int, moved bool) {
 	wrong, t := q.outside()
 	if wrong == 0 {
@@ -261,7 +262,7 @@ func (q *boxQP) stepTo() (wrong int, moved bool) {
 	return wrong, t > stepTol
 }
 
-// slide moves beta to the first bound along a direction in which the objective is linear. There is
+// slide moves beta to the first bound in a direction along which the objective is linear. There is
 // such a direction because member k of free depends on earlier members.
 func (q *boxQP) slide(k int) bool {
 	s := len(q.free)
@@ -309,8 +310,8 @@ func (q *boxQP) slide(k int) bool {
 	return true
 }
 
-// middle sets b to the middle of its interval if nothing is free. It returns the rows that bound
-// the interval.
+// middle sets b to the middle of its interval if no β is free. It returns the rows that bound the
+// interval.
 func (q *boxQP) middle() (up, down int) {
 	up, down = q.between(q.beta)
 	if up >= 0 && down >= 0 {
@@ -319,9 +320,9 @@ func (q *boxQP) middle() (up, down int) {
 	return up, down
 }
 
-// admit frees bounded β whose gradient points inwards and returns the number of β that it freed. If
-// worst is true, it frees only the β with the largest gradient. If first is true, it frees only the
-// first. Otherwise it frees all of them. If nothing is free, admit finds b.
+// admit frees β at a bound whose gradient points inwards, and returns their number. By default it
+// frees all of them. If the parameter worst is true, it frees only the β with the largest gradient;
+// if first is true, only the first β. If no β is free, admit also computes b.
 func (q *boxQP) admit(worst, first bool) int {
 	tol := residualTol * q.size
 	s := len(q.free)

@@ -14,9 +14,9 @@ import (
 func (l *kernelSVMFit) findWeak() error {
 	q := &l.q
 	l.weak = l.weak[:0]
-	// size is the size of β, and right the size of the terms that its system balances, both in the
-	// variables root_i·β_i with root_i² = k_ii (plus the shift). In these variables the free set's
-	// matrix has a unit diagonal.
+	// The variable size is the size of β, and right the size of the terms that its system balances.
+	// Both are in the variables root_i·β_i with root_i² = k_ii (plus the shift), in which the free
+	// set's matrix has a unit diagonal.
 	var size, right float64
 	for i, b := range q.beta {
 		size += q.root(i) * math.Abs(b)
@@ -50,12 +50,12 @@ func (l *kernelSVMFit) findWeak() error {
 	return nil
 }
 
-// root is the root of the free set's diagonal at row i.
+// root returns the square root of the diagonal entry of row i in the free set's matrix.
 func (q *boxQP) root(i int) float64 { return math.Sqrt(q.diagonal[i] + q.shift) }
 
-// listWeak lists the rows that may be weakly active. If b lies in an interval bounded by the rows
-// up and down, the interval decides. Otherwise the condition of the free set's system and the sizes
-// of the balanced terms decide.
+// listWeak lists the rows that may be weakly active. There are two cases. If b lies in an interval
+// bounded by the rows up and down, this interval decides. Otherwise the condition of the free set's
+// system and the sizes of the balanced terms decide.
 func (l *kernelSVMFit) listWeak(label, size, right, cond float64, up, down int) {
 	q, next := &l.q, 0
 	for i, b := range q.beta {
@@ -66,7 +66,8 @@ func (l *kernelSVMFit) listWeak(label, size, right, cond float64, up, down int) 
 			}
 		} else if up >= 0 && down >= 0 {
 			// b is the middle of an interval. If the interval has length 0, the rows at its ends
-			// are weak. So are all rows that are as near to the middle as the rows at the ends.
+			// are weakly active. A row between the ends is as weakly active if it is as near to the
+			// middle as the rows at the ends.
 			d := math.Abs(q.r[i] - q.b)
 			if dense.Negligible(d, scale, 1) || i != up && i != down && l.bindsB(i) && dense.Negligible(d-math.Abs(q.r[up]-q.b), scale, 1) {
 				l.weak = append(l.weak, i)
@@ -78,8 +79,8 @@ func (l *kernelSVMFit) listWeak(label, size, right, cond float64, up, down int) 
 }
 
 // hidden reports whether rounding hides on which side of its kink row i is. It estimates the effect
-// of rounding on the β or the margin of this row by one solve. By contrast, findWeak bounds the
-// effect on all rows by the condition of the free set's system.
+// of rounding on the β or the margin of this row with one solve. (listWeak only bounds the effect
+// on all rows, by the condition of the free set's system.)
 func (l *kernelSVMFit) hidden(i int) bool {
 	q := &l.q
 	q.end.Look()
@@ -100,8 +101,7 @@ func (l *kernelSVMFit) hidden(i int) bool {
 	return dense.Negligible(math.Abs(q.r[i]-q.b), q.errorOf(x, 1)+label+math.Sqrt(q.diagonal[i])*size, 1)
 }
 
-// bindsB reports whether row i bounds b on its own side: from below if r_i < b, otherwise from
-// above.
+// bindsB reports whether row i bounds b: from below if r_i < b, and otherwise from above.
 func (l *kernelSVMFit) bindsB(i int) bool {
 	q := &l.q
 	if q.r[i] < q.b {
@@ -110,7 +110,7 @@ func (l *kernelSVMFit) bindsB(i int) bool {
 	return q.beta[i] > q.lo[i]
 }
 
-// violation returns how far r − b is from the optimality conditions.
+// violation returns the largest violation of the optimality conditions by r − b.
 func (q *boxQP) violation() float64 {
 	worst := 0.0
 	for i, v := range q.r {
@@ -135,11 +135,12 @@ func (q *boxQP) terms() (label, size, sum float64) {
 	return 1 + math.Abs(q.b), size, sum
 }
 
-// decisionError estimates the error of Kβ + b over all rows, in units of eps. The estimate is the
-// first-order effect of the rounding errors of K, and of the conditions that determine the free β.
-// The error of each condition has the size of the condition's terms. The signs of the errors follow
-// the direction least, which the factor makes smallest. The terms of row i are bounded by root_i·Σ
-// root_j|β_j| with root² = k_ii, because an entry k_ij is rounded relative to its own terms.
+// decisionError estimates the largest error of Kβ + b over all rows, in units of eps. The estimate
+// is the first-order effect of the rounding errors of K, and of the errors of the conditions that
+// determine the free β. The error of each condition has the size of the condition's terms. The
+// signs of the errors are the signs of the vector least, which the factor makes smallest. The terms
+// of row i are bounded by root_i·Σ_j root_j|β_j| with root_i² = k_ii, because the rounding error of
+// k_ij is relative to the kernel's terms.
 func (q *boxQP) decisionError(least []float64) float64 {
 	n, s := q.n, len(q.free)
 	e, f := q.z[:s], q.rhs[:n]
@@ -162,9 +163,9 @@ func (q *boxQP) decisionError(least []float64) float64 {
 	return worst
 }
 
-// errorOf estimates the error of x·β + weight·b over the free set, in units of eps. The error comes
-// from rounding of the terms of the conditions that determine β and b. errorOf overwrites x, and
-// needs the factor of the free set.
+// errorOf estimates the error of xᵀβ + weight·b over the free set, in units of eps. This error
+// comes from the rounding of the terms of the conditions that determine β and b. errorOf overwrites
+// x. The free set must be factorised.
 func (q *boxQP) errorOf(x []float64, weight float64) float64 {
 	label, size, sum := q.terms()
 	e := sum * math.Abs(q.factor.solve(x, weight))

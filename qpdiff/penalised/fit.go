@@ -16,7 +16,7 @@ import (
 
 // A glmFit is a minimised [GLM] with its data and all values that the derivatives need. With an
 // intercept it subtracts the centres c from the features, and adds a last column of ones. The last
-// entry of its θ is then b + cᵀβ instead of b. So no digits are lost if a feature's mean is large
+// entry of its θ is then b + cᵀβ instead of b. This keeps the digits if a feature's mean is large
 // compared with its deviation.
 type glmFit struct {
 	state  learner.State
@@ -50,8 +50,8 @@ type glmFit struct {
 // SetContext implements [learn.ContextLearner].
 func (l *glmFit) SetContext(ctx context.Context) { l.state.Stop.Watch(ctx) }
 
-// take makes d the data, unless err is not nil; it then returns err. classes is 0 except for the
-// multinomial loss.
+// take makes d the data, for a loss with the given number of classes (0 except for the multinomial
+// loss). If err is not nil, it returns err instead.
 func (l *glmFit) take(d learn.Data, loss Loss, classes int, penalties []Penalty, intercept bool, err error) error {
 	if err != nil {
 		l.warm = false
@@ -71,7 +71,7 @@ func (l *glmFit) take(d learn.Data, loss Loss, classes int, penalties []Penalty,
 	return nil
 }
 
-// load copies the rows of d that count. It looks at the context.
+// load copies the rows of d with a weight above 0. It stops early if the context ends.
 func (l *glmFit) load(d learn.Data, penalties []Penalty, intercept bool) error {
 	rows, n := d.X.Dims()
 	l.n, l.q = n, n
@@ -143,7 +143,7 @@ func (l *glmFit) reset() {
 	l.warm, l.folds.number = false, 0
 }
 
-// fit minimises at hyper and writes θ.
+// fit minimises the objective at hyper and writes θ.
 func (l *glmFit) fit(theta, hyper []float64) error {
 	l.state.Stop.Look()
 	if err := l.state.Begin(theta, hyper, l.params(), len(l.forms)); err != nil {
@@ -170,14 +170,15 @@ func (l *glmFit) fit(theta, hyper []float64) error {
 	return nil
 }
 
-// params returns the number of entries of θ as it is written.
+// params returns the number of entries of the θ that the learner returns.
 func (l *glmFit) params() int { return max(1, l.joint.classes) * l.q }
 
-// blockRows returns the number of rows, of q entries each, that are summed at a time. They stay in
-// the cache.
+// blockRows returns the number of rows that are summed together. A row has q entries, and the rows
+// of a block fit into the cache.
 func blockRows(q int) int { return 4 * max(1, dense.SquareBlock/4/max(1, q)) }
 
-// addSquares adds Σ_k w_k z_k z_kᵀ to the upper triangle of h. It stops early if end has ended.
+// addSquares adds Σ_k w_k z_k z_kᵀ to the upper triangle of h. It stops early if end has been
+// reached.
 func (l *glmFit) addSquares(end *stop.Stop, h, w []float64) {
 	q := l.q
 	for first, most := 0, blockRows(q); first < len(w); first += most {
@@ -191,7 +192,7 @@ func (l *glmFit) addSquares(end *stop.Stop, h, w []float64) {
 	}
 }
 
-// fill sets the rows and their centre.
+// fill computes the rows z and their centre.
 func (l *glmFit) fill(d learn.Data, intercept bool) {
 	q := l.q
 	x := d.Dense()
@@ -224,8 +225,8 @@ func (l *glmFit) begin() {
 	}
 }
 
-// external sets dst to the θ that the learner returns, computed from the fit's own θ. It also
-// converts tangents of θ.
+// external sets dst to the θ that the learner returns, from the parameters theta of the fit. It
+// also converts tangents of θ.
 func (l *glmFit) external(dst, theta []float64) {
 	if l.joint.on() {
 		l.joint.expand(dst, theta, l.q)
@@ -239,8 +240,8 @@ func (l *glmFit) external(dst, theta []float64) {
 	}
 }
 
-// internal sets dst to the cotangent of the fit's own θ. dtheta is the cotangent of the θ that the
-// learner returns.
+// internal sets dst to the cotangent of the parameters of the fit, from dtheta, the cotangent of
+// the θ that the learner returns.
 func (l *glmFit) internal(dst, dtheta []float64) {
 	if l.joint.on() {
 		l.joint.contract(dst, dtheta, l.q)
@@ -254,7 +255,7 @@ func (l *glmFit) internal(dst, dtheta []float64) {
 	}
 }
 
-// addPenalty adds λ_jSv, summed over the penalties, to dst.
+// addPenalty adds Σ_j λ_jS_jv to dst.
 func (l *glmFit) addPenalty(dst, v []float64) {
 	for at := 0; at < len(dst); at += l.q {
 		for j := range l.forms {
@@ -283,33 +284,34 @@ func (l *glmFit) freedom(dst []float64) {
 }
 
 const (
-	// lastStep bounds the length of the last step. The length is the largest change of a parameter
-	// relative to the largest parameter, in units in which the Hessian has a diagonal of ones. The
-	// Hessians before and after a last step are equal to working precision. Convergence is
-	// quadratic, so lastStep may be anything from 1e-16 to 1e-10 at the cost of at most one more
-	// step.
+	// Lengths of steps are measured in units in which the Hessian has a diagonal of ones. The
+	// length is the largest change of a parameter divided by the largest parameter. A step of at
+	// most lastStep is the last: the Hessians before and after it are equal to working precision.
+	// Convergence is quadratic, so any value from 1e-16 to 1e-10 would do, at the cost of at most
+	// one more step.
 	lastStep = 1e-13
-	// slowStep is the length of the longest step, in these units, that rounding alone may cause. A
-	// step up to this length counts as rounding unless the previous step was twice as long. If
-	// there is no minimiser, all mostSteps steps are longer than slowStep.
+	// Rounding alone can cause a step of at most slowStep, in these units. Such a step counts as
+	// rounding unless the previous step was at least twice as long. If there is no minimiser, all
+	// mostSteps steps are longer than slowStep.
 	slowStep = 1e-3
-	// stillEta is the largest change of a row's η in the last step. Such a change alters the
+	// In the last step, the η of each row may change by at most stillEta, which alters the
 	// curvature of the logistic and Poisson losses by a tenth. If there is no minimiser, the η of
 	// some rows changes by about 1 in each step. The curvature of these rows then vanishes, and so
 	// does the length of the step in the units above.
 	stillEta = .1
-	// A step whose length, in the units of lastStep, is at most wholeStep is taken whole. The slope
-	// at the end of the step is not checked, because rounding may hide it.
+	// A step of at most wholeStep, in the units of lastStep, is taken without a check of the slope
+	// at its end, because rounding may hide this slope.
 	wholeStep = 1e-7
-	// overshot bounds the slope at the end of a step, relative to the negative slope at its start.
+	// overshot bounds the ratio −s₁/s₀, where s₀ and s₁ are the slopes at the start and the end of
+	// a step.
 	overshot = .5
 	// mostSteps bounds the number of steps. If there is a minimiser, about ten suffice. Otherwise
 	// each step changes η by about 1, and the loss falls to e⁻²⁰⁰.
 	mostSteps = 200
-	// mostHalvings of a step lead to the next float64.
+	// A step that is halved mostHalvings times changes a parameter by less than its rounding error.
 	mostHalvings = 60
-	// rankTol is the smallest pivot of the Hessian, relative to the diagonal entry. If the pivot of
-	// a feature is smaller, the feature counts as a linear combination of earlier ones.
+	// rankTol is the smallest pivot of the Hessian, relative to the diagonal entry. A feature with
+	// a smaller pivot counts as a linear combination of earlier features.
 	rankTol = dense.Eps
 )
 
@@ -349,7 +351,7 @@ func (l *glmFit) minimise() error {
 	return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "penalise the features that separate the classes or have no count above 0", "leaves no minimiser within reach of %d Newton steps", mostSteps)
 }
 
-// moved returns the largest difference between the η at and next.
+// moved returns the largest difference of a row's η between the points at and next.
 func (l *glmFit) moved() (most float64) {
 	for i, eta := range l.next.eta {
 		most = max(most, math.Abs(eta-l.at.eta[i]))
@@ -357,7 +359,7 @@ func (l *glmFit) moved() (most float64) {
 	return most
 }
 
-// evaluate sets p and the gradient g at theta.
+// evaluate computes the point p and the gradient g at theta.
 func (l *glmFit) evaluate(p *point, g, theta []float64) {
 	m, q := len(l.w), l.q
 	for k := range l.joint.outputs() {
@@ -428,7 +430,7 @@ func (l *glmFit) addBlocks() {
 	}
 }
 
-// dependent is the error of a Hessian that does not determine parameter j.
+// dependent returns the error of a Hessian that does not determine parameter j.
 func (l *glmFit) dependent(j int) error {
 	j %= l.q // of the first output
 	return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "penalise the feature more, or drop it", "leaves θ[%d] open: the feature is 0 or a linear combination of others, or separates the classes", j)
@@ -443,7 +445,8 @@ func (l *glmFit) scaled(v []float64) (most float64) {
 }
 
 // rounding returns an upper bound of the step that the rounding errors of the gradient's terms can
-// cause, in the units of scaled. If the minimiser is 0, all late steps consist of these errors.
+// cause, in the units of the method scaled. If the minimiser is 0, all late steps consist of these
+// errors.
 func (l *glmFit) rounding() float64 {
 	terms, m, q := 0.0, len(l.w), l.q
 	for k := range l.joint.outputs() {
@@ -460,8 +463,9 @@ func (l *glmFit) rounding() float64 {
 	return terms * min(max(lastStep, dense.Eps*l.cond), slowStep)
 }
 
-// search sets candidate, next and nextG to a point along the step: to the end of the step if whole
-// is set, and otherwise to a point that is not far beyond the minimum along the step.
+// search sets candidate, next and nextG to a point along the step. If the parameter whole is true,
+// this is the end of the step. Otherwise it is a point that is not far beyond the minimum along the
+// step.
 func (l *glmFit) search(whole bool) error {
 	slope := dense.Dot(l.g, l.step)
 	t := 1.0

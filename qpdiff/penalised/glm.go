@@ -15,31 +15,30 @@ import (
 //
 //	minimise over β and b   Σ_i w_i ℓ(y_i, x_iᵀβ + b) + ½ Σ_j λ_j βᵀS_jβ
 //
-// w_i is the weight of row i in the [learn.Data], 1 by default. The loss is a sum, not a mean, so
-// with twice as many rows a penalty has half the effect. b is 0 without Intercept. A feature that
-// is in no penalty is not penalised.
+// w_i is the weight of row i in the [learn.Data], 1 by default. The loss is a sum, not a mean. So
+// with twice as many rows, a penalty has half the effect. Without Intercept b is 0. A feature that
+// belongs to no penalty is not penalised.
 //
-// The hyperparameters are λ_j ≥ 0, one for each penalty. θ is β; with Intercept, b follows as the
-// last entry.
+// The hyperparameters are λ_j ≥ 0, one for each penalty. θ is β, followed by b if Intercept is set.
 //
 // # Method
 //
 // Damped Newton steps compute the minimiser to working precision; the squared loss takes two steps.
 // With n features a step costs N·n²/2 multiplications for the Hessian, n³/6 for its factor, and one
-// pass over each S_j. For the squared loss Load sums the Hessian once. Derivatives follow from the
-// implicit function theorem, with one solve. They are exact, and exist for every fit. A derivative
-// costs two passes over the rows and one over each S_j.
+// pass over each S_j. For the squared loss Load computes the Hessian's sum over the rows once.
+// Derivatives follow from the implicit function theorem, with one solve. They are exact, and exist
+// for every fit. A derivative costs two passes over the rows and one over each S_j.
 //
 // The zero value is ridge regression without intercept, ready for Load. Later fits allocate
 // nothing.
 type GLM struct {
 	Loss Loss // read by Load
-	// Dims and Load read Penalties, and Fit and VJP read their matrices, so do not change the
-	// matrices. Nil: one ridge penalty on all features.
+	// Dims and Load read Penalties. Fit and VJP read the matrices in Penalties, so do not change
+	// them after Load. Nil: one ridge penalty on all features.
 	Penalties []Penalty
 	Intercept bool // adds an unpenalised b; read by Dims and Load
 	// Raw sets Raw in the Convention: a search then does not standardise the features. Set it if
-	// the penalties are meant for the features' own scales.
+	// the penalties are meant for the scales that the features have.
 	Raw bool
 
 	glmFit
@@ -55,9 +54,9 @@ func (l *GLM) Dims(n int) (theta, hyper int) {
 }
 
 // Load makes d the data of the following fits. It copies the rows with a weight above 0. It returns
-// the errors of [learn.Data.Check]. It also returns an ArgError of kind ErrDomain for labels
-// outside the domain of the loss, and of kind ErrShape or ErrNonconvex for penalties that cannot be
-// used with the features. After an error the learner has no data.
+// the errors of [learn.Data.Check]. If a label is outside the domain of the loss, the error is an
+// ArgError of kind ErrDomain. If a penalty does not fit the features, it is an ArgError of kind
+// ErrShape or ErrNonconvex. After an error the learner has no data.
 func (l *GLM) Load(d learn.Data) (err error) {
 	defer learner.End(l, &err)
 	if d, err = l.state.Take(l, d, l.Loss == Logistic); err == nil {
@@ -68,7 +67,7 @@ func (l *GLM) Load(d learn.Data) (err error) {
 
 // Bytes implements [learn.SizedLearner]. It counts the copied rows, their terms at two points, the
 // Hessian, and the copies of penalties. For the squared loss it also counts the Gram matrix, and
-// with s.Folds the fits of Folds.
+// the fits of Folds if s.Folds is set.
 func (l *GLM) Bytes(s learn.Size) int64 {
 	rows, q, _ := learner.Sizes(s)
 	if l.Intercept {
@@ -102,35 +101,37 @@ func (l *GLM) Fit(theta, hyper []float64) (err error) {
 	return l.fit(theta, hyper)
 }
 
-// VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil. Errors are
-// ErrNotFitted, and an ArgError of kind ErrNotFinite if dtheta is not finite or a product
-// overflows. After an overflow g is undefined.
+// VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil. If there is no
+// fit, the error is ErrNotFitted. If dtheta is not finite or a product overflows, it is an ArgError
+// of kind ErrNotFinite. After an overflow g is undefined.
 func (l *GLM) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
 	defer learner.Name(l, &err)
 	return qpdiff.Scratch[glmDerivative](w).adjoint(&l.glmFit, g, dtheta)
 }
 
 // JVP sets dtheta to the derivative of θ at the last fit along d, whose fields are tangents of the
-// inputs. It returns the errors of VJP, with d in place of dtheta.
+// inputs. The errors are the same as for VJP, with d in place of dtheta.
 func (l *GLM) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
 	defer learner.Name(l, &err)
 	return qpdiff.Scratch[glmDerivative](w).tangent(&l.glmFit, dtheta, d)
 }
 
-// FoldsAtOnce reports whether Folds fits faster than Fit, as it does for the squared loss.
+// FoldsAtOnce reports whether Folds is faster than single fits. This holds for the squared loss.
 func (l *GLM) FoldsAtOnce() bool { return l.Loss == Squared }
 
 // Folds sets dst to the predictions for the rows of each fold, fold after fold. The predictions for
-// a fold come from the fit at hyper to the rows outside the fold. A row may be in several folds,
-// as with random splits. After Folds there is no last fit for VJP and JVP. FoldsVJP computes the
+// a fold come from the fit at hyper to the rows outside the fold. A row may be in several folds, as
+// with random splits. After Folds there is no last fit for VJP and JVP. FoldsVJP computes the
 // derivatives of Folds.
 //
 // Folds is for the squared loss only. With q parameters it costs q³/6 multiplications for each fold
 // of at least q/2 rows, and q² for each row of a smaller fold. Load has summed the squares of all
 // rows, and the first Folds after a Load sums the squares of each fold. The condition of a fold's
-// Hessian bounds the loss of digits. Errors are the errors of Fit; ErrDomain for another loss, and for a
-// fold that is empty or has a row twice; and ErrTooLarge for folds that need more than
-// Data.MaxBytes. After an error dst is undefined.
+// Hessian bounds the loss of digits.
+//
+// Folds returns the errors of Fit. If the loss is not squared, or a fold is empty or has a row
+// twice, the error matches ErrDomain. If the folds need more than Data.MaxBytes, it matches
+// ErrTooLarge. After an error dst is undefined.
 func (l *GLM) Folds(dst, hyper []float64, folds [][]int) (err error) {
 	defer learner.End(l, &err)
 	l.state.Stop.Look()
@@ -174,9 +175,11 @@ func (l *GLM) Folds(dst, hyper []float64, folds [][]int) (err error) {
 // FoldsVJP adds the derivative of Σ_t ddst_t·dst_t at the last Folds to each field of g that is not
 // nil. g.X receives the derivative in the rows as training rows. If dx is not nil, dx receives the
 // derivative in the rows as predicted rows. K folds cost K·q² multiplications and one pass over
-// each S_j; g.X costs N·q² more. Errors are ErrNotFitted if there was no Folds after the last Load,
-// Fit or Reset, and an ArgError of kind ErrNotFinite if ddst is not finite or a product overflows.
-// After an overflow g and dx are undefined.
+// each S_j; g.X costs N·q² more.
+//
+// If no Folds followed the last Load, Fit or Reset, the error is ErrNotFitted. If ddst is not
+// finite or a product overflows, it is an ArgError of kind ErrNotFinite. After an overflow g and dx
+// are undefined.
 func (l *GLM) FoldsVJP(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense, ddst []float64) (err error) {
 	defer learner.Name(l, &err)
 	if l.state.Home.Check(); l.folds.number == 0 {
@@ -199,7 +202,7 @@ func (l *GLM) FoldsVJP(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense, ddst [
 	return qpdiff.Scratch[foldDerivative](w).adjoint(&l.glmFit, g, dx, ddst)
 }
 
-// New returns a new learner with the same settings, and the same matrices.
+// New returns a new learner with the same settings. Both learners share the matrices of Penalties.
 func (l *GLM) New() learn.Learner {
 	return &GLM{Loss: l.Loss, Penalties: slices.Clone(l.Penalties), Intercept: l.Intercept, Raw: l.Raw}
 }
@@ -220,10 +223,10 @@ func (l *GLM) Convention() learn.Convention {
 
 // Freedom sets dst to the effective degrees of freedom of each parameter at the last fit. They are
 // the diagonal entries of (H₀ + Σλ_jS_j)⁻¹H₀, where H₀ is the Hessian of the loss. An unpenalised
-// parameter has 1. The sum over the features of a term is between 0 and the number of these
-// features. For the squared loss the sum over all parameters is the trace of the matrix that maps
-// labels to fitted values (Wood 2017, section 5.4.2). Freedom costs q³ multiplications for q
-// parameters, and allocates. The error is ErrNotFitted.
+// parameter has 1 degree of freedom. The sum over the features of a term is between 0 and the
+// number of these features. For the squared loss the sum over all parameters is the trace of the
+// matrix that maps labels to fitted values (Wood 2017, section 5.4.2). Freedom costs q³
+// multiplications for q parameters, and allocates. If there is no fit, the error is ErrNotFitted.
 func (l *GLM) Freedom(dst []float64) error {
 	if err := l.state.Fitted(); err != nil {
 		return learner.Named(l, err)
@@ -233,7 +236,7 @@ func (l *GLM) Freedom(dst []float64) error {
 	return nil
 }
 
-// Hyperparameters describes the λ_j: λ(Name) by the names of the penalties, or λ[j].
+// Hyperparameters describes the λ_j. Their names are λ(Name) with the Name of the penalty, or λ[j].
 func (l *GLM) Hyperparameters(m learn.Moments) []learn.Hyperparameter {
 	return hyperparameters(l.Penalties, l.Loss.usualCurvature(m.Mean), m)
 }

@@ -16,22 +16,22 @@ import (
 //
 // with the decisions η_ic = x_iᵀβ_c + b_c of row i. The probability of class c is exp(η_ic)/Σ_k
 // exp(η_ik). The labels y_i are the numbers 0 to C − 1 of the classes. w_i is the weight of row i
-// in the [learn.Data], 1 by default. The loss is a sum, not a mean, as for [GLM]. b_c is 0 without
-// Intercept. Each λ_j applies to all classes.
+// in the [learn.Data], 1 by default. As for [GLM], the loss is a sum, not a mean. Without Intercept
+// b_c is 0. Each λ_j applies to all classes.
 //
 // Adding the same vector to all β_c changes no probability. The learner returns the solution with
-// Σ_c β_c = 0 and Σ_c b_c = 0, to which penalised features tend anyway.
+// Σ_c β_c = 0 and Σ_c b_c = 0. The penalties alone give Σ_c β_c = 0 for penalised features.
 //
-// The hyperparameters are λ_j ≥ 0, one for each penalty. θ holds the parameters of one class after
-// the other: β_0 (with Intercept, followed by b_0), then class 1, and so on. The numbers
-// of the classes affect only the order of the entries. A label is a class, so θ has no derivative
-// in the labels, and derivatives do not change Grad.Y.
+// The hyperparameters are λ_j ≥ 0, one for each penalty. θ holds β_0 (followed by b_0 with
+// Intercept), then the parameters of class 1 in the same order, and so on. The numbers of the
+// classes affect only the order of these entries. A label is the number of a class, so θ has no
+// derivative in the labels, and derivatives do not change Grad.Y.
 //
 // # Method
 //
-// The method is the one of [GLM], applied to C − 1 orthonormal contrasts of the classes (Helmert
-// contrasts), in which the Hessian is regular. With n features a Newton step costs N·n²C²/4
-// multiplications for the Hessian and (Cn)³/6 for its factor.
+// The method is the same as for [GLM], applied to C − 1 orthonormal contrasts of the classes
+// (Helmert contrasts), in which the Hessian is regular. With n features a Newton step costs
+// N·n²C²/4 multiplications for the Hessian and (Cn)³/6 for its factor.
 //
 // Set Classes before Load. Fits after the first allocate nothing.
 type Multinomial struct {
@@ -44,7 +44,7 @@ type Multinomial struct {
 	glmFit
 }
 
-// multinomial is the loss of a [softmax], which no GLM has.
+// multinomial is the loss of a [softmax]. A GLM cannot have this loss.
 const multinomial = Poisson + 1
 
 // Dims returns the number of parameters and the number of hyperparameters. There are n parameters
@@ -60,10 +60,10 @@ func (l *Multinomial) Dims(n int) (theta, hyper int) {
 func (l *Multinomial) Outputs() int { return l.Classes }
 
 // Load makes d the data of the following fits. It copies the rows with a weight above 0. It returns
-// the errors of [GLM.Load]. It also returns an ArgError of kind ErrDomain for fewer than two
-// Classes, or for a label that is not one of 0 to Classes − 1. With Intercept, it returns an
-// ArgError of kind ErrIllPosed if a class has no row with a weight above 0. After an error the
-// learner has no data.
+// the errors of [GLM.Load]. If Classes is below 2, or a label is not one of the numbers 0 to
+// Classes − 1, the error is an ArgError of kind ErrDomain. If Intercept is set and a class has no
+// row with a weight above 0, it is an ArgError of kind ErrIllPosed. After an error the learner has
+// no data.
 func (l *Multinomial) Load(d learn.Data) (err error) {
 	defer learner.End(l, &err)
 	if d, err = l.state.Take(l, d, false); err == nil {
@@ -80,7 +80,7 @@ func (l *Multinomial) Load(d learn.Data) (err error) {
 	return nil
 }
 
-// check reports classes that do not exist.
+// check returns an error if Classes or a label is invalid.
 func (l *Multinomial) check(d learn.Data) error {
 	if l.Classes < 2 {
 		return check.ArgErrorf("Multinomial.Classes", qpdiff.ErrDomain, "give the number of classes, two or more", "is %d", l.Classes)
@@ -107,21 +107,21 @@ func (l *Multinomial) Bytes(s learn.Size) int64 {
 func (l *Multinomial) Reset() { l.reset() }
 
 // Fit minimises the objective at hyper = λ and writes θ. It starts from the best constants or the
-// last solution. After an error the learner has no fit, and θ is unchanged. The errors are those of
-// [GLM.Fit]. ErrIllPosed also occurs if features without a penalty separate some classes from
-// others.
+// last solution. After an error the learner has no fit, and θ is unchanged. The errors are the same
+// as for [GLM.Fit]. ErrIllPosed also occurs if features without a penalty separate some classes
+// from the other classes.
 func (l *Multinomial) Fit(theta, hyper []float64) (err error) {
 	defer learner.End(l, &err)
 	return l.fit(theta, hyper)
 }
 
-// VJP is as for [GLM], and leaves g.Y as it is.
+// VJP is the same as for [GLM], but does not change g.Y.
 func (l *Multinomial) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
 	defer learner.Name(l, &err)
 	return qpdiff.Scratch[glmDerivative](w).adjoint(&l.glmFit, g, dtheta)
 }
 
-// JVP is as for [GLM]; θ does not depend on d.Y.
+// JVP is the same as for [GLM], but ignores d.Y.
 func (l *Multinomial) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
 	defer learner.Name(l, &err)
 	return qpdiff.Scratch[glmDerivative](w).tangent(&l.glmFit, dtheta, d)
@@ -132,8 +132,8 @@ func (l *Multinomial) New() learn.Learner {
 	return &Multinomial{Classes: l.Classes, Penalties: slices.Clone(l.Penalties), Intercept: l.Intercept, Raw: l.Raw}
 }
 
-// Convention returns Raw, and the logistic loss of the log odds of a row's own class, as for a
-// [learn.ClassLearner].
+// Convention returns Raw, and the logistic loss. The loss is applied to the log odds of each row's
+// class, as for any [learn.ClassLearner].
 func (l *Multinomial) Convention() learn.Convention {
 	return learn.Convention{Loss: learn.LogisticLoss, Raw: l.Raw}
 }

@@ -12,34 +12,41 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// nearRounding bounds the rounding of a prediction by a fit, relative to the sum of its absolute
-// terms. It covers Hessians of a condition up to 1e5.
+// nearRounding bounds the rounding error of a prediction by a fit, relative to the sum of its
+// absolute terms. It covers Hessians with a condition up to 1e5.
 const nearRounding = 1e-11
 
-// shares are tried as lower bounds of a fold's Hessian, relative to the Hessian of all rows.
+// Each of these numbers s is tried: is s times the Hessian of all rows a lower bound of the Hessian
+// without a fold?
 var shares = [...]float64{15. / 16, 7. / 8, 3. / 4, 1. / 2, 1. / 4, 1. / 8, 1. / 16, 1. / 64}
 
-// NearFolds is [GLM.Folds] for any loss, at the hyperparameters of the last Fit, with errors that it
-// bounds. From the fit to all rows it takes one Newton step for each fold, in the Hessian without the
-// fold's rows (Beirami et al. 2017). bound has an entry for each one of dst: the prediction of the
-// exact fit without the fold differs by at most that. If there is no finite bound of a fold, it fits
-// the other rows; fitted is the number of such folds. The bounds then are those of rounding.
+// NearFolds approximates [GLM.Folds] for any loss, at the hyperparameters of the last Fit, and
+// bounds the errors of its predictions. For each fold it takes one Newton step from the fit to all
+// rows, with the Hessian without the fold's rows (Beirami et al. 2017). Each entry of dst differs
+// from the prediction of the exact fit without the fold by at most the corresponding entry of
+// bound. If a fold has no finite bound, NearFolds fits the rows outside this fold, and the bounds
+// are bounds of rounding errors. The result fitted is the number of such folds.
 //
 // # Bound
 //
-// Between two η that differ by s, the curvature of all three losses changes by a factor e^|s| at most
-// (Bach 2010). Let H be the Hessian without the fold at the start, g the gradient at the end of the
-// step, r the largest move of a remaining row's η in the step, and R² the largest zᵀH⁻¹z of these
-// rows. With ν² = gᵀH⁻¹g, the minimiser lies within −ln(1 − e^r·R·ν) of the end, in η of the rows, if
-// the logarithm exists. With ρ = r − ln(1 − e^r·R·ν), a prediction zᵀθ is then off by at most
-// |zᵀH⁻¹g| + (zᵀH⁻¹z)^½·(e^ρ − 1)·ν. NearFolds replaces H by a share of the Hessian of all rows in R
-// and zᵀH⁻¹z.
+// If two values of η differ by s, the curvatures of each of the three losses differ at most by a
+// factor e^|s| (Bach 2010). The following values belong to one fold; its remaining rows are the
+// rows outside the fold. Let H be the Hessian without the fold at the start of the step, and g the
+// gradient without the fold at its end. Let r be the largest change of η in the step, and R² the
+// largest zᵀH⁻¹z, both over the remaining rows. Let ν² = gᵀH⁻¹g and ρ = r − ln(1 − e^r·R·ν).
 //
-// With q parameters, N rows and K folds it costs 2·N·q² multiplications for all folds together, and
-// some q³ + 2·N·q for each one. In trials it takes 1/9 of the time of fits for 10 folds at N = 2000 and
-// q = 51, 1/3 at q = 201, and 1/22 for leave-one-out at N = 500 and q = 21. It allocates some
-// 3·q² + 8·N numbers, and does not change the fit. Errors are ErrNotFitted, those of Folds for folds, and Fit's
-// for a fold that is fitted.
+// If the logarithm exists, the η of each remaining row at the exact minimiser differs from the η at
+// the end of the step by at most −ln(1 − e^r·R·ν). A prediction zᵀθ is then wrong by at most
+// |zᵀH⁻¹g| + (zᵀH⁻¹z)^½·(e^ρ − 1)·ν. In R and in zᵀH⁻¹z, NearFolds replaces H by a lower bound of
+// H, which is a fraction of the Hessian of all rows.
+//
+// With q parameters, N rows and K folds NearFolds costs 2·N·q² multiplications for all folds
+// together, and some q³ + 2·N·q for each fold. In trials it takes 1/9 of the time of fits for 10
+// folds at N = 2000 and q = 51, 1/3 at q = 201, and 1/22 for leave-one-out at N = 500 and q = 21.
+// It allocates some 3·q² + 8·N numbers, and does not change the fit.
+//
+// If there is no fit, the error is ErrNotFitted. NearFolds also returns the errors of Folds for
+// invalid folds, and the errors of Fit for a fold that it fits.
 func (l *GLM) NearFolds(dst, bound []float64, folds [][]int) (fitted int, err error) {
 	defer learner.Name(l, &err)
 	if err := l.state.Fitted(); err != nil {
@@ -68,7 +75,7 @@ func (l *GLM) NearFolds(dst, bound []float64, folds [][]int) (fitted int, err er
 	return fitted, nil
 }
 
-// A foldStep makes one Newton step a fold from a fit.
+// A foldStep takes the Newton step of one fold after the other, each from the same fit.
 type foldStep struct {
 	l                *GLM
 	all, gram, h     []float64 // Hessians: of all rows, of the fold, and the factor of their difference
@@ -100,14 +107,14 @@ func newStep(l *GLM) *foldStep {
 	return s
 }
 
-// lever returns zᵀH⁻¹z with the Hessian of all rows.
+// lever returns zᵀH⁻¹z, where H is the Hessian of all rows.
 func (s *foldStep) lever(z []float64) float64 {
 	copy(s.work, z)
 	dense.LDLSolve(s.l.h, s.l.dinv, s.l.q, s.l.q, s.work)
 	return math.Max(0, dense.Dot(z, s.work))
 }
 
-// row sets dst to row i of X in the fit's own features.
+// row sets dst to row i of X in the features of the fit, which are centred.
 func (s *foldStep) row(dst []float64, i int) {
 	l := s.l
 	for j, v := range l.state.Data.Dense().RawRowView(i) {
@@ -118,7 +125,8 @@ func (s *foldStep) row(dst []float64, i int) {
 	}
 }
 
-// fold sets the predictions of a fold and their bounds. It fails if there is no finite bound.
+// fold computes the predictions of a fold and their bounds. It returns false if there is no finite
+// bound.
 func (s *foldStep) fold(dst, bound []float64, val []int) bool {
 	l, q := s.l, s.l.q
 	clear(s.out)
@@ -173,8 +181,9 @@ func (s *foldStep) fold(dst, bound []float64, val []int) bool {
 	return true
 }
 
-// share factorises the Hessian without the fold. It returns a lower bound of it, relative to the
-// Hessian of all rows. It fails if the remaining rows do not determine θ.
+// share factorises the Hessian without the fold. It returns a number s such that s times the
+// Hessian of all rows is a lower bound of this Hessian. It returns false if the remaining rows do
+// not determine θ.
 func (s *foldStep) share() (share float64, ok bool) {
 	l, q := s.l, s.l.q
 	for _, v := range shares {
@@ -193,8 +202,8 @@ func (s *foldStep) share() (share float64, ok bool) {
 	return share, dense.LDLFactorUntil(&l.state.Stop, s.h, s.dinv, q, q, rankTol) == q
 }
 
-// end evaluates the gradient without the fold at theta, and sets second to the negative step from
-// there. It returns the largest move of a remaining row's η, and the length ν of the gradient.
+// end evaluates the gradient without the fold at theta. It sets second to the next Newton step from
+// there, with the opposite sign. It returns the largest change of η of a remaining row, and ν.
 func (s *foldStep) end() (distance, off float64) {
 	l, q := s.l, s.l.q
 	dense.Products(s.next.eta, l.z, q, s.theta)
@@ -214,7 +223,7 @@ func (s *foldStep) end() (distance, off float64) {
 	return distance, math.Sqrt(math.Max(0, dense.Dot(s.work, s.second)))
 }
 
-// rounding bounds the rounding of the prediction for z.
+// rounding bounds the rounding error of the prediction for z.
 func (s *foldStep) rounding(z []float64) (sum float64) {
 	for j, v := range z {
 		sum += math.Abs(v * s.theta[j])
@@ -222,7 +231,7 @@ func (s *foldStep) rounding(z []float64) (sum float64) {
 	return nearRounding * sum
 }
 
-// fit sets the predictions of a fold by a fit to the other rows.
+// fit computes the predictions of a fold by a fit to the rows outside the fold.
 func (s *foldStep) fit(dst, bound []float64, val []int) error {
 	l := s.l
 	d := l.state.Data

@@ -12,35 +12,36 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A Penalty is the quadratic form βᵀSβ of the weights of consecutive features. It has one
+// A Penalty is the quadratic form βᵀSβ of the weights β of consecutive features. It has one
 // hyperparameter. Either S or Root is set.
 type Penalty struct {
 	// Name is used only in the name of the hyperparameter in a search: λ(Name). Empty: the name is
 	// λ[j].
 	Name string
-	// First is the first of the features.
+	// First is the number of the first feature.
 	First int
 	// S is symmetric and positive semidefinite, with one row for each feature. A *[mat.SymDense],
-	// *[mat.SymBandDense] or *[mat.DiagDense] is read in place. Of the latter two only the bands
-	// are read. Other matrices are copied.
+	// *[mat.SymBandDense] or *[mat.DiagDense] is read in place. Of a *[mat.SymBandDense] or
+	// *[mat.DiagDense], only the bands are read. Other matrices are copied.
 	S mat.Symmetric
 	// Root is a matrix R with S = RᵀR. It may have any number of rows.
 	Root mat.Matrix
 }
 
-// Ridge returns the penalty Σβ_j² of count features from first on.
+// Ridge returns the penalty Σβ_j² of count features, of which first is the number of the first.
 func Ridge(first, count int) Penalty {
 	ones := make([]float64, count)
 	dense.Fill(ones, 1)
 	return Penalty{First: first, S: mat.NewDiagDense(count, ones)}
 }
 
-// Differences returns the penalty of the squared differences of the weights of count features, from
-// first on. order is at least 1, and count is larger than order. Order 1 gives Σ(β_{j+1} − β_j)²,
-// and order 2 gives Σ(β_{j+2} − 2β_{j+1} + β_j)². The penalty makes the weights of neighbouring
-// features similar, for example of the levels of an ordered category. If the features are the
-// values of B-splines, the penalty makes the function that they describe smooth (Eilers and Marx
-// 1996). Polynomials of a degree below the order are not penalised. S has order bands.
+// Differences returns the penalty of the squared differences between the weights of count features,
+// of which first is the number of the first. Order 1 gives Σ(β_{j+1} − β_j)², and order 2 gives
+// Σ(β_{j+2} − 2β_{j+1} + β_j)². The parameter order is at least 1, and count is larger than order.
+// The penalty makes the weights of neighbouring features similar, for example the weights of the
+// levels of an ordered category. If the features are the values of B-splines, the penalty makes the
+// function that they describe smooth (Eilers and Marx 1996). Polynomials of a degree below the
+// order are not penalised. S is a band matrix with order bands above the diagonal.
 func Differences(first, count, order int) Penalty {
 	if order < 1 || count <= order {
 		return Penalty{First: first} // which Load refuses
@@ -89,7 +90,7 @@ type form struct {
 	own                []float64
 }
 
-// row returns the entries of row i from the diagonal on.
+// row returns the entries of row i from the diagonal to the end of the band.
 func (f *form) row(i int) []float64 {
 	at := i * f.stride
 	if !f.skewed {
@@ -135,7 +136,7 @@ func (f *form) load(p Penalty, j, n int) error {
 	return nil
 }
 
-// copy sets own to S, or to RᵀR.
+// copy computes S, or RᵀR, into the storage of f.
 func (f *form) copy(p Penalty) {
 	k := f.count
 	f.own = dense.Zeros(f.own, k*k)
@@ -153,7 +154,7 @@ func (f *form) copy(p Penalty) {
 	}
 }
 
-// addTo adds λS to the upper triangle of h, of q rows.
+// addTo adds λS to the upper triangle of h, a matrix with q rows.
 func (f *form) addTo(h []float64, q int, lambda float64) {
 	for i := range f.count {
 		dense.Axpy(lambda, f.row(i), h[(f.first+i)*(q+1):])
@@ -205,8 +206,8 @@ func (p Penalty) mean() float64 {
 	return sum / entries
 }
 
-// spread returns the mean nonzero eigenvalue of S divided by the smallest one. It is 1 for a
-// multiple of the unit matrix.
+// spread returns the mean nonzero eigenvalue of S divided by the smallest nonzero eigenvalue. For a
+// multiple of the unit matrix it is 1.
 func (p Penalty) spread() float64 {
 	if _, diagonal := p.S.(*mat.DiagDense); diagonal {
 		return 1
@@ -238,7 +239,7 @@ func (p Penalty) spread() float64 {
 	return sum / float64(positive) / least
 }
 
-// Eigenvalues of S below nullTol times the largest one count as 0.
+// An eigenvalue of S below nullTol times the largest eigenvalue counts as 0.
 const nullTol = 1e-10
 
 // inner returns ½⟨S, P⟩ for a symmetric P with q rows. It reads only the upper triangle of P.
@@ -259,7 +260,7 @@ const leastLambda, defaultLambda, mostLambda = 1e-8, 1e-2, 1e4
 // fewHyper is the largest number of hyperparameters that a search treats individually.
 const fewHyper = 3
 
-// hyperparameters describes the λ_j for a loss of this curvature.
+// hyperparameters describes the λ_j for a loss with the given curvature.
 func hyperparameters(penalties []Penalty, curvature float64, m learn.Moments) (all []learn.Hyperparameter) {
 	if len(penalties) == 0 {
 		penalties = []Penalty{Ridge(0, m.Features)}

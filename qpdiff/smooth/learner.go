@@ -17,9 +17,9 @@ import (
 // The Hessian is assembled from one product for each parameter, so Learner suits a moderate number
 // of parameters (some hundreds).
 //
-// A Learner with its Objective set is ready for Load. Fits, and products with a workspace, allocate
-// only in the objective's functions. If products run concurrently, the objective's functions must
-// allow concurrent calls.
+// A Learner with its Objective set is ready for Load. Later fits, and products with a workspace,
+// allocate only in the functions of the Objective. If products run concurrently, these functions
+// must allow concurrent calls.
 type Learner struct {
 	Objective Objective // it is read by Dims, Load and Fit
 	MaxIter   int       // Newton steps of one fit at most; zero: 200
@@ -36,9 +36,9 @@ const smoothMaxIter = 200
 // Dims returns the dimensions of the objective.
 func (l *Learner) Dims(n int) (theta, hyper int) { return l.Objective.dims(n) }
 
-// Load makes d the data of the following fits. It keeps a reference to d. Errors are ArgErrors of
-// kind ErrShape or ErrNotFinite, and of kind ErrDomain if d.Rows or d.Weights is not nil. After an
-// error the learner has no data.
+// Load makes d the data of the following fits. It keeps a reference to d. If d cannot be used, the
+// error is an ArgError of kind ErrShape or ErrNotFinite. If d.Rows or d.Weights is not nil, it is
+// an ArgError of kind ErrDomain. After an error the learner has no data.
 func (l *Learner) Load(d learn.Data) (err error) {
 	defer learner.End(l, &err)
 	l.state.Unload()
@@ -115,10 +115,10 @@ func (l *Learner) Fit(theta, hyper []float64) (err error) {
 	return nil
 }
 
-// VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil. Errors are
-// ErrNotFitted; an ArgError of kind ErrNotFinite if dtheta is not finite; ErrIllPosed if the
-// Hessian is singular to working precision; and ErrNotFinite if a product overflows. After an
-// overflow g is undefined.
+// VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil. If there is no
+// fit, the error is ErrNotFitted. If dtheta is not finite, it is an ArgError of kind ErrNotFinite.
+// If the Hessian is singular to working precision, it matches ErrIllPosed. If a product overflows,
+// it matches ErrNotFinite, and g is undefined.
 func (l *Learner) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
 	defer learner.Name(l, &err)
 	return qpdiff.Scratch[smoothDerivative](w).adjoint(&l.smoothFit, g, dtheta)
@@ -129,7 +129,7 @@ func (l *Learner) New() learn.Learner {
 	return &Learner{Objective: l.Objective, MaxIter: l.MaxIter}
 }
 
-// Convention returns that no loss is usual.
+// Convention returns the zero Convention, because no loss is usual for this learner.
 func (*Learner) Convention() learn.Convention { return learn.Convention{} }
 
 // Hyperparameters returns nil: the hyperparameters of your objective do not follow from the data.

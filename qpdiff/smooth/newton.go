@@ -28,15 +28,14 @@ type smoothFit struct {
 // SetContext implements [learn.ContextLearner].
 func (l *smoothFit) SetContext(ctx context.Context) { l.state.Stop.Watch(ctx) }
 
-// resize makes storage for k parameters.
+// resize allocates the storage for k parameters.
 func (l *smoothFit) resize(k int) {
 	dense.GrowAll(k, &l.theta, &l.g, &l.step, &l.cand, &l.gc, &l.dinv, &l.point, &l.mid, &l.left, &l.right)
 	l.h = dense.Grow(l.h, k*k)
 }
 
 // minimise runs Newton's method from l.theta. A step is shortened until the slope at its end is
-// negative and at most half as large as at its start. By convexity such a step lowers the
-// objective.
+// negative, and at most half as large as at its start. Because F is convex, such a step lowers F.
 func (l *smoothFit) minimise(limit int) error {
 	o, k := &l.objective, len(l.theta)
 	o.Gradient(l.g, l.theta, l.state.Data, l.hyper)
@@ -71,9 +70,9 @@ func (l *smoothFit) minimise(limit int) error {
 	return check.ArgErrorf("Learner.MaxIter", qpdiff.ErrIterationLimit, "raise it, or scale the features", "allows %d Newton steps, which are not enough", limit)
 }
 
-// lineSearch sets cand to theta plus a part of the step, and gc to the gradient there. It returns
-// true if the gradient consists of rounding errors (see noise). slope is the slope along the step
-// at theta.
+// lineSearch sets cand to theta plus a part of the step, and gc to the gradient at cand. It returns
+// true if the gradient consists of rounding errors (see noise). The parameter slope is the slope at
+// theta along the step.
 func (l *smoothFit) lineSearch(slope float64) (rounding bool) {
 	lo, hi, t := 0.0, 1.0, 1.0
 	for range smoothBisections {
@@ -103,17 +102,17 @@ func (l *smoothFit) lineSearch(slope float64) (rounding bool) {
 }
 
 // smoothBisections bounds the number of bisections of one step. After this number, the two ends of
-// the interval are neighbouring float64.
+// the interval are neighbouring float64 numbers.
 const smoothBisections = 100
 
-// A step is the last if its length relative to θ is at most smoothLastStep. By quadratic
-// convergence, the remaining error is about the square of that length. Any value from 1e-15 to 1e-8
-// would do, at the cost of at most one more step.
+// A step is the last if its length relative to θ is at most smoothLastStep. Convergence is
+// quadratic, so the remaining error is about smoothLastStep². Any value from 1e-15 to 1e-8 would
+// do, at the cost of at most one more step.
 const smoothLastStep = 1e-10
 
 // whitened returns the largest absolute entry of √D·Lᵀx, where LDLᵀ is the factorised Hessian. The
-// squares of the entries sum to xᵀ∇²F·x, so they do not depend on the units of the parameters.
-// whitened does not return the sum, because it can overflow.
+// squares of the entries sum to xᵀ∇²F·x, so the entries do not depend on the units of the
+// parameters. whitened does not return the sum, because the sum can overflow.
 func (l *smoothFit) whitened(x []float64) (size float64) {
 	k := len(x)
 	for i, inv := range l.dinv {
@@ -138,14 +137,14 @@ func (l *smoothFit) last() error {
 }
 
 const (
-	// bendTol bounds the difference of the Hessians at the start and the end of a step, along the
-	// step and relative to the gradient. If the difference is smaller, the gradient counts as
-	// rounding. At a condition that [dense.Unsolvable] accepts, rounding alone makes a difference
-	// of at most 1/256.
+	// bendTol is a limit for the difference of the Hessians at the start and the end of a step,
+	// along the step and relative to the gradient. If the difference is below bendTol, the gradient
+	// counts as rounding. Rounding alone makes a difference of at most 1/256 if [dense.Unsolvable]
+	// accepts the condition.
 	bendTol = 1. / 16
-	// jumpTol is the smallest jump of the gradient, relative to the gradient, at which the gradient
-	// counts as rounding. A gradient of rounding errors that is a sum over some thousand rows jumps
-	// by the rounding of one of them.
+	// If a jump of the gradient is at least jumpTol times the gradient, the gradient counts as
+	// rounding. A gradient that consists of the rounding errors of a sum over some thousand rows
+	// jumps by the rounding error of one row.
 	jumpTol = 1. / 64
 	// After jumpHalvings halvings, a part of a step has 2⁻⁵⁰ of its length. A gradient that jumps
 	// within such a part is not smooth to working precision.
@@ -153,12 +152,12 @@ const (
 )
 
 // noise reports whether the gradient gc at cand, after a whole step from theta, consists of
-// rounding errors. It does if it has not shrunk as the Hessians at both ends of the step predict,
-// and it jumps somewhere along the step. The Hessians at the ends alone do not suffice for a loss
-// that is flat at both ends.
+// rounding errors. Two conditions must hold: the gradient has not shrunk as the Hessians at both
+// ends of the step predict, and it jumps somewhere along the step. The first condition alone does
+// not suffice for a loss that is flat at both ends.
 func (l *smoothFit) noise() bool {
-	// norm uses units in which the diagonal of the Hessian is about 1, given by the pivots. NaN
-	// does not count as noise.
+	// norm uses units in which the pivots give the Hessian a diagonal of about 1. NaN does not
+	// count as noise.
 	norm := func(v func(j int) float64) (size float64) {
 		for j, d := range l.dinv {
 			size = max(size, math.Abs(v(j))*math.Sqrt(d))
@@ -198,8 +197,8 @@ func (l *smoothFit) noise() bool {
 	return true
 }
 
-// factorise assembles the Hessian at theta in h, and writes its factor to h and dinv. v is scratch.
-// factorise stops early if end has ended.
+// factorise computes the Hessian at theta in h, and writes its factor to h and dinv. v is scratch.
+// factorise stops early if end has been reached.
 func (l *smoothFit) factorise(end *stop.Stop, h, dinv, v []float64) error {
 	k := len(l.theta)
 	for i := range k {
