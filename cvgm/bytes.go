@@ -23,29 +23,30 @@ type footprint struct {
 	own    float64 // of the CV without its splits
 	splits float64 // of the fits of the splits, with their learners
 	model  float64 // of Final, and of a prediction of all rows by its model
-	// fits is the number of learners that share the rest of the bound. Each learner's share is
-	// proportional to the number of its rows that count, and rows is the sum of these numbers.
+	// fits is the number of learners that divide the memory that remains. The part of a learner is
+	// proportional to the number of its rows with a weight above 0; rows is the sum of these
+	// numbers.
 	fits, rows float64
 }
 
-// share counts a learner of the given number of rows.
+// share counts one more learner, which has the given number of rows.
 func (n *footprint) share(rows float64) {
 	n.fits++
 	n.rows += rows
 }
 
-// total is the most that New, evaluations and Final hold.
+// total returns the largest number of bytes that New, evaluations and Final hold.
 func (n footprint) total() int64 { return memory.Bytes(n.own + n.splits + n.model) }
 
-// bound returns how many bytes c allows.
+// bound returns the number of bytes that c allows.
 func (c *Config) bound() int64 { return memory.Bound(cmp.Or(c.MaxBytes, c.Data.MaxBytes)) }
 
 // Bytes returns the largest number of bytes that New(c), evaluations and Final hold. The number
 // includes the copies of the rows of X for each split, or the features of these rows that a
 // [StoredPreparer] stores. It also includes the Bytes of learners that are [learn.SizedLearner]s,
-// and the features that Features computes. It does not include X itself, the additional memory of
-// DataGradient, or the memory that your own Preparer or FeatureMap holds besides its output. Bytes
-// returns 0 for a Config without Data.X or Learner. It calls Learner and Dims once each.
+// and the output of Features. It does not include X itself, the additional memory of DataGradient,
+// or the memory that your Preparer or FeatureMap holds besides its output. For a Config without
+// Data.X or Learner, Bytes returns 0. It calls Learner and Dims once each.
 func (c Config) Bytes() int64 {
 	if x, ok := c.Data.X.(*mat.Dense); c.Data.X == nil || ok && x == nil || c.Learner == nil {
 		return 0
@@ -70,8 +71,8 @@ func (c *Config) width() int {
 	return m
 }
 
-// wholeLearner returns first, as a learner of all examples, if the learners of the splits can be
-// made from it by leaving rows out. Otherwise it returns nil.
+// wholeLearner returns the learner first, if the learners of the splits can leave rows out of it.
+// It then serves as the learner of all examples. Otherwise wholeLearner returns nil.
 func (c *Config) wholeLearner(first learn.Learner) learn.SubsetLearner {
 	if l, ok := first.(learn.SubsetLearner); ok && !c.Standardise && c.Centring == NoCentring && c.Prepare == nil && !c.views(first) {
 		return l
@@ -79,8 +80,8 @@ func (c *Config) wholeLearner(first learn.Learner) learn.SubsetLearner {
 	return nil
 }
 
-// count counts the memory of a CV with m features. If atOnce is not nil, it evaluates all splits.
-// Otherwise each split has its own fit.
+// count counts the memory of a CV with m features. If atOnce is nil, each split has its own fit.
+// Otherwise atOnce evaluates all splits.
 func (c *Config) count(learner learn.Learner, m int, atOnce *leaveOneOut) footprint {
 	rows, raw := c.Data.X.Dims()
 	weighted := c.Data.Weights != nil
@@ -184,7 +185,7 @@ func (c *Config) preparedBytes(rows float64, m int) float64 {
 	return sample.StoredBytes(float64(all), rows, float64(sample.MostStored(c.Prepare)), float64(m))
 }
 
-// learnerBytes returns the bytes that l counts, and 0 if l counts none.
+// learnerBytes returns the Bytes of l, or 0 if l is not a [learn.SizedLearner].
 func learnerBytes(l learn.Learner, s learn.Size) float64 {
 	if l, ok := l.(learn.SizedLearner); ok {
 		return float64(l.Bytes(s))
@@ -192,7 +193,7 @@ func learnerBytes(l learn.Learner, s learn.Size) float64 {
 	return 0
 }
 
-// mapEntries counts the entries that a feature map holds for n rows.
+// mapEntries returns the number of entries that a feature map holds for n rows.
 func mapEntries(f FeatureMap, n float64) float64 {
 	_, out := f.Dims()
 	entries := n*float64(out) + float64(f.NumParams())
@@ -202,7 +203,7 @@ func mapEntries(f FeatureMap, n float64) float64 {
 	return entries
 }
 
-// tooLarge reports a need of more bytes than c allows.
+// tooLarge returns an error if the need exceeds the bytes that c allows.
 func (c *Config) tooLarge(need int64) error {
 	bound := c.bound()
 	if need <= bound {

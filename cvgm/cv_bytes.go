@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// share returns the MaxBytes of the learner l for data of size s: the bytes that l counts, plus l's
-// share of the rest of the bound. The share is for storage that grows during fits.
+// share returns the MaxBytes of the learner l for data of size s. It is the Bytes of l, plus a part
+// of the memory that remains, for storage that grows during fits.
 func (cv *CV) share(l learn.Learner, s learn.Size) int64 {
 	bound := cv.c.bound()
 	if bound == memory.Unbounded {
@@ -22,8 +22,8 @@ func (cv *CV) share(l learn.Learner, s learn.Size) int64 {
 	return max(1, memory.Bytes(learnerBytes(l, s)+max(0, rest)))
 }
 
-// ofShare extends the error of a learner whose MaxBytes is too small. It adds that this MaxBytes is
-// the learner's share of Config.MaxBytes.
+// ofShare changes the error of a learner whose MaxBytes is too small. It adds to the message that
+// this MaxBytes is a part of Config.MaxBytes.
 func (cv *CV) ofShare(err error) error {
 	if !errors.Is(err, qpdiff.ErrTooLarge) {
 		return err
@@ -31,7 +31,7 @@ func (cv *CV) ofShare(err error) error {
 	return fmt.Errorf("%w (its MaxBytes is what Config.MaxBytes, %d, leaves to it as one of %.0f learners)", err, cv.c.bound(), cv.count.fits)
 }
 
-// prepare makes the storage of f. It may only be called after the memory of f was counted.
+// prepare allocates the storage of f. The caller has counted the memory of f.
 func (cv *CV) prepare(f *splitFit) {
 	f.prepare(&cv.c, cv.features, cv.viewed)
 	f.train.Gram = cv.gram
@@ -59,8 +59,8 @@ func (cv *CV) all(x *mat.Dense, l learn.Learner) learn.Data {
 	return d
 }
 
-// countSplits counts the memory for fits of all single splits, if the splits were evaluated at once
-// before.
+// countSplits counts the memory for single fits of all splits, if so far the splits were evaluated
+// at once.
 func (cv *CV) countSplits() error {
 	if cv.loo == nil || cv.loo.fitted {
 		return nil

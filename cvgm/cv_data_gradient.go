@@ -22,10 +22,11 @@ import (
 // may not share memory with Config.Data or α. If dx or dy has another shape, DataGradient panics.
 // For learners and losses of labels ±1, dy is the derivative of their formulas in y.
 //
-// It returns the errors of Eval with a gradient. The loss, dx and dy are then NaN. If only one of
-// the blocks dx and dy has no derivative, that block is set to NaN. The error is then of kind
-// ErrNotDifferentiable and names the block and the first split without a derivative. The loss and
-// the other block are still returned. These blocks have no derivative:
+// If the evaluation fails, DataGradient returns the errors of Eval with a gradient, and the loss,
+// dx and dy are NaN. If only one of the blocks dx and dy has no derivative, DataGradient sets this
+// block to NaN. The error is then of kind ErrNotDifferentiable and names the block and the first
+// split without a derivative. The loss and the other block are still returned. These blocks have no
+// derivative:
 //   - dx with Config.Prepare,
 //   - dx if Standardise is set and a feature is constant on a split's training rows,
 //   - dx and dy with FixedLeastSquares without Standardise,
@@ -34,11 +35,12 @@ import (
 //     the feature map. The same holds if a [learn.TiedLearner] treats training rows as equal, and
 //     moves of the rows (for dx) or of the labels (for dy) make these rows unequal.
 //
-// If Config.Generalised is set, the blocks of the last item are an element of the generalised
-// derivative, and [CV.Generalised] returns true. Equal rows then share their multipliers equally.
+// If Config.Generalised is set, the blocks of the last list item are an element of the generalised
+// derivative, and [CV.Generalised] returns true. The multiplier of equal rows is then divided
+// equally among them.
 //
-// DataGradient costs as much as a gradient by Eval with a fit for each split, and one Backward of
-// the feature map in the rows. It allocates the gradients of each split. The results do not depend
+// DataGradient costs as much as Eval with a gradient and a fit for each split, plus one Backward of
+// the feature map for the rows. It allocates the gradients of each split. The results do not depend
 // on Config.Workers.
 func (cv *CV) DataGradient(dx *mat.Dense, dy, alpha []float64) (float64, error) {
 	rows, n := cv.c.Data.X.Dims()
@@ -74,7 +76,8 @@ func (cv *CV) DataGradient(dx *mat.Dense, dy, alpha []float64) (float64, error) 
 	return loss, err
 }
 
-// addSplits completes d and dx, and returns the errors of the wanted blocks.
+// addSplits adds the contributions of all splits to d and dx, and returns the errors of the wanted
+// blocks.
 func (cv *CV) addSplits(d *dataGradient, dx *mat.Dense) error {
 	ties := new(tieTest)
 	if _, ok := cv.fits[0].learner.(learn.TiedLearner); ok {
@@ -100,7 +103,7 @@ func (cv *CV) addSplits(d *dataGradient, dx *mat.Dense) error {
 	return nil
 }
 
-// addSplitData adds the cotangents of split j.
+// addSplitData adds the cotangents of split j to d.
 func (cv *CV) addSplitData(d *dataGradient, j int, ties *tieTest) {
 	f := &cv.fits[j]
 	part, scale := f.data, 1/float64(len(cv.fits))
@@ -135,7 +138,7 @@ func (cv *CV) addSplitData(d *dataGradient, j int, ties *tieTest) {
 	}
 }
 
-// rowsFromFeatures sets dx from the cotangent of the features.
+// rowsFromFeatures computes dx from the cotangent of the features.
 func (cv *CV) rowsFromFeatures(d *dataGradient, dx *mat.Dense) error {
 	var dparams []float64
 	if cv.c.Features != nil {

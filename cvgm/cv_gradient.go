@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// gradientOfSplits sums the gradients of the k splits. It sets the hyperparameters' part of grad
-// and the cotangents of the features. It reports whether a split is at a kink.
+// gradientOfSplits computes the mean of the gradients of the k splits. It sets the hyperparameters'
+// part of grad and the cotangents of the features. It reports whether a split is at a kink.
 func (cv *CV) gradientOfSplits(grad []float64, k float64) (generalised bool) {
 	clear(grad)
 	dhyper, _ := cv.unpack(grad, nil)
@@ -29,7 +29,8 @@ func (cv *CV) gradientOfSplits(grad []float64, k float64) (generalised bool) {
 	return generalised
 }
 
-// gradientAtOnce is gradientOfSplits for cv.loo. It returns false if cv.loo has no derivative.
+// gradientAtOnce does the work of gradientOfSplits with cv.loo. It returns false if cv.loo has no
+// derivative.
 func (cv *CV) gradientAtOnce(grad []float64) bool {
 	clear(grad)
 	dhyper, _ := cv.unpack(grad, nil)
@@ -46,8 +47,8 @@ func (cv *CV) gradientAtOnce(grad []float64) bool {
 	return true
 }
 
-// gradient completes grad, in which the hyperparameters' part is already set. generalised tells
-// whether that part is at a kink, and atOnce whether cv.loo computed it.
+// gradient completes grad, in which the hyperparameters' part is already set. The parameter
+// generalised is true if this part is at a kink, and atOnce is true if cv.loo computed it.
 func (cv *CV) gradient(grad []float64, generalised, atOnce bool) error {
 	_, dparams := cv.unpack(grad, nil)
 	if cv.c.Features != nil {

@@ -13,12 +13,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// OutOfFold writes the prediction for each example at the last Eval or DataGradient to dst, one
-// entry per example. For a [learn.ClassLearner] the prediction is the log odds of the example's own
-// class. Each prediction comes from a split that validates on the example, and so did not train on
-// it. If several splits validate on the example, dst receives the mean of their predictions. It
-// receives NaN if no split does, or if the example has the weight 0. The error matches
-// qpdiff.ErrNotFitted if there was no evaluation, or if the last evaluation returned an error.
+// OutOfFold writes the prediction for each example at the last Eval or DataGradient to dst, which
+// has one entry for each example. For a [learn.ClassLearner] the prediction is the log odds of the
+// example's class. Each prediction comes from a split that validates on the example, so the example
+// was not in the training rows. If several splits validate on the example, dst receives the mean of
+// their predictions. If no split does, or if the example has the weight 0, dst receives NaN. If
+// there was no evaluation, or if the last evaluation returned an error, the error matches
+// qpdiff.ErrNotFitted.
 func (cv *CV) OutOfFold(dst []float64) error {
 	if len(dst) != len(cv.c.Data.Y) {
 		panic("cvgm: dst has the wrong length")
@@ -31,10 +32,11 @@ func (cv *CV) OutOfFold(dst []float64) error {
 }
 
 // OutOfFoldClasses writes the probability of each class for each example to dst, which has one row
-// per example and one column per class. Like the predictions of [CV.OutOfFold], the probabilities
-// come from splits that validate on the example. They are means if several splits do, and NaN if no
-// split does. OutOfFoldClasses computes the predictions anew. It returns the errors of OutOfFold,
-// and an error of kind qpdiff.ErrDomain if the learner is not a [learn.ClassLearner].
+// for each example and one column for each class. As in [CV.OutOfFold], the probabilities come from
+// splits that validate on the example. If several splits do, dst receives the means of their
+// probabilities; if no split does, NaN. OutOfFoldClasses computes the predictions anew. It returns
+// the errors of OutOfFold. If the learner is not a [learn.ClassLearner], the error is of kind
+// qpdiff.ErrDomain.
 func (cv *CV) OutOfFoldClasses(dst *mat.Dense) error {
 	l, ok := cv.fits[0].learner.(learn.ClassLearner)
 	if !ok {
@@ -71,10 +73,11 @@ func (cv *CV) OutOfFoldClasses(dst *mat.Dense) error {
 	return nil
 }
 
-// Residual returns the largest residual of the optimality conditions over the splits' fits at the
-// last Eval or DataGradient. Each residual is relative to the size of its terms: see
-// [learn.VerifiedLearner]. Errors match qpdiff.ErrNotFitted as in [CV.OutOfFold]. They match
-// qpdiff.ErrDomain if the learner measures no residual or if all splits were evaluated at once.
+// Residual returns the largest residual of the optimality conditions in the fits of all splits, at
+// the last Eval or DataGradient. Each residual is relative to the size of its terms: see
+// [learn.VerifiedLearner]. As in [CV.OutOfFold], the error can match qpdiff.ErrNotFitted. If the
+// learner measures no residual, or if all splits were evaluated at once, it matches
+// qpdiff.ErrDomain.
 func (cv *CV) Residual() (float64, error) {
 	if err := cv.checkEvaluated(); err != nil {
 		return math.NaN(), err
@@ -95,20 +98,22 @@ func (cv *CV) Residual() (float64, error) {
 }
 
 // StandardError returns the standard error of the CV loss over the examples, at the last Eval or
-// DataGradient. It is the standard deviation of the losses of n examples (with the divisor n−1)
-// divided by √n. n is the number of examples on which some split validates. If several splits
-// validate on an example, the example's loss c_i is the mean over these splits. With weights w the
-// result is the standard error of the weighted mean, √(n/(n−1)·Σ_i w_i²(c_i − c̄)²)/Σ_i w_i. An
-// example of weight 2 is one example, not two, and the unit of the weights does not matter. More
-// splits of the same examples do not lower this standard error. They would lower a standard error
-// over the splits.
+// DataGradient. Let n be the number of examples on which some split validates. The result is the
+// standard deviation of the losses of these examples (with the divisor n−1) divided by √n. If
+// several splits validate on an example, the example's loss c_i is the mean over these splits.
 //
-// The standard error is optimistic. It treats the examples as independent, and treats the fits as
-// fixed, although they share training rows (Bengio and Grandvalet 2004). If examples depend on each
-// other, as in groups or in time, the standard error may be far too low.
+// With weights w the result is the standard error of the weighted mean, √(n/(n−1)·Σ_i w_i²(c_i −
+// c̄)²)/Σ_i w_i. An example of weight 2 is one example, not two, and the unit of the weights does
+// not matter. More splits of the same examples do not lower this standard error. They would lower a
+// standard error over the splits.
 //
-// Errors match qpdiff.ErrNotFitted as in [CV.OutOfFold], qpdiff.ErrShape if the splits validate on
-// fewer than two examples, and qpdiff.ErrNotFinite if the result overflows.
+// The standard error is optimistic. It treats the examples as independent, and the fits as fixed,
+// although the fits share training rows (Bengio and Grandvalet 2004). If examples depend on each
+// other, as in groups or in time, the true standard error may be far larger.
+//
+// As in [CV.OutOfFold], the error can match qpdiff.ErrNotFitted. If the splits validate on fewer
+// than two examples, it matches qpdiff.ErrShape. If the result overflows, it matches
+// qpdiff.ErrNotFinite.
 func (cv *CV) StandardError() (float64, error) {
 	if err := cv.checkEvaluated(); err != nil {
 		return math.NaN(), err
@@ -148,7 +153,7 @@ func (cv *CV) checkEvaluated() error {
 }
 
 // meanOverSplits sets each entry of dst to the mean of value over the splits that validate on the
-// entry's example, or to NaN if no split does.
+// entry's example. If no split does, it sets the entry to NaN.
 func (cv *CV) meanOverSplits(dst []float64, value func(prediction, y float64) float64) {
 	counts := make([]float64, len(dst))
 	for j := range cv.fits {

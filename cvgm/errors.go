@@ -7,7 +7,7 @@ import (
 	"cvgm/qpdiff"
 )
 
-// overflow is the error of an α at which something is not finite.
+// overflow is the error of an α at which a value is not finite.
 func overflow(format string, values ...any) error {
 	return args.Bad("alpha", qpdiff.ErrNotFinite, "take α closer to where it is finite, or scale the data", "is out of range: "+format, values...)
 }

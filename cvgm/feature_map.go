@@ -23,14 +23,15 @@ type FeatureMap interface {
 	// Forward maps the N rows of x. The N×out result belongs to the map and is valid until the next
 	// call. A feature that is not finite is an error.
 	Forward(params []float64, x *mat.Dense) (*mat.Dense, error)
-	// Backward takes dfeatures, the derivative of a scalar in the N×out features of the last
-	// Forward. It adds the scalar's derivative in the parameters to dparams and, unless dx is nil,
-	// its derivative in the N×in rows to dx. Derivatives that overflow are ±Inf or NaN.
+	// Backward gets dfeatures, the derivative of a scalar in the N×out features of the last
+	// Forward. It adds the derivative of this scalar in the parameters to dparams. If dx is not
+	// nil, it adds the derivative in the N×in rows to dx. Derivatives that overflow are ±Inf or
+	// NaN.
 	Backward(dparams []float64, dx, dfeatures *mat.Dense)
 }
 
 // A KinkedMap is a FeatureMap with kinks. At a kink, Backward adds an element of the generalised
-// derivative. If Config.Generalised is not set, a CV returns an error for such a gradient.
+// derivative. Unless Config.Generalised is set, a CV returns an error for such a gradient.
 type KinkedMap interface {
 	FeatureMap
 	// Generalised reports whether the last Backward was at a kink, at which the derivative does not
@@ -69,7 +70,7 @@ func checkFeatures(phi *mat.Dense) (*mat.Dense, error) {
 	return phi, nil
 }
 
-// checkForward reports arguments that do not fit the map.
+// checkForward returns an error if an argument does not fit the map.
 func checkForward(f FeatureMap, params []float64, x *mat.Dense) error {
 	if x == nil || x.IsEmpty() {
 		return args.Bad("x", qpdiff.ErrEmpty, "give at least one row", "is empty")
@@ -84,8 +85,8 @@ func checkForward(f FeatureMap, params []float64, x *mat.Dense) error {
 	return nil
 }
 
-// checkBackward panics if an argument does not fit the last Forward. rows is the number of examples
-// of that Forward.
+// checkBackward panics if an argument does not fit the last Forward. The parameter rows is the
+// number of rows in this Forward.
 func checkBackward(f FeatureMap, rows int, dparams []float64, dx, dfeatures *mat.Dense) {
 	if rows == 0 {
 		panic("cvgm: Backward before Forward")
@@ -105,10 +106,10 @@ func checkBackward(f FeatureMap, rows int, dparams []float64, dx, dfeatures *mat
 }
 
 // A LinearMap is the feature map φ(x) = W·x. Its parameters are the rows of W (Out×In), one after
-// the other. It adds no constants, because the learner's intercept replaces them. A [Perceptron] of
-// two widths is the same map with constants.
+// the other. It adds no constants, because the intercept of the learner has the same effect. A
+// [Perceptron] with two widths is the same map with constants.
 //
-// A LinearMap keeps a reference to the x of the last Forward until Backward.
+// After Forward, a LinearMap keeps a reference to x until Backward.
 type LinearMap struct {
 	In, Out int
 
@@ -124,8 +125,8 @@ func (l *LinearMap) Dims() (in, out int) { return l.In, l.Out }
 // NumParams returns In·Out.
 func (l *LinearMap) NumParams() int { return l.In * l.Out }
 
-// Forward maps the N rows of x. Errors match ErrDomain if In or Out is below 1, ErrShape if params
-// or x has the wrong size, and ErrNotFinite if features overflow.
+// Forward maps the N rows of x. If In or Out is below 1, the error matches ErrDomain. If params or
+// x has the wrong size, it matches ErrShape. If features overflow, it matches ErrNotFinite.
 func (l *LinearMap) Forward(params []float64, x *mat.Dense) (*mat.Dense, error) {
 	if l.In < 1 || l.Out < 1 || l.Out > math.MaxInt32/l.In {
 		return nil, args.Bad("LinearMap", qpdiff.ErrDomain, "give it at least one input and one output, and less than 2³¹ parameters", "has In = %d, Out = %d", l.In, l.Out)

@@ -10,9 +10,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// leaveOneOut evaluates all splits of a cross-validation at once. Each split must train on all
-// examples on which it does not validate, and the learner must see the features and labels
-// unchanged.
+// leaveOneOut evaluates all splits of a cross-validation at once. Each split must train on exactly
+// the examples on which it does not validate, and the features and labels must be unchanged.
 type leaveOneOut struct {
 	learner  learn.Learner
 	splits   allSplits
@@ -22,14 +21,14 @@ type leaveOneOut struct {
 	fitted   bool // the splits are fitted one by one, too, and counted
 }
 
-// allSplits makes the fits of all splits at once. Predictions, and their cotangents ddst, are
-// ordered by split. Each split has one entry for each of its validation rows.
+// allSplits computes the fits of all splits at once. The predictions, and their cotangents ddst,
+// are ordered by split, with one entry for each validation row of a split.
 type allSplits interface {
 	predict(dst, hyper []float64) error
 	backward(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense, ddst []float64) error
 }
 
-// singleRows are splits that validate on one example each, on all together.
+// singleRows are splits that validate on one example each. Each example belongs to one split.
 type singleRows struct {
 	learner   learn.LeaveOneOutLearner
 	val       []int
@@ -54,7 +53,7 @@ func (l *singleRows) backward(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense,
 	return l.learner.LeaveOneOutVJP(w, g, dx, l.byExample)
 }
 
-// foldRows are splits that validate on folds, which may share examples.
+// foldRows are splits that validate on folds. An example may be in several folds.
 type foldRows struct {
 	learner learn.FoldLearner
 	val     [][]int
@@ -90,7 +89,7 @@ func newLeaveOneOut(c *Config, learner learn.Learner) *leaveOneOut {
 	return a
 }
 
-// addFolds takes the splits as folds, unless one has no example that counts.
+// addFolds makes the splits folds. It returns false if all examples of a fold have the weight 0.
 func (a *leaveOneOut) addFolds(c *Config) bool {
 	a.fit.valWeights = sample.Weights{} // all 1 together
 	for _, s := range c.Splits {
@@ -108,15 +107,15 @@ func (a *leaveOneOut) addFolds(c *Config) bool {
 	return true
 }
 
-// sized returns the size s of the learner's data with the fits of all splits.
+// sized adds the fits of all splits to s, the size of the learner's data, and returns the result.
 func (a *leaveOneOut) sized(s learn.Size) learn.Size {
 	s.LeaveOneOut, s.Folds = a.folds == nil, a.folds
 	return s
 }
 
-// eval sets the loss of a.fit and, if gradient is set, the cotangents of its predictions. It
-// returns false if one of the fits fails or the loss has no derivative. The caller then fits the
-// splits one by one to find the error.
+// eval computes the loss of a.fit. If the parameter gradient is true, it also computes the
+// cotangents of the predictions. It returns false if one of the fits fails or the loss has no
+// derivative. The caller then fits the splits one by one to find the error.
 func (a *leaveOneOut) eval(c *Config, d learn.Data, hyper []float64, gradient bool) bool {
 	if x := d.Dense(); x != a.features || c.Features != nil {
 		if a.features = nil; a.learner.Load(d) != nil {
@@ -128,8 +127,8 @@ func (a *leaveOneOut) eval(c *Config, d learn.Data, hyper []float64, gradient bo
 }
 
 // backward adds the cotangents of the hyperparameters to dhyper, and the cotangents of the features
-// to asTraining and asValidation. Each of these three may be nil. backward returns false for the
-// same reasons as eval.
+// to asTraining and asValidation. Each of these three may be nil. If one of the fits fails or the
+// loss has no derivative, backward returns false.
 func (a *leaveOneOut) backward(dhyper []float64, asTraining, asValidation *mat.Dense) bool {
 	a.fit.grad = learn.Grad{Hyper: dhyper, X: asTraining}
 	return a.splits.backward(&a.fit.work, &a.fit.grad, asValidation, a.fit.dprediction) == nil

@@ -43,8 +43,8 @@ func (cv *CV) FinalClasses(ctx context.Context, rows []int, alpha []float64) ([]
 // ClassProbabilities returns the probability of each class for each row of x, by the models of
 // [CV.FinalClasses]. The result has one row for each row of x and one column for each class. A
 // probability is exp(decision) divided by the sum of exp(decision) over the classes.
-// ClassProbabilities returns the errors of [Model.Predict], with the class added, and an error of
-// kind ErrShape for fewer than two models.
+// ClassProbabilities returns the errors of [Model.Predict], with the class added. With fewer than
+// two models, the error is of kind ErrShape.
 func ClassProbabilities(models []*Model, x mat.Matrix) (*mat.Dense, error) {
 	if len(models) < 2 {
 		return nil, args.Bad("models", qpdiff.ErrShape, "give all of CV.FinalClasses", "are %d", len(models))
@@ -86,7 +86,7 @@ func classDecisions(models []*Model, rows int, x mat.Matrix) ([]float64, error) 
 }
 
 // ClassRisk is [Model.Risk] for the models of [CV.FinalClasses]. The labels of d are the numbers of
-// the classes. The loss compares the log odds of each row's own class with the label 1.
+// the classes. The loss gets the log odds of each row's class as prediction, and 1 as label.
 func ClassRisk(models []*Model, loss Loss, d learn.Data) (float64, error) {
 	if len(models) < 2 {
 		return math.NaN(), args.Bad("models", qpdiff.ErrShape, "give all of CV.FinalClasses", "are %d", len(models))

@@ -52,8 +52,8 @@ const (
 
 const modelFormat = "cvgm model 1"
 
-// modelKeys holds the keys of each object in a model's JSON text, under the key of that object. The
-// value of a key is true if the key is required.
+// modelKeys holds the keys of each object in the JSON text of a model. The key of the map is the
+// name of the object. The value of a key is true if the key is required.
 var modelKeys = map[string]map[string]bool{
 	"model": {"format": true, "hyperparameters": true, "theta": true, "intercept": true, "feature_mean": true, "feature_deviation": true,
 		"feature_map": false, "feature_map_parameters": false, "kernel_machine": false, strictjson.ChecksumKey: false},
@@ -64,8 +64,8 @@ var modelKeys = map[string]map[string]bool{
 // MarshalJSON writes a linear model, or a kernel machine with a kernel.RBF, kernel.ARD or
 // kernel.Polynomial kernel and its support rows. It writes the tuned hyperparameters, the
 // standardisation, and the feature map if it is a Perceptron or a LinearMap. The text ends with a
-// checksum of the values. MarshalJSON returns an error for any other kernel, map or predictor, and
-// for a model whose parts do not fit together or are not finite.
+// checksum of the values. For any other kernel, map or predictor, and for a model whose parts do
+// not fit together or are not finite, MarshalJSON returns an error.
 func (m Model) MarshalJSON() ([]byte, error) {
 	if m.Predictor != nil {
 		return nil, fmt.Errorf("cvgm: a model of %T cannot be written as JSON: its prediction needs the training data; save those and fit again", m.Predictor)
@@ -103,8 +103,8 @@ func (m Model) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads the text that MarshalJSON writes. If the text does not describe a model,
 // UnmarshalJSON returns an error and does not change m. The error is a *qpdiff.ArgError if a part
 // is missing, unknown, repeated or null, if parts do not fit together, or if the checksum is
-// missing or wrong. The text may have other spaces, escapes, orders of keys and forms of the same
-// float64s.
+// missing or wrong. Other spaces, escapes, orders of keys, and other forms of the same float64
+// numbers are allowed.
 func (m *Model) UnmarshalJSON(text []byte) error {
 	var in modelJSON
 	// The format comes first, so that another version is not called damaged.
@@ -158,7 +158,7 @@ func (m *Model) UnmarshalJSON(text []byte) error {
 // shapes are the shapes of ARD kernels.
 var shapes = []kernel.Shape{kernel.Gaussian, kernel.Matern32, kernel.Matern52}
 
-// writeKernel returns k as it is written.
+// writeKernel returns the JSON form of k.
 func writeKernel(k *kernel.Model) (*kernelJSON, error) {
 	out := &kernelJSON{Params: append([]float64{}, k.Params...), Rows: [][]float64{}, Coef: append([]float64{}, k.Coef...), Constant: k.Intercept}
 	switch kernel := k.Kernel.(type) {

@@ -8,13 +8,13 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// splitBatch is the scratch of some splits that are evaluated together.
+// splitBatch is the scratch of splits that are evaluated together.
 type splitBatch struct {
 	items []learn.BatchItem
 	work  qpdiff.Workspace // of a learn.BatchLearner
 }
 
-// batches keeps as many batches as run at the same time.
+// batches stores the batches that are not in use.
 type batches struct {
 	mutex sync.Mutex
 	free  []*splitBatch
@@ -35,7 +35,7 @@ func (b *batches) take(size int) *splitBatch {
 	return s
 }
 
-// give takes a batch back.
+// give puts a batch back into b.
 func (b *batches) give(s *splitBatch) {
 	b.mutex.Lock()
 	b.free = append(b.free, s)

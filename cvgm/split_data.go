@@ -13,8 +13,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// newSplitData returns a splitData that holds the slopes of the loss in the labels, at the
-// predictions.
+// newSplitData returns a splitData with the slopes of the loss in the labels, at the predictions.
 func (f *splitFit) newSplitData(c *Config, want *dataGradient) *splitData {
 	d := &splitData{}
 	if !want.wantY {
@@ -95,9 +94,9 @@ func (f *splitFit) dataBackward(c *Config, want *dataGradient) error {
 	return nil
 }
 
-// ownRows is for a split whose train is viewed, and so has all examples as rows. It turns the
-// cotangents of these rows into the cotangents of the split's own rows of Data.X, with the training
-// rows first.
+// ownRows is for a split whose training data is a view of all examples. It replaces the cotangents
+// of all rows by the cotangents of the split's rows of Data.X: the training rows, followed by the
+// validation rows.
 func (f *splitFit) ownRows(c *Config) {
 	d, x := f.data, c.dense()
 	gather := func(src *mat.Dense, rows []int) []float64 {
@@ -117,8 +116,8 @@ func (f *splitFit) ownRows(c *Config) {
 	d.grad.X = mat.NewDense(len(f.split.Train), f.features, dtrain)
 }
 
-// blame stores err, the error of a derivative, as the error of each wanted block (X or y) that err
-// names. It reports whether a block has an error.
+// blame stores err, the error of a derivative, for each wanted block (X or y) that err names. It
+// reports whether a block has an error.
 func (d *splitData) blame(err error, wantedX, wantedY bool) bool {
 	var kink *qpdiff.NotDifferentiableError
 	if !errors.As(err, &kink) {

@@ -49,7 +49,7 @@ type splitFit struct {
 	data        *splitData // of a DataGradient
 }
 
-// prepare makes the storage for m features.
+// prepare allocates the storage for m features.
 func (f *splitFit) prepare(c *Config, m int, viewed bool) {
 	t, v := len(f.split.Train), len(f.split.Val)
 	theta, hyper := f.learner.Dims(m)
@@ -126,8 +126,8 @@ func (f *splitFit) loadCopies(c *Config, x *mat.Dense) error {
 	return f.learner.Load(f.train)
 }
 
-// loadView is load for rows that are read in place. They are the rows of x, the rows of a sparse
-// Data.X if x is nil, or the stored features of Prepare.
+// loadView is load for rows that are read in place. They are the rows of x or, if x is nil, the
+// rows of a sparse Data.X or the stored features of Prepare.
 func (f *splitFit) loadView(c *Config, x *mat.Dense) error {
 	raw := c.Data.X
 	if f.train.X = raw; x != nil {
@@ -164,7 +164,8 @@ func (f *splitFit) loadView(c *Config, x *mat.Dense) error {
 	return f.learner.Load(f.train)
 }
 
-// judge sets the loss and, if wanted, its cotangents of the predictions.
+// judge computes the validation loss and, if the parameter gradient is true, the cotangents of the
+// predictions.
 func (f *splitFit) judge(c *Config, gradient bool) error {
 	kinks, _ := c.Loss.(KinkedLoss)
 	v := f.valWeights.Total(len(f.valY))
@@ -202,9 +203,10 @@ func (f *splitFit) judge(c *Config, gradient bool) error {
 	return nil
 }
 
-// atKink reports whether prediction p of validation row i, with label y, counts as at a kink of the
-// loss: see lossKinkTol. distance is the distance from p to the kink. atKink computes the terms of
-// a kernel machine only if a kink is near, because they cost as much as the prediction.
+// atKink reports whether the prediction p of validation row i, with the label y, counts as at a
+// kink of the loss: see lossKinkTol. The parameter distance is the distance from p to the kink.
+// atKink computes the terms of a kernel machine only if a kink is near, because they cost as much
+// as the prediction.
 func (f *splitFit) atKink(i int, p, y, distance float64) bool {
 	if distance <= lossKinkTol*f.size(i, p) {
 		return true
@@ -213,8 +215,8 @@ func (f *splitFit) atKink(i int, p, y, distance float64) bool {
 	return ok && distance <= nearLossKink*(math.Abs(p)+math.Abs(y)) && distance <= lossKinkTol*k.PredictionSize(f.valX.RawRowView(i))
 }
 
-// size returns the size of the terms that sum to prediction p of validation row i. For a
-// learn.Predictor and for leaveOneOut the terms are unknown, and |p| is used.
+// size returns the size of the terms that sum to the prediction p of validation row i. For a
+// learn.Predictor and for leaveOneOut the terms are unknown, and size returns |p|.
 func (f *splitFit) size(i int, p float64) float64 {
 	if f.predictor != nil || f.features == 0 || f.joint != nil {
 		return math.Abs(p)
@@ -233,9 +235,9 @@ func (f *splitFit) size(i int, p float64) float64 {
 	return size
 }
 
-// predictRows writes the predictions for the normalised rows of x to dst. learner makes the
-// predictions. If learner is nil, they are θᵀx plus the intercept in theta, if there is one.
-// predictRows adds intercept in both cases.
+// predictRows writes the predictions for the normalised rows of x to dst. If learner is not nil, it
+// makes the predictions. Otherwise they are θᵀx, plus the intercept in theta if there is one. In
+// both cases predictRows adds the parameter intercept.
 func predictRows(dst []float64, learner learn.Predictor, w *qpdiff.Workspace, theta []float64, intercept float64, x *mat.Dense) error {
 	if learner != nil {
 		err := learner.Predict(w, dst, x)
@@ -255,15 +257,15 @@ func predictRows(dst []float64, learner learn.Predictor, w *qpdiff.Workspace, th
 	return nil
 }
 
-// backward adds the cotangents of the hyperparameters and of the normalised features to g. They
-// follow from the cotangents of the predictions. If g.X is not nil, backward also sets dval to the
-// cotangents of the validation rows.
+// backward adds the cotangents of the hyperparameters and of the normalised features to g. It
+// computes them from the cotangents of the predictions. If g.X is not nil, backward also sets dval
+// to the cotangents of the validation rows.
 func (f *splitFit) backward(c *Config, g *learn.Grad, dval *mat.Dense) error {
 	return f.withoutKinks(c, f.product(g, dval))
 }
 
-// withoutKinks extends err, the error of a derivative, if Config.Generalised is set. It adds that
-// the learner has no generalised derivative.
+// withoutKinks changes err, the error of a derivative, if Config.Generalised is set. It adds to the
+// message that the learner has no generalised derivative.
 func (f *splitFit) withoutKinks(c *Config, err error) error {
 	if err == nil || !c.Generalised || !errors.Is(err, qpdiff.ErrNotDifferentiable) {
 		return err
@@ -274,7 +276,7 @@ func (f *splitFit) withoutKinks(c *Config, err error) error {
 	return fmt.Errorf("%w (the learner %T has no method SetGeneralised)", err, f.learner)
 }
 
-// product is backward with the learner's own error.
+// product is backward, but returns the error of the learner unchanged.
 func (f *splitFit) product(g *learn.Grad, dval *mat.Dense) error {
 	if f.predictor != nil {
 		return f.predictor.PredictVJP(&f.work, g, dval, f.valX, f.dprediction)
@@ -283,8 +285,8 @@ func (f *splitFit) product(g *learn.Grad, dval *mat.Dense) error {
 	return f.learner.VJP(&f.work, g, f.dtheta)
 }
 
-// cotangent sets dtheta to the cotangent of θ. If rows is set, it sets dval to the cotangent of the
-// validation rows.
+// cotangent sets dtheta to the cotangent of θ. If the parameter rows is true, it sets dval to the
+// cotangent of the validation rows.
 func (f *splitFit) cotangent(rows bool, dval *mat.Dense) {
 	m := f.features
 	if f.joint != nil {
@@ -326,8 +328,9 @@ func (f *splitFit) cotangent(rows bool, dval *mat.Dense) {
 	}
 }
 
-// setRows sets dst to the sum of the first two rows of x, of m entries, times by. It has the bits of
-// addRows after a clear. It returns how many rows it took: none if there is but one.
+// setRows sets dst to by[0]·x₀ + by[1]·x₁, where x₀ and x₁ are the first two rows of x, with m
+// entries each. The result has the same bits as clear(dst) followed by addRows. setRows returns the
+// number of rows that it used, which is 0 if there is only one row.
 func setRows(dst []float64, m int, by, x []float64) int {
 	if len(by) < 2 {
 		clear(dst)
@@ -343,7 +346,7 @@ func setRows(dst []float64, m int, by, x []float64) int {
 	return 2
 }
 
-// addRows adds one or two rows of x, times by, to dst.
+// addRows adds by[i]·xᵢ to dst for one or two rows xᵢ of x.
 func addRows(dst, by, x []float64) {
 	first := x[:len(dst)]
 	if len(by) == 1 {
@@ -359,7 +362,7 @@ func addRows(dst, by, x []float64) {
 	}
 }
 
-// dataGradient is one call of DataGradient under way.
+// dataGradient is the state of one call of DataGradient.
 type dataGradient struct {
 	wantX, wantY bool
 	features     *mat.Dense // cotangent of the N×m features
@@ -375,7 +378,7 @@ type splitData struct {
 	errX, errY error
 }
 
-// fitPrepared sets prepared to Config.Prepare, fitted to the training rows of x.
+// fitPrepared fits Config.Prepare to the training rows of x, and stores the result in f.prepared.
 func (f *splitFit) fitPrepared(c *Config, x *mat.Dense) (err error) {
 	_, n := x.Dims()
 	if f.prepared, err = c.Prepare.Fit(gathered(x, f.split.Train), sample.Pick(c.Data.Weights, f.split.Train)); err != nil {
@@ -384,7 +387,7 @@ func (f *splitFit) fitPrepared(c *Config, x *mat.Dense) (err error) {
 	return checkPrepared(f.prepared, n, f.features)
 }
 
-// gathered returns a copy of some rows of x.
+// gathered returns a copy of the listed rows of x.
 func gathered(x *mat.Dense, rows []int) *mat.Dense {
 	_, n := x.Dims()
 	some := mat.NewDense(len(rows), n, nil)

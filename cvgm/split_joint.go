@@ -9,14 +9,14 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A jointFit has the decisions of a [learn.ClassLearner] for a split's validation rows.
+// A jointFit holds the decisions of a [learn.ClassLearner] for the validation rows of a split.
 type jointFit struct {
 	own               []int
 	decisions, slopes []float64 // the first class for all rows, then the next one
 }
 
 // newJointFit returns the jointFit of a [learn.ClassLearner], or nil for any other learner. It
-// keeps the labels, which are numbers of classes, and replaces each of them by the label 1.
+// copies the labels, which are numbers of classes, and then sets each label to 1.
 func newJointFit(l learn.Learner, labels []float64) *jointFit {
 	c, ok := l.(learn.ClassLearner)
 	if !ok {
@@ -29,11 +29,11 @@ func newJointFit(l learn.Learner, labels []float64) *jointFit {
 	return j
 }
 
-// block returns the part for class c of v, a vector with a block of size entries for each class.
+// block returns the block of class c in v. v has a block of size entries for each class.
 func block(v []float64, c, size int) []float64 { return v[c*size:][:size] }
 
-// predict sets dst to the log odds η_y − log Σ_{c≠y} exp(η_c) of each row's own class y, for the
-// normalised rows x. It sets slopes to the derivatives of the log odds in η.
+// predict sets dst to the log odds η_y − log Σ_{c≠y} exp(η_c) of each normalised row of x, where y
+// is the class of the row. It sets slopes to the derivatives of the log odds in η.
 func (j *jointFit) predict(dst, theta []float64, x *mat.Dense) {
 	rows := len(j.own)
 	if rows == 0 {
@@ -54,8 +54,8 @@ func (j *jointFit) predict(dst, theta []float64, x *mat.Dense) {
 	j.odds(dst)
 }
 
-// odds computes the log odds of each row's own class from the decisions. It sets dst to the log
-// odds, and slopes to their derivatives in the decisions.
+// odds computes the log odds of each row's class from the decisions. It sets dst to the log odds,
+// and slopes to their derivatives in the decisions.
 func (j *jointFit) odds(dst []float64) {
 	rows := len(j.own)
 	classes := len(j.decisions) / max(1, rows)
@@ -83,8 +83,8 @@ func (j *jointFit) odds(dst []float64) {
 	}
 }
 
-// cotangent takes ddst, the cotangent of the log odds. It sets dtheta to the cotangent of θ and,
-// unless dx is nil, dx to the cotangent of x. It overwrites the decisions.
+// cotangent gets ddst, the cotangent of the log odds. It sets dtheta to the cotangent of θ. If dx
+// is not nil, it sets dx to the cotangent of x. It overwrites the decisions.
 func (j *jointFit) cotangent(dtheta []float64, dx *mat.Dense, theta []float64, x *mat.Dense, ddst []float64) {
 	clear(dtheta)
 	rows := len(j.own)

@@ -9,14 +9,14 @@ import (
 	"cvgm/qpdiff"
 )
 
-// StratifiedKFold divides the N = len(y) examples into k folds, 2 ≤ k ≤ N. Each fold has ⌊n_c/k⌋ or
-// ⌈n_c/k⌉ of the n_c examples of each class c, and ⌊N/k⌋ or ⌈N/k⌉ examples in total. The classes
-// are the distinct labels. Split j validates on fold j and trains on the others, in the order of
-// the examples. It draws one permutation from src.
+// StratifiedKFold divides the N = len(y) examples into k folds, 2 ≤ k ≤ N. The classes are the
+// distinct labels. Each fold has ⌊n_c/k⌋ or ⌈n_c/k⌉ of the n_c examples of each class c, and ⌊N/k⌋
+// or ⌈N/k⌉ examples in total. Split j validates on fold j and trains on the other folds, in the
+// order of the examples. StratifiedKFold draws one permutation from src.
 //
-// Errors match qpdiff.ErrNotFinite if a label is not finite, and qpdiff.ErrDomain if k is out of
-// range or a class has only one example. The split that validates on this example could not train
-// on its class.
+// If a label is not finite, the error matches qpdiff.ErrNotFinite. If k is out of range or a class
+// has only one example, it matches qpdiff.ErrDomain, because the split that validates on this
+// example could not train on the class.
 func StratifiedKFold(src Source, y []float64, k int) ([]Split, error) {
 	n := len(y)
 	if err := args.First(checkFolds(n, k), args.CheckFinite("y", y, "remove the example")); err != nil {
@@ -34,8 +34,8 @@ func StratifiedKFold(src Source, y []float64, k int) ([]Split, error) {
 	return splitsOf(fold, k), nil
 }
 
-// singleExample looks for classes that have only one example. It returns the index of that example
-// for the lowest such class, or -1 if there is none.
+// singleExample looks for classes that have only one example. It returns the index of this example
+// for the class with the lowest label, or −1 if there is no such class.
 func singleExample(y []float64) int {
 	count := map[float64]int{}
 	for _, v := range y {
@@ -52,12 +52,12 @@ func singleExample(y []float64) int {
 
 // GroupedKFold divides the N = len(groups) examples into k folds without separating a group.
 // Examples with the same value in groups are a group, for example all examples of one patient.
-// Split j validates on fold j and trains on the others, in the order of the examples. GroupedKFold
-// takes the groups from the largest to the smallest, and puts each into the fold with the fewest
-// examples so far. A permutation drawn from src orders groups of equal size. Fold sizes differ by
-// at most the size of the largest group.
+// Split j validates on fold j and trains on the other folds, in the order of the examples.
+// GroupedKFold takes the groups from the largest to the smallest, and adds each group to the fold
+// with the fewest examples so far. A permutation drawn from src orders groups of equal size. Fold
+// sizes differ by at most the size of the largest group.
 //
-// Errors match qpdiff.ErrDomain for a k below 2 or above the number of groups.
+// If k is below 2 or above the number of groups, the error matches qpdiff.ErrDomain.
 func GroupedKFold(src Source, groups []int, k int) ([]Split, error) {
 	sizes := map[int]int{}
 	var names []int
@@ -90,11 +90,11 @@ func GroupedKFold(src Source, groups []int, k int) ([]Split, error) {
 
 // TimeSplits returns k splits of n examples in the order of time, with an expanding window. The
 // last k·⌊n/(k+1)⌋ examples are k blocks of equal length. Split j validates on block j. It trains
-// on the examples before block j, without the last gap of these. A gap separates examples that are
-// dependent because they are close in time.
+// on the examples before block j, except the last gap examples before the block. Use a gap if
+// examples that are close in time are dependent.
 //
-// Errors match qpdiff.ErrDomain if n < 2, if k is outside 1 … n−1, or if gap is negative or leaves
-// the first split without training rows.
+// The error matches qpdiff.ErrDomain if n < 2, if k is outside 1 … n−1, or if gap is negative or
+// leaves the first split without training rows.
 func TimeSplits(n, k, gap int) ([]Split, error) {
 	if err := args.First(
 		args.BadIf(n < 2 || n > maxRows, "N", qpdiff.ErrDomain, "use 2 to 2³¹ examples", "is %d", n),
@@ -117,10 +117,10 @@ func TimeSplits(n, k, gap int) ([]Split, error) {
 	return splits, nil
 }
 
-// CheckGroups returns an error if a split trains on one example of a group and validates on
-// another. groups has one entry per example, and examples of the same group have equal entries. The
-// error names the first such split and the group. It is a [SplitError] and matches
-// qpdiff.ErrDomain. CheckGroups also returns the errors of [New] for invalid splits.
+// CheckGroups returns an error if a split trains on one example of a group and validates on another
+// example of this group. groups has one entry for each example, and examples of the same group have
+// equal entries. The error is a [SplitError] for the first such split; it names the group and
+// matches qpdiff.ErrDomain. CheckGroups also returns the errors of [New] for invalid splits.
 func CheckGroups(splits []Split, groups []int) error {
 	for j, s := range splits {
 		if err := s.check(len(groups)); err != nil {
@@ -140,8 +140,8 @@ func CheckGroups(splits []Split, groups []int) error {
 	return nil
 }
 
-// splitsOf returns k splits, each of which validates on one fold. fold[i] is the number of example
-// i's fold.
+// splitsOf returns k splits, each of which validates on one fold. fold[i] is the number of the fold
+// of example i.
 func splitsOf(fold []int, k int) []Split {
 	splits := make([]Split, k)
 	for i, j := range fold {

@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A tieTest finds training rows that the learner's derivative treats as equal, although moves make
-// them unequal. The moves are of the feature map's parameters, or of the rows of the data.
+// A tieTest finds training rows that the derivative of the learner treats as equal, although a
+// change of the feature map's parameters, or of the rows of the data, makes them unequal.
 type tieTest struct {
 	c         *Config
 	rows      bool // moves of the rows of the data, not of the parameters
@@ -54,7 +54,7 @@ func (t *tieTest) find(f *splitFit) {
 }
 
 // visit is the function that find passes to [learn.TiedLearner]. It computes the derivative of dᵀφ
-// for one example at a time, and then compares the derivatives. A derivative of the difference
+// for each of the two examples, and compares these derivatives. A derivative of the difference
 // would have the rounding errors of both.
 func (t *tieTest) visit(i, k int, sign float64, d []float64) (more bool) {
 	f := t.fit
@@ -83,8 +83,8 @@ func (t *tieTest) visit(i, k int, sign float64, d []float64) (more bool) {
 	return !t.parted
 }
 
-// moves returns the derivative of scale·Σdᵀφ, the weighted sum over the examples, in the rows or in
-// the parameters. The result is in t.dx[at] or t.dparams[at].
+// moves returns the derivative of scale·Σdᵀφ, a weighted sum over the examples, in the rows of the
+// data or in the parameters. It stores the result in t.dx[at] or t.dparams[at].
 func (t *tieTest) moves(at int, d []float64, scale float64, weights sample.Weights, examples ...int) []float64 {
 	f, m := t.fit, t.c.Features
 	for nr, example := range examples {
@@ -109,7 +109,8 @@ func (t *tieTest) moves(at int, d []float64, scale float64, weights sample.Weigh
 	return t.dparams[at]
 }
 
-// backwardMap is Backward of m, or of the identity if m is nil. It reports whether it met a kink.
+// backwardMap calls Backward of m, or of the identity if m is nil. It reports whether a kink was
+// met.
 func backwardMap(m FeatureMap, dparams []float64, dx, dfeatures *mat.Dense) (kinked bool) {
 	if m == nil {
 		dx.Add(dx, dfeatures)
@@ -121,6 +122,6 @@ func backwardMap(m FeatureMap, dparams []float64, dx, dfeatures *mat.Dense) (kin
 }
 
 // tieTol bounds the rounding error of a sum over the training rows, relative to its terms. If a
-// move of the mean compensates the moves of two examples, the remaining difference is at most this
-// error.
+// move of two examples is compensated by a move of the mean, the remaining difference is at most
+// this error.
 const tieTol = 1e-12

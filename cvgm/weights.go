@@ -8,8 +8,8 @@ import (
 
 // BalancedWeights returns weights for Config.Data.Weights that give each class the same total
 // weight. Examples with the same label in y are a class. For N examples in k classes, each of the
-// n_c examples of class c has the weight N/(k·n_c). The weights sum to N. Errors match
-// qpdiff.ErrShape if y is empty, and qpdiff.ErrNotFinite if a label is not finite.
+// n_c examples of class c has the weight N/(k·n_c), so the weights sum to N. If y is empty, the
+// error matches qpdiff.ErrShape. If a label is not finite, it matches qpdiff.ErrNotFinite.
 func BalancedWeights(y []float64) ([]float64, error) {
 	if err := args.First(args.BadIf(len(y) == 0, "y", qpdiff.ErrEmpty, "give at least one label", "is empty"), args.CheckFinite("y", y, "remove the example")); err != nil {
 		return nil, err
