@@ -9,8 +9,8 @@ import (
 // leastCached is the least number of rows in a cache.
 const leastCached = 16
 
-// rowLimits are the sizes from which on SVM uses its methods for large problems. Tests set smaller
-// sizes.
+// rowLimits are the sizes at which SVM switches to its methods for large problems. Tests set
+// smaller sizes.
 type rowLimits struct {
 	whole  int // the most rows whose kernel matrix is held
 	shrink int // the most rows of which none is set aside, and whose factors Load counts

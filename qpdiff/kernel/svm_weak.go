@@ -66,7 +66,7 @@ func (l *kernelSVMFit) listWeak(label, size, right, cond float64, up, down int) 
 			}
 		} else if up >= 0 && down >= 0 {
 			// b is the middle of an interval. If the interval has length 0, the rows at its ends
-			// are weakly active. A row between the ends is as weakly active if it is as near to the
+			// are weakly active. Another row that bounds b is weakly active if it is as near to the
 			// middle as the rows at the ends.
 			d := math.Abs(q.r[i] - q.b)
 			if dense.Negligible(d, scale, 1) || i != up && i != down && l.bindsB(i) && dense.Negligible(d-math.Abs(q.r[up]-q.b), scale, 1) {

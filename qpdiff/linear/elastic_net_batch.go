@@ -10,8 +10,8 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// Batch implements [learn.BatchLearner]. On a processor with vector units, four nets of up to 15
-// features are fitted together, each in one lane of the vectors.
+// Batch implements [learn.BatchLearner]. On a processor with vector units, four nets with up to 15
+// features each are fitted together. Each net has one lane of the vectors.
 func (e *ElasticNet) Batch(l learn.Learner, s learn.Size) int {
 	_, own := l.(*ElasticNet)
 	if own && dense.LanesPay() && s.Features <= dense.LaneMost && !s.Sparse && !ways.WorkingSet(s.Rows, s.Features) {
@@ -37,7 +37,7 @@ func (e *ElasticNet) VJPBatch(w *qpdiff.Workspace, batch []learn.BatchItem) {
 }
 
 // elasticNetBatch is the scratch of elastic nets whose systems are solved side by side in the lanes
-// of vectors. The results are bit for bit as for nets that are fitted alone.
+// of vectors. The results have the same bits as results of single fits.
 type elasticNetBatch struct {
 	nets    [dense.LaneCount]*ElasticNet // of the fits, or of the derivatives; nil: solved by itself
 	regular [dense.LaneCount]bool        // a and dinv hold the factors of these
@@ -111,7 +111,7 @@ func (b *elasticNetBatch) fit(items []learn.BatchItem, hyper []float64) {
 }
 
 // search runs the searches of all nets. Every net takes part in every factorisation until the last
-// net is solved. So in the end the factors of all nets belong to their solutions.
+// net is solved. So when search ends, the factors of all nets belong to their solutions.
 func (b *elasticNetBatch) search(items []learn.BatchItem) {
 	var searching [dense.LaneCount]bool
 	steps := 0
@@ -232,8 +232,8 @@ func (b *elasticNetBatch) factor() {
 	}
 }
 
-// system returns the upper triangle of the active system of q, in rows of n entries. It also sets
-// lane i of r and lane i of row to the system's right-hand side.
+// system returns the upper triangle of the active system of q, in rows of n entries. It also writes
+// lane i of r, and the right-hand side of the system to lane i of row.
 func (b *elasticNetBatch) system(i int, q *piecewiseQP) []float64 {
 	s, n, size := len(q.act), b.n, b.size
 	rhs := b.rows[i]
@@ -256,8 +256,8 @@ func (b *elasticNetBatch) system(i int, q *piecewiseQP) []float64 {
 	return b.compact[i]
 }
 
-// vjp adds the vector-Jacobian products of items, at most dense.LaneCount of them. It uses the
-// factors of the last fit.
+// vjp adds the vector-Jacobian products of the items, of which there are at most dense.LaneCount.
+// It uses the factors of the last fit.
 func (b *elasticNetBatch) vjp(w *qpdiff.Workspace, items []learn.BatchItem) {
 	const lanes = dense.LaneCount
 	b.nets, b.full = [lanes]*ElasticNet{}, [lanes]*ElasticNet{}

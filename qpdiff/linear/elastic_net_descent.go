@@ -8,25 +8,25 @@ import (
 )
 
 const (
-	// cdSweeps is the largest number of sweeps of coordinate descent between two exact steps, and
-	// sparseSweeps is this number for sparse columns. Sparse sweeps also end when no sign changes
-	// and no coordinate moves by more than sparseSettled times the largest coordinate.
+	// cdSweeps is the largest number of sweeps of coordinate descent between two exact steps. For
+	// sparse columns this number is sparseSweeps. Sparse sweeps also end when no sign changes and
+	// no coordinate moves by more than sparseSettled times the largest coordinate.
 	cdSweeps      = 8
 	sparseSweeps  = 200
 	sparseSettled = 1e-6
-	// dualPoints bounds the number of proximal terms, and dualSteps bounds the steps with each
-	// term. The limits may be low, because exact steps on the active set can continue from any
+	// dualPoints bounds the number of proximal points, and dualSteps the number of steps for each
+	// point. The limits may be low, because exact steps on the active set can continue from any
 	// point.
 	dualPoints = 10
 	dualSteps  = 20
-	// dualTol is the residual of the equation, relative to the size of v, at which the steps end.
-	// It is large because only the support of the solution is used.
+	// The steps for a proximal point end when the residual of the equation is at most dualTol times
+	// the size of v. This is coarse, because only the support of the solution is used.
 	dualTol = 1e-6
-	// dualPerRow is a ratio of active coordinates to rows. A warm start with a larger ratio begins
-	// with dualNewton.
+	// A warm start with more than dualPerRow active coordinates for each row begins with
+	// dualNewton.
 	dualPerRow = 8
-	// A step must lower φ by at least dualDescent times the descent that the slope predicts.
-	// dualHalvings bounds how often a step is halved until it does.
+	// A step must lower φ by at least dualDescent times the descent that the slope predicts. Until
+	// it does, the step is halved, at most dualHalvings times.
 	dualDescent  = 1e-4
 	dualHalvings = 30
 )
@@ -62,11 +62,11 @@ func (q *piecewiseQP) coordinateDescent() {
 	q.activate()
 }
 
-// sweeps limits the sweeps of coordinateDescent.
+// sweeps returns the largest number of sweeps of coordinateDescent.
 func (q *piecewiseQP) sweeps() int { return cdSweeps + len(q.act)/2 }
 
-// descendSparse is coordinateDescent for sparse columns. It updates the residual c − Gx by rows,
-// because a sparse column changes few rows.
+// descendSparse does the work of coordinateDescent for sparse columns. It updates the residual by
+// rows, because a sparse column changes few rows.
 func (q *piecewiseQP) descendSparse() {
 	c := q.sparse
 	q.fit = dense.Zeros(q.fit, q.rows)
@@ -109,12 +109,12 @@ func (q *piecewiseQP) descendSparse() {
 //
 //	v = C·θ(v),  θ_j(v) = soft(u_j) / (r_j + p_j),  u_j = c_j − inv·C_jᵀv + p_j·x_j
 //
-// The support of θ(v) becomes the active set. soft shrinks u_j by the strength of the kink of
-// coordinate j; grad holds u. If r_j is small, p_j is the weight of a proximal term about x. Then x
-// is replaced by θ(v), and the equation solved again, until the signs of x stay the same. The
-// solution v is the minimiser of φ(v) = inv·‖v‖²/2 + Σ soft(u_j)²/(2(r_j + p_j)). (Li, Sun and Toh
-// 2018, "A highly efficient semismooth Newton augmented Lagrangian method for solving lasso
-// problems".)
+// The support of θ(v) becomes the active set. The function soft shrinks u_j by the strength of the
+// kink of coordinate j; grad holds u. If r_j is small, p_j is the weight of a proximal term about
+// x. In this case dualNewton replaces x by θ(v) and solves the equation again, until the signs of x
+// stay the same. The solution v is the minimiser of φ(v) = inv·‖v‖²/2 + Σ soft(u_j)²/(2(r_j +
+// p_j)). (Li, Sun and Toh 2018, "A highly efficient semismooth Newton augmented Lagrangian method
+// for solving lasso problems".)
 func (q *piecewiseQP) dualNewton() {
 	rows := q.rows
 	q.dual, q.along = dense.Grow(q.dual, 2*rows), dense.Grow(q.along, q.n)
@@ -171,8 +171,8 @@ func (q *piecewiseQP) soft(j int, u float64) float64 {
 	return 0
 }
 
-// dualPoint sets z to θ(v), the active set to the support of θ(v), and rest to C·θ(v) − v. grad
-// holds u.
+// dualPoint sets z to θ(v), the active set to the support of θ(v), and the parameter rest to C·θ(v)
+// − v. grad holds u.
 func (q *piecewiseQP) dualPoint(v, rest []float64) {
 	floats.ScaleTo(rest, -1, v)
 	q.act = q.act[:0]
@@ -188,7 +188,7 @@ func (q *piecewiseQP) dualPoint(v, rest []float64) {
 	sum.End()
 }
 
-// dualLength returns the length of the step from v, and sets along.
+// dualLength returns the length of the step from v, and computes along.
 func (q *piecewiseQP) dualLength(v, step []float64) float64 {
 	vv, vs, ss := floats.Dot(v, v), floats.Dot(v, step), floats.Dot(step, step)
 	q.dots(q.along, step, nil)

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// dataVJP is part of a penalisedModel.
+// dataVJP implements penalisedModel.
 func (e *elasticNetFit) dataVJP(d *penalisedDerivative, g *learn.Grad, act []int, w []float64) error {
 	theta, features := e.theta(), d.named(&e.qp, act)
 	if e.equal != nil {
@@ -67,9 +67,9 @@ func (e *elasticNetFit) dataVJP(d *penalisedDerivative, g *learn.Grad, act []int
 	return learner.CheckProduct(&learn.Grad{Hyper: g.Hyper})
 }
 
-// largestProduct bounds the entries that dataVJP adds. It uses that an entry of X is at most
-// √spread·‖x_j‖/√N, and bounds the products of a row with θ and w in the same way. Entries of a row
-// with a small weight may exceed the bound.
+// largestProduct bounds the entries that dataVJP adds. An entry of X is at most √spread·‖x_j‖/√N,
+// and the products of a row with θ and w have a similar bound. Entries of a row with a small weight
+// may exceed the bound.
 func (e *elasticNetFit) largestProduct(act []int, w []float64) float64 {
 	var fit, move, top float64
 	for i, j := range act {
@@ -82,7 +82,7 @@ func (e *elasticNetFit) largestProduct(act []int, w []float64) float64 {
 	return e.spread * (fit*top + e.rmsY*top + move*(1+dense.Largest(e.qp.x)))
 }
 
-// dataJVP is part of a penalisedModel.
+// dataJVP implements penalisedModel.
 func (e *elasticNetFit) dataJVP(d *penalisedDerivative, b []float64, t *learn.Grad) {
 	if e.qp.features == nil {
 		e.tangent(d, b, t)
@@ -97,7 +97,7 @@ func (e *elasticNetFit) dataJVP(d *penalisedDerivative, b []float64, t *learn.Gr
 	dense.Gather(b, d.all, e.qp.features)
 }
 
-// tangent is dataJVP for all features.
+// tangent is the branch of dataJVP for all features.
 func (e *elasticNetFit) tangent(d *penalisedDerivative, b []float64, t *learn.Grad) {
 	theta, data := e.theta(), e.state.Data
 	rows := data.Dense()
@@ -129,8 +129,8 @@ func (e *elasticNetFit) tangent(d *penalisedDerivative, b []float64, t *learn.Gr
 	}
 }
 
-// rowsOf sets dst to the products of the rows with v. dst has one entry for each row. The entry of
-// a row with weight 0 is 0.
+// rowsOf sets dst to Xv, with one entry for each row, and returns dst. The entry of a row with
+// weight 0 is 0.
 func (e *elasticNetFit) rowsOf(dst, v []float64) []float64 {
 	dst = dense.Grow(dst, e.rows)
 	e.sparse.Times(dst, v)
@@ -142,7 +142,7 @@ func (e *elasticNetFit) rowsOf(dst, v []float64) []float64 {
 	return dst
 }
 
-// sparseVJP is dataVJP for a sparse X.
+// sparseVJP is the branch of dataVJP for a sparse X.
 func (e *elasticNetFit) sparseVJP(d *penalisedDerivative, g *learn.Grad, features []int, w []float64) error {
 	theta := e.theta()
 	d.all = dense.Zeros(d.all, e.params)
@@ -165,7 +165,7 @@ func (e *elasticNetFit) sparseVJP(d *penalisedDerivative, g *learn.Grad, feature
 	return learner.CheckProduct(g)
 }
 
-// sparseTangent is tangent for a sparse X.
+// sparseTangent is the branch of tangent for a sparse X.
 func (e *elasticNetFit) sparseTangent(d *penalisedDerivative, b []float64, t *learn.Grad) {
 	theta, data := e.theta(), &e.state.Data
 	d.rows = dense.Zeros(d.rows, e.rows) // the change of the residual

@@ -12,7 +12,7 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// elasticNetFit is an elastic net on its data, solved; its derivatives read it.
+// elasticNetFit is a solved elastic net with its data. Derivatives read it.
 type elasticNetFit struct {
 	penalisedQuadratic           // its G is XᵀX/N, its rmsY ‖y‖/√N
 	xty                []float64 // Xᵀy/N, its c
@@ -35,7 +35,8 @@ type elasticNetFit struct {
 	whole              []float64     // the solution with a share for each equal feature, if equal is not nil
 }
 
-// shape makes room for the data. If the shape of the data does not change, it keeps the warm start.
+// shape allocates the storage for the data. If the shape of the data does not change, it keeps the
+// warm start.
 func (e *elasticNetFit) shape(d learn.Data) {
 	rows, n := d.X.Dims()
 	e.counts = learner.Counts(d, e.counts)
@@ -110,7 +111,7 @@ func (e *elasticNetFit) resize(n int) {
 	e.qp.c, e.qp.up, e.qp.lo = e.xty, e.l1, e.l1
 }
 
-// penalties returns the groups, the penalties of all features, and the square roots of these.
+// penalties returns the groups, and l1, l2 and root of all features.
 func (e *elasticNetFit) penalties() (groups *penaltyGroups, l1, l2, root []float64) {
 	if s := e.working; s != nil {
 		return &s.groups, s.l1, s.l2, s.root
@@ -118,13 +119,13 @@ func (e *elasticNetFit) penalties() (groups *penaltyGroups, l1, l2, root []float
 	return &e.groups, e.l1, e.l2, e.root
 }
 
-// finish sets whole at the end of a fit with equal features.
+// finish computes whole at the end of a fit with equal features.
 func (e *elasticNetFit) finish() {
 	e.whole = append(e.whole[:0], e.solution()...)
 	e.equal.Share(e.whole)
 }
 
-// sizeTerms sets terms to a bound.
+// sizeTerms sets terms to upper bounds.
 func (e *elasticNetFit) sizeTerms() {
 	reach := e.rmsY
 	for j, t := range e.qp.x {
@@ -144,7 +145,7 @@ func (e *elasticNetFit) theta() []float64 {
 	return e.solution()
 }
 
-// solution returns the solution with one feature of each class of equal ones.
+// solution returns the solution in which one feature stands for each class of equal features.
 func (e *elasticNetFit) solution() []float64 {
 	if e.working != nil {
 		return e.working.theta
@@ -152,5 +153,5 @@ func (e *elasticNetFit) solution() []float64 {
 	return e.qp.x
 }
 
-// share is the weight of row i as a part of all.
+// share returns the weight of row i divided by the total weight.
 func (e *elasticNetFit) share(i int) float64 { return dense.CountAt(e.counts, i) * e.inv }

@@ -12,12 +12,12 @@ import (
 )
 
 // stepTo moves x towards the solution z of the active system. Some coordinates cross their kinks
-// between x and z. stepTo moves x to z, or to one of these kinks if the objective is lower there.
-// Coordinates that end at their kink leave the active set, and coordinates that crossed their kink
-// change sides. stepTo reports whether x moved.
+// between x and z. If the objective is lower at one of these kinks than at z, x moves only to this
+// kink. Coordinates that end at their kink leave the active set, and coordinates that crossed their
+// kink change sides. stepTo reports whether x moved.
 //
-// Along x + t(z−x) the slope is (t−1)·dᵀHd, d = z−x, plus (up_j+lo_j)·|d_j| for each kink crossed.
-// (This is the line search of Lee, Battle, Raina and Ng 2006, "Efficient sparse coding
+// Let d = z − x. Along x + t·d the slope is (t−1)·dᵀHd, plus (up_j+lo_j)·|d_j| for each crossed
+// kink j. (This is the line search of Lee, Battle, Raina and Ng 2006, "Efficient sparse coding
 // algorithms".) A coordinate that reaches its kink counts as moved, even if t underflows.
 func (q *piecewiseQP) stepTo() (moved bool) {
 	s := len(q.act)
@@ -84,7 +84,7 @@ func (q *piecewiseQP) stepTo() (moved bool) {
 	return moved || bestT > 0
 }
 
-// stop removes member i from the active set if x is at its kink or beyond it.
+// stop removes member i from the active set if its x is at the kink or beyond the kink.
 func (q *piecewiseQP) stop(i int) {
 	if j := q.act[i]; q.sgn[i] != 0 && q.x[j]*q.sgn[i] <= 0 {
 		q.x[j] = 0
@@ -104,10 +104,10 @@ func (q *piecewiseQP) compact() {
 	q.act, q.sgn = q.act[:k], q.sgn[:k]
 }
 
-// slide handles a member k of act that is linearly dependent on the members before it. The
-// objective is linear along that dependency. So slide moves x along it, downwards, to the next
-// kink, and removes the coordinate of this kink from the active set. slide reports whether x moved.
-// If there is no kink in that direction, the solution is not unique, and slide returns ok = false.
+// slide handles a member k of act that is linearly dependent on the members before it. Along this
+// dependency the objective is linear. slide moves x downwards along it to the next kink, and
+// removes the coordinate of this kink from the active set. It reports whether x moved. If there is
+// no kink in this direction, the solution is not unique, and slide returns ok = false.
 func (q *piecewiseQP) slide(k int) (moved, ok bool) {
 	v, ok := q.dependency(k)
 	if !ok {
@@ -117,8 +117,8 @@ func (q *piecewiseQP) slide(k int) (moved, ok bool) {
 	for i, t := range v {
 		down += q.linear(i) * t
 	}
-	// If the objective is flat along v, the sign of down is a matter of rounding. If there is no
-	// kink in the direction chosen, x can move in the opposite direction instead.
+	// If the objective is flat along v, rounding decides the sign of down. If there is no kink in
+	// this direction, x can move in the opposite direction instead.
 	if down < 0 {
 		floats.Scale(-1, v)
 	}
@@ -145,8 +145,8 @@ func (q *piecewiseQP) slide(k int) (moved, ok bool) {
 }
 
 // dependency returns the coefficients v of a linear dependency of member k of act on the members
-// before it. If conjugate gradients solved the system, the dependency is among all members. ok is
-// false if there is none.
+// before it. If conjugate gradients solved the system, it is a dependency among all members. If
+// there is no dependency, ok is false.
 func (q *piecewiseQP) dependency(k int) (v []float64, ok bool) {
 	s := len(q.act)
 	if !q.iterative {
@@ -181,7 +181,7 @@ func (q *piecewiseQP) dependency(k int) (v []float64, ok bool) {
 }
 
 // reach returns the largest t for which no coordinate of x + t·v is beyond its kink. v has an entry
-// for each of the first members of the active set.
+// for each of the first len(v) members of the active set.
 func (q *piecewiseQP) reach(v []float64) float64 {
 	t := math.Inf(1)
 	for i, u := range v {

@@ -11,22 +11,24 @@ import (
 // solve moves x to the solution and leaves the factor of its active system in a and dinv. It starts
 // from the active set and x of the last solve. If λ has changed little, one factorisation confirms
 // this set. Otherwise solve alternates sweeps of coordinate descent, which are cheap and change
-// many signs, with exact steps on the active set. In the end it takes only exact steps. Each exact
-// step that moves x lowers the objective. Another coordinate enters only after x has reached the
-// minimiser of the active set. So no active set is minimised twice, and the number of steps is
+// many signs, with exact steps on the active set. At the end it takes only exact steps.
+//
+// Each exact step that moves x lowers the objective. A coordinate enters only after x has reached
+// the minimiser on the active set. So no active set is minimised twice, and the number of steps is
 // finite.
 func (q *piecewiseQP) solve() error {
 	_, err := q.advance(math.MaxInt)
 	return err
 }
 
-// advance is solve with at most most exact steps. It reports whether x is the solution.
+// advance does the work of solve, but takes at most most exact steps, where most is its parameter.
+// It reports whether x is the solution.
 func (q *piecewiseQP) advance(most int) (done bool, err error) {
 	q.activate()
 	return q.advanceActivated(most)
 }
 
-// advanceActivated is advance if x has the active set.
+// advanceActivated does the work of advance if the active set already belongs to x.
 func (q *piecewiseQP) advanceActivated(most int) (done bool, err error) {
 	if q.byColumns() {
 		if j := q.open(); j >= 0 {
@@ -55,10 +57,10 @@ func (q *piecewiseQP) advanceActivated(most int) (done bool, err error) {
 // needs more steps is in a cycle caused by rounding.
 func (q *piecewiseQP) mostSteps() int { return minFactorisations + factorisationsPerFeature*q.n }
 
-// errNoActiveSet is the error of a solve that ends there.
+// errNoActiveSet is the error of a solve that ends after mostSteps steps.
 var errNoActiveSet = check.ArgErrorf("Data", qpdiff.ErrIterationLimit, "raise λ2", "is so ill-conditioned that no active set was confirmed")
 
-// begin starts a solve. If descended is set, coordinate descent came before.
+// begin starts a solve. The parameter descended is true if coordinate descent came before.
 func (q *piecewiseQP) begin(descended bool) {
 	q.phases, q.tol = cdPhases, admitTol
 	if descended {
@@ -105,7 +107,7 @@ func (q *piecewiseQP) step() (done bool, err error) {
 	return false, nil
 }
 
-// wrong returns the number of members of act whose entry of z is on the wrong side of the kink.
+// wrong returns the number of members of act whose z is on the wrong side of the kink.
 func (q *piecewiseQP) wrong() (count int) {
 	sgn := q.sgn
 	for i, v := range q.z[:len(sgn)] {
@@ -116,7 +118,7 @@ func (q *piecewiseQP) wrong() (count int) {
 	return count
 }
 
-// dualFirst reports whether the active set has so many coordinates per row that some signs
+// dualFirst reports whether the active set has so many coordinates for each row that some signs
 // certainly change. An exact step on this set would be wasted.
 func (q *piecewiseQP) dualFirst() bool {
 	return q.sparse == nil && q.g == nil && len(q.act) > dualPerRow*q.rows
@@ -135,9 +137,9 @@ func (q *piecewiseQP) fresh() bool {
 }
 
 // admit adds coordinates at zero to the active set if their kinks are too weak to hold them there.
-// The slope must exceed the strength of the kink by more than tol times the size of the terms
-// compared. If one is set, admit adds only the coordinate that violates its kink most. It returns
-// the number of added coordinates.
+// The slope must exceed the strength of the kink by more than tol times the size of the compared
+// terms. If the parameter one is true, admit adds only the coordinate with the largest excess. It
+// returns the number of added coordinates.
 func (q *piecewiseQP) admit(tol float64, one bool) int {
 	n, s := q.n, len(q.act)
 	if s == n && q.g != nil {
@@ -213,7 +215,7 @@ func (q *piecewiseQP) slopeSize(j, s int) float64 {
 	return size
 }
 
-// sortActive merges the ascending members from s on into the ascending first s.
+// sortActive sorts act, whose first s members ascend and whose remaining members ascend.
 func (q *piecewiseQP) sortActive(s int) {
 	added := copy(q.cross[:len(q.act)-s], q.act[s:])
 	copy(q.at, q.sgn[s:])

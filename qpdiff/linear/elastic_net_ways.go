@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// sums sets gram, xty, root and rmsY to the weighted sums over the rows of d. It returns root and
-// xty of all features.
+// sums computes gram, xty, root and rmsY, which are weighted sums over the rows of d. It returns
+// root and xty of all features.
 func (e *elasticNetFit) sums(d learn.Data) (root, xty []float64) {
 	if e.working != nil {
 		return e.sumsWorking(d)
@@ -57,7 +57,7 @@ func (e *elasticNetFit) sums(d learn.Data) (root, xty []float64) {
 	return e.root, e.xty
 }
 
-// sumsMany is the part of sums for many rows, without the factor 1/N.
+// sumsMany is the branch of sums for many rows. It leaves out the factor 1/N.
 func (e *elasticNetFit) sumsMany(d learn.Data) {
 	e.total = 0
 	yy, least := 0.0, math.Inf(1)
@@ -95,9 +95,9 @@ func (e *elasticNetFit) open(k int, l1, l2, root []float64) bool {
 	return l2[k] <= ridgeRounding*root[k]*root[k] && (root[k] > 0 || l1[k] == 0)
 }
 
-// hold holds features at zero that are equal to an earlier feature, if they are open and have the
-// same penalties. The first fit with such a λ2 searches for equal features, so that solutions do
-// not depend on earlier fits.
+// hold holds a feature at zero if it equals an earlier feature with the same penalties, and λ2 is
+// too small to distinguish them (see open). The first fit with such a λ2 searches for equal
+// features, so that solutions do not depend on earlier fits.
 func (e *elasticNetFit) hold() {
 	of, l1, l2, root := e.penalties()
 	for k := 0; !e.looked && k < len(l1); k++ {
@@ -123,7 +123,7 @@ func (e *elasticNetFit) hold() {
 	}
 }
 
-// findEqual sets classes, once for the data.
+// findEqual computes classes, once for the data.
 func (e *elasticNetFit) findEqual() {
 	e.looked = true
 	if e.qp.sparse != nil {
@@ -181,7 +181,7 @@ func (e *elasticNetFit) solve() error {
 	return e.settle()
 }
 
-// start makes the warm start's active set the active set.
+// start makes the active set of the warm start the active set of the fit.
 func (e *elasticNetFit) start() {
 	if len(e.groups.of) == 0 && e.equal == nil && e.l1[0] > 0 && e.l1[0] <= e.surely {
 		if e.qp.activated() {
@@ -193,9 +193,9 @@ func (e *elasticNetFit) start() {
 	e.qp.activate()
 }
 
-// clip sets a coordinate of the warm start to 0 if it is certainly 0 at the solution: its penalties
-// hold it there for any residual that is not longer than y. The slope of such a coordinate might
-// overflow.
+// clip sets coordinates of the warm start to 0 if they are certainly 0 at the solution. This is
+// certain if the penalties hold a coordinate at 0 for any residual that is not longer than y. The
+// slope of such a coordinate might overflow.
 func (e *elasticNetFit) clip() {
 	root, x := e.root[:len(e.l1)], e.qp.x[:len(e.l1)]
 	for j, l1 := range e.l1 {

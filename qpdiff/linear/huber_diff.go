@@ -13,8 +13,8 @@ import (
 
 // huberDerivative is the scratch of a Huber regression's derivatives.
 type huberDerivative struct {
-	// fit is the number of the fit that the scratch belongs to. Weakly active rows count as rows in
-	// the quadratic zone.
+	// The scratch belongs to the fit with the number fit. Weakly active rows count as rows in the
+	// quadratic zone.
 	fit     uint64
 	zone    []int8
 	h, dinv []float64
@@ -26,8 +26,8 @@ type huberDerivative struct {
 	b  []float64 // work of solve
 }
 
-// begin prepares d for the fit. It returns an error if a derivative does not exist that a field of
-// g asks for.
+// begin prepares d for the fit. If a field of g asks for a derivative that does not exist, it
+// returns an error.
 func (d *huberDerivative) begin(l *huberFit, generalised bool, g *learn.Grad) error {
 	d.u, d.zu = dense.Grow(d.u, l.k), dense.Grow(d.zu, l.m)
 	if len(l.weak) > 0 && learner.Wants(g) {
@@ -66,7 +66,7 @@ func (d *huberDerivative) begin(l *huberFit, generalised bool, g *learn.Grad) er
 	return nil
 }
 
-// beginRows is begin for systems solved by rows.
+// beginRows does the work of begin for systems solved by rows.
 func (d *huberDerivative) beginRows(l *huberFit) error {
 	d.sys = l.sums.sys
 	d.solver.Borrow(&l.sums.solver)
@@ -83,7 +83,7 @@ func (d *huberDerivative) beginRows(l *huberFit) error {
 	return nil
 }
 
-// solve replaces u by the solution of the system of the Hessian.
+// solve replaces the right-hand side u by the solution of the Hessian's system.
 func (d *huberDerivative) solve(l *huberFit) error {
 	if !l.sums.byRows {
 		dense.LDLSolve(d.h, d.dinv, l.k, l.k, d.u)

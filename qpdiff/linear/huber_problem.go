@@ -7,9 +7,8 @@ import (
 	"cvgm/qpdiff/internal/stop"
 )
 
-// huberProblem minimises Σ_i share_i·h(y_i − z_iᵀθ) + ½·l2·Σ_j pen_j·θ_j² over θ. It holds the
-// problem's values at one θ. The Huber loss h(r) is ½r² for |r| ≤ delta and delta·(|r| − ½delta)
-// beyond.
+// huberProblem minimises Σ_i share_i·h(y_i − z_iᵀθ) + ½·l2·Σ_j pen_j·θ_j² over θ, and holds values
+// at one θ. The Huber loss h(r) is ½r² for |r| ≤ delta, and delta·(|r| − ½delta) otherwise.
 type huberProblem struct {
 	m, k      int
 	z         []float64 // m×k, rows that count
@@ -30,7 +29,7 @@ type huberProblem struct {
 	work, root []float64
 }
 
-// resize makes room for m rows and k parameters. It makes no room for a Hessian.
+// resize allocates the storage for m rows and k parameters, except the Hessian.
 func (l *huberProblem) resize(m, k int) {
 	l.m, l.k = m, k
 	dense.GrowAll(m, &l.y, &l.share, &l.r)
@@ -40,8 +39,8 @@ func (l *huberProblem) resize(m, k int) {
 
 func (l *huberProblem) row(i int) []float64 { return l.z[i*l.k : (i+1)*l.k] }
 
-// hessian sets the upper triangle of h to the Hessian of the objective. weight returns the weight
-// of row i. hessian stops early if end has ended.
+// hessian sets the upper triangle of h to the Hessian of the objective. The function weight returns
+// the weight of row i. hessian stops early if end has been reached.
 func (l *huberProblem) hessian(end *stop.Stop, h []float64, weight func(i int) float64) {
 	k := l.k
 	clear(h)
@@ -61,7 +60,8 @@ func (l *huberProblem) hessian(end *stop.Stop, h []float64, weight func(i int) f
 }
 
 // factorise factorises the Hessian h and returns its condition. If h is singular to machine
-// precision, at is the first parameter that depends on earlier ones; otherwise it is k.
+// precision, the result at is the first parameter that depends on earlier parameters. Otherwise at
+// is k.
 func (l *huberProblem) factorise(h, dinv []float64) (cond float64, at int) {
 	k := l.k
 	if at = dense.LDLFactor(h, dinv, k, k, dense.Eps); at < k {
@@ -73,7 +73,7 @@ func (l *huberProblem) factorise(h, dinv []float64) (cond float64, at int) {
 	return cond, k
 }
 
-// quadratic is the weight of row i in the Hessian of zone.
+// quadratic returns the weight of row i in the Hessian for the zones in l.zone.
 func (l *huberProblem) quadratic(i int) float64 {
 	if l.zone[i] == 0 {
 		return 1
@@ -106,7 +106,7 @@ func (l *huberProblem) rowSize(i int) float64 {
 	return size
 }
 
-// gradientTerms sets grad to the gradient at θ, and terms to the size of its terms.
+// gradientTerms sets grad to the gradient at θ, and terms to the size of the gradient's terms.
 func (l *huberProblem) gradientTerms() {
 	for j, t := range l.theta {
 		l.grad[j] = l.l2 * l.pen[j] * t
@@ -135,7 +135,7 @@ func (l *huberProblem) stationary() bool {
 	return true
 }
 
-// sizeTerms sets size.
+// sizeTerms computes l.size.
 func (l *huberProblem) sizeTerms() {
 	l.size = 0
 	for j, d := range l.root {

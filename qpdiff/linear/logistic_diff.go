@@ -13,11 +13,10 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 )
 
-// logisticDerivative is the storage of a logistic regression's derivatives.
+// logisticDerivative is the scratch of the derivatives of a logistic regression.
 type logisticDerivative struct {
-	// own holds s, w and the factor at θ. It is needed if the last step of the fit was not 0,
-	// because the fit's own values then belong to the point before this step. own is computed once
-	// per fit.
+	// own holds s, w and the factor at θ. The values of the fit belong to the point before its last
+	// step, so own is needed if this step was not 0. It is computed once for each fit.
 	fit      uint64 // the fit that own belongs to
 	own      logisticPoint
 	factored bool // own has its factor
@@ -32,8 +31,8 @@ type logisticDerivative struct {
 	countedS, countedW []float64 // work of rows
 }
 
-// weights returns a point with s and w at θ. Its factor may not be set. The caller must not write
-// to the point.
+// weights returns a point with s and w at θ. Its factor may not be computed yet. The caller must
+// not write to the point.
 func (d *logisticDerivative) weights(l *logisticFit) *logisticPoint {
 	d.u, d.dz, d.dm = dense.Grow(d.u, l.k), dense.Grow(d.dz, l.k), dense.Grow(d.dm, l.m)
 	if !l.stale {
@@ -48,7 +47,7 @@ func (d *logisticDerivative) weights(l *logisticFit) *logisticPoint {
 	return &d.own
 }
 
-// rows returns s and w of the point, each multiplied by the row's weight.
+// rows returns s and w of the point at, each multiplied by the row's weight.
 func (d *logisticDerivative) rows(l *logisticFit, at *logisticPoint) (s, w []float64) {
 	return l.counted(&d.countedS, at.s), l.counted(&d.countedW, at.w)
 }
@@ -66,7 +65,7 @@ func (d *logisticDerivative) point(l *logisticFit) (*logisticPoint, error) {
 	return at, nil
 }
 
-// solve sets d.u = H⁻¹v, padded, and returns the point of θ.
+// solve sets d.u to H⁻¹v, padded with zeros, and returns the point at θ.
 func (d *logisticDerivative) solve(l *logisticFit, v []float64) (*logisticPoint, error) {
 	if g := &l.large; g.on && !g.direct {
 		at := d.weights(l)
@@ -175,9 +174,9 @@ func (d *logisticDerivative) forward(l *logisticFit, dtheta []float64, t *learn.
 	return nil
 }
 
-// dataVJP adds −uᵀ·∂(∇L)/∂X to g.X and −uᵀ·∂(∇L)/∂y to g.Y, at fixed θ. s holds 1−πᵢ and w holds
-// πᵢ(1−πᵢ), both multiplied by the weight of row i; dm holds uᵀzᵢ. dataVJP returns an error if any
-// field of g overflows.
+// dataVJP adds −uᵀ·∂(∇L)/∂X to g.X and −uᵀ·∂(∇L)/∂y to g.Y, at fixed θ. For row i, s holds 1−πᵢ and
+// w holds πᵢ(1−πᵢ), both multiplied by the weight of the row; dm holds uᵀzᵢ. If any field of g
+// overflows, dataVJP returns an error.
 func (p *logisticProblem) dataVJP(g *learn.Grad, data learn.Data, theta, u, s, w, dm []float64) error {
 	if g.X != nil {
 		p.addX(g.X.RawMatrix(), data.Y, theta, u, s, w, dm)
@@ -210,8 +209,8 @@ func (p *logisticProblem) dataVJP(g *learn.Grad, data learn.Data, theta, u, s, w
 	return learner.CheckProduct(g)
 }
 
-// For each row i, addX multiplies yᵢ C((1−πᵢ) u − πᵢ(1−πᵢ)(uᵀzᵢ) θ) by the row's weight, and adds
-// the product to row i of gx. s holds 1−π, w holds π(1−π), and dm holds uᵀzᵢ.
+// addX adds yᵢ C((1−πᵢ) u − πᵢ(1−πᵢ)(uᵀzᵢ) θ), multiplied by the weight of row i, to row i of gx. s
+// holds 1−π, w holds π(1−π), and dm holds uᵀzᵢ.
 func (p *logisticProblem) addX(gx blas64.General, y, theta, u, s, w, dm []float64) {
 	n, m, c := gx.Cols, p.m, p.c
 	y, s, w, dm = y[:m], s[:m], w[:m], dm[:m]
@@ -249,9 +248,9 @@ func addBoth(row []float64, p float64, u []float64, q float64, v []float64) {
 	}
 }
 
-// dataJVP adds to out the derivative of −∇L along t.X and t.Y at fixed θ, with s and w as for
-// dataVJP. The tangents of row i change zᵢ = yᵢxᵢ by dz, and −∇L by C((1−πᵢ) dz − πᵢ(1−πᵢ)(θᵀdz)
-// zᵢ). The argument dz is scratch.
+// dataJVP adds to out the derivative of −∇L along t.X and t.Y at fixed θ. s and w are the same as
+// for dataVJP. The tangents of row i change zᵢ = yᵢxᵢ by dz, and −∇L by C((1−πᵢ) dz −
+// πᵢ(1−πᵢ)(θᵀdz) zᵢ). The argument dz is scratch.
 func (p *logisticProblem) dataJVP(out []float64, t *learn.Grad, data learn.Data, theta, s, w, dz []float64) {
 	_, n := data.X.Dims()
 	features := data.Dense()
@@ -281,7 +280,7 @@ func (p *logisticProblem) dataJVP(out []float64, t *learn.Grad, data learn.Data,
 	}
 }
 
-// storedVJP is dataVJP for a sparse X. tm is work of the rows.
+// storedVJP does the work of dataVJP for a sparse X. tm is scratch, with an entry for each row.
 func (p *logisticProblem) storedVJP(g *learn.Grad, data learn.Data, theta, u, s, w, dm, tm []float64) error {
 	if g.Y != nil {
 		p.stored.Times(tm, theta)
@@ -300,7 +299,8 @@ func (p *logisticProblem) storedVJP(g *learn.Grad, data learn.Data, theta, u, s,
 	return learner.CheckProduct(g)
 }
 
-// storedJVP is dataJVP for a sparse X. dm and tm are scratch, with an entry for each row.
+// storedJVP does the work of dataJVP for a sparse X. dm and tm are scratch, with an entry for each
+// row.
 func (p *logisticProblem) storedJVP(out []float64, t *learn.Grad, data learn.Data, theta, s, w, dm, tm []float64) {
 	clear(dm) // θᵀdzᵢ, then row i's factor of zᵢ
 	if t.Stored != nil {

@@ -29,7 +29,7 @@ func (i Intercept) params(n int) int {
 	return n + 1
 }
 
-// logisticFit is a logistic regression on its data, solved; its derivatives read it.
+// logisticFit is a solved logistic regression with its data. Derivatives read it.
 type logisticFit struct {
 	state learner.State
 	logisticNewton
@@ -41,7 +41,7 @@ type logisticFit struct {
 // SetContext implements [learn.ContextLearner].
 func (l *logisticFit) SetContext(ctx context.Context) { l.state.Stop.Watch(ctx) }
 
-// shape makes room for the data.
+// shape allocates the storage for the data.
 func (l *logisticFit) shape(d learn.Data, intercept Intercept) {
 	m, n := d.X.Dims()
 	l.intercept = intercept
@@ -51,7 +51,7 @@ func (l *logisticFit) shape(d learn.Data, intercept Intercept) {
 	}
 }
 
-// accept ends a Load of d. It checks that a minimiser exists.
+// accept ends a Load of d. It returns an error if there is no minimiser.
 func (l *logisticFit) accept(d learn.Data) error {
 	if l.intercept == UnpenalisedIntercept && l.oneSign() {
 		return check.ArgErrorf("Data.Y", qpdiff.ErrIllPosed, "penalise the intercept or give examples of both classes",
@@ -67,9 +67,10 @@ func (l *logisticFit) accept(d learn.Data) error {
 	return nil
 }
 
-// startAtFull sets the start of a fit to the solution of full, if that is at the same C, plus a
-// Newton step for the rows V that this fit leaves out. At full's solution, the gradient of the
-// objective without V is C Σ_V (1−πᵢ) zᵢ. Its Hessian is full's minus the terms of V.
+// startAtFull sets the start of a fit if the fit to all rows, full, is at the same C. The start is
+// the solution of full plus a Newton step for the set V of omitted rows. At this solution, the
+// objective without V has the gradient C Σ_V (1−πᵢ) zᵢ. Its Hessian is the Hessian of full minus
+// the terms of V.
 func (l *logisticFit) startAtFull() {
 	f := l.full
 	if l.warm || f == nil || f.state.Fit == 0 || f.c != l.c {
@@ -111,8 +112,8 @@ func (l *logisticFit) startAtFull() {
 }
 
 // residual returns the largest residual of the optimality conditions, relative to the size of their
-// terms. It uses variables that give the Hessian a unit diagonal, because no parameter is
-// determined better than the largest residual.
+// terms. It uses variables that give the Hessian a unit diagonal, because the largest residual in
+// these variables limits the accuracy of every parameter.
 func (l *logisticFit) residual() (worst float64) {
 	margins, s, w := make([]float64, l.m), make([]float64, l.m), make([]float64, l.m)
 	g, sizes, diag := make([]float64, l.k), make([]float64, l.d), make([]float64, l.d)

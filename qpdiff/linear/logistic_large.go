@@ -16,8 +16,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// logisticLarge is the part of a logistic regression that only problems with many parameters use.
-// Their systems are solved by products with the rows.
+// logisticLarge has the fields that only a logistic regression with many parameters uses. Products
+// with the rows solve the systems of such a problem.
 type logisticLarge struct {
 	on     bool
 	byRows bool
@@ -72,7 +72,7 @@ func (g *logisticLarge) keep(theta []float64, c float64) {
 	copy(g.start(at), theta)
 }
 
-// resize chooses the way for p.
+// resize chooses how the systems of p are solved.
 func (g *logisticLarge) resize(p *logisticProblem) {
 	if g.direct = false; p.stored != nil {
 		g.on, g.byRows, g.final = true, false, ways.Gradients(p.d, 0)
@@ -84,8 +84,8 @@ func (g *logisticLarge) resize(p *logisticProblem) {
 	g.kept = 0
 }
 
-// load prepares the systems of p. The first penalised parameters have penalties. load stops early
-// if end has ended.
+// load prepares the systems of p. The parameter penalised is the number of parameters with
+// penalties; they come first. load stops early if end has been reached.
 func (g *logisticLarge) load(end *stop.Stop, p *logisticProblem, penalised int) {
 	if !g.on {
 		return
@@ -101,8 +101,9 @@ func (g *logisticLarge) load(end *stop.Stop, p *logisticProblem, penalised int) 
 	dense.GrowAll(p.m, &g.squares, &g.along)
 }
 
-// choose selects how a fit of p solves its systems. With a sparse X, conjugate gradients may need
-// no factor. If the penalty is too small for solves by rows, the fit uses the Hessian's entries.
+// choose selects how a fit of p solves its systems. With a sparse X, it selects conjugate gradients
+// with or without a factor. If the penalty is too small for solves by rows, it selects the
+// Hessian's entries.
 func (g *logisticLarge) choose(p *logisticProblem) error {
 	most := p.c * p.most / 4
 	if p.stored != nil {
@@ -115,7 +116,7 @@ func (g *logisticLarge) choose(p *logisticProblem) error {
 	return nil
 }
 
-// weigh sets the system to the Hessian of p. w holds π(1−π) of each row.
+// weigh sets the system to the Hessian of p, where w holds π(1−π) of each row.
 func (g *logisticLarge) weigh(p *logisticProblem, w []float64) {
 	for i, v := range w {
 		g.sys.Weights[i] = p.c * dense.CountAt(p.counts, i) * v
@@ -123,9 +124,9 @@ func (g *logisticLarge) weigh(p *logisticProblem, w []float64) {
 	g.solver.Moved()
 }
 
-// determined is logisticNewton.determined at theta, for systems that are solved by products. s
-// holds 1−π of each row. If it returns an error but the Hessian's entries are available, they
-// decide.
+// determined does the work of logisticNewton.determined at theta, if products solve the systems. s
+// holds 1−π of each row. If determined returns an error and the Hessian's entries are available,
+// the caller decides by these entries instead.
 func (g *logisticLarge) determined(p *logisticProblem, s, theta []float64) error {
 	g.solver.Condition(&g.sys, &g.condition)
 	if dense.Unsolvable(g.condition.Cond) {
@@ -169,7 +170,7 @@ func (g *logisticLarge) determined(p *logisticProblem, s, theta []float64) error
 	return nil
 }
 
-// measureRows sets squares and along.
+// measureRows computes squares and along.
 func (g *logisticLarge) measureRows() {
 	if g.sys.Stored != nil {
 		g.sys.Stored.RowSquares(g.squares, g.sys.Penalised)
@@ -187,7 +188,7 @@ func (g *logisticLarge) measureRows() {
 	}
 }
 
-// moved estimates the change of row i's margin that the rounding errors of the gradient cause.
+// moved estimates how far the rounding errors of the gradient move the margin of row i.
 func (g *logisticLarge) moved(i int) (sum float64) {
 	moves := make([]float64, g.sys.K)
 	if !g.solver.Exact(&g.sys, moves, g.sys.Row(g.row, i)) {

@@ -13,8 +13,8 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// logisticNewton solves a logistic problem by Newton's method. logisticPoint is the point evaluated
-// last. After a fit it is the point factored last.
+// logisticNewton solves a logistic problem by Newton's method. During a fit, logisticPoint is the
+// point that was evaluated last. After the fit, it is the point whose Hessian was factorised last.
 type logisticNewton struct {
 	logisticProblem
 	logisticPoint
@@ -33,8 +33,8 @@ type logisticNewton struct {
 	large     logisticLarge
 }
 
-// resize gives the solver m rows and d parameters. stored is true if X is sparse. If the number of
-// parameters changes, resize forgets the warm start.
+// resize gives the solver m rows and d parameters. The parameter stored is true if X is sparse. If
+// d changes, resize forgets the warm start.
 func (l *logisticNewton) resize(m, d int, stored bool) {
 	l.warm = l.warm && d == l.d
 	l.logisticProblem.resize(m, d, stored)
@@ -44,8 +44,8 @@ func (l *logisticNewton) resize(m, d int, stored bool) {
 	l.resizeHessian(!l.large.on)
 }
 
-// resizeHessian makes room for the point. If wanted is set, it also makes room for the entries of
-// the Hessian.
+// resizeHessian allocates the point. If the parameter wanted is true, it also allocates the entries
+// of the Hessian.
 func (l *logisticNewton) resizeHessian(wanted bool) {
 	l.logisticPoint.resize(&l.logisticProblem, wanted)
 	if wanted {
@@ -69,9 +69,10 @@ func (l *logisticNewton) takeEntries() error {
 	return nil
 }
 
-// solve moves theta to the solution in at most limit steps. If warm is set, it begins at the
+// solve moves theta to the solution in at most limit steps. If l.warm is true, it begins at the
 // present theta. This may fail, for example because every π is 0 or 1 and the Hessian is singular.
-// solve then begins again at θ = 0, because the Hessian is as well conditioned there as the data.
+// solve then begins again at θ = 0, because the Hessian at θ = 0 is as well conditioned as the
+// data.
 func (l *logisticNewton) solve(limit int) error {
 	if err := l.large.choose(&l.logisticProblem); err != nil {
 		return err
@@ -94,7 +95,7 @@ func (l *logisticNewton) solve(limit int) error {
 	clear(l.theta)
 	err := minimise(limit)
 	if l.large.on && !l.large.final && errors.Is(err, qpdiff.ErrIllPosed) {
-		// The entries of the Hessian decide for certain.
+		// The test by the Hessian's entries is decisive.
 		if err := l.takeEntries(); err != nil {
 			return err
 		}
@@ -108,11 +109,11 @@ func (l *logisticNewton) solve(limit int) error {
 }
 
 // logisticLooseStep is the relative error that conjugate gradients may leave in a Newton step far
-// from the solution. Near the solution, the error may be as large as the length of the previous
-// step, or as the square of that length, so that convergence is quadratic.
+// from the solution. Near the solution, the relative error may be as large as the length of the
+// previous step, or as its square, so that convergence is quadratic.
 const logisticLooseStep = .1
 
-// minimiseLarge is minimise by products with the rows.
+// minimiseLarge does the work of minimise by products with the rows.
 func (l *logisticNewton) minimiseLarge(limit int) error {
 	g, d := &l.large, l.d
 	last := math.Inf(1)
@@ -147,7 +148,8 @@ func (l *logisticNewton) minimiseLarge(limit int) error {
 	return l.errSteps(limit)
 }
 
-// lineSearchLarge is lineSearch without the Hessian. dm is the change of the margins.
+// lineSearchLarge does the work of lineSearch without the Hessian. It leaves the change of the
+// margins in dm.
 func (l *logisticNewton) lineSearchLarge(r float64) {
 	move := func(t float64) {
 		for j, v := range l.theta {
@@ -219,13 +221,13 @@ func (l *logisticNewton) minimise(limit int) error {
 	return l.errSteps(limit)
 }
 
-// errSteps is the error of a fit that takes more steps.
+// errSteps is the error of a fit that needs more than limit steps.
 func (l *logisticNewton) errSteps(limit int) error {
 	return check.ArgErrorf("Logistic.MaxIter", qpdiff.ErrIterationLimit, "raise it, or scale the features", "allows %d Newton steps, which are not enough", limit)
 }
 
-// lineSearch sets cand to θ + t·step, for the t that descent returns, and evaluates the objective
-// there. r is the length of step.
+// lineSearch sets cand to θ + t·step, where t is the result of descent, and evaluates the objective
+// at cand. r is the length of step.
 func (l *logisticNewton) lineSearch(r float64) {
 	if r <= dense.LogisticSeries {
 		for j, v := range l.theta {
@@ -243,8 +245,9 @@ func (l *logisticNewton) lineSearch(r float64) {
 	})
 }
 
-// stepLength returns the length of step. For small problems it returns an upper bound instead,
-// which needs no pass over the data, if this bound allows a series.
+// stepLength returns the length of step. In the first steps of a small problem, it first computes
+// an upper bound, which needs no pass over the data. It returns this bound if the bound is short
+// enough for a series.
 func (l *logisticNewton) stepLength() float64 {
 	if l.k == logisticSmall && l.iter < logisticBoundSteps {
 		r := 0.0
@@ -273,8 +276,8 @@ func (l *logisticNewton) evaluate(theta []float64) {
 	l.hessian(l.end, &l.logisticPoint)
 }
 
-// evaluateNear is evaluate, computed from s0 and w0, which are s and w at theta − step. The length
-// of step is at most r, and r is at most dense.LogisticSeries.
+// evaluateNear does the work of evaluate by series, from s0 and w0, the values of s and w at theta
+// − step. The length of step is at most r, and r is at most dense.LogisticSeries.
 func (l *logisticNewton) evaluateNear(s0, w0, theta []float64, r float64) {
 	l.product(l.dm, l.step)
 	dense.LogisticNear(l.s, l.w, s0, w0, l.dm, r)
@@ -282,9 +285,10 @@ func (l *logisticNewton) evaluateNear(s0, w0, theta []float64, r float64) {
 	l.hessian(l.end, &l.logisticPoint)
 }
 
-// newtonStep factors h in place and sets step = −h⁻¹g. If h is singular to working precision,
-// newtonStep first increases h's diagonal by a part just above the rounding of the pivots. At later
-// points h may be regular, because more rows are predicted with certainty.
+// newtonStep factorises h in place and sets step = −h⁻¹g. If h is singular to working precision,
+// newtonStep first increases the diagonal of h by just more than the rounding of the pivots, and
+// returns damped = true. At later points h may be regular, because more rows are predicted with
+// certainty.
 func (l *logisticNewton) newtonStep() (damped bool, err error) {
 	copy(l.hess, l.h)
 	if !l.factor(l.end) {
@@ -307,9 +311,9 @@ func (l *logisticNewton) newtonStep() (damped bool, err error) {
 	return damped, nil
 }
 
-// determined returns an error if rounding makes the factor useless, so that θ and its derivatives
-// are unknown. It also returns an error if the rounding of the gradient may move a margin by more
-// than decisionTol. It tries bounds first, because they cost little and almost always decide.
+// determined returns an error if h is singular to working precision, because θ and its derivatives
+// are then unknown. It also returns an error if the rounding of the gradient may move a margin by
+// more than decisionTol. It tries bounds first, because they cost little and almost always decide.
 func (l *logisticNewton) determined() error {
 	k := l.k
 	pivots, margin, noise := 1.0, 0.0, 0.0 // squared norms in variables that give h a unit diagonal
@@ -348,7 +352,7 @@ func (l *logisticNewton) determined() error {
 }
 
 // gradientIsRoundoff reports whether every entry of the gradient is within the rounding error of
-// its sum.
+// its terms.
 func (l *logisticNewton) gradientIsRoundoff() bool {
 	l.sizes(l.cand)
 	for j, g := range l.g {
@@ -359,14 +363,14 @@ func (l *logisticNewton) gradientIsRoundoff() bool {
 	return true
 }
 
-// sizes prepares size, with work for the sizes of a sparse X.
+// sizes prepares calls of size. For a sparse X it computes all results in the parameter work.
 func (l *logisticNewton) sizes(work []float64) {
 	if l.stored != nil {
 		l.storedSizes(work, l.counted(&l.work, l.s), l.theta)
 	}
 }
 
-// size returns gradientSize at theta, with the work of sizes.
+// size returns gradientSize at theta, with the same parameter work as sizes.
 func (l *logisticNewton) size(j int, work []float64) float64 {
 	if l.stored != nil {
 		return work[j]

@@ -15,10 +15,10 @@ import (
 // A penalisedModel is a learner whose fit solves a penalisedQuadratic.
 type penalisedModel interface {
 	quadratic() *penalisedQuadratic
-	// dataVJP adds uᵀ·∂(c − Gθ)/∂X to g.X, and the same product for y to g.Y, at fixed θ. u has an
-	// entry for each coordinate in act. dataVJP returns an error if g.X, g.Y or g.Hyper overflows.
+	// dataVJP adds uᵀ·∂(c − Gθ)/∂X to g.X and uᵀ·∂(c − Gθ)/∂y to g.Y, at fixed θ. u has an entry
+	// for each coordinate in act. If g.X, g.Y or g.Hyper overflows, dataVJP returns an error.
 	dataVJP(d *penalisedDerivative, g *learn.Grad, act []int, u []float64) error
-	// dataJVP adds to b the derivative of c − Gθ at fixed θ along t.X and t.Y.
+	// dataJVP adds to b the derivative of c − Gθ along t.X and t.Y, at fixed θ.
 	dataJVP(d *penalisedDerivative, b []float64, t *learn.Grad)
 }
 
@@ -39,7 +39,7 @@ func (d *penalisedDerivative) resize(e *penalisedQuadratic) {
 	d.u, d.b = dense.Grow(d.u, e.qp.room()), dense.Grow(d.b, e.n)
 }
 
-// named returns the entries of θ that the coordinates act of q are.
+// named returns the indices in θ of the coordinates of q that act lists.
 func (d *penalisedDerivative) named(q *piecewiseQP, act []int) []int {
 	if q.features == nil {
 		return act
@@ -51,8 +51,8 @@ func (d *penalisedDerivative) named(q *piecewiseQP, act []int) []int {
 	return d.act
 }
 
-// shareOut divides the entries of w, a vector on features, among equal features. It returns the
-// features with entries that are not zero, and these entries.
+// shareOut divides the entries of w, a vector on the given features, among equal features. It
+// returns the features with nonzero entries, and these entries.
 func (d *penalisedDerivative) shareOut(c *equal.Columns, features []int, w []float64) ([]int, []float64) {
 	d.all = dense.Zeros(d.all, len(c.First))
 	dense.Scatter(d.all, w, features)
@@ -67,8 +67,8 @@ func (d *penalisedDerivative) shareOut(c *equal.Columns, features []int, w []flo
 	return at, shares
 }
 
-// withoutRows is adjoint for problems with equal features. If g asks for the derivative in the
-// rows, withoutRows returns an error, because θ has none.
+// withoutRows does the work of adjoint for problems with equal features. θ has no derivative in X,
+// so withoutRows returns an error if g asks for it.
 func (d *penalisedDerivative) withoutRows(m penalisedModel, g *learn.Grad, dtheta []float64) error {
 	rest := *g
 	rest.X, rest.Stored = nil, nil
@@ -123,9 +123,9 @@ func (d *penalisedDerivative) adjoint(m penalisedModel, generalised bool, g *lea
 	return d.products(m, g, q, u, refused)
 }
 
-// products adds the products of adjoint to g, from the solution u of the active system of q. If
-// refused is set and some coordinates have a kink, it returns an error; otherwise it sets
-// g.Generalised for them.
+// products adds the products of adjoint to g, where u is the solution of the active system of q. If
+// some coordinates have a kink, it returns an error if the parameter refused is true, and otherwise
+// sets g.Generalised.
 func (d *penalisedDerivative) products(m penalisedModel, g *learn.Grad, q *piecewiseQP, u []float64, refused bool) error {
 	e := m.quadratic()
 	if h := g.Hyper; h != nil {
@@ -155,8 +155,9 @@ func (d *penalisedDerivative) products(m penalisedModel, g *learn.Grad, q *piece
 	return nil
 }
 
-// addHyper adds the products of u with the derivatives of the optimality conditions in λ1 and λ2 to
-// l1 and l2, for each group. θ is fixed. u has an entry for each coordinate in the active set of q.
+// addHyper adds to l1 and l2, for each group, the products of u with the derivatives of the
+// optimality conditions in λ1 and λ2. θ is fixed. u has an entry for each coordinate in the active
+// set of q.
 func (e *penalisedQuadratic) addHyper(l1, l2 []float64, q *piecewiseQP, u []float64) {
 	x, of := e.qp.x, e.groups.of
 	act := q.act
@@ -196,8 +197,7 @@ func (e *penalisedQuadratic) addHyper(l1, l2 []float64, q *piecewiseQP, u []floa
 	l1[k], l2[k] = sum1, sum2
 }
 
-// copies returns the number of features that share the value of coordinate j because they are
-// equal.
+// copies returns the number of equal features that share the value of coordinate j.
 func (e *penalisedQuadratic) copies(j int) float64 {
 	if e.equal == nil || e.equal.Held(e.qp.feature(j)) {
 		return 1
@@ -210,7 +210,7 @@ func (e *penalisedQuadratic) sharing() bool {
 	return slices.ContainsFunc(e.qp.act, func(j int) bool { return e.copies(j) > 1 })
 }
 
-// parted returns the error for a derivative with respect to rows in which some features are equal.
+// parted returns the error of a derivative in X if some features are equal.
 func (e *penalisedQuadratic) parted(g *learn.Grad) error {
 	weak := []int{}
 	for k, j := range e.equal.First {
@@ -223,7 +223,7 @@ func (e *penalisedQuadratic) parted(g *learn.Grad) error {
 	return learner.NotDifferentiable(&rows, qpdiff.Weak{Coords: weak}, nil, "drop all but one of the equal features, raise λ2, or set Generalised")
 }
 
-// notDifferentiable is the error of the wanted inputs that have no derivative here.
+// notDifferentiable returns the error for the wanted inputs that have no derivative.
 func (e *penalisedQuadratic) notDifferentiable(g *learn.Grad) error {
 	weak, wanted := e.weak, *g
 	hyper := []qpdiff.Input{"λ1"}
@@ -243,7 +243,7 @@ func (e *penalisedQuadratic) notDifferentiable(g *learn.Grad) error {
 		"move λ1, ask JVP for a directional derivative, or set Generalised", hyper...)
 }
 
-// blurred is the error if rounding hides whether coordinates are at their kink.
+// blurred returns the error if rounding hides whether coordinates are at their kink.
 func (e *penalisedQuadratic) blurred() error {
 	return check.ArgErrorf("Data", qpdiff.ErrIllPosed, "raise λ2 or drop features", "is so ill-conditioned that rounding hides which coordinates are weakly active: it may have moved theta by %.1g of its scale", e.blur)
 }
@@ -267,7 +267,7 @@ func (d *penalisedDerivative) forward(m penalisedModel, dtheta []float64, t *lea
 	return nil
 }
 
-// along is forward with one feature of each class of equal ones.
+// along does the work of forward. Of each class of equal features it uses one feature.
 func (d *penalisedDerivative) along(m penalisedModel, dtheta []float64, t *learn.Grad) error {
 	e := m.quadratic()
 	d.resize(e)
@@ -329,7 +329,7 @@ func (d *penalisedDerivative) along(m penalisedModel, dtheta []float64, t *learn
 }
 
 // raise handles the coordinates of e that are at their kink with λ1 = 0. It gives each of them a
-// kink in q with the tangent of its λ1 as strength.
+// kink in q whose strength is the tangent of its λ1.
 func (q *piecewiseQP) raise(e *penalisedQuadratic, hyper []float64) error {
 	for _, j := range e.weakFree {
 		d1 := hyper[e.groups.at(j)]

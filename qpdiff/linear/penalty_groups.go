@@ -62,7 +62,7 @@ func (p *penaltyGroups) set(groups []int, n int) error {
 	return nil
 }
 
-// at returns the group of feature j.
+// at returns the number of the group of feature j.
 func (p *penaltyGroups) at(j int) int {
 	if len(p.of) == 0 {
 		return 0
@@ -70,7 +70,7 @@ func (p *penaltyGroups) at(j int) int {
 	return p.of[j]
 }
 
-// spread sets l1 and l2 to the penalties of each feature.
+// spread writes the penalties of each feature to l1 and l2.
 func (p *penaltyGroups) spread(l1, l2, hyper []float64) {
 	if len(p.of) == 0 {
 		h1, h2 := hyper[0], hyper[1]
