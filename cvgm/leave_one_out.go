@@ -89,7 +89,8 @@ func newLeaveOneOut(c *Config, learner learn.Learner) *leaveOneOut {
 	return a
 }
 
-// addFolds makes the splits folds. It returns false if all examples of a fold have the weight 0.
+// addFolds makes the splits folds. It returns false if all training rows or all validation rows of
+// a split have the weight 0.
 func (a *leaveOneOut) addFolds(c *Config) bool {
 	a.fit.valWeights = sample.Weights{} // all 1 together
 	for _, s := range c.Splits {

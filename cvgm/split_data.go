@@ -94,9 +94,9 @@ func (f *splitFit) dataBackward(c *Config, want *dataGradient) error {
 	return nil
 }
 
-// ownRows is for a split whose training data is a view of all examples. It replaces the cotangents
-// of all rows by the cotangents of the split's rows of Data.X: the training rows, followed by the
-// validation rows.
+// ownRows is for a split whose training data is a view of all examples. It replaces d.grad.X, the
+// cotangents of all these rows, by the cotangents of the split's training rows of Data.X. It also
+// replaces d.val, by the cotangents of the validation rows of Data.X.
 func (f *splitFit) ownRows(c *Config) {
 	d, x := f.data, c.dense()
 	gather := func(src *mat.Dense, rows []int) []float64 {

@@ -13,12 +13,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Bad returns the error of the named argument, with the library in front.
+// Bad returns the error of the argument with the name arg. The message begins with the name of the
+// library.
 func Bad(arg string, why error, remedy, format string, args ...any) error {
 	return fmt.Errorf("cvgm: %w", &qpdiff.ArgError{Arg: arg, Why: why, Problem: fmt.Sprintf(format, args...), Remedy: remedy})
 }
 
-// placedError is an error with its place in front.
+// placedError is an error whose message begins with a place.
 type placedError struct {
 	error
 	place string
@@ -30,12 +31,12 @@ func (e *placedError) Error() string {
 
 func (e *placedError) Unwrap() error { return e.error }
 
-// At returns err with its place in front, behind the library.
+// At returns err with a place in its message, after the name of the library.
 func At(err error, format string, args ...any) error {
 	return &placedError{err, fmt.Sprintf(format, args...)}
 }
 
-// BadIf returns the error of a bad argument if it is one.
+// BadIf returns the error of the argument with the name arg if bad is true, and otherwise nil.
 func BadIf(bad bool, arg string, why error, remedy, format string, args ...any) error {
 	if !bad {
 		return nil
@@ -43,7 +44,7 @@ func BadIf(bad bool, arg string, why error, remedy, format string, args ...any) 
 	return Bad(arg, why, remedy, format, args...)
 }
 
-// CheckFinite reports the first of v that is not finite.
+// CheckFinite returns an error for the first entry of v that is not finite.
 func CheckFinite(arg string, v []float64, remedy string) error {
 	for i, x := range v {
 		if !Finite(x) {
@@ -63,8 +64,8 @@ func First(errs ...error) error {
 	return nil
 }
 
-// Data returns an error for the first field or value of d that cannot be used. It does not check
-// the values of X if they are prepared, because NaN is then a missing value.
+// Data returns an error for the first field or value of d that cannot be used. If the parameter
+// prepared is true, it does not check the values of X, because NaN is then a missing value.
 func Data(arg string, d learn.Data, prepared bool) error {
 	if prepared {
 		if x := d.Dense(); x != nil && !x.IsEmpty() {

@@ -20,7 +20,7 @@ import (
 	"cvgm/synth"
 )
 
-// Regression draws N examples with n features, most of them informative.
+// Regression draws n examples with the given number of features, most of them informative.
 func Regression(seed uint64, n, features int) learn.Data {
 	src := synth.NewStream(seed, "test data")
 	d, _, err := synth.MakeRegression(src, synth.Regression{Samples: n, Features: features, Informative: max(1, features-2), Noise: 100})
@@ -33,7 +33,7 @@ func Regression(seed uint64, n, features int) learn.Data {
 	return learn.Data{X: d.X, Y: d.Y}
 }
 
-// A fatal is a test that an error may end.
+// A fatal is a test that OK and Must can end.
 type fatal interface {
 	Helper()
 	Fatal(args ...any)
@@ -47,7 +47,8 @@ func OK(t fatal, errs ...error) {
 	}
 }
 
-// Must gives v to a test that no error has ended: Must(f())(t).
+// Must returns a function that ends the test if err is not nil, and otherwise returns v:
+// Must(f())(t).
 func Must[T any](v T, err error) func(t fatal) T {
 	return func(t fatal) T {
 		t.Helper()
@@ -59,8 +60,8 @@ func Must[T any](v T, err error) func(t fatal) T {
 // Near reports whether a and b differ by at most tol of their size.
 func Near(a, b, tol float64) bool { return math.Abs(a-b) <= tol*(math.Abs(a)+math.Abs(b)) }
 
-// WantArgErrors fails in four cases: a call panics, it returns no ArgError, the message does not
-// begin with the library, or it reports a nil argument as a wrong shape.
+// WantArgErrors fails in four cases: a call panics, a call returns no ArgError, the message does
+// not begin with the name of the library, or a nil argument is called a wrong shape.
 func WantArgErrors(t *testing.T, calls map[string]func() error) {
 	t.Helper()
 	for name, call := range calls {
@@ -78,8 +79,9 @@ func WantArgErrors(t *testing.T, calls map[string]func() error) {
 	}
 }
 
-// CheckChangedJSON changes bytes of a text. It fails unless each changed text is refused or read as
-// the same values. kinds are JSON texts with their readers.
+// CheckChangedJSON changes bytes of JSON texts. Each changed text must cause an error, or be read
+// as the same values; otherwise the test fails. The keys of kinds are the texts, and the values
+// return their readers.
 func CheckChangedJSON(t *testing.T, kinds map[string]func() json.Unmarshaler) {
 	t.Helper()
 	changes := 1500 // of each text
@@ -119,8 +121,9 @@ func CheckChangedJSON(t *testing.T, kinds map[string]func() json.Unmarshaler) {
 	}
 }
 
-// CheckFormsOfJSON fails if a text in another form is not read. It also fails if a text without a
-// checksum, or with the checksum of another text, is read or is refused without a remedy.
+// CheckFormsOfJSON changes the form of JSON texts, but not their values. It fails if a changed text
+// is not read. A text without a checksum, or with the checksum of another text, must cause an error
+// with a remedy. Otherwise CheckFormsOfJSON also fails.
 func CheckFormsOfJSON(t *testing.T, kinds map[string]func() json.Unmarshaler) {
 	t.Helper()
 	for good, into := range kinds {
@@ -147,8 +150,8 @@ func CheckFormsOfJSON(t *testing.T, kinds map[string]func() json.Unmarshaler) {
 
 var number = regexp.MustCompile(`[:,\[]-?[0-9]+\.[0-9]+(e[+-][0-9]+)?`)
 
-// formsOf returns JSON of the same values: with spaces, other orders of keys, longer numbers
-// and escapes.
+// formsOf returns JSON texts with the same values as the text good. They have additional spaces,
+// another order of keys, longer numbers or escapes.
 func formsOf(t *testing.T, good string) []string {
 	t.Helper()
 	var spaced bytes.Buffer
@@ -162,8 +165,8 @@ func formsOf(t *testing.T, good string) []string {
 
 var checksumPair = regexp.MustCompile(`"checksum" *: *"[^"]*"`)
 
-// Rechecked returns the JSON of a model or pipeline with the checksums of its values, so that tests
-// reach the other checks. It does not change text without checksums.
+// Rechecked returns the JSON of a model or pipeline with correct checksums, so that tests reach the
+// other checks. It does not change a text without checksums.
 func Rechecked(text []byte) []byte {
 	var parts struct {
 		Model json.RawMessage `json:"model"`

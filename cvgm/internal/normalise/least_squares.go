@@ -10,16 +10,16 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// interceptRankTol bounds the remainder of a feature that is a linear combination of other
-// features, in units of the largest feature. Linearly dependent features have remainders of about
-// 1e-15. If features are dependent only within the rounding errors of the data, the remainders are
-// up to 1e-13.
+// A feature counts as a linear combination of other features if its remainder is at most
+// interceptRankTol, in units of the largest feature. Exactly dependent features have remainders of
+// about 1e-15. If features are dependent only up to the rounding errors of the data, the remainders
+// are up to 1e-13.
 const interceptRankTol = 1e-12
 
-// LeastSquaresIntercept returns the intercept of the weighted least-squares fit of y to the rows of
-// x with an intercept. The intercept is ȳ − x̄ᵀθ. If several θ fit equally well, θ is the one of
-// smallest norm, with each feature in units of its size rounded to a power of two. The intercept is
-// NaN if the fit fails.
+// LeastSquaresIntercept fits y to the rows of x by weighted least squares, with an intercept, and
+// returns the intercept ȳ − x̄ᵀθ. If several θ fit equally well, θ is the solution of smallest
+// norm, with each feature in units of its size rounded to a power of two. If the fit fails, the
+// result is NaN.
 func LeastSquaresIntercept(x []float64, m int, y []float64, weights sample.Weights) float64 {
 	n := len(y)
 	z := Normaliser{Centre: true, Weights: weights}
@@ -49,8 +49,8 @@ func LeastSquaresIntercept(x []float64, m int, y []float64, weights sample.Weigh
 	return mean - floats.Dot(z.Mean, leastSquares(columns, yc))
 }
 
-// scaleColumns divides each column of x, and its entry of mean, by a power of two. The largest
-// entry of the column is then between ½ and 1.
+// scaleColumns divides each column of x, and its entry of mean, by a power of two, so that the
+// largest absolute entry of the column is between ½ and 1.
 func scaleColumns(x, mean []float64) {
 	m := len(mean)
 	for j := range mean {
@@ -67,9 +67,9 @@ func scaleColumns(x, mean []float64) {
 }
 
 // leastSquares returns the θ of smallest norm that minimises ‖Σθ_j·columns[j] − y‖. It overwrites
-// the columns and y. The method is modified Gram-Schmidt orthogonalisation (Björck 1967), which
-// takes the column of the largest remainder next. It ends when all remainders consist of rounding
-// errors.
+// the columns and y. The method is modified Gram-Schmidt orthogonalisation (Björck 1967). Each step
+// takes the column with the largest remainder. The method ends when all remainders consist of
+// rounding errors.
 func leastSquares(columns [][]float64, y []float64) []float64 {
 	var rows [][]float64 // the rows of R. With the directions Q, the columns are QR and the projection of y is Qc
 	var c []float64
@@ -96,8 +96,8 @@ func leastSquares(columns [][]float64, y []float64) []float64 {
 		rows, c = append(rows, row), append(c, removeAlong(y, direction))
 	}
 	// R is triangular except for the order of its columns. If the columns are dependent, R has more
-	// columns than rows. From the last row to the first, the rows of R become orthogonal directions
-	// of θ.
+	// columns than rows. From the last row to the first, the loop makes the rows of R orthogonal
+	// directions of θ.
 	theta := make([]float64, len(columns))
 	for k, row := range slices.Backward(rows) {
 		squares := floats.Dot(row, row)
@@ -111,8 +111,8 @@ func leastSquares(columns [][]float64, y []float64) []float64 {
 	return theta
 }
 
-// removeAlong subtracts from x its part along a direction of length 1, and returns the part's
-// length.
+// removeAlong subtracts from x its projection on a direction of length 1, and returns the length of
+// the projection.
 func removeAlong(x, direction []float64) float64 {
 	length := floats.Dot(direction, x)
 	floats.AddScaled(x, -length, direction)

@@ -9,9 +9,9 @@ import (
 	"cvgm/qpdiff"
 )
 
-// Normaliser maps features to (x − μ)/σ. μ is the weighted mean and σ the population standard
-// deviation of the training rows to which it was fitted. Without scaling σ is 1, and without
-// centring μ is 0. Scaling requires centring.
+// Normaliser maps features to (x − μ)/σ. It is fitted to training rows: μ is their weighted mean,
+// and σ their population standard deviation. Without scaling σ is 1, and without centring μ is 0.
+// Scaling requires centring.
 type Normaliser struct {
 	Centre, Scale bool
 	Learned       bool // the features depend on parameters to be differentiated
@@ -21,19 +21,19 @@ type Normaliser struct {
 	Jump          int // the first feature that is constant and scaled, −1 if there is none
 }
 
-// constantTol bounds the differences of the entries of a constant column, in units of 2⁻⁵² times
-// the size and the number of the entries. The error of their computed mean has the same bound, so
-// only rounding errors remain after centring. scikit-learn has the same convention.
+// A column counts as constant if its entries differ by at most constantTol·2⁻⁵²·size·n, where size
+// is the size of the entries and n their number. The error of the computed mean has the same bound,
+// so centring such a column leaves only rounding errors. scikit-learn has the same convention.
 const constantTol = 1
 
-// Flat is the σ of a constant column: the largest number. Different entries of the column in
-// validation rows then become 0, too, in any unit of the column. The training rows determine no
+// Flat is the σ of a constant column: the largest number. Validation rows may have other entries in
+// this column. With this σ they become 0, in any unit of the column. The training rows determine no
 // unit for such entries. With another σ, the size of the entries would depend on the unit of the
 // column, and so would kernels.
 const Flat = math.MaxFloat64
 
-// table holds rows of m entries, stride entries apart. Only the listed rows count. A nil list means
-// all rows, without gaps.
+// table holds rows of m entries, which begin stride entries apart. It consists of the listed rows.
+// If the list is nil, it consists of all rows, and stride is m.
 type table struct {
 	x         []float64
 	m, stride int
@@ -69,12 +69,11 @@ func (t *table) constant(j int) bool {
 	return true
 }
 
-// Fit computes μ and σ from the rows of x (row-major, m columns). A constant
-// column has its first entry as μ, so that equal entries become exactly 0, and with Scale
-// σ = Flat.
+// Fit computes μ and σ from the rows of x (row-major, m columns). A constant column has its first
+// entry as μ, so that equal entries become exactly 0. If Scale is set, its σ is Flat.
 func (z *Normaliser) Fit(x []float64, m int) error { return z.fit(&table{x: x, m: m, stride: m}) }
 
-// begin makes μ 0 and σ 1.
+// begin sets all μ to 0 and all σ to 1.
 func (z *Normaliser) begin(m int) {
 	z.Mean, z.Std, z.Jump = sample.Resize(z.Mean, m), sample.Resize(z.Std, m), -1
 	for j := range m {
@@ -113,13 +112,13 @@ func (z *Normaliser) fit(x *table) error {
 	return nil
 }
 
-// errMean is the error of a mean that is not finite.
+// errMean is the error if the mean of feature j is not finite.
 func (z *Normaliser) errMean(j int) error {
 	return args.Bad("Data.X", qpdiff.ErrNotFinite, "scale the feature", "has mean %v in feature %d over the training rows", z.Mean[j], j)
 }
 
-// settle replaces μ and σ of column j if the column is constant. first is the first entry of the
-// column. settle returns an error for values that cannot be used.
+// settle replaces μ and σ of column j if the column is constant. The parameter first is the first
+// entry of the column. settle returns an error if μ or σ cannot be used.
 func (z *Normaliser) settle(j int, constant bool, first float64) error {
 	switch {
 	case !constant:
@@ -141,7 +140,7 @@ func (z *Normaliser) settle(j int, constant bool, first float64) error {
 	return nil
 }
 
-// deviations sets σ.
+// deviations computes σ.
 func (z *Normaliser) deviations(x *table) {
 	rows := x.rows()
 	clear(z.Std)
@@ -160,15 +159,15 @@ func (z *Normaliser) deviations(x *table) {
 	}
 }
 
-// smallestSquares is the sum of squares below which some squares may have lost bits to underflow.
-// The smallest normal number divided by 2⁻⁵² is 1e-292, and the bound leaves room for 10¹² rows.
-// The exact bound does not matter: if no square underflows, scaledDeviation gives the same result
-// up to rounding.
+// If the sum of squares is below smallestSquares, some squares may have lost bits to underflow. The
+// smallest normal number divided by 2⁻⁵² is 1e-292, and the bound leaves room for 10¹² rows. The
+// exact bound does not matter: if no square underflows, scaledDeviation gives the same result up to
+// rounding.
 const smallestSquares = 1e-280
 
 // scaledDeviation returns the standard deviation of column j if the squares of its entries overflow
-// or underflow. It first divides the entries by a power of two. So a change of the unit by a power
-// of two does not change the digits of the result.
+// or underflow. It first divides the entries by a power of two. So if the unit of the column
+// changes by a power of two, the digits of the result stay the same.
 func (z *Normaliser) scaledDeviation(x *table, j int) float64 {
 	var size, s float64
 	rows := x.rows()
@@ -197,10 +196,10 @@ func (z *Normaliser) Apply(x []float64) {
 	}
 }
 
-// Backward turns cotangents of the normalised rows into cotangents of the raw rows, in place. train
-// holds the normalised training rows x̂, which determined μ and σ, and val the validation rows,
-// which were only mapped. For the weights w_i of the training rows, with sum W, ∂μ/∂x_i = w_i/W and
-// ∂σ/∂x_i = w_i·x̂_i/W.
+// Backward turns cotangents of the normalised rows into cotangents of the raw rows, in place. The
+// parameter train holds the normalised training rows x̂, which determined μ and σ. The parameter
+// val holds the validation rows, which did not. Let w_i be the weights of the training rows, with
+// sum W. Then ∂μ/∂x_i = w_i/W and ∂σ/∂x_i = w_i·x̂_i/W.
 func (z *Normaliser) Backward(train, val, dtrain, dval []float64) {
 	if !z.Centre {
 		return

@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// FitRows is Fit on the listed rows of x. If x is sparse, FitRows reads only the stored entries.
-// z.Weights has an entry for each of the listed rows.
+// FitRows does the work of Fit for the listed rows of x. If x is sparse, it reads only the stored
+// entries. z.Weights has an entry for each listed row.
 func (z *Normaliser) FitRows(x mat.Matrix, rows []int) error {
 	if x, ok := x.(*mat.Dense); ok {
 		raw := x.RawMatrix()
@@ -46,7 +46,7 @@ func (z *Normaliser) FitRows(x mat.Matrix, rows []int) error {
 	return nil
 }
 
-// visitor returns a function that visits the stored entries of the named rows.
+// visitor returns a function that calls its argument for each stored entry of the listed rows.
 func visitor(x mat.Matrix, rows []int, weights sample.Weights) func(each func(j int, v, weight float64)) {
 	return func(each func(j int, v, weight float64)) {
 		for at, i := range rows {
@@ -56,8 +56,8 @@ func visitor(x mat.Matrix, rows []int, weights sample.Weights) func(each func(j 
 	}
 }
 
-// ConstantStored returns whether each column of x is constant up to rounding on the listed rows, by
-// the rule of ConstantColumn. It also returns an entry of each column. x may be sparse.
+// ConstantStored reports for each column of x whether it is constant up to rounding on the listed
+// rows, by the rule of ConstantColumn. It also returns an entry of each column. x may be sparse.
 func ConstantStored(x mat.Matrix, rows []int) (constant []bool, first []float64) {
 	_, m := x.Dims()
 	constant, first = make([]bool, m), make([]float64, m)
@@ -81,11 +81,12 @@ func ConstantStored(x mat.Matrix, rows []int) (constant []bool, first []float64)
 	return constant, first
 }
 
-// columns holds the weight of each column's stored entries, and their largest absolute value.
+// columns holds, for each column, the total weight and the largest absolute value of the stored
+// entries.
 type columns struct{ weight, size []float64 }
 
-// storedDeviations sets σ. The unit of each column is a power of two for which its entries are near
-// 1, so that no square over- or underflows.
+// storedDeviations computes σ. For each column it uses a power of two as unit, in which the entries
+// are near 1, so that no square overflows or underflows.
 func (z *Normaliser) storedDeviations(visit func(func(j int, v, w float64)), c *columns, total float64) {
 	clear(z.Std)
 	exponent := make([]int, len(z.Mean))
@@ -104,7 +105,7 @@ func (z *Normaliser) storedDeviations(visit func(func(j int, v, w float64)), c *
 }
 
 // constant returns the part of θᵀx that is the same for all normalised rows. It includes the
-// intercepts, which follow the features' entries.
+// intercepts, which come after the features' entries of theta.
 func (z *Normaliser) constant(theta []float64) float64 {
 	sum := sample.Sum(0, theta[len(z.Mean):])
 	for j, mean := range z.Mean {
@@ -114,7 +115,7 @@ func (z *Normaliser) constant(theta []float64) float64 {
 }
 
 // PredictStored writes intercept + θᵀx to dst, for the listed rows of x after normalisation. theta
-// has an entry for each feature, followed by constants.
+// has an entry for each feature, followed by constants, which are added.
 func (z *Normaliser) PredictStored(dst []float64, x mat.Matrix, rows []int, theta []float64, intercept float64) {
 	if x, ok := x.(*mat.Dense); ok {
 		own, scaled := z.scaled(theta)
@@ -131,8 +132,8 @@ func (z *Normaliser) PredictStored(dst []float64, x mat.Matrix, rows []int, thet
 	}
 }
 
-// scaled returns own, the sum of the constants of theta, and scaled, the features' entries of theta
-// divided by σ.
+// scaled returns two parts of theta. The result own is the sum of the constants, and the result
+// scaled has the features' entries divided by σ.
 func (z *Normaliser) scaled(theta []float64) (own float64, scaled []float64) {
 	m := len(z.Mean)
 	z.ratio = append(z.ratio[:0], theta[:m]...)
@@ -140,13 +141,14 @@ func (z *Normaliser) scaled(theta []float64) (own float64, scaled []float64) {
 	return sample.Sum(0, theta[m:]), z.ratio
 }
 
-// centred returns row i of x minus μ, in z.work.
+// centred returns row i of x minus μ. The result uses z.work.
 func (z *Normaliser) centred(x *mat.Dense, i int) []float64 {
 	z.work = sample.Resize(z.work, len(z.Mean))
 	return floats.SubTo(z.work, x.RawRowView(i), z.Mean)
 }
 
-// SizeStored returns the size of the terms of PredictStored for row i, without the intercept.
+// SizeStored returns the sum of the absolute terms of PredictStored for row i, without the
+// intercept.
 func (z *Normaliser) SizeStored(x mat.Matrix, i int, theta []float64) (size float64) {
 	m := len(z.Mean)
 	for _, w := range theta[m:] {
@@ -166,7 +168,8 @@ func (z *Normaliser) SizeStored(x mat.Matrix, i int, theta []float64) (size floa
 	return size
 }
 
-// AddStored adds to dtheta the cotangent of theta, for dpredictions of PredictStored.
+// AddStored adds the cotangent of theta to dtheta; dpredictions is the cotangent of PredictStored's
+// results.
 func (z *Normaliser) AddStored(dtheta []float64, x mat.Matrix, rows []int, dpredictions []float64) {
 	m, all := len(z.Mean), sample.Sum(0, dpredictions)
 	for j := m; j < len(dtheta); j++ {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A Column is how a field of a row becomes features.
+// A Column describes how a field of a row becomes features.
 type Column struct {
 	Source       string // the column of the file
 	Categorical  bool
@@ -22,14 +22,14 @@ type Column struct {
 	Number       NumberReader // nil: plain decimal numbers
 	Date         DateReader   // nil: no part of a date
 	All          bool         // the first level has a feature, too
-	// A number has the features of Splines. If Splines is nil, its feature is (number −
-	// Centre)/Deviation, or the number itself if Deviation is 0.
+	// If Splines is not nil, a number has the features of Splines. Otherwise it has one feature:
+	// (number − Centre)/Deviation, or the number itself if Deviation is 0.
 	Splines           Basis
 	Centre, Deviation float64
 }
 
-// Columns have their readers and features as interfaces, so that a written file contains only the
-// ones that its columns use.
+// Columns hold readers and splines as interfaces. A written file then contains only the types that
+// its columns use.
 type (
 	// A NumberReader reads the numbers of a column.
 	NumberReader interface {
@@ -77,7 +77,7 @@ func (f Fault) Error(c *Column, field string) error {
 	return fmt.Errorf("column %q holds %q: put a finite number there", c.Source, field)
 }
 
-// IsMissing reports whether a field is one of the texts, in any case.
+// IsMissing reports whether the field equals one of the texts, in upper or lower case.
 func IsMissing(texts []string, field string) bool {
 	for _, text := range texts {
 		if len(text) == len(field) && strings.EqualFold(text, field) {
@@ -149,7 +149,7 @@ func (c *Column) Width() int {
 	return w
 }
 
-// without returns the number of first levels that have no feature.
+// without returns the number of levels at the start of the list that have no feature.
 func (c *Column) without() int {
 	if c.All {
 		return 0
@@ -157,8 +157,8 @@ func (c *Column) without() int {
 	return 1
 }
 
-// Features calls set, with their numbers, for the features of a row of values that are not always
-// 0. It returns the first column whose value has no features, with the reason.
+// Features calls set for the features of a row of values. It leaves out features that are 0 by the
+// value's level. If a value has no features, it returns the column and the reason.
 func Features(columns []Column, values []float64, set func(feature int, v float64)) (column int, fault Fault) {
 	first := 0
 	for j := range columns {

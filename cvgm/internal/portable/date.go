@@ -14,7 +14,7 @@ const (
 	PartHour
 )
 
-// A DateFormat is how a column is made of dates or times.
+// A DateFormat describes how a column is made from dates or times.
 type DateFormat struct {
 	Part   DatePart
 	Layout string
@@ -59,7 +59,7 @@ func (d *DateFormat) number(t time.Time) float64 {
 	return seconds(t, d.First) / 86400
 }
 
-// seconds returns the seconds from one time to another. A [time.Duration] cannot exceed 292 years.
+// seconds returns the seconds between two times. A [time.Duration] cannot exceed 292 years.
 func seconds(t, from time.Time) float64 {
 	s := float64(t.Unix() - from.Unix())
 	if ns := t.Nanosecond() - from.Nanosecond(); ns != 0 {

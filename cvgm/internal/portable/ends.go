@@ -12,8 +12,8 @@ type Fold struct {
 	Below    []float64 // the weight of the scores up to each one; the weights of all folds have the sum 1
 }
 
-// SpreadAt returns the spread at a prediction. It is linear between the predictions at, and
-// constant outside them.
+// SpreadAt returns the spread at a prediction. The spread is size[i] at the prediction at[i],
+// linear between these predictions, and constant outside them.
 func SpreadAt(at, size []float64, prediction float64) float64 {
 	n := len(at)
 	i := sort.SearchFloat64s(at, prediction)
@@ -32,16 +32,17 @@ func SpreadAt(at, size []float64, prediction float64) float64 {
 // LeastLevel is the lowest level of an interval.
 const LeastLevel = .5
 
-// unitShare: two sums of weights are equal if they differ by less than this part of the weight of
-// an independent row. Sums of a million weights have errors below it.
+// Two sums of weights are equal if they differ by less than unitShare times the weight of an
+// independent row. Sums of a million weights have errors below this.
 const unitShare = 1e-3
 
-// LevelShare returns a share of the weight of the ends: up to the upper end of an interval of a
-// level, by the errors of n independent rows. It is above 1 if the rows are too few for the level.
+// LevelShare returns the part of the ends' weight that lies at or below the upper end of an
+// interval with the given level. The errors come from n independent rows. The result is above 1 if
+// n is too small for the level.
 func LevelShare(level, n float64) float64 { return (float64(level*(n+1)) - unitShare) / n }
 
-// EndsAround returns the ends of the interval of a row, from the predictions of the folds' models
-// and a LevelShare.
+// EndsAround returns the ends of the interval of a row, from the predictions of the folds' models.
+// The parameter share is a result of LevelShare.
 func EndsAround(folds []Fold, predictions []float64, share float64) (low, high float64) {
 	e := ends{folds, make([]float64, len(folds)), make([]float64, len(folds))}
 	for k, p := range predictions {
@@ -60,12 +61,12 @@ type ends struct {
 	middle, size []float64 // of each fold
 }
 
-// value is the end by score i of fold k.
+// value returns the end for score i of fold k.
 func (e *ends) value(k, i int) float64 {
 	return e.middle[k] + float64(e.size[k]*e.folds[k].Scores[i])
 }
 
-// weight returns the weight of the ends up to v.
+// weight returns the total weight of the ends up to v.
 func (e *ends) weight(v float64) (sum float64) {
 	for k := range e.folds {
 		if i := sort.Search(len(e.folds[k].Scores), func(i int) bool { return e.value(k, i) > v }); i > 0 {
@@ -75,8 +76,8 @@ func (e *ends) weight(v float64) (sum float64) {
 	return sum
 }
 
-// quantile returns the smallest end such that this share of the weight lies at or below it. If
-// rounding leaves none, it returns the largest end.
+// quantile returns the smallest end v for which the weight of the ends up to v is at least share.
+// If rounding leaves no such end, it returns the largest end.
 func (e *ends) quantile(share float64) float64 {
 	best, largest := math.Inf(1), math.Inf(-1)
 	for k := range e.folds {

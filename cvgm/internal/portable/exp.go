@@ -2,11 +2,10 @@ package portable
 
 import "math"
 
-// Exp returns e to the power x, within one unit in the last place, with the same bits on every
-// processor.
+// Exp returns eˣ within one unit in the last place, with the same bits on every processor.
 //
-// It returns 2ᵏ·exp(r) with r = x − k·ln 2 between −ln 2/2 and ln 2/2. It uses the series of exp(r)
-// up to r¹³, whose remainder is below .05 units in the last place.
+// Exp computes 2ᵏ·exp(r) with r = x − k·ln 2 between −ln 2/2 and ln 2/2. It uses the series of
+// exp(r) up to r¹³, whose remainder is below .05 units in the last place.
 func Exp(x float64) float64 {
 	const (
 		ln2High = 0x1.62e42fee00000p-1 // whose product with k is exact

@@ -60,7 +60,7 @@ type Quantity struct {
 	Scale  float64 // of the sign, and of k, M or bn after a currency
 }
 
-// currencies may precede a number, the longer ones first.
+// currencies may precede a number. If one begins with another, the longer one comes first.
 var currencies = []string{"US$", "AU$", "CA$", "NZ$", "HK$", "USD", "EUR", "GBP", "CHF", "JPY", "CNY", "INR", "AUD", "CAD", "SEK", "NOK", "DKK", "PLN", "CZK",
 	"HUF", "BRL", "ZAR", "A$", "C$", "R$", "Rs", "$", "€", "£", "¥", "₹", "₩", "₽", "₺", "₪", "฿", "₫", "₴", "¢"}
 
@@ -112,10 +112,11 @@ func SplitQuantity(field string) (q Quantity, ok bool) {
 	return q, ok
 }
 
-// spaces may separate thousands, and a unit from its number.
+// spaces may separate thousands. They may also separate a unit from its number.
 const spaces = " \u00a0\u2009\u202f"
 
-// digitsOf returns the length of the digits at the start of a text, with separators and exponent.
+// digitsOf returns the length of the number at the start of a text, with its separators and
+// exponent.
 func digitsOf(text string) int {
 	digit := func(i int) bool { return i < len(text) && '0' <= text[i] && text[i] <= '9' }
 	end, some := 0, false
@@ -149,7 +150,7 @@ func digitsOf(text string) int {
 	return end
 }
 
-// validUnit reports whether a text may be a unit: one short word or sign.
+// validUnit reports whether a text may be a unit: one short word or one sign.
 func validUnit(text string) bool {
 	const longest = 12 // runes
 	for i, r := range text {
@@ -162,7 +163,7 @@ func validUnit(text string) bool {
 }
 
 // Plain returns the digits with a decimal point and without separators. It also reports whether the
-// separators, for this decimal sign, separate groups of three digits.
+// separators are valid: with the decimal sign given, they must separate groups of three digits.
 func (q Quantity) Plain(decimal rune) (string, bool) {
 	mantissa, exponent := q.Digits, ""
 	if at := strings.IndexAny(mantissa, "eE"); at >= 0 {

@@ -8,9 +8,9 @@ import (
 // Logistic returns 1/(1 + exp(−d)), the probability at the log odds d.
 func Logistic(d float64) float64 { return 1 / (1 + Exp(-d)) }
 
-// Shares replaces log odds by their probabilities 1/(1 + exp(−d)) divided by the sum of the
-// probabilities. It first divides all by the largest exp(min(d, 0)), so that they do not underflow
-// together.
+// Shares replaces each log odds d by p(d)/Σp, where p(d) = 1/(1 + exp(−d)) and the sum runs over
+// all classes. It first divides all p by the largest exp(min(d, 0)), so that they do not all
+// underflow.
 func Shares(d []float64) {
 	top := math.Inf(-1)
 	for _, v := range d {
@@ -26,7 +26,7 @@ func Shares(d []float64) {
 	}
 }
 
-// Softmax replaces decisions by the probabilities exp(d) divided by the sum of them.
+// Softmax replaces each decision d by exp(d)/Σexp, where the sum runs over all classes.
 func Softmax(d []float64) {
 	top, sum := math.Inf(-1), 0.
 	for _, v := range d {

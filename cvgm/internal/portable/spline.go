@@ -2,9 +2,10 @@ package portable
 
 import "math"
 
-// BSplines returns the values at x of four of count cubic B-splines: numbers first to first + 3.
-// The others are 0 at x, and the sum is 1. Their knots divide [low, high] into count − 3 equal
-// segments. Outside that range each spline continues along its tangent.
+// BSplines returns the values at x of four of count cubic B-splines, with the numbers first to
+// first + 3. The other splines are 0 at x, and the four values have the sum 1. The knots divide
+// [low, high] into count − 3 equal segments. Outside [low, high] each spline continues along its
+// tangent.
 func BSplines(count int, low, high, x float64) (first int, near [4]float64) {
 	segments := count - 3
 	s := float64(along(low, high, x) * float64(segments))
@@ -23,7 +24,7 @@ func BSplines(count int, low, high, x float64) (first int, near [4]float64) {
 	return int(at), near
 }
 
-// along returns (x − low)/(high − low), without overflow of the differences.
+// along returns (x − low)/(high − low). The differences cannot overflow.
 func along(low, high, x float64) float64 {
 	if length := high - low; !math.IsInf(length, 0) {
 		return (x - low) / length
@@ -40,10 +41,10 @@ type CentredSplines struct {
 // Width returns the number of features.
 func (b *CentredSplines) Width() int { return b.Count - 1 }
 
-// Set calls set for the features of x, with their numbers from first on. The features are Zᵀ times
-// the values of the B-splines. The columns of Z are orthonormal and orthogonal to the vector of
-// ones. For weights θ of the features, the B-splines therefore have the weights Zθ, of sum 0, and
-// no θ makes a constant function.
+// Set calls set for the features of x; the parameter first is the number of the first feature. The
+// features are Zᵀ times the values of the B-splines. The columns of Z are orthonormal, and
+// orthogonal to the vector of ones. If the features have the weights θ, the B-splines therefore
+// have the weights Zθ, with the sum 0. So no θ makes a constant function.
 func (b *CentredSplines) Set(x float64, first int, set func(feature int, v float64)) {
 	count := b.Count
 	at, near := BSplines(count, b.Low, b.High, x)
@@ -53,8 +54,8 @@ func (b *CentredSplines) Set(x float64, first int, set func(feature int, v float
 		}
 		return near[k-at]
 	}
-	// Z is a Householder matrix without its first column. The matrix maps ones to a multiple of the
-	// first unit vector.
+	// Z is a Householder matrix without its first column. The Householder matrix maps the vector of
+	// ones to a multiple of the first unit vector.
 	n, root := float64(count), math.Sqrt(float64(count))
 	shift := (1 + float64(root*spline(0))) / (n + root)
 	for k := 1; k < count; k++ {

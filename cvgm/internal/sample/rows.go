@@ -11,12 +11,12 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Resize returns n entries. It uses the storage of s if that is large enough.
+// Resize returns a slice of n entries. If s has enough capacity, the slice uses the storage of s.
 func Resize[T any](s []T, n int) []T {
 	return slices.Grow(s[:0], n)[:n]
 }
 
-// Gather copies the named rows of src to dst, row-major without gaps.
+// Gather copies the listed rows of src to dst, row-major without gaps.
 func Gather(dst []float64, src *mat.Dense, rows []int) {
 	s := src.RawMatrix()
 	for i, row := range rows {
@@ -51,7 +51,7 @@ func Complement(rows []int, n int) []int {
 	return out
 }
 
-// ScatterAdd adds scale times the rows of src to the listed rows of dst.
+// ScatterAdd adds scale·src to the listed rows of dst.
 func ScatterAdd(dst *mat.Dense, src []float64, rows []int, scale float64) {
 	d := dst.RawMatrix()
 	for i, row := range rows {
@@ -62,7 +62,7 @@ func ScatterAdd(dst *mat.Dense, src []float64, rows []int, scale float64) {
 	}
 }
 
-// Pick returns the named entries of s, or nil if s is nil.
+// Pick returns the listed entries of s, or nil if s is nil.
 func Pick[T any](s []T, rows []int) []T {
 	if s == nil {
 		return nil
@@ -74,12 +74,13 @@ func Pick[T any](s []T, rows []int) []T {
 	return out
 }
 
-// Weights are the weights of some rows, times a power of two so that the largest is between 1 and
-// 2. Their unit does not affect a mean, and cannot make a mean overflow. Nil: all weights are 1,
-// with the same bits as explicit weights of 1.
+// Weights are the weights of some rows, multiplied by a power of two so that the largest weight is
+// between 1 and 2. The unit of the weights does not affect a mean, and large weights cannot make a
+// mean overflow. Nil: all weights are 1. The results then have the same bits as with explicit
+// weights of 1.
 type Weights []float64
 
-// Relative returns the weights of the rows. At least one must be positive.
+// Relative returns the weights of the listed rows. At least one of them must be positive.
 func Relative(weights []float64, rows []int) Weights {
 	if weights == nil {
 		return nil
@@ -140,8 +141,8 @@ func Sum(s float64, v []float64) float64 {
 // MeanOf returns the mean of v.
 func MeanOf(v []float64) float64 { return Sum(0, v) / float64(len(v)) }
 
-// Prepare writes the features of the listed rows of x to dst, row-major. A feature that is not
-// finite is an error.
+// Prepare writes the features of the listed rows of x to dst, row-major. If a feature is not
+// finite, it returns an error.
 func Prepare(dst []float64, p interface {
 	Dims() (in, out int)
 	Apply(dst, row []float64) error

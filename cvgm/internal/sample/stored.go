@@ -12,10 +12,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// denseFeatures is the largest number of features for which prepared rows are always dense, because
-// linear learners then use the Gram matrix of all features. With more features, a prepared row is
-// sparse only if each row has at most 1/rowsPerStored of all features. The stored entries and their
-// columns then take less than half the memory of the dense row.
+// With up to denseFeatures features, prepared rows are always dense, because linear learners then
+// use the Gram matrix of all features. With more features, prepared rows are sparse only if each
+// row has at most 1/rowsPerStored of all features. The stored entries and their columns then take
+// less than half the memory of dense rows.
 const denseFeatures, rowsPerStored = 200, 4
 
 var mostDense atomic.Int64
@@ -26,8 +26,8 @@ func init() { mostDense.Store(denseFeatures) }
 // tests. It returns the old value.
 func SetDenseFeatures(n int) (old int) { return int(mostDense.Swap(int64(n))) }
 
-// MostStored returns the largest number of features that p stores for a row, if p makes many
-// features of which few are other than 0. Otherwise the rows are dense, and MostStored returns 0.
+// MostStored returns the largest number of features that p stores for a row. If prepared rows are
+// dense (see denseFeatures), it returns 0.
 func MostStored(p any) int {
 	s, ok := p.(interface {
 		Dims() (in, out int)
@@ -43,7 +43,7 @@ func MostStored(p any) int {
 	return 0
 }
 
-// Plain reports whether p makes features that are the unchanged columns of x. p may be nil.
+// Plain reports whether the features that p makes are the unchanged columns of x. p may be nil.
 func Plain(p any, x *mat.Dense) bool {
 	plain, ok := p.(interface {
 		Dims() (in, out int)
@@ -57,8 +57,8 @@ func Plain(p any, x *mat.Dense) bool {
 	return in == n && out == n && plain.Plain(p, x)
 }
 
-// Widest returns a text for errors: it describes the column from which p makes the most features,
-// if p makes several features from it.
+// Widest returns a text for errors. It describes the column from which p makes the most features.
+// If p makes no more than one feature from each column, the text is empty.
 func Widest(p any) string {
 	if w, ok := p.(interface{ Widest() (string, int) }); ok {
 		if column, features := w.Widest(); features > 1 {
@@ -68,9 +68,10 @@ func Widest(p any) string {
 	return ""
 }
 
-// Views reports whether l reads rows in place: the rows of d or, unless p is nil, the stored
-// entries of the features that p makes of them. A matrix that is not sparse counts as dense. For a
-// dense X, counting returns the number of rows that count; otherwise it is not called.
+// Views reports whether l reads rows in place. They are the rows of d or, if p is not nil, the
+// stored entries of the features that p makes from these rows. A matrix that is not sparse counts
+// as dense. The function counting returns the number of rows with a weight above 0; it is called
+// only for a dense X.
 func Views(l learn.Learner, d learn.Data, p any, counting func() int) bool {
 	v, ok := l.(learn.ViewLearner)
 	switch {
@@ -91,8 +92,8 @@ func Views(l learn.Learner, d learn.Data, p any, counting func() int) bool {
 }
 
 // PrepareStored returns the features of the listed rows of x as p stores them. The result is a
-// matrix with as many rows as x. Its rows that are not listed are 0. A feature that is not finite
-// is an error.
+// matrix with as many rows as x, in which rows that are not listed are 0. If a feature is not
+// finite, PrepareStored returns an error.
 func PrepareStored(p interface {
 	Dims() (in, out int)
 	MostStored() int
@@ -138,9 +139,9 @@ func PrepareStored(p interface {
 	return s, nil
 }
 
-// StoredBytes returns the bytes of a result of PrepareStored. all is the number of rows of x, rows
-// the number of listed rows, most the largest number of stored features of a row, and m the number
-// of features.
+// StoredBytes returns the bytes of a result of PrepareStored for m features. The parameter all is
+// the number of rows of x, rows the number of listed rows, and most the largest number of stored
+// features of a row.
 func StoredBytes(all, rows, most, m float64) float64 { return 9*(all+1) + 12*rows*most + 8*m }
 
 // Stored is a sparse matrix by rows. Rows are appended one after the other.
@@ -151,21 +152,21 @@ type Stored struct {
 	value   []float64
 }
 
-// NewStored returns a matrix of the given number of columns without rows.
+// NewStored returns a matrix without rows. It has the given number of columns.
 func NewStored(columns int) *Stored { return &Stored{columns: columns, start: []int{0}} }
 
-// grow makes room for the given numbers of further rows and entries.
+// grow allocates storage for the given numbers of further rows and entries.
 func (s *Stored) grow(rows, entries int) {
 	s.start = slices.Grow(s.start, rows)
 	s.column, s.value = slices.Grow(s.column, entries), slices.Grow(s.value, entries)
 }
 
-// Set appends an entry to the current row. No column may be set twice.
+// Set appends an entry to the current row. A column must not be set twice in a row.
 func (s *Stored) Set(column int, value float64) {
 	s.column, s.value = append(s.column, int32(column)), append(s.value, value)
 }
 
-// EndRow ends the row under way.
+// EndRow ends the current row.
 func (s *Stored) EndRow() { s.start = append(s.start, len(s.value)) }
 
 // Dims returns the number of rows and columns.

@@ -18,9 +18,10 @@ import (
 // ChecksumKey is the key of the checksum in the JSON of a model and of a pipeline.
 const ChecksumKey = "checksum"
 
-// Checksum returns the CRC-64 of the values of a JSON object without its checksum, and the object's
-// own checksum, nil if it has none. Keys are sorted, numbers are float64s and strings UTF-8. Other
-// spaces, escapes, forms of numbers and orders of keys therefore do not change it.
+// Checksum returns the CRC-64 of the values of a JSON object, except its checksum. It also returns
+// the checksum that the object contains, or nil if there is none. For the CRC, keys are sorted,
+// numbers are float64s and strings are UTF-8. So other spaces, escapes, forms of numbers and orders
+// of keys do not change it.
 func Checksum(text []byte) (sum string, given any, err error) {
 	var values map[string]any
 	if err := json.Unmarshal(text, &values); err != nil {
@@ -32,7 +33,7 @@ func Checksum(text []byte) (sum string, given any, err error) {
 	return fmt.Sprintf("crc64:%016x", crc64.Checksum(canonical, crc64.MakeTable(crc64.ECMA))), given, err
 }
 
-// WithChecksum returns the JSON of v, an object. Its last key is the checksum.
+// WithChecksum returns the JSON of v, which must be an object. Its last key is the checksum.
 func WithChecksum(v any) ([]byte, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -42,7 +43,8 @@ func WithChecksum(v any) ([]byte, error) {
 	return fmt.Appendf(text[:len(text)-1], ",%q:%q}", ChecksumKey, sum), err
 }
 
-// Verify reports an object whose values differ from the ones that WithChecksum wrote.
+// Verify returns an error if the values of an object differ from the values that WithChecksum
+// wrote.
 func Verify(text []byte) error {
 	const remedy = "take an undamaged copy, or fit again and write the JSON anew"
 	sum, given, err := Checksum(text)
@@ -56,10 +58,10 @@ func Verify(text []byte) error {
 }
 
 // Read reads valid JSON into an object. It returns an error for nulls, and for keys that are
-// unknown, repeated or missing. keys holds the keys of each object, and whether they are required.
-// It lists an object under its own key, and the outermost object under the name what. If keys has
-// nil for a key, Read skips the value of this key. encoding/json would accept all of these texts,
-// and also keys in another case.
+// unknown, repeated or missing. (encoding/json would accept all of these texts, and also keys in
+// another case.) The map keys holds the keys of each object, and whether a key is required. It
+// lists an object under the key that the object has, and the outermost object under the parameter
+// what. If keys has nil for a key, Read skips the value of this key.
 func Read(text []byte, keys map[string]map[string]bool, what string, into any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber() // a number out of range is found below
@@ -72,7 +74,7 @@ func Read(text []byte, keys map[string]map[string]bool, what string, into any) e
 	return nil
 }
 
-// checkKeys is Read for one value, which belongs to key, without an object.
+// checkKeys makes the checks of Read for one value, whose key is the parameter key.
 func checkKeys(d *json.Decoder, keys map[string]map[string]bool, key string) error {
 	switch token, _ := d.Token(); token {
 	case nil:
@@ -94,7 +96,7 @@ func checkKeys(d *json.Decoder, keys map[string]map[string]bool, key string) err
 	return err
 }
 
-// checkObject is checkKeys behind the opening brace of an object.
+// checkObject does the work of checkKeys for an object, after its opening brace.
 func checkObject(d *json.Decoder, keys map[string]map[string]bool, key string) error {
 	known, seen := keys[key], map[string]bool{}
 	for d.More() {
