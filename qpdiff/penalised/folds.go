@@ -14,13 +14,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// isLarge reports whether, for a fold of v rows, a system of q unknowns is cheaper than a system of
-// v rows. The systems of all large folds together take fewer than 2·N·q numbers.
+// isLarge reports whether a system of q unknowns is cheaper than a system of v unknowns, for a fold
+// of v rows. The systems of all large folds together take fewer than 2·N·q numbers.
 func isLarge(v, q int) bool { return 2*v > q }
 
-// leverageTol is the smallest pivot of I − Z̃H⁻¹Z̃ᵀ that is accepted. At a smaller pivot, the
-// rounding of 1 would leave too few digits. If a pivot is 0, the rows outside the fold do not
-// determine θ.
+// leverageTol is the smallest accepted pivot of I − Z̃H⁻¹Z̃ᵀ. The pivot is a difference from 1. If
+// it is smaller than leverageTol, rounding leaves too few digits. If it is 0, the rows outside the
+// fold do not determine θ.
 const leverageTol = 1e-8
 
 // predict returns the prediction of theta for row i of X.
@@ -34,7 +34,7 @@ func (l *glmFit) predict(theta []float64, i int) (p float64) {
 	return p
 }
 
-// fold makes the parts of folds, unless they are the same as before.
+// fold prepares the parts for the folds, unless the folds are the same as before.
 func (l *glmFit) fold(folds [][]int) error {
 	f, rows := &l.folds, len(l.state.Data.Y)
 	if f.ready && len(f.parts) == len(folds) && !slices.ContainsFunc(folds, func(v []int) bool { return len(v) == 0 }) {
@@ -70,8 +70,8 @@ func (l *glmFit) fold(folds [][]int) error {
 	return nil
 }
 
-// checkFold reports a fold k that is empty, or has a row that is none of X or is there twice. last
-// has the last fold with each row.
+// checkFold returns an error if fold k is empty, contains a number that is no row of X, or contains
+// a row twice. Entry i of last is the last fold with row i.
 func checkFold(last []int, k int, v []int) error {
 	if len(v) == 0 {
 		return check.ArgErrorf("folds", qpdiff.ErrDomain, "leave it out", "has no row in fold %d", k)
@@ -88,7 +88,7 @@ func checkFold(last []int, k int, v []int) error {
 	return nil
 }
 
-// foldRows makes p the fold of rows val.
+// foldRows prepares p for the fold with the rows val.
 func (l *glmFit) foldRows(p *foldPart, val []int) {
 	q := l.q
 	p.val = append(p.val[:0], val...)
@@ -120,7 +120,7 @@ func (l *glmFit) foldRows(p *foldPart, val []int) {
 	dense.GrowAll(size, &p.dinv, &p.step, &p.work)
 }
 
-// solveFolds sets beta.
+// solveFolds computes beta, the θ of each fold.
 func (l *glmFit) solveFolds() error {
 	f, q := &l.folds, l.q
 	copy(f.all, l.gram)
@@ -149,8 +149,8 @@ func (l *glmFit) solveFolds() error {
 	return nil
 }
 
-// solveLarge sets beta to the θ of a large fold. It returns false if the fold's Hessian is
-// singular.
+// solveLarge sets beta to the θ of a large fold. If the Hessian of the fold is singular, it returns
+// false.
 func (l *glmFit) solveLarge(p *foldPart, beta []float64) bool {
 	f, q := &l.folds, l.q
 	floats.SubTo(p.h, f.all, p.gram)
@@ -167,8 +167,7 @@ func (l *glmFit) solveLarge(p *foldPart, beta []float64) bool {
 	return true
 }
 
-// solveSmall sets beta to the θ of a small fold. It returns false if the fold's rows have a
-// leverage of 1.
+// solveSmall sets beta to the θ of a small fold. If a pivot is below leverageTol, it returns false.
 func (l *glmFit) solveSmall(p *foldPart, beta []float64) bool {
 	q, v := l.q, len(p.counting)
 	for at, k := range p.counting {
@@ -210,8 +209,8 @@ type foldDerivative struct {
 }
 
 // adjoint implements [GLM.FoldsVJP]. For fold k, let H_k be the Hessian and G_k the gradient of the
-// objective. u_k solves H_k·u_k = Σ ddst_i z_i, with the sum over the fold's rows. The derivative
-// in an input a is −Σ_k u_kᵀ∂G_k/∂a.
+// objective. Let u_k solve H_k·u_k = Σ ddst_i z_i, where the sum runs over the fold's rows. The
+// derivative in an input a is −Σ_k u_kᵀ∂G_k/∂a.
 func (d *foldDerivative) adjoint(l *glmFit, g *learn.Grad, dx *mat.Dense, ddst []float64) error {
 	f, q := &l.folds, l.q
 	size := len(f.parts) * q
@@ -254,7 +253,7 @@ func (d *foldDerivative) adjoint(l *glmFit, g *learn.Grad, dx *mat.Dense, ddst [
 	return learner.CheckProduct(g)
 }
 
-// solve multiplies u by the inverse of the Hessian of fold p.
+// solve replaces u by H⁻¹u, for the Hessian H of fold p.
 func (d *foldDerivative) solve(l *glmFit, p *foldPart, u []float64) {
 	q, v := l.q, len(p.counting)
 	if p.large {
@@ -272,7 +271,7 @@ func (d *foldDerivative) solve(l *glmFit, p *foldPart, u []float64) {
 	}
 }
 
-// rows adds the cotangents of the rows and labels as of training.
+// rows adds the cotangents of the training rows and of their labels.
 func (d *foldDerivative) rows(l *glmFit, g *learn.Grad) {
 	f, q := &l.folds, l.q
 	d.sum, d.row = dense.Zeros(d.sum, q), dense.Grow(d.row, q)
@@ -298,7 +297,7 @@ func (d *foldDerivative) rows(l *glmFit, g *learn.Grad) {
 		dense.Axpy(-y, d.sum, d.row)
 		dense.Axpy(-w, d.row[:l.n], g.X.RawRowView(i))
 	}
-	// Without the rows' own folds.
+	// Each row belongs to the training rows of every fold except its own folds.
 	for k := range f.parts {
 		u, beta := d.left[k*q:(k+1)*q], f.beta[k*q:(k+1)*q]
 		for _, at := range f.parts[k].counting {

@@ -18,9 +18,9 @@ const (
 	Squared Loss = iota
 	// Logistic is log(1 + exp(−yη)) for labels y = ±1: η is the log odds of +1.
 	Logistic
-	// Poisson is exp(η) − yη for y ≥ 0: η is the logarithm of the expected y. For counts c over
-	// exposures e, use the rates c/e as labels and e as the rows' weights. The objective is then
-	// the Poisson likelihood of c with the expectation e·exp(η).
+	// Poisson is exp(η) − yη for y ≥ 0: η is the logarithm of the expected y. For counts c with the
+	// exposures e, use the rates c/e as labels and e as weights. The objective is then the negative
+	// log-likelihood of Poisson counts c with the expectation e·exp(η), up to a constant.
 	Poisson
 )
 
@@ -38,8 +38,8 @@ func (k Loss) name() string {
 	return strconv.Itoa(int(k))
 }
 
-// at returns three derivatives of ℓ: slope is the first one in η, curvature the second one in η,
-// and slopeY the derivative of slope in y.
+// at returns three derivatives of ℓ. The results slope and curvature are the first and second
+// derivative in η, and slopeY is the derivative of slope in y.
 func (k Loss) at(y, eta float64) (slope, curvature, slopeY float64) {
 	switch k {
 	case Logistic:
@@ -53,7 +53,8 @@ func (k Loss) at(y, eta float64) (slope, curvature, slopeY float64) {
 	}
 }
 
-// constant returns the best constant η for labels of the given mean, or 0 if there is none.
+// constant returns the best constant η for labels with the given mean. If there is none, it returns
+// 0.
 func (k Loss) constant(mean float64) float64 {
 	switch {
 	case k == Squared:
@@ -66,9 +67,9 @@ func (k Loss) constant(mean float64) float64 {
 	return 0
 }
 
-// usualCurvature returns the curvature of the loss in η at the best constant for labels of the
-// given mean. There are two exceptions: for Logistic the curvature is the one for the mean 0, and
-// for Poisson with the mean 0 it is 1.
+// usualCurvature returns the curvature of the loss in η at the best constant for labels with the
+// given mean. There are two exceptions. For Logistic the mean counts as 0. For Poisson with the
+// mean 0 the result is 1.
 func (k Loss) usualCurvature(mean float64) float64 {
 	switch {
 	case k == Logistic:
@@ -79,7 +80,7 @@ func (k Loss) usualCurvature(mean float64) float64 {
 	return 1
 }
 
-// check reports an unknown loss, or a label that the loss cannot judge.
+// check returns an error for an unknown loss, or for a label outside the domain of the loss.
 func (k Loss) check(d learn.Data) error {
 	if k < Squared || k > Poisson {
 		return check.ArgErrorf("GLM.Loss", qpdiff.ErrDomain, "use Squared, Logistic or Poisson", "is %d", int(k))
@@ -92,8 +93,8 @@ func (k Loss) check(d learn.Data) error {
 	return nil
 }
 
-// evaluate sets the derivatives of each row's term of the objective at p.eta. w holds the weights
-// of the rows.
+// evaluate computes the derivatives of each row's term of the objective at p.eta. The term of row i
+// has the weight w[i].
 func (k Loss) evaluate(p *point, y, w []float64) {
 	for i, eta := range p.eta {
 		slope, curvature, slopeY := k.at(y[i], eta)
@@ -102,14 +103,14 @@ func (k Loss) evaluate(p *point, y, w []float64) {
 }
 
 // A point holds the terms of the rows at some θ. With several outputs, eta and slope hold all rows
-// of the first output, then all rows of the second, and so on. curvature holds the pairs of outputs
-// in the order of [softmax.pair].
+// of the first output, then all rows of the second, and so on. curvature has m entries for each
+// pair of outputs, in the order of [softmax.pair].
 type point struct {
 	eta, slope, curvature []float64
 	slopeY                []float64 // of one output
 }
 
-// grow makes room for m rows.
+// grow allocates storage for m rows.
 func (p *point) grow(m, outputs int) {
 	dense.GrowAll(m*outputs, &p.eta, &p.slope)
 	p.curvature = dense.Grow(p.curvature, m*outputs*(outputs+1)/2)

@@ -7,10 +7,10 @@ import (
 	"cvgm/qpdiff/internal/dense"
 )
 
-// A softmax is the multinomial loss log Σ_c exp(η_c) − η_y of C decisions η. Adding a constant to
-// all decisions does not change it. If all classes have the same quadratic penalties, the decisions
-// at the minimum sum to 0. So the fit has C − 1 outputs γ with η = Qγ. The columns of Q are
-// orthonormal and sum to 0, so γ and η have equal penalties.
+// A softmax is the multinomial loss log Σ_c exp(η_c) − η_y of C decisions η. If a constant is added
+// to all decisions, the loss does not change. If all classes have the same quadratic penalties, the
+// decisions at the minimum sum to 0. Therefore the fit has C − 1 outputs γ with η = Qγ. The columns
+// of Q are orthonormal and sum to 0, so γ and η have equal penalties.
 type softmax struct {
 	classes int       // C, or 0 for a loss of one output
 	q       []float64 // Q, row by row
@@ -18,7 +18,7 @@ type softmax struct {
 	s       []float64 // by output
 }
 
-// load makes s the loss for this number of classes.
+// load makes s the loss for the given number of classes.
 func (s *softmax) load(classes int) {
 	s.classes = classes
 	if classes == 0 {
@@ -36,7 +36,7 @@ func (s *softmax) load(classes int) {
 	}
 }
 
-// on reports whether the loss is the multinomial one.
+// on reports whether the loss is the multinomial loss.
 func (s *softmax) on() bool { return s.classes > 0 }
 
 // outputs returns C − 1, or 1.
@@ -50,7 +50,8 @@ func (s *softmax) pair(a, b int) int {
 	return a*(2*s.outputs()-a-1)/2 + b
 }
 
-// expand sets dst to the q parameters of each class. theta holds the q parameters of each output.
+// expand computes η = Qγ for parameters: theta holds the q parameters of each output, and dst gets
+// the q parameters of each class.
 func (s *softmax) expand(dst, theta []float64, q int) {
 	clear(dst)
 	outs := s.outputs()
@@ -61,7 +62,7 @@ func (s *softmax) expand(dst, theta []float64, q int) {
 	}
 }
 
-// contract is the transpose of expand.
+// contract sets dst to the product of dtheta with the transpose of the matrix that expand applies.
 func (s *softmax) contract(dst, dtheta []float64, q int) {
 	clear(dst)
 	outs := s.outputs()
@@ -72,7 +73,7 @@ func (s *softmax) contract(dst, dtheta []float64, q int) {
 	}
 }
 
-// absent returns a class that no row has, or −1 if there is none. It sets p to the total weights of
+// absent returns a class without rows, or −1 if there is none. It sets p to the total weights of
 // the classes.
 func (s *softmax) absent(y, w []float64) int {
 	clear(s.p)
@@ -94,9 +95,9 @@ func (s *softmax) constant(dst []float64, stride int, y, w []float64) {
 	}
 }
 
-// evaluate is [Loss.evaluate] for the classes y. It computes slopes and curvatures relative to the
-// contrasts of the most probable class. So there is no cancellation, however small a probability
-// is.
+// evaluate does the work of [Loss.evaluate] for the classes y. It computes slopes and curvatures
+// relative to the contrasts of the most probable class. This avoids cancellation, even if a
+// probability is very small.
 func (s *softmax) evaluate(p *point, y, w []float64) {
 	m, outs := len(w), s.outputs()
 	for i, own := range y {

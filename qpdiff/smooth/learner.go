@@ -8,8 +8,8 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// Learner minimises your own [Objective] by Newton's method. It differentiates the minimiser by the
-// implicit function theorem at ∇F(θ) = 0, which is the rule of the paper's Section 3 without
+// Learner minimises your own [Objective] F by Newton's method. It differentiates the minimiser by
+// the implicit function theorem at ∇F(θ) = 0. This is the rule of the paper's Section 3 without
 // constraints:
 //
 //	∂θ/∂input = −∇²F(θ)⁻¹ · ∂∇F/∂input.

@@ -7,9 +7,9 @@ import (
 )
 
 // Objective is your own learning objective F(θ), given only by products with its derivatives. F
-// must be twice continuously differentiable and strongly convex in θ. ∇F must be differentiable in
-// every input for which a derivative is wanted. The functions must not write to their arguments,
-// and must not keep references to them.
+// must be twice continuously differentiable and strongly convex in θ. If a derivative in an input
+// is wanted, ∇F must be differentiable in this input. The functions must not write to their
+// arguments, and must not keep references to them.
 type Objective struct {
 	// NumTheta returns the number of parameters for data with n features. Nil: n.
 	NumTheta func(n int) int
@@ -22,8 +22,8 @@ type Objective struct {
 	Gradient func(g, theta []float64, d learn.Data, hyper []float64)
 	// HVP writes ∇²F(θ)·v to hv.
 	HVP func(hv, v, theta []float64, d learn.Data, hyper []float64)
-	// For each field of g that is not nil, MixedVJP adds the derivative of vᵀ∇F(θ) in the
-	// hyperparameters, X or y to the field. θ and v are fixed.
+	// MixedVJP adds the derivative of vᵀ∇F(θ), at fixed θ and v, to g. Each field of g that is not
+	// nil gets the derivative in its input: the hyperparameters, X or y.
 	MixedVJP func(g *learn.Grad, v, theta []float64, d learn.Data, hyper []float64)
 }
 

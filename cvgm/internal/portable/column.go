@@ -157,8 +157,8 @@ func (c *Column) without() int {
 	return 1
 }
 
-// Features calls set for the features of a row of values. It leaves out features that are 0 by the
-// value's level. If a value has no features, it returns the column and the reason.
+// Features calls set for the features of a row of values. It leaves out the features of a
+// categorical column that are 0. If a value has no features, it returns the column and the reason.
 func Features(columns []Column, values []float64, set func(feature int, v float64)) (column int, fault Fault) {
 	first := 0
 	for j := range columns {
