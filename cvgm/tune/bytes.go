@@ -8,10 +8,10 @@ import (
 	"cvgm/qpdiff/memory"
 )
 
-// bytesOf counts a matrix.
+// bytesOf returns the number of bytes of a matrix.
 func bytesOf(rows, columns int) int64 { return memory.Bytes(8 * float64(rows) * float64(columns)) }
 
-// seenBytes counts the bytes that seen allocates for this number of rows.
+// seenBytes returns the number of bytes that seen allocates for this number of rows.
 func (w *tuning) seenBytes(rows int) int64 {
 	_, n := w.c.Data.X.Dims()
 	if w.prepare == nil && w.viewed {
@@ -29,8 +29,8 @@ func (w *tuning) seenBytes(rows int) int64 {
 	return memory.Add(bytesOf(rows, n), memory.Bytes(stored), bytesOf(momentColumns, m))
 }
 
-// tooLarge returns an error if need, the bytes for a CV of the given number of splits, exceeds the
-// bytes that c allows.
+// tooLarge returns an error if the bytes that a CV needs exceed the bound of c. need is the number
+// of bytes, and splits is the number of splits of the CV.
 func tooLarge(c cvgm.Config, need int64, splits int) error {
 	bound := memory.Bound(c.MaxBytes)
 	if need <= bound {
@@ -44,8 +44,8 @@ func tooLarge(c cvgm.Config, need int64, splits int) error {
 		"%s, for %d rows × %d features in %d splits%s", memory.Needs(need, bound), rows, n, splits, sample.Widest(c.Prepare))
 }
 
-// less returns the bound minus beside, the bytes in use. The result is at least 1, because a
-// MaxBytes of 0 means the default.
+// less returns bound − beside, where beside is the number of bytes in use. The result is at least
+// 1, because a MaxBytes of 0 means the default.
 func less(bound, beside int64) int64 {
 	if bound = memory.Bound(bound); bound == memory.Unbounded {
 		return bound

@@ -14,7 +14,7 @@ import (
 	"cvgm/qpdiff"
 )
 
-// candidate fits the model at hyperparameters, with its CV loss.
+// candidate fits the model at hyper, and computes its CV loss.
 func (w *tuning) candidate(cv *cvgm.CV, hyper []float64) (c Candidate, err error) {
 	c.Hyper, c.Residual = hyper, math.NaN()
 	cv.Reset() // Loss then has the bits of a new CV, which a warm start may change
@@ -76,7 +76,7 @@ func (w *tuning) withModels(c Candidate, models []*cvgm.Model) (Candidate, error
 	return c, err
 }
 
-// take makes a candidate the result.
+// take makes c the result.
 func (w *tuning) take(c Candidate) {
 	out := w.out
 	out.Hyper, out.Loss, out.StandardError, out.TrainLoss, out.Residual = c.Hyper, c.Loss, c.StandardError, c.TrainLoss, c.Residual
@@ -84,8 +84,9 @@ func (w *tuning) take(c Candidate) {
 	out.ClassModels, out.ClassPipeline = c.ClassModels, c.ClassPipeline
 }
 
-// choose replaces the winner by a constant prediction or the defaults if one of these is better. It
-// then warns. It also warns if one of them may be better. It returns only ctx's error.
+// choose compares the winner with a constant prediction and with the defaults. If one of these is
+// better, choose replaces the winner and warns. It also warns if one of these may be better. choose
+// returns an error only if ctx ends.
 func (w *tuning) choose() error {
 	choice, why := w.choice()
 	if choice == ChoseWinner {
@@ -123,8 +124,8 @@ func (w *tuning) choose() error {
 	return nil
 }
 
-// choice returns the best choice, and the reason for it. If the choice is the winner, the reason is
-// a doubt about the winner, or "".
+// choice returns the best choice and the reason for it. If the winner is the best choice, the text
+// is a doubt about the winner, or "".
 func (w *tuning) choice() (Choice, string) {
 	out := w.out
 	constant, _ := out.Risk.against(constantName)
@@ -159,7 +160,7 @@ func (w *tuning) warnFirst(kind WarningKind, format string, args ...any) {
 	w.out.Warnings = slices.Insert(w.out.Warnings, 0, Warning{kind, fmt.Sprintf(format, args...)})
 }
 
-// constantCandidate is the best constant prediction for all data.
+// constantCandidate returns the best constant prediction for all data.
 func (w *tuning) constantCandidate() (Candidate, error) {
 	out := w.out
 	if !out.fitted() {

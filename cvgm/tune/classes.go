@@ -23,38 +23,41 @@ import (
 // all classes, or one model for each class, which separates this class from all others.
 type TunedClasses struct {
 	Classes []string
-	// Joint is the result for one joint model of all classes. It is nil if each class has its own
-	// model.
+	// Joint is the result for one joint model of all classes. It is nil if each class has a
+	// separate model.
 	Joint *Tuned
 	Tuned []*Tuned // of each class against the others; nil with Joint
 	// Metrics judges the predictions of the classes by the searches of the outer folds, as in
-	// [Risk]. The outer folds may differ from class to class, but no model predicts a row that it
-	// was trained on. Metrics is nil without a nested estimate.
+	// [Risk]. Different classes may have different outer folds, but no model predicts a row on
+	// which it was trained. Metrics is nil without a nested estimate.
 	Metrics *assess.Multiclass
 }
 
-// jointWork is the largest work p²·max(N, p) for which a joint model is the default. p is the
-// number of weights of the joint model, and N the number of rows. A Newton step of a
-// [penalised.Multinomial] takes time in proportion to the work. With this work, the search takes up
-// to 5 s of one processor, 2 to 8 times as long as searches of each class against the rest.
+// jointWork is a bound of the work p²·max(N, p), up to which a joint model is the default. p is the
+// number of weights of the joint model, and N the number of rows. The time of a Newton step of a
+// [penalised.Multinomial] is proportional to the work. At this bound, the search takes up to 5 s of
+// one processor. This is 2 to 8 times the time of searches for each class against all others.
 const jointWork = 2e7
 
 // TuneClasses tunes a model for the three or more classes of the table's target. A
-// [learn.ClassLearner] is one model of all classes. Its number of classes must be the table's; for
-// a penalised.Multinomial, 0 stands for it. Any other learner is tuned for each class against all
-// others ([table.Table.Binary]), with the same seed of the folds. If Learner is nil, the default
-// depends on the size of the data. C classes and n features need p = (C − 1)(n + 1) weights. If
-// p²·max(N, p) is below 2·10⁷ for N rows, the learner is a penalised.Multinomial with intercept and
-// one ridge penalty. For larger data, for example 200 weights and 500 rows, it is a linear.Logistic
+// [learn.ClassLearner] is one model of all classes. Its number of classes must be the number in the
+// table, but a penalised.Multinomial with 0 classes takes this number. Any other learner is tuned
+// for each class against all others ([table.Table.Binary]). The seed of the folds is the same for
+// all classes.
+//
+// If Learner is nil, the default depends on the size of the data. A joint model of C classes and n
+// features has p = (C − 1)(n + 1) weights. If p²·max(N, p) is below 2·10⁷ for N rows, the learner
+// is a penalised.Multinomial with intercept and one ridge penalty. For larger data, for example 200
+// weights and 500 rows, it is a linear.Logistic for each class, because this is much faster.
 // for each class, which is then much faster.
 //
-// The two defaults were compared on three kinds of generated data with 90 rows (20 sets each). On
-// fresh rows, the log loss of the multinomial model's probabilities is lower by .016 ± .007, .005 ±
-// .005 and .078 ± .010, and its accuracy is not lower.
+// The two defaults were compared on three kinds of generated data with 90 rows (20 sets of each
+// kind). On fresh rows, the multinomial model has a lower log loss: by .016 ± .007, .005 ± .005 and
+// .078 ± .010 for the three kinds. Its accuracy is not lower.
 //
-// For a target of two classes use TuneTable. If one class fails, the error names this class, and
-// the result has the classes that were finished. If ctx ends, a joint model has the result that
-// [Tuner.Tune] documents.
+// For a target of two classes, use TuneTable. If the tuning of one class fails, the error names
+// this class, and the result holds the classes that were finished. If ctx ends during the tuning of
+// a joint model, the result is the one that [Tuner.Tune] documents.
 func (t Tuner) TuneClasses(ctx context.Context, table *table.Table) (*TunedClasses, error) {
 	if table == nil {
 		return nil, args.Bad("table", qpdiff.ErrEmpty, "read one with CSV.Read", "is nil")
@@ -119,9 +122,9 @@ func (t Tuner) tuneEach(ctx context.Context, table *table.Table) (*TunedClasses,
 	return all, nil
 }
 
-// metrics judges the outer folds' predictions if each class has its own model. In each repeat, the
-// predicted class of a row is the class with the largest decision. If all decisions are log odds,
-// metrics also judges the probabilities of [table.OneVsRest].
+// metrics judges the predictions of the outer folds if each class has a separate model. In each
+// repeat, the predicted class of a row is the class with the largest decision. If all decisions are
+// log odds, metrics also judges the probabilities that [table.OneVsRest] makes from them.
 func (t Tuner) metrics(tuned []*Tuned, table *table.Table) *assess.Multiclass {
 	repeats, odds := math.MaxInt, true
 	for _, one := range tuned {

@@ -12,7 +12,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// constantLoss is the CV loss of the best constant prediction on each split's training rows.
+// constantLoss returns the CV loss of the constant predictions that are best on each split's
+// training rows.
 func (w *tuning) constantLoss(splits []cvgm.Split) (float64, error) {
 	var total float64
 	missed := false // a label
@@ -40,7 +41,7 @@ func (w *tuning) constantLoss(splits []cvgm.Split) (float64, error) {
 	return total, nil
 }
 
-// smallestLoss is the smallest number with all digits. Losses below it underflow.
+// smallestLoss is the smallest normal float64. Smaller losses have fewer digits.
 const smallestLoss = 0x1p-1022
 
 // A baseline is the best constant prediction: one number or, for a model of several classes, the log
@@ -65,16 +66,16 @@ func (w *tuning) loss(prediction float64, i int) float64 {
 	return loss
 }
 
-// constantOn is constantOf for the labels of the rows.
+// constantOn returns the constant prediction of constantOf for the labels of the rows.
 func (w *tuning) constantOn(rows []int) baseline {
 	rows = sample.Positive(rows, w.c.Data.Weights)
 	return w.constantOf(sample.Pick(w.c.Data.Y, rows), sample.Relative(w.c.Data.Weights, rows))
 }
 
-// constantOf returns the constant prediction of lowest mean loss on the labels, for a convex loss.
-// For other losses it returns the best of three predictions: the smallest label, the largest label,
-// and the point between them that bisection finds. For several classes it returns the log odds of
-// the shares, whatever the loss is.
+// constantOf returns the constant prediction with the lowest mean loss on the labels, if the loss
+// is convex. For other losses it returns the best of three predictions: the smallest label, the
+// largest label, and a point between them that bisection finds. For several classes it returns the
+// log odds of the shares of the classes, for any loss.
 func (w *tuning) constantOf(labels []float64, weights sample.Weights) baseline {
 	if w.joint() {
 		return classOdds(labels, weights, w.outputs)
@@ -122,7 +123,7 @@ func (w *tuning) constantOf(labels []float64, weights sample.Weights) baseline {
 	return baseline{best}
 }
 
-// classShares returns the share of each class in the weight of the labels.
+// classShares returns the total weight of each class, divided by the total weight of all labels.
 func classShares(labels []float64, weights sample.Weights, classes int) []float64 {
 	shares := make([]float64, classes)
 	for i, y := range labels {
@@ -132,8 +133,8 @@ func classShares(labels []float64, weights sample.Weights, classes int) []float6
 	return shares
 }
 
-// classOdds returns the log odds of each class. It computes them from sums of the shares, because a
-// difference from 1 would be inexact.
+// classOdds returns the log odds of each class. It adds the shares of the other classes, because 1
+// minus the share of the class would be inexact.
 func classOdds(labels []float64, weights sample.Weights, classes int) baseline {
 	shares := classShares(labels, weights, classes)
 	odds := make(baseline, classes)
@@ -143,7 +144,7 @@ func classOdds(labels []float64, weights sample.Weights, classes int) baseline {
 	return odds
 }
 
-// runningMean returns the mean of y, whose sum may overflow.
+// runningMean returns the mean of y without the sum of y, which may overflow.
 func runningMean(y []float64, weights sample.Weights) (mean float64) {
 	var total float64
 	for i, y := range y {
@@ -155,7 +156,7 @@ func runningMean(y []float64, weights sample.Weights) (mean float64) {
 	return mean
 }
 
-// slopeAt returns the sum of the slopes of a loss at the prediction p, including slopes at kinks.
+// slopeAt returns the weighted sum of the slopes of a loss at the prediction p, over the labels.
 func slopeAt(loss cvgm.Loss, p float64, labels []float64, weights sample.Weights) (total float64) {
 	kinks, _ := loss.(cvgm.KinkedLoss)
 	for i, y := range labels {
@@ -170,7 +171,7 @@ func slopeAt(loss cvgm.Loss, p float64, labels []float64, weights sample.Weights
 	return total
 }
 
-// classWeights returns the labels of all that occur in y, with their total weights.
+// classWeights returns the labels of the list all that are in y, with their total weights.
 func classWeights(y []float64, weights sample.Weights, all []float64) (labels []float64, totals sample.Weights) {
 	for _, label := range all {
 		var total float64

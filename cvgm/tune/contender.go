@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A contender is what the outer folds judge.
+// A contender is one of the models that the outer folds judge.
 type contender int
 
 const (
@@ -27,8 +27,8 @@ type repeat struct {
 	classes     *mat.Dense            // the tuned probabilities of several classes for each row, NaN as in predictions; else nil
 }
 
-// foldPredictions has the predictions for the validation rows of an outer fold. It also has the
-// class probabilities of [repeat], for all rows.
+// foldPredictions has the predictions for the validation rows of an outer fold. Its field classes
+// is as in [repeat], with entries for all rows.
 type foldPredictions struct {
 	predictions [contenders][]float64
 	classes     *mat.Dense
@@ -45,7 +45,7 @@ func newRepeat(folds []cvgm.Split, rows, classes int) *repeat {
 	return r
 }
 
-// add takes the predictions for the validation rows of a fold.
+// add writes the predictions for the validation rows of a fold to r.
 func (r *repeat) add(fold cvgm.Split, made foldPredictions) {
 	for c, predictions := range made.predictions {
 		for at, p := range predictions {

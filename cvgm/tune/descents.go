@@ -10,25 +10,25 @@ import (
 )
 
 const (
-	// tuneTol is a share of the CV loss. A descent ends if changes of all hyperparameters by a
-	// factor e would lower the CV loss by at most this share, to first order.
+	// tuneTol is a share of the CV loss. A descent ends if changing all hyperparameters by a factor
+	// e would lower the CV loss by at most this share, to first order.
 	tuneTol = 1e-4
-	// descentEvals bounds the number of evaluations of a descent. The bound is descentEvals for
-	// each free kind of hyperparameters. A descent may become slow along a kink. The pattern search
-	// is then faster.
+	// descentEvals bounds the evaluations of a descent. The bound is descentEvals times the number
+	// of free kinds of hyperparameters. Along a kink, a descent may become slow, and the pattern
+	// search is faster.
 	descentEvals = 25
 	// firstPattern and lastPattern are the first and the last step of the pattern search, as shares
 	// of the range.
 	firstPattern, lastPattern = .08, .01
-	// nearZero is the distance from the lower bound, as a share of the range, within which 0 is
-	// tried for a hyperparameter that may vanish.
+	// nearZero is a share of the range of a hyperparameter. If the hyperparameter may vanish, and
+	// is within this share of its lower bound, 0 is tried.
 	nearZero = .25
-	// apart is the smallest distance from the first start at which another descent may start. It is
-	// a share of the range of one kind of hyperparameters.
+	// apart is the smallest distance between two starts of descents, as a share of the range of one
+	// kind of hyperparameters.
 	apart = .2
 )
 
-// run searches. It returns the reason why nothing was found, or ctx's.
+// run searches. If it finds no point, it returns the reason. If ctx ends, it returns ctx's error.
 func (s *tuneSearch) run() error {
 	if err := s.ended(s.descents()); err != nil {
 		return err
@@ -39,7 +39,7 @@ func (s *tuneSearch) run() error {
 	return nil
 }
 
-// descents evaluates the design, begins descents or races at its best points, and then tries zeros.
+// descents evaluates the design. It then descends or races from the best points, and tries zeros.
 func (s *tuneSearch) descents() error {
 	if err := s.looks(len(s.lookAt)); err != nil {
 		return err
@@ -57,8 +57,8 @@ func (s *tuneSearch) descents() error {
 	return s.zeros()
 }
 
-// starts returns the best points of the design. Any two of them differ by at least apart, a share
-// of a range.
+// starts returns the best points of the design. The distance between any two of them is at least
+// the parameter apart, a share of a range.
 func (s *tuneSearch) starts(apart float64) (starts []Step) {
 	seen := slices.Clone(s.path)
 	slices.SortStableFunc(seen, func(a, b Step) int { return cmp.Compare(a.Loss, b.Loss) })
@@ -74,7 +74,7 @@ func (s *tuneSearch) starts(apart float64) (starts []Step) {
 	return starts
 }
 
-// descendAll descends from each start, and moves on from the best point.
+// descendAll descends from each start, and then searches further from the best point.
 func (s *tuneSearch) descendAll() error {
 	for _, start := range s.starts(apart) {
 		s.start = start.Start
@@ -96,7 +96,7 @@ func (s *tuneSearch) descendAll() error {
 	return nil
 }
 
-// raceAll lets the starts race, and descends from the best point.
+// raceAll runs a race between the starts, and descends from the best point.
 func (s *tuneSearch) raceAll() error {
 	if err := s.raceFrom(s.starts(raceApart)); err != nil {
 		return err
@@ -108,7 +108,8 @@ func (s *tuneSearch) raceAll() error {
 	return s.edges()
 }
 
-// raceFrom lets some starts race. Points of the path are not evaluated again.
+// raceFrom runs a race between the given starts. It takes the losses of points that were evaluated
+// before from the path.
 func (s *tuneSearch) raceFrom(starts []Step) error {
 	return s.race(starts, func(start int, x []float64) (float64, error) {
 		for _, step := range s.path {
@@ -121,10 +122,11 @@ func (s *tuneSearch) raceFrom(starts []Step) error {
 	})
 }
 
-// edges acts only if the best point is at an upper bound of one kind of hyperparameters. It
-// evaluates points at which only another kind is near its upper bound, and descends from the better
-// of these points. If one penalty removes all features, another penalty that keeps just the best
-// features may be better. Such a valley of the CV loss is too narrow for the points of the design.
+// edges acts only if the best point is at an upper bound of a kind of hyperparameters. For each
+// other kind, it evaluates a point at which this kind is near its upper bound and the rest have
+// their defaults. If this point is the new best point, edges descends from it. The reason is that
+// one penalty may remove all features, while another penalty at its bound would keep only the best
+// features. This valley of the CV loss is too narrow for the points of the design.
 func (s *tuneSearch) edges() error {
 	atBound := make([]bool, s.kinds)
 	for i, h := range s.hyper {
@@ -160,8 +162,8 @@ func (s *tuneSearch) edges() error {
 }
 
 // pattern moves each kind of free hyperparameters up and down from the best point. The steps are
-// shares of the ranges. They are halved when no move lowers the CV loss. A descent may end early at
-// a kink. pattern does not, because it needs no gradient.
+// shares of the ranges, and are halved when no move lowers the CV loss. pattern needs no gradient,
+// so it does not end early at a kink, as a descent may.
 func (s *tuneSearch) pattern() error {
 	for step := firstPattern; step >= lastPattern; step /= 2 {
 		for moved := true; moved; {
@@ -178,8 +180,8 @@ func (s *tuneSearch) pattern() error {
 	return nil
 }
 
-// move moves one kind of hyperparameters up. If that does not lower the CV loss, it moves the kind
-// down. It reports whether the CV loss fell by more than rounding errors.
+// move moves one kind of hyperparameters up or, if this does not lower the CV loss, down. It
+// reports whether the CV loss fell by more than rounding errors.
 func (s *tuneSearch) move(kind int, step float64) (gained bool, err error) {
 	for _, by := range []float64{step, -step} {
 		before := s.best.Loss
@@ -202,7 +204,7 @@ func (s *tuneSearch) move(kind int, step float64) (gained bool, err error) {
 	return false, nil
 }
 
-// descend descends the CV loss in logarithms of the free hyperparameters from x.
+// descend descends the CV loss from x, in the logarithms of the free hyperparameters.
 func (s *tuneSearch) descend(x []float64) error {
 	return s.descendWithin(x, descentEvals)
 }
@@ -213,10 +215,10 @@ func (s *tuneSearch) descendWithin(x []float64, evals int) error {
 	return s.search(x, func(i int) (lower, upper float64) { return s.hyper[i].Lower, s.hyper[i].Upper }, search.LogSpace{Searcher: searcher})
 }
 
-// search runs a searcher on the free hyperparameters within bounds. The searcher sees
-// hyperparameters in units of their lower bounds, and the loss in units of a power of 2 near the
-// lowest loss. So the units of hyperparameters and labels do not affect the searcher's rounding
-// errors, and squares of gradients do not overflow.
+// search runs a searcher on the free hyperparameters within bounds. It gives the searcher
+// hyperparameters in units of their lower bounds, and losses in units of a power of 2 near the
+// lowest loss. So the units of hyperparameters and labels do not affect rounding errors, and
+// squares of gradients do not overflow.
 func (s *tuneSearch) search(x []float64, bounds func(i int) (lower, upper float64), searcher search.Searcher) error {
 	var p search.Problem
 	var x0 []float64
@@ -259,10 +261,10 @@ func (s *tuneSearch) search(x []float64, bounds func(i int) (lower, upper float6
 	return stop
 }
 
-// zeros sets hyperparameters to 0 if they may vanish and are near their lower bounds, as long as
-// the CV loss does not rise. It first tries all of them at once, and then each one. The search then
-// continues from the result in raw values, with the lower bound 0 for hyperparameters that may
-// vanish. Widths stay above 0, because a search in the logarithms of the widths follows.
+// zeros sets hyperparameters to 0 if they may vanish and are near their lower bounds, unless the CV
+// loss rises. It first tries 0 for all of them at once, and then for each. The search then
+// continues from the result in raw values. In this search, the lower bound of a hyperparameter that
+// may vanish is 0. Widths stay above 0, because a search in the logarithms of the widths follows.
 func (s *tuneSearch) zeros() error {
 	var near []int
 	for i, h := range s.hyper {
@@ -294,7 +296,8 @@ func (s *tuneSearch) zeros() error {
 	}, search.QuasiNewton{Tol: tuneTol, MaxEvals: evalsPerStart / 2})
 }
 
-// zero sets some entries of the best point to 0 if the CV loss does not rise.
+// zero sets the hyperparameters with the listed indices to 0 in the best point, unless the CV loss
+// rises.
 func (s *tuneSearch) zero(some []int) (bool, error) {
 	x := slices.Clone(s.best.Hyper)
 	for _, i := range some {

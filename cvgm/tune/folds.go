@@ -54,8 +54,8 @@ func (w *tuning) mostFolds(rows []int) int {
 	return len(rows)
 }
 
-// draw draws folds of the rows. arg is the name, for errors, of the field that sets the number of
-// folds, or "".
+// draw draws folds of the rows. arg is the name of the field that sets the number of folds, for
+// errors. It is "" if no field sets this number.
 func (w *tuning) draw(src cvgm.Source, rows []int, folds int, arg string) ([]cvgm.Split, error) {
 	var splits []cvgm.Split
 	var err error
@@ -91,8 +91,8 @@ func (w *tuning) draw(src cvgm.Source, rows []int, folds int, arg string) ([]cvg
 	return splits, nil
 }
 
-// checkTrained returns an error for a split whose training rows lack one of several classes. A
-// model of this split could not predict the class.
+// checkTrained returns an error for a split whose training rows lack one of several classes,
+// because the model of this split could not predict this class.
 func (w *tuning) checkTrained(splits []cvgm.Split) error {
 	if !w.joint() {
 		return nil

@@ -24,10 +24,10 @@ import (
 // An Importance describes how much the predictions of a model depend on one column.
 type Importance struct {
 	Column string // of the file; without a table "column" and its index
-	// Increase is the increase of the loss out of fold if the column's values are exchanged between
-	// rows, in per cent of the loss of a constant prediction. It is the mean over the repeats with
-	// a 95 % interval. The interval covers only the error of finitely many repeats, not the error
-	// of the data.
+	// Increase is the increase of the out-of-fold loss if the values of the column are exchanged
+	// between rows, in per cent of the loss of a constant prediction. It is the mean over the
+	// repeats, with a 95 % interval. The interval covers only the error from the finite number of
+	// repeats, not the error of the data.
 	Increase assess.Estimate
 }
 
@@ -39,16 +39,16 @@ func (i Importance) String() string {
 const defaultRepeats = 10
 
 // Importance returns the permutation importance (Breiman 2001) of each column for the model at
-// Hyper, the largest first. For each of Splits it fits the learner to the training rows, exchanges
-// the values of one column between the validation rows, and predicts these rows. repeats is the
-// number of random orders in which it exchanges the values (0: 10). No row takes part in the fit
-// that predicts the row. The levels of a category, the parts of a date and missing values stay with
-// their column. Units do not affect the result.
+// Hyper, the largest first. For each of Splits, it fits the learner to the training rows. It then
+// exchanges the values of one column between the validation rows, and predicts these rows. So no
+// row is predicted by a model that was fitted to it. repeats is the number of random orders of the
+// values (0: 10). All features of a column are exchanged together: the levels of a category, the
+// parts of a date, and missing values. Units do not affect the result.
 //
 // The importance of a column may be below 0 by chance. If two columns have the same information,
-// each has a lower importance than without the other column. The orders are drawn from seed, and
-// are the same for all columns. The cost is one fit for each split, and a prediction of all rows
-// for each column and repeat.
+// the importance of each is lower than without the other column. The random orders depend on seed,
+// and are the same for all columns. The cost is one fit for each split, and a prediction of all
+// rows for each column and repeat.
 //
 // The error is of kind ErrEmpty if there is no model. It is of kind ErrDomain if repeats is 1 or
 // below 0, if the model is a constant prediction, or if X is sparse. Importance also returns the
@@ -102,7 +102,7 @@ func (t *Tuned) Importance(ctx context.Context, repeats int, seed uint64) ([]Imp
 	return all, nil
 }
 
-// fileColumns returns the columns of the file, and the columns of X that each has.
+// fileColumns returns the names of the columns of the file and, for each, its columns of X.
 func (t *Tuned) fileColumns() (names []string, columns [][]int) {
 	_, n := t.Config.Data.Dense().Dims()
 	var sources []string
@@ -125,7 +125,7 @@ func (t *Tuned) fileColumns() (names []string, columns [][]int) {
 }
 
 // exchange exchanges values within one split. For each group of columns and each order, it adds the
-// increase of the loss to increase.
+// resulting increase of the loss to the slice increase.
 func (t *Tuned) exchange(ctx context.Context, cv *cvgm.CV, s cvgm.Split, columns, orders [][]int, increase [][]float64) error {
 	if n := len(sample.Positive(s.Train, t.Config.Data.Weights)); n < 2 {
 		return args.Bad("Tuned.Splits", qpdiff.ErrShape, "use larger training sets", "train on %d example", n)

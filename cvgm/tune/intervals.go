@@ -8,8 +8,9 @@ import (
 	"cvgm/cvgm/interval"
 )
 
-// foldModel fits the model of an outer fold with cv. within is the CV of the search on the fold's
-// training rows. foldModel fits the spread to the out-of-fold errors of within.
+// foldModel fits the model of an outer fold with cv. The parameter within is the CV of the search
+// on the training rows of this fold. foldModel fits the spread to the out-of-fold errors of this
+// CV.
 func (w *tuning) foldModel(cv, within *cvgm.CV, outer cvgm.Split, hyper []float64) (m foldModel) {
 	if m.model, m.err = cv.FinalContext(w.ctx, outer.Train, hyper); m.err != nil {
 		return m
@@ -46,8 +47,8 @@ func (w *tuning) setIntervals() {
 	}
 }
 
-// intervals makes the intervals. Its models belong to the outer folds of the first repeat, and to
-// the same choice as Model.
+// intervals makes the prediction intervals from the models of the outer folds of the first repeat.
+// These models are of the same Choice as Model.
 func (w *tuning) intervals() (*interval.CVPlus, error) {
 	chosen := map[Choice]contender{ChoseWinner: ofTuning, ChoseDefault: ofDefault, ChoseConstant: ofConstant}[w.out.Choice]
 	unit := func(i int) int { // the number of the group, or of the row without groups

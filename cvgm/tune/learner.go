@@ -11,7 +11,7 @@ import (
 	"cvgm/qpdiff/linear"
 )
 
-// usualLosses are the losses that learners name.
+// usualLosses maps the kinds of losses that a learner's Convention may name to the losses.
 var usualLosses = map[learn.LossKind]cvgm.Loss{
 	learn.SquaredError: cvgm.SquaredError{}, learn.AbsoluteError: cvgm.AbsoluteError{}, learn.LogisticLoss: cvgm.LogisticLoss{}, learn.Hinge: cvgm.Hinge{}, learn.PoissonLoss: cvgm.PoissonLoss{},
 }
@@ -29,7 +29,7 @@ func (t Tuner) prototype(y []float64) (learn.Tunable, error) {
 		return nil, args.Bad("Tuner.Learner", qpdiff.ErrDomain, "give for example &linear.ElasticNet{}", "is a %T, which is nil", l)
 	}
 	if p, ok := l.(learn.Tunable); ok {
-		// A learner that embeds another one has that one's New.
+		// If a learner embeds another learner and has no New, its New makes the embedded learner.
 		if made := p.New(); reflect.TypeOf(made) != reflect.TypeOf(l) {
 			return nil, args.Bad("Tuner.Learner", qpdiff.ErrDomain, "give it a method New of its own", "is a %T whose New makes a %T", l, made)
 		}

@@ -29,7 +29,8 @@ func (w *tuning) measureClasses(r *Risk, done []*repeat) {
 }
 
 // measureRisk sets the predictions of the repeats and their metrics. If predictions are logarithms
-// of means, it uses exp of the predictions. If a prediction is not finite, there are no metrics.
+// of means, the metrics judge exp of the predictions. If a prediction is not finite, measureRisk
+// sets no metrics.
 func (w *tuning) measureRisk(r *Risk, done []*repeat) {
 	if w.joint() {
 		w.measureClasses(r, done)

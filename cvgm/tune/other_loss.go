@@ -8,9 +8,9 @@ import (
 	"cvgm/qpdiff/linear"
 )
 
-// warnOfOtherLoss warns if the fit does not minimise the validation loss. In this case no penalty
-// yields the model that the validation loss requires. For example, a squared fit predicts means,
-// while a pinball loss requires quantiles.
+// warnOfOtherLoss warns if the fit does not minimise the validation loss. A change of penalties
+// cannot correct this mismatch. For example, a squared fit predicts means, while a pinball loss
+// requires quantiles.
 func (w *tuning) warnOfOtherLoss() {
 	usual := usualLosses[w.learner.Convention().Loss]
 	if _, huber := w.learner.(*linear.Huber); usual == nil || huber && robust(w.c.Loss) || proportional(w.c.Loss, usual, w.lossLabels()) {
@@ -37,7 +37,8 @@ func robust(l cvgm.Loss) bool {
 	return false
 }
 
-// proportional reports whether two losses are multiples of each other at predictions around some labels.
+// proportional reports whether two losses are multiples of each other at predictions around the
+// labels.
 func proportional(a, b cvgm.Loss, labels []float64) bool {
 	const probes, same = 8, 1e-9
 	ratio := math.NaN()

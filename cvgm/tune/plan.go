@@ -16,7 +16,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// widthPairs is the number of pairs of rows whose distances enter the median.
+// widthPairs is the number of pairs of rows from which the median distance is computed.
 const widthPairs = 2000
 
 // hyperparameters returns the learner's hyperparameters and the kind of each, with bounds and
@@ -30,7 +30,7 @@ func (w *tuning) hyperparameters(m learn.Moments) (plan []learn.Hyperparameter, 
 	if len(described) == 0 {
 		return nil, nil, args.Bad("Tuner.Hyper", qpdiff.ErrEmpty, "describe each hyperparameter with its bounds", "is nil, and the data do not determine the hyperparameters of %T", w.learner)
 	}
-	// Each kind is a hyperparameter, or one for each group of features.
+	// Each kind has one hyperparameter, or one hyperparameter for each group of features.
 	each := count / len(described)
 	if each*len(described) != count {
 		return nil, nil, args.Bad("Tuner.Learner", qpdiff.ErrShape, "describe each kind of hyperparameter once", "describes %d kinds of its %d hyperparameters", len(described), count)
@@ -55,7 +55,7 @@ func (w *tuning) hyperparameters(m learn.Moments) (plan []learn.Hyperparameter, 
 	return plan, kinds, nil
 }
 
-// givenHyperparameters is hyperparameters for Tuner.Hyper, of which there must be count.
+// givenHyperparameters is hyperparameters if Tuner.Hyper is set. Hyper must have count entries.
 func (w *tuning) givenHyperparameters(count int) (plan []learn.Hyperparameter, kinds []int, err error) {
 	if len(w.Hyper) != count {
 		return nil, nil, args.Bad("Tuner.Hyper", qpdiff.ErrShape, "give one entry per hyperparameter of the learner", "has %d entries where %T has %d", len(w.Hyper), w.learner, count)
@@ -69,8 +69,8 @@ func (w *tuning) givenHyperparameters(count int) (plan []learn.Hyperparameter, k
 	return slices.Clone(w.Hyper), kinds, nil
 }
 
-// moments returns the moments of the given rows, as the learner sees these rows when it is trained
-// on all of them. flat reports whether no feature varies.
+// moments returns the moments of the rows. The features are standardised as for a learner that is
+// trained on all these rows. flat reports whether no feature varies.
 func (w *tuning) moments(rows []int) (m learn.Moments, flat bool, err error) {
 	weights := sample.Relative(w.c.Data.Weights, rows)
 	y := sample.Pick(w.c.Data.Y, rows)
@@ -91,8 +91,8 @@ func (w *tuning) moments(rows []int) (m learn.Moments, flat bool, err error) {
 	return m, flat, err
 }
 
-// spread returns the spread of the labels. If most or all labels are equal, it returns another
-// quantity in the unit of the labels.
+// spread returns a robust standard deviation of the labels. If most or all labels are equal, it
+// returns another quantity in the unit of the labels.
 func spread(y []float64, weights sample.Weights) float64 {
 	middle := median(y, weights)
 	distances := make([]float64, len(y))
@@ -120,7 +120,7 @@ func median(values []float64, weights sample.Weights) float64 {
 	return stat.Quantile(.5, stat.Empirical, sorted, w)
 }
 
-// medianPositive is median of the values above 0; NaN without any.
+// medianPositive returns the median of the values above 0, or NaN if there are none.
 func medianPositive(values []float64, weights sample.Weights) float64 {
 	var positive []float64
 	var w sample.Weights
@@ -135,7 +135,7 @@ func medianPositive(values []float64, weights sample.Weights) float64 {
 	return median(positive, w)
 }
 
-// measure returns the sizes of the weighted data, and whether no feature varies.
+// measure returns the moments of the weighted data, and whether no feature varies.
 func measure(x *mat.Dense, y []float64, weights sample.Weights) (learn.Moments, bool) {
 	rows, n := x.Dims()
 	mean, total := weights.Mean(y), weights.Total(rows)
@@ -198,7 +198,7 @@ func (s *featureSizes) moments() learn.Moments {
 // momentColumns is the number of vectors of features that measureView takes.
 const momentColumns = 14
 
-// measureView is measure for data that are read in place. It uses only the given rows of the data.
+// measureView is measure for the given rows of data that the learner reads in place.
 func (w *tuning) measureView(rows []int, y []float64, weights sample.Weights) (m learn.Moments, flat bool, err error) {
 	x := w.c.Data.X
 	if w.prepare != nil {
@@ -250,8 +250,8 @@ func (w *tuning) measureView(rows []int, y []float64, weights sample.Weights) (m
 	return m, !slices.Contains(constant, false), nil
 }
 
-// distance returns the median of the squared distance between rows. The weight of a pair of rows is
-// the product of their weights.
+// distance returns the median of the squared distances between pairs of rows. The weight of a pair
+// is the product of the weights of its two rows.
 func distance(x *mat.Dense, weights sample.Weights) float64 {
 	rows, _ := x.Dims()
 	var squares []float64
@@ -289,7 +289,7 @@ func (w *tuning) normaliser(rows []int) normalise.Normaliser {
 	return normalise.Normaliser{Centre: w.c.Standardise || w.c.Centring == cvgm.MeanCentring, Scale: w.c.Standardise, Weights: sample.Relative(w.c.Data.Weights, rows)}
 }
 
-// fitPrepared returns Config.Prepare fitted to the rows, and their values.
+// fitPrepared fits Config.Prepare to the rows. It returns the result and the values of the rows.
 func (w *tuning) fitPrepared(rows []int) (cvgm.Prepared, *mat.Dense, error) {
 	raw := w.gather(rows)
 	prepared, err := w.prepare.Fit(raw, sample.Pick(w.c.Data.Weights, rows))
@@ -304,7 +304,8 @@ func (w *tuning) gather(rows []int) *mat.Dense {
 	return x
 }
 
-// seen returns the rows as the learner sees them when it is trained on all of these rows.
+// seen returns the features of the rows as they are for a learner that is trained on all these
+// rows.
 func (w *tuning) seen(rows []int) (*mat.Dense, error) {
 	_, n := w.c.Data.X.Dims()
 	var x *mat.Dense

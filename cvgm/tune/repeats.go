@@ -5,11 +5,11 @@ import "cmp"
 const (
 	mostRepeats = 10
 	// riskFits is the largest number of fits for the default number of repeats, which is at least
-	// 1. Repeats lower the part of the variance that comes from the choice of folds: a third repeat
-	// halves the rest of it.
+	// 1. With R repeats, the part of the variance that comes from the choice of folds is divided by
+	// R.
 	riskFits = 7_000
-	// fitEntries is the number of entries of a table up to which a fit counts as one. A fit of a
-	// larger table counts in proportion to its entries.
+	// fitEntries is the number of entries of a table up to which a fit counts as one fit. A fit of
+	// a larger table counts as its number of entries divided by fitEntries.
 	fitEntries = 20_000
 )
 

@@ -19,14 +19,14 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// outerFolds returns the number of outer folds; none is −1.
+// outerFolds returns the number of outer folds, or −1 without a nested estimate.
 func (w *tuning) outerFolds() int { return cmp.Or(w.OuterFolds, defaultOuterFolds) }
 
-// leastOuter is the smallest number of examples for a nested estimate. With 5 folds of 10 examples,
-// each search has 8 examples.
+// leastOuter is the smallest number of examples for a nested estimate. With 5 outer folds of 10
+// examples, each search still has 8 examples.
 const leastOuter = 10
 
-// estimateRisk sets the nested estimate. Its errors are ctx's.
+// estimateRisk makes the nested estimate. It returns an error only if ctx ends.
 func (w *tuning) estimateRisk() error {
 	none := func(format string, args ...any) error {
 		w.warn(NoRisk, format, args...)
@@ -82,8 +82,9 @@ func (w *tuning) estimateRisk() error {
 	return nil
 }
 
-// nested makes the predictions of a repeat. number is the number of the repeat, from 0. If a fold
-// fails, nested returns its number with the error. Without folds, the returned repeat is nil.
+// nested makes the predictions of one repeat; number counts the repeats from 0. If an outer fold
+// fails, nested returns the index of this fold with the error. If no outer folds can be drawn, the
+// returned repeat is nil.
 func (w *tuning) nested(rows []int, folds, number, repeats int) (*repeat, int, error) {
 	outer, err := w.outer(rows, folds, number)
 	if err != nil {
@@ -107,7 +108,7 @@ func (w *tuning) nested(rows []int, folds, number, repeats int) (*repeat, int, e
 	return r, 0, nil
 }
 
-// risk returns the estimates. An example's loss is its mean over the repeats.
+// risk returns the estimates. The loss of an example is its mean over the repeats.
 func (w *tuning) risk(done []*repeat) *Risk {
 	rows, paired := w.judgedRows(done)
 	var losses [contenders][][]float64
@@ -141,8 +142,8 @@ func (w *tuning) risk(done []*repeat) *Risk {
 }
 
 // judgedRows returns the rows on which the outer folds validate, and the units of these rows. Rows
-// of the same group, or of the same fold in the order of time, depend on each other and share a
-// unit.
+// that depend on each other share a unit: rows of the same group, or rows of the same fold if
+// splits are in the order of time.
 func (w *tuning) judgedRows(done []*repeat) (rows []int, paired assess.Rows) {
 	for _, fold := range done[0].folds {
 		rows = append(rows, fold.Val...)
@@ -166,7 +167,7 @@ func (w *tuning) judgedRows(done []*repeat) (rows []int, paired assess.Rows) {
 	return rows, paired
 }
 
-// lossesOf returns the losses of a contender, [repeat][row]. A loss is +Inf if there is no
+// lossesOf returns the losses of a contender, [repeat][row]. The loss is +Inf for a row without a
 // prediction.
 func (w *tuning) lossesOf(c contender, rows []int, done []*repeat) (losses [][]float64) {
 	for _, r := range done {
@@ -182,11 +183,15 @@ func (w *tuning) lossesOf(c contender, rows []int, done []*repeat) (losses [][]f
 	return losses
 }
 
-// outer returns the outer folds of a repeat. number is the number of the repeat, from 0, and folds
-// is the largest number of outer folds. The outer folds are drawn like the folds of the search (see
-// draw), with another seed for each repeat. A PCG with the state Seed and 1 draws these seeds. In
-// the order of time, the outer folds are the last of the splits. A split is skipped if no split of
-// the search precedes it, or if it shares a validation row with a later one.
+// outer returns at most the given number of outer folds of one repeat; number counts the repeats
+// from 0.
+//
+// Each repeat has its own seed, drawn by a PCG with the state Seed and 1. With this seed, draw
+// draws the outer folds like the folds of the search.
+//
+// If the user's splits are in the order of time, the outer folds are the last of these splits. A
+// split is skipped if no earlier split remains for its search, or if a later outer fold has one of
+// its validation rows.
 func (w *tuning) outer(rows []int, folds, number int) ([]cvgm.Split, error) {
 	if w.ordered() {
 		var last []cvgm.Split
@@ -220,9 +225,9 @@ func (w *tuning) outer(rows []int, folds, number int) ([]cvgm.Split, error) {
 	return w.draw(rand.New(rand.NewPCG(seed, 0)), rows, folds, arg)
 }
 
-// outerFold searches on the training rows of an outer split. It returns the predictions for the
-// validation rows. If the default or the rival fails, its predictions are nil. In the first repeat,
-// outerFold also makes the models for intervals.
+// outerFold searches on the training rows of an outer split, and returns the predictions for the
+// validation rows. If the default or the rival fails, the predictions of this contender are nil. In
+// the first repeat, outerFold also makes the models for prediction intervals.
 func (w *tuning) outerFold(outer cvgm.Split, number int) (made foldPredictions, err error) {
 	folds := 0
 	if w.Tuner.Splits == nil {

@@ -14,14 +14,14 @@ import (
 	"cvgm/qpdiff/linear"
 )
 
-// rivalLooks is the number of penalties from which the ridge takes the best. With nine penalties
-// over the range, each penalty of the range is within a factor of about 3 of one of them.
+// rivalLooks is the number of penalties among which the ridge takes the best. With nine penalties,
+// every point of the range is within a factor of about 3 of one of them.
 const rivalLooks = 9
 
 // newRival returns the rival, or nil if there is none. The rival is a ridge, or a logistic ridge
-// for the logistic loss. In two cases it predicts by the means of the levels of one categorical
-// column: if the learner is such a ridge itself, or if the table is so large that a ridge would
-// take longer than the learner.
+// for the logistic loss. In two cases the rival instead predicts by the means of the levels of one
+// categorical column: if the learner is such a ridge itself, or if the table is so large that a
+// ridge would take longer than the learner.
 func (w *tuning) newRival() (*rival, error) {
 	_, odds := w.c.Loss.(cvgm.LogisticLoss)
 	same := w.joint() // a ridge is of one prediction
@@ -73,9 +73,9 @@ func (w *tuning) categorical() (columns []int) {
 	return columns
 }
 
-// rivalOn returns the rival's predictions for the validation rows of an outer fold. The CV loss on
-// splits of the training rows determines the rival's penalty or column. If the rival fails, the
-// predictions are nil.
+// rivalOn returns the rival's predictions for the validation rows of an outer fold. It chooses the
+// penalty or the column of the rival by the CV loss on the given splits of the training rows. If
+// the rival fails, the predictions are nil.
 func (w *tuning) rivalOn(outer cvgm.Split, splits []cvgm.Split) ([]float64, error) {
 	own := w.rival.ridge
 	if own == nil {
@@ -119,8 +119,8 @@ func (w *tuning) rivalOn(outer cvgm.Split, splits []cvgm.Split) ([]float64, erro
 	return sample.Pick(all, outer.Val), nil
 }
 
-// groupMeans predicts by the levels of one categorical column: the one with the lowest CV loss on
-// the splits.
+// groupMeans predicts by the levels of one categorical column. It takes the column with the lowest
+// CV loss on the splits.
 func (w *tuning) groupMeans(outer cvgm.Split, splits []cvgm.Split) ([]float64, error) {
 	best, lowest := -1, math.Inf(1)
 	for _, j := range w.categorical() {
@@ -141,10 +141,10 @@ func (w *tuning) groupMeans(outer cvgm.Split, splits []cvgm.Split) ([]float64, e
 	return w.meansOf(best, outer), nil
 }
 
-// meansOf predicts each validation row by a constant. It is the constant of lowest loss on the
-// training rows that have the same level in column j, plus one more example. The label of this
-// example is the constant of the whole training set. So a level that the training rows lack gets
-// the constant of the whole training set.
+// meansOf predicts each validation row by a constant for its level in column j. The constant has
+// the lowest loss on the training rows of this level plus one added example. The label of the added
+// example is the best constant of the whole training set. So a level without training rows gets the
+// constant of the whole training set.
 func (w *tuning) meansOf(j int, s cvgm.Split) []float64 {
 	level := func(i int) float64 { return w.c.Data.X.At(i, j) }
 	rows := sample.Positive(slices.Clone(s.Train), w.c.Data.Weights)

@@ -61,7 +61,7 @@ func (w *tuning) run() (*Tuned, error) {
 }
 
 // stopped returns the results of a search that ctx ended, without another fit. If another error
-// ended the search, stopped returns only the error.
+// ended the search, stopped returns only this error.
 func (w *tuning) stopped(s *tuneSearch, err error) (*Tuned, error) {
 	if s == nil || w.ctx.Err() == nil || !args.Finite(s.best.Loss) {
 		return nil, err
@@ -76,8 +76,9 @@ func (w *tuning) stopped(s *tuneSearch, err error) (*Tuned, error) {
 	return w.out, err
 }
 
-// economise evaluates the first two points of the design. From their time it estimates how many
-// starts and folds MaxTime allows, and reduces both to that. It returns the search.
+// economise evaluates the first two points of the design. From the time of these evaluations, it
+// estimates how many starts and folds MaxTime allows, and reduces both numbers. It returns the
+// search.
 func (w *tuning) economise(s *tuneSearch, rows []int) (*tuneSearch, error) {
 	if err := s.looks(2); err != nil {
 		return s, s.ended(err)
@@ -128,8 +129,9 @@ func (w *tuning) record(s *tuneSearch) {
 	out.Winner = Candidate{Hyper: out.Hyper, Loss: out.Loss, StandardError: math.NaN(), TrainLoss: math.NaN(), Residual: math.NaN()}
 }
 
-// finish fits the model and sets all results except the nested estimate. If the learner fails at
-// the best point, on all data or without a warm start, the next best point replaces the best point.
+// finish fits the model and sets all results except the nested estimate. The learner may fail at
+// the best point, either on all data or without a warm start. Then the next best point takes its
+// place.
 func (w *tuning) finish(s *tuneSearch) error {
 	var err error
 	if w.out.ConstantLoss, err = w.constantLoss(s.splits); err != nil {

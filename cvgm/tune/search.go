@@ -19,19 +19,18 @@ import (
 
 const (
 	looks = 9 // at the CV loss before the first descent, the default included
-	// kinkedLooks is the number of points of the design if the loss has kinks. The CV loss then has
-	// hundreds of valleys, for example with a hinge loss, and each descent ends in the valley in
-	// which it begins.
+	// kinkedLooks is the number of points of the design if the loss has kinks. With such a loss,
+	// for example the hinge loss, the CV loss has hundreds of valleys. Each descent ends in the
+	// valley in which it begins.
 	kinkedLooks = 49
-	// storedStep limits the steps of a descent in the logarithm of a hyperparameter, if there are
-	// more than storedFeatures stored features. At small penalties so many features are active that
-	// one evaluation may take longer than all other evaluations together.
+	// storedStep limits the steps of a descent, in the logarithm of a hyperparameter, if there are
+	// more than storedFeatures stored features. Long steps may lead to small penalties, at which
+	// many features are active. One evaluation there may take longer than all others together.
 	storedStep     = 3
 	storedFeatures = 1000
 	// sameHyper is the relative change of a hyperparameter that counts as rounding.
 	sameHyper = 1e-14
-	// widthEvals is the number of evaluations that is added to the limit of a search with several
-	// widths.
+	// widthEvals is added to the limit of evaluations of a search with several widths.
 	widthEvals = 300
 )
 
@@ -65,7 +64,7 @@ type point struct {
 	loss        float64
 }
 
-// load makes a CV of c. It stops if the context ends. After the first evaluation, it also stops at
+// load makes a CV of c. It stops if ctx ends. If there already is an evaluation, load also stops at
 // the end of MaxTime.
 func (w *tuning) load(c cvgm.Config) (*cvgm.CV, error) {
 	ctx := w.ctx
@@ -146,9 +145,9 @@ func (s *tuneSearch) looks(count int) error {
 	return nil
 }
 
-// look returns the loss at a point of the design and writes the gradient to grad, if both are
-// known. Points that differ only by rounding count as equal, because hyperparameters are converted
-// to logarithms and back.
+// look returns the stored loss at hyper, and writes the stored gradient to grad. ok is false if no
+// point near hyper is stored. Points that differ only by rounding count as equal, because
+// hyperparameters are converted to logarithms and back.
 func (s *tuneSearch) look(grad, hyper []float64) (loss float64, ok bool) {
 	for _, p := range s.known {
 		if floats.EqualFunc(p.hyper, hyper, func(a, b float64) bool { return scalar.EqualWithinRel(a, b, sameHyper) }) {
@@ -162,8 +161,8 @@ func (s *tuneSearch) look(grad, hyper []float64) (loss float64, ok bool) {
 // errEvals ends a search that has spent its evaluations.
 var errEvals = errors.New("cvgm: Tuner.MaxEvals is spent: raise it")
 
-// eval returns the CV loss and writes its gradient to grad. If the fit fails, the loss is +Inf. An
-// error ends the search.
+// eval returns the CV loss and writes its gradient to grad. If a fit fails, the loss is +Inf and
+// the error is nil. An error ends the search.
 func (s *tuneSearch) eval(grad, hyper []float64) (float64, error) {
 	if s.w.ctx.Err() != nil {
 		return 0, context.Cause(s.w.ctx)
@@ -207,8 +206,7 @@ func (s *tuneSearch) eval(grad, hyper []float64) (float64, error) {
 	return loss, nil
 }
 
-// mostEvals returns the number of evaluations at which a search ends. Evaluations of its parts
-// count.
+// mostEvals returns the number of evaluations at which a search ends, including its parts.
 func (s *tuneSearch) mostEvals() int {
 	most := defaultEvals
 	if s.w.kinked() {
@@ -220,10 +218,10 @@ func (s *tuneSearch) mostEvals() int {
 	return cmp.Or(s.w.MaxEvals, most)
 }
 
-// settle calls fit with the best point. If fit fails, the next best point becomes s.best, and
-// settle calls fit again, and so on. settle reports whether a fit succeeded. failure is the first
-// failure, or ctx's error if ctx ends. If a fit needs too much memory, settle stops, because with
-// another point the result would depend on the memory.
+// settle calls fit with the best point. While fit fails, the next best point becomes s.best, and
+// settle calls fit again. settled reports whether a fit succeeded. failure is the first failure, or
+// ctx's error if ctx ends. If a fit needs too much memory, settle stops, because the choice of
+// another point would depend on the memory.
 func (s *tuneSearch) settle(fit func() error) (settled bool, failure error) {
 	if failure = fit(); failure == nil {
 		return true, nil
@@ -249,7 +247,8 @@ func (s *tuneSearch) settle(fit func() error) (settled bool, failure error) {
 	return false, failure
 }
 
-// ended notes that a budget ended the search; other errors it returns.
+// ended records that a budget ended the search, and returns nil. It returns any other error
+// unchanged.
 func (s *tuneSearch) ended(err error) error {
 	switch {
 	case errors.Is(err, errEvals):

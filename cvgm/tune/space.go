@@ -40,7 +40,7 @@ func newSpace(hyper []learn.Hyperparameter, kind []int, fixed map[string]float64
 // greek replaces the names of Greek letters by the letters.
 var greek = strings.NewReplacer("lambda", "λ", "gamma", "γ", "delta", "δ")
 
-// fix holds the hyperparameters of that name, with an index or without.
+// fix sets the hyperparameters of the given name to v. The name may have an index.
 func (s space) fix(name string, v float64) error {
 	name, found := greek.Replace(name), false
 	for i, h := range s.hyper {
@@ -63,9 +63,9 @@ func (s space) fix(name string, v float64) error {
 	return nil
 }
 
-// design returns count points: the default, followed by points that fill the box evenly (the
-// sequence of Roberts, an extension of the golden ratio). At each point, all hyperparameters of one
-// kind are at the same share of their ranges.
+// design returns count points of the box. The first point has the defaults. The following points
+// fill the box evenly, by the sequence of Roberts, which extends the golden ratio. At each of these
+// points, all hyperparameters of one kind have the same share of their ranges.
 func (s space) design(count int) [][]float64 {
 	first := make([]float64, len(s.hyper))
 	for i, h := range s.hyper {
@@ -90,7 +90,7 @@ func (s space) design(count int) [][]float64 {
 	return points
 }
 
-// at returns the value of hyperparameter i at a share of its logarithmic range.
+// at returns the value of hyperparameter i at the given share of its logarithmic range.
 func (s space) at(i int, share float64) float64 {
 	h := s.hyper[i]
 	if !s.free[i] {
@@ -99,7 +99,7 @@ func (s space) at(i int, share float64) float64 {
 	return min(max(h.Lower*math.Pow(h.Upper/h.Lower, share), h.Lower), h.Upper)
 }
 
-// share is the inverse of at, between 0 and 1.
+// share returns the share, between 0 and 1, at which hyperparameter i has the value v.
 func (s space) share(i int, v float64) float64 {
 	h := s.hyper[i]
 	if !s.free[i] || h.Lower == h.Upper {
@@ -111,7 +111,7 @@ func (s space) share(i int, v float64) float64 {
 // isWidth reports whether hyperparameter i is a width of features.
 func (s space) isWidth(i int) bool { return s.hyper[i].Features != nil }
 
-// freeWidths returns the number of widths that a search is to find.
+// freeWidths returns the number of widths that are free hyperparameters.
 func (s space) freeWidths() (count int) {
 	for i := range s.hyper {
 		if s.free[i] && s.isWidth(i) {
@@ -121,8 +121,8 @@ func (s space) freeWidths() (count int) {
 	return count
 }
 
-// counted returns the number of free hyperparameters of x. Widths of 0 do not count, and equal
-// widths count once.
+// counted returns the number of free hyperparameters of x. It leaves out widths of 0, and counts
+// equal widths once.
 func (s space) counted(x []float64) (count int) {
 	var widths []float64
 	for i, v := range x {
@@ -137,8 +137,8 @@ func (s space) counted(x []float64) (count int) {
 	return count + len(widths)
 }
 
-// A coordinate of a search is one free hyperparameter, or several that are equal except for their
-// units.
+// A coordinate of a search stands for one free hyperparameter, or for several hyperparameters with
+// fixed ratios. Hyperparameter of[k] is units[k] times the value of the coordinate.
 type coordinate struct {
 	of    []int
 	units []float64
@@ -166,9 +166,9 @@ func (s space) coordinates(x []float64, tied bool) (all []coordinate) {
 	return all
 }
 
-// bounds returns the bounds of the coordinate. The upper bound is the value at which the first of
-// its hyperparameters reaches its upper bound. The lower bound is the value at which the last of
-// them reaches its lower bound. The start may be at either bound.
+// bounds returns the lower bound, least, and the upper bound, most, of the coordinate. At most, the
+// first of its hyperparameters reaches its upper bound. At least, the last of them reaches its
+// lower bound.
 func (c coordinate) bounds(of func(i int) (lower, upper float64)) (least, most float64) {
 	least, most = math.Inf(1), math.Inf(1)
 	for k, i := range c.of {
@@ -188,7 +188,7 @@ func (c coordinate) set(hyper []float64, v float64, atUpper bool, bounds func(i 
 	}
 }
 
-// slope returns the derivative in the coordinate, times 2 to the given power.
+// slope returns the derivative in the coordinate, times 2 to the power exponent.
 func (c coordinate) slope(grad []float64, exponent int) (sum float64) {
 	for k, i := range c.of {
 		sum += math.Ldexp(grad[i], exponent) * c.units[k]
@@ -196,7 +196,8 @@ func (c coordinate) slope(grad []float64, exponent int) (sum float64) {
 	return sum
 }
 
-// distance is the largest difference of the shares of two points.
+// distance returns the largest difference between the shares of two points, over all
+// hyperparameters.
 func (s space) distance(a, b []float64) float64 {
 	var d float64
 	for i := range a {
@@ -205,9 +206,9 @@ func (s space) distance(a, b []float64) float64 {
 	return d
 }
 
-// triesZero reports whether a free hyperparameter is 0. A fit with such a hyperparameter may fail
-// because collinear features leave it without a unique solution. This does not count as a failure
-// of the learner.
+// triesZero reports whether a free hyperparameter is 0. A fit without this penalty may fail,
+// because the solution for collinear features is then not unique. Such a failure does not count as
+// a failure of the learner.
 func (s space) triesZero(hyper []float64) bool {
 	for i, v := range hyper {
 		if s.free[i] && v == 0 {

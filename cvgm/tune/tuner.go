@@ -25,8 +25,8 @@ import (
 // the same bits for any Workers, unless MaxTime intervenes.
 //
 // A kernel with a width for each feature ([kernel.ARD]) is tuned in two stages: first with one
-// common width, and then with a width for each feature. The second stage uses splits that fit half
-// or two thirds of the rows, because splits that fit more rows over-fit many widths. Tune keeps the
+// common width, and then with a width for each feature. The splits of the second stage fit half or
+// two thirds of the rows, because splits that fit more rows over-fit many widths. Tune keeps the
 // common width unless separate widths lower the loss by more than the price of their number; see
 // [Tuned.Widths].
 //
@@ -34,39 +34,41 @@ import (
 // use one Tuner at the same time.
 type Tuner struct {
 	// Learner is a [learn.Tunable], as all learners of this module are. Tune makes new learners
-	// with its settings. Nil: see above, and [Tuner.TuneClasses]. If Learner is a
-	// [learn.ClassLearner], such as a penalised.Multinomial, the labels are the numbers of the
-	// classes, and the result has ClassModels.
+	// with the same settings. Nil: the learner depends on the labels, as described above; see also
+	// [Tuner.TuneClasses]. If Learner is a [learn.ClassLearner], such as a penalised.Multinomial,
+	// the labels are the numbers of the classes, and the result has ClassModels.
 	Learner learn.Learner
-	// Loss is the validation loss. Nil: the loss of the learner's Convention. A learner without one
-	// requires Loss.
+	// Loss is the validation loss. Nil: the loss of the learner's Convention. If the Convention has
+	// no loss, Loss is required.
 	Loss cvgm.Loss
 	// Hyper describes the learner's hyperparameters in their order. Nil: the learner's own
 	// description for the data. If the learner has no description, for example with your own
 	// kernel, Hyper is required.
 	Hyper []learn.Hyperparameter
-	// Fixed holds hyperparameters constant, by name: "λ1": 0 makes an elastic net a ridge
-	// regression, and "λ2": 0 a lasso. "lambda1" is read as "λ1", and so on.
+	// Fixed holds hyperparameters constant, by name. An elastic net with "λ1": 0 is a ridge
+	// regression, and an elastic net with "λ2": 0 is a lasso. The name "lambda1" is read as "λ1",
+	// and so on.
 	Fixed map[string]float64
 
 	// Splits are the splits of the CV loss. Nil: Folds folds, drawn by the first applicable
 	// function: [cvgm.GroupedKFold] with Groups, [cvgm.StratifiedKFold] if all labels are ±1 or
-	// numbers of classes, and [cvgm.KFold]. If every split trains on rows before its validation rows, as in
-	// [cvgm.TimeSplits], the nested estimate keeps that order. Its outer folds are the last of the
-	// splits, and their searches use the earlier ones.
+	// numbers of classes, and [cvgm.KFold]. Splits are in the order of time if every split trains
+	// on rows before its validation rows, as in [cvgm.TimeSplits]. The nested estimate then keeps
+	// this order: the last splits are its outer folds, and the search for an outer fold uses the
+	// earlier splits.
 	Splits []cvgm.Split
-	// Folds is the number of folds. Zero: 10 if there are at most 1000 examples and 200,000 numbers
-	// in the table, and otherwise 5. The number is reduced to the number of examples or groups, and
-	// with two classes to the number of examples of the smaller class. With three or more classes,
-	// each class needs two rows.
+	// Folds is the number of folds. Zero: 10 if the table has at most 1000 examples and at most
+	// 200,000 numbers, and otherwise 5. Tune reduces the number of folds to the number of examples
+	// or groups. With two classes, Tune reduces it to the number of examples of the smaller class.
+	// With three or more classes, each class needs two rows.
 	Folds int
 	// Groups has a number for each example. Examples with the same number stay together in all
 	// folds, also in the nested estimate. If Splits is set, Tune checks that the splits keep groups
 	// together.
 	Groups []int
-	// Balanced gives all classes the same total weight, in fits, CV loss, risk and model. The
-	// classes are the labels ±1, or the classes of a [learn.ClassLearner]; see
-	// [cvgm.BalancedWeights]. The data must then have no weights.
+	// Balanced gives all classes the same total weight in fits, in the CV loss, in the risk and in
+	// the model; see [cvgm.BalancedWeights]. The classes are the labels ±1, or the classes of a
+	// [learn.ClassLearner]. With Balanced, the data must not have weights.
 	Balanced bool
 	// Raw leaves the features unchanged. False: each feature is standardised to mean 0 and standard
 	// deviation 1 on the training rows of each split, unless the learner's Convention is Raw.
@@ -75,50 +77,53 @@ type Tuner struct {
 	// Seed seeds the random numbers of the folds. They come from the PCG of math/rand/v2 with the
 	// state Seed and 0. Nothing else is random.
 	Seed uint64
-	// Starts is the number of descents, which begin at the best of the first evaluations. Zero: 3.
-	// For a loss with kinks ([cvgm.KinkedLoss]), Starts is the number of searches without gradients
-	// that begin at these points. Each time that the steps of these searches are halved, the worse
-	// half of the searches stops. Zero: 10.
+	// Starts is the number of descents. The descents begin at the points of lowest loss among the
+	// first evaluations. Zero: 3. For a loss with kinks ([cvgm.KinkedLoss]), searches without
+	// gradients begin at these points instead of descents. Each time the steps of these searches
+	// are halved, the worse half of the searches stops. Zero: 10.
 	Starts int
 	// MaxEvals bounds the number of evaluations of the CV loss in one search. Zero: 200, or 400 for
-	// a loss with kinks, and 300 more with a width for each feature.
+	// a loss with kinks. With a width for each feature, the default is higher by 300.
 	MaxEvals int
 	// MaxTime is the time limit. The call may exceed MaxTime by the first evaluation, one pass over
 	// the data, one evaluation at the best point, and the fit of the model. For a learner that is
-	// not a [learn.ContextLearner], the pass is a whole fit. If two evaluations show that MaxTime
-	// is too short, Tune first takes fewer starts, then fewer folds, and then omits the nested
-	// estimate. It warns of each. Zero: no limit.
+	// not a [learn.ContextLearner], a pass over the data is a whole fit. After two evaluations,
+	// Tune estimates whether MaxTime is too short. If so, Tune first takes fewer starts, then fewer
+	// folds, and finally omits the nested estimate, each with a warning. Zero: no limit.
 	MaxTime time.Duration
-	// OuterFolds is the number of folds of the nested estimate. Zero: 5, or fewer if the data, or
-	// Splits in the order of time, allow only fewer. Below zero: no nested estimate. The outer
-	// folds are drawn like the folds of the search: by groups, by class, or at random.
+	// OuterFolds is the number of folds of the nested estimate. Zero: 5, or as many as are possible
+	// if the data or the Splits in the order of time allow fewer than 5. Below zero: no nested
+	// estimate. The outer folds are drawn like the folds of the search: by groups, by class, or at
+	// random.
 	OuterFolds int
-	// Repeats is the number of repeats of the nested estimate, each with other outer folds. Zero:
-	// as many as about 7,000 fits allow, but at least 1 and at most 10; see [Risk]. There is only
-	// one repeat if Splits are in the order of time, or if each example or group is an outer fold.
+	// Repeats is the number of repeats of the nested estimate. Each repeat has different outer
+	// folds. Zero: the number of repeats that about 7,000 fits allow, but at least 1 and at most
+	// 10; see [Risk]. There is only one repeat if Splits are in the order of time, or if each
+	// example or group is an outer fold.
 	Repeats int
 	// Intervals makes Tune compute prediction intervals for a numeric target, in Tuned.Intervals.
-	// For each outer fold, the intervals cost two more fits, two more evaluations of the CV loss,
-	// and the memory of a model.
+	// Each outer fold then costs two more fits, two more evaluations of the CV loss, and the memory
+	// of a model.
 	Intervals bool
 	// KeepWinner makes Tuned.Model the search's winner, even if a constant prediction or the
 	// defaults are better.
 	KeepWinner bool
-	// Threshold is the prediction above which an example is called +1 in the metrics of two
-	// classes: see [assess.Classes]. Threshold does not affect the model, and is not used for three
-	// or more classes. Zero is usual for log odds and for support vector machines. The log odds of
-	// a probability p are log(p/(1−p)).
+	// Threshold is the prediction above which an example is classified as +1 in the metrics of two
+	// classes; see [assess.Classes]. The usual threshold is 0, both for log odds and for support
+	// vector machines. If an example is to be +1 from the probability p on, set Threshold to the
+	// log odds log(p/(1−p)). Threshold does not affect the model, and is not used for three or more
+	// classes.
 	Threshold float64
 	// Workers bounds the goroutines that share the splits. Zero: GOMAXPROCS.
 	Workers int
-	// MaxBytes bounds the memory that a search and its nested estimate hold at a time, with all
-	// their CVs: see [cvgm.Config.Bytes]. If the search needs more, Tune returns an error of kind
-	// qpdiff.ErrTooLarge before the allocation. If only the nested estimate needs more, Tune omits
-	// it, with a warning. The result does not depend on MaxBytes. Zero: Data.MaxBytes, or the
-	// default that [learn.Data] documents.
+	// MaxBytes bounds the memory that a search and its nested estimate hold at one time; see
+	// [cvgm.Config.Bytes]. If the search needs more memory, Tune returns an error of kind
+	// qpdiff.ErrTooLarge before it allocates the memory. If only the nested estimate needs more,
+	// Tune omits the nested estimate, with a warning. All other results do not depend on MaxBytes.
+	// Zero: Data.MaxBytes, or the default that [learn.Data] documents.
 	MaxBytes int64
-	// Progress, if not nil, is called after each evaluation, and before the splits of a search in a
-	// large table are loaded. The calls are made in the goroutine that calls Tune.
+	// Progress, if not nil, is called after each evaluation. It is also called before a search
+	// loads its splits of a large table. The calls are made in the goroutine that calls Tune.
 	Progress func(Progress)
 }
 
@@ -128,8 +133,8 @@ type Progress struct {
 	Evaluations int     // of the CV loss in all searches so far
 	Loss        float64 // the CV loss at the last evaluation; +Inf if the fit failed, NaN while loading
 	Best        float64 // the lowest one of this search
-	// Elapsed is the time since the call of Tune. Left is the estimated remaining time. It is 0
-	// until two evaluations are done.
+	// Elapsed is the time since the call of Tune. Left is the estimated remaining time, or 0 before
+	// the second evaluation is done.
 	Elapsed, Left time.Duration
 }
 
@@ -143,9 +148,9 @@ type Step struct {
 // Tuned is the result of [Tuner.Tune].
 type Tuned struct {
 	// Choice tells which model Model is: the winner of the search, the defaults or a constant
-	// prediction. A constant prediction or the defaults replace the winner if their CV loss is
-	// lower, or if the whole interval of a comparison of Risk is in their favour. The first warning
-	// then gives the reason. With Tuner.KeepWinner, Model remains the winner.
+	// prediction. Tune replaces the winner in two cases: if the defaults or a constant prediction
+	// have a lower CV loss, or if the whole interval of a comparison in Risk is in their favour.
+	// The first warning then gives the reason. With Tuner.KeepWinner, Model is always the winner.
 	Choice Choice
 	Model  *cvgm.Model // fitted to all data; nil if ctx ended before, and for a learn.ClassLearner
 	// Pipeline is the model with the encoder and the classes of the table. It is nil without a
@@ -159,49 +164,49 @@ type Tuned struct {
 	ClassPipeline *table.OneVsRest
 	Hyper         []float64 // of Model, or of Winner if Model is a constant prediction, which has none
 	Names         []string  // of the hyperparameters
-	// Loss is the CV loss of Model. For the winner, it is the lowest CV loss that was found at a
-	// point at which the model can be fitted. Loss is optimistic, because it was minimised over the
-	// same splits. The estimates in Risk are not optimistic.
+	// Loss is the CV loss of Model. For the winner, it is the lowest CV loss that the search found
+	// at a point at which the model can be fitted. Loss is optimistic, because the search minimised
+	// it on the same splits. The estimates in Risk are not optimistic.
 	Loss float64
-	// StandardError is the standard error of Loss over the losses of the N examples; see
+	// StandardError is the standard error of Loss, computed from the losses of the N examples; see
 	// [cvgm.CV.StandardError].
 	StandardError float64
 	DefaultHyper  []float64
 	DefaultLoss   float64 // the CV loss at DefaultHyper; +Inf if the fit failed
 	ConstantLoss  float64 // the CV loss of the best constant prediction on each split's training rows
 	TrainLoss     float64 // the mean loss of Model on the data that it is fitted to
-	// Residual is the largest residual of the optimality conditions over the splits' fits at Hyper;
-	// see [cvgm.CV.Residual]. It is NaN for a constant prediction, and if the learner measures no
-	// residual.
+	// Residual is the largest residual of the optimality conditions at Hyper, over the fits of all
+	// splits; see [cvgm.CV.Residual]. Residual is NaN for a constant prediction, and for a learner
+	// that measures no residual.
 	Residual float64
-	// OutOfFold holds the prediction for each example by the splits that validate on the example.
-	// For a [learn.ClassLearner], the prediction is the log odds of the example's own class; see
-	// [cvgm.CV.OutOfFold].
+	// OutOfFold holds a prediction for each example, made by the splits whose validation rows
+	// contain the example; see [cvgm.CV.OutOfFold]. For a [learn.ClassLearner], the prediction is
+	// the log odds of the class of the example's label.
 	OutOfFold []float64
-	// Winner is the model with the lowest CV loss that the search found, whatever Choice is.
+	// Winner is the model with the lowest CV loss that the search found, for any Choice.
 	Winner Candidate
 	Splits []cvgm.Split
-	// Config describes the CV loss that was minimised, on Splits and in the hyperparameters
-	// Searched. cvgm.New(Config) returns this CV loss.
+	// Config describes the minimised CV loss, with its Splits and the hyperparameters Searched.
+	// cvgm.New(Config) returns this CV loss.
 	Config   cvgm.Config
 	Searched []learn.Hyperparameter // as they were searched for, with their bounds; Lower = Upper if in Fixed
 	Path     []Step                 // all evaluations of the search on Splits, in their order
-	// Evaluations includes the evaluations for widths of features, and for the nested estimate.
+	// Evaluations also counts the evaluations for widths of features and for the nested estimate.
 	Evaluations int
 	Elapsed     time.Duration
 	Risk        *Risk // nil: no estimate
 	// Intervals predicts intervals for new rows by the method of [interval.CVPlus]. It uses the
-	// models of the first repeat of the outer folds. Each has the hyperparameters of a search that
-	// did not see its fold. If Choice is not ChoseWinner, the models are the defaults or constant
-	// predictions. Examples of weight 0 are left out. With groups, an interval is for an example of
-	// a new group, and a group counts as one row. The guarantee does not hold for splits in the
-	// order of time. Intervals is nil if Tuner.Intervals is not set, or if a warning says that the
-	// intervals cannot be computed.
+	// models of the outer folds of the first repeat. The search for the hyperparameters of a fold's
+	// model did not use the rows of this fold. If Choice is not ChoseWinner, the models are the
+	// defaults or constant predictions. Examples of weight 0 are left out. With groups, an interval
+	// is valid for an example of a new group, and a group counts as one row. The guarantee does not
+	// hold for splits in the order of time. Intervals is nil if Tuner.Intervals is not set, or if a
+	// warning reports that the intervals cannot be computed.
 	Intervals *interval.CVPlus
 	Warnings  []Warning
 }
 
-// A Choice is what the model of a [Tuned] is.
+// A Choice tells which model a [Tuned] holds.
 type Choice int
 
 const (
@@ -221,7 +226,7 @@ type Candidate struct {
 	ClassPipeline                            *table.OneVsRest
 }
 
-// A Warning is something that a user of a tuned model should know.
+// A Warning is a message for the user of a tuned model.
 type Warning struct {
 	Kind WarningKind
 	Text string // a sentence
@@ -268,52 +273,54 @@ const (
 	improvementUnit   = 1e-9
 )
 
-// Risk estimates risks by nested cross-validation (Varma and Simon 2006). For each outer fold the
-// whole search is repeated on the other examples. The model of this search is judged on the outer
-// fold, which the search has not seen. So Risk estimates the risk of tuning on somewhat fewer
-// examples. Each repeat draws other outer folds. The loss of an example is the mean over the
-// repeats. The number of repeats depends on the number of fits of the search, not on any result.
-// Repeating until a question is decided would double the number of false decisions.
+// Risk estimates risks by nested cross-validation (Varma and Simon 2006). For each outer fold, Tune
+// repeats the whole search on the other examples, and judges the model of this search on the outer
+// fold. So Risk estimates the risk of tuning on somewhat fewer examples than all. Each repeat draws
+// different outer folds, and the loss of an example is its mean over the repeats. The number of
+// repeats depends on the number of fits of the search, but not on any result. Repeating until a
+// comparison is decided would double the number of false decisions.
 //
-// All intervals are based on the losses of the examples; see [assess.Rows]. Examples of the same
-// group count as dependent. With splits in the order of time, examples of the same fold do, too.
+// All intervals are computed from the losses of the examples; see [assess.Rows]. Examples of the
+// same group count as dependent. With splits in the order of time, examples of the same fold also
+// count as dependent.
 type Risk struct {
 	Folds, Repeats int // of the outer folds
-	// Tuned is the risk of tuning. Default is the risk of the default hyperparameters, derived by
-	// the same rules from the same data. It is +Inf if the fit failed on a fold. Constant is the
-	// risk of the best constant prediction. Each has a 95 % interval.
+	// Tuned is the risk of tuning. Default is the risk of the default hyperparameters, which are
+	// derived from the training rows of each outer fold by the rules of the search. Default is +Inf
+	// if the fit failed on a fold. Constant is the risk of the best constant prediction. Each
+	// estimate has a 95 % interval.
 	Tuned, Default, Constant Estimate
-	// Rival is the risk of a simple model, the rival. RivalName is its name. The rival is a ridge
-	// regression with the best of nine penalties, which is logistic for the logistic loss. If the
-	// learner is such a ridge itself, the rival predicts by the means of the levels of one
-	// categorical column. There is no rival, and RivalName is empty, if the learner is a ridge and
-	// no column has levels, if the table is large, or if a fit failed.
+	// Rival is the risk of a simple model, the rival. RivalName is the name of the rival. The rival
+	// is a ridge regression with the best of nine penalties, or a logistic ridge regression for the
+	// logistic loss. If the learner is such a ridge itself, the rival predicts by the means of the
+	// levels of one categorical column. There is no rival in three cases: the learner is a ridge
+	// and no column has levels, the table is large, or a fit failed. RivalName is then empty.
 	Rival     Estimate
 	RivalName string
 	// Comparisons compares tuning with up to three alternatives: a constant prediction, the
 	// defaults and the rival. Each entry is the risk of tuning minus the risk of the alternative,
-	// in per cent of Constant's mean. The intervals hold jointly with the probability .95.
-	// Comparisons is empty if the risk of the constant prediction is 0.
+	// in per cent of the mean of Constant. With a probability of .95, all these intervals hold at
+	// the same time. Comparisons is empty if the risk of the constant prediction is 0.
 	Comparisons []assess.Comparison
-	// Outer holds the outer folds of each repeat. OutOfFold holds, for each repeat, the prediction
-	// for each example by the search that did not see the example's outer fold. It is NaN for an
-	// example in no outer fold.
+	// Outer holds the outer folds of each repeat. OutOfFold[k][i] is the prediction for example i
+	// in repeat k, by the search that did not use the outer fold of this example. It is NaN for an
+	// example that is in no outer fold.
 	Outer     [][]cvgm.Split
 	OutOfFold [][]float64
-	// OutOfFoldClasses holds the probability of each class for each example in each repeat, if the
-	// learner is a [learn.ClassLearner]. It is NaN if there is none. OutOfFold then holds the log
-	// odds of each example's own class. For other learners OutOfFoldClasses is nil.
+	// OutOfFoldClasses holds the probability of each class for each example in each repeat, or NaN
+	// for an example without a prediction. It is nil unless the learner is a [learn.ClassLearner].
+	// For a ClassLearner, OutOfFold holds the log odds of the class of each example's label.
 	OutOfFoldClasses [][][]float64
 	// Selected is the risk of the procedure that selects the best of three choices: tuning, the
 	// defaults and the constant prediction. Selected is higher than the lowest mean loss of the
-	// three, because that mean made the selection; see [assess.Rows.Selected]. If Choice is not the
-	// winner, Selected is the estimate for Tuned.Model.
+	// three, because this mean is too low after the selection; see [assess.Rows.Selected]. If
+	// Choice is not ChoseWinner, Selected is the risk estimate for Tuned.Model.
 	Selected Estimate
-	// At most one of the three metrics is set, and the others are nil. Regression holds the metrics
-	// of OutOfFold if the target is a number, and Classes holds them if all labels are ±1.
-	// Multiclass holds the metrics of the predicted probabilities if the learner is a
-	// [learn.ClassLearner]. Rows count by the weights of the data, without the weights from
-	// Balanced. Probabilities are judged if the learner's predictions are log odds.
+	// At most one of the three metrics is not nil. Regression holds the metrics of OutOfFold if the
+	// target is a number. Classes holds them if all labels are ±1. Multiclass holds the metrics of
+	// the predicted probabilities if the learner is a [learn.ClassLearner]. Metrics use the weights
+	// of the data, without the weights from Balanced. Metrics of probabilities require a learner
+	// whose predictions are log odds.
 	Regression *assess.Regression
 	Classes    *assess.Classes
 	Multiclass *assess.Multiclass

@@ -47,7 +47,7 @@ func (w *tuning) warn(kind WarningKind, format string, args ...any) {
 	w.out.Warnings = append(w.out.Warnings, Warning{kind, fmt.Sprintf(format, args...)})
 }
 
-// errTime ends a search whose time is over.
+// errTime ends a search at the end of MaxTime.
 var errTime = errors.New("cvgm: Tuner.MaxTime is over: raise it")
 
 // evaluated counts an evaluation of a search that began at time start.
@@ -71,13 +71,13 @@ func (w *tuning) evaluated(start time.Time, loss, best float64) {
 	w.Progress(p)
 }
 
-// rows returns the numbers of the examples that count. An example of weight 0 is in no fold and
-// does not affect bounds.
+// rows returns the indices of the examples of positive weight. Other examples are in no fold and do
+// not affect bounds.
 func (w *tuning) rows() []int {
 	return sample.Positive(sample.Complement(nil, len(w.c.Data.Y)), w.c.Data.Weights)
 }
 
-// kinkedStarts is the number of starts for such losses, unless Starts sets it.
+// kinkedStarts is the default number of starts for a loss with kinks.
 const kinkedStarts = 10
 
 func (w *tuning) starts() int {
@@ -87,9 +87,9 @@ func (w *tuning) starts() int {
 	return cmp.Or(w.Starts, defaultStarts)
 }
 
-// largeTable is the number of entries of a table from which on an evaluation is slow. For a sparse
+// largeTable is the number of entries of a table above which evaluations are slow. For a sparse
 // table only the stored entries count. A large table gets fewer folds. The points of its design are
-// evaluated with gradients, so that the descents can use the gradients of their starts.
+// evaluated with gradients, which the descents from these points then reuse.
 const largeTable = 200_000
 
 // large reports whether the table of examples and columns is large.
@@ -106,11 +106,11 @@ func (w *tuning) kinked() bool {
 // classes reports whether all labels are ±1, and not the numbers of several classes.
 func (w *tuning) classes() bool { return !w.joint() && allSigns(w.c.Data.Y) }
 
-// joint reports whether the learner is a joint model of several classes. Each prediction is then
-// the log odds of the row's own class, and the loss compares it with the label 1.
+// joint reports whether the learner is a joint model of several classes. A prediction is then the
+// log odds of the class of the row's label, and the loss compares the prediction with the label 1.
 func (w *tuning) joint() bool { return w.outputs > 0 }
 
-// stratified reports whether labels are classes: folds are then drawn by them.
+// stratified reports whether labels are classes, so that folds are drawn by class.
 func (w *tuning) stratified() bool { return w.classes() || w.joint() }
 
 // classLabels returns the labels of the classes.
@@ -125,7 +125,7 @@ func (w *tuning) classLabels() []float64 {
 	return labels
 }
 
-// label returns a label as the file of the table has it: as the text of its class, or as a number.
+// label returns a label in the form of the table's file: the text of a class, or a number.
 func (w *tuning) label(y float64) string {
 	if w.table != nil && len(w.table.Classes) == 2 && !w.joint() {
 		return strconv.Quote(w.table.Classes[map[bool]int{true: 1}[y > 0]])
@@ -145,8 +145,8 @@ type judged struct {
 	tuned, byDefault []float64
 }
 
-// A foldModel is the model of an outer fold at some hyperparameters, with the spread of the model's
-// errors. If there is no model, the foldModel has the reason.
+// A foldModel is the model of an outer fold, with the spread of the model's errors. If the model
+// could not be fitted, err is the reason.
 type foldModel struct {
 	model  *cvgm.Model
 	spread interval.Spread

@@ -7,13 +7,13 @@ import (
 	"cvgm/cvgm/tune/assess"
 )
 
-// The names of what tuning is compared with.
+// These are the names of the models with which tuning is compared.
 const (
 	constantName = "a constant prediction"
 	defaultName  = "the default hyperparameters"
 )
 
-// against returns the comparison with the named one, false if there is none.
+// against returns the comparison with the named model. It returns false if there is none.
 func (r *Risk) against(name string) (assess.Comparison, bool) {
 	if r != nil {
 		for _, c := range r.Comparisons {
@@ -103,8 +103,8 @@ func (t *Tuned) String() string {
 	return b.String()
 }
 
-// writeWarnings writes warnings. If worse is set, it writes the warnings that the choice may be
-// worse than another one. Otherwise it writes all other warnings.
+// writeWarnings writes some of the warnings. If worse is set, these are the warnings that another
+// choice may be better than Model. Otherwise they are all other warnings.
 func (t *Tuned) writeWarnings(b *strings.Builder, worse bool) {
 	for _, w := range t.Warnings {
 		if worse == (w.Kind == Worse || w.Kind == MaybeWorse) {
@@ -113,7 +113,7 @@ func (t *Tuned) writeWarnings(b *strings.Builder, worse bool) {
 	}
 }
 
-// outer counts the outer folds in words.
+// outer describes the number of outer folds in words.
 func (r *Risk) outer() string {
 	if r.Repeats > 1 {
 		return fmt.Sprintf("%d repeats of %d outer folds", r.Repeats, r.Folds)

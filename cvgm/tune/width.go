@@ -8,13 +8,14 @@ import (
 	"cvgm/cvgm/table"
 )
 
-// A Width is the width ℓ of some features in a kernel: predictions change over distances of about ℓ.
+// A Width is the width ℓ of some features in a kernel. Predictions change over distances of about
+// ℓ.
 type Width struct {
-	// Features names the features: by [table.Encoder.Names], or as "feature 0" and so on without a
-	// table.
+	// Features names the features. With a table, the names are from [table.Encoder.Names]. Without
+	// a table, they are "feature 0" and so on.
 	Features []string
-	// Length is ℓ = 1/√(2γ), in standard deviations of a feature, or in the feature's unit with
-	// Tuner.Raw. +Inf: the features have no effect.
+	// Length is ℓ = 1/√(2γ). Its unit is the standard deviation of a feature or, with Tuner.Raw,
+	// the unit of the feature. If Length is +Inf, the features have no effect.
 	Length float64
 }
 
@@ -46,8 +47,8 @@ func (t *Tuned) Widths() (all []Width) {
 	return all
 }
 
-// widthLines describes widths in up to two lines: the features with an effect and their widths, and
-// the features without.
+// widthLines describes widths in up to two lines. The first line lists the features with an effect
+// and their widths, and the second line lists the features without an effect.
 func widthLines(all []Width) string {
 	var with, without []string
 	one := true

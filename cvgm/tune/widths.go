@@ -14,15 +14,16 @@ import (
 )
 
 const (
-	// widthDescent bounds the evaluations of a descent in all widths.
+	// widthDescent bounds the evaluations of a descent that changes all widths.
 	widthDescent = 60
-	// leastWidth is the smallest γ of a feature, as a share of the γ of the common width. A feature
-	// with so small a γ has no effect.
+	// leastWidth is the smallest γ of a feature, divided by the γ of the common width. With so
+	// small a γ, a feature has no effect.
 	leastWidth = 1e-8
-	// smoothStart is the γ at which a descent begins, as a share of the γ of the common width. From
-	// smooth predictions, a descent leads to another valley, which is often deeper.
+	// smoothStart is the γ at one of the starts, divided by the γ of the common width. Predictions
+	// at this start are smooth. A descent from it often ends in another, deeper valley.
 	smoothStart = .01
-	// noWidth is a share of the largest γ. All features with a smaller γ are removed together.
+	// noWidth is a share of the largest γ. All features whose γ is below this share are removed
+	// together.
 	noWidth = 1e-7
 )
 
@@ -34,10 +35,11 @@ type widthRule struct {
 }
 
 var (
-	// Splits that leave few rows out over-fit many widths, because their fits are almost the same.
+	// The splits must leave many rows out. Splits that leave few rows out over-fit many widths,
+	// because the fits of such splits are almost the same.
 	findMany = widthRule{2, 10, 3, 2}
 	findFew  = widthRule{3, 7, 2, 2} // with bearable rows or more for each width
-	// Fits to more rows bear narrower widths and smaller penalties.
+	// A fit to more rows allows narrower widths and smaller penalties.
 	scaleWidths = widthRule{10, 2, 1, 3}
 	judgeWidths = widthRule{5, 8, 2, 4}
 )
@@ -58,9 +60,9 @@ func (s *tuneSearch) find() error {
 	return s.ended(s.widths(d))
 }
 
-// oneWidth runs the search with one common width for all features. If the learner is a
-// [learn.FoldLearner], it fits all splits at once on the view d. oneWidth then evaluates the best
-// point on the actual splits.
+// oneWidth runs the search with one common width for all features. A [learn.FoldLearner] fits all
+// splits at once on the view d. In this case, oneWidth afterwards evaluates the best point on the
+// actual splits.
 func (s *tuneSearch) oneWidth(d learn.Data) error {
 	if l, ok := s.w.learner.New().(learn.FoldLearner); d.X == nil || !ok || !l.FoldsAtOnce() {
 		return s.run()
@@ -95,12 +97,16 @@ func (s *tuneSearch) oneWidth(d learn.Data) error {
 // widths searches for a width of each feature. It begins at the best point of the search, which has
 // one common width.
 //
-// First it descends the loss in all free hyperparameters, on splits that fit half or two thirds of
-// the rows. There are three starts: the best point, the best point with the defaults of the other
-// hyperparameters, and the best point with γ near 0. Then, on folds that fit most rows, it descends
-// in a common factor of all γ and in the other hyperparameters, and removes features of small γ.
+// The first descent changes all free hyperparameters, on splits that fit half or two thirds of the
+// rows. It has three starts: the best point, the best point with the defaults of the other
+// hyperparameters, and the best point with γ near 0.
+//
+// The second descent uses folds that fit most rows. It changes a common factor of all γ and the
+// other hyperparameters. widths then removes features of small γ.
+//
 // The result becomes the best point under two conditions. On fresh folds, its loss with the price
-// of the widths must be below the loss of the common width. And its CV loss must be lower.
+// of the widths must be below the loss of the common width. On the splits of the search, its CV
+// loss must be lower.
 func (s *tuneSearch) widths(d learn.Data) error {
 	one, rule := s.best.Hyper, findMany
 	if s.freeWidths()*bearable <= len(s.rows) {
@@ -151,8 +157,8 @@ func (s *tuneSearch) widths(d learn.Data) error {
 	return err
 }
 
-// with runs a part of the search. The evaluations and fits of the part count as evaluations and
-// fits of the search. with reserves one evaluation for the best point of the part.
+// with runs a part of the search. It adds the evaluations and fits of the part to the counts of the
+// search. It reserves one evaluation of the search for the best point of the part.
 func (s *tuneSearch) with(part *tuneSearch, run func() error) error {
 	done := len(part.path)
 	part.before, part.fits = s.before+len(s.path)-done+1, 0
@@ -163,8 +169,7 @@ func (s *tuneSearch) with(part *tuneSearch, run func() error) error {
 }
 
 // scaleWidths descends from x in a common factor of the widths. It then removes features in
-// ascending order of γ. The number of removed features minimises the priced loss. Then it descends
-// again.
+// ascending order of γ, as many as minimise the priced loss, and descends again.
 func (s *tuneSearch) scaleWidths(x []float64) error {
 	if err := s.descend(x); err != nil || !args.Finite(s.best.Loss) {
 		return err
@@ -201,15 +206,17 @@ func (s *tuneSearch) scaleWidths(x []float64) error {
 	return err
 }
 
-// widthsPrice returns the price of the widths of x that are above 0, in units of N times the
-// logarithm of the loss. A price is needed because widths fit noise, and folds of the same rows do
-// not show that. By noise alone, the largest gain of n features is about 2·ln n (the risk inflation
-// criterion of Foster and George 1994). For few features the price must be higher.
+// widthsPrice returns the price of the widths of x that are above 0. The unit of the price is the
+// unit of N times the logarithm of the loss. A price is needed because many widths fit noise, and a
+// CV loss on the same rows does not show this. By noise alone, the best of n features lowers
+// N·log(loss) by about 2·ln n (the risk inflation criterion of Foster and George 1994). For few
+// features the price must be higher than 2·ln n.
 //
-// 77 pairs of prices were tried: one price for the removal of features, and one for the features
-// that are kept. The prices were numbers from 1 to 6, or depended on ln n or ln N. Prices near the
-// present ones have the lowest geometric mean of test errors on 369 data sets. The sets are from 29
-// functions of 3 to 30 features that matter alike, differently, or not at all.
+// The formula was chosen among 77 pairs of prices: a price for removing features, and a price for
+// keeping separate widths. The prices were numbers from 1 to 6, or depended on ln n or ln N. Prices
+// near the present formula have the lowest geometric mean of test errors on 369 data sets. These
+// sets come from 29 functions of 3 to 30 features, which have equal effects, different effects or
+// no effect.
 func (s *tuneSearch) widthsPrice(x []float64) float64 {
 	count := 0
 	for i, v := range x {
@@ -225,8 +232,8 @@ func (s *tuneSearch) priced(step Step) float64 {
 	return float64(len(s.rows))*math.Log(step.Loss) + s.widthsPrice(step.Hyper)
 }
 
-// prefers reports whether x has a lower priced loss than one, the point with a common width. It
-// returns false if a loss is below 0.
+// prefers reports whether x has a lower priced loss than the point one, which has a common width.
+// It returns false if a loss is below 0.
 func (s *tuneSearch) prefers(x, one []float64) (bool, error) {
 	with, err := s.eval(nil, x)
 	if err != nil {
@@ -236,9 +243,9 @@ func (s *tuneSearch) prefers(x, one []float64) (bool, error) {
 	return s.priced(Step{Hyper: x, Loss: with}) < float64(len(s.rows))*math.Log(without), err
 }
 
-// view returns the search's rows as the learner of the final model sees them, standardised on all
-// these rows. A [learn.FoldLearner] can then fit all splits at once. X is nil if the learner reads
-// the data in place.
+// view returns the rows of the search, standardised on all these rows as for the final model. A
+// [learn.FoldLearner] can then fit all splits at once. X is nil if the learner reads the data in
+// place.
 func (s *tuneSearch) view() (d learn.Data, err error) {
 	if s.w.viewed || s.w.c.Centring != cvgm.NoCentring {
 		return d, nil
@@ -248,7 +255,7 @@ func (s *tuneSearch) view() (d learn.Data, err error) {
 	return d, err
 }
 
-// drawn returns a search on splits of the view d that a rule draws, or on the user's splits.
+// drawn returns a search on the view d. Its splits are the user's splits, or are drawn by the rule.
 func (s *tuneSearch) drawn(d learn.Data, rule widthRule) (*tuneSearch, error) {
 	splits, err := s.widthSplits(rule)
 	if err != nil {
@@ -293,8 +300,7 @@ func (s *tuneSearch) part(d learn.Data, splits []cvgm.Split) (*tuneSearch, error
 	return &p, nil
 }
 
-// widthSplits draws splits of the search's rows by a rule, in the same way as the folds of the
-// search.
+// widthSplits draws splits of the search's rows by the rule, like the folds of the search.
 func (s *tuneSearch) widthSplits(rule widthRule) (all []cvgm.Split, err error) {
 	if s.w.Tuner.Splits != nil {
 		return restrict(s.splits, s.rows), nil
