@@ -12,10 +12,10 @@ type BayesRule struct {
 	score, label func(x0, x1 float64) float64
 }
 
-// Score returns P(y=+1 | x) − P(y=−1 | x), which is between −1 and +1. The sign of the score is the
-// more likely label. The absolute value of the score measures how certain the label is. If a point
-// is in neither class, the score is zero. If a coordinate is NaN, the score is NaN. Score panics
-// unless x has two entries.
+// Score returns P(y=+1 | x) − P(y=−1 | x), a number from −1 to +1. Its sign is the more likely
+// label. Its absolute value measures the certainty of this label. If both classes have density 0 at
+// x, the score is 0. If a coordinate is NaN, the score is NaN. Score panics unless x has two
+// entries.
 func (b *BayesRule) Score(x []float64) float64 {
 	if b.noPoint(x) {
 		return math.NaN()
@@ -33,9 +33,9 @@ func (b *BayesRule) Label(x []float64) float64 {
 	return b.label(x[0], x[1])
 }
 
-// SampleAccuracy returns the share of the examples in d that the rule labels correctly. The share
-// may exceed Accuracy. SampleAccuracy panics if d has no examples, or if the numbers of labels and
-// rows differ.
+// SampleAccuracy returns the share of the examples in d that the rule labels correctly. By chance,
+// it may exceed the field Accuracy. SampleAccuracy panics if d has no examples, or if the numbers
+// of labels and rows differ.
 func (b *BayesRule) SampleAccuracy(d Data) float64 {
 	if d.X == nil || d.X.IsEmpty() || d.X.RawMatrix().Rows != len(d.Y) {
 		panic("synth: SampleAccuracy: the data has no examples, or another number of labels than of rows")
@@ -49,8 +49,8 @@ func (b *BayesRule) SampleAccuracy(d Data) float64 {
 	return float64(right) / float64(len(d.Y))
 }
 
-// noPoint reports whether a coordinate of x is NaN. It panics for a rule that is the zero value,
-// and for x without two entries.
+// noPoint reports whether a coordinate of x is NaN. It panics if b is the zero value, or if x does
+// not have two entries.
 func (b *BayesRule) noPoint(x []float64) bool {
 	if b.score == nil {
 		panic("synth: BayesRule: the zero value is not a rule; use Rings.Bayes or XOR.Bayes")

@@ -3,23 +3,24 @@
 //
 // # Generators
 //
-// [Stream] is the project's own generator. It has one independent stream for each seed and purpose,
-// with the same numbers on every machine. The other generators replay generators of other software,
-// digit by digit. [NumPy] is np.random after np.random.seed. [Python] is the standard library's
-// random module after random.seed. [Torch] is PyTorch's CPU generator after torch.manual_seed, to
-// the extent that torch.nn.Linear needs it. No generator is safe for concurrent use, so each
-// goroutine needs its own.
+// [Stream] is the project's own generator. Each seed and purpose has an independent stream, with
+// the same numbers on every machine. The other generators reproduce the numbers of other software
+// exactly. [NumPy] is np.random after np.random.seed. [Python] is the standard library's module
+// random after random.seed. [Torch] is PyTorch's CPU generator after torch.manual_seed, with only
+// the functions that torch.nn.Linear needs. No generator is safe for concurrent use. Give each
+// goroutine its own generator.
 //
 // # Data
 //
-// [MakeRegression] is scikit-learn's make_regression, draw for draw. [MakeRings] and [MakeXOR] draw
-// data of the two classification problems of the paper. [Rings.Bayes] and [XOR.Bayes] return the
-// best possible rule for each problem, with its exact accuracy. The functions that draw data take
-// the generator as an interface. [Stream], [NumPy] and user-defined generators can implement it.
+// [MakeRegression] makes the same draws as scikit-learn's make_regression. [MakeRings] and
+// [MakeXOR] draw data of the two classification problems of the paper. [Rings.Bayes] and
+// [XOR.Bayes] return the best possible rule for each problem, with its exact accuracy. The
+// functions that draw data take an interface, which [Stream], [NumPy] and user-defined generators
+// implement.
 //
 // # Errors
 //
-// If no data can be made with the given options, functions return an [ArgError]. A destination or a
-// point of the wrong length is a bug of the caller. It causes a panic with a message that begins
-// with "synth: ".
+// If the options do not define data, functions return an [ArgError]. A destination or a point of
+// the wrong length is a bug of the caller. It causes a panic with a message that begins with
+// "synth: ".
 package synth

@@ -57,8 +57,8 @@ func (g *mt19937) refill() {
 	}
 	for i := range g.state {
 		y := g.state[i]&(1<<31) | g.state[(i+1)%mtLen]&(1<<31-1)
-		// The product with the matrix A of the recurrence is a shift, and for odd y an exclusive or
-		// with a constant.
+		// The product with the matrix A of the recurrence is a shift of y. If y is odd, the result
+		// also gets an exclusive or with a constant.
 		g.state[i] = g.state[(i+mtShift)%mtLen] ^ y>>1 ^ -(y&1)&0x9908b0df
 	}
 	g.left = mtLen
@@ -78,8 +78,8 @@ func (g *mt19937) uint32() uint32 {
 	return y ^ y>>18
 }
 
-// float64 returns a multiple of 2⁻⁵³ in [0, 1). It uses two words, the first for the higher bits,
-// as NumPy and Python do.
+// float64 returns a multiple of 2⁻⁵³ in [0, 1) from two words. As in NumPy and Python, the first
+// word gives the higher bits.
 func (g *mt19937) float64() float64 {
 	high, low := g.uint32()>>5, g.uint32()>>6
 	return float64(uint64(high)<<26|uint64(low)) * 0x1p-53

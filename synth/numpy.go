@@ -35,8 +35,8 @@ func (r *NumPy) Float64() float64 { return r.mt.float64() }
 
 // NormFloat64 returns the next number of np.random.standard_normal(), which is also called randn.
 // The number is standard normal, by the polar method (Marsaglia and Bray, SIAM Review 6, 1964). The
-// method draws pairs. The second number of a pair is kept for the next call, also if other methods
-// are called in between.
+// method draws pairs of numbers. The second number of a pair is kept for the next call of
+// NormFloat64, even if other methods are called before.
 func (r *NumPy) NormFloat64() float64 {
 	if r.hasHalf {
 		r.hasHalf = false
@@ -53,8 +53,9 @@ func (r *NumPy) NormFloat64() float64 {
 	return f * y
 }
 
-// IntN returns the next number of np.random.randint(n), which is uniform on 0…n-1. It masks words,
-// and rejects results above n−1. IntN(1) draws no word. IntN panics if n < 1.
+// IntN returns the next number of np.random.randint(n), which is uniform on 0…n-1. It takes the low
+// bits of a word, and takes another word if the result exceeds n−1. IntN(1) draws no word. IntN
+// panics if n < 1.
 func (r *NumPy) IntN(n int) int {
 	if n < 1 {
 		panic("synth: IntN of n < 1")

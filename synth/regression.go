@@ -21,12 +21,13 @@ type Regression struct {
 	Bias  float64 // added to every response
 	Noise float64 // standard deviation of the normal noise in the responses
 
-	// EffectiveRank, if not zero, makes the features correlated. X then has a bell-shaped profile
-	// of about this many singular values, as in scikit-learn's make_low_rank_matrix. Zero:
-	// independent standard normal features.
+	// EffectiveRank, if not zero, makes the features correlated. About this many singular values of
+	// X are then large, as in scikit-learn's make_low_rank_matrix. Zero: independent standard
+	// normal features.
 	EffectiveRank int
-	// TailStrength is the share of the profile of singular values in its fat tail, between 0 and 1.
-	// It has an effect only with EffectiveRank. Zero: no tail. (The default of scikit-learn is .5.)
+	// TailStrength, between 0 and 1, is the weight of the slowly decreasing tail of the singular
+	// values. It has an effect only with EffectiveRank. Zero: no tail. (The default of scikit-learn
+	// is .5.)
 	TailStrength float64
 
 	// NoShuffle keeps the order of examples and features. The informative features are then the
@@ -38,11 +39,11 @@ type Regression struct {
 //
 //	y = Xw + bias + noise·ε,   ε ~ N(0, I),
 //
-// with N×n features X and n coefficients w. Informative of the coefficients are uniform on [0,
-// 100), and the others are zero. MakeRegression draws in the order of scikit-learn's
-// make_regression: features, coefficients, noise, order of the examples, order of the features.
-// With a [NumPy] source, the data is therefore scikit-learn's. MakeRegression returns an [ArgError]
-// for invalid options.
+// with N×n features X and n coefficients w. The field Informative is the number of coefficients
+// that are uniform on [0, 100). The others are zero. MakeRegression draws in the order of
+// scikit-learn's make_regression: features, coefficients, noise, order of the examples, order of
+// the features. With a [NumPy] source, the data therefore equals scikit-learn's data.
+// MakeRegression returns an [ArgError] for invalid options.
 func MakeRegression(src Source, o Regression) (d Data, coef []float64, err error) {
 	o.Samples = cmp.Or(o.Samples, 100)
 	o.Features = cmp.Or(o.Features, 100)

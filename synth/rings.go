@@ -12,9 +12,9 @@ import (
 //
 //	r ~ N(Radii[k], SD²),   θ ~ U(−π, π),   x = (r cos θ, r sin θ),
 //
-// with k = 0 for the label −1 and k = 1 for the label +1. If r is negative, the point has the
-// radius |r| in the opposite direction. The zero value has the paper's parameters. In the paper's
-// N(1, .4) and N(2, .4), .4 is a standard deviation.
+// with k = 0 for the label −1 and k = 1 for the label +1. A negative r gives the point at the
+// radius |r| in the opposite direction. The zero value has the paper's parameters. The paper's
+// notation N(1, .4) and N(2, .4) has the standard deviation .4.
 type Rings struct {
 	// Radii are the mean radii of the classes −1 and +1. They are at least 0 and in ascending
 	// order. If both are zero, they are 1 and 2.
@@ -86,15 +86,16 @@ func twoClasses(n int) Data {
 
 // Bayes returns the best rule for equally likely classes, and its accuracy.
 //
-// Let φ_k be the density of N(μ_k, σ²). At the distance ρ from the origin, class k has the density
-// (φ_k(ρ) + φ_k(−ρ))/2πρ, because r = ρ and r = −ρ give the same points. The ratio of the two
-// densities therefore depends only on ρ,
+// Let φ_k be the density of N(μ_k, σ²). A point at the distance ρ from the origin arises from r = ρ
+// and from r = −ρ. So class k has the density (φ_k(ρ) + φ_k(−ρ))/2πρ there. The ratio of the two
+// densities depends only on ρ,
 //
 //	log p₊/p₋ = (μ₊−μ₋)/σ² · (ρ − (μ₊+μ₋)/2) + log(1+e^(−2ρμ₊/σ²)) − log(1+e^(−2ρμ₋/σ²)),
 //
-// and increases with ρ. The label is thus +1 on and outside a circle. The first term alone gives
-// the paper's rule, ‖x‖ > 1.5. The other terms come from negative r. For the paper's parameters,
-// they enlarge the circle by 1.2·10⁻⁹, and Accuracy is Φ(1.25) − 1.0·10⁻¹⁰ = .89435.
+// and increases with ρ. The label is thus +1 on and outside a circle. With only the first term of
+// the sum, this is the paper's rule, ‖x‖ > 1.5. The other terms come from negative r. For the
+// paper's parameters, they enlarge the radius by 1.2·10⁻⁹, and Accuracy is Φ(1.25) − 1.0·10⁻¹⁰ =
+// .89435.
 func (o Rings) Bayes() (*BayesRule, error) {
 	o, err := o.withDefaults()
 	if err != nil {

@@ -31,7 +31,7 @@ func Normal(src Source, mean, sd float64) float64 {
 }
 
 // shuffle is the shuffle of Fisher and Yates, from the last element to the first (Durstenfeld, CACM
-// 7, 1964). NumPy uses the same algorithm. intN draws the index with which an element is swapped.
+// 7, 1964), as in NumPy. intN draws the index of the element with which an element is swapped.
 func shuffle(n int, intN func(int) int, swap func(i, j int)) {
 	for i := n - 1; i > 0; i-- {
 		swap(i, intN(i+1))

@@ -16,19 +16,19 @@ func NewTorch(seed uint64) *Torch {
 }
 
 // uniform returns the next number that uniform_(−bound, bound) draws for a float32 tensor. It
-// scales the low 24 bits of a word, and rounds once to float32, like builds of PyTorch with fused
-// multiply-add. The product and the sum are exact in float64.
+// scales the low 24 bits of a word and rounds once to float32. PyTorch with fused multiply-add does
+// the same. The product and the sum are exact in float64.
 func (t *Torch) uniform(bound float32) float64 {
 	u := float64(t.mt.uint32()&(1<<24-1)) * 0x1p-24
 	return float64(float32(u*float64(2*bound) - float64(bound)))
 }
 
 // Linear sets w and b to the initial weights and bias of torch.nn.Linear(in, out), with out =
-// len(b) and in = len(w)/len(b). w is out×in, in row-major order. Weights and bias are uniform on
-// ±1/√in, in float32. (PyTorch calls the distribution of the weights kaiming_uniform with a = √5.)
-// Weights are drawn before the bias. To get PyTorch's initial network, call Linear for all layers,
-// from the first to the last. Linear panics unless the lengths of w and b fit a layer with at least
-// one input and one output.
+// len(b) and in = len(w)/len(b). The matrix w is out×in, in row-major order. Weights and bias are
+// float32 numbers that are uniform on ±1/√in. (PyTorch calls the distribution of the weights
+// kaiming_uniform with a = √5.) Weights are drawn before the bias. To get PyTorch's initial
+// network, call Linear for all layers, from the first to the last. Linear panics unless the lengths
+// of w and b fit a layer with at least one input and one output.
 func (t *Torch) Linear(w, b []float64) {
 	if len(b) == 0 || len(w) == 0 || len(w)%len(b) != 0 {
 		panic("synth: Linear: the length of w is not a multiple of the length of b")

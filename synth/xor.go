@@ -3,16 +3,17 @@ package synth
 import "cmp"
 
 // XOR describes the paper's XOR problem (supplement, "XOR Experiment"). Each class is an equal
-// mixture of the uniform distributions on two squares. The two squares are diagonally opposite, and
-// extend beyond the axes. With I = [−1, Overlap] and J = [−Overlap, 1], the squares are
+// mixture of the uniform distributions on two squares. The two squares of a class lie diagonally
+// opposite, and each extends beyond the axes. With I = [−1, Overlap] and J = [−Overlap, 1], the
+// squares are
 //
 //	label −1: I×J or J×I,   label +1: I×I or J×J,
 //
 // all multiplied by Scale. The zero value has the paper's parameters. The sides of its squares are
 // [−3, .6] and [−.6, 3].
 type XOR struct {
-	// Overlap is the length by which a square extends beyond an axis, divided by its extent on its
-	// own side. Overlap is above 0 and at most 1. Zero means .2.
+	// Overlap is the length by which a square extends beyond an axis, divided by its length on the
+	// other side of the axis. Overlap is above 0 and at most 1. Zero means .2.
 	Overlap float64
 	// Scale is a factor of all coordinates. Zero means 3.
 	Scale float64
@@ -29,9 +30,10 @@ func (o XOR) withDefaults() (XOR, error) {
 }
 
 // MakeXOR draws n points. The first ⌊n/2⌋ have the label −1, and the others the label +1. For each
-// point, square selects one of the two squares: the first for a number below .5. Then point draws
-// the two coordinates. Both arguments may be the same generator. The published data comes from
-// NewPython(0) and NewNumPy(0). MakeXOR returns an [ArgError] for n < 1 and for invalid options.
+// point, the generator square draws a number, which selects the first of the two squares if it is
+// below .5. The generator point then draws the two coordinates. Both arguments may be the same
+// generator. The published data comes from NewPython(0) and NewNumPy(0). MakeXOR returns an
+// [ArgError] for n < 1 and for invalid options.
 func MakeXOR(square, point Float64Source, n int, o XOR) (Data, error) {
 	if err := checkPoints(n); err != nil {
 		return Data{}, err
@@ -63,19 +65,19 @@ func MakeXOR(square, point Float64Source, n int, o XOR) (Data, error) {
 
 // Bayes returns the best rule for equally likely classes, and its accuracy.
 //
-// The density of a class at a point is ½/(1+Overlap)² times the number of the class's squares that
-// contain the point. Each of the four corners lies in only one square, so the label is certain and
-// the score is ±1. In the other parts of the squares, both classes are equally likely. The score is
-// then 0, and each label is correct half of the time. So
+// The density of a class at a point is m·½/(1+Overlap)², where m of the two squares of the class
+// contain the point. Each of the four corners lies in only one square. There the label is certain,
+// and the score is ±1. In the other parts of the squares, both classes are equally likely. The
+// score is then 0, and each label is correct half of the time. So
 //
 //	Accuracy = c + (1 − c)/2,   c = ((1 − Overlap)/(1 + Overlap))²,
 //
 // where c is the share of the corners. For the paper's parameters, c = 4/9 and Accuracy = 13/18 =
 // .7222.
 //
-// Label is the sign rule, +1 if x₀x₁ ≥ 0. In the corners, it agrees with the score. At points with
-// the score 0, it is as good as any other rule. (The paper prints .851, because its code compares
-// predictions in {0, 1} with labels in {−1, +1}.)
+// Label is +1 if x₀x₁ ≥ 0, and otherwise −1. In the corners, this agrees with the sign of the
+// score. At points with the score 0, it is as good as any other rule. (The paper prints .851,
+// because its code compares predictions in {0, 1} with labels in {−1, +1}.)
 func (o XOR) Bayes() (*BayesRule, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -83,7 +85,7 @@ func (o XOR) Bayes() (*BayesRule, error) {
 	}
 	edge := (1 - o.Overlap) / (1 + o.Overlap)
 	corners := edge * edge
-	// member returns 1 or 0 for whether v lies in I, and for whether v lies in J.
+	// member returns 1 or 0 for whether v lies in I, and the same for J.
 	member := func(v float64) (inI, inJ float64) {
 		v /= o.Scale
 		if v >= -1 && v <= o.Overlap {

@@ -22,16 +22,16 @@ type TB interface {
 	Fatalf(format string, args ...any)
 }
 
-// FeatureMap tests a feature map. fresh returns a new map. The map must be smooth within step of
-// params and x. reference, unless nil, computes the features of one example from the definition of
-// the map.
+// FeatureMap tests a feature map at params and the rows of x. fresh returns a new map. The map must
+// be smooth within the distance step of params and x. reference, unless nil, computes the features
+// of one example directly from the definition of the map.
 //
-// The test checks the shapes, and compares the features with reference. It compares the derivatives
-// in the parameters and in the rows with difference quotients to 1e-7. Backward must add the
-// derivatives to its arguments, and dx must not change the derivative in the parameters. A new map,
-// and matrices that are windows of larger matrices, must give the same bits. If arguments have the
-// wrong size, Forward must return an error of kind qpdiff.ErrShape, and Backward must panic.
-// Backward must also panic before the first Forward.
+// The test checks the shape of the features, and compares the features with reference. It compares
+// the derivatives in the parameters and in the rows with difference quotients, to 1e-7. Backward
+// must add the derivatives to its arguments. The derivative in the parameters must be the same with
+// and without dx. A new map must give the same bits, also if its matrices are windows of larger
+// matrices. If arguments have the wrong size, Forward must return an error of kind qpdiff.ErrShape,
+// and Backward must panic. Backward must also panic before the first Forward.
 func FeatureMap(t TB, fresh func() cvgm.FeatureMap, reference func(params, x []float64) []float64, params []float64, x *mat.Dense, step float64) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(11, 13))
@@ -71,7 +71,7 @@ func (p *mapPoint) forward(params []float64, x *mat.Dense) *mat.Dense {
 	return phi
 }
 
-// value returns ⟨d, φ⟩.
+// value returns ⟨d, φ⟩ for the cotangent d and the features φ.
 func (p *mapPoint) value(params []float64, x *mat.Dense) float64 {
 	p.t.Helper()
 	phi := p.forward(params, x)
@@ -96,7 +96,7 @@ func (p *mapPoint) features(rng *rand.Rand, reference func(params, x []float64) 
 	p.t.Helper()
 	in, out := p.f.Dims()
 	rows, _ := p.x.Dims()
-	// A larger x before leaves nothing behind.
+	// A call with a larger x must not affect later calls.
 	p.forward(p.params, normals(rng, rows+3, in))
 	phi := p.forward(p.params, p.x)
 	if r, c := phi.Dims(); r != rows || c != out {
@@ -116,8 +116,8 @@ func (p *mapPoint) features(rng *rand.Rand, reference func(params, x []float64) 
 	}
 }
 
-// adds returns the derivative of ⟨d, φ⟩ in the parameters, once added to 0 (grad) and once added to
-// 1 (once).
+// adds returns the derivative of ⟨d, φ⟩ in the parameters. In grad, the derivative is added to 0.
+// In once, it is added to 1.
 func (p *mapPoint) adds() (grad, once []float64) {
 	p.t.Helper()
 	grad, once = make([]float64, len(p.params)), ones(len(p.params))
@@ -131,8 +131,8 @@ func (p *mapPoint) adds() (grad, once []float64) {
 	return grad, once
 }
 
-// alongParams compares the derivative with central differences along coordinates and along a
-// direction.
+// alongParams compares the derivative in the parameters with central differences along coordinates
+// and along a random direction.
 func (p *mapPoint) alongParams(rng *rand.Rand, grad []float64) {
 	p.t.Helper()
 	moved := make([]float64, len(p.params))
@@ -157,8 +157,8 @@ func (p *mapPoint) alongParams(rng *rand.Rand, grad []float64) {
 	}
 }
 
-// alongRows returns the derivative in the rows, added to 1. It checks that the derivative in the
-// parameters does not change.
+// alongRows checks the derivative in the rows, added to 1. It also checks that a call with rows
+// returns the same derivative in the parameters.
 func (p *mapPoint) alongRows(rng *rand.Rand, once []float64) {
 	p.t.Helper()
 	rows, _ := p.x.Dims()
@@ -183,7 +183,8 @@ func (p *mapPoint) alongRows(rng *rand.Rand, once []float64) {
 	}
 }
 
-// windows checks that a new map g gives the same bits, also from windows of larger matrices.
+// windows checks that a new map g gives the same bits, also if its matrices are windows of larger
+// matrices.
 func (p *mapPoint) windows(rng *rand.Rand, g cvgm.FeatureMap, once []float64) {
 	p.t.Helper()
 	rows, _ := p.x.Dims()
@@ -208,7 +209,7 @@ func (p *mapPoint) windows(rng *rand.Rand, g cvgm.FeatureMap, once []float64) {
 	}
 }
 
-// refusals checks the errors and the panics, also of a new map.
+// refusals checks the errors and panics of the map and of a new map g.
 func (p *mapPoint) refusals(rng *rand.Rand, g cvgm.FeatureMap, grad []float64) {
 	p.t.Helper()
 	rows, _ := p.x.Dims()

@@ -12,15 +12,16 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// gradientTol bounds the difference between a slope and its difference quotient. It is relative to
-// the sizes of the slope's terms plus the values that the quotient subtracts. It covers the
-// rounding errors of a five-point quotient with steps of 1e-4.
+// gradientTol bounds |slope − difference quotient|, divided by the size of the slope's terms plus
+// the size of the values that the quotient subtracts. It covers the rounding errors of a five-point
+// quotient with steps of 1e-4.
 const gradientTol = 1e-7
 
-// CheckGradient compares the gradient of f at x with difference quotients along the coordinates and
-// along random directions. Steps are relative to the entries of x, and absolute for an entry of 0.
-// The value must be the same with and without a gradient. It skips a direction along which f has a
-// kink near x. If none remains, the test fails.
+// CheckGradient compares the gradient of f at x with difference quotients, along the coordinates
+// and along random directions. The step along a coordinate is relative to the entry of x, or
+// absolute if the entry is 0. The value of f must be the same with and without a gradient.
+// CheckGradient skips a direction along which f has a kink near x. If it skips all directions, the
+// test fails.
 func CheckGradient(t TB, f search.Objective, x []float64) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(17, uint64(len(x))))
@@ -73,9 +74,9 @@ func direction(rng *rand.Rand, x []float64, k int) []float64 {
 	return u
 }
 
-// slope returns d, the five-point difference quotient of f along u at x, and size, the largest
+// slope returns the five-point difference quotient d of f along u at x. size is the largest
 // absolute value of f at these points. even reports whether the quotient with half the step agrees
-// with d, as it does for a smooth f.
+// with d. For a smooth f it does.
 func slope(f search.Objective, x, u []float64) (d, size float64, even bool, err error) {
 	at := func(step float64) float64 {
 		moved := slices.Clone(x)
@@ -94,9 +95,10 @@ func slope(f search.Objective, x, u []float64) (d, size float64, even bool, err 
 	return d, size, math.Abs(d-half) <= gradientTol*(size+math.Abs(d)), err
 }
 
-// Loss tests a loss at all pairs of predictions and labels. It compares the slope, and the slope of
-// a [cvgm.LabelLoss] in the label, with difference quotients at points at which the loss is smooth.
-// At a kink, the slope of a [cvgm.KinkedLoss] must lie between the slopes on its two sides.
+// Loss tests a loss at all pairs of predictions and labels. At points at which the loss is smooth,
+// it compares the slope in the prediction with difference quotients. For a [cvgm.LabelLoss], it
+// also compares the slope in the label. At a kink, the slope of a [cvgm.KinkedLoss] must lie
+// between the slopes on its two sides.
 func Loss(t TB, l cvgm.Loss, predictions, labels []float64) {
 	t.Helper()
 	const step = 1e-5

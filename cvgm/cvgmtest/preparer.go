@@ -13,11 +13,11 @@ import (
 // Preparer tests a preparer on the rows of x. The rows may hold NaN if the preparer accepts NaN.
 // Fit must succeed on every half of the rows.
 //
-// It checks the Dims before and after Fit. Fit and Apply must change neither their arguments nor
-// earlier results of Fit, so that splits do not affect each other. Features must be finite and have
-// the same bits each time. Weights of 1 must change no bit. A row of weight 2 must count as two
-// rows to 1e-12, and a row of weight 0 must not count. ApplyStored of a [cvgm.StoredPreparer] must
-// give the same features as Apply.
+// Preparer checks Dims before and after Fit. Fit and Apply must change neither their arguments nor
+// earlier results of Fit, so that splits do not affect each other. Features must be finite, and
+// must have the same bits in each call. Weights of 1 must give the same bits as no weights. A row
+// of weight 2 must count as two rows, to 1e-12, and a row of weight 0 must not count. For a
+// [cvgm.StoredPreparer], ApplyStored must give the same features as Apply.
 func Preparer(t TB, p cvgm.Preparer, x *mat.Dense) {
 	t.Helper()
 	rows, _ := x.Dims()
@@ -45,8 +45,8 @@ func Preparer(t TB, p cvgm.Preparer, x *mat.Dense) {
 	c.same("a weight of 2", c.apply(c.fit(identity(rows), weights)), c.apply(c.fit(append(slices.Clone(half), half[0]), nil)), rounding)
 }
 
-// preparerCase is a preparer under test, with rows for it. in is the number of its columns, and out
-// the number of its features.
+// preparerCase is a preparer under test, with rows for it. in is the number of columns of the rows,
+// and out is the number of features.
 type preparerCase struct {
 	TB
 	p       cvgm.Preparer
@@ -54,7 +54,7 @@ type preparerCase struct {
 	in, out int
 }
 
-// fit fits to the rows listed.
+// fit fits the preparer to the listed rows.
 func (c preparerCase) fit(rows []int, weights []float64) cvgm.Prepared {
 	c.Helper()
 	train := mat.NewDense(len(rows), c.in, nil)
@@ -107,7 +107,7 @@ func (c preparerCase) apply(f cvgm.Prepared) []float64 {
 	return features
 }
 
-// stored compares the features of row i that s stores with Apply's.
+// stored checks that the features of row i from s.ApplyStored equal want, the features from Apply.
 func (c preparerCase) stored(s cvgm.StoredPrepared, i int, want []float64) {
 	c.Helper()
 	row, got, seen, calls := slices.Clone(c.x.RawRowView(i)), make([]float64, c.out), make([]bool, c.out), 0
@@ -149,7 +149,7 @@ func identity(n int) []int {
 	return s
 }
 
-// equalBits reports whether two slices are equal, NaN to NaN.
+// equalBits reports whether two slices are equal. Two NaNs count as equal.
 func equalBits(a, b []float64) bool {
 	return slices.EqualFunc(a, b, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) })
 }

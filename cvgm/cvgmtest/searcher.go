@@ -11,29 +11,30 @@ import (
 	"cvgm/qpdiff"
 )
 
-// A Search lists the properties that [Searcher] expects of a searcher.
+// A Search describes the searcher that [Searcher] tests.
 type Search struct {
-	// Gradient: it calls the objective for gradients.
+	// Gradient is set if the searcher calls the objective for gradients.
 	Gradient bool
-	// Restarts: it continues after convergence, from another start.
+	// Restarts is set if the searcher continues from another start after it has converged.
 	Restarts bool
-	// Fixed: its settings imply the number of evaluations, whatever the budget.
+	// Fixed is set if the searcher's settings, not the budget, determine the number of evaluations.
 	Fixed bool
 }
 
 // Searcher tests a searcher on convex quadratics of two variables in a box. make returns the
 // searcher. budget is the largest number of its evaluations.
 //
-// The test checks that every evaluation is yielded as a step with the X, loss and gradient of the
-// evaluation, is counted, and is within bounds and budget. x0 and the bounds must not change. No
-// step may follow convergence, unless the searcher restarts. A second search, and a second pass
-// over one sequence, must repeat the first. If the objective returns an error, the search must end
-// with a [search.Error] with the X at which the error arose. NaN must be an error of kind
-// qpdiff.ErrNotFinite. The search must stop when the caller stops.
+// The test checks that the searcher yields a step for every evaluation, with the X, loss and
+// gradient of the evaluation. The searcher must count the evaluations and stay within the bounds
+// and the budget. x0 and the bounds must not change. No step may follow convergence, unless the
+// searcher restarts. A second search, and a second pass over one sequence, must give the same
+// steps. If the objective returns an error, the search must end with a [search.Error] that has the
+// X of the failed evaluation. A loss of NaN must give an error of kind qpdiff.ErrNotFinite. The
+// search must stop when the caller stops.
 //
-// For a random objective, the searcher may return an error of kind qpdiff.ErrDomain without an
-// evaluation. Otherwise it must restart the draws of the objective in each pass, mark its steps as
-// random, and never converge; see [search.Problem].
+// For a random objective, the searcher may return an error of kind qpdiff.ErrDomain before the
+// first evaluation. Otherwise it must restart the random draws in each pass, mark its steps as
+// random, and never report convergence; see [search.Problem].
 func Searcher(t TB, make func(budget int) search.Searcher, expect Search) {
 	t.Helper()
 	for _, budget := range []int{1, 2, 7, 30} {
@@ -65,7 +66,8 @@ func (q quadratic) eval(grad, x []float64) (float64, error) {
 	return (u*g + v*h) / 2, nil
 }
 
-// quadratics have their minima inside the box, on a side, in a corner, and in a diagonal valley.
+// quadratics have their minima in different places: inside the box, on a side, in a corner, and in
+// a diagonal valley.
 var quadratics = []quadratic{
 	{1, 0, 3, [2]float64{.7, .9}},
 	{2, .5, 1, [2]float64{-1, .5}},
@@ -115,7 +117,7 @@ func steps(t TB, s search.Searcher, q quadratic, budget int, expect Search) {
 	}
 }
 
-// evaluation compares a step with q at its X.
+// evaluation compares the loss and gradient of a step with the values of q at the step's X.
 func evaluation(t TB, s search.Searcher, q quadratic, step search.Step, gradient bool) {
 	t.Helper()
 	grad := []float64{0, 0}
@@ -130,7 +132,7 @@ func evaluation(t TB, s search.Searcher, q quadratic, step search.Step, gradient
 	}
 }
 
-// values compares two searches by one searcher, and two passes over one of them.
+// values compares two searches by the same searcher, and two passes over one search.
 func values(t TB, s search.Searcher) {
 	t.Helper()
 	p := box(quadratics[3].eval)
@@ -213,7 +215,7 @@ func stop(t TB, s search.Searcher) {
 	}
 }
 
-// random searches a quadratic whose gradient has an error that is drawn from a stream.
+// random searches a quadratic whose gradient has random errors, drawn from a stream.
 func random(t TB, s search.Searcher, expect Search) {
 	t.Helper()
 	draws, evaluated := 0, 0

@@ -20,8 +20,8 @@ import (
 type Fold struct {
 	Model  *cvgm.Model
 	Spread Spread // of the model's errors
-	// Scores holds |label − prediction|/spread of each row of the fold, and Weights the weight of
-	// each.
+	// Scores holds |label − prediction|/spread for each row of the fold. Weights holds the weights
+	// of these rows.
 	Scores, Weights []float64
 }
 
@@ -36,7 +36,7 @@ type CVPlus struct {
 	ready atomic.Pointer[[]portable.Fold] // Folds with the sums of their weights, once they are checked
 }
 
-// sumError bounds the distance of the sum of all weights from 1.
+// sumError bounds |Σw − 1| for the weights w of all folds.
 const sumError = 1e-9
 
 // New returns a CVPlus that uses the models of two or more folds. units is the number of
@@ -121,22 +121,23 @@ func (f *Fold) check(k int) error {
 	return f.Spread.check(arg("Spread"))
 }
 
-// Highest returns the highest possible level: n/(n+1) for n units, such as .9 for 9 units.
+// Highest returns the highest level that n units allow, n/(n+1). It is .9 for 9 units.
 func (p *CVPlus) Highest() float64 { return float64(p.Units) / float64(p.Units+1) }
 
-// Predict returns the ends of the interval of each row of x. x must have the same columns as the
-// data to which the models were fitted. Intervals of level .9 contain nine of ten labels.
+// Predict returns the ends of the interval for each row of x. x must have the same columns as the
+// data to which the models were fitted. Intervals of level .9 contain about nine of ten labels.
 //
-// Let p_k be the prediction and s_k the spread of fold k's model at the row, and let score run over
-// the fold's scores. Each p_k + s_k·score has the weight of its score. The upper end is the
-// smallest value such that the share level·(n+1)/n of the total weight lies at or below it. The
-// lower end is defined in the same way from above, with p_k − s_k·score (Barber et al. 2021). The
-// interval lies around the predictions of the folds' models. The prediction of a model of all rows
-// need not be at its centre.
+// The intervals are as in Barber et al. (2021). For the model of fold k, let p_k be the prediction
+// for the row, s_k the spread, and r any score of the fold. The sums p_k + s_k·r of all folds have
+// the weights of their scores. For n units, the upper end is the smallest value at which the weight
+// of the sums up to this value is at least level·(n+1)/n of the total weight. The lower end is
+// defined in the same way, downwards, by the differences p_k − s_k·r. The interval lies around the
+// predictions of the models of the folds. The prediction of a model of all rows need not be at its
+// centre.
 //
 // If level is below .5, at least 1, or above Highest, the error is of kind qpdiff.ErrDomain.
-// Predict also returns the errors of Check and of [cvgm.Model.Predict]. Each row costs a prediction
-// by each of K models, and O(K²·log²n) operations for n scores.
+// Predict also returns the errors of Check and of [cvgm.Model.Predict]. For K models and n scores
+// in all, each row costs K predictions and O(K²·log²n) operations.
 func (p *CVPlus) Predict(x mat.Matrix, level float64) (low, high []float64, err error) {
 	if _, _, err := p.use(level); err != nil {
 		return nil, nil, err
@@ -186,8 +187,8 @@ func (p *CVPlus) Around(predictions [][]float64, level float64) (low, high []flo
 	return low, high, nil
 }
 
-// use returns the folds, and the share of their weight for intervals of a level. It checks the
-// folds on the first call.
+// use returns the folds for an interval of the given level, and the share of their weight that the
+// interval uses. It checks the folds on the first call.
 func (p *CVPlus) use(level float64) (folds []portable.Fold, share float64, err error) {
 	if p == nil || p.ready.Load() == nil {
 		if err := p.Check(); err != nil {

@@ -4,12 +4,13 @@
 //
 // The method is CV+ (Barber, Candès, Ramdas and Tibshirani 2021). An interval of level 1 − α
 // contains the label of a new row with a probability of at least 1 − 2α, up to a term that vanishes
-// with the size of the folds. If one row changes a model little, the probability is about 1 − α.
-// Both hold for every distribution and learner, if the new row comes from the same population and
-// is independent of the others. If rows are in groups, the new row must belong to a new group (Lee,
-// Barber and Willett 2023). If the rows change with time, the method has no such guarantee.
+// as the folds grow. If no single row changes a model much, the probability is about 1 − α. Both
+// statements hold for every distribution and every learner. They require that the new row comes
+// from the same population and is independent of the other rows. If rows are in groups, the new row
+// must belong to a new group (Lee, Barber and Willett 2023). If the population changes with time,
+// the method has no such guarantee.
 //
 // Errors are measured in units of a spread, which depends on the prediction. If noise grows with
-// the prediction, the intervals widen, too. The spread of a model is fitted to out-of-fold errors
-// within the rows on which the model was trained.
+// the prediction, the intervals therefore widen with the prediction. The spread of a model is
+// fitted to out-of-fold errors on the rows on which the model was trained.
 package interval

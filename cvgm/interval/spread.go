@@ -12,30 +12,34 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A Spread is the mean absolute error of a model as a function of its prediction. It is linear
-// between the predictions At, which ascend, and constant outside them. If At is empty, the spread
-// is 1.
+// A Spread is the mean absolute error of a model as a function of its prediction. At holds
+// ascending predictions, and Size the spread at each of them. The spread is linear between these
+// predictions, and constant outside them. If At is empty, the spread is 1.
 type Spread struct{ At, Size []float64 }
 
 const (
-	// span is the share of the rows to which a value of the spread is fitted. These rows have the
-	// nearest predictions.
+	// span is a share of the rows. One value of the spread is fitted to this share: the rows with
+	// the nearest predictions.
 	span = .5
-	// knots is the largest number of values.
+	// knots is the largest number of values of a spread.
 	knots = 9
-	// leastRows: with fewer rows, the spread is the mean error of all rows.
+	// leastRows is a number of rows. With fewer rows, the spread is the mean error of all rows.
 	leastRows = 20
-	// leastShare bounds the spread from below, in units of the mean error.
+	// leastShare is the smallest value of a spread, divided by the mean error.
 	leastShare = .1
 )
 
-// FitSpread fits a spread to out-of-fold predictions of labels. Nil weights: 1 each. First it fits
-// a trend of the absolute errors, whose logarithm is quadratic in the prediction. Then it corrects
-// the trend at quantiles of the predictions, by lines through the errors at the nearest
-// predictions, with more weight for nearer ones (Cleveland 1979). If there are few rows, or all
-// predictions are equal, the spread is the mean error. If all errors are 0, the spread is 1. The
-// time is proportional to n log n for n rows. If the three slices differ in length, FitSpread
-// panics.
+// FitSpread fits a spread to out-of-fold predictions of labels. If weights is nil, each row has the
+// weight 1.
+//
+// FitSpread first fits a trend to the absolute errors. The logarithm of the trend is quadratic in
+// the prediction. It then corrects the trend at quantiles of the predictions. Each correction is
+// the value of a line that is fitted to the errors at the nearest predictions, with more weight for
+// nearer predictions (Cleveland 1979).
+//
+// If there are few rows, or all predictions are equal, the spread is the mean error. If all errors
+// are 0, the spread is 1. The time is proportional to n log n for n rows. FitSpread panics if the
+// three slices differ in length.
 func FitSpread(predictions, labels, weights []float64) Spread {
 	n := len(predictions)
 	if len(labels) != n || weights != nil && len(weights) != n {
@@ -75,8 +79,8 @@ func FitSpread(predictions, labels, weights []float64) Spread {
 	return s
 }
 
-// local returns the value, at a prediction, of the line through the errors at the nearest
-// predictions, in units of the trend.
+// local fits a line to the errors at the predictions that are nearest to at. It returns the value
+// of the line there. Errors are in units of the trend.
 func (e errorsAt) local(at float64) float64 {
 	n := len(e.at)
 	count := int(math.Ceil(span * float64(n)))
@@ -115,7 +119,7 @@ func (e errorsAt) local(at float64) float64 {
 	return (total*size + prior) / (total + prior)
 }
 
-// check reports the first part that makes no spread.
+// check returns an error for the first field that a spread cannot have.
 func (s Spread) check(arg string) error {
 	if err := args.First(
 		args.BadIf(len(s.Size) != len(s.At), arg, qpdiff.ErrShape, "give one size per prediction", "has %d sizes at %d predictions", len(s.Size), len(s.At)),

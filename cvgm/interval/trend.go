@@ -6,13 +6,13 @@ import (
 	"cvgm/cvgm/internal/args"
 )
 
-// errorsAt are the sizes of errors by ascending predictions.
+// errorsAt holds predictions in ascending order, with the sizes and weights of their errors.
 type errorsAt struct{ at, size, weight []float64 }
 
-// A trend is a size of errors whose logarithm is quadratic in the prediction. The spread is shrunk
-// towards the trend. A spread that is shrunk towards one size for all predictions would be too
-// large for predictions with small errors, whose intervals would contain too many labels. It would
-// be too small for predictions with large errors, whose intervals would contain too few labels.
+// A trend is the size of the errors as a function of the prediction. Its logarithm is quadratic.
+// The spread is shrunk towards the trend. Shrinking it towards one size for all predictions would
+// make it too large where errors are small. The intervals there would then contain too many labels,
+// and too few where errors are large.
 type trend struct {
 	low, high    float64 // of the predictions
 	middle, unit float64 // mean and standard deviation of their places between low and high
@@ -21,22 +21,24 @@ type trend struct {
 }
 
 const (
-	// prior is the weight of the constant trend when a trend is fitted to errors, and the weight of
-	// the trend when a value of a spread is fitted to errors. Its unit is the weight of one error.
+	// prior is a weight, in units of the weight of one error. A trend is fitted to errors as if a
+	// constant trend had this weight. A value of a spread is fitted to errors as if the trend had
+	// this weight.
 	prior = 5
-	// widest is the distance from the mean, in standard deviations, beyond which the trend is
-	// constant.
+	// widest is a distance from the mean prediction, in standard deviations of the predictions.
+	// Farther away, the trend is constant.
 	widest = 2
-	// trendSteps bounds the steps of a fit. Seven are typical.
+	// trendSteps bounds the Newton steps of a fit. A fit usually takes seven.
 	trendSteps = 50
-	// trendTol is the change, as a share of the size, below which each coefficient must fall for a
-	// fit to end.
+	// trendTol ends a fit. Each coefficient of the logarithm of the size changes by less than
+	// trendTol in the last step.
 	trendTol = 1e-6
 )
 
-// fitTrend fits a trend to errors of a mean size, at predictions that ascend and are not all equal.
-// It minimises Σw(e/μ + log μ), as for errors with exponential distributions of means μ. The slope
-// and the bend of log μ have a penalty of ½·prior times their squares.
+// fitTrend fits a trend to errors at ascending predictions, which must not all be equal. The
+// argument mean is the mean of the errors. The trend μ minimises Σw(e/μ + log μ) over the errors e
+// with weights w, as if they had exponential distributions with the means μ. The slope b₁ and the
+// bend b₂ of log μ have the penalty ½·prior·(b₁² + b₂²).
 func fitTrend(e errorsAt, mean float64) trend {
 	n := len(e.at)
 	t := trend{low: e.at[0], high: e.at[n-1], unit: 1, mean: mean}
@@ -99,7 +101,7 @@ func solve(h [3][3]float64, g [3]float64) (x [3]float64, ok bool) {
 	return x, true
 }
 
-// slope returns what the trend minimises, and its gradient.
+// slope returns the objective of fitTrend and its gradient.
 func (t trend) slope(e errorsAt) (value float64, gradient [3]float64) {
 	for i, at := range e.at {
 		x := t.powers(at)
@@ -120,7 +122,7 @@ func (t trend) slope(e errorsAt) (value float64, gradient [3]float64) {
 	return value, gradient
 }
 
-// curvature returns the second derivatives of slope's value.
+// curvature returns the second derivatives of the objective.
 func (t trend) curvature(e errorsAt) (h [3][3]float64) {
 	for i, at := range e.at {
 		x := t.powers(at)
@@ -137,7 +139,7 @@ func (t trend) curvature(e errorsAt) (h [3][3]float64) {
 	return h
 }
 
-// place returns the position of a prediction between the lowest, 0, and the highest, 1.
+// place maps a prediction to its position between the lowest prediction, 0, and the highest, 1.
 func (t trend) place(at float64) float64 {
 	if length := t.high - t.low; args.Finite(length) {
 		return (at - t.low) / length
@@ -145,16 +147,17 @@ func (t trend) place(at float64) float64 {
 	return (at/2 - t.low/2) / (t.high/2 - t.low/2)
 }
 
-// powers returns the functions of a prediction that make up the logarithm of the size.
+// powers returns the three functions of a prediction whose linear combination is the logarithm of
+// the size.
 func (t trend) powers(at float64) [3]float64 {
 	x := min(max((t.place(at)-t.middle)/t.unit, -widest), widest)
 	return [3]float64{1, x, x*x - 1}
 }
 
-// log returns the logarithm of the size in units of the mean, from the powers.
+// log returns the logarithm of the size, in units of the mean error.
 func (t trend) log(powers [3]float64) float64 {
 	return t.beta[0]*powers[0] + t.beta[1]*powers[1] + t.beta[2]*powers[2]
 }
 
-// of returns the size at a prediction.
+// of returns the size of the errors at a prediction.
 func (t trend) of(at float64) float64 { return t.mean * math.Exp(t.log(t.powers(at))) }

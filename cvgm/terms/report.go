@@ -13,7 +13,7 @@ import (
 type Summary struct {
 	Term string
 	Kind table.EffectKind
-	// Lambda is the penalty's λ; 0 for a linear term, which has none.
+	// Lambda is the λ of the term's penalty, or 0 for a linear term.
 	Lambda float64
 	// Features is the number of features of the term. Freedom is their effective degrees of freedom
 	// at Lambda: see [penalised.GLM.Freedom]. A smooth term whose Freedom is 1 is a straight line.

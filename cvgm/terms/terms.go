@@ -1,8 +1,9 @@
-// Package terms builds models of several terms, each with its own penalty, on the columns of a
-// [table.Table]: smooth functions of a number, random effects of the levels of a category, bands of
-// numbers that share a ridge penalty, and linear terms without a penalty. Generalised additive
-// models, banded ridge regression and models with random effects are examples. The learner is a
-// [penalised.GLM]. Package tune chooses its penalties, and a [table.Pipeline] predicts from texts.
+// Package terms builds models of several terms on the columns of a [table.Table]. Each term has its
+// own penalty. There are four kinds of terms: smooth functions of a number, random effects of the
+// levels of a category, bands of numbers that share a ridge penalty, and linear terms without a
+// penalty. Generalised additive models, banded ridge regression and models with random effects
+// consist of such terms. The learner is a [penalised.GLM]. Package tune chooses its penalties, and
+// a [table.Pipeline] predicts from texts.
 package terms
 
 import (
@@ -34,28 +35,28 @@ type Term struct {
 }
 
 // Smooth returns a smooth function of a numeric column: a P-spline (Eilers and Marx 1996) of 10
-// cubic B-splines with equally spaced knots over the range of the column. The penalty is the sum of
-// squared second differences of the splines' weights. It is 0 for a straight line. The larger λ,
-// the closer the function is to a straight line. Outside the range the function continues along its
-// tangent. Neither the unit nor the zero of the column affects a prediction.
-//
-// A single outlier widens the range, and leaves few splines for the other values. In that case, set
-// Low and High.
+// cubic B-splines, with equally spaced knots over the range of the column. The penalty is λ times
+// the sum of the squared second differences of the splines' weights. This sum is 0 for a straight
+// line, so the function is closer to a straight line for a larger λ. Outside the range, the
+// function continues along its tangent. Neither the unit nor the zero of the column affects a
+// prediction.
+// A single outlier widens the range, so that few splines remain for the other values. In that case,
+// set Low and High.
 func Smooth(column string) Term {
 	return Term{Name: column, Columns: []string{column}, Kind: table.SmoothEffect}
 }
 
-// Groups returns random effects of the levels of a categorical column: a constant for each level.
-// The penalty is the sum of the squares of these constants. The larger λ, the more the levels are
-// shrunk towards the intercept. A level that is not in the training data, but that
-// table.UnknownIsZero allows in a prediction, has the effect 0.
+// Groups returns random effects of the levels of a categorical column: one constant for each level.
+// The penalty is λ times the sum of the squares of these constants, which shrinks the levels
+// towards the intercept. table.UnknownIsZero allows predictions for a level that is not in the
+// training data. The effect of this level is 0.
 func Groups(column string) Term {
 	return Term{Name: column, Columns: []string{column}, Kind: table.LevelsEffect}
 }
 
-// Band returns a linear function of some numeric columns with a ridge penalty: the sum of squares
-// of their weights, in units of the columns' standard deviations on the training rows. Several
-// Bands make banded ridge regression.
+// Band returns a linear function of some numeric columns with a ridge penalty. The penalty is λ
+// times the sum of the squares of the weights. The columns are in units of their standard
+// deviations on the training rows. A model of several Bands is banded ridge regression.
 func Band(name string, columns ...string) Term {
 	return Term{Name: name, Columns: slices.Clone(columns), Kind: table.ScaledEffect}
 }
@@ -68,15 +69,15 @@ func Linear(columns ...string) Term {
 
 // Additive returns a model for the target of the table: the sum of the terms and an intercept. The
 // model consists of a table of the terms' columns, which makes the features, and of a learner for
-// these features. The hyperparameters of the learner are the penalties of the terms that have one,
-// in the order of the terms. Columns in no term are not used.
+// these features. The learner has one hyperparameter for each term with a penalty, in the order of
+// the terms. Columns in no term are not used.
 //
 // Use the table and the learner together in a [tune.Tuner] or, by [table.Table.Data], in a
 // [cvgm.Config]. The learner's loss is a sum over the rows, so the unit of λ is a number of rows.
 // The loss must suit the target: [penalised.Logistic] requires two classes, and [penalised.Poisson]
-// requires numbers of at least 0. Linear terms, and the straight lines of smooth terms, must have
-// unique weights. Otherwise a fit returns an error of kind [qpdiff.ErrIllPosed] that names a
-// feature which is a linear combination of others.
+// requires numbers of at least 0. The weights of linear terms, and of the straight lines in smooth
+// terms, must be unique. Otherwise a fit returns an error of kind [qpdiff.ErrIllPosed]. The error
+// names a feature that is a linear combination of others.
 //
 // Additive returns the errors of [table.Table.WithEffects]. It returns an error of kind
 // [qpdiff.ErrDomain] if two terms have the same name, if a term has no column, or if no term has a

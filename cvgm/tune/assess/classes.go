@@ -12,17 +12,17 @@ import (
 
 // Classes holds metrics of decision values for the labels ±1.
 type Classes struct {
-	// Threshold is the decision value above which a row is called +1 in Accuracy, Balanced and
-	// Confusion. AUC and Probabilities do not depend on it.
+	// Threshold is the decision value above which a row is classified as +1 in Accuracy, Balanced
+	// and Confusion. AUC and Probabilities do not depend on it.
 	Threshold float64
 	Accuracy  float64 // the share of rows that are called by their label
 	Balanced  float64 // the mean of the shares within each class; NaN if there is one class alone
 	// AUC is the area under the ROC curve, averaged over the folds that have both classes. Within a
-	// fold, it is the probability that a row of +1 has a higher decision value than a row of −1;
-	// equal values count ½. AUC is NaN if no fold has both classes.
+	// fold, it is the probability that a random row of class +1 has a higher decision value than a
+	// random row of class −1. Equal values count ½. AUC is NaN if no fold has both classes.
 	AUC float64
-	// Confusion[a][b] counts the rows of label a that are called b. Index 0 is −1 and index 1 is
-	// +1. Rows count by their weights. With several samples, the counts are averaged.
+	// Confusion[a][b] is the total weight of the rows with label a that are classified as b. Index
+	// 0 is −1 and index 1 is +1. With several samples, the totals are averaged.
 	Confusion [2][2]float64
 	// Probabilities judges the decision values as log odds of +1. It is nil if the decision values
 	// are not log odds.
@@ -33,7 +33,8 @@ type Classes struct {
 type Probabilities struct {
 	LogLoss float64 // the mean of −log of the probability of the label
 	Brier   float64 // the mean squared difference of the probability and the label, 1 or 0
-	// Calibration compares probabilities with rates, in groups of rows by ascending probability.
+	// Calibration compares predicted probabilities with observed rates, in groups of rows with
+	// similar probabilities.
 	Calibration []Bin
 }
 
@@ -45,17 +46,19 @@ type Bin struct {
 }
 
 // bins is the largest number of groups of Calibration. leastBin is the smallest number of rows of a
-// group, if there are enough rows. With fewer rows, a rate scatters by more than the differences
-// that matter.
+// group, if there are enough rows. The observed rate of a smaller group has an error that exceeds
+// all differences that matter.
 const bins, leastBin = 10, 10
 
 // Classify returns metrics of decision values for labels ±1. It computes the metrics for each
-// sample and averages them. The samples may be repeats of cross-validation with other folds.
-// Calibration pools the samples. A row is called +1 if its decision value is above threshold, which
-// is usually 0 for log odds and for support vector machines. Set logOdds if the decision values are
-// log odds of +1. Classify returns the errors of [Regress]. It also returns an error of kind
-// qpdiff.ErrDomain for other labels, and of kind qpdiff.ErrNotFinite if threshold is not finite.
-// The time is proportional to n log n for n rows.
+// sample and averages them. Calibration instead pools the samples. The samples may be repeats of
+// cross-validation with different folds. A row is classified as +1 if its decision value is above
+// threshold, which is usually 0 for log odds and for support vector machines. Set logOdds if the
+// decision values are log odds of +1.
+//
+// Classify returns the errors of [Regress]. It also returns an error of kind qpdiff.ErrDomain if a
+// label is not ±1, and an error of kind qpdiff.ErrNotFinite if threshold is not finite. The time is
+// proportional to n log n for n rows.
 func Classify(threshold float64, logOdds bool, samples ...Sample) (Classes, error) {
 	if err := args.First(
 		args.BadIf(!args.Finite(threshold), "threshold", qpdiff.ErrNotFinite, "use a number, such as 0", "is %v", threshold),
@@ -93,7 +96,7 @@ func Classify(threshold float64, logOdds bool, samples ...Sample) (Classes, erro
 	return mean, nil
 }
 
-// confusion counts the rows by label and call.
+// confusion returns the weights of the rows by label and predicted label.
 func (s Sample) confusion(threshold float64) (counts [2][2]float64) {
 	index := map[bool]int{true: 1}
 	for _, i := range s.rows() {

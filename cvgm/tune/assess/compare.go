@@ -11,16 +11,16 @@ import (
 // A Comparison is the risk of one model minus the risk of another model on the same rows.
 type Comparison struct {
 	With string // the other model, in words
-	// Percent is the difference in per cent of the risk of a constant prediction. Its interval
-	// holds jointly with the intervals of the other comparisons. It is −Inf if the other model
-	// failed.
+	// Percent is the difference of the two risks in per cent of the risk of a constant prediction.
+	// Its interval holds jointly with the intervals of the other comparisons. Percent is −Inf if
+	// the other model failed.
 	Percent Estimate
-	// Shown is the smallest difference, in per cent, that would be decided in four of five cases
-	// with such data.
+	// Shown is the smallest difference, in per cent, that such data would show in four of five
+	// cases.
 	Shown float64
 }
 
-// rounding is a difference, in per cent, up to which a comparison is not decided. Two ways to
+// rounding is a difference in per cent. Smaller differences are not decided, because two ways to
 // compute the same predictions may differ by as much. Fits end within 1e-12 of their solution.
 const rounding = 1e-7
 
@@ -30,7 +30,7 @@ func (c Comparison) Better() bool { return c.Percent.High < -rounding }
 // Worse reports whether the interval lies above 0, by more than rounding.
 func (c Comparison) Worse() bool { return c.Percent.Low > rounding }
 
-// String says what is decided, by how much, or what would have been.
+// String describes the difference, or how large a difference would have been decided.
 func (c Comparison) String() string {
 	e := c.Percent
 	switch {
@@ -52,15 +52,19 @@ func percent(v float64) string {
 	return fmt.Sprintf("%.2g", v)
 }
 
-// power is the share of cases in which a difference of Comparison.Shown is decided.
+// power is the share of cases in which a true difference of Comparison.Shown is decided.
 const power = .8
 
-// Compare compares the risk of a with the risk of b, in per cent of the risk of a constant
-// prediction. Each argument holds the losses of a model, [repeat][row]. questions is the number of
-// comparisons of a on these rows. Their intervals hold jointly with the probability .95
-// (Bonferroni). The constant's risk is an estimate, too. So the standard error is computed for the
-// ratio θ, to first order: it is the standard error of (a_i − b_i − θc_i)/c̄. A loss of +Inf in b
-// marks a model that failed. ok is false if the constant's risk is not above 0.
+// Compare compares the risk of a model with the risk of another model, in per cent of the risk of a
+// constant prediction. a, b and constant hold the losses of the model, the other model and the
+// constant prediction, [repeat][row]. The parameter with describes the other model. questions is
+// the number of comparisons of the model on these rows. All their intervals hold at the same time
+// with a probability of .95 (Bonferroni).
+//
+// The risk of the constant prediction is an estimate, too. The standard error is therefore computed
+// for the ratio θ of the difference to this risk, to first order: it is the standard error of (a_i
+// − b_i − θc_i)/c̄. A loss of +Inf in b means that the other model failed. ok is false if the
+// constant's risk is not above 0.
 func (r Rows) Compare(with string, a, b, constant [][]float64, questions int) (c Comparison, ok bool) {
 	unit, _, _ := r.mean(constant, ofRisk)
 	if !(unit > 0) || !args.Finite(unit) {
@@ -88,13 +92,16 @@ func (r Rows) Compare(with string, a, b, constant [][]float64, questions int) (c
 	return c, true
 }
 
-// Selected estimates the risk of the candidate of lowest mean loss, given the losses of each
-// candidate in each repeat at each row. The candidate's own mean is too low, because the same rows
-// selected it. So the selection is repeated on bootstrap samples of the units. Each selected
-// candidate is judged by its losses on the units that are not in the sample (Tsamardinos, Greasidou
-// and Borboudakis 2018). Mean is the mean of these losses. The interval is as wide as the selected
-// candidate's interval. The samples are drawn by the PCG of math/rand/v2, with the state seed and
-// 2. The time is proportional to the numbers of candidates, rows and samples.
+// Selected estimates the risk of a procedure that selects the candidate with the lowest mean loss.
+// losses has the indices [candidate][repeat][row]. The mean loss of the selected candidate is too
+// low an estimate, because the same rows selected the candidate.
+//
+// Selected therefore repeats the selection on bootstrap samples of the units. It judges each
+// selected candidate by its losses on the units that are not in the sample (Tsamardinos, Greasidou
+// and Borboudakis 2018). The Mean of the estimate is the mean of these losses. The interval is the
+// interval of the selected candidate by Risk, moved to this mean. The PCG of math/rand/v2 with the
+// state seed and 2 draws the samples. The time is proportional to the product of the numbers of
+// candidates, rows and samples.
 func (r Rows) Selected(losses [][][]float64, seed uint64) Estimate {
 	const least, most, work = 50, 200, 1e7 // samples; rows of all samples
 	best := math.Inf(1)
@@ -136,16 +143,15 @@ func (r Rows) Selected(losses [][][]float64, seed uint64) Estimate {
 	if judged == 0 {
 		return selected
 	}
-	// The interval moves with the mean: by a factor if it is symmetric in logarithms, and otherwise
-	// by a shift.
+	// An interval without negative numbers is moved by a factor, and any other interval by a shift.
 	if selected.Low >= 0 && best > 0 && mean > 0 {
 		return Estimate{mean, selected.Low * (mean / best), selected.High * (mean / best)}
 	}
 	return Estimate{mean, selected.Low + mean - best, selected.High + mean - best}
 }
 
-// outOfBag selects the candidate with the lowest loss within a bootstrap sample. It returns the
-// candidate's loss on the units that are not in the sample. ok is false if there are no such units.
+// outOfBag selects the candidate with the lowest loss on a bootstrap sample of the units. It
+// returns the candidate's loss on the units outside the sample. ok is false if there are none.
 func outOfBag(counts, weights []float64, sums [][]float64) (loss float64, ok bool) {
 	best, lowest := -1, math.Inf(1)
 	for c, s := range sums {

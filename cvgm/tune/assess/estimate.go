@@ -16,16 +16,17 @@ type Estimate struct{ Mean, Low, High float64 }
 
 func (e Estimate) String() string { return fmt.Sprintf("%.4g [%.4g, %.4g]", e.Mean, e.Low, e.High) }
 
-// Confidence is the share of intervals that hold what they estimate.
+// Confidence is the share of intervals that contain the estimated quantity.
 const Confidence = .95
 
-// A rule has the parts of a variance that the rows of one model do not show. Other rows choose and
-// train the model that predicts a row. So the variance has a part more, and a part from the choice
-// of folds, which repeats lower. See the package's documentation.
+// A rule corrects the standard error that is computed from the scatter of the losses over the rows.
+// This scatter omits two parts of the variance: the part from the choice and training of the models
+// on other rows, and the part from the choice of folds. Repeats lower the second part; see
+// foldChoice. The package's documentation compares rules.
 type rule struct {
 	factor float64 // of the variance over the rows, without the part from the choice of folds
-	// prior is the number of degrees of freedom that the variance over the rows has in the mean with
-	// the variance over the folds.
+	// prior is a number of degrees of freedom. It is the weight of the variance over the rows when
+	// this variance is averaged with the variance over the folds.
 	prior float64
 }
 
@@ -34,26 +35,27 @@ var (
 	ofDifference = rule{1.7, 0}
 )
 
-// foldChoice is the part of the variance over the rows that comes from the choice of folds of one
-// repeat.
+// foldChoice is the part of the variance that comes from the choice of folds in one repeat, divided
+// by the variance over the rows.
 const foldChoice = .2
 
 // Rows describes the rows of losses out of fold: their weights, their dependence, and the folds of
 // each repeat of cross-validation.
 type Rows struct {
 	Weights []float64 // finite and at least 0; nil: 1 each
-	// Units has a number for each row. Rows with the same number depend on each other. They are,
-	// for example, the rows of a group, or of a fold in the order of time. Nil: all rows are
-	// independent.
+	// Units has a number for each row. Rows with the same number form a unit and depend on each
+	// other, for example the rows of a group, or the rows of a fold in the order of time. Nil: all
+	// rows are independent.
 	Units []int
-	// Folds has the number of each row's fold in each repeat, [repeat][row]. Folds are numbered
-	// from 0. Losses have the same two indices.
+	// Folds[repeat][row] is the number of the row's fold in the repeat. Folds are numbered from 0.
+	// Losses have the same two indices.
 	Folds [][]int
 }
 
-// Risk returns the mean of the losses with its 95 % interval. If no loss is below 0, neither is the
-// interval: it is symmetric for the square root of the mean. Losses of +Inf give an estimate of
-// +Inf. A single unit gives an infinite interval.
+// Risk returns the mean of the losses with its 95 % interval. If no loss is negative, Risk computes
+// a symmetric interval for the square root of the mean, and squares its ends, so the interval has
+// no negative numbers. Otherwise the interval is symmetric around the mean. If a loss is +Inf, the
+// estimate is +Inf. If there is only one unit of rows, the interval is infinite.
 func (r Rows) Risk(losses [][]float64) Estimate {
 	mean, se, freedom := r.mean(losses, ofRisk)
 	reach := se * quantile(freedom, (1+Confidence)/2)
@@ -69,17 +71,20 @@ func (r Rows) Risk(losses [][]float64) Estimate {
 	return Estimate{mean, mean * low * low, mean * high * high}
 }
 
-// mean returns the mean loss over rows and repeats, its standard error and the degrees of freedom.
-// There are two standard errors, and the larger one is used.
+// mean returns the mean loss over rows and repeats, the standard error of the mean, and the degrees
+// of freedom of this standard error. It computes two standard errors and returns the larger one.
 //
-// The first is over the rows. Let l be the rows' mean losses over the repeats, and e_i =
-// (w_i/Σw)(l_i − mean), summed within each of n units. It is √(n/(n−1) Σe²), as for independent
-// units (Liang and Zeger 1986), times √(rule.factor + foldChoice/repeats).
+// The first standard error is from the scatter over the rows. Let l_i be the mean loss of row i
+// over the repeats. For each of the n units u, let e_u be the sum of (w_i/Σw)(l_i − mean) over the
+// rows i of u. The first standard error is √(n/(n−1)·Σe_u²) (Liang and Zeger 1986) times
+// √(rule.factor + foldChoice/repeats).
 //
-// The second is larger if the models of the folds differ by more than their rows. The variance over
-// the k folds uses the same sums within folds, with the mean of the squares over the repeats. As it
-// has few degrees of freedom, the second standard error is the root of its mean with the variance
-// of the first, weighted by its degrees of freedom and by rule.prior.
+// The second standard error is from the scatter over the folds. It is larger if the models of
+// different folds differ more than their rows explain. Let f be the same kind of sum over the rows
+// of a fold in one repeat. With k folds, the variance is k/(k−1)·Σf²/repeats. This variance has few
+// degrees of freedom. It is therefore averaged with the square of the first standard error, with
+// its degrees of freedom and rule.prior as weights. The second standard error is the root of the
+// average.
 func (r Rows) mean(losses [][]float64, of rule) (mean, se, freedom float64) {
 	d := make([]float64, len(losses[0]))
 	for _, l := range losses {
@@ -101,7 +106,7 @@ func (r Rows) mean(losses [][]float64, of rule) (mean, se, freedom float64) {
 		byFold, folds = append(byFold, sums...), max(folds, len(sums))
 	}
 	if k := float64(folds); folds > 1 {
-		// Norms neither over- nor underflow, as squares of small losses would.
+		// Norms neither overflow nor underflow. Squares of small losses would underflow.
 		between := math.Sqrt(k/(k-1)/float64(len(losses))) * floats.Norm(byFold, 2)
 		own := float64(len(byFold) - 1)
 		if both := math.Hypot(math.Sqrt(own)*between, math.Sqrt(of.prior)*se) / math.Sqrt(own+of.prior); both > se {
@@ -111,7 +116,7 @@ func (r Rows) mean(losses [][]float64, of rule) (mean, se, freedom float64) {
 	return mean, se, freedom
 }
 
-// StandardError returns the standard error of the mean of losses, which has one loss for each row.
+// StandardError returns the standard error of the mean of losses. There is one loss for each row.
 // The standard error covers only the scatter of the rows.
 func (r Rows) StandardError(losses []float64) float64 {
 	_, se, _ := r.rows(losses)
@@ -137,8 +142,8 @@ func (r Rows) rows(d []float64) (mean, se, freedom float64) {
 	return mean, math.Sqrt(n/(n-1)) * floats.Norm(sums, 2), n - 1
 }
 
-// sums returns the sum of the values of each unit. The units are in the order of their first rows.
-// Rows of weight 0 are left out.
+// sums returns the sum of value over the rows of each unit. The units are in the order of their
+// first rows. Rows of weight 0 are left out.
 func (r Rows) sums(value func(i int) float64, rows int) (sums []float64) {
 	place := map[int]int{}
 	for i := range rows {
@@ -159,7 +164,7 @@ func (r Rows) sums(value func(i int) float64, rows int) (sums []float64) {
 	return sums
 }
 
-// shares returns the share of each of n rows in the total weight.
+// shares returns the weight of each row, divided by the total weight.
 func (r Rows) shares(rows int) []float64 {
 	if r.Weights == nil {
 		return slices.Repeat([]float64{1 / float64(rows)}, rows)

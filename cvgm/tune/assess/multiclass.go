@@ -23,16 +23,15 @@ type ClassSample struct {
 }
 
 // Multiclass holds metrics of decisions for several classes. The predicted class of a row is the
-// class with the largest decision. If several decisions are equal, it is the first of their
-// classes.
+// class with the largest decision, or the first of several classes with the largest decision.
 type Multiclass struct {
 	Accuracy float64 // the share of rows whose class is predicted
 	Balanced float64 // the mean over the classes of this share within the class; NaN if a class has no row
-	// Majority is the share of the largest class. It is the accuracy of a constant prediction that
-	// has seen all rows.
+	// Majority is the share of the most frequent class. It is the accuracy of a constant prediction
+	// of this class.
 	Majority float64
-	// Confusion[a][b] counts the rows of class a whose predicted class is b. Rows count by their
-	// weights, and several samples are averaged.
+	// Confusion[a][b] is the total weight of the rows of class a whose predicted class is b. With
+	// several samples, the totals are averaged.
 	Confusion [][]float64
 	// Probabilities judges decisions that are probabilities. Otherwise it is nil.
 	Probabilities *ClassProbabilities
@@ -47,7 +46,7 @@ type ClassProbabilities struct {
 // weight returns the weight of row i.
 func (s ClassSample) weight(i int) float64 { return Sample{Weights: s.Weights}.weight(i) }
 
-// rows returns the rows that count.
+// rows returns the rows that have decisions and a positive weight.
 func (s ClassSample) rows() (rows []int) {
 	for i := range s.Y {
 		if s.weight(i) > 0 && !slices.ContainsFunc(s.Decisions.RawRowView(i), math.IsNaN) {
@@ -58,13 +57,15 @@ func (s ClassSample) rows() (rows []int) {
 }
 
 // ClassifyMulti returns metrics of decisions for C classes. It computes the metrics for each sample
-// and averages them. The samples may be repeats of cross-validation with other folds. Set
-// probabilities if the decisions are probabilities, which are then judged, too. An error names the
-// field that cannot be used. It is of kind qpdiff.ErrShape if a length is wrong, if samples have
-// different C, or if C is below 2. It is of kind qpdiff.ErrNotFinite if a decision is infinite or a
-// weight is not finite. It is of kind qpdiff.ErrDomain if a label is not one of the numbers 0 to C
-// − 1, if a weight is below 0, or if a probability is outside 0 to 1. It is of kind qpdiff.ErrEmpty
-// if there is no row. The time is proportional to the number of decisions.
+// and averages them. The samples may be repeats of cross-validation with different folds. Set
+// probabilities if the decisions are probabilities. Their log loss and calibration are then judged,
+// too.
+//
+// An error names the field that cannot be used. It is of kind qpdiff.ErrShape if a length is wrong,
+// if samples have different C, or if C is below 2. It is of kind qpdiff.ErrNotFinite if a decision
+// is infinite or a weight is not finite. It is of kind qpdiff.ErrDomain if a label is not one of
+// the numbers 0 to C − 1, if a weight is below 0, or if a probability is outside 0 to 1. It is of
+// kind qpdiff.ErrEmpty if there is no row. The time is proportional to the number of decisions.
 func ClassifyMulti(probabilities bool, samples ...ClassSample) (Multiclass, error) {
 	if len(samples) == 0 {
 		return Multiclass{}, args.Bad("samples", qpdiff.ErrEmpty, "give one", "are none")
@@ -90,7 +91,7 @@ func ClassifyMulti(probabilities bool, samples ...ClassSample) (Multiclass, erro
 }
 
 // check returns an error for the first field of s that cannot be used, or that does not fit the
-// first sample. k is the number of the sample s.
+// sample first. s is sample number k.
 func (s ClassSample) check(k int, first ClassSample, probabilities bool) error {
 	if s.Decisions == nil {
 		return args.Bad("ClassSample.Decisions", qpdiff.ErrShape, "give a row per label", "is nil in sample %d", k)

@@ -15,9 +15,9 @@ type Sample struct {
 	Y           []float64 // the label of each row, finite
 	Predictions []float64 // of each row; NaN leaves the row out
 	Weights     []float64 // of each row, finite and at least 0; nil: 1 each
-	// Folds holds the rows that each fold's model predicts. Decision values of different models may
-	// have different scales, so areas under the ROC curve are computed within each fold. Nil: one
-	// fold of all rows.
+	// Folds[k] lists the rows that the model of fold k predicts. Decision values of different
+	// models may have different scales, so areas under the ROC curve are computed within each fold.
+	// Nil: one fold of all rows.
 	Folds [][]int
 }
 
@@ -29,7 +29,7 @@ func (s Sample) weight(i int) float64 {
 	return s.Weights[i]
 }
 
-// rows returns the rows that count: they have a prediction and a positive weight.
+// rows returns the rows that have a prediction and a positive weight.
 func (s Sample) rows() (rows []int) {
 	for i, p := range s.Predictions {
 		if p == p && s.weight(i) > 0 {
@@ -39,7 +39,7 @@ func (s Sample) rows() (rows []int) {
 	return rows
 }
 
-// check reports the first field of sample number k that cannot be used.
+// check returns an error for the first field of s that cannot be used. s is sample number k.
 func (s Sample) check(k int, classes bool) error {
 	n, arg := len(s.Y), func(field string) string { return "Sample." + field }
 	if err := args.First(
@@ -71,7 +71,7 @@ func (s Sample) check(k int, classes bool) error {
 	return args.BadIf(len(s.rows()) == 0, "Sample", qpdiff.ErrEmpty, "give rows with a prediction and a weight", "has no row that counts in sample %d", k)
 }
 
-// check reports the first of the samples that cannot be used.
+// check returns an error for the first sample that cannot be used.
 func check(samples []Sample, classes bool) error {
 	if len(samples) == 0 {
 		return args.Bad("samples", qpdiff.ErrEmpty, "give one", "are none")
@@ -123,7 +123,7 @@ func (s Sample) regression() Regression {
 		mean += w / total * (s.Y[i] - mean)
 		mae += w / total * (math.Abs(s.Predictions[i]-s.Y[i]) - mae)
 	}
-	// Norms neither over- nor underflow, as squares of small labels would.
+	// Norms neither overflow nor underflow. Squares of small labels would underflow.
 	residuals, deviations := make([]float64, len(rows)), make([]float64, len(rows))
 	varies := false
 	for at, i := range rows {
