@@ -16,7 +16,8 @@ type (
 )
 
 // WithProgress returns a context in which experiments report how many of their cells are done. A
-// cell is, for example, a repetition, or a size with a seed. Several goroutines call report.
+// cell is a part of an experiment, for example one repetition, or one size with one seed. Several
+// goroutines call report.
 func WithProgress(ctx context.Context, report func(done, total int)) context.Context {
 	return context.WithValue(ctx, progressKey{}, report)
 }
@@ -42,18 +43,18 @@ func WithKeeper(ctx context.Context, k Keeper) context.Context {
 	return context.WithValue(ctx, keeperKey{}, k)
 }
 
-// MaxCells is the largest number of cells of an experiment. This many cells take some hundred
-// megabytes. The defaults of an experiment give at most a thousandth of this number.
+// MaxCells is the largest number of cells of an experiment. So many cells take some hundred
+// megabytes. With its default parameters, an experiment has at most MaxCells/1000 cells.
 const MaxCells = 1_000_000
 
 // ErrTooManyCells is wrapped by the error of an experiment with more than MaxCells cells.
 var ErrTooManyCells = errors.New("too many cells")
 
-// Cells returns f(0) … f(n-1) for independent cells, which it computes in parallel. Cells does not
-// call f for a cell that the Keeper of ctx has stored. It reports progress. After ctx is done, it
-// skips the remaining cells. The error is ctx's error, or the error of the lowest cell that failed,
-// with the cell's label in front. The label describes the computation, independently of the number
-// of cells.
+// Cells returns f(0) … f(n-1) for independent cells, computed in parallel. It does not call f for a
+// cell that the Keeper of ctx has stored. It reports progress. After ctx is done, it skips the
+// remaining cells. The error is ctx's error, or the error of the first cell in order that failed.
+// The error of a cell begins with label(i), which describes the computation independently of the
+// number of cells.
 func Cells[T any](ctx context.Context, n int, label func(i int) string, f func(i int) (T, error)) ([]T, error) {
 	if n < 0 || n > MaxCells {
 		return nil, fmt.Errorf("%w, %d: use smaller parameters or shorter lists, of which at most %d cells come", ErrTooManyCells, n, MaxCells)
@@ -85,9 +86,9 @@ func Cells[T any](ctx context.Context, n int, label func(i int) string, f func(i
 	return results, err
 }
 
-// CellTable returns f of each row and column, as [row][column]. It computes the values as cells.
-// The last row has the costliest cells, and CellTable computes it first. The cells that remain at
-// the end are then short, and keep all processors busy.
+// CellTable returns f(row, column) as [row][column], computed as cells. It computes the last row
+// first, because this row has the costliest cells. The cells that remain at the end are then short,
+// so that all processors stay busy.
 func CellTable[T any](ctx context.Context, rows, columns int, label func(row, column int) string, f func(row, column int) (T, error)) ([][]T, error) {
 	n := MaxCells + 1
 	if rows <= MaxCells && columns <= MaxCells {
@@ -132,7 +133,7 @@ func InTurn(ctx context.Context, all ...func() error) error {
 	return nil
 }
 
-// Column returns the value of for each cell, in the order of the cells.
+// Column returns of(c) for each cell c, in the order of the cells.
 func Column[C any](cells []C, of func(c C) float64) (v []float64) {
 	for _, c := range cells {
 		v = append(v, of(c))

@@ -11,14 +11,14 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// FreshData is the number of a draw of an experiment's random data. The data sets of different
-// draws are different.
+// FreshData has the number of a draw of an experiment's random data. Different draws have different
+// data sets.
 type FreshData struct {
 	Draw int `help:"draw of the random data, whose data sets follow those of the draw before" range:"[0,∞)" small:"[0,3]"`
 }
 
-// Number returns the number of data set i of the draw if each draw has n data sets. The number
-// counts over all draws. Draws 0 to 9 with n data sets each have the data sets of draw 0 with 10·n
+// Number returns the number of data set i of the draw, counted over all draws. Each draw has n data
+// sets. For example, draws 0 to 9 with n data sets each have the same data sets as draw 0 with 10·n
 // data sets.
 func (f FreshData) Number(i, n int) int { return f.Draw*n + i }
 
@@ -34,8 +34,8 @@ type RegressionData struct {
 
 var PaperRegression = RegressionData{Samples: 1000, Train: 30, Features: 10, Informative: 8, Noise: 100, Scale: 100}
 
-// CheckLeastSquares returns an error if there are too few examples for least squares on centred
-// features. Experiments with least squares as a baseline call it.
+// CheckLeastSquares returns an error if least squares on centred features needs more examples. It
+// is for experiments with least squares as a baseline.
 func (d RegressionData) CheckLeastSquares() error {
 	if d.Train < d.Features+2 {
 		return Invalid("Train", d.Train, fmt.Sprintf("use at least %d examples, two more than Features: least squares is one of the baselines", d.Features+2))
@@ -58,7 +58,7 @@ func (d RegressionData) Examples(src synth.Source) (train, test learn.Data, coef
 	return Rows(all, 0, d.Train), Rows(all, d.Train, d.Samples), coef, nil
 }
 
-// PublishedRegression is RegressionData in the way that the published code draws it.
+// PublishedRegression is RegressionData, drawn in the same way as in the published code.
 type PublishedRegression struct {
 	Seed                 uint32 `help:"seed of NumPy's generator, which draws data, splits and random search" range:"[0,4294967295]" small:"[0,1000]" setting:"the published data: NumPy's generator with seed %v"`
 	DiscardedSets        int    `help:"data sets drawn and thrown away before the one used" range:"[0,∞)" small:"[0,2]" setting:"after %v data sets that are not used"`
@@ -82,7 +82,7 @@ func (d PublishedRegression) Source(ctx context.Context) (*synth.NumPy, error) {
 	return src, nil
 }
 
-// Rows returns the examples from ≤ i < to of d as learners need them.
+// Rows returns the examples i of d with from ≤ i < to, in the type that learners take.
 func Rows(d synth.Data, from, to int) learn.Data {
 	_, n := d.X.Dims()
 	return learn.Data{X: d.X.Slice(from, to, 0, n).(*mat.Dense), Y: d.Y[from:to]}
@@ -113,9 +113,9 @@ func Fit(l learn.Learner, d learn.Data, theta, hyper []float64) error {
 // AsDrawn returns d in the type of package synth, which results store.
 func AsDrawn(d learn.Data) synth.Data { return synth.Data{X: d.Dense(), Y: d.Y} }
 
-// Resubstitution returns d twice, with one copy below the other. It also returns the split that
-// trains on the first copy and validates on the second copy. The CV loss of the result is the
-// training loss of d.
+// Resubstitution returns two copies of d, one below the other, and one split. The split trains on
+// the first copy and validates on the second copy. The CV loss on the result is therefore the
+// training loss on d.
 func Resubstitution(d learn.Data) (learn.Data, []cvgm.Split) {
 	n := len(d.Y)
 	rows := make([]int, 2*n)

@@ -187,9 +187,9 @@ func parse(v reflect.Value, text string) error {
 	return nil
 }
 
-// Check returns the errors that Run would return for p, one for each parameter outside its range.
-// If all parameters are in their ranges, Check calls the method Check of p, if it has one, which
-// checks combinations of parameters.
+// Check returns the errors that Run would return for p: one for each parameter outside its range.
+// If all parameters are in their ranges, and p has a method Check, this method checks combinations
+// of parameters.
 func Check(p any) error {
 	numbers := make(map[string]float64) // the values of all parameters in their ranges; for a list, the smallest entry
 	errRange := eachField(p, func(name string, v reflect.Value, tag reflect.StructTag) error {
@@ -244,9 +244,9 @@ func Check(p any) error {
 	return err
 }
 
-// checkFraction checks a fraction v, or a list of fractions. They are fractions of the number of
-// examples, which is the first field in examples that the group has. Splits with such a fraction
-// must have training and validation rows.
+// checkFraction checks a fraction v of the number of examples, or a list of fractions. The list
+// examples has the names of fields. The first of these fields that the group has is the number of
+// examples. Splits with such a fraction must have training and validation rows.
 func checkFraction(name string, v reflect.Value, group string, examples []string, numbers map[string]float64) error {
 	fractions := []reflect.Value{v}
 	if v.Kind() == reflect.Slice {
@@ -284,8 +284,8 @@ func checkValue(name string, v reflect.Value, allowed string) error {
 	return nil
 }
 
-// checkText checks that a text is one of the allowed words, if there is a set of words. Lists of
-// texts have no such set.
+// checkText checks that a text is one of the allowed words, if the allowed words are a set. For
+// lists of texts, there is no such set.
 func checkText(name string, v reflect.Value, allowed string) error {
 	if words, ok := wordsOf(allowed); ok && !slices.Contains(words, v.String()) {
 		return Invalid(name, fmt.Sprintf("%q", v), "use a word of "+allowed)
@@ -337,8 +337,8 @@ func (d domain) contains(v float64) bool {
 	return (v > d.low || v == d.low && !d.lowOpen) && (v < d.high || v == d.high && !d.highOpen)
 }
 
-// draw returns a random number from a bounded domain. If the domain is an interval of positive
-// numbers over more than a decade, the logarithm of the number is uniform, unless whole is set.
+// draw returns a random number from a bounded domain. The logarithm of the number is uniform if the
+// domain is an interval of positive numbers over more than a decade, and whole is not set.
 func (d domain) draw(src synth.Source, whole bool) float64 {
 	u := src.Float64()
 	switch {
@@ -352,9 +352,9 @@ func (d domain) draw(src synth.Source, whole bool) float64 {
 	return d.low + u*(d.high-d.low)
 }
 
-// Draw returns random parameters of the experiment for a small run, as a pointer like Params. Each
-// parameter is drawn from its set of small values, and Run accepts the combination. A parameter
-// without such a set keeps its default.
+// Draw returns random parameters for a small run of the experiment, as a pointer like Params. It
+// draws each parameter from the set of small values in its tag, until Run accepts the combination.
+// A parameter without such a set keeps its default.
 func (e *Experiment) Draw(src synth.Source) any {
 	const tries = 10000
 	for range tries {

@@ -17,8 +17,9 @@ import (
 // goroutine may use a Setup.
 type Setup struct {
 	Train, Test learn.Data
-	// Coef are the coefficients of the population from which the data comes, and Rule is the best
-	// rule for this population. They are nil if the population has none.
+	// Coef holds the coefficients of the population from which the data comes. Rule is the best
+	// classifier for this population. A field is nil if the population has no coefficients or no
+	// such rule.
 	Coef []float64
 	Rule *synth.BayesRule
 
@@ -79,8 +80,7 @@ func (s *Setup) Evaluate(x []float64) (Metrics, error) {
 // CVLoss returns the CV loss at the given hyperparameters.
 func (s *Setup) CVLoss(hyper []float64) (float64, error) { return s.CV.Eval(nil, hyper) }
 
-// Until yields the values of steps. After ctx is done, it yields ctx's error in place of the next
-// value.
+// Until yields the values of steps. After ctx is done, it yields ctx's error and stops.
 func Until[S any](ctx context.Context, steps iter.Seq2[S, error]) iter.Seq2[S, error] {
 	return func(yield func(S, error) bool) {
 		for s, err := range steps {

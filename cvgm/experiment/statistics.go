@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// An Estimate is the mean of independent repetitions of a measurement. It has a confidence interval
-// by the method for its scale.
+// An Estimate is the mean of independent repetitions of a measurement. Its scale determines the
+// method for its confidence interval.
 type Estimate struct {
 	Mean   float64
 	Margin float64 // half the length of the 95 % confidence interval by Student's t; NaN for one repetition
@@ -58,12 +58,13 @@ func RatioOf(v []float64) Estimate {
 	return e
 }
 
-// students holds quantiles of Student's t that have been computed. Each quantile takes the
-// inversion of an incomplete beta function. The claims about several draws need few quantiles, but
-// each of them hundreds of thousands of times.
+// students stores computed quantiles of Student's t. Each quantile takes the inversion of an
+// incomplete beta function. The claims about several draws need only a few different quantiles, but
+// need each of them hundreds of thousands of times.
 var students sync.Map // maps studentAt to float64
 
-// studentAt has the number of repetitions and the level of a two-sided interval.
+// studentAt is the key of a quantile: a number of repetitions, and the level of a two-sided
+// interval.
 type studentAt struct {
 	n     int
 	level float64
@@ -81,10 +82,10 @@ func (e Estimate) student(level float64) float64 {
 	return q
 }
 
-// Interval returns the ends of the two-sided confidence interval of a level such as .95, by the
-// method for the scale. The interval of a share is from Wilson, "Probable inference, the law of
-// succession, and statistical inference" (1927). If the estimate has no interval (see
-// [Estimate.Repeated]), both ends are the mean.
+// Interval returns the ends of the two-sided confidence interval for a level such as .95. The
+// interval of a share is from Wilson, "Probable inference, the law of succession, and statistical
+// inference" (1927). If the estimate has no interval (see [Estimate.Repeated]), both ends are the
+// mean.
 func (e Estimate) Interval(level float64) (low, high float64) {
 	if !e.Repeated() {
 		return e.Mean, e.Mean
@@ -108,14 +109,14 @@ func Wilson(share, n, level float64) (low, high float64) {
 	z := distuv.UnitNormal.Quantile((1 + level) / 2)
 	middle := (share + z*z/(2*n)) / (1 + z*z/n)
 	half := z / (1 + z*z/n) * math.Sqrt(share*(1-share)/n+z*z/(4*n*n))
-	// Only rounding gives ends beyond 0 and 1, or on the wrong side of the share.
+	// Without rounding, the ends are from 0 to 1 and enclose the share.
 	return min(share, max(0, middle-half)), max(share, min(1, middle+half))
 }
 
-// Chance returns a one-sided probability under the assumption that v is the true value. The event
-// is that an estimate lies on the same side of v as this estimate and is at least as far from v.
-// Chance agrees with [Estimate.Interval]: if v is an end of the interval of level p, Chance returns
-// (1−p)/2. It returns 0 if v is outside the scale. The estimate must have an interval.
+// Chance returns a one-sided probability for the case that v is the true value. It is the
+// probability of an estimate on the same side of v as e that is at least as far from v as e. If v
+// is an end of the interval of level p, Chance returns (1−p)/2. It returns 0 if v is outside the
+// scale. The estimate must have an interval.
 func (e Estimate) Chance(v float64) float64 {
 	switch {
 	case e.Mean == v:
@@ -134,8 +135,8 @@ func (e Estimate) Chance(v float64) float64 {
 	}
 }
 
-// Shifted returns the estimate moved by z standard errors. se is the standard error. On the scale
-// Positive, the mean is multiplied by a factor. A share does not move beyond 0 and 1.
+// Shifted returns the estimate with its mean moved by z·se, where se is the standard error. On the
+// scale Positive, the mean is multiplied by a factor instead. A share stays between 0 and 1.
 func (e Estimate) Shifted(z, se float64) Estimate {
 	switch {
 	case e.Scale == Share:
@@ -165,8 +166,8 @@ func (e Estimate) Times(factor float64) Estimate {
 	return Estimate{Mean: factor * e.Mean, Margin: math.Abs(factor) * e.Margin, N: e.N}
 }
 
-// Repeated reports whether the estimate has an interval. It has one if the repetitions differ. A
-// share has one even if all repetitions agree.
+// Repeated reports whether the estimate has an interval. It needs repetitions that differ. A share
+// always has an interval, even if all repetitions agree.
 func (e Estimate) Repeated() bool {
 	return e.N > 1 && (e.Margin > 0 || e.Scale == Share && !math.IsNaN(e.Margin))
 }
@@ -195,9 +196,9 @@ var ErrSpread = errors.New("experiment: estimates to pool: some have a spread an
 const mostRepetitions = math.MaxInt32
 
 // Check returns an error if no repetitions can give the estimate. The number of repetitions must be
-// from 1 to 2³¹−1. The scale must exist, and the mean must be in it. The margin must not be
-// negative or infinite, and must be NaN for one repetition. The mean and the margin may both be
-// NaN, if nothing could be measured.
+// from 1 to 2³¹−1. The scale must exist, and the mean must be a value on it. The margin must not be
+// negative or infinite, and must be NaN for one repetition. If nothing could be measured, the mean
+// and the margin may both be NaN.
 func (e Estimate) Check() error {
 	switch {
 	case e.Scale < AnyNumber || e.Scale > Positive:
@@ -212,10 +213,11 @@ func (e Estimate) Check() error {
 	return nil
 }
 
-// Pool returns the estimate from all repetitions of several estimates of one quantity. If each
-// estimate has one repetition, the means are the repetitions. If they are all equal, Pool returns
-// the first estimate. If only some estimates have a spread, Pool returns ErrSpread. It also returns
-// an error if there are no estimates, if [Estimate.Check] returns one, and if a sum overflows.
+// Pool combines several estimates of one quantity, and returns the estimate from all their
+// repetitions. If each estimate has only one repetition, the means of the estimates are the
+// repetitions. If these means are all equal, Pool returns the first estimate. If some estimates
+// have a spread and others have none, Pool returns ErrSpread. It also returns an error if there are
+// no estimates, if [Estimate.Check] returns one, or if a sum overflows.
 func Pool(all ...Estimate) (Estimate, error) {
 	if len(all) == 0 {
 		return Estimate{}, errors.New("experiment: no estimate to pool: give at least one")
@@ -261,8 +263,8 @@ func (e Estimate) finite() (Estimate, error) {
 	return e, nil
 }
 
-// Difference returns the difference a − b of two means of independent repetitions. If both use the
-// same data, the interval is too wide.
+// Difference returns a − b for two independent means. If both means use the same data, the interval
+// is too wide.
 func Difference(a, b Estimate) Estimate {
 	return Estimate{Mean: a.Mean - b.Mean, Margin: math.Hypot(a.Margin, b.Margin), N: a.N}
 }
@@ -283,9 +285,9 @@ type Comparison struct {
 	Wins       float64  // share of repetitions in which the first loss is lower; a tie (see TieTol) counts as half
 }
 
-// TieTol is a relative difference of losses. Two losses are a tie if they differ by at most TieTol.
-// The losses of two searches that end at the same point differ by less, because of their stopping
-// rules. The losses of two methods on one data set differ by far more.
+// TieTol is a relative difference of losses. Two losses that differ by at most TieTol are a tie.
+// Two searches that end at the same point have losses that differ by less, because of their
+// stopping rules. The losses of two methods on one data set differ by far more.
 const TieTol = 1e-6
 
 // Wins returns, for each repetition, 1 if the first loss is lower, ½ for a tie and 0 otherwise.
@@ -307,7 +309,7 @@ func Compare(first, second []float64) Comparison {
 	return Comparison{EstimateOf(Less(first, second)), floats.Sum(Wins(first, second)) / float64(len(first))}
 }
 
-// Less returns the differences of two methods in each repetition, first minus second.
+// Less returns the difference first − second in each repetition.
 func Less(first, second []float64) []float64 {
 	return floats.SubTo(make([]float64, len(first)), first, second)
 }
@@ -335,8 +337,8 @@ type Median struct {
 	N         int
 }
 
-// MedianOf returns the median. The ends of its interval are two of the sorted values. The interval
-// is the narrowest one that is symmetric in the ranks.
+// MedianOf returns the median with its interval. The ends of the interval are two of the sorted
+// values, at equal distances from the first and from the last. It is the narrowest such interval.
 func MedianOf(v []float64) Median {
 	n := len(v)
 	m := Median{Median: MedianValue(v), Low: math.Inf(-1), High: math.Inf(1), N: n}

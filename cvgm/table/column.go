@@ -28,13 +28,15 @@ const (
 	// table for predictions a missing value is an error, because each row has a prediction.
 	MissingDropsRow
 	// MissingIsMean replaces a missing value. In a numeric column, the replacement is the mean of
-	// the training rows that have a value. In a categorical column, it is a level of its own.
+	// the training rows that have a value. In a categorical column, missing values form one more
+	// level.
 	MissingIsMean
 )
 
 func (m MissingRule) String() string { return nameOf(missingNames[:], m) }
 
-// UnknownRule is the rule for a level, in a row for a prediction, that the training table lacks.
+// UnknownRule is the rule for a level that is in a row for a prediction, but not in the training
+// table.
 type UnknownRule int
 
 const (
@@ -60,16 +62,16 @@ type Column struct {
 	// Levels holds the texts of a categorical column, sorted.
 	Levels  []string
 	Missing MissingRule
-	// MissingLevel is set if missing values form a level after Levels. The column is then
-	// categorical with the rule MissingIsMean, and it lacks values.
+	// MissingLevel is set if missing values form a level after Levels. This is the case in a
+	// categorical column that has missing values and the rule MissingIsMean.
 	MissingLevel bool
 	// Other is set if the rare levels of a categorical column form one level, named other, after
 	// Levels. All texts that are not in Levels then count as this level.
 	Other bool
 	// Number is the format of the numbers. Nil: plain decimal numbers.
 	Number *Number
-	// Date describes how the column is made from dates or times. Nil: the column is a column of the
-	// file.
+	// Date describes how the column is made from dates or times. Nil: the column holds the values
+	// of a column of the file.
 	Date *Date
 	// Effect determines the features that a term of a model makes from the column: see
 	// [Table.WithEffects]. Nil: the features that [Encoder] documents.
@@ -91,7 +93,7 @@ func (c *Column) Features() int {
 }
 
 // portable returns the column in the form that predictions need. It omits the rules of a CSV, and
-// values learned from training rows.
+// the values that are learned from training rows.
 func (c *Column) portable() portable.Column {
 	p := portable.Column{Source: c.source(), Categorical: c.Kind == Categorical, Levels: c.Levels, Fill: c.Missing == MissingIsMean,
 		MissingLevel: c.MissingLevel, Other: c.Other, All: c.Effect.is(LevelsEffect)}

@@ -13,52 +13,55 @@ import (
 // lines, and spaces around names and fields. Every column is a feature, except the columns that
 // Target, Group, Weights and Ignore name. Only Target is required.
 //
-// The kind and the format of a column are decided once, for all rows. A column is numeric in two
-// cases. In the first case, all present fields are finite decimal numbers. In the second case, all
-// present fields are numbers of one format: with a decimal comma, with separators of thousands, as
-// in 1,234.50, or with a unit, as in $5, 12.5% and 1.2 kg. Units of the same measure are converted
-// into the most frequent unit. Numbers such as 1,234 do not show whether the comma is the decimal
-// sign. If a column has only such numbers, the other columns of the file decide. If the other
-// columns do not decide, the decimal sign is a comma in a file whose fields are not separated by
-// commas. [Table.Notes] lists the choices that the file leaves open, each with the field of CSV
-// that overrules the choice.
+// The kind and the format of a column are decided once, for all rows. A column is numeric if all
+// present fields are finite decimal numbers. It is also numeric if all present fields are numbers
+// of one other format: with a decimal comma, with separators of thousands, as in 1,234.50, or with
+// a unit, as in $5, 12.5% and 1.2 kg. Units of the same measure are converted into the most
+// frequent unit. Numbers such as 1,234 do not show whether the comma is the decimal sign. If a
+// column has only such numbers, the other columns of the file decide. If these do not decide
+// either, the decimal sign is a comma in a file whose fields are not separated by commas, and
+// otherwise a point. [Table.Notes] lists the choices that the file leaves open. Each note names the
+// field of CSV that overrules the choice.
 //
 // A column of dates or times of one format becomes several columns. They hold the days since the
-// first date, and the year, month, weekday and hour, but only the parts that vary; see [Date].
-// Dates such as 03/04/2025 are ambiguous. If other columns of the file show the order of day and
-// month, that order applies. Otherwise the month is first in a file whose fields are separated by
-// commas, and the day in other files.
+// first date, the year, the month, the weekday and the hour. Parts that do not vary are omitted;
+// see [Date]. Dates such as 03/04/2025 are ambiguous. If other columns of the file show the order
+// of day and month, this order applies. Otherwise the month is first in a file whose fields are
+// separated by commas, and the day is first in other files.
 //
-// All other columns are categorical. Three kinds of columns are refused, because they may be
-// numeric columns with an error. In the first kind, more than half of the different texts, but not
-// all of them, are numbers. The second kind has infinite, hexadecimal or too large numbers, or both
-// decimal points and decimal commas. The third kind has more than 20 different texts, and more than
-// half of them, but not all, are numbers with one unit, or dates. A column of the first kind is not
-// refused if it has at most 20 different texts, and each text that is not a number, such as 3+, is
-// in at least 5 rows.
+// All other columns are categorical. But three kinds of these columns are refused, because they may
+// be numeric columns with an error. In a column of the first kind, more than half of the different
+// texts are numbers, but not all. A column of the second kind has infinite, hexadecimal or too
+// large numbers, or both decimal points and decimal commas. A column of the third kind has more
+// than 20 different texts. More than half of these, but not all, are dates, or numbers with one
+// unit.
 //
-// A column whose texts are nearly all different is left out as an identifier. If a column has more
-// than 20 levels, the levels with fewer than 5 rows form one level, named other. A target of the
-// numbers 0 and 1, or −1 and 1, has classes. Notes list these choices, too.
+// A column of the first kind is accepted under two conditions. It has at most 20 different texts,
+// and each text that is not a number, such as 3+, is in at least 5 rows.
+//
+// A column whose texts are nearly all different is left out as an identifier. If a categorical
+// column has more than 20 levels, the levels with fewer than 5 rows form one level, named other. If
+// a target holds only the numbers 0 and 1, or only −1 and 1, these are two classes. Notes list
+// these choices, too.
 type CSV struct {
 	// Target names the column to be predicted. The column holds numbers, or the texts of 2 to 20
-	// classes. A column that holds only the numbers 0 and 1, or −1 and 1, has classes. Of two
-	// classes, the second in sorted order becomes +1, and the first −1, unless Positive is set. For
-	// more classes see [Table.Binary] and [Table.ClassData].
+	// classes. A column that holds only the numbers 0 and 1, or only −1 and 1, has two classes.
+	// Unless Positive is set, the class that is second in sorted order becomes +1, and the first
+	// becomes −1. For more than two classes see [Table.Binary] and [Table.ClassData].
 	Target string
-	// Positive names the class that becomes +1, if there are two. With Positive, a target of
-	// numbers has classes. Their names are the texts of the numbers.
+	// Positive names the class of a two-class target that becomes +1. If Positive is set, a target
+	// of numbers also has classes, whose names are the texts of the numbers.
 	Positive string
 	// Numeric and Categorical name columns of these kinds. The kinds of all other columns are
-	// inferred. A column in Categorical keeps all its levels. Numeric and Categorical may also name
-	// the target, to make the target a number or classes.
+	// inferred. A column in Categorical keeps all its levels. If the target is in Numeric, it is a
+	// number. If it is in Categorical, it has classes.
 	Numeric, Categorical []string
-	// Numbers holds formats of numeric columns, by the names of the columns. These formats are not
-	// inferred. A field of another format is an error.
+	// Numbers maps names of numeric columns to the formats of their numbers. For these columns, no
+	// format is inferred. A field of another format is an error.
 	Numbers map[string]Number
-	// Dates holds layouts of columns of dates or times, by the names of the columns. These layouts
-	// are not inferred. A layout is the date 2 January 2006, 15:04:05 in the file's format, as in
-	// [time.Parse].
+	// Dates maps names of columns of dates or times to their layouts. For these columns, no layout
+	// is inferred. As in [time.Parse], a layout is the text of 2 January 2006, 15:04:05 in the
+	// format of the file.
 	Dates map[string]string
 	// Ignore names columns that are not features.
 	Ignore []string
@@ -69,30 +72,30 @@ type CSV struct {
 	// [learn.Data]. This column is not a feature. Empty: all rows have the same weight.
 	Weights string
 	// Missing is the rule for missing values in all columns that are not in MissingIn. The zero
-	// value is MissingIsError. MissingIsMean does not apply to target, group and weights: a missing
-	// value in these columns is then an error.
+	// value is MissingIsError. If the rule is MissingIsMean, a missing value in the target, group
+	// or weights is nevertheless an error.
 	Missing   MissingRule
 	MissingIn map[string]MissingRule
 	// MissingTexts are the fields that denote a missing value. Upper and lower case count as equal.
 	// Nil: "", "NA", "NaN", "null" and "?".
 	MissingTexts []string
-	// Unknown is the rule for levels in rows for predictions that the training table lacks. The
-	// zero value is UnknownIsError.
+	// Unknown is the rule for a level that is in a row for a prediction, but not in the training
+	// table. The zero value is UnknownIsError.
 	Unknown UnknownRule
-	// Comma separates fields. Zero: ',', ';', a tab or '|'. Of these, the separator is the
-	// character that splits each of the first lines into the same number of fields, and into the
-	// most fields.
+	// Comma separates fields. Zero: ',', ';', a tab or '|'. Read takes the separator that splits
+	// each of the first lines into the same number of fields. If there are several, it takes the
+	// separator with the most fields.
 	Comma rune
-	// MaxBytes bounds the memory that Read holds. In addition to the text, Read needs some 24 bytes
-	// for each field. A text that needs more than MaxBytes is an error of kind qpdiff.ErrTooLarge.
-	// The error names the number of bytes, which is estimated from the first rows and the size of
-	// the file. A table whose levels make too many dense features is an error of this kind, too;
-	// see [Table.Data]. Zero: the default that [learn.Data] documents.
+	// MaxBytes bounds the memory that Read uses. Read needs the bytes of the text and some 24 bytes
+	// for each field. If this exceeds MaxBytes, Read returns an error of kind qpdiff.ErrTooLarge,
+	// with the number of bytes. This number is estimated from the first rows and the size of the
+	// file. [Table.Data] returns an error of the same kind if the dense features of all levels
+	// would exceed MaxBytes. Zero: the default that [learn.Data] documents.
 	MaxBytes int64
 }
 
-// maxClasses bounds the classes of a text target. A column with more values is unlikely to hold
-// classes, and would need one model for each.
+// maxClasses bounds the classes of a text target. A column with more different texts is unlikely to
+// hold classes, and each class may need a separate model.
 const maxClasses = 20
 
 // role is the role of a column of the file.
@@ -111,8 +114,8 @@ func (c CSV) features(names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == c.Target })
 }
 
-// roles returns the role of each column of the file. named maps the name of a column to the field
-// of c that names the column. roles checks the names in c.
+// roles returns the role of each column of the file. It checks the names in the fields of c, such
+// as Ignore. The map named gives, for a column that c names, the field that names it.
 func (c CSV) roles(text *csvText) (roles []role, named map[string]string, err error) {
 	roles, named = make([]role, len(text.header)), map[string]string{}
 	name := func(field string, r role, names ...string) error {
@@ -196,8 +199,9 @@ func (c CSV) missingRule(name string, r role) MissingRule {
 	return c.Missing
 }
 
-// dropRows leaves out records with missing values in columns whose rule is MissingDropsRow. It
-// returns an error if a column whose rule is MissingIsError lacks a value in a row that is kept.
+// dropRows leaves out records with a missing value in a column whose rule is MissingDropsRow. If
+// one of the remaining records has a missing value in a column whose rule is MissingIsError, it
+// returns an error.
 func (c CSV) dropRows(text *csvText, roles []role) error {
 	kept, lacking := 0, make([]int, len(text.header)) // lacking counts the rows that each column drops
 	for k, record := range text.records {

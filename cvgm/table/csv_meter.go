@@ -12,8 +12,8 @@ import (
 	"cvgm/qpdiff/memory"
 )
 
-// These constants are the bytes that package encoding/csv and the records take. They include the
-// growth of slices.
+// These constants are numbers of bytes that package encoding/csv and the records take, including
+// the growth of slices.
 const (
 	lineBytes      = 4   // for each byte of the current line, until its record is complete
 	separatorBytes = 64  // for each separator of the current line, in addition
@@ -22,7 +22,8 @@ const (
 	columnBytes    = 192 // for each column: its name, place and description
 )
 
-// A meter counts the memory of the text, and stops reading before the memory exceeds the bound.
+// A meter counts the memory of a text while the text is read. It stops reading before the memory
+// exceeds the bound.
 type meter struct {
 	from        io.Reader
 	size        int64 // of the text; 0 if unknown
@@ -41,7 +42,7 @@ func newMeter(from io.Reader, size int64, comma rune, maxBytes int64) *meter {
 	return &meter{from: from, size: size, bound: memory.Bound(maxBytes), separator: separator[len(separator)-1]}
 }
 
-// sizeOf returns the number of bytes that r has left, or 0 if it is unknown.
+// sizeOf returns the number of bytes that remain in r, or 0 if it is unknown.
 func sizeOf(r io.Reader) int64 {
 	switch r := r.(type) {
 	case interface{ Len() int }:
@@ -72,9 +73,9 @@ func (m *meter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// took counts a record of the given number of fields. It also returns the error of check if the
-// remaining bytes of the text alone exceed the bound, because a field takes more memory than its
-// characters.
+// took counts a record of the given number of fields. It returns an error if the memory so far plus
+// the remaining bytes of the text exceed the bound. This shows early that the whole text is too
+// large, because a field takes more memory than its characters.
 func (m *meter) took(fields int) error {
 	if m.columns == 0 {
 		m.columns = fields
@@ -90,8 +91,8 @@ func (m *meter) took(fields int) error {
 	return m.check(m.held + float64(max(0, m.size-m.read)))
 }
 
-// check returns an error if held, in bytes, exceeds the bound. The error names an estimate for the
-// whole text, if the size of the text is known.
+// check returns an error if held exceeds the bound. The unit is a byte. If the size of the text is
+// known, the error names an estimate of the bytes for the whole text.
 func (m *meter) check(held float64) error {
 	if m.bound == memory.Unbounded || held <= float64(m.bound) {
 		return nil

@@ -17,7 +17,7 @@ import (
 	"cvgm/qpdiff"
 )
 
-// csvReader holds the settings of [CSV] that a prediction needs again.
+// csvReader holds the settings of [CSV] that reading rows for predictions needs, too.
 type csvReader struct {
 	comma        rune
 	missingTexts []string
@@ -33,7 +33,7 @@ func validComma(r rune) bool {
 // missing reports whether a field denotes a missing value.
 func (r *csvReader) missing(field string) bool { return portable.IsMissing(r.missingTexts, field) }
 
-// portable returns a description of a column for package portable. The description has no values
+// portable returns the description of a column for package portable, without the values that are
 // learned from training rows.
 func (r *csvReader) portable(c *Column) portable.Column {
 	p := c.portable()
@@ -41,8 +41,7 @@ func (r *csvReader) portable(c *Column) portable.Column {
 	return p
 }
 
-// code returns the descriptions of columns for package portable, without values learned from
-// training rows.
+// code returns the portable descriptions of the columns.
 func (r *csvReader) code(columns []Column) []portable.Column {
 	code := make([]portable.Column, len(columns))
 	for j := range columns {
@@ -51,9 +50,8 @@ func (r *csvReader) code(columns []Column) []portable.Column {
 	return code
 }
 
-// value returns the value of a field by the column's code. The value is a number, or the index of a
-// level. It is NaN for a missing value, and len(Levels) for an unknown level, if the rules allow
-// them.
+// value returns the value of a field: a number, or the index of a level. If the rules of the column
+// allow it, a missing value gives NaN, and an unknown level gives len(Levels).
 func (c *Column) value(code *portable.Column, field string) (float64, error) {
 	v, fault := code.Value(field)
 	switch fault {
@@ -131,18 +129,16 @@ func (r *csvReader) header(from io.Reader) (*csvText, error) {
 	return t, nil
 }
 
-// The separator of fields is found in the first headLines lines of a text, and at most in its first
-// headBytes bytes.
+// headLines and headBytes bound the part of a text in which the separator of fields is found.
 const (
 	headBytes = 4096
 	headLines = 20
 )
 
-// commaOf returns the separator of fields of a text that begins with head. more is set if the text
-// is longer than head. The separator is the character that splits each of the first lines into the
-// same number of fields, and into the most fields. The numbers must be the same because the
-// character may also be part of a text or a number. If no separator gives the same number in all
-// lines, the first line decides.
+// commaOf returns the separator of fields of a text that begins with head. The flag more is set if
+// the text is longer than head. A separator must split each of the first lines into the same number
+// of fields, because the same character may also be part of a text or a number. Of several such
+// separators, commaOf takes the one with the most fields. If there is none, the first line decides.
 func commaOf(head string, more bool) rune {
 	end := strings.LastIndexByte(head, '\n')
 	if more && end >= 0 {
@@ -182,8 +178,8 @@ func wholeFields(line string, comma byte) string {
 	return line[:end]
 }
 
-// equalFields returns the number of fields in each of the first lines. It returns 0 if the lines
-// differ in this number, or if a quote is misplaced.
+// equalFields returns the number of fields in each of the first lines. It returns 0 if lines have
+// different numbers of fields, or if a quote is misplaced.
 func equalFields(head string, comma rune, lines int) int {
 	in, fields := csv.NewReader(strings.NewReader(head)), 0
 	in.Comma = comma
@@ -260,9 +256,9 @@ func (t *csvText) levels(i int) []string {
 
 func sortedKeys(texts map[string]bool) []string { return slices.Sorted(maps.Keys(texts)) }
 
-// mostlyNumbers reports whether a column is probably meant as numbers. This is the case if more
-// than half of its different values are numbers. If there are more than fewLevels values, numbers
-// with the same unit also count.
+// mostlyNumbers reports whether more than half of the different values of a column are numbers. The
+// column is then probably meant as numbers. If there are more than fewLevels values, numbers with
+// the same unit also count.
 func mostlyNumbers(levels []string) bool {
 	like, count := 0, newCensus()
 	for _, text := range levels {
@@ -304,8 +300,8 @@ func numberBy(format *Number, field string) (float64, bool) {
 // number parses a finite decimal number.
 func number(field string) (float64, bool) { return portable.ParseDecimal(field) }
 
-// fewLevels is the number of levels up to which a column of texts is not examined for identifiers,
-// rare levels, and numbers or dates among other texts.
+// fewLevels is a number of levels. Only columns of texts with more levels are examined for
+// identifiers, for rare levels, and for numbers or dates among other texts.
 const fewLevels = 20
 
 // numberLike reports whether a text may be meant as a number. It also accepts numbers that are too

@@ -26,8 +26,8 @@ func (p DatePart) String() string { return nameOf(partNames[:], p) }
 
 var partNames = [...]string{"days", "year", "month", "weekday", "hour"}
 
-// A Date describes how a column is made from a column of dates or times in the file. The part is
-// taken from the date and time as they are written, in any time zone.
+// A Date describes how a column is made from a column of dates or times in the file. The column
+// holds one part of the date or time, as written in the file. Time zones are not converted.
 type Date struct {
 	Source string   // the name of the column in the file
 	Part   DatePart // the part that the column holds
@@ -44,7 +44,7 @@ func (d *Date) portable() *portable.DateFormat {
 // numeric reports whether the part is a number.
 func (p DatePart) numeric() bool { return p != PartMonth && p != PartWeekday }
 
-// equal reports whether d and e make equal columns.
+// equal reports whether d and e give equal columns.
 func (d *Date) equal(e *Date) bool {
 	if d == nil || e == nil {
 		return d == e
@@ -52,8 +52,8 @@ func (d *Date) equal(e *Date) bool {
 	return d.Source == e.Source && d.Part == e.Part && d.Layout == e.Layout && d.First.Equal(e.First)
 }
 
-// layoutParts has a field for each part of a date or time. The field is set if a layout has the
-// part.
+// layoutParts has a field for each part of a date or time. A field is set if the layout contains
+// this part.
 type layoutParts struct{ date, day, clock bool }
 
 // partsOf returns the parts of a layout.
@@ -67,15 +67,15 @@ func partsOf(layout string) (p layoutParts) {
 	return p
 }
 
-// checkLayout reports a layout that has neither a date nor a time.
+// checkLayout returns an error if a layout has neither a date nor a time.
 func checkLayout(layout string) error {
 	p := partsOf(layout)
 	return args.BadIf(!p.date && !p.clock, "layout", qpdiff.ErrDomain, `write the date 2 January 2006, 15:04:05 in the file's format, as in "2/1/2006"`, "is %q, which has neither year and month nor an hour", layout)
 }
 
-// dateLayouts are the layouts of dates by their shapes, and clockLayouts the layouts of times.
-// zoneLayouts are the layouts of time zones. In a shape, Y is a number of four digits, n is a
-// number of one or two digits, M is the name of a month, and P is AM or PM.
+// These variables map shapes of texts to layouts: dateLayouts of dates, clockLayouts of times, and
+// zoneLayouts of time zones. In a shape, Y is a number of four digits, n is a number of one or two
+// digits, M is the name of a month, and P is AM or PM.
 var (
 	dateLayouts = map[string][]string{
 		"Y-n-n": {"2006-1-2"}, "Y/n/n": {"2006/1/2"}, "Y.n.n": {"2006.1.2"}, "Y-n": {"2006-1"}, "n/Y": {"1/2006"}, "Y-M-n": {"2006-Jan-2"},
@@ -115,8 +115,8 @@ func shapeOf(text string) string {
 			default:
 				return ""
 			}
-			// A fraction of a second belongs to no shape, because every layout with seconds reads
-			// it.
+			// A shape does not include a fraction of a second, because every layout with seconds
+			// reads it.
 			if at := b.String(); strings.HasSuffix(at, "n:n:n") && j+1 < len(text) && text[j] == '.' && '0' <= text[j+1] && text[j+1] <= '9' {
 				for j++; j < len(text) && '0' <= text[j] && text[j] <= '9'; {
 					j++
@@ -184,8 +184,8 @@ func layoutsOf(text string) (all []string) {
 	return all
 }
 
-// datesOf returns the layouts that read the most texts, the more likely ones first. reads is the
-// number of texts that each of these layouts reads.
+// datesOf returns the layouts that read the largest number of texts, with the more likely ones
+// first. reads is this number.
 func datesOf(levels []string) (layouts []string, reads int) {
 	counts := map[string]int{}
 	var order []string

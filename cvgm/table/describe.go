@@ -32,9 +32,9 @@ type Described struct {
 	Use     string   // in words: its features, or the role of the column
 }
 
-// Describe reads a file as Read does, and describes the file. A missing value is not an error. If
-// Read would return an error for the missing values of a column, the description of the column says
-// so. Describe returns the other errors of Read.
+// Describe reads a file as Read does, and describes it. Missing values are not an error. If Read
+// would return an error for the missing values of a column, the description of the column mentions
+// this. Describe returns all other errors of Read.
 func (c CSV) Describe(r io.Reader) (*Description, error) {
 	lenient := c
 	lenient.MissingIn = maps.Clone(c.MissingIn)

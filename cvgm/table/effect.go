@@ -14,13 +14,15 @@ type EffectKind int
 const (
 	// PlainEffect makes the features that a column has without an Effect.
 	PlainEffect EffectKind = iota
-	// SmoothEffect makes features of a numeric column. Their linear combinations are the functions
-	// Σ_k β_kB_k(x) of the number x with Σβ = 0, so no combination is a constant. The B_k are cubic
-	// B-splines with equally spaced knots over [Low, High]. Their number is Effect.Bases. Outside
-	// [Low, High], the splines continue along their tangents. The features have no unit.
+	// SmoothEffect makes features of a numeric column. The linear combinations of the features are
+	// the functions Σ_k β_kB_k(x) of the number x with Σ_k β_k = 0, so no combination is a
+	// constant. The functions B_k are Effect.Bases cubic B-splines with equally spaced knots over
+	// [Low, High]. Outside [Low, High], the splines continue along their tangents. The features
+	// have no unit.
 	SmoothEffect
 	// LevelsEffect makes one feature for each level of a categorical column, including the first
-	// level. It is meant for a penalty on all levels: see [Encoder].
+	// level. It requires a penalty on all levels, because the features are otherwise collinear; see
+	// [Encoder].
 	LevelsEffect
 	// ScaledEffect maps the number of a numeric column to mean 0 and standard deviation 1 on the
 	// training rows. If a column is constant on the training rows, its feature is 0.
@@ -31,7 +33,7 @@ func (k EffectKind) String() string { return nameOf(effectNames[:], k) }
 
 var effectNames = [...]string{"plain", "smooth", "levels", "scaled"}
 
-// DefaultBases is the default number of B-splines of a SmoothEffect. MostBases is the largest
+// DefaultBases is the default number of B-splines of a SmoothEffect, and MostBases is the largest
 // number.
 const DefaultBases, MostBases = 10, 100
 
@@ -46,8 +48,8 @@ type Effect struct {
 	Bases int
 	// Low and High are the ends of the range of knots of a SmoothEffect, in the unit of the column,
 	// with Low < High. If both are zero, they become the smallest and the largest number of the
-	// table. These numbers, like the levels of a categorical column, come from the whole table, so
-	// that all splits have the same features. They do not depend on the target.
+	// column in the whole table, so that all splits have the same features. These two numbers do
+	// not depend on the target.
 	Low, High float64
 }
 
@@ -62,15 +64,15 @@ func (e *Effect) equal(f *Effect) bool {
 	return *e == *f
 }
 
-// errConstant returns the error for a constant column. The weight of such a column without a
-// penalty is not unique.
+// errConstant returns the error for a constant column. Without a penalty, the weight of such a
+// column is not unique.
 func (e *Effect) errConstant(v float64, rows int) error {
 	return args.Bad("Effect.Column", qpdiff.ErrDomain, "leave the column out, or draw other folds",
 		"is %q, which is constant on %d rows: all its values are %v", e.Column, rows, v)
 }
 
-// span returns the smallest and the largest present number that has a positive weight. If there is
-// no such number, it returns +Inf and −Inf.
+// span returns the smallest and the largest number among the values of positive weight that are not
+// NaN. If there is none, it returns +Inf and −Inf.
 func span(values []float64, weights sample.Weights) (low, high float64) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for i, v := range values {

@@ -12,9 +12,9 @@ import (
 )
 
 // WithEffects returns a table with only the columns of the effects, in the order of the effects.
-// Each column has its effect. Models of the new table ignore all other columns. Errors are of kind
-// ErrDomain for names, kinds and settings that do not fit the table. A constant column is also such
-// an error, unless its effect is a ScaledEffect or a LevelsEffect.
+// Each column gets its effect. Models of the new table ignore all other columns. The error is of
+// kind ErrDomain if a name, kind or setting does not fit the table. It is also of kind ErrDomain if
+// a column is constant and its effect is not a ScaledEffect or a LevelsEffect.
 func (t *Table) WithEffects(effects ...Effect) (*Table, error) {
 	if err := t.check(); err != nil {
 		return nil, err
@@ -52,8 +52,8 @@ func (t *Table) WithEffects(effects ...Effect) (*Table, error) {
 	return &part, nil
 }
 
-// complete sets the defaults of an effect for the values of column c. It reports settings that do
-// not fit the column.
+// complete sets the defaults of an effect from the values of column c. It returns an error if a
+// setting does not fit the column.
 func (e *Effect) complete(c *Column, values []float64) error {
 	if e.Kind == SmoothEffect {
 		if e.Bases == 0 {
@@ -76,7 +76,7 @@ func (e *Effect) complete(c *Column, values []float64) error {
 	return nil
 }
 
-// check reports settings that do not fit column c.
+// check returns an error if a setting does not fit column c.
 func (e *Effect) check(c *Column) error {
 	smooth := e.Kind == SmoothEffect
 	return args.First(

@@ -27,21 +27,22 @@ import (
 //
 // [Table.Data] returns an Encoder. It is a [cvgm.Preparer], which a CV fits to the training rows of
 // each split. The fitted Encoder is a part of the [cvgm.Model] and of the [Pipeline]. For each row,
-// an Encoder stores at most one feature per column, except for a [SmoothEffect], which has all its
-// features in each row. By the rule of [cvgm.StoredPreparer], a table of many levels thus takes
-// memory for its columns, not for its features.
+// an Encoder stores at most one feature for each column. The exception is a [SmoothEffect], which
+// stores all its features. If the learner reads stored features (see [cvgm.StoredPreparer]), the
+// memory of a table depends on the number of columns, not on the number of levels.
 //
 // The means, and the scales of a [ScaledEffect], are learned from the training rows. The levels and
 // their order come from the whole table, so every split has the same features. This does not leak
-// information, because levels depend neither on the target nor on numbers. A level may be missing
-// from the training rows. Unless it is the first level, its feature is then 0 in all of these rows.
-// The weight of the feature is then 0 under any penalty. Without a penalty, the weight is not
-// unique, and the learner returns an error. So the level does not change a fit. The prediction for
-// a validation row with this level is the prediction for the first level, except by a kernel that
-// compares rows.
+// information, because levels depend neither on the target nor on numbers.
 //
-// The first level is a choice of code, like the unit of a number. Penalties shrink the other levels
-// towards the first level, in every split alike.
+// A level may be missing from the training rows. Unless it is the first level, its feature is then
+// 0 in all these rows. With a penalty, the weight of the feature is then 0, so the level does not
+// change the fit. Without a penalty, the weight is not unique, and the learner returns an error. A
+// validation row with this level gets the same prediction as a row with the first level, except if
+// a kernel compares rows.
+//
+// The choice of the first level is a convention, like the unit of a number. Penalties shrink the
+// effects of the other levels towards the effect of the first level, in every split alike.
 type Encoder struct {
 	columns []Column
 	target  string
@@ -104,8 +105,8 @@ func (e *Encoder) Widest() (column string, features int) {
 	return column, features
 }
 
-// Fit returns an encoder with the means and scales of train. The rows of train are rows of values
-// of a table with the same columns. A column with MissingIsMean must have a value in a row of
+// Fit returns an encoder with the means and scales of train. The rows of train hold the values of a
+// table with the same columns. A column with MissingIsMean must have a value in at least one row of
 // positive weight; otherwise the error is of kind ErrDomain. The cost is O(T·p) for T rows of p
 // columns.
 func (e *Encoder) Fit(train *mat.Dense, weights []float64) (cvgm.Prepared, error) {
@@ -134,9 +135,9 @@ func (e *Encoder) Fit(train *mat.Dense, weights []float64) (cvgm.Prepared, error
 	return &fitted, nil
 }
 
-// fitEffects sets the scales of columns with a ScaledEffect from the rows of train, with means in
-// place of missing numbers. If a column with a PlainEffect or a SmoothEffect is constant in these
-// rows, fitEffects returns an error.
+// fitEffects sets the scales of the columns with a ScaledEffect. It uses the rows of train, and
+// takes the mean of a column in place of a missing number. If a column with a PlainEffect or a
+// SmoothEffect is constant in these rows, fitEffects returns an error.
 func (e *Encoder) fitEffects(train *mat.Dense, weights sample.Weights) error {
 	rows, _ := train.Dims()
 	for j := range e.columns {
@@ -165,9 +166,9 @@ func (e *Encoder) fitEffects(train *mat.Dense, weights sample.Weights) error {
 	return nil
 }
 
-// presentMean returns the weighted mean of the entries of column j that are not NaN. ok reports
-// whether any of these entries has a positive weight. The mean lies between the smallest and the
-// largest of these entries, even if sums overflow.
+// presentMean returns the weighted mean of the entries of column j that are not NaN. ok is false if
+// none of these entries has a positive weight. The mean lies between the smallest and the largest
+// of these entries, even if sums overflow.
 func presentMean(x *mat.Dense, j int, weights []float64) (mean float64, ok bool) {
 	each := func(visit func(v, w float64)) {
 		for i := range x.RawMatrix().Rows {
@@ -194,8 +195,8 @@ func presentMean(x *mat.Dense, j int, weights []float64) (mean float64, ok bool)
 	return min(max(mean, low), high), true
 }
 
-// Apply writes the features of a row of values to dst. If the rules of a column do not allow a
-// missing value or an unknown level in the row, the error names the column.
+// Apply writes the features of a row of values to dst. The error names a column with a missing
+// value or an unknown level that the rules of the column do not allow.
 func (e *Encoder) Apply(dst, row []float64) error {
 	clear(dst)
 	return e.ApplyStored(row, func(feature int, v float64) { dst[feature] = v })
@@ -220,8 +221,8 @@ func (e *Encoder) Plain(self any, x *mat.Dense) bool {
 	return true
 }
 
-// MostStored returns the largest number of features that a row can have stored: one for each
-// column, and all features of a column with a [SmoothEffect].
+// MostStored returns the largest number of stored features in a row: one for each column, or all
+// features of a column with a [SmoothEffect].
 func (e *Encoder) MostStored() (most int) {
 	for j := range e.columns {
 		if c := &e.columns[j]; c.Kind == Numeric {
@@ -233,9 +234,10 @@ func (e *Encoder) MostStored() (most int) {
 	return most
 }
 
-// ApplyStored is Apply for the stored features only. It calls set for the features of each numeric
-// column, and for the feature of a categorical column's level, if the level has one. The cost is
-// O(p) for p columns, and O(1) for each further feature of a [SmoothEffect].
+// ApplyStored is Apply for the stored features only. For each of them, it calls set. A numeric
+// column stores all its features. A categorical column stores the feature of the row's level, if
+// the level has a feature. The cost is O(p) for p columns, and O(1) for each further feature of a
+// [SmoothEffect].
 func (e *Encoder) ApplyStored(row []float64, set func(feature int, v float64)) error {
 	if e.code == nil {
 		return fmt.Errorf("cvgm: encoder: %w: call Fit first", qpdiff.ErrNotFitted)

@@ -31,14 +31,13 @@ func (p *Pipeline) Features() ([]Feature, error) {
 }
 
 // Coefficients returns the intercept of a linear model and the coefficients of its Features. Up to
-// rounding, the decision is intercept + Σ coefficients[j]·feature[j], with the features in the
-// units of the file. The unit of a coefficient is the unit of the decision divided by the unit of
-// the feature. The coefficient of a level is the difference between this level and the column's
+// rounding, the decision is intercept + Σ_j coefficients[j]·feature[j], with the features in the
+// units of the file. A coefficient is in the unit of the decision divided by the unit of the
+// feature. The coefficient of a level is the effect of this level minus the effect of the column's
 // first level.
 //
-// Errors are of kind ErrDomain for a model that is not linear, such as a kernel machine. They are
-// of kind ErrShape if parts do not fit together, and of kind ErrNotFinite if a coefficient
-// overflows.
+// The error is of kind ErrDomain if the model is not linear, for example a kernel machine. It is of
+// kind ErrShape if parts do not fit together, and of kind ErrNotFinite if a coefficient overflows.
 func (p *Pipeline) Coefficients() (intercept float64, coefficients []float64, err error) {
 	if _, err := p.encoder(); err != nil {
 		return 0, nil, err

@@ -12,7 +12,7 @@ type kinds struct {
 	t    *Table // receives the columns
 	at   []int  // for each column of t, its index in a record
 	// points and commas count the columns whose numbers prove a decimal point or a decimal comma.
-	// open lists the columns that can be read with either sign.
+	// The list open has the columns that can be read with either sign.
 	points, commas int
 	open           []openNumber
 }
@@ -54,7 +54,7 @@ func (k *kinds) leftOut() string {
 	return fmt.Sprintf(", without the identifiers %q", firstOf(names))
 }
 
-// fresh returns name, with apostrophes added until no column has this name.
+// fresh returns name, followed by as many apostrophes as are needed for a name that no column has.
 func (k *kinds) fresh(name string) string {
 	for {
 		if _, ok := k.text.at[name]; !ok && !slices.ContainsFunc(k.t.Columns, func(c Column) bool { return c.Name == name }) {

@@ -57,9 +57,9 @@ func (k *kinds) feature(i int, field string) error {
 	return nil
 }
 
-// recurring reports whether the texts of a column with few levels are meant as levels, such as 3+
-// beside 1 and 2. In such a column, each level that is not a number is in at least leastRows rows.
-// A mistake would be in fewer rows.
+// recurring reports whether a column with few levels that mixes numbers and other texts is meant as
+// levels, such as 1, 2 and 3+. In such a column, each level that is not a number is in at least
+// leastRows rows. A typing error would be in fewer rows.
 func (k *kinds) recurring(i int, levels []string) bool {
 	if len(levels) > fewLevels {
 		return false
@@ -81,16 +81,16 @@ func (k *kinds) recurring(i int, levels []string) bool {
 	return texts > 0
 }
 
-// If a column has more than fewLevels levels, the levels with fewer than leastRows rows form one
-// level, named other. A column is an identifier if the number of its levels exceeds uniqueShare
-// times the number of its values.
+// These constants are thresholds for a column with more than fewLevels levels. The levels with
+// fewer than leastRows rows form one level, named other. The column is an identifier if its number
+// of levels exceeds uniqueShare times its number of values.
 const (
 	leastRows   = 5
 	uniqueShare = .9
 )
 
-// group groups the rare levels of column i, and reports whether the column is a feature. An
-// identifier and a column with only rare levels are not features.
+// group groups the rare levels of column i. It returns false if the column is not a feature,
+// because it is an identifier or has only rare levels.
 func (k *kinds) group(i int, column *Column, present int) bool {
 	all := len(column.Levels)
 	if all == present || float64(all) > uniqueShare*float64(present) {

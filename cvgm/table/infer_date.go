@@ -10,8 +10,9 @@ import (
 	"cvgm/qpdiff"
 )
 
-// dates adds the columns that are made from column i, if it holds dates or times. If most of its
-// texts are dates, but not all, and they are more than fewLevels, dates returns an error.
+// dates adds the columns that are made from column i if this column holds dates or times. It
+// returns an error if most of the texts are dates, but not all, and there are more than fewLevels
+// texts.
 func (k *kinds) dates(i int, levels []string, number bool) (bool, error) {
 	layouts, reads := datesOf(levels)
 	switch {
@@ -44,8 +45,9 @@ func (k *kinds) dates(i int, levels []string, number bool) (bool, error) {
 	return true, k.addDates(i, layout)
 }
 
-// monthFirst examines the dates in all other columns of the file. first reports whether the month
-// precedes the day in them, and proven whether these columns show the order.
+// monthFirst examines the dates in all columns of the file except one. The result first reports
+// whether the month precedes the day in them. The result proven reports whether these columns show
+// the order.
 func (k *kinds) monthFirst(except int) (first, proven bool) {
 	var with, without int
 	for i := range k.text.header {
@@ -78,8 +80,8 @@ func (k *kinds) errDate(i int, layout string) error {
 		"holds %q in line %d, column %q, in place of a date in the format %q", k.text.records[r][i], k.text.lines[r], k.text.header[i], layout)
 }
 
-// addDates adds columns for the parts in which the dates of column i differ: days, year, month,
-// weekday and hour. A missing date is a level of the month.
+// addDates adds columns for days, year, month, weekday and hour, without the parts that are equal
+// for all dates of column i. A missing date is a level of the month.
 func (k *kinds) addDates(i int, layout string) error {
 	var first time.Time
 	has, years, months, weekdays, clocks, lacks := partsOf(layout), map[int]bool{}, map[string]bool{}, map[string]bool{}, map[time.Time]bool{}, false

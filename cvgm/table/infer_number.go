@@ -8,9 +8,9 @@ import (
 	"cvgm/qpdiff"
 )
 
-// number returns the format of the numbers in column i if they are not plain decimal numbers. It
-// returns nil if the column holds other texts. It returns an error in two cases: if most texts, but
-// not all, are numbers, and if must is set and the column does not hold numbers.
+// number returns the format of the numbers in column i. It returns nil for plain decimal numbers
+// and for other texts. It returns an error if most texts, but not all, are numbers. If the argument
+// must is set, a column without numbers is also an error.
 func (k *kinds) number(i int, levels []string, must bool) (*Number, error) {
 	c := newCensus()
 	for _, level := range levels {
@@ -24,7 +24,7 @@ func (k *kinds) number(i int, levels []string, must bool) (*Number, error) {
 		}
 		return nil, nil
 	}
-	// The census of rows, not of levels, finds the most frequent unit.
+	// The census of levels counts each text once. The most frequent unit needs a census of rows.
 	c = newCensus()
 	for _, record := range k.text.records {
 		if !k.text.reader.missing(record[i]) {
@@ -77,8 +77,8 @@ func (k *kinds) counted(c *census, i int, number *Number) {
 }
 
 // decide sets the decimal sign of the columns that can be read with either sign. It takes the sign
-// that the other columns of the file prove. If they prove no sign or both signs, it takes the comma
-// if the fields of the file are not separated by commas, and otherwise the point.
+// that the other columns of the file prove. If they prove neither sign, or both, the sign depends
+// on the separator of fields: a point if fields are separated by commas, and otherwise a comma.
 func (k *kinds) decide() {
 	if k.commas == 0 && len(k.open) == 0 {
 		return

@@ -12,14 +12,14 @@ type Note struct {
 	Field  string // the field of [CSV] that overrules the choice
 	// LeftOut is set if this choice leaves the column out of the features.
 	LeftOut bool
-	// Check is set if the file does not settle the choice. The column is then left out, or nothing
-	// else in the file decides its format. A wrong choice may spoil the model.
+	// Check is set if the file does not settle the choice: the column is left out, or nothing else
+	// in the file confirms its format. A wrong choice may spoil the model.
 	Check bool
 }
 
 func (n Note) String() string { return n.Text + " " + n.Field + " overrules it." }
 
-// firstOf returns the first few texts of a list, for an error on one line.
+// firstOf returns the first few texts of a list and the number of further texts, for an error.
 func firstOf(texts []string) []string {
 	const most = 8
 	if len(texts) <= most {

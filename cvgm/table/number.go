@@ -12,18 +12,18 @@ import (
 	"cvgm/qpdiff"
 )
 
-// A Number describes a format of numbers other than plain decimal numbers: with a decimal comma,
-// with separators of thousands, or with a unit. Separators of thousands are spaces, apostrophes,
-// and '.' or ',', if it is not the decimal sign. They separate groups of three digits. A negative
-// number has the sign − or -, or is in parentheses, as in (1,234).
+// A Number describes a format of numbers with a decimal comma, with separators of thousands, or
+// with a unit. Separators of thousands separate groups of three digits. They are spaces,
+// apostrophes, and the character '.' or ',' that is not the decimal sign. A negative number has the
+// sign − or -, or is in parentheses, as in (1,234).
 type Number struct {
 	// Decimal is the decimal sign, '.' or ','. Zero: '.'.
 	Decimal rune
-	// Unit is the unit of the values. It follows the number. A currency may also precede the
-	// number. A number without a unit counts as a number in Unit. Empty: no unit.
+	// Unit is the unit of the values. In a field, it follows the number. A currency may also
+	// precede the number. A number without a unit counts as a number in Unit. Empty: no unit.
 	Unit string
-	// Units holds the other units of the column, with their sizes in multiples of Unit. For
-	// example, "g" has the size .001 if Unit is "kg".
+	// Units maps the other units of the column to their sizes, in multiples of Unit. For example,
+	// if Unit is "kg", "g" has the size .001.
 	Units map[string]float64
 }
 
@@ -78,7 +78,7 @@ func (n *Number) like() string {
 	return text
 }
 
-// equal reports whether two formats read all texts alike.
+// equal reports whether the two formats are equal.
 func (n *Number) equal(other *Number) bool {
 	if n == nil || other == nil {
 		return n == other
@@ -114,8 +114,8 @@ func (c *census) add(field string) bool {
 	return true
 }
 
-// open reports whether the decimal sign is undecided. This is the case if all texts can be read
-// with either sign, and some text has a point or a comma.
+// open reports whether the decimal sign is undecided: all texts can be read with either sign, and
+// some text has a point or a comma.
 func (c *census) open() bool { return c.point && c.comma && c.marked }
 
 // common returns the most frequent unit, and the number of texts that have this unit or no unit.
@@ -128,7 +128,7 @@ func (c *census) common() (unit string, texts int) {
 	return unit, texts + c.units[""]
 }
 
-// list returns a text of the units with their counts, for a note.
+// list returns a text that lists the units with their counts, for a note.
 func (c *census) list() string {
 	var all []string
 	for _, u := range slices.Sorted(maps.Keys(c.units)) {

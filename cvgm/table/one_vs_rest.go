@@ -17,16 +17,16 @@ import (
 )
 
 // OneVsRest predicts one of three or more classes from texts. It has a [Pipeline] for each class,
-// all with the same columns. Without Joint, each pipeline predicts one class against the others.
-// With Joint, the pipelines are the parts of one model of all classes. The predicted class of a row
-// is the class with the largest decision. OneVsRest is safe for concurrent use.
+// all with the same columns. Without Joint, each pipeline is a model of one class against all
+// others. With Joint, the pipelines are the parts of one model of all classes. The predicted class
+// of a row is the class with the largest decision. OneVsRest is safe for concurrent use.
 type OneVsRest struct {
-	// Pipelines has a pipeline for each class. The class is Classes[1] of its pipeline.
+	// Pipelines has one pipeline for each class. This class is Classes[1] of the pipeline.
 	Pipelines []*Pipeline
 	// Joint is set if the decisions belong to one model of all classes, which
-	// [cvgm.CV.FinalClasses] fits. The probability of a class is then exp(decision) divided by the
-	// sum of these powers over the classes. A decision has no meaning without the decisions of the
-	// other classes. [NewJoint] sets Joint.
+	// [cvgm.CV.FinalClasses] fits. The probability of class c is then exp(decision_c)/Σ_k
+	// exp(decision_k). A decision has no meaning without the decisions of the other classes.
+	// [NewJoint] sets Joint.
 	Joint bool
 }
 
@@ -68,7 +68,7 @@ func NewJoint(models []*cvgm.Model) (*OneVsRest, error) {
 	return c, nil
 }
 
-// check reports pipelines that do not fit together.
+// check returns an error if the pipelines do not fit together.
 func (c *OneVsRest) check() error {
 	if c == nil || len(c.Pipelines) < 3 {
 		return args.Bad("OneVsRest.Pipelines", qpdiff.ErrShape, "give one for each of three or more classes, or use a Pipeline", "are fewer than 3")
@@ -149,8 +149,8 @@ func (c *OneVsRest) Decision(t *Table) (*mat.Dense, error) {
 	return all, nil
 }
 
-// Class returns the class with the largest decision for each row. Of equal decisions, the first
-// class counts. Class returns the errors of Decision.
+// Class returns the class with the largest decision for each row. If several decisions are largest,
+// it returns the first of their classes. Class returns the errors of Decision.
 func (c *OneVsRest) Class(t *Table) ([]string, error) {
 	decisions, err := c.Decision(t)
 	if err != nil {
@@ -171,7 +171,7 @@ func (c *OneVsRest) Class(t *Table) ([]string, error) {
 	return classes, nil
 }
 
-// PredictRecord is Class for one row, which is given as for Record.
+// PredictRecord is Class for one row, with the same argument as Record.
 func (c *OneVsRest) PredictRecord(fields map[string]string) (string, error) {
 	t, err := c.Record(fields)
 	if err != nil {
@@ -185,10 +185,10 @@ func (c *OneVsRest) PredictRecord(fields map[string]string) (string, error) {
 }
 
 // Probability returns the probability of each class for each row, as a matrix of rows × classes.
-// Without Joint, the probabilities are the probabilities of the pipelines divided by their sum.
-// Each pipeline then requires Model.LogOdds, as for [Pipeline.Probability]. With Joint, the
-// probability is exp(decision) divided by the sum of these powers, and Model.LogOdds is not
-// required.
+// Without Joint, it is the probability from the pipeline of the class, divided by the sum of these
+// probabilities over the classes. Each pipeline then requires Model.LogOdds, as for
+// [Pipeline.Probability]. With Joint, the probability of class c is exp(decision_c)/Σ_k
+// exp(decision_k), and Model.LogOdds is not required.
 func (c *OneVsRest) Probability(t *Table) (*mat.Dense, error) {
 	decisions, err := c.Decision(t)
 	if err != nil {
@@ -244,9 +244,9 @@ type oneVsRestJSON struct {
 	Pipelines []json.RawMessage `json:"pipelines"`
 }
 
-// MarshalJSON writes the pipelines and a checksum. With Joint, the text has version 2 of the
-// format. Otherwise it has version 1, which earlier programs read, too. MarshalJSON returns the
-// errors of [Pipeline.MarshalJSON].
+// MarshalJSON writes the pipelines and a checksum. The text has version 2 of the format with Joint,
+// and otherwise version 1, which earlier programs can read. MarshalJSON returns the errors of
+// [Pipeline.MarshalJSON].
 func (c OneVsRest) MarshalJSON() ([]byte, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -265,9 +265,9 @@ func (c OneVsRest) MarshalJSON() ([]byte, error) {
 	return strictjson.WithChecksum(out)
 }
 
-// UnmarshalJSON reads text that MarshalJSON wrote. Predictions then have the same bits as before
-// writing. Errors are like the errors of [Pipeline.UnmarshalJSON]. With an error, c does not
-// change.
+// UnmarshalJSON reads text that MarshalJSON wrote. The predictions have the same bits as before
+// writing. The errors are of the same kinds as for [Pipeline.UnmarshalJSON]. After an error, c is
+// unchanged.
 func (c *OneVsRest) UnmarshalJSON(text []byte) error {
 	var in oneVsRestJSON
 	const remedy = "read the text that MarshalJSON wrote, with this version of the package or a later one"

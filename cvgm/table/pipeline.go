@@ -15,9 +15,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A Pipeline predicts from texts. It consists of a [cvgm.Model], with the [Encoder] that makes the
-// model's features, and of the classes. [NewPipeline] makes a Pipeline. A program that predicts
-// needs only the JSON of a Pipeline. A Pipeline is safe for concurrent use.
+// A Pipeline predicts from texts. It consists of the classes of the target and of a [cvgm.Model].
+// The [Encoder] in the model makes the model's features. [NewPipeline] makes a Pipeline. A program
+// that only predicts needs nothing but the JSON of a Pipeline. A Pipeline is safe for concurrent
+// use.
 type Pipeline struct {
 	Model   *cvgm.Model // Model.Prepared is an *Encoder
 	Target  string
@@ -27,9 +28,9 @@ type Pipeline struct {
 	Intervals *interval.CVPlus
 }
 
-// NewPipeline joins a model with the classes of its table. [cvgm.CV.Final] makes the model, with
-// the encoder of [Table.Data] as Config.Prepare. Errors are of kind ErrEmpty for a nil model, and
-// otherwise of kind ErrShape.
+// NewPipeline joins a model with the classes of its table. The model must come from
+// [cvgm.CV.Final], with the encoder of [Table.Data] as Config.Prepare. Errors are of kind ErrEmpty
+// for a nil model, and otherwise of kind ErrShape.
 func NewPipeline(m *cvgm.Model) (*Pipeline, error) {
 	p := &Pipeline{Model: m}
 	if e, ok := preparedBy(m); ok {
@@ -75,11 +76,11 @@ func (p *Pipeline) encoder() (*Encoder, error) {
 
 // Read reads the rows of a CSV for predictions. The CSV must have the columns of the model, in any
 // order. It may have the target's column. Read ignores all other columns. Numbers, levels and
-// missing values are read by the rules of the model's table, with one exception: a missing value
-// with MissingDropsRow is an error, because each record gives one row.
+// missing values are read by the rules of the model's table. There is one exception: a missing
+// value in a column with MissingDropsRow is an error, because each record must give one row.
 //
-// Read returns the errors of [CSV.Read]. The bound MaxBytes comes from the CSV of the model's
-// table. It has its default if the pipeline was read from JSON.
+// Read returns the errors of [CSV.Read]. The bound MaxBytes is the bound in the CSV of the model's
+// table, or the default if the pipeline was read from JSON.
 func (p *Pipeline) Read(r io.Reader) (*Table, error) {
 	e, err := p.encoder()
 	if err != nil {
@@ -88,8 +89,8 @@ func (p *Pipeline) Read(r io.Reader) (*Table, error) {
 	return p.read(r, p.Classes, e.rest)
 }
 
-// read is Read with the given classes of the target. The class rest, if not empty, stands for all
-// other texts.
+// read is Read for a target with the given classes. If the parameter rest is not empty, it is the
+// class of all other texts.
 func (p *Pipeline) read(r io.Reader, classes []string, rest string) (*Table, error) {
 	e, err := p.encoder()
 	if err != nil {
@@ -155,12 +156,13 @@ func (p *Pipeline) Record(fields map[string]string) (*Table, error) {
 // Decision returns the model's prediction for each row. The prediction is a number. For two
 // classes, a number above 0 predicts Classes[1].
 //
-// The bits of the result are the same on amd64 and arm64, unless the kernel is a type of another
-// package. The predictions of a kernel machine differ by rounding from Model.Predict, which uses
+// The result has the same bits on amd64 and arm64, unless the type of the kernel is from another
+// package. For a kernel machine, Model.Predict differs from Decision by rounding, because it uses
 // math.Exp.
 //
-// The table comes from Read or Record, or is the table on which the model was trained. A table with
-// other columns or levels is an error of kind ErrDomain, because its levels may have other indices.
+// The table must come from Read or Record, or must be the table on which the model was trained. A
+// table with other columns or levels is an error of kind ErrDomain, because its levels may have
+// other indices.
 func (p *Pipeline) Decision(t *Table) ([]float64, error) {
 	e, err := p.encoder()
 	if err != nil {
@@ -179,16 +181,16 @@ func (p *Pipeline) Decision(t *Table) ([]float64, error) {
 	return decisions, nil
 }
 
-// checkColumns reports a table whose columns differ from the columns of e.
+// checkColumns returns an error if the columns of the table differ from the columns of e.
 func (t *Table) checkColumns(e *Encoder) error {
 	same := sameColumns(t.Columns, e.columns)
 	return args.BadIf(!same, "Table", qpdiff.ErrDomain, "read the table with Pipeline.Read", "has other columns or levels than the model's table")
 }
 
-// Predict returns the prediction for each row, in the numbers of Table.Y. For a numeric target, it
-// is the decision or, with Model.LogMean, e to the power of the decision. For two classes, it is +1
-// if the decision is above 0, and otherwise −1. Predict returns the errors of Decision, and an
-// error of kind ErrNotFinite if the power overflows.
+// Predict returns the prediction for each row, in the numbers of Table.Y. For a numeric target, the
+// prediction is the decision or, with Model.LogMean, exp(decision). For two classes, the prediction
+// is +1 if the decision is above 0, and otherwise −1. Predict returns the errors of Decision. If
+// exp(decision) overflows, the error is of kind ErrNotFinite.
 func (p *Pipeline) Predict(t *Table) ([]float64, error) {
 	predictions, err := p.Decision(t)
 	if err != nil {
@@ -213,7 +215,7 @@ func (p *Pipeline) Predict(t *Table) ([]float64, error) {
 	return predictions, nil
 }
 
-// PredictRecord is Predict for one row, which is given as for Record.
+// PredictRecord is Predict for one row, with the same argument as Record.
 func (p *Pipeline) PredictRecord(fields map[string]string) (float64, error) {
 	t, err := p.Record(fields)
 	if err != nil {
@@ -243,9 +245,9 @@ func (p *Pipeline) Class(t *Table) ([]string, error) {
 	return classes, nil
 }
 
-// Probability returns, for each row, the probability of Classes[1], the class with the label +1:
-// 1/(1 + exp(−decision)). It requires Model.LogOdds. Without it, the decisions are not log odds,
-// and the error is of kind ErrDomain.
+// Probability returns the probability of Classes[1] for each row, 1/(1 + exp(−decision)).
+// Classes[1] is the class with the label +1. Model.LogOdds must be set. Without it, the decisions
+// are not log odds, and the error is of kind ErrDomain.
 func (p *Pipeline) Probability(t *Table) ([]float64, error) {
 	if p != nil && p.Model != nil && !p.Model.LogOdds { // Decision reports a nil pipeline
 		return nil, args.Bad("Model.LogOdds", qpdiff.ErrDomain, "train a linear.Logistic or linear.SparseLogistic, or use Decision", "is false: the model's predictions are not log odds")

@@ -12,9 +12,9 @@ import (
 
 // Interval returns the ends of a prediction interval for each row. level is the level of the
 // intervals, such as .9: see [interval.CVPlus.Predict]. Interval requires the field Intervals,
-// which Tuner.Intervals sets; without it, the error is of kind ErrEmpty. Other errors come from
-// Decision and from CVPlus.Predict. The ends have the same bits on amd64 and arm64, like decisions.
-// With a kernel, they differ by rounding from the ends of CVPlus.Predict.
+// which Tuner.Intervals makes; without it, the error is of kind ErrEmpty. Other errors come from
+// Decision and from CVPlus.Predict. Like decisions, the ends have the same bits on amd64 and arm64.
+// For a model with a kernel, CVPlus.Predict returns ends that differ by rounding.
 func (p *Pipeline) Interval(t *Table, level float64) (low, high []float64, err error) {
 	e, err := p.encoder()
 	if err != nil {
@@ -39,7 +39,7 @@ func (p *Pipeline) Interval(t *Table, level float64) (low, high []float64, err e
 	return p.Intervals.Around(predictions, level)
 }
 
-// IntervalRecord is Interval for one row, which is given as for Record.
+// IntervalRecord is Interval for one row, with the same argument as Record.
 func (p *Pipeline) IntervalRecord(fields map[string]string, level float64) (low, high float64, err error) {
 	t, err := p.Record(fields)
 	if err != nil {
@@ -52,8 +52,8 @@ func (p *Pipeline) IntervalRecord(fields map[string]string, level float64) (low,
 	return lows[0], highs[0], nil
 }
 
-// checkIntervals reports missing intervals. It also reports intervals whose models have other
-// columns than the encoder.
+// checkIntervals returns an error if there are no intervals, or if their models have other columns
+// than the encoder.
 func (p *Pipeline) checkIntervals(e *Encoder) error {
 	if p.Intervals == nil {
 		return args.Bad("Pipeline.Intervals", qpdiff.ErrEmpty, "set Tuner.Intervals, for a target that is a number", "is nil")
@@ -133,7 +133,7 @@ func (p *Pipeline) writtenIntervals(e *Encoder) (*intervalsJSON, error) {
 	return out, nil
 }
 
-// read returns the intervals of a pipeline with the encoder e. It returns nil for nil.
+// read returns the intervals of a pipeline with the encoder e, or nil for nil.
 func (in *intervalsJSON) read(e *Encoder) (*interval.CVPlus, error) {
 	if in == nil {
 		return nil, nil

@@ -83,9 +83,9 @@ const (
 	plainVersion    = 2 // without effects, intervals, log_mean and degrees_of_freedom
 )
 
-// pipelineKeys returns the keys of a pipeline's JSON text in a version. For each object, a key maps
-// to whether it is required. The value of "model" is checked when the model is read. Version 1 has
-// no formats of columns. Version 2 has no effects and no intervals.
+// pipelineKeys describes the JSON objects of a pipeline in a version of the format. For each
+// object, it maps the keys to whether they are required. The value of "model" is checked when the
+// model is read. Version 1 has no formats of columns. Version 2 has no effects and no intervals.
 func pipelineKeys(version string) map[string]map[string]bool {
 	keys := map[string]map[string]bool{
 		"pipeline": {"format": true, "version": true, "target": true, "classes": false, "class_of_others": false, "log_odds": true,
@@ -112,11 +112,11 @@ func pipelineKeys(version string) map[string]map[string]bool {
 }
 
 // MarshalJSON writes the pipeline: the columns with their levels and means, the classes, the format
-// of the CSV, the model, the intervals with their models if there are any, and a checksum of all
-// these. The text has version 3 of the format if the pipeline has intervals, effects, Model.LogMean
-// or Model.Freedom. Otherwise it has version 2, which earlier programs read, too. MarshalJSON
-// returns the errors of [cvgm.Model.MarshalJSON]. If the parts of the pipeline do not fit together,
-// it returns an error.
+// of the CSV, the model, the intervals with their models if there are any, and a checksum. The text
+// has version 3 of the format if the pipeline has intervals, effects, Model.LogMean or
+// Model.Freedom. Otherwise it has version 2, which earlier programs can read. MarshalJSON returns
+// the errors of [cvgm.Model.MarshalJSON], and an error if the parts of the pipeline do not fit
+// together.
 func (p Pipeline) MarshalJSON() ([]byte, error) {
 	e, err := p.encoder()
 	if err != nil {
@@ -146,15 +146,17 @@ func (p Pipeline) MarshalJSON() ([]byte, error) {
 	return strictjson.WithChecksum(out)
 }
 
-// UnmarshalJSON reads text that MarshalJSON wrote in version 1, 2 or 3. Version 1 has no formats of
-// columns. Later versions of this package read all three, too. The pipeline that is read gives the
-// decisions, predictions and intervals of the written pipeline, with the same bits, on amd64 and
-// arm64. A kernel machine written in version 1 may differ by rounding. The text may have other
-// spaces, escapes and orders of keys, and other forms of the same float64s.
+// UnmarshalJSON reads text that MarshalJSON wrote in version 1, 2 or 3 of the format. Later
+// versions of this package will also read all three. Version 1 has no formats of columns. On amd64
+// and arm64, the decisions, predictions and intervals have the same bits as before writing, except
+// that a kernel machine in version 1 may differ by rounding. Other programs may change the text:
+// its spaces, its escapes, the order of its keys, and the forms in which it writes the same
+// float64s.
 //
 // If the text is not a pipeline, UnmarshalJSON returns an error and does not change p. The error is
-// a *qpdiff.ArgError in these cases: another format or version; a part that is missing, unknown,
-// repeated or null; parts that do not fit together; a checksum that is missing or wrong.
+// a *qpdiff.ArgError if the format or version is unknown, or if the parts do not fit together. It
+// is also an ArgError if a part is missing, unknown, repeated or null, or if the checksum is
+// missing or wrong.
 func (p *Pipeline) UnmarshalJSON(text []byte) error {
 	var header struct {
 		Format  *string      `json:"format"`
@@ -272,7 +274,7 @@ func (in *pipelineJSON) encoder() (*Encoder, error) {
 	return e, nil
 }
 
-// check reports parts that do not fit the kind and the missing rule of the column.
+// check returns an error if parts do not fit the kind or the missing rule of the column.
 func (c *columnJSON) check(column *Column) error {
 	numeric, given := column.Kind == Numeric, "given"
 	if c.Mean == nil {
@@ -297,7 +299,7 @@ func (c *columnJSON) check(column *Column) error {
 	return nil
 }
 
-// valueOf returns the constant with the given name.
+// valueOf returns the constant whose name is in the list names.
 func valueOf[T ~int](key string, names []string, name string) (T, error) {
 	at := slices.Index(names, name)
 	if at < 0 {
@@ -306,7 +308,7 @@ func valueOf[T ~int](key string, names []string, name string) (T, error) {
 	return T(at), nil
 }
 
-// writtenNumber returns the JSON form of a format, or nil for nil.
+// writtenNumber returns the JSON form of a format. It returns nil for nil.
 func writtenNumber(n *Number) *numberJSON {
 	if n == nil {
 		return nil
@@ -318,7 +320,7 @@ func writtenNumber(n *Number) *numberJSON {
 	return out
 }
 
-// read returns the format, or nil for nil.
+// read returns the format. It returns nil for nil.
 func (in *numberJSON) read() (*Number, error) {
 	if in == nil {
 		return nil, nil

@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// portable returns a model that makes the same predictions as Decision, with the same bits. It also
-// returns the code of the model's kernel.
+// portable returns the model in the form of package portable, with the code of its kernel. This
+// model makes the same predictions as Decision, bit for bit.
 func (p *Pipeline) portable() (m portable.Model, code kernelCode, err error) {
 	e, err := p.encoder()
 	if err != nil {
@@ -63,12 +63,12 @@ func errCode(format string, a ...any) error {
 	return args.Bad("Pipeline.Model", qpdiff.ErrDomain, "write the pipeline as JSON", format, a...)
 }
 
-// probeRows is the number of rows for which portable compares the decisions of a pipeline with the
-// portable model.
+// probeRows is the number of rows for which portable checks that the portable model makes the
+// decisions of the pipeline.
 const probeRows = 16
 
-// probes returns test rows and the decisions for them. The numbers of the rows are near the means,
-// and the levels of a column appear in turn.
+// probes returns test rows and the pipeline's decisions for them. The numbers in the rows are near
+// the means of their columns. Each level of a column appears in turn.
 func (p *Pipeline) probes(e *Encoder) (want []float64, rows *mat.Dense, err error) {
 	rows = mat.NewDense(probeRows, len(e.columns), nil)
 	at := 0
@@ -95,8 +95,7 @@ func (p *Pipeline) probes(e *Encoder) (want []float64, rows *mat.Dense, err erro
 	return want, rows, err
 }
 
-// probeStep returns step times the deviation. For a constant number, which has no deviation, it
-// returns step.
+// probeStep returns step·deviation, or step for a constant column, whose deviation is 0.
 func probeStep(step, deviation float64) float64 {
 	if deviation == normalise.Flat {
 		return step

@@ -31,10 +31,11 @@ func (c CSV) ReadFile(path string) (*Table, error) {
 }
 
 // Read reads a table. An error in the text names line, column and field. It is of kind ErrShape for
-// a text without examples or features. It is of kind ErrNotFinite for a missing value, and for text
-// in place of a number. It is of kind ErrDomain for settings, names and kinds. If a record has
-// another number of fields than the header, the error is a *csv.ParseError of package encoding/csv.
-// Read holds the whole text in memory, within MaxBytes. The table then holds only the values.
+// a text without examples or features. It is of kind ErrNotFinite for a missing value, and for a
+// text in place of a number. It is of kind ErrDomain for settings, names and kinds that cannot be
+// used. If a record has more or fewer fields than the header, the error is a *csv.ParseError of
+// package encoding/csv. Read holds the whole text in memory, within MaxBytes. The table then holds
+// only the values.
 func (c CSV) Read(r io.Reader) (*Table, error) {
 	text, err := c.header(r)
 	if err != nil {
@@ -119,7 +120,7 @@ func groups(text *csvText, i int) []int {
 	return of
 }
 
-// readColumns sets the values of the table. Column j of the table comes from column at[j] of the
+// readColumns sets the values of the table. Column j of the table is made from column at[j] of the
 // file. The error for a missing or unknown value names its line.
 func (t *Table) readColumns(text *csvText, at []int) error {
 	if more := len(at) - len(text.header); more > 0 { // the table has more columns than the file, because a date makes several
@@ -154,7 +155,7 @@ func (t *Table) readWeights(text *csvText, i int) error {
 	return args.BadIf(slices.Max(t.Weights) == 0, "CSV.Weights", qpdiff.ErrDomain, "give a row that counts", "has the weight 0 in each row of column %q", text.header[i])
 }
 
-// readTarget sets Y from column i of the file, by the table's classes and its format of numbers.
+// readTarget sets Y from column i of the file. It uses the table's classes and TargetNumber.
 func (t *Table) readTarget(text *csvText, i int) error {
 	t.Y = make([]float64, len(text.records))
 	for k, record := range text.records {

@@ -18,8 +18,8 @@ import (
 type Table struct {
 	Columns []Column // in the order of the file, without the columns of target, group and weights, and without ignored columns
 	Target  string   // the name of the target's column
-	// Y holds the target of each row. The target is a number, ±1 for two classes, or the index in
-	// Classes for more classes. Y is nil if a table for predictions has no target.
+	// Y holds the target of each row: a number, ±1 for two classes, or the index in Classes for
+	// more classes. Y is nil if a table for predictions has no target.
 	Y []float64
 	// Classes holds the classes of the target. Two classes are in the order −1, +1. Three or more
 	// classes are sorted. Classes is nil if the target is a number.
@@ -30,8 +30,7 @@ type Table struct {
 	// TargetNumber describes how the numbers of the target are written. Nil: as plain decimal
 	// numbers.
 	TargetNumber *Number
-	// Notes holds the choices that CSV.Read made because the texts of a column allow several
-	// readings.
+	// Notes holds the choices that CSV.Read made for columns whose texts allow several readings.
 	Notes []Note
 	// Weights holds the weight of each row. Weights is nil without CSV.Weights.
 	Weights []float64
@@ -39,8 +38,8 @@ type Table struct {
 	// entry.
 	Lines []int
 
-	// x holds a number for each value of a numeric column, and an index in Levels for each value of
-	// a categorical column. NaN is a missing value, and len(Levels) is an unknown level.
+	// x holds the values. The value of a numeric column is a number, and the value of a categorical
+	// column is an index in Levels. NaN is a missing value, and len(Levels) is an unknown level.
 	x *mat.Dense
 	// weightsName and groupName are the names of the columns of Weights and Groups. dropped is the
 	// number of rows that were left out.
@@ -50,7 +49,7 @@ type Table struct {
 	rest                   string // the class of all texts that are not in Classes; empty: there is no such class
 }
 
-// check reports a table that no function of this package has read.
+// check returns an error for a table that no function of this package has read.
 func (t *Table) check() error {
 	return args.BadIf(t == nil || t.x == nil, "Table", qpdiff.ErrEmpty, "read one with CSV.Read, Pipeline.Read or Pipeline.Record", "is nil or holds no values")
 }
@@ -70,9 +69,9 @@ func (t *Table) Rows(i []int) *Table {
 	return &part
 }
 
-// Binary returns t with the target +1 for the given class and −1 for all other classes. In the
-// result, the other class has the name "not " followed by the given class. If t has only two
-// classes, it keeps its name. An unknown class and a numeric target are errors of kind ErrDomain.
+// Binary returns t with the target +1 for the given class and −1 for all other classes. If t has
+// more than two classes, the class −1 has the name "not " followed by the given class. An unknown
+// class or a numeric target is an error of kind ErrDomain.
 func (t *Table) Binary(class string) (*Table, error) {
 	if err := t.check(); err != nil {
 		return nil, err
@@ -108,15 +107,15 @@ func (t *Table) classRemedy() string {
 	return fmt.Sprintf("name one of %q", t.Classes)
 }
 
-// Data returns the input of [cvgm.New]. The values and the target are for Config.Data, and the
-// encoder, which turns the values into features, is for Config.Prepare. The values cannot be used
-// without the encoder, because they hold indices of levels, and NaN for missing values. The values
-// share storage with the table.
+// Data returns the input of [cvgm.New]. The first result, with the values and the target, is for
+// Config.Data. The encoder turns the values into features, and is for Config.Prepare. The values
+// cannot be used without the encoder, because they hold indices of levels, and NaN for missing
+// values. They share storage with the table.
 //
 // Data returns an error for a table without a target, and for a target of more than two classes;
-// see [Table.Binary] and [Table.ClassData]. If the levels make more features than CSV.MaxBytes
-// allows, Data returns an error of kind [qpdiff.ErrTooLarge], unless only few of the features are
-// stored; see [cvgm.StoredPreparer].
+// see [Table.Binary] and [Table.ClassData]. If the dense features of all levels would exceed
+// CSV.MaxBytes, the error is of kind [qpdiff.ErrTooLarge]. The limit does not apply if only few of
+// the features are stored; see [cvgm.StoredPreparer].
 func (t *Table) Data() (learn.Data, *Encoder, error) {
 	if err := t.check(); err != nil {
 		return learn.Data{}, nil, err
@@ -129,8 +128,8 @@ func (t *Table) Data() (learn.Data, *Encoder, error) {
 }
 
 // ClassData is Data for a [learn.ClassLearner] of three or more classes. Y holds the indices of the
-// classes. [NewJoint] joins the models that [cvgm.CV.FinalClasses] returns. With fewer than three
-// classes, the error is of kind ErrDomain.
+// classes. [cvgm.CV.FinalClasses] returns the models of the classes, and [NewJoint] joins them.
+// With fewer than three classes, the error is of kind ErrDomain.
 func (t *Table) ClassData() (learn.Data, *Encoder, error) {
 	if err := t.check(); err != nil {
 		return learn.Data{}, nil, err

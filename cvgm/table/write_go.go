@@ -16,9 +16,9 @@ import (
 	"cvgm/qpdiff"
 )
 
-// WriteGo writes the pipeline as one formatted Go file. The file is a package of its own, with the
-// name pkg, and imports only the standard library. It has the following functions of a row. The row
-// maps the names of the columns to the texts that a CSV would hold.
+// WriteGo writes the pipeline as one formatted Go file. The file is a separate package with the
+// name pkg, and imports only the standard library. It has the following functions. Their argument
+// row maps the names of the columns to the texts of a CSV.
 //
 //	func Predict(row map[string]string) (float64, error)     // if the target is a number
 //	func Decision(row map[string]string) (float64, error)    // for two classes: above 0 for Classes[1]; with Model.LogMean: the logarithm of Predict
@@ -26,21 +26,21 @@ import (
 //	func Probability(row map[string]string) (float64, error) // of Classes[1], if Model.LogOdds is set
 //	func Interval(row map[string]string, level float64) (low, high float64, err error) // if Intervals is set
 //
-// The functions PredictValues, DecisionValues and IntervalValues take the values of Columns in
-// place of a row. A value is a number, or the index of a level for a categorical column, and NaN if
-// it is missing. PredictValues, DecisionValues and IntervalValues are faster, because they do not
+// The functions PredictValues, DecisionValues and IntervalValues take a list of values, one for
+// each of Columns, in place of a row. The value is a number, or the index of a level for a
+// categorical column, and NaN if it is missing. These functions are faster, because they do not
 // parse texts.
 //
-// On amd64 and arm64, the results have the same bits as the results of the methods Predict,
-// Decision, Class, Probability and Interval. The functions return an error for a row if the
-// pipeline returns one. The functions are safe for concurrent use.
+// On amd64 and arm64, the functions return the same bits as the methods Predict, Decision, Class,
+// Probability and Interval, and an error for the same rows. They are safe for concurrent use.
 //
-// The file contains only the code that its columns and its model need, including the effects of
-// columns. For a kernel machine, the file contains the support rows. For kernel.Ridge these are all
-// training rows. For Interval, the file contains the model of each fold.
+// The file contains only the code that its columns and its model need. For a kernel machine, it
+// contains the support rows, which are all training rows for kernel.Ridge. For Interval, it
+// contains the model of each fold.
 //
-// Errors are of kind ErrDomain if pkg is not a valid package name, and for a kernel or a predictor
-// of another package, which have no Go code. Other errors come from Decision, Interval and w.
+// The error is of kind ErrDomain if pkg is not a valid package name. It is also of kind ErrDomain
+// if the kernel or the predictor is of another package, because it then has no Go code. Other
+// errors come from Decision, Interval and w.
 func (p *Pipeline) WriteGo(w io.Writer, pkg string) error {
 	m, kernel, err := p.portable()
 	if err != nil {
@@ -114,8 +114,8 @@ type goFile struct {
 // text adds the code of functions.
 func (f *goFile) text(code string) { f.api.WriteString(code) }
 
-// functions adds the functions of one decision. They have the given name, and what describes the
-// decision in their comments.
+// functions adds the functions of one decision, with the given name. The text what describes the
+// decision in the comments of these functions.
 func (f *goFile) functions(name, what string) {
 	f.text(strings.NewReplacer("NAME", name, "WHAT", what).Replace(oneDecision))
 }
@@ -147,7 +147,7 @@ func (f *goFile) model(m portable.Model, k kernelCode) {
 	f.models++
 }
 
-// writeIntervals adds the models of the folds, their errors, and the function Interval, if p has
+// writeIntervals adds the function Interval, with the models and errors of the folds, if p has
 // intervals.
 func (p *Pipeline) writeIntervals(f *goFile) error {
 	if p.Intervals == nil {

@@ -14,8 +14,8 @@ import (
 	"cvgm/cvgm/internal/portable"
 )
 
-// uses holds the names that appear in some code. alone holds the names that appear alone. selected
-// holds the names that follow a point, which are the names of fields and methods.
+// uses holds the names that some code contains. Names of fields and methods, which follow a point,
+// are in selected. All other names are in alone.
 type uses struct{ alone, selected map[string]bool }
 
 // add adds the names in a node.
@@ -49,8 +49,8 @@ func (d *declaration) used(u *uses) bool {
 	return slices.ContainsFunc(d.names, func(name string) bool { return u.alone[name] })
 }
 
-// declared returns the parts of a declaration. For imports, it returns nil, and adds their paths to
-// the map imports, by name.
+// declared returns the declaration d with its names. For imports, it returns nil, and adds their
+// paths to the map imports, by name.
 func declared(d ast.Decl, imports map[string]string) *declaration {
 	out := &declaration{node: d}
 	switch d := d.(type) {
@@ -118,9 +118,8 @@ func portableCode() (all []*declaration, imports map[string]string, err error) {
 	return all, imports, nil
 }
 
-// carried appends declarations of package portable to code. It appends the declarations that code
-// uses, directly or through other declarations. It returns the import paths and the exported names
-// of these declarations.
+// carried appends to code the declarations of package portable that code uses, directly or through
+// other declarations. It returns the import paths and the exported names of these declarations.
 func carried(code *bytes.Buffer) (imports, exported map[string]bool, err error) {
 	all, paths, err := portableCode()
 	if err != nil {
@@ -164,8 +163,8 @@ func carried(code *bytes.Buffer) (imports, exported map[string]bool, err error) 
 	return imports, exported, nil
 }
 
-// unexport returns code in which the given names begin with a lower-case letter. It also changes a
-// name at the beginning of a doc comment.
+// unexport returns code with a lower-case first letter in the given names. The name at the
+// beginning of a doc comment changes, too.
 func unexport(code []byte, exported map[string]bool) string {
 	var s scanner.Scanner
 	set := token.NewFileSet()

@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// chance returns the probability of a wrong decision. The event is that an estimate is at least as
-// decisive as this one. The assumption is that the true value is the nearest value for which the
-// rule would decide otherwise. This value is the bound, or a value one smallest difference that
-// matters away from the bound. chance returns NaN if the measurement is not decided, or has no
-// error from repetitions.
+// chance returns the probability that the decision on the measurement is wrong. It assumes the true
+// value that is nearest to the estimate among the values for which the rule would decide otherwise.
+// This value is the bound, or the bound ± the smallest difference that matters. chance returns the
+// probability of an estimate that is at least as decisive as the present one. It returns NaN if the
+// measurement is not decided, or if there are no repetitions.
 func (m *Measurement) chance() float64 {
 	r, e := m.rule, m.tested()
 	if !e.Repeated() || m.Verdict == NotDecided || m.Verdict == NotTestable || m.timed {
@@ -29,27 +29,28 @@ func (m *Measurement) chance() float64 {
 	return max(beyond(r.low), beyond(r.high)) // the larger one belongs to the nearer bound, also from outside
 }
 
-// A Reckoning counts the verdicts that may be wrong by chance, because there are many rows.
+// A Reckoning describes how many verdicts may be wrong by chance, because there are many rows.
 type Reckoning struct {
 	Decided int // number of rows that repetitions have decided
-	// Chance is an upper bound of the expected number of wrong decisions among these rows. The
-	// bound is reached if all true values lie on the border between two decisions.
+	// Chance is an upper bound of the expected number of wrong decisions among the decided rows.
+	// The expected number reaches the bound if all true values lie on the border between two
+	// decisions.
 	Chance float64
-	// Opened lists the decided rows that are not decided after Holm's correction for the number of
-	// rows.
+	// Opened lists decided rows. After Holm's correction for the number of rows, these rows are not
+	// decided.
 	Opened []string
 	// Draws is the number of draws. Verdicts is the number of verdicts on single draws. A flip is a
 	// verdict on a single draw that differs from the verdict on all draws together. Flips is the
-	// number of flips, and Expected is the number that the scatter of the draws predicts. Unsteady
-	// lists the rows that flip more often than predicted, at the level Unlikely with Holm's
-	// correction.
+	// number of flips. Expected is the number of flips that the scatter of the draws predicts.
+	// Unsteady lists the rows with significantly more flips than predicted, by Holm's test at the
+	// level Unlikely.
 	Draws, Verdicts, Flips int
 	Expected               float64
 	Unsteady               []string
 }
 
-// Unlikely is a probability. A row is unsteady if its number of flips is less probable than
-// Unlikely under the scatter of its draws.
+// Unlikely is the level of the test for unsteady rows. The test computes the probability of a row's
+// number of flips from the scatter of its draws.
 const Unlikely = .01
 
 // Level is the probability with which each test may decide wrongly.
@@ -75,15 +76,15 @@ func Reckon(claims []Claim) Reckoning {
 	return r
 }
 
-// chanceOf has the name of a row, and the probability of its estimate or a more extreme one without
-// any effect.
+// chanceOf has the name of a row and a probability: of an estimate that is at least as extreme as
+// the row's estimate, if there is no effect.
 type chanceOf struct {
 	name   string
 	chance float64
 }
 
 // holm tests all rows at a level, with Holm's correction for the number of rows. It returns the
-// names of the rejected rows and of the other rows.
+// names of the rejected rows, and the names of all other rows.
 func holm(all []chanceOf, level float64) (rejected, others []string) {
 	slices.SortStableFunc(all, func(a, b chanceOf) int { return cmp.Compare(a.chance, b.chance) })
 	for k, row := range all {

@@ -65,10 +65,10 @@ func (all *measurements) unrolled(r *differentiability.UnrolledResult) {
 		remarks: byVerdict{holds: "The early steps no longer count: the late ones give the gradient in λ₂."}}, below(math.Sqrt(0x1p-52), computed))
 }
 
-// worstDerivative checks the derivatives in an input, or in all inputs if input is "". worst is the
-// largest relative distance of a derivative from its best finite difference. mixed is the smallest
-// relative distance of a derivative from the finite difference in the next input. n is the number
-// of derivatives.
+// worstDerivative checks the derivatives in an input, or in all inputs if input is "". The result
+// worst is the largest relative distance of a derivative from its best finite difference. As a
+// control, mixed is the smallest relative distance of a derivative from the finite difference in
+// the next input. n is the number of derivatives.
 func worstDerivative(r *differentiability.DerivativeChecks, input string) (worst, mixed experiment.Estimate, n int) {
 	worst, mixed = on(experiment.Positive, once(0)), on(experiment.Positive, once(math.Inf(1)))
 	for i, c := range r.Checks {

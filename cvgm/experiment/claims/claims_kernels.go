@@ -101,10 +101,10 @@ func (all *measurements) gradientParts(r *kernels.GradientPartsResult) {
 		ofAllSets)
 }
 
-// nearBayes requires that an accuracy on the rings is near the accuracy of the Bayes rule. The
-// Bayes rule leads the best line by some difference. The accuracy may be lower than the rule's by
-// at most a quarter of this difference. line is the accuracy of the best line. Both accuracies are
-// exact.
+// nearBayes requires an accuracy on the rings that is near the accuracy of the Bayes rule. Let d be
+// the accuracy of the Bayes rule minus line, the accuracy of the best line. The required accuracy
+// is at least the accuracy of the Bayes rule minus d/4. The accuracies of the Bayes rule and of the
+// line are exact.
 func nearBayes(d kernels.RingsData, line float64) rule {
 	bayes, err := d.Rings().Bayes()
 	if err != nil { // the parameters are invalid, so nothing has run with them

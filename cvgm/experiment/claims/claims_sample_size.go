@@ -25,8 +25,8 @@ func leads(r *samplesize.Result, method, rival int) [][]float64 {
 	return leads
 }
 
-// perDoubling estimates the slope of values per doubling of the size. Each seed gives one slope.
-// The slopes are independent, because the cells are.
+// perDoubling estimates by how much values change per doubling of the size. Each seed gives one
+// slope. The slopes are independent, because the cells are.
 func perDoubling(r *samplesize.Result, values [][]float64) experiment.Estimate {
 	var slopes []float64
 	for seed := range values[0] {
@@ -60,7 +60,7 @@ func smallLessLarge(r *samplesize.Result, values [][]float64, n int) experiment.
 	return experiment.Difference(experiment.EstimateOf(small), experiment.EstimateOf(large))
 }
 
-// FewExamples lists bounds of small sizes. Sizes up to each bound, in turn, count as small.
+// FewExamples lists sizes. For each of them in turn, all sizes up to it count as small.
 var FewExamples = []int{20, 28, 40, 60, 100}
 
 // SampleSizeLead is CVGM's lead in test accuracy over another method.
@@ -217,12 +217,12 @@ func (all *measurements) ablation(r *samplesize.AblationResult) {
 	}
 }
 
-// helpThatMatters returns two smallest differences in risk that matter. training applies to a
-// descent of the CV loss minus a descent of the training loss. random applies to a descent of the
-// CV loss minus a random search. risk is the name of the risk. The difference is larger if the
-// rival is poor. The descent of the training loss is poor for penalties, because the training loss
-// chooses no penalty. Random search is poor for the weights of a network, because it does not learn
-// them.
+// helpThatMatters returns two smallest differences in risk that matter, and the name of the risk.
+// The difference named training is for a descent of the CV loss minus a descent of the training
+// loss. The difference named random is for a descent of the CV loss minus a random search. A
+// smallest difference is larger if the rival is poor. For penalties, the descent of the training
+// loss is poor, because the training loss chooses no penalty. For the weights of a network, random
+// search is poor, because it does not learn them.
 func helpThatMatters(problem string) (training, random difference, risk string) {
 	switch problem {
 	case kernels.ProblemRings, kernels.ProblemXOR:

@@ -10,8 +10,9 @@ import (
 	"cvgm/cvgm/experiment/stability"
 )
 
-// sumChange describes the change of the risk, which is the sum Δ + E[R_emp]. The changes of the two
-// terms use the same data, so their margins are added. The margin of the sum is at most this large.
+// sumChange describes the change of the risk, which is the sum Δ + E[R_emp]. The margins of the two
+// terms are added, because both terms use the same data. The margin of the sum is at most this
+// large.
 func sumChange(delta, emp experiment.Estimate) string {
 	sum := delta.Mean + emp.Mean
 	how := fmt.Sprintf("is not seen to change (%s)", short(sum))
@@ -23,8 +24,8 @@ func sumChange(delta, emp experiment.Estimate) string {
 
 func (all *measurements) stability(r *stability.Result) {
 	settings := r.Settings()
-	// The share in several draws scatters at most as much as the share of independent data sets,
-	// which Wilson's interval assumes.
+	// Wilson's interval assumes independent data sets. The share in several draws scatters no more
+	// than a share of independent data sets.
 	share := func(holds func(stability.Parts) bool) experiment.Estimate {
 		n := 0
 		for _, s := range settings {

@@ -16,8 +16,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// A Record holds the measurements of one draw of the data. It maps the name of a row, such as 28d,
-// and the name of a part of the row to an estimate.
+// A Record holds the measurements of one draw of the data. Record[row][part] is the estimate for a
+// row of the table of claims, such as 28d, and for a part of this row.
 type Record map[string]map[string]experiment.Estimate
 
 // These constants are the names of the parts of a row in a Record.
@@ -67,18 +67,19 @@ func RecordOf(claims []Claim) Record {
 	return r
 }
 
-// A change below these bounds counts as no change of an estimate from its record. unmovedError is
-// in standard errors. unmovedSize is relative to the value, for an estimate that is computed once.
-// Changes by rounding are smaller. Changes by other data, splits or search steps are larger.
+// These constants bound the changes of an estimate that count as no change. unmovedError is in
+// standard errors. unmovedSize is relative to the value, for an estimate that is computed once.
+// Rounding causes smaller changes. Other data, other splits or other search steps cause larger
+// changes.
 const (
 	unmovedError = .1
 	unmovedSize  = 1e-6
 )
 
-// Moved returns the names of the rows whose estimates on draw 0 differ from the record of draw 0.
-// An estimate differs if the change is more than a tenth of its standard error, or more than a
-// millionth of an estimate that is computed once. Moved omits times, and rows that the record
-// lacks.
+// Moved returns the names of the rows whose estimates on draw 0 differ from the record draw0. An
+// estimate differs if it has changed by more than a tenth of its standard error. An estimate that
+// is computed once differs if it has changed by more than a millionth of its value. Moved omits
+// times, and rows that are not in the record.
 func Moved(claims []Claim, draw0 Record) []string {
 	var moved []string
 	rows(claims, func(name string, m *Measurement) {
@@ -98,9 +99,9 @@ func Moved(claims []Claim, draw0 Record) []string {
 }
 
 // Pool judges the claims by the repetitions of all draws together. Texts, settings, rules, and the
-// scales of intervals come from claims. If a draw lacks a row or a part of a row, another version
-// of the program made the record. Pool then returns an error. It also returns an error if there are
-// no draws.
+// scales of intervals come from claims. Pool returns an error if there are no draws. It also
+// returns an error if a draw lacks a row or a part of a row, because another version of the program
+// then made the record.
 func Pool(claims []Claim, draws []Record) ([]Claim, error) {
 	if len(draws) == 0 {
 		return nil, errors.New("claims: no draw to pool: record some")
@@ -147,8 +148,8 @@ func Pool(claims []Claim, draws []Record) ([]Claim, error) {
 	return pooled, nil
 }
 
-// pool judges the row by the estimates from all draws together. The keys of both maps are parts. of
-// holds the estimates of each draw.
+// pool judges the row by the estimates from all draws together. of[part] holds the estimates of the
+// draws for a part of the row, and all[part] is their pooled estimate.
 func (m *Measurement) pool(of map[string][]experiment.Estimate, all map[string]experiment.Estimate) {
 	own := *m // holds the estimates of one draw after the other
 	m.Ours = all[partOurs]
@@ -186,16 +187,17 @@ func (m *Measurement) pool(of map[string][]experiment.Estimate, all map[string]e
 	m.Draws = &d
 }
 
-// withBound returns the rule with another measured bound.
+// withBound returns the rule with the measured bound replaced.
 func (r rule) withBound(bound experiment.Estimate) rule {
 	other := littleBound(bound, r.choice)
 	other.holds, other.otherwise = r.holds, r.otherwise
 	return other
 }
 
-// other returns the probability that the verdict on a draw differs from the verdict on pooled. The
-// draw has the errors of m, and the pooled estimate is assumed to be the true value. The
-// probability is a mean over quantiles of the normal distribution.
+// other returns the probability that the verdict on a single draw differs from the verdict on the
+// pooled draws. It assumes that the pooled estimate is the true value, and that the estimate of a
+// draw has a normal distribution around it with the standard error of m. The probability is a mean
+// over quantiles of this distribution.
 func (m Measurement) other(pooled *Measurement) float64 {
 	const points = 200
 	beyond, n := m.Beyond, 0
@@ -244,10 +246,10 @@ func compareRows(a, b string) int {
 // recordAgain is the remedy for damaged records.
 const recordAgain = "restore the file, or record all draws again"
 
-// ReadRecords reads the records of consecutive draws, which are in their order and below one
+// ReadRecords reads the records of consecutive draws, in the order of the draws and below one
 // heading. It returns the records and the number of the first draw. It skips lines that begin with
-// #. If [Record.Write] cannot write a line, or if a line repeats a part of a row, ReadRecords
-// returns an error.
+// #. It returns an error for a line that [Record.Write] cannot have written, and for a second line
+// on the same part of a row.
 func ReadRecords(from io.Reader) (draws []Record, first int, err error) {
 	c := csv.NewReader(from)
 	c.Comment = '#'

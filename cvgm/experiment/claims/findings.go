@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// A Finding is one of the project's main results: a sentence with the number of one row. Its words
-// depend on the verdicts on this row and on the row's controls.
+// A Finding is one of the project's main results: a sentence that quotes the estimate of one row of
+// the table of claims. The words of the sentence depend on the verdict on this row, and on the
+// verdicts on the row's controls.
 type Finding struct {
 	Text     string
 	Row      *Measurement
@@ -69,8 +70,9 @@ func gradientText(quasiNewton *Measurement, paperStep []*Measurement) string {
 	return "The gradient needs a method that uses it"
 }
 
-// penaltiesText separates the effect of the CV loss from the effect of its gradient. It compares
-// the gradient with random search in a wide box and in the paper's box.
+// penaltiesText compares the effect of minimising the CV loss with the effect of its gradient. For
+// the gradient, it compares the gradient method with random search in a wide box and in the paper's
+// box.
 func penaltiesText(loss *Measurement, gradient, paperBox []*Measurement) string {
 	if loss.Verdict == NotDecided {
 		return "it is open whether the CV loss helps"

@@ -13,18 +13,18 @@ type Measurement struct {
 	// Ours is the measured estimate. A value that is computed once has N = 1 and no margin. If
 	// nothing can be measured, Mean is NaN.
 	Ours experiment.Estimate
-	// Beyond is Ours minus the bound of the rule, paired by data set. It is nil unless the bound is
-	// measured on the same data.
+	// Beyond is Ours minus the bound of the rule, as a mean of differences on the same data sets.
+	// It is nil unless the bound is measured on the same data.
 	Beyond *experiment.Estimate
 	Rule   string // how the verdict follows from Ours
-	// Smallest is the smallest difference from the rule's bound that matters, in the unit of Ours.
-	// Reason is the reason for this number.
+	// Smallest is the smallest distance of Ours from the bound of the rule that matters, in the
+	// unit of Ours. Reason explains this number.
 	Smallest float64
 	Reason   string
 	Judgement
 	// Control is the same measurement in a case in which the sentence is false. If the rule
-	// confirms the sentence in this case, the rule proves nothing. Control is nil if the verdict
-	// itself shows that the rule can fail.
+	// confirms the sentence even in this case, the rule proves nothing. Control is nil if the
+	// verdict already shows that the rule can fail.
 	Control *Control
 	Aside   bool   // the measurement goes beyond the sentence and does not affect the verdict on it
 	Remark  string // explanation of a difference; empty: nothing to explain
@@ -51,8 +51,8 @@ type Draws struct {
 	N        int
 	Flips    int     // number of verdicts on single draws that differ from the verdict on all draws together
 	Expected float64 // number of flips that the scatter of single draws predicts
-	// Chance is the probability of at least Flips flips, if the estimate from all draws is the true
-	// value. If Chance is small, the repetitions of the row do not show all of its errors.
+	// Chance is the probability of Flips or more flips, if the estimate from all draws is the true
+	// value. A small Chance means that the repetitions of the row do not show all of its errors.
 	Chance float64
 }
 
@@ -95,10 +95,9 @@ func (m *Measurement) setRule(r rule) {
 	m.rule, m.Rule, m.Smallest, m.Reason = r, r.text, r.smallest.size, r.smallest.why
 }
 
-// byVerdict holds a remark for each result of the rule: the rule holds, the rule does not hold
-// (otherwise), or the repetitions leave the question open. If even is not empty, it replaces
-// otherwise in one case, in which the rule does not hold because the difference is too small to
-// matter.
+// byVerdict holds a remark for each result of a rule. The remark is holds if the rule holds,
+// otherwise if it does not hold, and open if the repetitions do not decide. If even is not empty,
+// it replaces otherwise if the rule does not hold because the difference is too small to matter.
 type byVerdict struct{ holds, otherwise, open, even string }
 
 func (b byVerdict) text(m *Measurement) string {
@@ -141,8 +140,8 @@ func (all *measurements) add(s sentence, m Measurement, r rule) {
 	all[s] = append(all[s], m)
 }
 
-// paired returns the estimate of losses minus a quarter of worst, for [Measurement.Beyond]. worst
-// are the losses of a bad choice on the same data sets.
+// paired returns the estimate of losses[i] − worst[i]/4 over the data sets i, for
+// [Measurement.Beyond]. The losses of a bad choice are in worst.
 func paired(losses, worst []float64) *experiment.Estimate {
 	e := experiment.EstimateOf(beyondQuarter(losses, worst))
 	return &e

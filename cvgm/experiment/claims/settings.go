@@ -32,8 +32,8 @@ func describe(parts ...any) string {
 	return strings.Join(all, "; ")
 }
 
-// splitsBesidePaper returns the beginning of the setting of a row whose number of splits k differs
-// from the paper's number. It returns "" if both are equal.
+// splitsBesidePaper returns the beginning of the setting of a row: a note if the row's number of
+// splits k differs from the paper's number, and otherwise "".
 func splitsBesidePaper(k, paper int) string {
 	if k == paper {
 		return ""
@@ -41,10 +41,10 @@ func splitsBesidePaper(k, paper int) string {
 	return fmt.Sprintf("K = %d splits in the place of the paper's %d", k, paper)
 }
 
-// pick returns the phrases of the parameters in p with the given names, or of all parameters if
-// there are no names. The phrases come from the tags of the fields. Semicolons separate embedded
-// structs. Fields of struct type that are not embedded are skipped, because they describe other
-// problems.
+// pick returns the phrases of the parameters in p with the given names, or of all parameters
+// without names. The phrases come from the tags of the fields. Semicolons separate the phrases of
+// different embedded structs. Fields of struct type that are not embedded are skipped, because they
+// describe other problems.
 func pick(p any, names ...string) string {
 	var groups []string
 	found, last := 0, []int{-1}

@@ -48,14 +48,14 @@ func (t *Timings) Seconds(notebook string) float64 {
 	return n.Seconds
 }
 
-// A BenchStat summarises the times of several runs of a benchmark. Low and High are the ends of a
-// distribution-free interval of the median. In nine runs, they are the second lowest and the second
-// highest time. This interval contains the median with a probability of .96, and one slow run does
-// not widen it. Low and High are 0 in older records.
+// A BenchStat summarises the times of several runs of a benchmark. Low and High are the ends of an
+// interval for the median, which needs no assumption about the distribution. In nine runs, they are
+// the second lowest and the second highest time. This interval contains the median with a
+// probability of .96, and one slow run does not widen it. Low and High are 0 in older records.
 type BenchStat struct{ Median, Lowest, Highest, Low, High float64 }
 
-// interval returns the ends of the interval of the median. If a record has only the lowest run, the
-// highest run is assumed to be as far from the median.
+// interval returns the ends of the interval of the median. Older records have only the median and
+// the lowest run. The upper end is then as far from the median as the lowest run.
 func (b BenchStat) interval() (low, high float64) {
 	return cmp.Or(b.Low, b.Lowest), cmp.Or(b.High, b.Highest, 2*b.Median-b.Lowest)
 }
@@ -96,8 +96,8 @@ func (t *Timings) measure(benchmark, unit string) experiment.Estimate {
 	return experiment.Estimate{Mean: m.Median, Margin: max(high-m.Median, m.Median-low), N: t.RunsOfEach}
 }
 
-// of estimates f of the times of two benchmarks from their medians. f must be monotone in each
-// time. The margin is the distance to the farthest value of f for times in the intervals of both
+// of estimates f(a, b) for the median times a and b of two benchmarks. f must be monotone in each
+// time. The margin is the distance to the farthest value of f for times in the intervals of the
 // medians.
 func (t *Timings) of(first, second string, f func(a, b float64) float64) experiment.Estimate {
 	a, b := t.Benchmarks[first]["ns/op"], t.Benchmarks[second]["ns/op"]

@@ -36,7 +36,7 @@ type Judgement struct {
 	// Sign is the side of the rule's bound on which the 95 % interval lies: Above, Below or Even.
 	// It is empty if there are no repetitions.
 	Sign Side
-	// Size states whether the distance from the bound matters, by the 90 % interval: Matters,
+	// Size classifies the distance of the estimate from the bound by the 90 % interval: Matters,
 	// Negligible or Unclear. Each end of this interval is a test at the level 5 %. Size is empty if
 	// there are no repetitions.
 	Size    Size
@@ -59,12 +59,12 @@ const (
 	Unclear    Size = "not decided"
 )
 
-// Telling is a number of standard errors. It gives the smallest difference that the repetitions
-// distinguish from 0. Suppose that this difference is the smallest that matters. If the true
+// Telling times the standard error is the smallest difference that the repetitions distinguish from
+// 0. Let d be this difference, and let d also be the smallest difference that matters. If the true
 // difference is 0, the repetitions show with a probability of at least .9 that it does not matter.
-// If the true difference is twice the smallest, they show with the same probability that it
-// matters. By the normal distribution, the first requires z(.95) + z(.95), and the second z(.95) +
-// z(.90).
+// This requires z(.95) + z(.95) standard errors. If the true difference is 2d, the repetitions show
+// with the same probability that it matters. This requires only z(.95) + z(.90). z(p) is the
+// quantile of the normal distribution.
 const Telling = 2 * 1.6448536269514722
 
 func once(v float64) experiment.Estimate {
@@ -85,12 +85,12 @@ type rule struct {
 	// smallest is the smallest distance from a bound that matters. It does not affect the verdict
 	// on a value that is computed once.
 	smallest difference
-	// bound, if not nil, is the upper bound of the rule. It is the share of a bad choice's loss
-	// that the rule allows. The bound is measured like the estimate. choice names the bad choice.
+	// bound, if not nil, is the measured upper bound of the rule: the share of a bad choice's loss
+	// that the rule allows. The field choice names the bad choice.
 	bound  *experiment.Estimate
 	choice string
-	// holds is the verdict if the rule holds. Empty: Confirmed. otherwise is the verdict if the
-	// rule does not hold. Empty: Differs.
+	// holds is the verdict if the rule holds. Empty: Confirmed. The field otherwise is the verdict
+	// if the rule does not hold. Empty: Differs.
 	holds, otherwise Verdict
 }
 
@@ -100,38 +100,40 @@ type difference struct {
 	why  string
 }
 
-// These variables are the smallest differences that matter, by the measured quantity.
+// These variables are the smallest differences that matter. Their names begin with the measured
+// quantity.
 var (
 	ofAccuracy = difference{.005, "half a point is half of the standard deviation of an accuracy of .9 on the paper's test set of 1000 examples"}
-	// The poor rival does not learn, or learns without a penalty.
+	// With this large difference, the rival does not learn, or learns without a penalty.
 	ofPoorAccuracy    = difference{.02, "two points are a fifteenth of what learning gains on the rings, and the rival does not learn"}
 	ofPoorSquaredLoss = difference{.04, "a twenty-fifth of the variance of the labels' noise; the rival has no penalty, or is known to be wrong"}
 	ofSquaredLoss     = difference{.01, "a hundredth of the variance of the labels' noise, which no method removes"}
 	ofLogLoss         = difference{math.Ln2 / 20, "a twentieth of log 2, the loss of a coin"}
 	ofSets            = difference{.1, "one data set in ten"}
 	ofWhole           = difference{.1, "a tenth of the whole"}
-	// This difference is between a derivative and a finite difference, and relative.
+	// This difference is a relative difference between a derivative and a finite difference.
 	ofDigits = difference{sixDigits / 2, "half a unit of the sixth digit"}
 )
 
-// sixDigits is the largest relative distance of a correct derivative from finite differences.
-// Rounding of the best difference causes distances of up to some 1e-8. A derivative in another
-// input is wrong by a hundredth or more.
+// sixDigits bounds the relative distance of a correct derivative from the best finite difference.
+// The rounding of the finite difference causes distances of up to some 1e-8. A derivative in a
+// wrong input has a distance of a hundredth or more.
 const sixDigits = 1e-6
 
-// perDoublings turns a difference over all sizes into a slope per doubling of the size.
+// perDoublings converts a difference between the smallest and the largest size into a slope per
+// doubling of the size.
 func (d difference) perDoublings(smallest, largest int) difference {
 	n := math.Log2(float64(largest) / float64(smallest))
 	return difference{d.size / n, fmt.Sprintf("%g over the %.2g doublings from N = %d to %d; %s", d.size, n, smallest, largest, d.why)}
 }
 
-// equals requires the number want up to the tolerance tol, which is also the smallest difference
+// equals requires the number want, up to the tolerance tol. tol is also the smallest difference
 // that matters.
 func equals(want, tol float64, why string) rule {
 	return rule{text: fmt.Sprintf("within %.4g of %g", tol, want), low: want - tol, high: want + tol, smallest: difference{tol, why}}
 }
 
-// zero requires a value of 0, up to the smallest difference that matters.
+// zero requires a value that differs from 0 by less than the smallest difference that matters.
 func zero(d difference) rule { return equals(0, d.size, d.why) }
 
 // exactly requires a value that is equal to want, which is a count.
@@ -142,8 +144,9 @@ func exactly(want float64) rule {
 // asPrinted requires a number that rounds to the printed number.
 func asPrinted(q Quoted) rule { return within(q, 0) }
 
-// withinOne requires the printed number up to its rounding and one of n examples. If two programs
-// count on the same test set, their numbers may differ by one example on the boundary.
+// withinOne requires a rate that equals the printed number, up to the rounding of this number and
+// one of n examples. Two programs that count on the same test set may differ by one example on the
+// boundary.
 func withinOne(q Quoted, n int) rule {
 	r := within(q, 1/float64(n))
 	r.text = fmt.Sprintf("within one of %d examples of %s", n, q.Paper)
@@ -151,8 +154,8 @@ func withinOne(q Quoted, n int) rule {
 	return r
 }
 
-// within requires the printed number up to its rounding and a tolerance. The bounds are widened by
-// the rounding of float64, which must not decide.
+// within requires the printed number, up to the rounding of this number and a tolerance. The bounds
+// are slightly wider, because the rounding of float64 must not decide.
 func within(q Quoted, tol float64) rule {
 	_, decimals, _ := strings.Cut(q.Paper, ".")
 	tol += math.Pow(10, -float64(len(decimals))) / 2
@@ -175,19 +178,18 @@ func below(bound float64, d difference) rule {
 // error except rounding. It is 0, because every difference from the bound matters.
 var computed = difference{0, "the value has no error but rounding"}
 
-// ofAllSets requires a distance, in standard deviations, within which 95 % of all data sets or test
-// sets lie.
+// ofAllSets requires a distance, in standard deviations, of at most 1.96. Of all data sets or test
+// sets, 95 % are within this distance.
 var ofAllSets = rule{text: "within 1.96 of 0, as 95 % of all sets", low: -1.96, high: 1.96, smallest: difference{1.96, "what 19 of 20 sets stay within"}}
 
 func short(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }
 
-// A quarter is the share of a bad choice's loss that a rule allows if the paper says that a choice
-// "works well" or "is competitive". The regret of the choice must be below a quarter of the regret
-// of a known bad choice.
+// A quarter is the share of a bad choice's regret that a rule allows if the paper calls a choice
+// one that "works well" or "is competitive".
 const quarter = .25
 
-// littleOf requires less than a quarter of the loss of a bad choice. The loss of the bad choice is
-// measured, too. The verdict is therefore based on the difference [Measurement.Beyond].
+// littleOf requires a loss below a quarter of the loss of a bad choice. Because both losses are
+// measured, the verdict is based on their difference [Measurement.Beyond].
 func littleOf(worst experiment.Estimate, choice string) rule {
 	return littleBound(worst.Times(quarter), choice)
 }
@@ -199,8 +201,8 @@ func littleBound(bound experiment.Estimate, choice string) rule {
 	return r
 }
 
-// beyondQuarter returns losses minus a quarter of worst for each data set. worst are the losses of
-// a bad choice.
+// beyondQuarter returns losses[i] − worst[i]/4 for each data set i. The losses of a bad choice are
+// in worst.
 func beyondQuarter(losses, worst []float64) []float64 {
 	beyond := make([]float64, len(losses))
 	for i := range beyond {
@@ -209,13 +211,13 @@ func beyondQuarter(losses, worst []float64) []float64 {
 	return beyond
 }
 
-// or sets the verdict v, in place of Differs, for a rule that does not hold.
+// or returns the rule with the verdict v in place of Differs.
 func (r rule) or(v Verdict) rule {
 	r.otherwise = v
 	return r
 }
 
-// proved sets the verdict Identity for a rule that holds.
+// proved returns the rule with the verdict Identity in place of Confirmed.
 func (r rule) proved() rule {
 	r.holds = Identity
 	return r
@@ -233,8 +235,8 @@ func (r rule) oneSided() (bound float64, is bool) {
 	return 0, false
 }
 
-// judge judges the estimate m. beyond is the estimate of the distance of m from a measured bound.
-// If beyond is nil, the estimate and the bound are assumed to be independent.
+// judge judges the estimate m. If the bound of the rule is measured, beyond is the estimate of m
+// minus the bound. If beyond is nil, the estimate and the bound are assumed to be independent.
 func (r rule) judge(m experiment.Estimate, beyond *experiment.Estimate) Judgement {
 	j := r.plain(m, beyond)
 	switch {
@@ -246,7 +248,7 @@ func (r rule) judge(m experiment.Estimate, beyond *experiment.Estimate) Judgemen
 	return j
 }
 
-// plain is judge with only the verdicts Confirmed and Differs for a decided rule.
+// plain is judge without the special verdicts of the rule: a decided rule is Confirmed or Differs.
 func (r rule) plain(m experiment.Estimate, beyond *experiment.Estimate) Judgement {
 	bound, oneSided := r.oneSided()
 	switch {
@@ -300,8 +302,8 @@ func (r rule) judgeSide(m experiment.Estimate, bound float64) Judgement {
 	return j
 }
 
-// judgeLittle judges the estimate m by a rule that allows at most a share of a bad choice's loss.
-// Sign describes the side of 0 on which m lies.
+// judgeLittle judges m by a rule that allows at most a share of a bad choice's loss. The Sign of
+// the judgement is the side of 0 on which m lies.
 func (r rule) judgeLittle(m experiment.Estimate, beyond *experiment.Estimate) Judgement {
 	if beyond == nil {
 		d := r.lessBound(m)
@@ -317,7 +319,8 @@ func (r rule) judgeLittle(m experiment.Estimate, beyond *experiment.Estimate) Ju
 	return j
 }
 
-// lessBound returns m minus the measured bound, which is independent of m.
+// lessBound returns m minus the measured bound of the rule. It assumes that the two are
+// independent.
 func (r rule) lessBound(m experiment.Estimate) experiment.Estimate {
 	switch {
 	case m.Repeated() && r.bound.Repeated():
@@ -345,8 +348,8 @@ func side(m experiment.Estimate, bound float64) Side {
 // minus returns the estimate of the negative quantity.
 func minus(m experiment.Estimate) experiment.Estimate { return m.Times(-1) }
 
-// conjunction returns the verdict on a sentence that combines all judged statements. It is the
-// first verdict in the following order that any statement has.
+// conjunction returns the verdict on a sentence that combines all judged statements. It returns the
+// first verdict of the following list that is the verdict on any statement.
 func conjunction(of []Verdict) Verdict {
 	for _, v := range []Verdict{PaperError, Slip, Differs, NotDecided, TooLittle, Confirmed, Identity} {
 		for _, w := range of {
@@ -364,12 +367,12 @@ func symmetric(m experiment.Median) experiment.Estimate {
 	return experiment.Estimate{Mean: m.Median, Margin: max(m.High-m.Median, m.Median-m.Low), N: m.N}
 }
 
-// A Help is the answer to the question whether a descent of the CV loss gives a better result than
-// its rival.
+// A Help is the answer to a question: does a descent of the CV loss give a better result than its
+// rival?
 type Help string
 
-// These constants are the values of Help. Slight means that the difference does not matter,
-// whatever its sign.
+// These constants are the values of Help. Slight means that the difference, of either sign, does
+// not matter.
 const (
 	Helps     Help = "helps"
 	Harms     Help = "harms"

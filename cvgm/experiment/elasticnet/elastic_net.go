@@ -30,8 +30,9 @@ type ElasticNetParams struct {
 
 // DefaultElasticNet returns the parameters with which the published code printed its results. The
 // paper gives N, n, K, p, the start, the step and the ranges. Three facts are only in the code and
-// its printed numbers. The labels are scaled. The test set is the other 970 of 1000 examples. Two
-// earlier draws have advanced the generator. The long run and the surfaces are not in the paper.
+// in its printed numbers: the labels are scaled, the test set is the other 970 of 1000 examples,
+// and two earlier draws have advanced the generator. The long run and the surfaces are not in the
+// paper.
 func DefaultElasticNet() ElasticNetParams {
 	return ElasticNetParams{
 		PublishedRegression: experiment.PaperData, PenaltyCVGM: PaperPenaltyCVGM,
@@ -47,7 +48,7 @@ func (p ElasticNetParams) Check() error { return p.CheckLeastSquares() }
 type Result struct {
 	Params ElasticNetParams
 	// LeastSquares is the test loss of the least-squares fit. TrueCoefficients is the test loss of
-	// the coefficients that made the data. The methods compete between these two losses.
+	// the true coefficients. Useful methods have losses between these two.
 	LeastSquares, TrueCoefficients float64
 	// TrueCoefficientsSingle is TrueCoefficients on test data rounded to single precision, as in
 	// the published code.
@@ -69,8 +70,8 @@ type Search struct {
 	CVLoss []float64
 	Grad   [][2]float64 // gradient of the CV loss at each point; nil for searches without gradients
 	// TestLoss holds test losses of models that are fitted to all training examples. For CVGM,
-	// entry i is the loss of the model at point i. For the other searches, it is the loss of the
-	// model at the best point up to i, by CV loss.
+	// entry i is for the model at point i. For the other searches, entry i is for the model at the
+	// point of lowest CV loss among the points 0 to i.
 	TestLoss []float64
 	// Improvements is the number of points with a lower CV loss than all points before them.
 	Improvements int
@@ -126,15 +127,15 @@ func (p ElasticNetParams) Stepper() (*experiment.Stepper, error) {
 	return &experiment.Stepper{Setup: s, Searcher: p.Gradient(math.MaxInt)}, err
 }
 
-// ReferenceLosses returns the test losses of an elastic net without penalties, which is least
-// squares, and of the coefficients Coef.
+// ReferenceLosses returns two test losses: of least squares, which is an elastic net without
+// penalties, and of the coefficients Coef.
 func ReferenceLosses(s *experiment.Setup) (leastSquaresFit, trueCoefficients float64, err error) {
 	leastSquaresFit, err = s.TestLoss(leastSquares)
 	return leastSquaresFit, linearRisk(s.Test, s.Coef, asIs), err
 }
 
-// testSD returns the standard deviation of the test loss over test sets of this size. It is
-// estimated from the scatter of the squared errors in this test set.
+// testSD returns the standard deviation of the test loss over test sets of the present size. It
+// estimates this from the scatter of the squared errors in the test set.
 func testSD(s *experiment.Setup, x []float64) (float64, error) {
 	model, err := s.Model(x)
 	if err != nil {

@@ -56,7 +56,7 @@ func NewCV(train learn.Data, splits []cvgm.Split, centring cvgm.Centring, worker
 	return cvgm.New(cvgm.Config{
 		Data: train, Splits: splits,
 		// Over all seeds there are about a hundred million fits. One of them is so close to a kink
-		// that no derivative exists. With Generalised, the method steps over the kink.
+		// that its derivative does not exist. Generalised lets the method step over the kink.
 		Learner:     func() learn.Learner { return &linear.ElasticNet{Generalised: true} },
 		Loss:        cvgm.SquaredError{},
 		Standardise: true,
@@ -89,8 +89,9 @@ func (b SearchBox) Random(src func() cvgm.Source) search.Searcher {
 	return search.RandomSearch{Source: src, Draw: search.LogUniform(b.BoxLow, b.BoxHigh), MaxEvals: b.RandomPoints}
 }
 
-// boxTol is the largest relative distance at which a penalty counts as on an edge of the box. It is
-// far above the rounding of a power of ten, and far below the spacing of any grid.
+// boxTol is a relative distance. A penalty within this distance of an edge of the box counts as on
+// the edge. boxTol is far above the rounding of a power of ten, and far below the spacing of any
+// grid.
 const boxTol = 1e-9
 
 // inside reports whether both penalties lie in the box, which includes its edges.

@@ -11,8 +11,8 @@ import (
 )
 
 // RegressionPrintedParams are the parameters of a comparison between two ways to draw the
-// regression data. One is the command that the paper prints. The other is the paper's code, which
-// differs from the command.
+// regression data: by the command that the paper prints, and by the published code, which differs
+// from this command.
 type RegressionPrintedParams struct {
 	experiment.RegressionData
 	PenaltyCVGM

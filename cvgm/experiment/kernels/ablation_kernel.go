@@ -8,8 +8,8 @@ import (
 	"cvgm/synth"
 )
 
-// AblationKernel describes a kernel that is learned with the gradient of the CV loss and with the
-// gradient of the training loss. Its models are evaluated after several numbers of steps.
+// AblationKernel describes a kernel that is learned twice: along the gradient of the CV loss, and
+// along the gradient of the training loss. Its models are evaluated after several numbers of steps.
 type AblationKernel struct {
 	Test     int     `help:"test examples" range:"[1,∞)" small:"[10,50]" setting:"%v test examples"`
 	Ks       []int   `help:"numbers of cross-validation splits" range:"[1,∞)" len:"[1,∞)" order:"ascending" small:"[2,8]"`
@@ -20,8 +20,8 @@ type AblationKernel struct {
 	Budgets  []int   `help:"numbers of steps after which the models are judged" range:"[1,∞)" len:"[1,∞)" order:"ascending" small:"[1,6]"`
 }
 
-// NewAblationKernel returns the kernel of m with two numbers of splits: 64, which is a quarter of
-// the paper's number, and the number of m.
+// NewAblationKernel returns the kernel of m, to be learned twice: with 64 splits, a quarter of the
+// paper's number of splits, and with m's number of splits.
 func NewAblationKernel(m KernelCVGM, budgets ...int) AblationKernel {
 	return AblationKernel{Test: 1000, Ks: []int{64, m.K}, P: m.P, C: m.C, Hidden: m.Hidden, StepSize: m.StepSize, Budgets: budgets}
 }
@@ -43,7 +43,7 @@ const (
 	ProblemXOR   = "XOR, learned kernel"
 )
 
-// AblationStream returns a function from purposes to the streams of one data set.
+// AblationStream returns a function that maps a purpose to a stream, for one data set.
 func AblationStream(seed uint64, problem string) func(purpose string) *synth.Stream {
 	return func(purpose string) *synth.Stream { return synth.NewStream(seed, "ablation, "+problem+": "+purpose) }
 }

@@ -14,8 +14,8 @@ import (
 // GradientPartsParams are the parameters of a measurement of the parts of the gradient. The exact
 // gradient in the kernel's weights is D + T1 + T2. The direct part D acts through the features of
 // the validation rows. T1 and T2 act through the fits. The paper prints T1 and omits T2. The
-// published direction is T1, except for the intercept in the Hessian. The detached direction is T1
-// + T2.
+// detached direction is T1 + T2. The published direction is T1, but with another treatment of the
+// intercept in the Hessian.
 type GradientPartsParams struct {
 	Seeds int `help:"data sets of each problem" range:"[2,∞)" small:"[2,3]"`
 	Rings PartsRings
@@ -57,8 +57,7 @@ type GradientPath struct {
 	Variant  Variant
 	Train, K int
 	At       []GradientParts // before the first step, and after each number of steps in Budgets
-	// Learned compares the test error at the end of the path with the test error at its start, end
-	// minus start.
+	// Learned is the test error at the end of the path minus the test error at its start.
 	Learned experiment.Comparison
 }
 
@@ -74,8 +73,9 @@ type GradientParts struct {
 	DetachedWhole            experiment.Estimate // cosine of T1 + T2 with the whole gradient
 }
 
-// partsCell holds the path along one direction on one data set. For each place of the path, At has
-// the error, the CV loss, and then the other numbers of GradientParts in their order.
+// partsCell holds the path along one direction on one data set. At has an entry for each place of
+// the path. The entry lists the test error, the CV loss, and the other numbers of GradientParts in
+// their order.
 type partsCell struct{ At [][partsNumbers]float64 }
 
 const partsNumbers = 9
@@ -209,7 +209,8 @@ func (a partsProblem) parts(v Variant, seed uint64) (func(x []float64) (d, t1, t
 		if loss, err = exact.CV.Eval(gradient, x); err != nil {
 			return nil, nil, nil, 0, err
 		}
-		// The network that phi evaluated last belongs to printed and has the same weights.
+		// After this call, the last network that phi has evaluated is the network of printed. It
+		// has the same weights.
 		if _, err = printed.Eval(gradient, x); err != nil {
 			return nil, nil, nil, 0, err
 		}

@@ -38,8 +38,8 @@ func (m KernelCVGM) NumHyperparameters() int { return m.Kernel().NumParams() }
 // Gradient returns the paper's gradient method.
 func (m KernelCVGM) Gradient() search.Searcher { return GradientDescent(m.StepSize, m.Steps) }
 
-// GradientDescent returns a searcher that takes the given number of steps of size times the
-// gradient. It evaluates the loss once more after the last step.
+// GradientDescent returns a searcher that takes the given number of steps. A step is −size times
+// the gradient. After the last step, the searcher evaluates the loss once more.
 func GradientDescent(size float64, steps int) search.Searcher {
 	return search.ProjectedGradient{StepSize: size, MaxEvals: steps + 1, Tol: -1}
 }

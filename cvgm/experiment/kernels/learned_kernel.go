@@ -52,8 +52,8 @@ type Run struct {
 	// CVLoss, Accuracy and Cosine hold values after 0, 1, …, Steps steps. CVLoss is the CV loss.
 	// Accuracy is the test accuracy of the model that is fitted to all training examples. Cosine is
 	// the cosine of the angle between the variant's direction and the exact gradient of the same
-	// loss. The published code prints, with each step, the loss before the step and the accuracy
-	// after the step.
+	// loss. The published code prints one line for each step: the loss before the step, and the
+	// accuracy after it.
 	CVLoss, Accuracy, Cosine []float64
 	// Perturbed is the CV loss along the same variant from initial weights that are larger by the
 	// factor 1+1e-12.
@@ -69,17 +69,17 @@ func (r *Run) LastLoss() float64 { return experiment.FromEnd(r.CVLoss, 2) }
 // FinalAccuracy returns the test accuracy after the last step, or NaN.
 func (r *Run) FinalAccuracy() float64 { return experiment.FromEnd(r.Accuracy, 1) }
 
-// The perturbed run starts from weights that are larger by the factor 1 + perturbation. This change
-// is far above one rounding, and far below all visible changes of a result. A run is stable as long
-// as its CV loss differs by at most stableTol from the CV loss of the perturbed run. stableTol is
+// The initial weights of the perturbed run are larger by the factor 1 + perturbation. This change
+// is far above one rounding, and far below all visible changes of a result. A run is stable while
+// its CV loss differs by at most stableTol from the CV loss of the perturbed run. stableTol is
 // about the precision with which the published code prints losses.
 const (
 	perturbation = 1e-12
 	stableTol    = 1e-4
 )
 
-// StableSteps returns the number of steps after which Perturbed still differs by at most 1e-4 from
-// the CV loss. Later steps depend on rounding and differ from machine to machine.
+// StableSteps returns the number of steps during which CVLoss and Perturbed differ by at most 1e-4.
+// Later steps depend on rounding, and differ from machine to machine.
 func (r *Run) StableSteps() int {
 	for k, loss := range r.CVLoss {
 		if !(math.Abs(loss-r.Perturbed[k]) <= stableTol) {
@@ -199,8 +199,8 @@ func (p LearnedKernel) runVariant(ctx context.Context, v Variant, draw drawKerne
 	return run, nil
 }
 
-// shown reports whether the result contains the manifold after a step. If a run is shorter than a
-// number in ManifoldSteps, the last step stands for this number.
+// shown reports whether the result contains the manifold after a step. If a number in ManifoldSteps
+// exceeds the number of steps, the last step replaces it.
 func (p LearnedKernel) shown(step int) bool {
 	return slices.ContainsFunc(p.ManifoldSteps, func(shown int) bool { return min(shown, p.Steps) == step })
 }

@@ -45,9 +45,9 @@ func PaperRings() RingsProblem {
 	}
 }
 
-// Setup draws data, splits and initial weights from one stream for each purpose. splits is the
-// purpose of the stream of the splits. The CV loss uses the given rows of the training examples, or
-// all of them if rows is nil.
+// Setup draws data, splits and initial weights. Each purpose has a separate stream. The argument
+// splits names the purpose of the stream for the splits. The CV loss uses the given rows of the
+// training examples, or all of them if rows is nil.
 func (p RingsProblem) Setup(v Variant, stream func(purpose string) *synth.Stream, splits string, rows []int) (*experiment.Setup, error) {
 	s, err := p.Examples(stream("training data"), stream("test data"), p.Train, p.Test)
 	if err != nil {

@@ -10,16 +10,16 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A Variant is a direction for the gradient method on a learned kernel. It is the gradient of the
-// loss in Algorithm 1, or the published code's substitute for this gradient. The published code has
-// two errors. First, it holds the validation features constant, so the direct path from φ(x) over
-// the prediction to the loss is missing. Second, its Jacobian of the fit holds the probabilities π
+// A Variant is a direction for the gradient method on a learned kernel: the gradient of the loss in
+// Algorithm 1, or the substitute for this gradient in the published code. The published code has
+// two errors. First, it holds the validation features constant. It thus omits the path from φ(x)
+// through the prediction to the loss. Second, its Jacobian of the fit holds the probabilities π
 // constant.
 type Variant int
 
 const (
-	// Published is the published code's direction. It has both errors. Besides, the intercept is
-	// penalised in the fit but not in the Jacobian of the fit.
+	// Published is the published code's direction. It has both errors. In addition, the fit
+	// penalises the intercept, but its Jacobian does not.
 	Published Variant = iota
 	// Detached has the exact Jacobian of the fit, but holds the validation features constant.
 	Detached
@@ -68,17 +68,17 @@ func (v Variant) Learner() learn.Learner {
 }
 
 // printedTerm returns the learner of v's fit with an incomplete derivative: ∇_{xᵢ}∇_θ L has only
-// its first term.
+// its first term, as printed.
 func (v Variant) printedTerm() learn.Learner {
 	l := &incompleteLogistic{exactHessian: true}
 	l.Intercept = v.intercept()
 	return l
 }
 
-// incompleteLogistic is logistic regression with the published code's derivative in X. It differs
-// from the exact derivative in two ways. First, ∇_{xᵢ}∇_θ L is C(πᵢ−1) yᵢ I, without the term C
-// πᵢ(1−πᵢ) xᵢθᵀ. Second, the Hessian does not penalise the intercept, although the fit does, unless
-// exactHessian is set.
+// incompleteLogistic is logistic regression with the published code's derivative in X. This
+// derivative differs from the exact derivative in two ways. First, ∇_{xᵢ}∇_θ L is C(πᵢ−1) yᵢ I,
+// without the term C πᵢ(1−πᵢ) xᵢθᵀ. Second, the fit penalises the intercept, but the Hessian does
+// not, unless exactHessian is set.
 type incompleteLogistic struct {
 	linear.Logistic
 	exactHessian bool // whether to use the Hessian of the fit

@@ -17,14 +17,15 @@ import (
 
 // AblationParams are the parameters of two comparisons with a descent of the CV loss. The first
 // rival is a descent of the training loss, which is the loss on the rows to which the learner is
-// fitted. This descent differs only in the loss. Data, learner, searcher, start and number of steps
-// are the same. The second rival is a random search for the lowest CV loss, which uses no gradient.
+// fitted. The two descents differ only in the loss: data, learner, searcher, start and number of
+// steps are the same. The second rival is a random search for the lowest CV loss, which uses no
+// gradient.
 type AblationParams struct {
 	Seeds        int `help:"data sets of each size of the rings and of XOR" range:"[2,∞)" small:"[2,3]" setting:"%v data sets of each size"`
 	PairSeeds    int `help:"data sets of each problem with two hyperparameters" range:"[2,∞)" small:"[2,4]"`
 	RandomBudget int `help:"the random search is judged after budgets up to this" range:"[0,∞)" small:"[2,4]" setting:"random search with as many evaluations, up to %v, judged at its lowest CV loss"`
-	// Rings describes a kernel for the rings that is learned in at most the largest number of steps
-	// in Budgets.
+	// Rings describes a kernel that is learned for the rings. The largest entry of Budgets is the
+	// number of steps.
 	Rings AblationRings
 	XOR   kernels.AblationXOR
 	Net   AblationNet
@@ -43,7 +44,7 @@ type AblationRings struct {
 	Sizes []int `help:"training examples of the rings" range:"[4,∞)" len:"[1,∞)" order:"ascending" small:"[8,20]" setting:"N = %v"`
 }
 
-// AblationNet describes an elastic net whose two penalties are chosen by each of the two descents.
+// AblationNet describes an elastic net. Each of the two descents chooses its two penalties.
 type AblationNet struct {
 	experiment.RegressionData
 	elasticnet.PenaltyCVGM
@@ -60,15 +61,15 @@ type AblationLog struct {
 	Evaluations int     `help:"evaluations after which the models are judged" range:"[1,∞)" small:"[1,6]" setting:"%v evaluations"`
 }
 
-// AblationMachine describes a kernel machine on the rings. Its hyperparameters C and γ are chosen
-// by each of the two descents. γ is the inverse squared width of the kernel.
+// AblationMachine describes a kernel machine on the rings. Each of the two descents chooses its
+// hyperparameters C and γ. γ is the inverse squared width of the kernel.
 type AblationMachine struct {
 	Train int `help:"training examples of the kernel machine" range:"[4,∞)" small:"[12,20]" setting:"N = %v"`
 	AblationLog
 }
 
-// DefaultAblation returns the paper's problems, each with the paper's number of splits and with a
-// quarter of it. The budgets are near the paper's.
+// DefaultAblation returns the paper's problems. Each problem has two numbers of splits: the paper's
+// number and a quarter of it. The budgets are near the paper's budgets.
 func DefaultAblation() AblationParams {
 	q, x := kernels.PaperRings(), kernels.DefaultXOR()
 	return AblationParams{
@@ -90,14 +91,14 @@ type AblationResult struct {
 	Rings  []experiment.Comparison // the two descents over the rings of all sizes, by splits and budget
 }
 
-// AblationRow is one problem of one size after one budget. Risks are error rates on the test
-// examples. For the elastic net, they are mean squared errors.
+// AblationRow holds the results for one problem, one size and one budget. Risks are error rates on
+// the test examples or, for the elastic net, mean squared errors.
 type AblationRow struct {
 	Problem             string
 	Train, K, Budget    int
 	Start, CV, Training experiment.Estimate
 	// Random is the risk at the lowest CV loss of a random search with Budget evaluations. If
-	// Budget exceeds RandomBudget, N is 0.
+	// Budget exceeds RandomBudget, there is no random search, and Random.N is 0.
 	Random            experiment.Estimate
 	CVLessRandom      experiment.Comparison
 	CVLessTraining    experiment.Comparison
@@ -161,9 +162,9 @@ const (
 	ProblemMachine = "rings, kernel machine: C and width"
 )
 
-// ablationCell holds the risks on one data set. Start is the risk at the start. CV and Training are
-// the risks of the two descents by budget. Random is the risk of random search by budget, up to
-// RandomBudget.
+// ablationCell holds the risks on one data set. Start is the risk at the start. CV and Training
+// hold the risks after the two descents, one for each budget. Random holds the risks after random
+// search, one for each budget up to RandomBudget.
 type ablationCell struct {
 	Start                float64
 	CV, Training, Random []float64
@@ -221,9 +222,9 @@ func (a ablationProblem) measure(ctx context.Context, seed uint64, randomBudget 
 	return c, err
 }
 
-// Descents returns the steps of a search for the lowest CV loss of the problem s. It also returns
-// the steps of the same search for the lowest training loss, from the same start. The steps have no
-// gradients.
+// Descents runs two searches on the problem s from the same start. It returns the steps of the
+// search for the lowest CV loss, and the steps of the search for the lowest training loss. The
+// steps have no gradients.
 func Descents(ctx context.Context, s *experiment.Setup, training search.Objective, searcher search.Searcher) (cv, resubstituted []search.Step, err error) {
 	other := *s
 	other.Objective = training
@@ -308,8 +309,8 @@ func (p AblationParams) problems() []ablationProblem {
 	return all
 }
 
-// problem returns a problem with the start, the bounds and the searcher of l. losses returns the
-// data and the losses for a seed.
+// problem returns a problem with the start, the bounds and the searcher of l. The function losses
+// returns the data and the two losses for a seed.
 func (l AblationLog) problem(name string, seeds, train, k int, losses func(uint64) (*ablationData, error), risk cvgm.Loss) ablationProblem {
 	searcher := func(evaluations int) search.Searcher {
 		return search.LogSpace{Searcher: search.QuasiNewton{MaxEvals: evaluations}}

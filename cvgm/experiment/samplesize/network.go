@@ -15,9 +15,9 @@ import (
 )
 
 // network is the neural network with which the paper compares CVGM. It consists of the layers of
-// the kernel, and of one linear unit on their two features. All layers are trained together on the
-// training examples. The objective is the mean logistic loss. For labels ±1, this loss is the
-// binary cross entropy of the logit.
+// the kernel, and of one linear unit on the two features of the kernel. All layers are trained
+// together on the training examples. The objective is the mean logistic loss. For labels ±1, this
+// loss is the binary cross entropy of the logit.
 type network struct {
 	data learn.Data
 	phi  *cvgm.Perceptron
@@ -92,8 +92,8 @@ func (n *network) predict(params []float64) func(dst []float64, x *mat.Dense) er
 	}
 }
 
-// accumulated returns f with another gradient: the sum of all gradients of f so far. Such gradients
-// arise in a program that never resets its gradients to zero.
+// accumulated returns f with a wrong gradient: the sum of all gradients that f has returned so far.
+// A program that never resets its gradients to zero has such gradients.
 func accumulated(f search.Objective) search.Objective {
 	var total []float64
 	return func(grad, x []float64) (float64, error) {

@@ -18,7 +18,7 @@ import (
 )
 
 // tuned returns the test accuracy of a learner with the hyperparameters of lowest CV loss. The
-// search is in the logarithms of the hyperparameters, and starts at 1 for each.
+// search is in the logarithms of the hyperparameters, and starts with the value 1 for each.
 func (r Rivals) tuned(ctx context.Context, s *experiment.Setup, splits []cvgm.Split, features func(learn.Data) learn.Data, learner func() learn.Learner, hyperparameters int, searcher search.Searcher) (float64, error) {
 	all := func(v float64) []float64 { return slices.Repeat([]float64{v}, hyperparameters) }
 	own := experiment.Setup{Train: features(s.Train), Test: features(s.Test), Start: all(1), Lower: all(1 / r.RivalReach), Upper: all(r.RivalReach)}

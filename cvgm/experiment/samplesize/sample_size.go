@@ -118,9 +118,9 @@ type Result struct {
 	Params  SampleSizeParams
 	Sizes   []int
 	Methods []SizeMethod
-	// Overfitting holds, for each size, the accuracy of the network that is trained by Adam, minus
-	// its accuracy after training to convergence on the same data. If the latter is not measured, N
-	// is 0.
+	// Overfitting is a loss of accuracy for each size, for the network that is trained by Adam. It
+	// is the accuracy minus the accuracy after training to convergence, on the same data. If
+	// training to convergence is not measured, the N of the estimate is 0.
 	Overfitting []experiment.Estimate
 	// Failures lists the cells that could not be computed. Means do not include them.
 	Failures []CellFailure
@@ -131,15 +131,15 @@ type SizeMethod struct {
 	Name     string
 	Accuracy [][]float64           // [size][seed]; NaN if the cell failed, or if a rival is not measured at the size
 	Mean     []experiment.Estimate // for each size
-	// Full and Published compare CVGM with this method, along the full gradient and along the
-	// published direction.
+	// Full and Published compare CVGM with this method. In Full, CVGM uses the full gradient. In
+	// Published, it uses the published direction.
 	Full, Published SizeComparison
 }
 
 // SizeComparison is a paired comparison of CVGM with another method. All covers the cells of all
-// sizes, Small the sizes up to Params.SmallSize, and Large the larger sizes. The differences are
-// CVGM's accuracy minus the other method's. Wins is the share of cells in which CVGM is more
-// accurate. A tie counts as half. BySize holds the differences for each size.
+// sizes, Small the sizes up to Params.SmallSize, and Large all larger sizes. The differences are
+// CVGM's accuracy minus the accuracy of the other method. Wins is the share of cells in which CVGM
+// is more accurate, where a tie counts as half. BySize holds the differences for each size.
 type SizeComparison struct {
 	All, Small, Large experiment.Comparison
 	BySize            []experiment.Estimate

@@ -84,8 +84,8 @@ func (p SampleSizeParams) cell(ctx context.Context, size, seed int) ([]float64, 
 	s.Start = make([]float64, net.numParams())
 	net.init(s.Start, stream("weights"))
 
-	// The initial weights of the kernel are the initial weights of the network without its last
-	// layer.
+	// The initial weights of the kernel are the initial weights of the network, except for the last
+	// layer of the network.
 	kernel := kernels.RingsProblem{RingsData: p.RingsData, Train: size, Test: p.Test, KernelCVGM: p.KernelCVGM}
 	cvgmAlong := func(v kernels.Variant) (float64, error) {
 		s, err := kernel.Setup(v, stream, "splits", nil)
@@ -123,7 +123,8 @@ func (p SampleSizeParams) cell(ctx context.Context, size, seed int) ([]float64, 
 	return accuracies, err
 }
 
-// hasRivals reports whether size is the nearest size to one of RivalSizes.
+// hasRivals reports whether the rivals are measured at the given size: the size is the nearest one
+// to an entry of RivalSizes.
 func (p SampleSizeParams) hasRivals(size int) bool {
 	last := (p.MaxSize - p.MinSize) / p.SizeStep
 	return slices.ContainsFunc(p.RivalSizes, func(near int) bool {
