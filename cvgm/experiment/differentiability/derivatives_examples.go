@@ -26,8 +26,8 @@ type direction struct {
 	learn.Grad
 }
 
-// directions returns one direction for each hyperparameter, of the size of the hyperparameter. It
-// also returns random directions of X and y.
+// directions returns directions of the inputs. The direction of a hyperparameter has the size of
+// the hyperparameter. The directions of X and y are random.
 func directions(src synth.Source, d learn.Data, hyper []float64, names ...string) []direction {
 	var all []direction
 	for k, name := range names {
@@ -42,8 +42,9 @@ func directions(src synth.Source, d learn.Data, hyper []float64, names ...string
 }
 
 // moved returns the data and the hyperparameters after they have moved by t times the direction. If
-// labels is set, labels must stay ±1. In place of y_i by t·dy_i, moved then moves x_i by
-// t·dy_i·y_i·x_i. This is equivalent, because the learner depends only on y_i·x_i.
+// the argument labels is set, labels must stay ±1. Instead of adding t·dy_i to y_i, moved then adds
+// t·dy_i·y_i·x_i to x_i. This is equivalent, because y_i² = 1 and the learner depends only on
+// y_i·x_i.
 func (v direction) moved(t float64, d learn.Data, hyper []float64, labels bool) (learn.Data, []float64) {
 	d.X, hyper = movedMatrix(d.Dense(), t, v.X), movedVector(hyper, t, v.Hyper)
 	if !labels {
@@ -78,8 +79,8 @@ func newGrad(d learn.Data, hyper []float64) *learn.Grad {
 	return &learn.Grad{Hyper: make([]float64, len(hyper)), X: mat.NewDense(n, m, nil), Y: make([]float64, n)}
 }
 
-// learner returns a function that checks the derivatives of cᵀθ for a random c. labels has the same
-// meaning as in direction.moved.
+// learner returns a function that checks the derivatives of cᵀθ for a random c. The argument labels
+// is passed to direction.moved.
 func (p DerivativesParams) learner(l learn.ForwardLearner, draw func(src synth.Source, n int) learn.Data, labels bool, hyper []float64, names ...string) func(c *checker, src *synth.Stream) error {
 	return func(c *checker, src *synth.Stream) error {
 		d := draw(src, p.Train)

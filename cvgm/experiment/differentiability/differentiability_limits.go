@@ -35,8 +35,8 @@ func DefaultDifferentiabilityLimits() DifferentiabilityLimitsParams {
 
 func (DifferentiabilityLimitsParams) Defaults() any { return DefaultDifferentiabilityLimits() }
 
-// A RangeCounterexample is the kink at a = 0 of min ½(x − a)² subject to x ≤ 0. It also has the
-// value of the paper's condition ∇_a g ∈ R(∇_z g) at the kink, where x = λ = 0 and
+// A RangeCounterexample describes the problem min ½(x − a)² subject to x ≤ 0, which has a kink at a
+// = 0. There x = λ = 0. The paper's condition for a derivative is ∇_a g ∈ R(∇_z g), with
 //
 //	g = (x − a + λ, λx),   ∇_z g = [1 1; λ x] = [1 1; 0 0],   ∇_a g = (−1, 0).
 type RangeCounterexample struct {
@@ -48,9 +48,9 @@ type RangeCounterexample struct {
 	Rule string
 }
 
-// VanishingRidge is the size of an elastic net's derivative as λ2 goes to 0. Its entries are norms
-// of the derivative of θ along one random change of X. Independent is for data with independent
-// features. Twice is for the same data with the first feature duplicated.
+// VanishingRidge holds the size of an elastic net's derivative as λ2 goes to 0. Each entry is the
+// norm of the derivative of θ along one random change of X. Independent is for data with
+// independent features. Twice is for the same data with the first feature duplicated.
 type VanishingRidge struct {
 	Lambda2            []float64
 	Independent, Twice []float64
@@ -70,9 +70,9 @@ type DiscontinuousLoss struct {
 	// Jumps is the number of neighbours in C between which ZeroOne changes.
 	Jumps   int
 	Refusal string // error for a gradient of ZeroOne
-	// ZeroOneJump and LogisticJump are the changes of the two losses between two values of C, for
-	// each data set. The relative difference of the values is JumpWidth. To find them, the interval
-	// with the largest change on a coarse grid of C is halved repeatedly.
+	// ZeroOneJump and LogisticJump are the largest jumps of the two losses, for each data set. A
+	// jump is the change of a loss between two values of C with the relative difference JumpWidth;
+	// see largestJump.
 	ZeroOneJump, LogisticJump []float64
 }
 
@@ -84,9 +84,9 @@ type Limits struct {
 	ElasticNet, SVM Kink
 	Ridge           VanishingRidge
 	Loss            DiscontinuousLoss
-	// Multipliers and Primal are for a program with a duplicated constraint, whose multipliers are
-	// therefore not unique. Multipliers is the error for the derivative of the multipliers. Primal
-	// is the derivative of the solution in p, which exists nevertheless.
+	// Multipliers and Primal are for a program with a duplicated constraint. The multipliers of
+	// this program are not unique, and Multipliers is the error for their derivative. Primal is the
+	// derivative of the solution in p, which nevertheless exists.
 	Multipliers string
 	Primal      float64
 }
@@ -297,13 +297,15 @@ func (p DifferentiabilityLimitsParams) lossesOfC(src synth.Source, intercept lin
 	return zeroOne, soft, experiment.FirstError(err, errSoft)
 }
 
-// JumpWidth is a relative difference of two values of C. A change of the loss between them counts
-// as a jump, because JumpWidth is far above the rounding of a fit, and a smooth loss would hardly
-// change.
+// JumpWidth is the relative difference between two neighbouring values of C. If a loss changes
+// noticeably between them, the change counts as a jump. A smooth loss would change far less over so
+// small a distance. Rounding is not the cause, because JumpWidth is far above the rounding of a
+// fit.
 const JumpWidth = 1e-9
 
-// largestJump finds the interval of a grid of C on which a CV loss changes most. It halves the
-// interval down to JumpWidth, and returns the change of the loss.
+// largestJump returns a change of a CV loss. It finds the interval of a grid of C on which the loss
+// changes most. It then halves this interval repeatedly, down to JumpWidth, and returns the change
+// of the loss on the last interval.
 func largestJump(cv *cvgm.CV) (jump float64, err error) {
 	type point struct{ c, loss float64 }
 	at := func(c float64) point {

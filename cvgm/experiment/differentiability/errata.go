@@ -49,31 +49,33 @@ type ErrataResult struct {
 	Bayes           BayesErratum
 }
 
-// JacobianErratum compares two Jacobians of logistic regression, on N examples in the plane. One is
-// printed in the paper's example, with ∇_{x_i}∇_θ L = C(π_i−1)y_i I. The other is complete.
+// JacobianErratum compares two Jacobians ∂θ/∂X of logistic regression, on N examples in the plane.
+// The printed Jacobian uses the formula in the paper's example, ∇_{x_i}∇_θ L = C(π_i−1)y_i I. The
+// complete Jacobian has no term omitted.
 type JacobianErratum struct {
 	Data  synth.Data
 	Theta [2]float64 // the line θᵀx = 0 separates the classes
-	// CompleteError and PrintedError are the distances of both ∂θ/∂X from central differences,
-	// relative to the norm of the differences. Cosine is the cosine of the angle between the two
-	// ∂θ/∂X, each taken as one long vector.
+	// CompleteError and PrintedError are the distances of the two Jacobians from central
+	// differences, relative to the norm of the differences. Cosine is the cosine of the angle
+	// between the two Jacobians, each written as one long vector.
 	CompleteError, PrintedError, Cosine float64
-	// Complete and Printed (N×2) are gradients of the logistic loss on fresh examples with respect
-	// to the training rows, by the two formulas. GradientCosine is the cosine of the angle between
-	// these gradients. OpposedShare is the share of the rows in which the angle between them
-	// exceeds 90°.
+	// Complete and Printed (N×2) are gradients of the logistic loss on fresh examples in the
+	// training rows, by the two formulas. GradientCosine is the cosine of the angle between these
+	// two matrices as vectors. OpposedShare is the share of rows in which the two gradients form an
+	// angle above 90°.
 	Complete, Printed            *mat.Dense
 	GradientCosine, OpposedShare float64
 }
 
-// LabelErratum compares two kinds of labels for the support vector machine of the supplement. The
-// supplement has the labels {0, 1}. The other labels are {−1, 1}.
+// LabelErratum compares labels for the support vector machine of the supplement: the labels {0, 1}
+// of the supplement, and the labels {−1, 1}.
 type LabelErratum struct {
 	// ZeroSlope is the largest derivative of the hinge loss max(0, 1 − yθᵀx) in an entry of θ, for
 	// an example with the label 0.
 	ZeroSlope float64
-	// ZeroMoves is the largest change of θ in the supplement's program after all examples with the
-	// label 0 are replaced by other examples. SignMoves is the same for the label −1.
+	// ZeroMoves is the largest change of θ in the supplement's program if all examples with the
+	// label 0 are replaced by other examples. SignMoves is the largest change of θ if the examples
+	// with the label −1 are replaced.
 	ZeroMoves, SignMoves float64
 	// ZeroAccuracy and SignAccuracy are the shares of test examples on the correct side of θᵀx = 0,
 	// for the two kinds of labels.
@@ -81,32 +83,32 @@ type LabelErratum struct {
 	Refusal                    string // the library's error for labels 0
 }
 
-// ProgramErratum is about the quadratic programs that replace the learners in the paper, and about
-// the statement "we can differentiate the solution to positive-definite QPs".
+// ProgramErratum is about the statement "we can differentiate the solution to positive-definite
+// QPs". It examines the quadratic programs that the paper gives in place of the learners.
 type ProgramErratum struct {
-	// ElasticNet is the smallest eigenvalue of the matrix of the program that is printed for the
-	// elastic net. SVM is the same for the program of the support vector machine.
+	// ElasticNet and SVM are the smallest eigenvalues of the matrices in the printed programs of
+	// the elastic net and of the support vector machine.
 	ElasticNet, SVM float64
-	// Difference is the largest difference of an entry of θ between the elastic net and its
-	// program. Slope is the largest difference of a derivative in λ1.
+	// Difference is the largest difference between an entry of θ of the elastic net and the same
+	// entry by the program. Slope is the largest difference between their derivatives in λ1.
 	Difference, Slope float64
 }
 
-// LossKink holds the one-sided slopes of θ in the weight a of the hinge loss at a = 1. The examples
-// are x = y = ±1, and the penalty is ½θ². The solution is θ = min(a, 1).
+// LossKink holds the one-sided slopes of the solution θ = min(a, 1) at a = 1, where a is the weight
+// of the hinge loss. The examples are x = y = ±1, and the penalty is ½θ².
 type LossKink struct {
 	Left, Right float64
 	Refusal     string // the library's error for the derivative at a = 1
 }
 
-// BayesErratum has accuracies that are named in the paper's figures.
+// BayesErratum has accuracies that the paper's figures mention.
 type BayesErratum struct {
 	// Rings is the accuracy of the Bayes rule on the rings, over the population. RingsTest is its
 	// accuracy on the published test set.
 	Rings, RingsTest float64
 	// XOR is the accuracy of the Bayes rule over the population. XORTest is the accuracy of the
-	// sign rule on the published test set. XORCoded is the share of this set that counts as correct
-	// if every example of the class −1 counts as correct.
+	// sign rule on the published test set. XORCoded is the accuracy of the sign rule on this set by
+	// the published code, which counts every example of the class −1 as correct.
 	XOR, XORTest, XORCoded float64
 	// HalfPlane is the accuracy, over the population, of the best linear rule x₁ > Offset on the
 	// rings. HalfPlaneTest is the accuracy of this rule on the published test set.
@@ -393,9 +395,9 @@ func (b *BayesErratum) measure() error {
 	return err
 }
 
-// HalfPlane returns the best offset t for rules x₁ > t on the rings, and the accuracy of the rule.
-// For a point at radius r, x₁ > t has the probability arccos(t/|r|)/π if |r| > t ≥ 0. The rings are
-// symmetric, so other directions are equally good.
+// HalfPlane returns the offset t of the best rule x₁ > t on the rings, and the accuracy of this
+// rule. A point at radius r has x₁ > t with the probability arccos(t/|r|)/π if |r| > t ≥ 0. The
+// rings are symmetric, so other directions are equally good.
 func HalfPlane(d kernels.RingsData) (offset, rate float64) {
 	for k := range 300 {
 		t := .01 * float64(k)

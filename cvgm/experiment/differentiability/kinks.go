@@ -14,13 +14,13 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A Kink is a value of an input at which an entry of a solution has two different one-sided slopes.
-// The struct also has the results of the library at this value.
+// A Kink is a value of an input at which the two one-sided slopes of an entry of a solution differ.
+// It also has the results of the library at this value.
 type Kink struct {
 	At    float64
 	Entry int
-	// Left and Right are the one-sided slopes, as directional derivatives. LeftDifference and
-	// RightDifference are the same slopes, as one-sided differences.
+	// Left and Right are the one-sided slopes, computed as directional derivatives. LeftDifference
+	// and RightDifference are the one-sided slopes, computed as one-sided differences.
 	Left, Right                     float64
 	LeftDifference, RightDifference float64
 	// Weak holds the indices of the rows or entries without strict complementarity, as reported by
@@ -34,8 +34,9 @@ type Kink struct {
 	Input, Value, Slope []float64
 }
 
-// refused returns the weak rows or entries and the text of an error for a derivative that does not
-// exist. Other errors are returned as other. If err is nil, other is an error, too.
+// refused examines the error of a derivative. If the derivative does not exist, it returns the weak
+// rows or entries and the text of the error. Otherwise it returns the error as the result other. A
+// nil err is a failure, too, and gives an error as other.
 func refused(err error) (weak []int, words string, other error) {
 	var n *qpdiff.NotDifferentiableError
 	if errors.As(err, &n) {
@@ -115,7 +116,7 @@ func (a lambda1Path) along(entry int, direction float64) (float64, error) {
 	return slope[entry], err
 }
 
-// find finds, by bisection, a value of λ1 at which a coefficient becomes 0.
+// find sets k to a value of λ1 at which a coefficient becomes 0. It finds the value by bisection.
 func (k *Kink) find(path lambda1Path, lambda1 float64) error {
 	// λ1 grows from lambda1 until the first coefficient is 0.
 	low, high := lambda1, lambda1
@@ -151,8 +152,8 @@ func (k *Kink) find(path lambda1Path, lambda1 float64) error {
 			high = mid
 		}
 	}
-	// Rounding decides on which side of the kink the last fits are. The path is linear up to the
-	// kink, and zero after it.
+	// Rounding decides on which side of the kink the last fits lie. A point a little to the left
+	// can be used instead, because the path is linear up to the kink and zero after it.
 	left := high * (1 - 1e-6)
 	if err := path.fit(left); err != nil {
 		return err

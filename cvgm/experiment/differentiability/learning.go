@@ -83,14 +83,14 @@ type LearnedLosses struct {
 	CVLoss []float64
 	// Mean holds the means of the weights at the ends of the searches.
 	Mean []experiment.Estimate
-	// Methods holds six methods in this order. The first is the learned loss by the best search,
-	// among searches from equal weights and from each single loss. The second is the learned loss
-	// by the search from equal weights. The other four are the single losses.
+	// Methods holds six methods: two learned losses, followed by the four single losses. The first
+	// method is the learned loss with the lowest CV loss, among searches from equal weights and
+	// from each single loss. The second is the learned loss by the search from equal weights.
 	Methods []LossMethod
 }
 
 // LossMethod is the result of one loss over all data sets. CV and Test are logistic losses. Error
-// is the share of test examples, with correct labels, that are misclassified.
+// is the share of misclassified test examples. The test examples have correct labels.
 type LossMethod struct {
 	Name                                string
 	CV, Test, Error                     experiment.Estimate
@@ -214,8 +214,8 @@ func (p LearningParams) learn(ctx context.Context, t learningTask) (LearningRun,
 	return r, nil
 }
 
-// learnLosses measures one data set. It learns the weights of the losses, from equal weights and
-// from each single loss. For each single loss, it also learns only the penalty.
+// learnLosses measures one data set. It learns the weights of the losses by searches from equal
+// weights and from each single loss. It also learns only the penalty of each single loss.
 func (p LearningParams) learnLosses(ctx context.Context, seed int) ([]lossFit, error) {
 	src := synth.NewStream(firstSeed, fmt.Sprintf("learned losses, data set %d", seed))
 	train, test := p.classes(src, p.Train), p.classes(src, p.Test)

@@ -19,7 +19,7 @@ type LinearExamples struct {
 // The paper gives no examples. With these numbers, all experiments run within a minute.
 var defaultLinearExamples = LinearExamples{Train: 40, Features: 6, Noise: .5}
 
-// firstSeed is the seed of all streams of draw 0. In every draw, it is also the seed of the streams
+// firstSeed is the seed of the streams of draw 0. In other draws, it remains the seed of a stream
 // whose purpose contains the number of a data set.
 const firstSeed = 1
 

@@ -44,10 +44,9 @@ type SolutionPath struct {
 type SolutionPaths struct {
 	Params SolutionPathsParams
 	Paths  []SolutionPath
-	// SolverGap and SolverSlopeGap compare two support vector machines on the paths in λ1 and λ2.
-	// One is the learner of this library. The other is the quadratic program of the paper's
-	// supplement. The gaps are the largest differences in θ and in its derivatives, relative to the
-	// largest entry.
+	// SolverGap and SolverSlopeGap compare two solvers of a support vector machine on the paths in
+	// λ1 and λ2: the learner of this library, and the quadratic program of the paper's supplement.
+	// They are the largest differences in θ and in its derivatives, relative to the largest entry.
 	SolverGap, SolverSlopeGap float64
 }
 
@@ -119,8 +118,8 @@ func newPath(name, hyper string, at []float64, entries int, label string) Soluti
 	return s
 }
 
-// learnerPath returns the path of θ. hyper returns the hyperparameters for a value of the
-// hyperparameter that moves.
+// learnerPath returns the path of θ along the hyperparameter named moved. The function hyper
+// returns all hyperparameters for a value of this one.
 func learnerPath(name, moved string, l learn.ForwardLearner, d learn.Data, at []float64, hyper func(v float64) []float64) (SolutionPath, error) {
 	_, n := d.X.Dims()
 	s := newPath(name, moved, at, n, "θ")
@@ -177,9 +176,9 @@ func svmProgram(d learn.Data, hyper []float64) *qpdiff.QP {
 	return q
 }
 
-// svmProgramPaths returns the paths of θ = θp − θn of the program, and of N times the multipliers
-// of its margin constraints. Such a multiple is the weight of an example. It is 0 beyond the
-// margin, and up to 1 on the wrong side of the margin.
+// svmProgramPaths returns two paths of the program: of θ = θp − θn, and of N times the multipliers
+// of the margin constraints. N times the multiplier of an example is the weight of the example. It
+// is 0 beyond the margin, and at most 1 on the wrong side of the margin.
 func svmProgramPaths(hyper string, k int, d learn.Data, at []float64, penalties func(float64) []float64) (primal, dual SolutionPath, err error) {
 	rows, n := d.X.Dims()
 	primal, dual = newPath("program of the machine", hyper, at, n, "θ"), newPath("dual variables of the machine", hyper, at, rows, "example ")

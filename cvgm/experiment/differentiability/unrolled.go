@@ -10,9 +10,10 @@ import (
 
 // UnrolledParams are the parameters of the comparison of implicit with iterative differentiation
 // (Section 2.2 of the paper). The learner is ridge regression on the training rows of the paper's
-// first experiment. The learner is judged by the loss on the test rows. The derivative of this loss
-// in the penalty is computed in two ways: by the optimality condition of the fit, and through the
-// steps of the gradient descent that computes the fit.
+// first experiment. Its test loss is the loss on the test rows. The derivative of the test loss in
+// the penalty is computed in two ways. Implicit differentiation uses the optimality condition of
+// the fit. Iterative differentiation goes through the steps of the gradient descent that computes
+// the fit.
 type UnrolledParams struct {
 	experiment.PublishedRegression
 	UnrolledSteps []int     `help:"ascending numbers of steps of the gradient descent differentiated through" range:"[1,∞)" len:"[1,∞)" order:"ascending" small:"[1,30]"`

@@ -16,13 +16,13 @@ import (
 //
 //	θ_{k+1} = θ_k − η·∇F(θ_k) + μ·(θ_k − θ_{k−1}),   k = 0 … Steps−1,   θ_{−1} = θ_0.
 //
-// The derivatives of the learner are derivatives of this iterate. They are computed backwards
-// through the steps. The paper (Section 2.2) compares this iterative differentiation with implicit
-// differentiation.
+// The derivatives of the learner are the derivatives of this last iterate. They are computed
+// backwards through the steps. The paper (Section 2.2) compares this iterative differentiation with
+// implicit differentiation.
 //
 // The hyperparameters are the hyperparameters of the objective, followed by the learning rate η and
-// the momentum μ. A fit computes Steps gradients and stores all iterates. A product with the
-// derivative computes as many products with the Hessian and with cross derivatives.
+// the momentum μ. A fit computes Steps gradients and stores all iterates. VJP takes Steps products
+// with the Hessian and Steps products with the cross derivatives.
 type unrolledDescent struct {
 	Objective smooth.Objective
 	Steps     int

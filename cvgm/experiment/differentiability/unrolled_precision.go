@@ -14,10 +14,10 @@ import (
 )
 
 // UnrolledPrecision holds rounding errors of derivatives of the test loss in λ2, for a ridge
-// regression with one condition number. Except for Implicit, the derivatives go through all steps
-// of gradient descent at ηL = 1. Each field except Condition is the distance from the result in
-// precise arithmetic, relative to this result. Distances above 1, at which no digit is correct, are
-// set to 1.
+// regression whose Hessian has one condition number. The derivatives go through all steps of
+// gradient descent with ηL = 1, except for the field Implicit. Each error is the distance from the
+// derivative in precise arithmetic, relative to this derivative. Errors above 1 are set to 1,
+// because no digit is then correct.
 type UnrolledPrecision struct {
 	Condition      float64 // condition number of the Hessian without the penalty; λ2 is the smallest eigenvalue of this Hessian
 	Double, Single float64 // in float64 and in float32, with all iterates stored
@@ -25,8 +25,7 @@ type UnrolledPrecision struct {
 	Implicit       float64 // in float64, by the implicit function theorem
 }
 
-// PreciseBits is the precision, in bits, of the arithmetic with which rounding is compared. It is
-// about 38 digits.
+// PreciseBits is the precision of the precise arithmetic, in bits. It is about 38 digits.
 const PreciseBits = 128
 
 // arithmetic holds the operations on numbers of one precision.
@@ -100,7 +99,7 @@ func newRidgeFit[T any](m arithmetic[T], train, test learn.Data, lambda float64)
 	return ridgeFit[T]{m, m.rows(train.Dense()), m.rows(test.Dense()), m.all(train.Y), m.all(test.Y), m.of(lambda), m.of(float64(len(train.Y)))}
 }
 
-// products adds c·(XᵀXv/N + λv − linear·Xᵀy/N) to the vector to. linear is 0 or 1.
+// products adds c·(XᵀXv/N + λv − linear·Xᵀy/N) to the vector named to. The factor linear is 0 or 1.
 func (f ridgeFit[T]) products(to []T, c T, v []T, linear float64) {
 	at := append([]T(nil), v...)
 	minus := f.of(-linear)
@@ -131,9 +130,9 @@ type descent struct {
 	backwards      bool // the iterates are recomputed from the last two in place of stored
 }
 
-// unrolled returns the derivative of the test loss in λ2 through the steps. It also returns the
-// factor by which the chain rule multiplies the norm of the test loss's derivative in θ, from the
-// last iterate back to the first.
+// unrolled returns the derivative of the test loss in λ2, computed through the steps. It also
+// returns a factor. The chain rule goes from the last iterate back to the first, and multiplies the
+// norm of the derivative of the test loss in θ by this factor.
 func (f ridgeFit[T]) unrolled(d descent) (gradient, factor float64) {
 	rate, minus, momentum := f.of(d.rate), f.of(-d.rate), f.of(d.momentum)
 	zero := f.all(make([]float64, len(f.x[0])))
@@ -171,7 +170,7 @@ func (f ridgeFit[T]) unrolled(d descent) (gradient, factor float64) {
 	return f.value(sum), math.Sqrt(f.value(f.divide(f.dot(v, v), last)))
 }
 
-// implicit returns the derivative of the test loss of the minimiser in λ2.
+// implicit returns the derivative in λ2 of the minimiser's test loss.
 func (f ridgeFit[T]) implicit() float64 {
 	n := len(f.x[0])
 	one := f.of(1)
@@ -216,8 +215,8 @@ func (f ridgeFit[T]) solve(rows [][]T) []T {
 }
 
 // withCondition returns a data set with as many examples as features. The Hessian of its mean
-// squared error has the same eigenvectors as the Hessian for the training rows. The eigenvalues are
-// from 1 to 1/condition, with equal ratios.
+// squared error has the eigenvectors of the Hessian for the training rows, but other eigenvalues.
+// These are from 1 to 1/condition, with equal ratios.
 func withCondition(train learn.Data, condition float64) (learn.Data, error) {
 	var svd mat.SVD
 	if !svd.Factorize(train.X, mat.SVDThin) {

@@ -62,8 +62,8 @@ func (p AdditiveParams) Check() error {
 	return nil
 }
 
-// leastHouses is a number of houses. In any likely draw, this many houses have a value in every
-// column, and every level of every column of texts.
+// leastHouses is the smallest number of houses. With this number, every column has a value, and
+// every column of texts has all its levels, in any likely draw.
 const leastHouses = 20
 
 // AdditiveResult is the result of Run.
@@ -94,7 +94,8 @@ const (
 
 var modelNames = [models]string{"linear, one penalty", "additive, one penalty", "additive, a penalty for each term", "kernel, one width", "kernel, a width for each feature"}
 
-// oneOf maps each model with many hyperparameters to the model of the same kind with one.
+// oneOf maps each model with many hyperparameters to the model of the same kind with one
+// hyperparameter.
 var oneOf = map[int]int{ModelAdditive: ModelShared, ModelWidths: ModelWidth}
 
 // An AdditiveModel holds the results of one model over the data sets.
@@ -104,13 +105,14 @@ type AdditiveModel struct {
 	Evaluations     experiment.Estimate
 	CV, Test        experiment.Estimate
 	TestLessLinear  experiment.Comparison
-	// TestLessOne is the model's test loss minus the test loss of the model of the same kind with
-	// one hyperparameter. For other models, N is 0.
+	// TestLessOne is the test loss of the model minus the test loss of the model of the same kind
+	// with one hyperparameter. For models without such a counterpart, TestLessOne.N is 0.
 	TestLessOne experiment.Comparison
 }
 
-// An AdditiveTerm is a known function at Places, minus its mean over these places. Fits holds two
-// mean fits over the data sets: with one penalty for all terms, and with one penalty for each term.
+// An AdditiveTerm is a known function at Places, minus its mean over Places. Fits holds two fits,
+// as means over the data sets. The first has one penalty for all terms, and the second has one
+// penalty for each term.
 type AdditiveTerm struct {
 	Name          string
 	Places, Truth []float64
@@ -273,8 +275,7 @@ func (p AdditiveParams) tuned(ctx context.Context, model int, train *table.Table
 // places returns the points of [0, 1] at which functions are recorded.
 func (p AdditiveParams) places() []float64 { return floats.Span(make([]float64, p.Points), 0, 1) }
 
-// fitted returns the terms of the known functions at places. The mean over the places is subtracted
-// from each.
+// fitted returns, for each known function, the fitted term at places, minus its mean over places.
 func (p AdditiveParams) fitted(pipeline *table.Pipeline) (all [][]float64, err error) {
 	for j := range Truths {
 		var b strings.Builder

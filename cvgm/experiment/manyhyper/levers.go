@@ -18,9 +18,10 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// LeversParams are the parameters of a comparison between one hyperparameter of a kind and one for
-// each group of neighbouring features. The smallest groups have one feature. All hyperparameters
-// are searched by the exact gradient of the CV loss, on two kinds of splits.
+// LeversParams are the parameters of a comparison of numbers of hyperparameters. There is one
+// hyperparameter of a kind for all features, or one for each group of neighbouring features, down
+// to groups of one feature. The exact gradient of the CV loss searches all hyperparameters, on two
+// kinds of splits.
 type LeversParams struct {
 	// Widths has widths of a kernel, on Friedman's function.
 	Widths LeverWidths
@@ -102,8 +103,8 @@ type Lever struct {
 	Name     string
 	Noise    float64             // variance of the labels' noise; no model has a lower expected test loss
 	Constant experiment.Estimate // test loss of the mean of the training labels
-	// Rows are the searches: first on folds by number of groups, then on the other splits by number
-	// of groups, then by the tuner.
+	// Rows are the searches, in this order: on folds by number of groups, on the other splits by
+	// number of groups, and by the tuner.
 	Rows []LeverRow
 }
 
@@ -114,16 +115,16 @@ type LeverRow struct {
 	Evaluations     experiment.Estimate // includes the search for one hyperparameter, at whose end the search began
 	Fits            experiment.Estimate // one for each split and evaluation; for the tuner, N is 0
 	CV, Test        experiment.Estimate
-	// TestLessOne is the test loss minus the test loss of the first row, which has folds and one
-	// hyperparameter of the kind.
+	// TestLessOne is the test loss minus the test loss of the first row. The first row has folds,
+	// and one hyperparameter of the kind.
 	TestLessOne experiment.Comparison
 	// CVLessOne is the CV loss minus the CV loss with one hyperparameter of the kind, on the same
-	// splits. For the tuner, N is 0.
+	// splits. For the tuner, CVLessOne.N is 0.
 	CVLessOne experiment.Comparison
 }
 
-// Ratio returns the mean test loss divided by the mean test loss with one hyperparameter. Its
-// interval is the interval of the paired difference.
+// Ratio returns the mean test loss of a row divided by the mean test loss with one hyperparameter.
+// The width of its interval comes from the paired difference of the two losses.
 func (l Lever) Ratio(row LeverRow) experiment.Estimate {
 	e := row.TestLessOne.Difference.Times(1 / l.Rows[0].Test.Mean)
 	e.Mean++

@@ -17,11 +17,12 @@ import (
 )
 
 // GradientMapParams are the parameters of a map of two comparisons. The first compares the gradient
-// of the CV loss with the gradient of the training loss, as the ablation of package samplesize
-// does. The second compares many hyperparameters with one. A cell of the map has a problem, a
-// number of training examples, a number of hyperparameters, a share of the rows that the splits
-// fit, and a noise. The cells of a problem are all combinations of the entries of its lists and of
-// Shares.
+// of the CV loss with the gradient of the training loss, like the ablation of package samplesize.
+// The second compares many hyperparameters with one.
+//
+// A cell of the map is a problem with four numbers: of training examples, of hyperparameters, the
+// share of the rows that the splits fit, and the noise. The cells of a problem are all combinations
+// of the entries of the problem's lists and of Shares.
 type GradientMapParams struct {
 	Penalties MapPenalties
 	Widths    MapWidths
@@ -59,8 +60,9 @@ type MapWidths struct {
 	Test     int       `help:"test examples" range:"[1,∞)" small:"[10,30]" setting:"%v test examples"`
 }
 
-// MapWeights describes the weights of a network, which is a learned kernel for the rings. The
-// alternative with one hyperparameter searches for C at the initial weights.
+// MapWeights describes a learned kernel for the rings. The many hyperparameters are the weights of
+// its network. The alternative with one hyperparameter searches for C and keeps the initial
+// weights.
 type MapWeights struct {
 	Sizes       []int     `help:"training examples of the rings" range:"[4,∞)" len:"[1,∞)" order:"ascending" small:"[8,20]" setting:"N = %v"`
 	Hidden      []int     `help:"units of the hidden layer" range:"[1,∞)" len:"[1,∞)" order:"ascending" small:"[2,8]" setting:"network: 2 inputs, one hidden layer of %v rectified linear units, 2 outputs"`
@@ -338,8 +340,8 @@ type mapSetup struct {
 	many, one *experiment.Setup
 	training  search.Objective // with many hyperparameters
 	searcher  search.Searcher  // with many hyperparameters
-	// constant is the CV loss of a constant prediction, and constantRisk its test loss. Losses are
-	// divided by them.
+	// constant is the CV loss of a constant prediction, and constantRisk is its test loss. CV
+	// losses are divided by constant, and test losses by constantRisk.
 	constant, constantRisk float64
 }
 
@@ -466,8 +468,8 @@ func (p GradientMapParams) rings(m mapPlace, stream func(purpose string) *synth.
 		constant: math.Ln2, constantRisk: ConstantError}, nil
 }
 
-// ofBothClasses draws uniform splits whose training rows have both classes. With only one class,
-// the learner's intercept has no finite value.
+// ofBothClasses draws uniform splits whose training rows have both classes. A learner with rows of
+// only one class would have an infinite intercept.
 func ofBothClasses(src cvgm.Source, labels []float64, k int, share float64) (splits []cvgm.Split, err error) {
 	for len(splits) < k {
 		one, err := cvgm.RandomSplits(src, len(labels), 1, share)

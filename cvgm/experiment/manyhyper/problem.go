@@ -25,9 +25,9 @@ type problem struct {
 	draw func(stream func(purpose string) *synth.Stream) (train, test learn.Data)
 	// learner returns a learner with one hyperparameter for each group.
 	learner func(groups int) learn.Learner
-	// box has the bounds and starts of the hyperparameters. The last entry is for the
-	// hyperparameter that each group has. The other entries are for hyperparameters that do not
-	// depend on the groups.
+	// box has the bounds and starts of the hyperparameters. Its last entry is for the kind of
+	// hyperparameter that each group has. The other entries are for hyperparameters whose number
+	// does not depend on the groups.
 	box []interval
 }
 
@@ -71,8 +71,8 @@ func searcher(evaluations int) search.Searcher {
 	return search.LogSpace{Searcher: search.QuasiNewton{MaxEvals: evaluations, MaxStep: largestStep}}
 }
 
-// spread converts a point x with fewer groups to a point with the given number of groups. The model
-// does not change.
+// spread converts a point x for fewer groups into a point for the given number of groups, without
+// changing the model.
 func (p problem) spread(x []float64, groups int) []float64 {
 	shared := len(p.box) - 1
 	all, of := slices.Clone(x[:shared]), x[shared:]
@@ -129,8 +129,8 @@ func (f Friedman) problem(name string) problem {
 }
 
 // Banded describes data by a linear function of standard normal features. Neighbouring features
-// form bands. The coefficients of a band are normal, and their size decreases from one band to the
-// next.
+// form bands. Coefficients are normal, with the same standard deviation within a band. This
+// standard deviation decreases from band to band.
 type Banded struct {
 	Train    int     `help:"training examples" range:"[4,∞)" small:"[12,20]" setting:"N = %v"`
 	Test     int     `help:"test examples" range:"[1,∞)" small:"[10,30]" setting:"%v test examples"`

@@ -87,8 +87,8 @@ func (s Smooths) problem(name string) problem {
 	}
 }
 
-// together returns one penalty with the given name, which is the sum of penalties of neighbouring
-// features.
+// together returns the sum of the penalties of neighbouring features as one penalty with the given
+// name.
 func together(name string, all []penalised.Penalty) penalised.Penalty {
 	first, last := all[0], all[len(all)-1]
 	n := last.First + last.S.SymmetricDim() - first.First

@@ -15,9 +15,9 @@ import (
 // Judged holds predictions and their metrics. Each prediction is for a row on which the predicting
 // model was not trained.
 type Judged struct {
-	// Nested is set if the predictions come from the outer folds, whose searches have not used the
-	// row. Without a nested estimate, the predictions come from the splits of the search, with the
-	// tuned hyperparameters.
+	// Nested is set if each prediction comes from an outer fold whose search has not used the row.
+	// Without a nested estimate, the predictions come from the splits of the search, at the tuned
+	// hyperparameters.
 	Nested      bool
 	Predictions [][]float64 // [repeat][row]; NaN if there is no prediction
 	Weights     []float64   // weights of the rows; nil: 1 each
@@ -54,9 +54,9 @@ func (p MyDataParams) judged(tuned *tune.Tuned) Judged {
 	return j
 }
 
-// ROC is the receiver operating characteristic of decisions. Its points go from (0, 0) to (1, 1).
-// For each threshold, a point holds the shares of both classes whose decisions are above the
-// threshold.
+// ROC is the receiver operating characteristic of decisions. For each threshold, it has a point
+// with two shares: the share of each class whose decisions are above the threshold. The points go
+// from (0, 0) to (1, 1).
 type ROC struct {
 	FalsePositive, TruePositive []float64
 	Area                        float64    // area under the curve
@@ -127,13 +127,14 @@ func allSigns(y []float64) bool {
 	return !slices.ContainsFunc(y, func(v float64) bool { return v != 1 && v != -1 })
 }
 
-// A Learning is a learning curve: the CV loss of fits to parts of each split's training rows, at
-// the tuned hyperparameters.
+// A Learning is a learning curve. It has the CV loss of fits to parts of each split's training
+// rows, at the tuned hyperparameters.
 type Learning struct {
 	Rows        []float64 // number of training rows, as a mean over the splits
 	Loss, Error []float64 // CV loss with its standard error; NaN if a fit fails
-	// Gain is the CV loss at the second largest size minus the CV loss at all rows. GainError is
-	// the standard error of the differences, which are paired by row. Both are NaN if a fit fails.
+	// Gain is the CV loss at the second largest size minus the CV loss with all training rows.
+	// GainError is its standard error, from the differences for each row. Both are NaN if a fit
+	// fails.
 	Gain, GainError float64
 }
 
@@ -194,8 +195,8 @@ func (p MyDataParams) learning(ctx context.Context, tuned *tune.Tuned) (Learning
 	return l, nil
 }
 
-// meanDifference returns the weighted mean of a − b over the rows with both values, and its
-// standard error.
+// meanDifference returns the weighted mean of a[i] − b[i] and its standard error, over the rows i
+// in which neither is NaN.
 func meanDifference(a, b, weights []float64) (mean, se float64) {
 	weight := func(i int) float64 { return weightOf(weights, i) }
 	var total, n, squares float64
@@ -215,9 +216,9 @@ func meanDifference(a, b, weights []float64) (mean, se float64) {
 	return mean, math.Sqrt(squares * n / (n - 1))
 }
 
-// mixed returns the training rows of each split in a random order. Classes, and rows of weight 0,
-// are spread evenly over the order. The first rows of the order, however many, therefore have about
-// the same shares of them as all rows.
+// mixed returns the training rows of each split in a random order. The classes, and the rows of
+// weight 0, are spread evenly over the order. So any number of first rows has about the same shares
+// of them as all rows.
 func (p MyDataParams) mixed(tuned *tune.Tuned) [][]int {
 	d := tuned.Config.Data
 	classes := tuned.ClassModels != nil || allSigns(d.Y)
@@ -247,16 +248,16 @@ func (p MyDataParams) mixed(tuned *tune.Tuned) [][]int {
 	return all
 }
 
-// A stratum is a set of rows with the same class, if there are classes. Either all rows of a
-// stratum have the weight 0, or none.
+// A stratum is a set of rows of the same class. Its rows either all have the weight 0, or all have
+// a positive weight. Without classes, there are only these two strata.
 type stratum struct {
 	class      float64
 	weightless bool
 }
 
 // foldCoefficients returns the coefficients of the fits to each split's training rows, as
-// [split][model][feature]. They are in the units of Model.Coefficients. A fit has one model, or one
-// model for each class. A split whose fit fails is omitted.
+// [split][model][feature]. They are in the units of Model.Coefficients. With several classes, a fit
+// has a model for each class. If the fit of a split fails, the split is omitted.
 func foldCoefficients(ctx context.Context, tuned *tune.Tuned) ([][][]float64, error) {
 	whole := tuned.ClassModels
 	if whole == nil {
@@ -294,8 +295,8 @@ func foldCoefficients(ctx context.Context, tuned *tune.Tuned) ([][][]float64, er
 	return all, nil
 }
 
-// perDeviation returns the coefficients of m per standard deviation of the features. The standard
-// deviations come from the model whole, which is fitted to all rows.
+// perDeviation returns the coefficients of m per standard deviation of the features. The model
+// whole, which is fitted to all rows, has the standard deviations.
 func perDeviation(m, whole *cvgm.Model) []float64 {
 	c := slices.Clone(m.Theta[:len(m.Std)])
 	for k := range c {

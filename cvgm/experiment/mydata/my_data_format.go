@@ -63,8 +63,8 @@ func numberFormat(text string) (n table.Number, ok bool) {
 // dateFormat returns text as a layout of [table.CSV.Dates], and whether it is not empty.
 func dateFormat(text string) (string, bool) { return text, text != "" }
 
-// once returns the names without repetitions. On a command line, a column without a name can only
-// be named by a comma, which names it twice.
+// once returns the names without repetitions. On a command line, a column without a name is given
+// by a lone comma, which gives the empty name twice.
 func once(names []string) []string {
 	var all []string
 	for _, n := range names {

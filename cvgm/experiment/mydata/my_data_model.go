@@ -21,17 +21,17 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Model is a tuned model. It predicts the target, or one class against the others, or it is the
-// part of one class in a multinomial model.
+// Model is a tuned model. It predicts the target, or one class against all others, or it is the
+// part of a multinomial model for one class.
 type Model struct {
 	Class string // the class with the label +1; empty: the target is a number, or the model is for all classes
 	Hyper []Hyper
 	// LossName is the name of the validation loss. Loss is the CV loss at the tuned
-	// hyperparameters, and StandardError its standard error. DefaultLoss is the CV loss at the
-	// default hyperparameters, and ConstantLoss the CV loss of the best constant prediction.
-	// TrainLoss is the training loss. These losses judge the search. A constant prediction or the
-	// defaults may still be better than the tuned model. They are then used for the pipeline, the
-	// coefficients and the predictions.
+	// hyperparameters, and StandardError is its standard error. DefaultLoss is the CV loss at the
+	// default hyperparameters. ConstantLoss is the CV loss of the best constant prediction.
+	// TrainLoss is the training loss. These losses describe the search. If a constant prediction or
+	// the defaults are better than the tuned model, the pipeline, the coefficients and the
+	// predictions are from the better model.
 	LossName                                                  string
 	Verdict                                                   string // one sentence that names the model to use
 	Loss, StandardError, DefaultLoss, ConstantLoss, TrainLoss float64
@@ -197,8 +197,8 @@ func (p MyDataParams) around(ctx context.Context, m *Model, tuned *tune.Tuned, s
 	return nil
 }
 
-// noticeable is a share of the lowest CV loss. A lower CV loss outside of the search is reported if
-// it is lower by at least this share.
+// noticeable is a share of the lowest CV loss of the search. A CV loss that is lower by at least
+// this share, at a point outside of the search, is reported.
 const noticeable = 1e-2
 
 // within returns n points between the bounds of a hyperparameter, with equal ratios.
@@ -210,10 +210,10 @@ func (h Hyper) within(n int) []float64 {
 	return v
 }
 
-// finalDescent returns points of the descent that ends with the lowest CV loss. They are the
-// points, after its last leap, that lower the CV loss. A leap is a step by more than a fixed share
-// of the bounds in the logarithm of a hyperparameter. By leaps, the line search finds the unit of
-// its steps.
+// finalDescent returns points of the descent that ends with the lowest CV loss. It returns only
+// points after the last leap of the descent that lower the CV loss. A leap is a long step: in the
+// logarithm of a hyperparameter, it exceeds a fixed share of the range. The line search takes such
+// steps to find the unit of its steps.
 func finalDescent(tuned *tune.Tuned) [][]float64 {
 	const leap = .2
 	best, lowest := 0, math.Inf(1)
@@ -245,9 +245,9 @@ func finalDescent(tuned *tune.Tuned) [][]float64 {
 	return descent
 }
 
-// window returns axes around the final descent and the tuned values, with the given number of
-// points. They are at least a decade wide, and stay within the bounds. A tuned value of 0 is
-// ignored.
+// window returns axes that contain the final descent and the tuned values, with the given number of
+// points. An axis is at least a decade wide, and stays within the bounds of the hyperparameter. A
+// tuned value of 0 is ignored.
 func window(m *Model, points int) [][]float64 {
 	const beside, least = .25, .5 // beside is a share of the axis's length; least is in decades, on each side
 	var axes [][]float64
@@ -301,9 +301,9 @@ func warnings(tuned *tune.Tuned, t *table.Table) []string {
 	return all
 }
 
-// confusion counts the rows of each true class and predicted class, as a mean over the repeats.
-// With two classes, the threshold decides the predicted class. With more classes, the largest
-// decision does. Rows count by their weights.
+// confusion returns the weight of the rows of each true class and predicted class, as a mean over
+// the repeats. With two classes, a decision above threshold predicts the second class. With more
+// classes, the class with the largest decision is predicted.
 func confusion(t *table.Table, models []Model, threshold float64) [][]float64 {
 	n := len(t.Classes)
 	if n == 0 {

@@ -23,10 +23,10 @@ type Result struct {
 	Columns []Column
 	Learner string  // name of the learner in words
 	Models  []Model // one model; with separate models for three or more classes, one for each class
-	// Joint has the parts that the classes of one multinomial model share: verdict, losses,
-	// hyperparameters and learning curve. Each entry of Models is then the part of one class. It
-	// has the decisions for the class against all others, the coefficients and the features. If
-	// Joint is nil, each model is tuned separately.
+	// Joint has the results that all classes of one multinomial model share: verdict, losses,
+	// hyperparameters and learning curve. If Joint is set, each entry of Models is the part of this
+	// model for one class, with the decisions for the class against all others, the coefficients
+	// and the features. If Joint is nil, the models in Models are tuned separately.
 	Joint *Model
 	// Multiclass has the metrics of the predicted classes, if there are three or more. It uses the
 	// same predictions as Confusion.
@@ -127,8 +127,9 @@ func (r *Result) Searched() []Model {
 	return r.Models
 }
 
-// ratesOf returns two rates from a confusion matrix: the share of rows of other classes that are
-// predicted as the class, and the share of the class's own rows.
+// ratesOf returns two rates from a confusion matrix. The first is the share of rows of other
+// classes that are predicted as the class. The second is the share of the rows of the class that
+// are predicted as the class.
 func ratesOf(confusion [][]float64, class int) (rates [2]float64) {
 	var called, all [2]float64 // of the other classes, and of the class
 	for k, row := range confusion {
@@ -175,7 +176,7 @@ func myColumns(d *table.Description, columns []table.Column, data learn.Data) []
 	return all
 }
 
-// File is a file to be written beside the outputs.
+// File is a file that is written into the folder of the outputs.
 type File struct{ Name, Text, About string }
 
 // Files returns the files of a result. They are the models as JSON, and the CSV of the made-up

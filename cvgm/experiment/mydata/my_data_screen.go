@@ -216,8 +216,8 @@ func hyperparameters(m Model) string {
 	return "Hyperparameters: " + strings.Join(all, ", ")
 }
 
-// largest returns the indices of the coefficients that are not 0, in the order of the effect of one
-// standard deviation, largest first.
+// largest returns the indices of the coefficients that are not 0. The coefficient whose feature has
+// the largest effect per standard deviation comes first.
 func (m Model) largest() []int {
 	var order []int
 	for i, c := range m.Coefficients {
@@ -231,7 +231,8 @@ func (m Model) largest() []int {
 	return order
 }
 
-// shortened returns name on one line, without invisible characters, and with at most most letters.
+// shortened returns name on one line, without invisible characters. The parameter most is the
+// largest number of its letters.
 func shortened(name string, most int) string {
 	runes := []rune(experiment.Visible(strings.TrimSpace(name)))
 	if len(runes) <= most {

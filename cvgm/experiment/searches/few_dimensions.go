@@ -15,9 +15,8 @@ import (
 )
 
 // FewDimensionsParams are the parameters of a comparison of random search with exhaustive search.
-// The comparison varies the number of hyperparameters that affect the CV loss. These
-// hyperparameters are the penalties of the groups of the ridge regressions. The remaining
-// hyperparameters have no effect.
+// The comparison varies the number of hyperparameters that affect the CV loss. These are the
+// penalties of the groups in a ridge regression. All other hyperparameters have no effect.
 type FewDimensionsParams struct {
 	RidgeGroups
 	Hyperparameters int `help:"hyperparameters that both searches choose, those without effect included" range:"[1,6]" small:"[3,4]" setting:"%v penalties"`
@@ -49,10 +48,10 @@ type FewDimensionsResult struct {
 	Params FewDimensionsParams
 	Points int // the number of points of each search
 	Rows   []FewDimensionsRow
-	// Carry and CarryEqual are for ridge regressions in which each feature has its own penalty. The
-	// measure is the mean square of the slope of the CV loss in the logarithm of each penalty.
+	// Carry and CarryEqual describe ridge regressions in which each feature has a penalty. For each
+	// penalty, take the mean square of the slope of the CV loss in the logarithm of the penalty.
 	// Carry is, for each data set, the smallest share of the penalties whose mean squares add up to
-	// nine tenths of the total. CarryEqual is this share if all mean squares are equal.
+	// nine tenths of the total. CarryEqual is the value of Carry if all mean squares are equal.
 	Carry      []float64
 	CarryEqual float64
 }
@@ -127,7 +126,8 @@ func (p FewDimensionsParams) stream(dataSet int) func(purpose string) *synth.Str
 }
 
 // searches runs both searches on a problem in which only the first hyperparameters affect the CV
-// loss. matter is the number of these. The data and the splits do not depend on it.
+// loss. The number of these hyperparameters is the argument matter. The data and the splits do not
+// depend on matter.
 func (p FewDimensionsParams) searches(ctx context.Context, matter, dataSet int) (c fewCell, err error) {
 	s, err := p.ridge(matter, p.stream(dataSet), nil)
 	if err != nil {
@@ -178,7 +178,7 @@ func (p FewDimensionsParams) carry(dataSet int) (float64, error) {
 	return carries(squares), nil
 }
 
-// carries returns the smallest share of the numbers in v whose sum is nine tenths of the total.
+// carries returns the smallest share of the numbers in v that add up to nine tenths of the total.
 func carries(v []float64) float64 {
 	const most = .9 * (1 - 1e-12) // below .9, because the sum of equal numbers is rounded
 	sorted := slices.Sorted(slices.Values(v))

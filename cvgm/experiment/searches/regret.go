@@ -23,9 +23,9 @@ type RegretParams struct {
 	experiment.FreshData
 }
 
-// DefaultRegret returns the ridge regressions of DefaultSearchDimensions with other groups, and
-// with a start inside both boxes. The start of DefaultSearchDimensions is a corner of the narrow
-// box, which often has the lowest loss.
+// DefaultRegret returns the ridge regressions of DefaultSearchDimensions with other groups and
+// another start, which lies inside both boxes. The start of DefaultSearchDimensions is a corner of
+// the narrow box, and this corner often has the lowest loss.
 func DefaultRegret() RegretParams {
 	p := RegretParams{RidgeGroups: DefaultDimensionProblems().RidgeGroups, NarrowHigh: -1, DataSets: 100, Budget: 50, LongBudget: 100}
 	p.Groups, p.StartLambda2 = []int{2, 5, 20}, .01
@@ -48,9 +48,9 @@ type RegretResult struct {
 }
 
 // RegretRow holds the regrets in one box of one problem. A regret is the lowest CV loss that a
-// search finds, minus the lowest CV loss that is known in the box. The known loss comes from both
-// searches, and from quasi-Newton searches that start at the start and at the best points of both
-// searches.
+// search finds, minus the lowest known CV loss in the box. The lowest known loss is the lowest of
+// both searches and of several quasi-Newton searches. These begin at the start and at the best
+// points of both searches.
 type RegretRow struct {
 	Hyperparameters  int
 	BoxHigh          float64 // NarrowHigh or BoxHigh of the parameters

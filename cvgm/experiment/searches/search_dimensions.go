@@ -39,13 +39,13 @@ type DimensionsResult struct {
 type Dimension struct {
 	Hyperparameters int
 	Methods         []DimensionMethod
-	// Best is the mean of the lowest known CV losses. They come from all searches, and from a long
-	// run of the quasi-Newton method.
+	// Best is the mean of the lowest known CV losses of the data sets. The lowest known loss is the
+	// lowest one of all searches and of a long run of the quasi-Newton method.
 	Best experiment.Estimate
 }
 
-// DimensionMethod is one searcher for one number of hyperparameters. A grid does not run if the
-// budget is too small for two values of each hyperparameter. The results of such a grid are empty.
+// DimensionMethod is one searcher for one number of hyperparameters. If the budget is too small for
+// a grid with two values of each hyperparameter, the grid does not run, and its results are empty.
 type DimensionMethod struct {
 	Name        string
 	Evaluations int       // the largest number of evaluations on a data set
@@ -87,8 +87,8 @@ type dimensionCell struct {
 	Methods []dimensionSearch // in the order of the searchers
 }
 
-// dimensionSearch holds the lowest CV loss of one search, and the test loss at this point. Lowest
-// holds the lowest CV loss after each evaluation. It is empty if the search did not run.
+// dimensionSearch holds the lowest CV loss of one search, and the test loss at this point.
+// Lowest[i] is the lowest CV loss after evaluation i. Lowest is empty if the search did not run.
 type dimensionSearch struct {
 	CV, Test float64
 	Lowest   []float64
@@ -159,8 +159,7 @@ func (p SearchDimensionsParams) searchers(problem, dataSet int) []searchEntry {
 	}
 }
 
-// perAxis returns the number of values of each hyperparameter for which the budget suffices in a
-// grid.
+// perAxis returns the largest number of values of each hyperparameter in a grid within the budget.
 func (p SearchDimensionsParams) perAxis(hyperparameters int) int {
 	const rounding = 1e-9 // in the root of a power, which should be a whole number
 	return int(math.Pow(float64(p.Budget), 1/float64(hyperparameters)) + rounding)

@@ -69,12 +69,13 @@ type Result struct {
 	Params SearchesParams
 	// Minimum is the lowest CV loss of each data set, and At holds its penalties.
 	//
-	// LocalMinima is the number of local minima that differ by more than Tol. They are found
-	// without gradients: on a dense grid, and on ever finer grids that descend from each local
-	// minimum of the dense grid. The plateau on which all coefficients are zero does not count.
+	// LocalMinima is the number of local minima of the CV loss. Two minima count as different if
+	// their losses differ by more than Tol. The minima are found without gradients: first on a
+	// dense grid, and then on ever finer grids around each local minimum of the dense grid. The
+	// plateau on which all coefficients are zero does not count.
 	//
-	// Above compares the CV loss at each point of the dense grid with the chord between two
-	// neighbours of the point. It is the largest excess of the loss over the chord. If Above is
+	// Above is the largest excess of the CV loss over a chord. For each point of the dense grid,
+	// the chord is the line between the losses at two neighbours of the point. If Above is
 	// positive, the CV loss is not convex in the penalties.
 	Minimum     []float64
 	At          [][2]float64
@@ -88,11 +89,11 @@ type Result struct {
 type Method struct {
 	Name     string
 	Gradient bool // whether the searcher uses gradients
-	// Excess holds differences [data set][evaluations−1]: the lowest CV loss that is found within
-	// 1, 2, … evaluations, minus the minimum.
+	// Excess[data set][n−1] is the lowest CV loss within the first n evaluations, minus the
+	// minimum.
 	Excess [][]float64
-	// Reached holds the number of evaluations after which the search has reached the minimum, or 0
-	// if it never does.
+	// Reached holds the number of evaluations until the search reaches the minimum, or 0 if it
+	// never does.
 	Reached []int
 	// Evaluations holds the number of evaluations until the search ended by itself or by its
 	// budget.
@@ -129,8 +130,8 @@ const (
 	MultiStart  = "quasi-Newton, multi-start"
 )
 
-// logSigma is the standard deviation of the logarithms of the first points of CMA-ES. A box of four
-// and a half decades is about ten units wide.
+// logSigma is the standard deviation of the first points of CMA-ES in natural logarithms. In these
+// units, a box of four and a half decades is about ten wide.
 const logSigma = 1.5
 
 // searchers lists the searchers. Searchers in logarithms have the lower bound BoxLow. The other
@@ -340,8 +341,8 @@ func (p SearchesParams) reference(ctx context.Context, s *experiment.Setup) (r r
 	return r, err
 }
 
-// aboveChords compares the values on a grid with the chords between two neighbours of a point, on
-// lines along both axes. It returns the largest excess of a value over its chord. For a strictly
+// aboveChords compares the value at each point of a grid with chords between two neighbours of the
+// point, along both axes. It returns the largest excess of a value over its chord. For a strictly
 // convex function, the result is negative.
 func aboveChords(axis []float64, z [][]float64) float64 {
 	most := math.Inf(-1)

@@ -48,7 +48,7 @@ func DefaultStochastic() StochasticParams {
 func (StochasticParams) Defaults() any { return DefaultStochastic() }
 
 // Fits returns the number of fits of stochastic CVGM, including the choice of the penalty's weight.
-// The descents of the training loss, with the same choice, take this many steps of one fit each.
+// The descents of the training loss take the same number of steps, one fit each.
 func (p StochasticParams) Fits() int {
 	return p.Fresh * p.Steps * (1 + p.OuterFolds*len(p.Weights))
 }
@@ -69,8 +69,8 @@ const (
 type StochasticResult struct {
 	Params  StochasticParams
 	Methods []StochasticMethod
-	// Stochastic is the risk of stochastic CVGM at each weight in Params.Weights, and Training the
-	// risk of the training gradient. No method uses these risks.
+	// Stochastic and Training hold the risk at each weight in Params.Weights: Stochastic for
+	// stochastic CVGM, and Training for the training gradient. No method uses these risks.
 	Stochastic, Training []experiment.Estimate
 }
 
@@ -79,7 +79,7 @@ type StochasticMethod struct {
 	Name string
 	Fits int // the largest number of fits of the learner on a data set
 	Risk experiment.Estimate
-	// PenaltyLess is the risk of StochasticPenalty minus the risk of this method.
+	// PenaltyLess is the risk of the method StochasticPenalty minus the risk of the present method.
 	PenaltyLess experiment.Comparison
 }
 
@@ -195,8 +195,8 @@ func risk(s *experiment.Setup, fit fitter, weight float64) (float64, error) {
 	return m.Risk(s.Loss, s.Test)
 }
 
-// penalised sets risks to the risk at each weight of the penalty. chosen holds two risks. The first
-// is the risk at the weight of lowest nested risk. The second is the risk at the largest weight
+// penalised sets risks to the risk at each weight of the penalty. The result chosen holds the risks
+// at two weights. The first weight has the lowest nested risk. The second is the largest weight
 // whose nested risk is within one standard error of the lowest.
 func (p StochasticParams) penalised(ctx context.Context, s *experiment.Setup, dataSet int, risks *[]float64, fit fitter) (chosen [2]float64, err error) {
 	for _, w := range p.Weights {
@@ -244,9 +244,9 @@ func (p StochasticParams) config(d learn.Data) cvgm.Config {
 	return cvgm.Config{Data: d, Learner: kernels.Full.Learner, Loss: cvgm.LogisticLoss{}, Features: m.Kernel(), Hyper: []float64{m.C}, Workers: 1, Generalised: true}
 }
 
-// descend runs Adam on the objective plus a penalty. It returns the mean of the last half of the
-// points. The penalty keeps the weights near the start, in units of their root mean square at the
-// start.
+// descend runs Adam on the objective plus a penalty, and returns the mean of the last half of the
+// points. The penalty depends on the distance from the start, in units of the root mean square of
+// the weights at the start.
 func (p StochasticParams) descend(s *experiment.Setup, problem search.Problem, weight float64, steps int) ([]float64, error) {
 	problem.Lower, problem.Upper = s.Lower, s.Upper
 	size := floats.Norm(s.Start, 2) / math.Sqrt(float64(len(s.Start)))

@@ -13,9 +13,9 @@ import (
 	"cvgm/synth"
 )
 
-// GapParams are the parameters of two measurements. The first is the over-fitting of the CV loss as
-// the number of hyperparameters grows. The second is the benefit of stopping a search by a nested
-// estimate.
+// GapParams are the parameters of two measurements. The first measures how the over-fitting of the
+// CV loss grows with the number of hyperparameters. The second measures the benefit of stopping a
+// search by a nested estimate.
 type GapParams struct {
 	searches.DimensionProblems
 	DataSets int `help:"data sets" range:"[2,∞)" small:"[2,3]"`
@@ -55,9 +55,9 @@ type GapProblem struct {
 	// Over is the risk minus the CV loss for each step.
 	Over []experiment.Estimate
 	// AtEnd, Stopped and Lowest are the risks at three points of the search. AtEnd is at the end,
-	// which has the lowest CV loss. Stopped is at the step with the lowest estimate, to which the
-	// monitor returns when it stops the search. Lowest is at the step with the lowest risk, which
-	// is unknown in practice.
+	// where the CV loss is lowest. Stopped is at the step with the lowest nested estimate, which
+	// the monitor returns when it stops the search. Lowest is at the step with the lowest risk,
+	// which is unknown in practice.
 	AtEnd, Stopped, Lowest experiment.Estimate
 	// Gap is the risk minus the CV loss at the end.
 	Gap             experiment.Estimate

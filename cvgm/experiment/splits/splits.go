@@ -18,9 +18,9 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// SplitsParams are the parameters for two questions about the splits. First, how much does it help
-// if each example is in validation equally often ("uniform sampling of splits", Section 4 of the
-// paper)? Second, which numbers of splits K and which fractions p are good?
+// SplitsParams are the parameters for two questions. First, how much does it help if each example
+// is in validation equally often ("uniform sampling of splits", Section 4 of the paper)? Second,
+// which numbers of splits K and which fractions p of training rows are good?
 type SplitsParams struct {
 	experiment.RegressionData
 	K            int       `help:"cross-validation splits of the sweep over Ps" range:"[1,∞)" small:"[2,8]" setting:"K = %v"`
@@ -84,24 +84,24 @@ type Setting struct {
 	K                 int
 	P                 float64
 	Uniform, Balanced Measure
-	// BalancedMinusUniform compares the test losses with balanced and with uniform splits on the
-	// same data, balanced minus uniform.
+	// BalancedMinusUniform is the test loss with balanced splits minus the test loss with uniform
+	// splits, paired by data set.
 	BalancedMinusUniform experiment.Comparison
-	// MinusLast compares the test loss with uniform splits with the test loss at the last setting
-	// of the sweep, on the same data. The difference is this setting minus the last.
+	// MinusLast is the test loss at this setting minus the test loss at the last setting of the
+	// sweep, paired by data set. Both are with uniform splits.
 	MinusLast experiment.Comparison
 	// LossShare and GradientShare are means of ratios over the data sets. A ratio is the standard
 	// deviation with balanced splits divided by the standard deviation with uniform splits. Data
-	// sets with the denominator 0 are omitted.
+	// sets with a denominator of 0 are omitted.
 	LossShare, GradientShare experiment.Estimate
 }
 
 // Measure holds the results with one kind of splits.
 type Measure struct {
-	// LossSD and GradientSD are means over the data sets of standard deviations. Each standard
-	// deviation is over draws of the splits for the same data. LossSD is for the CV loss.
-	// GradientSD is for its gradient, as the square root of the summed variances. Both are 0 for
-	// the rings, where they are not measured.
+	// LossSD and GradientSD describe the scatter over draws of the splits for the same data. LossSD
+	// is the standard deviation of the CV loss. GradientSD is the square root of the summed
+	// variances of the gradient's entries. Both are means over the data sets. For the rings, they
+	// are not measured and are 0.
 	LossSD, GradientSD experiment.Estimate
 	// Test is the mean of TestLosses.
 	Test experiment.Estimate
@@ -246,8 +246,8 @@ func (p SplitsParams) measureTasks(ctx context.Context, tasks []splitsTask) erro
 	return nil
 }
 
-// shares returns the mean over data sets of the ratios of two standard deviations. It omits data
-// sets with the denominator 0.
+// shares returns the mean of of[i]/whole[i] over the data sets i. It omits data sets with whole[i]
+// = 0.
 func shares(of, whole []float64) experiment.Estimate {
 	var ratios []float64
 	for i, v := range of {

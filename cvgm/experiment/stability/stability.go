@@ -46,7 +46,7 @@ type StabilityParams struct {
 	StartsSteps   int       `help:"evaluations of the gradient method from each of these starts" range:"[2,∞)" small:"[2,20]"`
 }
 
-// DefaultStability returns parameters with which the errors of the parts are about one per cent.
+// DefaultStability returns parameters for which each part has an error of about one per cent.
 func DefaultStability() StabilityParams {
 	return StabilityParams{
 		DataSets: 1000, FreshExamples: 300,
@@ -72,9 +72,9 @@ func (p StabilityParams) Check() error {
 }
 
 // Parts are the parts of the identity for one learner at fixed hyperparameters. Gap and Delta come
-// from separate data, so their errors are independent. If the identity holds, the interval of the
-// difference contains 0 nineteen times out of twenty. This is not a consequence of the
-// construction, because the two sides have no common terms.
+// from separate data, so their errors are independent. If the identity holds, the interval of
+// Difference contains 0 in nineteen of twenty cases. This tests the identity, because Gap and Delta
+// have no common terms.
 type Parts struct {
 	Hyper          []float64
 	Risk, Training experiment.Estimate // R and R_emp
@@ -87,8 +87,8 @@ type Parts struct {
 }
 
 // Start is the result of the gradient method from one start, on the published data. It also has the
-// changes between the start and the end of the path. The changes are measured over data sets of the
-// population, at fixed hyperparameters.
+// changes of Δ and R_emp between the start and the end of the path. These changes are measured at
+// fixed hyperparameters, over data sets of the population.
 type Start struct {
 	CVLoss                             [2]float64 // at the start and at the end
 	Start, End                         Parts
@@ -110,14 +110,14 @@ type Learner struct {
 type Result struct {
 	Params   StabilityParams
 	Learners []Learner
-	// Path holds the parts at points of CVGM's path on the published data. Steps holds the numbers
-	// of their steps, which are the Params.PathSteps that the search reaches. CVLoss and TestLoss
-	// are the losses at these points.
+	// Path holds the parts at points of CVGM's path on the published data. Steps holds the step
+	// numbers of these points: the entries of Params.PathSteps that the search reaches. CVLoss and
+	// TestLoss are the losses at the points.
 	Steps            []int
 	Path             []Parts
 	CVLoss, TestLoss []float64
-	// DeltaChange and EmpChange are the paired changes of Δ and R_emp from the first to the last
-	// point of Path.
+	// DeltaChange and EmpChange are the changes of Δ and R_emp from the first to the last point of
+	// Path, paired by data set.
 	DeltaChange, EmpChange experiment.Estimate
 	Starts                 []Start
 }
@@ -340,8 +340,8 @@ func valuesOf(sets [][]stabilityValues, k, part int) []float64 {
 	return v
 }
 
-// stabilityData holds the data of both sides of the identity. One side uses the data S and fresh
-// examples. The other side uses another S and its replacements.
+// stabilityData holds separate data for the two sides of the identity. The first side uses the
+// examples in data and fresh. The second side uses the examples in replaced and their replacements.
 type stabilityData struct{ data, fresh, replaced, replacements learn.Data }
 
 func (p StabilityParams) drawData(from Population, i int) stabilityData {
@@ -352,8 +352,9 @@ func (p StabilityParams) drawData(from Population, i int) stabilityData {
 	return stabilityData{draw("data", n), draw("fresh examples", p.FreshExamples), draw("data in which one example is replaced", n), draw("replacements", n)}
 }
 
-// replaceOne returns Δ and R_emp for s. Δ is the mean over the examples of s. For each example, the
-// learner is fitted again with the example replaced. R_emp is the empirical risk of the fit to s.
+// replaceOne returns Δ and R_emp for s. R_emp is the empirical risk of the fit to s. Δ is a mean
+// over the examples of s. For each of them, the learner is fitted again after a fresh example has
+// replaced it.
 func (c stabilityCase) replaceOne(s, fresh learn.Data) (delta, training float64, err error) {
 	f, err := c.fit(s)
 	if err != nil {
