@@ -39,9 +39,10 @@ func AblationTable(r *samplesize.AblationResult) *Table {
 	return t
 }
 
-// AblationBySize shows the difference of the two descents in the error rate of the rings' learned
-// kernel, over the sizes. Each number of splits has a row of panels, and each number of steps has a
-// panel in the row.
+// AblationBySize shows a difference as a function of the size: the error rate after the descent of
+// the CV loss minus the error rate after the descent of the training loss, for the learned kernel
+// on the rings. There is a row of panels for each number of splits, and a panel in the row for each
+// number of steps.
 func AblationBySize(r *samplesize.AblationResult) *Figure {
 	p := r.Params.Rings
 	f := &Figure{

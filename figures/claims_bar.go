@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// deciding returns the first measurement with the verdict of the claim. If no measurement has this
-// verdict, it returns the first measurement.
+// deciding returns the first measurement whose verdict is the verdict on the claim. If there is
+// none, it returns the first measurement.
 func deciding(c claims.Claim) *claims.Measurement {
 	k := slices.IndexFunc(c.Measured, func(m claims.Measurement) bool { return m.Verdict == c.Verdict && !m.Aside })
 	if k = max(k, 0); k < len(c.Measured) {
@@ -27,8 +27,9 @@ func failed(v claims.Verdict) bool {
 	return v == claims.Differs || v == claims.PaperError || v == claims.Slip
 }
 
-// The unit of an intervalBar is the smallest difference that matters. barUnit is the number of
-// characters of a unit. barReach is the number of units that a bar has on each side of the bound.
+// An intervalBar measures distances from the bound of the rule in units of the smallest difference
+// that matters. barUnit is the number of characters of a unit. barReach is the number of units that
+// a bar has on each side of the bound.
 const (
 	barUnit  = 3
 	barReach = 5
@@ -71,9 +72,9 @@ func measurement(m experiment.Estimate) any {
 	return n
 }
 
-// FindingsBars draws the intervals of the findings beside the bounds of their rules, in units of
-// the smallest difference that matters. Each row has the words, the verdict and the number of a
-// finding. If an interval extends beyond the axis, it ends in a triangle. A finding without an
+// FindingsBars draws the interval of each finding and the bound of its rule. The unit of the axis
+// is the smallest difference that matters. Each row has the words, the verdict and the number of a
+// finding. An interval that extends beyond the axis ends in a triangle. A finding without an
 // interval has no bar.
 func FindingsBars(all []claims.Claim) *Figure {
 	found := claims.Findings(all)

@@ -11,9 +11,9 @@ import (
 	"cvgm/figures/internal/chart"
 )
 
-// ClaimCards has a card for each of the paper's sentences. A card has the verdict, the deciding
-// number with its interval as a bar, and the reason. All measurements for the sentence are in a
-// folded part below. A CSV of the same name has the full numbers.
+// ClaimCards has a card for each of the paper's sentences. A card has the verdict, the number that
+// decides it, with its interval as a bar, and the reason. A folded part below has all measurements
+// for the sentence. A CSV of the same name has the full numbers.
 type ClaimCards struct {
 	Claims []claims.Claim
 }
@@ -110,7 +110,7 @@ func measuredTable(c claims.Claim) string {
 	return rows
 }
 
-// rowNote returns the facts about a row that are not in the table of all rows.
+// rowNote returns the facts about a row that the table of all rows omits.
 func rowNote(m *claims.Measurement) string {
 	var parts []string
 	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
@@ -177,7 +177,7 @@ func printed(q claims.Quoted) string {
 	return "The paper prints " + q.Paper + ", its code " + q.Code + "."
 }
 
-// linked returns text in which words that name a table elsewhere are links.
+// linked returns text in which words that name a table in another place are links.
 func linked(text string) string {
 	for words, address := range claimLinks {
 		text = strings.ReplaceAll(text, words, "["+words+"]("+address+")")

@@ -9,10 +9,10 @@ import (
 	"cvgm/figures/internal/chart"
 )
 
-// claimsTable lists the paper's sentences in the paper's order, each with its verdict. The
-// measurements for a sentence are in the rows below the sentence. Each has its setting, the paper's
-// number, the number that the paper's code printed, and the measured number. It also has the rule,
-// the rule's verdict, and the verdict of the rule in a case in which the sentence is false.
+// claimsTable lists the paper's sentences in the paper's order, each with its verdict. Below a
+// sentence, there is a row for each of its measurements. A row has the setting, the paper's number,
+// the number that the paper's code printed, the measured number, the rule, and the rule's verdict.
+// It also has the verdict of the rule in a case in which the sentence is false.
 func claimsTable(all []claims.Claim) *Table {
 	t := &Table{
 		Name: "claims", Caption: claimsCaption,
@@ -58,8 +58,8 @@ func ClaimsAtAGlance(all []claims.Claim) *Table {
 	return t
 }
 
-// FindingsTable lists the main findings, each with its number. If the number has an interval, it
-// also has a bar. note is below the table.
+// FindingsTable lists the main findings, each with its number. If the number has an interval, the
+// row also has a bar. The text note is below the table.
 func FindingsTable(all []claims.Claim, note string) *Table {
 	t := &Table{Name: "findings", Caption: "Seven findings", Header: []string{"Finding", "Number", "Against the bound", "Verdict", "Shown in"}, Note: strings.TrimSpace(counted(all) + " " + findingsNote + " " + note)}
 	for _, f := range claims.Findings(all) {
@@ -84,8 +84,8 @@ func repeated(m *claims.Measurement) any {
 	return m.Ours.N
 }
 
-// bracketed returns the verdict on a row. It is in brackets if it does not affect the verdict on
-// the sentence.
+// bracketed returns the verdict on a row. A verdict in brackets does not affect the verdict on the
+// sentence.
 func bracketed(m *claims.Measurement) string {
 	if m.Aside {
 		return fmt.Sprintf("(%s)", m.Verdict)
@@ -103,7 +103,7 @@ func optional(text string) any {
 
 func quotation(sentence string) string { return "“" + sentence + "”" }
 
-// counted returns text with the number of claims with each verdict.
+// counted returns a text that counts the claims by verdict.
 func counted(all []claims.Claim) string {
 	var parts []string
 	for _, v := range claims.Verdicts {
@@ -114,7 +114,7 @@ func counted(all []claims.Claim) string {
 	return fmt.Sprintf("%d claims: %s.", len(all), strings.Join(parts, ", "))
 }
 
-// numbered returns the verdict on n claims, in the plural if n is not 1.
+// numbered returns a verdict as text, in the plural if n is not 1.
 func numbered(v claims.Verdict, n int) string {
 	several := map[claims.Verdict]string{claims.Differs: "differ", claims.PaperError: "errors of the paper", claims.Slip: "slips of notation", claims.Identity: "identities that check the code"}
 	if text, ok := several[v]; ok && n != 1 {

@@ -59,7 +59,7 @@ func DifferentiabilityLimits(r *differentiability.Limits) *Figure {
 	zeroOne := NewPanel("CV loss, misclassifications", "the same fits, two losses", "C", "CV loss").LogAxes(true, false).Grid()
 	c := Log10s(r.Loss.C)
 	zeroOne.Line("logistic loss", c, r.Loss.Logistic, chart.CVStyle)
-	// ZeroOne is a step function: each value holds up to the next point.
+	// ZeroOne is a step function, which keeps each value up to the next point.
 	var sx, sy []float64
 	for i, v := range r.Loss.ZeroOne {
 		if i > 0 {

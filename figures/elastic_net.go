@@ -25,9 +25,9 @@ func init() {
 	})
 }
 
-// ElasticNetTable is Table 1 of the paper, the test losses of the three searches. It has the
-// numbers in the paper, in the saved output of its code, and in the replay, and means over fresh
-// data sets.
+// ElasticNetTable is Table 1 of the paper: the test losses of the three searches. It lists the
+// losses in the paper, in the saved output of the paper's code, and in the replay. It also lists
+// means over fresh data sets.
 func ElasticNetTable(r *elasticnet.Result, seeds *elasticnet.Seeds) *Table {
 	t := &Table{
 		Name: "table1_elastic_net", Caption: "Table 1: synthetic regression, test loss (mean squared error)",
@@ -71,7 +71,7 @@ func ElasticNetCVTable(seeds *elasticnet.Seeds) *Table {
 }
 
 // ElasticNetBoxTable compares exhaustive and random search in two boxes, with the same number of
-// points. One is the box of the paper's grid, and the other is wide.
+// points in each: the box of the paper's grid, and a wider box.
 func ElasticNetBoxTable(r *elasticnet.Seeds) *Table {
 	p := r.Params
 	t := &Table{Name: "elastic_net_boxes", Caption: fmt.Sprintf("Exhaustive and random search in the paper's box and in a wide one, over %d seeds", p.Seeds),

@@ -19,9 +19,9 @@ func init() {
 	})
 }
 
-// IncompleteJacobian shows an arrow for each training example of a logistic regression. The arrow
-// is the direction in which the loss on fresh examples decreases if the example moves. One kind of
-// arrow uses the complete Jacobian, and the other kind the printed one.
+// IncompleteJacobian shows arrows at the training examples of a logistic regression. If an example
+// moves along its arrow, the loss on fresh examples decreases. There are two arrows at each
+// example: by the complete Jacobian, and by the printed one.
 func IncompleteJacobian(r *differentiability.ErrataResult) *Figure {
 	e := r.Jacobian
 	p := NewPanel("arrows", "", "x₁", "x₂")
@@ -76,8 +76,8 @@ func JacobianTable(r *differentiability.ErrataResult) *Table {
 	}
 }
 
-// ErrataTable quotes the paper's errors, each with the numbers or the argument that prove the
-// error. If stability is nil, the table omits the row on stability.
+// ErrataTable quotes the paper's errors. For each error, it has the numbers or the argument that
+// prove it. If stability is nil, the table omits the row on stability.
 func ErrataTable(r *differentiability.ErrataResult, stability *stability.Result) *Table {
 	t := &Table{
 		Name: "errata", Caption: "Errata of the paper, each with its proof",

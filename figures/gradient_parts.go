@@ -18,8 +18,8 @@ func init() {
 	})
 }
 
-// GradientPartsTable lists norms and angles of the gradient's parts along three paths, each along
-// another direction.
+// GradientPartsTable lists norms and angles of the gradient's parts along three paths. Each path
+// follows a different direction.
 func GradientPartsTable(r *kernels.GradientPartsResult) *Table {
 	t := &Table{
 		Name: "gradient_parts", Caption: fmt.Sprintf("The parts of the exact gradient in the kernel's weights along three paths, over %d data sets", r.Params.Seeds),

@@ -38,9 +38,9 @@ type KernelExample struct {
 	bayesNote   string
 }
 
-// Rings and XOR are the experiments with a learned kernel. In the regions where XOR's squares
-// overlap, each class is a correct choice of the Bayes rule. The boundaries in the figures are
-// therefore the edges of the corners, in which the label is certain.
+// Rings and XOR are the experiments with a learned kernel. For XOR, both classes are equally likely
+// where the squares of different classes overlap, so the Bayes rule has no unique boundary there.
+// The figures show instead the edges of the corners, in which the label is certain.
 var (
 	Rings = KernelExample{"rings", "Rings", claims.Printed.Rings, "Bayes rule", "the boundary of the best rule there is", []float64{0},
 		"The paper's text states .892 for the same test set. The best rule is a circle."}
@@ -176,9 +176,9 @@ var variantStyles = map[kernels.Variant]Style{
 }
 
 // Variants shows the CV loss and the test accuracy along the five variants, and the cosine of the
-// angle between their directions and the exact gradient. The upper row has the published direction
-// and the exact gradients. The lower row has the detached directions. A line ends at the step after
-// which the run depends on rounding.
+// angle between each variant's direction and the exact gradient. The upper row has the published
+// direction and the exact gradients. The lower row has the detached directions. A line ends at the
+// last step up to which its run does not depend on rounding.
 func (e KernelExample) Variants(r *kernels.LearnedKernelResult) *Figure {
 	rows := [][]*Panel{nil, nil}
 	for k, of := range []string{"", ", detached"} {

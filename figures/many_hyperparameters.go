@@ -234,8 +234,8 @@ func padded(lows, highs []float64) (low, high float64) {
 	return low - room, high + room
 }
 
-// helps returns a word for the sign of a difference of losses: helps, harms, or undecided if the
-// interval contains 0.
+// helps returns a word for a difference of losses: helps, harms, or undecided if the interval
+// contains 0.
 func helps(e experiment.Estimate) string {
 	return [...]string{"helps", "undecided", "harms"}[1+e.Sign()]
 }

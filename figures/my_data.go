@@ -19,8 +19,8 @@ func init() {
 	})
 }
 
-// MyDataColumns describes the columns of the file. It lists the use of each column, and the choices
-// that the file leaves open. Each choice has the parameter that overrules it.
+// MyDataColumns describes the columns of the file. It lists the use of each column. For each choice
+// that the file leaves open, it names the parameter that overrules the choice.
 func MyDataColumns(r *mydata.Result) *Table {
 	t := &Table{
 		Name: "my_data_columns", Caption: fmt.Sprintf("%s: %d rows, target %s", r.Name, r.Rows, full(r.Target)),
@@ -64,8 +64,8 @@ func MyDataColumns(r *mydata.Result) *Table {
 	return t
 }
 
-// names returns the names in one text. If there are many, it has the first ones and the number of
-// the others.
+// names returns the names in one text. If there are many names, the text has the first names and
+// counts the remaining ones.
 func names(all []string) string {
 	const most = 8
 	shown := chart.Mapped(all[:min(len(all), most)], full)
@@ -239,9 +239,9 @@ func within(axes [][]float64, at [2]float64) bool {
 	return true
 }
 
-// smooth returns a surface on a finer grid. It interpolates the logarithms of the surface by cubic
-// splines of Catmull and Rom. The axes must have equal ratios. The result is NaN next to a point
-// whose value is not positive and finite.
+// smooth returns a surface on a grid that is finer by the factor times. It interpolates the
+// logarithms of the surface by cubic splines of Catmull and Rom. The values on each axis must have
+// equal ratios. The result is NaN next to a point whose value is not positive and finite.
 func smooth(axes [][]float64, z [][]float64, times int) (finer [][]float64, values [][]float64) {
 	if len(axes) != 2 || len(z) != len(axes[0]) || slices.ContainsFunc(axes, func(a []float64) bool { return len(a) < 2 }) {
 		return axes, z

@@ -14,8 +14,8 @@ const cells = 44
 // A span is an axis of a cloud of points.
 type span struct{ low, high float64 }
 
-// axisOf returns an axis for numbers, which is their range. If a few numbers are far from the
-// others, the axis covers only the others.
+// axisOf returns an axis for numbers. The axis covers the range of the numbers, without a few
+// numbers that are far from the rest.
 func axisOf(v []float64) span {
 	if len(v) == 0 {
 		return span{0, 1}
@@ -37,7 +37,7 @@ func axisOf(v []float64) span {
 	return s
 }
 
-// clamp returns v, moved to the nearest end of the axis if it is outside.
+// clamp returns v, or the nearest end of the axis if v is outside.
 func (s span) clamp(v float64) float64 { return min(max(v, s.low), s.high) }
 
 // cell returns the index of the cell that contains v.
@@ -55,8 +55,8 @@ func (s span) centres() []float64 {
 	return all
 }
 
-// cloud plots points on the axes. It plots glyphs or, if the glyphs would overlap, counts in cells.
-// Points beyond the axes are drawn on the frame, and cloud returns their number.
+// cloud plots points on the axes. If glyphs would overlap, it plots counts in cells instead. Points
+// outside of the axes are drawn on the frame. The result beyond is the number of such points.
 func cloud(p *Panel, across, up span, x, y []float64) (beyond int) {
 	const many, crowded = 150, 1.5 // numbers of points: in all, and per cell that has a point
 	counts, filled := make([][]float64, cells), 0

@@ -17,7 +17,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// shownModels is the largest number of models with panels. Each class has a model.
+// shownModels is the largest number of models with panels; each class has a model.
 // shownCoefficients is the largest number of features in one panel.
 const shownModels, shownCoefficients = 4, 15
 
@@ -40,8 +40,8 @@ func named(name string) string {
 	return string(runes) + "…"
 }
 
-// modelTitle returns the title of a model. It is the target or, if there are several models, the
-// model's class. name is the function named or full.
+// modelTitle returns the title of a model: the target or, if there are several models, the class of
+// the model. The argument name is one of the functions named and full.
 func modelTitle(r *mydata.Result, m mydata.Model, name func(string) string) string {
 	switch {
 	case len(r.Models) < 2 || m.Class == "":
@@ -52,7 +52,8 @@ func modelTitle(r *mydata.Result, m mydata.Model, name func(string) string) stri
 	return name(m.Class) + " against the others"
 }
 
-// panelName returns the name of a panel. Panels of other data have other names.
+// panelName returns the name of a panel. The name depends on the data, so that panels for different
+// data have different names.
 func panelName(r *mydata.Result, m mydata.Model, what string) string {
 	return fmt.Sprintf("%s, %s, %s", named(r.Name), modelTitle(r, m, named), what)
 }
@@ -158,7 +159,7 @@ func myPredictions(r *mydata.Result) *Figure {
 	return f
 }
 
-// myTrend plots the mean and the spread of the residuals in groups of rows, in the order of their
+// myTrend plots the mean and the spread of the residuals. It groups the rows in the order of their
 // predictions.
 func myTrend(p *Panel, across, up span, x, residuals []float64) {
 	const least, most = 20, 10 // least is the number of rows of a group; most is the number of groups
@@ -239,7 +240,8 @@ func myROC(r *mydata.Result) *Figure {
 }
 
 // myCalibration plots the observed shares of a model's class against the predicted probabilities,
-// with Wilson's intervals. A row with predictions in several repeats counts once.
+// with Wilson's intervals. For these intervals, a row with predictions in several repeats counts
+// once.
 func myCalibration(p *Panel, m mydata.Model, style Style) {
 	var x, y []float64
 	for k, b := range m.Judged.Classes.Probabilities.Calibration {

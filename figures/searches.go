@@ -92,7 +92,8 @@ func held(v []float64, n int) []float64 {
 	return chart.Mapped(chart.OneTo(n), func(k float64) float64 { return v[min(int(k), len(v))-1] })
 }
 
-// excessFloor is the logarithm of the lowest excess that is drawn. Rounding decides lower values.
+// excessFloor is the base-10 logarithm of the lowest excess that is drawn. Lower values depend on
+// rounding.
 const excessFloor = -10
 
 // SearchesCurves shows the median excess over the minimum as a function of the evaluations.

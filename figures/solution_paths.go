@@ -72,8 +72,8 @@ func pathPanel(s differentiability.SolutionPath) *Panel {
 	return p
 }
 
-// tangents draws tangents to entry k at some of its points. On each side, a tangent is at most as
-// high as highest.
+// tangents draws tangents to entry k at some of its points. On each side of a point, a tangent
+// rises or falls by at most the height given by the parameter highest.
 func tangents(p *Panel, s differentiability.SolutionPath, k int, highest float64, style Style) {
 	const count = 20
 	x := pathAxis(s)
@@ -104,10 +104,10 @@ func tangents(p *Panel, s differentiability.SolutionPath, k int, highest float64
 	}
 }
 
-// piece returns the ends of an interval around x[i] in which the derivative is nearly constant. It
-// differs from its value at x[i] by at most a quarter of the larger of two numbers. They are this
-// value, and a twentieth of the largest derivative. The ends are halfway to the first points
-// outside of the interval.
+// piece returns the ends of an interval around x[i] in which the derivative is nearly constant. Let
+// s be slope[i], and m a twentieth of the largest derivative. Within the interval, the derivative
+// differs from s by at most max(|s|, m)/4. The ends are halfway to the first points outside of the
+// interval.
 func piece(x, slope []float64, i int, steepest float64) (from, to float64) {
 	allowed := max(math.Abs(slope[i]), .05*steepest) / 4
 	same := func(j int) bool { return math.Abs(slope[j]-slope[i]) <= allowed }
@@ -122,10 +122,10 @@ func piece(x, slope []float64, i int, steepest float64) (from, to float64) {
 }
 
 // shownCoordinates is the number of coordinates that a reader can follow in one panel.
-// shownExamples is the number for dual variables of examples, whose paths cross more often.
+// shownExamples is this number for the dual variables of examples, whose paths cross more often.
 const shownCoordinates, shownExamples = 6, 4
 
-// atRest is far above the rounding of slopes, and of values at a bound.
+// atRest is a small change. It is far above the rounding of slopes, and of values at a bound.
 const atRest = 1e-9
 
 // moving returns the indices of the entries that move over the longest part of the path, in

@@ -85,8 +85,8 @@ func DifferentiationCostTable(t *claims.Timings) *Table {
 	return table
 }
 
-// SearchesTime shows the median excess over the minimum as a function of time. The time is the
-// number of evaluations times the recorded time of one evaluation, for each searcher. The recorded
+// SearchesTime shows the median excess over the minimum as a function of time. For each searcher,
+// the time is the number of evaluations times the recorded time of one evaluation. The recorded
 // time includes the searcher's work between evaluations. Variants of searchers are omitted.
 func SearchesTime(r *searches.Result, t *claims.Timings) *Figure {
 	p := NewPanel("time", "", "milliseconds", "median excess over the minimum").Grid().LogAxes(true, true).ClampLow(excessFloor)

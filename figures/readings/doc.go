@@ -1,7 +1,7 @@
-// Package readings describes results in words. It has the answer of a notebook, and the sentences
-// below a figure or table. All texts are Markdown, with an empty line between paragraphs. Numbers,
-// and words such as "higher", depend on the result. If a function describes a figure or table, it
-// has the name of the function of package figures that draws it.
+// Package readings describes results in words. It has the answers of the notebooks, and the
+// sentences below figures and tables. All texts are Markdown, with an empty line between
+// paragraphs. The numbers, and words such as "higher", depend on the result. A function that
+// describes a figure or table has the same name as the function of package figures that draws it.
 package readings
 
 import (

@@ -15,8 +15,8 @@ import (
 
 func (v view) state() state { return v.run.states[v.shown] }
 
-// beside returns the state of the pinned run at the visible step. If the pinned run was shorter, it
-// returns the last state of this run.
+// beside returns the state of the pinned run at the visible step, or its last state if the pinned
+// run is shorter.
 func (v view) beside() state { return v.pinned.states[min(v.shown, v.pinned.last())] }
 
 // These variables are the styles of the classes −1 and +1, of the curves, and of the pinned run.

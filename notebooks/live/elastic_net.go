@@ -74,8 +74,8 @@ func (t *elasticNetTrial) describe() string {
 		"Right, over the steps: losses, and the penalties λ1 and λ2.", len(t.Coef))
 }
 
-// surfacePoints is the number of points of the surface per penalty. coarsePoints is the number in a
-// preview.
+// surfacePoints is the number of points of the surface for each penalty, and coarsePoints is this
+// number in a preview.
 const (
 	surfacePoints = 28
 	coarsePoints  = 12
@@ -106,8 +106,8 @@ func (t *elasticNetTrial) path(title string, v view) *figures.Panel {
 	return p
 }
 
-// evaluated returns the surface. It evaluates the surface only once. If a point fails, the rows
-// from this point on are missing, and the surface is not drawn.
+// evaluated returns the surface, which it evaluates only once. If a point fails, the rows from this
+// point on are missing, and the surface is not drawn.
 func (t *elasticNetTrial) evaluated(coarse bool) experiment.ElasticNetSurface {
 	if t.surface == nil {
 		n := surfacePoints

@@ -11,8 +11,8 @@ import (
 	"cvgm/notebooks/source"
 )
 
-// kept is the stored state of a [Machine]. It has the settings by name, and the numbers of steps of
-// the runs. The runs themselves are computed again.
+// kept is the stored state of a [Machine]: the settings by name, and the numbers of steps of the
+// runs. The runs are not stored, but computed again.
 type kept struct {
 	Problem  string                  `json:"problem"`
 	Sessions map[string]*keptSession `json:"sessions"` // by the name of the problem

@@ -68,8 +68,8 @@ func (t *kernelTrial) describe() string {
 		"Right, over the steps: losses, accuracies, and the angle to the exact gradient.", len(t.Train.Y))
 }
 
-// fineGrid is the number of points per axis of the grid on which a boundary is computed. coarseGrid
-// is the number in a preview.
+// fineGrid is the number of points per axis of the grid on which boundaries are computed, and
+// coarseGrid is this number in a preview.
 const (
 	fineGrid   = 60
 	coarseGrid = 30

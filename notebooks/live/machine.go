@@ -114,8 +114,8 @@ func (m *Machine) Handle(e Event) {
 	}
 }
 
-// CatchUp computes one state of a run whose steps are not computed up to the visible step. It
-// reports whether all needed states are computed.
+// CatchUp computes one state of a run that has not yet reached the visible step. It returns true if
+// all needed states are computed.
 func (m *Machine) CatchUp() bool {
 	s := m.now()
 	if goal := max(s.shown, s.runSteps); s.run.last() < goal && s.run.extend() {

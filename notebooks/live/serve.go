@@ -17,8 +17,8 @@ type message struct {
 	Event
 	// Page is the name of the page, because several pages may show the same run.
 	Page string `json:"page"`
-	// Seq increases with the time at which messages are made. Messages may arrive in another order.
-	// An event may arrive several times.
+	// Seq numbers the messages in the order in which the page made them. Messages may arrive in
+	// another order, and a message may arrive several times.
 	Seq int64 `json:"seq"`
 }
 
@@ -30,7 +30,7 @@ const (
 	hide  EventKind = "hide"  // the browser leaves the page, and may load it again
 )
 
-// These constants are messages to pages other than frames.
+// These constants are the messages to pages, except frames.
 const (
 	ping = "ping %d" // requests an answer: hello if the page lacks the frame with this number
 	end  = "end"     // no more frames will follow
@@ -39,9 +39,9 @@ const (
 // frame is a message to all pages.
 type frame struct {
 	Number int `json:"number"`
-	// Answers maps each page to the Seq of its newest event that has taken effect.
+	// Answers maps each page to a Seq: of the page's newest event that has taken effect.
 	Answers map[string]int64 `json:"answers"`
-	// Done is set if everything that these events require is computed, and the picture is not a
+	// Done is set if all states that these events require are computed, and the picture is not a
 	// preview.
 	Done     bool          `json:"done"`
 	Problem  Problem       `json:"problem"`
@@ -95,9 +95,9 @@ func (b *inbox) rouse() {
 	}
 }
 
-// take returns the collected messages in the order in which they were sent. If a page moves the
-// same control several times in a row, take keeps only the last of these messages. The same applies
-// to Scrub.
+// take returns the collected messages in the order in which they were sent. Of several successive
+// messages in which a page moves the same control, take keeps only the last. The same applies to
+// successive Scrub messages.
 func (b *inbox) take() []message {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -125,9 +125,8 @@ const (
 	showTime  = 200 * time.Millisecond
 	// patience is a time. If a page has not drawn for this long, it is assumed to be hidden.
 	patience = time.Second
-	// pingTime is the interval of pings. If a page has sent nothing for the time absence, it is
-	// assumed to be gone. The same applies if a page was left and does not return within
-	// returnTime.
+	// pingTime is the interval between pings. A page that has sent nothing for the time absence is
+	// assumed to be gone. A page that the reader has left is assumed to be gone after returnTime.
 	pingTime   = 1500 * time.Millisecond
 	absence    = 30 * time.Second
 	returnTime = 8 * time.Second
@@ -214,9 +213,9 @@ func (s *server) run(ctx context.Context) {
 	}
 }
 
-// ping pings the pages until ctx is done, also during a long step. If the pages are silent for
-// longer, it sends fewer pings. GoNB takes seconds for each ping without an answer, and the cell
-// ends only after the last of these pings.
+// ping pings the pages until ctx is done, even during a long step. The longer the pages are silent,
+// the fewer pings it sends. The reason is that GoNB takes seconds for each ping without an answer,
+// and the cell ends only after the last of them.
 func (s *server) ping(ctx context.Context) {
 	for {
 		silent := time.Since(time.Unix(0, s.heard.Load()))

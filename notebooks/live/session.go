@@ -7,10 +7,11 @@ type session struct {
 	shown    int // visible step; if the run has fewer steps, the last step is visible
 	playing  bool
 	pinned   *trajectory
-	// runSteps and pinnedSteps are the numbers of steps up to which restored runs are computed
-	// again.
+	// runSteps and pinnedSteps are the numbers of steps of the two restored runs, which are
+	// computed again.
 	runSteps, pinnedSteps int
-	// failed is the error of settings with which no run starts. run is then the previous run.
+	// failed is the error of the current settings if no run can start with them. The field run is
+	// then the previous run.
 	failed error
 }
 

@@ -37,8 +37,8 @@ func (p Problem) paper() any {
 	return e.Params()
 }
 
-// A Control changes one parameter. Sliders have only integer positions, so each position has a
-// value.
+// A Control changes one parameter. The positions of a slider are integers, so the Control maps each
+// position to a value.
 type Control struct {
 	// Field is the name of the parameter in the experiment's Params and on the command line. It is
 	// empty for the variant of the gradient, because an experiment runs all variants.
@@ -57,8 +57,8 @@ func (p Problem) Help(c Control) string {
 	return fields[slices.IndexFunc(fields, func(f experiment.Field) bool { return f.Name == c.Field })].Help
 }
 
-// Controls returns the controls of the problem. Each has the paper's value of its parameter among
-// its values.
+// Controls returns the controls of the problem. The values of each control include the paper's
+// value.
 func (p Problem) Controls() []Control { return controls[p] }
 
 var controls = func() (all [problems][]Control) {

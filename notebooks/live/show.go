@@ -80,8 +80,8 @@ func Show() {
 }
 
 // whileOpen returns a context that is done when r ends, and a function that reports whether r has
-// ended. The standard input of a cell is a pipe from its kernel, so it ends when the kernel ends in
-// any way.
+// ended. The standard input of a cell is a pipe from its kernel, and thus ends when the kernel
+// ends.
 func whileOpen(ctx context.Context, r io.Reader) (context.Context, func() bool) {
 	ctx, stop := context.WithCancelCause(ctx)
 	go func() {

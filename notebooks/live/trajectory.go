@@ -53,8 +53,8 @@ type view struct {
 	run    *trajectory
 	shown  int         // at most run.last()
 	pinned *trajectory // nil: none
-	// pinnedName is the name of the pinned run in the key. prefix precedes the titles of the large
-	// panels. Both may be empty.
+	// pinnedName is the name of the pinned run in the key. prefix is the beginning of the titles of
+	// the large panels. Both may be empty.
 	pinnedName, prefix string
 }
 
@@ -89,9 +89,9 @@ func (r *trajectory) extend() bool {
 // last returns the number of steps taken. It returns −1 before the first state.
 func (r *trajectory) last() int { return len(r.states) - 1 }
 
-// asked returns the number of steps that were requested from the run. If the run has ended, it is
-// one more than the steps of the run. With fewer, a new computation of the run would not reach its
-// end.
+// asked returns the number of requested steps. If the run has ended, this is the number of its
+// steps plus one, because fewer requested steps would not show the end when the run is computed
+// again.
 func (r *trajectory) asked() int {
 	if r.done || r.err != nil {
 		return len(r.states)
@@ -99,8 +99,8 @@ func (r *trajectory) asked() int {
 	return r.last()
 }
 
-// A preview uses one of coarseSplits splits, but at least minSplits splits. It uses one of
-// coarseTest test examples.
+// A preview uses 1/coarseSplits of the splits, but at least minSplits splits, and 1/coarseTest of
+// the test examples.
 const (
 	coarseSplits = 8
 	minSplits    = 8

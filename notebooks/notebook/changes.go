@@ -13,7 +13,7 @@ import (
 	"cvgm/cvgm/experiment"
 )
 
-// known holds the parameters of the experiments that this process of a cell has used, by type.
+// known holds, for each type of parameters, the parameters that this process of a cell has used.
 var known struct {
 	sync.Mutex
 	all map[reflect.Type]*parameters
@@ -47,8 +47,8 @@ func seen(p any) *parameters {
 }
 
 // nameOf returns the name of the experiment with the parameters p. It derives the name from the
-// name of the type: elastic_net from ElasticNetParams. If it called the registry, all experiments
-// would be inputs of the cell.
+// name of the type, for example elastic_net from ElasticNetParams. A look-up in the registry would
+// make all experiments inputs of the cell.
 func nameOf(p any) string {
 	title := strings.TrimSuffix(reflect.Indirect(reflect.ValueOf(p)).Type().Name(), "Params")
 	return strings.ToLower(wordEnd.ReplaceAllString(title, "${1}_$2"))
@@ -56,8 +56,9 @@ func nameOf(p any) string {
 
 var wordEnd = regexp.MustCompile(`([a-z])([A-Z])`)
 
-// noteSet records the changes that -p made to all parameters of a notebook. before holds the
-// changes without -p. Under ./reproduce.sh they must be empty.
+// noteSet records how -p has changed the parameters of a notebook. all holds pointers to these
+// parameters. before holds the changes from the defaults that the notebook itself makes. Under
+// ./reproduce.sh there must be none.
 func noteSet(before [][]experiment.Change, all []any) error {
 	known.Lock()
 	defer known.Unlock()
@@ -89,9 +90,9 @@ func noteComputed(p any) error {
 	return nil
 }
 
-// refuse returns an error under ./reproduce.sh if changes differ from wanted. Outputs of
-// ./reproduce.sh have the default parameters, or the parameters of -p in the names of their
-// folders. The runner recognises the error by its first word.
+// refuse returns an error under ./reproduce.sh if changes and wanted differ. Outputs of
+// ./reproduce.sh must have the default parameters, or the parameters that -p has written into the
+// names of their folders. The runner recognises the error by its first word.
 func (of *parameters) refuse(changes, wanted []experiment.Change) error {
 	if os.Getenv(RecordVar) == "" {
 		return nil
@@ -131,8 +132,8 @@ func (of *parameters) title(field string) string {
 	return field
 }
 
-// changes returns the parameters with which this cell has computed and which differ from the
-// defaults, sorted by name.
+// changes returns the parameters that differ from the defaults and with which this cell has
+// computed a result, sorted by name.
 func changes() []experiment.Change {
 	known.Lock()
 	defer known.Unlock()
@@ -160,8 +161,8 @@ func changedLine(changes []experiment.Change) string {
 	return strings.Join(parts, "; ")
 }
 
-// shortened returns the value of a parameter. Of a long list, it returns the beginning. Of a long
-// text, it returns the end.
+// shortened returns the value of a parameter, shortened if it is long: the beginning of a long
+// list, or the end of a long text.
 func shortened(value string) string {
 	const most = 80
 	if value == "" {

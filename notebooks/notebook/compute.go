@@ -15,9 +15,9 @@ import (
 )
 
 // Compute returns the result of the experiment with the parameters p. It reads the result from the
-// store, or computes it. The key in the store depends on the parameters, on the experiment's Run,
-// and on all source that Run reaches (package source), but not on time stamps. A stale result is
-// therefore never used. The type of p must be declared in this module, not in the notebook.
+// store, or computes it. The key in the store depends on the parameters, on the method Run, and on
+// all source that Run reaches (package source). It does not depend on time stamps. A stale result
+// is therefore never used. The type of p must be declared in this module, not in the notebook.
 //
 // If an experiment has cells, each cell is stored as soon as it is done. Compute also uses cells
 // from workers of package worker. An error or an interrupt ends the cell of the notebook. Under
@@ -64,8 +64,9 @@ func Compute[R any](p interface {
 	return result
 }
 
-// twinShift is far above one rounding, 2⁻⁵³. The twin therefore shows at least the accumulated
-// rounding along a path. twinShift is far below the precision of any parameter.
+// twinShift is the relative change of the parameters of a twin. It is far above one rounding, 2⁻⁵³,
+// so the results of the twin change at least as much as by the rounding errors that accumulate in a
+// run. It is far below the precision of any parameter.
 const twinShift = 1.0 / (1 << 40)
 
 // twin returns a copy of p in which each floating-point number is multiplied by 1 + twinShift. p

@@ -16,15 +16,15 @@ import (
 	"cvgm/notebooks/source"
 )
 
-// Jupyter's server sets sessionVar to the path of the notebook. GoNB sets kernelFolderVar to a
-// folder that is removed with the kernel.
+// sessionVar is set by Jupyter's server to the path of the notebook. kernelFolderVar is set by GoNB
+// to a folder that is removed when the kernel ends.
 const (
 	sessionVar      = "JPY_SESSION_NAME"
 	kernelFolderVar = "GONB_TMP_DIR"
 )
 
-// NoteCopy prints a note if the notebook is a copy of an original that has changed since. It prints
-// the note once for each kernel. Params and Compute call NoteCopy.
+// NoteCopy prints a note if the notebook is a copy and its original has changed since the copy was
+// made. It prints the note once for each kernel. Params and Compute call NoteCopy.
 var NoteCopy = sync.OnceFunc(func() {
 	session := os.Getenv(sessionVar)
 	if session == "" {
@@ -46,8 +46,9 @@ var NoteCopy = sync.OnceFunc(func() {
 	fmt.Printf("This copy is older than its original: ./reproduce.sh reset %s replaces it and keeps it in copies/replaced.\n", name)
 })
 
-// newerOriginal returns the file name of the original if its cells have changed since the copy file
-// was made. Otherwise it returns "". The copy is in root, the root of the checkout.
+// newerOriginal returns the file name of the original if the cells of the original have changed
+// since the copy was made, and otherwise "". file is the copy, and root is the root of the
+// checkout.
 func newerOriginal(root, file string) string {
 	text, err := os.ReadFile(file)
 	if err != nil {

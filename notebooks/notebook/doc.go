@@ -1,7 +1,7 @@
 // Package notebook holds the functions that the GoNB notebooks call. They compute results or read
 // them from the store. They also show and save tables and figures.
 //
-// GoNB compiles a cell with all earlier declarations, and runs it as a separate process.
-// Declarations persist, but values do not. A cell that uses values from earlier cells computes
-// these values again.
+// GoNB compiles each cell together with all earlier declarations, and runs it as a separate
+// process. Declarations therefore persist from cell to cell, but values do not. A cell that uses
+// values of an earlier cell computes them again.
 package notebook

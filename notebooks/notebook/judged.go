@@ -15,8 +15,8 @@ import (
 )
 
 // Judged judges the paper's claims by the results of a draw. For draw 0, the verdicts use all draws
-// that ./reproduce.sh --again has recorded. If the record cannot be used, note says so. If other
-// sources made the record, note names the rows that have changed since.
+// that ./reproduce.sh --again has recorded. If the record cannot be used, note gives the reason. If
+// the record was made with other source code, note names the rows that have changed since.
 func Judged(p ResultsParams, results claims.Results) (judged []claims.Claim, note string) {
 	judged = claims.Claims(results)
 	var record bytes.Buffer
@@ -77,8 +77,8 @@ func counted(names []string) string {
 var sourceLine = regexp.MustCompile(`(?m)^# (\S+) (\S+)$`)
 
 // olderSources names the experiments whose source has changed since the draws were recorded. The
-// comments in the record hold the old sources. Each comment has a function, and a hash of
-// everything that the function reaches.
+// record has a comment for each experiment, with its function and a hash of all source that the
+// function reached.
 func olderSources(recorded []byte, current func(function string) string) []string {
 	var older []string
 	for _, found := range sourceLine.FindAllSubmatch(recorded, -1) {

@@ -6,8 +6,8 @@ import (
 	"cvgm/cvgm/experiment/registry"
 )
 
-// listed records a missing result if ListVar is set, and reports whether it has recorded it. It
-// skips experiments that are not in the registry, because the run of the notebook computes their
+// listed records a missing result if ListVar is set. It returns true if it has recorded the result.
+// It skips experiments that are not in the registry, because the run of the notebook computes their
 // results.
 func listed(e *entry, params any) bool {
 	registered := registry.Of(params)

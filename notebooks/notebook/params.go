@@ -16,14 +16,14 @@ import (
 )
 
 // Params applies the overrides in ParamsVar to the parameters of a notebook's experiments, and
-// checks the result. Each argument is a pointer to the Params of an experiment. A name, such as K,
-// sets the parameter in all experiments that have it. With the name of an experiment and a dot
-// before it, such as elastic_net_seeds.K, it sets the parameter in only this experiment. An unknown
-// name, an invalid value, and the name help end the cell with a list of the valid names. If the
-// experiments refuse values, the cell ends with one line for each.
+// checks the result. Each argument is a pointer to the Params of an experiment. An override such as
+// K sets this parameter in all experiments that have it. An override such as elastic_net_seeds.K
+// sets the parameter only in the named experiment. An unknown name, an invalid value, or the name
+// help ends the cell with a list of the valid names. If experiments do not accept their values, the
+// cell ends with one line for each of these errors.
 //
-// Params also ends the cell with an error if the last run of the cell of parameters has not reached
-// the end of [Accept].
+// Params also ends the cell with an error if the cell that sets the parameters did not reach the
+// end of [Accept] in its last run.
 //
 //	net, seeds := experiment.DefaultElasticNet(), experiment.DefaultElasticNetSeeds()
 //	notebook.Params(&net, &seeds)
@@ -47,17 +47,18 @@ func Params(all ...any) {
 	}
 }
 
-// unaccepted is the name of a file in the folder of the kernel. The first line of the cell of
-// parameters makes the file. The shell runs this line before the cell is compiled. If an edit of
-// the cell does not compile, GoNB keeps the declarations of an earlier run.
+// unaccepted is the name of a file in the folder of the kernel. The first line of the cell that
+// sets the parameters makes this file. The shell runs this line before GoNB compiles the cell. So
+// the file exists even if the cell does not compile and GoNB keeps the declarations of an earlier
+// run.
 const unaccepted = "unaccepted"
 
 // accepting is set while Accept runs.
 var accepting bool
 
-// Accept calls params, a function without arguments that calls Params. It then removes the mark of
-// the cell of parameters. An error of Params ends the cell, and the mark remains. The first and the
-// last line of the cell are
+// Accept calls params, a function without arguments that calls Params. It then removes the file
+// unaccepted. If Params ends the cell with an error, the file remains. The cell that sets the
+// parameters has this first and this last line:
 //
 //	!*touch unaccepted # until the last line of this cell has run
 //	notebook.Accept(params)
@@ -80,7 +81,7 @@ func accept(params any) error {
 	return err
 }
 
-// refuseUnaccepted returns an error while the mark exists, except during Accept.
+// refuseUnaccepted returns an error if the file unaccepted exists, except during Accept.
 func refuseUnaccepted() error {
 	if _, err := os.Stat(markPath()); err != nil || accepting {
 		return nil
@@ -88,7 +89,7 @@ func refuseUnaccepted() error {
 	return errors.New("the cell of params() did not run to its end: correct it and run it again")
 }
 
-// markPath returns the path of the mark. Outside of a kernel, it returns "".
+// markPath returns the path of the file unaccepted, or "" outside of a kernel.
 func markPath() string {
 	folder := os.Getenv(kernelFolderVar)
 	if folder == "" {
@@ -97,7 +98,8 @@ func markPath() string {
 	return filepath.Join(folder, unaccepted)
 }
 
-// checkAll returns one error for all parameters that experiments refuse, with one line for each.
+// checkAll returns one error for all parameters that experiments do not accept. It has one line for
+// each of these parameters.
 func checkAll(all []any) error {
 	var problems []error
 	for _, p := range all {

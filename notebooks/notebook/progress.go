@@ -13,10 +13,11 @@ import (
 // GoNB sets kernelVar if a front end is attached.
 const kernelVar = "GONB_JUPYTER_KERNEL_ID"
 
-// progress returns two functions. Several goroutines call report to report the progress of an
-// experiment. end is called at the end. If ProgressVar is set, progress is written to its file.
-// Otherwise, with a front end, progress is shown in a line of the notebook, which is removed at the
-// end. Otherwise it is discarded, so that the output of a notebook does not depend on time.
+// progress returns two functions: report, which several goroutines call with the progress of an
+// experiment, and end, which is called at the end. If ProgressVar is set, report writes to the file
+// that ProgressVar names. Otherwise, if there is a front end, report shows a line in the notebook,
+// and end removes this line. Without a front end, report has no effect, so that the output of a
+// notebook does not depend on time.
 func progress() (report func(done, total int), end func()) {
 	file := os.Getenv(ProgressVar)
 	if file == "" && os.Getenv(kernelVar) == "" {

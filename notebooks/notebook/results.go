@@ -52,8 +52,7 @@ func Results(p ResultsParams) claims.Results {
 	}
 }
 
-// onDraw returns the parameters of an experiment with the draw that the notebook's parameters set
-// for all results.
+// onDraw returns the parameters p of an experiment, with the draw in all.
 func onDraw[P any](all ResultsParams, p P) P {
 	Check(experiment.Set(&p, "Draw", strconv.Itoa(all.Draw)))
 	Check(noteSet([][]experiment.Change{nil}, []any{&p}))

@@ -17,10 +17,11 @@ import (
 	"github.com/janpfeifer/gonb/gonbui/protocol"
 )
 
-// outFolder returns the folder for an output with the given name. It is the folder of OutVar. If
+// outFolder returns the folder for an output with the given name. It is the folder in OutVar. If
 // OutVar is not set, it is runs/NOTEBOOK/interactive/PARAMETERS, so that interactive runs do not
-// change the paper's outputs. NOTEBOOK is the folder of figures/out that has an output with this
-// name, or a folder with the name of an experiment of the cell. PARAMETERS lists the changes.
+// change the paper's outputs. NOTEBOOK is a folder of figures/out: the folder that has an output
+// with this name, or the folder with the name of one of the cell's experiments. PARAMETERS lists
+// the changes.
 func outFolder(root, name string, changes []experiment.Change) string {
 	if dir := os.Getenv(OutVar); dir != "" {
 		return dir
@@ -34,8 +35,8 @@ func outFolder(root, name string, changes []experiment.Change) string {
 	return filepath.Join(root, "runs", of, "interactive", label(changes))
 }
 
-// namesake returns the name of the first of the cell's experiments that has a folder of its name in
-// figures/out. If there is none, it returns "".
+// namesake returns the name of the cell's first experiment that has a folder of the same name in
+// figures/out, or "" if there is none.
 func namesake(root string) string {
 	known.Lock()
 	defer known.Unlock()
@@ -175,9 +176,9 @@ func SaveFile(name, text string) {
 	}
 }
 
-// save writes an output, and returns its folder. If the cell has computed with parameters other
-// than the defaults, the output lists these parameters. A figure then has the curves of the default
-// parameters behind its own.
+// save writes an output and returns its folder. If the cell has computed with parameters other than
+// the defaults, the output lists these parameters. A figure then also shows the curves for the
+// default parameters, behind its own curves.
 func save(o figures.Output) string {
 	root, changes := Must(source.Root()), changes()
 	name, caption := o.Describe()
@@ -199,8 +200,8 @@ func save(o figures.Output) string {
 	return dir
 }
 
-// captionKey marks, in the metadata of an output, that the output is the caption of the picture
-// before it.
+// captionKey is a key in the metadata of an output. It marks the caption of the picture in the
+// output before.
 const captionKey = "cvgm_caption"
 
 // shown returns the outputs of a figure for the notebook: the picture, with the width of the figure
@@ -220,9 +221,10 @@ func captionMarkdown(f *figures.Figure) string {
 	return figures.Markdown(caption) + "\n\n<details><summary>The figure in words</summary>\n\n" + figures.Markdown(f.Alt()) + "\n\n</details>"
 }
 
-// captionHTML returns the caption, and the alternative text for screen readers, because Jupyter's
-// pictures have none. In a trusted notebook with a dark theme, it inverts the lightness of the
-// picture before it. Surfaces are not inverted, because their captions say which shades are low.
+// captionHTML returns the caption. It includes the alternative text for screen readers, because
+// Jupyter's pictures have no such text. In a trusted notebook with a dark theme, the HTML inverts
+// the lightness of the picture above. It does not invert surfaces, because their captions describe
+// which shades are low.
 func captionHTML(f *figures.Figure) string {
 	_, caption := f.Describe()
 	class, filter := "cvgm-figure", "invert(1) hue-rotate(180deg)"

@@ -30,8 +30,9 @@ type declaration struct {
 	text     []byte // its source, with the comments before it
 	hash     string
 	mentions []name // the names that it uses, of its own package and of other packages
-	// sets and always are for an initialiser. An initialiser affects declarations that reach a
-	// variable which it may set. If always is set, it affects all declarations of the package.
+	// sets and always describe the effects of an initialiser. sets holds the variables that it may
+	// set. The initialiser affects all declarations that reach one of these variables. If always is
+	// set, it affects all declarations of the package.
 	sets   map[string]bool
 	always bool
 }
@@ -162,8 +163,9 @@ func identifiers(specs ...ast.Spec) (names []string) {
 	return names
 }
 
-// base returns the first name in an expression. It is the type of a receiver, a called function, or
-// the package or variable of a selector.
+// base returns the first name in an expression. In a method's receiver, this is the name of the
+// type. In a call, it is the name of the function. In a selector, it is the name of the package or
+// variable before the point.
 func base(e ast.Expr) (name string) {
 	ast.Inspect(e, func(n ast.Node) bool {
 		if id, is := n.(*ast.Ident); is && name == "" {
@@ -175,8 +177,8 @@ func base(e ast.Expr) (name string) {
 }
 
 // mentions lists the names in node that may denote declarations of packages, each once. The list
-// may include names of the universe scope and of fields. It does not include names that are
-// declared inside functions.
+// does not include names that are declared inside functions. It may include predeclared names and
+// names of fields.
 func (p *parsed) mentions(f *file, node ast.Node) []name {
 	var found []name
 	seen := map[name]bool{}
@@ -211,14 +213,14 @@ func (p *parsed) mentions(f *file, node ast.Node) []name {
 	return found
 }
 
-// local reports whether the parser has found the declaration of the name inside a function. The
-// parser resolves names without types. Package go/types would need all imports.
+// local reports whether the parser has found a declaration of the name inside a function. The
+// parser needs no types, and thus no imports. Package go/types would need all imports.
 func (f *file) local(id *ast.Ident) bool {
 	return id.Obj != nil && f.ast.Scope.Lookup(id.Name) != id.Obj
 }
 
-// effects sets the effects of an initialiser. If all statements of an init function call functions
-// of its own package, it may set the variables that it mentions. It may also set the variables that
+// effects sets the effects of an initialiser. An init function whose statements all call functions
+// of its own package may set some variables: the variables that it mentions, and the variables that
 // the called functions mention, directly or through other functions. Any other init function, and a
 // variable named _, may have any effect.
 func (p *parsed) effects(i *declaration) {
@@ -258,9 +260,9 @@ func (p *parsed) effects(i *declaration) {
 	i.always = i.always || len(i.sets) == 0
 }
 
-// hashTokens hashes the tokens in the source of a declaration from an offset on. It includes
-// directives to the compiler, such as //go:embed, also before the offset. It ignores other comments
-// and the layout.
+// hashTokens hashes the tokens in the source of a declaration, from the given offset on. The hash
+// includes directives to the compiler, such as //go:embed, even before the offset. It does not
+// depend on other comments or on the layout.
 func hashTokens(kind token.Token, text []byte, offset int) string {
 	var s scanner.Scanner
 	f := token.NewFileSet().AddFile("", -1, len(text))

@@ -9,9 +9,10 @@ import (
 )
 
 // Experiments returns the notebooks of experiments in a checkout, in their order. root is the root
-// of the checkout. The notebooks are in the folder notebooks, and git tracks them. Without git,
-// they are all notebooks except those with names from JupyterLab, such as Untitled1 or
-// 01_net-Copy1. All other notebooks are scratch notebooks. ./reproduce.sh uses the same rule.
+// of the checkout. These are the notebooks in the folder notebooks that git tracks. Without git,
+// they are all notebooks in this folder, except notebooks with names that JupyterLab gives, such as
+// Untitled1 or 01_net-Copy1. All other notebooks are scratch notebooks. ./reproduce.sh uses the
+// same rule.
 func Experiments(root string) ([]string, error) {
 	found, err := filepath.Glob(filepath.Join(root, "notebooks", "*.ipynb"))
 	if err != nil {
@@ -34,7 +35,7 @@ var scratch = regexp.MustCompile(`^Untitled|-Copy\d+\.ipynb$`)
 func Tracked(root string) (names []string, git bool) {
 	out, err := exec.Command("git", "-c", "safe.directory="+root, "-C", root, "ls-files", "-z").Output()
 	names = strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
-	// If the repository does not track go.mod, it is a repository of something else, which contains
-	// the checkout.
+	// If git does not track go.mod, the repository is a different project whose folder contains the
+	// checkout.
 	return names, err == nil && slices.Contains(names, "go.mod")
 }

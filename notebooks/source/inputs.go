@@ -15,8 +15,8 @@ import (
 	"strings"
 )
 
-// These files are the records of timings and of draws. A source that contains one of these names as
-// a string depends on the file.
+// These constants are the names of the records of timings and of draws. If some source contains one
+// of the names as a string, it depends on this file.
 const (
 	timingsFile = "figures/out/timings.json"
 	drawsFile   = "figures/out/draws.csv"
@@ -36,8 +36,8 @@ func (in Inputs) Hash() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Function returns one hash of the inputs of a function or method of this module. title is its name
-// in runtime.Func. The hash is stored with the list of packages, and removed together with it.
+// Function returns one hash of the inputs of a function or method of this module. title is the
+// function's name in runtime.Func. The hash is stored together with the list of packages.
 func (m *Module) Function(title string) (string, error) {
 	if hash := m.listing.Functions[title]; hash != "" {
 		return hash, nil
@@ -134,9 +134,9 @@ func (m *Module) packageName(at string) string {
 	return path.Base(majorVersion.ReplaceAllString(at, ""))
 }
 
-// parse returns the declarations of a package of this module. For other packages it returns nil. If
-// a file has a syntax error, only its correct declarations count, because the file cannot be
-// compiled anyway.
+// parse returns the declarations of a package of this module, or nil for other packages. If a file
+// has a syntax error, parse returns only its correct declarations. The file cannot be compiled in
+// this case.
 func (m *Module) parse(at string) *parsed {
 	p, known := m.parsed[at]
 	if l := m.listing.Packages[at]; !known && l != nil && l.Folder != "" {
@@ -160,8 +160,8 @@ func (m *Module) reach() *reach {
 	return &reach{m: m, in: in, linked: map[string]bool{}, visited: map[*declaration]bool{}}
 }
 
-// link adds the inputs of a package and its imports that do not depend on the names used. If only
-// cells import a module, go.mod has the version of the module.
+// link adds the inputs that come from importing a package, whatever names of it are used. If only
+// cells import a module, the module's version is in go.mod.
 func (r *reach) link(at string) {
 	if r.linked[at] {
 		return

@@ -1,12 +1,13 @@
 // Package source finds the inputs of the cells of a notebook, or of a function of this module.
-// Inputs are Go declarations, versions of other modules, and Go itself. If two sets of inputs have
-// the same hashes, the results are the same.
+// Inputs are Go declarations, versions of other modules, and the version of Go. If all inputs of
+// two runs have the same hashes, the results of the runs are the same.
 //
 // Cells depend on the declarations that they reach by name: functions, types with all their
 // methods, variables, and groups of constants. Comments do not count. Names are resolved without
-// types, so a name stands for all declarations that it may denote. If a name is not found, the
-// whole package counts. An init function counts for declarations that reach a variable which the
-// function may set. Initial values of variables are assumed to set no other variables.
+// types, so a name stands for all declarations that it may denote. If a name is not found, the cell
+// depends on the whole package. If an init function may set a variable, all declarations that reach
+// the variable depend on the init function. The initial value of a variable is assumed to set no
+// other variables.
 package source
 
 import (
@@ -105,7 +106,8 @@ func (m *Module) keep() {
 	}
 }
 
-// read reads the Go files. It returns a hash of everything on which the output of go list depends.
+// read reads the Go files. It returns a hash of all files and settings on which the output of go
+// list depends.
 func (m *Module) read() (string, error) {
 	root := m.root
 	h := sha256.New()
@@ -145,8 +147,8 @@ func (m *Module) read() (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), err
 }
 
-// list runs go list. Modules that are replaced by a folder have no version. Their files are inputs
-// like the files of this module. The listing then has a stamp that no later listing has.
+// list runs go list. If a module is replaced by a folder, it has no version. Its files are then
+// inputs, like the files of this module, and the listing gets a stamp that no later listing has.
 func list(root string) (l listing, err error) {
 	const fields = "ImportPath,Name,Dir,Module,Imports,GoFiles,SFiles,EmbedFiles"
 	cmd := exec.Command("go", "list", "-deps", "-json="+fields, "./...")

@@ -34,7 +34,8 @@ type state struct {
 	Folder   string   `json:"folder"`
 	Reasons  []string `json:"reasons"` // reasons to run the notebook; none if the outputs agree with the inputs
 	// Rewrite is set if only text outside of the code cells, or the layout of the file, has changed
-	// since the run. The notebook then only has to be written again in its plain form.
+	// since the run. The notebook then need not run again. It only has to be written again in its
+	// plain form.
 	Rewrite bool          `json:"rewrite"`
 	Inputs  source.Inputs `json:"inputs"`
 }
@@ -63,8 +64,8 @@ type provenance struct {
 	Results                   []struct{ Function, Key string }
 }
 
-// readProvenance reads a file of provenance. If the file is missing, the error is fs.ErrNotExist.
-// If it is damaged, the error is another one.
+// readProvenance reads a provenance file. If the file is missing, the error is fs.ErrNotExist. A
+// damaged file gives a different error.
 func readProvenance(file string) (p provenance, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -186,8 +187,8 @@ func (l *lines) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// outputs returns the hashes of the files in the folder of a notebook's outputs, by their names. The
-// notebook is included if it was an output of the run that before describes.
+// outputs returns the hashes of the files in the folder of a notebook's outputs, by file name. They
+// include the notebook if the notebook is one of the outputs recorded in the provenance before.
 func outputs(root, notebook, folder string, before provenance) (map[string]string, error) {
 	found := map[string]string{}
 	add := func(file string) error {
@@ -252,7 +253,7 @@ func change(was, is, added, gone, changed string) string {
 	return " " + changed
 }
 
-// listing returns the first of the entries on one line.
+// listing returns the title and the first of the entries on one line.
 func listing(title string, entries []string) string {
 	const most = 3
 	more := ""

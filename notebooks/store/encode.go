@@ -11,16 +11,16 @@ import (
 	"slices"
 )
 
-// Format is the name of the encoding. Every key depends on it, so results in another encoding are
-// not found.
+// Format is the name of the encoding. Every key depends on Format, so results in an older encoding
+// are not found.
 const Format = "plain values 1"
 
 var errDamaged = errors.New("its bytes are not those of such a value")
 
 // Encode returns the bytes of a value, for Decode. The argument is a pointer to the value, or a
-// pointer to such a pointer. The bytes contain no types. Equal values of one type therefore have
-// equal bytes in every process. A value with interfaces, functions, channels or unexported fields
-// is an error, unless its type is an encoding.BinaryMarshaler. A value must not contain cycles.
+// pointer to a pointer to the value. The bytes contain no types, so equal values of one type have
+// equal bytes in every process. Interfaces, functions, channels and unexported fields are an error,
+// unless the type of the value is an encoding.BinaryMarshaler. A value must not contain cycles.
 func Encode(from any) ([]byte, error) {
 	v := reflect.ValueOf(from)
 	for v.Kind() == reflect.Pointer && !v.IsNil() {
@@ -36,8 +36,8 @@ func Encode(from any) ([]byte, error) {
 	return data, nil
 }
 
-// Decode sets the value to which a pointer points, from the bytes that Encode has returned for a
-// value of this type. After an error, the value is undefined.
+// Decode sets the value to which the pointer to points. data must come from Encode of a value of
+// the same type. After an error, the value is undefined.
 func Decode(data []byte, to any) error {
 	v := reflect.ValueOf(to)
 	if v.Kind() != reflect.Pointer || v.IsNil() {
@@ -154,7 +154,7 @@ func appendMap(data []byte, v reflect.Value) ([]byte, error) {
 // A decoder holds the bytes that are not read yet.
 type decoder struct{ data []byte }
 
-// uint reads a number that is at most most.
+// uint reads a number of at most the given maximum.
 func (d *decoder) uint(most uint64) (uint64, error) {
 	u, n := binary.Uvarint(d.data)
 	if n <= 0 || u > most {
@@ -175,8 +175,9 @@ func (d *decoder) bytes() ([]byte, error) {
 	return text, nil
 }
 
-// length reads the length of a slice or map. some is false for nil. A length that exceeds the
-// number of remaining bytes is an error, because each element has at least one byte.
+// length reads the length n of a slice or map. The result some is false if the slice or map is nil.
+// A length above the number of remaining bytes is an error, because each element has at least one
+// byte.
 func (d *decoder) length() (n int, some bool, err error) {
 	u, err := d.uint(uint64(len(d.data)) + 1)
 	return max(0, int(u)-1), u > 0, err

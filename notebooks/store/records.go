@@ -17,17 +17,16 @@ import (
 	"time"
 )
 
-// A Record is one line of a file of records. It has a kind, the number of the cell, a checksum, and
-// a payload in base64. The checksum also depends on the key of the result, so a record of another
-// result is never read.
+// A Record is one line of a file of records. It has a kind, the number of a cell, a checksum, and a
+// payload in base64. The checksum also depends on the key of the result, so that a record of a
+// different result is never accepted.
 type Record struct {
 	Kind    string
 	Cell    int
 	Payload []byte
 }
 
-// KindCell is the Kind of a finished cell. The Payload is the value of the cell, as bytes of
-// Encode.
+// KindCell is the Kind of a finished cell. The Payload is the value of the cell, encoded by Encode.
 const KindCell = "cell"
 
 // kindParams is the Kind of the first record of a file. The Payload is the parameters.
@@ -59,8 +58,8 @@ func parseLine(key string, line []byte) (r Record, whole bool) {
 	return r, err == nil && bad == nil && r.sum(key) == parts[2]
 }
 
-// readFile calls f for each complete record of a file. It skips torn and damaged records. Their
-// cells are computed again.
+// readFile calls f for each complete record of a file. It skips torn and damaged records, and the
+// cells of these records are computed again.
 func readFile(path, key string, f func(Record) error) error {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -81,10 +80,10 @@ func readFile(path, key string, f func(Record) error) error {
 	return nil
 }
 
-// ReadCells returns the payloads of the cells in the files of records in a folder. It reads only
-// files whose names begin with prefix. It calls other for each record of another kind. If several
-// records have the same cell, their bytes must be equal. All files must have the parameters params,
-// as JSON. If the folder is missing, there are no cells.
+// ReadCells returns the payloads of the cells in a folder of records, by the number of the cell. It
+// reads only files whose names begin with prefix. It calls the function other for each record that
+// is not a cell. Several records of the same cell must have equal bytes. All files must have the
+// given parameters, as JSON. If the folder is missing, there are no cells.
 func ReadCells(folder, prefix, key string, params []byte, other func(file string, r Record) error) (map[int][]byte, error) {
 	files, err := recordFiles(folder, prefix)
 	if err != nil {
@@ -188,8 +187,8 @@ func NewJournal(folder, prefix, key string, params []byte) (*Journal, error) {
 	return j, nil
 }
 
-// syncEvery is the interval of syncs. If a node fails, the cells of at most this time are lost, and
-// are computed again.
+// syncEvery is the interval between syncs. If a node fails, the cells of at most one interval are
+// lost and have to be computed again.
 const syncEvery = time.Second
 
 // Name returns the name of the file.

@@ -1,6 +1,6 @@
-// Package store reads and writes the files of experiments' results. It stores whole results. Until
-// a result is complete, it stores the cells of the result in files of records, one for each process
-// that computes cells.
+// Package store reads and writes the results of experiments. A complete result has one file. Before
+// a result is complete, its finished cells are in files of records, one file for each process that
+// computes cells.
 package store
 
 import (
@@ -12,8 +12,8 @@ import (
 	"cvgm/notebooks/source"
 )
 
-// Path returns the name of the file with a function's result, in the folder dir. key is a hash, in
-// hexadecimal, of everything on which the result depends.
+// Path returns the name of the file with a function's result in the folder dir. key is a
+// hexadecimal hash of all inputs of the result.
 func Path(dir, function, key string) string {
 	return filepath.Join(dir, function+"-"+key[:min(16, len(key))])
 }

@@ -18,13 +18,13 @@ import (
 // records holds everything that the workers of a sweep have written.
 type records struct {
 	cells map[int][]byte
-	// failed holds the failures of cells that no other worker has computed.
+	// failed holds the failures of cells that no worker has computed.
 	failed []failure
 	ended  []ended
 	lost   []started // workers that have not written an end
 }
 
-// read reads the files of all workers of the sweep, from this plan and other plans.
+// read reads the files of all workers of the sweep, including workers of other plans.
 func (s *sweep) read() (*records, error) {
 	all := &records{}
 	failed, started := map[int]failure{}, map[string]started{}
@@ -73,7 +73,7 @@ func readStart(all map[string]started, file string, payload []byte) error {
 // errMissing ends an experiment if a cell is missing.
 var errMissing = errors.New("cells are missing")
 
-// A gatherKeeper is an experiment.Keeper with the cells of the records. It computes no cells.
+// A gatherKeeper is an experiment.Keeper that loads the recorded cells. It computes no cells.
 type gatherKeeper struct {
 	all    *records
 	cancel context.CancelCauseFunc
@@ -104,8 +104,8 @@ func (k *gatherKeeper) progress(done, total int) {
 	}
 }
 
-// gather writes the result of the sweep to the store if no cell is missing. Otherwise, it sets
-// Cells to the missing cells. If an experiment has no cells, gather computes the experiment.
+// gather writes the result of the sweep to the store if no cell is missing. Otherwise it sets Cells
+// to the missing cells. An experiment without cells is computed by gather itself.
 func (s *sweep) gather(ctx context.Context) error {
 	s.Cells = &ranges{}
 	if s.finished() {
@@ -145,8 +145,8 @@ func (s *sweep) describe(all *records) {
 // pause is the time between two readings of a folder. A shared folder may list files late.
 const pause = 2 * time.Second
 
-// gatherAll gathers the sweeps. While cells are missing, it reads the records again, for at most
-// the time wait, because a shared folder may list a file late.
+// gatherAll gathers the sweeps. While cells are missing, it reads the records again. It stops after
+// the time given by the parameter wait. A shared folder may list a file late.
 func (p *plan) gatherAll(ctx context.Context, wait time.Duration) error {
 	var errs []error
 	for _, s := range p.Sweeps {

@@ -69,9 +69,8 @@ func (k *shardKeeper) Keep(i int, cell any) {
 	k.last = time.Now()
 }
 
-// progress ends the experiment after the last cell of the experiment. Without the cells of other
-// shards, the experiment has no result. If a cell has failed, the experiment itself returns the
-// error.
+// progress ends the experiment after its last cell, because the experiment has no result without
+// the cells of other shards. If a cell has failed, the experiment itself returns the error.
 func (k *shardKeeper) progress(done, total int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -145,10 +144,10 @@ func (p *plan) runSweep(ctx context.Context, s *sweep, shard int) (err error) {
 		addJSON(j, kindEnd, 0, ended{start, k.kept, k.first, k.last}))
 }
 
-// cellsOf returns a function that reports whether a cell is to be computed. The cell must belong to
-// the shard. An earlier worker with the same shard of the same plan, as after a requeue, must not
-// have a record of the cell. Neighbouring cells belong to different shards, so that costly
-// neighbours are divided.
+// cellsOf returns a function that reports whether this worker must compute a cell. The cell must
+// belong to the shard. Neighbouring cells belong to different shards, so that costly neighbours are
+// divided. After a requeue, an earlier worker with the same shard of the same plan may already have
+// recorded the cell. The function then returns false.
 func (p *plan) cellsOf(s *sweep, shard int, prefix string) (func(i int) bool, error) {
 	done, err := store.ReadCells(s.folder(), prefix, s.Key, s.text, func(string, store.Record) error { return nil })
 	if err != nil {

@@ -42,7 +42,7 @@ type sweep struct {
 	path       string // name of the result's file
 }
 
-// started describes a worker. Time is only for people, because the clocks of nodes differ.
+// started describes a worker. Its Time is only for people, because the clocks of nodes differ.
 type started struct {
 	Host, Job string
 	Shard     int
@@ -50,8 +50,8 @@ type started struct {
 	Time      time.Time
 }
 
-// ended describes the work of a worker that was not stopped. Time is the start of the worker, First
-// the start of its first cell, and Last the end of its last cell.
+// ended describes the work of a worker that was not stopped. Time is when the worker started, First
+// is when its first cell started, and Last is when its last cell ended.
 type ended struct {
 	started
 	Cells       int

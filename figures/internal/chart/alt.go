@@ -13,7 +13,7 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// Shaded reports whether the figure has a surface or counts. Their shades represent values.
+// Shaded reports whether the figure has a surface or counts, which represent values by shades.
 func (f *Figure) Shaded() bool {
 	return slices.ContainsFunc(slices.Concat(f.Panels...), func(p *Panel) bool { return p.filled })
 }
@@ -56,8 +56,8 @@ func (p *Panel) altAxes() string {
 	return fmt.Sprintf("%s: %s over %s", title, y, x)
 }
 
-// altSeries lists the visible series of the panel. It omits a series without a legend entry if the
-// name of the series begins with the name of another series.
+// altSeries lists the visible series of the panel. It omits a series without a legend entry if its
+// name begins with the name of another series.
 func (p *Panel) altSeries(detailed bool) string {
 	var shown, lines []string
 	for _, s := range p.Series {
@@ -82,8 +82,8 @@ func (p *Panel) altSeries(detailed bool) string {
 	return altList("; series ", shown) + bands + altList("; reference lines ", lines)
 }
 
-// altEnds returns the values of a line at its ends. The line must be a function of x. In a panel
-// with Rows, it returns the values of x at the ends.
+// altEnds returns the values of a line at its two ends: y as a function of x or, in a panel with
+// Rows, x.
 func (p *Panel) altEnds(s Series) string {
 	all := slices.Concat(s.Stretches...)
 	if !s.Line || p.filled || p.Equal || !slices.IsSortedFunc(all, func(v, w point) int { return cmp.Compare(v[0], w[0]) }) {
@@ -102,7 +102,8 @@ func (p *Panel) altEnds(s Series) string {
 	return fmt.Sprintf(" from %s to %s", value(all[0]), value(all[len(all)-1]))
 }
 
-// altList lists names. If there are very many, it lists the first names and counts the others.
+// altList lists names. If there are very many names, it lists only the first and counts the
+// remaining names.
 func altList(of string, names []string) string {
 	const most = 12
 	if len(names) == 0 {

@@ -11,8 +11,9 @@ import (
 // headroom is the length that is added to an axis at each end, as a share of the range of the data.
 const headroom = .04
 
-// pad returns the ends of an axis for data from low to high. The ends are 0 and 1 if there is no
-// data. The ends enclose low if low and high are almost equal.
+// pad returns the ends of an axis for data from low to high. It extends the range by the given
+// share at each end. If there is no data, the ends are 0 and 1. If low and high are almost equal,
+// the axis is long enough for ticks around low.
 func pad(low, high, share float64) (from, to float64) {
 	if low > high {
 		return 0, 1
@@ -24,9 +25,9 @@ func pad(low, high, share float64) (from, to float64) {
 	return low - by, high + by
 }
 
-// Axes returns the range of the panel's axes, without the headroom of a legend. For lines, the
-// range of the data is extended upwards and downwards. For glyphs, it is extended on all sides. For
-// surfaces, which fill their panel, it is not extended.
+// Axes returns the range of the panel's axes, without the headroom for a legend. The axes extend
+// beyond the data: upwards and downwards for lines, and on all sides for glyphs. They do not extend
+// beyond surfaces, which fill their panel.
 func (p *Panel) Axes() Box {
 	b := AxesOf(p.Plot)
 	if p.fixed {
@@ -48,7 +49,7 @@ func (p *Panel) Axes() Box {
 	return b
 }
 
-// WithGhosts returns b, extended for the ghosts of the panel.
+// WithGhosts returns the box b, extended so that it contains the ghosts of the panel.
 func (p *Panel) WithGhosts(b Box) Box {
 	for _, s := range p.Ghosts {
 		for _, v := range slices.Concat(s.Stretches...) {
@@ -61,8 +62,9 @@ func (p *Panel) WithGhosts(b Box) Box {
 	return b
 }
 
-// bounded extends the part of an axis from least to most towards low and high, at most to twice its
-// length. If the axis cannot contain both low and high, equal lengths are omitted at both ends.
+// bounded extends the range from the parameter least to the parameter most, so that it contains low
+// and high. The extended range is at most twice as long. If this is not long enough, the range is
+// extended as far as possible on both sides.
 func bounded(low, high, least, most float64) (from, to float64) {
 	if narrow(least, most) {
 		return least, most
@@ -75,7 +77,7 @@ func bounded(low, high, least, most float64) (from, to float64) {
 	return least - below, most + above
 }
 
-// fit returns a panel whose labels fit side by side on an x axis of the given length.
+// fit returns a panel whose x labels do not overlap on an axis of the given length.
 func (p *Panel) fit(axes Box, length vg.Length) *Panel {
 	const gap = 3 // in points, between two labels
 	fitted, q := *p, *p.Plot

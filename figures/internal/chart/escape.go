@@ -16,9 +16,9 @@ import (
 // the text. The writers of the format call the function for all texts.
 
 // Markdown returns text for a paragraph of Markdown, or for a cell of a table. If Markdown would
-// interpret the text, the result is a code span, because all dialects show code spans unchanged. In
-// other places, some dialects draw mathematics or make links of addresses, even if characters are
-// escaped.
+// interpret characters of the text, the result is a code span, which all dialects show unchanged.
+// Escaping the characters would not suffice, because some dialects still draw mathematics or turn
+// addresses into links.
 func Markdown(text string, inTable bool) string {
 	text = experiment.Visible(text)
 	if activeMarkdown.MatchString(text) || !inTable && blockMarkdown.MatchString(text) {
@@ -38,9 +38,9 @@ var activeMarkdown = regexp.MustCompile("[$\\\\`]" + // mathematics, escapes, co
 // blockMarkdown matches the beginnings of headings, quotations and lists.
 var blockMarkdown = regexp.MustCompile(`^([#>=]|[+-]+(\s|$)|\d+[.)]\s)`)
 
-// codeSpan returns text as a code span of Markdown. In some dialects, a bar ends the cell of a
-// table even after a backslash. Other dialects would show the backslash. So a bar is written
-// between two code spans.
+// codeSpan returns text as a code span of Markdown. In a table, a bar needs special care. Some
+// dialects end the cell at a bar even after a backslash, and other dialects show the backslash. So
+// a bar is written between two code spans.
 func codeSpan(text string, inTable bool) string {
 	if before, after, has := strings.Cut(text, "|"); has && inTable {
 		return codeSpan(before, true) + "&#124;" + codeSpan(after, true)
@@ -64,11 +64,12 @@ func codeSpan(text string, inTable bool) string {
 }
 
 // HTML returns text for the content of an element or the value of an attribute. It does not escape
-// mathematics in an element; see [HTMLText].
+// TeX in an element; see [HTMLText].
 func HTML(text string) string { return html.EscapeString(experiment.Visible(text)) }
 
 // HTMLText returns text for the content of an element. If a script of the page might interpret the
-// text as TeX, the result is a code element, because links in TeX can run scripts.
+// text as TeX, the result is a code element, which such scripts ignore. The reason is that links in
+// TeX can run scripts.
 func HTMLText(text string) string {
 	if strings.ContainsAny(text, `$\`) {
 		return "<code>" + HTML(text) + "</code>"
@@ -108,11 +109,12 @@ func writeCSV(records [][]string) string {
 	return b.String()
 }
 
-// CSVText returns text for CSV. If a spreadsheet would read a formula, CSVText inserts an
-// apostrophe before it. A formula may be at the beginning, and after a semicolon or a tab, which
-// end a cell in some countries. Numbers, also with an interval in brackets, contain no formula and
-// are not changed. If text already has an apostrophe at such a place, it gets another one.
-// Different texts thus remain different, and removing one apostrophe restores the text.
+// CSVText returns text for a cell of a CSV. If a spreadsheet would read a formula, CSVText inserts
+// an apostrophe before the formula. A formula may be at the beginning of the text. It may also
+// follow a semicolon or a tab, which end a cell in some countries. Numbers, even with an interval
+// in brackets, are not formulas and do not change. If the text already has an apostrophe at such a
+// place, it gets another one. So different texts remain different, and removing one apostrophe
+// restores the text.
 func CSVText(text string) string {
 	number, _, _ := strings.Cut(text, " ")
 	if _, err := strconv.ParseFloat(number, 64); err == nil && (number == text || bracketed.MatchString(text)) {

@@ -1,6 +1,6 @@
 // Package chart holds the parts of the figures and tables of package figures: panels, axes,
-// legends, styles, texts and files. Package figures exports the names that other packages need. The
-// other exported names of this package are for package figures and its tests.
+// legends, styles, texts and files. Package figures exports the names that other packages need. All
+// other exported names of this package are only for package figures and its tests.
 package chart
 
 import (
@@ -20,11 +20,11 @@ type Figure struct {
 	Width, Height vg.Length
 	Panels        [][]*Panel // rows of panels; all panels have the same width, and a row may have fewer panels than others
 	Legend        LegendPlace
-	// Entries, if not nil, are the entries of a common legend, in place of the entries of the
+	// Entries, if not nil, are the entries of a common legend. They replace the entries of the
 	// panels' series.
 	Entries []LegendEntry
-	// SameAxes gives all panels the same axes. SameColumns gives all panels of a column the same
-	// axes. The headroom for legends may differ.
+	// SameAxes gives all panels the same axes. SameColumns gives the panels of each column the same
+	// axes. The headroom for legends may still differ.
 	SameAxes, SameColumns bool
 }
 
@@ -38,7 +38,8 @@ const (
 	LegendNone
 )
 
-// LegendEntries returns the entries of all panels, each name once.
+// LegendEntries returns the entries of all panels. If panels have entries with the same name, it
+// returns only one of them.
 func (f *Figure) LegendEntries() []LegendEntry {
 	if f.Entries != nil {
 		return f.Entries
@@ -68,13 +69,13 @@ func (p *Panel) LegendEntries(axes Box) []LegendEntry {
 	return all
 }
 
-// Draw draws the figure, which fills c. Parts that cannot be drawn are omitted.
+// Draw draws the figure, so that it fills c. Parts that cannot be drawn are omitted.
 func (f *Figure) Draw(c draw.Canvas) {
 	f.LayOut(c, func(p *Panel, cell draw.Canvas, axes Box) { p.draw(cell, axes, f.Legend == LegendInside, c.Rectangle) })
 }
 
-// LayOut draws the legends outside of the panels. It then calls do with each panel, the panel's
-// part of c, and the panel's axes without the headroom for a legend.
+// LayOut draws the legends outside of the panels. For each panel, it then calls the function do
+// with the panel's part of c, and with the panel's axes without the headroom for a legend.
 func (f *Figure) LayOut(c draw.Canvas, do func(p *Panel, cell draw.Canvas, axes Box)) {
 	switch f.Legend {
 	case LegendRight:
@@ -139,9 +140,9 @@ func (f *Figure) axes(j int, p *Panel) Box {
 	return axes
 }
 
-// around returns the part of a drawing in which the axes of q fill frame. It may be larger or
-// smaller than c. around computes it iteratively, because it affects the room that the labels of
-// ticks need.
+// around returns a canvas such that the axes of q, drawn on it, fill frame. The canvas may be
+// larger or smaller than c. It is computed iteratively, because the room for the labels of ticks
+// depends on it.
 func around(q *plot.Plot, c draw.Canvas, frame vg.Rectangle) draw.Canvas {
 	const steps, near = 8, .01 // near is in points
 	for range steps {
@@ -191,8 +192,8 @@ func (p *Panel) titleHeight() vg.Length {
 	return title.TextStyle.Height(title.Text) + title.Padding
 }
 
-// draw draws the panel into its cell, with or without a legend inside. The title does not extend
-// beyond the figure.
+// draw draws the panel into its cell. With withLegend, the legend is inside the panel. The title
+// stays within the figure.
 func (p *Panel) draw(c draw.Canvas, axes Box, withLegend bool, figure vg.Rectangle) {
 	var entries []LegendEntry
 	if withLegend {
@@ -208,7 +209,8 @@ func (p *Panel) draw(c draw.Canvas, axes Box, withLegend bool, figure vg.Rectang
 		bar.Min.X = data.Max.X + scaleGap
 		drawBar(bar, p.Scale)
 	}
-	// The title is centred over the axes. plot.Plot would centre it over the axes and their labels.
+	// The title is centred over the axes. The package plot would centre it over the axes with their
+	// labels.
 	style := p.Plot.Title.TextStyle
 	style.XAlign, style.YAlign = draw.XCenter, draw.YBottom
 	const margin = 4 // in points; part of the figure's margin that a title may use
@@ -216,8 +218,8 @@ func (p *Panel) draw(c draw.Canvas, axes Box, withLegend bool, figure vg.Rectang
 	c.FillText(style, vg.Point{X: max(min(data.Center().X, figure.Max.X+margin-half), figure.Min.X-margin+half), Y: data.Max.Y + p.Plot.Title.Padding}, p.Plot.Title.Text)
 }
 
-// LayOut returns three parts of the panel: the plot with its final axes, the part of the cell for
-// the plot, and the legend in its corner.
+// LayOut returns the plot with its final axes, the part of the cell for the plot, and the legend in
+// its corner.
 func (p *Panel) LayOut(c draw.Canvas, axes Box, l plot.Legend) (*plot.Plot, draw.Canvas, plot.Legend) {
 	q := *p.Plot
 	c.Max.Y -= p.titleHeight() // draw draws the title
@@ -240,9 +242,10 @@ func (p *Panel) LayOut(c draw.Canvas, axes Box, l plot.Legend) (*plot.Plot, draw
 
 const legendMargin = 6 // in points, between a legend and the data
 
-// clear returns axes with headroom for a legend, and the corner in which the legend needs the least
-// headroom. w and h are the width and height of the legend, as shares of the lengths of the axes.
-// If corners need the same headroom, the top corners are preferred, and then the right ones.
+// clear returns axes with headroom for a legend, and the corner for the legend. w and h are the
+// width and height of the legend, divided by the lengths of the axes. clear takes the corner that
+// needs the least headroom. Of equal corners, it prefers the top corners, and then the right
+// corners.
 func (p *Panel) clear(axes Box, w, h float64) (best Box, top, left bool) {
 	const most, gain = .7, .95 // most: largest height of the legend, as a share; gain: if the headroom shrinks to more than this factor, corners count as equal
 	h = min(h, most)
@@ -261,8 +264,8 @@ func (p *Panel) clear(axes Box, w, h float64) (best Box, top, left bool) {
 	return best, top, left
 }
 
-// between returns the range of y of the points whose x is between from and to. It includes the
-// neighbours of these points, because lines lead to them.
+// between returns the range of y over the points with x between the two given values. The range
+// includes the neighbours of these points, because lines lead to them.
 func (p *Panel) between(axes Box, from, to float64) (low, high float64) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for _, s := range slices.Concat(p.Series, p.Ghosts) {

@@ -10,12 +10,12 @@ import (
 	"gonum.org/v1/plot/plotter"
 )
 
-// Ghosts draws lines of another version of the figure behind its own lines, thin and grey. Usually
-// the other version has the default parameters. text is the CSV of the other version. Only lines
-// that differ are drawn. Two lines correspond if their panels and series have the same names. Axes
-// that are not fixed are extended for ghosts, at most to twice their length. Ghosts are cut at the
-// ends of the axes. The CSV of the figure does not contain the ghosts. If text is not the CSV of a
-// figure, Ghosts has no effect. It draws no ghosts behind surfaces.
+// Ghosts draws the lines of another version of the figure in thin grey, behind the figure's own
+// lines. text is the CSV of the other version, which usually has the default parameters. Only lines
+// that differ are drawn. Two lines correspond if their panels have the same name and their series
+// have the same name. Axes that are not fixed are extended for the ghosts, at most to twice their
+// length. Ghosts are cut at the ends of the axes, and are not in the CSV of the figure. If text is
+// not the CSV of a figure, Ghosts has no effect. There are no ghosts behind surfaces.
 func (f *Figure) Ghosts(text string) {
 	others := readCSV(text)
 	panels := slices.Concat(f.Panels...)
@@ -43,11 +43,11 @@ func (f *Figure) Ghosts(text string) {
 	}
 }
 
-// band reports whether Band has added the series. The points of a band have no y.
+// band reports whether s comes from the method Band. The points of a band have no y.
 func (s Series) band() bool { return len(s.Stretches) > 0 && math.IsNaN(s.Stretches[0][0][1]) }
 
-// explainGhosts adds an entry for the ghosts to the legend. If the figure has no legend, it adds
-// the explanation to Changed. p is the first panel with ghosts.
+// explainGhosts adds an entry for the ghosts to the legend. If the figure has no legend, it adds an
+// explanation to Changed instead. p is the first panel with ghosts.
 func (f *Figure) explainGhosts(p *Panel) {
 	switch {
 	case f.Legend == LegendNone:

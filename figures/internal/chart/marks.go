@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// marks is a plotter of glyphs. If their colour is opaque, the glyphs are drawn as one path. This
-// takes much less time and fewer bytes than one path for each glyph.
+// marks is a plotter of glyphs. Glyphs of an opaque colour are drawn as one path, which takes much
+// less time and fewer bytes than one path for each glyph.
 type marks struct{ *plotter.Scatter }
 
 func (m marks) Plot(c draw.Canvas, q *plot.Plot) {
@@ -32,8 +32,8 @@ func (m marks) GlyphBoxes(q *plot.Plot) []plot.GlyphBox {
 	return (&plotter.Scatter{XYs: outermost(m.XYs), GlyphStyle: m.GlyphStyle}).GlyphBoxes(q)
 }
 
-// curve is a plotter of a line. The layout ignores the width of a line, so it needs boxes only at
-// the outermost points.
+// curve is a plotter of a line. It returns glyph boxes only for the outermost points. The layout
+// needs them because it ignores the width of a line.
 type curve struct{ *plotter.Line }
 
 func (l curve) GlyphBoxes(q *plot.Plot) []plot.GlyphBox {
@@ -118,7 +118,7 @@ func (b *batch) Scale(x, y float64) { b.flush(); b.Canvas.Scale(x, y) }
 
 func (b *batch) Push() { b.flush(); b.Canvas.Push() }
 
-// Pop restores a style, which may differ from the last style that this canvas has set.
+// Pop restores an earlier style. It may differ from the last style that this canvas has set.
 func (b *batch) Pop() {
 	b.flush()
 	b.Canvas.Pop()

@@ -45,7 +45,7 @@ type Series struct {
 // point has x, y, z, low and high. NaN means that the point has no such value.
 type point [5]float64
 
-// pairs returns x and the coordinate with the given index for each point.
+// pairs returns, for each point, x and the coordinate with the given index.
 func pairs(points []point, coordinate int) plotter.XYs {
 	return Mapped(points, func(p point) plotter.XY { return plotter.XY{X: p[0], Y: p[coordinate]} })
 }
@@ -80,8 +80,8 @@ func NewPanel(name, title, x, y string) *Panel {
 	return panel
 }
 
-// LogAxes declares that the coordinates along the given axes are base-10 logarithms. It returns the
-// panel, like ClampLow and Grid.
+// LogAxes declares that the coordinates along the given axes are base-10 logarithms. Like ClampLow
+// and Grid, it returns the panel.
 func (p *Panel) LogAxes(x, y bool) *Panel {
 	if x {
 		p.Plot.X.Tick.Marker = logTicks{4.5, math.Inf(-1)}
@@ -92,8 +92,8 @@ func (p *Panel) LogAxes(x, y bool) *Panel {
 	return p
 }
 
-// ClampLow declares that values below floor on a logarithmic y axis are drawn at floor. The label
-// of floor has the sign ≤. floor is a base-10 logarithm.
+// ClampLow declares a lowest value of a logarithmic y axis. Lower values are drawn at floor, whose
+// label has the sign ≤. floor is a base-10 logarithm.
 func (p *Panel) ClampLow(floor float64) *Panel {
 	p.Plot.Y.Tick.Marker = logTicks{7, floor}
 	return p
@@ -114,9 +114,9 @@ func (p *Panel) Range(xmin, xmax, ymin, ymax float64) {
 	p.fixed = true
 }
 
-// Rows labels y = 0, −1, −2, … with texts, and fixes the y axis around them. Each text is broken
-// into lines that are at most width wide. Line breaks in a text remain. Rows returns the largest
-// number of lines.
+// Rows uses the texts as labels of y = 0, −1, −2, …, and fixes the y axis around these labels. It
+// breaks each text into lines that are at most width wide, and keeps line breaks in a text. The
+// result most is the largest number of lines of a text.
 func (p *Panel) Rows(width vg.Length, texts []string) (most int) {
 	style := p.Plot.Y.Tick.Label
 	var ticks plot.ConstantTicks
@@ -134,8 +134,8 @@ func (p *Panel) Rows(width vg.Length, texts []string) (most int) {
 // newPoint returns a point with only x and y.
 func newPoint(v plotter.XY) point { return point{v.X, v.Y, math.NaN(), math.NaN(), math.NaN()} }
 
-// equal reports whether the columns of a series have equal lengths. The panel records the first
-// series for which they differ.
+// equal reports whether the columns of a series have equal lengths. If not, the panel records the
+// name of the first such series.
 func (p *Panel) equal(name string, lengths ...int) bool {
 	ok := slices.Min(lengths) == slices.Max(lengths)
 	if !ok && p.problem == "" {
@@ -144,7 +144,7 @@ func (p *Panel) equal(name string, lengths ...int) bool {
 	return ok
 }
 
-// add adds a series of n points. It returns the drawable points as stretches without gaps.
+// add adds a series of n points. It returns the drawable points as stretches, which end at gaps.
 func (p *Panel) add(name string, s Style, n int, at func(i int) (v point, ok bool)) [][]point {
 	added := Series{Name: name}
 	gap := true
@@ -199,8 +199,8 @@ func (p *Panel) Scatter(name string, xs, ys []float64, s Style) {
 	}
 }
 
-// Band shades the area between low and high, which are the ends of 95 % confidence intervals. One
-// legend entry explains all bands.
+// Band shades the area between low and high, the ends of 95 % confidence intervals. All bands share
+// one legend entry.
 func (p *Panel) Band(name string, xs, low, high []float64, s Style) {
 	faint := s.Line().Color.(color.NRGBA)
 	faint.A = 50
@@ -222,14 +222,16 @@ func (p *Panel) Band(name string, xs, low, high []float64, s Style) {
 	}
 }
 
-// HLine plots a horizontal reference line across the panel. The y axis includes y.
+// HLine plots a horizontal reference line at the height y, over the whole width of the panel. The y
+// axis includes y.
 func (p *Panel) HLine(name string, y float64, s Style) { p.Across(name, 0, 1, y, s) }
 
-// VLine plots a vertical reference line across the panel. The x axis includes x.
+// VLine plots a vertical reference line at x, over the whole height of the panel. The x axis
+// includes x.
 func (p *Panel) VLine(name string, x float64, s Style) { p.Across(name, 1, 0, x, s) }
 
-// Across plots the line a·x + b·y = c across the panel. If the line does not meet the panel,
-// nothing is plotted.
+// Across plots the line a·x + b·y = c from edge to edge of the panel. If the line does not meet the
+// panel, Across plots nothing.
 func (p *Panel) Across(name string, a, b, c float64, s Style) {
 	s.GlyphRadius = 0
 	r := &reference{a, b, c, s.Line()}
@@ -256,9 +258,9 @@ func (p *Panel) Arrows(name string, x, y, dx, dy []float64, s Style) {
 	}
 }
 
-// Surface shades z[i][j] at (xs[i], ys[j]) by the logarithm of z, with light shades for low values.
-// Values that are not positive leave a blank cell. Surface draws contour lines at the levels. The
-// grid must be regular.
+// Surface shades the cell at (xs[i], ys[j]) by the logarithm of z[i][j], with light shades for low
+// values. If z[i][j] is not positive, the cell is blank. Surface also draws contour lines at the
+// given levels. The grid must be regular.
 func (p *Panel) Surface(name string, xs, ys []float64, z [][]float64, levels []float64) {
 	p.filled = true
 	g := p.grid(name, xs, ys, z)
@@ -280,8 +282,8 @@ func (p *Panel) Surface(name string, xs, ys []float64, z [][]float64, levels []f
 	}
 }
 
-// Counts shades the cells around (xs[i], ys[j]) by the logarithms of their counts z[i][j]. Cells
-// with a count of 0 are blank. The grid must be regular.
+// Counts shades the cell around (xs[i], ys[j]) by the logarithm of its count z[i][j]. If the count
+// is 0, the cell is blank. The grid must be regular.
 func (p *Panel) Counts(name string, xs, ys []float64, z [][]float64) {
 	p.filled = true
 	g := p.grid(name, xs, ys, z)
@@ -299,8 +301,7 @@ func (p *Panel) Counts(name string, xs, ys []float64, z [][]float64) {
 // contourEntry explains the contours of a Surface.
 var contourEntry = LegendEntry{"contours", Style{Color: color.NRGBA{90, 90, 90, 255}, Width: .4}}
 
-// grid returns a surface. If z does not have a value for each point of the grid, the surface has no
-// points.
+// grid returns a surface. The surface has no points if the lengths of xs, ys and z do not match.
 func (p *Panel) grid(name string, xs, ys []float64, z [][]float64) *Surface {
 	ok := p.equal(name, len(xs), len(z))
 	for _, row := range z {
@@ -331,8 +332,8 @@ type reference struct {
 	style   draw.LineStyle
 }
 
-// Ends returns the two points at which the line crosses the frame of the axes. It returns none if
-// the line does not meet the frame.
+// Ends returns the two points at which the line crosses the frame of the axes, or none if the line
+// does not meet the frame.
 func (r *reference) Ends(axes Box) (all plotter.XYs) {
 	for _, p := range []plotter.XY{
 		{X: axes.Xmin, Y: (r.c - r.a*axes.Xmin) / r.b}, {X: axes.Xmax, Y: (r.c - r.a*axes.Xmax) / r.b},
@@ -349,7 +350,8 @@ func (r *reference) Plot(c draw.Canvas, q *plot.Plot) {
 	(&plotter.Line{XYs: r.Ends(AxesOf(q)), LineStyle: r.style}).Plot(c, q)
 }
 
-// DataRange returns the level of a horizontal or vertical line. Other lines have no range.
+// DataRange returns the y of a horizontal line, or the x of a vertical line. Other lines have no
+// range.
 func (r *reference) DataRange() (xmin, xmax, ymin, ymax float64) {
 	xmin, xmax, ymin, ymax = math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
 	if r.b == 0 && Drawable(r.c/r.a) {
@@ -392,8 +394,7 @@ func (b Box) Union(c Box) Box {
 	return Box{min(b.Xmin, c.Xmin), max(b.Xmax, c.Xmax), min(b.Ymin, c.Ymin), max(b.Ymax, c.Ymax)}
 }
 
-// square returns a box with the same centre, in which both sides have the length of the longer side
-// of b.
+// square returns a square box with the centre of b, whose side is the longer side of b.
 func (b Box) square() Box {
 	half := max(b.Xmax-b.Xmin, b.Ymax-b.Ymin) / 2
 	x, y := (b.Xmin+b.Xmax)/2, (b.Ymin+b.Ymax)/2
@@ -417,8 +418,8 @@ func (g ghostPlot) Plot(c draw.Canvas, q *plot.Plot) {
 	}
 }
 
-// near removes points that are very many axis lengths away, because their positions on the canvas
-// may overflow. It returns the remaining parts of the line.
+// near removes points that are very many axis lengths away from the axes, because their positions
+// on the canvas may overflow. It returns the remaining parts of the line.
 func near(line []point, axes Box) (parts [][]point) {
 	const most = 1e6
 	gap := true

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// These colours are from Okabe and Ito. Readers with any kind of colour vision can distinguish
+// These colours are from Okabe and Ito. Readers with colour blindness of any kind can distinguish
 // them.
 var (
 	Blue       = color.NRGBA{0, 114, 178, 255}
@@ -46,7 +46,7 @@ var CVStyle = Style{Color: Orange, Width: 2, Dash: []vg.Length{6, 3}}
 // Dashes distinguish lines with colours that look the same in grey.
 var Dashes = [][]vg.Length{nil, {6, 2}, {2, 2}, {6, 2, 1, 2}, {1, 3}, {10, 3}}
 
-// PaletteStyle returns colour k of the palette with dashes k. Both repeat.
+// PaletteStyle returns colour k of the palette and the k-th kind of dashes. Both lists repeat.
 func PaletteStyle(k int) Style { return Style{Color: PaletteColor(k), Dash: Dashes[k%len(Dashes)]} }
 
 // Style is the look of a series. The zero value is black, 1.5 points wide and solid.
@@ -120,8 +120,8 @@ func (e LegendEntry) sampleWidth() vg.Length {
 	return 22
 }
 
-// KeyRows breaks the entries of a key into as few rows as possible, each at most width wide. The
-// rows have about the same width. widths are their widths.
+// KeyRows breaks the entries of a key into as few rows as possible. Each row is at most width wide,
+// and all rows have about the same width. widths holds the widths of the rows.
 func KeyRows(entries []LegendEntry, width vg.Length) (rows [][]LegendEntry, widths []vg.Length) {
 	least := len(BrokenAt(entries, width))
 	total := vg.Length(0)
@@ -142,8 +142,7 @@ func KeyRows(entries []LegendEntry, width vg.Length) (rows [][]LegendEntry, widt
 	return rows, Mapped(rows, RowWidth)
 }
 
-// BrokenAt breaks entries into rows that are at most width wide. If an entry is wider, it has its
-// own row.
+// BrokenAt breaks entries into rows that are at most width wide. A wider entry has a row to itself.
 func BrokenAt(entries []LegendEntry, width vg.Length) (rows [][]LegendEntry) {
 	for _, e := range entries {
 		if n := len(rows); n > 0 && RowWidth(append(slices.Clip(rows[n-1]), e)) <= width {

@@ -81,15 +81,16 @@ func ScaleTicks(h *plotter.HeatMap) []plot.Tick {
 	return slices.DeleteFunc((logTicks{manyTicks, math.Inf(-1)}).Ticks(low, high), func(t plot.Tick) bool { return t.Value < low || t.Value > high })
 }
 
-// Contour returns the lines along which z equals level. z is linear along the edges of the grid.
-// Contour uses marching squares. The order of the lines depends only on the data. (The order of
-// plotter.Contour is random.) If a corner of a cell is not finite, the cell has no line.
+// Contour returns the lines along which z equals level, by marching squares. It assumes that z is
+// linear along the edges of the grid. If a corner of a cell is not finite, the cell has no line.
+// The order of the lines depends only on the data, while the order of plotter.Contour is random.
 func (g *Surface) Contour(level float64) []plotter.XYs {
 	return g.crossings(level).lines(func(edge int) plotter.XY { return g.crossing(edge, level) })
 }
 
-// crossings holds the edges of the grid that the lines of a level cross. Edge 2(i·ny+j) is from (i,
-// j) to (i+1, j). Edge 2(i·ny+j)+1 is from (i, j) to (i, j+1).
+// crossings holds the edges of the grid that the lines of one level cross. Let ny be the number of
+// columns. Edge 2(i·ny+j) is from (i, j) to (i+1, j), and edge 2(i·ny+j)+1 is from (i, j) to (i,
+// j+1).
 type crossings struct {
 	links map[int][]int // the neighbours of each edge along its line
 	order []int         // edges in the order in which they are first crossed
@@ -104,7 +105,7 @@ func (c *crossings) join(a, b int) {
 	c.links[a], c.links[b] = append(c.links[a], b), append(c.links[b], a)
 }
 
-// crossings processes cell by cell. In each cell, it joins the edges that a line crosses.
+// crossings returns the crossed edges. In each cell, it links the edges that a line joins.
 func (g *Surface) crossings(level float64) *crossings {
 	z := g.Values
 	nx, ny := len(g.Xs), len(g.Ys)
@@ -157,8 +158,8 @@ func (g *Surface) crossing(edge int, level float64) plotter.XY {
 	return plotter.XY{X: xs[i] + t*(xs[k]-xs[i]), Y: ys[j] + t*(ys[l]-ys[j])}
 }
 
-// lines follows the links through all edges, and returns the lines. at returns the point on an
-// edge.
+// lines follows the links from edge to edge, and returns the lines. The function at returns the
+// point on an edge.
 func (c *crossings) lines(at func(edge int) plotter.XY) []plotter.XYs {
 	used := make(map[int]bool)
 	trace := func(e int) plotter.XYs {

@@ -12,16 +12,16 @@ import (
 )
 
 // A Table is a table of results. A row has one cell for each column. A cell is a string, a [Code],
-// an int, a [Number], or nil if it is empty. All formats show texts literally. Invisible characters
-// are replaced as [experiment.Visible] does.
+// an int, a [Number], or nil if it is empty. All formats show texts unchanged, except that
+// invisible characters are replaced as by [experiment.Visible].
 type Table struct {
 	Name    string // name of the files without ending
 	Caption string
 	Header  []string
 	Rows    [][]any
 	Note    string // text below the table; empty: none
-	// Brief are the headings of the columns that a notebook shows, if the page of the notebook is
-	// too narrow for all columns. Nil: all columns.
+	// Brief names the columns that a notebook shows. It is for tables that are too wide for the
+	// page of a notebook. Nil: all columns.
 	Brief []string
 	// Links maps words in cells to addresses, which are relative to the folder of the table.
 	// Markdown shows the words as links. The other formats show only the words.
@@ -32,15 +32,15 @@ type Table struct {
 // Code is text that Markdown shows as code.
 type Code string
 
-// A Number is a measured or quoted number. CSV contains all its digits. The other formats contain
+// A Number is a measured or quoted number. A CSV has all its digits. Other formats round it to
 // Digits digits after the decimal point.
 type Number struct {
 	Value  float64
 	Digits int
 	// Margin is half of the 95 % confidence interval. Zero: no interval.
 	Margin float64
-	// Low and High are the ends of an interval that is not symmetric. This interval replaces
-	// Margin. Both zero: no such interval.
+	// Low and High are the ends of an asymmetric interval, which replaces Margin. If both are zero,
+	// there is no such interval.
 	Low, High float64
 }
 
@@ -54,7 +54,8 @@ func (n Number) text(plusMinus string) string {
 	size, repeated := math.Abs(n.Value), n.Margin > 0 // false if Margin is NaN
 	small := func(v float64) bool { return math.Abs(v) < .5*math.Pow10(-n.Digits) }
 	power := func(v float64) string { return strconv.FormatFloat(v, 'e', 1, 64) }
-	// Without a power of ten, no digit or too many digits would remain.
+	// A number of this size needs a power of ten. Otherwise, no digit or too many digits would
+	// remain.
 	switch lost := size > 0 && small(size); {
 	case n.uneven() && lost && small(n.Low) && small(n.High):
 		return fmt.Sprintf("%s (%s to %s)", power(n.Value), power(n.Low), power(n.High))
@@ -76,7 +77,7 @@ func (n Number) text(plusMinus string) string {
 	return s
 }
 
-// Quoted returns a printed number with at most six of its digits. It returns nil if text is empty.
+// Quoted returns a printed number, with at most six of its digits. It returns nil if text is empty.
 func Quoted(text string) any {
 	if text == "" {
 		return nil
@@ -134,8 +135,8 @@ func Cell(v any, plusMinus, none string) string {
 	return fmt.Sprint(v)
 }
 
-// longest returns the length of the longest text in column i. It returns 0 if all cells are numbers
-// or empty. The first column always counts as text.
+// longest returns the length of the longest text in column i. A column of numbers and empty cells
+// has the length 0, unless it is the first column.
 func (t *Table) longest(i int) int {
 	n := 0
 	for _, row := range t.Rows {
@@ -161,8 +162,8 @@ func (t *Table) Below() []string {
 	return slices.DeleteFunc([]string{t.Note, t.Changed}, func(line string) bool { return line == "" })
 }
 
-// ForNotebook returns the Markdown of the columns that a notebook shows. Lines do not break within
-// numbers. If columns are omitted, the last line names the file with these columns.
+// ForNotebook returns the Markdown of the columns that a notebook shows. Numbers are not broken
+// between lines. If columns are omitted, the last line names the file that has them.
 func (t *Table) ForNotebook() string {
 	brief := *t
 	if t.Brief != nil {
@@ -350,8 +351,8 @@ func YesNo(b bool) string {
 	return "no"
 }
 
-// Comparison returns three cells: the mean, CVGM minus method, and how often CVGM is better. If
-// itself is set, the last two are empty.
+// Comparison returns three cells: the mean, the difference CVGM − method, and how often CVGM is
+// better. If the method is CVGM itself, the last two cells are empty.
 func Comparison(mean experiment.Estimate, c experiment.Comparison, itself bool) []any {
 	if itself {
 		return []any{Estimated(mean, 4), nil, nil}

@@ -15,13 +15,14 @@ func init() {
 	plot.DefaultTextHandler = scripts{text.Plain{Fonts: font.DefaultCache}}
 }
 
-// scripts draws text with superscripts and subscripts. The fonts lack some of these characters, and
-// have too much space around others. So each is drawn as a small raised or lowered letter.
+// scripts draws text with superscripts and subscripts. Each of them is drawn as a small raised or
+// lowered letter, because the fonts lack some of these characters and have too much space around
+// others.
 type scripts struct{ text.Plain }
 
-// scriptSize is the size of superscripts and subscripts. SuperscriptRise and SubscriptDrop are the
-// distances of their baselines above and below the baseline of the text. All are shares of the font
-// size.
+// scriptSize is the size of superscripts and subscripts. SuperscriptRise is the distance of a
+// superscript's baseline above the baseline of the text. SubscriptDrop is the distance of a
+// subscript's baseline below it. All are shares of the font size.
 const scriptSize, SuperscriptRise, SubscriptDrop = .7, .36, .16
 
 var scriptOf = strings.NewReplacer("⁰", "0", "¹", "1", "²", "2", "³", "3", "⁴", "4", "⁵", "5", "⁶", "6", "⁷", "7", "⁸", "8", "⁹", "9", "⁻", "−",
@@ -105,8 +106,8 @@ func Subscripted(name string) string {
 	return strings.NewReplacer("0", "₀", "1", "₁", "2", "₂", "3", "₃", "4", "₄", "5", "₅", "6", "₆", "7", "₇", "8", "₈", "9", "₉").Replace(name)
 }
 
-// broken breaks text between words into lines. A line is at most width wide, unless it is one
-// longer word.
+// broken breaks text between words into lines. A line is at most width wide, unless it is a single
+// long word.
 func broken(words string, style text.Style, width vg.Length) []string {
 	var lines []string
 	for _, word := range strings.Fields(words) {

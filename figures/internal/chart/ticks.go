@@ -11,8 +11,8 @@ import (
 )
 
 // narrowest is the smallest length of an axis, as a share of the larger absolute value of its ends.
-// It is far above the rounding of ticks and labels, and far below the resolution of a figure. On an
-// axis shorter than shortest, the distance between two ticks underflows.
+// It is far above the rounding of ticks and labels, and far below the resolution of a figure.
+// shortest is a length, too. On a shorter axis, the distance between two ticks underflows.
 const narrowest, shortest = 1e-9, 1e-300
 
 // narrow reports whether an axis from low to high is too short for two ticks.
@@ -68,9 +68,9 @@ func Typeset(number string) string {
 	return mantissa + "·10" + Superscript(digits)
 }
 
-// logTicks labels an axis of base-10 logarithms with the numbers. There are about wanted labels at
-// powers of ten. If there are fewer than three powers on the axis, 2 and 5 times each power have
-// labels, too. floor is a power of ten. The label of floor includes all values below it.
+// logTicks labels an axis of base-10 logarithms with the numbers themselves. It makes about wanted
+// labels, at powers of ten. If the axis has fewer than three powers of ten, it also labels 2 and 5
+// times each power. floor is a power of ten, whose label stands for all values up to it.
 type logTicks struct {
 	wanted, floor float64
 }

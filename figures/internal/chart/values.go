@@ -50,8 +50,8 @@ func OneTo(n int) []float64 {
 	return v
 }
 
-// Nearest returns indices of sizes. For each part, the size with this index is the nearest to
-// part·largest. The indices ascend, and each occurs once.
+// Nearest returns indices of sizes in ascending order, each once. For each part, it returns the
+// index of the size that is nearest to part·largest.
 func Nearest(sizes []int, largest int, parts ...float64) []int {
 	var numbers []int
 	if len(sizes) == 0 {
@@ -72,8 +72,8 @@ func Drawable(v ...float64) bool {
 	return !slices.ContainsFunc(v, func(v float64) bool { return !(math.Abs(v) <= Largest) })
 }
 
-// Largest is the largest coordinate that is drawn. With larger coordinates, sums of ends of axes
-// overflow.
+// Largest is the largest coordinate that is drawn. Larger coordinates could make a sum of two ends
+// of an axis overflow.
 const Largest = 1e300
 
 // FormatFull returns the shortest text that is read as the same number. It returns "" for NaN.

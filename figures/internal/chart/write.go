@@ -51,7 +51,7 @@ type Output interface {
 func (f *Figure) Describe() (name, caption string) { return f.Name, experiment.Visible(f.Caption) }
 
 // PNG returns the figure at 160 dots per inch, with this resolution in its header. If a series is
-// malformed, or a panel has nothing to draw, PNG returns an error, and so do SVG, PDF and Write.
+// malformed, or a panel has nothing to draw, PNG, SVG, PDF and Write return an error.
 func (f *Figure) PNG() ([]byte, error) {
 	const dpi = 160
 	w, h := f.Size()
@@ -63,7 +63,7 @@ func (f *Figure) PNG() ([]byte, error) {
 	return withResolution(picture, dpi), nil
 }
 
-// pngCanvas encodes in two thirds of the time that vgimg.PngCanvas takes, with 5 % more bytes.
+// pngCanvas takes two thirds of the time of vgimg.PngCanvas, but needs 5 % more bytes.
 type pngCanvas struct{ *vgimg.Canvas }
 
 func (c pngCanvas) WriteTo(w io.Writer) (int64, error) {
@@ -105,9 +105,9 @@ func (f *Figure) PDF() ([]byte, error) {
 	return f.Render(draw.New(uniqueWidthPDF{c, map[int]bool{}}), c)
 }
 
-// uniqueWidthPDF repeats the columns of each picture in a PDF, so that every picture has another
-// width in pixels. The PDF library sorts pictures only by width. With equal widths, the order of
-// two pictures would be random.
+// uniqueWidthPDF gives every picture in a PDF a different width in pixels, by repeating the
+// picture's columns. The PDF library sorts pictures only by width, so pictures of equal width would
+// have a random order.
 type uniqueWidthPDF struct {
 	*vgpdf.Canvas
 	used map[int]bool
@@ -182,8 +182,8 @@ func (f *Figure) check() error {
 
 var CSVHeader = []string{"panel", "series", "x", "y", "z", "low", "high"}
 
-// CSV returns every plotted series, with one point in each line. A reference line has the points at
-// which it meets the axes of its panel, without the headroom for a legend.
+// CSV returns every plotted series, with one point in each line. For a reference line, the points
+// are its intersections with the frame of its panel, without the headroom for a legend.
 func (f *Figure) CSV() string {
 	records := [][]string{CSVHeader}
 	for _, p := range slices.Concat(f.Panels...) {
