@@ -39,10 +39,10 @@ func AblationTable(r *samplesize.AblationResult) *Table {
 	return t
 }
 
-// AblationBySize shows a difference as a function of the size: the error rate after the descent of
-// the CV loss minus the error rate after the descent of the training loss, for the learned kernel
-// on the rings. There is a row of panels for each number of splits, and a panel in the row for each
-// number of steps.
+// AblationBySize shows a difference of error rates of the rings' learned kernel, as a function of
+// the size. It is the error rate after the descent of the CV loss minus the error rate after the
+// descent of the training loss. There is a row of panels for each number of splits, and a panel in
+// the row for each number of steps.
 func AblationBySize(r *samplesize.AblationResult) *Figure {
 	p := r.Params.Rings
 	f := &Figure{

@@ -19,9 +19,10 @@ func init() {
 	})
 }
 
-// IncompleteJacobian shows arrows at the training examples of a logistic regression. If an example
-// moves along its arrow, the loss on fresh examples decreases. There are two arrows at each
-// example: by the complete Jacobian, and by the printed one.
+// IncompleteJacobian shows arrows at the training examples of a logistic regression. An arrow is
+// the direction −∂loss/∂x, in which a move of the example lowers the loss on fresh examples
+// fastest. There are two arrows at each example: one computed with the complete Jacobian, and one
+// with the printed Jacobian.
 func IncompleteJacobian(r *differentiability.ErrataResult) *Figure {
 	e := r.Jacobian
 	p := NewPanel("arrows", "", "x₁", "x₂")

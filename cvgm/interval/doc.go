@@ -2,9 +2,9 @@
 // models of cross-validation, and the errors of each model on rows on which the model was not
 // trained. With Tuner.Intervals, package tune makes the intervals from its outer folds.
 //
-// The method is CV+ (Barber, Candès, Ramdas and Tibshirani 2021). An interval of level 1 − α
-// contains the label of a new row with a probability of at least 1 − 2α, up to a term that vanishes
-// as the folds grow. If no single row changes a model much, the probability is about 1 − α. Both
+// The method is CV+ (Barber, Candès, Ramdas and Tibshirani 2021). The probability that an interval
+// of level 1 − α contains the label of a new row is at least 1 − 2α − ε. The term ε vanishes as the
+// folds grow. If no single row changes a model much, the probability is about 1 − α. Both
 // statements hold for every distribution and every learner. They require that the new row comes
 // from the same population and is independent of the other rows. If rows are in groups, the new row
 // must belong to a new group (Lee, Barber and Willett 2023). If the population changes with time,

@@ -9,10 +9,11 @@ import (
 // errorsAt holds predictions in ascending order, with the sizes and weights of their errors.
 type errorsAt struct{ at, size, weight []float64 }
 
-// A trend is the size of the errors as a function of the prediction. Its logarithm is quadratic.
-// The spread is shrunk towards the trend. If it were shrunk towards one size for all predictions,
-// it would be too large where errors are small, and too small where errors are large. The intervals
-// would then contain too many labels in the first case, and too few in the second case.
+// A trend is the mean size of the errors as a function of the prediction. Its logarithm is
+// quadratic. The spread is shrunk towards the trend. If it were shrunk towards one size for all
+// predictions, it would be too large where errors are small, and too small where errors are large.
+// The intervals would then contain too many labels in the first case, and too few in the second
+// case.
 type trend struct {
 	low, high    float64 // of the predictions
 	middle, unit float64 // mean and standard deviation of their places between low and high

@@ -114,8 +114,8 @@ type goFile struct {
 // text adds the code of functions.
 func (f *goFile) text(code string) { f.api.WriteString(code) }
 
-// functions adds the functions of one decision, with the given name. The text what describes the
-// decision in the comments of these functions.
+// functions adds the functions of one decision, with the given name. The last argument describes
+// the decision in the comments of these functions.
 func (f *goFile) functions(name, what string) {
 	f.text(strings.NewReplacer("NAME", name, "WHAT", what).Replace(oneDecision))
 }

@@ -1,9 +1,9 @@
 // Package terms builds models of several terms on the columns of a [table.Table]. Each term has its
 // own penalty. There are four kinds of terms: smooth functions of a number, random effects of the
-// levels of a category, bands of numbers that share a ridge penalty, and linear terms without a
-// penalty. Generalised additive models, banded ridge regression and models with random effects
-// consist of such terms. The learner is a [penalised.GLM]. Package tune chooses its penalties, and
-// a [table.Pipeline] predicts from texts.
+// levels of a category, bands of numbers with one ridge penalty, and linear terms without penalty.
+// Generalised additive models, banded ridge regression and models with random effects consist of
+// such terms. The learner is a [penalised.GLM]. Package tune chooses its penalties, and a
+// [table.Pipeline] predicts from texts.
 package terms
 
 import (

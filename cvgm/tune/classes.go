@@ -172,7 +172,7 @@ func (c *TunedClasses) Pipeline() (*table.OneVsRest, error) {
 	return table.NewOneVsRest(pipelines)
 }
 
-// Class returns, for each row of a table, the class with the largest decision. It returns the errors
+// Class returns the class with the largest decision for each row of a table. It returns the errors
 // of Pipeline and of [table.OneVsRest.Class].
 func (c *TunedClasses) Class(t *table.Table) ([]string, error) {
 	p, err := c.Pipeline()

@@ -44,8 +44,8 @@ func (w *tuning) constantLoss(splits []cvgm.Split) (float64, error) {
 // smallestLoss is the smallest normal float64. Smaller losses have fewer digits.
 const smallestLoss = 0x1p-1022
 
-// A baseline is the best constant prediction: one number or, for a model of several classes, the log
-// odds of each class.
+// A baseline is the best constant prediction. It is one number or, for a model of several classes,
+// the log odds of each class.
 type baseline []float64
 
 // of returns the prediction for row i.

@@ -19,9 +19,9 @@ import (
 const rivalLooks = 9
 
 // newRival returns the rival, or nil if there is none. The rival is a ridge, or a logistic ridge
-// for the logistic loss. In two cases the rival instead predicts by the means of the levels of one
-// categorical column: if the learner is such a ridge itself, or if the table is so large that a
-// ridge would take longer than the learner.
+// for the logistic loss. In two cases, the rival instead predicts by the means of the levels of one
+// categorical column. In the first case, the learner is such a ridge itself. In the second case,
+// the table is so large that a ridge would take longer than the learner.
 func (w *tuning) newRival() (*rival, error) {
 	_, odds := w.c.Loss.(cvgm.LogisticLoss)
 	same := w.joint() // a ridge is of one prediction

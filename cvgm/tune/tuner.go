@@ -148,9 +148,10 @@ type Step struct {
 // Tuned is the result of [Tuner.Tune].
 type Tuned struct {
 	// Choice tells which model Model is: the winner of the search, the defaults or a constant
-	// prediction. Tune replaces the winner in two cases: if the defaults or a constant prediction
-	// have a lower CV loss, or if the whole interval of a comparison in Risk is in their favour.
-	// The first warning then gives the reason. With Tuner.KeepWinner, Model is always the winner.
+	// prediction. Tune replaces the winner if the defaults or a constant prediction have a lower CV
+	// loss. It also replaces the winner if the whole interval of a comparison in Risk is in their
+	// favour. The first warning then gives the reason. With Tuner.KeepWinner, Model is always the
+	// winner.
 	Choice Choice
 	Model  *cvgm.Model // fitted to all data; nil if ctx ended before, and for a learn.ClassLearner
 	// Pipeline is the model with the encoder and the classes of the table. It is nil without a

@@ -219,10 +219,10 @@ func (f *file) local(id *ast.Ident) bool {
 	return id.Obj != nil && f.ast.Scope.Lookup(id.Name) != id.Obj
 }
 
-// effects sets the effects of an initialiser. An init function whose statements all call functions
-// of its own package may set some variables: the variables that it mentions, and the variables that
-// the called functions mention, directly or through other functions. Any other init function, and a
-// variable named _, may have any effect.
+// effects sets the effects of an initialiser. If all statements of an init function call functions
+// of the same package, the init function may set the variables that it mentions. It may also set
+// the variables that the called functions mention, directly or through other functions. Any other
+// init function, and a variable named _, may have any effect.
 func (p *parsed) effects(i *declaration) {
 	i.sets = map[string]bool{}
 	seen := map[*declaration]bool{}

@@ -45,8 +45,9 @@ type SolutionPaths struct {
 	Params SolutionPathsParams
 	Paths  []SolutionPath
 	// SolverGap and SolverSlopeGap compare two solvers of a support vector machine on the paths in
-	// λ1 and λ2: the learner of this library, and the quadratic program of the paper's supplement.
-	// They are the largest differences in θ and in its derivatives, relative to the largest entry.
+	// λ1 and λ2. The solvers are the learner of this library and the quadratic program of the
+	// paper's supplement. They are the largest differences in θ and in its derivatives, relative to
+	// the largest entry.
 	SolverGap, SolverSlopeGap float64
 }
 

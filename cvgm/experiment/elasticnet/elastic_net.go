@@ -29,10 +29,10 @@ type ElasticNetParams struct {
 }
 
 // DefaultElasticNet returns the parameters with which the published code printed its results. The
-// paper gives N, n, K, p, the start, the step and the ranges. Three facts are only in the code and
-// in its printed numbers: the labels are scaled, the test set is the other 970 of 1000 examples,
-// and two earlier draws have advanced the generator. The long run and the surfaces are not in the
-// paper.
+// paper gives N, n, K, p, the start, the step and the ranges. Three more facts come only from the
+// code and its printed numbers. The labels are scaled. The test set is the other 970 of 1000
+// examples. Two earlier draws have advanced the generator. The long run and the surfaces are not in
+// the paper.
 func DefaultElasticNet() ElasticNetParams {
 	return ElasticNetParams{
 		PublishedRegression: experiment.PaperData, PenaltyCVGM: PaperPenaltyCVGM,

@@ -11,8 +11,8 @@ import (
 )
 
 // RegressionPrintedParams are the parameters of a comparison between two ways to draw the
-// regression data: by the command that the paper prints, and by the published code, which differs
-// from this command.
+// regression data. One way is the command that the paper prints. The other way is the published
+// code, which differs from this command.
 type RegressionPrintedParams struct {
 	experiment.RegressionData
 	PenaltyCVGM

@@ -10,11 +10,11 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A Variant is a direction for the gradient method on a learned kernel: the gradient of the loss in
-// Algorithm 1, or the substitute for this gradient in the published code. The published code has
-// two errors. First, it holds the validation features constant. It thus omits the path from φ(x)
-// through the prediction to the loss. Second, its Jacobian of the fit holds the probabilities π
-// constant.
+// A Variant is a direction for the gradient method on a learned kernel. It is the gradient of the
+// loss in Algorithm 1, or the substitute for this gradient in the published code. The published
+// code has two errors. First, it holds the validation features constant. It thus omits the path
+// from φ(x) through the prediction to the loss. Second, its Jacobian of the fit holds the
+// probabilities π constant.
 type Variant int
 
 const (

@@ -25,8 +25,8 @@ type Result struct {
 	Models  []Model // one model; with separate models for three or more classes, one for each class
 	// Joint has the results that all classes of one multinomial model share: verdict, losses,
 	// hyperparameters and learning curve. If Joint is set, each entry of Models is the part of this
-	// model for one class, with the decisions for the class against all others, the coefficients
-	// and the features. If Joint is nil, the models in Models are tuned separately.
+	// model for one class. This part has the coefficients, the features, and the decisions for the
+	// class against all others. If Joint is nil, the models in Models are tuned separately.
 	Joint *Model
 	// Multiclass has the metrics of the predicted classes, if there are three or more. It uses the
 	// same predictions as Confusion.

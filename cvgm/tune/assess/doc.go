@@ -2,10 +2,11 @@
 // [Classify]), by intervals of the risk ([Rows.Risk]), and by comparisons of models on the same
 // rows ([Rows.Compare]). It needs only labels, predictions and losses, of any learner.
 //
-// The rule of the intervals was chosen among the following rules on 324 generated data sets: nine
-// populations, six learners, and 50 to 200 rows, with three repeats of five outer folds. The
-// column "holds" is the share of 95 % intervals that contain the final model's risk on 20,000 fresh
-// rows. The column "width" is the mean width, in units of a constant prediction's risk.
+// The rule of the intervals was chosen among the following rules on 324 generated data sets. The
+// sets are from nine populations and have 50 to 200 rows. Six learners were fitted, with three
+// repeats of five outer folds. The column "holds" is the share of 95 % intervals that contain the
+// final model's risk on 20,000 fresh rows. The column "width" is the mean width, in units of a
+// constant prediction's risk.
 //
 //	rule                                                      holds   width
 //	mean ± 1.96 standard errors, one repeat                   .846    .374

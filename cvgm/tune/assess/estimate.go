@@ -43,9 +43,9 @@ const foldChoice = .2
 // each repeat of cross-validation.
 type Rows struct {
 	Weights []float64 // finite and at least 0; nil: 1 each
-	// Units has a number for each row. Rows with the same number form a unit and depend on each
-	// other, for example the rows of a group, or the rows of a fold in the order of time. Nil: all
-	// rows are independent.
+	// Units has a number for each row. Rows with the same number form a unit, and depend on each
+	// other. Examples are the rows of a group, and the rows of a fold in the order of time. Nil:
+	// all rows are independent.
 	Units []int
 	// Folds[repeat][row] is the number of the row's fold in the repeat. Folds are numbered from 0.
 	// Losses have the same two indices.
@@ -123,7 +123,8 @@ func (r Rows) StandardError(losses []float64) float64 {
 	return se
 }
 
-// rows returns the weighted mean of d, its standard error over the units and the degrees of freedom.
+// rows returns the weighted mean of d, the standard error of the mean over the units, and the
+// degrees of freedom.
 func (r Rows) rows(d []float64) (mean, se, freedom float64) {
 	shares := r.shares(len(d))
 	for i, v := range d {

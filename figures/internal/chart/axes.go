@@ -13,7 +13,7 @@ const headroom = .04
 
 // pad returns the ends of an axis for data from low to high. It extends the range by the given
 // share at each end. If there is no data, the ends are 0 and 1. If low and high are almost equal,
-// the axis is long enough for ticks around low.
+// the axis extends farther on both sides, so that it has room for ticks.
 func pad(low, high, share float64) (from, to float64) {
 	if low > high {
 		return 0, 1

@@ -88,9 +88,8 @@ func (g *Surface) Contour(level float64) []plotter.XYs {
 	return g.crossings(level).lines(func(edge int) plotter.XY { return g.crossing(edge, level) })
 }
 
-// crossings holds the edges of the grid that the lines of one level cross. Let ny be the number of
-// columns. Edge 2(i·ny+j) is from (i, j) to (i+1, j), and edge 2(i·ny+j)+1 is from (i, j) to (i,
-// j+1).
+// crossings holds the edges of the grid that the lines of one level cross. Let ny be len(Ys). Edge
+// 2(i·ny+j) is from (i, j) to (i+1, j), and edge 2(i·ny+j)+1 is from (i, j) to (i, j+1).
 type crossings struct {
 	links map[int][]int // the neighbours of each edge along its line
 	order []int         // edges in the order in which they are first crossed

@@ -135,8 +135,8 @@ func Cell(v any, plusMinus, none string) string {
 	return fmt.Sprint(v)
 }
 
-// longest returns the length of the longest text in column i. A column of numbers and empty cells
-// has the length 0, unless it is the first column.
+// longest returns the length of the longest text in column i. A column with numbers has the length
+// 0, unless it is the first column.
 func (t *Table) longest(i int) int {
 	n := 0
 	for _, row := range t.Rows {
