@@ -8,8 +8,8 @@ import (
 var drawers = make(map[reflect.Type]func(result any) []Output)
 
 // register adds all figures and tables of an experiment's result. The files of this package call it
-// in init functions. If a figure or table needs two results, it is not registered, because Of has
-// only one.
+// in init functions. A figure or table that needs two results is not registered, because Of takes
+// only one result.
 func register[R any](of func(r *R) []Output) {
 	drawers[reflect.TypeFor[*R]()] = func(result any) []Output { return of(result.(*R)) }
 }

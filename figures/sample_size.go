@@ -59,8 +59,8 @@ func SampleSizeCurves(r *samplesize.Result) *Figure {
 		Caption: fmt.Sprintf("Test accuracy on the rings against the number of training examples, as means over %d data sets of each size. Right: the methods that learn, enlarged. The paper's text gives %s for the Bayes rule.", r.Params.Seeds, claims.Printed.Rings.Bayes.Paper)}
 }
 
-// SampleSizeLead shows the lead in accuracy of CVGM over the network that is trained by Adam, on
-// the same data.
+// SampleSizeLead shows the accuracy of CVGM minus the accuracy of the network that is trained by
+// Adam, on the same data.
 func SampleSizeLead(r *samplesize.Result) *Figure {
 	p := NewPanel("lead over Adam", "", "training examples", "CVGM minus network by Adam, test accuracy").Grid()
 	adam := chart.Nth(r.Methods, samplesize.SizeAdam)
@@ -76,7 +76,7 @@ func SampleSizeLead(r *samplesize.Result) *Figure {
 		Caption: fmt.Sprintf("Test accuracy, CVGM minus the network trained by Adam on the same data, along the full and along the published gradient, as means over %d data sets of each size. Above 0 CVGM is more accurate. The paper finds CVGM ahead with few examples. The tables count sizes up to the vertical line as few.", r.Params.Seeds)}
 }
 
-// SampleSizeRivals shows the lead in accuracy of CVGM over each rival, on the same data.
+// SampleSizeRivals shows the accuracy of CVGM minus the accuracy of each rival, on the same data.
 func SampleSizeRivals(r *samplesize.Result) *Figure {
 	const columns = 2
 	f := &Figure{Name: "sample_size_rivals", Width: 9.5 * vg.Inch, Height: 7.5 * vg.Inch, Legend: LegendBelow, SameAxes: true,
@@ -110,7 +110,8 @@ func rivalSizes(r *samplesize.Result) string {
 	return strings.Join(chart.Mapped(chart.Pick(r.Sizes, rivalPlaces(r)), func(n int) string { return fmt.Sprint(n) }), ", ")
 }
 
-// logSizeCurves plots means over the logarithms of the sizes with the given indices, with bands.
+// logSizeCurves plots means with bands, at the sizes with the given indices. The axis has the
+// logarithms of the sizes.
 func logSizeCurves(p *Panel, sizes, places []int, curves []sizeCurve) {
 	x := Log10s(chart.Floats(chart.Pick(sizes, places)))
 	for _, c := range curves {
@@ -153,7 +154,7 @@ type sizeCurve struct {
 	style Style
 }
 
-// drawSizeCurves plots means over sizes. Means with confidence intervals have bands.
+// drawSizeCurves plots means as functions of the size. Means with confidence intervals have bands.
 func drawSizeCurves(p *Panel, sizes []int, curves []sizeCurve) {
 	x := chart.Floats(sizes)
 	for _, c := range curves {

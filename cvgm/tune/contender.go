@@ -23,7 +23,7 @@ const (
 // A repeat holds the predictions of one partition into outer folds.
 type repeat struct {
 	folds       []cvgm.Split
-	predictions [contenders][]float64 // of each row; NaN: of no fold, or the fit failed
+	predictions [contenders][]float64 // for each row; NaN if the row is in no fold, or the fit failed
 	classes     *mat.Dense            // the tuned probabilities of several classes for each row, NaN as in predictions; else nil
 }
 

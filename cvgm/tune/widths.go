@@ -30,7 +30,7 @@ const (
 // A widthRule is a rule for drawing the splits of a search for widths. It has a number of folds, a
 // number of draws, and its own stream of random numbers.
 type widthRule struct {
-	folds, draws, large int // large is draws for more than largeData examples
+	folds, draws, large int // with more than largeData examples, large replaces draws
 	stream              uint64
 }
 

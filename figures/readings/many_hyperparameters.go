@@ -10,7 +10,7 @@ import (
 	"cvgm/cvgm/experiment/manyhyper"
 )
 
-// perCent returns a ratio with its interval as a change in per cent.
+// perCent returns the change that a ratio describes, in per cent and with its interval.
 func perCent(e experiment.Estimate) experiment.Estimate {
 	e.Mean--
 	return e.Times(100)
@@ -64,8 +64,8 @@ func Enough(r *manyhyper.LeversResult) string {
 	return fmt.Sprintf("In the first figure no search of several hyperparameters is clearly better than one on these problems: %s. There one hyperparameter of the kind, tuned by plain CVGM, is enough.", Listed(without))
 }
 
-// counts returns three numbers of cells of a problem: cells in which a difference is clearly below
-// 0, cells in which it is clearly above 0, and all cells.
+// counts returns three numbers of cells of a problem. It counts the cells in which a difference is
+// clearly below 0, the cells in which it is clearly above 0, and all cells.
 func counts(m *manyhyper.MapResult, problem string, of func(c manyhyper.MapCell) experiment.Estimate) (below, above, all int) {
 	for _, c := range m.Cells {
 		if c.Problem != problem {
@@ -95,7 +95,7 @@ func GradientMap(m *manyhyper.MapResult) string {
 	return paragraphs("Where a line crosses the dotted one, the difference changes its sign with this factor. A wide band can hide a gain in one cell and a loss in another.", cells.String())
 }
 
-// turns names the factors with which a mean difference clearly changes its sign.
+// turns names the factors that clearly change the sign of a mean difference.
 func turns(m *manyhyper.MapResult, problem string) string {
 	var turned [2][]string
 	for factor, name := range manyhyper.Factors {
@@ -125,7 +125,7 @@ func joined(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// Additive compares the additive model with others on each kind of data.
+// Additive compares the additive model with other models on each kind of data.
 func Additive(r *manyhyper.AdditiveResult) string {
 	var all list
 	for _, s := range r.Sets {

@@ -50,7 +50,7 @@ func MyDataPredictions(r *mydata.Result) string {
 }
 
 // myShares compares the accuracy for several classes with the share of the largest class. It also
-// describes the hardest class.
+// describes the class that is most often predicted wrongly.
 func myShares(r *mydata.Result) string {
 	m := r.Multiclass
 	if m == nil {
@@ -170,8 +170,8 @@ func myCalibration(r *mydata.Result) string {
 			return ""
 		}
 		for _, b := range m.Judged.Classes.Probabilities.Calibration {
-			// The sign is positive if the prediction is at least one half. An excess in its
-			// direction then counts as too certain.
+			// The sign is positive for predictions of at least one half. An excess in the direction
+			// of the sign means that the prediction is too certain.
 			sign := 1.0
 			if b.Predicted < .5 {
 				sign = -1

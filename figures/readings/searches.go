@@ -15,8 +15,7 @@ func reached(r *searches.Result, m searches.Method) int {
 	return m.Within(r.Params.Budget, r.Params.DataSets)
 }
 
-// named returns the search with the given name. If there is none, it returns a search without data
-// sets.
+// named returns the search with the given name, or an empty search if there is none.
 func named(r *searches.Result, name string) searches.Method {
 	for _, m := range r.Methods {
 		if m.Name == name {

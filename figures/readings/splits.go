@@ -19,8 +19,8 @@ func covering(r *splits.Result) *splits.Setting {
 	return &r.ByK[k]
 }
 
-// told lists the settings whose error is larger (sign 1) or smaller (sign −1) than the error at the
-// last setting of the sweep, on the same data.
+// told compares the error of each setting with the error of the last setting of the sweep, on the
+// same data. It lists the settings with a larger error (sign 1) or with a smaller error (sign −1).
 func told(sweep []splits.Setting, sign int, name func(splits.Setting) string) string {
 	var all []string
 	for _, s := range sweep {

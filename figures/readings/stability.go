@@ -21,7 +21,7 @@ func directions(r *stability.Result) (raised, lowered int) {
 	return raised, lowered
 }
 
-// lowest returns the index of the setting with the lowest mean of one part.
+// lowest returns the index of the setting at which one part has its lowest mean.
 func lowest(settings []stability.Parts, part func(stability.Parts) experiment.Estimate) int {
 	best := 0
 	for k, s := range settings {

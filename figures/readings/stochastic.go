@@ -33,8 +33,9 @@ func describedOf(r *searches.StochasticResult, name string) string {
 	return Described(m.PenaltyLess.Difference, 3)
 }
 
-// penaltyAlone returns a conclusion if the penalty helps both gradients, and the CV gradient has no
-// clear effect with the penalty.
+// penaltyAlone returns the conclusion that only the penalty helps, if the results support it. With
+// both gradients, the penalty must help. With the penalty, the CV gradient must have no clear
+// effect.
 func penaltyAlone(r *searches.StochasticResult) string {
 	alone, _ := r.Find(searches.StochasticAlone)
 	trained, _ := r.Find(searches.StochasticTrainPenalty)

@@ -24,7 +24,7 @@ const Confidence = .95
 // on other rows, and the part from the choice of folds. Repeats lower the second part; see
 // foldChoice. The package's documentation compares rules.
 type rule struct {
-	factor float64 // of the variance over the rows, without the part from the choice of folds
+	factor float64 // multiplies the variance over the rows, without the part for the choice of folds
 	// prior is a number of degrees of freedom. It is the weight of the variance over the rows when
 	// this variance is averaged with the variance over the folds.
 	prior float64
