@@ -17,7 +17,7 @@ import (
 	"cvgm/qpdiff"
 )
 
-// csvReader holds the settings of [CSV] that reading rows for predictions needs, too.
+// csvReader holds the settings of [CSV] that are also needed to read rows for predictions.
 type csvReader struct {
 	comma        rune
 	missingTexts []string

@@ -45,9 +45,9 @@ func (k *kinds) dates(i int, levels []string, number bool) (bool, error) {
 	return true, k.addDates(i, layout)
 }
 
-// monthFirst examines the dates in all columns of the file except one. The result first reports
-// whether the month precedes the day in them. The result proven reports whether these columns show
-// the order.
+// monthFirst examines the dates in all columns of the file except one. It returns two flags. The
+// flag first is set if the month precedes the day in these dates. The flag proven is set if these
+// columns show the order.
 func (k *kinds) monthFirst(except int) (first, proven bool) {
 	var with, without int
 	for i := range k.text.header {

@@ -162,8 +162,8 @@ func (s *tuneSearch) edges() error {
 }
 
 // pattern moves each kind of free hyperparameters up and down from the best point. The steps are
-// shares of the ranges, and are halved when no move lowers the CV loss. pattern needs no gradient,
-// so it does not end early at a kink, as a descent may.
+// shares of the ranges, and are halved when no move lowers the CV loss. A descent may end early at
+// a kink. The pattern search does not, because it needs no gradient.
 func (s *tuneSearch) pattern() error {
 	for step := firstPattern; step >= lastPattern; step /= 2 {
 		for moved := true; moved; {

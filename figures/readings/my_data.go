@@ -50,7 +50,7 @@ func MyDataPredictions(r *mydata.Result) string {
 }
 
 // myShares compares the accuracy for several classes with the share of the largest class. It also
-// describes the class that is most often predicted wrongly.
+// names the class with the smallest share of correctly predicted rows.
 func myShares(r *mydata.Result) string {
 	m := r.Multiclass
 	if m == nil {

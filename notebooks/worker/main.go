@@ -151,8 +151,8 @@ func fail(status int, err error) int {
 	return status
 }
 
-// number returns the value of an environment variable as a number. If it is not a number, number
-// returns otherwise.
+// number returns the value of an environment variable as a number. If the value is not a number, it
+// returns the argument otherwise.
 func number(name string, otherwise int) int {
 	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
 		return n

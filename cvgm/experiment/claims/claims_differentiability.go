@@ -67,8 +67,8 @@ func (all *measurements) unrolled(r *differentiability.UnrolledResult) {
 
 // worstDerivative checks the derivatives in an input, or in all inputs if input is "". The result
 // worst is the largest relative distance of a derivative from its best finite difference. As a
-// control, mixed is the smallest relative distance of a derivative from the finite difference in
-// the next input. n is the number of derivatives.
+// control, the result mixed is the smallest relative distance of a derivative from the finite
+// difference in the next input. n is the number of derivatives.
 func worstDerivative(r *differentiability.DerivativeChecks, input string) (worst, mixed experiment.Estimate, n int) {
 	worst, mixed = on(experiment.Positive, once(0)), on(experiment.Positive, once(math.Inf(1)))
 	for i, c := range r.Checks {

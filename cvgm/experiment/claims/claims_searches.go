@@ -27,10 +27,10 @@ func lowerShare(a, b []float64) experiment.Estimate {
 	return experiment.ShareOf(experiment.Wins(a, b))
 }
 
-// quasiNewtonBelowGrid compares a quasi-Newton search with exhaustive search. The quasi-Newton
-// search has evaluated the loss as often as the result within, and exhaustive search has used its
-// whole budget. share is the share of data sets on which the quasi-Newton search has the lower CV
-// loss.
+// quasiNewtonBelowGrid compares a quasi-Newton search with exhaustive search. The results within
+// and budget are the numbers of evaluations of the two searches. Exhaustive search uses its whole
+// budget. The result share is the share of data sets on which the quasi-Newton search has the lower
+// CV loss.
 func quasiNewtonBelowGrid(r *searches.Result) (share experiment.Estimate, within, budget int) {
 	within, budget = 24, r.Params.Budget
 	return lowerShare(excessAt(r, searches.QuasiNewton, within), excessAt(r, "exhaustive", budget)), within, budget
