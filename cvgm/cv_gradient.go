@@ -8,8 +8,9 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// gradientOfSplits computes the mean of the gradients of the k splits. It sets the hyperparameters'
-// part of grad and the cotangents of the features. It reports whether a split is at a kink.
+// gradientOfSplits adds the gradients of the k splits and divides the hyperparameters' part by k.
+// It sets the hyperparameters' part of grad and the cotangents of the features. It reports whether
+// a split is at a kink.
 func (cv *CV) gradientOfSplits(grad []float64, k float64) (generalised bool) {
 	clear(grad)
 	dhyper, _ := cv.unpack(grad, nil)

@@ -159,8 +159,8 @@ func (m GapMonitor) nested(next []func() (search.Step, error, bool)) func(search
 }
 
 // RiskAt returns a function for HeldOut or Risk of a [GapMonitor]. At a step, this function fits
-// the learner to all data of the CV at the step's X, as [CV.Final] does, and returns the mean loss
-// on d. d should not contain any of the CV's data.
+// the learner to all data of the CV, at the step's X, as [CV.Final] does. It returns the mean loss
+// on d. The data d should not contain any of the CV's data.
 func (cv *CV) RiskAt(loss Loss, d learn.Data) func(search.Step) (float64, error) {
 	return func(s search.Step) (float64, error) {
 		m, err := cv.Final(s.X)

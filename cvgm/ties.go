@@ -10,8 +10,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A tieTest finds training rows that the derivative of the learner treats as equal, although a
-// change of the feature map's parameters, or of the rows of the data, makes them unequal.
+// A tieTest finds training rows that the derivative of the learner treats as equal. If a change of
+// the feature map's parameters, or of the rows of the data, makes them unequal, the derivative does
+// not hold for this change.
 type tieTest struct {
 	c         *Config
 	rows      bool // moves of the rows of the data, not of the parameters

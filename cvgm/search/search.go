@@ -50,9 +50,9 @@ type Step struct {
 // gain within the scales. With a negative Tol a search never converges.
 //
 // If a loss tends to zero, |f(x)| becomes too small for this test. The search has then also
-// converged if three conditions hold: the gain is at most Tol·|f(x0)|, the last move was at most
-// √Tol of the scales, and the secant between the last two gradients puts the minimum within Tol of
-// the scales.
+// converged under three conditions. The gain is at most Tol·|f(x0)|. The last move was at most √Tol
+// of the scales. The secant between the last two gradients puts the minimum within Tol of the
+// scales.
 //
 // Some searchers minimise random objectives, which [Problem] marks by Restart: [Adam], [HeavyBall],
 // [ProjectedGradient], [CMAES], and [LogSpace] with one of them. All other searchers of this

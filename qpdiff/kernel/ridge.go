@@ -200,10 +200,10 @@ func (*Ridge) FoldsAtOnce() bool { return true }
 // adds v³/6 multiplications, or (N−v)³/6 if this is less. Each fold needs the memory of a square
 // matrix of at most N rows.
 //
-// Folds returns the errors of Fit. If a fold is empty, contains all rows with a weight above 0,
-// contains a row of weight 0, or contains a row twice, the error is an ArgError of kind ErrDomain.
-// If the folds need more memory than the data's MaxBytes, it is an ArgError of kind ErrTooLarge.
-// After an error dst is unchanged.
+// Folds returns the errors of Fit. The error is an ArgError of kind ErrDomain for an invalid fold:
+// an empty fold, or a fold with all rows of positive weight, with a row of weight 0, or with a row
+// twice. If the folds need more memory than the data's MaxBytes, it is an ArgError of kind
+// ErrTooLarge. After an error dst is unchanged.
 func (l *Ridge) Folds(dst, hyper []float64, folds [][]int) (err error) {
 	defer learner.End(l, &err)
 	l.state.Stop.Look()

@@ -82,10 +82,10 @@ func (f *kernelRidgeFactor) factorise(k []float64, rows []int, lambda, part floa
 	return nil
 }
 
-// The factorisation of the matrix stopped at the pivot of the row at. The pivot is vᵀMv for the
-// matrix M and the direction v with v_at = 1 that makes the entries before at of Mv zero. reach
-// returns a bound of the rounding error of this pivot, in units of eps: each entry of M counts with
-// its size times |v_i v_j|.
+// The factorisation of the matrix stopped at the pivot of the row at. Let M be the matrix, and v
+// the direction with v_at = 1 for which the entries of Mv before at are zero. The pivot is vᵀMv.
+// reach returns a bound of the rounding error of this pivot, in units of eps: each entry of M
+// counts with its size times |v_i v_j|.
 func (f *kernelRidgeFactor) reach(k []float64, at int) float64 {
 	n := len(f.share)
 	v := f.x[:at+1]

@@ -164,12 +164,12 @@ func (l *SVM) Fit(theta, hyper []float64) (err error) {
 	return nil
 }
 
-// Multipliers returns the dual variable y_i·β_i of each training row i at the last fit. For a row
-// of weight w, it is C·w if the row violates the margin, 0 if the row is beyond the margin, and
-// between 0 and C·w if y_i·f(x_i) = 1. For equal rows with equal labels only the sum of their dual
-// variables is unique, and Multipliers divides this sum in proportion to the rows' weights.
-// Multipliers overwrites dst, and allocates only if dst has too little capacity. Without a fit, the
-// error is ErrNotFitted.
+// Multipliers returns the dual variable y_i·β_i of each training row i at the last fit. Let the row
+// have the weight w. The variable is C·w if the row violates the margin, and 0 if the row is beyond
+// the margin. If y_i·f(x_i) = 1, it is between 0 and C·w. For equal rows with equal labels only the
+// sum of their dual variables is unique, and Multipliers divides this sum in proportion to the
+// rows' weights. Multipliers overwrites dst, and allocates only if dst has too little capacity.
+// Without a fit, the error is ErrNotFitted.
 func (l *SVM) Multipliers(dst []float64) ([]float64, error) {
 	return l.rows.Spread(l, &l.state, dst, func(k int) float64 {
 		if l.q.atC(k, l.q.beta[k]) {

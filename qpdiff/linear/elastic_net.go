@@ -42,8 +42,9 @@ import (
 // few products with X, and holds the columns of the working set in memory.
 //
 // A sparse X is read by its stored entries, always on working sets. Conjugate gradients solve the
-// systems to a residual of 1e-12 in two cases: if a working set has more than 1,000 features, or if
-// it has more than 200 features and each λ2 is at least 1e-5 of the feature's mean square.
+// systems to a residual of 1e-12 in two cases. In the first case, a working set has more than 1,000
+// features. In the second case, it has more than 200 features, and each λ2 is at least 1e-5 of the
+// feature's mean square.
 //
 // A λ2 of at most 1e-11 of a feature's mean square is too small to distinguish two features that
 // are equal up to their sign. Equal features of one group then share one value, as in the limit λ2
@@ -116,9 +117,9 @@ func (e *ElasticNet) Reset() {
 // After an error the learner has no fit, and θ is unchanged. If hyper or Groups is invalid, the
 // error is an ArgError of kind ErrShape, ErrNotFinite or ErrDomain. Without data the error matches
 // ErrNotFitted. If a working set or its system would need more than Data.MaxBytes, the error
-// matches ErrTooLarge. If θ is not unique to working precision, the error matches ErrIllPosed. θ
-// can lack uniqueness only if λ2 is 0 or negligible, and features of the support, or features about
-// to enter the support, are linearly dependent but not equal.
+// matches ErrTooLarge. If θ is not unique to working precision, the error matches ErrIllPosed. This
+// requires a λ2 that is 0 or negligible. It also requires features, in the support or about to
+// enter it, that are linearly dependent but not equal.
 func (e *ElasticNet) Fit(theta, hyper []float64) (err error) {
 	defer learner.End(e, &err)
 	e.state.Stop.Look()
@@ -174,10 +175,10 @@ func (e *ElasticNet) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (
 // it is not linear in d there. In this case JVP solves the quadratic problem that keeps each weakly
 // active coordinate on its side of the kink.
 //
-// If there is no fit, the error is ErrNotFitted. The error is an ArgError of kind ErrNotFinite if
-// an entry of d is not finite or dtheta overflows, of kind ErrIllPosed as for VJP, and of kind
-// ErrDomain if d lowers λ1_j from 0 at θ_j = 0. If equal features share a value and d changes X,
-// the error is a NotDifferentiableError.
+// If there is no fit, the error is ErrNotFitted. If an entry of d is not finite or dtheta
+// overflows, it is an ArgError of kind ErrNotFinite. If d lowers λ1_j from 0 at θ_j = 0, it is an
+// ArgError of kind ErrDomain. An ArgError of kind ErrIllPosed has the same reason as for VJP. If
+// equal features share a value and d changes X, the error is a NotDifferentiableError.
 func (e *ElasticNet) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
 	defer learner.Name(e, &err)
 	return qpdiff.Scratch[penalisedDerivative](w).forward(&e.elasticNetFit, dtheta, d)

@@ -162,8 +162,8 @@ type columnQuadratic struct {
 	rows    int
 	inv     float64
 
-	// The active system is solved by Woodbury's identity, with K = I + inv·C_S·diag(1/r_S)·C_Sᵀ, if
-	// the support has more entries than the data have rows and all its r_j are positive.
+	// If the support has more entries than the data have rows, and all its r_j are positive,
+	// Woodbury's identity solves the active system. It uses K = I + inv·C_S·diag(1/r_S)·C_Sᵀ.
 	rowFactor bool // the last factor is K's
 	kernel    woodbury.Sum
 	support   woodbury.Support

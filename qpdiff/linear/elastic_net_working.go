@@ -12,9 +12,9 @@ const (
 	// firstFeatures is the number of features of the first working set. A set with fewer than
 	// firstFeatures features may grow by firstFeatures at a time.
 	firstFeatures = 32
-	// A fit begins with the working set of the last fit if this set has at most firstFeatures +
-	// spareFeatures·s features, where s is the number of features in the support. Otherwise the fit
-	// begins with the support alone.
+	// Let s be the number of features in the support of the last fit. A fit begins with the working
+	// set of the last fit if this set has at most firstFeatures + spareFeatures·s features.
+	// Otherwise the fit begins with the support alone.
 	spareFeatures = 2
 	// fetchBlock is the number of columns that fetch copies at a time, row by row. The cache lines
 	// of these columns then stay in the processor's first cache.

@@ -46,10 +46,11 @@ import (
 // limit is the number of coordinates that are not zero, or 32 if that is larger.
 //
 // A sparse X is read by its stored entries. Conjugate gradients solve the system of a step in two
-// cases: if the step changes more than 1000 coordinates, or if it changes more than 200 coordinates
-// and each λ2 is at least 1e-5 of the coordinate's diagonal entry of the Hessian. Each product then
-// costs one operation for each stored entry of these coordinates. If the residual does not fall to
-// 1e-12 of the size of the system's terms, the error matches ErrIllPosed.
+// cases. In the first case, the step changes more than 1000 coordinates. In the second case, it
+// changes more than 200 coordinates, and each λ2 is at least 1e-5 of the coordinate's diagonal
+// entry of the Hessian. Each product then costs one operation for each stored entry of these
+// coordinates. If the residual does not fall to 1e-12 of the size of the system's terms, the error
+// matches ErrIllPosed.
 //
 // The zero value is ready for Load and has no intercept. Fits after the first allocate
 // nothing.

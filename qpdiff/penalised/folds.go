@@ -297,7 +297,8 @@ func (d *foldDerivative) rows(l *glmFit, g *learn.Grad) {
 		dense.Axpy(-y, d.sum, d.row)
 		dense.Axpy(-w, d.row[:l.n], g.X.RawRowView(i))
 	}
-	// Each row belongs to the training rows of every fold except its own folds.
+	// A row does not train the model of a fold that contains it, so these contributions are
+	// subtracted.
 	for k := range f.parts {
 		u, beta := d.left[k*q:(k+1)*q], f.beta[k*q:(k+1)*q]
 		for _, at := range f.parts[k].counting {

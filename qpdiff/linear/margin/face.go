@@ -325,8 +325,8 @@ func (f *marginFace) elbowCond(a, dinv, size, x []float64) float64 {
 	return dense.LDLCond(a[:e*e], dinv[:e], e, e, size, x)
 }
 
-// elbowCondBound returns an upper bound of the estimate of elbowCond. It needs only R: the pivots
-// of RRᵀ are the squares of R's diagonal entries, and the squared length of a normal is the sum of
+// elbowCondBound returns an upper bound of the estimate of elbowCond. It needs only R. The pivots
+// of RRᵀ are the squares of R's diagonal entries. The squared length of a normal is the sum of
 // squares of a row of R.
 func (f *marginFace) elbowCondBound() float64 {
 	n, pivots := len(f.pos), 1.0

@@ -42,10 +42,10 @@ import (
 //
 // The derivatives in X and y follow from z_i = y_i·x_i, for labels that are any real numbers.
 //
-// The derivatives exist under strict complementarity. Strict complementarity fails if the
-// multiplier of a row on the elbow is 0 or 1/N, if a row has the margin 1 but no multiplier, or if
-// a coordinate is at its kink. The paper's condition, λ2 > 0, does not suffice. At λ1 = 0 the
-// derivative with respect to λ1 is one-sided, from the right.
+// The derivatives exist under strict complementarity. They do not exist if the multiplier of a row
+// on the elbow is 0 or 1/N, if a row off the elbow has the margin 1, or if a coordinate is at its
+// kink. The paper's condition, λ2 > 0, does not suffice. At λ1 = 0 the derivative with respect to
+// λ1 is one-sided, from the right.
 //
 // Rounding can hide on which side of its kink a margin, multiplier or coordinate is. It counts as
 // being at the kink if its distance from the kink is at most 256 times its rounding error. This
@@ -61,8 +61,8 @@ type SVM struct {
 	// Generalised lets VJP return a result at weakly active rows and coordinates too, where no
 	// derivative exists. The result uses one element of the generalised (Clarke) Jacobian: the
 	// Jacobian of the problem in which each such row stays on the side that its multiplier selects,
-	// and each such coordinate stays at zero. There is one exception. If the rows on the elbow
-	// would be linearly dependent without the weakly active coordinates, each of these coordinates
+	// and each such coordinate stays at zero. There is one exception. The rows on the elbow may be
+	// linearly dependent without the weakly active coordinates. Each of these coordinates then
 	// stays as it is in the fit, at zero or in the support. False: such a VJP returns a
 	// NotDifferentiableError.
 	Generalised bool
