@@ -42,10 +42,10 @@ import (
 //
 // The derivatives in X and y follow from z_i = y_i·x_i, for labels that are any real numbers.
 //
-// The derivatives exist under strict complementarity. They do not exist if the multiplier of a row
-// on the elbow is 0 or 1/N, if a row off the elbow has the margin 1, or if a coordinate is at its
-// kink. The paper's condition, λ2 > 0, does not suffice. At λ1 = 0 the derivative with respect to
-// λ1 is one-sided, from the right.
+// The derivatives exist under strict complementarity. Strict complementarity fails in three cases.
+// The multiplier of a row on the elbow is 0 or 1/N; a row has the margin 1 but no multiplier; or a
+// coordinate is at its kink. The paper's condition, λ2 > 0, does not suffice. At λ1 = 0 the
+// derivative with respect to λ1 is one-sided, from the right.
 //
 // Rounding can hide on which side of its kink a margin, multiplier or coordinate is. It counts as
 // being at the kink if its distance from the kink is at most 256 times its rounding error. This
