@@ -61,10 +61,10 @@ const (
 	// product and one of the sum.
 	logisticRounding = 2 * dense.Eps
 
-	// A small problem takes the terms of the next step from a series if the step is short. In the
-	// first logisticBoundSteps steps it judges this by an upper bound of the step's length. Later
-	// steps compute the length itself, because the bound may never fall below logisticLastStep, and
-	// the fit would then not end.
+	// After a short step, the probabilities are computed by series. In the first logisticBoundSteps
+	// steps, a small problem uses an upper bound of a step's length, if this bound is short enough
+	// for a series. Later steps use the length itself. The bound might never fall below
+	// logisticLastStep, and the fit would then not end.
 	logisticBoundSteps = 8
 
 	// At margins above logisticLargestMargin, exp is near overflow. 1−π and w of such a row are
