@@ -13,12 +13,14 @@ import (
 
 // ridgeFolds holds the fits of [Ridge.Folds], each to the rows outside its fold.
 //
-// Let V be the rows of a fold. If the ridge is computed for the remaining rows, the matrix of the
-// fit without V is the matrix of all rows without the rows and columns of V. So the G of
-// leaveOneOut for that ridge gives the residuals of V: G_VV⁻¹·(G·y)_V. These residuals have at
-// least as many digits as residuals from a factor of the remaining rows. Folds whose remaining rows
-// have the same weight form a family and share one G. If separate factors are cheaper, each fold
-// has its own factor instead.
+// Let V be the rows of a fold. The matrix of the fit without V has a ridge that depends on the
+// weight of the remaining rows. With this ridge, it is the matrix of all rows without the rows and
+// columns of V. Therefore the G of leaveOneOut, computed with this ridge, gives the residuals of V:
+// G_VV⁻¹·(G·y)_V. These residuals have at least as many digits as residuals from a factor of the
+// remaining rows.
+//
+// Folds whose remaining rows have the same weight form a family and share one G. If separate
+// factors are cheaper, each fold has a separate factor instead.
 type ridgeFolds struct {
 	number   uint64 // of the fits, of check.NewState; 0 without
 	place    []int  // of each row of X among those that count, or −1
@@ -44,7 +46,7 @@ type ridgeFold struct {
 	everywhere []bool // scratch: the places of val
 }
 
-// A ridgeFamily are the folds that leave the same part of the weight.
+// A ridgeFamily is the set of folds whose remaining rows have the same part of the total weight.
 type ridgeFamily struct {
 	part        float64
 	factor      kernelRidgeFactor // inverted: G
@@ -53,18 +55,19 @@ type ridgeFamily struct {
 	own         bool              // its folds have factors of their own
 }
 
-// familyTol bounds the difference of two parts of the weight that are equal except for the rounding
-// errors of their sums.
+// Two parts of the weight are equal if they differ by at most familyTol, which allows for the
+// rounding errors of their sums.
 const familyTol = 1e-13
 
-// ownFactors reports whether a family of m rows costs at most as much with separate factors of the
-// remaining rows as with G and the parts G_VV. left is the sum of the cubes of the numbers of
-// remaining rows of its folds, and folds the sum of the cubes of the numbers of their rows.
+// ownFactors reports whether separate factors of the remaining rows cost at most as much as G and
+// the parts G_VV, for a family of m rows. The parameter left is Σ(number of remaining rows)³ over
+// the folds of the family, and folds is Σ(number of rows in the fold)³.
 func ownFactors(m, left, folds float64) bool { return left <= 3*m*m*m+folds }
 
-// foldEntries returns the number of entries of the fits by the folds of s, and of their
+// foldEntries returns the number of entries of the fits by the folds s.Folds, and of their
 // derivatives, for m rows that count. With weights, each fold may be a family, and four families
-// may have a G. foldEntries takes time quadratic in the number of folds, and allocates nothing.
+// may have a G. The time of foldEntries is quadratic in the number of folds, and it allocates
+// nothing.
 func foldEntries(s learn.Size, m float64) (entries float64) {
 	for _, rows := range s.Folds {
 		count := 0.0 // of folds of this size
@@ -88,7 +91,7 @@ func foldEntries(s learn.Size, m float64) (entries float64) {
 	return entries + m*m + 6*m
 }
 
-// take makes folds of rows of X the present ones.
+// take prepares f for the given folds of rows of X.
 func (f *ridgeFolds) take(l *kernelRidgeFit, folds [][]int) error {
 	m := len(l.rows)
 	f.place = dense.Grow(f.place, len(l.state.Data.Y))
@@ -110,7 +113,7 @@ func (f *ridgeFolds) take(l *kernelRidgeFit, folds [][]int) error {
 	return nil
 }
 
-// grown returns x with n entries, which keep their storage.
+// grown returns x with n entries. Entries keep their storage.
 func grown[T any](x []T, n int) []T {
 	for x = x[:cap(x)]; len(x) < n; {
 		x = append(x, *new(T))
@@ -118,7 +121,7 @@ func grown[T any](x []T, n int) []T {
 	return x[:n]
 }
 
-// takeFold makes rows fold k, with its family.
+// takeFold prepares fold k, which has the given rows, and its family.
 func (f *ridgeFolds) takeFold(l *kernelRidgeFit, k int, rows []int) error {
 	p, m := &f.parts[k], len(l.rows)
 	p.val, p.left, p.everywhere = p.val[:0], p.left[:0], dense.Grow(p.everywhere, m)
@@ -152,7 +155,7 @@ func (f *ridgeFolds) takeFold(l *kernelRidgeFit, k int, rows []int) error {
 	return nil
 }
 
-// solve sets coef and the predictions of all folds.
+// solve computes coef and the predictions of all folds.
 func (f *ridgeFolds) solve(l *kernelRidgeFit, hyper []float64) error {
 	if err := l.evaluate(hyper); err != nil {
 		return err
@@ -178,7 +181,7 @@ func (f *ridgeFolds) solve(l *kernelRidgeFit, hyper []float64) error {
 	return nil
 }
 
-// solve sets G and G·y.
+// solve computes G and G·y.
 func (y *ridgeFamily) solve(l *kernelRidgeFit, lambda float64) error {
 	y.factor.end = &l.state.Stop
 	y.factor.share, y.factor.balanced = append(y.factor.share[:0], l.factor.share...), l.factor.balanced
@@ -192,9 +195,9 @@ func (y *ridgeFamily) solve(l *kernelRidgeFit, lambda float64) error {
 	return nil
 }
 
-// solveByFamily uses G to set the fold's coefficients c and predictions. Let e = G_VV⁻¹·(G·y)_V.
-// The coefficients are G·y − G_·V·e, and the predictions y − e. solveByFamily fails if G_VV is not
-// positive definite.
+// solveByFamily computes the fold's coefficients c and predictions by G. Let e = G_VV⁻¹·(G·y)_V.
+// The coefficients are G·y − G_·V·e, and the predictions y − e. If G_VV is not positive definite,
+// solveByFamily returns false.
 func (p *ridgeFold) solveByFamily(l *kernelRidgeFit, y *ridgeFamily, c []float64) bool {
 	v, m, inverse := len(p.val), len(c), y.factor.a
 	p.a, p.work = dense.Grow(p.a, v*v), dense.Grow(p.work, max(m, dense.BlockWork(v)))
@@ -219,7 +222,7 @@ func (p *ridgeFold) solveByFamily(l *kernelRidgeFit, y *ridgeFamily, c []float64
 	return dense.AllFinite(c) && dense.AllFinite(e)
 }
 
-// solveLeft sets the fold's coefficients c and predictions, with a factor of the remaining rows.
+// solveLeft computes the fold's coefficients c and predictions by a factor of the remaining rows.
 func (f *ridgeFolds) solveLeft(l *kernelRidgeFit, p *ridgeFold, c []float64, lambda float64) error {
 	m, t := len(l.rows), len(p.left)
 	f.k = dense.Grow(f.k, t*t)
