@@ -75,8 +75,8 @@ func direction(rng *rand.Rand, x []float64, k int) []float64 {
 }
 
 // slope returns the five-point difference quotient d of f along u at x. size is the largest
-// absolute value of f at these points. even reports whether the quotient with half the step agrees
-// with d. For a smooth f it does.
+// absolute value of f at these points. The flag even is set if the quotient with half the step
+// agrees with d, as it does for a smooth f.
 func slope(f search.Objective, x, u []float64) (d, size float64, even bool, err error) {
 	at := func(step float64) float64 {
 		moved := slices.Clone(x)

@@ -115,7 +115,7 @@ func (c CSV) features(names []string) []string {
 }
 
 // roles returns the role of each column of the file. It checks the names in the fields of c, such
-// as Ignore. The map named gives, for a column that c names, the field that names it.
+// as Ignore. It also returns a map from the names of columns to the fields of c that name them.
 func (c CSV) roles(text *csvText) (roles []role, named map[string]string, err error) {
 	roles, named = make([]role, len(text.header)), map[string]string{}
 	name := func(field string, r role, names ...string) error {

@@ -129,8 +129,8 @@ func apply(params any, c Control, value string) {
 // At returns the position of control i.
 func (s Settings) At(i int) int { return s.at[i] }
 
-// with returns the settings with control i at position at. A position out of range is replaced by
-// the nearest one.
+// with returns a copy of the settings, in which control i has the given position. A position out of
+// range is replaced by the nearest valid position.
 func (s Settings) with(i, at int) Settings {
 	s.at = slices.Clone(s.at)
 	s.at[i] = min(max(at, 0), len(controls[s.Problem][i].Values)-1)

@@ -45,8 +45,8 @@ func (r Record) line(key string) []byte {
 	return fmt.Appendf(nil, "%s %d %s %s\n", r.Kind, r.Cell, r.sum(key), base64.StdEncoding.EncodeToString(r.Payload))
 }
 
-// parseLine returns the record in a line without its line end. whole reports whether the record is
-// complete and undamaged.
+// parseLine returns the record in a line without its line end. The result whole is set if the
+// record is complete and undamaged.
 func parseLine(key string, line []byte) (r Record, whole bool) {
 	parts := strings.Split(string(line), " ")
 	if len(parts) != 4 {

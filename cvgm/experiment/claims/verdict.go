@@ -104,7 +104,7 @@ type difference struct {
 // quantity.
 var (
 	ofAccuracy = difference{.005, "half a point is half of the standard deviation of an accuracy of .9 on the paper's test set of 1000 examples"}
-	// With this large difference, the rival does not learn, or learns without a penalty.
+	// This difference is for a poor rival, which does not learn, or learns without a penalty.
 	ofPoorAccuracy    = difference{.02, "two points are a fifteenth of what learning gains on the rings, and the rival does not learn"}
 	ofPoorSquaredLoss = difference{.04, "a twenty-fifth of the variance of the labels' noise; the rival has no penalty, or is known to be wrong"}
 	ofSquaredLoss     = difference{.01, "a hundredth of the variance of the labels' noise, which no method removes"}
@@ -133,7 +133,7 @@ func equals(want, tol float64, why string) rule {
 	return rule{text: fmt.Sprintf("within %.4g of %g", tol, want), low: want - tol, high: want + tol, smallest: difference{tol, why}}
 }
 
-// zero requires a value that differs from 0 by less than the smallest difference that matters.
+// zero requires the value 0, up to the smallest difference that matters.
 func zero(d difference) rule { return equals(0, d.size, d.why) }
 
 // exactly requires a value that is equal to want, which is a count.

@@ -169,7 +169,8 @@ func (k *Kink) find(path lambda1Path, lambda1 float64) error {
 	return nil
 }
 
-// measureSides sets the one-sided slopes at the kink. at is the value of the entry at the kink.
+// measureSides sets the one-sided slopes at the kink. The argument at is the value of the entry at
+// the kink.
 func (k *Kink) measureSides(path lambda1Path, at float64) error {
 	h := 1e-6 * k.At
 	for _, side := range []struct {

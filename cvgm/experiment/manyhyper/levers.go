@@ -252,7 +252,8 @@ func (p LeversParams) measure(ctx context.Context, l lever, set uint64) (c lever
 	return c, err
 }
 
-// tuned runs the search of a tuner with default settings, except for the number of folds.
+// tuned runs the search of a tuner. Except for the number of folds, the tuner has its default
+// settings.
 func (p LeversParams) tuned(ctx context.Context, name string, l learn.Learner, train, test learn.Data) (leverSearch, error) {
 	t, err := tune.Tuner{Learner: l, Folds: p.Folds, OuterFolds: -1, Workers: 1}.Tune(ctx, train)
 	if err != nil {

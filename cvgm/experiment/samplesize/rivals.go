@@ -143,7 +143,7 @@ func randomFeatures(src *synth.Stream, n int) func(learn.Data) learn.Data {
 	}
 }
 
-// withFeatures returns d with n features for each row. of computes the features of a row.
+// withFeatures returns d with n features for each row, which the function of computes from the row.
 func withFeatures(d learn.Data, n int, of func(dst, x []float64)) learn.Data {
 	x := mat.NewDense(len(d.Y), n, nil)
 	for i := range d.Y {
