@@ -34,8 +34,8 @@ type RegressionData struct {
 
 var PaperRegression = RegressionData{Samples: 1000, Train: 30, Features: 10, Informative: 8, Noise: 100, Scale: 100}
 
-// CheckLeastSquares returns an error if least squares on centred features needs more examples. It
-// is for experiments with least squares as a baseline.
+// CheckLeastSquares returns an error if there are too few examples for least squares on centred
+// features. It is for experiments with least squares as a baseline.
 func (d RegressionData) CheckLeastSquares() error {
 	if d.Train < d.Features+2 {
 		return Invalid("Train", d.Train, fmt.Sprintf("use at least %d examples, two more than Features: least squares is one of the baselines", d.Features+2))

@@ -234,10 +234,10 @@ func (e *Encoder) MostStored() (most int) {
 	return most
 }
 
-// ApplyStored is Apply for the stored features only. For each of them, it calls set. A numeric
-// column stores all its features. A categorical column stores the feature of the row's level, if
-// the level has a feature. The cost is O(p) for p columns, and O(1) for each further feature of a
-// [SmoothEffect].
+// ApplyStored is Apply for the stored features only. It calls the function set with each of them. A
+// numeric column stores all its features. A categorical column stores the feature of the row's
+// level, if the level has a feature. The cost is O(p) for p columns, and O(1) for each further
+// feature of a [SmoothEffect].
 func (e *Encoder) ApplyStored(row []float64, set func(feature int, v float64)) error {
 	if e.code == nil {
 		return fmt.Errorf("cvgm: encoder: %w: call Fit first", qpdiff.ErrNotFitted)

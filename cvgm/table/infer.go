@@ -54,7 +54,7 @@ func (k *kinds) leftOut() string {
 	return fmt.Sprintf(", without the identifiers %q", firstOf(names))
 }
 
-// fresh returns name, followed by as many apostrophes as are needed for a name that no column has.
+// fresh returns a name that no column has. It is name, if necessary with apostrophes at the end.
 func (k *kinds) fresh(name string) string {
 	for {
 		if _, ok := k.text.at[name]; !ok && !slices.ContainsFunc(k.t.Columns, func(c Column) bool { return c.Name == name }) {

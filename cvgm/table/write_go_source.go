@@ -118,8 +118,9 @@ func portableCode() (all []*declaration, imports map[string]string, err error) {
 	return all, imports, nil
 }
 
-// carried appends to code the declarations of package portable that code uses, directly or through
-// other declarations. It returns the import paths and the exported names of these declarations.
+// carried appends declarations of package portable to code. These are all declarations that the
+// code needs, directly or through other declarations. It returns the import paths and the exported
+// names of these declarations.
 func carried(code *bytes.Buffer) (imports, exported map[string]bool, err error) {
 	all, paths, err := portableCode()
 	if err != nil {

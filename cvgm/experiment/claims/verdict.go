@@ -94,7 +94,8 @@ type rule struct {
 	holds, otherwise Verdict
 }
 
-// A difference is a smallest difference that matters, with the reason for its size.
+// A difference holds the smallest difference of a quantity that matters, and the reason for its
+// size.
 type difference struct {
 	size float64
 	why  string

@@ -46,8 +46,8 @@ type SolutionPaths struct {
 	Paths  []SolutionPath
 	// SolverGap and SolverSlopeGap compare two solvers of a support vector machine on the paths in
 	// λ1 and λ2. The solvers are the learner of this library and the quadratic program of the
-	// paper's supplement. They are the largest differences in θ and in its derivatives, relative to
-	// the largest entry.
+	// paper's supplement. The gaps are the largest differences in θ and in its derivatives,
+	// relative to the largest entry.
 	SolverGap, SolverSlopeGap float64
 }
 

@@ -109,7 +109,8 @@ func (p RegretParams) measure(ctx context.Context, groups int, high float64, dat
 	}
 	s.Upper = slices.Repeat([]float64{math.Pow(10, high)}, groups)
 	src := func(purpose string) func() cvgm.Source { return func() cvgm.Source { return stream(purpose) } }
-	// The Bayesian search evaluates the start first, so random search also includes the start.
+	// The Bayesian search evaluates the start first. For a fair comparison, random search includes
+	// the start, too.
 	if c.Start, err = s.Objective(nil, s.Start); err != nil {
 		return c, err
 	}

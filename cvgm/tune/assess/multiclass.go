@@ -91,7 +91,7 @@ func ClassifyMulti(probabilities bool, samples ...ClassSample) (Multiclass, erro
 }
 
 // check returns an error for the first field of s that cannot be used, or that does not fit the
-// sample first. s is sample number k.
+// first of the samples. s is sample number k.
 func (s ClassSample) check(k int, first ClassSample, probabilities bool) error {
 	if s.Decisions == nil {
 		return args.Bad("ClassSample.Decisions", qpdiff.ErrShape, "give a row per label", "is nil in sample %d", k)

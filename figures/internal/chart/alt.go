@@ -56,8 +56,8 @@ func (p *Panel) altAxes() string {
 	return fmt.Sprintf("%s: %s over %s", title, y, x)
 }
 
-// altSeries lists the visible series of the panel. It omits a series without a legend entry if its
-// name begins with the name of another series.
+// altSeries lists the visible series of the panel. It omits a series under two conditions: the
+// series has no legend entry, and its name begins with the name of another series.
 func (p *Panel) altSeries(detailed bool) string {
 	var shown, lines []string
 	for _, s := range p.Series {
