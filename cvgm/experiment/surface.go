@@ -34,7 +34,7 @@ func (g SurfaceGrid) Evaluate(ctx context.Context, s *Setup, test bool) (Elastic
 }
 
 // CVSurface evaluates the CV loss on a grid. The evaluations change the warm starts of a search,
-// and thus its results by rounding. For a surface beside a search, use a separate Setup.
+// and thus its results by rounding. To compute a surface during a search, use a separate Setup.
 func (s *Setup) CVSurface(grid SurfaceGrid) (ElasticNetSurface, error) {
 	return grid.Evaluate(context.Background(), s, false)
 }

@@ -29,9 +29,9 @@ type entry struct {
 	journal *store.Journal
 }
 
-// newEntry returns the entry for the result of a function with params. source is a hash of
-// everything on which the function depends. The key is a hash of store.Format, source, function,
-// the type of params, and the JSON of params. The cells of a result have the same key.
+// newEntry returns the entry for the result of a function with params. source is a hash of all
+// inputs of the function except params. The key is a hash of store.Format, source, function, the
+// type of params, and the JSON of params. The cells of a result have the same key.
 func newEntry(dir, function, source string, params any) (*entry, error) {
 	function = path.Base(function) // such as experiment.ElasticNetParams.Run
 	text, err := json.Marshal(params)
@@ -86,8 +86,8 @@ func (e *entry) close(complete bool) {
 	}
 }
 
-// load reads a file that save wrote. If the file is damaged, load prints a note and treats the file
-// as missing.
+// load reads a file that save wrote. If the file is damaged, load prints a note and returns false,
+// as if there were no file.
 func (e *entry) load(path string, to any) bool {
 	err := store.Read(path, to)
 	if err == nil {

@@ -42,8 +42,8 @@ var Printed = struct {
 
 	Rings, XOR PrintedKernel
 	// SampleSizeWins is the share of the data sets on which CVGM is more accurate than the network
-	// of the published code. It comes from fewer sizes and repetitions than in the paper, and
-	// counts ties as losses.
+	// of the published code. The published code computes this share from fewer sizes and
+	// repetitions than the paper, and counts ties as losses.
 	SampleSizeWins Quoted
 	// Seeds and LargestSize are parameters of the comparison of sizes.
 	Seeds, LargestSize Quoted

@@ -152,9 +152,9 @@ func (k *Kink) find(path lambda1Path, lambda1 float64) error {
 			high = mid
 		}
 	}
-	// Rounding decides on which side of the kink the last fits lie. So the left slope is taken at a
-	// point a little to the left. This is correct, because the path is linear up to the kink, and
-	// zero after it.
+	// Rounding decides on which side of the kink the last fits lie. The position of the kink is
+	// therefore computed from a point a little to the left. From this point to the kink, the path
+	// is linear. After the kink, it is zero.
 	left := high * (1 - 1e-6)
 	if err := path.fit(left); err != nil {
 		return err

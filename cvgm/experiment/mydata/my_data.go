@@ -116,7 +116,7 @@ func (p MyDataParams) Path(root string) string {
 }
 
 // Read reads the file. It returns the parameters with the content and digest of the file, which Run
-// then uses. A relative path begins in root. An error is one line, which names the parameter to
+// then uses. A relative path begins in root. An error has one line. It names the parameter to
 // change, or the line and column of the file.
 func (p MyDataParams) Read(root string) (MyDataParams, error) {
 	if err := experiment.Check(&p); err != nil {

@@ -145,7 +145,7 @@ func judgedClass(tuned *tune.Tuned, class int, y []float64, probabilities [][][]
 	for r, rows := range probabilities {
 		s := assess.Sample{Y: y, Weights: d.Weights}
 		for _, row := range rows {
-			// Probabilities of 0 are replaced, so that logarithms are finite.
+			// A probability of 0 is replaced by leastProbability, so that its logarithm is finite.
 			others := floats.Sum(row[:class]) + floats.Sum(row[class+1:])
 			s.Predictions = append(s.Predictions, math.Log(max(row[class], leastProbability))-math.Log(max(others, leastProbability)))
 		}
