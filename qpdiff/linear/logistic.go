@@ -57,10 +57,11 @@ import (
 //
 // With more than 30 parameters, conjugate gradients solve the systems of the steps and of the
 // derivatives, the latter to rounding. A solve needs about a dozen products with the Hessian, each
-// of N·n operations. A factor of the Hessian at an earlier point serves as preconditioner. The terms
-// of its rows are scaled when C changes. It is replaced when the products have cost as much as a
-// factor. With more parameters than rows, the factor's system has one unknown for each row. The exception is a C so large that the penalty is
-// below 1e-9 of an entry of the Hessian's diagonal.
+// of N·n operations. A factor of the Hessian at an earlier point serves as preconditioner. The
+// terms of its rows are scaled when C changes. It is replaced when the products have cost as much
+// as a factor. With more parameters than rows, the factor's system has one unknown for each row.
+// The exception is a C so large that the penalty is below 1e-9 of an entry of the Hessian's
+// diagonal.
 //
 // A sparse X is read by its stored entries, and the cost of a product is proportional to their
 // number. With more than 1000 parameters the Hessian is never factorised. If the residual of a
