@@ -10,12 +10,6 @@ import (
 	"cvgm/cvgm/experiment/manyhyper"
 )
 
-// perCent returns the change that a ratio describes, in per cent and with its interval.
-func perCent(e experiment.Estimate) experiment.Estimate {
-	e.Mean--
-	return e.Times(100)
-}
-
 // ManyHyperparameters returns the answer: the kinds for which many hyperparameters have a clearly
 // lower test loss than one, and the others.
 func ManyHyperparameters(r *manyhyper.LeversResult) string {
