@@ -52,7 +52,6 @@ func SampleSizeCurves(r *samplesize.Result) *Figure {
 				curves = append(curves, sizeCurve{m.Name, m.Mean, sizeStyles[k]})
 			}
 		}
-		p.Grid()
 		drawSizeCurves(p, r.Sizes, curves)
 	}
 	return &Figure{Name: "sample_size", Width: 10.5 * vg.Inch, Height: 4.2 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{all, best}},
@@ -62,14 +61,14 @@ func SampleSizeCurves(r *samplesize.Result) *Figure {
 // SampleSizeLead shows the accuracy of CVGM minus the accuracy of the network that is trained by
 // Adam, on the same data.
 func SampleSizeLead(r *samplesize.Result) *Figure {
-	p := NewPanel("lead over Adam", "", "training examples", "CVGM minus network by Adam, test accuracy").Grid()
+	p := NewPanel("lead over Adam", "", "training examples", "CVGM minus network by Adam, test accuracy")
 	adam := chart.Nth(r.Methods, samplesize.SizeAdam)
 	drawSizeCurves(p, r.Sizes, []sizeCurve{
 		{chart.Nth(r.Methods, samplesize.SizeCVGMFull).Name, adam.Full.BySize, sizeStyles[samplesize.SizeCVGMFull]},
 		{chart.Nth(r.Methods, samplesize.SizeCVGMPublished).Name, adam.Published.BySize, sizeStyles[samplesize.SizeCVGMPublished]},
 	})
 	if small := r.Params.SmallSize; small > r.Params.MinSize && small < r.Params.MaxSize {
-		p.VLine(fmt.Sprintf("%d examples", small), float64(small), Style{Color: Grey, Width: 1, Dash: []vg.Length{4, 3}})
+		p.VLine(fmt.Sprintf("%d examples", small), math.Log10(float64(small)), Style{Color: Grey, Width: 1, Dash: []vg.Length{4, 3}})
 	}
 	p.HLine("no difference", 0, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
 	return &Figure{Name: "sample_size_lead", Width: 5.5 * vg.Inch, Height: 3.7 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},
@@ -84,8 +83,8 @@ func SampleSizeRivals(r *samplesize.Result) *Figure {
 	places := rivalPlaces(r)
 	for k := samplesize.SizeQuadratic; k < len(r.Methods); k++ {
 		m, last := r.Methods[k], len(f.Panels)-1
-		p := NewPanel(m.Name, m.Name, "training examples", "CVGM minus rival").Grid().LogAxes(true, false)
-		logSizeCurves(p, r.Sizes, places, []sizeCurve{{"CVGM minus rival", m.Full.BySize, Style{Color: Blue, Width: 2}}})
+		p := NewPanel(m.Name, m.Name, "training examples", "CVGM minus rival")
+		drawSizeCurves(p, chart.Pick(r.Sizes, places), []sizeCurve{{"CVGM minus rival", chart.Pick(m.Full.BySize, places), Style{Color: Blue, Width: 2}}})
 		p.HLine("equally accurate", 0, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
 		if last < 0 || len(f.Panels[last]) == columns {
 			f.Panels = append(f.Panels, nil)
@@ -108,20 +107,6 @@ func rivalPlaces(r *samplesize.Result) (places []int) {
 
 func rivalSizes(r *samplesize.Result) string {
 	return strings.Join(chart.Mapped(chart.Pick(r.Sizes, rivalPlaces(r)), func(n int) string { return fmt.Sprint(n) }), ", ")
-}
-
-// logSizeCurves plots means with bands, at the sizes with the given indices. The axis has the
-// logarithms of the sizes.
-func logSizeCurves(p *Panel, sizes, places []int, curves []sizeCurve) {
-	x := Log10s(chart.Floats(chart.Pick(sizes, places)))
-	for _, c := range curves {
-		_, low, high := means(chart.Pick(c.means, places))
-		p.Band(c.name, x, low, high, c.style)
-	}
-	for _, c := range curves {
-		mean, _, _ := means(chart.Pick(c.means, places))
-		p.Line(c.name, x, mean, c.style)
-	}
 }
 
 // SampleSizeOverfitting lists the accuracy that the network loses by training to convergence.
@@ -154,9 +139,11 @@ type sizeCurve struct {
 	style Style
 }
 
-// drawSizeCurves plots means as functions of the size. Means with confidence intervals have bands.
+// drawSizeCurves plots means over the logarithms of the sizes, because the means change most at
+// small sizes. Means with confidence intervals have bands.
 func drawSizeCurves(p *Panel, sizes []int, curves []sizeCurve) {
-	x := chart.Floats(sizes)
+	x := Log10s(chart.Floats(sizes))
+	p.Grid().LogAxes(true, false)
 	for _, c := range curves {
 		_, low, high := means(c.means)
 		p.Band(c.name, x, low, high, c.style)

@@ -111,7 +111,7 @@ func SplitsCurves(r *splits.Result) *Figure {
 	by := func(what, of, value string) string { return fmt.Sprintf("%s, %s = %s", what, of, value) }
 	atP := func(what string, p float64) string { return by(what, "p", fmt.Sprintf("%.3g", p)) }
 	atK := func(what string, k int) string { return by(what, "K", fmt.Sprint(k)) }
-	const sd, fromLast = "SD over draws of the splits", "minus that at the right end"
+	const sd, fromLast = "SD over draws of the splits", "difference from the right end"
 	rows := [][]*Panel{
 		{panel("scatter", atP(scatter, net.P), "K", sd, r.ByK, lossSD), panel("test loss by K", atP(loss, net.P), "K", fromLast, r.ByK, test), panel("rings by K", atP(errors, rings.P), "K", fromLast, r.RingsByK, test)},
 		{panel("scatter by p", atK(scatter, net.K), "p", sd, r.ByP, lossSD), panel("test loss by p", atK(loss, net.K), "p", fromLast, r.ByP, test), panel("rings by p", atK(errors, rings.K), "p", fromLast, r.RingsByP, test)},

@@ -62,7 +62,7 @@ func SearchesCurves(r *searches.Result) string {
 	with, ofWith := count(true)
 	without, ofWithout := count(false)
 	return paragraphs(
-		"Each line falls as its search finds lower CV losses. A line below the dotted level has reached the minimum on at least half of the data sets. A line that stays level has found nothing lower since.",
+		"A line below the dotted level has reached the minimum on at least half of the data sets.",
 		fmt.Sprintf("Within %d evaluations, %d of %d searches with gradients reach the minimum on at least half of the data sets. Of the searches without gradients %d of %d do. **With the same gradients, the method decides:** the paper's step reaches the minimum on %d of %d data sets, the quasi-Newton method on %d.",
 			r.Params.Budget, with, ofWith, without, ofWithout, reached(r, named(r, searches.PaperStep)), r.Params.DataSets, reached(r, named(r, searches.QuasiNewton))))
 }
@@ -72,7 +72,7 @@ func SearchesTime(t *claims.Timings) string {
 	each := func(name string) float64 {
 		return t.Lowest("cvgm/experiment/searches.Searcher/"+name, "ns/evaluation") / 1e3
 	}
-	text := fmt.Sprintf("These are the lines of the figure above, over time and on a logarithmic axis. The further to the left a line falls, the sooner its search finds a low CV loss. An evaluation takes %.0f µs in the quasi-Newton method, %.0f µs in CMA-ES and %.0f µs in Bayesian optimisation.",
+	text := fmt.Sprintf("An evaluation takes %.0f µs in the quasi-Newton method, %.0f µs in CMA-ES and %.0f µs in Bayesian optimisation.",
 		each("quasi-Newton"), each("CMA-ES"), each("Bayesian"))
 	if each("Bayesian") > 2*each("CMA-ES") { // CMA-ES chooses its points in almost no time
 		text += " Bayesian optimisation spends most of its time on the choice of the next point."
@@ -135,10 +135,10 @@ func SearchDimensionsCurves(r *searches.DimensionsResult) string {
 				best = m
 			}
 		}
-		ends.item("Hyperparameters: %d. The quasi-Newton method ends %s above the lowest known CV loss after at most %d evaluations. The best search without gradients, %s, ends %s above it after %d.", d.Hyperparameters, above(newton.Excess.Mean), newton.Evaluations, best.Name, above(best.Excess.Mean), best.Evaluations)
+		ends.item("Hyperparameters: %d. Quasi-Newton ends %s above it after at most %d evaluations, %s %s above it after %d.", d.Hyperparameters, above(newton.Excess.Mean), newton.Evaluations, best.Name, above(best.Excess.Mean), best.Evaluations)
 	}
 	return paragraphs(
-		"Compare between panels how far the other lines end above the quasi-Newton method's. A line that reaches the horizontal axis has found the lowest CV loss known.",
+		"Distance to the lowest CV loss known, at the ends of the quasi-Newton method and of the best search without gradients:",
 		ends.String())
 }
 

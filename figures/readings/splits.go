@@ -37,7 +37,7 @@ func Splits(r *splits.Result) string {
 	if s == nil {
 		return ""
 	}
-	return fmt.Sprintf("**With K = %d, the smallest K at which balanced splits validate every example, the standard deviation of their CV loss is %.2f ± %.2f of the one with uniform splits. For the gradient of the CV loss the ratio is %.2f ± %.2f.** The standard deviation with balanced splits is then %.3f. Uniform splits have %.3f with K = %d.",
+	return fmt.Sprintf("**With K = %d, the smallest K at which balanced splits validate every example, the standard deviation of their CV loss is %.2f ± %.2f times the standard deviation with uniform splits. For the gradient of the CV loss the ratio is %.2f ± %.2f.** The standard deviation with balanced splits is then %.3f. Uniform splits reach %.3f with K = %d.",
 		s.K, s.LossShare.Mean, s.LossShare.Margin, s.GradientShare.Mean, s.GradientShare.Margin, s.Balanced.LossSD.Mean, last.Uniform.LossSD.Mean, last.K)
 }
 
@@ -90,5 +90,5 @@ func SplitsStepsTable(r *splits.Result) string {
 		}
 		return fmt.Sprintf("%s (CV loss %.3f, test error %.3f)", name, s.CV.Mean, s.Test.Mean)
 	}
-	return fmt.Sprintf("The lowest CV loss is that of %s. The lowest test error is that of %s.", by(func(s splits.Step) float64 { return s.CV.Mean }), by(func(s splits.Step) float64 { return s.Test.Mean }))
+	return fmt.Sprintf("The lowest CV loss belongs to %s, the lowest test error to %s.", by(func(s splits.Step) float64 { return s.CV.Mean }), by(func(s splits.Step) float64 { return s.Test.Mean }))
 }
