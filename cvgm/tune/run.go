@@ -35,7 +35,7 @@ func (w *tuning) run() (*Tuned, error) {
 	folds := max(0, w.outerFolds())
 	w.stage, w.expected = "search", w.starts()*evalsPerStart
 	if s.freeWidths() > 1 {
-		w.expected += widthEvals
+		w.expected += expectedWidths
 	}
 	w.expected *= 1 + folds*w.repeats(folds, w.expected*len(splits))
 	if !w.deadline.IsZero() {

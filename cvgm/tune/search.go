@@ -30,8 +30,9 @@ const (
 	storedFeatures = 1000
 	// sameHyper is the relative change of a hyperparameter that counts as rounding.
 	sameHyper = 1e-14
-	// widthEvals is added to the limit of evaluations of a search with several widths.
-	widthEvals = 300
+	// widthEvals is the number of evaluations that is added to the limit of a search with several
+	// widths, and expectedWidths the number that such a search is expected to take.
+	widthEvals, expectedWidths = 600, 300
 )
 
 // tuneSearch is a search on some rows.

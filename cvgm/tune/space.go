@@ -145,13 +145,13 @@ type coordinate struct {
 	start float64
 }
 
-// coordinates returns the coordinates of a search from x. If tied is set, all widths other than 0
-// keep their ratios.
+// coordinates returns the coordinates of a search from x. Widths that are 0 stay 0. If tied is set,
+// the other widths keep their ratios.
 func (s space) coordinates(x []float64, tied bool) (all []coordinate) {
 	widths := -1
 	for i, free := range s.free {
 		switch {
-		case !free || tied && s.isWidth(i) && x[i] == 0:
+		case !free || s.isWidth(i) && x[i] == 0:
 			continue
 		case !tied || !s.isWidth(i):
 			all = append(all, coordinate{[]int{i}, []float64{s.hyper[i].Lower}, x[i] / s.hyper[i].Lower})

@@ -25,10 +25,10 @@ import (
 // the same bits for any Workers, unless MaxTime intervenes.
 //
 // A kernel with a width for each feature ([kernel.ARD]) is tuned in two stages: first with one
-// common width, and then with a width for each feature. The splits of the second stage fit half or
-// two thirds of the rows, because splits that fit more rows over-fit many widths. Tune keeps the
-// common width unless separate widths lower the loss by more than the price of their number; see
-// [Tuned.Widths].
+// common width, and then with a width for each feature. The second stage uses splits that fit half
+// or two thirds of the rows, because splits that fit more rows over-fit many widths. On these splits
+// Tune also adds and removes single features, if there are at most 160. Tune keeps the common width
+// unless separate widths lower the loss by more than the price of their number; see [Tuned.Widths].
 //
 // Fields may be set in any combination. Tune does not change the Tuner, and several goroutines may
 // use one Tuner at the same time.
@@ -83,7 +83,7 @@ type Tuner struct {
 	// are halved, the worse half of the searches stops. Zero: 10.
 	Starts int
 	// MaxEvals bounds the number of evaluations of the CV loss in one search. Zero: 200, or 400 for
-	// a loss with kinks. With a width for each feature, the default is higher by 300.
+	// a loss with kinks, and 600 more with a width for each feature.
 	MaxEvals int
 	// MaxTime is the time limit. The call may exceed MaxTime by the first evaluation, one pass over
 	// the data, one evaluation at the best point, and the fit of the model. For a learner that is

@@ -25,6 +25,10 @@ const (
 	// noWidth is a share of the largest γ. All features whose γ is below this share are removed
 	// together.
 	noWidth = 1e-7
+	// widthTrials bounds the features that steps try to add or to remove, over all steps. 20
+	// features allow eight steps, and more than 160 features none, as a step would take longer than
+	// the descents before.
+	widthTrials = 160
 )
 
 // A widthRule is a rule for drawing the splits of a search for widths. It has a number of folds, a
@@ -97,13 +101,11 @@ func (s *tuneSearch) oneWidth(d learn.Data) error {
 // widths searches for a width of each feature. It begins at the best point of the search, which has
 // one common width.
 //
-// The first descent changes all free hyperparameters, on splits that fit half or two thirds of the
-// rows. It has three starts: the best point, the best point with the defaults of the other
-// hyperparameters, and the best point with γ near 0.
-//
-// The second descent uses folds that fit most rows. It changes a common factor of all γ and the
-// other hyperparameters. widths then removes features of small γ.
-//
+// First it descends the loss in all free hyperparameters, on splits that fit half or two thirds of
+// the rows. There are three starts: the best point, the best point with the defaults of the other
+// hyperparameters, and the best point with γ near 0. On the same splits it removes features of
+// small γ, and adds and removes single features. Then, on folds that fit most rows, it descends
+// in a common factor of all γ and in the other hyperparameters, and removes features of small γ.
 // The result becomes the best point under two conditions. On fresh folds, its loss with the price
 // of the widths must be below the loss of the common width. On the splits of the search, its CV
 // loss must be lower.
@@ -133,6 +135,9 @@ func (s *tuneSearch) widths(d learn.Data) error {
 	}
 	if !args.Finite(find.best.Loss) {
 		return nil
+	}
+	if err := s.with(find, find.stepWidths); err != nil {
+		return err
 	}
 	scale, err := s.drawn(d, scaleWidths)
 	if err != nil {
@@ -168,27 +173,89 @@ func (s *tuneSearch) with(part *tuneSearch, run func() error) error {
 	return err
 }
 
-// scaleWidths descends from x in a common factor of the widths. It then removes features in
-// ascending order of γ, as many as minimise the priced loss, and descends again.
-func (s *tuneSearch) scaleWidths(x []float64) error {
-	if err := s.descend(x); err != nil || !args.Finite(s.best.Loss) {
+// stepWidths removes features of small γ from the best point and descends in the widths of the
+// others. Then each step adds or removes the single feature that lowers the priced loss most, or
+// raises the priced loss least, and descends again. The steps end when the descent does not lower
+// the priced loss. An added feature has the median γ of the others. Without steps, a descent keeps
+// out features with an effect but without a slope, because at a small γ the kernel is nearly linear.
+func (s *tuneSearch) stepWidths() error {
+	lowest, err := s.withoutSmall(s.best)
+	if err != nil {
 		return err
 	}
-	var order []int
-	for i := range s.hyper {
-		if s.free[i] && s.isWidth(i) {
+	for trials, next := 0, lowest; ; {
+		s.best.Loss = math.Inf(1)
+		if err := s.descendWithin(next.Hyper, widthDescent); err != nil {
+			return err
+		}
+		if next.Loss < s.best.Loss {
+			s.best = next
+		}
+		if trials > 0 && !(s.priced(s.best) < s.priced(lowest)) {
+			s.best = lowest
+			return nil
+		}
+		lowest = s.best
+		if trials += s.freeWidths(); trials > widthTrials {
+			return nil
+		}
+		var found bool
+		if next, found, err = s.oneFeature(lowest.Hyper); err != nil || !found {
+			s.best = lowest
+			return err
+		}
+	}
+}
+
+// oneFeature returns the step of the lowest priced loss among those that add one feature to x or
+// remove one. found is false if none can be fitted.
+func (s *tuneSearch) oneFeature(x []float64) (lowest Step, found bool, err error) {
+	var kept []float64
+	for _, i := range s.widthsOf(x) {
+		kept = append(kept, x[i])
+	}
+	slices.Sort(kept)
+	for i, v := range x {
+		if !s.free[i] || !s.isWidth(i) || v > 0 && len(kept) == 1 {
+			continue
+		}
+		y := slices.Clone(x)
+		if y[i] = 0; v == 0 {
+			y[i] = kept[(len(kept)-1)/2]
+		}
+		if _, err := s.eval(nil, y); err != nil {
+			return lowest, false, err
+		}
+		if step := s.path[len(s.path)-1]; args.Finite(step.Loss) && (!found || s.priced(step) < s.priced(lowest)) {
+			lowest, found = step, true
+		}
+	}
+	return lowest, found, nil
+}
+
+// widthsOf returns the free widths of x that are above 0, in ascending order of γ.
+func (s *tuneSearch) widthsOf(x []float64) (order []int) {
+	for i, v := range x {
+		if s.free[i] && s.isWidth(i) && v > 0 {
 			order = append(order, i)
 		}
 	}
-	x = slices.Clone(s.best.Hyper)
 	slices.SortFunc(order, func(i, k int) int { return cmp.Compare(x[i], x[k]) })
-	largest, without, lowest := x[order[len(order)-1]], s.best, s.priced(s.best)
+	return order
+}
+
+// withoutSmall removes features from a point in ascending order of γ. The number of removed
+// features minimises the priced loss.
+func (s *tuneSearch) withoutSmall(from Step) (Step, error) {
+	x := slices.Clone(from.Hyper)
+	order := s.widthsOf(x)
+	largest, without, lowest := x[order[len(order)-1]], from, s.priced(from)
 	for k, i := range order[:len(order)-1] {
 		if x[i] = 0; x[order[k+1]] <= noWidth*largest {
 			continue
 		}
 		if _, err := s.eval(nil, x); err != nil {
-			return err
+			return without, err
 		}
 		step := s.path[len(s.path)-1]
 		priced := s.priced(step)
@@ -198,8 +265,21 @@ func (s *tuneSearch) scaleWidths(x []float64) error {
 			break
 		}
 	}
+	return without, nil
+}
+
+// scaleWidths descends from x in a common factor of the widths, removes features of small γ, and
+// descends again.
+func (s *tuneSearch) scaleWidths(x []float64) error {
+	if err := s.descend(x); err != nil || !args.Finite(s.best.Loss) {
+		return err
+	}
+	without, err := s.withoutSmall(s.best)
+	if err != nil {
+		return err
+	}
 	s.best.Loss = math.Inf(1)
-	err := s.descend(without.Hyper)
+	err = s.descend(without.Hyper)
 	if !(s.best.Loss <= without.Loss) {
 		s.best = without
 	}
@@ -218,13 +298,7 @@ func (s *tuneSearch) scaleWidths(x []float64) error {
 // sets come from 29 functions of 3 to 30 features, which have equal effects, different effects or
 // no effect.
 func (s *tuneSearch) widthsPrice(x []float64) float64 {
-	count := 0
-	for i, v := range x {
-		if s.free[i] && s.isWidth(i) && v > 0 {
-			count++
-		}
-	}
-	return (2 + 1.5*math.Log(float64(s.freeWidths()))) * float64(count)
+	return (2 + 1.5*math.Log(float64(s.freeWidths()))) * float64(len(s.widthsOf(x)))
 }
 
 // priced returns N times the logarithm of the loss, plus the price of the widths.
