@@ -774,16 +774,16 @@ func TestRowsOfTheMapTurnWithItsNumbers(t *testing.T) {
 		}
 	}
 	for want, change := range map[string]func(many, large bool) float64{
-		"; from 42 to 322 weights it helps more":                     helpsLarge(.4),
-		"; from 42 to 322 weights it helps less":                     helpsLarge(-.4),
-		"; from 42 to 322 weights that changes too little to matter": helpsLarge(.01),
+		"; more so from 42 to 322 weights": helpsLarge(.4),
+		"; less so from 42 to 322 weights": helpsLarge(-.4),
+		"; alike from 42 to 322 weights":   helpsLarge(.01),
 	} {
 		if got := withMoreWeights([]*Measurement{rowOf(t, mapOf(1, manyhyper.MapOfWeights, 2, .01, change), large)}); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
 	open := mapOf(1, manyhyper.MapOfWeights, 9, 2, helpsLarge(.1))
-	if got, want := withMoreWeights([]*Measurement{rowOf(t, open, large)}), "; from 42 to 322 weights a change is not decided"; got != want {
+	if got, want := withMoreWeights([]*Measurement{rowOf(t, open, large)}), "; undecided from 42 to 322 weights"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	// One size or one number of hyperparameters has nothing to be compared with.

@@ -99,7 +99,7 @@ func withMoreWeights(of []*Measurement) string {
 	if len(of) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %s %s", of[0].size, map[Help]string{Helps: "it helps more", Harms: "it helps less", Slight: "that changes too little to matter", Undecided: "a change is not decided"}[of[0].help()])
+	return fmt.Sprintf("; %s %s", map[Help]string{Helps: "more so", Harms: "less so", Slight: "alike", Undecided: "undecided"}[of[0].help()], of[0].size)
 }
 
 // bySize lists three groups of sizes: the CV loss helps, it harms, or it does neither by an amount
