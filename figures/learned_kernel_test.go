@@ -66,7 +66,7 @@ func TestSampleSizeOutputs(t *testing.T) {
 			change(&p)
 			r := ran[*samplesize.Result](t)(p.Run(t.Context()))
 			testOutputs(t, r, map[string]string{"sample_size": chart.FormatFull(r.Methods[samplesize.SizeAdam].Mean[len(r.Sizes)-1].Mean)})
-			at := func(size int) string { return "Adam," + chart.FormatFull(math.Log10(float64(size))) + "," }
+			at := func(size int) string { return "Adam\"," + chart.FormatFull(math.Log10(float64(size))) + "," }
 			if csv := SampleSizeCurves(r).CSV(); strings.Contains(csv, at(2)) || !strings.Contains(csv, at(r.Sizes[len(r.Sizes)-1])) {
 				t.Errorf("accuracies of every size but the failed one are expected:\n%s", csv)
 			}
