@@ -145,7 +145,7 @@ func folds(order []int, k int) []Split {
 	return splits
 }
 
-// check returns an error if s is no split of n examples.
+// check returns an error if s is not a split of n examples.
 func (s Split) check(n int) error {
 	if len(s.Train) == 0 || len(s.Val) == 0 {
 		return args.Bad("Split", qpdiff.ErrShape, "give every split training and validation rows",

@@ -64,11 +64,7 @@ func (k *kinds) recurring(i int, levels []string) bool {
 	if len(levels) > fewLevels {
 		return false
 	}
-	rows := map[string]int{}
-	for _, record := range k.text.records {
-		rows[record[i]]++
-	}
-	texts := 0
+	rows, texts := k.rows(i, levels), 0
 	for _, level := range levels {
 		if _, plain := number(level); plain {
 			continue
@@ -100,15 +96,7 @@ func (k *kinds) group(i int, column *Column, present int) bool {
 	if all <= fewLevels {
 		return true
 	}
-	rows := make(map[string]int, all)
-	for _, level := range column.Levels {
-		rows[level] = 0
-	}
-	for _, record := range k.text.records {
-		if n, ok := rows[record[i]]; ok && n < leastRows {
-			rows[record[i]]++
-		}
-	}
+	rows := k.rows(i, column.Levels)
 	column.Levels = slices.DeleteFunc(column.Levels, func(level string) bool { return rows[level] < leastRows })
 	switch kept := len(column.Levels); {
 	case kept == 0:
@@ -119,6 +107,20 @@ func (k *kinds) group(i int, column *Column, present int) bool {
 		k.note(column.Name, "CSV.Categorical", "Column %q has %d different texts: %d of them, each in fewer than %d rows, are one level, other.", column.Name, all, all-kept, leastRows)
 	}
 	return true
+}
+
+// rows returns the number of rows of each level of column i, up to leastRows.
+func (k *kinds) rows(i int, levels []string) map[string]int {
+	rows := make(map[string]int, len(levels))
+	for _, level := range levels {
+		rows[level] = 0
+	}
+	for _, record := range k.text.records {
+		if n, ok := rows[record[i]]; ok && n < leastRows {
+			rows[record[i]]++
+		}
+	}
+	return rows
 }
 
 // target sets the table's target and classes.

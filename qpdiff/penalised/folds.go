@@ -70,8 +70,8 @@ func (l *glmFit) fold(folds [][]int) error {
 	return nil
 }
 
-// checkFold returns an error if fold k is empty, contains a number that is no row of X, or contains
-// a row twice. Entry i of last is the last fold with row i.
+// checkFold returns an error if fold k is empty, has a number outside the rows of X, or has a row
+// twice. Entry i of last is the last fold with row i.
 func checkFold(last []int, k int, v []int) error {
 	if len(v) == 0 {
 		return check.ArgErrorf("folds", qpdiff.ErrDomain, "leave it out", "has no row in fold %d", k)

@@ -117,7 +117,7 @@ func (all *measurements) regressionPrinted(r *elasticnet.RegressionPrinted) {
 		Remark: fmt.Sprintf("A second call draws other coefficients, so that nothing learned from the training rows holds there. The code draws %d rows in one call and tests on those that it does not train on.", r.Params.Samples)},
 		equals(1, .2, "a fifth of the noise's variance").or(PaperError))
 	all.add(saysTestSet, Measurement{Text: "test loss of CVGM with all data from the printed command", Setting: describe(setting, "labels not divided; test rows by a second call"), Quoted: Quoted{Paper: Printed.CVGM.Paper}, Ours: printed.CVGMMean, Aside: true,
-		Remark: fmt.Sprintf("The code divides the labels by %g, which the text does not say. Even then a second call gives %s ± %s, the code's own test rows %s ± %s.", r.Params.Scale, short(second.CVGMMean.Mean), short(second.CVGMMean.Margin), short(code.CVGMMean.Mean), short(code.CVGMMean.Margin))},
+		Remark: fmt.Sprintf("The code divides the labels by %g, which the text does not say. Even then a second call gives %s, the code's own test rows %s.", r.Params.Scale, withMargin(second.CVGMMean), withMargin(code.CVGMMean))},
 		asPrinted(Printed.CVGM))
 	all.add(saysTestSet, Measurement{Text: fmt.Sprintf("test loss of CVGM, on %d further rows of the same draw minus on the code's test rows", r.Params.Test), Setting: setting, Ours: fresh.CVGMLessCode.Difference, Aside: true,
 		Control: &Control{Text: "a second call's rows in their place", Ours: second.CVGMLessCode.Difference}}, zero(ofSquaredLoss))

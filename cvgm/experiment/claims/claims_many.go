@@ -69,10 +69,6 @@ func (all *measurements) favours(r *manyhyper.MapResult, problem string, factor 
 		below(0, ofWhole))
 }
 
-func withMargin(e experiment.Estimate) string {
-	return fmt.Sprintf("%s ± %s", short(e.Mean), short(e.Margin))
-}
-
 // mapSetting describes the cells of a problem. It begins with what differs from the paper's learned
 // kernel.
 func mapSetting(p manyhyper.GradientMapParams, problem string) string {
@@ -82,12 +78,15 @@ func mapSetting(p manyhyper.GradientMapParams, problem string) string {
 	}
 	const searches = "each descent ends at the lowest value of its loss"
 	splits := pick(p, "Shares", "K")
+	regression := func(of any) string {
+		return describe("not a problem of the paper", of, "CV loss: squared error of balanced splits, "+splits, lists, pick(p, "Evaluations", "DataSets"), searches, trainingSetting)
+	}
 	paper := kernels.DefaultRings()
 	switch problem {
 	case manyhyper.MapOfPenalties:
-		return describe("not a problem of the paper", p.Penalties, "CV loss: squared error of balanced splits, "+splits, lists, pick(p, "Evaluations", "DataSets"), searches, trainingSetting)
+		return regression(p.Penalties)
 	case manyhyper.MapOfWidths:
-		return describe("not a problem of the paper", p.Widths, "CV loss: squared error of balanced splits, "+splits, lists, pick(p, "Evaluations", "DataSets"), searches, trainingSetting)
+		return regression(p.Widths)
 	}
 	return describe(splitsBesidePaper(p.K, paper.K), fmt.Sprintf("%s in the place of the paper's %g", pick(p, "Shares"), paper.P), p.Weights, "CV loss: logistic loss of uniform splits, "+splits, lists, pick(p, "RingsDataSets"), gradients[kernels.Full], searches, trainingSetting)
 }

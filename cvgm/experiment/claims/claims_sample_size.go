@@ -186,8 +186,8 @@ func (all *measurements) ablation(r *samplesize.AblationResult) {
 			Setting: ablationSetting(r.Params, samplesize.AblationRow{Problem: kernels.ProblemRings, K: splits, Budget: steps}),
 			Ours:    c.Difference, Aside: part == noRole,
 			Control: &Control{Text: "the start in the place of the descent of the CV loss", Ours: experiment.MeanOf(start)},
-			Remark: fmt.Sprintf("Both descents have the same network, start, step size and last layer. From the start, the descent of the CV loss changes the test error by %s ± %s.",
-				short(experiment.MeanOf(learned).Mean), short(experiment.MeanOf(learned).Margin))}, below(0, ofAccuracy))
+			Remark: fmt.Sprintf("Both descents have the same network, start, step size and last layer. From the start, the descent of the CV loss changes the test error by %s.",
+				withMargin(experiment.MeanOf(learned)))}, below(0, ofAccuracy))
 	}
 	for _, row := range r.Rows {
 		training, random, of := helpThatMatters(row.Problem)

@@ -50,7 +50,7 @@ func (all *measurements) searches(r *searches.Result) {
 		Setting: toGrid,
 		Ours:    share,
 		Control: &Control{Text: fmt.Sprintf("the paper's constant step size after %d", within), Ours: lowerShare(excess(searches.PaperStep, within), grid)},
-		Remark:  fmt.Sprintf("The mean difference of the CV losses is %s ± %s.", short(less(excess(searches.QuasiNewton, within), grid).Mean), short(less(excess(searches.QuasiNewton, within), grid).Margin))}, above(.5, ofSets))
+		Remark:  fmt.Sprintf("The mean difference of the CV losses is %s.", withMargin(less(excess(searches.QuasiNewton, within), grid)))}, above(.5, ofSets))
 	all.add(saysMuchFaster, Measurement{role: paperStepFaster, Text: fmt.Sprintf("share of data sets on which the paper's constant step size after %d evaluations is below exhaustive search after as many", budget), Setting: toGrid, Aside: true, Ours: lowerShare(paper, grid),
 		remarks: byVerdict{holds: "The gradient helps the plainest method.", otherwise: "The constant step does not make enough of the gradient."}}, above(.5, ofSets))
 	step := pick(r.Params, "LongStepSize")
@@ -99,8 +99,8 @@ func (all *measurements) dimensions(r *searches.DimensionsResult) {
 			"start: the initial weights; random search: draws of these", pick(r.Params, "RingsRadius"), quasiNewton),
 		Ours:    experiment.Compare(gradient.CV, random.CV).Difference,
 		Control: &Control{Text: "random search in its place", Ours: experiment.Compare(random.CV, random.CV).Difference},
-		Remark: fmt.Sprintf("This is the CV loss alone. The test loss there is %s ± %s, that of random search %s ± %s. The paper's constant step is not among these searches.",
-			short(gradient.TestMean.Mean), short(gradient.TestMean.Margin), short(random.TestMean.Mean), short(random.TestMean.Margin))}, below(0, ofLogLoss))
+		Remark: fmt.Sprintf("This is the CV loss alone. The test loss there is %s, that of random search %s. The paper's constant step is not among these searches.",
+			withMargin(gradient.TestMean), withMargin(random.TestMean))}, below(0, ofLogLoss))
 	var low, high *searches.Dimension // of the problems with a grid: the fewest and the most hyperparameters
 	for i := range r.Dimensions {
 		d := &r.Dimensions[i]
@@ -150,7 +150,7 @@ func (all *measurements) fewDimensions(r *searches.FewDimensionsResult) {
 		Setting: setting,
 		Ours:    experiment.Compare(few.RandomBelow, most.RandomBelow).Difference,
 		Control: &Control{Text: fmt.Sprintf("%d matter in both cases", most.Matter), Ours: experiment.Compare(most.RandomBelow, most.RandomBelow).Difference},
-		Remark:  fmt.Sprintf("Where all matter, random search is below on a share of %s ± %s.", short(most.RandomBelowOfSets.Mean), short(most.RandomBelowOfSets.Margin))}, above(0, ofSets))
+		Remark:  fmt.Sprintf("Where all matter, random search is below on a share of %s.", withMargin(most.RandomBelowOfSets))}, above(0, ofSets))
 	all.add(saysFewMatter, Measurement{Text: fmt.Sprintf("least share of %d penalties that carries nine tenths of the mean squared slope of the CV loss in their logarithms", r.Params.Features),
 		Setting: describe(fmt.Sprintf(groupsSetting, r.Params.Features), freshSetting, r.Params.RidgeGroups, pick(r.Params, "Points")),
 		Ours:    experiment.EstimateOf(r.Carry),

@@ -799,19 +799,7 @@ func TestRowsOfTheMapTurnWithItsNumbers(t *testing.T) {
 // Ten draws of the map decide what one leaves open.
 func TestDrawsOfTheMapArePooled(t *testing.T) {
 	change := func(many, _ bool) float64 { return choose(many, 0, -.04) }
-	var first []Claim
-	var records []Record
-	for d := range 10 {
-		c := claimsOf(mapOf(uint64(d), manyhyper.MapOfWeights, 2, .25, change))
-		if d == 0 {
-			first = c
-		}
-		records = append(records, RecordOf(c))
-	}
-	pooled, err := Pool(first, records)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first, _, pooled := pooledDraws(t, 10, func(d int) []Claim { return claimsOf(mapOf(uint64(d), manyhyper.MapOfWeights, 2, .25, change)) })
 	alone, all := first[0].Measured[0], pooled[0].Measured[0]
 	if alone.Verdict != NotDecided || all.Verdict != Confirmed || all.Ours.N != 10*alone.Ours.N || all.Control.Verdict != Differs {
 		t.Errorf("alone %s, together %s of %d sets; the control %s", alone.Verdict, all.Verdict, all.Ours.N, all.Control.Verdict)

@@ -63,15 +63,12 @@ func TestMoved(t *testing.T) {
 	}
 }
 
-// Ten draws decide a row that no single draw decides. The verdicts on single draws flip as often as
-// their scatter predicts.
-func TestDrawsArePooled(t *testing.T) {
-	const draws, n = 10, 60
-	src := synth.NewStream(1, "draws")
-	var first []Claim
-	var records []Record
+// pooledDraws returns the claims of the first of some draws, the records of all draws, and the claims
+// by all draws.
+func pooledDraws(t *testing.T, draws int, draw func(d int) []Claim) (first []Claim, records []Record, pooled []Claim) {
+	t.Helper()
 	for d := range draws {
-		c := drawn(src, n, -.2)
+		c := draw(d)
 		if d == 0 {
 			first = c
 		}
@@ -81,6 +78,15 @@ func TestDrawsArePooled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return first, records, pooled
+}
+
+// Ten draws decide a row that no single draw decides. The verdicts on single draws flip as often as
+// their scatter predicts.
+func TestDrawsArePooled(t *testing.T) {
+	const draws, n = 10, 60
+	src := synth.NewStream(1, "draws")
+	first, records, pooled := pooledDraws(t, draws, func(int) []Claim { return drawn(src, n, -.2) })
 	m, little := pooled[0].Measured[0], pooled[0].Measured[1]
 	if m.Ours.N != draws*n || m.Verdict != Confirmed || m.Control.Verdict != Differs || little.Verdict != Confirmed || little.Ours.N != draws*n {
 		t.Errorf("%+v\n%+v", m, little)
@@ -159,19 +165,9 @@ func TestExpectedFlipsAtTheEndsOfScales(t *testing.T) {
 // Reckon reports a row if its draws differ by more than its repetitions explain.
 func TestDrawsThatFlipTooOftenAreFound(t *testing.T) {
 	src := synth.NewStream(2, "draws")
-	var first []Claim
-	var records []Record
-	for d := range 10 {
-		c := drawn(src, 2000, .3*float64(1-2*(d%2))+.02) // alternately above and below the bound
-		if d == 0 {
-			first = c
-		}
-		records = append(records, RecordOf(c))
-	}
-	pooled, err := Pool(first, records)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, _, pooled := pooledDraws(t, 10, func(d int) []Claim { // alternately above and below the bound
+		return drawn(src, 2000, .3*float64(1-2*(d%2))+.02)
+	})
 	if d := pooled[0].Measured[0].Draws; d.Flips < 5 || d.Chance > .01 {
 		t.Errorf("%+v", d)
 	}

@@ -185,6 +185,11 @@ var ofAllSets = rule{text: "within 1.96 of 0, as 95 % of all sets", low: -1.96, 
 
 func short(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }
 
+// withMargin returns the text of an estimate: its mean and the margin of its interval.
+func withMargin(e experiment.Estimate) string {
+	return fmt.Sprintf("%s ± %s", short(e.Mean), short(e.Margin))
+}
+
 // A quarter is the share of a bad choice's regret that a rule allows if the paper calls a choice
 // one that "works well" or "is competitive".
 const quarter = .25
