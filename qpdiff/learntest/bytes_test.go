@@ -241,6 +241,8 @@ func TestBytesOfFits(t *testing.T) {
 		{"sparse logistic", func() learn.SizedLearner { return new(linear.SparseLogistic) }, 40, 1000, []float64{.001, .5}, []float64{100, .5}, 2},
 		// Penalties too small for systems by rows.
 		{"Huber", func() learn.SizedLearner { return new(linear.Huber) }, 30, 300, []float64{1e-11, .5}, []float64{.1, .5}, 2},
+		{"Huber", func() learn.SizedLearner { return new(linear.Huber) }, 250, 300, []float64{1e-11, .5}, []float64{.1, .5}, 2},
+		{"logistic", func() learn.SizedLearner { return new(linear.Logistic) }, 250, 300, []float64{1e11}, []float64{1}, 2},
 		{"logistic", func() learn.SizedLearner { return new(linear.Logistic) }, 30, 300, []float64{1e10}, []float64{1}, 2},
 	}, 2) {
 		d := casetest.ClassData(1, c.rows, c.n)

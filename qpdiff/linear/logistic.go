@@ -109,7 +109,7 @@ func (l *Logistic) Load(d learn.Data) (err error) {
 	if err := l.fold(d); err != nil {
 		return err
 	}
-	return l.accept(d)
+	return l.accept(d, l.entries(d.Size()))
 }
 
 // LoadSubset loads the data of full without the rows that out lists, for cross-validation. If the
@@ -154,7 +154,7 @@ func (l *Logistic) LoadSubset(full learn.Learner, out []int) (err error) {
 		if err := l.foldStored(f.state.Data, out); err != nil {
 			return err
 		}
-		return l.accept(f.state.Data)
+		return l.accept(f.state.Data, f.large.held)
 	}
 	copy(l.z, f.z)
 	for _, r := range out {
@@ -162,11 +162,14 @@ func (l *Logistic) LoadSubset(full learn.Learner, out []int) (err error) {
 			l.z[j*rows+r] = 0
 		}
 	}
-	return l.accept(f.state.Data)
+	return l.accept(f.state.Data, f.large.held)
 }
 
 // Bytes implements [learn.SizedLearner]: the allocations of Load, Fit and the derivatives.
-func (l *Logistic) Bytes(s learn.Size) int64 {
+func (l *Logistic) Bytes(s learn.Size) int64 { return learner.Entries(l.entries(s)) }
+
+// entries returns the number of float64 values of Bytes.
+func (l *Logistic) entries(s learn.Size) float64 {
 	m, n, _ := learner.Sizes(s)
 	if l.Intercept != NoIntercept {
 		n++
@@ -178,15 +181,15 @@ func (l *Logistic) Bytes(s learn.Size) int64 {
 	}
 	problem := m*k + 2*k
 	if s.Sparse {
-		return learner.Entries(3*k + 5*k + m + m + m + 2*k + counted + sparse.Entries(m, k, float64(s.Stored)+m) + storedSystemEntries(m, n, float64(s.Stored)) + 4*m + (4+logisticStarts)*k)
+		return 3*k + 5*k + m + m + m + 2*k + counted + sparse.Entries(m, k, float64(s.Stored)+m) + storedSystemEntries(m, n, float64(s.Stored)) + 4*m + (4+logisticStarts)*k
 	}
 	newton := 5*k + m + m // with moved of determined
 	entries := problem + newton + m + 2*k + counted
 	if !ways.Products(int(n)) {
-		return learner.Entries(entries + hessianEntries(m, k))
+		return entries + hessianEntries(m, k)
 	}
 	system, solver := ridge.Entries(m, k, ways.Rows(s.Rows, int(n)), true)
-	return learner.Entries(entries + system + 2*solver + 4*m + (4+logisticStarts)*k)
+	return entries + system + 2*solver + 4*m + (4+logisticStarts)*k
 }
 
 // Reset forgets the warm start and the last fit. The data stays loaded.

@@ -51,8 +51,8 @@ func (l *logisticFit) shape(d learn.Data, intercept Intercept) {
 	}
 }
 
-// accept ends a Load of d. It returns an error if there is no minimiser.
-func (l *logisticFit) accept(d learn.Data) error {
+// accept ends a Load of d, which counts held entries. It returns an error if there is no minimiser.
+func (l *logisticFit) accept(d learn.Data, held float64) error {
 	if l.intercept == UnpenalisedIntercept && l.oneSign() {
 		return check.ArgErrorf("Data.Y", qpdiff.ErrIllPosed, "penalise the intercept or give examples of both classes",
 			"has labels of one sign only, so that an unpenalised intercept has no minimiser")
@@ -61,7 +61,7 @@ func (l *logisticFit) accept(d learn.Data) error {
 	if l.intercept == UnpenalisedIntercept {
 		penalised--
 	}
-	l.large.most = d.MaxBytes
+	l.large.held, l.large.most = held, d.MaxBytes
 	l.large.load(&l.state.Stop, &l.logisticProblem, penalised)
 	l.state.Data = d
 	return nil

@@ -24,7 +24,8 @@ type logisticLarge struct {
 	final  bool // the Hessian's entries do not decide if products fail
 	direct bool // the last fit took the Hessian's entries all the same
 
-	most      int64 // the MaxBytes of the data
+	held      float64 // the entries that Load counts
+	most      int64   // the MaxBytes of the data
 	sys       ridge.System
 	solver    ridge.Solver
 	condition ridge.Condition

@@ -8,7 +8,6 @@ import (
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
-	"cvgm/qpdiff/internal/sparse"
 	"cvgm/qpdiff/internal/stop"
 	"cvgm/qpdiff/learn"
 )
@@ -53,15 +52,17 @@ func (l *logisticNewton) resizeHessian(wanted bool) {
 	}
 }
 
-// takeEntries switches a fit that began by products to the Hessian's entries.
+// takeEntries switches a fit that began by products to the Hessian's entries. The systems of the
+// products are kept.
 func (l *logisticNewton) takeEntries() error {
 	m, k := float64(l.m), float64(l.k)
-	held := learner.Entries(m*k + hessianEntries(m, k))
+	held := l.large.held
 	if l.stored != nil {
-		stored := float64(l.stored.Stored())
-		held = learner.Entries(sparse.Entries(m, k, stored) + storedHessianEntries(m, k, stored))
+		held += storedHessianEntries(m, k, float64(l.stored.Stored()))
+	} else {
+		held += hessianEntries(m, k)
 	}
-	if err := learner.Exceeds(held, l.large.most, learn.Size{Rows: l.m, Features: l.d}); err != nil {
+	if err := learner.Exceeds(learner.Entries(held), l.large.most, learn.Size{Rows: l.m, Features: l.d}); err != nil {
 		return err
 	}
 	l.large.direct = true
