@@ -77,10 +77,10 @@ type NotDifferentiableError struct {
 
 func (e *NotDifferentiableError) Error() string {
 	inputs := make([]string, len(e.Inputs))
-	for i, in := range e.Inputs {
-		inputs[i] = string(in)
+	for i, input := range e.Inputs {
+		inputs[i] = string(input)
 	}
-	in := cmp.Or(strings.Join(inputs, ", "), "any input")
+	input := cmp.Or(strings.Join(inputs, ", "), "any input")
 	why := fmt.Sprintf("the range condition fails with relative residual %.3g", e.Residual)
 	if !e.Weak.Empty() {
 		why = "strict complementarity fails at " + e.Weak.String()
@@ -88,7 +88,7 @@ func (e *NotDifferentiableError) Error() string {
 	if e.Remedy != "" {
 		why += ": " + e.Remedy
 	}
-	return "qpdiff: the solution is not differentiable in " + in + " here: " + why
+	return "qpdiff: the solution is not differentiable in " + input + " here: " + why
 }
 
 // Unwrap makes errors.Is(err, ErrNotDifferentiable) hold.

@@ -47,7 +47,7 @@ func (t *total) largest() float64 { v, _ := t.term.Float64(); return v }
 // checkOptimal tests the KKT conditions at s to its tolerance, each relative to the size of its
 // terms. If the entries have all sizes, so have the solver's units of the variables, which it
 // does not export. Then only the conditions that hold in any units are tested.
-func checkOptimal(in *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, p hostile.Profile) {
+func checkOptimal(input *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, p hostile.Profile) {
 	tol := s.Tol
 	if !(tol > 0) {
 		tol = 1e-9
@@ -56,16 +56,16 @@ func checkOptimal(in *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, p hostile
 	g, a, qr := hostile.Rows(q.G), hostile.Rows(q.A), hostile.Rows(q.Q)
 	n := len(q.P)
 	if len(s.Z) != n || len(s.Lambda) != len(g) || len(s.Nu) != len(a) {
-		in.Failf("Solve: lengths", "%d, %d, %d for %d variables, %d and %d rows", len(s.Z), len(s.Lambda), len(s.Nu), n, len(g), len(a))
+		input.Failf("Solve: lengths", "%d, %d, %d for %d variables, %d and %d rows", len(s.Z), len(s.Lambda), len(s.Nu), n, len(g), len(a))
 		return
 	}
 	r := s.Residual
 	if !hostile.Finite(s.Z, s.Lambda, s.Nu, []float64{s.Objective, r.Primal, r.Dual, r.Gap, r.Relative}) {
-		in.Failf("Solve: optimal and not finite", "z = %v, λ = %v, ν = %v, objective %v, residual %+v", s.Z, s.Lambda, s.Nu, s.Objective, r)
+		input.Failf("Solve: optimal and not finite", "z = %v, λ = %v, ν = %v, objective %v, residual %+v", s.Z, s.Lambda, s.Nu, s.Objective, r)
 		return
 	}
 	if r.Relative > tol {
-		in.Failf("Solve: optimal with a residual above the tolerance", "%+v above %v", r, tol)
+		input.Failf("Solve: optimal with a residual above the tolerance", "%+v above %v", r, tol)
 	}
 	// How large z may have been on the way.
 	reach := hostile.MaxAbs(s.Z)
@@ -109,13 +109,13 @@ func checkOptimal(in *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, p hostile
 	}
 	wild := p > hostile.Scaled
 	if worst > tol*size+hostile.Subnormal && !wild {
-		in.Failf("Solve: optimal and not stationary", "residual %v of %v; z = %v, λ = %v, ν = %v, residual %+v", worst, size, s.Z, s.Lambda, s.Nu, r)
+		input.Failf("Solve: optimal and not stationary", "residual %v of %v; z = %v, λ = %v, ν = %v, residual %+v", worst, size, s.Z, s.Lambda, s.Nu, r)
 	}
 	gap := newTotal()
 	check := func(name string, row []float64, rhs, multiplier float64, equality bool) {
 		if math.IsInf(rhs, 1) {
 			if multiplier != 0 {
-				in.Failf("Solve: multiplier of a row that is switched off", "%v", multiplier)
+				input.Failf("Solve: multiplier of a row that is switched off", "%v", multiplier)
 			}
 			return
 		}
@@ -126,10 +126,10 @@ func checkOptimal(in *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, p hostile
 			t.add(v, s.Z[j])
 		}
 		if v := t.value(); (v > 0 || equality) && math.Abs(v) > tol*(math.Abs(rhs)+hostile.Norm(row)*reach) && !(wild && hostile.Norm(row) > 0) {
-			in.Failf("Solve: optimal and not feasible", "%s is off by %v: %v against %v; z = %v, residual %+v", name, v, row, rhs, s.Z, r)
+			input.Failf("Solve: optimal and not feasible", "%s is off by %v: %v against %v; z = %v, residual %+v", name, v, row, rhs, s.Z, r)
 		}
 		if !equality && !(multiplier >= 0) {
-			in.Failf("Solve: negative multiplier", "%v", s.Lambda)
+			input.Failf("Solve: negative multiplier", "%v", s.Lambda)
 		}
 	}
 	for k, row := range g {
@@ -150,10 +150,10 @@ func checkOptimal(in *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, p hostile
 		}
 	}
 	if v := gap.value(); !wild && math.Abs(v) > tol*max(gap.largest(), size*reach)+hostile.Subnormal {
-		in.Failf("Solve: optimal with a gap", "%v among %v; z = %v, λ = %v, ν = %v, residual %+v", v, gap.largest(), s.Z, s.Lambda, s.Nu, r)
+		input.Failf("Solve: optimal with a gap", "%v among %v; z = %v, λ = %v, ν = %v, residual %+v", v, gap.largest(), s.Z, s.Lambda, s.Nu, r)
 	}
 	if v := objective.value(); math.Abs(v-s.Objective) > 1e-9*objective.largest()+hostile.Subnormal {
-		in.Failf("Solve: wrong objective", "%v instead of %v", s.Objective, v)
+		input.Failf("Solve: wrong objective", "%v instead of %v", s.Objective, v)
 	}
 }
 
@@ -162,17 +162,17 @@ func checkOptimal(in *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, p hostile
 // checkOptimal.
 const proofTol = 1e-9
 
-func checkInfeasible(in *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, p hostile.Profile) bool {
+func checkInfeasible(input *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, p hostile.Profile) bool {
 	c := s.Certificate
 	g, a := hostile.Rows(q.G), hostile.Rows(q.A)
 	if len(c.Lambda) != len(g) || len(c.Nu) != len(a) || len(c.Z) != 0 || !hostile.Finite(c.Lambda, c.Nu, []float64{c.Residual}) {
-		in.Failf("Solve: certificate of infeasibility has no numbers", "%+v", c)
+		input.Failf("Solve: certificate of infeasibility has no numbers", "%+v", c)
 		return false
 	}
 	rhs := newTotal()
 	for k, v := range c.Lambda {
 		if !(v >= 0) || math.IsInf(q.H[k], 1) && v != 0 {
-			in.Failf("Solve: certificate of infeasibility has a wrong sign", "%+v", c)
+			input.Failf("Solve: certificate of infeasibility has a wrong sign", "%+v", c)
 			return false
 		}
 		if v != 0 {
@@ -194,16 +194,16 @@ func checkInfeasible(in *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, p host
 		worst, size = max(worst, math.Abs(t.value())), max(size, t.largest())
 	}
 	if worst > proofTol*size+hostile.Subnormal && p <= hostile.Scaled || !(c.Residual <= proofTol) || math.Abs(rhs.value()+1) > proofTol*max(1, rhs.largest()) {
-		in.Failf("Solve: certificate of infeasibility proves nothing", "combination %v of %v, right-hand side %v; %+v", worst, size, rhs.value(), c)
+		input.Failf("Solve: certificate of infeasibility proves nothing", "combination %v of %v, right-hand side %v; %+v", worst, size, rhs.value(), c)
 		return false
 	}
 	return true
 }
 
-func checkUnbounded(in *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, p hostile.Profile) {
+func checkUnbounded(input *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, p hostile.Profile) {
 	c := s.Certificate
 	if len(c.Z) != len(q.P) || !hostile.Finite(c.Z, []float64{c.Residual}) {
-		in.Failf("Solve: certificate of unboundedness has no numbers", "%+v", c)
+		input.Failf("Solve: certificate of unboundedness has no numbers", "%+v", c)
 		return
 	}
 	length := hostile.Norm(c.Z)
@@ -226,17 +226,17 @@ func checkUnbounded(in *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, p hosti
 	}
 	for i, row := range hostile.Rows(q.Q) {
 		if v, tol := off(row, all); math.Abs(v) > tol {
-			in.Failf("Solve: certificate of unboundedness: curvature", "row %d of Qz is %v > %v; %+v", i, v, tol, c)
+			input.Failf("Solve: certificate of unboundedness: curvature", "row %d of Qz is %v > %v; %+v", i, v, tol, c)
 		}
 	}
 	for k, row := range hostile.Rows(q.G) {
 		if v, tol := off(row, hostile.Norm(row)); v > tol && !math.IsInf(q.H[k], 1) {
-			in.Failf("Solve: certificate of unboundedness: leaves a row", "row %d of Gz is %v > %v; %+v", k, v, tol, c)
+			input.Failf("Solve: certificate of unboundedness: leaves a row", "row %d of Gz is %v > %v; %+v", k, v, tol, c)
 		}
 	}
 	for k, row := range hostile.Rows(q.A) {
 		if v, tol := off(row, hostile.Norm(row)); math.Abs(v) > tol {
-			in.Failf("Solve: certificate of unboundedness: leaves an equation", "row %d of Az is %v > %v; %+v", k, v, tol, c)
+			input.Failf("Solve: certificate of unboundedness: leaves an equation", "row %d of Az is %v > %v; %+v", k, v, tol, c)
 		}
 	}
 	slope := newTotal()
@@ -244,7 +244,7 @@ func checkUnbounded(in *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, p hosti
 		slope.add(p, c.Z[j])
 	}
 	if math.Abs(slope.value()+1) > proofTol*max(1, slope.largest()) || !(c.Residual <= proofTol) {
-		in.Failf("Solve: certificate of unboundedness: slope", "%v; %+v", slope.value(), c)
+		input.Failf("Solve: certificate of unboundedness: slope", "%v; %+v", slope.value(), c)
 	}
 	// A direction proves nothing if no point is feasible. With entries of all sizes a program
 	// may be infeasible and unbounded within rounding.
@@ -253,15 +253,15 @@ func checkUnbounded(in *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, p hosti
 	}
 	feasibility := qpdiff.QP{P: make([]float64, len(q.P)), G: q.G, H: q.H, A: q.A, B: q.B}
 	var f qpdiff.Solution
-	if f.Solve(&feasibility); f.Status == qpdiff.Infeasible && checkInfeasible(in, &feasibility, &f, p) {
-		in.Failf("Solve: an infeasible program is called unbounded", "%+v proves that no point is feasible", f.Certificate)
+	if f.Solve(&feasibility); f.Status == qpdiff.Infeasible && checkInfeasible(input, &feasibility, &f, p) {
+		input.Failf("Solve: an infeasible program is called unbounded", "%+v proves that no point is feasible", f.Certificate)
 	}
 }
 
-func checkNonconvex(in *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution) {
+func checkNonconvex(input *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution) {
 	c := s.Certificate
 	if len(c.Z) != len(q.P) || !hostile.Finite(c.Z, []float64{c.Residual}) {
-		in.Failf("Solve: certificate of nonconvexity has no numbers", "%+v", c)
+		input.Failf("Solve: certificate of nonconvexity has no numbers", "%+v", c)
 		return
 	}
 	t := newTotal()
@@ -271,45 +271,45 @@ func checkNonconvex(in *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution) {
 		}
 	}
 	if !(t.sum.Sign() < 0) || math.Abs(hostile.MaxAbs(c.Z)-1) > 1e-12 {
-		in.Failf("Solve: certificate of nonconvexity proves nothing", "zᵀQz = %v, %+v", t.value(), c)
+		input.Failf("Solve: certificate of nonconvexity proves nothing", "zᵀQz = %v, %+v", t.value(), c)
 	}
 }
 
 // solve solves and checks whatever the answer is, and reports whether it is a
 // solution.
-func solve(in *hostile.Input, s *qpdiff.Solution, q *qpdiff.QP, p hostile.Profile) bool {
+func solve(input *hostile.Input, s *qpdiff.Solution, q *qpdiff.QP, p hostile.Profile) bool {
 	const call = "Solve"
 	var kept hostile.Memory
 	kept.Matrix(q.Q, q.G, q.A)
 	kept.Vector(q.P, q.H, q.B)
 	err := s.Solve(q)
-	kept.Check(in, call)
-	ok := in.Answer(call, err)
-	if in.Replaying() {
+	kept.Check(input, call)
+	ok := input.Answer(call, err)
+	if input.Replaying() {
 		fmt.Printf("%s (%v): Q = %v, P = %v, G = %v, H = %v, A = %v, B = %v\n  Tol %v, MaxIter %v: %v, z = %v, λ = %v, ν = %v, %+v, residual %+v, %d %d %d, error %v\n", call, p,
 			hostile.Rows(q.Q), q.P, hostile.Rows(q.G), q.H, hostile.Rows(q.A), q.B, s.Tol, s.MaxIter, s.Status, s.Z, s.Lambda, s.Nu, s.Certificate, s.Residual, s.Iterations, s.Proximal, s.Refinements, err)
 	}
 	if ok != (s.Status == qpdiff.Optimal) {
-		in.Failf("Solve: error and status differ", "%v with status %v", err, s.Status)
+		input.Failf("Solve: error and status differ", "%v with status %v", err, s.Status)
 	}
 	for status, kind := range map[qpdiff.Status]error{qpdiff.Infeasible: qpdiff.ErrInfeasible, qpdiff.Unbounded: qpdiff.ErrUnbounded, qpdiff.Nonconvex: qpdiff.ErrNonconvex} {
 		if (s.Status == status) != errors.Is(err, kind) {
-			in.Failf("Solve: error and status differ", "%v with status %v", err, s.Status)
+			input.Failf("Solve: error and status differ", "%v with status %v", err, s.Status)
 		}
 	}
 	switch s.Status {
 	case qpdiff.Optimal:
-		checkOptimal(in, q, s, p)
+		checkOptimal(input, q, s, p)
 	case qpdiff.Infeasible:
-		checkInfeasible(in, q, s, p)
+		checkInfeasible(input, q, s, p)
 	case qpdiff.Unbounded:
-		checkUnbounded(in, q, s, p)
+		checkUnbounded(input, q, s, p)
 	case qpdiff.Nonconvex:
-		checkNonconvex(in, q, s)
+		checkNonconvex(input, q, s)
 	}
 	r := s.Residual
 	if !hostile.Finite(s.Z, s.Lambda, s.Nu, []float64{s.Objective, r.Primal, r.Dual, r.Gap, r.Relative}) {
-		in.Failf("Solve: results are not finite", "status %v, z = %v, λ = %v, ν = %v, objective %v, residual %+v", s.Status, s.Z, s.Lambda, s.Nu, s.Objective, r)
+		input.Failf("Solve: results are not finite", "status %v, z = %v, λ = %v, ν = %v, objective %v, residual %+v", s.Status, s.Z, s.Lambda, s.Nu, s.Objective, r)
 	}
 	return ok
 }
@@ -325,7 +325,7 @@ func blocks(g *qpdiff.QPGrad) [][]float64 {
 
 // qpGrad draws a QPGrad for n variables, m and e rows. Blocks without rows are
 // nil.
-func qpGrad(in *hostile.Input, n, m, e int, draw func(n int) []float64) *qpdiff.QPGrad {
+func qpGrad(input *hostile.Input, n, m, e int, draw func(n int) []float64) *qpdiff.QPGrad {
 	matrix := func(r int) *mat.Dense {
 		if r == 0 || n == 0 {
 			return nil
@@ -338,8 +338,8 @@ func qpGrad(in *hostile.Input, n, m, e int, draw func(n int) []float64) *qpdiff.
 func zeros(n int) []float64 { return make([]float64, n) }
 
 // drop leaves out blocks at random.
-func drop(in *hostile.Input, g *qpdiff.QPGrad) {
-	out := func() bool { return in.IntN(3) == 0 }
+func drop(input *hostile.Input, g *qpdiff.QPGrad) {
+	out := func() bool { return input.IntN(3) == 0 }
 	if out() {
 		g.Q = nil
 	}
@@ -362,58 +362,58 @@ func drop(in *hostile.Input, g *qpdiff.QPGrad) {
 
 // derivatives computes every derivative of s. profile is the profile of the cotangents and
 // tangents.
-func derivatives(in *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, profile hostile.Profile) {
+func derivatives(input *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, profile hostile.Profile) {
 	n, m, e := len(q.P), len(hostile.Rows(q.G)), len(hostile.Rows(q.A))
 	cotangent := func(k int) []float64 {
-		if in.IntN(4) == 0 {
+		if input.IntN(4) == 0 {
 			return nil
 		}
-		return in.Vector(profile, k)
+		return input.Vector(profile, k)
 	}
-	for range 1 + in.IntN(3) {
-		switch in.IntN(4) {
+	for range 1 + input.IntN(3) {
+		switch input.IntN(4) {
 		case 0:
-			g := qpGrad(in, n, m, e, zeros)
-			drop(in, g)
+			g := qpGrad(input, n, m, e, zeros)
+			drop(input, g)
 			dz, dl, dn := cotangent(n), cotangent(m), cotangent(e)
 			var kept hostile.Memory
 			kept.Vector(dz, dl, dn, s.Z, s.Lambda, s.Nu)
 			err := s.VJP(nil, g, dz, dl, dn)
-			kept.Check(in, "VJP")
-			in.Answer("VJP", err)
+			kept.Check(input, "VJP")
+			input.Answer("VJP", err)
 			if !hostile.Finite(blocks(g)...) && !errors.Is(err, qpdiff.ErrNotFinite) {
-				in.Failf("VJP: not finite", "%v with error %v for dz = %v, dλ = %v, dν = %v", blocks(g), err, dz, dl, dn)
+				input.Failf("VJP: not finite", "%v with error %v for dz = %v, dλ = %v, dν = %v", blocks(g), err, dz, dl, dn)
 			}
-			if again := qpGrad(in, n, m, e, zeros); err == nil {
+			if again := qpGrad(input, n, m, e, zeros); err == nil {
 				again.Q, again.P, again.G, again.H, again.A, again.B = like(again.Q, g.Q), keep(again.P, g.P), like(again.G, g.G), keep(again.H, g.H), like(again.A, g.A), keep(again.B, g.B)
 				if err := s.VJP(nil, again, dz, dl, dn); err != nil {
-					in.Failf("VJP: the second call fails", "%v", err)
+					input.Failf("VJP: the second call fails", "%v", err)
 				} else if !slices.EqualFunc(blocks(g), blocks(again), hostile.SameBits) {
-					in.Failf("VJP: the second call has other bits", "%v, then %v", blocks(g), blocks(again))
+					input.Failf("VJP: the second call has other bits", "%v, then %v", blocks(g), blocks(again))
 				}
 			}
 		case 1, 2:
-			t := qpGrad(in, n, m, e, func(k int) []float64 { return in.Vector(profile, k) })
-			drop(in, t)
+			t := qpGrad(input, n, m, e, func(k int) []float64 { return input.Vector(profile, k) })
+			drop(input, t)
 			dz, dl, dn := zeros(n), zeros(m), zeros(e)
 			var kept hostile.Memory
 			kept.Vector(blocks(t)...)
 			call, f := "JVP", s.JVP
-			if in.IntN(2) == 0 {
+			if input.IntN(2) == 0 {
 				call, f = "DirectionalDerivative", s.DirectionalDerivative
 			}
 			err := f(nil, dz, dl, dn, t)
-			kept.Check(in, call)
-			in.Answer(call, err)
+			kept.Check(input, call)
+			input.Answer(call, err)
 			if !hostile.Finite(dz, dl, dn) && !errors.Is(err, qpdiff.ErrNotFinite) {
-				in.Failf(call+": not finite", "%v, %v, %v with error %v", dz, dl, dn, err)
+				input.Failf(call+": not finite", "%v, %v, %v with error %v", dz, dl, dn, err)
 			}
 		default:
-			out, block := qpdiff.QPOutput(in.IntN(3)), qpdiff.QPInput(in.IntN(6))
+			out, block := qpdiff.QPOutput(input.IntN(3)), qpdiff.QPInput(input.IntN(6))
 			j, err := s.Jacobian(out, block)
-			in.Answer("Jacobian", err)
+			input.Answer("Jacobian", err)
 			if !hostile.FiniteMatrix(j) {
-				in.Failf("Jacobian: not finite", "∂%v/∂%v with error %v: %v", out, block, err, hostile.Rows(j))
+				input.Failf("Jacobian: not finite", "∂%v/∂%v with error %v: %v", out, block, err, hostile.Rows(j))
 			}
 		}
 	}
@@ -434,23 +434,23 @@ func keep(v, wanted []float64) []float64 {
 }
 
 // settings draws a Solution's.
-func settings(in *hostile.Input) *qpdiff.Solution {
-	s := &qpdiff.Solution{Generalised: in.IntN(4) == 0}
-	if in.IntN(6) == 0 {
-		s.Tol = []float64{1e-6, 1e-12, 1, 1e-300, -1, math.NaN(), math.Inf(1)}[in.IntN(7)]
+func settings(input *hostile.Input) *qpdiff.Solution {
+	s := &qpdiff.Solution{Generalised: input.IntN(4) == 0}
+	if input.IntN(6) == 0 {
+		s.Tol = []float64{1e-6, 1e-12, 1, 1e-300, -1, math.NaN(), math.Inf(1)}[input.IntN(7)]
 	}
-	if in.IntN(6) == 0 {
-		s.MaxIter = []int{1, 2, 5, -1, math.MaxInt32}[in.IntN(5)]
+	if input.IntN(6) == 0 {
+		s.MaxIter = []int{1, 2, 5, -1, math.MaxInt32}[input.IntN(5)]
 	}
 	return s
 }
 
 // anyQP draws a program of no particular kind.
-func anyQP(in *hostile.Input, p hostile.Profile, n, m, e int) qpdiff.QP {
-	q := qpdiff.QP{P: in.Vector(p, n), G: in.Matrix(p, m, n), H: in.Vector(p, m), A: in.Matrix(p, e, n), B: in.Vector(p, e)}
-	if in.IntN(3) == 0 {
+func anyQP(input *hostile.Input, p hostile.Profile, n, m, e int) qpdiff.QP {
+	q := qpdiff.QP{P: input.Vector(p, n), G: input.Matrix(p, m, n), H: input.Vector(p, m), A: input.Matrix(p, e, n), B: input.Vector(p, e)}
+	if input.IntN(3) == 0 {
 		for i := range q.H {
-			if in.IntN(3) == 0 {
+			if input.IntN(3) == 0 {
 				q.H[i] = math.Inf(1)
 			}
 		}
@@ -458,86 +458,86 @@ func anyQP(in *hostile.Input, p hostile.Profile, n, m, e int) qpdiff.QP {
 	if n == 0 {
 		return q
 	}
-	switch b := in.Matrix(p, 1+in.IntN(n+1), n); in.IntN(8) {
+	switch b := input.Matrix(p, 1+input.IntN(n+1), n); input.IntN(8) {
 	case 0:
 	case 1: // symmetric, hardly ever convex
-		q.Q = in.Matrix(p, n, n)
+		q.Q = input.Matrix(p, n, n)
 		for i := range n {
 			for j := range i {
 				q.Q.Set(i, j, q.Q.At(j, i))
 			}
 		}
 	case 2: // not even symmetric
-		q.Q = in.Matrix(p, n, n)
+		q.Q = input.Matrix(p, n, n)
 	case 3: // diagonal
 		q.Q = mat.NewDense(n, n, nil)
 		for i := range n {
-			q.Q.Set(i, i, math.Abs(in.Value(p)))
+			q.Q.Set(i, i, math.Abs(input.Value(p)))
 		}
-		q.Q = in.Window(q.Q)
+		q.Q = input.Window(q.Q)
 	default: // a sum of squares, often of too few
 		q.Q = new(mat.Dense)
 		q.Q.Mul(b.T(), b)
-		if in.IntN(2) == 0 {
-			ridge := math.Abs(in.Value(p))
+		if input.IntN(2) == 0 {
+			ridge := math.Abs(input.Value(p))
 			for i := range n {
 				q.Q.Set(i, i, q.Q.At(i, i)+ridge)
 			}
 		}
-		q.Q = in.Window(q.Q)
+		q.Q = input.Window(q.Q)
 	}
 	return q
 }
 
 // distort gives one part of q another shape.
-func distort(in *hostile.Input, q *qpdiff.QP) {
+func distort(input *hostile.Input, q *qpdiff.QP) {
 	n := len(q.P)
-	shape := func() *mat.Dense { return in.Matrix(hostile.Integer, in.IntN(4), in.IntN(n+3)) }
-	switch in.IntN(6) {
+	shape := func() *mat.Dense { return input.Matrix(hostile.Integer, input.IntN(4), input.IntN(n+3)) }
+	switch input.IntN(6) {
 	case 0:
 		q.Q = shape()
 	case 1:
-		q.P = in.Vector(hostile.Integer, in.IntN(n+3))
+		q.P = input.Vector(hostile.Integer, input.IntN(n+3))
 	case 2:
 		q.G = shape()
 	case 3:
-		q.H = in.Vector(hostile.Integer, in.IntN(4))
+		q.H = input.Vector(hostile.Integer, input.IntN(4))
 	case 4:
 		q.A = shape()
 	default:
-		q.B = in.Vector(hostile.Integer, in.IntN(4))
+		q.B = input.Vector(hostile.Integer, input.IntN(4))
 	}
 }
 
 // hostileQP solves programs of all kinds one after the other, warm and cold.
-func hostileQP(in *hostile.Input) {
-	s := settings(in)
-	n, m, e := in.IntN(9), in.IntN(11), in.IntN(4)
-	for range 1 + in.IntN(3) {
-		p := in.Profile()
-		q := anyQP(in, p, n, m, e)
-		if in.IntN(12) == 0 {
-			distort(in, &q)
+func hostileQP(input *hostile.Input) {
+	s := settings(input)
+	n, m, e := input.IntN(9), input.IntN(11), input.IntN(4)
+	for range 1 + input.IntN(3) {
+		p := input.Profile()
+		q := anyQP(input, p, n, m, e)
+		if input.IntN(12) == 0 {
+			distort(input, &q)
 		}
-		ok := solve(in, s, &q, p)
+		ok := solve(input, s, &q, p)
 		cotangents := hostile.Tame
-		if in.IntN(4) == 0 {
-			cotangents = in.Profile()
+		if input.IntN(4) == 0 {
+			cotangents = input.Profile()
 		}
-		if ok || in.IntN(20) == 0 { // without a solution: an error
-			derivatives(in, &q, s, cotangents)
+		if ok || input.IntN(20) == 0 { // without a solution: an error
+			derivatives(input, &q, s, cotangents)
 		}
 		// Reset makes a Solution new.
-		if in.IntN(3) == 0 {
+		if input.IntN(3) == 0 {
 			s.Reset()
 			fresh := &qpdiff.Solution{Tol: s.Tol, MaxIter: s.MaxIter, Generalised: s.Generalised}
 			errOld, errNew := s.Solve(&q), fresh.Solve(&q)
 			if s.Status != fresh.Status || (errOld == nil) != (errNew == nil) || !hostile.SameBits(s.Z, fresh.Z) || !hostile.SameBits(s.Lambda, fresh.Lambda) || !hostile.SameBits(s.Nu, fresh.Nu) {
-				in.Failf("Reset: other bits than a new Solution", "%v %v %v, new: %v %v %v", s.Status, s.Z, s.Lambda, fresh.Status, fresh.Z, fresh.Lambda)
+				input.Failf("Reset: other bits than a new Solution", "%v %v %v, new: %v %v %v", s.Status, s.Z, s.Lambda, fresh.Status, fresh.Z, fresh.Lambda)
 			}
 		}
-		if in.IntN(3) == 0 {
-			n, m, e = in.IntN(9), in.IntN(11), in.IntN(4)
+		if input.IntN(3) == 0 {
+			n, m, e = input.IntN(9), input.IntN(11), input.IntN(4)
 		}
 	}
 }
@@ -558,15 +558,15 @@ type known struct {
 	cond, condStrict float64
 }
 
-func drawKnown(in *hostile.Input, p hostile.Profile, scaled bool) known {
-	n := 1 + in.IntN(7)
-	m, e := in.IntN(10), in.IntN(min(n, 3))
-	k := known{z: in.Vector(p, n), lambda: make([]float64, m), nu: in.Vector(p, e), definite: in.IntN(4) > 0, strict: true}
-	k.G, k.A, k.P, k.H, k.B = in.Matrix(p, m, n), in.Matrix(p, e, n), make([]float64, n), make([]float64, m), make([]float64, e)
-	b := mat.NewDense(1+in.IntN(n), n, nil)
+func drawKnown(input *hostile.Input, p hostile.Profile, scaled bool) known {
+	n := 1 + input.IntN(7)
+	m, e := input.IntN(10), input.IntN(min(n, 3))
+	k := known{z: input.Vector(p, n), lambda: make([]float64, m), nu: input.Vector(p, e), definite: input.IntN(4) > 0, strict: true}
+	k.G, k.A, k.P, k.H, k.B = input.Matrix(p, m, n), input.Matrix(p, e, n), make([]float64, n), make([]float64, m), make([]float64, e)
+	b := mat.NewDense(1+input.IntN(n), n, nil)
 	r, _ := b.Dims()
 	for i := range r {
-		copy(b.RawRowView(i), in.Vector(p, n))
+		copy(b.RawRowView(i), input.Vector(p, n))
 	}
 	k.Q = new(mat.Dense)
 	k.Q.Mul(b.T(), b)
@@ -575,25 +575,25 @@ func drawKnown(in *hostile.Input, p hostile.Profile, scaled bool) known {
 			k.Q.Set(i, i, k.Q.At(i, i)+1)
 		}
 	}
-	if in.IntN(3) == 0 {
+	if input.IntN(3) == 0 {
 		clear(k.z)
 	}
 	var active, strict [][]float64
 	for i, row := range hostile.Rows(k.G) {
 		slack := 0.0
-		switch in.IntN(6) {
+		switch input.IntN(6) {
 		case 0, 1:
-			k.lambda[i] = 1 + math.Abs(in.Value(p))
+			k.lambda[i] = 1 + math.Abs(input.Value(p))
 			active, strict = append(active, row), append(strict, row)
 		case 2:
-			if in.IntN(2) == 0 {
+			if input.IntN(2) == 0 {
 				k.weak, k.strict = append(k.weak, i), false
 				active = append(active, row)
 				break
 			}
 			fallthrough
 		default:
-			slack = 1 + math.Abs(in.Value(p))
+			slack = 1 + math.Abs(input.Value(p))
 		}
 		k.H[i] = slack
 		for j, v := range row {
@@ -615,7 +615,7 @@ func drawKnown(in *hostile.Input, p hostile.Profile, scaled bool) known {
 	}
 	k.cond, k.condStrict = condition(hostile.Rows(k.Q), active), condition(hostile.Rows(k.Q), strict)
 	if scaled {
-		power := func() float64 { return math.Ldexp(1, in.IntN(41)-20) }
+		power := func() float64 { return math.Ldexp(1, input.IntN(41)-20) }
 		objective := power()
 		k.Q.Scale(objective, k.Q)
 		for j := range k.P {
@@ -678,24 +678,24 @@ func condition(q, c [][]float64) float64 {
 
 // hostileKnown solves programs whose solution is known, and checks values and
 // derivatives.
-func hostileKnown(in *hostile.Input) {
-	p := []hostile.Profile{hostile.Tame, hostile.Integer, hostile.Integer}[in.IntN(3)]
-	scaled := in.IntN(2) == 0
-	k := drawKnown(in, p, scaled)
+func hostileKnown(input *hostile.Input) {
+	p := []hostile.Profile{hostile.Tame, hostile.Integer, hostile.Integer}[input.IntN(3)]
+	scaled := input.IntN(2) == 0
+	k := drawKnown(input, p, scaled)
 	var s qpdiff.Solution
 	warm := func(q *qpdiff.QP) {
-		if err := s.Solve(q); in.Replaying() {
+		if err := s.Solve(q); input.Replaying() {
 			fmt.Printf("Solve first: Q = %v, P = %v, G = %v, H = %v, A = %v, B = %v\n%v\n", hostile.Rows(q.Q), q.P, hostile.Rows(q.G), q.H, hostile.Rows(q.A), q.B, err)
 		}
 	}
-	switch in.IntN(6) {
+	switch input.IntN(6) {
 	case 0: // warm, from a program of no meaning
-		q := anyQP(in, in.Profile(), len(k.P), len(k.H), len(k.B))
+		q := anyQP(input, input.Profile(), len(k.P), len(k.H), len(k.B))
 		warm(&q)
 	case 1: // from one with the same matrices, in other units
 		q := k.QP
 		scale := func(v []float64) []float64 {
-			moved, by := slices.Clone(v), math.Pow(10, 12*(2*in.Float64()-1))
+			moved, by := slices.Clone(v), math.Pow(10, 12*(2*input.Float64()-1))
 			for i := range moved {
 				moved[i] *= by
 			}
@@ -705,11 +705,11 @@ func hostileKnown(in *hostile.Input) {
 		warm(&q)
 	case 2: // from one that differs in the rows only
 		q := k.QP
-		q.G = in.Matrix([]hostile.Profile{hostile.Scaled, hostile.Wild}[in.IntN(2)], len(k.H), len(k.P))
+		q.G = input.Matrix([]hostile.Profile{hostile.Scaled, hostile.Wild}[input.IntN(2)], len(k.H), len(k.P))
 		warm(&q)
 	}
-	if !solve(in, &s, &k.QP, p) {
-		in.Failf("Solve: refuses a program with a solution, "+s.Status.String(), "condition %.3g, definite %v, z = %v, λ = %v, ν = %v", k.cond, k.definite, k.z, k.lambda, k.nu)
+	if !solve(input, &s, &k.QP, p) {
+		input.Failf("Solve: refuses a program with a solution, "+s.Status.String(), "condition %.3g, definite %v, z = %v, λ = %v, ν = %v", k.cond, k.definite, k.z, k.lambda, k.nu)
 		return
 	}
 	n, m, e := len(k.P), len(k.H), len(k.B)
@@ -723,30 +723,30 @@ func hostileKnown(in *hostile.Input) {
 		}
 		for j, z := range s.Z {
 			if math.Abs(z-k.z[j]) > 1e-13*cond*size*slope {
-				in.Failf("Solve: another solution than the only one", "z = %v instead of %v, condition %.3g", s.Z, k.z, cond)
+				input.Failf("Solve: another solution than the only one", "z = %v instead of %v, condition %.3g", s.Z, k.z, cond)
 				return
 			}
 		}
 	}
-	w := [][]float64{in.Vector(hostile.Tame, n), in.Vector(hostile.Tame, m), in.Vector(hostile.Tame, e)}
-	g := qpGrad(in, n, m, e, zeros)
+	w := [][]float64{input.Vector(hostile.Tame, n), input.Vector(hostile.Tame, m), input.Vector(hostile.Tame, e)}
+	g := qpGrad(input, n, m, e, zeros)
 	err := s.VJP(nil, g, w[0], w[1], w[2])
-	in.Answer("VJP", err)
+	input.Answer("VJP", err)
 	if !hostile.Finite(blocks(g)...) && !errors.Is(err, qpdiff.ErrNotFinite) {
-		in.Failf("VJP: not finite", "%v with error %v", blocks(g), err)
+		input.Failf("VJP: not finite", "%v with error %v", blocks(g), err)
 	}
 	if math.IsInf(k.cond, 1) || k.cond > 1e6 {
-		derivatives(in, &k.QP, &s, hostile.Tame)
+		derivatives(input, &k.QP, &s, hostile.Tame)
 		return
 	}
 	if err == nil && !k.strict {
-		in.Failf("VJP: answers at weakly active rows", "rows %v, condition %.3g, Q = %v, P = %v, G = %v, H = %v, A = %v, B = %v", k.weak, k.cond, hostile.Rows(k.Q), k.P, hostile.Rows(k.G), k.H, hostile.Rows(k.A), k.B)
+		input.Failf("VJP: answers at weakly active rows", "rows %v, condition %.3g, Q = %v, P = %v, G = %v, H = %v, A = %v, B = %v", k.weak, k.cond, hostile.Rows(k.Q), k.P, hostile.Rows(k.G), k.H, hostile.Rows(k.A), k.B)
 		return
 	}
 	if err != nil && k.strict {
-		in.Failf("VJP: refuses a regular solution", "condition %.3g, λ = %v, Q = %v, P = %v, G = %v, H = %v: %v", k.cond, s.Lambda, hostile.Rows(k.Q), k.P, hostile.Rows(k.G), k.H, err)
+		input.Failf("VJP: refuses a regular solution", "condition %.3g, λ = %v, Q = %v, P = %v, G = %v, H = %v: %v", k.cond, s.Lambda, hostile.Rows(k.Q), k.P, hostile.Rows(k.G), k.H, err)
 	}
-	t := qpGrad(in, n, m, e, func(k int) []float64 { return in.Vector(hostile.Tame, k) })
+	t := qpGrad(input, n, m, e, func(k int) []float64 { return input.Vector(hostile.Tame, k) })
 	for i := range n {
 		for j := range i {
 			t.Q.Set(i, j, t.Q.At(j, i))
@@ -756,8 +756,8 @@ func hostileKnown(in *hostile.Input) {
 		// One-sided derivatives exist.
 		dz, dl, dn := zeros(n), zeros(m), zeros(e)
 		err := s.DirectionalDerivative(nil, dz, dl, dn, t)
-		if !in.Answer("DirectionalDerivative", err) && len(k.weak) > 0 && k.condStrict < 1e6 {
-			in.Failf("DirectionalDerivative: refuses a regular point", "condition %.3g, weak rows %v: %v", k.cond, k.weak, err)
+		if !input.Answer("DirectionalDerivative", err) && len(k.weak) > 0 && k.condStrict < 1e6 {
+			input.Failf("DirectionalDerivative: refuses a regular point", "condition %.3g, weak rows %v: %v", k.cond, k.weak, err)
 		}
 		return
 	}
@@ -767,17 +767,17 @@ func hostileKnown(in *hostile.Input) {
 		return
 	}
 	d := [][]float64{zeros(n), zeros(m), zeros(e)}
-	if err := s.JVP(nil, d[0], d[1], d[2], t); !in.Answer("JVP", err) {
-		in.Failf("JVP: refuses where VJP answers", "%v", err)
+	if err := s.JVP(nil, d[0], d[1], d[2], t); !input.Answer("JVP", err) {
+		input.Failf("JVP: refuses where VJP answers", "%v", err)
 		return
 	}
 	left, right := hostile.Dot(d, w), hostile.Dot(blocks(g), blocks(t))
 	length := hostile.Norm(blocks(g)...)*hostile.Norm(blocks(t)...) + hostile.Norm(d...)*hostile.Norm(w...)
 	// Each of the two systems is solved to a residual of 1e-14 of its terms.
 	if math.Abs(left-right) > 2e-14*k.cond*length {
-		in.Failf("VJP and JVP are not adjoint", "%v and %v, condition %.3g", left, right, k.cond)
+		input.Failf("VJP and JVP are not adjoint", "%v and %v, condition %.3g", left, right, k.cond)
 	}
-	if in.IntN(4) > 0 || k.cond > 1e4 {
+	if input.IntN(4) > 0 || k.cond > 1e4 {
 		return
 	}
 	// The tangents move the data by about as much as the shortest slack, so
@@ -809,24 +809,24 @@ func hostileKnown(in *hostile.Input) {
 		}
 		return hostile.Dot([][]float64{probe.Z, probe.Lambda, probe.Nu}, w), true
 	}
-	in.Slope("VJP", value, right, length)
+	input.Slope("VJP", value, right, length)
 }
 
 // hostileProofs draws programs without a feasible point, and with one that is
 // known and falls without end.
-func hostileProofs(in *hostile.Input) {
-	n, m := 1+in.IntN(6), in.IntN(6)
-	q := anyQP(in, hostile.Integer, n, m, in.IntN(2))
+func hostileProofs(input *hostile.Input) {
+	n, m := 1+input.IntN(6), input.IntN(6)
+	q := anyQP(input, hostile.Integer, n, m, input.IntN(2))
 	for i, h := range q.H {
 		if math.IsInf(h, 1) {
 			q.H[i] = 3
 		}
 	}
 	if q.G == nil || q.G.IsEmpty() {
-		q.G, q.H = mat.NewDense(1, n, in.Vector(hostile.Integer, n)), []float64{1}
+		q.G, q.H = mat.NewDense(1, n, input.Vector(hostile.Integer, n)), []float64{1}
 	}
 	g := hostile.Rows(q.G)
-	infeasible := in.IntN(2) == 0
+	infeasible := input.IntN(2) == 0
 	add := func(row []float64, h float64) {
 		wider := mat.NewDense(len(g)+1, n, nil)
 		for i, r := range append(slices.Clone(g), row) {
@@ -839,23 +839,23 @@ func hostileProofs(in *hostile.Input) {
 	// makes all rows of the sum active.
 	row, rhs := make([]float64, n), 0.0
 	for i, r := range g {
-		c := float64(in.IntN(3))
+		c := float64(input.IntN(3))
 		for j, v := range r {
 			row[j] -= c * v
 		}
 		rhs -= c * q.H[i]
 	}
 	if infeasible {
-		gap := []float64{1, 1, .5, .01}[in.IntN(4)]
+		gap := []float64{1, 1, .5, .01}[input.IntN(4)]
 		add(row, rhs-gap)
 	} else {
-		z := in.Vector(hostile.Integer, n)
+		z := input.Vector(hostile.Integer, n)
 		for i, r := range g {
 			v := 0.0
 			for j, x := range r {
 				v += x * z[j]
 			}
-			q.H[i] = v + float64(in.IntN(3))
+			q.H[i] = v + float64(input.IntN(3))
 		}
 		for i, r := range hostile.Rows(q.A) {
 			q.B[i] = 0
@@ -865,48 +865,48 @@ func hostileProofs(in *hostile.Input) {
 		}
 	}
 	var s qpdiff.Solution
-	solve(in, &s, &q, hostile.Integer)
+	solve(input, &s, &q, hostile.Integer)
 	switch {
 	case infeasible && s.Status != qpdiff.Infeasible && s.Status != qpdiff.Nonconvex && s.Status != qpdiff.Unsolved:
-		in.Failf("Solve: an infeasible program is called "+s.Status.String(), "Q = %v, P = %v, G = %v, H = %v, A = %v, B = %v", hostile.Rows(q.Q), q.P, hostile.Rows(q.G), q.H, hostile.Rows(q.A), q.B)
+		input.Failf("Solve: an infeasible program is called "+s.Status.String(), "Q = %v, P = %v, G = %v, H = %v, A = %v, B = %v", hostile.Rows(q.Q), q.P, hostile.Rows(q.G), q.H, hostile.Rows(q.A), q.B)
 	case !infeasible && (s.Status == qpdiff.Infeasible || s.Status == qpdiff.IterationLimit):
-		in.Failf("Solve: a feasible program is called "+s.Status.String(), "Q = %v, P = %v, G = %v, H = %v, A = %v, B = %v", hostile.Rows(q.Q), q.P, hostile.Rows(q.G), q.H, hostile.Rows(q.A), q.B)
+		input.Failf("Solve: a feasible program is called "+s.Status.String(), "Q = %v, P = %v, G = %v, H = %v, A = %v, B = %v", hostile.Rows(q.Q), q.P, hostile.Rows(q.G), q.H, hostile.Rows(q.A), q.B)
 	}
 }
 
 // hostileBatch compares batches with items one by one.
-func hostileBatch(in *hostile.Input) {
-	k := in.IntN(4)
+func hostileBatch(input *hostile.Input) {
+	k := input.IntN(4)
 	qps, sols, alone := make([]qpdiff.QP, k), make([]qpdiff.Solution, k), make([]qpdiff.Solution, k)
 	failed := false
-	n, m := 1+in.IntN(4), in.IntN(5)
+	n, m := 1+input.IntN(4), input.IntN(5)
 	var dz [][]float64
 	grads, single := make([]qpdiff.QPGrad, k), make([]qpdiff.QPGrad, k)
 	sum := zeros(n)
 	for i := range qps {
-		p := in.Profile()
-		if in.IntN(2) == 0 {
+		p := input.Profile()
+		if input.IntN(2) == 0 {
 			p = hostile.Integer
 		}
-		qps[i] = anyQP(in, p, n, m, 0)
-		if in.IntN(20) == 0 {
-			distort(in, &qps[i])
+		qps[i] = anyQP(input, p, n, m, 0)
+		if input.IntN(20) == 0 {
+			distort(input, &qps[i])
 		}
 		failed = alone[i].Solve(&qps[i]) != nil || failed
 	}
-	if err := qpdiff.SolveBatch(sols, qps); in.Answer("SolveBatch", err) == failed {
-		in.Failf("SolveBatch: error differs from that of the items", "%v, one by one failed: %v", err, failed)
+	if err := qpdiff.SolveBatch(sols, qps); input.Answer("SolveBatch", err) == failed {
+		input.Failf("SolveBatch: error differs from that of the items", "%v, one by one failed: %v", err, failed)
 	}
 	failed = false
-	shared := in.IntN(2) == 0
+	shared := input.IntN(2) == 0
 	for i := range sols {
 		if sols[i].Status != alone[i].Status || !hostile.SameBits(sols[i].Z, alone[i].Z) || !hostile.SameBits(sols[i].Lambda, alone[i].Lambda) {
-			in.Failf("SolveBatch: other bits than one by one", "item %d: %v %v, alone %v %v", i, sols[i].Status, sols[i].Z, alone[i].Status, alone[i].Z)
+			input.Failf("SolveBatch: other bits than one by one", "item %d: %v %v, alone %v %v", i, sols[i].Status, sols[i].Z, alone[i].Status, alone[i].Z)
 		}
 		if len(qps[i].P) != n {
 			return // another shape: no shared cotangents
 		}
-		dz = append(dz, in.Vector(hostile.Tame, n))
+		dz = append(dz, input.Vector(hostile.Tame, n))
 		grads[i].P, single[i].P = zeros(n), zeros(n)
 		if shared {
 			grads[i].P = sum
@@ -914,39 +914,39 @@ func hostileBatch(in *hostile.Input) {
 		err := alone[i].VJP(nil, &single[i], dz[i], nil, nil)
 		failed = failed || err != nil
 	}
-	if err := qpdiff.VJPBatch(nil, grads, sols, dz, nil, nil); in.Answer("VJPBatch", err) == failed {
-		in.Failf("VJPBatch: error differs from that of the items", "%v, one by one failed: %v", err, failed)
+	if err := qpdiff.VJPBatch(nil, grads, sols, dz, nil, nil); input.Answer("VJPBatch", err) == failed {
+		input.Failf("VJPBatch: error differs from that of the items", "%v, one by one failed: %v", err, failed)
 	}
 	want := zeros(n)
 	for i := range grads {
 		if !hostile.Finite(grads[i].P) {
-			in.Failf("VJPBatch: not finite", "%v", grads[i].P)
+			input.Failf("VJPBatch: not finite", "%v", grads[i].P)
 		}
 		if !shared && !hostile.SameBits(grads[i].P, single[i].P) {
-			in.Failf("VJPBatch: other bits than one by one", "%v and %v", grads[i].P, single[i].P)
+			input.Failf("VJPBatch: other bits than one by one", "%v and %v", grads[i].P, single[i].P)
 		}
 		for j, v := range single[i].P {
 			want[j] += v
 		}
 	}
 	if shared && k > 0 && !hostile.SameBits(sum, want) {
-		in.Failf("VJPBatch: other bits than one by one", "shared: %v and %v", sum, want)
+		input.Failf("VJPBatch: other bits than one by one", "shared: %v and %v", sum, want)
 	}
 }
 
 // hostileProgram differentiates the solution of a QP also as a program whose parameters are P
 // and H, and compares.
-func hostileProgram(in *hostile.Input) {
-	p := in.Profile()
+func hostileProgram(input *hostile.Input) {
+	p := input.Profile()
 	var k known
 	if p == hostile.Tame || p == hostile.Integer {
-		k = drawKnown(in, p, false)
+		k = drawKnown(input, p, false)
 	} else {
-		k.QP = anyQP(in, p, 1+in.IntN(4), in.IntN(5), in.IntN(2))
+		k.QP = anyQP(input, p, 1+input.IntN(4), input.IntN(5), input.IntN(2))
 	}
 	var s qpdiff.Solution
 	if s.Solve(&k.QP) != nil {
-		s.Z, s.Lambda, s.Nu = in.Vector(p, len(k.P)), in.Vector(p, len(hostile.Rows(k.G))), in.Vector(p, len(hostile.Rows(k.A)))
+		s.Z, s.Lambda, s.Nu = input.Vector(p, len(k.P)), input.Vector(p, len(hostile.Rows(k.G))), input.Vector(p, len(hostile.Rows(k.A)))
 	}
 	n, m := len(k.P), len(hostile.Rows(k.G))
 	program := qpdiff.ConvexProgram{Objective: func(d *qpdiff.Partials, x, alpha []float64) float64 {
@@ -987,41 +987,41 @@ func hostileProgram(in *hostile.Input) {
 		program.Equalities = append(program.Equalities, affine(row, -1, k.B[i]))
 	}
 	x, lambda, nu := s.Z, s.Lambda, s.Nu
-	if in.IntN(10) == 0 {
-		switch in.IntN(5) {
+	if input.IntN(10) == 0 {
+		switch input.IntN(5) {
 		case 0:
-			x = in.Vector(hostile.Poisoned, len(x))
+			x = input.Vector(hostile.Poisoned, len(x))
 		case 1:
-			lambda = in.Vector(hostile.Poisoned, len(lambda))
+			lambda = input.Vector(hostile.Poisoned, len(lambda))
 		case 2:
-			nu = in.Vector(hostile.Poisoned, len(nu)+in.IntN(2))
+			nu = input.Vector(hostile.Poisoned, len(nu)+input.IntN(2))
 		case 3:
-			alpha = in.Vector(hostile.Poisoned, len(alpha))
+			alpha = input.Vector(hostile.Poisoned, len(alpha))
 		default:
-			program.Tol = []float64{-1, math.NaN(), math.Inf(1), 1, 1e-300}[in.IntN(5)]
+			program.Tol = []float64{-1, math.NaN(), math.Inf(1), 1, 1e-300}[input.IntN(5)]
 		}
 	}
 	var kept hostile.Memory
 	kept.Vector(x, lambda, nu, alpha)
 	got, err := program.Differentiate(x, lambda, nu, alpha)
-	kept.Check(in, "Differentiate")
-	ok := in.Answer("Differentiate", err)
+	kept.Check(input, "Differentiate")
+	ok := input.Answer("Differentiate", err)
 	if got == nil {
 		if ok {
-			in.Failf("Differentiate: neither derivative nor error", "%v", err)
+			input.Failf("Differentiate: neither derivative nor error", "%v", err)
 		}
 		return
 	}
 	if !hostile.FiniteMatrix(got.X) || !hostile.FiniteMatrix(got.Lambda) || !hostile.FiniteMatrix(got.Nu) {
-		in.Failf("Differentiate: not finite", "%v, %v, %v with error %v", hostile.Rows(got.X), hostile.Rows(got.Lambda), hostile.Rows(got.Nu), err)
+		input.Failf("Differentiate: not finite", "%v, %v, %v with error %v", hostile.Rows(got.X), hostile.Rows(got.Lambda), hostile.Rows(got.Nu), err)
 	}
 	if !ok || s.Status != qpdiff.Optimal || k.z == nil || !(k.cond < 1e6) || program.Tol != 0 || !slices.Equal(alpha, append(slices.Clone(k.P), k.H...)) {
 		return
 	}
 	if !k.strict {
-		in.Failf("Differentiate: answers at weakly active rows", "rows %v, condition %.3g", k.weak, k.cond)
+		input.Failf("Differentiate: answers at weakly active rows", "rows %v, condition %.3g", k.weak, k.cond)
 	}
-	t := &qpdiff.QPGrad{P: in.Vector(hostile.Tame, n), H: in.Vector(hostile.Tame, m)}
+	t := &qpdiff.QPGrad{P: input.Vector(hostile.Tame, n), H: input.Vector(hostile.Tame, m)}
 	dz := zeros(n)
 	if s.JVP(nil, dz, nil, nil, t) != nil {
 		return
@@ -1031,37 +1031,37 @@ func hostileProgram(in *hostile.Input) {
 		want := hostile.Dot([][]float64{row}, [][]float64{dalpha})
 		// If rows hold z, the terms of a derivative of 0, of the size of dα, cancel.
 		if math.Abs(want-dz[i]) > 1e-13*k.cond*((1+hostile.Norm(row))*hostile.Norm(dalpha)+hostile.Norm(dz)) {
-			in.Failf("Differentiate: differs from the QP's JVP", "%v instead of %v, condition %.3g", want, dz[i], k.cond)
+			input.Failf("Differentiate: differs from the QP's JVP", "%v instead of %v, condition %.3g", want, dz[i], k.cond)
 		}
 	}
 }
 
 // hostileForEach calls ForEach and prints numbers of no status and no block.
-func hostileForEach(in *hostile.Input) {
-	calls := make([]int, in.IntN(20))
+func hostileForEach(input *hostile.Input) {
+	calls := make([]int, input.IntN(20))
 	fails := map[int]bool{}
-	for range in.IntN(3) {
-		fails[in.IntN(20)] = true
+	for range input.IntN(3) {
+		fails[input.IntN(20)] = true
 	}
-	err := qpdiff.ForEach(in.IntN(5)-1, len(calls), func(i int) error {
+	err := qpdiff.ForEach(input.IntN(5)-1, len(calls), func(i int) error {
 		calls[i]++
 		if fails[i] {
 			return fmt.Errorf("item %d: %w", i, qpdiff.ErrDomain)
 		}
 		return nil
 	})
-	in.Answer("ForEach", err)
+	input.Answer("ForEach", err)
 	want := ""
 	for i, c := range calls {
 		if c != 1 {
-			in.Failf("ForEach: calls an item not once", "%v", calls)
+			input.Failf("ForEach: calls an item not once", "%v", calls)
 		}
 		if fails[i] && want == "" {
 			want = fmt.Sprintf("item %d: %v", i, qpdiff.ErrDomain)
 		}
 	}
 	if (err == nil) != (want == "") || err != nil && err.Error() != want {
-		in.Failf("ForEach: not the error of the lowest item", "%v, want %s", err, want)
+		input.Failf("ForEach: not the error of the lowest item", "%v, want %s", err, want)
 	}
 	for i := range 8 {
 		_ = qpdiff.Status(i - 1).String()

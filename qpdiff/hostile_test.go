@@ -75,14 +75,14 @@ type subject struct {
 }
 
 // weigh draws weights for d, or none.
-func weigh(in *hostile.Input, p hostile.Profile, d *learn.Data) {
-	if in.IntN(4) > 0 {
+func weigh(input *hostile.Input, p hostile.Profile, d *learn.Data) {
+	if input.IntN(4) > 0 {
 		return
 	}
 	d.Weights = make([]float64, len(d.Y))
 	for i := range d.Weights {
-		if d.Weights[i] = float64(in.IntN(4)) / 2; p > hostile.Integer && in.IntN(2) == 0 {
-			d.Weights[i] = math.Abs(in.Value(p))
+		if d.Weights[i] = float64(input.IntN(4)) / 2; p > hostile.Integer && input.IntN(2) == 0 {
+			d.Weights[i] = math.Abs(input.Value(p))
 		}
 	}
 }
@@ -107,16 +107,16 @@ func countOf(d learn.Data) (sum float64) {
 func (s subject) unbounded(hyper []float64) bool { return s.inverse && !(hyper[0] > 1e-3) }
 
 // drawData draws a training set; few of them are unfit for any learner.
-func drawData(in *hostile.Input, p hostile.Profile, classes bool) learn.Data {
-	r, c := 1+in.IntN(8), 1+in.IntN(5)
-	if in.IntN(40) == 0 {
+func drawData(input *hostile.Input, p hostile.Profile, classes bool) learn.Data {
+	r, c := 1+input.IntN(8), 1+input.IntN(5)
+	if input.IntN(40) == 0 {
 		r = 0
 	}
-	d := learn.Data{X: in.Matrix(p, r, c), Y: in.Vector(p, r)}
+	d := learn.Data{X: input.Matrix(p, r, c), Y: input.Vector(p, r)}
 	if classes {
-		one := in.IntN(30) == 0
+		one := input.IntN(30) == 0
 		for i := range d.Y {
-			d.Y[i] = float64(2*in.IntN(2) - 1)
+			d.Y[i] = float64(2*input.IntN(2) - 1)
 			if i < 2 {
 				d.Y[i] = float64(1 - 2*i)
 			}
@@ -124,19 +124,19 @@ func drawData(in *hostile.Input, p hostile.Profile, classes bool) learn.Data {
 				d.Y[i] = 1
 			}
 		}
-		in.Shuffle(len(d.Y), func(i, j int) { d.Y[i], d.Y[j] = d.Y[j], d.Y[i] })
+		input.Shuffle(len(d.Y), func(i, j int) { d.Y[i], d.Y[j] = d.Y[j], d.Y[i] })
 	}
-	if in.IntN(30) == 0 && r > 0 {
-		d.Y[in.IntN(r)] = in.Value(hostile.Poisoned)
+	if input.IntN(30) == 0 && r > 0 {
+		d.Y[input.IntN(r)] = input.Value(hostile.Poisoned)
 	}
-	if in.IntN(40) == 0 {
-		d.Y = d.Y[:in.IntN(len(d.Y)+1)]
+	if input.IntN(40) == 0 {
+		d.Y = d.Y[:input.IntN(len(d.Y)+1)]
 	}
 	// Equal rows, as bootstrap samples have them.
-	if in.IntN(4) == 0 && r > 1 && len(d.Y) == r {
-		i, k := in.IntN(r), in.IntN(r)
+	if input.IntN(4) == 0 && r > 1 && len(d.Y) == r {
+		i, k := input.IntN(r), input.IntN(r)
 		copy(d.Dense().RawRowView(i), d.Dense().RawRowView(k))
-		if in.IntN(2) == 0 {
+		if input.IntN(2) == 0 {
 			d.Y[i] = d.Y[k]
 		}
 	}
@@ -144,20 +144,20 @@ func drawData(in *hostile.Input, p hostile.Profile, classes bool) learn.Data {
 }
 
 // penalty draws a hyperparameter at or above 0.
-func penalty(in *hostile.Input, p hostile.Profile) float64 {
-	switch in.IntN(12) {
+func penalty(input *hostile.Input, p hostile.Profile) float64 {
+	switch input.IntN(12) {
 	case 0:
 		return 0
 	case 1:
-		return math.Abs(in.Value(hostile.Extreme))
+		return math.Abs(input.Value(hostile.Extreme))
 	case 2:
-		return in.Value(p)
+		return input.Value(p)
 	case 3:
-		return in.Value(hostile.Poisoned)
+		return input.Value(hostile.Poisoned)
 	case 4, 5:
-		return []float64{.25, .5, 1, 2}[in.IntN(4)] // ties with integer data
+		return []float64{.25, .5, 1, 2}[input.IntN(4)] // ties with integer data
 	}
-	return math.Pow(10, 4*in.Float64()-3)
+	return math.Pow(10, 4*input.Float64()-3)
 }
 
 func learnerGrad(d learn.Data, hyper []float64) *learn.Grad {
@@ -189,27 +189,27 @@ type fit struct {
 }
 
 // exercise calls the methods of a learner in random order.
-func exercise(in *hostile.Input, s subject) {
+func exercise(input *hostile.Input, s subject) {
 	l := s.make()
 	var f fit
-	for range 2 + in.IntN(8) {
-		switch in.IntN(10) {
+	for range 2 + input.IntN(8) {
+		switch input.IntN(10) {
 		case 0, 1:
-			f.profile = in.Profile()
-			load(in, s, l, &f)
+			f.profile = input.Profile()
+			load(input, s, l, &f)
 		case 2, 3, 4, 5:
-			if f.d.X == nil && in.IntN(20) > 0 {
-				f.profile = in.Profile()
-				load(in, s, l, &f)
+			if f.d.X == nil && input.IntN(20) > 0 {
+				f.profile = input.Profile()
+				load(input, s, l, &f)
 			}
-			refit(in, s, l, &f)
+			refit(input, s, l, &f)
 		case 6, 7:
-			product(in, s, l, &f)
+			product(input, s, l, &f)
 		case 8:
 			if _, ok := l.(learn.Predictor); ok {
-				predict(in, s, l, &f)
+				predict(input, s, l, &f)
 			} else {
-				product(in, s, l, &f)
+				product(input, s, l, &f)
 			}
 		default:
 			l.Reset()
@@ -218,25 +218,25 @@ func exercise(in *hostile.Input, s subject) {
 	}
 }
 
-func load(in *hostile.Input, s subject, l learn.Learner, f *fit) {
-	d := drawData(in, f.profile, s.classes)
+func load(input *hostile.Input, s subject, l learn.Learner, f *fit) {
+	d := drawData(input, f.profile, s.classes)
 	if !s.even {
-		weigh(in, f.profile, &d)
+		weigh(input, f.profile, &d)
 	}
 	var kept hostile.Memory
 	kept.Matrix(d.Dense())
 	kept.Vector(d.Y, d.Weights)
 	f.out, f.full, f.ok = nil, nil, false
 	outer, ok := l.(learn.SubsetLearner)
-	if !ok || in.IntN(2) == 0 {
+	if !ok || input.IntN(2) == 0 {
 		err := l.Load(d)
-		if in.Replaying() {
+		if input.Replaying() {
 			fmt.Printf("Load X = %v, Y = %v, weights %v (%v): %v\n", hostile.Rows(d.Dense()), d.Y, d.Weights, f.profile, err)
 		}
-		if f.d = d; !in.Answer("Load", err) {
+		if f.d = d; !input.Answer("Load", err) {
 			f.d = learn.Data{}
 		}
-		kept.Check(in, "Load")
+		kept.Check(input, "Load")
 		return
 	}
 	full := s.make()
@@ -246,30 +246,30 @@ func load(in *hostile.Input, s subject, l learn.Learner, f *fit) {
 		_ = l.Load(learn.Data{}) // which leaves l without data, too
 		return
 	}
-	if in.IntN(3) > 0 {
+	if input.IntN(3) > 0 {
 		f.hyper = s.hyper(f.profile, d.Dense().RawMatrix().Cols)
 		_ = full.Fit(make([]float64, thetas(full, d)), f.hyper)
 	}
 	var out []int
 	for i := range d.Y {
-		if in.IntN(3) == 0 {
+		if input.IntN(3) == 0 {
 			out = append(out, i)
 		}
 	}
-	switch in.IntN(20) {
+	switch input.IntN(20) {
 	case 0:
 		out = append(out, out...)
 	case 1:
-		out = append(out, in.IntN(20)-5)
+		out = append(out, input.IntN(20)-5)
 	}
 	err := outer.LoadSubset(full, out)
-	if in.Replaying() {
+	if input.Replaying() {
 		fmt.Printf("LoadSubset %v of X = %v, Y = %v, weights %v (%v): %v\n", out, hostile.Rows(d.Dense()), d.Y, d.Weights, f.profile, err)
 	}
-	if in.Answer("LoadSubset", err) {
+	if input.Answer("LoadSubset", err) {
 		f.d, f.out, f.full = d, out, full
 	}
-	kept.Check(in, "LoadSubset")
+	kept.Check(input, "LoadSubset")
 }
 
 func thetas(l learn.Learner, d learn.Data) int {
@@ -278,48 +278,48 @@ func thetas(l learn.Learner, d learn.Data) int {
 	return n
 }
 
-func refit(in *hostile.Input, s subject, l learn.Learner, f *fit) {
+func refit(input *hostile.Input, s subject, l learn.Learner, f *fit) {
 	if f.d.X == nil {
-		if in.Answer("Fit", l.Fit(make([]float64, 3), []float64{1, 1})) {
-			in.Failf("Fit: answers without data", "")
+		if input.Answer("Fit", l.Fit(make([]float64, 3), []float64{1, 1})) {
+			input.Failf("Fit: answers without data", "")
 		}
 		return
 	}
 	_, c := f.d.X.Dims()
-	if f.full == nil || f.hyper == nil || in.IntN(3) == 0 {
+	if f.full == nil || f.hyper == nil || input.IntN(3) == 0 {
 		f.hyper = s.hyper(f.profile, c)
 	}
-	if in.IntN(40) == 0 {
-		f.hyper = in.Vector(hostile.Integer, in.IntN(len(f.hyper)+2))
+	if input.IntN(40) == 0 {
+		f.hyper = input.Vector(hostile.Integer, input.IntN(len(f.hyper)+2))
 	}
 	theta := fill(thetas(l, f.d), 7)
 	var kept hostile.Memory
 	kept.Matrix(f.d.Dense())
 	kept.Vector(f.d.Y, f.hyper)
 	err := l.Fit(theta, f.hyper)
-	if in.Replaying() {
+	if input.Replaying() {
 		fmt.Printf("Fit at %v: %v, error %v\n", f.hyper, theta, err)
 	}
-	kept.Check(in, "Fit")
-	f.ok, f.theta = in.Answer("Fit", err), theta
+	kept.Check(input, "Fit")
+	f.ok, f.theta = input.Answer("Fit", err), theta
 	if !f.ok {
 		if !hostile.SameBits(theta, fill(len(theta), 7)) && !(s.errorWrites && errors.Is(err, qpdiff.ErrIterationLimit)) {
-			in.Failf("Fit: an error writes θ", "%v with %v", theta, err)
+			input.Failf("Fit: an error writes θ", "%v with %v", theta, err)
 		}
-		if in.IntN(4) == 0 {
-			product(in, s, l, f)
+		if input.IntN(4) == 0 {
+			product(input, s, l, f)
 		}
 		return
 	}
 	if !hostile.Finite(theta) {
-		in.Failf("Fit: not finite", "θ = %v at %v", theta, f.hyper)
+		input.Failf("Fit: not finite", "θ = %v at %v", theta, f.hyper)
 		return
 	}
 	if s.objective != nil && f.profile <= hostile.Scaled {
-		lower(in, s, f)
+		lower(input, s, f)
 	}
-	if in.IntN(4) == 0 {
-		same(in, s, l, f)
+	if input.IntN(4) == 0 {
+		same(input, s, l, f)
 	}
 }
 
@@ -367,7 +367,7 @@ func moderate(hyper []float64) bool {
 }
 
 // lower looks for a point near θ with a lower objective.
-func lower(in *hostile.Input, s subject, f *fit) {
+func lower(input *hostile.Input, s subject, f *fit) {
 	d := f.used()
 	if d.X == nil {
 		return
@@ -376,40 +376,40 @@ func lower(in *hostile.Input, s subject, f *fit) {
 	if !hostile.Finite([]float64{at, size}) {
 		return
 	}
-	if s.reference != nil && f.profile <= hostile.Integer && in.IntN(4) == 0 && moderate(f.hyper) {
+	if s.reference != nil && f.profile <= hostile.Integer && input.IntN(4) == 0 && moderate(f.hyper) {
 		// The smallest numbers have no digits to compare.
 		if least, ok := s.reference(d, f.hyper); ok && at > least+referenceTol*size+0x1p-1022 {
-			in.Failf("Fit: above the minimum", "%v at θ = %v where a QP finds %v; hyper %v, X = %v, Y = %v, weights %v", at, f.theta, least, f.hyper, hostile.Rows(d.Dense()), d.Y, d.Weights)
+			input.Failf("Fit: above the minimum", "%v at θ = %v where a QP finds %v; hyper %v, X = %v, Y = %v, weights %v", at, f.theta, least, f.hyper, hostile.Rows(d.Dense()), d.Y, d.Weights)
 		}
 	}
 	for range 4 {
-		direction := in.Vector(hostile.Tame, len(f.theta))
-		if in.IntN(2) == 0 {
+		direction := input.Vector(hostile.Tame, len(f.theta))
+		if input.IntN(2) == 0 {
 			clear(direction)
-			direction[in.IntN(len(direction))] = 1 - 2*float64(in.IntN(2))
+			direction[input.IntN(len(direction))] = 1 - 2*float64(input.IntN(2))
 		}
-		step := math.Pow(10, -9*in.Float64()) * (hostile.MaxAbs(f.theta) + math.Pow(10, -6*in.Float64()))
+		step := math.Pow(10, -9*input.Float64()) * (hostile.MaxAbs(f.theta) + math.Pow(10, -6*input.Float64()))
 		moved := slices.Clone(f.theta)
 		for i, v := range direction {
 			moved[i] += step * v
 		}
 		if there, also := s.objective(d, moved, f.hyper); there < at-optimalTol*max(size, also) {
-			in.Failf("Fit: not a minimum", "%v at θ = %v, %v lower %v away, %v; hyper %v, X = %v, Y = %v, weights %v", at, f.theta, at-there, step, f.profile, f.hyper, hostile.Rows(d.Dense()), d.Y, d.Weights)
+			input.Failf("Fit: not a minimum", "%v at θ = %v, %v lower %v away, %v; hyper %v, X = %v, Y = %v, weights %v", at, f.theta, at-there, step, f.profile, f.hyper, hostile.Rows(d.Dense()), d.Y, d.Weights)
 			return
 		}
 	}
 }
 
 // same compares a refit after Reset with a new learner, bit by bit.
-func same(in *hostile.Input, s subject, l learn.Learner, f *fit) {
+func same(input *hostile.Input, s subject, l learn.Learner, f *fit) {
 	fresh := s.make()
 	if f.full != nil {
 		if fresh.(learn.SubsetLearner).LoadSubset(f.full, f.out) != nil {
-			in.Failf("LoadSubset: fails the second time", "")
+			input.Failf("LoadSubset: fails the second time", "")
 			return
 		}
 	} else if err := fresh.Load(f.d); err != nil {
-		in.Failf("Load: fails the second time", "%v", err)
+		input.Failf("Load: fails the second time", "%v", err)
 		return
 	}
 	l.Reset()
@@ -417,87 +417,87 @@ func same(in *hostile.Input, s subject, l learn.Learner, f *fit) {
 	err, errNew := l.Fit(again, f.hyper), fresh.Fit(new, f.hyper)
 	f.ok, f.theta = err == nil, again
 	if (err == nil) != (errNew == nil) || !hostile.SameBits(again, new) {
-		in.Failf("Reset: a refit has other bits than a new learner", "%v, %v, new: %v, %v", again, err, new, errNew)
+		input.Failf("Reset: a refit has other bits than a new learner", "%v, %v, new: %v, %v", again, err, new, errNew)
 		return
 	}
 	if err != nil {
 		return
 	}
-	w := in.Vector(hostile.Tame, len(new))
+	w := input.Vector(hostile.Tame, len(new))
 	g, h := learnerGrad(f.d, f.hyper), learnerGrad(f.d, f.hyper)
 	err, errNew = l.VJP(nil, g, w), fresh.VJP(nil, h, w)
 	if (err == nil) != (errNew == nil) || !slices.EqualFunc(gradBlocks(g), gradBlocks(h), hostile.SameBits) {
-		in.Failf("Reset: a VJP has other bits than that of a new learner", "%v, %v, new: %v, %v", gradBlocks(g), err, gradBlocks(h), errNew)
+		input.Failf("Reset: a VJP has other bits than that of a new learner", "%v, %v, new: %v, %v", gradBlocks(g), err, gradBlocks(h), errNew)
 	}
 }
 
 // product computes derivatives of the last fit.
-func product(in *hostile.Input, s subject, l learn.Learner, f *fit) {
+func product(input *hostile.Input, s subject, l learn.Learner, f *fit) {
 	if !f.ok {
 		n := 3
 		if f.d.X != nil {
 			n = thetas(l, f.d)
 		}
 		if err := l.VJP(nil, &learn.Grad{}, make([]float64, n)); !errors.Is(err, qpdiff.ErrNotFitted) {
-			in.Failf("VJP: answers without a fit", "%v", err)
+			input.Failf("VJP: answers without a fit", "%v", err)
 		}
 		return
 	}
 	cotangents := hostile.Tame
-	if in.IntN(6) == 0 {
-		cotangents = in.Profile()
+	if input.IntN(6) == 0 {
+		cotangents = input.Profile()
 	}
-	w := in.Vector(cotangents, len(f.theta))
+	w := input.Vector(cotangents, len(f.theta))
 	g := learnerGrad(f.d, f.hyper)
 	var kept hostile.Memory
 	kept.Matrix(f.d.Dense())
 	kept.Vector(f.d.Y, f.hyper, w)
 	err := l.VJP(nil, g, w)
-	kept.Check(in, "VJP")
-	answered := in.Answer("VJP", err)
+	kept.Check(input, "VJP")
+	answered := input.Answer("VJP", err)
 	if g.Generalised && !s.generalised || g.Generalised && !answered && !errors.Is(err, qpdiff.ErrNotFinite) {
-		in.Failf("VJP: generalised without being told to", "error %v at %v", err, f.hyper)
+		input.Failf("VJP: generalised without being told to", "error %v at %v", err, f.hyper)
 	}
-	if in.Replaying() {
+	if input.Replaying() {
 		fmt.Printf("VJP of %v: %v, error %v\n", w, gradBlocks(g), err)
 	}
 	if errors.Is(err, qpdiff.ErrNotFinite) {
 		return // entries that overflow may have been added
 	}
 	if !hostile.Finite(gradBlocks(g)...) {
-		in.Failf("VJP: not finite", "%v with error %v for dθ = %v at %v", gradBlocks(g), err, w, f.hyper)
+		input.Failf("VJP: not finite", "%v with error %v for dθ = %v at %v", gradBlocks(g), err, w, f.hyper)
 		return
 	}
 	if !answered && !s.partial && hostile.Norm(gradBlocks(g)...) != 0 {
-		in.Failf("VJP: an error writes", "%v with error %v", gradBlocks(g), err)
+		input.Failf("VJP: an error writes", "%v with error %v", gradBlocks(g), err)
 	}
 	if answered {
 		again := learnerGrad(f.d, f.hyper)
 		if err := l.VJP(nil, again, w); err != nil || !slices.EqualFunc(gradBlocks(g), gradBlocks(again), hostile.SameBits) {
-			in.Failf("VJP: the second call has other bits", "%v, then %v, %v", gradBlocks(g), gradBlocks(again), err)
+			input.Failf("VJP: the second call has other bits", "%v, then %v, %v", gradBlocks(g), gradBlocks(again), err)
 		}
 		part := learnerGrad(f.d, f.hyper)
-		if in.IntN(2) == 0 {
+		if input.IntN(2) == 0 {
 			part.X = nil
 		}
-		if in.IntN(2) == 0 {
+		if input.IntN(2) == 0 {
 			part.Y = nil
 		}
 		if err := l.VJP(nil, part, w); err != nil {
-			in.Failf("VJP: refuses a part of what it answered", "%v", err)
+			input.Failf("VJP: refuses a part of what it answered", "%v", err)
 		} else if !hostile.SameBits(part.Hyper, g.Hyper) || part.Y != nil && !hostile.SameBits(part.Y, g.Y) {
-			in.Failf("VJP: a part has other bits", "%v of %v", gradBlocks(part), gradBlocks(g))
+			input.Failf("VJP: a part has other bits", "%v of %v", gradBlocks(part), gradBlocks(g))
 		}
 	}
 	tangents := hostile.Tame
-	if in.IntN(6) == 0 {
-		tangents = in.Profile()
+	if input.IntN(6) == 0 {
+		tangents = input.Profile()
 	}
 	r, c := f.d.X.Dims()
-	t := &learn.Grad{Hyper: in.Vector(tangents, len(f.hyper)), X: mat.NewDense(r, c, in.Vector(tangents, r*c)), Y: in.Vector(tangents, r)}
+	t := &learn.Grad{Hyper: input.Vector(tangents, len(f.hyper)), X: mat.NewDense(r, c, input.Vector(tangents, r*c)), Y: input.Vector(tangents, r)}
 	// At the end of its domain a hyperparameter may only rise, and one-sided
 	// derivatives need not add up: it moves alone, or not at all.
-	alone := in.IntN(2) == 0
+	alone := input.IntN(2) == 0
 	for i, h := range f.hyper {
 		if h != 0 {
 			continue
@@ -509,7 +509,7 @@ func product(in *hostile.Input, s subject, l learn.Learner, f *fit) {
 			t.Hyper[i] = 0
 		}
 	}
-	equal := in.IntN(3) > 0
+	equal := input.IntN(3) > 0
 	if equal {
 		equalTangents(f.d, t)
 	}
@@ -518,31 +518,31 @@ func product(in *hostile.Input, s subject, l learn.Learner, f *fit) {
 		var kept hostile.Memory
 		kept.Vector(gradBlocks(t)...)
 		err := j.JVP(nil, dtheta, t)
-		kept.Check(in, "JVP")
-		if in.Replaying() {
+		kept.Check(input, "JVP")
+		if input.Replaying() {
 			fmt.Printf("JVP along %v: %v, error %v\n", gradBlocks(t), dtheta, err)
 		}
-		if !in.Answer("JVP", err) {
+		if !input.Answer("JVP", err) {
 			if !hostile.SameBits(dtheta, fill(len(dtheta), 7)) && !errors.Is(err, qpdiff.ErrNotFinite) {
-				in.Failf("JVP: an error writes", "%v with error %v", dtheta, err)
+				input.Failf("JVP: an error writes", "%v with error %v", dtheta, err)
 			}
 			// The right-hand side of a JVP is in units of the gradient, and may overflow
 			// although the right-hand side of a VJP, in units of θ, does not.
 			if answered && equal && !g.Generalised && !s.unbounded(f.hyper) && tangents <= hostile.Integer && f.profile <= hostile.Integer && hostile.Norm(g.Hyper) < 1e6 && hostile.MaxAbs(f.hyper) < nearMax {
-				in.Failf("JVP: refuses where VJP answers", "hyper %v, X = %v, Y = %v, weights %v: %v", f.hyper, hostile.Rows(f.d.Dense()), f.d.Y, f.d.Weights, err)
+				input.Failf("JVP: refuses where VJP answers", "hyper %v, X = %v, Y = %v, weights %v: %v", f.hyper, hostile.Rows(f.d.Dense()), f.d.Y, f.d.Weights, err)
 			}
 			return
 		}
 		if !hostile.Finite(dtheta) {
-			in.Failf("JVP: not finite", "%v along %v at %v", dtheta, gradBlocks(t), f.hyper)
+			input.Failf("JVP: not finite", "%v along %v at %v", dtheta, gradBlocks(t), f.hyper)
 			return
 		}
 		if answered && equal && !g.Generalised && cotangents <= hostile.Scaled && tangents <= hostile.Scaled && f.profile <= hostile.Integer {
-			adjoint(in, s, f, g, t, w, dtheta)
+			adjoint(input, s, f, g, t, w, dtheta)
 		}
 	}
-	if answered && !g.Generalised && f.full == nil && f.profile <= hostile.Integer && cotangents == hostile.Tame && in.IntN(2) == 0 {
-		differences(in, s, f, g, func(l learn.Learner, theta []float64) (float64, bool) {
+	if answered && !g.Generalised && f.full == nil && f.profile <= hostile.Integer && cotangents == hostile.Tame && input.IntN(2) == 0 {
+		differences(input, s, f, g, func(l learn.Learner, theta []float64) (float64, bool) {
 			return hostile.Dot([][]float64{theta}, [][]float64{w}), true
 		})
 	}
@@ -577,7 +577,7 @@ const nearMax = 1e300
 // are left out.
 const adjointTol = 1e-9
 
-func adjoint(in *hostile.Input, s subject, f *fit, g, t *learn.Grad, w, dtheta []float64) {
+func adjoint(input *hostile.Input, s subject, f *fit, g, t *learn.Grad, w, dtheta []float64) {
 	for _, h := range f.hyper {
 		if h > 0 && h < hostile.Subnormal { // so is θ, which then has few bits
 			return
@@ -616,13 +616,13 @@ func adjoint(in *hostile.Input, s subject, f *fit, g, t *learn.Grad, w, dtheta [
 		tol *= max(1, cond/1e6)
 	}
 	if math.Abs(left-right) > tol*length+lost+hostile.Subnormal {
-		in.Failf("VJP and JVP are not adjoint", "%v and %v; θ = %v, hyper %v, X = %v, Y = %v, weights %v", left, right, f.theta, f.hyper, hostile.Rows(f.d.Dense()), f.d.Y, f.d.Weights)
+		input.Failf("VJP and JVP are not adjoint", "%v and %v; θ = %v, hyper %v, X = %v, Y = %v, weights %v", left, right, f.theta, f.hyper, hostile.Rows(f.d.Dense()), f.d.Y, f.d.Weights)
 	}
 }
 
 // differences compares the derivative of value along a random direction with
 // its differences.
-func differences(in *hostile.Input, s subject, f *fit, g *learn.Grad, value func(l learn.Learner, theta []float64) (float64, bool)) {
+func differences(input *hostile.Input, s subject, f *fit, g *learn.Grad, value func(l learn.Learner, theta []float64) (float64, bool)) {
 	if !moderate(f.hyper) {
 		return
 	}
@@ -630,14 +630,14 @@ func differences(in *hostile.Input, s subject, f *fit, g *learn.Grad, value func
 		return
 	}
 	r, c := f.d.X.Dims()
-	t := &learn.Grad{Hyper: in.Vector(hostile.Tame, len(f.hyper)), X: mat.NewDense(r, c, in.Vector(hostile.Tame, r*c)), Y: in.Vector(hostile.Tame, r)}
+	t := &learn.Grad{Hyper: input.Vector(hostile.Tame, len(f.hyper)), X: mat.NewDense(r, c, input.Vector(hostile.Tame, r*c)), Y: input.Vector(hostile.Tame, r)}
 	for i, h := range f.hyper {
 		t.Hyper[i] *= h // a 0 stays 0
 	}
 	if s.classes {
 		clear(t.Y)
 	}
-	switch in.IntN(4) {
+	switch input.IntN(4) {
 	case 0:
 		t.X.Zero()
 	case 1:
@@ -645,7 +645,7 @@ func differences(in *hostile.Input, s subject, f *fit, g *learn.Grad, value func
 	}
 	equalTangents(f.d, t)
 	probe := s.make()
-	in.Slope("VJP", func(step float64) (float64, bool) {
+	input.Slope("VJP", func(step float64) (float64, bool) {
 		moved := learn.Data{X: mat.DenseCopyOf(f.d.X), Y: slices.Clone(f.d.Y), Weights: f.d.Weights}
 		hyper := slices.Clone(f.hyper)
 		for i := range r {
@@ -666,62 +666,62 @@ func differences(in *hostile.Input, s subject, f *fit, g *learn.Grad, value func
 }
 
 // predict computes predictions of a Predictor, and their derivatives.
-func predict(in *hostile.Input, s subject, l learn.Learner, f *fit) {
+func predict(input *hostile.Input, s subject, l learn.Learner, f *fit) {
 	d := l.(learn.Predictor)
-	cols := 1 + in.IntN(3)
-	if f.d.X != nil && in.IntN(10) > 0 {
+	cols := 1 + input.IntN(3)
+	if f.d.X != nil && input.IntN(10) > 0 {
 		_, cols = f.d.X.Dims()
 	}
 	p := f.profile
-	if in.IntN(6) == 0 {
-		p = in.Profile()
+	if input.IntN(6) == 0 {
+		p = input.Profile()
 	}
-	x := in.Matrix(p, 1+in.IntN(4), cols)
+	x := input.Matrix(p, 1+input.IntN(4), cols)
 	n, _ := x.Dims()
-	if f.d.X != nil && f.d.Dense().RawMatrix().Cols == cols && in.IntN(3) == 0 {
+	if f.d.X != nil && f.d.Dense().RawMatrix().Cols == cols && input.IntN(3) == 0 {
 		copy(x.RawRowView(0), f.d.Dense().RawRowView(0))
 	}
 	dst := make([]float64, n)
 	var kept hostile.Memory
 	kept.Matrix(x)
 	err := d.Predict(nil, dst, x)
-	if in.Replaying() {
+	if input.Replaying() {
 		fmt.Printf("Predict %v: %v, error %v\n", hostile.Rows(x), dst, err)
 	}
-	kept.Check(in, "Predict")
+	kept.Check(input, "Predict")
 	if f.ok {
-		in.Answer("Predict", err)
+		input.Answer("Predict", err)
 	} else if !errors.Is(err, qpdiff.ErrNotFitted) {
-		in.Failf("Predict: answers without a fit", "%v", err)
+		input.Failf("Predict: answers without a fit", "%v", err)
 	}
 	if err == nil && !hostile.Finite(dst) {
-		in.Failf("Predict: not finite", "%v for %v", dst, hostile.Rows(x))
+		input.Failf("Predict: not finite", "%v for %v", dst, hostile.Rows(x))
 	}
 	if !f.ok {
 		return
 	}
-	w := in.Vector(hostile.Tame, n)
-	if in.IntN(6) == 0 {
-		w = in.Vector(in.Profile(), n)
+	w := input.Vector(hostile.Tame, n)
+	if input.IntN(6) == 0 {
+		w = input.Vector(input.Profile(), n)
 	}
 	g, dx := learnerGrad(f.d, f.hyper), mat.NewDense(n, cols, nil)
 	kept.Vector(w)
 	errVJP := d.PredictVJP(nil, g, dx, x, w)
-	kept.Check(in, "PredictVJP")
-	in.Answer("PredictVJP", errVJP)
-	if in.Replaying() {
+	kept.Check(input, "PredictVJP")
+	input.Answer("PredictVJP", errVJP)
+	if input.Replaying() {
 		fmt.Printf("PredictVJP of %v: %v, %v, error %v\n", w, gradBlocks(g), hostile.Rows(dx), errVJP)
 	}
 	if errors.Is(errVJP, qpdiff.ErrNotFinite) {
 		return // entries that overflow may have been added
 	}
 	if !hostile.Finite(gradBlocks(g)...) || !hostile.FiniteMatrix(dx) {
-		in.Failf("PredictVJP: not finite", "%v, %v with error %v for %v, hyper %v", gradBlocks(g), hostile.Rows(dx), errVJP, hostile.Rows(x), f.hyper)
+		input.Failf("PredictVJP: not finite", "%v, %v with error %v for %v, hyper %v", gradBlocks(g), hostile.Rows(dx), errVJP, hostile.Rows(x), f.hyper)
 		return
 	}
 	if errVJP != nil || err != nil {
 		if errVJP != nil && (hostile.Norm(gradBlocks(g)...) != 0 || hostile.MaxAbs(hostile.Rows(dx)...) != 0) {
-			in.Failf("PredictVJP: an error writes", "%v with error %v", gradBlocks(g), errVJP)
+			input.Failf("PredictVJP: an error writes", "%v with error %v", gradBlocks(g), errVJP)
 		}
 		return
 	}
@@ -732,31 +732,31 @@ func predict(in *hostile.Input, s subject, l learn.Learner, f *fit) {
 		return
 	}
 	r, _ := f.d.X.Dims()
-	t := &learn.Grad{Hyper: in.Vector(hostile.Tame, len(f.hyper)), X: in.Matrix(hostile.Tame, r, cols), Y: in.Vector(hostile.Tame, r)}
+	t := &learn.Grad{Hyper: input.Vector(hostile.Tame, len(f.hyper)), X: input.Matrix(hostile.Tame, r, cols), Y: input.Vector(hostile.Tame, r)}
 	equalTangents(f.d, t)
 	df := fill(n, 7)
 	kept.Vector(gradBlocks(t)...)
 	errJVP := k.PredictJVP(nil, df, x, nil, t)
-	kept.Check(in, "PredictJVP")
-	if in.Replaying() {
+	kept.Check(input, "PredictJVP")
+	if input.Replaying() {
 		fmt.Printf("PredictJVP along %v: %v, error %v\n", gradBlocks(t), df, errJVP)
 	}
-	if !in.Answer("PredictJVP", errJVP) {
+	if !input.Answer("PredictJVP", errJVP) {
 		if !errors.Is(errJVP, qpdiff.ErrNotFinite) {
-			in.Failf("PredictJVP: refuses where PredictVJP answers", "%v at %v", errJVP, f.hyper)
+			input.Failf("PredictJVP: refuses where PredictVJP answers", "%v at %v", errJVP, f.hyper)
 		}
 		return
 	}
 	if !hostile.Finite(df) {
-		in.Failf("PredictJVP: not finite", "%v along %v at %v", df, gradBlocks(t), f.hyper)
+		input.Failf("PredictJVP: not finite", "%v along %v at %v", df, gradBlocks(t), f.hyper)
 	} else if p <= hostile.Integer && f.profile <= hostile.Integer && !g.Generalised {
-		adjoint(in, s, f, g, t, w, df)
+		adjoint(input, s, f, g, t, w, df)
 	}
 }
 
-func hostileElasticNet(in *hostile.Input) {
-	per, generalised := in.IntN(3) == 0, in.IntN(4) == 0
-	exercise(in, subject{
+func hostileElasticNet(input *hostile.Input) {
+	per, generalised := input.IntN(3) == 0, input.IntN(4) == 0
+	exercise(input, subject{
 		make: func() learn.Learner {
 			if per {
 				return &perFeatureNet{ElasticNet: linear.ElasticNet{Generalised: generalised}}
@@ -770,7 +770,7 @@ func hostileElasticNet(in *hostile.Input) {
 			}
 			h := make([]float64, 2*k)
 			for i := range h {
-				h[i] = penalty(in, p)
+				h[i] = penalty(input, p)
 			}
 			return h
 		},
@@ -841,8 +841,8 @@ func hostileElasticNet(in *hostile.Input) {
 	})
 }
 
-func hostileHuber(in *hostile.Input) {
-	intercept, generalised := in.IntN(2) == 0, in.IntN(4) == 0
+func hostileHuber(input *hostile.Input) {
+	intercept, generalised := input.IntN(2) == 0, input.IntN(4) == 0
 	residual := func(d learn.Data, theta []float64, i int) (r, size float64) {
 		r, size = d.Y[i], math.Abs(d.Y[i])
 		for j, t := range theta {
@@ -855,9 +855,9 @@ func hostileHuber(in *hostile.Input) {
 		}
 		return
 	}
-	exercise(in, subject{
+	exercise(input, subject{
 		make:  func() learn.Learner { return &linear.Huber{Intercept: intercept, Generalised: generalised} },
-		hyper: func(p hostile.Profile, n int) []float64 { return []float64{penalty(in, p), penalty(in, p)} },
+		hyper: func(p hostile.Profile, n int) []float64 { return []float64{penalty(input, p), penalty(input, p)} },
 		ridge: func(hyper []float64) float64 { return hyper[0] },
 		objective: func(d learn.Data, theta, hyper []float64) (value, size float64) {
 			loss := func(r float64) float64 {
@@ -940,14 +940,14 @@ func linearValue(d learn.Data, theta []float64, loss func(margin float64) float6
 	return
 }
 
-func hostileSVM(in *hostile.Input) {
-	generalised := in.IntN(4) == 0
-	exercise(in, subject{
+func hostileSVM(input *hostile.Input) {
+	generalised := input.IntN(4) == 0
+	exercise(input, subject{
 		make:    func() learn.Learner { return &margin.SVM{Generalised: generalised} },
 		classes: true,
 		ridge:   func(hyper []float64) float64 { return hyper[len(hyper)-1] },
 		hyper: func(p hostile.Profile, n int) []float64 {
-			return []float64{penalty(in, p), penalty(in, p)}
+			return []float64{penalty(input, p), penalty(input, p)}
 		},
 		objective: func(d learn.Data, theta, hyper []float64) (value, size float64) {
 			n := countOf(d)
@@ -984,16 +984,16 @@ func hostileSVM(in *hostile.Input) {
 	})
 }
 
-func hostileLearnedLoss(in *hostile.Input) {
-	generalised := in.IntN(4) == 0
-	exercise(in, subject{
+func hostileLearnedLoss(input *hostile.Input) {
+	generalised := input.IntN(4) == 0
+	exercise(input, subject{
 		make:    func() learn.Learner { return &margin.LearnedLoss{Generalised: generalised} },
 		classes: true,
 		ridge:   func(hyper []float64) float64 { return hyper[len(hyper)-1] },
 		hyper: func(p hostile.Profile, n int) []float64 {
 			h := make([]float64, 5)
 			for i := range h {
-				h[i] = penalty(in, p)
+				h[i] = penalty(input, p)
 			}
 			return h
 		},
@@ -1013,21 +1013,21 @@ func hostileLearnedLoss(in *hostile.Input) {
 	})
 }
 
-func hostileLogistic(in *hostile.Input) {
-	intercept := linear.Intercept(in.IntN(3))
+func hostileLogistic(input *hostile.Input) {
+	intercept := linear.Intercept(input.IntN(3))
 	limit := 0
-	if in.IntN(10) == 0 {
-		limit = in.IntN(4) - 1
+	if input.IntN(10) == 0 {
+		limit = input.IntN(4) - 1
 	}
-	classes := in.IntN(4) > 0
+	classes := input.IntN(4) > 0
 	var l *linear.Logistic
-	exercise(in, subject{
+	exercise(input, subject{
 		make: func() learn.Learner {
 			l = &linear.Logistic{Intercept: intercept, MaxIter: limit}
 			return l
 		},
 		classes: classes,
-		hyper:   func(p hostile.Profile, n int) []float64 { return []float64{penalty(in, p)} },
+		hyper:   func(p hostile.Profile, n int) []float64 { return []float64{penalty(input, p)} },
 		objective: func(d learn.Data, theta, hyper []float64) (value, size float64) {
 			_, n := d.X.Dims()
 			wide := d
@@ -1049,46 +1049,46 @@ func hostileLogistic(in *hostile.Input) {
 		errorWrites: true,
 	})
 	// The methods that only Logistic has.
-	d := drawData(in, in.Profile(), true)
+	d := drawData(input, input.Profile(), true)
 	if l.Load(d) != nil {
 		return
 	}
 	theta := make([]float64, thetas(l, d))
-	fitted := in.Answer("Fit", l.Fit(theta, []float64{penalty(in, hostile.Tame)}))
+	fitted := input.Answer("Fit", l.Fit(theta, []float64{penalty(input, hostile.Tame)}))
 	if fitted && !hostile.Finite(theta) {
-		in.Failf("Fit: not finite", "%v", theta)
+		input.Failf("Fit: not finite", "%v", theta)
 	}
 	pi := make([]float64, len(d.Y))
-	v := in.Vector(in.Profile(), len(theta))
+	v := input.Vector(input.Profile(), len(theta))
 	dst := make([]float64, len(theta))
 	errP, errH := l.Probabilities(nil, pi), l.SolveHessian(nil, dst, v)
 	if !fitted {
 		if !errors.Is(errP, qpdiff.ErrNotFitted) || !errors.Is(errH, qpdiff.ErrNotFitted) {
-			in.Failf("Probabilities, SolveHessian: answer without a fit", "%v, %v", errP, errH)
+			input.Failf("Probabilities, SolveHessian: answer without a fit", "%v, %v", errP, errH)
 		}
 		return
 	}
-	in.Answer("Probabilities", errP)
+	input.Answer("Probabilities", errP)
 	for _, p := range pi {
 		if !(p >= 0 && p <= 1) {
-			in.Failf("Probabilities: outside [0, 1]", "%v, θ = %v", pi, theta)
+			input.Failf("Probabilities: outside [0, 1]", "%v, θ = %v", pi, theta)
 			break
 		}
 	}
-	if in.Answer("SolveHessian", errH) && !hostile.Finite(dst) {
-		in.Failf("SolveHessian: not finite", "%v for %v", dst, v)
+	if input.Answer("SolveHessian", errH) && !hostile.Finite(dst) {
+		input.Failf("SolveHessian: not finite", "%v for %v", dst, v)
 	}
 }
 
-func hostileSparseLogistic(in *hostile.Input) {
-	intercept, generalised, classes := in.IntN(2) == 0, in.IntN(4) == 0, in.IntN(4) > 0
-	exercise(in, subject{
+func hostileSparseLogistic(input *hostile.Input) {
+	intercept, generalised, classes := input.IntN(2) == 0, input.IntN(4) == 0, input.IntN(4) > 0
+	exercise(input, subject{
 		make: func() learn.Learner {
 			return &linear.SparseLogistic{Intercept: intercept, Generalised: generalised}
 		},
 		classes: classes,
 		hyper: func(p hostile.Profile, n int) []float64 {
-			return []float64{penalty(in, p), penalty(in, p)}
+			return []float64{penalty(input, p), penalty(input, p)}
 		},
 		objective: func(d learn.Data, theta, hyper []float64) (value, size float64) {
 			_, n := d.X.Dims()
@@ -1118,13 +1118,13 @@ func hostileSparseLogistic(in *hostile.Input) {
 }
 
 // drawKernel draws a kernel, nil included, and returns the kernel that nil means.
-func drawKernel(in *hostile.Input) (drawn, meant kernel.Kernel) {
-	switch in.IntN(4) {
+func drawKernel(input *hostile.Input) (drawn, meant kernel.Kernel) {
+	switch input.IntN(4) {
 	case 0:
 		drawn = kernel.RBF{}
 	case 1, 2:
-		drawn = kernel.Polynomial{Degree: in.IntN(5)}
-		if in.IntN(20) == 0 {
+		drawn = kernel.Polynomial{Degree: input.IntN(5)}
+		if input.IntN(20) == 0 {
 			drawn = kernel.Polynomial{Degree: -1}
 		}
 	}
@@ -1134,10 +1134,10 @@ func drawKernel(in *hostile.Input) (drawn, meant kernel.Kernel) {
 	return drawn, meant
 }
 
-func hostileKernelSVM(in *hostile.Input) {
-	l := kernel.SVM{Intercept: in.IntN(2) == 0, Generalised: in.IntN(4) == 0}
+func hostileKernelSVM(input *hostile.Input) {
+	l := kernel.SVM{Intercept: input.IntN(2) == 0, Generalised: input.IntN(4) == 0}
 	var kernel kernel.Kernel
-	l.Kernel, kernel = drawKernel(in)
+	l.Kernel, kernel = drawKernel(input)
 	s := subject{
 		make:    func() learn.Learner { k := l; return &k },
 		classes: true,
@@ -1145,28 +1145,28 @@ func hostileKernelSVM(in *hostile.Input) {
 		hyper: func(p hostile.Profile, n int) []float64 {
 			h := make([]float64, 1+kernel.NumParams(n))
 			for i := range h {
-				h[i] = penalty(in, p)
+				h[i] = penalty(input, p)
 			}
 			return h
 		},
 		generalised: l.Generalised,
 	}
-	exercise(in, s)
-	if l.Generalised || in.IntN(4) > 0 {
+	exercise(input, s)
+	if l.Generalised || input.IntN(4) > 0 {
 		return
 	}
-	m, f := differencesOfPredictions(in, s)
+	m, f := differencesOfPredictions(input, s)
 	if m != nil && !l.Intercept && moderate(f.hyper) {
-		dual(in, m, kernel, f.d, f.hyper)
+		dual(input, m, kernel, f.d, f.hyper)
 	}
 }
 
 // differencesOfPredictions compares the derivatives of a kernel machine's predictions at
 // smooth and integer data with differences. It returns the machine if there is a fit.
-func differencesOfPredictions(in *hostile.Input, s subject) (learn.Predictor, *fit) {
-	p := []hostile.Profile{hostile.Tame, hostile.Integer}[in.IntN(2)]
-	d := drawData(in, p, s.classes)
-	weigh(in, p, &d)
+func differencesOfPredictions(input *hostile.Input, s subject) (learn.Predictor, *fit) {
+	p := []hostile.Profile{hostile.Tame, hostile.Integer}[input.IntN(2)]
+	d := drawData(input, p, s.classes)
+	weigh(input, p, &d)
 	m := s.make()
 	if m.Load(d) != nil {
 		return nil, nil
@@ -1175,14 +1175,14 @@ func differencesOfPredictions(in *hostile.Input, s subject) (learn.Predictor, *f
 	if m.Fit(f.theta, f.hyper) != nil {
 		return nil, nil
 	}
-	x := mat.NewDense(2, d.Dense().RawMatrix().Cols, in.Vector(p, 2*d.Dense().RawMatrix().Cols))
-	w := in.Vector(hostile.Tame, 2)
+	x := mat.NewDense(2, d.Dense().RawMatrix().Cols, input.Vector(p, 2*d.Dense().RawMatrix().Cols))
+	w := input.Vector(hostile.Tame, 2)
 	g := learnerGrad(d, f.hyper)
-	if in.Replaying() {
+	if input.Replaying() {
 		fmt.Printf("%+v fitted to X = %v, Y = %v, weights %v at %v: θ = %v, x = %v, cotangent %v\n", m, hostile.Rows(d.Dense()), d.Y, d.Weights, f.hyper, f.theta, hostile.Rows(x), w)
 	}
-	if in.Answer("PredictVJP", m.(learn.Predictor).PredictVJP(nil, g, nil, x, w)) {
-		differences(in, s, f, g, func(l learn.Learner, _ []float64) (float64, bool) {
+	if input.Answer("PredictVJP", m.(learn.Predictor).PredictVJP(nil, g, nil, x, w)) {
+		differences(input, s, f, g, func(l learn.Learner, _ []float64) (float64, bool) {
 			dst := make([]float64, 2)
 			err := l.(learn.Predictor).Predict(nil, dst, x)
 			return hostile.Dot([][]float64{dst}, [][]float64{w}), err == nil
@@ -1191,34 +1191,34 @@ func differencesOfPredictions(in *hostile.Input, s subject) (learn.Predictor, *f
 	return m.(learn.Predictor), f
 }
 
-func hostileKernelRidge(in *hostile.Input) {
-	l := kernel.Ridge{Intercept: in.IntN(2) == 0}
+func hostileKernelRidge(input *hostile.Input) {
+	l := kernel.Ridge{Intercept: input.IntN(2) == 0}
 	var kernel kernel.Kernel
-	l.Kernel, kernel = drawKernel(in)
+	l.Kernel, kernel = drawKernel(input)
 	s := subject{
 		make:   func() learn.Learner { k := l; return &k },
 		kernel: kernel, inverse: true,
 		hyper: func(p hostile.Profile, n int) []float64 {
 			h := make([]float64, 1+kernel.NumParams(n))
 			for i := range h {
-				h[i] = penalty(in, p)
+				h[i] = penalty(input, p)
 			}
 			return h
 		},
 	}
-	exercise(in, s)
-	if in.IntN(4) == 0 {
-		differencesOfPredictions(in, s)
+	exercise(input, s)
+	if input.IntN(4) == 0 {
+		differencesOfPredictions(input, s)
 	}
-	p := in.Profile()
-	if d := drawData(in, p, false); in.IntN(2) == 0 && s.make().Load(d) == nil {
-		leaveOneOut(in, p, s, d)
+	p := input.Profile()
+	if d := drawData(input, p, false); input.IntN(2) == 0 && s.make().Load(d) == nil {
+		leaveOneOut(input, p, s, d)
 	}
 }
 
 // leaveOneOut calls LeaveOneOut and its VJP, and compares the predictions with the predictions
 // of one fit for each row.
-func leaveOneOut(in *hostile.Input, p hostile.Profile, s subject, d learn.Data) {
+func leaveOneOut(input *hostile.Input, p hostile.Profile, s subject, d learn.Data) {
 	l := s.make().(learn.LeaveOneOutLearner)
 	hyper := s.hyper(p, d.Dense().RawMatrix().Cols)
 	dst := fill(len(d.Y), 7)
@@ -1226,23 +1226,23 @@ func leaveOneOut(in *hostile.Input, p hostile.Profile, s subject, d learn.Data) 
 	kept.Matrix(d.Dense())
 	kept.Vector(d.Y, hyper)
 	err := errors.Join(l.Load(d), l.LeaveOneOut(dst, hyper))
-	kept.Check(in, "LeaveOneOut")
-	if in.Replaying() {
+	kept.Check(input, "LeaveOneOut")
+	if input.Replaying() {
 		fmt.Printf("LeaveOneOut of X = %v, Y = %v (%v) at %v: %v, error %v\n", hostile.Rows(d.Dense()), d.Y, p, hyper, dst, err)
 	}
-	if !in.Answer("LeaveOneOut", err) {
+	if !input.Answer("LeaveOneOut", err) {
 		if !hostile.SameBits(dst, fill(len(dst), 7)) {
-			in.Failf("LeaveOneOut: an error writes", "%v with %v", dst, err)
+			input.Failf("LeaveOneOut: an error writes", "%v with %v", dst, err)
 		}
 		return
 	}
 	if !hostile.Finite(dst) {
-		in.Failf("LeaveOneOut: not finite", "%v at %v", dst, hyper)
+		input.Failf("LeaveOneOut: not finite", "%v at %v", dst, hyper)
 		return
 	}
 	g, dx := learnerGrad(d, hyper), mat.DenseCopyOf(learnerGrad(d, hyper).X)
-	if err := l.LeaveOneOutVJP(nil, g, dx, in.Vector(hostile.Tame, len(d.Y))); in.Answer("LeaveOneOutVJP", err) && !(hostile.Finite(gradBlocks(g)...) && hostile.FiniteMatrix(dx)) {
-		in.Failf("LeaveOneOutVJP: not finite", "%v, %v at %v", gradBlocks(g), hostile.Rows(dx), hyper)
+	if err := l.LeaveOneOutVJP(nil, g, dx, input.Vector(hostile.Tame, len(d.Y))); input.Answer("LeaveOneOutVJP", err) && !(hostile.Finite(gradBlocks(g)...) && hostile.FiniteMatrix(dx)) {
+		input.Failf("LeaveOneOutVJP: not finite", "%v, %v at %v", gradBlocks(g), hostile.Rows(dx), hyper)
 	}
 	if p > hostile.Integer || !moderate(hyper) || s.unbounded(hyper) {
 		return
@@ -1267,7 +1267,7 @@ func leaveOneOut(in *hostile.Input, p hostile.Profile, s subject, d learn.Data) 
 			size += hostile.MaxAbs(d.Y) * s.kernel.Eval(hyper[1:], x, x) / hyper[0]
 		}
 		if math.Abs(one[0]-dst[out]) > 1e-10*size {
-			in.Failf("LeaveOneOut: not that of a fit", "%v, a fit predicts %v for row %d; hyper %v, X = %v, Y = %v", dst, one, out, hyper, hostile.Rows(d.Dense()), d.Y)
+			input.Failf("LeaveOneOut: not that of a fit", "%v, a fit predicts %v for row %d; hyper %v, X = %v, Y = %v", dst, one, out, hyper, hostile.Rows(d.Dense()), d.Y)
 			return
 		}
 	}
@@ -1275,7 +1275,7 @@ func leaveOneOut(in *hostile.Input, p hostile.Profile, s subject, d learn.Data) 
 
 // dual compares the decision values at the training rows, which are unique without intercept,
 // with the values from the dual program, by the QP solver.
-func dual(in *hostile.Input, m learn.Predictor, kernel kernel.Kernel, d learn.Data, hyper []float64) {
+func dual(input *hostile.Input, m learn.Predictor, kernel kernel.Kernel, d learn.Data, hyper []float64) {
 	n := len(d.Y)
 	q := qpdiff.QP{Q: mat.NewDense(n, n, nil), P: make([]float64, n), G: mat.NewDense(2*n, n, nil), H: make([]float64, 2*n)}
 	size := 0.0
@@ -1299,7 +1299,7 @@ func dual(in *hostile.Input, m learn.Predictor, kernel kernel.Kernel, d learn.Da
 	want.MulVec(q.Q, mat.NewVecDense(n, s.Z))
 	for i, v := range got {
 		if math.Abs(v-want.AtVec(i)) > 1e-6*(1+size*hostile.MaxAbs(s.Z)) {
-			in.Failf("Predict: another decision than the QP's", "%v and %v; hyper %v, X = %v, Y = %v, weights %v", got, want.RawVector().Data, hyper, hostile.Rows(d.Dense()), d.Y, d.Weights)
+			input.Failf("Predict: another decision than the QP's", "%v and %v; hyper %v, X = %v, Y = %v, weights %v", got, want.RawVector().Data, hyper, hostile.Rows(d.Dense()), d.Y, d.Weights)
 			return
 		}
 	}
@@ -1367,14 +1367,14 @@ func quartic() smooth.Objective {
 	}
 }
 
-func hostileCustom(in *hostile.Input) {
+func hostileCustom(input *hostile.Input) {
 	limit := 0
-	if in.IntN(10) == 0 {
-		limit = in.IntN(3)
+	if input.IntN(10) == 0 {
+		limit = input.IntN(3)
 	}
-	exercise(in, subject{
+	exercise(input, subject{
 		make:  func() learn.Learner { return &smooth.Learner{Objective: quartic(), MaxIter: limit} },
-		hyper: func(p hostile.Profile, n int) []float64 { return []float64{penalty(in, p), penalty(in, p)} },
+		hyper: func(p hostile.Profile, n int) []float64 { return []float64{penalty(input, p), penalty(input, p)} },
 		objective: func(d learn.Data, theta, hyper []float64) (value, size float64) {
 			n := float64(len(d.Y))
 			for i, y := range d.Y {
@@ -1398,25 +1398,25 @@ func hostileCustom(in *hostile.Input) {
 }
 
 // hostileSmall calls the functions that need no state.
-func hostileSmall(in *hostile.Input) {
-	p := in.Profile()
-	n := in.IntN(4)
-	kernel := []kernel.Kernel{kernel.RBF{}, kernel.Polynomial{Degree: in.IntN(6) - 1}}[in.IntN(2)]
-	params := in.Vector(p, kernel.NumParams(n))
-	x, z := in.Vector(p, n), in.Vector(p, n)
+func hostileSmall(input *hostile.Input) {
+	p := input.Profile()
+	n := input.IntN(4)
+	kernel := []kernel.Kernel{kernel.RBF{}, kernel.Polynomial{Degree: input.IntN(6) - 1}}[input.IntN(2)]
+	params := input.Vector(p, kernel.NumParams(n))
+	x, z := input.Vector(p, n), input.Vector(p, n)
 	if hostile.Finite(params) { // as Check is promised
-		in.Answer("Kernel.Check", kernel.Check(params))
+		input.Answer("Kernel.Check", kernel.Check(params))
 	}
 	var kept hostile.Memory
 	kept.Vector(params, x, z)
 	value := kernel.Eval(params, x, z)
-	kernel.Grad(make([]float64, len(params)), make([]float64, n), make([]float64, n), in.NormFloat64(), value, params, x, z)
-	kernel.Grad(nil, nil, nil, in.NormFloat64(), value, params, x, z)
-	kept.Check(in, "Kernel")
+	kernel.Grad(make([]float64, len(params)), make([]float64, n), make([]float64, n), input.NormFloat64(), value, params, x, z)
+	kernel.Grad(nil, nil, nil, input.NormFloat64(), value, params, x, z)
+	kept.Check(input, "Kernel")
 
-	d := drawData(in, p, in.IntN(2) == 0)
-	in.Answer("Data.Check", d.Check())
-	hostileForEach(in)
+	d := drawData(input, p, input.IntN(2) == 0)
+	input.Answer("Data.Check", d.Check())
+	hostileForEach(input)
 }
 
 // perFeatureNet is an elastic net with a group for each feature, however many there are.

@@ -24,21 +24,20 @@ type qpDerivative struct {
 	state       uint64 // the number of the solution for which it is prepared
 	generalised bool   // prepared with weakly active rows counted as inactive
 	weak        []int  // inequalities for which strict complementarity fails
-	// spare lists active inequalities whose computed multiplier is zero, although other valid
+	// spareRows lists active inequalities whose computed multiplier is zero, although other valid
 	// multipliers are positive there. See split.
-	spare []int
-	// even lists the rows with equal sides and the multiplier 0. The multiplier then selects
-	// neither side.
-	even []int
-	// narrow is true if rounding hides on which of its two sides a row in zero lies.
-	narrow bool
+	spareRows []int
+	// evenRows lists the rows with equal sides and the multiplier 0, which selects neither side.
+	evenRows []int
+	// sideHidden is true if rounding hides on which of its two sides a row of zeroRows lies.
+	sideHidden bool
 	// cond is the largest amplification of rounding errors among the rows in
 	// weak, see weakCond.
 	cond float64
 	// tri has the rows and factors of the derivative. It is the triangle of the working set, or a
 	// copy without the weakly active rows.
 	tri  triangle
-	full *kktMatrix // the KKT matrix with these rows, if it may be singular
+	kkt  *kktMatrix // the KKT matrix with these rows, if it may be singular
 	rows []int      // the rows of y, as numbered in activeSet
 	v, y []float64  // the last solution
 	zvz  []float64  // z, the last adjoint's v, and z again, for the products in the cotangent of Q
@@ -52,11 +51,11 @@ type qpDerivative struct {
 	mroot               []float64 // ‖m_r‖ of the working set
 	// Scratch of withoutMultiplier, see measureTerms.
 	gradTerm, rowTerm []float64
-	// inv and flat are results of flatness for the factorisation with the number factor.
-	inv    []float64
-	flat   float64
-	factor uint64
-	zero   []int
+	// inv and sigmaMin are the results of flatness for the factorisation factorID.
+	inv      []float64
+	sigmaMin float64
+	factorID uint64
+	zeroRows []int
 }
 
 // leaveOut copies the factors of the working set and removes the weakly active rows from the copy.
@@ -81,7 +80,7 @@ func (d *qpDerivative) leaveOut() {
 func (d *qpDerivative) useFull() {
 	a := d.sys
 	n, k := a.n, len(d.rows)
-	d.full = newKKTMatrix(n, k, a.q, a.stack(d.rows))
+	d.kkt = newKKTMatrix(n, k, a.q, a.stack(d.rows))
 	dense.GrowAll(max(n, k), &d.y, &d.cy, &d.ry)
 }
 
@@ -91,8 +90,8 @@ func (d *qpDerivative) useFull() {
 func (d *qpDerivative) solve() (outside float64) {
 	a := d.sys
 	n, k := a.n, len(d.rows)
-	if d.full != nil {
-		return d.full.solve(d.v[:n], d.y[:k], d.cz[:n], d.cy[:k])
+	if d.kkt != nil {
+		return d.kkt.solve(d.v[:n], d.y[:k], d.cz[:n], d.cy[:k])
 	}
 	v, y := d.v[:n], d.y[:k]
 	clear(v)
@@ -163,20 +162,20 @@ func (d *qpDerivative) findPinned() (some bool) {
 }
 
 // residual sets (d.rz, d.ry) to the residual of the last solution. It returns two measures of the
-// residual's size. Neither depends on the units.
+// residual's size, which do not depend on the units.
 //
-// left is computed for each part, and the largest value counts. It is the larger of two ratios of
-// 1-norms. The first ratio compares the residual of the rows with their right-hand sides plus a
-// bound of v, with all rows scaled to norm 1. The second ratio compares the residual of the
-// gradient with the gradient's terms. The bound of v is the terms divided by the size of Q. v
-// itself does not serve as a reference, because at a vertex v is 0 up to rounding.
+// relRes is the largest value over the parts of the program. For a part it is the larger of two
+// ratios of 1-norms. The first ratio compares the residual of the rows, scaled to norm 1, with
+// their right-hand sides plus a bound of v. The second ratio compares the residual of the gradient
+// with the gradient's terms. The bound of v is these terms divided by the size of Q. The norm of v
+// itself would not do, because v is 0 up to rounding at a vertex.
 //
-// noise is the largest of three ratios. The first compares the residual of one gradient entry with
-// the terms of this entry. The second compares the residual of the rows with v itself. The third,
-// with a proximal term, compares the residual of one row with the terms of this row. left alone
-// would accept large errors in two cases: if Q is small compared with the proximal term, or if one
-// gradient entry is small compared with another.
-func (d *qpDerivative) residual() (left, noise float64) {
+// entryRes is the largest of three ratios. The first compares the residual of one gradient entry
+// with the terms of this entry. The second compares the residual of the rows with v plus the
+// right-hand sides. The third, with a proximal term, compares the residual of one row with the
+// terms of this row. relRes alone would accept large errors in two cases: if Q is small compared
+// with the proximal term, or if one gradient entry is small compared with another.
+func (d *qpDerivative) residual() (relRes, entryRes float64) {
 	a := d.sys
 	n := a.n
 	v, y, rz, ry := d.v[:n], d.y[:len(d.rows)], d.rz[:n], d.ry[:len(d.rows)]
@@ -190,40 +189,40 @@ func (d *qpDerivative) residual() (left, noise float64) {
 	dense.Products(qv, a.q, n, v)
 	d.sums = dense.Grow(d.sums, len(a.parts))
 	for k := range d.sums {
-		var left, terms, size float64
+		var relRes, terms, size float64
 		for _, j := range a.parts[k].variables {
 			unit, qv, c := a.unit[j], qv[j], rz[j]
 			off := d.cz[j] - c - qv
 			rz[j] = off
 			off = math.Abs(off)
 			own := math.Abs(d.cz[j]) + math.Abs(c) + math.Abs(qv)
-			noise = larger(noise, ratio(off, own))
-			left += unit * off
+			entryRes = larger(entryRes, ratio(off, own))
+			relRes += unit * off
 			terms += unit * own
 			size += math.Abs(v[j]) / unit
 		}
 		if a.shifted {
 			terms = max(terms, a.parts[k].weight*size)
 		}
-		d.sums[k] = derivativeSums{left: left, terms: terms, size: size}
+		d.sums[k] = derivativeSums{gradRes: relRes, gradTerms: terms, vnorm: size}
 	}
 	for i, r := range d.rows {
 		ry[i] = d.cy[i] - floats.Dot(a.crow(r), v)
 		p := &d.sums[a.rowPart[r]]
-		p.off += math.Abs(ry[i])
-		p.right += math.Abs(d.cy[i])
+		p.rowRes += math.Abs(ry[i])
+		p.rhs += math.Abs(d.cy[i])
 		if a.shifted { // rows may have unrelated units
-			noise = max(noise, ratio(math.Abs(ry[i]), math.Abs(d.cy[i])+dense.AbsDot(a.crow(r), v)))
+			entryRes = max(entryRes, ratio(math.Abs(ry[i]), math.Abs(d.cy[i])+dense.AbsDot(a.crow(r), v)))
 		}
 	}
 	for k, p := range d.sums {
-		noise = max(noise, ratio(p.off, p.size+p.right))
-		left = max(left, ratio(p.left, p.terms), ratio(p.off, max(p.size, p.terms/a.curvature(k))+p.right))
+		entryRes = max(entryRes, ratio(p.rowRes, p.vnorm+p.rhs))
+		relRes = max(relRes, ratio(p.gradRes, p.gradTerms), ratio(p.rowRes, max(p.vnorm, p.gradTerms/a.curvature(k))+p.rhs))
 	}
-	return left, noise
+	return relRes, entryRes
 }
 
-// derivativeSums holds 1-norms for one part of the program. left and terms are the residual and the
-// terms of the gradient. size is the norm of v. off is the residual of the rows, and right are
-// their right-hand sides.
-type derivativeSums struct{ left, terms, size, off, right float64 }
+// derivativeSums holds 1-norms for one part of the program: gradRes of the gradient's residual,
+// gradTerms of its terms, vnorm of v, rowRes of the rows' residuals, and rhs of their right-hand
+// sides.
+type derivativeSums struct{ gradRes, gradTerms, vnorm, rowRes, rhs float64 }

@@ -24,17 +24,17 @@ type kktMatrix struct {
 	h, c []float64 // EHE and ECE, row-major
 	// nullX and nullY are the orthogonal projectors onto the null vectors of K in each half. A
 	// basis of the null vectors would mix unconnected parts of the program, whose units are
-	// unrelated; a projector does not. free[i] is the length of the projection of unit vector i, in
-	// [0, 1]. If free[i] is above rangeTol, entry i of the solution (v, y) is not unique. nullity
-	// is the number of independent null vectors.
-	nullX, nullY, free []float64
-	nullity            int
-	// pinv is C⁺ (n×k), and flat is Z(ZᵀHZ)⁺Zᵀ. The columns of Z are an orthonormal basis of the
-	// null space of C. Together, pinv and flat give the pseudo-inverse of K.
-	pinv, flat []float64
-	// x is the last solution, and terms has the size of the terms of each entry of x. rhs and left
-	// are scratch of solve.
-	x, terms, rhs, left []float64
+	// unrelated; a projector does not. freedom[i] is the length of the projection of unit vector i,
+	// in [0, 1]. If freedom[i] is above rangeTol, entry i of the solution (v, y) is not unique.
+	// nullity is the number of independent null vectors.
+	nullX, nullY, freedom []float64
+	nullity               int
+	// pinv is C⁺ (n×k), and hpinv is Z(ZᵀHZ)⁺Zᵀ. The columns of Z are an orthonormal basis of the
+	// null space of C. Together, pinv and hpinv give the pseudo-inverse of K.
+	pinv, hpinv []float64
+	// x is the last solution, and xterms has the size of the terms of each entry of x. rhs and
+	// resid are scratch of solve.
+	x, xterms, rhs, resid []float64
 }
 
 // kktEntry is entry (i, j) of [H Cᵀ; C 0], i ≥ j.
@@ -110,8 +110,8 @@ func newKKTMatrix(n, k int, h, c []float64) *kktMatrix {
 		return -1
 	}
 	dim := n + k
-	a := &kktMatrix{n: n, k: k, e: make([]float64, dim), h: make([]float64, n*n), c: make([]float64, k*n), pinv: make([]float64, n*k), flat: make([]float64, n*n)}
-	dense.GrowAll(dim, &a.x, &a.terms, &a.rhs, &a.left, &a.free)
+	a := &kktMatrix{n: n, k: k, e: make([]float64, dim), h: make([]float64, n*n), c: make([]float64, k*n), pinv: make([]float64, n*k), hpinv: make([]float64, n*n)}
+	dense.GrowAll(dim, &a.x, &a.xterms, &a.rhs, &a.resid, &a.freedom)
 	a.nullX, a.nullY = make([]float64, n*n), make([]float64, k*k)
 	for r := range k {
 		if of(r) < 0 { // a row of zeros
@@ -136,8 +136,8 @@ func newKKTMatrix(n, k int, h, c []float64) *kktMatrix {
 		}
 		a.setPart(newKKTPart(len(variables), len(rows), block(h, n, variables, variables), block(c, n, rows, variables)), variables, rows)
 	}
-	cleanProjector(a.nullX, a.free[:n])
-	cleanProjector(a.nullY, a.free[n:])
+	cleanProjector(a.nullX, a.freedom[:n])
+	cleanProjector(a.nullY, a.freedom[n:])
 	return a
 }
 
@@ -154,22 +154,22 @@ func (a *kktMatrix) setPart(p *kktMatrix, variables, rows []int) {
 	setBlock(a.h, n, variables, variables, p.h)
 	setBlock(a.c, n, rows, variables, p.c)
 	setBlock(a.pinv, k, variables, rows, p.pinv)
-	setBlock(a.flat, n, variables, variables, p.flat)
+	setBlock(a.hpinv, n, variables, variables, p.hpinv)
 	setBlock(a.nullX, n, variables, variables, p.nullX)
 	setBlock(a.nullY, k, rows, rows, p.nullY)
 	a.nullity += p.nullity
 }
 
-// cleanProjector sets entries of a projector to 0 if they are rounding errors. It sets free to the
-// lengths of the projector's columns.
-func cleanProjector(projector, free []float64) {
+// cleanProjector sets entries of a projector to 0 if they are rounding errors. It sets lengths to
+// the lengths of the projector's columns.
+func cleanProjector(projector, lengths []float64) {
 	for i, p := range projector {
 		if math.Abs(p) <= projectorTol {
 			projector[i] = 0
 		}
 	}
-	for i := range free {
-		free[i] = math.Sqrt(projector[i*len(free)+i])
+	for i := range lengths {
+		lengths[i] = math.Sqrt(projector[i*len(lengths)+i])
 	}
 }
 
@@ -184,18 +184,18 @@ func block(m []float64, cols int, i, j []int) []float64 {
 	return out
 }
 
-// setBlock sets the entries of m in rows i and columns j to the entries of to.
-func setBlock(m []float64, cols int, i, j []int, to []float64) {
+// setBlock sets the entries of m in rows i and columns j to the entries of src.
+func setBlock(m []float64, cols int, i, j []int, src []float64) {
 	for x, r := range i {
 		for y, c := range j {
-			m[r*cols+c] = to[x*len(j)+y]
+			m[r*cols+c] = src[x*len(j)+y]
 		}
 	}
 }
 
 // newKKTPart factorises the matrix of one part of the program.
 func newKKTPart(n, k int, h, c []float64) *kktMatrix {
-	a := &kktMatrix{n: n, k: k, e: kktScale(n, k, h, c), h: make([]float64, n*n), c: make([]float64, k*n), pinv: make([]float64, n*k), flat: make([]float64, n*n)}
+	a := &kktMatrix{n: n, k: k, e: kktScale(n, k, h, c), h: make([]float64, n*n), c: make([]float64, k*n), pinv: make([]float64, n*k), hpinv: make([]float64, n*n)}
 	for i := range n + k {
 		for j := range n {
 			if i >= n {
@@ -210,7 +210,7 @@ func newKKTPart(n, k int, h, c []float64) *kktMatrix {
 	if !ok || !a.factorHessian(basis) {
 		// Without factors, every vector counts as a null vector.
 		clear(a.pinv)
-		clear(a.flat)
+		clear(a.hpinv)
 		a.nullX, a.nullY, a.nullity = identity(n), identity(k), n+k
 	}
 	return a
@@ -269,7 +269,7 @@ func (a *kktMatrix) factorRows() (basis [][]float64, ok bool) {
 	return basis, true
 }
 
-// factorHessian computes flat and nullX from the eigenvalues of H on the span of basis.
+// factorHessian computes hpinv and nullX from the eigenvalues of H on the span of basis.
 func (a *kktMatrix) factorHessian(basis [][]float64) bool {
 	n, f := a.n, len(basis)
 	if f == 0 {
@@ -300,7 +300,7 @@ func (a *kktMatrix) factorHessian(basis [][]float64) bool {
 			continue
 		}
 		for i, vi := range v {
-			floats.AddScaled(a.flat[i*n:(i+1)*n], vi/value, v)
+			floats.AddScaled(a.hpinv[i*n:(i+1)*n], vi/value, v)
 		}
 	}
 	return true
@@ -324,7 +324,7 @@ func (a *kktMatrix) solve(v, y, cz, cy []float64) (outside float64) {
 	a.improve()
 	// The rounding errors of the first solution are relative to its largest entry. One correction
 	// makes the small entries accurate too.
-	copy(a.rhs, a.left)
+	copy(a.rhs, a.resid)
 	a.improve()
 	floats.MulTo(v, a.x[:n], a.e[:n])
 	floats.MulTo(y, a.x[n:], a.e[n:])
@@ -346,12 +346,12 @@ func outsideOf(projector, x []float64) (worst float64) {
 	return worst
 }
 
-// improve adds to x the solution of smallest norm for the right-hand side rhs. It sets left to the
-// residual that remains. In the first call it also sets terms; see share.
+// improve adds to x the solution of smallest norm for the right-hand side rhs, and sets resid to
+// the remaining residual. The first call also sets xterms; see termRatio.
 func (a *kktMatrix) improve() {
 	n, k := a.n, a.k
 	cz, cy := a.rhs[:n], a.rhs[n:]
-	rz, ry := a.left[:n], a.left[n:]
+	rz, ry := a.resid[:n], a.resid[n:]
 	first := dense.Largest(a.x) == 0
 	v, hv, size := make([]float64, n), make([]float64, n), make([]float64, n)
 	for i := range v {
@@ -364,17 +364,17 @@ func (a *kktMatrix) improve() {
 	}
 	if first {
 		for i := range v {
-			a.terms[i] = dense.AbsDot(a.pinv[i*k:(i+1)*k], cy) + dense.AbsDot(a.flat[i*n:(i+1)*n], size)
+			a.xterms[i] = dense.AbsDot(a.pinv[i*k:(i+1)*k], cy) + dense.AbsDot(a.hpinv[i*n:(i+1)*n], size)
 		}
 	}
 	for i := range v {
-		v[i] += floats.Dot(a.flat[i*n:(i+1)*n], rz)
+		v[i] += floats.Dot(a.hpinv[i*n:(i+1)*n], rz)
 	}
 	a.mulHessian(hv, v)
 	floats.SubTo(rz, cz, hv)
 	y := make([]float64, k)
 	if first {
-		clear(a.terms[n:])
+		clear(a.xterms[n:])
 	}
 	for i := range n {
 		row := a.pinv[i*k : (i+1)*k]
@@ -382,7 +382,7 @@ func (a *kktMatrix) improve() {
 		if first {
 			size := math.Abs(cz[i]) + dense.AbsDot(a.h[i*n:(i+1)*n], v)
 			for j, p := range row {
-				a.terms[n+j] += math.Abs(p) * size
+				a.xterms[n+j] += math.Abs(p) * size
 			}
 		}
 	}
@@ -394,17 +394,17 @@ func (a *kktMatrix) improve() {
 	floats.Add(a.x[n:], y)
 }
 
-// share returns |x_i| divided by the size of its terms, in [0, 1], for entry i of the last
+// termRatio returns |x_i| divided by the size of its terms, in [0, 1], for entry i of the last
 // solution. If the ratio is at most rangeTol, the entry counts as a rounding error. The entries are
 // judged one by one, because their units differ.
-func (a *kktMatrix) share(i int) float64 {
-	return ratio(math.Abs(a.x[i]), a.terms[i])
+func (a *kktMatrix) termRatio(i int) float64 {
+	return ratio(math.Abs(a.x[i]), a.xterms[i])
 }
 
-// moves reports whether the last solution has a nonzero entry x_i with from ≤ i < to.
-func (a *kktMatrix) moves(from, to int) bool {
-	for i := from; i < to; i++ {
-		if a.share(i) > rangeTol {
+// moves reports whether the last solution has a nonzero entry x_i with start ≤ i < end.
+func (a *kktMatrix) moves(start, end int) bool {
+	for i := start; i < end; i++ {
+		if a.termRatio(i) > rangeTol {
 			return true
 		}
 	}

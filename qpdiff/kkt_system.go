@@ -26,17 +26,16 @@ type kktSystem struct {
 	// unit[j] is 1/√d_j, the unit of variable j when residuals are compared.
 	unit []float64
 	// twoSided is true if rows have lower sides, or if the variables have bounds. Each inequality
-	// then faces one of its two sides, and c and r describe this side as c z ≤ r. It is the lower
-	// side if the row's scale is negative. The side that the row does not face is −c z ≤ other,
-	// where other is +Inf if this side does not exist. under = other + c z is the slack of this
-	// side.
-	twoSided      bool
-	other, under  []float64
-	part, rowPart []int // the number of the part to which a variable or a row belongs
-	byPart        []int // the variables, part by part
-	parts         []programPart
-	single        []int  // the column of a row's only entry, or manyEntries or noEntry
-	skip          []bool // rows that depend on others, or whose violation is a rounding error
+	// then faces one of its two sides, and c and r describe this side as c z ≤ r. The row faces its
+	// lower side if its scale is negative. The side that the row does not face is −c z ≤ otherRhs,
+	// and otherRhs is +Inf if this side does not exist. Its slack is otherSlack = otherRhs + c z.
+	twoSided             bool
+	otherRhs, otherSlack []float64
+	part, rowPart        []int // the number of the part to which a variable or a row belongs
+	byPart               []int // the variables, part by part
+	parts                []programPart
+	onlyCol              []int  // the column of a row's only entry, or manyEntries or noEntry
+	skip                 []bool // rows that depend on others, or whose violation is a rounding error
 
 	l, linv []float64 // L and the inverses of its diagonal
 	prox    []float64 // added to the diagonal of Q
@@ -66,14 +65,13 @@ func (f *triangle) clone() triangle {
 	return triangle{w: slices.Clone(f.w), t: slices.Clone(f.t), tinv: slices.Clone(f.tinv), q1: slices.Clone(f.q1)}
 }
 
-// add appends row r. The vector m_r of the row is row·Q₁ + outside, and the parameter left is
-// ‖outside‖².
-func (f *triangle) add(r, n int, left float64, row, outside []float64) {
-	k, d := len(f.w), math.Sqrt(left)
+// add appends row r. The vector m_r of the row is coef·Q₁ + perp, and norm2 is ‖perp‖².
+func (f *triangle) add(r, n int, norm2 float64, coef, perp []float64) {
+	k, d := len(f.w), math.Sqrt(norm2)
 	t, inv := f.t[k*n:k*n+k+1], 1/d
-	copy(t, row[:k])
+	copy(t, coef[:k])
 	t[k], f.tinv[k] = d, inv
-	floats.ScaleTo(f.q1[k*n:(k+1)*n], inv, outside)
+	floats.ScaleTo(f.q1[k*n:(k+1)*n], inv, perp)
 	f.w = append(f.w, r)
 }
 
@@ -137,11 +135,11 @@ func (f *triangle) forward(n int, x []float64) {
 	dense.ForwardSolve(f.t, f.tinv, len(x), n, x)
 }
 
-// forward replaces x by L⁻¹x. The entries x_i with i < from must be zero.
-func (a *kktSystem) forward(x []float64, from int) {
+// forward replaces x by L⁻¹x. The entries x_i with i < start must be zero.
+func (a *kktSystem) forward(x []float64, start int) {
 	n := a.n
-	if from < n {
-		dense.ForwardSolve(a.l[from*n+from:], a.linv[from:], n-from, n, x[from:])
+	if start < n {
+		dense.ForwardSolve(a.l[start*n+start:], a.linv[start:], n-start, n, x[start:])
 	}
 }
 
@@ -152,7 +150,7 @@ func (a *kktSystem) crow(r int) []float64 { return a.c[r*a.n : (r+1)*a.n] }
 
 // addRow adds f times row r to x.
 func (a *kktSystem) addRow(x []float64, f float64, r int) {
-	if j := a.single[r]; j >= 0 {
+	if j := a.onlyCol[r]; j >= 0 {
 		x[j] += float64(f * a.c[r*a.n+j])
 		return
 	}
@@ -225,7 +223,7 @@ func (a *kktSystem) solveKKT(f *triangle, x, y []float64) {
 
 // rowSize is the largest entry of row r in the units of the variables.
 func (a *kktSystem) rowSize(r int) float64 {
-	if j := a.single[r]; j >= 0 {
+	if j := a.onlyCol[r]; j >= 0 {
 		return math.Abs(a.c[r*a.n+j]) * a.unit[j]
 	}
 	size := 0.0
@@ -259,7 +257,7 @@ func (a *kktSystem) slackTerm(r int) float64 {
 
 // equality reports whether row r is an equality: a row of A, or a row with equal sides.
 func (a *kktSystem) equality(r int) bool {
-	return r >= a.m || a.twoSided && a.other[r] == -a.r[r]
+	return r >= a.m || a.twoSided && a.otherRhs[r] == -a.r[r]
 }
 
 // sidesDepend reports whether some row with equal sides depends on other rows.
@@ -296,8 +294,8 @@ func (a *kktSystem) place(t *QPGrad, r int) (m *mat.Dense, rhs []float64, at int
 	case !a.twoSided:
 		return t.G, t.H, r
 	}
-	in, side, at := a.inputs(r)
-	return t.matrix(in), t.vector(side), at
+	input, side, at := a.inputs(r)
+	return t.matrix(input), t.vector(side), at
 }
 
 // inputs returns the names of the two blocks of the data that hold row r: its matrix, and the
@@ -329,13 +327,13 @@ func (a *kktSystem) placeOut(lambda, nu []float64, r int) (out []float64, at int
 	return nu, r - a.m
 }
 
-// leavesEmpty reports whether row r is a row of zeros that does not matter. It does not matter if
-// the direction t does not change it and its multiplier is not a wanted output.
+// leavesEmpty reports whether row r is a row of zeros that can be ignored: the direction t does not
+// change the row, and its multiplier is not a wanted output.
 func (a *kktSystem) leavesEmpty(r int, dlambda, dnu []float64, t *QPGrad) bool {
-	if out, _ := a.placeOut(dlambda, dnu, r); a.single[r] != noEntry || out != nil {
+	if out, _ := a.placeOut(dlambda, dnu, r); a.onlyCol[r] != noEntry || out != nil {
 		return false
 	}
-	in, side, at := a.inputs(r)
+	input, side, at := a.inputs(r)
 	sides := [2][]float64{t.vector(side), nil}
 	if a.equality(r) {
 		sides[1] = t.vector(side.opposite())
@@ -345,7 +343,7 @@ func (a *kktSystem) leavesEmpty(r int, dlambda, dnu []float64, t *QPGrad) bool {
 			return false
 		}
 	}
-	m := t.matrix(in)
+	m := t.matrix(input)
 	return m == nil || floats.Norm(m.RawRowView(at), 1) == 0
 }
 

@@ -316,7 +316,7 @@ func (l *lagrangian) sensitivity(kkt *kktMatrix, m, q int, constraints []constra
 // and ν that is not unique, it returns an error.
 func (l *lagrangian) blocks(kkt *kktMatrix, m, q int, rows []int) (out *Sensitivity, errs []error) {
 	free := [3]float64{} // of x, λ, ν
-	for i, part := range kkt.free {
+	for i, part := range kkt.freedom {
 		block := 0
 		if i >= l.n {
 			block = 1

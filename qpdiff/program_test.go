@@ -78,8 +78,8 @@ func TestProgramOfQP(t *testing.T) {
 			t.Fatal(shape, err)
 		}
 		for out, have := range [3]*mat.Dense{got.X, got.Lambda, got.Nu} {
-			for in, at := range map[QPInput]int{InputP: 0, InputH: n, InputB: n + m, InputQ: n + m + k} {
-				want, err := s.Jacobian(QPOutput(out), in)
+			for input, at := range map[QPInput]int{InputP: 0, InputH: n, InputB: n + m, InputQ: n + m + k} {
+				want, err := s.Jacobian(QPOutput(out), input)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -87,7 +87,7 @@ func TestProgramOfQP(t *testing.T) {
 					continue
 				}
 				rows, cols := want.Dims()
-				if in == InputQ { // α holds each pair of entries once
+				if input == InputQ { // α holds each pair of entries once
 					var sum []float64
 					for r := range rows {
 						for i := range n {
@@ -105,7 +105,7 @@ func TestProgramOfQP(t *testing.T) {
 				}
 				part := have.Slice(0, rows, at, at+cols)
 				if !mat.EqualApprox(part, want, 1e-10) {
-					t.Errorf("%v: ∂%v/∂%v: general rule\n%v, QP\n%v", shape, QPOutput(out), in, mat.Formatted(part), mat.Formatted(want))
+					t.Errorf("%v: ∂%v/∂%v: general rule\n%v, QP\n%v", shape, QPOutput(out), input, mat.Formatted(part), mat.Formatted(want))
 				}
 			}
 		}
@@ -172,8 +172,8 @@ func TestProgramRefuses(t *testing.T) {
 	kink.Equalities = []ParamFunc{affineRow([]float64{1}, 0, 1), affineRow([]float64{1}, 0, -1)}
 	s, err := kink.Differentiate([]float64{0}, nil, []float64{0.5, 0.5}, []float64{1, 0})
 	names := map[string]bool{}
-	for in := range refused(t, err) {
-		names[in] = true
+	for input := range refused(t, err) {
+		names[input] = true
 	}
 	if !cmp.Equal(names, map[string]bool{"alpha": true, "alpha[1]": true}) || s.Nu != nil || math.Abs(s.X.At(0, 0)) > 1e-15 {
 		t.Errorf("dependent equalities: %v, %v", s, err)

@@ -31,26 +31,26 @@ func (s *Solution) derivative(w *Workspace, generalised bool) (*qpDerivative, er
 // derivatives are solved: by the factors of the working set, or by eigenvalues.
 func (d *qpDerivative) prepare() {
 	a := d.sys
-	d.weak, d.spare, d.even, d.full = d.weak[:0], d.spare[:0], d.even[:0], nil
-	d.narrow = false
+	d.weak, d.spareRows, d.evenRows, d.kkt = d.weak[:0], d.spareRows[:0], d.evenRows[:0], nil
+	d.sideHidden = false
 	n, k := a.n, len(a.w)
 	dense.GrowAll(n, &d.v, &d.y, &d.cz, &d.cy, &d.rz, &d.ry, &d.mroot, &d.qv)
 	d.tri = a.triangle
 	d.rows = append(d.rows[:0], a.w...)
 	dependent := slices.Contains(a.skip[a.m:], true) || a.twoSided && a.sidesDepend()
-	apart := 1.0 // how far the rows of T are from depending on each other
+	sigmaT := 1.0 // smallest singular value of T with rows of norm 1
 	if k > 0 {
 		for i, r := range a.w {
 			d.mroot[i] = math.Sqrt(a.mnorm[r])
 		}
-		apart = dense.SmallestSingular(a.t, a.tinv, k, n, d.mroot, d.rz)
-		dependent = dependent || apart <= dependTol
+		sigmaT = dense.SmallestSingular(a.t, a.tinv, k, n, d.mroot, d.rz)
+		dependent = dependent || sigmaT <= dependTol
 	}
-	zero := d.withoutMultiplier(apart)
+	zero := d.withoutMultiplier(sigmaT)
 	if d.generalised && d.cond <= weakCond {
-		d.even = d.even[:0]
+		d.evenRows = d.evenRows[:0]
 	}
-	d.full = nil // it belongs to the rows of the working set
+	d.kkt = nil // it belongs to the rows of the working set
 	if len(zero) > 0 {
 		dependent = d.split(zero) || dependent
 		if len(d.weak) > 0 && (!d.generalised || d.cond > weakCond) {
@@ -60,7 +60,7 @@ func (d *qpDerivative) prepare() {
 		d.leaveOut()
 	}
 	if dependent || a.shifted && !d.uniquePrimal() {
-		d.rows = append(append(d.rows[:0], d.spare...), d.tri.w...)
+		d.rows = append(append(d.rows[:0], d.spareRows...), d.tri.w...)
 		for r := range a.rows {
 			if a.equality(r) {
 				d.rows = append(d.rows, r)
@@ -116,29 +116,29 @@ func (d *qpDerivative) uniquePrimal() bool {
 // at row r. For G and A, blockOutside also measures a second effect, see [kktMatrix.parts]: the
 // derivative may change if a null vector is added to the last solution (v, y). This happens if v is
 // not zero and rows depend on each other, or if y is not zero and a variable is not unique.
-func (a *kktMatrix) blockOutside(d *qpDerivative, in QPInput) float64 {
+func (a *kktMatrix) blockOutside(d *qpDerivative, input QPInput) float64 {
 	set := d.sys
 	n := a.n
 	moves := dense.Largest(set.z) > 0
-	loose := dense.Largest(a.free[:n]) // the freest variable
+	loose := dense.Largest(a.freedom[:n]) // the freest variable
 	switch {
-	case in == InputP, in == InputQ && moves:
+	case input == InputP, input == InputQ && moves:
 		return loose
-	case in == InputQ:
+	case input == InputQ:
 		return 0
 	}
-	rhs := in != InputG && in != InputA
+	rhs := input != InputG && input != InputA
 	moves = moves || a.moves(0, n)
 	worst := 0.0
 	for i, r := range d.rows {
 		matrix, side, _ := set.inputs(r)
-		if in != matrix && in != side && !(set.equality(r) && in == side.opposite()) {
+		if input != matrix && input != side && !(set.equality(r) && input == side.opposite()) {
 			continue
 		}
 		if rhs || moves {
-			worst = max(worst, a.free[n+i])
+			worst = max(worst, a.freedom[n+i])
 		}
-		if !rhs && (set.multiplier(r) != 0 || a.free[n+i] > rangeTol || a.share(n+i) > rangeTol) {
+		if !rhs && (set.multiplier(r) != 0 || a.freedom[n+i] > rangeTol || a.termRatio(n+i) > rangeTol) {
 			worst = max(worst, loose)
 		}
 	}
@@ -146,7 +146,7 @@ func (a *kktMatrix) blockOutside(d *qpDerivative, in QPInput) float64 {
 }
 
 // parts measures how far a change Ċ of the rows C, k×n, makes dependent rows independent. It
-// multiplies K⁺K̇ by null vectors, and returns the largest share of an entry that belongs to a
+// multiplies K⁺K̇ by null vectors, and returns the largest termRatio of an entry that belongs to a
 // wanted output. The outputs are x, λ and ν; rows[i] < m has a multiplier in λ. The range condition
 // does not detect such a change if z and the multipliers are 0. For example, two equal rows (1, 0)z
 // = 0 depend on each other. If one of them becomes (1, ε), the two rows determine all of z ∈ R².
@@ -164,7 +164,7 @@ func (a *kktMatrix) parts(c []float64, rows []int, m int, wanted [3]bool) float6
 				out = OutputNu
 			}
 			if wanted[out] {
-				worst = max(worst, a.share(i))
+				worst = max(worst, a.termRatio(i))
 			}
 		}
 	})
@@ -194,7 +194,7 @@ func (a *kktMatrix) changedNulls(c []float64, f func(change []float64)) {
 		floats.Scale(a.e[n+i], scaled[i*n:(i+1)*n])
 	}
 	change, terms := make([]float64, n+k), make([]float64, n+k)
-	for e, free := range a.free {
+	for e, free := range a.freedom {
 		if free <= rangeTol {
 			continue
 		}
@@ -223,16 +223,16 @@ func (a *kktMatrix) changedNulls(c []float64, f func(change []float64)) {
 	}
 }
 
-// outputFree returns the largest entry of the null vectors in the output out. It is 0 if the output
-// is unique.
-func (a *kktMatrix) outputFree(d *qpDerivative, out QPOutput) float64 {
-	if out == OutputZ {
-		return dense.Largest(a.free[:a.n])
+// outputFree returns the largest entry of the null vectors in the given output. It is 0 if the
+// output is unique.
+func (a *kktMatrix) outputFree(d *qpDerivative, output QPOutput) float64 {
+	if output == OutputZ {
+		return dense.Largest(a.freedom[:a.n])
 	}
 	worst := 0.0
 	for i, r := range d.rows {
-		if (r < d.sys.m) == (out == OutputLambda) {
-			worst = max(worst, a.free[a.n+i])
+		if (r < d.sys.m) == (output == OutputLambda) {
+			worst = max(worst, a.freedom[a.n+i])
 		}
 	}
 	return worst
@@ -298,7 +298,7 @@ func (s *Solution) VJP(w *Workspace, g *QPGrad, dz, dlambda, dnu []float64) erro
 func (d *qpDerivative) adjoint(g *QPGrad, dz, dlambda, dnu []float64) (exists qpInputs, err error) {
 	a := d.sys
 	if len(d.weak) > 0 {
-		return exists, refuse(g, exists, func(in QPInput) *NotDifferentiableError { return d.weakError(in) })
+		return exists, refuse(g, exists, func(input QPInput) *NotDifferentiableError { return d.weakError(input) })
 	}
 	cz, cy := d.cz[:a.n], d.cy[:len(d.rows)]
 	clear(cz)
@@ -317,24 +317,24 @@ func (d *qpDerivative) adjoint(g *QPGrad, dz, dlambda, dnu []float64) (exists qp
 		return exists, errDerivativeOverflow
 	}
 	d.zvz = append(append(append(d.zvz[:0], a.z...), d.v[:a.n]...), a.z...)
-	if d.full == nil && len(d.even) == 0 {
+	if d.kkt == nil && len(d.evenRows) == 0 {
 		return allExist, nil
 	}
 	var residual [inputCount]float64
-	for in := range exists {
-		if d.full != nil {
-			residual[in] = max(outside, d.full.blockOutside(d, QPInput(in)))
+	for input := range exists {
+		if d.kkt != nil {
+			residual[input] = max(outside, d.kkt.blockOutside(d, QPInput(input)))
 		}
-		exists[in] = residual[in] <= rangeTol && !d.sidesPart(QPInput(in))
+		exists[input] = residual[input] <= rangeTol && !d.sidesPart(QPInput(input))
 	}
-	return exists, refuse(g, exists, func(in QPInput) *NotDifferentiableError {
+	return exists, refuse(g, exists, func(input QPInput) *NotDifferentiableError {
 		switch {
-		case residual[in] <= rangeTol:
-			return d.evenError(in)
+		case residual[input] <= rangeTol:
+			return d.evenError(input)
 		case outside > rangeTol:
-			return &NotDifferentiableError{Inputs: []Input{Input(in.String())}, Residual: residual[in], Remedy: "take out of the cotangent the part of the solution that is not unique"}
+			return &NotDifferentiableError{Inputs: []Input{Input(input.String())}, Residual: residual[input], Remedy: "take out of the cotangent the part of the solution that is not unique"}
 		}
-		return d.singularError(in, residual[in])
+		return d.singularError(input, residual[input])
 	})
 }
 
@@ -361,9 +361,9 @@ func checkCotangents(dz, dlambda, dnu []float64) error {
 	return named(cmp.Or(check.Finite("dz", remedy, dz), check.Finite("dlambda", remedy, dlambda), check.Finite("dnu", remedy, dnu)))
 }
 
-// singularError returns the error for one input, the parameter in, if the KKT system is singular.
-func (d *qpDerivative) singularError(in QPInput, residual float64) *NotDifferentiableError {
-	return &NotDifferentiableError{Inputs: []Input{Input(in.String())}, Residual: residual, Weak: Weak{Rows: slices.Clone(d.spare)}, Remedy: singularRemedy}
+// singularError returns the error for one input if the KKT system is singular.
+func (d *qpDerivative) singularError(input QPInput, residual float64) *NotDifferentiableError {
+	return &NotDifferentiableError{Inputs: []Input{Input(input.String())}, Residual: residual, Weak: Weak{Rows: slices.Clone(d.spareRows)}, Remedy: singularRemedy}
 }
 
 const singularRemedy = "remove dependent rows, or make Q positive definite, so that the solution is unique"
@@ -372,8 +372,8 @@ const singularRemedy = "remove dependent rows, or make Q positive definite, so t
 func refuse(g *QPGrad, exists qpInputs, e func(QPInput) *NotDifferentiableError) error {
 	var errs []error
 	for i, exists := range exists {
-		if in := QPInput(i); !exists && (g.matrix(in) != nil || g.vector(in) != nil) {
-			errs = append(errs, e(in))
+		if input := QPInput(i); !exists && (g.matrix(input) != nil || g.vector(input) != nil) {
+			errs = append(errs, e(input))
 		}
 	}
 	return joinErrors(errs)

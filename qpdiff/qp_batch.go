@@ -47,7 +47,7 @@ func VJPBatch(ws []Workspace, grads []QPGrad, sols []Solution, dz, dlambda, dnu 
 	if len(ws) != len(sols) {
 		panic("qpdiff: VJPBatch needs one Workspace per Solution")
 	}
-	own, groups := shareStorage(grads)
+	unshared, groups := shareStorage(grads)
 	exist := make([]qpInputs, len(sols))
 	for i := range sols {
 		if sols[i].Status == Optimal {
@@ -59,10 +59,10 @@ func VJPBatch(ws []Workspace, grads []QPGrad, sols []Solution, dz, dlambda, dnu 
 		d, err := s.derivative(&ws[i], s.Generalised)
 		if err == nil {
 			exist[i], err = d.adjoint(g, at(dz, i), at(dlambda, i), at(dnu, i))
-			for in := range own[i] {
-				own[i][in] = own[i][in] && exist[i][in]
+			for input := range unshared[i] {
+				unshared[i][input] = unshared[i][input] && exist[i][input]
 			}
-			d.addCotangents(g, own[i])
+			d.addCotangents(g, unshared[i])
 		}
 		if err != nil {
 			return check.Named(fmt.Sprintf("qpdiff: batch item %d", i), err)
@@ -72,7 +72,7 @@ func VJPBatch(ws []Workspace, grads []QPGrad, sols []Solution, dz, dlambda, dnu 
 	_ = ForEach(0, len(groups), func(k int) error {
 		for _, b := range groups[k] {
 			var only qpInputs
-			if only[b.in] = exist[b.item][b.in]; only[b.in] {
+			if only[b.input] = exist[b.item][b.input]; only[b.input] {
 				ws[b.item].qp.addCotangents(&grads[b.item], only)
 			}
 		}
@@ -95,19 +95,19 @@ func cotangentOf(x [][]float64, i, n int) []float64 {
 // gradBlock is a field of the gradient of one item of a batch.
 type gradBlock struct {
 	item     int
-	in       QPInput
+	input    QPInput
 	from, to uintptr // the addresses of the field's first and last entry
 }
 
-// shareStorage returns in own the fields whose storage overlaps with no other field. The remaining
-// fields are in groups whose storage overlaps, each group in the order of the items.
-func shareStorage(grads []QPGrad) (own []qpInputs, groups [][]gradBlock) {
-	own = make([]qpInputs, len(grads))
+// shareStorage marks in unshared the fields whose storage overlaps with no other field. The
+// remaining fields are in groups whose storage overlaps, each group in the order of the items.
+func shareStorage(grads []QPGrad) (unshared []qpInputs, groups [][]gradBlock) {
+	unshared = make([]qpInputs, len(grads))
 	blocks := make([]gradBlock, 0, len(grads)*int(InputL))
 	for i := range grads {
-		for in := range QPInput(inputCount) {
-			if v := grads[i].storage(in); len(v) > 0 {
-				blocks = append(blocks, gradBlock{i, in, address(&v[0]), address(&v[len(v)-1])})
+		for input := range QPInput(inputCount) {
+			if v := grads[i].storage(input); len(v) > 0 {
+				blocks = append(blocks, gradBlock{i, input, address(&v[0]), address(&v[len(v)-1])})
 			}
 		}
 	}
@@ -118,25 +118,25 @@ func shareStorage(grads []QPGrad) (own []qpInputs, groups [][]gradBlock) {
 			to = max(to, blocks[k].to)
 		}
 		if k == 1 {
-			own[blocks[0].item][blocks[0].in] = true
+			unshared[blocks[0].item][blocks[0].input] = true
 		} else {
 			slices.SortFunc(blocks[:k], func(a, b gradBlock) int {
-				return cmp.Or(cmp.Compare(a.item, b.item), cmp.Compare(a.in, b.in))
+				return cmp.Or(cmp.Compare(a.item, b.item), cmp.Compare(a.input, b.input))
 			})
 			groups = append(groups, blocks[:k])
 		}
 		blocks = blocks[k:]
 	}
-	return own, groups
+	return unshared, groups
 }
 
-// storage returns the storage of one field of g, selected by the parameter in. For a window of a
-// matrix the storage includes the entries between the rows of the window.
-func (g *QPGrad) storage(in QPInput) []float64 {
-	if m := g.matrix(in); m != nil {
+// storage returns the storage of the field of g for the given input. For a window of a matrix the
+// storage includes the entries between the rows of the window.
+func (g *QPGrad) storage(input QPInput) []float64 {
+	if m := g.matrix(input); m != nil {
 		return m.RawMatrix().Data
 	}
-	return g.vector(in)
+	return g.vector(input)
 }
 
 func address(v *float64) uintptr { return reflect.ValueOf(v).Pointer() }

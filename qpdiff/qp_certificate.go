@@ -92,17 +92,17 @@ func (a *activeSet) ray(r int) (rho []float64, beta, size float64) {
 }
 
 // provesNonconvex computes a direction z of negative curvature, and writes it to the certificate.
-// The parameter bad is the row at which the factorisation of Q failed. provesNonconvex reports
-// whether zᵀQz is below 0 by more than its rounding error.
-func (a *activeSet) provesNonconvex(s *qpReport, bad int) bool {
+// The factorisation of Q failed at failedRow. provesNonconvex reports whether zᵀQz is below 0 by
+// more than its rounding error.
+func (a *activeSet) provesNonconvex(s *qpReport, failedRow int) bool {
 	n := a.n
 	v := dense.Zeros(s.Certificate.Z, n)
-	if a.q[bad*n+bad] >= 0 {
-		copy(v, a.l[bad*n:bad*n+bad])
-		dense.BackSolve(a.l, a.linv, bad, n, v)
-		floats.Scale(-1, v[:bad])
+	if a.q[failedRow*n+failedRow] >= 0 {
+		copy(v, a.l[failedRow*n:failedRow*n+failedRow])
+		dense.BackSolve(a.l, a.linv, failedRow, n, v)
+		floats.Scale(-1, v[:failedRow])
 	}
-	v[bad] = 1
+	v[failedRow] = 1
 	big := floats.Norm(v, math.Inf(1))
 	floats.Scale(1/big, v)
 	curv, terms := 0.0, 0.0
@@ -157,7 +157,7 @@ func (a *activeSet) provesUnbounded(s *qpReport) bool {
 	for r := range a.rows {
 		if v := floats.Dot(a.crow(r), d); a.ends(r, v) {
 			p := &a.parts[a.rowPart[r]]
-			p.off = max(p.off, math.Abs(v))
+			p.deviation = max(p.deviation, math.Abs(v))
 		}
 	}
 	for k := range a.parts {
@@ -166,7 +166,7 @@ func (a *activeSet) provesUnbounded(s *qpReport) bool {
 			continue
 		}
 		c := &s.Certificate
-		c.Z, c.Residual = dense.Zeros(c.Z, a.n), p.off
+		c.Z, c.Residual = dense.Zeros(c.Z, a.n), p.deviation
 		for _, j := range p.variables {
 			c.Z[j] = -1 / p.slope * d[j]
 		}
@@ -184,7 +184,7 @@ func (a *activeSet) provesUnbounded(s *qpReport) bool {
 func (a *activeSet) falls() (some bool) {
 	n, d := a.n, a.dz
 	for k := range a.parts {
-		a.parts[k].rayResidual = rayResidual{off: dense.Eps}
+		a.parts[k].rayResidual = rayResidual{deviation: dense.Eps}
 	}
 	for j, v := range a.step {
 		p, root := &a.parts[a.part[j]], math.Sqrt(a.d[j])
@@ -200,7 +200,7 @@ func (a *activeSet) falls() (some bool) {
 	}
 	for i := range n {
 		if p := &a.parts[a.part[i]]; p.qmax > 0 {
-			p.off = max(p.off, math.Abs(floats.Dot(a.q[i*n:(i+1)*n], d))/(math.Sqrt(a.d[i])*p.qmax))
+			p.deviation = max(p.deviation, math.Abs(floats.Dot(a.q[i*n:(i+1)*n], d))/(math.Sqrt(a.d[i])*p.qmax))
 		}
 	}
 	for k := range a.parts {
@@ -211,29 +211,29 @@ func (a *activeSet) falls() (some bool) {
 	return some
 }
 
-// isRay reports whether the objective falls without bound along a direction with these sizes.
+// isRay reports whether the objective falls without bound along the direction that r describes.
 func (r *rayResidual) isRay() bool {
-	return r.off <= unboundedTol && r.slope < -slopeTol*r.off*r.pmax
+	return r.deviation <= unboundedTol && r.slope < -slopeTol*r.deviation*r.pmax
 }
 
-// ends reports whether row r ends the direction a.dz. toward is the product of the row with a.dz. A
-// far side does not end a direction. The minimiser would be at this side, but the residual cannot
-// distinguish the minimiser from points on the way, because the terms of Qz hide P.
-func (a *activeSet) ends(r int, toward float64) bool {
+// ends reports whether row r ends the direction a.dz; product is the product of the row with a.dz.
+// A far side does not end a direction. The minimiser would be at this side, but the residual cannot
+// distinguish it from points before the side, because the terms of Qz hide P.
+func (a *activeSet) ends(r int, product float64) bool {
 	slack := a.slack[r]
 	switch {
 	case a.equality(r):
 		return true
-	case a.twoSided && !math.IsInf(a.other[r], 1):
-		if toward < 0 {
-			slack = a.under[r]
+	case a.twoSided && !math.IsInf(a.otherRhs[r], 1):
+		if product < 0 {
+			slack = a.otherSlack[r]
 		}
-	case math.IsInf(a.r[r], 1) || toward < 0:
+	case math.IsInf(a.r[r], 1) || product < 0:
 		return false
 	}
-	toward = math.Abs(toward)
+	product = math.Abs(product)
 	p := &a.parts[a.rowPart[r]]
-	return toward <= flatTol || !p.isRay() || slack/toward*a.hidden(p) < -p.slope
+	return product <= flatTol || !p.isRay() || slack/product*a.hidden(p) < -p.slope
 }
 
 // hidden returns the slope along a.dz that the terms of Qz hide in part p at the distance 1. These
@@ -246,7 +246,7 @@ func (a *activeSet) hidden(p *programPart) (slope float64) {
 		}
 	}
 	for _, j := range p.variables {
-		slope += math.Abs(d[j]) / a.unit[j] * min(max(a.curved[j], a.coupling[j]*dual), dual)
+		slope += math.Abs(d[j]) / a.unit[j] * min(max(a.qRowMax[j], a.coupling[j]*dual), dual)
 	}
 	return farTol * slope
 }
@@ -295,7 +295,7 @@ func (a *activeSet) firstRow(d []float64, k int) float64 {
 			t = min(t, a.slack[r]/toward)
 		}
 		if a.twoSided && -toward > flatTol*size {
-			t = min(t, a.under[r]/-toward)
+			t = min(t, a.otherSlack[r]/-toward)
 		}
 	}
 	return t

@@ -60,8 +60,8 @@ func refused(t testing.TB, err error) map[string]*NotDifferentiableError {
 		if !errors.As(e, &nd) || !errors.Is(e, ErrNotDifferentiable) {
 			t.Fatalf("unexpected error %v", e)
 		}
-		for _, in := range nd.Inputs {
-			out[string(in)] = nd
+		for _, input := range nd.Inputs {
+			out[string(input)] = nd
 		}
 	}
 	return out
@@ -82,9 +82,9 @@ func TestQPGoldenVJP(t *testing.T) {
 		if c.Kind == "weak" {
 			// Row 0 touches a vertex: the solution stays there for small changes of Q and p,
 			// and moves to one side or the other for small changes of the rows.
-			for _, in := range []string{"G", "H", "A", "B"} {
-				if e := missing[in]; e == nil || !cmp.Equal(e.Weak, Weak{Rows: []int{0}}) {
-					t.Errorf("%d weak: %s refused with %v", i, in, e)
+			for _, input := range []string{"G", "H", "A", "B"} {
+				if e := missing[input]; e == nil || !cmp.Equal(e.Weak, Weak{Rows: []int{0}}) {
+					t.Errorf("%d weak: %s refused with %v", i, input, e)
 				}
 			}
 			d := &QPGrad{P: c.Cotangent}
@@ -95,14 +95,14 @@ func TestQPGoldenVJP(t *testing.T) {
 			continue
 		}
 		off := 0.0
-		for in, name := range []string{"Q", "p", "G", "h", "A", "b"} {
+		for input, name := range []string{"Q", "p", "G", "h", "A", "b"} {
 			want, ok := c.VJP[name]
 			e := missing[strings.ToUpper(name)]
 			if !ok {
 				continue
 			}
 			var flat []float64
-			if in%2 == 0 && in < 5 {
+			if input%2 == 0 && input < 5 {
 				var rows [][]float64
 				if err := json.Unmarshal(want, &rows); err != nil {
 					t.Fatal(err)
@@ -123,7 +123,7 @@ func TestQPGoldenVJP(t *testing.T) {
 				size = max(size, math.Abs(v))
 			}
 			for j, v := range flat {
-				off = max(off, math.Abs(fields[in][j]-v)/max(size, 1e-3))
+				off = max(off, math.Abs(fields[input][j]-v)/max(size, 1e-3))
 			}
 		}
 		t.Logf("%2d %-8s n %2d m %2d q %d: VJP off %.1e, refused %v", i, c.Kind, c.N, c.M, len(c.B), off, len(missing))
@@ -264,8 +264,8 @@ func TestQPDerivatives(t *testing.T) {
 		}
 		left, right := inner(cot, got), 0.0
 		gf, df := g.fields(), d.fields()
-		for in := range gf {
-			right += inner(gf[in], df[in])
+		for input := range gf {
+			right += inner(gf[input], df[input])
 		}
 		if math.Abs(left-right) > 1e-11*max(1, math.Abs(left)) {
 			t.Errorf("%v: ⟨v, Ju⟩ = %v, ⟨Jᵀv, u⟩ = %v", shape, left, right)
@@ -276,8 +276,8 @@ func TestQPDerivatives(t *testing.T) {
 		}
 		for out, w := range [3][]float64{dz, dl, dn} {
 			sum := make([]float64, len(w))
-			for in, f := range df {
-				j, err := s.Jacobian(QPOutput(out), QPInput(in))
+			for input, f := range df {
+				j, err := s.Jacobian(QPOutput(out), QPInput(input))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -324,9 +324,9 @@ func TestQPDerivativesSemidefinite(t *testing.T) {
 		want := differences(t, q, d, 1e-5)
 		right := 0.0
 		gf, df := g.fields(), d.fields()
-		for in := range gf {
-			if df[in] != nil {
-				right += inner(gf[in], df[in])
+		for input := range gf {
+			if df[input] != nil {
+				right += inner(gf[input], df[input])
 			}
 		}
 		if left := inner(cot, want); math.Abs(left-right) > 1e-6*max(1, math.Abs(left)) {
@@ -358,10 +358,10 @@ func TestQPKink(t *testing.T) {
 	if len(missing) != 4 || !cmp.Equal(missing["P"].Weak, Weak{Rows: []int{0}}) {
 		t.Errorf("refused %v", missing)
 	}
-	for in, f := range g.fields() {
+	for input, f := range g.fields() {
 		for _, v := range f {
 			if v != 0 {
-				t.Errorf("%v was written to", QPInput(in))
+				t.Errorf("%v was written to", QPInput(input))
 			}
 		}
 	}
@@ -736,13 +736,13 @@ func adjointIdentity(t interface {
 	}
 	gf, df := g.fields(), d.fields()
 	right, size := 0.0, 1.0
-	for in := range gf {
-		for i, v := range gf[in] {
+	for input := range gf {
+		for i, v := range gf[input] {
 			if math.IsNaN(v) {
-				t.Fatalf("%s: NaN in ∂%v", kind, QPInput(in))
+				t.Fatalf("%s: NaN in ∂%v", kind, QPInput(input))
 			}
-			right += v * df[in][i]
-			size += math.Abs(v * df[in][i])
+			right += v * df[input][i]
+			size += math.Abs(v * df[input][i])
 		}
 	}
 	if errV != nil || errJ != nil {

@@ -98,15 +98,15 @@ func TestQPDerivativeUnits(t *testing.T) {
 						continue
 					}
 					u.gradient(h)
-					for in, x := range g.fields() { // refused blocks are zero
+					for input, x := range g.fields() { // refused blocks are zero
 						size, off := 1.0, 0.0
 						for j, v := range x {
 							size = max(size, math.Abs(v))
-							off = max(off, math.Abs(v-h.fields()[in][j]))
+							off = max(off, math.Abs(v-h.fields()[input][j]))
 						}
 						worst = max(worst, off/size)
 						if exact && off > 0 {
-							t.Errorf("%d, %+v: powers of two change ∂%v by %g", i, u, QPInput(in), off/size)
+							t.Errorf("%d, %+v: powers of two change ∂%v by %g", i, u, QPInput(input), off/size)
 						}
 					}
 				}

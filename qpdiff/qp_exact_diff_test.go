@@ -487,9 +487,9 @@ func drawExactProgram(rng *rand.Rand, i int) (q *QP, units qpUnits, regular bool
 
 // exactDirection draws a direction of small integers in one block. A Q that is not
 // definite gains a square, since any other change may make it indefinite.
-func exactDirection(rng *rand.Rand, q *QP, in QPInput, regular bool) *QPGrad {
+func exactDirection(rng *rand.Rand, q *QP, input QPInput, regular bool) *QPGrad {
 	g := newQPGrad(q)
-	f := g.fields()[in]
+	f := g.fields()[input]
 	single := rng.IntN(3) == 0
 	for i := range f {
 		f[i] = float64(rng.IntN(7) - 3)
@@ -498,7 +498,7 @@ func exactDirection(rng *rand.Rand, q *QP, in QPInput, regular bool) *QPGrad {
 		clear(f)
 		f[rng.IntN(len(f))] = 1
 	}
-	if in == InputQ {
+	if input == InputQ {
 		n := len(q.P)
 		w := make([]float64, n)
 		for i := range w {
@@ -514,7 +514,7 @@ func exactDirection(rng *rand.Rand, q *QP, in QPInput, regular bool) *QPGrad {
 			}
 		}
 	}
-	return only(g, in)
+	return only(g, input)
 }
 
 // exactCount counts the outcomes of the programs and of the blocks of their derivatives.
@@ -569,49 +569,49 @@ func judgeExact(i int, count *exactCount) (wrong []string) {
 		value = judge.atBase()
 	}
 	dz, dlambda, dnu := units.cotangents(judge.cot[0], judge.cot[1], judge.cot[2])
-	for in := range QPInput(6) {
+	for input := range QPInput(6) {
 		g := newQPGrad(&other)
-		if len(g.fields()[in]) == 0 {
+		if len(g.fields()[input]) == 0 {
 			continue
 		}
-		t := exactDirection(rng, q, in, regular)
-		err := s.VJP(nil, only(g, in), dz, dlambda, dnu)
+		t := exactDirection(rng, q, input, regular)
+		err := s.VJP(nil, only(g, input), dz, dlambda, dnu)
 		jvp, jerr := forward(&s, judge, &units, t)
 		if err != nil && jerr != nil {
 			count.refused++
 			if judge.strict {
-				report("%v: a strict program is refused: %v", in, err)
+				report("%v: a strict program is refused: %v", input, err)
 			}
 			continue
 		}
 		if judge.strict && (err != nil || jerr != nil) {
-			report("%v: a strict program is refused: %v, %v", in, err, jerr)
+			report("%v: a strict program is refused: %v, %v", input, err, jerr)
 		}
 		count.answered++
-		if !unique && (in != InputP || err != nil) { // multipliers may be unique, and smooth in the others
+		if !unique && (input != InputP || err != nil) { // multipliers may be unique, and smooth in the others
 			continue
 		}
 		if value == nil {
-			report("%v: VJP %v, JVP %v, but the output is not unique", in, err, jerr)
+			report("%v: VJP %v, JVP %v, but the output is not unique", input, err, jerr)
 			continue
 		}
 		units.gradient(g)
 		vjp, size := 0.0, 1.0
-		for k, v := range t.fields()[in] {
-			vjp += v * g.fields()[in][k]
-			size += math.Abs(v * g.fields()[in][k])
+		for k, v := range t.fields()[input] {
+			vjp += v * g.fields()[input][k]
+			size += math.Abs(v * g.fields()[input][k])
 		}
 		for _, sign := range []int{1, -1} {
-			if sign < 0 && in == InputQ && !regular {
+			if sign < 0 && input == InputQ && !regular {
 				continue
 			}
 			want, ok := judge.quotient(value, t, sign)
 			size := size + math.Abs(want)
 			if err == nil && !(ok && math.Abs(vjp-want) <= exactTol*size) {
-				report("%v: VJP answers %v along %+v, not %v (%v)", in, vjp, t.fields()[in], want, ok)
+				report("%v: VJP answers %v along %+v, not %v (%v)", input, vjp, t.fields()[input], want, ok)
 			}
 			if jerr == nil && !(ok && math.Abs(jvp-want) <= exactTol*size) {
-				report("%v: JVP answers %v along %+v, not %v (%v)", in, jvp, t.fields()[in], want, ok)
+				report("%v: JVP answers %v along %+v, not %v (%v)", input, jvp, t.fields()[input], want, ok)
 			}
 		}
 	}
@@ -619,15 +619,15 @@ func judgeExact(i int, count *exactCount) (wrong []string) {
 }
 
 // only is g without its other blocks.
-func only(g *QPGrad, in QPInput) *QPGrad {
-	return [...]*QPGrad{{Q: g.Q}, {P: g.P}, {G: g.G}, {H: g.H}, {A: g.A}, {B: g.B}}[in]
+func only(g *QPGrad, input QPInput) *QPGrad {
+	return [...]*QPGrad{{Q: g.Q}, {P: g.P}, {G: g.G}, {H: g.H}, {A: g.A}, {B: g.B}}[input]
 }
 
 // forward is the value's derivative along t by JVP, in the units of the draw.
 func forward(s *Solution, j *exactJudge, u *qpUnits, t *QPGrad) (float64, error) {
 	fields := t.fields()
-	in := QPInput(slices.IndexFunc(fields[:], func(f []float64) bool { return f != nil }))
-	scaled := u.direction(j.qp, t, in)
+	input := QPInput(slices.IndexFunc(fields[:], func(f []float64) bool { return f != nil }))
+	scaled := u.direction(j.qp, t, input)
 	out := [3][]float64{}
 	for o, c := range j.cot {
 		if c != nil {
@@ -642,11 +642,11 @@ func forward(s *Solution, j *exactJudge, u *qpUnits, t *QPGrad) (float64, error)
 }
 
 // direction is the direction t, of one block, in the data of the equivalent problem.
-func (u *qpUnits) direction(q *QP, t *QPGrad, in QPInput) *QPGrad {
+func (u *qpUnits) direction(q *QP, t *QPGrad, input QPInput) *QPGrad {
 	g := newQPGrad(q)
-	copy(g.fields()[in], t.fields()[in])
+	copy(g.fields()[input], t.fields()[input])
 	other := u.apply(&QP{Q: g.Q, P: g.P, G: g.G, H: g.H, A: g.A, B: g.B})
-	return only(&QPGrad{Q: other.Q, P: other.P, G: other.G, H: other.H, A: other.A, B: other.B}, in)
+	return only(&QPGrad{Q: other.Q, P: other.P, G: other.G, H: other.H, A: other.A, B: other.B}, input)
 }
 
 // No derivative is given if none exists, and every derivative of a strict program is given, in

@@ -39,7 +39,7 @@ func (a *activeSet) load(q *QP) error {
 	}
 	if !a.loaded || !sameQ || !sameRows {
 		a.findParts()
-		a.bounds = !slices.ContainsFunc(a.single[:a.rows], func(j int) bool { return j < 0 })
+		a.bounds = !slices.ContainsFunc(a.onlyCol[:a.rows], func(j int) bool { return j < 0 })
 	}
 	// A shifted factor also depends on the units of the variables and on the weight of the proximal
 	// term. The rows determine both.
@@ -113,7 +113,7 @@ func (a *activeSet) numberParts() {
 			a.part[j] = a.part[first]
 		}
 	}
-	for r, j := range a.single[:a.rows] {
+	for r, j := range a.onlyCol[:a.rows] {
 		if j < 0 {
 			j = slices.IndexFunc(a.crow(r), nonzero)
 		}
@@ -228,7 +228,7 @@ func (a *activeSet) takeBound(r int) {
 	row, j := a.crow(r), r-a.general
 	clear(row)
 	row[j] = boundScale
-	a.scale[r], a.single[r] = boundScale, j
+	a.scale[r], a.onlyCol[r] = boundScale, j
 }
 
 // boundScale is the scale of a bound. The norm of its only coefficient is then ½, in the interval
@@ -243,7 +243,7 @@ func (a *activeSet) setSides(r int, lo, hi float64) error {
 	if s < 0 {
 		right, other = -other, -right
 	}
-	a.r[r], a.other[r] = right, other
+	a.r[r], a.otherRhs[r] = right, other
 	if right > math.MaxFloat64 {
 		if other > math.MaxFloat64 {
 			a.switchOff(r)
@@ -269,10 +269,10 @@ func (a *activeSet) checkSides(r int, lo, hi float64) error {
 		lower, upper, i = InputZMin, InputZMax, r-a.general
 	}
 	for _, side := range [2]struct {
-		in     QPInput
+		input  QPInput
 		v, off float64
 	}{{lower, lo, math.Inf(-1)}, {upper, hi, math.Inf(1)}} {
-		name, v := "QP."+side.in.String(), side.v
+		name, v := "QP."+side.input.String(), side.v
 		switch {
 		case math.IsNaN(v) || v == -side.off:
 			return check.ArgErrorf(name, ErrNotFinite, fmt.Sprintf("give a number, or %+v for no bound", side.off), "holds %v at index %d", v, i)
@@ -296,7 +296,7 @@ func (a *activeSet) switchOff(r int) {
 	}
 }
 
-// names returns the names of the matrix and of the right-hand side to which row r belongs.
+// names returns the names of the matrix and of the right-hand side that hold row r.
 func (a *activeSet) names(r int) (rows, right string) {
 	if r >= a.m {
 		return "QP.A", "QP.B"
@@ -371,7 +371,7 @@ func (a *activeSet) takeRow(r, i int, g *mat.Dense, src []float64) (err error) {
 		s = math.Float64frombits((2*exponentBias-1)<<mantissaBits - math.Float64bits(norm)&^(1<<mantissaBits-1))
 	}
 	a.scale[r] = s
-	a.single[r] = onlyEntry(src)
+	a.onlyCol[r] = onlyEntry(src)
 	floats.ScaleTo(a.crow(r), s, src)
 	return nil
 }

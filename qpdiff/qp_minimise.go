@@ -98,15 +98,15 @@ func (a *activeSet) guessBounds() {
 	lo, hi := a.work[:n], a.work2[:n]
 	dense.Fill(lo, math.Inf(-1))
 	dense.Fill(hi, math.Inf(1))
-	for r, j := range a.single {
+	for r, j := range a.onlyCol {
 		if c := a.c[r*n+j]; c > 0 {
 			hi[j] = min(hi[j], a.r[r]/c)
 		} else {
 			lo[j] = max(lo[j], a.r[r]/c)
 		}
 	}
-	for r, v := range a.other {
-		j := a.single[r]
+	for r, v := range a.otherRhs {
+		j := a.onlyCol[r]
 		if c := -a.c[r*n+j]; c > 0 {
 			hi[j] = min(hi[j], v/c)
 		} else {
@@ -129,7 +129,7 @@ func (a *activeSet) guessBounds() {
 			quiet = 0
 		}
 	}
-	for r, j := range a.single {
+	for r, j := range a.onlyCol {
 		if a.twoSided && !a.faces(r, a.crow(r)[j]*z[j]) {
 			continue
 		}

@@ -40,7 +40,7 @@ func (s *Solution) DirectionalDerivative(w *Workspace, dz, dlambda, dnu []float6
 	}
 	a := d.sys
 	apart := d.movedApart(t)
-	if len(d.weak)+len(apart) == 0 || d.cond > weakCond || d.narrow {
+	if len(d.weak)+len(apart) == 0 || d.cond > weakCond || d.sideHidden {
 		return d.jvp(dz, dlambda, dnu, t)
 	}
 	weak := append(slices.Clone(d.weak), apart...)
@@ -51,7 +51,7 @@ func (s *Solution) DirectionalDerivative(w *Workspace, dz, dlambda, dnu []float6
 		if a.leavesEmpty(r, dlambda, dnu, t) {
 			continue
 		}
-		if a.equality(r) && !slices.Contains(apart, r) || a.multiplier(r) != 0 && !slices.Contains(weak, r) || slices.Contains(d.spare, r) {
+		if a.equality(r) && !slices.Contains(apart, r) || a.multiplier(r) != 0 && !slices.Contains(weak, r) || slices.Contains(d.spareRows, r) {
 			d.rows = append(d.rows, r)
 		}
 	}
@@ -72,8 +72,8 @@ func (s *Solution) DirectionalDerivative(w *Workspace, dz, dlambda, dnu []float6
 	}
 	var sol Solution
 	if err := sol.Solve(&program); err != nil {
-		return refuse(t, qpInputs{}, func(in QPInput) *NotDifferentiableError {
-			e := d.weakError(in)
+		return refuse(t, qpInputs{}, func(input QPInput) *NotDifferentiableError {
+			e := d.weakError(input)
 			e.Weak.Rows = slices.Sorted(slices.Values(weak))
 			e.Remedy = "the program of the directional derivative has no solution: " + sol.Status.String()
 			return e
@@ -83,8 +83,8 @@ func (s *Solution) DirectionalDerivative(w *Workspace, dz, dlambda, dnu []float6
 	// null space of the strictly active rows.
 	c := a.stack(d.rows)
 	if newKKTMatrix(a.n, strict, a.q, c[:strict*a.n]).singular() || newKKTMatrix(a.n, len(d.rows), a.q, c).singular() {
-		return refuse(t, qpInputs{}, func(in QPInput) *NotDifferentiableError {
-			e := d.weakError(in)
+		return refuse(t, qpInputs{}, func(input QPInput) *NotDifferentiableError {
+			e := d.weakError(input)
 			e.Weak.Rows = slices.Sorted(slices.Values(weak))
 			e.Residual, e.Remedy = 1, singularRemedy
 			return e

@@ -10,8 +10,8 @@ type programPart struct {
 	variables []int
 	// psize is the size of the linear term, qsize is the size of Q, and zsize is the size of z that
 	// the bounds of the rows imply. weight is the weight of the proximal term, computed from these
-	// sizes. before is the value of weight before its last change.
-	psize, zsize, qsize, weight, before float64
+	// sizes, and oldWeight the weight before its last change.
+	psize, zsize, qsize, weight, oldWeight float64
 	// noise bounds the size of the terms of perp.
 	noise float64
 	partResidual
@@ -27,14 +27,14 @@ type partResidual struct {
 	gapTerm       float64 // the largest term of hᵀλ + bᵀν
 	primal        float64 // the largest relative violation
 	relative      float64 // the largest of all relative residuals
-	own           float64 // the largest ratio of a gradient entry to its own terms
+	ownRatio      float64 // the largest ratio of a gradient entry to its own terms
 }
 
-// rayResidual holds the sizes of a direction, of p and of Q in a part. off measures how far the
-// direction is from a direction along which the objective falls without bound, and slope is the
+// rayResidual holds the sizes of a direction, of p and of Q in a part. deviation measures how far
+// the direction is from a direction along which the objective falls without bound. slope is the
 // slope of p along the direction.
 type rayResidual struct {
-	big, pmax, qmax, off, slope float64
+	big, pmax, qmax, deviation, slope float64
 }
 
 func nonzero(v float64) bool { return v != 0 }

@@ -258,10 +258,10 @@ type qpReport struct {
 // multiplies the lower side in place of h. For an Unbounded program, a row with a lower side
 // requires Gz ≥ 0.
 //
-// A finite side counts as infinite, and z may then lead across it, if it is so far that it bounds
-// the objective in name only: where z meets the side, the slope of the objective along z is less
-// than 1e-11 of the terms of Qz, whose rounding hides it. An objective without such terms, as of a
-// linear program, has a minimiser at any distance.
+// A finite side counts as infinite if it is so far away that rounding hides it: at the point at
+// which z meets the side, the slope of the objective along z is less than 1e-11 of the terms of Qz.
+// z may then lead across the side. In a linear program Qz has no terms, so z does not lead across
+// any finite side.
 type Certificate struct {
 	Z, Lambda, Nu []float64
 	// Residual is the largest violation of the equations above, relative to the sizes of their
@@ -307,8 +307,8 @@ const (
 	noInput    = QPInput(-1)
 )
 
-func (in QPInput) String() string {
-	return [...]string{"Q", "P", "G", "H", "A", "B", "L", "ZMin", "ZMax"}[in]
+func (input QPInput) String() string {
+	return [...]string{"Q", "P", "G", "H", "A", "B", "L", "ZMin", "ZMax"}[input]
 }
 
 // qpInputs holds a flag for each block of the data.
@@ -316,9 +316,9 @@ type qpInputs [inputCount]bool
 
 var allExist = qpInputs{true, true, true, true, true, true, true, true, true}
 
-// opposite returns the block of the other sides: H for L, ZMin for ZMax, and the reverse.
-func (in QPInput) opposite() QPInput {
-	switch in {
+// opposite returns the block of the opposite sides: H for L, L for H, ZMin for ZMax, ZMax for ZMin.
+func (input QPInput) opposite() QPInput {
+	switch input {
 	case InputL:
 		return InputH
 	case InputH:
@@ -331,10 +331,10 @@ func (in QPInput) opposite() QPInput {
 	return noInput
 }
 
-// matrix and vector return one field of g, selected by the parameter in. matrix returns nil if the
-// field is a vector, and vector returns nil if it is a matrix.
-func (g *QPGrad) matrix(in QPInput) *mat.Dense {
-	switch in {
+// matrix and vector return the field of g for the given input. matrix returns nil if the field is a
+// vector, and vector returns nil if it is a matrix.
+func (g *QPGrad) matrix(input QPInput) *mat.Dense {
+	switch input {
 	case InputQ:
 		return g.Q
 	case InputG:
@@ -345,8 +345,8 @@ func (g *QPGrad) matrix(in QPInput) *mat.Dense {
 	return nil
 }
 
-func (g *QPGrad) vector(in QPInput) []float64 {
-	switch in {
+func (g *QPGrad) vector(input QPInput) []float64 {
+	switch input {
 	case InputP:
 		return g.P
 	case InputH:
@@ -369,13 +369,13 @@ func (g *QPGrad) only(exists qpInputs) QPGrad {
 	if exists == allExist {
 		return out
 	}
-	for in, field := range [inputCount]*[]float64{InputP: &out.P, InputH: &out.H, InputB: &out.B, InputL: &out.L, InputZMin: &out.ZMin, InputZMax: &out.ZMax} {
-		if field != nil && !exists[in] {
+	for input, field := range [inputCount]*[]float64{InputP: &out.P, InputH: &out.H, InputB: &out.B, InputL: &out.L, InputZMin: &out.ZMin, InputZMax: &out.ZMax} {
+		if field != nil && !exists[input] {
 			*field = nil
 		}
 	}
-	for in, field := range [inputCount]**mat.Dense{InputQ: &out.Q, InputG: &out.G, InputA: &out.A} {
-		if field != nil && !exists[in] {
+	for input, field := range [inputCount]**mat.Dense{InputQ: &out.Q, InputG: &out.G, InputA: &out.A} {
+		if field != nil && !exists[input] {
 			*field = nil
 		}
 	}

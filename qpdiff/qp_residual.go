@@ -82,12 +82,12 @@ func (a *activeSet) measure(s *qpReport, thorough bool) {
 	}
 }
 
-// larger returns the larger of its arguments, in half the time of max. A v of NaN is ignored.
-func larger(most, v float64) float64 {
-	if v > most {
+// larger returns max(u, v) in half the time of max, or u if v is NaN.
+func larger(u, v float64) float64 {
+	if v > u {
 		return v
 	}
-	return most
+	return u
 }
 
 // compare computes the relative residuals of each part and of the program. The parameter terms
@@ -158,18 +158,18 @@ func representable(v, scaled float64) bool {
 }
 
 // violation computes the largest violation of a row, and for each part the largest relative
-// violation. It returns the sum of the violations. The slacks, and the largest entry of z in each
-// part, must be known.
+// violation. It returns the sum of the violations. The caller has set the slacks, and the largest
+// entry of z in each part.
 func (a *activeSet) violation(res *KKTResidual) (sum float64) {
 	a.loosest = 0
 	m, two := a.m, a.twoSided
 	for r, v := range a.slack {
 		right := a.r[r]
 		if v >= 0 && r < m && !(two && a.equality(r)) {
-			if !two || a.under[r] >= 0 {
+			if !two || a.otherSlack[r] >= 0 {
 				continue
 			}
-			v, right = a.under[r], a.other[r] // a row of the working set is not turned
+			v, right = a.otherSlack[r], a.otherRhs[r] // a row of the working set is not turned
 		}
 		sum += v
 		v = math.Abs(v)
@@ -202,10 +202,10 @@ func (a *activeSet) looseRows(tol float64) (worst float64) {
 	for r, v := range a.slack {
 		right := a.r[r]
 		if v >= 0 && !a.equality(r) {
-			if !a.twoSided || a.under[r] >= 0 {
+			if !a.twoSided || a.otherSlack[r] >= 0 {
 				continue
 			}
-			v, right = a.under[r], a.other[r]
+			v, right = a.otherSlack[r], a.otherRhs[r]
 		}
 		k := a.rowPart[r]
 		size := math.Abs(a.parts[k].zqz)
@@ -227,12 +227,12 @@ func (a *activeSet) ownTerm(r int, right float64) float64 {
 	return own
 }
 
-// ratio returns v/of. It returns 0 for 0/0, because a residual of 0 is no violation.
-func ratio(v, of float64) float64 {
+// ratio returns v/ref. It returns 0 for 0/0, because a residual of 0 is no violation.
+func ratio(v, ref float64) float64 {
 	if v == 0 {
 		return 0
 	}
-	return v / of
+	return v / ref
 }
 
 // gradientRatio returns the gradient of the Lagrangian of a part, relative to its terms. If Q is
@@ -246,7 +246,7 @@ func (a *activeSet) gradientRatio(p *programPart, terms []float64) (relative flo
 		return ratio(p.gradient, p.dual)
 	}
 	for _, i := range p.variables {
-		shared := max(a.curved[i]*p.z, a.coupling[i]*p.dual)
+		shared := max(a.qRowMax[i]*p.z, a.coupling[i]*p.dual)
 		term := max(terms[i]*a.unit[i], min(shared, p.dual))
 		relative = max(relative, ratio(math.Abs(a.grad[i])*a.unit[i], term))
 	}
@@ -261,11 +261,11 @@ func (a *activeSet) ownResidual() (own float64) {
 	a.products(terms)
 	for k := range a.parts {
 		p := &a.parts[k]
-		p.own = 0
+		p.ownRatio = 0
 		for _, i := range p.variables {
-			p.own = max(p.own, ratio(math.Abs(a.grad[i]), terms[i]))
+			p.ownRatio = max(p.ownRatio, ratio(math.Abs(a.grad[i]), terms[i]))
 		}
-		own = max(own, p.own)
+		own = max(own, p.ownRatio)
 	}
 	return own
 }
@@ -303,10 +303,10 @@ func (a *activeSet) hiddenViolation() (worst float64) {
 	for r, v := range a.slack {
 		right := a.r[r]
 		if v >= 0 && !a.equality(r) {
-			if r >= len(a.under) || a.under[r] >= 0 {
+			if r >= len(a.otherSlack) || a.otherSlack[r] >= 0 {
 				continue
 			}
-			v, right = a.under[r], a.other[r]
+			v, right = a.otherSlack[r], a.otherRhs[r]
 		}
 		v = math.Abs(v)
 		if v > converged*max(math.Abs(right), a.rowSize(r)*a.parts[a.rowPart[r]].z) {
@@ -325,7 +325,7 @@ func (a *activeSet) couple() {
 	}
 	clear(a.coupling)
 	for _, r := range a.w {
-		if a.single[r] >= 0 {
+		if a.onlyCol[r] >= 0 {
 			continue
 		}
 		for j, v := range a.crow(r) {
@@ -439,7 +439,7 @@ func (a *activeSet) takeBack() {
 // snap puts z exactly on the bounds of the working set.
 func (a *activeSet) snap() {
 	for _, r := range a.w {
-		if j := a.single[r]; j >= 0 {
+		if j := a.onlyCol[r]; j >= 0 {
 			a.z[j] = a.r[r]/a.c[r*a.n+j] + 0 // no -0
 		}
 	}

@@ -188,12 +188,12 @@ func (a *activeSet) equilibrate() {
 	a.chooseWeights()
 }
 
-// findLone marks lone rows: rows with one entry that makes all their other entries negligible. Such
-// a row is a bound up to rounding. Its large entry must not determine the unit of its variable,
-// because all other entries of the variable would be negligible in this unit. findLone compares
-// entries in the units that Q and the other rows determine. It returns the coefficients with zeros
-// in place of the marked rows, or nil if no row is marked. e holds the scales computed from all
-// rows.
+// findLone marks lone rows. A row is lone if one entry makes all its other entries negligible, so
+// that the row is a bound up to rounding. The large entry must not determine the unit of its
+// variable, because all other entries of the variable would be negligible in this unit. findLone
+// compares entries in the units that Q and the other rows determine. It returns the coefficients
+// with zeros in place of the marked rows, or nil if no row is marked. e holds the scales computed
+// from all rows.
 func (a *activeSet) findLone(e []float64) (c []float64) {
 	clear(a.lone)
 	if !a.suspects(a.c, e) {
@@ -259,7 +259,7 @@ func (a *activeSet) votes(c, e []float64) []int {
 			votes[j]++
 		}
 	}
-	for r, j := range a.single[:a.rows] {
+	for r, j := range a.onlyCol[:a.rows] {
 		switch {
 		case a.lone[r]:
 			votes[largestAt(a.crow(r), e)] -= 2
@@ -276,13 +276,12 @@ func (a *activeSet) votes(c, e []float64) []int {
 
 // suspects marks the rows of c that may be lone, and reports whether it marked any. A row may be
 // lone if one entry exceeds its other entries by far. suspects marks only the rows with about the
-// largest excess. These rows distort the scales of other rows and columns, and may cause the
-// smaller excess of other rows.
+// largest excess, because they distort the scales and may cause the smaller excess of other rows.
 func (a *activeSet) suspects(c, e []float64) (some bool) {
 	n, most := a.n, 0.0
 	size := func(r int) (bits float64) {
 		row := c[r*n : (r+1)*n]
-		if a.single[r] != manyEntries || !(excess(row, e) > suspectEntry) {
+		if a.onlyCol[r] != manyEntries || !(excess(row, e) > suspectEntry) {
 			return 0
 		}
 		big := 0.0
@@ -358,7 +357,7 @@ func (a *activeSet) ruizSweep(sigma, rho []float64) {
 		}
 	}
 	for r := range a.rows {
-		if a.single[r] >= 0 || a.lone[r] {
+		if a.onlyCol[r] >= 0 || a.lone[r] {
 			continue
 		}
 		big := 0.0
@@ -396,7 +395,7 @@ func (a *activeSet) scaleRows() {
 		a.scale[r] *= s
 		a.r[r] *= s
 		if a.twoSided && r < a.m {
-			a.other[r] *= s
+			a.otherRhs[r] *= s
 		}
 		floats.Scale(s, a.crow(r))
 	}

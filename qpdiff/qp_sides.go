@@ -10,19 +10,19 @@ import (
 // of its multiplier selects the side to which the derivative belongs. If the multiplier is zero,
 // the solution has a kink in these two sides, but no kink in other data.
 
-// sidesPart reports whether a block of the data, the parameter in, holds a side of a row with equal
-// sides and the multiplier 0. The derivatives with respect to this block then do not exist.
-func (d *qpDerivative) sidesPart(in QPInput) bool {
-	return slices.ContainsFunc(d.even, func(r int) bool {
+// sidesPart reports whether the given block of the data holds a side of a row with equal sides and
+// the multiplier 0. The derivatives with respect to this block then do not exist.
+func (d *qpDerivative) sidesPart(input QPInput) bool {
+	return slices.ContainsFunc(d.evenRows, func(r int) bool {
 		_, side, _ := d.sys.inputs(r)
-		return in == side || in == side.opposite()
+		return input == side || input == side.opposite()
 	})
 }
 
 // movedApart lists the rows with equal sides and the multiplier 0 whose two sides change by
 // different amounts along the direction t.
 func (d *qpDerivative) movedApart(t *QPGrad) (rows []int) {
-	for _, r := range d.even {
+	for _, r := range d.evenRows {
 		if lo, hi := d.sys.sideChange(t, r); lo != hi {
 			rows = append(rows, r)
 		}
@@ -30,11 +30,11 @@ func (d *qpDerivative) movedApart(t *QPGrad) (rows []int) {
 	return rows
 }
 
-// partSides sets lo[i] and hi[i] to the sides of row apart[i] in the program of the directional
-// derivative. apart is the result of movedApart.
-func (d *qpDerivative) partSides(t *QPGrad, apart []int, lo, hi []float64) {
+// partSides sets lo[i] and hi[i] to the sides of row moved[i] in the program of the directional
+// derivative. The list moved is the result of movedApart.
+func (d *qpDerivative) partSides(t *QPGrad, moved []int, lo, hi []float64) {
 	a := d.sys
-	for i, r := range apart {
+	for i, r := range moved {
 		low, high := a.sideChange(t, r)
 		if m, _, at := a.place(t, r); m != nil {
 			move := floats.Dot(m.RawRowView(at), a.z)
@@ -47,12 +47,12 @@ func (d *qpDerivative) partSides(t *QPGrad, apart []int, lo, hi []float64) {
 	}
 }
 
-// evenError returns the error for a block of sides, the parameter in. The block has sides of rows
-// with equal sides and the multiplier 0.
-func (d *qpDerivative) evenError(in QPInput) *NotDifferentiableError {
+// evenError returns the error for a block that holds sides of rows with equal sides and the
+// multiplier 0.
+func (d *qpDerivative) evenError(input QPInput) *NotDifferentiableError {
 	remedy := "move both sides of these rows, which are equal and have no multiplier, together, ask for the DirectionalDerivative, or set Generalised"
 	if d.cond > weakCond {
 		remedy = d.weakRemedy()
 	}
-	return &NotDifferentiableError{Inputs: []Input{Input(in.String())}, Weak: Weak{Rows: slices.Clone(d.even)}, Remedy: remedy}
+	return &NotDifferentiableError{Inputs: []Input{Input(input.String())}, Weak: Weak{Rows: slices.Clone(d.evenRows)}, Remedy: remedy}
 }

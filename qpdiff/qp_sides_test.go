@@ -302,17 +302,17 @@ func checkSides(t testing.TB, seed uint64, n, m, q int) {
 		}
 	}
 	wf, gf := want.fields(), g.fields()
-	for in := range wf {
-		if d := maxDiff(gf[in], wf[in]); d > 1e-5 {
-			t.Errorf("%d: ∂%v off by %g: %v, not %v", seed, QPInput(in), d, gf[in], wf[in])
+	for input := range wf {
+		if d := maxDiff(gf[input], wf[input]); d > 1e-5 {
+			t.Errorf("%d: ∂%v off by %g: %v, not %v", seed, QPInput(input), d, gf[input], wf[input])
 		}
 	}
 }
 
 // onlySides reports whether an error of a derivative refuses sides alone.
 func onlySides(t testing.TB, err error) bool {
-	for in := range refused(t, err) {
-		if !slices.Contains([]string{"L", "H", "ZMin", "ZMax"}, in) {
+	for input := range refused(t, err) {
+		if !slices.Contains([]string{"L", "H", "ZMin", "ZMax"}, input) {
 			return false
 		}
 	}
@@ -620,18 +620,18 @@ func TestQPSidesDerivatives(t *testing.T) {
 		}
 		left, right, size := inner(cot, got), 0.0, 1.0
 		df := d.fields()
-		for in, f := range g.fields() {
+		for input, f := range g.fields() {
 			for i, v := range f {
-				right += v * df[in][i]
-				size = max(size, math.Abs(v*df[in][i]))
+				right += v * df[input][i]
+				size = max(size, math.Abs(v*df[input][i]))
 			}
 		}
 		if math.Abs(left-right) > 1e-8*size {
 			t.Errorf("%d: ⟨v, Ju⟩ = %v, ⟨Jᵀv, u⟩ = %v", seed, left, right)
 		}
 		sum := make([]float64, m)
-		for in, f := range df {
-			if j, err := s.Jacobian(OutputLambda, QPInput(in)); err != nil {
+		for input, f := range df {
+			if j, err := s.Jacobian(OutputLambda, QPInput(input)); err != nil {
 				t.Errorf("%d: %v", seed, err)
 			} else if j != nil {
 				for i := range sum {
@@ -725,9 +725,9 @@ func TestQPSidesKinks(t *testing.T) {
 			if names := slices.Sorted(maps.Keys(missing)); !slices.Equal(names, slices.Sorted(slices.Values(withSides(c.refused, native)))) {
 				t.Errorf("%s: refused %v, not %v", c.name, names, c.refused)
 			}
-			for in, e := range missing {
+			for input, e := range missing {
 				if !slices.Equal(e.Weak.Rows, []int{0}) {
-					t.Errorf("%s: ∂%s refused with %v", c.name, in, e)
+					t.Errorf("%s: ∂%s refused with %v", c.name, input, e)
 				}
 			}
 			if len(c.refused) == 0 {

@@ -108,7 +108,7 @@ func (a *activeSet) proximalPoint(s *qpReport, tol float64) Status {
 		clear(a.z)
 		r = a.start()
 	}
-	track := progress{best: math.Inf(1), bestOwn: math.Inf(1), rays: a.n, weaker: maxWeaker}
+	track := progress{best: math.Inf(1), bestRatio: math.Inf(1), raysLeft: a.n, weakerLeft: maxWeaker}
 	for step := range maxProximal {
 		if r < 0 {
 			r = a.minimise()
@@ -138,16 +138,16 @@ func (a *activeSet) proximalPoint(s *qpReport, tol float64) Status {
 			if !a.shifted {
 				break
 			}
-			if track.rays > 0 && a.alongRay() {
-				track.rays--
+			if track.raysLeft > 0 && a.alongRay() {
+				track.raysLeft--
 				track.best, track.stalled = math.Inf(1), 0
 				r = a.start()
 				continue
 			}
-			if track.weaker == 0 || track.own <= converged {
+			if track.weakerLeft == 0 || track.gradRatio <= converged {
 				break // only the gradient depends on the proximal term
 			}
-			track.weaker--
+			track.weakerLeft--
 			track.best, track.stalled, track.idle, slow = math.Inf(1), 0, 0, true
 		}
 		if a.shifted && a.weaken(slow) {
@@ -176,10 +176,10 @@ func (a *activeSet) proximalPoint(s *qpReport, tol float64) Status {
 // contradiction returns a row of zeros that no z satisfies, or -1.
 func (a *activeSet) contradiction() int {
 	for r := range a.rows {
-		if a.single[r] != noEntry {
+		if a.onlyCol[r] != noEntry {
 			continue
 		}
-		if r < len(a.other) && a.other[r] < 0 && a.r[r] > 0 {
+		if r < len(a.otherRhs) && a.otherRhs[r] < 0 && a.r[r] > 0 {
 			a.turn(r)
 		}
 		if a.r[r] < 0 || a.equality(r) && a.r[r] != 0 { // 0 ≤ h, 0 = b
@@ -191,36 +191,36 @@ func (a *activeSet) contradiction() int {
 
 // progress records the steps of a solve.
 type progress struct {
-	// best is the relative residual that later steps must halve. bestOwn is the largest ratio of a
-	// gradient entry to its own terms, which later steps must halve too. stalled counts the steps
-	// that did not halve best, and idle counts the steps that did not halve bestOwn.
-	best, bestOwn float64
-	own           float64 // as bestOwn, after the last step
-	stalled, idle int
-	settled       bool // own no longer falls
-	done, stuck   bool // done: no step can help; stuck: steps with the same proximal term cannot help
-	rays, weaker  int  // how many more rays and weaker proximal terms may be tried
+	// best is the relative residual that later steps must halve. bestRatio is the largest ratio of
+	// a gradient entry to its own terms, which later steps must halve too. stalled counts the steps
+	// that did not halve best, and idle counts the steps that did not halve bestRatio.
+	best, bestRatio      float64
+	gradRatio            float64 // as bestRatio, after the last step
+	stalled, idle        int
+	settled              bool // gradRatio no longer falls
+	done, stuck          bool // done: no step can help; stuck: steps with the same proximal term cannot help
+	raysLeft, weakerLeft int  // how many more rays and weaker proximal terms may be tried
 }
 
 // follow updates t after one more step, whose residual measure has computed.
 func (a *activeSet) follow(t *progress, relative, tol float64) {
 	t.settled = !a.shifted
 	for k := range a.parts {
-		a.parts[k].own = math.Inf(1)
+		a.parts[k].ownRatio = math.Inf(1)
 	}
 	if a.shifted && relative <= tol {
 		// Proximal steps converge for one variable after the other.
-		t.own = a.ownResidual()
-		if t.idle++; t.own < t.bestOwn/2 {
-			t.bestOwn, t.idle = t.own, 0
+		t.gradRatio = a.ownResidual()
+		if t.idle++; t.gradRatio < t.bestRatio/2 {
+			t.bestRatio, t.idle = t.gradRatio, 0
 		}
-		t.settled = t.own <= converged || t.idle >= stalledOwn
+		t.settled = t.gradRatio <= converged || t.idle >= stalledOwn
 	}
 	if t.stalled++; relative < t.best/2 {
 		t.best, t.stalled = relative, 0
 	}
 	end := relative <= converged && t.settled
-	t.done = end && (!a.shifted || t.bestOwn <= tol)
+	t.done = end && (!a.shifted || t.bestRatio <= tol)
 	t.stuck = end || relative <= tol && t.settled && t.stalled >= stalledProximal || !a.shifted && t.stalled >= stalledDefinite
 }
 

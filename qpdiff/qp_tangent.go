@@ -72,25 +72,25 @@ func (s *Solution) JVP(w *Workspace, dz, dlambda, dnu []float64, t *QPGrad) erro
 // jvp is JVP after the preparation and the checks of the arguments.
 func (d *qpDerivative) jvp(dz, dlambda, dnu []float64, t *QPGrad) error {
 	if len(d.weak) > 0 {
-		return refuse(t, qpInputs{}, func(in QPInput) *NotDifferentiableError { return d.weakError(in) })
+		return refuse(t, qpInputs{}, func(input QPInput) *NotDifferentiableError { return d.weakError(input) })
 	}
 	if apart := d.movedApart(t); len(apart) > 0 {
 		var exists qpInputs
-		for in := range exists {
-			exists[in] = !d.sidesPart(QPInput(in))
+		for input := range exists {
+			exists[input] = !d.sidesPart(QPInput(input))
 		}
-		return refuse(t, exists, func(in QPInput) *NotDifferentiableError { return d.evenError(in) })
+		return refuse(t, exists, func(input QPInput) *NotDifferentiableError { return d.evenError(input) })
 	}
-	if d.full != nil {
+	if d.kkt != nil {
 		if err := d.jvpExists(t, dz, dlambda, dnu); err != nil {
 			return err
 		}
 	}
 	d.change(t)
 	d.solve()
-	if d.full != nil && d.full.partsLater(d.rowChange(t)) {
+	if d.kkt != nil && d.kkt.partsLater(d.rowChange(t)) {
 		others := qpInputs{InputQ: true, InputP: true, InputH: true, InputB: true, InputL: true, InputZMin: true, InputZMax: true}
-		return refuse(t, others, func(in QPInput) *NotDifferentiableError { return d.singularError(in, 1) })
+		return refuse(t, others, func(input QPInput) *NotDifferentiableError { return d.singularError(input, 1) })
 	}
 	if !d.bounded() {
 		return errDerivativeOverflow
@@ -118,14 +118,14 @@ func (d *qpDerivative) jvpExists(t *QPGrad, dz, dlambda, dnu []float64) error {
 	a := d.sys
 	var errs []error
 	wanted := [3]bool{dz != nil, dlambda != nil, dnu != nil}
-	for in, part := range [inputCount]QPGrad{{Q: t.Q}, {P: t.P}, {G: t.G}, {H: t.H}, {A: t.A}, {B: t.B}, {L: t.L}, {ZMin: t.ZMin}, {ZMax: t.ZMax}} {
+	for input, part := range [inputCount]QPGrad{{Q: t.Q}, {P: t.P}, {G: t.G}, {H: t.H}, {A: t.A}, {B: t.B}, {L: t.L}, {ZMin: t.ZMin}, {ZMax: t.ZMax}} {
 		d.change(&part)
-		if out := max(d.solve(), d.full.parts(d.rowChange(&part), d.rows, a.m, wanted)); out > rangeTol {
-			errs = append(errs, d.singularError(QPInput(in), out))
+		if out := max(d.solve(), d.kkt.parts(d.rowChange(&part), d.rows, a.m, wanted)); out > rangeTol {
+			errs = append(errs, d.singularError(QPInput(input), out))
 		}
 	}
 	for o, wanted := range wanted {
-		if out := d.full.outputFree(d, QPOutput(o)); wanted && out > rangeTol {
+		if out := d.kkt.outputFree(d, QPOutput(o)); wanted && out > rangeTol {
 			errs = append(errs, &NotDifferentiableError{Residual: out, Remedy: "do not ask for the derivative of " + QPOutput(o).String() + ", which is not unique"})
 		}
 	}
@@ -145,11 +145,11 @@ func (d *qpDerivative) rowChange(t *QPGrad) []float64 {
 }
 
 // Jacobian returns the derivative of one block of the solution with respect to one block of the
-// data. The result has one row for each entry of the block out, and one column for each entry of
-// the block in. The entries of a matrix are in row-major order. For Q, column (i, j) is the
-// derivative along (Eᵢⱼ + Eⱼᵢ)/2. If a row of the Jacobian does not exist, Jacobian returns nil and
-// the error of VJP. An empty block gives nil.
-func (s *Solution) Jacobian(out QPOutput, in QPInput) (*mat.Dense, error) {
+// data. The result has one row for each entry of the output, and one column for each entry of the
+// input. The entries of a matrix are in row-major order. For Q, column (i, j) is the derivative
+// along (Eᵢⱼ + Eⱼᵢ)/2. If a row of the Jacobian does not exist, Jacobian returns nil and the error
+// of VJP. An empty block gives nil.
+func (s *Solution) Jacobian(output QPOutput, input QPInput) (*mat.Dense, error) {
 	var w Workspace
 	d, err := s.derivative(&w, s.Generalised)
 	if err != nil {
@@ -157,12 +157,12 @@ func (s *Solution) Jacobian(out QPOutput, in QPInput) (*mat.Dense, error) {
 	}
 	a := d.sys
 	n, m, q := a.n, a.general, a.rows-a.m
-	rows := [...]int{n, a.m, q}[out]
+	rows := [...]int{n, a.m, q}[output]
 	bounds, lower := a.m-m, 0
 	if a.twoSided {
 		lower = m
 	}
-	cols := [...]int{n * n, n, m * n, m, q * n, q, lower, bounds, bounds}[in]
+	cols := [...]int{n * n, n, m * n, m, q * n, q, lower, bounds, bounds}[input]
 	if rows == 0 || cols == 0 {
 		return nil, nil
 	}
@@ -172,7 +172,7 @@ func (s *Solution) Jacobian(out QPOutput, in QPInput) (*mat.Dense, error) {
 		unit[i] = 1
 		row := jac.RawRowView(i)
 		var g QPGrad
-		switch in {
+		switch input {
 		case InputQ:
 			g.Q = mat.NewDense(n, n, row)
 		case InputP:
@@ -193,7 +193,7 @@ func (s *Solution) Jacobian(out QPOutput, in QPInput) (*mat.Dense, error) {
 			g.ZMax = row
 		}
 		cot := [3][]float64{}
-		cot[out] = unit
+		cot[output] = unit
 		if err := s.VJP(&w, &g, cot[0], cot[1], cot[2]); err != nil {
 			return nil, err
 		}

@@ -12,8 +12,8 @@ import (
 )
 
 // withoutMultiplier lists the inequalities whose slack and multiplier are both negligible. Strict
-// complementarity fails at these inequalities for the computed multipliers. The parameter apart is
-// the smallest singular value of T with its rows scaled to norm one.
+// complementarity fails at these inequalities for the computed multipliers. sigmaT is the smallest
+// singular value of T with its rows scaled to norm one.
 //
 // The error of the computed solution is K⁻¹ times the residual of the KKT system, whose entries are
 // known up to the rounding of their terms. Computing the error of one slack or multiplier takes one
@@ -21,15 +21,15 @@ import (
 // an upper bound by norms avoids the solve. The bound uses estimates of the smallest singular
 // values, which can be too high by a small factor. It also replaces norms by sums of magnitudes,
 // which are some hundred times larger and compensate for these estimates.
-func (d *qpDerivative) withoutMultiplier(apart float64) []int {
+func (d *qpDerivative) withoutMultiplier(sigmaT float64) []int {
 	a := d.sys
 	n := a.n
-	d.zero, d.cond = d.zero[:0], 0
+	d.zeroRows, d.cond = d.zeroRows[:0], 0
 	if a.m == 0 {
-		return d.zero
+		return d.zeroRows
 	}
-	// ‖L⁻¹x‖ ≤ (Σ|x_j|·inv_j)/flat and ‖m_r‖ ≤ reach for rows of norm one.
-	flat := d.flatness()
+	// ‖L⁻¹x‖ ≤ (Σ|x_j|·inv_j)/sigmaL and ‖m_r‖ ≤ maxNorm for rows of norm one.
+	sigmaL := d.flatness()
 	steep, grad, size, energy := 0.0, 0.0, 0.0, 0.0 // max inv, Σ ρ_j·inv_j, ‖z‖₁, Σ |z_j|/inv_j
 	for j, z := range a.z {
 		z, inv := math.Abs(z), d.inv[j]
@@ -39,47 +39,47 @@ func (d *qpDerivative) withoutMultiplier(apart float64) []int {
 		size += z
 	}
 	grad += float64(n) * energy // |Q_ij| ≤ 1/(inv_i·inv_j)
-	rows := 0.0                 // Σ σ_i/‖m_i‖
+	rowSum := 0.0               // Σ σ_i/‖m_i‖
 	for i, r := range a.w {
 		grad += math.Abs(a.lam[i]) * steep * float64(n)
-		rows += (math.Abs(a.r[r]) + size + math.Abs(a.slack[r])*(1/dense.Eps)) / d.mroot[i]
+		rowSum += (math.Abs(a.r[r]) + size + math.Abs(a.slack[r])*(1/dense.Eps)) / d.mroot[i]
 	}
-	moved := grad/flat + rows/apart // of u = Lᵀz, in units of eps
-	reach := steep / flat
+	moved := grad/sigmaL + rowSum/sigmaT // of u = Lᵀz, in units of eps
+	maxNorm := steep / sigmaL
 	two := a.twoSided
 	for r := range a.m {
 		var value, scale float64
 		i := a.at[r]
 		switch {
 		case i >= 0:
-			value, scale = a.lam[i]*d.mroot[i], moved/apart
+			value, scale = a.lam[i]*d.mroot[i], moved/sigmaT
 			if two && a.equality(r) {
 				value = math.Abs(value)
 			}
 		case math.IsInf(a.r[r], 1) || two && a.equality(r): // the row is switched off, or is an equality
 			continue
 		default:
-			value, scale = a.slack[r], math.Abs(a.r[r])+size+reach*moved
+			value, scale = a.slack[r], math.Abs(a.r[r])+size+maxNorm*moved
 		}
 		if dense.Negligible(value, scale, 1) {
-			d.zero = append(d.zero, r)
+			d.zeroRows = append(d.zeroRows, r)
 		}
 	}
-	if len(d.zero) == 0 {
-		return d.zero
+	if len(d.zeroRows) == 0 {
+		return d.zeroRows
 	}
 	d.measureTerms()
-	d.zero = slices.DeleteFunc(d.zero, func(r int) bool { return !d.isZero(r) })
+	d.zeroRows = slices.DeleteFunc(d.zeroRows, func(r int) bool { return !d.isZero(r) })
 	if a.twoSided {
-		d.zero = slices.DeleteFunc(d.zero, func(r int) bool {
+		d.zeroRows = slices.DeleteFunc(d.zeroRows, func(r int) bool {
 			if a.equality(r) {
-				d.even = append(d.even, r)
+				d.evenRows = append(d.evenRows, r)
 				return true
 			}
 			return false
 		})
 	}
-	return d.zero
+	return d.zeroRows
 }
 
 // measureTerms computes the sum of the absolute terms in each row of the KKT system of the working
@@ -123,33 +123,33 @@ func (d *qpDerivative) isZero(r int) bool {
 		copy(cz, a.crow(r))
 	}
 	d.solve()
-	scale, known := own, 0.0
+	scale, resError := own, 0.0
 	for j, v := range d.v[:n] {
 		v = math.Abs(v)
 		scale += v * d.gradTerm[j]
-		known += v * math.Abs(a.grad[j])
+		resError += v * math.Abs(a.grad[j])
 	}
 	for i, y := range d.y[:k] {
 		y = math.Abs(y)
 		scale += y * d.rowTerm[i]
-		known += y * math.Abs(a.slack[a.w[i]])
+		resError += y * math.Abs(a.slack[a.w[i]])
 	}
-	// known bounds the error that the residuals cause. It is subtracted twice because a single
-	// residual may cause all of value. value then equals known up to the rounding of K⁻¹, and a
-	// single subtraction would leave this rounding error.
-	if !dense.Negligible(value-2*known, scale, 1) {
+	// resError bounds the error of value that the residuals cause. If one residual causes all of
+	// value, value equals resError up to the rounding of K⁻¹. resError is therefore subtracted
+	// twice.
+	if !dense.Negligible(value-2*resError, scale, 1) {
 		return false
 	}
-	if a.twoSided && !a.equality(r) && !math.IsInf(a.other[r], 1) {
-		terms, off := scale, known
+	if a.twoSided && !a.equality(r) && !math.IsInf(a.otherRhs[r], 1) {
+		terms, off := scale, resError
 		if a.at[r] >= 0 {
 			terms, off = a.slackTerm(r), 0
 		}
-		d.narrow = d.narrow || dense.Negligible(a.under[r]-2*off, terms+math.Abs(a.other[r]), 1)
+		d.sideHidden = d.sideHidden || dense.Negligible(a.otherSlack[r]-2*off, terms+math.Abs(a.otherRhs[r]), 1)
 	}
 	own = max(own, d.sizeOf(r))
 	if own > 0 {
-		d.cond = max(d.cond, (scale+known/dense.Eps)/own)
+		d.cond = max(d.cond, (scale+resError/dense.Eps)/own)
 	}
 	return true
 }
@@ -172,14 +172,14 @@ func (d *qpDerivative) sizeOf(r int) float64 {
 	return math.Abs(a.r[r]) + math.Sqrt(c2)*(math.Sqrt(z2)+math.Sqrt(g2))
 }
 
-// flatness estimates the smallest singular value of L with its rows scaled to norm one. It sets inv
-// to the inverse norms of the rows of L. The estimate takes one solve with a right-hand side of
-// entries ±1, whose signs are chosen so that the solution grows. This is cheaper than
+// flatness estimates the smallest singular value of L with its rows scaled to norm one. It sets
+// d.inv to the inverse norms of the rows of L. The estimate takes one solve with a right-hand side
+// of entries ±1, whose signs are chosen so that the solution grows. This is cheaper than
 // [dense.SmallestSingular], but the estimate can be too high by a larger factor.
 func (d *qpDerivative) flatness() float64 {
 	a := d.sys
-	if d.factor == a.factors {
-		return d.flat
+	if d.factorID == a.factors {
+		return d.sigmaMin
 	}
 	n, x := a.n, d.rz[:a.n]
 	d.inv = dense.Grow(d.inv, n)
@@ -195,31 +195,31 @@ func (d *qpDerivative) flatness() float64 {
 		x[i] = v
 		sum += v * v
 	}
-	d.factor, d.flat = a.factors, math.Sqrt(float64(n)/sum)
-	return d.flat
+	d.factorID, d.sigmaMin = a.factors, math.Sqrt(float64(n)/sum)
+	return d.sigmaMin
 }
 
-// split divides the active rows in the parameter zero, whose multiplier is 0, between d.spare and
-// d.weak. d.spare gets the rows for which other valid multipliers are positive, and d.weak gets the
-// remaining rows. The multipliers are not unique only if active rows depend on each other, which
-// split reports. Other valid multipliers are λ + δ with Σ δ_r c_r = 0 over the active rows r, and
-// δ_r ≥ 0 on the rows in zero. A linear program finds the δ with the most positive entries.
+// split divides zeroRows, the active rows with the multiplier 0, between d.spareRows and d.weak.
+// d.spareRows gets the rows for which other valid multipliers are positive, and d.weak gets the
+// remaining rows. Other valid multipliers exist only if active rows depend on each other, which
+// split reports. They are λ + δ with Σ δ_r c_r = 0 over the active rows r, and δ_r ≥ 0 on zeroRows.
+// A linear program finds the δ with the most positive entries.
 //
-// If the condition of the KKT system is so bad that rounding hides slacks and multipliers, all rows
-// in zero count as weak.
-func (d *qpDerivative) split(zero []int) (dependent bool) {
+// If the condition of the KKT system is so bad that rounding hides slacks and multipliers, all of
+// zeroRows count as weak.
+func (d *qpDerivative) split(zeroRows []int) (dependent bool) {
 	a := d.sys
 	if d.cond > weakCond {
-		d.weak = append(d.weak[:0], zero...)
+		d.weak = append(d.weak[:0], zeroRows...)
 		return false
 	}
-	outside := slices.DeleteFunc(slices.Clone(zero), func(r int) bool { return a.at[r] >= 0 })
+	outside := slices.DeleteFunc(slices.Clone(zeroRows), func(r int) bool { return a.at[r] >= 0 })
 	if d.independent(outside) {
-		d.weak = append(d.weak[:0], zero...)
+		d.weak = append(d.weak[:0], zeroRows...)
 		return false
 	}
 	active := append(slices.Clone(a.w), outside...)
-	k, n, nz := len(active), a.n, len(zero)
+	k, n, nz := len(active), a.n, len(zeroRows)
 	// The variables are δ (k entries) and t (nz entries): maximise Σt subject to t ≤ 1, t ≤ δ and t
 	// ≥ 0.
 	lp := QP{P: make([]float64, k+nz), G: mat.NewDense(3*nz, k+nz, nil), H: make([]float64, 3*nz), A: mat.NewDense(n, k+nz, nil), B: make([]float64, n)}
@@ -230,7 +230,7 @@ func (d *qpDerivative) split(zero []int) (dependent bool) {
 			lp.A.Set(j, i, c)
 		}
 	}
-	for i, r := range zero {
+	for i, r := range zeroRows {
 		lp.P[k+i] = -1
 		lp.G.Set(3*i, k+i, 1)
 		lp.H[3*i] = 1
@@ -240,9 +240,9 @@ func (d *qpDerivative) split(zero []int) (dependent bool) {
 	}
 	var sol Solution
 	solved := sol.Solve(&lp) == nil
-	for i, r := range zero {
+	for i, r := range zeroRows {
 		if solved && sol.Z[k+i] > 0.5 {
-			d.spare = append(d.spare, r)
+			d.spareRows = append(d.spareRows, r)
 		} else {
 			d.weak = append(d.weak, r)
 		}
@@ -250,8 +250,8 @@ func (d *qpDerivative) split(zero []int) (dependent bool) {
 	return true
 }
 
-// independent reports whether the rows in the argument, together with the rows of the working set,
-// are linearly independent. The argument must not contain rows of the working set.
+// independent reports whether the given rows, together with the rows of the working set, are
+// linearly independent. No given row may be in the working set.
 func (d *qpDerivative) independent(rows []int) bool {
 	a := d.sys
 	if len(rows) == 0 {
@@ -275,16 +275,16 @@ func (d *qpDerivative) independent(rows []int) bool {
 	return true
 }
 
-// weakError returns the error for one input, the parameter in, if rows are weakly active.
-func (d *qpDerivative) weakError(in QPInput) *NotDifferentiableError {
-	return &NotDifferentiableError{Inputs: []Input{Input(in.String())}, Weak: Weak{Rows: slices.Clone(d.weak)}, Remedy: d.weakRemedy()}
+// weakError returns the error for one input if rows are weakly active.
+func (d *qpDerivative) weakError(input QPInput) *NotDifferentiableError {
+	return &NotDifferentiableError{Inputs: []Input{Input(input.String())}, Weak: Weak{Rows: slices.Clone(d.weak)}, Remedy: d.weakRemedy()}
 }
 
 func (d *qpDerivative) weakRemedy() string {
 	if d.cond > weakCond {
 		return fmt.Sprintf("the KKT system has a condition of about %.0e, which hides slacks and multipliers below %.0e of their scale: rescale or regularise the problem", d.cond, dense.ComplementarityTol*dense.Eps*d.cond)
 	}
-	if d.narrow {
+	if d.sideHidden {
 		return "rounding hides which of its sides such a row lies on: set them equal, or further apart"
 	}
 	return "ask for the DirectionalDerivative, or set Generalised for an element of the generalised Jacobian"

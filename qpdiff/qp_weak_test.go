@@ -385,9 +385,9 @@ func TestQPCrowdedVertex(t *testing.T) {
 	if err := s.VJP(nil, g, []float64{1, 0}, nil, nil); !errors.As(err, &e) || !slices.Equal(e.Weak.Rows, []int{2}) {
 		t.Errorf("%v", err)
 	}
-	for in, f := range g.fields() {
+	for input, f := range g.fields() {
 		if slices.ContainsFunc(f, func(v float64) bool { return v != 0 }) {
-			t.Errorf("%v was written to", QPInput(in))
+			t.Errorf("%v was written to", QPInput(input))
 		}
 	}
 	// With Generalised, row 2 is inactive: z₁ follows −p₁, z₂ stays.
@@ -462,11 +462,11 @@ func TestQPGeneralised(t *testing.T) {
 			t.Fatalf("%d: %v", i, err)
 		}
 		gf, wf := got.fields(), want.fields()
-		for in := range gf {
+		for input := range gf {
 			// z and v carry errors of the condition times eps each.
-			size := floats.Norm(wf[in], 2)
-			if off := floats.Distance(gf[in], wf[in], 2); off > 1e-10*c.cond*(1+size) {
-				t.Errorf("%d: condition %.1e, %v off by %.1e of %.1e", i, c.cond, QPInput(in), off, size)
+			size := floats.Norm(wf[input], 2)
+			if off := floats.Distance(gf[input], wf[input], 2); off > 1e-10*c.cond*(1+size) {
+				t.Errorf("%d: condition %.1e, %v off by %.1e of %.1e", i, c.cond, QPInput(input), off, size)
 			}
 		}
 	}

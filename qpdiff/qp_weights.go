@@ -15,9 +15,9 @@ func (a *activeSet) chooseWeights() {
 	for i, v := range a.unit {
 		p := &a.parts[a.part[i]]
 		p.qsize = max(p.qsize, a.q[i*n+i]*v*v)
-		a.curved[i] = 0
+		a.qRowMax[i] = 0
 		for j, q := range a.q[i*n : (i+1)*n] {
-			a.curved[i] = max(a.curved[i], math.Abs(q)*v*a.unit[j])
+			a.qRowMax[i] = max(a.qRowMax[i], math.Abs(q)*v*a.unit[j])
 		}
 	}
 	for k := range a.parts {
@@ -53,17 +53,17 @@ func (a *activeSet) factorWeighted() bool {
 
 // weaken reduces the weight of the proximal term in each part whose solution is far larger than the
 // bounds of its rows imply. If slow is true, it also reduces the weight in each part that has not
-// converged. It reports whether it reduced some weight.
+// converged. It reports whether it reduced a weight.
 func (a *activeSet) weaken(slow bool) (some bool) {
 	for k := range a.parts {
 		p := &a.parts[k]
-		p.before = p.weight
+		p.oldWeight = p.weight
 		weaker := p.weight
 		if size := a.sizeOf(k); size > staleSize*p.zsize {
 			// The bounds do not determine the size of z. They may be 0 up to rounding.
 			weaker = min(weaker, p.proximalWeight(size))
 		}
-		if slow && max(p.relative, p.own) > converged {
+		if slow && max(p.relative, p.ownRatio) > converged {
 			weaker = min(weaker, p.weight/100) // Q is flatter than the proximal term
 		}
 		if weaker < p.weight/2 {
@@ -77,7 +77,7 @@ func (a *activeSet) weaken(slow bool) (some bool) {
 // takeBackWeights restores the weights from before the last call of weaken, and factorises again.
 func (a *activeSet) takeBackWeights() {
 	for k := range a.parts {
-		a.parts[k].weight = a.parts[k].before
+		a.parts[k].weight = a.parts[k].oldWeight
 	}
 	a.factorWeighted()
 }
@@ -104,36 +104,37 @@ func (a *activeSet) sizes(k int) (psize, zsize float64) {
 	for _, j := range a.parts[k].variables {
 		psize = max(psize, math.Abs(a.p[j])*a.unit[j])
 	}
-	// least is a lower bound of the size of feasible points. open/inverse is the harmonic mean of
-	// the bounds that 0 satisfies. Huge bounds, which represent infinity, hardly change this mean.
-	least, inverse, open := 0.0, 0.0, 0.0
-	shared := false // a row with several entries counts in least
+	// lowerBound is a lower bound of the size of feasible points. nopen/sumInv is the harmonic mean
+	// of the bounds that 0 satisfies. Huge bounds, which represent infinity, hardly change this
+	// mean.
+	lowerBound, sumInv, nopen := 0.0, 0.0, 0.0
+	sharedRow := false // a row with several entries counts in lowerBound
 	counts := func(r int, v float64) bool {
-		return !math.IsInf(v, 1) && a.single[r] != noEntry && a.rowPart[r] == k
+		return !math.IsInf(v, 1) && a.onlyCol[r] != noEntry && a.rowPart[r] == k
 	}
 	count := func(r int, v float64) {
 		switch {
 		case !counts(r, v):
 		case a.equality(r) || v < 0:
-			least = max(least, math.Abs(v))
-			shared = shared || v != 0 && a.single[r] < 0
+			lowerBound = max(lowerBound, math.Abs(v))
+			sharedRow = sharedRow || v != 0 && a.onlyCol[r] < 0
 		case v > 0:
-			inverse += 1 / v
-			open++
+			sumInv += 1 / v
+			nopen++
 		}
 	}
 	for r, v := range a.r {
 		count(r, v)
 	}
-	for r, v := range a.other {
+	for r, v := range a.otherRhs {
 		count(r, v)
 	}
-	// If all bounds that 0 satisfies represent infinity, so does their mean. The rounding error of a
-	// first step of this size would hide the rows that give least. It would not hide a row with one
-	// entry, which z then satisfies exactly.
-	usual := least
-	if inverse > 0 && !(shared && dense.Eps*open/inverse > shiftLinear*least) {
-		usual = max(usual, open/inverse)
+	// If all bounds that 0 satisfies represent infinity, so does their mean. The rounding error of
+	// a first step of this size would hide the rows that determine lowerBound, except a row with
+	// one entry, which z then satisfies exactly.
+	usual := lowerBound
+	if sumInv > 0 && !(sharedRow && dense.Eps*nopen/sumInv > shiftLinear*lowerBound) {
+		usual = max(usual, nopen/sumInv)
 	}
 	measure := func(r int, v float64) {
 		if size := math.Abs(v); size <= openBound*usual && counts(r, v) {
@@ -143,7 +144,7 @@ func (a *activeSet) sizes(k int) (psize, zsize float64) {
 	for r, v := range a.r {
 		measure(r, v)
 	}
-	for r, v := range a.other {
+	for r, v := range a.otherRhs {
 		measure(r, v)
 	}
 	return psize, zsize

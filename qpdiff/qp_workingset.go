@@ -25,14 +25,14 @@ type activeSet struct {
 	loosest  float64
 	coarse   bool
 	weakened bool // the weight of the proximal term was reduced after it was chosen
-	// curved has the largest entry of each row of Q. coupling has the largest entry of each column
+	// qRowMax has the largest entry of each row of Q. coupling has the largest entry of each column
 	// of C_W, over the rows with several entries. Both are in the units of the variables, and are
 	// used only with a proximal term.
-	curved, coupling []float64
-	logs             []float64 // work of geometricScale
-	lone             []bool    // rows that are bounds up to rounding, see findLone
-	mrows            []float64 // m_r if has[r], likewise mnorm
-	has              []bool
+	qRowMax, coupling []float64
+	logs              []float64 // work of geometricScale
+	lone              []bool    // rows that are bounds up to rounding, see findLone
+	mrows             []float64 // m_r if has[r], likewise mnorm
+	has               []bool
 	// current is true if t and q1 are the factors for the rows in w and the current factor of Q.
 	// redundant is true if some equalities depend on others. The next solve must then check b
 	// again.
@@ -47,7 +47,7 @@ type activeSet struct {
 	// baseSlack = r − c·base. The unconstrained minimiser is u0 = Q₁ᵀg + perp, with perp orthogonal
 	// to Q₁.
 	base, baseSlack, perp  []float64
-	baseUnder              []float64 // as baseSlack, for the sides that the rows do not face
+	baseOther              []float64 // as baseSlack, for the sides that the rows do not face
 	step                   []float64 // z = base + step
 	dz, dl, y, work        []float64
 	row, wrow, work2       []float64
@@ -62,16 +62,16 @@ func (a *activeSet) resize(shape qpShape, twoSided bool) {
 	a.qpShape, a.twoSided = shape, twoSided
 	n, m, rows := a.n, a.m, a.rows
 	a.loaded = false
-	a.other, a.under, a.baseUnder = a.other[:0], a.under[:0], a.baseUnder[:0]
+	a.otherRhs, a.otherSlack, a.baseOther = a.otherRhs[:0], a.otherSlack[:0], a.baseOther[:0]
 	if twoSided {
-		dense.GrowAll(m, &a.other, &a.under, &a.baseUnder)
+		dense.GrowAll(m, &a.otherRhs, &a.otherSlack, &a.baseOther)
 	}
 	dense.GrowAll(n*n, &a.q, &a.l, &a.t, &a.q1)
 	dense.GrowAll(rows*n, &a.c, &a.mrows)
-	dense.GrowAll(n, &a.p, &a.d, &a.prox, &a.unit, &a.curved, &a.coupling, &a.linv, &a.tinv, &a.g, &a.e, &a.lam, &a.z, &a.base, &a.step, &a.perp, &a.grad, &a.dz, &a.dl, &a.y, &a.work, &a.work2, &a.row, &a.wrow, &a.oldZ, &a.oldLam)
+	dense.GrowAll(n, &a.p, &a.d, &a.prox, &a.unit, &a.qRowMax, &a.coupling, &a.linv, &a.tinv, &a.g, &a.e, &a.lam, &a.z, &a.base, &a.step, &a.perp, &a.grad, &a.dz, &a.dl, &a.y, &a.work, &a.work2, &a.row, &a.wrow, &a.oldZ, &a.oldLam)
 	dense.GrowAll(rows, &a.r, &a.scale, &a.mnorm, &a.slack, &a.baseSlack)
 	dense.GrowAll(rows, &a.has, &a.skip, &a.lone)
-	dense.GrowAll(rows, &a.at, &a.single)
+	dense.GrowAll(rows, &a.at, &a.onlyCol)
 	dense.GrowAll(n, &a.w, &a.guess)
 	a.broken = dense.Grow(a.broken, m)
 }
@@ -113,7 +113,7 @@ func (a *activeSet) mrow(r int) []float64 {
 		return m
 	}
 	copy(m, a.c[r*n:(r+1)*n])
-	from := max(a.single[r], 0)
+	from := max(a.onlyCol[r], 0)
 	if m[from] == 0 {
 		from = nextEntry(m, from)
 	}
@@ -133,10 +133,10 @@ func (a *activeSet) combination() []float64 {
 	return y
 }
 
-// enter appends row r to the working set. Row r must be the last row that was projected.
-func (a *activeSet) enter(r int, left float64) {
+// enter appends row r to the working set. Row r must be the last projected row.
+func (a *activeSet) enter(r int, norm2 float64) {
 	k, n := len(a.w), a.n
-	a.add(r, n, left, a.row, a.wrow)
+	a.add(r, n, norm2, a.row, a.wrow)
 	q := a.q1[k*n : (k+1)*n]
 	a.g[k] = floats.Dot(q, a.perp)
 	floats.AddScaled(a.perp, -a.g[k], q)
@@ -212,7 +212,7 @@ func (a *activeSet) point() {
 // followAll sets the slacks of all rows at z = base + step.
 func (a *activeSet) followAll() {
 	if a.twoSided {
-		a.subtractSides(a.baseSlack, a.baseUnder, a.step)
+		a.subtractSides(a.baseSlack, a.baseOther, a.step)
 	} else {
 		a.subtractRows(a.baseSlack, a.step)
 	}
@@ -297,31 +297,31 @@ func (a *activeSet) baseHere() {
 	copy(a.base, a.z)
 	copy(a.baseSlack, a.slack)
 	if a.twoSided {
-		copy(a.baseUnder, a.under)
+		copy(a.baseOther, a.otherSlack)
 	}
 }
 
 // slacks sets the slacks of all rows at z.
 func (a *activeSet) slacks() {
 	if a.twoSided {
-		a.subtractSides(a.r, a.other, a.z)
+		a.subtractSides(a.r, a.otherRhs, a.z)
 	} else {
 		a.subtractRows(a.r, a.z)
 	}
 }
 
-// subtractRows sets a.slack to the vector from minus Cx, where the rows of C are the constraints.
-func (a *activeSet) subtractRows(from, x []float64) {
-	dst, from := a.slack[:a.rows], from[:a.rows]
+// subtractRows sets a.slack to rhs − Cx, where the rows of C are the constraints.
+func (a *activeSet) subtractRows(rhs, x []float64) {
+	dst, rhs := a.slack[:a.rows], rhs[:a.rows]
 	if a.bounds {
-		for r, j := range a.single[:a.rows] {
-			dst[r] = from[r] - float64(a.c[r*a.n+j]*x[j])
+		for r, j := range a.onlyCol[:a.rows] {
+			dst[r] = rhs[r] - float64(a.c[r*a.n+j]*x[j])
 		}
 		return
 	}
 	dense.Products(dst, a.c, a.n, x)
 	for r, v := range dst {
-		dst[r] = from[r] - v
+		dst[r] = rhs[r] - v
 	}
 }
 
@@ -333,7 +333,7 @@ func (a *activeSet) subtractRows(from, x []float64) {
 // turn makes row r face its other side. Row r must be outside the working set.
 func (a *activeSet) turn(r int) {
 	a.scale[r] = -a.scale[r]
-	if j := a.single[r]; j >= 0 {
+	if j := a.onlyCol[r]; j >= 0 {
 		a.c[r*a.n+j] = -a.c[r*a.n+j]
 	} else {
 		floats.Scale(-1, a.crow(r))
@@ -341,32 +341,32 @@ func (a *activeSet) turn(r int) {
 	if a.has[r] {
 		floats.Scale(-1, a.mrows[r*a.n:(r+1)*a.n])
 	}
-	a.r[r], a.other[r] = a.other[r], a.r[r]
-	a.slack[r], a.under[r] = a.under[r], a.slack[r]
-	a.baseSlack[r], a.baseUnder[r] = a.baseUnder[r], a.baseSlack[r]
+	a.r[r], a.otherRhs[r] = a.otherRhs[r], a.r[r]
+	a.slack[r], a.otherSlack[r] = a.otherSlack[r], a.slack[r]
+	a.baseSlack[r], a.baseOther[r] = a.baseOther[r], a.baseSlack[r]
 }
 
-// subtractSides is subtractRows for rows with two sides. It also sets a.under to the slacks of the
-// sides that the rows do not face, computed from the parameter under. It turns a row outside the
-// working set if z violates the side that the row does not face.
-func (a *activeSet) subtractSides(from, under, x []float64) {
+// subtractSides is subtractRows for rows with two sides. It also sets a.otherSlack to otherRhs +
+// Cx, the slacks of the sides that the rows do not face. It turns a row outside the working set if
+// z violates the side that the row does not face.
+func (a *activeSet) subtractSides(rhs, otherRhs, x []float64) {
 	n, dst := a.n, a.slack[:a.rows]
 	dense.Products(dst[:a.general], a.c, n, x)
 	for j, r := 0, a.general; r < a.m; j, r = j+1, r+1 {
 		dst[r] = a.c[r*n+j] * x[j]
 	}
 	dense.Products(dst[a.m:], a.c[a.m*n:], n, x)
-	from = from[:len(dst)]
-	for r, u := range under {
+	rhs = rhs[:len(dst)]
+	for r, u := range otherRhs {
 		v := dst[r]
-		dst[r] = from[r] - v
+		dst[r] = rhs[r] - v
 		u += v
-		if a.under[r] = u; u < 0 && u < dst[r] {
+		if a.otherSlack[r] = u; u < 0 && u < dst[r] {
 			a.face(r)
 		}
 	}
 	for r := a.m; r < a.rows; r++ {
-		dst[r] = from[r] - dst[r]
+		dst[r] = rhs[r] - dst[r]
 	}
 }
 
@@ -381,7 +381,7 @@ func (a *activeSet) face(r int) {
 // faceNearest makes all rows face their nearer side, because derivatives test only the side that a
 // row faces.
 func (a *activeSet) faceNearest() {
-	for r, u := range a.under {
+	for r, u := range a.otherSlack {
 		if u < a.slack[r] {
 			a.face(r)
 		}
@@ -395,7 +395,7 @@ func (a *activeSet) faces(r int, product float64) bool {
 	if a.at[r] >= 0 {
 		return false
 	}
-	if a.other[r] <= -product {
+	if a.otherRhs[r] <= -product {
 		a.turn(r)
 	}
 	return true

@@ -81,9 +81,9 @@ func TestQPDerivativesAtRowsOfZeros(t *testing.T) {
 			_, err := s.Jacobian(OutputZ, InputQ)
 			check("∂z/∂Q", err, false)
 			// The row.
-			for _, in := range []QPInput{rows, rhs} {
-				_, err := s.Jacobian(OutputZ, in)
-				check("∂z/∂"+in.String(), err, refused)
+			for _, input := range []QPInput{rows, rhs} {
+				_, err := s.Jacobian(OutputZ, input)
+				check("∂z/∂"+input.String(), err, refused)
 			}
 			last := len(q.H) - 1
 			if equality {

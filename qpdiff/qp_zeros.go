@@ -101,7 +101,7 @@ func (a *activeSet) originFits(k int) bool {
 			return false
 		}
 	}
-	for r, v := range a.other {
+	for r, v := range a.otherRhs {
 		if a.rowPart[r] == k && v < 0 {
 			return false
 		}
@@ -126,11 +126,11 @@ func (a *activeSet) clearMultipliers(k int) (some bool) {
 	return some
 }
 
-// clearZ sets the entries of z in part k to 0. If seen is true, it sets only the entries with a
+// clearZ sets the entries of z in part k to 0. If inQ is true, it sets only the entries with a
 // nonzero row of Q.
-func (a *activeSet) clearZ(k int, seen bool) {
+func (a *activeSet) clearZ(k int, inQ bool) {
 	for _, j := range a.parts[k].variables {
-		if !seen || floats.Norm(a.q[j*a.n:(j+1)*a.n], math.Inf(1)) > 0 {
+		if !inQ || floats.Norm(a.q[j*a.n:(j+1)*a.n], math.Inf(1)) > 0 {
 			a.z[j] = 0
 		}
 	}
