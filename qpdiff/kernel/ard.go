@@ -167,8 +167,8 @@ func (k ARD) distance(params, x, z []float64) float64 {
 	return q
 }
 
-// Grad adds s·f′(q)·∂q to each argument. ∂q is (x_j − z_j)² for γ_j, 2γ_j(x_j − z_j) for x_j, and
-// −2γ_j(x_j − z_j) for z_j.
+// Grad adds s·f′(q) times the derivative of q to each destination. The derivative is (x_j − z_j)²
+// in γ_j, 2γ_j(x_j − z_j) in x_j, and −2γ_j(x_j − z_j) in z_j.
 func (k ARD) Grad(dparams, dx, dz []float64, s, value float64, params, x, z []float64) {
 	if s *= k.Shape.slope(k.distance(params, x, z), value); s == 0 {
 		return // also if the distance overflows, which makes f′ 0
@@ -188,8 +188,8 @@ func (k ARD) Grad(dparams, dx, dz []float64, s, value float64, params, x, z []fl
 	}
 }
 
-// distances sets dst[i] to the q of x and row i. In columns, feature j of row i is entry j·stride +
-// i. The results have the same bits as the results of distance.
+// distances sets dst[i] to the q of x and row i, with the same bits as distance. Feature j of row i
+// is columns[j·stride + i].
 func (k ARD) distances(dst, params, x, columns []float64, stride int) {
 	clear(dst)
 	var a, v [4]float64
@@ -224,9 +224,8 @@ func (k ARD) distances(dst, params, x, columns []float64, stride int) {
 	}
 }
 
-// addSquares adds Σ_i s_i (x_j − column_ji)² to the entry of feature j in dparams, for each j. In
-// columns, the entries of a feature begin stride entries after the previous feature. s_i belongs to
-// the row rows[i].
+// addSquares adds Σ_i s_i (x_j − z_ij)² to the entry of dparams for the group of feature j, for
+// each j. z_ij is feature j of row rows[i], which is columns[j·stride + rows[i]].
 func (k ARD) addSquares(dparams, s, x, columns []float64, stride int, rows []int) {
 	first := rows[0]
 	adjacent := rows[len(rows)-1]-first == len(rows)-1
@@ -268,12 +267,12 @@ func isDistance(k Kernel) bool {
 	return ok || isRBF(k)
 }
 
-// hyperparameters returns the hyperparameter first, followed by the descriptions of the widths of
-// the kernel k. If the data do not determine the widths, it returns nil.
-func hyperparameters(k Kernel, first learn.Hyperparameter, m learn.Moments) []learn.Hyperparameter {
+// hyperparameters returns head, followed by the descriptions of the widths of the kernel k. If the
+// data do not determine the widths, it returns nil.
+func hyperparameters(k Kernel, head learn.Hyperparameter, m learn.Moments) []learn.Hyperparameter {
 	one := width(m)
 	if isRBF(k) {
-		return []learn.Hyperparameter{first, one}
+		return []learn.Hyperparameter{head, one}
 	}
 	a, ok := k.(ARD)
 	if !ok {
@@ -282,7 +281,7 @@ func hyperparameters(k Kernel, first learn.Hyperparameter, m learn.Moments) []le
 	// One feature may have the whole distance that n features have on average.
 	one.Upper *= float64(m.Features)
 	one.Zero, one.Kind = true, "γ"
-	all := []learn.Hyperparameter{first}
+	all := []learn.Hyperparameter{head}
 	for g := range a.NumParams(m.Features) {
 		one.Name = fmt.Sprintf("γ[%d]", g)
 		all = append(all, one)

@@ -107,9 +107,9 @@ func (k Polynomial) Eval(params, x, z []float64) float64 {
 	return power(params[0]*dense.Dot(x, z)+params[1], k.degree())
 }
 
-// Grad adds the argument s times Degree·t^(Degree−1) times an inner derivative. t is the scale times
-// xᵀz, plus the constant. The inner derivative is xᵀz for the scale, 1 for the constant, scale·z for
-// x, and scale·x for z.
+// Grad adds the argument s times Degree·t^(Degree−1) times the derivative of t, where t is
+// scale·xᵀz + constant. The derivative of t is xᵀz in the scale, 1 in the constant, scale·z in x,
+// and scale·x in z.
 func (k Polynomial) Grad(dparams, dx, dz []float64, s, value float64, params, x, z []float64) {
 	xz := dense.Dot(x, z)
 	p := k.degree()

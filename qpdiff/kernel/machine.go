@@ -19,12 +19,12 @@ import (
 // f(x) = Σ_i coef_i·k(x_i, x) + b from rows x_i.
 type kernelMachine struct {
 	state        learner.State
-	through      machineFit // the learner, as of the last Load
+	fitter       machineFit // the learner, as of the last Load
 	n            int        // features
 	points       []float64  // the rows x_i, of stride entries each
 	stride       int
-	columns      []float64 // of an RBF or ARD kernel: their features, each of count entries
-	count        int
+	columns      []float64 // of an RBF or ARD kernel: the features of the x_i, each of nrows entries
+	nrows        int
 	kernel       Kernel    // as of the last Load
 	kernelParams []float64 // that the kernel matrix belongs to
 	stale        bool      // the kernel matrix does not belong to the rows
@@ -52,11 +52,11 @@ type kernelDerivative struct {
 	dparams      []float64 // cotangent of the kernel's parameters
 	gradX, gradZ []float64 // gradient of one kernel value
 
-	values    kernelValues
-	row       []float64 // the kernel's values of one row with the support
-	all       []float64 // and with all rows
-	s         []float64 // cotangents of the kernel's values of one row
-	distances []float64 // of one row
+	values     kernelValues
+	supportRow []float64 // the kernel's values between one row and the support
+	fullRow    []float64 // the kernel's values between one row and all rows
+	s          []float64 // cotangents of the kernel's values of one row
+	distances  []float64 // of one row
 
 	z []float64 // right-hand side of a tangent
 
@@ -66,26 +66,27 @@ type kernelDerivative struct {
 	p, q, weights []float64
 	work          []float64
 
-	// Scratch for the fits of a Ridge by folds. u and own have an entry for each fold and each row
-	// that counts. own is ddst at the rows of the fold and 0 elsewhere. The cotangent of the kernel
-	// matrix is the sum of u·cᵀ over the folds, where c has the coefficients of the fold.
-	u, own []float64
-	// The cotangents of the kernel values between one row and other rows have two parts. In asRow
-	// the one row is the predicted row, and in asOther the other row is.
+	// Scratch for the fits of a Ridge by folds. u and foldCot have an entry for each fold and each
+	// row with a weight above 0. foldCot is ddst at the rows of the fold and 0 elsewhere. The
+	// cotangent of the kernel matrix is the sum of u·cᵀ over the folds, where c has the
+	// coefficients of the fold.
+	u, foldCot []float64
+	// Cotangents of the kernel values between row j and other rows: in asRow, row j is the
+	// predicted row; in asOther, the other row is.
 	asRow, asOther []float64
 
-	// The SVM's fit with the number fit, without its weakly active rows:
-	fit        uint64
+	// The SVM's fit fitID, without its weakly active rows:
+	fitID      uint64
 	beta       []float64  // by distinct row: its β, with weakly active ones at a bound
-	free       []int      // rows of the free set
+	freeSet    []int      // rows of the free set
 	rows       []int      // whose beta is not 0
 	conditions []int      // the rows whose conditions determine β of the free set and b
-	factor     freeFactor // of free, if rows are weakly active
+	factor     freeFactor // of freeSet, if rows are weakly active
 
-	product   uint64    // the number of the fit of the last adjoint
-	w, dy     []float64 // by distinct row: adjoint solution, cotangent of y
-	slope     []float64 // of the decision function at a row
-	dbeta, ty []float64 // by distinct row: tangents of β and y
+	adjointFit uint64    // the number of the fit of the last adjoint
+	w, dy      []float64 // by distinct row: adjoint solution, cotangent of y
+	slope      []float64 // of the decision function at a row
+	dbeta, ty  []float64 // by distinct row: tangents of β and y
 }
 
 // orRBF returns k, or the RBF kernel for nil.
@@ -104,12 +105,12 @@ func (l *kernelMachine) SetContext(ctx context.Context) { l.state.Stop.Watch(ctx
 
 // accept makes d the data of the learner. The caller has checked the entries of d. accept returns
 // an error if the kernel does not fit the features.
-func (l *kernelMachine) accept(through machineFit, k Kernel, intercept bool, d learn.Data) error {
+func (l *kernelMachine) accept(fitter machineFit, k Kernel, intercept bool, d learn.Data) error {
 	_, n := d.X.Dims()
 	if err := checkFeatures(k, n); err != nil {
 		return err
 	}
-	l.through, l.kernel, l.stale = through, orRBF(k), true
+	l.fitter, l.kernel, l.stale = fitter, orRBF(k), true
 	l.n = n
 	l.state.Params, l.state.Hypers = dims(k, intercept, l.n)
 	l.state.Data = d
@@ -119,17 +120,17 @@ func (l *kernelMachine) accept(through machineFit, k Kernel, intercept bool, d l
 // row returns x_k.
 func (l *kernelMachine) row(k int) []float64 { return l.points[k*l.stride : k*l.stride+l.n] }
 
-// transpose makes the first count rows of points the rows x_i. For kernels of a distance it also
+// transpose makes the first nrows rows of points the rows x_i. For kernels of a distance it also
 // stores them by columns.
-func (l *kernelMachine) transpose(count int) {
-	l.count, l.columns = count, l.columns[:0]
+func (l *kernelMachine) transpose(nrows int) {
+	l.nrows, l.columns = nrows, l.columns[:0]
 	if !isDistance(l.kernel) {
 		return
 	}
-	l.columns = dense.Grow(l.columns, count*l.n)
-	for i := range count {
+	l.columns = dense.Grow(l.columns, nrows*l.n)
+	for i := range nrows {
 		for j, v := range l.row(i) {
-			l.columns[j*count+i] = v
+			l.columns[j*nrows+i] = v
 		}
 	}
 }
@@ -173,13 +174,13 @@ func (l *kernelMachine) distances(dst, params, x []float64, rows []int) {
 	l.spans(dst, params, x, rows)
 }
 
-// adjacent is distances for the rows with the numbers first, first + 1, ….
-func (l *kernelMachine) adjacent(dst, params, x []float64, first int) {
+// adjacent is distances for the rows start, start + 1, ….
+func (l *kernelMachine) adjacent(dst, params, x []float64, start int) {
 	if a, ok := l.kernel.(ARD); ok {
-		a.distances(dst, params, x, l.columns[first:], l.count)
+		a.distances(dst, params, x, l.columns[start:], l.nrows)
 		return
 	}
-	dense.Distances(dst, x, l.columns[first:], l.count)
+	dense.Distances(dst, x, l.columns[start:], l.nrows)
 }
 
 // spans is distances for rows whose numbers are not consecutive.
@@ -201,26 +202,25 @@ func (l *kernelMachine) spans(dst, params, x []float64, rows []int) {
 	}
 }
 
-// checkHyper checks that hyper is finite. It then checks the first hyperparameter with the function
-// first, and the remaining hyperparameters with the kernel's Check.
-func (l *kernelMachine) checkHyper(hyper []float64, name string, first func(v float64) error) error {
+// checkHyper checks that hyper is finite. It then checks hyper[0] with checkFirst, and the
+// remaining hyperparameters with the kernel's Check.
+func (l *kernelMachine) checkHyper(hyper []float64, name string, checkFirst func(v float64) error) error {
 	if len(hyper) != l.state.Hypers {
 		return check.ArgErrorf("hyper", qpdiff.ErrShape, "give "+name+" and the kernel's parameters", "has %d entries instead of %d", len(hyper), l.state.Hypers)
 	}
 	if err := check.Finite("hyper", "give a finite hyperparameter", hyper); err != nil {
 		return err
 	}
-	return cmp.Or(first(hyper[0]), l.kernel.Check(hyper[1:]))
+	return cmp.Or(checkFirst(hyper[0]), l.kernel.Check(hyper[1:]))
 }
 
 // gram sets k to the kernel matrix of the machine's rows, unless k already is this matrix. It also
-// returns the largest diagonal entry. For errors, the list of has the number of each row in the
-// data.
-func (l *kernelMachine) gram(k []float64, of []int, params []float64) (changed bool, largest float64, err error) {
+// returns the largest diagonal entry. rowIDs has the number of each row in the data, for errors.
+func (l *kernelMachine) gram(k []float64, rowIDs []int, params []float64) (changed bool, largest float64, err error) {
 	if !l.changes(params) {
 		return false, 0, nil
 	}
-	n := len(of)
+	n := len(rowIDs)
 	sum := 0.0
 	for i := range n {
 		l.state.Stop.Look()
@@ -232,7 +232,7 @@ func (l *kernelMachine) gram(k []float64, of []int, params []float64) (changed b
 		d := values[i]
 		largest = max(largest, d)
 		if d < 0 {
-			return true, 0, errNegative(d, of[i])
+			return true, 0, errNegative(d, rowIDs[i])
 		}
 	}
 	if !dense.Finite(4 * sum) { // the curvature along a pair of rows sums four values
@@ -243,8 +243,8 @@ func (l *kernelMachine) gram(k []float64, of []int, params []float64) (changed b
 	return true, largest, nil
 }
 
-// changes reports whether the kernel values are stale: if params differ from the parameters with
-// which they were computed. They stay stale until took is called.
+// changes reports whether the kernel values are stale, because params differ from the parameters
+// with which they were computed. The values stay stale until took is called.
 func (l *kernelMachine) changes(params []float64) bool {
 	l.stale = l.stale || !slices.Equal(params, l.kernelParams)
 	return l.stale
@@ -270,25 +270,25 @@ type kernelValues struct {
 	values []float64
 }
 
-// predict writes the decision value of each row of x to dst. If keep is not nil and x has no more
-// rows than the data, it also stores the kernel's values in keep.
-func (l *kernelMachine) predict(keep *kernelValues, dst []float64, x *mat.Dense) error {
+// predict writes the decision value of each row of x to dst. If cache is not nil and x has no more
+// rows than the data, it also stores the kernel's values in cache.
+func (l *kernelMachine) predict(cache *kernelValues, dst []float64, x *mat.Dense) error {
 	if err := l.checkRows(x, nil, "dst", dst); err != nil {
 		return err
 	}
 	if len(dst) > len(l.coef) {
-		keep = nil
+		cache = nil
 	}
-	if keep != nil {
-		keep.fit, keep.values = l.state.Fit, dense.Grow(keep.values, len(dst)*(l.n+len(l.support)))[:0]
+	if cache != nil {
+		cache.fit, cache.values = l.state.Fit, dense.Grow(cache.values, len(dst)*(l.n+len(l.support)))[:0]
 	}
 	var chunk [256]float64
 	for t := range dst {
 		l.state.Stop.Look()
 		f := l.b
 		xt := x.RawRowView(t)
-		if keep != nil {
-			keep.values = append(keep.values, xt...)
+		if cache != nil {
+			cache.values = append(cache.values, xt...)
 		}
 		for rows := range slices.Chunk(l.support, len(chunk)) {
 			values := chunk[:len(rows)]
@@ -296,8 +296,8 @@ func (l *kernelMachine) predict(keep *kernelValues, dst []float64, x *mat.Dense)
 			for k, i := range rows {
 				f += float64(l.coef[i] * values[k]) // as in Model.Predict
 			}
-			if keep != nil {
-				keep.values = append(keep.values, values...)
+			if cache != nil {
+				cache.values = append(cache.values, values...)
 			}
 		}
 		dst[t] = f

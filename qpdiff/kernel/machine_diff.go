@@ -13,7 +13,7 @@ import (
 )
 
 // learner returns the learner, or a nil *Machine before the first Load, for the names in errors.
-func (l *kernelMachine) learner() any { return cmp.Or[any](l.through, (*Machine)(nil)) }
+func (l *kernelMachine) learner() any { return cmp.Or[any](l.fitter, (*Machine)(nil)) }
 
 // Model returns a copy of the prediction function of the last fit. For an [SVM] the copy has only
 // the support vectors. Without a fit, the error is ErrNotFitted.
@@ -37,7 +37,7 @@ func (l *kernelMachine) Model() (*Model, error) {
 func (l *kernelMachine) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
 	defer learner.Name(l.learner(), &err)
 	d := qpdiff.Scratch[kernelDerivative](w)
-	d.product = 0
+	d.adjointFit = 0
 	if err := l.state.CheckAdjoint(g, dtheta); err != nil || !learner.Wants(g) {
 		return err
 	}
@@ -48,7 +48,7 @@ func (l *kernelMachine) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64
 	if len(dtheta) > 0 {
 		db = dtheta[0]
 	}
-	return l.through.finish(d, g, db)
+	return l.fitter.finish(d, g, db)
 }
 
 // JVP sets dtheta to the derivative of b at the last fit along d, whose fields are tangents of the
@@ -58,7 +58,7 @@ func (l *kernelMachine) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad
 	if err := l.state.CheckForward(dtheta, d); err != nil {
 		return err
 	}
-	_, db, err := l.through.tangent(qpdiff.Scratch[kernelDerivative](w), d)
+	_, db, err := l.fitter.tangent(qpdiff.Scratch[kernelDerivative](w), d)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (l *kernelMachine) Predict(w *qpdiff.Workspace, dst []float64, x *mat.Dense
 func (l *kernelMachine) PredictVJP(w *qpdiff.Workspace, g *learn.Grad, dx, x *mat.Dense, ddst []float64) (err error) {
 	defer learner.Name(l.learner(), &err)
 	d := qpdiff.Scratch[kernelDerivative](w)
-	d.product = 0
+	d.adjointFit = 0
 	if err := l.checkAdjointRows(g, dx, x, ddst); err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (l *kernelMachine) PredictVJP(w *qpdiff.Workspace, g *learn.Grad, dx, x *ma
 	}
 	db := d.predictions(l, g, dx, x, ddst)
 	if wanted {
-		if err := l.through.finish(d, g, db); err != nil {
+		if err := l.fitter.finish(d, g, db); err != nil {
 			return err
 		}
 	}
@@ -133,7 +133,7 @@ func (l *kernelMachine) PredictJVP(w *qpdiff.Workspace, dst []float64, x, dx *ma
 		return err
 	}
 	s := qpdiff.Scratch[kernelDerivative](w)
-	dcoef, db, err := l.through.tangent(s, d)
+	dcoef, db, err := l.fitter.tangent(s, d)
 	if err != nil {
 		return err
 	}
@@ -142,14 +142,14 @@ func (l *kernelMachine) PredictJVP(w *qpdiff.Workspace, dst []float64, x, dx *ma
 }
 
 // derivativeEntries returns the number of entries of a kernelDerivative for m rows of n features.
-// It includes the kernel's values that a Predict keeps for the given number of predicted rows.
-func derivativeEntries(m, n, predicted float64) float64 {
-	return 2*m*n + 12*m + 5*n + predicted*(n+m)
+// It includes the kernel's values that a Predict keeps for npredicted rows.
+func derivativeEntries(m, n, npredicted float64) float64 {
+	return 2*m*n + 12*m + 5*n + npredicted*(n+m)
 }
 
 // start prepares d for a product.
 func (d *kernelDerivative) start(l *kernelMachine, g *learn.Grad) error {
-	if err := l.through.begin(d, g); err != nil {
+	if err := l.fitter.begin(d, g); err != nil {
 		return err
 	}
 	d.clear(l)
@@ -172,14 +172,13 @@ func (d *kernelDerivative) valuesAt(l *kernelMachine, t int, x *mat.Dense) []flo
 			return kept[l.n:width]
 		}
 	}
-	d.row = dense.Grow(d.row, len(l.support))
-	l.values(d.row, l.kernelParams, xt, l.support)
-	return d.row
+	d.supportRow = dense.Grow(d.supportRow, len(l.support))
+	l.values(d.supportRow, l.kernelParams, xt, l.support)
+	return d.supportRow
 }
 
-// predictions differentiates Σ_t ddst_t·f(x_t) at fixed coef and b. It returns the cotangent of b.
-// It adds the remaining derivatives to dx, to the sums of d and to the cotangent v of coef, but
-// skips the parts that g does not want.
+// predictions differentiates Σ_t ddst_t·f(x_t), and returns the cotangent of b. It adds the other
+// derivatives to dx, to the sums of d and to the cotangent v of coef, as far as g needs them.
 func (d *kernelDerivative) predictions(l *kernelMachine, g *learn.Grad, dx, x *mat.Dense, ddst []float64) (db float64) {
 	wanted := learner.Wants(g)
 	inputs := g.X != nil || g.Hyper != nil || dx != nil
@@ -296,7 +295,7 @@ func (d *kernelDerivative) addWeighted(l *kernelMachine, a ARD, g *learn.Grad, d
 		slopes[k] = s * a.Shape.slope(slopes[k], values[k])
 	}
 	if g.Hyper != nil {
-		a.addSquares(d.dparams, slopes, x, l.columns, l.count, rows)
+		a.addSquares(d.dparams, slopes, x, l.columns, l.nrows, rows)
 	}
 	if g.X == nil && dx == nil {
 		return
@@ -326,8 +325,7 @@ func (d *kernelDerivative) dparamsOf(g *learn.Grad) []float64 {
 	return d.dparams
 }
 
-// rowOf returns the part of the slice rows that belongs to distinct row i, or nil if g does not
-// want X.
+// rowOf returns entries i·n to (i+1)·n of rows, or nil if g has no field for X.
 func rowOf(g *learn.Grad, rows []float64, i, n int) []float64 {
 	if g.X == nil {
 		return nil

@@ -83,17 +83,17 @@ func TestManyRowsNeedFewExactSteps(t *testing.T) {
 		copy(q.lin, q.y)
 		q.residual()
 		q.optimisePairs(q.mostPairs(few))
-		guess := slices.Clone(q.free)
+		guess := slices.Clone(q.freeSet)
 		l.Reset()
 		numtest.OK(t, l.Fit(theta, hyper))
 		wrong := 0
 		for i := range rows {
-			if slices.Contains(q.free, i) != slices.Contains(guess, i) {
+			if slices.Contains(q.freeSet, i) != slices.Contains(guess, i) {
 				wrong++
 			}
 		}
 		if wrong > left {
-			t.Errorf("C = %v, γ = %v: %d rows are guessed wrong, beside %d free ones", hyper[0], hyper[1], wrong, len(q.free))
+			t.Errorf("C = %v, γ = %v: %d rows are guessed wrong, beside %d free ones", hyper[0], hyper[1], wrong, len(q.freeSet))
 		}
 	}
 }
@@ -129,7 +129,7 @@ func TestManyRowsLeaveNoResidual(t *testing.T) {
 		fits++
 		m, worst, size := len(l.rows), 0.0, 0.0
 		for k, i := range l.rows {
-			own := lambda / l.factor.share[k] * l.c[k]
+			own := lambda / l.factor.shares[k] * l.c[k]
 			left, terms := d.Y[i]-l.b-own, math.Abs(d.Y[i])+math.Abs(l.b)+math.Abs(own)
 			for j, c := range l.c {
 				left -= l.k[k*m+j] * c

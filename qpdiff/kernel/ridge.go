@@ -98,7 +98,7 @@ func (l *Ridge) Reset() {
 }
 
 // end deletes the results of the last LeaveOneOut and Folds.
-func (l *Ridge) end() { l.loo, l.folds.number = 0, 0 }
+func (l *Ridge) end() { l.loo, l.folds.fitID = 0, 0 }
 
 // Fit solves the problem at hyper = (λ, kernel parameters…) and writes b to theta with Intercept.
 // After an error the learner has no fit, and θ is unchanged. Errors:
@@ -227,7 +227,7 @@ func (l *Ridge) Folds(dst, hyper []float64, folds [][]int) (err error) {
 		dst = dst[copy(dst, l.folds.parts[k].predicted):]
 	}
 	l.coef = l.c
-	l.folds.number = check.NewState()
+	l.folds.fitID = check.NewState()
 	return nil
 }
 
@@ -238,11 +238,11 @@ func (l *Ridge) Folds(dst, hyper []float64, folds [][]int) (err error) {
 // gradients.
 //
 // If no Folds followed the last Load, Fit or Reset, the error is ErrNotFitted. If ddst is not
-// finite or a product overflows, it is an ArgError of kind ErrNotFinite. An overflow leaves g and
-// dx undefined.
+// finite or a product overflows, the error is an ArgError of kind ErrNotFinite. An overflow leaves
+// g and dx undefined.
 func (l *Ridge) FoldsVJP(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense, ddst []float64) (err error) {
 	defer learner.Name(l, &err)
-	if l.state.Home.Check(); l.folds.number == 0 {
+	if l.state.Home.Check(); l.folds.fitID == 0 {
 		return learner.ErrNoFit
 	}
 	predicted := 0
@@ -255,11 +255,10 @@ func (l *Ridge) FoldsVJP(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense, ddst
 	return qpdiff.Scratch[kernelDerivative](w).adjointFolds(&l.kernelRidgeFit, &l.folds, g, dx, ddst)
 }
 
-// checkPredictions checks the arguments of a derivative of predictions. The parameter predicted is
-// the number of predictions.
-func (l *Ridge) checkPredictions(g *learn.Grad, dx *mat.Dense, ddst []float64, predicted int) error {
+// checkPredictions checks the arguments of a derivative of npredicted predictions.
+func (l *Ridge) checkPredictions(g *learn.Grad, dx *mat.Dense, ddst []float64, npredicted int) error {
 	rows, cols := l.state.Data.X.Dims()
-	check.Length("ddst", ddst, predicted)
+	check.Length("ddst", ddst, npredicted)
 	check.Matrix("dx", dx, rows, cols)
 	if err := l.state.CheckShape("g", g); err != nil {
 		return err

@@ -13,8 +13,8 @@ import (
 func (*kernelRidgeFit) begin(*kernelDerivative, *learn.Grad) error { return nil }
 
 // finish differentiates through the fit. v is the cotangent of c, and db the cotangent of b. Let w
-// solve (K + λ/share)·w + ω·1 = v and, with Intercept, 1ᵀw = db. Then the cotangent of y is w, and
-// the cotangent of the matrix is −w·cᵀ.
+// solve (K + λ·diag(1/shares))·w + ω·1 = v and, with Intercept, 1ᵀw = db. Then the cotangent of y
+// is w, and the cotangent of the matrix is −w·cᵀ.
 func (l *kernelRidgeFit) finish(d *kernelDerivative, g *learn.Grad, db float64) error {
 	l.factor.solve(d.v, db)
 	if g.Y != nil {
@@ -24,7 +24,7 @@ func (l *kernelRidgeFit) finish(d *kernelDerivative, g *learn.Grad, db float64) 
 	}
 	if g.Hyper != nil {
 		for k, w := range d.v {
-			g.Hyper[0] -= w * l.c[k] / l.factor.share[k]
+			g.Hyper[0] -= w * l.c[k] / l.factor.shares[k]
 		}
 	}
 	if m := len(l.c); g.X != nil || g.Hyper != nil {
@@ -94,22 +94,22 @@ func (d *kernelDerivative) adjointLeaveOneOut(l *kernelRidgeFit, g *learn.Grad, 
 }
 
 // leaveOneOutColumns adds the contributions of the kernel values on and below the diagonal in the
-// columns first, …, first + count − 1.
-func (d *kernelDerivative) leaveOneOutColumns(l *kernelRidgeFit, g *learn.Grad, dx *mat.Dense, ddst []float64, first, count int) {
+// columns start, …, start + ncols − 1.
+func (d *kernelDerivative) leaveOneOutColumns(l *kernelRidgeFit, g *learn.Grad, dx *mat.Dense, ddst []float64, start, ncols int) {
 	m, h := len(l.c), d.v
 	if g.X != nil || g.Hyper != nil {
-		dense.WeightedProducts(&l.state.Stop, d.weights, first, count, l.factor.a, m, d.q, d.work)
+		dense.WeightedProducts(&l.state.Stop, d.weights, start, ncols, l.factor.a, m, d.q, d.work)
 	}
-	for j := first; j < m; j++ {
-		rows := l.support[first:min(first+count, j+1)]
+	for j := start; j < m; j++ {
+		rows := l.support[start:min(start+ncols, j+1)]
 		for k, i := range rows {
-			s := 2*d.weights[(j-first)*count+k] + h[i]*l.c[j] + h[j]*l.c[i]
+			s := 2*d.weights[(j-start)*ncols+k] + h[i]*l.c[j] + h[j]*l.c[i]
 			if i == j {
 				s /= 2
 			}
 			d.s[k] = s
 		}
-		values := l.k[j*m+first:][:len(rows)]
+		values := l.k[j*m+start:][:len(rows)]
 		if g.Hyper != nil {
 			d.addGradients(&l.kernelMachine, &learn.Grad{Hyper: g.Hyper}, nil, values, l.row(j), rows)
 		}
@@ -131,10 +131,9 @@ func (d *kernelDerivative) leaveOneOutRow(l *kernelRidgeFit, ddst []float64, j i
 	}
 }
 
-// addPairs adds the contributions of the kernel values of row j with the given rows i ≤ j. It adds
-// them to two cotangents: of the rows as training rows, and of the rows as predicted rows. s has
-// the cotangents of the values. Each is the sum of an entry of asRow and an entry of asOther: in
-// asRow, row j is predicted, and in asOther the other row.
+// addPairs adds the contributions of the kernel values between row j and the given rows i ≤ j to
+// two cotangents: of the training rows and of the predicted rows. The cotangents s of these values
+// are the sums of asRow, in which row j is predicted, and asOther, in which row i is predicted.
 func (d *kernelDerivative) addPairs(l *kernelRidgeFit, g *learn.Grad, dx *mat.Dense, j int, values []float64, rows []int) {
 	n, xj := l.n, l.row(j)
 	for k, i := range rows {
@@ -167,7 +166,7 @@ func (l *kernelRidgeFit) tangent(d *kernelDerivative, t *learn.Grad) (dc []float
 			d.z[k] += t.Y[i]
 		}
 		if t.Hyper != nil {
-			d.z[k] -= t.Hyper[0] * l.c[k] / l.factor.share[k]
+			d.z[k] -= t.Hyper[0] * l.c[k] / l.factor.shares[k]
 		}
 		if t.X != nil {
 			copy(d.tx[k*n:(k+1)*n], t.X.RawRowView(i))

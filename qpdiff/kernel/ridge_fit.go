@@ -12,29 +12,29 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// kernelRidgeFactor solves (K + ridge·diag(1/share))·x + b·1 = r. If balanced is true, 1ᵀx = sum is
-// another equation. Otherwise b = 0. The entries of share sum to 1.
+// kernelRidgeFactor solves (K + ridge·diag(1/shares))·x + b·1 = r. If balanced is true, 1ᵀx = sum
+// is another equation. Otherwise b = 0. The entries of shares sum to 1.
 //
-// If balanced is true, the factorised matrix is K′ + ridge·diag(1/share) + shift·11ᵀ. K′ is K
-// centred: K′_ij = K_ij − u_i − u_j with K′·share = 0. If sum = 0, neither centring nor shift
+// If balanced is true, the factorised matrix is K′ + ridge·diag(1/shares) + shift·11ᵀ. K′ is K
+// centred: K′_ij = K_ij − u_i − u_j with K′·shares = 0. If sum = 0, neither centring nor shift
 // affects x. The matrix is positive definite whenever x is unique.
 type kernelRidgeFactor struct {
 	a, inv   []float64 // Cholesky factor, lower triangle; a is G after invert
-	share    []float64
+	shares   []float64
 	ridge    float64
 	balanced bool
 	u        []float64
 	shift    float64
 
 	size, x, work []float64 // of factorise
-	end           *stop.Stop
+	stopper       *stop.Stop
 }
 
-// factorise factorises the matrix k plus the ridge lambda·part. The list rows has the numbers of
-// the rows of k in the data. factorise stops early if end has been reached.
-func (f *kernelRidgeFactor) factorise(k []float64, rows []int, lambda, part float64) error {
-	f.ridge = lambda * part
-	n := len(f.share)
+// factorise factorises the matrix k plus the ridge lambda·fraction. rows has the numbers of the
+// rows of k in the data. factorise stops early if the context of stopper ends.
+func (f *kernelRidgeFactor) factorise(k []float64, rows []int, lambda, fraction float64) error {
+	f.ridge = lambda * fraction
+	n := len(f.shares)
 	dense.GrowAll(n, &f.inv, &f.u, &f.size, &f.x)
 	f.a, f.work = dense.Grow(f.a, n*n), dense.Grow(f.work, dense.BlockWork(n))
 	clear(f.u)
@@ -42,11 +42,11 @@ func (f *kernelRidgeFactor) factorise(k []float64, rows []int, lambda, part floa
 	if f.balanced {
 		mean := 0.0
 		for i := range n {
-			f.u[i] = dense.Dot(f.share, k[i*n:(i+1)*n])
-			mean += f.share[i] * f.u[i]
+			f.u[i] = dense.Dot(f.shares, k[i*n:(i+1)*n])
+			mean += f.shares[i] * f.u[i]
 		}
 		floats.AddConst(-mean/2, f.u)
-		for i, s := range f.share {
+		for i, s := range f.shares {
 			f.shift += s * (k[i*n+i] - 2*f.u[i])
 		}
 		if f.shift = max(f.shift, 0)/float64(n) + f.ridge; f.shift == 0 {
@@ -55,19 +55,19 @@ func (f *kernelRidgeFactor) factorise(k []float64, rows []int, lambda, part floa
 	}
 	lost := 1.0 // by how much the terms of a diagonal entry exceed it
 	for i := range n {
-		f.end.Look()
+		f.stopper.Look()
 		row := f.a[i*n : i*n+i+1]
 		if copy(row, k[i*n:]); f.balanced {
 			for j, u := range f.u[:i+1] {
 				row[j] = row[j] - f.u[i] - u + f.shift
 			}
 		}
-		f.a[i*n+i] += f.ridge / f.share[i]
+		f.a[i*n+i] += f.ridge / f.shares[i]
 		f.size[i] = math.Sqrt(f.a[i*n+i])
 		lost = max(lost, k[i*n+i]/f.a[i*n+i])
 	}
 	const remedy = "raise lambda, or drop one of equal rows"
-	if at := dense.CholeskyBlocks(f.end, f.a, f.inv, n, dense.Eps, f.work); at < n {
+	if at := dense.CholeskyBlocks(f.stopper, f.a, f.inv, n, dense.Eps, f.work); at < n {
 		if pivot := f.a[at*n+at]; pivot < -dense.ComplementarityTol*dense.Eps*float64(n)*f.reach(k, at) {
 			return check.ArgErrorf("Kernel", qpdiff.ErrNonconvex, "use a positive semidefinite kernel", "has a direction of negative curvature at row %d", rows[at])
 		} else if !dense.Finite(pivot) {
@@ -82,16 +82,16 @@ func (f *kernelRidgeFactor) factorise(k []float64, rows []int, lambda, part floa
 	return nil
 }
 
-// The factorisation of the matrix stopped at the pivot of the row at. Let M be the matrix, and v
-// the direction with v_at = 1 for which the entries of Mv before at are zero. The pivot is vᵀMv.
-// reach returns a bound of the rounding error of this pivot, in units of eps: each entry of M
-// counts with its size times |v_i v_j|.
-func (f *kernelRidgeFactor) reach(k []float64, at int) float64 {
-	n := len(f.share)
-	v := f.x[:at+1]
-	copy(v, f.a[at*n:at*n+at])
-	dense.BackSolve(f.a, f.inv, at, n, v[:at])
-	v[at] = 1
+// reach bounds the rounding error, in units of eps, of the pivot at which the factorisation of a
+// matrix M stopped. Let p be pivotRow, and v the vector with v_p = 1 for which the entries of Mv
+// before p are zero. The pivot is vᵀMv, and the bound is the sum of |v_i v_j| times the size of
+// M_ij.
+func (f *kernelRidgeFactor) reach(k []float64, pivotRow int) float64 {
+	n := len(f.shares)
+	v := f.x[:pivotRow+1]
+	copy(v, f.a[pivotRow*n:pivotRow*n+pivotRow])
+	dense.BackSolve(f.a, f.inv, pivotRow, n, v[:pivotRow])
+	v[pivotRow] = 1
 	sum := 0.0
 	for i, w := range v {
 		sum += math.Abs(w) * math.Hypot(f.size[i], math.Sqrt(k[i*n+i]))
@@ -107,17 +107,17 @@ func (f *kernelRidgeFactor) solve(x []float64, sum float64) (b float64) {
 		if sum != 0 {
 			dense.Axpy(-sum, f.u, x)
 		}
-		b = dense.Dot(f.share, x) - f.ridge*sum
+		b = dense.Dot(f.shares, x) - f.ridge*sum
 		floats.AddConst(f.shift*sum-b, x)
 	}
 	dense.ForwardSolve(f.a, f.inv, n, n, x)
 	dense.BackSolve(f.a, f.inv, n, n, x)
 	if f.balanced {
 		// Correct the sum of x to the last bits, because a large constant of the kernel multiplies
-		// its error. A change of x along share changes the left-hand side only by a multiple of
+		// its error. A change of x along shares changes the left-hand side only by a multiple of
 		// ridge·1, which b absorbs.
 		over := floats.Sum(x) - sum
-		dense.Axpy(-over, f.share, x)
+		dense.Axpy(-over, f.shares, x)
 		b += f.ridge*over - dense.Dot(f.u, x)
 	}
 	return b
@@ -126,8 +126,8 @@ func (f *kernelRidgeFactor) solve(x []float64, sum float64) (b float64) {
 // invert replaces the factor by the matrix G. If sum = 0, the solution is x = G·r. After invert,
 // solve must not be called.
 func (f *kernelRidgeFactor) invert() {
-	n := len(f.share)
-	dense.InverseBlocks(f.end, f.a, f.inv, n, f.work)
+	n := len(f.shares)
+	dense.InverseBlocks(f.stopper, f.a, f.inv, n, f.work)
 	if !f.balanced {
 		return
 	}
@@ -136,9 +136,9 @@ func (f *kernelRidgeFactor) invert() {
 		sums[i] = floats.Sum(f.a[i*n : (i+1)*n])
 		whole += sums[i]
 	}
-	for i, s := range f.share {
+	for i, s := range f.shares {
 		row := f.a[i*n : (i+1)*n]
-		for j, t := range f.share {
+		for j, t := range f.shares {
 			row[j] -= s*sums[j] + t*sums[i] - s*t*whole
 		}
 	}
@@ -147,7 +147,7 @@ func (f *kernelRidgeFactor) invert() {
 // kernelRidgeFit is a solved kernel ridge regression, with its data and all values that its
 // derivatives need.
 type kernelRidgeFit struct {
-	kernelMachine // its rows are the rows that count, its coefficients c
+	kernelMachine // its rows are the rows with a weight above 0, its coefficients c
 	rows          []int
 	counts        []float64
 	k             []float64 // kernel matrix of the rows
@@ -155,7 +155,7 @@ type kernelRidgeFit struct {
 	factor        kernelRidgeFactor
 
 	loo      uint64    // the number of the last leave-one-out fit, whose factor is inverted; 0 without one
-	residual []float64 // of that: y_i minus the prediction of the fit without row i
+	residual []float64 // of the leave-one-out fit: y_i minus the prediction of the fit without row i
 }
 
 // load copies the rows with a weight above 0 from the data.
@@ -166,13 +166,13 @@ func (l *kernelRidgeFit) load(bias bool) {
 	m := len(l.rows)
 	l.stride = n
 	l.points = dense.Grow(l.points, m*n)
-	dense.GrowAll(m, &l.c, &l.factor.share)
+	dense.GrowAll(m, &l.c, &l.factor.shares)
 	l.support = dense.Grow(l.support, m)
 	l.k = dense.Grow(l.k, m*m)
 	features := d.Dense()
 	for k, i := range l.rows {
 		copy(l.points[k*n:(k+1)*n], features.RawRowView(i))
-		l.factor.share[k] = dense.CountAt(l.counts, i) / total
+		l.factor.shares[k] = dense.CountAt(l.counts, i) / total
 		l.support[k] = k
 	}
 	l.transpose(m)
@@ -189,17 +189,17 @@ func (l *kernelRidgeFit) evaluate(hyper []float64) error {
 	}); err != nil {
 		return err
 	}
-	l.factor.end = &l.state.Stop
+	l.factor.stopper = &l.state.Stop
 	_, _, err := l.gram(l.k, l.rows, hyper[1:])
 	return err
 }
 
-// solve computes c, and returns b, for the ridge λ·part.
-func (l *kernelRidgeFit) solve(hyper []float64, part float64) (b float64, err error) {
+// solve computes c, and returns b, for the ridge λ·fraction.
+func (l *kernelRidgeFit) solve(hyper []float64, fraction float64) (b float64, err error) {
 	if err := l.evaluate(hyper); err != nil {
 		return 0, err
 	}
-	if err := l.factor.factorise(l.k, l.rows, hyper[0], part); err != nil {
+	if err := l.factor.factorise(l.k, l.rows, hyper[0], fraction); err != nil {
 		return 0, err
 	}
 	dense.Gather(l.c, l.state.Data.Y, l.rows)

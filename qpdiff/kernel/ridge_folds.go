@@ -22,51 +22,51 @@ import (
 // Folds whose remaining rows have the same weight form a family and share one G. If separate
 // factors are cheaper, each fold has a separate factor instead.
 type ridgeFolds struct {
-	number   uint64 // of the fits, of check.NewState; 0 without
-	place    []int  // of each row of X among those that count, or −1
+	fitID    uint64 // number of the fits, from check.NewState; 0 without fits
+	placeOf  []int  // for each row of X, its place among the rows with a weight above 0, or −1
 	parts    []ridgeFold
 	families []ridgeFamily
-	coef     []float64 // c of each fold, one entry for each row that counts
-	k        []float64 // scratch: the kernel matrix of the rows left of a fold
+	coef     []float64 // c of each fold, one entry for each row with a weight above 0
+	k        []float64 // scratch: the kernel matrix of the rows outside a fold
 	rows     []int     // scratch: their numbers in the data
 }
 
 // A ridgeFold is one fold.
 type ridgeFold struct {
-	val    []int   // places of its rows
-	left   []int   // places of the other rows
-	part   float64 // of the weight, that the rows left have
-	family int
-	own    bool // factor belongs to the rows left; otherwise a and inv are the Cholesky factor of G_VV
+	val       []int   // places of its rows
+	rest      []int   // places of the other rows
+	fraction  float64 // the other rows' fraction of the total weight
+	family    int
+	ownFactor bool // factor belongs to the other rows; otherwise a and inv are the Cholesky factor of G_VV
 
-	factor     kernelRidgeFactor
-	a, inv     []float64
-	work       []float64
-	predicted  []float64
-	everywhere []bool // scratch: the places of val
+	factor    kernelRidgeFactor
+	a, inv    []float64
+	work      []float64
+	predicted []float64
+	inFold    []bool // scratch: the places of val
 }
 
-// A ridgeFamily is the set of folds whose remaining rows have the same part of the total weight.
+// A ridgeFamily is the set of folds whose remaining rows have the same fraction of the total
+// weight.
 type ridgeFamily struct {
-	part        float64
-	factor      kernelRidgeFactor // inverted: G
-	c           []float64         // G·y
-	left, folds float64           // sums over the folds: the cubes of the numbers of rows left, and of rows in the fold
-	own         bool              // its folds have factors of their own
+	fraction             float64
+	factor               kernelRidgeFactor // inverted: G
+	c                    []float64         // G·y
+	restCubes, foldCubes float64           // sums over the folds of (number of remaining rows)³ and of (number of rows in the fold)³
+	ownFactors           bool              // each fold has a separate factor
 }
 
-// Two parts of the weight are equal if they differ by at most familyTol, which allows for the
+// Two fractions of the weight are equal if they differ by at most familyTol, which allows for the
 // rounding errors of their sums.
 const familyTol = 1e-13
 
 // ownFactors reports whether separate factors of the remaining rows cost at most as much as G and
-// the parts G_VV, for a family of m rows. The parameter left is Σ(number of remaining rows)³ over
-// the folds of the family, and folds is Σ(number of rows in the fold)³.
-func ownFactors(m, left, folds float64) bool { return left <= 3*m*m*m+folds }
+// the parts G_VV, for a family of m rows. For restCubes and foldCubes see ridgeFamily.
+func ownFactors(m, restCubes, foldCubes float64) bool { return restCubes <= 3*m*m*m+foldCubes }
 
 // foldEntries returns the number of entries of the fits by the folds s.Folds, and of their
-// derivatives, for m rows that count. With weights, each fold may be a family, and four families
-// may have a G. The time of foldEntries is quadratic in the number of folds, and it allocates
+// derivatives, for m rows with a weight above 0. With weights, each fold may be a family, and four
+// families may have a G. The time of foldEntries is quadratic in the number of folds. It allocates
 // nothing.
 func foldEntries(s learn.Size, m float64) (entries float64) {
 	for _, rows := range s.Folds {
@@ -94,10 +94,10 @@ func foldEntries(s learn.Size, m float64) (entries float64) {
 // take prepares f for the given folds of rows of X.
 func (f *ridgeFolds) take(l *kernelRidgeFit, folds [][]int) error {
 	m := len(l.rows)
-	f.place = dense.Grow(f.place, len(l.state.Data.Y))
-	dense.Fill(f.place, -1)
+	f.placeOf = dense.Grow(f.placeOf, len(l.state.Data.Y))
+	dense.Fill(f.placeOf, -1)
 	for k, i := range l.rows {
-		f.place[i] = k
+		f.placeOf[i] = k
 	}
 	f.parts = grown(f.parts, len(folds))
 	f.families = f.families[:0]
@@ -107,7 +107,7 @@ func (f *ridgeFolds) take(l *kernelRidgeFit, folds [][]int) error {
 		}
 	}
 	for k := range f.families {
-		f.families[k].own = ownFactors(float64(m), f.families[k].left, f.families[k].folds)
+		f.families[k].ownFactors = ownFactors(float64(m), f.families[k].restCubes, f.families[k].foldCubes)
 	}
 	f.coef = dense.Zeros(f.coef, len(folds)*m)
 	return nil
@@ -124,34 +124,34 @@ func grown[T any](x []T, n int) []T {
 // takeFold prepares fold k, which has the given rows, and its family.
 func (f *ridgeFolds) takeFold(l *kernelRidgeFit, k int, rows []int) error {
 	p, m := &f.parts[k], len(l.rows)
-	p.val, p.left, p.everywhere = p.val[:0], p.left[:0], dense.Grow(p.everywhere, m)
-	clear(p.everywhere)
+	p.val, p.rest, p.inFold = p.val[:0], p.rest[:0], dense.Grow(p.inFold, m)
+	clear(p.inFold)
 	for _, i := range rows {
-		if i < 0 || i >= len(f.place) || f.place[i] < 0 || p.everywhere[f.place[i]] {
-			return check.ArgErrorf("folds", qpdiff.ErrDomain, "give rows of X that count, each once in a fold", "has row %d of %d rows in fold %d, or has it twice", i, len(f.place), k)
+		if i < 0 || i >= len(f.placeOf) || f.placeOf[i] < 0 || p.inFold[f.placeOf[i]] {
+			return check.ArgErrorf("folds", qpdiff.ErrDomain, "give rows of X that count, each once in a fold", "has row %d of %d rows in fold %d, or has it twice", i, len(f.placeOf), k)
 		}
-		p.val, p.everywhere[f.place[i]] = append(p.val, f.place[i]), true
+		p.val, p.inFold[f.placeOf[i]] = append(p.val, f.placeOf[i]), true
 	}
-	p.part = 0
-	for i, in := range p.everywhere {
+	p.fraction = 0
+	for i, in := range p.inFold {
 		if !in {
-			p.left = append(p.left, i)
-			p.part += l.factor.share[i]
+			p.rest = append(p.rest, i)
+			p.fraction += l.factor.shares[i]
 		}
 	}
-	if len(p.val) == 0 || len(p.left) == 0 {
+	if len(p.val) == 0 || len(p.rest) == 0 {
 		return check.ArgErrorf("folds", qpdiff.ErrDomain, "leave it out, or divide it", "has %d of the %d rows that count in fold %d", len(p.val), m, k)
 	}
-	v, t := float64(len(p.val)), float64(len(p.left))
+	v, t := float64(len(p.val)), float64(len(p.rest))
 	for p.family = 0; p.family < len(f.families); p.family++ {
-		if y := &f.families[p.family]; math.Abs(y.part-p.part) <= familyTol {
-			y.left, y.folds = y.left+t*t*t, y.folds+v*v*v
+		if y := &f.families[p.family]; math.Abs(y.fraction-p.fraction) <= familyTol {
+			y.restCubes, y.foldCubes = y.restCubes+t*t*t, y.foldCubes+v*v*v
 			return nil
 		}
 	}
 	f.families = grown(f.families, p.family+1)
 	y := &f.families[p.family]
-	y.part, y.left, y.folds = p.part, t*t*t, v*v*v
+	y.fraction, y.restCubes, y.foldCubes = p.fraction, t*t*t, v*v*v
 	return nil
 }
 
@@ -161,8 +161,8 @@ func (f *ridgeFolds) solve(l *kernelRidgeFit, hyper []float64) error {
 		return err
 	}
 	for k := range f.families {
-		if y := &f.families[k]; !y.own {
-			y.own = y.solve(l, hyper[0]) != nil
+		if y := &f.families[k]; !y.ownFactors {
+			y.ownFactors = y.solve(l, hyper[0]) != nil
 		}
 	}
 	m := len(l.rows)
@@ -171,7 +171,7 @@ func (f *ridgeFolds) solve(l *kernelRidgeFit, hyper []float64) error {
 		p, c := &f.parts[k], f.coef[k*m:(k+1)*m]
 		p.predicted = dense.Grow(p.predicted, len(p.val))
 		y := &f.families[p.family]
-		if p.own = y.own || !p.solveByFamily(l, y, c); !p.own {
+		if p.ownFactor = y.ownFactors || !p.solveByFamily(l, y, c); !p.ownFactor {
 			continue
 		}
 		if err := f.solveLeft(l, p, c, hyper[0]); err != nil {
@@ -183,9 +183,9 @@ func (f *ridgeFolds) solve(l *kernelRidgeFit, hyper []float64) error {
 
 // solve computes G and G·y.
 func (y *ridgeFamily) solve(l *kernelRidgeFit, lambda float64) error {
-	y.factor.end = &l.state.Stop
-	y.factor.share, y.factor.balanced = append(y.factor.share[:0], l.factor.share...), l.factor.balanced
-	if err := y.factor.factorise(l.k, l.rows, lambda, y.part); err != nil {
+	y.factor.stopper = &l.state.Stop
+	y.factor.shares, y.factor.balanced = append(y.factor.shares[:0], l.factor.shares...), l.factor.balanced
+	if err := y.factor.factorise(l.k, l.rows, lambda, y.fraction); err != nil {
 		return err
 	}
 	y.c = dense.Grow(y.c, len(l.rows))
@@ -205,7 +205,7 @@ func (p *ridgeFold) solveByFamily(l *kernelRidgeFit, y *ridgeFamily, c []float64
 	for at, i := range p.val {
 		dense.Gather(p.a[at*v:at*v+at+1], inverse[i*m:(i+1)*m], p.val[:at+1])
 	}
-	if dense.CholeskyBlocks(y.factor.end, p.a, p.inv, v, dense.Eps, p.work) < v {
+	if dense.CholeskyBlocks(y.factor.stopper, p.a, p.inv, v, dense.Eps, p.work) < v {
 		return false
 	}
 	e := p.predicted
@@ -224,14 +224,14 @@ func (p *ridgeFold) solveByFamily(l *kernelRidgeFit, y *ridgeFamily, c []float64
 
 // solveLeft computes the fold's coefficients c and predictions by a factor of the remaining rows.
 func (f *ridgeFolds) solveLeft(l *kernelRidgeFit, p *ridgeFold, c []float64, lambda float64) error {
-	m, t := len(l.rows), len(p.left)
+	m, t := len(l.rows), len(p.rest)
 	f.k = dense.Grow(f.k, t*t)
-	p.factor.end = &l.state.Stop
-	p.factor.share, p.factor.balanced = dense.Grow(p.factor.share, t), l.factor.balanced
+	p.factor.stopper = &l.state.Stop
+	p.factor.shares, p.factor.balanced = dense.Grow(p.factor.shares, t), l.factor.balanced
 	f.rows = dense.Grow(f.rows, t)
-	for at, i := range p.left {
-		p.factor.share[at] = l.factor.share[i] / p.part
-		dense.Gather(f.k[at*t:(at+1)*t], l.k[i*m:(i+1)*m], p.left)
+	for at, i := range p.rest {
+		p.factor.shares[at] = l.factor.shares[i] / p.fraction
+		dense.Gather(f.k[at*t:(at+1)*t], l.k[i*m:(i+1)*m], p.rest)
 		f.rows[at] = l.rows[i]
 	}
 	if err := p.factor.factorise(f.k, f.rows, lambda, 1); err != nil {
@@ -239,12 +239,12 @@ func (f *ridgeFolds) solveLeft(l *kernelRidgeFit, p *ridgeFold, c []float64, lam
 	}
 	p.work = dense.Grow(p.work, m)
 	left := p.work[:t]
-	for at, i := range p.left {
+	for at, i := range p.rest {
 		left[at] = l.state.Data.Y[l.rows[i]]
 	}
 	b := p.factor.solve(left, 0)
 	clear(c)
-	dense.Scatter(c, left, p.left)
+	dense.Scatter(c, left, p.rest)
 	for at, i := range p.val {
 		p.predicted[at] = b + floats.Dot(l.k[i*m:(i+1)*m], c)
 	}

@@ -16,25 +16,25 @@ import (
 func (d *kernelDerivative) adjointFolds(l *kernelRidgeFit, f *ridgeFolds, g *learn.Grad, dx *mat.Dense, ddst []float64) error {
 	m := len(l.rows)
 	d.clear(&l.kernelMachine)
-	d.u, d.own = dense.Zeros(d.u, len(f.parts)*m), dense.Zeros(d.own, len(f.parts)*m)
+	d.u, d.foldCot = dense.Zeros(d.u, len(f.parts)*m), dense.Zeros(d.foldCot, len(f.parts)*m)
 	for k := range f.parts {
 		p := &f.parts[k]
-		u, c, own := d.u[k*m:(k+1)*m], f.coef[k*m:(k+1)*m], d.own[k*m:(k+1)*m]
+		u, c, own := d.u[k*m:(k+1)*m], f.coef[k*m:(k+1)*m], d.foldCot[k*m:(k+1)*m]
 		dense.Scatter(own, ddst[:len(p.val)], p.val)
 		ddst = ddst[len(p.val):]
 		d.foldAdjoint(l, f, p, u, own)
 		dense.Scatter(u, d.s, p.val)
 		if g.Y != nil {
-			for _, i := range p.left {
+			for _, i := range p.rest {
 				g.Y[l.rows[i]] -= u[i]
 			}
 		}
 		if g.Hyper != nil {
 			sum := 0.0
-			for _, i := range p.left {
-				sum += u[i] * c[i] / l.factor.share[i]
+			for _, i := range p.rest {
+				sum += u[i] * c[i] / l.factor.shares[i]
 			}
-			g.Hyper[0] += p.part * sum
+			g.Hyper[0] += p.fraction * sum
 		}
 	}
 	if g.X == nil && (g.Hyper == nil || len(l.kernelParams) == 0) && dx == nil {
@@ -49,16 +49,16 @@ func (d *kernelDerivative) adjointFolds(l *kernelRidgeFit, f *ridgeFolds, g *lea
 	return learner.CheckProduct(&learn.Grad{X: dx})
 }
 
-// foldAdjoint computes u for one fold, except in the rows of the fold. On entry own holds the
-// cotangents of the fold's predictions at the rows of the fold, and 0 elsewhere. foldAdjoint leaves
-// these cotangents in d.s, one for each row of the fold.
-func (d *kernelDerivative) foldAdjoint(l *kernelRidgeFit, f *ridgeFolds, p *ridgeFold, u, own []float64) {
+// foldAdjoint computes u for one fold, except in the rows of the fold. foldCot holds the cotangents
+// of the fold's predictions in these rows, and 0 elsewhere. foldAdjoint copies these cotangents to
+// d.s.
+func (d *kernelDerivative) foldAdjoint(l *kernelRidgeFit, f *ridgeFolds, p *ridgeFold, u, foldCot []float64) {
 	m, v := len(l.rows), len(p.val)
-	d.s, d.row = dense.Grow(d.s, m), dense.Grow(d.row, m)
+	d.s, d.supportRow = dense.Grow(d.s, m), dense.Grow(d.supportRow, m)
 	d.s = d.s[:v]
-	dense.Gather(d.s, own, p.val)
-	if !p.own {
-		a, inverse := d.row[:v], f.families[p.family].factor.a
+	dense.Gather(d.s, foldCot, p.val)
+	if !p.ownFactor {
+		a, inverse := d.supportRow[:v], f.families[p.family].factor.a
 		copy(a, d.s)
 		dense.ForwardSolve(p.a, p.inv, v, v, a)
 		dense.BackSolve(p.a, p.inv, v, v, a)
@@ -70,10 +70,10 @@ func (d *kernelDerivative) foldAdjoint(l *kernelRidgeFit, f *ridgeFolds, p *ridg
 	for at, i := range p.val {
 		dense.Axpy(-d.s[at], l.k[i*m:(i+1)*m], u)
 	}
-	w := d.row[:len(p.left)]
-	dense.Gather(w, u, p.left)
+	w := d.supportRow[:len(p.rest)]
+	dense.Gather(w, u, p.rest)
 	p.factor.solve(w, -floats.Sum(d.s))
-	dense.Scatter(u, w, p.left)
+	dense.Scatter(u, w, p.rest)
 }
 
 // foldsRow adds the contributions of the kernel values k(x_j, x_i) for i ≤ j.
@@ -95,7 +95,7 @@ func (d *kernelDerivative) foldsRow(l *kernelRidgeFit, f *ridgeFolds, g *learn.G
 	}
 	d.asRow, d.asOther = dense.Zeros(d.asRow, j+1), dense.Zeros(d.asOther, j+1)
 	for k := range f.parts {
-		own, c := d.own[k*m:], f.coef[k*m:]
+		own, c := d.foldCot[k*m:], f.coef[k*m:]
 		dense.Axpy(own[j], c[:j+1], d.asRow)
 		dense.Axpy(c[j], own[:j+1], d.asOther)
 	}

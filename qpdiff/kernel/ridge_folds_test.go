@@ -144,7 +144,7 @@ func TestRidgeFolds(t *testing.T) {
 		}
 		numtest.NearAll(t, "dx", dx.RawMatrix().Data, wantDX.RawMatrix().Data, foldsTol, 0)
 		for _, part := range p.l.folds.parts {
-			if part.own {
+			if part.ownFactor {
 				own++
 			} else {
 				shared++
@@ -261,8 +261,8 @@ func TestRidgeFoldFamilies(t *testing.T) {
 	}
 	l, dst, hyper := new(Ridge), make([]float64, rows), []float64{.1, .5}
 	numtest.OK(t, l.Load(d), l.Folds(dst, hyper, folds))
-	if n := len(l.folds.families); n != 1 || l.folds.parts[0].own {
-		t.Errorf("%d families, factors of their own %v", n, l.folds.parts[0].own)
+	if n := len(l.folds.families); n != 1 || l.folds.parts[0].ownFactor {
+		t.Errorf("%d families, factors of their own %v", n, l.folds.parts[0].ownFactor)
 	}
 	d.Weights[0] += 1e-9
 	numtest.OK(t, l.Load(d), l.Folds(dst, hyper, folds))

@@ -137,7 +137,7 @@ func (l *SVM) Fit(theta, hyper []float64) (err error) {
 	}); err != nil {
 		return err
 	}
-	l.q.end, l.q.factor.end = &l.state.Stop, &l.state.Stop
+	l.q.stopper, l.q.factor.stopper = &l.state.Stop, &l.state.Stop
 	err = l.gramMatrix(hyper[1:])
 	if err == nil {
 		err = l.bounds(hyper[0])

@@ -35,7 +35,7 @@ func TestKernelSVMWithinMaxBytes(t *testing.T) {
 		free := rng.IntN(rows)
 		d.MaxBytes = l.Bytes(d.Size()) + int64(8*2*free*free)
 		numtest.OK(t, l.Load(d))
-		room := learner.Room(d.MaxBytes) - l.q.base + float64(leastCached*rows)
+		room := learner.Room(d.MaxBytes) - l.q.baseEntries + float64(leastCached*rows)
 		for range 8 {
 			hyper := []float64{[]float64{1e-3, 1e-2, .3, 30, 1e4}[rng.IntN(5)], []float64{.05, .3, 3}[rng.IntN(3)]}
 			err := l.Fit(make([]float64, 1), hyper)

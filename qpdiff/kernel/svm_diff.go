@@ -22,14 +22,14 @@ func (l *kernelSVMFit) prepare(d *kernelDerivative, generalised bool, g *learn.G
 			return learner.NotDifferentiable(g, qpdiff.Weak{Rows: l.weak}, l.rows.First, "move the hyperparameters, or set Generalised", "C", "kernel parameters")
 		}
 	}
-	if d.fit == l.state.Fit {
+	if d.fitID == l.state.Fit {
 		return nil
 	}
-	d.fit, d.product = 0, 0
+	d.fitID, d.adjointFit = 0, 0
 	if q.n > limits.shrink { // Fit counts a factor of the rows that are free now
 		d.factor.a = nil
 	}
-	d.beta, d.free = dense.Grow(d.beta, q.n), append(dense.Grow(d.free, q.n)[:0], q.free...)
+	d.beta, d.freeSet = dense.Grow(d.beta, q.n), append(dense.Grow(d.freeSet, q.n)[:0], q.freeSet...)
 	copy(d.beta, q.beta)
 	if len(l.weak) > 0 {
 		for _, i := range l.weak {
@@ -39,16 +39,16 @@ func (l *kernelSVMFit) prepare(d *kernelDerivative, generalised bool, g *learn.G
 				d.beta[i] = q.hi[i]
 			}
 		}
-		d.free = slices.DeleteFunc(d.free, func(j int) bool {
+		d.freeSet = slices.DeleteFunc(d.freeSet, func(j int) bool {
 			_, weak := slices.BinarySearch(l.weak, j)
 			return weak
 		})
-		if q.factorise(&d.factor, d.free, 0) < len(d.free) {
+		if q.factorise(&d.factor, d.freeSet, 0) < len(d.freeSet) {
 			return check.ArgErrorf("Data", qpdiff.ErrIllPosed, "lower C or drop examples", "gives a kernel matrix that is singular to machine precision")
 		}
 	}
-	d.conditions = append(d.conditions[:0], d.free...)
-	if len(d.free) == 0 && q.balanced {
+	d.conditions = append(d.conditions[:0], d.freeSet...)
+	if len(d.freeSet) == 0 && q.balanced {
 		// The derivative of b is the derivative of the middle of the remaining interval. The
 		// interval has two ends, except if a thousandth of one row's bound exceeds the bounds of
 		// all other rows.
@@ -58,7 +58,7 @@ func (l *kernelSVMFit) prepare(d *kernelDerivative, generalised bool, g *learn.G
 		}
 		d.conditions = append(d.conditions, up, down)
 	}
-	d.fit = l.state.Fit
+	d.fitID = l.state.Fit
 	return nil
 }
 
@@ -76,19 +76,19 @@ func (l *kernelSVMFit) finish(d *kernelDerivative, g *learn.Grad, db float64) er
 	g.Generalised = g.Generalised || len(l.weak) > 0
 	d.w, d.dy = dense.Zeros(d.w, l.q.n), dense.Zeros(d.dy, l.q.n)
 	// K_FF·w + ω·1 = v_F, and 1ᵀw = db with Intercept.
-	d.z = dense.Grow(d.z, len(d.free))
+	d.z = dense.Grow(d.z, len(d.freeSet))
 	var omega float64
-	if len(d.free) > 0 {
-		dense.Gather(d.z, d.v, d.free)
+	if len(d.freeSet) > 0 {
+		dense.Gather(d.z, d.v, d.freeSet)
 		omega = d.solve(l, d.z, db)
-		dense.Scatter(d.w, d.z, d.free)
+		dense.Scatter(d.w, d.z, d.freeSet)
 	} else {
 		for _, i := range d.conditions {
 			d.w[i] += db / 2
 		}
 	}
 	d.throughFit(l, g, omega)
-	d.product = l.state.Fit
+	d.adjointFit = l.state.Fit
 	return learner.CheckProduct(g)
 }
 
@@ -104,18 +104,18 @@ func (d *kernelDerivative) throughFit(l *kernelSVMFit, g *learn.Grad, omega floa
 			d.rows = append(d.rows, j)
 		}
 	}
-	d.s, d.row = dense.Grow(d.s, len(d.rows)), dense.Grow(d.row, len(d.rows))
+	d.s, d.supportRow = dense.Grow(d.s, len(d.rows)), dense.Grow(d.supportRow, len(d.rows))
 	var dc float64
 	for i, w := range d.w {
 		if w != 0 {
 			d.dy[i] -= w
-			row := q.rows.read(&d.all, i, n)
+			row := q.rows.read(&d.fullRow, i, n)
 			dense.Axpy(-w, row, d.v)
 			if inputs {
 				for k, j := range d.rows {
-					d.s[k], d.row[k] = -w*d.beta[j], row[j]
+					d.s[k], d.supportRow[k] = -w*d.beta[j], row[j]
 				}
-				d.addGradients(&l.kernelMachine, g, rowOf(g, d.gx, i, l.n), d.row, l.row(i), d.rows)
+				d.addGradients(&l.kernelMachine, g, rowOf(g, d.gx, i, l.n), d.supportRow, l.row(i), d.rows)
 			}
 		}
 	}
@@ -134,8 +134,7 @@ func (d *kernelDerivative) throughFit(l *kernelSVMFit, g *learn.Grad, omega floa
 	d.share(l, g)
 }
 
-// share divides the cotangents of each distinct row among the rows of the data that are equal to
-// it.
+// share divides the cotangents of each distinct row among its equal rows in the data.
 func (d *kernelDerivative) share(l *kernelSVMFit, g *learn.Grad) {
 	for i, k := range l.rows.Of {
 		if k < 0 {
@@ -153,19 +152,19 @@ func (d *kernelDerivative) share(l *kernelSVMFit, g *learn.Grad) {
 
 // ties is [SVM.Ties].
 func (d *kernelDerivative) ties(l *kernelSVMFit, visit func(i, k int, sign float64, dir []float64) bool) {
-	if l.state.Fit == 0 || d.product != l.state.Fit {
+	if l.state.Fit == 0 || d.adjointFit != l.state.Fit {
 		return
 	}
 	for i, k := range l.rows.Equal {
 		row := l.rows.Of[k]
-		// The copies of a row share the row's β and w. If w is divided in other parts, the
-		// cotangents of the copies change by multiples of w times the slope. If the row is free, β
-		// may also be divided in other parts, and the cotangents then change by multiples of gx.
-		if _, free := slices.BinarySearch(d.free, row); free && !visit(i, k, 1, d.gx[row*l.n:(row+1)*l.n]) || d.w[row] == 0 {
+		// The copies of a row share the row's β and w. Another division of w changes the cotangents
+		// of the copies by multiples of w times the slope. If the row is free, another division of
+		// β changes them by multiples of gx.
+		if _, free := slices.BinarySearch(d.freeSet, row); free && !visit(i, k, 1, d.gx[row*l.n:(row+1)*l.n]) || d.w[row] == 0 {
 			continue
 		}
 		d.slope = dense.Zeros(d.slope, l.n) // the gradient of the decision function
-		values := l.q.rows.read(&d.all, row, l.q.n)
+		values := l.q.rows.read(&d.fullRow, row, l.q.n)
 		for j, b := range d.beta {
 			if b != 0 {
 				l.kernel.Grad(nil, nil, d.slope, b, values[j], l.kernelParams, l.row(j), l.row(row))
@@ -182,7 +181,7 @@ func (l *kernelSVMFit) tangent(d *kernelDerivative, t *learn.Grad) (dbeta []floa
 	if !learner.Wants(t) {
 		return d.dbeta, 0, nil
 	}
-	if err := l.through.begin(d, t); err != nil {
+	if err := l.fitter.begin(d, t); err != nil {
 		return nil, 0, err
 	}
 	determines := func(row int) bool { return slices.Contains(d.conditions, row) }
@@ -217,7 +216,7 @@ func (l *kernelSVMFit) tangent(d *kernelDerivative, t *learn.Grad) (dbeta []floa
 	// K_FF·dβ_F + db·1 = −dy_F − dK_F·β − K_FU·dβ_U, and Σdβ = 0 with Intercept.
 	d.z = dense.Grow(d.z, len(d.conditions))
 	for at, i := range d.conditions {
-		row := q.rows.read(&d.all, i, n)
+		row := q.rows.read(&d.fullRow, i, n)
 		d.z[at] = -d.ty[i] - dense.Dot(row, d.dbeta)
 		for j, b := range d.beta {
 			if b != 0 {
@@ -225,13 +224,13 @@ func (l *kernelSVMFit) tangent(d *kernelDerivative, t *learn.Grad) (dbeta []floa
 			}
 		}
 	}
-	if len(d.free) == 0 {
+	if len(d.freeSet) == 0 {
 		for _, v := range d.z {
 			db += v / 2
 		}
 		return d.dbeta, db, nil
 	}
 	db = d.solve(l, d.z, sum)
-	dense.Scatter(d.dbeta, d.z, d.free)
+	dense.Scatter(d.dbeta, d.z, d.freeSet)
 	return d.dbeta, db, nil
 }

@@ -33,20 +33,20 @@ type boxQP struct {
 	delta       float64
 	lin, center []float64
 	beta, r     []float64 // the solution; y − Kβ
-	was         []float64 // an earlier β
+	oldBeta     []float64 // an earlier β
 	b           float64
-	free        []int      // ascending
-	factor      freeFactor // of free at the solution
+	freeSet     []int      // ascending
+	factor      freeFactor // of freeSet at the solution
 	rhs, z      []float64  // the free set's right-hand side and solution
 	fix         []float64  // work: correction of z
 	entries     []float64  // work: of K
 	pairs       pairSteps
 	warm        bool
 	size        float64    // of the terms of r
-	end         *stop.Stop // solve looks at it
+	stopper     *stop.Stop // solve checks it
 
-	base float64 // entries that Load counts
-	most int64   // the MaxBytes of the data
+	baseEntries float64 // number of entries that Load counts
+	maxBytes    int64   // the MaxBytes of the data
 }
 
 const (
@@ -99,12 +99,12 @@ const remedyForDecisions = "standardise the features, or lower C or the degree o
 // for each of these rows. They are copies, or parts of the vectors of a boxQP.
 type pairSteps struct {
 	*boxQP
-	of                    []int // the rows, ascending; nil: all
+	rowIDs                []int // numbers of the rows, ascending; nil: all rows
 	r, beta, lo, hi, diag []float64
 	minus, zeros          []float64 // work of bestSingle: −r
-	kept                  []int     // work of setAside
+	keptRows              []int     // work of setAside
 	copies                [5][]float64
-	places                []int // storage of of
+	places                []int // storage of rowIDs
 }
 
 // resize allocates the vectors for n rows. If n does not change, it keeps the warm start.
@@ -123,14 +123,14 @@ func (q *boxQP) resize(n int) {
 	} else {
 		q.rows.k = dense.Grow(q.rows.k, n*n)
 	}
-	q.free = slices.Grow(q.free, n-len(q.free))
+	q.freeSet = slices.Grow(q.freeSet, n-len(q.freeSet))
 }
 
 // reset forgets the warm start.
 func (q *boxQP) reset() {
 	q.warm = false
 	clear(q.beta)
-	q.free = q.free[:0]
+	q.freeSet = q.freeSet[:0]
 }
 
 // residual computes r and the size of its terms.
@@ -139,7 +139,7 @@ func (q *boxQP) residual() {
 	q.size = 1
 	for j, v := range q.beta {
 		if v != 0 {
-			q.end.Look()
+			q.stopper.Look()
 			row := q.row(j)
 			floats.AddScaled(q.r, -v, row)
 			q.r[j] -= q.delta * v
@@ -148,13 +148,13 @@ func (q *boxQP) residual() {
 	}
 }
 
-// follow updates r after β has changed; was holds the earlier β.
+// follow updates r after β has changed; oldBeta holds the earlier β.
 func (q *boxQP) follow() {
 	q.size = 1
 	for j, v := range q.beta {
 		q.size = max(q.size, math.Abs(v*q.diagonal[j]))
-		if d := v - q.was[j]; d != 0 {
-			q.end.Look()
+		if d := v - q.oldBeta[j]; d != 0 {
+			q.stopper.Look()
 			floats.AddScaled(q.r, -d, q.row(j))
 			q.r[j] -= q.delta * d
 		}
@@ -175,8 +175,8 @@ func (q *boxQP) snap(v, lo, hi float64) float64 {
 // atC reports whether b is the nonzero bound of β_i.
 func (q *boxQP) atC(i int, b float64) bool { return b != 0 && (b == q.lo[i] || b == q.hi[i]) }
 
-// between finds the bounds of b if all of beta is at its bounds. The optimal b satisfy r[up] ≤ b ≤
-// r[down]. An index is −1 if there is no such row.
+// between finds the bounds of b if all of beta is at its bounds. An optimal b satisfies r[up] ≤ b ≤
+// r[down]. up or down is −1 if no row bounds b from that side.
 func (q *boxQP) between(beta []float64) (up, down int) {
 	up, down = -1, -1
 	for i, v := range q.r {
@@ -190,23 +190,23 @@ func (q *boxQP) between(beta []float64) (up, down int) {
 	return up, down
 }
 
-// factorise makes f the factor of the rows in free. It returns the first index in free whose row
-// depends on earlier rows. If the rows are independent, it returns len(free).
-func (q *boxQP) factorise(f *freeFactor, free []int, tol float64) int {
-	s := len(free)
+// factorise makes f the factor of the rows in freeSet. It returns the first index in freeSet whose
+// row depends on earlier rows, or len(freeSet) if the rows are independent.
+func (q *boxQP) factorise(f *freeFactor, freeSet []int, tol float64) int {
+	s := len(freeSet)
 	if cap(f.a) < s*s {
 		need := s * s
 		if q.n <= limits.shrink { // Load counts the largest
 			need = min(need+need/4, q.n*q.n)
 		}
-		f.a = nil // and not beside the new one
+		f.a = nil // the memory need not hold both factors
 		f.a = make([]float64, need)
 	}
 	f.a, f.balanced, f.shift = f.a[:s*s], q.balanced, q.shift
-	for i, j := range free {
-		f.end.Look()
+	for i, j := range freeSet {
+		f.stopper.Look()
 		out := f.a[i*s+i : (i+1)*s]
-		q.rows.gather(out, j, q.n, free[i:])
+		q.rows.gather(out, j, q.n, freeSet[i:])
 		for k := range out {
 			out[k] += q.shift
 		}
@@ -221,16 +221,16 @@ func (q *boxQP) row(j int) []float64 {
 	if row := r.held(j, q.n); row != nil {
 		return row
 	}
-	r.one = dense.Grow(r.one, q.n)
-	r.evaluate(r.one, j, nil)
-	return r.one
+	r.lastRow = dense.Grow(r.lastRow, q.n)
+	r.evaluate(r.lastRow, j, nil)
+	return r.lastRow
 }
 
-// makeRoom sets the number of entries that the cache may hold. The cache must leave room for the
-// factors of the free rows. The parameter free is the number of these rows, and factors the number
-// of factors. The first factor uses the storage of q.factor, which may be larger than needed. If
-// the factors need more than the MaxBytes of the data, makeRoom returns an error.
-func (q *boxQP) makeRoom(free, factors int) error {
+// makeRoom sets the number of entries that the cache may hold. The cache must leave room for
+// nfactors factors of nfree rows. The first factor uses the storage of q.factor, which may be
+// larger than needed. If the factors need more than the MaxBytes of the data, makeRoom returns an
+// error.
+func (q *boxQP) makeRoom(nfree, nfactors int) error {
 	if q.n <= limits.shrink {
 		return nil // Load counts the factors
 	}
@@ -238,17 +238,17 @@ func (q *boxQP) makeRoom(free, factors int) error {
 		return err
 	}
 	c := &q.rows.cache
-	need, left := float64(free)*float64(free), learner.Room(q.most)-q.base
-	if have := float64(cap(q.factor.a)); factors <= 1 && have > need && have+need > left {
-		q.factor.a = nil // so that one as large as needed has room beside another
+	need, left := float64(nfree)*float64(nfree), learner.Room(q.maxBytes)-q.baseEntries
+	if have := float64(cap(q.factor.a)); nfactors <= 1 && have > need && have+need > left {
+		q.factor.a = nil // to make room for a factor of the needed size and another one
 	}
-	room := left - float64(max(factors-1, 0))*need - max(float64(min(factors, 1))*need, float64(cap(q.factor.a)))
+	room := left - float64(max(nfactors-1, 0))*need - max(float64(min(nfactors, 1))*need, float64(cap(q.factor.a)))
 	c.entries = int(max(leastCached*float64(q.n), min(room+leastCached*float64(q.n), float64(limits.cache))))
 	if len(c.store) > c.entries {
 		c.release()
 	}
 	if room < 0 {
-		return learner.TooLarge(learner.Entries(learner.Room(q.most)-room), q.most, learn.Size{Rows: q.n, Features: q.rows.of.n})
+		return learner.TooLarge(learner.Entries(learner.Room(q.maxBytes)-room), q.maxBytes, learn.Size{Rows: q.n, Features: q.rows.machine.n})
 	}
 	return nil
 }

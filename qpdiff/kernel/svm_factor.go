@@ -16,14 +16,15 @@ type freeFactor struct {
 	shift    float64
 	ones     []float64 // with balanced: the inverse times 1
 	weight   float64   // and its sum
-	end      *stop.Stop
+	stopper  *stop.Stop
 }
 
-// factorise factorises K_FF + shift·11ᵀ, of s rows, whose upper triangle is in a. It returns the
-// first row that depends on earlier rows, or s. It checks end, to stop early.
+// factorise factorises the matrix K_FF + shift·11ᵀ of s rows, whose upper triangle is in a. It
+// returns the first row that depends on earlier rows, or s. It stops early if the context of
+// stopper ends.
 func (f *freeFactor) factorise(s int, tol float64) int {
 	f.dinv, f.ones = dense.Grow(f.dinv, s), dense.Grow(f.ones, s)
-	k := dense.LDLFactorUntil(f.end, f.a, f.dinv, s, s, tol)
+	k := dense.LDLFactorUntil(f.stopper, f.a, f.dinv, s, s, tol)
 	if k == s && f.balanced {
 		dense.Fill(f.ones, 1)
 		dense.LDLSolve(f.a, f.dinv, s, s, f.ones)

@@ -20,7 +20,7 @@ type kernelSVMFit struct {
 	q             boxQP
 
 	weak []int   // distinct rows at which strict complementarity fails
-	blur float64 // how far rounding may have moved the β of weakly active rows in all, in units of their bounds
+	blur float64 // bound of the sum of the errors by which rounding may have moved the β of weakly active rows, in units of their bounds
 }
 
 // load copies the rows from the data. It keeps the warm start if the number of features, and the
@@ -53,7 +53,7 @@ func (l *kernelSVMFit) load(features int, bias bool) {
 		l.q.y[k] = y
 	}
 	l.transpose(l.q.n)
-	l.q.base, l.q.most = l.entries(d.Size()), d.MaxBytes
+	l.q.baseEntries, l.q.maxBytes = l.entries(d.Size()), d.MaxBytes
 	if !same {
 		l.q.reset()
 	}

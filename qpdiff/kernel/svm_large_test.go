@@ -175,7 +175,7 @@ func TestKernelSVMFactorBeyondMaxBytes(t *testing.T) {
 	hard, easy, theta := []float64{1e4, 1}, []float64{1e-3, .1}, make([]float64, 1)
 	free := &SVM{Intercept: true}
 	numtest.OK(t, free.Load(d), free.Fit(theta, hard))
-	least, s := free.Bytes(d.Size()), len(free.q.free)
+	least, s := free.Bytes(d.Size()), len(free.q.freeSet)
 	for _, c := range []struct {
 		most int64
 		want error
@@ -185,7 +185,7 @@ func TestKernelSVMFactorBeyondMaxBytes(t *testing.T) {
 		numtest.OK(t, l.Load(d), l.Fit(theta, easy))
 		if err := l.Fit(theta, hard); !errors.Is(err, c.want) {
 			t.Errorf("within %d bytes: %v", c.most, err)
-		} else if err == nil && !numtest.SameBits(l.q.beta, free.q.beta) && !slices.Equal(l.q.free, free.q.free) {
+		} else if err == nil && !numtest.SameBits(l.q.beta, free.q.beta) && !slices.Equal(l.q.freeSet, free.q.freeSet) {
 			t.Error("a bound changes the solution")
 		}
 	}

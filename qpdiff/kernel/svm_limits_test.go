@@ -35,7 +35,7 @@ func TestKernelSVMStrictComplementarity(t *testing.T) {
 			l.Kernel, hyper = Polynomial{Degree: 1}, []float64{0, 1 / (unit * unit), 0}
 		}
 		s := casetest.Steer{Learner: &casetest.Predictions{P: l, X: mat.DenseCopyOf(d.Dense().Slice(0, 5, 0, n))}, Data: d, Hyper: hyper, Gap: l.gap, Cond: 1e6, Slack: math.Inf(1),
-			Face: func() []int { return append(slices.Clone(l.q.free), -1, len(l.atTop())) }}
+			Face: func() []int { return append(slices.Clone(l.q.freeSet), -1, len(l.atTop())) }}
 		numtest.OK(t, l.Load(d))
 		c := math.Pow(10, 3*rng.Float64()-2)
 		r, a := s.Crossing(t, c, 3*c)
@@ -69,17 +69,17 @@ func (l *SVM) gap() (gap, cond float64) {
 	gap = math.Inf(1)
 	for i, b := range q.beta {
 		root := math.Sqrt(q.row(i)[i] + q.shift)
-		if slices.Contains(q.free, i) {
+		if slices.Contains(q.freeSet, i) {
 			top := l.c * l.rows.Copies[i]
 			gap = min(gap, min(math.Abs(b), top-math.Abs(b))*root/((1+math.Abs(q.b))/root+size))
 		} else {
 			gap = min(gap, math.Abs(1/q.y[i]-dense.Dot(q.row(i), q.beta)-q.b)/(1+math.Abs(q.b)+root*size))
 		}
 	}
-	if q.balanced && len(q.free) == 0 {
+	if q.balanced && len(q.freeSet) == 0 {
 		gap = 0 // there a margin counts that is not a row's own
 	}
-	return gap, numtest.EquilibratedCond(len(q.free), func(i, j int) float64 { return q.row(q.free[i])[q.free[j]] + q.shift })
+	return gap, numtest.EquilibratedCond(len(q.freeSet), func(i, j int) float64 { return q.row(q.freeSet[i])[q.freeSet[j]] + q.shift })
 }
 
 // If every free row is weakly active, b is differentiated as the middle of the interval that
@@ -204,8 +204,8 @@ func TestKernelSVMTinyC(t *testing.T) {
 	g := &learn.Grad{Hyper: make([]float64, 2), X: mat.NewDense(4, 1, nil)}
 	// Equal rows are one, whose β of −C is inside its bounds: −1 = f(3) = b + O(C).
 	d := learn.Data{X: mat.NewDense(4, 1, []float64{2, 3, 3, 3}), Y: []float64{1, -1, -1, -1}}
-	if err := errors.Join(l.Load(d), l.Fit(theta, hyper), l.VJP(nil, g, []float64{1})); err != nil || len(l.q.free) != 1 || theta[0] != -1 {
-		t.Errorf("one free row: free %v, b %v, error %v", l.q.free, theta, err)
+	if err := errors.Join(l.Load(d), l.Fit(theta, hyper), l.VJP(nil, g, []float64{1})); err != nil || len(l.q.freeSet) != 1 || theta[0] != -1 {
+		t.Errorf("one free row: free %v, b %v, error %v", l.q.freeSet, theta, err)
 	}
 	// ∂b/∂C = Kᵀβ/C with β/C = (−1, 1): k(3,3) − k(2,3).
 	if want := 1 - math.Exp(-1); math.Abs(g.Hyper[0]-want) > 8*dense.Eps {
@@ -218,8 +218,8 @@ func TestKernelSVMTinyC(t *testing.T) {
 		equal := learn.Data{X: mat.NewDense(3, 1, nil), Y: []float64{1, -1, 1}}
 		g := &learn.Grad{Hyper: make([]float64, 3)}
 		numtest.OK(t, l.Load(equal), l.Fit(theta, []float64{.8 * tiny, 1, tiny}))
-		if b := l.q.beta; len(l.q.free) != 1 || b[1] != -.8*tiny || !(math.Abs(b[0]+b[1]) <= 8*dense.Eps*tiny) {
-			t.Errorf("C = %v: free %v, β %v", .8*tiny, l.q.free, b)
+		if b := l.q.beta; len(l.q.freeSet) != 1 || b[1] != -.8*tiny || !(math.Abs(b[0]+b[1]) <= 8*dense.Eps*tiny) {
+			t.Errorf("C = %v: free %v, β %v", .8*tiny, l.q.freeSet, b)
 		}
 		if err := l.VJP(nil, g, []float64{1}); err != nil || g.Hyper[0] != 0 {
 			t.Errorf("C = %v: ∂b/∂C = %v, error %v", .8*tiny, g.Hyper[0], err)

@@ -25,12 +25,12 @@ var limits = rowLimits{whole: 1 << 12, shrink: 1 << 10, every: 1000, cache: 1 <<
 // row of the matrix is evaluated when it is needed, and a cache holds the rows that pairs used
 // last. Exact steps then update y − Kβ, and the last exact step computes y − Kβ anew from all rows.
 type kernelRows struct {
-	of     *kernelMachine
-	params []float64 // of the kernel
-	k      []float64 // n×n; nil beyond limits.whole rows
-	cache  rowCache
-	one    []float64 // a row that is not in the cache
-	open   bool      // a value is not finite
+	machine   *kernelMachine
+	params    []float64 // of the kernel
+	k         []float64 // n×n; nil beyond limits.whole rows
+	cache     rowCache
+	lastRow   []float64 // a row that is not in the cache
+	notFinite bool      // a value is not finite
 }
 
 // rowsEntries returns the number of entries of kernelRows with the smallest cache, plus the factors
@@ -53,7 +53,7 @@ func (r *kernelRows) read(work *[]float64, j, n int) []float64 {
 		return row
 	}
 	*work = dense.Grow(*work, n)
-	r.of.values(*work, r.params, r.of.row(j), nil)
+	r.machine.values(*work, r.params, r.machine.row(j), nil)
 	return *work
 }
 
@@ -68,68 +68,67 @@ func (r *kernelRows) held(j, n int) []float64 {
 	return nil
 }
 
-// gather sets dst to the entries of row j with the indices in at, which ascend. If at is nil, it
-// takes all entries.
-func (r *kernelRows) gather(dst []float64, j, n int, at []int) {
-	if row := r.held(j, n); at != nil && row != nil {
-		dense.Gather(dst, row, at)
+// gather sets dst to the entries of row j in the columns cols, which ascend. Nil: all columns.
+func (r *kernelRows) gather(dst []float64, j, n int, cols []int) {
+	if row := r.held(j, n); cols != nil && row != nil {
+		dense.Gather(dst, row, cols)
 		return
 	}
-	r.evaluate(dst, j, at)
+	r.evaluate(dst, j, cols)
 }
 
-// evaluate sets dst to the kernel values between row j and the rows in at, or all rows if at is
+// evaluate sets dst to the kernel values between row j and the rows in cols, or all rows if cols is
 // nil.
-func (r *kernelRows) evaluate(dst []float64, j int, at []int) {
-	r.of.values(dst, r.params, r.of.row(j), at)
-	if isDistance(r.of.kernel) {
+func (r *kernelRows) evaluate(dst []float64, j int, cols []int) {
+	r.machine.values(dst, r.params, r.machine.row(j), cols)
+	if isDistance(r.machine.kernel) {
 		return // at most 1
 	}
 	sum := 0.0
 	for _, v := range dst {
 		sum += math.Abs(v)
 	}
-	r.open = r.open || !dense.Finite(4*sum)
+	r.notFinite = r.notFinite || !dense.Finite(4*sum)
 }
 
 // renew evaluates the rows of the kernel matrix for params, unless they are up to date. It also
 // computes the diagonal.
-func (r *kernelRows) renew(of *kernelMachine, first []int, diagonal, params []float64) (changed bool, largest float64, err error) {
-	n := len(first)
-	r.of = of
+func (r *kernelRows) renew(machine *kernelMachine, rowIDs []int, diagonal, params []float64) (changed bool, largest float64, err error) {
+	n := len(rowIDs)
+	r.machine = machine
 	if r.k != nil {
-		if changed, largest, err = of.gram(r.k, first, params); changed {
+		if changed, largest, err = machine.gram(r.k, rowIDs, params); changed {
 			for i := range diagonal {
 				diagonal[i] = r.k[i*n+i]
 			}
 		}
 		return changed, largest, err
 	}
-	if !of.changes(params) {
+	if !machine.changes(params) {
 		return false, 0, nil
 	}
-	of.stale, r.open = true, false
+	machine.stale, r.notFinite = true, false
 	r.params = append(r.params[:0], params...)
 	r.cache.begin(n, n)
 	for i := range diagonal {
-		x := of.row(i)
-		d := of.kernel.Eval(params, x, x)
+		x := machine.row(i)
+		d := machine.kernel.Eval(params, x, x)
 		if diagonal[i], largest = d, max(largest, d); d < 0 {
-			return true, 0, errNegative(d, first[i])
+			return true, 0, errNegative(d, rowIDs[i])
 		}
-		r.open = r.open || !dense.Finite(4*d)
+		r.notFinite = r.notFinite || !dense.Finite(4*d)
 	}
 	if err := r.check(); err != nil {
 		return true, 0, err
 	}
-	of.took(params)
+	machine.took(params)
 	return true, largest, nil
 }
 
 // check returns an error if a value was not finite.
 func (r *kernelRows) check() error {
-	if r.open {
-		r.of.stale = true
+	if r.notFinite {
+		r.machine.stale = true
 		return errValues
 	}
 	return nil
@@ -141,7 +140,7 @@ type rowCache struct {
 	entries int // that it may hold
 	store   []float64
 	owner   []int // the row in each place
-	used    []int // when it was
+	lastUse []int // for each place, when its row was last used
 	place   []int // of each row of all; −1: none
 	now     int
 }
@@ -150,7 +149,7 @@ type rowCache struct {
 func (c *rowCache) begin(n, width int) {
 	c.place = dense.Grow(c.place, n)
 	dense.Fill(c.place, -1)
-	c.owner, c.used, c.now, c.width = c.owner[:0], c.used[:0], 0, width
+	c.owner, c.lastUse, c.now, c.width = c.owner[:0], c.lastUse[:0], 0, width
 }
 
 // find returns row j if it is in the cache, and otherwise nil.
@@ -160,7 +159,7 @@ func (c *rowCache) find(j int) []float64 {
 	}
 	at := c.place[j]
 	c.now++
-	c.used[at] = c.now
+	c.lastUse[at] = c.now
 	return c.store[at*c.width : (at+1)*c.width]
 }
 
@@ -172,15 +171,15 @@ func (c *rowCache) add(j int) []float64 {
 		// Its rows are evaluated again: a copy would need room for both stores.
 		c.release()
 		c.store = make([]float64, min(len(c.place)*c.width, max(leastCached*c.width, c.entries)))
-		c.owner, c.used = make([]int, 0, most), make([]int, 0, most)
+		c.owner, c.lastUse = make([]int, 0, most), make([]int, 0, most)
 	}
 	at := len(c.owner)
 	if at < most {
-		c.owner, c.used = append(c.owner, j), append(c.used, 0)
+		c.owner, c.lastUse = append(c.owner, j), append(c.lastUse, 0)
 	} else {
 		at = 0
-		for k, u := range c.used {
-			if u < c.used[at] {
+		for k, u := range c.lastUse {
+			if u < c.lastUse[at] {
 				at = k
 			}
 		}
@@ -205,6 +204,6 @@ func (c *rowCache) keep(columns []int) {
 
 // release frees the storage of the cache.
 func (c *rowCache) release() {
-	c.store, c.owner, c.used = nil, nil, nil
+	c.store, c.owner, c.lastUse = nil, nil, nil
 	c.begin(len(c.place), c.width)
 }

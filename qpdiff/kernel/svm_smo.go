@@ -17,7 +17,7 @@ func (q *boxQP) optimisePairs(limit int) {
 	p := &q.pairs
 	p.begin(q)
 	for k := range limit {
-		q.end.Look()
+		q.stopper.Look()
 		// The variables of a step: the largest r of the β that may rise, the best partner of this
 		// β, and the best single β.
 		single, gain, gap := -1, 0.0, 0.0
@@ -40,7 +40,7 @@ func (q *boxQP) optimisePairs(limit int) {
 			bottom = top - pairGap
 		}
 		if gap <= pairTol {
-			if p.of == nil {
+			if p.rowIDs == nil {
 				break
 			}
 			p.takeBack()
@@ -59,10 +59,10 @@ func (q *boxQP) optimisePairs(limit int) {
 		p.shift(j, p.beta[j]-t)
 	}
 	p.takeBack()
-	q.free = q.free[:0]
+	q.freeSet = q.freeSet[:0]
 	for i, v := range q.beta {
 		if v > q.lo[i] && v < q.hi[i] {
-			q.free = append(q.free, i)
+			q.freeSet = append(q.freeSet, i)
 		}
 	}
 }
@@ -76,7 +76,7 @@ func (p *pairSteps) begin(q *boxQP) {
 // all makes the steps use all rows.
 func (p *pairSteps) all() {
 	q := p.boxQP
-	p.of = nil
+	p.rowIDs = nil
 	p.r, p.beta, p.lo, p.hi, p.diag = q.r, q.beta, q.lo, q.hi, q.diagonal
 	if !q.balanced {
 		p.minus, p.zeros = dense.Grow(p.minus, q.n), dense.Zeros(p.zeros, q.n)
@@ -88,20 +88,20 @@ func (p *pairSteps) all() {
 
 // store copies the β of the steps to q.
 func (p *pairSteps) store() {
-	for at, i := range p.of {
+	for at, i := range p.rowIDs {
 		p.boxQP.beta[i] = p.beta[at]
 	}
 }
 
 // takeBack adds the rows that were set aside to the steps again.
 func (p *pairSteps) takeBack() {
-	if p.of == nil {
+	if p.rowIDs == nil {
 		return
 	}
 	q := p.boxQP
 	p.store()
-	q.follow() // from the time when the first of them were set aside
-	for at, i := range p.of {
+	q.follow() // with the β changed since the first rows were set aside
+	for at, i := range p.rowIDs {
 		q.r[i] = p.r[at]
 	}
 	p.all()
@@ -109,16 +109,16 @@ func (p *pairSteps) takeBack() {
 
 // row returns the kernel's values between the row at place i and all rows of the steps.
 func (p *pairSteps) row(i int) []float64 {
-	if p.of == nil && p.rows.k != nil {
+	if p.rowIDs == nil && p.rows.k != nil {
 		return p.rows.k[i*p.n : (i+1)*p.n]
 	}
-	if p.of != nil {
-		i = p.of[i]
+	if p.rowIDs != nil {
+		i = p.rowIDs[i]
 	}
 	row := p.rows.cache.find(i)
 	if row == nil {
 		row = p.rows.cache.add(i)
-		p.rows.gather(row, i, p.n, p.of)
+		p.rows.gather(row, i, p.n, p.rowIDs)
 	}
 	return row
 }
@@ -142,49 +142,49 @@ func (p *pairSteps) setAside(top, bottom float64) bool {
 	if !p.balanced { // a β has a step of its own too
 		top, bottom = max(top, 0), min(bottom, 0)
 	}
-	p.kept = dense.Grow(p.kept, len(p.r))[:0]
+	p.keptRows = dense.Grow(p.keptRows, len(p.r))[:0]
 	for i, v := range p.r {
 		if !(p.beta[i] == p.lo[i] && v < bottom || p.beta[i] == p.hi[i] && v > top) {
-			p.kept = append(p.kept, i)
+			p.keptRows = append(p.keptRows, i)
 		}
 	}
-	m := len(p.kept)
+	m := len(p.keptRows)
 	if shrinkPart*m > (shrinkPart-1)*len(p.r) {
 		return false
 	}
 	p.store()
-	if c := &p.rows.cache; p.of == nil && p.rows.k != nil {
+	if c := &p.rows.cache; p.rowIDs == nil && p.rows.k != nil {
 		c.begin(p.n, m)
 	} else {
-		c.keep(p.kept)
+		c.keep(p.keptRows)
 	}
 	for k, from := range []*[]float64{&p.r, &p.beta, &p.lo, &p.hi, &p.diag} {
 		to := dense.Grow(p.copies[k], m)
-		for at, i := range p.kept {
-			to[at] = (*from)[i] // not before it, if they are the same
+		for at, i := range p.keptRows {
+			to[at] = (*from)[i] // to and *from may share storage: at ≤ i
 		}
 		p.copies[k], *from = to, to
 	}
-	if p.of == nil {
-		p.boxQP.was = append(p.boxQP.was[:0], p.boxQP.beta...)
-		p.places = append(p.places[:0], p.kept...)
+	if p.rowIDs == nil {
+		p.boxQP.oldBeta = append(p.boxQP.oldBeta[:0], p.boxQP.beta...)
+		p.places = append(p.places[:0], p.keptRows...)
 	} else {
-		for at, i := range p.kept {
-			p.places[at] = p.of[i]
+		for at, i := range p.keptRows {
+			p.places[at] = p.rowIDs[i]
 		}
 	}
-	p.of = p.places[:m]
+	p.rowIDs = p.places[:m]
 	return true
 }
 
-// mostPairs returns the largest number of steps of sequential minimal optimisation. It is the
-// parameter few or, with at least manyRows rows, more: the steps then cost less than the exact
-// steps that they save.
-func (q *boxQP) mostPairs(few int) int {
+// mostPairs returns the largest number of steps of sequential minimal optimisation. With at least
+// manyRows rows it may exceed minPairs, because the steps then cost less than the exact steps that
+// they save.
+func (q *boxQP) mostPairs(minPairs int) int {
 	if q.n < manyRows {
-		return few
+		return minPairs
 	}
-	return max(few, q.n*q.n/rowsPerRound)
+	return max(minPairs, q.n*q.n/rowsPerRound)
 }
 
 // bestSingle returns the β that gains most if it moves alone, and its gain. It also returns the

@@ -36,7 +36,7 @@ func (q *boxQP) proximal() error {
 		copy(q.lin, q.y)
 		dense.Axpy(q.delta, q.center, q.lin)
 		q.residual()
-		q.optimisePairs(0) // sets free
+		q.optimisePairs(0) // sets freeSet
 		q.warm = true
 		if err := q.solveExactly(0); err != nil {
 			return err
@@ -53,11 +53,11 @@ func (q *boxQP) proximal() error {
 	q.delta = 0
 	copy(q.lin, q.y)
 	for {
-		if err := q.makeRoom(len(q.free), 1); err != nil {
+		if err := q.makeRoom(len(q.freeSet), 1); err != nil {
 			return err
 		}
-		k := q.factorise(&q.factor, q.free, freeTol*float64(len(q.free)))
-		if k == len(q.free) {
+		k := q.factorise(&q.factor, q.freeSet, freeTol*float64(len(q.freeSet)))
+		if k == len(q.freeSet) {
 			break
 		}
 		q.residual()
@@ -68,34 +68,34 @@ func (q *boxQP) proximal() error {
 	q.residual()
 	q.solveFree()
 	if wrong, _ := q.outside(); wrong == 0 {
-		dense.Scatter(q.beta, q.z, q.free)
+		dense.Scatter(q.beta, q.z, q.freeSet)
 	}
 	q.residual()
-	if q.balanced && len(q.free) == 0 {
+	if q.balanced && len(q.freeSet) == 0 {
 		q.middle()
 	}
 	return nil
 }
 
 // solveExactly takes exact steps from free set to free set. Between these steps it runs sequential
-// minimal optimisation, at most phases times.
-func (q *boxQP) solveExactly(phases int) error {
+// minimal optimisation at most maxPhases times.
+func (q *boxQP) solveExactly(maxPhases int) error {
 	q.residual()
 	if err := q.makeRoom(0, 0); err != nil {
 		return err
 	}
-	if !q.warm || q.rows.k == nil { // with so many rows, an exact step, which evaluates all of them, costs more than many pairs
+	if !q.warm || q.rows.k == nil { // with so many rows, an exact step evaluates all rows and costs more than many pairs
 		q.optimisePairs(q.mostPairs(pairsPerRow * q.n))
 	}
 	q.warm = false
 	still := 0
 	for range exactSteps + exactStepsPerRow*q.n {
-		s := len(q.free)
+		s := len(q.freeSet)
 		if err := q.makeRoom(s, 1); err != nil {
 			return err
 		}
-		q.was = append(q.was[:0], q.beta...)
-		if k := q.factorise(&q.factor, q.free, freeTol*float64(s)); k < s {
+		q.oldBeta = append(q.oldBeta[:0], q.beta...)
+		if k := q.factorise(&q.factor, q.freeSet, freeTol*float64(s)); k < s {
 			if q.delta > 0 {
 				return check.ArgErrorf("Kernel", qpdiff.ErrNonconvex, "use a positive semidefinite kernel", "has a direction of negative curvature")
 			}
@@ -111,32 +111,32 @@ func (q *boxQP) solveExactly(phases int) error {
 			if still++; moved {
 				still = 0
 			}
-			if wrong > 1 && phases > 0 {
+			if wrong > 1 && maxPhases > 0 {
 				q.optimisePairs(q.mostPairs(q.n / rowsPerPair))
-				phases--
+				maxPhases--
 			}
 			continue
 		}
-		dense.Scatter(q.beta, q.z, q.free)
+		dense.Scatter(q.beta, q.z, q.freeSet)
 		if q.balanced && s == 1 {
 			// Σβ = 0 leaves no choice: rounding must not make a bound free.
-			j := q.free[0]
+			j := q.freeSet[0]
 			if q.beta[j] = q.snap(q.beta[j], q.lo[j], q.hi[j]); q.beta[j] == q.lo[j] || q.beta[j] == q.hi[j] {
-				q.free = q.free[:0]
+				q.freeSet = q.freeSet[:0]
 			}
 		}
 		q.moved()
-		added := q.admit(phases == 0, still > stillSteps)
+		added := q.admit(maxPhases == 0, still > stillSteps)
 		if added == 0 && q.rows.k == nil {
 			q.refine()
-			added = q.admit(phases == 0, still > stillSteps)
+			added = q.admit(maxPhases == 0, still > stillSteps)
 		}
 		if added == 0 {
 			return nil
 		}
-		if added > 1 && phases > 0 {
+		if added > 1 && maxPhases > 0 {
 			q.optimisePairs(q.mostPairs(q.n / rowsPerPair))
-			phases--
+			maxPhases--
 		}
 	}
 	return errNoActiveSet
@@ -155,13 +155,13 @@ func (q *boxQP) moved() {
 // refine computes r anew, and repeats the exact step with it.
 func (q *boxQP) refine() {
 	q.residual()
-	if q.balanced && len(q.free) < 2 {
+	if q.balanced && len(q.freeSet) < 2 {
 		return // Σβ = 0 leaves no choice
 	}
-	copy(q.was, q.beta)
+	copy(q.oldBeta, q.beta)
 	q.solveFree()
 	if wrong, _ := q.outside(); wrong == 0 {
-		dense.Scatter(q.beta, q.z, q.free)
+		dense.Scatter(q.beta, q.z, q.freeSet)
 		q.follow()
 	}
 }
@@ -171,22 +171,22 @@ func (q *boxQP) refine() {
 // free β.
 func (q *boxQP) boundTerms(rhs, work []float64) (sum float64) {
 	whole := q.rows.k != nil
-	dense.Gather(rhs, q.lin, q.free)
+	dense.Gather(rhs, q.lin, q.freeSet)
 	next := 0
 	for j, v := range q.beta {
-		if !dense.IsNext(q.free, &next, j) && v != 0 {
-			q.end.Look()
+		if !dense.IsNext(q.freeSet, &next, j) && v != 0 {
+			q.stopper.Look()
 			if sum -= v; whole {
-				q.rows.gather(work, j, q.n, q.free)
+				q.rows.gather(work, j, q.n, q.freeSet)
 				dense.Axpy(-v, work, rhs)
 			}
 		}
 	}
 	if !whole {
-		dense.Gather(rhs, q.r, q.free)
-		for i, j := range q.free {
-			q.end.Look()
-			q.rows.gather(work, j, q.n, q.free)
+		dense.Gather(rhs, q.r, q.freeSet)
+		for i, j := range q.freeSet {
+			q.stopper.Look()
+			q.rows.gather(work, j, q.n, q.freeSet)
 			dense.Axpy(q.beta[j], work, rhs)
 			rhs[i] += q.delta * q.beta[j]
 		}
@@ -196,15 +196,15 @@ func (q *boxQP) boundTerms(rhs, work []float64) (sum float64) {
 
 // solveFree solves the free set's system for z and b, with the factor and one step of refinement.
 func (q *boxQP) solveFree() {
-	s := len(q.free)
+	s := len(q.freeSet)
 	z, rhs, fix := q.z[:s], q.rhs[:s], q.fix[:s]
 	sum := q.boundTerms(rhs, fix)
 	copy(z, rhs)
 	q.b = q.factor.solve(z, sum)
 	q.entries = dense.Grow(q.entries, s)
-	for i, j := range q.free {
-		q.end.Look()
-		q.rows.gather(q.entries, j, q.n, q.free)
+	for i, j := range q.freeSet {
+		q.stopper.Look()
+		q.rows.gather(q.entries, j, q.n, q.freeSet)
 		r := rhs[i] - q.b - q.delta*z[i]
 		for k, v := range q.entries {
 			r -= v * z[k]
@@ -222,7 +222,7 @@ func (q *boxQP) solveFree() {
 // of the way from beta to z at which the first bound is met.
 func (q *boxQP) outside() (wrong int, t float64) {
 	t = 1
-	for i, j := range q.free {
+	for i, j := range q.freeSet {
 		switch z, b := q.z[i], q.beta[j]; {
 		case z < q.lo[j]:
 			wrong++
@@ -244,7 +244,7 @@ func (q *boxQP) stepTo() (wrong int, moved bool) {
 		return 0, true
 	}
 	k := 0
-	for i, j := range q.free {
+	for i, j := range q.freeSet {
 		z, b := q.z[i], q.beta[j]
 		v := b + t*(z-b)
 		switch {
@@ -254,18 +254,18 @@ func (q *boxQP) stepTo() (wrong int, moved bool) {
 			q.beta[j] = q.hi[j]
 		default:
 			q.beta[j] = v
-			q.free[k] = j
+			q.freeSet[k] = j
 			k++
 		}
 	}
-	q.free = q.free[:k]
+	q.freeSet = q.freeSet[:k]
 	return wrong, t > stepTol
 }
 
 // slide moves beta to the first bound in a direction along which the objective is linear. There is
 // such a direction because member k of free depends on earlier members.
 func (q *boxQP) slide(k int) bool {
-	s := len(q.free)
+	s := len(q.freeSet)
 	v := q.z[:s]
 	clear(v)
 	for i := range k {
@@ -275,14 +275,14 @@ func (q *boxQP) slide(k int) bool {
 	v[k] = 1
 	var rise float64 // of −objective along v
 	for i := range k + 1 {
-		rise += v[i] * q.r[q.free[i]]
+		rise += v[i] * q.r[q.freeSet[i]]
 	}
 	if rise < 0 {
 		floats.Scale(-1, v[:k+1])
 	}
 	t, hit := math.Inf(1), -1
 	for i := range k + 1 {
-		j := q.free[i]
+		j := q.freeSet[i]
 		if room := dense.MaxStep(q.beta[j], v[i], q.lo[j], q.hi[j]); room < t {
 			t, hit = room, i
 		}
@@ -291,7 +291,7 @@ func (q *boxQP) slide(k int) bool {
 		return false
 	}
 	m := 0
-	for i, j := range q.free {
+	for i, j := range q.freeSet {
 		if i <= k {
 			b := q.beta[j] + t*v[i]
 			if i == hit || b <= q.lo[j] || b >= q.hi[j] {
@@ -303,10 +303,10 @@ func (q *boxQP) slide(k int) bool {
 			}
 			q.beta[j] = b
 		}
-		q.free[m] = j
+		q.freeSet[m] = j
 		m++
 	}
-	q.free = q.free[:m]
+	q.freeSet = q.freeSet[:m]
 	return true
 }
 
@@ -320,23 +320,23 @@ func (q *boxQP) middle() (up, down int) {
 	return up, down
 }
 
-// admit frees β at a bound whose gradient points inwards, and returns their number. By default it
-// frees all of them. If the parameter worst is true, it frees only the β with the largest gradient;
-// if first is true, only the first β. If no β is free, admit also computes b.
-func (q *boxQP) admit(worst, first bool) int {
+// admit frees each β at a bound whose gradient points inwards, and returns the number of freed β.
+// If worstOnly is true, it frees only the β with the largest gradient; if firstOnly is true, only
+// the first β. If no β is free, admit also computes b.
+func (q *boxQP) admit(worstOnly, firstOnly bool) int {
 	tol := residualTol * q.size
-	s := len(q.free)
+	s := len(q.freeSet)
 	if q.balanced && s == 0 {
 		up, down := q.middle()
 		if up < 0 || down < 0 || q.r[up] <= q.r[down]+tol {
 			return 0
 		}
-		q.free = append(q.free, min(up, down), max(up, down))
+		q.freeSet = append(q.freeSet, min(up, down), max(up, down))
 		return 2
 	}
 	next, most, at := 0, tol, -1
 	for i, v := range q.r {
-		if dense.IsNext(q.free[:s], &next, i) {
+		if dense.IsNext(q.freeSet[:s], &next, i) {
 			continue
 		}
 		v -= q.b
@@ -345,23 +345,23 @@ func (q *boxQP) admit(worst, first bool) int {
 		}
 		switch {
 		case v <= tol:
-		case first:
-			q.free = slices.Insert(q.free, next, i)
+		case firstOnly:
+			q.freeSet = slices.Insert(q.freeSet, next, i)
 			return 1
-		case worst:
+		case worstOnly:
 			if v > most {
 				most, at = v, i
 			}
 		default:
-			q.free = append(q.free, i)
+			q.freeSet = append(q.freeSet, i)
 		}
 	}
 	if at >= 0 {
-		k, _ := slices.BinarySearch(q.free, at)
-		q.free = slices.Insert(q.free, k, at)
+		k, _ := slices.BinarySearch(q.freeSet, at)
+		q.freeSet = slices.Insert(q.freeSet, k, at)
 		return 1
 	}
-	added := len(q.free) - s
-	slices.Sort(q.free)
+	added := len(q.freeSet) - s
+	slices.Sort(q.freeSet)
 	return added
 }

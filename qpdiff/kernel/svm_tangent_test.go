@@ -94,7 +94,7 @@ func TestKernelSVMForwardIsAdjoint(t *testing.T) {
 		if len(l.rows.First) < rows {
 			tied++
 		}
-		if l.Intercept && len(l.q.free) == 0 {
+		if l.Intercept && len(l.q.freeSet) == 0 {
 			bounded++
 		}
 	}
@@ -108,7 +108,7 @@ func TestKernelSVMForwardIsAdjoint(t *testing.T) {
 func (l *SVM) termsOf() float64 {
 	q := &l.q
 	_, size, _ := q.terms()
-	cond := numtest.EquilibratedCond(len(q.free), func(i, j int) float64 { return q.row(q.free[i])[q.free[j]] + q.shift })
+	cond := numtest.EquilibratedCond(len(q.freeSet), func(i, j int) float64 { return q.row(q.freeSet[i])[q.freeSet[j]] + q.shift })
 	return math.Sqrt(q.largest) * size * max(1, cond/1e4)
 }
 

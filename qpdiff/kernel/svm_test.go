@@ -195,7 +195,7 @@ func TestKernelSVMGolden(t *testing.T) {
 				}
 			}
 			numtest.NearAll(t, "alpha", alpha, c.Alpha, 1e-11, 0)
-			if d := cmp.Diff([][]int{c.Free, c.AtC}, [][]int{l.q.free, atC}); d != "" {
+			if d := cmp.Diff([][]int{c.Free, c.AtC}, [][]int{l.q.freeSet, atC}); d != "" {
 				t.Errorf("free, at C: %s", d)
 			}
 			if c.Bias {

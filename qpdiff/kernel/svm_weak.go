@@ -14,38 +14,38 @@ import (
 func (l *kernelSVMFit) findWeak() error {
 	q := &l.q
 	l.weak = l.weak[:0]
-	// The variable size is the size of β, and right the size of the terms that its system balances.
-	// Both are in the variables root_i·β_i with root_i² = k_ii (plus the shift), in which the free
-	// set's matrix has a unit diagonal.
-	var size, right float64
+	// betaSize is the size of β, and rhsSize the size of the terms that its system balances. Both
+	// are in the variables root_i·β_i with root_i² = k_ii (plus the shift), in which the free set's
+	// matrix has a unit diagonal.
+	var betaSize, rhsSize float64
 	for i, b := range q.beta {
-		size += q.root(i) * math.Abs(b)
+		betaSize += q.root(i) * math.Abs(b)
 	}
 	label := 1 + math.Abs(q.b) // the size of y and b
-	if !q.balanced || len(q.free) > 1 {
-		for _, i := range q.free {
-			right = max(right, label/q.root(i))
+	if !q.balanced || len(q.freeSet) > 1 {
+		for _, i := range q.freeSet {
+			rhsSize = max(rhsSize, label/q.root(i))
 		}
 	} // else Σβ = 0 alone determines β
-	if !dense.Finite(size + label) {
+	if !dense.Finite(betaSize + label) {
 		return check.ArgErrorf("Data", qpdiff.ErrNotFinite, "scale the features, or lower C", "leaves a decision function that overflows")
 	}
-	least := q.fix[:len(q.free)] // the direction that the factor makes least of
-	cond := dense.LDLCond(q.factor.a, q.factor.dinv, len(q.free), len(q.free), q.z, least)
-	if e := q.violation() + dense.ComplementarityTol*dense.Eps*q.decisionError(least); !(e <= learner.DecisionTol) {
+	minDir := q.fix[:len(q.freeSet)] // the vector that the factor makes smallest
+	cond := dense.LDLCond(q.factor.a, q.factor.dinv, len(q.freeSet), len(q.freeSet), q.z, minDir)
+	if e := q.violation() + dense.ComplementarityTol*dense.Eps*q.decisionError(minDir); !(e <= learner.DecisionTol) {
 		return check.ArgErrorf("Data", qpdiff.ErrIterationLimit, remedyForDecisions, "leaves decision values with an error of up to %.2g, beside the margin 1", e)
 	}
 	up, down := -1, -1
-	if q.balanced && len(q.free) == 0 {
+	if q.balanced && len(q.freeSet) == 0 {
 		up, down = q.between(q.beta)
 	}
-	l.listWeak(label, size, right, cond, up, down)
+	l.listWeak(label, betaSize, rhsSize, cond, up, down)
 	l.blur = 0
-	if up < 0 || down < 0 { // else there is no system whose condition the bounds take
+	if up < 0 || down < 0 { // otherwise there is no system
 		l.weak = slices.DeleteFunc(l.weak, func(i int) bool { return !l.hidden(i) })
 	}
 	if len(l.weak) > 0 {
-		return q.makeRoom(len(q.free), 2) // derivatives have a factor of their own
+		return q.makeRoom(len(q.freeSet), 2) // derivatives have a separate factor
 	}
 	return nil
 }
@@ -56,12 +56,12 @@ func (q *boxQP) root(i int) float64 { return math.Sqrt(q.diagonal[i] + q.shift) 
 // listWeak lists the rows that may be weakly active. There are two cases. If b lies in an interval
 // bounded by the rows up and down, this interval decides. Otherwise the condition of the free set's
 // system and the sizes of the balanced terms decide.
-func (l *kernelSVMFit) listWeak(label, size, right, cond float64, up, down int) {
+func (l *kernelSVMFit) listWeak(label, betaSize, rhsSize, cond float64, up, down int) {
 	q, next := &l.q, 0
 	for i, b := range q.beta {
-		scale := label + q.root(i)*size
-		if dense.IsNext(q.free, &next, i) {
-			if dense.Negligible(q.root(i)*min(b-q.lo[i], q.hi[i]-b), right+size, cond) {
+		scale := label + q.root(i)*betaSize
+		if dense.IsNext(q.freeSet, &next, i) {
+			if dense.Negligible(q.root(i)*min(b-q.lo[i], q.hi[i]-b), rhsSize+betaSize, cond) {
 				l.weak = append(l.weak, i)
 			}
 		} else if up >= 0 && down >= 0 {
@@ -83,9 +83,9 @@ func (l *kernelSVMFit) listWeak(label, size, right, cond float64, up, down int) 
 // on all rows, by the condition of the free set's system.)
 func (l *kernelSVMFit) hidden(i int) bool {
 	q := &l.q
-	q.end.Look()
-	x := q.z[:len(q.free)]
-	at, free := slices.BinarySearch(q.free, i)
+	q.stopper.Look()
+	x := q.z[:len(q.freeSet)]
+	at, free := slices.BinarySearch(q.freeSet, i)
 	if free {
 		clear(x)
 		x[at] = 1
@@ -96,7 +96,7 @@ func (l *kernelSVMFit) hidden(i int) bool {
 		l.blur += dense.ComplementarityTol * dense.Eps * terms / (q.hi[i] - q.lo[i])
 		return true
 	}
-	q.rows.gather(x, i, q.n, q.free)
+	q.rows.gather(x, i, q.n, q.freeSet)
 	label, size, _ := q.terms()
 	return dense.Negligible(math.Abs(q.r[i]-q.b), q.errorOf(x, 1)+label+math.Sqrt(q.diagonal[i])*size, 1)
 }
@@ -138,22 +138,22 @@ func (q *boxQP) terms() (label, size, sum float64) {
 // decisionError estimates the largest error of Kβ + b over all rows, in units of eps. The estimate
 // is the first-order effect of the rounding errors of K, and of the errors of the conditions that
 // determine the free β. The error of each condition has the size of the condition's terms. The
-// signs of the errors are the signs of the vector least, which the factor makes smallest. The terms
+// signs of the errors are the signs of minDir, the vector that the factor makes smallest. The terms
 // of row i are bounded by root_i·Σ_j root_j|β_j| with root_i² = k_ii, because the rounding error of
 // k_ij is relative to the kernel's terms.
-func (q *boxQP) decisionError(least []float64) float64 {
-	n, s := q.n, len(q.free)
+func (q *boxQP) decisionError(minDir []float64) float64 {
+	n, s := q.n, len(q.freeSet)
 	e, f := q.z[:s], q.rhs[:n]
 	label, size, sum := q.terms()
-	for i, j := range q.free {
-		e[i] = math.Copysign(label+math.Sqrt(q.diagonal[j])*size, least[i])
+	for i, j := range q.freeSet {
+		e[i] = math.Copysign(label+math.Sqrt(q.diagonal[j])*size, minDir[i])
 		if s == 1 {
 			e[i] = math.Abs(e[i])
 		}
 	}
 	dense.Fill(f, q.factor.solve(e, sum))
-	for i, j := range q.free {
-		q.end.Look()
+	for i, j := range q.freeSet {
+		q.stopper.Look()
 		dense.Axpy(e[i], q.row(j), f)
 	}
 	worst := 0.0
@@ -165,11 +165,11 @@ func (q *boxQP) decisionError(least []float64) float64 {
 
 // errorOf estimates the error of xᵀβ + weight·b over the free set, in units of eps. This error
 // comes from the rounding of the terms of the conditions that determine β and b. errorOf overwrites
-// x. The free set must be factorised.
+// x. The caller has factorised the free set.
 func (q *boxQP) errorOf(x []float64, weight float64) float64 {
 	label, size, sum := q.terms()
 	e := sum * math.Abs(q.factor.solve(x, weight))
-	for k, j := range q.free {
+	for k, j := range q.freeSet {
 		e += math.Abs(x[k]) * (label + math.Sqrt(q.diagonal[j])*size)
 	}
 	return e

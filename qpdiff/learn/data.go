@@ -121,9 +121,9 @@ func (d Data) Dense() *mat.Dense {
 }
 
 // Grad holds the derivatives of a scalar in the inputs of a fit, one field for each input. A VJP
-// does not compute the derivative for a nil field. A field that is not nil must have the shape of
-// its input: one entry per hyperparameter in Hyper, N×n in X and N in Y. A VJP adds to the fields
-// and does not overwrite them, so one Grad can hold the sum of several VJPs.
+// does not compute the derivative for a nil field. Any other field must have the shape of its
+// input: one entry per hyperparameter in Hyper, N×n in X and N in Y. A VJP adds to the fields and
+// does not overwrite them, so one Grad can hold the sum of several VJPs.
 type Grad struct {
 	Hyper []float64
 	X     *mat.Dense
@@ -228,14 +228,14 @@ func (d Data) checkSparse() error {
 }
 
 // VisitStored calls visit for each entry x_ij that a sparse X stores, in the order of Grad.Stored.
-// at is the index of the entry in Grad.Stored.
-func (d Data) VisitStored(visit func(at, i, j int, x float64)) {
+// index is the entry's index in Grad.Stored.
+func (d Data) VisitStored(visit func(index, i, j int, x float64)) {
 	rows, _ := d.X.Dims()
-	at := 0
+	index := 0
 	for i := range rows {
 		d.X.(mat.RowNonZeroDoer).DoRowNonZero(i, func(_, j int, x float64) {
-			visit(at, i, j, x)
-			at++
+			visit(index, i, j, x)
+			index++
 		})
 	}
 }

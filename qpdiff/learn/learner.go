@@ -134,12 +134,11 @@ type ForwardLearner interface {
 // some of the rows. LoadSubset then replaces Load, and costs less.
 type SubsetLearner interface {
 	Learner
-	// LoadSubset makes the data of the learner full, without the rows listed in out, the data of
-	// the following fits. If the next Fit has the same hyperparameters as the last fit of full, it
-	// starts from the solution of full. The fields of a Grad have the shapes of the data of full,
-	// with all rows. LoadSubset only reads full, so several learners may call it at the same time
-	// with the same full.
-	LoadSubset(full Learner, out []int) error
+	// LoadSubset loads the data of the learner source without the rows listed in omitted. If the
+	// next Fit has the hyperparameters of source's last fit, it starts from the solution of source.
+	// The fields of a Grad have the shapes of the data of source, with all rows. LoadSubset only
+	// reads source, so several learners may call it at the same time with the same source.
+	LoadSubset(source Learner, omitted []int) error
 }
 
 // A Predictor is a Learner whose predictions depend not only on θ, but also on the training data
@@ -194,10 +193,10 @@ type FoldLearner interface {
 // return a generalised derivative. A Learner whose θ has no kinks does not need SetGeneralised.
 type KinkedLearner interface {
 	Learner
-	// SetGeneralised selects the behaviour of VJP at a kink. If the argument on is true, VJP adds
-	// one element of the generalised derivative and sets Grad.Generalised. If it is false, VJP
+	// SetGeneralised selects the behaviour of VJP at a kink. If enable is true, VJP adds one
+	// element of the generalised derivative and sets Grad.Generalised. If enable is false, VJP
 	// returns an error that matches [qpdiff.ErrNotDifferentiable].
-	SetGeneralised(on bool)
+	SetGeneralised(enable bool)
 }
 
 // A TiedLearner is a Learner whose fit does not determine how equal training rows share their

@@ -49,8 +49,9 @@ type Hyperparameter struct {
 	// Zero is true if the learner also accepts the value 0. If a search ends near Lower, it also
 	// tries the value 0. It keeps 0 if the CV loss at 0 is not higher.
 	Zero bool
-	// Kind is a name. A search with few evaluations changes all hyperparameters with the same Kind
-	// together. If Kind is empty, this hyperparameter changes alone.
+	// Kind names a group of hyperparameters. A search with few evaluations changes all
+	// hyperparameters of a Kind together. If Kind is empty, the search changes this hyperparameter
+	// alone.
 	Kind string
 	// Features is not nil if this hyperparameter is a width of some features, such as a γ of an ARD
 	// kernel. It lists these features, numbered from 0. A search begins with the same width for all

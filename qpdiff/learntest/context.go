@@ -12,20 +12,20 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// endingContext is a context that ends when it is checked for the end-th time.
+// endingContext is a context that ends at check number endAt.
 type endingContext struct {
 	context.Context
-	looks, end int // number of checks so far; the check at which the context ends, or 0 for never
+	checks, endAt int // number of checks so far; number of the check at which the context ends, or 0 for never
 }
 
-func newEnding(end int) *endingContext {
+func newEnding(endAt int) *endingContext {
 	ctx, cancel := context.WithCancel(context.Background()) // so that Done is not nil
 	cancel()
-	return &endingContext{ctx, 0, end}
+	return &endingContext{ctx, 0, endAt}
 }
 
 func (c *endingContext) Err() error {
-	if c.looks++; c.end > 0 && c.looks >= c.end {
+	if c.checks++; c.endAt > 0 && c.checks >= c.endAt {
 		return c.Context.Err()
 	}
 	return nil
@@ -59,7 +59,7 @@ func Contexts(t *testing.T, newLearner func() learn.Learner, c Case) {
 		t.Error("a context that does not end changes the fit")
 	}
 	as := contextCase{c, other, v, want, wantGrad}
-	for _, end := range ends(unending.looks) {
+	for _, end := range ends(unending.checks) {
 		for _, warm := range []bool{false, true} {
 			if l.Reset(); warm {
 				l.SetContext(context.Background())
@@ -69,11 +69,11 @@ func Contexts(t *testing.T, newLearner func() learn.Learner, c Case) {
 			l.SetContext(ctx)
 			endedFit(t, l, c, ctx)
 			l.SetContext(context.Background())
-			if ctx.looks < ctx.end {
+			if ctx.checks < ctx.endAt {
 				continue
 			}
 			if !as.holds(t, l, nil, true) {
-				t.Errorf("after a fit that ended at look %d of %d (warm: %v), the next fit or its VJP differs from a new learner's", end, unending.looks, warm)
+				t.Errorf("after a fit that ended at look %d of %d (warm: %v), the next fit or its VJP differs from a new learner's", end, unending.checks, warm)
 			}
 		}
 	}
@@ -81,12 +81,12 @@ func Contexts(t *testing.T, newLearner func() learn.Learner, c Case) {
 	endedVJPs(t, newLearner().(learn.ContextLearner), as)
 }
 
-// ends returns the numbers of the checks at which the tests end a context. The parameter looks is
-// the number of checks in the whole call.
-func ends(looks int) []int {
-	all := []int{1, 2, 3, looks / 3, looks / 2, looks - 1, looks}
+// ends returns the numbers of the checks at which the tests end a context. The whole call makes the
+// given number of checks.
+func ends(checks int) []int {
+	all := []int{1, 2, 3, checks / 3, checks / 2, checks - 1, checks}
 	slices.Sort(all)
-	return slices.DeleteFunc(slices.Compact(all), func(end int) bool { return end < 1 || end > max(1, looks) })
+	return slices.DeleteFunc(slices.Compact(all), func(end int) bool { return end < 1 || end > max(1, checks) })
 }
 
 // contextCase is a case with the results of a new learner.
@@ -122,10 +122,10 @@ func endedLoads(t *testing.T, l learn.ContextLearner, c contextCase) {
 	unending, theta := newEnding(0), make([]float64, len(c.theta))
 	l.SetContext(unending)
 	numtest.OK(t, l.Load(c.Data))
-	if unending.looks == 0 {
+	if unending.checks == 0 {
 		t.Error("Load does not look at the context")
 	}
-	for _, end := range ends(unending.looks) {
+	for _, end := range ends(unending.checks) {
 		for _, warm := range []bool{false, true} {
 			l.SetContext(context.Background())
 			numtest.OK(t, l.Load(c.Data))
@@ -134,7 +134,7 @@ func endedLoads(t *testing.T, l learn.ContextLearner, c contextCase) {
 			}
 			l.SetContext(newEnding(end))
 			if err := l.Load(c.Data); !errors.Is(err, context.Canceled) {
-				t.Errorf("Load with a context that ends at look %d of %d: error %v, want the context's", end, unending.looks, err)
+				t.Errorf("Load with a context that ends at look %d of %d: error %v, want the context's", end, unending.checks, err)
 			}
 			l.SetContext(context.Background())
 			if err := l.Fit(theta, c.Hyper); !errors.Is(err, qpdiff.ErrNotFitted) {
@@ -142,7 +142,7 @@ func endedLoads(t *testing.T, l learn.ContextLearner, c contextCase) {
 			}
 			numtest.OK(t, l.Load(c.Data))
 			if !c.holds(t, l, nil, true) {
-				t.Errorf("after a Load that ended at look %d of %d (warm: %v), the next fit or its VJP differs from a new learner's", end, unending.looks, warm)
+				t.Errorf("after a Load that ended at look %d of %d (warm: %v), the next fit or its VJP differs from a new learner's", end, unending.checks, warm)
 			}
 		}
 	}
@@ -156,35 +156,35 @@ func endedVJPs(t *testing.T, l learn.ContextLearner, c contextCase) {
 	numtest.OK(t, l.Fit(theta, c.Hyper))
 	l.SetContext(unending)
 	numtest.OK(t, l.VJP(nil, newGrad(c.Case, 0), c.v))
-	if unending.looks == 0 {
+	if unending.checks == 0 {
 		return
 	}
-	for _, end := range ends(unending.looks) {
+	for _, end := range ends(unending.checks) {
 		var w qpdiff.Workspace
 		l.SetContext(newEnding(end))
 		if err := l.VJP(&w, newGrad(c.Case, 0), c.v); !errors.Is(err, context.Canceled) {
-			t.Errorf("VJP with a context that ends at look %d of %d: error %v, want the context's", end, unending.looks, err)
+			t.Errorf("VJP with a context that ends at look %d of %d: error %v, want the context's", end, unending.checks, err)
 		}
 		l.SetContext(context.Background())
 		if !c.holds(t, l, &w, false) {
-			t.Errorf("after a VJP that ended at look %d of %d, the next one differs from a new learner's", end, unending.looks)
+			t.Errorf("after a VJP that ended at look %d of %d, the next one differs from a new learner's", end, unending.checks)
 		}
 	}
 }
 
 // endedFit calls Fit of l with a context that ends, and checks the error. If Fit makes fewer than
-// ctx.end checks, it must succeed.
+// ctx.endAt checks, it must succeed.
 func endedFit(t *testing.T, l learn.Learner, c Case, ctx *endingContext) {
 	t.Helper()
 	theta := numtest.NaNs(thetaOf(l, c.Data.Dense().RawMatrix().Cols), 0)
 	before := slices.Clone(theta)
 	err := l.Fit(theta, c.Hyper)
-	if ctx.end > 1 && ctx.looks < ctx.end {
+	if ctx.endAt > 1 && ctx.checks < ctx.endAt {
 		numtest.OK(t, err)
 		return
 	}
 	if !errors.Is(err, context.Canceled) {
-		t.Errorf("Fit with a context that ends at look %d: error %v, want the context's", ctx.end, err)
+		t.Errorf("Fit with a context that ends at look %d: error %v, want the context's", ctx.endAt, err)
 	}
 	if !numtest.SameBits(theta, before) {
 		t.Error("a fit that its context ended writes to theta")

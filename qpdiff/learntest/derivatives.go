@@ -211,16 +211,15 @@ func constant(t *testing.T, newLearner func() learn.Learner, c, other Case) {
 }
 
 // afterOthers compares the derivatives of two learners, l and fresh, after the second fit of each.
-// The learner fresh computes its first derivatives, along v. l computes derivatives along v, along
-// the parameter between and again along v, with one workspace. The derivatives along v must have
-// the same bits.
-func afterOthers(t *testing.T, l, fresh learn.Learner, c Case, v, between []float64) {
+// fresh computes its first derivatives, with the cotangent v. l computes derivatives with v, with
+// otherV and again with v, in one workspace. All derivatives with v must have the same bits.
+func afterOthers(t *testing.T, l, fresh learn.Learner, c Case, v, otherV []float64) {
 	want, err := derivatives(fresh, nil, c, v)
 	if err != nil {
 		return // the next hyperparameters need not be smooth ones
 	}
 	w := new(qpdiff.Workspace)
-	for _, along := range [][]float64{v, between, v} {
+	for _, along := range [][]float64{v, otherV, v} {
 		got, err := derivatives(l, w, c, along)
 		if &along[0] == &v[0] && (err != nil || !numtest.SameBits(got, want)) {
 			t.Errorf("derivatives after others of the same fit differ from the first ones, error %v", err)
@@ -324,10 +323,9 @@ func counted(d learn.Data) (weighted, named, equal learn.Data) {
 }
 
 // countsForward compares the JVPs of two learners along the same direction. The learner l has the
-// data of c, and the learner longer has the data of long with repeated rows. Row i of long is row
-// rows[i] of c.
-func countsForward(t *testing.T, what string, l, longer learn.ForwardLearner, c, long Case, rows []int) {
-	u, along := newGrad(c, 0), newGrad(long, 0)
+// data of c, and repLearner has the data of repeated, whose row i is row rows[i] of c.
+func countsForward(t *testing.T, what string, l, repLearner learn.ForwardLearner, c, repeated Case, rows []int) {
+	u, along := newGrad(c, 0), newGrad(repeated, 0)
 	rng := rand.New(rand.NewPCG(2, 10))
 	for _, s := range gradSlices(u) {
 		copy(s, numtest.Normals(rng, len(s)))
@@ -339,6 +337,6 @@ func countsForward(t *testing.T, what string, l, longer learn.ForwardLearner, c,
 	}
 	n, _ := l.Dims(c.Data.Dense().RawMatrix().Cols)
 	got, want := make([]float64, n), make([]float64, n)
-	numtest.OK(t, l.JVP(nil, got, u), longer.JVP(nil, want, along))
+	numtest.OK(t, l.JVP(nil, got, u), repLearner.JVP(nil, want, along))
 	numtest.NearAll(t, what, got, want, 1e-9, 0)
 }

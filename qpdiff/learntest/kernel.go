@@ -64,18 +64,18 @@ func Kernel(t *testing.T, k kernelFunc, n int, params ...float64) {
 }
 
 // kernelGrad compares Grad at (params, x, z) with difference quotients of weight·Eval.
-func kernelGrad(t *testing.T, what string, k kernelFunc, at [3][]float64, rng *rand.Rand) {
+func kernelGrad(t *testing.T, what string, k kernelFunc, point [3][]float64, rng *rand.Rand) {
 	t.Helper()
 	const weight, step, tol = 1.7, 1e-3, 1e-7
-	value := k.Eval(at[0], at[1], at[2])
+	value := k.Eval(point[0], point[1], point[2])
 	grad := func(wanted [3]bool) (d [3][]float64) {
 		for i := range d {
 			if wanted[i] {
-				d[i] = make([]float64, len(at[i]))
+				d[i] = make([]float64, len(point[i]))
 				floats.AddConst(1, d[i])
 			}
 		}
-		k.Grad(d[0], d[1], d[2], weight, value, at[0], at[1], at[2])
+		k.Grad(d[0], d[1], d[2], weight, value, point[0], point[1], point[2])
 		for i := range d {
 			floats.AddConst(-1, d[i])
 		}
@@ -83,21 +83,21 @@ func kernelGrad(t *testing.T, what string, k kernelFunc, at [3][]float64, rng *r
 	}
 	all := grad([3]bool{true, true, true})
 	for i, name := range [3]string{"parameters", "x", "z"} {
-		if len(at[i]) == 0 {
+		if len(point[i]) == 0 {
 			continue
 		}
 		var wanted [3]bool
 		wanted[i] = true
 		numtest.NearAll(t, fmt.Sprintf("%s: Grad with %s alone", what, name), grad(wanted)[i], all[i], 1e-14, 1)
-		u := numtest.Direction(rng, len(at[i]))
+		u := numtest.Direction(rng, len(point[i]))
 		if i == 0 { // relative steps keep the parameters in their domain
-			for j, p := range at[0] {
+			for j, p := range point[0] {
 				u[j] *= p
 			}
 		}
-		moved := at
+		moved := point
 		f := func(h float64) float64 {
-			moved[i] = slices.Clone(at[i])
+			moved[i] = slices.Clone(point[i])
 			floats.AddScaled(moved[i], h, u)
 			return weight * k.Eval(moved[0], moved[1], moved[2])
 		}
@@ -106,8 +106,8 @@ func kernelGrad(t *testing.T, what string, k kernelFunc, at [3][]float64, rng *r
 			t.Errorf("%s: Grad gives the derivative in %s as %.12g, a difference quotient of Eval as %.12g", what, name, got, want)
 		}
 	}
-	both := make([]float64, len(at[1]))
-	k.Grad(nil, both, both, weight, value, at[0], at[1], at[2])
+	both := make([]float64, len(point[1]))
+	k.Grad(nil, both, both, weight, value, point[0], point[1], point[2])
 	sum := slices.Clone(all[1])
 	floats.Add(sum, all[2])
 	numtest.NearAll(t, what+": Grad with one slice for x and z", both, sum, 1e-14, 1)

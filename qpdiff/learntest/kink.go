@@ -71,13 +71,13 @@ type kinkTest struct {
 	theta, v []float64
 }
 
-// lost[0], lost[1] and lost[2] report whether k.Inputs lists hyper, X and y. lost[3] is false; it
-// stands for a VJP without inputs.
-func (k *kinkTest) lost() (lost [4]bool) {
+// missing reports, in this order, whether k.Inputs lists hyper, X and y. The fourth result is
+// false, for a VJP without inputs.
+func (k *kinkTest) missing() (missing [4]bool) {
 	for _, in := range k.Inputs {
-		lost[max(0, slices.Index([]qpdiff.Input{"", "X", "y"}, in))] = true
+		missing[max(0, slices.Index([]qpdiff.Input{"", "X", "y"}, in))] = true
 	}
-	return lost
+	return missing
 }
 
 // alone returns three zero Grads, each with one field that is not nil: Hyper, X or Y.
@@ -99,7 +99,7 @@ func (k *kinkTest) refused(t *testing.T) {
 	if err := k.l.VJP(nil, g, k.v); !names(err, k.Weak, k.Inputs) || g.Generalised {
 		t.Errorf("VJP: error %v, want one in %q at %v", err, k.Inputs, k.Weak)
 	}
-	lost := k.lost()
+	lost := k.missing()
 	for i, s := range gradSlices(g)[1:] {
 		if lost[i+1] && slices.ContainsFunc(s, func(v float64) bool { return v != 1 }) {
 			t.Error("a refused VJP wrote to the Grad")
@@ -162,16 +162,16 @@ func (k *kinkTest) tangents(t *testing.T) {
 				d.Hyper[i] = math.Abs(d.Hyper[i])
 			}
 		}
-		lost := k.lost()
+		lost := k.missing()
 		for i, d := range []*learn.Grad{{Hyper: d.Hyper}, {X: d.X}, {Y: d.Y}, {Hyper: d.Hyper, X: d.X}} {
-			k.along(t, j, d, i < 3 && !lost[i], fmt.Sprintf("JVP %d along inputs of (hyper, X, y)", i))
+			k.checkJVP(t, j, d, i < 3 && !lost[i], fmt.Sprintf("JVP %d along inputs of (hyper, X, y)", i))
 		}
 	}
 }
 
-// along compares the JVP along d with a one-sided difference quotient. The parameter smooth is true
-// if a derivative along d exists.
-func (k *kinkTest) along(t *testing.T, j learn.ForwardLearner, d *learn.Grad, smooth bool, what string) {
+// checkJVP compares the JVP along d with a one-sided difference quotient. smooth is true if a
+// derivative along d exists.
+func (k *kinkTest) checkJVP(t *testing.T, j learn.ForwardLearner, d *learn.Grad, smooth bool, what string) {
 	got := numtest.NaNs(len(k.theta), 0)
 	err := j.JVP(nil, got, d)
 	if !k.OneSided && !smooth {
@@ -216,7 +216,7 @@ func (k *kinkTest) quotient(t *testing.T, d *learn.Grad) []float64 {
 
 // linear checks that the derivative along −d is the negative of the derivative along d, and that
 // the VJP agrees with both.
-func (k *kinkTest) linear(t *testing.T, j learn.ForwardLearner, d *learn.Grad, along []float64) {
+func (k *kinkTest) linear(t *testing.T, j learn.ForwardLearner, d *learn.Grad, jvp []float64) {
 	g := newGrad(k.Case, 0)
 	_ = k.l.VJP(nil, g, k.v) // refuses other inputs
 	var want float64
@@ -230,20 +230,20 @@ func (k *kinkTest) linear(t *testing.T, j learn.ForwardLearner, d *learn.Grad, a
 		want += floats.Dot(d.X.RawMatrix().Data, g.X.RawMatrix().Data)
 		d.X.Scale(-1, d.X)
 	}
-	back := numtest.NaNs(len(along), 0)
+	back := numtest.NaNs(len(jvp), 0)
 	if err := j.JVP(nil, back, d); err != nil {
 		t.Errorf("JVP: %v", err)
 	}
 	floats.Scale(-1, back)
-	numtest.NearAll(t, "JVP along the opposite", back, along, 1e-12, 1)
-	numtest.NearAll(t, "VJP", []float64{want}, []float64{floats.Dot(k.v, along)}, 1e-12, 1)
+	numtest.NearAll(t, "JVP along the opposite", back, jvp, 1e-12, 1)
+	numtest.NearAll(t, "VJP", []float64{want}, []float64{floats.Dot(k.v, jvp)}, 1e-12, 1)
 }
 
 // generalised checks that a generalised VJP sets Grad.Generalised and equals the derivative on
 // Side.
 func (k *kinkTest) generalised(t *testing.T) {
 	k.l.SetGeneralised(true)
-	lost := k.lost()
+	lost := k.missing()
 	for i, g := range slices.Concat(k.alone(), []*learn.Grad{{}}) {
 		if err := k.l.VJP(nil, g, k.v); err != nil || g.Generalised != lost[i] {
 			t.Errorf("generalised VJP of field %d of (Hyper, X, Y) alone: error %v, Generalised %v", i, err, g.Generalised)

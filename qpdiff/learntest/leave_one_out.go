@@ -79,16 +79,16 @@ func thetaOf(l learn.Learner, n int) int {
 	return theta
 }
 
-// withoutRow fits l to all rows except out, and sets values[out] to the prediction for row out. It
-// adds weight times the derivatives of that prediction to g and dx.
-func withoutRow(t *testing.T, l learn.Learner, c Case, out int, weight float64, values []float64, g *learn.Grad, dx *mat.Dense) {
+// withoutRow fits l to all rows except omitted, and sets values[omitted] to the prediction for this
+// row. It adds weight times the derivatives of the prediction to g and dx.
+func withoutRow(t *testing.T, l learn.Learner, c Case, omitted int, weight float64, values []float64, g *learn.Grad, dx *mat.Dense) {
 	t.Helper()
 	rows, n := c.Data.X.Dims()
 	var d learn.Data
 	var rest []int
 	x := mat.NewDense(rows-1, n, nil)
 	for i, y := range c.Data.Y {
-		if i != out {
+		if i != omitted {
 			x.SetRow(len(rest), c.Data.Dense().RawRowView(i))
 			rest, d.Y = append(rest, i), append(d.Y, y)
 		}
@@ -96,18 +96,18 @@ func withoutRow(t *testing.T, l learn.Learner, c Case, out int, weight float64, 
 	d.X = x
 	theta := make([]float64, thetaOf(l, n))
 	if err := errors.Join(l.Load(d), l.Fit(theta, c.Hyper)); err != nil {
-		t.Fatalf("without row %d: %v", out, err)
+		t.Fatalf("without row %d: %v", omitted, err)
 	}
-	at := mat.NewDense(1, n, append([]float64{}, c.Data.Dense().RawRowView(out)...))
+	at := mat.NewDense(1, n, append([]float64{}, c.Data.Dense().RawRowView(omitted)...))
 	part, dat := newGrad(Case{Data: d, Hyper: c.Hyper}, 0), mat.NewDense(1, n, nil)
 	var err error
 	if p, ok := l.(learn.Predictor); ok {
-		err = errors.Join(p.Predict(nil, values[out:out+1], at), p.PredictVJP(nil, part, dat, at, []float64{weight}))
+		err = errors.Join(p.Predict(nil, values[omitted:omitted+1], at), p.PredictVJP(nil, part, dat, at, []float64{weight}))
 	} else {
 		row := append(append([]float64{}, at.RawRowView(0)...), 1)[:len(theta)]
 		dtheta := make([]float64, len(theta))
 		for j, v := range row {
-			values[out] += theta[j] * v
+			values[omitted] += theta[j] * v
 			dtheta[j] = weight * v
 		}
 		for j := range n {
@@ -116,7 +116,7 @@ func withoutRow(t *testing.T, l learn.Learner, c Case, out int, weight float64, 
 		err = l.VJP(nil, part, dtheta)
 	}
 	if err != nil {
-		t.Fatalf("without row %d: %v", out, err)
+		t.Fatalf("without row %d: %v", omitted, err)
 	}
 	for j, v := range part.Hyper {
 		g.Hyper[j] += v
@@ -127,5 +127,5 @@ func withoutRow(t *testing.T, l learn.Learner, c Case, out int, weight float64, 
 			g.X.Set(i, j, g.X.At(i, j)+v)
 		}
 	}
-	dx.SetRow(out, dat.RawRowView(0))
+	dx.SetRow(omitted, dat.RawRowView(0))
 }

@@ -112,22 +112,22 @@ func views(t *testing.T, newLearner func() learn.Learner, draw func(*rand.Rand, 
 	near(t, "the directional derivative", got, wantMove)
 }
 
-// grads returns a Grad for the view, named own, and a Grad for its dense copy. The function fill
-// returns the entries of own. The second Grad has the same entries in Hyper and Y, and zeros in X.
-func (d *view) grads(hypers int, fill func(n int) []float64) (own, dense *learn.Grad) {
+// grads returns a Grad for the view and a Grad for its dense copy. The function fill returns the
+// entries of viewGrad. The Grad dense has the same entries in Hyper and Y, and zeros in X.
+func (d *view) grads(hypers int, fill func(n int) []float64) (viewGrad, dense *learn.Grad) {
 	rows, n := d.data.X.Dims()
-	own = &learn.Grad{Hyper: fill(hypers), Y: fill(rows)}
+	viewGrad = &learn.Grad{Hyper: fill(hypers), Y: fill(rows)}
 	if d.data.Sparse() {
-		own.Stored = fill(d.data.Stored())
+		viewGrad.Stored = fill(d.data.Stored())
 	} else {
-		own.X = mat.NewDense(rows, n, fill(rows*n))
+		viewGrad.X = mat.NewDense(rows, n, fill(rows*n))
 	}
-	return own, &learn.Grad{Hyper: slices.Clone(own.Hyper), X: mat.NewDense(rows, n, nil), Y: slices.Clone(own.Y)}
+	return viewGrad, &learn.Grad{Hyper: slices.Clone(viewGrad.Hyper), X: mat.NewDense(rows, n, nil), Y: slices.Clone(viewGrad.Y)}
 }
 
-// each calls visit for each entry of the derivative in X that own holds, in Stored or X. i and j
-// are the entry's row and column, and scale is the scale of the column.
-func (d *view) each(own *learn.Grad, visit func(v float64, i, j int, scale float64)) {
+// each calls visit for each entry of the derivative in X that viewGrad holds, in Stored or X. i and
+// j are the entry's row and column, and scale is the scale of the column.
+func (d *view) each(viewGrad *learn.Grad, visit func(v float64, i, j int, scale float64)) {
 	scale := func(j int) float64 {
 		if d.data.Scale == nil {
 			return 1
@@ -135,11 +135,11 @@ func (d *view) each(own *learn.Grad, visit func(v float64, i, j int, scale float
 		return d.data.Scale[j]
 	}
 	if d.data.Sparse() {
-		d.data.VisitStored(func(at, i, j int, _ float64) { visit(own.Stored[at], i, j, scale(j)) })
+		d.data.VisitStored(func(at, i, j int, _ float64) { visit(viewGrad.Stored[at], i, j, scale(j)) })
 		return
 	}
-	for i := range own.X.RawMatrix().Rows {
-		for j, v := range own.X.RawRowView(i) {
+	for i := range viewGrad.X.RawMatrix().Rows {
+		for j, v := range viewGrad.X.RawRowView(i) {
 			visit(v, i, j, scale(j))
 		}
 	}

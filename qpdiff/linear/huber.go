@@ -53,8 +53,8 @@ import (
 type Huber struct {
 	// Intercept adds an unpenalised constant, the last entry of θ. Dims and Load read this field.
 	Intercept bool
-	// Generalised lets VJP and JVP return a result even if some residuals are ±δ, as if the rows of
-	// these residuals stayed in Q. False: VJP and JVP then return a NotDifferentiableError.
+	// Generalised lets VJP and JVP return a result even if some residuals are ±δ: their rows count
+	// as rows of Q. False: VJP and JVP then return a NotDifferentiableError.
 	Generalised bool
 	// MaxIter bounds the Newton steps of one fit. Zero: 500.
 	MaxIter int
@@ -112,9 +112,9 @@ func (l *Huber) Reset() {
 // Fit solves the problem at hyper = (λ2, δ) and writes θ, followed by b if Intercept is set. After
 // an error the learner has no fit, and θ is unchanged. If hyper is invalid, the error is an
 // ArgError of kind ErrShape, ErrNotFinite or ErrDomain. Without data the error matches
-// ErrNotFitted. If θ is not unique to working precision, the error matches ErrIllPosed, and if θ
-// overflows, ErrNotFinite. After MaxIter steps the error matches ErrIterationLimit. This happens,
-// for example, if δ is so far below the residuals that rounding hides which rows are in Q.
+// ErrNotFitted. If θ is not unique to working precision, the error matches ErrIllPosed. If θ
+// overflows, it matches ErrNotFinite. After MaxIter steps it matches ErrIterationLimit. This
+// happens, for example, if δ is so far below the residuals that rounding hides which rows are in Q.
 func (l *Huber) Fit(theta, hyper []float64) (err error) {
 	defer learner.End(l, &err)
 	l.state.Stop.Look()
@@ -132,7 +132,7 @@ func (l *Huber) Fit(theta, hyper []float64) (err error) {
 	}
 	limit := cmp.Or(max(l.MaxIter, 0), huberMaxIter)
 	err = l.minimise(limit)
-	if err != nil && l.warm { // the last zones may lead far off
+	if err != nil && l.warm { // the last zones may be a bad start
 		l.warm = false
 		err = l.minimise(limit)
 	}
@@ -158,8 +158,8 @@ func (l *Huber) Fit(theta, hyper []float64) (err error) {
 // of kind ErrNotFinite. If a product overflows, the error is of the same kind, and g is undefined.
 // If a residual is ±δ and Generalised is not set, a NotDifferentiableError names the rows.
 //
-// Rounding may hide whether a residual is ±δ. If it may also have moved the residual by more than
-// 1e-6 of δ, VJP returns an ArgError of kind ErrIllPosed, with Generalised too.
+// Rounding may hide whether a residual is ±δ. If rounding may also have moved the residual by more
+// than 1e-6 of δ, VJP returns an ArgError of kind ErrIllPosed, even if Generalised is set.
 func (l *Huber) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
 	defer learner.Name(l, &err)
 	return qpdiff.Scratch[huberDerivative](w).adjoint(&l.huberFit, l.Generalised, g, dtheta)

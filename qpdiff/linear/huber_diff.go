@@ -13,9 +13,8 @@ import (
 
 // huberDerivative is the scratch of a Huber regression's derivatives.
 type huberDerivative struct {
-	// The scratch belongs to the fit with the number fit. Weakly active rows count as rows in the
-	// quadratic zone.
-	fit     uint64
+	// The scratch belongs to the fit fitID. Weakly active rows count as rows in the quadratic zone.
+	fitID   uint64
 	zone    []int8
 	h, dinv []float64
 	sys     ridge.System // by rows
@@ -39,10 +38,10 @@ func (d *huberDerivative) begin(l *huberFit, generalised bool, g *learn.Grad) er
 			return learner.NotDifferentiable(g, qpdiff.Weak{Rows: l.weak}, l.rows, "move the hyperparameters, or set Generalised", "λ2", "δ")
 		}
 	}
-	if d.fit == l.state.Fit {
+	if d.fitID == l.state.Fit {
 		return nil
 	}
-	d.fit = 0
+	d.fitID = 0
 	d.zone = append(d.zone[:0], l.zone...)
 	if l.sums.byRows {
 		return d.beginRows(l)
@@ -62,7 +61,7 @@ func (d *huberDerivative) begin(l *huberFit, generalised bool, g *learn.Grad) er
 			return errHuberOpen(at)
 		}
 	}
-	d.fit = l.state.Fit
+	d.fitID = l.state.Fit
 	return nil
 }
 
@@ -79,7 +78,7 @@ func (d *huberDerivative) beginRows(l *huberFit) error {
 			return errHuberOpen(l.k - 1)
 		}
 	}
-	d.fit = l.state.Fit
+	d.fitID = l.state.Fit
 	return nil
 }
 

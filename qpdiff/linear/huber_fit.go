@@ -17,11 +17,11 @@ import (
 // solution. Except for rounding, θ depends on that piece alone, not on the search.
 type huberNewton struct {
 	huberSystem
-	last, lastR []float64 // θ and r before a step
-	step        []float64
-	open        []int // work of lineSearch
-	warm        bool  // zone is the last minimiser's
-	hidden      bool  // see confirm
+	oldTheta, oldR []float64 // θ and r before a step
+	step           []float64
+	openRows       []int // work of lineSearch
+	warm           bool  // zone belongs to the last minimiser
+	hidden         bool  // see confirm
 }
 
 func (l *huberNewton) resize(m, k int) {
@@ -30,9 +30,9 @@ func (l *huberNewton) resize(m, k int) {
 	}
 	l.sums.resize(m, k)
 	l.huberProblem.resize(m, k)
-	dense.GrowAll(m, &l.along, &l.lastR)
-	dense.GrowAll(k, &l.last, &l.step)
-	l.open = dense.Grow(l.open, m)
+	dense.GrowAll(m, &l.zstep, &l.oldR)
+	dense.GrowAll(k, &l.oldTheta, &l.step)
+	l.openRows = dense.Grow(l.openRows, m)
 }
 
 // minimise finds θ, in at most limit steps.
@@ -90,23 +90,23 @@ func (l *huberNewton) minimise(limit int) error {
 			break
 		}
 		dense.Axpy(t, l.step, l.theta)
-		dense.Axpy(-t, l.along, l.r) // confirm begins anew, from 0
+		dense.Axpy(-t, l.zstep, l.r) // confirm begins anew, from 0
 	}
 	return check.ArgErrorf("hyper", qpdiff.ErrIterationLimit, "raise δ or λ2, or standardise the features",
 		"has a δ of %v, beside which no %d steps, or rounding, tell which residuals are beyond it", l.delta, limit)
 }
 
 // start sets θ to the minimiser of the piece that zone describes, and reports whether θ minimises
-// the objective. The result at has the same meaning as for factorise.
-func (l *huberNewton) start() (done bool, at int) {
+// the objective. The result dep has the same meaning as for factorise.
+func (l *huberNewton) start() (done bool, dep int) {
 	clear(l.theta)
 	l.residuals()
-	if at = l.newton(); at < l.k || l.confirm() {
-		return at == l.k, at
+	if dep = l.newton(); dep < l.k || l.confirm() {
+		return dep == l.k, dep
 	}
 	dense.Axpy(1, l.step, l.theta)
 	l.residuals()
-	return false, at
+	return false, dep
 }
 
 // errHuberOpen returns the error of a solution that is not unique in parameter j.
@@ -116,14 +116,14 @@ func errHuberOpen(j int) error {
 }
 
 // confirm moves θ to the minimiser of the piece that zone describes, and reports whether this
-// minimiser lies in the piece. The minimiser then also minimises the objective. If it lies outside,
-// confirm leaves θ and r unchanged, and sets step to the minimiser minus θ. It sets hidden if
-// rounding makes a residual too uncertain to compare with delta. On entry h is the factor of the
-// piece's Hessian.
+// minimiser lies in the piece. It then minimises the objective too. If the minimiser lies outside,
+// confirm leaves θ and r unchanged, and sets step to the minimiser minus θ. If rounding hides how a
+// residual compares with delta, confirm sets hidden. On entry h is the factor of the piece's
+// Hessian.
 func (l *huberNewton) confirm() bool {
 	l.hidden = false
-	copy(l.last, l.theta)
-	copy(l.lastR, l.r)
+	copy(l.oldTheta, l.theta)
+	copy(l.oldR, l.r)
 	// The first round starts at 0, because the rounding error of the last θ may be larger than the
 	// solution. The second round refines the result of the first.
 	clear(l.theta)
@@ -156,11 +156,11 @@ func (l *huberNewton) confirm() bool {
 
 // stepBack sets step to θ minus the last θ, and restores the last θ and r.
 func (l *huberNewton) stepBack() {
-	for j, t := range l.last {
+	for j, t := range l.oldTheta {
 		l.step[j] = l.theta[j] - t
 	}
-	copy(l.theta, l.last)
-	copy(l.r, l.lastR)
+	copy(l.theta, l.oldTheta)
+	copy(l.r, l.oldR)
 }
 
 // lineSearch returns the t > 0 that minimises the objective along θ + t·step, or 0 if rounding
@@ -168,24 +168,24 @@ func (l *huberNewton) stepBack() {
 // crosses ±delta; between knots the slope is linear. lineSearch evaluates the slope at one knot
 // after another. Each evaluation halves the number of rows that may have knots near the minimum.
 func (l *huberNewton) lineSearch() float64 {
-	var rest slopeLine // the slope of all but the rows in open
+	var restLine slopeLine // the slope of the rows outside openRows
 	for j, s := range l.step {
-		rest.base += l.l2 * l.pen[j] * l.theta[j] * s
-		rest.curve += l.l2 * l.pen[j] * s * s
+		restLine.base += l.l2 * l.pen[j] * l.theta[j] * s
+		restLine.curve += l.l2 * l.pen[j] * s * s
 	}
-	l.products(l.along, l.step)
-	l.open = l.open[:0]
-	for i, a := range l.along {
+	l.products(l.zstep, l.step)
+	l.openRows = l.openRows[:0]
+	for i, a := range l.zstep {
 		if a != 0 {
-			l.open = append(l.open, i)
+			l.openRows = append(l.openRows, i)
 		}
 	}
-	if !(l.slopeAlong(rest, 0) < 0) {
+	if !(l.slopeAlong(restLine, 0) < 0) {
 		return 0
 	}
 	lo, hi := 0.0, math.Inf(1)
-	for l.fold(&rest, lo, hi); len(l.open) > 0; l.fold(&rest, lo, hi) {
-		first, last := l.crossings(l.open[len(l.open)/2])
+	for l.fold(&restLine, lo, hi); len(l.openRows) > 0; l.fold(&restLine, lo, hi) {
+		first, last := l.crossings(l.openRows[len(l.openRows)/2])
 		knot := first
 		if !(first > lo && first < hi) {
 			knot = last
@@ -193,58 +193,58 @@ func (l *huberNewton) lineSearch() float64 {
 		if !(knot > lo && knot < hi) {
 			return lo // not a number
 		}
-		if l.slopeAlong(rest, knot) < 0 {
+		if l.slopeAlong(restLine, knot) < 0 {
 			lo = knot
 		} else {
 			hi = knot
 		}
 	}
-	if !(rest.curve > 0) {
+	if !(restLine.curve > 0) {
 		return lo // by rounding: the slope beyond all knots is not negative
 	}
-	return min(max(lo, -rest.base/rest.curve), hi)
+	return min(max(lo, -restLine.base/restLine.curve), hi)
 }
 
 // slopeLine is the slope base + t·curve at t.
 type slopeLine struct{ base, curve float64 }
 
-// slopeAlong returns the slope of the objective at θ + t·step. The parameter rest has the sums over
-// all rows that are not in l.open.
-func (l *huberNewton) slopeAlong(rest slopeLine, t float64) float64 {
-	slope := rest.base + t*rest.curve
-	for _, i := range l.open {
-		a := l.along[i]
+// slopeAlong returns the slope of the objective at θ + t·step. restLine has the sums over all rows
+// that are not in l.openRows.
+func (l *huberNewton) slopeAlong(restLine slopeLine, t float64) float64 {
+	slope := restLine.base + t*restLine.curve
+	for _, i := range l.openRows {
+		a := l.zstep[i]
 		slope -= l.share[i] * a * max(-l.delta, min(l.r[i]-t*a, l.delta))
 	}
 	return slope
 }
 
-// fold removes the rows without a knot between lo and hi from l.open, and adds them to the sums in
-// the parameter rest.
-func (l *huberNewton) fold(rest *slopeLine, lo, hi float64) {
-	keep := l.open[:0]
-	for _, i := range l.open {
+// fold removes the rows without a knot between lo and hi from l.openRows, and adds them to the sums
+// in restLine.
+func (l *huberNewton) fold(restLine *slopeLine, lo, hi float64) {
+	keep := l.openRows[:0]
+	for _, i := range l.openRows {
 		first, last := l.crossings(i)
-		a := l.share[i] * l.along[i]
-		switch side := math.Copysign(l.delta, l.along[i]); {
+		a := l.share[i] * l.zstep[i]
+		switch side := math.Copysign(l.delta, l.zstep[i]); {
 		case first >= hi: // before both knots
-			rest.base -= a * side
+			restLine.base -= a * side
 		case last <= lo: // behind them
-			rest.base += a * side
+			restLine.base += a * side
 		case first <= lo && last >= hi:
-			rest.base -= a * l.r[i]
-			rest.curve += a * l.along[i]
+			restLine.base -= a * l.r[i]
+			restLine.curve += a * l.zstep[i]
 		default:
 			keep = append(keep, i)
 		}
 	}
-	l.open = keep
+	l.openRows = keep
 }
 
 // crossings returns the two values of t at which the residual of row i enters and leaves the
 // quadratic zone, along θ + t·step.
 func (l *huberNewton) crossings(i int) (first, last float64) {
-	a := l.along[i]
+	a := l.zstep[i]
 	side := math.Copysign(l.delta, a)
 	return (l.r[i] - side) / a, (l.r[i] + side) / a
 }
@@ -253,10 +253,10 @@ func (l *huberNewton) crossings(i int) (first, last float64) {
 type huberFit struct {
 	state learner.State
 	huberNewton
-	rows   []int // the rows that count
+	rows   []int // the rows with a weight above 0
 	counts []float64
-	weak   []int   // of these: rows whose residual is ±delta to working precision
-	blur   float64 // how far rounding may have moved their residuals at most, in units of delta
+	weak   []int   // numbers in rows of the rows whose residual is ±delta to working precision
+	blur   float64 // the most that rounding may have moved the residuals of weak, in units of delta
 
 	without, pivots []float64 // work of findWeak
 }
@@ -300,7 +300,7 @@ func (l *huberFit) load(d learn.Data, intercept bool) error {
 			return check.ArgErrorf("Data", qpdiff.ErrNotFinite, "scale the features and labels", "is so large that XᵀX or Xᵀy overflows at column %d", j)
 		}
 	}
-	l.sums.most = d.MaxBytes
+	l.sums.maxBytes = d.MaxBytes
 	l.loadSums(&l.state.Stop, n)
 	l.state.Data = d
 	return nil

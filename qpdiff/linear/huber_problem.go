@@ -11,17 +11,17 @@ import (
 // at one θ. The Huber loss h(r) is ½r² for |r| ≤ delta, and delta·(|r| − ½delta) otherwise.
 type huberProblem struct {
 	m, k      int
-	z         []float64 // m×k, rows that count
+	z         []float64 // m×k, the rows with a weight above 0
 	y, share  []float64 // share sums to 1
 	pen       []float64 // 1, or 0 for the intercept
 	delta, l2 float64
 
 	theta []float64
 	r     []float64 // y − zθ
-	zone  []int8    // of each row: 0 if it is quadratic, else the sign of its residual
+	zone  []int8    // of each row: 0 in the quadratic zone, otherwise the sign of the residual
 	h     []float64 // factor of the Hessian of zone, unless that is solved by rows
 	dinv  []float64
-	cond  float64 // and its condition
+	cond  float64 // the condition of this Hessian
 
 	grad       []float64
 	terms      []float64 // by parameter: the size of the terms of the gradient
@@ -40,15 +40,15 @@ func (l *huberProblem) resize(m, k int) {
 func (l *huberProblem) row(i int) []float64 { return l.z[i*l.k : (i+1)*l.k] }
 
 // hessian sets the upper triangle of h to the Hessian of the objective. The function weight returns
-// the weight of row i. hessian stops early if end has been reached.
-func (l *huberProblem) hessian(end *stop.Stop, h []float64, weight func(i int) float64) {
+// the weight of row i. hessian stops early if the context of stopper ends.
+func (l *huberProblem) hessian(stopper *stop.Stop, h []float64, weight func(i int) float64) {
 	k := l.k
 	clear(h)
 	for i, s := range l.share {
 		if s *= weight(i); s == 0 {
 			continue
 		}
-		end.Look()
+		stopper.Look()
 		z := l.row(i)
 		for a, v := range z {
 			dense.Axpy(s*v, z[a:], h[a*k+a:(a+1)*k])
@@ -60,12 +60,11 @@ func (l *huberProblem) hessian(end *stop.Stop, h []float64, weight func(i int) f
 }
 
 // factorise factorises the Hessian h and returns its condition. If h is singular to machine
-// precision, the result at is the first parameter that depends on earlier parameters. Otherwise at
-// is k.
-func (l *huberProblem) factorise(h, dinv []float64) (cond float64, at int) {
+// precision, dep is the first parameter that depends on earlier parameters. Otherwise dep is k.
+func (l *huberProblem) factorise(h, dinv []float64) (cond float64, dep int) {
 	k := l.k
-	if at = dense.LDLFactor(h, dinv, k, k, dense.Eps); at < k {
-		return math.Inf(1), at
+	if dep = dense.LDLFactor(h, dinv, k, k, dense.Eps); dep < k {
+		return math.Inf(1), dep
 	}
 	if cond = dense.LDLCond(h, dinv, k, k, l.root, l.work); dense.Unsolvable(cond) {
 		return cond, dense.LDLDependent(h, dinv, k, k, l.root, l.work)

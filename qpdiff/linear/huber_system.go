@@ -27,26 +27,26 @@ type huberSums struct {
 	wide   bool // more parameters than rows
 	byRows bool // the last fit's systems are solved by rows
 
-	most      int64 // the MaxBytes of the data
+	maxBytes  int64 // the MaxBytes of the data
 	sys       ridge.System
 	solver    ridge.Solver
 	condition ridge.Condition
 	root      []float64 // of each parameter: √Σ share·z²
-	zmax      []float64 // and its largest |z|
-	out       []float64 // work of solveRows
-	reach     []float64 // by rows: bounds the move of a residual by an error of the equations
+	zmax      []float64 // of each parameter: its largest |z|
+	rowWork   []float64 // work of solveRows
+	rowMove   []float64 // by rows: bounds of the changes of the residuals by an error of the equations
 
-	quad    []float64 // k×k lower triangle: Σ share·z·zᵀ over the rows inside
-	inside  []bool
-	made    bool
-	mass    []float64 // of each parameter: Σ share·z² over the rows that came and went
-	changed []int
-	weights []float64
-	block   []float64
+	quad        []float64 // k×k lower triangle: Σ share·z·zᵀ over the rows of inQuad
+	inQuad      []bool
+	quadValid   bool
+	mass        []float64 // of each parameter: Σ share·z² over all rows added to or removed from quad
+	changedRows []int
+	weights     []float64
+	block       []float64
 
-	terms float64 // bounds the terms of a residual without its label
-	moved float64 // and by how much errors of the equations move it, in units of reach by rows
-	exact bool    // terms, size and root are exact
+	terms   float64 // bounds the terms of a residual without its label
+	eqError float64 // bounds the change of a residual by errors of the equations; by rows, in units of rowMove
+	exact   bool    // terms, size and root are exact
 }
 
 // huberSystem is a Huber regression at one θ. It solves the system of the Hessian, either with one
@@ -54,14 +54,14 @@ type huberSums struct {
 type huberSystem struct {
 	huberProblem
 	sums  huberSums
-	along []float64 // of each row: work, and in a line search zᵀ·step
+	zstep []float64 // of each row: work, and in a line search zᵀ·step
 }
 
 func (g *huberSums) resize(m, k int) {
 	g.wide = ways.Rows(m, k)
 	g.reset()
-	dense.GrowAll(k, &g.root, &g.zmax, &g.mass, &g.out)
-	g.reach = dense.Grow(g.reach, m)
+	dense.GrowAll(k, &g.root, &g.zmax, &g.mass, &g.rowWork)
+	g.rowMove = dense.Grow(g.rowMove, m)
 }
 
 // huberEntries returns the number of entries of huberSystem, huberNewton and a derivative together.
@@ -70,7 +70,7 @@ func huberEntries(m, k float64, byRows bool) float64 {
 	entries := m*k + 9*m + 17*k
 	if byRows {
 		system, solver := ridge.Entries(m, k, true, false)
-		return entries + 2*(system+solver) // a derivative's own serve weakly active rows alone
+		return entries + 2*(system+solver) // a derivative has both only if rows are weakly active
 	}
 	const kept = 4 // quad, h and without, and h of a derivative
 	return entries + kept*k*k + huberBlock + float64(dense.GramWork(int(k))) + huberStride*k
@@ -88,13 +88,13 @@ func (l *huberSystem) choose() error {
 	}
 	if g.wide {
 		held := learner.Entries(huberEntries(float64(m), float64(k), false))
-		if err := learner.Exceeds(held, g.most, learn.Size{Rows: m, Features: k}); err != nil {
+		if err := learner.Exceeds(held, g.maxBytes, learn.Size{Rows: m, Features: k}); err != nil {
 			return err
 		}
 	}
 	l.h = dense.Grow(l.h, k*k)
-	if !g.made {
-		g.inside, g.changed, g.weights = dense.Grow(g.inside, m), dense.Grow(g.changed, m), dense.Grow(g.weights, huberBlock)
+	if !g.quadValid {
+		g.inQuad, g.changedRows, g.weights = dense.Grow(g.inQuad, m), dense.Grow(g.changedRows, m), dense.Grow(g.weights, huberBlock)
 		g.quad, g.block = dense.Grow(g.quad, k*k), dense.Grow(g.block, dense.GramWork(k)+huberStride*k)
 	}
 	return nil
@@ -102,13 +102,13 @@ func (l *huberSystem) choose() error {
 
 // reset forgets the sums of earlier fits.
 func (g *huberSums) reset() {
-	g.made = false
+	g.quadValid = false
 	g.solver.Reset()
 }
 
-// loadSums prepares the sums for the rows of the problem. The parameter penalised is the number of
-// parameters with a penalty; they come first. loadSums stops early if end has been reached.
-func (l *huberSystem) loadSums(end *stop.Stop, penalised int) {
+// loadSums prepares the sums for the rows of the problem. The first npenalised parameters have a
+// penalty. loadSums stops early if the context of stopper ends.
+func (l *huberSystem) loadSums(stopper *stop.Stop, npenalised int) {
 	g := &l.sums
 	for j, xx := range l.work {
 		g.root[j] = math.Sqrt(xx)
@@ -121,9 +121,9 @@ func (l *huberSystem) loadSums(end *stop.Stop, penalised int) {
 			}
 		}
 	}
-	g.sys.Rows, g.sys.Penalised = ridge.Rows{M: l.m, K: l.k, Data: l.z}, penalised
+	g.sys.Rows, g.sys.Penalised = ridge.Rows{M: l.m, K: l.k, Data: l.z}, npenalised
 	if g.wide {
-		g.sys.Load(end, true)
+		g.sys.Load(stopper, true)
 	}
 }
 
@@ -133,16 +133,16 @@ func (l *huberSystem) gradient() {
 		l.grad[j] = l.l2 * l.pen[j] * t
 	}
 	for i, s := range l.share {
-		l.along[i] = s * l.slope(i, l.zone[i])
+		l.zstep[i] = s * l.slope(i, l.zone[i])
 	}
-	l.sums.sys.Add(l.grad, -1, l.along)
+	l.sums.sys.Add(l.grad, -1, l.zstep)
 }
 
 // leaves reports whether a residual of the solution for new zones is far outside its zone, so that
 // corrections of θ would not bring the residual back.
 func (l *huberSystem) leaves() bool {
 	g := &l.sums
-	if g.byRows || len(g.changed) == 0 || !dense.AllFinite(l.theta) {
+	if g.byRows || len(g.changedRows) == 0 || !dense.AllFinite(l.theta) {
 		return false
 	}
 	for i := range l.r {
@@ -175,7 +175,7 @@ func (l *huberSystem) boundTerms() {
 	}
 }
 
-// measure computes moved, reach and size, which errorBound uses.
+// measure computes eqError, rowMove and size, which errorBound uses.
 func (l *huberSystem) measure() {
 	g := &l.sums
 	l.boundTerms()
@@ -186,26 +186,26 @@ func (l *huberSystem) measure() {
 		for j, d := range l.root {
 			sum += g.zmax[j] / d
 		}
-		g.moved = l.cond * sum * l.size
+		g.eqError = l.cond * sum * l.size
 		return
 	}
-	g.moved = g.condition.Errors(&g.sys, l.terms)
-	l.size = g.moved
-	clear(g.reach)
+	g.eqError = g.condition.Errors(&g.sys, l.terms)
+	l.size = g.eqError
+	clear(g.rowMove)
 	if g.condition.Schur > 0 {
-		g.sys.Times(g.reach, g.condition.Along)
+		g.sys.Times(g.rowMove, g.condition.Along)
 	}
-	for i, along := range g.reach {
-		g.reach[i] = g.condition.Reach(&g.sys, i, g.sys.Norm(i), along)
+	for i, along := range g.rowMove {
+		g.rowMove[i] = g.condition.Reach(&g.sys, i, g.sys.Norm(i), along)
 	}
 }
 
 // errorBound returns an upper bound of the error of row i's residual, in units of eps.
 func (l *huberSystem) errorBound(i int) float64 {
 	g := &l.sums
-	moved := g.moved
+	moved := g.eqError
 	if g.byRows {
-		moved *= g.reach[i]
+		moved *= g.rowMove[i]
 	}
 	return math.Abs(l.y[i]) + g.terms + l.delta + moved
 }
@@ -248,8 +248,8 @@ func (l *huberSystem) factorRows(weight func(i int) float64) (at int) {
 
 // solveRows replaces the right-hand side x by the solution of the Hessian's system, by rows.
 func (l *huberSystem) solveRows(x []float64) {
-	if g := &l.sums; g.solver.Exact(&g.sys, g.out, x) {
-		copy(x, g.out)
+	if g := &l.sums; g.solver.Exact(&g.sys, g.rowWork, x) {
+		copy(x, g.rowWork)
 	} else {
 		dense.Fill(x, math.NaN())
 	}
@@ -265,19 +265,19 @@ const huberBlock, huberStride = 256, 264
 func (l *huberSystem) newtonEntries() (at int) {
 	g, k := &l.sums, l.k
 	count := l.listChanged()
-	if g.made = g.made && len(g.changed) < count; g.made {
+	if g.quadValid = g.quadValid && len(g.changedRows) < count; g.quadValid {
 		l.change()
 		for j, mass := range g.mass {
-			g.made = g.made && mass <= huberCancelled*g.quad[j*k+j]
+			g.quadValid = g.quadValid && mass <= huberCancelled*g.quad[j*k+j]
 		}
 	}
-	if !g.made {
+	if !g.quadValid {
 		clear(g.quad)
 		clear(g.mass)
-		clear(g.inside)
+		clear(g.inQuad)
 		l.listChanged()
 		l.change()
-		g.made = true
+		g.quadValid = true
 	}
 	for j := range k {
 		for c := j; c < k; c++ {
@@ -289,29 +289,29 @@ func (l *huberSystem) newtonEntries() (at int) {
 	return at
 }
 
-// listChanged lists in l.sums.changed the rows for which quad has to change. A row is added to quad
-// if it is in the quadratic zone but not in quad, and taken out if it is in quad but outside the
-// zone. listChanged returns the number of rows in the quadratic zone.
+// listChanged lists in l.sums.changedRows the rows to add to quad, which are in the quadratic zone
+// but not in quad, and the rows to remove from quad, which are in quad but not in the zone. It
+// returns the number of rows in the quadratic zone.
 func (l *huberSystem) listChanged() (count int) {
 	g := &l.sums
-	g.changed = g.changed[:0]
+	g.changedRows = g.changedRows[:0]
 	for i, zone := range l.zone {
 		if zone == 0 {
 			count++
 		}
-		if g.inside[i] != (zone == 0) {
-			g.changed = append(g.changed, i)
+		if g.inQuad[i] != (zone == 0) {
+			g.changedRows = append(g.changedRows, i)
 		}
 	}
 	return count
 }
 
-// change adds each listed row to quad or takes it out.
+// change adds each row of changedRows to quad, or removes it.
 func (l *huberSystem) change() {
 	g, k := &l.sums, l.k
 	packed := dense.GramWork(k)
-	for first := 0; first < len(g.changed); first += huberBlock {
-		rows := g.changed[first:min(first+huberBlock, len(g.changed))]
+	for first := 0; first < len(g.changedRows); first += huberBlock {
+		rows := g.changedRows[first:min(first+huberBlock, len(g.changedRows))]
 		b := g.block[packed:]
 		for at, i := range rows {
 			share := l.share[i]
@@ -319,10 +319,10 @@ func (l *huberSystem) change() {
 				b[j*huberStride+at] = v
 				g.mass[j] += share * v * v
 			}
-			if g.weights[at] = share; g.inside[i] {
+			if g.weights[at] = share; g.inQuad[i] {
 				g.weights[at] = -share
 			}
-			g.inside[i] = !g.inside[i]
+			g.inQuad[i] = !g.inQuad[i]
 		}
 		dense.AddGram(g.solver.End, g.quad, k, b, huberStride, len(rows), g.weights[:len(rows)], g.block[:packed])
 	}
@@ -364,22 +364,22 @@ func (l *huberSystem) newton() (at int) {
 	return l.newtonEntries()
 }
 
-// hides reports whether the difference off is within the error of residual i. This error includes
-// the rounding of the residual's terms, and the rounding of the terms that determine θ.
-func (l *huberSystem) hides(i int, off float64) bool {
-	if !dense.Negligible(off, l.errorBound(i), 1) {
+// hides reports whether diff is within the error of residual i. This error includes the rounding of
+// the residual's terms, and the rounding of the terms that determine θ.
+func (l *huberSystem) hides(i int, diff float64) bool {
+	if !dense.Negligible(diff, l.errorBound(i), 1) {
 		return false
 	}
 	l.sums.solver.End.Look()
 	l.exactTerms()
 	// errorBound uses the condition of the whole system. The error of this row alone is smaller,
 	// but costs a solve.
-	own := l.rowSize(i) + l.delta
+	terms := l.rowSize(i) + l.delta
 	reach := 0.0
 	for j, v := range l.row(i) {
 		reach += math.Abs(v) / l.root[j]
 	}
-	return dense.Negligible(off, own+l.cond*reach*l.size, 1) && dense.Negligible(off, l.rowError(i), 1)
+	return dense.Negligible(diff, terms+l.cond*reach*l.size, 1) && dense.Negligible(diff, l.rowError(i), 1)
 }
 
 // rowError estimates the error of the residual of row i, in units of eps.

@@ -31,7 +31,7 @@ type penalisedDerivative struct {
 	act       []int        // the result of named
 	collected []float64    // dtheta with one entry for each class of equal features
 	hyper     []float64    // products with respect to the hyperparameters
-	part      *piecewiseQP // the problem restricted, if a coordinate is weakly active
+	reduced   *piecewiseQP // the problem restricted, if a coordinate is weakly active
 }
 
 // resize gives the scratch the size of e.
@@ -110,7 +110,7 @@ func (d *penalisedDerivative) adjoint(m penalisedModel, generalised bool, g *lea
 		if err := q.partRoom(); err != nil {
 			return err
 		}
-		q = restrict(&d.part, e, func(j int, active, weak bool) bool { return active && !weak })
+		q = restrict(&d.reduced, e, func(j int, active, weak bool) bool { return active && !weak })
 		if k := q.factor(); k < len(q.act) {
 			return q.errOpen(q.act[k])
 		}
@@ -124,16 +124,16 @@ func (d *penalisedDerivative) adjoint(m penalisedModel, generalised bool, g *lea
 }
 
 // products adds the products of adjoint to g, where u is the solution of the active system of q. If
-// some coordinates have a kink, it returns an error if the parameter refused is true, and otherwise
-// sets g.Generalised.
-func (d *penalisedDerivative) products(m penalisedModel, g *learn.Grad, q *piecewiseQP, u []float64, refused bool) error {
+// refuse is true, it returns an error for coordinates with a kink. Otherwise it sets g.Generalised
+// for them.
+func (d *penalisedDerivative) products(m penalisedModel, g *learn.Grad, q *piecewiseQP, u []float64, refuse bool) error {
 	e := m.quadratic()
 	if h := g.Hyper; h != nil {
 		groups := e.groups.count
 		d.hyper = dense.Zeros(d.hyper, 2*groups)
 		e.addHyper(d.hyper[:groups], d.hyper[groups:], q, u)
 		for k := range groups {
-			if !refused || !e.kinkedAtZero(k) {
+			if !refuse || !e.kinkedAtZero(k) {
 				h[k] -= d.hyper[k]
 			}
 			h[groups+k] -= d.hyper[groups+k]
@@ -147,7 +147,7 @@ func (d *penalisedDerivative) products(m penalisedModel, g *learn.Grad, q *piece
 		return err
 	}
 	if g.Hyper != nil && e.kinkedAtZero(-1) {
-		if refused {
+		if refuse {
 			return e.notDifferentiable(g)
 		}
 		g.Generalised = true
@@ -301,7 +301,7 @@ func (d *penalisedDerivative) along(m penalisedModel, dtheta []float64, t *learn
 	if err := e.qp.partRoom(); err != nil {
 		return err
 	}
-	q := restrict(&d.part, e, func(j int, active, weak bool) bool { return active || weak })
+	q := restrict(&d.reduced, e, func(j int, active, weak bool) bool { return active || weak })
 	copy(q.c, b)
 	for _, j := range e.weak {
 		if e.sign(j) > 0 {

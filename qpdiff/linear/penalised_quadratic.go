@@ -35,12 +35,12 @@ type penalisedQuadratic struct {
 	equal    *equal.Columns // equal features that share one value in the last fit; nil: none
 	weak     []int          // weakly active with λ1 > 0
 	weakFree []int          // θ_j ≈ 0 with λ1_j = 0: a kink in λ1 only
-	blur     float64        // how far rounding may have moved the weakly active θ_j at most, in the scale of θ
+	blur     float64        // the most that rounding may have moved the weakly active θ_j, in the scale of θ
 
-	terms []float64    // size of the terms of Gθ − c, for settleWeak; made when they are needed
-	norm  float64      // ‖θ‖ in variables that give the active system a unit diagonal
-	w, v  []float64    // work, made by probe
-	part  *piecewiseQP // work of settle
+	terms   []float64    // size of the terms of Gθ − c, for settleWeak; made when they are needed
+	norm    float64      // ‖θ‖ in variables that give the active system a unit diagonal
+	w, v    []float64    // work, made by probe
+	reduced *piecewiseQP // work of settle
 }
 
 // SetContext implements [learn.ContextLearner].
@@ -66,18 +66,18 @@ func penalisedEntries(n float64) float64 {
 var errSolutionOverflows = check.ArgErrorf("hyper", qpdiff.ErrNotFinite, "raise λ2, or scale the features and labels", "leaves a solution that overflows")
 
 // begin begins a Fit. It checks the arguments and sets the groups and penalties of all features.
-func (e *penalisedQuadratic) begin(of *penaltyGroups, l1, l2 []float64, groups []int, theta, hyper []float64) error {
+func (e *penalisedQuadratic) begin(src *penaltyGroups, l1, l2 []float64, groups []int, theta, hyper []float64) error {
 	hypers := 2 * groupCount(groups)
 	if err := e.state.BeginTheta(theta, e.params, hypers); err != nil {
 		return err
 	}
-	if err := of.set(groups, len(l1)); err != nil {
+	if err := src.set(groups, len(l1)); err != nil {
 		return err
 	}
 	if err := learner.CheckHyper(hyper, hypers); err != nil {
 		return err
 	}
-	of.spread(l1, l2, hyper)
+	src.spread(l1, l2, hyper)
 	return nil
 }
 
@@ -125,16 +125,16 @@ func (e *penalisedQuadratic) settleWeak() error {
 	if err := e.qp.partRoom(); err != nil {
 		return err
 	}
-	s := restrict(&e.part, e, func(j int, active, weak bool) bool { return active || weak })
+	s := restrict(&e.reduced, e, func(j int, active, weak bool) bool { return active || weak })
 	if k := s.factorRegular(); k < len(s.act) {
 		return e.qp.errOpen(s.act[k])
 	}
 	return nil
 }
 
-// listWeak lists the weakly active coordinates and reports whether there are any. The parameter
-// cond is the condition of the active system. The parameter size combines the size of the solution
-// and the size of the system's right-hand side.
+// listWeak lists the weakly active coordinates and reports whether there are any. cond is the
+// condition of the active system. size is the sum of the sizes of the solution and of the system's
+// right-hand side.
 func (e *penalisedQuadratic) listWeak(size, cond float64) bool {
 	e.weak, e.weakFree = e.weak[:0], e.weakFree[:0]
 	negligible := dense.LargestNegligible(size, cond)
@@ -142,13 +142,13 @@ func (e *penalisedQuadratic) listWeak(size, cond float64) bool {
 	act := q.act
 	squares := q.z[:len(act)] // see suspectWeak
 	next := 0
-	// If a square exceeds sure, its root need not be computed. The factor 2 allows for the rounding
-	// of the square and of negligible².
-	sure := max(2*negligible*negligible, leastSquare)
+	// If a square exceeds sureSquare, its root need not be computed. The factor 2 allows for the
+	// rounding of the square and of negligible².
+	sureSquare := max(2*negligible*negligible, leastSquare)
 	if len(act) == e.n {
 		near := 0
 		for _, square := range squares {
-			if square <= sure {
+			if square <= sureSquare {
 				near++
 			}
 		}
@@ -158,7 +158,7 @@ func (e *penalisedQuadratic) listWeak(size, cond float64) bool {
 	}
 	for j := range e.n {
 		if next < len(act) && act[next] == j {
-			if squares[next] <= sure && math.Sqrt(q.diag[j]+e.l2[j])*math.Abs(q.x[j]) <= negligible {
+			if squares[next] <= sureSquare && math.Sqrt(q.diag[j]+e.l2[j])*math.Abs(q.x[j]) <= negligible {
 				switch {
 				case q.sgn[next] != 0:
 					e.weak = append(e.weak, j)
@@ -251,13 +251,13 @@ func (e *penalisedQuadratic) kinkedAtZero(group int) bool {
 func (e *penalisedQuadratic) quadratic() *penalisedQuadratic { return e }
 
 // restrict returns the quadratic function of e, without kinks, on the coordinates for which keep
-// returns true. It stores the result in *part. The first call allocates *part, because few problems
+// returns true. It stores the result in *dst. The first call allocates *dst, because few problems
 // need it.
-func restrict(part **piecewiseQP, e *penalisedQuadratic, keep func(j int, active, weak bool) bool) *piecewiseQP {
-	if *part == nil {
-		*part = new(piecewiseQP)
+func restrict(dst **piecewiseQP, e *penalisedQuadratic, keep func(j int, active, weak bool) bool) *piecewiseQP {
+	if *dst == nil {
+		*dst = new(piecewiseQP)
 	}
-	q, n := *part, e.n
+	q, n := *dst, e.n
 	q.features = e.qp.features
 	q.resize(n)
 	dense.GrowAll(n, &q.c, &q.up, &q.lo)

@@ -162,7 +162,7 @@ func (l *SparseLogistic) Reset() {
 func (l *SparseLogistic) Fit(theta, hyper []float64) (err error) {
 	defer learner.End(l, &err)
 	l.state.Stop.Look()
-	if err := l.begin(&l.all.groups, l.all.l1[:l.penalised], l.all.l2[:l.penalised], l.Groups, theta, hyper); err != nil {
+	if err := l.begin(&l.coords.groups, l.coords.l1[:l.penalised], l.coords.l2[:l.penalised], l.Groups, theta, hyper); err != nil {
 		return err
 	}
 	l.qp.watch(&l.state.Stop)

@@ -31,28 +31,28 @@ type sparseLogisticFit struct {
 	logisticProblem
 	inv       float64 // 1/N
 	penalised int     // coordinates with penalties: all except an intercept
-	bounded   bool    // no more than a number of coordinates enter the set at a time
-	all       sparseCoordinates
+	capped    bool    // the number of coordinates that enter workSet at a time is limited
+	coords    sparseCoordinates
 
-	ridge []float64 // λ2 of the model, with the damping of a step
-	lin   []float64 // c of the model
-	free  []int     // the working set, ascending
+	ridge   []float64 // λ2 of the model, with the damping of a step
+	lin     []float64 // c of the model
+	workSet []int     // the working set, ascending
 
 	theta  []float64
 	margin []float64 // m entries: θᵀzᵢ
 	s, h   []float64 // m entries: the probability of the label not seen, and s(1−s)
 	cs, ch []float64 // s and h times the weight of the row, over N
 	g      []float64 // gradient of the loss
-	reach  []float64 // m entries: Σ|zᵢⱼθ_j|, of which the margins are the sums
+	absSum []float64 // m entries: Σ_j|zᵢⱼθ_j|, the sums of the absolute terms of the margins
 
-	step  []float64      // the step of θ
-	dm    []float64      // the change of the margins along it
-	roots []float64      // work of model
-	rows  []float64      // the columns of the set, times roots
-	views [][]float64    // of each coordinate: its part of rows
-	taken sparse.Columns // they take the place of rows and views for a sparse X
-	along float64        // of the rows that curve takes
-	enter []int          // work of choose
+	step     []float64      // the step of θ
+	dm       []float64      // the change of the margins along it
+	roots    []float64      // work of model
+	setCols  []float64      // the columns of the set, times roots
+	views    [][]float64    // of each coordinate: its part of setCols
+	workCols sparse.Columns // for a sparse X, in place of setCols and views
+	along    float64        // of the rows that curve takes
+	entering []int          // work of choose
 
 	iter int  // steps of the last fit
 	warm bool // theta is the start of the next fit
@@ -63,7 +63,7 @@ type sparseLogisticFit struct {
 type sparseCoordinates struct {
 	l1, l2      []float64
 	groups      penaltyGroups
-	limit       []float64 // Σ|zᵢⱼ|/N, which bounds the modulus of g
+	gradBound   []float64 // Σ|zᵢⱼ|/N, which bounds the modulus of g
 	size        []float64 // √(Σzᵢⱼ²/N)
 	sums        []float64 // Σ cs·|zᵢⱼ|
 	terms, root []float64 // see penalisedQuadratic
@@ -78,13 +78,13 @@ func (l *sparseLogisticFit) shape(data learn.Data, intercept bool) {
 	}
 	l.warm = l.warm && d == l.d && n == l.penalised
 	l.logisticProblem.resize(m, d, data.Sparse())
-	l.params, l.penalised, l.bounded = d, n, data.Sparse() || ways.WorkingSet(m, n)
-	all := &l.all
-	dense.GrowAll(d, &all.l1, &all.l2, &all.limit, &all.size, &all.sums, &all.terms, &all.root, &l.theta, &l.g, &l.step)
-	dense.GrowAll(m, &l.margin, &l.reach, &l.s, &l.h, &l.cs, &l.ch, &l.dm, &l.roots)
-	dense.GrowAll(d, &l.free, &l.enter)
+	l.params, l.penalised, l.capped = d, n, data.Sparse() || ways.WorkingSet(m, n)
+	all := &l.coords
+	dense.GrowAll(d, &all.l1, &all.l2, &all.gradBound, &all.size, &all.sums, &all.terms, &all.root, &l.theta, &l.g, &l.step)
+	dense.GrowAll(m, &l.margin, &l.absSum, &l.s, &l.h, &l.cs, &l.ch, &l.dm, &l.roots)
+	dense.GrowAll(d, &l.workSet, &l.entering)
 	if l.qp.columnQuadratic = (columnQuadratic{rows: m, inv: 1}); l.stored != nil {
-		l.qp.sparse = &l.taken
+		l.qp.sparse = &l.workCols
 	}
 	l.qp.intercept = intercept
 	if intercept {
@@ -98,7 +98,7 @@ func (l *sparseLogisticFit) shape(data learn.Data, intercept bool) {
 // column returns column j of z: the entries zᵢⱼ of all rows i.
 func (l *sparseLogisticFit) column(j int) []float64 { return l.z[j*l.m : (j+1)*l.m] }
 
-// bounds sets inv and limit. It returns an error if a diagonal entry of the Hessian overflows.
+// bounds sets inv and gradBound. It returns an error if a diagonal entry of the Hessian overflows.
 func (l *sparseLogisticFit) bounds() error {
 	l.inv = 1 / l.total
 	// Derivatives take cs and ch, in which 1/N is.
@@ -113,7 +113,7 @@ func (l *sparseLogisticFit) bounds() error {
 			sum += c * math.Abs(v)
 			squares += c * v * v
 		}
-		if l.all.limit[j], l.all.size[j] = sum, math.Sqrt(squares); !dense.Finite(squares) {
+		if l.coords.gradBound[j], l.coords.size[j] = sum, math.Sqrt(squares); !dense.Finite(squares) {
 			return errSquareOverflows(j)
 		}
 	}
@@ -131,11 +131,11 @@ func (l *sparseLogisticFit) storedBounds() error {
 	for i := range shares {
 		shares[i] = dense.CountAt(l.counts, i) * l.inv
 	}
-	l.stored.Sizes(l.all.limit, shares)
-	clear(l.all.size)
-	l.stored.Squares(l.all.size, shares)
-	for j, squares := range l.all.size {
-		if l.all.size[j] = math.Sqrt(squares); !dense.Finite(squares) {
+	l.stored.Sizes(l.coords.gradBound, shares)
+	clear(l.coords.size)
+	l.stored.Squares(l.coords.size, shares)
+	for j, squares := range l.coords.size {
+		if l.coords.size[j] = math.Sqrt(squares); !dense.Finite(squares) {
 			return errSquareOverflows(j)
 		}
 	}
@@ -174,88 +174,88 @@ func (l *sparseLogisticFit) evaluate() {
 }
 
 // sparseEntries returns the number of entries for m rows and d coordinates. It includes a working
-// set with the given number of coordinates (the parameter set), but not the active systems of the
-// set. If gram is true, it includes the Gram matrix of the set.
-func sparseEntries(m, d, set float64, gram bool) float64 {
+// set of nset coordinates, but not the active systems of the set. If gram is true, it includes the
+// Gram matrix of the set.
+func sparseEntries(m, d, nset float64, gram bool) float64 {
 	const all, coordinates, rows = 20, 34, 11 // vectors of all coordinates, with views; of the set; of the rows
 	const structures = 128                    // of a quadratic problem, in addition to an elastic net's
 	// Storage that grows takes up to a quarter more.
-	entries := structures + m*d + all*d + rows*m + coordinates*set + 1.25*set*m
-	if set > m {
-		entries += kernelEntries(m, d, set)
+	entries := structures + m*d + all*d + rows*m + coordinates*nset + 1.25*nset*m
+	if nset > m {
+		entries += kernelEntries(m, d, nset)
 	}
 	if gram {
-		entries += 1.25 * set * set
+		entries += 1.25 * nset * nset
 	}
 	return entries
 }
 
 // storedEntries is sparseEntries for a sparse X with the given number of stored entries.
-func storedEntries(m, d, set, stored float64) float64 {
+func storedEntries(m, d, nset, stored float64) float64 {
 	const all, coordinates, rows = 20, 34, 13
-	entries := sparse.Entries(m, d, stored+m) + sparse.TakenEntries(m, d, stored) + all*d + rows*m + coordinates*set + sparse.SolveEntries(m, set)
-	if !ways.Gradients(int(set), 0) {
-		entries += 2.25 * set * set
+	entries := sparse.Entries(m, d, stored+m) + sparse.TakenEntries(m, d, stored) + all*d + rows*m + coordinates*nset + sparse.SolveEntries(m, nset)
+	if !ways.Gradients(int(nset), 0) {
+		entries += 2.25 * nset * nset
 	}
 	return entries
 }
 
-// makeRoom returns an error if a working set with the given number of coordinates needs more than
-// Data.MaxBytes. Otherwise it sets the bound of the set's active systems.
-func (l *sparseLogisticFit) makeRoom(set int) error {
+// makeRoom returns an error if a working set of nset coordinates needs more than Data.MaxBytes.
+// Otherwise it sets the bound of the set's active systems.
+func (l *sparseLogisticFit) makeRoom(nset int) error {
 	most := l.state.Data.MaxBytes
-	held := sparseEntries(float64(l.m), float64(l.d), float64(set), !l.bounded || set <= gramPerRow*l.m) + float64(len(l.counts))
+	held := sparseEntries(float64(l.m), float64(l.d), float64(nset), !l.capped || nset <= gramPerRow*l.m) + float64(len(l.counts))
 	if l.stored != nil {
-		held = storedEntries(float64(l.m), float64(l.d), float64(set), float64(l.stored.Stored())) + float64(len(l.counts))
+		held = storedEntries(float64(l.m), float64(l.d), float64(nset), float64(l.stored.Stored())) + float64(len(l.counts))
 	}
 	l.qp.limit(held, most)
-	return learner.Exceeds(learner.Entries(held), most, learn.Size{Rows: l.m, Features: set})
+	return learner.Exceeds(learner.Entries(held), most, learn.Size{Rows: l.m, Features: nset})
 }
 
 // model sets the quadratic problem to the second-order model of the loss at theta, plus the
-// penalties. The problem has the coordinates that the parameter set lists in ascending order. model
-// sets the problem's x to theta.
-func (l *sparseLogisticFit) model(set []int) error {
-	if err := l.makeRoom(len(set)); err != nil {
+// penalties. The problem has the coordinates in workSet, which ascends. model sets the problem's x
+// to theta.
+func (l *sparseLogisticFit) model(workSet []int) error {
+	if err := l.makeRoom(len(workSet)); err != nil {
 		return err
 	}
-	s, m, q := len(set), l.m, &l.qp
+	s, m, q := len(workSet), l.m, &l.qp
 	features := s
 	if l.d > l.penalised {
 		features--
 	}
-	q.features = set // so that resize makes no room for a system: factor does
+	q.features = workSet // so that resize makes no room for a system: factor does
 	l.penalisedQuadratic.resize(s, features)
 	dense.GrowAll(s, &l.terms, &l.ridge, &l.lin, &q.diag)
 	q.c, q.r, q.up, q.lo = l.lin, l.ridge, l.l1, l.l1
-	dense.Gather(l.l1, l.all.l1, set)
-	dense.Gather(l.l2, l.all.l2, set)
-	dense.Gather(l.root, l.all.root, set)
-	dense.Gather(l.terms, l.all.terms, set)
-	dense.Gather(q.x, l.theta, set)
+	dense.Gather(l.l1, l.coords.l1, workSet)
+	dense.Gather(l.l2, l.coords.l2, workSet)
+	dense.Gather(l.root, l.coords.root, workSet)
+	dense.Gather(l.terms, l.coords.terms, workSet)
+	dense.Gather(q.x, l.theta, workSet)
 	copy(l.ridge, l.l2)
-	l.groups.of, l.groups.count = l.groups.of[:0], l.all.groups.count
-	if len(l.all.groups.of) > 0 {
-		for _, j := range set[:features] {
-			l.groups.of = append(l.groups.of, l.all.groups.of[j])
+	l.groups.of, l.groups.count = l.groups.of[:0], l.coords.groups.count
+	if len(l.coords.groups.of) > 0 {
+		for _, j := range workSet[:features] {
+			l.groups.of = append(l.groups.of, l.coords.groups.of[j])
 		}
 	}
 	for i, c := range l.ch {
 		l.roots[i] = math.Sqrt(c)
 	}
 	if l.stored != nil {
-		l.storedModel(set)
+		l.storedModel(workSet)
 		return nil
 	}
-	l.rows, l.views = dense.Grow(l.rows, s*m), dense.Grow(l.views, l.d)
+	l.setCols, l.views = dense.Grow(l.setCols, s*m), dense.Grow(l.views, l.d)
 	q.columns = l.views
 	q.kernel.Forget()
-	for p, j := range set {
-		l.views[j] = l.rows[p*m : (p+1)*m]
+	for p, j := range workSet {
+		l.views[j] = l.setCols[p*m : (p+1)*m]
 		floats.MulTo(l.views[j], l.column(j), l.roots)
 	}
-	if q.g = nil; l.bounded && s > gramPerRow*m {
-		for p := range set {
+	if q.g = nil; l.capped && s > gramPerRow*m {
+		for p := range workSet {
 			q.diag[p] = floats.Dot(q.column(p), q.column(p))
 		}
 		return nil
@@ -265,7 +265,7 @@ func (l *sparseLogisticFit) model(set []int) error {
 	for p := range s {
 		q.end.Look()
 		row := l.gram[p*s+p : (p+1)*s]
-		dense.Products(row, l.rows[p*m:], m, q.column(p))
+		dense.Products(row, l.setCols[p*m:], m, q.column(p))
 		for k, v := range row {
 			l.gram[(p+k)*s+p] = v
 		}
@@ -275,12 +275,12 @@ func (l *sparseLogisticFit) model(set []int) error {
 }
 
 // storedModel is the branch of model for a sparse X.
-func (l *sparseLogisticFit) storedModel(set []int) {
-	s, q := len(set), &l.qp
-	l.taken.Take(l.stored, set, l.roots)
+func (l *sparseLogisticFit) storedModel(workSet []int) {
+	s, q := len(workSet), &l.qp
+	l.workCols.Take(l.stored, workSet, l.roots)
 	penalty := math.Inf(1)
-	for p, j := range set {
-		if q.diag[p] = max(0, l.taken.Square(j)); j < l.penalised {
+	for p, j := range workSet {
+		if q.diag[p] = max(0, l.workCols.Square(j)); j < l.penalised {
 			penalty = min(penalty, l.l2[p]/q.diag[p])
 		}
 	}
@@ -289,7 +289,7 @@ func (l *sparseLogisticFit) storedModel(set []int) {
 	}
 	l.gram = dense.Grow(l.gram, s*s)
 	q.g = l.gram
-	l.taken.Gram(l.gram, set, l.roots)
+	l.workCols.Gram(l.gram, workSet, l.roots)
 	for p := range s {
 		q.diag[p] = l.gram[p*s+p]
 	}
@@ -314,7 +314,7 @@ func (l *sparseLogisticFit) combine(fit, v []float64) {
 		return
 	}
 	if l.stored != nil {
-		l.taken.Combine(fit, v, l.qp.features, nil)
+		l.workCols.Combine(fit, v, l.qp.features, nil)
 		l.along = l.qp.rowSum(fit)
 		return
 	}
@@ -327,17 +327,17 @@ func (l *sparseLogisticFit) combine(fit, v []float64) {
 }
 
 // measure sets sums, terms and root at theta. Entry j of terms is the size of the terms of gradient
-// entry j: Σᵢ csᵢ|zᵢⱼ|, plus Σᵢ chᵢ·reachᵢ·|zᵢⱼ| for the terms of the margins.
+// entry j: Σᵢ csᵢ|zᵢⱼ|, plus Σᵢ chᵢ·absSumᵢ·|zᵢⱼ| for the terms of the margins.
 func (l *sparseLogisticFit) measure() {
 	if l.stored != nil {
 		l.storedMeasure()
 		return
 	}
-	clear(l.reach)
+	clear(l.absSum)
 	for j, t := range l.theta {
 		if t = math.Abs(t); t != 0 {
 			for i, v := range l.column(j) {
-				l.reach[i] += t * math.Abs(v)
+				l.absSum[i] += t * math.Abs(v)
 			}
 		}
 	}
@@ -346,18 +346,18 @@ func (l *sparseLogisticFit) measure() {
 		for i, v := range l.column(j) {
 			a, h := math.Abs(v), l.ch[i]
 			sum += l.cs[i] * a
-			moved += h * l.reach[i] * a
+			moved += h * l.absSum[i] * a
 			squares += h * v * v
 		}
-		l.all.sums[j], l.all.terms[j], l.all.root[j] = sum, sum+moved, math.Sqrt(squares)
+		l.coords.sums[j], l.coords.terms[j], l.coords.root[j] = sum, sum+moved, math.Sqrt(squares)
 	}
 }
 
 // storedMeasure is measure for a sparse X.
 func (l *sparseLogisticFit) storedMeasure() {
-	all, moves := &l.all, l.roots
-	l.stored.FitSizes(l.reach, l.theta)
-	floats.MulTo(moves, l.ch, l.reach)
+	all, moves := &l.coords, l.roots
+	l.stored.FitSizes(l.absSum, l.theta)
+	floats.MulTo(moves, l.ch, l.absSum)
 	l.stored.Sizes(all.sums, l.cs)
 	l.stored.Sizes(all.terms, moves)
 	floats.Add(all.terms, all.sums)
@@ -373,17 +373,17 @@ func (l *sparseLogisticFit) storedMeasure() {
 func (l *sparseLogisticFit) slope(j int) float64 {
 	t, g := l.theta[j], l.g[j]
 	if t == 0 {
-		return math.Copysign(max(0, math.Abs(g)-l.all.l1[j]), g)
+		return math.Copysign(max(0, math.Abs(g)-l.coords.l1[j]), g)
 	}
-	return g + l.all.l2[j]*t + l.all.l1[j]*dense.Sign(t)
+	return g + l.coords.l2[j]*t + l.coords.l1[j]*dense.Sign(t)
 }
 
 // optimal reports whether theta meets the optimality conditions to the rounding of their terms. The
-// caller has called measure at theta.
+// caller has called measure.
 func (l *sparseLogisticFit) optimal() bool {
 	tol := sparseRoundoff + dense.Eps*math.Sqrt(float64(l.m))
 	for j, t := range l.theta {
-		size := l.all.terms[j] + l.all.l1[j] + l.all.l2[j]*math.Abs(t)
+		size := l.coords.terms[j] + l.coords.l1[j] + l.coords.l2[j]*math.Abs(t)
 		if !(math.Abs(l.slope(j)) <= tol*size) {
 			return false
 		}
@@ -394,20 +394,19 @@ func (l *sparseLogisticFit) optimal() bool {
 // settle sets the quadratic problem to the model at theta, factorises its active system, and finds
 // the weakly active coordinates.
 func (l *sparseLogisticFit) settle() error {
-	q, all := &l.qp, &l.all
-	l.free = l.free[:0]
+	q, all := &l.qp, &l.coords
+	l.workSet = l.workSet[:0]
 	for j, t := range l.theta {
 		if t != 0 || all.l1[j] == 0 {
-			l.free = append(l.free, j)
+			l.workSet = append(l.workSet, j)
 		}
 	}
 	if err := l.activate(); err != nil {
 		return err
 	}
-	// The rounding errors of the margins must not change a slope by as much as the size of the
-	// slope's terms. Otherwise every θ would meet the optimality conditions to rounding, and the
-	// conditions would not determine θ.
-	for _, j := range l.free {
+	// If the rounding errors of the margins can change a slope by the size of the slope's terms,
+	// the optimality conditions hold to rounding at every θ, and do not determine θ.
+	for _, j := range l.workSet {
 		if size := all.sums[j] + all.l1[j] + all.l2[j]*math.Abs(l.theta[j]); !(dense.Eps*(all.terms[j]-all.sums[j]) <= learner.DecisionTol*size) {
 			return errSparseBlurred
 		}
@@ -425,7 +424,7 @@ func (l *sparseLogisticFit) settle() error {
 		return err
 	}
 	if l.addUndecided(q.bound) && l.addUndecided(q.cond()) {
-		slices.Sort(l.free)
+		slices.Sort(l.workSet)
 		if err := l.activate(); err != nil {
 			return err
 		}
@@ -439,11 +438,10 @@ func (l *sparseLogisticFit) settle() error {
 	return l.settleWeak()
 }
 
-// activate makes the coordinates in l.free the working set, and factorises the active system of the
-// set.
+// activate sets the quadratic problem to the model on l.workSet, and factorises the active system.
 func (l *sparseLogisticFit) activate() error {
 	q := &l.qp
-	if err := l.model(l.free); err != nil {
+	if err := l.model(l.workSet); err != nil {
 		return err
 	}
 	clear(l.lin)
@@ -451,27 +449,27 @@ func (l *sparseLogisticFit) activate() error {
 	if k := q.factorRegular(); k < len(q.act) {
 		return q.errOpen(q.act[k])
 	}
-	for i, j := range l.free {
+	for i, j := range l.workSet {
 		q.grad[i] = -l.g[j]
 	}
 	return nil
 }
 
-// addUndecided sets l.free to the working set, followed by the coordinates outside the set that may
-// be weakly active. It uses the test of listWeak, where cond is the condition of the active system.
-// It reports whether it added coordinates.
+// addUndecided appends to l.workSet the coordinates outside it that may be weakly active. It uses
+// the test of listWeak, where cond is the condition of the active system. It reports whether it
+// added coordinates.
 func (l *sparseLogisticFit) addUndecided(cond float64) bool {
-	l.free = l.free[:l.n]
+	l.workSet = l.workSet[:l.n]
 	next, size := 0, l.rmsY+l.norm
-	for j, l1 := range l.all.l1 {
-		if dense.IsNext(l.free[:l.n], &next, j) {
+	for j, l1 := range l.coords.l1 {
+		if dense.IsNext(l.workSet[:l.n], &next, j) {
 			continue
 		}
-		if dense.Negligible(l1-math.Abs(l.g[j]), l1+l.all.root[j]*size, cond) {
-			l.free = append(l.free, j)
+		if dense.Negligible(l1-math.Abs(l.g[j]), l1+l.coords.root[j]*size, cond) {
+			l.workSet = append(l.workSet, j)
 		}
 	}
-	return len(l.free) > l.n
+	return len(l.workSet) > l.n
 }
 
 // dataVJP implements penalisedModel.
@@ -504,14 +502,14 @@ func (l *sparseLogisticFit) dataJVP(d *penalisedDerivative, b []float64, t *lear
 // terms.
 func (l *sparseLogisticFit) residual() (worst float64) {
 	c := sparseLogisticFit{logisticProblem: l.logisticProblem, inv: l.inv, theta: l.theta}
-	dense.GrowAll(l.m, &c.margin, &c.s, &c.h, &c.cs, &c.ch, &c.reach, &c.roots)
-	c.all = sparseCoordinates{l1: l.all.l1, l2: l.all.l2}
-	dense.GrowAll(l.d, &c.g, &c.all.sums, &c.all.terms, &c.all.root)
+	dense.GrowAll(l.m, &c.margin, &c.s, &c.h, &c.cs, &c.ch, &c.absSum, &c.roots)
+	c.coords = sparseCoordinates{l1: l.coords.l1, l2: l.coords.l2}
+	dense.GrowAll(l.d, &c.g, &c.coords.sums, &c.coords.terms, &c.coords.root)
 	c.evaluate()
 	c.measure()
 	for j, t := range c.theta {
 		if miss := math.Abs(c.slope(j)); miss > 0 {
-			worst = max(worst, miss/(c.all.terms[j]+c.all.l1[j]+c.all.l2[j]*math.Abs(t)))
+			worst = max(worst, miss/(c.coords.terms[j]+c.coords.l1[j]+c.coords.l2[j]*math.Abs(t)))
 		}
 	}
 	return worst

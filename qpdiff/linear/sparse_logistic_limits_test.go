@@ -182,7 +182,7 @@ func TestSparseLogisticDivergenceTolerance(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l.all.l1[0], l.all.l2[0], l.step[0] = 0, 0, 1
+		l.coords.l1[0], l.coords.l2[0], l.step[0] = 0, 0, 1
 		copy(l.s, []float64{1e-17, c.s})
 		if got := l.diverges(dense.Eps); got != c.want {
 			t.Errorf("%+v: %v", c, got)

@@ -46,8 +46,8 @@ var errSparseOverflow = check.ArgErrorf("hyper", qpdiff.ErrNotFinite, "raise λ2
 func (l *sparseLogisticFit) solve() error {
 	if l.warm {
 		l.warm = false
-		for j, l1 := range l.all.l1 {
-			if l1 > l.all.limit[j] { // certainly zero
+		for j, l1 := range l.coords.l1 {
+			if l1 > l.coords.gradBound[j] { // certainly zero
 				l.theta[j] = 0
 			}
 		}
@@ -84,7 +84,7 @@ func (l *sparseLogisticFit) logOdds() float64 {
 // minimise runs at most limit proximal Newton steps from theta.
 func (l *sparseLogisticFit) minimise(limit int, warm bool) error {
 	last := math.Inf(1)   // the length of the step before
-	stuck, streak := 0, 0 // how many last steps left no solution, or had a singular model
+	stuck, streak := 0, 0 // numbers of successive steps that reached no solution, and with a singular model
 	l.evaluate()
 	for l.iter = 1; l.iter <= limit; l.iter++ {
 		l.qp.end.Look()
@@ -150,17 +150,17 @@ func (l *sparseLogisticFit) minimise(limit int, warm bool) error {
 // diagonal, centred at theta, and returns the error singular. The model may become regular at later
 // points, at which more rows are predicted with certainty.
 //
-// If the parameter loose is true, conjugate gradients solve the step to fewer digits. Otherwise
-// refine corrects the step, except in coordinates that matter little.
+// If loose is true, conjugate gradients solve the step to fewer digits. Otherwise refine corrects
+// the step, except in coordinates that matter little.
 func (l *sparseLogisticFit) newtonStep(warm, loose bool) (singular, err error) {
 	q := &l.qp
 	l.choose()
-	if err := l.model(l.free); err != nil {
+	if err := l.model(l.workSet); err != nil {
 		return nil, err
 	}
-	fit := l.reach
+	fit := l.absSum
 	l.combine(fit, q.x)
-	for i, j := range l.free {
+	for i, j := range l.workSet {
 		l.lin[i] = l.curve(-l.g[j], i, q.x, fit)
 	}
 	q.warm = warm
@@ -168,7 +168,7 @@ func (l *sparseLogisticFit) newtonStep(warm, loose bool) (singular, err error) {
 	defer func() { q.loose = false }()
 	if singular = q.solve(); singular != nil {
 		damping := sparseDamping * dense.Eps * float64(l.d)
-		dense.Gather(q.x, l.theta, l.free)
+		dense.Gather(q.x, l.theta, l.workSet)
 		for i, x := range q.x {
 			d := damping * q.diag[i]
 			l.ridge[i] += d
@@ -186,36 +186,36 @@ func (l *sparseLogisticFit) newtonStep(warm, loose bool) (singular, err error) {
 	return singular, nil
 }
 
-// choose sets l.free to the coordinates that may move. They are the coordinates that are not zero,
-// and the coordinates at zero whose slopes exceed the strengths of their kinks. With many features,
-// at most max(z, firstFeatures) coordinates leave zero, where z is the number of coordinates that
-// are not zero. choose takes the coordinates with the largest excess, in units in which all
-// features have the same size.
+// choose sets l.workSet to the coordinates that may move. They are the coordinates that are not
+// zero, and the coordinates at zero whose slopes exceed the strengths of their kinks. With many
+// features, at most max(z, firstFeatures) coordinates leave zero, where z is the number of
+// coordinates that are not zero. choose takes the coordinates with the largest excess, in units in
+// which all features have the same size.
 func (l *sparseLogisticFit) choose() {
-	l.free, l.enter = l.free[:0], l.enter[:0]
-	excess := func(j int) float64 { return math.Abs(l.g[j]) - l.all.l1[j] }
+	l.workSet, l.entering = l.workSet[:0], l.entering[:0]
+	excess := func(j int) float64 { return math.Abs(l.g[j]) - l.coords.l1[j] }
 	for j, t := range l.theta {
 		switch {
-		case t != 0 || l.all.l1[j] == 0:
-			l.free = append(l.free, j)
+		case t != 0 || l.coords.l1[j] == 0:
+			l.workSet = append(l.workSet, j)
 		case excess(j) > 0:
-			l.enter = append(l.enter, j)
+			l.entering = append(l.entering, j)
 		}
 	}
-	if most := max(firstFeatures, len(l.free)); l.bounded && len(l.enter) > most {
-		slices.SortFunc(l.enter, func(j, k int) int {
-			return cmp.Or(cmp.Compare(excess(k)/l.all.size[k], excess(j)/l.all.size[j]), cmp.Compare(j, k))
+	if most := max(firstFeatures, len(l.workSet)); l.capped && len(l.entering) > most {
+		slices.SortFunc(l.entering, func(j, k int) int {
+			return cmp.Or(cmp.Compare(excess(k)/l.coords.size[k], excess(j)/l.coords.size[j]), cmp.Compare(j, k))
 		})
-		l.enter = l.enter[:most]
+		l.entering = l.entering[:most]
 	}
-	l.free = append(l.free, l.enter...)
-	slices.Sort(l.free)
+	l.workSet = append(l.workSet, l.entering...)
+	slices.Sort(l.workSet)
 }
 
 // setStep sets step to qp.x − theta.
 func (l *sparseLogisticFit) setStep() {
 	clear(l.step)
-	for i, j := range l.free {
+	for i, j := range l.workSet {
 		l.step[j] = l.qp.x[i] - l.theta[j]
 	}
 }
@@ -225,14 +225,14 @@ func (l *sparseLogisticFit) setStep() {
 // the step becomes small even if θ does not.
 func (l *sparseLogisticFit) refine() {
 	q := &l.qp
-	fit, moves := l.reach, q.z
-	for i, j := range l.free {
+	fit, moves := l.absSum, q.z
+	for i, j := range l.workSet {
 		moves[i] = q.x[i] - l.theta[j]
 	}
 	l.combine(fit, moves)
 	l.probe()
 	for i, p := range q.act {
-		slope := l.g[l.free[p]] + l.l1[p]*q.sgn[i] + l.l2[p]*q.x[p] + (l.ridge[p]-l.l2[p])*moves[p]
+		slope := l.g[l.workSet[p]] + l.l1[p]*q.sgn[i] + l.l2[p]*q.x[p] + (l.ridge[p]-l.l2[p])*moves[p]
 		l.v[p] = -l.curve(slope, p, moves, fit)
 	}
 	for i, d := range q.solveActive(l.w, l.v) {
@@ -254,7 +254,7 @@ func (l *sparseLogisticFit) lineSearch(r float64) {
 		t = descent(r, l.slopeAlong(0), l.slopeAlong)
 	}
 	if t == 1 {
-		dense.Scatter(l.theta, l.qp.x, l.free)
+		dense.Scatter(l.theta, l.qp.x, l.workSet)
 		return
 	}
 	floats.AddScaled(l.theta, t, l.step)
@@ -281,29 +281,29 @@ func (l *sparseLogisticFit) slopeAlong(t float64) float64 {
 		case v == 0:
 			side = -dense.Sign(d)
 		}
-		slope += d * (l.all.l1[j]*side + l.all.l2[j]*v)
+		slope += d * (l.coords.l1[j]*side + l.coords.l2[j]*v)
 	}
 	return slope
 }
 
 // diverges reports whether the step shows that the features without penalties separate the classes
-// to working precision. Let dm be the change of the margins by the step of these features alone.
-// diverges returns true if no dm_i is negative, and s_i ≤ flat for each row i whose margin they
-// change; s_i is the weight of the row in the gradient. If the features did not separate the
-// classes, they would lower the margins of other rows with about the same weight.
-func (l *sparseLogisticFit) diverges(flat float64) bool {
+// to working precision. Let dm be the change of the margins by the step of these features alone,
+// and s_i the weight of row i in the gradient. diverges returns true if no dm_i is negative, and
+// s_i ≤ maxS for each row i whose margin changes. If the features did not separate the classes,
+// they would lower the margins of other rows with about the same weight.
+func (l *sparseLogisticFit) diverges(maxS float64) bool {
 	found := false
 	for j := range l.penalised {
-		found = found || l.all.l1[j] == 0 && l.all.l2[j] == 0
+		found = found || l.coords.l1[j] == 0 && l.coords.l2[j] == 0
 	}
 	if !found {
 		return false
 	}
-	dm := l.reach
+	dm := l.absSum
 	clear(dm)
 	spread := 0.0
 	for j, d := range l.step {
-		if l.all.l1[j] != 0 || l.all.l2[j] != 0 || d == 0 {
+		if l.coords.l1[j] != 0 || l.coords.l2[j] != 0 || d == 0 {
 			continue
 		}
 		if l.stored != nil {
@@ -320,7 +320,7 @@ func (l *sparseLogisticFit) diverges(flat float64) bool {
 		return false
 	}
 	for i, v := range dm {
-		if math.Abs(v) > sparseFlat*r && (v < 0 || l.s[i] > flat) {
+		if math.Abs(v) > sparseFlat*r && (v < 0 || l.s[i] > maxS) {
 			return false
 		}
 	}

@@ -73,13 +73,13 @@ func files(root fs.FS) int64 {
 	return low
 }
 
-// group calls see with the limit of a control group, and with the limits of all groups above it. In
-// a container, the name of the group may be a name outside the container. group then finds only the
-// limits in the root directory of the mount.
-func group(root fs.FS, mount, group, name string, see func(value string, unit int64)) {
+// group calls visit with the limit of a control group, and with the limits of all groups above it.
+// In a container, the name of the group may be a name outside the container. group then finds only
+// the limits in the root directory of the mount.
+func group(root fs.FS, mount, group, name string, visit func(value string, unit int64)) {
 	for group = path.Clean("/" + group); ; group = path.Dir(group) {
 		if value, err := fs.ReadFile(root, path.Join(mount, group, name)); err == nil {
-			see(strings.TrimSpace(string(value)), 1)
+			visit(strings.TrimSpace(string(value)), 1)
 		}
 		if group == "/" {
 			return

@@ -41,14 +41,14 @@ func least(limits ...int64) int64 {
 	return low
 }
 
-// Bound returns the argument most, a bound set by the caller, if it is above 0. Otherwise it
-// returns the default: a quarter of the smallest limit, or Unbounded if there is no limit. Two
-// limits are GOMEMLIMIT and the address space. On Linux there are five more: RLIMIT_AS;
-// RLIMIT_DATA; twice the free addresses below RLIMIT_AS; the limits of the process's control group
-// and of the groups above it; and the physical memory. The default is computed once.
-func Bound(most int64) int64 {
-	if most > 0 {
-		return most
+// Bound returns maxBytes if it is above 0. Otherwise it returns the default: a quarter of the
+// smallest limit, or Unbounded if there is no limit. Two limits are GOMEMLIMIT and the address
+// space. On Linux there are five more: RLIMIT_AS; RLIMIT_DATA; twice the free addresses below
+// RLIMIT_AS; the limits of the process's control group and of the groups above it; and the physical
+// memory. The default is computed once.
+func Bound(maxBytes int64) int64 {
+	if maxBytes > 0 {
+		return maxBytes
 	}
 	if b := usual.Load(); b != 0 {
 		return b

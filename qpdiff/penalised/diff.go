@@ -8,9 +8,9 @@ import (
 
 // A glmDerivative is the scratch of the derivatives of a [glmFit].
 type glmDerivative struct {
-	u      []float64 // as the fit's own θ
-	zu, dy []float64 // by output and row that counts
-	along  []float64 // by output
+	u          []float64 // in the parameters of the fit
+	zu, dy     []float64 // by output and by row with a weight above 0
+	etaTangent []float64 // by output
 }
 
 // adjoint implements [GLM.VJP]. Let H be the Hessian and G the gradient of the objective, and let u
@@ -39,7 +39,7 @@ func (d *glmDerivative) adjoint(l *glmFit, g *learn.Grad, dtheta []float64) erro
 	}
 	for k, i := range l.rows {
 		if g.Y != nil && !l.joint.on() {
-			g.Y[i] -= l.at.slopeY[k] * d.zu[k]
+			g.Y[i] -= l.current.slopeY[k] * d.zu[k]
 		}
 		if g.X == nil {
 			continue
@@ -48,10 +48,10 @@ func (d *glmDerivative) adjoint(l *glmFit, g *learn.Grad, dtheta []float64) erro
 		for a := range outs {
 			bent := 0.0
 			for b := range outs {
-				bent += l.at.curvature[l.joint.pair(a, b)*m+k] * d.zu[b*m+k]
+				bent += l.current.curvature[l.joint.pair(a, b)*m+k] * d.zu[b*m+k]
 			}
 			dense.Axpy(-bent, l.theta[a*q:][:l.n], row)
-			dense.Axpy(-l.at.slope[a*m+k], d.u[a*q:][:l.n], row)
+			dense.Axpy(-l.current.slope[a*m+k], d.u[a*q:][:l.n], row)
 		}
 	}
 	return learner.CheckProduct(g)
@@ -82,23 +82,23 @@ func (d *glmDerivative) tangent(l *glmFit, dtheta []float64, t *learn.Grad) erro
 // move subtracts from u the tangent of the gradient along t.X and t.Y.
 func (d *glmDerivative) move(l *glmFit, t *learn.Grad) {
 	q, m, outs := l.q, len(l.rows), l.joint.outputs()
-	d.dy, d.along = dense.Zeros(d.dy, outs*m), dense.Grow(d.along, outs)
+	d.dy, d.etaTangent = dense.Zeros(d.dy, outs*m), dense.Grow(d.etaTangent, outs)
 	for k, i := range l.rows {
 		if t.Y != nil && !l.joint.on() {
-			d.dy[k] -= l.at.slopeY[k] * t.Y[i]
+			d.dy[k] -= l.current.slopeY[k] * t.Y[i]
 		}
 		if t.X == nil {
 			continue
 		}
 		row := t.X.RawRowView(i)
 		for a := range outs {
-			d.along[a] = dense.Dot(row, l.theta[a*q:])
+			d.etaTangent[a] = dense.Dot(row, l.theta[a*q:])
 		}
 		for a := range outs {
-			for b, along := range d.along {
-				d.dy[a*m+k] -= l.at.curvature[l.joint.pair(a, b)*m+k] * along
+			for b, along := range d.etaTangent {
+				d.dy[a*m+k] -= l.current.curvature[l.joint.pair(a, b)*m+k] * along
 			}
-			dense.Axpy(-l.at.slope[a*m+k], row, d.u[a*q:])
+			dense.Axpy(-l.current.slope[a*m+k], row, d.u[a*q:])
 		}
 	}
 	for a := range outs {

@@ -19,28 +19,28 @@ import (
 // entry of its θ is then b + cᵀβ instead of b. This keeps the digits if a feature's mean is large
 // compared with its deviation.
 type glmFit struct {
-	state  learner.State
-	warm   bool
-	loss   Loss
-	joint  softmax // of the multinomial loss
-	forms  []form
-	plain  []Penalty // in place of none
-	lambda []float64
+	state    learner.State
+	warm     bool
+	loss     Loss
+	joint    softmax // of the multinomial loss
+	forms    []form
+	oneRidge []Penalty // the penalty if Penalties is nil
+	lambda   []float64
 
 	n, q         int // features, and parameters of an output
 	rows         []int
-	counts, y, w []float64 // counts by row of X, the others by row that counts
+	counts, y, w []float64 // counts by row of X; y and w by row with a weight above 0
 	total        float64
 	centre       []float64 // with an intercept
-	z            []float64 // the rows that count, q entries each
+	z            []float64 // the rows with a weight above 0, q entries each
 	// gram is the upper triangle of Σ w zzᵀ, for the squared loss. With several outputs, gram is
 	// one block of the Hessian.
 	gram []float64
 
-	theta    []float64 // of the outputs, q entries each
-	at, next point
-	h, dinv  []float64 // factor of the Hessian at, or within lastStep of, theta
-	cond     float64   // an estimate of its condition, in units in which it has a diagonal of ones
+	theta              []float64 // of the outputs, q entries each
+	current, nextPoint point
+	h, dinv            []float64 // factor of the Hessian at theta, or at a point within lastStep of theta
+	cond               float64   // an estimate of its condition, in units in which it has a diagonal of ones
 
 	g, nextG, step, candidate, size, work, work2 []float64
 	block                                        []float64 // rows times their weights
@@ -75,15 +75,15 @@ func (l *glmFit) take(d learn.Data, loss Loss, classes int, penalties []Penalty,
 func (l *glmFit) load(d learn.Data, penalties []Penalty, intercept bool) error {
 	rows, n := d.X.Dims()
 	l.n, l.q = n, n
-	l.folds.ready, l.folds.number = false, 0
+	l.folds.ready, l.folds.fitID = false, 0
 	if intercept {
 		l.q++
 	}
 	if len(penalties) == 0 {
-		if len(l.plain) == 0 || l.plain[0].S.SymmetricDim() != n {
-			l.plain = []Penalty{Ridge(0, n)}
+		if len(l.oneRidge) == 0 || l.oneRidge[0].S.SymmetricDim() != n {
+			l.oneRidge = []Penalty{Ridge(0, n)}
 		}
-		penalties = l.plain
+		penalties = l.oneRidge
 	}
 	l.forms = dense.Grow(l.forms, len(penalties))
 	for j, p := range penalties {
@@ -101,8 +101,8 @@ func (l *glmFit) load(d learn.Data, penalties []Penalty, intercept bool) error {
 	for k, i := range l.rows {
 		l.y[k], l.w[k] = d.Y[i], dense.CountAt(counts, i)
 	}
-	l.at.grow(m, outs)
-	l.next.grow(m, outs)
+	l.current.grow(m, outs)
+	l.nextPoint.grow(m, outs)
 	dense.GrowAll(size, &l.theta, &l.g, &l.nextG, &l.step, &l.candidate, &l.size, &l.dinv, &l.work, &l.work2)
 	l.h = dense.Grow(l.h, size*size)
 	l.z = dense.Grow(l.z, m*q)
@@ -140,7 +140,7 @@ func fitEntries(s learn.Size, penalties []Penalty, intercept bool, outputs float
 // reset forgets the warm start and the last fit.
 func (l *glmFit) reset() {
 	l.state.Forget()
-	l.warm, l.folds.number = false, 0
+	l.warm, l.folds.fitID = false, 0
 }
 
 // fit minimises the objective at hyper and writes θ.
@@ -149,7 +149,7 @@ func (l *glmFit) fit(theta, hyper []float64) error {
 	if err := l.state.Begin(theta, hyper, l.params(), len(l.forms)); err != nil {
 		return err
 	}
-	l.folds.number = 0
+	l.folds.fitID = 0
 	copy(l.lambda, hyper)
 	warm := l.warm
 	l.warm = false
@@ -177,12 +177,12 @@ func (l *glmFit) params() int { return max(1, l.joint.classes) * l.q }
 // of a block fit into the cache.
 func blockRows(q int) int { return 4 * max(1, dense.SquareBlock/4/max(1, q)) }
 
-// addSquares adds Σ_k w_k z_k z_kᵀ to the upper triangle of h. It stops early if end has been
-// reached.
-func (l *glmFit) addSquares(end *stop.Stop, h, w []float64) {
+// addSquares adds Σ_k w_k z_k z_kᵀ to the upper triangle of h. It stops early if the context of
+// stopper ends.
+func (l *glmFit) addSquares(stopper *stop.Stop, h, w []float64) {
 	q := l.q
 	for first, most := 0, blockRows(q); first < len(w); first += most {
-		end.Look()
+		stopper.Look()
 		some := w[first:min(first+most, len(w))]
 		rows := l.z[first*q:][:len(some)*q]
 		for k, w := range some {
@@ -317,7 +317,7 @@ const (
 
 // minimise runs Newton's method from θ.
 func (l *glmFit) minimise() error {
-	l.evaluate(&l.at, l.g, l.theta)
+	l.evaluate(&l.current, l.g, l.theta)
 	if err := check.Finite("Data", "scale the data", l.g); err != nil {
 		return err
 	}
@@ -342,7 +342,7 @@ func (l *glmFit) minimise() error {
 		done = done && (l.loss == Squared || l.moved() <= stillEta)
 		l.theta, l.candidate = l.candidate, l.theta
 		l.g, l.nextG = l.nextG, l.g
-		l.at, l.next = l.next, l.at
+		l.current, l.nextPoint = l.nextPoint, l.current
 		if done {
 			return nil
 		}
@@ -351,10 +351,10 @@ func (l *glmFit) minimise() error {
 	return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "penalise the features that separate the classes or have no count above 0", "leaves no minimiser within reach of %d Newton steps", mostSteps)
 }
 
-// moved returns the largest difference of a row's η between the points at and next.
+// moved returns the largest difference of a row's η between the points current and nextPoint.
 func (l *glmFit) moved() (most float64) {
-	for i, eta := range l.next.eta {
-		most = max(most, math.Abs(eta-l.at.eta[i]))
+	for i, eta := range l.nextPoint.eta {
+		most = max(most, math.Abs(eta-l.current.eta[i]))
 	}
 	return most
 }
@@ -377,7 +377,7 @@ func (l *glmFit) evaluate(p *point, g, theta []float64) {
 	l.addPenalty(g, theta)
 }
 
-// factorise sets h to the factor of the Hessian at the point at.
+// factorise sets h to the factor of the Hessian at the current point.
 func (l *glmFit) factorise() error {
 	q := len(l.theta)
 	switch {
@@ -387,7 +387,7 @@ func (l *glmFit) factorise() error {
 		l.addBlocks()
 	default:
 		clear(l.h)
-		l.addSquares(&l.state.Stop, l.h, l.at.curvature)
+		l.addSquares(&l.state.Stop, l.h, l.current.curvature)
 	}
 	for at := 0; at < q; at += l.q {
 		for j := range l.forms {
@@ -414,7 +414,7 @@ func (l *glmFit) factorise() error {
 // of outputs has one symmetric block.
 func (l *glmFit) addBlocks() {
 	q, size, m := l.q, len(l.theta), len(l.w)
-	curvature := l.at.curvature
+	curvature := l.current.curvature
 	for a := 0; a < size; a += q {
 		for b := a; b < size; b += q {
 			clear(l.gram)
@@ -451,7 +451,7 @@ func (l *glmFit) rounding() float64 {
 	terms, m, q := 0.0, len(l.w), l.q
 	for k := range l.joint.outputs() {
 		sums := dense.Zeros(l.work, q)
-		for i, slope := range l.at.slope[k*m:][:m] {
+		for i, slope := range l.current.slope[k*m:][:m] {
 			for j, v := range l.z[i*q : (i+1)*q] {
 				sums[j] += math.Abs(slope * v)
 			}
@@ -463,18 +463,18 @@ func (l *glmFit) rounding() float64 {
 	return terms * min(max(lastStep, dense.Eps*l.cond), slowStep)
 }
 
-// search sets candidate, next and nextG to a point along the step. If the parameter whole is true,
-// this is the end of the step. Otherwise it is a point that is not far beyond the minimum along the
+// search sets candidate, nextPoint and nextG to a point along the step. If fullStep is true, this
+// is the end of the step. Otherwise it is a point that is not far beyond the minimum along the
 // step.
-func (l *glmFit) search(whole bool) error {
+func (l *glmFit) search(fullStep bool) error {
 	slope := dense.Dot(l.g, l.step)
 	t := 1.0
 	for range mostHalvings {
 		for j, v := range l.theta {
 			l.candidate[j] = v + t*l.step[j]
 		}
-		l.evaluate(&l.next, l.nextG, l.candidate)
-		if end := dense.Dot(l.nextG, l.step); whole || end <= -overshot*slope && end >= -math.MaxFloat64 {
+		l.evaluate(&l.nextPoint, l.nextG, l.candidate)
+		if end := dense.Dot(l.nextG, l.step); fullStep || end <= -overshot*slope && end >= -math.MaxFloat64 {
 			return nil
 		}
 		t /= 2

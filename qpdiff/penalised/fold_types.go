@@ -4,20 +4,20 @@ package penalised
 // fold, each multiplied by the square root of its weight. The Hessian of the fold's fit is H −
 // Z̃ᵀZ̃. For a large fold this matrix is factorised, and for a small fold I − Z̃H⁻¹Z̃ᵀ.
 type foldFit struct {
-	number uint64 // of the fits, of check.NewState; 0 without
-	ready  bool   // parts belong to the data
-	parts  []foldPart
-	last   []int     // the last fold with each row of X, or −1
-	place  []int     // of each row of X among those that count, or −1
-	all, b []float64 // H, upper triangle, and Σ wyz
-	beta   []float64 // θ of each fold, q entries
+	fitID    uint64 // number of the fits, from check.NewState; 0 without fits
+	ready    bool   // parts belong to the data
+	parts    []foldPart
+	lastFold []int     // the last fold with each row of X, or −1
+	placeOf  []int     // for each row of X, its place among the rows with a weight above 0, or −1
+	hall, b  []float64 // H, upper triangle, and Σ wyz
+	beta     []float64 // θ of each fold, q entries
 }
 
 // A foldPart is one fold.
 type foldPart struct {
 	val        []int     // rows of X
-	counting   []int     // places of those that count
-	large      bool      // as are h and gram for it
+	inFit      []int     // places of the rows with a weight above 0
+	large      bool      // see isLarge
 	gram, b    []float64 // Z̃ᵀZ̃, upper triangle, and Σ wyz
 	h, dinv    []float64 // of H − Z̃ᵀZ̃, or of I − Z̃H⁻¹Z̃ᵀ
 	t          []float64 // H⁻¹Z̃ᵀ, q entries a row, of a small fold

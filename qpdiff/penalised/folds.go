@@ -47,22 +47,22 @@ func (l *glmFit) fold(folds [][]int) error {
 		}
 	}
 	f.ready = false
-	dense.GrowAll(rows, &f.last, &f.place)
-	dense.Fill(f.last, -1)
-	dense.Fill(f.place, -1)
+	dense.GrowAll(rows, &f.lastFold, &f.placeOf)
+	dense.Fill(f.lastFold, -1)
+	dense.Fill(f.placeOf, -1)
 	for k, i := range l.rows {
-		f.place[i] = k
+		f.placeOf[i] = k
 	}
 	f.parts = dense.Grow(f.parts, len(folds))
 	for k, v := range folds {
-		if err := checkFold(f.last, k, v); err != nil {
+		if err := checkFold(f.lastFold, k, v); err != nil {
 			return err
 		}
 		l.state.Stop.Look()
 		l.foldRows(&f.parts[k], v)
 	}
 	q := l.q
-	f.all, f.beta, f.b = dense.Grow(f.all, q*q), dense.Grow(f.beta, len(folds)*q), dense.Zeros(f.b, q)
+	f.hall, f.beta, f.b = dense.Grow(f.hall, q*q), dense.Grow(f.beta, len(folds)*q), dense.Zeros(f.b, q)
 	for k, w := range l.w {
 		dense.Axpy(w*l.y[k], l.z[k*q:(k+1)*q], f.b)
 	}
@@ -71,19 +71,19 @@ func (l *glmFit) fold(folds [][]int) error {
 }
 
 // checkFold returns an error if fold k is empty, has a number outside the rows of X, or has a row
-// twice. Entry i of last is the last fold with row i.
-func checkFold(last []int, k int, v []int) error {
+// twice. Entry i of lastFold is the last fold with row i.
+func checkFold(lastFold []int, k int, v []int) error {
 	if len(v) == 0 {
 		return check.ArgErrorf("folds", qpdiff.ErrDomain, "leave it out", "has no row in fold %d", k)
 	}
 	for _, i := range v {
-		if i < 0 || i >= len(last) {
-			return check.ArgErrorf("folds", qpdiff.ErrDomain, "give rows of X", "has row %d in fold %d, and X has %d rows", i, k, len(last))
+		if i < 0 || i >= len(lastFold) {
+			return check.ArgErrorf("folds", qpdiff.ErrDomain, "give rows of X", "has row %d in fold %d, and X has %d rows", i, k, len(lastFold))
 		}
-		if last[i] == k {
+		if lastFold[i] == k {
 			return check.ArgErrorf("folds", qpdiff.ErrDomain, "give each row once in a fold", "has row %d twice in fold %d", i, k)
 		}
-		last[i] = k
+		lastFold[i] = k
 	}
 	return nil
 }
@@ -92,13 +92,13 @@ func checkFold(last []int, k int, v []int) error {
 func (l *glmFit) foldRows(p *foldPart, val []int) {
 	q := l.q
 	p.val = append(p.val[:0], val...)
-	p.counting = p.counting[:0]
+	p.inFit = p.inFit[:0]
 	for _, i := range val {
-		if k := l.folds.place[i]; k >= 0 {
-			p.counting = append(p.counting, k)
+		if k := l.folds.placeOf[i]; k >= 0 {
+			p.inFit = append(p.inFit, k)
 		}
 	}
-	v := len(p.counting)
+	v := len(p.inFit)
 	p.large = isLarge(v, q)
 	size := v
 	if p.large {
@@ -106,7 +106,7 @@ func (l *glmFit) foldRows(p *foldPart, val []int) {
 		p.gram, p.b = dense.Zeros(p.gram, q*q), dense.Zeros(p.b, q)
 		rows := make([]float64, v*q)
 		weighted := make([]float64, v*q)
-		for at, k := range p.counting {
+		for at, k := range p.inFit {
 			z := l.z[k*q : (k+1)*q]
 			copy(rows[at*q:], z)
 			floats.ScaleTo(weighted[at*q:(at+1)*q], l.w[k], z)
@@ -123,9 +123,9 @@ func (l *glmFit) foldRows(p *foldPart, val []int) {
 // solveFolds computes beta, the θ of each fold.
 func (l *glmFit) solveFolds() error {
 	f, q := &l.folds, l.q
-	copy(f.all, l.gram)
+	copy(f.hall, l.gram)
 	for j := range l.forms {
-		l.forms[j].addTo(f.all, q, l.lambda[j])
+		l.forms[j].addTo(f.hall, q, l.lambda[j])
 	}
 	if slices.ContainsFunc(f.parts, func(p foldPart) bool { return !p.large }) {
 		if err := l.factorise(); err != nil {
@@ -153,9 +153,9 @@ func (l *glmFit) solveFolds() error {
 // false.
 func (l *glmFit) solveLarge(p *foldPart, beta []float64) bool {
 	f, q := &l.folds, l.q
-	floats.SubTo(p.h, f.all, p.gram)
+	floats.SubTo(p.h, f.hall, p.gram)
 	for j := range q {
-		if !(p.h[j*q+j] > leverageTol*f.all[j*q+j]) {
+		if !(p.h[j*q+j] > leverageTol*f.hall[j*q+j]) {
 			return false
 		}
 	}
@@ -169,14 +169,14 @@ func (l *glmFit) solveLarge(p *foldPart, beta []float64) bool {
 
 // solveSmall sets beta to the θ of a small fold. If a pivot is below leverageTol, it returns false.
 func (l *glmFit) solveSmall(p *foldPart, beta []float64) bool {
-	q, v := l.q, len(p.counting)
-	for at, k := range p.counting {
+	q, v := l.q, len(p.inFit)
+	for at, k := range p.inFit {
 		l.state.Stop.Look()
 		t := p.t[at*q : (at+1)*q]
 		floats.ScaleTo(t, math.Sqrt(l.w[k]), l.z[k*q:(k+1)*q])
 		dense.LDLSolve(l.h, l.dinv, q, q, t)
 	}
-	for at, k := range p.counting {
+	for at, k := range p.inFit {
 		root := math.Sqrt(l.w[k])
 		z := l.z[k*q : (k+1)*q]
 		for other := at; other < v; other++ {
@@ -203,9 +203,9 @@ func (l *glmFit) solveSmall(p *foldPart, beta []float64) bool {
 
 // A foldDerivative is the scratch of FoldsVJP.
 type foldDerivative struct {
-	left, right []float64 // the u_k, then the β_k, and these the other way round
-	both        []float64 // Σ u_kβ_kᵀ + β_ku_kᵀ
-	sum, row, s []float64
+	uThenBeta, betaThenU []float64 // the u_k followed by the β_k; the β_k followed by the u_k
+	products             []float64 // Σ u_kβ_kᵀ + β_ku_kᵀ
+	sum, row, s          []float64
 }
 
 // adjoint implements [GLM.FoldsVJP]. For fold k, let H_k be the Hessian and G_k the gradient of the
@@ -214,10 +214,10 @@ type foldDerivative struct {
 func (d *foldDerivative) adjoint(l *glmFit, g *learn.Grad, dx *mat.Dense, ddst []float64) error {
 	f, q := &l.folds, l.q
 	size := len(f.parts) * q
-	d.left, d.right = dense.Zeros(d.left, 2*size), dense.Grow(d.right, 2*size)
+	d.uThenBeta, d.betaThenU = dense.Zeros(d.uThenBeta, 2*size), dense.Grow(d.betaThenU, 2*size)
 	x := l.state.Data.Dense()
 	for k := range f.parts {
-		u, beta := d.left[k*q:(k+1)*q], f.beta[k*q:(k+1)*q]
+		u, beta := d.uThenBeta[k*q:(k+1)*q], f.beta[k*q:(k+1)*q]
 		for at, i := range f.parts[k].val {
 			for j, v := range x.RawRowView(i) {
 				u[j] += ddst[at] * (v - l.centre[j])
@@ -232,16 +232,16 @@ func (d *foldDerivative) adjoint(l *glmFit, g *learn.Grad, dx *mat.Dense, ddst [
 		ddst = ddst[len(f.parts[k].val):]
 		d.solve(l, &f.parts[k], u)
 	}
-	copy(d.left[size:], f.beta)
-	copy(d.right, f.beta)
-	copy(d.right[size:], d.left[:size])
+	copy(d.uThenBeta[size:], f.beta)
+	copy(d.betaThenU, f.beta)
+	copy(d.betaThenU[size:], d.uThenBeta[:size])
 	if g.Hyper != nil || g.X != nil {
-		d.both = dense.Zeros(d.both, q*q)
-		dense.AddProducts(d.both, d.left, d.right, 2*len(f.parts), q, q)
+		d.products = dense.Zeros(d.products, q*q)
+		dense.AddProducts(d.products, d.uThenBeta, d.betaThenU, 2*len(f.parts), q, q)
 	}
 	if g.Hyper != nil {
 		for j := range l.forms {
-			g.Hyper[j] -= l.forms[j].inner(d.both, q)
+			g.Hyper[j] -= l.forms[j].inner(d.products, q)
 		}
 	}
 	if g.X != nil || g.Y != nil {
@@ -255,7 +255,7 @@ func (d *foldDerivative) adjoint(l *glmFit, g *learn.Grad, dx *mat.Dense, ddst [
 
 // solve replaces u by H⁻¹u, for the Hessian H of fold p.
 func (d *foldDerivative) solve(l *glmFit, p *foldPart, u []float64) {
-	q, v := l.q, len(p.counting)
+	q, v := l.q, len(p.inFit)
 	if p.large {
 		dense.LDLSolve(p.h, p.dinv, q, q, u)
 		return
@@ -276,12 +276,12 @@ func (d *foldDerivative) rows(l *glmFit, g *learn.Grad) {
 	f, q := &l.folds, l.q
 	d.sum, d.row = dense.Zeros(d.sum, q), dense.Grow(d.row, q)
 	for k := range f.parts {
-		dense.Axpy(1, d.left[k*q:(k+1)*q], d.sum)
+		dense.Axpy(1, d.uThenBeta[k*q:(k+1)*q], d.sum)
 	}
 	if g.X != nil {
 		for i := range q {
 			for j := range i {
-				d.both[i*q+j] = d.both[j*q+i]
+				d.products[i*q+j] = d.products[j*q+i]
 			}
 		}
 	}
@@ -293,15 +293,15 @@ func (d *foldDerivative) rows(l *glmFit, g *learn.Grad) {
 		if g.X == nil {
 			continue
 		}
-		dense.Products(d.row, d.both, q, z)
+		dense.Products(d.row, d.products, q, z)
 		dense.Axpy(-y, d.sum, d.row)
 		dense.Axpy(-w, d.row[:l.n], g.X.RawRowView(i))
 	}
 	// A row does not train the model of a fold that contains it, so these contributions are
 	// subtracted.
 	for k := range f.parts {
-		u, beta := d.left[k*q:(k+1)*q], f.beta[k*q:(k+1)*q]
-		for _, at := range f.parts[k].counting {
+		u, beta := d.uThenBeta[k*q:(k+1)*q], f.beta[k*q:(k+1)*q]
+		for _, at := range f.parts[k].inFit {
 			i, w, y, z := l.rows[at], l.w[at], l.y[at], l.z[at*q:(at+1)*q]
 			along := dense.Dot(z, u)
 			if g.Y != nil {

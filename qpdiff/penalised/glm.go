@@ -135,7 +135,7 @@ func (l *GLM) FoldsAtOnce() bool { return l.Loss == Squared }
 func (l *GLM) Folds(dst, hyper []float64, folds [][]int) (err error) {
 	defer learner.End(l, &err)
 	l.state.Stop.Look()
-	l.folds.number, l.warm = 0, false
+	l.folds.fitID, l.warm = 0, false
 	if l.state.Forget(); l.state.Data.X == nil {
 		return learner.ErrNoData
 	}
@@ -168,7 +168,7 @@ func (l *GLM) Folds(dst, hyper []float64, folds [][]int) (err error) {
 	if err := check.Finite("Data", "scale the data", f.beta); err != nil {
 		return err
 	}
-	f.number = check.NewState()
+	f.fitID = check.NewState()
 	return nil
 }
 
@@ -182,7 +182,7 @@ func (l *GLM) Folds(dst, hyper []float64, folds [][]int) (err error) {
 // are undefined.
 func (l *GLM) FoldsVJP(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense, ddst []float64) (err error) {
 	defer learner.Name(l, &err)
-	if l.state.Home.Check(); l.folds.number == 0 {
+	if l.state.Home.Check(); l.folds.fitID == 0 {
 		return learner.ErrNoFit
 	}
 	l.state.Hypers = len(l.forms)

@@ -16,8 +16,8 @@ import (
 // absolute terms. It covers Hessians with a condition up to 1e5.
 const nearRounding = 1e-11
 
-// Each of these numbers s is tried: is s times the Hessian of all rows a lower bound of the Hessian
-// without a fold?
+// NearFolds tries these numbers s in turn: s times the Hessian of all rows may be a lower bound of
+// the Hessian without a fold.
 var shares = [...]float64{15. / 16, 7. / 8, 3. / 4, 1. / 2, 1. / 4, 1. / 8, 1. / 16, 1. / 64}
 
 // NearFolds approximates [GLM.Folds] for any loss, at the hyperparameters of the last Fit, and
@@ -77,32 +77,32 @@ func (l *GLM) NearFolds(dst, bound []float64, folds [][]int) (fitted int, err er
 
 // A foldStep takes the Newton step of one fold after the other, each from the same fit.
 type foldStep struct {
-	l                *GLM
-	all, gram, h     []float64 // Hessians: of all rows, of the fold, and the factor of their difference
-	dinv, work       []float64
-	g, theta, second []float64 // the gradient, the step's end, and the step after it
-	rows             []float64 // of the fold, times roots of their weights
-	leverage         []float64 // zᵀH⁻¹z of the rows that count, with the Hessian of all rows
-	place            []int     // of each row of X among those that count, or −1
-	out              []bool    // those of the fold
-	next             point
+	l                  *GLM
+	hall, gram, h      []float64 // Hessians: of all rows, of the fold, and the factor of their difference
+	dinv, work         []float64
+	g, theta, nextStep []float64 // the gradient, the step's end, and the step after it
+	rows               []float64 // of the fold, times roots of their weights
+	leverage           []float64 // zᵀH⁻¹z of the rows with a weight above 0, with the Hessian of all rows
+	placeOf            []int     // for each row of X, its place among the rows with a weight above 0, or −1
+	inFold             []bool    // by row with a weight above 0: the row is in the fold
+	next               point
 }
 
 func newStep(l *GLM) *foldStep {
 	q, m := l.q, len(l.w)
-	s := &foldStep{l: l, place: make([]int, len(l.state.Data.Y)), out: make([]bool, m), leverage: make([]float64, m)}
-	dense.GrowAll(q*q, &s.all, &s.gram, &s.h)
-	dense.GrowAll(q, &s.dinv, &s.work, &s.g, &s.theta, &s.second)
+	s := &foldStep{l: l, placeOf: make([]int, len(l.state.Data.Y)), inFold: make([]bool, m), leverage: make([]float64, m)}
+	dense.GrowAll(q*q, &s.hall, &s.gram, &s.h)
+	dense.GrowAll(q, &s.dinv, &s.work, &s.g, &s.theta, &s.nextStep)
 	s.next.grow(m, 1)
-	dense.Fill(s.place, -1)
+	dense.Fill(s.placeOf, -1)
 	for k, i := range l.rows {
-		s.place[i] = k
+		s.placeOf[i] = k
 		s.leverage[k] = s.lever(l.z[k*q : (k+1)*q])
 	}
-	clear(s.all)
-	l.addSquares(&l.state.Stop, s.all, l.at.curvature)
+	clear(s.hall)
+	l.addSquares(&l.state.Stop, s.hall, l.current.curvature)
 	for j := range l.forms {
-		l.forms[j].addTo(s.all, q, l.lambda[j])
+		l.forms[j].addTo(s.hall, q, l.lambda[j])
 	}
 	return s
 }
@@ -129,21 +129,21 @@ func (s *foldStep) row(dst []float64, i int) {
 // bound.
 func (s *foldStep) fold(dst, bound []float64, val []int) bool {
 	l, q := s.l, s.l.q
-	clear(s.out)
+	clear(s.inFold)
 	copy(s.g, l.g)
 	s.rows = s.rows[:0]
 	clear(s.gram)
 	for _, i := range val {
-		k := s.place[i]
+		k := s.placeOf[i]
 		if k < 0 {
 			continue
 		}
-		s.out[k] = true
+		s.inFold[k] = true
 		z := l.z[k*q : (k+1)*q]
-		dense.Axpy(-l.at.slope[k], z, s.g)
+		dense.Axpy(-l.current.slope[k], z, s.g)
 		from := len(s.rows)
 		s.rows = append(s.rows, z...)
-		floats.Scale(math.Sqrt(l.at.curvature[k]), s.rows[from:])
+		floats.Scale(math.Sqrt(l.current.curvature[k]), s.rows[from:])
 	}
 	if len(s.rows) > 0 {
 		dense.AddProducts(s.gram, s.rows, s.rows, len(s.rows)/q, q, q)
@@ -157,7 +157,7 @@ func (s *foldStep) fold(dst, bound []float64, val []int) bool {
 	distance, off := s.end()
 	widest := 0.
 	for k, h := range s.leverage {
-		if !s.out[k] {
+		if !s.inFold[k] {
 			widest = math.Max(widest, h)
 		}
 	}
@@ -173,7 +173,7 @@ func (s *foldStep) fold(dst, bound []float64, val []int) bool {
 	for at, i := range val {
 		s.row(z, i)
 		dst[at] = dense.Dot(z, s.theta)
-		bound[at] = math.Abs(dense.Dot(z, s.second)) + math.Sqrt(s.lever(z)/share)*growth*off + s.rounding(z)
+		bound[at] = math.Abs(dense.Dot(z, s.nextStep)) + math.Sqrt(s.lever(z)/share)*growth*off + s.rounding(z)
 		if !dense.Finite(dst[at]) || !dense.Finite(bound[at]) {
 			return false
 		}
@@ -187,7 +187,7 @@ func (s *foldStep) fold(dst, bound []float64, val []int) bool {
 func (s *foldStep) share() (share float64, ok bool) {
 	l, q := s.l, s.l.q
 	for _, v := range shares {
-		for k, h := range s.all {
+		for k, h := range s.hall {
 			s.h[k] = (1-v)*h - s.gram[k]
 		}
 		if dense.LDLFactorUntil(&l.state.Stop, s.h, s.dinv, q, q, rankTol) == q {
@@ -198,29 +198,29 @@ func (s *foldStep) share() (share float64, ok bool) {
 	if share == 0 {
 		return 0, false
 	}
-	floats.SubTo(s.h, s.all, s.gram)
+	floats.SubTo(s.h, s.hall, s.gram)
 	return share, dense.LDLFactorUntil(&l.state.Stop, s.h, s.dinv, q, q, rankTol) == q
 }
 
-// end evaluates the gradient without the fold at theta. It sets second to the next Newton step from
-// there, with the opposite sign. It returns the largest change of η of a remaining row, and ν.
+// end evaluates the gradient without the fold at theta. It sets nextStep to the next Newton step
+// from theta, with the opposite sign. It returns the largest change of η of a remaining row, and ν.
 func (s *foldStep) end() (distance, off float64) {
 	l, q := s.l, s.l.q
 	dense.Products(s.next.eta, l.z, q, s.theta)
 	l.loss.evaluate(&s.next, l.y, l.w)
 	for k, eta := range s.next.eta {
-		if s.out[k] {
+		if s.inFold[k] {
 			s.next.slope[k] = 0
 		} else {
-			distance = math.Max(distance, math.Abs(eta-l.at.eta[k]))
+			distance = math.Max(distance, math.Abs(eta-l.current.eta[k]))
 		}
 	}
-	clear(s.second)
-	dense.AddRows(s.second, s.next.slope, l.z, q)
-	l.addPenalty(s.second, s.theta)
-	copy(s.work, s.second)
-	dense.LDLSolve(s.h, s.dinv, q, q, s.second)
-	return distance, math.Sqrt(math.Max(0, dense.Dot(s.work, s.second)))
+	clear(s.nextStep)
+	dense.AddRows(s.nextStep, s.next.slope, l.z, q)
+	l.addPenalty(s.nextStep, s.theta)
+	copy(s.work, s.nextStep)
+	dense.LDLSolve(s.h, s.dinv, q, q, s.nextStep)
+	return distance, math.Sqrt(math.Max(0, dense.Dot(s.work, s.nextStep)))
 }
 
 // rounding bounds the rounding error of the prediction for z.

@@ -28,23 +28,23 @@ type Penalty struct {
 	Root mat.Matrix
 }
 
-// Ridge returns the penalty Σβ_j² of count features, of which first is the number of the first.
-func Ridge(first, count int) Penalty {
-	ones := make([]float64, count)
+// Ridge returns the penalty Σβ_j² of the n features start, …, start + n − 1.
+func Ridge(start, n int) Penalty {
+	ones := make([]float64, n)
 	dense.Fill(ones, 1)
-	return Penalty{First: first, S: mat.NewDiagDense(count, ones)}
+	return Penalty{First: start, S: mat.NewDiagDense(n, ones)}
 }
 
-// Differences returns the penalty of the squared differences between the weights of count features,
-// of which first is the number of the first. Order 1 gives Σ(β_{j+1} − β_j)², and order 2 gives
-// Σ(β_{j+2} − 2β_{j+1} + β_j)². The parameter order is at least 1, and count is larger than order.
-// The penalty makes the weights of neighbouring features similar, for example the weights of the
-// levels of an ordered category. If the features are the values of B-splines, the penalty makes the
-// function that they describe smooth (Eilers and Marx 1996). Polynomials of a degree below the
-// order are not penalised. S is a band matrix with order bands above the diagonal.
-func Differences(first, count, order int) Penalty {
-	if order < 1 || count <= order {
-		return Penalty{First: first} // which Load refuses
+// Differences returns the penalty of the squared differences between the weights of the n features
+// start, …, start + n − 1. Order 1 gives Σ(β_{j+1} − β_j)², and order 2 gives Σ(β_{j+2} − 2β_{j+1}
+// + β_j)². order is at least 1, and n is larger than order. The penalty makes the weights of
+// neighbouring features similar, for example the weights of the levels of an ordered category. If
+// the features are the values of B-splines, the penalty makes the function that they describe
+// smooth (Eilers and Marx 1996). Polynomials of a degree below the order are not penalised. S is a
+// band matrix with order bands above the diagonal.
+func Differences(start, n, order int) Penalty {
+	if order < 1 || n <= order {
+		return Penalty{First: start} // which Load refuses
 	}
 	d := make([]float64, order+1) // binomial coefficients with alternating signs
 	d[0] = 1
@@ -53,15 +53,15 @@ func Differences(first, count, order int) Penalty {
 			d[j] -= d[j-1]
 		}
 	}
-	s := mat.NewSymBandDense(count, order, nil)
-	for r := range count - order {
+	s := mat.NewSymBandDense(n, order, nil)
+	for r := range n - order {
 		for a, u := range d {
 			for b := a; b <= order; b++ {
 				s.SetSymBand(r+a, r+b, s.At(r+a, r+b)+u*d[b])
 			}
 		}
 	}
-	return Penalty{First: first, S: s}
+	return Penalty{First: start, S: s}
 }
 
 // size returns the number of features of the penalty, and the number of matrix entries that a
@@ -87,7 +87,7 @@ type form struct {
 	data               []float64
 	stride             int
 	skewed             bool // row i begins with its diagonal entry, as in a band
-	own                []float64
+	storage            []float64
 }
 
 // row returns the entries of row i from the diagonal to the end of the band.
@@ -123,7 +123,7 @@ func (f *form) load(p Penalty, j, n int) error {
 		raw := s.RawSymBand()
 		f.data, f.stride, f.band, f.skewed = raw.Data, raw.Stride, 0, true
 	default:
-		f.data, f.stride = f.own, count
+		f.data, f.stride = f.storage, count
 	}
 	for i := range count {
 		if err := check.Finite("GLM.Penalties", "give a finite S", f.row(i)); err != nil {
@@ -139,16 +139,16 @@ func (f *form) load(p Penalty, j, n int) error {
 // copy computes S, or RᵀR, into the storage of f.
 func (f *form) copy(p Penalty) {
 	k := f.count
-	f.own = dense.Zeros(f.own, k*k)
+	f.storage = dense.Zeros(f.storage, k*k)
 	for i := range k {
 		for j := i; j < k; j++ {
 			if p.S != nil {
-				f.own[i*k+j] = p.S.At(i, j)
+				f.storage[i*k+j] = p.S.At(i, j)
 				continue
 			}
 			rows, _ := p.Root.Dims()
 			for r := range rows {
-				f.own[i*k+j] += p.Root.At(r, i) * p.Root.At(r, j)
+				f.storage[i*k+j] += p.Root.At(r, i) * p.Root.At(r, j)
 			}
 		}
 	}

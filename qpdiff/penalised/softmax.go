@@ -27,7 +27,7 @@ func (s *softmax) load(classes int) {
 	outs := classes - 1
 	s.q = dense.Zeros(s.q, classes*outs)
 	s.p, s.s = dense.Grow(s.p, classes), dense.Grow(s.s, outs)
-	for k := range outs { // Helmert's contrasts: class k+1 against the mean of those before
+	for k := range outs { // Helmert's contrasts: class k+1 against the mean of the classes 0 to k
 		unit := 1 / math.Sqrt(float64((k+1)*(k+2)))
 		for c := range k + 1 {
 			s.q[c*outs+k] = unit

@@ -175,11 +175,11 @@ func (l *smoothFit) noise() bool {
 	}
 	copy(l.left, l.g)
 	copy(l.right, l.gc)
-	at, width := 0.0, 1.0 // the part of the step at which the gradient jumps most
+	jumpAt, width := 0.0, 1.0 // the part of the step with the largest jump of the gradient
 	for range jumpHalvings {
 		width /= 2
 		for j, v := range l.theta {
-			l.point[j] = v + (at+width)*l.step[j]
+			l.point[j] = v + (jumpAt+width)*l.step[j]
 		}
 		o.Gradient(l.mid, l.point, l.state.Data, l.hyper)
 		below := norm(func(j int) float64 { return l.mid[j] - l.left[j] + width*l.g[j] })
@@ -191,18 +191,18 @@ func (l *smoothFit) noise() bool {
 			l.right, l.mid = l.mid, l.right
 		} else {
 			l.left, l.mid = l.mid, l.left
-			at += width
+			jumpAt += width
 		}
 	}
 	return true
 }
 
 // factorise computes the Hessian at theta in h, and writes its factor to h and dinv. v is scratch.
-// factorise stops early if end has been reached.
-func (l *smoothFit) factorise(end *stop.Stop, h, dinv, v []float64) error {
+// factorise stops early if the context of stopper ends.
+func (l *smoothFit) factorise(stopper *stop.Stop, h, dinv, v []float64) error {
 	k := len(l.theta)
 	for i := range k {
-		end.Look()
+		stopper.Look()
 		clear(v)
 		v[i] = 1
 		l.objective.HVP(h[i*k:(i+1)*k], v, l.theta, l.state.Data, l.hyper)
@@ -210,7 +210,7 @@ func (l *smoothFit) factorise(end *stop.Stop, h, dinv, v []float64) error {
 	if err := check.Finite("Objective.HVP", "scale the data", h); err != nil {
 		return err
 	}
-	if dense.LDLFactorUntil(end, h, dinv, k, k, dense.Eps) < k {
+	if dense.LDLFactorUntil(stopper, h, dinv, k, k, dense.Eps) < k {
 		return errSmoothSingular
 	}
 	return nil

@@ -77,9 +77,9 @@ func Matrix(arg string, m *mat.Dense, rows, cols int) {
 	}
 }
 
-// Counts checks picked and weights, the Rows and Weights of a Data whose X has the given number of
+// Counts checks rowList and weights, the Rows and Weights of a Data whose X has the given number of
 // rows. It returns an error for the first defect.
-func Counts(picked []int, weights []float64, rows int) error {
+func Counts(rowList []int, weights []float64, rows int) error {
 	if weights != nil && len(weights) != rows {
 		return ArgErrorf("Data.Weights", ErrShape, "give one weight per row of X, or nil", "has %d entries for the %d rows of X", len(weights), rows)
 	}
@@ -88,19 +88,19 @@ func Counts(picked []int, weights []float64, rows int) error {
 			return ArgErrorf("Data.Weights", ErrDomain, "give a finite weight at or above 0", "holds %v at index %d", w, i)
 		}
 	}
-	for k, i := range picked {
+	for k, i := range rowList {
 		if i < 0 || i >= rows {
 			return ArgErrorf("Data.Rows", ErrDomain, "give row numbers of X", "holds %d at index %d where X has %d rows", i, k, rows)
 		}
 	}
-	if picked == nil && weights == nil {
+	if rowList == nil && weights == nil {
 		return nil
 	}
 	total := 0.0
-	if picked == nil {
+	if rowList == nil {
 		total = floats.Sum(weights)
 	}
-	for _, i := range picked {
+	for _, i := range rowList {
 		total += dense.CountAt(weights, i)
 	}
 	if !(total >= dense.SmallestNormal) || !dense.Finite(total) {

@@ -41,7 +41,7 @@ type product struct {
 	lower                bool
 	scale                float64
 	w                    []float64
-	end                  *stop.Stop // add checks it
+	stopper              *stop.Stop // add checks it
 }
 
 // add adds the product to C. work is scratch for the packed blocks.
@@ -58,7 +58,7 @@ func (p *product) add(work []float64) {
 				first = j
 			}
 			for i := first; i < p.rows; i += productRows {
-				p.end.Look()
+				p.stopper.Look()
 				for at := 0; at < columns && !(p.lower && i+productRows <= j+at); at += productColumns {
 					p.addTile(i, j+at, k, depth, work[at*depth:])
 				}
@@ -107,7 +107,7 @@ func (p *product) addTile(i, j, k, depth int, b []float64) {
 	if rows < productRows {
 		rows, stride = 1, 0
 	}
-	for end := min(i+productRows, p.rows); i < end; i += rows {
+	for stopper := min(i+productRows, p.rows); i < stopper; i += rows {
 		width := func(r int) int {
 			if p.lower {
 				return max(min(columns, i+r+1-j), 0)
@@ -154,7 +154,7 @@ func addTile(c []float64, inC int, a []float64, inA int, b []float64, depth int)
 }
 
 // CholeskyBlocks is [Cholesky] for many rows, with work of [BlockWork] entries.
-func CholeskyBlocks(end *stop.Stop, l, inv []float64, n int, tol float64, work []float64) int {
+func CholeskyBlocks(stopper *stop.Stop, l, inv []float64, n int, tol float64, work []float64) int {
 	for i := range n {
 		inv[i] = l[i*n+i]
 	}
@@ -162,23 +162,23 @@ func CholeskyBlocks(end *stop.Stop, l, inv []float64, n int, tol float64, work [
 		size := min(BlockSize, n-from)
 		block := l[from*n+from:]
 		(&product{c: block, a: l[from*n:], b: l[from*n:], inC: n, inA: n, inB: n,
-			rows: n - from, columns: size, depth: from, lower: true, scale: -1, end: end}).add(work)
+			rows: n - from, columns: size, depth: from, lower: true, scale: -1, stopper: stopper}).add(work)
 		if at := choleskyRows(nil, block, inv[from:], size, n, tol); at < size {
 			return from + at
 		}
 		if next := from + size; next < n {
-			solveRows(end, l[next*n+from:], n-next, block, inv[from:], size, n, work)
+			solveRows(stopper, l[next*n+from:], n-next, block, inv[from:], size, n, work)
 		}
 	}
 	return n
 }
 
 // solveRows replaces X by X·L⁻ᵀ. X is rows×n, and L is a lower triangle with the same stride.
-func solveRows(end *stop.Stop, x []float64, rows int, l, inv []float64, n, stride int, work []float64) {
+func solveRows(stopper *stop.Stop, x []float64, rows int, l, inv []float64, n, stride int, work []float64) {
 	for j := 0; j < n; j += productColumns {
 		width := min(productColumns, n-j)
 		(&product{c: x[j:], a: x, b: l[j*stride:], inC: stride, inA: stride, inB: stride,
-			rows: rows, columns: width, depth: j, scale: -1, end: end}).add(work)
+			rows: rows, columns: width, depth: j, scale: -1, stopper: stopper}).add(work)
 		if width == productColumns {
 			solveTiles(x[j:], rows, l[j*stride+j:], inv[j:], stride)
 			continue
@@ -219,8 +219,8 @@ func solveTiles(x []float64, rows int, l, inv []float64, stride int) {
 
 // InverseBlocks replaces a, the Cholesky factor of a matrix of n rows, by both triangles of the
 // matrix's inverse. inv holds the inverses of a's diagonal. work has [BlockWork] entries.
-// InverseBlocks stops early if end has ended.
-func InverseBlocks(end *stop.Stop, a, inv []float64, n int, work []float64) {
+// InverseBlocks stops early if the context of stopper ends.
+func InverseBlocks(stopper *stop.Stop, a, inv []float64, n int, work []float64) {
 	wide := min(n, BlockSize)
 	block, work := work[:wide*wide], work[wide*wide:]
 	// First U = L⁻ᵀ is computed above the diagonal of a. The diagonal of U is inv.
@@ -231,13 +231,13 @@ func InverseBlocks(end *stop.Stop, a, inv []float64, n int, work []float64) {
 		}
 		for k := 0; k < from; k += BlockSize {
 			p := product{c: a[from:], a: a[k:], b: a[from*n+k:], inC: n, inA: n, inB: n,
-				rows: k, columns: size, depth: BlockSize, scale: -1, end: end}
+				rows: k, columns: size, depth: BlockSize, scale: -1, stopper: stopper}
 			p.add(work)
 			upperBlock(block, wide, a, inv, k, n)
 			p.c, p.a, p.inA, p.rows = a[k*n+from:], block, wide, BlockSize
 			p.add(work)
 		}
-		solveRows(end, a[from:], from, a[from*n+from:], inv[from:], size, n, work)
+		solveRows(stopper, a[from:], from, a[from*n+from:], inv[from:], size, n, work)
 		for i := from; i < from+size; i++ {
 			row := a[i*n : i*n+from+size]
 			for j := i + 1; j < len(row); j++ {
@@ -254,7 +254,7 @@ func InverseBlocks(end *stop.Stop, a, inv []float64, n int, work []float64) {
 		}
 		for k := from; k < n; k += BlockSize {
 			p := product{c: a[from*n+from:], a: a[from*n+k:], b: a[from*n+k:], inC: n, inA: n, inB: n,
-				rows: k - from, columns: size, depth: min(BlockSize, n-k), lower: true, scale: 1, end: end}
+				rows: k - from, columns: size, depth: min(BlockSize, n-k), lower: true, scale: 1, stopper: stopper}
 			p.add(work)
 			upperBlock(block, wide, a, inv, k, n)
 			p.c, p.a, p.inA, p.rows = a[k*n+from:], block, wide, p.depth
@@ -266,7 +266,7 @@ func InverseBlocks(end *stop.Stop, a, inv []float64, n int, work []float64) {
 			p.add(work)
 		}
 	}
-	Mirror(end, a, n)
+	Mirror(stopper, a, n)
 }
 
 // upperBlock sets block to the diagonal block of U that begins at row k, with zeros below the
@@ -281,22 +281,22 @@ func upperBlock(block []float64, wide int, a, inv []float64, k, n int) {
 	}
 }
 
-// WeightedProducts computes a part of A·diag(w)·A, for a symmetric A of n rows. The part has all
-// rows i ≥ first, and the count ≤ [BlockSize] columns first ≤ j < first + count. WeightedProducts
-// writes it to g, in rows of count entries. Entries above the diagonal of the whole product are
-// undefined. work has [BlockWork] entries. WeightedProducts stops early if end has ended.
-func WeightedProducts(end *stop.Stop, g []float64, first, count int, a []float64, n int, w, work []float64) {
-	clear(g[:(n-first)*count])
-	(&product{c: g, a: a[first*n:], b: a[first*n:], inC: count, inA: n, inB: n,
-		rows: n - first, columns: count, depth: n, lower: true, scale: 1, w: w, end: end}).add(work)
+// WeightedProducts computes a part of A·diag(w)·A, for a symmetric A of n rows, and writes it to g
+// in rows of ncols entries. The part has the rows i ≥ start and the columns start ≤ j < start +
+// ncols, with ncols ≤ [BlockSize]. Entries above the diagonal of the whole product are undefined.
+// work has [BlockWork] entries. WeightedProducts stops early if the context of stopper ends.
+func WeightedProducts(stopper *stop.Stop, g []float64, start, ncols int, a []float64, n int, w, work []float64) {
+	clear(g[:(n-start)*ncols])
+	(&product{c: g, a: a[start*n:], b: a[start*n:], inC: ncols, inA: n, inB: n,
+		rows: n - start, columns: ncols, depth: n, lower: true, scale: 1, w: w, stopper: stopper}).add(work)
 }
 
 // Mirror copies the lower triangle of a matrix of n rows to the upper triangle. It stops early if
-// end has ended.
-func Mirror(end *stop.Stop, a []float64, n int) {
+// the context of stopper ends.
+func Mirror(stopper *stop.Stop, a []float64, n int) {
 	const size = 16 // two lines of the cache
 	for from := 0; from < n; from += size {
-		end.Look()
+		stopper.Look()
 		for i := from; i < n; i++ {
 			for j, v := range a[i*n+from : i*n+min(from+size, i)] {
 				a[(from+j)*n+i] = v

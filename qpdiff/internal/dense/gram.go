@@ -44,14 +44,14 @@ func AddProducts(g, a, b []float64, rows, n, stride int) {
 const SquareBlock = 1 << 14
 
 // AddSquares adds Σ_i weight(i)·(x_i − c)·(x_i − c)ᵀ over the rows of x to the upper triangle of g.
-// c is the argument less, or 0 if less is nil. Entries below the diagonal may change. Rows with a
-// weight of 0 are not read. AddSquares stops early if end has ended.
-func AddSquares(end *stop.Stop, g []float64, x blas64.General, less []float64, weight func(i int) float64) {
+// c is centre, or 0 if centre is nil. Entries below the diagonal may change. Rows with a weight of
+// 0 are not read. AddSquares stops early if the context of stopper ends.
+func AddSquares(stopper *stop.Stop, g []float64, x blas64.General, centre []float64, weight func(i int) float64) {
 	n := x.Cols
 	most := 4 * max(1, SquareBlock/(4*n))
 	plain, weighted := make([]float64, 0, most*n), make([]float64, 0, most*n)
 	flush := func() {
-		end.Look()
+		stopper.Look()
 		AddProducts(g, weighted, plain, len(plain)/n, n, n)
 		plain, weighted = plain[:0], weighted[:0]
 	}
@@ -62,8 +62,8 @@ func AddSquares(end *stop.Stop, g []float64, x blas64.General, less []float64, w
 		}
 		plain = append(plain, x.Data[i*x.Stride:i*x.Stride+n]...)
 		row := plain[len(plain)-n:]
-		if less != nil {
-			floats.Sub(row, less)
+		if centre != nil {
+			floats.Sub(row, centre)
 		}
 		weighted = append(weighted, row...)
 		if w != 1 {
@@ -177,9 +177,9 @@ func Products4(dst, a, b, c, d, x []float64) {
 	dst[0], dst[1], dst[2], dst[3] = floats.Dot(a, x), floats.Dot(b, x), floats.Dot(c, x), floats.Dot(d, x)
 }
 
-// A Sum adds multiples of rows to Dst. It holds rows back and adds several at a time, but the bits
-// are the same as with floats.AddScaled row by row. If Less is not nil, a Sum subtracts Less from
-// each row first. Call End after the last row.
+// A Sum adds multiples of rows to Dst. It collects rows and adds several at a time, but the bits
+// are the same as with floats.AddScaled row by row. If the field Less is not nil, a Sum first
+// subtracts this vector from each row. Call End after the last row.
 type Sum struct {
 	Dst  []float64
 	Less []float64
@@ -188,7 +188,7 @@ type Sum struct {
 	held int
 }
 
-// leastSum is the smallest length of rows for which holding rows back is faster.
+// leastSum is the smallest length of rows for which collecting rows is faster.
 const leastSum = 12
 
 // Add adds f times row. The row must have the length of Dst, and must not change until End. If f is
@@ -222,7 +222,7 @@ func (s *Sum) four() {
 	add4Less(&s.Dst[0], n, &s.f[0], &r[0][0], &r[1][0], &r[2][0], &r[3][0], &s.Less[:n][0])
 }
 
-// End adds the held rows.
+// End adds the collected rows.
 func (s *Sum) End() {
 	for i, f := range s.f[:s.held] {
 		if s.Less == nil {
@@ -282,10 +282,10 @@ func DescendBox(z, grad, q, steps, lo, hi []float64) (met int) {
 }
 
 // AddGram adds A·diag(w)·Aᵀ to the lower triangle of g, for the n×width matrix A with the given
-// stride. If w is nil, all weights are 1. work has GramWork entries. AddGram stops early if end has
-// ended.
-func AddGram(end *stop.Stop, g []float64, n int, a []float64, stride, width int, w, work []float64) {
-	(&product{c: g, a: a, b: a, inC: n, inA: stride, inB: stride, rows: n, columns: n, depth: width, lower: true, scale: 1, w: w, end: end}).add(work)
+// stride. If w is nil, all weights are 1. work has GramWork entries. AddGram stops early if the
+// context of stopper ends.
+func AddGram(stopper *stop.Stop, g []float64, n int, a []float64, stride, width int, w, work []float64) {
+	(&product{c: g, a: a, b: a, inC: n, inA: stride, inB: stride, rows: n, columns: n, depth: width, lower: true, scale: 1, w: w, stopper: stopper}).add(work)
 }
 
 // GramWork returns the number of entries of work that AddGram needs for n rows.

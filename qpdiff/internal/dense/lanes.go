@@ -81,16 +81,16 @@ func LaneUpper(dst []float64, src *[LaneCount][]float64, n int, r []float64, siz
 	}
 }
 
-// Pad extends the matrix a from count to size rows and columns: it appends rows and columns of the
-// identity matrix. The rows of a are stride entries apart. The bits of the solution of a system
-// with this matrix do not change.
-func Pad(a []float64, stride, count, size int) {
+// Pad extends the n×n matrix a to size rows and columns, by rows and columns of the identity
+// matrix. The rows of a are stride entries apart. The bits of the solution of a system with this
+// matrix do not change.
+func Pad(a []float64, stride, n, size int) {
 	for k := range size {
 		row := a[k*stride : k*stride+size]
-		for l := max(k, count); l < len(row); l++ {
+		for l := max(k, n); l < len(row); l++ {
 			row[l] = 0
 		}
-		if k >= count {
+		if k >= n {
 			row[k] = 1
 		}
 	}
@@ -182,9 +182,9 @@ func LDLLanesForm(a, dinv []float64, n, i int, x []float64) (sum float64) {
 	return sum
 }
 
-// LaneSums returns first[i] = uᵀa and second[i] = uᵀb for the vectors u, a and b of lane i. Each
-// vector has n entries.
-func LaneSums(u, a, b []float64, n int) (first, second [LaneCount]float64) {
+// LaneSums returns ua[i] = uᵀa and ub[i] = uᵀb for the vectors u, a and b of lane i. Each vector
+// has n entries.
+func LaneSums(u, a, b []float64, n int) (ua, ub [LaneCount]float64) {
 	u, a, b = u[:n*LaneCount], a[:n*LaneCount], b[:n*LaneCount]
 	if vectors && n > 0 {
 		var sums [2][LaneCount]float64
@@ -192,27 +192,27 @@ func LaneSums(u, a, b []float64, n int) (first, second [LaneCount]float64) {
 		return sums[0], sums[1]
 	}
 	for k, v := range u {
-		first[k%LaneCount] += v * a[k]
-		second[k%LaneCount] += v * b[k]
+		ua[k%LaneCount] += v * a[k]
+		ub[k%LaneCount] += v * b[k]
 	}
-	return first, second
+	return ua, ub
 }
 
 // DescendLanes is DescendKinks for LaneCount problems at a time. Each problem has n ≥ 1
 // coordinates, and up and lo both equal to bound. The results have the same bits as with
 // DescendKinks, except for the signs of zeros. Problem i does not change unless live[i] < 0. Bit i
-// of moved is set if the sign of a coordinate of problem i has changed.
-func DescendLanes(x, rest, m, r, bound []float64, n int, live *[LaneCount]float64) (moved int) {
-	x, rest, m, r, bound = x[:n*LaneCount], rest[:n*LaneCount], m[:n*n*LaneCount], r[:n*LaneCount], bound[:n*LaneCount]
+// of the result is set if the sign of a coordinate of problem i has changed.
+func DescendLanes(x, resid, m, r, bound []float64, n int, live *[LaneCount]float64) (changed int) {
+	x, resid, m, r, bound = x[:n*LaneCount], resid[:n*LaneCount], m[:n*n*LaneCount], r[:n*LaneCount], bound[:n*LaneCount]
 	if vectors {
-		return descendLanes(&x[0], &rest[0], &m[0], &r[0], &bound[0], n, &live[0])
+		return descendLanes(&x[0], &resid[0], &m[0], &r[0], &bound[0], n, &live[0])
 	}
 	for i := range LaneCount {
 		if !(live[i] < 0) {
 			continue
 		}
 		var own [4][]float64
-		for k, from := range [][]float64{x, rest, r, bound} {
+		for k, from := range [][]float64{x, resid, r, bound} {
 			own[k] = make([]float64, n)
 			for j := range n {
 				own[k][j] = from[j*LaneCount+i]
@@ -223,11 +223,11 @@ func DescendLanes(x, rest, m, r, bound []float64, n int, live *[LaneCount]float6
 			square[j] = m[j*LaneCount+i]
 		}
 		if DescendKinks(own[0], own[1], square, own[2], own[3], own[3]) {
-			moved |= 1 << i
+			changed |= 1 << i
 		}
 		for j := range n {
-			x[j*LaneCount+i], rest[j*LaneCount+i] = own[0][j], own[1][j]
+			x[j*LaneCount+i], resid[j*LaneCount+i] = own[0][j], own[1][j]
 		}
 	}
-	return moved
+	return changed
 }

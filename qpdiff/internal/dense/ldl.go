@@ -24,14 +24,14 @@ func LDLFactor(a, dinv []float64, n, stride int, tol float64) int {
 	return LDLFactorUntil(nil, a, dinv, n, stride, tol)
 }
 
-// LDLFactorUntil is LDLFactor that stops early if end has ended.
-func LDLFactorUntil(end *stop.Stop, a, dinv []float64, n, stride int, tol float64) int {
+// LDLFactorUntil is LDLFactor that stops early if the context of stopper ends.
+func LDLFactorUntil(stopper *stop.Stop, a, dinv []float64, n, stride int, tol float64) int {
 	switch {
 	case n == 3 && stride == 3:
 		return ldlFactor3(a, dinv, tol)
 	case !vectors:
 	case n >= leastBlocks:
-		return ldlBlocks(end, a, dinv, n, stride, tol)
+		return ldlBlocks(stopper, a, dinv, n, stride, tol)
 	case n > 0 && stride%4 == 0:
 		_, _ = a[n*stride-1], dinv[n-1]
 		return ldlSmall(&a[0], &dinv[0], n, stride, tol)
@@ -43,7 +43,7 @@ func LDLFactorUntil(end *stop.Stop, a, dinv []float64, n, stride int, tol float6
 	}
 	// Applying two pivots at a time halves the passes over the rows below.
 	for k := 0; k < n; k += 2 {
-		end.Look()
+		stopper.Look()
 		r0 := a[k*stride+k : (k+1)*stride]
 		d := r0[0]
 		if !(d > tol*dinv[k]) || d < SmallestNormal {
@@ -88,7 +88,7 @@ const leastBlocks = 16
 
 // ldlBlocks is LDLFactor for the vector units. It applies all pivots of a block to a row at once,
 // so it reads the row from memory only once for each block.
-func ldlBlocks(end *stop.Stop, a, dinv []float64, n, stride int, tol float64) int {
+func ldlBlocks(stopper *stop.Stop, a, dinv []float64, n, stride int, tol float64) int {
 	for k := range n {
 		dinv[k] = a[k*stride+k]
 	}
@@ -97,7 +97,7 @@ func ldlBlocks(end *stop.Stop, a, dinv []float64, n, stride int, tol float64) in
 		to := min(from+ldlBlock, n)
 		for i := from; i < n; i++ {
 			if i%ldlBlock == 0 {
-				end.Look()
+				stopper.Look()
 			}
 			row := a[i*stride+i : (i+1)*stride]
 			if pivots := min(i, to) - from; pivots > 1 {
@@ -225,15 +225,14 @@ func LDLForm(a, dinv []float64, n, stride int, x []float64) float64 {
 }
 
 // CondBound returns an upper bound of the condition of a positive definite n×n matrix with a unit
-// diagonal. The parameter pivots is the product of the matrix's pivots, which is its determinant.
-// The parameter floor is any lower bound of the smallest eigenvalue λ. All n eigenvalues sum to n,
-// so the product of the others is at most (n/(n−1))ⁿ⁻¹ < e. As pivots is λ times this product, λ ≥
-// pivots/e.
-func CondBound(n int, pivots, floor float64) float64 {
+// diagonal. det is the determinant, the product of the pivots, and lower is any lower bound of the
+// smallest eigenvalue λ. The n eigenvalues sum to n, so the product of all except λ is at most
+// (n/(n−1))ⁿ⁻¹ < e. det is λ times this product, so λ ≥ det/e.
+func CondBound(n int, det, lower float64) float64 {
 	if n < 2 {
 		return 1
 	}
-	return min(float64(n)/max(pivots/math.E, floor), math.MaxFloat64)
+	return min(float64(n)/max(det/math.E, lower), math.MaxFloat64)
 }
 
 // LDLCond estimates the condition of A, scaled to a unit diagonal, from the factor that LDLFactor

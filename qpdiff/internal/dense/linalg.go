@@ -52,9 +52,9 @@ func Zeros(x []float64, n int) []float64 {
 	return x
 }
 
-// Gather sets dst[k] to x[at[k]] for each k.
-func Gather(dst, x []float64, at []int) {
-	for k, j := range at {
+// Gather sets dst[k] to x[idx[k]] for each k.
+func Gather(dst, x []float64, idx []int) {
+	for k, j := range idx {
 		dst[k] = x[j]
 	}
 }
@@ -63,17 +63,17 @@ func Gather(dst, x []float64, at []int) {
 //
 //	½ xᵀ(G + diag r)x − cᵀx + Σ_j (up_j·max(x_j, 0) − lo_j·min(x_j, 0))
 //
-// for the n×n matrix G in m. Before the call, rest must be c − Gx, and DescendKinks updates it.
+// for the n×n matrix G in m. Before the call, resid must be c − Gx, and DescendKinks updates it.
 // DescendKinks reports whether the sign of an entry of x has changed.
-func DescendKinks(x, rest, m, r, up, lo []float64) (moved bool) {
+func DescendKinks(x, resid, m, r, up, lo []float64) (moved bool) {
 	n := len(x)
 	if n == 0 {
 		return false
 	}
-	rest, r, up, lo = rest[:n], r[:n], up[:n], lo[:n]
+	resid, r, up, lo = resid[:n], r[:n], up[:n], lo[:n]
 	if vectors {
 		_ = m[n*n-1]
-		return descendKinks(&x[0], &rest[0], &m[0], &r[0], &up[0], &lo[0], n)
+		return descendKinks(&x[0], &resid[0], &m[0], &r[0], &up[0], &lo[0], n)
 	}
 	for j, old := range x {
 		row := m[j*n : (j+1)*n]
@@ -81,7 +81,7 @@ func DescendKinks(x, rest, m, r, up, lo []float64) (moved bool) {
 		if !(h > 0) {
 			continue
 		}
-		rho := rest[j] + row[j]*old
+		rho := resid[j] + row[j]*old
 		var v float64
 		if rho > up[j] {
 			v = (rho - up[j]) / h
@@ -95,35 +95,34 @@ func DescendKinks(x, rest, m, r, up, lo []float64) (moved bool) {
 			moved = true
 		}
 		x[j] = v
-		floats.AddScaled(rest, old-v, row)
+		floats.AddScaled(resid, old-v, row)
 	}
 	return moved
 }
 
-// GatherUpper sets the upper triangle of dst to some rows and columns of the n×n matrix g. The
-// parameter at lists their numbers in ascending order, and must not be empty. The rows of dst are
-// stride entries apart. GatherUpper adds r_j to the diagonal entry of row j of g. Entries below the
-// diagonal may change.
-func GatherUpper(dst []float64, stride int, g []float64, n int, r []float64, at []int) {
-	s := len(at)
+// GatherUpper sets the upper triangle of dst to the rows and columns idx of the n×n matrix g. The
+// list idx ascends and must not be empty. The rows of dst are stride entries apart. GatherUpper
+// adds r_j to the diagonal entry of row j of g. Entries below the diagonal may change.
+func GatherUpper(dst []float64, stride int, g []float64, n int, r []float64, idx []int) {
+	s := len(idx)
 	if vectors {
-		last := at[s-1] // at ascends
+		last := idx[s-1] // idx ascends
 		_, _, _ = dst[(s-1)*stride+s-1], g[last*n+last], r[last]
-		gatherUpper(&dst[0], stride, &g[0], n, &r[0], &at[0], s)
+		gatherUpper(&dst[0], stride, &g[0], n, &r[0], &idx[0], s)
 		return
 	}
-	for i, j := range at {
+	for i, j := range idx {
 		row, out := g[j*n:(j+1)*n], dst[i*stride:i*stride+s]
 		for k := i; k < s; k++ {
-			out[k] = row[at[k]]
+			out[k] = row[idx[k]]
 		}
 		out[i] += r[j]
 	}
 }
 
-// Scatter sets dst[at[k]] to x[k] for each k.
-func Scatter(dst, x []float64, at []int) {
-	for k, j := range at {
+// Scatter sets dst[idx[k]] to x[k] for each k.
+func Scatter(dst, x []float64, idx []int) {
+	for k, j := range idx {
 		dst[j] = x[k]
 	}
 }
@@ -141,20 +140,20 @@ func Fill[T any](x []T, v T) {
 // Cholesky replaces the lower triangle of l by its Cholesky factor, and writes the inverses of the
 // factor's diagonal to inv. It stops at the first pivot that is at most tol times its diagonal
 // entry, and returns the row of this pivot. The pivot is then the row's diagonal entry of l. If
-// there is no such pivot, Cholesky returns n. Cholesky stops early if end has ended.
-func Cholesky(end *stop.Stop, l, inv []float64, n int, tol float64) int {
+// there is no such pivot, Cholesky returns n. Cholesky stops early if the context of stopper ends.
+func Cholesky(stopper *stop.Stop, l, inv []float64, n int, tol float64) int {
 	for i := range n {
 		inv[i] = l[i*n+i]
 	}
-	return choleskyRows(end, l, inv, n, n, tol)
+	return choleskyRows(stopper, l, inv, n, n, tol)
 }
 
 // choleskyRows is Cholesky for rows of the given stride. Before the call, inv must hold the
 // diagonal entries with which the pivots are compared. choleskyRows replaces these entries by the
 // inverses of the factor's diagonal.
-func choleskyRows(end *stop.Stop, l, inv []float64, n, stride int, tol float64) int {
+func choleskyRows(stopper *stop.Stop, l, inv []float64, n, stride int, tol float64) int {
 	for i := range n {
-		end.Look()
+		stopper.Look()
 		li := l[i*stride : i*stride+i+1]
 		ForwardSolve(l, inv, i, stride, li)
 		d := li[i] - floats.Dot(li[:i], li[:i])
@@ -250,11 +249,11 @@ func RotateRows(rows []float64, stride, n int, cos, sin []float64) {
 	}
 }
 
-// IsNext reports whether s[*at] is i. If it is, IsNext increments *at. A loop over ascending i can
-// thus test whether each i is in an ascending s.
-func IsNext(s []int, at *int, i int) bool {
-	if *at < len(s) && s[*at] == i {
-		*at++
+// IsNext reports whether s[*pos] is i, and then increments *pos. A loop over ascending i can thus
+// test whether each i is in an ascending s.
+func IsNext(s []int, pos *int, i int) bool {
+	if *pos < len(s) && s[*pos] == i {
+		*pos++
 		return true
 	}
 	return false
@@ -299,8 +298,8 @@ func ScaleBy(v []float64, power int) {
 }
 
 // Symmetric returns the largest absolute entry of the n×n matrix q, and reports whether q has the
-// same bits as its transpose. Entries NaN are ignored in the largest entry. A matrix with a NaN is
-// never symmetric.
+// same bits as its transpose. The largest entry ignores NaN, and a matrix with NaN is not
+// symmetric.
 func Symmetric(q []float64, n int) (largest float64, same bool) {
 	if vectors && n >= leastRows {
 		_ = q[n*n-1]

@@ -11,13 +11,13 @@ import (
 // to within two units of rounding.
 func TestLogisticSeries(t *testing.T) {
 	for _, c := range []struct {
-		name string
-		f    func(float64) float64
-		end  float64
+		name    string
+		f       func(float64) float64
+		stopper float64
 	}{{"expm1", dense.Expm1, dense.LogisticSeries}, {"expm1Short", dense.Expm1Short, dense.LogisticShortSeries}} {
 		worst := 0.0
 		for k := range 401 {
-			y := c.end * float64(k-200) / 200
+			y := c.stopper * float64(k-200) / 200
 			if y == 0 {
 				continue
 			}

@@ -26,9 +26,9 @@ func Highest(x, a, b []float64) (at int, value float64) {
 }
 
 // first returns the largest of the values, and the smallest place with this value. If no value is
-// above the parameter least, it returns −1 and least.
-func first(values, places []float64, least float64) (at int, value float64) {
-	at, value = -1, least
+// above lower, it returns −1 and lower.
+func first(values, places []float64, lower float64) (at int, value float64) {
+	at, value = -1, lower
 	for k, v := range values {
 		if place := int(places[k]); v > value || v == value && at > place {
 			at, value = place, v
@@ -37,25 +37,25 @@ func first(values, places []float64, least float64) (at int, value float64) {
 	return at, value
 }
 
-// Steepest considers the indices i with a[i] > b[i] and d = top − r[i] > 0. The gain of such an
-// index is d²/max(h + diagonal[i] − 2·row[i], least). Steepest returns the first index with the
+// Steepest considers the indices i with a[i] > b[i] and d = rtop − r[i] > 0. The gain of such an
+// index is d²/max(h + diagonal[i] − 2·row[i], minCurv). Steepest returns the first index with the
 // largest gain, its gain, and the largest d of all considered indices. If there is no such index,
 // it returns −1, 0 and 0.
-func Steepest(top, h, least float64, r, diagonal, row, a, b []float64) (at int, gain, gap float64) {
+func Steepest(rtop, h, minCurv float64, r, diagonal, row, a, b []float64) (at int, gain, gap float64) {
 	n := len(r)
 	at = -1
 	from := 0
 	if diagonal, row, a, b = diagonal[:n], row[:n], a[:n], b[:n]; vectors && n >= lanes {
 		from = n &^ (lanes - 1)
-		terms, found := [lanes]float64{top, h, least, 2}, [3 * lanes]float64{}
+		terms, found := [lanes]float64{rtop, h, minCurv, 2}, [3 * lanes]float64{}
 		steepest(&found[0], &terms[0], &r[0], &diagonal[0], &row[0], &a[0], &b[0], from)
 		at, gain = first(found[:lanes], found[lanes:2*lanes], 0)
 		gap = Largest(found[2*lanes:])
 	}
 	for k := from; k < n; k++ {
-		if d := top - r[k]; d > 0 && a[k] > b[k] {
+		if d := rtop - r[k]; d > 0 && a[k] > b[k] {
 			gap = max(gap, d)
-			if g := d * d / max(h+diagonal[k]-2*row[k], least); g > gain {
+			if g := d * d / max(h+diagonal[k]-2*row[k], minCurv); g > gain {
 				at, gain = k, g
 			}
 		}

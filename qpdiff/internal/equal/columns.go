@@ -26,10 +26,9 @@ type Matrix interface {
 	// Project sets size to the largest absolute entry of each column, and sums to the product of
 	// each column with a vector. Each call of weight returns the next entry of this vector.
 	Project(sums, size []float64, weight func() float64)
-	// Alike reports whether column k, multiplied by sign, equals another column up to tol. The
-	// parameter first is the number of the other column. Find makes all calls with the same first
-	// directly after each other.
-	Alike(first, k int, sign, tol float64) bool
+	// Alike reports whether column k, multiplied by sign, equals column firstCol up to tol. Find
+	// makes all calls with the same firstCol directly after each other.
+	Alike(firstCol, k int, sign, tol float64) bool
 }
 
 // Columns are the classes of equal columns.

@@ -27,7 +27,7 @@ type Maker struct {
 	sum, size []float64  // Σ c·(x − reference), where c is the weight of a row; the sums of squares before the subtraction
 	shift     []float64  // the centre minus the reference
 	seen      []float64
-	few       []int // the features of which less than leastKept is left
+	lossy     []int // the features of which less than leastKept is left
 }
 
 // Entries returns the size, in float64 values, of a Maker and of the Gram of the data for n
@@ -61,14 +61,14 @@ func (m *Maker) Make(g, xty []float64, d *learn.Data, counts []float64) {
 	}
 	sum.End()
 	products.End()
-	m.few = m.few[:0]
+	m.lossy = m.lossy[:0]
 	for j, shift := range m.shift {
 		row := g[j*n : (j+1)*n]
 		for k := j; k < n; k++ {
 			row[k] += total*shift*m.shift[k] - shift*m.sum[k] - m.shift[k]*m.sum[j]
 		}
 		if !(row[j] >= max(leastKept*m.size[j], leastSquares)) || !dense.Finite(row[j]) {
-			m.few = append(m.few, j)
+			m.lossy = append(m.lossy, j)
 		}
 		xty[j] -= shift * ySum
 		if d.Scale == nil {
@@ -84,7 +84,7 @@ func (m *Maker) Make(g, xty []float64, d *learn.Data, counts []float64) {
 			g[j*n+k] = g[k*n+j]
 		}
 	}
-	m.again(g, xty, d, counts)
+	m.recompute(g, xty, d, counts)
 }
 
 // start sets the upper triangle of g to the sum of (x − reference)·(x − reference)ᵀ over the rows x
@@ -135,13 +135,13 @@ func subtracts(d *learn.Data, counts []float64) bool {
 	return missing < counting
 }
 
-// again computes the entries of the features in few from the centred and scaled rows.
-func (m *Maker) again(g, xty []float64, d *learn.Data, counts []float64) {
-	if len(m.few) == 0 {
+// recompute computes the entries of the features in lossy from the centred and scaled rows.
+func (m *Maker) recompute(g, xty []float64, d *learn.Data, counts []float64) {
+	if len(m.lossy) == 0 {
 		return
 	}
 	x, n := d.Dense(), len(xty)
-	for _, j := range m.few {
+	for _, j := range m.lossy {
 		clear(g[j*n : (j+1)*n])
 		xty[j] = 0
 	}
@@ -151,14 +151,14 @@ func (m *Maker) again(g, xty []float64, d *learn.Data, counts []float64) {
 			continue
 		}
 		m.seen = learner.See(m.seen, d, x.RawRowView(i))
-		for _, j := range m.few {
+		for _, j := range m.lossy {
 			if v := c * m.seen[j]; v != 0 {
 				floats.AddScaled(g[j*n:(j+1)*n], v, m.seen)
 				xty[j] += v * y
 			}
 		}
 	}
-	for _, j := range m.few {
+	for _, j := range m.lossy {
 		for k := range n {
 			g[k*n+j] = g[j*n+k]
 		}

@@ -87,7 +87,7 @@ func TestMake(t *testing.T) {
 		}
 		g, xty := make([]float64, n*n), make([]float64, n)
 		m.Make(g, xty, &d, counts)
-		again += len(m.few)
+		again += len(m.lossy)
 		want, wantXty, yy := make([]float64, n*n), make([]float64, n), 0.0
 		seen := make([]float64, n)
 		for i := range rows {

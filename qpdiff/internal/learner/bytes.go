@@ -34,24 +34,24 @@ func CheckBytes(l Sized, d learn.Data) error {
 	return Exceeds(need, d.MaxBytes, s)
 }
 
-// Exceeds returns an error if need bytes exceed the bound of data with the sizes s. The parameter
-// most is the MaxBytes of the data.
-func Exceeds(need, most int64, s learn.Size) error {
-	if need <= memory.Bound(most) {
+// Exceeds returns an error if need bytes exceed the bound of data with the sizes s. maxBytes is the
+// MaxBytes of the data.
+func Exceeds(need, maxBytes int64, s learn.Size) error {
+	if need <= memory.Bound(maxBytes) {
 		return nil
 	}
-	return TooLarge(need, most, s)
+	return TooLarge(need, maxBytes, s)
 }
 
 // TooLarge returns the error that Exceeds returns if the bound is exceeded.
-func TooLarge(need, most int64, s learn.Size) error {
+func TooLarge(need, maxBytes int64, s learn.Size) error {
 	return check.ArgErrorf("Data", qpdiff.ErrTooLarge, "give fewer features or rows, or raise MaxBytes; linear.ElasticNet needs least for many features, and linear learners for many rows",
-		"%s, for %d rows × %d features", memory.Needs(need, memory.Bound(most)), s.Rows, s.Features)
+		"%s, for %d rows × %d features", memory.Needs(need, memory.Bound(maxBytes)), s.Rows, s.Features)
 }
 
-// allocated is a factor: the allocator rounds sizes up, so a few dozen slices take allocated times
-// the bytes of their entries. structs is the number of bytes of the structs of a learner and of a
-// workspace.
+// allocated is the ratio of the bytes that a few dozen slices take to the bytes of their entries,
+// because the allocator rounds sizes up. structs is the number of bytes of the structs of a learner
+// and of a workspace.
 const (
 	allocated = 1 + 1./16
 	structs   = 5 << 10
@@ -61,10 +61,10 @@ const (
 // products of sizes could overflow an int.
 func Entries(n float64) int64 { return memory.Bytes(allocated*Word*n + structs) }
 
-// Room is the inverse of Entries: the number of float64 values that a learner may hold. The
-// parameter most is the MaxBytes of the data.
-func Room(most int64) float64 {
-	return (float64(memory.Bound(most)) - structs) / (allocated * Word)
+// Room is the inverse of Entries: the number of float64 values that a learner may hold. maxBytes is
+// the MaxBytes of the data.
+func Room(maxBytes int64) float64 {
+	return (float64(memory.Bound(maxBytes)) - structs) / (allocated * Word)
 }
 
 // Sizes returns s.Rows, s.Features and s.Counting as float64s.

@@ -13,11 +13,11 @@ import (
 // ErrNoData is the error of a Fit before the first successful Load.
 var ErrNoData = &qpdiff.ArgError{Arg: "Data", Why: qpdiff.ErrNotFitted, Problem: "is missing", Remedy: "call Load before Fit"}
 
-// CheckHyper returns an error if hyper does not have want entries, or if an entry is not finite or
-// is negative.
-func CheckHyper(hyper []float64, want int) error {
-	if len(hyper) != want {
-		return check.ArgErrorf("hyper", qpdiff.ErrShape, "give as many as Dims says", "has %d entries instead of %d", len(hyper), want)
+// CheckHyper returns an error if hyper does not have n entries, or if an entry is not finite or is
+// negative.
+func CheckHyper(hyper []float64, n int) error {
+	if len(hyper) != n {
+		return check.ArgErrorf("hyper", qpdiff.ErrShape, "give as many as Dims says", "has %d entries instead of %d", len(hyper), n)
 	}
 	if err := check.Finite("hyper", "give a finite hyperparameter", hyper); err != nil {
 		return err

@@ -20,15 +20,15 @@ type RowSet struct {
 	table  []int     // hash table; an entry is the number of a distinct row plus 1, or 0
 }
 
-// Where sets dst to the rows i with is(k), where k is the distinct row of row i. If there is no
-// fit, it returns an error that names the learner l.
-func (s *RowSet) Where(l any, state *State, dst []int, is func(distinct int) bool) ([]int, error) {
+// Where sets dst to the rows i for which pred(k) is true, where k is the distinct row of row i. If
+// there is no fit, it returns an error that names the learner l.
+func (s *RowSet) Where(l any, state *State, dst []int, pred func(distinct int) bool) ([]int, error) {
 	if err := state.Fitted(); err != nil {
 		return nil, Named(l, err)
 	}
 	dst = dst[:0]
 	for i, k := range s.Of {
-		if k >= 0 && is(k) {
+		if k >= 0 && pred(k) {
 			dst = append(dst, i)
 		}
 	}
@@ -123,13 +123,13 @@ func (s *RowSet) Equal(visit func(i, k int) bool) {
 
 // CheckEqual returns an error if equal rows have different tangents in t. It compares the tangents
 // of the labels y, and of the coordinates j for which moves(j) is true. It checks only rows for
-// which is(k) is true, where k is the distinct row.
-func (s *RowSet) CheckEqual(t *learn.Grad, y []float64, is func(distinct int) bool, moves func(j int) bool) error {
+// which pred(k) is true, where k is the distinct row.
+func (s *RowSet) CheckEqual(t *learn.Grad, y []float64, pred func(distinct int) bool, moves func(j int) bool) error {
 	if t.X == nil && t.Y == nil {
 		return nil
 	}
 	for i, k := range s.Equal {
-		if !is(s.Of[k]) {
+		if !pred(s.Of[k]) {
 			continue
 		}
 		sign := y[i] * y[k]

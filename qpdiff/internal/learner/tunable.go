@@ -7,8 +7,9 @@ import (
 
 // The bounds of λ1 and λ2 are these constants times a reference value, at which the penalty
 // dominates the loss. The reference of λ1 is the smallest λ1 at which θ is 0. The reference of λ2
-// is the trace of XᵀX/N, an upper bound of its largest eigenvalue. If λ1 or λ2 falls from its lower
-// bound to 0, the predictions change by a fraction of about leastLambda1 or leastLambda2.
+// is the trace of XᵀX/N, an upper bound of its largest eigenvalue. If a penalty falls from its
+// lower bound to 0, the predictions change by a fraction of about leastLambda1 (for λ1) or
+// leastLambda2 (for λ2).
 const (
 	leastLambda1 = 1e-5
 	// leastWide replaces leastLambda1 for sparse data, and for data with many features and fewer
@@ -21,18 +22,18 @@ const (
 	defaultLambda2 = .03 // times the mean variance of a feature
 )
 
-// Lambda1 describes the ℓ₁ penalty of a learner on data with the moments m. The parameter most is
-// the smallest λ1 at which θ is 0.
-func Lambda1(m learn.Moments, most float64) learn.Hyperparameter {
+// Lambda1 describes the ℓ₁ penalty of a learner on data with the moments m. lambdaMax is the
+// smallest λ1 at which θ is 0.
+func Lambda1(m learn.Moments, lambdaMax float64) learn.Hyperparameter {
 	least := leastLambda1
 	if m.Sparse || m.Features > m.Examples && ways.Many(m.Features) {
 		least = leastWide
 	}
-	return learn.Hyperparameter{Name: "λ1", Lower: least * most, Default: defaultLambda1 * most, Upper: most, Zero: true}
+	return learn.Hyperparameter{Name: "λ1", Lower: least * lambdaMax, Default: defaultLambda1 * lambdaMax, Upper: lambdaMax, Zero: true}
 }
 
-// Lambda2 describes the squared ℓ₂ penalty of a linear learner. If zero is true, the learner also
-// accepts λ2 = 0.
-func Lambda2(m learn.Moments, zero bool) learn.Hyperparameter {
-	return learn.Hyperparameter{Name: "λ2", Lower: leastLambda2 * m.Trace, Default: defaultLambda2 * m.Variance, Upper: mostLambda2 * m.Trace, Zero: zero}
+// Lambda2 describes the squared ℓ₂ penalty of a linear learner. If allowZero is true, the learner
+// also accepts λ2 = 0.
+func Lambda2(m learn.Moments, allowZero bool) learn.Hyperparameter {
+	return learn.Hyperparameter{Name: "λ2", Lower: leastLambda2 * m.Trace, Default: defaultLambda2 * m.Variance, Upper: mostLambda2 * m.Trace, Zero: allowZero}
 }

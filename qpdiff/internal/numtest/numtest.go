@@ -161,16 +161,16 @@ func Eliminate(a [][]*big.Float) []*big.Float {
 	return x
 }
 
-// OneSided returns the left and the right difference quotient of a function f. The parameters
-// below, at and above are f(x−h), f(x) and f(x+h). excess is the distance of got from the interval
-// between the two quotients. It is negative if got is inside.
-func OneSided(got float64, below, at, above *big.Float, h float64) (left, right, excess float64) {
+// OneSided returns the left and the right difference quotient of a function f, from fminus =
+// f(x−h), fmid = f(x) and fplus = f(x+h). excess is the distance of got from the interval between
+// the two quotients. It is negative if got is inside.
+func OneSided(got float64, fminus, fmid, fplus *big.Float, h float64) (left, right, excess float64) {
 	slope := func(from, to *big.Float) float64 {
 		d := Precise(0).Sub(to, from)
 		v, _ := d.Quo(d, Precise(h)).Float64()
 		return v
 	}
-	left, right = slope(below, at), slope(at, above)
+	left, right = slope(fminus, fmid), slope(fmid, fplus)
 	return left, right, max(min(left, right)-got, got-max(left, right))
 }
 

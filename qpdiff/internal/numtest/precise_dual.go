@@ -161,9 +161,9 @@ func (s *activeSet) move(f []int) bool {
 }
 
 // release frees the row, or the pair of rows, that violates optimality most. It returns false if no
-// row violates optimality. The parameter free is the number of free rows.
-func (s *activeSet) release(free int) bool {
-	if free == 0 && s.Intercept {
+// row violates optimality. nfree is the number of free rows.
+func (s *activeSet) release(nfree int) bool {
+	if nfree == 0 && s.Intercept {
 		up, down := s.between()
 		if Precise(0).Sub(s.r[up], s.r[down]).Cmp(Precise(1e-50)) <= 0 {
 			return false
@@ -188,7 +188,7 @@ func (s *activeSet) release(free int) bool {
 	return true
 }
 
-// If all β are at a bound, centre sets b to the middle of the interval of its solutions.
+// centre sets b to the middle of the interval of optimal b if all β are at a bound.
 func (s *activeSet) centre(size float64) {
 	inside := 0
 	for i, v := range s.beta {

@@ -29,7 +29,7 @@ type Columns struct {
 	Root  []float64 // ρ_i; 0 for a row of weight 0
 	Total float64   // Σρ²
 
-	start []int // for each column the place of its first entry, and then the end of the last column
+	start []int // for each column, the place of its first entry; at the end, the number of entries
 	row   []int32
 	value []float64 // ρ_i·x_ij/scale_j, or a_ij in a whole column
 	shift []float64 // centre_j/scale_j, 0 for a whole column; nil without centres
@@ -38,7 +38,7 @@ type Columns struct {
 
 	// Scratch of Load: the next free position of each column, and the position of each row in the
 	// columns that are kept whole.
-	next, place []int
+	nextFree, rowPlace []int
 }
 
 // Load makes c the columns of d. d.X must be a checked sparse matrix. root holds ρ.
@@ -50,7 +50,7 @@ func (c *Columns) Load(d learn.Data, root []float64) {
 	c.begin(d, x)
 	stored := c.start[c.N]
 	c.row, c.value = dense.Grow(c.row, stored), dense.Grow(c.value, stored)
-	c.next = append(c.next[:0], c.start[:c.N]...)
+	c.nextFree = append(c.nextFree[:0], c.start[:c.N]...)
 	for j, whole := range c.whole {
 		if !whole {
 			continue
@@ -58,7 +58,7 @@ func (c *Columns) Load(d learn.Data, root []float64) {
 		at, rest := c.start[j], -d.Centre[j]/Scale(d, j)
 		for i, r := range root { // the value of entries that x does not store; stored entries replace it below
 			if r != 0 {
-				c.row[at+c.place[i]], c.value[at+c.place[i]] = int32(i), r*rest
+				c.row[at+c.rowPlace[i]], c.value[at+c.rowPlace[i]] = int32(i), r*rest
 			}
 		}
 	}
@@ -68,11 +68,11 @@ func (c *Columns) Load(d learn.Data, root []float64) {
 		}
 		x.DoRowNonZero(i, func(_, j int, v float64) {
 			if c.whole[j] {
-				c.value[c.start[j]+c.place[i]] = r * ((v - d.Centre[j]) / Scale(d, j))
+				c.value[c.start[j]+c.rowPlace[i]] = r * ((v - d.Centre[j]) / Scale(d, j))
 				return
 			}
-			c.row[c.next[j]], c.value[c.next[j]] = int32(i), r*(v/Scale(d, j))
-			c.next[j]++
+			c.row[c.nextFree[j]], c.value[c.nextFree[j]] = int32(i), r*(v/Scale(d, j))
+			c.nextFree[j]++
 		})
 	}
 	c.sum(d)
@@ -83,10 +83,10 @@ func (c *Columns) begin(d learn.Data, x mat.RowNonZeroDoer) {
 	c.start, c.whole = dense.Grow(c.start, c.N+1), dense.Grow(c.whole, c.N)
 	clear(c.start)
 	counting := 0
-	c.place = dense.Grow(c.place, c.M)
+	c.rowPlace = dense.Grow(c.rowPlace, c.M)
 	for i, r := range c.Root {
 		if r != 0 {
-			c.place[i] = counting
+			c.rowPlace[i] = counting
 			counting++
 			x.DoRowNonZero(i, func(_, j int, _ float64) { c.start[j+1]++ })
 		}
@@ -202,7 +202,7 @@ func (c *Columns) Squares(dst, w []float64) {
 		all += w[i] * r * r
 	}
 	for j := range c.N {
-		s, rest, sum := c.Shift(j), all, 0.0 // rest is the part of the sum over rows without a kept entry
+		s, rest, sum := c.Shift(j), all, 0.0 // rest: the part of the sum over rows without a kept entry
 		row, value := c.column(j)
 		for k, i := range row {
 			r := c.Root[i]
@@ -316,11 +316,11 @@ func (c *Columns) AddTransposed(dst []float64, scale float64, u []float64) {
 	}
 }
 
-// Product returns a_jᵀa_k. The parameter of is a vector with the kept entries of column j, and 0 in
-// all other rows.
-func (c *Columns) Product(j, k int, of []float64) float64 {
+// Product returns a_jᵀa_k. dense is a vector with the kept entries of column j, and 0 in all other
+// rows.
+func (c *Columns) Product(j, k int, dense []float64) float64 {
 	s, t := c.Shift(j), c.Shift(k)
-	return c.Dot(k, of, c.along[j]) - s*c.along[k] + s*t*c.Total
+	return c.Dot(k, dense, c.along[j]) - s*c.along[k] + s*t*c.Total
 }
 
 // Clear sets dst to 0 in the rows in which column j has a kept entry.
@@ -361,19 +361,19 @@ func (c *Columns) AddRoots() {
 	c.N++
 }
 
-// Take copies the columns of the argument from that set lists, in ascending order, to c, and
-// multiplies row i by roots[i]. All other columns of c are zero.
-func (c *Columns) Take(from *Columns, set []int, roots []float64) {
-	c.M, c.N = from.M, from.N
+// Take copies the columns of src listed in set, which ascends, to c, and multiplies row i by
+// roots[i]. All other columns of c are zero.
+func (c *Columns) Take(src *Columns, set []int, roots []float64) {
+	c.M, c.N = src.M, src.N
 	c.Root = dense.Grow(c.Root, c.M)
-	floats.MulTo(c.Root, from.Root, roots)
+	floats.MulTo(c.Root, src.Root, roots)
 	c.Total = floats.Dot(c.Root, c.Root)
 	c.start, c.row, c.value = append(c.start[:0], 0), c.row[:0], c.value[:0]
-	c.shift, c.along = dense.Zeros(c.shift, len(from.shift)), dense.Zeros(c.along, c.N)
+	c.shift, c.along = dense.Zeros(c.shift, len(src.shift)), dense.Zeros(c.along, c.N)
 	next := 0
 	for j := range c.N {
 		if dense.IsNext(set, &next, j) {
-			row, value := from.column(j)
+			row, value := src.column(j)
 			sum := 0.0
 			for k, i := range row {
 				v := roots[i] * value[k]
@@ -381,8 +381,8 @@ func (c *Columns) Take(from *Columns, set []int, roots []float64) {
 				c.row, c.value = append(c.row, i), append(c.value, v)
 			}
 			c.along[j] = sum
-			if len(from.shift) > 0 {
-				c.shift[j] = from.shift[j]
+			if len(src.shift) > 0 {
+				c.shift[j] = src.shift[j]
 			}
 		}
 		c.start = append(c.start, len(c.row))

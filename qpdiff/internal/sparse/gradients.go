@@ -14,20 +14,20 @@ const (
 	// set.
 	vectors = 5
 	// roundTol is the factor by which one round of conjugate gradients reduces the residual. Each
-	// round starts from a newly computed residual. The constant rounds bounds the number of rounds.
-	roundTol = 1e-8
-	rounds   = 8
-	// The constant steps bounds the number of steps of a round. In exact arithmetic a system needs
-	// at most one step for each unknown, and a well-conditioned system needs a few dozen steps.
-	steps = 2000
+	// round starts from a newly computed residual. maxRounds bounds the number of rounds.
+	roundTol  = 1e-8
+	maxRounds = 8
+	// maxSteps bounds the number of steps of a round. In exact arithmetic a system needs at most
+	// one step for each unknown, and a well-conditioned system needs a few dozen steps.
+	maxSteps = 2000
 	// ProbeTol is a relative residual that Solve always reaches if the system has exactly one
 	// solution. A larger residual therefore shows a singular system.
 	ProbeTol = 1e-6
 	// MostSteps bounds the steps of all rounds together.
-	MostSteps = rounds * steps
+	MostSteps = maxRounds * maxSteps
 	// ResidualTol is the largest residual of a solution, relative to the size of its terms. Floor
-	// and LooseFloor are values of the parameter floor of Solve: no new round begins at a smaller
-	// residual. LooseFloor is for callers that correct the solution themselves.
+	// and LooseFloor are values for the parameter floor of Solve. LooseFloor is for callers that
+	// correct the solution themselves.
 	ResidualTol = 1e-12
 	Floor       = 4 * dense.Eps
 	LooseFloor  = roundTol
@@ -65,12 +65,12 @@ func Room(rows, set int) int { return rows + vectors*set }
 // SolveEntries returns a size in float64 values: the size of a System, of its Gradients, and of the
 // scratch vectors of two solves.
 func SolveEntries(rows, set float64) float64 {
-	return 1.25 * (2*(rows+vectors*set) + 5*set + 2*steps)
+	return 1.25 * (2*(rows+vectors*set) + 5*set + 2*maxSteps)
 }
 
-// Solve sets x to the solution for the right-hand side b. It stops when the residual is at most
-// floor. work has Room entries. Solve returns the residual, relative to the size of its terms, and
-// the place in the set at which the residual is largest.
+// Solve sets x to the solution for the right-hand side b. It begins no new round once the residual
+// is at most floor. work has Room entries. Solve returns the residual, relative to the size of its
+// terms, and the place in the set at which the residual is largest.
 func (g *Gradients) Solve(q *System, x, b, work []float64, floor float64) (residual float64, worst int) {
 	s := len(x)
 	fit := work[:q.M]
@@ -98,7 +98,7 @@ func (g *Gradients) Solve(q *System, x, b, work []float64, floor float64) (resid
 	dense.ScaleBy(rest, -power)
 	size := floats.Norm(rest, 2) // of the terms of the residual
 	residual = 1
-	for range rounds {
+	for range maxRounds {
 		g.round(q, change, rest, along, image, unit, fit)
 		for i, c := range change {
 			x[i] += unit[i] * c
@@ -134,7 +134,7 @@ func (g *Gradients) round(q *System, change, rest, along, image, unit, fit []flo
 	copy(along, rest)
 	g.alpha, g.beta = g.alpha[:0], g.beta[:0]
 	rr := floats.Dot(rest, rest)
-	for end := roundTol * roundTol * rr; rr > end && len(g.alpha) < steps; {
+	for end := roundTol * roundTol * rr; rr > end && len(g.alpha) < maxSteps; {
 		g.End.Look()
 		floats.Mul(along, unit)
 		q.Apply(image, along, fit)
@@ -159,7 +159,7 @@ func (g *Gradients) round(q *System, change, rest, along, image, unit, fit []flo
 }
 
 // ritz returns the smallest and the largest eigenvalue of the tridiagonal matrix of the Lanczos
-// method. alpha holds the lengths of the steps of conjugate gradients, and beta the ratios of the
+// method. alpha holds the step lengths of conjugate gradients, and beta the ratios of successive
 // squared residuals. Bisection on Sturm sequences finds the eigenvalues.
 func ritz(alpha, beta []float64) (least, most float64) {
 	if len(alpha) == 0 {

@@ -53,12 +53,11 @@ func Many(n int) bool { return int64(n) > gram.Load() }
 func WorkingSet(rows, n int) bool { return Many(n) || n > rows && Many(2*n) }
 
 // ManyRows reports whether the Gram matrix of n features is computed in place, by blocks or by
-// subtraction. The parameter all is the number of rows, and counting is the number of rows with a
-// weight above 0. With many rows, copies of the rows would take more memory than everything else.
-// If fewer than half of the rows have a weight above 0, copies of these rows cost less than vectors
-// for all rows.
-func ManyRows(all, counting, n int) bool {
-	return int64(counting) >= many.Load() && 2*counting >= all && !WorkingSet(all, n)
+// subtraction. weighted is the number of rows with a weight above 0. With many rows, copies of the
+// rows would take more memory than everything else. If fewer than half of the rows have a weight
+// above 0, copies of these rows cost less than vectors for all rows.
+func ManyRows(rows, weighted, n int) bool {
+	return int64(weighted) >= many.Load() && 2*weighted >= rows && !WorkingSet(rows, n)
 }
 
 // SetManyRows changes the smallest number of rows for which ManyRows may return true, for tests. It

@@ -24,20 +24,20 @@ const (
 // subtraction would cost digits. All changes together have at most a few times the rounding error
 // of a new sum. Callers must correct solutions by their residuals.
 type Sum struct {
-	End    *stop.Stop // Factor checks it
-	rows   int
-	sum    []float64 // rows×rows, upper triangle
-	weight []float64 // w_f of every feature; 0 for a feature outside the sum
-	in     []int     // the features in the sum
-	moved  float64   // the sum of the traces of all terms added or subtracted since the last new sum
-	scale  float64   // inv/ρ of K
-	k, inv []float64 // factor of K
+	End        *stop.Stop // Factor checks it
+	rows       int
+	sum        []float64 // rows×rows, upper triangle
+	weight     []float64 // w_f of every feature; 0 for a feature outside the sum
+	members    []int     // the features in the sum
+	traceMoved float64   // the sum of the traces of all terms added or subtracted since the last new sum
+	scale      float64   // inv/ρ of K
+	k, inv     []float64 // factor of K
 
-	// Scratch of update. want holds the new weights. come lists the terms to add, and leave the
-	// terms to subtract. chunk holds some columns C_f, with and without their weights.
-	want        []float64
-	come, leave []term
-	chunk       []float64
+	// Scratch of update. newWeight holds the new weights. added and removed list the terms to add
+	// and to subtract. chunk holds some columns C_f, with and without their weights.
+	newWeight      []float64
+	added, removed []term
+	chunk          []float64
 }
 
 // Member is a feature of a support.
@@ -79,8 +79,8 @@ func (o *Sum) Empty() bool { return o.rows == 0 }
 
 // begin empties the sum.
 func (o *Sum) begin(rows, features int) {
-	o.rows, o.in, o.moved, o.scale = rows, o.in[:0], 0, -1
-	o.weight, o.want = dense.Zeros(o.weight, features), dense.Zeros(o.want, features)
+	o.rows, o.members, o.traceMoved, o.scale = rows, o.members[:0], 0, -1
+	o.weight, o.newWeight = dense.Zeros(o.weight, features), dense.Zeros(o.newWeight, features)
 	o.sum = dense.Zeros(o.sum, rows*rows)
 }
 
@@ -91,7 +91,7 @@ func (o *Sum) Factor(columns [][]float64, rows int, inv float64, support *Suppor
 		o.begin(rows, len(columns))
 	}
 	scale := inv / o.update(columns, inv, support)
-	if len(o.come)+len(o.leave) == 0 && math.Abs(scale-o.scale) <= sameWeight*scale {
+	if len(o.added)+len(o.removed) == 0 && math.Abs(scale-o.scale) <= sameWeight*scale {
 		return true
 	}
 	o.scale = scale
@@ -127,53 +127,53 @@ func (o *Sum) update(columns [][]float64, inv float64, support *Support) float64
 		rho = min(rho, m.R)
 	}
 	whole := o.differ(rho, support)
-	for _, terms := range [][]term{o.come, o.leave} {
+	for _, terms := range [][]term{o.added, o.removed} {
 		for _, t := range terms {
 			c := columns[t.feature]
-			o.moved += t.size * inv * floats.Dot(c, c)
+			o.traceMoved += t.size * inv * floats.Dot(c, c)
 		}
 	}
-	if !(o.moved <= whole) || len(o.come)+len(o.leave) > len(support.Act) {
+	if !(o.traceMoved <= whole) || len(o.added)+len(o.removed) > len(support.Act) {
 		o.begin(o.rows, len(columns))
 		for i := range support.Act {
 			rho = min(rho, support.member(i).R)
 		}
 		o.differ(rho, support)
 	}
-	o.add(columns, 1, o.come)
-	o.add(columns, -1, o.leave)
+	o.add(columns, 1, o.added)
+	o.add(columns, -1, o.removed)
 	return rho
 }
 
-// differ computes the new weights ρ/r_f. It lists the changes of the weights in come and leave, and
-// returns the trace of the new sum multiplied by inv.
+// differ computes the new weights ρ/r_f. It lists the changes of the weights in added and removed,
+// and returns the trace of the new sum multiplied by inv.
 func (o *Sum) differ(rho float64, support *Support) (trace float64) {
-	o.come, o.leave = dense.Grow(o.come, len(support.Act))[:0], o.leave[:0]
+	o.added, o.removed = dense.Grow(o.added, len(support.Act))[:0], o.removed[:0]
 	for i := range support.Act {
 		m := support.member(i)
 		w := rho / m.R
-		o.want[m.Feature] = w
+		o.newWeight[m.Feature] = w
 		trace += w * m.Diag
 		if o.weight[m.Feature] == 0 {
-			o.come = append(o.come, term{m.Feature, w})
+			o.added = append(o.added, term{m.Feature, w})
 		}
 	}
-	for _, f := range o.in {
-		switch d := o.want[f] - o.weight[f]; {
+	for _, f := range o.members {
+		switch d := o.newWeight[f] - o.weight[f]; {
 		case math.Abs(d) <= sameWeight*o.weight[f]:
-			o.want[f] = o.weight[f]
+			o.newWeight[f] = o.weight[f]
 		case d > 0:
-			o.come = append(o.come, term{f, d})
+			o.added = append(o.added, term{f, d})
 		default:
-			o.leave = append(o.leave, term{f, -d})
+			o.removed = append(o.removed, term{f, -d})
 		}
 		o.weight[f] = 0
 	}
-	o.in = dense.Grow(o.in, len(support.Act))
+	o.members = dense.Grow(o.members, len(support.Act))
 	for i, j := range support.Act {
 		f := support.Features[j]
-		o.weight[f], o.want[f] = o.want[f], 0
-		o.in[i] = f
+		o.weight[f], o.newWeight[f] = o.newWeight[f], 0
+		o.members[i] = f
 	}
 	return trace
 }

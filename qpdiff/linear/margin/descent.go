@@ -47,7 +47,7 @@ func (p *marginSolver) descend() bool {
 	clear(p.theta)
 	clear(u)
 	for epoch := 1; epoch <= descentEpochs; epoch++ {
-		p.end.Look()
+		p.stopper.Look()
 		for i := range p.rows {
 			p.improve(i, u)
 		}
@@ -86,8 +86,8 @@ func (p *marginSolver) improve(i int, u []float64) {
 }
 
 // settle sets the face to the face of the feasible point b of the dual problem, with u = Zᵀb. The
-// multipliers between their bounds are free. If there are more of them than coordinates in the
-// support, the multipliers nearest to their bounds move to these bounds.
+// multipliers between their bounds are free. If the support has fewer coordinates than there are
+// free multipliers, the multipliers nearest to their bounds move to these bounds.
 func (p *marginSolver) settle(u []float64) {
 	p.support(p.theta, p.l1)
 	for j := range u {

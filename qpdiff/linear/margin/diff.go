@@ -12,9 +12,9 @@ import (
 // marginDerivative is the scratch of the derivatives of a [marginFit]. It also holds the values
 // that prepare computes once for each fit.
 type marginDerivative struct {
-	fit  uint64      // the fit that face, psi and curvature are prepared for
-	face *marginFace // the fit's, or own
-	own  marginFace  // the fit's without its weakly active rows and coordinates, or with a factor
+	fit     uint64      // the fit that face, psi and curvature are prepared for
+	face    *marginFace // the face of the fit, or ownFace
+	ownFace marginFace  // the face of the fit without the weakly active rows and coordinates, or with a factor
 
 	// For each distinct row: the first and second derivative of its loss in its margin.
 	psi, curvature []float64
@@ -35,7 +35,7 @@ func (d *marginDerivative) prepare(l *marginFit) error {
 	}
 	p := &l.p
 	d.resize(p.rows, p.n)
-	if d.face = &p.marginFace; !p.factor || !l.weak.Empty() {
+	if d.face = &p.marginFace; !p.solved || !l.weak.Empty() {
 		if !d.withoutWeak(l, true) && (len(l.weak.Coords) == 0 || !d.withoutWeak(l, false)) {
 			return errSingularMargins
 		}
@@ -51,17 +51,18 @@ func (d *marginDerivative) resize(rows, n int) {
 	d.w, d.v, d.b, d.solved = dense.Grow(d.w, n), dense.Grow(d.v, n), dense.Grow(d.b, n), dense.Grow(d.solved, n)
 }
 
-// withoutWeak is leaveOutWeak followed by a factorisation. It reports whether this succeeds.
-func (d *marginDerivative) withoutWeak(l *marginFit, coords bool) bool {
-	d.leaveOutWeak(l, coords)
-	return d.own.refactorise(&l.p.marginProblem, d.v, l.p.theta, l.p.m)
+// withoutWeak is leaveOutWeak followed by a factorisation. It reports whether the factorisation
+// succeeded.
+func (d *marginDerivative) withoutWeak(l *marginFit, dropCoords bool) bool {
+	d.leaveOutWeak(l, dropCoords)
+	return d.ownFace.refactorise(&l.p.marginProblem, d.v, l.p.theta, l.p.m)
 }
 
 // leaveOutWeak sets d.face to the face of l without the weakly active rows. Each of these rows goes
-// to the side that its multiplier selects. If the parameter coords is true, the weakly active
-// coordinates are held at 0. leaveOutWeak computes no factor.
-func (d *marginDerivative) leaveOutWeak(l *marginFit, coords bool) {
-	p, f := &l.p, &d.own
+// to the side that its multiplier selects. If dropCoords is true, the face lacks the weakly active
+// coordinates too, and holds them at 0. leaveOutWeak computes no factor.
+func (d *marginDerivative) leaveOutWeak(l *marginFit, dropCoords bool) {
+	p, f := &l.p, &d.ownFace
 	d.resize(p.rows, p.n)
 	d.face = f
 	f.copyFrom(&p.marginFace)
@@ -72,7 +73,7 @@ func (d *marginDerivative) leaveOutWeak(l *marginFit, coords bool) {
 	}
 	f.dropReleased()
 	for _, j := range l.weak.Coords {
-		if coords && f.pos[j] >= 0 {
+		if dropCoords && f.pos[j] >= 0 {
 			f.remove(j)
 		}
 	}
@@ -129,16 +130,16 @@ func (d *marginDerivative) adjoint(l *marginFit, generalised bool, g *learn.Grad
 	return nil
 }
 
-// finishAdjoint ends a VJP. It adds the derivatives in the data; those in the hyperparameters are
-// already in g. The parameter kinked names the hyperparameter to which the kinks in weakFree
-// belong.
-func (d *marginDerivative) finishAdjoint(l *marginFit, generalised bool, g *learn.Grad, kinked qpdiff.Input) error {
+// finishAdjoint ends a VJP. It adds the derivatives in the data; the caller has added the
+// derivatives in the hyperparameters. kinkInput is the hyperparameter to which the kinks in
+// weakFree belong.
+func (d *marginDerivative) finishAdjoint(l *marginFit, generalised bool, g *learn.Grad, kinkInput qpdiff.Input) error {
 	if err := d.dataVJP(l, g); err != nil {
 		return err
 	}
 	if g.Hyper != nil && !l.weakFree.Empty() {
 		if !generalised {
-			return l.notDifferentiable(&learn.Grad{Hyper: g.Hyper}, l.weakFree, kinked)
+			return l.notDifferentiable(&learn.Grad{Hyper: g.Hyper}, l.weakFree, kinkInput)
 		}
 		g.Generalised = true
 	}
@@ -181,8 +182,8 @@ func (d *marginDerivative) dataVJP(l *marginFit, g *learn.Grad) error {
 	return learner.CheckProduct(g)
 }
 
-// ties implements [SVM.Ties]. The multiplier of z_k and the value u_k are divided among the copies
-// of z_k. Another division changes the cotangents of the copies by multiples of w and of θ.
+// ties implements [SVM.Ties]. The copies of z_k share its multiplier and u_k. Another division of
+// these two values changes the cotangents of the copies by multiples of w and of θ.
 func (d *marginDerivative) ties(l *marginFit, visit func(i, k int, sign float64, d []float64) bool) {
 	p := &l.p
 	if l.state.Fit == 0 || d.adjointFit != l.state.Fit {

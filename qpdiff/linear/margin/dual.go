@@ -28,8 +28,8 @@ import (
 // With ℓ, and λ1 = 0, dual solves this problem for the quadratic model of ℓ at θ, and moves θ to
 // the model's minimiser. This is a damped Newton method that handles all kinks at once.
 //
-// dual starts from the multipliers of the current face. It returns false if its system is singular
-// or if it takes more than limit rounds.
+// dual starts from the multipliers of the current face. It returns false if a system is singular or
+// if it takes more than limit rounds.
 func (p *marginSolver) dual(limit int) bool {
 	p.model = p.curved
 	defer func() { p.model = false }()
@@ -117,13 +117,13 @@ func (p *marginSolver) feasible() {
 // moveFree reports whether a variable reached a bound.
 func (p *marginSolver) moveFree() (stopped bool) {
 	t := math.Inf(1)
-	part := p.part[:0] // by free variable: the part of the way to its bound
+	frac := p.frac[:0] // by free variable: the fraction of the step at which it reaches its bound
 	for e, i := range p.elbow {
 		at, top := math.Inf(1), p.top(i)
 		if b := p.mult[e]; p.negative(e) || b > top+marginTol*top {
 			at = dense.MaxStep(p.b[i], b-p.b[i], 0, top)
 		}
-		part, t = append(part, at), min(t, at)
+		frac, t = append(frac, at), min(t, at)
 	}
 	for j, g := range p.grad {
 		if p.pos[j] >= 0 {
@@ -133,17 +133,17 @@ func (p *marginSolver) moveFree() (stopped bool) {
 		if excess := math.Abs(g) - p.l1; excess > 0 && excess > marginTol*p.gradSize(j) {
 			at = dense.MaxStep(p.v[j], g-p.v[j], -p.l1, p.l1)
 		}
-		part, t = append(part, at), min(t, at)
+		frac, t = append(frac, at), min(t, at)
 	}
 	stopped = !math.IsInf(t, 1)
 	way := min(t, 1)
 	for e, i := range p.elbow {
 		p.b[i] = min(max(p.b[i]+way*(p.mult[e]-p.b[i]), 0), p.top(i))
-		if stopped && part[e] <= t {
+		if stopped && frac[e] <= t {
 			p.side[i] = sideIf(p.mult[e] > 0)
 		}
 	}
-	part = part[len(p.elbow):]
+	frac = frac[len(p.elbow):]
 	p.dropReleased()
 	k := 0
 	for j, g := range p.grad {
@@ -151,7 +151,7 @@ func (p *marginSolver) moveFree() (stopped bool) {
 			continue
 		}
 		p.v[j] = min(max(p.v[j]+way*(g-p.v[j]), -p.l1), p.l1)
-		if stopped && part[k] <= t {
+		if stopped && frac[k] <= t {
 			p.insert(j, -math.Copysign(1, g))
 		}
 		k++
@@ -191,42 +191,42 @@ func (p *marginSolver) mostViolated() int {
 // objective. If the new variable reaches its other bound, enter does not free it.
 func (p *marginSolver) enter(id int) {
 	n, s := p.n, len(p.act)
-	way, room := 0.0, 2*p.l1 // direction of the variable, and how far its other bound is
+	sign, maxDist := 0.0, 2*p.l1 // the direction of the variable, and the distance of its other bound
 	a := p.work[:s]
 	if id < p.rows {
-		way, room = float64(p.side[id]), p.top(id)
+		sign, maxDist = float64(p.side[id]), p.top(id)
 		dense.Gather(a, p.z[id*n:(id+1)*n], p.act)
 	} else {
 		clear(a)
 		k := p.pos[id-p.rows]
-		way, a[k] = p.sgn[k], 1
+		sign, a[k] = p.sgn[k], 1
 	}
 	slid := 0.0
 	if c := p.dependency(&p.marginProblem, a, p.coef); c != nil {
-		if slid = p.moveDependent(id, way, room, c); slid == room {
+		if slid = p.moveDependent(id, sign, maxDist, c); slid == maxDist {
 			return
 		}
 	}
 	if id >= p.rows {
 		j := id - p.rows
-		p.v[j] = way * (slid - p.l1)
+		p.v[j] = sign * (slid - p.l1)
 		p.zero(j)
 		return
 	}
 	p.b[id] = slid
-	if way < 0 {
-		p.b[id] = room - slid
+	if sign < 0 {
+		p.b[id] = maxDist - slid
 	}
 	p.hold(id)
 }
 
 // moveDependent moves the variable id and the free variables along a dependency with the
-// coefficients c. It returns the distance t that the variable id moves, at most room. If t = room,
+// coefficients c. It returns the distance t ≤ maxDist that the variable id moves. If t = maxDist,
 // the variable has reached its other bound.
-func (p *marginSolver) moveDependent(id int, way, room float64, c []float64) float64 {
-	n, t := p.n, room
+func (p *marginSolver) moveDependent(id int, sign, maxDist float64, c []float64) float64 {
+	n, t := p.n, maxDist
 	for e, i := range p.elbow {
-		t = min(t, dense.MaxStep(p.b[i], -way*c[e], 0, p.top(i)))
+		t = min(t, dense.MaxStep(p.b[i], -sign*c[e], 0, p.top(i)))
 	}
 	// Gradients off the support keep θ at 0 there.
 	rate := p.dir[:n]
@@ -238,7 +238,7 @@ func (p *marginSolver) moveDependent(id int, way, room float64, c []float64) flo
 		dense.Axpy(-c[e], p.z[i*n:(i+1)*n], rate)
 	}
 	for j := range rate {
-		if rate[j] *= -way; p.pos[j] < 0 {
+		if rate[j] *= -sign; p.pos[j] < 0 {
 			size := 0.0
 			if id < p.rows {
 				size = math.Abs(p.z[id*n+j])
@@ -253,7 +253,7 @@ func (p *marginSolver) moveDependent(id int, way, room float64, c []float64) flo
 		}
 	}
 	for e, i := range p.elbow {
-		r := -way * c[e]
+		r := -sign * c[e]
 		if dense.MaxStep(p.b[i], r, 0, p.top(i)) <= t {
 			p.side[i] = sideIf(r > 0)
 			continue
@@ -272,7 +272,7 @@ func (p *marginSolver) moveDependent(id int, way, room float64, c []float64) flo
 		p.v[j] = min(max(p.v[j]+t*r, -p.l1), p.l1)
 	}
 	switch {
-	case t < room:
+	case t < maxDist:
 	case id < p.rows:
 		p.side[id] = -p.side[id]
 	default:

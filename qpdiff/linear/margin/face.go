@@ -20,13 +20,13 @@ type marginFace struct {
 	act   []int     // support: coordinates not held at 0, ascending
 	sgn   []float64 // sign of each member of act, 0 if λ1 = 0
 	pos   []int     // by coordinate: its place in act, or −1
-	model bool      // ℓ is on the margin's side of its kink, not on side
+	model bool      // the side of ℓ's kink follows from the margin and not from side
 
 	h, dinv []float64 // factor of the Hessian on the support, if curved
 	root    []float64 // √ of its pivots
 	q, r    []float64 // elbow normals, whitened by the Hessian, = R·Q with orthonormal rows of Q and lower triangular R
-	factor  bool      // h, q and r belong to the solution
-	end     *stop.Stop
+	solved  bool      // h, q and r belong to the solution
+	stopper *stop.Stop
 
 	factored factoredFace
 	line     []float64  // work of update
@@ -97,7 +97,7 @@ func (f *marginFace) insert(j int, sign float64) {
 	f.index(k)
 }
 
-// remove takes coordinate j out of the support, so that θ_j stays 0.
+// remove removes coordinate j from the support, so that θ_j stays 0.
 func (f *marginFace) remove(j int) {
 	k := f.pos[j]
 	f.act, f.sgn = slices.Delete(f.act, k, k+1), slices.Delete(f.sgn, k, k+1)
@@ -164,7 +164,7 @@ func (f *marginFace) gradient(p *marginProblem, g, theta, m []float64) {
 		if c == 0 {
 			continue
 		}
-		f.end.Look()
+		f.stopper.Look()
 		for k, j := range f.act {
 			v := c * z[j]
 			row := h[k*s : (k+1)*s]

@@ -23,8 +23,8 @@ const (
 
 // factorise sets g as gradient does, and factorises the face's optimality system. If the normal of
 // a row depends on the normals of earlier rows, factorise takes the row off the elbow, to the side
-// of its margin. It returns false if the Hessian is singular. It stops early if end has been
-// reached.
+// of its margin. It returns false if the Hessian is singular. It stops early if the context of
+// stopper ends.
 func (f *marginFace) factorise(p *marginProblem, g, theta, m []float64) bool {
 	f.gradient(p, g, theta, m)
 	s := len(f.act)
@@ -32,7 +32,7 @@ func (f *marginFace) factorise(p *marginProblem, g, theta, m []float64) bool {
 		return true
 	}
 	if p.curved {
-		if dense.LDLFactorUntil(f.end, f.h[:s*s], f.dinv[:s], s, s, dense.Eps) < s {
+		if dense.LDLFactorUntil(f.stopper, f.h[:s*s], f.dinv[:s], s, s, dense.Eps) < s {
 			return false
 		}
 		for k := range s {
@@ -41,7 +41,7 @@ func (f *marginFace) factorise(p *marginProblem, g, theta, m []float64) bool {
 	}
 	e := 0
 	for _, i := range f.elbow {
-		f.end.Look()
+		f.stopper.Look()
 		if e < s && f.orthogonalise(p, i, e) {
 			f.elbow[e] = i
 			e++
@@ -126,11 +126,11 @@ func (f *marginFace) update(p *marginProblem) bool {
 	return true
 }
 
-// rotate applies a plane rotation to columns a and b of R and to rows a and b of Q. Of R it changes
-// the rows with numbers in [from, rows); the rows of Q have s entries. R·Q does not change.
-func (f *marginFace) rotate(a, b, from, rows, s int, cos, sin float64) {
+// rotate applies a plane rotation to columns a and b of R and to rows a and b of Q. In R it changes
+// only the rows firstRow ≤ i < rows. The rows of Q have s entries. R·Q does not change.
+func (f *marginFace) rotate(a, b, firstRow, rows, s int, cos, sin float64) {
 	n := len(f.pos)
-	for i := from; i < rows; i++ {
+	for i := firstRow; i < rows; i++ {
 		x, y := f.r[i*n+a], f.r[i*n+b]
 		f.r[i*n+a], f.r[i*n+b] = cos*x+sin*y, cos*y-sin*x
 	}

@@ -41,7 +41,7 @@ func (l *marginFit) load(d learn.Data) error {
 func (l *marginFit) Bytes(s learn.Size) int64 {
 	rows, n, _ := learner.Sizes(s)
 	lists := 3*rows + 9*n                             // mult and weakMargins
-	derivative := faceEntries(rows, n) + 4*rows + 4*n // own, and the vectors of a marginDerivative
+	derivative := faceEntries(rows, n) + 4*rows + 4*n // ownFace, and the vectors of a marginDerivative
 	return learner.Entries(solverEntries(rows, n, s.Weighted) + lists + derivative)
 }
 
@@ -51,20 +51,19 @@ func (l *marginFit) Reset() {
 	l.p.reset()
 }
 
-// solve computes the fit after begin and writes theta. The parameter l1 is true if λ1 is a
-// hyperparameter.
-func (l *marginFit) solve(theta []float64, l1 bool) error {
+// solve computes the fit after begin and writes theta. hasL1 is true if λ1 is a hyperparameter.
+func (l *marginFit) solve(theta []float64, hasL1 bool) error {
 	warm := l.p.warm
-	l.p.end = &l.state.Stop
+	l.p.stopper = &l.state.Stop
 	attempt := func() error {
 		if err := l.p.solve(); err != nil {
 			return err
 		}
 		dense.Scatter(l.mult, l.p.mult, l.p.elbow)
-		return l.find(&l.p, l1)
+		return l.find(&l.p, hasL1)
 	}
 	err := attempt()
-	if err != nil && warm { // the last face may hide more in rounding than the way from θ = 0 does
+	if err != nil && warm { // with the last face as start, rounding may hide more than with the start θ = 0
 		l.p.reset()
 		err = attempt()
 	}

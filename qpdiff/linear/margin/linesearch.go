@@ -44,20 +44,19 @@ func (p *marginSolver) collect() (moved float64, crossed int) {
 	return moved, len(p.kinks)
 }
 
-// atStart returns t = way/v, the position of a kink along a step. If way is 0 to within rounding,
+// atStart returns t = dist/v, the position of a kink along a step. If dist is 0 to within rounding,
 // relative to scale, it returns 0. Kinks that coincide are then passed in the order of their ids.
-func atStart(way, v, scale float64) float64 {
-	t := way / v
-	if t < stillTol && math.Abs(way) <= stillTol*scale {
+func atStart(dist, v, scale float64) float64 {
+	t := dist / v
+	if t < stillTol && math.Abs(dist) <= stillTol*scale {
 		return 0
 	}
 	return t
 }
 
 // search returns the length t of the step at which the objective stops falling. It removes from
-// p.kinks the kinks at or beyond t. The result blocked is the id of the kink at t, or −1 if t is
-// between kinks.
-func (p *marginSolver) search(moved float64) (t float64, blocked int, ok bool) {
+// p.kinks the kinks at or beyond t. kinkID is the id of the kink at t, or −1 if t is between kinks.
+func (p *marginSolver) search(moved float64) (t float64, kinkID int, ok bool) {
 	slices.SortFunc(p.kinks, func(a, b kink) int {
 		return cmp.Or(cmp.Compare(a.t, b.t), cmp.Compare(a.id, b.id))
 	})
@@ -85,7 +84,7 @@ func (p *marginSolver) search(moved float64) (t float64, blocked int, ok bool) {
 }
 
 // searchCurved does the work of search if the slope is not linear between kinks.
-func (p *marginSolver) searchCurved() (t float64, blocked int, ok bool) {
+func (p *marginSolver) searchCurved() (t float64, kinkID int, ok bool) {
 	d := p.dir[:len(p.act)]
 	var atZero, dd float64 // slope of the linear and quadratic terms at 0, and its growth
 	for k, j := range p.act {
@@ -110,7 +109,7 @@ func (p *marginSolver) searchCurved() (t float64, blocked int, ok bool) {
 	}
 	var jumps float64
 	for i := range p.kinks {
-		p.kinks[i].before = jumps
+		p.kinks[i].jumpsBefore = jumps
 		jumps += p.kinks[i].jump
 	}
 	start := slope(0)
@@ -122,7 +121,7 @@ func (p *marginSolver) searchCurved() (t float64, blocked int, ok bool) {
 	lo, hi := 0.0, 1.0
 	for k := p.passed(slope); k < len(p.kinks); k++ {
 		kk := p.kinks[k]
-		jumps = kk.before
+		jumps = kk.jumpsBefore
 		if k > 0 {
 			lo = p.kinks[k-1].t
 		}
@@ -163,8 +162,8 @@ const fewKinks = 8
 // without the jumps at the kinks; each jump increases the slope.
 func (p *marginSolver) passed(slope func(t float64) float64) int {
 	beyond := func(k int) bool {
-		p.end.Look()
-		return slope(p.kinks[k].t)+p.kinks[k].before+p.kinks[k].jump >= 0
+		p.stopper.Look()
+		return slope(p.kinks[k].t)+p.kinks[k].jumpsBefore+p.kinks[k].jump >= 0
 	}
 	from, to := 0, fewKinks
 	for ; to < len(p.kinks) && !beyond(to-1); to *= 2 {
@@ -176,9 +175,9 @@ func (p *marginSolver) passed(slope func(t float64) float64) int {
 	return from + sort.Search(min(to, len(p.kinks))-1-from, func(k int) bool { return beyond(from + k) })
 }
 
-// cross changes the face for the kinks that the step passed, and for the kink with the id blocked,
-// at which the step ended.
-func (p *marginSolver) cross(blocked int) {
+// cross changes the face for the kinks that the step passed, and for the kink kinkID at which the
+// step ended.
+func (p *marginSolver) cross(kinkID int) {
 	for _, k := range p.kinks {
 		if k.id < p.rows {
 			p.side[k.id] = -p.side[k.id]
@@ -188,12 +187,12 @@ func (p *marginSolver) cross(blocked int) {
 		}
 	}
 	switch {
-	case blocked >= p.rows:
-		p.zero(blocked - p.rows)
-	case blocked >= 0 && p.hinge > 0:
-		p.m[blocked] = 1
-		p.hold(blocked)
-	case blocked >= 0:
-		p.side[blocked] = -p.side[blocked]
+	case kinkID >= p.rows:
+		p.zero(kinkID - p.rows)
+	case kinkID >= 0 && p.hinge > 0:
+		p.m[kinkID] = 1
+		p.hold(kinkID)
+	case kinkID >= 0:
+		p.side[kinkID] = -p.side[kinkID]
 	}
 }

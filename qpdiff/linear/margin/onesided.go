@@ -32,7 +32,7 @@ func (d *marginDerivative) forward(l *marginFit, dtheta []float64, t *learn.Grad
 		d.leaveOutWeak(l, true)
 		if l.p.hinge == 0 {
 			for _, i := range l.weak.Rows {
-				d.own.side[i] = 1 // oneSided adds the excess of the other side
+				d.ownFace.side[i] = 1 // oneSided adds the excess of the other side
 			}
 		}
 		d.differentiateLosses(l)
@@ -53,8 +53,8 @@ func (l *marginFit) checkEqual(t *learn.Grad) error {
 
 // finishForward ends a JVP. On entry the right-hand side has the terms of the hyperparameters;
 // finishForward adds the terms of the data, solves the system and writes dtheta. If λ1, or the
-// weight of the hinge loss, is 0 and has a kink there, rise is the tangent of this hyperparameter.
-func (d *marginDerivative) finishForward(l *marginFit, dtheta []float64, t *learn.Grad, rise float64) error {
+// weight of the hinge loss, is 0 and has a kink there, rate is the tangent of this hyperparameter.
+func (d *marginDerivative) finishForward(l *marginFit, dtheta []float64, t *learn.Grad, rate float64) error {
 	p := &l.p
 	n := p.n
 	clear(d.u)
@@ -82,8 +82,8 @@ func (d *marginDerivative) finishForward(l *marginFit, dtheta []float64, t *lear
 			d.dm[i] = dm
 		}
 	}
-	if !l.weak.Empty() || rise > 0 {
-		return d.oneSided(l, dtheta, rise)
+	if !l.weak.Empty() || rate > 0 {
+		return d.oneSided(l, dtheta, rate)
 	}
 	d.solve(&p.marginProblem)
 	copy(dtheta, d.w)
@@ -99,11 +99,11 @@ func (d *marginDerivative) finishForward(l *marginFit, dtheta []float64, t *lear
 //	           multiplier is at its upper end and at 0; a weakly active
 //	           coordinate on its side of the kink
 //
-// The term with s_i = max(0, u_i − z_iᵀδ) comes from the truncated quadratic loss. It also comes
-// from the hinge loss, if the weight of this loss rises from 0 at the rate e_i. The term with s_j =
-// |δ_j| comes from λ1, if λ1 rises from 0. The parameter rise is the rate of λ1 or of the hinge
-// loss's weight. Equal rows with different tangents each have a constraint or an s_i.
-func (d *marginDerivative) oneSided(l *marginFit, dtheta []float64, rise float64) error {
+// The term with s_i = max(0, u_i − z_iᵀδ) comes from the truncated quadratic loss, and from the
+// hinge loss if the weight of this loss rises from 0 at the rate e_i. The term with s_j = |δ_j|
+// comes from λ1 if λ1 rises from 0. The parameter rate is the tangent of λ1 or of the hinge loss's
+// weight. Each of several equal rows with different tangents has its own constraint or s_i.
+func (d *marginDerivative) oneSided(l *marginFit, dtheta []float64, rate float64) error {
 	p, weak := &l.p, l.weak
 	n := p.n
 	vars := slices.Concat(d.face.act, weak.Coords) // the coordinates that may move
@@ -112,7 +112,7 @@ func (d *marginDerivative) oneSided(l *marginFit, dtheta []float64, rise float64
 	if p.hinge == 0 {
 		slackRows = weak.Rows
 	}
-	if rise > 0 {
+	if rate > 0 {
 		slackRows, slackCoords = slices.Concat(slackRows, l.weakFree.Rows), l.weakFree.Coords
 	}
 	slack := d.parts(l, slackRows)
@@ -151,7 +151,7 @@ func (d *marginDerivative) oneSided(l *marginFit, dtheta []float64, rise float64
 	for k, part := range slack {
 		s := nv + k
 		q.Q.Set(s, s, 2*p.smooth[1]*part.copies)
-		q.P[s] = rise * part.copies
+		q.P[s] = rate * part.copies
 		row := normal(part.row, -1)
 		row[s] = -1
 		q.atMost(row, -part.u)
@@ -159,7 +159,7 @@ func (d *marginDerivative) oneSided(l *marginFit, dtheta []float64, rise float64
 	}
 	for k, j := range slackCoords {
 		s := nv + len(slack) + k
-		q.P[s] = rise
+		q.P[s] = rate
 		for _, v := range []float64{1, -1} {
 			row := q.unit(slices.Index(vars, j), v)
 			row[s] = -1
@@ -175,21 +175,21 @@ func (d *marginDerivative) oneSided(l *marginFit, dtheta []float64, rise float64
 	return learner.CheckTangentOut(dtheta)
 }
 
-// A sidedQP is a QP with size variables, to which constraints are added one by one.
+// A sidedQP is a QP with nvars variables, to which constraints are added one by one.
 type sidedQP struct {
 	qpdiff.QP
-	size int
-	a, g []float64 // the rows of A and G
+	nvars int
+	a, g  []float64 // the rows of A and G
 }
 
 func newSidedQP(size int) *sidedQP {
-	return &sidedQP{QP: qpdiff.QP{Q: mat.NewDense(size, size, nil), P: make([]float64, size)}, size: size}
+	return &sidedQP{QP: qpdiff.QP{Q: mat.NewDense(size, size, nil), P: make([]float64, size)}, nvars: size}
 }
 
 // row returns a row of a constraint. Its entry k is sign times the entry vars[k] of z; the
 // remaining entries are 0.
 func (q *sidedQP) row(z []float64, vars []int, sign float64) []float64 {
-	row := make([]float64, q.size)
+	row := make([]float64, q.nvars)
 	for k, j := range vars {
 		row[k] = sign * z[j]
 	}
@@ -198,7 +198,7 @@ func (q *sidedQP) row(z []float64, vars []int, sign float64) []float64 {
 
 // unit returns a row with the value v at k and 0 elsewhere.
 func (q *sidedQP) unit(k int, v float64) []float64 {
-	row := make([]float64, q.size)
+	row := make([]float64, q.nvars)
 	row[k] = v
 	return row
 }
@@ -218,10 +218,10 @@ func (q *sidedQP) atMost(row []float64, h float64) {
 // solve returns the solution.
 func (q *sidedQP) solve() ([]float64, error) {
 	if len(q.B) > 0 {
-		q.A = mat.NewDense(len(q.B), q.size, q.a)
+		q.A = mat.NewDense(len(q.B), q.nvars, q.a)
 	}
 	if len(q.H) > 0 {
-		q.G = mat.NewDense(len(q.H), q.size, q.g)
+		q.G = mat.NewDense(len(q.H), q.nvars, q.g)
 	}
 	var s qpdiff.Solution
 	err := s.Solve(&q.QP)
@@ -254,7 +254,7 @@ func (d *marginDerivative) parts(l *marginFit, rows []int) (parts []rowPart) {
 // constraints, are linearly independent. If they are dependent, the multipliers are not unique, and
 // a change of the data can change any multiplier.
 func (d *marginDerivative) independent(l *marginFit) bool {
-	p, f := &l.p.marginProblem, &d.own
+	p, f := &l.p.marginProblem, &d.ownFace
 	if !d.withoutWeak(l, true) {
 		return false
 	}

@@ -11,7 +11,7 @@ import (
 
 // solve moves theta to the solution.
 func (p *marginSolver) solve() error {
-	p.factor, p.factored.known, p.rounds = false, false, 0
+	p.solved, p.factored.known, p.rounds = false, false, 0
 	p.curved = p.smooth != [3]float64{}
 	if p.warm && p.resume() {
 		if err := p.primal(); err == nil {
@@ -69,8 +69,8 @@ func (p *marginSolver) limit() int { return p.rounds + fixedRounds + kinkRounds*
 // primal moves θ from face to face to the solution.
 func (p *marginSolver) primal() error {
 	clear(p.tried)
-	still := 0          // steps of length zero in a row
-	rounded := false    // correct has moved margins to 1, so that the next step is not exact
+	still := 0          // number of successive steps of length zero
+	rounded := false    // correctSides has moved margins to 1, so that the next step is not exact
 	last := math.Inf(1) // length of the step before, on the same face
 	low := math.Inf(1)
 	limit := p.limit()
@@ -97,7 +97,7 @@ func (p *marginSolver) primal() error {
 			if !p.curved {
 				p.refine()
 			}
-			if p.correct() {
+			if p.correctSides() {
 				rounded = true
 				continue
 			}
@@ -109,11 +109,11 @@ func (p *marginSolver) primal() error {
 				if p.hidden {
 					return errHiddenSide
 				}
-				if p.factored.changes > 0 { // θ depends on the face only through a factor of its own
+				if p.factored.changes > 0 { // θ must come from a new factor of the face
 					p.factored.known = false
 					continue
 				}
-				p.warm, p.factor = true, !p.curved
+				p.warm, p.solved = true, !p.curved
 				return nil
 			}
 			continue
@@ -143,13 +143,13 @@ func (p *marginSolver) primal() error {
 	return check.ArgErrorf("Data", qpdiff.ErrIterationLimit, "raise the ridge penalty, or scale the features", "is so ill-conditioned that no active set was confirmed")
 }
 
-// correct moves every row to the side of its margin, and reports whether any row was on the other
-// side. It usually ignores a margin that is on the other side only by rounding. But if the squared
-// hinge loss has a large weight, the side of such a margin matters, because that loss has a slope
-// below 1 only. If the weight is so large that the rounding of a margin of 1 could cause any slope,
-// the row moves to the side above 1, which has no slope. It moves only once: either the next steps
-// lead away from 1, or they lead back and the row stays below.
-func (p *marginSolver) correct() (changed bool) {
+// correctSides moves every row to the side of its margin, and reports whether any row was on the
+// other side. It usually ignores a margin that is on the other side only by rounding. But if the
+// squared hinge loss has a large weight, the side of such a margin matters, because that loss has a
+// slope below 1 only. If the weight is so large that the rounding of a margin of 1 could cause any
+// slope, the row moves to the side above 1, which has no slope. It moves only once: either the next
+// steps lead away from 1, or they lead back and the row stays below.
+func (p *marginSolver) correctSides() (changed bool) {
 	p.hidden = false
 	size := math.Sqrt(dense.Dot(p.theta, p.theta))
 	norm := p.norm[:len(p.side)]

@@ -141,14 +141,14 @@ func softplus(x float64) float64 {
 // top returns the upper bound of the multiplier of row i.
 func (p *marginProblem) top(i int) float64 { return p.Copies[i] * p.hinge }
 
-// smoothLoss returns the first and second derivative of ℓ at the margin m. If the parameter below
-// is false, the squared hinge loss adds nothing to them.
-func (p *marginProblem) smoothLoss(m float64, below bool) (slope, curvature float64) {
+// smoothLoss returns the first and second derivative of ℓ at the margin m. If belowKink is false,
+// the squared hinge loss adds nothing to them.
+func (p *marginProblem) smoothLoss(m float64, belowKink bool) (slope, curvature float64) {
 	if w := p.smooth[0]; w != 0 {
 		e := w * math.Exp(-m)
 		slope, curvature = -e, e
 	}
-	if w := p.smooth[1]; w != 0 && below {
+	if w := p.smooth[1]; w != 0 && belowKink {
 		slope -= 2 * w * (1 - m)
 		curvature += 2 * w
 	}

@@ -31,8 +31,8 @@ type marginSolver struct {
 	mult  []float64 // multipliers of the elbow, in (0, w_i·hinge)
 	grad  []float64 // gradient in θ without the ℓ₁ term, multipliers included
 
-	tried  []bool // correct has put the row on its other side although its margin is 1 up to rounding
-	hidden bool   // correct has left a margin beyond 1 by more than decisionTol
+	tried  []bool // correctSides has moved the row to its other side although its margin is 1 up to rounding
+	hidden bool   // correctSides has left a margin on the wrong side of 1 by more than learner.DecisionTol
 	warm   bool   // theta and the face come from the last solve
 	rounds int    // faces of the last solve
 
@@ -41,7 +41,7 @@ type marginSolver struct {
 	decrement float64   // dᵀHd of the last system's solution
 	kinks     []kink
 	b, v      []float64 // of dual: multipliers of the elbow, by row, and the gradient off the support
-	part      []float64 // work of dual
+	frac      []float64 // work of dual
 	work      []float64
 	coef      []float64
 	gram      []float64 // work of elbowCond
@@ -50,8 +50,8 @@ type marginSolver struct {
 // A kink of the objective along a step. id is its row i, or rows+j for coordinate j; t is its
 // position, and jump the jump of the slope there.
 type kink struct {
-	id              int
-	t, jump, before float64 // before: the sum of the jumps before it, of searchCurved
+	id                   int
+	t, jump, jumpsBefore float64 // jumpsBefore: the sum of the jumps of earlier kinks, for searchCurved
 }
 
 func (p *marginSolver) resize(rows, n int) {
@@ -62,7 +62,7 @@ func (p *marginSolver) resize(rows, n int) {
 		marginProblem: marginProblem{n: n, z: make([]float64, rows*n), norm: make([]float64, rows)},
 		theta:         make([]float64, n), m: make([]float64, rows), mult: make([]float64, 0, n), grad: make([]float64, n),
 		tried: make([]bool, rows), dir: make([]float64, n), dm: make([]float64, rows), kinks: make([]kink, 0, rows+n),
-		b: make([]float64, rows), v: make([]float64, n), part: make([]float64, 0, 2*n),
+		b: make([]float64, rows), v: make([]float64, n), frac: make([]float64, 0, 2*n),
 		work: make([]float64, n), coef: make([]float64, n), gram: make([]float64, n*n),
 	}
 	p.marginFace.resize(rows, n)
@@ -104,11 +104,11 @@ func (p *marginSolver) load(d learn.Data) error {
 		copy(z, p.z[i*n:(i+1)*n])
 		p.norm[k] = math.Sqrt(dense.Dot(z, z))
 	}
-	p.factor = false
+	p.solved = false
 	return nil
 }
 
-func (p *marginSolver) reset() { p.warm, p.factor = false, false }
+func (p *marginSolver) reset() { p.warm, p.solved = false, false }
 
 // margins computes m = Zθ.
 func (p *marginSolver) margins() {
@@ -130,7 +130,7 @@ func (p *marginSolver) take(t float64) {
 // singular.
 func (p *marginSolver) newtonStep() bool {
 	p.rounds++
-	p.end.Look()
+	p.stopper.Look()
 	for {
 		elbow := len(p.elbow)
 		if !p.factorise(&p.marginProblem, p.grad, p.theta, p.m) {
@@ -255,10 +255,10 @@ func (p *marginSolver) refine() {
 	}
 }
 
-// release removes the constraints whose multipliers have the wrong sign. If the parameter one is
-// true, it removes only the first of them. It returns the number of removed constraints. The caller
-// is at the face's minimiser. release also completes grad there.
-func (p *marginSolver) release(one bool) int {
+// release removes the constraints whose multipliers have the wrong sign, or only the first of them
+// if firstOnly is true. It returns the number of removed constraints. θ must be the face's
+// minimiser. release also completes grad.
+func (p *marginSolver) release(firstOnly bool) int {
 	if !p.curved {
 		for j, t := range p.theta {
 			p.grad[j] += p.l2 * t
@@ -278,7 +278,7 @@ func (p *marginSolver) release(one bool) int {
 		p.elbow, p.mult = slices.Delete(p.elbow, e, e+1), slices.Delete(p.mult, e, e+1)
 		e--
 		released++
-		if one {
+		if firstOnly {
 			return released
 		}
 	}
@@ -288,7 +288,7 @@ func (p *marginSolver) release(one bool) int {
 		}
 		p.insert(j, -math.Copysign(1, g))
 		released++
-		if one {
+		if firstOnly {
 			return released
 		}
 	}

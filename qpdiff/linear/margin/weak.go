@@ -17,7 +17,7 @@ type weakMargins struct {
 	weak     qpdiff.Weak // weakly active, by distinct row
 	weakFree qpdiff.Weak // kinks in a hyperparameter at 0 only: coordinates in λ1, rows in the hinge loss's weight
 
-	root, length []float64 // work of list: √ of the Hessian's diagonal, scaled ‖z_i‖ of the elbow
+	root, length []float64 // work of listAll: √ of the Hessian's diagonal, scaled ‖z_i‖ of the elbow
 	v, b         []float64 // work of decided: right-hand side on the support and on the elbow
 }
 
@@ -27,9 +27,9 @@ func (w *weakMargins) resize(rows, n int) {
 	dense.GrowAll(n, &w.root, &w.length, &w.v, &w.b)
 }
 
-// find lists the weakly active rows and coordinates at the solution of p. The parameter l1 is true
-// if λ1 is a hyperparameter.
-func (w *weakMargins) find(p *marginSolver, l1 bool) error {
+// find lists the weakly active rows and coordinates at the solution of p. hasL1 is true if λ1 is a
+// hyperparameter.
+func (w *weakMargins) find(p *marginSolver, hasL1 bool) error {
 	s := len(p.act)
 	theta := math.Sqrt(dense.Dot(p.theta, p.theta))
 	if !dense.Finite(theta) {
@@ -56,18 +56,18 @@ func (w *weakMargins) find(p *marginSolver, l1 bool) error {
 	if elbow > looseBound {
 		elbow = p.elbowCond(p.gram, p.dir, p.coef, p.work)
 	}
-	if w.list(p, l1, theta, root, cond*elbow); w.weak.Empty() && w.weakFree.Empty() && !dense.Unsolvable(cond) {
+	if w.listAll(p, hasL1, theta, root, cond*elbow); w.weak.Empty() && w.weakFree.Empty() && !dense.Unsolvable(cond) {
 		return nil
 	}
 	if p.curved {
-		if p.factor = p.refactorise(&p.marginProblem, p.grad, p.theta, p.m); !p.factor {
+		if p.solved = p.refactorise(&p.marginProblem, p.grad, p.theta, p.m); !p.solved {
 			return errSingularMargins
 		}
 		if cond = dense.LDLCond(p.h, p.dinv, s, s, p.dir, p.coef); dense.Unsolvable(cond) {
 			return errSingularMargins
 		}
 	}
-	w.list(p, l1, theta, root, cond*p.elbowCond(p.gram, p.dir, p.coef, p.work))
+	w.listAll(p, hasL1, theta, root, cond*p.elbowCond(p.gram, p.dir, p.coef, p.work))
 	if p.curved {
 		return nil // Newton's last step may leave more than rounding
 	}
@@ -79,11 +79,11 @@ func (w *weakMargins) find(p *marginSolver, l1 bool) error {
 }
 
 // decided reports whether the row id, or the coordinate id−rows, is on its side of the kink by more
-// than its error. list has listed it as weakly active, by a bound of all errors that uses the
-// condition of the face's system. decided computes the error of this row or coordinate with one
-// solve. There must be no ℓ.
+// than its error. It computes this error with one solve, and is called for the rows and coordinates
+// that listAll has listed. (listAll bounds all errors by the condition of the face's system.) There
+// must be no ℓ.
 func (w *weakMargins) decided(p *marginSolver, id int) bool {
-	p.end.Look()
+	p.stopper.Look()
 	v, b := dense.Zeros(w.v, len(p.act)), dense.Zeros(w.b, len(p.elbow))
 	var value, err float64
 	if j := id - p.rows; j < 0 && p.side[id] == 0 {
@@ -118,10 +118,10 @@ func (w *weakMargins) decided(p *marginSolver, id int) bool {
 	return !dense.Negligible(value, err, 1)
 }
 
-// list lists the weakly active rows and coordinates. The parameter theta is ‖θ‖, root holds the
-// square roots of H's diagonal, and cond is the condition of the face's system. This system is
-// scaled so that H has a unit diagonal and the normals have length 1.
-func (w *weakMargins) list(p *marginSolver, l1 bool, theta float64, root []float64, cond float64) {
+// listAll lists the weakly active rows and coordinates. norm is ‖θ‖, root holds the square roots of
+// H's diagonal, and cond is the condition of the face's system. This system is scaled so that H has
+// a unit diagonal and the normals have length 1.
+func (w *weakMargins) listAll(p *marginSolver, hasL1 bool, norm float64, root []float64, cond float64) {
 	weak, free := &w.weak, &w.weakFree
 	weak.Rows, weak.Coords, free.Rows, free.Coords = weak.Rows[:0], weak.Coords[:0], free.Rows[:0], free.Coords[:0]
 	// Sizes of the solution and of the terms of the gradient.
@@ -148,7 +148,7 @@ func (w *weakMargins) list(p *marginSolver, l1 bool, theta float64, root []float
 	}
 	// sway bounds the error of a margin whose normal has length 1. The margin is compared with 1,
 	// and sway does not include the rounding of this 1.
-	sway := cond * theta
+	sway := cond * norm
 	if len(root) > 0 {
 		sway += drift / slices.Min(root)
 	}
@@ -169,12 +169,12 @@ func (w *weakMargins) list(p *marginSolver, l1 bool, theta float64, root []float
 		// A row on the wrong side of its kink counts as weakly active, because rounding hides its
 		// side. The bound by norm is tried first, because it needs no pass over the row.
 		slack := (m - 1) * float64(p.side[i])
-		if slack > 0 && (!dense.Negligible(slack, cond+p.norm[i]*sway, 1) || !dense.Negligible(slack, cond*(1+p.norm[i]*theta)+p.scaledLength(i, root)*drift, 1)) {
+		if slack > 0 && (!dense.Negligible(slack, cond+p.norm[i]*sway, 1) || !dense.Negligible(slack, cond*(1+p.norm[i]*norm)+p.scaledLength(i, root)*drift, 1)) {
 			continue
 		}
 		*rows = append(*rows, i)
 	}
-	w.listCoords(p, l1, root, cond, size, terms, drift)
+	w.listCoords(p, hasL1, root, cond, size, terms, drift)
 }
 
 // scaledLength returns ‖z_i‖ on the support, in variables scaled by root.
@@ -187,14 +187,14 @@ func (p *marginSolver) scaledLength(i int, root []float64) float64 {
 	return math.Sqrt(sum)
 }
 
-// listCoords does the work of list for the coordinates. The parameter size is the size of the
-// solution, terms the size of the gradient's terms; root, cond and drift are as in list.
-func (w *weakMargins) listCoords(p *marginSolver, l1 bool, root []float64, cond, size, terms, drift float64) {
+// listCoords does the work of listAll for the coordinates. size is the size of the solution, and
+// terms the size of the gradient's terms. For root, cond and drift see listAll.
+func (w *weakMargins) listCoords(p *marginSolver, hasL1 bool, root []float64, cond, size, terms, drift float64) {
 	weak, free, length := &w.weak, &w.weakFree, w.length[:len(p.elbow)]
 	for j, t := range p.theta {
 		if k := p.pos[j]; k >= 0 {
 			switch {
-			case p.sgn[k] == 0 && !l1, t*p.sgn[k] >= 0 && !dense.Negligible(root[k]*math.Abs(t), cond*size+drift, 1):
+			case p.sgn[k] == 0 && !hasL1, t*p.sgn[k] >= 0 && !dense.Negligible(root[k]*math.Abs(t), cond*size+drift, 1):
 			case p.sgn[k] == 0:
 				free.Coords = append(free.Coords, j)
 			default:
