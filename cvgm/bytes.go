@@ -71,10 +71,10 @@ func (c *Config) width() int {
 	return m
 }
 
-// wholeLearner returns the learner first, if the learners of the splits can leave rows out of it.
-// It then serves as the learner of all examples. Otherwise wholeLearner returns nil.
-func (c *Config) wholeLearner(first learn.Learner) learn.SubsetLearner {
-	if l, ok := first.(learn.SubsetLearner); ok && !c.Standardise && c.Centring == NoCentring && c.Prepare == nil && !c.views(first) {
+// wholeLearner returns learner if the learners of the splits can leave rows out of it. It then
+// serves as the learner of all examples. Otherwise wholeLearner returns nil.
+func (c *Config) wholeLearner(learner learn.Learner) learn.SubsetLearner {
+	if l, ok := learner.(learn.SubsetLearner); ok && !c.Standardise && c.Centring == NoCentring && c.Prepare == nil && !c.views(learner) {
 		return l
 	}
 	return nil
@@ -203,13 +203,13 @@ func mapEntries(f FeatureMap, n float64) float64 {
 	return entries
 }
 
-// tooLarge returns an error if the need exceeds the bytes that c allows.
-func (c *Config) tooLarge(need int64) error {
+// tooLarge returns an error if size exceeds the number of bytes that c allows.
+func (c *Config) tooLarge(size int64) error {
 	bound := c.bound()
-	if need <= bound {
+	if size <= bound {
 		return nil
 	}
 	rows, _ := c.Data.X.Dims()
 	return args.Bad("Config", qpdiff.ErrTooLarge, "give fewer features, fewer splits or rows, or raise MaxBytes; linear.ElasticNet needs least for many features, and linear learners for many rows",
-		"%s, for %d rows × %d features in %d splits%s", memory.Needs(need, bound), rows, c.width(), len(c.Splits), sample.Widest(c.Prepare))
+		"%s, for %d rows × %d features in %d splits%s", memory.Needs(size, bound), rows, c.width(), len(c.Splits), sample.Widest(c.Prepare))
 }

@@ -61,14 +61,14 @@ func NewContext(ctx context.Context, c Config) (*CV, error) {
 		return nil, args.Bad("Config.Hyper", qpdiff.ErrShape, "give one value per hyperparameter of the learner",
 			"has %d entries where the learner has %d hyperparameters", len(c.Hyper), hyper)
 	}
-	if cv.full = c.wholeLearner(first); cv.full == nil {
+	if cv.fullLearner = c.wholeLearner(first); cv.fullLearner == nil {
 		cv.loo = newLeaveOneOut(&cv.c, first)
 	}
 	cv.count = c.count(first, cv.features, cv.loo)
 	if err := c.tooLarge(cv.count.total()); err != nil {
 		return nil, err
 	}
-	if cv.full != nil {
+	if cv.fullLearner != nil {
 		cv.fullTheta = make([]float64, theta)
 	}
 	if c.Features != nil {
@@ -77,9 +77,9 @@ func NewContext(ctx context.Context, c Config) (*CV, error) {
 	cv.fits = make([]splitFit, len(c.Splits))
 	cv.takeRows(first)
 	defer cv.watch(context.Background())
-	if cv.full != nil && c.Features == nil {
+	if cv.fullLearner != nil && c.Features == nil {
 		cv.watch(ctx)
-		if err := cv.full.Load(cv.all(c.Data.Dense(), cv.full)); err != nil {
+		if err := cv.fullLearner.Load(cv.all(c.Data.Dense(), cv.fullLearner)); err != nil {
 			return nil, err
 		}
 	}
@@ -126,13 +126,13 @@ func (c *Config) prepareData(l learn.Learner) error {
 	return args.Data("Config.Data", c.Data, c.Prepare != nil)
 }
 
-// checkMap checks that Config.Features fits rows of raw columns; raw is the number of columns.
-func (cv *CV) checkMap(raw int) error {
+// checkMap checks that Config.Features fits rows of ncols raw columns.
+func (cv *CV) checkMap(ncols int) error {
 	c := &cv.c
 	in, out := c.Features.Dims()
 	fixed := c.Centring == FixedLeastSquares && c.learned()
 	if err := args.First(
-		args.BadIf(in != raw, "Config.Features", qpdiff.ErrShape, "match the map's inputs to the columns of Data.X", "takes %d inputs where Data.X has %d columns", in, raw),
+		args.BadIf(in != ncols, "Config.Features", qpdiff.ErrShape, "match the map's inputs to the columns of Data.X", "takes %d inputs where Data.X has %d columns", in, ncols),
 		args.BadIf(out < 1, "Config.Features", qpdiff.ErrShape, "give the map at least one output", "has %d outputs", out),
 		args.BadIf(fixed && !c.Standardise, "Config.Centring", qpdiff.ErrDomain, "use MeanCentring, or set Standardise",
 			"is FixedLeastSquares, which would depend on the parameters of Config.Features"),
@@ -156,9 +156,9 @@ func (cv *CV) takeRows(l learn.Learner) {
 	}
 }
 
-// addSplit prepares the fit of split j, without its features. The parameter first is the first
-// learner that Config.Learner returned.
-func (cv *CV) addSplit(j int, first learn.Learner) error {
+// addSplit prepares the fit of split j, without its features. firstLearner is the first learner
+// that Config.Learner returned.
+func (cv *CV) addSplit(j int, firstLearner learn.Learner) error {
 	c, s, f := cv.c, cv.c.Splits[j], &cv.fits[j]
 	n := len(c.Data.Y)
 	err := s.check(n)
@@ -171,13 +171,13 @@ func (cv *CV) addSplit(j int, first learn.Learner) error {
 	if f.learner, err = c.newLearner(); err != nil {
 		return err
 	}
-	if v := reflect.ValueOf(first); v.Comparable() && f.learner == first {
-		return args.Bad("Config.Learner", qpdiff.ErrDomain, "return a new learner from each call", "returned the same %T twice", first)
+	if v := reflect.ValueOf(firstLearner); v.Comparable() && f.learner == firstLearner {
+		return args.Bad("Config.Learner", qpdiff.ErrDomain, "return a new learner from each call", "returned the same %T twice", firstLearner)
 	}
 	if cv.loo != nil {
 		return nil
 	}
-	if cv.full != nil {
+	if cv.fullLearner != nil {
 		f.out = sample.Complement(f.split.Train, n)
 	}
 	cv.prepare(f)
@@ -201,7 +201,7 @@ func (cv *CV) loadSplits(ctx context.Context) error {
 
 // loadSplit loads split j. Its features must not depend on α.
 func (cv *CV) loadSplit(j int) (err error) {
-	if f := &cv.fits[j]; cv.full != nil {
+	if f := &cv.fits[j]; cv.fullLearner != nil {
 		err = cv.loadSubset(f, cv.x)
 	} else {
 		err = f.load(&cv.c, cv.x)
@@ -212,10 +212,10 @@ func (cv *CV) loadSplit(j int) (err error) {
 	return nil
 }
 
-// loadSubset loads a split if cv.full is not nil.
+// loadSubset loads a split if cv.fullLearner is not nil.
 func (cv *CV) loadSubset(f *splitFit, x *mat.Dense) error {
 	sample.Gather(f.val, x, f.split.Val)
-	return f.learner.(learn.SubsetLearner).LoadSubset(cv.full, f.out)
+	return f.learner.(learn.SubsetLearner).LoadSubset(cv.fullLearner, f.out)
 }
 
 // Eval returns L_cv(α). If grad is not nil, Eval overwrites it with the gradient. Eval is a
@@ -254,11 +254,11 @@ func (cv *CV) eval(ctx context.Context, grad []float64, data *dataGradient, alph
 		return math.NaN(), err
 	}
 	cv.watch(ctx)
-	if cv.full != nil {
-		if err := cv.full.Load(cv.all(x, cv.full)); err != nil {
+	if cv.fullLearner != nil {
+		if err := cv.fullLearner.Load(cv.all(x, cv.fullLearner)); err != nil {
 			return math.NaN(), err
 		}
-		cv.full.Fit(cv.fullTheta, hyper) // if it fails, each split returns its own error, or starts from scratch
+		cv.fullLearner.Fit(cv.fullTheta, hyper) // if it fails, each split returns its own error, or starts from scratch
 	}
 	cv.run.ctx, cv.run.x, cv.run.hyper, cv.run.gradient, cv.run.data = ctx, x, hyper, grad != nil, data
 	k := float64(len(cv.fits))
@@ -323,8 +323,8 @@ func (cv *CV) watch(ctx context.Context) {
 	for j := range cv.fits {
 		setContext(ctx, cv.fits[j].learner)
 	}
-	if cv.full != nil {
-		setContext(ctx, cv.full)
+	if cv.fullLearner != nil {
+		setContext(ctx, cv.fullLearner)
 	}
 	if cv.loo != nil {
 		setContext(ctx, cv.loo.learner)
@@ -339,12 +339,12 @@ func setContext(ctx context.Context, l learn.Learner) {
 }
 
 // loadForEval loads split f if its features depend on α, if it has not been loaded yet, or if it is
-// loaded from cv.full.
+// loaded from cv.fullLearner.
 func (cv *CV) loadForEval(f *splitFit) error {
 	err := cv.run.ctx.Err()
 	switch {
 	case err != nil:
-	case cv.full != nil:
+	case cv.fullLearner != nil:
 		err = cv.loadSubset(f, cv.run.x)
 	case cv.c.Features != nil || !f.loaded:
 		if f.train.X == nil {
@@ -414,7 +414,7 @@ const batchesPerWorker = 4
 // mostTogether returns the number of splits for which a batch is most efficient.
 func (cv *CV) mostTogether() int {
 	b, ok := cv.fits[0].learner.(learn.BatchLearner)
-	if !ok || cv.full != nil {
+	if !ok || cv.fullLearner != nil {
 		return 1
 	}
 	size := learn.Size{Rows: len(cv.fits[0].split.Train), Features: cv.features}

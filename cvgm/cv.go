@@ -27,10 +27,10 @@ type CV struct {
 	x        *mat.Dense  // Data.X, the rows that the splits take; nil if it is sparse
 	viewed   bool        // the splits read rows in place, or stored features
 	gram     *learn.Gram // of x, if they read its rows
-	// full is a learner of all examples. It is not nil only if the learners of the splits are
+	// fullLearner is a learner of all examples. It is nil unless the learners of the splits are
 	// [learn.SubsetLearner]s and the features are unchanged.
-	full      learn.SubsetLearner
-	fullTheta []float64
+	fullLearner learn.SubsetLearner
+	fullTheta   []float64
 	// If each split leaves one example out, loo evaluates all splits at once. The fit of a single
 	// split is then prepared only when it is first needed. In all other cases loo is nil.
 	loo *leaveOneOut
@@ -72,11 +72,11 @@ func (cv *CV) Dims() int {
 }
 
 // unpack divides v, which is α or a gradient in α, into the learner's part and the feature map's
-// part. If Config.Hyper is set, all of v is the feature map's part, and unpack returns held as the
-// learner's part.
-func (cv *CV) unpack(v, held []float64) (hyper, params []float64) {
+// part. If Config.Hyper is set, all of v is the feature map's part, and unpack returns fixedHyper
+// as the learner's part.
+func (cv *CV) unpack(v, fixedHyper []float64) (hyper, params []float64) {
 	if cv.c.Hyper != nil {
-		return held, v
+		return fixedHyper, v
 	}
 	return v[:cv.hyper], v[cv.hyper:]
 }
@@ -109,8 +109,8 @@ func (cv *CV) FeatureCotangents() (asTraining, asValidation *mat.Dense) {
 // Reset deletes every warm start. Later results have the same bits as the results of a new CV with
 // the same Config.
 func (cv *CV) Reset() {
-	if cv.full != nil {
-		cv.full.Reset()
+	if cv.fullLearner != nil {
+		cv.fullLearner.Reset()
 	}
 	if cv.loo != nil {
 		cv.loo.learner.Reset()

@@ -82,7 +82,7 @@ func (cv *CV) countData(wantX bool) float64 {
 	_, tied := cv.fits[0].learner.(learn.TiedLearner)
 	for _, s := range cv.c.Splits {
 		t, v := float64(len(s.Train)), float64(len(s.Val))
-		if cv.full != nil || cv.fits[0].viewed {
+		if cv.fullLearner != nil || cv.fits[0].viewed {
 			t = n
 		}
 		if wantX || tied {

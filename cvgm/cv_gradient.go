@@ -91,7 +91,7 @@ func (cv *CV) gatherCotangents() {
 	scale := 1 / float64(len(cv.fits))
 	for j := range cv.fits {
 		f := &cv.fits[j]
-		if cv.full != nil {
+		if cv.fullLearner != nil {
 			floats.AddScaled(cv.asTraining.RawMatrix().Data, scale, f.grad.X.RawMatrix().Data)
 		} else {
 			sample.ScatterAdd(cv.asTraining, f.grad.X.RawMatrix().Data, f.split.Train, scale)

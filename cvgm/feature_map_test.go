@@ -91,7 +91,7 @@ func TestLeavingOutAgreesWithCopying(t *testing.T) {
 				Learner: func() learn.Learner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }}
 			change(&c)
 			fast := casetest.Must(New(c))(t)
-			if fast.full == nil {
+			if fast.fullLearner == nil {
 				t.Fatal("the splits copy their rows")
 			}
 			type copying struct{ learn.Learner } // hides LoadSubset

@@ -146,10 +146,10 @@ func meanAndError(losses []float64) (mean, se float64, err error) {
 	return mean, se, args.BadIf(!args.Finite(mean) || !args.Finite(se), "losses", qpdiff.ErrNotFinite, "scale the loss", "have the mean %v with the standard error %v", mean, se)
 }
 
-// Simplest returns the index of the first score with Loss ≤ lowest + errors·Paired. Here lowest is
-// the lowest Loss of all scores, and Loss and Paired belong to the returned score. The scores must
-// be ordered from the simplest candidate to the most flexible, for example from the largest weight
-// of an outer penalty to none, or from few steps to many.
+// Simplest returns the index of the first score with Loss ≤ minLoss + errors·Paired, where minLoss
+// is the lowest Loss of all scores. The scores must be ordered from the simplest candidate to the
+// most flexible, for example from the largest weight of an outer penalty to none, or from few steps
+// to many.
 //
 // If errors is 0, Simplest returns the first score with the lowest Loss. If errors is 1, it applies
 // a one-standard-error rule: it selects a simpler candidate if the data do not distinguish this
@@ -167,15 +167,15 @@ func Simplest(scores []Score, errors float64) (int, error) {
 	); err != nil {
 		return 0, err
 	}
-	lowest := math.Inf(1)
+	minLoss := math.Inf(1)
 	for c, s := range scores {
 		if !(s.Loss > math.Inf(-1)) || !(s.Paired >= 0 && args.Finite(s.Paired)) {
 			return 0, args.Bad("scores", qpdiff.ErrNotFinite, "leave the candidate out", "hold the loss %v of candidate %d, with the paired error %v", s.Loss, c, s.Paired)
 		}
-		lowest = min(lowest, s.Loss)
+		minLoss = min(minLoss, s.Loss)
 	}
-	if !args.Finite(lowest) {
-		return 0, args.Bad("scores", qpdiff.ErrNotFinite, "give a candidate of finite loss", "are lowest at %v", lowest)
+	if !args.Finite(minLoss) {
+		return 0, args.Bad("scores", qpdiff.ErrNotFinite, "give a candidate of finite loss", "are lowest at %v", minLoss)
 	}
-	return slices.IndexFunc(scores, func(s Score) bool { return s.Loss <= lowest+errors*s.Paired }), nil
+	return slices.IndexFunc(scores, func(s Score) bool { return s.Loss <= minLoss+errors*s.Paired }), nil
 }

@@ -338,13 +338,12 @@ func (y *layer) backward(dh, dz []float64) {
 	}
 }
 
-// addProduct adds dz·hᵀ to dw. dz holds consecutive units, of which the parameter first is the
-// number of the first unit. If the layer has few inputs, addProduct adds the transpose to dwt
-// instead.
-func (y *layer) addProduct(dw, dz, h []float64, first int) {
+// addProduct adds dz·hᵀ to dw. dz belongs to consecutive units, the first of which is unit
+// firstUnit. If the layer has few inputs, addProduct adds the transpose to dwt instead.
+func (y *layer) addProduct(dw, dz, h []float64, firstUnit int) {
 	if y.in < wideLayer {
 		for j, v := range h {
-			floats.AddScaled(y.dwt[j*y.out+first:][:len(dz)], v, dz)
+			floats.AddScaled(y.dwt[j*y.out+firstUnit:][:len(dz)], v, dz)
 		}
 		return
 	}

@@ -72,12 +72,12 @@ type PlainPreparer interface {
 	Plain(self any, x *mat.Dense) bool
 }
 
-// checkPrepared returns an error if p does not have in columns and out features.
-func checkPrepared(p Prepared, in, out int) error {
+// checkPrepared returns an error if p does not have ncols columns and nfeatures features.
+func checkPrepared(p Prepared, ncols, nfeatures int) error {
 	const remedy = "let Fit return a Prepared with the Dims of the Preparer"
 	if p == nil {
 		return args.Bad("Config.Prepare", qpdiff.ErrEmpty, remedy, "returns nil from Fit")
 	}
 	i, o := p.Dims()
-	return args.BadIf(i != in || o != out, "Config.Prepare", qpdiff.ErrShape, remedy, "maps %d columns to %d features after Fit instead of %d to %d", i, o, in, out)
+	return args.BadIf(i != ncols || o != nfeatures, "Config.Prepare", qpdiff.ErrShape, remedy, "maps %d columns to %d features after Fit instead of %d to %d", i, o, ncols, nfeatures)
 }

@@ -285,13 +285,13 @@ func (f *splitFit) product(g *learn.Grad, dval *mat.Dense) error {
 	return f.learner.VJP(&f.work, g, f.dtheta)
 }
 
-// cotangent sets dtheta to the cotangent of θ. If the parameter rows is true, it sets dval to the
-// cotangent of the validation rows.
-func (f *splitFit) cotangent(rows bool, dval *mat.Dense) {
+// cotangent sets dtheta to the cotangent of θ. If wantRows is set, it sets dval to the cotangent of
+// the validation rows.
+func (f *splitFit) cotangent(wantRows bool, dval *mat.Dense) {
 	m := f.features
 	if f.joint != nil {
 		clear(f.dtheta)
-		if !rows {
+		if !wantRows {
 			dval = nil
 		}
 		f.joint.cotangent(f.dtheta, dval, f.theta, f.valX, f.dprediction)
@@ -312,14 +312,14 @@ func (f *splitFit) cotangent(rows bool, dval *mat.Dense) {
 	for at := next; at < len(slopes); at += 2 { // two rows at a time, one after the other
 		addRows(f.dtheta[:m], slopes[at:min(at+2, len(slopes))], f.val[at*m:])
 	}
-	if m == len(f.dtheta) && !rows {
+	if m == len(f.dtheta) && !wantRows {
 		return
 	}
 	for i, d := range slopes {
 		for j := m; j < len(f.dtheta); j++ {
 			f.dtheta[j] += d
 		}
-		if rows {
+		if wantRows {
 			row := dval.RawRowView(i)
 			for j, wj := range f.theta[:m] {
 				row[j] = d * wj
@@ -328,17 +328,17 @@ func (f *splitFit) cotangent(rows bool, dval *mat.Dense) {
 	}
 }
 
-// setRows sets dst to by[0]·x₀ + by[1]·x₁, where x₀ and x₁ are the first two rows of x, with m
+// setRows sets dst to coef[0]·x₀ + coef[1]·x₁, where x₀ and x₁ are the first two rows of x, with m
 // entries each. The result has the same bits as clear(dst) followed by addRows. setRows returns the
 // number of rows that it used, which is 0 if there is only one row.
-func setRows(dst []float64, m int, by, x []float64) int {
-	if len(by) < 2 {
+func setRows(dst []float64, m int, coef, x []float64) int {
+	if len(coef) < 2 {
 		clear(dst)
 		return 0
 	}
 	first := x[:m]
 	second, out := x[m:][:len(first)], dst[:len(first)]
-	d, e := by[0], by[1]
+	d, e := coef[0], coef[1]
 	for j, v := range first {
 		out[j] = 0 + d*v + e*second[j] // 0 + x differs from x = −0
 	}
@@ -346,17 +346,17 @@ func setRows(dst []float64, m int, by, x []float64) int {
 	return 2
 }
 
-// addRows adds by[i]·xᵢ to dst for one or two rows xᵢ of x.
-func addRows(dst, by, x []float64) {
+// addRows adds coef[i]·xᵢ to dst for one or two rows xᵢ of x.
+func addRows(dst, coef, x []float64) {
 	first := x[:len(dst)]
-	if len(by) == 1 {
+	if len(coef) == 1 {
 		for j, v := range first {
-			dst[j] += by[0] * v
+			dst[j] += coef[0] * v
 		}
 		return
 	}
 	second := x[len(dst):][:len(dst)]
-	d, e := by[0], by[1]
+	d, e := coef[0], coef[1]
 	for j, v := range first {
 		dst[j] = dst[j] + d*v + e*second[j]
 	}

@@ -85,8 +85,8 @@ func (t *tieTest) visit(i, k int, sign float64, d []float64) (more bool) {
 }
 
 // moves returns the derivative of scale·Σdᵀφ, a weighted sum over the examples, in the rows of the
-// data or in the parameters. It stores the result in t.dx[at] or t.dparams[at].
-func (t *tieTest) moves(at int, d []float64, scale float64, weights sample.Weights, examples ...int) []float64 {
+// data or in the parameters. It stores the result in t.dx[slot] or t.dparams[slot].
+func (t *tieTest) moves(slot int, d []float64, scale float64, weights sample.Weights, examples ...int) []float64 {
 	f, m := t.fit, t.c.Features
 	for nr, example := range examples {
 		weight := scale * weights.At(nr)
@@ -98,16 +98,16 @@ func (t *tieTest) moves(at int, d []float64, scale float64, weights sample.Weigh
 			row[j] += weight * v
 		}
 	}
-	clear(t.dparams[at])
+	clear(t.dparams[slot])
 	if t.rows {
-		t.dx[at].Zero()
+		t.dx[slot].Zero()
 	}
-	t.parted = backwardMap(m, t.dparams[at], t.dx[at], t.dfeatures) || t.parted
+	t.parted = backwardMap(m, t.dparams[slot], t.dx[slot], t.dfeatures) || t.parted
 	t.dfeatures.Zero()
 	if t.rows {
-		return t.dx[at].RawMatrix().Data
+		return t.dx[slot].RawMatrix().Data
 	}
-	return t.dparams[at]
+	return t.dparams[slot]
 }
 
 // backwardMap calls Backward of m, or of the identity if m is nil. It reports whether a kink was

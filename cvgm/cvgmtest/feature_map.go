@@ -22,9 +22,9 @@ type TB interface {
 	Fatalf(format string, args ...any)
 }
 
-// FeatureMap tests a feature map at params and the rows of x. fresh returns a new map. The map must
-// be smooth within the distance step of params and x. reference, unless nil, computes the features
-// of one example directly from the definition of the map.
+// FeatureMap tests a feature map at params and the rows of x. newMap returns a new map. The map
+// must be smooth within the distance step of params and x. reference, unless nil, computes the
+// features of one example directly from the definition of the map.
 //
 // The test checks the shape of the features, and compares the features with reference. It compares
 // the derivatives in the parameters and in the rows with difference quotients, to 1e-7. Backward
@@ -32,10 +32,10 @@ type TB interface {
 // and without dx. A new map must give the same bits, also if its matrices are windows of larger
 // matrices. If arguments have the wrong size, Forward must return an error of kind qpdiff.ErrShape,
 // and Backward must panic. Backward must also panic before the first Forward.
-func FeatureMap(t TB, fresh func() cvgm.FeatureMap, reference func(params, x []float64) []float64, params []float64, x *mat.Dense, step float64) {
+func FeatureMap(t TB, newMap func() cvgm.FeatureMap, reference func(params, x []float64) []float64, params []float64, x *mat.Dense, step float64) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(11, 13))
-	f := fresh()
+	f := newMap()
 	if n := f.NumParams(); n != len(params) {
 		t.Fatalf("NumParams says %d, want %d", n, len(params))
 	}
@@ -47,8 +47,8 @@ func FeatureMap(t TB, fresh func() cvgm.FeatureMap, reference func(params, x []f
 	grad, once := p.adds()
 	p.alongParams(rng, grad)
 	p.alongRows(rng, once)
-	p.windows(rng, fresh(), once)
-	p.refusals(rng, fresh(), grad)
+	p.windows(rng, newMap(), once)
+	p.refusals(rng, newMap(), grad)
 }
 
 // A mapPoint is a feature map at a point, with a cotangent of its features.
@@ -116,19 +116,19 @@ func (p *mapPoint) features(rng *rand.Rand, reference func(params, x []float64) 
 	}
 }
 
-// adds returns the derivative of ⟨d, φ⟩ in the parameters. In grad, the derivative is added to 0.
-// In once, it is added to 1.
-func (p *mapPoint) adds() (grad, once []float64) {
+// adds returns the derivative of ⟨d, φ⟩ in the parameters twice: grad is the derivative added to 0,
+// and shiftedGrad is the derivative added to 1.
+func (p *mapPoint) adds() (grad, shiftedGrad []float64) {
 	p.t.Helper()
-	grad, once = make([]float64, len(p.params)), ones(len(p.params))
+	grad, shiftedGrad = make([]float64, len(p.params)), ones(len(p.params))
 	p.f.Backward(grad, nil, p.d)
-	p.f.Backward(once, nil, p.d)
+	p.f.Backward(shiftedGrad, nil, p.d)
 	for i, g := range grad {
-		if a := once[i] - 1; math.Abs(a-g) > 1e-12*(1+math.Abs(g)) {
-			p.t.Fatalf("Backward does not add: dparams[%d] becomes %v from 0 and %v from 1", i, g, once[i])
+		if a := shiftedGrad[i] - 1; math.Abs(a-g) > 1e-12*(1+math.Abs(g)) {
+			p.t.Fatalf("Backward does not add: dparams[%d] becomes %v from 0 and %v from 1", i, g, shiftedGrad[i])
 		}
 	}
-	return grad, once
+	return grad, shiftedGrad
 }
 
 // alongParams compares the derivative in the parameters with central differences along coordinates
@@ -159,15 +159,15 @@ func (p *mapPoint) alongParams(rng *rand.Rand, grad []float64) {
 
 // alongRows checks the derivative in the rows, added to 1. It also checks that a call with rows
 // returns the same derivative in the parameters.
-func (p *mapPoint) alongRows(rng *rand.Rand, once []float64) {
+func (p *mapPoint) alongRows(rng *rand.Rand, shiftedGrad []float64) {
 	p.t.Helper()
 	rows, _ := p.x.Dims()
 	in, _ := p.f.Dims()
 	dx, beside := mat.NewDense(rows, in, nil), ones(len(p.params))
 	p.forward(p.params, p.x)
 	p.f.Backward(beside, dx, p.d)
-	if !slices.Equal(once, beside) {
-		p.t.Fatalf("with dx Backward adds %v to the parameters, without %v", beside, once)
+	if !slices.Equal(shiftedGrad, beside) {
+		p.t.Fatalf("with dx Backward adds %v to the parameters, without %v", beside, shiftedGrad)
 	}
 	p.f.Backward(beside, dx, p.d)
 	u := normals(rng, rows, in)

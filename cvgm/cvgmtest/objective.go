@@ -75,9 +75,9 @@ func direction(rng *rand.Rand, x []float64, k int) []float64 {
 }
 
 // slope returns the five-point difference quotient d of f along u at x. size is the largest
-// absolute value of f at these points. The flag even is set if the quotient with half the step
-// agrees with d, as it does for a smooth f.
-func slope(f search.Objective, x, u []float64) (d, size float64, even bool, err error) {
+// absolute value of f at these points. smooth is set if the quotient with half the step agrees with
+// d.
+func slope(f search.Objective, x, u []float64) (d, size float64, smooth bool, err error) {
 	at := func(step float64) float64 {
 		moved := slices.Clone(x)
 		floats.AddScaled(moved, step, u)

@@ -25,7 +25,7 @@ func Preparer(t TB, p cvgm.Preparer, x *mat.Dense) {
 		t.Fatalf("%d rows are too few", rows)
 	}
 	c := preparerCase{TB: t, p: p, x: x}
-	c.in, c.out = p.Dims()
+	c.ncols, c.nfeatures = p.Dims()
 	order := rand.New(rand.NewPCG(11, 17)).Perm(rows)
 	half, rest := order[:rows/2], order[rows/2:]
 	first := c.fit(half, nil)
@@ -45,19 +45,19 @@ func Preparer(t TB, p cvgm.Preparer, x *mat.Dense) {
 	c.same("a weight of 2", c.apply(c.fit(identity(rows), weights)), c.apply(c.fit(append(slices.Clone(half), half[0]), nil)), rounding)
 }
 
-// preparerCase is a preparer under test, with rows for it. in is the number of columns of the rows,
-// and out is the number of features.
+// preparerCase is a preparer under test, with rows for it. ncols is the number of columns of the
+// rows, and nfeatures is the number of features.
 type preparerCase struct {
 	TB
-	p       cvgm.Preparer
-	x       *mat.Dense
-	in, out int
+	p                cvgm.Preparer
+	x                *mat.Dense
+	ncols, nfeatures int
 }
 
 // fit fits the preparer to the listed rows.
 func (c preparerCase) fit(rows []int, weights []float64) cvgm.Prepared {
 	c.Helper()
-	train := mat.NewDense(len(rows), c.in, nil)
+	train := mat.NewDense(len(rows), c.ncols, nil)
 	for k, i := range rows {
 		train.SetRow(k, c.x.RawRowView(i))
 	}
@@ -69,8 +69,8 @@ func (c preparerCase) fit(rows []int, weights []float64) cvgm.Prepared {
 	if !equalBits(train.RawMatrix().Data, kept.RawMatrix().Data) || !equalBits(weights, keptWeights) {
 		c.Fatalf("Fit changes its arguments")
 	}
-	if i, o := f.Dims(); i != c.in || o != c.out {
-		c.Fatalf("maps %d columns to %d features after Fit instead of %d to %d", i, o, c.in, c.out)
+	if i, o := f.Dims(); i != c.ncols || o != c.nfeatures {
+		c.Fatalf("maps %d columns to %d features after Fit instead of %d to %d", i, o, c.ncols, c.nfeatures)
 	}
 	if p, ok := c.p.(cvgm.StoredPreparer); ok {
 		if s, ok := f.(cvgm.StoredPrepared); !ok || s.MostStored() != p.MostStored() {
@@ -87,7 +87,7 @@ func (c preparerCase) apply(f cvgm.Prepared) []float64 {
 	var features []float64
 	for i := range c.x.RawMatrix().Rows {
 		row := slices.Clone(c.x.RawRowView(i))
-		dst := slices.Repeat([]float64{math.NaN()}, c.out) // all must be written
+		dst := slices.Repeat([]float64{math.NaN()}, c.nfeatures) // all must be written
 		if err := f.Apply(dst, row); err != nil {
 			c.Fatalf("row %d: %v", i, err)
 		}
@@ -110,10 +110,10 @@ func (c preparerCase) apply(f cvgm.Prepared) []float64 {
 // stored checks that the features of row i from s.ApplyStored equal want, the features from Apply.
 func (c preparerCase) stored(s cvgm.StoredPrepared, i int, want []float64) {
 	c.Helper()
-	row, got, seen, calls := slices.Clone(c.x.RawRowView(i)), make([]float64, c.out), make([]bool, c.out), 0
+	row, got, seen, calls := slices.Clone(c.x.RawRowView(i)), make([]float64, c.nfeatures), make([]bool, c.nfeatures), 0
 	err := s.ApplyStored(row, func(j int, v float64) {
-		if calls++; j < 0 || j >= c.out || seen[j] {
-			c.Fatalf("ApplyStored sets feature %d of %d in row %d, or sets it twice", j, c.out, i)
+		if calls++; j < 0 || j >= c.nfeatures || seen[j] {
+			c.Fatalf("ApplyStored sets feature %d of %d in row %d, or sets it twice", j, c.nfeatures, i)
 		}
 		got[j], seen[j] = v, true
 	})
@@ -135,7 +135,7 @@ func (c preparerCase) same(what string, got, want []float64, tol float64) {
 	c.Helper()
 	for k, v := range got {
 		if !(math.Abs(v-want[k]) <= tol*(math.Abs(v)+math.Abs(want[k]))) {
-			c.Errorf("%s: feature %d of row %d is %.17g, not %.17g", what, k%c.out, k/c.out, v, want[k])
+			c.Errorf("%s: feature %d of row %d is %.17g, not %.17g", what, k%c.nfeatures, k/c.nfeatures, v, want[k])
 			return
 		}
 	}

@@ -21,8 +21,8 @@ type Search struct {
 	Fixed bool
 }
 
-// Searcher tests a searcher on convex quadratics of two variables in a box. make returns the
-// searcher. budget is the largest number of its evaluations.
+// Searcher tests a searcher on convex quadratics of two variables in a box. newSearcher returns the
+// searcher, which makes at most budget evaluations.
 //
 // The test checks that the searcher yields a step for every evaluation, with the X, loss and
 // gradient of the evaluation. The searcher must count the evaluations and stay within the bounds
@@ -35,20 +35,20 @@ type Search struct {
 // For a random objective, the searcher may return an error of kind qpdiff.ErrDomain before the
 // first evaluation. Otherwise it must restart the random draws in each pass, mark its steps as
 // random, and never report convergence; see [search.Problem].
-func Searcher(t TB, make func(budget int) search.Searcher, expect Search) {
+func Searcher(t TB, newSearcher func(budget int) search.Searcher, expect Search) {
 	t.Helper()
 	for _, budget := range []int{1, 2, 7, 30} {
 		for _, q := range quadratics {
-			steps(t, make(budget), q, budget, expect)
+			steps(t, newSearcher(budget), q, budget, expect)
 		}
 	}
-	values(t, make(30))
+	values(t, newSearcher(30))
 	for _, at := range []int{0, 1, 4} {
-		failure(t, make(30), at)
+		failure(t, newSearcher(30), at)
 	}
-	refusal(t, make(30))
-	stop(t, make(30))
-	random(t, make(30), expect)
+	refusal(t, newSearcher(30))
+	stop(t, newSearcher(30))
+	random(t, newSearcher(30), expect)
 }
 
 // quadratic is ½(x−c)ᵀA(x−c) in two variables.

@@ -79,27 +79,27 @@ func FitSpread(predictions, labels, weights []float64) Spread {
 	return s
 }
 
-// local fits a line to the errors at the predictions that are nearest to at. It returns the value
-// of the line there. Errors are in units of the trend.
-func (e errorsAt) local(at float64) float64 {
+// local fits a line to the errors at the predictions that are nearest to x0. It returns the value
+// of the line at x0. Errors are in units of the trend.
+func (e errorsAt) local(x0 float64) float64 {
 	n := len(e.at)
 	count := int(math.Ceil(span * float64(n)))
 	first := 0
-	for first+count < n && e.at[first+count]-at < at-e.at[first] {
+	for first+count < n && e.at[first+count]-x0 < x0-e.at[first] {
 		first++
 	}
-	reach := max(at-e.at[first], e.at[first+count-1]-at)
+	reach := max(x0-e.at[first], e.at[first+count-1]-x0)
 	var total, middle, size float64
 	weights := make([]float64, count)
 	for k := range weights {
 		i, distance := first+k, 0.
 		if reach > 0 {
-			distance = math.Abs(e.at[i]-at) / reach
+			distance = math.Abs(e.at[i]-x0) / reach
 		}
 		c := 1 - distance*distance*distance
 		if weights[k] = e.weight[i] * c * c * c; weights[k] > 0 {
 			total += weights[k]
-			middle += weights[k] / total * (e.at[i] - at - middle)
+			middle += weights[k] / total * (e.at[i] - x0 - middle)
 			size += weights[k] / total * (e.size[i] - size)
 		}
 	}
@@ -109,7 +109,7 @@ func (e errorsAt) local(at float64) float64 {
 	var squares, products float64
 	unit := cmp.Or(reach, 1)
 	for k, w := range weights {
-		d := (e.at[first+k] - at - middle) / unit
+		d := (e.at[first+k] - x0 - middle) / unit
 		squares += w / total * d * d
 		products += w / total * d * (e.size[first+k] - size)
 	}

@@ -28,7 +28,7 @@ func Average(steps iter.Seq2[Step, error], last int) (Step, error) {
 	); err != nil {
 		return Step{}, err
 	}
-	var kept []Step // at most last; the oldest is at next
+	var kept []Step // at most the number last; kept[next] is the oldest
 	next := 0
 	var failure error
 	for s, err := range steps {

@@ -90,16 +90,16 @@ func SquaredLogDistance(c []float64) Objective {
 	})
 }
 
-// distance returns an objective: half the mean of the squares of n residuals. The function at
-// returns residual i and its derivative in x_i. If err is not nil, each evaluation returns err.
-func distance(n int, err error, at func(i int, x float64) (residual, slope float64, err error)) Objective {
+// distance returns an objective: half the mean of the squares of n residuals. residualAt returns
+// residual i and its derivative in x_i. If err is not nil, each evaluation returns err.
+func distance(n int, err error, residualAt func(i int, x float64) (residual, slope float64, err error)) Objective {
 	return func(grad, x []float64) (float64, error) {
 		if err := args.First(err, args.BadIf(len(x) != n, "x", qpdiff.ErrShape, "give the centre of the penalty one entry for each coordinate", "has %d entries where the centre has %d", len(x), n)); err != nil {
 			return math.NaN(), err
 		}
 		sum := 0.
 		for i, v := range x {
-			residual, slope, err := at(i, v)
+			residual, slope, err := residualAt(i, v)
 			if err != nil {
 				return math.NaN(), err
 			}

@@ -49,13 +49,13 @@ func Simplex(x []float64) {
 	}
 }
 
-// vertex does the work of Simplex if top, the largest entry, is infinite or NaN.
-func vertex(x []float64, top float64) {
+// vertex does the work of Simplex if maxEntry, the largest entry of x, is infinite or NaN.
+func vertex(x []float64, maxEntry float64) {
 	for i, v := range x {
-		if x[i] = 0; v == top {
+		if x[i] = 0; v == maxEntry {
 			x[i] = 1
-		} else if top != top {
-			x[i] = top
+		} else if maxEntry != maxEntry {
+			x[i] = maxEntry
 		}
 	}
 	if sum := floats.Sum(x); sum > 1 {

@@ -86,7 +86,7 @@ type descent struct {
 	d         []float64 // the step from x that the model proposes
 	restarted float64   // the loss at the last restart
 	known     bool      // the length of d means something: see converged
-	confirms  bool      // a step that is rejected confirms x, the start
+	confirms  bool      // a rejected step confirms that x, the start, is a minimum
 	tol       float64
 
 	reach, s, y []float64 // work
@@ -360,24 +360,24 @@ type boxModel struct {
 	v, bv    []float64 // a direction, B times it
 }
 
-// newBoxModel returns a model for steps that change each coordinate by at most most·scale.
-func newBoxModel(p Problem, scale []float64, most float64) *boxModel {
+// newBoxModel returns a model for steps that change each coordinate by at most maxMove·scale.
+func newBoxModel(p Problem, scale []float64, maxMove float64) *boxModel {
 	n := len(scale)
 	reach := make([]float64, n)
-	floats.ScaleTo(reach, most, scale)
+	floats.ScaleTo(reach, maxMove, scale)
 	return &boxModel{p: p, reach: reach, down: make([]float64, n), up: make([]float64, n),
 		free: make([]bool, n), r: make([]float64, n), w: make([]float64, n), v: make([]float64, n), bv: make([]float64, n)}
 }
 
 // snap sets each entry of x that d moves to a bound exactly to this bound, because the rounded sum
-// old + (bound − old) may miss the bound.
-func (m *boxModel) snap(x, old, d []float64) {
+// x0 + (bound − x0) may miss the bound.
+func (m *boxModel) snap(x, x0, d []float64) {
 	for i, v := range d {
 		lower, upper := m.p.bounds(i)
 		switch v {
-		case lower - old[i]:
+		case lower - x0[i]:
 			x[i] = lower
-		case upper - old[i]:
+		case upper - x0[i]:
 			x[i] = upper
 		}
 	}
@@ -418,9 +418,8 @@ func (m *boxModel) precondition(diag []float64) (rr float64) {
 }
 
 // conjugate moves d by conjugate gradients of the free coordinates. It stops when a coordinate
-// reaches a bound, or when rᵀw is at most the parameter enough. rr is the value of rᵀw at the
-// start.
-func (m *boxModel) conjugate(d []float64, b *bfgsMatrix, rr, enough float64) {
+// reaches a bound, or when rᵀw is at most tol. rr is the value of rᵀw at the start.
+func (m *boxModel) conjugate(d []float64, b *bfgsMatrix, rr, tol float64) {
 	floats.ScaleTo(m.v, -1, m.w)
 	for range len(d) {
 		b.times(m.bv, m.v, b.count)
@@ -432,7 +431,7 @@ func (m *boxModel) conjugate(d []float64, b *bfgsMatrix, rr, enough float64) {
 			return
 		}
 		before := rr
-		if rr = m.precondition(b.diag); !(rr > enough) {
+		if rr = m.precondition(b.diag); !(rr > tol) {
 			return
 		}
 		floats.Scale(rr/before, m.v)

@@ -29,15 +29,14 @@ type searchRun struct {
 	work           []float64
 }
 
-// search returns the sequence of evaluations that the function run makes. Before it calls run, it
-// sets X to the projection of x0. It sets Grad to zeros if the parameter gradient is true, and
-// otherwise to nil. If settings is an error or the problem has no start, the sequence consists of
-// an error only.
-func search(p Problem, x0 []float64, limit int, gradient bool, settings error, run func(w *searchRun)) iter.Seq2[Step, error] {
+// search returns the sequence of evaluations that run makes. Before search calls run, it sets X to
+// the projection of x0. If wantGrad is set, it sets Grad to zeros; otherwise Grad is nil. If
+// settings is an error or the problem has no start, the sequence consists of an error only.
+func search(p Problem, x0 []float64, limit int, wantGrad bool, settings error, run func(w *searchRun)) iter.Seq2[Step, error] {
 	return func(yield func(Step, error) bool) {
 		w := &searchRun{Step: Step{X: slices.Clone(x0)}, p: p, yield: yield, limit: limit,
 			work: make([]float64, len(x0))}
-		if gradient {
+		if wantGrad {
 			w.Grad, w.last, w.lastGrad = make([]float64, len(x0)), make([]float64, len(x0)), make([]float64, len(x0))
 		}
 		err := args.First(settings, p.check(x0),
@@ -208,28 +207,29 @@ const (
 	unseenTol = 1e-15
 )
 
-// converged is the test of convergence that Searcher documents. The parameter next holds the
-// lengths of the searcher's next step, or is nil if no curvature has determined these lengths yet.
-func (w *searchRun) converged(next []float64, tol float64) bool {
+// converged is the test of convergence that Searcher documents. lengths holds the lengths of the
+// searcher's next step in each coordinate. It is nil if no curvature has determined these lengths
+// yet.
+func (w *searchRun) converged(lengths []float64, tol float64) bool {
 	if tol < 0 || w.Random {
 		return false
 	}
 	tol = cmp.Or(tol, defaultTol)
-	if next == nil {
+	if lengths == nil {
 		tol = min(tol, unseenTol)
 	}
-	gain := w.gain(next)
+	gain := w.gain(lengths)
 	return gain <= tol*math.Abs(w.Loss) || gain <= tol*w.first && w.left <= tol && w.moved*w.moved <= tol
 }
 
 // gain returns the amount by which moves within the scales lower the loss, to first order. See
-// converged for next.
-func (w *searchRun) gain(next []float64) float64 {
+// converged for lengths.
+func (w *searchRun) gain(lengths []float64) float64 {
 	size := func(i int) float64 {
-		if next == nil {
+		if lengths == nil {
 			return w.size(i, w.X[i])
 		}
-		return max(w.size(i, w.X[i]), next[i])
+		return max(w.size(i, w.X[i]), lengths[i])
 	}
 	gain := 0.
 	if w.p.Project == nil {

@@ -25,7 +25,7 @@ const (
 // A meter counts the memory of a text while the text is read. It stops reading before the memory
 // exceeds the bound.
 type meter struct {
-	from        io.Reader
+	src         io.Reader
 	size        int64 // of the text; 0 if unknown
 	bound       int64
 	separator   byte // the last byte of the separator's UTF-8 code
@@ -36,10 +36,11 @@ type meter struct {
 	line, parts float64 // bytes and separators since the last record
 }
 
-// newMeter returns a meter of the text that from has, of size bytes, or 0 if its size is unknown.
-func newMeter(from io.Reader, size int64, comma rune, maxBytes int64) *meter {
+// newMeter returns a meter of the text in src. size is the number of bytes of the text, or 0 if it
+// is unknown.
+func newMeter(src io.Reader, size int64, comma rune, maxBytes int64) *meter {
 	separator := utf8.AppendRune(nil, comma)
-	return &meter{from: from, size: size, bound: memory.Bound(maxBytes), separator: separator[len(separator)-1]}
+	return &meter{src: src, size: size, bound: memory.Bound(maxBytes), separator: separator[len(separator)-1]}
 }
 
 // sizeOf returns the number of bytes that remain in r, or 0 if it is unknown.
@@ -63,7 +64,7 @@ func sizeOf(r io.Reader) int64 {
 
 // Read reads from the text. It returns the error of check if the memory exceeds the bound.
 func (m *meter) Read(p []byte) (int, error) {
-	n, err := m.from.Read(p)
+	n, err := m.src.Read(p)
 	m.read += int64(n)
 	m.line += float64(n)
 	m.parts += float64(bytes.Count(p[:n], []byte{m.separator}))
@@ -91,19 +92,19 @@ func (m *meter) took(fields int) error {
 	return m.check(m.held + float64(max(0, m.size-m.read)))
 }
 
-// check returns an error if held exceeds the bound. The unit is a byte. If the size of the text is
+// check returns an error if total, a number of bytes, exceeds the bound. If the size of the text is
 // known, the error names an estimate of the bytes for the whole text.
-func (m *meter) check(held float64) error {
-	if m.bound == memory.Unbounded || held <= float64(m.bound) {
+func (m *meter) check(total float64) error {
+	if m.bound == memory.Unbounded || total <= float64(m.bound) {
 		return nil
 	}
 	by := ""
 	if m.size > 0 {
 		by = "by its size and "
-		held = max(held, m.held*float64(m.size)/float64(max(1, m.read)))
+		total = max(total, m.held*float64(m.size)/float64(max(1, m.read)))
 	}
 	return args.Bad("CSV", qpdiff.ErrTooLarge, "cut the file into fewer rows or columns, or raise CSV.MaxBytes",
-		"%s, %s", memory.Needs(memory.Bytes(held), m.bound), by+m.seen())
+		"%s, %s", memory.Needs(memory.Bytes(total), m.bound), by+m.seen())
 }
 
 // seen describes the text read so far.

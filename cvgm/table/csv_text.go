@@ -135,20 +135,20 @@ const (
 	headLines = 20
 )
 
-// commaOf returns the separator of fields of a text that begins with head. The flag more is set if
-// the text is longer than head. A separator must split each of the first lines into the same number
-// of fields, because the same character may also be part of a text or a number. Of several such
+// commaOf returns the separator of fields of a text that begins with head. truncated is set if the
+// text is longer than head. A separator must split each of the first lines into the same number of
+// fields, because the same character may also be part of a text or a number. Of several such
 // separators, commaOf takes the one with the most fields. If there is none, the first line decides.
-func commaOf(head string, more bool) rune {
+func commaOf(head string, truncated bool) rune {
 	end := strings.LastIndexByte(head, '\n')
-	if more && end >= 0 {
+	if truncated && end >= 0 {
 		head = head[:end] // without an incomplete line
 	}
 	for _, lines := range []int{headLines, 1} {
 		comma, most := ',', 1
 		for _, c := range ",;\t|" {
 			part := head
-			if more && end < 0 {
+			if truncated && end < 0 {
 				part = wholeFields(head, byte(c))
 			}
 			if fields := equalFields(part, c, lines); fields > most {

@@ -12,9 +12,9 @@ type kinds struct {
 	t    *Table // receives the columns
 	at   []int  // for each column of t, its index in a record
 	// points and commas count the columns whose numbers prove a decimal point or a decimal comma.
-	// The list open has the columns that can be read with either sign.
+	// unresolved lists the columns that can be read with either sign.
 	points, commas int
-	open           []openNumber
+	unresolved     []openNumber
 }
 
 // openNumber is a column whose numbers can be read with either decimal sign.

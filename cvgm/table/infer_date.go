@@ -45,13 +45,12 @@ func (k *kinds) dates(i int, levels []string, number bool) (bool, error) {
 	return true, k.addDates(i, layout)
 }
 
-// monthFirst examines the dates in all columns of the file except one. It returns two flags. The
-// flag first is set if the month precedes the day in these dates. The flag proven is set if these
-// columns show the order.
-func (k *kinds) monthFirst(except int) (first, proven bool) {
+// monthFirst examines the dates in all columns of the file except column skipped. monthLeads is set
+// if the month precedes the day in these dates. proven is set if these columns show the order.
+func (k *kinds) monthFirst(skipped int) (monthLeads, proven bool) {
 	var with, without int
 	for i := range k.text.header {
-		if i == except {
+		if i == skipped {
 			continue
 		}
 		if r := slices.IndexFunc(k.text.records, func(record []string) bool { return !k.text.reader.missing(record[i]) }); r < 0 || len(layoutsOf(k.text.records[r][i])) < 2 {

@@ -9,9 +9,9 @@ import (
 )
 
 // number returns the format of the numbers in column i. It returns nil for plain decimal numbers
-// and for other texts. It returns an error if most texts, but not all, are numbers. If the argument
-// must is set, a column without numbers is also an error.
-func (k *kinds) number(i int, levels []string, must bool) (*Number, error) {
+// and for other texts. It returns an error if most texts, but not all, are numbers. If required is
+// set, a column without numbers is also an error.
+func (k *kinds) number(i int, levels []string, required bool) (*Number, error) {
 	c := newCensus()
 	for _, level := range levels {
 		if !c.add(level) {
@@ -19,7 +19,7 @@ func (k *kinds) number(i int, levels []string, must bool) (*Number, error) {
 		}
 	}
 	if c.texts < len(levels) || !c.point && !c.comma {
-		if must || mostlyNumbers(levels) {
+		if required || mostlyNumbers(levels) {
 			return nil, k.text.errNumber(i, nil)
 		}
 		return nil, nil
@@ -34,7 +34,7 @@ func (k *kinds) number(i int, levels []string, must bool) (*Number, error) {
 	name := k.text.header[i]
 	number, ok := c.format()
 	switch {
-	case !ok && must:
+	case !ok && required:
 		return nil, args.Bad("CSV.Numeric", qpdiff.ErrDomain, "give the size of each unit in CSV.Numbers", "names column %q, which holds the units %s", name, c.list())
 	case !ok:
 		if len(levels) > fewLevels {
@@ -57,7 +57,7 @@ func (k *kinds) counted(c *census, i int, number *Number) {
 		at := slices.IndexFunc(k.text.records, func(record []string) bool {
 			return strings.ContainsAny(record[i], ".,") && !k.text.reader.missing(record[i])
 		})
-		k.open = append(k.open, openNumber{name, strings.Clone(k.text.records[at][i]), number})
+		k.unresolved = append(k.unresolved, openNumber{name, strings.Clone(k.text.records[at][i]), number})
 	case c.point && c.marked:
 		k.points++
 	case !c.point:
@@ -80,7 +80,7 @@ func (k *kinds) counted(c *census, i int, number *Number) {
 // that the other columns of the file prove. If they prove neither sign, or both, the sign depends
 // on the separator of fields: a point if fields are separated by commas, and otherwise a comma.
 func (k *kinds) decide() {
-	if k.commas == 0 && len(k.open) == 0 {
+	if k.commas == 0 && len(k.unresolved) == 0 {
 		return
 	}
 	var plain []openNumber // columns of plain numbers such as 1.234 only
@@ -120,13 +120,13 @@ func (k *kinds) decide() {
 		for at, p := range plain {
 			*formats[at] = p.number
 		}
-		k.open = append(k.open, plain...)
+		k.unresolved = append(k.unresolved, plain...)
 	}
 	note := k.doubt
 	if proven {
 		note = k.note
 	}
-	for _, o := range k.open {
+	for _, o := range k.unresolved {
 		o.number.Decimal = sign
 		v, _ := o.number.parse(o.example)
 		note(o.name, "CSV.Numbers", "Column %q holds numbers such as %q, which may have separators of thousands or decimals: it is read as %v.", o.name, o.example, v)

@@ -89,9 +89,9 @@ func (p *Pipeline) Read(r io.Reader) (*Table, error) {
 	return p.read(r, p.Classes, e.rest)
 }
 
-// read is Read for a target with the given classes. If the parameter rest is not empty, it is the
-// class of all other texts.
-func (p *Pipeline) read(r io.Reader, classes []string, rest string) (*Table, error) {
+// read is Read for a target with the given classes. If otherClass is not empty, it is the class of
+// all other texts.
+func (p *Pipeline) read(r io.Reader, classes []string, otherClass string) (*Table, error) {
 	e, err := p.encoder()
 	if err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func (p *Pipeline) read(r io.Reader, classes []string, rest string) (*Table, err
 		return nil, err
 	}
 	t := p.table(e, text.lines)
-	t.Classes, t.rest = classes, rest
+	t.Classes, t.rest = classes, otherClass
 	if err := t.readColumns(text, at); err != nil {
 		return nil, err
 	}

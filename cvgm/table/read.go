@@ -120,18 +120,18 @@ func groups(text *csvText, i int) []int {
 	return of
 }
 
-// readColumns sets the values of the table. Column j of the table is made from column at[j] of the
-// file. The error for a missing or unknown value names its line.
-func (t *Table) readColumns(text *csvText, at []int) error {
-	if more := len(at) - len(text.header); more > 0 { // the table has more columns than the file, because a date makes several
+// readColumns sets the values of the table. Column j of the table is made from column origin[j] of
+// the file. The error for a missing or unknown value names its line.
+func (t *Table) readColumns(text *csvText, origin []int) error {
+	if more := len(origin) - len(text.header); more > 0 { // the table has more columns than the file, because a date makes several
 		if err := text.meter.check(text.meter.held + 8*float64(more)*float64(len(text.records))); err != nil {
 			return err
 		}
 	}
-	t.x = mat.NewDense(len(text.records), len(at), nil)
+	t.x = mat.NewDense(len(text.records), len(origin), nil)
 	code := t.reader.code(t.Columns)
 	for k, record := range text.records {
-		for j, i := range at {
+		for j, i := range origin {
 			v, err := t.Columns[j].value(&code[j], record[i])
 			if err != nil {
 				return args.At(err, "CSV line %d", text.lines[k])

@@ -14,20 +14,20 @@ import (
 	"cvgm/cvgm/internal/portable"
 )
 
-// uses holds the names that some code contains. Names of fields and methods, which follow a point,
-// are in selected. All other names are in alone.
-type uses struct{ alone, selected map[string]bool }
+// uses holds the names that some code contains: in selectors the names of fields and methods, which
+// follow a point, and in names all other names.
+type uses struct{ names, selectors map[string]bool }
 
 // add adds the names in a node.
 func (u *uses) add(n ast.Node) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.SelectorExpr:
-			u.selected[n.Sel.Name] = true
+			u.selectors[n.Sel.Name] = true
 			u.add(n.X)
 			return false
 		case *ast.Ident:
-			u.alone[n.Name] = true
+			u.names[n.Name] = true
 		}
 		return true
 	})
@@ -44,9 +44,9 @@ type declaration struct {
 // used reports whether code with the given uses may need the declaration.
 func (d *declaration) used(u *uses) bool {
 	if d.receiver != "" {
-		return u.alone[d.receiver] && u.selected[d.names[0]]
+		return u.names[d.receiver] && u.selectors[d.names[0]]
 	}
-	return slices.ContainsFunc(d.names, func(name string) bool { return u.alone[name] })
+	return slices.ContainsFunc(d.names, func(name string) bool { return u.names[name] })
 }
 
 // declared returns the declaration d with its names. For imports, it returns nil, and adds their
@@ -157,7 +157,7 @@ func carried(code *bytes.Buffer) (imports, exported map[string]bool, err error) 
 		}
 	}
 	for name, path := range paths {
-		if u.alone[name] {
+		if u.names[name] {
 			imports[path] = true
 		}
 	}
@@ -172,7 +172,7 @@ func unexport(code []byte, exported map[string]bool) string {
 	file := set.AddFile("", -1, len(code))
 	s.Init(file, code, nil, scanner.ScanComments)
 	var b strings.Builder
-	from, selected := 0, false // selected: the previous token is a point
+	from, afterPoint := 0, false // afterPoint: the previous token is a point
 	lower := func(name string) string {
 		runes := []rune(name)
 		for i := range runes {
@@ -200,12 +200,12 @@ func unexport(code []byte, exported map[string]bool) string {
 				b.WriteString(strings.Replace(text, first, lower(first), 1))
 				from = at + len(text)
 			}
-		case tok == token.IDENT && exported[text] && !selected:
+		case tok == token.IDENT && exported[text] && !afterPoint:
 			b.Write(code[from:at])
 			b.WriteString(lower(text))
 			from = at + len(text)
 		}
-		selected = tok == token.PERIOD
+		afterPoint = tok == token.PERIOD
 	}
 	b.Write(code[from:])
 	return b.String()

@@ -29,11 +29,11 @@ func (w *tuning) seenBytes(rows int) int64 {
 	return memory.Add(bytesOf(rows, n), memory.Bytes(stored), bytesOf(momentColumns, m))
 }
 
-// tooLarge returns an error if the bytes that a CV needs exceed the bound of c. need is the number
-// of bytes, and splits is the number of splits of the CV.
-func tooLarge(c cvgm.Config, need int64, splits int) error {
+// tooLarge returns an error if size, the number of bytes that a CV needs, exceeds the bound of c.
+// splits is the number of splits of the CV.
+func tooLarge(c cvgm.Config, size int64, splits int) error {
 	bound := memory.Bound(c.MaxBytes)
-	if need <= bound {
+	if size <= bound {
 		return nil
 	}
 	rows, n := c.Data.X.Dims()
@@ -41,14 +41,14 @@ func tooLarge(c cvgm.Config, need int64, splits int) error {
 		_, n = c.Prepare.Dims()
 	}
 	return args.Bad("Tuner", qpdiff.ErrTooLarge, "give fewer features or rows, fewer Folds, OuterFolds −1, or raise MaxBytes; linear.ElasticNet needs least for many features, and linear learners for many rows",
-		"%s, for %d rows × %d features in %d splits%s", memory.Needs(need, bound), rows, n, splits, sample.Widest(c.Prepare))
+		"%s, for %d rows × %d features in %d splits%s", memory.Needs(size, bound), rows, n, splits, sample.Widest(c.Prepare))
 }
 
-// less returns bound − beside, where beside is the number of bytes in use. The result is at least
-// 1, because a MaxBytes of 0 means the default.
-func less(bound, beside int64) int64 {
+// less returns bound − inUse, where inUse is the number of bytes in use. The result is at least 1,
+// because a MaxBytes of 0 means the default.
+func less(bound, inUse int64) int64 {
 	if bound = memory.Bound(bound); bound == memory.Unbounded {
 		return bound
 	}
-	return max(1, bound-beside)
+	return max(1, bound-inUse)
 }

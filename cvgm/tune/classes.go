@@ -49,7 +49,6 @@ const jointWork = 2e7
 // features has p = (C − 1)(n + 1) weights. If p²·max(N, p) is below 2·10⁷ for N rows, the learner
 // is a penalised.Multinomial with intercept and one ridge penalty. For larger data, for example 200
 // weights and 500 rows, it is a linear.Logistic for each class, because this is much faster.
-// for each class, which is then much faster.
 //
 // The two defaults were compared on three kinds of generated data with 90 rows (20 sets of each
 // kind). On fresh rows, the multinomial model has a lower log loss: by .016 ± .007, .005 ± .005 and

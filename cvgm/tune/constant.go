@@ -171,9 +171,9 @@ func slopeAt(loss cvgm.Loss, p float64, labels []float64, weights sample.Weights
 	return total
 }
 
-// classWeights returns the labels of the list all that are in y, with their total weights.
-func classWeights(y []float64, weights sample.Weights, all []float64) (labels []float64, totals sample.Weights) {
-	for _, label := range all {
+// classWeights returns the candidates that are labels in y, with their total weights.
+func classWeights(y []float64, weights sample.Weights, candidates []float64) (labels []float64, totals sample.Weights) {
+	for _, label := range candidates {
 		var total float64
 		for i, v := range y {
 			if v == label {

@@ -58,15 +58,15 @@ func (s *tuneSearch) descents() error {
 }
 
 // starts returns the best points of the design. The distance between any two of them is at least
-// the parameter apart, a share of a range.
-func (s *tuneSearch) starts(apart float64) (starts []Step) {
+// minDistance, a share of a range.
+func (s *tuneSearch) starts(minDistance float64) (starts []Step) {
 	seen := slices.Clone(s.path)
 	slices.SortStableFunc(seen, func(a, b Step) int { return cmp.Compare(a.Loss, b.Loss) })
 	for _, look := range seen {
 		if len(starts) == s.w.starts() || !args.Finite(look.Loss) {
 			break
 		}
-		if !slices.ContainsFunc(starts, func(other Step) bool { return s.distance(look.Hyper, other.Hyper) < apart }) {
+		if !slices.ContainsFunc(starts, func(other Step) bool { return s.distance(look.Hyper, other.Hyper) < minDistance }) {
 			starts = append(starts, look)
 			starts[len(starts)-1].Start = len(starts)
 		}

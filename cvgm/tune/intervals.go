@@ -8,18 +8,17 @@ import (
 	"cvgm/cvgm/interval"
 )
 
-// foldModel fits the model of an outer fold with cv. The parameter within is the CV of the search
-// on the training rows of this fold. foldModel fits the spread to the out-of-fold errors of this
-// CV.
-func (w *tuning) foldModel(cv, within *cvgm.CV, outer cvgm.Split, hyper []float64) (m foldModel) {
+// foldModel fits the model of an outer fold with cv. searchCV is the CV of the search on the
+// training rows of this fold. foldModel fits the spread to the out-of-fold errors of searchCV.
+func (w *tuning) foldModel(cv, searchCV *cvgm.CV, outer cvgm.Split, hyper []float64) (m foldModel) {
 	if m.model, m.err = cv.FinalContext(w.ctx, outer.Train, hyper); m.err != nil {
 		return m
 	}
-	if _, m.err = within.EvalContext(w.limit, nil, hyper); m.err != nil {
+	if _, m.err = searchCV.EvalContext(w.limit, nil, hyper); m.err != nil {
 		return m
 	}
 	all := make([]float64, len(w.c.Data.Y))
-	if m.err = within.OutOfFold(all); m.err != nil {
+	if m.err = searchCV.OutOfFold(all); m.err != nil {
 		return m
 	}
 	var rows []int

@@ -70,16 +70,16 @@ func (w *tuning) givenHyperparameters(count int) (plan []learn.Hyperparameter, k
 }
 
 // moments returns the moments of the rows. The features are standardised as for a learner that is
-// trained on all these rows. flat reports whether no feature varies.
-func (w *tuning) moments(rows []int) (m learn.Moments, flat bool, err error) {
+// trained on all these rows. noneVaries reports whether all features are constant.
+func (w *tuning) moments(rows []int) (m learn.Moments, noneVaries bool, err error) {
 	weights := sample.Relative(w.c.Data.Weights, rows)
 	y := sample.Pick(w.c.Data.Y, rows)
 	if w.viewed {
-		m, flat, err = w.measureView(rows, y, weights)
+		m, noneVaries, err = w.measureView(rows, y, weights)
 	} else {
 		var x *mat.Dense
 		if x, err = w.seen(rows); err == nil {
-			m, flat = measure(x, y, weights)
+			m, noneVaries = measure(x, y, weights)
 			m.Distance = func() float64 { return distance(x, weights) }
 		}
 	}
@@ -88,7 +88,7 @@ func (w *tuning) moments(rows []int) (m learn.Moments, flat bool, err error) {
 		m.Weight += w.weight(i)
 	}
 	m.Spread = func() float64 { return spread(y, weights) }
-	return m, flat, err
+	return m, noneVaries, err
 }
 
 // spread returns a robust standard deviation of the labels. If most or all labels are equal, it

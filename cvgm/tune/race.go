@@ -36,9 +36,9 @@ type racer struct {
 
 // race minimises a loss that has kinks and many narrow valleys. One racer begins at each start.
 // Each racer moves by steps of one length until no move lowers its loss. Then the worse half of the
-// racers stops, and the other racers continue with steps of half the length. The function known
-// returns the loss at a point, from a store or by an evaluation.
-func (s space) race(starts []Step, known func(start int, x []float64) (float64, error)) error {
+// racers stops, and the other racers continue with steps of half the length. lossAt returns the
+// loss at a point, from a store or by an evaluation.
+func (s space) race(starts []Step, lossAt func(start int, x []float64) (float64, error)) error {
 	var racers []*racer
 	for _, at := range starts {
 		racers = append(racers, &racer{at: at, sign: 1})
@@ -47,7 +47,7 @@ func (s space) race(starts []Step, known func(start int, x []float64) (float64, 
 		for _, r := range racers {
 			for moved := true; moved; {
 				var err error
-				if moved, err = s.moveRacer(r, step, known); err != nil {
+				if moved, err = s.moveRacer(r, step, lossAt); err != nil {
 					return err
 				}
 			}

@@ -138,9 +138,10 @@ func (s space) counted(x []float64) (count int) {
 }
 
 // A coordinate of a search stands for one free hyperparameter, or for several hyperparameters with
-// fixed ratios. Hyperparameter of[k] is units[k] times the value of the coordinate.
+// fixed ratios. The hyperparameter with the index index[k] is units[k] times the value of the
+// coordinate.
 type coordinate struct {
-	of    []int
+	index []int
 	units []float64
 	start float64
 }
@@ -161,28 +162,28 @@ func (s space) coordinates(x []float64, tied bool) (all []coordinate) {
 			all = append(all, coordinate{start: x[i] / s.hyper[i].Lower})
 		}
 		c := &all[widths]
-		c.of, c.units = append(c.of, i), append(c.units, x[i]/c.start)
+		c.index, c.units = append(c.index, i), append(c.units, x[i]/c.start)
 	}
 	return all
 }
 
-// bounds returns the lower bound, least, and the upper bound, most, of the coordinate. At most, the
-// first of its hyperparameters reaches its upper bound. At least, the last of them reaches its
-// lower bound.
-func (c coordinate) bounds(of func(i int) (lower, upper float64)) (least, most float64) {
-	least, most = math.Inf(1), math.Inf(1)
-	for k, i := range c.of {
-		lower, upper := of(i)
-		least, most = min(least, lower/c.units[k]), min(most, upper/c.units[k])
+// bounds returns the lower bound, low, and the upper bound, high, of the coordinate. At high, the
+// first of its hyperparameters reaches its upper bound. At low, the last of them reaches its lower
+// bound.
+func (c coordinate) bounds(boundsOf func(i int) (lower, upper float64)) (low, high float64) {
+	low, high = math.Inf(1), math.Inf(1)
+	for k, i := range c.index {
+		lower, upper := boundsOf(i)
+		low, high = min(low, lower/c.units[k]), min(high, upper/c.units[k])
 	}
-	return least, most
+	return low, high
 }
 
 // set sets the hyperparameters for the value v of the coordinate.
 func (c coordinate) set(hyper []float64, v float64, atUpper bool, bounds func(i int) (lower, upper float64)) {
-	for k, i := range c.of {
+	for k, i := range c.index {
 		lower, upper := bounds(i)
-		if hyper[i] = min(max(v*c.units[k], lower), upper); atUpper && len(c.of) == 1 {
+		if hyper[i] = min(max(v*c.units[k], lower), upper); atUpper && len(c.index) == 1 {
 			hyper[i] = upper // which the product may miss by rounding
 		}
 	}
@@ -190,7 +191,7 @@ func (c coordinate) set(hyper []float64, v float64, atUpper bool, bounds func(i 
 
 // slope returns the derivative in the coordinate, times 2 to the power exponent.
 func (c coordinate) slope(grad []float64, exponent int) (sum float64) {
-	for k, i := range c.of {
+	for k, i := range c.index {
 		sum += math.Ldexp(grad[i], exponent) * c.units[k]
 	}
 	return sum

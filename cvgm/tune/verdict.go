@@ -103,11 +103,11 @@ func (t *Tuned) String() string {
 	return b.String()
 }
 
-// writeWarnings writes some of the warnings. If the flag worse is set, these are the warnings that
-// another choice may be better than Model. Otherwise they are all other warnings.
-func (t *Tuned) writeWarnings(b *strings.Builder, worse bool) {
+// writeWarnings writes some of the warnings. If doubts is set, these are the warnings that another
+// choice may be better than Model. Otherwise they are all other warnings.
+func (t *Tuned) writeWarnings(b *strings.Builder, doubts bool) {
 	for _, w := range t.Warnings {
-		if worse == (w.Kind == Worse || w.Kind == MaybeWorse) {
+		if doubts == (w.Kind == Worse || w.Kind == MaybeWorse) {
 			fmt.Fprintf(b, "warning: %s\n", w.Text)
 		}
 	}

@@ -34,8 +34,8 @@ const (
 // A widthRule is a rule for drawing the splits of a search for widths. It has a number of folds, a
 // number of draws, and its own stream of random numbers.
 type widthRule struct {
-	folds, draws, large int // with more than largeData examples, large replaces draws
-	stream              uint64
+	folds, draws, largeDraws int // largeDraws replaces draws for more than largeData examples
+	stream                   uint64
 }
 
 var (
@@ -80,7 +80,7 @@ func (s *tuneSearch) oneWidth(d learn.Data) error {
 		return err
 	}
 	part.lookAt = design
-	if err := s.ended(s.with(part, part.descents)); err != nil {
+	if err := s.ended(s.runPart(part, part.descents)); err != nil {
 		return err
 	}
 	s.failed, s.failure = part.failed, part.failure
@@ -129,14 +129,14 @@ func (s *tuneSearch) widths(d learn.Data) error {
 		}
 	}
 	for _, start := range [][]float64{one, noisy, smooth} {
-		if err := s.with(find, func() error { return find.descendWithin(start, widthDescent) }); err != nil {
+		if err := s.runPart(find, func() error { return find.descendWithin(start, widthDescent) }); err != nil {
 			return err
 		}
 	}
 	if !args.Finite(find.best.Loss) {
 		return nil
 	}
-	if err := s.with(find, find.stepWidths); err != nil {
+	if err := s.runPart(find, find.stepWidths); err != nil {
 		return err
 	}
 	scale, err := s.drawn(d, scaleWidths)
@@ -144,7 +144,7 @@ func (s *tuneSearch) widths(d learn.Data) error {
 		return err
 	}
 	copy(scale.hyper, find.hyper)
-	if err := s.with(scale, func() error { return scale.scaleWidths(find.best.Hyper) }); err != nil {
+	if err := s.runPart(scale, func() error { return scale.scaleWidths(find.best.Hyper) }); err != nil {
 		return err
 	}
 	judge, err := s.drawn(d, judgeWidths)
@@ -152,7 +152,7 @@ func (s *tuneSearch) widths(d learn.Data) error {
 		return err
 	}
 	better := false
-	if err := s.with(judge, func() (err error) { better, err = judge.prefers(scale.best.Hyper, one); return err }); err != nil || !better {
+	if err := s.runPart(judge, func() (err error) { better, err = judge.prefers(scale.best.Hyper, one); return err }); err != nil || !better {
 		return err
 	}
 	for i := range s.hyper {
@@ -162,9 +162,9 @@ func (s *tuneSearch) widths(d learn.Data) error {
 	return err
 }
 
-// with runs a part of the search. It adds the evaluations and fits of the part to the counts of the
-// search. It reserves one evaluation of the search for the best point of the part.
-func (s *tuneSearch) with(part *tuneSearch, run func() error) error {
+// runPart runs a part of the search. It adds the evaluations and fits of the part to the counts of
+// the search. It reserves one evaluation of the search for the best point of the part.
+func (s *tuneSearch) runPart(part *tuneSearch, run func() error) error {
 	done := len(part.path)
 	part.before, part.fits = s.before+len(s.path)-done+1, 0
 	err := run()
@@ -306,14 +306,14 @@ func (s *tuneSearch) priced(step Step) float64 {
 	return float64(len(s.rows))*math.Log(step.Loss) + s.widthsPrice(step.Hyper)
 }
 
-// prefers reports whether x has a lower priced loss than the point one, which has a common width.
-// It returns false if a loss is below 0.
-func (s *tuneSearch) prefers(x, one []float64) (bool, error) {
+// prefers reports whether x has a lower priced loss than common, a point with one width for all
+// features. It returns false if a loss is below 0.
+func (s *tuneSearch) prefers(x, common []float64) (bool, error) {
 	with, err := s.eval(nil, x)
 	if err != nil {
 		return false, err
 	}
-	without, err := s.eval(nil, one)
+	without, err := s.eval(nil, common)
 	return s.priced(Step{Hyper: x, Loss: with}) < float64(len(s.rows))*math.Log(without), err
 }
 
@@ -381,7 +381,7 @@ func (s *tuneSearch) widthSplits(rule widthRule) (all []cvgm.Split, err error) {
 	}
 	draws, src := rule.draws, rand.New(rand.NewPCG(s.w.Seed, rule.stream))
 	if len(s.rows) > largeData || s.w.large() {
-		draws = rule.large
+		draws = rule.largeDraws
 	}
 	folds := min(rule.folds, s.w.mostFolds(s.rows))
 	for range draws {

@@ -117,9 +117,9 @@ func (z *Normaliser) errMean(j int) error {
 	return args.Bad("Data.X", qpdiff.ErrNotFinite, "scale the feature", "has mean %v in feature %d over the training rows", z.Mean[j], j)
 }
 
-// settle replaces μ and σ of column j if the column is constant. The parameter first is the first
-// entry of the column. settle returns an error if μ or σ cannot be used.
-func (z *Normaliser) settle(j int, constant bool, first float64) error {
+// settle replaces μ and σ of column j if the column is constant. firstEntry is the first entry of
+// the column. settle returns an error if μ or σ cannot be used.
+func (z *Normaliser) settle(j int, constant bool, firstEntry float64) error {
 	switch {
 	case !constant:
 		if !(z.Std[j] > 0) || !args.Finite(z.Std[j]) {
@@ -127,9 +127,9 @@ func (z *Normaliser) settle(j int, constant bool, first float64) error {
 		}
 	case z.Scale && z.Learned:
 		return args.Bad("Features", qpdiff.ErrDomain, "move its parameters, use more training rows, or do not standardise",
-			"has the constant %v as feature %d over the training rows, where the standardised feature jumps", first, j)
+			"has the constant %v as feature %d over the training rows, where the standardised feature jumps", firstEntry, j)
 	default:
-		z.Mean[j], z.Std[j] = first, 1
+		z.Mean[j], z.Std[j] = firstEntry, 1
 		if z.Scale {
 			z.Std[j] = Flat
 		}

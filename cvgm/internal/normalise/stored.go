@@ -132,9 +132,9 @@ func (z *Normaliser) PredictStored(dst []float64, x mat.Matrix, rows []int, thet
 	}
 }
 
-// scaled returns two parts of theta. The result own is the sum of the constants, and the result
-// scaled has the features' entries divided by σ.
-func (z *Normaliser) scaled(theta []float64) (own float64, scaled []float64) {
+// scaled returns theta in two parts. slopes holds the features' entries divided by σ, and constant
+// is the sum of the other entries.
+func (z *Normaliser) scaled(theta []float64) (constant float64, slopes []float64) {
 	m := len(z.Mean)
 	z.ratio = append(z.ratio[:0], theta[:m]...)
 	floats.Div(z.ratio, z.Std)

@@ -24,16 +24,16 @@ func Gather(dst []float64, src *mat.Dense, rows []int) {
 	}
 }
 
-// VisitRow calls visit for the entries of row i of x. If x is sparse, it visits only the stored
-// entries. If x is a *mat.Dense, it visits all entries.
-func VisitRow(x mat.Matrix, i int, visit func(j int, v float64)) {
+// VisitRow calls fn for the entries of row i of x: all entries of a *mat.Dense, and only the stored
+// entries of a sparse matrix.
+func VisitRow(x mat.Matrix, i int, fn func(j int, v float64)) {
 	if x, ok := x.(*mat.Dense); ok {
 		for j, v := range x.RawRowView(i) {
-			visit(j, v)
+			fn(j, v)
 		}
 		return
 	}
-	x.(mat.RowNonZeroDoer).DoRowNonZero(i, func(_, j int, v float64) { visit(j, v) })
+	x.(mat.RowNonZeroDoer).DoRowNonZero(i, func(_, j int, v float64) { fn(j, v) })
 }
 
 // Complement returns the numbers from 0 to n−1 that are not in rows. It is never nil.

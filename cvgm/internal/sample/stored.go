@@ -68,11 +68,11 @@ func Widest(p any) string {
 	return ""
 }
 
-// Views reports whether l reads rows in place. They are the rows of d or, if p is not nil, the
-// stored entries of the features that p makes from these rows. A matrix that is not sparse counts
-// as dense. The function counting returns the number of rows with a weight above 0; it is called
-// only for a dense X.
-func Views(l learn.Learner, d learn.Data, p any, counting func() int) bool {
+// Views reports whether l reads rows in place. If p is nil, these are the rows of d. Otherwise they
+// are the stored entries of the features that p makes from the rows of d. A matrix that is not
+// sparse is treated as dense. countRows returns the number of rows with a weight above 0. It is
+// called only for a dense X.
+func Views(l learn.Learner, d learn.Data, p any, countRows func() int) bool {
 	v, ok := l.(learn.ViewLearner)
 	switch {
 	case !ok:
@@ -87,7 +87,7 @@ func Views(l learn.Learner, d learn.Data, p any, counting func() int) bool {
 		return v.Views(learn.Size{Sparse: true})
 	}
 	s := d.Size()
-	s.Counting = counting()
+	s.Counting = countRows()
 	return v.Views(s)
 }
 
@@ -139,10 +139,11 @@ func PrepareStored(p interface {
 	return s, nil
 }
 
-// StoredBytes returns the bytes of a result of PrepareStored for m features. The parameter all is
-// the number of rows of x, rows the number of listed rows, and most the largest number of stored
-// features of a row.
-func StoredBytes(all, rows, most, m float64) float64 { return 9*(all+1) + 12*rows*most + 8*m }
+// StoredBytes returns the bytes of a result of PrepareStored. x has nrows rows, of which nlisted
+// are listed. A row has at most maxStored stored features of the nfeatures features.
+func StoredBytes(nrows, nlisted, maxStored, nfeatures float64) float64 {
+	return 9*(nrows+1) + 12*nlisted*maxStored + 8*nfeatures
+}
 
 // Stored is a sparse matrix by rows. Rows are appended one after the other.
 type Stored struct {
@@ -185,9 +186,9 @@ func (s *Stored) At(i, j int) (v float64) {
 // T returns the transpose.
 func (s *Stored) T() mat.Matrix { return mat.Transpose{Matrix: s} }
 
-// DoRowNonZero calls visit for the entries of row i.
-func (s *Stored) DoRowNonZero(i int, visit func(i, j int, v float64)) {
+// DoRowNonZero calls fn for the entries of row i.
+func (s *Stored) DoRowNonZero(i int, fn func(i, j int, v float64)) {
 	for k := s.start[i]; k < s.start[i+1]; k++ {
-		visit(i, int(s.column[k]), s.value[k])
+		fn(i, int(s.column[k]), s.value[k])
 	}
 }

@@ -57,19 +57,19 @@ func Verify(text []byte) error {
 	)
 }
 
-// Read reads valid JSON into an object. It returns an error for nulls, and for keys that are
-// unknown, repeated or missing. (encoding/json would accept all of these texts, and also keys in
-// another case.) The map keys holds the keys of each object, and whether a key is required. It
-// lists an object under the key that the object has, and the outermost object under the parameter
-// what. If keys has nil for a key, Read skips the value of this key.
-func Read(text []byte, keys map[string]map[string]bool, what string, into any) error {
+// Read reads valid JSON into dst. It returns an error for nulls, and for keys that are unknown,
+// repeated or missing. (encoding/json would accept all of these texts, and also keys in another
+// case.) keys maps the name of an object to the object's keys, and each key to whether it is
+// required. The name of an object is the key that holds it; the outermost object has the name root.
+// If keys has nil for a key, Read skips the value of this key.
+func Read(text []byte, keys map[string]map[string]bool, root string, dst any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber() // a number out of range is found below
-	if err := checkKeys(d, keys, what); err != nil {
+	if err := checkKeys(d, keys, root); err != nil {
 		return err
 	}
-	if err := json.Unmarshal(text, into); err != nil {
-		return fmt.Errorf("cvgm: not a %s (%w): read the text that MarshalJSON wrote", what, err)
+	if err := json.Unmarshal(text, dst); err != nil {
+		return fmt.Errorf("cvgm: not a %s (%w): read the text that MarshalJSON wrote", root, err)
 	}
 	return nil
 }

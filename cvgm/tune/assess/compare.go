@@ -57,15 +57,15 @@ const power = .8
 
 // Compare compares the risk of a model with the risk of another model, in per cent of the risk of a
 // constant prediction. a, b and constant hold the losses of the model, the other model and the
-// constant prediction, [repeat][row]. The parameter with describes the other model. questions is
-// the number of comparisons of the model on these rows. All their intervals hold at the same time
-// with a probability of .95 (Bonferroni).
+// constant prediction, [repeat][row]. other names the other model. questions is the number of
+// comparisons of the model on these rows. All their intervals hold at the same time with a
+// probability of .95 (Bonferroni).
 //
 // The risk of the constant prediction is an estimate, too. The standard error is therefore computed
 // for the ratio θ of the difference to this risk, to first order: it is the standard error of (a_i
 // − b_i − θc_i)/c̄. A loss of +Inf in b means that the other model failed. ok is false if the
 // constant's risk is not above 0.
-func (r Rows) Compare(with string, a, b, constant [][]float64, questions int) (c Comparison, ok bool) {
+func (r Rows) Compare(other string, a, b, constant [][]float64, questions int) (c Comparison, ok bool) {
 	unit, _, _ := r.mean(constant, ofRisk)
 	if !(unit > 0) || !args.Finite(unit) {
 		return Comparison{}, false
@@ -81,11 +81,11 @@ func (r Rows) Compare(with string, a, b, constant [][]float64, questions int) (c
 	}
 	ratio, _, _ := r.mean(combine(0), ofDifference)
 	if !args.Finite(ratio) {
-		return Comparison{With: with, Percent: Estimate{ratio, ratio, ratio}}, true
+		return Comparison{With: other, Percent: Estimate{ratio, ratio, ratio}}, true
 	}
 	_, se, freedom := r.mean(combine(ratio), ofDifference)
 	reach := 100 * se * quantile(freedom, 1-(1-Confidence)/2/float64(questions))
-	c = Comparison{With: with, Percent: Estimate{100 * ratio, 100*ratio - reach, 100*ratio + reach}, Shown: reach}
+	c = Comparison{With: other, Percent: Estimate{100 * ratio, 100*ratio - reach, 100*ratio + reach}, Shown: reach}
 	if args.Finite(se) {
 		c.Shown += 100 * se * quantile(freedom, power)
 	}
