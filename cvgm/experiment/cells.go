@@ -133,10 +133,10 @@ func InTurn(ctx context.Context, all ...func() error) error {
 	return nil
 }
 
-// Column returns of(c) for each cell c, in the order of the cells.
-func Column[C any](cells []C, of func(c C) float64) (v []float64) {
+// Column returns value(c) for each cell c, in the order of the cells.
+func Column[C any](cells []C, value func(c C) float64) (v []float64) {
 	for _, c := range cells {
-		v = append(v, of(c))
+		v = append(v, value(c))
 	}
 	return v
 }

@@ -82,10 +82,10 @@ func (d PublishedRegression) Source(ctx context.Context) (*synth.NumPy, error) {
 	return src, nil
 }
 
-// Rows returns the examples i of d with from ≤ i < to, in the type that learners take.
-func Rows(d synth.Data, from, to int) learn.Data {
+// Rows returns the examples i of d with start ≤ i < end, in the type that learners take.
+func Rows(d synth.Data, start, end int) learn.Data {
 	_, n := d.X.Dims()
-	return learn.Data{X: d.X.Slice(from, to, 0, n).(*mat.Dense), Y: d.Y[from:to]}
+	return learn.Data{X: d.X.Slice(start, end, 0, n).(*mat.Dense), Y: d.Y[start:end]}
 }
 
 // Pick copies the given rows of d. If rows is nil, Pick returns d.

@@ -244,10 +244,10 @@ func Check(p any) error {
 	return err
 }
 
-// checkFraction checks a fraction v of the number of examples, or a list of fractions. The list
-// examples has the names of fields. The first of these fields that the group has is the number of
-// examples. Splits with such a fraction must have training and validation rows.
-func checkFraction(name string, v reflect.Value, group string, examples []string, numbers map[string]float64) error {
+// checkFraction checks a fraction v of the number of examples, or a list of fractions. sizeFields
+// lists names of fields; the first one that the group has is the number of examples. Splits with
+// such a fraction must have training and validation rows.
+func checkFraction(name string, v reflect.Value, group string, sizeFields []string, numbers map[string]float64) error {
 	fractions := []reflect.Value{v}
 	if v.Kind() == reflect.Slice {
 		fractions = nil
@@ -255,7 +255,7 @@ func checkFraction(name string, v reflect.Value, group string, examples []string
 			fractions = append(fractions, v.Index(i))
 		}
 	}
-	for _, field := range examples {
+	for _, field := range sizeFields {
 		n, ok := numbers[group+field]
 		if !ok {
 			continue
@@ -338,13 +338,13 @@ func (d domain) contains(v float64) bool {
 }
 
 // draw returns a random number from a bounded domain. The logarithm of the number is uniform if the
-// domain is an interval of positive numbers over more than a decade, and whole is not set.
-func (d domain) draw(src synth.Source, whole bool) float64 {
+// domain is an interval of positive numbers over more than a decade, and integer is not set.
+func (d domain) draw(src synth.Source, integer bool) float64 {
 	u := src.Float64()
 	switch {
 	case d.listed != nil:
 		return d.listed[int(u*float64(len(d.listed)))]
-	case whole:
+	case integer:
 		return math.Floor(d.low + u*(d.high-d.low+1))
 	case d.low > 0 && d.high > 10*d.low:
 		return d.low * math.Pow(d.high/d.low, u)

@@ -22,12 +22,12 @@ type ElasticNetSurface struct {
 	CV, Test         [][]float64 // [i][j] is at (Lambda1[i], Lambda2[j]); Test is nil if it was not requested
 }
 
-// Evaluate evaluates the CV loss on the grid, and also the test loss if test is set.
-func (g SurfaceGrid) Evaluate(ctx context.Context, s *Setup, test bool) (ElasticNetSurface, error) {
+// Evaluate evaluates the CV loss on the grid, and also the test loss if wantTest is set.
+func (g SurfaceGrid) Evaluate(ctx context.Context, s *Setup, wantTest bool) (ElasticNetSurface, error) {
 	axis := Logspace(g.SurfaceLow, g.SurfaceHigh, g.SurfacePoints)
 	e := ElasticNetSurface{Lambda1: axis, Lambda2: axis}
 	var err error
-	if e.CV, err = OnGrid(ctx, [][]float64{axis, axis}, s.CVLoss); err == nil && test {
+	if e.CV, err = OnGrid(ctx, [][]float64{axis, axis}, s.CVLoss); err == nil && wantTest {
 		e.Test, err = OnGrid(ctx, [][]float64{axis, axis}, s.TestLoss)
 	}
 	return e, err

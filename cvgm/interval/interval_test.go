@@ -267,8 +267,8 @@ func TestTrendIsTheMinimum(t *testing.T) {
 		if size := floats.Norm(gradient[:], math.Inf(1)) / n; size > 10*trendTol {
 			t.Errorf("an error times %v: a derivative of %v at %v", outlier, size, fit.beta)
 		}
-		if far := e.at[n-1]; fit.of(far) != fit.of(100*far) || fit.of(far) == fit.of(far/2) {
-			t.Errorf("an error times %v: %v, at %v", outlier, fit.of(far), fit.of(far/2))
+		if far := e.at[n-1]; fit.sizeAt(far) != fit.sizeAt(100*far) || fit.sizeAt(far) == fit.sizeAt(far/2) {
+			t.Errorf("an error times %v: %v, at %v", outlier, fit.sizeAt(far), fit.sizeAt(far/2))
 		}
 	}
 }

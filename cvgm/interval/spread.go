@@ -67,13 +67,13 @@ func FitSpread(predictions, labels, weights []float64) Spread {
 	}
 	trend := fitTrend(e, mean)
 	for i, at := range e.at {
-		e.size[i] /= trend.of(at)
+		e.size[i] /= trend.sizeAt(at)
 	}
 	var s Spread
 	for k := range knots {
 		at := e.at[k*(n-1)/(knots-1)]
 		if k == 0 || at > s.At[len(s.At)-1] {
-			s.At, s.Size = append(s.At, at), append(s.Size, max(leastShare*mean, trend.of(at)*e.local(at)))
+			s.At, s.Size = append(s.At, at), append(s.Size, max(leastShare*mean, trend.sizeAt(at)*e.local(at)))
 		}
 	}
 	return s

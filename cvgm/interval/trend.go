@@ -160,5 +160,5 @@ func (t trend) log(powers [3]float64) float64 {
 	return t.beta[0]*powers[0] + t.beta[1]*powers[1] + t.beta[2]*powers[2]
 }
 
-// of returns the size of the errors at a prediction.
-func (t trend) of(at float64) float64 { return t.mean * math.Exp(t.log(t.powers(at))) }
+// sizeAt returns the size of the errors at a prediction.
+func (t trend) sizeAt(at float64) float64 { return t.mean * math.Exp(t.log(t.powers(at))) }

@@ -423,7 +423,7 @@ func (m *boxModel) conjugate(d []float64, b *bfgsMatrix, rr, tol float64) {
 	floats.ScaleTo(m.v, -1, m.w)
 	for range len(d) {
 		b.times(m.bv, m.v, b.count)
-		t, hit := m.within(d, rr/floats.Dot(m.v, m.bv))
+		t, hit := m.stepInside(d, rr/floats.Dot(m.v, m.bv))
 		floats.AddScaled(d, t, m.v)
 		floats.AddScaled(m.r, t, m.bv)
 		if hit >= 0 {
@@ -439,9 +439,9 @@ func (m *boxModel) conjugate(d []float64, b *bfgsMatrix, rr, tol float64) {
 	}
 }
 
-// within returns the largest number s ≤ t for which d + s·v stays within the bounds. It also
+// stepInside returns the largest number s ≤ t for which d + s·v stays within the bounds. It also
 // returns the coordinate that reaches its bound at s, or −1 if none does.
-func (m *boxModel) within(d []float64, t float64) (share float64, hit int) {
+func (m *boxModel) stepInside(d []float64, t float64) (share float64, hit int) {
 	hit = -1
 	for i, v := range m.v {
 		if room := (m.bound(i) - d[i]) / v; v != 0 && room < t {

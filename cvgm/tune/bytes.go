@@ -44,9 +44,9 @@ func tooLarge(c cvgm.Config, size int64, splits int) error {
 		"%s, for %d rows × %d features in %d splits%s", memory.Needs(size, bound), rows, n, splits, sample.Widest(c.Prepare))
 }
 
-// less returns bound − inUse, where inUse is the number of bytes in use. The result is at least 1,
-// because a MaxBytes of 0 means the default.
-func less(bound, inUse int64) int64 {
+// remaining returns bound − inUse, where inUse is the number of bytes in use. The result is at
+// least 1, because a MaxBytes of 0 means the default.
+func remaining(bound, inUse int64) int64 {
 	if bound = memory.Bound(bound); bound == memory.Unbounded {
 		return bound
 	}

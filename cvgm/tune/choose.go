@@ -178,7 +178,7 @@ func (w *tuning) constantCandidate() (Candidate, error) {
 	for _, s := range out.Splits {
 		constant := w.constantOn(s.Train)
 		for _, i := range s.Val {
-			p := w.of(constant, i)
+			p := w.baselineAt(constant, i)
 			loss := w.loss(p, i)
 			if counts[i]++; counts[i] == 1 {
 				c.OutOfFold[i] = 0

@@ -22,7 +22,7 @@ func (w *tuning) constantLoss(splits []cvgm.Split) (float64, error) {
 		weights := sample.Relative(w.c.Data.Weights, s.Val)
 		var loss float64
 		for at, i := range s.Val {
-			c := w.of(constant, i)
+			c := w.baselineAt(constant, i)
 			loss += weights.At(at) * w.loss(c, i)
 			missed = missed || c != w.c.Data.Y[i]
 		}
@@ -48,8 +48,8 @@ const smallestLoss = 0x1p-1022
 // the log odds of each class.
 type baseline []float64
 
-// of returns the prediction for row i.
-func (w *tuning) of(b baseline, i int) float64 {
+// baselineAt returns the prediction of b for row i.
+func (w *tuning) baselineAt(b baseline, i int) float64 {
 	if w.joint() {
 		return b[int(w.c.Data.Y[i])]
 	}

@@ -258,7 +258,7 @@ func (w *tuning) outerFold(outer cvgm.Split, number int) (made foldPredictions, 
 	}
 	within := w.c
 	within.Splits = splits
-	c.MaxBytes = less(c.MaxBytes, within.Bytes())
+	c.MaxBytes = remaining(c.MaxBytes, within.Bytes())
 	cv, err := w.load(c)
 	if err != nil {
 		return made, err
@@ -298,7 +298,7 @@ func (w *tuning) outerFold(outer cvgm.Split, number int) (made foldPredictions, 
 	w.foldModels = append(w.foldModels, models)
 	constant := w.constantOn(outer.Train)
 	for _, i := range outer.Val {
-		made.predictions[ofConstant] = append(made.predictions[ofConstant], w.of(constant, i))
+		made.predictions[ofConstant] = append(made.predictions[ofConstant], w.baselineAt(constant, i))
 	}
 	if w.rival == nil {
 		return made, nil

@@ -82,7 +82,7 @@ func (w *tuning) rivalOn(outer cvgm.Split, splits []cvgm.Split) ([]float64, erro
 		return w.groupMeans(outer, splits)
 	}
 	own.ctx, own.limit = w.ctx, w.limit
-	own.c.MaxBytes = less(w.c.MaxBytes, w.beside)
+	own.c.MaxBytes = remaining(w.c.MaxBytes, w.beside)
 	ended := func(err error) ([]float64, error) {
 		switch {
 		case w.ctx.Err() != nil:
@@ -176,7 +176,7 @@ func (w *tuning) meansOf(j int, s cvgm.Split) []float64 {
 		if !known {
 			mean = whole
 		}
-		predictions[at] = w.of(mean, i)
+		predictions[at] = w.baselineAt(mean, i)
 	}
 	return predictions
 }

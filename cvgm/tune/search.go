@@ -97,7 +97,7 @@ func (w *tuning) newSearch(rows []int, splits []cvgm.Split) (*tuneSearch, error)
 	if err := tooLarge(c, memory.Add(c.Bytes(), beside), len(splits)); err != nil {
 		return nil, err
 	}
-	c.MaxBytes = less(c.MaxBytes, beside)
+	c.MaxBytes = remaining(c.MaxBytes, beside)
 	cv, err := w.load(c)
 	if err != nil {
 		return nil, err

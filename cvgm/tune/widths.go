@@ -363,7 +363,7 @@ func (s *tuneSearch) part(d learn.Data, splits []cvgm.Split) (*tuneSearch, error
 	if err := tooLarge(c, memory.Add(c.Bytes(), beside), len(splits)); err != nil {
 		return nil, err
 	}
-	c.MaxBytes = less(s.w.c.MaxBytes, beside)
+	c.MaxBytes = remaining(s.w.c.MaxBytes, beside)
 	cv, err := s.w.load(c)
 	if err != nil {
 		return nil, err

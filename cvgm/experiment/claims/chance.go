@@ -22,7 +22,7 @@ func (m *Measurement) chance() float64 {
 	case r.bound != nil:
 		return beyond(0)
 	case oneSided && m.Sign == Even: // no difference that matters
-		return max(beyond(bound-r.smallest.size), beyond(bound+r.smallest.size))
+		return max(beyond(bound-r.minSize.size), beyond(bound+r.minSize.size))
 	case oneSided:
 		return 2 * beyond(bound)
 	}

@@ -83,7 +83,7 @@ func Claims(r Results) []Claim {
 		if len(measured) == 0 {
 			continue
 		}
-		c := Claim{Number: s + 1, Section: quotations[s].section, Sentence: quotations[s].text, Short: quotations[s].short, Measured: measured}
+		c := Claim{Number: s + 1, Section: quotations[s].section, Sentence: quotations[s].text, Short: quotations[s].summary, Measured: measured}
 		c.judge()
 		claims = append(claims, c)
 	}

@@ -41,7 +41,7 @@ func (all *measurements) unrolled(r *differentiability.UnrolledResult) {
 	all.add(saysFinitePrecision, Measurement{Text: fmt.Sprintf("relative rounding error of the gradient through %d steps, the iterates stored, %s", steps, conditions), Setting: precision, Ours: stored, Aside: true,
 		Remark: fmt.Sprintf("The largest error of the implicit derivative on the same problems is %.0e.", largest(func(m differentiability.UnrolledPrecision) float64 { return m.Implicit }).Mean)}, digitsLost(0x1p-52))
 	all.add(saysFinitePrecision, Measurement{Text: fmt.Sprintf("relative rounding error in single precision of the gradient through %d steps, the iterates stored, %s", steps, conditions), Setting: precision, Ours: largest(func(m differentiability.UnrolledPrecision) float64 { return m.Single }), Aside: true,
-		remarks: byVerdict{holds: "Single precision has 7 digits, of which more than half are lost.", otherwise: "Single precision has 7 digits, of which at least half are right."}}, digitsLost(0x1p-23))
+		remarks: byVerdict{ifHolds: "Single precision has 7 digits, of which more than half are lost.", ifFails: "Single precision has 7 digits, of which at least half are right."}}, digitsLost(0x1p-23))
 
 	byRate := func(a, b differentiability.UnrolledRun) int { return cmp.Compare(a.Rate, b.Rate) }
 	last := func(u differentiability.UnrolledRun) experiment.Estimate {
@@ -62,26 +62,26 @@ func (all *measurements) unrolled(r *differentiability.UnrolledResult) {
 		Remark:  choose(fast.Rate > 2, "There the descent itself diverges.", "")}, above(1/math.Sqrt(0x1p-52), computed))
 	all.add(saysExploding, Measurement{Text: factor(good), Setting: setting, Ours: last(good),
 		Control: &Control{Text: fmt.Sprintf("through %d step", good.Steps[0]), Ours: once(good.Factor[0])},
-		remarks: byVerdict{holds: "The early steps no longer count: the late ones give the gradient in λ₂."}}, below(math.Sqrt(0x1p-52), computed))
+		remarks: byVerdict{ifHolds: "The early steps no longer count: the late ones give the gradient in λ₂."}}, below(math.Sqrt(0x1p-52), computed))
 }
 
-// worstDerivative checks the derivatives in an input, or in all inputs if input is "". The result
-// worst is the largest relative distance of a derivative from its best finite difference. As a
-// control, the result mixed is the smallest relative distance of a derivative from the finite
-// difference in the next input. n is the number of derivatives.
-func worstDerivative(r *differentiability.DerivativeChecks, input string) (worst, mixed experiment.Estimate, n int) {
-	worst, mixed = on(experiment.Positive, once(0)), on(experiment.Positive, once(math.Inf(1)))
+// worstDerivative checks the derivatives in an input, or in all inputs if input is "". maxDistance
+// is the largest relative distance of a derivative from its best finite difference. control is the
+// smallest relative distance of a derivative from the finite difference in the next input. n is the
+// number of derivatives.
+func worstDerivative(r *differentiability.DerivativeChecks, input string) (maxDistance, control experiment.Estimate, n int) {
+	maxDistance, control = on(experiment.Positive, once(0)), on(experiment.Positive, once(math.Inf(1)))
 	for i, c := range r.Checks {
 		if input != "" && c.Input != input {
 			continue
 		}
 		n++
 		k, e := c.Best()
-		worst.Mean = math.Max(worst.Mean, e)
+		maxDistance.Mean = math.Max(maxDistance.Mean, e)
 		other := r.Checks[(i+1)%len(r.Checks)]
-		mixed.Mean = math.Min(mixed.Mean, c.Relative(other.Difference[k]))
+		control.Mean = math.Min(control.Mean, c.Relative(other.Difference[k]))
 	}
-	return worst, mixed, n
+	return maxDistance, control, n
 }
 
 func (all *measurements) derivatives(r *differentiability.DerivativeChecks) {
@@ -98,7 +98,7 @@ func (all *measurements) derivatives(r *differentiability.DerivativeChecks) {
 		if what.input == "" {
 			m.role = exactGradients
 			sides := fmt.Sprintf("From the cotangent's and from the direction's side the derivatives agree to %.0e.", apart)
-			m.remarks = byVerdict{holds: "That is the rounding error of the difference. " + sides, otherwise: sides, open: sides}
+			m.remarks = byVerdict{ifHolds: "That is the rounding error of the difference. " + sides, ifFails: sides, ifOpen: sides}
 		}
 		all.add(saysDifferentiable, m, below(sixDigits, ofDigits))
 	}

@@ -59,9 +59,9 @@ func lowestAt(loss []float64) string {
 
 // onOtherData are remarks that compare the order of Table 1 with the order on fresh data.
 var onOtherData = byVerdict{
-	holds:     "Table 1's order holds on other data.",
-	otherwise: "Table 1's order does not hold on other data.",
-	open:      "It is open whether Table 1's order holds on other data.",
+	ifHolds: "Table 1's order holds on other data.",
+	ifFails: "Table 1's order does not hold on other data.",
+	ifOpen:  "It is open whether Table 1's order holds on other data.",
 }
 
 const unknownBest = "Nothing tells which surrogate would be the best."
@@ -94,16 +94,16 @@ func (all *measurements) elasticNetSeeds(r *elasticnet.Seeds) {
 	all.add(saysSurrogate, Measurement{Text: "test loss, at the lowest CV loss minus at CVGM's last point, fresh data", Setting: describe(setting, "the lowest CV loss over all penalties above their bounds"), Ours: experiment.Compare(minimum, cvgm.Test).Difference, Aside: true,
 		Control: &Control{Text: "least squares minus CVGM", Ours: minus(ols.CVGMMinusTest.Difference)},
 		remarks: byVerdict{
-			holds:     unknownBest + " Of the two ends of a search, the lowest CV loss has the lower test loss.",
-			otherwise: unknownBest + " Of the two ends of a search, the lowest CV loss has the higher test loss.",
-			even:      unknownBest + " The test losses of the two ends of a search differ by too little to matter.",
-			open:      unknownBest,
+			ifHolds:      unknownBest + " Of the two ends of a search, the lowest CV loss has the lower test loss.",
+			ifFails:      unknownBest + " Of the two ends of a search, the lowest CV loss has the higher test loss.",
+			ifNegligible: unknownBest + " The test losses of the two ends of a search differ by too little to matter.",
+			ifOpen:       unknownBest,
 		}}, below(0, ofSquaredLoss))
 	lower := experiment.Wins(cvgm.CV, exhaustive.CV)
 	reachable := experiment.Compare(start.CV, exhaustive.CV).Difference
 	all.add(saysOtherMethods, Measurement{Text: "share of data sets on which the constant step size is below exhaustive search in CV loss, fresh data", Setting: setting, Ours: experiment.ShareOf(lower),
 		Control: &Control{Text: "CVGM's start in its place", Ours: experiment.ShareOf(experiment.Wins(start.CV, exhaustive.CV))},
-		remarks: byVerdict{holds: "It is the better of the two on most data sets.", otherwise: "It is not the better of the two on most data sets. The next row tells how much it gives away."}}, above(.5, ofSets))
+		remarks: byVerdict{ifHolds: "It is the better of the two on most data sets.", ifFails: "It is not the better of the two on most data sets. The next row tells how much it gives away."}}, above(.5, ofSets))
 	all.add(saysOtherMethods, Measurement{Text: "CV loss, constant step size minus exhaustive search, fresh data", Setting: setting, Ours: exhaustive.CVGMMinusCV.Difference, Beyond: paired(experiment.Less(cvgm.CV, exhaustive.CV), experiment.Less(start.CV, exhaustive.CV)),
 		Control: &Control{Text: "CVGM's start minus exhaustive search", Ours: reachable},
 		Remark:  fmt.Sprintf("Mean CV losses: start %s, CVGM %s, exhaustive search %s.", short(start.CVMean.Mean), short(cvgm.CVMean.Mean), short(exhaustive.CVMean.Mean))},

@@ -22,7 +22,7 @@ func (all *measurements) rings(r *kernels.RingsResult) {
 	all.add(saysBayesRings, Measurement{Text: "accuracy of the Bayes rule, population", Setting: describe(r.Params.RingsData, bayesSetting), Quoted: p.Bayes, Ours: once(r.Bayes.Population),
 		Control: &Control{Text: "CVGM before its first step", Ours: once(run.Accuracy[0])}}, asPrinted(p.Bayes))
 	all.add(saysBayesRings, Measurement{Text: "accuracy, CVGM minus the Bayes rule, on the same test set", Setting: setting, Ours: once(run.FinalAccuracy() - r.Bayes.Test), Aside: true,
-		remarks: byVerdict{holds: "On this test set CVGM beats the Bayes rule, which no rule does in the population.", otherwise: "CVGM does not beat the Bayes rule. " + erratum}}, above(0, computed))
+		remarks: byVerdict{ifHolds: "On this test set CVGM beats the Bayes rule, which no rule does in the population.", ifFails: "CVGM does not beat the Bayes rule. " + erratum}}, above(0, computed))
 	reached := "It is never reached."
 	if step := slices.IndexFunc(run.Accuracy, func(a float64) bool { return a >= number64(p.Accuracy10.Paper) }); step >= 0 {
 		reached = fmt.Sprintf("It is reached at step %d.", step)
@@ -63,7 +63,7 @@ func (all *measurements) xor(r *kernels.XORResult) {
 	all.add(saysXOR, Measurement{role: xorAccuracy, Text: fmt.Sprintf("test accuracy after %d steps", r.Params.Steps), Setting: setting, Quoted: p.Accuracy, Ours: once(run.FinalAccuracy()),
 		Control: &Control{Text: "before the first step", Ours: once(run.Accuracy[0])}}, asPrinted(p.Accuracy))
 	all.add(saysXOR, Measurement{role: xorBayes, Text: "accuracy of the Bayes rule, population", Setting: describe(r.Params.XORData, bayesSetting), Quoted: p.Bayes, Ours: once(r.Bayes.Population),
-		remarks: byVerdict{otherwise: fmt.Sprintf("CVGM's %s lies %.1f standard deviations between test sets of %d from it. ", short(run.FinalAccuracy()), math.Abs(run.FinalAccuracy()-r.Bayes.Population)/math.Sqrt(r.Bayes.Population*(1-r.Bayes.Population)/float64(r.Params.Test)), r.Params.Test) + erratum}},
+		remarks: byVerdict{ifFails: fmt.Sprintf("CVGM's %s lies %.1f standard deviations between test sets of %d from it. ", short(run.FinalAccuracy()), math.Abs(run.FinalAccuracy()-r.Bayes.Population)/math.Sqrt(r.Bayes.Population*(1-r.Bayes.Population)/float64(r.Params.Test)), r.Params.Test) + erratum}},
 		asPrinted(p.Bayes).or(PaperError))
 }
 
@@ -101,16 +101,15 @@ func (all *measurements) gradientParts(r *kernels.GradientPartsResult) {
 		ofAllSets)
 }
 
-// nearBayes requires an accuracy on the rings that is near the accuracy of the Bayes rule. Let d be
-// the accuracy of the Bayes rule minus line, the accuracy of the best line. The required accuracy
-// is at least the accuracy of the Bayes rule minus d/4. The accuracies of the Bayes rule and of the
-// line are exact.
-func nearBayes(d kernels.RingsData, line float64) rule {
+// nearBayes requires an accuracy on the rings that is near the accuracy of the Bayes rule.
+// lineAccuracy is the accuracy of the best line. The required accuracy is the accuracy of the Bayes
+// rule minus a quarter of its lead over lineAccuracy. Both accuracies are exact.
+func nearBayes(d kernels.RingsData, lineAccuracy float64) rule {
 	bayes, err := d.Rings().Bayes()
 	if err != nil { // the parameters are invalid, so nothing has run with them
 		return above(math.NaN(), ofPoorAccuracy)
 	}
-	r := above(bayes.Accuracy-quarter*(bayes.Accuracy-line), ofPoorAccuracy)
+	r := above(bayes.Accuracy-quarter*(bayes.Accuracy-lineAccuracy), ofPoorAccuracy)
 	r.text += fmt.Sprintf(", the Bayes rule's %s minus a quarter of its lead over the best line through the rings", short(bayes.Accuracy))
 	return r
 }

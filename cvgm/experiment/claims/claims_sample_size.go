@@ -162,7 +162,7 @@ func (all *measurements) overfitting(r *samplesize.Result) {
 	all.add(saysOverfitting, Measurement{Text: fmt.Sprintf("accuracy that a network trained by Adam loses between step %d and step %d, all sizes", r.Params.AdamSteps, r.Params.LongSteps), Setting: setting, Ours: experiment.EstimateOf(lost),
 		Control: &Control{Text: "logistic regression, whose fit has converged", Ours: once(0)}}, above(0, ofAccuracy))
 	all.add(saysOverfitting, Measurement{Text: fmt.Sprintf("change per doubling of N of the accuracy that a network trained by Adam loses between step %d and step %d", r.Params.AdamSteps, r.Params.LongSteps), Setting: describe(setting, slopeSetting), Ours: perDoubling(r, loses),
-		remarks: byVerdict{holds: "It shrinks as N grows.", otherwise: "It does not shrink as N grows."}}, below(0, ofAccuracy.perDoublings(sizes[0], sizes[len(sizes)-1])))
+		remarks: byVerdict{ifHolds: "It shrinks as N grows.", ifFails: "It does not shrink as N grows."}}, below(0, ofAccuracy.perDoublings(sizes[0], sizes[len(sizes)-1])))
 }
 
 // paperSteps is the number of steps along the CV loss in the paper's runs on the rings.
@@ -172,10 +172,10 @@ func (all *measurements) ablation(r *samplesize.AblationResult) {
 	budgets := r.Params.Rings.Budgets
 	for k, c := range r.Rings {
 		splits, steps := r.Params.Rings.Ks[k/len(budgets)], budgets[k%len(budgets)]
-		var start, learned []experiment.Estimate // by size; start: start minus descent of the training loss; learned: descent of the CV loss minus start
+		var startExcess, cvGain []experiment.Estimate // by size; startExcess: start minus descent of the training loss; cvGain: descent of the CV loss minus start
 		for _, row := range r.Rows {
 			if row.Problem == kernels.ProblemRings && row.K == splits && row.Budget == steps {
-				start, learned = append(start, minus(row.TrainingLessStart.Difference)), append(learned, row.CVLessStart.Difference)
+				startExcess, cvGain = append(startExcess, minus(row.TrainingLessStart.Difference)), append(cvGain, row.CVLessStart.Difference)
 			}
 		}
 		part := noRole
@@ -185,9 +185,9 @@ func (all *measurements) ablation(r *samplesize.AblationResult) {
 		all.add(saysFeatures, Measurement{role: part, Text: fmt.Sprintf("test error, network that descends the CV loss of %d splits minus network that descends the training loss, rings of all sizes, %d steps", splits, steps),
 			Setting: ablationSetting(r.Params, samplesize.AblationRow{Problem: kernels.ProblemRings, K: splits, Budget: steps}),
 			Ours:    c.Difference, Aside: part == noRole,
-			Control: &Control{Text: "the start in the place of the descent of the CV loss", Ours: experiment.MeanOf(start)},
+			Control: &Control{Text: "the start in the place of the descent of the CV loss", Ours: experiment.MeanOf(startExcess)},
 			Remark: fmt.Sprintf("Both descents have the same network, start, step size and last layer. From the start, the descent of the CV loss changes the test error by %s.",
-				withMargin(experiment.MeanOf(learned)))}, below(0, ofAccuracy))
+				withMargin(experiment.MeanOf(cvGain)))}, below(0, ofAccuracy))
 	}
 	for _, row := range r.Rows {
 		training, random, of := helpThatMatters(row.Problem)
@@ -218,12 +218,11 @@ func (all *measurements) ablation(r *samplesize.AblationResult) {
 }
 
 // helpThatMatters returns two smallest differences in risk that matter, and the name of the risk.
-// The difference named training is for a descent of the CV loss minus a descent of the training
-// loss. The difference named random is for a descent of the CV loss minus a random search. A
-// smallest difference is larger if the rival is poor. For penalties, the descent of the training
-// loss is poor, because the training loss chooses no penalty. For the weights of a network, random
-// search is poor, because it does not learn them.
-func helpThatMatters(problem string) (training, random difference, risk string) {
+// vsTraining is for a descent of the CV loss minus a descent of the training loss. vsRandom is for
+// a descent of the CV loss minus a random search. A smallest difference is larger if the rival is
+// poor. For penalties, the descent of the training loss is poor, because the training loss chooses
+// no penalty. For the weights of a network, random search is poor, because it does not learn them.
+func helpThatMatters(problem string) (vsTraining, vsRandom difference, risk string) {
 	switch problem {
 	case kernels.ProblemRings, kernels.ProblemXOR:
 		return ofAccuracy, ofPoorAccuracy, "test error"

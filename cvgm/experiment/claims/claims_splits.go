@@ -40,22 +40,22 @@ func (all *measurements) splits(r *splits.Result) {
 	all.add(saysLargerK, Measurement{Text: fmt.Sprintf("standard deviation of the gradient at K = %d over that at K = %d", last.K, first.K), Setting: describe(gradient, ratioSetting), Ours: rises(first, last),
 		Control: &Control{Text: "from the larger K to the smaller one", Ours: rises(last, first)}}, below(1, ofWhole))
 	// The excess of a setting is its test loss minus the test loss of the last setting. The first
-	// setting is a bad choice. beyond returns the excess of s minus a quarter of the excess of the
-	// first setting.
-	beyond := func(s splits.Setting, all []splits.Setting) *experiment.Estimate {
+	// setting is a bad choice. overQuarter returns the excess of s minus a quarter of the excess of
+	// the first setting.
+	overQuarter := func(s splits.Setting, all []splits.Setting) *experiment.Estimate {
 		last := all[len(all)-1].Uniform.TestLosses
 		return paired(experiment.Less(s.Uniform.TestLosses, last), experiment.Less(all[0].Uniform.TestLosses, last))
 	}
 	few := byK(15)
-	all.add(saysKAndP, Measurement{Text: fmt.Sprintf("test loss at K = %d minus test loss at K = %d, elastic net", few.K, last.K), Setting: tuned(pick(r.Params, "P")), Ours: few.MinusLast.Difference, Beyond: beyond(few, r.ByK),
+	all.add(saysKAndP, Measurement{Text: fmt.Sprintf("test loss at K = %d minus test loss at K = %d, elastic net", few.K, last.K), Setting: tuned(pick(r.Params, "P")), Ours: few.MinusLast.Difference, Beyond: overQuarter(few, r.ByK),
 		Control: &Control{Text: fmt.Sprintf("K = %d", first.K), Ours: first.MinusLast.Difference},
 		Remark:  fmt.Sprintf("The paper's range is 16 to 128. K = %d stands for its lower end.", few.K)}, littleOf(first.MinusLast.Difference, fmt.Sprintf("K = %d", first.K)))
 	rings, one := closest(r.RingsByK, func(s splits.Setting) float64 { return math.Abs(float64(s.K - few.K)) }), r.RingsByK[0]
-	all.add(saysKAndP, Measurement{Text: fmt.Sprintf("test error at K = %d minus test error at K = %d, rings", rings.K, r.RingsByK[len(r.RingsByK)-1].K), Setting: describe(r.Params.Rings.RingsData, pick(r.Params.Rings, "Train", "Test", "C", "Hidden"), "CV loss: logistic loss of uniform splits, drawn anew at each K, "+pick(r.Params.Rings, "P"), gradients[kernels.Full], pick(r.Params.Rings, "Steps", "StepSize")), Ours: rings.MinusLast.Difference, Beyond: beyond(rings, r.RingsByK),
+	all.add(saysKAndP, Measurement{Text: fmt.Sprintf("test error at K = %d minus test error at K = %d, rings", rings.K, r.RingsByK[len(r.RingsByK)-1].K), Setting: describe(r.Params.Rings.RingsData, pick(r.Params.Rings, "Train", "Test", "C", "Hidden"), "CV loss: logistic loss of uniform splits, drawn anew at each K, "+pick(r.Params.Rings, "P"), gradients[kernels.Full], pick(r.Params.Rings, "Steps", "StepSize")), Ours: rings.MinusLast.Difference, Beyond: overQuarter(rings, r.RingsByK),
 		Control: &Control{Text: fmt.Sprintf("K = %d", one.K), Ours: one.MinusLast.Difference},
 		Remark:  fmt.Sprintf("The paper's range is 16 to 128. K = %d stands for its lower end.", rings.K)}, littleOf(one.MinusLast.Difference, fmt.Sprintf("K = %d", one.K)))
 	half, least := byP(.65), r.ByP[0]
-	all.add(saysKAndP, Measurement{Text: fmt.Sprintf("test loss at p = %g minus test loss at p = %g, elastic net", half.P, r.ByP[len(r.ByP)-1].P), Setting: tuned(pick(r.Params, "K")), Ours: half.MinusLast.Difference, Beyond: beyond(half, r.ByP),
+	all.add(saysKAndP, Measurement{Text: fmt.Sprintf("test loss at p = %g minus test loss at p = %g, elastic net", half.P, r.ByP[len(r.ByP)-1].P), Setting: tuned(pick(r.Params, "K")), Ours: half.MinusLast.Difference, Beyond: overQuarter(half, r.ByP),
 		Control: &Control{Text: fmt.Sprintf("p = %g", least.P), Ours: least.MinusLast.Difference}}, littleOf(least.MinusLast.Difference, fmt.Sprintf("p = %g", least.P)))
 }
 

@@ -50,7 +50,7 @@ func (all *measurements) stability(r *stability.Result) {
 	})
 	all.add(saysStability, Measurement{Text: fmt.Sprintf("change of Δ along CVGM's path from large penalties, λ1 = %g, λ2 = %g", heavy.Start.Hyper[0], heavy.Start.Hyper[1]), Setting: pathSetting(r.Params, heavy.Start.Hyper, heavy.End.Hyper, r.Params.StartsSteps), Ours: heavy.DeltaChange,
 		Control: &Control{Text: "the path in the opposite direction", Ours: minus(heavy.DeltaChange)},
-		remarks: byVerdict{otherwise: fmt.Sprintf("From such a start CVGM does not lower Δ. It descends the CV loss, from %s to %s.", short(heavy.CVLoss[0]), short(heavy.CVLoss[1]))}}, below(0, ofSquaredLoss))
+		remarks: byVerdict{ifFails: fmt.Sprintf("From such a start CVGM does not lower Δ. It descends the CV loss, from %s to %s.", short(heavy.CVLoss[0]), short(heavy.CVLoss[1]))}}, below(0, ofSquaredLoss))
 	at := r.Learners[0]
 	all.add(saysCancel, Measurement{Text: fmt.Sprintf("what the display exceeds E[R] by, %s, %s = %g", at.Name, at.Hyper, at.At[0]), Setting: describe("the display, l(A(S), z′) in the place of l(A(Sⁱ), z′) in its last term, exceeds E[R] by Δ", stabilitySides(r.Params)), Ours: at.Parts[0].Delta,
 		Remark: erratum}, zero(ofPoorSquaredLoss).or(PaperError))

@@ -861,7 +861,7 @@ func TestRemarksFollowFromResults(t *testing.T) {
 		m := Measurement{Ours: e(c.mean, c.margin)}
 		m.setRule(below(0, difference{.1, ""}))
 		m.judge()
-		if got := (byVerdict{holds: "lower", otherwise: "higher", open: "open", even: "even"}).text(&m); got != c.want {
+		if got := (byVerdict{ifHolds: "lower", ifFails: "higher", ifOpen: "open", ifNegligible: "even"}).text(&m); got != c.want {
 			t.Errorf("%v ± %v: %s, want %s", c.mean, c.margin, got, c.want)
 		}
 	}
@@ -900,7 +900,7 @@ func TestTimingsOfOneSlowRun(t *testing.T) {
 	two := func(slow BenchStat) experiment.Estimate {
 		timings := &Timings{RunsOfEach: 9, Benchmarks: map[string]map[string]BenchStat{
 			"one": {"ns/op": {Median: 100, Lowest: 98, Low: 99, High: 101, Highest: 102}}, "two": {"ns/op": slow}}}
-		return timings.of("one", "two", func(one, two float64) float64 { return one / two })
+		return timings.estimate("one", "two", func(one, two float64) float64 { return one / two })
 	}
 	steady := two(BenchStat{Median: 50, Lowest: 49, Low: 49.5, High: 50.5, Highest: 51})
 	if got := two(BenchStat{Median: 50, Lowest: 49, Low: 49.5, High: 50.5, Highest: 500}); got != steady || got.Mean != 2 || got.Margin > .05 {

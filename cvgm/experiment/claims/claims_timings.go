@@ -31,10 +31,10 @@ func (all *measurements) timings(t *Timings) {
 		{"rings", "cvgm.LearnedKernelStep/rings/step", "cvgm.LearnedKernelStep/rings/value", kernels.DefaultRings().NumHyperparameters()},
 		{"XOR", "cvgm.LearnedKernelStep/XOR/step", "cvgm.LearnedKernelStep/XOR/value", kernels.DefaultXOR().NumHyperparameters()},
 	} {
-		ratio := t.of(c.both, c.value, func(both, value float64) float64 { return both / value })
+		ratio := t.estimate(c.both, c.value, func(both, value float64) float64 { return both / value })
 		dearest = higher(dearest, ratio)
-		mostly = higher(mostly, t.of(c.both, c.value, func(both, value float64) float64 { return 1 - value/both }))
-		quotients = higher(quotients, t.of(c.both, c.value, func(both, value float64) float64 { return (both/value - 1) / float64(c.hyperparameters) }))
+		mostly = higher(mostly, t.estimate(c.both, c.value, func(both, value float64) float64 { return 1 - value/both }))
+		quotients = higher(quotients, t.estimate(c.both, c.value, func(both, value float64) float64 { return (both/value - 1) / float64(c.hyperparameters) }))
 		if math.IsNaN(ratio.Mean) {
 			continue
 		}
@@ -44,7 +44,7 @@ func (all *measurements) timings(t *Timings) {
 	const hour = 3600e9 // in ns
 	values := 1e6
 	all.add(saysFiveOrSix, Measurement{timed: true, Text: "hours that 10 values of each of 6 hyperparameters take, elastic net", Setting: t.setting(netTiming(published)+", each fit from scratch", "10⁶ values of the CV loss on one core"), Aside: true,
-		Ours:    t.of("cvgm.ElasticNetCold/value", "cvgm.ElasticNetCold/value", func(_, value float64) float64 { return values * value / hour }),
+		Ours:    t.estimate("cvgm.ElasticNetCold/value", "cvgm.ElasticNetCold/value", func(_, value float64) float64 { return values * value / hour }),
 		Control: &Control{Text: "two hyperparameters", Ours: once(100 * t.Lowest("cvgm.ElasticNetCold/value", "ns/op") / hour)},
 		Remark:  fmt.Sprintf("Nothing tells how long is prohibitive; the bound is a day. With the published code's %g s a step it would be %.0f hours. Each further hyperparameter takes ten times as long.", publishedStep, values*publishedStep*1e9/hour)}, above(24, ofWhole))
 	three := t.setting(netTiming(published)+", each fit from scratch", "rings, "+pick(kernels.DefaultRings(), "Train", "K", "P", "Hidden"), "XOR, "+pick(kernels.DefaultXOR(), "Train", "K", "P", "Hidden"), "one core")
@@ -65,10 +65,10 @@ func (all *measurements) timings(t *Timings) {
 		Setting: t.setting(netTiming(published)+", the fits from the last ones", "100 evaluations with the paper's step on one core"), Ours: both,
 		Control: &Control{Text: "a Bayesian search in their place", Ours: evaluating("Bayesian")}, Remark: "The paper's next sentence shares the K fits out, so that line 4 includes them."}, above(.5, ofWhole))
 	all.add(saysMostTime, Measurement{timed: true, Text: "share of the gradient alone in the time of loss and gradient, the largest of three experiments", Setting: three, Ours: mostly, Aside: !math.IsNaN(both.Mean),
-		remarks: byVerdict{holds: "The gradient takes the larger part.", otherwise: "The fits take the larger part: their factors serve the gradient, too."}}, above(.5, ofWhole))
+		remarks: byVerdict{ifHolds: "The gradient takes the larger part.", ifFails: "The fits take the larger part: their factors serve the gradient, too."}}, above(.5, ofWhole))
 	speedUp := func(k int) experiment.Estimate {
 		name := fmt.Sprintf("cvgm.ElasticNetStep/K=%d/workers=", k)
-		return t.of(name+"1", name+"2", func(one, two float64) float64 { return one / two })
+		return t.estimate(name+"1", name+"2", func(one, two float64) float64 { return one / two })
 	}
 	steps := func(k int) string {
 		return t.setting(netTiming(k), "one evaluation with gradient, the fits from the last ones", "a goroutine per core")
@@ -79,7 +79,7 @@ func (all *measurements) timings(t *Timings) {
 	}
 	for _, m := range []Measurement{
 		{Text: "time on one core over that on two, K = 2048, elastic net", Setting: steps(2048), Ours: many, Remark: caches},
-		{Text: "time on one core over that on two, K = 128, elastic net", Setting: steps(128), Ours: speedUp(128), Aside: true, remarks: byVerdict{otherwise: "A step of so few small fits is over before a second core helps."}},
+		{Text: "time on one core over that on two, K = 128, elastic net", Setting: steps(128), Ours: speedUp(128), Aside: true, remarks: byVerdict{ifFails: "A step of so few small fits is over before a second core helps."}},
 	} {
 		m.timed, m.Control = true, &Control{Text: "one core in the place of two", Ours: once(1)}
 		all.add(saysSplitUp, m, above(1, ofWhole))
@@ -87,6 +87,6 @@ func (all *measurements) timings(t *Timings) {
 	const ours = "cvgm.ElasticNetCold/gradient"
 	all.add(saysSpecialised, Measurement{timed: true, Text: "time of a step of the published code over one here, elastic net",
 		Setting: t.setting(netTiming(published)+", each fit from scratch", fmt.Sprintf("one evaluation with gradient on one core; the published code: %g s, on another machine", publishedStep)),
-		Ours:    t.of(ours, ours, func(_, ours float64) float64 { return publishedStep * 1e9 / ours }),
+		Ours:    t.estimate(ours, ours, func(_, ours float64) float64 { return publishedStep * 1e9 / ours }),
 		Control: &Control{Text: "the published code itself", Ours: once(1)}, Remark: "The two times come from different machines."}, above(2, ofWhole))
 }

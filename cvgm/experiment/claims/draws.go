@@ -148,37 +148,37 @@ func Pool(claims []Claim, draws []Record) ([]Claim, error) {
 	return pooled, nil
 }
 
-// pool judges the row by the estimates from all draws together. of[part] holds the estimates of the
-// draws for a part of the row, and all[part] is their pooled estimate.
-func (m *Measurement) pool(of map[string][]experiment.Estimate, all map[string]experiment.Estimate) {
-	own := *m // holds the estimates of one draw after the other
-	m.Ours = all[partOurs]
+// pool judges the row by the estimates from all draws together. drawn[part] holds the estimates of
+// the draws for a part of the row, and pooled[part] is their pooled estimate.
+func (m *Measurement) pool(drawn map[string][]experiment.Estimate, pooled map[string]experiment.Estimate) {
+	oneDraw := *m // holds the estimates of one draw after the other
+	m.Ours = pooled[partOurs]
 	if m.Control != nil {
 		control := *m.Control
-		control.Ours = all[partControl]
+		control.Ours = pooled[partControl]
 		m.Control = &control
 	}
 	if m.Beyond != nil {
-		beyond := all[partBeyond]
+		beyond := pooled[partBeyond]
 		m.Beyond = &beyond
 	}
 	if m.rule.bound != nil {
-		m.setRule(m.rule.withBound(all[partBound]))
+		m.setRule(m.rule.withBound(pooled[partBound]))
 	}
 	m.judge()
-	d := Draws{N: len(of[partOurs])}
-	for k, ours := range of[partOurs] {
-		own.Ours = ours
-		if own.rule.bound != nil {
-			own.rule = own.rule.withBound(of[partBound][k])
+	d := Draws{N: len(drawn[partOurs])}
+	for k, ours := range drawn[partOurs] {
+		oneDraw.Ours = ours
+		if oneDraw.rule.bound != nil {
+			oneDraw.rule = oneDraw.rule.withBound(drawn[partBound][k])
 		}
-		if own.Beyond != nil {
-			own.Beyond = &of[partBeyond][k]
+		if oneDraw.Beyond != nil {
+			oneDraw.Beyond = &drawn[partBeyond][k]
 		}
-		if own.rule.judge(own.Ours, own.Beyond).Verdict != m.Verdict {
+		if oneDraw.rule.judge(oneDraw.Ours, oneDraw.Beyond).Verdict != m.Verdict {
 			d.Flips++
 		}
-		d.Expected += own.other(m)
+		d.Expected += oneDraw.flipProbability(m)
 	}
 	d.Chance = 1
 	if d.Flips > 0 {
@@ -189,16 +189,16 @@ func (m *Measurement) pool(of map[string][]experiment.Estimate, all map[string]e
 
 // withBound returns the rule with the measured bound replaced.
 func (r rule) withBound(bound experiment.Estimate) rule {
-	other := littleBound(bound, r.choice)
-	other.holds, other.otherwise = r.holds, r.otherwise
+	other := littleBound(bound, r.badChoice)
+	other.ifHolds, other.ifFails = r.ifHolds, r.ifFails
 	return other
 }
 
-// other returns the probability that the verdict on a single draw differs from the verdict on the
-// pooled draws. It assumes that the pooled estimate is the true value, and that the estimate of a
-// draw has a normal distribution around it with the standard error of m. The probability is a mean
-// over quantiles of this distribution.
-func (m Measurement) other(pooled *Measurement) float64 {
+// flipProbability returns the probability that the verdict on a single draw differs from the
+// verdict on the pooled draws. It assumes that the pooled estimate is the true value, and that the
+// estimate of a draw has a normal distribution around it with the standard error of m. The
+// probability is a mean over quantiles of this distribution.
+func (m Measurement) flipProbability(pooled *Measurement) float64 {
 	const points = 200
 	beyond, n := m.Beyond, 0
 	spread := m.Ours.SE()

@@ -156,8 +156,8 @@ func TestExpectedFlipsAtTheEndsOfScales(t *testing.T) {
 	}{{experiment.ShareOf(all), above(.5, ofSets)}, {experiment.ShareOf(make([]float64, 100)), below(.5, ofSets)}, {small, above(-.01, difference{.005, ""})}} {
 		m := Measurement{Ours: c.of}
 		m.setRule(c.r)
-		if m.judge(); m.Verdict != Confirmed && c.of.Scale == experiment.Share || m.other(&m) != 0 {
-			t.Errorf("%+v: %s, and another verdict in a share %v of draws", c.of, m.Verdict, m.other(&m))
+		if m.judge(); m.Verdict != Confirmed && c.of.Scale == experiment.Share || m.flipProbability(&m) != 0 {
+			t.Errorf("%+v: %s, and another verdict in a share %v of draws", c.of, m.Verdict, m.flipProbability(&m))
 		}
 	}
 }

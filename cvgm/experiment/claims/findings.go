@@ -28,10 +28,10 @@ func Findings(claims []Claim) []Finding {
 		}
 	}
 	add(exactGradients, "05_differentiability", func(m *Measurement) string {
-		return byVerdict{holds: "The CV loss has exact gradients", otherwise: "A gradient of the CV loss is not exact", open: "It is open whether the CV loss has exact gradients"}.text(m) + ": the " + m.Text
+		return byVerdict{ifHolds: "The CV loss has exact gradients", ifFails: "A gradient of the CV loss is not exact", ifOpen: "It is open whether the CV loss has exact gradients"}.text(m) + ": the " + m.Text
 	})
 	add(printedJacobian, "05_differentiability", func(m *Measurement) string {
-		return byVerdict{holds: "The paper's Jacobian of logistic regression is right", otherwise: "The paper's Jacobian of logistic regression lacks a term", open: "It is open whether the paper's Jacobian of logistic regression is right"}.text(m) + ": " + m.Text
+		return byVerdict{ifHolds: "The paper's Jacobian of logistic regression is right", ifFails: "The paper's Jacobian of logistic regression lacks a term", ifOpen: "It is open whether the paper's Jacobian of logistic regression is right"}.text(m) + ": " + m.Text
 	})
 	add(penalties, "03_sample_size", func(m *Measurement) string {
 		return fmt.Sprintf("For two penalties %s: test loss minus the loss of a descent of the training loss", penaltiesText(m, byRole[penaltiesGradient], byRole[paperBoxGradient]))
@@ -85,7 +85,7 @@ func penaltiesText(loss *Measurement, gradient, paperBox []*Measurement) string 
 	}
 	switch g := gradient[0]; {
 	case g.Verdict == Confirmed && len(paperBox) > 0 && !paperBox[0].holds():
-		return "the CV loss helps; against random search its gradient helps further in a wide box, " + byVerdict{otherwise: "but not in the paper's", open: "and in the paper's that is open"}.text(paperBox[0])
+		return "the CV loss helps; against random search its gradient helps further in a wide box, " + byVerdict{ifFails: "but not in the paper's", ifOpen: "and in the paper's that is open"}.text(paperBox[0])
 	case g.Verdict == Confirmed:
 		return "the CV loss helps, and its gradient helps further"
 	case g.Verdict == NotDecided:

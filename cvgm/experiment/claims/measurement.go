@@ -92,24 +92,24 @@ func (m *Measurement) tested() experiment.Estimate {
 }
 
 func (m *Measurement) setRule(r rule) {
-	m.rule, m.Rule, m.Smallest, m.Reason = r, r.text, r.smallest.size, r.smallest.why
+	m.rule, m.Rule, m.Smallest, m.Reason = r, r.text, r.minSize.size, r.minSize.why
 }
 
-// byVerdict holds a remark for each result of a rule. The remark is holds if the rule holds,
-// otherwise if it does not hold, and open if the repetitions do not decide. If even is not empty,
-// it replaces otherwise if the rule does not hold because the difference is too small to matter.
-type byVerdict struct{ holds, otherwise, open, even string }
+// byVerdict holds a remark for each result of a rule. ifHolds is for a rule that holds, ifFails is
+// for a rule that does not hold, and ifOpen is for repetitions that do not decide. If ifNegligible
+// is not empty, it replaces ifFails when the difference is too small to matter.
+type byVerdict struct{ ifHolds, ifFails, ifOpen, ifNegligible string }
 
 func (b byVerdict) text(m *Measurement) string {
 	switch {
 	case m.Verdict == NotDecided:
-		return b.open
+		return b.ifOpen
 	case m.holds():
-		return b.holds
-	case m.Size == Negligible && b.even != "":
-		return b.even
+		return b.ifHolds
+	case m.Size == Negligible && b.ifNegligible != "":
+		return b.ifNegligible
 	}
-	return b.otherwise
+	return b.ifFails
 }
 
 // holds reports whether the measurement satisfies the rule.
@@ -140,10 +140,10 @@ func (all *measurements) add(s sentence, m Measurement, r rule) {
 	all[s] = append(all[s], m)
 }
 
-// paired returns the estimate of losses[i] − worst[i]/4 over the data sets i, for
-// [Measurement.Beyond]. The losses of a bad choice are in worst.
-func paired(losses, worst []float64) *experiment.Estimate {
-	e := experiment.EstimateOf(beyondQuarter(losses, worst))
+// paired returns the estimate of losses[i] − badLosses[i]/4 over the data sets i, for
+// [Measurement.Beyond]. badLosses are the losses of a bad choice.
+func paired(losses, badLosses []float64) *experiment.Estimate {
+	e := experiment.EstimateOf(beyondQuarter(losses, badLosses))
 	return &e
 }
 

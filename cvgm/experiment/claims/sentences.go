@@ -58,9 +58,9 @@ const (
 	sentences
 )
 
-// quotations holds the judged sentences, or clauses of long sentences, with their sections. short
+// quotations holds the judged sentences, or clauses of long sentences, with their sections. summary
 // is a description in at most twelve words, which are not the paper's.
-var quotations = [sentences]struct{ section, short, text string }{
+var quotations = [sentences]struct{ section, summary, text string }{
 	saysDifferentiable:           {"Abstract", "The CV risk of logistic regression, elastic net and SVM is differentiable", "we show that the cross-validation risk is differentiable with respect to the hyperparameters and training data for many common machine learning algorithms, including logistic regression, elastic-net regression, and support vector machines."},
 	saysEfficient:                {"Abstract", "CVGM optimizes many hyperparameters efficiently", "Our method enables efficient optimization in high-dimensional hyperparameter spaces of the cross-validation risk"},
 	saysSurrogate:                {"Abstract", "The CV risk is the best surrogate of generalization", "the cross-validation risk, the best surrogate of the true generalization ability of our learning algorithm."},

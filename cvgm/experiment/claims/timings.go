@@ -96,10 +96,10 @@ func (t *Timings) measure(benchmark, unit string) experiment.Estimate {
 	return experiment.Estimate{Mean: m.Median, Margin: max(high-m.Median, m.Median-low), N: t.RunsOfEach}
 }
 
-// of estimates f(a, b) for the median times a and b of two benchmarks. f must be monotone in each
-// time. The margin is the distance to the farthest value of f for times in the intervals of the
-// medians.
-func (t *Timings) of(first, second string, f func(a, b float64) float64) experiment.Estimate {
+// estimate estimates f(a, b) for the median times a and b of two benchmarks. f must be monotone in
+// each time. The margin is the distance to the farthest value of f for times in the intervals of
+// the medians.
+func (t *Timings) estimate(first, second string, f func(a, b float64) float64) experiment.Estimate {
 	a, b := t.Benchmarks[first]["ns/op"], t.Benchmarks[second]["ns/op"]
 	if !(a.Median > 0 && b.Median > 0) {
 		return once(math.NaN())

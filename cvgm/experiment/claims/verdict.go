@@ -82,16 +82,16 @@ type rule struct {
 	text      string
 	low, high float64
 	open      bool // low and high themselves are excluded
-	// smallest is the smallest distance from a bound that matters. It does not affect the verdict
-	// on a value that is computed once.
-	smallest difference
+	// minSize is the smallest distance from a bound that matters. It does not affect the verdict on
+	// a value that is computed once.
+	minSize difference
 	// bound, if not nil, is the measured upper bound of the rule: the share of a bad choice's loss
-	// that the rule allows. The field choice names the bad choice.
-	bound  *experiment.Estimate
-	choice string
-	// holds is the verdict if the rule holds. Empty: Confirmed. The field otherwise is the verdict
-	// if the rule does not hold. Empty: Differs.
-	holds, otherwise Verdict
+	// that the rule allows. badChoice names the bad choice.
+	bound     *experiment.Estimate
+	badChoice string
+	// ifHolds is the verdict if the rule holds. Empty: Confirmed. ifFails is the verdict if the
+	// rule does not hold. Empty: Differs.
+	ifHolds, ifFails Verdict
 }
 
 // A difference holds the smallest difference of a quantity that matters, and the reason for its
@@ -131,7 +131,7 @@ func (d difference) perDoublings(smallest, largest int) difference {
 // equals requires the number want, up to the tolerance tol. tol is also the smallest difference
 // that matters.
 func equals(want, tol float64, why string) rule {
-	return rule{text: fmt.Sprintf("within %.4g of %g", tol, want), low: want - tol, high: want + tol, smallest: difference{tol, why}}
+	return rule{text: fmt.Sprintf("within %.4g of %g", tol, want), low: want - tol, high: want + tol, minSize: difference{tol, why}}
 }
 
 // zero requires the value 0, up to the smallest difference that matters.
@@ -139,7 +139,7 @@ func zero(d difference) rule { return equals(0, d.size, d.why) }
 
 // exactly requires a value that is equal to want, which is a count.
 func exactly(want float64) rule {
-	return rule{text: fmt.Sprintf("%g", want), low: want, high: want, smallest: difference{0, "a count"}}
+	return rule{text: fmt.Sprintf("%g", want), low: want, high: want, minSize: difference{0, "a count"}}
 }
 
 // asPrinted requires a number that rounds to the printed number.
@@ -151,7 +151,7 @@ func asPrinted(q Quoted) rule { return within(q, 0) }
 func withinOne(q Quoted, n int) rule {
 	r := within(q, 1/float64(n))
 	r.text = fmt.Sprintf("within one of %d examples of %s", n, q.Paper)
-	r.smallest.why = "one example, and the rounding of the printed number"
+	r.minSize.why = "one example, and the rounding of the printed number"
 	return r
 }
 
@@ -168,11 +168,11 @@ func within(q Quoted, tol float64) rule {
 // above requires a value above a bound. d is the smallest difference that matters if there are
 // repetitions. For a value that is computed once, d is zero.
 func above(bound float64, d difference) rule {
-	return rule{text: "above " + short(bound), low: bound, high: math.Inf(1), open: true, smallest: d}
+	return rule{text: "above " + short(bound), low: bound, high: math.Inf(1), open: true, minSize: d}
 }
 
 func below(bound float64, d difference) rule {
-	return rule{text: "below " + short(bound), low: math.Inf(-1), high: bound, open: true, smallest: d}
+	return rule{text: "below " + short(bound), low: math.Inf(-1), high: bound, open: true, minSize: d}
 }
 
 // computed is the smallest difference that matters for values that are computed once, without any
@@ -181,7 +181,7 @@ var computed = difference{0, "the value has no error but rounding"}
 
 // ofAllSets requires a distance, in standard deviations, of at most 1.96. Of all data sets or test
 // sets, 95 % are within this distance.
-var ofAllSets = rule{text: "within 1.96 of 0, as 95 % of all sets", low: -1.96, high: 1.96, smallest: difference{1.96, "what 19 of 20 sets stay within"}}
+var ofAllSets = rule{text: "within 1.96 of 0, as 95 % of all sets", low: -1.96, high: 1.96, minSize: difference{1.96, "what 19 of 20 sets stay within"}}
 
 func short(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }
 
@@ -202,30 +202,30 @@ func littleOf(worst experiment.Estimate, choice string) rule {
 
 func littleBound(bound experiment.Estimate, choice string) rule {
 	r := below(bound.Mean, difference{bound.Mean, "a quarter of what " + choice + " loses"})
-	r.bound, r.choice = &bound, choice
+	r.bound, r.badChoice = &bound, choice
 	r.text = fmt.Sprintf("below %s, a quarter of what %s loses", short(bound.Mean), choice)
 	return r
 }
 
-// beyondQuarter returns losses[i] − worst[i]/4 for each data set i. The losses of a bad choice are
-// in worst.
-func beyondQuarter(losses, worst []float64) []float64 {
+// beyondQuarter returns losses[i] − badLosses[i]/4 for each data set i. badLosses are the losses of
+// a bad choice.
+func beyondQuarter(losses, badLosses []float64) []float64 {
 	beyond := make([]float64, len(losses))
 	for i := range beyond {
-		beyond[i] = losses[i] - quarter*worst[i]
+		beyond[i] = losses[i] - quarter*badLosses[i]
 	}
 	return beyond
 }
 
 // or returns the rule with the verdict v in place of Differs.
 func (r rule) or(v Verdict) rule {
-	r.otherwise = v
+	r.ifFails = v
 	return r
 }
 
 // proved returns the rule with the verdict Identity in place of Confirmed.
 func (r rule) proved() rule {
-	r.holds = Identity
+	r.ifHolds = Identity
 	return r
 }
 
@@ -241,15 +241,15 @@ func (r rule) oneSided() (bound float64, is bool) {
 	return 0, false
 }
 
-// judge judges the estimate m. If the bound of the rule is measured, beyond is the estimate of m
-// minus the bound. If beyond is nil, the estimate and the bound are assumed to be independent.
-func (r rule) judge(m experiment.Estimate, beyond *experiment.Estimate) Judgement {
-	j := r.plain(m, beyond)
+// judge judges the estimate m. If the bound of the rule is measured, excess is the estimate of m
+// minus the bound. If excess is nil, the estimate and the bound are assumed to be independent.
+func (r rule) judge(m experiment.Estimate, excess *experiment.Estimate) Judgement {
+	j := r.plain(m, excess)
 	switch {
-	case j.Verdict == Confirmed && r.holds != "":
-		j.Verdict = r.holds
-	case j.Verdict == Differs && r.otherwise != "":
-		j.Verdict = r.otherwise
+	case j.Verdict == Confirmed && r.ifHolds != "":
+		j.Verdict = r.ifHolds
+	case j.Verdict == Differs && r.ifFails != "":
+		j.Verdict = r.ifFails
 	}
 	return j
 }
@@ -292,9 +292,9 @@ func (r rule) judgeSide(m experiment.Estimate, bound float64) Judgement {
 	}
 	j := Judgement{Sign: side(m, bound), Size: Unclear, Verdict: NotDecided}
 	switch low, high := m.Interval(.9); {
-	case low > bound-r.smallest.size && high < bound+r.smallest.size:
+	case low > bound-r.minSize.size && high < bound+r.minSize.size:
 		j.Size = Negligible
-	case low > bound+r.smallest.size || high < bound-r.smallest.size:
+	case low > bound+r.minSize.size || high < bound-r.minSize.size:
 		j.Size = Matters
 	}
 	switch {

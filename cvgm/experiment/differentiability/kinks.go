@@ -34,10 +34,10 @@ type Kink struct {
 	Input, Value, Slope []float64
 }
 
-// refused examines the error of a derivative. If the derivative does not exist, it returns the weak
-// rows or entries and the text of the error. Otherwise it returns the error as the result other. A
-// nil err is a failure, too, and gives an error as other.
-func refused(err error) (weak []int, words string, other error) {
+// refused examines err, the error of a derivative. If err states that the derivative does not
+// exist, refused returns the weak rows or entries and the text of err. Otherwise failure is err, or
+// a new error if err is nil.
+func refused(err error) (weak []int, words string, failure error) {
 	var n *qpdiff.NotDifferentiableError
 	if errors.As(err, &n) {
 		return slices.Concat(n.Weak.Rows, n.Weak.Coords), err.Error(), nil
@@ -109,8 +109,8 @@ func (a lambda1Path) derivative(entry int) (float64, error) {
 	return g.Hyper[0], err
 }
 
-// along returns the directional derivative of an entry of θ as λ1 moves in a direction.
-func (a lambda1Path) along(entry int, direction float64) (float64, error) {
+// slopeIn returns the directional derivative of an entry of θ as λ1 moves in a direction.
+func (a lambda1Path) slopeIn(entry int, direction float64) (float64, error) {
 	slope := make([]float64, len(a.theta))
 	err := a.learner.JVP(nil, slope, &learn.Grad{Hyper: []float64{direction, 0}})
 	return slope[entry], err
@@ -159,7 +159,7 @@ func (k *Kink) find(path lambda1Path, lambda1 float64) error {
 	if err := path.fit(left); err != nil {
 		return err
 	}
-	slope, err := path.along(k.Entry, 1)
+	slope, err := path.slopeIn(k.Entry, 1)
 	if err != nil {
 		return err
 	}
@@ -170,9 +170,9 @@ func (k *Kink) find(path lambda1Path, lambda1 float64) error {
 	return nil
 }
 
-// measureSides sets the one-sided slopes at the kink. The argument at is the value of the entry at
-// the kink.
-func (k *Kink) measureSides(path lambda1Path, at float64) error {
+// measureSides sets the one-sided slopes at the kink. entryAtKink is the value of the entry at the
+// kink.
+func (k *Kink) measureSides(path lambda1Path, entryAtKink float64) error {
 	h := 1e-6 * k.At
 	for _, side := range []struct {
 		sign              float64
@@ -181,7 +181,7 @@ func (k *Kink) measureSides(path lambda1Path, at float64) error {
 		if err := path.fit(k.At); err != nil {
 			return err
 		}
-		slope, err := path.along(k.Entry, side.sign)
+		slope, err := path.slopeIn(k.Entry, side.sign)
 		if err != nil {
 			return err
 		}
@@ -189,7 +189,7 @@ func (k *Kink) measureSides(path lambda1Path, at float64) error {
 		if err := path.fit(k.At + side.sign*h); err != nil {
 			return err
 		}
-		*side.difference = side.sign * (path.theta[k.Entry] - at) / h
+		*side.difference = side.sign * (path.theta[k.Entry] - entryAtKink) / h
 	}
 	return nil
 }

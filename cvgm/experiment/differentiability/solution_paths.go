@@ -119,11 +119,11 @@ func newPath(name, hyper string, at []float64, entries int, label string) Soluti
 	return s
 }
 
-// learnerPath returns the path of θ along the hyperparameter named moved. The function hyper
-// returns all hyperparameters for a value of this one.
-func learnerPath(name, moved string, l learn.ForwardLearner, d learn.Data, at []float64, hyper func(v float64) []float64) (SolutionPath, error) {
+// learnerPath returns the path of θ along the hyperparameter param. hyper returns all
+// hyperparameters for a value of param.
+func learnerPath(name, param string, l learn.ForwardLearner, d learn.Data, at []float64, hyper func(v float64) []float64) (SolutionPath, error) {
 	_, n := d.X.Dims()
-	s := newPath(name, moved, at, n, "θ")
+	s := newPath(name, param, at, n, "θ")
 	if err := l.Load(d); err != nil {
 		return s, err
 	}

@@ -99,15 +99,15 @@ func newRidgeFit[T any](m arithmetic[T], train, test learn.Data, lambda float64)
 	return ridgeFit[T]{m, m.rows(train.Dense()), m.rows(test.Dense()), m.all(train.Y), m.all(test.Y), m.of(lambda), m.of(float64(len(train.Y)))}
 }
 
-// products adds c·(XᵀXv/N + λv − linear·Xᵀy/N) to the vector named to. The factor linear is 0 or 1.
-func (f ridgeFit[T]) products(to []T, c T, v []T, linear float64) {
+// products adds c·(XᵀXv/N + λv − linear·Xᵀy/N) to dst. linear is 0 or 1.
+func (f ridgeFit[T]) products(dst []T, c T, v []T, linear float64) {
 	at := append([]T(nil), v...)
 	minus := f.of(-linear)
 	share := f.divide(c, f.rows)
-	f.add(to, f.fma(f.of(0), c, f.lambda), at)
+	f.add(dst, f.fma(f.of(0), c, f.lambda), at)
 	for i, x := range f.x {
 		residual := f.fma(f.dot(x, at), minus, f.y[i])
-		f.add(to, f.fma(f.of(0), share, residual), x)
+		f.add(dst, f.fma(f.of(0), share, residual), x)
 	}
 }
 

@@ -151,14 +151,14 @@ func testSD(s *experiment.Setup, x []float64) (float64, error) {
 	return stat.StdDev(errs, nil) / math.Sqrt(float64(len(errs))), nil
 }
 
-// linearRisk returns the mean squared error of the predictions coefᵀx on d. The function round is
-// applied to the entries of d.
-func linearRisk(d learn.Data, coef []float64, round func(float64) float64) float64 {
+// linearRisk returns the mean squared error of the predictions coefᵀx on d. rounding is applied to
+// each entry of d first.
+func linearRisk(d learn.Data, coef []float64, rounding func(float64) float64) float64 {
 	var total float64
 	for i, y := range d.Y {
-		residual := round(y)
+		residual := rounding(y)
 		for j, c := range coef {
-			residual -= round(d.X.At(i, j)) * c
+			residual -= rounding(d.X.At(i, j)) * c
 		}
 		total += residual * residual
 	}

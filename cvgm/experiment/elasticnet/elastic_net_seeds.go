@@ -146,9 +146,9 @@ func (r *Seeds) summariseBoxes(seeds []seedLosses) {
 	less.RandomCV, less.RandomTest = experiment.Compare(wide.CV, narrow.CV), experiment.Compare(wide.Test, narrow.Test)
 }
 
-// share returns 1 if counted is true, and otherwise 0.
-func share(counted bool) float64 {
-	if counted {
+// share returns 1 if cond is true, and otherwise 0.
+func share(cond bool) float64 {
+	if cond {
 		return 1
 	}
 	return 0

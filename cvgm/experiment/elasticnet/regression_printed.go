@@ -129,11 +129,11 @@ func (p RegressionPrintedParams) measure(ctx context.Context, seed uint64) (c re
 	return c, nil
 }
 
-// count returns the n numbers first, first + 1, ….
-func count(first, n int) []int {
+// count returns the n numbers start, start + 1, ….
+func count(start, n int) []int {
 	v := make([]int, n)
 	for i := range v {
-		v[i] = first + i
+		v[i] = start + i
 	}
 	return v
 }

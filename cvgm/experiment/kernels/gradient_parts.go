@@ -189,34 +189,34 @@ func (a partsProblem) measure(ctx context.Context, v Variant, seed uint64) (c pa
 // parts returns a function of the kernel's weights. The function returns the CV loss, and the parts
 // D, T1 and T2 of its exact gradient in the weights.
 func (a partsProblem) parts(v Variant, seed uint64) (func(x []float64) (d, t1, t2 []float64, loss float64, err error), error) {
-	exact, err := a.setup(v, seed)
+	exactSetup, err := a.setup(v, seed)
 	if err != nil {
 		return nil, err
 	}
 	m := a.kernel.CVGM(a.k)
 	phi := m.Kernel()
-	printed, err := m.Loss(phi, v.printedTerm, exact.Loss, exact.Train, exact.Splits)
+	printedCV, err := m.Loss(phi, v.printedTerm, exactSetup.Loss, exactSetup.Train, exactSetup.Splits)
 	if err != nil {
 		return nil, err
 	}
-	gradient := make([]float64, len(exact.Start))
+	gradient := make([]float64, len(exactSetup.Start))
 	inWeights := func(cotangent *mat.Dense) []float64 {
-		grad := make([]float64, len(exact.Start))
+		grad := make([]float64, len(exactSetup.Start))
 		phi.Backward(grad, nil, cotangent)
 		return grad
 	}
 	return func(x []float64) (d, t1, t2 []float64, loss float64, err error) {
-		if loss, err = exact.CV.Eval(gradient, x); err != nil {
+		if loss, err = exactSetup.CV.Eval(gradient, x); err != nil {
 			return nil, nil, nil, 0, err
 		}
-		// After this call, the last network that phi has evaluated is the network of printed. It
-		// has the same weights.
-		if _, err = printed.Eval(gradient, x); err != nil {
+		// This call evaluates phi with the weights x. The calls of phi.Backward below refer to this
+		// evaluation.
+		if _, err = printedCV.Eval(gradient, x); err != nil {
 			return nil, nil, nil, 0, err
 		}
-		asTraining, asValidation := exact.CV.FeatureCotangents()
+		asTraining, asValidation := exactSetup.CV.FeatureCotangents()
 		d, t2 = inWeights(asValidation), inWeights(asTraining)
-		asPrinted, _ := printed.FeatureCotangents()
+		asPrinted, _ := printedCV.FeatureCotangents()
 		t1 = inWeights(asPrinted)
 		floats.Sub(t2, t1)
 		return d, t1, t2, loss, nil

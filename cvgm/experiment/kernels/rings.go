@@ -45,10 +45,10 @@ func PaperRings() RingsProblem {
 	}
 }
 
-// Setup draws data, splits and initial weights. Each purpose has a separate stream. The argument
-// splits names the purpose of the stream for the splits. The CV loss uses the given rows of the
-// training examples, or all of them if rows is nil.
-func (p RingsProblem) Setup(v Variant, stream func(purpose string) *synth.Stream, splits string, rows []int) (*experiment.Setup, error) {
+// Setup draws data, splits and initial weights. Each purpose has a separate stream. splitPurpose is
+// the purpose of the stream for the splits. The CV loss uses the given rows of the training
+// examples, or all of them if rows is nil.
+func (p RingsProblem) Setup(v Variant, stream func(purpose string) *synth.Stream, splitPurpose string, rows []int) (*experiment.Setup, error) {
 	s, err := p.Examples(stream("training data"), stream("test data"), p.Train, p.Test)
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func (p RingsProblem) Setup(v Variant, stream func(purpose string) *synth.Stream
 	phi := p.Kernel()
 	s.Start = make([]float64, phi.NumParams())
 	phi.Init(s.Start, stream("weights"))
-	return s, p.use(s, v, experiment.Pick(s.Train, rows), stream(splits))
+	return s, p.use(s, v, experiment.Pick(s.Train, rows), stream(splitPurpose))
 }
 
 // RingsParams are the parameters of the paper's second experiment, "Synthetic

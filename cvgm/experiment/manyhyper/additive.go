@@ -251,8 +251,8 @@ func searched(t *tune.Tuned) (n int) {
 	return n
 }
 
-// tuned tunes a model on a table. of holds the terms of the additive models.
-func (p AdditiveParams) tuned(ctx context.Context, model int, train *table.Table, of []terms.Term) (*tune.Tuned, error) {
+// tuned tunes a model on a table. termList holds the terms of the additive models.
+func (p AdditiveParams) tuned(ctx context.Context, model int, train *table.Table, termList []terms.Term) (*tune.Tuned, error) {
 	t := tune.Tuner{MaxEvals: p.Evaluations, OuterFolds: -1, Workers: 1, KeepWinner: true}
 	switch model {
 	case ModelLinear:
@@ -262,7 +262,7 @@ func (p AdditiveParams) tuned(ctx context.Context, model int, train *table.Table
 	case ModelWidths:
 		t.Learner = &kernel.Ridge{Kernel: kernel.ARD{}, Intercept: true}
 	default:
-		part, l, err := terms.Additive(train, penalised.Squared, of...)
+		part, l, err := terms.Additive(train, penalised.Squared, termList...)
 		if err != nil {
 			return nil, err
 		}

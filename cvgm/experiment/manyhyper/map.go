@@ -259,19 +259,19 @@ func (r *MapResult) Levels(problem string, factor int) (levels []float64) {
 	return slices.Compact(levels)
 }
 
-// Means returns means of a difference over the cells of a problem in which a factor, a place in
-// Factors, has a value. Each number of a data set gives one mean, since cells that differ neither
-// in size nor in noise share the data set of a number. The means are therefore independent, while
-// the differences of all these cells together are not.
+// Means returns means of a difference over the cells of a problem in which the factor
+// Factors[factor] has the value level. It returns one mean for each number of a data set. Cells
+// with the same size and noise share the data set of a number, so their differences are dependent.
+// The means are independent.
 func (r *MapResult) Means(problem string, factor int, level float64, difference func(MapLosses) []float64) (means []float64) {
 	var cells float64
 	for _, c := range r.Cells {
 		if c.Problem == problem && c.at(factor) == level {
-			of := difference(c.Losses)
+			differences := difference(c.Losses)
 			if means == nil {
-				means = make([]float64, len(of))
+				means = make([]float64, len(differences))
 			}
-			floats.Add(means, of)
+			floats.Add(means, differences)
 			cells++
 		}
 	}

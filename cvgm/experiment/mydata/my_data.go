@@ -143,17 +143,17 @@ func (p MyDataParams) Read(root string) (MyDataParams, error) {
 	return p, nil
 }
 
-// Scaled returns p with a numeric target multiplied by a factor, and with another digest. p must
-// come from Read. Scaled is used to measure the influence of rounding.
-func (p MyDataParams) Scaled(by float64) MyDataParams {
+// Scaled returns p with a numeric target multiplied by factor, and with another digest. p must come
+// from Read. Scaled is used to measure the influence of rounding.
+func (p MyDataParams) Scaled(factor float64) MyDataParams {
 	scaled := *p.content.table
 	if len(scaled.Classes) == 0 {
 		scaled.Y = slices.Clone(scaled.Y)
 		for i := range scaled.Y {
-			scaled.Y[i] *= by
+			scaled.Y[i] *= factor
 		}
 	}
-	p.Digest += fmt.Sprintf(" × %v", by)
+	p.Digest += fmt.Sprintf(" × %v", factor)
 	p.content = &myContent{p.content.text, &scaled}
 	return p
 }

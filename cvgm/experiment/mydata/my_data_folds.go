@@ -295,12 +295,12 @@ func foldCoefficients(ctx context.Context, tuned *tune.Tuned) ([][][]float64, er
 	return all, nil
 }
 
-// perDeviation returns the coefficients of m per standard deviation of the features. The model
-// whole, which is fitted to all rows, has the standard deviations.
-func perDeviation(m, whole *cvgm.Model) []float64 {
+// perDeviation returns the coefficients of m per standard deviation of the features. fullModel is
+// fitted to all rows, and has the standard deviations.
+func perDeviation(m, fullModel *cvgm.Model) []float64 {
 	c := slices.Clone(m.Theta[:len(m.Std)])
 	for k := range c {
-		c[k] = c[k] / m.Std[k] * whole.Std[k]
+		c[k] = c[k] / m.Std[k] * fullModel.Std[k]
 	}
 	return c
 }

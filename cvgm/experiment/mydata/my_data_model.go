@@ -131,12 +131,12 @@ func (p MyDataParams) surroundings(ctx context.Context, m *Model, tuned *tune.Tu
 		return err
 	}
 	m.Pipeline = string(text) + "\n"
-	return p.around(ctx, m, tuned, surface)
+	return p.curvesAround(ctx, m, tuned, surface)
 }
 
-// around evaluates the CV loss around the tuned hyperparameters. It sets the curves, the axes and
-// the surface.
-func (p MyDataParams) around(ctx context.Context, m *Model, tuned *tune.Tuned, surface bool) error {
+// curvesAround evaluates the CV loss around the tuned hyperparameters. It sets the curves, the axes
+// and the surface.
+func (p MyDataParams) curvesAround(ctx context.Context, m *Model, tuned *tune.Tuned, surface bool) error {
 	cv, err := cvgm.New(tuned.Config)
 	if err != nil {
 		return err
@@ -161,7 +161,7 @@ func (p MyDataParams) around(ctx context.Context, m *Model, tuned *tune.Tuned, s
 		if h.Lower == h.Upper {
 			continue
 		}
-		c := Curve{Hyper: h.Name, At: h.within(p.CurvePoints), Tuned: h.Tuned}
+		c := Curve{Hyper: h.Name, At: h.grid(p.CurvePoints), Tuned: h.Tuned}
 		if h.Tuned > h.Lower && h.Tuned < h.Upper {
 			at, _ := slices.BinarySearch(c.At, h.Tuned)
 			c.At = slices.Insert(c.At, at, h.Tuned)
@@ -201,8 +201,8 @@ func (p MyDataParams) around(ctx context.Context, m *Model, tuned *tune.Tuned, s
 // this share, at a point outside of the search, is reported.
 const noticeable = 1e-2
 
-// within returns n points between the bounds of a hyperparameter, with equal ratios.
-func (h Hyper) within(n int) []float64 {
+// grid returns n points between the bounds of a hyperparameter, with equal ratios.
+func (h Hyper) grid(n int) []float64 {
 	v := make([]float64, n)
 	for i := range v {
 		v[i] = min(max(h.Lower*math.Pow(h.Upper/h.Lower, float64(i)/float64(n-1)), h.Lower), h.Upper)
@@ -264,7 +264,7 @@ func window(m *Model, points int) [][]float64 {
 		}
 		by := max(beside*math.Log10(high/low), least)
 		h.Lower, h.Upper = max(h.Lower, low*math.Pow(10, -by)), min(h.Upper, high*math.Pow(10, by))
-		axes = append(axes, h.within(points))
+		axes = append(axes, h.grid(points))
 	}
 	return axes
 }

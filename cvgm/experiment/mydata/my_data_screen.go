@@ -231,14 +231,14 @@ func (m Model) largest() []int {
 	return order
 }
 
-// shortened returns name on one line, without invisible characters. The parameter most is the
-// largest number of its letters.
-func shortened(name string, most int) string {
+// shortened returns name on one line, without invisible characters and with at most maxLetters
+// letters.
+func shortened(name string, maxLetters int) string {
 	runes := []rune(experiment.Visible(strings.TrimSpace(name)))
-	if len(runes) <= most {
+	if len(runes) <= maxLetters {
 		return string(runes)
 	}
-	return string(runes[:most-1]) + "…"
+	return string(runes[:maxLetters-1]) + "…"
 }
 
 // A screen collects the lines of the text.

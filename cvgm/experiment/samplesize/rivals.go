@@ -143,11 +143,11 @@ func randomFeatures(src *synth.Stream, n int) func(learn.Data) learn.Data {
 	}
 }
 
-// withFeatures returns d with n features for each row, which the function of computes from the row.
-func withFeatures(d learn.Data, n int, of func(dst, x []float64)) learn.Data {
+// withFeatures returns d with n features for each row, which mapRow computes from the row.
+func withFeatures(d learn.Data, n int, mapRow func(dst, x []float64)) learn.Data {
 	x := mat.NewDense(len(d.Y), n, nil)
 	for i := range d.Y {
-		of(x.RawRowView(i), d.Dense().RawRowView(i))
+		mapRow(x.RawRowView(i), d.Dense().RawRowView(i))
 	}
 	return learn.Data{X: x, Y: d.Y}
 }

@@ -125,16 +125,15 @@ func (p FewDimensionsParams) stream(dataSet int) func(purpose string) *synth.Str
 	}
 }
 
-// searches runs both searches on a problem in which only the first hyperparameters affect the CV
-// loss. The number of these hyperparameters is the argument matter. The data and the splits do not
-// depend on matter.
-func (p FewDimensionsParams) searches(ctx context.Context, matter, dataSet int) (c fewCell, err error) {
-	s, err := p.ridge(matter, p.stream(dataSet), nil)
+// searches runs both searches on a problem in which only the first nActive hyperparameters affect
+// the CV loss. The data and the splits do not depend on nActive.
+func (p FewDimensionsParams) searches(ctx context.Context, nActive, dataSet int) (c fewCell, err error) {
+	s, err := p.ridge(nActive, p.stream(dataSet), nil)
 	if err != nil {
 		return c, err
 	}
 	lossOf := s.Objective
-	s.Objective = func(_, x []float64) (float64, error) { return lossOf(nil, x[:matter]) }
+	s.Objective = func(_, x []float64) (float64, error) { return lossOf(nil, x[:nActive]) }
 	s.Start = slices.Repeat([]float64{p.StartLambda2}, p.Hyperparameters)
 	s.Lower, s.Upper = nil, nil
 	margin := (p.BoxHigh - p.BoxLow) / float64(2*p.PerAxis) // places the values of the grid in the middles of PerAxis equal parts of the box

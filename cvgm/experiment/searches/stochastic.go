@@ -195,20 +195,20 @@ func risk(s *experiment.Setup, fit fitter, weight float64) (float64, error) {
 	return m.Risk(s.Loss, s.Test)
 }
 
-// penalised sets risks to the risk at each weight of the penalty. The result chosen holds the risks
-// at two weights. The first weight has the lowest nested risk. The second is the largest weight
-// whose nested risk is within one standard error of the lowest.
-func (p StochasticParams) penalised(ctx context.Context, s *experiment.Setup, dataSet int, risks *[]float64, fit fitter) (chosen [2]float64, err error) {
+// penalised sets risks to the risk at each weight of the penalty. twoRisks holds the risks at two
+// weights. The first weight has the lowest nested risk. The second is the largest weight whose
+// nested risk is within one standard error of the lowest.
+func (p StochasticParams) penalised(ctx context.Context, s *experiment.Setup, dataSet int, risks *[]float64, fit fitter) (twoRisks [2]float64, err error) {
 	for _, w := range p.Weights {
 		at, err := risk(s, fit, w)
 		if err != nil {
-			return chosen, err
+			return twoRisks, err
 		}
 		*risks = append(*risks, at)
 	}
 	folds, err := cvgm.KFold(synth.NewStream(uint64(dataSet), "stochastic CVGM: outer folds"), len(s.Train.Y), p.OuterFolds)
 	if err != nil {
-		return chosen, err
+		return twoRisks, err
 	}
 	scores, err := cvgm.NestedScores(ctx, folds, 1, func(_ context.Context, f cvgm.Split) ([][]float64, error) {
 		var losses [][]float64
@@ -226,16 +226,16 @@ func (p StochasticParams) penalised(ctx context.Context, s *experiment.Setup, da
 		return losses, nil
 	})
 	if err != nil {
-		return chosen, err
+		return twoRisks, err
 	}
-	for errors := range chosen {
+	for errors := range twoRisks {
 		c, err := cvgm.Simplest(scores, float64(errors))
 		if err != nil {
-			return chosen, err
+			return twoRisks, err
 		}
-		chosen[errors] = (*risks)[len(p.Weights)-1-c]
+		twoRisks[errors] = (*risks)[len(p.Weights)-1-c]
 	}
-	return chosen, nil
+	return twoRisks, nil
 }
 
 // config returns the configuration of the CV loss of the examples d, without splits.

@@ -222,18 +222,18 @@ func (p SplitsParams) measureTasks(ctx context.Context, tasks []splitsTask) erro
 	for _, t := range tasks {
 		n += t.dataSets
 	}
-	// at returns the task of cell i, and the number of the cell's data set.
-	at := func(i int) (task, dataSet int) {
+	// taskOf returns the task of cell i, and the number of the cell's data set.
+	taskOf := func(i int) (task, dataSet int) {
 		for ; i >= tasks[task].dataSets; task++ {
 			i -= tasks[task].dataSets
 		}
 		return task, p.Number(i, tasks[task].dataSets)
 	}
 	measured, err := experiment.Cells(ctx, n, func(i int) string {
-		task, dataSet := at(i)
+		task, dataSet := taskOf(i)
 		return fmt.Sprintf("%s, data set %d", tasks[task].name, dataSet)
 	}, func(i int) (splitsCell, error) {
-		task, dataSet := at(i)
+		task, dataSet := taskOf(i)
 		return tasks[task].measure(dataSet)
 	})
 	if err != nil {
@@ -246,13 +246,13 @@ func (p SplitsParams) measureTasks(ctx context.Context, tasks []splitsTask) erro
 	return nil
 }
 
-// shares returns the mean of of[i]/whole[i] over the data sets i. It omits data sets with whole[i]
+// shares returns the mean of num[i]/denom[i] over the data sets i. It omits data sets with denom[i]
 // = 0.
-func shares(of, whole []float64) experiment.Estimate {
+func shares(num, denom []float64) experiment.Estimate {
 	var ratios []float64
-	for i, v := range of {
-		if whole[i] > 0 {
-			ratios = append(ratios, v/whole[i])
+	for i, v := range num {
+		if denom[i] > 0 {
+			ratios = append(ratios, v/denom[i])
 		}
 	}
 	if ratios == nil {

@@ -307,11 +307,11 @@ func (p StabilityParams) measure(ctx context.Context, cases []stabilityCase) ([]
 			if err != nil {
 				return nil, experiment.Wrap(err, "hyperparameters %v", c.hyper)
 			}
-			delta, replaced, err := c.replaceOne(d.replaced, d.replacements)
+			delta, replaced, err := c.replaceOne(d.originals, d.replacements)
 			if err != nil {
 				return nil, experiment.Wrap(err, "replacements, hyperparameters %v", c.hyper)
 			}
-			risk, training := f.risk(d.fresh), f.risk(d.data)
+			risk, training := f.risk(d.freshData), f.risk(d.data)
 			values[k] = stabilityValues{risk, training, risk - training, delta, delta + replaced}
 		}
 		return values, nil
@@ -340,9 +340,9 @@ func valuesOf(sets [][]stabilityValues, k, part int) []float64 {
 	return v
 }
 
-// stabilityData holds separate data for the two sides of the identity. The first side uses the
-// examples in data and fresh. The second side uses the examples in replaced and their replacements.
-type stabilityData struct{ data, fresh, replaced, replacements learn.Data }
+// stabilityData holds separate data for the two sides of the identity. The first side uses data and
+// freshData. The second side uses originals and their replacements.
+type stabilityData struct{ data, freshData, originals, replacements learn.Data }
 
 func (p StabilityParams) drawData(from Population, i int) stabilityData {
 	draw := func(purpose string, n int) learn.Data {
