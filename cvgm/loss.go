@@ -31,10 +31,10 @@ type LabelLoss interface {
 	LabelSlope(prediction, y float64) float64
 }
 
-// A prediction counts as at a kink of the loss if its distance from the kink is at most lossKinkTol
-// times the size of the prediction's terms. A prediction has the error of the fit, which is 2⁻⁵²
-// times the condition number of the problem. 1e-10 covers condition numbers up to 5e5. By chance,
-// about one prediction in 10¹⁰ is this close to a kink.
+// A prediction is treated as being at a kink of the loss if its distance from the kink is at most
+// lossKinkTol times the size of the prediction's terms. A prediction has the error of the fit,
+// which is 2⁻⁵² times the condition number of the problem. 1e-10 covers condition numbers up to
+// 5e5. By chance, about one prediction in 10¹⁰ is this close to a kink.
 const lossKinkTol = 1e-10
 
 // The size of the terms of a kernel machine's prediction is computed only if the prediction is near

@@ -20,7 +20,7 @@ import (
 // splitFit is the workspace of one split.
 type splitFit struct {
 	split       Split // without the rows of weight 0
-	out         []int // the examples that are not in split.Train, with cv.full
+	out         []int // the examples that are not in split.Train, with cv.fullLearner
 	viewed      bool  // train is all examples, read in place: the rows of split.Train, of Prepare stored, through norm
 	learner     learn.Learner
 	loaded      bool            // the last load succeeded
@@ -29,7 +29,7 @@ type splitFit struct {
 	prepared    Prepared             // fitted to the training rows; nil without Config.Prepare
 	norm        normalise.Normaliser // with the weights of the training rows
 	features    int
-	train       learn.Data // normalised rows, labels minus the intercept; empty with cv.full
+	train       learn.Data // normalised rows, labels minus the intercept; empty with cv.fullLearner
 	val         []float64  // normalised rows, row-major
 	valX        *mat.Dense // val as a matrix
 	valY        []float64  // raw labels
@@ -63,7 +63,7 @@ func (f *splitFit) prepare(c *Config, m int, viewed bool) {
 		f.train = learn.Data{Y: make([]float64, len(c.Data.Y)), Rows: f.split.Train, Weights: c.Data.Weights}
 		v = 0
 	} else if f.out != nil {
-		shape = len(c.Data.Y) // as many as cv.full's
+		shape = len(c.Data.Y) // as many as the rows of cv.fullLearner
 	} else {
 		f.train = learn.Data{X: mat.NewDense(t, m, nil), Y: make([]float64, t), Weights: sample.Pick(c.Data.Weights, f.split.Train)}
 	}

@@ -213,13 +213,13 @@ func mySurface(r *mydata.Result, m mydata.Model) *Figure {
 	onSurface(p.Line, "final descent", axes, path, Style{Color: Black, Width: 1.4})
 	onSurface(p.Scatter, "its evaluations", axes, path, Style{Color: Black, GlyphRadius: 1.6, Unlisted: true})
 	byDefault, where := [2]float64{m.Hyper[0].Default, m.Hyper[1].Default}, ""
-	if within(axes, byDefault) {
+	if covers(axes, byDefault) {
 		onSurface(p.Scatter, "default", axes, [][2]float64{byDefault}, chart.StartStyle)
 	} else {
 		where = fmt.Sprintf(" The default, %.3g and %.3g, lies outside.", byDefault[0], byDefault[1])
 	}
 	tuned := [2]float64{m.Hyper[0].Tuned, m.Hyper[1].Tuned}
-	if !within(axes, tuned) {
+	if !covers(axes, tuned) {
 		where += " The tuned value 0 is drawn on the edge."
 	}
 	onSurface(p.Scatter, "tuned", axes, [][2]float64{tuned}, chart.EndStyle)
@@ -228,8 +228,8 @@ func mySurface(r *mydata.Result, m mydata.Model) *Figure {
 		Caption: fmt.Sprintf("%s: the end of the descent that finds the lowest CV loss, without its first long steps, on the surface of the CV loss (lowest on the grid %.4g).%s %s.", r.Name, low, where, surfaceNote())}
 }
 
-// within reports whether a point is on a surface with the given axes.
-func within(axes [][]float64, at [2]float64) bool {
+// covers reports whether a point is on a surface with the given axes.
+func covers(axes [][]float64, at [2]float64) bool {
 	for k, v := range at {
 		axis := axes[k]
 		if len(axis) == 0 || !(v >= axis[0] && v <= axis[len(axis)-1]) {
@@ -239,31 +239,31 @@ func within(axes [][]float64, at [2]float64) bool {
 	return true
 }
 
-// smooth returns a surface on a grid that is finer by the factor times. It interpolates the
-// logarithms of the surface by cubic splines of Catmull and Rom. The values on each axis must have
-// equal ratios. The result is NaN next to a point whose value is not positive and finite.
-func smooth(axes [][]float64, z [][]float64, times int) (finer [][]float64, values [][]float64) {
+// smooth returns a surface on a grid that is finer by factor. It interpolates the logarithms of the
+// surface by cubic splines of Catmull and Rom. The values on each axis must have equal ratios. The
+// result is NaN next to a point whose value is not positive and finite.
+func smooth(axes [][]float64, z [][]float64, factor int) (finer [][]float64, values [][]float64) {
 	if len(axes) != 2 || len(z) != len(axes[0]) || slices.ContainsFunc(axes, func(a []float64) bool { return len(a) < 2 }) {
 		return axes, z
 	}
 	for _, axis := range axes {
-		finer = append(finer, chart.Mapped(along(Log10s(axis), times), func(v float64) float64 { return math.Pow(10, v) }))
+		finer = append(finer, chart.Mapped(interpolate(Log10s(axis), factor), func(v float64) float64 { return math.Pow(10, v) }))
 	}
 	for k, axis := range finer { // the ends have no rounding
 		axis[0], axis[len(axis)-1] = axes[k][0], axes[k][len(axes[k])-1]
 	}
-	rows := chart.Mapped(z, func(row []float64) []float64 { return along(chart.Mapped(row, math.Log), times) })
+	rows := chart.Mapped(z, func(row []float64) []float64 { return interpolate(chart.Mapped(row, math.Log), factor) })
 	values = make([][]float64, len(finer[0]))
 	for j := range finer[1] {
-		for i, v := range along(chart.Column(rows, j), times) {
+		for i, v := range interpolate(chart.Column(rows, j), factor) {
 			values[i] = append(values[i], math.Exp(v))
 		}
 	}
 	return finer, values
 }
 
-// along interpolates v. It inserts times−1 values between each pair of neighbours.
-func along(v []float64, times int) []float64 {
+// interpolate inserts factor−1 interpolated values between each pair of neighbours of v.
+func interpolate(v []float64, factor int) []float64 {
 	var all []float64
 	for i := range len(v) - 1 {
 		before, after := v[i]-(v[i+1]-v[i]), v[i+1]+(v[i+1]-v[i]) // the line through both, at an end of v
@@ -273,8 +273,8 @@ func along(v []float64, times int) []float64 {
 		if i+2 < len(v) && chart.Drawable(v[i+2]) {
 			after = v[i+2]
 		}
-		for k := range times {
-			t := float64(k) / float64(times)
+		for k := range factor {
+			t := float64(k) / float64(factor)
 			d0, d1 := (v[i+1]-before)/2, (after-v[i])/2
 			all = append(all, v[i]+t*(d0+t*(3*(v[i+1]-v[i])-2*d0-d1+t*(2*(v[i]-v[i+1])+d0+d1))))
 		}

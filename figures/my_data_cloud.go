@@ -56,8 +56,8 @@ func (s span) centres() []float64 {
 }
 
 // cloud plots points on the axes. If glyphs would overlap, it plots counts in cells instead. Points
-// outside of the axes are drawn on the frame. The result beyond is the number of such points.
-func cloud(p *Panel, across, up span, x, y []float64) (beyond int) {
+// outside of the axes are drawn on the frame. noutside is the number of these points.
+func cloud(p *Panel, across, up span, x, y []float64) (noutside int) {
 	const many, crowded = 150, 1.5 // numbers of points: in all, and per cell that has a point
 	counts, filled := make([][]float64, cells), 0
 	for i := range counts {
@@ -67,7 +67,7 @@ func cloud(p *Panel, across, up span, x, y []float64) (beyond int) {
 	for i := range x {
 		clampedX, clampedY = append(clampedX, across.clamp(x[i])), append(clampedY, up.clamp(y[i]))
 		if clampedX[i] != x[i] || clampedY[i] != y[i] {
-			beyond++
+			noutside++
 		}
 		n := &counts[across.cell(x[i])][up.cell(y[i])]
 		if *n == 0 {
@@ -80,5 +80,5 @@ func cloud(p *Panel, across, up span, x, y []float64) (beyond int) {
 	} else {
 		p.Scatter("rows", clampedX, clampedY, Style{Color: Blue, Glyph: draw.RingGlyph{}})
 	}
-	return beyond
+	return noutside
 }

@@ -73,8 +73,8 @@ func pathPanel(s differentiability.SolutionPath) *Panel {
 }
 
 // tangents draws tangents to entry k at some of its points. On each side of a point, a tangent
-// rises or falls by at most the height given by the parameter highest.
-func tangents(p *Panel, s differentiability.SolutionPath, k int, highest float64, style Style) {
+// rises or falls by at most maxHeight.
+func tangents(p *Panel, s differentiability.SolutionPath, k int, maxHeight float64, style Style) {
 	const count = 20
 	x := pathAxis(s)
 	slopes := slices.Clone(s.Slope[k]) // derivatives with respect to the axis
@@ -95,7 +95,7 @@ func tangents(p *Panel, s differentiability.SolutionPath, k int, highest float64
 		}
 		reach := (x[len(x)-1] - x[0]) / (3 * count)
 		if slope != 0 {
-			reach = min(reach, highest/math.Abs(slope))
+			reach = min(reach, maxHeight/math.Abs(slope))
 		}
 		from, to := piece(x, slopes, i, steepest)
 		from, to = max(from, x[i]-reach), min(to, x[i]+reach)

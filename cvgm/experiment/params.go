@@ -337,8 +337,8 @@ func (d domain) contains(v float64) bool {
 	return (v > d.low || v == d.low && !d.lowOpen) && (v < d.high || v == d.high && !d.highOpen)
 }
 
-// draw returns a random number from a bounded domain. The logarithm of the number is uniform if the
-// domain is an interval of positive numbers over more than a decade, and integer is not set.
+// draw returns a random number from a bounded domain. If integer is not set and the domain is an
+// interval of positive numbers over more than a decade, the logarithm of the number is uniform.
 func (d domain) draw(src synth.Source, integer bool) float64 {
 	u := src.Float64()
 	switch {

@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A Setup is the problem of a search for hyperparameters. It has the data, the CV loss, the start
-// and the bounds of the search, and the loss of the risk by which the result is judged. Only one
+// A Setup is the problem of a search for hyperparameters. It has the data, the CV loss, and the
+// start and bounds of the search. Loss is the loss of the risk, which judges the result. Only one
 // goroutine may use a Setup.
 type Setup struct {
 	Train, Test learn.Data

@@ -113,9 +113,9 @@ func Wilson(share, n, level float64) (low, high float64) {
 	return min(share, max(0, middle-half)), max(share, min(1, middle+half))
 }
 
-// Chance returns a one-sided probability for the case that v is the true value. It is the
-// probability of an estimate on the same side of v as e that is at least as far from v as e. If v
-// is an end of the interval of level p, Chance returns (1−p)/2. It returns 0 if v is outside the
+// Chance returns a one-sided probability under the assumption that v is the true value: the
+// probability that another estimate lies on the same side of v as e, and at least as far from v. If
+// v is an end of the interval of level p, Chance returns (1−p)/2. It returns 0 if v is outside the
 // scale. The estimate must have an interval.
 func (e Estimate) Chance(v float64) float64 {
 	switch {

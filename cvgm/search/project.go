@@ -10,10 +10,10 @@ import (
 // 1}. This point is max(x − τ, 0) for the number τ at which its entries sum to 1. The result is
 // exact up to rounding. Several passes determine τ: each pass computes τ from the remaining
 // entries, and drops the entries that are at most τ, because they become 0 (Michelot, Journal of
-// Optimization Theory and Applications 50, 1986). If the largest entry is infinite, all entries
-// equal to it become equal, with the sum 1, and all smaller entries become 0. If x contains a NaN,
-// every entry becomes NaN. If hyperparameters form several blocks, a [Problem] projects the blocks
-// one by one:
+// Optimization Theory and Applications 50, 1986). If the largest entry is infinite, the entries
+// equal to it become 1/k, where k is their number, and all smaller entries become 0. If x contains
+// a NaN, every entry becomes NaN. If hyperparameters form several blocks, a [Problem] projects the
+// blocks one by one:
 //
 //	Project: func(x []float64) { Simplex(x[:4]); x[4] = max(x[4], 1e-3) }
 func Simplex(x []float64) {

@@ -30,8 +30,8 @@ const (
 	storedFeatures = 1000
 	// sameHyper is the relative change of a hyperparameter that counts as rounding.
 	sameHyper = 1e-14
-	// widthEvals is the number of evaluations that is added to the limit of a search with several
-	// widths, and expectedWidths the number that such a search is expected to take.
+	// A search with several widths may use widthEvals more evaluations than the limit.
+	// expectedWidths is the expected number of these additional evaluations.
 	widthEvals, expectedWidths = 600, 300
 )
 

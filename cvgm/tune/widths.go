@@ -176,8 +176,8 @@ func (s *tuneSearch) runPart(part *tuneSearch, run func() error) error {
 // stepWidths removes features of small γ from the best point and descends in the widths of the
 // others. Then each step adds or removes the single feature that lowers the priced loss most, or
 // raises the priced loss least, and descends again. The steps end when the descent does not lower
-// the priced loss. An added feature has the median γ of the others. Without steps, a descent keeps
-// out features with an effect but without a slope, because at a small γ the kernel is nearly linear.
+// the priced loss. An added feature has the median γ of the others. A descent alone would not find
+// a feature whose linear effect is zero, because at a small γ the kernel is nearly linear.
 func (s *tuneSearch) stepWidths() error {
 	lowest, err := s.withoutSmall(s.best)
 	if err != nil {
@@ -207,8 +207,8 @@ func (s *tuneSearch) stepWidths() error {
 	}
 }
 
-// oneFeature returns the step of the lowest priced loss among those that add one feature to x or
-// remove one. found is false if none can be fitted.
+// oneFeature returns the step with the lowest priced loss after one feature is added to x or
+// removed from x. found is false if no such step can be fitted.
 func (s *tuneSearch) oneFeature(x []float64) (lowest Step, found bool, err error) {
 	var kept []float64
 	for _, i := range s.widthsOf(x) {

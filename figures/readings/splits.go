@@ -19,9 +19,10 @@ func covering(r *splits.Result) *splits.Setting {
 	return &r.ByK[k]
 }
 
-// told compares the error of each setting with the error of the last setting of the sweep, on the
-// same data. It lists the settings with a larger error (sign 1) or with a smaller error (sign −1).
-func told(sweep []splits.Setting, sign int, name func(splits.Setting) string) string {
+// clearErrors compares the error of each setting with the error of the last setting of the sweep,
+// on the same data. It lists the settings with a larger error (sign 1) or with a smaller error
+// (sign −1).
+func clearErrors(sweep []splits.Setting, sign int, name func(splits.Setting) string) string {
 	var all []string
 	for _, s := range sweep {
 		if s.MinusLast.Difference.Sign() == sign {
@@ -53,8 +54,8 @@ func SplitsCurves(r *splits.Result) string {
 		return slices.MinFunc(r.ByP, func(a, b splits.Setting) int { return cmp.Compare(of(a).LossSD.Mean, of(b).LossSD.Mean) }).P
 	}
 	last := func(sweep []splits.Setting) splits.Setting { return sweep[len(sweep)-1] }
-	worse := told(r.RingsByK, 1, func(s splits.Setting) string { return fmt.Sprint(s.K) })
-	better := told(r.RingsByP, -1, func(s splits.Setting) string { return fmt.Sprint(s.P) })
+	worse := clearErrors(r.RingsByK, 1, func(s splits.Setting) string { return fmt.Sprint(s.K) })
+	better := clearErrors(r.RingsByP, -1, func(s splits.Setting) string { return fmt.Sprint(s.P) })
 	balanced := ""
 	if s := covering(r); s != nil {
 		balanced = fmt.Sprintf(" With K = %d the test loss of balanced splits, against uniform ones on the same data, %s.", s.K, Described(s.BalancedMinusUniform.Difference, 3))

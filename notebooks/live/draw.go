@@ -15,9 +15,9 @@ import (
 
 func (v view) state() state { return v.run.states[v.shown] }
 
-// beside returns the state of the pinned run at the visible step, or its last state if the pinned
-// run is shorter.
-func (v view) beside() state { return v.pinned.states[min(v.shown, v.pinned.last())] }
+// pinnedState returns the state of the pinned run at the visible step, or its last state if the
+// pinned run is shorter.
+func (v view) pinnedState() state { return v.pinned.states[min(v.shown, v.pinned.last())] }
 
 // These variables are the styles of the classes −1 and +1, of the curves, and of the pinned run.
 // Readers can distinguish them without colour, by dashes and marks.
@@ -147,7 +147,7 @@ func (v view) readout() string {
 		text += "   preview"
 	}
 	if v.pinned != nil {
-		text += "\npinned " + v.beside().readout(min(v.shown, v.pinned.last()))
+		text += "\npinned " + v.pinnedState().readout(min(v.shown, v.pinned.last()))
 	}
 	switch {
 	case v.run.done:

@@ -17,10 +17,10 @@ import (
 type elasticNetTrial struct {
 	*experiment.Stepper
 	leastSquares, truth float64 // test losses
-	// ground evaluates the CV loss for the surface. It is separate from the walk, because its
+	// surfaceCV evaluates the CV loss for the surface. It is separate from the walk, because its
 	// evaluations would change the warm starts of the walk.
-	ground  *experiment.Stepper
-	surface *experiment.ElasticNetSurface // nil before the surface is evaluated
+	surfaceCV *experiment.Stepper
+	surface   *experiment.ElasticNetSurface // nil before the surface is evaluated
 }
 
 func newElasticNetTrial(p elasticnet.ElasticNetParams) (trial, error) {
@@ -30,7 +30,7 @@ func newElasticNetTrial(p elasticnet.ElasticNetParams) (trial, error) {
 	}
 	t := &elasticNetTrial{Stepper: w}
 	if t.leastSquares, t.truth, err = elasticnet.ReferenceLosses(w.Setup); err == nil {
-		t.ground, err = p.Stepper()
+		t.surfaceCV, err = p.Stepper()
 	}
 	return t, err
 }
@@ -114,7 +114,7 @@ func (t *elasticNetTrial) evaluated(coarse bool) experiment.ElasticNetSurface {
 		if coarse {
 			n = coarsePoints
 		}
-		s, _ := t.ground.CVSurface(experiment.SurfaceGrid{SurfacePoints: n, SurfaceLow: -4, SurfaceHigh: .5})
+		s, _ := t.surfaceCV.CVSurface(experiment.SurfaceGrid{SurfacePoints: n, SurfaceLow: -4, SurfaceHigh: .5})
 		t.surface = &s
 	}
 	return *t.surface
@@ -138,7 +138,7 @@ func (t *elasticNetTrial) coefficients(title string, v view) *figures.Panel {
 	}
 	p.Scatter("true", place, t.Coef, truthStyle)
 	if v.pinned != nil {
-		fitted("pinned", v.beside().Model, figures.Style{Color: figures.Purple, Glyph: draw.CrossGlyph{}, GlyphRadius: 4})
+		fitted("pinned", v.pinnedState().Model, figures.Style{Color: figures.Purple, Glyph: draw.CrossGlyph{}, GlyphRadius: 4})
 	}
 	fitted("fitted", v.state().Model, figures.Style{Color: figures.Blue, GlyphRadius: 3})
 	return p

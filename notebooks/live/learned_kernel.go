@@ -18,16 +18,16 @@ import (
 // kernelTrial is the trial of a learned kernel on points of the plane.
 type kernelTrial struct {
 	*experiment.Stepper
-	half   float64     // both axes of the plane are from −half to half
-	judged learn.Data  // test examples for the accuracy
-	best   [][]float64 // labels by the Bayes rule on the grid; nil before they are drawn
+	halfWidth float64     // both axes of the plane are from −halfWidth to halfWidth
+	judged    learn.Data  // test examples for the accuracy
+	best      [][]float64 // labels by the Bayes rule on the grid; nil before they are drawn
 }
 
 func newKernelTrial(w *experiment.Stepper, half float64, coarse bool) *kernelTrial {
 	if w == nil {
 		return nil
 	}
-	t := &kernelTrial{Stepper: w, half: half, judged: w.Test}
+	t := &kernelTrial{Stepper: w, halfWidth: half, judged: w.Test}
 	if coarse {
 		t.judged = thinned(w.Test, len(w.Test.Y)/coarseTest)
 	}
@@ -86,7 +86,7 @@ func (t *kernelTrial) plane(title string, v view) *figures.Panel {
 		n = coarseGrid
 	}
 	axis := make([]float64, n)
-	floats.Span(axis, -t.half, t.half)
+	floats.Span(axis, -t.halfWidth, t.halfWidth)
 	if t.best == nil {
 		t.best = onGrid(axis, func(dst []float64, x *mat.Dense) error {
 			for i := range dst {
@@ -97,10 +97,10 @@ func (t *kernelTrial) plane(title string, v view) *figures.Panel {
 	}
 	p.Contour("Bayes boundary", axis, axis, t.best, 0, bayesStyle)
 	if v.pinned != nil {
-		p.Contour("pinned boundary", axis, axis, onGrid(axis, dense(v.beside().Model)), 0, pinStyle)
+		p.Contour("pinned boundary", axis, axis, onGrid(axis, dense(v.pinnedState().Model)), 0, pinStyle)
 	}
 	p.Contour("boundary", axis, axis, onGrid(axis, dense(v.state().Model)), 0, boundaryStyle)
-	p.Range(-t.half, t.half, -t.half, t.half)
+	p.Range(-t.halfWidth, t.halfWidth, -t.halfWidth, t.halfWidth)
 	return p
 }
 

@@ -56,18 +56,18 @@ func nameOf(p any) string {
 
 var wordEnd = regexp.MustCompile(`([a-z])([A-Z])`)
 
-// noteSet records how -p has changed the parameters of a notebook. all holds pointers to these
-// parameters. before holds the changes from the defaults that the notebook itself makes. Under
+// noteSet records how -p has changed the parameters of a notebook. params holds pointers to these
+// parameters. ownChanges holds the changes from the defaults that the notebook itself makes. Under
 // ./reproduce.sh there must be none.
-func noteSet(before [][]experiment.Change, all []any) error {
+func noteSet(ownChanges [][]experiment.Change, params []any) error {
 	known.Lock()
 	defer known.Unlock()
-	for _, p := range all {
+	for _, p := range params {
 		of := seen(p)
 		of.given, of.set = true, experiment.Changes(p)
 	}
-	for i, p := range all {
-		if err := seen(p).refuse(before[i], nil); err != nil {
+	for i, p := range params {
+		if err := seen(p).refuse(ownChanges[i], nil); err != nil {
 			return err
 		}
 	}
@@ -90,23 +90,23 @@ func noteComputed(p any) error {
 	return nil
 }
 
-// refuse returns an error under ./reproduce.sh if changes and wanted differ. Outputs of
+// refuse returns an error under ./reproduce.sh if changes and expected differ. Outputs of
 // ./reproduce.sh must have the default parameters, or the parameters that -p has written into the
 // names of their folders. The runner recognises the error by its first word.
-func (of *parameters) refuse(changes, wanted []experiment.Change) error {
+func (of *parameters) refuse(changes, expected []experiment.Change) error {
 	if os.Getenv(RecordVar) == "" {
 		return nil
 	}
 	var edits, options []string
 	for _, c := range changes {
-		if !slices.Contains(wanted, c) {
+		if !slices.Contains(expected, c) {
 			edits = append(edits, fmt.Sprintf("%s = %s where the default is %s", of.title(c.Name), shortened(c.Value), shortened(c.Default)))
 			if of.given {
 				options = append(options, fmt.Sprintf("-p %s=%s", of.title(c.Name), c.Value))
 			}
 		}
 	}
-	for _, c := range wanted {
+	for _, c := range expected {
 		if !slices.ContainsFunc(changes, func(d experiment.Change) bool { return d.Name == c.Name }) {
 			edits = append(edits, fmt.Sprintf("%s = %s where -p sets %s", of.title(c.Name), shortened(c.Default), shortened(c.Value)))
 		}

@@ -14,11 +14,11 @@ import (
 const kernelVar = "GONB_JUPYTER_KERNEL_ID"
 
 // progress returns two functions: report, which several goroutines call with the progress of an
-// experiment, and end, which is called at the end. If ProgressVar is set, report writes to the file
-// that ProgressVar names. Otherwise, if there is a front end, report shows a line in the notebook,
-// and end removes this line. Without a front end, report has no effect, so that the output of a
-// notebook does not depend on time.
-func progress() (report func(done, total int), end func()) {
+// experiment, and finish, which is called at the end. If ProgressVar is set, report writes to the
+// file that ProgressVar names. Otherwise, if there is a front end, report shows a line in the
+// notebook, and finish removes this line. Without a front end, report has no effect, so that the
+// output of a notebook does not depend on time.
+func progress() (report func(done, total int), finish func()) {
 	file := os.Getenv(ProgressVar)
 	if file == "" && os.Getenv(kernelVar) == "" {
 		return func(int, int) {}, func() {}
@@ -48,7 +48,7 @@ func progress() (report func(done, total int), end func()) {
 		}
 		gonbui.UpdateHTML(id, progressHTML(done, total, timeLeft(done-first, total-done, now.Sub(began))))
 	}
-	end = func() {
+	finish = func() {
 		mu.Lock()
 		defer mu.Unlock()
 		if id != "" {
@@ -56,7 +56,7 @@ func progress() (report func(done, total int), end func()) {
 			gonbui.Sync()
 		}
 	}
-	return report, end
+	return report, finish
 }
 
 // timeLeft estimates the remaining time from the time of the finished part. It returns 0 if the

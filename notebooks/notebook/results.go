@@ -52,9 +52,9 @@ func Results(p ResultsParams) claims.Results {
 	}
 }
 
-// onDraw returns the parameters p of an experiment, with the draw in all.
-func onDraw[P any](all ResultsParams, p P) P {
-	Check(experiment.Set(&p, "Draw", strconv.Itoa(all.Draw)))
+// onDraw returns the parameters p of an experiment with the draw of rp.
+func onDraw[P any](rp ResultsParams, p P) P {
+	Check(experiment.Set(&p, "Draw", strconv.Itoa(rp.Draw)))
 	Check(noteSet([][]experiment.Change{nil}, []any{&p}))
 	return p
 }

@@ -30,11 +30,11 @@ type declaration struct {
 	text     []byte // its source, with the comments before it
 	hash     string
 	mentions []name // the names that it uses, of its own package and of other packages
-	// sets and always describe the effects of an initialiser. sets holds the variables that it may
-	// set. The initialiser affects all declarations that reach one of these variables. If always is
-	// set, it affects all declarations of the package.
-	sets   map[string]bool
-	always bool
+	// targets and affectsAll describe the effects of an initialiser. targets holds the variables
+	// that it may set. The initialiser affects all declarations that reach one of these variables.
+	// If affectsAll is set, it affects all declarations of the package.
+	targets    map[string]bool
+	affectsAll bool
 }
 
 // parsed is a parsed package with its declarations.
@@ -224,7 +224,7 @@ func (f *file) local(id *ast.Ident) bool {
 // the variables that the called functions mention, directly or through other functions. Any other
 // init function, and a variable named _, may have any effect.
 func (p *parsed) effects(i *declaration) {
-	i.sets = map[string]bool{}
+	i.targets = map[string]bool{}
 	seen := map[*declaration]bool{}
 	var follow func(d *declaration, into bool)
 	follow = func(d *declaration, into bool) {
@@ -232,7 +232,7 @@ func (p *parsed) effects(i *declaration) {
 		for _, n := range d.mentions {
 			for _, of := range p.declared[n.name] {
 				if n.path == p.path && of.kind == token.VAR {
-					i.sets[n.name] = true
+					i.targets[n.name] = true
 				} else if n.path == p.path && into && !seen[of] {
 					follow(of, true)
 				}
@@ -242,7 +242,7 @@ func (p *parsed) effects(i *declaration) {
 	follow(i, false) // functions that i passes as values may be called later
 	f, is := i.node.(*ast.FuncDecl)
 	if !is || f.Body == nil {
-		i.always = true
+		i.affectsAll = true
 		return
 	}
 	for _, statement := range f.Body.List {
@@ -252,12 +252,12 @@ func (p *parsed) effects(i *declaration) {
 				called = p.declared[base(call.Fun)]
 			}
 		}
-		i.always = i.always || called == nil
+		i.affectsAll = i.affectsAll || called == nil
 		for _, d := range called {
 			follow(d, true)
 		}
 	}
-	i.always = i.always || len(i.sets) == 0
+	i.affectsAll = i.affectsAll || len(i.targets) == 0
 }
 
 // hashTokens hashes the tokens in the source of a declaration, from the given offset on. The hash

@@ -185,7 +185,7 @@ func (r *reach) link(at string) {
 		r.file(name)
 	}
 	for _, i := range r.m.parse(at).initialisers {
-		if i.always {
+		if i.affectsAll {
 			r.add(at, i)
 		}
 	}
@@ -238,7 +238,7 @@ func (r *reach) add(at string, declarations ...*declaration) {
 			r.visit(n)
 		}
 		for _, i := range p.initialisers {
-			if slices.ContainsFunc(d.names, func(name string) bool { return i.sets[name] }) {
+			if slices.ContainsFunc(d.names, func(name string) bool { return i.targets[name] }) {
 				r.add(at, i)
 			}
 		}

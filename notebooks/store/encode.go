@@ -36,12 +36,12 @@ func Encode(from any) ([]byte, error) {
 	return data, nil
 }
 
-// Decode sets the value to which the pointer to points. data must come from Encode of a value of
-// the same type. After an error, the value is undefined.
-func Decode(data []byte, to any) error {
-	v := reflect.ValueOf(to)
+// Decode sets the value to which dst points. data must come from Encode of a value of the same
+// type. After an error, the value is undefined.
+func Decode(data []byte, dst any) error {
+	v := reflect.ValueOf(dst)
 	if v.Kind() != reflect.Pointer || v.IsNil() {
-		return fmt.Errorf("store: decode: have %T, want a pointer to a value", to)
+		return fmt.Errorf("store: decode: have %T, want a pointer to a value", dst)
 	}
 	v = v.Elem()
 	for v.Kind() == reflect.Pointer {
@@ -154,10 +154,10 @@ func appendMap(data []byte, v reflect.Value) ([]byte, error) {
 // A decoder holds the bytes that are not read yet.
 type decoder struct{ data []byte }
 
-// uint reads a number of at most the given maximum.
-func (d *decoder) uint(most uint64) (uint64, error) {
+// uint reads a number of at most limit.
+func (d *decoder) uint(limit uint64) (uint64, error) {
 	u, n := binary.Uvarint(d.data)
-	if n <= 0 || u > most {
+	if n <= 0 || u > limit {
 		return 0, errDamaged
 	}
 	d.data = d.data[n:]
@@ -175,10 +175,9 @@ func (d *decoder) bytes() ([]byte, error) {
 	return text, nil
 }
 
-// length reads the length n of a slice or map. The result some is false if the slice or map is nil.
-// A length above the number of remaining bytes is an error, because each element has at least one
-// byte.
-func (d *decoder) length() (n int, some bool, err error) {
+// length reads the length n of a slice or map. notNil is false if the slice or map is nil. A length
+// above the number of remaining bytes is an error, because each element has at least one byte.
+func (d *decoder) length() (n int, notNil bool, err error) {
 	u, err := d.uint(uint64(len(d.data)) + 1)
 	return max(0, int(u)-1), u > 0, err
 }

@@ -45,9 +45,9 @@ func (r Record) line(key string) []byte {
 	return fmt.Appendf(nil, "%s %d %s %s\n", r.Kind, r.Cell, r.sum(key), base64.StdEncoding.EncodeToString(r.Payload))
 }
 
-// parseLine returns the record in a line without its line end. The result whole is set if the
-// record is complete and undamaged.
-func parseLine(key string, line []byte) (r Record, whole bool) {
+// parseLine returns the record in a line without its line end. intact is set if the record is
+// complete and undamaged.
+func parseLine(key string, line []byte) (r Record, intact bool) {
 	parts := strings.Split(string(line), " ")
 	if len(parts) != 4 {
 		return r, false
@@ -81,10 +81,10 @@ func readFile(path, key string, f func(Record) error) error {
 }
 
 // ReadCells returns the payloads of the cells in a folder of records, by the number of the cell. It
-// reads only files whose names begin with prefix. It calls the function other for each record that
-// is not a cell. Several records of the same cell must have equal bytes. All files must have the
-// given parameters, as JSON. If the folder is missing, there are no cells.
-func ReadCells(folder, prefix, key string, params []byte, other func(file string, r Record) error) (map[int][]byte, error) {
+// reads only files whose names begin with prefix. It calls onOther for each record that is not a
+// cell. Several records of the same cell must have equal bytes. All files must have the given
+// parameters, as JSON. If the folder is missing, there are no cells.
+func ReadCells(folder, prefix, key string, params []byte, onOther func(file string, r Record) error) (map[int][]byte, error) {
 	files, err := recordFiles(folder, prefix)
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func ReadCells(folder, prefix, key string, params []byte, other func(file string
 				return checkParams(file, r, params)
 			}
 			if r.Kind != KindCell {
-				return other(file, r)
+				return onOther(file, r)
 			}
 			if before, twice := cells[r.Cell]; twice && !bytes.Equal(before, r.Payload) {
 				return fmt.Errorf("cell %d differs between %s and %s: the processes or their machines are not alike; remove the wrong file", r.Cell, from[r.Cell], file)

@@ -146,12 +146,12 @@ func (s *sweep) describe(all *records) {
 const pause = 2 * time.Second
 
 // gatherAll gathers the sweeps. While cells are missing, it reads the records again. It stops after
-// the time given by the parameter wait. A shared folder may list a file late.
-func (p *plan) gatherAll(ctx context.Context, wait time.Duration) error {
+// timeout. A shared folder may list a file late.
+func (p *plan) gatherAll(ctx context.Context, timeout time.Duration) error {
 	var errs []error
 	for _, s := range p.Sweeps {
 		err := s.gather(ctx)
-		for ; err == nil && len(s.Cells.list) > 0 && len(s.Failed) == 0 && wait > 0 && ctx.Err() == nil; wait -= pause {
+		for ; err == nil && len(s.Cells.list) > 0 && len(s.Failed) == 0 && timeout > 0 && ctx.Err() == nil; timeout -= pause {
 			time.Sleep(pause)
 			err = s.gather(ctx)
 		}

@@ -152,10 +152,10 @@ func fail(status int, err error) int {
 }
 
 // number returns the value of an environment variable as a number. If the value is not a number, it
-// returns the argument otherwise.
-func number(name string, otherwise int) int {
+// returns fallback.
+func number(name string, fallback int) int {
 	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
 		return n
 	}
-	return otherwise
+	return fallback
 }

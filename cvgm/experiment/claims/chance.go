@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// chance returns an upper bound of the probability of a wrong decision. Consider the true values
-// for which the rule would decide otherwise. The nearest of them to the estimate is the bound of
-// the rule, or the bound ± the smallest difference that matters. If this is the true value, chance
-// is the probability of an estimate that is at least as decisive as the present estimate. chance
-// returns NaN if the measurement is not decided, or if there are no repetitions.
+// chance returns an upper bound of the probability of a wrong decision. It assumes a true value for
+// which the decision is wrong, and takes the nearest such value to the estimate: the bound of the
+// rule, or the bound ± the smallest difference that matters. chance is then the probability of an
+// estimate that is at least as decisive as the present estimate. chance returns NaN if the
+// measurement is not decided, or if there are no repetitions.
 func (m *Measurement) chance() float64 {
 	r, e := m.rule, m.tested()
 	if !e.Repeated() || m.Verdict == NotDecided || m.Verdict == NotTestable || m.timed {

@@ -130,9 +130,9 @@ type descent struct {
 	backwards      bool // the iterates are recomputed from the last two in place of stored
 }
 
-// unrolled returns the derivative of the test loss in λ2, computed through the steps. It also
-// returns a factor. The chain rule goes from the last iterate back to the first, and multiplies the
-// norm of the derivative of the test loss in θ by this factor.
+// unrolled returns the derivative of the test loss in λ2, computed by the chain rule from the last
+// iterate back to the first. factor is the norm of the derivative of the test loss in the first
+// iterate, divided by its norm in the last iterate.
 func (f ridgeFit[T]) unrolled(d descent) (gradient, factor float64) {
 	rate, minus, momentum := f.of(d.rate), f.of(-d.rate), f.of(d.momentum)
 	zero := f.all(make([]float64, len(f.x[0])))

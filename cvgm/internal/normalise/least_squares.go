@@ -18,8 +18,8 @@ const interceptRankTol = 1e-12
 
 // LeastSquaresIntercept fits y to the rows of x by weighted least squares, with an intercept, and
 // returns the intercept ȳ − x̄ᵀθ. If several θ fit equally well, θ is the solution of smallest
-// norm, with each feature in units of its size rounded to a power of two. If the fit fails, the
-// result is NaN.
+// norm. In this norm, the unit of a feature is its size, rounded to a power of two. If the fit
+// fails, the result is NaN.
 func LeastSquaresIntercept(x []float64, m int, y []float64, weights sample.Weights) float64 {
 	n := len(y)
 	z := Normaliser{Centre: true, Weights: weights}

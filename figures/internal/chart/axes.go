@@ -62,19 +62,19 @@ func (p *Panel) WithGhosts(b Box) Box {
 	return b
 }
 
-// bounded extends the range from the parameter least to the parameter most, so that it contains low
-// and high. The extended range is at most twice as long. If this is not long enough, the range is
-// extended as far as possible on both sides.
-func bounded(low, high, least, most float64) (from, to float64) {
-	if narrow(least, most) {
-		return least, most
+// bounded extends the range [oldLow, oldHigh], so that it contains low and high. The extended range
+// is at most twice as long as the old range. If low and high do not fit into this length, the range
+// is extended as far as possible on both sides.
+func bounded(low, high, oldLow, oldHigh float64) (from, to float64) {
+	if narrow(oldLow, oldHigh) {
+		return oldLow, oldHigh
 	}
-	room, below, above := most-least, least-low, high-most
+	room, below, above := oldHigh-oldLow, oldLow-low, high-oldHigh
 	if below+above <= room {
 		return low, high
 	}
 	below, above = min(below, max(room/2, room-above)), min(above, max(room/2, room-below))
-	return least - below, most + above
+	return oldLow - below, oldHigh + above
 }
 
 // fit returns a panel whose x labels do not overlap on an axis of the given length.
@@ -97,7 +97,7 @@ func (p *Panel) fit(axes Box, length vg.Length) *Panel {
 		case RoundTicks:
 			q.X.Tick.Marker = RoundTicks{manyTicks - fewer}
 		case logTicks:
-			q.X.Tick.Marker = logTicks{max(t.wanted-fewer, 1), t.floor}
+			q.X.Tick.Marker = logTicks{max(t.nlabels-fewer, 1), t.floor}
 		}
 	}
 	return &fitted

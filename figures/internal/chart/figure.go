@@ -74,9 +74,9 @@ func (f *Figure) Draw(c draw.Canvas) {
 	f.LayOut(c, func(p *Panel, cell draw.Canvas, axes Box) { p.draw(cell, axes, f.Legend == LegendInside, c.Rectangle) })
 }
 
-// LayOut draws the legends outside of the panels. For each panel, it then calls the function do
-// with the panel's part of c, and with the panel's axes without the headroom for a legend.
-func (f *Figure) LayOut(c draw.Canvas, do func(p *Panel, cell draw.Canvas, axes Box)) {
+// LayOut draws the legends outside of the panels. For each panel, it then calls drawPanel with the
+// panel's part of c, and with the panel's axes without the headroom for a legend.
+func (f *Figure) LayOut(c draw.Canvas, drawPanel func(p *Panel, cell draw.Canvas, axes Box)) {
 	switch f.Legend {
 	case LegendRight:
 		const gap, title = 6, 20
@@ -120,10 +120,10 @@ func (f *Figure) LayOut(c draw.Canvas, do func(p *Panel, cell draw.Canvas, axes 
 		q := *p.Plot
 		q.Title.Text = ""
 		all[k].setAxes(&q)
-		cell := around(&q, cells[k], frame)
+		cell := fillFrame(&q, cells[k], frame)
 		cell.Max.X += p.besideWidth()
 		cell.Max.Y += p.titleHeight()
-		do(p, cell, all[k])
+		drawPanel(p, cell, all[k])
 	}
 }
 
@@ -140,10 +140,10 @@ func (f *Figure) axes(j int, p *Panel) Box {
 	return axes
 }
 
-// around returns a canvas such that the axes of q, drawn on it, fill frame. The canvas may be
+// fillFrame returns a canvas such that the axes of q, drawn on it, fill frame. The canvas may be
 // larger or smaller than c. It is computed iteratively, because the room for the labels of ticks
 // depends on it.
-func around(q *plot.Plot, c draw.Canvas, frame vg.Rectangle) draw.Canvas {
+func fillFrame(q *plot.Plot, c draw.Canvas, frame vg.Rectangle) draw.Canvas {
 	const steps, near = 8, .01 // near is in points
 	for range steps {
 		data := q.DataCanvas(c)
@@ -235,7 +235,7 @@ func (p *Panel) LayOut(c draw.Canvas, axes Box, l plot.Legend) (*plot.Plot, draw
 		room := data.Size()
 		w, h := vg.Length(axes.Xmax-axes.Xmin), vg.Length(axes.Ymax-axes.Ymin)
 		unit := min(room.X/w, room.Y/h)
-		c = around(&q, c, draw.Crop(data, (room.X-unit*w)/2, (unit*w-room.X)/2, (room.Y-unit*h)/2, (unit*h-room.Y)/2).Rectangle)
+		c = fillFrame(&q, c, draw.Crop(data, (room.X-unit*w)/2, (unit*w-room.X)/2, (room.Y-unit*h)/2, (unit*h-room.Y)/2).Rectangle)
 	}
 	return &q, c, l
 }
@@ -251,7 +251,7 @@ func (p *Panel) clear(axes Box, w, h float64) (best Box, top, left bool) {
 	h = min(h, most)
 	best = Box{Ymin: math.Inf(-1), Ymax: math.Inf(1)}
 	for k, from := range []float64{axes.Xmax - w*(axes.Xmax-axes.Xmin), axes.Xmin} {
-		low, high := p.between(axes, from, from+w*(axes.Xmax-axes.Xmin))
+		low, high := p.yRange(axes, from, from+w*(axes.Xmax-axes.Xmin))
 		for j, wider := range []Box{
 			{axes.Xmin, axes.Xmax, axes.Ymin, max(axes.Ymax, (high-h*axes.Ymin)/(1-h))},
 			{axes.Xmin, axes.Xmax, min(axes.Ymin, (low-h*axes.Ymax)/(1-h)), axes.Ymax},
@@ -264,9 +264,9 @@ func (p *Panel) clear(axes Box, w, h float64) (best Box, top, left bool) {
 	return best, top, left
 }
 
-// between returns the range of y over the points with x between the two given values. The range
-// includes the neighbours of these points, because lines lead to them.
-func (p *Panel) between(axes Box, from, to float64) (low, high float64) {
+// yRange returns the range of y over the points with xMin ≤ x ≤ xMax. The range includes the
+// neighbours of these points, because lines lead to them.
+func (p *Panel) yRange(axes Box, xMin, xMax float64) (low, high float64) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for _, s := range slices.Concat(p.Series, p.Ghosts) {
 		if s.Across != nil && s.Across.a*s.Across.b != 0 {
@@ -274,7 +274,7 @@ func (p *Panel) between(axes Box, from, to float64) (low, high float64) {
 		}
 		for _, stretch := range append(slices.Clip(s.Stretches), s.Ends(axes)) {
 			for i, v := range stretch {
-				if w := stretch[max(i-1, 0)]; max(v[0], w[0]) >= from && min(v[0], w[0]) <= to {
+				if w := stretch[max(i-1, 0)]; max(v[0], w[0]) >= xMin && min(v[0], w[0]) <= xMax {
 					for _, y := range []float64{v[1], v[3], v[4], w[1], w[3], w[4]} {
 						if Drawable(y) {
 							low, high = min(low, y), max(high, y)

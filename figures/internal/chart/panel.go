@@ -115,9 +115,9 @@ func (p *Panel) Range(xmin, xmax, ymin, ymax float64) {
 }
 
 // Rows uses the texts as labels of y = 0, −1, −2, …, and fixes the y axis around these labels. It
-// breaks each text into lines that are at most width wide, and keeps line breaks in a text. The
-// result most is the largest number of lines of a text.
-func (p *Panel) Rows(width vg.Length, texts []string) (most int) {
+// breaks each text into lines that are at most width wide, and keeps line breaks in a text.
+// maxLines is the largest number of lines of a text.
+func (p *Panel) Rows(width vg.Length, texts []string) (maxLines int) {
 	style := p.Plot.Y.Tick.Label
 	var ticks plot.ConstantTicks
 	for i, text := range texts {
@@ -125,10 +125,10 @@ func (p *Panel) Rows(width vg.Length, texts []string) (most int) {
 		for line := range strings.Lines(text) {
 			lines = append(lines, broken(line, style, width)...)
 		}
-		ticks, most = append(ticks, plot.Tick{Value: -float64(i), Label: strings.Join(lines, "\n")}), max(most, len(lines))
+		ticks, maxLines = append(ticks, plot.Tick{Value: -float64(i), Label: strings.Join(lines, "\n")}), max(maxLines, len(lines))
 	}
 	p.Plot.Y.Tick.Marker, p.Plot.Y.Tick.Length = ticks, 0
-	return most
+	return maxLines
 }
 
 // newPoint returns a point with only x and y.
@@ -411,16 +411,16 @@ func (g ghostPlot) Plot(c draw.Canvas, q *plot.Plot) {
 	axes := AxesOf(q)
 	for _, s := range g.panel.Ghosts {
 		for _, stretch := range s.Stretches {
-			for _, part := range near(stretch, axes) {
+			for _, part := range cropFar(stretch, axes) {
 				(&plotter.Line{XYs: pairs(part, 1), LineStyle: GhostEntry.Style.Line()}).Plot(c, q)
 			}
 		}
 	}
 }
 
-// near removes points that are very many axis lengths away from the axes, because their positions
-// on the canvas may overflow. It returns the remaining parts of the line.
-func near(line []point, axes Box) (parts [][]point) {
+// cropFar removes points that are very many axis lengths away from the axes, because their
+// positions on the canvas may overflow. It returns the remaining parts of the line.
+func cropFar(line []point, axes Box) (parts [][]point) {
 	const most = 1e6
 	gap := true
 	for _, v := range line {

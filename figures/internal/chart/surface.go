@@ -157,12 +157,12 @@ func (g *Surface) crossing(edge int, level float64) plotter.XY {
 	return plotter.XY{X: xs[i] + t*(xs[k]-xs[i]), Y: ys[j] + t*(ys[l]-ys[j])}
 }
 
-// lines follows the links from edge to edge, and returns the lines. The function at returns the
-// point on an edge.
-func (c *crossings) lines(at func(edge int) plotter.XY) []plotter.XYs {
+// lines follows the links from edge to edge, and returns the lines. edgePoint returns the point on
+// an edge.
+func (c *crossings) lines(edgePoint func(edge int) plotter.XY) []plotter.XYs {
 	used := make(map[int]bool)
 	trace := func(e int) plotter.XYs {
-		line := plotter.XYs{at(e)}
+		line := plotter.XYs{edgePoint(e)}
 		used[e] = true
 		for next := true; next; {
 			next = false
@@ -170,7 +170,7 @@ func (c *crossings) lines(at func(edge int) plotter.XY) []plotter.XYs {
 				if !used[n] {
 					e, next = n, true
 					used[n] = true
-					line = append(line, at(n))
+					line = append(line, edgePoint(n))
 					break
 				}
 			}

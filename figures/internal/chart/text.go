@@ -79,23 +79,23 @@ func (h scripts) Box(line string, f font.Font) (width, height, depth vg.Length) 
 }
 
 // Draw draws text. Text with superscripts or subscripts must be a single line.
-func (h scripts) Draw(c vg.Canvas, txt string, s text.Style, at vg.Point) {
+func (h scripts) Draw(c vg.Canvas, txt string, s text.Style, origin vg.Point) {
 	txt = Pictured(txt)
 	if !strings.ContainsAny(txt, superscriptRunes+subscriptRunes) {
-		h.Plain.Draw(c, txt, s, at)
+		h.Plain.Draw(c, txt, s, origin)
 		return
 	}
 	s.Handler = h
 	width, height := s.Width(txt), s.Height(txt)
 	sin, cos := math.Sincos(s.Rotation)
-	// x and y are distances along the text and across it, from the point at.
+	// x and y are distances along the text and across it, from origin.
 	x := vg.Length(s.XAlign) * width
 	baseline := vg.Length(s.YAlign)*height - h.Extents(s.Font).Ascent + s.Font.Size
 	for _, r := range RunsOf(txt) {
 		part := s
 		part.Font, part.XAlign, part.YAlign = r.fontOf(s.Font), text.XLeft, text.YBottom
 		y := baseline + h.Extents(part.Font).Ascent - part.Font.Size + vg.Length(r.Rise)*s.Font.Size
-		h.Plain.Draw(c, r.Text, part, vg.Point{X: at.X + x*vg.Length(cos) - y*vg.Length(sin), Y: at.Y + x*vg.Length(sin) + y*vg.Length(cos)})
+		h.Plain.Draw(c, r.Text, part, vg.Point{X: origin.X + x*vg.Length(cos) - y*vg.Length(sin), Y: origin.Y + x*vg.Length(sin) + y*vg.Length(cos)})
 		w, _, _ := h.Plain.Box(r.Text, part.Font)
 		x += w
 	}

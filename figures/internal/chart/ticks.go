@@ -20,15 +20,15 @@ func narrow(low, high float64) bool {
 	return !(high-low > max(shortest, narrowest*max(math.Abs(low), math.Abs(high))))
 }
 
-// RoundTicks labels an axis at multiples of 1, 2 or 5 times a power of ten. wanted is the
+// RoundTicks labels an axis at multiples of 1, 2 or 5 times a power of ten. nlabels is the
 // approximate number of labels. Zero: 5.
-type RoundTicks struct{ wanted float64 }
+type RoundTicks struct{ nlabels float64 }
 
 func (t RoundTicks) Ticks(low, high float64) []plot.Tick {
 	if narrow(low, high) {
 		return []plot.Tick{{Value: low, Label: Typeset(FormatFull(low))}}
 	}
-	wanted := cmp.Or(t.wanted, manyTicks)
+	wanted := cmp.Or(t.nlabels, manyTicks)
 	unit := math.Pow(10, math.Floor(math.Log10((high-low)/wanted)))
 	for _, m := range []float64{1, 2, 5, 10} {
 		if (high-low)/(m*unit) <= wanted+1 {
@@ -68,16 +68,16 @@ func Typeset(number string) string {
 	return mantissa + "·10" + Superscript(digits)
 }
 
-// logTicks labels an axis of base-10 logarithms with the numbers themselves. It makes about wanted
+// logTicks labels an axis of base-10 logarithms with the numbers themselves. It makes about nlabels
 // labels, at powers of ten. If the axis has fewer than three powers of ten, it also labels 2 and 5
 // times each power. floor is a power of ten, whose label stands for all values up to it.
 type logTicks struct {
-	wanted, floor float64
+	nlabels, floor float64
 }
 
 func (t logTicks) Ticks(low, high float64) []plot.Tick {
 	var ticks []plot.Tick
-	stride := max(1, math.Round((high-low)/t.wanted))
+	stride := max(1, math.Round((high-low)/t.nlabels))
 	multiples := []float64{1}
 	if math.Floor(high+1e-9)-math.Ceil(low-1e-9) < 2 {
 		multiples = []float64{1, 2, 5}
@@ -105,7 +105,7 @@ func (t logTicks) Ticks(low, high float64) []plot.Tick {
 	}
 	if len(ticks) < 2 { // the axis is shorter than a third of a decade
 		ticks = nil
-		for _, tick := range (RoundTicks{min(math.Ceil(t.wanted), manyTicks)}).Ticks(math.Pow(10, low), math.Pow(10, high)) {
+		for _, tick := range (RoundTicks{min(math.Ceil(t.nlabels), manyTicks)}).Ticks(math.Pow(10, low), math.Pow(10, high)) {
 			ticks = append(ticks, plot.Tick{Value: math.Log10(tick.Value), Label: tick.Label})
 		}
 	}
