@@ -57,6 +57,7 @@ type piecewiseQP struct {
 	tol          float64      // of admit in a solve
 	free         bool         // the active set has or had free coordinates
 	warm         bool         // x comes from a solve
+	grown        bool         // x is the solution on the active set, but coordinates came since
 	ready        bool         // z and bound are those of the active system, by a laneFactors
 	elsewhere    uint32       // atomic: 1 if so was the last factor, which a and dinv do not hold
 	lanes        *laneFactors // during a fit, those that hold the factor

@@ -37,6 +37,7 @@ func (q *piecewiseQP) advanceActivated(most int) (done bool, err error) {
 	}
 	descend := !q.warm || q.dualFirst()
 	if descend {
+		q.grown = false
 		q.coordinateDescent()
 	}
 	q.begin(descend)
@@ -76,6 +77,9 @@ func (q *piecewiseQP) step() (done bool, err error) {
 	if q.crowded() {
 		return false, q.errCrowded()
 	}
+	if q.takeEntered() {
+		return false, nil
+	}
 	if k := q.factor(); k < s {
 		q.phases = max(0, q.phases-1)
 		moved, ok := q.slide(k)
@@ -100,11 +104,33 @@ func (q *piecewiseQP) step() (done bool, err error) {
 			return true, nil
 		}
 	}
+	q.redescend(wrong)
+	return false, nil
+}
+
+// redescend runs coordinate descent if several signs are uncertain. The parameter wrong is the
+// number of coordinates that were on the wrong side of their kinks, or that have entered.
+func (q *piecewiseQP) redescend(wrong int) {
 	if wrong > 1 && q.phases > 0 {
 		q.coordinateDescent()
 		q.phases--
 	}
-	return false, nil
+}
+
+// takeEntered takes the first step after a working set has grown whose problem was solved. The
+// solution of the active system is then x, so the step needs no factor. It only admits coordinates.
+// takeEntered reports whether any coordinate entered.
+func (q *piecewiseQP) takeEntered() bool {
+	if !q.grown {
+		return false
+	}
+	q.grown = false
+	for i, j := range q.act {
+		q.z[i] = q.x[j]
+	}
+	entered := q.admit(q.tol, q.phases == 0)
+	q.redescend(entered)
+	return entered > 0
 }
 
 // wrong returns the number of members of act whose z is on the wrong side of the kink.

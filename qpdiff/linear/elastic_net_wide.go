@@ -103,14 +103,15 @@ const earlySteps = 6
 func (e *elasticNetFit) solveWorking() error {
 	s := e.working
 	s.begin(e.rmsY)
-	warm, most := s.warm, earlySteps
+	warm, most, done := s.warm, earlySteps, false
 	for s.warm = false; ; warm = true {
-		if err := e.change(); err != nil {
+		err := e.change()
+		if err != nil {
 			return err
 		}
-		e.qp.warm = warm
+		e.qp.warm, e.qp.grown = warm, done
 		e.know()
-		done, err := e.qp.advance(most)
+		done, err = e.qp.advance(most)
 		if err != nil {
 			return err
 		}
