@@ -15,20 +15,23 @@ const (
 	sparseSweeps  = 200
 	sparseSettled = 1e-6
 	// dualPoints bounds the number of proximal points, and dualSteps the number of steps for each
-	// point. The limits may be low, because exact steps on the active set can continue from any
-	// point.
+	// point. Exact steps on the active set can continue from any proximal point. But a point whose
+	// steps end early is lost: its support is far from the solution's, and the next dualNewton
+	// begins anew. With columns of integers a point takes several dozen steps, so this limit is high.
 	dualPoints = 10
-	dualSteps  = 20
+	dualSteps  = 300
 	// The steps for a proximal point end when the residual of the equation is at most dualTol times
 	// the size of v. This is coarse, because only the support of the solution is used.
 	dualTol = 1e-6
 	// A warm start with more than dualPerRow active coordinates for each row begins with
 	// dualNewton.
 	dualPerRow = 8
-	// A step must lower φ by at least dualDescent times the descent that the slope predicts. Until
-	// it does, the step is halved, at most dualHalvings times.
-	dualDescent  = 1e-4
-	dualHalvings = 30
+	// A step of length 1 must lower φ by at least dualDescent times the descent that the slope
+	// predicts. At any other length, the slope of φ must be at most dualFlat times the slope at the
+	// start. At most dualLengths lengths are tried.
+	dualDescent = 1e-4
+	dualFlat    = .1
+	dualLengths = 30
 )
 
 // coordinateDescent starts at x and runs until a sweep changes no sign. The support of x is then
@@ -188,32 +191,42 @@ func (q *piecewiseQP) dualPoint(v, rest []float64) {
 	sum.End()
 }
 
-// dualLength returns the length of the step from v, and computes along.
+// dualLength returns the length of the step from v, and computes along. The length is 1 if this
+// lowers φ enough. Otherwise the length is near the minimum of φ along the step. Newton's method
+// finds the zero of the derivative there, and bisection replaces a step of it that leaves the
+// interval of the zero. (With halvings of the length alone, the length may be far below the minimum,
+// and many steps in the same direction follow.)
 func (q *piecewiseQP) dualLength(v, step []float64) float64 {
-	vv, vs, ss := floats.Dot(v, v), floats.Dot(v, step), floats.Dot(step, step)
+	vv, vs, ss := q.inv*floats.Dot(v, v), q.inv*floats.Dot(v, step), q.inv*floats.Dot(step, step)
 	q.dots(q.along, step, nil)
 	floats.Scale(q.inv, q.along)
-	value := func(t float64) float64 {
-		sum := q.inv * (vv + 2*t*vs + t*t*ss)
-		for j, a := range q.along {
-			if s := q.soft(j, q.grad[j]-t*a); s != 0 {
-				sum += s * s / (q.r[j] + q.proximal(j))
-			}
-		}
-		return sum / 2
-	}
-	start, slope := q.inv*vv, q.inv*vs
+	start, slope := vv, vs
 	for _, j := range q.act {
 		start += q.soft(j, q.grad[j]) * q.z[j]
 		slope -= q.along[j] * q.z[j]
 	}
-	start /= 2
-	t := 1.0
-	for range dualHalvings {
-		if value(t) <= start+dualDescent*t*slope {
+	lo, hi, t := 0.0, 1.0, 1.0
+	for range dualLengths {
+		value, rate, curve := vv+2*t*vs+t*t*ss, vs+t*ss, ss // 2φ, φ′ and φ″
+		for j, a := range q.along {
+			if s := q.soft(j, q.grad[j]-t*a); s != 0 {
+				r := q.r[j] + q.proximal(j)
+				value += s * s / r
+				rate -= a * s / r
+				curve += a * a / r
+			}
+		}
+		if t == 1 && (rate <= 0 || value <= start+2*dualDescent*slope) || math.Abs(rate) <= dualFlat*math.Abs(slope) {
 			break
 		}
-		t /= 2
+		if rate < 0 {
+			lo = t
+		} else {
+			hi = t
+		}
+		if t -= rate / curve; !(t > lo && t < hi) {
+			t = (lo + hi) / 2
+		}
 	}
 	return t
 }
