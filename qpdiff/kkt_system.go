@@ -143,8 +143,8 @@ func (a *kktSystem) forward(x []float64, start int) {
 	}
 }
 
-// back replaces x by L⁻ᵀx.
-func (a *kktSystem) back(x []float64) { dense.BackSolve(a.l, a.linv, a.n, a.n, x) }
+// backward replaces x by L⁻ᵀx.
+func (a *kktSystem) backward(x []float64) { dense.BackSolve(a.l, a.linv, a.n, a.n, x) }
 
 func (a *kktSystem) crow(r int) []float64 { return a.c[r*a.n : (r+1)*a.n] }
 
@@ -217,7 +217,7 @@ func (a *kktSystem) solveKKT(f *triangle, x, y []float64) {
 		y[i] = floats.Dot(q, x) - t
 		floats.AddScaled(x, -y[i], q)
 	}
-	a.back(x)
+	a.backward(x)
 	dense.BackSolve(f.t, f.tinv, len(y), n, y)
 }
 

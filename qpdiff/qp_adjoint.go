@@ -383,7 +383,7 @@ func refuse(g *QPGrad, exists qpInputs, e func(QPInput) *NotDifferentiableError)
 func (d *qpDerivative) addCotangents(wanted *QPGrad, exists qpInputs) {
 	a := d.sys
 	n, v, y, z := a.n, d.v, d.y, a.z
-	g := wanted.only(exists)
+	g := wanted.restrict(exists)
 	if g.Q != nil {
 		for i := range n {
 			dense.AddRows(g.Q.RawRowView(i), []float64{-v[i] / 2, -z[i] / 2}, d.zvz, n)

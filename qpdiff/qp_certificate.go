@@ -155,7 +155,7 @@ func (a *activeSet) provesUnbounded(s *qpReport) bool {
 	d := a.dz
 	a.couple()
 	for r := range a.rows {
-		if v := floats.Dot(a.crow(r), d); a.ends(r, v) {
+		if v := floats.Dot(a.crow(r), d); a.endsRay(r, v) {
 			p := &a.parts[a.rowPart[r]]
 			p.deviation = max(p.deviation, math.Abs(v))
 		}
@@ -216,10 +216,10 @@ func (r *rayResidual) isRay() bool {
 	return r.deviation <= unboundedTol && r.slope < -slopeTol*r.deviation*r.pmax
 }
 
-// ends reports whether row r ends the direction a.dz; product is the product of the row with a.dz.
-// A far side does not end a direction. The minimiser would be at this side, but the residual cannot
-// distinguish it from points before the side, because the terms of Qz hide P.
-func (a *activeSet) ends(r int, product float64) bool {
+// endsRay reports whether row r ends the direction a.dz; product is the product of the row with
+// a.dz. A far side does not end a direction. The minimiser would be at this side, but the residual
+// cannot distinguish it from points before the side, because the terms of Qz hide P.
+func (a *activeSet) endsRay(r int, product float64) bool {
 	slack := a.slack[r]
 	switch {
 	case a.equality(r):

@@ -95,8 +95,8 @@ func ExampleQP_twoSided() {
 	// derivative of the first output: in L [0.0], H [0.5], capacities [0.0 0.0 -0.5]
 }
 
-// A support vector machine in its dual: four points on a line, the outer two of
-// each class further from the border than the inner ones.
+// The dual of a support vector machine for four points on a line. In each class, one point is
+// nearer to the border than the other point.
 func ExampleQP_supportVectorMachine() {
 	x := []float64{-3, -1, 1, 3}
 	y := []float64{-1, -1, 1, 1}

@@ -105,7 +105,7 @@ func (a *activeSet) findParts() {
 // a.part holds for each variable, by the number of the part. It also sets the parts of the rows.
 func (a *activeSet) numberParts() {
 	next := 0
-	for j, first := range a.part { // the first variable of a part comes before the others
+	for j, first := range a.part { // the first variable of a part comes before its other variables
 		if first == j {
 			a.part[j] = next
 			next++
@@ -253,14 +253,14 @@ func (a *activeSet) setSides(r int, lo, hi float64) error {
 		}
 	}
 	a.current = a.current && a.equality(r) == equal
-	if lo <= hi && lo <= math.MaxFloat64 && hi >= -math.MaxFloat64 && holds(lo, s) && holds(hi, s) {
+	if lo <= hi && lo <= math.MaxFloat64 && hi >= -math.MaxFloat64 && exactProduct(lo, s) && exactProduct(hi, s) {
 		return nil
 	}
 	return a.checkSides(r, lo, hi)
 }
 
-// holds reports whether v·s keeps all digits of v.
-func holds(v, s float64) bool { return math.Abs(v*s) >= dense.SmallestNormal || v == 0 }
+// exactProduct reports whether v·s keeps all digits of v.
+func exactProduct(v, s float64) bool { return math.Abs(v*s) >= dense.SmallestNormal || v == 0 }
 
 // checkSides returns an error if the sides lo and hi of row r cannot be used.
 func (a *activeSet) checkSides(r int, lo, hi float64) error {
@@ -276,7 +276,7 @@ func (a *activeSet) checkSides(r int, lo, hi float64) error {
 		switch {
 		case math.IsNaN(v) || v == -side.off:
 			return check.ArgErrorf(name, ErrNotFinite, fmt.Sprintf("give a number, or %+v for no bound", side.off), "holds %v at index %d", v, i)
-		case !holds(v, a.scale[r]):
+		case !exactProduct(v, a.scale[r]):
 			return underflowing(name, i, v)
 		}
 	}

@@ -166,7 +166,7 @@ func (a *activeSet) minimise() int {
 		for a.multipliers(); a.negative() > 0; a.multipliers() {
 			a.dropNegative()
 		}
-		a.point()
+		a.setPoint()
 		changes := a.iterations
 		if r := a.oneByOne(); r >= 0 {
 			return r
@@ -185,7 +185,7 @@ func (a *activeSet) byBlocks() bool {
 	best, patience := math.MaxInt, 3
 	for patience > 0 {
 		a.multipliers()
-		a.point()
+		a.setPoint()
 		worst := a.findBroken()
 		bad := a.negative() + len(a.broken)
 		if bad == 0 {

@@ -363,8 +363,8 @@ func (g *QPGrad) vector(input QPInput) []float64 {
 	return nil
 }
 
-// only returns g without the fields whose derivatives do not exist.
-func (g *QPGrad) only(exists qpInputs) QPGrad {
+// restrict returns g without the fields whose derivatives do not exist.
+func (g *QPGrad) restrict(exists qpInputs) QPGrad {
 	out := *g
 	if exists == allExist {
 		return out

@@ -203,8 +203,8 @@ func (a *activeSet) offsets() {
 	a.triangle.forward(a.n, a.e[:k])
 }
 
-// point sets z to the minimiser on the working set, and sets the slacks of all rows.
-func (a *activeSet) point() {
+// setPoint sets z to the minimiser on the working set, and sets the slacks of all rows.
+func (a *activeSet) setPoint() {
 	a.move()
 	a.followAll()
 }
@@ -223,7 +223,7 @@ func (a *activeSet) followAll() {
 func (a *activeSet) move() {
 	copy(a.step, a.perp)
 	dense.AddRows(a.step, a.e[:len(a.w)], a.q1, a.n)
-	a.back(a.step)
+	a.backward(a.step)
 	floats.AddTo(a.z, a.base, a.step)
 }
 

@@ -17,14 +17,14 @@ const (
 	Scaled                  // normal times 10^U(±6), by the entry
 	Wild                    // times 10^U(±150)
 	Extreme                 // times 10^U(±320): denormal, infinite
-	Poisoned                // integers and, here and there, the worst there is
+	Poisoned                // integers, with some NaN, Inf and other extreme values
 )
 
 func (p Profile) String() string {
 	return [...]string{"tame", "integer", "scaled", "wild", "extreme", "poisoned"}[p]
 }
 
-// Profile draws a profile; most are such that problems can be solved.
+// Profile draws a profile. With most profiles problems can be solved.
 func (in *Input) Profile() Profile {
 	return [...]Profile{Tame, Tame, Tame, Integer, Integer, Integer, Integer, Scaled, Scaled, Wild, Extreme, Poisoned}[in.IntN(12)]
 }
@@ -35,7 +35,7 @@ var worst = []float64{0, math.Copysign(0, -1), math.NaN(), math.Inf(1), math.Inf
 // Value draws one number.
 func (in *Input) Value(p Profile) float64 {
 	power := func(r float64) float64 {
-		// In two factors, because 10^±320 itself is not a float64.
+		// The scale has two factors, because 10^±320 itself is not a float64.
 		e := r * (2*in.Float64() - 1)
 		return in.NormFloat64() * math.Pow(10, e/2) * math.Pow(10, e/2)
 	}
@@ -115,7 +115,7 @@ func (in *Input) Window(m *mat.Dense) *mat.Dense {
 	return window
 }
 
-// Finite reports whether all numbers are.
+// Finite reports whether all numbers are finite.
 func Finite(vs ...[]float64) bool {
 	for _, v := range vs {
 		for _, x := range v {
@@ -127,7 +127,7 @@ func Finite(vs ...[]float64) bool {
 	return true
 }
 
-// FiniteMatrix reports whether all entries are finite; nil is.
+// FiniteMatrix reports whether all entries are finite. A nil matrix has none.
 func FiniteMatrix(m *mat.Dense) bool {
 	if m == nil || m.IsEmpty() {
 		return true
@@ -174,10 +174,10 @@ func (m *Memory) Check(in *Input, call string) {
 	}
 }
 
-// A Source draws splits and starts. It is one of cvgm's.
+// A Source draws splits and starts, as package cvgm needs it.
 type Source struct{ *rand.Rand }
 
-// NewSource is the same for the same number.
+// NewSource returns a Source with the seed n.
 func NewSource(n uint64) Source { return Source{rand.New(rand.NewPCG(n, 1))} }
 
 // Norm is the Euclidean norm, without overflow.
@@ -202,10 +202,10 @@ func Dot(a, b [][]float64) float64 {
 	return s
 }
 
-// Slope compares derivative with difference quotients of f. f returns its value and whether it has
-// one. size is the size of the terms of derivative. Slope fails if the quotients over two short
-// steps agree with each other but not with derivative. At a kink, a quotient is the mean of the
-// slopes on both sides. With a kink on each side, the quotients over long steps may agree by
+// Slope compares derivative with difference quotients of f. f returns its value, and false if it
+// has no value. size is the size of the terms of derivative. Slope fails if the quotients over two
+// short steps agree with each other but not with derivative. At a kink, a quotient is the mean of
+// the slopes on both sides. With a kink on each side, the quotients over long steps may agree by
 // chance. So Slope also tries shorter steps, down to the shortest at which rounding leaves two
 // digits. The quotient over a step that ends before the next kink agrees with derivative.
 func (in *Input) Slope(call string, f func(step float64) (float64, bool), derivative, size float64) {
@@ -264,5 +264,5 @@ func Rows(m *mat.Dense) [][]float64 {
 	return out
 }
 
-// Subnormal is more than a product that underflows may lack.
+// Subnormal bounds the error of a product that underflows.
 const Subnormal = 1e-290

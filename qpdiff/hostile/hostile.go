@@ -39,7 +39,7 @@ var (
 // A Kind is a sort of inputs, and the test of one.
 type Kind struct {
 	Name string
-	// Weight is the frequency of the kind relative to the others.
+	// Weight is the frequency of the kind, relative to the weights of the other kinds.
 	Weight int
 	// Floors holds, for each kind of call, the smallest share of calls that must succeed. A test in
 	// which all calls return errors tests nothing. A call that is not listed must succeed once.
@@ -51,8 +51,8 @@ type Kind struct {
 // take seconds of a core that many other processes may share.
 const hang = 2 * time.Minute
 
-// enough is the number of calls from which on the share of successes is checked. Three standard
-// deviations of the share are then below .15.
+// enough is the smallest number of calls for which the share of successes is checked. Three
+// standard deviations of the share are then at most .15.
 const enough = 100
 
 // kinds of errors that qpdiff documents.
@@ -114,7 +114,7 @@ func (in *Input) Failf(category, format string, args ...any) {
 	}
 }
 
-// Replaying reports whether this input alone is run, which then may be shown.
+// Replaying reports whether the test runs this input alone. The input may then be printed.
 func (in *Input) Replaying() bool { return in.run.verbose }
 
 // ErrDocumented represents errors that the documentation names without a kind.
@@ -159,7 +159,7 @@ func (in *Input) count(call, outcome string) {
 	m[outcome]++
 }
 
-// Stop ends the input, after a failure that could not be left otherwise.
+// Stop ends the input after a failure in a nested call.
 func (in *Input) Stop() { panic(stop{}) }
 
 type stop struct{}
@@ -179,8 +179,8 @@ func place() string {
 	}
 }
 
-// one runs the input of the given index.
-func (r *run) one(kinds []Kind, index int64) {
+// runOne runs the input of the given index.
+func (r *run) runOne(kinds []Kind, index int64) {
 	total := 0
 	for _, k := range kinds {
 		total += k.Weight
@@ -206,8 +206,8 @@ func (r *run) one(kinds []Kind, index int64) {
 	kinds[k].Run(in)
 }
 
-// Test runs the inputs that the flags select. By default these are as many inputs as take a second
-// or two. It reports the failures by category.
+// Test runs the inputs that the flags select, by default as many as take a second or two. It
+// reports the failures by category.
 func Test(t *testing.T, few int, kinds []Kind) {
 	replay := fmt.Sprintf("go test ./%s -run '^%s$' -v -hostile.seed %d", packageDir(), t.Name(), *seed)
 	if *some != "" {
@@ -237,7 +237,7 @@ func Test(t *testing.T, few int, kinds []Kind) {
 	slots := make([]slot, workers)
 	done := make(chan struct{})
 	var watch, work sync.WaitGroup
-	watch.Go(func() { // over hangs
+	watch.Go(func() { // reports inputs that hang
 		tick := time.NewTicker(time.Second)
 		defer tick.Stop()
 		for told := begin; ; {
@@ -271,7 +271,7 @@ func Test(t *testing.T, few int, kinds []Kind) {
 				}
 				slots[w].index.Store(i)
 				slots[w].since.Store(now.UnixNano())
-				r.one(kinds, i)
+				r.runOne(kinds, i)
 				slots[w].since.Store(0)
 			}
 		})

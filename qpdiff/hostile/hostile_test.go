@@ -53,7 +53,7 @@ func TestRunSeesWhatIsBroken(t *testing.T) {
 	}
 	r := newRun("replay")
 	for i := range int64(2000) {
-		r.one(kinds, i)
+		r.runOne(kinds, i)
 	}
 	got := r.problems(kinds)
 	want := []string{
@@ -81,7 +81,7 @@ func TestRunSeesWhatIsBroken(t *testing.T) {
 		var index int64
 		fmt.Sscan(replay, &index)
 		alone := newRun("replay")
-		alone.one(kinds, index)
+		alone.runOne(kinds, index)
 		category, _, _ := strings.Cut(p, " (")
 		if found := alone.problems(kinds); len(found) == 0 || !slices.ContainsFunc(found, func(p string) bool { return strings.HasPrefix(p, category) }) {
 			t.Errorf("the input %d of %s shows %q", index, category, found)

@@ -239,19 +239,19 @@ func (l *kernelMachine) gram(k []float64, rowIDs []int, params []float64) (chang
 		return true, 0, errValues
 	}
 	dense.Mirror(&l.state.Stop, k, n)
-	l.took(params)
+	l.setParams(params)
 	return true, largest, nil
 }
 
 // changes reports whether the kernel values are stale, because params differ from the parameters
-// with which they were computed. The values stay stale until took is called.
+// with which they were computed. The values stay stale until setParams is called.
 func (l *kernelMachine) changes(params []float64) bool {
 	l.stale = l.stale || !slices.Equal(params, l.kernelParams)
 	return l.stale
 }
 
-// took records params as the parameters of the kernel values.
-func (l *kernelMachine) took(params []float64) {
+// setParams records params as the parameters of the kernel values.
+func (l *kernelMachine) setParams(params []float64) {
 	l.stale = false
 	l.kernelParams = append(l.kernelParams[:0], params...)
 }

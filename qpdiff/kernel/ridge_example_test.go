@@ -39,7 +39,7 @@ func ExampleRidge() {
 	// Output: f 0.9003, sin 0.9320, df/d(λ, γ) [-3.5686 0.0649], df/dx 0.3994
 }
 
-// Predictions of each row by the other rows, and the derivative of their squared error.
+// The leave-one-out predictions, and the derivative of their squared error.
 func ExampleRidge_LeaveOneOut() {
 	d := sine()
 	var l learn.LeaveOneOutLearner = &kernel.Ridge{Intercept: true}
@@ -70,8 +70,8 @@ func ExampleRidge_LeaveOneOut() {
 	// λ = 0.001: loss 0.0069, gradient [2.6581 0.0219]
 }
 
-// Random splits that validate on three of nine rows, all from one factorisation, and the derivative of
-// their squared error. A row may be validated on by several splits.
+// Random splits that validate on three of nine rows, all from one factorisation, and the derivative
+// of their squared error. A row may be a validation row of several splits.
 func ExampleRidge_Folds() {
 	d := sine()
 	var l learn.FoldLearner = &kernel.Ridge{Intercept: true}
@@ -121,8 +121,9 @@ func ExampleModel() {
 	// Output: 4 of 5 rows, predictions [0.7430 -1.0454]
 }
 
-// A kernel with a width for each feature: the label depends on the first one alone. The derivative
-// of the leave-one-out error shows that a wider kernel along the second feature is better.
+// A kernel with a width for each feature. The label depends on the first feature alone. The
+// derivative of the leave-one-out error shows that a wider kernel along the second feature is
+// better.
 func ExampleARD() {
 	d := learn.Data{X: mat.NewDense(12, 2, nil), Y: make([]float64, 12)}
 	for i := range d.Y {
@@ -157,7 +158,7 @@ func ExampleARD() {
 	// γ [0.3 0]: mean squared error 0.0047, slopes in γ [-0.003 0.188]
 }
 
-// The shapes differ in smoothness: at a distance of one width, and far away.
+// Kernel values of the shapes, at a distance of one width and far away.
 func ExampleShape() {
 	for _, s := range []kernel.Shape{kernel.Gaussian, kernel.Matern52, kernel.Matern32} {
 		k := kernel.ARD{Shape: s}

@@ -218,7 +218,7 @@ func (q *boxQP) factorise(f *freeFactor, freeSet []int, tol float64) int {
 // row returns row j, which is valid until the next call.
 func (q *boxQP) row(j int) []float64 {
 	r := &q.rows
-	if row := r.held(j, q.n); row != nil {
+	if row := r.stored(j, q.n); row != nil {
 		return row
 	}
 	r.lastRow = dense.Grow(r.lastRow, q.n)

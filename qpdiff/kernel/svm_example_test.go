@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Exclusive or, which no line separates: how the decision at a new point
-// depends on C, on the width of the kernel and on the first example.
+// No line separates the classes of exclusive or. The derivatives describe how the decision value at
+// a new point depends on C, on the width of the kernel and on the first example.
 func ExampleSVM() {
 	d := learn.Data{
 		X: mat.NewDense(4, 2, []float64{1, 1, -1, -1, 1, -1, -1, 1}),
@@ -97,7 +97,7 @@ func ExampleSVM_SupportVectors() {
 	// Output: [0 1 2 4]
 }
 
-// A kernel of one's own: a Laplacian kernel on the line, with its scale.
+// laplacian is a kernel of your own: a Laplacian kernel on the line, with its scale as parameter.
 type laplacian struct{}
 
 func (laplacian) NumParams(n int) int          { return 1 }

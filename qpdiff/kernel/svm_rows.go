@@ -12,10 +12,10 @@ const leastCached = 16
 // rowLimits are the sizes at which SVM switches to its methods for large problems. Tests set
 // smaller sizes.
 type rowLimits struct {
-	whole  int // the most rows whose kernel matrix is held
-	shrink int // the most rows of which none is set aside, and whose factors Load counts
-	every  int // pairs between two looks for rows to be set aside
-	cache  int // the most entries of the kernel matrix in a cache of rows
+	whole  int // largest number of rows whose whole kernel matrix is stored
+	shrink int // largest number of rows of which no row is set aside, and whose factors Load counts
+	every  int // number of pairs between two searches for rows to set aside
+	cache  int // largest number of entries in a cache of rows
 }
 
 // The limit of the cache is the size of the largest matrix that is stored whole, 128 MiB.
@@ -49,7 +49,7 @@ func rowsEntries(m float64) float64 {
 // read returns row j. If the row is not stored, it is computed in work. read may be called
 // concurrently.
 func (r *kernelRows) read(work *[]float64, j, n int) []float64 {
-	if row := r.held(j, n); row != nil {
+	if row := r.stored(j, n); row != nil {
 		return row
 	}
 	*work = dense.Grow(*work, n)
@@ -57,8 +57,8 @@ func (r *kernelRows) read(work *[]float64, j, n int) []float64 {
 	return *work
 }
 
-// held returns row j if it is stored or cached, and otherwise nil.
-func (r *kernelRows) held(j, n int) []float64 {
+// stored returns row j if it is stored or cached, and otherwise nil.
+func (r *kernelRows) stored(j, n int) []float64 {
 	if r.k != nil {
 		return r.k[j*n : (j+1)*n]
 	}
@@ -70,7 +70,7 @@ func (r *kernelRows) held(j, n int) []float64 {
 
 // gather sets dst to the entries of row j in the columns cols, which ascend. Nil: all columns.
 func (r *kernelRows) gather(dst []float64, j, n int, cols []int) {
-	if row := r.held(j, n); cols != nil && row != nil {
+	if row := r.stored(j, n); cols != nil && row != nil {
 		dense.Gather(dst, row, cols)
 		return
 	}
@@ -121,7 +121,7 @@ func (r *kernelRows) renew(machine *kernelMachine, rowIDs []int, diagonal, param
 	if err := r.check(); err != nil {
 		return true, 0, err
 	}
-	machine.took(params)
+	machine.setParams(params)
 	return true, largest, nil
 }
 
@@ -139,9 +139,9 @@ type rowCache struct {
 	width   int // entries of a row
 	entries int // that it may hold
 	store   []float64
-	owner   []int // the row in each place
+	owner   []int // for each place, its row
 	lastUse []int // for each place, when its row was last used
-	place   []int // of each row of all; −1: none
+	place   []int // for each row of the matrix, its place in the cache, or −1
 	now     int
 }
 
@@ -190,13 +190,13 @@ func (c *rowCache) add(j int) []float64 {
 	return c.find(j)
 }
 
-// keep drops all columns of the cached rows that are not in the list columns, which ascends.
-func (c *rowCache) keep(columns []int) {
+// keepColumns drops all columns of the cached rows that are not in the list columns, which ascends.
+func (c *rowCache) keepColumns(columns []int) {
 	was, m := c.width, len(columns)
 	for at := range c.owner {
 		from, to := c.store[at*was:(at+1)*was], c.store[at*m:(at+1)*m]
 		for k, j := range columns {
-			to[k] = from[j] // is not before it
+			to[k] = from[j] // the source is not before the destination
 		}
 	}
 	c.width = m

@@ -70,11 +70,11 @@ func (q *boxQP) optimisePairs(limit int) {
 // begin starts the steps with all rows of q.
 func (p *pairSteps) begin(q *boxQP) {
 	p.boxQP = q
-	p.all()
+	p.useAll()
 }
 
-// all makes the steps use all rows.
-func (p *pairSteps) all() {
+// useAll makes the steps use all rows.
+func (p *pairSteps) useAll() {
 	q := p.boxQP
 	p.rowIDs = nil
 	p.r, p.beta, p.lo, p.hi, p.diag = q.r, q.beta, q.lo, q.hi, q.diagonal
@@ -104,7 +104,7 @@ func (p *pairSteps) takeBack() {
 	for at, i := range p.rowIDs {
 		q.r[i] = p.r[at]
 	}
-	p.all()
+	p.useAll()
 }
 
 // row returns the kernel's values between the row at place i and all rows of the steps.
@@ -156,7 +156,7 @@ func (p *pairSteps) setAside(top, bottom float64) bool {
 	if c := &p.rows.cache; p.rowIDs == nil && p.rows.k != nil {
 		c.begin(p.n, m)
 	} else {
-		c.keep(p.keptRows)
+		c.keepColumns(p.keptRows)
 	}
 	for k, from := range []*[]float64{&p.r, &p.beta, &p.lo, &p.hi, &p.diag} {
 		to := dense.Grow(p.copies[k], m)

@@ -67,7 +67,7 @@ func (q *boxQP) proximal() error {
 	}
 	q.residual()
 	q.solveFree()
-	if wrong, _ := q.outside(); wrong == 0 {
+	if wrong, _ := q.countOutside(); wrong == 0 {
 		dense.Scatter(q.beta, q.z, q.freeSet)
 	}
 	q.residual()
@@ -160,7 +160,7 @@ func (q *boxQP) refine() {
 	}
 	copy(q.oldBeta, q.beta)
 	q.solveFree()
-	if wrong, _ := q.outside(); wrong == 0 {
+	if wrong, _ := q.countOutside(); wrong == 0 {
 		dense.Scatter(q.beta, q.z, q.freeSet)
 		q.follow()
 	}
@@ -218,9 +218,9 @@ func (q *boxQP) solveFree() {
 	dense.Axpy(1, fix, z)
 }
 
-// outside returns the number of entries of z that are out of bounds. It also returns the fraction
-// of the way from beta to z at which the first bound is met.
-func (q *boxQP) outside() (wrong int, t float64) {
+// countOutside returns the number of entries of z that are out of bounds. It also returns the
+// fraction of the step from beta to z at which the first bound is met.
+func (q *boxQP) countOutside() (wrong int, t float64) {
 	t = 1
 	for i, j := range q.freeSet {
 		switch z, b := q.z[i], q.beta[j]; {
@@ -239,7 +239,7 @@ func (q *boxQP) outside() (wrong int, t float64) {
 // reach their bounds at this point leave the free set. stepTo returns the number of entries of z
 // that are out of bounds.
 func (q *boxQP) stepTo() (wrong int, moved bool) {
-	wrong, t := q.outside()
+	wrong, t := q.countOutside()
 	if wrong == 0 {
 		return 0, true
 	}
@@ -262,8 +262,8 @@ func (q *boxQP) stepTo() (wrong int, moved bool) {
 	return wrong, t > stepTol
 }
 
-// slide moves beta to the first bound in a direction along which the objective is linear. There is
-// such a direction because member k of free depends on earlier members.
+// slide moves beta to the first bound in a direction along which the objective is linear. Such a
+// direction exists because member k of freeSet depends on earlier members.
 func (q *boxQP) slide(k int) bool {
 	s := len(q.freeSet)
 	v := q.z[:s]

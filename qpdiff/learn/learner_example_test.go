@@ -39,8 +39,8 @@ func ExampleArgError() {
 	// true
 }
 
-// Do learners need less than 1 GB for 100 rows of 50 000 features? A bound turns too much
-// memory into an error.
+// Which learners need less than 1 GB for 100 rows of 50 000 features? With MaxBytes set, Load
+// returns an error instead of using more memory.
 func ExampleSizedLearner() {
 	size := learn.Size{Rows: 100, Features: 50_000, Counting: 100}
 	for _, l := range []learn.SizedLearner{new(linear.ElasticNet), new(margin.SVM)} {
@@ -70,11 +70,12 @@ func (x oneHot) At(i, j int) float64 {
 	return 0
 }
 
-// DoRowNonZero makes it a mat.RowNonZeroDoer: learners that read stored entries need no more.
+// DoRowNonZero makes oneHot a mat.RowNonZeroDoer. Learners that read stored entries need no other
+// method.
 func (x oneHot) DoRowNonZero(i int, visit func(i, j int, v float64)) { visit(i, x.category[i], 1) }
 
-// A sparse matrix of 4 examples and 100,000 features, seen through the centres of the features, and
-// the derivative of a parameter with respect to the entries that are stored.
+// A sparse matrix of 4 examples and 100,000 features, which the learner centres as it reads, and
+// the derivative of a parameter with respect to the stored entries.
 func ExampleViewLearner() {
 	x := oneHot{[]int{7, 7, 50_000, 99_999}, 100_000}
 	d := learn.Data{X: x, Y: []float64{2, 2, -2, -2}, Centre: make([]float64, x.levels)}
@@ -133,7 +134,7 @@ func ExampleForwardLearner() {
 	// *margin.SVM: θ 0.800, dθ/dλ1 -2.000
 }
 
-// Leave-one-out with any learner that can take over another one's data.
+// Leave-one-out with any SubsetLearner.
 func ExampleSubsetLearner() {
 	d := learn.Data{X: mat.NewDense(4, 1, []float64{1, -1, .5, -2}), Y: []float64{1, -1, -1, -1}}
 	full := new(linear.Logistic)
@@ -153,7 +154,7 @@ func ExampleSubsetLearner() {
 	// without example 3: 0.483
 }
 
-// A learner at its kink has no derivative, but it has an element of the generalised one.
+// At a kink θ has no derivative, but VJP can return an element of the generalised derivative.
 func ExampleKinkedLearner() {
 	d := learn.Data{X: mat.NewDense(1, 1, []float64{1}), Y: []float64{2}}
 	var l learn.KinkedLearner = new(linear.ElasticNet)
@@ -200,8 +201,8 @@ func ExampleTunable() {
 	// true true
 }
 
-// Learners of the first and of the last three quarters of the rows share a Gram of all rows, and
-// so each sums a quarter of them alone.
+// One learner uses the first three quarters of the rows, and one the last. They share a Gram of all
+// rows, so each learner sums only over the quarter that it leaves out.
 func ExampleGram() {
 	const rows = 8000
 	x, y := mat.NewDense(rows, 2, nil), make([]float64, rows)

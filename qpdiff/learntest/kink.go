@@ -57,7 +57,7 @@ func Kinks(t *testing.T, newLearner func() learn.KinkedLearner, kinks ...Kink) {
 			l, theta := fitted(t, fresh, k.Case)
 			s := &kinkTest{Kink: k, l: l.(learn.KinkedLearner), theta: theta, fresh: fresh, v: numtest.Normals(rand.New(rand.NewPCG(1, 6)), len(theta))}
 			s.refused(t)
-			s.behind(t)
+			s.shiftedRows(t)
 			s.tangents(t)
 			s.generalised(t)
 		})
@@ -80,15 +80,15 @@ func (k *kinkTest) missing() (missing [4]bool) {
 	return missing
 }
 
-// alone returns three zero Grads, each with one field that is not nil: Hyper, X or Y.
-func (k *kinkTest) alone() []*learn.Grad {
+// singleGrads returns three zero Grads, each with one field that is not nil: Hyper, X or Y.
+func (k *kinkTest) singleGrads() []*learn.Grad {
 	g := newGrad(k.Case, 0)
 	return []*learn.Grad{{Hyper: g.Hyper}, {X: g.X}, {Y: g.Y}}
 }
 
-// names reports whether err is a NotDifferentiableError with the given weak and inputs. If inputs
-// is nil, it does not compare the inputs.
-func names(err error, weak qpdiff.Weak, inputs []qpdiff.Input) bool {
+// matchesError reports whether err is a NotDifferentiableError with the given weak rows and
+// coordinates and the given inputs. If inputs is nil, it does not compare the inputs.
+func matchesError(err error, weak qpdiff.Weak, inputs []qpdiff.Input) bool {
 	var e *qpdiff.NotDifferentiableError
 	return errors.As(err, &e) && slices.Equal(e.Weak.Rows, weak.Rows) && slices.Equal(e.Weak.Coords, weak.Coords) && (inputs == nil || slices.Equal(e.Inputs, inputs))
 }
@@ -96,7 +96,7 @@ func names(err error, weak qpdiff.Weak, inputs []qpdiff.Input) bool {
 // refused checks that a VJP returns an error for the inputs without a derivative.
 func (k *kinkTest) refused(t *testing.T) {
 	g := newGrad(k.Case, 1)
-	if err := k.l.VJP(nil, g, k.v); !names(err, k.Weak, k.Inputs) || g.Generalised {
+	if err := k.l.VJP(nil, g, k.v); !matchesError(err, k.Weak, k.Inputs) || g.Generalised {
 		t.Errorf("VJP: error %v, want one in %q at %v", err, k.Inputs, k.Weak)
 	}
 	lost := k.missing()
@@ -105,8 +105,8 @@ func (k *kinkTest) refused(t *testing.T) {
 			t.Error("a refused VJP wrote to the Grad")
 		}
 	}
-	for i, g := range k.alone() {
-		if err := k.l.VJP(nil, g, k.v); names(err, k.Weak, nil) != lost[i] || !lost[i] && err != nil {
+	for i, g := range k.singleGrads() {
+		if err := k.l.VJP(nil, g, k.v); matchesError(err, k.Weak, nil) != lost[i] || !lost[i] && err != nil {
 			t.Errorf("VJP of field %d of (Hyper, X, Y) alone: error %v, want one: %v", i, err, lost[i])
 		}
 	}
@@ -117,9 +117,9 @@ func (k *kinkTest) refused(t *testing.T) {
 	numtest.NearAll(t, "θ after a VJP of nothing", again, k.theta, 1e-14, 0)
 }
 
-// behind checks that the error has the numbers of the rows in the data, also if rows of weight 0
-// come before them.
-func (k *kinkTest) behind(t *testing.T) {
+// shiftedRows checks that the error has the numbers of the rows in the data, also if rows of weight
+// 0 come before them.
+func (k *kinkTest) shiftedRows(t *testing.T) {
 	rows, n := k.Data.X.Dims()
 	d := learn.Data{X: mat.NewDense(rows+2, n, nil), Y: append([]float64{1, -1}, k.Data.Y...), Weights: make([]float64, rows+2)}
 	d.Dense().Slice(2, rows+2, 0, n).(*mat.Dense).Copy(k.Data.X)
@@ -139,7 +139,7 @@ func (k *kinkTest) behind(t *testing.T) {
 		return
 	}
 	l, _ := fitted(t, k.fresh, c)
-	if err := l.VJP(nil, newGrad(c, 0), k.v); !names(err, weak, k.Inputs) {
+	if err := l.VJP(nil, newGrad(c, 0), k.v); !matchesError(err, weak, k.Inputs) {
 		t.Errorf("VJP behind two rows that do not count: error %v, want one at %v", err, weak)
 	}
 }
@@ -175,7 +175,7 @@ func (k *kinkTest) checkJVP(t *testing.T, j learn.ForwardLearner, d *learn.Grad,
 	got := numtest.NaNs(len(k.theta), 0)
 	err := j.JVP(nil, got, d)
 	if !k.OneSided && !smooth {
-		if !names(err, k.Weak, nil) {
+		if !matchesError(err, k.Weak, nil) {
 			t.Errorf("%s: error %v, want one at %v", what, err, k.Weak)
 		}
 		return
@@ -244,7 +244,7 @@ func (k *kinkTest) linear(t *testing.T, j learn.ForwardLearner, d *learn.Grad, j
 func (k *kinkTest) generalised(t *testing.T) {
 	k.l.SetGeneralised(true)
 	lost := k.missing()
-	for i, g := range slices.Concat(k.alone(), []*learn.Grad{{}}) {
+	for i, g := range slices.Concat(k.singleGrads(), []*learn.Grad{{}}) {
 		if err := k.l.VJP(nil, g, k.v); err != nil || g.Generalised != lost[i] {
 			t.Errorf("generalised VJP of field %d of (Hyper, X, Y) alone: error %v, Generalised %v", i, err, g.Generalised)
 		}

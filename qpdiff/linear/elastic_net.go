@@ -160,11 +160,13 @@ func (e *ElasticNet) end(theta []float64, err error) error {
 // and the derivatives with respect to λ2, X and y exist. At θ = 0 the derivative with respect to λ2
 // exists at every kink, and is zero.
 //
-// Rounding may hide whether a coordinate is weakly active. If it may also have moved θ by more than
-// 1e-6 of the scale of θ, VJP returns an ArgError of kind ErrIllPosed, with Generalised too.
+// Rounding may hide whether a coordinate is weakly active. If rounding may also have moved θ by
+// more than 1e-6 of the scale of θ, VJP returns an ArgError of kind ErrIllPosed, even if
+// Generalised is set.
 //
-// If equal features share a value that is not zero, θ has no derivative with respect to X. With
-// Generalised the product then holds for changes of X that keep these features equal.
+// If equal features share a value that is not zero, θ has no derivative with respect to X. If
+// Generalised is set, g.X then holds the derivative for changes of X that keep these features
+// equal.
 func (e *ElasticNet) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
 	defer learner.Name(e, &err)
 	return qpdiff.Scratch[penalisedDerivative](w).adjoint(&e.elasticNetFit, e.Generalised, g, dtheta)
@@ -176,9 +178,9 @@ func (e *ElasticNet) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (
 // active coordinate on its side of the kink.
 //
 // If there is no fit, the error is ErrNotFitted. If an entry of d is not finite or dtheta
-// overflows, it is an ArgError of kind ErrNotFinite. If d lowers λ1_j from 0 at θ_j = 0, it is an
-// ArgError of kind ErrDomain. An ArgError of kind ErrIllPosed has the same reason as for VJP. If
-// equal features share a value and d changes X, the error is a NotDifferentiableError.
+// overflows, the error is an ArgError of kind ErrNotFinite. If d lowers λ1_j from 0 at θ_j = 0, it
+// is an ArgError of kind ErrDomain. JVP returns an ArgError of kind ErrIllPosed in the same case as
+// VJP. If equal features share a value and d changes X, the error is a NotDifferentiableError.
 func (e *ElasticNet) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
 	defer learner.Name(e, &err)
 	return qpdiff.Scratch[penalisedDerivative](w).forward(&e.elasticNetFit, dtheta, d)

@@ -39,10 +39,10 @@ func (e *ElasticNet) VJPBatch(w *qpdiff.Workspace, batch []learn.BatchItem) {
 // elasticNetBatch is the scratch of elastic nets whose systems are solved side by side in the lanes
 // of vectors. The results have the same bits as results of single fits.
 type elasticNetBatch struct {
-	nets    [dense.LaneCount]*ElasticNet // of the fits, or of the derivatives; nil: solved by itself
-	regular [dense.LaneCount]bool        // a and dinv hold the factors of these
-	full    [dense.LaneCount]*ElasticNet // the nets, of which another takes the place of nil
-	fits    [dense.LaneCount]uint64      // of the fits of these numbers, or 0
+	nets    [dense.LaneCount]*ElasticNet // the nets of the lanes; nil: the net of this item is solved alone
+	regular [dense.LaneCount]bool        // a and dinv hold the factor of this lane's system
+	full    [dense.LaneCount]*ElasticNet // as nets, with any other net in place of nil
+	fits    [dense.LaneCount]uint64      // number of the fit of each lane, or 0
 	n       int                          // coordinates
 	laneFactors
 	x, r     []float64                  // solutions, and penalties on the diagonal
@@ -75,7 +75,7 @@ func (b *elasticNetBatch) fit(items []learn.BatchItem, hyper []float64) {
 			item.Err = learner.Named(e, err)
 			continue
 		}
-		if e.qp.end != nil { // so small fits are not worth a look
+		if e.qp.end != nil { // fits of this size end soon, so they do not check the context
 			e.qp.watch(nil)
 		}
 		e.start()
@@ -274,7 +274,8 @@ func (b *elasticNetBatch) vjp(w *qpdiff.Workspace, items []learn.BatchItem) {
 			continue
 		}
 		s := len(e.qp.act)
-		// If all entries count, one that is not finite makes sum1 so, which is looked at below.
+		// If all coordinates are active, an entry that is not finite makes sum1 not finite, which
+		// is checked below.
 		if s < e.n || !e.state.HyperAlone(item.Grad, item.DTheta) {
 			if err := e.state.CheckAdjoint(item.Grad, item.DTheta); err != nil {
 				item.Err = learner.Named(e, err)

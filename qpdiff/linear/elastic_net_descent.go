@@ -73,7 +73,7 @@ func (q *piecewiseQP) sweeps() int { return cdSweeps + len(q.act)/2 }
 func (q *piecewiseQP) descendSparse() {
 	c := q.sparse
 	q.fit = dense.Zeros(q.fit, q.rows)
-	rest, spread := q.fit, 0.0 // −Cx is rest less spread·ρ
+	rest, spread := q.fit, 0.0 // −Cx = rest − spread·ρ
 	for j, v := range q.x {
 		if v != 0 {
 			spread += c.Add(rest, -v, q.features[j])
@@ -174,7 +174,7 @@ func (q *piecewiseQP) soft(j int, u float64) float64 {
 	return 0
 }
 
-// dualPoint sets z to θ(v), the active set to the support of θ(v), and the parameter rest to C·θ(v)
+// dualPoint sets z to θ(v), the active set to the support of θ(v), and its argument rest to C·θ(v)
 // − v. grad holds u.
 func (q *piecewiseQP) dualPoint(v, rest []float64) {
 	floats.ScaleTo(rest, -1, v)

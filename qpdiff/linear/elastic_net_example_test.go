@@ -24,8 +24,8 @@ func orthogonalData() learn.Data {
 	}
 }
 
-// A row of weight 2 counts as two equal rows, and so does a row that is named twice.
-// Without penalties θ is the weighted mean of the labels here.
+// A row of weight 2 counts as two equal rows, and so does a row that is listed twice. Without
+// penalties, θ is the weighted mean of the labels in this example.
 func ExampleData() {
 	x, y := mat.NewDense(3, 1, []float64{1, 1, 1}), []float64{1, 4, 9}
 	for _, d := range []learn.Data{
@@ -98,8 +98,8 @@ func ExamplePerFeature() {
 	// Output: [3 1 0]
 }
 
-// At λ1 = 2 the third coordinate is about to enter the support: there is no
-// derivative, but there is one for each direction.
+// At λ1 = 2 the third coordinate is about to enter the support. θ has no derivative there, but it
+// has a one-sided derivative in each direction.
 func ExampleElasticNet_JVP() {
 	var net linear.ElasticNet
 	if err := net.Load(orthogonalData()); err != nil {

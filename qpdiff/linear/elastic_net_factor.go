@@ -157,7 +157,7 @@ func (q *piecewiseQP) gather(w int) {
 }
 
 // condBound returns an upper bound of the condition of the active system, scaled to a unit
-// diagonal. The parameter inverse is 1/det of the scaled system.
+// diagonal. Its argument is 1/det of the scaled system.
 func (q *piecewiseQP) condBound(inverse float64) float64 {
 	if inverse <= looseInverse {
 		return dense.CondBound(len(q.act), 1/inverse, 0)

@@ -16,23 +16,23 @@ import (
 type elasticNetFit struct {
 	penalisedQuadratic           // its G is XᵀX/N, its rmsY ‖y‖/√N
 	xty                []float64 // Xᵀy/N, its c
-	rows               int       // of the columns: of X, or those that count
+	rows               int       // of the columns: the rows of X, or the rows with a weight above 0
 	row                []float64 // work of seenEntries
 	counts             []float64 // the weight of each row, nil: one each
 	total              float64   // the sum of the counts, N
 	inv                float64   // 1/N
-	surely             float64   // beyond this λ1 a coordinate is at zero for certain
+	surely             float64   // above this λ1 a coordinate is certainly zero
 	spread             float64   // N over the least positive count
 	scaled             []float64 // with counts: √count·x by row
-	many               bool      // sums are made as package gram does
+	many               bool      // package gram computes the sums
 	maker              gram.Maker
 	working            *workingSet // nil if the Gram matrix of all features serves
 	sparse             sparse.Columns
-	classes            *equal.Columns // of all features that are equal to others, once looked for
+	classes            *equal.Columns // the classes of equal features, once looked is true
 	looked             bool
 	openBelow          float64       // at a larger λ2 no feature is open
 	shared             equal.Columns // storage of equal
-	whole              []float64     // the solution with a share for each equal feature, if equal is not nil
+	whole              []float64     // the solution, with values for all equal features, if equal is not nil
 }
 
 // shape allocates the storage for the data. If the shape of the data does not change, it keeps the
@@ -84,7 +84,7 @@ func (e *elasticNetFit) Bytes(s learn.Size) int64 {
 		return learner.Entries(counts + rows + sparse.Entries(rows, n, float64(s.Stored)) + setEntries(rows, n, first) + gramEntries(rows, first) + systemEntries(first) + sparse.SolveEntries(rows, first))
 	}
 	if ways.WorkingSet(s.Rows, s.Features) {
-		first := min(n, firstFeatures) // a set of so many is never refused in a fit
+		first := min(n, firstFeatures) // a fit never refuses a set of this size
 		return learner.Entries(counts + workingEntries(rows, n, first, first) + gramEntries(rows, first) + systemEntries(first))
 	}
 	if ways.ManyRows(s.Rows, s.Counting, s.Features) {

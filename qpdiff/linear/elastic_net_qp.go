@@ -198,13 +198,14 @@ func (c *columnQuadratic) shared() columnQuadratic {
 	return columnQuadratic{columns: c.columns, sparse: c.sparse, rows: c.rows, inv: c.inv, largest: c.largest, held: c.held, most: c.most}
 }
 
-// products sets dst[i] to entry at[i] of row j of G.
+// products sets dst to the entries of row j of G in the listed columns.
 func (q *piecewiseQP) products(dst []float64, j int, at []int) {
 	q.dots(dst, q.column(j), at)
 	floats.Scale(q.inv, dst)
 }
 
-// dots sets dst[i] to the product of v with column at[i], or with column i if at is nil.
+// dots sets dst to the products of v with the listed columns, or with all columns if the list is
+// nil.
 func (q *piecewiseQP) dots(dst, v []float64, at []int) {
 	column := func(i int) []float64 {
 		if at != nil {
@@ -237,7 +238,7 @@ func (q *piecewiseQP) dot(j int, v []float64, along float64) float64 {
 	return floats.Dot(q.column(j), v)
 }
 
-// combine sets fit to Σ_i x[i]·C_{at[i]}.
+// combine sets fit to the sum of the listed columns of C, each multiplied by its entry of x.
 func (q *piecewiseQP) combine(fit, x []float64, at []int) {
 	if q.sparse != nil {
 		q.sparse.Combine(fit, x, at, q.features)

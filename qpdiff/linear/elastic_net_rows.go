@@ -41,10 +41,10 @@ func (q *piecewiseQP) crowded() bool {
 // coordinates, and the third to the derivatives.
 func systemEntries(features float64) float64 { return 3 * features * (features + 4) }
 
-// limit sets q.largest, the size of the largest support. It is the smaller of two sizes. The first
-// is distinct(q.rows). The second is the largest number of features whose systems need no more
-// memory than remains. This memory is the parameter most (in bytes) less the storage of the
-// parameter held (in entries).
+// limit sets q.largest, the size of the largest support, to the smaller of two sizes. The first is
+// distinct(q.rows). The second is the largest number of features whose systems fit into the
+// remaining memory. This memory is the MaxBytes of the data minus the entries that are already
+// held.
 func (q *piecewiseQP) limit(held float64, most int64) {
 	q.held, q.most = held, most
 	room := max(0, learner.Room(most)-held)
@@ -70,7 +70,7 @@ func kernelEntries(rows, n, set float64) float64 {
 	if set <= rows {
 		return 0
 	}
-	const members = 4 // of the sum, and terms that come: lists that grow
+	const members = 4 // for each feature of the sum: lists that grow
 	return 2*n + members*set + rows*(2*rows+1) + 2*rows*min(set, woodbury.ChunkTerms)
 }
 
@@ -125,14 +125,14 @@ func (q *piecewiseQP) row(dst []float64, j int) {
 	q.rowOf(dst, j, q.act)
 }
 
-// rowOf computes entries of row j of G from the columns of C. It sets dst[k] for each k in the list
-// at, which ascends; the other entries of dst are undefined. If the columns are sparse, the caller
-// passes q.fit with all entries 0, and rowOf leaves it so.
+// rowOf computes the listed entries of row j of G from the columns of C. The list ascends, and the
+// other entries of dst are undefined. If the columns are sparse, all entries of q.fit must be 0,
+// and are 0 again afterwards.
 func (q *piecewiseQP) rowOf(dst []float64, j int, at []int) {
 	if q.sparse == nil {
 		q.products(dst[:len(at)], j, at)
 		for i := len(at) - 1; i >= 0; i-- {
-			dst[at[i]] = dst[i] // is not before it
+			dst[at[i]] = dst[i] // at[i] ≥ i
 		}
 		return
 	}
@@ -185,13 +185,12 @@ func (q *piecewiseQP) floor() float64 {
 	return floor
 }
 
-// setNear sets q.near, the ratio of a proximal term to its diagonal entry, to kink/most, limited to
-// [ridge.RowsFloor, dualProximal]. The variable kink is the greatest strength of a kink, and the
-// variable most is the strength at which all coordinates would be 0. Both are in units in which all
-// coordinates have the same size. Kinks stronger than this are ignored, because they hold their
-// coordinates at 0. A proximal point moves a coordinate by the strength of its kink divided by the
-// proximal term. If kinks were weak and proximal terms large, hundreds of proximal points would be
-// needed between two supports.
+// setNear sets q.near, the ratio of a proximal term to its diagonal entry. It is the ratio of two
+// strengths, limited to [ridge.RowsFloor, dualProximal]: the greatest strength of a kink, and the
+// strength at which all coordinates would be 0. Both are in units in which all coordinates have the
+// same size. Stronger kinks are ignored, because they hold their coordinates at 0. A proximal point
+// moves a coordinate by the strength of its kink divided by the proximal term. If kinks were weak
+// and proximal terms large, hundreds of proximal points would be needed between two supports.
 func (q *piecewiseQP) setNear() {
 	most, kink := 0.0, 0.0
 	for j, c := range q.c {
@@ -217,8 +216,8 @@ func (q *piecewiseQP) proximal(j int) float64 {
 	return 0
 }
 
-// factorK factorises K and reports whether K is finite. If the parameter proximal is true, it first
-// adds the proximal terms to r.
+// factorK factorises K and reports whether K is finite. If proximal is true, it first adds the
+// proximal terms to r.
 func (q *piecewiseQP) factorK(proximal bool) bool {
 	q.support = woodbury.Support{Act: q.act, Features: q.features, R: q.r, Diag: q.diag}
 	if proximal {

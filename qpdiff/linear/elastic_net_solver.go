@@ -21,8 +21,8 @@ func (q *piecewiseQP) solve() error {
 	return err
 }
 
-// advance does the work of solve, but takes at most most exact steps, where most is its parameter.
-// It reports whether x is the solution.
+// advance does the work of solve, but takes at most the given number of exact steps. It reports
+// whether x is the solution.
 func (q *piecewiseQP) advance(most int) (done bool, err error) {
 	q.activate()
 	return q.advanceActivated(most)
@@ -164,7 +164,7 @@ func (q *piecewiseQP) fresh() bool {
 
 // admit adds coordinates at zero to the active set if their kinks are too weak to hold them there.
 // The slope must exceed the strength of the kink by more than tol times the size of the compared
-// terms. If the parameter one is true, admit adds only the coordinate with the largest excess. It
+// terms. If its second argument is true, admit adds only the coordinate with the largest excess. It
 // returns the number of added coordinates.
 func (q *piecewiseQP) admit(tol float64, one bool) int {
 	n, s := q.n, len(q.act)

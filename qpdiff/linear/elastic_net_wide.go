@@ -51,7 +51,7 @@ func (e *elasticNetFit) sumsWorking(d learn.Data) (root, xty []float64) {
 }
 
 // seen returns row i of a dense X, centred and scaled as d states. If d neither centres nor scales,
-// the result is a view of X. Otherwise seen writes the result to the parameter row.
+// the result is a view of X. Otherwise seen writes the result to its first argument.
 func seen(row []float64, d learn.Data, i int) []float64 {
 	x := d.Dense().RawRowView(i)
 	if d.Centre == nil && d.Scale == nil {
@@ -152,9 +152,9 @@ func (e *elasticNetFit) know() {
 }
 
 // grow chooses the features that enter the set. If the set has more features than there are rows,
-// all features may enter at once, because the systems then have one unknown for each row. The
-// parameter done is true if the problem on the set is solved. Only then do features enter whose
-// side of the kink is uncertain by rounding.
+// all features may enter at once, because the systems then have one unknown for each row. If done
+// is true, the problem on the set is solved. Only then do features enter for which rounding hides
+// the side of the kink.
 func (e *elasticNetFit) grow(done bool) {
 	s := e.working
 	most := max(firstFeatures, len(s.features))
@@ -166,10 +166,11 @@ func (e *elasticNetFit) grow(done bool) {
 	}
 }
 
-// undecided returns in enter the features outside the set that may be weakly active. Once they are
-// in the set, listWeak and retest decide whether they are. The bound for a slope follows from
-// retest: the error of a slope is at most the size of its terms times 1 + √(s·cond). Here s is the
-// number of features in the support, and cond the condition of the active system.
+// undecided returns the features outside the set that may be weakly active, in the storage of its
+// argument. Once they are in the set, listWeak and retest decide whether they are. The bound for a
+// slope follows from retest: the error of a slope is at most the size of its terms times 1 +
+// √(s·cond). Here s is the number of features in the support, and cond the condition of the active
+// system.
 func (e *elasticNetFit) undecided(enter []int) []int {
 	s, q := e.working, &e.qp
 	list := func(cond float64) {
@@ -359,8 +360,8 @@ func (e *elasticNetFit) gather() {
 }
 
 // rearrange makes an n×n matrix from the was×was matrix g. Entry (from[a], from[b]) of g becomes
-// entry (to[a], to[b]) of the result; the other entries of the result are undefined. The lists from
-// and to ascend. The result uses g's storage if this storage is large enough.
+// entry (to[a], to[b]) of the result; the other entries of the result are undefined. Both lists
+// ascend. The result uses g's storage if this storage is large enough.
 func rearrange(g []float64, was, n int, from, to []int) []float64 {
 	// The entries that stay are first moved forward, to a dense matrix. Then they are moved
 	// backward to their places. So no entry is overwritten before it has moved.

@@ -88,11 +88,10 @@ func (s *workingSet) resize(n, rows int) {
 	s.reset()
 }
 
-// workingEntries returns the number of entries that resize and gather allocate for n features. The
-// parameter set is the number of features in the working set, and fetched the number of features
-// whose columns were fetched. The result includes the vectors of the derivatives, but not the Gram
-// matrix. systemEntries counts the active system, and partRoom the entries for weakly active
-// coordinates.
+// workingEntries returns the number of entries that resize and gather allocate for n features, of
+// which set are in the working set and fetched have fetched columns. The result includes the
+// vectors of the derivatives, but not the Gram matrix. systemEntries counts the active system, and
+// partRoom the entries for weakly active coordinates.
 func workingEntries(rows, n, set, fetched float64) float64 {
 	const room = 4.5 // the slice of a column
 	return setEntries(rows, n, set) + fetched*(rows+room) + kernelEntries(rows, n, set)
@@ -237,10 +236,9 @@ func (s *workingSet) penalty() float64 {
 	return least
 }
 
-// violators appends features outside the set to the list enter and returns it. It takes features
-// whose slopes exceed the strengths of their kinks by more than rounding. The parameter most limits
-// their number: violators takes those with the largest excess, in units in which all features have
-// the same size.
+// violators appends features outside the set to its first argument and returns the list. It takes
+// features whose slopes exceed the strengths of their kinks by more than rounding, but at most the
+// given number: those with the largest excess, in units in which all features have the same size.
 func (s *workingSet) violators(enter []int, most int) []int {
 	excess := func(j int) float64 { return math.Abs(s.slope[j]) - s.l1[j] }
 	enter = slices.Grow(enter, len(s.in))
@@ -303,7 +301,7 @@ func (s *workingSet) remember(loss float64) {
 		s.start = s.oldest
 		s.oldest = (s.oldest + 1) % pastFits
 		if s.start == len(s.past) {
-			s.past = slices.Grow(s.past, 1)[:s.start+1] // with the storage of the fit that was there
+			s.past = slices.Grow(s.past, 1)[:s.start+1] // uses the storage of the replaced fit
 		}
 	}
 	f := &s.past[s.start]
@@ -315,8 +313,8 @@ func (s *workingSet) remember(loss float64) {
 	}
 }
 
-// supports reports whether f and theta have the same support. The parameter support is the number
-// of features in the support of theta.
+// supports reports whether f and theta have the same support. support is the number of features in
+// the support of theta.
 func (f *pastFit) supports(theta []float64, support int) bool {
 	return len(f.features) == support && !slices.ContainsFunc(f.features, func(j int) bool { return theta[j] == 0 })
 }

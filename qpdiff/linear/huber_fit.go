@@ -133,14 +133,14 @@ func (l *huberNewton) confirm() bool {
 		l.solve(l.grad)
 		dense.Axpy(-1, l.grad, l.theta)
 		l.residuals()
-		if round == 0 && l.leaves() {
+		if round == 0 && l.leavesZone() {
 			l.stepBack()
 			return false
 		}
 	}
 	l.measure()
 	for i := range l.r {
-		beyond := l.beyond(i)
+		beyond := l.zoneExcess(i)
 		l.hidden = l.hides(i, math.Abs(beyond)) && !(dense.ComplementarityTol*dense.Eps*l.rowError(i) <= learner.DecisionTol*l.delta)
 		if !l.hidden && (beyond <= 0 || l.hides(i, beyond)) {
 			continue

@@ -88,8 +88,8 @@ func (l *huberProblem) slope(i int, zone int8) float64 {
 	return l.r[i]
 }
 
-// beyond returns how far the residual of row i lies outside its zone.
-func (l *huberProblem) beyond(i int) float64 {
+// zoneExcess returns how far the residual of row i lies outside its zone.
+func (l *huberProblem) zoneExcess(i int) float64 {
 	if s := l.zone[i]; s != 0 {
 		return l.delta - float64(s)*l.r[i]
 	}

@@ -138,15 +138,15 @@ func (l *huberSystem) gradient() {
 	l.sums.sys.Add(l.grad, -1, l.zstep)
 }
 
-// leaves reports whether a residual of the solution for new zones is far outside its zone, so that
-// corrections of θ would not bring the residual back.
-func (l *huberSystem) leaves() bool {
+// leavesZone reports whether, in the solution for new zones, a residual is so far outside its zone
+// that corrections of θ would not bring the residual back.
+func (l *huberSystem) leavesZone() bool {
 	g := &l.sums
 	if g.byRows || len(g.changedRows) == 0 || !dense.AllFinite(l.theta) {
 		return false
 	}
 	for i := range l.r {
-		if l.beyond(i) > learner.DecisionTol*l.delta {
+		if l.zoneExcess(i) > learner.DecisionTol*l.delta {
 			return true
 		}
 	}
@@ -266,7 +266,7 @@ func (l *huberSystem) newtonEntries() (at int) {
 	g, k := &l.sums, l.k
 	count := l.listChanged()
 	if g.quadValid = g.quadValid && len(g.changedRows) < count; g.quadValid {
-		l.change()
+		l.updateQuad()
 		for j, mass := range g.mass {
 			g.quadValid = g.quadValid && mass <= huberCancelled*g.quad[j*k+j]
 		}
@@ -276,7 +276,7 @@ func (l *huberSystem) newtonEntries() (at int) {
 		clear(g.mass)
 		clear(g.inQuad)
 		l.listChanged()
-		l.change()
+		l.updateQuad()
 		g.quadValid = true
 	}
 	for j := range k {
@@ -306,8 +306,8 @@ func (l *huberSystem) listChanged() (count int) {
 	return count
 }
 
-// change adds each row of changedRows to quad, or removes it.
-func (l *huberSystem) change() {
+// updateQuad adds each row of changedRows to quad, or removes it.
+func (l *huberSystem) updateQuad() {
 	g, k := &l.sums, l.k
 	packed := dense.GramWork(k)
 	for first := 0; first < len(g.changedRows); first += huberBlock {

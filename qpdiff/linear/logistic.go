@@ -112,10 +112,10 @@ func (l *Logistic) Load(d learn.Data) (err error) {
 	return l.accept(d, l.entries(d.Size()))
 }
 
-// LoadSubset loads the data of full without the rows that out lists, for cross-validation. If the
-// next Fit has the C of full's last fit, it begins at full's solution plus a Newton step for the
-// omitted rows. This start costs very little. l keeps no warm start from its earlier fits, so its
-// result depends on full alone.
+// LoadSubset loads the data of the learner full without the rows listed in out, for
+// cross-validation. If the next Fit has the C of full's last fit, it begins at full's solution plus
+// a Newton step for the omitted rows. This start costs very little. l keeps no warm start from its
+// earlier fits, so the result of this Fit depends on full alone.
 //
 // The fields of the Grad in VJP and JVP have the shape of full's data. A row that was left out has
 // the derivative zero, and probability 1 in Probabilities.
@@ -200,12 +200,12 @@ func (l *Logistic) Reset() {
 	l.warm = false
 }
 
-// Fit writes the minimiser at hyper = [C] to theta. theta has n entries; with an intercept it has
-// n+1, and the intercept is the last. If hyper is not one positive number, the error matches
-// ErrShape, ErrNotFinite or ErrDomain. Before the first Load the error matches ErrNotFitted. If the
-// Hessian at the solution overflows or is singular to machine precision, the error matches
-// ErrIllPosed. After an error that matches ErrIterationLimit theta holds the last iterate; after
-// any other error theta is unchanged.
+// Fit writes the minimiser at hyper = [C] to theta. theta has n entries, or n+1 with an intercept,
+// which is the last entry. If hyper is not one positive number, the error matches ErrShape,
+// ErrNotFinite or ErrDomain. Before the first Load the error matches ErrNotFitted. If the Hessian
+// at the solution overflows or is singular to machine precision, the error matches ErrIllPosed.
+// After an error that matches ErrIterationLimit theta holds the last iterate; after any other error
+// theta is unchanged.
 func (l *Logistic) Fit(theta, hyper []float64) (err error) {
 	defer learner.End(l, &err)
 	l.state.Stop.Look()

@@ -47,7 +47,7 @@ func (d *logisticDerivative) weights(l *logisticFit) *logisticPoint {
 	return &d.own
 }
 
-// rows returns s and w of the point at, each multiplied by the row's weight.
+// rows returns s and w of the given point, each multiplied by the row's weight.
 func (d *logisticDerivative) rows(l *logisticFit, at *logisticPoint) (s, w []float64) {
 	return l.counted(&d.countedS, at.s), l.counted(&d.countedW, at.w)
 }
@@ -218,7 +218,7 @@ func (p *logisticProblem) addX(gx blas64.General, y, theta, u, s, w, dm []float6
 	if n == 2 {
 		u0, u1, t0, t1 := u[0], u[1], theta[0], theta[1]
 		for i, a := range dm {
-			if s[i] == 0 { // left out, whatever the label
+			if s[i] == 0 { // a row left out, for which the label does not matter
 				continue
 			}
 			cy := c * y[i]
@@ -248,9 +248,9 @@ func addBoth(row []float64, p float64, u []float64, q float64, v []float64) {
 	}
 }
 
-// dataJVP adds to out the derivative of −∇L along t.X and t.Y at fixed θ. s and w are the same as
-// for dataVJP. The tangents of row i change zᵢ = yᵢxᵢ by dz, and −∇L by C((1−πᵢ) dz −
-// πᵢ(1−πᵢ)(θᵀdz) zᵢ). The argument dz is scratch.
+// dataJVP adds the derivative of −∇L along t.X and t.Y at fixed θ to its first argument. s and w
+// are the same as for dataVJP. The tangents of row i change zᵢ = yᵢxᵢ by dz, and −∇L by C((1−πᵢ) dz
+// − πᵢ(1−πᵢ)(θᵀdz) zᵢ). The argument dz is scratch.
 func (p *logisticProblem) dataJVP(out []float64, t *learn.Grad, data learn.Data, theta, s, w, dz []float64) {
 	_, n := data.X.Dims()
 	features := data.Dense()

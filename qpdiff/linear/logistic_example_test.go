@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Hours of study and whether the examination was passed: the fit, and how its
-// slope would answer to a larger weight C of the data.
+// Hours of study and whether the examination was passed: the fit, and the derivative of its slope
+// in the weight C of the data.
 func ExampleLogistic() {
 	d := learn.Data{
 		X: mat.NewDense(6, 1, []float64{.5, 1, 2, 2.5, 3, 4}),

@@ -92,10 +92,10 @@ type logisticProblem struct {
 	pen  []float64 // diagonal of R
 
 	counts []float64 // the weight of each row, nil: one each; 0 also if z is 0
-	total  float64   // their sum
-	most   float64   // the largest of them
+	total  float64   // the sum of the weights
+	most   float64   // the largest weight
 
-	stored *sparse.Columns // of a sparse X, they take the place of z: each row times its label
+	stored *sparse.Columns // for a sparse X, in place of z: each row times its label
 }
 
 // checkRows makes the checks of [learn.Data.Check], except the check of the entries of X and y. The
@@ -167,7 +167,7 @@ func errLabelZero(i int) error {
 	return check.ArgErrorf("Data.Y", qpdiff.ErrDomain, "use the labels -1 and 1, not 0 and 1; drop an example that is not to count", "holds the label 0 at index %d, whose loss does not depend on θ", i)
 }
 
-// foldStored does the work of fold for a sparse X. It leaves out the rows that out lists.
+// foldStored does the work of fold for a sparse X. It leaves out the listed rows.
 func (p *logisticProblem) foldStored(d learn.Data, out []int) error {
 	labels := append(p.stored.Root[:0], d.Y...)
 	for i, y := range labels {
@@ -260,8 +260,7 @@ type logisticPoint struct {
 	work []float64 // m entries, with counts: work of counted
 }
 
-// resize gives the problem m rows, d parameters and R = I. The parameter stored is true if X is
-// sparse.
+// resize gives the problem m rows, d parameters and R = I. stored is true if X is sparse.
 func (p *logisticProblem) resize(m, d int, stored bool) {
 	k := max(d, logisticSmall)
 	p.m, p.d, p.k = m, d, k
@@ -293,8 +292,7 @@ func storedHessianEntries(m, k, stored float64) float64 {
 	return 2*(3*m+k*k+2*k+sparse.TakenEntries(m, k, stored)) + k*k
 }
 
-// resize gives the point the shape of p. If the parameter hessian is true, it also allocates a
-// Hessian.
+// resize gives the point the shape of p. If hessian is true, it also allocates a Hessian.
 func (pt *logisticPoint) resize(p *logisticProblem, hessian bool) {
 	pt.s, pt.w = dense.Grow(pt.s, p.m), dense.Grow(pt.w, p.m)
 	if !hessian {
@@ -368,7 +366,8 @@ func (p *logisticProblem) gradientSize(j int, s, theta []float64) float64 {
 	return size
 }
 
-// hessian sets the upper triangle of pt.h from the weights pt.w. It calls end.Look.
+// hessian sets the upper triangle of pt.h from the weights pt.w. It stops early if the context
+// ends.
 func (p *logisticProblem) hessian(end *stop.Stop, pt *logisticPoint) {
 	m, k := p.m, p.k
 	weights := p.counted(&pt.work, pt.w)
@@ -418,7 +417,7 @@ func (p *logisticProblem) storedHessian(pt *logisticPoint, weights []float64) {
 }
 
 // factor overwrites h by its factor and reports whether h is regular to working precision. It stops
-// early if end has been reached.
+// early if the context of its argument ends.
 func (pt *logisticPoint) factor(end *stop.Stop) bool {
 	k := len(pt.dinv)
 	return dense.LDLFactorUntil(end, pt.h, pt.dinv, k, k, dense.Eps) == k

@@ -59,7 +59,8 @@ func (g *logisticLarge) nearest(theta []float64, c float64) {
 	}
 }
 
-// keep keeps the solution theta at c, in place of one at the same c or of the oldest.
+// keep stores the solution theta at c. It replaces a solution at the same c, or the oldest
+// solution.
 func (g *logisticLarge) keep(theta []float64, c float64) {
 	if !g.on {
 		return
@@ -85,8 +86,8 @@ func (g *logisticLarge) resize(p *logisticProblem) {
 	g.kept = 0
 }
 
-// load prepares the systems of p. The parameter penalised is the number of parameters with
-// penalties; they come first. load stops early if end has been reached.
+// load prepares the systems of p, whose first parameters have penalties; penalised is their number.
+// load stops early if the context ends.
 func (g *logisticLarge) load(end *stop.Stop, p *logisticProblem, penalised int) {
 	if !g.on {
 		return

@@ -32,8 +32,8 @@ type logisticNewton struct {
 	large     logisticLarge
 }
 
-// resize gives the solver m rows and d parameters. The parameter stored is true if X is sparse. If
-// d changes, resize forgets the warm start.
+// resize gives the solver m rows and d parameters. stored is true if X is sparse. If d changes,
+// resize forgets the warm start.
 func (l *logisticNewton) resize(m, d int, stored bool) {
 	l.warm = l.warm && d == l.d
 	l.logisticProblem.resize(m, d, stored)
@@ -43,8 +43,8 @@ func (l *logisticNewton) resize(m, d int, stored bool) {
 	l.resizeHessian(!l.large.on)
 }
 
-// resizeHessian allocates the point. If the parameter wanted is true, it also allocates the entries
-// of the Hessian.
+// resizeHessian allocates the point. If wanted is true, it also allocates the entries of the
+// Hessian.
 func (l *logisticNewton) resizeHessian(wanted bool) {
 	l.logisticPoint.resize(&l.logisticProblem, wanted)
 	if wanted {

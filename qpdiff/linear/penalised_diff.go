@@ -255,20 +255,20 @@ func (d *penalisedDerivative) forward(m penalisedModel, dtheta []float64, t *lea
 		return err
 	}
 	if e.equal == nil {
-		return d.along(m, dtheta, t)
+		return d.reducedTangent(m, dtheta, t)
 	}
 	if learner.WantsRows(t) && e.sharing() {
 		return e.parted(t)
 	}
-	if err := d.along(m, dtheta, t); err != nil {
+	if err := d.reducedTangent(m, dtheta, t); err != nil {
 		return err
 	}
 	e.equal.Share(dtheta)
 	return nil
 }
 
-// along does the work of forward. Of each class of equal features it uses one feature.
-func (d *penalisedDerivative) along(m penalisedModel, dtheta []float64, t *learn.Grad) error {
+// reducedTangent does the work of forward on one feature of each class of equal features.
+func (d *penalisedDerivative) reducedTangent(m penalisedModel, dtheta []float64, t *learn.Grad) error {
 	e := m.quadratic()
 	d.resize(e)
 
@@ -328,8 +328,8 @@ func (d *penalisedDerivative) along(m penalisedModel, dtheta []float64, t *learn
 	return learner.CheckTangentOut(dtheta)
 }
 
-// raise handles the coordinates of e that are at their kink with λ1 = 0. It gives each of them a
-// kink in q whose strength is the tangent of its λ1.
+// raise gives each coordinate of e that is at its kink with λ1 = 0 a kink in q. The strength of the
+// kink is the tangent of the coordinate's λ1.
 func (q *piecewiseQP) raise(e *penalisedQuadratic, hyper []float64) error {
 	for _, j := range e.weakFree {
 		d1 := hyper[e.groups.at(j)]

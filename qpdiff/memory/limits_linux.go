@@ -13,7 +13,7 @@ import (
 
 // system returns the least limit of the operating system.
 func system() int64 {
-	low := files(os.DirFS("/"))
+	low := fileLimit(os.DirFS("/"))
 	for _, which := range []int{syscall.RLIMIT_AS, syscall.RLIMIT_DATA} {
 		var r syscall.Rlimit
 		if syscall.Getrlimit(which, &r) == nil && r.Cur < Unbounded {
@@ -41,9 +41,9 @@ func mapped(root fs.FS) int64 {
 	return 0
 }
 
-// files reads limits from files below root and returns the smallest. The limits are the physical
-// memory and the limits of the control groups (versions 1 and 2).
-func files(root fs.FS) int64 {
+// fileLimit reads limits from files below root and returns the smallest. The limits are the
+// physical memory and the limits of the control groups (versions 1 and 2).
+func fileLimit(root fs.FS) int64 {
 	low := int64(Unbounded)
 	see := func(value string, unit int64) {
 		if v, err := strconv.ParseInt(value, 10, 64); err == nil && v > 0 && v <= Unbounded/unit { // "max" is not a number

@@ -33,7 +33,7 @@ func TestFiles(t *testing.T) {
 		for name := range maps.Keys(c.files) {
 			root[name] = &fstest.MapFile{Data: []byte(c.files[name])}
 		}
-		if got := files(root); got != c.want {
+		if got := fileLimit(root); got != c.want {
 			t.Errorf("%s: %d bytes instead of %d", c.name, got, c.want)
 		}
 	}

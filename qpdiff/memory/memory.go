@@ -16,12 +16,12 @@ import (
 // own data.
 const defaultShare = 4
 
-// usual is the default bound, or 0 before the bound has been computed.
-var usual atomic.Int64
+// defaultBound is the default bound, or 0 before the bound has been computed.
+var defaultBound atomic.Int64
 
-// once reads the limits when they are first needed. A program that does not need the default bound
-// opens no file.
-var once = sync.OnceValue(func() int64 { return share(least(debug.SetMemoryLimit(-1), math.MaxInt, system())) })
+// readOnce reads the limits when they are first needed, and returns the default bound. A program
+// that does not need the default bound opens no file.
+var readOnce = sync.OnceValue(func() int64 { return share(least(debug.SetMemoryLimit(-1), math.MaxInt, system())) })
 
 // share returns the default bound if the smallest limit is limit.
 func share(limit int64) int64 {
@@ -50,16 +50,16 @@ func Bound(maxBytes int64) int64 {
 	if maxBytes > 0 {
 		return maxBytes
 	}
-	if b := usual.Load(); b != 0 {
+	if b := defaultBound.Load(); b != 0 {
 		return b
 	}
-	usual.CompareAndSwap(0, once())
-	return usual.Load()
+	defaultBound.CompareAndSwap(0, readOnce())
+	return defaultBound.Load()
 }
 
 // SetDefault changes the default bound, for tests, and returns the old one.
 func SetDefault(bytes int64) (old int64) {
 	old = Bound(0)
-	usual.Store(bytes)
+	defaultBound.Store(bytes)
 	return old
 }

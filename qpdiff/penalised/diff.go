@@ -26,7 +26,7 @@ func (d *glmDerivative) adjoint(l *glmFit, g *learn.Grad, dtheta []float64) erro
 	if g.Hyper != nil {
 		for j := range l.forms {
 			for at := 0; at < size; at += q {
-				g.Hyper[j] -= l.forms[j].between(d.u[at:], l.theta[at:])
+				g.Hyper[j] -= l.forms[j].bilinear(d.u[at:], l.theta[at:])
 			}
 		}
 	}
@@ -38,7 +38,7 @@ func (d *glmDerivative) adjoint(l *glmFit, g *learn.Grad, dtheta []float64) erro
 		dense.Products(d.zu[k*m:][:m], l.z, q, d.u[k*q:][:q])
 	}
 	for k, i := range l.rows {
-		if g.Y != nil && !l.joint.on() {
+		if g.Y != nil && !l.joint.active() {
 			g.Y[i] -= l.current.slopeY[k] * d.zu[k]
 		}
 		if g.X == nil {
@@ -84,7 +84,7 @@ func (d *glmDerivative) move(l *glmFit, t *learn.Grad) {
 	q, m, outs := l.q, len(l.rows), l.joint.outputs()
 	d.dy, d.etaTangent = dense.Zeros(d.dy, outs*m), dense.Grow(d.etaTangent, outs)
 	for k, i := range l.rows {
-		if t.Y != nil && !l.joint.on() {
+		if t.Y != nil && !l.joint.active() {
 			d.dy[k] -= l.current.slopeY[k] * t.Y[i]
 		}
 		if t.X == nil {

@@ -108,7 +108,7 @@ func (l *glmFit) load(d learn.Data, penalties []Penalty, intercept bool) error {
 	l.z = dense.Grow(l.z, m*q)
 	l.fill(d, intercept)
 	l.block = dense.Grow(l.block, min(m, blockRows(q))*q)
-	if l.loss == Squared || l.joint.on() {
+	if l.loss == Squared || l.joint.active() {
 		l.gram = dense.Zeros(l.gram, q*q)
 	}
 	if l.loss == Squared {
@@ -218,7 +218,7 @@ func (l *glmFit) begin() {
 	clear(l.theta)
 	switch {
 	case l.q == l.n:
-	case l.joint.on():
+	case l.joint.active():
 		l.joint.constant(l.theta[l.n:], l.q, l.y, l.w)
 	default:
 		l.theta[l.n] = l.loss.constant(dense.Dot(l.w, l.y) / l.total)
@@ -228,7 +228,7 @@ func (l *glmFit) begin() {
 // external sets dst to the θ that the learner returns, from the parameters theta of the fit. It
 // also converts tangents of θ.
 func (l *glmFit) external(dst, theta []float64) {
-	if l.joint.on() {
+	if l.joint.active() {
 		l.joint.expand(dst, theta, l.q)
 	} else {
 		copy(dst, theta)
@@ -243,7 +243,7 @@ func (l *glmFit) external(dst, theta []float64) {
 // internal sets dst to the cotangent of the parameters of the fit, from dtheta, the cotangent of
 // the θ that the learner returns.
 func (l *glmFit) internal(dst, dtheta []float64) {
-	if l.joint.on() {
+	if l.joint.active() {
 		l.joint.contract(dst, dtheta, l.q)
 	} else {
 		copy(dst, dtheta)
@@ -273,7 +273,7 @@ func (l *glmFit) freedom(dst []float64) {
 		clear(unit)
 		clear(times)
 		unit[k] = 1
-		if copy(direction, unit); l.joint.on() {
+		if copy(direction, unit); l.joint.active() {
 			l.joint.contract(direction, unit, l.q)
 		}
 		copy(column, direction)
@@ -365,7 +365,7 @@ func (l *glmFit) evaluate(p *point, g, theta []float64) {
 	for k := range l.joint.outputs() {
 		dense.Products(p.eta[k*m:][:m], l.z, q, theta[k*q:][:q])
 	}
-	if l.joint.on() {
+	if l.joint.active() {
 		l.joint.evaluate(p, l.y, l.w)
 	} else {
 		l.loss.evaluate(p, l.y, l.w)
@@ -383,7 +383,7 @@ func (l *glmFit) factorise() error {
 	switch {
 	case l.loss == Squared:
 		copy(l.h, l.gram)
-	case l.joint.on():
+	case l.joint.active():
 		l.addBlocks()
 	default:
 		clear(l.h)

@@ -92,9 +92,9 @@ func (l *GLM) Reset() { l.reset() }
 //
 //   - An ArgError that matches ErrShape, ErrNotFinite or ErrDomain: hyper cannot be used.
 //   - ErrNotFitted: no data are loaded.
-//   - ErrIllPosed: θ is not unique, because features without a penalty are linear combinations
-//     of others, or there is none, because features without a penalty separate the classes or
-//     have no count above 0.
+//   - ErrIllPosed: θ is not unique, because features without a penalty are linear combinations of
+//     other features. Or no θ minimises the objective, because features without a penalty separate
+//     the classes or have no count above 0.
 //   - ErrNotFinite: the objective overflows.
 func (l *GLM) Fit(theta, hyper []float64) (err error) {
 	defer learner.End(l, &err)

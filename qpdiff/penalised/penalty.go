@@ -171,8 +171,8 @@ func (f *form) addTimes(dst []float64, lambda float64, v []float64) {
 	}
 }
 
-// between returns uᵀSv.
-func (f *form) between(u, v []float64) (sum float64) {
+// bilinear returns uᵀSv.
+func (f *form) bilinear(u, v []float64) (sum float64) {
 	u, v = u[f.first:], v[f.first:]
 	for i := range f.count {
 		row := f.row(i)

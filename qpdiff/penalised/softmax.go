@@ -36,8 +36,8 @@ func (s *softmax) load(classes int) {
 	}
 }
 
-// on reports whether the loss is the multinomial loss.
-func (s *softmax) on() bool { return s.classes > 0 }
+// active reports whether the loss is the multinomial loss.
+func (s *softmax) active() bool { return s.classes > 0 }
 
 // outputs returns C − 1, or 1.
 func (s *softmax) outputs() int { return max(1, s.classes-1) }

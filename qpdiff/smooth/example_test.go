@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Poisson regression on one feature, Σ(exp(θx) − yθx) + λ/2·θ², which no
-// learner of this package is: three products make it one.
+// Poisson regression on one feature, Σ(exp(θx) − yθx) + λ/2·θ². Three products with its derivatives
+// make it a learner.
 func ExampleLearner() {
 	poisson := smooth.Objective{
 		NumHyper: 1,
@@ -28,7 +28,7 @@ func ExampleLearner() {
 			}
 		},
 		MixedVJP: func(g *learn.Grad, v, theta []float64, d learn.Data, hyper []float64) {
-			g.Hyper[0] += v[0] * theta[0] // ∇F answers to λ with θ
+			g.Hyper[0] += v[0] * theta[0] // ∂∇F/∂λ = θ
 		},
 	}
 	l := smooth.Learner{Objective: poisson}

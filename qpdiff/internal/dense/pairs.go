@@ -15,7 +15,7 @@ func Highest(x, a, b []float64) (at int, value float64) {
 		from = len(x) &^ (lanes - 1)
 		var found [2 * lanes]float64
 		highest(&found[0], &x[0], &a[0], &b[0], from)
-		at, value = first(found[:lanes], found[lanes:], value)
+		at, value = firstLargest(found[:lanes], found[lanes:], value)
 	}
 	for k := from; k < len(x); k++ {
 		if v := x[k]; a[k] < b[k] && v > value {
@@ -25,9 +25,9 @@ func Highest(x, a, b []float64) (at int, value float64) {
 	return at, value
 }
 
-// first returns the largest of the values, and the smallest place with this value. If no value is
-// above lower, it returns −1 and lower.
-func first(values, places []float64, lower float64) (at int, value float64) {
+// firstLargest returns the largest of the values, and the smallest place with this value. If no
+// value is above lower, it returns −1 and lower.
+func firstLargest(values, places []float64, lower float64) (at int, value float64) {
 	at, value = -1, lower
 	for k, v := range values {
 		if place := int(places[k]); v > value || v == value && at > place {
@@ -49,7 +49,7 @@ func Steepest(rtop, h, minCurv float64, r, diagonal, row, a, b []float64) (at in
 		from = n &^ (lanes - 1)
 		terms, found := [lanes]float64{rtop, h, minCurv, 2}, [3 * lanes]float64{}
 		steepest(&found[0], &terms[0], &r[0], &diagonal[0], &row[0], &a[0], &b[0], from)
-		at, gain = first(found[:lanes], found[lanes:2*lanes], 0)
+		at, gain = firstLargest(found[:lanes], found[lanes:2*lanes], 0)
 		gap = Largest(found[2*lanes:])
 	}
 	for k := from; k < n; k++ {

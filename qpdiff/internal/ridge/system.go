@@ -25,7 +25,7 @@ type Rows struct {
 	Stored *sparse.Columns
 }
 
-// stride is the number of entries of one of the pieces that follow one another in Data.
+// stride is the length of the rows of Data: K, or M if ByColumn is set.
 func (z *Rows) stride() int {
 	if z.ByColumn {
 		return z.M
@@ -47,7 +47,7 @@ func (z *Rows) Times(dst, v []float64) {
 	dense.Products(dst[:z.M], z.Data, z.K, v[:z.K])
 }
 
-// sum adds scale·f_i times the i-th of the pieces that follow one another in Data to dst.
+// sum adds Σ_i scale·f_i·Data[i·n:(i+1)·n] to dst, with n = len(dst).
 func (z *Rows) sum(dst []float64, scale float64, f []float64) {
 	n, s := len(dst), dense.Sum{Dst: dst}
 	for i, v := range f {
@@ -137,10 +137,9 @@ func (z *Rows) free(i, j int) float64 {
 // addresses at multiples of a power of two share few cache lines.
 const gramWidth, gramStride = 256, 264
 
-// addGram adds A·diag(w)·Aᵀ to the lower triangle of g. A has n rows of count entries. If
-// transposed is false, A is stored in data, with rows stride entries apart. If transposed is true,
-// data stores Aᵀ in this way. If w is nil, all weights are 1. work grows as needed. addGram stops
-// early if end has ended.
+// addGram adds A·diag(w)·Aᵀ to the lower triangle of g, for the n×count matrix A. data stores A, or
+// Aᵀ if transposed is true, with rows stride entries apart. If w is nil, all weights are 1. work
+// grows as needed. addGram stops early if end has ended.
 func addGram(end *stop.Stop, g []float64, n, count int, data []float64, stride int, transposed bool, w []float64, work *[]float64) {
 	if !transposed {
 		*work = dense.Grow(*work, dense.GramWork(n))
@@ -180,7 +179,7 @@ type System struct {
 }
 
 // Load prepares the system for its Rows. If byRows is set, the factor has one unknown for each row,
-// and Stored must be nil. Load stops early if end has ended.
+// and Stored must be nil. Load stops early if the context ends.
 func (s *System) Load(end *stop.Stop, byRows bool) {
 	s.byRows = byRows
 	s.squares, s.Weights = dense.Zeros(s.squares, s.K), dense.Grow(s.Weights, s.M)
@@ -233,13 +232,13 @@ func (s *System) Diagonal(dst []float64, bound bool) {
 const RowsFloor = 1e-9
 
 // Penalty returns the smallest ratio of the penalty ridge to a parameter's diagonal entry if all
-// weights are equal to the parameter most. With smaller weights the ratio is at least as large.
+// weights have the given largest value. With smaller weights the ratio is at least as large.
 func (s *System) Penalty(ridge, most float64) float64 {
 	return ridge / (most * dense.Largest(s.squares[:s.Penalised]))
 }
 
 // Penalises reports whether the penalty is large enough for systems with one unknown for each row.
-// The weights must not exceed the parameter most.
+// No weight may exceed the given largest weight.
 func (s *System) Penalises(ridge, most float64) bool { return s.Penalty(ridge, most) > RowsFloor }
 
 // A Factor approximates H by a matrix whose systems are easy to solve: a factorised H, possibly at
@@ -331,7 +330,8 @@ func (f *Factor) rescale(s *System, end *stop.Stop, share float64) bool {
 	return f.cholesky(s.K, end)
 }
 
-// cholesky factorises l, of so many rows, and reports whether it is regular to working precision.
+// cholesky factorises l, which has size rows, and reports whether it is regular to working
+// precision.
 func (f *Factor) cholesky(size int, end *stop.Stop) bool {
 	f.inv = dense.Grow(f.inv, size)
 	f.made = dense.Cholesky(end, f.l, f.inv, size, dense.Eps) == size

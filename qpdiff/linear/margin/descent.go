@@ -70,7 +70,7 @@ func (p *marginSolver) descend() bool {
 // improve changes the multiplier b_i of row i to lower the dual objective. It updates u = Zᵀb, and
 // sets theta to the minimiser of the penalties minus uᵀθ.
 func (p *marginSolver) improve(i int, u []float64) {
-	z, top := p.z[i*p.n:(i+1)*p.n], p.top(i)
+	z, top := p.z[i*p.n:(i+1)*p.n], p.multBound(i)
 	b := top
 	if norm := p.norm[i]; norm > 0 {
 		b = min(max(p.b[i]+(1-floats.Dot(p.theta, z))*(p.l2/norm/norm), 0), top)
@@ -97,7 +97,7 @@ func (p *marginSolver) settle(u []float64) {
 	}
 	p.elbow, p.kinks = p.elbow[:0], p.kinks[:0]
 	for i, b := range p.b[:p.rows] {
-		top := p.top(i)
+		top := p.multBound(i)
 		p.side[i] = sideIf(b > top/2)
 		if room := min(b, top-b) / top; room > 0 {
 			p.kinks = append(p.kinks, kink{id: i, t: room})
@@ -111,7 +111,7 @@ func (p *marginSolver) settle(u []float64) {
 		case k < len(p.act):
 			p.hold(i)
 		case p.side[i] < 0:
-			p.b[i] = p.top(i)
+			p.b[i] = p.multBound(i)
 		default:
 			p.b[i] = 0
 		}

@@ -68,7 +68,7 @@ func (d *marginDerivative) leaveOutWeak(l *marginFit, dropCoords bool) {
 	f.copyFrom(&p.marginFace)
 	for _, i := range l.weak.Rows {
 		if f.side[i] == 0 {
-			f.side[i] = sideIf(l.mult[i] > p.top(i)/2)
+			f.side[i] = sideIf(l.mult[i] > p.multBound(i)/2)
 		}
 	}
 	f.dropReleased()

@@ -15,9 +15,9 @@ import (
 // is free. The free variables are the multipliers of the elbow, and the gradients v_j off the
 // support. Every other variable is at the bound that its side or sign selects.
 //
-// Many kinks may meet in one θ, more than θ has coordinates. The primal method may then cycle
-// through the faces that meet there. The dual problem has no such difficulty: a margin of 1 only
-// means that a derivative is 0.
+// More kinks may meet in one θ than θ has coordinates. The primal method may then cycle through the
+// faces that meet there. In the dual problem a margin of 1 only means that a derivative is 0, so it
+// causes no cycle.
 //
 // dual minimises over the free variables. It then frees a variable whose derivative has the wrong
 // sign (as in the method of Lawson and Hanson 1974 for least squares with bounds). All other free
@@ -49,7 +49,7 @@ func (p *marginSolver) fromFeasible(limit int) bool {
 			continue
 		}
 		if !p.curved {
-			p.take(1)
+			p.advance(1)
 			p.margins()
 		}
 		if id := p.mostViolated(); id >= 0 {
@@ -70,7 +70,7 @@ func (p *marginSolver) damp() (whole bool) {
 	copy(from, p.theta)
 	t := 1.0
 	for ; t > dense.Eps; t /= 2 {
-		p.take(t)
+		p.advance(t)
 		p.margins()
 		if p.objective(p.theta, p.m) <= f-sufficientFall*t*q+marginTol*math.Abs(f) {
 			break
@@ -97,7 +97,7 @@ func (p *marginSolver) feasible() {
 		switch b := p.b[i]; {
 		case b <= 0:
 			p.side[i] = 1
-		case b >= p.top(i):
+		case b >= p.multBound(i):
 			p.side[i] = -1
 		}
 	}
@@ -119,7 +119,7 @@ func (p *marginSolver) moveFree() (stopped bool) {
 	t := math.Inf(1)
 	frac := p.frac[:0] // by free variable: the fraction of the step at which it reaches its bound
 	for e, i := range p.elbow {
-		at, top := math.Inf(1), p.top(i)
+		at, top := math.Inf(1), p.multBound(i)
 		if b := p.mult[e]; p.negative(e) || b > top+marginTol*top {
 			at = dense.MaxStep(p.b[i], b-p.b[i], 0, top)
 		}
@@ -138,7 +138,7 @@ func (p *marginSolver) moveFree() (stopped bool) {
 	stopped = !math.IsInf(t, 1)
 	way := min(t, 1)
 	for e, i := range p.elbow {
-		p.b[i] = min(max(p.b[i]+way*(p.mult[e]-p.b[i]), 0), p.top(i))
+		p.b[i] = min(max(p.b[i]+way*(p.mult[e]-p.b[i]), 0), p.multBound(i))
 		if stopped && frac[e] <= t {
 			p.side[i] = sideIf(p.mult[e] > 0)
 		}
@@ -194,7 +194,7 @@ func (p *marginSolver) enter(id int) {
 	sign, maxDist := 0.0, 2*p.l1 // the direction of the variable, and the distance of its other bound
 	a := p.work[:s]
 	if id < p.rows {
-		sign, maxDist = float64(p.side[id]), p.top(id)
+		sign, maxDist = float64(p.side[id]), p.multBound(id)
 		dense.Gather(a, p.z[id*n:(id+1)*n], p.act)
 	} else {
 		clear(a)
@@ -226,7 +226,7 @@ func (p *marginSolver) enter(id int) {
 func (p *marginSolver) moveDependent(id int, sign, maxDist float64, c []float64) float64 {
 	n, t := p.n, maxDist
 	for e, i := range p.elbow {
-		t = min(t, dense.MaxStep(p.b[i], -sign*c[e], 0, p.top(i)))
+		t = min(t, dense.MaxStep(p.b[i], -sign*c[e], 0, p.multBound(i)))
 	}
 	// Gradients off the support keep θ at 0 there.
 	rate := p.dir[:n]
@@ -254,11 +254,11 @@ func (p *marginSolver) moveDependent(id int, sign, maxDist float64, c []float64)
 	}
 	for e, i := range p.elbow {
 		r := -sign * c[e]
-		if dense.MaxStep(p.b[i], r, 0, p.top(i)) <= t {
+		if dense.MaxStep(p.b[i], r, 0, p.multBound(i)) <= t {
 			p.side[i] = sideIf(r > 0)
 			continue
 		}
-		p.b[i] = min(max(p.b[i]+t*r, 0), p.top(i))
+		p.b[i] = min(max(p.b[i]+t*r, 0), p.multBound(i))
 	}
 	p.dropReleased()
 	for j, r := range rate {

@@ -37,7 +37,7 @@ type marginFace struct {
 type factoredFace struct {
 	rows, coords []int // its elbow and its support
 	changes      int   // since a factor was computed anew
-	known        bool  // there is such a factor
+	known        bool  // the description belongs to a factor
 }
 
 // resize gives the description room for n coordinates.
@@ -123,9 +123,9 @@ func (f *marginFace) dropReleased() {
 	f.elbow = slices.DeleteFunc(f.elbow, func(i int) bool { return f.side[i] != 0 })
 }
 
-// below reports whether the margin m of row i is below the kink of ℓ. On the elbow the margin
+// belowKink reports whether the margin m of row i is below the kink of ℓ. On the elbow the margin
 // counts as 1, even if m differs from 1 by rounding.
-func (f *marginFace) below(i int, m float64) bool {
+func (f *marginFace) belowKink(i int, m float64) bool {
 	if f.model {
 		return m < 1
 	}
@@ -155,7 +155,7 @@ func (f *marginFace) gradient(p *marginProblem, g, theta, m []float64) {
 	}
 	for i, side := range f.side {
 		z := p.z[i*n : (i+1)*n]
-		slope, c := p.smoothLoss(m[i], f.below(i, m[i]))
+		slope, c := p.smoothLoss(m[i], f.belowKink(i, m[i]))
 		if side < 0 {
 			slope -= p.hinge
 		}

@@ -218,8 +218,9 @@ func (f *marginFace) dropCoord(p *marginProblem, k int) bool {
 	if rows == s {
 		return false
 	}
-	// A new row of Q is such that the rows of Q span the unit vector of the coordinate. Rotations
-	// then turn the new row into this vector, so that all other rows are 0 in the coordinate.
+	// A new row is added to Q, so that the rows of Q span the unit vector of the coordinate.
+	// Rotations then turn the new row into this vector, so that all other rows are 0 in the
+	// coordinate.
 	unit := f.q[rows*s : (rows+1)*s]
 	clear(unit)
 	unit[k] = 1

@@ -10,8 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// An equal mixture of the four losses, and how the slope of the fit answers to
-// each one's weight.
+// An equal mixture of the four losses, and the derivative of the slope in the weight of each loss.
 func ExampleLearnedLoss() {
 	d := learn.Data{
 		X: mat.NewDense(5, 1, []float64{2, .5, -.5, -1, -3}),

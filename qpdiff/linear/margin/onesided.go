@@ -228,10 +228,10 @@ func (q *sidedQP) solve() ([]float64, error) {
 	return s.Z, err
 }
 
-// A rowPart stands for those copies of a distinct row that have the same right-hand side u.
+// A rowPart represents the copies of a distinct row that have the right-hand side u.
 type rowPart struct {
 	row       int
-	u, copies float64 // copies: their weights
+	u, copies float64 // copies: the sum of their weights
 }
 
 // parts returns the parts of the distinct rows that the parameter rows lists.

@@ -51,7 +51,7 @@ func (p *marginSolver) resume() bool {
 	if !p.newtonStep() {
 		return false
 	}
-	p.take(1)
+	p.advance(1)
 	p.margins()
 	p.support(p.theta, p.l1)
 	for i, m := range p.m {
@@ -92,7 +92,7 @@ func (p *marginSolver) primal() error {
 		moved, crossed := p.collect()
 		if crossed == 0 && (!p.curved || moved <= lastStep || moved < roundedStep && moved > last/2) {
 			last = math.Inf(1)
-			p.take(1)
+			p.advance(1)
 			p.margins()
 			if !p.curved {
 				p.refine()
@@ -126,7 +126,7 @@ func (p *marginSolver) primal() error {
 		if t > 0 {
 			still = 0
 		}
-		p.take(t)
+		p.advance(t)
 		for i, v := range p.dm {
 			p.m[i] += t * v
 		}

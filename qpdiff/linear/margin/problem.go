@@ -138,8 +138,8 @@ func softplus(x float64) float64 {
 	return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x)))
 }
 
-// top returns the upper bound of the multiplier of row i.
-func (p *marginProblem) top(i int) float64 { return p.Copies[i] * p.hinge }
+// multBound returns the upper bound of the multiplier of row i.
+func (p *marginProblem) multBound(i int) float64 { return p.Copies[i] * p.hinge }
 
 // smoothLoss returns the first and second derivative of ℓ at the margin m. If belowKink is false,
 // the squared hinge loss adds nothing to them.

@@ -118,8 +118,8 @@ func (p *marginSolver) margins() {
 	}
 }
 
-// take moves theta by t along the step.
-func (p *marginSolver) take(t float64) {
+// advance moves theta by t along the step.
+func (p *marginSolver) advance(t float64) {
 	for k, j := range p.act {
 		p.theta[j] += t * p.dir[k]
 	}
@@ -183,7 +183,7 @@ func (p *marginSolver) gradSize(j int) float64 {
 	for i, side := range p.side {
 		f := 0.0
 		if p.curved {
-			f, _ = p.smoothLoss(p.m[i], p.below(i, p.m[i]))
+			f, _ = p.smoothLoss(p.m[i], p.belowKink(i, p.m[i]))
 		}
 		switch {
 		case side < 0:
@@ -224,7 +224,7 @@ func (p *marginSolver) outweighs(i int, slope float64) bool {
 // penalty alone balance the multiplier, and they may be very small.
 func (p *marginSolver) negative(e int) bool {
 	b, i := p.mult[e], p.elbow[e]
-	return b < 0 && (b < -marginTol*p.top(i) || p.outweighs(i, -b/marginTol))
+	return b < 0 && (b < -marginTol*p.multBound(i) || p.outweighs(i, -b/marginTol))
 }
 
 // refine corrects theta, without ℓ, if the margins of the elbow differ from 1 by more than the
@@ -247,7 +247,7 @@ func (p *marginSolver) refine() {
 		d := p.dir[:len(p.act)]
 		clear(d)
 		p.system(&p.marginProblem, d, off, p.coef)
-		p.take(1)
+		p.advance(1)
 		for e, v := range off {
 			p.mult[e] += v
 		}
@@ -269,7 +269,7 @@ func (p *marginSolver) release(firstOnly bool) int {
 	p.addMultipliers()
 	released := 0
 	for e := 0; e < len(p.elbow); e++ {
-		top := p.top(p.elbow[e])
+		top := p.multBound(p.elbow[e])
 		above := p.mult[e] > top+marginTol*top
 		if !above && !p.negative(e) {
 			continue

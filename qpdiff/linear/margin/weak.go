@@ -89,7 +89,7 @@ func (w *weakMargins) decided(p *marginSolver, id int) bool {
 	if j := id - p.rows; j < 0 && p.side[id] == 0 {
 		e, _ := slices.BinarySearch(p.elbow, id)
 		b[e] = -1
-		value = min(p.mult[e], p.top(id)-p.mult[e])
+		value = min(p.mult[e], p.multBound(id)-p.mult[e])
 	} else if j < 0 {
 		dense.Gather(v, p.z[id*p.n:(id+1)*p.n], p.act)
 		value, err = (p.m[id]-1)*float64(p.side[id]), 1+p.marginSize(id)
@@ -160,7 +160,7 @@ func (w *weakMargins) listAll(p *marginSolver, hasL1 bool, norm float64, root []
 	for i, m := range p.m {
 		if p.side[i] == 0 {
 			b := p.mult[e]
-			if dense.Negligible(length[e]*min(b, p.top(i)-b), size+terms, cond) {
+			if dense.Negligible(length[e]*min(b, p.multBound(i)-b), size+terms, cond) {
 				weak.Rows = append(weak.Rows, i)
 			}
 			e++
