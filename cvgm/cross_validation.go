@@ -382,7 +382,7 @@ func (f *splitFit) value(c *Config, gradient bool, data *dataGradient) error {
 	if data != nil {
 		f.data = f.newSplitData(c, data)
 	}
-	if err := f.judge(c, gradient || data != nil); err != nil || data == nil {
+	if err := f.judge(c, gradient || data != nil, data == nil && f.grad.X == nil); err != nil || data == nil {
 		return err
 	}
 	return f.dataBackward(c, data)

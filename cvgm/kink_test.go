@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,6 +18,7 @@ import (
 	"cvgm/qpdiff/linear/margin"
 	"cvgm/synth"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -253,7 +256,7 @@ func contains(err error, part string) bool {
 
 // A validation row equals a support vector at the margin. Its prediction is 1 up to the
 // rounding of the kernel's terms, which are a million times as large. The hinge loss has a kink
-// there.
+// there: the derivative in the hyperparameters exists, and the derivative in the data does not.
 func TestKinkOfLargeKernelTerms(t *testing.T) {
 	x, y := []float64{1, 4, 3, -6, 8, -6, 7}, []float64{1, -1, -1, 1, 1, 1, 1}
 	c := Config{Data: learn.Data{X: mat.NewDense(7, 1, x), Y: y}, Splits: []Split{{[]int{0, 1, 2, 3, 4}, []int{5, 6}}}, Loss: Hinge{},
@@ -261,8 +264,170 @@ func TestKinkOfLargeKernelTerms(t *testing.T) {
 	cv := casetest.Must(New(c))(t)
 	for _, scale := range []float64{1, 1.5, 2.5} {
 		hyper := []float64{6.288668941508128, 3.888834992070125 * scale, 0.56202448385047}
-		if _, err := cv.Eval(make([]float64, 3), hyper); !errors.Is(err, qpdiff.ErrNotDifferentiable) {
-			t.Errorf("scale %v: error %v, want one of kind ErrNotDifferentiable", scale, err)
+		if _, err := cv.Eval(make([]float64, 3), hyper); err != nil {
+			t.Errorf("scale %v: %v", scale, err)
+		}
+		if _, err := cv.DataGradient(nil, make([]float64, 7), hyper); !errors.Is(err, qpdiff.ErrNotDifferentiable) {
+			t.Errorf("scale %v: the gradient in the labels has the error %v, want one of kind ErrNotDifferentiable", scale, err)
+		}
+	}
+}
+
+// The support vector x = ±1 holds the prediction of the equal validation row at the kink of the
+// hinge loss. The loss is constant near these hyperparameters, so its derivative is 0.
+func TestValidationRowHeldAtTheKink(t *testing.T) {
+	for _, hyper := range [][]float64{{.1, .1}, {.3, .2}, {0, .5}, {.01, .9}} {
+		cv := atKink(t, func(c *Config) {
+			c.Data = learn.Data{X: mat.NewDense(3, 1, []float64{1, -1, 1}), Y: []float64{1, -1, 1}}
+			c.Splits, c.Loss = []Split{{[]int{0, 1}, []int{2}}}, Hinge{}
+			c.Learner = func() learn.Learner { return new(margin.SVM) }
+		})
+		grad := []float64{1, 1}
+		if _, err := cv.Eval(grad, hyper); err != nil || grad[0] != 0 || grad[1] != 0 {
+			t.Errorf("at %v: gradient %v, error %v; want zeros", hyper, grad, err)
+		}
+		// A move of the rows moves the prediction off the kink, in the direction that it likes.
+		if _, err := cv.DataGradient(mat.NewDense(3, 1, nil), make([]float64, 3), hyper); !errors.Is(err, qpdiff.ErrNotDifferentiable) {
+			t.Errorf("at %v: the gradient in the data has the error %v, want one of kind ErrNotDifferentiable", hyper, err)
+		}
+	}
+}
+
+// heldCase is data whose last example is for validation, with a learner and hyperparameters.
+type heldCase struct {
+	data  learn.Data
+	hyper []float64
+	loss  Loss
+	make  func() learn.Learner
+}
+
+// newHeldCase draws a heldCase. Half of the validation rows are sums of training rows with integer
+// coefficients, and a quarter equal a training row. The label of another eighth is the prediction
+// itself, which is the kink of the absolute error.
+func newHeldCase(t *testing.T, rng *rand.Rand, kind int) heldCase {
+	rows, n := 3+rng.IntN(3), 1+rng.IntN(3)
+	c := heldCase{data: learn.Data{X: mat.NewDense(rows+1, n, nil), Y: make([]float64, rows+1)}, loss: Hinge{}}
+	x := c.data.Dense()
+	for i := range rows + 1 {
+		c.data.Y[i] = 2*float64(i%2) - 1
+		for j := range n {
+			x.Set(i, j, float64(rng.IntN(7)-3)/2)
+		}
+	}
+	last := x.RawRowView(rows)
+	switch rng.IntN(4) {
+	case 0:
+		copy(last, x.RawRowView(rng.IntN(rows)))
+	case 1, 2:
+		clear(last)
+		for i := range rows {
+			floats.AddScaled(last, float64(rng.IntN(3)-1), x.RawRowView(i))
+		}
+	}
+	draw := func(lowest float64) float64 { return lowest * math.Exp(4*rng.Float64()) }
+	switch kind {
+	case 0:
+		c.hyper, c.make = []float64{draw(.005), draw(.02)}, func() learn.Learner { return new(margin.SVM) }
+	case 1:
+		c.hyper, c.make = []float64{draw(.1), draw(.01), draw(.01), draw(.01), draw(.02)}, func() learn.Learner { return new(margin.LearnedLoss) }
+	case 2:
+		c.hyper, c.make = []float64{draw(.2), draw(.1)}, func() learn.Learner { return &kernel.SVM{Intercept: rows%2 == 0} }
+	case 3:
+		c.hyper, c.make = []float64{draw(.05), draw(.02)}, func() learn.Learner { return new(linear.ElasticNet) }
+		c.loss, c.data.Y[rows] = AbsoluteError{}, 0
+	}
+	if rng.IntN(8) == 0 {
+		c.loss = AbsoluteError{}
+		cv := c.cv(t, 1)
+		if _, err := cv.Eval(nil, c.hyper); err == nil {
+			c.data.Y[rows] = cv.fits[0].prediction[0]
+		}
+	}
+	return c
+}
+
+// cv returns the CV of c with features in units of unit.
+func (c heldCase) cv(t *testing.T, unit float64) *CV {
+	x := new(mat.Dense)
+	x.Scale(unit, c.data.X)
+	rows := len(c.data.Y) - 1
+	s := Split{Val: []int{rows}}
+	for i := range rows {
+		s.Train = append(s.Train, i)
+	}
+	return casetest.Must(New(Config{Data: learn.Data{X: x, Y: c.data.Y}, Splits: []Split{s}, Loss: c.loss, Learner: c.make}))(t)
+}
+
+// differentiable reports whether the learner's θ and its predictions have a derivative.
+func (c heldCase) differentiable(t *testing.T) bool {
+	cv := c.cv(t, 1)
+	cv.c.Loss = SquaredError{}
+	_, err := cv.Eval(make([]float64, len(c.hyper)), c.hyper)
+	return err == nil
+}
+
+// A derivative exists exactly if the differences to both sides agree. It is then their value, in
+// all units.
+func TestKinksOfHeldPredictions(t *testing.T) {
+	const step, tol = 1e-7, 1e-5
+	rng := rand.New(rand.NewPCG(3, 9))
+	for kind, name := range []string{"SVM", "LearnedLoss", "kernel SVM", "ElasticNet"} {
+		held, refused := 0, 0
+		for trial := range 400 {
+			c := newHeldCase(t, rng, kind)
+			cv := c.cv(t, 1)
+			loss, err := cv.Eval(nil, c.hyper)
+			if err != nil || !c.differentiable(t) {
+				continue
+			}
+			prediction := cv.fits[0].prediction[0]
+			if distance, _ := c.loss.(KinkedLoss).Kink(prediction, c.data.Y[len(c.data.Y)-1]); distance > 1e-12 {
+				continue
+			}
+			if kind != 3 && math.Abs(prediction) < 1e-3 { // may move by less than the differences resolve
+				continue
+			}
+			grad := make([]float64, len(c.hyper))
+			_, err = cv.Eval(grad, c.hyper)
+			smooth := true
+			for h := range c.hyper {
+				var slopes [2]float64
+				for side, sign := range []float64{-1, 1} {
+					moved := slices.Clone(c.hyper)
+					moved[h] += sign * step
+					at, err := cv.Eval(nil, moved)
+					if err != nil {
+						t.Fatal(err)
+					}
+					slopes[side] = sign * (at - loss) / step
+				}
+				smooth = smooth && math.Abs(slopes[0]-slopes[1]) <= tol
+				if err == nil && math.Abs(slopes[1]-grad[h]) > tol {
+					t.Errorf("%s, trial %d: derivative %d is %v, differences are %v", name, trial, h, grad[h], slopes)
+				}
+			}
+			if smooth != (err == nil) {
+				t.Errorf("%s, trial %d: differences to both sides agree: %v, error %v", name, trial, smooth, err)
+			}
+			if err != nil {
+				refused++
+				continue
+			}
+			held++
+			if kind != 0 {
+				continue
+			}
+			for _, exponent := range []int{-300, 300} {
+				unit := math.Ldexp(1, exponent)
+				cv := c.cv(t, unit)
+				if _, err := cv.Eval(grad, []float64{c.hyper[0] * unit, c.hyper[1] * unit * unit}); err != nil || cv.Generalised() {
+					t.Errorf("%s, trial %d, units 2^%d: generalised %v, error %v", name, trial, exponent, cv.Generalised(), err)
+				}
+			}
+		}
+		t.Logf("%s: %d predictions are held at the kink, %d pass through it", name, held, refused)
+		if held < 5 || refused < 5 {
+			t.Errorf("%s: %d predictions are held at the kink, %d pass through it: the test needs some of both", name, held, refused)
 		}
 	}
 }

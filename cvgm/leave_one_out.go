@@ -124,7 +124,7 @@ func (a *leaveOneOut) eval(c *Config, d learn.Data, hyper []float64, gradient bo
 		}
 		a.features = x
 	}
-	return a.splits.predict(a.fit.prediction, hyper) == nil && a.fit.judge(c, gradient) == nil
+	return a.splits.predict(a.fit.prediction, hyper) == nil && a.fit.judge(c, gradient, true) == nil
 }
 
 // backward adds the cotangents of the hyperparameters to dhyper, and the cotangents of the features

@@ -187,6 +187,10 @@ func TestLeaveOneOutAtOnceErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := casetest.Regression(1, 6, 2)
+	kinked := learn.Data{X: d.X, Y: slices.Clone(d.Y)} // its first example is predicted exactly
+	first := casetest.Must(New(Config{Data: kinked, Splits: splits, Loss: AbsoluteError{}, Learner: func() learn.Learner { return &kernel.Ridge{Intercept: true} }}))(t)
+	casetest.Must(first.Eval(nil, []float64{.1, 1}))(t)
+	kinked.Y[0] = first.loo.fit.prediction[0]
 	for i := range d.Y { // which the fit with an intercept predicts exactly
 		d.Y[i] = 2
 	}
@@ -197,7 +201,7 @@ func TestLeaveOneOutAtOnceErrors(t *testing.T) {
 		alpha []float64
 		kind  error
 		split int
-	}{{d, []float64{.1, 1}, qpdiff.ErrNotDifferentiable, 0}, {tied, []float64{0, 1}, qpdiff.ErrIllPosed, 0}, {d, []float64{-1, 1}, qpdiff.ErrDomain, 0}} {
+	}{{kinked, []float64{.1, 1}, qpdiff.ErrNotDifferentiable, 0}, {tied, []float64{0, 1}, qpdiff.ErrIllPosed, 0}, {d, []float64{-1, 1}, qpdiff.ErrDomain, 0}} {
 		config := Config{Data: c.data, Splits: splits, Loss: AbsoluteError{}, Learner: func() learn.Learner { return &kernel.Ridge{Intercept: true} }}
 		cv, err := New(config)
 		if err != nil {
@@ -217,6 +221,12 @@ func TestLeaveOneOutAtOnceErrors(t *testing.T) {
 			t.Errorf("α = %v: generalised %v, error %v", c.alpha, cv.Generalised(), err)
 		}
 	}
+	// Equal labels are predicted exactly at all hyperparameters, so the derivative is 0.
+	grad := []float64{1, 1}
+	cv := casetest.Must(New(Config{Data: d, Splits: splits, Loss: AbsoluteError{}, Learner: func() learn.Learner { return &kernel.Ridge{Intercept: true} }}))(t)
+	if _, err := cv.Eval(grad, []float64{.1, 1}); err != nil || grad[0] != 0 || grad[1] != 0 || cv.Generalised() {
+		t.Errorf("gradient %v, generalised %v, error %v; want zeros", grad, cv.Generalised(), err)
+	}
 	// Without rows 3 or 5 the rows differ: each alone can be fitted at λ = 0, all at once
 	// cannot.
 	tied.X = mat.NewDense(2, 1, []float64{1, 1})
@@ -224,7 +234,7 @@ func TestLeaveOneOutAtOnceErrors(t *testing.T) {
 	if splits, err = LeaveOneOut(2); err != nil {
 		t.Fatal(err)
 	}
-	cv, err := New(Config{Data: tied, Splits: splits, Loss: SquaredError{}, Learner: func() learn.Learner { return new(kernel.Ridge) }})
+	cv, err = New(Config{Data: tied, Splits: splits, Loss: SquaredError{}, Learner: func() learn.Learner { return new(kernel.Ridge) }})
 	if err != nil {
 		t.Fatal(err)
 	}

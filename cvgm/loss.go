@@ -15,7 +15,10 @@ type Loss interface {
 }
 
 // A KinkedLoss is a continuous Loss with kinks in the prediction. At a kink it has one-sided
-// slopes. If a prediction is at a kink to working precision, a CV uses the slope that Kink returns.
+// slopes. If a prediction is at a kink to working precision, a CV needs Config.Generalised, and
+// uses the slope that Kink returns. There is one exception: only derivatives in the hyperparameters
+// are wanted, and the derivative of the prediction is exactly 0 in each of them. The derivative of
+// the loss is then 0. An example is a validation row equal to a support vector at the margin.
 type KinkedLoss interface {
 	Loss
 	// Kink returns the distance from the prediction to the nearest kink, and an element of the

@@ -165,8 +165,9 @@ func (f *splitFit) loadView(c *Config, x *mat.Dense) error {
 }
 
 // judge computes the validation loss and, if the parameter gradient is true, the cotangents of the
-// predictions.
-func (f *splitFit) judge(c *Config, gradient bool) error {
+// predictions. The parameter hyper is true if these serve for derivatives in the hyperparameters
+// alone.
+func (f *splitFit) judge(c *Config, gradient, hyper bool) error {
 	kinks, _ := c.Loss.(KinkedLoss)
 	v := f.valWeights.Total(len(f.valY))
 	f.loss, f.kinked = 0, false
@@ -183,11 +184,18 @@ func (f *splitFit) judge(c *Config, gradient bool) error {
 		}
 		if kinks != nil {
 			if distance, at := kinks.Kink(p, y); f.atKink(i, p, y, distance) {
-				if !c.Generalised {
+				held, err := false, error(nil)
+				if hyper {
+					held, err = f.isHeld(i)
+				}
+				if err != nil {
+					return err
+				}
+				if !held && !c.Generalised {
 					return args.Bad("Config.Loss", qpdiff.ErrNotDifferentiable, "move the hyperparameters, set Config.Generalised, or use a smooth loss",
 						"has a kink at the prediction %v of example %d", p, f.split.Val[i])
 				}
-				slope, f.kinked = at, true
+				slope, f.kinked = at, f.kinked || !held
 			}
 		}
 		if slope != slope {
@@ -201,6 +209,26 @@ func (f *splitFit) judge(c *Config, gradient bool) error {
 	}
 	f.loss /= v
 	return nil
+}
+
+// isHeld reports whether the derivative of the prediction of validation row i is 0 in each
+// hyperparameter. A continuous loss then has the derivative 0 in them, also at its kink: the
+// one-sided slopes are finite, and the prediction moves by less than any multiple of a small step.
+// Learners return exact zeros if the solution holds the prediction, as the support vectors at the
+// margin hold the predictions for rows equal to them.
+func (f *splitFit) isHeld(i int) (bool, error) {
+	if f.learner == nil {
+		return false, nil
+	}
+	slopes, g := f.dprediction, learn.Grad{Hyper: make([]float64, len(f.grad.Hyper))}
+	f.dprediction = make([]float64, len(slopes))
+	f.dprediction[i] = 1
+	err := f.product(&g, nil)
+	f.dprediction = slopes
+	if errors.Is(err, qpdiff.ErrNotDifferentiable) {
+		return false, nil
+	}
+	return !g.Generalised && !slices.ContainsFunc(g.Hyper, func(v float64) bool { return v != 0 }), err
 }
 
 // atKink reports whether the prediction p of validation row i, with the label y, counts as at a

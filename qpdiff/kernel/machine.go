@@ -41,6 +41,9 @@ type machineFit interface {
 	// finish gets the cotangent v of coef and the cotangent db of b. It multiplies them by the
 	// derivatives of the fit, and adds the products to g. It overwrites v.
 	finish(d *kernelDerivative, g *learn.Grad, db float64) error
+	// holdsPrediction reports whether the conditions of the fit hold the prediction for the row x at a value
+	// that depends on the labels alone. begin has prepared d.
+	holdsPrediction(d *kernelDerivative, x []float64) bool
 	// tangent returns the derivatives of coef and b along t.
 	tangent(d *kernelDerivative, t *learn.Grad) (dcoef []float64, db float64, err error)
 }

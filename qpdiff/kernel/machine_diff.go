@@ -178,16 +178,22 @@ func (d *kernelDerivative) valuesAt(l *kernelMachine, t int, x *mat.Dense) []flo
 }
 
 // predictions differentiates Σ_t ddst_t·f(x_t), and returns the cotangent of b. It adds the other
-// derivatives to dx, to the sums of d and to the cotangent v of coef, as far as g needs them.
+// derivatives to dx, to the sums of d and to the cotangent v of coef, as far as g needs them. If g
+// needs only derivatives in the hyperparameters, predictions skips rows whose predictions the fit
+// holds. Their derivatives are 0, and the sums would leave rounding.
 func (d *kernelDerivative) predictions(l *kernelMachine, g *learn.Grad, dx, x *mat.Dense, ddst []float64) (db float64) {
 	wanted := learner.Wants(g)
 	inputs := g.X != nil || g.Hyper != nil || dx != nil
+	hyperOnly := wanted && g.X == nil && g.Y == nil && dx == nil
 	for t, dt := range ddst {
 		if dt == 0 {
 			continue
 		}
-		db += dt
 		xt := x.RawRowView(t)
+		if hyperOnly && l.fitter.holdsPrediction(d, xt) {
+			continue
+		}
+		db += dt
 		values := d.valuesAt(l, t, x)
 		var dxt []float64
 		if dx != nil {

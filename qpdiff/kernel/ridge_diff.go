@@ -12,6 +12,9 @@ import (
 // begin implements machineFit.
 func (*kernelRidgeFit) begin(*kernelDerivative, *learn.Grad) error { return nil }
 
+// holdsPrediction implements machineFit.
+func (*kernelRidgeFit) holdsPrediction(*kernelDerivative, []float64) bool { return false }
+
 // finish differentiates through the fit. v is the cotangent of c, and db the cotangent of b. Let w
 // solve (K + λ·diag(1/shares))·w + ω·1 = v and, with Intercept, 1ᵀw = db. Then the cotangent of y
 // is w, and the cotangent of the matrix is −w·cᵀ.

@@ -62,6 +62,16 @@ func (l *kernelSVMFit) prepare(d *kernelDerivative, generalised bool, g *learn.G
 	return nil
 }
 
+// holdsPrediction implements machineFit. The conditions are f(x_i) = 1/y_i for the rows x_i of the free set.
+func (l *kernelSVMFit) holdsPrediction(d *kernelDerivative, x []float64) bool {
+	for _, i := range d.freeSet {
+		if row := l.row(i); row[0] == x[0] && slices.Equal(row, x) { // most rows differ in their first entry
+			return true
+		}
+	}
+	return false
+}
+
 // solve replaces x by the solution w of K_FF·w + b·1 = x on the free set F. With Intercept, w also
 // satisfies 1ᵀw = sum. solve returns b.
 func (d *kernelDerivative) solve(l *kernelSVMFit, x []float64, sum float64) float64 {

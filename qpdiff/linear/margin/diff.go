@@ -7,6 +7,8 @@ import (
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // marginDerivative is the scratch of the derivatives of a [marginFit]. It also holds the values
@@ -94,17 +96,37 @@ func (d *marginDerivative) differentiateLosses(l *marginFit) {
 	}
 }
 
-// solve solves the face's system with right-hand sides w and u, in place.
-func (d *marginDerivative) solve(p *marginProblem) {
+// solve solves the face's system with right-hand sides w and u, in place. It returns wᵀHw, for the
+// new w.
+func (d *marginDerivative) solve(p *marginProblem) (size float64) {
 	f := d.face
 	v, b := d.v[:len(f.act)], d.b[:len(f.elbow)]
 	dense.Gather(v, d.w, f.act)
 	dense.Gather(b, d.u, f.elbow)
-	f.system(p, v, b, d.solved)
+	size = f.system(p, v, b, d.solved)
 	clear(d.w)
 	clear(d.u)
 	dense.Scatter(d.w, v, f.act)
 	dense.Scatter(d.u, b, f.elbow)
+	return size
+}
+
+// elbowHolds reports whether dtheta is a linear combination of the elbow's normals on the support.
+// The elbow then holds dthetaᵀθ, and the adjoint solution w is 0 except for rounding. The parameter
+// size is wᵀHw. It decides most cases without a pass over the normals.
+func (d *marginDerivative) elbowHolds(p *marginProblem, dtheta []float64, size float64) bool {
+	f := d.face
+	v := d.v[:len(f.act)]
+	dense.Gather(v, dtheta, f.act)
+	length := floats.Norm(v, 2)
+	if length == 0 || len(f.elbow) == 0 {
+		return length == 0
+	}
+	floats.Scale(1/length, v)
+	if !p.curved && math.Sqrt(size)/length*math.Sqrt(p.l2) > dependentTol {
+		return false
+	}
+	return f.dependency(p, v, d.solved) != nil
 }
 
 // adjoint begins a VJP. It checks the arguments and solves the adjoint system for dtheta on the
@@ -125,7 +147,9 @@ func (d *marginDerivative) adjoint(l *marginFit, generalised bool, g *learn.Grad
 	g.Generalised = g.Generalised || kinked
 	copy(d.w, dtheta)
 	clear(d.u)
-	d.solve(&l.p.marginProblem)
+	if size := d.solve(&l.p.marginProblem); d.elbowHolds(&l.p.marginProblem, dtheta, size) {
+		clear(d.w)
+	}
 	d.adjointFit = l.state.Fit
 	return nil
 }

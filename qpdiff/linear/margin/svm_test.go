@@ -1,6 +1,7 @@
 package margin
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -15,6 +16,7 @@ import (
 	"cvgm/qpdiff/learntest"
 
 	"github.com/google/go-cmp/cmp"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
 )
@@ -393,5 +395,54 @@ func TestSVMElbowThatLosesARow(t *testing.T) {
 		if gap := svmGap(&l, d, theta); !(math.Abs(gap) <= 1e-14) {
 			t.Errorf("duality gap %g at %v", gap, hyper)
 		}
+	}
+}
+
+// The elbow holds dθᵀθ if dθ is a combination of its rows: then the derivatives in the
+// hyperparameters are exactly 0, in all units. For a dθ beside the combination they are not.
+func TestElbowHoldsCombinations(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 1))
+	held := 0
+	for range 200 {
+		const rows, n = 12, 4
+		d := learn.Data{X: mat.NewDense(rows, n, numtest.Normals(rng, rows*n)), Y: make([]float64, rows)}
+		for i := range d.Y {
+			d.Y[i] = 2*float64(i%2) - 1
+		}
+		unit := math.Ldexp(1, 200*(rng.IntN(3)-1))
+		x := d.Dense()
+		x.Scale(unit, x)
+		theta := make([]float64, n)
+		for curved, l := range []learn.KinkedLearner{new(SVM), new(LearnedLoss)} {
+			hyper := []float64{.02 * unit, .05 * unit * unit}
+			if curved == 1 {
+				hyper = []float64{.5, .1, .1, .1, .05 * unit * unit}
+			}
+			if err := errors.Join(l.Load(d), l.Fit(theta, hyper)); err != nil {
+				t.Fatal(err)
+			}
+			elbow, err := l.(interface{ Elbow([]int) ([]int, error) }).Elbow(nil)
+			if err != nil || len(elbow) == 0 || len(elbow) >= n-1 || slices.Contains(theta, 0) {
+				continue
+			}
+			dtheta := make([]float64, n)
+			for _, i := range elbow {
+				floats.AddScaled(dtheta, rng.NormFloat64(), x.RawRowView(i))
+			}
+			for _, off := range []float64{0, 1e-10} {
+				dtheta[0] += off * floats.Norm(dtheta, 2)
+				g := &learn.Grad{Hyper: make([]float64, len(hyper))}
+				if err := l.VJP(nil, g, dtheta); err != nil {
+					continue
+				}
+				if zero := slices.Equal(g.Hyper, make([]float64, len(hyper))); zero != (off == 0) {
+					t.Errorf("%T, unit %v, elbow %v, %v beside a combination: %v", l, unit, elbow, off, g.Hyper)
+				}
+				held++
+			}
+		}
+	}
+	if held < 100 {
+		t.Errorf("%d products: the test needs more", held)
 	}
 }
