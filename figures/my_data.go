@@ -15,7 +15,7 @@ import (
 
 func init() {
 	register(func(r *mydata.Result) []Output {
-		return slices.Concat([]Output{MyDataColumns(r)}, MyDataTuning(r), MyDataSearch(r), MyDataPredictions(r), MyDataCoefficients(r), MyDataLearning(r))
+		return slices.Concat([]Output{MyDataColumns(r)}, MyDataTuning(r), MyDataSearch(r), MyDataPredictions(r), MyDataCoefficients(r), MyDataPath(r), MyDataLearning(r))
 	})
 }
 

@@ -419,6 +419,48 @@ func myCoefficients(r *mydata.Result, m mydata.Model, order []int) *Panel {
 	return p
 }
 
+// MyDataPath shows the coefficients of each linear model along the main penalty, and marks the tuned
+// value. The lines are the features of the paths.
+func MyDataPath(r *mydata.Result) []Output {
+	var row []*Panel
+	models := r.Models[:min(len(r.Models), shownModels)]
+	fewer := false
+	for _, m := range models {
+		if m.Path != nil && len(m.Path.Features) > 0 {
+			row = append(row, myPath(r, m))
+			fewer = fewer || len(m.Path.Features) < len(m.Features)
+		}
+	}
+	if row == nil {
+		return nil
+	}
+	const inRow = 2
+	f := &Figure{Name: "my_data_path", Legend: LegendBelow, Panels: slices.Collect(slices.Chunk(row, inRow)),
+		Caption: fmt.Sprintf("%s: the coefficients of fits to all rows, per standard deviation of a feature, along the first hyperparameter. The others have their tuned values. A tuned value of 0 is drawn at the left end.%s", r.Name, shownNote(len(r.Models)))}
+	if fewer {
+		f.Caption += " Only the largest coefficients are shown."
+	}
+	f.Width, f.Height = vg.Length(len(f.Panels[0]))*5.6*vg.Inch, vg.Length(.5+3.3*float64(len(f.Panels)))*vg.Inch
+	return []Output{f}
+}
+
+// myPath returns the panel of a model's path.
+func myPath(r *mydata.Result, m mydata.Model) *Panel {
+	path := m.Path
+	p := NewPanel(panelName(r, m, "path"), modelTitle(r, m, named), chart.Subscripted(path.Hyper), "coefficient per standard deviation").LogAxes(true, false).Grid()
+	p.Direct = true
+	p.HLine("zero", 0, Style{Color: Grey, Width: .5, Unlisted: true})
+	tuned := math.Log10(max(path.Tuned, chart.Nth(path.At, 0)))
+	p.VLine("tuned value", tuned, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}, Unlisted: true})
+	for k, j := range path.Features {
+		style := chart.PaletteStyle(k)
+		p.Line(named(chart.Nth(m.Features, j)), Log10s(path.At), chart.Nth(path.Coefficients, k), style)
+		style.Unlisted, style.GlyphRadius = true, 2.5
+		p.Scatter("tuned, "+chart.Nth(m.Features, j), []float64{tuned}, []float64{chart.Nth(path.AtTuned, k)}, style)
+	}
+	return p
+}
+
 // MyDataLearning shows the CV loss of fits to parts of the rows, at the tuned hyperparameters.
 func MyDataLearning(r *mydata.Result) []Output {
 	var panels []*Panel

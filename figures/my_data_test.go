@@ -47,18 +47,18 @@ func TestMyDataOutputs(t *testing.T) {
 		outputs string
 		wants   map[string]string
 	}{
-		"two classes": {myTable("no", "yes"), fast, "columns comparisons hyperparameters losses curves roc confusion boundary coefficients learning",
+		"two classes": {myTable("no", "yes"), fast, "columns comparisons hyperparameters losses curves roc confusion boundary coefficients path learning",
 			map[string]string{"my_data_confusion": "Class,predicted no,predicted yes,Share that is right\n", "my_data_hyperparameters": "target kind,C,", "my_data_losses": "nested risk,"}},
-		"three classes": {myTable("a\tvery long name of a class that is longer than a label can be", "b", "☃"), fast, "columns comparisons hyperparameters losses curves roc confusion boundary coefficients learning",
+		"three classes": {myTable("a\tvery long name of a class that is longer than a label can be", "b", "☃"), fast, "columns comparisons hyperparameters losses curves roc confusion boundary coefficients path learning",
 			map[string]string{"my_data_losses": "target kind,CV loss: multinomial log loss,"}},
 		"three classes of a kernel": {myTable("a", "b", "c"), func(p *mydata.MyDataParams) { p.Learner, p.OuterFolds = "kernel_svm", 0 }, "columns comparisons hyperparameters losses curves roc confusion boundary learning",
 			map[string]string{"my_data_losses": "b against the others,CV loss: hinge loss,"}},
-		"eight classes": {myTable("a", "b", "c", "d", "e", "f", "g", "h"), func(p *mydata.MyDataParams) { p.OuterFolds = 0 }, "columns comparisons hyperparameters losses curves roc confusion boundary coefficients learning", nil},
+		"eight classes": {myTable("a", "b", "c", "d", "e", "f", "g", "h"), func(p *mydata.MyDataParams) { p.OuterFolds = 0 }, "columns comparisons hyperparameters losses curves roc confusion boundary coefficients path learning", nil},
 		"kernel": {myTable("no", "yes"), func(p *mydata.MyDataParams) { p.Learner, p.OuterFolds = "kernel_svm", 0 },
 			"columns comparisons hyperparameters losses curves surface roc confusion boundary learning", map[string]string{"my_data_hyperparameters": "target kind,γ,"}},
-		"numbers": {"x,y\n1,2\n2,3\n3,5\n4,4\n5,6\n6,5\n7,9\n", fast, "columns comparisons hyperparameters losses curves surface predictions coefficients learning", map[string]string{"my_data_columns": "x,number,1 to 7,0,\"1 feature, the mean for a missing value\",It counts the rows: ignore it unless it is a feature.,Ignore\n"}},
+		"numbers": {"x,y\n1,2\n2,3\n3,5\n4,4\n5,6\n6,5\n7,9\n", fast, "columns comparisons hyperparameters losses curves surface predictions coefficients path learning", map[string]string{"my_data_columns": "x,number,1 to 7,0,\"1 feature, the mean for a missing value\",It counts the rows: ignore it unless it is a feature.,Ignore\n"}},
 		"robust": {"x,y\n1,2\n2,3\n3,5\n4,40\n5,6\n6,5\n7,9\n", func(p *mydata.MyDataParams) { p.Learner, p.OuterFolds = "huber", 0 },
-			"columns comparisons hyperparameters losses curves surface predictions coefficients learning", map[string]string{"my_data_losses": "CV loss: absolute error,", "my_data_hyperparameters": ",δ,"}},
+			"columns comparisons hyperparameters losses curves surface predictions coefficients path learning", map[string]string{"my_data_losses": "CV loss: absolute error,", "my_data_hyperparameters": ",δ,"}},
 		"no signal": {"x,y\n1,2\n2,2\n3,2\n4,2\n5,2\n6,2\n7,2\n", fast, "columns comparisons hyperparameters losses curves surface predictions coefficients learning", nil},
 		"kernel of numbers": {"x,y\n1,2\n2,3\n3,5\n4,4\n5,6\n6,5\n7,9\n", func(p *mydata.MyDataParams) { p.Learner = "kernel_ridge" },
 			"columns comparisons hyperparameters losses curves surface predictions learning", nil},
@@ -113,6 +113,29 @@ func TestMyDataCoefficients(t *testing.T) {
 	}
 	if !slices.Equal(labels, []string{"b", "c", "a"}) {
 		t.Errorf("labels %q", labels)
+	}
+}
+
+// The path has a line for each of its features, labelled at the end, and marks the tuned value. A
+// tuned value of 0 is at the left end.
+func TestMyDataPath(t *testing.T) {
+	for tuned, at := range map[float64]string{10: "1", 0: "0"} {
+		r := &mydata.Result{Name: "n", Target: "y", Models: []mydata.Model{{Features: []string{"a", "b", "c"}, Path: &mydata.Path{Hyper: "λ1", At: []float64{1, 10, 100}, Tuned: tuned,
+			Features: []int{2, 0}, Coefficients: [][]float64{{3, 2, 0}, {1, -1, 0}}, AtTuned: []float64{2, -1}}}}}
+		f := MyDataPath(r)[0].(*Figure)
+		checkFigure(t, f)
+		for _, want := range []string{"\"tuned, c\"," + at + ",2", "\"tuned, a\"," + at + ",-1"} {
+			if !strings.Contains(f.CSV(), want) {
+				t.Errorf("no %s in\n%s", want, f.CSV())
+			}
+		}
+		var labels []string
+		for _, l := range f.Panels[0][0].DirectLabels() {
+			labels = append(labels, l.Name)
+		}
+		if !slices.Equal(labels, []string{"c", "a"}) || !strings.Contains(f.Caption, "Only the largest") {
+			t.Errorf("labels %q, caption %q", labels, f.Caption)
+		}
 	}
 }
 

@@ -232,6 +232,61 @@ func MyDataCoefficients(r *mydata.Result) string {
 	return paragraphs(all...)
 }
 
+// MyDataPath describes how the coefficients depend on the main penalty.
+func MyDataPath(r *mydata.Result) string {
+	var all []string
+	for _, m := range r.Models {
+		if m.Path == nil || len(m.Path.Coefficients) == 0 {
+			continue
+		}
+		of := ""
+		if m.Class != "" && len(r.Models) > 1 {
+			of = nameOf(m.Class) + ": "
+		}
+		if all = append(all, of+pathOf(m)); len(all) == 4 {
+			break
+		}
+	}
+	return paragraphs(all...)
+}
+
+// pathOf describes the path of a model in one sentence. If coefficients become 0 along the path, the
+// sentence names the feature that is left last. Otherwise it has the change of the largest
+// coefficient from a tenth of the tuned value to ten times the value.
+func pathOf(m mydata.Model) string {
+	path := m.Path
+	fewest := -1 // the point with the fewest coefficients that are not 0
+	for i, n := range path.Nonzero {
+		if n > 0 && n < len(m.Features) && (fewest < 0 || n < path.Nonzero[fewest]) {
+			fewest = i
+		}
+	}
+	if fewest >= 0 {
+		last := 0 // the feature with the largest coefficient there
+		for k, line := range path.Coefficients {
+			if math.Abs(nth(line, fewest)) > math.Abs(nth(path.Coefficients[last], fewest)) {
+				last = k
+			}
+		}
+		left, name := "only the coefficient of %s is left", nameOf(m.Features[path.Features[last]])
+		if n := path.Nonzero[fewest]; n > 1 {
+			left = fmt.Sprintf("%d are left, and the coefficient of %%s is the largest", n)
+		}
+		return fmt.Sprintf("At the tuned %s = %.3g, %d of %d coefficients are not 0; at %.3g "+left+".", path.Hyper, path.Tuned, path.NonzeroTuned, len(m.Features), path.At[fewest], name)
+	}
+	low, high := len(path.At)-1, 0
+	for i, v := range path.At {
+		if v >= path.Tuned/10 {
+			low = min(low, i)
+		}
+		if v <= path.Tuned*10 {
+			high = max(high, i)
+		}
+	}
+	return fmt.Sprintf("From %s = %.3g to %.3g, around the tuned %.3g, the coefficient of %s, the largest, moves from %+.3g to %+.3g.",
+		path.Hyper, path.At[low], path.At[high], path.Tuned, nameOf(m.Features[path.Features[0]]), nth(path.Coefficients[0], low), nth(path.Coefficients[0], high))
+}
+
 // MyDataLearning says whether more rows would help.
 func MyDataLearning(r *mydata.Result) string {
 	var all []string

@@ -33,6 +33,11 @@ func coefficients(c []float64, folds ...[]float64) *mydata.Result {
 	return &mydata.Result{Models: []mydata.Model{{Features: []string{"area", "age", "door"}, Coefficients: c, FoldCoefficients: folds}}}
 }
 
+func path(nonzero []int, lines ...[]float64) *mydata.Result {
+	return &mydata.Result{Models: []mydata.Model{{Features: []string{"area", "age"}, Path: &mydata.Path{
+		Hyper: "λ1", At: []float64{.1, 1, 2, 10, 100}, Tuned: 1, Features: []int{1, 0}, Coefficients: lines, Nonzero: nonzero, NonzeroTuned: 2}}}}
+}
+
 func learning(gain, se float64) *mydata.Result {
 	return &mydata.Result{Models: []mydata.Model{{ConstantLoss: 50, Learning: mydata.Learning{Rows: []float64{20, 40}, Loss: []float64{10, 10 - gain}, Gain: gain, GainError: se}}}}
 }
@@ -55,6 +60,10 @@ func TestReadingsOfMyData(t *testing.T) {
 		{MyDataPredictions(&mydata.Result{Classes: []string{"a", "b", "c"}, Models: append(classes(.8).Models, classes(.7).Models[0])}), "hardest class to tell from the others is “yes” (AUC 0.7)"},
 		{MyDataCoefficients(coefficients([]float64{1, -3, 0}, []float64{.5, -4, 0}, []float64{-.5, -2, 0})), "of “age” moves the prediction by -3 (-4 to -2 over the folds), the most of all features. Do not rely on 1 of 2 coefficients: in some fold they are 0 or have the other sign."},
 		{MyDataCoefficients(coefficients(nil)), ""},
+		{MyDataPath(path([]int{2, 2, 2, 1, 0}, []float64{5, 4, 2, 0, 0}, []float64{3, 3, 2, 1, 0})), "At the tuned λ1 = 1, 2 of 2 coefficients are not 0; at 10 only the coefficient of “area” is left."},
+		{MyDataPath(path([]int{2, 2, 2, 2, 2}, []float64{5, 4, 2, -1, .5}, []float64{3, 3, 2, 1, 1})), "From λ1 = 0.1 to 10, around the tuned 1, the coefficient of “age”, the largest, moves from +5 to -1."},
+		{MyDataPath(path(nil)), ""},
+		{MyDataPath(coefficients(nil)), ""},
 		{MyDataLearning(learning(2, .5)), "From 20 to 40 training rows the CV loss falls: by 2, with a standard error of 0.5 (4 % of a constant prediction's loss). More rows are likely to help."},
 		{MyDataLearning(learning(.2, .5)), "does not change clearly: by 0.2, with a standard error of 0.5 (0.4 % of a constant prediction's loss). More rows of this kind promise little."},
 		{MyDataLearning(learning(.6, .9)), "Whether more rows would help is open."},

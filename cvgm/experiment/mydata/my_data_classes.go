@@ -100,6 +100,13 @@ func (p MyDataParams) jointModel(ctx context.Context, r *classModel, t *table.Ta
 		}
 		r.models = append(r.models, m)
 	}
+	paths, err := p.paths(ctx, tuned, len(r.models[0].Features))
+	if err != nil {
+		return err
+	}
+	for c, path := range paths {
+		r.models[c].Path = path
+	}
 	r.joint = &joint
 	return p.surroundings(ctx, r.joint, tuned, tuned.ClassPipeline, true)
 }

@@ -259,10 +259,7 @@ type stratum struct {
 // [split][model][feature]. They are in the units of Model.Coefficients. With several classes, a fit
 // has a model for each class. If the fit of a split fails, the split is omitted.
 func foldCoefficients(ctx context.Context, tuned *tune.Tuned) ([][][]float64, error) {
-	whole := tuned.ClassModels
-	if whole == nil {
-		whole = []*cvgm.Model{tuned.Model}
-	}
+	whole := modelsOf(tuned.Model, tuned.ClassModels)
 	if m := whole[0]; m == nil || m.Kernel != nil || m.Predictor != nil || tuned.Choice == tune.ChoseConstant {
 		return nil, nil
 	}
@@ -270,16 +267,9 @@ func foldCoefficients(ctx context.Context, tuned *tune.Tuned) ([][][]float64, er
 	if err != nil {
 		return nil, err
 	}
-	fit := func(rows []int) ([]*cvgm.Model, error) {
-		if tuned.ClassModels != nil {
-			return cv.FinalClasses(ctx, rows, tuned.Hyper)
-		}
-		m, err := cv.FinalContext(ctx, rows, tuned.Hyper)
-		return []*cvgm.Model{m}, err
-	}
 	var all [][][]float64
 	for _, s := range tuned.Splits {
-		models, err := fit(s.Train)
+		models, err := fitRows(ctx, cv, tuned, s.Train, tuned.Hyper)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -293,6 +283,23 @@ func foldCoefficients(ctx context.Context, tuned *tune.Tuned) ([][][]float64, er
 		all = append(all, one)
 	}
 	return all, nil
+}
+
+// modelsOf returns the model of each class or, without classes, the one model.
+func modelsOf(one *cvgm.Model, classes []*cvgm.Model) []*cvgm.Model {
+	if classes != nil {
+		return classes
+	}
+	return []*cvgm.Model{one}
+}
+
+// fitRows fits the learner to some rows, and returns the model of each class, or the one model.
+func fitRows(ctx context.Context, cv *cvgm.CV, tuned *tune.Tuned, rows []int, hyper []float64) ([]*cvgm.Model, error) {
+	if tuned.ClassModels != nil {
+		return cv.FinalClasses(ctx, rows, hyper)
+	}
+	m, err := cv.FinalContext(ctx, rows, hyper)
+	return []*cvgm.Model{m}, err
 }
 
 // perDeviation returns the coefficients of m per standard deviation of the features. fullModel is

@@ -47,6 +47,7 @@ type Model struct {
 	Coefficients                                              []float64   // per standard deviation of each feature; nil for a kernel
 	PerUnit                                                   []float64   // coefficients in the units of the file; nil for a kernel, and if a coefficient overflows
 	FoldCoefficients                                          [][]float64 // of the fits to each split's training rows, in the units of Coefficients
+	Path                                                      *Path       // coefficients along the main penalty; nil for a kernel, and if nothing is searched
 	Y                                                         []float64   // target of each row
 	Judged                                                    Judged
 	Pipeline                                                  string // as JSON
@@ -90,6 +91,13 @@ func (p MyDataParams) model(ctx context.Context, tuned *tune.Tuned, t *table.Tab
 	}
 	for _, fold := range coefficients {
 		m.FoldCoefficients = append(m.FoldCoefficients, fold[0])
+	}
+	paths, err := p.paths(ctx, tuned, len(m.Features))
+	if err != nil {
+		return m, err
+	}
+	if paths != nil {
+		m.Path = paths[0]
 	}
 	return m, p.surroundings(ctx, &m, tuned, tuned.Pipeline, surface)
 }
@@ -161,11 +169,7 @@ func (p MyDataParams) curvesAround(ctx context.Context, m *Model, tuned *tune.Tu
 		if h.Lower == h.Upper {
 			continue
 		}
-		c := Curve{Hyper: h.Name, At: h.grid(p.CurvePoints), Tuned: h.Tuned}
-		if h.Tuned > h.Lower && h.Tuned < h.Upper {
-			at, _ := slices.BinarySearch(c.At, h.Tuned)
-			c.At = slices.Insert(c.At, at, h.Tuned)
-		}
+		c := Curve{Hyper: h.Name, At: h.withTuned(p.CurvePoints), Tuned: h.Tuned}
 		x := slices.Clone(tuned.Winner.Hyper)
 		for _, v := range c.At {
 			x[i] = v
@@ -208,6 +212,16 @@ func (h Hyper) grid(n int) []float64 {
 		v[i] = min(max(h.Lower*math.Pow(h.Upper/h.Lower, float64(i)/float64(n-1)), h.Lower), h.Upper)
 	}
 	return v
+}
+
+// withTuned returns the points of grid, and the tuned value if it is between the bounds.
+func (h Hyper) withTuned(n int) []float64 {
+	at := h.grid(n)
+	if h.Tuned > h.Lower && h.Tuned < h.Upper {
+		i, _ := slices.BinarySearch(at, h.Tuned)
+		at = slices.Insert(at, i, h.Tuned)
+	}
+	return at
 }
 
 // finalDescent returns points of the descent that ends with the lowest CV loss. It returns only

@@ -100,6 +100,22 @@ func TestMyDataHouses(t *testing.T) {
 			t.Errorf("coefficients of area %v in a fold, %v of all", fold[at], c)
 		}
 	}
+	// At the tuned value, the path has the coefficients of the model, the largest first. At the upper
+	// bound only rounding is left.
+	path := m.Path
+	tuned := slices.Index(path.At, path.Tuned)
+	if path.Hyper != "λ1" || tuned < 0 || len(path.At) != 42 || len(path.Features) != pathFeatures || m.Features[path.Features[0]] != "area" || path.Nonzero[40] != 1 || math.Abs(path.Coefficients[0][41]) > rounding*m.Coefficients[at] {
+		t.Fatalf("%+v", path)
+	}
+	for k, j := range path.Features {
+		if path.AtTuned[k] != m.Coefficients[j] {
+			t.Errorf("%s: %v on the path, %v in the model", m.Features[j], path.AtTuned[k], m.Coefficients[j])
+		}
+		casetest.Near(t, "the coefficient on the path of "+m.Features[j], path.Coefficients[k][tuned], m.Coefficients[j], rounding*math.Abs(m.Coefficients[at]))
+	}
+	if n := nonzero(m.Coefficients); path.NonzeroTuned != n || path.Nonzero[tuned] != n {
+		t.Errorf("%d and %d coefficients are not 0, in the model %d", path.NonzeroTuned, path.Nonzero[tuned], n)
+	}
 	// At all training rows, the learning curve is the CV loss. With fewer rows, the loss is higher.
 	if l := m.Learning; len(l.Loss) != 4 || l.Rows[3] != 72 || l.Rows[0] != 9 || !(l.Loss[0] > l.Loss[3]) {
 		t.Errorf("%+v", l)
