@@ -436,7 +436,7 @@ func MyDataPath(r *mydata.Result) []Output {
 	}
 	const inRow = 2
 	f := &Figure{Name: "my_data_path", Legend: LegendBelow, Panels: slices.Collect(slices.Chunk(row, inRow)),
-		Caption: fmt.Sprintf("%s: the coefficients of fits to all rows, per standard deviation of a feature, along the first hyperparameter. The others have their tuned values. A tuned value of 0 is drawn at the left end.%s", r.Name, shownNote(len(r.Models)))}
+		Caption: fmt.Sprintf("%s: the coefficients of fits to all rows, per standard deviation of a feature, along the first hyperparameter, with the weakest penalty at the right end. The others have their tuned values. The dotted line is at the tuned value; a penalty of 0 is drawn at the right end.%s", r.Name, shownNote(len(r.Models)))}
 	if fewer {
 		f.Caption += " Only the largest coefficients are shown."
 	}
@@ -447,14 +447,27 @@ func MyDataPath(r *mydata.Result) []Output {
 // myPath returns the panel of a model's path.
 func myPath(r *mydata.Result, m mydata.Model) *Panel {
 	path := m.Path
-	p := NewPanel(panelName(r, m, "path"), modelTitle(r, m, named), chart.Subscripted(path.Hyper), "coefficient per standard deviation").LogAxes(true, false).Grid()
+	label, x := chart.Subscripted(path.Hyper), Log10s(path.At)
+	tuned := math.Log10(max(path.Tuned, chart.Nth(path.At, 0)))
+	size := func(point int) (sum float64) {
+		for _, line := range path.Coefficients {
+			sum += math.Abs(chart.Nth(line, point))
+		}
+		return sum
+	}
+	if size(0) > size(len(path.At)-1) { // labels belong at the end at which the lines are apart
+		label, tuned = "1/"+label, 0-tuned // not −0
+		for i := range x {
+			x[i] = 0 - x[i]
+		}
+	}
+	p := NewPanel(panelName(r, m, "path"), modelTitle(r, m, named), label, "coefficient per standard deviation").LogAxes(true, false).Grid()
 	p.Direct = true
 	p.HLine("zero", 0, Style{Color: Grey, Width: .5, Unlisted: true})
-	tuned := math.Log10(max(path.Tuned, chart.Nth(path.At, 0)))
 	p.VLine("tuned value", tuned, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}, Unlisted: true})
 	for k, j := range path.Features {
 		style := chart.PaletteStyle(k)
-		p.Line(named(chart.Nth(m.Features, j)), Log10s(path.At), chart.Nth(path.Coefficients, k), style)
+		p.Line(named(chart.Nth(m.Features, j)), x, chart.Nth(path.Coefficients, k), style)
 		style.Unlisted, style.GlyphRadius = true, 2.5
 		p.Scatter("tuned, "+chart.Nth(m.Features, j), []float64{tuned}, []float64{chart.Nth(path.AtTuned, k)}, style)
 	}

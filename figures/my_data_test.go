@@ -116,10 +116,10 @@ func TestMyDataCoefficients(t *testing.T) {
 	}
 }
 
-// The path has a line for each of its features, labelled at the end, and marks the tuned value. A
-// tuned value of 0 is at the left end.
+// The path has a line for each of its features, labelled at the end with the weakest penalty, and
+// marks the tuned value. A penalty of 0 is at this end.
 func TestMyDataPath(t *testing.T) {
-	for tuned, at := range map[float64]string{10: "1", 0: "0"} {
+	for tuned, at := range map[float64]string{10: "-1", 0: "0"} {
 		r := &mydata.Result{Name: "n", Target: "y", Models: []mydata.Model{{Features: []string{"a", "b", "c"}, Path: &mydata.Path{Hyper: "λ1", At: []float64{1, 10, 100}, Tuned: tuned,
 			Features: []int{2, 0}, Coefficients: [][]float64{{3, 2, 0}, {1, -1, 0}}, AtTuned: []float64{2, -1}}}}}
 		f := MyDataPath(r)[0].(*Figure)

@@ -53,13 +53,6 @@ type Model struct {
 	Pipeline                                                  string // as JSON
 }
 
-// Hyper is a hyperparameter with its bounds.
-type Hyper struct {
-	Name                         string
-	Lower, Default, Tuned, Upper float64
-	Zero                         bool // 0 was tried, too
-}
-
 // Curve is the CV loss with its standard error along one hyperparameter. The other hyperparameters
 // have their tuned values. Loss and Error are NaN if the fit fails.
 type Curve struct {
@@ -204,25 +197,6 @@ func (p MyDataParams) curvesAround(ctx context.Context, m *Model, tuned *tune.Tu
 // noticeable is a share of the lowest CV loss of the search. A CV loss that is lower by at least
 // this share, at a point outside of the search, is reported.
 const noticeable = 1e-2
-
-// grid returns n points between the bounds of a hyperparameter, with equal ratios.
-func (h Hyper) grid(n int) []float64 {
-	v := make([]float64, n)
-	for i := range v {
-		v[i] = min(max(h.Lower*math.Pow(h.Upper/h.Lower, float64(i)/float64(n-1)), h.Lower), h.Upper)
-	}
-	return v
-}
-
-// withTuned returns the points of grid, and the tuned value if it is between the bounds.
-func (h Hyper) withTuned(n int) []float64 {
-	at := h.grid(n)
-	if h.Tuned > h.Lower && h.Tuned < h.Upper {
-		i, _ := slices.BinarySearch(at, h.Tuned)
-		at = slices.Insert(at, i, h.Tuned)
-	}
-	return at
-}
 
 // finalDescent returns points of the descent that ends with the lowest CV loss. It returns only
 // points after the last leap of the descent that lower the CV loss. A leap is a long step: in the
