@@ -93,6 +93,30 @@ func ExampleTuned_Importance() {
 	// distance 6 %
 }
 
+// The size of a house and its other columns, each group with the values of another row.
+func ExampleTuned_Importance_groups() {
+	houses, err := table.CSV{Target: "price", Missing: table.MissingIsMean}.ReadFile("testdata/houses.csv")
+	if err != nil {
+		panic(err)
+	}
+	tuned, err := tune.Tuner{OuterFolds: -1}.TuneTable(context.Background(), houses)
+	if err != nil {
+		panic(err)
+	}
+	size := tune.ColumnGroup{Name: "size", Columns: []string{"area", "rooms"}}
+	rest := tune.ColumnGroup{Columns: []string{"age", "distance", "heating"}}
+	groups, err := tuned.Importance(context.Background(), 0, 1, size, rest)
+	if err != nil {
+		panic(err)
+	}
+	for _, g := range groups {
+		fmt.Printf("%s %.0f %%\n", g.Column, g.Increase.Mean)
+	}
+	// Output:
+	// size 177 %
+	// age, distance, heating 16 %
+}
+
 // A kernel ridge regression with a width for each feature. Features without effect leave it.
 func ExampleTuned_Widths() {
 	text := "catch,depth,swell,moon,depart\n"

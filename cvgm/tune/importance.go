@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"cvgm/cvgm"
 	"cvgm/cvgm/internal/args"
@@ -21,9 +22,10 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// An Importance describes how much the predictions of a model depend on one column.
+// An Importance describes how much the predictions of a model depend on one column, or on a group of
+// columns.
 type Importance struct {
-	Column string // of the file; without a table "column" and its index
+	Column string // of the file; without a table "column" and its index; the name of a ColumnGroup
 	// Increase is the increase of the out-of-fold loss if the values of the column are exchanged
 	// between rows, in per cent of the loss of a constant prediction. It is the mean over the
 	// repeats, with a 95 % interval. The interval covers only the error from the finite number of
@@ -33,6 +35,12 @@ type Importance struct {
 
 func (i Importance) String() string {
 	return fmt.Sprintf("%s %.1f %% [%.1f, %.1f]", i.Column, i.Increase.Mean, i.Increase.Low, i.Increase.High)
+}
+
+// A ColumnGroup is a group of columns for [Tuned.Importance].
+type ColumnGroup struct {
+	Name    string   // empty: the names of the columns
+	Columns []string // names of columns, as in Importance.Column without groups; at least one
 }
 
 // defaultRepeats is the number of permutations of [Tuned.Importance].
@@ -46,14 +54,19 @@ const defaultRepeats = 10
 // parts of a date, and missing values. Units do not affect the result.
 //
 // The importance of a column may be below 0 by chance. If two columns have the same information,
-// the importance of each is lower than without the other column. The random orders depend on seed,
-// and are the same for all columns. The cost is one fit for each split, and a prediction of all
-// rows for each column and repeat.
+// the importance of each is lower than without the other column. A group of both has their common
+// importance. If there are groups, Importance returns the importance of each group instead of each
+// column. The columns of a group take their values from the same row, so that relations within the
+// group remain. A column may be in several groups, or in none.
+//
+// The random orders depend on seed, and are the same for all columns and groups. The cost is one fit
+// for each split, and a prediction of all rows for each column or group and each repeat.
 //
 // The error is of kind ErrEmpty if there is no model. It is of kind ErrDomain if repeats is 1 or
-// below 0, if the model is a constant prediction, or if X is sparse. Importance also returns the
-// error of a fit that fails, and ctx's error if ctx ends.
-func (t *Tuned) Importance(ctx context.Context, repeats int, seed uint64) ([]Importance, error) {
+// below 0, if the model is a constant prediction, if X is sparse, or if a group has an unknown
+// column or the same column twice. For a group without columns it is of kind ErrEmpty. Importance
+// also returns the error of a fit that fails, and ctx's error if ctx ends.
+func (t *Tuned) Importance(ctx context.Context, repeats int, seed uint64, groups ...ColumnGroup) ([]Importance, error) {
 	if t == nil || !t.fitted() {
 		return nil, args.Bad("Tuned", qpdiff.ErrEmpty, "let the search end", "has no model")
 	}
@@ -78,6 +91,12 @@ func (t *Tuned) Importance(ctx context.Context, repeats int, seed uint64) ([]Imp
 		}
 	}
 	names, columns := t.fileColumns()
+	if len(groups) > 0 {
+		var err error
+		if names, columns, err = grouped(groups, names, columns); err != nil {
+			return nil, err
+		}
+	}
 	increase := make([][]float64, len(names))
 	for g := range increase {
 		increase[g] = make([]float64, repeats)
@@ -122,6 +141,30 @@ func (t *Tuned) fileColumns() (names []string, columns [][]int) {
 		columns[at] = append(columns[at], j)
 	}
 	return names, columns
+}
+
+// grouped returns the names of the groups and, for each, its columns of X. The arguments names and
+// columns are the results of fileColumns.
+func grouped(groups []ColumnGroup, names []string, columns [][]int) (of []string, together [][]int, err error) {
+	for g, group := range groups {
+		arg := fmt.Sprintf("groups[%d].Columns", g)
+		if len(group.Columns) == 0 {
+			return nil, nil, args.Bad(arg, qpdiff.ErrEmpty, "name at least one column", "is empty")
+		}
+		var all []int
+		for k, name := range group.Columns {
+			at := slices.Index(names, name)
+			if at < 0 {
+				return nil, nil, args.Bad(arg, qpdiff.ErrDomain, fmt.Sprintf("use some of %q", names), "names %q, which is no column", name)
+			}
+			if slices.Contains(group.Columns[:k], name) {
+				return nil, nil, args.Bad(arg, qpdiff.ErrDomain, "name each column once", "names %q twice", name)
+			}
+			all = append(all, columns[at]...)
+		}
+		of, together = append(of, cmp.Or(group.Name, strings.Join(group.Columns, ", "))), append(together, all)
+	}
+	return of, together, nil
 }
 
 // exchange exchanges values within one split. For each group of columns and each order, it adds the

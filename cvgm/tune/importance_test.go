@@ -65,6 +65,36 @@ func TestImportance(t *testing.T) {
 	}
 }
 
+// The values of a group are exchanged together. A group of one column has the importance of the
+// column. Independent parts of a sum add up, and a copy shares the importance of its column unless
+// both are exchanged.
+func TestImportanceOfGroups(t *testing.T) {
+	tuned := casetest.Must(Tuner{OuterFolds: -1}.TuneTable(t.Context(), importanceTable(t, 1)))(t)
+	single := map[string]Importance{}
+	for _, one := range casetest.Must(tuned.Importance(t.Context(), 0, 3))(t) {
+		single[one.Column] = one
+	}
+	got := casetest.Must(tuned.Importance(t.Context(), 0, 3, ColumnGroup{Columns: []string{"a"}}, ColumnGroup{Name: "place and size", Columns: []string{"town", "a"}}, ColumnGroup{Columns: []string{"noise", "day"}}))(t)
+	if len(got) != 3 || got[0].Column != "place and size" || got[1] != single["a"] || got[2].Column != "noise, day" {
+		t.Fatalf("%v, single columns %v", got, single)
+	}
+	if both, sum := got[0].Increase.Mean, single["a"].Increase.Mean+single["town"].Increase.Mean; math.Abs(both-sum) > .1*sum || both == sum {
+		t.Errorf("together %v, in sum %v", both, sum)
+	}
+
+	src := synth.NewStream(5, "importance")
+	text := "a,copy,b,y\n"
+	for range 80 {
+		a, b := src.NormFloat64(), src.NormFloat64()
+		text += fmt.Sprintf("%v,%v,%v,%v\n", a, a, b, 2*a+b+.3*src.NormFloat64())
+	}
+	tuned = casetest.Must(Tuner{OuterFolds: -1, Learner: &linear.Huber{Intercept: true}}.TuneTable(t.Context(), casetest.Must(table.CSV{Target: "y"}.Read(strings.NewReader(text)))(t)))(t)
+	got = casetest.Must(tuned.Importance(t.Context(), 0, 3, ColumnGroup{Columns: []string{"copy"}}, ColumnGroup{Columns: []string{"copy", "a"}}))(t)
+	if got[0].Column != "copy, a" || !(got[0].Increase.Low > 1.5*got[1].Increase.High) {
+		t.Errorf("%v", got)
+	}
+}
+
 func TestImportanceRefuses(t *testing.T) {
 	tuned := casetest.Must(Tuner{OuterFolds: -1, Learner: new(linear.ElasticNet)}.TuneTable(t.Context(), importanceTable(t, 1)))(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -80,6 +110,14 @@ func TestImportanceRefuses(t *testing.T) {
 		kind    error
 	}{"nil": {nil, 0, qpdiff.ErrEmpty}, "no model": {new(Tuned), 0, qpdiff.ErrEmpty}, "one repeat": {tuned, 1, qpdiff.ErrDomain}, "below 0": {tuned, -1, qpdiff.ErrDomain}, "constant": {&constant, 0, qpdiff.ErrDomain}} {
 		if _, err := c.t.Importance(t.Context(), c.repeats, 1); !errors.Is(err, c.kind) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, c := range map[string]struct {
+		columns []string
+		kind    error
+	}{"no columns": {nil, qpdiff.ErrEmpty}, "unknown": {[]string{"a", "size"}, qpdiff.ErrDomain}, "twice": {[]string{"a", "a"}, qpdiff.ErrDomain}} {
+		if _, err := tuned.Importance(t.Context(), 0, 1, ColumnGroup{Columns: []string{"a"}}, ColumnGroup{Columns: c.columns}); !errors.Is(err, c.kind) || !strings.Contains(err.Error(), "groups[1]") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
