@@ -21,8 +21,8 @@ func (h Hyper) grid(n int) []float64 {
 	return v
 }
 
-// withTuned returns the points of grid, and the tuned value if it is between the bounds.
-func (h Hyper) withTuned(n int) []float64 {
+// gridWithTuned returns the points of grid, and the tuned value if it is between the bounds.
+func (h Hyper) gridWithTuned(n int) []float64 {
 	at := h.grid(n)
 	if h.Tuned > h.Lower && h.Tuned < h.Upper {
 		i, _ := slices.BinarySearch(at, h.Tuned)

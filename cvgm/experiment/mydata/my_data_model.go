@@ -162,7 +162,7 @@ func (p MyDataParams) curvesAround(ctx context.Context, m *Model, tuned *tune.Tu
 		if h.Lower == h.Upper {
 			continue
 		}
-		c := Curve{Hyper: h.Name, At: h.withTuned(p.CurvePoints), Tuned: h.Tuned}
+		c := Curve{Hyper: h.Name, At: h.gridWithTuned(p.CurvePoints), Tuned: h.Tuned}
 		x := slices.Clone(tuned.Winner.Hyper)
 		for _, v := range c.At {
 			x[i] = v

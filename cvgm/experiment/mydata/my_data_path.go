@@ -45,7 +45,7 @@ func (p MyDataParams) paths(ctx context.Context, tuned *tune.Tuned, features int
 	}
 	h := tuned.Searched[along]
 	hyper := slices.Clone(tuned.Winner.Hyper)
-	at := Hyper{Lower: h.Lower, Upper: h.Upper, Tuned: hyper[along]}.withTuned(p.CurvePoints)
+	at := Hyper{Lower: h.Lower, Upper: h.Upper, Tuned: hyper[along]}.gridWithTuned(p.CurvePoints)
 	points := make([][][]float64, len(at)) // [point][model][feature]
 	for i, v := range at {
 		hyper[along] = v
