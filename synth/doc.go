@@ -18,6 +18,22 @@
 // functions that draw data take an interface, which [Stream], [NumPy] and user-defined generators
 // implement.
 //
+// # Origins and licences
+//
+// All code of this package is written for the project and has the project's licence, MIT. The
+// following software defines the numbers that the package replays. Its authors and licences are:
+//
+//   - The Mersenne Twister and its two initialisations are by Makoto Matsumoto and Takuji
+//     Nishimura. Their reference implementation of 2002 has the 3-clause BSD licence.
+//   - NumPy (np.random): 3-clause BSD licence, NumPy Developers.
+//   - CPython (the module random): Python Software Foundation License, version 2.
+//   - PyTorch (the CPU generator and the initial values of torch.nn.Linear): 3-clause BSD licence,
+//     its contributors.
+//   - scikit-learn (make_regression and make_low_rank_matrix): 3-clause BSD licence, the
+//     scikit-learn developers.
+//   - PCG-DXSM is a variant of PCG, both by Melissa O'Neill. [Stream] calls the implementation in
+//     Go's package math/rand/v2, which has Go's 3-clause BSD licence.
+//
 // # Errors
 //
 // If the options do not define data, functions return an [ArgError]. A destination or a point of
