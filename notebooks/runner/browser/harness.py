@@ -24,11 +24,11 @@ import urllib.request
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from checkout import PYTHON, ROOT, RUNNER, digest, write_atomic  # noqa: E402
-from environment import PIP_OPTIONS, ask_go, base_environment, build_gopls, gopls_wanted, prepare  # noqa: E402
-from processes import command, locked  # noqa: E402
+from checkout import ROOT  # noqa: E402
+from environment import ask_go, build_gopls, gopls_wanted, prepare  # noqa: E402
+from extras import install  # noqa: E402
+from processes import locked  # noqa: E402
 
-REQUIREMENTS = RUNNER / "requirements-browser.txt"
 DRIVER = ROOT / ".cache" / "browser"
 SCREENSHOTS = ROOT / ".work" / "screenshots"
 CHECKOUT = ROOT / ".work" / "browser" / "checkout"
@@ -47,13 +47,8 @@ def chromium():
 
 
 def install_driver():
-    """Playwright in a folder of its own, by the pip of .venv."""
-    key, stamp = digest(sys.version, REQUIREMENTS.read_bytes()), DRIVER / "installed"
-    if not stamp.exists() or stamp.read_text() != key:
-        shutil.rmtree(DRIVER, ignore_errors=True)
-        argv = [PYTHON, "-I", "-m", "pip", *PIP_OPTIONS, "install", "-q", "--target", DRIVER, "-r", REQUIREMENTS]
-        command(argv, base_environment(), "installing the browser's driver")
-        write_atomic(stamp, key.encode())
+    """Playwright in a folder of its own."""
+    install(DRIVER, "requirements-browser.txt")
     sys.path.insert(0, str(DRIVER))
 
 

@@ -6,8 +6,9 @@ import shutil
 import subprocess
 import tempfile
 
+from checkout import PYTHON
 from explore import Explore
-from harness import CHECKOUT, COMMAND, PATIENCE, PYTHON, ROOT, Lab, Test, until
+from harness import CHECKOUT, COMMAND, PATIENCE, ROOT, Lab, Test, until
 
 
 class OwnGoNB(Test):
