@@ -26,8 +26,8 @@ const (
 
 // The colours also differ in grey, and for readers with red-green colour blindness.
 var (
-	Black, Blue, Green, Grey        = chart.Black, chart.Blue, chart.Green, chart.Grey
-	Orange, Purple, Sky, Vermillion = chart.Orange, chart.Purple, chart.Sky, chart.Vermillion
+	Black, Blue, Green, Grey       = chart.Black, chart.Blue, chart.Green, chart.Grey
+	Orange, Purple, Sky, Vermilion = chart.Orange, chart.Purple, chart.Sky, chart.Vermilion
 )
 
 // NewPanel returns an empty panel. name identifies the panel in the CSV of the figure.

@@ -38,7 +38,7 @@ func DifferentiabilityKinks(r *differentiability.Limits) *Figure {
 		if i := slices.Index(k.Input, k.At); i >= 0 {
 			at = k.Value[i]
 		}
-		value.Line("tangent from the left", []float64{k.At, k.At + reach}, []float64{at, at + reach*k.Left}, Style{Color: Vermillion, Width: 1.5, Dash: []vg.Length{6, 2}})
+		value.Line("tangent from the left", []float64{k.At, k.At + reach}, []float64{at, at + reach*k.Left}, Style{Color: Vermilion, Width: 1.5, Dash: []vg.Length{6, 2}})
 		value.Line("tangent from the right", []float64{k.At - reach, k.At}, []float64{at - reach*k.Right, at}, Style{Color: Green, Width: 1.5, Dash: []vg.Length{1, 2}})
 		value.Scatter("kink", []float64{k.At}, []float64{at}, Style{Color: Black})
 		slope := NewPanel(k.name+", derivative", "", k.x, "∂"+k.y+"/∂"+k.x).Grid()
@@ -53,7 +53,7 @@ func DifferentiabilityKinks(r *differentiability.Limits) *Figure {
 func DifferentiabilityLimits(r *differentiability.Limits) *Figure {
 	ridge := NewPanel("vanishing ridge", "elastic net, λ₂ → 0", "λ₂", "|dθ| along a change of X").LogAxes(true, true).Grid()
 	x := Log10s(r.Ridge.Lambda2)
-	ridge.Line("one feature given twice", x, Log10s(r.Ridge.Twice), Style{Color: Vermillion, Width: 2, Dash: []vg.Length{6, 2}})
+	ridge.Line("one feature given twice", x, Log10s(r.Ridge.Twice), Style{Color: Vermilion, Width: 2, Dash: []vg.Length{6, 2}})
 	ridge.Line("independent features", x, Log10s(r.Ridge.Independent), Style{Color: Blue, Width: 2})
 	ridge.HLine("independent, at λ₂ = 0", math.Log10(r.Ridge.IndependentAtZero), Style{Color: Black, Width: 1, Dash: []vg.Length{2, 2}})
 	zeroOne := NewPanel("CV loss, misclassifications", "the same fits, two losses", "C", "CV loss").LogAxes(true, false).Grid()

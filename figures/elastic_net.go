@@ -103,7 +103,7 @@ func ElasticNetLearningCurves(r *elasticnet.Result) *Figure {
 		style  Style
 	}{
 		{r.CVGM, Style{Color: Blue, Width: 2}},
-		{r.Exhaustive, Style{Color: Vermillion, Dash: []vg.Length{6, 3}}},
+		{r.Exhaustive, Style{Color: Vermilion, Dash: []vg.Length{6, 3}}},
 		{r.Random, Style{Color: Green, Dash: []vg.Length{2, 2}}},
 	} {
 		p.Line(c.search.Name, chart.OneTo(len(c.search.TestLoss)), c.search.TestLoss, c.style)
@@ -139,7 +139,7 @@ func ElasticNetSurfaces(r *elasticnet.Result) *Figure {
 		z    [][]float64
 	}{{"CV loss", r.Surface.CV}, {"test loss", r.Surface.Test}} {
 		p := lossPanel(surface.name, surface.name, []string{"λ₁", "λ₂"}, axes, surface.z)
-		onSurface(p.Scatter, r.Exhaustive.Name, axes, r.Exhaustive.Lambda, Style{Color: Vermillion, Glyph: draw.PlusGlyph{}, GlyphRadius: 2})
+		onSurface(p.Scatter, r.Exhaustive.Name, axes, r.Exhaustive.Lambda, Style{Color: Vermilion, Glyph: draw.PlusGlyph{}, GlyphRadius: 2})
 		onSurface(p.Scatter, r.Random.Name, axes, r.Random.Lambda, Style{Color: Green, GlyphRadius: 1.3})
 		if end := len(r.CVGM.Lambda); end <= len(r.Long.Lambda) {
 			onSurface(p.Line, fmt.Sprintf("CVGM, steps %d to %d", end, len(r.Long.Lambda)), axes, r.Long.Lambda[max(end-1, 0):], Style{Color: Blue, Width: 1.2, Dash: []vg.Length{3, 2}})

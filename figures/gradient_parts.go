@@ -80,7 +80,7 @@ func partsPanel(path kernels.GradientPath) *Panel {
 		name  string
 		style Style
 	}{
-		{"printed part T₁ with the gradient", Style{Color: Vermillion, Width: 2, Dash: []vg.Length{6, 2}}},
+		{"printed part T₁ with the gradient", Style{Color: Vermilion, Width: 2, Dash: []vg.Length{6, 2}}},
 		{"T₁ + T₂ with the gradient", Style{Color: Sky, Width: 2, Dash: []vg.Length{2, 2}}},
 		{"omitted parts T₂ and D with each other", Style{Color: Black, Width: 2}},
 	} {

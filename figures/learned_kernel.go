@@ -135,7 +135,7 @@ func columns(x *mat.Dense) (first, second []float64) {
 
 // classes plots examples at their coordinates. Each class has its own colour and shape.
 func classes(p *Panel, x, y, labels []float64, radius vg.Length) {
-	glyphs := []Style{{Color: Blue, Glyph: draw.RingGlyph{}, GlyphRadius: radius}, {Color: Vermillion, Glyph: draw.PlusGlyph{}, GlyphRadius: radius}}
+	glyphs := []Style{{Color: Blue, Glyph: draw.RingGlyph{}, GlyphRadius: radius}, {Color: Vermilion, Glyph: draw.PlusGlyph{}, GlyphRadius: radius}}
 	for k, name := range []string{"class −1", "class +1"} {
 		var cx, cy []float64
 		for i, label := range labels {
@@ -168,7 +168,7 @@ func (e KernelExample) Manifold(r *kernels.LearnedKernelResult) *Figure {
 }
 
 var variantStyles = map[kernels.Variant]Style{
-	kernels.Published:         {Color: Vermillion, Width: 2, Dash: []vg.Length{8, 2}},
+	kernels.Published:         {Color: Vermilion, Width: 2, Dash: []vg.Length{8, 2}},
 	kernels.Detached:          {Color: Green, Dash: []vg.Length{4, 4}},
 	kernels.DetachedPenalised: {Color: Purple, Dash: []vg.Length{6, 2, 1, 2}},
 	kernels.Full:              {Color: Blue, Width: 2},

@@ -52,7 +52,7 @@ func ManyHyperparametersCurves(r *manyhyper.LeversResult) *Figure {
 			test, cv Style
 		}{
 			{manyhyper.SearchFolds, Style{Color: Blue, Width: 2}, Style{Color: Blue, Width: 1.2, Dash: []vg.Length{2, 2}}},
-			{manyhyper.SearchHalves, Style{Color: Vermillion, Width: 2.5, Dash: []vg.Length{9, 3}}, Style{Color: Vermillion, Width: 1.2, Dash: []vg.Length{6, 2, 1, 2}}},
+			{manyhyper.SearchHalves, Style{Color: Vermilion, Width: 2.5, Dash: []vg.Length{9, 3}}, Style{Color: Vermilion, Width: 1.2, Dash: []vg.Length{6, 2, 1, 2}}},
 		} {
 			var x []float64
 			var test, cv []experiment.Estimate
@@ -135,7 +135,7 @@ func AdditiveTerms(r *manyhyper.AdditiveResult) *Figure {
 		Caption: fmt.Sprintf("Four known functions of one feature each (dotted), whose sum makes the labels, and their estimates by an additive model with one penalty for all terms and with a penalty for each. Means over %d data sets of %d examples, with 95 %% confidence intervals. Each function is shown minus its mean.", r.Params.DataSets, r.Params.Smooths.Train)}
 	for j, term := range r.Terms {
 		p := NewPanel(term.Name, term.Name, fmt.Sprintf("x%s", chart.Subscripted(fmt.Sprint(j+1))), "effect").Grid()
-		for k, s := range []Style{{Color: Vermillion, Width: 2, Dash: []vg.Length{6, 3}}, {Color: Blue, Width: 2}} {
+		for k, s := range []Style{{Color: Vermilion, Width: 2, Dash: []vg.Length{6, 3}}, {Color: Blue, Width: 2}} {
 			name := []string{"one penalty", "a penalty for each term"}[k]
 			mean, low, high := means(term.Fits[k])
 			p.Band(name, term.Places, low, high, s)
@@ -178,7 +178,7 @@ func AdditiveTable(r *manyhyper.AdditiveResult) *Table {
 func GradientMap(r *manyhyper.MapResult) *Figure {
 	f := &Figure{Name: "gradient_map", Width: 11 * vg.Inch, Height: 6.2 * vg.Inch, Legend: LegendBelow,
 		Caption: fmt.Sprintf("Differences of test losses, as shares of the larger one: many hyperparameters by the CV gradient minus many by the training gradient (top), and minus one (bottom). Each point is the mean over all cells of a problem with this value, bands are 95 %% confidence intervals over their data sets, %d a cell of penalties and widths and %d a cell of weights. Below 0 the CV gradient helps, or many do.", r.Params.DataSets, r.Params.RingsDataSets)}
-	styles := []Style{{Color: Blue, Width: 2}, {Color: Vermillion, Width: 2, Dash: []vg.Length{6, 2}}, {Color: Green, Width: 2.5, Dash: []vg.Length{2, 2}}}
+	styles := []Style{{Color: Blue, Width: 2}, {Color: Vermilion, Width: 2, Dash: []vg.Length{6, 2}}, {Color: Green, Width: 2.5, Dash: []vg.Length{2, 2}}}
 	for _, what := range []struct {
 		name, y string
 		of      func(e manyhyper.MapEffect) experiment.Estimate
@@ -270,7 +270,7 @@ func OuterPenalty(r *searches.StochasticResult) *Figure {
 		style Style
 	}{
 		{"stochastic CVGM", r.Stochastic, Style{Color: Blue, Width: 2}},
-		{"training gradient", r.Training, Style{Color: Vermillion, Width: 2, Dash: []vg.Length{6, 3}}},
+		{"training gradient", r.Training, Style{Color: Vermilion, Width: 2, Dash: []vg.Length{6, 3}}},
 	} {
 		mean, low, high := means(s.risks)
 		panel.Band(s.name, Log10s(p.Weights), low, high, s.style)
@@ -284,7 +284,7 @@ func OuterPenalty(r *searches.StochasticResult) *Figure {
 		{searches.StochasticRandom, Style{Color: Grey, Width: 1.5, Dash: []vg.Length{1, 2}}},
 		{searches.StochasticCMAES, Style{Color: Green, Width: 1.5, Dash: []vg.Length{9, 3}}},
 		{searches.StochasticAlone, Style{Color: Blue, Width: 1.5, Dash: []vg.Length{2, 2}}},
-		{searches.StochasticTraining, Style{Color: Vermillion, Width: 2.5, Dash: []vg.Length{12, 3, 2, 3}}},
+		{searches.StochasticTraining, Style{Color: Vermilion, Width: 2.5, Dash: []vg.Length{12, 3, 2, 3}}},
 	} {
 		if m, ok := r.Find(s.name); ok && !math.IsNaN(m.Risk.Mean) {
 			panel.Line(s.name, Log10s(p.Weights), slices.Repeat([]float64{m.Risk.Mean}, len(p.Weights)), s.style)

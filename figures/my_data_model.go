@@ -183,8 +183,8 @@ func myTrend(p *Panel, across, up span, x, residuals []float64) {
 	if len(at) < 3 {
 		return
 	}
-	p.Line("median residual of rows of like prediction", at, mean, Style{Color: Vermillion, Width: 2})
-	thin := Style{Color: Vermillion, Width: 1, Dash: []vg.Length{6, 2}}
+	p.Line("median residual of rows of like prediction", at, mean, Style{Color: Vermilion, Width: 2})
+	thin := Style{Color: Vermilion, Width: 1, Dash: []vg.Length{6, 2}}
 	p.Line("four fifths of them lie between", at, low, thin)
 	thin.Unlisted = true
 	p.Line("upper tenth", at, high, thin)
@@ -404,7 +404,7 @@ func myCoefficients(r *mydata.Result, m mydata.Model, order []int) *Panel {
 		has   func(c float64) bool
 		style Style
 	}{
-		{"raises the prediction", func(c float64) bool { return c > 0 }, Style{Color: Vermillion, Glyph: draw.PlusGlyph{}, GlyphRadius: 4}},
+		{"raises the prediction", func(c float64) bool { return c > 0 }, Style{Color: Vermilion, Glyph: draw.PlusGlyph{}, GlyphRadius: 4}},
 		{"lowers the prediction", func(c float64) bool { return c < 0 }, Style{Color: Blue, Glyph: draw.RingGlyph{}, GlyphRadius: 3.5}},
 		{"exactly 0", func(c float64) bool { return c == 0 }, Style{Color: Black, Glyph: draw.SquareGlyph{}, GlyphRadius: 2.5}},
 	} {

@@ -72,7 +72,7 @@ var searchStyles = map[string]Style{
 	"heavy ball":         {Color: Green, Dash: []vg.Length{6, 3}},
 	"Nesterov":           {Color: Green},
 	"Adam":               {Color: Purple},
-	"adaptive gradient":  {Color: Vermillion},
+	"adaptive gradient":  {Color: Vermilion},
 	searches.QuasiNewton: {Color: Blue, Width: 2.5},
 	searches.MultiStart:  {Color: Sky, Width: 2.5, Dash: []vg.Length{4, 2}},
 	"exhaustive":         {Color: Black},
@@ -133,7 +133,7 @@ func SearchesSurface(r *searches.Result) *Figure {
 	onSurface(p.Scatter, "start", axes, s.Path[:min(1, len(s.Path))], chart.StartStyle)
 	onSurface(p.Line, "quasi-Newton", axes, s.Path, Style{Color: Blue, Width: 1.5})
 	onSurface(p.Scatter, "evaluations", axes, s.Path, Style{Color: Blue, GlyphRadius: 1.8, Unlisted: true})
-	onSurface(p.Scatter, "ends of multi-start", axes, s.Ends, Style{Color: Vermillion, GlyphRadius: 4, Glyph: draw.PyramidGlyph{}})
+	onSurface(p.Scatter, "ends of multi-start", axes, s.Ends, Style{Color: Vermilion, GlyphRadius: 4, Glyph: draw.PyramidGlyph{}})
 	onSurface(p.Scatter, "true minimum", axes, [][2]float64{chart.Nth(r.At, r.Params.SurfaceDataSet)}, Style{Color: Black, Glyph: draw.CrossGlyph{}, GlyphRadius: 5})
 	low, _, _ := lowest(s.CV)
 	return &Figure{Name: "searches_surface", Width: 6.7 * vg.Inch, Height: 4.4 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},

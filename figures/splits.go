@@ -70,7 +70,7 @@ func SplitsStepsTable(r *splits.Result) *Table {
 
 // SplitsCurves shows the scatter of the CV loss, and the test loss, as functions of K and p.
 func SplitsCurves(r *splits.Result) *Figure {
-	uniform, balanced := Style{Color: Vermillion, Width: 2, Dash: []vg.Length{6, 3}}, Style{Color: Blue, Width: 2}
+	uniform, balanced := Style{Color: Vermilion, Width: 2, Dash: []vg.Length{6, 3}}, Style{Color: Blue, Width: 2}
 	const floor = -16 // if all splits are equal, there is no scatter
 	panel := func(name, title, x, y string, settings []splits.Setting, of func(last, m splits.Measure) experiment.Estimate) *Panel {
 		log := name == "scatter" || name == "scatter by p"

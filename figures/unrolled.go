@@ -53,7 +53,7 @@ func UnrolledTable(r *differentiability.UnrolledResult) *Table {
 // UnrolledCurves shows the error of iterative differentiation as a function of the number of steps.
 func UnrolledCurves(r *differentiability.UnrolledResult) *Figure {
 	const floor, ceiling = -16, 12 // below floor, rounding decides; above ceiling, no digit is correct
-	styles := []Style{{Color: Grey}, {Color: Sky, Dash: []vg.Length{6, 3}}, {Color: Blue, Width: 2}, {Color: Green}, {Color: Vermillion, Width: 2}, {Color: Purple, Dash: []vg.Length{4, 2}}}
+	styles := []Style{{Color: Grey}, {Color: Sky, Dash: []vg.Length{6, 3}}, {Color: Blue, Width: 2}, {Color: Green}, {Color: Vermilion, Width: 2}, {Color: Purple, Dash: []vg.Length{4, 2}}}
 	draw := func(name, title string, runs []differentiability.UnrolledRun, label func(differentiability.UnrolledRun) string) *Panel {
 		p := NewPanel(name, title, "steps differentiated through", "relative error of the derivative").Grid().LogAxes(true, true).ClampLow(floor)
 		p.Direct = true

@@ -22,7 +22,7 @@ func (v view) pinnedState() state { return v.pinned.states[min(v.shown, v.pinned
 // These variables are the styles of the classes −1 and +1, of the curves, and of the pinned run.
 // Readers can distinguish them without colour, by dashes and marks.
 var (
-	classes         = [2]figures.Style{{Color: figures.Blue, GlyphRadius: 2.3}, {Color: figures.Vermillion, Glyph: draw.PyramidGlyph{}, GlyphRadius: 2.9}}
+	classes         = [2]figures.Style{{Color: figures.Blue, GlyphRadius: 2.3}, {Color: figures.Vermilion, Glyph: draw.PyramidGlyph{}, GlyphRadius: 2.9}}
 	cvStyle         = figures.Style{Color: figures.Orange, Width: 1.8}
 	trainStyle      = figures.Style{Color: figures.Green, Width: 1.4, Dash: []vg.Length{6, 2, 1.5, 2}}
 	testStyle       = figures.Style{Color: figures.Sky, Width: 1.8, Dash: []vg.Length{8, 2.5}}

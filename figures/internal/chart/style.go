@@ -14,17 +14,17 @@ import (
 // These colours are from Okabe and Ito. Readers with colour blindness of any kind can distinguish
 // them.
 var (
-	Blue       = color.NRGBA{0, 114, 178, 255}
-	Vermillion = color.NRGBA{213, 94, 0, 255}
-	Green      = color.NRGBA{0, 158, 115, 255}
-	Orange     = color.NRGBA{230, 159, 0, 255}
-	Purple     = color.NRGBA{204, 121, 167, 255}
-	Sky        = color.NRGBA{86, 180, 233, 255}
-	Black      = color.NRGBA{0, 0, 0, 255}
-	Grey       = color.NRGBA{120, 120, 120, 255}
+	Blue      = color.NRGBA{0, 114, 178, 255}
+	Vermilion = color.NRGBA{213, 94, 0, 255}
+	Green     = color.NRGBA{0, 158, 115, 255}
+	Orange    = color.NRGBA{230, 159, 0, 255}
+	Purple    = color.NRGBA{204, 121, 167, 255}
+	Sky       = color.NRGBA{86, 180, 233, 255}
+	Black     = color.NRGBA{0, 0, 0, 255}
+	Grey      = color.NRGBA{120, 120, 120, 255}
 )
 
-var palette = []color.NRGBA{Blue, Vermillion, Green, Orange, Purple, Sky, Black, Grey}
+var palette = []color.NRGBA{Blue, Vermilion, Green, Orange, Purple, Sky, Black, Grey}
 
 // PaletteColor returns colour k of the palette. The colours repeat.
 func PaletteColor(k int) color.NRGBA { return palette[k%len(palette)] }
