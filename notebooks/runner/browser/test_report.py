@@ -1,13 +1,16 @@
-"""The report's pages, as a web server shows them: their length, their width, their pictures."""
+"""The report's pages, as a web server shows them: their length, their width, their pictures, and
+what axe finds in them that keeps people from reading them."""
 
 import subprocess
 import tempfile
 import unittest
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
-from harness import CHECKOUT, COMMAND, browser, watchdog
+from harness import CHECKOUT, COMMAND, DRIVER, browser, watchdog
 
 LONGEST = 15_000  # pixels of a page on a wide screen
+FIRST_PAGE = 1_000_000  # bytes that a reader fetches of the first page, with its pictures
 MEASURE = "() => [document.documentElement.scrollHeight, document.documentElement.scrollWidth]"
 
 
@@ -21,9 +24,9 @@ class Report(unittest.TestCase):
         cls.pages = [Path(folder.name) / "index.html", *sorted(Path(folder.name).glob("report/*.html"))]
         browser().require()
 
-    def each(self, width):
+    def each(self, width, **options):
         """Each page with a browser's tab of this width."""
-        context = browser().new_context(width=width)
+        context = browser().new_context(width=width, **options)
         self.addCleanup(context.close)
         tab = context.new_page()
         for page in self.pages:
@@ -41,6 +44,37 @@ class Report(unittest.TestCase):
     def test_the_first_screen_has_findings(self):
         _, tab = next(self.each(1280))
         self.assertLess(tab.get_by_text("Seven findings").bounding_box()["y"], 400)
+
+    def test_the_first_page_is_small(self):
+        _, tab = next(self.each(1280))
+        fetched = set()
+        tab.on("response", lambda response: fetched.add(response.url))
+        tab.reload()
+        files = [Path(unquote(urlsplit(url).path)) for url in fetched if urlsplit(url).scheme == "file"]
+        self.assertIn(self.pages[0], files)
+        self.assertLessEqual(sum(file.stat().st_size for file in files), FIRST_PAGE)
+
+    def violations(self, tab, rules):
+        """What axe finds in the page, with all that is folded opened."""
+        tab.evaluate("() => { for (const e of document.querySelectorAll('details')) e.open = true }")
+        tab.add_script_tag(path=DRIVER / "axe_playwright_python" / "axe.min.js")
+        found = tab.evaluate("rules => axe.run({resultTypes: ['violations'], ...rules}).then(r => r.violations)", rules)
+        return [f"{violation['id']}: {node['html'][:200]}" for violation in found for node in violation["nodes"]]
+
+    def test_axe_finds_nothing(self):
+        for name, tab in self.each(1280, color_scheme="light"):
+            self.assertEqual(self.violations(tab, {}), [], name)
+
+    def test_axe_finds_nothing_in_the_dark(self):
+        """Its colours alone differ from the page in the light."""
+        for name, tab in self.each(1280, color_scheme="dark"):
+            self.assertEqual(self.violations(tab, {"runOnly": ["color-contrast"]}), [], name)
+
+    def test_axe_finds_what_is_wrong(self):
+        _, tab = next(self.each(1280, color_scheme="dark"))
+        tab.set_content("<html lang=en><title>t</title><main><h1 style='color:#333;background:#222'>Grey</h1><img src=x></main>")
+        found = self.violations(tab, {})
+        self.assertEqual(sorted(words.split(":")[0] for words in found), ["color-contrast", "image-alt"])
 
     def test_every_picture_is_shown(self):
         for name, tab in self.each(1280):
