@@ -30,10 +30,10 @@ func (c *ClaimCards) Write(dir string) error {
 	return os.WriteFile(filepath.Join(dir, t.Name+".md"), []byte(c.Markdown()), 0o644)
 }
 
-// Markdown returns the list of all claims, each with a link to its card, followed by the cards.
+// Markdown returns the cards, below a link to the list of the claims.
 func (c *ClaimCards) Markdown() string {
 	var b strings.Builder
-	b.WriteString(ClaimsAtAGlance(c.Claims).Markdown())
+	fmt.Fprintf(&b, "**%s**\n\n%s [The list](claims_at_a_glance.md) has each in one line.\n", claimsCaption, counted(c.Claims))
 	b.WriteString("\n## How to read a card\n\n" + claimsLegend(c.Claims) + "\n")
 	for _, claim := range c.Claims {
 		writeCard(&b, claim)
@@ -70,10 +70,11 @@ func writeCard(b *strings.Builder, c claims.Claim) {
 	md := func(text string) string { return chart.Markdown(text, false) }
 	fmt.Fprintf(b, "\n### %d. %s\n\n**%s** · %s · %s\n", c.Number, md(c.Short), md(string(c.Verdict)), md(c.Section), md(quotation(c.Sentence)))
 	if m := deciding(c); m != nil {
+		b.WriteString("\n")
 		if p, ok := m.Position(); ok {
-			fmt.Fprintf(b, "\n`%s`\n", intervalBar(p))
+			fmt.Fprintf(b, "`%s` ", intervalBar(p))
 		}
-		fmt.Fprintf(b, "\n%s: **%s**%s. %s\n", md(m.Text), chart.Cell(measurement(m.Ours), " ± ", "–"), md(repetitions(m)), md(wanted(m)))
+		fmt.Fprintf(b, "%s: **%s**%s. %s\n", md(m.Text), chart.Cell(measurement(m.Ours), " ± ", "–"), md(repetitions(m)), md(wanted(m)))
 		if m.Remark != "" {
 			fmt.Fprintf(b, "\n%s\n", linked(md(m.Remark)))
 		}

@@ -442,11 +442,14 @@ func TestClaimsTables(t *testing.T) {
 		}
 	}
 	const errata = "../05_differentiability/errata.md"
-	for _, want := range []string{"| 1 | short s | differs | 1.0780 |", "2 claims: 1 differs, 1 not testable.", "### 1. short s\n\n**differs** · Table 1 · “s”\n\na: **1.0780**. Confirmed if r. The paper prints 1.080, its code 1.078.\n",
+	for _, want := range []string{"2 claims: 1 differs, 1 not testable. [The list](claims_at_a_glance.md)", "### 1. short s\n\n**differs** · Table 1 · “s”\n\na: **1.0780**. Confirmed if r. The paper prints 1.080, its code 1.078.\n",
 		"See the [errata in 05_differentiability](" + errata + ").", "* 1b: Control, more: 323, differs.\n", "* Setting of 1a, 1b: 30 rows.\n", "| r | 0.1000 | above | not decided | (confirmed) |", "* 4a: Draws that have another verdict alone: 1 of 3, 0.5 expected from their scatter."} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
+	}
+	if list := ClaimsAtAGlance(judged).Markdown(); !strings.Contains(list, "| 1 | short s | differs | 1.0780 |") {
+		t.Errorf("the list lacks the first claim:\n%s", list)
 	}
 	if _, err := os.Stat(filepath.Join("out", "00_start", errata)); err != nil {
 		t.Error(err)

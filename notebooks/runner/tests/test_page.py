@@ -100,7 +100,10 @@ GLANCE = """**Claims**
 2 claims: 1 differs, 1 not testable.
 """
 
-CLAIMS = GLANCE + """
+CLAIMS = """**The claims**
+
+[The list](claims_at_a_glance.md) has each in one line.
+
 ## How to read a card
 
 A bar.
@@ -109,9 +112,7 @@ A bar.
 
 **differs** · section 3 · “A <b>”
 
-`[·│─●]`
-
-a number: **-2.5**. Not so: see the [errata](../b/errata.md).
+`[·│─●]` a number: **-2.5**. Not so: see the [errata](../b/errata.md).
 
 <details><summary>All that is measured</summary>
 
