@@ -21,9 +21,10 @@ type textCanvas struct {
 	boxes []textBox
 }
 
-// textBox is a text with the rectangle of its letters.
+// textBox is a text with its font size and the rectangle of its letters.
 type textBox struct {
 	text string
+	size vg.Length
 	vg.Rectangle
 }
 
@@ -62,7 +63,7 @@ func (c *textCanvas) FillString(f font.Face, pt vg.Point, text string) {
 		}
 	}
 	if strings.TrimSpace(text) != "" {
-		c.boxes = append(c.boxes, textBox{text, vg.Rectangle{Min: low, Max: high}})
+		c.boxes = append(c.boxes, textBox{text, f.Font.Size, vg.Rectangle{Min: low, Max: high}})
 	}
 	c.Canvas.FillString(f, pt, text)
 }
@@ -73,7 +74,10 @@ func over(a, b vg.Rectangle) bool {
 	return min(a.Max.X, b.Max.X)-max(a.Min.X, b.Min.X) > tolerance && min(a.Max.Y, b.Max.Y)-max(a.Min.Y, b.Min.Y) > tolerance
 }
 
-// checkTexts checks that no text of a figure is cut off. It also checks that texts do not overlap
+// leastSize is the smallest font size that is easy to read on paper and on a screen, in points.
+const leastSize = 8
+
+// checkTexts checks that no text of a figure is too small or cut off. It also checks that texts do not overlap
 // each other or the data of a panel. Legends inside of panels may overlap the data.
 func checkTexts(t *testing.T, f *Figure) {
 	t.Helper()
@@ -94,6 +98,9 @@ func checkTexts(t *testing.T, f *Figure) {
 	}
 	const edge = .5 // in points; few letters extend to the edge of their boxes
 	for i, b := range boxes {
+		if b.size < leastSize {
+			t.Errorf("%s: the text %q has %v points", f.Name, b.text, b.size)
+		}
 		if b.Min.X < -edge || b.Min.Y < -edge || b.Max.X > w+edge || b.Max.Y > h+edge {
 			t.Errorf("%s: the text %q is cut off: %.1f of %.1f by %.1f", f.Name, b.text, b.Rectangle, w, h)
 		}

@@ -20,7 +20,11 @@ func init() {
 // others.
 type scripts struct{ text.Plain }
 
-// scriptSize is the size of superscripts and subscripts. SuperscriptRise is the distance of a
+// leastScript is the smallest size of a superscript or subscript in points, unless its text is
+// smaller. Readers cannot tell smaller digits apart on paper.
+const leastScript = 8
+
+// scriptSize is the size of superscripts and subscripts from leastScript on. SuperscriptRise is the distance of a
 // superscript's baseline above the baseline of the text. SubscriptDrop is the distance of a
 // subscript's baseline below it. All are shares of the font size.
 const scriptSize, SuperscriptRise, SubscriptDrop = .7, .36, .16
@@ -62,7 +66,7 @@ func RunsOf(line string) []Run {
 // fontOf returns the font of a run in text with the font f.
 func (r Run) fontOf(f font.Font) font.Font {
 	if r.Rise != 0 {
-		f.Size *= scriptSize
+		f.Size = min(f.Size, max(scriptSize*f.Size, leastScript))
 	}
 	return f
 }
