@@ -22,6 +22,8 @@ FINISH = """(prompt) => new Promise((resolve, reject) => {
 
 def seconds(tab, cell):
     """Runs a cell by Ctrl-Enter."""
+    if cell.locator(".jp-InputPlaceholder").count():  # its source is folded
+        cell.locator(".jp-InputPlaceholder").click()
     cell.locator(".cm-content").first.click()
     prompt = cell.locator(".jp-InputPrompt").first.element_handle()
     # The page is asked first, and answers once the cell has run.

@@ -222,8 +222,8 @@ class Tab:
         return self.code_cells.nth(self.code_cells.count() - 1)
 
     def code_cell(self, words):
-        """The first code cell that holds these words now."""
-        find = "(all, words) => all.findIndex(e => e.querySelector('.cm-content')?.textContent.includes(words))"
+        """The first code cell that holds these words now, or shows them where it is folded."""
+        find = "(all, words) => all.findIndex(e => e.querySelector('.cm-content, .jp-InputPlaceholder')?.textContent.includes(words))"
         i = until(lambda: self.code_cells.evaluate_all(find, words) + 1, f"a cell holds {words!r}")
         return self.code_cells.nth(i - 1)
 
@@ -231,6 +231,8 @@ class Tab:
         """Runs a cell as Ctrl-Enter does."""
         prompt = cell.locator(".jp-InputPrompt").first
         prompt.evaluate("e => { e.textContent = ''; }")  # its number may be the one that it will have
+        if cell.locator(".jp-InputPlaceholder").count():  # its source is folded
+            cell.locator(".jp-InputPlaceholder").click()
         cell.locator(".cm-content").first.click()
         self.page.keyboard.press("Control+Enter")
         if wait:
