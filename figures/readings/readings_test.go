@@ -143,8 +143,14 @@ func TestWordsFollowFromResults(t *testing.T) {
 		l.Range.RangeResidual = distance
 		return l
 	}
+	minima := func(first float64) *searches.Result { // of two data sets, with λ1 of the first one's minimum
+		r := &searches.Result{At: [][2]float64{{first, 1}, {1, 1}}, Methods: []searches.Method{
+			{Name: "CMA-ES", Reached: []int{7, 0}}, {Name: "CMA-ES in log λ", Reached: []int{0, 10}}}}
+		r.Params.Budget = 10
+		return r
+	}
 	for _, c := range []struct{ with, without, conclusion string }{
-		{SearchesMinimaTable(&searches.Result{At: [][2]float64{{0, 1}}}), SearchesMinimaTable(&searches.Result{At: [][2]float64{{1, 1}}}), "search in λ"},
+		{SearchesMinimaTable(minima(0)), SearchesMinimaTable(minima(1)), "CMA-ES reaches 1 in λ and 0 in log λ, of the others 0 and 1."},
 		{RegressionPrintedTable(call(3)), RegressionPrintedTable(call(1.05)), "cannot come from"},
 		{DifferentiabilityKinks(kinks(1e-16)), DifferentiabilityKinks(kinks(.5)), "condition holds"},
 		{SearchesTime(bayesianTakes(900)), SearchesTime(bayesianTakes(30)), "most of its time"},

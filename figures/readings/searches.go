@@ -3,7 +3,9 @@ package readings
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 
 	"cvgm/cvgm/experiment/claims"
 	"cvgm/cvgm/experiment/searches"
@@ -80,17 +82,37 @@ func SearchesTime(t *claims.Timings) string {
 	return text
 }
 
-// SearchesMinimaTable counts the minima that are on a bound.
+// SearchesMinimaTable counts the minima that are on a bound, and those of them that each search
+// reaches in λ and in its logarithm.
 func SearchesMinimaTable(r *searches.Result) string {
+	p := r.Params
+	onBound := make([]bool, len(r.At))
 	bounds := 0
-	for _, at := range r.At {
-		if at[0] <= r.Params.MinLambda1 || at[1] <= r.Params.MinLambda2 {
-			bounds++
+	for i, at := range r.At {
+		if at[0] <= p.MinLambda1 || at[1] <= p.MinLambda2 {
+			onBound[i], bounds = true, bounds+1
 		}
 	}
 	text := fmt.Sprintf("%d of %d minima lie on a bound of a penalty.", bounds, len(r.At))
-	if bounds > 0 {
-		text += " **To find these, search in λ, not in its logarithm:** a bound near 0 is far away in logarithms."
+	if bounds == 0 {
+		return text
+	}
+	count := func(m searches.Method, of bool) (n int) {
+		for i, at := range m.Reached {
+			if onBound[i] == of && at > 0 && at <= p.Budget {
+				n++
+			}
+		}
+		return n
+	}
+	var each []string
+	for _, m := range r.Methods {
+		if log := named(r, m.Name+" in log λ"); log.Reached != nil {
+			each = append(each, fmt.Sprintf("%s reaches %d in λ and %d in log λ, of the others %d and %d", m.Name, count(m, true), count(log, true), count(m, false), count(log, false)))
+		}
+	}
+	if each != nil {
+		text += fmt.Sprintf(" Of these, within %d evaluations, %s. The searches in log λ end at λ = %.3g.", p.Budget, strings.Join(each, ", and "), math.Pow(10, p.BoxLow))
 	}
 	return text
 }
