@@ -124,8 +124,8 @@ func rowNote(m *claims.Measurement) string {
 	if d := m.Draws; d != nil && d.N > 1 && m.Ours.N > d.N {
 		add("Draws that have another verdict alone: %d of %d, %.1f expected from their scatter.", d.Flips, d.N, d.Expected)
 	}
-	if tells := m.Tells(); tells > 0 {
-		add("These repetitions tell %.2g from none.", tells)
+	if m.Tells() > 0 {
+		add("%s", told(m))
 	}
 	if m.Remark != "" {
 		add("%s", linked(chart.Markdown(m.Remark, false)))
@@ -159,12 +159,20 @@ func wanted(m *claims.Measurement) string {
 		b.WriteString(" " + printed(q))
 	}
 	if _, is := m.Position(); is && m.Smallest > 0 {
-		fmt.Fprintf(&b, " The smallest difference that matters is %.3g: %s. These repetitions tell %.2g from none.", m.Smallest, m.Reason, m.Tells())
+		fmt.Fprintf(&b, " The smallest difference that matters is %.3g: %s. %s", m.Smallest, m.Reason, told(m))
 	}
 	if m.Sign != "" {
 		fmt.Fprintf(&b, " Sign: %s. Size: %s.", m.Sign, m.Size)
 	}
 	return b.String()
+}
+
+// told returns a sentence with the smallest difference that the repetitions distinguish from none.
+func told(m *claims.Measurement) string {
+	if m.Smallest > 0 && m.Tells() > m.Smallest {
+		return fmt.Sprintf("These repetitions cannot tell %.2g from none, only %.2g.", m.Smallest, m.Tells())
+	}
+	return fmt.Sprintf("These repetitions tell %.2g from none.", m.Tells())
 }
 
 // printed returns text with the numbers that the paper and its code print.

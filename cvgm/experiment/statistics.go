@@ -127,7 +127,7 @@ func (e Estimate) Chance(v float64) float64 {
 	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(e.N - 1)}
 	switch se := e.Margin / e.student(.95); {
 	case e.Scale == Share:
-		return distuv.UnitNormal.Survival(math.Abs(e.Mean-v) / math.Sqrt(v*(1-v)/float64(e.N)))
+		return distuv.UnitNormal.Survival(math.Abs(e.Mean-v) / e.SEAt(v))
 	case e.Scale == Positive && e.Mean > 0:
 		return t.Survival(math.Abs(math.Log(e.Mean/v)) * e.Mean / se)
 	default:
@@ -183,6 +183,22 @@ func (e Estimate) SE() float64 {
 		return (high - low) / 2 / distuv.UnitNormal.Quantile(.975)
 	}
 	return e.Margin / e.student(.95)
+}
+
+// SEAt returns the standard error that the mean would have if v were the true value. A share has a
+// binomial one. On the scale Positive, the error is proportional to v. On the scale AnyNumber, SEAt
+// returns [Estimate.SE]. SEAt returns 0 if the estimate has no interval, or if v is outside the
+// scale.
+func (e Estimate) SEAt(v float64) float64 {
+	switch {
+	case !e.Repeated():
+		return 0
+	case e.Scale == Share:
+		return math.Sqrt(max(0, v*(1-v)) / float64(e.N))
+	case e.Scale == Positive && e.Mean > 0:
+		return e.SE() / e.Mean * max(0, v)
+	}
+	return e.SE()
 }
 
 // Deviation returns the standard deviation of the repetitions.

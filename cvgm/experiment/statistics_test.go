@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"cvgm/synth"
+
+	"gonum.org/v1/gonum/stat"
 )
 
 func TestEstimateCoversTheMeanNineteenTimesInTwenty(t *testing.T) {
@@ -39,6 +41,40 @@ func TestEstimateByHand(t *testing.T) {
 	}
 	if e := EstimateOf([]float64{1}); !math.IsNaN(e.Margin) {
 		t.Errorf("an interval from one value: %+v", e)
+	}
+}
+
+// The error of a positive quantity grows with its size, the error of a share is binomial, and the
+// error of any other number does not depend on the true value.
+func TestStandardErrorAtAnotherValue(t *testing.T) {
+	src := synth.NewStream(1, "standard error at another value")
+	v, tenfold := make([]float64, 20), make([]float64, 20)
+	for i := range v {
+		v[i] = math.Exp(src.NormFloat64())
+		tenfold[i] = 10 * v[i]
+	}
+	e, other := RatioOf(v), RatioOf(tenfold)
+	if got := e.SEAt(other.Mean); math.Abs(got-other.SE()) > 1e-12*other.SE() {
+		t.Errorf("ten times the value: %v, want %v", got, other.SE())
+	}
+	if e.SEAt(-1) != 0 || EstimateOf(v).SEAt(other.Mean) != e.SE() || EstimateOf(v[:1]).SEAt(1) != 0 {
+		t.Errorf("below 0 %v, of any number %v, of one value %v", e.SEAt(-1), EstimateOf(v).SEAt(other.Mean), EstimateOf(v[:1]).SEAt(1))
+	}
+	// All of 40 repetitions agree. If the true share were ½, shares of 40 would scatter by .079.
+	const trials, n = 4000, 40
+	all := ShareOf(slices.Repeat([]float64{1}, n))
+	shares := make([]float64, trials)
+	for i := range shares {
+		for range n {
+			shares[i] += math.Floor(2*src.Float64()) / n
+		}
+	}
+	_, sd := stat.MeanStdDev(shares, nil)
+	if got := all.SEAt(.5); math.Abs(got-sd) > 3*sd/math.Sqrt(2*trials) { // three standard errors of the deviation
+		t.Errorf("%v at ½, the shares scatter by %v", got, sd)
+	}
+	if all.SEAt(1.5) != 0 {
+		t.Errorf("%v above 1", all.SEAt(1.5))
 	}
 }
 

@@ -76,9 +76,29 @@ const (
 	xorBayes
 )
 
-// Tells returns the smallest difference that the repetitions distinguish from 0 (see [Telling]). It
-// returns 0 for a value that is computed once.
-func (m *Measurement) Tells() float64 { return Telling * m.tested().SE() }
+// Tells returns the smallest distance from the bound that the repetitions distinguish from 0 (see
+// [Telling]). The standard error is the largest of three: at the bound, and at 2·Smallest on either
+// side of it. A quantity whose error is proportional to its size, such as a jump, has a small error
+// near a small bound, even if the estimate is far from it. Tells returns 0 for a value that is
+// computed once.
+func (m *Measurement) Tells() float64 {
+	e, bound := m.tested(), m.middle()
+	return Telling * max(e.SEAt(bound-2*m.Smallest), e.SEAt(bound), e.SEAt(bound+2*m.Smallest))
+}
+
+// middle returns the bound of the rule from which differences are measured. For a rule with two
+// bounds, it is the middle between them. If the bound is measured, it is 0, for the estimate minus
+// the bound.
+func (m *Measurement) middle() float64 {
+	bound, oneSided := m.rule.oneSided()
+	switch {
+	case m.rule.bound != nil:
+		return 0
+	case oneSided:
+		return bound
+	}
+	return (m.rule.low + m.rule.high) / 2
+}
 
 // tested returns the estimate that decides the verdict.
 func (m *Measurement) tested() experiment.Estimate {

@@ -8,14 +8,7 @@ type Position struct{ Low, At, High float64 } // Low and High are the ends of th
 
 // Position returns the position of the estimate. It returns false if the estimate has no interval.
 func (m *Measurement) Position() (Position, bool) {
-	e := m.tested()
-	middle, oneSided := m.rule.oneSided()
-	switch {
-	case m.rule.bound != nil:
-		middle = 0
-	case !oneSided:
-		middle = (m.rule.low + m.rule.high) / 2
-	}
+	e, middle := m.tested(), m.middle()
 	if !e.Repeated() || !(m.Smallest > 0) || math.IsNaN(e.Mean) {
 		return Position{}, false
 	}
