@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/claims"
 	"cvgm/cvgm/experiment/elasticnet"
 )
 
@@ -16,22 +17,24 @@ func ElasticNetReplay(r *elasticnet.Result) string {
 
 // ElasticNetSeeds returns the answer from fresh data sets.
 func ElasticNetSeeds(seeds *elasticnet.Seeds) string {
-	against := func(method int) string { return Described(seeds.Methods[method].CVGMMinusTest.Difference, 4) }
-	return fmt.Sprintf("**Over %d fresh data sets the mean test loss of CVGM, against exhaustive search, %s. Against random search it %s.**",
-		seeds.Params.Seeds, against(elasticnet.Exhaustive), against(elasticnet.Random))
+	grid, random := seeds.Methods[elasticnet.Exhaustive].CVGMMinusTest.Difference, seeds.Methods[elasticnet.Random].CVGMMinusTest.Difference
+	against := func(e experiment.Estimate) string { return Weighed(e, 4, claims.SquaredLossMatters) }
+	return fmt.Sprintf("**Over %d fresh data sets the mean test loss of CVGM, against exhaustive search, %s. Against random search it %s.** %s %s",
+		seeds.Params.Seeds, against(grid), against(random), CouldShow(claims.SquaredLossMatters, grid, random), pooled(claims.TestLossClaim))
 }
 
 // ElasticNetTable compares CVGM with the other methods over fresh data sets.
 func ElasticNetTable(seeds *elasticnet.Seeds) string {
 	method := func(k int) elasticnet.Method { return seeds.Methods[k] }
+	weighed := func(c experiment.Comparison) string { return Weighed(c.Difference, 3, claims.SquaredLossMatters) }
 	long, grid, random := method(elasticnet.Long), method(elasticnet.Exhaustive), method(elasticnet.Random)
 	return paragraphs(
 		fmt.Sprintf("* **Test loss.** CVGM has a lower test loss than exhaustive search on %.0f %% of the data sets, and a lower one than random search on %.0f %%. Against least squares its mean %s.",
-			100*grid.CVGMMinusTest.Wins, 100*random.CVGMMinusTest.Wins, Described(method(elasticnet.LeastSquares).CVGMMinusTest.Difference, 3)),
+			100*grid.CVGMMinusTest.Wins, 100*random.CVGMMinusTest.Wins, weighed(method(elasticnet.LeastSquares).CVGMMinusTest)),
 		fmt.Sprintf("* **CV loss.** The CV loss of CVGM after %d steps, against exhaustive search, %s. Against random search it %s.",
-			seeds.Params.Steps, Described(grid.CVGMMinusCV.Difference, 3), Described(random.CVGMMinusCV.Difference, 3)),
-		fmt.Sprintf("* **The long run.** After %d steps, against %d, the CV loss of CVGM %s, and its test loss %s. A lower CV loss need not be a lower test loss.",
-			seeds.Params.Steps, seeds.Params.LongSteps, Described(long.CVGMMinusCV.Difference, 3), Described(long.CVGMMinusTest.Difference, 3)))
+			seeds.Params.Steps, weighed(grid.CVGMMinusCV), weighed(random.CVGMMinusCV)),
+		fmt.Sprintf("* **The long run.** After %d steps, against %d, the CV loss of CVGM %s, and its test loss %s.",
+			seeds.Params.Steps, seeds.Params.LongSteps, weighed(long.CVGMMinusCV), weighed(long.CVGMMinusTest)))
 }
 
 // ElasticNetBoxTable counts how often the minimum lies outside the box.

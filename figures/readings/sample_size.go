@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/claims"
 	"cvgm/cvgm/experiment/samplesize"
 )
@@ -23,9 +24,9 @@ func Ablation(d *samplesize.AblationResult) string {
 	}
 	rings, last := d.Params.Rings, len(d.Rings)-1
 	return paragraphs(
-		fmt.Sprintf("**Weights of a network.** The rings and XOR are tried in %d cases, each with its own size, number of steps and number of splits. The CV loss helps in %d of them and harms in %d. In %d the difference is too small to matter, and in %d nothing is decided. Over all sizes of the rings, with %d splits and after %d steps, the test error in percentage points %s.",
+		fmt.Sprintf("**Weights of a network.** The rings and XOR are tried in %d cases, each with its own size, number of steps and number of splits. The CV loss helps in %d of them and harms in %d. In %d the difference is too small to matter, and in %d nothing is decided. Over all sizes of the rings, with %d splits and after %d steps, the test error in percentage points %s. %s %s",
 			weights[claims.Helps]+weights[claims.Harms]+weights[claims.Slight]+weights[claims.Undecided], weights[claims.Helps], weights[claims.Harms], weights[claims.Slight], weights[claims.Undecided],
-			rings.Ks[last/len(rings.Budgets)], rings.Budgets[last%len(rings.Budgets)], Described(Points(d.Rings[last].Difference), 2)),
+			rings.Ks[last/len(rings.Budgets)], rings.Budgets[last%len(rings.Budgets)], inPoints(d.Rings[last], 2), CouldShow(pointsMatter, Points(d.Rings[last].Difference)), pooled(claims.FeaturesClaim)),
 		"**Penalties and widths.** Test risk after a descent of the CV loss, minus the test risk after a descent of the training loss on the same data; and minus the test risk at the lowest CV loss of a random search:",
 		penalties.String())
 }
@@ -58,13 +59,23 @@ func AblationFigure() string {
 // SampleSize returns the answer on other methods.
 func SampleSize(r *samplesize.Result) string {
 	var rivals list
+	var leads []experiment.Estimate
 	for _, k := range []int{samplesize.SizeAdam, samplesize.SizeNetworkPublished, samplesize.SizeLogistic, samplesize.SizeQuadratic} {
 		m := r.Methods[k]
-		rivals.item("%s: the accuracy of CVGM %s.", m.Name, Described(Points(m.Full.Small.Difference), 1))
+		rivals.item("%s: the accuracy of CVGM %s.", m.Name, inPoints(m.Full.Small, 2))
+		leads = append(leads, Points(m.Full.Small.Difference))
 	}
 	return paragraphs(
-		fmt.Sprintf("**Other methods.** CVGM along the full gradient against them, in percentage points, with at most %d examples:", r.Params.SmallSize),
+		fmt.Sprintf("**Other methods.** CVGM along the full gradient against them, in percentage points, with at most %d examples. %s", r.Params.SmallSize, CouldShow(pointsMatter, leads...)),
 		rivals.String())
+}
+
+// pointsMatter is the smallest difference of accuracies that matters, in percentage points.
+const pointsMatter = 100 * claims.AccuracyMatters
+
+// inPoints describes a difference of accuracies in percentage points.
+func inPoints(c experiment.Comparison, digits int) string {
+	return Weighed(Points(c.Difference), digits, pointsMatter)
 }
 
 // SampleSizeCurves explains the figure.
@@ -75,11 +86,10 @@ func SampleSizeCurves(r *samplesize.Result) string {
 // SampleSizeLead explains the figure, and compares leads with few and with many examples.
 func SampleSizeLead(r *samplesize.Result) string {
 	published, full := r.Methods[samplesize.SizeCVGMPublished], r.Methods[samplesize.SizeNetworkPublished]
-	small, large := published.Full.Small.Difference, published.Full.Large.Difference
 	texts := []string{
 		"The lead is clear where the band does not touch the dotted line.",
 		fmt.Sprintf("* **Which gradient.** With at most %d examples the accuracy of the full gradient, against the published one and in percentage points, %s. With more it %s.",
-			r.Params.SmallSize, Described(Points(small), 1), Described(Points(large), 1))}
+			r.Params.SmallSize, inPoints(published.Full.Small, 2), inPoints(published.Full.Large, 2))}
 	for _, m := range []samplesize.SizeMethod{r.Methods[samplesize.SizeAdam], full} {
 		texts = append(texts, fmt.Sprintf("* **Few examples, against %s.** The lead of the full gradient is %.1f points with at most %d examples and %.1f with more. The lead of the published gradient is %.1f and %.1f.",
 			m.Name, 100*m.Full.Small.Difference.Mean, r.Params.SmallSize, 100*m.Full.Large.Difference.Mean, 100*m.Published.Small.Difference.Mean, 100*m.Published.Large.Difference.Mean))
@@ -94,8 +104,7 @@ func SampleSizeLead(r *samplesize.Result) string {
 func SampleSizeRivals(r *samplesize.Result) string {
 	var rivals list
 	for _, m := range r.Methods[samplesize.SizeQuadratic:] {
-		small, large := Points(m.Full.Small.Difference), Points(m.Full.Large.Difference)
-		rivals.item("Against %s, the accuracy %s; with more it %s.", m.Name, Described(small, 1), Described(large, 1))
+		rivals.item("Against %s, the accuracy %s; with more it %s.", m.Name, inPoints(m.Full.Small, 2), inPoints(m.Full.Large, 2))
 	}
 	return paragraphs(
 		fmt.Sprintf("CVGM against its rivals, in percentage points, with at most %d examples and with more:", r.Params.SmallSize),

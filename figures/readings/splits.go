@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"cvgm/cvgm/experiment/claims"
 	"cvgm/cvgm/experiment/splits"
 )
 
@@ -58,7 +59,7 @@ func SplitsCurves(r *splits.Result) string {
 	better := clearErrors(r.RingsByP, -1, func(s splits.Setting) string { return fmt.Sprint(s.P) })
 	balanced := ""
 	if s := covering(r); s != nil {
-		balanced = fmt.Sprintf(" With K = %d the test loss of balanced splits, against uniform ones on the same data, %s.", s.K, Described(s.BalancedMinusUniform.Difference, 3))
+		balanced = fmt.Sprintf(" With K = %d the test loss of balanced splits, against uniform ones on the same data, %s. %s", s.K, Weighed(s.BalancedMinusUniform.Difference, 3, claims.SquaredLossMatters), pooled(claims.BalancedClaim))
 	}
 	return paragraphs(
 		fmt.Sprintf("*Left:* the lower a line, the less the CV loss depends on the draw of the splits. Of the fractions p, uniform splits scatter least at p = %g and balanced ones at p = %g. With a larger p uniform splits have fewer validation rows, and validate some examples more often than others.",

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/claims"
 )
 
 // Described describes a difference by its 95 % confidence interval, with the given number of
@@ -24,6 +25,40 @@ func Described(e experiment.Estimate, digits int) string {
 		return fmt.Sprintf("is lower by %.*f ± %.*f", digits, -e.Mean, digits, e.Margin)
 	}
 	return fmt.Sprintf("shows no clear difference (%s)", Signed(e, digits))
+}
+
+// Weighed is Described with the size of the difference: whether it reaches the smallest difference
+// that matters, judged as in the table of claims.
+func Weighed(e experiment.Estimate, digits int, matters float64) string {
+	text, j := Described(e, digits), claims.Weigh(e, matters)
+	switch {
+	case j.Sign == "": // no interval
+		return text
+	case j.Sign != claims.Even:
+		return text + map[claims.Size]string{claims.Matters: ", which matters", claims.Negligible: ", too little to matter", claims.Unclear: ", and it is open whether that matters"}[j.Size]
+	case j.Size == claims.Negligible:
+		return fmt.Sprintf("shows no difference that matters (%s)", Signed(e, digits))
+	}
+	return text
+}
+
+// CouldShow returns sentences with the smallest difference that matters, and with the smallest one
+// that the repetitions distinguish from none, the largest of the given estimates'.
+func CouldShow(matters float64, of ...experiment.Estimate) string {
+	tells := 0.
+	for _, e := range of {
+		tells = max(tells, claims.Telling*e.SE())
+	}
+	text := fmt.Sprintf("A difference matters from %g on.", matters)
+	if tells > 0 {
+		text += fmt.Sprintf(" These repetitions tell %.2g from none.", tells)
+	}
+	return text
+}
+
+// pooled returns a sentence with a link to the claim of a number, which judges the same difference.
+func pooled(number int) string {
+	return fmt.Sprintf("[Claim %d](../figures/out/00_start/claims.md) judges it by all recorded draws.", number)
 }
 
 // Signed returns a number with its sign and its 95 % confidence interval: "−0.21 ± 0.08". A single

@@ -236,5 +236,5 @@ func helpThatMatters(problem string) (vsTraining, vsRandom difference, risk stri
 // the claims do.
 func HelpOf(row samplesize.AblationRow) Help {
 	training, _, _ := helpThatMatters(row.Problem)
-	return below(0, training).judge(row.CVLessTraining.Difference, nil).help()
+	return Weigh(row.CVLessTraining.Difference, training.size).help()
 }

@@ -58,6 +58,13 @@ const (
 	sentences
 )
 
+// These constants are the numbers of claims to which notebooks refer.
+const (
+	BalancedClaim = int(saysBalanced) + 1
+	TestLossClaim = int(saysTestLoss) + 1
+	FeaturesClaim = int(saysFeatures) + 1
+)
+
 // quotations holds the judged sentences, or clauses of long sentences, with their sections. summary
 // is a description in at most twelve words, which are not the paper's.
 var quotations = [sentences]struct{ section, summary, text string }{

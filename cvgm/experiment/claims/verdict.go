@@ -60,7 +60,12 @@ const (
 )
 
 // Telling times the standard error is the smallest difference that the repetitions distinguish from
-// 0. Let d be this difference, and let d also be the smallest difference that matters. If the true
+// 0. It gives the number of repetitions: for the standard deviation s between the repetitions of a
+// pilot, ten draws together need (Telling·s/d)² of them. The pilot is a draw of other data, 20,
+// which is among neither the ten recorded draws nor the next ten; testdata/pilot.csv holds its
+// estimates, and a test compares them with d. The repetitions of most rows were chosen before the
+// pilot. A row whose repetitions are too few says so on its card. Times have the repetitions of the
+// benchmarks, and no draws. Let d be this difference, and let d also be the smallest difference that matters. If the true
 // difference is 0, the repetitions show with a probability of at least .9 that it does not matter.
 // This requires z(.95) + z(.95) standard errors. If the true difference is 2d, the repetitions show
 // with the same probability that it matters. This requires only z(.95) + z(.90). z(p) is the
@@ -101,14 +106,21 @@ type difference struct {
 	why  string
 }
 
+// These constants are the smallest differences that matter: of accuracies and of squared losses of
+// the paper's regression data. See ofAccuracy and ofSquaredLoss for the reasons.
+const (
+	AccuracyMatters    = .005
+	SquaredLossMatters = .01
+)
+
 // These variables are the smallest differences that matter. Their names begin with the measured
 // quantity.
 var (
-	ofAccuracy = difference{.005, "half a point is half of the standard deviation of an accuracy of .9 on the paper's test set of 1000 examples"}
+	ofAccuracy = difference{AccuracyMatters, "half a point is half of the standard deviation of an accuracy of .9 on the paper's test set of 1000 examples"}
 	// This difference is for a poor rival, which does not learn, or learns without a penalty.
 	ofPoorAccuracy    = difference{.02, "two points are a fifteenth of what learning gains on the rings, and the rival does not learn"}
 	ofPoorSquaredLoss = difference{.04, "a twenty-fifth of the variance of the labels' noise; the rival has no penalty, or is known to be wrong"}
-	ofSquaredLoss     = difference{.01, "a hundredth of the variance of the labels' noise, which no method removes"}
+	ofSquaredLoss     = difference{SquaredLossMatters, "a hundredth of the variance of the labels' noise, which no method removes"}
 	ofLogLoss         = difference{math.Ln2 / 20, "a twentieth of log 2, the loss of a coin"}
 	ofSets            = difference{.1, "one data set in ten"}
 	ofWhole           = difference{.1, "a tenth of the whole"}
@@ -282,6 +294,12 @@ func (r rule) judgeOnce(v float64) Verdict {
 		return Confirmed
 	}
 	return Differs
+}
+
+// Weigh judges a difference against 0 and against the smallest difference that matters. The verdict
+// of the judgement is on a difference below 0.
+func Weigh(e experiment.Estimate, matters float64) Judgement {
+	return below(0, difference{size: matters}).judge(e, nil)
 }
 
 // judgeSide judges m by a rule with one bound.
