@@ -111,13 +111,14 @@ func (all *measurements) elasticNetSeeds(r *elasticnet.Seeds) {
 }
 
 func (all *measurements) regressionPrinted(r *elasticnet.RegressionPrinted) {
-	code, fresh, second, printed := r.Tests[elasticnet.TestOtherRows], r.Tests[elasticnet.TestFreshRows], r.Tests[elasticnet.TestSecondCall], r.Tests[elasticnet.TestPrintedCall]
+	otherRows, fresh, second, printed := r.Tests[elasticnet.TestOtherRows], r.Tests[elasticnet.TestFreshRows], r.Tests[elasticnet.TestSecondCall], r.Tests[elasticnet.TestPrintedCall]
 	setting := describe(netSetting, freshSetting, r.Params)
+	code := fmt.Sprintf("The code draws %d rows in one call and tests on those that it does not train on.", r.Params.Samples)
 	all.add(saysTestSet, Measurement{Text: "test loss of the coefficients that made the training labels, over the variance of the noise, test set by a second call of the command", Setting: setting, Ours: second.CoefMean,
-		Remark: fmt.Sprintf("A second call draws other coefficients, so that nothing learned from the training rows holds there. The code draws %d rows in one call and tests on those that it does not train on.", r.Params.Samples)},
+		remarks: byVerdict{holds: code, otherwise: "A second call draws other coefficients. " + code, open: code}},
 		equals(1, .2, "a fifth of the noise's variance").or(PaperError))
 	all.add(saysTestSet, Measurement{Text: "test loss of CVGM with all data from the printed command", Setting: describe(setting, "labels not divided; test rows by a second call"), Quoted: Quoted{Paper: Printed.CVGM.Paper}, Ours: printed.CVGMMean, Aside: true,
-		Remark: fmt.Sprintf("The code divides the labels by %g, which the text does not say. Even then a second call gives %s, the code's own test rows %s.", r.Params.Scale, withMargin(second.CVGMMean), withMargin(code.CVGMMean))},
+		Remark: fmt.Sprintf("The code divides the labels by %g, which the text does not say. Even then a second call gives %s, the code's own test rows %s.", r.Params.Scale, withMargin(second.CVGMMean), withMargin(otherRows.CVGMMean))},
 		asPrinted(Printed.CVGM))
 	all.add(saysTestSet, Measurement{Text: fmt.Sprintf("test loss of CVGM, on %d further rows of the same draw minus on the code's test rows", r.Params.Test), Setting: setting, Ours: fresh.CVGMLessCode.Difference, Aside: true,
 		Control: &Control{Text: "a second call's rows in their place", Ours: second.CVGMLessCode.Difference}}, zero(ofSquaredLoss))
