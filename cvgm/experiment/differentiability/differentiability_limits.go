@@ -30,7 +30,7 @@ type DifferentiabilityLimitsParams struct {
 
 // DefaultDifferentiabilityLimits returns parameters of our own, because the paper gives none.
 func DefaultDifferentiabilityLimits() DifferentiabilityLimitsParams {
-	return DifferentiabilityLimitsParams{LinearProblem: defaultLinearProblem, K: 32, P: .8, DataSets: 24}
+	return DifferentiabilityLimitsParams{LinearProblem: defaultLinearProblem, K: 32, P: .8, DataSets: 28}
 }
 
 func (DifferentiabilityLimitsParams) Defaults() any { return DefaultDifferentiabilityLimits() }

@@ -22,9 +22,9 @@ type RegressionPrintedParams struct {
 	experiment.FreshData
 }
 
-// DefaultRegressionPrinted returns the parameters of [DefaultElasticNet], with 100 data sets.
+// DefaultRegressionPrinted returns the parameters of [DefaultElasticNet], with 110 data sets.
 func DefaultRegressionPrinted() RegressionPrintedParams {
-	return RegressionPrintedParams{RegressionData: experiment.PaperRegression, PenaltyCVGM: PaperPenaltyCVGM, Steps: 99, Test: 1000, Seeds: 100}
+	return RegressionPrintedParams{RegressionData: experiment.PaperRegression, PenaltyCVGM: PaperPenaltyCVGM, Steps: 99, Test: 1000, Seeds: 110}
 }
 
 func (RegressionPrintedParams) Defaults() any { return DefaultRegressionPrinted() }

@@ -48,7 +48,7 @@ func DefaultSplits() SplitsParams {
 	p := SplitsParams{
 		RegressionData: experiment.PaperRegression, K: e.K, P: e.P,
 		Ks: []int{1, 2, 4, 8, 15, 30, 60, 120, 240}, Ps: []float64{.35, .5, .65, .8, .9, .95},
-		Draws: 12, DataSets: 80, At: .1, Budget: 40,
+		Draws: 12, DataSets: 100, At: .1, Budget: 40,
 		StartLambda1: e.StartLambda1, StartLambda2: e.StartLambda2, MinLambda1: e.MinLambda1, MinLambda2: e.MinLambda2,
 		Rings: kernels.PaperRings(), RingsDataSets: 48, StepSizes: []float64{.01, .03, .1, .3, 1},
 	}
