@@ -117,8 +117,8 @@ func (all *measurements) dimensions(r *searches.DimensionsResult) {
 		return
 	}
 	grid, random := at(*high, "exhaustive"), at(*high, "random")
-	rises := func(name string) experiment.Estimate {
-		return experiment.Difference(at(*high, name).Excess, at(*low, name).Excess)
+	rises := func(name string) experiment.Estimate { // on the same data sets
+		return experiment.Compare(experiment.Less(at(*high, name).CV, high.Lowest), experiment.Less(at(*low, name).CV, low.Lowest)).Difference
 	}
 	setting := func(groups string) string {
 		return describe(fmt.Sprintf(groupsSetting, groups), freshSetting, r.Params.RidgeGroups, pick(r.Params, "Budget", "LongBudget"), "random search: log-uniform; grid: as many values per penalty as the budget allows, at equal ratios, fewer than 5 at the middles of equal parts of the box")

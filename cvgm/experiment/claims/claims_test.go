@@ -591,6 +591,21 @@ func TestWideIntervalsDecideNothing(t *testing.T) {
 	}
 }
 
+// All numbers of hyperparameters have the same data sets, so that a difference in excess that is the
+// same on each of them has no error.
+func TestExcessOfGridsIsPaired(t *testing.T) {
+	of := func(n int, excess float64) searches.Dimension {
+		lowest := []float64{1, 2, 4}
+		cv := []float64{1 + 3 + excess, 2 + 7 + excess, 4 + excess}
+		return searches.Dimension{Hyperparameters: n, Lowest: lowest, Methods: []searches.DimensionMethod{{Name: "exhaustive", CV: cv}, {Name: "random", CV: cv}, {Name: searches.QuasiNewton, CV: lowest}}}
+	}
+	for text, m := range measured(claimsOf(&searches.DimensionsResult{Dimensions: []searches.Dimension{of(1, 0), of(5, .25)}})) {
+		if strings.Contains(text, "exhaustive search above the lowest known") && (math.Abs(m.Ours.Mean-.25) > 1e-12 || m.Ours.Margin > 1e-12) {
+			t.Errorf("%+v", m.Ours)
+		}
+	}
+}
+
 // A value that was not measured is NaN. A claim on this value is not testable.
 func TestWithoutMeasurement(t *testing.T) {
 	run := new(kernels.Run)
