@@ -61,6 +61,16 @@ func pooled(number int) string {
 	return fmt.Sprintf("[Claim %d](../figures/out/00_start/claims.md) judges it by all recorded draws.", number)
 }
 
+// Limits lists what the findings rest on.
+func Limits(of []claims.Claim) string {
+	l := claims.LimitsOf(of)
+	return paragraphs("## Limits", fmt.Sprintf(`* **Synthetic data.** All findings except the first two rest on the paper's three populations: one linear model with normal noise, two rings, XOR. On other data a difference may have the other sign.
+* **One author's choices.** Rules and smallest differences are ours. A smallest difference judges these findings: %s. With all differences half or twice as large, the words or verdicts of these change: %s. Seeds are numbered, so anyone can judge with other rules.
+* **One machine.** The rows on time rest on one processor with two cores.
+* **The paper's sizes.** The findings are about as few examples as in the paper. These findings use another number of splits, start or box than the paper: %s.`,
+		Listed(l.Chosen), Listed(l.Moved), Listed(l.NotThePapers)))
+}
+
 // Signed returns a number with its sign and its 95 % confidence interval: "−0.21 ± 0.08". A single
 // repetition has no interval. Without repetitions Signed returns "not measured".
 func Signed(e experiment.Estimate, digits int) string {

@@ -311,3 +311,22 @@ func pooledClaims(t *testing.T) []Claim {
 	}
 	return pooled
 }
+
+// A finding that a smallest difference decides changes its words with this difference, and one that
+// is far from every bound does not.
+func TestLimitsOfFindings(t *testing.T) {
+	all := pooledClaims(t)
+	l := LimitsOf(all)
+	if slices.Contains(l.Chosen, "XOR") || !slices.Contains(l.Chosen, "Table 1") || !slices.Contains(l.NotThePapers, "searches") || slices.Contains(l.NotThePapers, "Table 1") {
+		t.Errorf("%+v", l)
+	}
+	rows(all, func(_ string, m *Measurement) {
+		if m.role == table1 { // so that the difference is too small to matter, but not with half of the smallest
+			m.Ours = experiment.Estimate{Mean: -.75 * m.Smallest, Margin: .05 * m.Smallest, N: 100}
+			m.judge()
+		}
+	})
+	if moved := LimitsOf(all).Moved; !slices.Contains(moved, "Table 1") || slices.Contains(moved, "searches") {
+		t.Errorf("moved: %v", moved)
+	}
+}

@@ -9,6 +9,7 @@ import (
 // the table of claims. The words of the sentence depend on the verdict on this row, and on the
 // verdicts on the row's controls.
 type Finding struct {
+	Name     string // in one or two words
 	Text     string
 	Row      *Measurement
 	Notebook string // the notebook that shows the finding
@@ -22,30 +23,30 @@ func Findings(claims []Claim) []Finding {
 		byRole[m.role] = append(byRole[m.role], m)
 	})
 	var all []Finding
-	add := func(r role, notebook string, text func(m *Measurement) string) {
+	add := func(r role, name, notebook string, text func(m *Measurement) string) {
 		if of := byRole[r]; len(of) > 0 {
-			all = append(all, Finding{text(of[0]), of[0], notebook})
+			all = append(all, Finding{name, text(of[0]), of[0], notebook})
 		}
 	}
-	add(exactGradients, "05_differentiability", func(m *Measurement) string {
+	add(exactGradients, "exact gradients", "05_differentiability", func(m *Measurement) string {
 		return byVerdict{ifHolds: "The CV loss has exact gradients", ifFails: "A gradient of the CV loss is not exact", ifOpen: "It is open whether the CV loss has exact gradients"}.text(m) + ": the " + m.Text
 	})
-	add(printedJacobian, "05_differentiability", func(m *Measurement) string {
+	add(printedJacobian, "printed Jacobian", "05_differentiability", func(m *Measurement) string {
 		return byVerdict{ifHolds: "The paper's Jacobian of logistic regression is right", ifFails: "The paper's Jacobian of logistic regression lacks a term", ifOpen: "It is open whether the paper's Jacobian of logistic regression is right"}.text(m) + ": " + m.Text
 	})
-	add(penalties, "03_sample_size", func(m *Measurement) string {
+	add(penalties, "two penalties", "03_sample_size", func(m *Measurement) string {
 		return fmt.Sprintf("For two penalties %s: test loss minus the loss of a descent of the training loss", penaltiesText(m, byRole[penaltiesGradient], byRole[paperBoxGradient]))
 	})
-	add(weights, "03_sample_size", func(m *Measurement) string {
+	add(weights, "a network's weights", "03_sample_size", func(m *Measurement) string {
 		return fmt.Sprintf("For a network's weights the CV loss %s: test error minus the error of a descent of the training loss, all sizes", bySize(byRole[weightsBySize])+withMoreWeights(byRole[moreWeights]))
 	})
-	add(table1, "01_elastic_net", func(m *Measurement) string {
+	add(table1, "Table 1", "01_elastic_net", func(m *Measurement) string {
 		return strings.TrimSuffix(onOtherData.text(m), ".") + ": " + m.Text
 	})
-	add(quasiNewtonFaster, "06_searches", func(m *Measurement) string {
+	add(quasiNewtonFaster, "searches", "06_searches", func(m *Measurement) string {
 		return gradientText(m, byRole[paperStepFaster]) + ": " + m.Text
 	})
-	add(xorBayes, "04_xor", func(m *Measurement) string {
+	add(xorBayes, "XOR", "04_xor", func(m *Measurement) string {
 		near := ""
 		if of := byRole[xorAccuracy]; len(of) > 0 {
 			near = fmt.Sprintf(", and CVGM reaches %.3f", of[0].Ours.Mean)

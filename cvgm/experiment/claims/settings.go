@@ -32,13 +32,16 @@ func describe(parts ...any) string {
 	return strings.Join(all, "; ")
 }
 
+// beside are words in the setting of a row that does not have the paper's splits, start or box.
+const beside = "in the place of the paper's"
+
 // splitsBesidePaper returns the beginning of the setting of a row: a note if the row's number of
 // splits k differs from the paper's number, and otherwise "".
 func splitsBesidePaper(k, paper int) string {
 	if k == paper {
 		return ""
 	}
-	return fmt.Sprintf("K = %d splits in the place of the paper's %d", k, paper)
+	return fmt.Sprintf("K = %d splits %s %d", k, beside, paper)
 }
 
 // pick returns the phrases of the parameters in p with the given names, or of all parameters
@@ -113,7 +116,7 @@ func startBesidePaper(p elasticnet.PenaltyCVGM) string {
 	if p.StartLambda1 == paper.StartLambda1 && p.StartLambda2 == paper.StartLambda2 {
 		return ""
 	}
-	return fmt.Sprintf("start λ1 = %.6g, λ2 = %.6g in the place of the paper's %g, %g", p.StartLambda1, p.StartLambda2, paper.StartLambda1, paper.StartLambda2)
+	return fmt.Sprintf("start λ1 = %.6g, λ2 = %.6g %s %g, %g", p.StartLambda1, p.StartLambda2, beside, paper.StartLambda1, paper.StartLambda2)
 }
 
 func boxBesidePaper(high float64) string {
@@ -121,7 +124,7 @@ func boxBesidePaper(high float64) string {
 	if high == paper {
 		return ""
 	}
-	return fmt.Sprintf("box up to %.6g in the place of the paper's %g", math.Pow(10, high), math.Pow(10, paper))
+	return fmt.Sprintf("box up to %.6g %s %g", math.Pow(10, high), beside, math.Pow(10, paper))
 }
 
 func stabilitySides(p stability.StabilityParams) string {

@@ -1,0 +1,60 @@
+package claims
+
+import (
+	"slices"
+	"strings"
+)
+
+// Limits lists the findings that rest on choices, by their names.
+type Limits struct {
+	// Chosen findings are judged by a smallest difference that matters. The words or the verdicts
+	// of the Moved ones change if the smallest differences of all rows are half or twice as large.
+	Chosen, Moved []string
+	// NotThePapers are findings whose number of splits, start or box is not the paper's.
+	NotThePapers []string
+}
+
+// LimitsOf returns the limits of the findings.
+func LimitsOf(claims []Claim) Limits {
+	var l Limits
+	findings := Findings(claims)
+	smaller, larger := Findings(withDifferences(claims, .5)), Findings(withDifferences(claims, 2))
+	for k, f := range findings {
+		if _, is := f.Row.Position(); is {
+			l.Chosen = append(l.Chosen, f.Name)
+		}
+		for _, other := range []Finding{smaller[k], larger[k]} {
+			if (other.Text != f.Text || other.Row.Verdict != f.Row.Verdict) && !slices.Contains(l.Moved, f.Name) {
+				l.Moved = append(l.Moved, f.Name)
+			}
+		}
+		if strings.Contains(f.Row.Setting, beside) {
+			l.NotThePapers = append(l.NotThePapers, f.Name)
+		}
+	}
+	return l
+}
+
+// withDifferences judges the claims with the smallest differences that matter times a factor. A
+// rule with two bounds keeps its middle. A share of a bad choice's loss stays as it is.
+func withDifferences(claims []Claim, factor float64) []Claim {
+	others := make([]Claim, len(claims))
+	for i, c := range claims {
+		c.Measured = slices.Clone(c.Measured)
+		for k := range c.Measured {
+			m := &c.Measured[k]
+			if r := m.rule; r.bound == nil && m.Ours.Repeated() {
+				if _, oneSided := r.oneSided(); !oneSided {
+					middle, half := (r.low+r.high)/2, (r.high-r.low)/2
+					r.low, r.high = middle-factor*half, middle+factor*half
+				}
+				r.smallest.size *= factor
+				m.rule, m.Smallest = r, r.smallest.size
+				m.Judgement = r.judge(m.Ours, m.Beyond)
+			}
+		}
+		c.judge()
+		others[i] = c
+	}
+	return others
+}
