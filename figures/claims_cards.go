@@ -1,9 +1,11 @@
 package figures
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -76,7 +78,7 @@ func writeCard(b *strings.Builder, c claims.Claim) {
 		}
 		fmt.Fprintf(b, "%s: **%s**%s. %s\n", md(m.Text), chart.Cell(measurement(m.Ours), " ± ", "–"), md(repetitions(m)), md(wanted(m)))
 		if m.Remark != "" {
-			fmt.Fprintf(b, "\n%s\n", linked(md(m.Remark)))
+			fmt.Fprintf(b, "\n%s\n", linked(md(firstSentence(m.Remark))))
 		}
 	}
 	fmt.Fprintf(b, "\n<details><summary>All that is measured</summary>\n\n%s\n", measuredTable(c))
@@ -85,15 +87,71 @@ func writeCard(b *strings.Builder, c claims.Claim) {
 			fmt.Fprintf(b, "* %s: %s\n", claims.RowName(c.Number-1, k), note)
 		}
 	}
-	for _, of := range []struct {
-		what string
-		text func(m *claims.Measurement) string
-	}{{"What matters in", reasonOf}, {"Setting of", func(m *claims.Measurement) string { return m.Setting }}} {
-		for _, s := range shared(c, of.text) {
-			fmt.Fprintf(b, "* %s %s: %s.\n", of.what, strings.Join(s.rows, ", "), md(s.text))
+	for _, s := range shared(c, reasonOf) {
+		fmt.Fprintf(b, "* What matters in %s: %s.\n", strings.Join(s.rows, ", "), md(s.text))
+	}
+	for _, s := range shared(c, func(m *claims.Measurement) string { return m.Setting }) {
+		short := settingName(s.text)
+		if short == s.text {
+			fmt.Fprintf(b, "* Setting of %s: %s.\n", strings.Join(s.rows, ", "), md(s.text))
+			continue
 		}
+		fmt.Fprintf(b, "\n<details><summary>Setting of %s: %s</summary>\n\n%s.\n\n</details>\n", strings.Join(s.rows, ", "), md(short), md(s.text))
 	}
 	b.WriteString("\n</details>\n")
+}
+
+// firstSentence returns the text up to the end of its first sentence.
+func firstSentence(text string) string {
+	if first, _, more := strings.Cut(text, ". "); more {
+		return first + "."
+	}
+	return text
+}
+
+// problems are the words by which a setting names its problem.
+var problems = []string{"rings", "XOR", "elastic net", "ridge regression", "logistic regression", "support vector machine"}
+
+// sizesIn finds the sizes in a setting: a list of N, which may be followed by the number of
+// something else, or a number of splits.
+var sizesIn = regexp.MustCompile(`\b(N|K) = (\d+(?:, \d+)*)( [a-z])?`)
+
+// settingName returns a setting in a few words: the problem that it names first, N and K. If it
+// names none of these, or if it is short, settingName returns all of it.
+func settingName(setting string) string {
+	const shortest = 60 // characters; the name would be hardly shorter
+	if len([]rune(setting)) <= shortest {
+		return setting
+	}
+	var parts []string
+	first := len(setting)
+	for _, p := range problems {
+		if at := strings.Index(setting, p); at >= 0 && at < first {
+			parts, first = []string{p}, at
+		}
+	}
+	for _, size := range []string{"N", "K"} {
+		var values []string
+		for _, found := range sizesIn.FindAllStringSubmatch(setting, -1) {
+			all := strings.Split(found[2], ", ")
+			if size == "K" {
+				all = all[:1]
+			} else if found[3] != "" && len(all) > 1 {
+				all = all[:len(all)-1]
+			}
+			if found[1] == size {
+				values = append(values, all...)
+			}
+		}
+		slices.SortFunc(values, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
+		if values = slices.Compact(values); values != nil {
+			parts = append(parts, size+" = "+strings.Join(values, ", "))
+		}
+	}
+	if parts == nil {
+		return setting
+	}
+	return strings.Join(parts, ", ")
 }
 
 // measuredTable returns a table of all measurements for a claim.

@@ -1,0 +1,43 @@
+package figures
+
+import (
+	"strings"
+	"testing"
+
+	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/claims"
+)
+
+// A setting is named by its problem and its sizes, and the whole of it is folded away.
+func TestCardsNameSettings(t *testing.T) {
+	const rest = "; radii normal with mean 1 for the label −1, mean 2 for the label 1"
+	for setting, want := range map[string]string{
+		"K = 64 splits in the place of the paper's 256; rings: two classes; N = 60; CV loss: logistic regression of K = 64 uniform splits" + rest: "rings, N = 60, K = 64",
+		"elastic net 1/(2N)·‖Xθ−y‖²; N = 30, 10 standard normal features; K = 128 uniform splits" + rest:                                          "elastic net, N = 30, K = 128",
+		"rings: N = 8, 20, 60, 200; 1000 test examples; logistic regression" + rest:                                                               "rings, N = 8, 20, 60, 200",
+		"N = 25b, three of each": "N = 25b, three of each",
+		"nothing named" + rest:   "nothing named" + rest,
+	} {
+		if got := settingName(setting); got != want {
+			t.Errorf("%q: %q, want %q", setting, got, want)
+		}
+	}
+	const long = "rings: two classes; N = 60; K = 64" + rest
+	m := claims.Measurement{Text: "a number", Setting: long, Remark: "One. Two.", Ours: experiment.Estimate{Mean: 1, Margin: .1, N: 5}, Judgement: claims.Judgement{Verdict: claims.Confirmed}}
+	cards := (&ClaimCards{Claims: []claims.Claim{{Number: 1, Sentence: "a sentence", Short: "short", Verdict: claims.Confirmed, Measured: []claims.Measurement{m}}}}).Markdown()
+	for _, want := range []string{"<details><summary>Setting of 1a: rings, N = 60, K = 64</summary>\n\n" + long + ".\n\n</details>", "\n\nOne.\n\n", "One. Two."} {
+		if !strings.Contains(cards, want) {
+			t.Errorf("no %q in %s", want, cards)
+		}
+	}
+}
+
+// A card says whether the repetitions can tell the smallest difference that matters.
+func TestCardsTellWhatRepetitionsCanTell(t *testing.T) {
+	for smallest, want := range map[float64]string{1: "These repetitions tell 0.33 from none.", .1: "These repetitions cannot tell 0.1 from none, only 0.33."} {
+		m := &claims.Measurement{Ours: experiment.Estimate{Mean: 1, Margin: 1.96 * .1, N: 1e6}, Smallest: smallest}
+		if got := told(m); got != want {
+			t.Errorf("%v matters: %q, want %q", smallest, got, want)
+		}
+	}
+}
