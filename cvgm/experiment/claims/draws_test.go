@@ -330,3 +330,37 @@ func TestLimitsOfFindings(t *testing.T) {
 		t.Errorf("moved: %v", moved)
 	}
 }
+
+// The pilot is draw 20 of the experiments whose repetitions follow from it. Ten such draws together
+// distinguish the smallest difference that matters from none.
+func TestPilotHasPower(t *testing.T) {
+	const draws = 10
+	cannot := []string{"27b"} // the smallest difference is the rounding of a number on one data set
+	recorded, err := os.ReadFile(filepath.Join("testdata", "pilot.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pilot, draw, err := ReadRecords(bytes.NewReader(recorded))
+	if err != nil || draw != 20 || len(pilot) != 1 {
+		t.Fatalf("%d draws from %d: %v", len(pilot), draw, err)
+	}
+	judged := 0
+	rows(keptClaims(t), func(name string, m *Measurement) {
+		e, is := pilot[0][name][partOurs]
+		if !is || !e.Repeated() {
+			return
+		}
+		m.Ours = e
+		if beyond, is := pilot[0][name][partBeyond]; is {
+			m.Beyond = &beyond
+		}
+		judged++
+		slack := 1 + 2/math.Sqrt(2*float64(e.N)) // as in TestRecordedDrawsHavePower
+		if tells := m.Tells() / math.Sqrt(draws); tells > slack*m.Smallest != slices.Contains(cannot, name) {
+			t.Errorf("%s: ten times %d repetitions tell %.3g from none, and %.3g matters: %s", name, e.N, tells, m.Smallest, m.Text)
+		}
+	})
+	if judged < 4 {
+		t.Errorf("the pilot has %d rows with repetitions", judged)
+	}
+}

@@ -60,16 +60,19 @@ const (
 )
 
 // Telling times the standard error is the smallest difference that the repetitions distinguish from
-// 0. It gives the number of repetitions: for the standard deviation s between the repetitions of a
-// pilot, ten draws together need (Telling·s/d)² of them. The pilot is a draw of other data, 20,
-// which is among neither the ten recorded draws nor the next ten; testdata/pilot.csv holds its
-// estimates, and a test compares them with d. The repetitions of most rows were chosen before the
-// pilot. A row whose repetitions are too few says so on its card. Times have the repetitions of the
-// benchmarks, and no draws. Let d be this difference, and let d also be the smallest difference that matters. If the true
+// 0. Let d be this difference, and let d also be the smallest difference that matters. If the true
 // difference is 0, the repetitions show with a probability of at least .9 that it does not matter.
 // This requires z(.95) + z(.95) standard errors. If the true difference is 2d, the repetitions show
 // with the same probability that it matters. This requires only z(.95) + z(.90). z(p) is the
 // quantile of the normal distribution.
+//
+// It gives the number of repetitions. Let s be the standard deviation between the repetitions of a
+// pilot. Ten draws together need (Telling·s/d)² repetitions. The pilot is draw 20, whose data are in
+// neither the ten recorded draws nor the ten after them. Its estimates are in testdata/pilot.csv,
+// and TestPilotHasPower compares them with d. The file holds the experiments whose repetitions
+// follow from the pilot. The repetitions of the other rows are older, and
+// TestRecordedDrawsHavePower checks them on the recorded draws. A card marks a row whose
+// repetitions are too few. Times have the repetitions of the benchmarks and no draws.
 const Telling = 2 * 1.6448536269514722
 
 func once(v float64) experiment.Estimate {
