@@ -64,7 +64,7 @@ func claimsLegend(all []claims.Claim) string {
 		"A control is a case in which the sentence is false, judged by the same rule. Where the paper calls something competitive, or says that it works well, the rule lets pass a quarter of what a choice known to be bad loses, measured on the same data.",
 		"The repetitions of ten draws are meant to tell the smallest difference that matters from none: if the truth is 0 or twice that difference, they show its size with probability 0.9. A note marks each row whose repetitions cannot.",
 		fmt.Sprintf("Repetitions decide %d rows. If the truth lay on every bound, %.0f of them would be decided wrongly by chance. Holm's correction for their number leaves not decided: %s.", r.Decided, r.Chance, opened),
-		"In settings N is the number of examples, and ε is standard normal. Each of K uniform splits trains on the integer part of p·N examples, drawn at random, and validates on the others. Balanced splits validate each example equally often. make_regression is scikit-learn's.",
+		"In settings N is the number of examples, in the formula of a learner the number of rows that it is fitted to, and ε is standard normal. Each of K uniform splits trains on the integer part of p·N examples, drawn at random, and validates on the others. Balanced splits validate each example equally often. make_regression is scikit-learn's.",
 	}, "\n\n")
 }
 
