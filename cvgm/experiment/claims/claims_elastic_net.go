@@ -115,7 +115,7 @@ func (all *measurements) regressionPrinted(r *elasticnet.RegressionPrinted) {
 	setting := describe(netSetting, freshSetting, r.Params)
 	code := fmt.Sprintf("The code draws %d rows in one call and tests on those that it does not train on.", r.Params.Samples)
 	all.add(saysTestSet, Measurement{Text: "test loss of the coefficients that made the training labels, over the variance of the noise, test set by a second call of the command", Setting: setting, Ours: second.CoefMean,
-		remarks: byVerdict{holds: code, otherwise: "A second call draws other coefficients. " + code, open: code}},
+		remarks: byVerdict{ifHolds: code, ifFails: "A second call draws other coefficients. " + code, ifOpen: code}},
 		equals(1, .2, "a fifth of the noise's variance").or(PaperError))
 	all.add(saysTestSet, Measurement{Text: "test loss of CVGM with all data from the printed command", Setting: describe(setting, "labels not divided; test rows by a second call"), Quoted: Quoted{Paper: Printed.CVGM.Paper}, Ours: printed.CVGMMean, Aside: true,
 		Remark: fmt.Sprintf("The code divides the labels by %g, which the text does not say. Even then a second call gives %s, the code's own test rows %s.", r.Params.Scale, withMargin(second.CVGMMean), withMargin(otherRows.CVGMMean))},

@@ -48,8 +48,8 @@ func withDifferences(claims []Claim, factor float64) []Claim {
 					middle, half := (r.low+r.high)/2, (r.high-r.low)/2
 					r.low, r.high = middle-factor*half, middle+factor*half
 				}
-				r.smallest.size *= factor
-				m.rule, m.Smallest = r, r.smallest.size
+				r.minSize.size *= factor
+				m.rule, m.Smallest = r, r.minSize.size
 				m.Judgement = r.judge(m.Ours, m.Beyond)
 			}
 		}
