@@ -3,6 +3,7 @@ package cvgm
 import (
 	"slices"
 
+	"cvgm/cvgm/internal/normalise"
 	"cvgm/cvgm/internal/sample"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
@@ -11,7 +12,8 @@ import (
 )
 
 // leaveOneOut evaluates all splits of a cross-validation at once. Each split must train on exactly
-// the examples on which it does not validate, and the features and labels must be unchanged.
+// the examples on which it does not validate. If the features or labels are normalised, the learner
+// must be a learn.NormalFoldLearner.
 type leaveOneOut struct {
 	learner  learn.Learner
 	splits   allSplits
@@ -19,6 +21,8 @@ type leaveOneOut struct {
 	fit      splitFit // its validation rows are the splits' own, in their order
 	features *mat.Dense
 	fitted   bool // the splits are fitted one by one, too, and counted
+	normal   learn.FoldNormal
+	sums     normalise.Sums // of the features, if they are scaled
 }
 
 // allSplits computes the fits of all splits at once. The predictions, and their cotangents ddst,
@@ -68,12 +72,13 @@ func (l *foldRows) backward(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense, d
 // newLeaveOneOut returns nil if the splits have to be fitted one by one.
 func newLeaveOneOut(c *Config, learner learn.Learner) *leaveOneOut {
 	n := len(c.Data.Y)
-	if _, tied := learner.(learn.TiedLearner); tied || c.Standardise || c.Centring != NoCentring || c.Prepare != nil ||
+	normalised := c.Standardise || c.Centring != NoCentring
+	if _, tied := learner.(learn.TiedLearner); tied || c.Prepare != nil || c.Centring == FixedLeastSquares && !c.Standardise ||
 		slices.ContainsFunc(c.Splits, func(s Split) bool { return len(s.Train)+len(s.Val) != n || s.check(n) != nil }) {
 		return nil
 	}
 	a := &leaveOneOut{learner: learner}
-	if l, ok := learner.(learn.LeaveOneOutLearner); ok && c.Data.Weights == nil && len(c.Splits) == n &&
+	if l, ok := learner.(learn.LeaveOneOutLearner); ok && !normalised && c.Data.Weights == nil && len(c.Splits) == n &&
 		!slices.ContainsFunc(c.Splits, func(s Split) bool { return len(s.Val) != 1 }) {
 		for _, s := range c.Splits {
 			a.fit.split.Val = append(a.fit.split.Val, s.Val[0])
@@ -81,12 +86,44 @@ func newLeaveOneOut(c *Config, learner learn.Learner) *leaveOneOut {
 		a.splits = &singleRows{l, a.fit.split.Val, make([]float64, n)}
 	} else if l, ok := learner.(learn.FoldLearner); !ok || !l.FoldsAtOnce() || !a.addFolds(c) {
 		return nil
-	} else {
-		a.splits = &foldRows{l, a.folds}
+	} else if a.splits = (&foldRows{l, a.folds}); normalised && !a.normalise(c) {
+		return nil
 	}
 	m := len(a.fit.split.Val)
 	a.fit.valY, a.fit.prediction, a.fit.dprediction = sample.Pick(c.Data.Y, a.fit.split.Val), make([]float64, m), make([]float64, m)
 	return a
+}
+
+// normalise prepares the learner for normalised features. It returns false if the learner cannot
+// normalise them.
+func (a *leaveOneOut) normalise(c *Config) bool {
+	l, ok := a.learner.(learn.NormalFoldLearner)
+	if !ok {
+		return false
+	}
+	a.normal.Intercept = c.Centring != NoCentring
+	if c.Standardise {
+		a.normal.Scaled = slices.Repeat([]bool{true}, c.width())
+	}
+	l.NormaliseFolds(a.normal)
+	return true
+}
+
+// deviate gives the learner the deviations of the features x outside each fold.
+func (a *leaveOneOut) deviate(c *Config, x *mat.Dense) error {
+	m := len(a.normal.Scaled)
+	if m == 0 {
+		return nil
+	}
+	a.normal.Deviations = sample.Resize(a.normal.Deviations, m*len(a.folds))
+	a.sums.Take(x, c.Data.Weights)
+	for k, val := range a.folds {
+		if err := a.sums.Deviations(a.normal.Deviations[k*m:(k+1)*m], a.normal.Scaled, val, c.learned()); err != nil {
+			return err
+		}
+	}
+	a.learner.(learn.NormalFoldLearner).NormaliseFolds(a.normal)
+	return nil
 }
 
 // addFolds makes the splits folds. It returns false if all training rows or all validation rows of
@@ -108,6 +145,12 @@ func (a *leaveOneOut) addFolds(c *Config) bool {
 	return true
 }
 
+// entries returns the number of float64 values of a, without the learner.
+func (a *leaveOneOut) entries() float64 {
+	m := float64(len(a.normal.Scaled))
+	return 5*float64(len(a.fit.valY)) + m*float64(len(a.folds)) + 5*m
+}
+
 // sized adds the fits of all splits to s, the size of the learner's data, and returns the result.
 func (a *leaveOneOut) sized(s learn.Size) learn.Size {
 	s.LeaveOneOut, s.Folds = a.folds == nil, a.folds
@@ -119,7 +162,7 @@ func (a *leaveOneOut) sized(s learn.Size) learn.Size {
 // derivative. The caller then fits the splits one by one to find the error.
 func (a *leaveOneOut) eval(c *Config, d learn.Data, hyper []float64, gradient bool) bool {
 	if x := d.Dense(); x != a.features || c.Features != nil {
-		if a.features = nil; a.learner.Load(d) != nil {
+		if a.features = nil; a.deviate(c, x) != nil || a.learner.Load(d) != nil {
 			return false
 		}
 		a.features = x

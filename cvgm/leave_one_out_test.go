@@ -39,11 +39,16 @@ const atOnceTol = 1e-9
 
 func nearEntries(t *testing.T, what string, got, want []float64, size float64) {
 	t.Helper()
+	nearWithin(t, what, atOnceTol, got, want, size)
+}
+
+func nearWithin(t *testing.T, what string, tol float64, got, want []float64, size float64) {
+	t.Helper()
 	for _, v := range want {
 		size = max(size, math.Abs(v))
 	}
 	for i, v := range want {
-		if !(math.Abs(got[i]-v) <= atOnceTol*size) {
+		if !(math.Abs(got[i]-v) <= tol*size) {
 			t.Errorf("%s: entry %d is %.15g at once, %.15g one by one", what, i, got[i], v)
 		}
 	}

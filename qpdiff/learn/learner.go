@@ -189,6 +189,32 @@ type FoldLearner interface {
 	FoldsVJP(w *qpdiff.Workspace, g *Grad, dx *mat.Dense, ddst []float64) error
 }
 
+// A NormalFoldLearner is a FoldLearner whose fits of folds can have features with the mean 0 and the
+// deviation 1, as in a cross-validation that standardises the training rows of each fold.
+type NormalFoldLearner interface {
+	FoldLearner
+	// NormaliseFolds sets what Folds does after the next Load. With n other than the zero value, the
+	// learner serves Folds and FoldsVJP only, and Fit returns an error of kind [qpdiff.ErrDomain].
+	NormaliseFolds(n FoldNormal)
+}
+
+// A FoldNormal changes the data of each fold's fit. The zero value changes nothing.
+type FoldNormal struct {
+	// Intercept adds an intercept without a penalty to a learner that has none.
+	Intercept bool
+	// Scaled has one entry for each feature. If it is not nil, the learner subtracts from each
+	// feature its mean over the rows outside the fold, and divides each feature by its deviation. It
+	// does the same with the features of the fold for the predictions. Nil: the features are
+	// unchanged.
+	Scaled []bool
+	// Deviations has one positive entry for each fold and feature, the features of the first fold
+	// first. The first Folds after Load reads it. If Scaled[j] is true, the entry of feature j is its
+	// population standard deviation over the rows outside the fold, and FoldsVJP differentiates the
+	// deviation. For a constant feature, the entry is [math.MaxFloat64], and the feature becomes 0.
+	// If Scaled[j] is false, the entry is 1.
+	Deviations []float64
+}
+
 // A KinkedLearner is a Learner whose θ, as a function of the inputs, has kinks. At a kink it can
 // return a generalised derivative. A Learner whose θ has no kinks does not need SetGeneralised.
 type KinkedLearner interface {

@@ -2,6 +2,7 @@ package penalised
 
 import (
 	"runtime"
+	"slices"
 	"testing"
 
 	"cvgm/qpdiff"
@@ -19,7 +20,8 @@ func TestBytesOfFolds(t *testing.T) {
 	serial.Test(t)
 	const rows, n = 900, 40
 	d := casetest.RandomData(3, rows, n, false)
-	for _, each := range []int{1, n / 2, n/2 + 1, rows / 3} {
+	for turn, each := range []int{1, n / 2, n/2 + 1, rows / 3, 1, n / 2, n/2 + 1, rows / 3} {
+		normal := learn.FoldNormal{}
 		var folds [][]int
 		for i := range rows {
 			if i%each == 0 {
@@ -27,14 +29,18 @@ func TestBytesOfFolds(t *testing.T) {
 			}
 			folds[len(folds)-1] = append(folds[len(folds)-1], i)
 		}
+		if turn > 3 {
+			normal = learn.FoldNormal{Intercept: true, Scaled: slices.Repeat([]bool{true}, n), Deviations: numtest.Ones(n * len(folds))}
+		}
 		var l *GLM
 		var w *qpdiff.Workspace
 		g, dst, dx := casetest.NewGrad(d, 1), make([]float64, rows), mat.NewDense(rows, n, nil)
 		held := numtest.HeldBy(func() { l, w = new(GLM), new(qpdiff.Workspace) }, func() {
+			l.NormaliseFolds(normal)
 			numtest.OK(t, l.Load(d), l.Folds(dst, []float64{1}, folds), l.FoldsVJP(w, g, dx, dst))
 		})
 		if counted := l.Bytes(learn.Size{Rows: rows, Features: n, Counting: rows, Folds: folds}); held > counted || counted > 5*held {
-			t.Errorf("folds of %d rows: counts %d bytes and holds %d", each, counted, held)
+			t.Errorf("folds of %d rows, normalised %v: counts %d bytes and holds %d", each, turn > 3, counted, held)
 		}
 		runtime.KeepAlive([]any{l, w, folds, g, dx, dst})
 	}

@@ -45,6 +45,10 @@ type glmFit struct {
 	g, nextG, step, candidate, size, work, work2 []float64
 	block                                        []float64 // rows times their weights
 	folds                                        foldFit
+
+	normal    learn.FoldNormal // of Folds
+	intercept bool             // of the fits
+	label     float64          // the labels y are relative to it
 }
 
 // SetContext implements [learn.ContextLearner].
@@ -76,6 +80,8 @@ func (l *glmFit) load(d learn.Data, penalties []Penalty, intercept bool) error {
 	rows, n := d.X.Dims()
 	l.n, l.q = n, n
 	l.folds.ready, l.folds.fitID = false, 0
+	l.intercept = intercept || l.normal.Intercept
+	intercept = intercept || l.normalises()
 	if intercept {
 		l.q++
 	}
@@ -101,6 +107,7 @@ func (l *glmFit) load(d learn.Data, penalties []Penalty, intercept bool) error {
 	for k, i := range l.rows {
 		l.y[k], l.w[k] = d.Y[i], dense.CountAt(counts, i)
 	}
+	l.centreLabels()
 	l.current.grow(m, outs)
 	l.nextPoint.grow(m, outs)
 	dense.GrowAll(size, &l.theta, &l.g, &l.nextG, &l.step, &l.candidate, &l.size, &l.dinv, &l.work, &l.work2)

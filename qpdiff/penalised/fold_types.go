@@ -6,11 +6,16 @@ package penalised
 type foldFit struct {
 	fitID    uint64 // number of the fits, from check.NewState; 0 without fits
 	ready    bool   // parts belong to the data
+	normal   bool   // the parts have normalised features
 	parts    []foldPart
 	lastFold []int     // the last fold with each row of X, or −1
 	placeOf  []int     // for each row of X, its place among the rows with a weight above 0, or −1
-	hall, b  []float64 // H, upper triangle, and Σ wyz
-	beta     []float64 // θ of each fold, q entries
+	hall, b  []float64 // H, or the penalties alone with normalised features, upper triangle; Σ wyz
+	beta     []float64 // θ of each fold: q entries, or n with normalised features
+
+	// Scratch of folds with normalised features; h and dinv are the factor of a small fold.
+	h, dinv, work, row, block []float64
+	ones                      []float64 // scale of features that are not scaled
 }
 
 // A foldPart is one fold.
@@ -22,4 +27,5 @@ type foldPart struct {
 	h, dinv    []float64 // of H − Z̃ᵀZ̃, or of I − Z̃H⁻¹Z̃ᵀ
 	t          []float64 // H⁻¹Z̃ᵀ, q entries a row, of a small fold
 	step, work []float64
+	normal     normalFold // with normalised features; b and a large fold's gram then belong to the rows left
 }

@@ -18,10 +18,10 @@ import (
 // of v rows. The systems of all large folds together take fewer than 2·N·q numbers.
 func isLarge(v, q int) bool { return 2*v > q }
 
-// leverageTol is the smallest accepted pivot of I − Z̃H⁻¹Z̃ᵀ. The pivot is a difference from 1. If
-// it is smaller than leverageTol, rounding leaves too few digits. If it is 0, the rows outside the
-// fold do not determine θ.
-const leverageTol = 1e-8
+// leverageTol is the smallest accepted pivot of I − Z̃H⁻¹Z̃ᵀ. The pivot is a difference from 1, so its
+// relative error is at most some 2⁻⁵²/leverageTol = 2e-11. If it is smaller than leverageTol, rounding
+// leaves too few digits. If it is 0, the rows outside the fold do not determine θ.
+const leverageTol = 1e-5
 
 // predict returns the prediction of theta for row i of X.
 func (l *glmFit) predict(theta []float64, i int) (p float64) {
@@ -29,7 +29,7 @@ func (l *glmFit) predict(theta []float64, i int) (p float64) {
 		p += (v - l.centre[j]) * theta[j]
 	}
 	if l.q > l.n {
-		p += theta[l.n]
+		p += theta[l.n] + l.label
 	}
 	return p
 }
@@ -46,7 +46,9 @@ func (l *glmFit) fold(folds [][]int) error {
 			return nil
 		}
 	}
-	f.ready = false
+	f.ready, f.normal = false, l.centres(folds)
+	f.ones = dense.Grow(f.ones, l.n)
+	dense.Fill(f.ones, 1)
 	dense.GrowAll(rows, &f.lastFold, &f.placeOf)
 	dense.Fill(f.lastFold, -1)
 	dense.Fill(f.placeOf, -1)
@@ -54,17 +56,19 @@ func (l *glmFit) fold(folds [][]int) error {
 		f.placeOf[i] = k
 	}
 	f.parts = dense.Grow(f.parts, len(folds))
+	q, unknowns := l.q, l.unknowns()
+	f.hall, f.beta, f.b = dense.Grow(f.hall, q*q), dense.Grow(f.beta, len(folds)*unknowns), dense.Zeros(f.b, q)
+	for k, w := range l.w {
+		dense.Axpy(w*l.y[k], l.z[k*q:(k+1)*q], f.b)
+	}
 	for k, v := range folds {
 		if err := checkFold(f.lastFold, k, v); err != nil {
 			return err
 		}
 		l.state.Stop.Look()
-		l.foldRows(&f.parts[k], v)
-	}
-	q := l.q
-	f.hall, f.beta, f.b = dense.Grow(f.hall, q*q), dense.Grow(f.beta, len(folds)*q), dense.Zeros(f.b, q)
-	for k, w := range l.w {
-		dense.Axpy(w*l.y[k], l.z[k*q:(k+1)*q], f.b)
+		if err := l.foldRows(k, v); err != nil {
+			return err
+		}
 	}
 	f.ready = true
 	return nil
@@ -88,9 +92,10 @@ func checkFold(lastFold []int, k int, v []int) error {
 	return nil
 }
 
-// foldRows prepares p for the fold with the rows val.
-func (l *glmFit) foldRows(p *foldPart, val []int) {
-	q := l.q
+// foldRows prepares the part of fold k, which has the rows val. If no row outside the fold counts, it
+// returns an error.
+func (l *glmFit) foldRows(k int, val []int) error {
+	p, q := &l.folds.parts[k], l.q
 	p.val = append(p.val[:0], val...)
 	p.inFit = p.inFit[:0]
 	for _, i := range val {
@@ -100,6 +105,9 @@ func (l *glmFit) foldRows(p *foldPart, val []int) {
 	}
 	v := len(p.inFit)
 	p.large = isLarge(v, q)
+	if l.folds.normal {
+		return l.normalRows(k, p)
+	}
 	size := v
 	if p.large {
 		size = q
@@ -118,16 +126,21 @@ func (l *glmFit) foldRows(p *foldPart, val []int) {
 	}
 	p.h = dense.Grow(p.h, size*size)
 	dense.GrowAll(size, &p.dinv, &p.step, &p.work)
+	return nil
 }
 
 // solveFolds computes beta, the θ of each fold.
 func (l *glmFit) solveFolds() error {
-	f, q := &l.folds, l.q
-	copy(f.hall, l.gram)
+	f, q := &l.folds, l.unknowns()
+	if l.folds.normal {
+		f.hall = dense.Zeros(f.hall, q*q)
+	} else {
+		copy(f.hall, l.gram)
+	}
 	for j := range l.forms {
 		l.forms[j].addTo(f.hall, q, l.lambda[j])
 	}
-	if slices.ContainsFunc(f.parts, func(p foldPart) bool { return !p.large }) {
+	if !l.folds.normal && slices.ContainsFunc(f.parts, func(p foldPart) bool { return !p.large }) {
 		if err := l.factorise(); err != nil {
 			return err
 		}
@@ -137,9 +150,12 @@ func (l *glmFit) solveFolds() error {
 	for k := range f.parts {
 		l.state.Stop.Look()
 		p, beta, solved := &f.parts[k], f.beta[k*q:(k+1)*q], false
-		if p.large {
+		switch {
+		case l.folds.normal:
+			solved = l.solveNormal(p, beta)
+		case p.large:
 			solved = l.solveLarge(p, beta)
-		} else {
+		default:
 			solved = l.solveSmall(p, beta)
 		}
 		if !solved {
@@ -206,18 +222,29 @@ type foldDerivative struct {
 	uThenBeta, betaThenU []float64 // the u_k followed by the β_k; the β_k followed by the u_k
 	products             []float64 // Σ u_kβ_kᵀ + β_ku_kᵀ
 	sum, row, s          []float64
+
+	deviation                   []float64 // of folds with normalised features
+	h, dinv, work, work2, block []float64 // factor of a small one, and scratch
 }
 
 // adjoint implements [GLM.FoldsVJP]. For fold k, let H_k be the Hessian and G_k the gradient of the
 // objective. Let u_k solve H_k·u_k = Σ ddst_i z_i, where the sum runs over the fold's rows. The
 // derivative in an input a is −Σ_k u_kᵀ∂G_k/∂a.
 func (d *foldDerivative) adjoint(l *glmFit, g *learn.Grad, dx *mat.Dense, ddst []float64) error {
-	f, q := &l.folds, l.q
+	f, q := &l.folds, l.unknowns()
 	size := len(f.parts) * q
 	d.uThenBeta, d.betaThenU = dense.Zeros(d.uThenBeta, 2*size), dense.Grow(d.betaThenU, 2*size)
 	x := l.state.Data.Dense()
 	for k := range f.parts {
 		u, beta := d.uThenBeta[k*q:(k+1)*q], f.beta[k*q:(k+1)*q]
+		if l.folds.normal {
+			sum := l.startNormal(k, u, dx, ddst)
+			ddst = ddst[len(f.parts[k].val):]
+			if d.solveNormal(l, &f.parts[k], u); g.X != nil || g.Y != nil {
+				d.normalRows(l, g, k, sum)
+			}
+			continue
+		}
 		for at, i := range f.parts[k].val {
 			for j, v := range x.RawRowView(i) {
 				u[j] += ddst[at] * (v - l.centre[j])
@@ -235,7 +262,7 @@ func (d *foldDerivative) adjoint(l *glmFit, g *learn.Grad, dx *mat.Dense, ddst [
 	copy(d.uThenBeta[size:], f.beta)
 	copy(d.betaThenU, f.beta)
 	copy(d.betaThenU[size:], d.uThenBeta[:size])
-	if g.Hyper != nil || g.X != nil {
+	if g.Hyper != nil || g.X != nil && !l.folds.normal {
 		d.products = dense.Zeros(d.products, q*q)
 		dense.AddProducts(d.products, d.uThenBeta, d.betaThenU, 2*len(f.parts), q, q)
 	}
@@ -244,7 +271,7 @@ func (d *foldDerivative) adjoint(l *glmFit, g *learn.Grad, dx *mat.Dense, ddst [
 			g.Hyper[j] -= l.forms[j].inner(d.products, q)
 		}
 	}
-	if g.X != nil || g.Y != nil {
+	if (g.X != nil || g.Y != nil) && !l.folds.normal {
 		d.rows(l, g)
 	}
 	if err := learner.CheckProduct(&learn.Grad{X: dx}); err != nil {

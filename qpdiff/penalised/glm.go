@@ -70,13 +70,17 @@ func (l *GLM) Load(d learn.Data) (err error) {
 // the fits of Folds if s.Folds is set.
 func (l *GLM) Bytes(s learn.Size) int64 {
 	rows, q, _ := learner.Sizes(s)
-	if l.Intercept {
+	intercept := l.Intercept || l.normalises()
+	if intercept {
 		q++
 	}
-	entries := fitEntries(s, l.Penalties, l.Intercept, 1)
+	entries := fitEntries(s, l.Penalties, intercept, 1)
 	if len(s.Folds) > 0 { // of a foldFit and its derivatives
 		folded := float64(learner.Folded(s.Folds))
 		entries += 6.5*folded*q + 3*q*q + 50*folded + 6*rows
+		if intercept { // the factors of a small fold, and two blocks of its rows
+			entries += 2*q*q + 4*q*float64(min(blockRows(s.Features), s.Rows))
+		}
 	}
 	if l.Loss == Squared {
 		entries += q * q
@@ -98,6 +102,9 @@ func (l *GLM) Reset() { l.reset() }
 //   - ErrNotFinite: the objective overflows.
 func (l *GLM) Fit(theta, hyper []float64) (err error) {
 	defer learner.End(l, &err)
+	if l.normalises() {
+		return check.ArgErrorf("FoldNormal", qpdiff.ErrDomain, "use Folds, or another learner", "is set, with which only Folds fits")
+	}
 	return l.fit(theta, hyper)
 }
 
@@ -119,6 +126,11 @@ func (l *GLM) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err err
 // FoldsAtOnce reports whether Folds is faster than single fits. This holds for the squared loss.
 func (l *GLM) FoldsAtOnce() bool { return l.Loss == Squared }
 
+// NormaliseFolds implements [learn.NormalFoldLearner]. Folds then costs n³/6 multiplications for each
+// fold with Scaled, also for a small one, and FoldsVJP costs as much for each fold of less than q/2
+// rows.
+func (l *GLM) NormaliseFolds(n learn.FoldNormal) { l.normal = n }
+
 // Folds sets dst to the predictions for the rows of each fold, fold after fold. The predictions for
 // a fold come from the fit at hyper to the rows outside the fold. A row may be in several folds, as
 // with random splits. After Folds there is no last fit for VJP and JVP. FoldsVJP computes the
@@ -136,6 +148,9 @@ func (l *GLM) Folds(dst, hyper []float64, folds [][]int) (err error) {
 	defer learner.End(l, &err)
 	l.state.Stop.Look()
 	l.folds.fitID, l.warm = 0, false
+	if n, k := l.n, len(folds); l.normal.Scaled != nil && l.state.Data.X != nil && (len(l.normal.Scaled) != n || len(l.normal.Deviations) != n*k) {
+		return check.ArgErrorf("FoldNormal", qpdiff.ErrShape, "give one entry per feature and, for deviations, per fold and feature", "has %d and %d entries for %d features and %d folds", len(l.normal.Scaled), len(l.normal.Deviations), n, k)
+	}
 	if l.state.Forget(); l.state.Data.X == nil {
 		return learner.ErrNoData
 	}
@@ -161,7 +176,11 @@ func (l *GLM) Folds(dst, hyper []float64, folds [][]int) (err error) {
 	f := &l.folds
 	for k := range f.parts {
 		for at, i := range f.parts[k].val {
-			dst[at] = l.predict(f.beta[k*l.q:][:l.q], i)
+			if f.normal {
+				dst[at] = l.predictNormal(&f.parts[k], f.beta[k*l.n:][:l.n], i)
+			} else {
+				dst[at] = l.predict(f.beta[k*l.q:][:l.q], i)
+			}
 		}
 		dst = dst[len(f.parts[k].val):]
 	}

@@ -12,13 +12,13 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// leastKept is a fraction of a feature's sum of squares. Subtracting unused rows and the centre
+// LeastKept is a fraction of a feature's sum of squares. Subtracting unused rows and the centre
 // must leave at least this fraction, so that at most two digits are lost. If less is left, the
 // feature's sums are computed again from the centred and scaled rows. They are also computed again
-// if the sum of squares is below leastSquares, because its terms then lose bits to underflow.
+// if the sum of squares is below LeastSquares, because its terms then lose bits to underflow.
 const (
-	leastKept    = .01
-	leastSquares = 1e-280
+	LeastKept    = .01
+	LeastSquares = 1e-280
 )
 
 // A Maker makes Gram matrices and holds its work.
@@ -27,7 +27,7 @@ type Maker struct {
 	sum, size []float64  // Σ c·(x − reference), where c is the weight of a row; the sums of squares before the subtraction
 	shift     []float64  // the centre minus the reference
 	seen      []float64
-	lossy     []int // the features of which less than leastKept is left
+	lossy     []int // the features of which less than LeastKept is left
 }
 
 // Entries returns the size, in float64 values, of a Maker and of the Gram of the data for n
@@ -67,7 +67,7 @@ func (m *Maker) Make(g, xty []float64, d *learn.Data, counts []float64) {
 		for k := j; k < n; k++ {
 			row[k] += total*shift*m.shift[k] - shift*m.sum[k] - m.shift[k]*m.sum[j]
 		}
-		if !(row[j] >= max(leastKept*m.size[j], leastSquares)) || !dense.Finite(row[j]) {
+		if !(row[j] >= max(LeastKept*m.size[j], LeastSquares)) || !dense.Finite(row[j]) {
 			m.lossy = append(m.lossy, j)
 		}
 		xty[j] -= shift * ySum

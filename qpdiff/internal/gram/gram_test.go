@@ -15,7 +15,7 @@ import (
 )
 
 // madeTol is how far an entry of Make may be from the sum over the rows as they are seen, relative
-// to the roots of the entries on the diagonal. leastKept costs a factor of 100, and rounding of the
+// to the roots of the entries on the diagonal. LeastKept costs a factor of 100, and rounding of the
 // rows the root of their number.
 const madeTol = 1e-12
 

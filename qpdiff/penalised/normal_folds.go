@@ -1,0 +1,337 @@
+package penalised
+
+import (
+	"math"
+	"slices"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/gram"
+	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// A normalFold holds sums over the rows outside a fold, with the features (z − mean)/scale. These
+// features have the mean 0, so the intercept is the mean of the labels, and the system of a fold has
+// n unknowns.
+type normalFold struct {
+	total       float64   // of the weights
+	mean, scale []float64 // of z, the features minus glmFit.centre
+	label       float64   // mean of the labels, which are relative to glmFit.label
+	lossy       []int     // features of which less than gram.LeastKept is left
+}
+
+// normalises reports whether the learner serves folds with means or deviations of their own.
+func (l *glmFit) normalises() bool { return l.normal.Intercept || l.normal.Scaled != nil }
+
+// centres reports whether the systems of the folds are those of normalFold. Small folds of unscaled
+// features are cheaper with the factor of all rows. Large folds with an intercept need the means of
+// their own rows: a large entry in the fold moves the mean of all rows far from the other rows.
+func (l *glmFit) centres(folds [][]int) bool {
+	return l.normal.Scaled != nil || l.q > l.n && slices.ContainsFunc(folds, func(v []int) bool { return isLarge(len(v), l.q) })
+}
+
+// unknowns returns the number of unknowns in the system of a fold.
+func (l *glmFit) unknowns() int {
+	if l.folds.normal {
+		return l.n
+	}
+	return l.q
+}
+
+// centreLabels subtracts from the labels their mean, if the learner serves normalised folds.
+func (l *glmFit) centreLabels() {
+	if l.label = 0; l.normalises() {
+		l.label = dense.Dot(l.w, l.y) / l.total
+		floats.AddConst(-l.label, l.y)
+	}
+}
+
+// see sets dst to the normalised features of z.
+func (s *normalFold) see(dst, z []float64) {
+	for j, m := range s.mean {
+		dst[j] = (z[j] - m) / s.scale[j]
+	}
+}
+
+// outside calls visit for the place of each counting row outside p.
+func (p *foldPart) outside(rows int, visit func(at int)) {
+	within := p.inFit
+	for at := range rows {
+		if len(within) > 0 && within[0] == at {
+			within = within[1:]
+			continue
+		}
+		visit(at)
+	}
+}
+
+// normalise prepares p, the fold k, for normalised features. It returns false if no row that counts
+// is outside p.
+func (l *glmFit) normalise(k int, p *foldPart) bool {
+	n, q, s := l.n, l.q, &p.normal
+	slices.Sort(p.inFit)
+	s.total, s.lossy = 0, s.lossy[:0]
+	if s.scale = l.folds.ones; l.normal.Scaled != nil {
+		s.scale = l.normal.Deviations[k*n : (k+1)*n]
+	}
+	s.mean, p.b = dense.Zeros(s.mean, n), dense.Zeros(p.b, n)
+	var all, kept, sum float64 // squares of labels, the part of them that is left, and the labels that are left
+	for at, w := range l.w {
+		all += w * l.y[at] * l.y[at]
+	}
+	p.outside(len(l.w), func(at int) {
+		w, y := l.w[at], l.y[at]
+		s.total += w
+		sum += w * y
+		kept += w * y * y
+	})
+	if !(s.total > 0) {
+		return false
+	}
+	s.label = sum / s.total
+	squares := dense.Zeros(l.folds.row, n)
+	l.folds.row = squares
+	for _, at := range p.inFit {
+		w, z := l.w[at], l.z[at*q:][:n]
+		for j, v := range z {
+			s.mean[j] -= w * v
+			squares[j] += w * v * v
+		}
+		dense.Axpy(-w*l.y[at], z, p.b)
+	}
+	for j := range n {
+		whole := l.gram[j*(q+1)]
+		s.mean[j] = (s.mean[j] + l.gram[j*q+n]) / s.total
+		p.b[j] = (p.b[j] + l.folds.b[j] - s.mean[j]*sum) / s.scale[j]
+		rest := whole - squares[j] - s.total*s.mean[j]*s.mean[j]
+		if constant := s.scale[j] == math.MaxFloat64; !constant && (!(rest >= max(gram.LeastKept*whole, gram.LeastSquares)) || !dense.Finite(rest)) {
+			s.lossy = append(s.lossy, j)
+		}
+	}
+	for _, j := range s.lossy {
+		s.mean[j], p.b[j] = 0, 0
+		p.outside(len(l.w), func(at int) { s.mean[j] += l.w[at] / s.total * l.z[at*q+j] })
+	}
+	if recompute := !(kept-s.label*sum >= gram.LeastKept*all); recompute || len(s.lossy) > 0 {
+		l.recomputeProducts(p, recompute)
+	}
+	return true
+}
+
+// recomputeProducts computes from the rows outside p the products of the labels with the features in
+// lossy, or with all features if the parameter all is true.
+func (l *glmFit) recomputeProducts(p *foldPart, all bool) {
+	s, row := &p.normal, l.folds.row
+	if all {
+		clear(p.b)
+	}
+	p.outside(len(l.w), func(at int) {
+		y := l.w[at] * (l.y[at] - s.label)
+		s.see(row, l.z[at*l.q:])
+		if all {
+			dense.Axpy(y, row, p.b)
+			return
+		}
+		for _, j := range s.lossy {
+			p.b[j] += y * row[j]
+		}
+	})
+}
+
+// outsideSquares sets the upper triangle of g (n×n) to the sum of w·x·xᵀ over the normalised features x
+// of the rows outside p. block is scratch.
+func (l *glmFit) outsideSquares(g []float64, p *foldPart, block *[]float64) {
+	n, q, s := l.n, l.q, &p.normal
+	for i := range n {
+		copy(g[i*n+i:(i+1)*n], l.gram[i*q+i:])
+	}
+	most := min(len(p.inFit), blockRows(n))
+	*block = dense.Grow(*block, max(n, 2*most*n))
+	for first := 0; first < len(p.inFit); first += most {
+		some := p.inFit[first:min(first+most, len(p.inFit))]
+		rows, less := (*block)[:len(some)*n], (*block)[most*n:][:len(some)*n]
+		for k, at := range some {
+			z := l.z[at*q:][:n]
+			copy(rows[k*n:], z)
+			floats.ScaleTo(less[k*n:(k+1)*n], -l.w[at], z)
+		}
+		dense.AddProducts(g, less, rows, len(some), n, n)
+	}
+	for i, m := range s.mean {
+		of := g[i*n+i : (i+1)*n]
+		dense.Axpy(-s.total*m, s.mean[i:], of)
+		for j := range of {
+			of[j] = of[j] / s.scale[i] / s.scale[i+j]
+		}
+	}
+	if len(s.lossy) > 0 {
+		l.recomputeSquares(g, p, (*block)[:n])
+	}
+}
+
+// recomputeSquares computes the entries of g for the features in lossy from the rows outside p. row is
+// scratch.
+func (l *glmFit) recomputeSquares(g []float64, p *foldPart, row []float64) {
+	n, s := l.n, &p.normal
+	for _, j := range s.lossy {
+		clear(g[j*n+j : (j+1)*n])
+		for i := range j {
+			g[i*n+j] = 0
+		}
+	}
+	p.outside(len(l.w), func(at int) {
+		s.see(row, l.z[at*l.q:])
+		for f, j := range s.lossy {
+			v := l.w[at] * row[j]
+			dense.Axpy(v, row[j:], g[j*n+j:(j+1)*n])
+			for i := range j {
+				if !slices.Contains(s.lossy[:f], i) { // row i has this entry
+					g[i*n+j] += v * row[i]
+				}
+			}
+		}
+	})
+}
+
+// factorNormal sets h to the factor of the Hessian of p, in the normalised features. If the Hessian
+// is singular, it returns false. The slices work and work2 (n) and block are scratch.
+func (l *glmFit) factorNormal(h, dinv []float64, p *foldPart, work, work2 []float64, block *[]float64) bool {
+	n := l.n
+	if p.large {
+		copy(h, p.gram)
+	} else {
+		l.outsideSquares(h, p, block)
+	}
+	floats.Add(h, l.folds.hall[:n*n])
+	return dense.LDLFactorUntil(&l.state.Stop, h, dinv, n, n, rankTol) == n && !dense.Unsolvable(dense.LDLCond(h, dinv, n, n, work, work2))
+}
+
+// solveNormal sets beta to the θ of a fold with normalised features. If the Hessian of the fold is
+// singular, it returns false.
+func (l *glmFit) solveNormal(p *foldPart, beta []float64) bool {
+	f, n := &l.folds, l.n
+	h, dinv := f.h, f.dinv
+	if p.large {
+		h, dinv = p.h, p.dinv
+	}
+	if !l.factorNormal(h, dinv, p, f.work, f.row, &f.block) {
+		return false
+	}
+	copy(beta, p.b)
+	dense.LDLSolve(h, dinv, n, n, beta)
+	return true
+}
+
+// predictNormal returns the prediction for row i of X by theta, the fit without p.
+func (l *glmFit) predictNormal(p *foldPart, theta []float64, i int) (sum float64) {
+	s := &p.normal
+	if l.intercept {
+		sum = l.label + s.label
+	}
+	for j, v := range l.state.Data.Dense().RawRowView(i) {
+		sum += (v - l.centre[j] - s.mean[j]) / s.scale[j] * theta[j]
+	}
+	return sum
+}
+
+// solveNormal replaces u by H⁻¹u, for the Hessian H of a fold with normalised features. A small fold
+// has no factor, because the factors of many small folds would need far more memory than the data.
+func (d *foldDerivative) solveNormal(l *glmFit, p *foldPart, u []float64) {
+	n := l.n
+	h, dinv := p.h, p.dinv
+	if !p.large {
+		d.h = dense.Grow(d.h, n*n)
+		dense.GrowAll(n, &d.dinv, &d.work, &d.work2)
+		h, dinv = d.h, d.dinv
+		l.factorNormal(h, dinv, p, d.work, d.work2, &d.block)
+	}
+	dense.LDLSolve(h, dinv, n, n, u)
+}
+
+// normalRows adds the cotangents of the training rows and of their labels for fold k, whose features
+// are normalised. Let x be the normalised features of a row of weight w, r the residual, and W the
+// sum of the weights. In addition to the terms of fixed means and deviations, a mean has the cotangent
+// −Σddst·β/scale, and a deviation has −(u∘Pβ + β∘Pu)/scale with the penalty's matrix P.
+func (d *foldDerivative) normalRows(l *glmFit, g *learn.Grad, k int, sum float64) {
+	f, n := &l.folds, l.n
+	p := &f.parts[k]
+	s, u, beta := &p.normal, d.uThenBeta[k*n:(k+1)*n], f.beta[k*n:(k+1)*n]
+	d.row, d.deviation, d.s = dense.Grow(d.row, n), dense.Zeros(d.deviation, n), dense.Zeros(d.s, 2*n)
+	addSymmetric(d.s[:n], f.hall, beta)
+	addSymmetric(d.s[n:], f.hall, u)
+	for j, scaled := range l.normal.Scaled {
+		if scaled {
+			d.deviation[j] = (u[j]*d.s[j] + beta[j]*d.s[n+j]) / s.total
+		}
+	}
+	offset := 0.0
+	if l.intercept {
+		offset = sum / s.total
+	}
+	p.outside(len(l.w), func(at int) {
+		w, i := l.w[at], l.rows[at]
+		s.see(d.row, l.z[at*l.q:])
+		along := dense.Dot(d.row, u)
+		if g.Y != nil {
+			g.Y[i] += w * (along + offset)
+		}
+		if g.X == nil {
+			return
+		}
+		r, dst := l.y[at]-s.label-dense.Dot(d.row, beta), g.X.RawRowView(i)
+		for j, x := range d.row {
+			dst[j] += w * (r*u[j] - (along+sum/s.total)*beta[j] - d.deviation[j]*x) / s.scale[j]
+		}
+	})
+}
+
+// addSymmetric adds the product of v and the symmetric matrix with the upper triangle a to dst.
+func addSymmetric(dst, a, v []float64) {
+	n := len(v)
+	for i := range n {
+		row := a[i*n+i : (i+1)*n]
+		dst[i] += dense.Dot(row, v[i:])
+		dense.Axpy(v[i], row[1:], dst[i+1:])
+	}
+}
+
+// startNormal sets u to the cotangent of the θ of fold k, whose features are normalised, and adds the
+// cotangents of the predicted rows to dx. It returns the sum of the cotangents of the predictions.
+func (l *glmFit) startNormal(k int, u []float64, dx *mat.Dense, ddst []float64) (sum float64) {
+	p, x := &l.folds.parts[k], l.state.Data.Dense()
+	s, beta := &p.normal, l.folds.beta[k*l.n:]
+	for at, i := range p.val {
+		sum += ddst[at]
+		for j, v := range x.RawRowView(i) {
+			u[j] += ddst[at] * ((v - l.centre[j] - s.mean[j]) / s.scale[j])
+		}
+		if dx == nil {
+			continue
+		}
+		for j, row := 0, dx.RawRowView(i); j < l.n; j++ {
+			row[j] += ddst[at] * beta[j] / s.scale[j]
+		}
+	}
+	return sum
+}
+
+// normalRows prepares the part of fold k for normalised features.
+func (l *glmFit) normalRows(k int, p *foldPart) error {
+	f, n := &l.folds, l.n
+	if !l.normalise(k, p) {
+		return check.ArgErrorf("folds", qpdiff.ErrDomain, "leave it out, or divide it", "has all rows that count in fold %d", k)
+	}
+	if p.large {
+		p.gram, p.h, p.dinv = dense.Grow(p.gram, n*n), dense.Grow(p.h, n*n), dense.Grow(p.dinv, n)
+		l.outsideSquares(p.gram, p, &f.block)
+	} else {
+		f.h = dense.Grow(f.h, n*n)
+		f.dinv = dense.Grow(f.dinv, n)
+	}
+	f.work = dense.Grow(f.work, n)
+	return nil
+}
