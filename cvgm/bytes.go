@@ -117,7 +117,7 @@ func (c *Config) count(learner learn.Learner, m int, atOnce *leaveOneOut) footpr
 		one := size(rows)
 		if atOnce != nil {
 			one = atOnce.sized(one)
-			entries += atOnce.entries()
+			entries += atOnce.entries(c)
 		}
 		number.own += learnerBytes(learner, one)
 		number.share(n)

@@ -64,8 +64,7 @@ func NewContext(ctx context.Context, c Config) (*CV, error) {
 	if cv.fullLearner = c.wholeLearner(first); cv.fullLearner == nil {
 		cv.loo = newLeaveOneOut(&cv.c, first)
 	}
-	cv.count = c.count(first, cv.features, cv.loo)
-	if err := c.tooLarge(cv.count.total()); err != nil {
+	if err := cv.begin(first); err != nil {
 		return nil, err
 	}
 	if cv.fullLearner != nil {
@@ -99,6 +98,22 @@ func NewContext(ctx context.Context, c Config) (*CV, error) {
 		cv.ties.prepare(&cv.c, cv.features, false)
 	}
 	return cv, nil
+}
+
+// begin counts the memory, and begins the evaluation of all splits at once, if that is possible. The
+// parameter first is the first learner.
+func (cv *CV) begin(first learn.Learner) error {
+	c := &cv.c
+	cv.count = c.count(first, cv.features, cv.loo)
+	if err := c.tooLarge(cv.count.total()); err != nil || cv.loo == nil {
+		return err
+	}
+	if cv.loo.begin(c, c.dense()) == nil {
+		return nil
+	}
+	cv.loo = nil
+	cv.count = c.count(first, cv.features, nil)
+	return c.tooLarge(cv.count.total())
 }
 
 // prepareData checks Data. Unless the learner l reads stored entries, it copies X to a *mat.Dense,

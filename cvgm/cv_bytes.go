@@ -52,6 +52,7 @@ func (cv *CV) prepare(f *splitFit) {
 func (cv *CV) all(x *mat.Dense, l learn.Learner) learn.Data {
 	d := learn.Data{X: x, Y: cv.c.Data.Y, Weights: cv.c.Data.Weights}
 	size := d.Size()
+	size.Features = cv.features
 	if cv.loo != nil {
 		size = cv.loo.sized(size)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // leaveOneOut evaluates all splits of a cross-validation at once. Each split must train on exactly
-// the examples on which it does not validate. If the features or labels are normalised, the learner
+// the examples on which it does not validate, and Config.Prepare must be nil or fixed. If the features or labels are normalised, the learner
 // must be a learn.NormalFoldLearner.
 type leaveOneOut struct {
 	learner  learn.Learner
@@ -23,6 +23,7 @@ type leaveOneOut struct {
 	fitted   bool // the splits are fitted one by one, too, and counted
 	normal   learn.FoldNormal
 	sums     normalise.Sums // of the features, if they are scaled
+	prepared *mat.Dense     // output of a FixedPreparer for all rows that count, else nil
 }
 
 // allSplits computes the fits of all splits at once. The predictions, and their cotangents ddst,
@@ -72,13 +73,14 @@ func (l *foldRows) backward(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense, d
 // newLeaveOneOut returns nil if the splits have to be fitted one by one.
 func newLeaveOneOut(c *Config, learner learn.Learner) *leaveOneOut {
 	n := len(c.Data.Y)
-	normalised := c.Standardise || c.Centring != NoCentring
-	if _, tied := learner.(learn.TiedLearner); tied || c.Prepare != nil || c.Centring == FixedLeastSquares && !c.Standardise ||
+	scaled, fixed := c.fixed()
+	normalised := c.Standardise || c.Centring != NoCentring || slices.Contains(scaled, true)
+	if _, tied := learner.(learn.TiedLearner); tied || !fixed || c.Prepare != nil && c.views(learner) || c.Centring == FixedLeastSquares && !c.Standardise ||
 		slices.ContainsFunc(c.Splits, func(s Split) bool { return len(s.Train)+len(s.Val) != n || s.check(n) != nil }) {
 		return nil
 	}
 	a := &leaveOneOut{learner: learner}
-	if l, ok := learner.(learn.LeaveOneOutLearner); ok && !normalised && c.Data.Weights == nil && len(c.Splits) == n &&
+	if l, ok := learner.(learn.LeaveOneOutLearner); ok && !normalised && c.Prepare == nil && c.Data.Weights == nil && len(c.Splits) == n &&
 		!slices.ContainsFunc(c.Splits, func(s Split) bool { return len(s.Val) != 1 }) {
 		for _, s := range c.Splits {
 			a.fit.split.Val = append(a.fit.split.Val, s.Val[0])
@@ -86,7 +88,7 @@ func newLeaveOneOut(c *Config, learner learn.Learner) *leaveOneOut {
 		a.splits = &singleRows{l, a.fit.split.Val, make([]float64, n)}
 	} else if l, ok := learner.(learn.FoldLearner); !ok || !l.FoldsAtOnce() || !a.addFolds(c) {
 		return nil
-	} else if a.splits = (&foldRows{l, a.folds}); normalised && !a.normalise(c) {
+	} else if a.splits = (&foldRows{l, a.folds}); normalised && !a.normalise(c, scaled) {
 		return nil
 	}
 	m := len(a.fit.split.Val)
@@ -94,9 +96,21 @@ func newLeaveOneOut(c *Config, learner learn.Learner) *leaveOneOut {
 	return a
 }
 
-// normalise prepares the learner for normalised features. It returns false if the learner cannot
-// normalise them.
-func (a *leaveOneOut) normalise(c *Config) bool {
+// fixed reports whether the features of a row are the same in all splits, except that each split
+// normalises the features in scaled by its training rows.
+func (c *Config) fixed() (scaled []bool, fixed bool) {
+	if c.Prepare == nil {
+		return nil, true
+	}
+	if p, ok := c.Prepare.(FixedPreparer); ok && c.dense() != nil {
+		return p.Fixed(c.Prepare, c.dense())
+	}
+	return nil, false
+}
+
+// normalise prepares the learner for normalised features: all with Standardise, and otherwise the
+// features in scaled. It returns false if the learner cannot normalise them.
+func (a *leaveOneOut) normalise(c *Config, scaled []bool) bool {
 	l, ok := a.learner.(learn.NormalFoldLearner)
 	if !ok {
 		return false
@@ -104,9 +118,60 @@ func (a *leaveOneOut) normalise(c *Config) bool {
 	a.normal.Intercept = c.Centring != NoCentring
 	if c.Standardise {
 		a.normal.Scaled = slices.Repeat([]bool{true}, c.width())
+	} else if slices.Contains(scaled, true) {
+		// The other features are centred, too, which needs an intercept to change nothing.
+		theta, _ := a.learner.Dims(c.width())
+		if a.normal.Scaled = scaled; len(scaled) != c.width() || theta == c.width() && !a.normal.Intercept {
+			return false
+		}
 	}
 	l.NormaliseFolds(a.normal)
 	return true
+}
+
+// prepare computes the features of the rows of x that count. It also fits Config.Prepare to the
+// training rows of each split, so that the errors of these fits are not lost.
+func (a *leaveOneOut) prepare(c *Config, x *mat.Dense) error {
+	rows, n := x.Dims()
+	all := sample.Positive(sample.Complement(nil, rows), c.Data.Weights)
+	fit := func(train []int) (Prepared, error) {
+		p, err := c.Prepare.Fit(gathered(x, train), sample.Pick(c.Data.Weights, train))
+		if err != nil {
+			return nil, err
+		}
+		return p, checkPrepared(p, n, c.width())
+	}
+	for _, s := range c.Splits {
+		if _, err := fit(sample.Positive(s.Train, c.Data.Weights)); err != nil {
+			return err
+		}
+	}
+	p, err := fit(all)
+	if err != nil {
+		return err
+	}
+	features := make([]float64, len(all)*c.width())
+	if err := sample.Prepare(features, p, x, all); err != nil {
+		return err
+	}
+	a.prepared = mat.NewDense(rows, c.width(), nil)
+	sample.ScatterAdd(a.prepared, features, all, 1)
+	return nil
+}
+
+// begin makes what does not depend on α from the rows x. If it returns an error, the caller fits the
+// splits one by one to find the error.
+func (a *leaveOneOut) begin(c *Config, x *mat.Dense) error {
+	if c.Features != nil {
+		return nil
+	}
+	if c.Prepare != nil {
+		if err := a.prepare(c, x); err != nil {
+			return err
+		}
+		x = a.prepared
+	}
+	return a.deviate(c, x)
 }
 
 // deviate gives the learner the deviations of the features x outside each fold.
@@ -146,9 +211,14 @@ func (a *leaveOneOut) addFolds(c *Config) bool {
 }
 
 // entries returns the number of float64 values of a, without the learner.
-func (a *leaveOneOut) entries() float64 {
+func (a *leaveOneOut) entries(c *Config) float64 {
 	m := float64(len(a.normal.Scaled))
-	return 5*float64(len(a.fit.valY)) + m*float64(len(a.folds)) + 5*m
+	entries := 5*float64(len(a.fit.valY)) + m*float64(len(a.folds)) + 5*m
+	if c.Prepare != nil {
+		rows, _ := c.Data.X.Dims()
+		entries += 2 * float64(rows) * float64(c.width())
+	}
+	return entries
 }
 
 // sized adds the fits of all splits to s, the size of the learner's data, and returns the result.
@@ -162,7 +232,10 @@ func (a *leaveOneOut) sized(s learn.Size) learn.Size {
 // derivative. The caller then fits the splits one by one to find the error.
 func (a *leaveOneOut) eval(c *Config, d learn.Data, hyper []float64, gradient bool) bool {
 	if x := d.Dense(); x != a.features || c.Features != nil {
-		if a.features = nil; a.deviate(c, x) != nil || a.learner.Load(d) != nil {
+		if a.prepared != nil {
+			d.X = a.prepared
+		}
+		if a.features = nil; c.Features != nil && a.deviate(c, x) != nil || a.learner.Load(d) != nil {
 			return false
 		}
 		a.features = x

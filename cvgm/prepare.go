@@ -72,6 +72,18 @@ type PlainPreparer interface {
 	Plain(self any, x *mat.Dense) bool
 }
 
+// A FixedPreparer is a [Preparer] whose features may not depend on the training rows, for example for
+// a table of categories without missing values. A CV then computes the features once for all splits,
+// if the learner evaluates all splits at once: see [learn.FoldLearner].
+type FixedPreparer interface {
+	Preparer
+	// Fixed reports whether each row of x has the same features, no matter to which rows of x the
+	// Preparer is fitted. A feature j with scaled[j] may differ: it is a number with the mean 0 and
+	// the population standard deviation 1 on the training rows, or 0 if it is constant there. If
+	// scaled is nil, no feature differs. The parameter self is as in [PlainPreparer].
+	Fixed(self any, x *mat.Dense) (scaled []bool, fixed bool)
+}
+
 // checkPrepared returns an error if p does not have ncols columns and nfeatures features.
 func checkPrepared(p Prepared, ncols, nfeatures int) error {
 	const remedy = "let Fit return a Prepared with the Dims of the Preparer"

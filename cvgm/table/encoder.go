@@ -221,6 +221,27 @@ func (e *Encoder) Plain(self any, x *mat.Dense) bool {
 	return true
 }
 
+// Fixed implements [cvgm.FixedPreparer]. Only the features of a [ScaledEffect], and the mean that
+// replaces a missing number, depend on the training rows.
+func (e *Encoder) Fixed(self any, x *mat.Dense) (scaled []bool, fixed bool) {
+	if self != any(e) {
+		return nil, false
+	}
+	rows, _ := x.Dims()
+	for j := range e.columns {
+		c := &e.columns[j]
+		for range c.Features() {
+			scaled = append(scaled, c.Effect.is(ScaledEffect))
+		}
+		for i := 0; c.imputed() && i < rows; i++ {
+			if v := x.At(i, j); v != v {
+				return nil, false
+			}
+		}
+	}
+	return scaled, true
+}
+
 // MostStored returns the largest number of stored features in a row: one for each column, or all
 // features of a column with a [SmoothEffect].
 func (e *Encoder) MostStored() (most int) {
