@@ -39,7 +39,7 @@ var imports = []struct{ path, code string }{
 	{"qpdiff/linear", learner + " qpdiff/internal/equal qpdiff/internal/gram qpdiff/internal/ridge qpdiff/internal/sparse qpdiff/internal/ways qpdiff/internal/woodbury"},
 	{"qpdiff/linear/margin", learner},
 	{"qpdiff/kernel", learner},
-	{"qpdiff/penalised", learner},
+	{"qpdiff/penalised", learner + " qpdiff/internal/gram"},
 	{"cvgm/internal/args", "qpdiff qpdiff/learn"},
 	{"cvgm/internal/sample", "qpdiff qpdiff/learn cvgm/internal/args"},
 	{"cvgm/internal/normalise", "qpdiff cvgm/internal/args cvgm/internal/sample"},
