@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"cvgm/cvgm/internal/casetest"
@@ -192,8 +193,10 @@ func TestNormalisedFoldsAtOnce(t *testing.T) {
 		one.Learner = func() learn.Learner { return plain(c.Learner()) }
 		got, want := casetest.Must(New(c))(t), casetest.Must(New(one))(t)
 		compareEvaluations(t, name, normalTol, got, want, []float64{.3 + float64(seed%7), .2})
-		// The leverage of a large entry leaves too few digits, unless the fold is scaled.
-		mayRefit := seed%15 == 0 && !c.Standardise
+		// In small folds of unscaled features, the leverage of a large entry leaves too few digits.
+		_, n := c.Data.X.Dims()
+		small := !slices.ContainsFunc(c.Splits, func(s Split) bool { return 2*len(s.Val) > n+1 })
+		mayRefit := seed%5 == 0 && !c.Standardise && small
 		if !got.run.atOnce && !mayRefit || want.run.atOnce {
 			t.Errorf("%s: at once %v and %v", name, got.run.atOnce, want.run.atOnce)
 		}
