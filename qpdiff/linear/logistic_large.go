@@ -204,7 +204,7 @@ func (g *logisticLarge) moved(i int) (sum float64) {
 func storedSystemEntries(m, k, stored float64) float64 {
 	system, solver := 2*k+m, 10*k+2*m
 	if !ways.Gradients(int(k), 0) {
-		solver += 2*k*k + 2*k + sparse.TakenEntries(m, k, stored)
+		solver += 2*k*k + 2*k + sparse.TakenEntries(m, k, stored) + float64(dense.BlockWork(int(k)))
 	}
 	return system + 2*solver
 }

@@ -376,16 +376,16 @@ func Entries(m, k float64, byRows, byColumn bool) (system, solver float64) {
 	size := k // of the factor
 	if byRows {
 		size = m
-		system, solver = system+m*m+float64(dense.GramWork(int(m))), solver+m
+	}
+	gram := float64(dense.GramWork(int(size))) // scratch of addGram
+	if byRows == byColumn {                    // addGram transposes
+		gram += gramStride * size
+	}
+	scratch := float64(dense.BlockWork(int(size))) // of the factor
+	if byRows {
+		system, solver = system+m*m+gram, solver+m
 	} else {
-		solver += k*k + float64(dense.GramWork(int(k)))
+		solver, scratch = solver+k*k, max(scratch, gram)
 	}
-	if byRows == byColumn { // addGram transposes
-		if byRows {
-			system += gramStride * m
-		} else {
-			solver += gramStride * k
-		}
-	}
-	return system, solver + size*size + size + k
+	return system, solver + size*size + size + k + scratch
 }

@@ -320,21 +320,26 @@ func (f *Factor) factorise(s *System, end *stop.Stop) bool {
 // rescale makes f the factor of the system with share·gram in place of its weighted rows. It
 // returns what factorise returns.
 func (f *Factor) rescale(s *System, end *stop.Stop, share float64) bool {
+	k := s.K
 	f.share = share
-	for i, v := range f.gram {
-		f.l[i] = share * v
+	for j := range k {
+		row := f.l[j*k : j*k+j+1]
+		for i, v := range f.gram[j*k : j*k+j+1] {
+			row[i] = share * v
+		}
+		if j < s.Penalised {
+			row[j] += s.Ridge
+		}
 	}
-	for j := range s.Penalised {
-		f.l[j*s.K+j] += s.Ridge
-	}
-	return f.cholesky(s.K, end)
+	return f.cholesky(k, end)
 }
 
 // cholesky factorises l, which has size rows, and reports whether it is regular to working
 // precision.
 func (f *Factor) cholesky(size int, end *stop.Stop) bool {
 	f.inv = dense.Grow(f.inv, size)
-	f.made = dense.Cholesky(end, f.l, f.inv, size, dense.Eps) == size
+	f.scratch = dense.Grow(f.scratch, dense.BlockWork(size))
+	f.made = dense.CholeskyBlocks(end, f.l, f.inv, size, dense.Eps, f.scratch) == size
 	return f.made
 }
 
