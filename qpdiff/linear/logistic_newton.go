@@ -109,15 +109,31 @@ func (l *logisticNewton) solve(limit int) error {
 	return err
 }
 
-// logisticLooseStep is the relative error that conjugate gradients may leave in a Newton step far
-// from the solution. Near the solution, the relative error may be as large as the length of the
-// previous step, or as its square, so that convergence is quadratic.
+// logisticLooseStep is the largest relative error that conjugate gradients may leave in a Newton
+// step.
 const logisticLooseStep = .1
+
+// logisticLeft is the error of the margins that the last step of a fit by products may leave.
+const logisticLeft = logisticLastStep * logisticLastStep
+
+// stepTolerance returns the relative error that conjugate gradients may leave in a Newton step. The
+// step before had the length last and the relative error tol. The length of the next step is then
+// about last times the larger of the two, and a relative error of this size keeps convergence
+// quadratic. If so short a step can be the last one, a larger error may suffice. The forecast of its
+// length is not exact, so stepTolerance returns a quarter of this larger error.
+func stepTolerance(last, tol float64) float64 {
+	next := last * max(last, tol)
+	enough := logisticLeft / (4 * next)
+	if last <= logisticLastStep { // the step before was longer than its forecast
+		next, enough = 0, min(tol/4, logisticLeft/(4*last))
+	}
+	return max(logisticLastStep, min(logisticLooseStep, max(next, enough)))
+}
 
 // minimiseLarge does the work of minimise by products with the rows.
 func (l *logisticNewton) minimiseLarge(limit int) error {
 	g, d := &l.large, l.d
-	last := math.Inf(1)
+	last, tol := math.Inf(1), logisticLooseStep // of the step before
 	l.evaluated, l.stale = false, false
 	l.evaluatePoint(l.theta)
 	for l.iter = 1; l.iter <= limit; l.iter++ {
@@ -125,14 +141,14 @@ func (l *logisticNewton) minimiseLarge(limit int) error {
 		for j, v := range l.g {
 			l.cand[j], l.step[j] = -v, 0
 		}
-		tol := max(logisticLastStep, min(logisticLooseStep, last*min(last, 1)))
+		tol = stepTolerance(last, tol)
 		if !g.solver.Solve(&g.sys, l.step[:d], l.cand[:d], tol) || !dense.AllFinite(l.step) {
 			return errLogisticSingular
 		}
 		l.product(l.dm, l.step)
 		r := dense.Largest(l.dm)
 		hidden := r > logisticStall*last && r > logisticLastStep && l.gradientIsRoundoff()
-		if r <= logisticLastStep && tol <= logisticLastStep || hidden && r <= learner.DecisionTol {
+		if r <= logisticLastStep && r*tol <= logisticLeft || hidden && r <= learner.DecisionTol {
 			dense.Axpy(1, l.step, l.theta)
 			l.evaluatePoint(l.theta)
 			return g.determined(&l.logisticProblem, l.s, l.theta)

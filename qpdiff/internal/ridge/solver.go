@@ -11,9 +11,10 @@ import (
 )
 
 const (
-	// correctionTol is the relative error after one round of conjugate gradients, in the norm of
-	// the factor. Each round corrects the result of the previous round.
-	correctionTol = 1e-9
+	// correctionTol is the relative error after the first round of conjugate gradients, in the norm
+	// of the factor. Each later round corrects the result of the previous round, and leaves laterTol
+	// of its error. Two rounds thus leave an error below rounding.
+	correctionTol, laterTol = 1e-9, 1e-7
 	// corrections bounds the number of rounds. If a round changes the solution by a fraction of at
 	// most corrected, it is the last round. The next round would change the solution by about the
 	// square of this fraction.
@@ -116,7 +117,7 @@ func (s *Solver) Solve(sys *System, x, b []float64, tol float64) bool {
 			s.own.exactDiagonal(sys)
 			s.Factor, s.fresh = &s.own, true
 		}
-		_, ok := s.conjugate(sys, x, b, tol, sparse.MostSteps)
+		_, ok := s.conjugate(sys, x, b, tol, sparse.MostSteps, false)
 		return ok
 	}
 	if s.Factor == nil {
@@ -131,7 +132,7 @@ func (s *Solver) Solve(sys *System, x, b []float64, tol float64) bool {
 	}
 	s.follow(sys)
 	for {
-		steps, ok := s.conjugate(sys, x, b, tol, s.left(sys))
+		steps, ok := s.conjugate(sys, x, b, tol, s.left(sys), !s.fresh)
 		if s.spent += steps; ok {
 			return true
 		}
@@ -152,10 +153,12 @@ func (s *Solver) Exact(sys *System, x, b []float64) bool {
 	sys.joint(b, whole)
 	copy(s.rest, b)
 	s.most = 0
+	tol := correctionTol
 	for range 1 + corrections {
-		if !s.Solve(sys, s.change, s.rest, correctionTol) {
+		if !s.Solve(sys, s.change, s.rest, tol) {
 			return false
 		}
+		tol = laterTol
 		floats.Add(x[:k], s.change)
 		// The parameter without a penalty may be far larger than the other parameters, so it is
 		// tested separately.
@@ -327,8 +330,13 @@ func (c *Condition) Reach(sys *System, i int, squares, along float64) float64 {
 // Norm returns the sum of squares of the penalised entries of row i, for a system by rows.
 func (s *System) Norm(i int) float64 { return s.rows[i*s.M+i] }
 
+// forecastSteps is the number of steps of conjugate gradients after which their convergence is
+// known well enough for a forecast.
+const forecastSteps = 4
+
 // conjugate makes steps of conjugate gradients from x = 0. The parameter most bounds their number.
-func (s *Solver) conjugate(sys *System, x, b []float64, tol float64, most int) (steps int, ok bool) {
+// If forecast is set, conjugate ends as soon as more steps would be needed at the present rate.
+func (s *Solver) conjugate(sys *System, x, b []float64, tol float64, most int, forecast bool) (steps int, ok bool) {
 	k := sys.K
 	dense.GrowAll(k, &s.r, &s.p, &s.q, &s.z)
 	s.t = dense.Grow(s.t, sys.M+k)
@@ -345,8 +353,12 @@ func (s *Solver) conjugate(sys *System, x, b []float64, tol float64, most int) (
 	s.Factor.solve(sys, s.z, s.t)
 	copy(s.p, s.z)
 	size := floats.Dot(s.r, s.z)
+	first := size
 	end := tol * tol * size
 	for ; steps < most; steps++ {
+		if forecast && steps >= forecastSteps && float64(steps)*math.Log(end/first) < float64(most)*math.Log(size/first) {
+			return steps, false
+		}
 		s.End.Look()
 		alpha := size / sys.Product(s.q, s.p, s.t)
 		if !(alpha > 0) || !dense.Finite(alpha) {
