@@ -113,21 +113,31 @@ func (l *logisticNewton) solve(limit int) error {
 // step.
 const logisticLooseStep = .1
 
-// logisticLeft is the error of the margins that the last step of a fit by products may leave.
-const logisticLeft = logisticLastStep * logisticLastStep
+// logisticLeft is the error of the margins that the last step of a fit by products may leave, as a
+// fraction of the largest margin or of 1. The error then is well below the rounding of the margins.
+const logisticLeft = dense.Eps / 16
 
 // stepTolerance returns the relative error that conjugate gradients may leave in a Newton step. The
 // step before had the length last and the relative error tol. The length of the next step is then
 // about last times the larger of the two, and a relative error of this size keeps convergence
-// quadratic. If so short a step can be the last one, a larger error may suffice. The forecast of its
-// length is not exact, so stepTolerance returns a quarter of this larger error.
-func stepTolerance(last, tol float64) float64 {
+// quadratic. If so short a step may leave the error left, it is the last step, and a larger relative
+// error may suffice. The forecast of its length is not exact, so stepTolerance returns a quarter of
+// this larger error.
+func stepTolerance(last, tol, left float64) float64 {
 	next := last * max(last, tol)
-	enough := logisticLeft / (4 * next)
+	enough := left / (4 * next)
 	if last <= logisticLastStep { // the step before was longer than its forecast
-		next, enough = 0, min(tol/4, logisticLeft/(4*last))
+		next, enough = 0, min(tol/4, left/(4*last))
 	}
 	return max(logisticLastStep, min(logisticLooseStep, max(next, enough)))
+}
+
+// marginSize returns the largest of |tanh(m/2)| for all margins m, from s.
+func (l *logisticNewton) marginSize() (most float64) {
+	for _, s := range l.s {
+		most = max(most, math.Abs(1-2*s))
+	}
+	return most
 }
 
 // minimiseLarge does the work of minimise by products with the rows.
@@ -141,14 +151,15 @@ func (l *logisticNewton) minimiseLarge(limit int) error {
 		for j, v := range l.g {
 			l.cand[j], l.step[j] = -v, 0
 		}
-		tol = stepTolerance(last, tol)
+		left := logisticLeft * l.marginSize()
+		tol = stepTolerance(last, tol, left)
 		if !g.solver.Solve(&g.sys, l.step[:d], l.cand[:d], tol) || !dense.AllFinite(l.step) {
 			return errLogisticSingular
 		}
 		l.product(l.dm, l.step)
 		r := dense.Largest(l.dm)
 		hidden := r > logisticStall*last && r > logisticLastStep && l.gradientIsRoundoff()
-		if r <= logisticLastStep && r*tol <= logisticLeft || hidden && r <= learner.DecisionTol {
+		if r <= logisticLastStep && (tol <= logisticLastStep || r*tol <= left) || hidden && r <= learner.DecisionTol {
 			dense.Axpy(1, l.step, l.theta)
 			l.evaluatePoint(l.theta)
 			return g.determined(&l.logisticProblem, l.s, l.theta)

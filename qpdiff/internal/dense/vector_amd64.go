@@ -40,6 +40,12 @@ func gramTileWide(dst *float64, width int, a *float64, b *float64, stride int, g
 //go:noescape
 func productTileWide(dst *float64, width int, a *float64, stride int, b *float64, depth int)
 
+// productTileSingle sets four rows of sixteen entries of dst to the products of four columns at a with sixteen
+// columns at b. Both have depth rows of sixteen entries.
+//
+//go:noescape
+func productTileSingle(dst *float32, a *float32, b *float32, depth int)
+
 // dot4 sets the four entries of dst to the products of x with the rows of n entries at a, b, c
 // and d, in the order of gonum's DotUnitary.
 //

@@ -54,6 +54,8 @@ func productTile(dst *float64, width int, a *float64, stride int, b *float64, de
 	panic("no vectors")
 }
 
+func productTileSingle(dst, a, b *float32, depth int) { panic("no vectors") }
+
 func distances(dst *float64, count int, x *float64, n int, points *float64, stride int) {
 	panic("no vectors")
 }

@@ -280,6 +280,12 @@ func TestVectors(t *testing.T) {
 			at, gain, gap := Steepest(row(n - 1)[n/3], 1, Eps, row(n-1), row(n/3), row(n/2), bounds, row(n-1))
 			return []float64{float64(at), gain, gap}
 		})
+		single := make([]float32, GramSingleWork(n))
+		both("GramSingle", sizes, func() []float64 {
+			out, width := make([]float64, n*n), len(x)/n
+			GramSingle(nil, out, n, x, width, width, y, slices.Repeat([]float64{64}, n), single)
+			return out
+		})
 		work := make([]float64, BlockWork(n))
 		both("CholeskyBlocks", sizes, func() []float64 {
 			out, inv := packRows(m, n, stride), make([]float64, n)

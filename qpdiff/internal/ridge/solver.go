@@ -21,7 +21,8 @@ const (
 	corrections = 4
 	corrected   = 1e-8
 	// freshSteps bounds the number of steps with the factor of the system itself. A few steps
-	// suffice unless rounding has destroyed the factor.
+	// suffice unless rounding has destroyed the factor. A factor from float32 numbers is then
+	// replaced.
 	freshSteps = 100
 )
 
@@ -84,8 +85,13 @@ func (s *Solver) left(sys *System) int {
 
 // Factorise factorises the system, and reports whether it is regular to working precision.
 func (s *Solver) Factorise(sys *System) bool {
+	return sys.single() && s.factorise(sys, true) || s.factorise(sys, false)
+}
+
+// factorise is Factorise with or without float32 numbers.
+func (s *Solver) factorise(sys *System, single bool) bool {
 	s.Factor, s.spent = &s.own, 0
-	s.fresh = s.own.factorise(sys, s.End)
+	s.fresh = s.own.factorise(sys, s.End, single)
 	return s.fresh
 }
 
@@ -136,7 +142,11 @@ func (s *Solver) Solve(sys *System, x, b []float64, tol float64) bool {
 		if s.spent += steps; ok {
 			return true
 		}
-		if s.fresh || !s.Factorise(sys) {
+		if s.fresh && s.Factor.single {
+			if !s.factorise(sys, false) {
+				return false
+			}
+		} else if s.fresh || !s.Factorise(sys) {
 			return false
 		}
 	}
@@ -346,6 +356,9 @@ func (s *Solver) conjugate(sys *System, x, b []float64, tol float64, most int, f
 	if largest == 0 {
 		return 0, true
 	}
+	if most <= 0 {
+		return 0, false
+	}
 	_, unit := math.Frexp(largest)
 	copy(s.r, b[:k])
 	dense.ScaleBy(s.r, -unit)
@@ -367,6 +380,10 @@ func (s *Solver) conjugate(sys *System, x, b []float64, tol float64, most int, f
 		s.most = max(s.most, 1/alpha)
 		floats.AddScaled(x[:k], alpha, s.p)
 		floats.AddScaled(s.r, -alpha, s.q)
+		if s.Factor.bounds(s.r) <= end {
+			dense.ScaleBy(x[:k], unit)
+			return steps + 1, true
+		}
 		copy(s.z, s.r)
 		s.Factor.solve(sys, s.z, s.t)
 		next := floats.Dot(s.r, s.z)
@@ -398,6 +415,7 @@ func Entries(m, k float64, byRows, byColumn bool) (system, solver float64) {
 		system, solver = system+m*m+gram, solver+m
 	} else {
 		solver, scratch = solver+k*k, max(scratch, gram)
+		solver += float64(dense.GramSingleWork(int(k)))/2 + k + m // of singleGram
 	}
 	return system, solver + size*size + size + k + scratch
 }

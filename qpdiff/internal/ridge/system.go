@@ -241,10 +241,21 @@ func (s *System) Penalty(ridge, most float64) float64 {
 // No weight may exceed the given largest weight.
 func (s *System) Penalises(ridge, most float64) bool { return s.Penalty(ridge, most) > RowsFloor }
 
+// singleFloor is the smallest ratio of the penalty to a parameter's diagonal entry for which a
+// factor is computed from float32 numbers. Their rounding errors are some 1e-6 of the diagonal
+// entries. They change the smallest eigenvalues by a fraction, and a solve takes a few more steps.
+const singleFloor = 1e-5
+
+// single reports whether float32 numbers suffice for a factor of the system.
+func (s *System) single() bool {
+	return s.Stored == nil && s.ByColumn && !s.byRows && s.Penalty(s.Ridge, dense.Largest(s.Weights)) >= singleFloor
+}
+
 // A Factor approximates H by a matrix whose systems are easy to solve: a factorised H, possibly at
 // other weights, or a diagonal matrix.
 type Factor struct {
 	made    bool      // l is a Cholesky factor
+	single  bool      // of a matrix from float32 numbers
 	byRows  bool      // l is the factor of I + √w·Z·diag(scale)·Zᵀ·√w, and otherwise of H
 	l, inv  []float64 // lower triangle
 	gram    []float64 // not by rows: H without its penalties, likewise
@@ -253,6 +264,8 @@ type Factor struct {
 	scale   []float64 // by rows: 1 over R with a penalty for each parameter, and without a factor 1 over a diagonal near to H's
 	root    []float64 // √w
 	scratch []float64
+	packed  []float32 // scratch of singleGram
+	unit    []float64
 	taken   sparse.Columns // scratch for Stored rows: the rows times √w
 	set     []int          // scratch for Stored rows: the numbers of all columns
 }
@@ -290,9 +303,10 @@ func (f *Factor) exactDiagonal(s *System) {
 }
 
 // factorise makes f the factor of the system, and reports whether the system is regular to working
-// precision. It stops early if end has ended.
-func (f *Factor) factorise(s *System, end *stop.Stop) bool {
-	if f.byRows = s.byRows; f.byRows {
+// precision. If the parameter single is true, it computes with float32 numbers, and the factor is
+// less accurate. factorise stops early if end has ended.
+func (f *Factor) factorise(s *System, end *stop.Stop, single bool) bool {
+	if f.single, f.byRows = single, s.byRows; f.byRows {
 		f.gatherRows(s)
 		return f.cholesky(s.M, end)
 	}
@@ -309,12 +323,30 @@ func (f *Factor) factorise(s *System, end *stop.Stop) bool {
 		}
 		f.taken.Take(s.Stored, f.set, f.scratch)
 		f.taken.Gram(f.gram, f.set, f.scratch)
+	} else if single {
+		f.singleGram(s, end)
 	} else {
 		clear(f.gram)
 		addGram(end, f.gram, size, s.M, s.Data, s.stride(), !s.ByColumn, s.Weights, &f.scratch)
 	}
 	f.total = floats.Sum(s.Weights)
 	return f.rescale(s, end, 1)
+}
+
+// singleGram sets gram from float32 numbers. It scales the parameters by powers of two, so that
+// their units do not matter.
+func (f *Factor) singleGram(s *System, end *stop.Stop) {
+	f.unit, f.root = dense.Grow(f.unit, s.K), dense.Grow(f.root, s.M)
+	f.packed = dense.Grow(f.packed, dense.GramSingleWork(s.K))
+	for i, w := range s.Weights {
+		f.root[i] = math.Sqrt(w)
+	}
+	most := dense.Largest(f.root)
+	for j, v := range s.squares {
+		_, unit := math.Frexp(most * math.Sqrt(v))
+		f.unit[j] = math.Ldexp(1, unit)
+	}
+	dense.GramSingle(end, f.gram, s.K, s.Data, s.stride(), s.M, f.root, f.unit, f.packed)
 }
 
 // rescale makes f the factor of the system with share·gram in place of its weighted rows. It
@@ -406,4 +438,17 @@ func (f *Factor) solve(s *System, x, t []float64) {
 			x[j] -= c * back[j]
 		}
 	}
+}
+
+// bounds returns an upper bound of rᵀx for the solution x of the factor's system with the right-hand
+// side r, or infinity if a bound costs as much as x. By rows, the factor's matrix is at least its
+// penalties, and x costs two passes over the rows.
+func (f *Factor) bounds(r []float64) (sum float64) {
+	if !f.made || !f.byRows {
+		return math.Inf(1)
+	}
+	for j, v := range r {
+		sum += v * v * f.scale[j]
+	}
+	return sum
 }

@@ -35,6 +35,7 @@ func main() {
 		gramTile(u)
 		productTile(u)
 	}
+	productTileSingle()
 	dot4()
 	add4(false)
 	add4(true)
@@ -413,6 +414,56 @@ func productTile(u unit) {
 	for i := range sums {
 		for k := range sums[i] {
 			VMOVUPD(sums[i][k], Mem{Base: places[i], Disp: k * u.lanes * 8})
+		}
+	}
+	VZEROUPPER()
+	RET()
+}
+
+// singleColumns is the number of columns of productTileSingle.
+const singleColumns = 16
+
+// productTileSingle writes a function that does the work of productTile with float32 entries.
+func productTileSingle() {
+	TEXT("productTileSingle", NOSPLIT, "func(dst *float32, a, b *float32, depth int)")
+	Pragma("noescape")
+	Doc("productTileSingle sets four rows of sixteen entries of dst to the products of four columns at a with sixteen",
+		"columns at b. Both have depth rows of sixteen entries.")
+	dst := Load(Param("dst"), GP64())
+	a, b, depth := Load(Param("a"), GP64()), Load(Param("b"), GP64()), Load(Param("depth"), GP64())
+	const each, vectors = 2 * lanes, singleColumns / (2 * lanes) // entries of a register, and registers of a row
+	var sums [productRows][vectors]reg.VecVirtual
+	for i := range sums {
+		for k := range sums[i] {
+			sums[i][k] = YMM()
+			VXORPS(sums[i][k], sums[i][k], sums[i][k])
+		}
+	}
+	Label("term")
+	TESTQ(depth, depth)
+	JE(LabelRef("store"))
+	var x [vectors]reg.VecVirtual
+	for k := range x {
+		x[k] = YMM()
+		VMOVUPS(Mem{Base: b, Disp: k * each * 4}, x[k])
+	}
+	for i := range sums {
+		f := YMM()
+		VBROADCASTSS(Mem{Base: a, Disp: i * 4}, f)
+		for k := range x {
+			p := YMM()
+			VMULPS(x[k], f, p)
+			VADDPS(p, sums[i][k], sums[i][k])
+		}
+	}
+	ADDQ(Imm(singleColumns*4), a)
+	ADDQ(Imm(singleColumns*4), b)
+	DECQ(depth)
+	JMP(LabelRef("term"))
+	Label("store")
+	for i := range sums {
+		for k := range sums[i] {
+			VMOVUPS(sums[i][k], Mem{Base: dst, Disp: (i*singleColumns + k*each) * 4})
 		}
 	}
 	VZEROUPPER()

@@ -1,0 +1,86 @@
+package dense
+
+import "cvgm/qpdiff/internal/stop"
+
+// singleColumns is the number of columns of a tile of float32 numbers. It has productRows rows.
+const singleColumns = 16
+
+// GramSingle sets the lower triangle of g to A·diag(root)²·Aᵀ, for the n×width matrix A with the
+// given stride. It computes with float32 numbers, in half the time of AddGram. No entry of row i of
+// A·diag(root) may be larger than unit[i], a power of two. The error of entry (i, j) of g is then
+// about 1e-7 of unit[i]·unit[j]·√width, however large the units are. work has GramSingleWork
+// entries. GramSingle stops early if end has ended.
+func GramSingle(end *stop.Stop, g []float64, n int, a []float64, stride, width int, root, unit []float64, work []float32) {
+	for i := range n {
+		clear(g[i*n : i*n+i+1])
+	}
+	for from := 0; from < width; from += blockDepth {
+		depth := min(blockDepth, width-from)
+		packSingle(work, n, a[from:], stride, root[from:from+depth], unit)
+		for j := 0; j < n; j += singleColumns {
+			end.Look()
+			b := work[j*depth:]
+			for i := j; i < n; i += productRows {
+				var tile [productRows * singleColumns]float32
+				first := i % singleColumns
+				singleTile(&tile, work[(i-first)*depth+first:], b, depth)
+				for r := range min(productRows, n-i) {
+					row := g[(i+r)*n+j : (i+r)*n+min(j+singleColumns, i+r+1)]
+					for q, v := range tile[r*singleColumns:][:len(row)] {
+						row[q] += float64(v)
+					}
+				}
+			}
+		}
+	}
+	for i := range n {
+		for j, v := range g[i*n : i*n+i+1] {
+			g[i*n+j] = v * unit[i] * unit[j]
+		}
+	}
+}
+
+// GramSingleWork returns the number of entries of work that GramSingle needs for n rows.
+func GramSingleWork(n int) int {
+	return (n + singleColumns - 1) / singleColumns * singleColumns * blockDepth
+}
+
+// packSingle sets dst to the first columns of A·diag(root), in groups of singleColumns rows, each
+// divided by its unit. The last group is padded with zeros.
+func packSingle(dst []float32, n int, a []float64, stride int, root, unit []float64) {
+	depth := len(root)
+	for i := 0; i < n; i += singleColumns {
+		group := dst[i*depth : (i+singleColumns)*depth]
+		for q := range singleColumns {
+			if i+q >= n {
+				for t := range depth {
+					group[t*singleColumns+q] = 0
+				}
+				continue
+			}
+			inverse := 1 / unit[i+q]
+			row := a[(i+q)*stride:][:depth]
+			for t, w := range root {
+				group[t*singleColumns+q] = float32(row[t] * w * inverse)
+			}
+		}
+	}
+}
+
+// singleTile calls productTileSingle, or does the same in Go without vector units.
+func singleTile(tile *[productRows * singleColumns]float32, a, b []float32, depth int) {
+	_, _ = a[(depth-1)*singleColumns+productRows-1], b[depth*singleColumns-1]
+	if vectors {
+		productTileSingle(&tile[0], &a[0], &b[0], depth)
+		return
+	}
+	for t := range depth {
+		columns := b[t*singleColumns:][:singleColumns]
+		for r, f := range a[t*singleColumns:][:productRows] {
+			sums := tile[r*singleColumns:][:singleColumns]
+			for q, v := range columns {
+				sums[q] += float32(f * v)
+			}
+		}
+	}
+}
