@@ -54,9 +54,10 @@ func (s *Solver) Borrow(from *Solver) {
 	s.Factor, s.fresh, s.spent = from.Factor, from.fresh, 0
 }
 
-// Solve makes the first factor when its steps with a diagonal matrix have cost firstShare times as
-// much as a factor. It does not wait longer, because later systems also use the factor.
-const firstShare = 1. / 3
+// gramShare and factorShare are the times of an operation of a Gram matrix and of a Cholesky factor,
+// divided by the time of an operation of a step. A step reads all rows for few operations, and a
+// Gram matrix uses each entry many times. With float32 numbers the time is singleShare.
+const gramShare, singleShare, factorShare = .4, .2, .4
 
 // budget returns the number of steps that cost as much as a factorisation.
 func (s *System) budget() float64 {
@@ -68,7 +69,11 @@ func (s *System) budget() float64 {
 	if s.byRows {
 		return m * m * m / 3 / (4*m*k + m*m)
 	}
-	return (m*k*k/2 + k*k*k/3) / (2*m*k + k*k)
+	share := gramShare
+	if s.single() {
+		share = singleShare
+	}
+	return (share*m*k*k/2 + factorShare*k*k*k/3) / (2*m*k + k*k)
 }
 
 // left returns the number of steps that Solve may still make with this factor.
@@ -76,11 +81,7 @@ func (s *Solver) left(sys *System) int {
 	if s.fresh {
 		return freshSteps
 	}
-	budget := sys.budget()
-	if !s.Factor.made {
-		budget *= firstShare
-	}
-	return int(budget) - s.spent
+	return int(sys.budget()) - s.spent
 }
 
 // Factorise factorises the system, and reports whether it is regular to working precision.
