@@ -104,3 +104,31 @@ func BenchmarkBlocks(b *testing.B) {
 		}
 	}
 }
+
+// GramSingle has the errors of float32 numbers, relative to units of any size.
+func TestGramSingle(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 7))
+	for _, n := range []int{1, 7, 33, 70} {
+		width := 1 + rng.IntN(600)
+		a, w, root, unit := make([]float64, n*width), make([]float64, width), make([]float64, width), make([]float64, n)
+		for t := range w {
+			root[t] = rng.Float64()
+			w[t] = root[t] * root[t]
+		}
+		for i := range a {
+			unit[i/width] = math.Ldexp(1, 40*(i/width%9))
+			a[i] = (2*rng.Float64() - 1) * unit[i/width]
+		}
+		want, got := make([]float64, n*n), make([]float64, n*n)
+		Fill(got, math.NaN()) // GramSingle sets
+		AddGram(nil, want, n, a, width, width, w, make([]float64, GramWork(n)))
+		GramSingle(nil, got, n, a, width, width, root, unit, make([]float32, GramSingleWork(n)))
+		for i := range n {
+			for j := range i + 1 {
+				if off := math.Abs(got[i*n+j]-want[i*n+j]) / math.Sqrt(want[i*n+i]*want[j*n+j]); !(off <= 2e-6) {
+					t.Errorf("%d rows of %d: entry %d, %d is off by %.2g", n, width, i, j, off)
+				}
+			}
+		}
+	}
+}

@@ -10,6 +10,8 @@ import (
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/learntest/serial"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // draw returns a system of m rows and k parameters in the given layout.
@@ -212,8 +214,8 @@ func TestRowsFloor(t *testing.T) {
 	}
 }
 
-// A factor is made when the steps with a diagonal have cost their part of it, and another one
-// when the steps with the first have cost as much.
+// A factor is made when the steps with a diagonal have cost as much, and another one when the steps
+// with the first have cost as much.
 func TestFactorsCome(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	s := draw(rng, 300, 60, true, false, false)
@@ -226,7 +228,7 @@ func TestFactorsCome(t *testing.T) {
 		if solver.own.made {
 			break
 		}
-		if solver.spent > 6 { // a factor costs as much as 15
+		if solver.spent > 4 { // a factor costs as much as 3.5
 			t.Errorf("%d steps without a factor", solver.spent)
 		}
 	}
@@ -243,6 +245,72 @@ func TestFactorsCome(t *testing.T) {
 		}
 	}
 	t.Error("the factor was kept for ever")
+}
+
+// Down to the least penalty of float32 numbers, a factor of dependent columns from them serves, in any
+// unit; ten times below, none is made. If one is made all the same and does not serve, an accurate one
+// replaces it.
+func TestSingleFactor(t *testing.T) {
+	replaced := 0
+	for i := range 20 {
+		rng := rand.New(rand.NewPCG(8, uint64(i)))
+		s := draw(rng, 300, 60, true, false, false)
+		for j := s.K / 2; j < s.K; j++ {
+			column := s.Data[j*s.M : (j+1)*s.M]
+			copy(column, s.Data[(j-1)*s.M:])
+			floats.Add(column, s.Data[(j-s.K/2)*s.M:(j+1-s.K/2)*s.M])
+			floats.Scale(math.Sqrt(float64(s.M))/floats.Norm(column, 2), column)
+		}
+		s.Load(nil, false)
+		s.Ridge = 1.01 * singleFloor * dense.Largest(s.squares)
+		dense.Fill(s.Weights, 1)
+		b, x, want := numtest.Normals(rng, s.K), make([]float64, s.K), make([]float64, s.K)
+		var solver Solver
+		if !solver.Factorise(s) || !solver.own.single || !solver.Solve(s, want, b, 1e-8) || solver.spent > 6 {
+			t.Fatalf("a factor from float32 numbers: %v, %d steps", solver.own.single, solver.spent)
+		}
+		for _, unit := range []float64{0x1p300, 0x1p-300} {
+			for j := range s.Data {
+				s.Data[j] *= unit
+			}
+			s.Ridge *= unit * unit
+			s.Load(nil, false)
+			if solver.Factorise(s); !solver.Solve(s, x, b, 1e-8) {
+				t.Fatal("not solved")
+			}
+			for j := range s.Data {
+				s.Data[j] /= unit
+			}
+			s.Ridge /= unit * unit
+			dense.ScaleBy(x, 2*math.Ilogb(unit))
+			if !numtest.SameBits(x, want) {
+				t.Errorf("another solution in units of %g", unit)
+			}
+		}
+		s.Load(nil, false)
+		if s.Ridge /= 10; s.single() {
+			t.Error("the floor is elsewhere")
+		}
+		s = draw(rng, 300, 60, true, false, false)
+		for j := range s.K {
+			floats.Scale(math.Exp(4*rng.NormFloat64()), s.Data[j*s.M:(j+1)*s.M])
+		}
+		s.Load(nil, false)
+		s.Ridge = dense.Largest(s.squares)
+		if !solver.factorise(s, true) {
+			t.Fatal("no factor")
+		}
+		s.Ridge = singleFloor * slices.Min(s.squares)
+		if !solver.Solve(s, x, b, 1e-8) {
+			t.Error("a bad factor is not replaced")
+		}
+		if !solver.own.single {
+			replaced++
+		}
+	}
+	if replaced == 0 {
+		t.Error("no bad factor")
+	}
 }
 
 // If all weights change alike, the factor follows without the rows, and a solve takes as few steps
