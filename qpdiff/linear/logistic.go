@@ -59,8 +59,10 @@ import (
 // derivatives, the latter to rounding. A solve needs about a dozen products with the Hessian, each
 // of N·n operations. A factor of the Hessian at an earlier point serves as preconditioner. The
 // terms of its rows are scaled when C changes. It is replaced when the products have cost as much
-// as a factor. With more parameters than rows, the factor's system has one unknown for each row.
-// The exception is a C so large that the penalty is below 1e-9 of an entry of the Hessian's
+// as a factor. The factor is computed from float32 numbers unless the penalty is below 1e-5 of an
+// entry of the Hessian's diagonal. Products always use float64 numbers, so the accuracy of the
+// solution does not depend on the factor. With more parameters than rows, the factor's system has
+// one unknown for each row. The exception is a C so large that the penalty is below 1e-9 of an entry of the Hessian's
 // diagonal.
 //
 // A sparse X is read by its stored entries, and the cost of a product is proportional to their
