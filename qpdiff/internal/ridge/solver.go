@@ -56,8 +56,9 @@ func (s *Solver) Borrow(from *Solver) {
 
 // gramShare and factorShare are the times of an operation of a Gram matrix and of a Cholesky factor,
 // divided by the time of an operation of a step. A step reads all rows for few operations, and a
-// Gram matrix uses each entry many times. With float32 numbers the time is singleShare.
-const gramShare, singleShare, factorShare = .4, .2, .4
+// Gram matrix uses each entry many times. With float32 numbers the time is singleShare. Then packing
+// an entry takes as long as packingCost operations of a step.
+const gramShare, singleShare, factorShare, packingCost = .4, .2, .4, 5
 
 // budget returns the number of steps that cost as much as a factorisation.
 func (s *System) budget() float64 {
@@ -69,11 +70,11 @@ func (s *System) budget() float64 {
 	if s.byRows {
 		return m * m * m / 3 / (4*m*k + m*m)
 	}
-	share := gramShare
+	gram := gramShare * m * k * k / 2
 	if s.single() {
-		share = singleShare
+		gram = singleShare*m*k*k/2 + packingCost*m*k
 	}
-	return (share*m*k*k/2 + factorShare*k*k*k/3) / (2*m*k + k*k)
+	return (gram + factorShare*k*k*k/3) / (2*m*k + k*k)
 }
 
 // left returns the number of steps that Solve may still make with this factor.
