@@ -118,18 +118,17 @@ const logisticLooseStep = .1
 const logisticLeft = dense.Eps / 16
 
 // stepTolerance returns the relative error that conjugate gradients may leave in a Newton step. The
-// step before had the length last and the relative error tol. The length of the next step is then
-// about last times the larger of the two, and a relative error of this size keeps convergence
-// quadratic. If so short a step may leave the error left, it is the last step, and a larger relative
-// error may suffice. The forecast of its length is not exact, so stepTolerance returns a quarter of
-// this larger error.
+// step before had the length last and the relative error tol. A relative error of last² keeps
+// convergence quadratic. The length of the next step is about last times the larger of last and tol.
+// If so short a step may leave the error left, it is the last step, and a larger relative error may
+// suffice. The forecast of its length is not exact, so stepTolerance returns a quarter of this
+// larger error.
 func stepTolerance(last, tol, left float64) float64 {
-	next := last * max(last, tol)
-	enough := left / (4 * next)
+	enough := left / (4 * last * max(last, tol))
 	if last <= logisticLastStep { // the step before was longer than its forecast
-		next, enough = 0, min(tol/4, left/(4*last))
+		enough = min(tol/4, left/(4*last))
 	}
-	return max(logisticLastStep, min(logisticLooseStep, max(next, enough)))
+	return max(logisticLastStep, min(logisticLooseStep, max(last*min(last, 1), enough)))
 }
 
 // marginSize returns the largest of |tanh(m/2)| for all margins m, from s.
