@@ -59,18 +59,6 @@ func (c Config) Bytes() int64 {
 	return c.count(learner, c.width(), newLeaveOneOut(&c, learner)).total()
 }
 
-// width returns the number of features that the learner receives.
-func (c *Config) width() int {
-	_, m := c.Data.X.Dims()
-	if c.Prepare != nil {
-		_, m = c.Prepare.Dims()
-	}
-	if c.Features != nil {
-		_, m = c.Features.Dims()
-	}
-	return m
-}
-
 // wholeLearner returns learner if the learners of the splits can leave rows out of it. It then
 // serves as the learner of all examples. Otherwise wholeLearner returns nil.
 func (c *Config) wholeLearner(learner learn.Learner) learn.SubsetLearner {

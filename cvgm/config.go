@@ -94,6 +94,18 @@ type Config struct {
 // learned reports whether the features depend on α.
 func (c *Config) learned() bool { return c.Features != nil && c.Features.NumParams() > 0 }
 
+// width returns the number of features that the learner receives.
+func (c *Config) width() int {
+	_, m := c.Data.X.Dims()
+	if c.Prepare != nil {
+		_, m = c.Prepare.Dims()
+	}
+	if c.Features != nil {
+		_, m = c.Features.Dims()
+	}
+	return m
+}
+
 // views reports whether the splits read rows in place. The rows are the rows of Data.X (their
 // stored entries if Data.X is sparse) or the features that Prepare stores. Dense rows are copied
 // for a feature map, and for the intercept of FixedLeastSquares.

@@ -42,8 +42,8 @@ var sized = []struct {
 	// only.
 	{"Huber", func() learn.SizedLearner { return &linear.Huber{Intercept: true} }, []float64{.05, .4}, 2},
 	// One of two points, which a derivative needs only if it depends on the last step of the
-	// fit.
-	{"logistic", func() learn.SizedLearner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }, []float64{1.5}, 1.8},
+	// fit, and the scratch of one of two factors.
+	{"logistic", func() learn.SizedLearner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }, []float64{1.5}, 2},
 	// The working set may have all features, a third of which are in this one.
 	{"sparse logistic", func() learn.SizedLearner { return &linear.SparseLogistic{Intercept: true} }, []float64{.03, .2}, 5},
 	// Three of seven.

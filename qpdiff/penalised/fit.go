@@ -220,6 +220,17 @@ func (l *glmFit) fill(d learn.Data, intercept bool) {
 	}
 }
 
+// normalises reports whether the learner serves folds with means or deviations of their own.
+func (l *glmFit) normalises() bool { return l.normal.Intercept || l.normal.Scaled != nil }
+
+// centreLabels subtracts from the labels their mean, if the learner serves normalised folds.
+func (l *glmFit) centreLabels() {
+	if l.label = 0; l.normalises() {
+		l.label = dense.Dot(l.w, l.y) / l.total
+		floats.AddConst(-l.label, l.y)
+	}
+}
+
 // begin sets θ to the best constant, or 0.
 func (l *glmFit) begin() {
 	clear(l.theta)

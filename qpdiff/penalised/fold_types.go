@@ -29,3 +29,27 @@ type foldPart struct {
 	step, work []float64
 	normal     normalFold // with normalised features; b and a large fold's gram then belong to the rows left
 }
+
+// isLarge reports whether a system of q unknowns is cheaper than a system of v unknowns, for a fold
+// of v rows. The systems of all large folds together take fewer than 2·N·q numbers.
+func isLarge(v, q int) bool { return 2*v > q }
+
+// A normalFold holds sums over the rows outside a fold, with the features (z − mean)/scale. These
+// features have the mean 0, so the intercept is the mean of the labels, and the system of a fold has
+// n unknowns.
+type normalFold struct {
+	total       float64   // of the weights
+	mean, scale []float64 // of z, the features minus glmFit.centre
+	label       float64   // mean of the labels, which are relative to glmFit.label
+	lossy       []int     // features of which less than gram.LeastKept is left
+}
+
+// A foldDerivative is the scratch of FoldsVJP.
+type foldDerivative struct {
+	uThenBeta, betaThenU []float64 // the u_k followed by the β_k; the β_k followed by the u_k
+	products             []float64 // Σ u_kβ_kᵀ + β_ku_kᵀ
+	sum, row, s          []float64
+
+	deviation                   []float64 // of folds with normalised features
+	h, dinv, work, work2, block []float64 // factor of a small one, and scratch
+}

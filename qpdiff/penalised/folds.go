@@ -14,10 +14,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// isLarge reports whether a system of q unknowns is cheaper than a system of v unknowns, for a fold
-// of v rows. The systems of all large folds together take fewer than 2·N·q numbers.
-func isLarge(v, q int) bool { return 2*v > q }
-
 // leverageTol is the smallest accepted pivot of I − Z̃H⁻¹Z̃ᵀ. The pivot is a difference from 1, so its
 // relative error is at most some 2⁻⁵²/leverageTol = 2e-11. If it is smaller than leverageTol, rounding
 // leaves too few digits. If it is 0, the rows outside the fold do not determine θ.
@@ -215,16 +211,6 @@ func (l *glmFit) solveSmall(p *foldPart, beta []float64) bool {
 		dense.Axpy(-s, p.t[at*q:(at+1)*q], beta)
 	}
 	return true
-}
-
-// A foldDerivative is the scratch of FoldsVJP.
-type foldDerivative struct {
-	uThenBeta, betaThenU []float64 // the u_k followed by the β_k; the β_k followed by the u_k
-	products             []float64 // Σ u_kβ_kᵀ + β_ku_kᵀ
-	sum, row, s          []float64
-
-	deviation                   []float64 // of folds with normalised features
-	h, dinv, work, work2, block []float64 // factor of a small one, and scratch
 }
 
 // adjoint implements [GLM.FoldsVJP]. For fold k, let H_k be the Hessian and G_k the gradient of the

@@ -14,19 +14,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A normalFold holds sums over the rows outside a fold, with the features (z − mean)/scale. These
-// features have the mean 0, so the intercept is the mean of the labels, and the system of a fold has
-// n unknowns.
-type normalFold struct {
-	total       float64   // of the weights
-	mean, scale []float64 // of z, the features minus glmFit.centre
-	label       float64   // mean of the labels, which are relative to glmFit.label
-	lossy       []int     // features of which less than gram.LeastKept is left
-}
-
-// normalises reports whether the learner serves folds with means or deviations of their own.
-func (l *glmFit) normalises() bool { return l.normal.Intercept || l.normal.Scaled != nil }
-
 // centres reports whether the systems of the folds are those of normalFold. Small folds of unscaled
 // features are cheaper with the factor of all rows. Large folds with an intercept need the means of
 // their own rows: a large entry in the fold moves the mean of all rows far from the other rows.
@@ -40,14 +27,6 @@ func (l *glmFit) unknowns() int {
 		return l.n
 	}
 	return l.q
-}
-
-// centreLabels subtracts from the labels their mean, if the learner serves normalised folds.
-func (l *glmFit) centreLabels() {
-	if l.label = 0; l.normalises() {
-		l.label = dense.Dot(l.w, l.y) / l.total
-		floats.AddConst(-l.label, l.y)
-	}
 }
 
 // see sets dst to the normalised features of z.
