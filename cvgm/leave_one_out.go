@@ -12,8 +12,8 @@ import (
 )
 
 // leaveOneOut evaluates all splits of a cross-validation at once. Each split must train on exactly
-// the examples on which it does not validate, and Config.Prepare must be nil or fixed. If the features or labels are normalised, the learner
-// must be a learn.NormalFoldLearner.
+// the examples on which it does not validate, and Config.Prepare must be nil or fixed. If the
+// features or labels are normalised, the learner must be a learn.NormalFoldLearner.
 type leaveOneOut struct {
 	learner  learn.Learner
 	splits   allSplits

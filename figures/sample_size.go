@@ -216,9 +216,8 @@ func SampleSizeDifferences(r *samplesize.Result) *Table {
 	return t
 }
 
-// SampleSizeThresholds compares CVGM's lead with few examples and its lead with more examples, for
-// several sizes up to which examples count as few. It also lists the change of the lead per
-// doubling of N.
+// SampleSizeThresholds compares CVGM's lead at small N with its lead at larger N, for several
+// thresholds between small and larger. It also lists the change of the lead per doubling of N.
 func SampleSizeThresholds(r *samplesize.Result) *Table {
 	t := &Table{
 		Name: "sample_size_thresholds", Caption: "CVGM's lead over other methods where examples are few minus its lead where they are more, in percentage points",

@@ -25,10 +25,10 @@ type kktSystem struct {
 	d                 []float64 // squared scale of the variables, for the proximal term
 	// unit[j] is 1/√d_j, the unit of variable j when residuals are compared.
 	unit []float64
-	// twoSided is true if rows have lower sides, or if the variables have bounds. Each inequality
-	// then faces one of its two sides, and c and r describe this side as c z ≤ r. The row faces its
-	// lower side if its scale is negative. The side that the row does not face is −c z ≤ otherRhs,
-	// and otherRhs is +Inf if this side does not exist. Its slack is otherSlack = otherRhs + c z.
+	// twoSided is true if rows have lower sides, or if the variables have bounds. The solver then
+	// works with one side of each inequality at a time, the chosen side c z ≤ r. A negative scale
+	// marks the lower side as chosen. The other side is −c z ≤ otherRhs with the slack otherSlack =
+	// otherRhs + c z. If it does not exist, otherRhs is +Inf.
 	twoSided             bool
 	otherRhs, otherSlack []float64
 	part, rowPart        []int // the number of the part to which a variable or a row belongs

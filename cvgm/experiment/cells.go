@@ -52,9 +52,9 @@ var ErrTooManyCells = errors.New("too many cells")
 
 // Cells returns f(0) … f(n-1) for independent cells, computed in parallel. It does not call f for a
 // cell that the Keeper of ctx has stored. It reports progress. After ctx is done, it skips the
-// remaining cells. The error is ctx's error, or the error of the first cell in order that failed.
-// The error of a cell begins with label(i), which describes the computation independently of the
-// number of cells.
+// remaining cells. The error is ctx's error, or the error of the failed cell with the smallest
+// index. The error of a cell begins with label(i), which describes the computation independently of
+// the number of cells.
 func Cells[T any](ctx context.Context, n int, label func(i int) string, f func(i int) (T, error)) ([]T, error) {
 	if n < 0 || n > MaxCells {
 		return nil, fmt.Errorf("%w, %d: use smaller parameters or shorter lists, of which at most %d cells come", ErrTooManyCells, n, MaxCells)

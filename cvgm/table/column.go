@@ -65,8 +65,9 @@ type Column struct {
 	// MissingLevel is set if missing values form a level after Levels. This is the case in a
 	// categorical column that has missing values and the rule MissingIsMean.
 	MissingLevel bool
-	// Other is set if the rare levels of a categorical column form one level, named other, after
-	// Levels. All texts that are not in Levels then count as this level.
+	// Other is set if the rare levels of a categorical column are joined in one level with the name
+	// "other", which follows the last of Levels. Every text that is not in Levels then belongs to
+	// this level.
 	Other bool
 	// Number is the format of the numbers. Nil: plain decimal numbers.
 	Number *Number

@@ -70,9 +70,9 @@ func (p *Pipeline) WriteGo(w io.Writer, pkg string) error {
 // WriteGo writes a Go file as [Pipeline.WriteGo] does, for three or more classes. The file has the
 // functions
 //
-//	func Decisions(row map[string]string) ([]float64, error) // of each class, in the order of Classes
+//	func Decisions(row map[string]string) ([]float64, error) // one for each class, in the order of Classes
 //	func Class(row map[string]string) (string, error)
-//	func Probabilities(row map[string]string) ([]float64, error) // with Joint, or if Model.LogOdds is set in each pipeline
+//	func Probabilities(row map[string]string) ([]float64, error) // only if Joint or each pipeline has Model.LogOdds
 //
 // and DecisionsValues, which takes values in place of a row.
 func (c *OneVsRest) WriteGo(w io.Writer, pkg string) error {

@@ -29,7 +29,8 @@ func (t Tuner) prototype(y []float64) (learn.Tunable, error) {
 		return nil, args.Bad("Tuner.Learner", qpdiff.ErrDomain, "give for example &linear.ElasticNet{}", "is a %T, which is nil", l)
 	}
 	if p, ok := l.(learn.Tunable); ok {
-		// If a learner embeds another learner and has no New, its New makes the embedded learner.
+		// If a learner embeds another learner and does not define New, Go promotes the New of the
+		// embedded learner, which makes a learner of the embedded type.
 		if made := p.New(); reflect.TypeOf(made) != reflect.TypeOf(l) {
 			return nil, args.Bad("Tuner.Learner", qpdiff.ErrDomain, "give it a method New of its own", "is a %T whose New makes a %T", l, made)
 		}

@@ -293,9 +293,10 @@ type Risk struct {
 	Tuned, Default, Constant Estimate
 	// Rival is the risk of a simple model, the rival. RivalName is the name of the rival. The rival
 	// is a ridge regression with the best of nine penalties, or a logistic ridge regression for the
-	// logistic loss. If the learner is such a ridge itself, the rival predicts by the means of the
-	// levels of one categorical column. There is no rival in three cases: the learner is a ridge
-	// and no column has levels, the table is large, or a fit failed. RivalName is then empty.
+	// logistic loss. If the learner is such a ridge itself, the rival predicts the mean label of
+	// each level of one categorical column. RivalName is empty if there is no rival. This happens
+	// if the table is large, if a fit failed, or if the learner is a ridge and no column is
+	// categorical.
 	Rival     Estimate
 	RivalName string
 	// Comparisons compares tuning with up to three alternatives: a constant prediction, the

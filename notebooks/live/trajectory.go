@@ -89,9 +89,9 @@ func (r *trajectory) extend() bool {
 // last returns the number of steps taken. It returns −1 before the first state.
 func (r *trajectory) last() int { return len(r.states) - 1 }
 
-// asked returns the number of requested steps. If the run has ended, this is the number of its
-// steps plus one, because fewer requested steps would not show the end when the run is computed
-// again.
+// asked returns the number of requested steps. For a run that has ended, asked returns the number
+// of its steps plus one. If the run is computed again, the additional step shows that it ends
+// there.
 func (r *trajectory) asked() int {
 	if r.done || r.err != nil {
 		return len(r.states)

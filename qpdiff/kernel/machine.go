@@ -74,8 +74,8 @@ type kernelDerivative struct {
 	// cotangent of the kernel matrix is the sum of u·cᵀ over the folds, where c has the
 	// coefficients of the fold.
 	u, foldCot []float64
-	// Cotangents of the kernel values between row j and other rows: in asRow, row j is the
-	// predicted row; in asOther, the other row is.
+	// asRow and asOther hold cotangents of the kernel values between row j and the other rows. In
+	// asRow, row j is the predicted row. In asOther, the other row is the predicted row.
 	asRow, asOther []float64
 
 	// The SVM's fit fitID, without its weakly active rows:

@@ -231,10 +231,11 @@ func (l *Ridge) Folds(dst, hyper []float64, folds [][]int) (err error) {
 	return nil
 }
 
-// FoldsVJP adds the derivative of Σ_t ddst_t·dst_t at the last Folds to each field of g that is not
-// nil. g.X receives the derivative in the rows as training rows; dx, unless nil, receives the
-// derivative in the rows as predicted rows. K folds cost K·N² multiplications, a solve for each
-// fold, and N²/2 gradients of the kernel. With derivatives in the rows they cost up to 5N²/2
+// FoldsVJP differentiates the sum Σ_t ddst_t·dst_t of the predictions of the last Folds. It adds
+// the derivatives to the fields of g that are not nil. A row of X is a training row of some folds
+// and a predicted row of others: g.X receives the derivatives in the training rows, and dx, unless
+// it is nil, the derivatives in the predicted rows. K folds cost K·N² multiplications, a solve for
+// each fold, and N²/2 gradients of the kernel. With derivatives in the rows they cost up to 5N²/2
 // gradients.
 //
 // If no Folds followed the last Load, Fit or Reset, the error is ErrNotFitted. If ddst is not

@@ -125,8 +125,8 @@ func (q *boxQP) violation() float64 {
 	return worst
 }
 
-// terms returns the sizes with which errors are compared. The terms of the condition of row i have
-// the size label + √k_ii·size. The terms of Σβ = 0 have the size sum.
+// terms returns the magnitudes with which rounding errors are compared. For the condition of row i,
+// the magnitude is label + √k_ii·size. For the condition Σβ = 0, it is sum.
 func (q *boxQP) terms() (label, size, sum float64) {
 	for i, b := range q.beta {
 		size += math.Sqrt(q.diagonal[i]) * math.Abs(b)

@@ -15,9 +15,10 @@ const (
 	sparseSweeps  = 200
 	sparseSettled = 1e-6
 	// dualPoints bounds the number of proximal points, and dualSteps the number of steps for each
-	// point. Exact steps on the active set can continue from any proximal point. But a point whose
-	// steps end early is lost: its support is far from the solution's, and the next dualNewton
-	// begins anew. With columns of integers a point takes several dozen steps, so this limit is high.
+	// point. Exact steps on the active set can continue from any proximal point. But if the steps
+	// at a point end at dualSteps, its support is far from the support of the solution, and the
+	// next call of dualNewton begins anew. For columns of integers a point takes several dozen
+	// steps. dualSteps is therefore far higher.
 	dualPoints = 10
 	dualSteps  = 300
 	// The steps for a proximal point end when the residual of the equation is at most dualTol times

@@ -53,8 +53,9 @@ import (
 type Huber struct {
 	// Intercept adds an unpenalised constant, the last entry of θ. Dims and Load read this field.
 	Intercept bool
-	// Generalised lets VJP and JVP return a result even if some residuals are ±δ: their rows count
-	// as rows of Q. False: VJP and JVP then return a NotDifferentiableError.
+	// Generalised decides what VJP and JVP return if a residual is exactly ±δ. If Generalised is
+	// true, they return a result in which such rows are treated as rows of Q. If it is false, they
+	// return a NotDifferentiableError.
 	Generalised bool
 	// MaxIter bounds the Newton steps of one fit. Zero: 500.
 	MaxIter int

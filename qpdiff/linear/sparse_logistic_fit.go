@@ -307,8 +307,8 @@ func (l *sparseLogisticFit) curve(sum float64, i int, v, fit []float64) float64 
 	return sum
 }
 
-// combine sets fit to Cv, where the columns of C are the columns of the working set. It does
-// nothing if curve does not need fit.
+// combine writes Cv to the slice fit, where the columns of C are the columns of the working set. It
+// does nothing in the way by Gram matrices, whose curve does not read this slice.
 func (l *sparseLogisticFit) combine(fit, v []float64) {
 	if l.qp.g != nil {
 		return

@@ -10,9 +10,8 @@ import (
 	"cvgm/cvgm/experiment/stability"
 )
 
-// sumChange describes the change of the risk, which is the sum Δ + E[R_emp]. The margins of the two
-// terms are added, because both terms use the same data. The margin of the sum is at most this
-// large.
+// sumChange describes the change of the risk R = Δ + E[R_emp]. Both terms are estimated from the
+// same data, so the margin of R is at most the sum of their margins. This sum is used.
 func sumChange(delta, emp experiment.Estimate) string {
 	sum := delta.Mean + emp.Mean
 	how := fmt.Sprintf("is not seen to change (%s)", short(sum))

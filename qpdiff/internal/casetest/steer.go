@@ -34,8 +34,8 @@ type Steer struct {
 }
 
 // Crossing bisects between lo and hi until the active rows and coordinates differ at two
-// neighbouring float64 values. It returns the number of VJPs with an error next to kinks, and the
-// number of successful VJPs away from kinks.
+// neighbouring float64 values. It returns two numbers of VJPs: refused VJPs at points next to a
+// kink, and successful VJPs at points away from kinks.
 func (s *Steer) Crossing(t *testing.T, lo, hi float64) (refused, answered int) {
 	t.Helper()
 	answered += s.away(t, lo)

@@ -20,8 +20,8 @@ const (
 	// face of the primal method.
 	descentEpochs = 300
 
-	// descentGap is the duality gap, relative to the objective, at which the descent ends. Further
-	// passes would cost more than the faces that they save.
+	// descentGap is the duality gap, relative to the objective, at which the descent ends. Below
+	// this gap, Newton steps on faces are cheaper than more passes of the descent.
 	descentGap = 1e-3
 
 	// gapEpochs is the number of passes of the descent between two computations of the gap.

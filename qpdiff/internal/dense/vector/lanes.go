@@ -316,9 +316,9 @@ func ldlLanes() {
 	RET()
 }
 
-// back writes the computation of the unknowns x, beginning with the last unknown. The register row
-// points to the row of this unknown. n is the number of bytes of all unknowns, and stride is the
-// number of bytes of a row.
+// back writes the code that computes the unknowns x from the last to the first. The register with
+// the name row holds the address of the present unknown's row. n is the number of bytes of all
+// unknowns, and stride is the number of bytes of a row.
 func back(row, n, stride, dinv, x reg.Register, rhs func(k reg.Register) Mem) {
 	here := func(base, index reg.Register) Mem { return Mem{Base: base, Index: index, Scale: 1} }
 	k, j, first := GP64(), GP64(), GP64()
