@@ -35,7 +35,7 @@ func Weighed(e experiment.Estimate, digits int, matters float64) string {
 	case j.Sign == "": // no interval
 		return text
 	case j.Sign != claims.Even:
-		return text + map[claims.Size]string{claims.Matters: ", which matters", claims.Negligible: ", too little to matter", claims.Unclear: ", and it is open whether that matters"}[j.Size]
+		return text + map[claims.Size]string{claims.Matters: ", which matters", claims.Negligible: ", too little to matter", claims.Unclear: ", which may matter"}[j.Size]
 	case j.Size == claims.Negligible:
 		return fmt.Sprintf("shows no difference that matters (%s)", Signed(e, digits))
 	}
