@@ -21,13 +21,13 @@ func TestDescribed(t *testing.T) {
 		}
 	}
 	for want, e := range map[string]experiment.Estimate{ // 0.2 matters
-		"is higher by 0.30 ± 0.05, which matters":                      {Mean: .3, Margin: .05, N: 100},
-		"is lower by 0.30 ± 0.05, which matters":                       {Mean: -.3, Margin: .05, N: 100},
-		"is higher by 0.10 ± 0.05, too little to matter":               {Mean: .1, Margin: .05, N: 100},
-		"is lower by 0.18 ± 0.05, which may matter": {Mean: -.18, Margin: .05, N: 100},
-		"shows no difference that matters (+0.01 ± 0.05)":              {Mean: .01, Margin: .05, N: 100},
-		"shows no clear difference (+0.10 ± 0.40)":                     {Mean: .1, Margin: .4, N: 100},
-		"differs by +0.30 on one data set":                             {Mean: .3, Margin: math.NaN(), N: 1},
+		"is higher by 0.30 ± 0.05, which matters":         {Mean: .3, Margin: .05, N: 100},
+		"is lower by 0.30 ± 0.05, which matters":          {Mean: -.3, Margin: .05, N: 100},
+		"is higher by 0.10 ± 0.05, too little to matter":  {Mean: .1, Margin: .05, N: 100},
+		"is lower by 0.18 ± 0.05, which may matter":       {Mean: -.18, Margin: .05, N: 100},
+		"shows no difference that matters (+0.01 ± 0.05)": {Mean: .01, Margin: .05, N: 100},
+		"shows no clear difference (+0.10 ± 0.40)":        {Mean: .1, Margin: .4, N: 100},
+		"differs by +0.30 on one data set":                {Mean: .3, Margin: math.NaN(), N: 1},
 	} {
 		if got := Weighed(e, 2, .2); got != want {
 			t.Errorf("%+v: %q, want %q", e, got, want)
