@@ -225,11 +225,23 @@ func MyDataCoefficients(r *mydata.Result) string {
 		if len(m.FoldCoefficients) > 0 {
 			text += fmt.Sprintf(" Do not rely on %d of %d coefficients: in some fold they are 0 or have the other sign.", uncertain, some)
 		}
-		if all = append(all, text); len(all) == 4 {
+		if all = append(all, text); len(all) == shownModels {
 			break
 		}
 	}
 	return paragraphs(all...)
+}
+
+// shownModels is the largest number of models that a reading describes; each class has a model.
+const shownModels = 4
+
+// ofClass returns the beginning of a sentence on m, which names its class if there are several
+// models.
+func ofClass(m mydata.Model, models []mydata.Model) string {
+	if m.Class == "" || len(models) < 2 {
+		return ""
+	}
+	return nameOf(m.Class) + ": "
 }
 
 // MyDataPath describes how the coefficients depend on the main penalty.
@@ -239,11 +251,7 @@ func MyDataPath(r *mydata.Result) string {
 		if m.Path == nil || len(m.Path.Coefficients) == 0 {
 			continue
 		}
-		of := ""
-		if m.Class != "" && len(r.Models) > 1 {
-			of = nameOf(m.Class) + ": "
-		}
-		if all = append(all, of+pathOf(m)); len(all) == 4 {
+		if all = append(all, ofClass(m, r.Models)+pathOf(m)); len(all) == shownModels {
 			break
 		}
 	}
@@ -297,10 +305,6 @@ func MyDataLearning(r *mydata.Result) string {
 		if n < 2 || l.Gain != l.Gain || l.GainError != l.GainError {
 			continue
 		}
-		of := ""
-		if m.Class != "" && len(models) > 1 {
-			of = nameOf(m.Class) + ": "
-		}
 		const clear, little = 2, .03 // clear is in standard errors; little is a share of the constant prediction's loss
 		share := ""
 		if m.ConstantLoss > 0 {
@@ -315,8 +319,8 @@ func MyDataLearning(r *mydata.Result) string {
 		case l.Gain < -clear*l.GainError:
 			what, sum = "rises", "The hyperparameters fit fewer rows better by chance, or the rows differ: do not read more from this picture."
 		}
-		all = append(all, fmt.Sprintf("%sFrom %.0f to %.0f training rows the CV loss %s: by %.3g, with a standard error of %.3g%s. %s", of, l.Rows[n-2], l.Rows[n-1], what, math.Abs(l.Gain), l.GainError, share, sum))
-		if len(all) == 4 {
+		all = append(all, fmt.Sprintf("%sFrom %.0f to %.0f training rows the CV loss %s: by %.3g, with a standard error of %.3g%s. %s", ofClass(m, models), l.Rows[n-2], l.Rows[n-1], what, math.Abs(l.Gain), l.GainError, share, sum))
+		if len(all) == shownModels {
 			break
 		}
 	}
@@ -329,11 +333,7 @@ func MyDataSearch(r *mydata.Result) string {
 	var all []string
 	surface := false
 	models := r.Searched()
-	for _, m := range models[:min(len(models), 4)] {
-		of := ""
-		if len(models) > 1 {
-			of = nameOf(m.Class) + ": "
-		}
+	for _, m := range models[:min(len(models), shownModels)] {
 		for _, c := range m.Curves {
 			low, high := math.Inf(1), math.Inf(-1)
 			for i, v := range c.Loss {
@@ -342,7 +342,7 @@ func MyDataSearch(r *mydata.Result) string {
 				}
 			}
 			if low < high {
-				all = append(all, fmt.Sprintf("%sThe CV loss stays within 1 %% of the tuned one for %s from %.2g to %.2g, a factor of %.2g.", of, c.Hyper, low, high, high/low))
+				all = append(all, fmt.Sprintf("%sThe CV loss stays within 1 %% of the tuned one for %s from %.2g to %.2g, a factor of %.2g.", ofClass(m, models), c.Hyper, low, high, high/low))
 			}
 		}
 		surface = surface || m.Surface != nil

@@ -16,6 +16,7 @@ type foldFit struct {
 	// Scratch of folds with normalised features; h and dinv are the factor of a small fold.
 	h, dinv, work, row, block []float64
 	ones                      []float64 // scale of features that are not scaled
+	labelSquares              float64   // Σ wy² over all rows
 }
 
 // A foldPart is one fold.

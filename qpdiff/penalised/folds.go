@@ -54,8 +54,10 @@ func (l *glmFit) fold(folds [][]int) error {
 	f.parts = dense.Grow(f.parts, len(folds))
 	q, unknowns := l.q, l.unknowns()
 	f.hall, f.beta, f.b = dense.Grow(f.hall, q*q), dense.Grow(f.beta, len(folds)*unknowns), dense.Zeros(f.b, q)
+	f.labelSquares = 0
 	for k, w := range l.w {
 		dense.Axpy(w*l.y[k], l.z[k*q:(k+1)*q], f.b)
+		f.labelSquares += w * l.y[k] * l.y[k]
 	}
 	for k, v := range folds {
 		if err := checkFold(f.lastFold, k, v); err != nil {

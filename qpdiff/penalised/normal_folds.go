@@ -58,10 +58,7 @@ func (l *glmFit) normalise(k int, p *foldPart) bool {
 		s.scale = l.normal.Deviations[k*n : (k+1)*n]
 	}
 	s.mean, p.b = dense.Zeros(s.mean, n), dense.Zeros(p.b, n)
-	var all, kept, sum float64 // squares of labels, the part of them that is left, and the labels that are left
-	for at, w := range l.w {
-		all += w * l.y[at] * l.y[at]
-	}
+	var kept, sum float64 // squares of the labels that are left, and these labels
 	p.outside(len(l.w), func(at int) {
 		w, y := l.w[at], l.y[at]
 		s.total += w
@@ -95,7 +92,7 @@ func (l *glmFit) normalise(k int, p *foldPart) bool {
 		s.mean[j], p.b[j] = 0, 0
 		p.outside(len(l.w), func(at int) { s.mean[j] += l.w[at] / s.total * l.z[at*q+j] })
 	}
-	if recompute := !(kept-s.label*sum >= gram.LeastKept*all); recompute || len(s.lossy) > 0 {
+	if recompute := !(kept-s.label*sum >= gram.LeastKept*l.folds.labelSquares); recompute || len(s.lossy) > 0 {
 		l.recomputeProducts(p, recompute)
 	}
 	return true
