@@ -373,7 +373,7 @@ func TestKinksOfHeldPredictions(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 9))
 	for kind, name := range []string{"SVM", "LearnedLoss", "kernel SVM", "ElasticNet"} {
 		held, refused := 0, 0
-		for trial := range 400 {
+		for trial := range 1500 {
 			c := newHeldCase(t, rng, kind)
 			cv := c.cv(t, 1)
 			loss, err := cv.Eval(nil, c.hyper)

@@ -45,6 +45,12 @@ const lossKinkTol = 1e-10
 // 1e6 times as large as their sum.
 const nearLossKink = 1e-4
 
+// A prediction at a kink counts as held if its derivative is at most heldTol times the sum of the
+// moduli of the derivative's terms. Each term has an error of a few 2⁻⁵², times the condition of the
+// face. Some 60 problems of a few rows, in which a symmetry holds the prediction, have at most two
+// 2⁻⁵². A derivative that is smaller than heldTol has at most three right digits.
+const heldTol = 256 * 0x1p-52
+
 // SquaredError is the regression loss (ŷ − y)².
 type SquaredError struct{}
 

@@ -211,16 +211,18 @@ func (f *splitFit) judge(c *Config, gradient, hyper bool) error {
 	return nil
 }
 
-// isHeld reports whether the derivative of the prediction of validation row i is 0 in each
-// hyperparameter. A continuous loss then has the derivative 0 in them, also at its kink: the
+// isHeld reports whether the derivative of the prediction of validation row i is 0 within rounding
+// in each hyperparameter. A continuous loss then has the derivative 0 in them, also at its kink: the
 // one-sided slopes are finite, and the prediction moves by less than any multiple of a small step.
 // Learners return exact zeros if the solution holds the prediction, as the support vectors at the
-// margin hold the predictions for rows equal to them.
+// margin hold the predictions for rows equal to them. If a symmetry of the data holds it, the terms
+// of the derivative cancel up to their rounding errors: see learn.Grad.HyperSize.
 func (f *splitFit) isHeld(i int) (bool, error) {
 	if f.learner == nil {
 		return false, nil
 	}
-	slopes, g := f.dprediction, learn.Grad{Hyper: make([]float64, len(f.grad.Hyper))}
+	slopes := f.dprediction
+	g := learn.Grad{Hyper: make([]float64, len(f.grad.Hyper)), HyperSize: make([]float64, len(f.grad.Hyper))}
 	f.dprediction = make([]float64, len(slopes))
 	f.dprediction[i] = 1
 	err := f.product(&g, nil)
@@ -228,7 +230,15 @@ func (f *splitFit) isHeld(i int) (bool, error) {
 	if errors.Is(err, qpdiff.ErrNotDifferentiable) {
 		return false, nil
 	}
-	return !g.Generalised && !slices.ContainsFunc(g.Hyper, func(v float64) bool { return v != 0 }), err
+	if err != nil || g.Generalised {
+		return false, err
+	}
+	for h, v := range g.Hyper {
+		if size := g.HyperSize[h]; !(math.Abs(v) <= heldTol*size) || !args.Finite(size) {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 // atKink reports whether the prediction p of validation row i, with the label y, counts as at a

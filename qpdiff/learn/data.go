@@ -126,8 +126,13 @@ func (d Data) Dense() *mat.Dense {
 // does not overwrite them, so one Grad can hold the sum of several VJPs.
 type Grad struct {
 	Hyper []float64
-	X     *mat.Dense
-	Y     []float64
+	// HyperSize is for learners with kinks, and other learners leave it. A VJP of margin.SVM,
+	// margin.LearnedLoss or linear.ElasticNet that adds to Hyper also adds to HyperSize the moduli
+	// of the same terms. A derivative in Hyper that is much smaller than its entry here is 0 within
+	// rounding.
+	HyperSize []float64
+	X         *mat.Dense
+	Y         []float64
 	// Stored is used in place of X if the X of the data is sparse. It has one entry for each entry
 	// that X stores, row by row, in the order in which [mat.RowNonZeroDoer] visits them.
 	Stored []float64

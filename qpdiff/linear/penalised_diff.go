@@ -138,6 +138,9 @@ func (d *penalisedDerivative) products(m penalisedModel, g *learn.Grad, q *piece
 			}
 			h[groups+k] -= d.hyper[groups+k]
 		}
+		if g.HyperSize != nil {
+			e.addHyperSize(g.HyperSize[:groups], g.HyperSize[groups:], q, u)
+		}
 	}
 	if !learner.WantsRows(g) && g.Y == nil {
 		if err := learner.CheckProduct(g); err != nil {
@@ -195,6 +198,21 @@ func (e *penalisedQuadratic) addHyper(l1, l2 []float64, q *piecewiseQP, u []floa
 		sum2 += v * u[i]
 	}
 	l1[k], l2[k] = sum1, sum2
+}
+
+// addHyperSize adds to l1 and l2, for each group, the moduli of the terms that addHyper sums.
+func (e *penalisedQuadratic) addHyperSize(l1, l2 []float64, q *piecewiseQP, u []float64) {
+	for i, j := range q.act {
+		if j >= e.features {
+			continue
+		}
+		k := 0
+		if len(e.groups.of) > 0 {
+			k = e.groups.of[j]
+		}
+		l1[k] += math.Abs(u[i])
+		l2[k] += math.Abs(e.qp.x[j]*u[i]) / e.copies(j)
+	}
 }
 
 // copies returns the number of equal features that share the value of coordinate j.

@@ -117,7 +117,7 @@ func (f *State) CheckAdjoint(g *learn.Grad, dtheta []float64) error {
 // the entries of dtheta.
 func (f *State) HyperAlone(g *learn.Grad, dtheta []float64) bool {
 	f.Home.Check()
-	return f.Fit != 0 && g != nil && g.X == nil && g.Stored == nil && g.Y == nil && len(g.Hyper) == f.Hypers && len(dtheta) == f.Params
+	return f.Fit != 0 && g != nil && g.X == nil && g.Stored == nil && g.Y == nil && g.HyperSize == nil && len(g.Hyper) == f.Hypers && len(dtheta) == f.Params
 }
 
 // CheckForward checks the arguments of a JVP.
@@ -145,6 +145,7 @@ func (f *State) CheckShape(arg string, g *learn.Grad) error {
 		return check.ArgErrorf(arg, check.ErrEmpty, "give a Grad with the wanted fields", "is nil")
 	}
 	check.Vector("Grad.Hyper", g.Hyper, f.Hypers)
+	check.Vector("Grad.HyperSize", g.HyperSize, f.Hypers)
 	if !WantsRows(g) && g.Y == nil { // the usual case
 		return nil
 	}

@@ -110,12 +110,13 @@ func (l *LearnedLoss) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) 
 		return err
 	}
 	if g.Hyper != nil {
-		var d [4]float64
+		var d, size [4]float64
 		n, inv := l.p.n, 1/l.p.total
 		for i := range l.p.m {
 			wz := dense.Dot(m.w, l.p.z[i*n:(i+1)*n]) * l.p.Copies[i] * inv
 			for k, slope := range l.slopes(i, m.face.side[i]) {
 				d[k] -= slope * wz
+				size[k] += math.Abs(slope * wz)
 			}
 		}
 		if !dense.Finite(d[1]) {
@@ -126,6 +127,10 @@ func (l *LearnedLoss) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) 
 		}
 		dense.Axpy(1, d[:], g.Hyper)
 		g.Hyper[4] -= dense.Dot(l.p.theta, m.w)
+		if g.HyperSize != nil {
+			dense.Axpy(1, size[:], g.HyperSize)
+			g.HyperSize[4] += dense.AbsDot(l.p.theta, m.w)
+		}
 	}
 	return m.finishAdjoint(&l.marginFit, l.Generalised, g, learnedLossNames[0])
 }

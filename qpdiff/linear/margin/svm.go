@@ -6,6 +6,8 @@ import (
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // SVM is the linear support vector machine with an ℓ₁ and a squared ℓ₂ penalty
@@ -158,6 +160,10 @@ func (l *SVM) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err err
 			}
 		}
 		g.Hyper[1] -= dense.Dot(l.p.theta, d.w)
+		if g.HyperSize != nil {
+			g.HyperSize[0] += floats.Norm(d.w, 1)
+			g.HyperSize[1] += dense.AbsDot(l.p.theta, d.w)
+		}
 	}
 	return d.finishAdjoint(&l.marginFit, l.Generalised, g, "λ1")
 }
