@@ -85,7 +85,7 @@ func TestSearchesFindTheLowest(t *testing.T) {
 	var mu sync.Mutex
 	found := map[string][]searched{}
 	casetest.OK(t, qpdiff.ForEach(0, sets, func(k int) error {
-		s := drawSetOf(from, learners, 20_000+k, 1)
+		s := drawSetOf(from, learners, 50, 20_000+k, 1)
 		s.tuner.OuterFolds, s.tuner.KeepWinner = -1, true
 		tuned, err := s.tuner.Tune(t.Context(), s.data)
 		if err != nil {

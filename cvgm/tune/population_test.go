@@ -109,6 +109,32 @@ var (
 	}
 )
 
+// faintOn are populations with so much noise that the best model is some fifth to half better than the constant.
+var faintOn = []population{
+	{"faint line", false, false, func(src *synth.Stream, n int) func() ([]float64, float64) {
+		theta, noise := normals(src, n), 1+src.Float64()
+		return func() ([]float64, float64) {
+			x := normals(src, n)
+			return x, dot(theta, x)/math.Sqrt(dot(theta, theta)) + noise*src.NormFloat64()
+		}
+	}},
+	{"faint clouds", true, false, func(src *synth.Stream, n int) func() ([]float64, float64) {
+		apart := .7 + .6*src.Float64()
+		return func() ([]float64, float64) {
+			x, y := normals(src, n), sign(src.Float64()-.5)
+			x[0] += y * apart
+			return x, y
+		}
+	}},
+	{"faint waves", false, false, func(src *synth.Stream, n int) func() ([]float64, float64) {
+		noise := .8 + .6*src.Float64()
+		return func() ([]float64, float64) {
+			x := uniforms(src, n)
+			return x, math.Sin(4*x[0]) + 2*x[1]*x[2] + noise*src.NormFloat64()
+		}
+	}},
+}
+
 func sign(v float64) float64 { return math.Copysign(1, v) }
 
 func square(src *synth.Stream) float64 { v := src.NormFloat64(); return v * v }
@@ -190,14 +216,15 @@ type drawnSet struct {
 
 // drawSet draws set number k of the populations: 50 to 200 rows of 5 to 20 features, with that many fresh rows.
 func drawSet(from []population, k, fresh int) drawnSet {
-	return drawSetOf(from, trialLearners, k, fresh)
+	return drawSetOf(from, trialLearners, 50, k, fresh)
 }
 
-// drawSetOf is drawSet with other learners of numbers and of classes. Each of them follows on each population.
-func drawSetOf(from []population, of map[bool][]namedLearner, k, fresh int) drawnSet {
+// drawSetOf is drawSet with other learners of numbers and of classes, and with least to four times as many rows. Each
+// learner follows on each population.
+func drawSetOf(from []population, of map[bool][]namedLearner, least, k, fresh int) drawnSet {
 	src := synth.NewStream(uint64(k), from[0].name)
 	p := from[k%len(from)]
-	rows, n := int(50*math.Pow(4, src.Float64())), int(5*math.Pow(4, src.Float64()))
+	rows, n := int(float64(least)*math.Pow(4, src.Float64())), int(5*math.Pow(4, src.Float64()))
 	row := p.set(src, n)
 	draw := func(rows int) learn.Data {
 		var x []float64
