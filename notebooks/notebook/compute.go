@@ -38,7 +38,7 @@ func Compute[R any](p interface {
 	function := t.PkgPath() + "." + t.Name() + ".Run"
 	source := Must(module().Function(function))
 	e := Must(newEntry(storeDir(), function, source, p))
-	Check(record(map[string]any{"function": e.function, "parameters": e.params, "key": e.key, "source": source}))
+	Check(record(map[string]any{"function": e.function, "title": function, "parameters": e.params, "key": e.key, "source": source}))
 	var result R
 	if e.load(e.path, &result) {
 		return result

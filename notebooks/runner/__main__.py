@@ -223,7 +223,8 @@ def run_all(states, args, env):
     env = env | {"CVGM_STORE": str(fresh if args.mode in ("check", "force") else provenance.STORE)}
     version = provenance.version()
     stored = set() if args.mode in ("check", "force", "sensitivities") else provenance.stored()
-    estimate = durations.Estimate(states, stored)
+    changed = {durations.label(task, function) for task, state in states.items() for function in state["changed"]}
+    estimate = durations.Estimate(states, stored, changed=changed)
     if not helps(args):
         log.info(announcement(list(states), *estimate.total()))
     progress = Progress(len(states), estimate)

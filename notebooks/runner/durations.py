@@ -58,15 +58,16 @@ def reference(names):
 
 class Estimate:
     """The time left of a run of tasks, in their order. Stored holds the keys of the
-    results that the run need not compute."""
+    results in the store. Changed holds the labels of functions whose sources differ from
+    those of the last run, so that its results do not serve."""
 
-    def __init__(self, tasks, stored, known=None, reference=None):
+    def __init__(self, tasks, stored, known=None, reference=None, changed=frozenset()):
         own = load(FILE) if known is None else known
         reference = load(provenance.TIMINGS) if reference is None else reference
         # Seconds of two machines do not mix.
         self.prior = PRIOR if all(task.name in own["notebooks"] for task in tasks) else 0
         self.known = own if self.prior else reference
-        self.tasks, self.stored, self.there = list(tasks), stored, set()
+        self.tasks, self.stored, self.changed, self.there = list(tasks), stored, changed, set()
         self.took = self.cost = 0  # of the parts that are done: measured, and as known
         # The notebook under way, the result that it computes, and since when; its
         # results that are still to be computed, and the time spent on the rest of it.
@@ -80,7 +81,7 @@ class Estimate:
 
     def kept(self, task, name):
         last = provenance.read(task)
-        return bool(last) and any(label(task, r["function"]) == name and r["key"][:16] in self.stored for r in last["results"])
+        return name not in self.changed and bool(last) and any(label(task, r["function"]) == name and r["key"][:16] in self.stored for r in last["results"])
 
     def begin(self, task, now):
         self.tasks.remove(task)

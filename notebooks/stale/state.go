@@ -38,6 +38,9 @@ type state struct {
 	// plain form.
 	Rewrite bool          `json:"rewrite"`
 	Inputs  source.Inputs `json:"inputs"`
+	// Changed lists the functions whose results the last run used and whose source is different now.
+	// A run computes their results again, even if the results of the last run are still stored.
+	Changed []string `json:"changed"`
 }
 
 func (s *state) String() string {
@@ -59,9 +62,11 @@ type provenance struct {
 	Cells    string            // digest of the code cells in the notebook that the run wrote
 	Files    map[string]string // hashes of the files that parameters name, by their paths
 
+	// Title is the function's name in runtime.Func, and Source the hash of its inputs.
+	Results []struct{ Function, Key, Title, Source string }
+
 	// Only ./reproduce.sh reads the following fields.
 	Overrides, Captions, Alts map[string]string
-	Results                   []struct{ Function, Key string }
 }
 
 // readProvenance reads a provenance file. If the file is missing, the error is fs.ErrNotExist. A
@@ -101,7 +106,7 @@ func stateOf(root string, module *source.Module, notebook, folder string) (*stat
 	for _, c := range cells {
 		sources = append(sources, string(c.Source))
 	}
-	s := &state{Notebook: notebook, Folder: folder, Reasons: []string{}, Inputs: module.Cells(sources)}
+	s := &state{Notebook: notebook, Folder: folder, Reasons: []string{}, Changed: []string{}, Inputs: module.Cells(sources)}
 	for _, name := range runner {
 		if text, err := os.ReadFile(filepath.Join(root, name)); err == nil {
 			s.Inputs[name] = hash(text)
@@ -114,6 +119,11 @@ func stateOf(root string, module *source.Module, notebook, folder string) (*stat
 	} else if err != nil {
 		s.Reasons = []string{below(root, filepath.Join(folder, provenanceFile)) + " is damaged"}
 		return s, nil
+	}
+	for _, r := range before.Results {
+		if now, err := module.Function(r.Title); err == nil && now != r.Source {
+			s.Changed = append(s.Changed, r.Function)
+		}
 	}
 	outputs, err := outputs(root, notebook, folder, before)
 	if err != nil {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"cvgm/notebooks/source"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -103,6 +105,33 @@ func (c checkout) want(reasons ...string) {
 	s := c.state()
 	if diff := cmp.Diff(append([]string{}, reasons...), s.Reasons); diff != "" || s.Rewrite {
 		c.Errorf("rewrite %v; reasons:\n%s", s.Rewrite, diff)
+	}
+}
+
+// A result of the last run whose function has another source now is computed again.
+func TestChangedResults(t *testing.T) {
+	c := newCheckout(t)
+	c.run(nil)
+	module, err := source.Open(c.root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hash, err := module.Function("cvgm/figures.A")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join("figures/out/n", provenanceFile)
+	text, err := os.ReadFile(filepath.Join(c.root, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.write(file, strings.Replace(string(text), `"results":[]`, `"results":[{"function":"figures.A","title":"cvgm/figures.A","key":"k","source":"`+hash+`"}]`, 1))
+	if s := c.state(); len(s.Changed) > 0 {
+		t.Errorf("changed %v before an edit", s.Changed)
+	}
+	c.write("figures/f.go", "package figures\n\nimport \"cvgm/qpdiff\"\n\nfunc A() { qpdiff.Q(); println() }\n")
+	if s := c.state(); !slices.Equal(s.Changed, []string{"figures.A"}) {
+		t.Errorf("changed %v after an edit of A", s.Changed)
 	}
 }
 

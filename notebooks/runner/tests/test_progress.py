@@ -89,6 +89,9 @@ class TimeLeft(unittest.TestCase):
         self.assertEqual(self.left(e, 0), 330)
         e.computed(100)
         self.assertEqual(self.left(e, 100), 230)
+        again = durations.Estimate([notebook, task("b")], {"f" * 16}, KNOWN, NOTHING, changed={"F"})
+        again.begin(notebook, 0)
+        self.assertEqual(self.left(again, 0), 330, "F of other sources is computed again")
 
     def test_unknown_notebooks_and_results(self):
         e = durations.Estimate([task("a"), task("new")], set(), KNOWN, NOTHING)

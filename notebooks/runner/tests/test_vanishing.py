@@ -62,7 +62,7 @@ class Vanishing(unittest.TestCase):
         for module, name, value in (
             (environment, "build_packages", lambda env: None),
             (processes, "discard", lambda folder: shutil.rmtree(folder, ignore_errors=True)),
-            (provenance, "examine", lambda tasks, env: {t: {"reasons": [] if agrees(t) else ["x"], "rewrite": False, "inputs": {}} for t in tasks}),
+            (provenance, "examine", lambda tasks, env: {t: {"reasons": [] if agrees(t) else ["x"], "rewrite": False, "inputs": {}, "changed": []} for t in tasks}),
             (provenance, "version", lambda: {}),
             (os, "fsync", lambda fd: None),
             (tempfile, "tempdir", temporary.name),
