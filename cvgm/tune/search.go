@@ -171,7 +171,6 @@ func (s *tuneSearch) eval(grad, hyper []float64) (float64, error) {
 	if s.before+len(s.path) >= s.mostEvals() {
 		return 0, errEvals
 	}
-	began := time.Now()
 	s.fits += len(s.splits)
 	ctx := s.w.limit
 	if s.before+len(s.path) == 0 || s.last { // without an evaluation the search, or the part, has no result
@@ -203,7 +202,7 @@ func (s *tuneSearch) eval(grad, hyper []float64) (float64, error) {
 	if loss < s.best.Loss {
 		s.best = step
 	}
-	s.w.evaluated(began, loss, s.best.Loss)
+	s.w.evaluated(loss, s.best.Loss)
 	return loss, nil
 }
 

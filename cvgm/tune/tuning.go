@@ -35,6 +35,7 @@ type tuning struct {
 	stage       string
 	evaluations int           // of all searches
 	fits        int           // of the search
+	last        time.Time     // end of the last evaluation, or began
 	each        time.Duration // of an evaluation, as measured
 	expected    int           // evaluations in all, as far as they can be foreseen
 	rival       *rival
@@ -50,14 +51,14 @@ func (w *tuning) warn(kind WarningKind, format string, args ...any) {
 // errTime ends a search at the end of MaxTime.
 var errTime = errors.New("cvgm: Tuner.MaxTime is over: raise it")
 
-// evaluated counts an evaluation of a search that began at time start.
-func (w *tuning) evaluated(start time.Time, loss, best float64) {
-	took := time.Since(start)
+// evaluated counts an evaluation of a search. It sets each to the mean time from one evaluation to
+// the next. So the time of models and of new searches counts, and the first, cold evaluation does
+// not.
+func (w *tuning) evaluated(loss, best float64) {
+	took := time.Since(w.last)
+	w.last = w.last.Add(took)
 	w.evaluations++
-	if w.evaluations == 1 || took < w.each {
-		w.each = took
-	}
-	w.each += (took - w.each) / 8 // some memory, and the first, cold one soon forgotten
+	w.each += (took - w.each) / time.Duration(max(1, w.evaluations-1))
 	if w.Progress == nil {
 		return
 	}
