@@ -35,7 +35,7 @@ var worst = []float64{0, math.Copysign(0, -1), math.NaN(), math.Inf(1), math.Inf
 // Value draws one number.
 func (in *Input) Value(p Profile) float64 {
 	power := func(r float64) float64 {
-		// The scale has two factors, because 10^±320 itself is not a float64.
+		// The power of ten has two factors, because 10^320 and 10^-320 are not float64 numbers.
 		e := r * (2*in.Float64() - 1)
 		return in.NormFloat64() * math.Pow(10, e/2) * math.Pow(10, e/2)
 	}
@@ -98,7 +98,7 @@ func (in *Input) Matrix(p Profile, r, c int) *mat.Dense {
 	return in.Window(m)
 }
 
-// Window returns m, at times as a window of a larger matrix.
+// Window returns m itself, or sometimes a window of a larger matrix with the entries of m.
 func (in *Input) Window(m *mat.Dense) *mat.Dense {
 	if m == nil || m.IsEmpty() || in.IntN(5) > 0 {
 		return m
@@ -156,7 +156,8 @@ func (m *Memory) Vector(vs ...[]float64) {
 	}
 }
 
-// Matrix remembers x, with the entries beside it in a larger matrix.
+// Matrix stores a copy of each matrix. If the matrix is a window, the copy includes the entries
+// beside it in the larger matrix.
 func (m *Memory) Matrix(xs ...*mat.Dense) {
 	for _, x := range xs {
 		if x != nil {
@@ -202,12 +203,15 @@ func Dot(a, b [][]float64) float64 {
 	return s
 }
 
-// Slope compares derivative with difference quotients of f. f returns its value, and false if it
-// has no value. size is the size of the terms of derivative. Slope fails if the quotients over two
-// short steps agree with each other but not with derivative. At a kink, a quotient is the mean of
-// the slopes on both sides. With a kink on each side, the quotients over long steps may agree by
-// chance. So Slope also tries shorter steps, down to the shortest at which rounding leaves two
-// digits. The quotient over a step that ends before the next kink agrees with derivative.
+// Slope compares derivative with difference quotients of f, and fails if they disagree. f returns
+// its value at a step, and false if it has no value there. The parameter size is the size of the
+// terms of derivative.
+//
+// Slope fails if the quotients over two short steps agree with each other but not with derivative.
+// At a kink, a quotient is the mean of the slopes on both sides. If there is a kink on each side,
+// the quotients over these two steps may agree by chance. So Slope also tries shorter steps, down
+// to the shortest at which rounding leaves two digits. It does not fail if the quotient over one of
+// them agrees with derivative: this step ends before the next kink.
 func (in *Input) Slope(call string, f func(step float64) (float64, bool), derivative, size float64) {
 	const far, near, shortest = 1e-5, 1e-6, 1e-13
 	var d [2]float64

@@ -36,13 +36,14 @@ var (
 	some     = flag.String("hostile.kinds", "", "draw hostile inputs of these `kinds` alone (names with commas between)")
 )
 
-// A Kind is a sort of inputs, and the test of one.
+// A Kind is one kind of inputs, together with the test that runs on an input of this kind.
 type Kind struct {
 	Name string
 	// Weight is the frequency of the kind, relative to the weights of the other kinds.
 	Weight int
 	// Floors holds, for each kind of call, the smallest share of calls that must succeed. A test in
-	// which all calls return errors tests nothing. A call that is not listed must succeed once.
+	// which all calls return errors would test nothing. A kind of call that is not listed must
+	// succeed at least once.
 	Floors map[string]float64
 	Run    func(in *Input)
 }
@@ -51,8 +52,8 @@ type Kind struct {
 // take seconds of a core that many other processes may share.
 const hang = 2 * time.Minute
 
-// enough is the smallest number of calls for which the share of successes is checked. Three
-// standard deviations of the share are then at most .15.
+// enough is the smallest number of calls from which on the share of successes is checked. From this
+// number on, three standard deviations of the share are at most .15.
 const enough = 100
 
 // kinds of errors that qpdiff documents.
@@ -114,7 +115,7 @@ func (in *Input) Failf(category, format string, args ...any) {
 	}
 }
 
-// Replaying reports whether the test runs this input alone. The input may then be printed.
+// Replaying reports whether the test runs this input alone. In this case the input may be printed.
 func (in *Input) Replaying() bool { return in.run.verbose }
 
 // ErrDocumented represents errors that the documentation names without a kind.
@@ -164,7 +165,8 @@ func (in *Input) Stop() { panic(stop{}) }
 
 type stop struct{}
 
-// place returns the origin of a panic: the innermost line of this module outside its tests.
+// place returns the line at which a panic began. This is the innermost line on the stack that
+// belongs to this module but not to its tests.
 func place() string {
 	var pcs [64]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
@@ -206,8 +208,8 @@ func (r *run) runOne(kinds []Kind, index int64) {
 	kinds[k].Run(in)
 }
 
-// Test runs the inputs that the flags select, by default as many as take a second or two. It
-// reports the failures by category.
+// Test runs the inputs that the flags select, and reports the failures by category. By default it
+// runs as many inputs as take a second or two.
 func Test(t *testing.T, few int, kinds []Kind) {
 	replay := fmt.Sprintf("go test ./%s -run '^%s$' -v -hostile.seed %d", packageDir(), t.Name(), *seed)
 	if *some != "" {
@@ -285,7 +287,7 @@ func Test(t *testing.T, few int, kinds []Kind) {
 	}
 }
 
-// problems lists the failures by category, and the calls that succeed too seldom.
+// problems lists the failures by category, and then the calls that succeed too seldom.
 func (r *run) problems(kinds []Kind) []string {
 	var list []string
 	for c, f := range r.failures {
