@@ -1,5 +1,5 @@
-// Package casetest holds helpers that the tests of learners share: data, difference quotients, and
-// learners composed of other types.
+// Package casetest holds helpers that the tests of learners share: data sets, difference quotients,
+// and learners that are composed of other types.
 package casetest
 
 import (
@@ -22,7 +22,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Contract runs the tests of package learntest for learners, and its tests of allocations.
+// Contract runs two tests on a learner: the tests of package learntest, and its tests of
+// allocations.
 func Contract(t *testing.T, newLearner func() learn.Learner, cases ...learntest.Case) {
 	t.Helper()
 	learntest.Learner(t, newLearner, cases...)
@@ -44,8 +45,8 @@ func CloneData(d learn.Data) learn.Data {
 	return learn.Data{X: mat.DenseCopyOf(d.X), Y: slices.Clone(d.Y)}
 }
 
-// RandomData draws standard normal features. Let v be a linear function of a third of the features,
-// plus noise. The labels are v, or the sign of v if classes is set.
+// RandomData draws a data set with standard normal features. Let v be a linear function of a third
+// of the features, plus noise. The labels are v. If classes is set, they are the sign of v.
 func RandomData(seed uint64, rows, n int, classes bool) learn.Data {
 	rng := rand.New(rand.NewPCG(seed, 99))
 	d := learn.Data{X: mat.NewDense(rows, n, numtest.Normals(rng, rows*n)), Y: make([]float64, rows)}
@@ -60,15 +61,15 @@ func RandomData(seed uint64, rows, n int, classes bool) learn.Data {
 	return d
 }
 
-// Refuses reports whether err is the error for derivatives in the given inputs with the given
-// weakly active rows and coordinates.
+// Refuses reports whether err is a NotDifferentiableError that lists exactly the given inputs, and
+// exactly the weakly active rows and coordinates in weak.
 func Refuses(err error, weak qpdiff.Weak, inputs ...qpdiff.Input) bool {
 	var e *qpdiff.NotDifferentiableError
 	return errors.As(err, &e) && errors.Is(err, qpdiff.ErrNotDifferentiable) && slices.Equal(e.Inputs, inputs) &&
 		slices.Equal(e.Weak.Rows, weak.Rows) && slices.Equal(e.Weak.Coords, weak.Coords)
 }
 
-// NewGrad returns a Grad for h hyperparameters. Its fields have zeros in all entries.
+// NewGrad returns a Grad for h hyperparameters, with zeros in the fields Hyper, X and Y.
 func NewGrad(d learn.Data, h int) *learn.Grad {
 	rows, n := d.X.Dims()
 	return &learn.Grad{Hyper: make([]float64, h), X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}
@@ -85,8 +86,8 @@ func NoisyClasses(seed uint64, rows, n int) learn.Data {
 	return d
 }
 
-// DrawGroups draws the groups of n features: one group, one group for each feature, or a number
-// between these.
+// DrawGroups divides n features into groups at random. There may be one group, one group for each
+// feature, or any number of groups between these.
 func DrawGroups(rng *rand.Rand, n int) []int {
 	groups := make([]int, n)
 	for j := range groups {
@@ -261,12 +262,12 @@ func Poisson(p, y float64) (d1, d2, dy float64) { return math.Exp(p) - y, math.E
 
 func HalfSquare(p, y float64) (d1, d2, dy float64) { return p - y, 1, -1 }
 
-// A Residual returns the violation of a learner's optimality conditions at theta.
+// A Residual returns the largest violation of a learner's optimality conditions at theta.
 type Residual func(l learn.Learner, d learn.Data, theta, hyper []float64) float64
 
-// Verdict checks the error of a fit: it must match kind and contain text. After an error, θ must be
-// unchanged and a VJP must fail. Without an error, the residual must be at most 1e-13, unless
-// residual is nil.
+// Verdict checks the error of a fit. The error must match the parameter kind and contain text.
+// After an error, θ must be unchanged and a VJP must fail. Without an error, the residual must be
+// at most 1e-13; if residual is nil, this is not checked.
 func (residual Residual) Verdict(t *testing.T, name string, l learn.Learner, d learn.Data, kind error, text string, hyper ...float64) {
 	t.Helper()
 	theta := numtest.NaNs(l.Dims(d.Dense().RawMatrix().Cols))

@@ -21,21 +21,21 @@ type Steer struct {
 	Data    learn.Data
 	Hyper   []float64
 	Which   int // the hyperparameter that moves
-	// Face lists the active rows and coordinates of the last fit. Gap returns the distance of the
-	// last fit from its nearest kink, relative to the size of the terms, and the condition of the
-	// fit's system.
+	// Face lists the active rows and coordinates of the last fit. Gap returns two numbers: the
+	// distance of the last fit from its nearest kink, relative to the size of the terms, and the
+	// condition number of the fit's system.
 	Face func() []int
 	Gap  func() (gap, cond float64)
-	// Cond and Slack define the checks of a VJP, which are made only if the condition is at most
-	// Cond. If the gap is at least 1e-6, the VJP must succeed. Next to a kink, VJP must return an
-	// error, unless the gap is above Slack. A gap above Slack may occur next to a kink, because a
-	// fit may keep its active rows a little beyond the kink.
+	// Cond and Slack are limits for the checks of a VJP. If the condition number is above Cond,
+	// nothing is checked. If the gap is at least 1e-6, the VJP must succeed. Next to a kink, the
+	// VJP must return an error, unless the gap is above Slack. Such a gap can occur next to a kink,
+	// because a fit may keep its active rows a little beyond the kink.
 	Cond, Slack float64
 }
 
-// Crossing bisects between lo and hi until the active rows and coordinates differ at two
-// neighbouring float64 values. It returns two numbers of VJPs: refused VJPs at points next to a
-// kink, and successful VJPs at points away from kinks.
+// Crossing bisects between lo and hi until it finds two neighbouring float64 values with different
+// active rows and coordinates. It returns two counts of VJPs. The count refused has the VJPs next
+// to a kink that returned an error. The count answered has the successful VJPs away from kinks.
 func (s *Steer) Crossing(t *testing.T, lo, hi float64) (refused, answered int) {
 	t.Helper()
 	answered += s.away(t, lo)
@@ -98,7 +98,8 @@ func (s *Steer) away(t *testing.T, h float64) int {
 	return 1
 }
 
-// WorkingSets is a learner that uses the methods for many features at any number of features.
+// WorkingSets is a learner that always uses the methods for many features, however few features the
+// data have.
 type WorkingSets struct{ learn.ForwardLearner }
 
 func (l WorkingSets) Load(d learn.Data) error {

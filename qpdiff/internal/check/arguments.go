@@ -38,9 +38,9 @@ func FiniteRows(arg, remedy string, x *mat.Dense) error {
 	return nil
 }
 
-// Columns checks s, a field of a Data whose X has n columns, and returns an error for its first
-// defect. s must be nil, or have a finite entry for each column. If positive is set, the entries
-// must be above 0.
+// Columns returns an error for the first defect of s, which is a field of a Data whose X has n
+// columns. A nil s has no defect. Any other s must have a finite entry for each column. If positive
+// is set, the entries must be above 0.
 func Columns(arg string, s []float64, n int, positive bool) error {
 	if s != nil && len(s) != n {
 		return ArgErrorf(arg, ErrShape, "give one entry for each column of X, or nil", "has %d entries for the %d columns of X", len(s), n)
@@ -77,8 +77,8 @@ func Matrix(arg string, m *mat.Dense, rows, cols int) {
 	}
 }
 
-// Counts checks rowList and weights, the Rows and Weights of a Data whose X has the given number of
-// rows. It returns an error for the first defect.
+// Counts returns an error for the first defect of rowList and weights. They are the Rows and the
+// Weights of a Data whose X has the given number of rows.
 func Counts(rowList []int, weights []float64, rows int) error {
 	if weights != nil && len(weights) != rows {
 		return ArgErrorf("Data.Weights", ErrShape, "give one weight per row of X, or nil", "has %d entries for the %d rows of X", len(weights), rows)

@@ -10,18 +10,19 @@ import (
 // are computed by blocks that stay in the caches.
 
 const (
-	// BlockSize is the number of rows of a diagonal block. It is also the number of columns of a
-	// product that are packed at a time, with blockDepth terms each. The packed terms fill an
-	// eighth of a second-level cache of 1 MB.
+	// BlockSize is the number of rows of a diagonal block. A product packs BlockSize columns at a
+	// time, with blockDepth terms of each column. The packed terms fill an eighth of a second-level
+	// cache of 1 MB.
 	BlockSize, blockDepth = 64, 256
 	// productRows and productColumns are the size of productTile's tile.
 	productRows, productColumns = 4, 8
 )
 
-// packed returns the number of entries that a product packs for matrices of n rows and columns.
+// packed returns the number of entries that a product of matrices with n rows and columns packs at
+// a time.
 func packed(n int) int { return packedColumns(n) * min(n, blockDepth) }
 
-// packedColumns returns the number of columns that are packed at a time, of n columns.
+// packedColumns returns the number of columns that a product packs at a time, if it has n columns.
 func packedColumns(n int) int {
 	return (min(n, BlockSize) + productColumns - 1) / productColumns * productColumns
 }

@@ -29,10 +29,13 @@ func LargestNegligible(scale, cond float64) float64 { return ComplementarityTol 
 // derivative. A kink so far away would belong to a different problem.
 const HiddenTol = 1e-6
 
-// Unsolvable reports whether a linear system with the condition cond is singular within rounding:
-// an entry as large as the whole solution would then be [Negligible]. A small pivot alone is no
-// such test. The rounding error of a pivot grows with the square of the dependency that the pivot
-// measures. A system can also be singular because several pivots are a little small.
+// Unsolvable reports whether a linear system with the condition number cond is singular within
+// rounding. Rounding can then move an entry of the solution by as much as the whole solution. An
+// entry of this size is therefore [Negligible].
+//
+// The size of a single pivot cannot decide this. The rounding error of a pivot grows with the
+// square of the dependency that the pivot measures. A system can also be singular because several
+// pivots are a little small.
 func Unsolvable(cond float64) bool { return Negligible(1, 1, cond) || !Finite(cond) }
 
 // MaxStep returns the largest t for which x + t·rate is between lo and hi.

@@ -76,8 +76,8 @@ func AddSquares(stopper *stop.Stop, g []float64, x blas64.General, centre []floa
 	flush()
 }
 
-// addGroups is AddProducts for groups of four rows. It adds the products of four rows at a time,
-// which takes a quarter of the passes over g.
+// addGroups does the work of AddProducts for groups of four rows. It adds the products of four rows
+// at a time. It therefore passes over g once for four rows, and not once for each row.
 func addGroups(g, a, b []float64, groups, n, stride int) {
 	for i := range groups {
 		row := func(x []float64, k int) []float64 { return x[(4*i+k)*stride:][:n] }
@@ -148,8 +148,8 @@ func addTiles(g, a, b []float64, groups, n, stride int) {
 	}
 }
 
-// dotRows is the number of rows that dot4 and add4 process. They are faster than Go code for rows
-// of at least leastDot entries.
+// dotRows is the number of rows that one call of dot4 or add4 processes. These functions are faster
+// than Go code for rows of at least leastDot entries.
 const dotRows, leastDot = 4, 8
 
 // Products sets dst_i to the product of x with row i of a. The rows of a are stride entries apart.
@@ -188,7 +188,7 @@ type Sum struct {
 	held int
 }
 
-// leastSum is the smallest length of rows for which collecting rows is faster.
+// leastSum is the smallest length of rows for which it is faster to collect several rows first.
 const leastSum = 12
 
 // Add adds f times row. The row must have the length of Dst, and must not change until End. If f is

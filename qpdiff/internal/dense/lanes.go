@@ -96,11 +96,11 @@ func Pad(a []float64, stride, n, size int) {
 	}
 }
 
-// LDLLanes is LDLFactor and LDLBack for LaneCount systems of n unknowns, with the same bits. n is
-// between 1 and LaneMost. Each system has n+1 columns, and the last is the right-hand side.
-// LDLLanes sets x to the solutions. It sets pivots[i] to the product, over the rows of system i, of
-// the row's diagonal entry divided by its pivot. Bit i of the result is set if system i has all its
-// pivots; otherwise its solution is undefined.
+// LDLLanes does the work of LDLFactor and LDLBack for LaneCount systems of n unknowns, with the
+// same bits. n is between 1 and LaneMost. Each system has n+1 columns, and the last column is the
+// right-hand side. LDLLanes sets x to the solutions. It sets pivots[i] to the product of the ratios
+// of diagonal entry to pivot, one ratio for each row of system i. Bit i of the result is set if
+// system i has all its pivots; otherwise the solution of system i is undefined.
 func LDLLanes(a, dinv, x []float64, pivots *[LaneCount]float64, n int, tol float64) (regular int) {
 	stride := (n + 1) * LaneCount
 	a, dinv, x = a[:n*stride], dinv[:n*LaneCount], x[:n*LaneCount]
@@ -169,8 +169,8 @@ func LDLLanesSolve(a, dinv, x []float64, n int) {
 	laneBack(a, dinv, x, n)
 }
 
-// LDLLanesForm is LDLForm for one system with n unknowns: system i of the systems that LDLLanes
-// factorised in a and dinv.
+// LDLLanesForm does the work of LDLForm for one system with n unknowns. This is system i of the
+// systems that LDLLanes factorised in a and dinv.
 func LDLLanesForm(a, dinv []float64, n, i int, x []float64) (sum float64) {
 	for k := range x {
 		row, u := a[(k*(n+1)+k)*LaneCount+i:], 0.0

@@ -249,8 +249,8 @@ func RotateRows(rows []float64, stride, n int, cos, sin []float64) {
 	}
 }
 
-// IsNext reports whether s[*pos] is i, and then increments *pos. A loop over ascending i can thus
-// test whether each i is in an ascending s.
+// IsNext reports whether s[*pos] is i. If it is, IsNext also increments *pos. A loop over ascending
+// i can thus test whether each i is in an ascending s.
 func IsNext(s []int, pos *int, i int) bool {
 	if *pos < len(s) && s[*pos] == i {
 		*pos++
@@ -298,8 +298,8 @@ func ScaleBy(v []float64, power int) {
 }
 
 // Symmetric returns the largest absolute entry of the n×n matrix q, and reports whether q has the
-// same bits as its transpose. The largest entry ignores NaN, and a matrix with NaN is not
-// symmetric.
+// same bits as its transpose. Entries NaN do not count for the largest entry. A matrix with an
+// entry NaN is not symmetric.
 func Symmetric(q []float64, n int) (largest float64, same bool) {
 	if vectors && n >= leastRows {
 		_ = q[n*n-1]

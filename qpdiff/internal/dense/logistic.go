@@ -1,9 +1,9 @@
 package dense
 
-// These constants are the largest |dm| for which LogisticNear uses its three series. Up to
-// LogisticSeries it sums 14 terms of exp(−dm) − 1, and up to LogisticShortSeries 9 terms. Up to
-// LogisticTaylor it sums 4 terms of s and w themselves. The first omitted term of each series is
-// below eps.
+// These constants are limits of |dm|. For each limit, LogisticNear uses another series. Up to
+// LogisticTaylor it sums 4 terms of the series of s and w themselves. Up to LogisticShortSeries it
+// sums 9 terms of exp(−dm) − 1, and up to LogisticSeries 14 terms. The first omitted term of each
+// series is below eps.
 const (
 	LogisticSeries      = .5
 	LogisticShortSeries = 1. / 16

@@ -2,7 +2,8 @@ package dense
 
 import "cvgm/qpdiff/internal/stop"
 
-// singleColumns is the number of columns of a tile of float32 numbers. It has productRows rows.
+// singleColumns is the number of columns of a tile of float32 numbers. Such a tile has productRows
+// rows.
 const singleColumns = 16
 
 // GramSingle sets the lower triangle of g to A·diag(root)²·Aᵀ, for the n×width matrix A with the
@@ -45,8 +46,8 @@ func GramSingleWork(n int) int {
 	return (n + singleColumns - 1) / singleColumns * singleColumns * blockDepth
 }
 
-// packSingle sets dst to the first columns of A·diag(root), in groups of singleColumns rows, each
-// divided by its unit. The last group is padded with zeros.
+// packSingle sets dst to the first columns of A·diag(root). It packs singleColumns rows of A as one
+// group, and divides each row by the row's unit. The last group is padded with zeros.
 func packSingle(dst []float32, n int, a []float64, stride int, root, unit []float64) {
 	depth := len(root)
 	for i := 0; i < n; i += singleColumns {

@@ -39,8 +39,8 @@ func CheckTangent(d *learn.Grad) error {
 // errOverflow is the error of a product beyond the range of float64.
 var errOverflow = &qpdiff.ArgError{Arg: "Data", Why: qpdiff.ErrNotFinite, Problem: "gives a derivative that overflows", Remedy: "scale the data, the hyperparameters or the cotangent"}
 
-// CheckProduct returns an error if an entry of g is not finite. A VJP need not call it if it can
-// bound the entries without a pass over the rows.
+// CheckProduct returns an error if an entry of g is not finite. A VJP that can bound the entries
+// without a pass over the rows need not call CheckProduct.
 func CheckProduct(g *learn.Grad) error {
 	if !dense.AllFinite(g.Hyper) || !dense.AllFinite(g.Y) || !dense.AllFinite(g.Stored) || check.FiniteRows("", "", g.X) != nil {
 		return errOverflow
@@ -51,8 +51,8 @@ func CheckProduct(g *learn.Grad) error {
 // CheckTangentOut returns an error if an entry of dtheta, the result of a JVP, is not finite.
 func CheckTangentOut(dtheta []float64) error { return CheckProduct(&learn.Grad{Hyper: dtheta}) }
 
-// CheckPlain returns an error if d.Rows or d.Weights is not nil. The error names the parameter
-// learner.
+// CheckPlain returns an error if d.Rows or d.Weights is not nil. The error contains the name of the
+// learner that the parameter learner gives.
 func CheckPlain(d learn.Data, learner string) error {
 	arg := "Data.Weights"
 	if d.Rows != nil {
@@ -64,8 +64,8 @@ func CheckPlain(d learn.Data, learner string) error {
 	return nil
 }
 
-// CheckAll is Check for a learner that cannot use Rows and Weights. The error names the parameter
-// learner.
+// CheckAll does the work of Check for a learner that cannot use Rows and Weights. The error
+// contains the name of the learner that the parameter learner gives.
 func CheckAll(d learn.Data, learner string) error { return cmp.Or(CheckPlain(d, learner), d.Check()) }
 
 // Counts returns the weight of each row of X, or nil if all weights are 1. The result uses the
@@ -115,7 +115,7 @@ func WantsRows(g *learn.Grad) bool { return g.X != nil || g.Stored != nil }
 var ErrNoFit = fmt.Errorf("qpdiff: %w: call Load and Fit first", qpdiff.ErrNotFitted)
 
 // DecisionTol bounds the rounding error of a classifier's decision values at its training rows,
-// relative to the margin 1 with which they are compared. The estimate of this error has a safety
-// factor. The error may exceed the bound because of the rounding of kernel values or of the terms
-// of a margin. No solver can then help.
+// relative to the margin 1 with which they are compared. The estimate of this error includes a
+// safety factor. The rounding of kernel values, or of the terms of a margin, may make the error
+// larger than the bound. Another solver would not help in this case.
 const DecisionTol = 1e-3

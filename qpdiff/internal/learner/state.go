@@ -112,9 +112,9 @@ func (f *State) CheckAdjoint(g *learn.Grad, dtheta []float64) error {
 	return cmp.Or(f.checkDerivative("g", g, dtheta), check.Finite("dtheta", "give a finite cotangent", dtheta))
 }
 
-// HyperAlone reports whether the arguments of a VJP have the right shapes, and Hyper is the only
-// field of g that is not nil. In this usual case CheckAdjoint is not needed if the caller checks
-// the entries of dtheta.
+// HyperAlone reports whether the arguments of a VJP have the right shapes, and g has no field
+// except Hyper that is not nil. In this usual case the caller may skip CheckAdjoint if it checks
+// the entries of dtheta itself.
 func (f *State) HyperAlone(g *learn.Grad, dtheta []float64) bool {
 	f.Home.Check()
 	return f.Fit != 0 && g != nil && g.X == nil && g.Stored == nil && g.Y == nil && g.HyperSize == nil && len(g.Hyper) == f.Hypers && len(dtheta) == f.Params
@@ -167,9 +167,9 @@ func (f *State) CheckShape(arg string, g *learn.Grad) error {
 	return nil
 }
 
-// NotDifferentiable returns the error for the inputs whose fields of g are not nil. These inputs
-// have no derivative. The parameter hyper has the names of the hyperparameters among them. An index
-// i in weak.Rows stands for row rows[i] of the data.
+// NotDifferentiable returns the error for the inputs whose fields of g are not nil, because these
+// inputs have no derivative. The parameter hyper has the names of the hyperparameters without a
+// derivative. An index i in weak.Rows stands for row rows[i] of the data.
 func NotDifferentiable(g *learn.Grad, weak qpdiff.Weak, rows []int, remedy string, hyper ...qpdiff.Input) *qpdiff.NotDifferentiableError {
 	weak = qpdiff.Weak{Rows: slices.Clone(weak.Rows), Coords: slices.Clone(weak.Coords)}
 	for at, i := range weak.Rows {

@@ -11,31 +11,31 @@ import (
 )
 
 const (
-	// correctionTol is the relative error after the first round of conjugate gradients, in the norm
-	// of the factor. Each later round corrects the result of the previous round, and leaves laterTol
-	// of its error. Two rounds thus leave an error below rounding.
+	// correctionTol is the relative error that the first round of conjugate gradients may leave.
+	// Each later round corrects the result of the previous round, and may leave laterTol of its
+	// error. Two rounds thus leave an error below rounding. These errors are measured in the norm
+	// that the matrix of the Factor defines.
 	correctionTol, laterTol = 1e-9, 1e-7
-	// corrections bounds the number of rounds. If a round changes the solution by a fraction of at
-	// most corrected, it is the last round. The next round would change the solution by about the
-	// square of this fraction.
+	// corrections bounds the number of corrections. If a correction is at most corrected times the
+	// solution, it is the last. The next correction would be about the square of this fraction.
 	corrections = 4
 	corrected   = 1e-8
-	// freshSteps bounds the number of steps with the factor of the system itself. A few steps
-	// suffice unless rounding has destroyed the factor. A factor from float32 numbers is then
-	// replaced.
+	// freshSteps bounds the number of steps with a Factor that was computed for this very system. A
+	// few steps suffice unless rounding has destroyed the Factor. A Factor computed from float32
+	// numbers is then replaced by one from float64 numbers.
 	freshSteps = 100
 )
 
-// A Solver solves Systems by conjugate gradients with a Factor. It makes a new factor when the
-// steps since the last factorisation have cost as much as a factor. Its results depend only on the
-// systems that it has solved since Reset, not on measured times.
+// A Solver solves Systems by conjugate gradients with a Factor. It computes a new Factor when the
+// steps since the last factorisation have cost as much as a factorisation. Its results depend only
+// on the systems that it has solved since Reset, not on measured times.
 type Solver struct {
 	Factor *Factor    // the factor in use, or nil before the first factor
 	End    *stop.Stop // the solver checks it
 	own    Factor
-	fresh  bool    // the factor belongs to the system
+	fresh  bool    // the factor was computed for this very system
 	spent  int     // number of steps with this factor
-	most   float64 // a lower bound of the largest eigenvalue of the system, in the norm of the factor
+	most   float64 // a lower bound of the largest eigenvalue of H, relative to the Factor's matrix
 
 	r, p, q, z, t []float64
 	rest, change  []float64
@@ -45,19 +45,20 @@ type Solver struct {
 // Reset forgets the factor.
 func (s *Solver) Reset() { s.Factor, s.spent, s.fresh = nil, 0, false }
 
-// Moved must be called if the weights or the ridge have changed. The factor then belongs to another
-// system.
+// Moved must be called after each change of the weights or of the ridge. It records that the factor
+// belongs to an earlier system.
 func (s *Solver) Moved() { s.fresh = false }
 
-// Borrow makes s start with the factor of the Solver from. s only reads this factor.
+// Borrow makes s start with the factor that the Solver from has computed. s only reads this factor.
 func (s *Solver) Borrow(from *Solver) {
 	s.Factor, s.fresh, s.spent = from.Factor, from.fresh, 0
 }
 
-// gramShare and factorShare are the times of an operation of a Gram matrix and of a Cholesky factor,
-// divided by the time of an operation of a step. A step reads all rows for few operations, and a
-// Gram matrix uses each entry many times. With float32 numbers the time is singleShare. Then packing
-// an entry takes as long as packingCost operations of a step.
+// These constants compare times of single operations with the time of an operation in a step of
+// conjugate gradients. gramShare is the ratio for a Gram matrix, and factorShare for a Cholesky
+// factor. Both are below 1, because a step reads all rows for few operations, while a Gram matrix
+// uses each entry many times. singleShare is the ratio for a Gram matrix from float32 numbers. In
+// this case packing an entry also takes as long as packingCost operations of a step.
 const gramShare, singleShare, factorShare, packingCost = .4, .2, .4, 5
 
 // budget returns the number of steps that cost as much as a factorisation.
@@ -97,12 +98,13 @@ func (s *Solver) factorise(sys *System, single bool) bool {
 	return s.fresh
 }
 
-// rescaled is the factor by which the mean of the weights may change before the rows of the factor
-// are rescaled. A factorisation of a scaled matrix costs about as much as a dozen steps.
+// rescaled limits the ratio between the present mean of the weights and the mean at the last
+// scaling of the factor. Beyond this ratio, the rows of the factor are rescaled, and the scaled
+// matrix is factorised. This costs about as much as a dozen steps.
 const rescaled = 2
 
-// follow rescales the rows of the factor if the mean of the weights has changed much, as with the
-// constant of a logistic regression.
+// follow rescales the rows of the factor if the mean of the weights has changed much. This happens,
+// for example, if the hyperparameter C of a logistic regression changes.
 func (s *Solver) follow(sys *System) {
 	f := &s.own
 	if s.Factor != f || s.fresh || !f.made || f.byRows {
@@ -117,8 +119,9 @@ func (s *Solver) follow(sys *System) {
 	}
 }
 
-// Solve sets x to the solution of Hx = b. In the norm of the factor, the error is at most tol times
-// the solution. Solve reports whether it converged; only rounding can prevent this.
+// Solve sets x to the solution of Hx = b. The error is at most tol times the solution, in the norm
+// that the matrix of the Factor defines. Solve reports whether it converged; only rounding can
+// prevent this.
 func (s *Solver) Solve(sys *System, x, b []float64, tol float64) bool {
 	if sys.Iterative {
 		if !s.fresh {
@@ -203,8 +206,8 @@ func (s *System) joint(dst, b []float64) {
 	}
 }
 
-// leaves returns the residual b − Hx relative to the size of its terms, for an Iterative system.
-// Sizes are norms weighted by the diagonal of H.
+// leaves returns the residual b − Hx of an Iterative system, relative to the size of the residual's
+// terms. Sizes are norms weighted by the diagonal of H.
 func (s *Solver) leaves(sys *System, x, b []float64) float64 {
 	sys.Product(s.rest, x[:sys.K], s.t)
 	dense.GrowAll(sys.K, &s.z, &s.p)
@@ -220,7 +223,8 @@ func (s *Solver) leaves(sys *System, x, b []float64) float64 {
 	return rest / (floats.Norm(s.z[:sys.K], 2) + s.most*floats.Norm(s.p[:sys.K], 2))
 }
 
-// corrects reports whether change is small compared with x, in a norm weighted by the diagonal.
+// corrects reports whether change is so small compared with x that no further correction is needed.
+// It compares the largest entries in units that give H a unit diagonal.
 func corrects(diagonal, x, change []float64) bool {
 	whole, part := 0.0, 0.0
 	for j, d := range diagonal {
@@ -232,8 +236,9 @@ func corrects(diagonal, x, change []float64) bool {
 
 // A Condition describes how accurately a system determines its solution.
 type Condition struct {
-	Cond float64 // bound of the condition of H scaled to a unit diagonal, with √K in place of the largest eigenvalue
-	At   int     // the parameter that the system determines least accurately
+	// bound of the condition of H scaled to a unit diagonal; it takes √K for the largest eigenvalue
+	Cond float64
+	At   int // the parameter that the system determines least accurately
 	// If there is a parameter without a penalty, Schur is its Schur complement: the rest of its
 	// diagonal entry after the elimination of the other parameters. Along holds the changes of all
 	// parameters if this parameter changes by 1.
@@ -241,13 +246,14 @@ type Condition struct {
 	Along []float64
 }
 
-// conditionTol is the relative accuracy with which the condition of a parameter without a penalty
-// is computed.
+// conditionTol is the relative accuracy to which Condition solves the system of a parameter without
+// a penalty.
 const conditionTol = 1e-2
 
-// Condition sets c to a bound of the condition of H. The eigenvalues of the scaled H are at least
-// the smallest ratio of a parameter's penalty to its diagonal entry. For a parameter without a
-// penalty, Condition solves one system.
+// Condition sets c to a bound of the condition of H, scaled to a unit diagonal. The bound uses one
+// ratio for each parameter: its penalty divided by its diagonal entry. The eigenvalues of the
+// scaled H are at least the smallest of these ratios. For a parameter without a penalty, Condition
+// solves one system.
 func (s *Solver) Condition(sys *System, c *Condition) {
 	dense.GrowAll(sys.K, &s.rest, &s.change, &c.Along)
 	sys.Diagonal(s.rest, true)
@@ -275,8 +281,8 @@ func (c *Condition) bound(sys *System, diagonal []float64) {
 	c.Cond = math.Sqrt(float64(sys.K)) / least
 }
 
-// single sets Schur and Along for the parameter without a penalty. It increases Cond if this
-// parameter is less accurate than the others. rest holds the diagonal of H.
+// single sets Schur and Along for the parameter without a penalty. If the system determines this
+// parameter less accurately than the others, single increases Cond. rest holds the diagonal of H.
 func (s *Solver) single(sys *System, c *Condition) {
 	free, own := sys.Penalised, 0.0
 	for i, w := range sys.Weights {
@@ -303,10 +309,10 @@ func (s *Solver) single(sys *System, c *Condition) {
 	c.Cond += part
 }
 
-// Errors returns an upper bound of √(tᵀH⁻¹t) for all vectors t with |t_j| = terms_j. For a row z,
-// Σ_j |(H⁻¹z)_j|·terms_j is (H⁻¹z)ᵀt for one such t. By the Cauchy–Schwarz inequality it is at most
-// √(zᵀH⁻¹z)·√(tᵀH⁻¹t), so the product of Reach and Errors bounds it. Both bounds use that H is a
-// sum of semidefinite parts, and at least as large as each part.
+// Errors returns an upper bound of √(tᵀH⁻¹t) over all vectors t with |t_j| = terms_j. The product
+// of Reach and Errors bounds Σ_j |(H⁻¹z)_j|·terms_j for a row z: this sum is (H⁻¹z)ᵀt for one such
+// t, and the Cauchy–Schwarz inequality bounds it by √(zᵀH⁻¹z)·√(tᵀH⁻¹t). Errors and Reach both use
+// that H is a sum of semidefinite parts, and therefore at least as large as each part.
 func (c *Condition) Errors(sys *System, terms []float64) (size float64) {
 	sum, free := 0.0, 0.0
 	for j, t := range terms[:sys.K] {
@@ -342,8 +348,8 @@ func (c *Condition) Reach(sys *System, i int, squares, along float64) float64 {
 // Norm returns the sum of squares of the penalised entries of row i, for a system by rows.
 func (s *System) Norm(i int) float64 { return s.rows[i*s.M+i] }
 
-// forecastSteps is the number of steps of conjugate gradients after which their convergence is
-// known well enough for a forecast.
+// forecastSteps is the number of steps of conjugate gradients after which their rate of convergence
+// is known well enough for a forecast.
 const forecastSteps = 4
 
 // conjugate makes steps of conjugate gradients from x = 0. The parameter most bounds their number.
@@ -399,9 +405,9 @@ func (s *Solver) conjugate(sys *System, x, b []float64, tol float64, most int, f
 	return steps, false
 }
 
-// Entries returns two sizes in float64 values, for m rows and k parameters: the size of a System,
-// and the size of a Solver with its Condition. byRows is the argument of Load, and byColumn selects
-// the layout of the Rows.
+// Entries returns two sizes, as numbers of float64 values, for m rows and k parameters. They are
+// the size of a System, and the size of a Solver together with its Condition. byRows is the
+// argument of Load, and byColumn selects the layout of the Rows.
 func Entries(m, k float64, byRows, byColumn bool) (system, solver float64) {
 	system, solver = k+m, 9*k+m
 	size := k // of the factor

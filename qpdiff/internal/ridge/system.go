@@ -226,13 +226,13 @@ func (s *System) Diagonal(dst []float64, bound bool) {
 	}
 }
 
-// RowsFloor is a lower bound of the ratio of the penalty to a parameter's diagonal entry. With
-// smaller ratios, a system with one unknown for each row loses more digits than corrections can
-// recover.
+// RowsFloor is a limit of the ratio of the penalty to a parameter's diagonal entry. At smaller
+// ratios, a system with one unknown for each row loses more digits than corrections can recover.
 const RowsFloor = 1e-9
 
-// Penalty returns the smallest ratio of the penalty ridge to a parameter's diagonal entry if all
-// weights have the given largest value. With smaller weights the ratio is at least as large.
+// Penalty returns the smallest ratio of the penalty ridge to a parameter's diagonal entry. It
+// assumes that all weights have the given largest value. With smaller weights the ratio is at least
+// as large.
 func (s *System) Penalty(ridge, most float64) float64 {
 	return ridge / (most * dense.Largest(s.squares[:s.Penalised]))
 }
@@ -241,9 +241,10 @@ func (s *System) Penalty(ridge, most float64) float64 {
 // No weight may exceed the given largest weight.
 func (s *System) Penalises(ridge, most float64) bool { return s.Penalty(ridge, most) > RowsFloor }
 
-// singleFloor is the smallest ratio of the penalty to a parameter's diagonal entry for which a
-// factor is computed from float32 numbers. Their rounding errors are some 1e-6 of the diagonal
-// entries. They change the smallest eigenvalues by a fraction, and a solve takes a few more steps.
+// singleFloor is the smallest ratio of the penalty to a parameter's diagonal entry at which a
+// factor is computed from float32 numbers. The rounding errors of these numbers are some 1e-6 of
+// the diagonal entries. They change the smallest eigenvalues by only a fraction, so a solve takes a
+// few more steps.
 const singleFloor = 1e-5
 
 // single reports whether float32 numbers suffice for a factor of the system.
@@ -254,14 +255,17 @@ func (s *System) single() bool {
 // A Factor approximates H by a matrix whose systems are easy to solve: a factorised H, possibly at
 // other weights, or a diagonal matrix.
 type Factor struct {
-	made    bool      // l is a Cholesky factor
-	single  bool      // of a matrix from float32 numbers
-	byRows  bool      // l is the factor of I + √w·Z·diag(scale)·Zᵀ·√w, and otherwise of H
-	l, inv  []float64 // lower triangle
-	gram    []float64 // not by rows: H without its penalties, likewise
-	total   float64   // the sum of the weights in gram
-	share   float64   // l is the factor of share·gram with the penalties
-	scale   []float64 // by rows: 1 over R with a penalty for each parameter, and without a factor 1 over a diagonal near to H's
+	made   bool // l is a Cholesky factor
+	single bool // of a matrix from float32 numbers
+	// If byRows is true, l is the factor of I + √w·Z·diag(scale)·Zᵀ·√w, and otherwise of H.
+	byRows bool
+	l, inv []float64 // lower triangle
+	gram   []float64 // lower triangle of H without its penalties; not used if byRows is set
+	total  float64   // the sum of the weights in gram
+	share  float64   // l is the factor of share·gram with the penalties
+	// If byRows is true, scale is the inverse of R, with a penalty for each parameter. Without a
+	// factor, scale is the inverse of a diagonal that is near H's.
+	scale   []float64
 	root    []float64 // √w
 	scratch []float64
 	packed  []float32 // scratch of singleGram
@@ -440,9 +444,10 @@ func (f *Factor) solve(s *System, x, t []float64) {
 	}
 }
 
-// bounds returns an upper bound of rᵀx for the solution x of the factor's system with the right-hand
-// side r, or infinity if a bound costs as much as x. By rows, the factor's matrix is at least its
-// penalties, and x costs two passes over the rows.
+// bounds returns an upper bound of rᵀx, where x solves the factor's system with the right-hand side
+// r. It returns infinity if such a bound would cost as much as x. A bound is cheap only if byRows
+// is set: the factor's matrix is then at least as large as its penalties, while x costs two passes
+// over the rows.
 func (f *Factor) bounds(r []float64) (sum float64) {
 	if !f.made || !f.byRows {
 		return math.Inf(1)

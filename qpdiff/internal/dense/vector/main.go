@@ -68,9 +68,9 @@ func subtractPairs(u unit) {
 	f, pairs := Load(Param("f"), GP64()), Load(Param("pairs"), GP64())
 	SHLQ(Imm(3), stride)
 	row, factor, left := GP64(), GP64(), GP64()
-	// take writes a loop that processes registers·each entries of dst at a time, while dst has so
-	// many entries left. The parameter each is the number of entries in a register: a whole vector,
-	// or 1.
+	// take writes a loop over dst. Each pass processes registers·each entries, and the loop ends
+	// when fewer entries are left. The parameter each is the number of entries in a register: a
+	// whole vector, or 1.
 	take := func(name string, registers, each int) {
 		entries := registers * each
 		Label(name)
@@ -880,8 +880,8 @@ func forwardRows() {
 	RET()
 }
 
-// halfSums returns the products of the rows with the part of x before the byte known. Each product
-// is the sum of the two lanes of a returned register.
+// halfSums returns the products of the rows with the first part of x. The register known holds the
+// number of bytes of this part. Each product is the sum of the two lanes of a returned register.
 func halfSums(name string, x, known, at reg.Register, rows []reg.Register) []reg.Register {
 	sums := make([]reg.VecVirtual, len(rows))
 	for k := range sums {
@@ -1024,7 +1024,7 @@ func backSingles(x, inv, row, stride, k, at, left reg.Register) {
 	JMP(LabelRef("single"))
 }
 
-// broadcast sets all lanes of the register to, its second argument, to the value of v. AVX has a
+// broadcast copies the value of v to all lanes of its second argument, the register to. AVX has a
 // broadcast instruction only for values in memory.
 func broadcast(v, to reg.VecVirtual) {
 	m := XMM()
