@@ -10,20 +10,20 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// ARD is a kernel of the distance between two rows, with one width for each feature or each group
-// of features (automatic relevance determination, Neal 1996):
+// ARD is a kernel that depends only on a weighted distance between two rows. It has one width for
+// each feature or for each group of features (automatic relevance determination, Neal 1996):
 //
 //	k(x, z) = f(q),   q = Σ_j γ_j (x_j − z_j)²
 //
 // with f given by Shape. The parameters are γ ≥ 0, one for each group. A feature of width ℓ has γ =
-// 1/(2ℓ²), in units of one over the feature's square. A γ of 0 removes the features of its group.
-// With the Shape Gaussian and equal γ, ARD is the kernel [RBF].
+// 1/(2ℓ²); the unit of γ is 1 divided by the square of the feature's unit. A γ of 0 removes the
+// features of its group. With the Shape Gaussian and equal γ, ARD is the kernel [RBF].
 //
 // The tuner of package tune finds the γ of a [Ridge] or a [SVM]. The search starts from one width
 // for all features.
 //
 // For n features, a row of m kernel values costs m·n multiplications. The derivative of the row in
-// all γ costs m·n more. Neither needs memory for each pair of a row and a feature.
+// all γ costs m·n more. Neither computation stores a number for each pair of a row and a feature.
 type ARD struct {
 	Shape Shape // zero: Gaussian
 	// Groups holds the number of each feature's group. The numbers start at 0 and have no gaps.
@@ -188,8 +188,8 @@ func (k ARD) Grad(dparams, dx, dz []float64, s, value float64, params, x, z []fl
 	}
 }
 
-// distances sets dst[i] to the q of x and row i, with the same bits as distance. Feature j of row i
-// is columns[j·stride + i].
+// distances sets dst[i] to the value q that x and row i have in ARD, with the same bits as
+// distance. Feature j of row i is columns[j·stride + i].
 func (k ARD) distances(dst, params, x, columns []float64, stride int) {
 	clear(dst)
 	var a, v [4]float64
@@ -260,8 +260,8 @@ func (k ARD) addSquares(dparams, s, x, columns []float64, stride int, rows []int
 	}
 }
 
-// isDistance reports whether the kernel is a function of a distance with values up to 1. Machines
-// with such a kernel store the features by column.
+// isDistance reports whether the kernel is a function of a distance, with values up to 1. Machines
+// with such a kernel also store the features column by column.
 func isDistance(k Kernel) bool {
 	_, ok := k.(ARD)
 	return ok || isRBF(k)
@@ -278,7 +278,8 @@ func hyperparameters(k Kernel, head learn.Hyperparameter, m learn.Moments) []lea
 	if !ok {
 		return nil
 	}
-	// One feature may have the whole distance that n features have on average.
+	// One feature alone may have to contribute the whole distance, to which n features contribute
+	// on average. The upper bound of its γ is therefore n times as large.
 	one.Upper *= float64(m.Features)
 	one.Zero, one.Kind = true, "γ"
 	all := []learn.Hyperparameter{head}

@@ -107,9 +107,9 @@ func (k Polynomial) Eval(params, x, z []float64) float64 {
 	return power(params[0]*dense.Dot(x, z)+params[1], k.degree())
 }
 
-// Grad adds the argument s times Degree·t^(Degree−1) times the derivative of t, where t is
-// scale·xᵀz + constant. The derivative of t is xᵀz in the scale, 1 in the constant, scale·z in x,
-// and scale·x in z.
+// Grad adds derivatives of k(x, z), multiplied by the argument s, to its destinations. Let t =
+// scale·xᵀz + constant. The derivative of k is Degree·t^(Degree−1) times the derivative of t. The
+// derivative of t is xᵀz in the scale, 1 in the constant, scale·z in x, and scale·x in z.
 func (k Polynomial) Grad(dparams, dx, dz []float64, s, value float64, params, x, z []float64) {
 	xz := dense.Dot(x, z)
 	p := k.degree()
@@ -156,8 +156,8 @@ func isRBF(k Kernel) bool {
 	return rbf || k == nil
 }
 
-// The bounds of γ are 1/widthRange and widthRange, in units of one over the median squared distance
-// between rows (the median heuristic).
+// Let d be the median squared distance between rows (the median heuristic). The bounds of γ are
+// 1/(widthRange·d) and widthRange/d.
 const widthRange = 1e3
 
 // width describes the parameter γ of the RBF kernel exp(−γ‖x−x′‖²). The default is the same as in

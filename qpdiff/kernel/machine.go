@@ -18,31 +18,33 @@ import (
 // kernelMachine holds the fields and methods that all kernel machines share. A machine predicts
 // f(x) = Σ_i coef_i·k(x_i, x) + b from rows x_i.
 type kernelMachine struct {
-	state        learner.State
-	fitter       machineFit // the learner, as of the last Load
-	n            int        // features
-	points       []float64  // the rows x_i, of stride entries each
-	stride       int
-	columns      []float64 // of an RBF or ARD kernel: the features of the x_i, each of nrows entries
+	state  learner.State
+	fitter machineFit // the learner, as of the last Load
+	n      int        // features
+	points []float64  // the rows x_i, of stride entries each
+	stride int
+	// for an RBF or ARD kernel, the x_i by features: nrows entries for each feature
+	columns      []float64
 	nrows        int
 	kernel       Kernel    // as of the last Load
-	kernelParams []float64 // that the kernel matrix belongs to
+	kernelParams []float64 // the parameters with which the kernel matrix was computed
 	stale        bool      // the kernel matrix does not belong to the rows
 	coef         []float64
 	b            float64
-	support      []int // ascending: the rows whose coef is not 0, or has a derivative
+	support      []int // ascending: the rows whose coef is not 0 or has a derivative
 }
 
-// A machineFit is a fit of a kernel machine, with the methods that its derivatives need.
+// A machineFit is a fit of a kernel machine. Its methods are the parts of the machine's derivatives
+// that depend on the kind of fit.
 type machineFit interface {
-	// begin prepares d for the fit. It returns an error if a derivative for a field of g that is
-	// not nil does not exist.
+	// begin prepares d for the fit. If g has a field for an input without a derivative, begin
+	// returns an error.
 	begin(d *kernelDerivative, g *learn.Grad) error
 	// finish gets the cotangent v of coef and the cotangent db of b. It multiplies them by the
 	// derivatives of the fit, and adds the products to g. It overwrites v.
 	finish(d *kernelDerivative, g *learn.Grad, db float64) error
-	// holdsPrediction reports whether the conditions of the fit hold the prediction for the row x at a value
-	// that depends on the labels alone. begin has prepared d.
+	// holdsPrediction reports whether the conditions of the fit determine the prediction for the
+	// row x from the labels alone. The caller has called begin with d.
 	holdsPrediction(d *kernelDerivative, x []float64) bool
 	// tangent returns the derivatives of coef and b along t.
 	tangent(d *kernelDerivative, t *learn.Grad) (dcoef []float64, db float64, err error)
@@ -63,9 +65,9 @@ type kernelDerivative struct {
 
 	z []float64 // right-hand side of a tangent
 
-	// Scratch for the leave-one-out fit of a Ridge. p is ddst over the diagonal of G, q has the
-	// cotangents of this diagonal, and weights has some columns of the cotangents of the kernel
-	// matrix (lower triangle).
+	// Scratch for the leave-one-out fit of a Ridge. The entries of p are ddst divided by the
+	// diagonal of G. q has the cotangents of this diagonal. The lower triangle of the kernel matrix
+	// has cotangents too, and weights holds some of their columns.
 	p, q, weights []float64
 	work          []float64
 
@@ -79,12 +81,13 @@ type kernelDerivative struct {
 	asRow, asOther []float64
 
 	// The SVM's fit fitID, without its weakly active rows:
-	fitID      uint64
-	beta       []float64  // by distinct row: its β, with weakly active ones at a bound
-	freeSet    []int      // rows of the free set
-	rows       []int      // whose beta is not 0
-	conditions []int      // the rows whose conditions determine β of the free set and b
-	factor     freeFactor // of freeSet, if rows are weakly active
+	fitID   uint64
+	beta    []float64 // for each distinct row, its β; a weakly active row has its β at a bound
+	freeSet []int     // rows of the free set
+	rows    []int     // the rows whose beta is not 0
+	// the rows whose optimality conditions determine b and the β of the free set
+	conditions []int
+	factor     freeFactor // of freeSet; used if rows are weakly active
 
 	adjointFit uint64    // the number of the fit of the last adjoint
 	w, dy      []float64 // by distinct row: adjoint solution, cotangent of y
@@ -188,8 +191,8 @@ func (l *kernelMachine) adjacent(dst, params, x []float64, start int) {
 
 // spans is distances for rows whose numbers are not consecutive.
 func (l *kernelMachine) spans(dst, params, x []float64, rows []int) {
-	// Computing all rows of a span together takes as long as computing a quarter of them one by
-	// one.
+	// Computing all rows of a span in one call takes as long as computing a quarter of these rows
+	// one by one.
 	var span [256]float64
 	const spread = 4
 	for at := 0; at < len(rows); {
@@ -266,8 +269,8 @@ func errNegative(d float64, row int) error {
 	return check.ArgErrorf("Kernel", qpdiff.ErrNonconvex, "use a positive semidefinite kernel", "is %v between row %d and itself", d, row)
 }
 
-// kernelValues are the kernel's values that a Predict keeps. For each row of x they have the
-// features of the row, followed by its kernel values with the support vectors.
+// kernelValues are the kernel's values that a Predict keeps. For each row of x they hold the row
+// itself, followed by the kernel's values between the row and the support vectors.
 type kernelValues struct {
 	fit    uint64 // the number of the fit
 	values []float64

@@ -51,8 +51,8 @@ func (l *kernelMachine) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64
 	return l.fitter.finish(d, g, db)
 }
 
-// JVP sets dtheta to the derivative of b at the last fit along d, whose fields are tangents of the
-// inputs (nil: zero). The errors are the same as for PredictJVP.
+// JVP sets dtheta to the derivative of b at the last fit along d. The fields of d are tangents of
+// the inputs (nil: zero). The errors are the same as for PredictVJP.
 func (l *kernelMachine) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
 	defer learner.Name(l.learner(), &err)
 	if err := l.state.CheckForward(dtheta, d); err != nil {
@@ -121,8 +121,8 @@ func (l *kernelMachine) PredictVJP(w *qpdiff.Workspace, g *learn.Grad, dx, x *ma
 
 // PredictJVP sets each dst_t to the derivative of f(x_t) at the last fit, along d and dx. The
 // fields of d are tangents of the inputs of the fit (nil: zero), and dx is the tangent of x (nil:
-// zero). The errors are the same as for PredictVJP, for dx and d in place of ddst. If a value
-// overflows, dst is undefined.
+// zero). The errors are the same as for PredictVJP, except that d and dx must be finite in place of
+// ddst. If a value overflows, dst is undefined.
 //
 // An [SVM] also returns an ArgError of kind ErrNotDifferentiable in two cases in which d separates
 // equal rows. In the first case, only the sum of the rows' β is unique. In the second case, all β
@@ -177,10 +177,12 @@ func (d *kernelDerivative) valuesAt(l *kernelMachine, t int, x *mat.Dense) []flo
 	return d.supportRow
 }
 
-// predictions differentiates Σ_t ddst_t·f(x_t), and returns the cotangent of b. It adds the other
-// derivatives to dx, to the sums of d and to the cotangent v of coef, as far as g needs them. If g
-// needs only derivatives in the hyperparameters, predictions skips rows whose predictions the fit
-// holds. Their derivatives are 0, and the sums would leave rounding.
+// predictions differentiates Σ_t ddst_t·f(x_t), and returns the cotangent of b. It adds the
+// derivatives that g needs to dx, to the sums of d and to the cotangent v of coef.
+//
+// If g needs only derivatives in the hyperparameters, predictions skips each row whose prediction
+// the fit holds. The derivatives for such a row are exactly 0, but their computed sums would
+// contain rounding errors.
 func (d *kernelDerivative) predictions(l *kernelMachine, g *learn.Grad, dx, x *mat.Dense, ddst []float64) (db float64) {
 	wanted := learner.Wants(g)
 	inputs := g.X != nil || g.Hyper != nil || dx != nil

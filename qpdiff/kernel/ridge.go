@@ -21,11 +21,11 @@ import (
 // The hyperparameters are λ ≥ 0, followed by the parameters of the kernel. If λ = 0 and the kernel
 // matrix is regular, the prediction interpolates the labels.
 //
-// The prediction is not θᵀx: θ is b alone with Intercept, and empty without. [Ridge.Predict]
-// returns the prediction. [Ridge.PredictVJP] and [Ridge.PredictJVP] are the derivatives of the
-// prediction in λ, the kernel's parameters, the training rows, their labels and the predicted rows.
-// [Ridge.LeaveOneOut] predicts each row from the other rows. [Ridge.Folds] predicts the rows of
-// each fold from the rows outside the fold.
+// The prediction is not θᵀx. With Intercept, θ is the single number b; without Intercept, θ is
+// empty. [Ridge.Predict] returns the prediction. [Ridge.PredictVJP] and [Ridge.PredictJVP] are the
+// derivatives of the prediction in λ, the kernel's parameters, the training rows, their labels and
+// the predicted rows. [Ridge.LeaveOneOut] predicts each row from the other rows. [Ridge.Folds]
+// predicts the rows of each fold from the rows outside the fold.
 //
 // # Method
 //
@@ -137,10 +137,11 @@ func (l *Ridge) Coefficients(dst []float64) ([]float64, error) {
 	return dst, nil
 }
 
-// LeaveOneOut writes a prediction for each row of X to dst. The prediction comes from the fit at
-// hyper to the other rows, which has λ·(N−1) on the diagonal of its matrix. LeaveOneOut deletes the
-// last Fit; LeaveOneOutVJP differentiates the predictions. All N predictions cost one factorisation
-// and one inverse, which take N³/2 multiplications, and the memory of two N×N matrices.
+// LeaveOneOut writes a prediction for each row of X to dst. The prediction comes from a fit to the
+// other rows at hyper. The matrix of this fit has λ·(N−1) on its diagonal in place of λ·N.
+// LeaveOneOut deletes the last Fit; LeaveOneOutVJP differentiates the predictions. All N
+// predictions cost one factorisation and one inverse, which take N³/2 multiplications, and the
+// memory of two N×N matrices.
 //
 // LeaveOneOut returns the errors of Fit. If the data have only one row, or have Rows or Weights,
 // the error is an ArgError of kind ErrDomain. After an error dst is unchanged.
@@ -200,9 +201,15 @@ func (*Ridge) FoldsAtOnce() bool { return true }
 // adds v³/6 multiplications, or (N−v)³/6 if this is less. Each fold needs the memory of a square
 // matrix of at most N rows.
 //
-// Folds returns the errors of Fit. The error is an ArgError of kind ErrDomain for an invalid fold:
-// an empty fold, or a fold with all rows of positive weight, with a row of weight 0, or with a row
-// twice. If the folds need more memory than the data's MaxBytes, it is an ArgError of kind
+// Folds returns the errors of Fit. If a fold is invalid, the error is an ArgError of kind
+// ErrDomain. A fold is invalid in each of these cases:
+//
+//   - It is empty.
+//   - It has all rows with a weight above 0.
+//   - It has a row of weight 0.
+//   - It has a row twice.
+//
+// If the folds need more memory than the data's MaxBytes, the error is an ArgError of kind
 // ErrTooLarge. After an error dst is unchanged.
 func (l *Ridge) Folds(dst, hyper []float64, folds [][]int) (err error) {
 	defer learner.End(l, &err)
@@ -232,11 +239,11 @@ func (l *Ridge) Folds(dst, hyper []float64, folds [][]int) (err error) {
 }
 
 // FoldsVJP differentiates the sum Σ_t ddst_t·dst_t of the predictions of the last Folds. It adds
-// the derivatives to the fields of g that are not nil. A row of X is a training row of some folds
-// and a predicted row of others: g.X receives the derivatives in the training rows, and dx, unless
-// it is nil, the derivatives in the predicted rows. K folds cost K·N² multiplications, a solve for
-// each fold, and N²/2 gradients of the kernel. With derivatives in the rows they cost up to 5N²/2
-// gradients.
+// the derivatives to the fields of g that are not nil. A row of X is a training row for some folds
+// and a predicted row for others. g.X receives the derivatives in the training rows. If dx is not
+// nil, it receives the derivatives in the predicted rows. K folds cost K·N² multiplications, a
+// solve for each fold, and N²/2 gradients of the kernel. With derivatives in the rows they cost up
+// to 5N²/2 gradients.
 //
 // If no Folds followed the last Load, Fit or Reset, the error is ErrNotFitted. If ddst is not
 // finite or a product overflows, the error is an ArgError of kind ErrNotFinite. An overflow leaves

@@ -134,9 +134,10 @@ func (d *kernelDerivative) leaveOneOutRow(l *kernelRidgeFit, ddst []float64, j i
 	}
 }
 
-// addPairs adds the contributions of the kernel values between row j and the given rows i ≤ j to
-// two cotangents: of the training rows and of the predicted rows. The cotangents s of these values
-// are the sums of asRow, in which row j is predicted, and asOther, in which row i is predicted.
+// addPairs adds the contributions of the kernel values between row j and the given rows i ≤ j. It
+// adds them to two cotangents: the cotangent of the training rows, and the cotangent of the
+// predicted rows. The cotangents s of the kernel values are the sums of asRow, in which row j is
+// predicted, and asOther, in which row i is predicted.
 func (d *kernelDerivative) addPairs(l *kernelRidgeFit, g *learn.Grad, dx *mat.Dense, j int, values []float64, rows []int) {
 	n, xj := l.n, l.row(j)
 	for k, i := range rows {

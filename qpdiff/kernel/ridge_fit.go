@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// kernelRidgeFactor solves (K + ridge·diag(1/shares))·x + b·1 = r. If balanced is true, 1ᵀx = sum
-// is another equation. Otherwise b = 0. The entries of shares sum to 1.
+// kernelRidgeFactor solves (K + ridge·diag(1/shares))·x + b·1 = r. If balanced is true, x must also
+// satisfy the equation 1ᵀx = sum. Otherwise b = 0. The entries of shares sum to 1.
 //
 // If balanced is true, the factorised matrix is K′ + ridge·diag(1/shares) + shift·11ᵀ. K′ is K
 // centred: K′_ij = K_ij − u_i − u_j with K′·shares = 0. If sum = 0, neither centring nor shift
@@ -82,10 +82,10 @@ func (f *kernelRidgeFactor) factorise(k []float64, rows []int, lambda, fraction 
 	return nil
 }
 
-// reach bounds the rounding error, in units of eps, of the pivot at which the factorisation of a
-// matrix M stopped. Let p be pivotRow, and v the vector with v_p = 1 for which the entries of Mv
-// before p are zero. The pivot is vᵀMv, and the bound is the sum of |v_i v_j| times the size of
-// M_ij.
+// reach returns a bound of the rounding error of the pivot at which the factorisation of a matrix M
+// stopped. The bound is in units of eps. Let p be pivotRow. Let v be the vector with v_p = 1 for
+// which the entries of Mv before p are zero. The pivot is vᵀMv, and the bound is the sum of |v_i
+// v_j| times the size of M_ij.
 func (f *kernelRidgeFactor) reach(k []float64, pivotRow int) float64 {
 	n := len(f.shares)
 	v := f.x[:pivotRow+1]
@@ -99,8 +99,7 @@ func (f *kernelRidgeFactor) reach(k []float64, pivotRow int) float64 {
 	return sum * sum
 }
 
-// solve replaces the right-hand side in x by the solution x, and returns b. It writes to nothing
-// but x.
+// solve replaces the right-hand side in x by the solution x, and returns b. It writes only to x.
 func (f *kernelRidgeFactor) solve(x []float64, sum float64) (b float64) {
 	n := len(x)
 	if f.balanced {
@@ -147,15 +146,18 @@ func (f *kernelRidgeFactor) invert() {
 // kernelRidgeFit is a solved kernel ridge regression, with its data and all values that its
 // derivatives need.
 type kernelRidgeFit struct {
-	kernelMachine // its rows are the rows with a weight above 0, its coefficients c
+	kernelMachine // its rows are the rows with a weight above 0; its coefficients are c
 	rows          []int
 	counts        []float64
 	k             []float64 // kernel matrix of the rows
 	c             []float64
 	factor        kernelRidgeFactor
 
-	loo      uint64    // the number of the last leave-one-out fit, whose factor is inverted; 0 without one
-	residual []float64 // of the leave-one-out fit: y_i minus the prediction of the fit without row i
+	// the number of the last leave-one-out fit, whose factor was replaced by its inverse; 0 if
+	// there is none
+	loo uint64
+	// of the leave-one-out fit: y_i minus the prediction for row i by the fit without row i
+	residual []float64
 }
 
 // load copies the rows with a weight above 0 from the data.

@@ -14,10 +14,10 @@ import (
 // ridgeFolds holds the fits of [Ridge.Folds], each to the rows outside its fold.
 //
 // Let V be the rows of a fold. The matrix of the fit without V has a ridge that depends on the
-// weight of the remaining rows. With this ridge, it is the matrix of all rows without the rows and
-// columns of V. Therefore the G of leaveOneOut, computed with this ridge, gives the residuals of V:
-// G_VV⁻¹·(G·y)_V. These residuals have at least as many digits as residuals from a factor of the
-// remaining rows.
+// weight of the remaining rows. With this ridge on all rows, the fit's matrix is the whole matrix
+// without the rows and columns of V. Therefore the G of leaveOneOut, computed with this ridge,
+// gives the residuals of V: G_VV⁻¹·(G·y)_V. These residuals have at least as many digits as
+// residuals from a factor of the remaining rows.
 //
 // Folds whose remaining rows have the same weight form a family and share one G. If separate
 // factors are cheaper, each fold has a separate factor instead.
@@ -33,11 +33,13 @@ type ridgeFolds struct {
 
 // A ridgeFold is one fold.
 type ridgeFold struct {
-	val       []int   // places of its rows
-	rest      []int   // places of the other rows
-	fraction  float64 // the other rows' fraction of the total weight
-	family    int
-	ownFactor bool // factor belongs to the other rows; otherwise a and inv are the Cholesky factor of G_VV
+	val      []int   // places of its rows
+	rest     []int   // places of the other rows
+	fraction float64 // the other rows' fraction of the total weight
+	family   int
+	// if true, factor belongs to the other rows; otherwise a and inv are the Cholesky factor of
+	// G_VV
+	ownFactor bool
 
 	factor    kernelRidgeFactor
 	a, inv    []float64
@@ -60,14 +62,15 @@ type ridgeFamily struct {
 // rounding errors of their sums.
 const familyTol = 1e-13
 
-// ownFactors reports whether separate factors of the remaining rows cost at most as much as G and
-// the parts G_VV, for a family of m rows. For restCubes and foldCubes see ridgeFamily.
+// ownFactors reports whether separate factors cost at most as much as the shared G with its parts
+// G_VV, for a family of m rows. A separate factor belongs to the remaining rows of one fold. For
+// restCubes and foldCubes see ridgeFamily.
 func ownFactors(m, restCubes, foldCubes float64) bool { return restCubes <= 3*m*m*m+foldCubes }
 
-// foldEntries returns the number of entries of the fits by the folds s.Folds, and of their
-// derivatives, for m rows with a weight above 0. With weights, each fold may be a family, and four
-// families may have a G. The time of foldEntries is quadratic in the number of folds. It allocates
-// nothing.
+// foldEntries returns the number of entries that the fits by the folds s.Folds and their
+// derivatives need, for m rows with a weight above 0. With weights, each fold may be a family, or
+// four folds may be a family with a G. The time of foldEntries is quadratic in the number of folds.
+// It allocates nothing.
 func foldEntries(s learn.Size, m float64) (entries float64) {
 	for _, rows := range s.Folds {
 		count := 0.0 // of folds of this size

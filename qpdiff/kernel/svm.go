@@ -21,10 +21,10 @@ import (
 // hyperparameters are C > 0, followed by the parameters of the kernel. A row with weight w in
 // [learn.Data] has the bound C·w. Doubling all weights therefore has the effect of doubling C.
 //
-// The prediction is not θᵀx: θ is b alone with Intercept, and empty without. [SVM.Predict] returns
-// the prediction, which is the decision value. [SVM.PredictVJP] and [SVM.PredictJVP] are the
-// derivatives of the prediction in C, the kernel's parameters, the training rows, their labels and
-// the predicted rows.
+// The prediction is not θᵀx. With Intercept, θ is the single number b; without Intercept, θ is
+// empty. [SVM.Predict] returns the prediction, which is the decision value. [SVM.PredictVJP] and
+// [SVM.PredictJVP] are the derivatives of the prediction in C, the kernel's parameters, the
+// training rows, their labels and the predicted rows.
 //
 // # Derivatives
 //
@@ -34,9 +34,9 @@ import (
 //
 // determine β_F and b. A derivative by the implicit function theorem needs one solve with the
 // matrix k(x_F, x_F). With Intercept, the matrix is bordered. The theorem requires strict
-// complementarity: no row of F is at a bound, and no other row has y_i·f(x_i) = 1. The condition of
-// a row counts as violated if the distance from its violation is below 256 times the rounding
-// error. This error is computed from the terms of the conditions.
+// complementarity: no row of F is at a bound, and no other row has y_i·f(x_i) = 1. A row counts as
+// violating this if its distance from a violation is below 256 times the rounding error. The
+// rounding error is computed from the terms of the conditions.
 //
 // If all β are at a bound, any b in an interval is optimal. Then b is the middle of the interval,
 // and the derivative of b is the derivative of the middle.
@@ -66,9 +66,9 @@ type SVM struct {
 	Intercept bool
 	// Generalised selects what derivatives return if strict complementarity fails. False: a
 	// NotDifferentiableError. True: the derivative of the problem in which each weakly active row
-	// stays at its bound, or at the nearest bound. If β is not unique, this result depends on the β
-	// that the fit found, and so on the start of the fit. An example is a polynomial kernel of
-	// fewer terms than rows.
+	// stays at its bound, or at the nearest bound. If β is not unique, this result depends on which
+	// β the fit has found, and therefore also on the start of the fit. An example is a polynomial
+	// kernel of fewer terms than rows.
 	Generalised bool
 
 	kernelSVMFit
@@ -191,14 +191,17 @@ func (l *SVM) begin(d *kernelDerivative, g *learn.Grad) error {
 	return l.prepare(d, l.Generalised, g)
 }
 
-// Ties calls visit for pairs of equal rows i and k with equal labels in two cases. In the first
-// case, only the sum of the rows' β is unique. In the second case, all β are at a bound, and the
-// rows i and k bound b. Ties describes the g.X of the last VJP or PredictVJP with w, in which g.X
-// must not have been nil. This g.X is a derivative only along moves dX with dᵀdX_i = dᵀdX_k for
-// each vector d that visit receives. Other moves have no derivative. d has n entries and is valid
-// during the call; sign is 1. A pair may have a second vector d; visit returns true if it needs the
-// second vector. Ties finds no pairs if w is nil or if the last derivative with w belongs to
-// another fit.
+// Ties calls visit for pairs of equal rows i and k with equal labels. It describes g.X as the last
+// VJP or PredictVJP with w has computed it; g.X must not have been nil in that call. This g.X is a
+// derivative only along moves dX with dᵀdX_i = dᵀdX_k for each vector d that visit receives. Other
+// moves have no derivative.
+//
+// There are two cases of such pairs. In the first case, only the sum of the rows' β is unique. In
+// the second case, all β are at a bound, and the rows i and k bound b.
+//
+// The vector d has n entries and is valid during the call; sign is 1. A pair may have a second
+// vector d; visit returns true if it needs the second vector. Ties finds no pairs if w is nil, or
+// if the last derivative with w belongs to another fit.
 func (l *SVM) Ties(w *qpdiff.Workspace, visit func(i, k int, sign float64, d []float64) bool) {
 	if w != nil {
 		qpdiff.Scratch[kernelDerivative](w).ties(&l.kernelSVMFit, visit)

@@ -10,8 +10,8 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// prepare prepares d for the fit. It returns an error if a derivative for a field of g that is not
-// nil does not exist.
+// prepare prepares d for the fit. If g has a field for an input without a derivative, prepare
+// returns an error.
 func (l *kernelSVMFit) prepare(d *kernelDerivative, generalised bool, g *learn.Grad) error {
 	q := &l.q
 	if len(l.weak) > 0 {
@@ -49,9 +49,9 @@ func (l *kernelSVMFit) prepare(d *kernelDerivative, generalised bool, g *learn.G
 	}
 	d.conditions = append(d.conditions[:0], d.freeSet...)
 	if len(d.freeSet) == 0 && q.balanced {
-		// The derivative of b is the derivative of the middle of the remaining interval. The
-		// interval has two ends, except if a thousandth of one row's bound exceeds the bounds of
-		// all other rows.
+		// The derivative of b is the derivative of the middle of the remaining interval. This
+		// interval has two ends, with one exception: a thousandth of one row's bound exceeds the
+		// bounds of all other rows.
 		up, down := q.between(d.beta)
 		if up < 0 || down < 0 {
 			return check.ArgErrorf("Data", qpdiff.ErrIllPosed, remedyForDecisions, "is so ill-conditioned that rounding hides which rows are weakly active")
@@ -62,7 +62,8 @@ func (l *kernelSVMFit) prepare(d *kernelDerivative, generalised bool, g *learn.G
 	return nil
 }
 
-// holdsPrediction implements machineFit. The conditions are f(x_i) = 1/y_i for the rows x_i of the free set.
+// holdsPrediction implements machineFit. For the rows x_i of the free set, the conditions of the
+// fit are f(x_i) = 1/y_i.
 func (l *kernelSVMFit) holdsPrediction(d *kernelDerivative, x []float64) bool {
 	for _, i := range d.freeSet {
 		if row := l.row(i); row[0] == x[0] && slices.Equal(row, x) { // most rows differ in their first entry

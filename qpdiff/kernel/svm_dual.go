@@ -12,9 +12,10 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// boxQP minimises ½βᵀKβ − yᵀβ over lo ≤ β ≤ hi. If balanced is true, Σβ = 0 is another constraint.
-// The problem is the dual of a support vector machine, with β_i = α_i·y_i. At the solution, entry i
-// of y − Kβ − b is 0 if β_i is free, ≤ 0 if β_i = lo_i, and ≥ 0 if β_i = hi_i.
+// boxQP minimises ½βᵀKβ − yᵀβ subject to lo ≤ β ≤ hi. If balanced is true, there is also the
+// constraint Σβ = 0. The problem is the dual of a support vector machine, with β_i = α_i·y_i. At
+// the solution, entry i of y − Kβ − b is 0 if β_i is free, ≤ 0 if β_i = lo_i, and ≥ 0 if β_i =
+// hi_i.
 //
 // Sequential minimal optimisation (Platt 1998; Fan, Chen and Lin 2005 for the choice of the pair)
 // guesses which β are free. Exact steps on the free β, as in piecewiseQP, then complete the
@@ -28,8 +29,8 @@ type boxQP struct {
 	balanced  bool
 	largest   float64 // entry on the diagonal of K
 	shift     float64 // of the free set's matrix: see freeFactor
-	// A proximal term delta/2·‖β − center‖². K and lin include the term. Without the term, lin is
-	// y.
+	// The proximal term is delta/2·‖β − center‖². K and lin include the term. Without the term, lin
+	// is y.
 	delta       float64
 	lin, center []float64
 	beta, r     []float64 // the solution; y − Kβ
@@ -50,15 +51,15 @@ type boxQP struct {
 }
 
 const (
-	// Sequential minimal optimisation ends at the tolerance pairTol, relative to the margin 1. It
-	// is coarse because only a free set is needed.
+	// Sequential minimal optimisation ends at the tolerance pairTol, relative to the margin 1. This
+	// tolerance is coarse, because only the free set of the result is needed.
 	pairTol = 1e-4
 	// pairCurvature is the smallest curvature along a pair, relative to the first diagonal entry.
 	// If two rows are almost equal, rounding hides a smaller curvature.
 	pairCurvature = dense.Eps
 	// Sequential minimal optimisation from a cold start moves at most pairsPerRow pairs for each
 	// row. Between exact steps it moves at most one pair for every rowsPerPair rows. It converges
-	// slowly near the solution, and exact steps do not.
+	// slowly near the solution, where exact steps converge fast.
 	pairsPerRow = 3
 	rowsPerPair = 2
 	// With n ≥ manyRows rows, the bound is at least n²/rowsPerRound pairs. An exact step then costs
@@ -240,7 +241,7 @@ func (q *boxQP) makeRoom(nfree, nfactors int) error {
 	c := &q.rows.cache
 	need, left := float64(nfree)*float64(nfree), learner.Room(q.maxBytes)-q.baseEntries
 	if have := float64(cap(q.factor.a)); nfactors <= 1 && have > need && have+need > left {
-		q.factor.a = nil // to make room for a factor of the needed size and another one
+		q.factor.a = nil // so that a factor of the needed size and another factor have room
 	}
 	room := left - float64(max(nfactors-1, 0))*need - max(float64(min(nfactors, 1))*need, float64(cap(q.factor.a)))
 	c.entries = int(max(leastCached*float64(q.n), min(room+leastCached*float64(q.n), float64(limits.cache))))

@@ -37,7 +37,7 @@ func (f *freeFactor) factorise(s int, tol float64) int {
 }
 
 // solve replaces x by the solution w of K_FF·w + b·1 = x. If balanced is true, w also satisfies 1ᵀw
-// = sum. solve returns b. It writes to nothing but x.
+// = sum. solve returns b. It writes only to x.
 func (f *freeFactor) solve(x []float64, sum float64) (b float64) {
 	dense.LDLSolve(f.a, f.dinv, len(x), len(x), x)
 	if !f.balanced || len(x) == 0 {

@@ -19,8 +19,10 @@ type kernelSVMFit struct {
 	c             float64
 	q             boxQP
 
-	weak []int   // distinct rows at which strict complementarity fails
-	blur float64 // bound of the sum of the errors by which rounding may have moved the β of weakly active rows, in units of their bounds
+	weak []int // distinct rows at which strict complementarity fails
+	// Rounding may have moved the β of weakly active rows. For each of these rows, the error is
+	// divided by the row's bound; blur is an upper bound of the sum of these quotients.
+	blur float64
 }
 
 // load copies the rows from the data. It keeps the warm start if the number of features, and the
@@ -79,9 +81,9 @@ func (l *kernelSVMFit) gramMatrix(params []float64) error {
 	return err
 }
 
-// bounds computes the bounds for C, and scales the last solution in proportion to C. If the last C
-// was subnormal, it does not scale: β then has few digits, and Σβ = 0 would be lost. It returns an
-// error if a bound is not positive and finite.
+// bounds computes the bounds for C, and scales the last solution in proportion to C. It does not
+// scale the solution if the last C was subnormal: β then has few digits, and scaling would violate
+// Σβ = 0. bounds returns an error if a bound is not positive and finite.
 func (l *kernelSVMFit) bounds(c float64) error {
 	q := &l.q
 	var sum, size float64

@@ -13,12 +13,12 @@ const leastCached = 16
 // smaller sizes.
 type rowLimits struct {
 	whole  int // largest number of rows whose whole kernel matrix is stored
-	shrink int // largest number of rows of which no row is set aside, and whose factors Load counts
+	shrink int // up to this number of rows, no row is set aside, and Load counts the factors
 	every  int // number of pairs between two searches for rows to set aside
 	cache  int // largest number of entries in a cache of rows
 }
 
-// The limit of the cache is the size of the largest matrix that is stored whole, 128 MiB.
+// The cache may hold at most 128 MiB, the size of the largest kernel matrix that is stored whole.
 var limits = rowLimits{whole: 1 << 12, shrink: 1 << 10, every: 1000, cache: 1 << 24}
 
 // kernelRows are the rows of a machine's kernel matrix. If there are more than limits.whole rows, a
@@ -33,9 +33,9 @@ type kernelRows struct {
 	notFinite bool      // a value is not finite
 }
 
-// rowsEntries returns the number of entries of kernelRows with the smallest cache, plus the factors
-// of m free rows. With many rows it counts neither the factors nor a larger cache, because a fit
-// counts them.
+// rowsEntries returns the number of entries of kernelRows with the smallest cache, plus the number
+// of entries of the factors of m free rows. With many rows it counts neither the factors nor a
+// larger cache, because each fit counts these itself.
 func rowsEntries(m float64) float64 {
 	switch {
 	case m <= float64(limits.shrink):

@@ -6,8 +6,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Rows are set aside only if there are at least n/shrinkPart of them. Fewer rows are not worth
-// copying rows of the kernel matrix.
+// Rows are set aside only if there are at least n/shrinkPart such rows. For fewer rows, it would
+// not pay to copy rows of the kernel matrix.
 const shrinkPart = 6
 
 // optimisePairs takes at most limit steps of sequential minimal optimisation. Each step moves a
@@ -133,11 +133,11 @@ func (p *pairSteps) shift(i int, v float64) {
 	}
 }
 
-// setAside sets aside the rows at a bound that have no partner with which they would leave the
-// bound, if there are many such rows (Joachims 1999, "Making large-scale SVM learning practical").
-// The parameter top is the largest r of the rows that may rise, and bottom the smallest r of the
-// rows that may fall. A row that was set aside may later get a partner, so exact steps check all
-// rows.
+// setAside sets aside the rows at a bound that have no partner (Joachims 1999, "Making large-scale
+// SVM learning practical"). A partner of a row is another row with which it would leave its bound.
+// setAside does nothing if there are few rows without a partner. The parameter top is the largest r
+// of the rows that may rise, and bottom the smallest r of the rows that may fall. A row that was
+// set aside may later get a partner, so exact steps check all rows.
 func (p *pairSteps) setAside(top, bottom float64) bool {
 	if !p.balanced { // a β has a step of its own too
 		top, bottom = max(top, 0), min(bottom, 0)

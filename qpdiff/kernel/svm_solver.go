@@ -119,7 +119,8 @@ func (q *boxQP) solveExactly(maxPhases int) error {
 		}
 		dense.Scatter(q.beta, q.z, q.freeSet)
 		if q.balanced && s == 1 {
-			// Σβ = 0 leaves no choice: rounding must not make a bound free.
+			// The constraint Σβ = 0 alone determines the β of a single free row. If this β is at a
+			// bound up to rounding, it must not stay free.
 			j := q.freeSet[0]
 			if q.beta[j] = q.snap(q.beta[j], q.lo[j], q.hi[j]); q.beta[j] == q.lo[j] || q.beta[j] == q.hi[j] {
 				q.freeSet = q.freeSet[:0]

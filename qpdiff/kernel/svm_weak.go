@@ -14,9 +14,9 @@ import (
 func (l *kernelSVMFit) findWeak() error {
 	q := &l.q
 	l.weak = l.weak[:0]
-	// betaSize is the size of β, and rhsSize the size of the terms that its system balances. Both
-	// are in the variables root_i·β_i with root_i² = k_ii (plus the shift), in which the free set's
-	// matrix has a unit diagonal.
+	// betaSize is the size of β, and rhsSize the size of the terms in the right-hand side of its
+	// system. Both are measured in the variables root_i·β_i with root_i² = k_ii (plus the shift).
+	// In these variables the free set's matrix has a unit diagonal.
 	var betaSize, rhsSize float64
 	for i, b := range q.beta {
 		betaSize += q.root(i) * math.Abs(b)
@@ -65,9 +65,9 @@ func (l *kernelSVMFit) listWeak(label, betaSize, rhsSize, cond float64, up, down
 				l.weak = append(l.weak, i)
 			}
 		} else if up >= 0 && down >= 0 {
-			// b is the middle of an interval. If the interval has length 0, the rows at its ends
-			// are weakly active. Another row that bounds b is weakly active if it is as near to the
-			// middle as the rows at the ends.
+			// Here b is the middle of an interval. If the interval has length 0, the rows at its
+			// ends are weakly active. Any other row that bounds b is weakly active if it is as near
+			// to the middle as the rows at the ends are.
 			d := math.Abs(q.r[i] - q.b)
 			if dense.Negligible(d, scale, 1) || i != up && i != down && l.bindsB(i) && dense.Negligible(d-math.Abs(q.r[up]-q.b), scale, 1) {
 				l.weak = append(l.weak, i)
