@@ -25,8 +25,8 @@ type Data struct {
 	// entries of a sparse X in place: see [ViewLearner] and [Data.Sparse].
 	X mat.Matrix
 	Y []float64
-	// Rows lists the rows of X and Y to learn from, in any order. A row that is listed twice counts
-	// twice. Nil: all rows.
+	// Rows lists the rows of X and Y from which to learn, in any order. A row that is listed twice
+	// counts twice. Nil: all rows.
 	Rows []int
 	// Weights has one entry for each row of X. Each weight must be at least 0. A row of weight w
 	// has the same effect as w equal rows. Nil: each row has the weight 1.
@@ -37,10 +37,10 @@ type Data struct {
 	// standard deviation of the feature. Derivatives in X treat Centre and Scale as constants. A
 	// nil Centre means 0, and a nil Scale means 1.
 	Centre, Scale []float64
-	// Gram is the [Gram] of X. Several learners can share a Gram, each with a part of the rows of
-	// X. If [linear.ElasticNet] leaves out fewer rows than it uses, it sums over the rows that it
-	// leaves out, and subtracts this sum from the Gram. Results with and without a Gram differ only
-	// by rounding. X must be a *mat.Dense. Nil: no Gram.
+	// Gram is the [Gram] of X. Several learners can share a Gram, and each may use a different part
+	// of the rows of X. [linear.ElasticNet] uses the Gram if it leaves out fewer rows than it uses:
+	// it then sums over the rows that it leaves out, and subtracts this sum from the Gram. Results
+	// with and without a Gram differ only by rounding. X must be a *mat.Dense. Nil: no Gram.
 	Gram *Gram
 	// MaxBytes bounds the memory that a learner holds for the data, without X itself. If a Load
 	// would exceed the bound, or if the working set of a Fit would, the call returns an error of
@@ -120,29 +120,30 @@ func (d Data) Dense() *mat.Dense {
 	return x
 }
 
-// Grad holds the derivatives of a scalar in the inputs of a fit, one field for each input. A VJP
-// does not compute the derivative for a nil field. Any other field must have the shape of its
+// Grad holds the derivatives of a scalar in the inputs of a fit, one field for each input. If a
+// field is nil, a VJP does not compute this derivative. Any other field must have the shape of its
 // input: one entry per hyperparameter in Hyper, N×n in X and N in Y. A VJP adds to the fields and
 // does not overwrite them, so one Grad can hold the sum of several VJPs.
 type Grad struct {
 	Hyper []float64
-	// HyperSize is for learners with kinks, and other learners leave it. A VJP of margin.SVM,
-	// margin.LearnedLoss or linear.ElasticNet that adds to Hyper also adds to HyperSize the moduli
-	// of the same terms. A derivative in Hyper that is much smaller than its entry here is 0 within
-	// rounding.
+	// HyperSize holds sizes with which the entries of Hyper can be compared. It is for learners
+	// with kinks, and other learners do not change it. A VJP of margin.SVM, margin.LearnedLoss or
+	// linear.ElasticNet adds a sum of terms to each entry of Hyper. It adds the moduli of the same
+	// terms to the same entry of HyperSize. If an entry of Hyper is much smaller than its entry of
+	// HyperSize, the derivative is 0 within rounding.
 	HyperSize []float64
 	X         *mat.Dense
 	Y         []float64
 	// Stored is used in place of X if the X of the data is sparse. It has one entry for each entry
 	// that X stores, row by row, in the order in which [mat.RowNonZeroDoer] visits them.
 	Stored []float64
-	// Generalised is set by a VJP that added an element of a generalised derivative because the
-	// derivative does not exist: see the field Generalised of the learners. A VJP never clears it,
-	// and a JVP ignores it.
+	// Generalised is set by a VJP that added an element of a generalised derivative, because the
+	// derivative does not exist. The field Generalised of a learner selects this behaviour. A VJP
+	// never clears Grad.Generalised, and a JVP ignores it.
 	Generalised bool
 }
 
-// Check returns an error for the first property of d that makes d unusable for all learners. The
+// Check returns an error if no learner can use d, and describes the first defect that it finds. The
 // error is an [*qpdiff.ArgError] of one of these kinds:
 //
 //   - ErrShape: there are no examples or no features; Y or Weights has the wrong number of entries
@@ -197,7 +198,7 @@ const remedyEntry = "remove or impute the entry"
 
 var errEmpty = &qpdiff.ArgError{Arg: "Data.X", Why: check.ErrEmpty, Problem: "is empty", Remedy: "give at least one example with one feature"}
 
-// errLabels returns the error for a number of labels that differs from the number of rows.
+// errLabels returns the error for a number of labels that differs from the number of rows in X.
 func errLabels(labels, rows int) error {
 	return check.ArgErrorf("Data.Y", qpdiff.ErrShape, "give one label per row of X", "has %d labels for the %d rows of X", labels, rows)
 }
@@ -211,7 +212,7 @@ func (d Data) checkSparse() error {
 	if len(d.Y) != r {
 		return errLabels(len(d.Y), r)
 	}
-	seen := make([]int, n) // the last row in which each column was visited, from 1 on
+	seen := make([]int, n) // for each column, 1 + the last row in which it was visited; 0 if none
 	var err error
 	for i := range r {
 		d.X.(mat.RowNonZeroDoer).DoRowNonZero(i, func(row, j int, v float64) {

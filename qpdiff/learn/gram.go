@@ -12,9 +12,9 @@ import (
 )
 
 // A Gram is the weighted sum of (x_i − c)·(x_i − c)ᵀ over the rows x_i of a matrix, where c is the
-// weighted mean of the rows. A learner that uses most of these rows computes its sum from the Gram:
-// see [Data].Gram. The sum is computed when the first learner needs it, and then stored. A Gram is
-// safe for concurrent use.
+// weighted mean of the rows. A learner that uses most of these rows computes its own sum from the
+// Gram: see [Data].Gram. The Gram's sum is computed when the first learner needs it, and then
+// stored. A Gram is safe for concurrent use.
 type Gram struct {
 	x       *mat.Dense
 	weights []float64

@@ -27,10 +27,10 @@ type Learner interface {
 	// Fit solves the learner's problem at the hyperparameters hyper, and writes the solution to
 	// theta.
 	Fit(theta, hyper []float64) error
-	// VJP adds dthetaᵀ·∂θ/∂input to each field of g that is not nil. The derivative is at the last
-	// Fit, and each field of g belongs to one input. If the last Fit failed, the error matches
-	// [qpdiff.ErrNotFitted]. If w is nil, VJP allocates a workspace. For data with equal rows, see
-	// [TiedLearner].
+	// VJP adds dthetaᵀ·∂θ/∂input to each field of g that is not nil. Each field of g belongs to one
+	// input of the fit. The derivatives are taken at the last Fit. If the last Fit failed, the
+	// error matches [qpdiff.ErrNotFitted]. If w is nil, VJP allocates a workspace. For data with
+	// equal rows, see [TiedLearner].
 	VJP(w *qpdiff.Workspace, g *Grad, dtheta []float64) error
 	// Reset forgets the warm start and the last fit. The next fit has the same bits as the first
 	// fit of a new learner.
@@ -53,12 +53,13 @@ type SizedLearner interface {
 // module are ContextLearners.
 type ContextLearner interface {
 	Learner
-	// SetContext sets the context of all following calls of Load, Fit, Folds, LeaveOneOut and of
-	// long derivatives, until the next SetContext. Before the first SetContext, calls have no
-	// context. Once ctx has ended, these calls return an error that matches the error of ctx. A
-	// running call returns the error within some 10⁷ operations, or after a pass over the data.
-	// After such an error, Load leaves the learner without data, Fit leaves it as Reset does, and a
-	// derivative leaves its Grad undefined. Like Fit, SetContext changes the learner.
+	// SetContext sets the context of all following long calls, until the next SetContext. These are
+	// the calls of Load, Fit, Folds, LeaveOneOut and of long derivatives. Before the first
+	// SetContext, calls have no context. Once ctx has ended, these calls return an error that
+	// matches the error of ctx. A running call returns the error within some 10⁷ operations, or
+	// after a pass over the data. After such an error, Load leaves the learner without data, Fit
+	// leaves it as Reset does, and a derivative leaves its Grad undefined. Like Fit, SetContext
+	// changes the learner.
 	SetContext(ctx context.Context)
 }
 
@@ -106,10 +107,10 @@ type BatchItem struct {
 type VerifiedLearner interface {
 	Learner
 	// Residual returns the largest violation of an optimality condition by the last fit. There is
-	// one condition for each parameter, and its violation is relative to the size of its terms.
-	// Residual computes the violations anew from the data. A fit that is exact up to rounding has a
-	// residual of some 1e-14. Residual costs a pass over the data, allocates, and only reads the
-	// learner. If the last Fit failed, the error matches [qpdiff.ErrNotFitted].
+	// one condition for each parameter. Its violation is measured relative to the size of the
+	// condition's terms. Residual computes the violations anew from the data. A fit that is exact
+	// up to rounding has a residual of some 1e-14. Residual costs a pass over the data, allocates,
+	// and only reads the learner. If the last Fit failed, the error matches [qpdiff.ErrNotFitted].
 	Residual() (float64, error)
 }
 
@@ -141,8 +142,8 @@ type SubsetLearner interface {
 	LoadSubset(source Learner, omitted []int) error
 }
 
-// A Predictor is a Learner whose predictions depend not only on θ, but also on the training data
-// and the hyperparameters. Kernel methods are Predictors.
+// A Predictor is a Learner whose predictions depend on θ, on the training data and on the
+// hyperparameters, and not on θ alone. Kernel methods are Predictors.
 type Predictor interface {
 	Learner
 	// Predict writes a prediction for each row of x to dst, with the solution of the last Fit. A
@@ -156,8 +157,8 @@ type Predictor interface {
 }
 
 // A LeaveOneOutLearner is a Learner with a method for leave-one-out cross-validation. For data of N
-// rows, there are N data sets that lack one row, and the method fits all of them at once. Like Fit,
-// LeaveOneOut changes the learner. LeaveOneOutVJP only reads the learner.
+// rows there are N smaller data sets, each of which lacks one row. The method fits all of them at
+// once. Like Fit, LeaveOneOut changes the learner. LeaveOneOutVJP only reads the learner.
 type LeaveOneOutLearner interface {
 	Learner
 	// LeaveOneOut sets dst[i] to the prediction for row i of the data. The prediction comes from
@@ -165,16 +166,16 @@ type LeaveOneOutLearner interface {
 	// of the last Fit.
 	LeaveOneOut(dst, hyper []float64) error
 	// LeaveOneOutVJP differentiates Σ_i ddst_i·dst_i at the last LeaveOneOut, and adds the
-	// derivatives to the fields of g that are not nil. A row of X is a training row of some fits,
-	// and the predicted row of one. LeaveOneOutVJP adds the derivative through the training rows to
-	// g.X. If dx is not nil, it adds the derivative through the predicted rows to dx. If w is nil,
-	// LeaveOneOutVJP allocates a workspace.
+	// derivatives to the fields of g that are not nil. A row of X is a training row in all fits but
+	// one, and the predicted row in this one fit. LeaveOneOutVJP adds the derivative through the
+	// training rows to g.X. If dx is not nil, it adds the derivative through the predicted rows to
+	// dx. If w is nil, LeaveOneOutVJP allocates a workspace.
 	LeaveOneOutVJP(w *qpdiff.Workspace, g *Grad, dx *mat.Dense, ddst []float64) error
 }
 
-// A FoldLearner is a Learner with a method for cross-validation with folds. For K folds, there are
-// K data sets that lack one fold, and the method fits all of them at once. Like Fit, Folds changes
-// the learner. FoldsVJP only reads the learner.
+// A FoldLearner is a Learner with a method for cross-validation with folds. For K folds there are K
+// smaller data sets, each of which lacks one fold. The method fits all of them at once. Like Fit,
+// Folds changes the learner. FoldsVJP only reads the learner.
 type FoldLearner interface {
 	Learner
 	// FoldsAtOnce reports whether Folds can be used with the learner's present settings.
@@ -189,23 +190,26 @@ type FoldLearner interface {
 	FoldsVJP(w *qpdiff.Workspace, g *Grad, dx *mat.Dense, ddst []float64) error
 }
 
-// A NormalFoldLearner is a FoldLearner whose fits of folds can have features with the mean 0 and the
-// deviation 1, as in a cross-validation that standardises the training rows of each fold.
+// A NormalFoldLearner is a FoldLearner that can normalise the features in the fit of each fold. In
+// this fit, the features then have the mean 0 and the standard deviation 1 over the training rows.
+// A cross-validation that standardises the training rows of each fold needs this.
 type NormalFoldLearner interface {
 	FoldLearner
-	// NormaliseFolds sets what Folds does after the next Load. With n other than the zero value, the
-	// learner serves Folds and FoldsVJP only, and Fit returns an error of kind [qpdiff.ErrDomain].
+	// NormaliseFolds sets the n that Folds applies after the next Load. If n is not the zero value,
+	// the learner then serves Folds and FoldsVJP only, and Fit returns an error of kind
+	// [qpdiff.ErrDomain].
 	NormaliseFolds(n FoldNormal)
 }
 
-// A FoldNormal changes the data of each fold's fit. The zero value changes nothing.
+// A FoldNormal describes how the data of each fold's fit are normalised. The zero value changes
+// nothing.
 type FoldNormal struct {
 	// Intercept adds an intercept without a penalty to a learner that has none.
 	Intercept bool
-	// Scaled has one entry for each feature. If it is not nil, the learner subtracts from each
-	// feature its mean over the rows outside the fold, and divides each feature by its deviation. It
-	// does the same with the features of the fold for the predictions. Nil: the features are
-	// unchanged.
+	// Scaled has one entry for each feature. If Scaled is not nil, the learner subtracts from each
+	// feature its mean over the rows outside the fold, and divides the feature by its deviation;
+	// see Deviations. The learner changes the features of the fold's rows in the same way before it
+	// predicts these rows. Nil: the features are unchanged.
 	Scaled []bool
 	// Deviations has one positive entry for each fold and feature, the features of the first fold
 	// first. The first Folds after Load reads it. If Scaled[j] is true, the entry of feature j is its
@@ -226,8 +230,9 @@ type KinkedLearner interface {
 }
 
 // A TiedLearner is a Learner whose fit does not determine how equal training rows share their
-// weight in the solution. If rows are equal, Grad.X and Grad.Y of its VJP hold only for some
-// changes dX of X and dy of y. For a Learner without the method Ties, they hold for all changes.
+// weight in the solution. If rows are equal, the fields X and Y of a Grad from its VJP hold only
+// for some changes dX of X and dy of y. For a Learner without the method Ties, they hold for all
+// changes.
 type TiedLearner interface {
 	Learner
 	// Ties describes the changes for which the derivatives of the last VJP or PredictVJP with w and

@@ -11,9 +11,9 @@ type Tunable interface {
 	// Convention returns the loss and the centring that are usual for the learner.
 	Convention() Convention
 	// Hyperparameters describes the hyperparameters for data with the moments m, in the order of
-	// Fit. If a hyperparameter exists once for each group of features, one description covers all
-	// groups. Hyperparameters returns nil if the data do not determine a description, as for the
-	// parameters of a kernel of your own.
+	// Fit. If a hyperparameter exists once for each group of features, there is one description for
+	// all groups. Hyperparameters returns nil if the data do not determine a description, as for
+	// the parameters of a kernel of your own.
 	Hyperparameters(m Moments) []Hyperparameter
 }
 
@@ -37,7 +37,8 @@ const (
 	AbsoluteError                 // |p − y|
 	LogisticLoss                  // log(1 + exp(−yp)): the predictions are log odds of the label +1
 	Hinge                         // max(0, 1 − yp)
-	PoissonLoss                   // exp(p) − yp plus a constant: the predictions are logarithms of the expected y
+	// exp(p) − yp plus a constant: the prediction p is the logarithm of the expected y
+	PoissonLoss
 )
 
 // A Hyperparameter describes a hyperparameter that a search chooses.
@@ -49,9 +50,9 @@ type Hyperparameter struct {
 	// Zero is true if the learner also accepts the value 0. If a search ends near Lower, it also
 	// tries the value 0. It keeps 0 if the CV loss at 0 is not higher.
 	Zero bool
-	// Kind names a group of hyperparameters. A search with few evaluations changes all
-	// hyperparameters of a Kind together. If Kind is empty, the search changes this hyperparameter
-	// alone.
+	// Kind names a group of hyperparameters. A search with few evaluations gives all
+	// hyperparameters of a Kind the same change. If Kind is empty, the search changes this
+	// hyperparameter alone.
 	Kind string
 	// Features is not nil if this hyperparameter is a width of some features, such as a γ of an ARD
 	// kernel. It lists these features, numbered from 0. A search begins with the same width for all
@@ -60,9 +61,9 @@ type Hyperparameter struct {
 }
 
 // Moments describes a training set by the numbers from which the bounds of hyperparameters are
-// computed. Features and labels are first centred and scaled as for the learner. A moment is 0 if
-// it underflows in the units of the data, and +Inf if it overflows. If all its data are 0, a moment
-// is 1.
+// computed. These are moments of the features and labels after they have been centred and scaled as
+// for the learner. A moment is 0 if it underflows in the units of the data, and +Inf if it
+// overflows. If all data of a moment are 0, the moment is 1.
 type Moments struct {
 	Examples int     // N
 	Features int     // n
@@ -80,8 +81,8 @@ type Moments struct {
 	Squares []float64
 
 	// Spread returns the spread of the labels: 1.4826 times the median distance of a label from the
-	// median of the labels. For normally distributed labels, the spread is the standard deviation.
-	// If most labels are equal, only the other labels count in the median distance.
+	// median of the labels. For normally distributed labels, the spread equals the standard
+	// deviation. If most labels are equal, the median distance is taken over the other labels only.
 	Spread func() float64
 	// Distance returns the median squared distance between two rows. It returns 0 if all squared
 	// distances underflow.
