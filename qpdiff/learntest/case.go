@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A Case is a point at which a learner's solution is differentiable in every input. The solution
-// must also be differentiable at all points within a distance of about Step.
+// A Case is a point at which the tests differentiate a learner's solution. The solution must be
+// differentiable in every input at this point, and at all points within a distance of about Step.
 type Case struct {
 	Name  string
 	Data  learn.Data

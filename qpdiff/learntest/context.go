@@ -15,7 +15,9 @@ import (
 // endingContext is a context that ends at check number endAt.
 type endingContext struct {
 	context.Context
-	checks, endAt int // number of checks so far; number of the check at which the context ends, or 0 for never
+	// checks is the number of checks so far. endAt is the number of the check at which the context
+	// ends, or 0 if it never ends.
+	checks, endAt int
 }
 
 func newEnding(endAt int) *endingContext {
@@ -81,8 +83,8 @@ func Contexts(t *testing.T, newLearner func() learn.Learner, c Case) {
 	endedVJPs(t, newLearner().(learn.ContextLearner), as)
 }
 
-// ends returns the numbers of the checks at which the tests end a context. The whole call makes the
-// given number of checks.
+// ends returns the checks of a call at which the tests end a context, by number. The whole call
+// makes the given number of checks.
 func ends(checks int) []int {
 	all := []int{1, 2, 3, checks / 3, checks / 2, checks - 1, checks}
 	slices.Sort(all)
@@ -98,8 +100,8 @@ type contextCase struct {
 	grad  *learn.Grad
 }
 
-// holds reports whether the learner l, which has data, gives the same bits as the results in c. If
-// fit is true, l first makes a new fit.
+// holds reports whether the learner l gives the same bits as the results in c. l has data. If fit
+// is true, l first makes a new fit.
 func (c *contextCase) holds(t *testing.T, l learn.Learner, w *qpdiff.Workspace, fit bool) bool {
 	t.Helper()
 	theta := c.theta
@@ -116,7 +118,7 @@ func (c *contextCase) holds(t *testing.T, l learn.Learner, w *qpdiff.Workspace, 
 	return same
 }
 
-// endedLoads is the part of [Contexts] for Loads of l, which is new.
+// endedLoads is the part of [Contexts] that tests Loads of l, which is new.
 func endedLoads(t *testing.T, l learn.ContextLearner, c contextCase) {
 	t.Helper()
 	unending, theta := newEnding(0), make([]float64, len(c.theta))
@@ -148,7 +150,7 @@ func endedLoads(t *testing.T, l learn.ContextLearner, c contextCase) {
 	}
 }
 
-// endedVJPs is the part of [Contexts] for VJPs of l, which is new.
+// endedVJPs is the part of [Contexts] that tests VJPs of l, which is new.
 func endedVJPs(t *testing.T, l learn.ContextLearner, c contextCase) {
 	t.Helper()
 	unending, theta := newEnding(0), make([]float64, len(c.theta))

@@ -54,7 +54,7 @@ func derivative(t *testing.T, newLearner func() learn.Learner, c Case) {
 		noise += 4 * 0x1p-52 * math.Abs(a*v[i]) / c.Step
 	}
 
-	// value returns vᵀθ at x + h·u, where x holds the entries of one input. It is computed by a
+	// value returns vᵀθ at x + h·u, where x holds the entries of one input. It computes vᵀθ by a
 	// warm and by a cold learner.
 	probe := newLearner()
 	moved := cloneData(c.Data)
@@ -301,8 +301,8 @@ func counts(t *testing.T, newLearner func() learn.Learner, c Case) {
 	}
 }
 
-// counted returns the data with rows of different weights in three forms: by Weights, by rows that
-// are listed several times, and by equal rows.
+// counted returns the same data in three forms. The rows have different weights, which the forms
+// express by Weights, by rows that are listed several times, and by equal rows.
 func counted(d learn.Data) (weighted, named, equal learn.Data) {
 	rows, n := d.X.Dims()
 	weighted, named = d, d

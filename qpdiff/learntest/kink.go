@@ -34,8 +34,8 @@ type Kink struct {
 	Side []float64
 }
 
-// kinkTol bounds two differences, relative to the largest entry. One is the difference of a
-// directional derivative and a difference quotient. The other is the difference of a generalised
+// kinkTol bounds two differences, relative to the largest entry: the difference between a
+// directional derivative and a difference quotient, and the difference between a generalised
 // derivative and a derivative near the kink.
 const kinkTol = 1e-6
 
@@ -71,8 +71,8 @@ type kinkTest struct {
 	theta, v []float64
 }
 
-// missing reports, in this order, whether k.Inputs lists hyper, X and y. The fourth result is
-// false, for a VJP without inputs.
+// missing reports whether k.Inputs lists hyper, X and y: missing[0], missing[1] and missing[2]. For
+// a VJP that asks for no input there is missing[3], which is false.
 func (k *kinkTest) missing() (missing [4]bool) {
 	for _, in := range k.Inputs {
 		missing[max(0, slices.Index([]qpdiff.Input{"", "X", "y"}, in))] = true
@@ -117,8 +117,8 @@ func (k *kinkTest) refused(t *testing.T) {
 	numtest.NearAll(t, "θ after a VJP of nothing", again, k.theta, 1e-14, 0)
 }
 
-// shiftedRows checks that the error has the numbers of the rows in the data, also if rows of weight
-// 0 come before them.
+// shiftedRows checks that the error numbers the rows as in the data. The data begin with rows of
+// weight 0, which the numbers must count.
 func (k *kinkTest) shiftedRows(t *testing.T) {
 	rows, n := k.Data.X.Dims()
 	d := learn.Data{X: mat.NewDense(rows+2, n, nil), Y: append([]float64{1, -1}, k.Data.Y...), Weights: make([]float64, rows+2)}

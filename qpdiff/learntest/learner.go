@@ -18,12 +18,12 @@ import (
 // some size, there should be cases below and above this size.
 //
 // Learner checks the optimality of fits. It compares VJPs with difference quotients to 1e-7. If the
-// learner has a JVP, the JVP must be the adjoint of the VJP, to 1e-12 of the terms. This is tested
-// for all inputs together, and for each input alone. A VJP must add to the fields of its Grad and
-// must not change Grad.Generalised. The bits of a field must not depend on which other fields are
-// nil. A Fit must overwrite θ. Neither Fit nor VJP may write to its inputs. A Fit after Reset, or
-// after another data set, must give the same bits as the first Fit. A context that ends must also
-// end a Fit; see [Contexts].
+// learner has a JVP, the JVP must be the adjoint of the VJP, to 1e-12 of the size of the terms.
+// This is tested for all inputs together, and for each input alone. A VJP must add to the fields of
+// its Grad and must not change Grad.Generalised. The bits of a field must not depend on which other
+// fields are nil. A Fit must overwrite θ. Neither Fit nor VJP may write to its inputs. A Fit after
+// Reset, or after another data set, must give the same bits as the first Fit. If its context ends,
+// a Fit must end too; see [Contexts].
 //
 // Load must return an error for bad data. Fit must return an error for a wrong number of
 // hyperparameters, and for hyperparameters that are not finite. These errors must be
@@ -34,9 +34,9 @@ import (
 //
 // Derivatives must not write to the learner, and must not change the next fit. Derivatives may run
 // at the same time; run the test with -race. The bits of a derivative must not depend on earlier
-// derivatives. If Data.Rows or Data.Weights is not nil, Load must return an error with this name,
-// or the learner must treat a row of weight w like w equal rows. In the second case its VJPs must
-// also be correct to 1e-7.
+// derivatives. For Data.Rows and Data.Weights that are not nil, a learner has two choices. Its Load
+// may return an error that names the field. Otherwise the learner must treat a row of weight w like
+// w equal rows, and its VJPs must also be correct to 1e-7.
 func Learner(t *testing.T, newLearner func() learn.Learner, cases ...Case) {
 	t.Helper()
 	if len(cases) < 2 {

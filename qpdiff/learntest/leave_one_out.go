@@ -13,15 +13,16 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// leaveOneOutTol bounds the difference between the results of LeaveOneOut and of one fit for each
-// row, relative to the largest entry. It covers the rounding errors of systems with condition
-// numbers up to 1e5.
+// leaveOneOutTol is the largest allowed difference between the results of LeaveOneOut and the
+// results of separate fits, one for each row. The difference is relative to the largest entry. The
+// tolerance covers the rounding errors of systems with condition numbers up to 1e5.
 const leaveOneOutTol = 1e-10
 
 // LeaveOneOut tests the predictions of a [learn.LeaveOneOutLearner] and their derivatives in all
 // inputs. For each row, it fits a learner to all other rows, and compares the results to 1e-10 of
-// the largest entry. The derivative in one input must not change if other fields are nil. After
-// LeaveOneOut, the learner must have no Fit, and after a Fit no LeaveOneOut.
+// the largest entry. The derivative in one input must not change if other fields are nil. After a
+// LeaveOneOut, the learner must refuse derivatives of a Fit. After a Fit, it must refuse
+// derivatives of a LeaveOneOut.
 func LeaveOneOut(t *testing.T, newLearner func() learn.LeaveOneOutLearner, c Case) {
 	t.Helper()
 	rows, n := c.Data.X.Dims()

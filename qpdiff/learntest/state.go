@@ -51,8 +51,8 @@ func buffers(t *testing.T, newLearner func() learn.Learner, c Case) {
 	}
 }
 
-// blocksAlone checks VJPs into one field at a time. Each result must have the same bits as the
-// field of want, the result of a VJP into all fields.
+// blocksAlone checks VJPs that add to one field only. The result in this field must have the same
+// bits as the field of want, which holds the result of a VJP into all fields.
 func blocksAlone(t *testing.T, l learn.Learner, c Case, v []float64, want *learn.Grad) {
 	for i, g := range []*learn.Grad{{Hyper: make([]float64, len(c.Hyper))}, {X: newGrad(c, 0).X}, {Y: make([]float64, len(c.Data.Y))}, {}} {
 		numtest.OK(t, l.VJP(nil, g, v))

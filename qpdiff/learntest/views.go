@@ -14,9 +14,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// sparseTol bounds the difference between results on a sparse X and on its dense copy, relative to
-// the largest entry. The results are fits and derivatives, whose systems have condition numbers up
-// to some 1e4.
+// sparseTol is the largest allowed difference between results on a sparse X and on its dense copy,
+// relative to the largest entry. The results are fits and derivatives. Their systems have condition
+// numbers up to some 1e4.
 const sparseTol = 1e-9
 
 // residualTol bounds the residual of a fit. Conjugate gradients reduce the residual to 1e-12,
@@ -33,8 +33,8 @@ func Views(t *testing.T, newLearner func() learn.Learner, draw func(rng *rand.Ra
 	}
 }
 
-// A view holds data that a learner reads in place, and in seen a dense copy of the centred and
-// scaled values.
+// A view holds the same data twice. A learner reads the field data in place. The field seen has a
+// dense copy of the centred and scaled values.
 type view struct {
 	data, seen learn.Data
 }
@@ -112,8 +112,9 @@ func views(t *testing.T, newLearner func() learn.Learner, draw func(*rand.Rand, 
 	near(t, "the directional derivative", got, wantMove)
 }
 
-// grads returns a Grad for the view and a Grad for its dense copy. The function fill returns the
-// entries of viewGrad. The Grad dense has the same entries in Hyper and Y, and zeros in X.
+// grads returns two Grads: viewGrad for the view, and dense for its dense copy. The function fill
+// returns the entries of viewGrad. The Grad dense has the same entries as viewGrad in Hyper and Y,
+// and zeros in X.
 func (d *view) grads(hypers int, fill func(n int) []float64) (viewGrad, dense *learn.Grad) {
 	rows, n := d.data.X.Dims()
 	viewGrad = &learn.Grad{Hyper: fill(hypers), Y: fill(rows)}
