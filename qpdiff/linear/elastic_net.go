@@ -31,7 +31,8 @@ import (
 // (X_SᵀX_S/N + diag λ2_S)·θ_S = X_Sᵀy/N − λ1_S∘sign θ_S. The search for S starts from the support
 // of the last fit, because a small step of the hyperparameters seldom changes the support. If the
 // solver uses working sets (see below), it keeps the supports of the last dozen fits and starts
-// from the best of them. The start influences θ only through the final support.
+// from the best of these supports. The start influences θ only through the support that the search
+// finds.
 //
 // With up to 200 features the solver uses XᵀX/N of all features. This matrix is taken from
 // Data.Gram or computed. With 4000 rows or more, it is computed without a copy of the rows.
@@ -49,12 +50,12 @@ import (
 // A λ2 of at most 1e-11 of a feature's mean square is too small to distinguish two features that
 // are equal up to their sign. Equal features of one group then share one value, as in the limit λ2
 // → 0. The first fit with such a small λ2 searches for equal features, which costs one pass over
-// the data. A feature of zeros without penalties has the value 0.
+// the data. If a feature of zeros has no penalties, its value is 0.
 //
-// The derivatives follow from the implicit function theorem at that system. They exist under strict
-// complementarity: θ_j ≠ 0 or |x_jᵀ(y−Xθ)|/N < λ1_j for each j. The distance of coordinate j from
-// the kink is λ1_j − |x_jᵀ(y−Xθ)|/N if θ_j = 0, and |θ_j| otherwise. The coordinate is weakly
-// active if this distance is at most 256 times its rounding error.
+// The derivatives follow from the implicit function theorem, applied to the linear system above.
+// They exist under strict complementarity: θ_j ≠ 0 or |x_jᵀ(y−Xθ)|/N < λ1_j for each j. The
+// distance of coordinate j from the kink is λ1_j − |x_jᵀ(y−Xθ)|/N if θ_j = 0, and |θ_j| otherwise.
+// The coordinate is weakly active if this distance is at most 256 times its rounding error.
 //
 // At λ1_j = 0 the derivative with respect to λ1_j is one-sided, from the right. A feature of zeros
 // has θ_j = 0 for any λ1. This does not count as a kink if λ2_j > 0.
@@ -117,9 +118,11 @@ func (e *ElasticNet) Reset() {
 // After an error the learner has no fit, and θ is unchanged. If hyper or Groups is invalid, the
 // error is an ArgError of kind ErrShape, ErrNotFinite or ErrDomain. Without data the error matches
 // ErrNotFitted. If a working set or its system would need more than Data.MaxBytes, the error
-// matches ErrTooLarge. If θ is not unique to working precision, the error matches ErrIllPosed. This
-// requires a λ2 that is 0 or negligible. It also requires features, in the support or about to
-// enter it, that are linearly dependent but not equal.
+// matches ErrTooLarge.
+//
+// If θ is not unique to working precision, the error matches ErrIllPosed. This can happen only if
+// λ2 is 0 or negligible, and if features of the support, or features about to enter it, are
+// linearly dependent without being equal.
 func (e *ElasticNet) Fit(theta, hyper []float64) (err error) {
 	defer learner.End(e, &err)
 	e.state.Stop.Look()
@@ -172,7 +175,7 @@ func (e *ElasticNet) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (
 	return qpdiff.Scratch[penalisedDerivative](w).adjoint(&e.elasticNetFit, e.Generalised, g, dtheta)
 }
 
-// JVP sets dtheta to the directional derivative of θ at the last fit along d, whose fields are
+// JVP sets dtheta to the directional derivative of θ at the last fit along d. The fields of d are
 // tangents of the inputs (nil: zero). The derivative also exists at weakly active coordinates, but
 // it is not linear in d there. In this case JVP solves the quadratic problem that keeps each weakly
 // active coordinate on its side of the kink.

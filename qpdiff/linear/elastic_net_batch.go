@@ -36,10 +36,11 @@ func (e *ElasticNet) VJPBatch(w *qpdiff.Workspace, batch []learn.BatchItem) {
 	}
 }
 
-// elasticNetBatch is the scratch of elastic nets whose systems are solved side by side in the lanes
-// of vectors. The results have the same bits as results of single fits.
+// elasticNetBatch is the scratch of elastic nets that are solved together: each net has one lane of
+// the vectors. The results have the same bits as results of single fits.
 type elasticNetBatch struct {
-	nets    [dense.LaneCount]*ElasticNet // the nets of the lanes; nil: the net of this item is solved alone
+	// the nets of the lanes; nil if the net of an item is solved alone
+	nets    [dense.LaneCount]*ElasticNet
 	regular [dense.LaneCount]bool        // a and dinv hold the factor of this lane's system
 	full    [dense.LaneCount]*ElasticNet // as nets, with any other net in place of nil
 	fits    [dense.LaneCount]uint64      // number of the fit of each lane, or 0
@@ -111,7 +112,7 @@ func (b *elasticNetBatch) fit(items []learn.BatchItem, hyper []float64) {
 }
 
 // search runs the searches of all nets. Every net takes part in every factorisation until the last
-// net is solved. So when search ends, the factors of all nets belong to their solutions.
+// net is solved. At the end of search, the factors of all nets therefore belong to their solutions.
 func (b *elasticNetBatch) search(items []learn.BatchItem) {
 	var searching [dense.LaneCount]bool
 	steps := 0
@@ -232,8 +233,8 @@ func (b *elasticNetBatch) factor() {
 	}
 }
 
-// system returns the upper triangle of the active system of q, in rows of n entries. It also writes
-// lane i of r, and the right-hand side of the system to lane i of row.
+// system returns the upper triangle of the active system of q, in rows of n entries. It also sets
+// lane i of r, and writes the right-hand side of the system to rows[i].
 func (b *elasticNetBatch) system(i int, q *piecewiseQP) []float64 {
 	s, n, size := len(q.act), b.n, b.size
 	rhs := b.rows[i]

@@ -14,15 +14,15 @@ const (
 	cdSweeps      = 8
 	sparseSweeps  = 200
 	sparseSettled = 1e-6
-	// dualPoints bounds the number of proximal points, and dualSteps the number of steps for each
-	// point. Exact steps on the active set can continue from any proximal point. But if the steps
-	// at a point end at dualSteps, its support is far from the support of the solution, and the
-	// next call of dualNewton begins anew. For columns of integers a point takes several dozen
-	// steps. dualSteps is therefore far higher.
+	// dualPoints bounds the number of proximal points, and dualSteps bounds the number of Newton
+	// steps for each point. Exact steps on the active set can continue from any proximal point. But
+	// if the steps at a point end only at dualSteps, the support of the point is far from the
+	// support of the solution, and the next call of dualNewton begins anew. Columns of integers
+	// take several dozen steps for a point, so dualSteps is far higher.
 	dualPoints = 10
 	dualSteps  = 300
 	// The steps for a proximal point end when the residual of the equation is at most dualTol times
-	// the size of v. This is coarse, because only the support of the solution is used.
+	// the size of v. This tolerance is coarse, because only the support of the solution is used.
 	dualTol = 1e-6
 	// A warm start with more than dualPerRow active coordinates for each row begins with
 	// dualNewton.
@@ -108,8 +108,8 @@ func (q *piecewiseQP) descendSparse() {
 	q.activate()
 }
 
-// dualNewton moves x near the solution by Newton's method. The method has one unknown v_i for each
-// row i, and solves the equation
+// dualNewton moves x near the solution by Newton's method. The unknowns of the method are a vector
+// v with one entry for each row. It solves the equation
 //
 //	v = C·θ(v),  θ_j(v) = soft(u_j) / (r_j + p_j),  u_j = c_j − inv·C_jᵀv + p_j·x_j
 //
@@ -175,8 +175,8 @@ func (q *piecewiseQP) soft(j int, u float64) float64 {
 	return 0
 }
 
-// dualPoint sets z to θ(v), the active set to the support of θ(v), and its argument rest to C·θ(v)
-// − v. grad holds u.
+// dualPoint computes θ(v) and its support. It sets z to θ(v), the active set to the support of
+// θ(v), and the argument rest to C·θ(v) − v. grad holds u.
 func (q *piecewiseQP) dualPoint(v, rest []float64) {
 	floats.ScaleTo(rest, -1, v)
 	q.act = q.act[:0]
@@ -193,10 +193,11 @@ func (q *piecewiseQP) dualPoint(v, rest []float64) {
 }
 
 // dualLength returns the length of the step from v, and computes along. The length is 1 if this
-// lowers φ enough. Otherwise the length is near the minimum of φ along the step. Newton's method
-// finds the zero of the derivative there, and bisection replaces a step of it that leaves the
-// interval of the zero. (With halvings of the length alone, the length may be far below the minimum,
-// and many steps in the same direction follow.)
+// lowers φ enough. Otherwise the length is near the minimum of φ along the step, at which the
+// derivative of φ is zero. dualLength finds this zero by Newton's method. If Newton's method leaves
+// the interval that contains the zero, dualLength bisects the interval instead. (If the length were
+// only halved, it might be far below the minimum, and many steps in the same direction would
+// follow.)
 func (q *piecewiseQP) dualLength(v, step []float64) float64 {
 	vv, vs, ss := q.inv*floats.Dot(v, v), q.inv*floats.Dot(v, step), q.inv*floats.Dot(step, step)
 	q.dots(q.along, step, nil)

@@ -67,9 +67,9 @@ func (e *elasticNetFit) dataVJP(d *penalisedDerivative, g *learn.Grad, act []int
 	return learner.CheckProduct(&learn.Grad{Hyper: g.Hyper})
 }
 
-// largestProduct bounds the entries that dataVJP adds. An entry of X is at most √spread·‖x_j‖/√N,
-// and the products of a row with θ and w have a similar bound. Entries of a row with a small weight
-// may exceed the bound.
+// largestProduct bounds the entries that dataVJP adds. Let x_j be column j of X. An entry of X is
+// at most √spread·‖x_j‖/√N, and the products of a row with θ and w have a similar bound. Entries of
+// a row with a small weight may exceed the bound.
 func (e *elasticNetFit) largestProduct(act []int, w []float64) float64 {
 	var fit, move, top float64
 	for i, j := range act {

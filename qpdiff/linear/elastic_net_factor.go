@@ -14,8 +14,8 @@ import (
 )
 
 // factor factorises the active system and writes its solution to z. It returns the position in act
-// of the first coordinate that depends linearly on the coordinates before it, or len(act) if there
-// is none.
+// of the first coordinate that depends linearly on the coordinates before it. If there is no such
+// coordinate, it returns len(act).
 func (q *piecewiseQP) factor() int {
 	s := len(q.act)
 	if q.ready {
@@ -71,9 +71,9 @@ func (q *piecewiseQP) factorColumns(w int) (dependent int, done bool) {
 	return s, false
 }
 
-// solveSparse solves the active system by conjugate gradients. It writes the solution to z, and the
-// condition that the solver met to bound. It returns len(act). If the solver fails, it returns the
-// coordinate with the largest residual instead.
+// solveSparse solves the active system by conjugate gradients, and returns len(act). It writes the
+// solution to z, and an estimate of the system's condition to bound. If the solver fails,
+// solveSparse returns the coordinate with the largest residual instead.
 func (q *piecewiseQP) solveSparse() int {
 	s, m := len(q.act), &q.system
 	m.Columns, m.Inv = q.sparse, q.inv
@@ -92,9 +92,9 @@ func (q *piecewiseQP) solveSparse() int {
 	return s
 }
 
-// regular reports whether the active system, solved last by solveSparse, has one solution. The
-// first solve depends only on the directions in its right-hand side. Therefore regular solves the
-// system again for another right-hand side.
+// regular reports whether the active system, which solveSparse has just solved, has one solution.
+// The first solve shows this only for the directions that occur in its right-hand side. Therefore
+// regular solves the system again for another right-hand side.
 func (q *piecewiseQP) regular() (worst int, ok bool) {
 	s := len(q.act)
 	b, x, part := q.at[:s], q.d[:s], 0.0
@@ -123,8 +123,8 @@ func (q *piecewiseQP) factorRegular() int {
 // errUnsolved is the error of a derivative whose system conjugate gradients cannot solve.
 var errUnsolved = check.ArgErrorf("Data", qpdiff.ErrIllPosed, "raise λ2 or drop features", "is so ill-conditioned that conjugate gradients do not solve the system of the derivative")
 
-// unsolved reports whether w is the result of a solveActive in which conjugate gradients failed.
-// After other solves, an entry is NaN only if a product overflowed.
+// unsolved reports whether w comes from a call of solveActive in which conjugate gradients failed.
+// In any other call, an entry of w is NaN only if a product overflowed.
 func (q *piecewiseQP) unsolved(w []float64) bool { return q.iterative && len(w) > 0 && w[0] != w[0] }
 
 // residualFloor is the relative residual at which conjugate gradients end.
@@ -168,8 +168,8 @@ func (q *piecewiseQP) condBound(inverse float64) float64 {
 // away reports whether the factor of the active system is stored in q.lanes instead of a and dinv.
 func (q *piecewiseQP) away() bool { return atomic.LoadUint32(&q.elsewhere) != 0 }
 
-// place sets q.elsewhere. The value seldom changes, so place reads it first: a store costs much
-// more than a load.
+// place sets q.elsewhere. It first reads the old value, because a store costs much more than a load
+// and the value seldom changes.
 func (q *piecewiseQP) place(elsewhere uint32) {
 	if atomic.LoadUint32(&q.elsewhere) != elsewhere {
 		atomic.StoreUint32(&q.elsewhere, elsewhere)

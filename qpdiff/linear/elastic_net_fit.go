@@ -14,25 +14,27 @@ import (
 
 // elasticNetFit is a solved elastic net with its data. Derivatives read it.
 type elasticNetFit struct {
-	penalisedQuadratic           // its G is XᵀX/N, its rmsY ‖y‖/√N
-	xty                []float64 // Xᵀy/N, its c
-	rows               int       // of the columns: the rows of X, or the rows with a weight above 0
-	row                []float64 // work of seenEntries
-	counts             []float64 // the weight of each row, nil: one each
-	total              float64   // the sum of the counts, N
-	inv                float64   // 1/N
-	surely             float64   // above this λ1 a coordinate is certainly zero
-	spread             float64   // N over the least positive count
-	scaled             []float64 // with counts: √count·x by row
-	many               bool      // package gram computes the sums
-	maker              gram.Maker
-	working            *workingSet // nil if the Gram matrix of all features serves
-	sparse             sparse.Columns
-	classes            *equal.Columns // the classes of equal features, once looked is true
-	looked             bool
-	openBelow          float64       // at a larger λ2 no feature is open
-	shared             equal.Columns // storage of equal
-	whole              []float64     // the solution, with values for all equal features, if equal is not nil
+	penalisedQuadratic           // its G is XᵀX/N, and its rmsY is ‖y‖/√N
+	xty                []float64 // Xᵀy/N, the c of penalisedQuadratic
+	// number of rows of the columns: of all rows of X, or of the rows with a weight above 0
+	rows      int
+	row       []float64 // work of seenEntries
+	counts    []float64 // the weight of each row; nil if all weights are 1
+	total     float64   // the sum of the counts, N
+	inv       float64   // 1/N
+	surely    float64   // if λ1 is above surely, each coordinate is certainly zero
+	spread    float64   // N divided by the smallest positive count
+	scaled    []float64 // if counts is not nil: the rows, each multiplied by √count
+	many      bool      // package gram computes the sums
+	maker     gram.Maker
+	working   *workingSet // nil if the Gram matrix of all features is used
+	sparse    sparse.Columns
+	classes   *equal.Columns // the classes of equal features; valid once looked is true
+	looked    bool
+	openBelow float64       // at a larger λ2 no feature is open
+	shared    equal.Columns // storage of equal
+	// if equal is not nil: the solution, in which each of several equal features has its value
+	whole []float64
 }
 
 // shape allocates the storage for the data. If the shape of the data does not change, it keeps the
@@ -119,7 +121,7 @@ func (e *elasticNetFit) penalties() (groups *penaltyGroups, l1, l2, root []float
 	return &e.groups, e.l1, e.l2, e.root
 }
 
-// finish computes whole at the end of a fit with equal features.
+// finish computes the field whole at the end of a fit with equal features.
 func (e *elasticNetFit) finish() {
 	e.whole = append(e.whole[:0], e.solution()...)
 	e.equal.Share(e.whole)

@@ -16,9 +16,9 @@ import (
 // kink. Coordinates that end at their kink leave the active set, and coordinates that crossed their
 // kink change sides. stepTo reports whether x moved.
 //
-// Let d = z − x. Along x + t·d the slope is (t−1)·dᵀHd, plus (up_j+lo_j)·|d_j| for each crossed
-// kink j. (This is the line search of Lee, Battle, Raina and Ng 2006, "Efficient sparse coding
-// algorithms".) A coordinate that reaches its kink counts as moved, even if t underflows.
+// Let d = z − x. The slope along x + t·d is (t−1)·dᵀHd, plus (up_j+lo_j)·|d_j| for each kink j that
+// has been crossed. (This is the line search of Lee, Battle, Raina and Ng 2006, "Efficient sparse
+// coding algorithms".) A coordinate that reaches its kink counts as moved, even if t underflows.
 func (q *piecewiseQP) stepTo() (moved bool) {
 	s := len(q.act)
 	d, at, cross := q.d[:s], q.at[:s], q.cross[:0]
@@ -144,9 +144,9 @@ func (q *piecewiseQP) slide(k int) (moved, ok bool) {
 	return moved || t > 0, true
 }
 
-// dependency returns the coefficients v of a linear dependency of member k of act on the members
-// before it. If conjugate gradients solved the system, it is a dependency among all members. If
-// there is no dependency, ok is false.
+// dependency returns the coefficients v of a linear dependency between member k of act and the
+// members before it. If conjugate gradients solved the system, v describes a dependency among all
+// members. If there is no dependency, ok is false.
 func (q *piecewiseQP) dependency(k int) (v []float64, ok bool) {
 	s := len(q.act)
 	if !q.iterative {

@@ -17,14 +17,14 @@ const (
 	// minFactorisations and factorisationsPerFeature bound the factorisations of one solve.
 	minFactorisations        = 200
 	factorisationsPerFeature = 20
-	// admitTol bounds the rounding error of a slope, relative to the size of its terms. A
+	// admitTol bounds the rounding error of a slope, relative to the size of the slope's terms. A
 	// coordinate enters the active set only if its slope exceeds the strength of its kink by more
 	// than this error.
 	admitTol = 32 * dense.Eps
 	// The rounding error of a pivot is pivotRounding·eps for each feature.
 	pivotRounding = 8
-	// If the inverse determinant of a system with a unit diagonal is at most looseInverse,
-	// condBound returns a useful bound without λ2.
+	// If the inverse determinant of a system with a unit diagonal is at most looseInverse, the
+	// bound that condBound computes without λ2 is useful.
 	looseInverse = 1e6
 )
 
@@ -52,19 +52,21 @@ type piecewiseQP struct {
 	z, grad      []float64 // work; after solve: c − Gx for the x_j held at zero
 	d, at        []float64 // work
 	cross        []int
-	bound        float64      // of the condition of the active system, from above
-	phases       int          // of coordinate descent that a solve may still make
-	tol          float64      // of admit in a solve
-	free         bool         // the active set has or had free coordinates
-	warm         bool         // x comes from a solve
-	grown        bool         // x is the solution on the active set, but coordinates came since
-	ready        bool         // z and bound are those of the active system, by a laneFactors
-	elsewhere    uint32       // atomic: 1 if so was the last factor, which a and dinv do not hold
-	lanes        *laneFactors // during a fit, those that hold the factor
-	lane         int          // there
-	intercept    bool         // the last coordinate is an intercept
-	features     []int        // ascending: of each coordinate, the entry of θ; nil: the same
-	end          *stop.Stop
+	bound        float64 // of the condition of the active system, from above
+	phases       int     // of coordinate descent that a solve may still make
+	tol          float64 // of admit in a solve
+	free         bool    // the active set has or had free coordinates
+	warm         bool    // x comes from a solve
+	// the problem was solved on the active set, and new coordinates were added since
+	grown bool
+	// z and bound already belong to the active system; laneFactors has computed them
+	ready     bool
+	elsewhere uint32       // atomic: 1 if the last factor is in lanes, and not in a and dinv
+	lanes     *laneFactors // during a fit, those that hold the factor
+	lane      int          // there
+	intercept bool         // the last coordinate is an intercept
+	features  []int        // ascending: of each coordinate, the entry of θ; nil: the same
+	end       *stop.Stop
 	columnQuadratic
 }
 
@@ -143,7 +145,7 @@ func (q *piecewiseQP) activate() {
 		case v < 0:
 			side = -1
 		default:
-			q.x[j] = 0 // a descent that underflows leaves −0, or 0, by the way it is computed
+			q.x[j] = 0 // a descent that underflows leaves 0 or −0, depending on its method
 			continue
 		}
 		act[s], sgn[s] = j, side
@@ -152,31 +154,33 @@ func (q *piecewiseQP) activate() {
 	q.act, q.sgn, q.free = act[:s], sgn[:s], free
 }
 
-// activated reports whether the active set is already the set that activate would compute. This
-// holds if x comes from a solve or a reset and no coordinate is free of a kink.
+// activated reports whether a call of activate would leave the active set as it is. This holds if x
+// comes from a solve or a reset, and no coordinate is free of a kink.
 func (q *piecewiseQP) activated() bool { return !q.free && (q.warm || len(q.act) == 0) }
 
 // columnQuadratic represents the matrix G of a piecewiseQP as inv·CᵀC, by the columns of C.
 type columnQuadratic struct {
-	columns [][]float64     // of each feature of all, which coordinate j is as features[j]; nil: not gathered
+	// for each feature its column, or nil if it was not gathered; coordinate j is features[j]
+	columns [][]float64
 	sparse  *sparse.Columns // they take the place of columns
 	rows    int
 	inv     float64
 
-	// If the support has more entries than the data have rows, and all its r_j are positive,
-	// Woodbury's identity solves the active system. It uses K = I + inv·C_S·diag(1/r_S)·C_Sᵀ.
+	// If the support has more entries than the data have rows, and all its r_j are positive, the
+	// Woodbury identity solves the active system. It uses K = I + inv·C_S·diag(1/r_S)·C_Sᵀ.
 	rowFactor bool // the last factor is K's
 	kernel    woodbury.Sum
 	support   woodbury.Support
 	dual      []float64 // work of dualNewton: v, and the step
-	near      float64   // the part of its diagonal entry below which r_j has a proximal term of that size
-	known     bool      // dual and grad hold v = Cx and c − inv·Cᵀv already
-	along     []float64 // of each coordinate: the change of u along the step, with the opposite sign
-	fit       []float64 // work: Cx
-	fitSize   float64   // bounds the size of the terms of Cx, over √N
+	// if r_j is below near times its diagonal entry, it gets a proximal term of this size
+	near    float64
+	known   bool      // dual already holds v = Cx, and grad holds c − inv·Cᵀv
+	along   []float64 // for each coordinate: minus the change of u along the step
+	fit     []float64 // work: Cx
+	fitSize float64   // bounds the size of the terms of Cx, over √N
 
 	// Without a Gram matrix, conjugate gradients solve sparse systems.
-	iterative bool // the last system was
+	iterative bool // conjugate gradients solved the last system
 	system    sparse.System
 	gradients sparse.Gradients
 	work      []float64

@@ -14,18 +14,19 @@ import (
 
 const (
 	// If a support has more features than the data has rows, only λ2 distinguishes these features.
-	// With a λ2 below ridge.RowsFloor, the system may then need more memory than the machine has.
-	// largestSystem and systemPerRow therefore bound the size of such a support.
+	// If λ2 is then below ridge.RowsFloor, the system has one unknown for each feature, and may
+	// need more memory than the machine has. largestSystem and systemPerRow therefore bound the
+	// size of such a support.
 	largestSystem = 2000
 	systemPerRow  = 8
 	// rowsCorrections is the largest number of corrections of a solve by rows. If a correction is
-	// at most rowsCorrected times the solution, it is the last: the relative size of the next
-	// correction would be about the square.
+	// at most rowsCorrected times the solution, it is the last. The next correction would have
+	// about the square of this relative size.
 	rowsCorrections = 4
 	rowsCorrected   = 1e-9
 	// If r_j is smaller than dualProximal times the diagonal entry of coordinate j, the coordinate
-	// gets a proximal term of this size; see setNear. Smaller terms cost many more Newton steps,
-	// and larger terms cost more proximal points.
+	// may get a proximal term, which is at most this large; see setNear. Smaller terms cost many
+	// more Newton steps, and larger terms cost more proximal points.
 	dualProximal = 1e-3
 )
 
@@ -51,8 +52,8 @@ func (q *piecewiseQP) limit(held float64, most int64) {
 	q.largest = int(min(math.Sqrt(room/3+4)-2, float64(distinct(q.rows)))) // the inverse of systemEntries
 }
 
-// distinct returns the largest number of features that a small r can distinguish in data with the
-// given number of rows.
+// distinct returns the largest number of features that can be distinguished by a small r, if the
+// data have the given number of rows.
 func distinct(rows int) int { return max(largestSystem, systemPerRow*rows) }
 
 // errCrowded is the error of a support that is too large.
@@ -185,12 +186,16 @@ func (q *piecewiseQP) floor() float64 {
 	return floor
 }
 
-// setNear sets q.near, the ratio of a proximal term to its diagonal entry. It is the ratio of two
-// strengths, limited to [ridge.RowsFloor, dualProximal]: the greatest strength of a kink, and the
-// strength at which all coordinates would be 0. Both are in units in which all coordinates have the
-// same size. Stronger kinks are ignored, because they hold their coordinates at 0. A proximal point
-// moves a coordinate by the strength of its kink divided by the proximal term. If kinks were weak
-// and proximal terms large, hundreds of proximal points would be needed between two supports.
+// setNear sets q.near, the size of a proximal term divided by the diagonal entry of its coordinate.
+// It is the ratio of two strengths of a kink: the greatest strength in the problem, and the
+// strength at which all coordinates would be 0. The ratio is limited to the interval from
+// ridge.RowsFloor to dualProximal. Both strengths are in units in which all coordinates have the
+// same size. Kinks stronger than the second strength are ignored, because they hold their
+// coordinates at 0.
+//
+// This ratio keeps the number of proximal points low. A proximal point moves a coordinate by the
+// strength of its kink divided by the proximal term. If kinks were weak and proximal terms large,
+// hundreds of proximal points would be needed between two supports.
 func (q *piecewiseQP) setNear() {
 	most, kink := 0.0, 0.0
 	for j, c := range q.c {
@@ -259,9 +264,9 @@ func (q *piecewiseQP) solveRows(u, fit, rest, change, along []float64) {
 	}
 }
 
-// fitError bounds the change of Cx/√N if each entry j of the right-hand side has an error of at
-// most terms(j). The last factor must be K. Errors t change Cx by C·H⁻¹t = K⁻¹·C·diag(1/r)·t, and
-// the singular values of √inv·K⁻¹·C·diag(1/√r) are at most ½.
+// fitError bounds the change of Cx/√N that errors of the right-hand side cause. The error of entry
+// j is at most terms(j). The last factor must be K. Errors t change Cx by C·H⁻¹t =
+// K⁻¹·C·diag(1/r)·t, and the singular values of √inv·K⁻¹·C·diag(1/√r) are at most ½.
 func (q *piecewiseQP) fitError(terms func(j int) float64) float64 {
 	sum := 0.0
 	for _, j := range q.act {

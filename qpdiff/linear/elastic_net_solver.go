@@ -117,9 +117,9 @@ func (q *piecewiseQP) redescend(wrong int) {
 	}
 }
 
-// takeEntered takes the first step after a working set has grown whose problem was solved. The
-// solution of the active system is then x, so the step needs no factor. It only admits coordinates.
-// takeEntered reports whether any coordinate entered.
+// takeEntered takes the first step after the problem on a working set was solved and this set has
+// grown. The solution of the active system is then x, so the step needs no factor. It only admits
+// coordinates to the active set. takeEntered reports whether any coordinate entered.
 func (q *piecewiseQP) takeEntered() bool {
 	if !q.grown {
 		return false
@@ -144,8 +144,8 @@ func (q *piecewiseQP) wrong() (count int) {
 	return count
 }
 
-// dualFirst reports whether the active set has so many coordinates for each row that some signs
-// certainly change. An exact step on this set would be wasted.
+// dualFirst reports whether the active set has so many coordinates for each row that some of their
+// signs will certainly change. An exact step on this set would be wasted.
 func (q *piecewiseQP) dualFirst() bool {
 	return q.sparse == nil && q.g == nil && len(q.act) > dualPerRow*q.rows
 }
@@ -163,9 +163,9 @@ func (q *piecewiseQP) fresh() bool {
 }
 
 // admit adds coordinates at zero to the active set if their kinks are too weak to hold them there.
-// The slope must exceed the strength of the kink by more than tol times the size of the compared
-// terms. If its second argument is true, admit adds only the coordinate with the largest excess. It
-// returns the number of added coordinates.
+// For each of them, the slope must exceed the strength of the kink by more than tol times the size
+// of the compared terms. If the second argument is true, admit adds only the coordinate with the
+// largest excess. It returns the number of added coordinates.
 func (q *piecewiseQP) admit(tol float64, one bool) int {
 	n, s := q.n, len(q.act)
 	if s == n && q.g != nil {
@@ -241,7 +241,7 @@ func (q *piecewiseQP) slopeSize(j, s int) float64 {
 	return size
 }
 
-// sortActive sorts act, whose first s members ascend and whose remaining members ascend.
+// sortActive sorts act. The first s members ascend already, and so do the remaining members.
 func (q *piecewiseQP) sortActive(s int) {
 	added := copy(q.cross[:len(q.act)-s], q.act[s:])
 	copy(q.at, q.sgn[s:])

@@ -90,7 +90,7 @@ func (e *elasticNetFit) begin(groups []int, theta, hyper []float64) error {
 }
 
 // open reports whether λ2 is too small to determine the value of feature k separately from the
-// features equal to it. A feature of zeros is open if it has no penalties.
+// features that equal it. A feature of zeros is open if it has no penalties.
 func (e *elasticNetFit) open(k int, l1, l2, root []float64) bool {
 	return l2[k] <= ridgeRounding*root[k]*root[k] && (root[k] > 0 || l1[k] == 0)
 }
@@ -193,9 +193,9 @@ func (e *elasticNetFit) start() {
 	e.qp.activate()
 }
 
-// clip sets coordinates of the warm start to 0 if they are certainly 0 at the solution. This is
-// certain if the penalties hold a coordinate at 0 for any residual that is not longer than y. The
-// slope of such a coordinate might overflow.
+// clip sets coordinates of the warm start to 0 if they are certainly 0 at the solution. A
+// coordinate is certainly 0 if the penalties hold it at 0 for every residual that is not longer
+// than y. The slope of such a coordinate might overflow.
 func (e *elasticNetFit) clip() {
 	root, x := e.root[:len(e.l1)], e.qp.x[:len(e.l1)]
 	for j, l1 := range e.l1 {
@@ -243,8 +243,8 @@ func (e *elasticNetFit) residual() float64 {
 	return worst
 }
 
-// slopesOfRows returns the negative derivatives of the squared error. It computes them from the
-// rows alone, unlike any solver.
+// slopesOfRows returns the negative derivatives of the squared error. Unlike the solvers, it
+// computes them from the rows alone.
 func (e *elasticNetFit) slopesOfRows() []float64 {
 	theta, d := e.theta(), e.state.Data
 	slope := make([]float64, e.params)

@@ -94,12 +94,14 @@ func (e *elasticNetFit) sumsSparse(d learn.Data) {
 	}
 }
 
-// After earlySteps exact steps on a working set, the slopes are computed to find out whether the
-// set has to grow. If it has to grow, the solution on the set is not needed.
+// A working set may turn out to be too small before its problem is solved, and the solution on this
+// set is then not needed. After earlySteps exact steps, the slopes are therefore computed to find
+// out whether the set has to grow.
 const earlySteps = 6
 
-// solveWorking solves the problem on working sets. The set grows until each feature outside the set
-// is held at zero by its kink, by more than the rounding error.
+// solveWorking solves the problem on working sets. The set grows until the kinks certainly hold all
+// other features at zero. This is certain for a feature if its kink is stronger than its slope by
+// more than the rounding error.
 func (e *elasticNetFit) solveWorking() error {
 	s := e.working
 	s.begin(e.rmsY)
@@ -137,8 +139,8 @@ func (e *elasticNetFit) solveWorking() error {
 	}
 }
 
-// know passes the vectors v = Cx and u of the point x to the quadratic problem, if slopes has
-// computed them at this x.
+// know passes two vectors to the quadratic problem, v = Cx and u at the point x. It does this only
+// if slopes has computed them at this x.
 func (e *elasticNetFit) know() {
 	s, q := e.working, &e.qp
 	if q.known = s.measured && q.sparse == nil && q.g == nil; !q.known {
@@ -152,9 +154,9 @@ func (e *elasticNetFit) know() {
 }
 
 // grow chooses the features that enter the set. If the set has more features than there are rows,
-// all features may enter at once, because the systems then have one unknown for each row. If done
-// is true, the problem on the set is solved. Only then do features enter for which rounding hides
-// the side of the kink.
+// all features may enter at once, because the systems then have one unknown for each row. The
+// argument done is true if the problem on the set is solved. Only then does grow also choose the
+// features for which rounding hides the side of the kink.
 func (e *elasticNetFit) grow(done bool) {
 	s := e.working
 	most := max(firstFeatures, len(s.features))
@@ -167,10 +169,10 @@ func (e *elasticNetFit) grow(done bool) {
 }
 
 // undecided returns the features outside the set that may be weakly active, in the storage of its
-// argument. Once they are in the set, listWeak and retest decide whether they are. The bound for a
-// slope follows from retest: the error of a slope is at most the size of its terms times 1 +
-// √(s·cond). Here s is the number of features in the support, and cond the condition of the active
-// system.
+// argument. Once these features are in the set, listWeak and retest decide whether they are weakly
+// active. The bound for a slope follows from retest: the error of a slope is at most the size of
+// its terms times 1 + √(s·cond). Here s is the number of features in the support, and cond the
+// condition of the active system.
 func (e *elasticNetFit) undecided(enter []int) []int {
 	s, q := e.working, &e.qp
 	list := func(cond float64) {
@@ -344,8 +346,8 @@ func (e *elasticNetFit) gather() {
 			continue
 		}
 		q.end.Look()
-		// The list with has all features before this one. Of the features after it, the list has
-		// those whose products are kept.
+		// The slice s.with gets all features before this one. It also gets those later features
+		// whose products are kept.
 		s.with = s.with[:0]
 		for l := range k + 1 {
 			s.with = append(s.with, l)

@@ -12,9 +12,9 @@ const (
 	// firstFeatures is the number of features of the first working set. A set with fewer than
 	// firstFeatures features may grow by firstFeatures at a time.
 	firstFeatures = 32
-	// Let s be the number of features in the support of the last fit. A fit begins with the working
-	// set of the last fit if this set has at most firstFeatures + spareFeatures·s features.
-	// Otherwise the fit begins with the support alone.
+	// A fit begins with the working set of the last fit if this set is small. It is small if it has
+	// at most firstFeatures + spareFeatures·s features, where s is the number of features in the
+	// support of the last fit. Otherwise the fit begins with the support alone.
 	spareFeatures = 2
 	// fetchBlock is the number of columns that fetch copies at a time, row by row. The cache lines
 	// of these columns then stay in the processor's first cache.
@@ -22,9 +22,9 @@ const (
 	// A working set keeps its Gram matrix if it has at most gramPerRow features for each row. A
 	// larger set keeps its columns instead, because products with the columns then cost less.
 	gramPerRow = 2
-	// If a feature's λ2 is at most ridgeRounding times the feature's diagonal entry, it is too
-	// small to distinguish the feature from others that it depends on linearly. The system of such
-	// features counts as singular.
+	// If a feature depends linearly on other features, only its λ2 distinguishes it from them. A λ2
+	// of at most ridgeRounding times the feature's diagonal entry is too small for this. The system
+	// of such features counts as singular.
 	ridgeRounding = 1e-11
 )
 
@@ -39,12 +39,14 @@ type workingSet struct {
 
 	// Of all features.
 	root, xty, l1, l2 []float64
-	diag              []float64 // of G; of those alone whose columns have been fetched
+	diag              []float64 // of G; only of the features whose columns have been fetched
 	groups            penaltyGroups
 	theta, slope      []float64
 
-	counting []int       // the rows of X that count, ascending; the rows of the columns are these, or all of a sparse X
-	residual []float64   // of each of these rows
+	// the rows of X that the columns have, ascending: the rows that count, or all rows of a sparse
+	// X
+	counting []int
+	residual []float64   // the residual of each of these rows
 	reach    float64     // bounds the size of the terms of the residual, over √N
 	warm     bool        // theta comes from a fit
 	measured bool        // residual and slope belong to theta
@@ -57,13 +59,15 @@ type workingSet struct {
 
 	past   []pastFit
 	oldest int // of past
-	start  int // the fit of past that the last fit is, or theta begins from; beyond past: none
+	// the index in past of the last fit, or of the fit from which theta begins; len(past) or more:
+	// none
+	start int
 
 	gradients bool // conjugate gradients with sparse columns solve the systems of the set
 
-	// Scratch of gather. The list old has the features of the previous set. The lists from and to
-	// have the old and new positions of the features that stay. The list with has the positions of
-	// the features whose products with a new feature are computed.
+	// Scratch of gather. The slice old has the features of the previous set. The slices from and to
+	// have the old and the new positions of the features that stay. The slice with has the
+	// positions of the features whose products with a new feature are computed.
 	old, from, to, with []int
 }
 
@@ -88,10 +92,11 @@ func (s *workingSet) resize(n, rows int) {
 	s.reset()
 }
 
-// workingEntries returns the number of entries that resize and gather allocate for n features, of
-// which set are in the working set and fetched have fetched columns. The result includes the
-// vectors of the derivatives, but not the Gram matrix. systemEntries counts the active system, and
-// partRoom the entries for weakly active coordinates.
+// workingEntries returns the number of entries that resize and gather allocate for n features. The
+// parameter set is the number of features in the working set, and fetched is the number of features
+// whose columns have been fetched. The result includes the vectors of the derivatives, but not the
+// Gram matrix. systemEntries counts the active system, and partRoom the entries for weakly active
+// coordinates.
 func workingEntries(rows, n, set, fetched float64) float64 {
 	const room = 4.5 // the slice of a column
 	return setEntries(rows, n, set) + fetched*(rows+room) + kernelEntries(rows, n, set)
@@ -143,8 +148,8 @@ func (s *workingSet) renew(q *piecewiseQP) {
 	q.kernel.Forget()
 }
 
-// release frees the storage of all earlier sets. It keeps the sum in q.kernel, because solutions
-// depend on the rounding of this sum.
+// release frees the storage of all earlier sets. It keeps the sum in q.kernel, because the rounding
+// of this sum affects the solutions.
 func (s *workingSet) release(q *piecewiseQP) {
 	clear(q.columns)
 	s.free, s.rooms = nil, 0
@@ -187,12 +192,12 @@ func (s *workingSet) reclaim(q *piecewiseQP) {
 
 // begin chooses the features with which a fit begins. They are the features without a kink, and the
 // features of the last fit's working set. If the support of the last fit is much smaller than this
-// set, begin uses the support alone. If recall prefers the support of a past fit, begin uses this
-// support.
+// set, begin uses the support in place of the set. If recall prefers the support of an earlier fit,
+// begin uses that support.
 //
-// Some features of the support may have a λ2 that is now too small to distinguish them. If they
-// outnumber the rows, begin forgets the last fit. These features depend on each other and would
-// leave one by one, with a factorisation each.
+// Some features of the support may have a λ2 that is now too small to distinguish them. If there
+// are more such features than rows, begin forgets the last fit. These features depend on each other
+// and would otherwise leave one by one, with a factorisation each.
 func (s *workingSet) begin(rmsY float64) {
 	s.recall()
 	support, open := 0, 0
@@ -236,9 +241,10 @@ func (s *workingSet) penalty() float64 {
 	return least
 }
 
-// violators appends features outside the set to its first argument and returns the list. It takes
-// features whose slopes exceed the strengths of their kinks by more than rounding, but at most the
-// given number: those with the largest excess, in units in which all features have the same size.
+// violators appends features outside the set to its first argument and returns the list. These are
+// features whose slopes exceed the strengths of their kinks by more than rounding. violators takes
+// at most the given number of features, and prefers those with the largest excess. The excess is
+// compared in units in which all features have the same size.
 func (s *workingSet) violators(enter []int, most int) []int {
 	excess := func(j int) float64 { return math.Abs(s.slope[j]) - s.l1[j] }
 	enter = slices.Grow(enter, len(s.in))
@@ -283,8 +289,8 @@ const (
 // mostKept returns the size of the largest support that a past fit may have.
 func mostKept(rows, n float64) float64 { return min(n, max(pastPerRow*rows, pastShare*n)) }
 
-// remember adds this fit to the past fits. If it has the same support as the fit from which it
-// began, it replaces that fit, and otherwise the oldest fit.
+// remember adds this fit to the past fits. If the fit has the same support as the fit from which it
+// began, it replaces that fit. Otherwise it replaces the oldest fit once the list is full.
 func (s *workingSet) remember(loss float64) {
 	s.loss = loss
 	support := 0

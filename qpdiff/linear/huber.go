@@ -26,8 +26,8 @@ import (
 // # Method
 //
 // Let r_i be the residual of row i, and Q the set of rows with |r_i| ≤ δ. Without Intercept, z_i is
-// the row x_i and R is the unit matrix. With Intercept, z_i has a further entry 1, and R a further
-// diagonal entry 0. θ solves
+// the row x_i and R is the unit matrix. With Intercept, z_i has one more entry, which is 1, and R
+// has one more diagonal entry, which is 0. θ solves
 //
 //	(1/N·Σ_Q z_i z_iᵀ + λ2·R)·θ = 1/N·(Σ_Q y_i·z_i + δ·Σ_{i∉Q} sign(r_i)·z_i)
 //
@@ -44,8 +44,8 @@ import (
 //
 // # Derivatives
 //
-// The derivatives follow from the implicit function theorem at that system. They exist if no
-// residual is ±δ, because the second derivative of h jumps there. A residual counts as ±δ if it
+// The derivatives follow from the implicit function theorem, applied to this system. They exist if
+// no residual is ±δ, because the second derivative of h jumps there. A residual counts as ±δ if it
 // differs from ±δ by at most 256 times its rounding error. This error includes the rounding of the
 // terms that determine θ.
 //
@@ -166,8 +166,8 @@ func (l *Huber) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err e
 	return qpdiff.Scratch[huberDerivative](w).adjoint(&l.huberFit, l.Generalised, g, dtheta)
 }
 
-// JVP sets dtheta to the derivative of θ at the last fit along d, whose fields are tangents of the
-// inputs (nil: zero). The errors are the same as for VJP, with d in place of dtheta.
+// JVP sets dtheta to the derivative of θ at the last fit along d. The fields of d are tangents of
+// the inputs (nil: zero). The errors are the same as for VJP, with d in place of dtheta.
 func (l *Huber) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
 	defer learner.Name(l, &err)
 	return qpdiff.Scratch[huberDerivative](w).forward(&l.huberFit, l.Generalised, dtheta, d)

@@ -25,8 +25,8 @@ type huberDerivative struct {
 	b  []float64 // work of solve
 }
 
-// begin prepares d for the fit. If a field of g asks for a derivative that does not exist, it
-// returns an error.
+// begin prepares d for the fit. If g has a field for an input without a derivative, begin returns
+// an error.
 func (d *huberDerivative) begin(l *huberFit, generalised bool, g *learn.Grad) error {
 	d.u, d.zu = dense.Grow(d.u, l.k), dense.Grow(d.zu, l.m)
 	if len(l.weak) > 0 && learner.Wants(g) {

@@ -42,7 +42,8 @@ func (l *huberNewton) minimise(limit int) error {
 		done, at = l.start()
 	}
 	if !l.warm || !done && (at < l.k || l.hidden || !dense.AllFinite(l.theta)) {
-		// If all rows together do not determine θ, the rows of no zone do.
+		// Here all rows are in the quadratic zone. If all rows together do not determine θ, the
+		// rows of any other zone do not determine it either.
 		clear(l.zone)
 		if done, at = l.start(); at < l.k {
 			return errHuberOpen(at)
@@ -96,8 +97,8 @@ func (l *huberNewton) minimise(limit int) error {
 		"has a δ of %v, beside which no %d steps, or rounding, tell which residuals are beyond it", l.delta, limit)
 }
 
-// start sets θ to the minimiser of the piece that zone describes, and reports whether θ minimises
-// the objective. The result dep has the same meaning as for factorise.
+// start sets θ to the minimiser of the piece that zone describes, and reports whether this θ
+// minimises the objective too. The result dep has the same meaning as for factorise.
 func (l *huberNewton) start() (done bool, dep int) {
 	clear(l.theta)
 	l.residuals()
@@ -116,8 +117,8 @@ func errHuberOpen(j int) error {
 }
 
 // confirm moves θ to the minimiser of the piece that zone describes, and reports whether this
-// minimiser lies in the piece. It then minimises the objective too. If the minimiser lies outside,
-// confirm leaves θ and r unchanged, and sets step to the minimiser minus θ. If rounding hides how a
+// minimiser lies in the piece. If it does, it also minimises the objective. If it does not, confirm
+// leaves θ and r unchanged, and sets step to the minimiser minus θ. If rounding hides how a
 // residual compares with delta, confirm sets hidden. On entry h is the factor of the piece's
 // Hessian.
 func (l *huberNewton) confirm() bool {
@@ -255,8 +256,10 @@ type huberFit struct {
 	huberNewton
 	rows   []int // the rows with a weight above 0
 	counts []float64
-	weak   []int   // numbers in rows of the rows whose residual is ±delta to working precision
-	blur   float64 // the most that rounding may have moved the residuals of weak, in units of delta
+	// rows whose residual is ±delta to working precision, as indices of the slice rows
+	weak []int
+	// the most that rounding may have moved the residuals of these rows, in units of delta
+	blur float64
 
 	without, pivots []float64 // work of findWeak
 }
@@ -306,8 +309,9 @@ func (l *huberFit) load(d learn.Data, intercept bool) error {
 	return nil
 }
 
-// findWeak lists the rows with a residual of ±delta. It returns an error if the other rows in the
-// quadratic zone do not determine θ, because up to rounding θ is then not the only minimiser.
+// findWeak lists the rows with a residual of ±delta. Without these rows, the other rows in the
+// quadratic zone must determine θ. If they do not, findWeak returns an error, because up to
+// rounding θ is then not the only minimiser.
 func (l *huberFit) findWeak() error {
 	l.weak, l.blur = l.weak[:0], 0
 	for i, r := range l.r {

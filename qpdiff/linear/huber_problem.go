@@ -18,14 +18,16 @@ type huberProblem struct {
 
 	theta []float64
 	r     []float64 // y − zθ
-	zone  []int8    // of each row: 0 in the quadratic zone, otherwise the sign of the residual
-	h     []float64 // factor of the Hessian of zone, unless that is solved by rows
-	dinv  []float64
-	cond  float64 // the condition of this Hessian
+	zone  []int8    // for each row: 0 in the quadratic zone, otherwise the sign of the residual
+	// factor of the Hessian for the present zone; not used if systems are solved by rows
+	h    []float64
+	dinv []float64
+	cond float64 // the condition of this Hessian
 
-	grad       []float64
-	terms      []float64 // by parameter: the size of the terms of the gradient
-	size       float64   // of θ and of the terms, in units of the Hessian's diagonal
+	grad  []float64
+	terms []float64 // by parameter: the size of the terms of the gradient
+	// the largest of all |θ_j| and terms[j], in units that give the Hessian a unit diagonal
+	size       float64
 	work, root []float64
 }
 

@@ -16,13 +16,13 @@ import (
 )
 
 // The Hessian is updated by adding and subtracting terms, and each term leaves a rounding error.
-// The Hessian is computed anew if all terms added to or subtracted from a diagonal entry have a sum
-// above huberCancelled times the entry.
+// For each diagonal entry, the sizes of all terms that were added or subtracted are summed. If this
+// sum exceeds huberCancelled times the entry, the Hessian is computed anew.
 const huberCancelled = 4
 
-// huberSums holds sums over rows, from which the systems of a Huber regression and the bounds of
-// their errors are computed. There are two ways to solve a system. Either the rows that changed
-// zones update the Hessian, or the system has one unknown for each row.
+// huberSums holds sums over rows. The systems of a Huber regression, and the bounds of their
+// errors, are computed from these sums. There are two ways to solve a system. Either the rows that
+// changed zones update the Hessian, or the system has one unknown for each row.
 type huberSums struct {
 	wide   bool // more parameters than rows
 	byRows bool // the last fit's systems are solved by rows
@@ -34,7 +34,8 @@ type huberSums struct {
 	root      []float64 // of each parameter: √Σ share·z²
 	zmax      []float64 // of each parameter: its largest |z|
 	rowWork   []float64 // work of solveRows
-	rowMove   []float64 // by rows: bounds of the changes of the residuals by an error of the equations
+	// by rows: for each residual, a bound of its change by an error of the equations
+	rowMove []float64
 
 	quad        []float64 // k×k lower triangle: Σ share·z·zᵀ over the rows of inQuad
 	inQuad      []bool
@@ -44,13 +45,14 @@ type huberSums struct {
 	weights     []float64
 	block       []float64
 
-	terms   float64 // bounds the terms of a residual without its label
-	eqError float64 // bounds the change of a residual by errors of the equations; by rows, in units of rowMove
-	exact   bool    // terms, size and root are exact
+	terms float64 // bounds the terms of a residual without its label
+	// bounds the change of a residual by errors of the equations; by rows, rowMove[i] multiplies it
+	eqError float64
+	exact   bool // terms, size and root are exact
 }
 
-// huberSystem is a Huber regression at one θ. It solves the system of the Hessian, either with one
-// unknown for each row or by the entries of the Hessian.
+// huberSystem is a Huber regression at one θ. It solves systems with the Hessian. A system has
+// either one unknown for each row, or is given by the entries of the Hessian.
 type huberSystem struct {
 	huberProblem
 	sums  huberSums
@@ -76,8 +78,9 @@ func huberEntries(m, k float64, byRows bool) float64 {
 	return entries + kept*k*k + huberBlock + float64(dense.GramWork(int(k))) + huberStride*k
 }
 
-// choose selects the way in which a fit solves its systems. It selects rows if there are fewer rows
-// than parameters and the penalty is not too small, and otherwise the Hessian's entries.
+// choose selects the way in which a fit solves its systems. It selects one unknown for each row if
+// there are fewer rows than parameters and the penalty is not too small. Otherwise it selects the
+// Hessian's entries.
 func (l *huberSystem) choose() error {
 	g, m, k := &l.sums, l.m, l.k
 	if g.byRows = g.wide && g.sys.Penalises(l.l2, dense.Largest(l.share)); g.byRows {
@@ -138,8 +141,8 @@ func (l *huberSystem) gradient() {
 	l.sums.sys.Add(l.grad, -1, l.zstep)
 }
 
-// leavesZone reports whether, in the solution for new zones, a residual is so far outside its zone
-// that corrections of θ would not bring the residual back.
+// leavesZone reports whether a residual is far outside its zone in the solution for new zones. It
+// is far outside if corrections of θ would not bring it back.
 func (l *huberSystem) leavesZone() bool {
 	g := &l.sums
 	if g.byRows || len(g.changedRows) == 0 || !dense.AllFinite(l.theta) {
@@ -289,9 +292,9 @@ func (l *huberSystem) newtonEntries() (at int) {
 	return at
 }
 
-// listChanged lists in l.sums.changedRows the rows to add to quad, which are in the quadratic zone
-// but not in quad, and the rows to remove from quad, which are in quad but not in the zone. It
-// returns the number of rows in the quadratic zone.
+// listChanged lists two kinds of rows in l.sums.changedRows. The rows to add to quad are in the
+// quadratic zone but not in quad. The rows to remove from quad are in quad but not in the quadratic
+// zone. listChanged returns the number of rows in the quadratic zone.
 func (l *huberSystem) listChanged() (count int) {
 	g := &l.sums
 	g.changedRows = g.changedRows[:0]
@@ -372,8 +375,8 @@ func (l *huberSystem) hides(i int, diff float64) bool {
 	}
 	l.sums.solver.End.Look()
 	l.exactTerms()
-	// errorBound uses the condition of the whole system. The error of this row alone is smaller,
-	// but costs a solve.
+	// errorBound uses the condition of the whole system. rowError computes the error of this row
+	// alone, which is smaller, but it costs a solve.
 	terms := l.rowSize(i) + l.delta
 	reach := 0.0
 	for j, v := range l.row(i) {

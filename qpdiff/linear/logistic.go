@@ -56,14 +56,17 @@ import (
 // operations.
 //
 // With more than 30 parameters, conjugate gradients solve the systems of the steps and of the
-// derivatives, the latter to rounding. A solve needs about a dozen products with the Hessian, each
-// of N·n operations. A factor of the Hessian at an earlier point serves as preconditioner. The
-// terms of its rows are scaled when C changes. It is replaced when the products have cost as much
-// as a factor. The factor is computed from float32 numbers unless the penalty is below 1e-5 of an
-// entry of the Hessian's diagonal. Products always use float64 numbers, so the accuracy of the
-// solution does not depend on the factor. With more parameters than rows, the factor's system has
-// one unknown for each row. The exception is a C so large that the penalty is below 1e-9 of an entry of the Hessian's
-// diagonal.
+// derivatives. The systems of the derivatives are solved to rounding. A solve needs about a dozen
+// products with the Hessian, each of N·n operations.
+//
+// The preconditioner is a factor of the Hessian at an earlier point. If C changes, the terms of the
+// rows in this factor are scaled. The factor is replaced when the products have cost as much as a
+// factorisation. It is computed from float32 numbers unless the penalty is below 1e-5 of an entry
+// of the Hessian's diagonal. Products always use float64 numbers, so the accuracy of the solution
+// does not depend on the factor.
+//
+// With more parameters than rows, the system of the factor has one unknown for each row. The
+// exception is a C so large that the penalty is below 1e-9 of an entry of the Hessian's diagonal.
 //
 // A sparse X is read by its stored entries, and the cost of a product is proportional to their
 // number. With more than 1000 parameters the Hessian is never factorised. If the residual of a
@@ -116,8 +119,8 @@ func (l *Logistic) Load(d learn.Data) (err error) {
 
 // LoadSubset loads the data of the learner full without the rows listed in out, for
 // cross-validation. If the next Fit has the C of full's last fit, it begins at full's solution plus
-// a Newton step for the omitted rows. This start costs very little. l keeps no warm start from its
-// earlier fits, so the result of this Fit depends on full alone.
+// a Newton step that accounts for the omitted rows. This start costs very little. l keeps no warm
+// start from its earlier fits, so the result of this Fit depends on full alone.
 //
 // The fields of the Grad in VJP and JVP have the shape of full's data. A row that was left out has
 // the derivative zero, and probability 1 in Probabilities.
@@ -218,7 +221,7 @@ func (l *Logistic) Fit(theta, hyper []float64) (err error) {
 		return check.ArgErrorf("hyper", qpdiff.ErrDomain, "give a weight C above 0", "holds 0 at index 0")
 	}
 	l.c = hyper[0]
-	l.iter = 0 // the count of the last fit has no part in this one
+	l.iter = 0 // the count of steps begins anew with each fit
 	l.end, l.large.solver.End = &l.state.Stop, &l.state.Stop
 	l.startAtFull()
 	err = l.solve(cmp.Or(max(l.MaxIter, 0), logisticMaxIter))
@@ -249,8 +252,8 @@ func (l *Logistic) Probabilities(w *qpdiff.Workspace, dst []float64) error {
 
 // SolveHessian sets dst to H⁻¹v, where H is the Hessian of L at the last successful Fit. Every
 // derivative of θ is such a product. dst and v have as many entries as θ, and may be the same
-// slice. If w is nil, SolveHessian allocates. The errors are the same as for VJP, and ErrNotFinite
-// if v is not finite. After an error dst is unchanged.
+// slice. If w is nil, SolveHessian allocates. The errors are the same as for VJP. If v is not
+// finite, the error matches ErrNotFinite. After an error dst is unchanged.
 func (l *Logistic) SolveHessian(w *qpdiff.Workspace, dst, v []float64) (err error) {
 	defer learner.Name(l, &err)
 	return qpdiff.Scratch[logisticDerivative](w).solveHessian(&l.logisticFit, dst, v)
@@ -285,8 +288,8 @@ func (l *Logistic) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (er
 }
 
 // JVP sets dtheta to the directional derivative of θ at the last successful Fit, along d. A nil
-// field of d is a zero tangent. The errors are the same as for VJP, and ErrNotFinite if d is not
-// finite. After an error dtheta is unchanged.
+// field of d is a zero tangent. The errors are the same as for VJP. If d is not finite, the error
+// matches ErrNotFinite. After an error dtheta is unchanged.
 func (l *Logistic) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
 	defer learner.Name(l, &err)
 	return qpdiff.Scratch[logisticDerivative](w).forward(&l.logisticFit, dtheta, d)
@@ -298,7 +301,7 @@ func (l *Logistic) New() learn.Learner { return &Logistic{Intercept: l.Intercept
 // Convention returns the logistic loss.
 func (*Logistic) Convention() learn.Convention { return learn.Convention{Loss: learn.LogisticLoss} }
 
-// The ratio of loss to penalty is C·N times the largest variance of a feature. If this ratio
+// Let r be C·N times the largest variance of a feature, which is the ratio of loss to penalty. If r
 // exceeds the constant mostC (mostStoredC for sparse data), θ fits all labels and takes long to
 // compute.
 const leastC, mostC, mostStoredC = 1e-3, 1e6, 1e4

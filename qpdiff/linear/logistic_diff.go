@@ -16,7 +16,8 @@ import (
 // logisticDerivative is the scratch of the derivatives of a logistic regression.
 type logisticDerivative struct {
 	// own holds s, w and the factor at θ. The values of the fit belong to the point before its last
-	// step, so own is needed if this step was not 0. It is computed once for each fit.
+	// step, so own is needed if this step was not 0. The values in own are computed once for each
+	// fit.
 	fit      uint64 // the fit that own belongs to
 	own      logisticPoint
 	factored bool // own has its factor
@@ -31,8 +32,8 @@ type logisticDerivative struct {
 	countedS, countedW []float64 // work of rows
 }
 
-// weights returns a point with s and w at θ. Its factor may not be computed yet. The caller must
-// not write to the point.
+// weights returns a point with s and w at θ. The factor of this point may not be computed yet. The
+// caller must not write to the point.
 func (d *logisticDerivative) weights(l *logisticFit) *logisticPoint {
 	d.u, d.dz, d.dm = dense.Grow(d.u, l.k), dense.Grow(d.dz, l.k), dense.Grow(d.dm, l.m)
 	if !l.stale {
@@ -197,8 +198,8 @@ func (p *logisticProblem) dataVJP(g *learn.Grad, data learn.Data, theta, u, s, w
 			g.Y[i] += p.c * (s[i]*ux - w[i]*a*tx)
 		}
 	}
-	// addX multiplies by the row's weight last. Before that, its terms and intermediate products
-	// are at most cy(|u| + |uᵀz|·max(1, |θ|)).
+	// addX multiplies by the row's weight last. Before this multiplication, the terms and
+	// intermediate products are at most cy(|u| + |uᵀz|·max(1, |θ|)).
 	var uz float64
 	for j, v := range u {
 		uz += p.zmax[j] * math.Abs(v)
@@ -249,8 +250,8 @@ func addBoth(row []float64, p float64, u []float64, q float64, v []float64) {
 }
 
 // dataJVP adds the derivative of −∇L along t.X and t.Y at fixed θ to its first argument. s and w
-// are the same as for dataVJP. The tangents of row i change zᵢ = yᵢxᵢ by dz, and −∇L by C((1−πᵢ) dz
-// − πᵢ(1−πᵢ)(θᵀdz) zᵢ). The argument dz is scratch.
+// are the same as for dataVJP. The tangents of row i change zᵢ = yᵢxᵢ by dz. This changes −∇L by
+// C((1−πᵢ) dz − πᵢ(1−πᵢ)(θᵀdz) zᵢ). The argument dz is scratch.
 func (p *logisticProblem) dataJVP(out []float64, t *learn.Grad, data learn.Data, theta, s, w, dz []float64) {
 	_, n := data.X.Dims()
 	features := data.Dense()

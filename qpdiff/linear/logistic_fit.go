@@ -51,7 +51,8 @@ func (l *logisticFit) shape(d learn.Data, intercept Intercept) {
 	}
 }
 
-// accept ends a Load of d, which counts held entries. It returns an error if there is no minimiser.
+// accept ends a Load of d. The parameter held is the number of entries that this Load counts.
+// accept returns an error if there is no minimiser.
 func (l *logisticFit) accept(d learn.Data, held float64) error {
 	if l.intercept == UnpenalisedIntercept && l.oneSign() {
 		return check.ArgErrorf("Data.Y", qpdiff.ErrIllPosed, "penalise the intercept or give examples of both classes",
@@ -67,10 +68,10 @@ func (l *logisticFit) accept(d learn.Data, held float64) error {
 	return nil
 }
 
-// startAtFull sets the start of a fit if the fit to all rows, full, is at the same C. The start is
-// the solution of full plus a Newton step for the set V of omitted rows. At this solution, the
-// objective without V has the gradient C Σ_V (1−πᵢ) zᵢ. Its Hessian is the Hessian of full minus
-// the terms of V.
+// startAtFull sets the start of a fit to a part of the rows. It does so only if the learner full,
+// which has all rows, was last fitted at the same C. The start is the solution of full plus a
+// Newton step for the set V of omitted rows. At this solution, the objective without V has the
+// gradient C Σ_V (1−πᵢ) zᵢ. Its Hessian is the Hessian of full minus the terms of V.
 func (l *logisticFit) startAtFull() {
 	f := l.full
 	if l.warm || f == nil || f.state.Fit == 0 || f.c != l.c {

@@ -28,7 +28,7 @@ const (
 	// logisticMaxIter is the largest number of Newton steps in one fit, if MaxIter is 0. Fits of
 	// separable data at a large C take several dozen steps.
 	logisticMaxIter = 200
-	// If a fit from a warm start takes more than logisticWarmSteps steps, it begins again at θ = 0.
+	// A fit from a warm start that takes more than logisticWarmSteps steps begins again at θ = 0.
 	// At θ = 0 every π is ½, and a fit of ordinary data from there takes fewer steps.
 	logisticWarmSteps = 25
 
@@ -48,8 +48,8 @@ const (
 	// remaining error is at most the square of the step, which is below rounding.
 	logisticLastStep = 1e-8
 	// If the last step is shorter than logisticSettled, it changes s, w and the Hessian by at most
-	// this relative amount. The change is about as large as their rounding errors, so derivatives
-	// use the values from before the step.
+	// this relative amount. This is about as large as their rounding errors, so derivatives use the
+	// values from before the step.
 	logisticSettled = 1e-13
 	// If a step is longer than logisticStall times the previous step, convergence is not quadratic.
 	// The gradient may then consist of rounding errors.
@@ -61,10 +61,10 @@ const (
 	// product and one of the sum.
 	logisticRounding = 2 * dense.Eps
 
-	// After a short step, the probabilities are computed by series. In the first logisticBoundSteps
-	// steps, a small problem uses an upper bound of a step's length, if this bound is short enough
-	// for a series. Later steps use the length itself. The bound might never fall below
-	// logisticLastStep, and the fit would then not end.
+	// After a short step, the probabilities are computed by series. In its first logisticBoundSteps
+	// steps, a small problem does not compute the length of a step if a cheap upper bound of the
+	// length is short enough for a series. Later steps use the length itself, because the bound
+	// might never fall below logisticLastStep, and the fit would then not end.
 	logisticBoundSteps = 8
 
 	// At margins above logisticLargestMargin, exp is near overflow. 1−π and w of such a row are
@@ -91,9 +91,10 @@ type logisticProblem struct {
 	ymax float64   // largest modulus of a label
 	pen  []float64 // diagonal of R
 
-	counts []float64 // the weight of each row, nil: one each; 0 also if z is 0
-	total  float64   // the sum of the weights
-	most   float64   // the largest weight
+	// the weight of each row, 0 also for rows that z leaves out; nil: all weights are 1
+	counts []float64
+	total  float64 // the sum of the weights
+	most   float64 // the largest weight
 
 	stored *sparse.Columns // for a sparse X, in place of z: each row times its label
 }
@@ -111,8 +112,8 @@ func checkRows(d learn.Data) error {
 }
 
 // fold sets row i of z to yᵢxᵢ. The caller has checked the shape and the weights of d. If the
-// problem has one parameter more than d has features, the last entry of row i is yᵢ, for the
-// intercept. The errors are listed at [Logistic.Load].
+// problem has one parameter more than d has features, it has an intercept, and the last entry of
+// row i is yᵢ. The errors are listed at [Logistic.Load].
 func (p *logisticProblem) fold(d learn.Data) error {
 	p.ymax = 0
 	if p.counts = learner.Counts(d, p.counts); p.counts != nil {
@@ -214,8 +215,8 @@ func (p *logisticProblem) oneSign() bool {
 
 // descent returns the fraction t of a step of length r that the line search accepts. The step t
 // certainly lowers the objective, because t·r ≤ logisticSafeStep or the slope at t is not positive.
-// descent tries t = 1 first. If t = 1 is too long, it bisects until the slope at t is between
-// logisticSlope·slope0 and 0, where slope0 < 0 is the slope at the start.
+// descent tries t = 1 first. If t = 1 is too long, it bisects. The bisection ends when the slope at
+// t is between logisticSlope·slope0 and 0, where slope0 < 0 is the slope at the start.
 func descent(r, slope0 float64, slope func(t float64) float64) float64 {
 	lo, hi, t := 0.0, math.Inf(1), 1.0
 	for range logisticBisections {
@@ -352,7 +353,7 @@ func (p *logisticProblem) storedSizes(dst, s, theta []float64) {
 	}
 }
 
-// gradientSize returns the sum of the absolute terms of the gradient in θ_j.
+// gradientSize returns the sum of the absolute terms of the gradient entry for θ_j.
 func (p *logisticProblem) gradientSize(j int, s, theta []float64) float64 {
 	m := p.m
 	size := p.pen[j] * math.Abs(theta[j])

@@ -40,7 +40,7 @@ type logisticLarge struct {
 }
 
 // logisticStarts is the number of solutions that are kept as starts. A search jumps between distant
-// values of C, and each of its fits then begins at a solution for a similar C.
+// values of C. Each of its fits then begins at the kept solution with the most similar C.
 const logisticStarts = 16
 
 // start returns solution i.
@@ -86,8 +86,8 @@ func (g *logisticLarge) resize(p *logisticProblem) {
 	g.kept = 0
 }
 
-// load prepares the systems of p, whose first parameters have penalties; penalised is their number.
-// load stops early if the context ends.
+// load prepares the systems of p. The first parameters of p have penalties, and penalised is their
+// number. load stops early if the context ends.
 func (g *logisticLarge) load(end *stop.Stop, p *logisticProblem, penalised int) {
 	if !g.on {
 		return
@@ -126,9 +126,9 @@ func (g *logisticLarge) weigh(p *logisticProblem, w []float64) {
 	g.solver.Moved()
 }
 
-// determined does the work of logisticNewton.determined at theta, if products solve the systems. s
-// holds 1−π of each row. If determined returns an error and the Hessian's entries are available,
-// the caller decides by these entries instead.
+// determined does the work of logisticNewton.determined at theta for problems whose systems
+// products solve. s holds 1−π of each row. If determined returns an error and the Hessian's entries
+// are available, the caller decides by these entries instead.
 func (g *logisticLarge) determined(p *logisticProblem, s, theta []float64) error {
 	g.solver.Condition(&g.sys, &g.condition)
 	if dense.Unsolvable(g.condition.Cond) {

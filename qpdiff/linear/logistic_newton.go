@@ -113,16 +113,18 @@ func (l *logisticNewton) solve(limit int) error {
 // step.
 const logisticLooseStep = .1
 
-// logisticLeft is the error of the margins that the last step of a fit by products may leave, as a
-// fraction of the largest margin or of 1. The error then is well below the rounding of the margins.
+// The last step of a fit by products may leave an error of the margins. logisticLeft is the largest
+// allowed error, as a fraction of the largest margin or of 1. It is well below the rounding of the
+// margins.
 const logisticLeft = dense.Eps / 16
 
-// stepTolerance returns the relative error that conjugate gradients may leave in a Newton step. The
-// step before had the length last and the relative error tol. A relative error of last² keeps
-// convergence quadratic. The length of the next step is about last times the larger of last and tol.
-// If so short a step may leave the error left, it is the last step, and a larger relative error may
-// suffice. The forecast of its length is not exact, so stepTolerance returns a quarter of this
-// larger error.
+// stepTolerance returns the relative error that conjugate gradients may leave in a Newton step. Let
+// last be the length of the previous step, and tol its relative error. A relative error of last²
+// keeps convergence quadratic.
+//
+// If the step is the last, a larger error may suffice, because this step may leave the error that
+// the parameter left gives. The length of the step is about last times the larger of last and tol.
+// This forecast is not exact, so stepTolerance uses only a quarter of the larger error.
 func stepTolerance(last, tol, left float64) float64 {
 	enough := left / (4 * last * max(last, tol))
 	if last <= logisticLastStep { // the step before was longer than its forecast
@@ -314,8 +316,8 @@ func (l *logisticNewton) evaluateNear(s0, w0, theta []float64, r float64) {
 
 // newtonStep factorises h in place and sets step = −h⁻¹g. If h is singular to working precision,
 // newtonStep first increases the diagonal of h by just more than the rounding of the pivots, and
-// returns damped = true. At later points h may be regular, because more rows are predicted with
-// certainty.
+// returns damped = true. At later points more rows are predicted with certainty, and h may be
+// regular.
 func (l *logisticNewton) newtonStep() (damped bool, err error) {
 	copy(l.hess, l.h)
 	if !l.factor(l.end) {
@@ -340,7 +342,8 @@ func (l *logisticNewton) newtonStep() (damped bool, err error) {
 
 // determined returns an error if h is singular to working precision, because θ and its derivatives
 // are then unknown. It also returns an error if the rounding of the gradient may move a margin by
-// more than decisionTol. It tries bounds first, because they cost little and almost always decide.
+// more than decisionTol. It tries upper bounds first, because they cost little and almost always
+// decide.
 func (l *logisticNewton) determined() error {
 	k := l.k
 	pivots, margin, noise := 1.0, 0.0, 0.0 // squared norms in variables that give h a unit diagonal

@@ -39,7 +39,7 @@ func (d *penalisedDerivative) resize(e *penalisedQuadratic) {
 	d.u, d.b = dense.Grow(d.u, e.qp.room()), dense.Grow(d.b, e.n)
 }
 
-// named returns the indices in θ of the coordinates of q that act lists.
+// named returns the indices in θ of those coordinates of q that the slice act lists.
 func (d *penalisedDerivative) named(q *piecewiseQP, act []int) []int {
 	if q.features == nil {
 		return act
@@ -51,8 +51,8 @@ func (d *penalisedDerivative) named(q *piecewiseQP, act []int) []int {
 	return d.act
 }
 
-// shareOut divides the entries of w, a vector on the given features, among equal features. It
-// returns the features with nonzero entries, and these entries.
+// shareOut divides the entries of w among equal features. w is a vector on the given features.
+// shareOut returns the features with nonzero entries, and these entries.
 func (d *penalisedDerivative) shareOut(c *equal.Columns, features []int, w []float64) ([]int, []float64) {
 	d.all = dense.Zeros(d.all, len(c.First))
 	dense.Scatter(d.all, w, features)
@@ -123,9 +123,9 @@ func (d *penalisedDerivative) adjoint(m penalisedModel, generalised bool, g *lea
 	return d.products(m, g, q, u, refused)
 }
 
-// products adds the products of adjoint to g, where u is the solution of the active system of q. If
-// refuse is true, it returns an error for coordinates with a kink. Otherwise it sets g.Generalised
-// for them.
+// products adds the products of adjoint to g, where u is the solution of the active system of q.
+// For coordinates at a kink it returns an error if refuse is true, and sets g.Generalised
+// otherwise.
 func (d *penalisedDerivative) products(m penalisedModel, g *learn.Grad, q *piecewiseQP, u []float64, refuse bool) error {
 	e := m.quadratic()
 	if h := g.Hyper; h != nil {
@@ -228,7 +228,8 @@ func (e *penalisedQuadratic) sharing() bool {
 	return slices.ContainsFunc(e.qp.act, func(j int) bool { return e.copies(j) > 1 })
 }
 
-// parted returns the error of a derivative in X if some features are equal.
+// parted returns the error for a derivative in X that does not exist because some features are
+// equal.
 func (e *penalisedQuadratic) parted(g *learn.Grad) error {
 	weak := []int{}
 	for k, j := range e.equal.First {
@@ -261,7 +262,7 @@ func (e *penalisedQuadratic) notDifferentiable(g *learn.Grad) error {
 		"move λ1, ask JVP for a directional derivative, or set Generalised", hyper...)
 }
 
-// blurred returns the error if rounding hides whether coordinates are at their kink.
+// blurred returns an error if rounding hides whether coordinates are at their kink.
 func (e *penalisedQuadratic) blurred() error {
 	return check.ArgErrorf("Data", qpdiff.ErrIllPosed, "raise λ2 or drop features", "is so ill-conditioned that rounding hides which coordinates are weakly active: it may have moved theta by %.1g of its scale", e.blur)
 }
@@ -346,8 +347,8 @@ func (d *penalisedDerivative) reducedTangent(m penalisedModel, dtheta []float64,
 	return learner.CheckTangentOut(dtheta)
 }
 
-// raise gives each coordinate of e that is at its kink with λ1 = 0 a kink in q. The strength of the
-// kink is the tangent of the coordinate's λ1.
+// raise is for the coordinates of e that are at a kink with λ1 = 0. It gives each of these
+// coordinates a kink in q. The strength of this kink is the tangent of the coordinate's λ1.
 func (q *piecewiseQP) raise(e *penalisedQuadratic, hyper []float64) error {
 	for _, j := range e.weakFree {
 		d1 := hyper[e.groups.at(j)]

@@ -22,22 +22,26 @@ import (
 // of the data.
 type penalisedQuadratic struct {
 	state    learner.State
-	params   int       // entries of θ, of which the features of qp are the coordinates
+	params   int       // entries of θ; the features of qp list the entries that are coordinates
 	n        int       // coordinates
-	features int       // number of the first coordinates, which have penalties
+	features int       // number of coordinates with penalties, which come first
 	gram     []float64 // G
 	root     []float64 // √G_jj
-	rmsY     float64   // with root_j: bounds the size of the terms of c_j, or of the gradient
-	l1, l2   []float64
-	qp       piecewiseQP
+	// rmsY·root_j bounds the size of the terms of c_j, and of entry j of the gradient
+	rmsY   float64
+	l1, l2 []float64
+	qp     piecewiseQP
 
-	groups   penaltyGroups  // as of the last fit
-	equal    *equal.Columns // equal features that share one value in the last fit; nil: none
-	weak     []int          // weakly active with λ1 > 0
-	weakFree []int          // θ_j ≈ 0 with λ1_j = 0: a kink in λ1 only
-	blur     float64        // the most that rounding may have moved the weakly active θ_j, in the scale of θ
+	groups penaltyGroups // as of the last fit
+	// the features that share one value in the last fit because they are equal; nil: none
+	equal    *equal.Columns
+	weak     []int // weakly active with λ1 > 0
+	weakFree []int // coordinates with θ_j ≈ 0 and λ1_j = 0, where the kink is in λ1 only
+	// the largest error of a weakly active θ_j by rounding, in the scale of θ
+	blur float64
 
-	terms   []float64    // size of the terms of Gθ − c, for settleWeak; made when they are needed
+	// size of the terms of Gθ − c, for settleWeak; computed only if it is needed
+	terms   []float64
 	norm    float64      // ‖θ‖ in variables that give the active system a unit diagonal
 	w, v    []float64    // work, made by probe
 	reduced *piecewiseQP // work of settle
@@ -114,10 +118,10 @@ func (e *penalisedQuadratic) suspectWeak() (any bool, err error) {
 }
 
 // settleWeak ends the search for weakly active coordinates that listWeak began. It reads terms, and
-// the rows of G for the listed coordinates. A row needs entries only at listed and active
-// coordinates. If some listed coordinates are at zero, the features of these coordinates and of the
-// support must be linearly independent. Otherwise the solution would not be unique, and settleWeak
-// returns an error.
+// the rows of G for the listed coordinates. Each of these rows needs entries only at listed and
+// active coordinates. If some listed coordinates are at zero, their features and the features of
+// the support must be linearly independent. Otherwise the solution would not be unique, and
+// settleWeak returns an error.
 func (e *penalisedQuadratic) settleWeak() error {
 	if !e.retest() {
 		return nil
@@ -133,7 +137,7 @@ func (e *penalisedQuadratic) settleWeak() error {
 }
 
 // listWeak lists the weakly active coordinates and reports whether there are any. cond is the
-// condition of the active system. size is the sum of the sizes of the solution and of the system's
+// condition of the active system. size is the size of the solution plus the size of the system's
 // right-hand side.
 func (e *penalisedQuadratic) listWeak(size, cond float64) bool {
 	e.weak, e.weakFree = e.weak[:0], e.weakFree[:0]
@@ -177,16 +181,16 @@ func (e *penalisedQuadratic) listWeak(size, cond float64) bool {
 // Underflow may hide the modulus of a number whose square is below leastSquare.
 const leastSquare = 1e-300
 
-// probe allocates v for right-hand sides and w for solutions of further solves of the active
-// system. Most fits need no such solve.
+// probe allocates v and w for further solves of the active system. v is for right-hand sides, and w
+// for solutions. Most fits need no further solve.
 func (e *penalisedQuadratic) probe() {
 	e.v, e.w = dense.Grow(e.v, e.n), dense.Grow(e.w, e.qp.room())
 }
 
 // retest computes the error of each listed coordinate, with one solve for each. (listWeak only
-// bounds all errors by the condition of the system.) It removes the coordinate from the list if its
-// side of the kink is certain despite this error. retest reports whether any remaining coordinate
-// is at zero.
+// bounds all errors by the condition of the system.) If this error leaves no doubt about the side
+// of the kink, retest removes the coordinate from the list. It reports whether any remaining
+// coordinate is at zero.
 func (e *penalisedQuadratic) retest() (atZero bool) {
 	q := &e.qp
 	e.probe()

@@ -27,10 +27,10 @@ import (
 //
 //	Σᵢ sᵢyᵢxᵢ/N = λ1∘sign θ + λ2∘θ,
 //
-// The derivatives follow from the implicit function theorem at that system, whose matrix is H = Σᵢ
-// wᵢyᵢ²xᵢxᵢᵀ/N + diag λ2. They exist under strict complementarity: θ_j ≠ 0 or |Σᵢ sᵢyᵢxᵢⱼ|/N < λ1_j
-// for each j. See ElasticNet for weakly active coordinates, the derivative at λ1_j = 0, and
-// features of zeros.
+// The derivatives follow from the implicit function theorem, applied to this system. Its matrix is
+// H = Σᵢ wᵢyᵢ²xᵢxᵢᵀ/N + diag λ2. The derivatives exist under strict complementarity: θ_j ≠ 0 or |Σᵢ
+// sᵢyᵢxᵢⱼ|/N < λ1_j for each j. See ElasticNet for weakly active coordinates, the derivative at
+// λ1_j = 0, and features of zeros.
 //
 // # Method
 //
@@ -200,7 +200,7 @@ func (l *SparseLogistic) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float6
 	return qpdiff.Scratch[penalisedDerivative](w).adjoint(&l.sparseLogisticFit, l.Generalised, g, dtheta)
 }
 
-// JVP sets dtheta to the directional derivative of θ at the last fit along d, whose fields are
+// JVP sets dtheta to the directional derivative of θ at the last fit along d. The fields of d are
 // tangents of the inputs (nil: zero). The derivative also exists at weakly active coordinates, but
 // it is not linear in d there. In this case JVP solves the quadratic problem that keeps each weakly
 // active coordinate on its side of the kink. The errors are the same as for [ElasticNet.JVP].
@@ -221,6 +221,7 @@ func (*SparseLogistic) Convention() learn.Convention {
 
 // Hyperparameters describes λ1 and λ2: see [ElasticNet.Hyperparameters].
 func (*SparseLogistic) Hyperparameters(m learn.Moments) []learn.Hyperparameter {
-	// At θ = 0 the loss has half the slope of a squared error whose targets are the labels.
+	// At θ = 0, the slope of the loss is half the slope of a squared error with the labels as
+	// targets.
 	return []learn.Hyperparameter{learner.Lambda1(m, m.Correlation/2), learner.Lambda2(m, true)}
 }

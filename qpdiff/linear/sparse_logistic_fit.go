@@ -31,7 +31,7 @@ type sparseLogisticFit struct {
 	logisticProblem
 	inv       float64 // 1/N
 	penalised int     // coordinates with penalties: all except an intercept
-	capped    bool    // the number of coordinates that enter workSet at a time is limited
+	capped    bool    // only a limited number of coordinates may enter workSet at a time
 	coords    sparseCoordinates
 
 	ridge   []float64 // λ2 of the model, with the damping of a step
@@ -120,7 +120,7 @@ func (l *sparseLogisticFit) bounds() error {
 	return nil
 }
 
-// errSquareOverflows is the error if the sum of squares of feature j overflows.
+// errSquareOverflows is the error for a feature j whose sum of squares overflows.
 func errSquareOverflows(j int) error {
 	return check.ArgErrorf("Data", qpdiff.ErrNotFinite, "scale the features and labels", "is so large that XᵀX overflows at column %d", j)
 }
@@ -307,8 +307,8 @@ func (l *sparseLogisticFit) curve(sum float64, i int, v, fit []float64) float64 
 	return sum
 }
 
-// combine writes Cv to the slice fit, where the columns of C are the columns of the working set. It
-// does nothing in the way by Gram matrices, whose curve does not read this slice.
+// combine writes Cv to the slice fit, where the columns of C are the columns of the working set. If
+// the model has a Gram matrix, combine does nothing, because curve then does not read this slice.
 func (l *sparseLogisticFit) combine(fit, v []float64) {
 	if l.qp.g != nil {
 		return
@@ -404,8 +404,9 @@ func (l *sparseLogisticFit) settle() error {
 	if err := l.activate(); err != nil {
 		return err
 	}
-	// If the rounding errors of the margins can change a slope by the size of the slope's terms,
-	// the optimality conditions hold to rounding at every θ, and do not determine θ.
+	// The rounding errors of the margins may change a slope by as much as the size of the slope's
+	// terms. In this case the optimality conditions hold to rounding at every θ, and do not
+	// determine θ.
 	for _, j := range l.workSet {
 		if size := all.sums[j] + all.l1[j] + all.l2[j]*math.Abs(l.theta[j]); !(dense.Eps*(all.terms[j]-all.sums[j]) <= learner.DecisionTol*size) {
 			return errSparseBlurred

@@ -19,15 +19,15 @@ const (
 	sparseMaxIter = 200
 	// If a step is shorter than sparseNear, the next step may be the last.
 	sparseNear = 1e-4
-	// After a step that is short enough to be the last, an optimality condition may still fail. A
-	// coordinate that enters can cause one such step. After sparseStuck such steps in succession,
+	// After a step that is short enough to be the last, an optimality condition may still fail. One
+	// such step may occur because a coordinate enters. After sparseStuck such steps in succession,
 	// the fit fails, because the rounding of the model then hides the condition.
 	sparseStuck = 5
 	// To make a singular model regular to working precision, a part of its diagonal is added to it.
 	// This part is sparseDamping·eps·(number of coordinates). See dense.Unsolvable.
 	sparseDamping = 4 * dense.ComplementarityTol
-	// sparseSingular limits the number of successive steps with a singular model. If a model
-	// becomes regular at all, it does so when the margins reach a few dozen.
+	// sparseSingular limits the number of successive steps with a singular model. If the model ever
+	// becomes regular, it does so when the margins reach a few dozen.
 	sparseSingular = 50
 	// A step longer than sparseDiverged does not count as converging. The method diverges ignores
 	// rows whose margin changes by at most sparseFlat times the largest change of a margin.
@@ -83,8 +83,9 @@ func (l *sparseLogisticFit) logOdds() float64 {
 
 // minimise runs at most limit proximal Newton steps from theta.
 func (l *sparseLogisticFit) minimise(limit int, warm bool) error {
-	last := math.Inf(1)   // the length of the step before
-	stuck, streak := 0, 0 // numbers of successive steps that reached no solution, and with a singular model
+	last := math.Inf(1) // the length of the step before
+	// stuck counts successive steps without a solution, and streak successive singular models
+	stuck, streak := 0, 0
 	l.evaluate()
 	for l.iter = 1; l.iter <= limit; l.iter++ {
 		l.qp.end.Look()
@@ -146,9 +147,9 @@ func (l *sparseLogisticFit) minimise(limit int, warm bool) error {
 // newtonStep minimises the second-order model of the loss plus the penalties, on the coordinates
 // that choose selects. It leaves the minimiser in qp.x, and sets step to the minimiser minus theta.
 //
-// If the minimiser is not unique to working precision, newtonStep adds a part of the model's
-// diagonal, centred at theta, and returns the error singular. The model may become regular at later
-// points, at which more rows are predicted with certainty.
+// The minimiser may not be unique to working precision. newtonStep then adds to the model a part of
+// its diagonal, centred at theta, and returns the error singular. The model may become regular at
+// later points, at which more rows are predicted with certainty.
 //
 // If loose is true, conjugate gradients solve the step to fewer digits. Otherwise refine corrects
 // the step, except in coordinates that matter little.
@@ -245,9 +246,9 @@ func (l *sparseLogisticFit) refine() {
 
 // lineSearch adds t·step to theta, where t is the result of descent. r is the length of step.
 //
-// The bound in descent is a bound for Newton's steps. It also holds for a step to the minimiser of
-// the second-order model with penalties. The reason is that the model's minimum along the step is
-// at the step's end, and the model falls by at least ½·stepᵀH·step up to there.
+// The bound in descent is derived for Newton's steps. It also holds for a step to the minimiser of
+// the second-order model with penalties. This is because the model's minimum along the step is at
+// the step's end, and the model falls by at least ½·stepᵀH·step on the way to this end.
 func (l *sparseLogisticFit) lineSearch(r float64) {
 	t := 1.0
 	if r > logisticSafeStep {
