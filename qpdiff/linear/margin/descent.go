@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// If there is no warm start, a descent comes first in problems with n ≥ descentSize coordinates
-	// and n·r ≥ descentSize², where r is the number of distinct rows. A smaller problem has few
-	// faces, and each face costs little.
+	// In large problems without a warm start, a descent comes first. A problem is large if it has n
+	// ≥ descentSize coordinates and n·r ≥ descentSize², where r is the number of distinct rows. A
+	// smaller problem has few faces, and each face costs little.
 	descentSize = 64
 
 	// descentEpochs bounds the number of passes of the descent. A pass costs about as much as a
@@ -30,12 +30,13 @@ const (
 
 // descend computes a feasible point near the minimiser of the dual problem (see dual), and sets the
 // face to the face of this point. It minimises over one multiplier after the other (Hsieh et al.
-// 2008, A dual coordinate descent method for large-scale linear SVM). With an ℓ₁ penalty it
-// replaces the curvature by its upper bound ‖z_i‖²/λ2, which makes the step of a multiplier
-// shorter.
+// 2008, A dual coordinate descent method for large-scale linear SVM). With an ℓ₁ penalty, it
+// replaces the curvature in a multiplier by its upper bound ‖z_i‖²/λ2. The step of the multiplier
+// is then shorter.
 //
-// The primal method from θ = 0 visits a new face for almost every row that enters the elbow. From a
-// point near the minimiser, most rows of the elbow have entered already.
+// A descent saves faces of the primal method. From θ = 0, the primal method visits a new face for
+// almost every row that enters the elbow. From a point near the minimiser, most rows of the elbow
+// have entered already.
 //
 // descend returns false if the problem is small, if its loss includes ℓ, or if a value overflows.
 func (p *marginSolver) descend() bool {
@@ -85,9 +86,10 @@ func (p *marginSolver) improve(i int, u []float64) {
 	}
 }
 
-// settle sets the face to the face of the feasible point b of the dual problem, with u = Zᵀb. The
-// multipliers between their bounds are free. If the support has fewer coordinates than there are
-// free multipliers, the multipliers nearest to their bounds move to these bounds.
+// settle sets the face to the face of b, which is a feasible point of the dual problem with u =
+// Zᵀb. The multipliers between their bounds are free. There may be more free multipliers than
+// coordinates in the support. In this case the multipliers nearest to their bounds move to these
+// bounds.
 func (p *marginSolver) settle(u []float64) {
 	p.support(p.theta, p.l1)
 	for j := range u {

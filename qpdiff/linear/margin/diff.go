@@ -14,23 +14,29 @@ import (
 // marginDerivative is the scratch of the derivatives of a [marginFit]. It also holds the values
 // that prepare computes once for each fit.
 type marginDerivative struct {
-	fit     uint64      // the fit that face, psi and curvature are prepared for
-	face    *marginFace // the face of the fit, or ownFace
-	ownFace marginFace  // the face of the fit without the weakly active rows and coordinates, or with a factor
+	fit  uint64      // the fit that face, psi and curvature are prepared for
+	face *marginFace // the face of the fit, or ownFace
+	// storage of a face: without the weakly active rows and coordinates, or with a factor of its
+	// own
+	ownFace marginFace
 
-	// For each distinct row: the first and second derivative of its loss in its margin.
+	// For each distinct row, psi is the first derivative of the row's loss in its margin, and
+	// curvature is the second derivative.
 	psi, curvature []float64
 
-	adjointFit   uint64    // the fit of the last adjoint
-	w, u         []float64 // right-hand side, then solution of the face's system: by coordinate, by distinct row
+	adjointFit uint64 // the fit of the last adjoint
+	// the right-hand side of the face's system, and then its solution; w by coordinate, u by
+	// distinct row
+	w, u         []float64
 	v, b, solved []float64 // work of solve
-	dm           []float64 // of a JVP, by row of the data: the change of its margin at fixed θ
+	// of a JVP: for each row of the data, the change of its margin at fixed θ
+	dm []float64
 }
 
 // prepare sets d.face to the face of l without the weakly active rows and coordinates, and
 // factorises it. The rows whose multipliers are strictly between their bounds stay on the elbow.
-// The normals of these rows may be independent only with the weakly active coordinates. In this
-// case the coordinates stay in the face.
+// Without the weakly active coordinates, the normals of these rows may be linearly dependent. In
+// this case the coordinates stay in the face.
 func (d *marginDerivative) prepare(l *marginFit) error {
 	if d.fit == l.state.Fit {
 		return nil
@@ -53,7 +59,7 @@ func (d *marginDerivative) resize(rows, n int) {
 	d.w, d.v, d.b, d.solved = dense.Grow(d.w, n), dense.Grow(d.v, n), dense.Grow(d.b, n), dense.Grow(d.solved, n)
 }
 
-// withoutWeak is leaveOutWeak followed by a factorisation. It reports whether the factorisation
+// withoutWeak calls leaveOutWeak and then factorises the face. It reports whether the factorisation
 // succeeded.
 func (d *marginDerivative) withoutWeak(l *marginFit, dropCoords bool) bool {
 	d.leaveOutWeak(l, dropCoords)
@@ -61,8 +67,8 @@ func (d *marginDerivative) withoutWeak(l *marginFit, dropCoords bool) bool {
 }
 
 // leaveOutWeak sets d.face to the face of l without the weakly active rows. Each of these rows goes
-// to the side that its multiplier selects. If dropCoords is true, the face lacks the weakly active
-// coordinates too, and holds them at 0. leaveOutWeak computes no factor.
+// to the side that its multiplier selects. If dropCoords is true, the weakly active coordinates
+// leave the face too, and are held at 0. leaveOutWeak computes no factor.
 func (d *marginDerivative) leaveOutWeak(l *marginFit, dropCoords bool) {
 	p, f := &l.p, &d.ownFace
 	d.resize(p.rows, p.n)
@@ -96,8 +102,8 @@ func (d *marginDerivative) differentiateLosses(l *marginFit) {
 	}
 }
 
-// solve solves the face's system with right-hand sides w and u, in place. It returns wᵀHw, for the
-// new w.
+// solve solves the face's system in place: w and u hold the right-hand sides, and then the
+// solution. It returns wᵀHw for the solution w.
 func (d *marginDerivative) solve(p *marginProblem) (size float64) {
 	f := d.face
 	v, b := d.v[:len(f.act)], d.b[:len(f.elbow)]
@@ -112,8 +118,8 @@ func (d *marginDerivative) solve(p *marginProblem) (size float64) {
 }
 
 // elbowHolds reports whether dtheta is a linear combination of the elbow's normals on the support.
-// The elbow then holds dthetaᵀθ, and the adjoint solution w is 0 except for rounding. The parameter
-// size is wᵀHw. It decides most cases without a pass over the normals.
+// If it is, the elbow holds dthetaᵀθ, and the adjoint solution w is 0 except for rounding. The
+// parameter size is wᵀHw. This size decides most cases without a pass over the normals.
 func (d *marginDerivative) elbowHolds(p *marginProblem, dtheta []float64, size float64) bool {
 	f := d.face
 	v := d.v[:len(f.act)]
@@ -129,9 +135,9 @@ func (d *marginDerivative) elbowHolds(p *marginProblem, dtheta []float64, size f
 	return f.dependency(p, v, d.solved) != nil
 }
 
-// adjoint begins a VJP. It checks the arguments and solves the adjoint system for dtheta on the
-// face without weakly active rows and coordinates. The system is H·w − Σ_E u_i z_i = dtheta on the
-// support, and z_iᵀw = 0 on the elbow. hyper lists the names of the hyperparameters.
+// adjoint begins a VJP. It checks the arguments, and solves the adjoint system for dtheta. It uses
+// the face without weakly active rows and coordinates. The system is H·w − Σ_E u_i z_i = dtheta on
+// the support, and z_iᵀw = 0 on the elbow. hyper lists the names of the hyperparameters.
 func (d *marginDerivative) adjoint(l *marginFit, generalised bool, g *learn.Grad, dtheta []float64, hyper ...qpdiff.Input) error {
 	d.adjointFit = 0
 	if err := l.state.CheckAdjoint(g, dtheta); err != nil {
@@ -170,10 +176,10 @@ func (d *marginDerivative) finishAdjoint(l *marginFit, generalised bool, g *lear
 	return nil
 }
 
-// dataVJP adds the derivatives in the data to g.X and g.Y, from the adjoint solution w, u. The
-// cotangent of the distinct row z_i is −ψ_i·w + (u_i − c_i·wᵀz_i)·θ, with the curvature c_i. It is
-// divided among the copies of z_i in proportion to their weights. dataVJP returns an error if any
-// field of g overflows.
+// dataVJP adds the derivatives in the data to g.X and g.Y. It computes them from the adjoint
+// solution w, u. The cotangent of the distinct row z_i is −ψ_i·w + (u_i − c_i·wᵀz_i)·θ, with the
+// curvature c_i. It is divided among the copies of z_i in proportion to their weights. dataVJP
+// returns an error if any field of g overflows.
 func (d *marginDerivative) dataVJP(l *marginFit, g *learn.Grad) error {
 	if g.X == nil && g.Y == nil {
 		return learner.CheckProduct(g)

@@ -11,13 +11,14 @@ import (
 //	minimise λ2/2·‖θ‖² − Σ_i b_i   over 0 ≤ b_i ≤ w_i·hinge and |v_j| ≤ λ1,
 //	with λ2·θ = Zᵀb + v,
 //
-// The dual objective has the derivative m_i−1 in b_i, and θ_j in v_j. A variable between its bounds
-// is free. The free variables are the multipliers of the elbow, and the gradients v_j off the
-// support. Every other variable is at the bound that its side or sign selects.
+// The derivative of the dual objective in b_i is m_i−1, and its derivative in v_j is θ_j. A
+// variable between its bounds is free. The free variables are the multipliers of the elbow, and the
+// gradients v_j off the support. Every other variable is at the bound that its side or sign
+// selects.
 //
-// More kinks may meet in one θ than θ has coordinates. The primal method may then cycle through the
-// faces that meet there. In the dual problem a margin of 1 only means that a derivative is 0, so it
-// causes no cycle.
+// At one θ, more kinks may meet than θ has coordinates. The primal method may then cycle through
+// the faces that meet there. In the dual problem a margin of 1 only means that a derivative is 0,
+// so it causes no cycle.
 //
 // dual minimises over the free variables. It then frees a variable whose derivative has the wrong
 // sign (as in the method of Lawson and Hanson 1974 for least squares with bounds). All other free
@@ -25,8 +26,8 @@ import (
 // the dual objective. A step that ends at a bound removes free variables. Hence no face is
 // minimised twice.
 //
-// With ℓ, and λ1 = 0, dual solves this problem for the quadratic model of ℓ at θ, and moves θ to
-// the model's minimiser. This is a damped Newton method that handles all kinks at once.
+// With ℓ, and with λ1 = 0, dual solves this problem for the quadratic model of ℓ at θ. It then
+// moves θ to the model's minimiser. This is a damped Newton method that handles all kinks at once.
 //
 // dual starts from the multipliers of the current face. It returns false if a system is singular or
 // if it takes more than limit rounds.
@@ -37,8 +38,8 @@ func (p *marginSolver) dual(limit int) bool {
 	return p.fromFeasible(limit)
 }
 
-// fromFeasible does the work of dual from a feasible point of the dual problem. The caller has set
-// the face of this point.
+// fromFeasible does the work of dual from a feasible point of the dual problem. The caller has
+// already set the face to the face of this point.
 func (p *marginSolver) fromFeasible(limit int) bool {
 	for p.rounds < limit {
 		if !p.newtonStep() {
@@ -117,7 +118,8 @@ func (p *marginSolver) feasible() {
 // moveFree reports whether a variable reached a bound.
 func (p *marginSolver) moveFree() (stopped bool) {
 	t := math.Inf(1)
-	frac := p.frac[:0] // by free variable: the fraction of the step at which it reaches its bound
+	// for each free variable: the fraction of the step at which it reaches its bound
+	frac := p.frac[:0]
 	for e, i := range p.elbow {
 		at, top := math.Inf(1), p.multBound(i)
 		if b := p.mult[e]; p.negative(e) || b > top+marginTol*top {
@@ -185,13 +187,14 @@ func (p *marginSolver) mostViolated() int {
 	return id
 }
 
-// enter frees the variable of row id, or of coordinate id−rows. The normal of this variable may
-// depend on the normals of the free variables. In this case all these variables first move along
-// the dependency until one of them reaches a bound. This leaves θ unchanged and lowers the dual
-// objective. If the new variable reaches its other bound, enter does not free it.
+// enter frees one variable: the variable of row id, or of coordinate id−rows. The normal of this
+// variable may depend on the normals of the free variables. In this case all these variables first
+// move along the dependency until one of them reaches a bound. This leaves θ unchanged and lowers
+// the dual objective. If the new variable reaches its other bound, enter does not free it.
 func (p *marginSolver) enter(id int) {
 	n, s := p.n, len(p.act)
-	sign, maxDist := 0.0, 2*p.l1 // the direction of the variable, and the distance of its other bound
+	// the direction in which the variable moves, and its distance to the other bound
+	sign, maxDist := 0.0, 2*p.l1
 	a := p.work[:s]
 	if id < p.rows {
 		sign, maxDist = float64(p.side[id]), p.multBound(id)

@@ -15,17 +15,19 @@ import (
 //
 // The normals z_i of the elbow, restricted to the support, are linearly independent.
 type marginFace struct {
-	side  []int8    // of m_i about 1: −1 below, +1 above, 0 on the elbow
+	side  []int8    // for each row: −1 if m_i is below 1, +1 if it is above 1, 0 on the elbow
 	elbow []int     // rows held at m_i = 1, ascending
 	act   []int     // support: coordinates not held at 0, ascending
 	sgn   []float64 // sign of each member of act, 0 if λ1 = 0
-	pos   []int     // by coordinate: its place in act, or −1
-	model bool      // the side of ℓ's kink follows from the margin and not from side
+	pos   []int     // for each coordinate: its place in act, or −1
+	model bool      // if true, m_i and not side decides on which side of ℓ's kink row i is
 
 	h, dinv []float64 // factor of the Hessian on the support, if curved
 	root    []float64 // √ of its pivots
-	q, r    []float64 // elbow normals, whitened by the Hessian, = R·Q with orthonormal rows of Q and lower triangular R
-	solved  bool      // h, q and r belong to the solution
+	// R·Q is the matrix of the elbow's normals, whitened by the Hessian. Q has orthonormal rows,
+	// and R is lower triangular.
+	q, r    []float64
+	solved  bool // h, q and r belong to the solution
 	stopper *stop.Stop
 
 	factored factoredFace
@@ -33,9 +35,9 @@ type marginFace struct {
 	cos, sin [1]float64 // a rotation of rotate
 }
 
-// factoredFace describes the face that the factor of a [marginFace] belongs to.
+// factoredFace describes a face: the face to which the factor of a [marginFace] belongs.
 type factoredFace struct {
-	rows, coords []int // its elbow and its support
+	rows, coords []int // the elbow and the support of this face
 	changes      int   // since a factor was computed anew
 	known        bool  // the description belongs to a factor
 }
@@ -132,9 +134,9 @@ func (f *marginFace) belowKink(i int, m float64) bool {
 	return f.side[i] < 0
 }
 
-// gradient sets g to the gradient on the face at theta, without the terms of the multipliers. m
-// holds the margins. If there is an ℓ, gradient also sets the upper triangle of h to the Hessian on
-// the support. If there is no ℓ, it computes the gradient at θ = 0 instead.
+// gradient sets g to the gradient on the face at theta, without the terms of the multipliers. If
+// there is no ℓ, it computes the gradient at θ = 0 instead. m holds the margins. If there is an ℓ,
+// gradient also sets the upper triangle of h to the Hessian on the support.
 func (f *marginFace) gradient(p *marginProblem, g, theta, m []float64) {
 	n, s := p.n, len(f.act)
 	if !p.curved {
@@ -200,8 +202,8 @@ func (f *marginFace) unwhiten(p *marginProblem, x []float64) {
 }
 
 // orthogonalise computes row e of Q and of R from the whitened normal of row i. It applies the
-// Gram–Schmidt method twice, for orthogonality to working precision. It returns false if the normal
-// depends linearly on the earlier normals.
+// Gram–Schmidt method twice, so that the rows of Q are orthogonal to working precision. It returns
+// false if the normal depends linearly on the earlier normals.
 func (f *marginFace) orthogonalise(p *marginProblem, i, e int) bool {
 	n, s := p.n, len(f.act)
 	b := f.q[e*s : (e+1)*s]
@@ -250,8 +252,8 @@ func (f *marginFace) solveR(c []float64) {
 	}
 }
 
-// dependency returns the coefficients c with which a is a linear combination of the elbow's normals
-// on the support, or nil if there are none. It overwrites a.
+// dependency returns the coefficients c with which the elbow's normals on the support sum to a. If
+// a is not a linear combination of these normals, it returns nil. It overwrites a.
 func (f *marginFace) dependency(p *marginProblem, a, c []float64) []float64 {
 	f.whiten(p, a)
 	c = c[:len(f.elbow)]
@@ -280,7 +282,7 @@ func (f *marginFace) system(p *marginProblem, v, c, work []float64) (decrement f
 		c[e] = x / f.r[e*n+e]
 	}
 	// If the Hessian is small, v is much larger than d. Each round leaves an error of eps times the
-	// step of the round. So if a step is longer than d, another round must follow.
+	// step of this round. So if the step of a round is longer than d, another round must follow.
 	b := work[:len(c)]
 	clear(b)
 	for round := range systemRounds {
@@ -310,8 +312,8 @@ func (f *marginFace) system(p *marginProblem, v, c, work []float64) (decrement f
 	return decrement
 }
 
-// elbowCond estimates the condition of RRᵀ, after scaling the elbow's whitened normals to length 1.
-// RRᵀ is the Gram matrix of these normals. elbowCond writes the factor of RRᵀ to a and dinv, in the
+// elbowCond estimates the condition of RRᵀ, the Gram matrix of the elbow's whitened normals. It
+// first scales these normals to length 1. elbowCond writes the factor of RRᵀ to a and dinv, in the
 // form of ldlFactor. All arguments are scratch: a has n×n entries, each other argument has n.
 func (f *marginFace) elbowCond(a, dinv, size, x []float64) float64 {
 	n, e := len(f.pos), len(f.elbow)
@@ -325,9 +327,9 @@ func (f *marginFace) elbowCond(a, dinv, size, x []float64) float64 {
 	return dense.LDLCond(a[:e*e], dinv[:e], e, e, size, x)
 }
 
-// elbowCondBound returns an upper bound of the estimate of elbowCond. It needs only R. The pivots
-// of RRᵀ are the squares of R's diagonal entries. The squared length of a normal is the sum of
-// squares of a row of R.
+// elbowCondBound returns an upper bound of the number that elbowCond estimates. It needs only R.
+// The pivots of RRᵀ are the squares of R's diagonal entries. The squared length of a normal is the
+// sum of squares of a row of R.
 func (f *marginFace) elbowCondBound() float64 {
 	n, pivots := len(f.pos), 1.0
 	for k := range f.elbow {

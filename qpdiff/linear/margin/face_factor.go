@@ -12,17 +12,18 @@ const (
 	// of a smaller elbow is computed anew for each face, at little cost.
 	updatedElbow = 64
 
-	// A factor is updated if the elbow has at least updatedPart rows for each row or coordinate
-	// that changes. One change costs about as much as updatedPart rows of a new factor.
+	// A factor is updated if the elbow has many rows compared with the number of rows and
+	// coordinates that change: at least updatedPart rows for each of them. One change costs about
+	// as much as updatedPart rows of a new factor.
 	updatedPart = 8
 
-	// After updates changes a factor is computed anew, because each change adds rounding errors.
-	// This number of changes costs about as much as a new factor.
+	// updates is the number of changes after which a factor is computed anew, because each change
+	// adds rounding errors. This number of changes costs about as much as a new factor.
 	updates = 64
 )
 
 // factorise sets g as gradient does, and factorises the face's optimality system. If the normal of
-// a row depends on the normals of earlier rows, factorise takes the row off the elbow, to the side
+// a row depends on the normals of earlier rows, factorise moves the row from the elbow to the side
 // of its margin. It returns false if the Hessian is singular. It stops early if the context of
 // stopper ends.
 func (f *marginFace) factorise(p *marginProblem, g, theta, m []float64) bool {
@@ -56,9 +57,9 @@ func (f *marginFace) factorise(p *marginProblem, g, theta, m []float64) bool {
 	return true
 }
 
-// refactorise is factorise at a solution. No row may leave the elbow of a solution, because it has
-// a multiplier. So refactorise also returns false if the normal of a row depends on earlier
-// normals.
+// refactorise does the work of factorise at a solution. A row on the elbow of a solution has a
+// multiplier and must stay there. So refactorise also returns false if the normal of a row depends
+// on earlier normals.
 func (f *marginFace) refactorise(p *marginProblem, g, theta, m []float64) bool {
 	elbow := len(f.elbow)
 	return f.factorise(p, g, theta, m) && len(f.elbow) == elbow
@@ -71,7 +72,7 @@ func (f *marginFace) setFactored() {
 	o.changes, o.known = 0, true
 }
 
-// distance returns the number of values that only one of two ascending lists has.
+// distance returns the number of values that are in only one of two ascending lists.
 func distance(a, b []int) (count int) {
 	for len(a) > 0 && len(b) > 0 {
 		switch {
@@ -86,9 +87,10 @@ func distance(a, b []int) (count int) {
 	return count + len(a) + len(b)
 }
 
-// update changes the factor of an earlier face, without ℓ, to the factor of the present face, one
-// row or coordinate at a time. It returns false if the face has to be factorised anew: if it
-// differs too much from the earlier face, or if a normal depends on other normals.
+// update changes the factor of an earlier face to the factor of the present face, one row or
+// coordinate at a time. There must be no ℓ. It returns false if the face has to be factorised anew.
+// This is the case if the face differs too much from the earlier face, or if a normal depends on
+// other normals.
 func (f *marginFace) update(p *marginProblem) bool {
 	o := &f.factored
 	if !o.known || min(len(f.elbow), len(o.rows)) < updatedElbow {
@@ -101,8 +103,8 @@ func (f *marginFace) update(p *marginProblem) bool {
 	if o.changes += changes; o.changes > updates || updatedPart*changes > len(f.elbow) {
 		return false
 	}
-	// The order keeps the normals independent for as long as possible: rows leave first and enter
-	// last, and coordinates enter before others leave.
+	// This order keeps the normals independent for as long as possible: first rows leave, then
+	// coordinates enter, then other coordinates leave, and last rows enter.
 	for e := len(o.rows) - 1; e >= 0; e-- {
 		if _, held := slices.BinarySearch(f.elbow, o.rows[e]); !held {
 			f.dropRow(e)
@@ -161,7 +163,7 @@ func (f *marginFace) dropRow(e int) {
 	}
 }
 
-// addRow inserts row i of the data into the factor, with the number e. It returns false if the
+// addRow inserts row i of the data into the factor, as row e of the factor. It returns false if the
 // normal of row i depends on the normals in the factor.
 func (f *marginFace) addRow(p *marginProblem, e, i int) bool {
 	o, n, s := &f.factored, len(f.pos), len(f.factored.coords)
@@ -210,8 +212,8 @@ func (f *marginFace) addCoord(p *marginProblem, k, j int) {
 	}
 }
 
-// dropCoord removes the coordinate with the number k from the factor. It returns false if the rows
-// are linearly dependent without this coordinate.
+// dropCoord removes a coordinate from the factor: the coordinate at place k of the support. It
+// returns false if the rows are linearly dependent without this coordinate.
 func (f *marginFace) dropCoord(p *marginProblem, k int) bool {
 	o, n := &f.factored, len(f.pos)
 	rows, s := len(o.rows), len(o.coords)

@@ -63,7 +63,8 @@ func (l *marginFit) solve(theta []float64, hasL1 bool) error {
 		return l.find(&l.p, hasL1)
 	}
 	err := attempt()
-	if err != nil && warm { // with the last face as start, rounding may hide more than with the start θ = 0
+	// if the last face was the start, rounding may hide more than it does with the start θ = 0
+	if err != nil && warm {
 		l.p.reset()
 		err = attempt()
 	}

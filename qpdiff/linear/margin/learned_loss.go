@@ -25,8 +25,8 @@ import (
 // # Method
 //
 // The solver is Newton's method over the faces of the hinge loss. The elbow is the set of rows with
-// m_i = 1. As in [SVM], a row stays on the elbow while its multiplier b_i is between 0 and α1/N.
-// Between kinks, a step ends when the objective stops falling.
+// m_i = 1. As in [SVM], a row stays on the elbow while its multiplier b_i is between 0 and α1/N. A
+// step ends when the objective stops falling, which may be between two kinks.
 //
 // # Derivatives
 //
@@ -37,9 +37,10 @@ import (
 //	α_k: −1/N·Σ_i ℓ_k'(m_i)·z_iᵀw    λ: −θᵀw
 //	z_i: −ψ_i·w + (u_i − ℓ″(m_i)·z_iᵀw/N)·θ
 //
-// For k = 1 the sum omits the rows of the elbow. ψ_i is the derivative of the objective in m_i; in
-// a row of the elbow, the multiplier enters as the derivative −b_i of the hinge loss. u_i is 0 off
-// the elbow. At α_k = 0 the derivative with respect to α_k is one-sided, from the right.
+// The sum for k = 1 does not include the rows of the elbow. ψ_i is the derivative of the objective
+// in m_i. For a row of the elbow, it includes the derivative −b_i of the hinge loss, where b_i is
+// the multiplier. u_i is 0 off the elbow. At α_k = 0 the derivative with respect to α_k is
+// one-sided, from the right.
 //
 // θ has no derivative if strict complementarity fails. Strict complementarity fails if the
 // multiplier of a row of the elbow is 0 or α1/N, or if a row off the elbow has the margin 1. (If α1
@@ -148,7 +149,7 @@ func (l *LearnedLoss) slopes(i int, side int8) (d [4]float64) {
 	return d
 }
 
-// JVP sets dtheta to the directional derivative of θ at the last fit along d, whose fields are
+// JVP sets dtheta to the directional derivative of θ at the last fit along d. The fields of d are
 // tangents of the inputs (nil: zero). As for [SVM.JVP], the derivative exists also if strict
 // complementarity fails. If there is no fit, the error is ErrNotFitted. If d is not finite, or if
 // dtheta or the change of the gradient along d overflows, the error is an ArgError of kind

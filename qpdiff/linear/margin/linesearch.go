@@ -44,8 +44,9 @@ func (p *marginSolver) collect() (moved float64, crossed int) {
 	return moved, len(p.kinks)
 }
 
-// atStart returns t = dist/v, the position of a kink along a step. If dist is 0 to within rounding,
-// relative to scale, it returns 0. Kinks that coincide are then passed in the order of their ids.
+// atStart returns t = dist/v, the position of a kink along a step. If dist is 0 within rounding,
+// relative to scale, it returns 0. Kinks at the same place are then passed in the order of their
+// ids.
 func atStart(dist, v, scale float64) float64 {
 	t := dist / v
 	if t < stillTol && math.Abs(dist) <= stillTol*scale {
@@ -158,8 +159,8 @@ func (p *marginSolver) searchCurved() (t float64, kinkID int, ok bool) {
 const fewKinks = 8
 
 // passed returns a number of kinks that searchCurved can skip, because the slope is still negative
-// after each of them. If there are few kinks, it returns 0. The function slope returns the slope
-// without the jumps at the kinks; each jump increases the slope.
+// after each of these kinks. If there are few kinks, it returns 0. The function slope returns the
+// slope without the jumps at the kinks; each jump increases the slope.
 func (p *marginSolver) passed(slope func(t float64) float64) int {
 	beyond := func(k int) bool {
 		p.stopper.Look()

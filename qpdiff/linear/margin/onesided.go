@@ -51,9 +51,10 @@ func (l *marginFit) checkEqual(t *learn.Grad) error {
 		func(j int) bool { return p.pos[j] >= 0 || slices.Contains(l.weak.Coords, j) })
 }
 
-// finishForward ends a JVP. On entry the right-hand side has the terms of the hyperparameters;
-// finishForward adds the terms of the data, solves the system and writes dtheta. If λ1, or the
-// weight of the hinge loss, is 0 and has a kink there, rate is the tangent of this hyperparameter.
+// finishForward ends a JVP. The caller has added the terms of the hyperparameters to the right-hand
+// side. finishForward adds the terms of the data, solves the system and writes dtheta. The
+// parameter rate matters if λ1, or the weight of the hinge loss, is 0 and has a kink there. It is
+// then the tangent of this hyperparameter.
 func (d *marginDerivative) finishForward(l *marginFit, dtheta []float64, t *learn.Grad, rate float64) error {
 	p := &l.p
 	n := p.n
@@ -228,7 +229,7 @@ func (q *sidedQP) solve() ([]float64, error) {
 	return s.Z, err
 }
 
-// A rowPart represents the copies of a distinct row that have the right-hand side u.
+// A rowPart represents those copies of a distinct row that have the right-hand side u.
 type rowPart struct {
 	row       int
 	u, copies float64 // copies: the sum of their weights

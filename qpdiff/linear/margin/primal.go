@@ -144,11 +144,13 @@ func (p *marginSolver) primal() error {
 }
 
 // correctSides moves every row to the side of its margin, and reports whether any row was on the
-// other side. It usually ignores a margin that is on the other side only by rounding. But if the
-// squared hinge loss has a large weight, the side of such a margin matters, because that loss has a
-// slope below 1 only. If the weight is so large that the rounding of a margin of 1 could cause any
-// slope, the row moves to the side above 1, which has no slope. It moves only once: either the next
-// steps lead away from 1, or they lead back and the row stays below.
+// other side. If a margin is on the other side only by rounding, correctSides usually ignores this.
+//
+// There is an exception if the squared hinge loss has a large weight. The side of such a margin
+// then matters, because this loss has a slope only below 1. The weight may be so large that the
+// rounding of a margin of 1 could cause any slope. In this case the row moves to the side above 1,
+// which has no slope. It moves only once: either the next steps lead away from 1, or they lead back
+// and the row stays below.
 func (p *marginSolver) correctSides() (changed bool) {
 	p.hidden = false
 	size := math.Sqrt(dense.Dot(p.theta, p.theta))
@@ -177,7 +179,7 @@ func (p *marginSolver) correctSides() (changed bool) {
 }
 
 // onElbow reports whether the margins of the elbow's rows are 1, up to rounding. After a very long
-// step, rounding may leave them elsewhere.
+// step, rounding may leave these margins elsewhere.
 func (p *marginSolver) onElbow() bool {
 	size := math.Sqrt(dense.Dot(p.theta, p.theta))
 	for _, i := range p.elbow {

@@ -29,7 +29,7 @@ const (
 	dependentTol = 1e-13
 
 	// The curvature of ℓ counts as constant along a step that changes no margin by more than
-	// quadraticStep. For such a step, rounding hides the slope itself.
+	// quadraticStep. For so short a step, rounding hides even the slope.
 	quadraticStep = 1e-3
 
 	// A Newton step that changes no margin by more than lastStep is the last. Convergence is
@@ -37,43 +37,44 @@ const (
 	lastStep = 1e-8
 
 	// A Newton step is also the last if it changes no margin by more than roundedStep and is more
-	// than half as long as the previous step. Quadratic convergence would make it shorter, so the
-	// step consists of rounding errors.
+	// than half as long as the previous step. With quadratic convergence, the step would be
+	// shorter. It therefore consists of rounding errors.
 	roundedStep = 1e-4
 
 	// If a full Newton step changes no margin by more than nearStep, the multipliers after the step
 	// have the same signs as at the face's minimiser.
 	nearStep = .1
 
-	// blockedSteps is the number of successive steps of length zero after which the solver removes
-	// one constraint at a time. Constraints that are removed together may block one another.
+	// blockedSteps is a number of successive steps of length zero. After so many such steps, the
+	// solver removes one constraint at a time, because constraints that are removed together may
+	// block one another.
 	blockedSteps = 10
 
-	// stuckRounds is the number of successive rounds without a fall of the objective after which
-	// the dual method replaces the primal method. The dual method costs more for each face, so the
-	// number is not small.
+	// stuckRounds is a number of successive rounds in which the objective does not fall. After so
+	// many such rounds, the dual method replaces the primal method. The dual method costs more for
+	// each face, so stuckRounds is not small.
 	stuckRounds = 20
 
 	// A solve may visit fixedRounds + kinkRounds·(rows + coordinates) faces. Degenerate data need 3
 	// faces for each row or coordinate. The rest is a reserve for ill-conditioned data.
 	fixedRounds, kinkRounds = 200, 50
 
-	// bisections bounds the number of bisections of the line search with ℓ. After the last
-	// bisection the step is 2⁻²⁰⁰ of the Newton step. This is too long only if a loss has a weight
-	// above 1e60.
+	// The limit bisections bounds how often the line search for problems with ℓ halves its
+	// interval. After the last halving, the step is 2⁻²⁰⁰ of the Newton step. This step is still
+	// too long only if a loss has a weight above 1e60.
 	bisections = 200
 
-	// The line search with ℓ ends at a step length t with |slope at t| ≤ sufficientSlope·|slope at
-	// 0| (the curvature condition of Wolfe 1969).
+	// For problems with ℓ, the line search ends at a step length t with |slope at t| ≤
+	// sufficientSlope·|slope at 0| (the curvature condition of Wolfe 1969).
 	sufficientSlope = .5
 
 	// The objective must fall by at least sufficientFall times the fall that the model predicts
 	// (the condition of Armijo 1966, with its usual constant).
 	sufficientFall = 1e-4
 
-	// systemRounds bounds the rounds of [marginFace.system]. Each round reduces the error by a
-	// factor of eps, so half of the rounds suffice to get from the largest float64 to the smallest.
-	// The other half is a reserve for the rounding errors of many constraints.
+	// systemRounds bounds the rounds of [marginFace.system]. Each round multiplies the error by
+	// about eps. Half of the rounds therefore suffice to get from the largest float64 to the
+	// smallest. The other half is a reserve for the rounding errors of many constraints.
 	systemRounds = 80
 
 	// refinements bounds the corrections of [marginSolver.refine]. Each correction squares the
@@ -142,7 +143,7 @@ func softplus(x float64) float64 {
 func (p *marginProblem) multBound(i int) float64 { return p.Copies[i] * p.hinge }
 
 // smoothLoss returns the first and second derivative of ℓ at the margin m. If belowKink is false,
-// the squared hinge loss adds nothing to them.
+// these derivatives do not include the squared hinge loss.
 func (p *marginProblem) smoothLoss(m float64, belowKink bool) (slope, curvature float64) {
 	if w := p.smooth[0]; w != 0 {
 		e := w * math.Exp(-m)

@@ -15,13 +15,13 @@ import (
 
 // marginSolver solves a [marginProblem] by a primal active-set method. It takes the Newton step of
 // a face, and ends the step at the point at which the objective stops falling. Without ℓ the full
-// step ends at the face's minimiser. A kink that ends the step becomes a constraint of the face. At
-// a face's minimiser, the solver removes a constraint whose multiplier has the wrong sign. Every
+// step ends at the face's minimiser. If a kink ends the step, it becomes a constraint of the face.
+// At a face's minimiser, the solver removes a constraint whose multiplier has the wrong sign. Every
 // step of positive length lowers the objective, so the number of faces is finite if few steps have
 // length zero. If many steps have length zero, the dual method takes over.
 //
-// Without ℓ, θ depends on the search only through its last face, because a factor that was updated
-// during the search is computed anew at the solution.
+// Without ℓ, θ depends on the search only through its last face. This is because a factor that was
+// updated during the search is computed anew at the solution.
 type marginSolver struct {
 	marginProblem
 	marginFace
@@ -31,24 +31,28 @@ type marginSolver struct {
 	mult  []float64 // multipliers of the elbow, in (0, w_i·hinge)
 	grad  []float64 // gradient in θ without the ℓ₁ term, multipliers included
 
-	tried  []bool // correctSides has moved the row to its other side although its margin is 1 up to rounding
-	hidden bool   // correctSides has left a margin on the wrong side of 1 by more than learner.DecisionTol
-	warm   bool   // theta and the face come from the last solve
-	rounds int    // faces of the last solve
+	// for each row: correctSides has moved it to its other side although its margin is 1 up to
+	// rounding
+	tried  []bool
+	hidden bool // correctSides has left a margin on the wrong side of 1 by more than learner.DecisionTol
+	warm   bool // theta and the face come from the last solve
+	rounds int  // faces of the last solve
 
-	dir       []float64 // step on the support
-	dm        []float64 // change of the margins along it
+	dir       []float64 // the step, for the coordinates of the support
+	dm        []float64 // the change of the margins along this step
 	decrement float64   // dᵀHd of the last system's solution
 	kinks     []kink
-	b, v      []float64 // of dual: multipliers of the elbow, by row, and the gradient off the support
-	frac      []float64 // work of dual
-	work      []float64
-	coef      []float64
-	gram      []float64 // work of elbowCond
+	// of dual: b has the multipliers of the elbow, by row, and v the gradient off the support
+	b, v []float64
+	frac []float64 // work of dual
+	work []float64
+	coef []float64
+	gram []float64 // work of elbowCond
 }
 
-// A kink of the objective along a step. id is its row i, or rows+j for coordinate j; t is its
-// position, and jump the jump of the slope there.
+// A kink describes a kink of the objective along a step. id is i for the kink of row i, and rows+j
+// for the kink of coordinate j. t is the position of the kink, and jump is the jump of the slope at
+// t.
 type kink struct {
 	id                   int
 	t, jump, jumpsBefore float64 // jumpsBefore: the sum of the jumps of earlier kinks, for searchCurved
@@ -175,8 +179,8 @@ func (p *marginSolver) zero(j int) {
 }
 
 // gradSize returns the size of the terms of gradient entry j. The term of a row on the elbow is its
-// multiplier times z_ij. If there are few violators, the multiplier can be much smaller than the
-// weight of the row's loss.
+// multiplier times z_ij. The multiplier can be much smaller than the weight of the row's loss if
+// there are few violators.
 func (p *marginSolver) gradSize(j int) float64 {
 	size := p.l1 + p.l2*math.Abs(p.theta[j])
 	e := 0
@@ -207,7 +211,7 @@ func (p *marginSolver) marginSize(i int) float64 {
 }
 
 // steep reports whether the squared hinge loss of row i has a large gradient at the distance d from
-// its kink: larger than the terms of the objective's gradient.
+// its kink. The gradient is large if it exceeds the terms of the objective's gradient.
 func (p *marginSolver) steep(i int, d float64) bool {
 	return p.outweighs(i, 2*p.smooth[1]*p.Copies[i]*d)
 }
@@ -219,18 +223,18 @@ func (p *marginSolver) outweighs(i int, slope float64) bool {
 }
 
 // negative reports whether the multiplier of row e of the elbow is below 0 by more than rounding.
-// The rounding is relative to the upper bound of the multiplier, or to the terms that the
-// multiplier balances, if these terms are smaller. Without violators, the terms of the ridge
-// penalty alone balance the multiplier, and they may be very small.
+// The rounding is relative to the smaller of two sizes: the upper bound of the multiplier, and the
+// terms that the multiplier balances. If there are no violators, these terms are the terms of the
+// ridge penalty alone, and they may be very small.
 func (p *marginSolver) negative(e int) bool {
 	b, i := p.mult[e], p.elbow[e]
 	return b < 0 && (b < -marginTol*p.multBound(i) || p.outweighs(i, -b/marginTol))
 }
 
-// refine corrects theta, without ℓ, if the margins of the elbow differ from 1 by more than the
-// rounding of their terms. A solve of the face's system leaves an error of about eps·‖z_i‖‖θ‖ in
-// margin i. This is much larger than the rounding of the terms if large entries of z_i are
-// multiplied by small entries of θ.
+// refine corrects theta if the margins of the elbow differ from 1 by more than the rounding of
+// their terms. There must be no ℓ. A solve of the face's system leaves an error of about
+// eps·‖z_i‖‖θ‖ in margin i. If large entries of z_i are multiplied by small entries of θ, this
+// error is much larger than the rounding of the terms.
 func (p *marginSolver) refine() {
 	for range refinements {
 		off := p.work[:len(p.elbow)]
@@ -255,9 +259,9 @@ func (p *marginSolver) refine() {
 	}
 }
 
-// release removes the constraints whose multipliers have the wrong sign, or only the first of them
-// if firstOnly is true. It returns the number of removed constraints. θ must be the face's
-// minimiser. release also completes grad.
+// release removes the constraints whose multipliers have the wrong sign. If firstOnly is true, it
+// removes only the first of them. It returns the number of removed constraints. θ must be the
+// face's minimiser. release also completes grad.
 func (p *marginSolver) release(firstOnly bool) int {
 	if !p.curved {
 		for j, t := range p.theta {

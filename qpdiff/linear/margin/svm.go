@@ -36,22 +36,27 @@ import (
 //
 // # Derivatives
 //
-// The derivatives follow from the implicit function theorem at that system. Let (w, u) solve λ2·w −
-// Σ_E u_i z_i = dθ_S and z_iᵀw = 0 on E, where dθ is the cotangent of θ. The products are
+// The derivatives follow from the implicit function theorem, applied to this system. Let (w, u)
+// solve λ2·w − Σ_E u_i z_i = dθ_S and z_iᵀw = 0 on E, where dθ is the cotangent of θ. The products
+// are
 //
 //	λ1: −sᵀw    λ2: −θᵀw
 //	z_i: w/N for i ∈ V,  b_i·w + u_i·θ for i ∈ E,  0 beyond the margin
 //
 // The derivatives in X and y follow from z_i = y_i·x_i, for labels that are any real numbers.
 //
-// The derivatives exist under strict complementarity. Strict complementarity fails in three cases.
-// The multiplier of a row on the elbow is 0 or 1/N; a row has the margin 1 but no multiplier; or a
-// coordinate is at its kink. The paper's condition, λ2 > 0, does not suffice. At λ1 = 0 the
-// derivative with respect to λ1 is one-sided, from the right.
+// The derivatives exist under strict complementarity. Strict complementarity fails in three cases:
 //
-// Rounding can hide on which side of its kink a margin, multiplier or coordinate is. It counts as
-// being at the kink if its distance from the kink is at most 256 times its rounding error. This
-// error includes the rounding of the terms of the system above.
+//   - The multiplier of a row on the elbow is 0 or 1/N.
+//   - A row has the margin 1 but no multiplier.
+//   - A coordinate is at its kink.
+//
+// The paper's condition, λ2 > 0, does not suffice. At λ1 = 0 the derivative with respect to λ1 is
+// one-sided, from the right.
+//
+// Rounding can hide on which side of its kink a margin, multiplier or coordinate is. Such a
+// quantity counts as being at its kink if its distance from the kink is at most 256 times its
+// rounding error. This error includes the rounding of the terms of the system above.
 //
 // Equal rows z_i, as in a bootstrap sample, count as one row with their total weight. The
 // derivatives hold for changes of the data that keep these rows equal. The derivative of the one
@@ -63,10 +68,11 @@ type SVM struct {
 	// Generalised lets VJP return a result at weakly active rows and coordinates too, where no
 	// derivative exists. The result uses one element of the generalised (Clarke) Jacobian: the
 	// Jacobian of the problem in which each such row stays on the side that its multiplier selects,
-	// and each such coordinate stays at zero. There is one exception. The rows on the elbow may be
-	// linearly dependent without the weakly active coordinates. Each of these coordinates then
-	// stays as it is in the fit, at zero or in the support. False: such a VJP returns a
-	// NotDifferentiableError.
+	// and each such coordinate stays at zero. False: such a VJP returns a NotDifferentiableError.
+	//
+	// There is one exception to this Jacobian. Without the weakly active coordinates, the normals
+	// of the rows on the elbow may be linearly dependent. Each weakly active coordinate then stays
+	// as it is in the fit, at zero or in the support.
 	Generalised bool
 
 	marginFit
@@ -130,14 +136,14 @@ func (l *SVM) multiplier(k int) float64 {
 
 // SupportVectors returns the training rows whose multipliers are not 0 at the last fit, in
 // ascending order. θ does not depend on the other rows. SupportVectors overwrites dst, and
-// allocates only if dst has too little capacity. The error is ErrNotFitted.
+// allocates only if dst has too little capacity. If there is no fit, the error is ErrNotFitted.
 func (l *SVM) SupportVectors(dst []int) ([]int, error) {
 	return l.p.Where(l, &l.state, dst, func(k int) bool { return l.multiplier(k) != 0 })
 }
 
 // Elbow returns the training rows i that the kink of the hinge loss holds at y_iθᵀx_i = 1 at the
 // last fit, in ascending order. It overwrites dst, and allocates only if dst has too little
-// capacity. The error is ErrNotFitted.
+// capacity. If there is no fit, the error is ErrNotFitted.
 func (l *SVM) Elbow(dst []int) ([]int, error) { return l.elbow(l, dst) }
 
 // VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil. If rows are equal,
@@ -168,7 +174,7 @@ func (l *SVM) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err err
 	return d.finishAdjoint(&l.marginFit, l.Generalised, g, "λ1")
 }
 
-// JVP sets dtheta to the directional derivative of θ at the last fit along d, whose fields are
+// JVP sets dtheta to the directional derivative of θ at the last fit along d. The fields of d are
 // tangents of the inputs (nil: zero). If strict complementarity fails, the derivative still exists,
 // but it is not linear in d. In this case JVP allocates, and solves a quadratic program that keeps
 // each weakly active row and coordinate on its side of the kink.
@@ -202,11 +208,13 @@ func (l *SVM) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err err
 
 // Ties calls visit for each pair of rows i and k that have equal z, are on the elbow and are not
 // weakly active. Only the sum of their multipliers is unique. Since z is equal, x_i = sign·x_k with
-// sign = y_i·y_k. The g.X of the last VJP with w is a derivative only for changes dX with dᵀdX_i =
-// sign·dᵀdX_k, for each vector d that visit receives. For other changes there is no derivative. d
-// has n entries and is valid only during the call. A pair may have a second vector d; visit returns
-// true if it needs the second vector. Ties finds no pairs if there is no fit, or if the last
-// derivative with w was not a VJP of this fit.
+// sign = y_i·y_k.
+//
+// Ties describes the g.X of the last VJP with w. This g.X is a derivative only for changes dX with
+// dᵀdX_i = sign·dᵀdX_k, for each vector d that visit receives. For other changes there is no
+// derivative. d has n entries and is valid only during the call. A pair may have a second vector d;
+// visit returns true if it needs the second vector. Ties finds no pairs if there is no fit, or if
+// the last derivative with w was not a VJP of this fit.
 func (l *marginFit) Ties(w *qpdiff.Workspace, visit func(i, k int, sign float64, d []float64) bool) {
 	if w != nil {
 		qpdiff.Scratch[marginDerivative](w).ties(l, visit)

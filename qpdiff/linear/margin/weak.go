@@ -14,11 +14,15 @@ import (
 // weakMargins lists the rows and coordinates that violate strict complementarity at the
 // solution of a [marginSolver].
 type weakMargins struct {
-	weak     qpdiff.Weak // weakly active, by distinct row
-	weakFree qpdiff.Weak // kinks in a hyperparameter at 0 only: coordinates in λ1, rows in the hinge loss's weight
+	weak qpdiff.Weak // weakly active, by distinct row
+	// kinks at a hyperparameter that is 0: coordinates at a kink in λ1, rows at a kink in the hinge
+	// loss's weight
+	weakFree qpdiff.Weak
 
-	root, length []float64 // work of listAll: √ of the Hessian's diagonal, scaled ‖z_i‖ of the elbow
-	v, b         []float64 // work of decided: right-hand side on the support and on the elbow
+	// work of listAll: root has √ of the Hessian's diagonal, and length the scaled ‖z_i‖ of the
+	// elbow
+	root, length []float64
+	v, b         []float64 // work of decided: right-hand sides, v on the support and b on the elbow
 }
 
 func (w *weakMargins) resize(rows, n int) {
@@ -78,10 +82,10 @@ func (w *weakMargins) find(p *marginSolver, hasL1 bool) error {
 	return nil
 }
 
-// decided reports whether the row id, or the coordinate id−rows, is on its side of the kink by more
-// than its error. It computes this error with one solve, and is called for the rows and coordinates
-// that listAll has listed. (listAll bounds all errors by the condition of the face's system.) There
-// must be no ℓ.
+// decided reports whether it is certain on which side of its kink row id, or coordinate id−rows,
+// is. It computes the error with one solve, and compares it with the distance from the kink.
+// decided is called for the rows and coordinates that listAll has listed. (listAll bounds all
+// errors by the condition of the face's system.) There must be no ℓ.
 func (w *weakMargins) decided(p *marginSolver, id int) bool {
 	p.stopper.Look()
 	v, b := dense.Zeros(w.v, len(p.act)), dense.Zeros(w.b, len(p.elbow))
@@ -146,8 +150,8 @@ func (w *weakMargins) listAll(p *marginSolver, hasL1 bool, norm float64, root []
 	for e, i := range p.elbow {
 		length[e] = p.scaledLength(i, root)
 	}
-	// sway bounds the error of a margin whose normal has length 1. The margin is compared with 1,
-	// and sway does not include the rounding of this 1.
+	// sway bounds the error of a margin whose normal has length 1. The margin is compared with the
+	// number 1, and sway does not include the rounding of this 1.
 	sway := cond * norm
 	if len(root) > 0 {
 		sway += drift / slices.Min(root)
