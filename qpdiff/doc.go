@@ -12,13 +12,13 @@
 // over the cores. [ConvexProgram] uses the same theorem to differentiate a solution of any smooth
 // convex program.
 //
-// Learning problems are in the packages below qpdiff. Package learn defines a learner. Its method
-// Load takes a data set, and Fit fits the learner to the data at given hyperparameters. Its method
-// VJP then computes vector-Jacobian products with respect to the hyperparameters, the features X
-// and the labels y. The learners are in linear (elastic net, Huber and logistic regression),
-// linear/margin (support vector machines, learned losses), kernel (kernel SVM, kernel ridge
-// regression) and smooth (an objective of your own). Package learntest tests a learner or a kernel
-// of your own.
+// Learning problems are in the packages below qpdiff. Package learn defines the interface of
+// learners. The method Load of a learner takes a data set. Fit fits the learner to the data at
+// given hyperparameters. VJP then computes vector-Jacobian products with respect to the
+// hyperparameters, the features X and the labels y. The learners are in linear (elastic net, Huber
+// and logistic regression), linear/margin (support vector machines, learned losses), kernel (kernel
+// SVM, kernel ridge regression) and smooth (an objective of your own). Package learntest tests a
+// learner or a kernel of your own.
 //
 // Matrices are *mat.Dense and vectors []float64. The package draws no random numbers and reads
 // no clock. Only [ForEach] starts goroutines.

@@ -66,8 +66,8 @@ func (w Weak) String() string {
 //
 // Strict complementarity is tested first. The field Weak lists the rows and coordinates at which
 // strict complementarity fails. If Weak is empty, the implicit function theorem fails for another
-// reason: the cotangent, or the input's ∇g, lies outside the required range. Residual is then the
-// size of its part outside the range, divided by its whole size.
+// reason: the cotangent, or the input's ∇g, has a part outside the required range. Residual is then
+// the size of this part, divided by the size of the whole vector.
 type NotDifferentiableError struct {
 	Inputs   []Input // the requested inputs without a derivative; empty if no input has a derivative
 	Weak     Weak

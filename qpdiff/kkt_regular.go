@@ -24,8 +24,8 @@ type qpDerivative struct {
 	state       uint64 // the number of the solution for which it is prepared
 	generalised bool   // prepared with weakly active rows counted as inactive
 	weak        []int  // inequalities for which strict complementarity fails
-	// spareRows lists active inequalities whose computed multiplier is zero, although other valid
-	// multipliers are positive there. See split.
+	// spareRows lists some of the active inequalities whose computed multiplier is zero: the
+	// inequalities for which other valid multipliers are positive. See split.
 	spareRows []int
 	// evenRows lists the rows with equal sides and the multiplier 0, which selects neither side.
 	evenRows []int
@@ -34,13 +34,14 @@ type qpDerivative struct {
 	// cond is the largest amplification of rounding errors among the rows in
 	// weak, see weakCond.
 	cond float64
-	// tri has the rows and factors of the derivative. It is the triangle of the working set, or a
-	// copy without the weakly active rows.
+	// tri has the rows and factors that the derivative uses. They are the triangle of the working
+	// set, or a copy of it without the weakly active rows.
 	tri  triangle
 	kkt  *kktMatrix // the KKT matrix with these rows, if it may be singular
 	rows []int      // the rows of y, as numbered in activeSet
 	v, y []float64  // the last solution
-	zvz  []float64  // z, the last adjoint's v, and z again, for the products in the cotangent of Q
+	// z, then the last adjoint's v, then z again; for the products in the cotangent of Q
+	zvz []float64
 	// Right-hand side and residual.
 	cz, cy, rz, ry []float64
 	qv             []float64        // Qv, in residual
@@ -59,7 +60,7 @@ type qpDerivative struct {
 }
 
 // leaveOut copies the factors of the working set and removes the weakly active rows from the copy.
-// The factors of the working set stay unchanged, because the next solve starts from them.
+// The original factors stay unchanged, because the next solve starts from them.
 func (d *qpDerivative) leaveOut() {
 	a := d.sys
 	n := a.n
@@ -139,9 +140,10 @@ func (d *qpDerivative) solve() (outside float64) {
 	return 0
 }
 
-// findPinned counts, for each part of the program, the variables minus the active rows. A row with
-// a nonzero right-hand side adds n, so such a part never counts 0. findPinned reports whether some
-// part counts 0. Such a part is at a vertex, and its v is 0.
+// findPinned counts, for each part of the program, the variables minus the active rows. If this
+// count is 0, the part is at a vertex, and its v is 0. A row with a nonzero right-hand side adds n
+// to the count, so the count of its part is never 0. findPinned reports whether the count of some
+// part is 0.
 func (d *qpDerivative) findPinned() (some bool) {
 	a := d.sys
 	if len(a.parts) == 1 && len(d.rows) < a.n { // the usual case
@@ -164,17 +166,18 @@ func (d *qpDerivative) findPinned() (some bool) {
 // residual sets (d.rz, d.ry) to the residual of the last solution. It returns two measures of the
 // residual's size, which do not depend on the units.
 //
-// relRes is the largest value over the parts of the program. For a part it is the larger of two
-// ratios of 1-norms. The first ratio compares the residual of the rows, scaled to norm 1, with
-// their right-hand sides plus a bound of v. The second ratio compares the residual of the gradient
-// with the gradient's terms. The bound of v is these terms divided by the size of Q. The norm of v
-// itself would not do, because v is 0 up to rounding at a vertex.
+// relRes is the largest ratio over the parts of the program. For each part there are two ratios of
+// 1-norms, and the larger one counts. The first is the residual of the rows divided by the sum of
+// their right-hand sides and a bound of v; the rows are scaled to norm 1. The second is the
+// residual of the gradient divided by the gradient's terms. The bound of v is these terms divided
+// by the size of Q. The norm of v itself would be useless here, because v is 0 up to rounding at a
+// vertex.
 //
 // entryRes is the largest of three ratios. The first compares the residual of one gradient entry
 // with the terms of this entry. The second compares the residual of the rows with v plus the
-// right-hand sides. The third, with a proximal term, compares the residual of one row with the
-// terms of this row. relRes alone would accept large errors in two cases: if Q is small compared
-// with the proximal term, or if one gradient entry is small compared with another.
+// right-hand sides. The third exists only with a proximal term: it compares the residual of one row
+// with the terms of this row. relRes alone would accept large errors in two cases: if Q is small
+// compared with the proximal term, or if one gradient entry is small compared with another.
 func (d *qpDerivative) residual() (relRes, entryRes float64) {
 	a := d.sys
 	n := a.n

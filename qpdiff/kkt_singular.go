@@ -15,9 +15,10 @@ import (
 // Results therefore do not depend on units. kktMatrix is slow but accurate, and is used only if K
 // may be singular.
 //
-// A vector that K multiplies has two halves: v for the variables, and y for the rows. The halves
+// Each vector that K multiplies has two halves: v for the variables, and y for the rows. The halves
 // have different units, so no norm combines them. The null space of K is spanned by vectors with v
-// = 0 and vectors with y = 0: K(v, y) = 0 implies vᵀHv = 0, so Hv = 0, Cv = 0 and Cᵀy = 0.
+// = 0 and vectors with y = 0. This is because K(v, y) = 0 implies vᵀHv = 0, and therefore Hv = 0,
+// Cv = 0 and Cᵀy = 0.
 type kktMatrix struct {
 	n, k int
 	e    []float64 // diagonal of E, powers of two
@@ -331,8 +332,9 @@ func (a *kktMatrix) solve(v, y, cz, cy []float64) (outside float64) {
 	return outside
 }
 
-// outsideOf multiplies x by a projector. It returns the largest ratio of an entry of the product to
-// the terms summed in this entry. The projector is zero between entries of different units.
+// outsideOf multiplies x by a projector. Each entry of the product is a sum of terms. outsideOf
+// returns the largest ratio of an entry to its terms. The projector is zero between entries of
+// different units.
 func outsideOf(projector, x []float64) (worst float64) {
 	n := len(x)
 	for i := range n {

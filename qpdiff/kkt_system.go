@@ -26,9 +26,9 @@ type kktSystem struct {
 	// unit[j] is 1/√d_j, the unit of variable j when residuals are compared.
 	unit []float64
 	// twoSided is true if rows have lower sides, or if the variables have bounds. The solver then
-	// works with one side of each inequality at a time, the chosen side c z ≤ r. A negative scale
-	// marks the lower side as chosen. The other side is −c z ≤ otherRhs with the slack otherSlack =
-	// otherRhs + c z. If it does not exist, otherRhs is +Inf.
+	// works with one side of each inequality at a time. The inequality c z ≤ r stands for the side
+	// that was chosen. A negative scale means that this is the lower side. The other side is −c z ≤
+	// otherRhs with the slack otherSlack = otherRhs + c z. If it does not exist, otherRhs is +Inf.
 	twoSided             bool
 	otherRhs, otherSlack []float64
 	part, rowPart        []int // the number of the part to which a variable or a row belongs
@@ -236,8 +236,8 @@ func (a *kktSystem) rowSize(r int) float64 {
 }
 
 // curvature returns the size of the objective's second derivatives in part k, in the units of the
-// variables. This is the size of Q or, with a proximal term, the ratio of the linear term to z if
-// this ratio is larger.
+// variables. This is the size of Q. With a proximal term, it is the ratio of the linear term to z
+// if this ratio is larger.
 func (a *kktSystem) curvature(k int) float64 {
 	if !a.shifted {
 		return a.qmax
@@ -285,8 +285,8 @@ func (a *kktSystem) sideChange(t *QPGrad, r int) (lo, hi float64) {
 	return lo, hi
 }
 
-// place returns the matrix of t that holds row r, or nil for a bound of a variable. It also returns
-// the vector of t that holds the side that row r faces, and the index of the row in both.
+// place returns the places at which t holds row r: the matrix, the vector of the side that the row
+// faces, and the index of the row in both. For a bound of a variable the matrix is nil.
 func (a *kktSystem) place(t *QPGrad, r int) (m *mat.Dense, rhs []float64, at int) {
 	switch {
 	case r >= a.m:
@@ -298,9 +298,9 @@ func (a *kktSystem) place(t *QPGrad, r int) (m *mat.Dense, rhs []float64, at int
 	return t.matrix(input), t.vector(side), at
 }
 
-// inputs returns the names of the two blocks of the data that hold row r: its matrix, and the
-// vector of the side that the row faces. It also returns the row's index in these blocks. For a row
-// with equal sides, the multiplier selects the side.
+// inputs returns the names of the two blocks of the data that hold row r, and the row's index in
+// these blocks. The blocks are the row's matrix, and the vector of the side that the row faces. For
+// a row with equal sides, the multiplier selects the side.
 func (a *kktSystem) inputs(r int) (matrix, side QPInput, at int) {
 	lower := a.scale[r] < 0
 	if a.equality(r) {

@@ -10,17 +10,18 @@ import (
 )
 
 // ForEach calls f(0) … f(n-1) in at most workers goroutines. If workers is zero or less, or above
-// GOMAXPROCS, it counts as GOMAXPROCS. ForEach calls every f, even if others return errors, and
-// returns the error of the lowest index that failed. If calls write to different memory, the
-// results do not depend on the number of goroutines. When a goroutine that ForEach started has no
-// work left, it waits about a tenth of a millisecond for the next call of any ForEach, and then
+// GOMAXPROCS, it counts as GOMAXPROCS. ForEach calls every f, even if some calls return errors. It
+// returns the error of the failed call with the lowest index. If calls write to different memory,
+// the results do not depend on the number of goroutines. When a goroutine that ForEach started has
+// no work left, it waits about a tenth of a millisecond for the next call of any ForEach, and then
 // ends. Waiting occupies its processor only while no other goroutine needs it. The project runs
 // everything in parallel by ForEach.
 //
-// If an f panics, ForEach waits until no other f runs, and then panics in the caller's goroutine.
-// The value is an error that reports the value and the stack of the first panic, the one with the
-// lowest index. The error wraps this value if the value is an error. If an f calls
-// [runtime.Goexit], so does ForEach. The goroutine of such an f calls no further f.
+// If calls of f panic, ForEach waits until no other f runs, and then panics in the caller's
+// goroutine. The value of ForEach's panic is an error. This error reports the value and the stack
+// of one panic: the panic of the call with the lowest index. If that value is an error, ForEach's
+// error wraps it. If an f calls [runtime.Goexit], so does ForEach. The goroutine of such an f calls
+// no further f.
 func ForEach(workers, n int, f func(i int) error) error {
 	most := runtime.GOMAXPROCS(0)
 	if workers <= 0 {
@@ -71,8 +72,8 @@ type itemPanic struct {
 	stack []byte
 }
 
-// panicOf returns the panic with the value that recover returned. A ForEach within an item has
-// already made one.
+// panicOf returns the panic of an item, given the value that recover returned. If the item itself
+// called ForEach, this value may already be the panic of an item, which is then returned unchanged.
 func panicOf(value any) *itemPanic {
 	if p, ok := value.(*itemPanic); ok {
 		return p
@@ -113,7 +114,7 @@ func newSharedItems(workers, n int, f func(i int) error) *sharedItems {
 	return j
 }
 
-// work does items until all are taken, or one does not return.
+// work runs items until all items are taken, or until an item does not return.
 func (j *sharedItems) work() {
 	i, ended := 0, false
 	defer func() {
@@ -149,8 +150,8 @@ func (j *sharedItems) fail(i int, err error) {
 	}
 }
 
-// lead works in the caller's goroutine, too, because waking one goroutine more takes as long as a
-// small share of the work. It returns when no item runs any more.
+// lead works on the items in the caller's goroutine. The caller works too, because waking one more
+// goroutine takes as long as a small share of the work. lead returns when no item runs any more.
 func (j *sharedItems) lead() {
 	defer j.wait()
 	j.work()
@@ -183,7 +184,7 @@ type readyHelpers struct {
 	ready []*helper
 }
 
-// hand gives j to a waiting helper. It returns false if no helper is waiting.
+// hand passes j to a waiting helper. It returns false if no helper is waiting.
 func (r *readyHelpers) hand(j *sharedItems) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -231,7 +232,8 @@ const (
 	looks  = 8 // before each yield
 )
 
-// spin waits a short time until done returns true. It reports whether done did.
+// spin calls done repeatedly for a short time, until done returns true. It reports whether done has
+// returned true.
 func spin(done func() bool) bool {
 	for range yields {
 		for range looks {

@@ -107,9 +107,9 @@ func (p *ConvexProgram) Differentiate(x, lambda, nu, alpha []float64) (*Sensitiv
 	return l.sensitivity(kkt, m, q, constraints, rows)
 }
 
-// constraintsAt evaluates the constraints, inequalities first. It adds each constraint, multiplied
-// by its multiplier, to the Lagrangian l. It also sets the sizes of the terms in l and in each
-// constraint.
+// constraintsAt evaluates the constraints, first the inequalities and then the equalities. It adds
+// each constraint, multiplied by its multiplier, to the Lagrangian l. It also sets two sizes: the
+// size of the terms in l, and the size of the terms in each constraint.
 func (p *ConvexProgram) constraintsAt(l *lagrangian, x, lambda, nu, alpha []float64) ([]constraint, error) {
 	m, q := len(p.Inequalities), len(p.Equalities)
 	constraints := make([]constraint, m+q)
@@ -127,8 +127,8 @@ func (p *ConvexProgram) constraintsAt(l *lagrangian, x, lambda, nu, alpha []floa
 		}
 		c.value, c.mult, c.d = value, mult, d
 	}
-	// A ParamFunc returns a sum without its terms. To first order, each term is a derivative times
-	// an entry of x or alpha.
+	// A ParamFunc returns the value of a sum, but not the terms of this sum. To first order, each
+	// term is a derivative times an entry of x or alpha.
 	for j := range l.terms {
 		for i, v := range x {
 			l.terms[j] += math.Abs(l.hess.At(j, i) * v)
@@ -246,9 +246,10 @@ func (l *lagrangian) add(name string, f ParamFunc, weight float64, x, alpha []fl
 	return value, d, nil
 }
 
-// weak lists the weakly active inequalities. These are the active inequalities whose multiplier is
-// zero within its error, and the other inequalities whose slack is. As in [qpDerivative.isZero],
-// the error comes from the residuals of the point and from rounding.
+// weak lists the weakly active inequalities. An active inequality is weakly active if its
+// multiplier is zero within its error. Any other inequality is weakly active if its slack is zero
+// within its error. As in [qpDerivative.isZero], the error comes from the residuals of the point
+// and from rounding.
 func (l *lagrangian) weak(kkt *kktMatrix, inequalities, constraints []constraint, rows []int) (weak []int) {
 	n, k := l.n, len(rows)
 	cz, cy, v, y := make([]float64, n), make([]float64, k), make([]float64, n), make([]float64, k)
@@ -312,8 +313,8 @@ func (l *lagrangian) sensitivity(kkt *kktMatrix, m, q int, constraints []constra
 	return out, joinErrors(errs)
 }
 
-// blocks returns a Sensitivity with storage for each of x, λ and ν that is unique. For each of x, λ
-// and ν that is not unique, it returns an error.
+// blocks returns a Sensitivity with storage for those of x, λ and ν that are unique. For each of
+// the three that is not unique, it returns an error.
 func (l *lagrangian) blocks(kkt *kktMatrix, m, q int, rows []int) (out *Sensitivity, errs []error) {
 	free := [3]float64{} // of x, λ, ν
 	for i, part := range kkt.freedom {

@@ -11,10 +11,10 @@ import (
 // Solution solves a [QP], holds the solution and differentiates it. The zero value is ready to use.
 //
 // A Solution reuses its storage. Solving another problem of the same shape allocates nothing and
-// starts from the last working set. If Q equals the last problem's Q, Solve reuses its factor. If G
-// and A equal the last problem's matrices, it reuses their factors too. The exception is a Q that
-// is not definite: Solve factorises again if P or the bounds imply a far larger or smaller solution
-// than before. The slices of a Solution are valid until the next Solve.
+// starts from the last working set. If the new Q equals the last Q, Solve reuses the factor of Q.
+// If the new G and A also equal the last ones, it reuses their factors too. The exception is a Q
+// that is not definite: Solve factorises again if P or the bounds imply a far larger or smaller
+// solution than before. The slices of a Solution are valid until the next Solve.
 //
 // While Solve runs, no other goroutine may use the Solution. Derivatives only read the Solution, so
 // many goroutines may differentiate it at the same time, each with a separate [Workspace]. A
@@ -24,13 +24,14 @@ type Solution struct {
 	// continues to rounding error for any Tol.
 	Tol float64
 	// MaxIter bounds the changes of the working set. Zero means 1000 + 100·(variables + rows). A
-	// MaxIter above a hundred times this default has the effect of a hundred times the default.
+	// MaxIter above a hundred times this default has the same effect as a hundred times the
+	// default.
 	MaxIter int
 	// Generalised selects the derivatives at weakly active rows, whose slack and multiplier are
 	// both zero. False: derivatives that do not exist are errors. True: these rows count as
 	// inactive. The result is then not a derivative but one element of the generalised (Bouligand)
-	// Jacobian. This element is a limit of derivatives: for h larger on these rows, as h decreases
-	// to its value.
+	// Jacobian. This element is a limit of derivatives of other problems. In these problems h is
+	// larger on the weakly active rows, and decreases to its value.
 	Generalised bool
 
 	Z []float64 // n: the minimiser
@@ -44,7 +45,8 @@ type Solution struct {
 	Status    Status
 	Residual  KKTResidual
 	// Iterations counts the changes of the working set. Proximal counts the proximal steps, and is
-	// zero if Q is positive definite. Refinements counts the corrections on the last working set.
+	// zero if Q is positive definite. Refinements counts the corrections of the solution on the
+	// last working set.
 	Iterations, Proximal, Refinements int
 	Certificate                       Certificate
 

@@ -73,8 +73,8 @@ func (d *qpDerivative) prepare() {
 }
 
 // uniquePrimal reports whether the minimiser is unique. It is unique if Q is positive definite on
-// the null space of the rows C of the derivative. The test uses that Q + ρCᵀC is then positive
-// definite.
+// the null space of the rows C of the derivative. In this case Q + ρCᵀC is positive definite, which
+// uniquePrimal tests.
 func (d *qpDerivative) uniquePrimal() bool {
 	a := d.sys
 	n := a.n
@@ -171,9 +171,10 @@ func (a *kktMatrix) parts(c []float64, rows []int, m int, wanted [3]bool) float6
 	return worst
 }
 
-// partsLater reports whether a change Ċ of the rows makes dependent rows independent once z or the
-// multipliers move along the last solution (ż, ẏ). For example, let the second of two rows z₁ = 1
-// become z₁ + εz₂ = 1. The two rows agree only if z₂ is 0.
+// partsLater reports whether a change Ċ of the rows makes dependent rows independent only after a
+// small move. The move is the last solution (ż, ẏ), which changes z and the multipliers. For
+// example, let the second of two rows z₁ = 1 become z₁ + εz₂ = 1. The two rows agree only if z₂ is
+// 0.
 func (a *kktMatrix) partsLater(c []float64) (parts bool) {
 	n := a.n
 	moves := [2]bool{a.moves(0, n), a.moves(n, n+a.k)}
@@ -183,9 +184,10 @@ func (a *kktMatrix) partsLater(c []float64) (parts bool) {
 	return parts
 }
 
-// changedNulls calls f with the product K̇x for each of several null vectors x, which span all null
-// vectors. K̇ is the change of K with the rows' change Ċ. An entry of the product that is at most
-// rangeTol times its terms becomes zero. If all entries are zero, changedNulls does not call f.
+// changedNulls multiplies null vectors x by K̇, the change of K with the rows' change Ċ. The null
+// vectors span all null vectors. changedNulls calls f with each product K̇x. An entry of the
+// product that is at most rangeTol times its terms becomes zero. If all entries are zero,
+// changedNulls does not call f.
 func (a *kktMatrix) changedNulls(c []float64, f func(change []float64)) {
 	n, k := a.n, a.k
 	scaled := make([]float64, len(c))
@@ -294,7 +296,7 @@ func (s *Solution) VJP(w *Workspace, g *QPGrad, dz, dlambda, dnu []float64) erro
 	return err
 }
 
-// adjoint solves for (v, y), and returns which blocks of g have a derivative.
+// adjoint solves for (v, y), and reports which blocks of g have a derivative.
 func (d *qpDerivative) adjoint(g *QPGrad, dz, dlambda, dnu []float64) (exists qpInputs, err error) {
 	a := d.sys
 	if len(d.weak) > 0 {

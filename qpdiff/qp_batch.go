@@ -33,8 +33,8 @@ func SolveBatch(sols []Solution, qps []QP) error {
 // give their grads the same matrix or slice in the field of this input. VJPBatch then adds the
 // derivatives of all these programs to this field. It adds them in the order of the items, so the
 // result has the same bits for any GOMAXPROCS. Any fields of grads may overlap: for example the L
-// of one item and the H of another item, or two windows of one matrix. One goroutine writes all
-// fields that overlap. A field of grads must not overlap with a cotangent or with a slice of a
+// of one item and the H of another item, or two windows of one matrix. Fields that overlap are all
+// written by one goroutine. A field of grads must not overlap with a cotangent or with a slice of a
 // Solution.
 func VJPBatch(ws []Workspace, grads []QPGrad, sols []Solution, dz, dlambda, dnu [][]float64) error {
 	if len(grads) != len(sols) {
@@ -99,8 +99,9 @@ type gradBlock struct {
 	from, to uintptr // the addresses of the field's first and last entry
 }
 
-// shareStorage marks in unshared the fields whose storage overlaps with no other field. The
-// remaining fields are in groups whose storage overlaps, each group in the order of the items.
+// shareStorage divides the fields in two kinds. In unshared it marks each field whose storage
+// overlaps with no other field. It returns the remaining fields in groups whose storage overlaps.
+// Each group is in the order of the items.
 func shareStorage(grads []QPGrad) (unshared []qpInputs, groups [][]gradBlock) {
 	unshared = make([]qpInputs, len(grads))
 	blocks := make([]gradBlock, 0, len(grads)*int(InputL))

@@ -8,9 +8,10 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// provesInfeasible reports whether row r, minus the combination a.y of rows of the working set,
-// proves that the program has no feasible point. The difference is the constraint ρᵀz ≤ β, or ρᵀz =
-// β if r is an equality. No z satisfies it if ρ is 0 up to rounding and β < 0.
+// provesInfeasible reports whether row r minus a combination of other rows proves that the program
+// has no feasible point. The combination a.y is of rows of the working set. The difference is the
+// constraint ρᵀz ≤ β, or ρᵀz = β if r is an equality. No z satisfies it if ρ is 0 up to rounding
+// and β < 0.
 func (a *activeSet) provesInfeasible(r int) bool {
 	for pass := range 2 {
 		big := math.Sqrt(a.mnorm[r])
@@ -53,8 +54,8 @@ func (a *activeSet) correctRay(rho []float64) {
 	floats.Add(a.y[:k], dy)
 }
 
-// rayError returns the largest entry of ρ divided by the largest term of ρ. Each entry of ρ is a
-// sum of terms. Entries and terms are in the units of the variables.
+// rayError returns the largest entry of ρ divided by the largest term of ρ, because each entry of ρ
+// is a sum of terms. Entries and terms are in the units of the variables.
 func (a *activeSet) rayError(r int, rho []float64) float64 {
 	left, term := 0.0, 0.0
 	for j, v := range rho {
@@ -68,9 +69,9 @@ func (a *activeSet) rayError(r int, rho []float64) float64 {
 	return ratio(left, term)
 }
 
-// ray returns ρ = c_r − Σ yᵢ c_wᵢ and β = r_r − Σ yᵢ r_wᵢ. size bounds the terms of β. The bound
-// replaces each ‖yᵢm_wᵢ‖ by the largest of these norms, because a small yᵢm_wᵢ may consist of
-// rounding errors of the largest.
+// ray returns ρ = c_r − Σ yᵢ c_wᵢ and β = r_r − Σ yᵢ r_wᵢ. The result size bounds the terms of β.
+// In this bound, each ‖yᵢm_wᵢ‖ is replaced by the largest of these norms, because a small yᵢm_wᵢ
+// may consist of rounding errors of the largest.
 func (a *activeSet) ray(r int) (rho []float64, beta, size float64) {
 	rho = a.work
 	copy(rho, a.crow(r))
@@ -146,8 +147,8 @@ func (a *activeSet) certifyInfeasible(s *qpReport, r int) {
 	}
 }
 
-// provesUnbounded reports whether the last proximal step proves that the program is unbounded. It
-// does if, in some part of the program, the objective falls without bound along the step.
+// provesUnbounded reports whether the last proximal step proves that the program is unbounded. This
+// is proved if the objective falls without bound along the step in some part of the program.
 func (a *activeSet) provesUnbounded(s *qpReport) bool {
 	if !a.falls() {
 		return false // the usual case
@@ -216,9 +217,10 @@ func (r *rayResidual) isRay() bool {
 	return r.deviation <= unboundedTol && r.slope < -slopeTol*r.deviation*r.pmax
 }
 
-// endsRay reports whether row r ends the direction a.dz; product is the product of the row with
-// a.dz. A far side does not end a direction. The minimiser would be at this side, but the residual
-// cannot distinguish it from points before the side, because the terms of Qz hide P.
+// endsRay reports whether row r ends the direction a.dz. The parameter product is the product of
+// the row with a.dz. A side that is far away does not end a direction. The minimiser would be at
+// this side. But the residual could not distinguish the minimiser from points before the side,
+// because the terms of Qz hide P.
 func (a *activeSet) endsRay(r int, product float64) bool {
 	slack := a.slack[r]
 	switch {
@@ -236,8 +238,8 @@ func (a *activeSet) endsRay(r int, product float64) bool {
 	return product <= flatTol || !p.isRay() || slack/product*a.hidden(p) < -p.slope
 }
 
-// hidden returns the slope along a.dz that the terms of Qz hide in part p at the distance 1. These
-// are the terms of gradientRatio.
+// hidden returns a slope along a.dz in part p. Any smaller slope is hidden by the terms of Qz at
+// the distance 1. These are the same terms as in gradientRatio.
 func (a *activeSet) hidden(p *programPart) (slope float64) {
 	n, d, dual := a.n, a.dz, 0.0
 	for _, i := range p.variables {
@@ -251,11 +253,12 @@ func (a *activeSet) hidden(p *programPart) (slope float64) {
 	return farTol * slope
 }
 
-// alongRay moves z along the direction of the next proximal step until z meets a row. It moves only
-// the parts of z that have not converged, and in which the objective is nearly flat along the
-// direction. It reports whether z met a row. alongRay replaces proximal steps that are too short,
-// because the slope is small compared with P. It must be called after measure, which sets grad and
-// slack.
+// alongRay moves z along the direction of the next proximal step until z meets a row, and reports
+// whether z met a row. It moves only the parts of z that have not converged, and in which the
+// objective is nearly flat along the direction. It must be called after measure, which sets grad
+// and slack.
+//
+// If the slope is small compared with P, proximal steps are too short. alongRay then replaces them.
 func (a *activeSet) alongRay() (some bool) {
 	d := a.dz
 	floats.ScaleTo(d, -1, a.grad)
@@ -273,8 +276,8 @@ func (a *activeSet) alongRay() (some bool) {
 	return some
 }
 
-// firstRow returns the step along d at which part k of z meets its first row. If the objective is
-// not nearly flat along d, it returns 0.
+// firstRow returns a length of a step along d: the length at which part k of z meets its first row.
+// If the objective is not nearly flat along d, it returns 0.
 func (a *activeSet) firstRow(d []float64, k int) float64 {
 	n := a.n
 	size, curved := 0.0, 0.0

@@ -13,7 +13,7 @@ import (
 )
 
 // load copies q, and scales the rows to a norm near one. The scales are powers of two, so scaling
-// changes no bit of a mantissa. load also finds out which data equal the last program's data.
+// changes no bit of a mantissa. load also determines which data equal the data of the last program.
 func (a *activeSet) load(q *QP) error {
 	shape, err := q.shape()
 	if err != nil {
@@ -328,7 +328,7 @@ func underflowing(name string, i int, v float64) error {
 	return check.ArgErrorf(name, ErrNotFinite, "set it to 0, or measure the variables in smaller units", "holds %.3g at index %d, whose ratio to its row underflows", v, i)
 }
 
-// sameRow reports whether row r already has the coefficients src and a scale that suits the
+// sameRow reports whether row r already has the coefficients src, and also a scale that suits the
 // right-hand side v.
 func (a *activeSet) sameRow(r int, src []float64, v float64) bool {
 	s, dst := a.scale[r], a.crow(r)[:len(src)]

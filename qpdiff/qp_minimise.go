@@ -87,9 +87,9 @@ func (a *activeSet) start() int {
 	return -1
 }
 
-// guessBounds guesses the active bounds if all rows are bounds. It makes a few sweeps of coordinate
-// descent. The guess is the bounds at which variables are after the sweeps. The sweeps cost very
-// little, and save most changes of the working set.
+// guessBounds guesses which bounds are active if all rows are bounds. It makes a few sweeps of
+// coordinate descent. It guesses that a bound is active if a variable is at this bound after the
+// sweeps. The sweeps cost very little, and save most changes of the working set.
 func (a *activeSet) guessBounds() {
 	n := a.n
 	if a.rows != a.m || a.m == 0 || a.shifted || !a.bounds {
@@ -154,13 +154,13 @@ func (a *activeSet) findBroken() (worst float64) {
 }
 
 // minimise finds the minimiser of the strictly convex program with the current factor, and returns
-// -1. If the program is infeasible, minimise returns a row r. Row r minus the combination a.y of
-// the working set then proves this.
+// -1. If the program is infeasible, minimise returns a row r as a proof: row r minus the
+// combination a.y of the working set is a constraint that no point satisfies.
 func (a *activeSet) minimise() int {
 	if a.byBlocks() {
 		return -1
 	}
-	// Rows now enter one by one. The working set must not have negative multipliers at the start.
+	// From here on, rows enter one by one, so the working set must not have negative multipliers.
 	// Rounding errors of the steps accumulate, so each pass solves again on the final working set.
 	for range 5 {
 		for a.multipliers(); a.negative() > 0; a.multipliers() {
@@ -192,7 +192,8 @@ func (a *activeSet) byBlocks() bool {
 			return true
 		}
 		if len(a.broken) > a.n {
-			break // at most n rows can hold with equality, and it is not clear yet which rows do
+			// at most n rows can hold with equality, and the steps have not yet shown which rows do
+			break
 		}
 		if bad < best {
 			best, patience = bad, 3
@@ -209,10 +210,11 @@ func (a *activeSet) byBlocks() bool {
 	return false
 }
 
-// oneByOne adds the most violated row to the working set until no row is violated. It returns -1,
-// or a row that proves infeasibility. Computing all slacks is expensive. oneByOne therefore watches
-// only the rows whose violation is at least enterFraction of the largest. It updates the slacks of
-// these rows until their violations are small, and then computes all slacks again.
+// oneByOne adds the most violated row to the working set until no row is violated, and returns -1.
+// If a row proves infeasibility, it returns this row. Computing all slacks is expensive. oneByOne
+// therefore watches only the rows whose violation is at least enterFraction of the largest. It
+// updates the slacks of these rows until their violations are small, and then computes all slacks
+// again.
 func (a *activeSet) oneByOne() int {
 	for a.iterations <= a.maxChanges {
 		worst := a.findBroken()
@@ -308,7 +310,7 @@ func (a *activeSet) satisfy(r int) bool {
 	}
 }
 
-// roundingOf returns the rounding error of the slack of row r. Row r is the combination a.y of rows
+// roundingOf returns the rounding error of the slack of a row r that is the combination a.y of rows
 // of the working set. The error has two parts: the rounding of the terms of r's slack, and the
 // rounding of the slacks of the combined rows.
 func (a *activeSet) roundingOf(r int) float64 {

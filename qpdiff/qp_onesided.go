@@ -23,10 +23,10 @@ import (
 // Section 5.2). For lower sides, replace ≤ by ≥. If row i has equal sides and the multiplier 0, G_i
 // ż lies between the changes of both sides.
 //
-// z and the multipliers must be unique. The exception is the multiplier of a row of zeros that t
-// does not change and whose derivative is not requested. If they are not unique,
-// DirectionalDerivative returns the errors of JVP. w has the same meaning as in VJP. At weakly
-// active rows, DirectionalDerivative allocates memory even with a w.
+// z and the multipliers must be unique; otherwise DirectionalDerivative returns the errors of JVP.
+// There is one exception: the multiplier of a row of zeros need not be unique if t does not change
+// the row and the derivative of the multiplier is not requested. w has the same meaning as in VJP.
+// At weakly active rows, DirectionalDerivative allocates memory even with a w.
 func (s *Solution) DirectionalDerivative(w *Workspace, dz, dlambda, dnu []float64, t *QPGrad) error {
 	d, err := s.derivative(w, false)
 	if err != nil {

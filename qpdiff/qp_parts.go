@@ -9,8 +9,8 @@ import "slices"
 type programPart struct {
 	variables []int
 	// psize is the size of the linear term, qsize is the size of Q, and zsize is the size of z that
-	// the bounds of the rows imply. weight is the weight of the proximal term, computed from these
-	// sizes, and oldWeight the weight before its last change.
+	// the bounds of the rows imply. weight is the weight of the proximal term, which is computed
+	// from these sizes. oldWeight is the weight before its last change.
 	psize, zsize, qsize, weight, oldWeight float64
 	// noise bounds the size of the terms of perp.
 	noise float64
@@ -30,9 +30,9 @@ type partResidual struct {
 	ownRatio      float64 // the largest ratio of a gradient entry to its own terms
 }
 
-// rayResidual holds the sizes of a direction, of p and of Q in a part. deviation measures how far
-// the direction is from a direction along which the objective falls without bound. slope is the
-// slope of p along the direction.
+// rayResidual holds sizes in a part: of a direction, of p and of Q. deviation measures how far the
+// direction is from a direction along which the objective falls without bound. slope is the slope
+// of p along the direction.
 type rayResidual struct {
 	big, pmax, qmax, deviation, slope float64
 }

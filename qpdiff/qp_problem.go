@@ -58,11 +58,12 @@ import (
 // 2022). If the program is unbounded, the steps tend to the direction that proves this. Every solve
 // ends with iterative refinement of the KKT system on the working set.
 //
-// Derivatives need exact zeros for the multipliers of inactive rows, and residuals near the
-// rounding error. An active-set method gives both, and interior point methods give neither. An
-// active-set method is also faster for up to some hundred variables, and can start warm. Its
-// weakness is degeneracy together with bad scaling. Therefore the factor Q₁ is orthogonal, and the
-// proximal steps start from a recentred, equilibrated problem. A factor of M_W M_Wᵀ would be a
+// An active-set method suits derivatives, because derivatives need exact zeros for the multipliers
+// of inactive rows, and residuals near the rounding error. Interior point methods give neither. An
+// active-set method is also faster for up to some hundred variables, and can start warm.
+//
+// Its weakness is degeneracy together with bad scaling. Therefore the factor Q₁ is orthogonal, and
+// the proximal steps start from a recentred, equilibrated problem. A factor of M_W M_Wᵀ would be a
 // third cheaper than T and Q₁. But it failed on 3 of the 43 convex Maros–Mészáros problems with up
 // to 300 variables, all of which T and Q₁ solve.
 type QP struct {
@@ -77,8 +78,8 @@ type QP struct {
 	ZMin, ZMax []float64 // bounds of the variables
 }
 
-// qpShape has the numbers of variables and rows of a program. general is the number of rows of G. m
-// also counts the bounds of the variables, and rows also counts the equalities.
+// qpShape has the numbers of variables and rows of a program. general counts the rows of G, m
+// counts these and the bounds of the variables, and rows counts these and the equalities.
 type qpShape struct{ n, general, m, rows int }
 
 // twoSided reports whether the program has lower sides or bounds of its variables.
@@ -258,10 +259,10 @@ type qpReport struct {
 // multiplies the lower side in place of h. For an Unbounded program, a row with a lower side
 // requires Gz ≥ 0.
 //
-// A finite side counts as infinite if it is so far away that rounding hides it: at the point at
-// which z meets the side, the slope of the objective along z is less than 1e-11 of the terms of Qz.
-// z may then lead across the side. In a linear program Qz has no terms, so z does not lead across
-// any finite side.
+// A finite side of a row counts as infinite if it is so far away that rounding hides it. For this
+// test, let z move along the certificate's direction until it meets the side. The side is too far
+// if the slope of the objective along z is then less than 1e-11 of the terms of Qz. z may then lead
+// across the side. In a linear program Qz has no terms, so z does not lead across any finite side.
 type Certificate struct {
 	Z, Lambda, Nu []float64
 	// Residual is the largest violation of the equations above, relative to the sizes of their
@@ -316,7 +317,7 @@ type qpInputs [inputCount]bool
 
 var allExist = qpInputs{true, true, true, true, true, true, true, true, true}
 
-// opposite returns the block of the opposite sides: H for L, L for H, ZMin for ZMax, ZMax for ZMin.
+// opposite returns the block of the opposite sides: H and L are opposite, and so are ZMin and ZMax.
 func (input QPInput) opposite() QPInput {
 	switch input {
 	case InputL:

@@ -82,7 +82,7 @@ func (a *activeSet) measure(s *qpReport, thorough bool) {
 	}
 }
 
-// larger returns max(u, v) in half the time of max, or u if v is NaN.
+// larger returns max(u, v), or u if v is NaN. It takes half the time of max.
 func larger(u, v float64) float64 {
 	if v > u {
 		return v
@@ -120,9 +120,9 @@ func (a *activeSet) checkSizes(k int) {
 	}
 }
 
-// besideLarger reports whether part p may lose digits to underflow. It may if another part of the
-// program has sizes that do not underflow, because the lost digits are negligible compared with the
-// sizes of the other part.
+// besideLarger reports whether part p may lose digits to underflow. This is allowed if another part
+// of the program has sizes that do not underflow. The lost digits are negligible compared with the
+// sizes of that part.
 func (a *activeSet) besideLarger(p *programPart) bool {
 	for k := range a.parts {
 		o := &a.parts[k]
@@ -152,7 +152,7 @@ func (a *activeSet) ownRatio(k int) float64 {
 }
 
 // representable reports whether a residual can be divided by the size v. The parameter scaled is
-// the same size in other units. Both must be far above underflow, unless v is 0.
+// the same size in other units. Each of the two must be far above underflow, unless v is 0.
 func representable(v, scaled float64) bool {
 	return v == 0 || v >= underflow && scaled >= underflow && dense.Finite(scaled)
 }
@@ -187,11 +187,11 @@ func (a *activeSet) violation(res *KKTResidual) (sum float64) {
 	return sum
 }
 
-// looseRows returns the largest relative violation of a row, or 0 if no row is violated by more
-// than tol times its terms. The violation of row r is divided by its largest term plus
-// ‖m_r‖·√(zᵀLLᵀz + ‖L⁻¹p‖²). The part L⁻¹p measures the rounding error if z is 0. Units do not
-// change this ratio. In the units of the residual alone, a violation as large as all terms of a row
-// may seem small.
+// looseRows returns the largest relative violation of a row. If no row is violated by more than tol
+// times its terms, it returns 0. The violation of row r is divided by its largest term plus
+// ‖m_r‖·√(zᵀLLᵀz + ‖L⁻¹p‖²). The part L⁻¹p measures the rounding error if z is 0. This ratio does
+// not depend on units. In the units of the residual alone, a violation as large as all terms of a
+// row may seem small.
 func (a *activeSet) looseRows(tol float64) (worst float64) {
 	if a.loosest <= tol {
 		return 0 // the usual case
@@ -287,7 +287,8 @@ func (a *activeSet) hiddenResidual() (worst float64) {
 	return worst
 }
 
-// hiddenGradient is hiddenResidual for the gradient. It also returns ratios below hiddenTol.
+// hiddenGradient does the work of hiddenResidual for the gradient. Unlike hiddenResidual, it also
+// returns ratios below hiddenTol.
 func (a *activeSet) hiddenGradient() (worst float64) {
 	for i, g := range a.grad {
 		g = math.Abs(g)
@@ -298,7 +299,8 @@ func (a *activeSet) hiddenGradient() (worst float64) {
 	return worst
 }
 
-// hiddenViolation is hiddenResidual for the rows. It also returns ratios below hiddenTol.
+// hiddenViolation does the work of hiddenResidual for the rows. Unlike hiddenResidual, it also
+// returns ratios below hiddenTol.
 func (a *activeSet) hiddenViolation() (worst float64) {
 	for r, v := range a.slack {
 		right := a.r[r]
@@ -316,9 +318,9 @@ func (a *activeSet) hiddenViolation() (worst float64) {
 	return worst
 }
 
-// couple sets coupling to the largest entry of each column, over the rows of the working set with
-// several entries. The multiplier of such a row has an error that enters the gradient of several
-// variables.
+// couple considers the rows of the working set with several entries, and sets coupling to the
+// largest entry of each column over these rows. An error in the multiplier of such a row enters the
+// gradient of several variables.
 func (a *activeSet) couple() {
 	if !a.shifted {
 		return

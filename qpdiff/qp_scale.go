@@ -11,9 +11,11 @@ import (
 
 // geometricScale returns the diagonal of E for which the logarithms of the entries of EKE are
 // nearest to zero, by least squares (Curtis and Reid, 1972). EKE does not depend on the units of
-// the objective, rows and variables. A scaling by the largest entries of rows alone would leave E
-// undetermined. For example, the largest entries of the rows (1, u) and (0, 1) are one for every u
-// ≤ 1. Of H, only the diagonal is used, because it bounds the other entries. An entry that is
+// the objective, rows and variables. A scaling by the largest entries of rows alone would not
+// determine E. For example, the largest entries of the rows (1, u) and (0, 1) are one for every u ≤
+// 1.
+//
+// Only the diagonal of H is used, because it bounds the other entries of H. An entry that is
 // negligible in its row and in its column is left out, because its very negative logarithm would
 // outweigh all other logarithms. work has three times as many entries as E.
 func geometricScale(work []float64, n, k int, h, c []float64) []float64 {
@@ -41,9 +43,10 @@ func geometricScale(work []float64, n, k int, h, c []float64) []float64 {
 
 // withoutTiny returns c without its negligible entries, or nil if there are none. An entry is
 // negligible if it is tiny compared with the largest entry of its row and the largest entry of its
-// column. The entries are compared in scales whose logarithms are e. withoutTiny removes only the
-// tiniest entries, because they distort the scales, so that much larger entries may seem tiny too.
-// The next call, with new scales, judges the larger entries again. work has as many entries as e.
+// column. The entries are compared in scales whose logarithms are e. These scales are distorted by
+// the tiniest entries, so that much larger entries may seem tiny too. withoutTiny therefore removes
+// only the tiniest entries. The next call, with new scales, judges the larger entries again. work
+// has as many entries as e.
 func withoutTiny(e, work []float64, n, k int, h, c []float64) (fewer []float64) {
 	scaled := func(i, j int) float64 { return math.Log2(math.Abs(c[i*n+j])) + e[n+i] + e[j] }
 	least, largest := math.Inf(1), math.Inf(-1)

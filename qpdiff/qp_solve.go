@@ -224,9 +224,9 @@ func (a *activeSet) follow(t *progress, relative, tol float64) {
 	t.stuck = end || relative <= tol && t.settled && t.stalled >= stalledProximal || !a.shifted && t.stalled >= stalledDefinite
 }
 
-// unbounded returns the status of a program with a direction along which the objective falls
-// without bound. The program is unbounded if it has a feasible point, and infeasible otherwise. To
-// find a feasible point, the same method runs without the linear term. It finds the feasible point
+// unbounded returns the status of a program in which the objective falls without bound along some
+// direction. The program is unbounded if it has a feasible point, and infeasible otherwise. To find
+// a feasible point, the same method runs without the linear term. It finds the feasible point
 // nearest to the origin in the metric of the factor.
 func (a *activeSet) unbounded(s *qpReport, tol float64) Status {
 	p := a.p

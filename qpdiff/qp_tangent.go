@@ -52,9 +52,10 @@ func (d *qpDerivative) change(t *QPGrad) {
 
 // JVP sets dz, dlambda and dnu to the derivatives of z, λ and ν along the direction t. A nil dz,
 // dlambda or dnu is skipped. JVP returns the errors of VJP, and then writes nothing. The returned
-// error joins several: one for each block of t along which no derivative exists, and one for each
-// wanted output that is not unique. There is no derivative along a block of t if it leaves the
-// range of the KKT matrix, or makes dependent rows independent. w has the same meaning as in VJP.
+// error joins several errors: one for each block of t along which no derivative exists, and one for
+// each wanted output that is not unique. A block of t has no derivative in two cases: it leaves the
+// range of the KKT matrix, or it makes dependent rows independent. w has the same meaning as in
+// VJP.
 func (s *Solution) JVP(w *Workspace, dz, dlambda, dnu []float64, t *QPGrad) error {
 	d, err := s.derivative(w, s.Generalised)
 	if err != nil {
@@ -69,7 +70,7 @@ func (s *Solution) JVP(w *Workspace, dz, dlambda, dnu []float64, t *QPGrad) erro
 	return d.jvp(dz, dlambda, dnu, t)
 }
 
-// jvp is JVP after the preparation and the checks of the arguments.
+// jvp does the work of JVP after the preparation and the checks of the arguments.
 func (d *qpDerivative) jvp(dz, dlambda, dnu []float64, t *QPGrad) error {
 	if len(d.weak) > 0 {
 		return refuse(t, qpInputs{}, func(input QPInput) *NotDifferentiableError { return d.weakError(input) })

@@ -2,11 +2,11 @@ package qpdiff
 
 import "cvgm/qpdiff/internal/dense"
 
-// This file holds the tolerances and caps of the solver and of the derivatives. The comment of each
-// names the decision that the tolerance controls. It gives a reason if the tolerance is larger than
-// the rounding error of this decision. qp_tolerance_test.go fixes the tolerances that decide a row
-// or a status. Users set only Solution.Tol, whose default is defaultTol.
-// internal/dense/complementarity.go decides strict complementarity.
+// This file holds the tolerances and caps of the solver and of the derivatives. The comment of a
+// tolerance describes the decision that the tolerance controls. If the tolerance is larger than the
+// rounding error of this decision, the comment gives a reason. qp_tolerance_test.go fixes the
+// tolerances that decide a row or a status. Users set only Solution.Tol, whose default is
+// defaultTol. internal/dense/complementarity.go decides strict complementarity.
 
 // Limits of a program's data.
 const (
@@ -18,8 +18,8 @@ const (
 	// safeSquares bounds sums of squares. A sum between 1/safeSquares and safeSquares has lost
 	// nothing to underflow or overflow.
 	safeSquares = 1e-280
-	// smallestRow is the smallest allowed size of a row, and 1/smallestRow is the largest. float64
-	// then has 38 decades left for the row's multiplier.
+	// smallestRow is the smallest allowed size of a row, and 1/smallestRow is the largest allowed
+	// size. float64 then has 38 decades left for the row's multiplier.
 	smallestRow = 1e-270
 )
 
@@ -37,11 +37,11 @@ const (
 	// dependTol decides whether row r depends on the working set. It does if projection leaves less
 	// than dependTol·‖m_r‖ of m_r.
 	dependTol = 1e-9
-	// noneLeft is the part of m_r, as a fraction of ‖m_r‖, that counts as rounding error after
-	// projection. A row with a smaller remainder is never used, even if no other row helps.
+	// noneLeft is a fraction of ‖m_r‖. If the remainder of m_r after projection is smaller, it
+	// counts as rounding error, and the row is never used, even if no other row helps.
 	noneLeft = 1e-13
 	// blockTol is a fraction of the largest entry of the combination of rows. Smaller entries of
-	// the combination count as rounding errors. Their multipliers do not limit a step.
+	// the combination count as rounding errors. The multipliers of their rows do not limit a step.
 	blockTol = 1e-14
 	// roundings bounds the error of the sum that decides whether a row is violated, in units of the
 	// rounding error of its largest term.
@@ -68,11 +68,11 @@ const (
 	minChanges    = 1000
 	changesPerRow = 100
 	// hopelessChanges is the largest useful MaxIter, as a multiple of its default. A solve with
-	// more changes is cycling.
+	// more changes than this is cycling.
 	hopelessChanges = 100
-	// safePivot is a pivot of a Q scaled to a unit diagonal, and far above pivotTol. If all pivots
-	// exceed safePivot, Q is positive definite without an estimate of its smallest eigenvalue. This
-	// estimate costs as much as a solve.
+	// safePivot is a pivot of a Q that is scaled to a unit diagonal. It is far above pivotTol. If
+	// all pivots exceed safePivot, Q is positive definite, and its smallest eigenvalue need not be
+	// estimated. This estimate costs as much as a solve.
 	safePivot = 1e-2
 	// maxProximal bounds the number of proximal steps.
 	maxProximal = 100
@@ -98,19 +98,21 @@ const (
 
 // The proximal term and the factors of the working set.
 const (
-	// cancelled is a fraction of a squared norm; it corresponds to half the norm. If projection
-	// leaves less, the rounding error of the remainder matters.
+	// cancelled is a fraction of the squared norm of a vector before its projection. If projection
+	// leaves less, the rounding error of the remainder matters. In terms of the norm itself, the
+	// fraction is a half.
 	cancelled = .25
 
-	// safeNorm is a norm. Squares of norms between safeNorm and 1/safeNorm neither underflow nor
-	// overflow.
+	// safeNorm and 1/safeNorm are bounds of norms. The square of a norm between these bounds
+	// neither underflows nor overflows.
 	safeNorm = 1e-150
 
-	// shiftQuadratic is the weight of the proximal term relative to the entries of Q. shiftLinear
-	// is its weight relative to the ratio of two sizes: the linear term's size and z's size, which
-	// follows from the bounds of the rows. With these weights one or two steps reach the solution,
-	// and the factor keeps half its digits. A weight ten times larger or smaller changes only the
-	// number of steps, because the residual decides when they end.
+	// shiftQuadratic and shiftLinear determine the weight of the proximal term. shiftQuadratic is
+	// the ratio of the weight to the entries of Q. shiftLinear is the ratio of the weight to the
+	// size of the linear term divided by the size of z, which follows from the bounds of the rows.
+	// With these weights one or two steps reach the solution, and the factor keeps half its digits.
+	// A weight ten times larger or smaller changes only the number of steps, because the residual
+	// decides when they end.
 	shiftQuadratic = 1e-7
 	shiftLinear    = 1e-6
 )
@@ -131,28 +133,29 @@ const (
 	// error of a few powers of two.
 	geometricSweeps = 200
 	geometricStep   = .1
-	// tinyEntry is a number of bits. An entry is negligible if, after scaling, it is 2^tinyEntry
-	// times smaller than other entries of its row and of its column. It is then the rounding error
-	// of a rounding error.
+	// tinyEntry is a number of bits. A scaled entry is negligible if it is 2^tinyEntry times
+	// smaller than other entries of its row and also of its column. Such an entry is the rounding
+	// error of a rounding error.
 	tinyEntry = 53
-	// tiniest is a fraction of the largest number of bits by which an entry is too small. All
-	// entries that are too small by at least this fraction are removed at once.
+	// tiniest is a fraction. Each tiny entry is too small by some number of bits. The entries that
+	// are removed at once are too small by at least this fraction of the largest such number.
 	tiniest = .75
 
 	// suspectEntry is a number of bits, in the scales computed from all rows. A row is examined if
-	// its largest entry exceeds its other entries by more bits. The threshold is far below
-	// tinyEntry, because a large entry also changes the scales. With two rows of two variables,
-	// these scales hide three quarters of the excess. The examination itself compares with
-	// tinyEntry.
+	// its largest entry exceeds its other entries by more than this number. The threshold is far
+	// below tinyEntry, because a large entry also changes the scales. With two rows of two
+	// variables, these scales hide three quarters of the excess. The examination itself compares
+	// the excess with tinyEntry.
 	suspectEntry = tinyEntry / 5
-	// clearUnits is a number of bits. The rows do not agree on the units if their scaled entries,
-	// or the scaled entries of P, differ by more bits.
+	// clearUnits is a number of bits. If the scaled entries, or the scaled entries of P, differ by
+	// more than this number, the rows do not agree on the units.
 	clearUnits = 20
 
-	// staleSize bounds the factor by which the size of P or of the bounds may change before the
-	// weight of the proximal term is chosen again. Smaller changes do not slow down the steps. With
-	// a far too weak term or a far too large centre, the steps end so far away that P is lost in
-	// the rounding of Qz. With a far too strong term, the solve needs more steps than are allowed.
+	// staleSize is a ratio of sizes. If the size of P or of the bounds changes by more than this
+	// ratio, the weight of the proximal term is chosen again. Smaller changes do not slow down the
+	// steps. With a far too weak term or a far too large centre, the steps end so far away that P
+	// is lost in the rounding of Qz. With a far too strong term, the solve needs more steps than
+	// are allowed.
 	staleSize = 1e3
 )
 
@@ -162,16 +165,17 @@ const (
 	underflow = dense.SmallestNormal / dense.Eps
 
 	// looseTol is a violation of a row, relative to the row's terms. A larger violation is
-	// corrected once. Without this test, rows of small variables would lose digits next to rows of
-	// large variables. A comparison with the size of z does not show that loss, and one correction
-	// recovers the digits.
+	// corrected once. Without this correction, rows of small variables would lose digits next to
+	// rows of large variables. A comparison with the size of z does not show this loss. One
+	// correction recovers the digits.
 	looseTol = 1e-12
 
-	// refined is the relative residual below which no correction is worth while.
+	// refined is a relative residual. If the residual is smaller, no further correction is worth
+	// its cost.
 	refined = 1e-14
-	// converged is the relative residual below which the proximal steps end. It is ten times
-	// [refined], because a badly conditioned working set prevents smaller residuals. A smaller
-	// value would cost more steps without any benefit.
+	// converged is a relative residual. The proximal steps end when the residual is smaller.
+	// converged is ten times [refined], because a badly conditioned working set prevents smaller
+	// residuals. A smaller value would cost more steps without any benefit.
 	converged = 1e-13
 	// hiddenTol bounds the ratio of a gradient entry, or of a row's violation, to its own terms. It
 	// applies to entries and violations above [converged] in the units of the equilibrated program.
@@ -200,18 +204,19 @@ const (
 	rayGain = 1e-12
 
 	// unboundedTol bounds the violation of Qd = 0, Gd ≤ 0 and Ad = 0 by a direction d, relative to
-	// the size of the terms.
+	// the size of the terms in these conditions.
 	unboundedTol = 1e-13
 	// slopeTol is the smallest fall of the objective along the direction d, relative to p. Its unit
-	// is the violation that unboundedTol bounds, or eps if the violation is smaller. Repairing the
-	// violations costs the objective ten thousand times less.
+	// is the violation that unboundedTol bounds, or eps if the violation is smaller. Moving d so
+	// that it violates nothing would then cost ten thousand times less than this fall.
 	slopeTol = 1e4
 	// flatTol bounds the curvature of a flat direction, relative to the sizes of the direction and
 	// of Q. It also bounds the product of a direction with a row parallel to it.
 	flatTol = 1e-10
-	// farTol is a share of the terms of Qz. A side is far if the slope of the objective is a smaller
-	// share of the terms where z meets the side. It is a hundred times [converged], which leaves two
-	// digits of P in the gradient at sides that are not far.
+	// farTol decides which sides of rows are far away. A side is far if the slope of the objective,
+	// at the point at which z meets the side, is less than farTol times the terms of Qz. At sides
+	// that are not far, the gradient then keeps two digits of P, because farTol is a hundred times
+	// [converged].
 	farTol = 100 * converged
 )
 
@@ -226,20 +231,22 @@ const (
 const (
 	// slowTol is the largest acceptable residual of a derivative. If the residual stays larger,
 	// corrections with the shifted factor are too slow, and the derivative is computed in another
-	// way. They are slow if Q is flat compared with the proximal term. Rounding leaves residuals up
-	// to 1e-13.
+	// way. Corrections are slow if Q is flat compared with the proximal term. Rounding leaves
+	// residuals up to 1e-13.
 	slowTol = 1e-12
 
 	// noisyTol is the largest acceptable ratio of an entry's residual to its own terms. If the
-	// ratio is larger, the shifted factor does not serve. The units of the proximal term come from
-	// one equilibration, but the cotangents of variables and multipliers may have any units.
+	// ratio is larger, the shifted factor is not accurate enough. The units of the proximal term
+	// come from one equilibration, but the cotangents of variables and multipliers may have any
+	// units.
 	noisyTol = 1e-9
 
 	// noiseTol bounds the rounding error of a residual, relative to the terms of the solution
-	// itself. If the error is larger, corrections continue until two in a row do not halve the
-	// residual. The proximal term is far larger than the terms of the solution. Its rounding error
-	// vanishes only when the rows are satisfied to the last bit. A sum of many terms may leave one
-	// rounding error for each term.
+	// itself. If the error is larger, corrections continue until two successive corrections do not
+	// halve the residual. The error may be large because the proximal term is far larger than the
+	// terms of the solution. The rounding error of the proximal term vanishes only when the rows
+	// are satisfied to the last bit. A sum of many terms may leave one rounding error for each
+	// term.
 	noiseTol = 4 * refined
 
 	// maxCorrections bounds the number of corrections of a derivative. Corrections that only halve

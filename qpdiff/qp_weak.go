@@ -11,16 +11,17 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// withoutMultiplier lists the inequalities whose slack and multiplier are both negligible. Strict
-// complementarity fails at these inequalities for the computed multipliers. sigmaT is the smallest
-// singular value of T with its rows scaled to norm one.
+// withoutMultiplier lists the inequalities whose slack and computed multiplier are both negligible.
+// Strict complementarity fails at these inequalities, at least for the computed multipliers. sigmaT
+// is the smallest singular value of T with its rows scaled to norm one.
 //
-// The error of the computed solution is K⁻¹ times the residual of the KKT system, whose entries are
-// known up to the rounding of their terms. Computing the error of one slack or multiplier takes one
-// solve with K. This error does not depend on the unit of any row or variable. For nearly all rows
-// an upper bound by norms avoids the solve. The bound uses estimates of the smallest singular
-// values, which can be too high by a small factor. It also replaces norms by sums of magnitudes,
-// which are some hundred times larger and compensate for these estimates.
+// A slack or multiplier is negligible if it is zero within its error. The error of the computed
+// solution is K⁻¹ times the residual of the KKT system, whose entries are known up to the rounding
+// of their terms. Computing the error of one slack or multiplier takes one solve with K. This error
+// does not depend on the unit of any row or variable. For nearly all rows an upper bound by norms
+// avoids the solve. The bound uses estimates of the smallest singular values, which can be too high
+// by a small factor. It also replaces norms by sums of magnitudes. These sums are some hundred
+// times larger than the norms, which compensates for the estimates.
 func (d *qpDerivative) withoutMultiplier(sigmaT float64) []int {
 	a := d.sys
 	n := a.n
@@ -135,8 +136,8 @@ func (d *qpDerivative) isZero(r int) bool {
 		resError += y * math.Abs(a.slack[a.w[i]])
 	}
 	// resError bounds the error of value that the residuals cause. If one residual causes all of
-	// value, value equals resError up to the rounding of K⁻¹. resError is therefore subtracted
-	// twice.
+	// value, value equals resError up to the rounding of K⁻¹. To allow for this rounding, twice
+	// resError is subtracted.
 	if !dense.Negligible(value-2*resError, scale, 1) {
 		return false
 	}
@@ -200,10 +201,11 @@ func (d *qpDerivative) flatness() float64 {
 }
 
 // split divides zeroRows, the active rows with the multiplier 0, between d.spareRows and d.weak.
-// d.spareRows gets the rows for which other valid multipliers are positive, and d.weak gets the
-// remaining rows. Other valid multipliers exist only if active rows depend on each other, which
-// split reports. They are λ + δ with Σ δ_r c_r = 0 over the active rows r, and δ_r ≥ 0 on zeroRows.
-// A linear program finds the δ with the most positive entries.
+// Other valid multipliers may be positive at such a row. If they are, split puts the row into
+// d.spareRows, and otherwise into d.weak. Other valid multipliers exist only if active rows depend
+// on each other; split reports whether they do. The other multipliers are λ + δ with Σ δ_r c_r = 0
+// over the active rows r, and δ_r ≥ 0 on zeroRows. A linear program finds the δ with the most
+// positive entries.
 //
 // If the condition of the KKT system is so bad that rounding hides slacks and multipliers, all of
 // zeroRows count as weak.

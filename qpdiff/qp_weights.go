@@ -82,8 +82,8 @@ func (a *activeSet) takeBackWeights() {
 	a.factorWeighted()
 }
 
-// stale reports whether the proximal term in the factor was chosen, or weakened, for another
-// program and does not suit P, H and B.
+// stale reports whether the factor contains a proximal term that does not suit P, H and B, because
+// it was chosen, or weakened, for another program.
 func (a *activeSet) stale() bool {
 	if !a.shifted {
 		return false
@@ -105,7 +105,7 @@ func (a *activeSet) sizes(k int) (psize, zsize float64) {
 		psize = max(psize, math.Abs(a.p[j])*a.unit[j])
 	}
 	// lowerBound is a lower bound of the size of feasible points. nopen/sumInv is the harmonic mean
-	// of the bounds that 0 satisfies. Huge bounds, which represent infinity, hardly change this
+	// of those bounds that 0 satisfies. Huge bounds, which represent infinity, hardly change this
 	// mean.
 	lowerBound, sumInv, nopen := 0.0, 0.0, 0.0
 	sharedRow := false // a row with several entries counts in lowerBound
@@ -129,9 +129,9 @@ func (a *activeSet) sizes(k int) (psize, zsize float64) {
 	for r, v := range a.otherRhs {
 		count(r, v)
 	}
-	// If all bounds that 0 satisfies represent infinity, so does their mean. The rounding error of
-	// a first step of this size would hide the rows that determine lowerBound, except a row with
-	// one entry, which z then satisfies exactly.
+	// If all bounds that 0 satisfies represent infinity, their mean represents infinity too. A
+	// first step of this size has a rounding error that would hide the rows that determine
+	// lowerBound. The exception is a row with one entry, which z satisfies exactly after the step.
 	usual := lowerBound
 	if sumInv > 0 && !(sharedRow && dense.Eps*nopen/sumInv > shiftLinear*lowerBound) {
 		usual = max(usual, nopen/sumInv)

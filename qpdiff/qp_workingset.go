@@ -274,8 +274,8 @@ func (a *activeSet) measureNoise() {
 	}
 }
 
-// rounding returns the rounding error of u in part k, which includes the error of the step from u
-// back to z. This error makes slacks of the working set differ from 0.
+// rounding returns the rounding error of u in part k. It includes the error of the step from u back
+// to z, which makes slacks of the working set differ from 0.
 func (a *activeSet) rounding(k int) float64 {
 	sum := 0.0
 	for i, r := range a.w {
@@ -388,9 +388,9 @@ func (a *activeSet) faceNearest() {
 	}
 }
 
-// faces turns row r to the side that it does not face, if z is on or beyond this side. The
-// parameter product is c_rᵀz. faces reports whether z is on one side of the row, so that the row
-// may enter the working set.
+// faces reports whether row r is outside the working set. It turns such a row to the side that it
+// does not face, if z is on or beyond this side. The row may then enter the working set. The
+// parameter product is c_rᵀz.
 func (a *activeSet) faces(r int, product float64) bool {
 	if a.at[r] >= 0 {
 		return false

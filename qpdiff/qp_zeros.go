@@ -18,10 +18,10 @@ func (a *activeSet) tryZeros(s *qpReport, tol float64) {
 	}
 }
 
-// tryZerosOf is tryZeros for part k. If z = 0 satisfies the rows of the part, it tries z = 0. If p
-// is 0 in the part, it tries zeros for all multipliers and for the entries of z that Q multiplies.
-// If these are 0 at the solution, the computed values come only from rounding and from the proximal
-// steps. Corrections do not remove such values.
+// tryZerosOf does the work of tryZeros for part k. If z = 0 satisfies the rows of the part, it
+// tries z = 0. If p is 0 in the part, it tries zeros for all multipliers and for the entries of z
+// that Q multiplies. If these multipliers and entries are 0 at the solution, their computed values
+// come only from rounding and from the proximal steps. Corrections do not remove such values.
 func (a *activeSet) tryZerosOf(s *qpReport, tol float64, k int) {
 	p, lam := &a.parts[k], a.lam[:len(a.w)]
 	try := func() {
