@@ -19,9 +19,10 @@ func system() int64 {
 		if syscall.Getrlimit(which, &r) == nil && r.Cur < Unbounded {
 			low = min(low, int64(r.Cur))
 			if which == syscall.RLIMIT_AS {
-				// Go itself reserves more than 1 GiB of addresses, which the limit includes. The
-				// default bound is a quarter of the smallest limit. Twice the free addresses
-				// therefore give a default bound of half the free addresses.
+				// The limit includes more than 1 GiB of addresses that Go itself reserves, so only
+				// the free addresses count. The default bound is a quarter of the smallest limit.
+				// Twice the free addresses therefore give a default bound of half the free
+				// addresses.
 				low = min(low, 2*max(1, int64(r.Cur)-mapped(os.DirFS("/"))))
 			}
 		}
@@ -29,8 +30,8 @@ func system() int64 {
 	return low
 }
 
-// mapped returns how many bytes of addresses the process uses. It returns 0 if this number cannot
-// be read.
+// mapped returns the number of bytes of addresses that the process uses. It returns 0 if this
+// number cannot be read.
 func mapped(root fs.FS) int64 {
 	pages, _ := fs.ReadFile(root, "proc/self/statm")
 	if fields := strings.Fields(string(pages)); len(fields) > 0 {
