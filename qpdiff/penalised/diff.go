@@ -79,7 +79,7 @@ func (d *glmDerivative) tangent(l *glmFit, dtheta []float64, t *learn.Grad) erro
 	return learner.CheckTangentOut(dtheta)
 }
 
-// move subtracts from u the tangent of the gradient along t.X and t.Y.
+// move subtracts the tangent of the gradient along t.X and t.Y from u.
 func (d *glmDerivative) move(l *glmFit, t *learn.Grad) {
 	q, m, outs := l.q, len(l.rows), l.joint.outputs()
 	d.dy, d.etaTangent = dense.Zeros(d.dy, outs*m), dense.Grow(d.etaTangent, outs)

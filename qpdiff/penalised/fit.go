@@ -27,9 +27,10 @@ type glmFit struct {
 	oneRidge []Penalty // the penalty if Penalties is nil
 	lambda   []float64
 
-	n, q         int // features, and parameters of an output
-	rows         []int
-	counts, y, w []float64 // counts by row of X; y and w by row with a weight above 0
+	n, q int // features, and parameters of an output
+	rows []int
+	// counts has an entry for each row of X; y and w have one for each row with a weight above 0
+	counts, y, w []float64
 	total        float64
 	centre       []float64 // with an intercept
 	z            []float64 // the rows with a weight above 0, q entries each
@@ -40,7 +41,8 @@ type glmFit struct {
 	theta              []float64 // of the outputs, q entries each
 	current, nextPoint point
 	h, dinv            []float64 // factor of the Hessian at theta, or at a point within lastStep of theta
-	cond               float64   // an estimate of its condition, in units in which it has a diagonal of ones
+	// an estimate of this Hessian's condition, in units that give it a diagonal of ones
+	cond float64
 
 	g, nextG, step, candidate, size, work, work2 []float64
 	block                                        []float64 // rows times their weights
@@ -54,8 +56,8 @@ type glmFit struct {
 // SetContext implements [learn.ContextLearner].
 func (l *glmFit) SetContext(ctx context.Context) { l.state.Stop.Watch(ctx) }
 
-// take makes d the data, for a loss with the given number of classes (0 except for the multinomial
-// loss). If err is not nil, it returns err instead.
+// take makes d the data. The parameter classes is the number of classes of the loss (0 except for
+// the multinomial loss). If err is not nil, take returns err instead.
 func (l *glmFit) take(d learn.Data, loss Loss, classes int, penalties []Penalty, intercept bool, err error) error {
 	if err != nil {
 		l.warm = false
@@ -220,7 +222,7 @@ func (l *glmFit) fill(d learn.Data, intercept bool) {
 	}
 }
 
-// normalises reports whether the learner serves folds with means or deviations of their own.
+// normalises reports whether the learner serves folds with their own means or deviations.
 func (l *glmFit) normalises() bool { return l.normal.Intercept || l.normal.Scaled != nil }
 
 // centreLabels subtracts from the labels their mean, if the learner serves normalised folds.
@@ -258,8 +260,8 @@ func (l *glmFit) external(dst, theta []float64) {
 	}
 }
 
-// internal sets dst to the cotangent of the parameters of the fit, from dtheta, the cotangent of
-// the θ that the learner returns.
+// internal sets dst to the cotangent of the parameters of the fit. dtheta is the cotangent of the θ
+// that the learner returns.
 func (l *glmFit) internal(dst, dtheta []float64) {
 	if l.joint.active() {
 		l.joint.contract(dst, dtheta, l.q)
@@ -310,9 +312,9 @@ const (
 	lastStep = 1e-13
 	// Rounding alone can cause a step of at most slowStep, in these units. Such a step counts as
 	// rounding unless the previous step was at least twice as long. If there is no minimiser, all
-	// mostSteps steps are longer than slowStep.
+	// of the mostSteps steps are longer than slowStep.
 	slowStep = 1e-3
-	// In the last step, the η of each row may change by at most stillEta, which alters the
+	// In the last step, the η of each row may change by at most stillEta. Such a change alters the
 	// curvature of the logistic and Poisson losses by a tenth. If there is no minimiser, the η of
 	// some rows changes by about 1 in each step. The curvature of these rows then vanishes, and so
 	// does the length of the step in the units above.
@@ -462,9 +464,9 @@ func (l *glmFit) scaled(v []float64) (most float64) {
 	return most
 }
 
-// rounding returns an upper bound of the step that the rounding errors of the gradient's terms can
-// cause, in the units of the method scaled. If the minimiser is 0, all late steps consist of these
-// errors.
+// rounding returns an upper bound of a step: the largest step that the rounding errors of the
+// gradient's terms can cause, in the units of the method scaled. If the minimiser is 0, all late
+// steps consist of these errors.
 func (l *glmFit) rounding() float64 {
 	terms, m, q := 0.0, len(l.w), l.q
 	for k := range l.joint.outputs() {
@@ -482,8 +484,8 @@ func (l *glmFit) rounding() float64 {
 }
 
 // search sets candidate, nextPoint and nextG to a point along the step. If fullStep is true, this
-// is the end of the step. Otherwise it is a point that is not far beyond the minimum along the
-// step.
+// point is the end of the step. Otherwise it is a point that is not far beyond the minimum along
+// the step.
 func (l *glmFit) search(fullStep bool) error {
 	slope := dense.Dot(l.g, l.step)
 	t := 1.0

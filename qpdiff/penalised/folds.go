@@ -14,9 +14,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// leverageTol is the smallest accepted pivot of I − Z̃H⁻¹Z̃ᵀ. The pivot is a difference from 1, so its
-// relative error is at most some 2⁻⁵²/leverageTol = 2e-11. If it is smaller than leverageTol, rounding
-// leaves too few digits. If it is 0, the rows outside the fold do not determine θ.
+// leverageTol is the smallest accepted pivot of I − Z̃H⁻¹Z̃ᵀ. The pivot is a difference from 1. The
+// relative error of a pivot is therefore at most some 2⁻⁵²/leverageTol = 2e-11. If the pivot is
+// smaller than leverageTol, rounding leaves too few digits. If it is 0, the rows outside the fold
+// do not determine θ.
 const leverageTol = 1e-5
 
 // predict returns the prediction of theta for row i of X.
@@ -72,8 +73,8 @@ func (l *glmFit) fold(folds [][]int) error {
 	return nil
 }
 
-// checkFold returns an error if fold k is empty, has a number outside the rows of X, or has a row
-// twice. Entry i of lastFold is the last fold with row i.
+// checkFold returns an error in three cases: fold k is empty, it has a number that is no row of X,
+// or it has a row twice. Entry i of lastFold is the last fold with row i.
 func checkFold(lastFold []int, k int, v []int) error {
 	if len(v) == 0 {
 		return check.ArgErrorf("folds", qpdiff.ErrDomain, "leave it out", "has no row in fold %d", k)

@@ -37,8 +37,8 @@ type GLM struct {
 	// them after Load. Nil: one ridge penalty on all features.
 	Penalties []Penalty
 	Intercept bool // adds an unpenalised b; read by Dims and Load
-	// Raw sets Raw in the Convention: a search then does not standardise the features. Set it if
-	// the penalties are meant for the scales that the features have.
+	// Raw sets the field Raw of the Convention: a search then does not standardise the features.
+	// Set Raw if the penalties are meant for the original scales of the features.
 	Raw bool
 
 	glmFit
@@ -126,9 +126,9 @@ func (l *GLM) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err err
 // FoldsAtOnce reports whether Folds is faster than single fits. This holds for the squared loss.
 func (l *GLM) FoldsAtOnce() bool { return l.Loss == Squared }
 
-// NormaliseFolds implements [learn.NormalFoldLearner]. Folds then costs n³/6 multiplications for each
-// fold with Scaled, also for a small one, and FoldsVJP costs as much for each fold of less than q/2
-// rows.
+// NormaliseFolds implements [learn.NormalFoldLearner]. With Scaled, Folds costs n³/6
+// multiplications for each fold, even for a small fold. FoldsVJP costs as much for each fold of
+// less than q/2 rows.
 func (l *GLM) NormaliseFolds(n learn.FoldNormal) { l.normal = n }
 
 // Folds sets dst to the predictions for the rows of each fold, fold after fold. The predictions for
@@ -192,9 +192,9 @@ func (l *GLM) Folds(dst, hyper []float64, folds [][]int) (err error) {
 }
 
 // FoldsVJP adds the derivative of Σ_t ddst_t·dst_t at the last Folds to each field of g that is not
-// nil. g.X receives the derivative in the rows as training rows. If dx is not nil, dx receives the
-// derivative in the rows as predicted rows. K folds cost K·q² multiplications and one pass over
-// each S_j; g.X costs N·q² more.
+// nil. A row of X is a training row for some folds and a predicted row for others. g.X receives the
+// derivatives in the training rows. If dx is not nil, it receives the derivatives in the predicted
+// rows. K folds cost K·q² multiplications and one pass over each S_j; g.X costs N·q² more.
 //
 // If no Folds followed the last Load, Fit or Reset, the error is ErrNotFitted. If ddst is not
 // finite or a product overflows, it is an ArgError of kind ErrNotFinite. After an overflow g and dx

@@ -38,8 +38,8 @@ func (k Loss) name() string {
 	return strconv.Itoa(int(k))
 }
 
-// at returns three derivatives of ℓ. The results slope and curvature are the first and second
-// derivative in η, and slopeY is the derivative of slope in y.
+// at returns three derivatives of ℓ. The results slope and curvature are the first and the second
+// derivative of ℓ in η, and slopeY is the derivative of slope in y.
 func (k Loss) at(y, eta float64) (slope, curvature, slopeY float64) {
 	switch k {
 	case Logistic:
@@ -102,7 +102,7 @@ func (k Loss) evaluate(p *point, y, w []float64) {
 	}
 }
 
-// A point holds the terms of the rows at some θ. With several outputs, eta and slope hold all rows
+// A point holds the terms of the rows at one θ. With several outputs, eta and slope hold all rows
 // of the first output, then all rows of the second, and so on. curvature has m entries for each
 // pair of outputs, in the order of [softmax.pair].
 type point struct {

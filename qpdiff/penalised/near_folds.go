@@ -16,21 +16,22 @@ import (
 // absolute terms. It covers Hessians with a condition up to 1e5.
 const nearRounding = 1e-11
 
-// NearFolds tries these numbers s in turn: s times the Hessian of all rows may be a lower bound of
-// the Hessian without a fold.
+// NearFolds tries these numbers s one after the other. It looks for an s such that s times the
+// Hessian of all rows is a lower bound of the Hessian without a fold.
 var shares = [...]float64{15. / 16, 7. / 8, 3. / 4, 1. / 2, 1. / 4, 1. / 8, 1. / 16, 1. / 64}
 
 // NearFolds approximates [GLM.Folds] for any loss, at the hyperparameters of the last Fit, and
 // bounds the errors of its predictions. For each fold it takes one Newton step from the fit to all
-// rows, with the Hessian without the fold's rows (Beirami et al. 2017). Each entry of dst differs
-// from the prediction of the exact fit without the fold by at most the corresponding entry of
-// bound. If a fold has no finite bound, NearFolds fits the rows outside this fold, and the bounds
-// are bounds of rounding errors. The result fitted is the number of such folds.
+// rows, with the Hessian without the fold's rows (Beirami et al. 2017). The exact prediction comes
+// from the exact fit without the fold. Each entry of dst differs from the exact prediction by at
+// most the corresponding entry of bound. If a fold has no finite bound, NearFolds fits the rows
+// outside this fold, and the bounds are bounds of rounding errors. The result fitted is the number
+// of such folds.
 //
 // # Bound
 //
-// If two values of η differ by s, the curvatures of each of the three losses differ at most by a
-// factor e^|s| (Bach 2010). The following values belong to one fold; its remaining rows are the
+// If two values of η differ by d, the curvatures of each of the three losses differ at most by a
+// factor e^|d| (Bach 2010). The following values belong to one fold; its remaining rows are the
 // rows outside the fold. Let H be the Hessian without the fold at the start of the step, and g the
 // gradient without the fold at its end. Let r be the largest change of η in the step, and R² the
 // largest zᵀH⁻¹z, both over the remaining rows. Let ν² = gᵀH⁻¹g and ρ = r − ln(1 − e^r·R·ν).
@@ -75,17 +76,20 @@ func (l *GLM) NearFolds(dst, bound []float64, folds [][]int) (fitted int, err er
 	return fitted, nil
 }
 
-// A foldStep takes the Newton step of one fold after the other, each from the same fit.
+// A foldStep takes one Newton step for each fold. Every step starts from the same fit.
 type foldStep struct {
-	l                  *GLM
-	hall, gram, h      []float64 // Hessians: of all rows, of the fold, and the factor of their difference
+	l *GLM
+	// Hessians: hall of all rows, gram of the fold; h is the factor of hall − gram
+	hall, gram, h      []float64
 	dinv, work         []float64
 	g, theta, nextStep []float64 // the gradient, the step's end, and the step after it
 	rows               []float64 // of the fold, times roots of their weights
-	leverage           []float64 // zᵀH⁻¹z of the rows with a weight above 0, with the Hessian of all rows
-	placeOf            []int     // for each row of X, its place among the rows with a weight above 0, or −1
-	inFold             []bool    // by row with a weight above 0: the row is in the fold
-	next               point
+	// for each row with a weight above 0: zᵀH⁻¹z with the Hessian of all rows
+	leverage []float64
+	placeOf  []int // for each row of X, its place among the rows with a weight above 0, or −1
+	// for each row with a weight above 0: whether the row is in the fold
+	inFold []bool
+	next   point
 }
 
 func newStep(l *GLM) *foldStep {
@@ -182,8 +186,8 @@ func (s *foldStep) fold(dst, bound []float64, val []int) bool {
 }
 
 // share factorises the Hessian without the fold. It returns a number s such that s times the
-// Hessian of all rows is a lower bound of this Hessian. It returns false if the remaining rows do
-// not determine θ.
+// Hessian of all rows is a lower bound of the Hessian without the fold. It returns false if the
+// remaining rows do not determine θ.
 func (s *foldStep) share() (share float64, ok bool) {
 	l, q := s.l, s.l.q
 	for _, v := range shares {
@@ -203,7 +207,8 @@ func (s *foldStep) share() (share float64, ok bool) {
 }
 
 // end evaluates the gradient without the fold at theta. It sets nextStep to the next Newton step
-// from theta, with the opposite sign. It returns the largest change of η of a remaining row, and ν.
+// from theta, with the opposite sign. It returns ν, and the largest change of η over the remaining
+// rows.
 func (s *foldStep) end() (distance, off float64) {
 	l, q := s.l, s.l.q
 	dense.Products(s.next.eta, l.z, q, s.theta)

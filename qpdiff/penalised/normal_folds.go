@@ -14,9 +14,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// centres reports whether the systems of the folds are those of normalFold. Small folds of unscaled
-// features are cheaper with the factor of all rows. Large folds with an intercept need the means of
-// their own rows: a large entry in the fold moves the mean of all rows far from the other rows.
+// centres reports whether the folds use the systems that normalFold describes. Small folds of
+// unscaled features are cheaper with the factor of all rows. Large folds with an intercept need the
+// means of their own rows: a large entry in the fold moves the mean of all rows far from the other
+// rows.
 func (l *glmFit) centres(folds [][]int) bool {
 	return l.normal.Scaled != nil || l.q > l.n && slices.ContainsFunc(folds, func(v []int) bool { return isLarge(len(v), l.q) })
 }
@@ -36,7 +37,8 @@ func (s *normalFold) see(dst, z []float64) {
 	}
 }
 
-// outside calls visit for the place of each counting row outside p.
+// outside calls visit for each row that has a weight above 0 and is not in the fold p. The argument
+// at is the place of the row among the rows with a weight above 0.
 func (p *foldPart) outside(rows int, visit func(at int)) {
 	within := p.inFit
 	for at := range rows {
@@ -48,8 +50,8 @@ func (p *foldPart) outside(rows int, visit func(at int)) {
 	}
 }
 
-// normalise prepares p, the fold k, for normalised features. It returns false if no row that counts
-// is outside p.
+// normalise prepares p, which is fold k, for normalised features. It returns false if every row
+// with a weight above 0 is in p.
 func (l *glmFit) normalise(k int, p *foldPart) bool {
 	n, q, s := l.n, l.q, &p.normal
 	slices.Sort(p.inFit)
@@ -98,8 +100,8 @@ func (l *glmFit) normalise(k int, p *foldPart) bool {
 	return true
 }
 
-// recomputeProducts computes from the rows outside p the products of the labels with the features in
-// lossy, or with all features if the parameter all is true.
+// recomputeProducts computes the products of the labels with the features in lossy, from the rows
+// outside p. If the parameter all is true, it computes the products with all features.
 func (l *glmFit) recomputeProducts(p *foldPart, all bool) {
 	s, row := &p.normal, l.folds.row
 	if all {
@@ -202,7 +204,8 @@ func (l *glmFit) solveNormal(p *foldPart, beta []float64) bool {
 	return true
 }
 
-// predictNormal returns the prediction for row i of X by theta, the fit without p.
+// predictNormal returns the prediction for row i of X. The parameter theta is the solution of the
+// fit without p.
 func (l *glmFit) predictNormal(p *foldPart, theta []float64, i int) (sum float64) {
 	s := &p.normal
 	if l.intercept {
@@ -228,10 +231,11 @@ func (d *foldDerivative) solveNormal(l *glmFit, p *foldPart, u []float64) {
 	dense.LDLSolve(h, dinv, n, n, u)
 }
 
-// normalRows adds the cotangents of the training rows and of their labels for fold k, whose features
-// are normalised. Let x be the normalised features of a row of weight w, r the residual, and W the
-// sum of the weights. In addition to the terms of fixed means and deviations, a mean has the cotangent
-// −Σddst·β/scale, and a deviation has −(u∘Pβ + β∘Pu)/scale with the penalty's matrix P.
+// normalRows adds the cotangents of the training rows and of their labels for fold k, whose
+// features are normalised. Let x be the normalised features of a row of weight w, r the residual,
+// and W the sum of the weights. With fixed means and deviations there would be the usual terms. In
+// addition, a mean has the cotangent −Σddst·β/scale, and a deviation has −(u∘Pβ + β∘Pu)/scale with
+// the penalty's matrix P.
 func (d *foldDerivative) normalRows(l *glmFit, g *learn.Grad, k int, sum float64) {
 	f, n := &l.folds, l.n
 	p := &f.parts[k]

@@ -81,7 +81,8 @@ func (p Penalty) size() (count, copied int) {
 	return count, count * count
 }
 
-// A form is a penalty. It stores the upper triangle of the band of S, by rows.
+// A form is a penalty in the form that the solver reads: the upper triangle of the band of S, row
+// by row.
 type form struct {
 	first, count, band int
 	data               []float64
@@ -99,7 +100,7 @@ func (f *form) row(i int) []float64 {
 	return f.data[at:][:min(f.band+1, f.count-i)]
 }
 
-// load makes f the penalty p of a model with n features. j is the index of p among the penalties.
+// load sets f to the penalty p of a model with n features. j is the index of p among the penalties.
 func (f *form) load(p Penalty, j, n int) error {
 	count, copied := p.size()
 	switch {
@@ -242,7 +243,8 @@ func (p Penalty) spread() float64 {
 // An eigenvalue of S below nullTol times the largest eigenvalue counts as 0.
 const nullTol = 1e-10
 
-// inner returns ½⟨S, P⟩ for a symmetric P with q rows. It reads only the upper triangle of P.
+// inner returns ½⟨S, P⟩, half the sum of the products of entries of S and P, for a symmetric P with
+// q rows. It reads only the upper triangle of P.
 func (f *form) inner(p []float64, q int) (sum float64) {
 	for i := range f.count {
 		row, of := f.row(i), p[(f.first+i)*(q+1):]
@@ -251,10 +253,10 @@ func (f *form) inner(p []float64, q int) (sum float64) {
 	return sum
 }
 
-// The bounds and the default of a λ_j are multiples of one value. At this value the penalty equals
-// the sum of squares of its features times the curvature of the loss at the best constant. The
-// upper bound is also multiplied by Penalty.spread. So even the function with the smallest nonzero
-// penalty is strongly penalised at the upper bound.
+// The bounds and the default of a λ_j are multiples of one reference value. At this value the
+// penalty is as large as the sum of squares of its features, multiplied by the curvature of the
+// loss at the best constant. The upper bound is also multiplied by Penalty.spread. Therefore, at
+// the upper bound, even the function with the smallest nonzero penalty is strongly penalised.
 const leastLambda, defaultLambda, mostLambda = 1e-8, 1e-2, 1e4
 
 // fewHyper is the largest number of hyperparameters that a search treats individually.

@@ -50,8 +50,8 @@ func (s *softmax) pair(a, b int) int {
 	return a*(2*s.outputs()-a-1)/2 + b
 }
 
-// expand computes η = Qγ for parameters: theta holds the q parameters of each output, and dst gets
-// the q parameters of each class.
+// expand computes parameters of classes from parameters of outputs, by η = Qγ. theta holds the q
+// parameters of each output, and dst gets the q parameters of each class.
 func (s *softmax) expand(dst, theta []float64, q int) {
 	clear(dst)
 	outs := s.outputs()
@@ -62,7 +62,8 @@ func (s *softmax) expand(dst, theta []float64, q int) {
 	}
 }
 
-// contract sets dst to the product of dtheta with the transpose of the matrix that expand applies.
+// contract sets dst to the product of dtheta with a matrix: the transpose of the matrix by which
+// expand multiplies.
 func (s *softmax) contract(dst, dtheta []float64, q int) {
 	clear(dst)
 	outs := s.outputs()
