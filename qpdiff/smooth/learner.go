@@ -29,8 +29,8 @@ type Learner struct {
 	smoothFit
 }
 
-// smoothMaxIter is the default of [Learner.MaxIter]. Once whole steps are taken, convergence is
-// quadratic and needs about ten steps.
+// smoothMaxIter is the default of [Learner.MaxIter]. Once Newton's method takes whole steps,
+// convergence is quadratic, and about ten more steps suffice.
 const smoothMaxIter = 200
 
 // Dims returns the dimensions of the objective.

@@ -70,9 +70,9 @@ func (l *smoothFit) minimise(limit int) error {
 	return check.ArgErrorf("Learner.MaxIter", qpdiff.ErrIterationLimit, "raise it, or scale the features", "allows %d Newton steps, which are not enough", limit)
 }
 
-// lineSearch sets cand to theta plus a part of the step, and gc to the gradient at cand. It returns
-// true if the gradient consists of rounding errors (see noise). The parameter slope is the slope at
-// theta along the step.
+// lineSearch sets cand to theta plus a fraction of the step, and gc to the gradient at cand. It
+// returns true if the gradient consists of rounding errors (see noise). The parameter slope is the
+// slope at theta along the step.
 func (l *smoothFit) lineSearch(slope float64) (rounding bool) {
 	lo, hi, t := 0.0, 1.0, 1.0
 	for range smoothBisections {
@@ -111,8 +111,8 @@ const smoothBisections = 100
 const smoothLastStep = 1e-10
 
 // whitened returns the largest absolute entry of √D·Lᵀx, where LDLᵀ is the factorised Hessian. The
-// squares of the entries sum to xᵀ∇²F·x, so the entries do not depend on the units of the
-// parameters. whitened does not return the sum, because the sum can overflow.
+// squares of these entries sum to xᵀ∇²F·x, so the entries do not depend on the units of the
+// parameters. whitened does not return the sum itself, because the sum can overflow.
 func (l *smoothFit) whitened(x []float64) (size float64) {
 	k := len(x)
 	for i, inv := range l.dinv {
@@ -137,24 +137,25 @@ func (l *smoothFit) last() error {
 }
 
 const (
-	// bendTol is a limit for the difference of the Hessians at the start and the end of a step,
-	// along the step and relative to the gradient. If the difference is below bendTol, the gradient
-	// counts as rounding. Rounding alone makes a difference of at most 1/256 if [dense.Unsolvable]
-	// accepts the condition.
+	// bendTol is the limit below which a difference of two Hessians counts as small. The Hessians
+	// belong to the start and the end of a step. Their difference is taken along the step, relative
+	// to the gradient. If it is below bendTol, the gradient counts as rounding. Rounding alone
+	// makes a difference of at most 1/256 if [dense.Unsolvable] accepts the condition.
 	bendTol = 1. / 16
-	// If a jump of the gradient is at least jumpTol times the gradient, the gradient counts as
-	// rounding. A gradient that consists of the rounding errors of a sum over some thousand rows
-	// jumps by the rounding error of one row.
+	// A jump of the gradient along a step is compared with the gradient. If the jump is at least
+	// jumpTol times the gradient, the gradient counts as rounding. For example, the gradient may
+	// consist of the rounding errors of a sum over some thousand rows. It then jumps by the
+	// rounding error of one row.
 	jumpTol = 1. / 64
-	// After jumpHalvings halvings, a part of a step has 2⁻⁵⁰ of its length. A gradient that jumps
-	// within such a part is not smooth to working precision.
+	// After jumpHalvings halvings, a piece of a step has 2⁻⁵⁰ of the length of the step. If a
+	// gradient jumps within such a piece, it is not smooth to working precision.
 	jumpHalvings = 50
 )
 
-// noise reports whether the gradient gc at cand, after a whole step from theta, consists of
-// rounding errors. Two conditions must hold: the gradient has not shrunk as the Hessians at both
-// ends of the step predict, and it jumps somewhere along the step. The first condition alone does
-// not suffice for a loss that is flat at both ends.
+// noise reports whether the gradient gc at cand consists of rounding errors. cand is the end of a
+// whole step from theta. Two conditions must hold. The gradient has not shrunk as the Hessians at
+// both ends of the step predict, and it jumps somewhere along the step. The first condition alone
+// does not suffice for a loss that is flat at both ends.
 func (l *smoothFit) noise() bool {
 	// norm uses units in which the pivots give the Hessian a diagonal of about 1. NaN does not
 	// count as noise.

@@ -22,8 +22,8 @@ type Objective struct {
 	Gradient func(g, theta []float64, d learn.Data, hyper []float64)
 	// HVP writes ∇²F(θ)·v to hv.
 	HVP func(hv, v, theta []float64, d learn.Data, hyper []float64)
-	// MixedVJP adds the derivative of vᵀ∇F(θ), at fixed θ and v, to g. Each field of g that is not
-	// nil gets the derivative in its input: the hyperparameters, X or y.
+	// MixedVJP adds derivatives of vᵀ∇F(θ), at fixed θ and v, to the fields of g that are not nil.
+	// Each field gets the derivative in its input: the hyperparameters, X or y.
 	MixedVJP func(g *learn.Grad, v, theta []float64, d learn.Data, hyper []float64)
 }
 
