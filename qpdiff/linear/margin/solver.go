@@ -15,10 +15,10 @@ import (
 
 // marginSolver solves a [marginProblem] by a primal active-set method. It takes the Newton step of
 // a face, and ends the step at the point at which the objective stops falling. Without ℓ the full
-// step ends at the face's minimiser. If a kink ends the step, it becomes a constraint of the face.
-// At a face's minimiser, the solver removes a constraint whose multiplier has the wrong sign. Every
-// step of positive length lowers the objective, so the number of faces is finite if few steps have
-// length zero. If many steps have length zero, the dual method takes over.
+// step ends at the face's minimiser. If a kink ends the step, this kink becomes a constraint of the
+// face. At a face's minimiser, the solver removes a constraint whose multiplier has the wrong sign.
+// Every step of positive length lowers the objective, so the number of faces is finite if few steps
+// have length zero. If many steps have length zero, the dual method takes over.
 //
 // Without ℓ, θ depends on the search only through its last face. This is because a factor that was
 // updated during the search is computed anew at the solution.
@@ -33,8 +33,9 @@ type marginSolver struct {
 
 	// for each row: correctSides has moved it to its other side although its margin is 1 up to
 	// rounding
-	tried  []bool
-	hidden bool // correctSides has left a margin on the wrong side of 1 by more than learner.DecisionTol
+	tried []bool
+	// correctSides has left a margin on the wrong side of 1 by more than learner.DecisionTol
+	hidden bool
 	warm   bool // theta and the face come from the last solve
 	rounds int  // faces of the last solve
 
