@@ -24,7 +24,7 @@ func LDLFactor(a, dinv []float64, n, stride int, tol float64) int {
 	return LDLFactorUntil(nil, a, dinv, n, stride, tol)
 }
 
-// LDLFactorUntil is LDLFactor that stops early if the context of stopper ends.
+// LDLFactorUntil does the work of LDLFactor, but stops early if the context of stopper ends.
 func LDLFactorUntil(stopper *stop.Stop, a, dinv []float64, n, stride int, tol float64) int {
 	switch {
 	case n == 3 && stride == 3:
@@ -86,8 +86,8 @@ const ldlBlock = 32
 // leastBlocks is the smallest number of unknowns for which ldlBlocks is faster.
 const leastBlocks = 16
 
-// ldlBlocks is LDLFactor for the vector units. It applies all pivots of a block to a row at once,
-// so it reads the row from memory only once for each block.
+// ldlBlocks does the work of LDLFactor with the vector units. It applies all pivots of a block to a
+// row at once, so it reads the row from memory only once for each block.
 func ldlBlocks(stopper *stop.Stop, a, dinv []float64, n, stride int, tol float64) int {
 	for k := range n {
 		dinv[k] = a[k*stride+k]
@@ -131,7 +131,7 @@ func ldlBlocks(stopper *stop.Stop, a, dinv []float64, n, stride int, tol float64
 }
 
 // ldlPivot replaces dinv[k], which holds the original diagonal entry, by the reciprocal of pivot k.
-// It returns false if the pivot is too small, see LDLFactor.
+// It returns false if the pivot is too small in the sense of LDLFactor.
 func ldlPivot(a, dinv []float64, k, stride int, tol float64) bool {
 	d := a[k*stride+k]
 	if !(d > tol*dinv[k]) || d < SmallestNormal {
@@ -225,9 +225,11 @@ func LDLForm(a, dinv []float64, n, stride int, x []float64) float64 {
 }
 
 // CondBound returns an upper bound of the condition of a positive definite n×n matrix with a unit
-// diagonal. det is the determinant, the product of the pivots, and lower is any lower bound of the
-// smallest eigenvalue λ. The n eigenvalues sum to n, so the product of all except λ is at most
-// (n/(n−1))ⁿ⁻¹ < e. det is λ times this product, so λ ≥ det/e.
+// diagonal. Let λ be the smallest eigenvalue. The parameter lower is any lower bound of λ. The
+// parameter det is the determinant, which is the product of the pivots.
+//
+// The determinant gives another lower bound of λ. The n eigenvalues sum to n, so the product of all
+// except λ is at most (n/(n−1))ⁿ⁻¹ < e. det is λ times this product, so λ ≥ det/e.
 func CondBound(n int, det, lower float64) float64 {
 	if n < 2 {
 		return 1

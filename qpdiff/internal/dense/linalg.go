@@ -148,9 +148,9 @@ func Cholesky(stopper *stop.Stop, l, inv []float64, n int, tol float64) int {
 	return choleskyRows(stopper, l, inv, n, n, tol)
 }
 
-// choleskyRows is Cholesky for rows of the given stride. Before the call, inv must hold the
-// diagonal entries with which the pivots are compared. choleskyRows replaces these entries by the
-// inverses of the factor's diagonal.
+// choleskyRows does the work of Cholesky for rows of the given stride. Before the call, inv must
+// hold the diagonal entries with which the pivots are compared. choleskyRows replaces these entries
+// by the inverses of the factor's diagonal.
 func choleskyRows(stopper *stop.Stop, l, inv []float64, n, stride int, tol float64) int {
 	for i := range n {
 		stopper.Look()

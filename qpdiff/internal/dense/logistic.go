@@ -70,7 +70,7 @@ func LogisticNear(s, w, s0, w0, dm []float64, r float64) {
 	}
 }
 
-// LogisticNext is LogisticNear for dm so small that dm² is a rounding error.
+// LogisticNext does the work of LogisticNear for dm so small that dm² is a rounding error.
 func LogisticNext(s, w, s0, w0, dm []float64) {
 	n := len(dm)
 	s, w, s0, w0 = s[:n], w[:n], s0[:n], w0[:n]

@@ -30,8 +30,8 @@ type Maker struct {
 	lossy     []int // the features of which less than LeastKept is left
 }
 
-// Entries returns the size, in float64 values, of a Maker and of the Gram of the data for n
-// features.
+// Entries returns the number of float64 values that a Maker and the Gram of the data hold together,
+// for n features.
 func Entries(n float64) float64 { return n*n + 6*n + 2*dense.SquareBlock }
 
 // Make sets g (n×n) to the sum of x·xᵀ over the rows x of d, and xty to the sum of y·x. The rows

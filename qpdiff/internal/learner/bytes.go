@@ -49,9 +49,9 @@ func TooLarge(need, maxBytes int64, s learn.Size) error {
 		"%s, for %d rows × %d features", memory.Needs(need, memory.Bound(maxBytes)), s.Rows, s.Features)
 }
 
-// allocated is the ratio of the bytes that a few dozen slices take to the bytes of their entries,
-// because the allocator rounds sizes up. structs is the number of bytes of the structs of a learner
-// and of a workspace.
+// allocated is a ratio: the bytes that a few dozen slices take, divided by the bytes of their
+// entries. It is above 1 because the allocator rounds sizes up. structs is the number of bytes that
+// the structs of a learner and of a workspace take.
 const (
 	allocated = 1 + 1./16
 	structs   = 5 << 10
@@ -72,7 +72,7 @@ func Sizes(s learn.Size) (rows, n, counting float64) {
 	return float64(s.Rows), float64(s.Features), float64(s.Counting)
 }
 
-// Folded returns the sum of the numbers of rows of the folds.
+// Folded returns the number of rows in all folds. A row counts once for each fold that has it.
 func Folded(folds [][]int) (rows int) {
 	for _, f := range folds {
 		rows += len(f)

@@ -17,8 +17,9 @@ func Named(l any, err error) error {
 	return check.Named(strings.TrimLeft(fmt.Sprintf("%T", l), "*"), err)
 }
 
-// Name is Named for a deferred call. It replaces *err, the error that a method returns, by Named(l,
-// *err). If Look of a [stop.Stop] panicked, Name first sets *err to the error of the context.
+// Name does the work of Named in a deferred call. It replaces *err, the error that a method
+// returns, by Named(l, *err). If Look of a [stop.Stop] panicked, Name first sets *err to the error
+// of the context.
 func Name(l any, err *error) {
 	if value := recover(); value != nil {
 		*err = stop.Recovered(value)
@@ -26,8 +27,8 @@ func Name(l any, err *error) {
 	*err = Named(l, *err)
 }
 
-// End is Name for a Load, a Fit, or a similar call. If a [stop.Stop] ended the call, End also
-// resets l, because the work is incomplete.
+// End does the work of Name for a Load, a Fit, or a similar call. If a [stop.Stop] ended the call,
+// End also resets l, because the work is incomplete.
 func End(l interface{ Reset() }, err *error) {
 	if value := recover(); value != nil {
 		*err = stop.Recovered(value)
@@ -35,7 +36,7 @@ func End(l interface{ Reset() }, err *error) {
 	*err = Ended(l, *err)
 }
 
-// Ended is End for an error that was returned and did not cause a panic.
+// Ended does the work of End for an error that was returned and did not cause a panic.
 func Ended(l interface{ Reset() }, err error) error {
 	if stop.Ended(err) {
 		l.Reset()

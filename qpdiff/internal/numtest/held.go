@@ -3,9 +3,9 @@ package numtest
 import "runtime"
 
 // HeldBy calls begin and then f. It returns the number of bytes by which f has increased the memory
-// in use. On a busy machine, the runtime may start a thread during f, which takes 5 KB. HeldBy then
-// repeats both calls. The repetitions end, because the number of threads is bounded. The tests of a
-// package that calls HeldBy must not run in parallel.
+// in use. On a busy machine, the runtime may start a thread during f, and a thread takes 5 KB.
+// HeldBy then repeats both calls. The repetitions end, because the number of threads is bounded.
+// The tests of a package that calls HeldBy must not run in parallel.
 func HeldBy(begin, f func()) int64 {
 	for {
 		begin()

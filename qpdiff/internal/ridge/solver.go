@@ -345,7 +345,8 @@ func (c *Condition) Reach(sys *System, i int, squares, along float64) float64 {
 	return math.Sqrt(sum)
 }
 
-// Norm returns the sum of squares of the penalised entries of row i, for a system by rows.
+// Norm returns the sum of squares of the penalised entries of row i. The system must have one
+// unknown for each row.
 func (s *System) Norm(i int) float64 { return s.rows[i*s.M+i] }
 
 // forecastSteps is the number of steps of conjugate gradients after which their rate of convergence

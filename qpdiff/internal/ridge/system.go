@@ -132,8 +132,8 @@ func (z *Rows) free(i, j int) float64 {
 	return z.Entry(i, j)
 }
 
-// gramWidth is the number of columns of a block in addGram, which stays in the cache. gramStride is
-// the number of entries from one row of a block to the next. It is not a power of two, because
+// gramWidth is the number of columns of a block in addGram. A block stays in the cache. gramStride
+// is the number of entries from one row of a block to the next. It is not a power of two, because
 // addresses at multiples of a power of two share few cache lines.
 const gramWidth, gramStride = 256, 264
 
@@ -209,8 +209,8 @@ func (s *System) Product(dst, v, t []float64) (form float64) {
 	return form
 }
 
-// Diagonal sets dst to the diagonal of H. If bound is set, it sets dst to an upper bound instead,
-// which needs no pass over the rows.
+// Diagonal sets dst to the diagonal of H. If bound is set, it sets dst to an upper bound of the
+// diagonal instead. This bound needs no pass over the rows.
 func (s *System) Diagonal(dst []float64, bound bool) {
 	clear(dst)
 	if bound {

@@ -361,8 +361,8 @@ func (c *Columns) AddRoots() {
 	c.N++
 }
 
-// Take copies the columns of src listed in set, which ascends, to c, and multiplies row i by
-// roots[i]. All other columns of c are zero.
+// Take copies some columns of src to c, and multiplies row i by roots[i]. The slice set lists these
+// columns in ascending order. All other columns of c are zero.
 func (c *Columns) Take(src *Columns, set []int, roots []float64) {
 	c.M, c.N = src.M, src.N
 	c.Root = dense.Grow(c.Root, c.M)

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// vectors is the number of scratch vectors of a solve with one entry for each column of the
-	// set.
+	// A solve needs scratch vectors with one entry for each column of the set. vectors is the
+	// number of these vectors.
 	vectors = 5
 	// roundTol is the factor by which one round of conjugate gradients reduces the residual. Each
 	// round starts from a newly computed residual. maxRounds bounds the number of rounds.

@@ -118,8 +118,8 @@ func (o *Sum) update(columns [][]float64, inv float64, support *Support) float64
 	rho := math.Inf(1)
 	for i := range support.Act {
 		m := support.member(i)
-		// The first member that was already in the sum keeps its weight, which determines ρ. If all
-		// r change by a common factor, no weight then changes.
+		// The first member that was already in the sum keeps its weight. This weight determines ρ.
+		// If all r change by the same factor, no weight changes then.
 		if w := o.weight[m.Feature]; w > 0 {
 			rho = w * m.R
 			break

@@ -244,7 +244,7 @@ func rows() (at [dotRows]reg.Register) {
 	return at
 }
 
-// dot4 writes a function that computes four dot products at a time, which hides the latency of an
+// dot4 writes a function that computes four dot products at a time. This hides the latency of an
 // addition. Each sum has four lanes, like the sum in gonum's dot product of two vectors.
 func dot4() {
 	TEXT("dot4", NOSPLIT, "func(dst, a, b, c, d, x *float64, n int)")
@@ -649,7 +649,7 @@ func steepest() {
 	RET()
 }
 
-// dots writes a function that computes four dot products at a time, which hides the latency of an
+// dots writes a function that computes four dot products at a time. This hides the latency of an
 // addition. Each sum has four lanes, like the sum in gonum's dot product of two vectors. If the
 // number of rows is not a multiple of four, the last four rows overlap the rows before them.
 func dots() {
