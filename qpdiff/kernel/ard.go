@@ -224,8 +224,9 @@ func (k ARD) distances(dst, params, x, columns []float64, stride int) {
 	}
 }
 
-// addSquares adds Σ_i s_i (x_j − z_ij)² to the entry of dparams for the group of feature j, for
-// each j. z_ij is feature j of row rows[i], which is columns[j·stride + rows[i]].
+// addSquares adds Σ_i s_i (x_j − z_ij)² for each feature j. It adds the sum of feature j to the
+// entry of dparams that belongs to the feature's group. z_ij is feature j of row rows[i], which is
+// columns[j·stride + rows[i]].
 func (k ARD) addSquares(dparams, s, x, columns []float64, stride int, rows []int) {
 	first := rows[0]
 	adjacent := rows[len(rows)-1]-first == len(rows)-1

@@ -316,8 +316,8 @@ func (l *kernelMachine) predict(cache *kernelValues, dst []float64, x *mat.Dense
 
 // PredictionSize returns the sum of the absolute terms of the prediction for the row x at the last
 // Fit. The rounding error of the prediction is proportional to this size. x must have as many
-// features as the data. Before the first Fit, PredictionSize returns 0. It costs one value of the
-// kernel for each support row.
+// features as the data. Before the first Fit, PredictionSize returns 0. A call costs one value of
+// the kernel for each support row.
 func (l *kernelMachine) PredictionSize(x []float64) float64 {
 	size := math.Abs(l.b)
 	for _, i := range l.support {

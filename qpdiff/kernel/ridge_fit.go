@@ -82,7 +82,7 @@ func (f *kernelRidgeFactor) factorise(k []float64, rows []int, lambda, fraction 
 	return nil
 }
 
-// reach returns a bound of the rounding error of the pivot at which the factorisation of a matrix M
+// reach bounds a rounding error: the error of the pivot at which the factorisation of a matrix M
 // stopped. The bound is in units of eps. Let p be pivotRow. Let v be the vector with v_p = 1 for
 // which the entries of Mv before p are zero. The pivot is vᵀMv, and the bound is the sum of |v_i
 // v_j| times the size of M_ij.

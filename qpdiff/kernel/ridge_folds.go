@@ -124,7 +124,7 @@ func grown[T any](x []T, n int) []T {
 	return x[:n]
 }
 
-// takeFold prepares fold k, which has the given rows, and its family.
+// takeFold prepares fold k and the family of this fold. The fold has the given rows.
 func (f *ridgeFolds) takeFold(l *kernelRidgeFit, k int, rows []int) error {
 	p, m := &f.parts[k], len(l.rows)
 	p.val, p.rest, p.inFold = p.val[:0], p.rest[:0], dense.Grow(p.inFold, m)

@@ -50,8 +50,8 @@ func (l *kernelSVMFit) prepare(d *kernelDerivative, generalised bool, g *learn.G
 	d.conditions = append(d.conditions[:0], d.freeSet...)
 	if len(d.freeSet) == 0 && q.balanced {
 		// The derivative of b is the derivative of the middle of the remaining interval. This
-		// interval has two ends, with one exception: a thousandth of one row's bound exceeds the
-		// bounds of all other rows.
+		// interval has two ends unless a thousandth of one row's bound exceeds the bounds of all
+		// other rows.
 		up, down := q.between(d.beta)
 		if up < 0 || down < 0 {
 			return check.ArgErrorf("Data", qpdiff.ErrIllPosed, remedyForDecisions, "is so ill-conditioned that rounding hides which rows are weakly active")
@@ -168,9 +168,10 @@ func (d *kernelDerivative) ties(l *kernelSVMFit, visit func(i, k int, sign float
 	}
 	for i, k := range l.rows.Equal {
 		row := l.rows.Of[k]
-		// The copies of a row share the row's β and w. Another division of w changes the cotangents
-		// of the copies by multiples of w times the slope. If the row is free, another division of
-		// β changes them by multiples of gx.
+		// The copies of a row share the row's β and w. If they shared w in another proportion, the
+		// cotangents of the copies would change by multiples of w times the slope. If the row is
+		// free, and the copies shared β in another proportion, the cotangents would change by
+		// multiples of gx.
 		if _, free := slices.BinarySearch(d.freeSet, row); free && !visit(i, k, 1, d.gx[row*l.n:(row+1)*l.n]) || d.w[row] == 0 {
 			continue
 		}

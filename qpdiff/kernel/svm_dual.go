@@ -62,7 +62,7 @@ const (
 	// slowly near the solution, where exact steps converge fast.
 	pairsPerRow = 3
 	rowsPerPair = 2
-	// With n ≥ manyRows rows, the bound is at least n²/rowsPerRound pairs. An exact step then costs
+	// With n ≥ manyRows rows, at least n²/rowsPerRound pairs may be moved. An exact step then costs
 	// O(n³) and holds one row at a time, so sequential minimal optimisation gets more room. These
 	// pairs cost as much as some 20 exact steps, and the bound is rarely reached.
 	manyRows, rowsPerRound = 256, 16
