@@ -78,7 +78,7 @@ type Size struct {
 	Predicted int
 	// LeaveOneOut is true if LeaveOneOut of a [LeaveOneOutLearner] is called instead of Fit.
 	LeaveOneOut bool
-	// Folds holds the folds of a call of Folds of a [FoldLearner], which is called instead of Fit.
+	// Folds holds the folds of the call if Folds of a [FoldLearner] is called instead of Fit.
 	Folds [][]int
 }
 

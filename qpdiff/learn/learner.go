@@ -131,7 +131,7 @@ type ForwardLearner interface {
 	JVP(w *qpdiff.Workspace, dtheta []float64, d *Grad) error
 }
 
-// A SubsetLearner is a Learner that can learn from the data of another learner of its type without
+// A SubsetLearner is a Learner that can use the data of another learner of its type, except for
 // some of the rows. LoadSubset then replaces Load, and costs less.
 type SubsetLearner interface {
 	Learner
