@@ -118,7 +118,7 @@ func (c *contextCase) holds(t *testing.T, l learn.Learner, w *qpdiff.Workspace, 
 	return same
 }
 
-// endedLoads is the part of [Contexts] that tests Loads of l, which is new.
+// endedLoads is the part of [Contexts] that tests Loads. The learner l is new.
 func endedLoads(t *testing.T, l learn.ContextLearner, c contextCase) {
 	t.Helper()
 	unending, theta := newEnding(0), make([]float64, len(c.theta))
@@ -150,7 +150,7 @@ func endedLoads(t *testing.T, l learn.ContextLearner, c contextCase) {
 	}
 }
 
-// endedVJPs is the part of [Contexts] that tests VJPs of l, which is new.
+// endedVJPs is the part of [Contexts] that tests VJPs. The learner l is new.
 func endedVJPs(t *testing.T, l learn.ContextLearner, c contextCase) {
 	t.Helper()
 	unending, theta := newEnding(0), make([]float64, len(c.theta))

@@ -140,7 +140,7 @@ func adjoint(t *testing.T, newLearner func() learn.Learner, c Case) {
 	}
 }
 
-// isAdjoint compares the JVP along u with the VJP of v, which it adds to g. The fields of g must be
+// isAdjoint compares the JVP along u with the VJP of v. It adds this VJP to g, whose fields must be
 // zero before the call.
 func isAdjoint(t *testing.T, l learn.Learner, j learn.ForwardLearner, u, g *learn.Grad, v []float64, what string) {
 	t.Helper()

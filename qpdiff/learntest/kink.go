@@ -71,8 +71,8 @@ type kinkTest struct {
 	theta, v []float64
 }
 
-// missing reports whether k.Inputs lists hyper, X and y: missing[0], missing[1] and missing[2]. For
-// a VJP that asks for no input there is missing[3], which is false.
+// missing reports whether k.Inputs lists hyper (missing[0]), X (missing[1]) and y (missing[2]). The
+// entry missing[3] is false; it belongs to a VJP that asks for no input.
 func (k *kinkTest) missing() (missing [4]bool) {
 	for _, in := range k.Inputs {
 		missing[max(0, slices.Index([]qpdiff.Input{"", "X", "y"}, in))] = true
