@@ -87,8 +87,8 @@ func (q *piecewiseQP) partRoom() error {
 	return learner.Exceeds(learner.Entries(q.held+systemEntries(float64(len(q.act)))+2*(vectors*n+kernelEntries(float64(q.rows), float64(len(q.columns)), n))), q.most, learn.Size{Rows: q.rows, Features: q.n})
 }
 
-// open returns a coordinate that certainly depends linearly on others, or −1. Such a coordinate
-// exists if more coordinates than rows have neither a kink nor a positive r.
+// open returns a coordinate that certainly depends linearly on others, or −1 if there is none. Such
+// a coordinate certainly exists if more coordinates than rows have neither a kink nor a positive r.
 func (q *piecewiseQP) open() int {
 	left := q.rows
 	for i, j := range q.act {

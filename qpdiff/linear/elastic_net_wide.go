@@ -233,8 +233,8 @@ func (e *elasticNetFit) slopes() {
 }
 
 // change gives the quadratic problem the coordinates of the new working set, which includes the
-// features that enter. It starts at theta, and keeps the columns and Gram entries that exist
-// already. It returns an error if the set needs more than Data.MaxBytes.
+// features that enter. The problem then starts at theta. change keeps the columns and Gram entries
+// that exist already. It returns an error if the set needs more than Data.MaxBytes.
 func (e *elasticNetFit) change() error {
 	s := e.working
 	for _, j := range s.enter {

@@ -301,7 +301,7 @@ func (l *Logistic) New() learn.Learner { return &Logistic{Intercept: l.Intercept
 // Convention returns the logistic loss.
 func (*Logistic) Convention() learn.Convention { return learn.Convention{Loss: learn.LogisticLoss} }
 
-// Let r be C·N times the largest variance of a feature, which is the ratio of loss to penalty. If r
+// The ratio of loss to penalty is C·N times the largest variance of a feature. If this ratio
 // exceeds the constant mostC (mostStoredC for sparse data), θ fits all labels and takes long to
 // compute.
 const leastC, mostC, mostStoredC = 1e-3, 1e6, 1e4

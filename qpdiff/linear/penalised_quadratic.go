@@ -90,7 +90,7 @@ func (e *penalisedQuadratic) begin(src *penaltyGroups, l1, l2 []float64, groups 
 func (e *penalisedQuadratic) suspectWeak() (any bool, err error) {
 	e.blur = 0
 	q := &e.qp
-	// In the variables √h_jj·θ_j, which give the active system a unit diagonal.
+	// Sizes are in the variables √h_jj·θ_j, in which the active system has a unit diagonal.
 	sum, in := 0.0, 0.0
 	squares := q.z[:len(q.act)] // in these variables, by member of act
 	diag := q.diag

@@ -273,7 +273,7 @@ func (d *marginDerivative) independent(l *marginFit) bool {
 }
 
 // subgradient returns sign(θ_j). If coordinate j is weakly active, it returns the sign of the
-// subgradient of λ1·|θ_j|, which is 0 if λ1 = 0.
+// subgradient of λ1·|θ_j| instead. This sign is 0 if λ1 = 0.
 func (l *marginFit) subgradient(j int) float64 {
 	switch {
 	case slices.Contains(l.weak.Coords, j):

@@ -18,9 +18,9 @@ const (
 	marginTol = 64 * dense.Eps
 
 	// stillTol bounds the rounding error of a margin or a coordinate after a step, relative to the
-	// size of its terms. It also bounds the error of the position of a kink, relative to the step.
-	// It is larger than marginTol because a step comes from the solution of a linear system, which
-	// has a larger error.
+	// size of its terms. stillTol also bounds the error of the position of a kink, relative to the
+	// step. It is larger than marginTol because a step comes from the solution of a linear system,
+	// and this solution has a larger error.
 	stillTol = 1e-12
 
 	// A normal counts as linearly dependent on the other normals if its orthogonal remainder is at
