@@ -118,7 +118,7 @@ func (s *foldStep) lever(z []float64) float64 {
 	return math.Max(0, dense.Dot(z, s.work))
 }
 
-// row sets dst to row i of X in the features of the fit, which are centred.
+// row sets dst to row i of X, with the features centred as in the fit.
 func (s *foldStep) row(dst []float64, i int) {
 	l := s.l
 	for j, v := range l.state.Data.Dense().RawRowView(i) {
