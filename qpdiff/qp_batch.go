@@ -92,7 +92,7 @@ func cotangentOf(x [][]float64, i, n int) []float64 {
 	return x[i]
 }
 
-// gradBlock is a field of the gradient of one item of a batch.
+// A gradBlock is one field of a QPGrad. The QPGrad belongs to one item of a batch.
 type gradBlock struct {
 	item     int
 	input    QPInput

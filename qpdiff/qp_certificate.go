@@ -140,7 +140,7 @@ func (a *activeSet) certifyInfeasible(s *qpReport, r int) {
 	for i, s := range a.w {
 		put(s, a.y[i]/beta)
 	}
-	put(r, -1/beta) // after the working set, which may still hold r from the last problem
+	put(r, -1/beta) // r comes last, because the working set may still hold r from the last problem
 	c.Residual = a.rayError(r, rho)
 	if !inRange {
 		c.Residual = math.Inf(1)

@@ -101,8 +101,9 @@ func (a *activeSet) findParts() {
 	}
 }
 
-// numberParts numbers the parts 0, 1, 2 and so on. It replaces the first variable of a part, which
-// a.part holds for each variable, by the number of the part. It also sets the parts of the rows.
+// numberParts numbers the parts 0, 1, 2 and so on. On entry, a.part holds one variable for each
+// variable: the first variable of its part. numberParts replaces it by the number of the part. It
+// also sets the parts of the rows.
 func (a *activeSet) numberParts() {
 	next := 0
 	for j, first := range a.part { // the first variable of a part comes before its other variables
@@ -323,7 +324,7 @@ func (a *activeSet) oddRight(r, i int, v float64) error {
 	return nil
 }
 
-// underflowing returns the error for the right-hand side v at index i, which underflows.
+// underflowing returns the error for a right-hand side v that underflows. i is the index of v.
 func underflowing(name string, i int, v float64) error {
 	return check.ArgErrorf(name, ErrNotFinite, "set it to 0, or measure the variables in smaller units", "holds %.3g at index %d, whose ratio to its row underflows", v, i)
 }

@@ -2,10 +2,10 @@ package qpdiff
 
 import "slices"
 
-// programPart is a set of variables, and the rows with these variables, that is independent of the
-// rest of the program. No entry of Q and no row of G or A connects a variable of the part with a
-// variable outside it. Units of different parts are unrelated, so numbers of different parts are
-// not compared.
+// A programPart is a part of the program that is independent of the rest. It consists of a set of
+// variables and the rows with these variables. No entry of Q and no row of G or A connects a
+// variable of the part with a variable outside it. Units of different parts are unrelated, so
+// numbers of different parts are not compared.
 type programPart struct {
 	variables []int
 	// psize is the size of the linear term, qsize is the size of Q, and zsize is the size of z that

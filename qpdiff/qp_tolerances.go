@@ -89,8 +89,8 @@ const (
 	// helps.
 	stalledOwn = 3
 	// maxWeaker bounds how often the proximal term is divided by 100 while the steps make no
-	// progress. Three divisions of shiftQuadratic bring the weight of the term down to the rounding
-	// error of Q.
+	// progress. Three such divisions bring the weight shiftQuadratic down to the rounding error of
+	// Q.
 	maxWeaker = 3
 	// proximalPatience bounds the number of steps with the same proximal term.
 	proximalPatience = 15
@@ -108,11 +108,11 @@ const (
 	safeNorm = 1e-150
 
 	// shiftQuadratic and shiftLinear determine the weight of the proximal term. shiftQuadratic is
-	// the ratio of the weight to the entries of Q. shiftLinear is the ratio of the weight to the
-	// size of the linear term divided by the size of z, which follows from the bounds of the rows.
-	// With these weights one or two steps reach the solution, and the factor keeps half its digits.
-	// A weight ten times larger or smaller changes only the number of steps, because the residual
-	// decides when they end.
+	// the ratio of the weight to the entries of Q. shiftLinear is the ratio of the weight to a
+	// quotient: the size of the linear term divided by the size of z. The bounds of the rows
+	// determine this size of z. With these weights one or two steps reach the solution, and the
+	// factor keeps half its digits. A weight ten times larger or smaller changes only the number of
+	// steps, because the residual decides when they end.
 	shiftQuadratic = 1e-7
 	shiftLinear    = 1e-6
 )
