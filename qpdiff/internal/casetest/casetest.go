@@ -207,8 +207,8 @@ func (l *Predictions) Reset() { l.P.Reset() }
 func (l *Predictions) SetGeneralised(on bool) { l.P.(learn.KinkedLearner).SetGeneralised(on) }
 
 // LinearModel returns the objective 1/N·Σ loss(θᵀx_i, y_i) + λ/2·‖θ‖² with the hyperparameter λ.
-// loss returns d1 and d2, the first and second derivative of the loss in the prediction, and dy,
-// the derivative of d1 in y.
+// The function loss returns three derivatives: d1 and d2 are the first and second derivative of the
+// loss in the prediction, and dy is the derivative of d1 in y.
 func LinearModel(loss func(p, y float64) (d1, d2, dy float64)) smooth.Objective {
 	each := func(theta []float64, d learn.Data, f func(i int, x []float64, d1, d2, dy float64)) {
 		inv := 1 / float64(len(d.Y))

@@ -112,8 +112,8 @@ func (c *Columns) sort() {
 	c.Size = size
 }
 
-// Share divides the value theta_j of the first column j of each class equally among the columns of
-// the class, with the columns' signs.
+// Share divides values among equal columns. For the first column j of each class, it divides the
+// value theta_j equally among the columns of the class. Each part gets the sign of its column.
 func (c *Columns) Share(theta []float64) {
 	for k, j := range slices.Backward(c.First) {
 		if j >= 0 && j < k && theta[j] != 0 { // so that no zero becomes −0

@@ -89,7 +89,7 @@ func (m *Maker) Make(g, xty []float64, d *learn.Data, counts []float64) {
 
 // start sets the upper triangle of g to the sum of (x − reference)·(x − reference)ᵀ over the rows x
 // of X. It returns the reference, or nil for the reference 0. It sets size to the diagonal entries
-// of g before rows or the centre are subtracted.
+// that g has before rows or the centre are subtracted.
 func (m *Maker) start(g []float64, d *learn.Data, counts []float64) (reference []float64) {
 	x, n := d.Dense().RawMatrix(), len(m.size)
 	all := g
@@ -113,8 +113,8 @@ func (m *Maker) start(g []float64, d *learn.Data, counts []float64) (reference [
 }
 
 // subtracts reports whether g is computed from d.Gram by subtraction. This requires that no weight
-// exceeds the row's weight in d.Gram. It is cheaper only if the number of rows to subtract is below
-// the number of rows with a weight above 0.
+// exceeds the row's weight in d.Gram. Subtraction is cheaper only if the number of rows to subtract
+// is below the number of rows with a weight above 0.
 func subtracts(d *learn.Data, counts []float64) bool {
 	if d.Gram == nil {
 		return false

@@ -354,7 +354,8 @@ func (s *System) Norm(i int) float64 { return s.rows[i*s.M+i] }
 const forecastSteps = 4
 
 // conjugate makes steps of conjugate gradients from x = 0. The parameter most bounds their number.
-// If forecast is set, conjugate ends as soon as more steps would be needed at the present rate.
+// If forecast is set, conjugate ends as soon as more than most steps would be needed at the present
+// rate.
 func (s *Solver) conjugate(sys *System, x, b []float64, tol float64, most int, forecast bool) (steps int, ok bool) {
 	k := sys.K
 	dense.GrowAll(k, &s.r, &s.p, &s.q, &s.z)
