@@ -92,11 +92,11 @@ func (l *kernelMachine) Predict(w *qpdiff.Workspace, dst []float64, x *mat.Dense
 //   - An ArgError of kind ErrShape or ErrNotFinite: x cannot be used.
 //   - ErrNotFinite: ddst is not finite, or a product overflows, which leaves g and dx
 //     undefined.
-//   - A NotDifferentiableError that names the rows, of an SVM only: strict complementarity
-//     fails and Generalised is not set.
-//   - An ArgError of kind ErrIllPosed, of an SVM only, Generalised or not: rounding hides
-//     whether strict complementarity fails, and may have moved the β of these rows by more
-//     than a thousandth of their bounds.
+//   - A NotDifferentiableError that names rows: strict complementarity fails at these rows of
+//     an SVM, and Generalised is not set.
+//   - An ArgError of kind ErrIllPosed: rounding hides whether strict complementarity fails at
+//     rows of an SVM, and may have moved the β of these rows by more than a thousandth of
+//     their bounds. Generalised does not prevent this error.
 func (l *kernelMachine) PredictVJP(w *qpdiff.Workspace, g *learn.Grad, dx, x *mat.Dense, ddst []float64) (err error) {
 	defer learner.Name(l.learner(), &err)
 	d := qpdiff.Scratch[kernelDerivative](w)
@@ -164,7 +164,7 @@ func (d *kernelDerivative) clear(l *kernelMachine) {
 }
 
 // valuesAt returns the kernel's values between row t of x and the support vectors. If the last
-// Predict had the same fit and the same rows, valuesAt takes the values that it kept.
+// Predict had the same fit and the same rows, valuesAt returns the values that this Predict kept.
 func (d *kernelDerivative) valuesAt(l *kernelMachine, t int, x *mat.Dense) []float64 {
 	width, xt := l.n+len(l.support), x.RawRowView(t)
 	if kept := d.values.values; d.values.fit == l.state.Fit && len(kept) == x.RawMatrix().Rows*width {

@@ -100,7 +100,7 @@ func (l *Ridge) Reset() {
 // end deletes the results of the last LeaveOneOut and Folds.
 func (l *Ridge) end() { l.loo, l.folds.fitID = 0, 0 }
 
-// Fit solves the problem at hyper = (λ, kernel parameters…) and writes b to theta with Intercept.
+// Fit solves the problem at hyper = (λ, kernel parameters…). With Intercept, it writes b to theta.
 // After an error the learner has no fit, and θ is unchanged. Errors:
 //
 //   - An ArgError that matches ErrShape, ErrNotFinite or ErrDomain: hyper cannot be used.

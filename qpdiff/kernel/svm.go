@@ -113,7 +113,7 @@ func (l *SVM) Reset() {
 	l.q.reset()
 }
 
-// Fit solves the dual at hyper = (C, kernel parameters…) and writes b to theta with Intercept.
+// Fit solves the dual at hyper = (C, kernel parameters…). With Intercept, it writes b to theta.
 // After an error the learner has no fit, and θ is unchanged. Errors:
 //
 //   - An ArgError that matches ErrShape, ErrNotFinite or ErrDomain: hyper cannot be used.

@@ -125,8 +125,8 @@ func (q *boxQP) violation() float64 {
 	return worst
 }
 
-// terms returns the magnitudes with which rounding errors are compared. For the condition of row i,
-// the magnitude is label + √k_ii·size. For the condition Σβ = 0, it is sum.
+// terms returns magnitudes with which rounding errors are compared. For the condition of row i, the
+// magnitude is label + √k_ii·size. For the condition Σβ = 0, the magnitude is the result sum.
 func (q *boxQP) terms() (label, size, sum float64) {
 	for i, b := range q.beta {
 		size += math.Sqrt(q.diagonal[i]) * math.Abs(b)
