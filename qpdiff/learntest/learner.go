@@ -13,9 +13,10 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// Learner tests a learner at two or more cases. The cases should have more examples than features,
-// fewer examples than features, and one feature. If the learner's code takes another path above
-// some size, there should be cases below and above this size.
+// Learner tests a learner at two or more cases. One case should have more examples than features,
+// one should have fewer examples than features, and one should have a single feature. If the
+// learner's code takes another path above some size, there should be cases below and above this
+// size.
 //
 // Learner checks the optimality of fits. It compares VJPs with difference quotients to 1e-7. If the
 // learner has a JVP, the JVP must be the adjoint of the VJP, to 1e-12 of the size of the terms.
