@@ -117,8 +117,8 @@ func (q *piecewiseQP) slide(k int) (moved, ok bool) {
 	for i, t := range v {
 		down += q.linear(i) * t
 	}
-	// If the objective is flat along v, rounding decides the sign of down. If there is no kink in
-	// this direction, x can move in the opposite direction instead.
+	// If the objective is flat along v, rounding decides the sign of the variable down. If there is
+	// no kink in this direction, x can move in the opposite direction instead.
 	if down < 0 {
 		floats.Scale(-1, v)
 	}

@@ -17,9 +17,9 @@ import (
 //
 //	½ xᵀGx − cᵀx + Σ_j λ1_j·|x_j| + ½ Σ_j λ2_j·x_j²
 //
-// For an elastic net it is the learner's problem itself. For a penalised logistic regression it is
-// the second-order model of the loss at the solution. In both cases G and c are sums over the rows
-// of the data.
+// For an elastic net this problem is the learner's problem itself. For a penalised logistic
+// regression it is the second-order model of the loss at the solution. In both cases G and c are
+// sums over the rows of the data.
 type penalisedQuadratic struct {
 	state    learner.State
 	params   int       // entries of θ; the features of qp list the entries that are coordinates

@@ -23,8 +23,9 @@ const (
 	// such step may occur because a coordinate enters. After sparseStuck such steps in succession,
 	// the fit fails, because the rounding of the model then hides the condition.
 	sparseStuck = 5
-	// To make a singular model regular to working precision, a part of its diagonal is added to it.
-	// This part is sparseDamping·eps·(number of coordinates). See dense.Unsolvable.
+	// To make a singular model regular to working precision, a part of the model's diagonal is
+	// added to the model. This part is sparseDamping·eps·(number of coordinates). See
+	// dense.Unsolvable.
 	sparseDamping = 4 * dense.ComplementarityTol
 	// sparseSingular limits the number of successive steps with a singular model. If the model ever
 	// becomes regular, it does so when the margins reach a few dozen.
