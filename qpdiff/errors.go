@@ -40,8 +40,9 @@ type Input string
 // active with a zero multiplier, so that the solution has a kink. Both lists are in ascending
 // order.
 type Weak struct {
-	// Rows are inequalities of a program, numbered as in [Solution.Lambda] (for
-	// [ConvexProgram], from 0), or training rows at the kink of their loss.
+	// Rows lists inequalities of a program, or training rows at the kink of their loss.
+	// Inequalities are numbered as in [Solution.Lambda]; inequalities of a [ConvexProgram] are
+	// numbered from 0.
 	Rows []int
 	// Coords are entries of θ at the kink of their penalty.
 	Coords []int

@@ -13,7 +13,7 @@ import (
 // DirectionalDerivative sets dz, dlambda and dnu to the one-sided derivatives of the solution along
 // the direction t. The one-sided derivative of z is ż = lim (z(data + εt) − z(data))/ε as ε ↓ 0. A
 // nil dz, dlambda or dnu is skipped. One-sided derivatives also exist if rows are weakly active,
-// when the derivatives of VJP and JVP do not. ż solves the program
+// although the derivatives of VJP and JVP then do not exist. ż solves the program
 //
 //	minimise   ½ żᵀQż + (ṗ + Q̇z + Ġᵀλ + Ȧᵀν)ᵀż
 //	subject to G_i ż = ḣ_i − Ġ_i z on strictly active rows (≤ on weakly active ones)

@@ -284,10 +284,10 @@ const boundEntry = "remove or bound the entry"
 // QPGrad holds one number for each entry of the data of a [QP]. [Solution.VJP] adds its gradient to
 // a QPGrad, and [Solution.JVP] takes a QPGrad as its direction. VJP skips a nil field, and JVP
 // reads a nil field as zero. Any other field has the same shape as the field of this name in the
-// QP. If H or L is nil in the QP, it has one entry for each row of G here. If ZMin or ZMax is nil
-// in the QP, it has one entry for each variable here. An infinite side has the derivative 0. Only
-// symmetric changes of Q make sense. The gradient in Q is therefore symmetric, and a direction D in
-// Q counts as (D + Dᵀ)/2.
+// QP. If H or L is nil in the QP, the field here has one entry for each row of G. If ZMin or ZMax
+// is nil in the QP, the field here has one entry for each variable. An infinite side has the
+// derivative 0. Only symmetric changes of Q make sense. The gradient in Q is therefore symmetric,
+// and a direction D in Q counts as (D + Dᵀ)/2.
 type QPGrad QP
 
 // QPInput names a block of the data of a [QP].

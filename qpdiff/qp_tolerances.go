@@ -43,8 +43,8 @@ const (
 	// blockTol is a fraction of the largest entry of the combination of rows. Smaller entries of
 	// the combination count as rounding errors. The multipliers of their rows do not limit a step.
 	blockTol = 1e-14
-	// roundings bounds the error of the sum that decides whether a row is violated, in units of the
-	// rounding error of its largest term.
+	// A sum decides whether a row is violated. roundings bounds the error of this sum, in units of
+	// the rounding error of the sum's largest term.
 	roundings = 8
 	// enterFraction selects the violated rows that enter in a block. Their violation is at least
 	// this fraction of the largest violation. If all violated rows entered at once, most would have

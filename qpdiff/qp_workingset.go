@@ -346,9 +346,9 @@ func (a *activeSet) turn(r int) {
 	a.baseSlack[r], a.baseOther[r] = a.baseOther[r], a.baseSlack[r]
 }
 
-// subtractSides is subtractRows for rows with two sides. It also sets a.otherSlack to otherRhs +
-// Cx, the slacks of the sides that the rows do not face. It turns a row outside the working set if
-// z violates the side that the row does not face.
+// subtractSides does the work of subtractRows for rows with two sides. It also sets a.otherSlack to
+// otherRhs + Cx, the slacks of the sides that the rows do not face. It turns a row outside the
+// working set if z violates the side that the row does not face.
 func (a *activeSet) subtractSides(rhs, otherRhs, x []float64) {
 	n, dst := a.n, a.slack[:a.rows]
 	dense.Products(dst[:a.general], a.c, n, x)
