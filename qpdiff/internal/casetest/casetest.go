@@ -22,8 +22,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Contract runs two tests on a learner: the tests of package learntest, and its tests of
-// allocations.
+// Contract runs tests of package learntest on a learner: the tests for all learners, and the tests
+// of allocations.
 func Contract(t *testing.T, newLearner func() learn.Learner, cases ...learntest.Case) {
 	t.Helper()
 	learntest.Learner(t, newLearner, cases...)

@@ -112,9 +112,9 @@ func (f *State) CheckAdjoint(g *learn.Grad, dtheta []float64) error {
 	return cmp.Or(f.checkDerivative("g", g, dtheta), check.Finite("dtheta", "give a finite cotangent", dtheta))
 }
 
-// HyperAlone reports whether the arguments of a VJP have the right shapes, and g has no field
-// except Hyper that is not nil. In this usual case the caller may skip CheckAdjoint if it checks
-// the entries of dtheta itself.
+// HyperAlone reports whether Hyper is the only field of g that is not nil, and whether the
+// arguments of the VJP have the right shapes. In this usual case the caller may skip CheckAdjoint
+// if it checks the entries of dtheta itself.
 func (f *State) HyperAlone(g *learn.Grad, dtheta []float64) bool {
 	f.Home.Check()
 	return f.Fit != 0 && g != nil && g.X == nil && g.Stored == nil && g.Y == nil && g.HyperSize == nil && len(g.Hyper) == f.Hypers && len(dtheta) == f.Params
