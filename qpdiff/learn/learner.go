@@ -195,9 +195,9 @@ type FoldLearner interface {
 // A cross-validation that standardises the training rows of each fold needs this.
 type NormalFoldLearner interface {
 	FoldLearner
-	// NormaliseFolds sets the n that Folds applies after the next Load. If n is not the zero value,
-	// the learner then serves Folds and FoldsVJP only, and Fit returns an error of kind
-	// [qpdiff.ErrDomain].
+	// NormaliseFolds sets the normalisation n that Folds applies after the next Load. If n is not
+	// the zero value, the learner then serves Folds and FoldsVJP only, and Fit returns an error of
+	// kind [qpdiff.ErrDomain].
 	NormaliseFolds(n FoldNormal)
 }
 
