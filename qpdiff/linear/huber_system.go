@@ -51,8 +51,8 @@ type huberSums struct {
 	exact   bool // terms, size and root are exact
 }
 
-// huberSystem is a Huber regression at one θ. It solves systems with the Hessian. A system has
-// either one unknown for each row, or is given by the entries of the Hessian.
+// huberSystem is a Huber regression at one θ. It solves the systems of the Hessian in one of two
+// ways: with one unknown for each row, or by the entries of the Hessian.
 type huberSystem struct {
 	huberProblem
 	sums  huberSums

@@ -347,8 +347,8 @@ func (d *penalisedDerivative) reducedTangent(m penalisedModel, dtheta []float64,
 	return learner.CheckTangentOut(dtheta)
 }
 
-// raise is for the coordinates of e that are at a kink with λ1 = 0. It gives each of these
-// coordinates a kink in q. The strength of this kink is the tangent of the coordinate's λ1.
+// raise gives a kink in q to each coordinate of e that is at its kink with λ1 = 0. The strength of
+// this kink is the tangent of the coordinate's λ1.
 func (q *piecewiseQP) raise(e *penalisedQuadratic, hyper []float64) error {
 	for _, j := range e.weakFree {
 		d1 := hyper[e.groups.at(j)]
