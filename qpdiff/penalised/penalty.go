@@ -81,8 +81,7 @@ func (p Penalty) size() (count, copied int) {
 	return count, count * count
 }
 
-// A form is a penalty in the form that the solver reads: the upper triangle of the band of S, row
-// by row.
+// A form stores a penalty for the solver: the upper triangle of the band of S, row by row.
 type form struct {
 	first, count, band int
 	data               []float64
