@@ -184,10 +184,10 @@ func (a *kktMatrix) partsLater(c []float64) (parts bool) {
 	return parts
 }
 
-// changedNulls multiplies null vectors x by K̇, the change of K with the rows' change Ċ. The null
-// vectors span all null vectors. changedNulls calls f with each product K̇x. An entry of the
-// product that is at most rangeTol times its terms becomes zero. If all entries are zero,
-// changedNulls does not call f.
+// changedNulls calls f with the product K̇x for each of several null vectors x of K. These vectors
+// span the null space of K. K̇ is the change of K with the rows' change Ċ. An entry of the product
+// that is at most rangeTol times its terms becomes zero. If all entries are zero, changedNulls does
+// not call f.
 func (a *kktMatrix) changedNulls(c []float64, f func(change []float64)) {
 	n, k := a.n, a.k
 	scaled := make([]float64, len(c))

@@ -8,10 +8,10 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// provesInfeasible reports whether row r minus a combination of other rows proves that the program
-// has no feasible point. The combination a.y is of rows of the working set. The difference is the
-// constraint ρᵀz ≤ β, or ρᵀz = β if r is an equality. No z satisfies it if ρ is 0 up to rounding
-// and β < 0.
+// provesInfeasible reports whether the rows prove that the program has no feasible point. The proof
+// is row r minus a combination of rows of the working set, with the coefficients a.y. This
+// difference is the constraint ρᵀz ≤ β, or ρᵀz = β if r is an equality. No z satisfies it if ρ is 0
+// up to rounding and β < 0.
 func (a *activeSet) provesInfeasible(r int) bool {
 	for pass := range 2 {
 		big := math.Sqrt(a.mnorm[r])
@@ -54,8 +54,8 @@ func (a *activeSet) correctRay(rho []float64) {
 	floats.Add(a.y[:k], dy)
 }
 
-// rayError returns the largest entry of ρ divided by the largest term of ρ, because each entry of ρ
-// is a sum of terms. Entries and terms are in the units of the variables.
+// rayError returns the largest entry of ρ divided by the largest term of ρ. The entries of ρ are
+// sums of these terms. Entries and terms are in the units of the variables.
 func (a *activeSet) rayError(r int, rho []float64) float64 {
 	left, term := 0.0, 0.0
 	for j, v := range rho {

@@ -101,9 +101,9 @@ func (a *activeSet) findParts() {
 	}
 }
 
-// numberParts numbers the parts 0, 1, 2 and so on. On entry, a.part holds one variable for each
-// variable: the first variable of its part. numberParts replaces it by the number of the part. It
-// also sets the parts of the rows.
+// numberParts numbers the parts 0, 1, 2 and so on. On entry, a.part[j] is the first variable of the
+// part of variable j. numberParts replaces it by the number of the part. It also sets the parts of
+// the rows.
 func (a *activeSet) numberParts() {
 	next := 0
 	for j, first := range a.part { // the first variable of a part comes before its other variables
