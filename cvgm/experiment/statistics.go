@@ -58,9 +58,9 @@ func RatioOf(v []float64) Estimate {
 	return e
 }
 
-// students stores computed quantiles of Student's t. Each quantile takes the inversion of an
-// incomplete beta function. The claims about several draws need only a few different quantiles, but
-// need each of them hundreds of thousands of times.
+// students stores computed quantiles of Student's t, because each computation inverts an incomplete
+// beta function. The claims about several draws need only a few different quantiles, but need each
+// of them hundreds of thousands of times.
 var students sync.Map // maps studentAt to float64
 
 // studentAt is the key of a quantile: a number of repetitions, and the level of a two-sided
@@ -113,7 +113,7 @@ func Wilson(share, n, level float64) (low, high float64) {
 	return min(share, max(0, middle-half)), max(share, min(1, middle+half))
 }
 
-// Chance returns a one-sided probability under the assumption that v is the true value: the
+// Chance returns a one-sided probability. Suppose that v is the true value. Chance is then the
 // probability that another estimate lies on the same side of v as e, and at least as far from v. If
 // v is an end of the interval of level p, Chance returns (1−p)/2. It returns 0 if v is outside the
 // scale. The estimate must have an interval.
@@ -185,10 +185,14 @@ func (e Estimate) SE() float64 {
 	return e.Margin / e.student(.95)
 }
 
-// SEAt returns the standard error that the mean would have if v were the true value. A share has a
-// binomial one. On the scale Positive, the error is proportional to v. On the scale AnyNumber, SEAt
-// returns [Estimate.SE]. SEAt returns 0 if the estimate has no interval, or if v is outside the
-// scale.
+// SEAt returns the standard error that the mean would have if v were the true value. The standard
+// error depends on the scale:
+//
+//   - Share: the standard error of a binomial share.
+//   - Positive: the error is proportional to v.
+//   - AnyNumber: the error is [Estimate.SE].
+//
+// SEAt returns 0 if the estimate has no interval, or if v is outside the scale.
 func (e Estimate) SEAt(v float64) float64 {
 	switch {
 	case !e.Repeated():
@@ -301,9 +305,10 @@ type Comparison struct {
 	Wins       float64  // share of repetitions in which the first loss is lower; a tie (see TieTol) counts as half
 }
 
-// TieTol is a relative difference of losses. Two losses that differ by at most TieTol are a tie.
-// Two searches that end at the same point have losses that differ by less, because of their
-// stopping rules. The losses of two methods on one data set differ by far more.
+// TieTol is a relative difference of losses. Two losses that differ by at most TieTol are a tie. If
+// two searches end at the same point, their stopping rules still cause a difference between their
+// losses, which is smaller than TieTol. The losses of two methods on one data set differ by far
+// more.
 const TieTol = 1e-6
 
 // Wins returns, for each repetition, 1 if the first loss is lower, ½ for a tie and 0 otherwise.

@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// chance returns an upper bound of the probability of a wrong decision. It assumes a true value for
-// which the decision is wrong, and takes the nearest such value to the estimate: the bound of the
-// rule, or the bound ± the smallest difference that matters. chance is then the probability of an
-// estimate that is at least as decisive as the present estimate. chance returns NaN if the
-// measurement is not decided, or if there are no repetitions.
+// chance returns an upper bound of the probability of a wrong decision. It is the probability of an
+// estimate that is at least as decisive as the present estimate, although the decision is wrong.
+// For this, chance assumes a true value: the value nearest to the estimate for which the decision
+// is wrong. This value is the bound of the rule, or the bound ± the smallest difference that
+// matters. chance returns NaN if the measurement is not decided, or if there are no repetitions.
 func (m *Measurement) chance() float64 {
 	r, e := m.rule, m.tested()
 	if !e.Repeated() || m.Verdict == NotDecided || m.Verdict == NotTestable || m.timed {
@@ -36,8 +36,8 @@ type Reckoning struct {
 	// The expected number reaches the bound if all true values lie on the border between two
 	// decisions.
 	Chance float64
-	// Opened lists decided rows. After Holm's correction for the number of rows, these rows are not
-	// decided.
+	// Opened lists the decided rows that are no longer decided after Holm's correction for the
+	// number of rows.
 	Opened []string
 	// Draws is the number of draws. Verdicts is the number of verdicts on single draws. A flip is a
 	// verdict on a single draw that differs from the verdict on all draws together. Flips is the
@@ -76,8 +76,8 @@ func Reckon(claims []Claim) Reckoning {
 	return r
 }
 
-// chanceOf has the name of a row and a probability: of an estimate that is at least as extreme as
-// the row's estimate, if there is no effect.
+// chanceOf holds the name of a row and a probability. If there is no effect, this is the
+// probability of an estimate that is at least as extreme as the row's estimate.
 type chanceOf struct {
 	name   string
 	chance float64

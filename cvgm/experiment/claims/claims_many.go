@@ -14,8 +14,9 @@ const (
 	byHyperparameters
 )
 
-// gradientMap judges whether few data and many hyperparameters favour the gradient of the CV loss
-// over the training loss's. No row decides the sentence, which only reports an optimisation.
+// gradientMap adds measurements to the sentence on few examples. They show whether few data and
+// many hyperparameters favour the gradient of the CV loss over the gradient of the training loss.
+// No row decides the sentence, because the sentence only reports an optimisation.
 func (all *measurements) gradientMap(r *manyhyper.MapResult) {
 	for _, n := range r.Levels(manyhyper.MapOfWeights, byExamples) {
 		all.weightsOfSize(r, int(n))
@@ -41,8 +42,10 @@ func (all *measurements) weightsOfSize(r *manyhyper.MapResult, n int) {
 		below(0, ofAccuracy))
 }
 
-// favours compares the effect of the CV gradient at the two ends of a factor's list: few examples
-// with many, or many hyperparameters with few.
+// favours compares the effect of the CV gradient at the smallest and at the largest value of a
+// factor. The difference is the effect with few examples minus the effect with many examples. For
+// the other factor, it is the effect with many hyperparameters minus the effect with few
+// hyperparameters.
 func (all *measurements) favours(r *manyhyper.MapResult, problem string, factor int) {
 	levels := r.Levels(problem, factor)
 	if len(levels) < 2 {
@@ -69,8 +72,8 @@ func (all *measurements) favours(r *manyhyper.MapResult, problem string, factor 
 		below(0, ofWhole))
 }
 
-// mapSetting describes the cells of a problem. It begins with what differs from the paper's learned
-// kernel.
+// mapSetting describes the cells of a problem in words. The text begins with the differences from
+// the paper's learned kernel.
 func mapSetting(p manyhyper.GradientMapParams, problem string) string {
 	lists := ""
 	if p.Fraction == 2 {

@@ -25,7 +25,7 @@ func leads(r *samplesize.Result, method, rival int) [][]float64 {
 	return leads
 }
 
-// perDoubling estimates by how much values change per doubling of the size. Each seed gives one
+// perDoubling estimates the change of the values per doubling of the size. Each seed gives one
 // slope. The slopes are independent, because the cells are.
 func perDoubling(r *samplesize.Result, values [][]float64) experiment.Estimate {
 	var slopes []float64
@@ -217,11 +217,12 @@ func (all *measurements) ablation(r *samplesize.AblationResult) {
 	}
 }
 
-// helpThatMatters returns two smallest differences in risk that matter, and the name of the risk.
-// vsTraining is for a descent of the CV loss minus a descent of the training loss. vsRandom is for
-// a descent of the CV loss minus a random search. A smallest difference is larger if the rival is
-// poor. For penalties, the descent of the training loss is poor, because the training loss chooses
-// no penalty. For the weights of a network, random search is poor, because it does not learn them.
+// helpThatMatters returns the name of the risk, and the smallest difference in risk that matters
+// for each of two comparisons. vsTraining is for the comparison of a descent of the CV loss with a
+// descent of the training loss. vsRandom is for the comparison of a descent of the CV loss with a
+// random search. A smallest difference is larger if the rival is poor. For penalties, the descent
+// of the training loss is poor, because the training loss chooses no penalty. For the weights of a
+// network, random search is poor, because it does not learn the weights.
 func helpThatMatters(problem string) (vsTraining, vsRandom difference, risk string) {
 	switch problem {
 	case kernels.ProblemRings, kernels.ProblemXOR:

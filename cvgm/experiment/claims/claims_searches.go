@@ -27,9 +27,9 @@ func lowerShare(a, b []float64) experiment.Estimate {
 	return experiment.ShareOf(experiment.Wins(a, b))
 }
 
-// quasiNewtonBelowGrid compares a quasi-Newton search after searchEvals evaluations with exhaustive
-// search after budget evaluations, its whole budget. share is the share of data sets on which the
-// quasi-Newton search has the lower CV loss.
+// quasiNewtonBelowGrid compares two searches. One is a quasi-Newton search after searchEvals
+// evaluations. The other is exhaustive search after its whole budget of evaluations. share is the
+// share of data sets on which the quasi-Newton search has the lower CV loss.
 func quasiNewtonBelowGrid(r *searches.Result) (share experiment.Estimate, searchEvals, budget int) {
 	searchEvals, budget = 24, r.Params.Budget
 	return lowerShare(excessAt(r, searches.QuasiNewton, searchEvals), excessAt(r, "exhaustive", budget)), searchEvals, budget
@@ -100,7 +100,7 @@ func (all *measurements) dimensions(r *searches.DimensionsResult) {
 		Control: &Control{Text: "random search in its place", Ours: experiment.Compare(random.CV, random.CV).Difference},
 		Remark: fmt.Sprintf("This is the CV loss alone. The test loss there is %s, that of random search %s. The paper's constant step is not among these searches.",
 			withMargin(gradient.TestMean), withMargin(random.TestMean))}, below(0, ofLogLoss))
-	var low, high *searches.Dimension // of the problems with a grid: the fewest and the most hyperparameters
+	var low, high *searches.Dimension // among the problems with a grid: fewest and most hyperparameters
 	for i := range r.Dimensions {
 		d := &r.Dimensions[i]
 		if len(at(*d, "exhaustive").CV) == 0 {

@@ -23,8 +23,9 @@ func sumChange(delta, emp experiment.Estimate) string {
 
 func (all *measurements) stability(r *stability.Result) {
 	settings := r.Settings()
-	// Wilson's interval assumes independent data sets. The share in several draws scatters no more
-	// than a share of independent data sets.
+	// The interval of the share is Wilson's interval, which assumes independent data sets. All
+	// settings here use the same data sets. Nevertheless, from draw to draw, the share scatters no
+	// more than a share of independent data sets.
 	share := func(holds func(stability.Parts) bool) experiment.Estimate {
 		n := 0
 		for _, s := range settings {

@@ -10,7 +10,8 @@ import (
 	"cvgm/cvgm/experiment/kernels"
 )
 
-// literally has the verdict on the sentence about line 4 for its other reading.
+// literally maps a verdict to a remark. The verdict is on the other reading of the sentence about
+// line 4.
 var literally = map[Verdict]string{
 	Confirmed:   "By that reading, too, the sentence holds.",
 	TooLittle:   "By that reading, too, the sentence holds.",

@@ -98,10 +98,10 @@ func Moved(claims []Claim, draw0 Record) []string {
 	return moved
 }
 
-// Pool judges the claims by the repetitions of all draws together. Texts, settings, rules, and the
-// scales of intervals come from claims. Pool returns an error if there are no draws. It also
-// returns an error if a draw lacks a row or a part of a row, because another version of the program
-// then made the record.
+// Pool judges the claims by the repetitions of all draws together. The texts, the settings, the
+// rules and the scales of the intervals are taken from the argument claims. Pool returns an error
+// if there are no draws. It also returns an error if a draw lacks a row or a part of a row. Such a
+// record comes from another version of the program.
 func Pool(claims []Claim, draws []Record) ([]Claim, error) {
 	if len(draws) == 0 {
 		return nil, errors.New("claims: no draw to pool: record some")
@@ -246,10 +246,10 @@ func compareRows(a, b string) int {
 // recordAgain is the remedy for damaged records.
 const recordAgain = "restore the file, or record all draws again"
 
-// ReadRecords reads the records of consecutive draws, in the order of the draws and below one
-// heading. It returns the records and the number of the first draw. It skips lines that begin with
-// #. It returns an error for a line that [Record.Write] cannot have written, and for a second line
-// on the same part of a row.
+// ReadRecords reads the records of consecutive draws from a table with one heading, in the order of
+// the draws. It returns the records and the number of the first draw. It skips lines that begin
+// with #. It returns an error for a line that [Record.Write] cannot have written, and for a second
+// line with the same part of a row.
 func ReadRecords(from io.Reader) (draws []Record, first int, err error) {
 	c := csv.NewReader(from)
 	c.Comment = '#'

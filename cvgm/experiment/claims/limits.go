@@ -7,8 +7,9 @@ import (
 
 // Limits lists the findings that rest on choices, by their names.
 type Limits struct {
-	// Chosen findings are judged by a smallest difference that matters. The words or the verdicts
-	// of the Moved ones change if the smallest differences of all rows are half or twice as large.
+	// Chosen lists the findings that are judged by a smallest difference that matters. Moved lists
+	// the findings whose words or verdict change if the smallest differences of all rows are halved
+	// or doubled.
 	Chosen, Moved []string
 	// NotThePapers are findings whose number of splits, start or box is not the paper's.
 	NotThePapers []string
@@ -35,8 +36,9 @@ func LimitsOf(claims []Claim) Limits {
 	return l
 }
 
-// withDifferences judges the claims with the smallest differences that matter times a factor. A
-// rule with two bounds keeps its middle. A share of a bad choice's loss stays as it is.
+// withDifferences judges the claims again, with all smallest differences that matter multiplied by
+// a factor. A rule with two bounds keeps its middle. A rule that allows a share of a bad choice's
+// loss is not changed.
 func withDifferences(claims []Claim, factor float64) []Claim {
 	others := make([]Claim, len(claims))
 	for i, c := range claims {

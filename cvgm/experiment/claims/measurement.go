@@ -51,8 +51,9 @@ type Draws struct {
 	N        int
 	Flips    int     // number of verdicts on single draws that differ from the verdict on all draws together
 	Expected float64 // number of flips that the scatter of single draws predicts
-	// Chance is the probability of Flips or more flips, if the estimate from all draws is the true
-	// value. A small Chance means that the repetitions of the row do not show all of its errors.
+	// Chance is the probability of at least as many flips, if the estimate from all draws is the
+	// true value. A small Chance means that the repetitions of the row do not show all of its
+	// errors.
 	Chance float64
 }
 
@@ -77,18 +78,18 @@ const (
 )
 
 // Tells returns the smallest distance from the bound that the repetitions distinguish from 0 (see
-// [Telling]). The standard error is the largest of three: at the bound, and at 2·Smallest on either
-// side of it. A quantity whose error is proportional to its size, such as a jump, has a small error
-// near a small bound, even if the estimate is far from it. Tells returns 0 for a value that is
-// computed once.
+// [Telling]). It uses the largest of three standard errors: at the bound, and at 2·Smallest above
+// and below the bound. The error at the bound alone could be too small. For example, the error of a
+// jump is proportional to the size of the jump. Near a small bound, this error is small, even if
+// the estimate is far from the bound. Tells returns 0 for a value that is computed once.
 func (m *Measurement) Tells() float64 {
 	e, bound := m.tested(), m.middle()
 	return Telling * max(e.SEAt(bound-2*m.Smallest), e.SEAt(bound), e.SEAt(bound+2*m.Smallest))
 }
 
-// middle returns the bound of the rule from which differences are measured. For a rule with two
-// bounds, it is the middle between them. If the bound is measured, it is 0, for the estimate minus
-// the bound.
+// middle returns the value from which differences are measured. For a rule with one bound, this is
+// the bound. For a rule with two bounds, it is the middle between the bounds. For a measured bound,
+// it is 0, because the rule then judges the estimate minus the bound.
 func (m *Measurement) middle() float64 {
 	bound, oneSided := m.rule.oneSided()
 	switch {

@@ -35,8 +35,8 @@ type PrintedKernel struct {
 	Radius             Quoted // radius at which the Bayes rule changes its class
 }
 
-// Printed holds every printed number that is compared with a measurement. The numbers of the
-// elastic net, in Table 1 and its learning curves, are the first.
+// Printed holds every printed number that is compared with a measurement. The first fields are the
+// numbers of the elastic net, in Table 1 and in its learning curves.
 var Printed = struct {
 	LeastSquares, TrueCoefficients, CVGM, Exhaustive, Random, CVGMSteps Quoted
 

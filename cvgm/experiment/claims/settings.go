@@ -32,7 +32,8 @@ func describe(parts ...any) string {
 	return strings.Join(all, "; ")
 }
 
-// beside are words in the setting of a row that does not have the paper's splits, start or box.
+// beside is a phrase in the setting of each row that does not have the paper's splits, start or
+// box.
 const beside = "in the place of the paper's"
 
 // splitsBesidePaper returns the beginning of the setting of a row: a note if the row's number of
@@ -44,10 +45,10 @@ func splitsBesidePaper(k, paper int) string {
 	return fmt.Sprintf("K = %d splits %s %d", k, beside, paper)
 }
 
-// pick returns the phrases of the parameters in p with the given names, or of all parameters
-// without names. The phrases come from the tags of the fields. Semicolons separate the phrases of
-// different embedded structs. Fields of struct type that are not embedded are skipped, because they
-// describe other problems.
+// pick returns phrases that describe parameters in p. They are the parameters with the given names
+// or, if no names are given, all parameters. The phrases come from the tags of the fields. A
+// semicolon separates the phrases of one embedded struct from the phrases of the next. Fields of
+// struct type that are not embedded are skipped, because they describe other problems.
 func pick(p any, names ...string) string {
 	var groups []string
 	found, last := 0, []int{-1}

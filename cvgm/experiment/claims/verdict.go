@@ -59,20 +59,24 @@ const (
 	Unclear    Size = "not decided"
 )
 
-// Telling times the standard error is the smallest difference that the repetitions distinguish from
-// 0. Let d be this difference, and let d also be the smallest difference that matters. If the true
-// difference is 0, the repetitions show with a probability of at least .9 that it does not matter.
-// This requires z(.95) + z(.95) standard errors. If the true difference is 2d, the repetitions show
-// with the same probability that it matters. This requires only z(.95) + z(.90). z(p) is the
-// quantile of the normal distribution.
+// Telling is a multiple of the standard error: d = Telling·(standard error) is the smallest
+// difference that the repetitions distinguish from 0. Suppose that d is also the smallest
+// difference that matters. There are two cases, in which z(p) is the quantile of the normal
+// distribution:
 //
-// It gives the number of repetitions. Let s be the standard deviation between the repetitions of a
-// pilot. Ten draws together need (Telling·s/d)² repetitions. The pilot is draw 20, whose data are in
-// neither the ten recorded draws nor the ten after them. Its estimates are in testdata/pilot.csv,
-// and TestPilotHasPower compares them with d. The file holds the experiments whose repetitions
-// follow from the pilot. The repetitions of the other rows are older, and
-// TestRecordedDrawsHavePower checks them on the recorded draws. A card marks a row whose
-// repetitions are too few. Times have the repetitions of the benchmarks and no draws.
+//   - If the true difference is 0, the repetitions show with a probability of at least .9 that the
+//     difference does not matter. This requires that d is z(.95) + z(.95) standard errors.
+//   - If the true difference is 2d, the repetitions show with at least this probability that the
+//     difference matters. This requires only z(.95) + z(.90) standard errors.
+//
+// Telling determines the number of repetitions. Let s be the standard deviation between the
+// repetitions of a pilot. Ten draws together need (Telling·s/d)² repetitions. The pilot is draw 20,
+// whose data are in neither the ten recorded draws nor the ten draws after them. Its estimates are
+// in testdata/pilot.csv, and TestPilotHasPower compares them with d. This file holds the
+// experiments whose number of repetitions follows from the pilot. The repetitions of the other rows
+// are older. TestRecordedDrawsHavePower checks them on the recorded draws. A card marks a row with
+// too few repetitions. For times, the repetitions are the runs of the benchmarks, and there are no
+// draws.
 const Telling = 2 * 1.6448536269514722
 
 func once(v float64) experiment.Estimate {
@@ -93,8 +97,8 @@ type rule struct {
 	// minSize is the smallest distance from a bound that matters. It does not affect the verdict on
 	// a value that is computed once.
 	minSize difference
-	// bound, if not nil, is the measured upper bound of the rule: the share of a bad choice's loss
-	// that the rule allows. badChoice names the bad choice.
+	// bound is the measured upper bound of the rule, or nil if the bound is not measured. It is the
+	// share of a bad choice's loss that the rule allows. badChoice names the bad choice.
 	bound     *experiment.Estimate
 	badChoice string
 	// ifHolds is the verdict if the rule holds. Empty: Confirmed. ifFails is the verdict if the
@@ -120,7 +124,8 @@ const (
 // quantity.
 var (
 	ofAccuracy = difference{AccuracyMatters, "half a point is half of the standard deviation of an accuracy of .9 on the paper's test set of 1000 examples"}
-	// This difference is for a poor rival, which does not learn, or learns without a penalty.
+	// This smallest difference is for comparisons with a poor rival, which does not learn, or
+	// learns without a penalty.
 	ofPoorAccuracy    = difference{.02, "two points are a fifteenth of what learning gains on the rings, and the rival does not learn"}
 	ofPoorSquaredLoss = difference{.04, "a twenty-fifth of the variance of the labels' noise; the rival has no penalty, or is known to be wrong"}
 	ofSquaredLoss     = difference{SquaredLossMatters, "a hundredth of the variance of the labels' noise, which no method removes"}
@@ -160,9 +165,9 @@ func exactly(want float64) rule {
 // asPrinted requires a number that rounds to the printed number.
 func asPrinted(q Quoted) rule { return within(q, 0) }
 
-// withinOne requires a rate that equals the printed number, up to the rounding of this number and
-// one of n examples. Two programs that count on the same test set may differ by one example on the
-// boundary.
+// withinOne requires a rate that is near the printed number. The rate may differ from the printed
+// number by half a unit of the last printed digit, plus 1/n, which is one of n examples. Two
+// programs that count on the same test set may differ by one example, which lies on the boundary.
 func withinOne(q Quoted, n int) rule {
 	r := within(q, 1/float64(n))
 	r.text = fmt.Sprintf("within one of %d examples of %s", n, q.Paper)
@@ -170,8 +175,9 @@ func withinOne(q Quoted, n int) rule {
 	return r
 }
 
-// within requires the printed number, up to the rounding of this number and a tolerance. The bounds
-// are slightly wider, because the rounding of float64 must not decide.
+// within requires a value that is near the printed number. The value may differ from the printed
+// number by half a unit of the last printed digit, plus the tolerance tol. The bounds are slightly
+// wider than this, because the rounding of float64 must not decide.
 func within(q Quoted, tol float64) rule {
 	_, decimals, _ := strings.Cut(q.Paper, ".")
 	tol += math.Pow(10, -float64(len(decimals))) / 2
@@ -205,12 +211,12 @@ func withMargin(e experiment.Estimate) string {
 	return fmt.Sprintf("%s ± %s", short(e.Mean), short(e.Margin))
 }
 
-// A quarter is the share of a bad choice's regret that a rule allows if the paper calls a choice
-// one that "works well" or "is competitive".
+// quarter is the share of a bad choice's regret that a rule allows to another choice, if the paper
+// calls this other choice one that "works well" or "is competitive".
 const quarter = .25
 
-// littleOf requires a loss below a quarter of the loss of a bad choice. Because both losses are
-// measured, the verdict is based on their difference [Measurement.Beyond].
+// littleOf requires a loss below a quarter of the loss of a bad choice. Both losses are measured.
+// Therefore the verdict is based on the loss minus this quarter, which is [Measurement.Beyond].
 func littleOf(worst experiment.Estimate, choice string) rule {
 	return littleBound(worst.Times(quarter), choice)
 }
@@ -256,8 +262,9 @@ func (r rule) oneSided() (bound float64, is bool) {
 	return 0, false
 }
 
-// judge judges the estimate m. If the bound of the rule is measured, excess is the estimate of m
-// minus the bound. If excess is nil, the estimate and the bound are assumed to be independent.
+// judge judges the estimate m. The argument excess is used only if the bound of the rule is
+// measured. It is the estimate of m minus the bound. If excess is nil, judge computes this
+// difference, and assumes that the estimate and the bound are independent.
 func (r rule) judge(m experiment.Estimate, excess *experiment.Estimate) Judgement {
 	j := r.plain(m, excess)
 	switch {
@@ -269,7 +276,8 @@ func (r rule) judge(m experiment.Estimate, excess *experiment.Estimate) Judgemen
 	return j
 }
 
-// plain is judge without the special verdicts of the rule: a decided rule is Confirmed or Differs.
+// plain judges as judge does, but without the special verdicts of the rule. If the rule is decided,
+// the verdict is Confirmed or Differs.
 func (r rule) plain(m experiment.Estimate, beyond *experiment.Estimate) Judgement {
 	bound, oneSided := r.oneSided()
 	switch {
@@ -299,8 +307,8 @@ func (r rule) judgeOnce(v float64) Verdict {
 	return Differs
 }
 
-// Weigh judges a difference against 0 and against the smallest difference that matters. The verdict
-// of the judgement is on a difference below 0.
+// Weigh compares a difference with 0 and with the smallest difference that matters. The verdict is
+// on the statement that the difference is below 0.
 func Weigh(e experiment.Estimate, matters float64) Judgement {
 	return below(0, difference{size: matters}).judge(e, nil)
 }

@@ -127,7 +127,7 @@ func (p DerivativesParams) checkKernelSVM(c *checker, src *synth.Stream) error {
 		err := l.Predict(nil, values, at)
 		return floats.Dot(cotangent, values), err
 	}
-	for _, v := range directions(src, d, hyper, "C", "γ")[:3] { // without y: a label decides the side of a bound, so it cannot move a little
+	for _, v := range directions(src, d, hyper, "C", "γ")[:3] { // without y: a label selects the side of a bound, and cannot move a little
 		if _, err := decide(d, hyper, at); err != nil {
 			return err
 		}

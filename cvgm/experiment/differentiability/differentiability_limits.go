@@ -35,8 +35,9 @@ func DefaultDifferentiabilityLimits() DifferentiabilityLimitsParams {
 
 func (DifferentiabilityLimitsParams) Defaults() any { return DefaultDifferentiabilityLimits() }
 
-// A RangeCounterexample describes the problem min ½(x − a)² subject to x ≤ 0, which has a kink at a
-// = 0. There x = λ = 0. The paper's condition for a derivative is ∇_a g ∈ R(∇_z g), with
+// A RangeCounterexample describes the problem min ½(x − a)² subject to x ≤ 0. Its solution x has a
+// kink at a = 0. At the kink, x and the multiplier λ are 0. The paper's condition for a derivative
+// is that ∇_a g lies in the range of ∇_z g, with
 //
 //	g = (x − a + λ, λx),   ∇_z g = [1 1; λ x] = [1 1; 0 0],   ∇_a g = (−1, 0).
 type RangeCounterexample struct {
@@ -67,7 +68,7 @@ type DiscontinuousLoss struct {
 	C                 []float64 // ascending, with equal ratios
 	ZeroOne, Logistic []float64
 	Slope             []float64 // derivative of Logistic in C
-	// Jumps is the number of neighbours in C between which ZeroOne changes.
+	// Jumps is the number of pairs of neighbouring values in C between which ZeroOne changes.
 	Jumps   int
 	Refusal string // error for a gradient of ZeroOne
 	// ZeroOneJump and LogisticJump are the largest jumps of the two losses, for each data set. A
@@ -297,15 +298,15 @@ func (p DifferentiabilityLimitsParams) lossesOfC(src synth.Source, intercept lin
 	return zeroOne, soft, experiment.FirstError(err, errSoft)
 }
 
-// JumpWidth is the relative difference between two neighbouring values of C. If a loss changes
-// noticeably between them, the change counts as a jump. A smooth loss would change far less over so
-// small a distance. Rounding is not the cause, because JumpWidth is far above the rounding of a
+// JumpWidth is a relative difference between two values of C. If a loss changes noticeably between
+// such values, the change counts as a jump. The change of a smooth loss over so small a difference
+// is far smaller. Rounding does not cause a jump, because JumpWidth is far above the rounding of a
 // fit.
 const JumpWidth = 1e-9
 
-// largestJump returns a change of a CV loss. It finds the interval of a grid of C on which the loss
-// changes most. It then halves this interval repeatedly, down to JumpWidth, and returns the change
-// of the loss on the last interval.
+// largestJump returns the change of a CV loss at its largest jump. It finds the interval of a grid
+// of C on which the loss changes most. It then halves this interval repeatedly, down to JumpWidth,
+// and returns the change of the loss on the last interval.
 func largestJump(cv *cvgm.CV) (jump float64, err error) {
 	type point struct{ c, loss float64 }
 	at := func(c float64) point {

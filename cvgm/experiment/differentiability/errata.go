@@ -59,10 +59,10 @@ type JacobianErratum struct {
 	// differences, relative to the norm of the differences. Cosine is the cosine of the angle
 	// between the two Jacobians, each written as one long vector.
 	CompleteError, PrintedError, Cosine float64
-	// Complete and Printed (N×2) are gradients of the logistic loss on fresh examples in the
-	// training rows, by the two formulas. GradientCosine is the cosine of the angle between these
-	// two matrices as vectors. OpposedShare is the share of rows in which the two gradients form an
-	// angle above 90°.
+	// Complete and Printed are gradients of the logistic loss on fresh examples, by the two
+	// formulas. They are gradients in the training rows, which makes them N×2 matrices.
+	// GradientCosine is the cosine of the angle between these two matrices as vectors. OpposedShare
+	// is the share of rows in which the two gradients form an angle above 90°.
 	Complete, Printed            *mat.Dense
 	GradientCosine, OpposedShare float64
 }
@@ -89,8 +89,9 @@ type ProgramErratum struct {
 	// ElasticNet and SVM are the smallest eigenvalues of the matrices in the printed programs of
 	// the elastic net and of the support vector machine.
 	ElasticNet, SVM float64
-	// Difference is the largest difference between an entry of θ of the elastic net and the same
-	// entry by the program. Slope is the largest difference between their derivatives in λ1.
+	// Difference and Slope compare the learner of the elastic net with the printed program of the
+	// elastic net. Difference is the largest difference between two corresponding entries of θ.
+	// Slope is the largest difference between the derivatives of two corresponding entries in λ1.
 	Difference, Slope float64
 }
 
@@ -365,7 +366,7 @@ func (b *BayesErratum) measure() error {
 		return err
 	}
 	b.Rings, b.RingsTest = ringsSetup.Rule.Accuracy, ringsSetup.Rule.SampleAccuracy(synth.Data{X: ringsSetup.Test.Dense(), Y: ringsSetup.Test.Y})
-	inner, outer := 0., rings.OuterRadius // for inner, the label of a point at this radius is −1
+	inner, outer := 0., rings.OuterRadius // a point at the radius inner has the label −1
 	for range 100 {
 		if middle := (inner + outer) / 2; ringsSetup.Rule.Label([]float64{middle, 0}) < 0 {
 			inner = middle

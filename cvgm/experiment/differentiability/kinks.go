@@ -153,8 +153,8 @@ func (k *Kink) find(path lambda1Path, lambda1 float64) error {
 		}
 	}
 	// Rounding decides on which side of the kink the last fits lie. The position of the kink is
-	// therefore computed from a point a little to the left. From this point to the kink, the path
-	// is linear. After the kink, it is zero.
+	// therefore computed from a point a little to the left of it. From this point to the kink, the
+	// path is linear. After the kink, the path is zero.
 	left := high * (1 - 1e-6)
 	if err := path.fit(left); err != nil {
 		return err

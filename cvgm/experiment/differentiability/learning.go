@@ -83,9 +83,10 @@ type LearnedLosses struct {
 	CVLoss []float64
 	// Mean holds the means of the weights at the ends of the searches.
 	Mean []experiment.Estimate
-	// Methods holds six methods: two learned losses, followed by the four single losses. The first
-	// method is the learned loss with the lowest CV loss, among searches from equal weights and
-	// from each single loss. The second is the learned loss by the search from equal weights.
+	// Methods holds six methods: two learned losses, followed by the four single losses. For the
+	// first learned loss, there are several searches: from equal weights, and from each single
+	// loss. The search with the lowest CV loss gives the learned loss. For the second learned loss,
+	// there is only the search from equal weights.
 	Methods []LossMethod
 }
 

@@ -13,11 +13,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// UnrolledPrecision holds rounding errors of derivatives of the test loss in λ2, for a ridge
-// regression whose Hessian has one condition number. The derivatives go through all steps of
-// gradient descent with ηL = 1, except for the field Implicit. Each error is the distance from the
-// derivative in precise arithmetic, relative to this derivative. Errors above 1 are set to 1,
-// because no digit is then correct.
+// UnrolledPrecision holds rounding errors of a derivative of a ridge regression, for one condition
+// number of the Hessian. It is the derivative of the test loss in λ2. Except in the field Implicit,
+// it goes through all steps of gradient descent with ηL = 1. Each error is the distance from the
+// derivative in precise arithmetic, relative to this precise derivative. Errors above 1 are set to
+// 1, because no digit is then correct.
 type UnrolledPrecision struct {
 	Condition      float64 // condition number of the Hessian without the penalty; λ2 is the smallest eigenvalue of this Hessian
 	Double, Single float64 // in float64 and in float32, with all iterates stored
@@ -25,7 +25,8 @@ type UnrolledPrecision struct {
 	Implicit       float64 // in float64, by the implicit function theorem
 }
 
-// PreciseBits is the precision of the precise arithmetic, in bits. It is about 38 digits.
+// PreciseBits is the number of bits of a number in the precise arithmetic. They are about 38
+// decimal digits.
 const PreciseBits = 128
 
 // arithmetic holds the operations on numbers of one precision.

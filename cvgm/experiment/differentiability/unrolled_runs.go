@@ -35,7 +35,7 @@ type UnrolledRun struct {
 	Exact                   float64   // d(test loss)/dλ2 by the implicit function theorem
 	Steps                   []int     // numbers of steps, until the run overflows
 	Gradient                []float64 // d(test loss)/dλ2 through each number of steps
-	Factor                  []float64 // factor by which the chain rule through each number of steps multiplies the norm of the test loss's derivative in θ
+	Factor                  []float64 // for each number of steps: norm of the test loss's derivative in the first iterate, divided by its norm in the last iterate
 	Loss                    []float64 // test loss after each number of steps, minus the test loss of the exact fit
 	Overflow                int       // number of steps at which the run overflowed; 0: it did not
 }

@@ -43,11 +43,13 @@ type Seeds struct {
 	// Minimum holds the minimum of the CV loss on each data set. It is the lowest result of
 	// quasi-Newton searches from (.1, .1) and from the best points of both grids.
 	Minimum []Minimum
-	// The following fields are shares of the data sets. MinimumOutside: the minimum lies outside
-	// the box of the paper's grid. MinimumAbove: the minimum exceeds the box's upper end in a
-	// penalty. OnEdge: the best point of the paper's grid lies on the edge of the grid. OnUpper:
-	// the best point lies at the upper end of a penalty. WideOnEdge and WideOnUpper are OnEdge and
-	// OnUpper for the wide grid.
+	// The following fields are shares of the data sets on which a statement holds:
+	//
+	//   - MinimumOutside: the minimum lies outside the box of the paper's grid.
+	//   - MinimumAbove: the minimum exceeds the box's upper end in a penalty.
+	//   - OnEdge: the best point of the paper's grid lies on the edge of the grid.
+	//   - OnUpper: the best point of the paper's grid lies at the upper end of a penalty.
+	//   - WideOnEdge, WideOnUpper: OnEdge and OnUpper for the wide grid.
 	MinimumOutside, MinimumAbove, OnEdge, OnUpper, WideOnEdge, WideOnUpper experiment.Estimate
 	// WideLess holds losses in the wide box minus losses in the paper's box: the CV and test losses
 	// of exhaustive search, and the CV and test losses of random search.

@@ -20,8 +20,8 @@ type AblationKernel struct {
 	Budgets  []int   `help:"numbers of steps after which the models are judged" range:"[1,∞)" len:"[1,∞)" order:"ascending" small:"[1,6]"`
 }
 
-// NewAblationKernel returns the kernel of m, to be learned twice: with 64 splits, a quarter of the
-// paper's number of splits, and with m's number of splits.
+// NewAblationKernel returns the kernel of m, to be learned with two numbers of splits: with 64,
+// which is a quarter of the paper's number, and with m's number.
 func NewAblationKernel(m KernelCVGM, budgets ...int) AblationKernel {
 	return AblationKernel{Test: 1000, Ks: []int{64, m.K}, P: m.P, C: m.C, Hidden: m.Hidden, StepSize: m.StepSize, Budgets: budgets}
 }

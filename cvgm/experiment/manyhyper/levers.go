@@ -18,15 +18,16 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// LeversParams are the parameters of a comparison of numbers of hyperparameters. There is one
-// hyperparameter of a kind for all features, or one for each group of neighbouring features, down
-// to groups of one feature. The exact gradient of the CV loss searches all hyperparameters, on two
-// kinds of splits.
+// LeversParams are the parameters of an experiment that varies the number of hyperparameters. Each
+// problem has one kind of hyperparameter, such as the ridge penalty. Its learner has one
+// hyperparameter of this kind for all features, or one for each group of neighbouring features. The
+// smallest groups have one feature. Searches along the exact gradient of the CV loss choose all
+// hyperparameters. They run on two kinds of splits.
 type LeversParams struct {
 	// Widths has widths of a kernel, on Friedman's function.
 	Widths LeverWidths
-	// Bands has ridge penalties on bands of coefficients. In one problem the bands have different
-	// sizes, and in another the same size.
+	// Bands has ridge penalties on bands of coefficients. In one problem, the sizes of the
+	// coefficients differ between bands. In another problem, they are equal.
 	Bands LeverBands
 	// Smooths has penalties of smooth terms, on a sum of known functions.
 	Smooths     LeverSmooths
@@ -103,8 +104,9 @@ type Lever struct {
 	Name     string
 	Noise    float64             // variance of the labels' noise; no model has a lower expected test loss
 	Constant experiment.Estimate // test loss of the mean of the training labels
-	// Rows are the searches, in this order: on folds by number of groups, on the other splits by
-	// number of groups, and by the tuner.
+	// Rows are the searches. The searches on folds come first, in the order of the numbers of
+	// groups of features. The searches on the other splits follow in the same order. The searches
+	// of the tuner come last.
 	Rows []LeverRow
 }
 
@@ -112,11 +114,11 @@ type Lever struct {
 type LeverRow struct {
 	Search          string
 	Hyperparameters int
-	Evaluations     experiment.Estimate // includes the search for one hyperparameter, at whose end the search began
+	Evaluations     experiment.Estimate // includes the search for one hyperparameter, whose end is the start of this search
 	Fits            experiment.Estimate // one for each split and evaluation; for the tuner, N is 0
 	CV, Test        experiment.Estimate
-	// TestLessOne is the test loss minus the test loss of the first row. The first row has folds,
-	// and one hyperparameter of the kind.
+	// TestLessOne is the test loss minus the test loss of the first row. The search of the first
+	// row is on folds, with one hyperparameter of the kind.
 	TestLessOne experiment.Comparison
 	// CVLessOne is the CV loss minus the CV loss with one hyperparameter of the kind, on the same
 	// splits. For the tuner, CVLessOne.N is 0.

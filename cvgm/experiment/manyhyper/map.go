@@ -20,18 +20,24 @@ import (
 // of the CV loss with the gradient of the training loss, like the ablation of package samplesize.
 // The second compares many hyperparameters with one.
 //
-// A cell of the map is a problem with four numbers: of training examples, of hyperparameters, the
-// share of the rows that the splits fit, and the noise. The cells of a problem are all combinations
-// of the entries of the problem's lists and of Shares.
+// A cell of the map is a problem with a value for each of four factors:
+//
+//   - the number of training examples,
+//   - the number of hyperparameters,
+//   - the share of the rows that the splits fit,
+//   - the noise.
+//
+// The values come from the lists of the problem and from Shares. The cells of a problem are all
+// combinations of these values.
 type GradientMapParams struct {
 	Penalties MapPenalties
 	Widths    MapWidths
 	Weights   MapWeights
 	Shares    []float64 `help:"shares of the rows that splits fit" range:"(0,1)" len:"[1,∞)" order:"ascending" small:"[.4,.8]" setting:"p = %v"`
 	K         int       `help:"balanced splits of the penalties and widths, uniform ones of the weights" range:"[1,∞)" small:"[2,4]" setting:"K = %v"`
-	// Fraction 2 computes the cells whose places in the lists have an even sum. With lists of two
-	// entries these are half of the cells, and each entry of a list occurs equally often with each
-	// entry of another.
+	// If Fraction is 2, only some cells are computed: the cells whose indices in the lists have an
+	// even sum. If each list has two entries, these are half of the cells. Each entry of a list
+	// then occurs equally often with each entry of another list.
 	Fraction      int `help:"1: all cells; 2: half of them, balanced over all pairs of lists" range:"[1,2]" small:"[1,2]"`
 	Evaluations   int `help:"evaluations of each search of penalties and widths" range:"[1,∞)" small:"[1,4]" setting:"%v evaluations of each search"`
 	DataSets      int `help:"data sets of each cell of penalties and widths" range:"[2,∞)" small:"[2,3]" setting:"%v data sets of each size"`
@@ -39,8 +45,8 @@ type GradientMapParams struct {
 	experiment.FreshData
 }
 
-// MapPenalties describes ridge penalties of bands of features. The sizes of the coefficients differ
-// between bands.
+// MapPenalties describes ridge regressions with a penalty for each group of features. The features
+// form bands, and the sizes of the coefficients differ between bands.
 type MapPenalties struct {
 	Sizes    []int     `help:"training examples" range:"[4,∞)" len:"[1,∞)" order:"ascending" small:"[12,20]" setting:"N = %v"`
 	Groups   []int     `help:"numbers of groups of features, each with its own penalty; divisors of Features" range:"[2,∞)" len:"[1,∞)" order:"ascending" small:"{2,3,6}" setting:"a ridge penalty for each of %v groups of neighbouring features"`
@@ -51,7 +57,8 @@ type MapPenalties struct {
 	Test     int       `help:"test examples" range:"[1,∞)" small:"[10,30]" setting:"%v test examples"`
 }
 
-// MapWidths describes widths of a kernel for groups of features, on Friedman's function.
+// MapWidths describes kernel ridge regressions with a width for each group of features. The labels
+// are Friedman's function of the features, plus noise.
 type MapWidths struct {
 	Sizes    []int     `help:"training examples" range:"[4,∞)" len:"[1,∞)" order:"ascending" small:"[12,20]" setting:"N = %v"`
 	Groups   []int     `help:"numbers of groups of features, each with its own width; divisors of Features" range:"[2,∞)" len:"[1,∞)" order:"ascending" small:"{2,3,6}" setting:"kernel ridge regression with a width for each of %v groups of neighbouring features"`
@@ -137,17 +144,19 @@ type MapPlace struct {
 	Noise           float64
 }
 
-// A MapCell is a cell with its searches over the data sets. The test losses are shares of the loss
-// of a constant prediction: of its mean squared error, or for the weights of its error rate,
-// ConstantError.
+// A MapCell is a cell with the results of its searches over the data sets. Each test loss is
+// divided by the loss of a constant prediction. For penalties and widths, the loss of a constant
+// prediction is its mean squared error. For the weights, it is its error rate, ConstantError.
 type MapCell struct {
 	MapPlace
 	Losses              MapLosses
-	One, Many, Training experiment.Estimate // test loss: one hyperparameter by the CV gradient, many by it, many by the training gradient
+	One, Many, Training experiment.Estimate // test losses: One and Many by the CV gradient, Training for many by the training gradient
 	OneCV, ManyCV       experiment.Estimate // the lowest CV losses, which the searches found
-	// The paired differences of many hyperparameters by the CV gradient: minus many by the training
-	// gradient, and minus one. Each is a share of the larger of the two losses, from −1 to 1: −.3
-	// is a loss lower by 30 %.
+	// The paired differences begin with the test loss of many hyperparameters by the CV gradient.
+	// CVLessTraining is this loss minus the test loss of many hyperparameters by the training
+	// gradient. ManyLessOne is this loss minus the test loss of one hyperparameter. Each difference
+	// is a share of the larger of its two losses, and lies from −1 to 1. For example, −.3 means
+	// that the first loss is 30 % lower than the second.
 	CVLessTraining, ManyLessOne experiment.Estimate
 }
 
@@ -155,8 +164,8 @@ type MapCell struct {
 // size.
 const ConstantError = .5
 
-// MapLosses are the test losses of a cell by data set, in the units of [MapCell]. Cells of one
-// problem with the same size and noise have the same data sets, in the same order.
+// MapLosses are the test losses of a cell, one for each data set, in the units of [MapCell]. Cells
+// of one problem with the same size and noise have the same data sets, in the same order.
 type MapLosses struct{ One, Many, Training []float64 }
 
 // CVLessTraining returns the differences of [MapCell] by data set.
@@ -165,8 +174,8 @@ func (l MapLosses) CVLessTraining() []float64 { return relative(l.Many, l.Traini
 // ManyLessOne returns the differences of [MapCell] by data set.
 func (l MapLosses) ManyLessOne() []float64 { return relative(l.Many, l.One) }
 
-// A MapEffect has the differences of a problem at one value of one of the four lists. Each is the
-// estimate from the means by data set that [MapResult.Means] returns.
+// A MapEffect holds the differences of a problem at one value of one of the four factors. Each is
+// the mean, with its interval, of the means by data set that [MapResult.Means] returns.
 type MapEffect struct {
 	Problem        string
 	Factor         int // index in Factors
@@ -219,8 +228,8 @@ func (p GradientMapParams) Run(ctx context.Context) (*MapResult, error) {
 // prediction.
 type mapRisks struct{ One, Many, Training, OneCV, ManyCV float64 }
 
-// summarise compares the searches over the data sets of each cell, and over all cells with a common
-// value of a list.
+// summarise compares the searches of each cell over its data sets. It also compares them over all
+// cells of a problem that have the same value of a factor.
 func (p GradientMapParams) summarise(places []mapPlace, measured [][]mapRisks) *MapResult {
 	r := &MapResult{Params: p}
 	for i, place := range places {
@@ -248,7 +257,8 @@ func (p GradientMapParams) summarise(places []mapPlace, measured [][]mapRisks) *
 	return r
 }
 
-// Levels returns the values of a factor, a place in Factors, in the cells of a problem, ascending.
+// Levels returns the values of a factor in the cells of a problem, in ascending order. The argument
+// factor is an index in Factors.
 func (r *MapResult) Levels(problem string, factor int) (levels []float64) {
 	for _, c := range r.Cells {
 		if c.Problem == problem {
@@ -259,10 +269,10 @@ func (r *MapResult) Levels(problem string, factor int) (levels []float64) {
 	return slices.Compact(levels)
 }
 
-// Means returns means of a difference over the cells of a problem in which the factor
-// Factors[factor] has the value level. It returns one mean for each number of a data set. Cells
-// with the same size and noise share the data set of a number, so their differences are dependent.
-// The means are independent.
+// Means returns means of a difference over cells of a problem: over the cells in which the factor
+// Factors[factor] has the value level. It returns one mean for each data set, by the number of the
+// data set. Cells with the same size and noise share their data sets, so their differences are
+// dependent. The means are independent.
 func (r *MapResult) Means(problem string, factor int, level float64, difference func(MapLosses) []float64) (means []float64) {
 	var cells float64
 	for _, c := range r.Cells {

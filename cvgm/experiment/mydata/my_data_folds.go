@@ -217,8 +217,8 @@ func meanDifference(a, b, weights []float64) (mean, se float64) {
 }
 
 // mixed returns the training rows of each split in a random order. The classes, and the rows of
-// weight 0, are spread evenly over the order. So any number of first rows has about the same shares
-// of them as all rows.
+// weight 0, are spread evenly over the order. So the first rows of the order, however many, have
+// about the same shares of each class and of rows of weight 0 as all rows.
 func (p MyDataParams) mixed(tuned *tune.Tuned) [][]int {
 	d := tuned.Config.Data
 	classes := tuned.ClassModels != nil || allSigns(d.Y)

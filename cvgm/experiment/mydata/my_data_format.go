@@ -63,8 +63,8 @@ func numberFormat(text string) (n table.Number, ok bool) {
 // dateFormat returns text as a layout of [table.CSV.Dates], and whether it is not empty.
 func dateFormat(text string) (string, bool) { return text, text != "" }
 
-// once returns the names without repetitions. On a command line, a column without a name is given
-// by a lone comma, which gives the empty name twice.
+// once returns the names without repetitions. On a command line, a lone comma denotes the column
+// without a name. It is read as two empty names.
 func once(names []string) []string {
 	var all []string
 	for _, n := range names {
@@ -75,7 +75,8 @@ func once(names []string) []string {
 	return all
 }
 
-// worded is an error of the library whose text names parameters in place of fields of the library.
+// worded is an error of the library with another text. In this text, names of parameters replace
+// the names of the library's fields.
 type worded struct {
 	error
 	text string

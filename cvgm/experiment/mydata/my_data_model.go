@@ -41,7 +41,7 @@ type Model struct {
 	Curves                                                    []Curve     // of the searched hyperparameters
 	Axes                                                      [][]float64 // of Surface, ascending; nil if there are not two hyperparameters
 	Surface                                                   [][]float64 // CV loss: [i][j] is at (Axes[0][i], Axes[1][j]); NaN if the fit fails
-	Descent                                                   [][]float64 // points of the descent to the lowest loss after its first leaps, if there is a Surface
+	Descent                                                   [][]float64 // points of the descent to the lowest loss, without its first long steps; only with a Surface
 	Learning                                                  Learning
 	Features                                                  []string    // names of the features that are made from the columns
 	Coefficients                                              []float64   // per standard deviation of each feature; nil for a kernel

@@ -27,9 +27,9 @@ type Path struct {
 // pathFeatures is the largest number of features in a Path. A reader can follow so many lines.
 const pathFeatures = 8
 
-// paths returns a path for each model of the search's winner: for one model, or for the model of
-// each class. The path is along the first hyperparameter that is searched. For all linear learners,
-// this is the main penalty, or C. paths returns nil if the models are not linear.
+// paths returns a path for each model of the search's winner. The winner has one model, or one
+// model for each class. The path is along the first hyperparameter that is searched. For all linear
+// learners, this is the main penalty, or C. paths returns nil if the models are not linear.
 func (p MyDataParams) paths(ctx context.Context, tuned *tune.Tuned, features int) ([]*Path, error) {
 	winner := modelsOf(tuned.Winner.Model, tuned.Winner.ClassModels)
 	if m := winner[0]; m.Kernel != nil || m.Predictor != nil {

@@ -15,11 +15,11 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// AblationParams are the parameters of two comparisons with a descent of the CV loss. The first
-// rival is a descent of the training loss, which is the loss on the rows to which the learner is
-// fitted. The two descents differ only in the loss: data, learner, searcher, start and number of
-// steps are the same. The second rival is a random search for the lowest CV loss, which uses no
-// gradient.
+// AblationParams are the parameters of an experiment that compares a descent of the CV loss with
+// two rivals. The first rival is a descent of the training loss, which is the loss on the rows to
+// which the learner is fitted. The two descents differ only in the loss: data, learner, searcher,
+// start and number of steps are the same. The second rival is a random search for the lowest CV
+// loss, which uses no gradient.
 type AblationParams struct {
 	Seeds        int `help:"data sets of each size of the rings and of XOR" range:"[2,∞)" small:"[2,3]" setting:"%v data sets of each size"`
 	PairSeeds    int `help:"data sets of each problem with two hyperparameters" range:"[2,∞)" small:"[2,4]"`

@@ -118,9 +118,10 @@ type Result struct {
 	Params  SampleSizeParams
 	Sizes   []int
 	Methods []SizeMethod
-	// Overfitting is a loss of accuracy for each size, for the network that is trained by Adam. It
-	// is the accuracy minus the accuracy after training to convergence, on the same data. If
-	// training to convergence is not measured, the N of the estimate is 0.
+	// Overfitting holds, for each size, the accuracy that the network of SizeAdam loses by further
+	// training. It is the accuracy of this network minus the accuracy after training to
+	// convergence, on the same data. If training to convergence is not measured, the N of the
+	// estimate is 0.
 	Overfitting []experiment.Estimate
 	// Failures lists the cells that could not be computed. Means do not include them.
 	Failures []CellFailure

@@ -48,10 +48,11 @@ type FewDimensionsResult struct {
 	Params FewDimensionsParams
 	Points int // the number of points of each search
 	Rows   []FewDimensionsRow
-	// Carry and CarryEqual describe ridge regressions in which each feature has a penalty. For each
-	// penalty, take the mean square of the slope of the CV loss in the logarithm of the penalty.
-	// Carry is, for each data set, the smallest share of the penalties whose mean squares add up to
-	// nine tenths of the total. CarryEqual is the value of Carry if all mean squares are equal.
+	// Carry and CarryEqual describe ridge regressions in which each feature has a penalty. The
+	// influence of a penalty is the mean square of a slope: the slope of the CV loss in the
+	// logarithm of the penalty. Carry holds, for each data set, the smallest share of the penalties
+	// whose influences add up to nine tenths of the total. CarryEqual is the value of Carry if all
+	// influences are equal.
 	Carry      []float64
 	CarryEqual float64
 }

@@ -163,7 +163,7 @@ func (p SearchDimensionsParams) searchers(problem, dataSet int) []searchEntry {
 
 // perAxis returns the largest number of values of each hyperparameter in a grid within the budget.
 func (p SearchDimensionsParams) perAxis(hyperparameters int) int {
-	const rounding = 1e-9 // in the root of a power, which should be a whole number
+	const rounding = 1e-9 // allowance: the root of a power should be a whole number
 	return int(math.Pow(float64(p.Budget), 1/float64(hyperparameters)) + rounding)
 }
 

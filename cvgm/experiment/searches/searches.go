@@ -382,8 +382,8 @@ func (p SearchesParams) descend(eval func([2]float64) float64, lowest float64, a
 				try(centre[0]+spacing[0]*float64(a)/half, centre[1]+spacing[1]*float64(b)/half)
 			}
 		}
-		// The loss has creases, along which a grid would move slowly. So a move is doubled as long
-		// as the loss decreases. The grid is refined only if the move gains almost nothing.
+		// The loss has creases, along which a grid would move slowly. Therefore, a move is doubled
+		// as long as the loss decreases. The grid is refined only if the move gains almost nothing.
 		for dx, dy := at[0]-centre[0], at[1]-centre[1]; dx != 0 || dy != 0; dx, dy = 2*dx, 2*dy {
 			if !try(at[0]+dx, at[1]+dy) {
 				break

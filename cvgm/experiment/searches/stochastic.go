@@ -34,8 +34,8 @@ type StochasticParams struct {
 	experiment.FreshData
 }
 
-// DefaultStochastic returns the paper's rings with a quarter of the paper's splits, so that ten
-// data sets take little time.
+// DefaultStochastic returns the paper's rings with a quarter of the paper's number of splits. With
+// so few splits, ten data sets take little time.
 func DefaultStochastic() StochasticParams {
 	p := StochasticParams{
 		Rings: kernels.PaperRings(), RingsRadius: 1, CMAESSigma: .1, Budget: 50,
@@ -195,9 +195,9 @@ func risk(s *experiment.Setup, fit fitter, weight float64) (float64, error) {
 	return m.Risk(s.Loss, s.Test)
 }
 
-// penalised sets risks to the risk at each weight of the penalty. twoRisks holds the risks at two
-// weights. The first weight has the lowest nested risk. The second is the largest weight whose
-// nested risk is within one standard error of the lowest.
+// penalised appends the risk at each weight of the penalty to risks. It returns two of these risks.
+// The first is the risk at the weight with the lowest nested risk. The second is the risk at the
+// largest weight whose nested risk is within one standard error of the lowest nested risk.
 func (p StochasticParams) penalised(ctx context.Context, s *experiment.Setup, dataSet int, risks *[]float64, fit fitter) (twoRisks [2]float64, err error) {
 	for _, w := range p.Weights {
 		at, err := risk(s, fit, w)
