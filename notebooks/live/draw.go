@@ -86,7 +86,7 @@ func (v view) axes(p *figures.Panel, low, high float64) {
 	if v.pinned != nil {
 		end = max(end, v.pinned.last())
 	}
-	// The range grows in a few large steps, so that it does not move with every step.
+	// The x axis grows in a few large steps, so that it does not move with every step of the run.
 	for _, r := range []int{20, 50, 100, 200, 500, MaxSteps} {
 		if r >= end {
 			end = r

@@ -32,14 +32,14 @@ const (
 
 // These constants are the messages to pages, except frames.
 const (
-	ping = "ping %d" // requests an answer: hello if the page lacks the frame with this number
+	ping = "ping %d" // requests an answer; the answer is hello if the page lacks the frame with this number
 	end  = "end"     // no more frames will follow
 )
 
 // frame is a message to all pages.
 type frame struct {
 	Number int `json:"number"`
-	// Answers maps each page to a Seq: of the page's newest event that has taken effect.
+	// Answers maps each page to the Seq of the page's newest event that has taken effect.
 	Answers map[string]int64 `json:"answers"`
 	// Done is set if all states that these events require are computed, and the picture is not a
 	// preview.
@@ -214,8 +214,8 @@ func (s *server) run(ctx context.Context) {
 }
 
 // ping pings the pages until ctx is done, even during a long step. The longer the pages are silent,
-// the fewer pings it sends. The reason is that GoNB takes seconds for each ping without an answer,
-// and the cell ends only after the last of them.
+// the fewer pings it sends. This matters because GoNB takes seconds for each ping without an
+// answer, and the cell ends only after the last ping.
 func (s *server) ping(ctx context.Context) {
 	for {
 		silent := time.Since(time.Unix(0, s.heard.Load()))

@@ -28,7 +28,8 @@ type parameters struct {
 	computed []experiment.Change // changes with which Compute ran
 }
 
-// seen returns the entry for the type of p, with the values of p.
+// seen returns the entry of known for the type of p. It makes the entry if there is none, and
+// stores the present values of p's fields in it.
 func seen(p any) *parameters {
 	t := reflect.Indirect(reflect.ValueOf(p)).Type()
 	of := known.all[t]
@@ -56,9 +57,9 @@ func nameOf(p any) string {
 
 var wordEnd = regexp.MustCompile(`([a-z])([A-Z])`)
 
-// noteSet records how -p has changed the parameters of a notebook. params holds pointers to these
-// parameters. ownChanges holds the changes from the defaults that the notebook itself makes. Under
-// ./reproduce.sh there must be none.
+// noteSet records how -p has changed the parameters of a notebook. The argument params holds
+// pointers to these parameters. ownChanges holds the changes from the defaults that the notebook
+// itself makes. Under ./reproduce.sh, the notebook must make no changes itself.
 func noteSet(ownChanges [][]experiment.Change, params []any) error {
 	known.Lock()
 	defer known.Unlock()
@@ -121,8 +122,8 @@ func (of *parameters) refuse(changes, expected []experiment.Change) error {
 	return fmt.Errorf("edited: its parameters were edited: %s; %s", strings.Join(edits, ", "), remedy)
 }
 
-// title returns the name of a field in the form of -p. If another experiment of the cell has
-// another value for a field of this name, the name begins with the name of the experiment.
+// title returns the name of a field in the form that -p uses. The name begins with the name of the
+// experiment if another experiment of the cell has a field with this name, but with another value.
 func (of *parameters) title(field string) string {
 	for _, other := range known.all {
 		if value, has := other.values[field]; has && value != of.values[field] {
@@ -132,8 +133,8 @@ func (of *parameters) title(field string) string {
 	return field
 }
 
-// changes returns the parameters that differ from the defaults and with which this cell has
-// computed a result, sorted by name.
+// changes returns parameters that differ from their defaults, sorted by name. It returns only
+// parameters with which this cell has computed a result.
 func changes() []experiment.Change {
 	known.Lock()
 	defer known.Unlock()

@@ -13,11 +13,15 @@ import (
 // GoNB sets kernelVar if a front end is attached.
 const kernelVar = "GONB_JUPYTER_KERNEL_ID"
 
-// progress returns two functions: report, which several goroutines call with the progress of an
-// experiment, and finish, which is called at the end. If ProgressVar is set, report writes to the
-// file that ProgressVar names. Otherwise, if there is a front end, report shows a line in the
-// notebook, and finish removes this line. Without a front end, report has no effect, so that the
-// output of a notebook does not depend on time.
+// progress returns two functions for one run of an experiment. Several goroutines may call report
+// with the number of finished cells. finish is called at the end. The effect of report depends on
+// how the notebook runs:
+//
+//   - If ProgressVar is set, report writes to the file that ProgressVar names.
+//   - Otherwise, if there is a front end, report shows a line in the notebook, and finish removes
+//     this line.
+//   - Without a front end, report has no effect, so that the output of a notebook does not depend
+//     on time.
 func progress() (report func(done, total int), finish func()) {
 	file := os.Getenv(ProgressVar)
 	if file == "" && os.Getenv(kernelVar) == "" {

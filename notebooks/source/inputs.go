@@ -15,8 +15,8 @@ import (
 	"strings"
 )
 
-// These constants are the names of the records of timings and of draws. If some source contains one
-// of the names as a string, it depends on this file.
+// These constants are the names of two files: the record of timings, and the record of draws.
+// Source depends on one of these files if it contains the name of the file as a string.
 const (
 	timingsFile = "figures/out/timings.json"
 	drawsFile   = "figures/out/draws.csv"
@@ -160,8 +160,9 @@ func (m *Module) reach() *reach {
 	return &reach{m: m, in: in, linked: map[string]bool{}, visited: map[*declaration]bool{}}
 }
 
-// link adds the inputs that come from importing a package, whatever names of it are used. If only
-// cells import a module, the module's version is in go.mod.
+// link adds the inputs that come from importing the package at an import path. They do not depend
+// on the names of the package that are used. If only cells import a module, the module's version is
+// in go.mod.
 func (r *reach) link(at string) {
 	if r.linked[at] {
 		return

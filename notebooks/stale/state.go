@@ -33,9 +33,9 @@ type state struct {
 	Notebook string   `json:"notebook"`
 	Folder   string   `json:"folder"`
 	Reasons  []string `json:"reasons"` // reasons to run the notebook; none if the outputs agree with the inputs
-	// Rewrite is set if only text outside of the code cells, or the layout of the file, has changed
-	// since the run. The notebook then need not run again. It only has to be written again in its
-	// plain form.
+	// Rewrite is set if the text outside of the code cells, or the layout of the file, has changed
+	// since the run, and nothing else has changed. The notebook then need not run again. It only
+	// has to be written again in its plain form.
 	Rewrite bool          `json:"rewrite"`
 	Inputs  source.Inputs `json:"inputs"`
 	// Changed lists the functions whose results the last run used and whose source is different now.
@@ -197,8 +197,9 @@ func (l *lines) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// outputs returns the hashes of the files in the folder of a notebook's outputs, by file name. They
-// include the notebook if the notebook is one of the outputs recorded in the provenance before.
+// outputs returns the hashes of the files in the folder of a notebook's outputs, by file name. The
+// argument before is the provenance of the last run. If it has the notebook among its outputs, the
+// result has the notebook, too.
 func outputs(root, notebook, folder string, before provenance) (map[string]string, error) {
 	found := map[string]string{}
 	add := func(file string) error {

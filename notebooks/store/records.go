@@ -45,8 +45,8 @@ func (r Record) line(key string) []byte {
 	return fmt.Appendf(nil, "%s %d %s %s\n", r.Kind, r.Cell, r.sum(key), base64.StdEncoding.EncodeToString(r.Payload))
 }
 
-// parseLine returns the record in a line without its line end. intact is set if the record is
-// complete and undamaged.
+// parseLine returns the record in a line. The argument line does not include the end of the line.
+// intact is set if the record is complete and undamaged.
 func parseLine(key string, line []byte) (r Record, intact bool) {
 	parts := strings.Split(string(line), " ")
 	if len(parts) != 4 {

@@ -104,8 +104,8 @@ func (k *gatherKeeper) progress(done, total int) {
 	}
 }
 
-// gather writes the result of the sweep to the store if no cell is missing. Otherwise it sets Cells
-// to the missing cells. An experiment without cells is computed by gather itself.
+// gather writes the result of the sweep to the store if no cell is missing. Otherwise, it sets
+// Cells to the missing cells. If an experiment has no cells, gather computes the experiment itself.
 func (s *sweep) gather(ctx context.Context) error {
 	s.Cells = &ranges{}
 	if s.finished() {
@@ -142,11 +142,12 @@ func (s *sweep) describe(all *records) {
 	s.Failed, s.Ended, s.Lost = all.failed, all.ended, all.lost
 }
 
-// pause is the time between two readings of a folder. A shared folder may list files late.
+// pause is the time between two readings of a folder. A shared folder may list a new file late, so
+// one reading is not enough.
 const pause = 2 * time.Second
 
-// gatherAll gathers the sweeps. While cells are missing, it reads the records again. It stops after
-// timeout. A shared folder may list a file late.
+// gatherAll gathers the sweeps. While cells are missing, it reads the records again, because a
+// shared folder may list a new file late. It stops after timeout.
 func (p *plan) gatherAll(ctx context.Context, timeout time.Duration) error {
 	var errs []error
 	for _, s := range p.Sweeps {

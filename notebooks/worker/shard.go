@@ -22,7 +22,8 @@ const (
 	kindEnd    = "end"    // payload: JSON of type ended
 )
 
-// errComplete ends an experiment when the cells of the shard are done.
+// errComplete is the cause with which an experiment is cancelled when the cells of the shard are
+// done.
 var errComplete = errors.New("the cells of this shard are done")
 
 // A shardKeeper is an experiment.Keeper that computes the cells of one shard and skips all other
@@ -69,8 +70,9 @@ func (k *shardKeeper) Keep(i int, cell any) {
 	k.last = time.Now()
 }
 
-// progress ends the experiment after its last cell, because the experiment has no result without
-// the cells of other shards. If a cell has failed, the experiment itself returns the error.
+// progress cancels the experiment when the cells of the shard are done, because the experiment has
+// no result without the cells of other shards. If a cell has failed, the experiment itself returns
+// the error.
 func (k *shardKeeper) progress(done, total int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
