@@ -113,12 +113,12 @@ func firstSentence(text string) string {
 // problems are the words by which a setting names its problem.
 var problems = []string{"rings", "XOR", "elastic net", "ridge regression", "logistic regression", "support vector machine"}
 
-// sizesIn finds the sizes in a setting: a list of N, which may be followed by the number of
-// something else, or a number of splits.
+// sizesIn finds the sizes in a setting: a list of values of N, or the number K of splits. If a word
+// follows a list of several numbers, the last number counts something else, which this word names.
 var sizesIn = regexp.MustCompile(`\b(N|K) = (\d+(?:, \d+)*)( [a-z])?`)
 
-// settingName returns a setting in a few words: the problem that it names first, N and K. If it
-// names none of these, or if it is short, settingName returns all of it.
+// settingName returns a setting in a few words: N, K, and the problem that the setting names first.
+// If the setting names none of these, or if it is short, settingName returns all of it.
 func settingName(setting string) string {
 	const shortest = 60 // characters; the name would be hardly shorter
 	if len([]rune(setting)) <= shortest {
@@ -226,7 +226,7 @@ func wanted(m *claims.Measurement) string {
 	return b.String()
 }
 
-// told returns a sentence with the smallest difference that the repetitions distinguish from none.
+// told returns a sentence with the smallest difference that the repetitions distinguish from 0.
 func told(m *claims.Measurement) string {
 	if m.Smallest > 0 && m.Tells() > m.Smallest {
 		return fmt.Sprintf("These repetitions cannot tell %.2g from none, only %.2g.", m.Smallest, m.Tells())

@@ -59,7 +59,7 @@ func ClaimsAtAGlance(all []claims.Claim) *Table {
 }
 
 // FindingsTable lists the main findings, each with its number. If the number has an interval, the
-// row also has a bar. The text note is below the table.
+// row also has a bar. The argument note is a text for the place below the table.
 func FindingsTable(all []claims.Claim, note string) *Table {
 	t := &Table{Name: "findings", Caption: "Seven findings", Header: []string{"Finding", "Number", "Against the bound", "Verdict", "Shown in"}, Note: strings.TrimSpace(counted(all) + " " + findingsNote + " " + note)}
 	for _, f := range claims.Findings(all) {

@@ -15,8 +15,8 @@ func init() {
 	})
 }
 
-// GapTable lists the difference between risk and CV loss. It also lists the risk at the end of the
-// search, and the risk if the nested estimate stops the search.
+// GapTable lists the risk minus the CV loss at the end of the search. It also lists two risks: the
+// risk at the end of the search, and the risk if the nested estimate stops the search.
 func GapTable(r *splits.GapResult) *Table {
 	p := r.Params
 	t := &Table{

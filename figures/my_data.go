@@ -167,7 +167,9 @@ func MyDataSearch(r *mydata.Result) []Output {
 
 // myCurve returns a panel with the CV loss along one hyperparameter.
 func myCurve(r *mydata.Result, m mydata.Model, c mydata.Curve) *Panel {
-	const reach, steep = 1.96, 8 // reach is in standard errors; with a ratio of losses above steep, the axis is logarithmic
+	// reach is in standard errors. If the ratio of the highest to the lowest loss exceeds steep, the
+	// axis is logarithmic.
+	const reach, steep = 1.96, 8
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, v := range c.Loss {
 		if chart.Drawable(v) {
@@ -200,7 +202,7 @@ func myCurve(r *mydata.Result, m mydata.Model, c mydata.Curve) *Panel {
 	return p
 }
 
-// smoothing is the number of intervals of the drawn surface for each interval of the grid.
+// smoothing is the number of intervals of the drawn surface in one interval of the grid.
 const smoothing = 3
 
 // mySurface shows the final descent on the CV loss over two hyperparameters.

@@ -20,7 +20,10 @@ func axisOf(v []float64) span {
 	if len(v) == 0 {
 		return span{0, 1}
 	}
-	const rare, beyond, far = .01, .75, 2 // rare: largest share of far numbers at an end; beyond: distance, in lengths of the rest; far: factor
+	// rare is the largest share of far numbers at each end. beyond is the room for them at each end,
+	// in lengths of the rest. There are far numbers if the range of all numbers exceeds the range of
+	// the rest with this room by the factor far.
+	const rare, beyond, far = .01, .75, 2
 	sorted := slices.Sorted(slices.Values(v))
 	n := len(sorted)
 	s := span{sorted[0], sorted[n-1]}
@@ -58,7 +61,9 @@ func (s span) centres() []float64 {
 // cloud plots points on the axes. If glyphs would overlap, it plots counts in cells instead. Points
 // outside of the axes are drawn on the frame. noutside is the number of these points.
 func cloud(p *Panel, across, up span, x, y []float64) (noutside int) {
-	const many, crowded = 150, 1.5 // numbers of points: in all, and per cell that has a point
+	// Up to these limits, glyphs hardly overlap. many is the limit for the number of points.
+	// crowded is the limit for the mean number of points in a cell that has a point.
+	const many, crowded = 150, 1.5
 	counts, filled := make([][]float64, cells), 0
 	for i := range counts {
 		counts[i] = make([]float64, cells)

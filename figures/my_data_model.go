@@ -17,8 +17,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// shownModels is the largest number of models with panels; each class has a model.
-// shownCoefficients is the largest number of features in one panel.
+// shownModels is the largest number of models with panels. For several classes, each class has a
+// model. shownCoefficients is the largest number of features in one panel.
 const shownModels, shownCoefficients = 4, 15
 
 // full returns a user's name for a text or a table. An empty name is replaced.
@@ -27,7 +27,9 @@ func full(name string) string { return cmp.Or(name, "(no name)") }
 // named returns a user's name on one line that fits a label. The end of a long name is cut off.
 func named(name string) string {
 	name = full(strings.TrimSpace(chart.Pictured(strings.ReplaceAll(name, "\n", " "))))
-	const widest, most = 12, 56 // widest is in font sizes; most is in letters, for names of narrow letters
+	// These are the largest widths of a name. widest is in font sizes. The constant most is a
+	// number of letters, for names with narrow letters.
+	const widest, most = 12, 56
 	style := chart.KeyText()
 	runes := []rune(name)
 	if len(runes) <= most && style.Width(name) <= widest*style.Font.Size {

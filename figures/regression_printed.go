@@ -11,8 +11,8 @@ func init() {
 	register(func(r *elasticnet.RegressionPrinted) []Output { return []Output{RegressionPrintedTable(r)} })
 }
 
-// RegressionPrintedTable compares the command that the paper prints for its regression data with
-// the paper's code.
+// RegressionPrintedTable compares two ways to draw the paper's regression data: the command that
+// the paper prints, and the paper's code.
 func RegressionPrintedTable(r *elasticnet.RegressionPrinted) *Table {
 	p := r.Params
 	t := &Table{

@@ -105,9 +105,9 @@ func tangents(p *Panel, s differentiability.SolutionPath, k int, maxHeight float
 }
 
 // piece returns the ends of an interval around x[i] in which the derivative is nearly constant. Let
-// s be slope[i], and m a twentieth of the largest derivative. Within the interval, the derivative
-// differs from s by at most max(|s|, m)/4. The ends are halfway to the first points outside of the
-// interval.
+// s be the derivative at x[i], and let m be a twentieth of the argument steepest, which is the
+// largest absolute derivative. Within the interval, the derivative differs from s by at most
+// max(|s|, m)/4. The ends are halfway to the first points outside of the interval.
 func piece(x, slope []float64, i int, steepest float64) (from, to float64) {
 	allowed := max(math.Abs(slope[i]), .05*steepest) / 4
 	same := func(j int) bool { return math.Abs(slope[j]-slope[i]) <= allowed }

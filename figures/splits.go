@@ -99,7 +99,8 @@ func SplitsCurves(r *splits.Result) *Figure {
 		return p
 	}
 	lossSD := func(_, m splits.Measure) experiment.Estimate { return m.LossSD }
-	// Differences of losses on the same data scatter less than losses of different data sets.
+	// The test losses are shown as differences from the last setting. Differences of losses on the
+	// same data scatter less than losses on different data sets.
 	test := func(last, m splits.Measure) experiment.Estimate {
 		if m.TestLosses == nil { // there are no balanced splits
 			return m.Test

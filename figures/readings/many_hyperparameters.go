@@ -42,8 +42,8 @@ func ManyHyperparametersCurves(r *manyhyper.LeversResult) string {
 // capital returns text with a capital as its first letter.
 func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-// Enough names the problems in which one hyperparameter suffices: many of the kind are not clearly
-// better.
+// Enough names the problems in which one hyperparameter suffices. In these problems, no search for
+// several hyperparameters of the kind is clearly better.
 func Enough(r *manyhyper.LeversResult) string {
 	var without []string
 	for _, l := range r.Problems {
@@ -76,8 +76,8 @@ func counts(m *manyhyper.MapResult, problem string, of func(c manyhyper.MapCell)
 	return below, above, all
 }
 
-// GradientMap describes the figure, and counts the cells in which the CV gradient helps, and in
-// which many hyperparameters do.
+// GradientMap describes the figure. It counts the cells in which the CV gradient clearly helps, and
+// the cells in which many hyperparameters clearly help.
 func GradientMap(m *manyhyper.MapResult) string {
 	var cells list
 	for _, problem := range manyhyper.MapProblems {

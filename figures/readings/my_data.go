@@ -152,8 +152,8 @@ func myArea(r *mydata.Result) string {
 		nameOf(m.Class), nameOf(r.Classes[0]), 100*myAUC(m), 100*at[1], nameOf(m.Class), 100*at[0])
 }
 
-// myAUC returns the area under the curve within the folds. Without folds, it returns the area for
-// all predictions.
+// myAUC returns the area under the curve within the folds. If there is none, it returns the area
+// for all predictions together.
 func myAUC(m mydata.Model) float64 {
 	if c := m.Judged.Classes; c != nil && c.AUC == c.AUC {
 		return c.AUC
@@ -232,11 +232,12 @@ func MyDataCoefficients(r *mydata.Result) string {
 	return paragraphs(all...)
 }
 
-// shownModels is the largest number of models that a reading describes; each class has a model.
+// shownModels is the largest number of models that a reading describes. For several classes, each
+// class has a model.
 const shownModels = 4
 
-// ofClass returns the beginning of a sentence on m, which names its class if there are several
-// models.
+// ofClass returns the beginning of a sentence on the model m. If there are several models, this
+// beginning is the class of m. Otherwise, it is empty.
 func ofClass(m mydata.Model, models []mydata.Model) string {
 	if m.Class == "" || len(models) < 2 {
 		return ""
@@ -258,9 +259,10 @@ func MyDataPath(r *mydata.Result) string {
 	return paragraphs(all...)
 }
 
-// pathOf describes the path of a model in one sentence. If coefficients become 0 along the path, the
-// sentence names the feature that is left last. Otherwise it has the change of the largest
-// coefficient from a tenth of the tuned value to ten times the value.
+// pathOf describes the path of a model in one sentence. If coefficients become 0 along the path,
+// the sentence names the last coefficient that is left, or the largest of the last coefficients.
+// Otherwise, it has the change of the largest coefficient, from a tenth of the tuned value to ten
+// times the tuned value.
 func pathOf(m mydata.Model) string {
 	path := m.Path
 	fewest := -1 // the point with the fewest coefficients that are not 0

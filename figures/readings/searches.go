@@ -82,8 +82,9 @@ func SearchesTime(t *claims.Timings) string {
 	return text
 }
 
-// SearchesMinimaTable counts the minima that are on a bound, and those of them that each search
-// reaches in λ and in its logarithm.
+// SearchesMinimaTable counts the minima that are on a bound. For each search, it counts how many of
+// these minima the search reaches in λ, and how many it reaches in the logarithm of λ. It also
+// counts the other minima that the search reaches in the two ways.
 func SearchesMinimaTable(r *searches.Result) string {
 	p := r.Params
 	onBound := make([]bool, len(r.At))

@@ -27,8 +27,9 @@ func Described(e experiment.Estimate, digits int) string {
 	return fmt.Sprintf("shows no clear difference (%s)", Signed(e, digits))
 }
 
-// Weighed is Described with the size of the difference: whether it reaches the smallest difference
-// that matters, judged as in the table of claims.
+// Weighed returns the text of Described, and adds the size of the difference. The size is whether
+// the difference reaches the smallest difference that matters. It is judged as in the table of
+// claims.
 func Weighed(e experiment.Estimate, digits int, matters float64) string {
 	text, j := Described(e, digits), claims.Weigh(e, matters)
 	switch {
@@ -42,8 +43,9 @@ func Weighed(e experiment.Estimate, digits int, matters float64) string {
 	return text
 }
 
-// CouldShow returns sentences with the smallest difference that matters, and with the smallest one
-// that the repetitions distinguish from none, the largest of the given estimates'.
+// CouldShow returns sentences with two differences. The first is the smallest difference that
+// matters. The second is the smallest difference that the repetitions distinguish from 0. It is
+// computed for each of the given estimates, and the sentence has the largest of the results.
 func CouldShow(matters float64, of ...experiment.Estimate) string {
 	tells := 0.
 	for _, e := range of {
@@ -56,7 +58,8 @@ func CouldShow(matters float64, of ...experiment.Estimate) string {
 	return text
 }
 
-// pooled returns a sentence with a link to the claim of a number, which judges the same difference.
+// pooled returns a sentence with a link to the claim of the given number. The claim judges the same
+// difference by all recorded draws.
 func pooled(number int) string {
 	return fmt.Sprintf("[Claim %d](../figures/out/00_start/claims.md) judges it by all recorded draws.", number)
 }

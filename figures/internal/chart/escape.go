@@ -81,7 +81,7 @@ func HTMLText(text string) string {
 func Latex(text string) string {
 	text = LatexEscapes.Replace(experiment.Visible(text))
 	if strings.HasPrefix(text, "[") || strings.HasPrefix(text, "*") {
-		return "{}" + text // otherwise the end of the row before would take the text as its argument
+		return "{}" + text // otherwise LaTeX would read the text as an argument of the line break before it
 	}
 	return text
 }

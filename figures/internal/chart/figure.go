@@ -74,8 +74,9 @@ func (f *Figure) Draw(c draw.Canvas) {
 	f.LayOut(c, func(p *Panel, cell draw.Canvas, axes Box) { p.draw(cell, axes, f.Legend == LegendInside, c.Rectangle) })
 }
 
-// LayOut draws the legends outside of the panels. For each panel, it then calls drawPanel with the
-// panel's part of c, and with the panel's axes without the headroom for a legend.
+// LayOut draws the legends outside of the panels, and then calls drawPanel for each panel. The
+// argument cell of drawPanel is the panel's part of c. The argument axes is the range of the
+// panel's axes, without the headroom for a legend.
 func (f *Figure) LayOut(c draw.Canvas, drawPanel func(p *Panel, cell draw.Canvas, axes Box)) {
 	switch f.Legend {
 	case LegendRight:
@@ -247,7 +248,9 @@ const legendMargin = 6 // in points, between a legend and the data
 // needs the least headroom. Of equal corners, it prefers the top corners, and then the right
 // corners.
 func (p *Panel) clear(axes Box, w, h float64) (best Box, top, left bool) {
-	const most, gain = .7, .95 // most: largest height of the legend, as a share; gain: if the headroom shrinks to more than this factor, corners count as equal
+	// The constant most is the largest height of the legend, as a share of the axis. A corner
+	// replaces an earlier corner only if its axis is shorter by the factor gain.
+	const most, gain = .7, .95
 	h = min(h, most)
 	best = Box{Ymin: math.Inf(-1), Ymax: math.Inf(1)}
 	for k, from := range []float64{axes.Xmax - w*(axes.Xmax-axes.Xmin), axes.Xmin} {

@@ -134,8 +134,8 @@ func (p *Panel) Rows(width vg.Length, texts []string) (maxLines int) {
 // newPoint returns a point with only x and y.
 func newPoint(v plotter.XY) point { return point{v.X, v.Y, math.NaN(), math.NaN(), math.NaN()} }
 
-// equal reports whether the columns of a series have equal lengths. If not, the panel records the
-// name of the first such series.
+// equal reports whether the columns of a series have equal lengths. If they have not, the series
+// cannot be drawn, and the panel records its name. The panel records only the first such series.
 func (p *Panel) equal(name string, lengths ...int) bool {
 	ok := slices.Min(lengths) == slices.Max(lengths)
 	if !ok && p.problem == "" {

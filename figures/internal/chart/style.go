@@ -46,7 +46,8 @@ var CVStyle = Style{Color: Orange, Width: 2, Dash: []vg.Length{6, 3}}
 // Dashes distinguish lines with colours that look the same in grey.
 var Dashes = [][]vg.Length{nil, {6, 2}, {2, 2}, {6, 2, 1, 2}, {1, 3}, {10, 3}}
 
-// PaletteStyle returns colour k of the palette and the k-th kind of dashes. Both lists repeat.
+// PaletteStyle returns a style with colour k of the palette and with the k-th kind of dashes. After
+// the last colour or kind of dashes, the list begins again.
 func PaletteStyle(k int) Style { return Style{Color: PaletteColor(k), Dash: Dashes[k%len(Dashes)]} }
 
 // Style is the look of a series. The zero value is black, 1.5 points wide and solid.

@@ -20,13 +20,14 @@ func init() {
 // others.
 type scripts struct{ text.Plain }
 
-// leastScript is the smallest size of a superscript or subscript in points, unless its text is
-// smaller. Readers cannot tell smaller digits apart on paper.
+// leastScript is the smallest size of a superscript or subscript, in points. On paper, readers
+// cannot tell smaller digits apart. In a text that is smaller than leastScript, superscripts and
+// subscripts have the size of the text.
 const leastScript = 8
 
-// scriptSize is the size of superscripts and subscripts from leastScript on. SuperscriptRise is the distance of a
-// superscript's baseline above the baseline of the text. SubscriptDrop is the distance of a
-// subscript's baseline below it. All are shares of the font size.
+// The constants are shares of the font size. scriptSize is the size of superscripts and subscripts,
+// but leastScript bounds this size. SuperscriptRise is the distance of a superscript's baseline
+// above the baseline of the text. SubscriptDrop is the distance of a subscript's baseline below it.
 const scriptSize, SuperscriptRise, SubscriptDrop = .7, .36, .16
 
 var scriptOf = strings.NewReplacer("⁰", "0", "¹", "1", "²", "2", "³", "3", "⁴", "4", "⁵", "5", "⁶", "6", "⁷", "7", "⁸", "8", "⁹", "9", "⁻", "−",

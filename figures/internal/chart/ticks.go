@@ -10,9 +10,10 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// narrowest is the smallest length of an axis, as a share of the larger absolute value of its ends.
-// It is far above the rounding of ticks and labels, and far below the resolution of a figure.
-// shortest is a length, too. On a shorter axis, the distance between two ticks underflows.
+// narrowest and shortest are lower bounds of the length of an axis. narrowest is a share of the
+// larger absolute value of the ends of the axis. It is far above the rounding of ticks and labels,
+// and far below the resolution of a figure. shortest is an absolute length. On a shorter axis, the
+// distance between two ticks underflows.
 const narrowest, shortest = 1e-9, 1e-300
 
 // narrow reports whether an axis from low to high is too short for two ticks.

@@ -105,8 +105,8 @@ func (f *Figure) PDF() ([]byte, error) {
 	return f.Render(draw.New(uniqueWidthPDF{c, map[int]bool{}}), c)
 }
 
-// uniqueWidthPDF gives every picture in a PDF a different width in pixels, by repeating the
-// picture's columns. The PDF library sorts pictures only by width, so pictures of equal width would
+// uniqueWidthPDF gives every picture in a PDF a different width in pixels, by repeating each column
+// of the picture. The PDF library sorts pictures only by width, so pictures of equal width would
 // have a random order.
 type uniqueWidthPDF struct {
 	*vgpdf.Canvas
