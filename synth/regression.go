@@ -16,14 +16,14 @@ import (
 type Regression struct {
 	Samples     int // number of examples N; zero means 100
 	Features    int // number of features n; zero means 100
-	Informative int // number of features with a coefficient that is not zero, at most all; zero means 10
+	Informative int // number of features with an effect; more than Features: all of them; zero: 10
 
 	Bias  float64 // added to every response
 	Noise float64 // standard deviation of the normal noise in the responses
 
-	// EffectiveRank, if not zero, makes the features correlated. About this many singular values of
-	// X are then large, as in scikit-learn's make_low_rank_matrix. Zero: independent standard
-	// normal features.
+	// EffectiveRank, if not zero, makes the features correlated. It is the approximate number of
+	// large singular values of X, as in scikit-learn's make_low_rank_matrix. Zero: independent
+	// standard normal features.
 	EffectiveRank int
 	// TailStrength, between 0 and 1, is the weight of the slowly decreasing tail of the singular
 	// values. It has an effect only with EffectiveRank. Zero: no tail. (The default of scikit-learn

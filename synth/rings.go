@@ -108,7 +108,8 @@ func (o Rings) Bayes() (*BayesRule, error) {
 		return (outer-inner)*(rho-(inner+outer)/2) +
 			math.Log1p(math.Exp(-2*rho*outer)) - math.Log1p(math.Exp(-2*rho*inner))
 	}
-	// The sum of the last two terms is between −log 2 and 0, so the ratio is positive at high.
+	// The value of the first term of the ratio at high is log 2. The sum of the other two terms is
+	// above −log 2. The ratio is therefore positive at high.
 	low, high := 0., (inner+outer)/2+math.Ln2/(outer-inner)
 	for {
 		mid := low + (high-low)/2

@@ -65,10 +65,10 @@ func MakeXOR(square, point Float64Source, n int, o XOR) (Data, error) {
 
 // Bayes returns the best rule for equally likely classes, and its accuracy.
 //
-// The density of a class at a point is m·½/(1+Overlap)², where m of the two squares of the class
-// contain the point. Each of the four corners lies in only one square. There the label is certain,
-// and the score is ±1. In the other parts of the squares, both classes are equally likely. The
-// score is then 0, and each label is correct half of the time. So
+// Let m be the number of squares of a class that contain a point. The density of the class at this
+// point is m·½/(1+Overlap)². Each of the four corners lies in only one square. There the label is
+// certain, and the score is ±1. In the other parts of the squares, both classes are equally likely.
+// The score is then 0, and each label is correct half of the time. The accuracy is therefore
 //
 //	Accuracy = c + (1 − c)/2,   c = ((1 − Overlap)/(1 + Overlap))²,
 //
@@ -85,7 +85,8 @@ func (o XOR) Bayes() (*BayesRule, error) {
 	}
 	edge := (1 - o.Overlap) / (1 + o.Overlap)
 	corners := edge * edge
-	// member returns 1 or 0 for whether v lies in I, and the same for J.
+	// member returns two numbers: 1 if v lies in I and otherwise 0, and 1 if v lies in J and
+	// otherwise 0.
 	member := func(v float64) (inI, inJ float64) {
 		v /= o.Scale
 		if v >= -1 && v <= o.Overlap {
