@@ -43,7 +43,7 @@ func WithKeeper(ctx context.Context, k Keeper) context.Context {
 	return context.WithValue(ctx, keeperKey{}, k)
 }
 
-// MaxCells is the largest number of cells of an experiment. So many cells take some hundred
+// MaxCells is the largest number of cells of an experiment. This number of cells takes some hundred
 // megabytes. With its default parameters, an experiment has at most MaxCells/1000 cells.
 const MaxCells = 1_000_000
 

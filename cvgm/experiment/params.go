@@ -40,7 +40,7 @@ import (
 //
 // Unexported fields and fields with the tag param:"-" are not parameters.
 type Field struct {
-	Name  string // the name of the field; Rings.K if the field K is in a group Rings that is not embedded
+	Name  string // such as K; with the group, such as Rings.K, if the group is not embedded
 	Value string // in the form that Set reads
 	Help  string
 	Unit  string

@@ -50,7 +50,7 @@ type Claim struct {
 	Sentence string // quoted
 	Short    string // at most twelve words, which are not the paper's
 	Measured []Measurement
-	Verdict  Verdict // on the sentence; it is confirmed if every measurement that is not an aside confirms it
+	Verdict  Verdict // on the sentence; confirmed if all measurements except asides confirm it
 }
 
 // Claims judges the paper's sentences for which there are results, in the paper's order. Each file

@@ -17,7 +17,7 @@ import (
 )
 
 // A Record holds the measurements of one draw of the data. Record[row][part] is the estimate for a
-// row of the table of claims, such as 28d, and for a part of this row.
+// part of a row. The row is the name of a row in the table of claims, such as 28d.
 type Record map[string]map[string]experiment.Estimate
 
 // These constants are the names of the parts of a row in a Record.

@@ -103,8 +103,8 @@ func withMoreWeights(of []*Measurement) string {
 	return fmt.Sprintf("; %s %s", map[Help]string{Helps: "more so", Harms: "less so", Slight: "alike", Undecided: "undecided"}[of[0].help()], of[0].size)
 }
 
-// bySize lists three groups of sizes: the CV loss helps, it harms, or it does neither by an amount
-// that matters.
+// bySize lists the sizes in groups. There are sizes at which the CV loss helps, sizes at which it
+// harms, sizes at which its effect is too small to matter, and undecided sizes.
 func bySize(of []*Measurement) string {
 	sizes := make(map[Help][]string)
 	for _, m := range of {

@@ -113,8 +113,8 @@ type difference struct {
 	why  string
 }
 
-// These constants are the smallest differences that matter: of accuracies and of squared losses of
-// the paper's regression data. See ofAccuracy and ofSquaredLoss for the reasons.
+// These constants are the smallest differences that matter for accuracies, and for squared losses
+// of the paper's regression data. See ofAccuracy and ofSquaredLoss for the reasons.
 const (
 	AccuracyMatters    = .005
 	SquaredLossMatters = .01

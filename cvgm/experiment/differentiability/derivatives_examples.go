@@ -324,8 +324,8 @@ func (p DerivativesParams) checkCV(c *checker, src *synth.Stream) error {
 }
 
 // die returns a convex program that is not a QP. It has an active inequality and an equality. Its
-// solution is the distribution of a die with six faces that has the highest entropy among all
-// distributions with a mean of at most α₀ (Jaynes 1957):
+// solution is the distribution of a die with six faces. Among all distributions with a mean of at
+// most α₀, this distribution has the highest entropy (Jaynes 1957):
 //
 //	minimise Σ x_i log x_i   subject to   mᵀx ≤ α₀,  1ᵀx = 1
 //

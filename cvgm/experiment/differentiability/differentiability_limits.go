@@ -49,9 +49,10 @@ type RangeCounterexample struct {
 	Rule string
 }
 
-// VanishingRidge holds the size of an elastic net's derivative as λ2 goes to 0. Each entry is the
-// norm of the derivative of θ along one random change of X. Independent is for data with
-// independent features. Twice is for the same data with the first feature duplicated.
+// VanishingRidge holds the size of an elastic net's derivative for values of λ2 that go to 0. The
+// size is the norm of the derivative of θ along one random change of X. Independent has the sizes
+// for data with independent features. Twice has the sizes for the same data with the first feature
+// duplicated.
 type VanishingRidge struct {
 	Lambda2            []float64
 	Independent, Twice []float64

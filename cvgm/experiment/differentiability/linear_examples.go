@@ -19,8 +19,8 @@ type LinearExamples struct {
 // The paper gives no examples. With these numbers, all experiments run within a minute.
 var defaultLinearExamples = LinearExamples{Train: 40, Features: 6, Noise: .5}
 
-// firstSeed is the seed of the streams of draw 0. In other draws, it remains the seed of a stream
-// whose purpose contains the number of a data set.
+// firstSeed is the seed of all streams in draw 0. In other draws, a stream still has this seed if
+// its purpose contains the number of a data set.
 const firstSeed = 1
 
 // stream returns the stream for one purpose. Each draw has one data set for each purpose.

@@ -177,9 +177,10 @@ func svmProgram(d learn.Data, hyper []float64) *qpdiff.QP {
 	return q
 }
 
-// svmProgramPaths returns two paths of the program: of θ = θp − θn, and of N times the multipliers
-// of the margin constraints. N times the multiplier of an example is the weight of the example. It
-// is 0 beyond the margin, and at most 1 on the wrong side of the margin.
+// svmProgramPaths returns two paths of the program. One is the path of θ = θp − θn. The other is
+// the path of N times the multipliers of the margin constraints. N times the multiplier of an
+// example is the weight of the example. It is 0 beyond the margin, and at most 1 on the wrong side
+// of the margin.
 func svmProgramPaths(hyper string, k int, d learn.Data, at []float64, penalties func(float64) []float64) (primal, dual SolutionPath, err error) {
 	rows, n := d.X.Dims()
 	primal, dual = newPath("program of the machine", hyper, at, n, "θ"), newPath("dual variables of the machine", hyper, at, rows, "example ")

@@ -289,8 +289,9 @@ func (r *MapResult) Means(problem string, factor int, level float64, difference 
 	return means
 }
 
-// relative returns the differences of losses, first minus second, as shares of the larger one. The
-// difference of two losses of 0 is 0. Thus no data set outweighs others by the size of its loss.
+// relative returns the differences of losses, first minus second. Each difference is a share of the
+// larger of its two losses, so no data set outweighs others by the size of its loss. The difference
+// of two losses of 0 is 0.
 func relative(first, second []float64) []float64 {
 	all := experiment.Less(first, second)
 	for i, d := range all {

@@ -48,9 +48,9 @@ type RegretResult struct {
 }
 
 // RegretRow holds the regrets in one box of one problem. A regret is the lowest CV loss that a
-// search finds, minus the lowest known CV loss in the box. The lowest known loss is the lowest of
-// both searches and of several quasi-Newton searches. These begin at the start and at the best
-// points of both searches.
+// search finds, minus the lowest known CV loss in the box. The lowest known loss is the lowest one
+// from both searches and from several quasi-Newton searches. The quasi-Newton searches begin at the
+// start and at the best points of both searches.
 type RegretRow struct {
 	Hyperparameters  int
 	BoxHigh          float64 // NarrowHigh or BoxHigh of the parameters

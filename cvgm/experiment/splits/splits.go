@@ -18,9 +18,9 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// SplitsParams are the parameters for two questions. First, how much does it help if each example
-// is in validation equally often ("uniform sampling of splits", Section 4 of the paper)? Second,
-// which numbers of splits K and which fractions p of training rows are good?
+// SplitsParams are the parameters of an experiment on two questions. First, how much does it help
+// if each example is in validation equally often ("uniform sampling of splits", Section 4 of the
+// paper)? Second, which numbers of splits K and which fractions p of training rows are good?
 type SplitsParams struct {
 	experiment.RegressionData
 	K            int       `help:"cross-validation splits of the sweep over Ps" range:"[1,∞)" small:"[2,8]" setting:"K = %v"`
