@@ -64,9 +64,9 @@ func Compute[R any](p interface {
 	return result
 }
 
-// twinShift is the relative change of the parameters of a twin. It is far above one rounding, 2⁻⁵³,
-// so the results of the twin change at least as much as by the rounding errors that accumulate in a
-// run. It is far below the precision of any parameter.
+// twinShift is the relative change of the parameters of a twin. It is far above one rounding, 2⁻⁵³.
+// The results of the twin therefore change at least as much as the rounding errors of a whole run
+// change them. twinShift is far below the precision of any parameter.
 const twinShift = 1.0 / (1 << 40)
 
 // twin returns a copy of p in which each floating-point number is multiplied by 1 + twinShift. p

@@ -5,9 +5,14 @@ package notebook
 const StoreVar = "CVGM_STORE"
 
 // RecordVar names the environment variable with the file for the record of a notebook. Lines of
-// JSON are appended to this file: for each result that the notebook uses, for the start and the end
-// of its computation, for overridden parameters, and for warnings. If the variable is unset,
-// warnings are written to standard error, and there are no other lines.
+// JSON are appended to this file:
+//
+//   - for each result that the notebook uses,
+//   - for the start and the end of the computation of a result,
+//   - for overridden parameters,
+//   - for warnings.
+//
+// If the variable is unset, warnings are written to standard error, and there are no other lines.
 const RecordVar = "CVGM_RECORD"
 
 // TwinVar names an environment variable. If it is set, every Compute runs the twin of the
