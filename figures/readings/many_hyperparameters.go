@@ -10,8 +10,8 @@ import (
 	"cvgm/cvgm/experiment/manyhyper"
 )
 
-// ManyHyperparameters returns the answer: the kinds for which many hyperparameters have a clearly
-// lower test loss than one, and the others.
+// ManyHyperparameters returns the answer. It names the kinds of hyperparameters for which many have
+// a clearly lower test loss than one, and it names the other kinds.
 func ManyHyperparameters(r *manyhyper.LeversResult) string {
 	var kinds [3][]string // by the sign of the difference
 	for _, l := range r.Problems {

@@ -68,8 +68,8 @@ func codeSpan(text string, inTable bool) string {
 func HTML(text string) string { return html.EscapeString(experiment.Visible(text)) }
 
 // HTMLText returns text for the content of an element. If a script of the page might interpret the
-// text as TeX, the result is a code element, which such scripts ignore. The reason is that links in
-// TeX can run scripts.
+// text as TeX, the result is a code element, which such scripts ignore. This is necessary because
+// links in TeX can run scripts.
 func HTMLText(text string) string {
 	if strings.ContainsAny(text, `$\`) {
 		return "<code>" + HTML(text) + "</code>"
