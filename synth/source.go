@@ -19,7 +19,7 @@ type Source interface {
 
 // Uniform draws a number that is uniform between low and high: low + (high − low)·u.
 // np.random.uniform and Python's random.uniform use the same formula. Uniform does not check its
-// arguments. If low, high or their difference is not finite, neither is the result.
+// arguments. If low, high or their difference is not finite, the result is not finite either.
 func Uniform(src Float64Source, low, high float64) float64 {
 	return low + float64((high-low)*src.Float64())
 }
