@@ -108,8 +108,8 @@ type BayesErratum struct {
 	// accuracy on the published test set.
 	Rings, RingsTest float64
 	// XOR is the accuracy of the Bayes rule over the population. XORTest is the accuracy of the
-	// sign rule on the published test set. XORCoded is the same accuracy as the published code
-	// computes it. This code counts every example of the class −1 as correct.
+	// sign rule on the published test set. XORCoded is the number that the published code computes
+	// for this accuracy. The code counts every example of the class −1 as correct.
 	XOR, XORTest, XORCoded float64
 	// HalfPlane is the accuracy, over the population, of the best linear rule x₁ > Offset on the
 	// rings. HalfPlaneTest is the accuracy of this rule on the published test set.

@@ -216,8 +216,9 @@ func (f ridgeFit[T]) solve(rows [][]T) []T {
 }
 
 // withCondition returns a data set with as many examples as features. The Hessian of its mean
-// squared error has the eigenvectors of the Hessian for the training rows, but other eigenvalues.
-// These are from 1 to 1/condition, with equal ratios.
+// squared error has the same eigenvectors as the Hessian for the training rows, but other
+// eigenvalues. These eigenvalues are from 1 to 1/condition, and the ratios between neighbours are
+// equal.
 func withCondition(train learn.Data, condition float64) (learn.Data, error) {
 	var svd mat.SVD
 	if !svd.Factorize(train.X, mat.SVDThin) {

@@ -28,8 +28,8 @@ type UnrolledResult struct {
 	Precision []UnrolledPrecision // by condition number
 }
 
-// UnrolledRun holds derivatives at one learning rate and one penalty, by the number of steps. If a
-// run overflows, it ends before its last step.
+// UnrolledRun holds derivatives at one learning rate and one penalty. There is a derivative for
+// each number of steps. If a run overflows, it ends before its last step.
 type UnrolledRun struct {
 	Rate, Momentum, Penalty float64
 	Exact                   float64   // d(test loss)/dλ2 by the implicit function theorem

@@ -127,8 +127,8 @@ func (p ElasticNetParams) Stepper() (*experiment.Stepper, error) {
 	return &experiment.Stepper{Setup: s, Searcher: p.Gradient(math.MaxInt)}, err
 }
 
-// ReferenceLosses returns two test losses: of least squares, which is an elastic net without
-// penalties, and of the coefficients Coef.
+// ReferenceLosses returns two test losses. leastSquaresFit is the loss of the least-squares fit,
+// which is an elastic net without penalties. trueCoefficients is the loss of the coefficients Coef.
 func ReferenceLosses(s *experiment.Setup) (leastSquaresFit, trueCoefficients float64, err error) {
 	leastSquaresFit, err = s.TestLoss(leastSquares)
 	return leastSquaresFit, linearRisk(s.Test, s.Coef, asIs), err

@@ -12,8 +12,8 @@ import (
 	"cvgm/synth"
 )
 
-// PenaltyCVGM describes the CV loss of an elastic net as a function of its two penalties, and the
-// gradient method on it.
+// PenaltyCVGM describes the CV loss of an elastic net as a function of its two penalties. It also
+// describes the gradient method on this loss.
 type PenaltyCVGM struct {
 	K            int     `help:"cross-validation splits" range:"[1,∞)" small:"[2,8]" setting:"CV loss: mean squared error of K = %v uniform splits"`
 	P            float64 `help:"fraction of the examples that each split trains on" range:"(0,1)" splits:"Train,Sizes,MinSize" small:"[.5,.9]" setting:"p = %v"`

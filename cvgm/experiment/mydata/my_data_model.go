@@ -198,10 +198,10 @@ func (p MyDataParams) curvesAround(ctx context.Context, m *Model, tuned *tune.Tu
 // this share, at a point outside of the search, is reported.
 const noticeable = 1e-2
 
-// finalDescent returns points of the descent that ends with the lowest CV loss. It returns only
-// points after the last leap of the descent that lower the CV loss. A leap is a long step: in the
-// logarithm of a hyperparameter, it exceeds a fixed share of the range. The line search takes such
-// steps to find the unit of its steps.
+// finalDescent returns points of the descent that ends with the lowest CV loss. It skips the points
+// up to the last leap of this descent, and the points that do not lower the CV loss. A leap is a
+// long step: in the logarithm of a hyperparameter, it exceeds a fixed share of the range. The line
+// search takes leaps to find the unit of its steps.
 func finalDescent(tuned *tune.Tuned) [][]float64 {
 	const leap = .2
 	best, lowest := 0, math.Inf(1)
