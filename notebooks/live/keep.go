@@ -64,8 +64,8 @@ func (s Settings) values() map[string]string {
 	return all
 }
 
-// withValues returns the settings with the given values, by the labels of the controls. Other
-// controls keep their positions.
+// withValues returns the settings with the given values. The keys of the argument values are labels
+// of controls. Controls without a value keep their positions.
 func (s Settings) withValues(values map[string]string) Settings {
 	for i, c := range controls[s.Problem] {
 		if at := slices.Index(c.Values, values[c.Label]); at >= 0 {
