@@ -38,8 +38,8 @@ func directText() text.Style {
 	return s
 }
 
-// directHeight is the height of a label. A label begins with a sample of its line of length
-// directSample. directGap is the gap between the axes and a label.
+// directHeight is the height of a label. A label begins with a sample of its line, and directSample
+// is the length of this sample. directGap is the gap between the axes and a label.
 const directHeight, directSample, directGap = 10, 16, 5
 
 // directWidth returns the width of the labels to the right of the axes.
