@@ -16,7 +16,7 @@ import (
 type Regression struct {
 	Samples     int // number of examples N; zero means 100
 	Features    int // number of features n; zero means 100
-	Informative int // number of features with an effect; more than Features: all of them; zero: 10
+	Informative int // number of features with an effect, or all features if there are fewer; zero means 10
 
 	Bias  float64 // added to every response
 	Noise float64 // standard deviation of the normal noise in the responses
