@@ -22,10 +22,10 @@ const (
 type footprint struct {
 	own    float64 // of the CV without its splits
 	splits float64 // of the fits of the splits, with their learners
-	model  float64 // of Final, and of a prediction of all rows by its model
-	// fits is the number of learners that divide the memory that remains. The part of a learner is
-	// proportional to the number of its rows with a weight above 0; rows is the sum of these
-	// numbers.
+	model  float64 // of Final, and of a prediction of all rows by the model of Final
+	// The memory that remains is divided among fits learners. The part of a learner is
+	// proportional to its number of rows with a weight above 0. The field rows is the sum of
+	// these numbers over the learners.
 	fits, rows float64
 }
 
@@ -128,7 +128,7 @@ func (c *Config) count(learner learn.Learner, m int, atOnce *leaveOneOut) footpr
 		if viewed {
 			of += n
 			number.splits += c.preparedBytes(t+v, m)
-		} else if whole { // the learner has the rows; their cotangents have the shape of all
+		} else if whole { // the learner holds the rows, and their cotangents have the shape of X
 			train, shape = 0, n
 		}
 		if !viewed {
@@ -151,7 +151,8 @@ func (c *Config) count(learner learn.Learner, m int, atOnce *leaveOneOut) footpr
 	return number
 }
 
-// viewSize returns upper bounds of the sizes of all rows with m features that are read in place.
+// viewSize returns the size of all rows with m features, for learners that read the rows in
+// place. Its numbers are upper bounds.
 func (c *Config) viewSize(m int) learn.Size {
 	rows, _ := c.Data.X.Dims()
 	s := learn.Size{Rows: rows, Features: m, Sparse: true}

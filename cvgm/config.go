@@ -29,10 +29,10 @@ const (
 	// hyperparameters. If the features were learned and Standardise false, the intercept would
 	// depend on the parameters of the feature map, so New refuses this combination.
 	FixedLeastSquares
-	// MeanCentring subtracts from each feature, and from the labels, the mean on the training rows.
-	// Derivatives go through the means. For a squared loss the result is the unpenalised intercept
-	// that is optimal together with θ. On standardised features MeanCentring equals
-	// FixedLeastSquares, because both subtract the mean of y.
+	// MeanCentring subtracts the mean on the training rows from each feature and from the
+	// labels. Derivatives go through the means. For a squared loss the result is the
+	// unpenalised intercept that is optimal together with θ. On standardised features
+	// MeanCentring equals FixedLeastSquares, because both subtract the mean of y.
 	MeanCentring
 )
 
@@ -66,11 +66,11 @@ type Config struct {
 	// Hyper, if not nil, holds the learner's hyperparameters constant. α then has only the feature
 	// map's parameters.
 	Hyper []float64
-	// Standardise maps every feature to (weighted) mean 0 and (population) standard deviation 1 on
-	// each split's training rows. A feature may be constant on the training rows, up to rounding.
-	// Its deviation is then set to the largest number, so that the feature is 0 for all rows, even
-	// for validation rows that differ. If the feature map has parameters, a constant feature is an
-	// error, because the CV loss jumps when a feature becomes constant.
+	// Standardise maps every feature to (weighted) mean 0 and (population) standard deviation 1
+	// on each split's training rows. A feature may be constant on the training rows, up to
+	// rounding. Its deviation is then set to the largest number. The feature is then 0 for all
+	// rows, even for validation rows with another value. If the feature map has parameters, a
+	// constant feature is an error, because the CV loss jumps when a feature becomes constant.
 	Standardise bool
 	Centring    Centring
 	// Generalised selects the result at kinks of the learner, the loss or the feature map, at which
@@ -81,13 +81,13 @@ type Config struct {
 	// Workers bounds the number of goroutines that share the splits. Zero: GOMAXPROCS. The results
 	// do not depend on Workers.
 	Workers int
-	// MaxBytes bounds the memory that the CV holds, with its learners, evaluations and Final: see
-	// [Config.Bytes]. If the CV needs more, New and DataGradient return an error of kind
-	// qpdiff.ErrTooLarge before they allocate. For splits that leave one example out, Eval returns
-	// this error if the splits have to be fitted one by one. If the CV needs less than MaxBytes,
-	// the learners share the rest for working sets that grow, in proportion to their rows. The
-	// results do not depend on MaxBytes. Zero: Data.MaxBytes, or the default that [learn.Data]
-	// documents.
+	// MaxBytes bounds the memory that the CV holds, with its learners, evaluations and Final:
+	// see [Config.Bytes]. If the CV needs more, New and DataGradient return an error of kind
+	// qpdiff.ErrTooLarge before they allocate. For splits that leave one example out, Eval
+	// returns this error if the splits have to be fitted one by one. If the CV needs less than
+	// MaxBytes, the learners may use the rest for working sets that grow. The rest is divided
+	// among the learners in proportion to their numbers of rows. The results do not depend on
+	// MaxBytes. Zero: Data.MaxBytes, or the default that [learn.Data] documents.
 	MaxBytes int64
 }
 

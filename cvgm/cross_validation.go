@@ -100,8 +100,8 @@ func NewContext(ctx context.Context, c Config) (*CV, error) {
 	return cv, nil
 }
 
-// begin counts the memory, and begins the evaluation of all splits at once, if that is possible. The
-// parameter first is the first learner.
+// begin counts the memory. If one learner can evaluate all splits at once, begin also prepares
+// this learner. The parameter first is the first learner that Config.Learner returned.
 func (cv *CV) begin(first learn.Learner) error {
 	c := &cv.c
 	cv.count = c.count(first, cv.features, cv.loo)
@@ -273,7 +273,7 @@ func (cv *CV) eval(ctx context.Context, grad []float64, data *dataGradient, alph
 		if err := cv.fullLearner.Load(cv.all(x, cv.fullLearner)); err != nil {
 			return math.NaN(), err
 		}
-		cv.fullLearner.Fit(cv.fullTheta, hyper) // if it fails, each split returns its own error, or starts from scratch
+		cv.fullLearner.Fit(cv.fullTheta, hyper) // if this fit fails, each split starts from scratch or returns its own error
 	}
 	cv.run.ctx, cv.run.x, cv.run.hyper, cv.run.gradient, cv.run.data = ctx, x, hyper, grad != nil, data
 	k := float64(len(cv.fits))

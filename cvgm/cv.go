@@ -34,9 +34,9 @@ type CV struct {
 	// If each split leaves one example out, loo evaluates all splits at once. The fit of a single
 	// split is then prepared only when it is first needed. In all other cases loo is nil.
 	loo *leaveOneOut
-	// The last gradient leaves here its cotangents of the N×m features. An example's features act
-	// as a training row (asTraining) and as a validation row (asValidation); total is the sum of
-	// the two. All are nil without a feature map.
+	// The last gradient stores its cotangents of the N×m features here. An example's features
+	// have an effect as a training row (asTraining) and as a validation row (asValidation). The
+	// field total is the sum of the two. All three are nil without a feature map.
 	asTraining, asValidation, total *mat.Dense
 	generalised                     bool // see Generalised
 	evaluated                       bool // the fits hold the predictions of an evaluation

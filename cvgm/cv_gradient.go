@@ -16,7 +16,7 @@ func (cv *CV) gradientOfSplits(grad []float64, k float64) (generalised bool) {
 	dhyper, _ := cv.unpack(grad, nil)
 	for j := range cv.fits {
 		f := &cv.fits[j]
-		for i, v := range f.grad.Hyper { // two or three: a call of floats.Add would cost more than the sum
+		for i, v := range f.grad.Hyper { // there are two or three: a call of floats.Add would take longer than the loop
 			dhyper[i] += v
 		}
 		generalised = generalised || f.kinked || f.grad.Generalised

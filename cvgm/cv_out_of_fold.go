@@ -13,13 +13,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// OutOfFold writes the prediction for each example at the last Eval or DataGradient to dst, which
-// has one entry for each example. For a [learn.ClassLearner] the prediction is the log odds of the
-// example's class. Each prediction comes from a split that validates on the example, so the example
-// was not in the training rows. If several splits validate on the example, dst receives the mean of
-// their predictions. If no split does, or if the example has the weight 0, dst receives NaN. If
-// there was no evaluation, or if the last evaluation returned an error, the error matches
-// qpdiff.ErrNotFitted.
+// OutOfFold writes a prediction for each example to dst, which has one entry for each example.
+// The predictions come from the last Eval or DataGradient. For a [learn.ClassLearner] the
+// prediction is the log odds of the example's class. Each prediction comes from a split that
+// validates on the example, so the example was not in the training rows. If several splits
+// validate on the example, dst receives the mean of their predictions. If no split does, or if
+// the example has the weight 0, dst receives NaN. If there was no evaluation, or if the last
+// evaluation returned an error, the error matches qpdiff.ErrNotFitted.
 func (cv *CV) OutOfFold(dst []float64) error {
 	if len(dst) != len(cv.c.Data.Y) {
 		panic("cvgm: dst has the wrong length")

@@ -33,8 +33,8 @@ type GapMonitor struct {
 	Nested []NestedSearch
 	// Risk is the true risk at a step. Nil: it is not known.
 	Risk func(search.Step) (float64, error)
-	// Patience is the number of successive steps without a new lowest estimate after which the
-	// sequence ends. Zero: the sequence ends with the search.
+	// Patience ends the sequence after this number of successive steps without a new lowest
+	// estimate. Zero: the sequence ends with the search.
 	Patience int
 }
 

@@ -96,8 +96,8 @@ func newLeaveOneOut(c *Config, learner learn.Learner) *leaveOneOut {
 	return a
 }
 
-// fixed reports whether the features of a row are the same in all splits, except that each split
-// normalises the features in scaled by its training rows.
+// fixed reports whether the features of a row are the same in all splits. The features in
+// scaled are an exception: each split normalises them by its training rows.
 func (c *Config) fixed() (scaled []bool, fixed bool) {
 	if c.Prepare == nil {
 		return nil, true
@@ -108,8 +108,9 @@ func (c *Config) fixed() (scaled []bool, fixed bool) {
 	return nil, false
 }
 
-// normalise prepares the learner for normalised features: all with Standardise, and otherwise the
-// features in scaled. It returns false if the learner cannot normalise them.
+// normalise prepares the learner for normalised features. With Standardise all features are
+// normalised. Otherwise the features in scaled are. It returns false if the learner cannot
+// normalise them.
 func (a *leaveOneOut) normalise(c *Config, scaled []bool) bool {
 	l, ok := a.learner.(learn.NormalFoldLearner)
 	if !ok {
@@ -119,7 +120,8 @@ func (a *leaveOneOut) normalise(c *Config, scaled []bool) bool {
 	if c.Standardise {
 		a.normal.Scaled = slices.Repeat([]bool{true}, c.width())
 	} else if slices.Contains(scaled, true) {
-		// The other features are centred, too, which needs an intercept to change nothing.
+		// The other features are centred, too. This changes nothing only if there is an
+		// intercept.
 		theta, _ := a.learner.Dims(c.width())
 		if a.normal.Scaled = scaled; len(scaled) != c.width() || theta == c.width() && !a.normal.Intercept {
 			return false
@@ -129,8 +131,9 @@ func (a *leaveOneOut) normalise(c *Config, scaled []bool) bool {
 	return true
 }
 
-// prepare computes the features of the rows of x that count. It also fits Config.Prepare to the
-// training rows of each split, so that the errors of these fits are not lost.
+// prepare computes the features of the rows of x with a weight above 0. It also fits
+// Config.Prepare to the training rows of each split, so that the errors of these fits are not
+// lost.
 func (a *leaveOneOut) prepare(c *Config, x *mat.Dense) error {
 	rows, n := x.Dims()
 	all := sample.Positive(sample.Complement(nil, rows), c.Data.Weights)
@@ -159,8 +162,8 @@ func (a *leaveOneOut) prepare(c *Config, x *mat.Dense) error {
 	return nil
 }
 
-// begin makes what does not depend on α from the rows x. If it returns an error, the caller fits the
-// splits one by one to find the error.
+// begin computes from the rows x everything that does not depend on α. If it returns an error,
+// the caller fits the splits one by one to find the error.
 func (a *leaveOneOut) begin(c *Config, x *mat.Dense) error {
 	if c.Features != nil {
 		return nil

@@ -16,9 +16,10 @@ type Loss interface {
 
 // A KinkedLoss is a continuous Loss with kinks in the prediction. At a kink it has one-sided
 // slopes. If a prediction is at a kink to working precision, a CV needs Config.Generalised, and
-// uses the slope that Kink returns. There is one exception: only derivatives in the hyperparameters
-// are wanted, and the derivative of the prediction is exactly 0 in each of them. The derivative of
-// the loss is then 0. An example is a validation row equal to a support vector at the margin.
+// uses the slope that Kink returns. There is one exception. It applies if the CV computes
+// derivatives in the hyperparameters alone, and if the prediction's derivative in each of them
+// is 0 within rounding. The derivative of the loss is then 0, and Config.Generalised is not
+// needed. For example, a validation row may be equal to a support vector at the margin.
 type KinkedLoss interface {
 	Loss
 	// Kink returns the distance from the prediction to the nearest kink, and an element of the
@@ -34,10 +35,11 @@ type LabelLoss interface {
 	LabelSlope(prediction, y float64) float64
 }
 
-// A prediction is treated as being at a kink of the loss if its distance from the kink is at most
-// lossKinkTol times the size of the prediction's terms. A prediction has the error of the fit,
-// which is 2⁻⁵² times the condition number of the problem. 1e-10 covers condition numbers up to
-// 5e5. By chance, about one prediction in 10¹⁰ is this close to a kink.
+// A prediction is treated as being at a kink of the loss if its distance from the kink is at
+// most lossKinkTol times the size of the prediction's terms. The rounding error of a
+// prediction, relative to this size, is 2⁻⁵² times the condition number of the fit's problem.
+// 1e-10 covers condition numbers up to 5e5. By chance, about one prediction in 10¹⁰ is this
+// close to a kink.
 const lossKinkTol = 1e-10
 
 // The size of the terms of a kernel machine's prediction is computed only if the prediction is near
@@ -45,10 +47,11 @@ const lossKinkTol = 1e-10
 // 1e6 times as large as their sum.
 const nearLossKink = 1e-4
 
-// A prediction at a kink counts as held if its derivative is at most heldTol times the sum of the
-// moduli of the derivative's terms. Each term has an error of a few 2⁻⁵², times the condition of the
-// face. Some 60 problems of a few rows, in which a symmetry holds the prediction, have at most two
-// 2⁻⁵². A derivative that is smaller than heldTol has at most three right digits.
+// A prediction at a kink counts as held if its derivative is at most heldTol times the sum of
+// the moduli of the derivative's terms. Each term has an error of a few 2⁻⁵² times the
+// condition number of the face. In some 60 problems of a few rows a symmetry holds the
+// prediction. There this ratio is at most two times 2⁻⁵². A derivative that is smaller than
+// heldTol has at most three right digits.
 const heldTol = 256 * 0x1p-52
 
 // SquaredError is the regression loss (ŷ − y)².

@@ -77,7 +77,8 @@ func (cv *CV) FinalContext(ctx context.Context, rows []int, alpha []float64) (*M
 	return m, nil
 }
 
-// fitModel fits a new learner to the rows and returns its model, with the complete θ.
+// fitModel fits a new learner to the rows and returns its model. The Theta of the model holds the
+// whole θ of the learner: for a [learn.ClassLearner] the weights of all classes.
 func (cv *CV) fitModel(ctx context.Context, rows []int, alpha []float64) (*Model, error) {
 	if err := cv.checkAlpha(alpha); err != nil {
 		return nil, err

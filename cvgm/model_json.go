@@ -107,7 +107,8 @@ func (m Model) MarshalJSON() ([]byte, error) {
 // numbers are allowed.
 func (m *Model) UnmarshalJSON(text []byte) error {
 	var in modelJSON
-	// The format comes first, so that another version is not called damaged.
+	// The format is checked first. Otherwise the text of another version would be reported as
+	// damaged.
 	var version struct {
 		Format *string `json:"format"`
 	}

@@ -37,7 +37,8 @@ type Perceptron struct {
 	out    mat.Dense      // view of the last layer's h
 	kinked bool           // see Generalised
 
-	// Arguments of Backward, and methods of its parts as values, which cost no allocation.
+	// Arguments of Backward, and method values of its parts. They are stored, so that a call of
+	// Backward allocates nothing.
 	dparams              []float64
 	dx, dfeatures        *mat.Dense
 	parts                int
@@ -46,9 +47,9 @@ type Perceptron struct {
 	atKink               []bool    // by part
 }
 
-// layer is one W·h + b of a Perceptron. A vector operation is worth its call only on at least
-// wideLayer entries. So products with W run along the longer side of W, and use either W or its
-// transpose.
+// layer is one affine map W·h + b of a Perceptron. A vector operation is faster than a loop
+// only on at least wideLayer entries. Products with W therefore run along the longer side of W.
+// They use W or its transpose.
 type layer struct {
 	in, out int
 	w, b    []float64 // within Perceptron.params
@@ -59,7 +60,8 @@ type layer struct {
 	start   int       // of W in the parameters
 }
 
-// wideLayer is the number of entries from which a vector kernel is worth its call.
+// wideLayer is the smallest number of entries on which a vector operation is faster than a
+// loop.
 const wideLayer = 8
 
 // Dims returns the first and the last of Widths.
@@ -149,8 +151,9 @@ func (p *Perceptron) prepare(params []float64, x *mat.Dense) error {
 	return nil
 }
 
-// A goroutine more is used for each smallPart products of a row and a parameter. These products
-// take about twenty times as long as waking a goroutine.
+// smallPart is the number of products for which one more goroutine is used. There is one
+// product for each row and parameter. smallPart products take about twenty times as long as
+// waking a goroutine.
 const smallPart = 1 << 17
 
 // share sets the number of parts into which the rows are divided. Backward also divides the units
@@ -281,8 +284,8 @@ func (p *Perceptron) rowsPart(part int) error {
 	return nil
 }
 
-// unitsPart adds to dparams the derivative in the parameters of a part of each layer's units. It
-// sums over the rows in their order.
+// unitsPart computes the derivative in the parameters that belong to a part of each layer's
+// units. It adds this derivative to dparams. It sums over the rows in their order.
 func (p *Perceptron) unitsPart(part int) error {
 	for l := range p.layers {
 		y := &p.layers[l]

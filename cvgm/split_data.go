@@ -94,9 +94,10 @@ func (f *splitFit) dataBackward(c *Config, want *dataGradient) error {
 	return nil
 }
 
-// ownRows is for a split whose training data is a view of all examples. It replaces d.grad.X, the
-// cotangents of all these rows, by the cotangents of the split's training rows of Data.X. It also
-// replaces d.val, by the cotangents of the validation rows of Data.X.
+// ownRows replaces cotangents of the rows as the learner reads them by cotangents of the
+// split's rows of Data.X. It is for a split whose training data is a view of all examples.
+// There d.grad.X holds the cotangents of all examples, and ownRows replaces it by the
+// cotangents of the training rows. It replaces d.val by the cotangents of the validation rows.
 func (f *splitFit) ownRows(c *Config) {
 	d, x := f.data, c.dense()
 	gather := func(src *mat.Dense, rows []int) []float64 {

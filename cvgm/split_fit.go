@@ -21,7 +21,7 @@ import (
 type splitFit struct {
 	split       Split // without the rows of weight 0
 	out         []int // the examples that are not in split.Train, with cv.fullLearner
-	viewed      bool  // train is all examples, read in place: the rows of split.Train, of Prepare stored, through norm
+	viewed      bool  // train has the rows of split.Train in place, normalised by norm on reading: rows of X, or stored features of Prepare
 	learner     learn.Learner
 	loaded      bool            // the last load succeeded
 	predictor   learn.Predictor // the learner, if it predicts in place of θᵀx
@@ -164,9 +164,9 @@ func (f *splitFit) loadView(c *Config, x *mat.Dense) error {
 	return f.learner.Load(f.train)
 }
 
-// judge computes the validation loss and, if the parameter gradient is true, the cotangents of the
-// predictions. The parameter hyper is true if these serve for derivatives in the hyperparameters
-// alone.
+// judge computes the validation loss and, if the parameter gradient is true, the cotangents of
+// the predictions. The parameter hyper is true if the cotangents serve only for derivatives in
+// the hyperparameters.
 func (f *splitFit) judge(c *Config, gradient, hyper bool) error {
 	kinks, _ := c.Loss.(KinkedLoss)
 	v := f.valWeights.Total(len(f.valY))
@@ -211,12 +211,15 @@ func (f *splitFit) judge(c *Config, gradient, hyper bool) error {
 	return nil
 }
 
-// isHeld reports whether the derivative of the prediction of validation row i is 0 within rounding
-// in each hyperparameter. A continuous loss then has the derivative 0 in them, also at its kink: the
-// one-sided slopes are finite, and the prediction moves by less than any multiple of a small step.
-// Learners return exact zeros if the solution holds the prediction, as the support vectors at the
-// margin hold the predictions for rows equal to them. If a symmetry of the data holds it, the terms
-// of the derivative cancel up to their rounding errors: see learn.Grad.HyperSize.
+// isHeld reports whether the prediction of validation row i has the derivative 0, within
+// rounding, in each hyperparameter. A continuous loss then has the derivative 0 in them, also
+// at its kink: the one-sided slopes are finite, and the prediction moves by less than any
+// multiple of a small step.
+//
+// There are two causes. The solution may hold the prediction, as the support vectors at the
+// margin hold the predictions for rows equal to them. Learners then return exact zeros. Or a
+// symmetry of the data may hold the prediction. The terms of the derivative then cancel up to
+// their rounding errors: see learn.Grad.HyperSize.
 func (f *splitFit) isHeld(i int) (bool, error) {
 	if f.learner == nil {
 		return false, nil

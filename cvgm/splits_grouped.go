@@ -34,8 +34,9 @@ func StratifiedKFold(src Source, y []float64, k int) ([]Split, error) {
 	return splitsOf(fold, k), nil
 }
 
-// singleExample looks for classes that have only one example. It returns the index of this example
-// for the class with the lowest label, or −1 if there is no such class.
+// singleExample returns the index of an example that is the only one of its class, or −1 if
+// each class has more examples. If there are several such examples, it returns the one with the
+// lowest label.
 func singleExample(y []float64) int {
 	count := map[float64]int{}
 	for _, v := range y {

@@ -54,9 +54,9 @@ func (t *tieTest) find(f *splitFit) {
 	}
 }
 
-// visit is the function that find passes to [learn.TiedLearner]. It computes the derivative of dᵀφ
-// for each of the two examples, and compares these derivatives. A derivative of the difference
-// would have the rounding errors of both.
+// visit is the function that find passes to [learn.TiedLearner]. It computes the derivative of
+// dᵀφ for each of the two examples, and compares these derivatives. It does not compute the
+// derivative of the difference, which would contain the rounding errors of both.
 func (t *tieTest) visit(i, k int, sign float64, d []float64) (more bool) {
 	f := t.fit
 	if f.out == nil {
