@@ -62,9 +62,9 @@ type adaptation struct {
 	reach          []float64 // work
 }
 
-// adapt computes s for the step from X. It returns the lengths of this step, one for each entry, or
-// nil before the first step. If the curvature predicts the step to the minimum, the lengths belong
-// to the predicted step instead.
+// adapt computes s for the step from X. It returns the length of this step in each coordinate, or
+// nil before the first step. If the curvature predicts the step to the minimum, adapt returns the
+// lengths of the predicted step instead.
 func (r *adaptation) adapt(firstStep float64) []float64 {
 	w := r.w
 	if r.s == 0 {

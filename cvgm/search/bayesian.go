@@ -221,7 +221,7 @@ func (g *gaussianProcess) improvement(x []float64) float64 {
 	sd := math.Sqrt(g.variance)
 	gain := (g.y[g.best] - g.mean - mean) / sd
 	s := math.Sqrt(max(1+nugget-explained, 0))
-	z := gain / s // ±Inf if s is 0: the result is then max(gain, 0), or a NaN, which is never the best
+	z := gain / s // ±Inf if s is 0; the result is then max(gain, 0), or a NaN, which propose never takes
 	return gain*.5*math.Erfc(-z/math.Sqrt2) + s*math.Exp(-.5*z*z)/math.Sqrt(2*math.Pi)
 }
 

@@ -50,7 +50,7 @@ type Problem struct {
 	// The scales that an enclosing searcher has determined for the coordinates. A scale that it
 	// could not determine is zero. Nil: the method scales determines them.
 	scale []float64
-	// shifted: x has no zero, so that scales do not grow with |x|.
+	// The field shifted is set if the zero of x has no meaning. Scales then do not grow with |x|.
 	shifted bool
 }
 

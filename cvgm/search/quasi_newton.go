@@ -52,8 +52,8 @@ func (m QuasiNewton) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 const (
 	defaultMemory = 10
 	// The slope at x predicts a gain of a step. A step must gain at least armijo times this
-	// prediction. The step of a good model gains half of the prediction. The small factor accepts
-	// all such steps, and still rejects steps that gain nothing.
+	// prediction. The step of a good model gains half of the prediction. The small value of armijo
+	// accepts all such steps, and still rejects steps that gain nothing.
 	armijo = 1e-4
 	// Two losses with a relative difference below flat, some dozen times 2⁻⁵³, are equal up to
 	// rounding. A step between them is accepted by its slopes (Hager and Zhang 2005): the slope
@@ -232,7 +232,7 @@ type bfgsMatrix struct {
 	forgotten bool // reset before use
 	diag      []float64
 	memory    int
-	steps     []bfgsStep // the first count are remembered, the oldest first; the others are storage
+	steps     []bfgsStep // the first count entries are remembered steps, the oldest first; the rest is storage
 	count     int
 	bs        []float64
 }
@@ -418,7 +418,7 @@ func (m *boxModel) precondition(diag []float64) (rr float64) {
 }
 
 // conjugate moves d by conjugate gradients of the free coordinates. It stops when a coordinate
-// reaches a bound, or when rᵀw is at most tol. rr is the value of rᵀw at the start.
+// reaches a bound, or when rᵀw is at most tol. The parameter rr is the value of rᵀw at the start.
 func (m *boxModel) conjugate(d []float64, b *bfgsMatrix, rr, tol float64) {
 	floats.ScaleTo(m.v, -1, m.w)
 	for range len(d) {

@@ -23,7 +23,7 @@ type searchRun struct {
 	first float64   // |f| at the start
 	scale []float64 // of each coordinate, at the start
 	moved float64   // the largest move from the evaluation before, in scales
-	left  float64   // the way to the minimum by the secant of that move, in scales
+	left  float64   // the distance to the minimum that the secant of that move predicts, in scales
 	// X and Grad of the evaluation before this one.
 	last, lastGrad []float64
 	work           []float64
@@ -207,9 +207,9 @@ const (
 	unseenTol = 1e-15
 )
 
-// converged is the test of convergence that Searcher documents. lengths holds the lengths of the
-// searcher's next step in each coordinate. It is nil if no curvature has determined these lengths
-// yet.
+// converged is the test of convergence that Searcher documents. The parameter lengths holds the
+// length of the searcher's next step in each coordinate. It is nil if no curvature has determined
+// these lengths yet.
 func (w *searchRun) converged(lengths []float64, tol float64) bool {
 	if tol < 0 || w.Random {
 		return false
@@ -222,8 +222,8 @@ func (w *searchRun) converged(lengths []float64, tol float64) bool {
 	return gain <= tol*math.Abs(w.Loss) || gain <= tol*w.first && w.left <= tol && w.moved*w.moved <= tol
 }
 
-// gain returns the amount by which moves within the scales lower the loss, to first order. See
-// converged for lengths.
+// gain returns the amount by which moves within the scales lower the loss, to first order. The
+// parameter lengths is the same as for converged.
 func (w *searchRun) gain(lengths []float64) float64 {
 	size := func(i int) float64 {
 		if lengths == nil {
@@ -245,8 +245,8 @@ func (w *searchRun) gain(lengths []float64) float64 {
 	}
 	// In a general set the coordinates move together. The move along −∇f is as long as the largest
 	// scale, and is projected onto the set. The gain is the length of the projected move times the
-	// largest entry of the gradient. The slope along this move would not do, because a curved
-	// boundary can hide it.
+	// largest entry of the gradient. The slope along the projected move is not used: at a curved
+	// boundary it can be almost 0 although the move is not.
 	top := floats.Norm(w.Grad, math.Inf(1))
 	if top == 0 {
 		return 0
@@ -259,7 +259,8 @@ func (w *searchRun) gain(lengths []float64) float64 {
 	return top * floats.Distance(w.work, w.X, math.Inf(1))
 }
 
-// reach sets dst to the lengths |P(x − s·∇f) − x| of a step, one for each entry.
+// reach sets entry i of dst to |P(x − s·∇f)_i − x_i|: the length of a step of size s in coordinate
+// i.
 func (w *searchRun) reach(dst []float64, s float64) []float64 {
 	w.projectedStep(dst, w.X, s)
 	for i, x := range w.X {

@@ -50,9 +50,10 @@ type Step struct {
 // gain within the scales. With a negative Tol a search never converges.
 //
 // If a loss tends to zero, |f(x)| becomes too small for this test. The search has then also
-// converged under three conditions. The gain is at most Tol·|f(x0)|. The last move was at most √Tol
-// of the scales. The secant between the last two gradients puts the minimum within Tol of the
-// scales.
+// converged if three conditions hold:
+//   - The gain is at most Tol·|f(x0)|.
+//   - The last move was at most √Tol of the scale in every coordinate.
+//   - The secant between the last two gradients predicts a minimum within Tol of the scales.
 //
 // Some searchers minimise random objectives, which [Problem] marks by Restart: [Adam], [HeavyBall],
 // [ProjectedGradient], [CMAES], and [LogSpace] with one of them. All other searchers of this
