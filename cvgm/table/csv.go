@@ -29,12 +29,14 @@ import (
 // of day and month, this order applies. Otherwise the month is first in a file whose fields are
 // separated by commas, and the day is first in other files.
 //
-// All other columns are categorical. But three kinds of these columns are refused, because they may
-// be numeric columns with an error. In a column of the first kind, more than half of the different
-// texts are numbers, but not all. A column of the second kind has infinite, hexadecimal or too
-// large numbers, or both decimal points and decimal commas. A column of the third kind has more
-// than 20 different texts. More than half of these, but not all, are dates, or numbers with one
-// unit.
+// All other columns are categorical. But Read refuses three kinds of them, because they may be
+// numeric columns with an error:
+//   - In a column of the first kind, more than half of the different texts are numbers, but not
+//     all.
+//   - A column of the second kind has infinite, hexadecimal or too large numbers, or both decimal
+//     points and decimal commas.
+//   - A column of the third kind has more than 20 different texts. More than half of these, but not
+//     all, are dates, or numbers with one unit.
 //
 // A column of the first kind is accepted under two conditions. It has at most 20 different texts,
 // and each text that is not a number, such as 3+, is in at least 5 rows.

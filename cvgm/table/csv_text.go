@@ -77,7 +77,7 @@ func (c *Column) value(code *portable.Column, field string) (float64, error) {
 	return 0, args.Bad("column", qpdiff.ErrDomain, "correct it, or train with UnknownIsZero", "%q holds %q, which is none of the levels %q", c.Name, field, c.shown())
 }
 
-// csvText is the text of a CSV as fields without surrounding spaces.
+// csvText is the text of a CSV, divided into fields. The spaces around each field are removed.
 type csvText struct {
 	reader  *csvReader
 	in      *csv.Reader
@@ -135,10 +135,11 @@ const (
 	headLines = 20
 )
 
-// commaOf returns the separator of fields of a text that begins with head. truncated is set if the
-// text is longer than head. A separator must split each of the first lines into the same number of
-// fields, because the same character may also be part of a text or a number. Of several such
-// separators, commaOf takes the one with the most fields. If there is none, the first line decides.
+// commaOf returns the separator of fields of a text that begins with head. The parameter truncated
+// is set if the text is longer than head. A separator must split each of the first lines into the
+// same number of fields, because the same character may also be part of a text or a number. Of
+// several such separators, commaOf takes the one with the most fields. If there is none, the first
+// line decides.
 func commaOf(head string, truncated bool) rune {
 	end := strings.LastIndexByte(head, '\n')
 	if truncated && end >= 0 {

@@ -15,10 +15,12 @@ import (
 // A Description lists the columns of a file and their use. String returns the list as a table for a
 // terminal.
 type Description struct {
-	Rows    int         // rows that are used
-	Dropped int         // rows that are left out, because they lack a value
-	Columns []Described // in the order of the file, without ignored columns; columns that are left out, target, weights and group come last
-	Notes   []Note      // see Table
+	Rows    int // rows that are used
+	Dropped int // rows that are left out, because they lack a value
+	// Columns are first the columns of features in the order of the file. The columns that are left
+	// out, the target, the weights and the group follow. Ignored columns are not among them.
+	Columns []Described
+	Notes   []Note // see Table
 }
 
 // Described describes one column of a file.

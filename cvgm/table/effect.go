@@ -64,15 +64,15 @@ func (e *Effect) equal(f *Effect) bool {
 	return *e == *f
 }
 
-// errConstant returns the error for a constant column. Without a penalty, the weight of such a
-// column is not unique.
+// errConstant returns the error for a constant column. Without a penalty, the data do not determine
+// the weight of such a column.
 func (e *Effect) errConstant(v float64, rows int) error {
 	return args.Bad("Effect.Column", qpdiff.ErrDomain, "leave the column out, or draw other folds",
 		"is %q, which is constant on %d rows: all its values are %v", e.Column, rows, v)
 }
 
-// span returns the smallest and the largest number among the values of positive weight that are not
-// NaN. If there is none, it returns +Inf and −Inf.
+// span returns the smallest and the largest of the values. It ignores NaN and values without a
+// positive weight. If no value is left, it returns +Inf and −Inf.
 func span(values []float64, weights sample.Weights) (low, high float64) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for i, v := range values {

@@ -37,9 +37,9 @@ import (
 //
 // A level may be missing from the training rows. Unless it is the first level, its feature is then
 // 0 in all these rows. With a penalty, the weight of the feature is then 0, so the level does not
-// change the fit. Without a penalty, the weight is not unique, and the learner returns an error. A
-// validation row with this level gets the same prediction as a row with the first level, except if
-// a kernel compares rows.
+// change the fit. Without a penalty, the rows do not determine the weight, and the learner returns
+// an error. A validation row with this level gets the same prediction as a row with the first
+// level, except if a kernel compares rows.
 //
 // The choice of the first level is a convention, like the unit of a number. Penalties shrink the
 // effects of the other levels towards the effect of the first level, in every split alike.

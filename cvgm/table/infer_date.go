@@ -45,8 +45,10 @@ func (k *kinds) dates(i int, levels []string, number bool) (bool, error) {
 	return true, k.addDates(i, layout)
 }
 
-// monthFirst examines the dates in all columns of the file except column skipped. monthLeads is set
-// if the month precedes the day in these dates. proven is set if these columns show the order.
+// monthFirst reports whether the month precedes the day in the dates of the other columns of the
+// file. The parameter skipped is the column to leave out. The result monthLeads is set if a
+// column has its month first. The result proven is set if at least one column shows the order, and
+// all columns that show it agree.
 func (k *kinds) monthFirst(skipped int) (monthLeads, proven bool) {
 	var with, without int
 	for i := range k.text.header {

@@ -24,7 +24,8 @@ func (k *kinds) number(i int, levels []string, required bool) (*Number, error) {
 		}
 		return nil, nil
 	}
-	// The census of levels counts each text once. The most frequent unit needs a census of rows.
+	// The first census was of the levels, and counts each text once. The most frequent unit depends
+	// on the number of rows with each text, so a second census counts all rows.
 	c = newCensus()
 	for _, record := range k.text.records {
 		if !k.text.reader.missing(record[i]) {

@@ -21,7 +21,8 @@ import (
 // others. With Joint, the pipelines are the parts of one model of all classes. The predicted class
 // of a row is the class with the largest decision. OneVsRest is safe for concurrent use.
 type OneVsRest struct {
-	// Pipelines has one pipeline for each class. This class is Classes[1] of the pipeline.
+	// Pipelines has one pipeline for each class. In each pipeline, Classes[1] is the name of the
+	// pipeline's own class.
 	Pipelines []*Pipeline
 	// Joint is set if the decisions belong to one model of all classes, which
 	// [cvgm.CV.FinalClasses] fits. The probability of class c is then exp(decision_c)/Σ_k

@@ -16,7 +16,7 @@ import (
 // A Table holds examples as CSV.Read read them: the values of the columns, and the target. A Table
 // must not be changed. It is safe for concurrent use.
 type Table struct {
-	Columns []Column // in the order of the file, without the columns of target, group and weights, and without ignored columns
+	Columns []Column // in the order of the file, without the target, the group, the weights and ignored columns
 	Target  string   // the name of the target's column
 	// Y holds the target of each row: a number, ±1 for two classes, or the index in Classes for
 	// more classes. Y is nil if a table for predictions has no target.
@@ -107,10 +107,10 @@ func (t *Table) classRemedy() string {
 	return fmt.Sprintf("name one of %q", t.Classes)
 }
 
-// Data returns the input of [cvgm.New]. The first result, with the values and the target, is for
-// Config.Data. The encoder turns the values into features, and is for Config.Prepare. The values
-// cannot be used without the encoder, because they hold indices of levels, and NaN for missing
-// values. They share storage with the table.
+// Data returns the input of [cvgm.New]. The first result holds the values and the target, and is
+// for Config.Data. The encoder turns the values into features, and is for Config.Prepare. The
+// values cannot be used without the encoder, because they hold indices of levels, and NaN for
+// missing values. The values share storage with the table.
 //
 // Data returns an error for a table without a target, and for a target of more than two classes;
 // see [Table.Binary] and [Table.ClassData]. If the dense features of all levels would exceed

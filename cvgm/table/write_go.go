@@ -26,10 +26,10 @@ import (
 //	func Probability(row map[string]string) (float64, error) // of Classes[1], if Model.LogOdds is set
 //	func Interval(row map[string]string, level float64) (low, high float64, err error) // if Intervals is set
 //
-// The functions PredictValues, DecisionValues and IntervalValues take a list of values, one for
-// each of Columns, in place of a row. The value is a number, or the index of a level for a
-// categorical column, and NaN if it is missing. These functions are faster, because they do not
-// parse texts.
+// The functions PredictValues, DecisionValues and IntervalValues take a list of values in place of
+// a row. The list has one value for each of Columns. For a numeric column the value is the number,
+// and for a categorical column it is the index of the level. A missing value is NaN. These
+// functions are faster, because they do not parse texts.
 //
 // On amd64 and arm64, the functions return the same bits as the methods Predict, Decision, Class,
 // Probability and Interval, and an error for the same rows. They are safe for concurrent use.

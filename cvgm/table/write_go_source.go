@@ -14,8 +14,8 @@ import (
 	"cvgm/cvgm/internal/portable"
 )
 
-// uses holds the names that some code contains: in selectors the names of fields and methods, which
-// follow a point, and in names all other names.
+// uses holds the names that some code contains. The field selectors holds the names that follow a
+// point: names of fields and methods. The field names holds all other names.
 type uses struct{ names, selectors map[string]bool }
 
 // add adds the names in a node.
@@ -102,7 +102,7 @@ func portableCode() (all []*declaration, imports map[string]string, err error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		end := set.Position(file.Name.End()).Offset // the end of the part that has been cut off; the comment of a declaration is between it and the declaration
+		end := set.Position(file.Name.End()).Offset // the end of the previous declaration; the comment of the next declaration begins there
 		for _, d := range file.Decls {
 			to := set.Position(d.End()).Offset
 			if line := bytes.IndexByte(text[to:], '\n'); line >= 0 {
