@@ -33,9 +33,9 @@ const (
 // weight 1.
 //
 // FitSpread first fits a trend to the absolute errors. The logarithm of the trend is quadratic in
-// the prediction. It then corrects the trend at quantiles of the predictions. Each correction is
-// the value of a line that is fitted to the errors at the nearest predictions, with more weight for
-// nearer predictions (Cleveland 1979).
+// the prediction. FitSpread then corrects the trend at quantiles of the predictions. Each
+// correction is the value of a line that is fitted to the errors at the nearest predictions, with
+// more weight for nearer predictions (Cleveland 1979).
 //
 // If there are few rows, or all predictions are equal, the spread is the mean error. If all errors
 // are 0, the spread is 1. The time is proportional to n log n for n rows. FitSpread panics if the

@@ -22,17 +22,16 @@ type trend struct {
 }
 
 const (
-	// prior is a weight, in units of the weight of one error. A trend is fitted to errors as if a
-	// constant trend had this weight. A value of a spread is fitted to errors as if the trend had
-	// this weight.
+	// prior is the weight of a prior value, in units of the weight of one error. The prior of a
+	// trend is a constant trend. The prior of each value of a spread is the value of the trend.
 	prior = 5
 	// widest is a distance from the mean prediction, in standard deviations of the predictions.
 	// Farther away, the trend is constant.
 	widest = 2
 	// trendSteps bounds the Newton steps of a fit. A fit usually takes seven.
 	trendSteps = 50
-	// trendTol ends a fit. Each coefficient of the logarithm of the size changes by less than
-	// trendTol in the last step.
+	// trendTol ends a fit: in its last step, each coefficient of the logarithm of the size changes
+	// by less than trendTol.
 	trendTol = 1e-6
 )
 

@@ -75,9 +75,11 @@ func Linear(columns ...string) Term {
 // Use the table and the learner together in a [tune.Tuner] or, by [table.Table.Data], in a
 // [cvgm.Config]. The learner's loss is a sum over the rows, so the unit of λ is a number of rows.
 // The loss must suit the target: [penalised.Logistic] requires two classes, and [penalised.Poisson]
-// requires numbers of at least 0. The weights of linear terms, and of the straight lines in smooth
-// terms, must be unique. Otherwise a fit returns an error of kind [qpdiff.ErrIllPosed]. The error
-// names a feature that is a linear combination of others.
+// requires numbers of at least 0.
+//
+// Linear terms, and the straight lines in smooth terms, have no penalty, so the data must determine
+// their weights. Otherwise a fit returns an error of kind [qpdiff.ErrIllPosed]. The error names a
+// feature that is a linear combination of others.
 //
 // Additive returns the errors of [table.Table.WithEffects]. It returns an error of kind
 // [qpdiff.ErrDomain] if two terms have the same name, if a term has no column, or if no term has a
