@@ -17,7 +17,7 @@ import (
 // candidate fits the model at hyper, and computes its CV loss.
 func (w *tuning) candidate(cv *cvgm.CV, hyper []float64) (c Candidate, err error) {
 	c.Hyper, c.Residual = hyper, math.NaN()
-	cv.Reset() // Loss then has the bits of a new CV, which a warm start may change
+	cv.Reset() // Loss then has the same bits as from a new CV; a warm start may change them
 	c.Loss, err = cv.EvalContext(w.ctx, nil, hyper)
 	if w.ctx.Err() != nil {
 		return c, context.Cause(w.ctx)
@@ -106,7 +106,7 @@ func (w *tuning) choose() error {
 		c, err = w.constantCandidate()
 	} else {
 		var cv *cvgm.CV
-		w.limit = w.ctx // MaxTime may be over: the fits of one more point are left
+		w.limit = w.ctx // MaxTime may be over, but these fits at one more point are still made
 		if cv, err = w.load(w.out.Config); err == nil {
 			c, err = w.candidate(cv, w.out.DefaultHyper)
 		}
@@ -124,8 +124,8 @@ func (w *tuning) choose() error {
 	return nil
 }
 
-// choice returns the best choice and the reason for it. If the winner is the best choice, the text
-// is a doubt about the winner, or "".
+// choice returns the best choice and the reason for it. If the winner is the best choice, choice
+// returns a doubt about the winner in place of the reason, or "" without a doubt.
 func (w *tuning) choice() (Choice, string) {
 	out := w.out
 	constant, _ := out.Risk.against(constantName)

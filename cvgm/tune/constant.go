@@ -86,7 +86,7 @@ func (w *tuning) constantOf(labels []float64, weights sample.Weights) baseline {
 	case cvgm.AbsoluteError:
 		return baseline{median(labels, weights)}
 	}
-	if w.classes() { // two labels in place of N make this much cheaper than a fit
+	if w.classes() { // with two labels in place of N, the bisection is much cheaper than a fit
 		labels, weights = classWeights(labels, weights, w.classLabels())
 	}
 	slope := func(p float64) float64 { return slopeAt(w.c.Loss, p, labels, weights) }
@@ -171,7 +171,8 @@ func slopeAt(loss cvgm.Loss, p float64, labels []float64, weights sample.Weights
 	return total
 }
 
-// classWeights returns the candidates that are labels in y, with their total weights.
+// classWeights returns the candidates that occur as labels in y, and the total weight of each of
+// them.
 func classWeights(y []float64, weights sample.Weights, candidates []float64) (labels []float64, totals sample.Weights) {
 	for _, label := range candidates {
 		var total float64

@@ -24,7 +24,7 @@ const (
 type repeat struct {
 	folds       []cvgm.Split
 	predictions [contenders][]float64 // for each row; NaN if the row is in no fold, or the fit failed
-	classes     *mat.Dense            // the tuned probabilities of several classes for each row, NaN as in predictions; else nil
+	classes     *mat.Dense            // for several classes, their tuned probabilities for each row, with NaN as in predictions; otherwise nil
 }
 
 // foldPredictions has the predictions for the validation rows of an outer fold. Its field classes

@@ -23,8 +23,8 @@ const (
 	// nearZero is a share of the range of a hyperparameter. If the hyperparameter may vanish, and
 	// is within this share of its lower bound, 0 is tried.
 	nearZero = .25
-	// apart is the smallest distance between two starts of descents, as a share of the range of one
-	// kind of hyperparameters.
+	// Two starts of descents differ by at least apart in one kind of hyperparameters. apart is a
+	// share of the range of this kind.
 	apart = .2
 )
 
@@ -90,7 +90,7 @@ func (s *tuneSearch) descendAll() error {
 	if err := s.pattern(); err != nil {
 		return err
 	}
-	if s.best.Loss < before { // a descent that ended at a kink may go on beside it
+	if s.best.Loss < before { // a descent that ended at a kink may continue from a point beside the kink
 		return s.descend(s.best.Hyper)
 	}
 	return nil
@@ -122,11 +122,14 @@ func (s *tuneSearch) raceFrom(starts []Step) error {
 	})
 }
 
-// edges acts only if the best point is at an upper bound of a kind of hyperparameters. For each
-// other kind, it evaluates a point at which this kind is near its upper bound and the rest have
-// their defaults. If this point is the new best point, edges descends from it. The reason is that
-// one penalty may remove all features, while another penalty at its bound would keep only the best
-// features. This valley of the CV loss is too narrow for the points of the design.
+// edges looks for a lower CV loss at the upper bounds of the hyperparameters. It does so only if
+// the best point is at an upper bound of a kind of hyperparameters. For each other kind, it
+// evaluates a point at which this other kind is near its upper bound and the rest have their
+// defaults. If this point is the new best point, edges descends from it.
+//
+// For example, one penalty at its bound may remove all features, while another penalty at its bound
+// keeps only the best features. The CV loss then has a valley near the bound of the other penalty.
+// The valley is so narrow that no point of the design lies in it.
 func (s *tuneSearch) edges() error {
 	atBound := make([]bool, s.kinds)
 	for i, h := range s.hyper {
@@ -163,7 +166,7 @@ func (s *tuneSearch) edges() error {
 
 // pattern moves each kind of free hyperparameters up and down from the best point. The steps are
 // shares of the ranges, and are halved when no move lowers the CV loss. A descent may end early at
-// a kink. The pattern search does not, because it needs no gradient.
+// a kink. The pattern search does not end there, because it needs no gradient.
 func (s *tuneSearch) pattern() error {
 	for step := firstPattern; step >= lastPattern; step /= 2 {
 		for moved := true; moved; {
@@ -261,10 +264,14 @@ func (s *tuneSearch) search(x []float64, bounds func(i int) (lower, upper float6
 	return stop
 }
 
-// zeros sets hyperparameters to 0 if they may vanish and are near their lower bounds, unless the CV
-// loss rises. It first tries 0 for all of them at once, and then for each. The search then
-// continues from the result in raw values. In this search, the lower bound of a hyperparameter that
-// may vanish is 0. Widths stay above 0, because a search in the logarithms of the widths follows.
+// zeros sets hyperparameters to 0 if they may vanish and are near their lower bounds. If the CV
+// loss rises, they keep their values. zeros first tries 0 for all of them at once. If this raises
+// the CV loss, zeros tries 0 for each of them alone.
+//
+// If a hyperparameter became 0, zeros continues the search from the result. This search is in the
+// values of the hyperparameters, not in their logarithms. The lower bound of a hyperparameter that
+// may vanish is then 0. Widths stay above 0, because a search in the logarithms of the widths
+// follows.
 func (s *tuneSearch) zeros() error {
 	var near []int
 	for i, h := range s.hyper {

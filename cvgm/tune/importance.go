@@ -49,9 +49,9 @@ const defaultRepeats = 10
 // Importance returns the permutation importance (Breiman 2001) of each column for the model at
 // Hyper, the largest first. For each of Splits, it fits the learner to the training rows. It then
 // exchanges the values of one column between the validation rows, and predicts these rows. So no
-// row is predicted by a model that was fitted to it. repeats is the number of random orders of the
-// values (0: 10). All features of a column are exchanged together: the levels of a category, the
-// parts of a date, and missing values. Units do not affect the result.
+// row is predicted by a model that was fitted to it. The parameter repeats is the number of random
+// orders of the values (0: 10). All features of a column are exchanged together: the levels of a
+// category, the parts of a date, and missing values. Units do not affect the result.
 //
 // The importance of a column may be below 0 by chance. If two columns have the same information,
 // the importance of each is lower than without the other column. A group of both has their common
@@ -59,8 +59,9 @@ const defaultRepeats = 10
 // column. The columns of a group take their values from the same row, so that relations within the
 // group remain. A column may be in several groups, or in none.
 //
-// The random orders depend on seed, and are the same for all columns and groups. The cost is one fit
-// for each split, and a prediction of all rows for each column or group and each repeat.
+// The random orders depend on the parameter seed, and are the same for all columns and groups. The
+// cost is one fit for each split, and a prediction of all rows for each column or group and each
+// repeat.
 //
 // The error is of kind ErrEmpty if there is no model. It is of kind ErrDomain if repeats is 1 or
 // below 0, if the model is a constant prediction, if X is sparse, or if a group has an unknown

@@ -19,8 +19,9 @@ import (
 // widthPairs is the number of pairs of rows from which the median distance is computed.
 const widthPairs = 2000
 
-// hyperparameters returns the learner's hyperparameters and the kind of each, with bounds and
-// defaults for data of moments m.
+// hyperparameters returns the learner's hyperparameters with bounds and defaults, and the kind of
+// each hyperparameter. The parameter m holds the moments of the data, from which bounds and
+// defaults follow.
 func (w *tuning) hyperparameters(m learn.Moments) (plan []learn.Hyperparameter, kinds []int, err error) {
 	_, count := w.learner.Dims(m.Features)
 	if w.Hyper != nil {
@@ -91,8 +92,10 @@ func (w *tuning) moments(rows []int) (m learn.Moments, noneVaries bool, err erro
 	return m, noneVaries, err
 }
 
-// spread returns a robust standard deviation of the labels. If most or all labels are equal, it
-// returns another quantity in the unit of the labels.
+// spread returns a robust standard deviation of the labels. It is computed from the median of the
+// distances between the labels and their median. If this median is 0 because most labels are equal,
+// spread takes only the distances above 0. If all labels are equal, spread returns their size, or 1
+// for labels of 0.
 func spread(y []float64, weights sample.Weights) float64 {
 	middle := median(y, weights)
 	distances := make([]float64, len(y))
@@ -304,8 +307,8 @@ func (w *tuning) gather(rows []int) *mat.Dense {
 	return x
 }
 
-// seen returns the features of the rows as they are for a learner that is trained on all these
-// rows.
+// seen returns the features of the rows, prepared and normalised as for a learner that is trained
+// on all these rows.
 func (w *tuning) seen(rows []int) (*mat.Dense, error) {
 	_, n := w.c.Data.X.Dims()
 	var x *mat.Dense

@@ -8,13 +8,13 @@ import (
 
 // Variants of the race were compared on 40 linear SVMs of the populations chosenOn. A search
 // succeeds if its CV loss exceeds the lowest known CV loss by at most 1e-3 of the constant
-// prediction's loss. The lowest known loss is the lowest one of 3136 points and of searches from
-// the ten best valleys.
+// prediction's loss. The lowest known loss was found among 3136 points, and by searches from the
+// ten best valleys.
 //
-// Races of ten starts succeed on 35 SVMs, with a median of 206 evaluations. Five descents, each
-// until it meets a kink, succeed on 22 SVMs, with a median of 124 evaluations and .65 of the
-// processor time. Races with a first step of .08 succeed on 33 SVMs. Races with diagonal moves
-// succeed on 35 SVMs, but take 295 evaluations.
+// Races of ten starts succeed on 35 SVMs, with a median of 206 evaluations. Five descents succeed
+// on 22 SVMs, with a median of 124 evaluations and .65 of the processor time. Each of these
+// descents ends at the first kink. Races with a first step of .08 succeed on 33 SVMs. Races with
+// diagonal moves succeed on 35 SVMs, but take 295 evaluations.
 const (
 	// firstRace and lastRace are the first and the last step of a race, as shares of the range.
 	firstRace, lastRace = .04, .0025
@@ -36,8 +36,8 @@ type racer struct {
 
 // race minimises a loss that has kinks and many narrow valleys. One racer begins at each start.
 // Each racer moves by steps of one length until no move lowers its loss. Then the worse half of the
-// racers stops, and the other racers continue with steps of half the length. lossAt returns the
-// loss at a point, from a store or by an evaluation.
+// racers stops, and the other racers continue with steps of half the length. The parameter lossAt
+// returns the loss at a point, from a store or by an evaluation.
 func (s space) race(starts []Step, lossAt func(start int, x []float64) (float64, error)) error {
 	var racers []*racer
 	for _, at := range starts {

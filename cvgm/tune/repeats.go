@@ -4,17 +4,18 @@ import "cmp"
 
 const (
 	mostRepeats = 10
-	// riskFits is the largest number of fits for the default number of repeats, which is at least
-	// 1. With R repeats, the part of the variance that comes from the choice of folds is divided by
-	// R.
+	// riskFits bounds the number of fits for the default number of repeats. There is always at
+	// least one repeat. With R repeats, the part of the variance that comes from the choice of
+	// folds is divided by R.
 	riskFits = 7_000
-	// fitEntries is the number of entries of a table up to which a fit counts as one fit. A fit of
-	// a larger table counts as its number of entries divided by fitEntries.
+	// A fit of a table with at most fitEntries entries counts as one fit. A fit of a larger table
+	// counts as its number of entries divided by fitEntries.
 	fitEntries = 20_000
 )
 
-// repeats returns the number of repeats of the outer folds. fits is the number of fits of a search.
-// The result depends only on counts, not on a clock or on a result of the estimate.
+// repeats returns the number of repeats of the outer folds. The parameter folds is the number of
+// outer folds, and fits is the number of fits of a search. The result depends only on counts, not
+// on a clock or on a result of the estimate.
 func (w *tuning) repeats(folds, fits int) int {
 	if folds < 2 || w.ordered() || folds >= w.mostFolds(w.rows()) {
 		return 1

@@ -14,8 +14,8 @@ import (
 	"cvgm/qpdiff/linear"
 )
 
-// rivalLooks is the number of penalties among which the ridge takes the best. With nine penalties,
-// every point of the range is within a factor of about 3 of one of them.
+// rivalLooks is the number of penalties that the ridge compares. It takes the best of them. With
+// nine penalties, every point of the range is within a factor of about 3 of one of them.
 const rivalLooks = 9
 
 // newRival returns the rival, or nil if there is none. The rival is a ridge, or a logistic ridge

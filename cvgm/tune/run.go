@@ -21,7 +21,7 @@ func (w *tuning) run() (*Tuned, error) {
 	if len(rows) < leastExamples {
 		return nil, args.Bad("Data.Weights", qpdiff.ErrDomain, "give more examples a weight", "are above 0 for %d examples, and tuning needs %d at least", len(rows), leastExamples)
 	}
-	splits := w.Tuner.Splits // all of them: New returns an error if all rows of a side have the weight 0
+	splits := w.Tuner.Splits // none is left out: New returns an error if all training rows or all validation rows of a split have the weight 0
 	if splits == nil {
 		var err error
 		if splits, err = w.splits(rows, w.Folds); err != nil {

@@ -30,8 +30,8 @@ const (
 	storedFeatures = 1000
 	// sameHyper is the relative change of a hyperparameter that counts as rounding.
 	sameHyper = 1e-14
-	// A search with several widths may use widthEvals more evaluations than the limit.
-	// expectedWidths is the expected number of these additional evaluations.
+	// A search with several widths may use widthEvals evaluations in addition to the usual limit.
+	// expectedWidths is the number of additional evaluations that are expected.
 	widthEvals, expectedWidths = 600, 300
 )
 
@@ -53,10 +53,10 @@ type tuneSearch struct {
 	outOf   string    // why the search ended early
 	trial   []float64 // storage for a point to be evaluated
 	rows    []int     // that the splits draw on
-	tied    bool      // the widths of features are one hyperparameter, or one factor of theirs
+	tied    bool      // the widths of features change by a common factor
 	fits    int       // of all evaluations, also of the parts
 	last    bool      // MaxTime does not end the next evaluation
-	before  int       // if this search is a part of another one: the evaluations of that search and of its other parts
+	before  int       // for a part of another search: the evaluations of that search and of its other parts so far
 }
 
 // point is a point of the CV loss with its gradient.
@@ -218,10 +218,10 @@ func (s *tuneSearch) mostEvals() int {
 	return cmp.Or(s.w.MaxEvals, most)
 }
 
-// settle calls fit with the best point. While fit fails, the next best point becomes s.best, and
-// settle calls fit again. settled reports whether a fit succeeded. failure is the first failure, or
-// ctx's error if ctx ends. If a fit needs too much memory, settle stops, because the choice of
-// another point would depend on the memory.
+// settle calls the parameter fit with the best point in s.best. If fit fails, settle puts the next
+// best point there and calls fit again. The result settled reports whether fit succeeded for some
+// point. The result failure is the first failure, or ctx's error if ctx ends. If a fit needs too
+// much memory, settle stops, because the choice of another point would depend on the memory.
 func (s *tuneSearch) settle(fit func() error) (settled bool, failure error) {
 	if failure = fit(); failure == nil {
 		return true, nil

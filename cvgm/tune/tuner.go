@@ -163,7 +163,7 @@ type Tuned struct {
 	// learners both are nil.
 	ClassModels   []*cvgm.Model
 	ClassPipeline *table.OneVsRest
-	Hyper         []float64 // of Model, or of Winner if Model is a constant prediction, which has none
+	Hyper         []float64 // of Model; of Winner if Model is a constant prediction, because this has no hyperparameters
 	Names         []string  // of the hyperparameters
 	// Loss is the CV loss of Model. For the winner, it is the lowest CV loss that the search found
 	// at a point at which the model can be fitted. Loss is optimistic, because the search minimised
@@ -190,7 +190,7 @@ type Tuned struct {
 	// Config describes the minimised CV loss, with its Splits and the hyperparameters Searched.
 	// cvgm.New(Config) returns this CV loss.
 	Config   cvgm.Config
-	Searched []learn.Hyperparameter // as they were searched for, with their bounds; Lower = Upper if in Fixed
+	Searched []learn.Hyperparameter // the hyperparameters with the bounds of the search; Lower = Upper for a name in Fixed
 	Path     []Step                 // all evaluations of the search on Splits, in their order
 	// Evaluations also counts the evaluations for widths of features and for the nested estimate.
 	Evaluations int
@@ -250,8 +250,8 @@ const (
 	NoRisk                                 // MaxTime was too short for the nested estimate, or the data are too few
 	OutOfBudget                            // MaxEvals or MaxTime ended the search
 	FewerRepeats                           // MaxTime was too short for all repeats of the nested estimate
-	Worse                                  // than a constant prediction or the defaults, which Model is unless KeepWinner is set
-	MaybeWorse                             // than a constant prediction or the defaults, by the estimate without its interval
+	Worse                                  // tuning is worse than a constant prediction or the defaults, and these are Model unless KeepWinner is set
+	MaybeWorse                             // tuning has a higher estimated risk than a constant prediction or the defaults, but the interval contains 0
 	OtherLoss                              // the fit does not minimise the validation loss
 	FailedFits                             // the learner failed at some hyperparameters
 	UncertainColumn                        // a choice of CSV.Read that the file does not settle: see table.Note

@@ -25,9 +25,9 @@ const (
 	// noWidth is a share of the largest γ. All features whose γ is below this share are removed
 	// together.
 	noWidth = 1e-7
-	// widthTrials bounds the features that steps try to add or to remove, over all steps. 20
-	// features allow eight steps, and more than 160 features none, as a step would take longer than
-	// the descents before.
+	// widthTrials bounds the number of features that the steps try to add or to remove, summed over
+	// all steps. With 20 features it allows eight steps. With more than 160 features it allows no
+	// step, because one step would take longer than the descents before.
 	widthTrials = 160
 )
 
@@ -101,14 +101,16 @@ func (s *tuneSearch) oneWidth(d learn.Data) error {
 // widths searches for a width of each feature. It begins at the best point of the search, which has
 // one common width.
 //
-// First it descends the loss in all free hyperparameters, on splits that fit half or two thirds of
-// the rows. There are three starts: the best point, the best point with the defaults of the other
-// hyperparameters, and the best point with γ near 0. On the same splits it removes features of
-// small γ, and adds and removes single features. Then, on folds that fit most rows, it descends
-// in a common factor of all γ and in the other hyperparameters, and removes features of small γ.
-// The result becomes the best point under two conditions. On fresh folds, its loss with the price
-// of the widths must be below the loss of the common width. On the splits of the search, its CV
-// loss must be lower.
+// The search has four parts:
+//   - It descends the loss in all free hyperparameters, on splits that fit half or two thirds of
+//     the rows. There are three starts: the best point, the best point with the defaults of the
+//     other hyperparameters, and the best point with γ near 0.
+//   - On the same splits it removes features of small γ, and adds and removes single features.
+//   - On folds that fit most rows, it descends in a common factor of all γ and in the other
+//     hyperparameters, and removes features of small γ.
+//   - It compares the result with the common width. The result becomes the best point if two
+//     conditions hold. On fresh folds, its loss with the price of the widths is below the loss of
+//     the common width. On the splits of the search, its CV loss is lower.
 func (s *tuneSearch) widths(d learn.Data) error {
 	one, rule := s.best.Hyper, findMany
 	if s.freeWidths()*bearable <= len(s.rows) {
@@ -286,11 +288,11 @@ func (s *tuneSearch) scaleWidths(x []float64) error {
 	return err
 }
 
-// widthsPrice returns the price of the widths of x that are above 0. The unit of the price is the
-// unit of N times the logarithm of the loss. A price is needed because many widths fit noise, and a
-// CV loss on the same rows does not show this. By noise alone, the best of n features lowers
-// N·log(loss) by about 2·ln n (the risk inflation criterion of Foster and George 1994). For few
-// features the price must be higher than 2·ln n.
+// widthsPrice returns the price of the widths of x that are above 0. The price is added to N times
+// the logarithm of the loss, and has the same unit. A price is needed because many widths fit
+// noise, and a CV loss on the same rows does not show this. By noise alone, the best of n features
+// lowers N·log(loss) by about 2·ln n (the risk inflation criterion of Foster and George 1994). For
+// few features the price must be higher than 2·ln n.
 //
 // The formula was chosen among 77 pairs of prices: a price for removing features, and a price for
 // keeping separate widths. The prices were numbers from 1 to 6, or depended on ln n or ln N. Prices

@@ -15,8 +15,8 @@ type Comparison struct {
 	// Its interval holds jointly with the intervals of the other comparisons. Percent is −Inf if
 	// the other model failed.
 	Percent Estimate
-	// Shown is the smallest difference, in per cent, that such data would show in four of five
-	// cases.
+	// Shown is the smallest true difference, in per cent, that is decided in four of five cases
+	// with data like these.
 	Shown float64
 }
 
@@ -30,7 +30,7 @@ func (c Comparison) Better() bool { return c.Percent.High < -rounding }
 // Worse reports whether the interval lies above 0, by more than rounding.
 func (c Comparison) Worse() bool { return c.Percent.Low > rounding }
 
-// String describes the difference, or how large a difference would have been decided.
+// String describes the difference. If the difference is not decided, String also contains Shown.
 func (c Comparison) String() string {
 	e := c.Percent
 	switch {
@@ -56,15 +56,16 @@ func percent(v float64) string {
 const power = .8
 
 // Compare compares the risk of a model with the risk of another model, in per cent of the risk of a
-// constant prediction. a, b and constant hold the losses of the model, the other model and the
-// constant prediction, [repeat][row]. other names the other model. questions is the number of
-// comparisons of the model on these rows. All their intervals hold at the same time with a
-// probability of .95 (Bonferroni).
+// constant prediction. The parameters a, b and constant hold the losses of the model, of the other
+// model and of the constant prediction, with the indices [repeat][row]. The parameter other is the
+// name of the other model. The parameter questions is the number of comparisons of the model on
+// these rows. The intervals of all these comparisons hold at the same time with a probability of
+// .95 (Bonferroni).
 //
 // The risk of the constant prediction is an estimate, too. The standard error is therefore computed
-// for the ratio θ of the difference to this risk, to first order: it is the standard error of (a_i
-// − b_i − θc_i)/c̄. A loss of +Inf in b means that the other model failed. ok is false if the
-// constant's risk is not above 0.
+// for the ratio θ of the difference to this risk, to first order: it is the standard error of
+// (a_i−b_i−θc_i)/c̄. A loss of +Inf in b means that the other model failed. The result ok is false
+// if the constant's risk is not above 0.
 func (r Rows) Compare(other string, a, b, constant [][]float64, questions int) (c Comparison, ok bool) {
 	unit, _, _ := r.mean(constant, ofRisk)
 	if !(unit > 0) || !args.Finite(unit) {
@@ -93,8 +94,8 @@ func (r Rows) Compare(other string, a, b, constant [][]float64, questions int) (
 }
 
 // Selected estimates the risk of a procedure that selects the candidate with the lowest mean loss.
-// losses has the indices [candidate][repeat][row]. The mean loss of the selected candidate is too
-// low an estimate, because the same rows selected the candidate.
+// The parameter losses has the indices [candidate][repeat][row]. The mean loss of the selected
+// candidate is too low an estimate, because the same rows selected the candidate.
 //
 // Selected therefore repeats the selection on bootstrap samples of the units. It judges each
 // selected candidate by its losses on the units that are not in the sample (Tsamardinos, Greasidou
@@ -143,7 +144,8 @@ func (r Rows) Selected(losses [][][]float64, seed uint64) Estimate {
 	if judged == 0 {
 		return selected
 	}
-	// An interval without negative numbers is moved by a factor, and any other interval by a shift.
+	// If the interval has no negative numbers, its ends are multiplied by a factor. Any other
+	// interval is shifted.
 	if selected.Low >= 0 && best > 0 && mean > 0 {
 		return Estimate{mean, selected.Low * (mean / best), selected.High * (mean / best)}
 	}

@@ -20,9 +20,11 @@ func (e Estimate) String() string { return fmt.Sprintf("%.4g [%.4g, %.4g]", e.Me
 const Confidence = .95
 
 // A rule corrects the standard error that is computed from the scatter of the losses over the rows.
-// This scatter omits two parts of the variance: the part from the choice and training of the models
-// on other rows, and the part from the choice of folds. Repeats lower the second part; see
-// foldChoice. The package's documentation compares rules.
+// This scatter omits two parts of the variance:
+//   - The models depend on the other rows, on which they were chosen and trained.
+//   - The models depend on the choice of folds. Repeats lower this part; see foldChoice.
+//
+// The package's documentation compares rules.
 type rule struct {
 	factor float64 // multiplies the variance over the rows, without the part for the choice of folds
 	// prior is a number of degrees of freedom. It is the weight of the variance over the rows when
@@ -80,11 +82,12 @@ func (r Rows) Risk(losses [][]float64) Estimate {
 // √(rule.factor + foldChoice/repeats).
 //
 // The second standard error is from the scatter over the folds. It is larger if the models of
-// different folds differ more than their rows explain. Let f be the same kind of sum over the rows
-// of a fold in one repeat. With k folds, the variance is k/(k−1)·Σf²/repeats. This variance has few
-// degrees of freedom. It is therefore averaged with the square of the first standard error, with
-// its degrees of freedom and rule.prior as weights. The second standard error is the root of the
-// average.
+// different folds differ more than their rows explain. For each fold of each repeat, let f be the
+// sum of (w_i/Σw)(l_i − mean) over the rows i of the fold, where l_i is the loss in this repeat.
+// With k folds, the variance over the folds is k/(k−1)·Σf²/repeats, with the sum over the folds of
+// all repeats. This variance has few degrees of freedom. It is therefore averaged with the square
+// of the first standard error. Its weight is its number of degrees of freedom, and the weight of
+// the square is rule.prior. The second standard error is the root of the average.
 func (r Rows) mean(losses [][]float64, of rule) (mean, se, freedom float64) {
 	d := make([]float64, len(losses[0]))
 	for _, l := range losses {
