@@ -215,7 +215,7 @@ func stop(t TB, s search.Searcher) {
 	}
 }
 
-// random searches a quadratic whose gradient has random errors, drawn from a stream.
+// random tests searches of a quadratic whose gradient has random errors, drawn from a stream.
 func random(t TB, s search.Searcher, expect Search) {
 	t.Helper()
 	draws, evaluated := 0, 0

@@ -60,8 +60,9 @@ func Must[T any](v T, err error) func(t fatal) T {
 // Near reports whether a and b differ by at most tol of their size.
 func Near(a, b, tol float64) bool { return math.Abs(a-b) <= tol*(math.Abs(a)+math.Abs(b)) }
 
-// WantArgErrors fails in four cases: a call panics, a call returns no ArgError, the message does
-// not begin with the name of the library, or a nil argument is called a wrong shape.
+// WantArgErrors calls each function and fails in four cases: the call panics, the call returns no
+// ArgError, the message does not begin with the name of the library, or the error says that an
+// argument is nil but is not of kind ErrEmpty.
 func WantArgErrors(t *testing.T, calls map[string]func() error) {
 	t.Helper()
 	for name, call := range calls {

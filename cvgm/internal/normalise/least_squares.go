@@ -11,15 +11,16 @@ import (
 )
 
 // A feature counts as a linear combination of other features if its remainder is at most
-// interceptRankTol, in units of the largest feature. Exactly dependent features have remainders of
-// about 1e-15. If features are dependent only up to the rounding errors of the data, the remainders
-// are up to 1e-13.
+// interceptRankTol times the length of the longest feature. The remainder is the part of the
+// feature that the others do not explain. Exactly dependent features have remainders of about
+// 1e-15. If features are dependent only up to the rounding errors of the data, the remainders are
+// up to 1e-13.
 const interceptRankTol = 1e-12
 
 // LeastSquaresIntercept fits y to the rows of x by weighted least squares, with an intercept, and
-// returns the intercept ȳ − x̄ᵀθ. If several θ fit equally well, θ is the solution of smallest
-// norm. In this norm, the unit of a feature is its size, rounded to a power of two. If the fit
-// fails, the result is NaN.
+// returns the intercept ȳ − x̄ᵀθ. If several θ fit equally well, it takes the θ of smallest norm.
+// Before it computes this norm, it divides each centred feature by a power of two, so that the
+// largest entry of the feature is between ½ and 1. If the fit fails, the result is NaN.
 func LeastSquaresIntercept(x []float64, m int, y []float64, weights sample.Weights) float64 {
 	n := len(y)
 	z := Normaliser{Centre: true, Weights: weights}

@@ -105,7 +105,7 @@ func (z *Normaliser) storedDeviations(visit func(func(j int, v, w float64)), c *
 }
 
 // constant returns the part of θᵀx that is the same for all normalised rows. It includes the
-// intercepts, which come after the features' entries of theta.
+// intercepts, which are the last entries of theta, after the features' entries.
 func (z *Normaliser) constant(theta []float64) float64 {
 	sum := sample.Sum(0, theta[len(z.Mean):])
 	for j, mean := range z.Mean {
@@ -114,8 +114,9 @@ func (z *Normaliser) constant(theta []float64) float64 {
 	return sum
 }
 
-// PredictStored writes intercept + θᵀx to dst, for the listed rows of x after normalisation. theta
-// has an entry for each feature, followed by constants, which are added.
+// PredictStored writes intercept + θᵀx to dst, for the listed rows of x after normalisation. The
+// parameter theta has an entry for each feature, followed by constants. PredictStored adds these
+// constants to each prediction.
 func (z *Normaliser) PredictStored(dst []float64, x mat.Matrix, rows []int, theta []float64, intercept float64) {
 	if x, ok := x.(*mat.Dense); ok {
 		own, scaled := z.scaled(theta)
@@ -168,8 +169,8 @@ func (z *Normaliser) SizeStored(x mat.Matrix, i int, theta []float64) (size floa
 	return size
 }
 
-// AddStored adds the cotangent of theta to dtheta; dpredictions is the cotangent of PredictStored's
-// results.
+// AddStored adds the cotangent of theta to dtheta. The parameter dpredictions is the cotangent of
+// the predictions that PredictStored writes.
 func (z *Normaliser) AddStored(dtheta []float64, x mat.Matrix, rows []int, dpredictions []float64) {
 	m, all := len(z.Mean), sample.Sum(0, dpredictions)
 	for j := m; j < len(dtheta); j++ {

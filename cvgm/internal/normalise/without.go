@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Sums are sums over all rows of x. They give the deviations of all rows but some at a cost that is
-// proportional to the number of rows that are left out.
+// Sums holds sums over all rows of x. If some rows are left out, Sums gives the deviations of the
+// other rows. The cost is proportional to the number of rows that are left out.
 type Sums struct {
 	x               *mat.Dense
 	weights         []float64 // nil: 1
@@ -19,9 +19,10 @@ type Sums struct {
 	sum, valSquares []float64 // of the rows left out
 }
 
-// leastKept is the smallest fraction of a sum of squares, or of the weight, that the rows which are
-// left may have, so that the subtraction costs at most two digits. If they have less, the deviation
-// is computed from these rows. The same holds below smallestSquares.
+// leastKept is the smallest share of a sum of squares, and of the total weight, that the remaining
+// rows must have for a subtraction. The subtraction then costs at most two digits. If the remaining
+// rows have a smaller share, or if their sum of squares is below smallestSquares, the deviation is
+// computed from these rows.
 const leastKept = .01
 
 // Take makes s the sums over the rows of x with a weight above 0. If weights is nil, all weights are
@@ -75,9 +76,9 @@ func (s *Sums) add(i int, sum, squares []float64) float64 {
 	return w
 }
 
-// Deviations sets dst[j] to the σ of feature j in the rows outside val, as [Normaliser.Fit] computes
-// it, if scaled[j] is true, and to 1 otherwise. The parameter learned is as in Normaliser. At least
-// one row outside val has a weight above 0.
+// Deviations computes the σ of features in the rows outside val, as [Normaliser.Fit] does. If
+// scaled[j] is true, it sets dst[j] to the σ of feature j. Otherwise it sets dst[j] to 1. The
+// parameter learned is as in Normaliser. At least one row outside val has a weight above 0.
 func (s *Sums) Deviations(dst []float64, scaled []bool, val []int, learned bool) error {
 	clear(s.sum)
 	clear(s.valSquares)
@@ -94,7 +95,7 @@ func (s *Sums) Deviations(dst []float64, scaled []bool, val []int, learned bool)
 		shift := s.sum[j] / total
 		rest := s.squares[j] - s.valSquares[j] - total*shift*shift
 		dst[j] = math.Sqrt(rest / total)
-		// The deviation of a column that counts as constant is at most near.
+		// If the column counts as constant, its deviation is at most near.
 		near := 2 * constantTol * float64(rows) * 0x1p-52 * math.Abs(s.mean[j]-shift)
 		if total >= leastKept*s.total && rest >= max(leastKept*s.squares[j], smallestSquares) && dst[j] > near && dst[j] <= math.MaxFloat64 {
 			continue

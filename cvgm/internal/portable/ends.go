@@ -32,11 +32,11 @@ func SpreadAt(at, size []float64, prediction float64) float64 {
 // LeastLevel is the lowest level of an interval.
 const LeastLevel = .5
 
-// Two sums of weights are equal if they differ by less than unitShare times the weight of an
-// independent row. Sums of a million weights have errors below this.
+// Two sums of weights count as equal if they differ by less than unitShare times the weight of an
+// independent row. Sums of a million weights have smaller errors.
 const unitShare = 1e-3
 
-// LevelShare returns the part of the ends' weight that lies at or below the upper end of an
+// LevelShare returns the share of the weight that a quantile of the ends must reach, for an
 // interval with the given level. The errors come from n independent rows. The result is above 1 if
 // n is too small for the level.
 func LevelShare(level, n float64) float64 { return (float64(level*(n+1)) - unitShare) / n }
@@ -55,7 +55,8 @@ func EndsAround(folds []Fold, predictions []float64, share float64) (low, high f
 	return -e.quantile(share), high
 }
 
-// ends has the distribution of the upper ends middle + size·score of one row over all folds.
+// ends has the upper ends middle + size·score of one row, for all scores of all folds. Each end has
+// the weight of its score.
 type ends struct {
 	folds        []Fold
 	middle, size []float64 // of each fold

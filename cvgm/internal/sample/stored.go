@@ -70,8 +70,8 @@ func Widest(p any) string {
 
 // Views reports whether l reads rows in place. If p is nil, these are the rows of d. Otherwise they
 // are the stored entries of the features that p makes from the rows of d. A matrix that is not
-// sparse is treated as dense. countRows returns the number of rows with a weight above 0. It is
-// called only for a dense X.
+// sparse is treated as dense. The parameter countRows returns the number of rows with a weight
+// above 0. It is called only for a dense X.
 func Views(l learn.Learner, d learn.Data, p any, countRows func() int) bool {
 	v, ok := l.(learn.ViewLearner)
 	switch {
@@ -148,7 +148,7 @@ func StoredBytes(nrows, nlisted, maxStored, nfeatures float64) float64 {
 // Stored is a sparse matrix by rows. Rows are appended one after the other.
 type Stored struct {
 	columns int
-	start   []int // of each row its first entry, then the end of the last row
+	start   []int // the index of each row's first entry; then the end of the last row
 	column  []int32
 	value   []float64
 }
