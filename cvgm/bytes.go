@@ -144,7 +144,7 @@ func (c *Config) count(learner learn.Learner, m int, atOnce *leaveOneOut) footpr
 	if !viewed {
 		number.model = word*(n*features+5*n+vectors) + max(learnerBytes(learner, size(rows)), word*2*n*features)
 	}
-	if c.Prepare != nil { // the columns, to fit to, of one split at a time
+	if c.Prepare != nil { // the rows of X to which Prepare is fitted, for one split at a time
 		number.model += word * max(n, largest) * float64(raw)
 	}
 	number.share(n)

@@ -273,7 +273,8 @@ func (cv *CV) eval(ctx context.Context, grad []float64, data *dataGradient, alph
 		if err := cv.fullLearner.Load(cv.all(x, cv.fullLearner)); err != nil {
 			return math.NaN(), err
 		}
-		cv.fullLearner.Fit(cv.fullTheta, hyper) // if this fit fails, each split starts from scratch or returns its own error
+		// If this fit fails, each split starts from scratch or returns its own error.
+		cv.fullLearner.Fit(cv.fullTheta, hyper)
 	}
 	cv.run.ctx, cv.run.x, cv.run.hyper, cv.run.gradient, cv.run.data = ctx, x, hyper, grad != nil, data
 	k := float64(len(cv.fits))
@@ -390,7 +391,8 @@ func (f *splitFit) value(c *Config, gradient bool, data *dataGradient) error {
 	if f.viewed {
 		f.norm.PredictStored(f.prediction, f.train.X, f.split.Val, f.theta, f.intercept)
 	} else if f.joint != nil {
-		f.joint.predict(f.prediction, f.theta, f.valX) // without centring, which adds an intercept
+		// Class learners require NoCentring, so there is no intercept to add.
+		f.joint.predict(f.prediction, f.theta, f.valX)
 	} else if err := predictRows(f.prediction, f.predictor, &f.work, f.theta, f.intercept, f.valX); err != nil {
 		return err
 	}

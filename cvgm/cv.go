@@ -19,14 +19,14 @@ import (
 // must not share it.
 type CV struct {
 	c        Config
-	plain    Preparer // a Config.Prepare that changes nothing, and is not in c
+	plain    Preparer // the Config.Prepare if it changes nothing; c.Prepare is then nil
 	count    footprint
 	features int // m, the number of features that the learner receives
 	hyper    int
 	fits     []splitFit
 	x        *mat.Dense  // Data.X, the rows that the splits take; nil if it is sparse
 	viewed   bool        // the splits read rows in place, or stored features
-	gram     *learn.Gram // of x, if they read its rows
+	gram     *learn.Gram // the Gram matrix of x, for splits that read the rows of x
 	// fullLearner is a learner of all examples. It is nil unless the learners of the splits are
 	// [learn.SubsetLearner]s and the features are unchanged.
 	fullLearner learn.SubsetLearner
@@ -47,8 +47,8 @@ type CV struct {
 		x                    *mat.Dense
 		hyper                []float64
 		gradient             bool
-		atOnce               bool              // all splits, by loo
-		data                 *dataGradient     // of DataGradient, else nil
+		atOnce               bool              // loo evaluates all splits
+		data                 *dataGradient     // the derivatives of DataGradient; nil for Eval
 		batch                int               // splits that are evaluated together
 		evalSplit, evalBatch func(k int) error // the methods
 	}

@@ -16,7 +16,9 @@ func (cv *CV) gradientOfSplits(grad []float64, k float64) (generalised bool) {
 	dhyper, _ := cv.unpack(grad, nil)
 	for j := range cv.fits {
 		f := &cv.fits[j]
-		for i, v := range f.grad.Hyper { // there are two or three: a call of floats.Add would take longer than the loop
+		// There are two or three hyperparameters: a call of floats.Add would take longer than the
+		// loop.
+		for i, v := range f.grad.Hyper {
 			dhyper[i] += v
 		}
 		generalised = generalised || f.kinked || f.grad.Generalised

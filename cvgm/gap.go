@@ -41,7 +41,7 @@ type GapMonitor struct {
 // A NestedSearch is one run of a search on a part of the data.
 type NestedSearch struct {
 	Steps iter.Seq2[search.Step, error]
-	Risk  func(search.Step) (float64, error) // on the rest of the data
+	Risk  func(search.Step) (float64, error) // the risk on the other part of the data
 }
 
 // A GapStep is a Step with the estimated risk at its X and, if it is known, the true risk.

@@ -15,15 +15,18 @@ import (
 // the examples on which it does not validate, and Config.Prepare must be nil or fixed. If the
 // features or labels are normalised, the learner must be a learn.NormalFoldLearner.
 type leaveOneOut struct {
-	learner  learn.Learner
-	splits   allSplits
-	folds    [][]int  // their validation rows; nil if each has one
-	fit      splitFit // its validation rows are the splits' own, in their order
+	learner learn.Learner
+	splits  allSplits
+	folds   [][]int // the validation rows of the splits; nil if each split has one
+	// The validation rows of fit are the validation rows of all splits, one split after the other.
+	fit      splitFit
 	features *mat.Dense
-	fitted   bool // the splits are fitted one by one, too, and counted
+	fitted   bool // the splits have also been fitted one by one, and their memory is counted
 	normal   learn.FoldNormal
-	sums     normalise.Sums // of the features, if they are scaled
-	prepared *mat.Dense     // output of a FixedPreparer for all rows that count, else nil
+	sums     normalise.Sums // for the deviations of scaled features
+	// prepared is the output of a FixedPreparer for all rows with a weight above 0, or nil without
+	// one.
+	prepared *mat.Dense
 }
 
 // allSplits computes the fits of all splits at once. The predictions, and their cotangents ddst,

@@ -291,7 +291,7 @@ func (m *Model) predictDense(dst []float64, x *mat.Dense) error {
 	}
 	norm := normalise.Normaliser{Centre: true, Mean: m.Mean, Std: m.Std}
 	some := rows
-	if m.Kernel == nil && m.Predictor == nil { // a row's prediction does not depend on the others
+	if m.Kernel == nil && m.Predictor == nil { // each prediction depends only on its own row
 		some = min(rows, max(1, predictedEntries/len(m.Mean)))
 	}
 	scaled := new(mat.Dense)

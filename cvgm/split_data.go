@@ -36,7 +36,7 @@ func (f *splitFit) newSplitData(c *Config, want *dataGradient) *splitData {
 		slope := loss.LabelSlope(p, y)
 		if kinks != nil {
 			if distance, at := kinks.Kink(p, y); at == 0 && f.atKink(i, p, y, distance) {
-				slope = 0 // as that in the prediction; Config.Generalised allows it or not
+				slope = 0 // as in the prediction; judge decides whether this kink is allowed
 			}
 		}
 		if !args.Finite(slope) && d.errY == nil {
@@ -60,14 +60,15 @@ func (f *splitFit) dataBackward(c *Config, want *dataGradient) error {
 			"has a feature %d that is constant on the training rows, where the standardised feature jumps", f.norm.Jump))
 	d.errY = args.First(fixed, d.errY)
 	rows, m := len(f.split.Train), f.features
-	if f.out != nil || f.viewed { // the learner has the shape of all examples
+	if f.out != nil || f.viewed { // the derivatives of the learner have the rows of all examples
 		rows = len(c.Data.Y)
 	}
 	wantedX, wantedY := want.wantX && d.errX == nil, want.wantY && d.errY == nil
 	if !wantedX && !wantedY {
 		return nil
 	}
-	if _, tied := f.learner.(learn.TiedLearner); wantedX || tied { // Ties looks at the rows
+	// Ties needs the derivatives in the rows.
+	if _, tied := f.learner.(learn.TiedLearner); wantedX || tied {
 		d.grad.X, d.val = mat.NewDense(rows, m, nil), mat.NewDense(len(f.valY), m, nil)
 	}
 	if wantedY {

@@ -19,9 +19,11 @@ import (
 
 // splitFit is the workspace of one split.
 type splitFit struct {
-	split       Split // without the rows of weight 0
-	out         []int // the examples that are not in split.Train, with cv.fullLearner
-	viewed      bool  // train has the rows of split.Train in place, normalised by norm on reading: rows of X, or stored features of Prepare
+	split Split // without the rows of weight 0
+	out   []int // with cv.fullLearner: the examples that are not in split.Train
+	// viewed is set if train holds all examples in place. The learner then reads the rows of
+	// split.Train, and norm normalises them. With Config.Prepare, the rows are its stored features.
+	viewed      bool
 	learner     learn.Learner
 	loaded      bool            // the last load succeeded
 	predictor   learn.Predictor // the learner, if it predicts in place of θᵀx
@@ -38,13 +40,13 @@ type splitFit struct {
 	theta       []float64
 	dtheta      []float64
 	loss        float64
-	grad        learn.Grad // Hyper unless Config.Hyper holds it; X only with a feature map
+	grad        learn.Grad // has Hyper unless Config.Hyper is set, and X only with a feature map
 	kinked      bool       // the last gradient met a kink of the loss
 	failed      bool       // before the gradient
 	dval        []float64
 	dvalX       *mat.Dense // dval as a matrix
 	prediction  []float64  // of the validation rows
-	joint       *jointFit  // of a learn.ClassLearner, else nil
+	joint       *jointFit  // for a learn.ClassLearner; otherwise nil
 	dprediction []float64
 	data        *splitData // of a DataGradient
 }
@@ -63,7 +65,7 @@ func (f *splitFit) prepare(c *Config, m int, viewed bool) {
 		f.train = learn.Data{Y: make([]float64, len(c.Data.Y)), Rows: f.split.Train, Weights: c.Data.Weights}
 		v = 0
 	} else if f.out != nil {
-		shape = len(c.Data.Y) // as many as the rows of cv.fullLearner
+		shape = len(c.Data.Y) // cv.fullLearner has all examples
 	} else {
 		f.train = learn.Data{X: mat.NewDense(t, m, nil), Y: make([]float64, t), Weights: sample.Pick(c.Data.Weights, f.split.Train)}
 	}
@@ -350,7 +352,7 @@ func (f *splitFit) cotangent(wantRows bool, dval *mat.Dense) {
 	}
 	slopes := f.dprediction
 	next := setRows(f.dtheta, m, slopes, f.val)
-	for at := next; at < len(slopes); at += 2 { // two rows at a time, one after the other
+	for at := next; at < len(slopes); at += 2 { // two rows at a time
 		addRows(f.dtheta[:m], slopes[at:min(at+2, len(slopes))], f.val[at*m:])
 	}
 	if m == len(f.dtheta) && !wantRows {
@@ -408,7 +410,7 @@ type dataGradient struct {
 	wantX, wantY bool
 	features     *mat.Dense // cotangent of the N×m features
 	y            []float64
-	errX, errY   error // of the lowest split that has one
+	errX, errY   error // the error of the split with the lowest index
 }
 
 // splitData is the part of one split in a dataGradient.

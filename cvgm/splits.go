@@ -68,7 +68,7 @@ func BalancedSplits(src Source, n, k int, p float64) ([]Split, error) {
 	}
 	val := n - train
 	splits := make([]Split, k)
-	var deck []int // examples not yet dealt in this round
+	var deck []int // the rest of the current permutation
 	inVal := make([]bool, n)
 	for j := range splits {
 		clear(inVal)

@@ -75,7 +75,8 @@ func GroupedKFold(src Source, groups []int, k int) ([]Split, error) {
 	}
 	order := src.Perm(len(names))
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(sizes[names[b]], sizes[names[a]]) })
-	held, of := make([]int, k), map[int]int{} // examples of each fold; fold of each group
+	// held has the number of examples of each fold, and of has the fold of each group.
+	held, of := make([]int, k), map[int]int{}
 	for _, at := range order {
 		g := names[at]
 		least := slices.Index(held, slices.Min(held))

@@ -15,14 +15,14 @@ import (
 // not hold for this change.
 type tieTest struct {
 	c         *Config
-	rows      bool // moves of the rows of the data, not of the parameters
+	rows      bool // the moves are of the rows of the data, not of the parameters
 	call      func(i, k int, sign float64, d []float64) bool
 	fit       *splitFit
-	tied      bool         // there are rows that the derivative holds equal along some d
-	parted    bool         // moves part such rows
+	tied      bool         // the derivative treats some rows as equal in a direction d
+	parted    bool         // a move makes such rows unequal
 	i, k      int          // the examples found
 	dfeatures *mat.Dense   // zero
-	dparams   [3][]float64 // derivatives of dᵀφ: of i, of k and of the mean
+	dparams   [3][]float64 // derivatives of dᵀφ for example i, for example k, and for the mean
 	dx        [3]*mat.Dense
 }
 
@@ -71,7 +71,7 @@ func (t *tieTest) visit(i, k int, sign float64, d []float64) (more bool) {
 	of, with := t.moves(0, d, 1, nil, i), t.moves(1, d, sign, nil, k)
 	if sign > 0 || !f.norm.Centre {
 		t.parted = t.parted || !slices.Equal(of, with)
-	} else { // the mean moves examples of opposite sign apart, twice
+	} else { // a move of the mean counts twice for examples of opposite sign
 		rows := f.split.Train
 		mean := t.moves(2, d, 2/f.norm.Weights.Total(len(rows)), f.norm.Weights, rows...)
 		for p := range of {
@@ -93,7 +93,7 @@ func (t *tieTest) moves(slot int, d []float64, scale float64, weights sample.Wei
 		row := t.dfeatures.RawRowView(example)
 		for j, v := range d {
 			if f.norm.Scale {
-				v /= f.norm.Std[j] // which moves both examples alike
+				v /= f.norm.Std[j] // Std[j] is the same for both examples
 			}
 			row[j] += weight * v
 		}

@@ -105,7 +105,8 @@ func Loss(t TB, l cvgm.Loss, predictions, labels []float64) {
 	near := func(what string, p, y, got float64, f func(h float64) float64) {
 		at, above, below := f(0), f(step), f(-step)
 		want, half := (above-below)/(2*step), (f(step/2)-f(-step/2))/step
-		rounding := 0x1p-50 * (math.Abs(p) + math.Abs(y)) / step // of the arguments, as a part of the step
+		// The variable rounding is the rounding error of the arguments, as a share of the step.
+		rounding := 0x1p-50 * (math.Abs(p) + math.Abs(y)) / step
 		tol := gradientTol*(max(math.Abs(above), math.Abs(below))+math.Abs(want)) + rounding*max(math.Abs(above-at), math.Abs(at-below))/step
 		if !math.IsNaN(got) && math.Abs(want-half) <= tol && !(math.Abs(got-want) <= tol) {
 			t.Errorf("%T at %v, %v: slope %v in the %s, difference quotient %v", l, p, y, got, what, want)

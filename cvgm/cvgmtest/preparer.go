@@ -39,7 +39,7 @@ func Preparer(t TB, p cvgm.Preparer, x *mat.Dense) {
 	for _, i := range rest {
 		weights[i] = 0
 	}
-	const rounding = 1e-12 // of sums over the rows in another order
+	const rounding = 1e-12 // bounds the rounding of sums over the rows in another order
 	c.same("weights of 0", c.apply(c.fit(identity(rows), weights)), before, rounding)
 	weights[half[0]] = 2
 	c.same("a weight of 2", c.apply(c.fit(identity(rows), weights)), c.apply(c.fit(append(slices.Clone(half), half[0]), nil)), rounding)
@@ -77,7 +77,7 @@ func (c preparerCase) fit(rows []int, weights []float64) cvgm.Prepared {
 			c.Fatalf("Fit returns %T, which is not a StoredPrepared with the same MostStored, %d", f, p.MostStored())
 		}
 	}
-	train.Zero() // belongs to the caller again
+	train.Zero() // Fit must not keep its arguments, so the caller may overwrite them
 	return f
 }
 

@@ -33,7 +33,8 @@ type CVPlus struct {
 	// Units is the number of independent rows of all folds. The rows of a group count as one.
 	Units int
 
-	ready atomic.Pointer[[]portable.Fold] // Folds with the sums of their weights, once they are checked
+	// ready holds the Folds with the sums of their weights. It is nil before the first check.
+	ready atomic.Pointer[[]portable.Fold]
 }
 
 // sumError bounds |Σw − 1| for the weights w of all folds.

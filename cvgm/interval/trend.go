@@ -15,10 +15,12 @@ type errorsAt struct{ at, size, weight []float64 }
 // The intervals would then contain too many labels in the first case, and too few in the second
 // case.
 type trend struct {
-	low, high    float64 // of the predictions
-	middle, unit float64 // mean and standard deviation of their places between low and high
+	low, high float64 // of the predictions
+	// middle and unit are the mean and the standard deviation of the predictions, as positions
+	// between low and high.
+	middle, unit float64
 	beta         [3]float64
-	mean         float64 // of the errors, the unit of the size
+	mean         float64 // the mean of the errors, which is the unit of the size
 }
 
 const (

@@ -93,8 +93,10 @@ func (p Problem) toUnit(x []float64) ([]float64, error) {
 type gaussianProcess struct {
 	x         [][]float64
 	y         []float64
-	logLength []float64 // one, or one per coordinate
-	weight    []float64 // of the squared differences of coordinates, by the lengths
+	logLength []float64 // logarithms of the length scales: one for all coordinates, or one for each
+	// weight holds the weights of squared differences of coordinates. They follow from the length
+	// scales.
+	weight []float64
 	// These fields are the fit: the lower Cholesky factor of the correlation matrix K, the mean,
 	// the variance, and the vector K⁻¹(y − mean).
 	chol     mat.Cholesky
@@ -221,7 +223,8 @@ func (g *gaussianProcess) improvement(x []float64) float64 {
 	sd := math.Sqrt(g.variance)
 	gain := (g.y[g.best] - g.mean - mean) / sd
 	s := math.Sqrt(max(1+nugget-explained, 0))
-	z := gain / s // ±Inf if s is 0; the result is then max(gain, 0), or a NaN, which propose never takes
+	// z is ±Inf if s is 0. The result is then max(gain, 0), or a NaN, which propose never takes.
+	z := gain / s
 	return gain*.5*math.Erfc(-z/math.Sqrt2) + s*math.Exp(-.5*z*z)/math.Sqrt(2*math.Pi)
 }
 

@@ -48,7 +48,7 @@ func (m CMAES) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 		args.BadIf(!(m.Sigma >= 0) || math.IsInf(m.Sigma, 1), "CMAES.Sigma", qpdiff.ErrDomain, "use a positive number, or zero for the default", "is %v", m.Sigma),
 		args.BadIf(lambda < 4, "CMAES.Population", qpdiff.ErrDomain, "use at least 4 points", "is %d", lambda))
 	return drawingSearch(p, x0, cmp.Or(m.MaxEvals, 1000), settings, m.Source, func(w *searchRun, src Source) {
-		if m.Sigma > 0 { // the scale if x0 and bounds give none
+		if m.Sigma > 0 { // Sigma is the scale of coordinates for which x0 and the bounds give none
 			w.p.scale = w.p.scales(w.X)
 			for i, s := range w.p.scale {
 				w.p.scale[i] = cmp.Or(s, m.Sigma)
@@ -73,7 +73,7 @@ type cmaState struct {
 	mean, old, mid []float64
 	pc, ps         []float64
 	sigma          float64
-	smallest       float64 // without a Tol sigma falls as long as the budget lasts
+	smallest       float64 // the lower bound of sigma, which keeps falling if Tol is negative
 	chol           mat.Cholesky
 	order          []int
 	x              [][]float64

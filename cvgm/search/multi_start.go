@@ -18,7 +18,7 @@ type MultiStart struct {
 	// Draw fills x with the next start. MultiStart then projects the start onto the constraint set.
 	// Required.
 	Draw   func(src Source, x []float64)
-	Starts int // in all, x0 included; zero: 10
+	Starts int // the number of starts, x0 included; zero: 10
 }
 
 // Search yields the steps of all searches as one sequence. In each step, Evaluations counts the

@@ -20,7 +20,7 @@ import (
 func (p Problem) Plus(weight float64, r Objective) Problem {
 	f := p.Objective
 	if f == nil || weight == 0 {
-		return p // a search reports that it has no objective
+		return p // a search returns an error for a problem without an objective
 	}
 	err := args.First(
 		args.BadIf(!(weight >= 0 && args.Finite(weight)), "weight", qpdiff.ErrDomain, "use a finite number from 0 up", "of Problem.Plus is %v", weight),

@@ -39,7 +39,7 @@ func Simplex(x []float64) {
 				kept++
 			}
 		}
-		if kept >= left || kept == 0 { // more than before only by rounding
+		if kept >= left || kept == 0 { // kept is above left only by rounding
 			break
 		}
 		tau, left = sum/float64(kept), kept

@@ -85,8 +85,8 @@ type descent struct {
 	loss      float64
 	d         []float64 // the step from x that the model proposes
 	restarted float64   // the loss at the last restart
-	known     bool      // the length of d means something: see converged
-	confirms  bool      // a rejected step confirms that x, the start, is a minimum
+	known     bool      // the length of d follows from a curvature: see converged
+	confirms  bool      // a rejected step now confirms that the start is a minimum
 	tol       float64
 
 	reach, s, y []float64 // work
@@ -208,7 +208,7 @@ func (r *descent) take(trials int) bool {
 	floats.SubTo(r.y, w.Grad, r.grad)
 	r.known = r.b.add(r.s, r.y)
 	if trials > 3 && w.Loss > r.loss-kinkGain*math.Abs(r.loss) {
-		r.b.forgotten = true // much search for little gain: a kink
+		r.b.forgotten = true // many trials with little gain: x is near a kink
 	}
 	r.accept()
 	more := r.direct()
@@ -232,9 +232,10 @@ type bfgsMatrix struct {
 	forgotten bool // reset before use
 	diag      []float64
 	memory    int
-	steps     []bfgsStep // the first count entries are remembered steps, the oldest first; the rest is storage
-	count     int
-	bs        []float64
+	// The first count steps are remembered, the oldest first. The others are storage.
+	steps []bfgsStep
+	count int
+	bs    []float64
 }
 
 // bfgsStep is a step s, the change y of the gradient over this step, and the step's vectors a and b
@@ -331,7 +332,8 @@ func (c *bfgsMatrix) add(s, y []float64) bool {
 // the diagonal entries of the BFGS formula.
 func (c *bfgsMatrix) learn(s, y []float64) {
 	sy := floats.Dot(s, y)
-	var yy, ss float64 // in the norms of the diagonal's inverse and of the diagonal
+	// yy is ‖y‖² in the norm of the inverse diagonal, and ss is ‖s‖² in the norm of the diagonal.
+	var yy, ss float64
 	for i, d := range c.diag {
 		yy += y[i] * y[i] / d
 	}
@@ -353,11 +355,11 @@ const modelTol = 1e-10
 // coordinate hits a bound or the minimum over the free coordinates is reached.
 type boxModel struct {
 	p        Problem
-	reach    []float64 // how far a step moves each coordinate at most
+	reach    []float64 // the largest change of each coordinate in a step
 	down, up []float64 // the distances from x to its bounds, or to the limit of a step; d at a bound equals one of them
 	free     []bool
-	r, w     []float64 // the model's gradient g + Bd, the same over B's diagonal
-	v, bv    []float64 // a direction, B times it
+	r, w     []float64 // the model's gradient r = g + Bd, and r divided by B's diagonal
+	v, bv    []float64 // a direction v, and Bv
 }
 
 // newBoxModel returns a model for steps that change each coordinate by at most maxMove·scale.
@@ -397,7 +399,7 @@ func (m *boxModel) minimise(d, x, g []float64, b *bfgsMatrix) {
 			m.free[i] = !(d[i] <= m.down[i] && r >= 0 || d[i] >= m.up[i] && r <= 0)
 		}
 		rr := m.precondition(b.diag)
-		if !(rr > enough) { // NaN included: the model has overflowed
+		if !(rr > enough) { // also if rr is NaN, because the model has overflowed
 			return
 		}
 		m.conjugate(d, b, rr, enough)

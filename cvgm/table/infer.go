@@ -10,7 +10,7 @@ type kinds struct {
 	csv  CSV
 	text *csvText
 	t    *Table // receives the columns
-	at   []int  // for each column of t, its index in a record
+	at   []int  // the index in a record of each column of t
 	// points and commas count the columns whose numbers prove a decimal point or a decimal comma.
 	// unresolved lists the columns that can be read with either sign.
 	points, commas int

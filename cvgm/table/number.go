@@ -153,7 +153,7 @@ func (c *census) format() (n Number, ok bool) {
 	delete(others, unit)
 	n.Unit = unit
 	_, short := portable.Magnitudes[unit]
-	if short && (len(others) > 0 || c.units[""] > 0) { // such as 1.2k and 950 in one column
+	if short && (len(others) > 0 || c.units[""] > 0) { // as in a column with 1.2k and 950
 		n.Unit, others[unit] = "", 0
 	}
 	for u := range others {

@@ -161,7 +161,7 @@ func (in *intervalsJSON) read(e *Encoder) (*interval.CVPlus, error) {
 func (f *foldJSON) encoder(e *Encoder) (*Encoder, error) {
 	own := *e
 	own.code = slices.Clone(e.code)
-	means, scales := 0, 0 // counts of the columns that need one
+	means, scales := 0, 0 // the number of columns so far that have a mean, and that have a scale
 	for j := range e.columns {
 		if e.columns[j].imputed() {
 			if means++; means <= len(f.Means) {

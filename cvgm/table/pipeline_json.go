@@ -50,10 +50,10 @@ type columnJSON struct {
 type effectJSON struct {
 	Kind      string   `json:"kind"`
 	Term      string   `json:"term"`
-	Bases     int      `json:"bases,omitempty"` // of a smooth effect, like low and high
+	Bases     int      `json:"bases,omitempty"` // Bases, Low and High belong to a smooth effect
 	Low       *float64 `json:"low,omitempty"`
 	High      *float64 `json:"high,omitempty"`
-	Centre    *float64 `json:"centre,omitempty"` // of a scaled effect, like deviation
+	Centre    *float64 `json:"centre,omitempty"` // Centre and Deviation belong to a scaled effect
 	Deviation *float64 `json:"deviation,omitempty"`
 }
 
@@ -131,7 +131,7 @@ func (p Pipeline) MarshalJSON() ([]byte, error) {
 	out := pipelineJSON{Format: pipelineFormat, Version: pipelineVersion, Intervals: intervals, Target: p.Target, Classes: p.Classes, Rest: e.rest, LogOdds: p.Model.LogOdds,
 		TargetNumber: writtenNumber(e.number), Comma: string(e.reader.comma), MissingTexts: e.reader.missingTexts, Unknown: e.reader.unknown.String()}
 	if out.LogMean, out.Freedom = p.Model.LogMean, p.Model.Freedom; !out.LogMean && out.Freedom == nil && intervals == nil && !slices.ContainsFunc(e.columns, func(c Column) bool { return c.Effect != nil }) {
-		out.Version = plainVersion // earlier versions of this package read it
+		out.Version = plainVersion // earlier versions of this package can read this version
 	}
 	for j, c := range e.columns {
 		column := columnJSON{Name: c.Name, Kind: c.Kind.String(), Levels: c.Levels, Missing: c.Missing.String(), MissingLevel: c.MissingLevel, Other: c.Other, Number: writtenNumber(c.Number), Date: writtenDate(c.Date), Effect: e.writtenEffect(j)}

@@ -21,7 +21,7 @@ func (p *Pipeline) portable() (m portable.Model, code kernelCode, err error) {
 	}
 	own := p.Model
 	want, rows, err := p.probes(e)
-	if err != nil { // also if parts of the model do not fit together
+	if err != nil { // the error may also be that the parts of the model do not fit together
 		return m, code, err
 	}
 	m = portable.Model{Columns: e.code, Mean: own.Mean, Deviation: own.Std}

@@ -16,8 +16,10 @@ import (
 // A Table holds examples as CSV.Read read them: the values of the columns, and the target. A Table
 // must not be changed. It is safe for concurrent use.
 type Table struct {
-	Columns []Column // in the order of the file, without the target, the group, the weights and ignored columns
-	Target  string   // the name of the target's column
+	// Columns are in the order of the file. They do not include the target, the group, the weights
+	// and ignored columns.
+	Columns []Column
+	Target  string // the name of the target's column
 	// Y holds the target of each row: a number, ±1 for two classes, or the index in Classes for
 	// more classes. Y is nil if a table for predictions has no target.
 	Y []float64

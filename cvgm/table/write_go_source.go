@@ -102,7 +102,9 @@ func portableCode() (all []*declaration, imports map[string]string, err error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		end := set.Position(file.Name.End()).Offset // the end of the previous declaration; the comment of the next declaration begins there
+		// end is the end of the previous declaration. The comment of the next declaration begins
+		// there.
+		end := set.Position(file.Name.End()).Offset
 		for _, d := range file.Decls {
 			to := set.Position(d.End()).Offset
 			if line := bytes.IndexByte(text[to:], '\n'); line >= 0 {

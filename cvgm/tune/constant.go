@@ -30,7 +30,8 @@ func (w *tuning) constantLoss(splits []cvgm.Split) (float64, error) {
 	}
 	total /= float64(len(splits))
 	switch w.c.Loss.(type) {
-	case cvgm.SquaredError, cvgm.AbsoluteError, cvgm.HuberLoss: // others are 0 beside some labels, too
+	// Other losses can be 0 at predictions that differ from the label.
+	case cvgm.SquaredError, cvgm.AbsoluteError, cvgm.HuberLoss:
 		missed = missed && total < smallestLoss
 	default:
 		missed = false
@@ -92,7 +93,8 @@ func (w *tuning) constantOf(labels []float64, weights sample.Weights) baseline {
 	slope := func(p float64) float64 { return slopeAt(w.c.Loss, p, labels, weights) }
 	low, high := slices.Min(labels), slices.Max(labels)
 	candidates := []float64{low, high}
-	if size := max(math.Abs(low), math.Abs(high)); low == high { // one label: beyond it some losses fall still
+	// If all labels are equal, some losses are lower beyond the label.
+	if size := max(math.Abs(low), math.Abs(high)); low == high {
 		low, high = low-size, high+size
 	}
 	const doublings, halvings = 4, 60

@@ -24,7 +24,9 @@ const (
 type repeat struct {
 	folds       []cvgm.Split
 	predictions [contenders][]float64 // for each row; NaN if the row is in no fold, or the fit failed
-	classes     *mat.Dense            // for several classes, their tuned probabilities for each row, with NaN as in predictions; otherwise nil
+	// For several classes, the field classes holds their tuned probabilities for each row, with NaN
+	// as in predictions. Otherwise it is nil.
+	classes *mat.Dense
 }
 
 // foldPredictions has the predictions for the validation rows of an outer fold. Its field classes

@@ -90,7 +90,8 @@ func (s *tuneSearch) descendAll() error {
 	if err := s.pattern(); err != nil {
 		return err
 	}
-	if s.best.Loss < before { // a descent that ended at a kink may continue from a point beside the kink
+	// A descent that ended at a kink may continue from a point beside the kink.
+	if s.best.Loss < before {
 		return s.descend(s.best.Hyper)
 	}
 	return nil

@@ -39,7 +39,7 @@ func (i Importance) String() string {
 
 // A ColumnGroup is a group of columns for [Tuned.Importance].
 type ColumnGroup struct {
-	Name    string   // empty: the names of the columns
+	Name    string   // empty: Name becomes the names of the columns
 	Columns []string // names of columns, as in Importance.Column without groups; at least one
 }
 
@@ -84,7 +84,7 @@ func (t *Tuned) Importance(ctx context.Context, repeats int, seed uint64, groups
 	rows, _ := x.Dims()
 	counting := sample.Positive(sample.Complement(nil, rows), t.Config.Data.Weights)
 	rng := rand.New(rand.NewPCG(seed, 2))
-	orders := make([][]int, repeats) // of each row the row whose value it takes
+	orders := make([][]int, repeats) // orders[r][i] is the row whose value row i takes
 	for r := range orders {
 		orders[r] = sample.Complement(nil, rows)
 		for at, from := range rng.Perm(len(counting)) {

@@ -50,7 +50,7 @@ func (w *tuning) setIntervals() {
 // These models are of the same Choice as Model.
 func (w *tuning) intervals() (*interval.CVPlus, error) {
 	chosen := map[Choice]contender{ChoseWinner: ofTuning, ChoseDefault: ofDefault, ChoseConstant: ofConstant}[w.out.Choice]
-	unit := func(i int) int { // the number of the group, or of the row without groups
+	unit := func(i int) int { // with groups, the number of the row's group; otherwise of the row
 		if w.Groups != nil {
 			return w.Groups[i]
 		}
@@ -68,7 +68,8 @@ func (w *tuning) intervals() (*interval.CVPlus, error) {
 	for j, outer := range w.first.folds {
 		m := foldModel{}
 		if chosen == ofConstant {
-			m.model = w.constantModel(outer.Train) // of one prediction, the spread is in no score
+			// The model has no spread, because it would be the same for all rows.
+			m.model = w.constantModel(outer.Train)
 		} else if m = w.foldModels[j][chosen]; m.err != nil {
 			return nil, m.err
 		}

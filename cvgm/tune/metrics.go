@@ -54,7 +54,8 @@ func (w *tuning) measureRisk(r *Risk, done []*repeat) {
 		}
 		return
 	}
-	if w.learner.Convention().Loss == learn.PoissonLoss { // numbers of the labels' unit
+	// The metrics are for predictions in the unit of the labels.
+	if w.learner.Convention().Loss == learn.PoissonLoss {
 		for k := range samples {
 			means := make([]float64, len(samples[k].Predictions))
 			for i, p := range samples[k].Predictions {

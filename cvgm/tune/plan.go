@@ -102,7 +102,9 @@ func spread(y []float64, weights sample.Weights) float64 {
 	for i, v := range y {
 		distances[i] = math.Abs(v - middle)
 	}
-	const normal = 1.4826 // standard deviations of a normal distribution in its median distance
+	// normal is the standard deviation of a normal distribution, divided by its median distance
+	// from the median.
+	const normal = 1.4826
 	spread := normal * median(distances, weights)
 	if !(spread > 0) { // most labels are equal: the others have a spread, too
 		spread = normal * medianPositive(distances, weights)
@@ -241,7 +243,7 @@ func (w *tuning) measureView(rows []int, y []float64, weights sample.Weights) (m
 		if constant[j] {
 			continue
 		}
-		rest := -norm.Mean[j] / norm.Std[j] // of the entries that are not stored
+		rest := -norm.Mean[j] / norm.Std[j] // the value of the entries that are not stored
 		square := squares[j]/total + max(0, total-stored[j])/total*rest*rest
 		if square == 0 {
 			continue

@@ -49,7 +49,7 @@ func (w *tuning) estimateRisk() error {
 	}
 	var err error
 	if w.rival, err = w.newRival(); err != nil {
-		w.rival = nil // labels or features that suit no ridge
+		w.rival = nil // no ridge can be fitted to these labels or features
 	}
 	repeats := w.repeats(folds, w.fits)
 	w.expected = w.evaluations * (1 + repeats*folds)
@@ -102,7 +102,8 @@ func (w *tuning) nested(rows []int, folds, number, repeats int) (*repeat, int, e
 			return r, j, err
 		}
 		r.add(fold, made)
-		folded := number*len(outer) + j + 1 // searches that are done beside the first
+		// folded is the number of finished searches, without the first search.
+		folded := number*len(outer) + j + 1
 		w.expected = w.evaluations * (repeats*len(outer) + 1) / (folded + 1)
 	}
 	return r, 0, nil

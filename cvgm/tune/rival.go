@@ -24,7 +24,7 @@ const rivalLooks = 9
 // the table is so large that a ridge would take longer than the learner.
 func (w *tuning) newRival() (*rival, error) {
 	_, odds := w.c.Loss.(cvgm.LogisticLoss)
-	same := w.joint() // a ridge is of one prediction
+	same := w.joint() // a ridge has only one prediction for a row
 	switch w.learner.(type) {
 	case *linear.Logistic:
 		same = odds
@@ -38,7 +38,8 @@ func (w *tuning) newRival() (*rival, error) {
 		return &rival{name: "the means of groups"}, nil
 	}
 	t := w.Tuner
-	t.Hyper, t.Balanced, t.Progress, t.MaxTime, t.Loss = nil, false, nil, 0, w.c.Loss // weights are in the data
+	// The data already have the weights of Balanced.
+	t.Hyper, t.Balanced, t.Progress, t.MaxTime, t.Loss = nil, false, nil, 0, w.c.Loss
 	t.Starts, t.MaxEvals = 1, rivalLooks
 	r := &rival{name: "ridge regression"}
 	t.Learner, t.Fixed = &linear.ElasticNet{}, map[string]float64{"λ1": 0}
@@ -102,7 +103,7 @@ func (w *tuning) rivalOn(outer cvgm.Split, splits []cvgm.Split) ([]float64, erro
 	if !args.Finite(s.best.Loss) {
 		return nil, nil
 	}
-	s.cv = nil // whose memory the next may take
+	s.cv = nil // the next CV may use the memory of this one
 	c := own.c
 	c.Splits = []cvgm.Split{outer}
 	cv, err := own.load(c)

@@ -21,7 +21,9 @@ func (w *tuning) run() (*Tuned, error) {
 	if len(rows) < leastExamples {
 		return nil, args.Bad("Data.Weights", qpdiff.ErrDomain, "give more examples a weight", "are above 0 for %d examples, and tuning needs %d at least", len(rows), leastExamples)
 	}
-	splits := w.Tuner.Splits // none is left out: New returns an error if all training rows or all validation rows of a split have the weight 0
+	// The user's splits are not limited to rows: New returns an error if all training rows or all
+	// validation rows of a split have the weight 0.
+	splits := w.Tuner.Splits
 	if splits == nil {
 		var err error
 		if splits, err = w.splits(rows, w.Folds); err != nil {
@@ -103,7 +105,7 @@ func (w *tuning) economise(s *tuneSearch, rows []int) (*tuneSearch, error) {
 		return s, err
 	}
 	w.warn(FewerFolds, "MaxTime, %v, allows %d folds, not %d.", w.MaxTime, folds, all)
-	s.cv = nil // the CV of fewer folds may take its memory
+	s.cv = nil // the CV of fewer folds may use the memory of this CV
 	fewer, err := w.newSearch(rows, splits)
 	if err != nil {
 		return s, err

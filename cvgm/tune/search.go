@@ -52,11 +52,13 @@ type tuneSearch struct {
 	failure error     // the first of the failed fits
 	outOf   string    // why the search ended early
 	trial   []float64 // storage for a point to be evaluated
-	rows    []int     // that the splits draw on
+	rows    []int     // the rows from which splits are drawn
 	tied    bool      // the widths of features change by a common factor
-	fits    int       // of all evaluations, also of the parts
+	fits    int       // the number of fits in all evaluations, with the parts of the search
 	last    bool      // MaxTime does not end the next evaluation
-	before  int       // for a part of another search: the evaluations of that search and of its other parts so far
+	// before is for a part of another search. It counts the evaluations of that search and of its
+	// other parts so far.
+	before int
 }
 
 // point is a point of the CV loss with its gradient.
@@ -173,7 +175,9 @@ func (s *tuneSearch) eval(grad, hyper []float64) (float64, error) {
 	}
 	s.fits += len(s.splits)
 	ctx := s.w.limit
-	if s.before+len(s.path) == 0 || s.last { // without an evaluation the search, or the part, has no result
+	// MaxTime does not end the first evaluation of a search or of a part, so that there is a
+	// result.
+	if s.before+len(s.path) == 0 || s.last {
 		ctx = s.w.ctx
 	}
 	loss, err := s.cv.EvalContext(ctx, grad, hyper)
@@ -183,7 +187,8 @@ func (s *tuneSearch) eval(grad, hyper []float64) (float64, error) {
 			return 0, context.Cause(s.w.ctx)
 		case s.w.limit.Err() != nil && errors.Is(err, context.DeadlineExceeded):
 			return 0, errTime
-		case errors.Is(err, qpdiff.ErrTooLarge): // another point instead would let the result depend on the memory
+		// If another point were tried instead, the result would depend on the memory.
+		case errors.Is(err, qpdiff.ErrTooLarge):
 			return 0, err
 		}
 		if !s.triesZero(hyper) {

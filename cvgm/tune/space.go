@@ -19,8 +19,8 @@ const sameLoss = 1e-6
 // A space is a box of hyperparameters in logarithms, which a search explores.
 type space struct {
 	hyper []learn.Hyperparameter
-	free  []bool // those that Fixed does not hold
-	kind  []int  // of each: hyperparameters of one kind vary together in the design
+	free  []bool // free[i] is false if Fixed holds hyperparameter i
+	kind  []int  // the kind of each; hyperparameters of one kind vary together in the design
 	kinds int
 }
 
@@ -29,7 +29,8 @@ func newSpace(hyper []learn.Hyperparameter, kind []int, fixed map[string]float64
 	for _, k := range kind {
 		s.kinds = max(s.kinds, k+1)
 	}
-	for _, name := range slices.Sorted(maps.Keys(fixed)) { // λ1 before λ1[0], whose value counts
+	// λ1 comes before λ1[0], so that the value of λ1[0] is used.
+	for _, name := range slices.Sorted(maps.Keys(fixed)) {
 		if err := s.fix(name, fixed[name]); err != nil {
 			return s, err
 		}
@@ -184,7 +185,7 @@ func (c coordinate) set(hyper []float64, v float64, atUpper bool, bounds func(i 
 	for k, i := range c.index {
 		lower, upper := bounds(i)
 		if hyper[i] = min(max(v*c.units[k], lower), upper); atUpper && len(c.index) == 1 {
-			hyper[i] = upper // which the product may miss by rounding
+			hyper[i] = upper // the product may miss the bound by rounding
 		}
 	}
 }

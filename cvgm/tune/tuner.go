@@ -132,7 +132,7 @@ type Progress struct {
 	Stage       string  // "loading", "search", or "outer fold 2 of 5"
 	Evaluations int     // of the CV loss in all searches so far
 	Loss        float64 // the CV loss at the last evaluation; +Inf if the fit failed, NaN while loading
-	Best        float64 // the lowest one of this search
+	Best        float64 // the lowest CV loss of this search
 	// Elapsed is the time since the call of Tune. Left is the estimated remaining time, or 0 before
 	// the second evaluation is done.
 	Elapsed, Left time.Duration
@@ -163,8 +163,10 @@ type Tuned struct {
 	// learners both are nil.
 	ClassModels   []*cvgm.Model
 	ClassPipeline *table.OneVsRest
-	Hyper         []float64 // of Model; of Winner if Model is a constant prediction, because this has no hyperparameters
-	Names         []string  // of the hyperparameters
+	// Hyper holds the hyperparameters of Model. A constant prediction has none: Hyper then holds
+	// the hyperparameters of Winner.
+	Hyper []float64
+	Names []string // of the hyperparameters
 	// Loss is the CV loss of Model. For the winner, it is the lowest CV loss that the search found
 	// at a point at which the model can be fitted. Loss is optimistic, because the search minimised
 	// it on the same splits. The estimates in Risk are not optimistic.
@@ -189,9 +191,11 @@ type Tuned struct {
 	Splits []cvgm.Split
 	// Config describes the minimised CV loss, with its Splits and the hyperparameters Searched.
 	// cvgm.New(Config) returns this CV loss.
-	Config   cvgm.Config
-	Searched []learn.Hyperparameter // the hyperparameters with the bounds of the search; Lower = Upper for a name in Fixed
-	Path     []Step                 // all evaluations of the search on Splits, in their order
+	Config cvgm.Config
+	// Searched holds the hyperparameters with the bounds of the search. For a name in Fixed, Lower
+	// equals Upper.
+	Searched []learn.Hyperparameter
+	Path     []Step // all evaluations of the search on Splits, in their order
 	// Evaluations also counts the evaluations for widths of features and for the nested estimate.
 	Evaluations int
 	Elapsed     time.Duration
@@ -250,17 +254,21 @@ const (
 	NoRisk                                 // MaxTime was too short for the nested estimate, or the data are too few
 	OutOfBudget                            // MaxEvals or MaxTime ended the search
 	FewerRepeats                           // MaxTime was too short for all repeats of the nested estimate
-	Worse                                  // tuning is worse than a constant prediction or the defaults, and these are Model unless KeepWinner is set
-	MaybeWorse                             // tuning has a higher estimated risk than a constant prediction or the defaults, but the interval contains 0
-	OtherLoss                              // the fit does not minimise the validation loss
-	FailedFits                             // the learner failed at some hyperparameters
-	UncertainColumn                        // a choice of CSV.Read that the file does not settle: see table.Note
-	NoIntervals                            // a fit failed that the prediction intervals need
+	// Worse: tuning is worse than a constant prediction or the defaults. Model is then one of
+	// these, unless KeepWinner is set.
+	Worse
+	// MaybeWorse: tuning has a higher estimated risk than a constant prediction or the defaults,
+	// but the interval of the difference contains 0.
+	MaybeWorse
+	OtherLoss       // the fit does not minimise the validation loss
+	FailedFits      // the learner failed at some hyperparameters
+	UncertainColumn // a choice of CSV.Read that the file does not settle: see table.Note
+	NoIntervals     // a fit failed that the prediction intervals need
 )
 
 const (
 	overfit           = 2. // Overfitting: the CV loss is more than this many times the training loss
-	bearable          = 10 // ManyHyperparameters: fewer examples than this for each
+	bearable          = 10 // ManyHyperparameters: each has fewer examples than this
 	leastExamples     = 4
 	largeData         = 1000
 	smallFolds        = 10
@@ -269,8 +277,8 @@ const (
 	defaultStarts     = 3
 	defaultEvals      = 200
 	kinkedEvals       = 400
-	evalsPerStart     = 20  // as many are typical; by it the time left is estimated
-	atBoundFactor     = 1.5 // AtBound: within this factor of it
+	evalsPerStart     = 20  // a typical number, from which the remaining time is estimated
+	atBoundFactor     = 1.5 // AtBound: the hyperparameter is within this factor of the bound
 	improvementUnit   = 1e-9
 )
 

@@ -19,29 +19,30 @@ import (
 type tuning struct {
 	Tuner
 	c        cvgm.Config   // without Splits
-	prepare  cvgm.Preparer // of c, nil if it has nothing to do
+	prepare  cvgm.Preparer // Config.Prepare; nil if it changes nothing
 	viewed   bool          // the learner reads X in place, or the stored features of Prepare
-	entries  float64       // of X, of a sparse one those stored
-	table    *table.Table  // that the data are of, or nil
+	entries  float64       // the number of entries of X, or of stored entries if X is sparse
+	table    *table.Table  // the table of the data; nil without one
 	learner  learn.Tunable // the prototype
-	outputs  int           // its classes, if it is a learn.ClassLearner, else 0
+	outputs  int           // the number of classes of a learn.ClassLearner; otherwise 0
 	ctx      context.Context
-	limit    context.Context // ctx, with the deadline if there is one
+	limit    context.Context // ctx with the deadline, if there is one
 	began    time.Time
 	deadline time.Time // zero: none
 	out      *Tuned
 
-	beside      int64 // bytes that are held beside a search
+	beside      int64 // bytes that are in use in addition to a search
 	stage       string
 	evaluations int           // of all searches
 	fits        int           // of the search
-	last        time.Time     // end of the last evaluation, or began
-	each        time.Duration // of an evaluation, as measured
-	expected    int           // evaluations in all, as far as they can be foreseen
+	last        time.Time     // the end of the last evaluation, or began
+	each        time.Duration // the measured time of an evaluation
+	expected    int           // the expected number of all evaluations
 	rival       *rival
-	judged      []judged                  // the models of the outer folds
-	first       *repeat                   // of the outer folds
-	foldModels  []map[contender]foldModel // of the first repeat's folds, for intervals
+	judged      []judged // the models of the outer folds
+	first       *repeat  // of the outer folds
+	// foldModels holds the models for intervals, for each fold of the first repeat.
+	foldModels []map[contender]foldModel
 }
 
 func (w *tuning) warn(kind WarningKind, format string, args ...any) {
@@ -157,7 +158,7 @@ type foldModel struct {
 // A rival is a simple model with which tuning is compared: a ridge, or the means of groups.
 type rival struct {
 	name  string
-	ridge *tuning // nil: the means of groups
+	ridge *tuning // nil: the rival is the means of groups
 }
 
 // weight is the weight of example i.

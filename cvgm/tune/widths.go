@@ -42,7 +42,7 @@ var (
 	// The splits must leave many rows out. Splits that leave few rows out over-fit many widths,
 	// because the fits of such splits are almost the same.
 	findMany = widthRule{2, 10, 3, 2}
-	findFew  = widthRule{3, 7, 2, 2} // with bearable rows or more for each width
+	findFew  = widthRule{3, 7, 2, 2} // if each width has at least bearable rows
 	// A fit to more rows allows narrower widths and smaller penalties.
 	scaleWidths = widthRule{10, 2, 1, 3}
 	judgeWidths = widthRule{5, 8, 2, 4}
@@ -72,7 +72,8 @@ func (s *tuneSearch) oneWidth(d learn.Data) error {
 		return s.run()
 	}
 	design := slices.Clone(s.lookAt)
-	if err := s.ended(s.looks(1)); err != nil || s.outOf != "" { // the default's loss is a result
+	// This evaluates the defaults, whose loss is a result.
+	if err := s.ended(s.looks(1)); err != nil || s.outOf != "" {
 		return err
 	}
 	part, err := s.part(d, restrict(s.splits, s.rows))
@@ -127,7 +128,8 @@ func (s *tuneSearch) widths(d learn.Data) error {
 			find.hyper[i].Lower = leastWidth * one[i]
 			smooth[i] *= smoothStart
 		} else {
-			noisy[i] = s.hyper[i].Default // a λ near 0 lets features without effect take its place
+			// With λ near 0, features without effect act as the penalty.
+			noisy[i] = s.hyper[i].Default
 		}
 	}
 	for _, start := range [][]float64{one, noisy, smooth} {
@@ -263,7 +265,7 @@ func (s *tuneSearch) withoutSmall(from Step) (Step, error) {
 		priced := s.priced(step)
 		if priced <= lowest {
 			without, lowest = step, priced
-		} else if priced-s.widthsPrice(x) > lowest { // for any price of the features left
+		} else if priced-s.widthsPrice(x) > lowest { // above lowest even without its price
 			break
 		}
 	}

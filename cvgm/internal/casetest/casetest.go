@@ -102,7 +102,7 @@ func CheckChangedJSON(t *testing.T, kinds map[string]func() json.Unmarshaler) {
 				text = slices.Insert(text, i, "0123456789 .-e"[src.IntN(14)])
 			case 2:
 				text[i] = byte(src.IntN(256))
-			default: // a digit, which leaves a number
+			default: // replace a digit, so that the text still has a number
 				if i = bytes.IndexAny(text[i:], "0123456789") + i; text[i] >= '0' {
 					text[i] = '0' + byte(src.IntN(10))
 				}

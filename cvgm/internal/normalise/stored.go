@@ -75,7 +75,7 @@ func ConstantStored(x mat.Matrix, rows []int) (constant []bool, first []float64)
 	})
 	for j, n := range stored {
 		if n < len(rows) {
-			constant[j] = zeros[j] // beside entries that are not stored
+			constant[j] = zeros[j] // such a column also has zeros that are not stored
 		}
 	}
 	return constant, first

@@ -16,7 +16,7 @@ type Sums struct {
 	unit            float64   // a power of two that multiplies the weights
 	total           float64
 	mean, squares   []float64 // Σ w(x−mean)²
-	sum, valSquares []float64 // of the rows left out
+	sum, valSquares []float64 // sums over the rows left out
 }
 
 // leastKept is the smallest share of a sum of squares, and of the total weight, that the remaining

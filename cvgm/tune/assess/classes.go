@@ -15,7 +15,7 @@ type Classes struct {
 	// Threshold is the decision value above which a row is classified as +1 in Accuracy, Balanced
 	// and Confusion. AUC and Probabilities do not depend on it.
 	Threshold float64
-	Accuracy  float64 // the share of rows that are called by their label
+	Accuracy  float64 // the share of rows that are classified as their label
 	Balanced  float64 // the mean of the shares within each class; NaN if there is one class alone
 	// AUC is the area under the ROC curve, averaged over the folds that have both classes. Within a
 	// fold, it is the probability that a random row of class +1 has a higher decision value than a
@@ -119,7 +119,9 @@ func (s Sample) area() float64 {
 	for _, fold := range folds {
 		rows := slices.DeleteFunc(slices.Clone(fold), func(i int) bool { return !counts[i] })
 		slices.SortFunc(rows, func(a, b int) int { return cmp.Compare(s.Predictions[a], s.Predictions[b]) })
-		var below, positive, won float64 // negatives below, all positives, pairs in order
+		// below is the weight of the negatives so far, and positive the weight of the positives so
+		// far. won is the weight of the pairs in the right order.
+		var below, positive, won float64
 		for from := 0; from < len(rows); {
 			to := from
 			var tied [2]float64

@@ -104,7 +104,9 @@ func (r Rows) Compare(other string, a, b, constant [][]float64, questions int) (
 // state seed and 2 draws the samples. The time is proportional to the product of the numbers of
 // candidates, rows and samples.
 func (r Rows) Selected(losses [][][]float64, seed uint64) Estimate {
-	const least, most, work = 50, 200, 1e7 // samples; rows of all samples
+	// least and most bound the number of samples, and work bounds the number of rows in all
+	// samples.
+	const least, most, work = 50, 200, 1e7
 	best := math.Inf(1)
 	var selected Estimate
 	for _, l := range losses {

@@ -40,7 +40,8 @@ type Multiclass struct {
 // ClassProbabilities holds metrics of predicted probabilities of several classes.
 type ClassProbabilities struct {
 	LogLoss float64 // the mean of −log of the probability of the own class; +Inf if one is 0
-	Brier   float64 // the mean of Σ_c (p_c − t_c)², where t_c is 1 for the own class and otherwise 0
+	// Brier is the mean of Σ_c (p_c − t_c)², where t_c is 1 for the own class and otherwise 0.
+	Brier float64
 }
 
 // weight returns the weight of row i.
