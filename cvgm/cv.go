@@ -55,7 +55,7 @@ type CV struct {
 	watching bool // the learners have a context that may end
 	together int  // see mostTogether
 	batches  batches
-	ties     tieTest // of the feature map's parameters
+	ties     tieTest // for moves of the feature map's parameters
 }
 
 // Dims returns the length of α. α has the learner's hyperparameters, unless Config.Hyper holds

@@ -33,10 +33,10 @@ func (cv *CV) OutOfFold(dst []float64) error {
 
 // OutOfFoldClasses writes the probability of each class for each example to dst, which has one row
 // for each example and one column for each class. As in [CV.OutOfFold], the probabilities come from
-// splits that validate on the example. If several splits do, dst receives the means of their
-// probabilities; if no split does, NaN. OutOfFoldClasses computes the predictions anew. It returns
-// the errors of OutOfFold. If the learner is not a [learn.ClassLearner], the error is of kind
-// qpdiff.ErrDomain.
+// splits that validate on the example. If several splits validate on it, dst receives the means of
+// their probabilities. If no split does, dst receives NaN. OutOfFoldClasses computes the
+// predictions anew. It returns the errors of OutOfFold. If the learner is not a
+// [learn.ClassLearner], the error is of kind qpdiff.ErrDomain.
 func (cv *CV) OutOfFoldClasses(dst *mat.Dense) error {
 	l, ok := cv.fits[0].learner.(learn.ClassLearner)
 	if !ok {

@@ -23,7 +23,9 @@ type Model struct {
 	Theta     []float64 // weights of the m features, then the learner's own intercept if it has one
 	Intercept float64   // added to predictions; 0 with NoCentring
 	Prepared  Prepared  // makes features of the columns of x; nil: they are the features
-	Mean, Std []float64 // features are (φ(x) − Mean)/Std; with Standardise the Std of a constant feature is the largest number
+	// The learner's features are (φ(x) − Mean)/Std. With Standardise, the Std of a constant feature
+	// is the largest number.
+	Mean, Std []float64
 	Features  FeatureMap
 	Params    []float64 // of the feature map
 	// Kernel makes the predictions, in place of θᵀx, if the learner is a [kernel.Machine]. Kernel

@@ -149,7 +149,8 @@ func (m *Model) UnmarshalJSON(text []byte) error {
 			return err
 		}
 	}
-	if err := args.First(read.check(), strictjson.Verify(text)); err != nil { // the checksum last: the other errors are more precise
+	// The checksum is checked last, because the other errors are more precise.
+	if err := args.First(read.check(), strictjson.Verify(text)); err != nil {
 		return err
 	}
 	*m = read

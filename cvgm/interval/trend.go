@@ -38,9 +38,9 @@ const (
 )
 
 // fitTrend fits a trend to errors at ascending predictions, which must not all be equal. The
-// argument mean is the mean of the errors. The trend μ minimises Σw(e/μ + log μ) over the errors e
-// with weights w, as if they had exponential distributions with the means μ. The slope b₁ and the
-// bend b₂ of log μ have the penalty ½·prior·(b₁² + b₂²).
+// parameter mean is the mean of the errors. The trend μ minimises Σw(e/μ + log μ) over the errors e
+// with weights w. This sum is the negative log-likelihood of exponential distributions with the
+// means μ. The slope b₁ and the bend b₂ of log μ have the penalty ½·prior·(b₁² + b₂²).
 func fitTrend(e errorsAt, mean float64) trend {
 	n := len(e.at)
 	t := trend{low: e.at[0], high: e.at[n-1], unit: 1, mean: mean}

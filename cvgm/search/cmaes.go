@@ -20,8 +20,8 @@ import (
 // step size. If a point is outside the constraint set, its projection replaces it in the evaluation
 // and in the update.
 //
-// gonum's package optimize also has this method. It is not used here, because its draws ignore the
-// step size that it adapts.
+// gonum's package optimize also has this method. It is not used here, because its draws do not use
+// the adapted step size.
 type CMAES struct {
 	Source func() Source // required; see [Searcher]
 	// Sigma is the standard deviation of the first generation in each coordinate, in units of x.

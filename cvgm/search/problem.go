@@ -47,8 +47,8 @@ type Problem struct {
 	// has one value at each point.
 	Restart func()
 
-	// The scales that an enclosing searcher has determined for the coordinates. A scale that it
-	// could not determine is zero. Nil: the method scales determines them.
+	// scale holds the scales that an enclosing searcher has determined for the coordinates. A scale
+	// that it could not determine is zero. Nil: the method Problem.scales determines the scales.
 	scale []float64
 	// The field shifted is set if the zero of x has no meaning. Scales then do not grow with |x|.
 	shifted bool

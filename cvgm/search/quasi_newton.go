@@ -22,9 +22,10 @@ import (
 // After a restart, the diagonal is the same for every coordinate, in units of the coordinate's
 // scale. The search reaches bounds exactly, and one step may reach or leave many bounds.
 //
-// QuasiNewton requires a box and an exact gradient. If a coordinate starts at 1e-9 of the size at
-// which it matters, it may stay there. Its scale is then so short that moves within the scale gain
-// less than Tol. A step costs about a hundred products of vectors, in addition to the evaluations.
+// QuasiNewton requires a box and an exact gradient. A coordinate may stay at its start if it starts
+// at 1e-9 of the size at which it matters. Its scale is then so short that moves within the scale
+// gain less than Tol. A step costs about a hundred products of vectors, in addition to the
+// evaluations.
 type QuasiNewton struct {
 	// FirstStep limits the first step, and the first step after each restart. Let the entries of x
 	// and of the step be in units of their scales. The largest change of an entry, before the
@@ -291,10 +292,10 @@ func (c *bfgsMatrix) next() bfgsStep {
 }
 
 const (
-	// If the curvature along a step is below minCurvature times the model's curvature, it is
-	// damped. Powell damps below .2, which hurts on convex losses whose curvature falls fast. A
-	// smaller limit is enough, because B only has to stay positive definite by far more than
-	// rounding errors. In one step, an entry of the diagonal falls at most by the factor
+	// If the curvature along a step is below minCurvature times the model's curvature, the update
+	// is damped. Powell damps below .2. This larger limit hurts on convex losses whose curvature
+	// falls fast. A smaller limit is enough, because B only has to stay positive definite by far
+	// more than rounding errors. In one step, an entry of the diagonal falls at most by the factor
 	// minCurvature.
 	minCurvature = 1e-10
 	// A damped curvature is replaced by dampedCurvature times the model's curvature (Powell 1978).

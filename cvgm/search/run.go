@@ -53,8 +53,8 @@ func search(p Problem, x0 []float64, limit int, wantGrad bool, settings error, r
 	}
 }
 
-// drawingSearch is search for a searcher that uses no gradient and draws from its own source of
-// random numbers.
+// drawingSearch does the work of search for a searcher that uses no gradient. The searcher draws
+// from its own source of random numbers.
 func drawingSearch(p Problem, x0 []float64, limit int, settings error, source func() Source, run func(w *searchRun, src Source)) iter.Seq2[Step, error] {
 	return search(p, x0, limit, false, settings, func(w *searchRun) {
 		if source != nil {

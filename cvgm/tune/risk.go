@@ -187,8 +187,8 @@ func (w *tuning) lossesOf(c contender, rows []int, done []*repeat) (losses [][]f
 // outer returns at most the given number of outer folds of one repeat; number counts the repeats
 // from 0.
 //
-// Each repeat has its own seed, drawn by a PCG with the state Seed and 1. With this seed, draw
-// draws the outer folds like the folds of the search.
+// Each repeat has its own seed, drawn by a PCG with the state Seed and 1. With this seed, the outer
+// folds are drawn like the folds of the search.
 //
 // If the user's splits are in the order of time, the outer folds are the last of these splits. A
 // split is skipped if no earlier split remains for its search, or if a later outer fold has one of

@@ -64,9 +64,10 @@ func (s space) fix(name string, v float64) error {
 	return nil
 }
 
-// design returns count points of the box. The first point has the defaults. The following points
-// fill the box evenly, by the sequence of Roberts, which extends the golden ratio. At each of these
-// points, all hyperparameters of one kind have the same share of their ranges.
+// design returns points of the box. The parameter count is their number. The first point has the
+// defaults. The following points fill the box evenly, by the sequence of Roberts, which extends the
+// golden ratio. At each of these points, all hyperparameters of one kind have the same share of
+// their ranges.
 func (s space) design(count int) [][]float64 {
 	first := make([]float64, len(s.hyper))
 	for i, h := range s.hyper {
@@ -190,7 +191,7 @@ func (c coordinate) set(hyper []float64, v float64, atUpper bool, bounds func(i 
 	}
 }
 
-// slope returns the derivative in the coordinate, times 2 to the power exponent.
+// slope returns the derivative in the coordinate, times 2^exponent.
 func (c coordinate) slope(grad []float64, exponent int) (sum float64) {
 	for k, i := range c.index {
 		sum += math.Ldexp(grad[i], exponent) * c.units[k]

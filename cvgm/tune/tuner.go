@@ -50,12 +50,15 @@ type Tuner struct {
 	// and so on.
 	Fixed map[string]float64
 
-	// Splits are the splits of the CV loss. Nil: Folds folds, drawn by the first applicable
-	// function: [cvgm.GroupedKFold] with Groups, [cvgm.StratifiedKFold] if all labels are ±1 or
-	// numbers of classes, and [cvgm.KFold]. Splits are in the order of time if every split trains
-	// on rows before its validation rows, as in [cvgm.TimeSplits]. The nested estimate then keeps
-	// this order: the last splits are its outer folds, and the search for an outer fold uses the
-	// earlier splits.
+	// Splits are the splits of the CV loss. Nil: Tune draws Folds folds by the first applicable
+	// function:
+	//   - [cvgm.GroupedKFold] with Groups,
+	//   - [cvgm.StratifiedKFold] if all labels are ±1 or numbers of classes,
+	//   - [cvgm.KFold].
+	//
+	// Splits are in the order of time if every split trains on rows before its validation rows, as
+	// in [cvgm.TimeSplits]. The nested estimate then keeps this order: the last splits are its
+	// outer folds, and the search for an outer fold uses the earlier splits.
 	Splits []cvgm.Split
 	// Folds is the number of folds. Zero: 10 if the table has at most 1000 examples and at most
 	// 200,000 numbers, and otherwise 5. Tune reduces the number of folds to the number of examples

@@ -81,8 +81,8 @@ func WantArgErrors(t *testing.T, calls map[string]func() error) {
 }
 
 // CheckChangedJSON changes bytes of JSON texts. Each changed text must cause an error, or be read
-// as the same values; otherwise the test fails. The keys of kinds are the texts, and the values
-// return their readers.
+// as the same values; otherwise the test fails. Each key of the parameter kinds is a text. Its
+// value is a function that returns a new variable to read the text.
 func CheckChangedJSON(t *testing.T, kinds map[string]func() json.Unmarshaler) {
 	t.Helper()
 	changes := 1500 // of each text

@@ -7,9 +7,9 @@ import (
 
 // A Fold has the errors of a fold's model on rows on which the model was not trained.
 type Fold struct {
-	At, Size []float64 // the spread of the errors at predictions, which ascend; none: 1
+	At, Size []float64 // the spread is Size[i] at the prediction At[i]; At ascends; none: 1
 	Scores   []float64 // the errors in units of the spread, ascending
-	Below    []float64 // the weight of the scores up to each one; the weights of all folds have the sum 1
+	Below    []float64 // the weight of the scores up to Scores[i]; all folds weigh 1
 }
 
 // SpreadAt returns the spread at a prediction. The spread is size[i] at the prediction at[i],
