@@ -31,13 +31,15 @@ import (
 //   - dx if Standardise is set and a feature is constant on a split's training rows,
 //   - dx and dy with FixedLeastSquares without Standardise,
 //   - dy with a Loss that is not a [LabelLoss],
-//   - and, unless Config.Generalised is set, a block at a kink of the learner, and dx at a kink of
-//     the feature map. The same holds if a [learn.TiedLearner] treats training rows as equal, and
-//     moves of the rows (for dx) or of the labels (for dy) make these rows unequal.
+//   - the blocks of the next list, unless Config.Generalised is set.
 //
-// If Config.Generalised is set, the blocks of the last list item are an element of the generalised
-// derivative, and [CV.Generalised] returns true. The multiplier of equal rows is then divided
-// equally among them.
+// If Config.Generalised is set, these blocks are an element of the generalised derivative, and
+// [CV.Generalised] returns true:
+//   - a block at a kink of the learner,
+//   - dx at a kink of the feature map,
+//   - dx, if moves of the rows make training rows unequal that a [learn.TiedLearner] treats as
+//     equal. The multiplier of equal rows is then divided equally among them.
+//   - dy, if moves of the labels make such rows unequal, with the same division.
 //
 // DataGradient costs as much as Eval with a gradient and a fit for each split, plus one Backward of
 // the feature map for the rows. It allocates the gradients of each split. The results do not depend

@@ -18,8 +18,8 @@ import (
 // Each layer computes z = W·h + b from its inputs h. Each layer except the last passes max(z, 0) to
 // the next layer. The paper learns kernels of Widths 2-64-2 (322 parameters) and 2-64-64-2 (4482).
 //
-// The parameters are ordered by layer. The parameters of a layer are the matrix W, row by row (each
-// row belongs to an output and has an entry for each input), followed by b. At the kink z = 0,
+// The parameters are ordered by layer. Within a layer, the matrix W comes first, row by row, and b
+// follows. Each row of W belongs to an output and has an entry for each input. At the kink z = 0,
 // Backward uses 0 as the derivative of max(z, 0); see Generalised.
 //
 // After Forward, a Perceptron keeps a reference to x until Backward.

@@ -25,7 +25,9 @@ import (
 // An Importance describes how much the predictions of a model depend on one column, or on a group of
 // columns.
 type Importance struct {
-	Column string // of the file; without a table "column" and its index; the name of a ColumnGroup
+	// Column is the column of the file, or the name of a ColumnGroup. Without a table it is
+	// "column" and the index.
+	Column string
 	// Increase is the increase of the out-of-fold loss if the values of the column are exchanged
 	// between rows, in per cent of the loss of a constant prediction. It is the mean over the
 	// repeats, with a 95 % interval. The interval covers only the error from the finite number of
@@ -122,7 +124,8 @@ func (t *Tuned) Importance(ctx context.Context, repeats int, seed uint64, groups
 	return all, nil
 }
 
-// fileColumns returns the names of the columns of the file and, for each, its columns of X.
+// fileColumns returns the names of the columns of the file. For each of them, it also returns the
+// columns of X that are made from it.
 func (t *Tuned) fileColumns() (names []string, columns [][]int) {
 	_, n := t.Config.Data.Dense().Dims()
 	var sources []string
@@ -144,8 +147,8 @@ func (t *Tuned) fileColumns() (names []string, columns [][]int) {
 	return names, columns
 }
 
-// grouped returns the names of the groups and, for each, its columns of X. The arguments names and
-// columns are the results of fileColumns.
+// grouped returns the names of the groups and the columns of X of each group. The parameters names
+// and columns are the results of fileColumns.
 func grouped(groups []ColumnGroup, names []string, columns [][]int) (of []string, together [][]int, err error) {
 	for g, group := range groups {
 		arg := fmt.Sprintf("groups[%d].Columns", g)

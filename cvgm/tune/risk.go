@@ -82,9 +82,9 @@ func (w *tuning) estimateRisk() error {
 	return nil
 }
 
-// nested makes the predictions of one repeat; number counts the repeats from 0. If an outer fold
-// fails, nested returns the index of this fold with the error. If no outer folds can be drawn, the
-// returned repeat is nil.
+// nested makes the predictions of one repeat. The parameter number is the number of the repeat,
+// from 0. If an outer fold fails, nested returns the index of this fold with the error. If no outer
+// folds can be drawn, the returned repeat is nil.
 func (w *tuning) nested(rows []int, folds, number, repeats int) (*repeat, int, error) {
 	outer, err := w.outer(rows, folds, number)
 	if err != nil {
@@ -184,8 +184,8 @@ func (w *tuning) lossesOf(c contender, rows []int, done []*repeat) (losses [][]f
 	return losses
 }
 
-// outer returns at most the given number of outer folds of one repeat; number counts the repeats
-// from 0.
+// outer returns outer folds of one repeat, at most as many as the parameter folds. The parameter
+// number is the number of the repeat, from 0.
 //
 // Each repeat has its own seed, drawn by a PCG with the state Seed and 1. With this seed, the outer
 // folds are drawn like the folds of the search.

@@ -145,18 +145,21 @@ type Progress struct {
 type Step struct {
 	Hyper []float64
 	Loss  float64 // +Inf if the fit failed
-	Start int     // the number of the descent, from 1; 0 outside descents: points of the first design, and tries of zeros
+	// Start is the number of the descent, from 1. It is 0 for points of the first design and for
+	// tries of zeros.
+	Start int
 }
 
 // Tuned is the result of [Tuner.Tune].
 type Tuned struct {
-	// Choice tells which model Model is: the winner of the search, the defaults or a constant
-	// prediction. Tune replaces the winner if the defaults or a constant prediction have a lower CV
-	// loss. It also replaces the winner if the whole interval of a comparison in Risk is in their
-	// favour. The first warning then gives the reason. With Tuner.KeepWinner, Model is always the
-	// winner.
+	// Choice is the kind of Model: the winner of the search, the defaults or a constant prediction.
+	// Tune replaces the winner if the defaults or a constant prediction have a lower CV loss. It
+	// also replaces the winner if the whole interval of a comparison in Risk is in their favour.
+	// The first warning then gives the reason. With Tuner.KeepWinner, Model is always the winner.
 	Choice Choice
-	Model  *cvgm.Model // fitted to all data; nil if ctx ended before, and for a learn.ClassLearner
+	// Model is fitted to all data. It is nil if ctx ended before the fit, and for a
+	// [learn.ClassLearner].
+	Model *cvgm.Model
 	// Pipeline is the model with the encoder and the classes of the table. It is nil without a
 	// table, and if Model is nil.
 	Pipeline *table.Pipeline
@@ -214,7 +217,7 @@ type Tuned struct {
 	Warnings  []Warning
 }
 
-// A Choice tells which model a [Tuned] holds.
+// A Choice is the kind of the model that a [Tuned] holds.
 type Choice int
 
 const (
@@ -257,8 +260,8 @@ const (
 	NoRisk                                 // MaxTime was too short for the nested estimate, or the data are too few
 	OutOfBudget                            // MaxEvals or MaxTime ended the search
 	FewerRepeats                           // MaxTime was too short for all repeats of the nested estimate
-	// Worse: tuning is worse than a constant prediction or the defaults. Model is then one of
-	// these, unless KeepWinner is set.
+	// Worse: tuning is worse than a constant prediction or the defaults. Model is then the better
+	// one of these, unless KeepWinner is set.
 	Worse
 	// MaybeWorse: tuning has a higher estimated risk than a constant prediction or the defaults,
 	// but the interval of the difference contains 0.

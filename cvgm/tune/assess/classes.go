@@ -16,7 +16,9 @@ type Classes struct {
 	// and Confusion. AUC and Probabilities do not depend on it.
 	Threshold float64
 	Accuracy  float64 // the share of rows that are classified as their label
-	Balanced  float64 // the mean of the shares within each class; NaN if there is one class alone
+	// Balanced is the mean of Accuracy within class −1 and within class +1. It is NaN if a class
+	// has no row.
+	Balanced float64
 	// AUC is the area under the ROC curve, averaged over the folds that have both classes. Within a
 	// fold, it is the probability that a random row of class +1 has a higher decision value than a
 	// random row of class −1. Equal values count ½. AUC is NaN if no fold has both classes.

@@ -26,7 +26,7 @@ type ClassSample struct {
 // class with the largest decision, or the first of several classes with the largest decision.
 type Multiclass struct {
 	Accuracy float64 // the share of rows whose class is predicted
-	Balanced float64 // the mean over the classes of this share within the class; NaN if a class has no row
+	Balanced float64 // the mean of Accuracy within each of the classes; NaN if a class has no row
 	// Majority is the share of the most frequent class. It is the accuracy of a constant prediction
 	// of this class.
 	Majority float64
