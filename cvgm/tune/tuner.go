@@ -260,8 +260,8 @@ const (
 	NoRisk                                 // MaxTime was too short for the nested estimate, or the data are too few
 	OutOfBudget                            // MaxEvals or MaxTime ended the search
 	FewerRepeats                           // MaxTime was too short for all repeats of the nested estimate
-	// Worse: tuning is worse than a constant prediction or the defaults. Model is then the better
-	// one of these, unless KeepWinner is set.
+	// Worse: tuning is worse than a constant prediction or the defaults. Model is then one of
+	// these, unless KeepWinner is set.
 	Worse
 	// MaybeWorse: tuning has a higher estimated risk than a constant prediction or the defaults,
 	// but the interval of the difference contains 0.

@@ -62,11 +62,13 @@ func (s ClassSample) rows() (rows []int) {
 // probabilities if the decisions are probabilities. Their log loss and calibration are then judged,
 // too.
 //
-// An error names the field that cannot be used. It is of kind qpdiff.ErrShape if a length is wrong,
-// if samples have different C, or if C is below 2. It is of kind qpdiff.ErrNotFinite if a decision
-// is infinite or a weight is not finite. It is of kind qpdiff.ErrDomain if a label is not one of
-// the numbers 0 to C − 1, a weight is below 0, or a probability is not from 0 to 1. It is of kind
-// qpdiff.ErrEmpty if there is no row. The time is proportional to the number of decisions.
+// The time is proportional to the number of decisions. An error names the field that cannot be
+// used. Its kind is
+//   - qpdiff.ErrShape if a length is wrong, if samples have different C, or if C is below 2,
+//   - qpdiff.ErrNotFinite if a decision is infinite or a weight is not finite,
+//   - qpdiff.ErrDomain if a label is not one of the numbers 0 to C − 1, a weight is below 0, or a
+//     probability is not from 0 to 1,
+//   - qpdiff.ErrEmpty if there is no row.
 func ClassifyMulti(probabilities bool, samples ...ClassSample) (Multiclass, error) {
 	if len(samples) == 0 {
 		return Multiclass{}, args.Bad("samples", qpdiff.ErrEmpty, "give one", "are none")

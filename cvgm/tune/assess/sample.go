@@ -95,11 +95,14 @@ type Regression struct {
 
 // Regress returns metrics of predictions of numbers. It computes the metrics for each sample and
 // averages them. The samples may be repeats of cross-validation with other folds. Rows count by
-// their weights. The time is proportional to the number of rows. An error names the field that
-// cannot be used. It is of kind qpdiff.ErrShape if a length is wrong. It is of kind
-// qpdiff.ErrNotFinite if a label, weight or prediction is not finite (rows with a NaN prediction
-// are left out). It is of kind qpdiff.ErrDomain if a weight is below 0 or a row of Folds is out of
-// range, and of kind qpdiff.ErrEmpty if there is no row.
+// their weights, and rows with a NaN prediction are left out. The time is proportional to the
+// number of rows.
+//
+// An error names the field that cannot be used. Its kind is
+//   - qpdiff.ErrShape if a length is wrong,
+//   - qpdiff.ErrNotFinite if a label or weight is not finite, or a prediction is infinite,
+//   - qpdiff.ErrDomain if a weight is below 0 or a row of Folds is out of range,
+//   - qpdiff.ErrEmpty if there is no row.
 func Regress(samples ...Sample) (Regression, error) {
 	if err := check(samples, false); err != nil {
 		return Regression{}, err
