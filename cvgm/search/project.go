@@ -6,12 +6,11 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Simplex moves x, in place, to the nearest point of the probability simplex
-// {x : x ≥ 0, Σ_i x_i = 1}.
-// This point is max(x − τ, 0) for the number τ at which its entries sum to 1. The result is exact
-// up to rounding. Several passes determine τ: each pass computes τ from the remaining entries, and drops
-// the entries that are at most τ, because they become 0 (Michelot, Journal of Optimization Theory
-// and Applications 50, 1986).
+// Simplex moves x, in place, to the nearest point of the probability simplex, the set of all x ≥ 0
+// with Σ_i x_i = 1. This point is max(x − τ, 0) for the number τ at which its entries sum to 1. The
+// result is exact up to rounding. Several passes determine τ: each pass computes τ from the
+// remaining entries, and drops the entries that are at most τ, because they become 0 (Michelot,
+// Journal of Optimization Theory and Applications 50, 1986).
 //
 // If the largest entry is infinite, the k entries equal to it become 1/k, and all smaller entries
 // become 0. If x contains a NaN, every entry becomes NaN.
