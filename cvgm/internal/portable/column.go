@@ -13,7 +13,7 @@ type Column struct {
 	Categorical  bool
 	Levels       []string // sorted
 	MissingTexts []string
-	Fill         bool         // a missing value is the mean or, in a categorical column, a level
+	Fill         bool         // missing values are the mean or, of a categorical column, a level
 	Mean         float64      // of a numeric column
 	MissingLevel bool         // missing is a level after the others
 	Other        bool         // all unknown levels are one, after Levels

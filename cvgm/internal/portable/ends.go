@@ -7,9 +7,9 @@ import (
 
 // A Fold has the errors of a fold's model on rows on which the model was not trained.
 type Fold struct {
-	At, Size []float64 // the spread is Size[i] at the prediction At[i]; At ascends; none: 1
+	At, Size []float64 // the spread of the errors at predictions, which ascend; none: 1
 	Scores   []float64 // the errors in units of the spread, ascending
-	Below    []float64 // the weight of the scores up to Scores[i]; all folds weigh 1
+	Below    []float64 // the weight of the scores up to each one; the weights of all folds have the sum 1
 }
 
 // SpreadAt returns the spread at a prediction. The spread is size[i] at the prediction at[i],
@@ -32,11 +32,11 @@ func SpreadAt(at, size []float64, prediction float64) float64 {
 // LeastLevel is the lowest level of an interval.
 const LeastLevel = .5
 
-// Two sums of weights count as equal if they differ by less than unitShare times the weight of an
-// independent row. Sums of a million weights have smaller errors.
+// Two sums of weights are equal if they differ by less than unitShare times the weight of an
+// independent row. Sums of a million weights have errors below this.
 const unitShare = 1e-3
 
-// LevelShare returns the share of the weight that a quantile of the ends must reach, for an
+// LevelShare returns the part of the ends' weight that lies at or below the upper end of an
 // interval with the given level. The errors come from n independent rows. The result is above 1 if
 // n is too small for the level.
 func LevelShare(level, n float64) float64 { return (float64(level*(n+1)) - unitShare) / n }
@@ -55,8 +55,7 @@ func EndsAround(folds []Fold, predictions []float64, share float64) (low, high f
 	return -e.quantile(share), high
 }
 
-// ends has the upper ends middle + size·score of one row, for all scores of all folds. Each end has
-// the weight of its score.
+// ends has the distribution of the upper ends middle + size·score of one row over all folds.
 type ends struct {
 	folds        []Fold
 	middle, size []float64 // of each fold

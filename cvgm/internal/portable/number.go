@@ -57,7 +57,7 @@ func (n *NumberFormat) Parse(field string) (float64, bool) {
 type Quantity struct {
 	Digits string  // with separators and exponent
 	Unit   string  // before or after them
-	Scale  float64 // −1 or 1 for the sign, times the factor of k, M or bn after a currency
+	Scale  float64 // of the sign, and of k, M or bn after a currency
 }
 
 // currencies may precede a number. If one begins with another, the longer one comes first.
