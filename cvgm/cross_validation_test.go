@@ -114,10 +114,10 @@ func TestNewRefusesBadConfigs(t *testing.T) {
 		kind   error
 		split  int // -1: no split is to blame
 	}{
-		"no splits":        {func(c *Config) { c.Splits = nil }, qpdiff.ErrShape, -1},
-		"no learner":       {func(c *Config) { c.Learner = nil }, qpdiff.ErrShape, -1},
-		"no loss":          {func(c *Config) { c.Loss = nil }, qpdiff.ErrShape, -1},
-		"no data":          {func(c *Config) { c.Data = learn.Data{} }, qpdiff.ErrShape, -1},
+		"no splits":        {func(c *Config) { c.Splits = nil }, qpdiff.ErrEmpty, -1},
+		"no learner":       {func(c *Config) { c.Learner = nil }, qpdiff.ErrEmpty, -1},
+		"no loss":          {func(c *Config) { c.Loss = nil }, qpdiff.ErrEmpty, -1},
+		"no data":          {func(c *Config) { c.Data = learn.Data{} }, qpdiff.ErrEmpty, -1},
 		"NaN feature":      {nan, qpdiff.ErrNotFinite, -1},
 		"Inf label":        {func(c *Config) { c.Data.Y = append([]float64{math.Inf(1)}, c.Data.Y[1:]...) }, qpdiff.ErrNotFinite, -1},
 		"missing label":    {func(c *Config) { c.Data.Y = c.Data.Y[1:] }, qpdiff.ErrShape, -1},
@@ -125,9 +125,9 @@ func TestNewRefusesBadConfigs(t *testing.T) {
 		"index too large":  {func(c *Config) { c.Splits[2] = Split{[]int{0, 30}, []int{1}} }, qpdiff.ErrDomain, 2},
 		"index below zero": {func(c *Config) { c.Splits[1] = Split{[]int{0, 2}, []int{-1}} }, qpdiff.ErrDomain, 1},
 		"index twice":      {func(c *Config) { c.Splits[3] = Split{[]int{0, 1}, []int{1}} }, qpdiff.ErrDomain, 3},
-		"empty part":       {func(c *Config) { c.Splits[0] = Split{[]int{0, 1}, nil} }, qpdiff.ErrShape, 0},
+		"empty part":       {func(c *Config) { c.Splits[0] = Split{[]int{0, 1}, nil} }, qpdiff.ErrEmpty, 0},
 		"learner twice":    {func(c *Config) { l := new(linear.ElasticNet); c.Learner = func() learn.Learner { return l } }, qpdiff.ErrDomain, -1},
-		"nil learner":      {func(c *Config) { c.Learner = func() learn.Learner { return nil } }, qpdiff.ErrShape, -1},
+		"nil learner":      {func(c *Config) { c.Learner = func() learn.Learner { return nil } }, qpdiff.ErrEmpty, -1},
 		"intercept":        {func(c *Config) { c.Centring = 3 }, qpdiff.ErrDomain, -1},
 		"no features":      {func(c *Config) { c.Features = &LinearMap{In: 10} }, qpdiff.ErrShape, -1},
 		"intercept that depends on the map": {func(c *Config) {

@@ -96,11 +96,11 @@ func (cv *CV) addSplits(d *dataGradient, dx *mat.Dense) error {
 	}
 	switch wrongX, wrongY := d.wantX && d.errX != nil, d.wantY && d.errY != nil; {
 	case wrongX && wrongY:
-		return fmt.Errorf("dx: %w; dy: %w", d.errX, d.errY)
+		return fmt.Errorf("%w; %w", args.At(d.errX, "dx"), args.At(d.errY, "dy"))
 	case wrongX:
-		return fmt.Errorf("dx: %w", d.errX)
+		return args.At(d.errX, "dx")
 	case wrongY:
-		return fmt.Errorf("dy: %w", d.errY)
+		return args.At(d.errY, "dy")
 	}
 	return nil
 }

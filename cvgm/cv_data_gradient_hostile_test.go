@@ -145,8 +145,8 @@ func TestDataGradientAtTies(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			_, dx, dy, loss, err := dataCV(t, c.cv(t, false).c, c.alpha)
 			var split *SplitError
-			if !errors.Is(err, qpdiff.ErrNotDifferentiable) || !errors.As(err, &split) || !contains(err, "dx: split 0: cvgm: Config.Data.X has the examples 1 and 3") ||
-				!contains(err, "dy: split 0: cvgm: Config.Data.Y has the labels of the examples 1 and 3") {
+			if !errors.Is(err, qpdiff.ErrNotDifferentiable) || !errors.As(err, &split) || !contains(err, "cvgm: dx: split 0: Config.Data.X has the examples 1 and 3") ||
+				!contains(err, "cvgm: dy: split 0: Config.Data.Y has the labels of the examples 1 and 3") {
 				t.Errorf("error %v", err)
 			}
 			if !allNaN(dx.RawMatrix().Data) || !allNaN(dy) || !args.Finite(loss) {

@@ -1,8 +1,6 @@
 package cvgm
 
 import (
-	"fmt"
-
 	"cvgm/cvgm/internal/args"
 	"cvgm/qpdiff"
 )
@@ -19,6 +17,6 @@ type SplitError struct {
 	Err   error
 }
 
-func (e *SplitError) Error() string { return fmt.Sprintf("split %d: %v", e.Split, e.Err) }
+func (e *SplitError) Error() string { return args.At(e.Err, "split %d", e.Split).Error() }
 
 func (e *SplitError) Unwrap() error { return e.Err }

@@ -295,7 +295,7 @@ func ExampleSplitError() {
 	_, err := cvgm.New(cvgm.Config{Data: line(), Splits: splits, Loss: cvgm.SquaredError{}, Standardise: true,
 		Learner: func() learn.Learner { return new(linear.ElasticNet) }})
 	fmt.Println(err)
-	// Output: split 3: cvgm: Split holds index 30 for N = 30 examples (outside its domain): use indices from 0 to N-1
+	// Output: cvgm: split 3: Split holds index 30 for N = 30 examples (outside its domain): use indices from 0 to N-1
 }
 
 func ExampleModel() {

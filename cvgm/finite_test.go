@@ -178,7 +178,7 @@ func TestModelRefusesWhatIsNotFinite(t *testing.T) {
 		},
 			qpdiff.ErrNotFinite, "Model.Params holds NaN at index 2"},
 		"map":      {func(m *Model) { m.Features = &LinearMap{In: 2, Out: 3} }, qpdiff.ErrShape, "Model.Features has 3 outputs"},
-		"empty":    {func(m *Model) { *m = Model{} }, qpdiff.ErrShape, "Model has no features"},
+		"empty":    {func(m *Model) { *m = Model{} }, qpdiff.ErrEmpty, "Model has no features"},
 		"overflow": {func(m *Model) { m.Theta[0], m.Theta[1] = 1e308, 1e308 }, qpdiff.ErrNotFinite, "gives the prediction +Inf for row 0"},
 	} {
 		m := model()

@@ -169,7 +169,7 @@ func (m *Model) check() error {
 	}
 	n := len(m.Mean)
 	if err := args.First(
-		args.BadIf(n == 0 && len(m.Std) == 0, "Model", qpdiff.ErrShape, "fit a CV with Final, or read a model from JSON", "has no features"),
+		args.BadIf(n == 0 && len(m.Std) == 0, "Model", qpdiff.ErrEmpty, "fit a CV with Final, or read a model from JSON", "has no features"),
 		args.BadIf(len(m.Std) != n, "Model.Mean", qpdiff.ErrShape, together, "has %d entries where Std has %d", n, len(m.Std)),
 		args.BadIf(m.Predictor == nil && m.Kernel == nil && (len(m.Theta) < n || len(m.Theta) > n+1), "Model.Theta", qpdiff.ErrShape, together, "has %d entries for %d features", len(m.Theta), n),
 		args.BadIf(m.Freedom != nil && len(m.Freedom) != len(m.Theta), "Model.Freedom", qpdiff.ErrShape, together, "has %d entries where Theta has %d", len(m.Freedom), len(m.Theta)),

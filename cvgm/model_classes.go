@@ -43,11 +43,11 @@ func (cv *CV) FinalClasses(ctx context.Context, rows []int, alpha []float64) ([]
 // ClassProbabilities returns the probability of each class for each row of x, by the models of
 // [CV.FinalClasses]. The result has one row for each row of x and one column for each class. A
 // probability is exp(decision) divided by the sum of exp(decision) over the classes.
-// ClassProbabilities returns the errors of [Model.Predict], with the class added. With fewer than
-// two models, the error is of kind ErrShape.
+// ClassProbabilities returns the errors of [Model.Predict], with the class added. With one
+// model, the error is of kind ErrShape; without a model, it is of kind ErrEmpty.
 func ClassProbabilities(models []*Model, x mat.Matrix) (*mat.Dense, error) {
-	if len(models) < 2 {
-		return nil, args.Bad("models", qpdiff.ErrShape, "give all of CV.FinalClasses", "are %d", len(models))
+	if err := args.TooFew("models", len(models), 2, "give all of CV.FinalClasses"); err != nil {
+		return nil, err
 	}
 	rows := 0
 	if x != nil {
@@ -88,10 +88,7 @@ func classDecisions(models []*Model, rows int, x mat.Matrix) ([]float64, error) 
 // ClassRisk is [Model.Risk] for the models of [CV.FinalClasses]. The labels of d are the numbers of
 // the classes. The loss gets the log odds of each row's class as prediction, and 1 as label.
 func ClassRisk(models []*Model, loss Loss, d learn.Data) (float64, error) {
-	if len(models) < 2 {
-		return math.NaN(), args.Bad("models", qpdiff.ErrShape, "give all of CV.FinalClasses", "are %d", len(models))
-	}
-	if err := args.First(args.Data("d", d, true), checkLoss(loss), checkLabels("d.Y", d.Y, len(models))); err != nil {
+	if err := args.First(args.TooFew("models", len(models), 2, "give all of CV.FinalClasses"), args.Data("d", d, true), checkLoss(loss), checkLabels("d.Y", d.Y, len(models))); err != nil {
 		return math.NaN(), err
 	}
 	decisions, err := classDecisions(models, len(d.Y), d.X)

@@ -165,6 +165,9 @@ func TestSeveralClassesRefuse(t *testing.T) {
 	if _, err := ClassProbabilities([]*Model{models[0], nil}, c.Data.X); !errors.Is(err, qpdiff.ErrEmpty) {
 		t.Error(err)
 	}
+	if _, err := ClassProbabilities(nil, c.Data.X); !errors.Is(err, qpdiff.ErrEmpty) {
+		t.Errorf("no models: %v", err)
+	}
 	if _, err := ClassProbabilities(models, nil); !errors.Is(err, qpdiff.ErrEmpty) {
 		t.Error(err)
 	}

@@ -148,7 +148,7 @@ func folds(order []int, k int) []Split {
 // check returns an error if s is not a split of n examples.
 func (s Split) check(n int) error {
 	if len(s.Train) == 0 || len(s.Val) == 0 {
-		return args.Bad("Split", qpdiff.ErrShape, "give every split training and validation rows",
+		return args.Bad("Split", qpdiff.ErrEmpty, "give every split training and validation rows",
 			"has %d training and %d validation rows", len(s.Train), len(s.Val))
 	}
 	seen := make([]bool, n)

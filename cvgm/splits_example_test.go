@@ -57,5 +57,5 @@ func ExampleCheckGroups() {
 		panic(err)
 	}
 	fmt.Println(cvgm.CheckGroups(splits, []int{1, 1, 2, 2, 2, 3}))
-	// Output: split 1: cvgm: Split has group 2 on both sides: it trains on example 3 and validates on example 4 (outside its domain): draw the splits with GroupedKFold
+	// Output: cvgm: split 1: Split has group 2 on both sides: it trains on example 3 and validates on example 4 (outside its domain): draw the splits with GroupedKFold
 }

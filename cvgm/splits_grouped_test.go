@@ -189,8 +189,8 @@ func TestGroupedSplitsRefuseBadArguments(t *testing.T) {
 		"time, gap < 0":           {split(TimeSplits(10, 2, -1)), "gap is -1"},
 		"time, wide gap":          {split(TimeSplits(10, 2, 4)), "gap is 4"},
 		"time, huge gap":          {split(TimeSplits(10, 2, math.MaxInt)), "gap is "},
-		"parted":                  {CheckGroups([]Split{{[]int{0, 1}, []int{2, 3}}, {[]int{0, 2}, []int{4, 3}}}, groups), "split 1: cvgm: Split has group 2 on both sides: it trains on example 2 and validates on example 3"},
-		"no such example":         {CheckGroups([]Split{{[]int{0, 1}, []int{6}}}, groups), "split 0: cvgm: Split holds index 6 for N = 6"},
+		"parted":                  {CheckGroups([]Split{{[]int{0, 1}, []int{2, 3}}, {[]int{0, 2}, []int{4, 3}}}, groups), "cvgm: split 1: Split has group 2 on both sides: it trains on example 2 and validates on example 3"},
+		"no such example":         {CheckGroups([]Split{{[]int{0, 1}, []int{6}}}, groups), "cvgm: split 0: Split holds index 6 for N = 6"},
 	} {
 		if c.err == nil {
 			t.Errorf("%s: no error", name)

@@ -2,7 +2,6 @@ package cvgm
 
 import (
 	"context"
-	"fmt"
 	"math"
 
 	"cvgm/cvgm/internal/args"
@@ -99,7 +98,7 @@ func (s *Stochastic) EvalContext(ctx context.Context, grad, alpha []float64) (fl
 		loss, err = s.cv.EvalContext(ctx, grad, alpha)
 	}
 	if err != nil {
-		err = fmt.Errorf("draw %d of the splits: %w", s.evaluations, err)
+		err = args.At(err, "draw %d of the splits", s.evaluations)
 	}
 	return loss, err
 }

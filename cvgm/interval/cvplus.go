@@ -80,8 +80,8 @@ func (p *CVPlus) Check() error {
 	if p == nil {
 		return args.Bad("CVPlus", qpdiff.ErrEmpty, "make one with interval.New, or set Tuner.Intervals", "is nil")
 	}
-	if len(p.Folds) < 2 {
-		return args.Bad("CVPlus.Folds", qpdiff.ErrShape, "give two or more", "are %d", len(p.Folds))
+	if err := args.TooFew("CVPlus.Folds", len(p.Folds), 2, "make them with New"); err != nil {
+		return err
 	}
 	var total float64
 	rows := 0

@@ -114,6 +114,7 @@ func TestRefusals(t *testing.T) {
 		kind   error
 	}{
 		"one fold":      {func(f []Fold) []Fold { return f[:1] }, 2, qpdiff.ErrShape},
+		"no fold":       {func([]Fold) []Fold { return nil }, 2, qpdiff.ErrEmpty},
 		"no model":      {func(f []Fold) []Fold { f[1].Model = nil; return f }, 3, qpdiff.ErrEmpty},
 		"few weights":   {func(f []Fold) []Fold { f[0].Weights = f[0].Weights[:1]; return f }, 3, qpdiff.ErrShape},
 		"weight 0":      {func(f []Fold) []Fold { f[0].Weights[1] = 0; return f }, 3, qpdiff.ErrDomain},

@@ -236,7 +236,7 @@ func (c CSV) dropRows(text *csvText, roles []role) error {
 	text.records, text.lines = text.records[:kept], text.lines[:kept]
 	if kept == 0 {
 		most := slices.Index(lacking, slices.Max(lacking))
-		return args.Bad("CSV", qpdiff.ErrShape, "fill them in, or put the column into Ignore unless it is the target",
+		return args.Bad("CSV", qpdiff.ErrEmpty, "fill them in, or put the column into Ignore unless it is the target",
 			"has no examples: each of the %d rows lacks a value, %d of them in column %q", all, lacking[most], text.header[most])
 	}
 	return nil

@@ -224,7 +224,7 @@ func (t *csvText) read() error {
 		t.lines = append(t.lines, line)
 	}
 	if len(t.records) == 0 {
-		return args.Bad("CSV", qpdiff.ErrShape, "give examples below the header line", "has no examples")
+		return args.Bad("CSV", qpdiff.ErrEmpty, "give examples below the header line", "has no examples")
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"strings"
 	"testing"
 
 	"cvgm/cvgm/internal/casetest"
@@ -12,6 +13,7 @@ func TestNilIsAnArgErrorTable(t *testing.T) {
 	e := p.Model.Prepared.(*Encoder)
 	var noPipeline *Pipeline
 	var noTable *Table
+	var noClasses *OneVsRest
 	casetest.WantArgErrors(t, map[string]func() error{
 		"Pipeline.Predict":             func() error { _, err := p.Predict(nil); return err },
 		"Pipeline.Decision":            func() error { _, err := p.Decision(nil); return err },
@@ -26,6 +28,14 @@ func TestNilIsAnArgErrorTable(t *testing.T) {
 		"no Pipeline's Probability":    func() error { _, err := noPipeline.Probability(nil); return err },
 		"no Pipeline's Read":           func() error { _, err := noPipeline.Read(nil); return err },
 		"no Pipeline's Record":         func() error { _, err := noPipeline.Record(nil); return err },
+		"OneVsRest.Class":              func() error { _, err := new(OneVsRest).Class(nil); return err },
+		"no OneVsRest's Class":         func() error { _, err := noClasses.Class(nil); return err },
+		"CSV.Read of no rows":          func() error { _, err := CSV{Target: "y"}.Read(strings.NewReader("a,y\n")); return err },
+		"CSV.Read of no value": func() error {
+			_, err := CSV{Target: "y", Missing: MissingDropsRow}.Read(strings.NewReader("a,y\n,1\n"))
+			return err
+		},
+		"CSV.Read of the target alone": func() error { _, err := CSV{Target: "y"}.Read(strings.NewReader("y\n1\n")); return err },
 		"CSV.Read":                     func() error { _, err := CSV{Target: "y"}.Read(nil); return err },
 		"ReadCSV":                      func() error { _, err := ReadCSV(nil, "y"); return err },
 		"Table.Data":                   func() error { _, _, err := noTable.Data(); return err },

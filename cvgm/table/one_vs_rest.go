@@ -32,7 +32,7 @@ type OneVsRest struct {
 }
 
 // NewOneVsRest joins the pipelines of the classes of one table. Errors are of kind ErrShape, or
-// ErrEmpty for a nil pipeline.
+// ErrEmpty for a nil pipeline or none.
 func NewOneVsRest(pipelines []*Pipeline) (*OneVsRest, error) {
 	c := &OneVsRest{Pipelines: slices.Clone(pipelines)}
 	if err := c.check(); err != nil {
@@ -42,8 +42,8 @@ func NewOneVsRest(pipelines []*Pipeline) (*OneVsRest, error) {
 }
 
 // NewJoint joins the models that [cvgm.CV.FinalClasses] returns, with the encoder of
-// [Table.ClassData] as Config.Prepare. Errors are of kind ErrEmpty for a nil model, and otherwise
-// of kind ErrShape.
+// [Table.ClassData] as Config.Prepare. Errors are of kind ErrEmpty for a nil model or none, and
+// otherwise of kind ErrShape.
 func NewJoint(models []*cvgm.Model) (*OneVsRest, error) {
 	c := &OneVsRest{Joint: true}
 	for k, m := range models {
@@ -71,8 +71,11 @@ func NewJoint(models []*cvgm.Model) (*OneVsRest, error) {
 
 // check returns an error if the pipelines do not fit together.
 func (c *OneVsRest) check() error {
-	if c == nil || len(c.Pipelines) < 3 {
-		return args.Bad("OneVsRest.Pipelines", qpdiff.ErrShape, "give one for each of three or more classes, or use a Pipeline", "are fewer than 3")
+	if c == nil {
+		return args.Bad("OneVsRest", qpdiff.ErrEmpty, "make one with NewOneVsRest or NewJoint", "is nil")
+	}
+	if err := args.TooFew("OneVsRest.Pipelines", len(c.Pipelines), 3, "give one for each of three or more classes, or use a Pipeline"); err != nil {
+		return err
 	}
 	first, err := c.Pipelines[0].encoder()
 	if err != nil {
@@ -86,7 +89,7 @@ func (c *OneVsRest) check() error {
 		}
 		same := sameColumns(first.columns, e.columns)
 		if err := args.First(
-			args.BadIf(len(p.Classes) != 2, "OneVsRest.Pipelines", qpdiff.ErrShape, "train it on Table.Binary of a class", "has no classes in number %d", k),
+			args.BadIf(len(p.Classes) != 2, "OneVsRest.Pipelines", qpdiff.ErrEmpty, "train it on Table.Binary of a class", "has no classes in number %d", k),
 			args.BadIf(!same || p.Target != c.Pipelines[0].Target, "OneVsRest.Pipelines", qpdiff.ErrShape, "train all on one table", "has other columns or another target in number %d", k),
 		); err != nil {
 			return err
@@ -214,14 +217,15 @@ func (c *OneVsRest) Probability(t *Table) (*mat.Dense, error) {
 }
 
 // Accuracy returns the share of rows whose predicted class equals the class in the table. The
-// target of the table must have three or more classes; otherwise the error is of kind ErrShape.
+// target of the table must have three or more classes; otherwise the error is of kind ErrDomain, or
+// of kind ErrEmpty if the table has no target.
 func (c *OneVsRest) Accuracy(t *Table) (float64, error) {
 	classes, err := c.Class(t)
 	if err != nil {
 		return math.NaN(), err
 	}
-	if t.Y == nil || len(t.Classes) < 3 {
-		return math.NaN(), args.Bad("Table", qpdiff.ErrShape, "read one with the target's column", "has no target of three or more classes")
+	if err := t.checkClasses(); err != nil {
+		return math.NaN(), err
 	}
 	right := 0
 	for i, class := range classes {

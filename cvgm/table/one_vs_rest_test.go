@@ -108,7 +108,7 @@ func TestOneVsRestRefuses(t *testing.T) {
 		t.Errorf("probabilities without log odds: %v", err)
 	}
 	for name, parts := range map[string][]*Pipeline{
-		"none": nil, "two": pipelines[:2], "a class twice": {pipelines[0], pipelines[1], pipelines[1]}, "nil": {pipelines[0], nil, pipelines[1]}, "another table": {pipelines[0], pipelines[1], parcelPipeline(t)},
+		"two": pipelines[:2], "a class twice": {pipelines[0], pipelines[1], pipelines[1]}, "nil": {pipelines[0], nil, pipelines[1]}, "another table": {pipelines[0], pipelines[1], parcelPipeline(t)},
 	} {
 		if _, err := NewOneVsRest(parts); !errors.Is(err, qpdiff.ErrShape) && !errors.Is(err, qpdiff.ErrEmpty) {
 			t.Errorf("%s: %v", name, err)
@@ -117,9 +117,20 @@ func TestOneVsRestRefuses(t *testing.T) {
 			t.Errorf("%s is written", name)
 		}
 	}
+	if _, err := NewOneVsRest(nil); !errors.Is(err, qpdiff.ErrEmpty) {
+		t.Errorf("no pipelines: %v", err)
+	}
 	var none *OneVsRest
-	if _, err := none.Class(whole); !errors.Is(err, qpdiff.ErrShape) {
+	if _, err := none.Class(whole); !errors.Is(err, qpdiff.ErrEmpty) {
 		t.Error(err)
+	}
+	blind := casetest.Must(c.Read(strings.NewReader("weight,colour,spots\n100,red,1\n")))(t)
+	if _, err := c.Accuracy(blind); !errors.Is(err, qpdiff.ErrEmpty) {
+		t.Errorf("accuracy without a target: %v", err)
+	}
+	blind.Y, blind.Classes = []float64{1}, []string{"apple", "pear"}
+	if _, err := c.Accuracy(blind); !errors.Is(err, qpdiff.ErrDomain) {
+		t.Errorf("accuracy on two classes: %v", err)
 	}
 	text := string(casetest.Must(json.Marshal(c))(t))
 	for old, other := range map[string]string{`"format":"cvgm one`: `"format":"cvgm two`, `"version":1,"pipelines"`: `"version":9,"pipelines"`, `"pipelines":[`: `"more":1,"pipelines":[`, `"theta":[`: `"theta":[1,`} {
@@ -214,7 +225,7 @@ func TestJointRefuses(t *testing.T) {
 		t.Errorf("two classes: %v", err)
 	}
 	blind := casetest.Must(casetest.Must(NewJoint(models))(t).Read(strings.NewReader("weight,colour,spots\n100,red,1\n")))(t)
-	if _, _, err := blind.ClassData(); !errors.Is(err, qpdiff.ErrShape) {
+	if _, _, err := blind.ClassData(); !errors.Is(err, qpdiff.ErrEmpty) {
 		t.Errorf("without a target: %v", err)
 	}
 }

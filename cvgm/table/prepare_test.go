@@ -302,7 +302,7 @@ func TestPrepareRefusals(t *testing.T) {
 		"no features":                       {func(c *cvgm.Config) { c.Prepare = preparer{in: 3, apply: ones} }, "0 features", qpdiff.ErrShape},
 		"nothing fitted": {func(c *cvgm.Config) {
 			c.Prepare = preparer{in: 3, out: 2, fit: func() (cvgm.Prepared, error) { return nil, nil }}
-		}, "split 0: cvgm: Config.Prepare returns nil", qpdiff.ErrShape},
+		}, "cvgm: split 0: Config.Prepare returns nil", qpdiff.ErrShape},
 		"another shape fitted": {func(c *cvgm.Config) {
 			c.Prepare = preparer{in: 3, out: 2, fit: func() (cvgm.Prepared, error) { return preparer{in: 3, out: 4, apply: ones}, nil }}
 		}, "3 columns to 4 features", qpdiff.ErrShape},
@@ -317,7 +317,7 @@ func TestPrepareRefusals(t *testing.T) {
 		}, "makes NaN of row", qpdiff.ErrNotFinite},
 		"NaN in Y": {func(c *cvgm.Config) { c.Data.Y = slices.Clone(c.Data.Y); c.Data.Y[3] = math.NaN() }, "Data.Y holds NaN", qpdiff.ErrNotFinite},
 		"weights":  {func(c *cvgm.Config) { c.Data.Weights = c.Data.Y }, "Weights", qpdiff.ErrDomain},
-		"no rows":  {func(c *cvgm.Config) { c.Data.X = nil }, "Data.X is empty", qpdiff.ErrShape},
+		"no rows":  {func(c *cvgm.Config) { c.Data.X = nil }, "Data.X is empty", qpdiff.ErrEmpty},
 	} {
 		_, err := cvgm.New(preparedConfig(t, table, c.edit))
 		if !errors.Is(err, c.kind) || !strings.Contains(err.Error(), c.want) {

@@ -30,7 +30,7 @@ func (c CSV) ReadFile(path string) (*Table, error) {
 	return table, nil
 }
 
-// Read reads a table. An error in the text names line, column and field. It is of kind ErrShape for
+// Read reads a table. An error in the text names line, column and field. It is of kind ErrEmpty for
 // a text without examples or features. It is of kind ErrNotFinite for a missing value, and for a
 // text in place of a number. It is of kind ErrDomain for settings, names and kinds that cannot be
 // used. If a record has more or fewer fields than the header, the error is a *csv.ParseError of
@@ -62,7 +62,7 @@ func (c CSV) Read(r io.Reader) (*Table, error) {
 		}
 	}
 	if len(k.at) == 0 {
-		return nil, args.Bad("CSV", qpdiff.ErrShape, "give at least one more column, or name one in CSV.Categorical", "has no features beside %q%s", c.Target, k.leftOut())
+		return nil, args.Bad("CSV", qpdiff.ErrEmpty, "give at least one more column, or name one in CSV.Categorical", "has no features beside %q%s", c.Target, k.leftOut())
 	}
 	if err := k.target(); err != nil {
 		return nil, err

@@ -136,21 +136,32 @@ func (t *Table) ClassData() (learn.Data, *Encoder, error) {
 	if err := t.check(); err != nil {
 		return learn.Data{}, nil, err
 	}
-	if len(t.Classes) < 3 {
-		return learn.Data{}, nil, args.Bad("Table", qpdiff.ErrDomain, "use Data, or read one with a target of three or more classes", "has the classes %q in its target %q", t.Classes, t.Target)
+	if err := t.checkClasses(); err != nil {
+		return learn.Data{}, nil, err
 	}
 	return t.data()
 }
 
+// checkClasses returns an error unless the table has a target of three or more classes.
+func (t *Table) checkClasses() error {
+	return args.First(t.checkTarget(),
+		args.BadIf(len(t.Classes) < 3, "Table", qpdiff.ErrDomain, "use Data, or read one with a target of three or more classes", "has the classes %q in its target %q", t.Classes, t.Target))
+}
+
+// checkTarget returns an error if the table has no target.
+func (t *Table) checkTarget() error {
+	return args.BadIf(t.Y == nil, "Table", qpdiff.ErrEmpty, "read one with the target's column", "has no target %q", t.Target)
+}
+
 // data is Data for any number of classes.
 func (t *Table) data() (learn.Data, *Encoder, error) {
-	if t.Y == nil {
-		return learn.Data{}, nil, args.Bad("Table", qpdiff.ErrShape, "read one with the target's column", "has no target %q", t.Target)
+	if err := t.checkTarget(); err != nil {
+		return learn.Data{}, nil, err
 	}
 	e := newEncoder(t)
 	_, m := e.Dims()
 	if m == 0 {
-		return learn.Data{}, nil, args.Bad("Table", qpdiff.ErrShape, "add a column that varies", "has no features: each column has one level only")
+		return learn.Data{}, nil, args.Bad("Table", qpdiff.ErrEmpty, "add a column that varies", "has no features: each column has one level only")
 	}
 	rows, columns := t.Dims()
 	need, bound := memory.Bytes(8*float64(rows)*float64(m)), memory.Bound(t.reader.maxBytes)

@@ -161,7 +161,7 @@ func TestClasses(t *testing.T) {
 		t.Errorf("no classes: %v", err)
 	}
 	flat := read(t, CSV{}, "a,y\nu,1\nu,2\n")
-	if _, _, err := flat.Data(); !errors.Is(err, qpdiff.ErrShape) {
+	if _, _, err := flat.Data(); !errors.Is(err, qpdiff.ErrEmpty) {
 		t.Errorf("no features: %v", err)
 	}
 }

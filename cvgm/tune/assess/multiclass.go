@@ -97,7 +97,7 @@ func ClassifyMulti(probabilities bool, samples ...ClassSample) (Multiclass, erro
 // first of the samples. s is sample number k.
 func (s ClassSample) check(k int, first ClassSample, probabilities bool) error {
 	if s.Decisions == nil {
-		return args.Bad("ClassSample.Decisions", qpdiff.ErrShape, "give a row per label", "is nil in sample %d", k)
+		return args.Bad("ClassSample.Decisions", qpdiff.ErrEmpty, "give a row per label", "is nil in sample %d", k)
 	}
 	rows, classes := s.Decisions.Dims()
 	_, want := first.Decisions.Dims()

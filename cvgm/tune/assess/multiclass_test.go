@@ -63,7 +63,7 @@ func TestClassifyMultiRefuses(t *testing.T) {
 		kind    error
 	}{
 		"no sample":        {nil, qpdiff.ErrEmpty},
-		"no decisions":     {[]ClassSample{{Y: good.Y}}, qpdiff.ErrShape},
+		"no decisions":     {[]ClassSample{{Y: good.Y}}, qpdiff.ErrEmpty},
 		"rows":             {[]ClassSample{{Y: []float64{0}, Decisions: good.Decisions}}, qpdiff.ErrShape},
 		"one class":        {[]ClassSample{{Y: []float64{0, 0}, Decisions: mat.NewDense(2, 1, nil)}}, qpdiff.ErrShape},
 		"classes":          {[]ClassSample{good, {Y: good.Y, Decisions: mat.NewDense(2, 3, nil)}}, qpdiff.ErrShape},
