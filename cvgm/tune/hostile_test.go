@@ -522,6 +522,16 @@ func TestTuneFixedInLetters(t *testing.T) {
 	if got.Loss != want.Loss || got.Hyper[0] != 0 {
 		t.Errorf("%v, with λ1 %v", got.Hyper, want.Hyper)
 	}
+	for _, name := range []string{"α1", "λ2", "γ[0]", "δ"} {
+		s := space{hyper: []learn.Hyperparameter{{Name: name, Lower: 1, Default: 2, Upper: 3}}, free: []bool{true}}
+		letters := strings.NewReplacer("α", "alpha", "λ", "lambda", "γ", "gamma", "δ", "delta").Replace(name)
+		if err := s.fix(letters, 2.5); err != nil || s.free[0] || s.hyper[0].Default != 2.5 {
+			t.Errorf("%s for %s: %v, %v", letters, name, err, s.hyper[0])
+		}
+		if err := s.fix(letters+"0", 2.5); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("names %q", letters+"0")) {
+			t.Errorf("%s0: %v", letters, err)
+		}
+	}
 }
 
 // A matrix that is neither dense nor sparse is copied, whatever its size.

@@ -39,13 +39,13 @@ func newSpace(hyper []learn.Hyperparameter, kind []int, fixed map[string]float64
 }
 
 // greek replaces the names of Greek letters by the letters.
-var greek = strings.NewReplacer("lambda", "λ", "gamma", "γ", "delta", "δ")
+var greek = strings.NewReplacer("alpha", "α", "gamma", "γ", "delta", "δ", "lambda", "λ")
 
 // fix sets the hyperparameters of the given name to v. The name may have an index.
 func (s space) fix(name string, v float64) error {
-	name, found := greek.Replace(name), false
+	wanted, found := greek.Replace(name), false
 	for i, h := range s.hyper {
-		if known := greek.Replace(h.Name); known != name && !strings.HasPrefix(known, name+"[") {
+		if known := greek.Replace(h.Name); known != wanted && !strings.HasPrefix(known, wanted+"[") {
 			continue
 		}
 		if !(v > 0 || v == 0 && h.Zero) || !args.Finite(v) {

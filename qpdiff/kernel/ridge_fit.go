@@ -66,18 +66,18 @@ func (f *kernelRidgeFactor) factorise(k []float64, rows []int, lambda, fraction 
 		f.size[i] = math.Sqrt(f.a[i*n+i])
 		lost = max(lost, k[i*n+i]/f.a[i*n+i])
 	}
-	const remedy = "raise lambda, or drop one of equal rows"
+	const remedy = "raise λ, or drop one of equal rows"
 	if at := dense.CholeskyBlocks(f.stopper, f.a, f.inv, n, dense.Eps, f.work); at < n {
 		if pivot := f.a[at*n+at]; pivot < -dense.ComplementarityTol*dense.Eps*float64(n)*f.reach(k, at) {
 			return check.ArgErrorf("Kernel", qpdiff.ErrNonconvex, "use a positive semidefinite kernel", "has a direction of negative curvature at row %d", rows[at])
 		} else if !dense.Finite(pivot) {
-			return check.ArgErrorf("hyper", qpdiff.ErrNotFinite, "scale the features, or change lambda", "gives a kernel matrix that overflows at row %d", rows[at])
+			return check.ArgErrorf("hyper", qpdiff.ErrNotFinite, "scale the features, or change λ", "gives a kernel matrix that overflows at row %d", rows[at])
 		}
-		return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, remedy, "has lambda = %v, with which the kernel matrix is singular: row %d depends on those before it", lambda, rows[at])
+		return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, remedy, "has λ = %v, with which the kernel matrix is singular: row %d depends on those before it", lambda, rows[at])
 	}
 	least := dense.SmallestSingular(f.a, f.inv, n, n, f.size, f.x)
 	if cond := lost * math.Sqrt(float64(n)) / (least * least); dense.Unsolvable(cond) {
-		return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, remedy, "has lambda = %v, with which the kernel matrix is singular to machine precision: its condition is about %.2g", lambda, cond)
+		return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, remedy, "has λ = %v, with which the kernel matrix is singular to machine precision: its condition is about %.2g", lambda, cond)
 	}
 	return nil
 }
@@ -183,11 +183,11 @@ func (l *kernelRidgeFit) load(bias bool) {
 
 // evaluate computes the kernel matrix.
 func (l *kernelRidgeFit) evaluate(hyper []float64) error {
-	if err := l.checkHyper(hyper, "lambda", func(lambda float64) error {
+	if err := l.checkHyper(hyper, "λ", func(lambda float64) error {
 		if lambda >= 0 {
 			return nil
 		}
-		return check.ArgErrorf("hyper", qpdiff.ErrDomain, "give a lambda at or above 0", "holds %v as lambda", lambda)
+		return check.ArgErrorf("hyper", qpdiff.ErrDomain, "give a λ at or above 0", "holds %v as λ", lambda)
 	}); err != nil {
 		return err
 	}
@@ -214,7 +214,7 @@ func (l *kernelRidgeFit) solve(hyper []float64, fraction float64) (b float64, er
 
 // overflow is the error of coefficients that are not finite.
 func (*kernelRidgeFit) overflow() error {
-	return check.ArgErrorf("Data", qpdiff.ErrNotFinite, "scale the labels or the kernel, or raise lambda", "leaves coefficients that overflow")
+	return check.ArgErrorf("Data", qpdiff.ErrNotFinite, "scale the labels or the kernel, or raise λ", "leaves coefficients that overflow")
 }
 
 // leaveOneOut sets dst[i] to the prediction for row i by the fit to the other rows.
@@ -236,7 +236,7 @@ func (l *kernelRidgeFit) leaveOneOut(dst, hyper []float64) error {
 		part := l.factor.a[i*m+i]
 		l.residual[i] = l.c[i] / part
 		if !(part > 0) || !dense.Finite(l.residual[i]) {
-			return check.ArgErrorf("Data", qpdiff.ErrNotFinite, "scale the labels or the kernel, or raise lambda", "leaves a residual of %v for row %d", l.residual[i], i)
+			return check.ArgErrorf("Data", qpdiff.ErrNotFinite, "scale the labels or the kernel, or raise λ", "leaves a residual of %v for row %d", l.residual[i], i)
 		}
 	}
 	for i, r := range l.residual {

@@ -164,15 +164,15 @@ func TestKernelRidgeVerdicts(t *testing.T) {
 		return learn.Data{X: mat.NewDense(2, 1, []float64{0, delta}), Y: []float64{1, 2}}
 	}
 	v := casetest.Residual(nil).Verdict
-	v(t, "λ < 0", new(Ridge), d, qpdiff.ErrDomain, "lambda", -1, 1)
+	v(t, "λ < 0", new(Ridge), d, qpdiff.ErrDomain, "λ", -1, 1)
 	v(t, "γ = 0", new(Ridge), d, qpdiff.ErrDomain, "γ", 1, 0)
-	v(t, "one hyperparameter", new(Ridge), d, qpdiff.ErrShape, "lambda and the kernel", 1)
+	v(t, "one hyperparameter", new(Ridge), d, qpdiff.ErrShape, "λ and the kernel", 1)
 	v(t, "degree −1", &Ridge{Kernel: Polynomial{Degree: -1}}, d, qpdiff.ErrDomain, "Degree", 1, 1, 1)
 	v(t, "degree 2000", &Ridge{Kernel: Polynomial{Degree: 2000}}, d, qpdiff.ErrNotFinite, "Kernel", 1, 1, 1)
 	v(t, "indefinite kernel", &Ridge{Kernel: ard{}}, d, qpdiff.ErrNonconvex, "Kernel", .01, .1, .1, -.5)
 	v(t, "equal rows", new(Ridge), tied, qpdiff.ErrIllPosed, "row 4", 0, 1)
-	v(t, "singular", &Ridge{Kernel: Polynomial{Degree: 1}}, d, qpdiff.ErrIllPosed, "lambda = 0", 0, 1, 0)
-	v(t, "nearly singular", &Ridge{Kernel: Polynomial{Degree: 1}}, d, qpdiff.ErrIllPosed, "lambda = 1e-14", 1e-14, 1, 0)
+	v(t, "singular", &Ridge{Kernel: Polynomial{Degree: 1}}, d, qpdiff.ErrIllPosed, "λ = 0", 0, 1, 0)
+	v(t, "nearly singular", &Ridge{Kernel: Polynomial{Degree: 1}}, d, qpdiff.ErrIllPosed, "λ = 1e-14", 1e-14, 1, 0)
 	v(t, "tiny λ", new(Ridge), d, nil, "", 1e-200, 1)
 	v(t, "λ = 0", new(Ridge), d, nil, "", 0, 1)
 	v(t, "near rows", new(Ridge), near(4.9e-7), nil, "", 0, 1)

@@ -45,7 +45,7 @@ func TestKinks(t *testing.T) {
 	}
 	rows, coords := func(i ...int) qpdiff.Weak { return qpdiff.Weak{Rows: i} }, func(j ...int) qpdiff.Weak { return qpdiff.Weak{Coords: j} }
 	all := func(hyper ...qpdiff.Input) []qpdiff.Input { return append(hyper, "X", "y") }
-	bySVM, byLoss := all("λ1", "λ2"), all("alpha1", "alpha2", "alpha3", "alpha4", "lambda")
+	bySVM, byLoss := all("λ1", "λ2"), all("α1", "α2", "α3", "α4", "λ")
 	e := math.Exp(-1)
 	for _, c := range []struct {
 		name   string
@@ -76,8 +76,8 @@ func TestKinks(t *testing.T) {
 		{"SVM, a row on the elbow", svm, data(2, []float64{-1, 1}, 0, 2, 2, -2), []float64{0, .5}, rows(1), bySVM, 0},
 		{"learned loss, multiplier", loss, line, []float64{.5, 1, .5, 0, e/2 + e*e}, rows(0), byLoss, 2},
 		{"learned loss, upper multiplier", loss, line, []float64{.5, 1, .5, 0, .25 + e/2 + e*e}, rows(0), byLoss, -2},
-		{"learned loss, in alpha1 only", loss, line, []float64{0, 1, 0, 0, e/2 + e*e}, rows(0), []qpdiff.Input{"alpha1"}, 0},
-		{"learned loss, weights", loss, learn.Data{X: line.X, Y: classes, Weights: []float64{2, 1}}, []float64{0, 1, 0, 0, (2*e + 2*e*e) / 3}, rows(0), []qpdiff.Input{"alpha1"}, 0},
+		{"learned loss, in α1 only", loss, line, []float64{0, 1, 0, 0, e/2 + e*e}, rows(0), []qpdiff.Input{"α1"}, 0},
+		{"learned loss, weights", loss, learn.Data{X: line.X, Y: classes, Weights: []float64{2, 1}}, []float64{0, 1, 0, 0, (2*e + 2*e*e) / 3}, rows(0), []qpdiff.Input{"α1"}, 0},
 		{"learned loss, curvature", loss, line, []float64{0, 1, .5, 0, e/2 + e*e}, rows(0), byLoss, 0},
 		// θ = 1 at δ = 1, with the residuals −1, 0 and 10.
 		{"Huber", huber, data(1, []float64{0, 1, 11}, 1, 1, 1), []float64{0, 1}, rows(0), all("λ2", "δ"), 2},

@@ -31,8 +31,8 @@ func (d *huberDerivative) begin(l *huberFit, generalised bool, g *learn.Grad) er
 	d.u, d.zu = dense.Grow(d.u, l.k), dense.Grow(d.zu, l.m)
 	if len(l.weak) > 0 && learner.Wants(g) {
 		if l.blur > dense.HiddenTol {
-			return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise delta, or standardise the features",
-				"has a delta of %v, beside which rounding hides on which side of it residuals are", l.delta)
+			return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise δ, or standardise the features",
+				"has a δ of %v, beside which rounding hides on which side of it residuals are", l.delta)
 		}
 		if !generalised {
 			return learner.NotDifferentiable(g, qpdiff.Weak{Rows: l.weak}, l.rows, "move the hyperparameters, or set Generalised", "λ2", "δ")

@@ -17,10 +17,10 @@ import (
 type UnrolledParams struct {
 	experiment.PublishedRegression
 	UnrolledSteps []int     `help:"ascending numbers of steps of the gradient descent differentiated through" range:"[1,∞)" len:"[1,∞)" order:"ascending" small:"[1,30]"`
-	Penalty       float64   `help:"lambda2 at which learning rates are compared" range:"[0,∞)" small:"[1e-3,1]" setting:"λ2 = %v"`
+	Penalty       float64   `help:"λ2 at which learning rates are compared" range:"[0,∞)" small:"[1e-3,1]" setting:"λ2 = %v"`
 	Rates         []float64 `help:"learning rates times the largest curvature; descent converges below 2" range:"(0,∞)" small:"[.01,2.5]"`
 	Momentum      float64   `help:"momentum of one more run, at the learning rate 1" range:"[0,1)" small:"[.1,.9]" setting:"momentum %v"`
-	Penalties     []float64 `help:"values of lambda2 compared at the learning rate 1" range:"[0,∞)" small:"[1e-3,1]"`
+	Penalties     []float64 `help:"values of λ2 compared at the learning rate 1" range:"[0,∞)" small:"[1e-3,1]"`
 	Conditions    []float64 `help:"condition numbers at which the rounding of the derivative is measured, through all steps" range:"[1,1e30]" small:"[1,1e6]"`
 }
 

@@ -19,8 +19,8 @@ type PenaltyCVGM struct {
 	P            float64 `help:"fraction of the examples that each split trains on" range:"(0,1)" splits:"Train,Sizes,MinSize" small:"[.5,.9]" setting:"p = %v"`
 	StartLambda1 float64 `help:"start of the gradient method, weight of the l1 penalty" range:"[0,∞)" small:"[1e-4,1]" setting:"start λ1 = %v"`
 	StartLambda2 float64 `help:"start of the gradient method, weight of the squared l2 penalty" range:"[0,∞)" small:"[1e-4,1]" setting:"λ2 = %v"`
-	MinLambda1   float64 `help:"lower bound of lambda1" range:"[0,∞)" small:"[1e-8,1e-4]" setting:"bounds λ1 ≥ %v"`
-	MinLambda2   float64 `help:"lower bound of lambda2" range:"[0,∞)" small:"[1e-8,1e-4]" setting:"λ2 ≥ %v"`
+	MinLambda1   float64 `help:"lower bound of λ1" range:"[0,∞)" small:"[1e-8,1e-4]" setting:"bounds λ1 ≥ %v"`
+	MinLambda2   float64 `help:"lower bound of λ2" range:"[0,∞)" small:"[1e-8,1e-4]" setting:"λ2 ≥ %v"`
 	StepSize     float64 `help:"step size of the gradient method" range:"(0,∞)" small:"[1e-5,1e-2]" setting:"CVGM with a step of the gradient times %v"`
 }
 

@@ -49,8 +49,8 @@ type AblationNet struct {
 	experiment.RegressionData
 	elasticnet.PenaltyCVGM
 	Budgets []int   `help:"evaluations after which the models are judged" range:"[1,∞)" len:"[1,∞)" order:"ascending" small:"[1,6]"`
-	BoxLow  float64 `help:"lower end of the random search" unit:"log10(lambda)" range:"[-300,300]" below:"BoxHigh" small:"[-4,-3]" setting:"random search: log-uniform, λ1 and λ2 from %v"`
-	BoxHigh float64 `help:"upper end of the random search" unit:"log10(lambda)" range:"[-300,300]" small:"[-1,0]" setting:"up to %v"`
+	BoxLow  float64 `help:"lower end of the random search" unit:"log10(λ)" range:"[-300,300]" below:"BoxHigh" small:"[-4,-3]" setting:"random search: log-uniform, λ1 and λ2 from %v"`
+	BoxHigh float64 `help:"upper end of the random search" unit:"log10(λ)" range:"[-300,300]" small:"[-1,0]" setting:"up to %v"`
 }
 
 // AblationLog describes a search for two hyperparameters by quasi-Newton steps in their logarithms.

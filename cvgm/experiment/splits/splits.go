@@ -33,8 +33,8 @@ type SplitsParams struct {
 	Budget       int       `help:"evaluations of the quasi-Newton search for the lowest CV loss" range:"[1,∞)" small:"[1,8]" setting:"tuned by at most %v evaluations of a quasi-Newton search"`
 	StartLambda1 float64   `help:"start of that search, weight of the l1 penalty" range:"[0,∞)" small:"[1e-4,1]" setting:"start λ1 = %v"`
 	StartLambda2 float64   `help:"start of that search, weight of the squared l2 penalty" range:"[0,∞)" small:"[1e-4,1]" setting:"λ2 = %v"`
-	MinLambda1   float64   `help:"lower bound of lambda1" range:"[0,∞)" small:"[1e-8,1e-4]" setting:"bounds λ1 ≥ %v"`
-	MinLambda2   float64   `help:"lower bound of lambda2" range:"[0,∞)" small:"[1e-8,1e-4]" setting:"λ2 ≥ %v"`
+	MinLambda1   float64   `help:"lower bound of λ1" range:"[0,∞)" small:"[1e-8,1e-4]" setting:"bounds λ1 ≥ %v"`
+	MinLambda2   float64   `help:"lower bound of λ2" range:"[0,∞)" small:"[1e-8,1e-4]" setting:"λ2 ≥ %v"`
 
 	Rings         kernels.RingsProblem
 	RingsDataSets int       `help:"data sets of the rings" range:"[2,∞)" small:"[2,3]"`

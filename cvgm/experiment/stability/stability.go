@@ -30,9 +30,9 @@ type StabilityParams struct {
 	DataSets      int `help:"data sets on each side of the identity" range:"[2,∞)" small:"[2,4]" setting:"means over %v data sets of N rows"`
 	FreshExamples int `help:"fresh examples on which each risk R is measured" range:"[1,∞)" small:"[5,30]" setting:"R on %v fresh examples"`
 
-	RidgeLambda2      []float64 `help:"lambda2 of the ridge regressions" range:"(0,∞)" small:"[1e-2,10]" setting:"ridge regression with λ2 = %v"`
-	ElasticNetLambda1 []float64 `help:"lambda1 of the elastic nets" range:"(0,∞)" small:"[1e-3,1]" setting:"elastic net with λ1 = %v"`
-	ElasticNetLambda2 float64   `help:"lambda2 of the elastic nets" range:"[0,∞)" small:"[1e-2,1]" setting:"and λ2 = %v"`
+	RidgeLambda2      []float64 `help:"λ2 of the ridge regressions" range:"(0,∞)" small:"[1e-2,10]" setting:"ridge regression with λ2 = %v"`
+	ElasticNetLambda1 []float64 `help:"λ1 of the elastic nets" range:"(0,∞)" small:"[1e-3,1]" setting:"elastic net with λ1 = %v"`
+	ElasticNetLambda2 float64   `help:"λ2 of the elastic nets" range:"[0,∞)" small:"[1e-2,1]" setting:"and λ2 = %v"`
 	LogisticC         []float64 `help:"C of the logistic regressions" range:"(0,∞)" small:"[1e-2,3]" setting:"logistic regression of the labels' signs with C = %v"`
 
 	// PublishedRegression defines the population of the data sets, and PenaltyCVGM the problem of

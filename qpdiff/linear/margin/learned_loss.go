@@ -56,9 +56,9 @@ type LearnedLoss struct {
 }
 
 // learnedLossNames are the names of the hyperparameters in errors.
-var learnedLossNames = []qpdiff.Input{"alpha1", "alpha2", "alpha3", "alpha4", "lambda"}
+var learnedLossNames = []qpdiff.Input{"α1", "α2", "α3", "α4", "λ"}
 
-var errExponentialLoss = check.ArgErrorf("hyper", qpdiff.ErrNotFinite, "raise lambda", "leaves margins at which the exponential loss overflows")
+var errExponentialLoss = check.ArgErrorf("hyper", qpdiff.ErrNotFinite, "raise λ", "leaves margins at which the exponential loss overflows")
 
 // Dims returns n parameters and the 5 hyperparameters (α1, α2, α3, α4, λ).
 func (l *LearnedLoss) Dims(n int) (theta, hyper int) { return n, 5 }
@@ -85,7 +85,7 @@ func (l *LearnedLoss) Fit(theta, hyper []float64) (err error) {
 		return err
 	}
 	if hyper[4] == 0 {
-		return check.ArgErrorf("hyper", qpdiff.ErrDomain, "give a ridge weight lambda above 0", "holds 0 at index 4")
+		return check.ArgErrorf("hyper", qpdiff.ErrDomain, "give a ridge weight λ above 0", "holds 0 at index 4")
 	}
 	inv := 1 / l.p.total
 	l.p.hinge = hyper[0] * inv
@@ -164,7 +164,7 @@ func (l *LearnedLoss) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) 
 	if d.Hyper != nil {
 		if l.p.hinge == 0 && !(l.weak.Empty() && l.weakFree.Empty()) {
 			if rise = d.Hyper[0] / l.p.total; rise < 0 {
-				return check.ArgErrorf("d.Hyper", qpdiff.ErrDomain, "give a direction that raises alpha1", "lowers alpha1 from 0 where a margin is 1")
+				return check.ArgErrorf("d.Hyper", qpdiff.ErrDomain, "give a direction that raises α1", "lowers α1 from 0 where a margin is 1")
 			}
 		}
 		n, inv := l.p.n, 1/l.p.total
