@@ -9,10 +9,12 @@ import (
 	"go/token"
 	"go/types"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -104,6 +106,45 @@ func TestShape(t *testing.T) {
 	}
 	if uses < 1000 {
 		t.Errorf("%d uses of other files' names found: the test does not see them", uses)
+	}
+}
+
+// mostExampleLines is the largest number of lines of a package's Example, which fit on a screen.
+const mostExampleLines = 20
+
+// Each package of the library opens with an Example. The packages without one are of this module
+// alone.
+func TestPackageExamples(t *testing.T) {
+	own := regexp.MustCompile(`/(internal|experiment|hostile|serial)(/|$)`)
+	root, found := filepath.Join("..", ".."), map[string]int{}
+	for _, folder := range []string{"synth", "qpdiff", "cvgm"} {
+		if err := filepath.WalkDir(filepath.Join(root, folder), func(path string, e fs.DirEntry, err error) error {
+			if err != nil || filepath.Ext(path) != ".go" || own.MatchString(filepath.ToSlash(filepath.Dir(path))) {
+				return err
+			}
+			fset := token.NewFileSet()
+			f, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
+			if err != nil {
+				return err
+			}
+			found[filepath.Dir(path)] += 0
+			for _, d := range f.Decls {
+				if d, ok := d.(*ast.FuncDecl); ok && d.Name.Name == "Example" && d.Recv == nil {
+					found[filepath.Dir(path)] = fset.Position(d.End()).Line - fset.Position(d.Pos()).Line + 1
+				}
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(found) < 15 {
+		t.Errorf("%d packages found", len(found))
+	}
+	for path, lines := range found {
+		if lines == 0 || lines > mostExampleLines {
+			t.Errorf("%s: its Example has %d lines: write one of at most %d", path, lines, mostExampleLines)
+		}
 	}
 }
 

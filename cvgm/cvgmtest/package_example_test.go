@@ -1,0 +1,35 @@
+package cvgmtest_test
+
+import (
+	"fmt"
+	"math"
+
+	"cvgm/cvgm/cvgmtest"
+)
+
+// quartic is the loss (p − y)⁴, with a factor for its slope.
+type quartic float64
+
+func (q quartic) Eval(p, y float64) (loss, slope float64) {
+	return math.Pow(p-y, 4), float64(q) * math.Pow(p-y, 3)
+}
+
+// report counts failures. A test passes its *testing.T.
+type report int
+
+func (r *report) Helper()               {}
+func (r *report) Errorf(string, ...any) { *r++ }
+func (r *report) Fatalf(string, ...any) { *r++ }
+
+// The slope of a loss of your own is compared with difference quotients at pairs of predictions and
+// labels. The slope with the factor 3 is wrong at each pair.
+func Example() {
+	for _, loss := range []quartic{4, 3} {
+		var failures report
+		cvgmtest.Loss(&failures, loss, []float64{-1, .5, 2}, []float64{0, 1})
+		fmt.Println(loss, failures)
+	}
+	// Output:
+	// 4 0
+	// 3 6
+}
