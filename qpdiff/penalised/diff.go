@@ -24,9 +24,9 @@ func (d *glmDerivative) adjoint(l *glmFit, g *learn.Grad, dtheta []float64) erro
 	l.internal(d.u, dtheta)
 	dense.LDLSolve(l.h, l.dinv, size, size, d.u)
 	if g.Hyper != nil {
-		for j := range l.forms {
+		for j := range l.sums {
 			for at := 0; at < size; at += q {
-				g.Hyper[j] -= l.forms[j].bilinear(d.u[at:], l.theta[at:])
+				l.sums[j].subtractBilinear(g.Hyper, d.u[at:], l.theta[at:])
 			}
 		}
 	}

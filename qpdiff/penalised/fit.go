@@ -26,6 +26,7 @@ type glmFit struct {
 	forms    []form
 	oneRidge []Penalty // the penalty if Penalties is nil
 	lambda   []float64
+	sums     []penaltySum // of forms
 
 	n, q int // features, and parameters of an output
 	rows []int
@@ -100,6 +101,7 @@ func (l *glmFit) load(d learn.Data, penalties []Penalty, intercept bool) error {
 		}
 	}
 	l.lambda = dense.Grow(l.lambda, len(penalties))
+	l.sums = sums(l.sums, l.forms)
 	l.counts = dense.Grow(l.counts, rows)
 	counts, counting, total := learner.Counting(d, l.counts, l.rows)
 	l.rows, l.total = counting, total
@@ -143,7 +145,7 @@ func fitEntries(s learn.Size, penalties []Penalty, intercept bool, outputs float
 		_, copied := p.size()
 		entries += float64(copied)
 	}
-	return entries
+	return entries + sumEntries(penalties)
 }
 
 // reset forgets the warm start and the last fit.
@@ -159,7 +161,7 @@ func (l *glmFit) fit(theta, hyper []float64) error {
 		return err
 	}
 	l.folds.fitID = 0
-	copy(l.lambda, hyper)
+	l.setLambda(hyper)
 	warm := l.warm
 	l.warm = false
 	if !warm {
@@ -275,11 +277,28 @@ func (l *glmFit) internal(dst, dtheta []float64) {
 	}
 }
 
+// setLambda sets the factors of the penalties, and their sums.
+func (l *glmFit) setLambda(hyper []float64) {
+	copy(l.lambda, hyper)
+	for j := range l.sums {
+		l.sums[j].set(l.lambda)
+	}
+}
+
+// addPenaltyMatrix adds Σ_jλ_jS_j to the upper triangle of h, a matrix with stride entries in a row.
+func (l *glmFit) addPenaltyMatrix(h []float64, stride int) {
+	for j := range l.sums {
+		f, factor := l.sums[j].get(l.lambda)
+		f.addTo(h, stride, factor)
+	}
+}
+
 // addPenalty adds Σ_j λ_jS_jv to dst.
 func (l *glmFit) addPenalty(dst, v []float64) {
 	for at := 0; at < len(dst); at += l.q {
-		for j := range l.forms {
-			l.forms[j].addTimes(dst[at:], l.lambda[j], v[at:])
+		for j := range l.sums {
+			f, factor := l.sums[j].get(l.lambda)
+			f.addTimes(dst[at:], factor, v[at:])
 		}
 	}
 }
@@ -410,9 +429,7 @@ func (l *glmFit) factorise() error {
 		l.addSquares(&l.state.Stop, l.h, l.current.curvature)
 	}
 	for at := 0; at < q; at += l.q {
-		for j := range l.forms {
-			l.forms[j].addTo(l.h[at*(q+1):], q, l.lambda[j])
-		}
+		l.addPenaltyMatrix(l.h[at*(q+1):], q)
 	}
 	for j := range q {
 		v := l.h[j*q+j]

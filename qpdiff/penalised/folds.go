@@ -136,9 +136,7 @@ func (l *glmFit) solveFolds() error {
 	} else {
 		copy(f.hall, l.gram)
 	}
-	for j := range l.forms {
-		l.forms[j].addTo(f.hall, q, l.lambda[j])
-	}
+	l.addPenaltyMatrix(f.hall, q)
 	if !l.folds.normal && slices.ContainsFunc(f.parts, func(p foldPart) bool { return !p.large }) {
 		if err := l.factorise(); err != nil {
 			return err
@@ -256,8 +254,8 @@ func (d *foldDerivative) adjoint(l *glmFit, g *learn.Grad, dx *mat.Dense, ddst [
 		dense.AddProducts(d.products, d.uThenBeta, d.betaThenU, 2*len(f.parts), q, q)
 	}
 	if g.Hyper != nil {
-		for j := range l.forms {
-			g.Hyper[j] -= l.forms[j].inner(d.products, q)
+		for j := range l.sums {
+			l.sums[j].subtractInner(g.Hyper, d.products, q)
 		}
 	}
 	if (g.X != nil || g.Y != nil) && !l.folds.normal {

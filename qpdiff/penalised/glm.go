@@ -24,8 +24,9 @@ import (
 // # Method
 //
 // Damped Newton steps compute the minimiser to working precision; the squared loss takes two steps.
-// With n features a step costs N·n²/2 multiplications for the Hessian, n³/6 for its factor, and one
-// pass over each S_j. For the squared loss Load computes the Hessian's sum over the rows once.
+// With n features a step costs N·n²/2 multiplications for the Hessian and n³/6 for its factor. If
+// several neighbouring penalties have the same features, a fit reads each S_j once and stores their
+// sum. For the squared loss Load computes the Hessian's sum over the rows once.
 // Derivatives follow from the implicit function theorem, with one solve. They are exact, and exist
 // for every fit. A derivative costs two passes over the rows and one over each S_j.
 //
@@ -66,8 +67,8 @@ func (l *GLM) Load(d learn.Data) (err error) {
 }
 
 // Bytes implements [learn.SizedLearner]. It counts the copied rows, their terms at two points, the
-// Hessian, and the copies of penalties. For the squared loss it also counts the Gram matrix, and
-// the fits of Folds if s.Folds is set.
+// Hessian, and the copies and sums of penalties. For the squared loss it also counts the Gram matrix,
+// and the fits of Folds if s.Folds is set.
 func (l *GLM) Bytes(s learn.Size) int64 {
 	rows, q, _ := learner.Sizes(s)
 	intercept := l.Intercept || l.normalises()
@@ -169,7 +170,7 @@ func (l *GLM) Folds(dst, hyper []float64, folds [][]int) (err error) {
 	if err := l.fold(folds); err != nil {
 		return err
 	}
-	copy(l.lambda, hyper)
+	l.setLambda(hyper)
 	if err := l.solveFolds(); err != nil {
 		return err
 	}

@@ -105,9 +105,7 @@ func newStep(l *GLM) *foldStep {
 	}
 	clear(s.hall)
 	l.addSquares(&l.state.Stop, s.hall, l.current.curvature)
-	for j := range l.forms {
-		l.forms[j].addTo(s.hall, q, l.lambda[j])
-	}
+	l.addPenaltyMatrix(s.hall, q)
 	return s
 }
 

@@ -81,6 +81,19 @@ func (p Penalty) size() (count, copied int) {
 	return count, count * count
 }
 
+// band returns the number of bands of S above the diagonal.
+func (p Penalty) band() int {
+	switch s := p.S.(type) {
+	case *mat.SymBandDense:
+		_, k := s.SymBand()
+		return k
+	case *mat.DiagDense:
+		return 0
+	}
+	count, _ := p.size()
+	return count - 1
+}
+
 // A form stores a penalty for the solver: the upper triangle of the band of S, row by row.
 type form struct {
 	first, count, band int
@@ -108,7 +121,7 @@ func (f *form) load(p Penalty, j, n int) error {
 	case count < 1 || p.First < 0 || p.First+count > n:
 		return check.ArgErrorf("GLM.Penalties", qpdiff.ErrShape, "match First and the size of S to the columns of X", "has features %d to %d in penalty %d, of the %d of X", p.First, p.First+count-1, j, n)
 	}
-	f.first, f.count, f.band, f.skewed = p.First, count, count-1, false
+	f.first, f.count, f.band, f.skewed = p.First, count, p.band(), false
 	if copied > 0 {
 		f.copy(p)
 	}
@@ -118,10 +131,10 @@ func (f *form) load(p Penalty, j, n int) error {
 		f.data, f.stride = raw.Data, raw.Stride
 	case *mat.SymBandDense:
 		raw := s.RawSymBand()
-		f.data, f.stride, f.band, f.skewed = raw.Data, raw.Stride, raw.K, true
+		f.data, f.stride, f.skewed = raw.Data, raw.Stride, true
 	case *mat.DiagDense:
 		raw := s.RawSymBand()
-		f.data, f.stride, f.band, f.skewed = raw.Data, raw.Stride, 0, true
+		f.data, f.stride, f.skewed = raw.Data, raw.Stride, true
 	default:
 		f.data, f.stride = f.storage, count
 	}
@@ -169,16 +182,6 @@ func (f *form) addTimes(dst []float64, lambda float64, v []float64) {
 		dst[i] += lambda * dense.Dot(row, v[i:])
 		dense.Axpy(lambda*v[i], row[1:], dst[i+1:])
 	}
-}
-
-// bilinear returns uᵀSv.
-func (f *form) bilinear(u, v []float64) (sum float64) {
-	u, v = u[f.first:], v[f.first:]
-	for i := range f.count {
-		row := f.row(i)
-		sum += u[i]*dense.Dot(row, v[i:]) + v[i]*dense.Dot(row[1:], u[i+1:])
-	}
-	return sum
 }
 
 // mean returns the mean of the nonzero diagonal entries of S, or 1 if there are none.
@@ -241,16 +244,6 @@ func (p Penalty) spread() float64 {
 
 // An eigenvalue of S below nullTol times the largest eigenvalue counts as 0.
 const nullTol = 1e-10
-
-// inner returns ½⟨S, P⟩, half the sum of the products of entries of S and P, for a symmetric P with
-// q rows. It reads only the upper triangle of P.
-func (f *form) inner(p []float64, q int) (sum float64) {
-	for i := range f.count {
-		row, of := f.row(i), p[(f.first+i)*(q+1):]
-		sum += row[0]*of[0]/2 + dense.Dot(row[1:], of[1:])
-	}
-	return sum
-}
 
 // The bounds and the default of a λ_j are multiples of one reference value. At this value the
 // penalty is as large as the sum of squares of its features, multiplied by the curvature of the

@@ -1,0 +1,136 @@
+package penalised
+
+import "cvgm/qpdiff/internal/dense"
+
+// A penaltySum is the sum Σλ_jS_j of neighbouring penalties with the same features and the same band.
+// A fit reads each S_j once and then works with the sum, because many S_j are larger than a cache.
+type penaltySum struct {
+	start int    // number of the first penalty
+	forms []form // one or more
+	sum   form   // Σλ_jS_j; not set for a single penalty
+}
+
+// alike reports whether f and other have the same features and the same band.
+func (f *form) alike(other *form) bool {
+	return f.first == other.first && f.count == other.count && f.band == other.band
+}
+
+// sums returns the sums of neighbouring forms. It uses the storage of dst.
+func sums(dst []penaltySum, forms []form) []penaltySum {
+	dst = dense.Grow(dst, len(forms))
+	count := 0
+	for j := range forms {
+		if count > 0 && dst[count-1].forms[0].alike(&forms[j]) {
+			s := &dst[count-1]
+			s.forms = forms[s.start : j+1]
+			continue
+		}
+		dst[count].start, dst[count].forms = j, forms[j:j+1]
+		count++
+	}
+	return dst[:count]
+}
+
+// sumEntries returns the number of entries of the sums.
+func sumEntries(penalties []Penalty) (entries float64) {
+	alike := false
+	for j, p := range penalties[min(1, len(penalties)):] {
+		before := penalties[j]
+		count, _ := p.size()
+		k, _ := before.size()
+		if count != k || p.First != before.First || p.band() != before.band() {
+			alike = false
+		} else if !alike {
+			alike = true
+			entries += float64(count) * float64(p.band()+1)
+		}
+	}
+	return entries
+}
+
+// set computes the sum.
+func (s *penaltySum) set(lambda []float64) {
+	if len(s.forms) == 1 {
+		return
+	}
+	f, like := &s.sum, &s.forms[0]
+	f.first, f.count, f.band, f.skewed, f.stride = like.first, like.count, like.band, true, like.band+1
+	f.data = dense.Zeros(f.data, f.count*f.stride)
+	s.each(func(j int, forms []form) {
+		for i := range f.count {
+			row := dense.Sum{Dst: f.row(i)}
+			for k := range forms {
+				row.Add(lambda[j+k], forms[k].row(i))
+			}
+			row.End()
+		}
+	})
+}
+
+// get returns a form and its factor.
+func (s *penaltySum) get(lambda []float64) (*form, float64) {
+	if len(s.forms) == 1 {
+		return &s.forms[0], lambda[s.start]
+	}
+	return &s.sum, 1
+}
+
+// together is the number of forms whose rows are multiplied by the same vector at a time.
+const together = 4
+
+// products sets the first entries of dst to the products of x with row i of each form, without the
+// first entries skip of the row.
+func products(dst *[together]float64, forms []form, i, skip int, x []float64) {
+	x = x[:len(forms[0].row(i))-skip]
+	if len(forms) == together {
+		dense.Products4(dst[:], forms[0].row(i)[skip:], forms[1].row(i)[skip:], forms[2].row(i)[skip:], forms[3].row(i)[skip:], x)
+		return
+	}
+	for k := range forms {
+		dst[k] = dense.Dot(x, forms[k].row(i)[skip:])
+	}
+}
+
+// each calls visit for up to four forms at a time. j is the number of the first of them.
+func (s *penaltySum) each(visit func(j int, forms []form)) {
+	for at := 0; at < len(s.forms); at += together {
+		visit(s.start+at, s.forms[at:min(at+together, len(s.forms))])
+	}
+}
+
+// subtractBilinear subtracts uᵀS_jv from each dst_j.
+func (s *penaltySum) subtractBilinear(dst, u, v []float64) {
+	u, v = u[s.forms[0].first:], v[s.forms[0].first:]
+	s.each(func(j int, forms []form) {
+		var sum, right, left [together]float64
+		for i := range forms[0].count {
+			products(&right, forms, i, 0, v[i:])
+			products(&left, forms, i, 1, u[i+1:])
+			for k := range forms {
+				sum[k] += u[i]*right[k] + v[i]*left[k]
+			}
+		}
+		for k := range forms {
+			dst[j+k] -= sum[k]
+		}
+	})
+}
+
+// subtractInner subtracts ½⟨S_j, P⟩ from each dst_j, for a symmetric P with q rows. It reads only the
+// upper triangle of P.
+func (s *penaltySum) subtractInner(dst, p []float64, q int) {
+	first := s.forms[0].first
+	s.each(func(j int, forms []form) {
+		var sum, right [together]float64
+		for i := range forms[0].count {
+			of := p[(first+i)*(q+1):]
+			products(&right, forms, i, 1, of[1:])
+			for k := range forms {
+				sum[k] += forms[k].row(i)[0]*of[0]/2 + right[k]
+			}
+		}
+		for k := range forms {
+			dst[j+k] -= sum[k]
+		}
+	})
+}
