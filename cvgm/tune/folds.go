@@ -91,6 +91,63 @@ func (w *tuning) draw(src cvgm.Source, rows []int, folds int, arg string) ([]cvg
 	return splits, nil
 }
 
+// outer returns outer folds of one repeat, at most as many as the parameter folds. The parameter
+// number is the number of the repeat, from 0.
+//
+// Each repeat has its own seed, drawn by a PCG with the state Seed and 1. With this seed, the outer
+// folds are drawn like the folds of the search.
+//
+// If the user's splits are in the order of time, the outer folds are the last of these splits. A
+// split is skipped if no earlier split remains for its search, or if a later outer fold has one of
+// its validation rows.
+func (w *tuning) outer(rows []int, folds, number int) ([]cvgm.Split, error) {
+	if w.ordered() {
+		var last []cvgm.Split
+		taken := map[int]bool{}
+		for _, s := range slices.Backward(restrict(w.Tuner.Splits, rows)) {
+			if len(last) == folds {
+				break
+			}
+			if len(restrict(w.Tuner.Splits, s.Train)) == 0 || slices.ContainsFunc(s.Val, func(i int) bool { return taken[i] }) {
+				continue
+			}
+			for _, i := range s.Val {
+				taken[i] = true
+			}
+			last = append(last, s)
+		}
+		if len(last) < 2 {
+			return nil, args.Bad("Tuner.Splits", qpdiff.ErrShape, "give more, or OuterFolds: -1", "are in the order of time, and have %d with others before them where two are needed", len(last))
+		}
+		slices.Reverse(last)
+		return last, nil
+	}
+	seed, seeds := w.Seed, rand.New(rand.NewPCG(w.Seed, 1))
+	for range number + 1 {
+		seed = seeds.Uint64()
+	}
+	arg := ""
+	if w.OuterFolds > 0 {
+		arg = "Tuner.OuterFolds"
+	}
+	return w.draw(rand.New(rand.NewPCG(seed, 0)), rows, folds, arg)
+}
+
+// inner returns the splits of a search on some of the rows, at most as many as the given number of
+// folds unless the user gives splits.
+func (w *tuning) inner(rows []int, folds int) ([]cvgm.Split, error) {
+	if w.Tuner.Splits == nil {
+		if folds = min(folds, w.mostFolds(rows)); folds < 2 {
+			return nil, args.Bad("Tuner.Groups", qpdiff.ErrDomain, "give three groups or more, or OuterFolds: -1", "leave one group to the search")
+		}
+	}
+	splits, err := w.splits(rows, folds)
+	if err == nil && len(splits) == 0 {
+		return nil, args.Bad("Tuner.Splits", qpdiff.ErrShape, "use Folds, or OuterFolds: -1", "have no rows of an outer fold")
+	}
+	return splits, err
+}
+
 // checkTrained returns an error for a split whose training rows lack one of several classes,
 // because the model of this split could not predict this class.
 func (w *tuning) checkTrained(splits []cvgm.Split) error {

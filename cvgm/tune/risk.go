@@ -6,12 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"time"
 
 	"cvgm/cvgm"
-	"cvgm/cvgm/internal/args"
 	"cvgm/cvgm/internal/sample"
 	"cvgm/cvgm/tune/assess"
 	"cvgm/qpdiff"
@@ -184,64 +182,13 @@ func (w *tuning) lossesOf(c contender, rows []int, done []*repeat) (losses [][]f
 	return losses
 }
 
-// outer returns outer folds of one repeat, at most as many as the parameter folds. The parameter
-// number is the number of the repeat, from 0.
-//
-// Each repeat has its own seed, drawn by a PCG with the state Seed and 1. With this seed, the outer
-// folds are drawn like the folds of the search.
-//
-// If the user's splits are in the order of time, the outer folds are the last of these splits. A
-// split is skipped if no earlier split remains for its search, or if a later outer fold has one of
-// its validation rows.
-func (w *tuning) outer(rows []int, folds, number int) ([]cvgm.Split, error) {
-	if w.ordered() {
-		var last []cvgm.Split
-		taken := map[int]bool{}
-		for _, s := range slices.Backward(restrict(w.Tuner.Splits, rows)) {
-			if len(last) == folds {
-				break
-			}
-			if len(restrict(w.Tuner.Splits, s.Train)) == 0 || slices.ContainsFunc(s.Val, func(i int) bool { return taken[i] }) {
-				continue
-			}
-			for _, i := range s.Val {
-				taken[i] = true
-			}
-			last = append(last, s)
-		}
-		if len(last) < 2 {
-			return nil, args.Bad("Tuner.Splits", qpdiff.ErrShape, "give more, or OuterFolds: -1", "are in the order of time, and have %d with others before them where two are needed", len(last))
-		}
-		slices.Reverse(last)
-		return last, nil
-	}
-	seed, seeds := w.Seed, rand.New(rand.NewPCG(w.Seed, 1))
-	for range number + 1 {
-		seed = seeds.Uint64()
-	}
-	arg := ""
-	if w.OuterFolds > 0 {
-		arg = "Tuner.OuterFolds"
-	}
-	return w.draw(rand.New(rand.NewPCG(seed, 0)), rows, folds, arg)
-}
-
 // outerFold searches on the training rows of an outer split, and returns the predictions for the
 // validation rows. If the default or the rival fails, the predictions of this contender are nil. In
 // the first repeat, outerFold also makes the models for prediction intervals.
 func (w *tuning) outerFold(outer cvgm.Split, number int) (made foldPredictions, err error) {
-	folds := 0
-	if w.Tuner.Splits == nil {
-		if folds = min(len(w.out.Splits), w.mostFolds(outer.Train)); folds < 2 {
-			return made, args.Bad("Tuner.Groups", qpdiff.ErrDomain, "give three groups or more, or OuterFolds: -1", "leave one group to the search")
-		}
-	}
-	splits, err := w.splits(outer.Train, folds)
+	splits, err := w.inner(outer.Train, len(w.out.Splits))
 	if err != nil {
 		return made, err
-	}
-	if len(splits) == 0 {
-		return made, args.Bad("Tuner.Splits", qpdiff.ErrShape, "use Folds, or OuterFolds: -1", "have no rows of an outer fold")
 	}
 	c := w.c
 	c.Splits = []cvgm.Split{outer}

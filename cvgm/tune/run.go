@@ -38,6 +38,8 @@ func (w *tuning) run() (*Tuned, error) {
 	w.stage, w.expected = "search", w.starts()*evalsPerStart
 	if s.freeWidths() > 1 {
 		w.expected += expectedWidths
+	} else if s.largestKind() > 1 {
+		w.expected += expectedSeparate
 	}
 	w.expected *= 1 + folds*w.repeats(folds, w.expected*len(splits))
 	if !w.deadline.IsZero() {
@@ -183,7 +185,10 @@ func (w *tuning) judge(s *tuneSearch) {
 			w.warn(AtBound, "%s = %.3g ended at the lower bound of its search, %.3g.", h.Name, v, h.Lower)
 		}
 	}
-	free := s.counted(out.Hyper)
+	free := s.counted(out.Hyper, s.tied)
+	if s.refused {
+		w.warn(CommonFactor, "%d hyperparameters of a kind keep one common factor: separate ones have no lower loss on rows that their search leaves out. More examples, or hyperparameters for fewer groups, may change this.", s.largestKind())
+	}
 	if args.Finite(out.DefaultLoss) && !(out.Loss < out.DefaultLoss-improvementUnit*math.Abs(out.DefaultLoss)) && free > 0 {
 		w.warn(NoImprovement, "The search found no CV loss below %.4g, the loss of the defaults.", out.DefaultLoss)
 	}

@@ -30,9 +30,11 @@ const (
 	storedFeatures = 1000
 	// sameHyper is the relative change of a hyperparameter that counts as rounding.
 	sameHyper = 1e-14
-	// A search with several widths may use widthEvals evaluations in addition to the usual limit.
-	// expectedWidths is the number of additional evaluations that are expected.
-	widthEvals, expectedWidths = 600, 300
+	// A search with several widths, or several hyperparameters of another kind, may use widthEvals or
+	// separateEvals evaluations in addition to the usual limit. expectedWidths and expectedSeparate
+	// are the numbers of additional evaluations that are expected.
+	widthEvals, expectedWidths      = 600, 300
+	separateEvals, expectedSeparate = 400, 150
 )
 
 // tuneSearch is a search on some rows.
@@ -53,7 +55,8 @@ type tuneSearch struct {
 	outOf   string    // why the search ended early
 	trial   []float64 // storage for a point to be evaluated
 	rows    []int     // the rows from which splits are drawn
-	tied    bool      // the widths of features change by a common factor
+	tied    bool      // the hyperparameters of a kind, also widths, change by a common factor
+	refused bool      // separate hyperparameters have no lower loss on rows that their search leaves out
 	fits    int       // the number of fits in all evaluations, with the parts of the search
 	last    bool      // MaxTime does not end the next evaluation
 	// before is for a part of another search. It counts the evaluations of that search and of its
@@ -219,6 +222,8 @@ func (s *tuneSearch) mostEvals() int {
 	}
 	if s.freeWidths() > 1 {
 		most += widthEvals
+	} else if s.largestKind() > 1 {
+		most += separateEvals
 	}
 	return cmp.Or(s.w.MaxEvals, most)
 }

@@ -123,15 +123,31 @@ func (s space) freeWidths() (count int) {
 	return count
 }
 
+// largestKind returns the largest number of free hyperparameters of a kind that are not widths.
+func (s space) largestKind() (most int) {
+	count := make([]int, s.kinds)
+	for i, k := range s.kind {
+		if s.free[i] && !s.isWidth(i) {
+			count[k]++
+			most = max(most, count[k])
+		}
+	}
+	return most
+}
+
 // counted returns the number of free hyperparameters of x. It leaves out widths of 0, and counts
-// equal widths once.
-func (s space) counted(x []float64) (count int) {
+// equal widths once. If common is set, it also counts the other hyperparameters of a kind once.
+func (s space) counted(x []float64, common bool) (count int) {
 	var widths []float64
+	seen := make([]bool, s.kinds)
 	for i, v := range x {
 		switch {
 		case !s.free[i]:
 		case !s.isWidth(i):
-			count++
+			if !common || !seen[s.kind[i]] {
+				count++
+			}
+			seen[s.kind[i]] = true
 		case v > 0 && !slices.Contains(widths, v):
 			widths = append(widths, v)
 		}
@@ -149,22 +165,23 @@ type coordinate struct {
 }
 
 // coordinates returns the coordinates of a search from x. Widths that are 0 stay 0. If tied is set,
-// the other widths keep their ratios.
+// the hyperparameters of a kind that are above 0 keep their ratios.
 func (s space) coordinates(x []float64, tied bool) (all []coordinate) {
-	widths := -1
+	ofKind := map[int]int{} // the coordinate of a kind
 	for i, free := range s.free {
-		switch {
-		case !free || s.isWidth(i) && x[i] == 0:
+		if !free || s.isWidth(i) && x[i] == 0 {
 			continue
-		case !tied || !s.isWidth(i):
-			all = append(all, coordinate{[]int{i}, []float64{s.hyper[i].Lower}, x[i] / s.hyper[i].Lower})
-			continue
-		case widths < 0:
-			widths = len(all)
-			all = append(all, coordinate{start: x[i] / s.hyper[i].Lower})
 		}
-		c := &all[widths]
-		c.index, c.units = append(c.index, i), append(c.units, x[i]/c.start)
+		joins := tied && x[i] > 0
+		if k, found := ofKind[s.kind[i]]; found && joins {
+			c := &all[k]
+			c.index, c.units = append(c.index, i), append(c.units, x[i]/c.start)
+			continue
+		}
+		if joins {
+			ofKind[s.kind[i]] = len(all)
+		}
+		all = append(all, coordinate{[]int{i}, []float64{s.hyper[i].Lower}, x[i] / s.hyper[i].Lower})
 	}
 	return all
 }

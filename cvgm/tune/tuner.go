@@ -30,6 +30,11 @@ import (
 // Tune also adds and removes single features, if there are at most 160. Tune keeps the common width
 // unless separate widths lower the loss by more than the price of their number; see [Tuned.Widths].
 //
+// Several hyperparameters of one Kind ([learn.Hyperparameter]), such as the penalties of many groups
+// of features, first have one common factor. Then Tune descends in each of them. With fewer than 100
+// examples for each hyperparameter, it keeps the common factor and warns, unless separate
+// hyperparameters have a lower loss in four folds that their search leaves out.
+//
 // Fields may be set in any combination. Tune does not change the Tuner, and several goroutines may
 // use one Tuner at the same time.
 type Tuner struct {
@@ -86,7 +91,8 @@ type Tuner struct {
 	// are halved, the worse half of the searches stops. Zero: 10.
 	Starts int
 	// MaxEvals bounds the number of evaluations of the CV loss in one search. Zero: 200, or 400 for
-	// a loss with kinks, and 600 more with a width for each feature.
+	// a loss with kinks, and 600 more with a width for each feature, or 400 more with several
+	// hyperparameters of one Kind.
 	MaxEvals int
 	// MaxTime is the time limit. The call may exceed MaxTime by the first evaluation, one pass over
 	// the data, one evaluation at the best point, and the fit of the model. For a learner that is
@@ -174,8 +180,9 @@ type Tuned struct {
 	Hyper []float64
 	Names []string // of the hyperparameters
 	// Loss is the CV loss of Model. For the winner, it is the lowest CV loss that the search found
-	// at a point at which the model can be fitted. Loss is optimistic, because the search minimised
-	// it on the same splits. The estimates in Risk are not optimistic.
+	// at a point at which the model can be fitted, among points with common factors if the warning
+	// CommonFactor is given. Loss is optimistic, because the search minimised it on the same splits.
+	// The estimates in Risk are not optimistic.
 	Loss float64
 	// StandardError is the standard error of Loss, computed from the losses of the N examples; see
 	// [cvgm.CV.StandardError].
@@ -202,7 +209,8 @@ type Tuned struct {
 	// equals Upper.
 	Searched []learn.Hyperparameter
 	Path     []Step // all evaluations of the search on Splits, in their order
-	// Evaluations also counts the evaluations for widths of features and for the nested estimate.
+	// Evaluations also counts the evaluations for widths of features, for the judgement of separate
+	// hyperparameters, and for the nested estimate.
 	Evaluations int
 	Elapsed     time.Duration
 	Risk        *Risk // nil: no estimate
@@ -270,6 +278,7 @@ const (
 	FailedFits      // the learner failed at some hyperparameters
 	UncertainColumn // a choice of CSV.Read that the file does not settle: see table.Note
 	NoIntervals     // a fit failed that the prediction intervals need
+	CommonFactor    // separate hyperparameters of a kind fit noise, so they keep their ratios
 )
 
 const (

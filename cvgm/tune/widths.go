@@ -48,22 +48,6 @@ var (
 	judgeWidths = widthRule{5, 8, 2, 4}
 )
 
-// find runs the search. If the learner has several widths, find then searches for a width of each
-// feature.
-func (s *tuneSearch) find() error {
-	if s.freeWidths() < 2 {
-		return s.run()
-	}
-	d, err := s.view()
-	if err != nil {
-		return err
-	}
-	if err := s.oneWidth(d); err != nil || d.X == nil || s.outOf != "" {
-		return err
-	}
-	return s.ended(s.widths(d))
-}
-
 // oneWidth runs the search with one common width for all features. A [learn.FoldLearner] fits all
 // splits at once on the view d. In this case, oneWidth afterwards evaluates the best point on the
 // actual splits.

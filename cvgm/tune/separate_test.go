@@ -1,0 +1,180 @@
+package tune
+
+import (
+	"flag"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"cvgm/cvgm"
+	"cvgm/cvgm/internal/casetest"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/penalised"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+)
+
+var penaltySets = flag.Int("penalties", 8, "data sets of each kind in the trial of separate penalties")
+
+// A penaltyKind is a population of linear data for the trial of penalties.
+type penaltyKind struct {
+	name       string
+	rows       int
+	active     int  // features with an effect, the first of 20
+	signs      bool // the effects have sizes from .5 to 1.5, and are Laplace distributed otherwise
+	logistic   bool
+	most, many float64 // bounds of the mean test loss, divided by the mean test loss of one penalty: of 4 groups, of 20 features
+}
+
+const penaltyFeatures, freshPenaltyRows = 20, 1000
+
+// In the first kinds half of the groups have effects. In the others all features are alike. There 20
+// penalties raise the test loss by 5 to 20 % if they are not judged, and 4 penalties by 1 to 15 %.
+var penaltyKinds = []penaltyKind{
+	{"half of the groups", 50, 10, false, false, .99, 1.03},
+	{"half of the groups, more rows", 150, 10, false, false, .97, 1},
+	{"alike", 50, 20, true, false, 1.05, 1.05},
+	{"alike, more rows", 150, 20, true, false, 1.01, 1.01},
+	{"alike, classes", 100, 20, true, true, 1.03, 1.03},
+}
+
+// draw returns rows whose neighbouring features have the correlation .5.
+func (k penaltyKind) draw(rng *rand.Rand, effects []float64, rows int) learn.Data {
+	x, y := mat.NewDense(rows, penaltyFeatures, nil), make([]float64, rows)
+	for i := range y {
+		row := x.RawRowView(i)
+		for j := range row {
+			row[j] = rng.NormFloat64()
+			if j > 0 {
+				row[j] = .5*row[j-1] + math.Sqrt(.75)*row[j]
+			}
+			y[i] += row[j] * effects[j]
+		}
+		if k.logistic {
+			y[i] = math.Copysign(1, 1/(1+math.Exp(-2*y[i]))-rng.Float64())
+		} else {
+			y[i] += .7 * rng.NormFloat64()
+		}
+	}
+	return learn.Data{X: x, Y: y}
+}
+
+// effects draws the effects, whose squares sum to 1.
+func (k penaltyKind) effects(rng *rand.Rand) []float64 {
+	all, sum := make([]float64, penaltyFeatures), 0.0
+	for j := range k.active {
+		size := rng.ExpFloat64()
+		if k.signs {
+			size = .5 + rng.Float64()
+		}
+		all[j] = size * float64(2*rng.IntN(2)-1)
+		sum += size * size
+	}
+	for j := range all {
+		all[j] /= math.Sqrt(sum)
+	}
+	return all
+}
+
+// Separate penalties lower the test loss where groups differ, and hardly raise it where features are
+// alike. With -penalties 60 -v the test prints the test losses.
+func TestPenaltiesTrial(t *testing.T) {
+	for k, kind := range penaltyKinds {
+		if kind.logistic && *penaltySets < 20 { // its fits are slow
+			continue
+		}
+		losses, refused := map[int][]float64{}, map[int]int{}
+		for set := range *penaltySets {
+			rng := rand.New(rand.NewPCG(uint64(set), uint64(3000+k)))
+			effects := kind.effects(rng)
+			train, test := kind.draw(rng, effects, kind.rows), kind.draw(rng, effects, freshPenaltyRows)
+			for _, groups := range []int{1, 4, penaltyFeatures} {
+				tuned := mustTune(t, groupTuner(groups, kind.logistic), train)
+				losses[groups] = append(losses[groups], casetest.Must(tuned.Model.Risk(tuned.Config.Loss, test))(t))
+				if warned(tuned, CommonFactor) {
+					refused[groups]++
+				}
+			}
+		}
+		ratio := func(groups int) float64 {
+			difference, one := slices.Clone(losses[groups]), stat.Mean(losses[1], nil)
+			floats.Sub(difference, losses[1])
+			mean, deviation := stat.MeanStdDev(difference, nil)
+			t.Logf("%s: %.3f ± %.3f of one penalty's test loss with %d penalties, separate on %d of %d sets", kind.name, 1+mean/one, 1.96*deviation/one/math.Sqrt(float64(*penaltySets)), groups, *penaltySets-refused[groups], *penaltySets)
+			return 1 + mean/one
+		}
+		four, all := ratio(4), ratio(penaltyFeatures)
+		if four > kind.most || all > kind.many {
+			t.Errorf("%s: %.3f and %.3f of one penalty's test loss, at most %v and %v are right", kind.name, four, all, kind.most, kind.many)
+		}
+	}
+}
+
+// groupTuner tunes ridge penalties for groups of neighbouring features.
+func groupTuner(groups int, logistic bool) Tuner {
+	l := &penalised.GLM{Intercept: true}
+	if logistic {
+		l.Loss = penalised.Logistic
+	}
+	for g := range groups {
+		l.Penalties = append(l.Penalties, penalised.Ridge(g*penaltyFeatures/groups, penaltyFeatures/groups))
+	}
+	return Tuner{Learner: l, OuterFolds: -1, Workers: 1, KeepWinner: true}
+}
+
+func warned(t *Tuned, kind WarningKind) bool {
+	return slices.ContainsFunc(t.Warnings, func(w Warning) bool { return w.Kind == kind })
+}
+
+// Penalties with a common factor keep the ratios of their defaults and count once. Groups, the user's
+// splits, and splits in the order of time are judged, too, and one group to each fold is not.
+func TestCommonFactor(t *testing.T) {
+	kind := penaltyKinds[2]
+	rng := rand.New(rand.NewPCG(1, 1))
+	d := kind.draw(rng, kind.effects(rng), kind.rows)
+	groups := make([]int, kind.rows)
+	for i := range groups {
+		groups[i] = i % 3
+	}
+	for name, change := range map[string]func(t *Tuner){
+		"folds":  func(*Tuner) {},
+		"groups": func(t *Tuner) { t.Groups = groups },
+		"splits": func(tuner *Tuner) {
+			tuner.Splits = casetest.Must(cvgm.RandomSplits(rand.New(rand.NewPCG(2, 2)), kind.rows, 6, .7))(t)
+		},
+		"order of time": func(tuner *Tuner) { tuner.Splits = casetest.Must(cvgm.TimeSplits(kind.rows, 6, 0))(t) },
+	} {
+		tuner := groupTuner(penaltyFeatures, false)
+		change(&tuner)
+		tuned := mustTune(t, tuner, d)
+		if !warned(tuned, CommonFactor) || warned(tuned, ManyHyperparameters) {
+			t.Errorf("%s: %v", name, tuned.Warnings)
+		}
+		first := tuned.Hyper[0] / tuned.DefaultHyper[0]
+		for j, v := range tuned.Hyper {
+			if r := v / tuned.DefaultHyper[j] / first; math.Abs(r-1) > 1e-9 {
+				t.Errorf("%s: ratio %v of penalty %d", name, r, j)
+			}
+		}
+	}
+}
+
+// With many rows for each penalty, separate penalties are not judged.
+func TestPlentyOfRows(t *testing.T) {
+	kind := penaltyKinds[1]
+	rng := rand.New(rand.NewPCG(1, 1))
+	d := kind.draw(rng, kind.effects(rng), plenty*4)
+	tuned := mustTune(t, groupTuner(4, false), d)
+	if warned(tuned, CommonFactor) || !(tuned.Hyper[3] > 10*tuned.Hyper[0]) || tuned.Evaluations > defaultEvals {
+		t.Errorf("%v of %v evaluations: %v", tuned.Hyper, tuned.Evaluations, tuned.Warnings)
+	}
+	few := groupTuner(4, false)
+	few.MaxEvals = 30 // which end before the judgement
+	if tuned := mustTune(t, few, kind.draw(rng, kind.effects(rng), kind.rows)); fmt.Sprintf("%.6g", tuned.Hyper[3]/tuned.DefaultHyper[3]) != fmt.Sprintf("%.6g", tuned.Hyper[0]/tuned.DefaultHyper[0]) {
+		t.Errorf("%v without a judgement", tuned.Hyper)
+	}
+}
