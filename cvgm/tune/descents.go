@@ -265,28 +265,50 @@ func (s *tuneSearch) search(x []float64, bounds func(i int) (lower, upper float6
 	return stop
 }
 
+// vanishing lists the hyperparameters that may vanish and are near their lower bounds. Those that have
+// a common factor are in one entry, if all of them are near.
+func (s *tuneSearch) vanishing() (near [][]int) {
+	of := make([][]int, s.kinds)
+	far := make([]bool, s.kinds)
+	for i, h := range s.hyper {
+		switch {
+		case !s.free[i] || s.isWidth(i):
+		case h.Zero && s.best.Hyper[i] > 0 && s.share(i, s.best.Hyper[i]) < nearZero:
+			of[s.kind[i]] = append(of[s.kind[i]], i)
+		default:
+			far[s.kind[i]] = true
+		}
+	}
+	for k, some := range of {
+		switch {
+		case !s.tied:
+			for _, i := range some {
+				near = append(near, []int{i})
+			}
+		case len(some) > 0 && !far[k]:
+			near = append(near, some)
+		}
+	}
+	return near
+}
+
 // zeros sets hyperparameters to 0 if they may vanish and are near their lower bounds. If the CV
 // loss rises, they keep their values. zeros first tries 0 for all of them at once. If this raises
-// the CV loss, zeros tries 0 for each of them alone.
+// the CV loss, zeros tries 0 for each of them alone, and for all of a kind that has a common factor.
 //
 // If a hyperparameter became 0, zeros continues the search from the result. This search is in the
 // values of the hyperparameters, not in their logarithms. The lower bound of a hyperparameter that
 // may vanish is then 0. Widths stay above 0, because a search in the logarithms of the widths
 // follows.
 func (s *tuneSearch) zeros() error {
-	var near []int
-	for i, h := range s.hyper {
-		if s.free[i] && h.Zero && !s.isWidth(i) && s.best.Hyper[i] > 0 && s.share(i, s.best.Hyper[i]) < nearZero {
-			near = append(near, i)
-		}
-	}
+	near := s.vanishing()
 	if len(near) == 0 {
 		return nil
 	}
-	zeroed, err := s.zero(near)
+	zeroed, err := s.zero(slices.Concat(near...))
 	if err == nil && !zeroed && len(near) > 1 {
-		for _, i := range near {
-			one, e := s.zero([]int{i})
+		for _, some := range near {
+			one, e := s.zero(some)
 			if err = e; err != nil {
 				break
 			}

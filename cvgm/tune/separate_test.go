@@ -11,6 +11,7 @@ import (
 	"cvgm/cvgm"
 	"cvgm/cvgm/internal/casetest"
 	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
 	"cvgm/qpdiff/penalised"
 
 	"gonum.org/v1/gonum/floats"
@@ -160,6 +161,36 @@ func TestCommonFactor(t *testing.T) {
 				t.Errorf("%s: ratio %v of penalty %d", name, r, j)
 			}
 		}
+	}
+}
+
+// Penalties of an elastic net that may vanish keep a common factor, too: all of a kind vanish or none.
+func TestCommonZeros(t *testing.T) {
+	groups := make([]int, penaltyFeatures)
+	for j := range groups {
+		groups[j] = j / 5
+	}
+	zeros, kept := 0, 0
+	for set := range 12 {
+		kind := penaltyKinds[1+set%2]
+		rng := rand.New(rand.NewPCG(uint64(set), 1))
+		d := kind.draw(rng, kind.effects(rng), 50)
+		tuned := mustTune(t, Tuner{Learner: &linear.ElasticNet{Groups: groups}, OuterFolds: -1, Workers: 1, KeepWinner: true}, d)
+		if !warned(tuned, CommonFactor) {
+			continue
+		}
+		kept++
+		for _, of := range [][]float64{tuned.Hyper[:4], tuned.Hyper[4:]} {
+			if of[0] == 0 {
+				zeros++
+			}
+			if lowest, highest := slices.Min(of), slices.Max(of); !(highest-lowest <= 1e-9*highest) {
+				t.Errorf("set %d: %v", set, tuned.Hyper)
+			}
+		}
+	}
+	if kept < 4 || zeros < 2 {
+		t.Errorf("%d sets keep a common factor, %d of their kinds vanish", kept, zeros)
 	}
 }
 

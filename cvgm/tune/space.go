@@ -165,23 +165,25 @@ type coordinate struct {
 }
 
 // coordinates returns the coordinates of a search from x. Widths that are 0 stay 0. If tied is set,
-// the hyperparameters of a kind that are above 0 keep their ratios.
+// the other hyperparameters of a kind keep their ratios. If they are 0, they keep the ratios of their
+// lower bounds.
 func (s space) coordinates(x []float64, tied bool) (all []coordinate) {
 	ofKind := map[int]int{} // the coordinate of a kind
 	for i, free := range s.free {
 		if !free || s.isWidth(i) && x[i] == 0 {
 			continue
 		}
-		joins := tied && x[i] > 0
-		if k, found := ofKind[s.kind[i]]; found && joins {
+		unit := s.hyper[i].Lower
+		if k, found := ofKind[s.kind[i]]; found && tied {
 			c := &all[k]
-			c.index, c.units = append(c.index, i), append(c.units, x[i]/c.start)
+			if c.start > 0 {
+				unit = x[i] / c.start
+			}
+			c.index, c.units = append(c.index, i), append(c.units, unit)
 			continue
 		}
-		if joins {
-			ofKind[s.kind[i]] = len(all)
-		}
-		all = append(all, coordinate{[]int{i}, []float64{s.hyper[i].Lower}, x[i] / s.hyper[i].Lower})
+		ofKind[s.kind[i]] = len(all)
+		all = append(all, coordinate{[]int{i}, []float64{unit}, x[i] / unit})
 	}
 	return all
 }
