@@ -23,6 +23,10 @@ type Split struct{ Train, Val []int }
 // permutation of the n examples from src. The first ⌊p·n⌋ entries of the permutation are the
 // training rows, and the other entries are the validation rows. k = 1 is simple out-of-sample
 // validation, the paper's K = 1.
+//
+// An evaluation of the CV loss on k random splits costs k times an evaluation on one. This also holds
+// with a [learn.FoldLearner], which shares sums over all rows between the splits, but solves a system
+// for each split.
 func RandomSplits(src Source, n, k int, p float64) ([]Split, error) {
 	train, err := trainRows(n, k, p)
 	if err != nil {

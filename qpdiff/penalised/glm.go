@@ -142,6 +142,10 @@ func (l *GLM) NormaliseFolds(n learn.FoldNormal) { l.normal = n }
 // rows, and the first Folds after a Load sums the squares of each fold. The condition of a fold's
 // Hessian bounds the loss of digits.
 //
+// K random splits cost K times one fold, because nothing is shared between rows that are in several
+// folds. With the share p of the rows for training, the first Folds after a Load takes K·(1 − p)·N·q²/2
+// multiplications, where K folds take N·q²/2. Each split of at least q/2 rows stores 2·q² numbers.
+//
 // Folds returns the errors of Fit. If the loss is not squared, or a fold is empty or has a row
 // twice, the error matches ErrDomain. If the folds need more than Data.MaxBytes, it matches
 // ErrTooLarge. After an error dst is undefined.

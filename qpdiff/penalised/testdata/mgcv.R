@@ -18,13 +18,12 @@ case <- function(loss, family, y, w, lambda) {
   X <- predict(g, type = "lpmatrix")
   S <- lapply(g$smooth, function(s) s$S[[1]])
   first <- sapply(g$smooth, function(s) s$first.para - 2)
-  ncv <- "null"
-  if (loss == 0) { # each fold is left out of its own fit
-    nei <- list(k = order(folds), m = cumsum(table(folds)), i = order(folds), mi = cumsum(table(folds)))
-    f <- gam(y ~ s(x, bs = "ps", k = 8) + s(v, bs = "ps", k = 7), weights = w, sp = lambda, method = "NCV", nei = nei,
-      control = gam.control(epsilon = 1e-13, scalePenalty = FALSE))
-    ncv <- sprintf("%.17g", f$gcv.ubre)
-  }
+  # Each fold is left out of its own fit. For losses other than the squared one, mgcv takes one Newton
+  # step from the fit to all rows.
+  nei <- list(k = order(folds), m = cumsum(table(folds)), i = order(folds), mi = cumsum(table(folds)))
+  f <- gam(y ~ s(x, bs = "ps", k = 8) + s(v, bs = "ps", k = 7), family = family, weights = w, sp = lambda, method = "NCV",
+    nei = nei, control = gam.control(epsilon = 1e-13, scalePenalty = FALSE))
+  ncv <- sprintf("%.17g", f$gcv.ubre)
   paste0('{"Loss":', loss, ',"X":', rows(X[, -1]), ',"Y":', numbers(y), ',"Weights":', numbers(w), ',"Lambda":', numbers(lambda),
     ',"First":', numbers(first), ',"S":[', paste(sapply(S, rows), collapse = ","), '],"Theta":', numbers(c(coef(g)[-1], coef(g)[1])),
     ',"Folds":', numbers(folds - 1), ',"NCV":', ncv, "}")
