@@ -92,7 +92,8 @@ type Tuner struct {
 	Starts int
 	// MaxEvals bounds the number of evaluations of the CV loss in one search. Zero: 200, or 400 for
 	// a loss with kinks, and 600 more with a width for each feature, or 400 more with several
-	// hyperparameters of one Kind.
+	// hyperparameters of one Kind. If the limit ends the search before these are judged, they keep
+	// their common factor.
 	MaxEvals int
 	// MaxTime is the time limit. The call may exceed MaxTime by the first evaluation, one pass over
 	// the data, one evaluation at the best point, and the fit of the model. For a learner that is
