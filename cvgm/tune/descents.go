@@ -2,6 +2,7 @@ package tune
 
 import (
 	"cmp"
+	"errors"
 	"math"
 	"slices"
 
@@ -17,9 +18,15 @@ const (
 	// of free kinds of hyperparameters. Along a kink, a descent may become slow, and the pattern
 	// search is faster.
 	descentEvals = 25
+	// A descent of a large table also ends if slowEvals evaluations in a row have not lowered its
+	// lowest CV loss by more than slowShare, which is far below the standard error of a CV loss.
+	// Such a descent is at a kink, where gradients stay large, or in a flat valley. The pattern
+	// search that follows finds the rest with fewer evaluations.
+	slowEvals, slowShare = 5, 1e-3
 	// firstPattern and lastPattern are the first and the last step of the pattern search, as shares
-	// of the range.
-	firstPattern, lastPattern = .08, .01
+	// of the range. For a large table the last step is lastLargePattern: shorter steps lower the CV
+	// loss by far less than its standard error.
+	firstPattern, lastPattern, lastLargePattern = .08, .01, .04
 	// nearZero is a share of the range of a hyperparameter. If the hyperparameter may vanish, and
 	// is within this share of its lower bound, 0 is tried.
 	nearZero = .25
@@ -109,14 +116,22 @@ func (s *tuneSearch) raceAll() error {
 	return s.edges()
 }
 
+// seen returns the loss at x if x was evaluated before.
+func (s *tuneSearch) seen(x []float64) (loss float64, ok bool) {
+	for _, step := range s.path {
+		if s.distance(step.Hyper, x) < samePoint {
+			return step.Loss, true
+		}
+	}
+	return 0, false
+}
+
 // raceFrom runs a race between the given starts. It takes the losses of points that were evaluated
 // before from the path.
 func (s *tuneSearch) raceFrom(starts []Step) error {
 	return s.race(starts, func(start int, x []float64) (float64, error) {
-		for _, step := range s.path {
-			if s.distance(step.Hyper, x) < samePoint {
-				return step.Loss, nil
-			}
+		if loss, ok := s.seen(x); ok {
+			return loss, nil
 		}
 		s.start = start
 		return s.eval(nil, x)
@@ -169,7 +184,11 @@ func (s *tuneSearch) edges() error {
 // shares of the ranges, and are halved when no move lowers the CV loss. A descent may end early at
 // a kink. The pattern search does not end there, because it needs no gradient.
 func (s *tuneSearch) pattern() error {
-	for step := firstPattern; step >= lastPattern; step /= 2 {
+	last := lastPattern
+	if s.w.large() {
+		last = lastLargePattern
+	}
+	for step := firstPattern; step >= last; step /= 2 {
 		for moved := true; moved; {
 			moved = false
 			for kind := range s.kinds {
@@ -195,7 +214,7 @@ func (s *tuneSearch) move(kind int, step float64) (gained bool, err error) {
 				x[i] = s.at(i, s.share(i, x[i])+by)
 			}
 		}
-		if slices.Equal(x, s.best.Hyper) {
+		if _, ok := s.seen(x); ok { // the loss there is not below the best one
 			continue
 		}
 		if _, err := s.eval(nil, x); err != nil {
@@ -219,6 +238,9 @@ func (s *tuneSearch) descendWithin(x []float64, evals int) error {
 	return s.search(x, func(i int) (lower, upper float64) { return s.hyper[i].Lower, s.hyper[i].Upper }, search.LogSpace{Searcher: searcher})
 }
 
+// errSlow ends a descent: see slowEvals.
+var errSlow = errors.New("the descent is slow")
+
 // search runs a searcher on the free hyperparameters within bounds. It gives the searcher
 // hyperparameters in units of their lower bounds, and losses in units of a power of 2 near the
 // lowest loss. So the units of hyperparameters and labels do not affect rounding errors, and
@@ -235,6 +257,7 @@ func (s *tuneSearch) search(x []float64, bounds func(i int) (lower, upper float6
 	hyper, grad := slices.Clone(x), make([]float64, len(x))
 	_, exponent := math.Frexp(s.best.Loss)
 	var stop error
+	lowest, idle := math.Inf(1), 0
 	p.Objective = func(g, x []float64) (float64, error) {
 		for k, c := range at {
 			c.set(hyper, x[k], x[k] == p.Upper[k], bounds)
@@ -248,6 +271,12 @@ func (s *tuneSearch) search(x []float64, bounds func(i int) (lower, upper float6
 			if loss, stop = s.eval(full, hyper); stop != nil {
 				return 0, stop
 			}
+		}
+		if idle++; loss < lowest-slowShare*math.Abs(lowest) || math.IsInf(lowest, 1) {
+			lowest, idle = loss, 0
+		}
+		if idle >= slowEvals && s.w.large() {
+			return 0, errSlow
 		}
 		for k := range g {
 			g[k] = at[k].slope(grad, -exponent)

@@ -160,15 +160,10 @@ func (q *piecewiseQP) dualNewton() {
 	q.activate()
 }
 
-// soft shrinks u towards 0 by up[j] if u is positive, and by lo[j] if it is negative.
+// soft shrinks u towards 0 by up[j] if u is positive, and by lo[j] if it is negative. It has no
+// branches, because signs are hard to predict.
 func (q *piecewiseQP) soft(j int, u float64) float64 {
-	switch {
-	case u > q.up[j]:
-		return u - q.up[j]
-	case -u > q.lo[j]:
-		return u + q.lo[j]
-	}
-	return 0
+	return u - max(-q.lo[j], min(u, q.up[j]))
 }
 
 // dualPoint computes θ(v) and its support. It sets z to θ(v), the active set to the support of
