@@ -128,7 +128,24 @@ func (w *tuning) newSearch(rows []int, splits []cvgm.Split) (*tuneSearch, error)
 		count = kinkedLooks
 	}
 	s.lookAt = s.design(count)
+	if w.large() {
+		s.chain(s.lookAt)
+	}
 	return s, nil
+}
+
+// chain orders points so that each point after the first is the nearest of the rest to the point
+// before. The fits of a point then begin from the solutions of a near point.
+func (s *tuneSearch) chain(points [][]float64) {
+	for i := 1; i < len(points); i++ {
+		next := i
+		for j := i + 1; j < len(points); j++ {
+			if s.distance(points[i-1], points[j]) < s.distance(points[i-1], points[next]) {
+				next = j
+			}
+		}
+		points[i], points[next] = points[next], points[i]
+	}
 }
 
 // looks evaluates the next count points of the design.
