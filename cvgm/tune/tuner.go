@@ -88,7 +88,9 @@ type Tuner struct {
 	// Starts is the number of descents. The descents begin at the points of lowest loss among the
 	// first evaluations. Zero: 3. For a loss with kinks ([cvgm.KinkedLoss]), searches without
 	// gradients begin at these points instead of descents. Each time the steps of these searches
-	// are halved, the worse half of the searches stops. Zero: 10.
+	// are halved, the worse half of the searches stops. Zero: 10. If the table has more than 200,000
+	// numbers, a descent also ends after five evaluations that together lower the CV loss by at most
+	// a thousandth, and the last search without gradients ends at longer steps.
 	Starts int
 	// MaxEvals bounds the number of evaluations of the CV loss in one search. Zero: 200, or 400 for
 	// a loss with kinks, and 600 more with a width for each feature, or 400 more with several

@@ -90,8 +90,9 @@ func (w *tuning) starts() int {
 }
 
 // largeTable is the number of entries of a table above which evaluations are slow. For a sparse
-// table only the stored entries count. A large table gets fewer folds. The points of its design are
-// evaluated with gradients, which the descents from these points then reuse.
+// table only the stored entries count. A large table gets fewer folds, and shorter descents and
+// pattern searches: see slowEvals and lastLargePattern. The points of its design are evaluated with
+// gradients, which the descents from these points then reuse.
 const largeTable = 200_000
 
 // large reports whether the table of examples and columns is large.
