@@ -1,12 +1,15 @@
-// Peers tunes a learner on the data and folds of a CSV file, for the comparison with scikit-learn
-// in notebooks/runner/compare_peers.py.
+// Peers tunes a learner on the data and folds of a CSV file, or computes the CV loss and its
+// gradient, for the comparison with other programs in notebooks/runner/compare_peers.py.
 //
-//	go run ./notebooks/peers [-learner elastic-net|logistic|svc] FILE
+//	go run ./notebooks/peers [-learner NAME] [-hyper NUMBER,…] FILE
+//
+// NAME is elastic-net, lasso, logistic, svc or huber; huber needs -hyper.
 //
 // FILE has a header line, a column y with the labels, a column fold with the name of each example's
 // fold, and the features. Peers prints JSON. It has the tuned hyperparameters and their CV loss,
 // the numbers of evaluations and fits, the warnings, and the out-of-fold predictions (decision
-// values). It also has the processor seconds of Tune, with one worker.
+// values). It also has the processor seconds of Tune, with one worker. With -hyper, it has the CV
+// loss at these hyperparameters, its gradient, and the processor seconds of New and Eval.
 package main
 
 import (
@@ -17,6 +20,8 @@ import (
 	"io"
 	"log"
 	"os"
+	"strconv"
+	"strings"
 
 	"cvgm/cvgm"
 	"cvgm/cvgm/table"
@@ -30,25 +35,40 @@ import (
 type result struct {
 	Names       []string
 	Hyper       []float64
-	Loss        float64 // the CV loss
-	Evaluations int     // number of evaluations of the CV loss
-	Fits        int     // number of fits of the learner, including the final model
-	Seconds     float64 // processor time
+	Loss        float64   // the CV loss
+	Gradient    []float64 `json:",omitempty"`
+	Evaluations int       // number of evaluations of the CV loss
+	Fits        int       // number of fits of the learner, including the final model
+	Seconds     float64   // processor time
 	Warnings    []string
 	Predictions []float64
 }
 
-// learners are the learners of the comparison, by name.
-var learners = map[string]func() learn.Learner{
-	"elastic-net": func() learn.Learner { return &linear.ElasticNet{} },
-	"logistic":    func() learn.Learner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} },
-	"svc":         func() learn.Learner { return &kernel.SVM{Intercept: true} },
+// model is a learner of the comparison.
+type model struct {
+	learner  func() learn.Learner
+	loss     cvgm.Loss // of an evaluation; Tune chooses the same one
+	centring cvgm.Centring
+	fixed    map[string]float64 // hyperparameters that Tune keeps
 }
 
-const usage = `usage: go run ./notebooks/peers [-learner elastic-net|logistic|svc] FILE
+// huberDelta is δ of the validation loss of huber.
+const huberDelta = .5
+
+// models are the learners of the comparison, by name.
+var models = map[string]model{
+	"elastic-net": {func() learn.Learner { return &linear.ElasticNet{} }, cvgm.SquaredError{}, cvgm.MeanCentring, nil},
+	"lasso":       {func() learn.Learner { return &linear.ElasticNet{} }, cvgm.SquaredError{}, cvgm.MeanCentring, map[string]float64{"λ2": 0}},
+	"logistic":    {func() learn.Learner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }, cvgm.LogisticLoss{}, cvgm.NoCentring, nil},
+	"svc":         {func() learn.Learner { return &kernel.SVM{Intercept: true} }, cvgm.Hinge{}, cvgm.NoCentring, nil},
+	"huber":       {func() learn.Learner { return &linear.Huber{Intercept: true} }, cvgm.HuberLoss{Delta: huberDelta}, cvgm.NoCentring, nil},
+}
+
+const usage = `usage: go run ./notebooks/peers [-learner elastic-net|lasso|logistic|svc|huber] [-hyper NUMBER,…] FILE
 Tunes a learner on the data and folds of a CSV file and prints JSON: the hyperparameters, their
-CV loss, the predictions and the seconds of processor time. FILE has a header line, the labels in
-column y, a name of each row's fold in column fold, and the features in the others.
+CV loss, the predictions and the seconds of processor time. With -hyper, it computes the CV loss
+and its gradient at these hyperparameters instead. FILE has a header line, the labels in column y,
+a name of each row's fold in column fold, and the features in the others.
 `
 
 func main() {
@@ -57,9 +77,12 @@ func main() {
 		fmt.Fprint(flag.CommandLine.Output(), usage)
 		flag.PrintDefaults()
 	}
-	learner := flag.String("learner", "elastic-net", "the model to tune: elastic-net, logistic or svc")
+	learner := flag.String("learner", "elastic-net", "the model: elastic-net, lasso, logistic, svc or huber")
+	values := flag.String("hyper", "", "the hyperparameters of an evaluation")
 	flag.Parse()
-	if flag.NArg() != 1 || learners[*learner] == nil {
+	hyper, err := numbers(*values)
+	m, known := models[*learner]
+	if flag.NArg() != 1 || !known || err != nil {
 		flag.Usage()
 		os.Exit(2)
 	}
@@ -68,7 +91,11 @@ func main() {
 		log.Fatal(err)
 	}
 	defer file.Close()
-	r, err := tuneOne(file, learners[*learner]())
+	work := m.tuned
+	if hyper != nil {
+		work = func(text io.Reader) (*result, error) { return m.evaluated(text, hyper) }
+	}
+	r, err := work(file)
 	if err == nil {
 		err = json.NewEncoder(os.Stdout).Encode(r)
 	}
@@ -77,18 +104,54 @@ func main() {
 	}
 }
 
-// tuneOne tunes the learner on the folds of the CSV in text.
-func tuneOne(text io.Reader, learner learn.Learner) (*result, error) {
+// numbers returns the numbers between the commas of text, or nil if it is empty.
+func numbers(text string) (values []float64, err error) {
+	if text == "" {
+		return nil, nil
+	}
+	for word := range strings.SplitSeq(text, ",") {
+		v, err := strconv.ParseFloat(word, 64)
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, v)
+	}
+	return values, nil
+}
+
+// read returns the data of the CSV in text, and its folds as splits.
+func read(text io.Reader) (learn.Data, []cvgm.Split, error) {
 	table, err := table.CSV{Target: "y", Group: "fold"}.Read(text)
 	if err != nil {
-		return nil, err
+		return learn.Data{}, nil, err
 	}
 	d, _, err := table.Data()
+	return d, foldSplits(table.Groups), err
+}
+
+// evaluated computes the CV loss and its gradient at hyper, on the folds of the CSV in text.
+func (m model) evaluated(text io.Reader, hyper []float64) (*result, error) {
+	d, splits, err := read(text)
 	if err != nil {
 		return nil, err
 	}
-	splits := foldSplits(table.Groups)
-	t := tune.Tuner{Learner: learner, Splits: splits, OuterFolds: -1, Workers: 1, KeepWinner: true}
+	r := &result{Hyper: hyper, Gradient: make([]float64, len(hyper)), Evaluations: 1, Fits: len(splits)}
+	start := cpuSeconds()
+	cv, err := cvgm.New(cvgm.Config{Data: d, Splits: splits, Learner: m.learner, Loss: m.loss, Standardise: true, Centring: m.centring, Workers: 1})
+	if err == nil {
+		r.Loss, err = cv.Eval(r.Gradient, hyper)
+	}
+	r.Seconds = cpuSeconds() - start
+	return r, err
+}
+
+// tuned tunes the learner on the folds of the CSV in text.
+func (m model) tuned(text io.Reader) (*result, error) {
+	d, splits, err := read(text)
+	if err != nil {
+		return nil, err
+	}
+	t := tune.Tuner{Learner: m.learner(), Fixed: m.fixed, Splits: splits, OuterFolds: -1, Workers: 1, KeepWinner: true}
 	start := cpuSeconds()
 	tuned, err := t.Tune(context.Background(), d)
 	if err != nil {

@@ -25,7 +25,7 @@ func TestPredictionsGiveTheLoss(t *testing.T) {
 				}
 				fmt.Fprintln(text, strings.Join(strings.Fields(fmt.Sprint(a, b, y[i], (i+1)%folds)), ","))
 			}
-			r, err := tuneOne(strings.NewReader(text.String()), learners[name]())
+			r, err := models[name].tuned(strings.NewReader(text.String()))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -41,5 +41,29 @@ func TestPredictionsGiveTheLoss(t *testing.T) {
 				t.Errorf("%+v", r)
 			}
 		})
+	}
+}
+
+// An evaluation at the tuned hyperparameters has the tuned CV loss.
+func TestEvaluationGivesTheTunedLoss(t *testing.T) {
+	const rounding = 1e-12
+	text := new(strings.Builder)
+	fmt.Fprintln(text, "a,b,y,fold")
+	for i := range 40 {
+		a, b := math.Sin(float64(7*i)), math.Cos(float64(5*i))
+		fmt.Fprintf(text, "%v,%v,%v,%d\n", a, b, math.Copysign(1, 2*a-b+math.Sin(float64(i*i))), i%4)
+	}
+	for _, name := range []string{"elastic-net", "lasso", "logistic"} {
+		tuned, err := models[name].tuned(strings.NewReader(text.String()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := models[name].evaluated(strings.NewReader(text.String()), tuned.Hyper)
+		if err != nil || !(math.Abs(r.Loss-tuned.Loss) <= rounding*tuned.Loss) || len(r.Gradient) != len(tuned.Hyper) {
+			t.Errorf("%s: CV loss %v by an evaluation, %v by Tuner; %v", name, r.Loss, tuned.Loss, err)
+		}
+		if name == "lasso" && tuned.Hyper[1] != 0 {
+			t.Errorf("lasso: %v", tuned.Hyper)
+		}
 	}
 }

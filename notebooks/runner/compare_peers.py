@@ -1,8 +1,10 @@
-"""Compares tune.Tuner with scikit-learn on the same data, folds and criterion.
+"""Compares tune.Tuner with scikit-learn on the same data, folds and criterion, and
+fits of large tables with celer, scikit-learn and SciPy.
 
-KIND is elastic-net, logistic or svc. scikit-learn is installed in .cache/peers on first
-use (300 MB; Python 3.11 or newer), by the pins of requirements-peers.txt. Data, folds and
-the table (table.md, and runs.json with every number) go to .work/peers.
+KIND is elastic-net, logistic, svc or large; large_peers.py describes the last one.
+The peers are installed in .cache/peers on first use (300 MB; Python 3.11 or newer), by the
+pins of requirements-peers.txt. Data, folds and the tables (tables.md, and runs.json with every
+number) go to .work/peers. A table with all its rows goes to notebooks/peers/README.md, too.
 
 Criterion: the mean over the folds of the mean validation loss, with the features
 standardised on the training rows of each fold: squared error, log loss, hinge loss. One
@@ -18,6 +20,7 @@ disturbs little, of one thread each, alternating; the median is printed.
 """
 
 import argparse
+import datetime
 import json
 import os
 import re
@@ -31,15 +34,22 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import large_peers
 from checkout import CACHE, ROOT, RUNNER, WORK, ReproduceError, digest, log, write_atomic
 from environment import PIP_OPTIONS, ask_go, base_environment, remove_damaged
 from processes import command
+from readme import replaced
+from timings import processor
 
 REQUIREMENTS = RUNNER / "requirements-peers.txt"
-NEEDED = ["cloudpickle", "joblib", "narwhals", "numpy", "scikit-learn", "scipy", "threadpoolctl"]  # of all peers, what scikit-learn needs
+NEEDED = ["celer", "cloudpickle", "joblib", "narwhals", "numpy", "scikit-learn", "scipy", "threadpoolctl"]  # of all peers, what scikit-learn and the solvers of celer need
 FOLDER = CACHE / "peers"
 OUT = WORK / "peers"
 KINDS = ["elastic-net", "logistic", "svc"]
+LARGE = "large"
+README = ROOT / "notebooks/peers/README.md"
+BEGIN, END = "<!-- table, written by compare_peers.py -->\n", "<!-- end of the table -->"
+LARGE_BEGIN, LARGE_END = "<!-- large table, written by compare_peers.py -->\n", "<!-- end of the large table -->"
 FOLDS = 10
 REPEATS = 5
 NEAR = 1e-3  # the share of the null model's loss by which the CV loss of Tuner may exceed scikit-learn's
@@ -54,7 +64,7 @@ def requirements_of(text, names):
 
 
 def python_with_peers():
-    """The Python that has scikit-learn, installed where it is missing or has other versions."""
+    """The Python that has the peers, installed where they are missing or have other versions."""
     python, stamp = FOLDER / "bin" / "python", FOLDER / "installed"
     text = requirements_of(REQUIREMENTS.read_text(), NEEDED)
     key = digest(sys.version, text)
@@ -62,12 +72,12 @@ def python_with_peers():
         if sys.version_info < (3, 11):
             raise ReproduceError(f"scikit-learn is pinned to a version for Python 3.11 or newer, this is {sys.version.split()[0]}: run a newer one")
         remove_damaged(FOLDER, "")
-        log.warning(f"installing scikit-learn in {FOLDER.relative_to(ROOT)}")
+        log.warning(f"installing the peers in {FOLDER.relative_to(ROOT)}")
         command([sys.executable, "-I", "-m", "venv", str(FOLDER)], base_environment(), "making .cache/peers")
         with tempfile.NamedTemporaryFile("w", suffix=".txt") as wanted:
             wanted.write(text)
             wanted.flush()
-            command([python, "-I", "-m", "pip", *PIP_OPTIONS, "install", "-q", "-r", wanted.name], base_environment(), "installing scikit-learn")
+            command([python, "-I", "-m", "pip", *PIP_OPTIONS, "install", "-q", "--no-deps", "-r", wanted.name], base_environment(), "installing the peers")
         write_atomic(stamp, key.encode())
     return python
 
@@ -213,6 +223,20 @@ def seconds_of(fit):
     return time.process_time() - began
 
 
+def write_data(name, X, y, folds):
+    """Writes the data and their folds as CSV, and returns the file."""
+    import numpy as np
+
+    fold = np.empty(len(y), int)
+    for k, (_, val) in enumerate(folds):
+        fold[val] = k
+    file = OUT / f"{re.sub(r'[^a-z0-9]+', ' ', name).strip()}.csv".replace(" ", "_")
+    lines = [",".join([f"x{j}" for j in range(X.shape[1])] + ["y", "fold"])]
+    lines += [",".join([*map(repr, map(float, row)), repr(float(label)), str(k)]) for row, label, k in zip(X, y, fold)]
+    write_atomic(file, "\n".join([*lines, ""]).encode())
+    return file
+
+
 def compare(kind, name, X, y, repeats, program):
     """One row of the table."""
     import numpy as np
@@ -223,14 +247,7 @@ def compare(kind, name, X, y, repeats, program):
 
     drawn = (KFold if kind == "elastic-net" else StratifiedKFold)(FOLDS, shuffle=True, random_state=0)
     folds = list(drawn.split(X, y))
-    fold = np.empty(len(y), int)
-    for k, (_, val) in enumerate(folds):
-        fold[val] = k
-    file = OUT / f"{kind} {re.sub(r'[^a-z0-9]+', ' ', name).strip()}.csv".replace(" ", "_")
-    lines = [",".join([f"x{j}" for j in range(X.shape[1])] + ["y", "fold"])]
-    lines += [",".join([*map(repr, map(float, row)), repr(float(label)), str(k)]) for row, label, k in zip(X, y, fold)]
-    write_atomic(file, "\n".join([*lines, ""]).encode())
-
+    file = write_data(f"{kind} {name}", X, y, folds)
     estimator, fits = cv_estimator(kind, folds)
     usual = estimator if kind == "svc" else make_pipeline(StandardScaler(), estimator)
     defaults = make_pipeline(StandardScaler(), ElasticNetCV(cv=folds))
@@ -273,31 +290,62 @@ def table(rows):
     return "\n".join([*text, ""])
 
 
+def at_defaults(rows):
+    """Sentences that compare the times of ElasticNetCV at its defaults with those of Tuner."""
+    lines = []
+    for row in rows:
+        if row["seconds"]["at defaults"]:
+            plain, ours = (statistics.median(row["seconds"][who]) for who in ("at defaults", "ours"))
+            lines.append(f"{row['name']}: ElasticNetCV at its defaults, which tries one mixture of the penalties, takes {plain:.2g} CPU seconds, {plain / ours:.2g} times as long as Tuner.")
+    return lines
+
+
+def circumstances(repeats):
+    """A sentence on the runs, before they begin."""
+    date = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
+    return f"Medians of {repeats} runs each, on {processor()}, {date}, at a load of {os.getloadavg()[0]:.1f} before the runs."
+
+
+def with_tables(rows, large, note):
+    """The page with these tables, and a note below each. A table without rows stays as it is there."""
+    text = README.read_text(encoding="utf-8")
+    if rows:
+        first = "\n".join([table(rows), note, *(f"\n{line}" for line in at_defaults(rows))])
+        text = replaced(README, BEGIN, END, "table", first, text)
+    if large:
+        text = replaced(README, LARGE_BEGIN, LARGE_END, "large table", f"{large_peers.table(large, statistics.median)}\n{note}", text)
+    return text
+
+
 def run(args):
-    """The comparison, in the Python that has scikit-learn."""
+    """The comparison, in the Python that has the peers."""
     warnings.filterwarnings("ignore", module="sklearn")
     env, _, settings = ask_go()
     program = OUT / "peers"
     command(["go", "build", "-o", str(program), "./notebooks/peers"], env | settings, "building notebooks/peers")
-    rows = []
-    for kind in args.only or KINDS:
+    rows, large, note = [], [], circumstances(args.repeats)
+    for kind in [kind for kind in args.only or KINDS if kind != LARGE]:
         for name, (X, y) in data_sets(kind).items():
             rows.append(compare(kind, name, X, y, args.repeats, program))
             print(table(rows).splitlines()[-1], flush=True)
-    write_atomic(OUT / "runs.json", json.dumps(rows, indent=1, ensure_ascii=False).encode())
-    write_atomic(OUT / "table.md", table(rows).encode())
-    print(f"\n{table(rows)}\nPairs: scikit-learn's, Tuner's. CV losses: {', '.join(f'{LOSS[k]} ({k})' for k in args.only or KINDS)}.")
-    for row in rows:
-        if row["seconds"]["at defaults"]:
-            plain, ours = (statistics.median(row["seconds"][who]) for who in ("at defaults", "ours"))
-            print(f"{row['name']}: ElasticNetCV at its defaults takes {plain:.3g} CPU seconds, {plain / ours:.1f} times as long as Tuner")
+    if LARGE in (args.only or [LARGE]):
+        for row in large_peers.ROWS:
+            large.append(large_peers.compare(row, args.repeats, program, write_data, null_predictions, seconds_of))
+            print(large_peers.table(large, statistics.median).splitlines()[-1], flush=True)
+    both = "\n".join([table(rows)] * bool(rows) + [large_peers.table(large, statistics.median)] * bool(large))
+    write_atomic(OUT / "runs.json", json.dumps(rows + large, indent=1, ensure_ascii=False).encode())
+    write_atomic(OUT / "tables.md", both.encode())
+    print("\n".join(["", both, "Pairs: the peer's, ours.", *at_defaults(rows)]))
     far = [f"{row['kind']}: {row['name']}" for row in rows if not difference(row) <= NEAR]
-    print(f"{len(rows) - len(far)} of {len(rows)} CV losses of Tuner are at most scikit-learn's plus {NEAR:g} of the null model's" + (f"; not {', '.join(far)}" if far else ""))
+    if rows:
+        print(f"{len(rows) - len(far)} of {len(rows)} CV losses of Tuner are at most scikit-learn's plus {NEAR:g} of the null model's" + (f"; not {', '.join(far)}" if far else ""))
+    whole = {row["kind"] for row in rows} == set(KINDS)
+    write_atomic(README, with_tables(rows if whole else [], large, note).encode())
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", choices=KINDS, metavar="KIND")
+    parser.add_argument("--only", nargs="+", choices=[*KINDS, LARGE], metavar="KIND")
     parser.add_argument("--repeats", type=int, default=REPEATS, metavar="N", help=f"runs of each, of which the median time is taken (default {REPEATS})")
     args = parser.parse_args()
     try:

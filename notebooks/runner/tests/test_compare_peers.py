@@ -3,6 +3,7 @@
 import unittest
 
 import compare_peers
+import large_peers
 from fixtures import HERE
 
 
@@ -30,3 +31,28 @@ class Peers(unittest.TestCase):
     def test_table(self):
         last = compare_peers.table([row(0.4)]).splitlines()[-1]
         self.assertEqual(last, "| svc: moons | 2 | 0.5 | 0.4 | −5.0e−02 | 0.500, 0.400 | 2, 0.3 | 1,101, 411 |")
+
+    def test_page_takes_the_tables(self):
+        some = [row(0.4) | {"kind": "elastic-net", "accuracy": None, "seconds": {"theirs": [2], "ours": [0.5], "at defaults": [0.75]}}]
+        page = compare_peers.with_tables(some, [large(0.5)], "On a machine.")
+        self.assertEqual(page.count("| elastic-net: moons |"), 1)
+        self.assertIn("takes 0.75 CPU seconds, 1.5 times as long as Tuner.\n" + compare_peers.END, page)
+        self.assertEqual(page.count("| lasso | celer |"), 1)
+        self.assertEqual(page.count("On a machine."), 2)
+        self.assertEqual(compare_peers.with_tables([], [], ""), compare_peers.README.read_text(encoding="utf-8"))
+
+
+def large(ours, search=False):
+    return {"name": "lasso", "peer": "celer", "search": search, "loss": {"null": 2.0, "theirs": 0.5, "ours": ours}, "seconds": {"theirs": [3], "ours": [0.2]}}
+
+
+class LargePeers(unittest.TestCase):
+    def test_times_need_agreement(self):
+        apart, below = 2 * large_peers.AGREE * 2.0, 0.5 - 0.1
+        self.assertTrue(large_peers.agrees(large(0.5 + apart / 4)))
+        for ours in (0.5 + apart, 0.5 - apart, float("nan")):
+            self.assertFalse(large_peers.agrees(large(ours)))
+            self.assertIn("| no agreement |", large_peers.table([large(ours)], max))
+        self.assertTrue(large_peers.agrees(large(below, search=True)))
+        self.assertFalse(large_peers.agrees(large(0.5 + 2 * large_peers.NEAR * 2.0, search=True)))
+        self.assertEqual(large_peers.table([large(0.5)], max).splitlines()[-1], "| lasso | celer | 2 | 0.5 | 0.5 | 3, 0.2 |")
