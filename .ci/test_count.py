@@ -59,6 +59,12 @@ class Compare(unittest.TestCase):
         self.assertIn("not recorded", text)
 
 
+class Gains(unittest.TestCase):
+    def test_factor(self):
+        lines = count.gains({"step": row(fit=1500)}, RECORDED | {"other": row(fit=1)})
+        self.assertEqual(lines, ["step: 1,500 without the vector units, 1,000 with them: 1.50 ×"])
+
+
 class Record(unittest.TestCase):
     def test_keeps_rows_within_tolerance(self):
         self.assertEqual(count.record(RECORDED, {"step": row(fit=615, product=400)}, []), RECORDED)

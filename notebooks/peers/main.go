@@ -10,6 +10,12 @@
 // the numbers of evaluations and fits, the warnings, and the out-of-fold predictions (decision
 // values). It also has the processor seconds of Tune, with one worker. With -hyper, it has the CV
 // loss at these hyperparameters, its gradient, and the processor seconds of New and Eval.
+//
+//	go run ./notebooks/peers -qp ROUNDS FILE
+//
+// solves and differentiates the quadratic programs in the JSON of FILE instead, ROUNDS times, for
+// notebooks/runner/compare_qp.py. It prints the minimisers, the derivatives in the linear terms,
+// and the processor seconds of one program.
 package main
 
 import (
@@ -69,6 +75,7 @@ Tunes a learner on the data and folds of a CSV file and prints JSON: the hyperpa
 CV loss, the predictions and the seconds of processor time. With -hyper, it computes the CV loss
 and its gradient at these hyperparameters instead. FILE has a header line, the labels in column y,
 a name of each row's fold in column fold, and the features in the others.
+With -qp, FILE has quadratic programs in JSON, which are solved and differentiated.
 `
 
 func main() {
@@ -79,6 +86,7 @@ func main() {
 	}
 	learner := flag.String("learner", "elastic-net", "the model: elastic-net, lasso, logistic, svc or huber")
 	values := flag.String("hyper", "", "the hyperparameters of an evaluation")
+	rounds := flag.Int("qp", 0, "how often to solve and differentiate each program of FILE")
 	flag.Parse()
 	hyper, err := numbers(*values)
 	m, known := models[*learner]
@@ -91,11 +99,15 @@ func main() {
 		log.Fatal(err)
 	}
 	defer file.Close()
-	work := m.tuned
-	if hyper != nil {
-		work = func(text io.Reader) (*result, error) { return m.evaluated(text, hyper) }
+	var r any
+	switch {
+	case *rounds != 0:
+		r, err = differentiateAll(file, *rounds)
+	case hyper != nil:
+		r, err = m.evaluated(file, hyper)
+	default:
+		r, err = m.tuned(file)
 	}
-	r, err := work(file)
 	if err == nil {
 		err = json.NewEncoder(os.Stdout).Encode(r)
 	}

@@ -63,17 +63,17 @@ def requirements_of(text, names):
     return head + "".join(block for block in blocks if block.split("==")[0] in names)
 
 
-def python_with_peers():
-    """The Python that has the peers, installed where they are missing or have other versions."""
-    python, stamp = FOLDER / "bin" / "python", FOLDER / "installed"
-    text = requirements_of(REQUIREMENTS.read_text(), NEEDED)
+def python_with(folder, names):
+    """The Python of a folder that has those pinned packages, installed where they are missing or have other versions."""
+    python, stamp = folder / "bin" / "python", folder / "installed"
+    text = requirements_of(REQUIREMENTS.read_text(), names)
     key = digest(sys.version, text)
     if not stamp.exists() or stamp.read_text() != key:
         if sys.version_info < (3, 11):
-            raise ReproduceError(f"scikit-learn is pinned to a version for Python 3.11 or newer, this is {sys.version.split()[0]}: run a newer one")
-        remove_damaged(FOLDER, "")
-        log.warning(f"installing the peers in {FOLDER.relative_to(ROOT)}")
-        command([sys.executable, "-I", "-m", "venv", str(FOLDER)], base_environment(), "making .cache/peers")
+            raise ReproduceError(f"the peers are pinned to versions for Python 3.11 or newer, this is {sys.version.split()[0]}: run a newer one")
+        remove_damaged(folder, "")
+        log.warning(f"installing the peers in {folder.relative_to(ROOT)}")
+        command([sys.executable, "-I", "-m", "venv", str(folder)], base_environment(), f"making {folder.relative_to(ROOT)}")
         with tempfile.NamedTemporaryFile("w", suffix=".txt") as wanted:
             wanted.write(text)
             wanted.flush()
@@ -352,7 +352,7 @@ def main():
         if Path(sys.prefix).resolve() == FOLDER.resolve():
             run(args)
             return
-        python = python_with_peers()
+        python = python_with(FOLDER, NEEDED)
     except ReproduceError as e:
         sys.exit(f"compare_peers: {e}")
     os.execve(python, [str(python), "-I", __file__, *sys.argv[1:]], base_environment() | ONE_THREAD)

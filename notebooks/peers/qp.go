@@ -1,0 +1,102 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"cvgm/qpdiff"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// program is a quadratic program of the file that compare_qp.py writes, with a cotangent of its
+// minimiser. Matrices are lists of rows.
+type program struct {
+	Q, G, A      [][]float64
+	P, H, B      []float64
+	CotangentOfZ []float64
+
+	problem   qpdiff.QP
+	gradient  qpdiff.QPGrad
+	solution  qpdiff.Solution
+	workspace qpdiff.Workspace
+}
+
+// answers are the solutions and derivatives of all programs, and the processor seconds of one
+// program, solution and derivative in all data together.
+type answers struct {
+	Z, GradP [][]float64
+	Seconds  float64
+}
+
+// differentiateAll solves the programs in text from scratch and differentiates them in all data,
+// rounds times. The first round, which allocates, is not timed.
+func differentiateAll(text io.Reader, rounds int) (*answers, error) {
+	var programs []*program
+	if err := json.NewDecoder(text).Decode(&programs); err != nil {
+		return nil, err
+	}
+	if len(programs) == 0 || rounds < 1 {
+		return nil, fmt.Errorf("peers: %d programs, %d rounds: give at least one of each", len(programs), rounds)
+	}
+	for _, p := range programs {
+		p.problem = qpdiff.QP{Q: rowsOf(p.Q), P: p.P, G: rowsOf(p.G), H: p.H, A: rowsOf(p.A), B: p.B}
+		p.gradient = qpdiff.QPGrad{Q: zerosLike(p.problem.Q), P: make([]float64, len(p.P)), G: zerosLike(p.problem.G),
+			H: make([]float64, len(p.H)), A: zerosLike(p.problem.A), B: make([]float64, len(p.B))}
+	}
+	began := 0.0
+	for round := range rounds + 1 {
+		if round == 1 {
+			began = cpuSeconds()
+		}
+		for i, p := range programs {
+			p.solution.Reset()
+			p.clearGradient() // VJP adds to it
+			err := p.solution.Solve(&p.problem)
+			if err == nil {
+				err = p.solution.VJP(&p.workspace, &p.gradient, p.CotangentOfZ, nil, nil)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("program %d: %w", i, err)
+			}
+		}
+	}
+	a := &answers{Seconds: (cpuSeconds() - began) / float64(rounds*len(programs))}
+	for _, p := range programs {
+		a.Z, a.GradP = append(a.Z, p.solution.Z), append(a.GradP, p.gradient.P)
+	}
+	return a, nil
+}
+
+func (p *program) clearGradient() {
+	for _, m := range []*mat.Dense{p.gradient.Q, p.gradient.G, p.gradient.A} {
+		if m != nil {
+			m.Zero()
+		}
+	}
+	clear(p.gradient.P)
+	clear(p.gradient.H)
+	clear(p.gradient.B)
+}
+
+// rowsOf returns the matrix with those rows, nil without rows.
+func rowsOf(rows [][]float64) *mat.Dense {
+	if len(rows) == 0 {
+		return nil
+	}
+	m := mat.NewDense(len(rows), len(rows[0]), nil)
+	for i, row := range rows {
+		m.SetRow(i, row)
+	}
+	return m
+}
+
+// zerosLike returns zeros of the shape of m, nil for nil.
+func zerosLike(m *mat.Dense) *mat.Dense {
+	if m == nil {
+		return nil
+	}
+	rows, columns := m.Dims()
+	return mat.NewDense(rows, columns, nil)
+}
