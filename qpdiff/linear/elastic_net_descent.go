@@ -125,8 +125,12 @@ func (q *piecewiseQP) dualNewton() {
 	v, step, u := q.dual[:rows], q.dual[rows:], q.grad
 	if !q.known {
 		clear(v)
-		q.addProduct(v, 1, q.x)
-		q.transposed(u, v)
+		start := dense.Sum{Dst: v}
+		for j, x := range q.x {
+			start.Add(x, q.column(j))
+		}
+		start.End()
+		q.dots(u, v, nil)
 		for j, c := range q.c {
 			u[j] = c - q.inv*u[j]
 		}
@@ -171,14 +175,16 @@ func (q *piecewiseQP) soft(j int, u float64) float64 {
 func (q *piecewiseQP) dualPoint(v, rest []float64) {
 	floats.ScaleTo(rest, -1, v)
 	q.act = q.act[:0]
+	sum := dense.Sum{Dst: rest}
 	for j, u := range q.grad {
 		s := q.soft(j, u)
 		if q.z[j] = 0; s != 0 {
 			q.z[j] = s / (q.r[j] + q.proximal(j))
 			q.act = append(q.act, j)
+			sum.Add(q.z[j], q.column(j))
 		}
 	}
-	q.addProduct(rest, 1, q.z[:len(q.grad)])
+	sum.End()
 }
 
 // dualLength returns the length of the step from v, and computes along. The length is 1 if this
@@ -189,7 +195,7 @@ func (q *piecewiseQP) dualPoint(v, rest []float64) {
 // follow.)
 func (q *piecewiseQP) dualLength(v, step []float64) float64 {
 	vv, vs, ss := q.inv*floats.Dot(v, v), q.inv*floats.Dot(v, step), q.inv*floats.Dot(step, step)
-	q.transposed(q.along, step)
+	q.dots(q.along, step, nil)
 	floats.Scale(q.inv, q.along)
 	start, slope := vv, vs
 	for _, j := range q.act {

@@ -201,7 +201,7 @@ func (q *piecewiseQP) room() int {
 	case q.sparse != nil:
 		return sparse.Room(q.rows, q.n) + 2*q.n
 	case q.columns != nil:
-		return q.rows + 5*q.n
+		return q.rows + 4*q.n
 	}
 	return q.n
 }
@@ -252,7 +252,7 @@ func (q *piecewiseQP) solveActive(w, v []float64) []float64 {
 	switch {
 	case q.rowFactor:
 		work := w[s:cap(w)]
-		q.solveRows(w, work[3*s:], work, work[s:], work[2*s:], work[3*s+q.rows:])
+		q.solveRows(w, work[3*s:], work, work[s:], work[2*s:])
 	case q.iterative:
 		q.solveActiveSparse(w)
 	default:

@@ -87,7 +87,7 @@ func (e *elasticNetFit) Bytes(s learn.Size) int64 {
 	}
 	if ways.WorkingSet(s.Rows, s.Features) {
 		first := min(n, firstFeatures) // a fit never refuses a set of this size
-		return learner.Entries(counts + workingEntries(rows, n, first, first) + gramEntries(rows, first) + byRowEntries(rows, first) + systemEntries(first))
+		return learner.Entries(counts + workingEntries(rows, n, first, first) + gramEntries(rows, first) + systemEntries(first))
 	}
 	if ways.ManyRows(s.Rows, s.Counting, s.Features) {
 		counts += gram.Entries(n)

@@ -162,7 +162,6 @@ func (q *piecewiseQP) activated() bool { return !q.free && (q.warm || len(q.act)
 type columnQuadratic struct {
 	// for each feature its column, or nil if it was not gathered; coordinate j is features[j]
 	columns [][]float64
-	byRow   []float64       // a copy of C by rows, with an entry for each coordinate, or nil
 	sparse  *sparse.Columns // they take the place of columns
 	rows    int
 	inv     float64
@@ -200,40 +199,13 @@ func (q *piecewiseQP) column(j int) []float64 { return q.columns[q.features[j]] 
 
 // shared returns a copy with the same G and separate scratch.
 func (c *columnQuadratic) shared() columnQuadratic {
-	return columnQuadratic{columns: c.columns, byRow: c.byRow, sparse: c.sparse, rows: c.rows, inv: c.inv, largest: c.largest, held: c.held, most: c.most}
+	return columnQuadratic{columns: c.columns, sparse: c.sparse, rows: c.rows, inv: c.inv, largest: c.largest, held: c.held, most: c.most}
 }
 
 // products sets dst to the entries of row j of G in the listed columns.
 func (q *piecewiseQP) products(dst []float64, j int, at []int) {
 	q.dots(dst, q.column(j), at)
 	floats.Scale(q.inv, dst)
-}
-
-// addProduct adds Cx, multiplied by f, to dst.
-func (q *piecewiseQP) addProduct(dst []float64, f float64, x []float64) {
-	if q.byRow != nil {
-		q.fit = dense.Grow(q.fit, q.rows)
-		dense.Products(q.fit, q.byRow, q.n, x)
-		floats.AddScaled(dst, f, q.fit)
-		return
-	}
-	sum := dense.Sum{Dst: dst}
-	for j, v := range x {
-		if v != 0 {
-			sum.Add(f*v, q.column(j))
-		}
-	}
-	sum.End()
-}
-
-// transposed sets dst to Cᵀv.
-func (q *piecewiseQP) transposed(dst, v []float64) {
-	if q.byRow == nil {
-		q.dots(dst, v, nil)
-		return
-	}
-	clear(dst)
-	dense.AddRows(dst, v, q.byRow, q.n)
 }
 
 // dots sets dst to the products of v with the listed columns, or with all columns if the list is

@@ -172,8 +172,7 @@ func (q *piecewiseQP) factorRows() bool {
 	// In variables that give the system a unit diagonal, the trace of the system is s.
 	q.bound = float64(s) / q.floor()
 	q.fit = dense.Grow(q.fit, q.rows)
-	q.along = dense.Grow(q.along, q.n)
-	q.solveRows(q.z[:s], q.fit, q.d, q.at, q.dinv, q.along) // there are no other factors
+	q.solveRows(q.z[:s], q.fit, q.d, q.at, q.dinv) // there are no other factors
 	return true
 }
 
@@ -233,38 +232,21 @@ func (q *piecewiseQP) factorK(proximal bool) bool {
 }
 
 // solveRows replaces the right-hand side u by the solution of the active system. It uses the factor
-// of the last factorRows. The other arguments are scratch: fit has an entry for each row, rest,
-// change and along have one for each unknown, and all has one for each coordinate.
-func (q *piecewiseQP) solveRows(u, fit, rest, change, along, all []float64) {
+// of the last factorRows. The other arguments are scratch: fit has an entry for each row, and rest,
+// change and along have one for each unknown.
+func (q *piecewiseQP) solveRows(u, fit, rest, change, along []float64) {
 	s := len(u)
-	fit, rest, change, along, all = fit[:q.rows], rest[:s], change[:s], along[:s], all[:q.n]
-	combine := func() {
-		if q.byRow == nil {
-			q.combine(fit, change, q.act)
-			return
-		}
-		clear(all)
-		dense.Scatter(all, change, q.act)
-		dense.Products(fit, q.byRow, q.n, all)
-	}
-	dots := func() {
-		if q.byRow == nil {
-			q.dots(along, fit, q.act)
-			return
-		}
-		q.transposed(all, fit)
-		dense.Gather(along, all, q.act)
-	}
+	fit, rest, change, along = fit[:q.rows], rest[:s], change[:s], along[:s]
 	copy(rest, u)
 	clear(u)
 	for range 1 + rowsCorrections {
 		for i, j := range q.act {
 			change[i] = rest[i] / q.r[j]
 		}
-		combine()
+		q.combine(fit, change, q.act)
 		q.kernel.Solve(fit)
 		whole, part := 0.0, 0.0
-		dots()
+		q.dots(along, fit, q.act)
 		for i, j := range q.act {
 			change[i] -= q.inv * along[i] / q.r[j]
 			u[i] += change[i]
@@ -274,8 +256,8 @@ func (q *piecewiseQP) solveRows(u, fit, rest, change, along, all []float64) {
 		if !(part > rowsCorrected*rowsCorrected*whole) {
 			return
 		}
-		combine()
-		dots()
+		q.combine(fit, change, q.act)
+		q.dots(along, fit, q.act)
 		for i, j := range q.act {
 			rest[i] -= q.inv*along[i] + q.r[j]*change[i]
 		}

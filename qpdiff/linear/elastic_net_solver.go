@@ -183,10 +183,6 @@ func (q *piecewiseQP) admit(tol float64, one bool) int {
 	if q.g == nil {
 		along = q.rowSum(q.fit[:q.rows])
 	}
-	if q.byRow != nil {
-		q.along = dense.Grow(q.along, n)
-		q.transposed(q.along, q.fit[:q.rows])
-	}
 	worst := 0.0
 	for j := range n {
 		if next < s && q.act[next] == j {
@@ -194,9 +190,7 @@ func (q *piecewiseQP) admit(tol float64, one bool) int {
 			continue
 		}
 		d := q.c[j]
-		if q.byRow != nil {
-			d -= q.inv * q.along[j]
-		} else if q.g == nil {
+		if q.g == nil {
 			d -= q.inv * q.dot(j, q.fit[:q.rows], along)
 		} else {
 			row := q.g[j*n : (j+1)*n]

@@ -201,7 +201,7 @@ func (e *elasticNetFit) slopes() {
 		s.residual[k] = math.Sqrt(dense.CountAt(e.counts, i)) * e.state.Data.Y[i]
 	}
 	s.reach = e.rmsY
-	spread := 0.0
+	spread, fit := 0.0, dense.Sum{Dst: s.residual}
 	for k, t := range e.qp.x {
 		if t == 0 {
 			continue
@@ -209,11 +209,11 @@ func (e *elasticNetFit) slopes() {
 		s.reach += e.root[k] * math.Abs(t)
 		if e.qp.sparse != nil {
 			spread += e.sparse.Add(s.residual, -t, s.features[k])
+		} else {
+			fit.Add(-t, e.qp.column(k))
 		}
 	}
-	if e.qp.sparse == nil {
-		e.qp.addProduct(s.residual, -1, e.qp.x)
-	}
+	fit.End()
 	clear(s.slope)
 	if e.qp.sparse != nil {
 		e.sparse.Spread(s.residual, spread)
@@ -301,8 +301,7 @@ func (e *elasticNetFit) held() float64 {
 		}
 	}
 	return workingEntries(rows, float64(e.params), set, float64(max(fetched, s.rooms))) + float64(len(e.counts)) +
-		max(gramEntries(rows, float64(len(s.features))), float64(cap(e.gram))) +
-		max(byRowEntries(rows, float64(len(s.features))), float64(cap(s.byRow)))
+		max(gramEntries(rows, float64(len(s.features))), float64(cap(e.gram)))
 }
 
 // sparseHeld is the branch of held for sparse columns.
@@ -321,7 +320,7 @@ func (e *elasticNetFit) gather() {
 	cached := len(q.g) > 0
 	e.resize(n)
 	e.fetch()
-	q.g, q.byRow, q.diag = nil, nil, dense.Grow(q.diag, n)
+	q.g, q.diag = nil, dense.Grow(q.diag, n)
 	s.from, s.to = s.from[:0], s.to[:0]
 	next := 0
 	for k, j := range s.features {
@@ -333,11 +332,7 @@ func (e *elasticNetFit) gather() {
 		}
 		e.root[k], e.xty[k], q.diag[k] = s.root[j], s.xty[j], s.diag[j]
 	}
-	if q.sparse == nil && n > gramPerRow*e.rows {
-		e.copyRows()
-		return
-	}
-	if s.gradients {
+	if q.sparse == nil && n > gramPerRow*e.rows || s.gradients {
 		return
 	}
 	e.gram = rearrange(e.gram, was, n, s.from, s.to)
@@ -364,21 +359,6 @@ func (e *elasticNetFit) gather() {
 			e.gram[l*n+k] = row[l]
 		}
 	}
-}
-
-// copyRows copies the columns of the set to byRow, if byRowEntries counts them.
-func (e *elasticNetFit) copyRows() {
-	s, q, n := e.working, &e.qp, e.n
-	if byRowEntries(float64(e.rows), float64(n)) == 0 {
-		return
-	}
-	s.byRow = dense.Grow(s.byRow, n*e.rows)
-	for k, j := range s.features {
-		for i, v := range q.columns[j] {
-			s.byRow[i*n+k] = v
-		}
-	}
-	q.byRow = s.byRow
 }
 
 // rearrange makes an n×n matrix from the was×was matrix g. Entry (from[a], from[b]) of g becomes

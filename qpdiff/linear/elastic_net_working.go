@@ -22,9 +22,6 @@ const (
 	// A working set keeps its Gram matrix if it has at most gramPerRow features for each row. A
 	// larger set keeps its columns instead, because products with the columns then cost less.
 	gramPerRow = 2
-	// If the data have at most fewRows rows, a working set without a Gram matrix also keeps its
-	// columns by rows. Short columns cost a call each, and rows are long.
-	fewRows = 64
 	// If a feature depends linearly on other features, only its λ2 distinguishes it from them. A λ2
 	// of at most ridgeRounding times the feature's diagonal entry is too small for this. The system
 	// of such features counts as singular.
@@ -56,7 +53,6 @@ type workingSet struct {
 	loss     float64     // half the mean square of the residual, of the last fit
 	enter    []int       // features about to enter
 	order    []float64   // work of violators
-	byRow    []float64   // storage of the columns by rows
 	free     [][]float64 // rooms for columns that are not taken
 	rooms    int         // in all
 	largest  int         // the most features that were in the set
@@ -92,7 +88,7 @@ func (s *workingSet) resize(n, rows int) {
 	dense.GrowAll(n, &s.root, &s.diag, &s.xty, &s.l1, &s.l2, &s.theta, &s.slope)
 	s.features = dense.Grow(s.features, n)
 	s.in, s.residual = dense.Grow(s.in, n), dense.Grow(s.residual, rows)
-	s.free, s.byRow, s.rooms, s.largest = nil, nil, 0, 0
+	s.free, s.rooms, s.largest = nil, 0, 0
 	s.reset()
 }
 
@@ -126,14 +122,6 @@ func gramEntries(rows, set float64) float64 {
 	return 2.25 * set * set
 }
 
-// byRowEntries returns the number of entries of the columns of a set by rows; see fewRows.
-func byRowEntries(rows, set float64) float64 {
-	if rows > fewRows || set <= gramPerRow*rows {
-		return 0
-	}
-	return rows * set
-}
-
 // reset forgets the warm start.
 func (s *workingSet) reset() {
 	s.features, s.warm = s.features[:0], false
@@ -165,7 +153,6 @@ func (s *workingSet) renew(q *piecewiseQP) {
 func (s *workingSet) release(q *piecewiseQP) {
 	clear(q.columns)
 	s.free, s.rooms = nil, 0
-	s.byRow, q.byRow = nil, nil
 	q.g, q.a = nil, nil
 }
 
