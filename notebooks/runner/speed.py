@@ -49,7 +49,7 @@ def lines():
         text.append(f"* **{own}** {line['work']} (fastest peer {other}: {line['peer']})")
     machine = recorded["machine"]
     busy = ", under other load" if machine["busy"] else ""
-    text += ["", f"One core of {machine['processor']}, medians, {recorded['date']}{busy}. Older: the peers' times of the first two lines, and both times of the third, on machines of the same kind. [More](notebooks/peers/README.md)."]
+    text += ["", f"One core of {machine['processor']}, medians, {recorded['date']}{busy}. Of other days: the peers' times and the last two lines. [More](notebooks/peers/README.md)."]
     return "\n".join(text) + "\n"
 
 
