@@ -23,25 +23,23 @@ import argparse
 import datetime
 import json
 import os
-import re
 import statistics
 import subprocess
 import sys
-import tempfile
-import time
 import warnings
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import large_peers
-from checkout import CACHE, ROOT, RUNNER, WORK, ReproduceError, digest, log, write_atomic
-from environment import PIP_OPTIONS, ask_go, base_environment, remove_damaged
+import peers
+from checkout import CACHE, ROOT, WORK, write_atomic
+from environment import ask_go
+from peers import cv_loss, difference, losses, null_predictions, out_of_fold, seconds_of, write_data
 from processes import command
 from readme import replaced
 from timings import processor
 
-REQUIREMENTS = RUNNER / "requirements-peers.txt"
 NEEDED = ["celer", "cloudpickle", "joblib", "narwhals", "numpy", "scikit-learn", "scipy", "threadpoolctl"]  # of all peers, what scikit-learn and the solvers of celer need
 FOLDER = CACHE / "peers"
 OUT = WORK / "peers"
@@ -53,33 +51,7 @@ LARGE_BEGIN, LARGE_END = "<!-- large table, written by compare_peers.py -->\n", 
 FOLDS = 10
 REPEATS = 5
 NEAR = 1e-3  # the share of the null model's loss by which the CV loss of Tuner may exceed scikit-learn's
-ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "GOMAXPROCS": "1"}
 LOSS = {"elastic-net": "squared error", "logistic": "log loss", "svc": "hinge loss"}
-
-
-def requirements_of(text, names):
-    """The pinned requirements of some packages, with the options before the first one."""
-    head, *blocks = re.split(r"^(?=[\w-]+==)", text, flags=re.M)
-    return head + "".join(block for block in blocks if block.split("==")[0] in names)
-
-
-def python_with(folder, names):
-    """The Python of a folder that has those pinned packages, installed where they are missing or have other versions."""
-    python, stamp = folder / "bin" / "python", folder / "installed"
-    text = requirements_of(REQUIREMENTS.read_text(), names)
-    key = digest(sys.version, text)
-    if not stamp.exists() or stamp.read_text() != key:
-        if sys.version_info < (3, 11):
-            raise ReproduceError(f"the peers are pinned to versions for Python 3.11 or newer, this is {sys.version.split()[0]}: run a newer one")
-        remove_damaged(folder, "")
-        log.warning(f"installing the peers in {folder.relative_to(ROOT)}")
-        command([sys.executable, "-I", "-m", "venv", str(folder)], base_environment(), f"making {folder.relative_to(ROOT)}")
-        with tempfile.NamedTemporaryFile("w", suffix=".txt") as wanted:
-            wanted.write(text)
-            wanted.flush()
-            command([python, "-I", "-m", "pip", *PIP_OPTIONS, "install", "-q", "--no-deps", "-r", wanted.name], base_environment(), "installing the peers")
-        write_atomic(stamp, key.encode())
-    return python
 
 
 def data_sets(kind):
@@ -125,34 +97,6 @@ def data_sets(kind):
         "generated, 300 × 20": classes(*datasets.make_classification(300, 20, n_informative=6, **made)),
         "moons, 300 × 2": classes(*datasets.make_moons(300, noise=0.3, random_state=0)),
     }
-
-
-def losses(kind, prediction, y):
-    import numpy as np
-
-    if kind == "elastic-net":
-        return (prediction - y) ** 2
-    return np.logaddexp(0, -y * prediction) if kind == "logistic" else np.maximum(0, 1 - y * prediction)
-
-
-def cv_loss(kind, prediction, y, folds):
-    """The criterion, from the out-of-fold predictions."""
-    import numpy as np
-
-    return float(np.mean([np.mean(losses(kind, prediction[val], y[val])) for _, val in folds]))
-
-
-def null_predictions(kind, y, folds):
-    """The best constant prediction on the training rows of each fold."""
-    import numpy as np
-
-    prediction = np.empty(len(y))
-    for train, val in folds:
-        mean = y[train].mean()
-        if kind == "logistic":
-            mean = np.log((1 + mean) / (1 - mean))
-        prediction[val] = np.sign(mean) if kind == "svc" else mean
-    return prediction
 
 
 def negative_hinge(model, X, y):
@@ -205,38 +149,6 @@ def chosen(kind, X, y, folds):
     return lambda: LogisticRegression(C=C, max_iter=1000), {"C": C}
 
 
-def out_of_fold(kind, model, X, y, folds):
-    import numpy as np
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    prediction = np.empty(len(y))
-    for train, val in folds:
-        fitted = make_pipeline(StandardScaler(), model()).fit(X[train], y[train])
-        prediction[val] = fitted.predict(X[val]) if kind == "elastic-net" else fitted.decision_function(X[val])
-    return prediction
-
-
-def seconds_of(fit):
-    began = time.process_time()
-    fit()
-    return time.process_time() - began
-
-
-def write_data(name, X, y, folds):
-    """Writes the data and their folds as CSV, and returns the file."""
-    import numpy as np
-
-    fold = np.empty(len(y), int)
-    for k, (_, val) in enumerate(folds):
-        fold[val] = k
-    file = OUT / f"{re.sub(r'[^a-z0-9]+', ' ', name).strip()}.csv".replace(" ", "_")
-    lines = [",".join([f"x{j}" for j in range(X.shape[1])] + ["y", "fold"])]
-    lines += [",".join([*map(repr, map(float, row)), repr(float(label)), str(k)]) for row, label, k in zip(X, y, fold)]
-    write_atomic(file, "\n".join([*lines, ""]).encode())
-    return file
-
-
 def compare(kind, name, X, y, repeats, program):
     """One row of the table."""
     import numpy as np
@@ -247,7 +159,7 @@ def compare(kind, name, X, y, repeats, program):
 
     drawn = (KFold if kind == "elastic-net" else StratifiedKFold)(FOLDS, shuffle=True, random_state=0)
     folds = list(drawn.split(X, y))
-    file = write_data(f"{kind} {name}", X, y, folds)
+    file = write_data(OUT, f"{kind} {name}", X, y, folds)
     estimator, fits = cv_estimator(kind, folds)
     usual = estimator if kind == "svc" else make_pipeline(StandardScaler(), estimator)
     defaults = make_pipeline(StandardScaler(), ElasticNetCV(cv=folds))
@@ -259,7 +171,7 @@ def compare(kind, name, X, y, repeats, program):
         if kind == "elastic-net":
             plain.append(seconds_of(lambda: defaults.fit(X, y)))
     model, hyper = chosen(kind, X, y, folds)
-    predictions = {"null": null_predictions(kind, y, folds), "theirs": out_of_fold(kind, model, X, y, folds), "ours": np.array(tuned["Predictions"])}
+    predictions = {"null": null_predictions(kind, y, folds), "theirs": out_of_fold(model(), X, y, folds), "ours": np.array(tuned["Predictions"])}
     row = {"kind": kind, "name": name, "fits": {"theirs": fits, "ours": tuned["Fits"]}, "seconds": {"theirs": theirs, "ours": ours, "at defaults": plain}}
     row["hyper"] = {"theirs": hyper, "ours": dict(zip(tuned["Names"], tuned["Hyper"]))}
     row["loss"] = {who: cv_loss(kind, p, y, folds) for who, p in predictions.items()}
@@ -267,11 +179,6 @@ def compare(kind, name, X, y, repeats, program):
     if kind != "elastic-net":
         row["accuracy"] = {who: float(np.mean(p * y > 0)) for who, p in predictions.items()}
     return row
-
-
-def difference(row):
-    """How far the CV loss of Tuner is above scikit-learn's, as a share of the null model's."""
-    return (row["loss"]["ours"] - row["loss"]["theirs"]) / row["loss"]["null"]
 
 
 def table(rows):
@@ -330,7 +237,7 @@ def run(args):
             print(table(rows).splitlines()[-1], flush=True)
     if LARGE in (args.only or [LARGE]):
         for row in large_peers.ROWS:
-            large.append(large_peers.compare(row, args.repeats, program, write_data, null_predictions, seconds_of))
+            large.append(large_peers.compare(row, args.repeats, program, OUT))
             print(large_peers.table(large, statistics.median).splitlines()[-1], flush=True)
     both = "\n".join([table(rows)] * bool(rows) + [large_peers.table(large, statistics.median)] * bool(large))
     write_atomic(OUT / "runs.json", json.dumps(rows + large, indent=1, ensure_ascii=False).encode())
@@ -347,15 +254,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=[*KINDS, LARGE], metavar="KIND")
     parser.add_argument("--repeats", type=int, default=REPEATS, metavar="N", help=f"runs of each, of which the median time is taken (default {REPEATS})")
-    args = parser.parse_args()
-    try:
-        if Path(sys.prefix).resolve() == FOLDER.resolve():
-            run(args)
-            return
-        python = python_with(FOLDER, NEEDED)
-    except ReproduceError as e:
-        sys.exit(f"compare_peers: {e}")
-    os.execve(python, [str(python), "-I", __file__, *sys.argv[1:]], base_environment() | ONE_THREAD)
+    peers.run_with(FOLDER, NEEDED, run, parser.parse_args())
 
 
 if __name__ == "__main__":

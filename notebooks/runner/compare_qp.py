@@ -14,7 +14,6 @@ less exact. The seconds are processor time of one thread each, in turns; the med
 
 import argparse
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -23,9 +22,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-import compare_peers
-from checkout import CACHE, WORK, ReproduceError, write_atomic
-from environment import ask_go, base_environment
+import peers
+from checkout import CACHE, WORK, write_atomic
+from environment import ask_go
 from processes import command
 
 NEEDED = ["annotated-types", "cmeel", "moreau", "moreau-cpu", "numpy", "proxsuite", "pydantic", "pydantic-core", "scipy", "typing-extensions", "typing-inspection"]
@@ -190,15 +189,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=CASES, metavar="CASE")
     parser.add_argument("--repeats", type=int, default=REPEATS, metavar="N", help=f"times of each, of which the median is taken (default {REPEATS})")
-    args = parser.parse_args()
-    try:
-        if Path(sys.prefix).resolve() == FOLDER.resolve():
-            run(args)
-            return
-        python = compare_peers.python_with(FOLDER, NEEDED)
-    except ReproduceError as e:
-        sys.exit(f"compare_qp: {e}")
-    os.execve(python, [str(python), "-I", __file__, *sys.argv[1:]], base_environment() | compare_peers.ONE_THREAD | {"RAYON_NUM_THREADS": "1"})
+    peers.run_with(FOLDER, NEEDED, run, parser.parse_args())
 
 
 if __name__ == "__main__":

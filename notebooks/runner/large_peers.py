@@ -16,9 +16,10 @@ A search of ours is Tune without the nested estimate. The peer is LassoCV with 1
 import json
 import subprocess
 
+from peers import DELTA, cv_loss, difference, null_predictions, out_of_fold, seconds_of, write_data
+
 INFORMATIVE = 50
 FOLDS = 5
-DELTA = 0.5  # of Huber's loss
 TIGHT = 1e-9
 AGREE = 1e-6  # a share of the null model's loss; a search of ours may exceed the peer's by NEAR instead
 NEAR = 1e-3
@@ -55,15 +56,6 @@ def data(rows, columns, classes):
     X, y = make_regression(rows, columns, n_informative=min(columns, INFORMATIVE), noise=10, random_state=0)
     y = y / y.std()
     return X, np.where(y > 0, 1.0, -1.0) if classes else y
-
-
-def losses(model, prediction, y):
-    import numpy as np
-
-    if model == "logistic":
-        return np.logaddexp(0, -y * prediction)
-    r = np.abs(prediction - y)
-    return np.where(r <= DELTA, r * r / 2, DELTA * (r - DELTA / 2)) if model == "huber" else r * r
 
 
 class Huber:
@@ -105,21 +97,8 @@ def peer(model, hyper, wide, tol):
     return ("celer", Celer(**penalties, **own)) if wide else ("scikit-learn", ElasticNet(**penalties, max_iter=10_000, **own))
 
 
-def out_of_fold(estimator, X, y, folds):
-    import numpy as np
-    from sklearn.preprocessing import StandardScaler
-
-    prediction = np.empty(len(y))
-    for train, val in folds:
-        scaler = StandardScaler().fit(X[train])
-        fitted = estimator.fit(scaler.transform(X[train]), y[train])
-        predict = getattr(fitted, "decision_function", fitted.predict)
-        prediction[val] = predict(scaler.transform(X[val]))
-    return prediction
-
-
-def compare(row, repeats, program, write, null_predictions, seconds_of):
-    """A row of the table. The functions are those of compare_peers."""
+def compare(row, repeats, program, folder):
+    """A row of the table. The data go to the folder."""
     import numpy as np
     from sklearn.linear_model import LassoCV
     from sklearn.model_selection import KFold
@@ -127,11 +106,7 @@ def compare(row, repeats, program, write, null_predictions, seconds_of):
     model, rows, columns, hyper = row
     X, y = data(rows, columns, model == "logistic")
     folds = list(KFold(FOLDS, shuffle=True, random_state=0).split(X))
-    file = write(name_of(*row), X, y, folds)
-
-    def loss(prediction):
-        return float(np.mean([np.mean(losses(model, prediction[val], y[val])) for _, val in folds]))
-
+    file = write_data(folder, name_of(*row), X, y, folds)
     argv = [program, "-learner", model]
     if hyper is None:
         who, run = "LassoCV", lambda: scaled_search(LassoCV(cv=folds, max_iter=10_000), X, y)
@@ -151,8 +126,8 @@ def compare(row, repeats, program, write, null_predictions, seconds_of):
         tight = peer("elastic-net", (float(chosen.alpha_), 0.0), columns > rows, TIGHT)[1]
     else:
         tight = peer(model, hyper, columns > rows, TIGHT)[1]
-    null = loss(null_predictions("logistic" if model == "logistic" else "elastic-net", y, folds))
-    both = {"null": null, "theirs": loss(out_of_fold(tight, X, y, folds)), "ours": result["Loss"]}
+    predictions = {"null": null_predictions(model, y, folds), "theirs": out_of_fold(tight, X, y, folds)}
+    both = {who: cv_loss(model, p, y, folds) for who, p in predictions.items()} | {"ours": result["Loss"]}
     return {"kind": "large", "name": name_of(*row), "peer": who, "search": hyper is None, "loss": both, "seconds": {"theirs": theirs, "ours": ours}}
 
 
@@ -164,7 +139,7 @@ def scaled_search(search, X, y):
 
 def agrees(row):
     """Whether the CV losses agree, or that of our search is not above the peer's."""
-    more = (row["loss"]["ours"] - row["loss"]["theirs"]) / row["loss"]["null"]
+    more = difference(row)
     return more <= NEAR if row["search"] else abs(more) <= AGREE
 
 

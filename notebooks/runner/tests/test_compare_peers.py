@@ -4,6 +4,7 @@ import unittest
 
 import compare_peers
 import large_peers
+import peers
 from fixtures import HERE
 
 
@@ -17,7 +18,7 @@ def row(ours):
 class Peers(unittest.TestCase):
     def test_requirements_are_selected(self):
         text = (HERE / "requirements-peers.txt").read_text()
-        some = compare_peers.requirements_of(text, compare_peers.NEEDED)
+        some = peers.requirements_of(text, compare_peers.NEEDED)
         names = {line.split("==")[0] for line in some.splitlines() if "==" in line and not line.startswith((" ", "#"))}
         self.assertEqual(names, set(compare_peers.NEEDED))
         self.assertIn("--require-hashes\n--only-binary :all:\n", some)

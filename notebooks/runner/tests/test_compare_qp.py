@@ -3,8 +3,8 @@
 import math
 import unittest
 
-import compare_peers
 import compare_qp
+import peers
 from fixtures import HERE
 
 
@@ -14,7 +14,7 @@ def row(moreau, proxsuite):
 
 class Programs(unittest.TestCase):
     def test_requirements_exist(self):
-        text = compare_peers.requirements_of((HERE / "requirements-peers.txt").read_text(), compare_qp.NEEDED)
+        text = peers.requirements_of((HERE / "requirements-peers.txt").read_text(), compare_qp.NEEDED)
         names = {line.split("==")[0] for line in text.splitlines() if "==" in line and not line.startswith((" ", "#"))}
         self.assertEqual(names, set(compare_qp.NEEDED))
 
