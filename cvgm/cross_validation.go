@@ -391,7 +391,7 @@ func (f *splitFit) value(c *Config, gradient bool, data *dataGradient) error {
 	if f.viewed {
 		f.norm.PredictStored(f.prediction, f.train.X, f.split.Val, f.theta, f.intercept)
 	} else if f.joint != nil {
-		// Class learners require NoCentring, so there is no intercept to add.
+		// Class learners require NoCentring, so no intercept is added.
 		f.joint.predict(f.prediction, f.theta, f.valX)
 	} else if err := predictRows(f.prediction, f.predictor, &f.work, f.theta, f.intercept, f.valX); err != nil {
 		return err

@@ -86,6 +86,21 @@ func cover(t *testing.T, s drawnSet) (*covered, error) {
 	}, nil
 }
 
+// coverer returns a function that covers a set, also several at a time, and the sets that it found.
+func coverer(t *testing.T) (judge func(drawnSet) error, found *[]*covered) {
+	var mu sync.Mutex
+	found = new([]*covered)
+	return func(s drawnSet) error {
+		c, err := cover(t, s)
+		if err == nil && c != nil {
+			mu.Lock()
+			defer mu.Unlock()
+			*found = append(*found, c)
+		}
+		return err
+	}, found
+}
+
 // shareOf counts a property among some sets.
 func shareOf(all []*covered, among, property func(*covered) bool) (count, of int) {
 	for _, c := range all {
@@ -106,17 +121,9 @@ func TestGainsOfAFifthAreSeen(t *testing.T) {
 	if sets == 0 {
 		sets, fresh = len(faintOn), 4000
 	}
-	var mu sync.Mutex
-	var all []*covered
-	casetest.OK(t, qpdiff.ForEach(0, sets, func(k int) error {
-		c, err := cover(t, drawSetOf(faintOn, trialLearners, 500, k, fresh))
-		if err == nil && c != nil {
-			mu.Lock()
-			defer mu.Unlock()
-			all = append(all, c)
-		}
-		return err
-	}))
+	judge, found := coverer(t)
+	casetest.OK(t, qpdiff.ForEach(0, sets, func(k int) error { return judge(drawSetOf(faintOn, trialLearners, 500, k, fresh)) }))
+	all := *found
 	seen, of := shareOf(all, func(c *covered) bool { return c.gain >= fifth }, func(c *covered) bool { return c.better })
 	t.Logf("better than the constant on %d of %d sets with a gain of a fifth", seen, of)
 	if of < len(all)/3 || float64(seen) < least*float64(of) {
@@ -160,17 +167,9 @@ func onDrawnSets(t *testing.T, of func([]population) []population, each, fresh i
 // Gains are seen, and none where labels and features are independent. The margins are listed, too; 480 sets take
 // some 15 minutes of processor time.
 func TestNestedEstimateCovers(t *testing.T) {
-	var mu sync.Mutex
-	var all []*covered
-	onDrawnSets(t, slices.Clone, 2, 4000, func(s drawnSet) error {
-		c, err := cover(t, s)
-		if err == nil && c != nil {
-			mu.Lock()
-			defer mu.Unlock()
-			all = append(all, c)
-		}
-		return err
-	})
+	judge, found := coverer(t)
+	onDrawnSets(t, slices.Clone, 2, 4000, judge)
+	all := *found
 	any := func(*covered) bool { return true }
 	var width, plain float64
 	for _, c := range all {

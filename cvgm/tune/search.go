@@ -78,14 +78,24 @@ func (w *tuning) load(c cvgm.Config) (*cvgm.CV, error) {
 		ctx = w.limit
 	}
 	cv, err := cvgm.NewContext(ctx, c)
+	err, _ = w.cause(err)
+	return cv, err
+}
+
+// cause returns the error of a fit, or the reason for which a context of the call ended the fit. The
+// result ends reports whether the error ends the search, although another point could be tried. If
+// another point were tried for a fit that needs too much memory, the result would depend on the
+// memory.
+func (w *tuning) cause(err error) (_ error, ends bool) {
 	switch {
 	case err == nil:
+		return nil, false
 	case w.ctx.Err() != nil:
-		err = context.Cause(w.ctx)
-	case w.limit.Err() != nil && errors.Is(err, context.DeadlineExceeded):
-		err = errTime
+		return context.Cause(w.ctx), true
+	case errors.Is(err, errTime) || w.limit.Err() != nil && errors.Is(err, context.DeadlineExceeded):
+		return errTime, true
 	}
-	return cv, err
+	return err, errors.Is(err, qpdiff.ErrTooLarge)
 }
 
 // newSearch returns a search on the rows that the splits draw on.
@@ -202,13 +212,8 @@ func (s *tuneSearch) eval(grad, hyper []float64) (float64, error) {
 	}
 	loss, err := s.cv.EvalContext(ctx, grad, hyper)
 	if err != nil {
-		switch {
-		case s.w.ctx.Err() != nil:
-			return 0, context.Cause(s.w.ctx)
-		case s.w.limit.Err() != nil && errors.Is(err, context.DeadlineExceeded):
-			return 0, errTime
-		// If another point were tried instead, the result would depend on the memory.
-		case errors.Is(err, qpdiff.ErrTooLarge):
+		var ends bool
+		if err, ends = s.w.cause(err); ends {
 			return 0, err
 		}
 		if !s.triesZero(hyper) {

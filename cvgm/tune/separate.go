@@ -1,14 +1,11 @@
 package tune
 
 import (
-	"context"
-	"errors"
 	"math"
 	"slices"
 
 	"cvgm/cvgm"
 	"cvgm/cvgm/internal/args"
-	"cvgm/qpdiff"
 	"cvgm/qpdiff/memory"
 )
 
@@ -98,7 +95,7 @@ func (s *tuneSearch) judgeSeparate(one []float64) (bool, error) {
 			return false, nil
 		}
 		part, err := s.w.newSearch(fold.Train, splits)
-		if s.ends(err) {
+		if err, ends := s.w.cause(err); ends {
 			return false, err
 		} else if err != nil {
 			return false, nil
@@ -147,11 +144,6 @@ func (s *tuneSearch) judged(x []float64) error {
 	return s.descend(x)
 }
 
-// ends reports whether err ends the search, also if a result does not need what failed.
-func (s *tuneSearch) ends(err error) bool {
-	return s.w.ctx.Err() != nil || errors.Is(err, errTime) || errors.Is(err, qpdiff.ErrTooLarge)
-}
-
 // lossOn returns the loss on the validation rows of a split, or +Inf if the fit fails.
 func (s *tuneSearch) lossOn(split cvgm.Split, hyper []float64) (float64, error) {
 	c := s.w.c
@@ -161,15 +153,9 @@ func (s *tuneSearch) lossOn(split cvgm.Split, hyper []float64) (float64, error) 
 	if err == nil {
 		loss, err = cv.EvalContext(s.w.limit, nil, hyper)
 	}
-	switch {
-	case err == nil:
-		return loss, nil
-	case s.w.ctx.Err() != nil:
-		return 0, context.Cause(s.w.ctx)
-	case s.w.limit.Err() != nil && errors.Is(err, context.DeadlineExceeded):
-		return 0, errTime
-	case s.ends(err):
-		return 0, err
+	err, ends := s.w.cause(err)
+	if err != nil && !ends {
+		return math.Inf(1), nil
 	}
-	return math.Inf(1), nil
+	return loss, err
 }

@@ -206,10 +206,7 @@ func (e *penalisedQuadratic) addHyperSize(l1, l2 []float64, q *piecewiseQP, u []
 		if j >= e.features {
 			continue
 		}
-		k := 0
-		if len(e.groups.of) > 0 {
-			k = e.groups.of[j]
-		}
+		k := e.groups.at(j)
 		l1[k] += math.Abs(u[i])
 		l2[k] += math.Abs(e.qp.x[j]*u[i]) / e.copies(j)
 	}

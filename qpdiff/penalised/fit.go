@@ -26,7 +26,7 @@ type glmFit struct {
 	forms    []form
 	oneRidge []Penalty // the penalty if Penalties is nil
 	lambda   []float64
-	sums     []penaltySum // of forms
+	sums     penaltySums // of forms
 
 	n, q int // features, and parameters of an output
 	rows []int
@@ -161,7 +161,8 @@ func (l *glmFit) fit(theta, hyper []float64) error {
 		return err
 	}
 	l.folds.fitID = 0
-	l.setLambda(hyper)
+	copy(l.lambda, hyper)
+	l.sums.set(l.lambda)
 	warm := l.warm
 	l.warm = false
 	if !warm {
@@ -277,29 +278,10 @@ func (l *glmFit) internal(dst, dtheta []float64) {
 	}
 }
 
-// setLambda sets the factors of the penalties, and their sums.
-func (l *glmFit) setLambda(hyper []float64) {
-	copy(l.lambda, hyper)
-	for j := range l.sums {
-		l.sums[j].set(l.lambda)
-	}
-}
-
-// addPenaltyMatrix adds Σ_jλ_jS_j to the upper triangle of h, a matrix with stride entries in a row.
-func (l *glmFit) addPenaltyMatrix(h []float64, stride int) {
-	for j := range l.sums {
-		f, factor := l.sums[j].get(l.lambda)
-		f.addTo(h, stride, factor)
-	}
-}
-
 // addPenalty adds Σ_j λ_jS_jv to dst.
 func (l *glmFit) addPenalty(dst, v []float64) {
 	for at := 0; at < len(dst); at += l.q {
-		for j := range l.sums {
-			f, factor := l.sums[j].get(l.lambda)
-			f.addTimes(dst[at:], factor, v[at:])
-		}
+		l.sums.addTimes(dst[at:], l.lambda, v[at:])
 	}
 }
 
@@ -429,7 +411,7 @@ func (l *glmFit) factorise() error {
 		l.addSquares(&l.state.Stop, l.h, l.current.curvature)
 	}
 	for at := 0; at < q; at += l.q {
-		l.addPenaltyMatrix(l.h[at*(q+1):], q)
+		l.sums.addTo(l.h[at*(q+1):], q, l.lambda)
 	}
 	for j := range q {
 		v := l.h[j*q+j]

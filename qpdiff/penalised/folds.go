@@ -73,7 +73,7 @@ func (l *glmFit) fold(folds [][]int) error {
 	return nil
 }
 
-// checkFold returns an error in three cases: fold k is empty, it has a number that is no row of X,
+// checkFold returns an error in three cases: fold k is empty, it has a number that is not a row of X,
 // or it has a row twice. Entry i of lastFold is the last fold with row i.
 func checkFold(lastFold []int, k int, v []int) error {
 	if len(v) == 0 {
@@ -136,7 +136,7 @@ func (l *glmFit) solveFolds() error {
 	} else {
 		copy(f.hall, l.gram)
 	}
-	l.addPenaltyMatrix(f.hall, q)
+	l.sums.addTo(f.hall, q, l.lambda)
 	if !l.folds.normal && slices.ContainsFunc(f.parts, func(p foldPart) bool { return !p.large }) {
 		if err := l.factorise(); err != nil {
 			return err

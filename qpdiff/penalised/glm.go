@@ -174,7 +174,8 @@ func (l *GLM) Folds(dst, hyper []float64, folds [][]int) (err error) {
 	if err := l.fold(folds); err != nil {
 		return err
 	}
-	l.setLambda(hyper)
+	copy(l.lambda, hyper)
+	l.sums.set(l.lambda)
 	if err := l.solveFolds(); err != nil {
 		return err
 	}

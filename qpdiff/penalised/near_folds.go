@@ -105,7 +105,7 @@ func newStep(l *GLM) *foldStep {
 	}
 	clear(s.hall)
 	l.addSquares(&l.state.Stop, s.hall, l.current.curvature)
-	l.addPenaltyMatrix(s.hall, q)
+	l.sums.addTo(s.hall, q, l.lambda)
 	return s
 }
 

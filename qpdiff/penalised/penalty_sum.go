@@ -10,13 +10,16 @@ type penaltySum struct {
 	sum   form   // Σλ_jS_j; not set for a single penalty
 }
 
+// penaltySums are the sums of all penalties of a fit, in the order of the penalties.
+type penaltySums []penaltySum
+
 // alike reports whether f and other have the same features and the same band.
 func (f *form) alike(other *form) bool {
 	return f.first == other.first && f.count == other.count && f.band == other.band
 }
 
 // sums returns the sums of neighbouring forms. It uses the storage of dst.
-func sums(dst []penaltySum, forms []form) []penaltySum {
+func sums(dst penaltySums, forms []form) penaltySums {
 	dst = dense.Grow(dst, len(forms))
 	count := 0
 	for j := range forms {
@@ -46,6 +49,29 @@ func sumEntries(penalties []Penalty) (entries float64) {
 		}
 	}
 	return entries
+}
+
+// set computes the sums for the factors lambda.
+func (s penaltySums) set(lambda []float64) {
+	for j := range s {
+		s[j].set(lambda)
+	}
+}
+
+// addTo adds Σ_jλ_jS_j to the upper triangle of h, a matrix with stride entries in a row.
+func (s penaltySums) addTo(h []float64, stride int, lambda []float64) {
+	for j := range s {
+		f, factor := s[j].get(lambda)
+		f.addTo(h, stride, factor)
+	}
+}
+
+// addTimes adds Σ_jλ_jS_jv to dst.
+func (s penaltySums) addTimes(dst, lambda, v []float64) {
+	for j := range s {
+		f, factor := s[j].get(lambda)
+		f.addTimes(dst, factor, v)
+	}
 }
 
 // set computes the sum.
