@@ -609,10 +609,9 @@ func BenchmarkTune(b *testing.B) {
 func TestTuneAllocatesThePathAlone(t *testing.T) {
 	const (
 		looked = 100 // evaluations one by one
-		// growing bounds the allocations by which the path grows to some hundred entries, and
-		// the runtime's own, which AllocsPerRun counts, too.
-		growing  = 10
-		starting = 70 // of a descent, which takes 20 evaluations; the race detector adds one
+		// foreign bounds the allocations of the runtime, which AllocsPerRun counts, too.
+		foreign = 5
+		few     = 5 // evaluations of a descent that allocates for its start as a longer one does
 	)
 	d := casetest.Regression(5, 60, 8)
 	c := cvgm.Config{Data: d, Loss: cvgm.SquaredError{}, Standardise: true, Centring: cvgm.MeanCentring, Generalised: true, Workers: 1,
@@ -628,37 +627,47 @@ func TestTuneAllocatesThePathAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	x, grad := []float64{.05, .05}, make([]float64, 2)
-	for name, part := range map[string]struct {
-		run   func() error
-		extra int
-	}{
-		"evaluations": {func() error {
+	// counts returns the allocations and the evaluations of a run.
+	counts := func(run func() error) (allocations, evaluations int) {
+		n := testing.AllocsPerRun(1, func() {
+			s.path = s.path[:0] // AllocsPerRun runs it once before it counts, and then the path has its room
+			if err := run(); err != nil {
+				t.Fatal(err)
+			}
+		})
+		return int(n), len(s.path)
+	}
+	for name, part := range map[string]struct{ run, start func() error }{
+		"evaluations": {run: func() error {
 			for range looked {
 				if _, err := s.eval(grad, x); err != nil {
 					return err
 				}
 			}
 			return nil
-		}, growing},
-		"pattern search": {func() error {
+		}},
+		"pattern search": {run: func() error {
 			s.best = Step{Loss: math.Inf(1)}
 			if _, err := s.eval(nil, []float64{1e-4, 1e-4}); err != nil {
 				return err
 			}
 			return s.pattern()
-		}, growing},
-		"descent": {func() error { return s.descend(x) }, growing + starting},
+		}},
+		"descent": {
+			run:   func() error { return s.descend(x) },
+			start: func() error { return s.descendWithin(x, few) },
+		},
 	} {
-		evaluations := 0
-		allocations := testing.AllocsPerRun(1, func() {
-			s.path = nil
-			if err := part.run(); err != nil {
-				t.Fatal(name, err)
+		allocations, evaluations := counts(part.run)
+		if part.start != nil {
+			startAllocations, startEvaluations := counts(part.start)
+			if evaluations < 2*startEvaluations {
+				t.Errorf("%s: %d evaluations of a run and %d of its start leave nothing to compare", name, evaluations, startEvaluations)
 			}
-			evaluations = len(s.path)
-		})
-		if int(allocations) > evaluations+part.extra {
-			t.Errorf("%s: %v allocations in %d evaluations", name, allocations, evaluations)
+			allocations, evaluations = allocations-startAllocations, evaluations-startEvaluations
+		}
+		if allocations > evaluations+foreign {
+			t.Errorf("%s: %d allocations in %d evaluations", name, allocations, evaluations)
 		}
 	}
 }
