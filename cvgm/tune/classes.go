@@ -80,10 +80,11 @@ func (t Tuner) TuneClasses(ctx context.Context, table *table.Table) (*TunedClass
 	if _, err := t.prototype(d.Y); err != nil {
 		return nil, err
 	}
-	if m, ok := t.Learner.(*penalised.Multinomial); ok && m.Classes == 0 {
-		own := m.New().(*penalised.Multinomial)
-		own.Classes = classes
-		t.Learner = own
+	if l, ok := t.Learner.(learn.Tunable); ok && t.Learner.(learn.ClassLearner).Outputs() == 0 {
+		if own, ok := l.New().(learn.SizedClassLearner); ok {
+			own.SetOutputs(classes)
+			t.Learner = own
+		}
 	}
 	if c := t.Learner.(learn.ClassLearner).Outputs(); c != classes {
 		return nil, args.Bad("Tuner.Learner", qpdiff.ErrDomain, "set its number of classes to the table's", "has %d classes, and the target %q has %d", c, table.Target, classes)

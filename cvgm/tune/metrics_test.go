@@ -86,6 +86,7 @@ func TestTuneWarnsOfAnotherLoss(t *testing.T) {
 		{Tuner{}, false}, {Tuner{Loss: twice{}}, false}, {Tuner{Loss: pinball{}}, true}, {Tuner{Loss: cvgm.AbsoluteError{}}, true},
 		{Tuner{Learner: &linear.Huber{Intercept: true}}, false}, {Tuner{Learner: &linear.Huber{Intercept: true}, Loss: cvgm.HuberLoss{Delta: 1}}, false},
 		{Tuner{Learner: &linear.Huber{Intercept: true}, Loss: cvgm.SquaredError{}}, true},
+		{Tuner{Learner: new(absolute), Loss: cvgm.HuberLoss{Delta: 1}}, false}, {Tuner{Learner: new(absolute), Loss: cvgm.SquaredError{}}, true},
 	} {
 		test.tuner.OuterFolds, test.tuner.MaxEvals = -1, 2
 		if tuned := mustTune(t, test.tuner, houses(40)); slices.Contains(tuned.kinds(), OtherLoss) != test.want {

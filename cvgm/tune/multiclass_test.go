@@ -262,6 +262,24 @@ func TestTuneClassesRefuses(t *testing.T) {
 	}
 }
 
+// ownClasses is a multinomial learner of a user's own.
+type ownClasses struct{ penalised.Multinomial }
+
+func (l *ownClasses) New() learn.Learner {
+	return &ownClasses{*l.Multinomial.New().(*penalised.Multinomial)}
+}
+
+// A learner without a number of classes gets the number of the table, and keeps none itself.
+func TestTuneClassesSetsTheirNumber(t *testing.T) {
+	tbl := kinds(t, 30, 1, func(i int) int { return i % 3 })
+	for _, l := range []learn.ClassLearner{&penalised.Multinomial{Intercept: true}, &ownClasses{penalised.Multinomial{Intercept: true}}} {
+		tuned, err := Tuner{Learner: l, OuterFolds: -1, MaxEvals: 2}.TuneClasses(t.Context(), tbl)
+		if err != nil || len(tuned.Classes) != 3 || tuned.Joint == nil || l.Outputs() != 0 {
+			t.Errorf("%T: %v, %v", l, tuned, err)
+		}
+	}
+}
+
 // Rare classes: two rows allow a model without a nested estimate, and three allow both. Data without
 // a table, and balanced classes, are tuned, too.
 func TestTuneRareClasses(t *testing.T) {

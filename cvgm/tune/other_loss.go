@@ -5,15 +5,15 @@ import (
 	"math"
 
 	"cvgm/cvgm"
-	"cvgm/qpdiff/linear"
 )
 
 // warnOfOtherLoss warns if the fit does not minimise the validation loss. A change of penalties
 // cannot correct this mismatch. For example, a squared fit predicts means, while a pinball loss
 // requires quantiles.
 func (w *tuning) warnOfOtherLoss() {
-	usual := usualLosses[w.learner.Convention().Loss]
-	if _, huber := w.learner.(*linear.Huber); usual == nil || huber && robust(w.c.Loss) || proportional(w.c.Loss, usual, w.lossLabels()) {
+	convention := w.learner.Convention()
+	usual := usualLosses[convention.Loss]
+	if usual == nil || convention.Robust && robust(w.c.Loss) || proportional(w.c.Loss, usual, w.lossLabels()) {
 		return
 	}
 	w.warn(OtherLoss, "The validation loss, %s, is not what the fit of %T minimises, which is near %s: the search tunes the penalties alone for it. A learner of that loss may be far better.", lossName(w.c.Loss), w.learner, lossName(usual))
@@ -63,17 +63,20 @@ func proportional(a, b cvgm.Loss, labels []float64) bool {
 	return true
 }
 
-// lossName names a loss in words.
+// LossName names the validation loss in words.
+func (t *Tuned) LossName() string { return lossName(t.Config.Loss) }
+
+// lossName names a loss in words. The name of another loss than those of this module is its type.
 func lossName(l cvgm.Loss) string {
 	switch l.(type) {
 	case cvgm.SquaredError:
-		return "the squared error"
+		return "squared error"
 	case cvgm.AbsoluteError:
-		return "the absolute error"
+		return "absolute error"
 	case cvgm.LogisticLoss:
-		return "the logistic loss"
+		return "logistic loss"
 	case cvgm.Hinge:
-		return "the hinge loss"
+		return "hinge loss"
 	}
 	return fmt.Sprintf("%T", l)
 }

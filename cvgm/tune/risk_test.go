@@ -56,6 +56,11 @@ func TestTuneMaxTimeCutsRepeats(t *testing.T) {
 	})
 }
 
+// ownNet is an elastic net of a user's own.
+type ownNet struct{ linear.ElasticNet }
+
+func (*ownNet) New() learn.Learner { return new(ownNet) }
+
 // Tuning is compared with a ridge, with the means of groups if it is a ridge itself, and with
 // neither if there are no groups. The ridge is fitted to the data's rows: it beats a learner with a useless penalty.
 func TestTuneRival(t *testing.T) {
@@ -67,6 +72,9 @@ func TestTuneRival(t *testing.T) {
 	}{
 		{Tuner{}, d, "ridge regression"},
 		{Tuner{Fixed: map[string]float64{"lambda1": 0}}, d, ""},
+		{Tuner{Fixed: map[string]float64{"λ1": 0}, Learner: new(ownNet)}, d, ""},
+		{Tuner{Learner: new(ownNet)}, d, "ridge regression"},
+		{Tuner{Fixed: map[string]float64{"λ1": 0}, Learner: &linear.SparseLogistic{Intercept: true}}, twoClasses(60, 3), ""},
 		{Tuner{Learner: &linear.SparseLogistic{Intercept: true}}, twoClasses(60, 3), "logistic ridge regression"},
 		{Tuner{Learner: &linear.SparseLogistic{Intercept: true}, Loss: cvgm.Hinge{}}, twoClasses(60, 3), "ridge regression"},
 		{Tuner{}, twoClasses(60, 3), ""},

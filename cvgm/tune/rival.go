@@ -11,6 +11,7 @@ import (
 	"cvgm/cvgm/internal/sample"
 	"cvgm/cvgm/table"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
 )
 
@@ -24,14 +25,8 @@ const rivalLooks = 9
 // the table is so large that a ridge would take longer than the learner.
 func (w *tuning) newRival() (*rival, error) {
 	_, odds := w.c.Loss.(cvgm.LogisticLoss)
-	same := w.joint() // a ridge has only one prediction for a row
-	switch w.learner.(type) {
-	case *linear.Logistic:
-		same = odds
-	case *linear.ElasticNet:
-		same = !odds && w.withoutL1()
-	}
-	if same || w.large() {
+	// A ridge has only one prediction for a row, so a joint model has no rival among ridges.
+	if w.joint() || w.isRidge(odds) || w.large() {
 		if len(w.categorical()) == 0 {
 			return nil, nil
 		}
@@ -51,14 +46,18 @@ func (w *tuning) newRival() (*rival, error) {
 	return r, err
 }
 
-// withoutL1 reports whether λ1 is fixed at 0.
-func (w *tuning) withoutL1() bool {
-	for name, v := range w.Fixed {
-		if greek.Replace(name) == "λ1" && v == 0 {
-			return true
-		}
+// isRidge reports whether the learner is a ridge, or for odds a logistic ridge, because the
+// hyperparameters beyond a ridge are fixed at 0.
+func (w *tuning) isRidge(odds bool) bool {
+	l, ok := w.learner.(learn.RidgeLearner)
+	if !ok || odds != (l.Convention().Loss == learn.LogisticLoss) {
+		return false
 	}
-	return false
+	zero := map[string]bool{}
+	for name, v := range w.Fixed {
+		zero[greek.Replace(name)] = zero[greek.Replace(name)] || v == 0
+	}
+	return !slices.ContainsFunc(l.BeyondRidge(), func(name string) bool { return !zero[greek.Replace(name)] })
 }
 
 // categorical lists the columns of the table that have levels.

@@ -26,6 +26,27 @@ type Convention struct {
 	Centred bool
 	// Raw is true if the features must not be standardised.
 	Raw bool
+	// Robust is true if the fitted loss is Huber's loss with some threshold. The absolute error and
+	// each Huber loss then suit the fit as validation losses.
+	Robust bool
+}
+
+// A RidgeLearner is a Tunable that is a linear ridge regression if some of its hyperparameters are
+// 0. For the logistic loss, it is a logistic ridge regression. A tuner does not compare such a
+// ridge with a ridge.
+type RidgeLearner interface {
+	Tunable
+	// BeyondRidge returns the names of the hyperparameters that are 0 in a ridge. It returns nil if
+	// the learner is always a ridge.
+	BeyondRidge() []string
+}
+
+// A SizedClassLearner is a [ClassLearner] whose number of classes can be set, as a tuner does if
+// Outputs returns 0.
+type SizedClassLearner interface {
+	ClassLearner
+	// SetOutputs sets the number of classes of the next Load.
+	SetOutputs(classes int)
 }
 
 // A LossKind names a usual loss of predictions.

@@ -213,6 +213,9 @@ func (*ElasticNet) Convention() learn.Convention {
 	return learn.Convention{Loss: learn.SquaredError, Centred: true}
 }
 
+// BeyondRidge returns λ1.
+func (*ElasticNet) BeyondRidge() []string { return []string{"λ1"} }
+
 // Hyperparameters describes λ1 and λ2. Let λmax be the smallest λ1 at which θ is 0. The lower bound
 // of λ1 is 1e-3·λmax if there are more than 200 features and more features than examples, and
 // 1e-5·λmax otherwise.

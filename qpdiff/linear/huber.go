@@ -186,8 +186,10 @@ func (l *Huber) New() learn.Learner {
 	return &Huber{Intercept: l.Intercept, Generalised: l.Generalised, MaxIter: l.MaxIter}
 }
 
-// Convention returns the absolute error.
-func (*Huber) Convention() learn.Convention { return learn.Convention{Loss: learn.AbsoluteError} }
+// Convention returns the absolute error and Robust.
+func (*Huber) Convention() learn.Convention {
+	return learn.Convention{Loss: learn.AbsoluteError, Robust: true}
+}
 
 // Bounds and default of δ, in units of the spread of the labels. For normal errors the default has
 // 95 % of the efficiency of least squares (Huber 1964).

@@ -301,6 +301,9 @@ func (l *Logistic) New() learn.Learner { return &Logistic{Intercept: l.Intercept
 // Convention returns the logistic loss.
 func (*Logistic) Convention() learn.Convention { return learn.Convention{Loss: learn.LogisticLoss} }
 
+// BeyondRidge returns nil.
+func (*Logistic) BeyondRidge() []string { return nil }
+
 // The ratio of loss to penalty is C·N times the largest variance of a feature. If this ratio
 // exceeds the constant mostC (mostStoredC for sparse data), θ fits all labels and takes long to
 // compute.

@@ -219,6 +219,9 @@ func (*SparseLogistic) Convention() learn.Convention {
 	return learn.Convention{Loss: learn.LogisticLoss}
 }
 
+// BeyondRidge returns λ1.
+func (*SparseLogistic) BeyondRidge() []string { return []string{"λ1"} }
+
 // Hyperparameters describes λ1 and λ2: see [ElasticNet.Hyperparameters].
 func (*SparseLogistic) Hyperparameters(m learn.Moments) []learn.Hyperparameter {
 	// At θ = 0, the slope of the loss is half the slope of a squared error with the labels as

@@ -59,6 +59,9 @@ func (l *Multinomial) Dims(n int) (theta, hyper int) {
 // Outputs implements [learn.ClassLearner].
 func (l *Multinomial) Outputs() int { return l.Classes }
 
+// SetOutputs sets the field Classes.
+func (l *Multinomial) SetOutputs(classes int) { l.Classes = classes }
+
 // Load makes d the data of the following fits. It copies the rows with a weight above 0. It returns
 // the errors of [GLM.Load]. If Classes is below 2, or a label is not one of the numbers 0 to
 // Classes − 1, the error is an ArgError of kind ErrDomain. If Intercept is set and a class has no

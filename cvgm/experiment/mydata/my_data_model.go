@@ -98,7 +98,7 @@ func (p MyDataParams) model(ctx context.Context, tuned *tune.Tuned, t *table.Tab
 // common returns the parts of a model that need no fit: losses, risk, hyperparameters and warnings.
 func common(tuned *tune.Tuned, t *table.Table) Model {
 	m := Model{
-		LossName: lossName(tuned.Config.Loss), Verdict: tuned.Verdict(), Loss: tuned.Winner.Loss, StandardError: tuned.Winner.StandardError, DefaultLoss: tuned.DefaultLoss, ConstantLoss: tuned.ConstantLoss,
+		LossName: tuned.LossName(), Verdict: tuned.Verdict(), Loss: tuned.Winner.Loss, StandardError: tuned.Winner.StandardError, DefaultLoss: tuned.DefaultLoss, ConstantLoss: tuned.ConstantLoss,
 		TrainLoss: tuned.Winner.TrainLoss, Risk: tuned.Risk, Evaluations: tuned.Evaluations, Y: slices.Clone(t.Y), Warnings: warnings(tuned, t),
 	}
 	for i, h := range tuned.Searched {
@@ -255,21 +255,6 @@ func window(m *Model, points int) [][]float64 {
 		axes = append(axes, h.grid(points))
 	}
 	return axes
-}
-
-// lossName returns the name of a validation loss.
-func lossName(l cvgm.Loss) string {
-	switch l.(type) {
-	case cvgm.SquaredError:
-		return "squared error"
-	case cvgm.AbsoluteError:
-		return "absolute error"
-	case cvgm.LogisticLoss:
-		return "logistic loss"
-	case cvgm.Hinge:
-		return "hinge loss"
-	}
-	return "loss"
 }
 
 // warnings returns the warnings of the tuner. It adds a warning if a target of two numbers may be
