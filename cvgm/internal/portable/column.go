@@ -13,15 +13,15 @@ type Column struct {
 	Categorical  bool
 	Levels       []string // sorted
 	MissingTexts []string
-	Fill         bool         // missing values are the mean or, of a categorical column, a level
-	Mean         float64      // of a numeric column
-	MissingLevel bool         // missing is a level after the others
-	Other        bool         // all unknown levels are one, after Levels
-	Unknown      bool         // unknown levels are allowed and have the features of the first level
-	MissingFirst bool         // a missing value is the first level
+	Fill         bool         // a missing number becomes Mean; a missing text becomes a level
+	Mean         float64      // of the numbers
+	MissingLevel bool         // the last level holds missing values
+	Other        bool         // one level after Levels holds all unknown texts
+	Unknown      bool         // unknown texts are allowed and have the features of the first level
+	MissingFirst bool         // the first level holds missing values
 	Number       NumberReader // nil: plain decimal numbers
-	Date         DateReader   // nil: no part of a date
-	All          bool         // the first level has a feature, too
+	Date         DateReader   // nil: the column holds no dates
+	All          bool         // every level has a feature, also the first
 	// If Splines is not nil, a number has the features of Splines. Otherwise it has one feature:
 	// (number − Centre)/Deviation, or the number itself if Deviation is 0.
 	Splines           Basis
@@ -47,7 +47,7 @@ type (
 	}
 )
 
-// A Fault is the reason for which a field has no value, or a value has no features.
+// A Fault is the reason why a field has no value, or why a value has no features.
 type Fault int
 
 // The faults.

@@ -5,15 +5,15 @@ import (
 	"sort"
 )
 
-// A Fold has the errors of a fold's model on rows on which the model was not trained.
+// A Fold holds the errors of one fold's model on the rows that its training left out.
 type Fold struct {
-	At, Size []float64 // the spread of the errors at predictions, which ascend; none: 1
-	Scores   []float64 // the errors in units of the spread, ascending
-	Below    []float64 // the weight of the scores up to each one; the weights of all folds have the sum 1
+	At, Size []float64 // Size[i] is the spread of the errors at the prediction At[i], and At ascends; empty: the spread is 1
+	Scores   []float64 // the errors divided by the spread, ascending
+	Below    []float64 // Below[i] is the weight of Scores[:i+1]; the weights of all folds sum to 1
 }
 
-// SpreadAt returns the spread at a prediction. The spread is size[i] at the prediction at[i],
-// linear between these predictions, and constant outside them.
+// SpreadAt returns the spread of the errors at a prediction. The spread is size[i] at the
+// prediction at[i], linear between these predictions, and constant outside them.
 func SpreadAt(at, size []float64, prediction float64) float64 {
 	n := len(at)
 	i := sort.SearchFloat64s(at, prediction)
@@ -55,7 +55,7 @@ func EndsAround(folds []Fold, predictions []float64, share float64) (low, high f
 	return -e.quantile(share), high
 }
 
-// ends has the distribution of the upper ends middle + size·score of one row over all folds.
+// ends holds the distribution, over all folds, of the upper ends middle + size·score of one row.
 type ends struct {
 	folds        []Fold
 	middle, size []float64 // of each fold

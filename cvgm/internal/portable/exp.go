@@ -8,10 +8,10 @@ import "math"
 // exp(r) up to r¹³, whose remainder is below .05 units in the last place.
 func Exp(x float64) float64 {
 	const (
-		ln2High = 0x1.62e42fee00000p-1 // whose product with k is exact
+		ln2High = 0x1.62e42fee00000p-1 // its product with k is exact
 		ln2Low  = 0x1.a39ef35793c76p-33
 	)
-	x = float64(x) // a product of the caller
+	x = float64(x) // rounds the argument, which may be a product
 	switch {
 	case x != x:
 		return x

@@ -13,7 +13,7 @@ type Model struct {
 	Mean, Deviation []float64
 	Constant        float64
 	Weights         []float64 // of a linear model
-	Stored          bool      // Constant holds the terms of Mean: features that are 0 have none
+	Stored          bool      // the terms of Mean are in Constant, so features that are 0 add nothing
 	// Kernel is nil for a linear model. A kernel machine has a coefficient for each row of Points.
 	Kernel               func(x, z []float64) float64
 	Coefficients, Points []float64

@@ -56,8 +56,8 @@ func (n *NumberFormat) Parse(field string) (float64, bool) {
 // A Quantity is the text of a number in its parts.
 type Quantity struct {
 	Digits string  // with separators and exponent
-	Unit   string  // before or after them
-	Scale  float64 // of the sign, and of k, M or bn after a currency
+	Unit   string  // before or after the digits
+	Scale  float64 // −1 for a negative number, times the factor of k, M or bn after a currency
 }
 
 // currencies may precede a number. If one begins with another, the longer one comes first.
