@@ -3,7 +3,9 @@
 //
 //	go run ./notebooks/peers [-learner NAME] [-hyper NUMBER,…] FILE
 //
-// NAME is elastic-net, lasso, logistic, svc or huber; huber needs -hyper.
+// NAME is elastic-net, lasso, logistic, svc, huber, smooth or bands; huber needs -hyper. The model
+// smooth is the sum of a smooth function of each feature. The model bands has one ridge penalty for
+// each band of features, and the name of a feature begins with its band and a hyphen.
 //
 // FILE has a header line, a column y with the labels, a column fold with the name of each example's
 // fold, and the features. Peers prints JSON. It has the tuned hyperparameters and their CV loss,
@@ -31,6 +33,7 @@ import (
 
 	"cvgm/cvgm"
 	"cvgm/cvgm/table"
+	"cvgm/cvgm/terms"
 	"cvgm/cvgm/tune"
 	"cvgm/qpdiff/kernel"
 	"cvgm/qpdiff/learn"
@@ -55,7 +58,8 @@ type model struct {
 	learner  func() learn.Learner
 	loss     cvgm.Loss // of an evaluation; Tune chooses the same one
 	centring cvgm.Centring
-	fixed    map[string]float64 // hyperparameters that Tune keeps
+	fixed    map[string]float64              // hyperparameters that Tune keeps
+	terms    func(*table.Table) []terms.Term // of an additive model, which has its own learner
 }
 
 // huberDelta is δ of the validation loss of huber.
@@ -63,14 +67,16 @@ const huberDelta = .5
 
 // models are the learners of the comparison, by name.
 var models = map[string]model{
-	"elastic-net": {func() learn.Learner { return &linear.ElasticNet{} }, cvgm.SquaredError{}, cvgm.MeanCentring, nil},
-	"lasso":       {func() learn.Learner { return &linear.ElasticNet{} }, cvgm.SquaredError{}, cvgm.MeanCentring, map[string]float64{"λ2": 0}},
-	"logistic":    {func() learn.Learner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }, cvgm.LogisticLoss{}, cvgm.NoCentring, nil},
-	"svc":         {func() learn.Learner { return &kernel.SVM{Intercept: true} }, cvgm.Hinge{}, cvgm.NoCentring, nil},
-	"huber":       {func() learn.Learner { return &linear.Huber{Intercept: true} }, cvgm.HuberLoss{Delta: huberDelta}, cvgm.NoCentring, nil},
+	"elastic-net": {func() learn.Learner { return &linear.ElasticNet{} }, cvgm.SquaredError{}, cvgm.MeanCentring, nil, nil},
+	"lasso":       {func() learn.Learner { return &linear.ElasticNet{} }, cvgm.SquaredError{}, cvgm.MeanCentring, map[string]float64{"λ2": 0}, nil},
+	"logistic":    {func() learn.Learner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }, cvgm.LogisticLoss{}, cvgm.NoCentring, nil, nil},
+	"svc":         {func() learn.Learner { return &kernel.SVM{Intercept: true} }, cvgm.Hinge{}, cvgm.NoCentring, nil, nil},
+	"huber":       {func() learn.Learner { return &linear.Huber{Intercept: true} }, cvgm.HuberLoss{Delta: huberDelta}, cvgm.NoCentring, nil, nil},
+	"smooth":      {terms: smooths},
+	"bands":       {terms: bands},
 }
 
-const usage = `usage: go run ./notebooks/peers [-learner elastic-net|lasso|logistic|svc|huber] [-hyper NUMBER,…] FILE
+const usage = `usage: go run ./notebooks/peers [-learner elastic-net|lasso|logistic|svc|huber|smooth|bands] [-hyper NUMBER,…] FILE
 Tunes a learner on the data and folds of a CSV file and prints JSON: the hyperparameters, their
 CV loss, the predictions and the seconds of processor time. With -hyper, it computes the CV loss
 and its gradient at these hyperparameters instead. FILE has a header line, the labels in column y,
@@ -84,7 +90,7 @@ func main() {
 		fmt.Fprint(flag.CommandLine.Output(), usage)
 		flag.PrintDefaults()
 	}
-	learner := flag.String("learner", "elastic-net", "the model: elastic-net, lasso, logistic, svc or huber")
+	learner := flag.String("learner", "elastic-net", "the model: elastic-net, lasso, logistic, svc, huber, smooth or bands")
 	values := flag.String("hyper", "", "the hyperparameters of an evaluation")
 	rounds := flag.Int("qp", 0, "how often to solve and differentiate each program of FILE")
 	flag.Parse()
@@ -133,12 +139,21 @@ func numbers(text string) (values []float64, err error) {
 
 // read returns the data of the CSV in text, and its folds as splits.
 func read(text io.Reader) (learn.Data, []cvgm.Split, error) {
-	table, err := table.CSV{Target: "y", Group: "fold"}.Read(text)
+	table, splits, err := readTable(text)
 	if err != nil {
 		return learn.Data{}, nil, err
 	}
 	d, _, err := table.Data()
-	return d, foldSplits(table.Groups), err
+	return d, splits, err
+}
+
+// readTable returns the table of the CSV in text, and its folds as splits.
+func readTable(text io.Reader) (*table.Table, []cvgm.Split, error) {
+	table, err := table.CSV{Target: "y", Group: "fold"}.Read(text)
+	if err != nil {
+		return nil, nil, err
+	}
+	return table, foldSplits(table.Groups), nil
 }
 
 // evaluated computes the CV loss and its gradient at hyper, on the folds of the CSV in text.
@@ -159,13 +174,27 @@ func (m model) evaluated(text io.Reader, hyper []float64) (*result, error) {
 
 // tuned tunes the learner on the folds of the CSV in text.
 func (m model) tuned(text io.Reader) (*result, error) {
+	if m.terms != nil {
+		return tunedTerms(text, m.terms)
+	}
 	d, splits, err := read(text)
 	if err != nil {
 		return nil, err
 	}
-	t := tune.Tuner{Learner: m.learner(), Fixed: m.fixed, Splits: splits, OuterFolds: -1, Workers: 1, KeepWinner: true}
+	t := tuner(splits)
+	t.Learner, t.Fixed = m.learner(), m.fixed
+	return timed(splits, func() (*tune.Tuned, error) { return t.Tune(context.Background(), d) })
+}
+
+// tuner returns the Tuner of the comparison, without a learner.
+func tuner(splits []cvgm.Split) tune.Tuner {
+	return tune.Tuner{Splits: splits, OuterFolds: -1, Workers: 1, KeepWinner: true}
+}
+
+// timed returns the result of a search on the splits.
+func timed(splits []cvgm.Split, search func() (*tune.Tuned, error)) (*result, error) {
 	start := cpuSeconds()
-	tuned, err := t.Tune(context.Background(), d)
+	tuned, err := search()
 	if err != nil {
 		return nil, err
 	}

@@ -13,14 +13,15 @@ import (
 // loss.
 func TestPredictionsGiveTheLoss(t *testing.T) {
 	const rows, folds, rounding = 40, 4, 1e-12
-	for name, loss := range map[string]cvgm.Loss{"elastic-net": cvgm.SquaredError{}, "logistic": cvgm.LogisticLoss{}, "svc": cvgm.Hinge{}} {
+	for name, loss := range map[string]cvgm.Loss{"elastic-net": cvgm.SquaredError{}, "logistic": cvgm.LogisticLoss{}, "svc": cvgm.Hinge{},
+		"smooth": cvgm.SquaredError{}, "bands": cvgm.SquaredError{}} {
 		t.Run(name, func(t *testing.T) {
 			text := new(strings.Builder)
 			fmt.Fprintln(text, "a,b,y,fold")
 			y := make([]float64, rows)
 			for i := range y {
 				a, b := math.Sin(float64(7*i)), math.Cos(float64(5*i))
-				if y[i] = 2*a - b + math.Sin(float64(i*i)); name != "elastic-net" {
+				if y[i] = 2*a - b + math.Sin(float64(i*i)); loss != (cvgm.SquaredError{}) {
 					y[i] = math.Copysign(1, y[i])
 				}
 				fmt.Fprintln(text, strings.Join(strings.Fields(fmt.Sprint(a, b, y[i], (i+1)%folds)), ","))

@@ -20,9 +20,7 @@ disturbs little, of one thread each, alternating; the median is printed.
 """
 
 import argparse
-import datetime
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -35,10 +33,9 @@ import large_peers
 import peers
 from checkout import CACHE, ROOT, WORK, write_atomic
 from environment import ask_go
-from peers import cv_loss, difference, losses, null_predictions, out_of_fold, seconds_of, write_data
+from peers import circumstances, cv_loss, difference, losses, null_predictions, out_of_fold, seconds_of, write_data
 from processes import command
 from readme import replaced
-from timings import processor
 
 NEEDED = ["celer", "cloudpickle", "joblib", "narwhals", "numpy", "scikit-learn", "scipy", "threadpoolctl"]  # of all peers, what scikit-learn and the solvers of celer need
 FOLDER = CACHE / "peers"
@@ -207,12 +204,6 @@ def at_defaults(rows):
     return lines
 
 
-def circumstances(repeats):
-    """A sentence on the runs, before they begin."""
-    date = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
-    return f"Medians of {repeats} runs each, on {processor()}, {date}, at a load of {os.getloadavg()[0]:.1f} before the runs."
-
-
 def with_tables(rows, large, note):
     """The page with these tables, and a note below each. A table without rows stays as it is there."""
     text = README.read_text(encoding="utf-8")
@@ -230,7 +221,7 @@ def run(args):
     env, _, settings = ask_go()
     program = OUT / "peers"
     command(["go", "build", "-o", str(program), "./notebooks/peers"], env | settings, "building notebooks/peers")
-    rows, large, note = [], [], circumstances(args.repeats)
+    rows, large, note = [], [], circumstances(f"Medians of {args.repeats} runs each")
     for kind in [kind for kind in args.only or KINDS if kind != LARGE]:
         for name, (X, y) in data_sets(kind).items():
             rows.append(compare(kind, name, X, y, args.repeats, program))

@@ -1,5 +1,6 @@
 """What the comparisons with other programs share: their installation, the criterion and the clock."""
 
+import datetime
 import os
 import re
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 from checkout import ROOT, RUNNER, ReproduceError, digest, log, write_atomic
 from environment import PIP_OPTIONS, base_environment, remove_damaged
 from processes import command
+from timings import processor
 
 REQUIREMENTS = RUNNER / "requirements-peers.txt"
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "RAYON_NUM_THREADS": "1", "GOMAXPROCS": "1"}
@@ -22,10 +24,10 @@ def requirements_of(text, names):
     return head + "".join(block for block in blocks if block.split("==")[0] in names)
 
 
-def python_with(folder, names):
-    """The Python of a folder that has those pinned packages, installed where they are missing or have other versions."""
+def python_with(folder, names, requirements=REQUIREMENTS):
+    """The Python of a folder that has those packages as the file pins them, installed where they are missing or have other versions."""
     python, stamp = folder / "bin" / "python", folder / "installed"
-    text = requirements_of(REQUIREMENTS.read_text(), names)
+    text = requirements_of(requirements.read_text(), names)
     key = digest(sys.version, text)
     if not stamp.exists() or stamp.read_text() != key:
         if sys.version_info < (3, 11):
@@ -41,16 +43,22 @@ def python_with(folder, names):
     return python
 
 
-def run_with(folder, names, run, args):
+def run_with(folder, names, run, args, requirements=REQUIREMENTS):
     """Calls run(args) in the Python of a folder that has those packages. Another Python begins the program again in that one."""
     try:
         if Path(sys.prefix).resolve() == folder.resolve():
             run(args)
             return
-        python = python_with(folder, names)
+        python = python_with(folder, names, requirements)
     except ReproduceError as e:
         sys.exit(f"{Path(sys.argv[0]).stem}: {e}")
     os.execve(python, [str(python), "-I", *sys.argv], base_environment() | ONE_THREAD)
+
+
+def circumstances(measured):
+    """A sentence on the runs, before they begin."""
+    date = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
+    return f"{measured}, on {processor()}, {date}, at a load of {os.getloadavg()[0]:.1f} before the runs."
 
 
 def losses(kind, prediction, y):
@@ -109,15 +117,15 @@ def seconds_of(fit):
     return time.process_time() - began
 
 
-def write_data(folder, name, X, y, folds):
-    """Writes the data and their folds as CSV into a folder, and returns the file."""
+def write_data(folder, name, X, y, folds, columns=None):
+    """Writes the data and their folds as CSV into a folder, and returns the file. The columns are named x0, x1 and so on by default."""
     import numpy as np
 
     fold = np.empty(len(y), int)
     for k, (_, val) in enumerate(folds):
         fold[val] = k
     file = folder / f"{re.sub(r'[^a-z0-9]+', ' ', name).strip()}.csv".replace(" ", "_")
-    lines = [",".join([f"x{j}" for j in range(X.shape[1])] + ["y", "fold"])]
+    lines = [",".join([*(columns or [f"x{j}" for j in range(X.shape[1])]), "y", "fold"])]
     lines += [",".join([*map(repr, map(float, row)), repr(float(label)), str(k)]) for row, label, k in zip(X, y, fold)]
     write_atomic(file, "\n".join([*lines, ""]).encode())
     return file

@@ -79,7 +79,7 @@ class SetUp(unittest.TestCase):
 
     def test_requirements_have_hashes_and_are_wheels(self):
         files = sorted(HERE.glob("requirements*.txt"))
-        self.assertEqual(len(files), 7)
+        self.assertEqual(len(files), 8)
         for path in files:
             lines = [line for line in path.read_text().replace("\\\n", " ").splitlines() if not line.startswith("#")]
             self.assertEqual(lines[:2], ["--require-hashes", "--only-binary :all:"], path.name)
