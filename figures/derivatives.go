@@ -61,8 +61,8 @@ func backwards(v []float64) []float64 {
 	return v
 }
 
-// DerivativeTable lists the numbers of DerivativeErrors: derivatives in both modes, and the
-// smallest errors of differences.
+// DerivativeTable is DerivativeErrors as a table. It lists the derivatives in both modes, and the
+// smallest error that central differences reach.
 func DerivativeTable(r *differentiability.DerivativeChecks) *Table {
 	t := &Table{
 		Name: "derivative_checks", Caption: "Exact derivatives beside central differences",

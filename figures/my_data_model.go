@@ -43,7 +43,7 @@ func named(name string) string {
 }
 
 // modelTitle returns the title of a model: the target or, if there are several models, the class of
-// the model. The argument name is one of the functions named and full.
+// the model. The argument name writes the title: see named and full.
 func modelTitle(r *mydata.Result, m mydata.Model, name func(string) string) string {
 	switch {
 	case len(r.Models) < 2 || m.Class == "":

@@ -209,7 +209,7 @@ func (a *activeSet) setPoint() {
 	a.followAll()
 }
 
-// followAll sets the slacks of all rows at z = base + step.
+// followAll computes the slacks of all rows at the point z = base + step.
 func (a *activeSet) followAll() {
 	if a.twoSided {
 		a.subtractSides(a.baseSlack, a.baseOther, a.step)
@@ -227,7 +227,7 @@ func (a *activeSet) move() {
 	floats.AddTo(a.z, a.base, a.step)
 }
 
-// followRows sets the slacks of the given rows at z = base + step.
+// followRows computes the slacks of the given rows at the point z = base + step.
 func (a *activeSet) followRows(rows []int) {
 	for _, r := range rows {
 		a.slack[r] = a.baseSlack[r] - floats.Dot(a.crow(r), a.step)
@@ -301,7 +301,7 @@ func (a *activeSet) baseHere() {
 	}
 }
 
-// slacks sets the slacks of all rows at z.
+// slacks computes the slacks of all rows at the point z.
 func (a *activeSet) slacks() {
 	if a.twoSided {
 		a.subtractSides(a.r, a.otherRhs, a.z)

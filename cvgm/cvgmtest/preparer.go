@@ -107,7 +107,7 @@ func (c preparerCase) apply(f cvgm.Prepared) []float64 {
 	return features
 }
 
-// stored checks that the features of row i from s.ApplyStored equal want, the features from Apply.
+// stored checks that ApplyStored computes the features want for row i, as Apply does.
 func (c preparerCase) stored(s cvgm.StoredPrepared, i int, want []float64) {
 	c.Helper()
 	row, got, seen, calls := slices.Clone(c.x.RawRowView(i)), make([]float64, c.nfeatures), make([]bool, c.nfeatures), 0

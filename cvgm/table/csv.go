@@ -51,8 +51,8 @@ type CSV struct {
 	// Unless Positive is set, the class that is second in sorted order becomes +1, and the first
 	// becomes −1. For more than two classes see [Table.Binary] and [Table.ClassData].
 	Target string
-	// Positive names the class of a two-class target that becomes +1. If Positive is set, a target
-	// of numbers also has classes, whose names are the texts of the numbers.
+	// Positive is the class that becomes +1, if the target has two classes. If Positive is set, the
+	// texts of a target of numbers are classes, too.
 	Positive string
 	// Numeric and Categorical name columns of these kinds. The kinds of all other columns are
 	// inferred. A column in Categorical keeps all its levels. If the target is in Numeric, it is a

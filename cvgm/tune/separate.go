@@ -131,8 +131,8 @@ func (s space) nearest(x []float64) []float64 {
 	return x
 }
 
-// judged descends from x in the common factors or, after that, from the best point in each
-// hyperparameter.
+// judged first descends from x in the common factors. Once the hyperparameters are separate, it
+// descends from the best point so far.
 func (s *tuneSearch) judged(x []float64) error {
 	if !s.tied {
 		return s.descendWithin(s.best.Hyper, judgedDescent)

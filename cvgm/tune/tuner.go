@@ -85,12 +85,15 @@ type Tuner struct {
 	// Seed seeds the random numbers of the folds. They come from the PCG of math/rand/v2 with the
 	// state Seed and 0. Nothing else is random.
 	Seed uint64
-	// Starts is the number of descents. The descents begin at the points of lowest loss among the
-	// first evaluations. Zero: 3. For a loss with kinks ([cvgm.KinkedLoss]), searches without
-	// gradients begin at these points instead of descents. Each time the steps of these searches
-	// are halved, the worse half of the searches stops. Zero: 10. If the table has more than 200,000
-	// numbers, a descent also ends after five evaluations that together lower the CV loss by at most
-	// a thousandth, and the last search without gradients ends at longer steps.
+	// Starts is the number of searches. They begin at the points of lowest loss among the first
+	// evaluations. The kind of the searches depends on the loss:
+	//   - For a smooth loss they are descents. Zero: 3.
+	//   - For a loss with kinks ([cvgm.KinkedLoss]) they use no gradients. Each time their steps are
+	//     halved, the worse half of the searches stops. Zero: 10.
+	//
+	// Searches of tables with more than 200,000 numbers end earlier. A descent ends after five
+	// evaluations that together lower the CV loss by at most a thousandth. The last search without
+	// gradients ends at longer steps.
 	Starts int
 	// MaxEvals bounds the number of evaluations of the CV loss in one search. Zero: 200, or 400 for
 	// a loss with kinks, and 600 more with a width for each feature, or 400 more with several

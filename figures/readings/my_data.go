@@ -260,9 +260,9 @@ func MyDataPath(r *mydata.Result) string {
 }
 
 // pathOf describes the path of a model in one sentence. If coefficients become 0 along the path,
-// the sentence names the last coefficient that is left, or the largest of the last coefficients.
-// Otherwise, it has the change of the largest coefficient, from a tenth of the tuned value to ten
-// times the tuned value.
+// the sentence names the largest coefficient at the point with the fewest coefficients. Otherwise,
+// the sentence states how the largest coefficient changes between a tenth of the tuned penalty and
+// ten times the tuned penalty.
 func pathOf(m mydata.Model) string {
 	path := m.Path
 	fewest := -1 // the point with the fewest coefficients that are not 0

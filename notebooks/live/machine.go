@@ -12,7 +12,8 @@ const firstShown = 20
 // An Event is an action of the reader.
 type Event struct {
 	Kind EventKind `json:"kind"`
-	// Value is the problem for Select, the position of the control for Set, and the step for Scrub.
+	// Value depends on the kind of the message. With Select, Value is the number of the problem. With
+	// Set, Value is the position of the control. With Scrub, Value is the number of the step.
 	Value   int `json:"value"`
 	Control int `json:"control"` // the control for Set
 	// Dragging is set while the reader drags a control. More events of the same kind will follow,

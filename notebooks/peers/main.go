@@ -38,6 +38,7 @@ import (
 	"cvgm/qpdiff/kernel"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
+	"cvgm/qpdiff/penalised"
 )
 
 // result is the output of the program.
@@ -184,6 +185,24 @@ func (m model) tuned(text io.Reader) (*result, error) {
 	t := tuner(splits)
 	t.Learner, t.Fixed = m.learner(), m.fixed
 	return timed(splits, func() (*tune.Tuned, error) { return t.Tune(context.Background(), d) })
+}
+
+// tunedTerms tunes the penalties of an additive model on the folds of the CSV in text. The time
+// includes the construction of the model.
+func tunedTerms(text io.Reader, of func(*table.Table) []terms.Term) (*result, error) {
+	t, splits, err := readTable(text)
+	if err != nil {
+		return nil, err
+	}
+	return timed(splits, func() (*tune.Tuned, error) {
+		additive, learner, err := terms.Additive(t, penalised.Squared, of(t)...)
+		if err != nil {
+			return nil, err
+		}
+		search := tuner(splits)
+		search.Learner = learner
+		return search.TuneTable(context.Background(), additive)
+	})
 }
 
 // tuner returns the Tuner of the comparison, without a learner.

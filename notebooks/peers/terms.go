@@ -1,15 +1,11 @@
 package main
 
 import (
-	"context"
-	"io"
 	"slices"
 	"strings"
 
 	"cvgm/cvgm/table"
 	"cvgm/cvgm/terms"
-	"cvgm/cvgm/tune"
-	"cvgm/qpdiff/penalised"
 )
 
 // smooths returns a smooth function of each column.
@@ -32,22 +28,4 @@ func bands(t *table.Table) (all []terms.Term) {
 		}
 	}
 	return all
-}
-
-// tunedTerms tunes the penalties of an additive model on the folds of the CSV in text. The time
-// includes the construction of the model.
-func tunedTerms(text io.Reader, of func(*table.Table) []terms.Term) (*result, error) {
-	t, splits, err := readTable(text)
-	if err != nil {
-		return nil, err
-	}
-	return timed(splits, func() (*tune.Tuned, error) {
-		additive, learner, err := terms.Additive(t, penalised.Squared, of(t)...)
-		if err != nil {
-			return nil, err
-		}
-		search := tuner(splits)
-		search.Learner = learner
-		return search.TuneTable(context.Background(), additive)
-	})
 }

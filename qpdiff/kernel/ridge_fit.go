@@ -30,8 +30,8 @@ type kernelRidgeFactor struct {
 	stopper       *stop.Stop
 }
 
-// factorise factorises the matrix k plus the ridge lambda·fraction. rows has the numbers of the
-// rows of k in the data. factorise stops early if the context of stopper ends.
+// factorise factorises the matrix k plus the ridge lambda·fraction. Row i of k belongs
+// to row rows[i] of the data. factorise stops early if the context of stopper ends.
 func (f *kernelRidgeFactor) factorise(k []float64, rows []int, lambda, fraction float64) error {
 	f.ridge = lambda * fraction
 	n := len(f.shares)

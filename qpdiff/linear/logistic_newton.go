@@ -118,13 +118,13 @@ const logisticLooseStep = .1
 // margins.
 const logisticLeft = dense.Eps / 16
 
-// stepTolerance returns the relative error that conjugate gradients may leave in a Newton step. Let
-// last be the length of the previous step, and tol its relative error. A relative error of last²
-// keeps convergence quadratic.
+// stepTolerance returns the relative error that conjugate gradients may leave in a Newton step. The
+// previous step had the length last and the relative error tol.
 //
-// If the step is the last, a larger error may suffice, because this step may leave the error that
-// the parameter left gives. The length of the step is about last times the larger of last and tol.
-// This forecast is not exact, so stepTolerance uses only a quarter of the larger error.
+// A relative error of last² keeps convergence quadratic. The last step of a fit may have a larger
+// one: its absolute error may be left. The length of the next step is about last times the larger of
+// last and tol. This forecast is not exact, so stepTolerance allows only a quarter of the error that
+// follows from it.
 func stepTolerance(last, tol, left float64) float64 {
 	enough := left / (4 * last * max(last, tol))
 	if last <= logisticLastStep { // the step before was longer than its forecast

@@ -152,8 +152,8 @@ func (l *sparseLogisticFit) minimise(limit int, warm bool) error {
 // its diagonal, centred at theta, and returns the error singular. The model may become regular at
 // later points, at which more rows are predicted with certainty.
 //
-// If loose is true, conjugate gradients solve the step to fewer digits. Otherwise refine corrects
-// the step, except in coordinates that matter little.
+// newtonStep solves for the Newton step. If loose is true, conjugate gradients compute fewer digits.
+// If loose is false, the method refine corrects all coordinates that matter for the loss.
 func (l *sparseLogisticFit) newtonStep(warm, loose bool) (singular, err error) {
 	q := &l.qp
 	l.choose()

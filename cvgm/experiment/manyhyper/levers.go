@@ -117,8 +117,8 @@ type LeverRow struct {
 	Evaluations     experiment.Estimate // includes the search for one hyperparameter, whose end is the start of this search
 	Fits            experiment.Estimate // one for each split and evaluation; for the tuner, N is 0
 	CV, Test        experiment.Estimate
-	// TestLessOne is the test loss minus the test loss of the first row. The search of the first
-	// row is on folds, with one hyperparameter of the kind.
+	// TestLessOne is the test loss minus the test loss of the table's first row, which has one
+	// hyperparameter, searched on folds.
 	TestLessOne experiment.Comparison
 	// CVLessOne is the CV loss minus the CV loss with one hyperparameter of the kind, on the same
 	// splits. For the tuner, CVLessOne.N is 0.
