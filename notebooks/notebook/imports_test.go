@@ -77,7 +77,7 @@ var imports = []struct{ path, code string }{
 	{"notebooks/stale", "notebooks/source"},
 	{"notebooks/notebook", "cvgm/experiment cvgm/experiment/claims cvgm/experiment/manyhyper cvgm/experiment/mydata cvgm/experiment/registry figures notebooks/source notebooks/store " + experiments},
 	{"notebooks/live", "cvgm cvgm/experiment cvgm/experiment/elasticnet cvgm/experiment/kernels cvgm/experiment/registry figures notebooks/notebook notebooks/source qpdiff/learn"},
-	{"notebooks/peers", "qpdiff qpdiff/kernel qpdiff/learn qpdiff/linear cvgm cvgm/table cvgm/tune"},
+	{"notebooks/peers", "qpdiff qpdiff/kernel qpdiff/learn qpdiff/linear qpdiff/penalised cvgm cvgm/table cvgm/terms cvgm/tune"},
 	{"notebooks/runner", ""}, // Python, with a test of it
 }
 
