@@ -69,78 +69,108 @@ func (p *marginSolver) limit() int { return p.rounds + fixedRounds + kinkRounds*
 // primal moves θ from face to face to the solution.
 func (p *marginSolver) primal() error {
 	clear(p.tried)
-	still := 0          // number of successive steps of length zero
-	rounded := false    // correctSides has moved margins to 1, so that the next step is not exact
-	last := math.Inf(1) // length of the step before, on the same face
-	low := math.Inf(1)
+	s := primalSearch{marginSolver: p, last: math.Inf(1), lowest: math.Inf(1)}
 	limit := p.limit()
 	for round := 1; p.rounds < limit; round++ {
 		if !p.newtonStep() {
 			return errSingularMargins
 		}
-		if round%stuckRounds == 0 && p.hinge > 0 {
-			f := p.objective(p.theta, p.m)
-			stuck := f >= low-stillTol*math.Abs(low)
-			low = f
-			if stuck {
-				if !p.dual(limit) {
-					break
-				}
-				continue
-			}
-		}
-		moved, crossed := p.collect()
-		if crossed == 0 && (!p.curved || moved <= lastStep || moved < roundedStep && moved > last/2) {
-			last = math.Inf(1)
-			p.advance(1)
-			p.margins()
-			if !p.curved {
-				p.refine()
-			}
-			if p.correctSides() {
-				rounded = true
-				continue
-			}
-			if rounded || !p.onElbow() {
-				rounded = false
-				continue
-			}
-			if p.release(still > blockedSteps) == 0 {
-				if p.hidden {
-					return errHiddenSide
-				}
-				if p.factored.changes > 0 { // θ must come from a new factor of the face
-					p.factored.known = false
-					continue
-				}
-				p.warm, p.solved = true, !p.curved
-				return nil
+		if p.hinge > 0 && round%stuckRounds == 0 && s.stuck() {
+			if !p.dual(limit) {
+				break
 			}
 			continue
 		}
-		t, blocked, ok := p.search(moved)
-		if !ok {
+		moved, crossed := p.collect()
+		if crossed == 0 && s.lastOnFace(moved) {
+			if optimal, err := s.minimiseFace(); optimal || err != nil {
+				return err
+			}
+		} else if !s.changeFace(moved, crossed) {
 			break
-		}
-		still++
-		if t > 0 {
-			still = 0
-		}
-		p.advance(t)
-		for i, v := range p.dm {
-			p.m[i] += t * v
-		}
-		p.cross(blocked)
-		last = math.Inf(1)
-		if t == 1 && crossed == 0 {
-			last = moved
-		}
-		if p.curved && t == 1 && crossed == 0 && moved < nearStep {
-			// Near the face's minimiser a wrong sign is a wrong sign.
-			p.release(true)
 		}
 	}
 	return check.ArgErrorf("Data", qpdiff.ErrIterationLimit, "raise the ridge penalty, or scale the features", "is so ill-conditioned that no active set was confirmed")
+}
+
+// primalSearch is the state of primal.
+type primalSearch struct {
+	*marginSolver
+	still   int     // number of successive steps of length zero
+	last    float64 // length of the step before on the same face, +Inf if there is none
+	lowest  float64 // the lowest objective at the calls of stuck
+	rounded bool    // correctSides has moved margins to 1, so that the next step is not exact
+	// correctSides has left a margin on the wrong side of 1 by more than learner.DecisionTol
+	hidden bool
+}
+
+// stuck reports whether the objective has not fallen since the last call.
+func (s *primalSearch) stuck() bool {
+	f := s.objective(s.theta, s.m)
+	stuck := f >= s.lowest-stillTol*math.Abs(s.lowest)
+	s.lowest = f
+	return stuck
+}
+
+// lastOnFace reports whether the step, which crosses no kink and changes margins by at most moved,
+// ends at the face's minimiser.
+func (s *primalSearch) lastOnFace(moved float64) bool {
+	return !s.curved || moved <= lastStep || moved < roundedStep && moved > s.last/2
+}
+
+// minimiseFace takes the whole step, to the face's minimiser, and there looks for a reason to leave
+// the face: a margin on the other side of 1, or a multiplier of the wrong sign. Without a reason, θ
+// is the solution.
+func (s *primalSearch) minimiseFace() (optimal bool, err error) {
+	s.last = math.Inf(1)
+	s.advance(1)
+	s.margins()
+	if !s.curved {
+		s.refine()
+	}
+	switch {
+	case s.correctSides():
+		s.rounded = true
+	case s.rounded || !s.onElbow():
+		s.rounded = false // the next step, from here, is exact
+	case s.release(s.still > blockedSteps) > 0:
+	case s.hidden:
+		return false, errHiddenSide
+	case s.factored.changes > 0: // θ must come from a new factor of the face
+		s.factored.known = false
+	default:
+		s.warm, s.solved = true, !s.curved
+		return true, nil
+	}
+	return false, nil
+}
+
+// changeFace moves θ along the step until the objective stops falling, and takes the face of this
+// point. moved and crossed are the results of collect. changeFace returns false if the line search
+// fails.
+func (s *primalSearch) changeFace(moved float64, crossed int) bool {
+	t, blocked, ok := s.search(moved)
+	if !ok {
+		return false
+	}
+	s.still++
+	if t > 0 {
+		s.still = 0
+	}
+	s.advance(t)
+	for i, v := range s.dm {
+		s.m[i] += t * v
+	}
+	s.cross(blocked)
+	s.last = math.Inf(1)
+	if t == 1 && crossed == 0 { // the face is the same
+		s.last = moved
+		if s.curved && moved < nearStep {
+			// Near the face's minimiser a wrong sign is a wrong sign.
+			s.release(true)
+		}
+	}
+	return true
 }
 
 // correctSides moves every row to the side of its margin, and reports whether any row was on the
@@ -151,28 +181,28 @@ func (p *marginSolver) primal() error {
 // rounding of a margin of 1 could cause any slope. In this case the row moves to the side above 1,
 // which has no slope. It moves only once: either the next steps lead away from 1, or they lead back
 // and the row stays below.
-func (p *marginSolver) correctSides() (changed bool) {
-	p.hidden = false
-	size := math.Sqrt(dense.Dot(p.theta, p.theta))
-	norm := p.norm[:len(p.side)]
-	for i, side := range p.side {
-		v, terms := (p.m[i]-1)*float64(side), 1+norm[i]*size
+func (s *primalSearch) correctSides() (changed bool) {
+	s.hidden = false
+	size := math.Sqrt(dense.Dot(s.theta, s.theta))
+	norm := s.norm[:len(s.side)]
+	for i, side := range s.side {
+		v, terms := (s.m[i]-1)*float64(side), 1+norm[i]*size
 		if v > stillTol*terms {
 			continue
 		}
 		switch {
 		case v < -stillTol*terms:
-		case p.tried[i] || side == 0:
+		case s.tried[i] || side == 0:
 			continue
-		case v < 0 && p.steep(i, -v/stillTol), side < 0 && p.steep(i, dense.ComplementarityTol*dense.Eps*terms):
+		case v < 0 && s.steep(i, -v/stillTol), side < 0 && s.steep(i, dense.ComplementarityTol*dense.Eps*terms):
 			// Set the margin to 1. If it were beyond 1 on the new side too, the line search would
 			// not see the kink.
-			p.tried[i], p.m[i] = true, 1
+			s.tried[i], s.m[i] = true, 1
 		default:
-			p.hidden = p.hidden || v < -learner.DecisionTol
+			s.hidden = s.hidden || v < -learner.DecisionTol
 			continue
 		}
-		p.side[i] = -side
+		s.side[i] = -side
 		changed = true
 	}
 	return changed

@@ -33,9 +33,7 @@ type marginSolver struct {
 
 	// for each row: correctSides has moved it to its other side although its margin is 1 up to
 	// rounding
-	tried []bool
-	// correctSides has left a margin on the wrong side of 1 by more than learner.DecisionTol
-	hidden bool
+	tried  []bool
 	warm   bool // theta and the face come from the last solve
 	rounds int  // faces of the last solve
 
