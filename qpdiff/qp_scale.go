@@ -164,7 +164,7 @@ func geometricSweep(e, sum, count []float64, n, k int, c []float64) (step float6
 // because they fit any scale of their variable.
 func (a *activeSet) equilibrate() {
 	n := a.n
-	sigma, rho := a.unit, a.slack
+	sigma, rho := a.unit, a.slack // the scales of the variables and rows; the slacks are computed later
 	a.logs = dense.Grow(a.logs, 3*(n+a.rows))
 	e := geometricScale(a.logs, n, a.rows, a.q, a.c)
 	if c := a.findLone(e); c != nil {

@@ -93,21 +93,14 @@ func (a *activeSet) factorShifted() bool {
 }
 
 // proximalPoint solves the program. With a shifted factor, it takes steps of the proximal point
-// method.
+// method: each step minimises the objective plus the proximal term around the last solution.
 func (a *activeSet) proximalPoint(s *qpReport, tol float64) Status {
 	if r := a.contradiction(); r >= 0 {
 		clear(a.y)
 		a.certifyInfeasible(s, r)
 		return Infeasible
 	}
-	r := -1
-	if a.current {
-		a.measure(s, false)
-		a.recentre()
-	} else {
-		clear(a.z)
-		r = a.start()
-	}
+	r := a.firstCentre(s)
 	track := progress{best: math.Inf(1), bestRatio: math.Inf(1), raysLeft: a.n, weakerLeft: maxWeaker}
 	for step := range maxProximal {
 		if r < 0 {
@@ -124,50 +117,82 @@ func (a *activeSet) proximalPoint(s *qpReport, tol float64) Status {
 				return a.unbounded(s, tol)
 			}
 		}
-		a.refine(s)
-		if s.Residual.Relative > converged {
-			a.tryZeros(s, tol)
-		} else if a.shifted && a.coarse {
-			a.tryZeroMultipliers(s)
-		}
-		if a.follow(&track, s.Residual.Relative, tol); track.done || a.iterations > a.maxChanges || step == maxProximal-1 {
+		a.polish(s, tol)
+		a.follow(&track, s.Residual.Relative, tol)
+		if track.done || a.iterations > a.maxChanges || step == maxProximal-1 {
 			break // before recentring changes the multipliers
 		}
-		slow := step%proximalPatience == proximalPatience-1
-		if track.stuck {
-			if !a.shifted {
-				break
-			}
-			if track.raysLeft > 0 && a.alongRay() {
-				track.raysLeft--
-				track.best, track.stalled = math.Inf(1), 0
-				r = a.start()
-				continue
-			}
-			if track.weakerLeft == 0 || track.gradRatio <= converged {
-				break // only the gradient depends on the proximal term
-			}
-			track.weakerLeft--
-			track.best, track.stalled, track.idle, slow = math.Inf(1), 0, 0, true
+		var more bool
+		if r, more = a.nextCentre(&track, step%proximalPatience == proximalPatience-1); !more {
+			break
 		}
-		if a.shifted && a.weaken(slow) {
-			if !a.factorWeighted() {
-				a.takeBackWeights() // to which the working set's triangle belongs
-				break
-			}
-			a.forgetRows()
-			r = a.start()
-			continue
-		}
-		a.unskip()
-		a.recentre()
 	}
+	return a.confirm(s, tol, track.settled)
+}
+
+// firstCentre makes the last solution the base if its factors still hold, and 0 otherwise. It
+// returns -1, or a row that proves that no point satisfies the equalities.
+func (a *activeSet) firstCentre(s *qpReport) int {
+	if !a.current {
+		clear(a.z)
+		return a.start()
+	}
+	a.measure(s, false)
+	a.recentre()
+	return -1
+}
+
+// polish removes from the solution of a step what rounding and the proximal term left in it.
+func (a *activeSet) polish(s *qpReport, tol float64) {
+	a.refine(s)
+	if s.Residual.Relative > converged {
+		a.tryZeros(s, tol)
+	} else if a.shifted && a.coarse {
+		a.tryZeroMultipliers(s)
+	}
+}
+
+// nextCentre prepares the next step. Usually it makes z the base. If steps with the same proximal
+// term cannot help, it first moves z along a ray, or takes a weaker term. It takes a weaker term,
+// too, if slow is true and some part has not converged. It returns what start returns, and false if
+// no further step can help.
+func (a *activeSet) nextCentre(t *progress, slow bool) (r int, more bool) {
+	if t.stuck {
+		switch {
+		case !a.shifted:
+			return -1, false
+		case t.raysLeft > 0 && a.alongRay():
+			t.raysLeft--
+			t.best, t.stalled = math.Inf(1), 0
+			return a.start(), true
+		case t.weakerLeft == 0 || t.gradRatio <= converged:
+			return -1, false // only the gradient depends on the proximal term
+		}
+		t.weakerLeft--
+		t.best, t.stalled, t.idle, slow = math.Inf(1), 0, 0, true
+	}
+	if a.shifted && a.weaken(slow) {
+		if !a.factorWeighted() {
+			a.takeBackWeights() // to which the working set's triangle belongs
+			return -1, false
+		}
+		a.forgetRows()
+		return a.start(), true
+	}
+	a.unskip()
+	a.recentre()
+	return -1, true
+}
+
+// confirm returns Optimal if the residuals of the last step, those included that the proximal term
+// hides, are at most tol. settled is the field of progress.
+func (a *activeSet) confirm(s *qpReport, tol float64, settled bool) Status {
 	s.Residual.Relative = max(s.Residual.Relative, a.looseRows(tol))
 	a.faceNearest()
 	if a.shifted && s.Residual.Relative > converged {
 		s.Residual.Relative = max(s.Residual.Relative, a.hiddenResidual())
 	}
-	if s.Residual.Relative <= tol && track.settled && dense.Finite(s.Objective) {
+	if s.Residual.Relative <= tol && settled && dense.Finite(s.Objective) {
 		return Optimal
 	}
 	return IterationLimit
@@ -229,9 +254,9 @@ func (a *activeSet) follow(t *progress, relative, tol float64) {
 // a feasible point, the same method runs without the linear term. It finds the feasible point
 // nearest to the origin in the metric of the factor.
 func (a *activeSet) unbounded(s *qpReport, tol float64) Status {
-	p := a.p
-	a.p = a.oldZ
-	clear(a.p)
+	p, noSlope := a.p, a.oldZ // nothing is corrected here, so oldZ is free
+	clear(noSlope)
+	a.p = noSlope
 	clear(a.z)
 	r := a.start()
 	if r < 0 {

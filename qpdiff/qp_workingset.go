@@ -49,11 +49,13 @@ type activeSet struct {
 	base, baseSlack, perp  []float64
 	baseOther              []float64 // as baseSlack, for the sides that the rows do not face
 	step                   []float64 // z = base + step
-	dz, dl, y, work        []float64
-	row, wrow, work2       []float64
-	oldZ, oldLam           []float64
-	guess                  []int
-	broken                 []int // the violated rows that may enter
+	dz, dl                 []float64 // a correction of z and the multipliers; dz is also a direction, see falls
+	y                      []float64 // coefficients of the rows of w, see combination
+	row, wrow              []float64 // Q₁m_r and the part of m_r orthogonal to Q₁, see project
+	oldZ, oldLam           []float64 // z and the multipliers before the last correction
+	work, work2            []float64 // scratch within one function, which names what they hold
+	guess                  []int     // the rows of the last working set, which start tries to enter
+	broken                 []int     // the violated rows that may enter
 	iterations, maxChanges int
 }
 

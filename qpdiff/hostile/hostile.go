@@ -222,68 +222,89 @@ func Test(t *testing.T, few int, kinds []Kind) {
 	}
 	r := newRun(replay + " -hostile.only")
 	r.verbose, r.logf = *only >= 0, t.Logf
-	begin := time.Now()
-	from, to := *first, *first+int64(few)
-	workers := runtime.GOMAXPROCS(0)
+	d := draws{from: *first, to: *first + int64(few), begin: time.Now(), slots: make([]slot, runtime.GOMAXPROCS(0))}
 	switch {
 	case *only >= 0:
-		from, to, workers = *only, *only+1, 1
+		d.from, d.to, d.slots = *only, *only+1, d.slots[:1]
 	case *number > 0:
-		to = from + int64(*number)
+		d.to = d.from + int64(*number)
 	case *duration > 0:
-		to = 1 << 62
+		d.to = 1 << 62
 	}
-	var next atomic.Int64
-	next.Store(from)
-	type slot struct{ index, since atomic.Int64 } // since is 0 between inputs
-	slots := make([]slot, workers)
+	d.next.Store(d.from)
 	done := make(chan struct{})
 	var watch, work sync.WaitGroup
-	watch.Go(func() { // reports inputs that hang
-		tick := time.NewTicker(time.Second)
-		defer tick.Stop()
-		for told := begin; ; {
-			select {
-			case <-done:
-				return
-			case now := <-tick.C:
-				for i := range slots {
-					since := slots[i].since.Load()
-					if since > 0 && now.UnixNano()-since > int64(hang) && !r.verbose {
-						stacks := make([]byte, 1<<20)
-						fmt.Fprintf(os.Stderr, "HANG: one input takes more than %v:\n%s %d\n%s\n", hang, r.replay, slots[i].index.Load(), stacks[:runtime.Stack(stacks, true)])
-						os.Exit(2)
-					}
-				}
-				if now.Sub(told) >= 10*time.Second {
-					told = now
-					r.mu.Lock()
-					t.Logf("%v: %d inputs, %d categories of failure", now.Sub(begin).Round(time.Second), next.Load()-from, len(r.failures))
-					r.mu.Unlock()
-				}
-			}
-		}
-	})
-	for w := range slots {
-		work.Go(func() {
-			for i := next.Add(1) - 1; i < to; i = next.Add(1) - 1 {
-				now := time.Now()
-				if *duration > 0 && now.Sub(begin) > *duration {
-					return
-				}
-				slots[w].index.Store(i)
-				slots[w].since.Store(now.UnixNano())
-				r.runOne(kinds, i)
-				slots[w].since.Store(0)
-			}
-		})
+	watch.Go(func() { r.watch(&d, done) })
+	for w := range d.slots {
+		work.Go(func() { r.work(&d, &d.slots[w], kinds) })
 	}
 	work.Wait()
 	close(done)
 	watch.Wait()
-	t.Logf("%d inputs with seed %d in %v, outcomes by call:\n%s", min(next.Load(), to)-from, *seed, time.Since(begin).Round(time.Millisecond), r.table())
+	t.Logf("%d inputs with seed %d in %v, outcomes by call:\n%s", min(d.next.Load(), d.to)-d.from, *seed, time.Since(d.begin).Round(time.Millisecond), r.table())
 	for _, p := range r.problems(kinds) {
 		t.Error(p)
+	}
+}
+
+// draws are the inputs from ≤ index < to, which workers take one after the other.
+type draws struct {
+	from, to int64
+	next     atomic.Int64 // the next input to take
+	begin    time.Time
+	slots    []slot // one for each worker
+}
+
+// A slot holds the input that a worker runs, and the time of its start in nanoseconds, 0 between
+// inputs.
+type slot struct{ index, since atomic.Int64 }
+
+// work runs inputs until all are taken, or until the time of the flag is over.
+func (r *run) work(d *draws, s *slot, kinds []Kind) {
+	for i := d.next.Add(1) - 1; i < d.to; i = d.next.Add(1) - 1 {
+		now := time.Now()
+		if *duration > 0 && now.Sub(d.begin) > *duration {
+			return
+		}
+		s.index.Store(i)
+		s.since.Store(now.UnixNano())
+		r.runOne(kinds, i)
+		s.since.Store(0)
+	}
+}
+
+// watch ends the process if an input hangs, and logs the progress every ten seconds, until done.
+func (r *run) watch(d *draws, done <-chan struct{}) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for logged := d.begin; ; {
+		select {
+		case <-done:
+			return
+		case now := <-tick.C:
+			r.endIfHung(d.slots, now)
+			if now.Sub(logged) >= 10*time.Second {
+				logged = now
+				r.mu.Lock()
+				r.logf("%v: %d inputs, %d categories of failure", now.Sub(d.begin).Round(time.Second), d.next.Load()-d.from, len(r.failures))
+				r.mu.Unlock()
+			}
+		}
+	}
+}
+
+// endIfHung ends the process with the stacks of all goroutines if an input takes longer than hang.
+// An input that is replayed may take longer, for a debugger.
+func (r *run) endIfHung(slots []slot, now time.Time) {
+	if r.verbose {
+		return
+	}
+	for i := range slots {
+		if since := slots[i].since.Load(); since > 0 && now.UnixNano()-since > int64(hang) {
+			stacks := make([]byte, 1<<20)
+			fmt.Fprintf(os.Stderr, "HANG: one input takes more than %v:\n%s %d\n%s\n", hang, r.replay, slots[i].index.Load(), stacks[:runtime.Stack(stacks, true)])
+			os.Exit(2)
+		}
 	}
 }
 
