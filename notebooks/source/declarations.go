@@ -95,54 +95,75 @@ func (p *parsed) declare() *parsed {
 }
 
 func (p *parsed) declareFile(f *file) {
-	from, inits := f.ast.Name.End(), 0
-	add := func(kind token.Token, node ast.Node, title string, names ...string) {
-		offset := p.fset.File(f.ast.FileStart).Offset
-		text := f.text[offset(from):offset(node.End())]
-		d := &declaration{
-			title: title, names: names, kind: kind, node: node, text: text,
-			hash: hashTokens(kind, text, int(node.Pos()-from)), mentions: p.mentions(f, node),
-		}
-		from = node.End()
-		p.all = append(p.all, d)
-		for _, name := range names {
-			p.declared[name] = append(p.declared[name], d)
-		}
-		if names == nil {
-			inits++
-			d.title = fmt.Sprintf("init %d of %s", inits, path.Base(f.name))
-			p.initialisers = append(p.initialisers, d)
-		}
-	}
+	r := fileReader{parsed: p, file: f, from: f.ast.Name.End()}
 	for _, decl := range f.ast.Decls {
 		switch decl := decl.(type) {
 		case *ast.FuncDecl:
-			switch name := decl.Name.Name; {
-			case decl.Recv.NumFields() > 0:
-				of := base(decl.Recv.List[0].Type)
-				add(token.FUNC, decl, of+"."+name, of)
-			case name == "init" || name == "_":
-				add(token.FUNC, decl, "")
-			default:
-				add(token.FUNC, decl, name, name)
-			}
+			r.function(decl)
 		case *ast.GenDecl:
-			if decl.Tok == token.CONST { // the order of constants in a group may affect their values
-				names := identifiers(decl.Specs...)
-				add(decl.Tok, decl, title(names), names...)
-			}
-			for _, spec := range decl.Specs {
-				switch names := identifiers(spec); {
-				case decl.Tok == token.CONST || decl.Tok == token.IMPORT:
-				case decl.Tok == token.VAR && strings.Trim(strings.Join(names, ""), "_") == "":
-					add(decl.Tok, spec, "")
-				default:
-					add(decl.Tok, spec, title(names), names...)
-				}
-			}
-			from = decl.End()
+			r.group(decl)
 		}
 	}
+}
+
+// fileReader collects the declarations of a file, in their order.
+type fileReader struct {
+	*parsed
+	file  *file
+	from  token.Pos // the end of the last declaration; comments from here on belong to the next one
+	inits int       // initialisers so far
+}
+
+// add collects one declaration. Without names, it is an initialiser.
+func (r *fileReader) add(kind token.Token, node ast.Node, title string, names ...string) {
+	offset := r.fset.File(r.file.ast.FileStart).Offset
+	text := r.file.text[offset(r.from):offset(node.End())]
+	d := &declaration{
+		title: title, names: names, kind: kind, node: node, text: text,
+		hash: hashTokens(kind, text, int(node.Pos()-r.from)), mentions: r.mentions(r.file, node),
+	}
+	r.from = node.End()
+	r.all = append(r.all, d)
+	for _, name := range names {
+		r.declared[name] = append(r.declared[name], d)
+	}
+	if names == nil {
+		r.inits++
+		d.title = fmt.Sprintf("init %d of %s", r.inits, path.Base(r.file.name))
+		r.initialisers = append(r.initialisers, d)
+	}
+}
+
+// function collects a function, or a method under the name of its type.
+func (r *fileReader) function(decl *ast.FuncDecl) {
+	switch name := decl.Name.Name; {
+	case decl.Recv.NumFields() > 0:
+		of := base(decl.Recv.List[0].Type)
+		r.add(token.FUNC, decl, of+"."+name, of)
+	case name == "init" || name == "_":
+		r.add(token.FUNC, decl, "")
+	default:
+		r.add(token.FUNC, decl, name, name)
+	}
+}
+
+// group collects the constants, variables or types that are declared together. The constants are
+// one declaration, because their order may affect their values.
+func (r *fileReader) group(decl *ast.GenDecl) {
+	switch decl.Tok {
+	case token.CONST:
+		names := identifiers(decl.Specs...)
+		r.add(decl.Tok, decl, title(names), names...)
+	case token.VAR, token.TYPE:
+		for _, spec := range decl.Specs {
+			names := identifiers(spec)
+			if decl.Tok == token.VAR && strings.Trim(strings.Join(names, ""), "_") == "" {
+				names = nil
+			}
+			r.add(decl.Tok, spec, title(names), names...)
+		}
+	}
+	r.from = decl.End()
 }
 
 // title returns a short title for names that are declared together.
@@ -246,18 +267,27 @@ func (p *parsed) effects(i *declaration) {
 		return
 	}
 	for _, statement := range f.Body.List {
-		var called []*declaration
-		if s, is := statement.(*ast.ExprStmt); is {
-			if call, is := s.X.(*ast.CallExpr); is {
-				called = p.declared[base(call.Fun)]
-			}
-		}
+		called := p.called(statement)
 		i.affectsAll = i.affectsAll || called == nil
 		for _, d := range called {
 			follow(d, true)
 		}
 	}
 	i.affectsAll = i.affectsAll || len(i.targets) == 0
+}
+
+// called returns the declarations of this package under the name that a statement calls. It returns
+// nil if the statement is not a call, or calls nothing of this package.
+func (p *parsed) called(statement ast.Stmt) []*declaration {
+	s, is := statement.(*ast.ExprStmt)
+	if !is {
+		return nil
+	}
+	call, is := s.X.(*ast.CallExpr)
+	if !is {
+		return nil
+	}
+	return p.declared[base(call.Fun)]
 }
 
 // hashTokens hashes the tokens in the source of a declaration, from the given offset on. The hash

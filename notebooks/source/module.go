@@ -147,6 +147,20 @@ func (m *Module) read() (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), err
 }
 
+// A goPackage is a package as go list prints it.
+type goPackage struct {
+	ImportPath, Name, Dir                string
+	Module                               *goModule
+	Imports, GoFiles, SFiles, EmbedFiles []string
+}
+
+// goModule is the module of a [goPackage].
+type goModule struct {
+	Path, Version, Dir, GoVersion string
+	Main                          bool
+	Replace                       *goModule
+}
+
 // list runs go list. If a module is replaced by a folder, it has no version. Its files are then
 // inputs, like the files of this module, and the listing gets a stamp that no later listing has.
 func list(root string) (l listing, err error) {
@@ -162,17 +176,8 @@ func list(root string) (l listing, err error) {
 		return l, fmt.Errorf("go list: %w\n%s", err, words.Bytes())
 	}
 	l.Packages, l.Functions = map[string]*listed{}, map[string]string{}
-	type module struct {
-		Path, Version, Dir, GoVersion string
-		Main                          bool
-		Replace                       *module
-	}
 	for d := json.NewDecoder(bytes.NewReader(out)); ; {
-		var p struct {
-			ImportPath, Name, Dir                string
-			Module                               *module
-			Imports, GoFiles, SFiles, EmbedFiles []string
-		}
+		var p goPackage
 		if err := d.Decode(&p); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
@@ -181,37 +186,46 @@ func list(root string) (l listing, err error) {
 		if p.Module == nil { // a package of the standard library
 			continue
 		}
-		known := &listed{Name: p.Name, Imports: p.Imports}
-		l.Packages[p.ImportPath] = known
-		source := p.Module
-		if source.Replace != nil {
-			source = source.Replace
-		}
-		if p.Module.Main {
-			l.Language = p.Module.GoVersion
-		} else if source.Version != "" {
-			known.Module, known.Version = p.Module.Path, source.Path+" "+source.Version
-			continue
-		}
-		folder, err := filepath.Rel(root, p.Dir)
-		if err != nil {
+		if l.Packages[p.ImportPath], err = l.describe(root, p); err != nil {
 			return l, err
-		}
-		if !p.Module.Main {
-			l.Stamp = "none"
-		}
-		known.Folder = filepath.ToSlash(folder)
-		for _, name := range p.GoFiles {
-			known.Files = append(known.Files, path.Join(known.Folder, name))
-		}
-		for _, name := range slices.Concat(p.SFiles, p.EmbedFiles) {
-			known.Others = append(known.Others, path.Join(known.Folder, name))
 		}
 	}
 	for _, p := range l.Packages {
 		p.Imports = slices.DeleteFunc(p.Imports, func(name string) bool { return l.Packages[name] == nil })
 	}
 	return l, nil
+}
+
+// describe returns a package with the version of its module, or with its files if the module has no
+// version. It sets the language, or the stamp, of l if the package determines one.
+func (l *listing) describe(root string, p goPackage) (*listed, error) {
+	known := &listed{Name: p.Name, Imports: p.Imports}
+	source := p.Module
+	if source.Replace != nil {
+		source = source.Replace
+	}
+	switch {
+	case p.Module.Main:
+		l.Language = p.Module.GoVersion
+	case source.Version != "":
+		known.Module, known.Version = p.Module.Path, source.Path+" "+source.Version
+		return known, nil
+	}
+	folder, err := filepath.Rel(root, p.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if !p.Module.Main {
+		l.Stamp = "none"
+	}
+	known.Folder = filepath.ToSlash(folder)
+	for _, name := range p.GoFiles {
+		known.Files = append(known.Files, path.Join(known.Folder, name))
+	}
+	for _, name := range slices.Concat(p.SFiles, p.EmbedFiles) {
+		known.Others = append(known.Others, path.Join(known.Folder, name))
+	}
+	return known, nil
 }
 
 // WriteFile writes a file atomically. If the machine stops at any time, the file has either the new

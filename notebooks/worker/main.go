@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"strconv"
 	"syscall"
+	"time"
 
 	"cvgm/cvgm/experiment"
 )
@@ -51,7 +52,38 @@ func main() {
 }
 
 func run() int {
-	var p plan
+	t, err := readTask()
+	if err != nil {
+		return fail(2, err)
+	}
+	if cpus := number("SLURM_CPUS_PER_TASK", 1); job() != "" && os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(max(1, cpus))
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if code := exitStatus(ctx, t.do(ctx)); code != 0 {
+		return code
+	}
+	if t.status || t.missing {
+		if err := json.NewEncoder(os.Stdout).Encode(t.plan); err != nil {
+			return fail(74, err)
+		}
+	}
+	return 0
+}
+
+// A task is a run of the worker, as its flags describe it. It computes a shard if it neither
+// gathers nor prints a state.
+type task struct {
+	plan                    *plan
+	shard                   int
+	gather, missing, status bool
+	wait                    time.Duration
+}
+
+// readTask reads the flags. Its errors name flags that do not fit.
+func readTask() (*task, error) {
+	t := &task{plan: new(plan)}
 	var s sweep
 	var params, planFile string
 	flag.Usage = func() {
@@ -61,73 +93,69 @@ func run() int {
 	flag.StringVar(&s.Name, "name", "", "the experiment")
 	flag.StringVar(&params, "params", "{}", "its parameters")
 	flag.StringVar(&s.Key, "key", "", "the result's key in the store")
-	flag.StringVar(&p.Out, "out", "", "the store's folder, which all machines share")
+	flag.StringVar(&t.plan.Out, "out", "", "the store's folder, which all machines share")
 	flag.StringVar(&planFile, "plan", "", "a file that lists experiments and cells")
-	shard := flag.Int("shard", 0, "the shard to compute, from 0; by default in a job array its element")
-	flag.IntVar(&p.Shards, "shards", number("SLURM_ARRAY_TASK_COUNT", 1), "the number of shards")
-	gather := flag.Bool("gather", false, "write the result to the store")
-	missing := flag.Bool("missing", false, "gather what is complete; print the missing cells as JSON")
-	status := flag.Bool("status", false, "print the state of the plan's cells as JSON")
-	wait := flag.Duration("wait", 0, "the time that -gather waits for files which a shared folder lists late")
+	flag.IntVar(&t.shard, "shard", 0, "the shard to compute, from 0; by default in a job array its element")
+	flag.IntVar(&t.plan.Shards, "shards", number("SLURM_ARRAY_TASK_COUNT", 1), "the number of shards")
+	flag.BoolVar(&t.gather, "gather", false, "write the result to the store")
+	flag.BoolVar(&t.missing, "missing", false, "gather what is complete; print the missing cells as JSON")
+	flag.BoolVar(&t.status, "status", false, "print the state of the plan's cells as JSON")
+	flag.DurationVar(&t.wait, "wait", 0, "the time that -gather waits for files which a shared folder lists late")
 	flag.Parse()
 	given := map[string]bool{}
 	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	if !given["shard"] {
-		*shard = number("SLURM_ARRAY_TASK_ID", 0)
+		t.shard = number("SLURM_ARRAY_TASK_ID", 0)
 		if planFile == "" {
-			*shard -= number("SLURM_ARRAY_TASK_MIN", 0)
+			t.shard -= number("SLURM_ARRAY_TASK_MIN", 0)
 		}
 	}
-	if p.Shards < 1 || p.Shards > experiment.MaxCells {
-		return fail(2, fmt.Errorf("-shards is %d: use a number from 1 to %d", p.Shards, experiment.MaxCells))
+	if t.plan.Shards < 1 || t.plan.Shards > experiment.MaxCells {
+		return nil, fmt.Errorf("-shards is %d: use a number from 1 to %d", t.plan.Shards, experiment.MaxCells)
 	}
+	var err error
 	if planFile == "" {
-		p.Name, s.Params = fmt.Sprintf("by%d", p.Shards), json.RawMessage(params)
-		p.Sweeps = []*sweep{&s}
-		if err := p.open(); err != nil {
-			return fail(2, err)
-		}
-	} else if read, err := readPlan(planFile); err != nil {
-		return fail(2, err)
+		t.plan.Name, s.Params = fmt.Sprintf("by%d", t.plan.Shards), json.RawMessage(params)
+		t.plan.Sweeps = []*sweep{&s}
+		err = t.plan.open()
 	} else {
-		p = *read
+		t.plan, err = readPlan(planFile)
 	}
-	sharing := !*gather && !*missing && !*status
+	if err != nil {
+		return nil, err
+	}
+	return t, t.check()
+}
+
+// check returns an error if an argument, the store's folder or the number of the shard does not fit.
+func (t *task) check() error {
+	sharing := !t.gather && !t.missing && !t.status
 	switch {
 	case flag.NArg() > 0:
-		return fail(2, fmt.Errorf("the arguments %q belong to no flag: leave them out; worker -h explains", flag.Args()))
-	case p.Out == "":
-		return fail(2, errors.New("-out is empty: name the store's folder"))
-	case sharing && (*shard < 0 || *shard >= p.Shards):
-		return fail(2, fmt.Errorf("-shard is %d of %d shards: use a number from 0 to %d", *shard, p.Shards, p.Shards-1))
+		return fmt.Errorf("the arguments %q belong to no flag: leave them out; worker -h explains", flag.Args())
+	case t.plan.Out == "":
+		return errors.New("-out is empty: name the store's folder")
+	case sharing && (t.shard < 0 || t.shard >= t.plan.Shards):
+		return fmt.Errorf("-shard is %d of %d shards: use a number from 0 to %d", t.shard, t.plan.Shards, t.plan.Shards-1)
 	}
-	if cpus := number("SLURM_CPUS_PER_TASK", 1); job() != "" && os.Getenv("GOMAXPROCS") == "" {
-		runtime.GOMAXPROCS(max(1, cpus))
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	var err error
+	return nil
+}
+
+// do computes the shard, or gathers, or counts.
+func (t *task) do(ctx context.Context) error {
+	p := t.plan
 	switch {
-	case *status:
-		err = p.count()
-	case *missing:
-		err = p.gatherAll(ctx, 0)
-	case *gather:
-		if err = p.gatherAll(ctx, *wait); err == nil {
-			err = p.missing()
+	case t.status:
+		return p.count()
+	case t.missing:
+		return p.gatherAll(ctx, 0)
+	case t.gather:
+		if err := p.gatherAll(ctx, t.wait); err != nil {
+			return err
 		}
-	default:
-		err = p.runShard(ctx, *shard)
+		return p.missing()
 	}
-	if code := exitStatus(ctx, err); code != 0 {
-		return code
-	}
-	if *status || *missing {
-		if err := json.NewEncoder(os.Stdout).Encode(p); err != nil {
-			return fail(74, err)
-		}
-	}
-	return 0
+	return p.runShard(ctx, t.shard)
 }
 
 // exitStatus returns the exit status for work that has ended with err, or without an error.
