@@ -1,0 +1,127 @@
+package search
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// bfgsMatrix is B = diag + Σ (aaᵀ − bbᵀ), with one pair of vectors a, b for each remembered step.
+type bfgsMatrix struct {
+	forgotten bool // reset before use
+	diag      []float64
+	memory    int
+	// The first count steps are remembered, the oldest first. The others are storage.
+	steps []bfgsStep
+	count int
+	bs    []float64
+}
+
+// bfgsStep is a step s, the change y of the gradient over this step, and the step's vectors a and b
+// in B.
+type bfgsStep struct{ s, y, a, b []float64 }
+
+func newBFGSMatrix(n, memory int) *bfgsMatrix {
+	return &bfgsMatrix{forgotten: true, diag: make([]float64, n), memory: memory, bs: make([]float64, n)}
+}
+
+// reset sets B to the diagonal matrix with the entries scale/share[i]².
+func (c *bfgsMatrix) reset(scale float64, share []float64) {
+	c.forgotten = false
+	for i, v := range share {
+		c.diag[i] = scale / v / v
+	}
+	c.count = 0
+}
+
+// times sets dst to Bv, where B has only the first k steps.
+func (c *bfgsMatrix) times(dst, v []float64, k int) {
+	floats.MulTo(dst, c.diag, v)
+	for _, step := range c.steps[:k] {
+		floats.AddScaled(dst, floats.Dot(step.a, v), step.a)
+		floats.AddScaled(dst, -floats.Dot(step.b, v), step.b)
+	}
+}
+
+// next returns storage for one more step. If the memory is full, it returns the storage of the
+// oldest step.
+func (c *bfgsMatrix) next() bfgsStep {
+	switch {
+	case c.count == c.memory:
+		oldest := c.steps[0]
+		copy(c.steps, c.steps[1:])
+		c.steps[c.count-1] = oldest
+		return oldest
+	case c.count == len(c.steps):
+		n, more := len(c.diag), min(c.memory-c.count, defaultMemory)
+		block := make([]float64, 4*n*more)
+		vector := func() []float64 {
+			v := block[:n:n]
+			block = block[n:]
+			return v
+		}
+		c.steps = slices.Grow(c.steps, more)
+		for range more {
+			c.steps = append(c.steps, bfgsStep{vector(), vector(), vector(), vector()})
+		}
+	}
+	c.count++
+	return c.steps[c.count-1]
+}
+
+const (
+	// If the curvature along a step is below minCurvature times the model's curvature, the update
+	// is damped. Powell damps below .2. This larger limit hurts on convex losses whose curvature
+	// falls fast. A smaller limit is enough, because B only has to stay positive definite by far
+	// more than rounding errors. In one step, an entry of the diagonal falls at most by the factor
+	// minCurvature.
+	minCurvature = 1e-10
+	// A damped curvature is replaced by dampedCurvature times the model's curvature (Powell 1978).
+	dampedCurvature = .2
+)
+
+// add updates B with the change y of the gradient over the step s. It returns false if y was damped
+// or omitted.
+func (c *bfgsMatrix) add(s, y []float64) bool {
+	c.times(c.bs, s, c.count)
+	sBs, sy := floats.Dot(s, c.bs), floats.Dot(s, y)
+	if !(sBs > 0) {
+		return false
+	}
+	last := c.next()
+	copy(last.s, s)
+	copy(last.y, y)
+	damped := sy <= minCurvature*sBs
+	if damped {
+		t := (1 - dampedCurvature) * sBs / (sBs - sy)
+		floats.Scale(t, last.y)
+		floats.AddScaled(last.y, 1-t, c.bs)
+	}
+	c.learn(last.s, last.y)
+	for k, step := range c.steps[:c.count] {
+		c.times(step.b, step.s, k)
+		floats.Scale(1/math.Sqrt(floats.Dot(step.s, step.b)), step.b)
+		copy(step.a, step.y)
+		floats.Scale(1/math.Sqrt(floats.Dot(step.s, step.a)), step.a)
+	}
+	return !damped
+}
+
+// learn scales the diagonal to the curvature along the last step s. It then updates the diagonal by
+// the diagonal entries of the BFGS formula.
+func (c *bfgsMatrix) learn(s, y []float64) {
+	sy := floats.Dot(s, y)
+	// yy is ‖y‖² in the norm of the inverse diagonal, and ss is ‖s‖² in the norm of the diagonal.
+	var yy, ss float64
+	for i, d := range c.diag {
+		yy += y[i] * y[i] / d
+	}
+	floats.Scale(yy/sy, c.diag)
+	for i, d := range c.diag {
+		ss += d * s[i] * s[i]
+	}
+	for i, d := range c.diag {
+		c.diag[i] = d*max(1-d*s[i]*s[i]/ss, minCurvature) + y[i]*y[i]/sy
+	}
+}

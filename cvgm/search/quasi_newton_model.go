@@ -1,0 +1,118 @@
+package search
+
+import "gonum.org/v1/gonum/floats"
+
+// At the computed minimiser of the model, modelTol times the gradient may remain. modelTol is far
+// below the change of the gradient by the next evaluation, and far above rounding errors.
+const modelTol = 1e-10
+
+// boxModel minimises gᵀd + ½dᵀBd over the box lower − x ≤ d ≤ upper − x. It uses conjugate
+// gradients on the free coordinates. The set of free coordinates is determined anew whenever a
+// coordinate hits a bound or the minimum over the free coordinates is reached.
+type boxModel struct {
+	p        Problem
+	reach    []float64 // the largest change of each coordinate in a step
+	down, up []float64 // the distances from x to its bounds, or to the limit of a step; d at a bound equals one of them
+	free     []bool
+	r, w     []float64 // the model's gradient r = g + Bd, and r divided by B's diagonal
+	v, bv    []float64 // a direction v, and Bv
+}
+
+// newBoxModel returns a model for steps that change each coordinate by at most maxMove·scale.
+func newBoxModel(p Problem, scale []float64, maxMove float64) *boxModel {
+	n := len(scale)
+	reach := make([]float64, n)
+	floats.ScaleTo(reach, maxMove, scale)
+	return &boxModel{p: p, reach: reach, down: make([]float64, n), up: make([]float64, n),
+		free: make([]bool, n), r: make([]float64, n), w: make([]float64, n), v: make([]float64, n), bv: make([]float64, n)}
+}
+
+// snap sets each entry of x that d moves to a bound exactly to this bound, because the rounded sum
+// x0 + (bound − x0) may miss the bound.
+func (m *boxModel) snap(x, x0, d []float64) {
+	for i, v := range d {
+		lower, upper := m.p.bounds(i)
+		switch v {
+		case lower - x0[i]:
+			x[i] = lower
+		case upper - x0[i]:
+			x[i] = upper
+		}
+	}
+}
+
+// minimise sets d.
+func (m *boxModel) minimise(d, x, g []float64, b *bfgsMatrix) {
+	clear(d)
+	copy(m.r, g)
+	for i, v := range x {
+		lower, upper := m.p.bounds(i)
+		m.down[i], m.up[i], m.free[i] = max(lower-v, -m.reach[i]), min(upper-v, m.reach[i]), true
+	}
+	enough := modelTol * modelTol * m.precondition(b.diag)
+	for range 3*len(d) + 10 {
+		for i, r := range m.r {
+			m.free[i] = !(d[i] <= m.down[i] && r >= 0 || d[i] >= m.up[i] && r <= 0)
+		}
+		rr := m.precondition(b.diag)
+		if !(rr > enough) { // also if rr is NaN, because the model has overflowed
+			return
+		}
+		m.conjugate(d, b, rr, enough)
+	}
+}
+
+// precondition sets w to r divided by B's diagonal, for the free coordinates; r is the gradient. In
+// this metric the units of coordinates do not matter. precondition returns rᵀw.
+func (m *boxModel) precondition(diag []float64) (rr float64) {
+	for i, r := range m.r {
+		m.w[i] = 0
+		if m.free[i] {
+			m.w[i] = r / diag[i]
+			rr += r * m.w[i]
+		}
+	}
+	return rr
+}
+
+// conjugate moves d by conjugate gradients of the free coordinates. It stops when a coordinate
+// reaches a bound, or when rᵀw is at most tol. The parameter rr is the value of rᵀw at the start.
+func (m *boxModel) conjugate(d []float64, b *bfgsMatrix, rr, tol float64) {
+	floats.ScaleTo(m.v, -1, m.w)
+	for range len(d) {
+		b.times(m.bv, m.v, b.count)
+		t, hit := m.stepInside(d, rr/floats.Dot(m.v, m.bv))
+		floats.AddScaled(d, t, m.v)
+		floats.AddScaled(m.r, t, m.bv)
+		if hit >= 0 {
+			d[hit] = m.bound(hit)
+			return
+		}
+		before := rr
+		if rr = m.precondition(b.diag); !(rr > tol) {
+			return
+		}
+		floats.Scale(rr/before, m.v)
+		floats.Sub(m.v, m.w)
+	}
+}
+
+// stepInside returns the largest number s ≤ t for which d + s·v stays within the bounds. It also
+// returns the coordinate that reaches its bound at s, or −1 if none does.
+func (m *boxModel) stepInside(d []float64, t float64) (share float64, hit int) {
+	hit = -1
+	for i, v := range m.v {
+		if room := (m.bound(i) - d[i]) / v; v != 0 && room < t {
+			t, hit = max(room, 0), i
+		}
+	}
+	return t, hit
+}
+
+// bound returns the bound of d_i in the direction of v_i.
+func (m *boxModel) bound(i int) float64 {
+	if m.v[i] < 0 {
+		return m.down[i]
+	}
+	return m.up[i]
+}
