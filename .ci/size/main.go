@@ -1,8 +1,10 @@
 // Size counts the module: code lines (neither blank nor comment) of the library and of all Go
-// tests, and exported identifiers of the library.
+// tests, exported identifiers of the library, and functions that are too complex to read at once.
 //
 //	go run ./.ci/size          counts the work tree
 //	go run ./.ci/size COMMIT   counts that commit, too, and the difference
+//
+// It exits with 1 if a package of the work tree has too many complex functions; see maxShare.
 //
 // The library is synth, qpdiff and cvgm without cvgm/experiment. What internal/ holds
 // exports nothing to others.
@@ -19,6 +21,7 @@ import (
 	"log"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strings"
 )
@@ -45,72 +48,87 @@ func main() {
 		for _, r := range rows {
 			fmt.Printf("%-36s %7d\n", r.name, r.of(now))
 		}
-		return
+	} else {
+		then := atCommit(flag.Arg(0))
+		for _, r := range rows {
+			fmt.Printf("%-36s %7d %7d %+6d\n", r.name, r.of(then), r.of(now), r.of(now)-r.of(then))
+		}
 	}
+	if lines, bad := complexities(); len(lines) > 0 {
+		fmt.Printf("functions of cognitive complexity above %d, of those with any, by package:\n%s\n", tooComplex, strings.Join(lines, "\n"))
+		if bad {
+			log.Fatalf("at most %.0f %% of a package's functions may be so complex: split them by thought", 100*maxShare)
+		}
+	}
+}
+
+// atCommit counts a commit of the repository.
+func atCommit(commit string) counts {
 	dir, err := os.MkdirTemp("", "size")
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	archive := exec.Command("sh", "-c", `git archive "$1" | tar -x -C "$2"`, "sh", flag.Arg(0), dir)
+	archive := exec.Command("sh", "-c", `git archive "$1" | tar -x -C "$2"`, "sh", commit, dir)
 	archive.Stderr = os.Stderr
 	if err := archive.Run(); err != nil {
 		log.Fatal(err)
 	}
-	then := count(dir)
-	for _, r := range rows {
-		fmt.Printf("%-36s %7d %7d %+6d\n", r.name, r.of(then), r.of(now), r.of(now)-r.of(then))
-	}
+	return count(dir)
 }
 
 // count counts the Go files of the module in the folder root.
 func count(root string) (c counts) {
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		if name := d.Name(); d.IsDir() && name != "." && path != root && (strings.HasPrefix(name, ".") || name == "testdata") {
+		if name := d.Name(); d.IsDir() && name != "." && file != root && (strings.HasPrefix(name, ".") || name == "testdata") {
 			return filepath.SkipDir
 		}
-		if !strings.HasSuffix(path, ".go") {
+		if !strings.HasSuffix(file, ".go") {
 			return nil
 		}
-		text, err := os.ReadFile(path)
+		text, err := os.ReadFile(file)
 		if err != nil {
 			return err
 		}
-		rel, err := filepath.Rel(root, path)
+		rel, err := filepath.Rel(root, file)
 		if err != nil {
 			return err
 		}
-		folder := filepath.ToSlash(filepath.Dir(rel))
-		lines := codeLines(text)
-		under := func(dir string) bool { return folder == dir || strings.HasPrefix(folder, dir+"/") }
-		switch {
-		case strings.HasSuffix(path, "_test.go"), strings.HasSuffix(folder, "internal/numtest"), strings.HasSuffix(folder, "internal/casetest"):
-			c.tests += lines
-		case under("cvgm/experiment"):
-			c.experiment += lines
-		case under("figures"):
-			c.figures += lines
-		case under("notebooks"):
-			c.notebooks += lines
-		case under("synth"), under("qpdiff"), under("cvgm"):
-			c.library += lines
-			if !strings.Contains("/"+folder+"/", "/internal/") {
-				f, err := parser.ParseFile(token.NewFileSet(), path, text, parser.SkipObjectResolution)
-				if err != nil {
-					return err
-				}
-				c.exported += exported(f)
-			}
-		}
-		return nil
+		return c.add(filepath.ToSlash(rel), text)
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
 	return c
+}
+
+// add counts the text of a file at a path in the module.
+func (c *counts) add(name string, text []byte) error {
+	folder, lines := path.Dir(name), codeLines(text)
+	under := func(dir string) bool { return folder == dir || strings.HasPrefix(folder, dir+"/") }
+	switch {
+	case strings.HasSuffix(name, "_test.go"), strings.HasSuffix(folder, "internal/numtest"), strings.HasSuffix(folder, "internal/casetest"):
+		c.tests += lines
+	case under("cvgm/experiment"):
+		c.experiment += lines
+	case under("figures"):
+		c.figures += lines
+	case under("notebooks"):
+		c.notebooks += lines
+	case under("synth"), under("qpdiff"), under("cvgm"):
+		c.library += lines
+		if !strings.Contains("/"+folder+"/", "/internal/") {
+			f, err := parser.ParseFile(token.NewFileSet(), name, text, parser.SkipObjectResolution)
+			if err != nil {
+				return err
+			}
+			c.exported += exported(f)
+		}
+	}
+	return nil
 }
 
 // codeLines returns the lines that hold more than blanks and comments.
@@ -136,43 +154,51 @@ func codeLines(text []byte) (n int) {
 
 // exported counts the exported constants, variables, functions, types, fields and methods.
 func exported(f *ast.File) (n int) {
-	see := func(names ...*ast.Ident) {
-		for _, id := range names {
-			if id.IsExported() {
-				n++
-			}
-		}
-	}
 	for _, d := range f.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
 			if d.Recv == nil || ast.IsExported(receiver(d.Recv.List[0].Type)) {
-				see(d.Name)
+				n += exportedNames(d.Name)
 			}
 		case *ast.GenDecl:
 			for _, spec := range d.Specs {
 				switch spec := spec.(type) {
 				case *ast.ValueSpec:
-					see(spec.Names...)
+					n += exportedNames(spec.Names...)
 				case *ast.TypeSpec:
-					see(spec.Name)
-					if !spec.Name.IsExported() {
-						continue
-					}
-					var fields *ast.FieldList
-					switch t := spec.Type.(type) {
-					case *ast.StructType:
-						fields = t.Fields
-					case *ast.InterfaceType:
-						fields = t.Methods
-					}
-					if fields != nil {
-						for _, field := range fields.List {
-							see(field.Names...)
-						}
-					}
+					n += exportedOf(spec)
 				}
 			}
+		}
+	}
+	return n
+}
+
+// exportedOf counts an exported type with its exported fields and methods of an interface.
+func exportedOf(t *ast.TypeSpec) int {
+	if !t.Name.IsExported() {
+		return 0
+	}
+	var fields *ast.FieldList
+	switch t := t.Type.(type) {
+	case *ast.StructType:
+		fields = t.Fields
+	case *ast.InterfaceType:
+		fields = t.Methods
+	default:
+		return 1
+	}
+	n := 1
+	for _, field := range fields.List {
+		n += exportedNames(field.Names...)
+	}
+	return n
+}
+
+func exportedNames(names ...*ast.Ident) (n int) {
+	for _, id := range names {
+		if id.IsExported() {
+			n++
 		}
 	}
 	return n

@@ -31,6 +31,7 @@ require (
 	github.com/segmentio/asm v1.2.1 // indirect
 	github.com/segmentio/encoding v0.5.4 // indirect
 	github.com/stretchr/testify v1.9.0 // indirect
+	github.com/uudashr/gocognit v1.3.0 // indirect
 	github.com/yosida95/uritemplate/v3 v3.0.2 // indirect
 	go.lsp.dev/jsonrpc2 v0.10.0 // indirect
 	go.lsp.dev/pkg v0.0.0-20210717090340-384b27a52fb2 // indirect
@@ -59,6 +60,7 @@ require (
 tool (
 	github.com/janpfeifer/gonb
 	github.com/rhysd/actionlint/cmd/actionlint
+	github.com/uudashr/gocognit/cmd/gocognit
 	golang.org/x/tools/cmd/goimports
 	golang.org/x/tools/gopls
 	honnef.co/go/tools/cmd/staticcheck
