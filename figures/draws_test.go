@@ -25,7 +25,7 @@ func TestRandomSmallRuns(t *testing.T) {
 			src := synth.NewStream(1, "figures of "+e.Name)
 			for i := range *draws {
 				p := e.Draw(src)
-				r, err := e.Run(t.Context(), p)
+				r, err := e.Run(t.Context(), experiment.Hooks{}, p)
 				if err != nil {
 					t.Fatalf("%d: %+v: %v", i, p, err)
 				}
@@ -111,7 +111,7 @@ func TestEmptyListsOfParams(t *testing.T) {
 				continue
 			}
 			list.SetZero()
-			r, err := e.Run(t.Context(), p)
+			r, err := e.Run(t.Context(), experiment.Hooks{}, p)
 			if err != nil {
 				t.Logf("%s without %s: %v", e.Name, f.Name, err)
 				continue

@@ -353,8 +353,8 @@ func TestElasticNetOutputs(t *testing.T) {
 			change(&p)
 			q := elasticnet.ElasticNetSeedsParams{RegressionData: p.RegressionData, PenaltyCVGM: p.PenaltyCVGM,
 				Steps: p.Steps, LongSteps: p.LongSteps, SearchBox: p.SearchBox, WideLow: -5, WideHigh: 1, Evaluations: 5, Seeds: map[bool]int{true: 1, false: 3}[name == "one step"]}
-			r := ran[*elasticnet.Result](t)(p.Run(t.Context()))
-			seeds := ran[*elasticnet.Seeds](t)(q.Run(t.Context()))
+			r := ran[*elasticnet.Result](t)(p.Run(t.Context(), experiment.Hooks{}))
+			seeds := ran[*elasticnet.Seeds](t)(q.Run(t.Context(), experiment.Hooks{}))
 			testOutputs(t, r, map[string]string{
 				"table1_elastic_net":          chart.FormatFull(r.Random.Final()),
 				"elastic_net_learning_curves": chart.FormatFull(r.LeastSquares),

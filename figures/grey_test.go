@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/registry"
 	"cvgm/cvgm/experiment/searches"
 	"cvgm/figures/internal/chart"
@@ -95,7 +96,7 @@ func TestSeriesDifferInGrey(t *testing.T) {
 		}
 	}
 	for _, e := range registry.All() {
-		r, err := e.Run(t.Context(), e.Draw(synth.NewStream(3, e.Name)))
+		r, err := e.Run(t.Context(), experiment.Hooks{}, e.Draw(synth.NewStream(3, e.Name)))
 		if err != nil {
 			t.Fatal(err)
 		}

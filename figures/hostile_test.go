@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/registry"
 	"cvgm/cvgm/experiment/splits"
 	"cvgm/synth"
@@ -49,7 +50,7 @@ func TestSplitsWithoutScatter(t *testing.T) {
 	e := registry.Of(splits.SplitsParams{})
 	p := e.Draw(synth.NewStream(7, "attack"+e.Name)).(*splits.SplitsParams)
 	p.Train = 2
-	r, err := p.Run(t.Context())
+	r, err := p.Run(t.Context(), experiment.Hooks{})
 	if err != nil {
 		t.Fatal(err)
 	}

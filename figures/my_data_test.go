@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/mydata"
 	"cvgm/cvgm/table"
 	"cvgm/figures/internal/chart"
@@ -24,7 +25,7 @@ func myResult(t *testing.T, text string, change func(p *mydata.MyDataParams)) *m
 	if err := os.WriteFile(p.File, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	return ran[*mydata.Result](t)(p.Run(t.Context()))
+	return ran[*mydata.Result](t)(p.Run(t.Context(), experiment.Hooks{}))
 }
 
 // myTable returns a CSV of 45 rows with two numeric columns and the given classes.

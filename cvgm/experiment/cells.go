@@ -10,39 +10,6 @@ import (
 	"cvgm/qpdiff"
 )
 
-type (
-	progressKey struct{}
-	keeperKey   struct{}
-)
-
-// WithProgress returns a context in which experiments report how many of their cells are done. A
-// cell is a part of an experiment, for example one repetition, or one size with one seed. Several
-// goroutines call report.
-func WithProgress(ctx context.Context, report func(done, total int)) context.Context {
-	return context.WithValue(ctx, progressKey{}, report)
-}
-
-// Progress returns the function that WithProgress put into ctx, or nil.
-func Progress(ctx context.Context) func(done, total int) {
-	report, _ := ctx.Value(progressKey{}).(func(done, total int))
-	return report
-}
-
-// A Keeper stores finished cells, so that a run that was interrupted computes only the missing
-// cells when it resumes. Several goroutines call the methods of a Keeper.
-type Keeper interface {
-	// Load fills *cell, a pointer, with the stored cell i, and reports whether a cell was stored.
-	Load(i int, cell any) bool
-	// Keep stores *cell, a pointer, as cell i.
-	Keep(i int, cell any)
-}
-
-// WithKeeper returns a context in which experiments store each cell as soon as it is done. The
-// keeper must belong to one experiment with one set of parameters.
-func WithKeeper(ctx context.Context, k Keeper) context.Context {
-	return context.WithValue(ctx, keeperKey{}, k)
-}
-
 // MaxCells is the largest number of cells of an experiment. This number of cells takes some hundred
 // megabytes. With its default parameters, an experiment has at most MaxCells/1000 cells.
 const MaxCells = 1_000_000
@@ -51,16 +18,15 @@ const MaxCells = 1_000_000
 var ErrTooManyCells = errors.New("too many cells")
 
 // Cells returns f(0) … f(n-1) for independent cells, computed in parallel. It does not call f for a
-// cell that the Keeper of ctx has stored. It reports progress. After ctx is done, it skips the
+// cell that hooks.Keeper has stored. It reports to hooks.Progress. After ctx is done, it skips the
 // remaining cells. The error is ctx's error, or the error of the failed cell with the smallest
 // index. The error of a cell begins with label(i), which describes the computation independently of
 // the number of cells.
-func Cells[T any](ctx context.Context, n int, label func(i int) string, f func(i int) (T, error)) ([]T, error) {
+func Cells[T any](ctx context.Context, hooks Hooks, n int, label func(i int) string, f func(i int) (T, error)) ([]T, error) {
 	if n < 0 || n > MaxCells {
 		return nil, fmt.Errorf("%w, %d: use smaller parameters or shorter lists, of which at most %d cells come", ErrTooManyCells, n, MaxCells)
 	}
-	report := Progress(ctx)
-	keeper, _ := ctx.Value(keeperKey{}).(Keeper)
+	report, keeper := hooks.Progress, hooks.Keeper
 	var done atomic.Int64
 	results := make([]T, n)
 	err := qpdiff.ForEach(0, n, func(i int) error {
@@ -89,12 +55,12 @@ func Cells[T any](ctx context.Context, n int, label func(i int) string, f func(i
 // CellTable returns f(row, column) as [row][column], computed as cells. It computes the last row
 // first, because this row has the costliest cells. The cells that remain at the end are then short,
 // so that all processors stay busy.
-func CellTable[T any](ctx context.Context, rows, columns int, label func(row, column int) string, f func(row, column int) (T, error)) ([][]T, error) {
+func CellTable[T any](ctx context.Context, hooks Hooks, rows, columns int, label func(row, column int) string, f func(row, column int) (T, error)) ([][]T, error) {
 	n := MaxCells + 1
 	if rows <= MaxCells && columns <= MaxCells {
 		n = rows * columns
 	}
-	all, err := Cells(ctx, n,
+	all, err := Cells(ctx, hooks, n,
 		func(i int) string { return label(rows-1-i/columns, i%columns) },
 		func(i int) (T, error) { return f(rows-1-i/columns, i%columns) })
 	table := slices.Collect(slices.Chunk(all, columns))

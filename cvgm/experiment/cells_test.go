@@ -16,11 +16,11 @@ func TestTooManyCellsAreRefused(t *testing.T) {
 		return 0, nil
 	}
 	for _, n := range []int{MaxCells + 1, math.MaxInt} {
-		if _, err := Cells(context.Background(), n, strconv.Itoa, func(int) (int, error) { return never() }); !errors.Is(err, ErrTooManyCells) {
+		if _, err := Cells(context.Background(), Hooks{}, n, strconv.Itoa, func(int) (int, error) { return never() }); !errors.Is(err, ErrTooManyCells) {
 			t.Errorf("%d cells: %v", n, err)
 		}
 		for _, rows := range []int{2, n} {
-			_, err := CellTable(context.Background(), rows, n, func(int, int) string { return "" }, func(int, int) (int, error) { return never() })
+			_, err := CellTable(context.Background(), Hooks{}, rows, n, func(int, int) string { return "" }, func(int, int) (int, error) { return never() })
 			if !errors.Is(err, ErrTooManyCells) {
 				t.Errorf("%d × %d cells: %v", rows, n, err)
 			}

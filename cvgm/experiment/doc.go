@@ -8,6 +8,6 @@
 // registry lists the experiments, and package claims judges the paper's claims by their results.
 //
 // A [Setup] is the problem of a search: data, splits, CV loss, start and bounds. A sweep consists
-// of independent cells, which run in parallel and can be stored ([WithKeeper]). Each numeric
+// of independent cells, which run in parallel and can be stored ([Hooks]). Each numeric
 // parameter has a range. Run returns an error for a value outside the range.
 package experiment

@@ -90,7 +90,7 @@ func runDraw(t *testing.T, e *experiment.Experiment, p any, draw int) (map[strin
 	t.Helper()
 	set(t, p, "Draw", draw)
 	keeper := values{of: make(map[string]int)}
-	result, err := e.Run(experiment.WithKeeper(t.Context(), &keeper), p)
+	result, err := e.Run(t.Context(), experiment.Hooks{Keeper: &keeper}, p)
 	if err != nil {
 		t.Fatalf("draw %d: %v", draw, err)
 	}

@@ -14,14 +14,14 @@ type Experiment struct {
 	// Params returns a pointer to new parameters with the default values.
 	Params func() any
 	// Run checks the parameters and runs the experiment. params has the type of the parameters, or
-	// is a pointer to this type. The result is a pointer.
-	Run func(ctx context.Context, params any) (any, error)
+	// is a pointer to this type. The result is a pointer. The end of ctx ends the run.
+	Run func(ctx context.Context, hooks Hooks, params any) (any, error)
 }
 
 // New returns the experiment with parameters of type P. The method Defaults of P returns the
 // default parameters.
 func New[P interface {
-	Run(ctx context.Context) (*R, error)
+	Run(ctx context.Context, hooks Hooks) (*R, error)
 	Defaults() any
 }, R any](name, help string) *Experiment {
 	return &Experiment{
@@ -31,7 +31,7 @@ func New[P interface {
 			p := zero.Defaults().(P)
 			return &p
 		},
-		Run: func(ctx context.Context, params any) (any, error) {
+		Run: func(ctx context.Context, hooks Hooks, params any) (any, error) {
 			if pointer, ok := params.(*P); ok && pointer != nil {
 				params = *pointer
 			}
@@ -39,7 +39,7 @@ func New[P interface {
 			if !ok {
 				return nil, fmt.Errorf("experiment: %s takes %v, not %T", name, reflect.TypeFor[P](), params)
 			}
-			return p.Run(ctx)
+			return p.Run(ctx, hooks)
 		},
 	}
 }

@@ -99,7 +99,7 @@ func TestNoExperimentOfNil(t *testing.T) {
 		t.Errorf("nil is a parameter of %s", e.Name)
 	}
 	for _, p := range []any{nil, (*splits.GapParams)(nil)} {
-		if _, err := registry.Of(splits.GapParams{}).Run(t.Context(), p); err == nil {
+		if _, err := registry.Of(splits.GapParams{}).Run(t.Context(), experiment.Hooks{}, p); err == nil {
 			t.Errorf("%T nil is taken", p)
 		}
 	}
@@ -110,49 +110,49 @@ func TestSearchesRefuseBadParams(t *testing.T) {
 		"SurfaceDataSet": func() error {
 			p := searches.DefaultSearches()
 			p.SurfaceDataSet = p.DataSets
-			_, err := p.Run(t.Context())
+			_, err := p.Run(t.Context(), experiment.Hooks{})
 			return err
 		},
 		"BoxLow": func() error {
 			p := searches.DefaultSearches()
 			p.BoxLow = p.BoxHigh
-			_, err := p.Run(t.Context())
+			_, err := p.Run(t.Context(), experiment.Hooks{})
 			return err
 		},
 		"Groups": func() error {
 			p := searches.DefaultSearchDimensions()
 			p.Groups = []int{3}
-			_, err := p.Run(t.Context())
+			_, err := p.Run(t.Context(), experiment.Hooks{})
 			return err
 		},
 		"Rings.K": func() error {
 			p := searches.DefaultSearchDimensions()
 			p.Rings.K = 0
-			_, err := p.Run(t.Context())
+			_, err := p.Run(t.Context(), experiment.Hooks{})
 			return err
 		},
 		"Draws": func() error {
 			p := splits.DefaultSplits()
 			p.Draws = 1
-			_, err := p.Run(t.Context())
+			_, err := p.Run(t.Context(), experiment.Hooks{})
 			return err
 		},
 		"Rings.InnerRadius": func() error {
 			p := splits.DefaultSplits()
 			p.Rings.InnerRadius = p.Rings.OuterRadius
-			_, err := p.Run(t.Context())
+			_, err := p.Run(t.Context(), experiment.Hooks{})
 			return err
 		},
 		"Patience": func() error {
 			p := splits.DefaultGap()
 			p.Patience = 0
-			_, err := p.Run(t.Context())
+			_, err := p.Run(t.Context(), experiment.Hooks{})
 			return err
 		},
 		"Folds": func() error {
 			p := splits.DefaultGap()
 			p.Folds = p.Train + 1
-			_, err := p.Run(t.Context())
+			_, err := p.Run(t.Context(), experiment.Hooks{})
 			return err
 		},
 	} {

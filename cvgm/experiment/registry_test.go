@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -132,7 +133,7 @@ func TestRunRefusesWhatIsOutOfRange(t *testing.T) {
 					continue // Set refuses negative seeds
 				}
 				var arg *qpdiff.ArgError
-				if _, err := e.Run(t.Context(), p); !errors.As(err, &arg) || !strings.HasPrefix(arg.Arg, name) || !strings.Contains(err.Error(), value) || !strings.Contains(err.Error(), tag.Get("range")) {
+				if _, err := e.Run(t.Context(), experiment.Hooks{}, p); !errors.As(err, &arg) || !strings.HasPrefix(arg.Arg, name) || !strings.Contains(err.Error(), value) || !strings.Contains(err.Error(), tag.Get("range")) {
 					t.Errorf("%s with %s = %s: error %v", e.Name, name, value, err)
 				}
 			}
@@ -202,7 +203,7 @@ func TestExperimentsStopWhenCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, e := range registry.All() {
-		if _, err := e.Run(ctx, e.Params()); !errors.Is(err, context.Canceled) {
+		if _, err := e.Run(ctx, experiment.Hooks{}, e.Params()); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", e.Name, err)
 		}
 	}
@@ -220,7 +221,7 @@ func TestExperimentsStopWhileTheyDraw(t *testing.T) {
 		seen++
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 		defer cancel()
-		if _, err := e.Run(ctx, p); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := e.Run(ctx, experiment.Hooks{}, p); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%s: %v", e.Name, err)
 		}
 	}
@@ -241,7 +242,7 @@ func TestLookup(t *testing.T) {
 	if _, err := registry.Lookup("x"); err == nil || !strings.Contains(err.Error(), "elastic_net, ") {
 		t.Errorf("error %v", err)
 	}
-	if _, err := registry.All()[0].Run(t.Context(), 3); err == nil {
+	if _, err := registry.All()[0].Run(t.Context(), experiment.Hooks{}, 3); err == nil {
 		t.Error("parameters of another type are taken")
 	}
 }
@@ -274,16 +275,27 @@ func (e *encoded) Keep(i int, cell any) {
 	e.cells[i] = b.Bytes()
 }
 
+// withoutCells lists the experiments that have no cells. my_data reports the progress of its tuner.
+var withoutCells = []string{"differentiability_limits", "elastic_net", "errata", "my_data", "solution_paths"}
+
+// All other experiments pass their hooks on to their cells, and report each cell once.
 func TestResultsAreTheSameFromKeptCells(t *testing.T) {
 	for _, e := range registry.All() {
 		p := e.Draw(synth.NewStream(1, "kept cells of "+e.Name))
 		k := &encoded{cells: make(map[int][]byte)}
-		ctx := experiment.WithKeeper(t.Context(), k)
 		var results [2]bytes.Buffer
 		for i := range results {
-			r, err := e.Run(ctx, p)
+			var reports, cells atomic.Int64
+			r, err := e.Run(t.Context(), experiment.Hooks{Keeper: k, Progress: func(_, total int) {
+				reports.Add(1)
+				cells.Store(int64(total))
+			}}, p)
 			if err != nil {
 				t.Fatalf("%s: %v with %+v", e.Name, err, p)
+			}
+			tunes, without := e.Name == "my_data", slices.Contains(withoutCells, e.Name)
+			if without != (len(k.cells) == 0) || tunes != (cells.Load() != int64(len(k.cells))) || tunes != (reports.Load() != cells.Load()) {
+				t.Errorf("%s: %d reports of %d cells, of which %d are kept", e.Name, reports.Load(), cells.Load(), len(k.cells))
 			}
 			if err := gob.NewEncoder(&results[i]).Encode(r); err != nil {
 				t.Fatalf("%s: %v", e.Name, err)

@@ -281,12 +281,12 @@ func TestMedianIsTheMiddle(t *testing.T) {
 func TestCellsReportProgressAndStops(t *testing.T) {
 	var mu sync.Mutex
 	seen := make(map[int]bool)
-	ctx := WithProgress(context.Background(), func(done, total int) {
+	hooks := Hooks{Progress: func(done, total int) {
 		mu.Lock()
 		defer mu.Unlock()
 		seen[done] = total == 20
-	})
-	if _, err := Cells(ctx, 20, strconv.Itoa, func(int) (int, error) { return 0, nil }); err != nil {
+	}}
+	if _, err := Cells(context.Background(), hooks, 20, strconv.Itoa, func(int) (int, error) { return 0, nil }); err != nil {
 		t.Fatal(err)
 	}
 	for k := 1; k <= 20; k++ {
@@ -296,7 +296,7 @@ func TestCellsReportProgressAndStops(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	calls := 0
-	_, err := Cells(ctx, 1000, strconv.Itoa, func(i int) (int, error) {
+	_, err := Cells(ctx, Hooks{}, 1000, strconv.Itoa, func(i int) (int, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		calls++
@@ -334,9 +334,9 @@ func (m *memory) Keep(i int, cell any) {
 
 func TestKeptCellsAreNotComputedAgain(t *testing.T) {
 	m := &memory{kept: make(map[int]int)}
-	ctx := WithKeeper(context.Background(), m)
+	ctx, hooks := context.Background(), Hooks{Keeper: m}
 	broken := errors.New("broken")
-	_, err := Cells(ctx, 9, strconv.Itoa, func(i int) (int, error) {
+	_, err := Cells(ctx, hooks, 9, strconv.Itoa, func(i int) (int, error) {
 		if i == 4 {
 			return 0, broken
 		}
@@ -345,7 +345,7 @@ func TestKeptCellsAreNotComputedAgain(t *testing.T) {
 	if !errors.Is(err, broken) || len(m.kept) != 8 {
 		t.Fatalf("error %v with %d cells kept", err, len(m.kept))
 	}
-	values, err := Cells(ctx, 9, strconv.Itoa, func(i int) (int, error) {
+	values, err := Cells(ctx, hooks, 9, strconv.Itoa, func(i int) (int, error) {
 		if i != 4 {
 			t.Errorf("cell %d is computed again", i)
 		}

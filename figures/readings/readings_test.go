@@ -48,7 +48,7 @@ func TestReadingsOfSmallRuns(t *testing.T) {
 	read := make([]bool, len(texts))
 	for _, e := range registry.All() {
 		p := e.Draw(synth.NewStream(1, "readings of "+e.Name))
-		r, err := e.Run(t.Context(), p)
+		r, err := e.Run(t.Context(), experiment.Hooks{}, p)
 		if err != nil {
 			t.Fatalf("%s: %v", e.Name, err)
 		}

@@ -25,7 +25,7 @@ import (
 //
 //	result := notebook.Compute(params())
 func Compute[R any](p interface {
-	Run(ctx context.Context) (R, error)
+	Run(ctx context.Context, hooks experiment.Hooks) (R, error)
 }) R {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -49,8 +49,7 @@ func Compute[R any](p interface {
 	began := time.Now()
 	Check(record(map[string]any{"computing": e.function}))
 	report, end := progress()
-	ctx = experiment.WithKeeper(experiment.WithProgress(ctx, report), e)
-	result, err := p.Run(ctx)
+	result, err := p.Run(ctx, experiment.Hooks{Progress: report, Keeper: e})
 	end()
 	if err != nil {
 		e.close(false)

@@ -79,7 +79,7 @@ type testResult struct{ Values []float64 }
 // runs counts the calls of Run.
 var runs int
 
-func (p testParams) Run(ctx context.Context) (*testResult, error) {
+func (p testParams) Run(context.Context, experiment.Hooks) (*testResult, error) {
 	runs++
 	return &testResult{[]float64{float64(p.K), 1.0 / 3, math.NaN(), math.Inf(1)}}, nil
 }
@@ -153,7 +153,7 @@ type twinParams struct {
 	Sub struct{ C float64 }
 }
 
-func (p twinParams) Run(context.Context) (*twinParams, error) { return &p, nil }
+func (p twinParams) Run(context.Context, experiment.Hooks) (*twinParams, error) { return &p, nil }
 
 func TestDamagedEntriesAreNamedAndComputedAgain(t *testing.T) {
 	t.Setenv(StoreVar, t.TempDir())
@@ -255,13 +255,12 @@ func TestComputeUsesKeptCells(t *testing.T) {
 		t.Setenv(StoreVar, dir)
 		function := reflect.TypeOf(p).PkgPath() + "." + reflect.TypeOf(p).Name() + ".Run"
 		e := Must(newEntry(dir, function, Must(module().Function(function)), p))
-		stopped := experiment.WithKeeper(t.Context(), keepFirst{e, kept})
-		if _, err := p.Run(stopped); err != nil {
+		if _, err := p.Run(t.Context(), experiment.Hooks{Keeper: keepFirst{e, kept}}); err != nil {
 			t.Fatal(err)
 		}
 		e.close(false)
 		counted := new(counter)
-		Must(p.Run(experiment.WithKeeper(t.Context(), countKept{Must(newEntry(dir, function, Must(module().Function(function)), p)), counted})))
+		Must(p.Run(t.Context(), experiment.Hooks{Keeper: countKept{Must(newEntry(dir, function, Must(module().Function(function)), p)), counted}}))
 		if counted.n != p.Seeds-kept {
 			t.Errorf("%d of %d cells are computed, %d were kept", counted.n, p.Seeds, kept)
 		}

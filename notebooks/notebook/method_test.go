@@ -18,6 +18,7 @@ import (
 	"strings"
 	"testing"
 
+	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/elasticnet"
 	"cvgm/cvgm/experiment/kernels"
 	"cvgm/cvgm/experiment/manyhyper"
@@ -68,9 +69,9 @@ var methods = map[string]func(t *testing.T) string{
 	},
 }
 
-func compute[R any](t *testing.T, run func(context.Context) (R, error)) R {
+func compute[R any](t *testing.T, run func(context.Context, experiment.Hooks) (R, error)) R {
 	t.Helper()
-	r, err := run(context.Background())
+	r, err := run(context.Background(), experiment.Hooks{})
 	if err != nil {
 		t.Fatal(err)
 	}

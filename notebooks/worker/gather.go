@@ -120,8 +120,7 @@ func (s *sweep) gather(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	k := &gatherKeeper{all: all, cancel: cancel}
-	ctx = experiment.WithKeeper(experiment.WithProgress(ctx, k.progress), k)
-	result, err := s.experiment.Run(ctx, s.params)
+	result, err := s.experiment.Run(ctx, experiment.Hooks{Progress: k.progress, Keeper: k}, s.params)
 	s.Total = k.total
 	if errors.Is(context.Cause(ctx), errMissing) {
 		slices.Sort(k.missing)

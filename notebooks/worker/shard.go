@@ -118,7 +118,7 @@ func (p *plan) runSweep(ctx context.Context, s *sweep, shard int) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	k := &shardKeeper{journal: j, wanted: wanted, cancel: cancel, open: map[int]bool{}}
-	_, failed := s.experiment.Run(experiment.WithKeeper(experiment.WithProgress(ctx, k.progress), k), s.params)
+	_, failed := s.experiment.Run(ctx, experiment.Hooks{Progress: k.progress, Keeper: k}, s.params)
 	cause := context.Cause(ctx)
 	switch {
 	case errors.Is(cause, errComplete):

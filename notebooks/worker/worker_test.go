@@ -75,7 +75,7 @@ func TestShardsGatherToTheSameBytes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		whole, err := e.Run(context.Background(), params)
+		whole, err := e.Run(context.Background(), experiment.Hooks{}, params)
 		if err != nil {
 			t.Fatalf("%s with %s: %v", e.Name, text, err)
 		}
@@ -301,9 +301,9 @@ func TestFailedCellsAreNamed(t *testing.T) {
 		t.Errorf("the shard's error: %v", err)
 	}
 	looks, own := 0, *p.Sweeps[0].experiment
-	p.Sweeps[0].experiment = &experiment.Experiment{Name: own.Name, Run: func(ctx context.Context, params any) (any, error) {
+	p.Sweeps[0].experiment = &experiment.Experiment{Name: own.Name, Run: func(ctx context.Context, hooks experiment.Hooks, params any) (any, error) {
 		looks++
-		return own.Run(ctx, params)
+		return own.Run(ctx, hooks, params)
 	}}
 	if err := p.gatherAll(t.Context(), pause); err != nil || looks != 1 {
 		t.Errorf("%d looks at the records, want 1; error %v", looks, err)

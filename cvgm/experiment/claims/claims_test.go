@@ -638,7 +638,7 @@ func TestRandomSmallRuns(t *testing.T) {
 			src := synth.NewStream(1, "small runs of "+e.Name)
 			for i := range many {
 				p := e.Draw(src)
-				r, err := e.Run(t.Context(), p)
+				r, err := e.Run(t.Context(), experiment.Hooks{}, p)
 				if err != nil || reflect.ValueOf(r).IsNil() {
 					t.Fatalf("%d: %+v: %v", i, p, err)
 				}

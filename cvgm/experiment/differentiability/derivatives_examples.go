@@ -386,7 +386,7 @@ func solveDie(alpha []float64) (x []float64, lambda, nu float64) {
 }
 
 // Run checks one derivative of each example in each of its inputs.
-func (p DerivativesParams) Run(ctx context.Context) (*DerivativeChecks, error) {
+func (p DerivativesParams) Run(ctx context.Context, hooks experiment.Hooks) (*DerivativeChecks, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
 	}
@@ -407,7 +407,7 @@ func (p DerivativesParams) Run(ctx context.Context) (*DerivativeChecks, error) {
 		{"convex program", checkProgram},
 		{"CV loss", p.checkCV},
 	}
-	checks, err := experiment.Cells(ctx, len(examples),
+	checks, err := experiment.Cells(ctx, hooks, len(examples),
 		func(i int) string { return fmt.Sprintf("%s, data set %d", examples[i].name, p.Draw) },
 		func(i int) ([]DerivativeCheck, error) {
 			c := &checker{example: examples[i].name, steps: r.Steps}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/internal/casetest"
 
 	"gonum.org/v1/gonum/floats"
@@ -16,7 +17,7 @@ func TestDerivativesMeetDifferences(t *testing.T) {
 	for draw := range 5 {
 		p := DefaultDerivatives()
 		p.Draw = draw
-		r, err := p.Run(t.Context())
+		r, err := p.Run(t.Context(), experiment.Hooks{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +70,7 @@ func TestSolveDie(t *testing.T) {
 func TestExtremePenalties(t *testing.T) {
 	p := casetest.Drawn[DerivativesParams]("derivatives")
 	p.Lambda1 = 10
-	r, err := p.Run(t.Context())
+	r, err := p.Run(t.Context(), experiment.Hooks{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +86,7 @@ func TestExtremePenalties(t *testing.T) {
 	} {
 		p := casetest.Drawn[DifferentiabilityLimitsParams]("differentiability_limits")
 		change(&p.LinearProblem)
-		if _, err := p.Run(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := p.Run(t.Context(), experiment.Hooks{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v lacks %q", err, want)
 		}
 	}

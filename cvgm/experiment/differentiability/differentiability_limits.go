@@ -94,7 +94,7 @@ type Limits struct {
 }
 
 // Run measures all parts of the result.
-func (p DifferentiabilityLimitsParams) Run(ctx context.Context) (*Limits, error) {
+func (p DifferentiabilityLimitsParams) Run(ctx context.Context, _ experiment.Hooks) (*Limits, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
 	}

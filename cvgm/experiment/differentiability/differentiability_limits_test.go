@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"cvgm/cvgm/experiment"
 	"cvgm/qpdiff/learntest/serial"
 
 	"gonum.org/v1/gonum/mat"
@@ -16,7 +17,7 @@ func TestDifferentiabilityLimits(t *testing.T) {
 	for draw := range 2 {
 		p := DefaultDifferentiabilityLimits()
 		p.Draw, p.K = draw, 8
-		r, err := p.Run(t.Context())
+		r, err := p.Run(t.Context(), experiment.Hooks{})
 		if err != nil {
 			t.Fatal(err)
 		}

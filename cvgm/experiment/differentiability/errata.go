@@ -120,7 +120,7 @@ type BayesErratum struct {
 }
 
 // Run measures all errata.
-func (p ErrataParams) Run(ctx context.Context) (*ErrataResult, error) {
+func (p ErrataParams) Run(ctx context.Context, _ experiment.Hooks) (*ErrataResult, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/kernels"
 	"cvgm/qpdiff/learntest/serial"
 	"cvgm/synth"
@@ -14,7 +15,7 @@ func TestErrata(t *testing.T) {
 	for draw := range 2 {
 		p := DefaultErrata()
 		p.Draw = draw
-		r, err := p.Run(t.Context())
+		r, err := p.Run(t.Context(), experiment.Hooks{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/claims"
 	"cvgm/cvgm/experiment/differentiability"
 )
@@ -11,7 +12,7 @@ import (
 func ExampleUnrolledParams() {
 	p := differentiability.DefaultUnrolled()
 	p.Conditions = nil // do not measure rounding
-	r, err := p.Run(context.Background())
+	r, err := p.Run(context.Background(), experiment.Hooks{})
 	if err != nil {
 		panic(err)
 	}
@@ -27,7 +28,7 @@ func ExampleUnrolledParams() {
 }
 
 func ExampleErrataParams() {
-	r, err := differentiability.DefaultErrata().Run(context.Background())
+	r, err := differentiability.DefaultErrata().Run(context.Background(), experiment.Hooks{})
 	if err != nil {
 		panic(err)
 	}

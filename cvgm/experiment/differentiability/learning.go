@@ -110,7 +110,7 @@ type learningTask struct {
 }
 
 // Run learns the hyperparameters.
-func (p LearningParams) Run(ctx context.Context) (*Learning, error) {
+func (p LearningParams) Run(ctx context.Context, hooks experiment.Hooks) (*Learning, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func (p LearningParams) Run(ctx context.Context) (*Learning, error) {
 		}
 		return fmt.Sprintf("learned loss, data set %d", p.Number(i-len(tasks), p.LossSeeds))
 	}
-	results, err := experiment.Cells(ctx, len(tasks)+p.LossSeeds, label, func(i int) (c learningCell, err error) {
+	results, err := experiment.Cells(ctx, hooks, len(tasks)+p.LossSeeds, label, func(i int) (c learningCell, err error) {
 		if i < len(tasks) {
 			c.Run, err = p.learn(ctx, tasks[i])
 		} else {

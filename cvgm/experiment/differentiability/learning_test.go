@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/internal/casetest"
 
 	"gonum.org/v1/gonum/floats"
@@ -12,7 +13,7 @@ import (
 func TestLearning(t *testing.T) {
 	p := DefaultLearning()
 	p.K, p.Test, p.GridPoints, p.LossSeeds, p.Evaluations = 16, 300, 9, 3, 100
-	r, err := p.Run(t.Context())
+	r, err := p.Run(t.Context(), experiment.Hooks{})
 	if err != nil {
 		t.Fatal(err)
 	}

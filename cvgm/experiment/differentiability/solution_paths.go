@@ -53,7 +53,7 @@ type SolutionPaths struct {
 
 // Run follows the coefficients of an elastic net in λ1. It also follows the coefficients and the
 // dual variables of a support vector machine in λ1 and λ2.
-func (p SolutionPathsParams) Run(ctx context.Context) (*SolutionPaths, error) {
+func (p SolutionPathsParams) Run(ctx context.Context, _ experiment.Hooks) (*SolutionPaths, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"cvgm/cvgm/experiment"
 	"cvgm/qpdiff/learntest/serial"
 
 	"gonum.org/v1/gonum/floats"
@@ -16,7 +17,7 @@ func TestSolutionPaths(t *testing.T) {
 	serial.Test(t)
 	p := DefaultSolutionPaths()
 	p.Train, p.PathPoints = 16, 801 // kinks are close to each other, and closer with more examples
-	r, err := p.Run(t.Context())
+	r, err := p.Run(t.Context(), experiment.Hooks{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,7 +50,7 @@ func (r UnrolledRun) Error() []float64 {
 }
 
 // Run computes the derivatives in both ways.
-func (p UnrolledParams) Run(ctx context.Context) (*UnrolledResult, error) {
+func (p UnrolledParams) Run(ctx context.Context, hooks experiment.Hooks) (*UnrolledResult, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (p UnrolledParams) Run(ctx context.Context) (*UnrolledResult, error) {
 	for _, penalty := range p.Penalties {
 		runs = append(runs, UnrolledRun{Rate: 1, Penalty: penalty})
 	}
-	done, err := experiment.Cells(ctx, len(runs)+len(p.Conditions), func(i int) string {
+	done, err := experiment.Cells(ctx, hooks, len(runs)+len(p.Conditions), func(i int) string {
 		if i < len(runs) {
 			return fmt.Sprintf("rate %g, momentum %g, λ2 = %g", runs[i].Rate, runs[i].Momentum, runs[i].Penalty)
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/internal/casetest"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
@@ -21,7 +22,7 @@ import (
 func TestUnrolledConvergesToTheImplicitDerivativeOrExplodes(t *testing.T) {
 	p := DefaultUnrolled()
 	p.Conditions = nil
-	r, err := p.Run(context.Background())
+	r, err := p.Run(context.Background(), experiment.Hooks{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +125,7 @@ func TestUnrolledRefusesBadSteps(t *testing.T) {
 	p := DefaultUnrolled()
 	for _, steps := range [][]int{nil, {0, 1}, {3, 2}, {2, 2}} {
 		p.UnrolledSteps = steps
-		if _, err := p.Run(context.Background()); !errors.Is(err, qpdiff.ErrDomain) {
+		if _, err := p.Run(context.Background(), experiment.Hooks{}); !errors.Is(err, qpdiff.ErrDomain) {
 			t.Errorf("steps %v: error %v", steps, err)
 		}
 	}

@@ -82,7 +82,7 @@ func (s Search) Final() float64 { return experiment.FromEnd(s.TestLoss, 1) }
 
 // Run draws the data and the splits of the published run, and runs the three searches on them. It
 // also computes the two loss surfaces.
-func (p ElasticNetParams) Run(ctx context.Context) (*Result, error) {
+func (p ElasticNetParams) Run(ctx context.Context, _ experiment.Hooks) (*Result, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
 	}

@@ -91,11 +91,11 @@ const (
 func (p ElasticNetSeedsParams) Check() error { return p.CheckLeastSquares() }
 
 // Run repeats the experiment on all data sets, in parallel.
-func (p ElasticNetSeedsParams) Run(ctx context.Context) (*Seeds, error) {
+func (p ElasticNetSeedsParams) Run(ctx context.Context, hooks experiment.Hooks) (*Seeds, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
 	}
-	seeds, err := experiment.Cells(ctx, p.Seeds,
+	seeds, err := experiment.Cells(ctx, hooks, p.Seeds,
 		func(i int) string { return fmt.Sprintf("seed %d", p.Number(i, p.Seeds)) },
 		func(i int) (seedLosses, error) { return p.seed(ctx, uint64(p.Number(i, p.Seeds))) })
 	if err != nil {

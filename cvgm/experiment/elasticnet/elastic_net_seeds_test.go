@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/internal/casetest"
 )
 
@@ -19,7 +20,7 @@ func TestElasticNetSeedsAreTheSameForAnyGOMAXPROCS(t *testing.T) {
 }
 
 func TestElasticNetSeedsFillEverySlotWithTheRightPoint(t *testing.T) {
-	r, err := fewSeeds().Run(context.Background())
+	r, err := fewSeeds().Run(context.Background(), experiment.Hooks{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +51,7 @@ func TestElasticNetSeedsFillEverySlotWithTheRightPoint(t *testing.T) {
 func TestElasticNetMinimumAndBoxes(t *testing.T) {
 	p := fewSeeds()
 	p.Evaluations = 60
-	r, err := p.Run(t.Context())
+	r, err := p.Run(t.Context(), experiment.Hooks{})
 	if err != nil {
 		t.Fatal(err)
 	}

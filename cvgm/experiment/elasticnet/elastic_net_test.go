@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/internal/casetest"
 	"cvgm/qpdiff"
 
@@ -42,7 +43,7 @@ func replay(t *testing.T) *Result {
 var replayed = sync.OnceValues(func() (*Result, error) {
 	p := DefaultElasticNet()
 	p.LongSteps, p.SurfacePoints = 2, 2
-	return p.Run(context.Background())
+	return p.Run(context.Background(), experiment.Hooks{})
 })
 
 func TestElasticNetReplayFollowsTheGoldenRun(t *testing.T) {
@@ -130,7 +131,7 @@ func TestElasticNetRefusesBadParams(t *testing.T) {
 	} {
 		p := DefaultElasticNet()
 		c.change(&p)
-		if _, err := p.Run(context.Background()); !errors.Is(err, c.want) {
+		if _, err := p.Run(context.Background(), experiment.Hooks{}); !errors.Is(err, c.want) {
 			t.Errorf("%s: error %v, want %v", name, err, c.want)
 		}
 	}
@@ -139,7 +140,7 @@ func TestElasticNetRefusesBadParams(t *testing.T) {
 func TestElasticNetStopsWhenCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := DefaultElasticNet().Run(ctx); !errors.Is(err, context.Canceled) {
+	if _, err := DefaultElasticNet().Run(ctx, experiment.Hooks{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -147,7 +148,7 @@ func TestElasticNetStopsWhenCancelled(t *testing.T) {
 func TestElasticNetStepperTakesTheStepsOfRun(t *testing.T) {
 	p := DefaultElasticNet()
 	p.Samples, p.K, p.Steps, p.GridPoints, p.RandomPoints, p.LongSteps, p.SurfacePoints = 60, 6, 8, 2, 2, 2, 4
-	r, err := p.Run(t.Context())
+	r, err := p.Run(t.Context(), experiment.Hooks{})
 	if err != nil {
 		t.Fatal(err)
 	}

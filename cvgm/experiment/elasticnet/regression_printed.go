@@ -65,11 +65,11 @@ var regressionTests = []string{
 type regressionCell [4][3]float64
 
 // Run measures all data sets, in parallel.
-func (p RegressionPrintedParams) Run(ctx context.Context) (*RegressionPrinted, error) {
+func (p RegressionPrintedParams) Run(ctx context.Context, hooks experiment.Hooks) (*RegressionPrinted, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
 	}
-	measured, err := experiment.Cells(ctx, p.Seeds,
+	measured, err := experiment.Cells(ctx, hooks, p.Seeds,
 		func(i int) string { return fmt.Sprintf("data set %d", p.Number(i, p.Seeds)) },
 		func(i int) (regressionCell, error) { return p.measure(ctx, uint64(p.Number(i, p.Seeds))) })
 	if err != nil {

@@ -3,6 +3,8 @@ package elasticnet
 import (
 	"math"
 	"testing"
+
+	"cvgm/cvgm/experiment"
 )
 
 // If nothing depends on the unit of the labels, the two ways to label differ only by the unit. Only
@@ -10,7 +12,7 @@ import (
 func TestRegressionPrinted(t *testing.T) {
 	p := DefaultRegressionPrinted()
 	p.Seeds, p.Steps = 3, 2
-	r, err := p.Run(t.Context())
+	r, err := p.Run(t.Context(), experiment.Hooks{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/kernels"
 )
 
@@ -12,7 +13,7 @@ import (
 func ExampleRingsParams() {
 	p := kernels.DefaultRings()
 	p.K, p.Steps, p.ManifoldSteps = 32, 30, []int{30}
-	r, err := p.Run(context.Background())
+	r, err := p.Run(context.Background(), experiment.Hooks{})
 	if err != nil {
 		panic(err)
 	}
@@ -30,7 +31,7 @@ func ExampleRingsParams() {
 func ExampleXORParams() {
 	p := kernels.DefaultXOR()
 	p.Overlap, p.K, p.Steps, p.ManifoldSteps = .1, 32, 10, nil
-	r, err := p.Run(context.Background())
+	r, err := p.Run(context.Background(), experiment.Hooks{})
 	if err != nil {
 		panic(err)
 	}

@@ -81,7 +81,7 @@ type partsCell struct{ At [][partsNumbers]float64 }
 const partsNumbers = 9
 
 // Run measures all paths. Problems, directions and data sets run in parallel.
-func (p GradientPartsParams) Run(ctx context.Context) (*GradientPartsResult, error) {
+func (p GradientPartsParams) Run(ctx context.Context, hooks experiment.Hooks) (*GradientPartsResult, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (p GradientPartsParams) Run(ctx context.Context) (*GradientPartsResult, err
 		}})
 	}
 	n := len(partsVariants)
-	measured, err := experiment.CellTable(ctx, len(problems)*n, p.Seeds,
+	measured, err := experiment.CellTable(ctx, hooks, len(problems)*n, p.Seeds,
 		func(i, seed int) string {
 			return fmt.Sprintf("%s, K = %d, %v, data set %d", problems[i/n].name, problems[i/n].k, partsVariants[i%n], p.Number(seed, p.Seeds))
 		},

@@ -77,7 +77,7 @@ func TestGradientPathsAreMeasuredAtEveryPlace(t *testing.T) {
 	p := *casetest.Drawn[GradientPartsParams]("gradient_parts")
 	p.Rings.Budgets, p.XOR.Budgets = []int{1, 4}, []int{2}
 	p.Rings.Ks, p.XOR.Ks = []int{3, 5}, []int{4}
-	r, err := p.Run(t.Context())
+	r, err := p.Run(t.Context(), experiment.Hooks{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -133,12 +133,12 @@ func (p LearnedKernel) stepper(v Variant, draw drawKernel) (*experiment.Stepper,
 }
 
 // run runs every variant.
-func (p LearnedKernel) run(ctx context.Context, draw drawKernel) (*LearnedKernelResult, error) {
+func (p LearnedKernel) run(ctx context.Context, hooks experiment.Hooks, draw drawKernel) (*LearnedKernelResult, error) {
 	s, _, err := draw()
 	if err != nil {
 		return nil, err
 	}
-	runs, err := experiment.Cells(ctx, len(Variants),
+	runs, err := experiment.Cells(ctx, hooks, len(Variants),
 		func(i int) string { return Variants[i].String() },
 		func(i int) (Run, error) { return p.runVariant(ctx, Variants[i], draw) })
 	if err != nil {

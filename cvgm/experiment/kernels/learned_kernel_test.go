@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"cvgm/cvgm"
+	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/internal/casetest"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
@@ -43,7 +44,7 @@ var kernelExperiments = []struct {
 
 func runRings(p RingsParams) func(context.Context) (*LearnedKernelResult, error) {
 	return func(ctx context.Context) (*LearnedKernelResult, error) {
-		r, err := p.Run(ctx)
+		r, err := p.Run(ctx, experiment.Hooks{})
 		if err != nil {
 			return nil, err
 		}
@@ -53,7 +54,7 @@ func runRings(p RingsParams) func(context.Context) (*LearnedKernelResult, error)
 
 func runXOR(p XORParams) func(context.Context) (*LearnedKernelResult, error) {
 	return func(ctx context.Context) (*LearnedKernelResult, error) {
-		r, err := p.Run(ctx)
+		r, err := p.Run(ctx, experiment.Hooks{})
 		if err != nil {
 			return nil, err
 		}
@@ -301,7 +302,7 @@ func TestLearnedKernelsAreTheSameForAnyGOMAXPROCS(t *testing.T) {
 }
 
 func TestManifoldsAndScoresBelongToTheModel(t *testing.T) {
-	r, err := fewKernelSteps().Run(context.Background())
+	r, err := fewKernelSteps().Run(context.Background(), experiment.Hooks{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -332,7 +333,7 @@ func TestManifoldsAndScoresBelongToTheModel(t *testing.T) {
 func TestManifoldStepsBeyondTheRunStandForItsEnd(t *testing.T) {
 	p := fewKernelSteps()
 	p.ManifoldSteps = []int{20, 1, 100, 0}
-	r, err := p.Run(context.Background())
+	r, err := p.Run(context.Background(), experiment.Hooks{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -379,13 +380,13 @@ func TestLearnedKernelsRefuseBadParams(t *testing.T) {
 	} {
 		p := fewKernelSteps()
 		change(&p)
-		if _, err := p.Run(context.Background()); !errors.Is(err, qpdiff.ErrDomain) {
+		if _, err := p.Run(context.Background(), experiment.Hooks{}); !errors.Is(err, qpdiff.ErrDomain) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
 	x := DefaultXOR()
 	x.Overlap = 2
-	if _, err := x.Run(context.Background()); !errors.Is(err, qpdiff.ErrDomain) || !strings.Contains(err.Error(), "Overlap is 2") || !strings.Contains(err.Error(), "[1e-50,1]") {
+	if _, err := x.Run(context.Background(), experiment.Hooks{}); !errors.Is(err, qpdiff.ErrDomain) || !strings.Contains(err.Error(), "Overlap is 2") || !strings.Contains(err.Error(), "[1e-50,1]") {
 		t.Errorf("overlap 2: error %v", err)
 	}
 }
@@ -393,7 +394,7 @@ func TestLearnedKernelsRefuseBadParams(t *testing.T) {
 func TestLearnedKernelsStopWhenCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := DefaultXOR().Run(ctx); !errors.Is(err, context.Canceled) {
+	if _, err := DefaultXOR().Run(ctx, experiment.Hooks{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -90,8 +90,8 @@ type RingsResult struct {
 
 // Run draws the data, the splits and the initial weights of the published run. It then follows
 // every Variant.
-func (p RingsParams) Run(ctx context.Context) (*RingsResult, error) {
-	r, err := p.run(ctx, p.Draw)
+func (p RingsParams) Run(ctx context.Context, hooks experiment.Hooks) (*RingsResult, error) {
+	r, err := p.run(ctx, hooks, p.Draw)
 	if err != nil {
 		return nil, err
 	}

@@ -46,8 +46,8 @@ type XORResult struct {
 
 // Run draws the data, the splits and the initial weights of the published run. It then follows
 // every Variant.
-func (p XORParams) Run(ctx context.Context) (*XORResult, error) {
-	r, err := p.run(ctx, p.Draw)
+func (p XORParams) Run(ctx context.Context, hooks experiment.Hooks) (*XORResult, error) {
+	r, err := p.run(ctx, hooks, p.Draw)
 	if err != nil {
 		return nil, err
 	}

@@ -144,12 +144,12 @@ type additiveSearch struct {
 }
 
 // Run tunes all models on all data sets. The data sets run in parallel.
-func (p AdditiveParams) Run(ctx context.Context) (*AdditiveResult, error) {
+func (p AdditiveParams) Run(ctx context.Context, hooks experiment.Hooks) (*AdditiveResult, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
 	}
 	sets := p.sets()
-	measured, err := experiment.CellTable(ctx, len(sets), p.DataSets,
+	measured, err := experiment.CellTable(ctx, hooks, len(sets), p.DataSets,
 		func(i, set int) string {
 			return fmt.Sprintf("%s, data set %d", sets[i].name, p.Number(set, p.DataSets))
 		},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/manyhyper"
 )
 
@@ -16,7 +17,7 @@ func ExampleGradientMapParams() {
 	p.Widths.Sizes, p.Widths.Groups, p.Widths.Noises = []int{30}, []int{4}, []float64{1}
 	p.Weights.Sizes, p.Weights.Hidden, p.Weights.Noises, p.Weights.Steps = []int{8}, []int{8}, []float64{.2}, 20
 	p.Shares = []float64{.9}
-	r, err := p.Run(context.Background())
+	r, err := p.Run(context.Background(), experiment.Hooks{})
 	if err != nil {
 		panic(err)
 	}

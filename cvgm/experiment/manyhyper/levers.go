@@ -171,12 +171,12 @@ func (p LeversParams) levers() []lever {
 }
 
 // Run runs the searches on all data sets. Problems and data sets run in parallel.
-func (p LeversParams) Run(ctx context.Context) (*LeversResult, error) {
+func (p LeversParams) Run(ctx context.Context, hooks experiment.Hooks) (*LeversResult, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
 	}
 	levers := p.levers()
-	measured, err := experiment.CellTable(ctx, len(levers), p.DataSets,
+	measured, err := experiment.CellTable(ctx, hooks, len(levers), p.DataSets,
 		func(i, set int) string {
 			return fmt.Sprintf("%s, data set %d", levers[i].name, p.Number(set, p.DataSets))
 		},

@@ -210,7 +210,7 @@ func TestAdditiveModelFindsKnownFunctions(t *testing.T) {
 func TestAdditiveErrors(t *testing.T) {
 	p := DefaultAdditive()
 	p.HousesP = .01
-	if _, err := p.Run(t.Context()); !errors.Is(err, qpdiff.ErrDomain) || !strings.Contains(err.Error(), "HousesP is 0.01") {
+	if _, err := p.Run(t.Context(), experiment.Hooks{}); !errors.Is(err, qpdiff.ErrDomain) || !strings.Contains(err.Error(), "HousesP is 0.01") {
 		t.Errorf("error %v", err)
 	}
 	s := p.sets()[2]

@@ -193,7 +193,7 @@ func (m MapPlace) at(factor int) float64 {
 }
 
 // Run measures all cells. Cells and data sets run in parallel.
-func (p GradientMapParams) Run(ctx context.Context) (*MapResult, error) {
+func (p GradientMapParams) Run(ctx context.Context, hooks experiment.Hooks) (*MapResult, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
 	}
@@ -204,7 +204,7 @@ func (p GradientMapParams) Run(ctx context.Context) (*MapResult, error) {
 		}
 		return p.DataSets
 	}
-	measured, err := experiment.CellTable(ctx, len(places), max(p.DataSets, p.RingsDataSets),
+	measured, err := experiment.CellTable(ctx, hooks, len(places), max(p.DataSets, p.RingsDataSets),
 		func(i, set int) string {
 			m := places[i].MapPlace
 			return fmt.Sprintf("%s, N = %d, %d hyperparameters, share %g, noise %g, data set %d", m.Problem, m.Train, m.Hyperparameters, m.Share, m.Noise, p.Number(set, sets(i)))

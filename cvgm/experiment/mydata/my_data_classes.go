@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"cvgm/cvgm"
+	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/table"
 	"cvgm/cvgm/tune"
 	"cvgm/cvgm/tune/assess"
@@ -24,9 +25,9 @@ type classModel struct {
 }
 
 // severalClasses tunes for three or more classes.
-func (p MyDataParams) severalClasses(ctx context.Context, t *table.Table) (*classModel, error) {
+func (p MyDataParams) severalClasses(ctx context.Context, hooks experiment.Hooks, t *table.Table) (*classModel, error) {
 	r := &classModel{}
-	tuner := p.tuner(ctx, len(t.Classes))
+	tuner := p.tuner(hooks, len(t.Classes))
 	tuner.Learner, r.learner = p.learner(true)
 	if p.Learner == "auto" {
 		tuner.Learner = nil // the tuner's default for three or more classes

@@ -381,9 +381,9 @@ func (p MyDataParams) boundary(t *table.Table, d learn.Data, models []*cvgm.Mode
 	return b, nil
 }
 
-// tuner returns the tuner. It reports progress to ctx. models is the number of models to tune.
-func (p MyDataParams) tuner(ctx context.Context, models int) tune.Tuner {
-	report, k, before := experiment.Progress(ctx), 0, time.Duration(0)
+// tuner returns the tuner. It reports to hooks.Progress. models is the number of models to tune.
+func (p MyDataParams) tuner(hooks experiment.Hooks, models int) tune.Tuner {
+	report, k, before := hooks.Progress, 0, time.Duration(0)
 	tuner := tune.Tuner{Seed: p.Seed, OuterFolds: p.OuterFolds, Threshold: p.Threshold, MaxTime: time.Duration(p.Seconds * float64(time.Second)),
 		Progress: func(t tune.Progress) {
 			if t.Elapsed < before { // the next model has begun

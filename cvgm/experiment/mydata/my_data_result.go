@@ -54,7 +54,7 @@ type Choice struct {
 
 // Run tunes the learner. If Read was not called, Run reads the file, with a relative path from the
 // working folder.
-func (p MyDataParams) Run(ctx context.Context) (*Result, error) {
+func (p MyDataParams) Run(ctx context.Context, hooks experiment.Hooks) (*Result, error) {
 	if p.content == nil {
 		var err error
 		if p, err = p.Read(""); err != nil {
@@ -86,11 +86,11 @@ func (p MyDataParams) Run(ctx context.Context) (*Result, error) {
 	var predictors []*cvgm.Model // for each class, or for the one model
 	if len(whole.Classes) > 2 {
 		var all *classModel
-		if all, err = p.severalClasses(ctx, whole); err == nil {
+		if all, err = p.severalClasses(ctx, hooks, whole); err == nil {
 			r.Learner, r.Models, r.Joint, r.Multiclass, predictors = all.learner, all.models, all.joint, all.metrics, all.predictors
 		}
 	} else {
-		predictors, err = p.oneModel(ctx, r, whole)
+		predictors, err = p.oneModel(ctx, hooks, r, whole)
 	}
 	if err != nil {
 		return nil, inParameters(err)
@@ -106,8 +106,8 @@ func (p MyDataParams) Run(ctx context.Context) (*Result, error) {
 }
 
 // oneModel tunes one model, for a numeric target or two classes.
-func (p MyDataParams) oneModel(ctx context.Context, r *Result, t *table.Table) ([]*cvgm.Model, error) {
-	tuner := p.tuner(ctx, 1)
+func (p MyDataParams) oneModel(ctx context.Context, hooks experiment.Hooks, r *Result, t *table.Table) ([]*cvgm.Model, error) {
+	tuner := p.tuner(hooks, 1)
 	tuner.Learner, r.Learner = p.learner(len(t.Classes) > 0)
 	tuned, err := tuner.TuneTable(ctx, t)
 	if err != nil {

@@ -145,7 +145,7 @@ func TestMyDataHouses(t *testing.T) {
 
 func runMyData(t *testing.T, p MyDataParams) *Result {
 	t.Helper()
-	r, err := p.Run(t.Context())
+	r, err := p.Run(t.Context(), experiment.Hooks{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -341,7 +341,7 @@ func TestMyDataRefuses(t *testing.T) {
 			}
 		}
 		var arg *qpdiff.ArgError
-		if _, again := p.Run(t.Context()); again == nil || name != "no file" && name != "home" && again.Error() != err.Error() || name == "word" && !errors.As(again, &arg) {
+		if _, again := p.Run(t.Context(), experiment.Hooks{}); again == nil || name != "no file" && name != "home" && again.Error() != err.Error() || name == "word" && !errors.As(again, &arg) {
 			t.Errorf("%s: Run: %v", name, again)
 		}
 	}
@@ -587,7 +587,7 @@ func TestMyDataHostileTables(t *testing.T) {
 		p := myFile(t, text)
 		p.CurvePoints, p.SurfacePoints, p.Learner = 3, 2, learners[k%len(learners)]
 		p.Missing = []string{"mean", "drop"}[k%2]
-		r, err := p.Run(t.Context())
+		r, err := p.Run(t.Context(), experiment.Hooks{})
 		if err != nil {
 			if strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), "%!") {
 				t.Errorf("%d: %v", k, err)

@@ -107,12 +107,12 @@ type AblationRow struct {
 }
 
 // Run measures all problems. Problems, sizes and data sets run in parallel.
-func (p AblationParams) Run(ctx context.Context) (*AblationResult, error) {
+func (p AblationParams) Run(ctx context.Context, hooks experiment.Hooks) (*AblationResult, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
 	}
 	problems := p.problems()
-	measured, err := experiment.CellTable(ctx, len(problems), max(p.Seeds, p.PairSeeds),
+	measured, err := experiment.CellTable(ctx, hooks, len(problems), max(p.Seeds, p.PairSeeds),
 		func(i, seed int) string {
 			return fmt.Sprintf("%s of %d examples, K = %d, data set %d", problems[i].name, problems[i].train, problems[i].k, p.Number(seed, problems[i].seeds))
 		},

@@ -147,7 +147,7 @@ func TestResubstitutionKeepsRowsApart(t *testing.T) {
 func TestAblationPoolsTheRings(t *testing.T) {
 	p := *casetest.Drawn[AblationParams]("ablation")
 	p.Rings.Sizes, p.Rings.Budgets, p.Rings.Ks = []int{8, 12}, []int{1, 3}, []int{3, 5}
-	r, err := p.Run(t.Context())
+	r, err := p.Run(t.Context(), experiment.Hooks{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/samplesize"
 )
 
@@ -12,7 +13,7 @@ func ExampleSampleSizeParams() {
 	p := samplesize.DefaultSampleSize()
 	p.MinSize, p.MaxSize, p.SizeStep, p.Seeds, p.K, p.Steps = 20, 60, 40, 3, 32, 30
 	p.DecaySteps, p.LongSteps = 30, 100 // for networks that the example does not print
-	r, err := p.Run(context.Background())
+	r, err := p.Run(context.Background(), experiment.Hooks{})
 	if err != nil {
 		panic(err)
 	}

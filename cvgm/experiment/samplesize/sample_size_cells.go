@@ -19,7 +19,7 @@ import (
 // measures the other cells. It returns an error only if every cell fails. Cells are independent,
 // because each has its own data, splits and initial weights. All methods of a cell use the same
 // data, and all networks of a cell have the same initial weights.
-func (p SampleSizeParams) Run(ctx context.Context) (*Result, error) {
+func (p SampleSizeParams) Run(ctx context.Context, hooks experiment.Hooks) (*Result, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
 	}
@@ -27,7 +27,7 @@ func (p SampleSizeParams) Run(ctx context.Context) (*Result, error) {
 	for n := p.MinSize; n <= p.MaxSize; n += p.SizeStep {
 		r.Sizes = append(r.Sizes, n)
 	}
-	measured, err := experiment.CellTable(ctx, len(r.Sizes), p.Seeds,
+	measured, err := experiment.CellTable(ctx, hooks, len(r.Sizes), p.Seeds,
 		func(i, seed int) string { return fmt.Sprintf("size %d, seed %d", r.Sizes[i], p.Number(seed, p.Seeds)) },
 		func(i, seed int) (cell sizeCell, err error) {
 			cell.Accuracy, err = p.cell(ctx, r.Sizes[i], p.Number(seed, p.Seeds))

@@ -56,12 +56,11 @@ func TestFailingCellsAreNamedAndTheRestGoesOn(t *testing.T) {
 	p := fewSizes()
 	p.MinSize = 2
 	var last atomic.Int64
-	ctx := experiment.WithProgress(context.Background(), func(done, total int) {
+	r, err := p.Run(t.Context(), experiment.Hooks{Progress: func(done, total int) {
 		if done == total {
 			last.Store(int64(total))
 		}
-	})
-	r, err := p.Run(ctx)
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +84,7 @@ func TestFailingCellsAreNamedAndTheRestGoesOn(t *testing.T) {
 	}
 
 	p.MaxSize = 2
-	if _, err := p.Run(context.Background()); err == nil || !strings.Contains(err.Error(), "size 2, seed 0") || !strings.Contains(err.Error(), "intercept") {
+	if _, err := p.Run(context.Background(), experiment.Hooks{}); err == nil || !strings.Contains(err.Error(), "size 2, seed 0") || !strings.Contains(err.Error(), "intercept") {
 		t.Errorf("where every cell fails: %v", err)
 	}
 }
@@ -101,13 +100,13 @@ func TestSampleSizesRefuseBadParams(t *testing.T) {
 	} {
 		p := fewSizes()
 		change(&p)
-		if _, err := p.Run(context.Background()); !errors.Is(err, qpdiff.ErrDomain) {
+		if _, err := p.Run(context.Background(), experiment.Hooks{}); !errors.Is(err, qpdiff.ErrDomain) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := fewSizes().Run(ctx); !errors.Is(err, context.Canceled) {
+	if _, err := fewSizes().Run(ctx, experiment.Hooks{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: error %v", err)
 	}
 }
@@ -284,7 +283,7 @@ func TestRivalsOfManyExamples(t *testing.T) {
 	p := DefaultSampleSize()
 	p.MinSize, p.MaxSize, p.SizeStep, p.Seeds, p.K, p.Steps = 12, 212, 200, 2, 2, 1
 	p.RivalSizes, p.LongSteps, p.DecaySteps, p.RivalEvaluations, p.RandomFeatures = []int{212}, 1, 1, 10, 8
-	r, err := p.Run(t.Context())
+	r, err := p.Run(t.Context(), experiment.Hooks{})
 	if err != nil || len(r.Failures) > 0 {
 		t.Fatal(err, r.Failures)
 	}

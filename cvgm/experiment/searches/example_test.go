@@ -4,13 +4,14 @@ import (
 	"context"
 	"fmt"
 
+	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/searches"
 )
 
 func ExampleSearchesParams() {
 	p := searches.DefaultSearches()
 	p.DataSets, p.Budget, p.Starts, p.SurfaceDataSet, p.SurfacePoints = 1, 30, 2, 0, 2
-	r, err := p.Run(context.Background())
+	r, err := p.Run(context.Background(), experiment.Hooks{})
 	if err != nil {
 		panic(err)
 	}
@@ -29,7 +30,7 @@ func ExampleSearchesParams() {
 func ExampleSearchDimensionsParams() {
 	p := searches.DefaultSearchDimensions()
 	p.Groups, p.DataSets, p.Budget, p.LongBudget, p.K, p.Rings.Hidden, p.Rings.K = []int{20}, 1, 40, 60, 16, []int{4}, 4
-	r, err := p.Run(context.Background())
+	r, err := p.Run(context.Background(), experiment.Hooks{})
 	if err != nil {
 		panic(err)
 	}

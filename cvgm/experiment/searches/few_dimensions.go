@@ -70,12 +70,12 @@ type FewDimensionsRow struct {
 type fewCell struct{ Random, Grid, Carry float64 }
 
 // Run measures all numbers of hyperparameters with an effect. The data sets run in parallel.
-func (p FewDimensionsParams) Run(ctx context.Context) (*FewDimensionsResult, error) {
+func (p FewDimensionsParams) Run(ctx context.Context, hooks experiment.Hooks) (*FewDimensionsResult, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
 	}
 	problems := len(p.Groups)
-	measured, err := experiment.CellTable(ctx, problems+1, p.DataSets, func(i, dataSet int) string {
+	measured, err := experiment.CellTable(ctx, hooks, problems+1, p.DataSets, func(i, dataSet int) string {
 		dataSet = p.Number(dataSet, p.DataSets)
 		if i == problems {
 			return fmt.Sprintf("what single penalties carry, data set %d", dataSet)

@@ -1,6 +1,10 @@
 package searches
 
-import "testing"
+import (
+	"testing"
+
+	"cvgm/cvgm/experiment"
+)
 
 func TestCarries(t *testing.T) {
 	for _, c := range []struct {
@@ -25,12 +29,12 @@ func TestCarries(t *testing.T) {
 func TestFewDimensionsGridHasTheValuesOfOneAxis(t *testing.T) {
 	p := DefaultFewDimensions()
 	p.Groups, p.DataSets, p.Points = []int{1}, 2, 1
-	r, err := p.Run(t.Context())
+	r, err := p.Run(t.Context(), experiment.Hooks{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.Hyperparameters = 1
-	alone, err := p.Run(t.Context())
+	alone, err := p.Run(t.Context(), experiment.Hooks{})
 	if err != nil {
 		t.Fatal(err)
 	}

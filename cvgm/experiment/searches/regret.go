@@ -66,12 +66,12 @@ type RegretRow struct {
 type RegretsBySet struct{ Bayesian, Random, Start []float64 }
 
 // Run measures all problems and boxes. The data sets run in parallel.
-func (p RegretParams) Run(ctx context.Context) (*RegretResult, error) {
+func (p RegretParams) Run(ctx context.Context, hooks experiment.Hooks) (*RegretResult, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
 	}
 	highs := []float64{p.NarrowHigh, p.BoxHigh}
-	measured, err := experiment.CellTable(ctx, len(p.Groups)*len(highs), p.DataSets,
+	measured, err := experiment.CellTable(ctx, hooks, len(p.Groups)*len(highs), p.DataSets,
 		func(i, dataSet int) string {
 			return fmt.Sprintf("%d hyperparameters up to 1e%g, data set %d", p.Groups[i/len(highs)], highs[i%len(highs)], p.Number(dataSet, p.DataSets))
 		},

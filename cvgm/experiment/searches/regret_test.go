@@ -11,17 +11,17 @@ import (
 func TestRegretsAreOfTheLowestKnown(t *testing.T) {
 	p := *casetest.Drawn[RegretParams]("regret")
 	p.Groups, p.DataSets, p.Budget, p.LongBudget = []int{1, 2}, 6, 6, 16
-	short, err := p.Run(t.Context())
+	short, err := p.Run(t.Context(), experiment.Hooks{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.Budget = 24
-	long, err := p.Run(t.Context())
+	long, err := p.Run(t.Context(), experiment.Hooks{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.LongBudget = 1 // with a budget of 1, the two searches find the lowest loss
-	alone, err := p.Run(t.Context())
+	alone, err := p.Run(t.Context(), experiment.Hooks{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,12 +61,12 @@ type DimensionMethod struct {
 }
 
 // Run measures all searchers for all numbers of hyperparameters. The data sets run in parallel.
-func (p SearchDimensionsParams) Run(ctx context.Context) (*DimensionsResult, error) {
+func (p SearchDimensionsParams) Run(ctx context.Context, hooks experiment.Hooks) (*DimensionsResult, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
 	}
 	problems := p.Hyperparameters()
-	data, err := experiment.CellTable(ctx, len(problems), p.DataSets,
+	data, err := experiment.CellTable(ctx, hooks, len(problems), p.DataSets,
 		func(problem, dataSet int) string {
 			return fmt.Sprintf("%d hyperparameters, data set %d", problems[problem], p.Number(dataSet, p.DataSets))
 		},

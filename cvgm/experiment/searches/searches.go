@@ -187,11 +187,11 @@ func (p SearchesParams) bounded(s *experiment.Setup, e searchEntry) *experiment.
 }
 
 // Run runs every searcher on every data set. The data sets run in parallel.
-func (p SearchesParams) Run(ctx context.Context) (*Result, error) {
+func (p SearchesParams) Run(ctx context.Context, hooks experiment.Hooks) (*Result, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
 	}
-	data, err := experiment.Cells(ctx, p.DataSets,
+	data, err := experiment.Cells(ctx, hooks, p.DataSets,
 		func(i int) string { return fmt.Sprintf("data set %d", p.Number(i, p.DataSets)) },
 		func(i int) (searchesCell, error) { return p.cell(ctx, i) })
 	if err != nil {

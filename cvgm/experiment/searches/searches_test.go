@@ -22,7 +22,7 @@ func quickSearches() SearchesParams {
 
 func TestSearchesFindNothingBelowTheTrueMinimum(t *testing.T) {
 	p := quickSearches()
-	r, err := p.Run(context.Background())
+	r, err := p.Run(context.Background(), experiment.Hooks{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestSearchSurfaceShowsTheSearches(t *testing.T) {
 	serial.Test(t)
 	p := quickSearches()
 	p.DataSets, p.SurfaceDataSet, p.ReferencePoints, p.Refinements = 1, 0, 3, 1
-	r, err := p.Run(t.Context())
+	r, err := p.Run(t.Context(), experiment.Hooks{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestQuasiNewtonReachesTheMinimumOnFourOfFiveSeeds(t *testing.T) {
 	p := DefaultSearches()
 	p.ReferencePoints, p.Refinements = 16, 16
 	type reached struct{ few, all bool }
-	data, err := experiment.Cells(context.Background(), 5, strconv.Itoa, func(i int) (r reached, err error) {
+	data, err := experiment.Cells(context.Background(), experiment.Hooks{}, 5, strconv.Itoa, func(i int) (r reached, err error) {
 		s, err := p.setup(i)
 		if err != nil {
 			return r, err
@@ -200,7 +200,7 @@ func TestReferenceOfLargeLosses(t *testing.T) {
 	defer cancel()
 	done := make(chan error)
 	go func() {
-		_, err := p.Run(ctx)
+		_, err := p.Run(ctx, experiment.Hooks{})
 		done <- err
 	}()
 	select {

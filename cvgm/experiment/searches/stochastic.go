@@ -110,12 +110,12 @@ func (c *stochasticCell) add(name string, fits int, risk float64) {
 }
 
 // Run measures all methods. The data sets run in parallel.
-func (p StochasticParams) Run(ctx context.Context) (*StochasticResult, error) {
+func (p StochasticParams) Run(ctx context.Context, hooks experiment.Hooks) (*StochasticResult, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
 	}
 	number := func(i int) int { return 1 + p.Number(i, p.DataSets) } // from 1, as in the trial at full size
-	cells, err := experiment.Cells(ctx, p.DataSets,
+	cells, err := experiment.Cells(ctx, hooks, p.DataSets,
 		func(i int) string { return fmt.Sprintf("data set %d", number(i)) },
 		func(i int) (stochasticCell, error) { return p.cell(ctx, number(i)) })
 	if err != nil {

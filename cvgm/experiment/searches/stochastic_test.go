@@ -4,6 +4,8 @@ import (
 	"flag"
 	"reflect"
 	"testing"
+
+	"cvgm/cvgm/experiment"
 )
 
 var (
@@ -34,7 +36,7 @@ func TestStochasticTrial(t *testing.T) {
 		p.DataSets, p.Budget, p.Steps, p.OuterFolds, p.Weights = 2, 3, 4, 2, []float64{.1, 1}
 		p.Rings.Train, p.Rings.Test, p.Rings.K, p.Rings.Hidden = 40, 50, 8, []int{4}
 	}
-	r, err := p.Run(t.Context())
+	r, err := p.Run(t.Context(), experiment.Hooks{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +52,7 @@ func TestStochasticTrial(t *testing.T) {
 		t.Errorf("stochastic CVGM with penalty minus itself is %+v", penalty.PenaltyLess)
 	}
 	if !full {
-		again, err := p.Run(t.Context())
+		again, err := p.Run(t.Context(), experiment.Hooks{})
 		if err != nil || !reflect.DeepEqual(again, r) {
 			t.Errorf("a second run differs: %+v, then %+v (%v)", r, again, err)
 		}

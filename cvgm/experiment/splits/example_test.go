@@ -4,13 +4,14 @@ import (
 	"context"
 	"fmt"
 
+	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/splits"
 )
 
 func ExampleSplitsParams() {
 	p := splits.DefaultSplits()
 	p.Ks, p.Ps, p.DataSets, p.RingsDataSets, p.Rings.Steps, p.Rings.Hidden = []int{30}, nil, 5, 2, 2, []int{4}
-	r, err := p.Run(context.Background())
+	r, err := p.Run(context.Background(), experiment.Hooks{})
 	if err != nil {
 		panic(err)
 	}
@@ -22,7 +23,7 @@ func ExampleSplitsParams() {
 func ExampleGapParams() {
 	p := splits.DefaultGap()
 	p.Groups, p.DataSets, p.Budget, p.Rings.K = nil, 3, 100, 16
-	r, err := p.Run(context.Background())
+	r, err := p.Run(context.Background(), experiment.Hooks{})
 	if err != nil {
 		panic(err)
 	}

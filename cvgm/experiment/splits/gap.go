@@ -66,12 +66,12 @@ type GapProblem struct {
 }
 
 // Run runs and monitors the searches. Problems and data sets run in parallel.
-func (p GapParams) Run(ctx context.Context) (*GapResult, error) {
+func (p GapParams) Run(ctx context.Context, hooks experiment.Hooks) (*GapResult, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
 	}
 	problems := p.Hyperparameters()
-	data, err := experiment.CellTable(ctx, len(problems), p.DataSets,
+	data, err := experiment.CellTable(ctx, hooks, len(problems), p.DataSets,
 		func(problem, dataSet int) string {
 			return fmt.Sprintf("%d hyperparameters, data set %d", problems[problem], p.Number(dataSet, p.DataSets))
 		},

@@ -125,7 +125,7 @@ type splitsTask struct {
 }
 
 // Run measures the sweeps over K and p. The data sets run in parallel.
-func (p SplitsParams) Run(ctx context.Context) (*Result, error) {
+func (p SplitsParams) Run(ctx context.Context, hooks experiment.Hooks) (*Result, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func (p SplitsParams) Run(ctx context.Context) (*Result, error) {
 		r.RingsByP = append(r.RingsByP, Setting{K: p.Rings.K, P: fraction})
 	}
 	losses := make([][]float64, len(p.StepSizes)+1)
-	if err := p.measureTasks(ctx, slices.Concat(p.sweepTasks(ctx, r), p.stepTasks(ctx, r, losses))); err != nil {
+	if err := p.measureTasks(ctx, hooks, slices.Concat(p.sweepTasks(ctx, r), p.stepTasks(ctx, r, losses))); err != nil {
 		return nil, err
 	}
 	for i := range r.RingsByStep {
@@ -217,7 +217,7 @@ func (p SplitsParams) stepTasks(ctx context.Context, r *Result, losses [][]float
 }
 
 // measureTasks measures all tasks on all of their data sets.
-func (p SplitsParams) measureTasks(ctx context.Context, tasks []splitsTask) error {
+func (p SplitsParams) measureTasks(ctx context.Context, hooks experiment.Hooks, tasks []splitsTask) error {
 	n := 0
 	for _, t := range tasks {
 		n += t.dataSets
@@ -229,7 +229,7 @@ func (p SplitsParams) measureTasks(ctx context.Context, tasks []splitsTask) erro
 		}
 		return task, p.Number(i, tasks[task].dataSets)
 	}
-	measured, err := experiment.Cells(ctx, n, func(i int) string {
+	measured, err := experiment.Cells(ctx, hooks, n, func(i int) string {
 		task, dataSet := taskOf(i)
 		return fmt.Sprintf("%s, data set %d", tasks[task].name, dataSet)
 	}, func(i int) (splitsCell, error) {

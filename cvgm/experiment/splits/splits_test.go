@@ -18,7 +18,7 @@ func TestSplitsSharesAndSteps(t *testing.T) {
 	p.Ks, p.Ps, p.DataSets, p.Draws = []int{15}, []float64{.9}, 4, 4
 	p.Rings = kernels.PaperRings()
 	p.Rings.K, p.Rings.Steps, p.Rings.Test, p.RingsDataSets, p.StepSizes = 16, 30, 50, 3, []float64{1e-4, .1}
-	r, err := p.Run(t.Context())
+	r, err := p.Run(t.Context(), experiment.Hooks{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestSplitsSharesAndSteps(t *testing.T) {
 func TestSearchesOverWeightsStepOverKinks(t *testing.T) {
 	p := casetest.Drawn[GapParams]("gap")
 	p.Budget = 108
-	if _, err := p.Run(t.Context()); err != nil {
+	if _, err := p.Run(t.Context(), experiment.Hooks{}); err != nil {
 		t.Error(err)
 	}
 }

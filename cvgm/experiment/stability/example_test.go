@@ -4,13 +4,14 @@ import (
 	"context"
 	"fmt"
 
+	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/stability"
 )
 
 func ExampleStabilityParams() {
 	p := stability.DefaultStability()
 	p.DataSets, p.RidgeLambda2, p.ElasticNetLambda1, p.LogisticC, p.PathSteps = 200, []float64{.1}, nil, nil, []int{1}
-	r, err := p.Run(context.Background())
+	r, err := p.Run(context.Background(), experiment.Hooks{})
 	if err != nil {
 		panic(err)
 	}

@@ -235,7 +235,7 @@ func (p StabilityParams) fromStarts(ctx context.Context, s *experiment.Setup, r 
 }
 
 // Run measures the parts for every case. The data sets run in parallel.
-func (p StabilityParams) Run(ctx context.Context) (*Result, error) {
+func (p StabilityParams) Run(ctx context.Context, hooks experiment.Hooks) (*Result, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
 	}
@@ -261,7 +261,7 @@ func (p StabilityParams) Run(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	cases = slices.Concat(cases, path, ends)
-	parts, sets, err := p.measure(ctx, cases)
+	parts, sets, err := p.measure(ctx, hooks, cases)
 	if err != nil {
 		return nil, err
 	}
@@ -292,9 +292,9 @@ type stabilityValues [5]float64
 
 // measure estimates the parts for every case over the same data sets. It also returns the values as
 // [data set][case].
-func (p StabilityParams) measure(ctx context.Context, cases []stabilityCase) ([]Parts, [][]stabilityValues, error) {
+func (p StabilityParams) measure(ctx context.Context, hooks experiment.Hooks, cases []stabilityCase) ([]Parts, [][]stabilityValues, error) {
 	label := func(i int) string { return fmt.Sprintf("data set %d", p.Number(i, p.DataSets)) }
-	sets, err := experiment.Cells(ctx, p.DataSets, label, func(i int) ([]stabilityValues, error) {
+	sets, err := experiment.Cells(ctx, hooks, p.DataSets, label, func(i int) ([]stabilityValues, error) {
 		drawn := make(map[bool]stabilityData)
 		values := make([]stabilityValues, len(cases))
 		for k, c := range cases {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"cvgm/cvgm"
+	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/internal/casetest"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
@@ -23,7 +24,7 @@ func quickStability() StabilityParams {
 }
 
 func TestStabilityIdentityHolds(t *testing.T) {
-	r, err := quickStability().Run(context.Background())
+	r, err := quickStability().Run(context.Background(), experiment.Hooks{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +68,7 @@ func (f *forgetful) Fit(theta, hyper []float64) error {
 func TestStabilityIdentityFailsWithoutRefits(t *testing.T) {
 	p := quickStability()
 	from := Population{Coef: []float64{1, -1, .5, 0, 0}, Noise: 1}
-	parts, _, err := p.measure(context.Background(), []stabilityCase{
+	parts, _, err := p.measure(context.Background(), experiment.Hooks{}, []stabilityCase{
 		{[]float64{0, .1}, from, func() learn.Learner { return new(linear.ElasticNet) }, cvgm.SquaredError{}},
 		{[]float64{0, .1}, from, func() learn.Learner { return new(forgetful) }, cvgm.SquaredError{}},
 	})
@@ -96,7 +97,7 @@ func TestStabilityRefusesBadParams(t *testing.T) {
 	} {
 		p := quickStability()
 		change(&p)
-		if _, err := p.Run(context.Background()); !errors.Is(err, qpdiff.ErrDomain) {
+		if _, err := p.Run(context.Background(), experiment.Hooks{}); !errors.Is(err, qpdiff.ErrDomain) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
@@ -111,7 +112,7 @@ func TestStabilityFromSeveralStarts(t *testing.T) {
 	p.PublishedRegression, p.PenaltyCVGM = d.PublishedRegression, d.PenaltyCVGM
 	p.Seed, p.K, p.StepSize = 0, 32, 2e-3
 	p.DataSets, p.StartsLambda1, p.StartsLambda2, p.StartsSteps = 30, []float64{1e-3, .6}, []float64{1e-3, .6}, 60
-	r, err := p.Run(t.Context())
+	r, err := p.Run(t.Context(), experiment.Hooks{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +126,7 @@ func TestStabilityFromSeveralStarts(t *testing.T) {
 		}
 	}
 	p.StartsLambda2 = p.StartsLambda2[:1]
-	if _, err := p.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "StartsLambda2") {
+	if _, err := p.Run(t.Context(), experiment.Hooks{}); err == nil || !strings.Contains(err.Error(), "StartsLambda2") {
 		t.Errorf("starts of two numbers of penalties: %v", err)
 	}
 }

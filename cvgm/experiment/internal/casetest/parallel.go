@@ -17,11 +17,11 @@ import (
 // test if the results differ, and returns the result. With -short, it runs only on five processors.
 // Tests under the race detector and under emulation use -short. They look for races and for
 // different rounding, which a second run does not reveal.
-func SameForAnyGOMAXPROCS[R any](t *testing.T, run func(context.Context) (R, error), opts ...cmp.Option) R {
+func SameForAnyGOMAXPROCS[R any](t *testing.T, run func(context.Context, experiment.Hooks) (R, error), opts ...cmp.Option) R {
 	t.Helper()
 	with := func(procs int) R {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
-		r, err := run(t.Context())
+		r, err := run(t.Context(), experiment.Hooks{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +48,7 @@ func Near(t *testing.T, what string, got, want, tol float64) {
 // Drawn returns small random parameters for the experiment with the given name. They are the same
 // at each call.
 func Drawn[P interface {
-	Run(ctx context.Context) (*R, error)
+	Run(ctx context.Context, hooks experiment.Hooks) (*R, error)
 	Defaults() any
 }, R any](name string) *P {
 	return experiment.New[P](name, "").Draw(synth.NewStream(7, "attack"+name)).(*P)
