@@ -4,7 +4,6 @@
 package linear
 
 import (
-	"math"
 	"slices"
 
 	"cvgm/qpdiff"
@@ -191,10 +190,7 @@ func (e *ElasticNet) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (
 
 // Residual implements [learn.VerifiedLearner].
 func (e *ElasticNet) Residual() (float64, error) {
-	if err := e.state.Fitted(); err != nil {
-		return math.NaN(), learner.Named(e, err)
-	}
-	return e.residual(), nil
+	return learner.Measured(e, &e.state, e.residual)
 }
 
 // Views implements [learn.ViewLearner]. It returns true in two cases: if a fit uses working sets,

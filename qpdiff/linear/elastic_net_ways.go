@@ -236,9 +236,7 @@ func (e *elasticNetFit) residual() float64 {
 		if t == 0 {
 			miss = max(0, math.Abs(slope[j])-l1[first])
 		}
-		if miss > 0 {
-			worst = max(worst, miss/(l1[first]+ridge*math.Abs(t)+root[j]*reach))
-		}
+		worst = max(worst, learner.Relative(miss, l1[first]+ridge*math.Abs(t)+root[j]*reach))
 	}
 	return worst
 }

@@ -2,7 +2,6 @@ package linear
 
 import (
 	"cmp"
-	"math"
 
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
@@ -175,10 +174,7 @@ func (l *Huber) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err e
 
 // Residual implements [learn.VerifiedLearner].
 func (l *Huber) Residual() (float64, error) {
-	if err := l.state.Fitted(); err != nil {
-		return math.NaN(), learner.Named(l, err)
-	}
-	return l.residual(), nil
+	return learner.Measured(l, &l.state, l.residual)
 }
 
 // New returns a new learner with the same settings.

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/internal/stop"
 )
 
@@ -156,9 +157,7 @@ func (l *huberProblem) residual() (worst float64) {
 	}
 	p.gradientTerms()
 	for j, g := range p.grad {
-		if g != 0 {
-			worst = max(worst, math.Abs(g)/p.terms[j])
-		}
+		worst = max(worst, learner.Relative(math.Abs(g), p.terms[j]))
 	}
 	return worst
 }

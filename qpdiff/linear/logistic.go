@@ -3,7 +3,6 @@ package linear
 import (
 	"cmp"
 	"errors"
-	"math"
 
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
@@ -261,10 +260,7 @@ func (l *Logistic) SolveHessian(w *qpdiff.Workspace, dst, v []float64) (err erro
 
 // Residual implements [learn.VerifiedLearner].
 func (l *Logistic) Residual() (float64, error) {
-	if err := l.state.Fitted(); err != nil {
-		return math.NaN(), learner.Named(l, err)
-	}
-	return l.residual(), nil
+	return learner.Measured(l, &l.state, l.residual)
 }
 
 // Views implements [learn.ViewLearner].

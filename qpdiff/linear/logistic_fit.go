@@ -144,8 +144,5 @@ func (l *logisticFit) residual() (worst float64) {
 			size = max(size, sizes[j]/unit)
 		}
 	}
-	if worst == 0 {
-		return 0
-	}
-	return worst / size
+	return learner.Relative(worst, size)
 }

@@ -6,7 +6,6 @@ import (
 	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/internal/ways"
 	"cvgm/qpdiff/learn"
-	"math"
 )
 
 // SparseLogistic is logistic regression with an ℓ₁ and a squared ℓ₂ penalty and labels
@@ -176,10 +175,7 @@ func (l *SparseLogistic) Fit(theta, hyper []float64) (err error) {
 
 // Residual implements [learn.VerifiedLearner].
 func (l *SparseLogistic) Residual() (float64, error) {
-	if err := l.state.Fitted(); err != nil {
-		return math.NaN(), learner.Named(l, err)
-	}
-	return l.residual(), nil
+	return learner.Measured(l, &l.state, l.residual)
 }
 
 // Views implements [learn.ViewLearner].

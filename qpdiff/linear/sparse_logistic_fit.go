@@ -509,9 +509,7 @@ func (l *sparseLogisticFit) residual() (worst float64) {
 	c.evaluate()
 	c.measure()
 	for j, t := range c.theta {
-		if miss := math.Abs(c.slope(j)); miss > 0 {
-			worst = max(worst, miss/(c.coords.terms[j]+c.coords.l1[j]+c.coords.l2[j]*math.Abs(t)))
-		}
+		worst = max(worst, learner.Relative(math.Abs(c.slope(j)), c.coords.terms[j]+c.coords.l1[j]+c.coords.l2[j]*math.Abs(t)))
 	}
 	return worst
 }
