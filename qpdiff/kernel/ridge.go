@@ -125,6 +125,9 @@ func (l *Ridge) Fit(theta, hyper []float64) (err error) {
 	return nil
 }
 
+// Residual implements [learn.VerifiedLearner]. It costs N² values of the kernel.
+func (l *Ridge) Residual() (float64, error) { return learner.Measured(l, &l.state, l.violation) }
+
 // Coefficients returns c of the last fit, with one entry for each row of X. The entry of a row of
 // weight 0 is 0. Coefficients overwrites dst, and allocates only if dst has too little capacity.
 // Without a fit, the error is ErrNotFitted.

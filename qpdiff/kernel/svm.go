@@ -164,6 +164,10 @@ func (l *SVM) Fit(theta, hyper []float64) (err error) {
 	return nil
 }
 
+// Residual implements [learn.VerifiedLearner]. It costs one value of the kernel for each pair of a
+// training row and a support vector.
+func (l *SVM) Residual() (float64, error) { return learner.Measured(l, &l.state, l.violation) }
+
 // Multipliers returns the dual variable y_i·β_i of each training row i at the last fit. Let the row
 // have the weight w. The variable is C·w if the row violates the margin, and 0 if the row is beyond
 // the margin. If y_i·f(x_i) = 1, it is between 0 and C·w. For equal rows with equal labels only the

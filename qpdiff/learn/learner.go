@@ -103,14 +103,19 @@ type BatchItem struct {
 	Err     error
 }
 
-// A VerifiedLearner is a Learner that can measure the error of its last fit.
+// A VerifiedLearner is a Learner that can measure the error of its last fit. All learners of this
+// module are VerifiedLearners, except [smooth.Learner]: the terms of your own objective
+// are unknown.
 type VerifiedLearner interface {
 	Learner
 	// Residual returns the largest violation of an optimality condition by the last fit. There is
-	// one condition for each parameter. Its violation is measured relative to the size of the
-	// condition's terms. Residual computes the violations anew from the data. A fit that is exact
-	// up to rounding has a residual of some 1e-14. Residual costs a pass over the data, allocates,
-	// and only reads the learner. If the last Fit failed, the error matches [qpdiff.ErrNotFitted].
+	// one condition for each parameter. A kernel method has one for each training row instead, and
+	// a fit with multipliers has one for each row, too. The violation of a condition is measured
+	// relative to the size of the condition's terms: it has no unit, and is between 0 and 1.
+	// Residual computes the violations anew from the data. A fit that is exact up to rounding has a
+	// residual of some 1e-14. Residual costs a pass over the data, or the kernel's values between
+	// all rows. It allocates, and only reads the learner. If the last Fit failed, the error matches
+	// [qpdiff.ErrNotFitted], and the residual is NaN.
 	Residual() (float64, error)
 }
 

@@ -108,7 +108,7 @@ func ExampleViewLearner() {
 // The residual of a fit, from the data.
 func ExampleVerifiedLearner() {
 	d := learn.Data{X: mat.NewDense(3, 1, []float64{1, -1, .5}), Y: []float64{1, -1, -1}}
-	for _, l := range []learn.VerifiedLearner{new(linear.ElasticNet), new(linear.Huber)} {
+	for _, l := range []learn.VerifiedLearner{new(linear.ElasticNet), new(linear.Huber), new(margin.SVM)} {
 		fitted(l, d, .1, .5)
 		residual, err := l.Residual()
 		fmt.Printf("%T: %v %v\n", l, residual < 1e-12, err)
@@ -116,6 +116,7 @@ func ExampleVerifiedLearner() {
 	// Output:
 	// *linear.ElasticNet: true <nil>
 	// *linear.Huber: true <nil>
+	// *margin.SVM: true <nil>
 }
 
 // The same move of the hyperparameters, for each learner that has a JVP.

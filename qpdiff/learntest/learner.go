@@ -18,8 +18,10 @@ import (
 // learner's code takes another path above some size, there should be cases below and above this
 // size.
 //
-// Learner checks the optimality of fits. It compares VJPs with difference quotients to 1e-7. If the
-// learner has a JVP, the JVP must be the adjoint of the VJP, to 1e-12 of the size of the terms.
+// Learner checks the optimality of fits. A learner's own Residual must be at most the Tol of the
+// case. Without a fit, it must be NaN, with an error of kind ErrNotFitted. Learner compares VJPs with
+// difference quotients to 1e-7. If the learner has a JVP, the JVP must be the adjoint of the VJP, to
+// 1e-12 of the size of the terms.
 // This is tested for all inputs together, and for each input alone. A VJP must add to the fields of
 // its Grad and must not change Grad.Generalised. The bits of a field must not depend on which other
 // fields are nil. A Fit must overwrite θ. Neither Fit nor VJP may write to its inputs. A Fit after

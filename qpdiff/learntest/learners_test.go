@@ -349,6 +349,8 @@ func extreme(t *testing.T, l learn.ForwardLearner, d learn.Data, hyper, v []floa
 	if !check("Load", l.Load(d)) || !check("Fit", l.Fit(theta, hyper), theta) {
 		return
 	}
+	r, err := l.(learn.VerifiedLearner).Residual()
+	check("Residual", err, []float64{r})
 	all := casetest.NewGrad(d, len(hyper))
 	for _, g := range []*learn.Grad{{Hyper: all.Hyper}, {X: all.X}, {Y: all.Y}, casetest.NewGrad(d, len(hyper))} {
 		check("VJP", l.VJP(nil, g, v), casetest.GradSlices(g)...)

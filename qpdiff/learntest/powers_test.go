@@ -163,6 +163,9 @@ func (p powers) run(d learn.Data, hyper []float64, a, b, c int) (values [4][]flo
 	if err := errors.Join(l.Load(e), l.Fit(theta, h)); err != nil {
 		return values, fmt.Errorf("fit: %w", err)
 	}
+	if err := verified(l); err != nil {
+		return values, err
+	}
 	v := make([]float64, len(theta))
 	slope := func(i int) int { // the power of θ_i
 		if p.slope == 0 || i == n { // of an intercept

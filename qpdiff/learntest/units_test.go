@@ -2,6 +2,7 @@ package learntest_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -125,6 +126,9 @@ func (c units) run(d learn.Data, hyper []float64, a, b float64) (values [3][]flo
 	if fit = errors.Join(l.Load(d), l.Fit(theta, h)); fit != nil {
 		return
 	}
+	if fit = verified(l); fit != nil {
+		return
+	}
 	unit := math.Pow(a, -c.slope) / b // vᵀθ has no unit
 	v := numtest.Ones(len(theta))
 	floats.Scale(unit, v)
@@ -135,6 +139,18 @@ func (c units) run(d learn.Data, hyper []float64, a, b float64) (values [3][]flo
 		g.Hyper[k] *= math.Pow(a, of[2]) * math.Pow(b, of[3])
 	}
 	return [3][]float64{theta, g.X.RawMatrix().Data, g.Hyper}, nil, vjp
+}
+
+// verifiedTol bounds the residual of a fit that has no error. Conjugate gradients reduce it to 1e-12,
+// other fits to some 1e-14.
+const verifiedTol = 1e-11
+
+// verified returns an error if the last fit of l has a residual above verifiedTol, or none.
+func verified(l learn.Learner) error {
+	if r, err := l.(learn.VerifiedLearner).Residual(); err != nil || !(r <= verifiedTol) {
+		return fmt.Errorf("residual %g, error %w", r, err)
+	}
+	return nil
 }
 
 // biased is a kernel.SVM with its constant as θ.

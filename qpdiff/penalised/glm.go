@@ -109,6 +109,9 @@ func (l *GLM) Fit(theta, hyper []float64) (err error) {
 	return l.fit(theta, hyper)
 }
 
+// Residual implements [learn.VerifiedLearner].
+func (l *GLM) Residual() (float64, error) { return learner.Measured(l, &l.state, l.residual) }
+
 // VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil. If there is no
 // fit, the error is ErrNotFitted. If dtheta is not finite or a product overflows, it is an ArgError
 // of kind ErrNotFinite. After an overflow g is undefined.

@@ -118,6 +118,10 @@ func (l *Multinomial) Fit(theta, hyper []float64) (err error) {
 	return l.fit(theta, hyper)
 }
 
+// Residual implements [learn.VerifiedLearner]. There is one condition for each parameter of each of
+// the C − 1 contrasts.
+func (l *Multinomial) Residual() (float64, error) { return learner.Measured(l, &l.state, l.residual) }
+
 // VJP is the same as for [GLM], but does not change g.Y.
 func (l *Multinomial) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
 	defer learner.Name(l, &err)

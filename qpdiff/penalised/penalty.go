@@ -184,6 +184,18 @@ func (f *form) addTimes(dst []float64, lambda float64, v []float64) {
 	}
 }
 
+// addSizes adds the sizes of the terms of λSv to dst.
+func (f *form) addSizes(dst []float64, lambda float64, v []float64) {
+	dst, v = dst[f.first:], v[f.first:]
+	for i := range f.count {
+		row := f.row(i)
+		dst[i] += lambda * dense.AbsDot(row, v[i:])
+		for k, s := range row[1:] {
+			dst[i+1+k] += math.Abs(lambda * v[i] * s)
+		}
+	}
+}
+
 // mean returns the mean of the nonzero diagonal entries of S, or 1 if there are none.
 func (p Penalty) mean() float64 {
 	count, _ := p.size()

@@ -202,6 +202,9 @@ func (l *Predictions) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) 
 	return l.P.PredictJVP(w, dtheta, l.X, nil, d)
 }
 
+// Residual implements [learn.VerifiedLearner].
+func (l *Predictions) Residual() (float64, error) { return l.P.(learn.VerifiedLearner).Residual() }
+
 func (l *Predictions) Reset() { l.P.Reset() }
 
 func (l *Predictions) SetGeneralised(on bool) { l.P.(learn.KinkedLearner).SetGeneralised(on) }

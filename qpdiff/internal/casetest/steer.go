@@ -112,3 +112,8 @@ func (l WorkingSets) Load(d learn.Data) error {
 func (l WorkingSets) SetContext(ctx context.Context) {
 	l.ForwardLearner.(learn.ContextLearner).SetContext(ctx)
 }
+
+// Residual implements [learn.VerifiedLearner].
+func (l WorkingSets) Residual() (float64, error) {
+	return l.ForwardLearner.(learn.VerifiedLearner).Residual()
+}

@@ -99,6 +99,9 @@ func (l *LearnedLoss) Fit(theta, hyper []float64) (err error) {
 // Elbow returns the training rows at the loss's kink, as [SVM.Elbow] does.
 func (l *LearnedLoss) Elbow(dst []int) ([]int, error) { return l.elbow(l, dst) }
 
+// Residual implements [learn.VerifiedLearner].
+func (l *LearnedLoss) Residual() (float64, error) { return learner.Measured(l, &l.state, l.residual) }
+
 // VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil. If there is no
 // fit, the error is ErrNotFitted. The error is an ArgError of kind ErrNotFinite if dtheta is not
 // finite, if a product overflows, or if α2 = 0 and the derivative with respect to α2 overflows.

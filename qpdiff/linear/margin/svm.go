@@ -146,6 +146,9 @@ func (l *SVM) SupportVectors(dst []int) ([]int, error) {
 // capacity. If there is no fit, the error is ErrNotFitted.
 func (l *SVM) Elbow(dst []int) ([]int, error) { return l.elbow(l, dst) }
 
+// Residual implements [learn.VerifiedLearner].
+func (l *SVM) Residual() (float64, error) { return learner.Measured(l, &l.state, l.residual) }
+
 // VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil. If rows are equal,
 // g.X and g.Y hold the derivative for changes of the data that keep these rows equal; [SVM.Ties]
 // lists the pairs for which this matters.

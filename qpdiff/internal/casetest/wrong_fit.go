@@ -1,0 +1,99 @@
+package casetest
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"testing"
+
+	"cvgm/qpdiff/internal/numtest"
+	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// WrongFit is a fit whose solution a test changes, to see what the learner's residual makes of it.
+type WrongFit struct {
+	Name  string
+	Data  learn.Data
+	Hyper []float64
+	// Powers has two numbers for each hyperparameter: its powers of the units of the features and of
+	// the labels. Nil: no hyperparameter has a unit.
+	Powers  [][2]float64
+	Classes bool // the labels have no unit
+	// New returns a new learner, and a function that returns the entries of the solution that the
+	// learner holds after a Fit: parameters, dual variables and multipliers.
+	New func() (l learn.VerifiedLearner, solution func() []*float64)
+}
+
+// Entries returns the addresses of the entries of s.
+func Entries(s []float64) []*float64 {
+	all := make([]*float64, len(s))
+	for i := range s {
+		all[i] = &s[i]
+	}
+	return all
+}
+
+// WrongFit changes an entry of the solution by wrongPart of the entry. The residual must then be at
+// least seenPart of wrongPart. It is smaller than wrongPart, because one entry makes up some percent
+// of the terms of a condition, and much less if the entry is small beside the others.
+const wrongPart, seenPart = 1e-6, 1e-4
+
+// Test checks that the residual is small after a fit, and reveals a small change of each entry of
+// the solution that is not 0. Units that are powers of two must not change the residual of such a
+// wrong solution beyond the rounding of the terms.
+func (w WrongFit) Test(t *testing.T) {
+	t.Helper()
+	want := w.residuals(t, 1, 1)
+	for at, r := range want {
+		if !(r > seenPart*wrongPart) {
+			t.Errorf("%s: residual %g with a wrong entry %d", w.Name, r, at)
+		}
+	}
+	for _, unit := range [][2]float64{{0x1p30, 1}, {0x1p-30, 1}, {1, 0x1p30}, {0x1p-30, 0x1p-10}} {
+		if w.Classes && unit[1] != 1 {
+			continue
+		}
+		got := w.residuals(t, unit[0], unit[1])
+		for at, r := range got {
+			if len(got) != len(want) || !(math.Abs(r-want[at]) <= seenPart*want[at]) {
+				t.Errorf("%s, units %v: residual %g with a wrong entry, and %g in other units", w.Name, unit, got, want)
+				break
+			}
+		}
+	}
+}
+
+// residuals returns the residual for each entry of the solution that is not 0, with this entry
+// changed. The features are in units of a and the labels in units of b.
+func (w WrongFit) residuals(t *testing.T, a, b float64) (all []float64) {
+	t.Helper()
+	d, hyper := CloneData(w.Data), slices.Clone(w.Hyper)
+	d.Weights = w.Data.Weights
+	d.Dense().Scale(a, d.X)
+	floats.Scale(b, d.Y)
+	for k, of := range w.Powers {
+		hyper[k] *= math.Pow(a, of[0]) * math.Pow(b, of[1])
+	}
+	l, solution := w.New()
+	_, n := d.X.Dims()
+	theta, _ := l.Dims(n)
+	numtest.OK(t, l.Load(d), l.Fit(make([]float64, theta), hyper))
+	before, err := l.Residual()
+	for _, entry := range solution() {
+		v := *entry
+		if v == 0 {
+			continue
+		}
+		*entry *= 1 + wrongPart
+		after, err2 := l.Residual()
+		err = errors.Join(err, err2)
+		*entry = v
+		all = append(all, after)
+	}
+	if err != nil || !(before < 1e-13) || len(all) == 0 {
+		t.Errorf("%s, units %g and %g: residual %g of a fit with %d entries, error %v", w.Name, a, b, before, len(all), err)
+	}
+	return all
+}
