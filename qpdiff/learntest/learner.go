@@ -11,6 +11,7 @@ import (
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/learntest/serial"
 )
 
 // Learner tests a learner at two or more cases. One case should have more examples than features,
@@ -36,7 +37,8 @@ import (
 // panic.
 //
 // Derivatives must not write to the learner, and must not change the next fit. Derivatives may run
-// at the same time; run the test with -race. The bits of a derivative must not depend on earlier
+// at the same time; run the test with -race. With both -race and -short, Learner leaves out most
+// checks if the learner starts no goroutine. The bits of a derivative must not depend on earlier
 // derivatives. For Data.Rows and Data.Weights that are not nil, a learner has two choices. Its Load
 // may return an error that names the field. Otherwise the learner must treat a row of weight w like
 // w equal rows, and its VJPs must also be correct to 1e-7.
@@ -59,15 +61,19 @@ func Learner(t *testing.T, newLearner func() learn.Learner, cases ...Case) {
 	for i, c := range cases {
 		other := cases[(i+1)%len(cases)]
 		t.Run(c.Name, func(t *testing.T) {
-			t.Run("optimality", func(t *testing.T) { optimality(t, newLearner, c) })
-			t.Run("derivative", func(t *testing.T) { derivative(t, newLearner, c) })
-			t.Run("adjoint", func(t *testing.T) { adjoint(t, newLearner, c) })
-			t.Run("buffers", func(t *testing.T) { buffers(t, newLearner, c) })
-			t.Run("refit", func(t *testing.T) { refit(t, newLearner, c, other) })
-			t.Run("contexts", func(t *testing.T) { Contexts(t, newLearner, c) })
-			t.Run("refusals", func(t *testing.T) { refusals(t, newLearner, c) })
+			var p serial.Probe
+			run := func(name string, by func(*testing.T, func(*testing.T)), check func(t *testing.T)) {
+				t.Run(name, func(t *testing.T) { by(t, check) })
+			}
+			run("optimality", p.First, func(t *testing.T) { optimality(t, newLearner, c) })
+			run("adjoint", p.First, func(t *testing.T) { adjoint(t, newLearner, c) })
+			run("buffers", p.First, func(t *testing.T) { buffers(t, newLearner, c) })
+			run("derivative", p.Then, func(t *testing.T) { derivative(t, newLearner, c) })
+			run("refit", p.Then, func(t *testing.T) { refit(t, newLearner, c, other) })
+			run("contexts", p.Then, func(t *testing.T) { Contexts(t, newLearner, c) })
+			run("refusals", p.Then, func(t *testing.T) { refusals(t, newLearner, c) })
+			run("counts", p.Then, func(t *testing.T) { counts(t, newLearner, c) })
 			t.Run("const", func(t *testing.T) { constant(t, newLearner, c, other) })
-			t.Run("counts", func(t *testing.T) { counts(t, newLearner, c) })
 		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/learntest/serial"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -26,10 +27,19 @@ const residualTol = 1e-11
 // Views compares two learners, which must have the same θ, VJP and JVP. The first is a
 // [learn.ViewLearner] that reads X, sparse or dense, in place with Centre and Scale. The second has
 // a dense copy of the centred and scaled values. The function draw returns labels y, and
-// hyperparameters at which the solution is smooth and well-conditioned.
+// hyperparameters at which the solution is smooth and well-conditioned. There are 150 problems, and
+// 30 with -short.
 func Views(t *testing.T, newLearner func() learn.Learner, draw func(rng *rand.Rand, x *mat.Dense) (y, hyper []float64)) {
-	for seed := range uint64(150) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) { views(t, newLearner, draw, rand.New(rand.NewPCG(seed, 36))) })
+	const first = 10 // problems that show whether the learner starts goroutines
+	var p serial.Probe
+	for seed := range uint64(numtest.Long(150)) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			by := p.First
+			if seed >= first {
+				by = p.Then
+			}
+			by(t, func(t *testing.T) { views(t, newLearner, draw, rand.New(rand.NewPCG(seed, 36))) })
+		})
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/learntest"
+	"cvgm/qpdiff/learntest/serial"
 	"cvgm/qpdiff/smooth"
 
 	"gonum.org/v1/gonum/mat"
@@ -28,7 +29,10 @@ func Contract(t *testing.T, newLearner func() learn.Learner, cases ...learntest.
 	t.Helper()
 	learntest.Learner(t, newLearner, cases...)
 	for _, c := range cases {
-		t.Run(c.Name+"/allocations", func(t *testing.T) { learntest.Allocations(t, newLearner, c) })
+		t.Run(c.Name+"/allocations", func(t *testing.T) {
+			serial.Test(t)
+			learntest.Allocations(t, newLearner, c)
+		})
 	}
 }
 

@@ -25,6 +25,34 @@ func Test(t testing.TB) {
 	})
 }
 
+// A Probe runs checks of a caller's code, which may start goroutines. Checks of code that starts
+// none, one after the other, tell the race detector nothing. The zero value is ready for use. A
+// Probe must not be used by two tests at the same time.
+type Probe struct {
+	started bool
+}
+
+// First runs check, which calls all of the caller's code, and notes whether it has started a
+// goroutine. The goroutines of tests that run at the same time count, too.
+func (p *Probe) First(t *testing.T, check func(t *testing.T)) {
+	t.Helper()
+	startRuntime()
+	before := created()
+	defer func() { p.started = p.started || created()-before > ofRuntime() }()
+	check(t)
+}
+
+// Then runs check, which calls the code that First has called, and no other. Under the race
+// detector with -short, it skips t if that code has started no goroutine. Without -short it does not,
+// since the caller may run no tests without the detector.
+func (p *Probe) Then(t *testing.T, check func(t *testing.T)) {
+	t.Helper()
+	if detecting && testing.Short() && !p.started {
+		t.Skip("the same calls have started no goroutine, so they have no race")
+	}
+	check(t)
+}
+
 // startRuntime starts the goroutines of the runtime that would otherwise start when they are first
 // needed, for example when a file is opened.
 func startRuntime() {

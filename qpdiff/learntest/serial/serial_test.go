@@ -38,6 +38,29 @@ func TestGoroutinesAreFound(t *testing.T) {
 	}
 }
 
+func TestTheDetectorSkipsChecksAfterAProbe(t *testing.T) {
+	for name, starts := range map[string]bool{"no goroutine": false, "goroutines": true} {
+		var p Probe
+		first, then := false, false
+		t.Run(name, func(t *testing.T) {
+			p.First(t, func(*testing.T) {
+				first = true
+				for range 1 + ofRuntime() {
+					if done := make(chan bool); starts {
+						go close(done)
+						<-done
+					}
+				}
+			})
+			p.First(t, func(*testing.T) {}) // does not take back what the first one has found
+			p.Then(t, func(*testing.T) { then = true })
+		})
+		if !first || then != (starts || !detecting || !testing.Short()) {
+			t.Errorf("%s: the first check runs: %v, the next one: %v", name, first, then)
+		}
+	}
+}
+
 func TestTheDetectorSkips(t *testing.T) {
 	t.Run("marked", func(t *testing.T) {
 		Test(t)
