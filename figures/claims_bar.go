@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// deciding returns the first measurement whose verdict is the verdict on the claim. If there is
-// none, it returns the first measurement.
+// deciding returns the first measurement with the same verdict as the claim. If there is none, it
+// returns the first measurement.
 func deciding(c claims.Claim) *claims.Measurement {
 	k := slices.IndexFunc(c.Measured, func(m claims.Measurement) bool { return m.Verdict == c.Verdict && !m.Aside })
 	if k = max(k, 0); k < len(c.Measured) {
@@ -27,9 +27,9 @@ func failed(v claims.Verdict) bool {
 	return v == claims.Differs || v == claims.PaperError || v == claims.Slip
 }
 
-// An intervalBar measures distances from the bound of the rule in units of the smallest difference
-// that matters. barUnit is the number of characters of a unit. barReach is the number of units that
-// a bar has on each side of the bound.
+// The function intervalBar draws the distance from the bound of a rule. The unit is the smallest
+// difference that matters. A unit is barUnit characters wide, and a bar extends barReach units to
+// each side of the bound.
 const (
 	barUnit  = 3
 	barReach = 5
@@ -99,8 +99,8 @@ func FindingsBars(all []claims.Claim) *Figure {
 		Caption: "The findings, each with its verdict and its number. A bar is the 95 % interval of the number, and the line is the bound of its rule. The unit is the smallest difference that matters: an interval within the grey band does not matter. A triangle is an end beyond the axis."}
 }
 
-// labelWidth is the width of the findings' words in FindingsBars. lineHeight is the height of a
-// line of these words.
+// labelWidth is the width of the texts that FindingsBars writes for the findings. lineHeight is the
+// height of a line of these texts.
 const labelWidth, lineHeight = 4.6 * vg.Inch, 11.5
 
 // bar draws the interval of a position at height y.

@@ -13,9 +13,9 @@ import (
 	"cvgm/figures/internal/chart"
 )
 
-// ClaimCards has a card for each of the paper's sentences. A card has the verdict, the number that
-// decides it, with its interval as a bar, and the reason. A folded part below has all measurements
-// for the sentence. A CSV of the same name has the full numbers.
+// ClaimCards has a card for each of the paper's sentences. A card has the verdict, the reason, and
+// the deciding number with its interval as a bar. A folded part below has all measurements for the
+// sentence. A CSV of the same name has the full numbers.
 type ClaimCards struct {
 	Claims []claims.Claim
 }
@@ -114,11 +114,11 @@ func firstSentence(text string) string {
 var problems = []string{"rings", "XOR", "elastic net", "ridge regression", "logistic regression", "support vector machine"}
 
 // sizesIn finds the sizes in a setting: a list of values of N, or the number K of splits. If a word
-// follows a list of several numbers, the last number counts something else, which this word names.
+// follows a list of several numbers, the last number is not a size: it belongs to this word.
 var sizesIn = regexp.MustCompile(`\b(N|K) = (\d+(?:, \d+)*)( [a-z])?`)
 
 // settingName returns a setting in a few words: N, K, and the problem that the setting names first.
-// If the setting names none of these, or if it is short, settingName returns all of it.
+// A setting that is short, or that has none of these, is returned unchanged.
 func settingName(setting string) string {
 	const shortest = 60 // characters; the name would be hardly shorter
 	if len([]rune(setting)) <= shortest {
@@ -192,7 +192,8 @@ func rowNote(m *claims.Measurement) string {
 	return strings.Join(parts, " ")
 }
 
-// reasonOf returns text with the smallest difference that matters and its reason.
+// reasonOf returns text with the smallest difference that matters, and with the reason for this
+// choice.
 func reasonOf(m *claims.Measurement) string {
 	if _, ok := m.Position(); !ok {
 		return ""
@@ -245,7 +246,7 @@ func printed(q claims.Quoted) string {
 	return "The paper prints " + q.Paper + ", its code " + q.Code + "."
 }
 
-// linked returns text in which words that name a table in another place are links.
+// linked returns text in which the names of tables in other places are links.
 func linked(text string) string {
 	for words, address := range claimLinks {
 		text = strings.ReplaceAll(text, words, "["+words+"]("+address+")")
@@ -261,7 +262,8 @@ type sharedText struct {
 	text string
 }
 
-// shared returns the different texts of a claim's rows, each with the names of its rows.
+// shared returns the different texts of a claim's rows. Each text has the names of the rows in
+// which it occurs.
 func shared(c claims.Claim, of func(m *claims.Measurement) string) []sharedText {
 	var all []sharedText
 	for k := range c.Measured {

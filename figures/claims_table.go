@@ -12,7 +12,7 @@ import (
 // claimsTable lists the paper's sentences in the paper's order, each with its verdict. Below a
 // sentence, there is a row for each of its measurements. A row has the setting, the paper's number,
 // the number that the paper's code printed, the measured number, the rule, and the rule's verdict.
-// It also has the verdict of the rule in a case in which the sentence is false.
+// The last cells test the rule: they have its verdict in a case in which the sentence is false.
 func claimsTable(all []claims.Claim) *Table {
 	t := &Table{
 		Name: "claims", Caption: claimsCaption,
@@ -114,7 +114,7 @@ func counted(all []claims.Claim) string {
 	return fmt.Sprintf("%d claims: %s.", len(all), strings.Join(parts, ", "))
 }
 
-// numbered returns a verdict as text, in the plural if n is not 1.
+// numbered returns a verdict as text. If n is not 1, the text is in the plural.
 func numbered(v claims.Verdict, n int) string {
 	several := map[claims.Verdict]string{claims.Differs: "differ", claims.PaperError: "errors of the paper", claims.Slip: "slips of notation", claims.Identity: "identities that check the code"}
 	if text, ok := several[v]; ok && n != 1 {

@@ -30,7 +30,8 @@ func DerivativeErrors(r *differentiability.DerivativeChecks) *Figure {
 	var panels []*Panel
 	for _, name := range r.Examples() {
 		p := NewPanel(name, name, "step h", "relative difference").LogAxes(true, false).ClampLow(floor).Grid()
-		// The guides are h² for truncation, about 1e-3 at h = .1, and 1e-16/h for rounding.
+		// The two guides are errors of a central difference: h² for truncation, and 1e-16/h for
+		// rounding.
 		p.Across("h²: truncation", -2, 1, 0, reference)
 		reference.Dash = []vg.Length{6, 2, 1, 2}
 		p.Across("10⁻¹⁶/h: rounding", 1, 1, -16, reference)

@@ -70,8 +70,8 @@ func ElasticNetCVTable(seeds *elasticnet.Seeds) *Table {
 	return t
 }
 
-// ElasticNetBoxTable compares exhaustive and random search in two boxes, with the same number of
-// points in each: the box of the paper's grid, and a wider box.
+// ElasticNetBoxTable compares exhaustive search with random search in two boxes: the box of the
+// paper's grid, and a wider box. Both boxes have the same number of points.
 func ElasticNetBoxTable(r *elasticnet.Seeds) *Table {
 	p := r.Params
 	t := &Table{Name: "elastic_net_boxes", Caption: fmt.Sprintf("Exhaustive and random search in the paper's box and in a wide one, over %d seeds", p.Seeds),

@@ -40,7 +40,8 @@ func searchNames(p manyhyper.LeversParams) map[string]string {
 }
 
 // ManyHyperparametersCurves shows the test loss and the CV loss as functions of the number of
-// hyperparameters. Losses are relative to the losses with one hyperparameter of the kind.
+// hyperparameters. All losses are divided by the losses with a single hyperparameter of the same
+// kind.
 func ManyHyperparametersCurves(r *manyhyper.LeversResult) *Figure {
 	f := &Figure{Name: "many_hyperparameters", Width: 11 * vg.Inch, Height: 4.1 * vg.Inch, Legend: LegendBelow, SameAxes: true, Panels: [][]*Panel{nil},
 		Caption: fmt.Sprintf("Test loss (thick, with 95 %% intervals of the paired differences) and CV loss (thin) against the number of hyperparameters, as multiples of the losses with one of the kind, over %d data sets. The square is the tuner's test loss.", r.Params.DataSets)}
@@ -76,7 +77,8 @@ func ManyHyperparametersCurves(r *manyhyper.LeversResult) *Figure {
 	return f
 }
 
-// ManyHyperparametersGains lists what each remedy does to the test loss, alone and together.
+// ManyHyperparametersGains lists the effects of the remedies on the test loss: of each remedy
+// alone, and of all remedies together.
 func ManyHyperparametersGains(r *manyhyper.LeversResult) *Table {
 	t := &Table{
 		Name: "many_hyperparameters_gains", Caption: "Test losses as multiples of the test loss with one hyperparameter of the kind on folds",
@@ -174,7 +176,8 @@ func AdditiveTable(r *manyhyper.AdditiveResult) *Table {
 	return t
 }
 
-// GradientMap shows both differences of the map as functions of each of the four factors.
+// GradientMap shows two differences of test losses: CV gradient minus training gradient, and many
+// hyperparameters minus one. Both are shown as functions of each of the four factors.
 func GradientMap(r *manyhyper.MapResult) *Figure {
 	f := &Figure{Name: "gradient_map", Width: 11 * vg.Inch, Height: 6.2 * vg.Inch, Legend: LegendBelow,
 		Caption: fmt.Sprintf("Differences of test losses, as shares of the larger one: many hyperparameters by the CV gradient minus many by the training gradient (top), and minus one (bottom). Each point is the mean over all cells of a problem with this value, bands are 95 %% confidence intervals over their data sets, %d a cell of penalties and widths and %d a cell of weights. Below 0 the CV gradient helps, or many do.", r.Params.DataSets, r.Params.RingsDataSets)}
@@ -234,8 +237,8 @@ func padded(lows, highs []float64) (low, high float64) {
 	return low - room, high + room
 }
 
-// helps returns a word for a difference of losses: helps, harms, or undecided if the interval
-// contains 0.
+// helps describes a difference of losses by one word: "helps", "harms", or, if the interval
+// contains 0, "undecided".
 func helps(e experiment.Estimate) string {
 	return [...]string{"helps", "undecided", "harms"}[1+e.Sign()]
 }

@@ -19,8 +19,9 @@ func init() {
 	})
 }
 
-// MyDataColumns describes the columns of the file. It lists the use of each column. For each choice
-// that the file leaves open, it names the parameter that overrules the choice.
+// MyDataColumns describes the columns of the file. It lists the use of each column. If the program
+// has made a choice because the file leaves it open, the table names the parameter that overrules
+// this choice.
 func MyDataColumns(r *mydata.Result) *Table {
 	t := &Table{
 		Name: "my_data_columns", Caption: fmt.Sprintf("%s: %d rows, target %s", r.Name, r.Rows, full(r.Target)),
@@ -64,8 +65,8 @@ func MyDataColumns(r *mydata.Result) *Table {
 	return t
 }
 
-// names returns the names in one text. If there are many names, the text has the first names and
-// counts the remaining ones.
+// names returns the names in one text. If there are many names, the text lists the first few names
+// and the number of the others.
 func names(all []string) string {
 	const most = 8
 	shown := chart.Mapped(all[:min(len(all), most)], full)
@@ -167,8 +168,8 @@ func MyDataSearch(r *mydata.Result) []Output {
 
 // myCurve returns a panel with the CV loss along one hyperparameter.
 func myCurve(r *mydata.Result, m mydata.Model, c mydata.Curve) *Panel {
-	// reach is in standard errors. If the ratio of the highest to the lowest loss exceeds steep, the
-	// axis is logarithmic.
+	// The band extends reach standard errors to each side of the loss. If the ratio of the highest
+	// to the lowest loss exceeds steep, the axis is logarithmic.
 	const reach, steep = 1.96, 8
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, v := range c.Loss {

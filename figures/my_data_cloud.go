@@ -20,9 +20,10 @@ func axisOf(v []float64) span {
 	if len(v) == 0 {
 		return span{0, 1}
 	}
-	// rare is the largest share of far numbers at each end. beyond is the room for them at each end,
-	// in lengths of the rest. There are far numbers if the range of all numbers exceeds the range of
-	// the rest with this room by the factor far.
+	// The rest are the numbers without the share rare at each end. If there are far numbers, the
+	// axis extends beyond the rest at each end, by at most the room beyond·length, where length is
+	// the range of the rest. There are far numbers if the range of all numbers is more than far
+	// times the length of the rest with this room at both ends.
 	const rare, beyond, far = .01, .75, 2
 	sorted := slices.Sorted(slices.Values(v))
 	n := len(sorted)

@@ -21,14 +21,15 @@ import (
 // model. shownCoefficients is the largest number of features in one panel.
 const shownModels, shownCoefficients = 4, 15
 
-// full returns a user's name for a text or a table. An empty name is replaced.
+// full returns a name from the user, for a text or a table. An empty name is replaced.
 func full(name string) string { return cmp.Or(name, "(no name)") }
 
-// named returns a user's name on one line that fits a label. The end of a long name is cut off.
+// named returns a name from the user on one line that fits a label. The end of a long name is cut
+// off.
 func named(name string) string {
 	name = full(strings.TrimSpace(chart.Pictured(strings.ReplaceAll(name, "\n", " "))))
-	// These are the largest widths of a name. widest is in font sizes. The constant most is a
-	// number of letters, for names with narrow letters.
+	// The width of a name is at most widest, in font sizes. The number of its letters is at most
+	// the constant most, for names with narrow letters.
 	const widest, most = 12, 56
 	style := chart.KeyText()
 	runes := []rune(name)
@@ -43,7 +44,8 @@ func named(name string) string {
 }
 
 // modelTitle returns the title of a model: the target or, if there are several models, the class of
-// the model. The argument name writes the title: see named and full.
+// the model. The argument name is one of the functions named and full, and formats the target or
+// the class.
 func modelTitle(r *mydata.Result, m mydata.Model, name func(string) string) string {
 	switch {
 	case len(r.Models) < 2 || m.Class == "":
@@ -164,7 +166,9 @@ func myPredictions(r *mydata.Result) *Figure {
 // myTrend plots the mean and the spread of the residuals. It groups the rows in the order of their
 // predictions.
 func myTrend(p *Panel, across, up span, x, residuals []float64) {
-	const least, most = 20, 10 // least is the number of rows of a group; most is the number of groups
+	// least is the smallest number of rows of a group. The constant most is the largest number of
+	// groups.
+	const least, most = 20, 10
 	groups := min(len(x)/least, most)
 	if groups < 3 {
 		return
@@ -304,8 +308,8 @@ func myConfusion(r *mydata.Result) *Table {
 // myGlyphs are the marks of the rows of each class.
 var myGlyphs = []draw.GlyphDrawer{draw.RingGlyph{}, draw.PlusGlyph{}, draw.TriangleGlyph{}, draw.SquareGlyph{}, draw.CrossGlyph{}, draw.PyramidGlyph{}, draw.BoxGlyph{}, draw.CircleGlyph{}}
 
-// myBoundary shows the rows of classes with two numeric columns, and the boundary at which the
-// predicted class changes.
+// myBoundary is for data with classes and two numeric columns. It shows the rows, and the boundary
+// at which the predicted class changes.
 func myBoundary(r *mydata.Result) *Figure {
 	b := r.Boundary
 	p := NewPanel(fmt.Sprintf("%s, target %s, boundary", named(r.Name), named(r.Target)), "", named(b.Names[0]), named(b.Names[1]))
@@ -421,8 +425,8 @@ func myCoefficients(r *mydata.Result, m mydata.Model, order []int) *Panel {
 	return p
 }
 
-// MyDataPath shows the coefficients of each linear model along the main penalty, and marks the tuned
-// value. The lines are the features of the paths.
+// MyDataPath shows the coefficients of each linear model along the main penalty, and marks the
+// tuned value. Each feature of a path has a line.
 func MyDataPath(r *mydata.Result) []Output {
 	var row []*Panel
 	models := r.Models[:min(len(r.Models), shownModels)]

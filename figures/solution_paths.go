@@ -125,8 +125,8 @@ func piece(x, slope []float64, i int, steepest float64) (from, to float64) {
 // shownExamples is this number for the dual variables of examples, whose paths cross more often.
 const shownCoordinates, shownExamples = 6, 4
 
-// atRest is the largest slope, and the largest distance from a bound, of an entry that does not
-// move. It is far above the rounding of slopes, and of values at a bound.
+// A slope of at most atRest counts as 0, and an entry at a distance of at most atRest from a bound
+// counts as on the bound. atRest is far above the rounding of slopes, and of values at a bound.
 const atRest = 1e-9
 
 // moving returns the indices of the entries that move over the longest part of the path, in

@@ -56,8 +56,8 @@ func (p *Panel) altAxes() string {
 	return fmt.Sprintf("%s: %s over %s", title, y, x)
 }
 
-// altSeries lists the visible series of the panel. It omits a series under two conditions: the
-// series has no legend entry, and its name begins with the name of another series.
+// altSeries lists the visible series of the panel. It omits a series without a legend entry if the
+// name of the series begins with the name of another series.
 func (p *Panel) altSeries(detailed bool) string {
 	var shown, lines []string
 	for _, s := range p.Series {
@@ -82,8 +82,8 @@ func (p *Panel) altSeries(detailed bool) string {
 	return altList("; series ", shown) + bands + altList("; reference lines ", lines)
 }
 
-// altEnds returns the values of a line at its two ends: y as a function of x or, in a panel with
-// Rows, x.
+// altEnds returns the values of a line at its two ends. In a panel with Rows, the values are the x
+// of the ends. In all other panels, they are the y of the ends.
 func (p *Panel) altEnds(s Series) string {
 	all := slices.Concat(s.Stretches...)
 	if !s.Line || p.filled || p.Equal || !slices.IsSortedFunc(all, func(v, w point) int { return cmp.Compare(v[0], w[0]) }) {
@@ -102,8 +102,8 @@ func (p *Panel) altEnds(s Series) string {
 	return fmt.Sprintf(" from %s to %s", value(all[0]), value(all[len(all)-1]))
 }
 
-// altList lists names. If there are very many names, it lists only the first and counts the
-// remaining names.
+// altList lists names. If there are very many names, it lists only the first few and the number of
+// the others.
 func altList(of string, names []string) string {
 	const most = 12
 	if len(names) == 0 {

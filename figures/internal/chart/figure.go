@@ -193,8 +193,8 @@ func (p *Panel) titleHeight() vg.Length {
 	return title.TextStyle.Height(title.Text) + title.Padding
 }
 
-// draw draws the panel into its cell. With withLegend, the legend is inside the panel. The title
-// stays within the figure.
+// draw draws the panel into its cell. If withLegend is true, the legend is inside the panel. The
+// title stays within the figure.
 func (p *Panel) draw(c draw.Canvas, axes Box, withLegend bool, figure vg.Rectangle) {
 	var entries []LegendEntry
 	if withLegend {

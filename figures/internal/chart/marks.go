@@ -118,7 +118,7 @@ func (b *batch) Scale(x, y float64) { b.flush(); b.Canvas.Scale(x, y) }
 
 func (b *batch) Push() { b.flush(); b.Canvas.Push() }
 
-// Pop restores an earlier style. It may differ from the last style that this canvas has set.
+// Pop restores an earlier style, which may differ from the last style that this canvas has set.
 func (b *batch) Pop() {
 	b.flush()
 	b.Canvas.Pop()

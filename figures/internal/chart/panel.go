@@ -366,7 +366,9 @@ func (r *reference) DataRange() (xmin, xmax, ymin, ymax float64) {
 type arrowPlot struct{ plotter.Line }
 
 func (a *arrowPlot) Plot(c draw.Canvas, q *plot.Plot) {
-	const longest, angle = 4.5, 2.7 // longest is in points; angle is in radians from the direction of the arrow
+	// longest is the largest length of an arrow's head, in points. angle is the angle from the
+	// direction of the arrow to a stroke of the head, in radians.
+	const longest, angle = 4.5, 2.7
 	toX, toY := q.Transforms(&c)
 	at := func(i int) vg.Point { return vg.Point{X: toX(a.XYs[i].X), Y: toY(a.XYs[i].Y)} }
 	for i := 1; i < len(a.XYs); i += 2 {
@@ -394,7 +396,7 @@ func (b Box) Union(c Box) Box {
 	return Box{min(b.Xmin, c.Xmin), max(b.Xmax, c.Xmax), min(b.Ymin, c.Ymin), max(b.Ymax, c.Ymax)}
 }
 
-// square returns a square box with the centre of b, whose side is the longer side of b.
+// square returns the square box with the same centre as b. Its side is the longer side of b.
 func (b Box) square() Box {
 	half := max(b.Xmax-b.Xmin, b.Ymax-b.Ymin) / 2
 	x, y := (b.Xmin+b.Xmax)/2, (b.Ymin+b.Ymax)/2

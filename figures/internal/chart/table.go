@@ -20,8 +20,8 @@ type Table struct {
 	Header  []string
 	Rows    [][]any
 	Note    string // text below the table; empty: none
-	// Brief names the columns that a notebook shows. It is for tables that are too wide for the
-	// page of a notebook. Nil: all columns.
+	// Brief lists the columns that a notebook shows of a table that is too wide for its page. If
+	// Brief is nil, the notebook shows all columns.
 	Brief []string
 	// Links maps words in cells to addresses, which are relative to the folder of the table.
 	// Markdown shows the words as links. The other formats show only the words.

@@ -10,10 +10,10 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// narrowest and shortest are lower bounds of the length of an axis. narrowest is a share of the
-// larger absolute value of the ends of the axis. It is far above the rounding of ticks and labels,
-// and far below the resolution of a figure. shortest is an absolute length. On a shorter axis, the
-// distance between two ticks underflows.
+// An axis is too short for ticks if it is shorter than shortest, or shorter than narrowest times
+// the larger absolute value of its ends. narrowest is far above the rounding of ticks and labels,
+// and far below the resolution of a figure. On an axis shorter than shortest, the distance between
+// two ticks underflows.
 const narrowest, shortest = 1e-9, 1e-300
 
 // narrow reports whether an axis from low to high is too short for two ticks.
@@ -22,7 +22,7 @@ func narrow(low, high float64) bool {
 }
 
 // RoundTicks labels an axis at multiples of 1, 2 or 5 times a power of ten. nlabels is the
-// approximate number of labels. Zero: 5.
+// approximate number of labels. If nlabels is zero, there are about 5 labels.
 type RoundTicks struct{ nlabels float64 }
 
 func (t RoundTicks) Ticks(low, high float64) []plot.Tick {

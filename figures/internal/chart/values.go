@@ -50,8 +50,8 @@ func OneTo(n int) []float64 {
 	return v
 }
 
-// Nearest returns indices of sizes in ascending order, each once. For each part, it returns the
-// index of the size that is nearest to part·largest.
+// Nearest returns indices of sizes. For each part, it finds the index of the size that is nearest
+// to part·largest. The indices are returned in ascending order, each once.
 func Nearest(sizes []int, largest int, parts ...float64) []int {
 	var numbers []int
 	if len(sizes) == 0 {
