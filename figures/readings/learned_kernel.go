@@ -73,7 +73,8 @@ func RingsVariants(r *kernels.LearnedKernelResult) string {
 		steps.String())
 }
 
-// GradientParts explains the figure. It also says whether the two omissions cancel.
+// GradientParts explains the figure. It also compares the two omitted parts of the gradient, to see
+// whether they cancel.
 func GradientParts(r *kernels.GradientPartsResult) string {
 	var ends list
 	var left []float64

@@ -10,8 +10,8 @@ import (
 	"cvgm/cvgm/experiment/manyhyper"
 )
 
-// ManyHyperparameters returns the answer. It names the kinds of hyperparameters for which many have
-// a clearly lower test loss than one, and it names the other kinds.
+// ManyHyperparameters returns the answer. It lists the kinds of hyperparameters for which the test
+// loss with many is clearly lower than the test loss with one. It also lists the other kinds.
 func ManyHyperparameters(r *manyhyper.LeversResult) string {
 	var kinds [3][]string // by the sign of the difference
 	for _, l := range r.Problems {
@@ -42,8 +42,8 @@ func ManyHyperparametersCurves(r *manyhyper.LeversResult) string {
 // capital returns text with a capital as its first letter.
 func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-// Enough names the problems in which one hyperparameter suffices. In these problems, no search for
-// several hyperparameters of the kind is clearly better.
+// Enough returns a sentence with the problems in which one hyperparameter suffices. In these
+// problems, no search for several hyperparameters of the same kind is clearly better.
 func Enough(r *manyhyper.LeversResult) string {
 	var without []string
 	for _, l := range r.Problems {
@@ -58,8 +58,8 @@ func Enough(r *manyhyper.LeversResult) string {
 	return fmt.Sprintf("In the first figure no search of several hyperparameters is clearly better than one on these problems: %s. There one hyperparameter of the kind, tuned by plain CVGM, is enough.", Listed(without))
 }
 
-// counts returns three numbers of cells of a problem. It counts the cells in which a difference is
-// clearly below 0, the cells in which it is clearly above 0, and all cells.
+// counts returns three numbers of cells of a problem: the cells with a difference that is clearly
+// below 0, the cells with a difference that is clearly above 0, and all cells.
 func counts(m *manyhyper.MapResult, problem string, of func(c manyhyper.MapCell) experiment.Estimate) (below, above, all int) {
 	for _, c := range m.Cells {
 		if c.Problem != problem {
@@ -89,7 +89,7 @@ func GradientMap(m *manyhyper.MapResult) string {
 	return paragraphs("Where a line crosses the dotted one, the difference changes its sign with this factor. A wide band can hide a gain in one cell and a loss in another.", cells.String())
 }
 
-// turns names the factors that clearly change the sign of a mean difference.
+// turns returns a sentence with the factors that clearly change the sign of a mean difference.
 func turns(m *manyhyper.MapResult, problem string) string {
 	var turned [2][]string
 	for factor, name := range manyhyper.Factors {

@@ -79,7 +79,10 @@ type residual struct{ prediction, off float64 }
 // residuals compares the residuals of the lowest third of the predictions with the residuals of the
 // highest third.
 func residuals(rows []residual) string {
-	const least, wider, bent = 30, 1.5, 3. // least is in rows; wider is a ratio of scatters; bent is in standard errors of a mean
+	// least is the smallest number of rows from which a pattern is read. wider is the smallest
+	// ratio of scatters that counts as a pattern. bent is the smallest bend that counts as a
+	// pattern, in standard errors of a mean.
+	const least, wider, bent = 30, 1.5, 3.
 	slices.SortStableFunc(rows, func(a, b residual) int { return cmp.Compare(a.prediction, b.prediction) })
 	n := len(rows) / 3
 	switch {
@@ -170,8 +173,9 @@ func myCalibration(r *mydata.Result) string {
 			return ""
 		}
 		for _, b := range m.Judged.Classes.Probabilities.Calibration {
-			// The sign is positive for predictions of at least one half. An excess in the direction
-			// of the sign means that the prediction is too certain.
+			// A prediction of at least one half is too certain if it is higher than the observed
+			// share. A prediction below one half is too certain if it is lower than the observed
+			// share. The sign makes the difference positive in both cases.
 			sign := 1.0
 			if b.Predicted < .5 {
 				sign = -1
@@ -307,7 +311,7 @@ func MyDataLearning(r *mydata.Result) string {
 		if n < 2 || l.Gain != l.Gain || l.GainError != l.GainError {
 			continue
 		}
-		const clear, little = 2, .03 // clear is in standard errors; little is a share of the constant prediction's loss
+		const clear, little = 2, .03 // clear in standard errors; little as a share of the constant prediction's loss
 		share := ""
 		if m.ConstantLoss > 0 {
 			share = fmt.Sprintf(" (%.2g %% of a constant prediction's loss)", 100*math.Abs(l.Gain)/m.ConstantLoss)

@@ -82,9 +82,9 @@ func SearchesTime(t *claims.Timings) string {
 	return text
 }
 
-// SearchesMinimaTable counts the minima that are on a bound. For each search, it counts how many of
-// these minima the search reaches in λ, and how many it reaches in the logarithm of λ. It also
-// counts the other minima that the search reaches in the two ways.
+// SearchesMinimaTable counts the minima that are on a bound. A search runs in λ and in the
+// logarithm of λ. For both, the text has the number of minima on a bound that the search reaches,
+// and the number of other minima that it reaches.
 func SearchesMinimaTable(r *searches.Result) string {
 	p := r.Params
 	onBound := make([]bool, len(r.At))

@@ -8,7 +8,8 @@ import (
 	"cvgm/cvgm/experiment/stability"
 )
 
-// directions counts the starts from which CVGM raises Δ, and the starts from which CVGM lowers Δ.
+// directions returns the number of starts from which CVGM raises Δ, and the number of starts from
+// which CVGM lowers Δ.
 func directions(r *stability.Result) (raised, lowered int) {
 	for _, s := range r.Starts {
 		switch s.DeltaChange.Sign() {
@@ -21,7 +22,8 @@ func directions(r *stability.Result) (raised, lowered int) {
 	return raised, lowered
 }
 
-// lowest returns the index of the setting at which one part has its lowest mean.
+// lowest returns the index of the setting with the lowest mean of a part. The function part selects
+// this part.
 func lowest(settings []stability.Parts, part func(stability.Parts) experiment.Estimate) int {
 	best := 0
 	for k, s := range settings {

@@ -27,9 +27,8 @@ func Described(e experiment.Estimate, digits int) string {
 	return fmt.Sprintf("shows no clear difference (%s)", Signed(e, digits))
 }
 
-// Weighed returns the text of Described, and adds the size of the difference. The size is whether
-// the difference reaches the smallest difference that matters. It is judged as in the table of
-// claims.
+// Weighed returns the text of Described, and adds whether the difference reaches the smallest
+// difference that matters. This is judged as in the table of claims.
 func Weighed(e experiment.Estimate, digits int, matters float64) string {
 	text, j := Described(e, digits), claims.Weigh(e, matters)
 	switch {
