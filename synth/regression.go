@@ -22,16 +22,16 @@ type Regression struct {
 	Noise float64 // standard deviation of the normal noise in the responses
 
 	// EffectiveRank, if not zero, makes the features correlated. It is the approximate number of
-	// large singular values of X, as in scikit-learn's make_low_rank_matrix. Zero: independent
-	// standard normal features.
+	// large singular values of X, as in scikit-learn's make_low_rank_matrix. If EffectiveRank is
+	// zero, the features are independent and standard normal.
 	EffectiveRank int
 	// TailStrength, between 0 and 1, is the weight of the slowly decreasing tail of the singular
-	// values. It has an effect only with EffectiveRank. Zero: no tail. (The default of scikit-learn
-	// is .5.)
+	// values. If it is zero, there is no tail. (The default of scikit-learn is .5.) TailStrength
+	// has an effect only with EffectiveRank.
 	TailStrength float64
 
 	// NoShuffle keeps the order of examples and features. The informative features are then the
-	// first.
+	// first features.
 	NoShuffle bool
 }
 

@@ -108,8 +108,8 @@ func (o Rings) Bayes() (*BayesRule, error) {
 		return (outer-inner)*(rho-(inner+outer)/2) +
 			math.Log1p(math.Exp(-2*rho*outer)) - math.Log1p(math.Exp(-2*rho*inner))
 	}
-	// The value of the first term of the ratio at high is log 2. The sum of the other two terms is
-	// above −log 2. The ratio is therefore positive at high.
+	// At the radius high, the first term of the log ratio is log 2, and the sum of the other two
+	// terms is above −log 2. The log ratio is therefore positive at high.
 	low, high := 0., (inner+outer)/2+math.Ln2/(outer-inner)
 	for {
 		mid := low + (high-low)/2

@@ -17,8 +17,8 @@ import (
 // The numbers are the same on every architecture and in every release. They are computed only by
 // integer operations, by single divisions with exact rounding, and by products that are not fused.
 //
-// NewStream returns a Stream for a seed and a purpose. The zero value can be used, too, as one more
-// stream. A copy of a Stream has a separate copy of the state.
+// NewStream returns a Stream for a seed and a purpose. The zero value of a Stream is one more
+// stream, and can be used, too. A copy of a Stream has a separate copy of the state.
 type Stream struct{ pcg rand.PCG }
 
 // NewStream returns the stream for a purpose and a seed. The initial state is computed from a

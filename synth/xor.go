@@ -30,10 +30,10 @@ func (o XOR) withDefaults() (XOR, error) {
 }
 
 // MakeXOR draws n points. The first ⌊n/2⌋ have the label −1, and the others the label +1. For each
-// point, the generator square draws a number, which selects the first of the two squares if it is
-// below .5. The generator point then draws the two coordinates. Both arguments may be the same
-// generator. The published data comes from NewPython(0) and NewNumPy(0). MakeXOR returns an
-// [ArgError] for n < 1 and for invalid options.
+// point, MakeXOR first takes a number from the argument square. A number below .5 selects the first
+// of the two squares. MakeXOR then takes the two coordinates from the argument point. Both
+// arguments may be the same generator. The published data comes from NewPython(0) and NewNumPy(0).
+// MakeXOR returns an [ArgError] for n < 1 and for invalid options.
 func MakeXOR(square, point Float64Source, n int, o XOR) (Data, error) {
 	if err := checkPoints(n); err != nil {
 		return Data{}, err
