@@ -26,8 +26,8 @@ import (
 // all γ costs m·n more. Neither computation stores a number for each pair of a row and a feature.
 type ARD struct {
 	Shape Shape // zero: Gaussian
-	// Groups holds the number of each feature's group. The numbers start at 0 and have no gaps.
-	// Nil: each feature is a group of its own.
+	// Groups holds the number of each feature's group. The numbers start at 0 and have no gaps. If
+	// Groups is nil, each feature is a group by itself.
 	Groups []int
 }
 
@@ -188,8 +188,8 @@ func (k ARD) Grad(dparams, dx, dz []float64, s, value float64, params, x, z []fl
 	}
 }
 
-// distances sets dst[i] to the value q that x and row i have in ARD, with the same bits as
-// distance. Feature j of row i is columns[j·stride + i].
+// distances computes the weighted distance q between x and row i for each entry dst[i]. The bits
+// are the same as with the method distance. Feature j of row i is columns[j·stride + i].
 func (k ARD) distances(dst, params, x, columns []float64, stride int) {
 	clear(dst)
 	var a, v [4]float64
@@ -224,8 +224,8 @@ func (k ARD) distances(dst, params, x, columns []float64, stride int) {
 	}
 }
 
-// addSquares adds Σ_i s_i (x_j − z_ij)² for each feature j. It adds the sum of feature j to the
-// entry of dparams that belongs to the feature's group. z_ij is feature j of row rows[i], which is
+// addSquares computes Σ_i s_i (x_j − z_ij)² for each feature j, and adds this sum to the entry of
+// dparams for the group of the feature. Here z_ij is feature j of row rows[i]. Its place is
 // columns[j·stride + rows[i]].
 func (k ARD) addSquares(dparams, s, x, columns []float64, stride int, rows []int) {
 	first := rows[0]
@@ -279,8 +279,8 @@ func hyperparameters(k Kernel, head learn.Hyperparameter, m learn.Moments) []lea
 	if !ok {
 		return nil
 	}
-	// One feature alone may have to contribute the whole distance, to which n features contribute
-	// on average. The upper bound of its γ is therefore n times as large.
+	// On average, all n features contribute to the distance. If only one feature matters, it has to
+	// contribute the whole distance. The upper bound of its γ is therefore n times as large.
 	one.Upper *= float64(m.Features)
 	one.Zero, one.Kind = true, "γ"
 	all := []learn.Hyperparameter{head}

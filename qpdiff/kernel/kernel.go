@@ -23,9 +23,9 @@ type Kernel interface {
 	Check(params []float64) error
 	// Eval returns k(x, z).
 	Eval(params, x, z []float64) float64
-	// Grad adds s times the derivative of k(x, z). The derivative in the parameters goes to
-	// dparams, in x to dx, and in z to dz. Each of the three may be nil. The argument value is the
-	// result of Eval.
+	// Grad adds s times the derivatives of k(x, z). It adds the derivative in the parameters to
+	// dparams, the derivative in x to dx, and the derivative in z to dz. Each of the three may be
+	// nil. The argument value is the result of Eval.
 	Grad(dparams, dx, dz []float64, s, value float64, params, x, z []float64)
 }
 

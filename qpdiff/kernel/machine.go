@@ -31,7 +31,7 @@ type kernelMachine struct {
 	stale        bool      // the kernel matrix does not belong to the rows
 	coef         []float64
 	b            float64
-	support      []int // ascending: the rows whose coef is not 0 or has a derivative
+	support      []int // the rows with a coef that is not 0 or has a derivative, ascending
 }
 
 // A machineFit is a fit of a kernel machine. Its methods are the parts of the machine's derivatives
@@ -66,8 +66,8 @@ type kernelDerivative struct {
 	z []float64 // right-hand side of a tangent
 
 	// Scratch for the leave-one-out fit of a Ridge. The entries of p are ddst divided by the
-	// diagonal of G. q has the cotangents of this diagonal. The lower triangle of the kernel matrix
-	// has cotangents too, and weights holds some of their columns.
+	// diagonal of G. q has the cotangents of this diagonal. weights holds some columns of the
+	// cotangents of the kernel matrix's lower triangle.
 	p, q, weights []float64
 	work          []float64
 
@@ -141,7 +141,8 @@ func (l *kernelMachine) transpose(nrows int) {
 	}
 }
 
-// values sets dst[k] to the kernel's value between x and row rows[k], or row k if rows is nil.
+// values computes the kernel's value between x and row rows[k] for each entry dst[k]. If rows is
+// nil, dst[k] belongs to row k.
 func (l *kernelMachine) values(dst, params, x []float64, rows []int) {
 	if a, ok := l.kernel.(ARD); ok {
 		l.distances(dst, params, x, rows)
@@ -166,8 +167,9 @@ func (l *kernelMachine) values(dst, params, x []float64, rows []int) {
 	}
 }
 
-// distances sets dst[k] to the squared distance between x and row rows[k], or row k if rows is nil.
-// For an ARD kernel the distance depends on params. The list rows ascends.
+// distances computes the squared distance between x and row rows[k] for each entry dst[k]. If rows
+// is nil, dst[k] belongs to row k. For an ARD kernel the distance depends on params. The list rows
+// ascends.
 func (l *kernelMachine) distances(dst, params, x []float64, rows []int) {
 	first, last := 0, len(dst)-1
 	if rows != nil && last >= 0 {
@@ -191,8 +193,7 @@ func (l *kernelMachine) adjacent(dst, params, x []float64, start int) {
 
 // spans is distances for rows whose numbers are not consecutive.
 func (l *kernelMachine) spans(dst, params, x []float64, rows []int) {
-	// Computing all rows of a span in one call takes as long as computing a quarter of these rows
-	// one by one.
+	// One call for all rows of a span takes as long as separate calls for a quarter of these rows.
 	var span [256]float64
 	const spread = 4
 	for at := 0; at < len(rows); {
@@ -221,7 +222,8 @@ func (l *kernelMachine) checkHyper(hyper []float64, name string, checkFirst func
 }
 
 // gram sets k to the kernel matrix of the machine's rows, unless k already is this matrix. It also
-// returns the largest diagonal entry. rowIDs has the number of each row in the data, for errors.
+// returns the largest diagonal entry. Row i of k belongs to row rowIDs[i] of the data. Errors use
+// the number of the row in the data.
 func (l *kernelMachine) gram(k []float64, rowIDs []int, params []float64) (changed bool, largest float64, err error) {
 	if !l.changes(params) {
 		return false, 0, nil
@@ -326,8 +328,9 @@ func (l *kernelMachine) PredictionSize(x []float64) float64 {
 	return size
 }
 
-// checkRows checks the rows x of a Predict or of its derivative. There must be one row for each
-// entry of values, whose name is arg. If dx is not nil, checkRows also checks the shape of dx.
+// checkRows checks the rows x of a Predict or of its derivative. The number of rows must be the
+// length of values. In the message of an error, values has the name arg. If dx is not nil,
+// checkRows also checks the shape of dx.
 func (l *kernelMachine) checkRows(x, dx *mat.Dense, arg string, values []float64) error {
 	if err := l.state.Fitted(); err != nil {
 		return err

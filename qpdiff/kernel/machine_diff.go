@@ -80,11 +80,11 @@ func (l *kernelMachine) Predict(w *qpdiff.Workspace, dst []float64, x *mat.Dense
 	return l.predict(keep, dst, x)
 }
 
-// PredictVJP adds the derivative of Σ_t ddst_t·f(x_t) in each input of the fit to the field of g,
-// if the field is not nil. If dx is not nil, PredictVJP adds the derivative in x to dx. At λ = 0
-// the derivative of a [Ridge] in λ is one-sided, from the right. If training rows of an [SVM] are
-// equal, g.X and g.Y hold the derivative along moves that keep these rows equal. [SVM.Ties] lists
-// the pairs of rows for which this matters.
+// PredictVJP differentiates Σ_t ddst_t·f(x_t). It adds the derivative in each input of the fit to
+// the field of g for this input, if the field is not nil. If dx is not nil, PredictVJP adds the
+// derivative in x to dx. At λ = 0 the derivative of a [Ridge] in λ is one-sided, from the right. If
+// training rows of an [SVM] are equal, g.X and g.Y hold the derivative along moves that keep these
+// rows equal. [SVM.Ties] lists the pairs of rows for which this matters.
 //
 // Errors:
 //
@@ -177,8 +177,9 @@ func (d *kernelDerivative) valuesAt(l *kernelMachine, t int, x *mat.Dense) []flo
 	return d.supportRow
 }
 
-// predictions differentiates Σ_t ddst_t·f(x_t), and returns the cotangent of b. It adds the
-// derivatives that g needs to dx, to the sums of d and to the cotangent v of coef.
+// predictions differentiates Σ_t ddst_t·f(x_t), and returns the cotangent of b. It adds derivatives
+// to dx, to the sums of d and to the cotangent v of coef. It leaves out derivatives that g does not
+// need.
 //
 // If g needs only derivatives in the hyperparameters, predictions skips each row whose prediction
 // the fit holds. The derivatives for such a row are exactly 0, but their computed sums would
@@ -233,7 +234,8 @@ func (d *kernelDerivative) predictionsAlong(l *kernelMachine, dst []float64, x, 
 }
 
 // addGradients multiplies s[k] by the derivative of values[k], the kernel value between row rows[k]
-// and x. It adds the products to the sums of d that g wants, and also to dx if dx is not nil.
+// and x. It adds the products to the sums of d for the fields of g that are not nil, and also to dx
+// if dx is not nil.
 func (d *kernelDerivative) addGradients(l *kernelMachine, g *learn.Grad, dx, values, x []float64, rows []int) {
 	l.state.Stop.Look()
 	dparams := d.dparamsOf(g)

@@ -123,8 +123,8 @@ func (d *kernelDerivative) leaveOneOutColumns(l *kernelRidgeFit, g *learn.Grad, 
 	}
 }
 
-// leaveOneOutRow sets asRow and asOther for the kernel values of row j with the given rows. In the
-// fit without row i, the coefficient of row j is c_j − G_ij·e_i.
+// leaveOneOutRow computes the cotangents asRow and asOther of the kernel values between row j and
+// the given rows. In the fit without row i, the coefficient of row j is c_j − G_ij·e_i.
 func (d *kernelDerivative) leaveOneOutRow(l *kernelRidgeFit, ddst []float64, j int, rows []int) {
 	m := len(l.c)
 	dense.GrowAll(len(rows), &d.asRow, &d.asOther)
@@ -136,8 +136,8 @@ func (d *kernelDerivative) leaveOneOutRow(l *kernelRidgeFit, ddst []float64, j i
 
 // addPairs adds the contributions of the kernel values between row j and the given rows i ≤ j. It
 // adds them to two cotangents: the cotangent of the training rows, and the cotangent of the
-// predicted rows. The cotangents s of the kernel values are the sums of asRow, in which row j is
-// predicted, and asOther, in which row i is predicted.
+// predicted rows. The cotangent s of a kernel value is the sum of two entries: its entry of asRow,
+// in which row j is predicted, and its entry of asOther, in which row i is predicted.
 func (d *kernelDerivative) addPairs(l *kernelRidgeFit, g *learn.Grad, dx *mat.Dense, j int, values []float64, rows []int) {
 	n, xj := l.n, l.row(j)
 	for k, i := range rows {

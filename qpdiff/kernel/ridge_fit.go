@@ -113,8 +113,8 @@ func (f *kernelRidgeFactor) solve(x []float64, sum float64) (b float64) {
 	dense.BackSolve(f.a, f.inv, n, n, x)
 	if f.balanced {
 		// Correct the sum of x to the last bits, because a large constant of the kernel multiplies
-		// its error. A change of x along shares changes the left-hand side only by a multiple of
-		// ridge·1, which b absorbs.
+		// the error of this sum. A change of x along shares changes the left-hand side only by a
+		// multiple of ridge·1, which b absorbs.
 		over := floats.Sum(x) - sum
 		dense.Axpy(-over, f.shares, x)
 		b += f.ridge*over - dense.Dot(f.u, x)

@@ -195,10 +195,10 @@ func (l *SVM) begin(d *kernelDerivative, g *learn.Grad) error {
 	return l.prepare(d, l.Generalised, g)
 }
 
-// Ties calls visit for pairs of equal rows i and k with equal labels. It describes g.X as the last
-// VJP or PredictVJP with w has computed it; g.X must not have been nil in that call. This g.X is a
-// derivative only along moves dX with dᵀdX_i = dᵀdX_k for each vector d that visit receives. Other
-// moves have no derivative.
+// Ties calls visit for pairs of equal rows i and k with equal labels. The pairs belong to the g.X
+// that the last VJP or PredictVJP with w has computed; g.X must not have been nil in that call.
+// This g.X is a derivative only along moves dX with dᵀdX_i = dᵀdX_k for each vector d that visit
+// receives. Other moves have no derivative.
 //
 // There are two cases of such pairs. In the first case, only the sum of the rows' β is unique. In
 // the second case, all β are at a bound, and the rows i and k bound b.

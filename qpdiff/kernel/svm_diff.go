@@ -168,10 +168,9 @@ func (d *kernelDerivative) ties(l *kernelSVMFit, visit func(i, k int, sign float
 	}
 	for i, k := range l.rows.Equal {
 		row := l.rows.Of[k]
-		// The copies of a row share the row's β and w. If they shared w in another proportion, the
-		// cotangents of the copies would change by multiples of w times the slope. If the row is
-		// free, and the copies shared β in another proportion, the cotangents would change by
-		// multiples of gx.
+		// Each copy of a row has a part of the row's β and w. With other parts of w, the cotangents
+		// of the copies would change by multiples of w times the slope. If the row is free, other
+		// parts of β are possible, too. The cotangents would then change by multiples of gx.
 		if _, free := slices.BinarySearch(d.freeSet, row); free && !visit(i, k, 1, d.gx[row*l.n:(row+1)*l.n]) || d.w[row] == 0 {
 			continue
 		}

@@ -63,8 +63,8 @@ const (
 	pairsPerRow = 3
 	rowsPerPair = 2
 	// With n ≥ manyRows rows, at least n²/rowsPerRound pairs may be moved. An exact step then costs
-	// O(n³) and holds one row at a time, so sequential minimal optimisation gets more room. These
-	// pairs cost as much as some 20 exact steps, and the bound is rarely reached.
+	// O(n³) and moves only one row to a bound, so sequential minimal optimisation gets more room.
+	// These pairs cost as much as some 20 exact steps, and the bound is rarely reached.
 	manyRows, rowsPerRound = 256, 16
 	// pairPhases bounds how often sequential minimal optimisation runs between exact steps, because
 	// it may undo the progress of the exact steps.

@@ -22,8 +22,9 @@ type rowLimits struct {
 var limits = rowLimits{whole: 1 << 12, shrink: 1 << 10, every: 1000, cache: 1 << 24}
 
 // kernelRows are the rows of a machine's kernel matrix. If there are more than limits.whole rows, a
-// row of the matrix is evaluated when it is needed, and a cache holds the rows that pairs used
-// last. Exact steps then update y − Kβ, and the last exact step computes y − Kβ anew from all rows.
+// row of the matrix is evaluated when it is needed. A cache then holds the rows that the latest
+// steps of sequential minimal optimisation used. Exact steps then update y − Kβ, and the last exact
+// step computes y − Kβ anew from all rows.
 type kernelRows struct {
 	machine   *kernelMachine
 	params    []float64 // of the kernel
@@ -68,7 +69,8 @@ func (r *kernelRows) stored(j, n int) []float64 {
 	return nil
 }
 
-// gather sets dst to the entries of row j in the columns cols, which ascend. Nil: all columns.
+// gather sets dst to the entries of row j in the columns cols, or in all columns if cols is nil.
+// The list cols ascends.
 func (r *kernelRows) gather(dst []float64, j, n int, cols []int) {
 	if row := r.stored(j, n); cols != nil && row != nil {
 		dense.Gather(dst, row, cols)
@@ -168,7 +170,8 @@ func (c *rowCache) find(j int) []float64 {
 func (c *rowCache) add(j int) []float64 {
 	most := min(len(c.place), max(leastCached, c.entries/c.width))
 	if len(c.owner) < most && (len(c.owner)+1)*c.width > len(c.store) {
-		// Its rows are evaluated again: a copy would need room for both stores.
+		// The rows in the old store are evaluated again, because a copy would need room for both
+		// stores.
 		c.release()
 		c.store = make([]float64, min(len(c.place)*c.width, max(leastCached*c.width, c.entries)))
 		c.owner, c.lastUse = make([]int, 0, most), make([]int, 0, most)

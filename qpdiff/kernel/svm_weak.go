@@ -78,9 +78,9 @@ func (l *kernelSVMFit) listWeak(label, betaSize, rhsSize, cond float64, up, down
 	}
 }
 
-// hidden reports whether rounding hides on which side of its kink row i is. It estimates the effect
-// of rounding on the β or the margin of this row with one solve. (listWeak only bounds the effect
-// on all rows, by the condition of the free set's system.)
+// hidden reports whether rounding errors hide the side of the kink on which row i is. It estimates
+// the effect of rounding on the β or the margin of this row with one solve. (listWeak only bounds
+// the effect on all rows, by the condition of the free set's system.)
 func (l *kernelSVMFit) hidden(i int) bool {
 	q := &l.q
 	q.stopper.Look()
