@@ -57,8 +57,8 @@ type glmFit struct {
 // SetContext implements [learn.ContextLearner].
 func (l *glmFit) SetContext(ctx context.Context) { l.state.Stop.Watch(ctx) }
 
-// take makes d the data. The parameter classes is the number of classes of the loss (0 except for
-// the multinomial loss). If err is not nil, take returns err instead.
+// take makes d the data of the fit. The parameter classes is the number of classes of the loss (0
+// except for the multinomial loss). If err is not nil, take returns err instead.
 func (l *glmFit) take(d learn.Data, loss Loss, classes int, penalties []Penalty, intercept bool, err error) error {
 	if err != nil {
 		l.warm = false
@@ -248,7 +248,7 @@ func (l *glmFit) begin() {
 	}
 }
 
-// external sets dst to the θ that the learner returns, from the parameters theta of the fit. It
+// external converts the parameters theta of the fit to the θ that the learner returns, in dst. It
 // also converts tangents of θ.
 func (l *glmFit) external(dst, theta []float64) {
 	if l.joint.active() {
@@ -263,8 +263,8 @@ func (l *glmFit) external(dst, theta []float64) {
 	}
 }
 
-// internal sets dst to the cotangent of the parameters of the fit. dtheta is the cotangent of the θ
-// that the learner returns.
+// internal is the adjoint of external. It converts dtheta, the cotangent of the θ that the learner
+// returns, to the cotangent of the parameters of the fit, in dst.
 func (l *glmFit) internal(dst, dtheta []float64) {
 	if l.joint.active() {
 		l.joint.contract(dst, dtheta, l.q)
@@ -463,9 +463,9 @@ func (l *glmFit) scaled(v []float64) (most float64) {
 	return most
 }
 
-// rounding returns an upper bound of a step: the largest step that the rounding errors of the
-// gradient's terms can cause, in the units of the method scaled. If the minimiser is 0, all late
-// steps consist of these errors.
+// rounding returns an upper bound of the steps that rounding errors of the gradient's terms can
+// cause. It has the units in which the method scaled measures a step. If the minimiser is 0, all
+// late steps consist of these errors.
 func (l *glmFit) rounding() float64 {
 	terms, m, q := 0.0, len(l.w), l.q
 	for k := range l.joint.outputs() {
@@ -482,9 +482,9 @@ func (l *glmFit) rounding() float64 {
 	return terms * min(max(lastStep, dense.Eps*l.cond), slowStep)
 }
 
-// search sets candidate, nextPoint and nextG to a point along the step. If fullStep is true, this
-// point is the end of the step. Otherwise it is a point that is not far beyond the minimum along
-// the step.
+// search chooses a point along the step, and stores it in candidate, nextPoint and nextG. If
+// fullStep is true, this point is the end of the step. Otherwise it is not far beyond the minimum
+// along the step.
 func (l *glmFit) search(fullStep bool) error {
 	slope := dense.Dot(l.g, l.step)
 	t := 1.0

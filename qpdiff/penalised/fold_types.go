@@ -52,7 +52,7 @@ type normalFold struct {
 
 // A foldDerivative is the scratch of FoldsVJP.
 type foldDerivative struct {
-	uThenBeta, betaThenU []float64 // the u_k followed by the β_k; the β_k followed by the u_k
+	uThenBeta, betaThenU []float64 // all u_k followed by all β_k, and all β_k followed by all u_k
 	products             []float64 // Σ u_kβ_kᵀ + β_ku_kᵀ
 	sum, row, s          []float64
 

@@ -35,7 +35,7 @@ import (
 type GLM struct {
 	Loss Loss // read by Load
 	// Dims and Load read Penalties. Fit and VJP read the matrices in Penalties, so do not change
-	// them after Load. Nil: one ridge penalty on all features.
+	// them after Load. If Penalties is nil, there is one ridge penalty on all features.
 	Penalties []Penalty
 	Intercept bool // adds an unpenalised b; read by Dims and Load
 	// Raw sets the field Raw of the Convention: a search then does not standardise the features.
@@ -45,8 +45,8 @@ type GLM struct {
 	glmFit
 }
 
-// Dims returns the number of parameters, n or n+1 with Intercept, and the number of
-// hyperparameters, one for each penalty.
+// Dims returns the number of parameters and the number of hyperparameters. With n features there
+// are n parameters, or n+1 with Intercept, and one hyperparameter for each penalty.
 func (l *GLM) Dims(n int) (theta, hyper int) {
 	if theta = n; l.Intercept {
 		theta++

@@ -19,8 +19,8 @@ import (
 // in the [learn.Data], 1 by default. As for [GLM], the loss is a sum, not a mean. Without Intercept
 // b_c is 0. Each λ_j applies to all classes.
 //
-// Adding the same vector to all β_c changes no probability. The learner returns the solution with
-// Σ_c β_c = 0 and Σ_c b_c = 0. The penalties alone give Σ_c β_c = 0 for penalised features.
+// If the same vector is added to all β_c, no probability changes. The learner returns the solution
+// with Σ_c β_c = 0 and Σ_c b_c = 0. The penalties alone give Σ_c β_c = 0 for penalised features.
 //
 // The hyperparameters are λ_j ≥ 0, one for each penalty. θ holds β_0 (followed by b_0 with
 // Intercept), then the parameters of class 1 in the same order, and so on. The numbers of the

@@ -116,7 +116,7 @@ func (s *foldStep) lever(z []float64) float64 {
 	return math.Max(0, dense.Dot(z, s.work))
 }
 
-// row sets dst to row i of X, with the features centred as in the fit.
+// row copies row i of X to dst, with the features centred as in the fit.
 func (s *foldStep) row(dst []float64, i int) {
 	l := s.l
 	for j, v := range l.state.Data.Dense().RawRowView(i) {

@@ -15,8 +15,8 @@ import (
 // A Penalty is the quadratic form βᵀSβ of the weights β of consecutive features. It has one
 // hyperparameter. Either S or Root is set.
 type Penalty struct {
-	// Name is used only in the name of the hyperparameter in a search: λ(Name). Empty: the name is
-	// λ[j].
+	// Name appears only in a search, in the name of the hyperparameter: λ(Name). If Name is empty,
+	// the hyperparameter has the name λ[j].
 	Name string
 	// First is the number of the first feature.
 	First int
@@ -112,7 +112,8 @@ func (f *form) row(i int) []float64 {
 	return f.data[at:][:min(f.band+1, f.count-i)]
 }
 
-// load sets f to the penalty p of a model with n features. j is the index of p among the penalties.
+// load stores the penalty p of a model with n features in f. j is the index of p among the
+// penalties.
 func (f *form) load(p Penalty, j, n int) error {
 	count, copied := p.size()
 	switch {

@@ -104,8 +104,8 @@ func (s *penaltySum) get(lambda []float64) (*form, float64) {
 // together is the number of forms whose rows are multiplied by the same vector at a time.
 const together = 4
 
-// products sets the first entries of dst to the products of x with row i of each form, without the
-// first entries skip of the row.
+// products computes the products of x with row i of each form, and writes them to the first entries
+// of dst. It omits the first entries of the row; skip is the number of omitted entries.
 func products(dst *[together]float64, forms []form, i, skip int, x []float64) {
 	x = x[:len(forms[0].row(i))-skip]
 	if len(forms) == together {

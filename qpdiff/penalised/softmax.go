@@ -84,8 +84,8 @@ func (s *softmax) absent(y, w []float64) int {
 	return slices.Index(s.p, 0)
 }
 
-// constant sets every stride-th entry of dst to the outputs of the best constant prediction. Each
-// class must have a row.
+// constant computes the outputs of the best constant prediction, and writes them to every stride-th
+// entry of dst. Each class must have a row.
 func (s *softmax) constant(dst []float64, stride int, y, w []float64) {
 	s.absent(y, w)
 	outs := s.outputs()
@@ -127,7 +127,7 @@ func (s *softmax) evaluate(p *point, y, w []float64) {
 	}
 }
 
-// shares sets p to the probabilities of the classes, and returns the most probable class. The
+// shares computes the probabilities p of the classes, and returns the most probable class. The
 // outputs are every stride-th entry of gamma.
 func (s *softmax) shares(gamma []float64, stride int) (best int) {
 	outs := s.outputs()
