@@ -29,7 +29,8 @@ type Case struct {
 	ClassLabels bool
 	// Step is the step of the difference quotients. For a hyperparameter it is relative to the
 	// hyperparameter. For X and y it is absolute, along directions of norm one. At a hyperparameter
-	// of 0 the quotient is one-sided, and its step is a hundredth of Step. Zero: 1e-3.
+	// of 0 the quotient is one-sided, and its step is a hundredth of Step. If the field Step is
+	// zero, the step is 1e-3.
 	Step float64
 }
 

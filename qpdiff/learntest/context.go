@@ -83,8 +83,8 @@ func Contexts(t *testing.T, newLearner func() learn.Learner, c Case) {
 	endedVJPs(t, newLearner().(learn.ContextLearner), as)
 }
 
-// ends returns the checks of a call at which the tests end a context, by number. The whole call
-// makes the given number of checks.
+// ends returns the numbers of the checks at which the tests end a context. The whole call makes the
+// given number of checks.
 func ends(checks int) []int {
 	all := []int{1, 2, 3, checks / 3, checks / 2, checks - 1, checks}
 	slices.Sort(all)

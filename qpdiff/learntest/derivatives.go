@@ -246,9 +246,8 @@ func derivatives(l learn.Learner, w *qpdiff.Workspace, c Case, v []float64) (val
 	return values, err
 }
 
-// counts checks the treatment of Rows and Weights. Load may return an error that names them.
-// Otherwise a row of weight w, and a row that is listed w times, must have the same effect as w
-// equal rows.
+// counts is the test of Rows and Weights. Load may return an error that names them. Otherwise a row
+// of weight w, and a row that is listed w times, must have the same effect as w equal rows.
 func counts(t *testing.T, newLearner func() learn.Learner, c Case) {
 	weighted, named, equal := counted(c.Data)
 	if newLearner().Load(weighted) != nil {

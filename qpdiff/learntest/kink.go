@@ -29,8 +29,8 @@ type Kink struct {
 	// other learner must return the same error at a kink as its VJP.
 	OneSided bool
 	// Side is a direction of the hyperparameters that leads to one side of the kink. The
-	// generalised derivative must be equal to the derivative on this side. Nil: the generalised
-	// derivative is not compared.
+	// generalised derivative must be equal to the derivative on this side. If Side is nil, the
+	// generalised derivative is not compared.
 	Side []float64
 }
 
@@ -117,8 +117,8 @@ func (k *kinkTest) refused(t *testing.T) {
 	numtest.NearAll(t, "θ after a VJP of nothing", again, k.theta, 1e-14, 0)
 }
 
-// shiftedRows checks that the error numbers the rows as in the data. The data begin with rows of
-// weight 0, which the numbers must count.
+// shiftedRows checks the numbers of the rows in the error. The data begin with rows of weight 0,
+// and the numbers must count these rows, too.
 func (k *kinkTest) shiftedRows(t *testing.T) {
 	rows, n := k.Data.X.Dims()
 	d := learn.Data{X: mat.NewDense(rows+2, n, nil), Y: append([]float64{1, -1}, k.Data.Y...), Weights: make([]float64, rows+2)}

@@ -20,7 +20,7 @@ import (
 // size.
 //
 // Learner checks the optimality of fits. A learner's own Residual must be at most the Tol of the
-// case. Without a fit, it must be NaN, with an error of kind ErrNotFitted. Learner compares VJPs with
+// case. Without a fit, it must be NaN, with an error of kind ErrNotFitted. VJPs must agree with
 // difference quotients to 1e-7. If the learner has a JVP, the JVP must be the adjoint of the VJP, to
 // 1e-12 of the size of the terms.
 // This is tested for all inputs together, and for each input alone. A VJP must add to the fields of

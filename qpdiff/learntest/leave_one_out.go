@@ -19,10 +19,10 @@ import (
 const leaveOneOutTol = 1e-10
 
 // LeaveOneOut tests the predictions of a [learn.LeaveOneOutLearner] and their derivatives in all
-// inputs. For each row, it fits a learner to all other rows, and compares the results to 1e-10 of
-// the largest entry. The derivative in one input must not change if other fields are nil. After a
-// LeaveOneOut, the learner must refuse derivatives of a Fit. After a Fit, it must refuse
-// derivatives of a LeaveOneOut.
+// inputs. For each row, it fits a learner to all other rows. The results of the tested methods must
+// agree with these fits to 1e-10 of the largest entry. The derivative in one input must not change
+// if other fields are nil. After a LeaveOneOut, the learner must refuse derivatives of a Fit. After
+// a Fit, it must refuse derivatives of a LeaveOneOut.
 func LeaveOneOut(t *testing.T, newLearner func() learn.LeaveOneOutLearner, c Case) {
 	t.Helper()
 	rows, n := c.Data.X.Dims()

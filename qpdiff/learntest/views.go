@@ -122,9 +122,9 @@ func views(t *testing.T, newLearner func() learn.Learner, draw func(*rand.Rand, 
 	near(t, "the directional derivative", got, wantMove)
 }
 
-// grads returns two Grads: viewGrad for the view, and dense for its dense copy. The function fill
-// returns the entries of viewGrad. The Grad dense has the same entries as viewGrad in Hyper and Y,
-// and zeros in X.
+// grads returns two Grads: viewGrad for the view, and dense for its dense copy. viewGrad has the
+// entries that the function fill returns. The Grad dense has the same entries as viewGrad in Hyper
+// and Y, and zeros in X.
 func (d *view) grads(hypers int, fill func(n int) []float64) (viewGrad, dense *learn.Grad) {
 	rows, n := d.data.X.Dims()
 	viewGrad = &learn.Grad{Hyper: fill(hypers), Y: fill(rows)}
