@@ -49,8 +49,8 @@ func CloneData(d learn.Data) learn.Data {
 	return learn.Data{X: mat.DenseCopyOf(d.X), Y: slices.Clone(d.Y)}
 }
 
-// RandomData draws a data set with standard normal features. Let v be a linear function of a third
-// of the features, plus noise. The labels are v. If classes is set, they are the sign of v.
+// RandomData draws a data set with standard normal features. Each label is a linear function of a
+// third of the features, plus noise. If classes is set, the label is the sign of this sum.
 func RandomData(seed uint64, rows, n int, classes bool) learn.Data {
 	rng := rand.New(rand.NewPCG(seed, 99))
 	d := learn.Data{X: mat.NewDense(rows, n, numtest.Normals(rng, rows*n)), Y: make([]float64, rows)}

@@ -27,15 +27,15 @@ type Steer struct {
 	Face func() []int
 	Gap  func() (gap, cond float64)
 	// Cond and Slack are limits for the checks of a VJP. If the condition number is above Cond,
-	// nothing is checked. If the gap is at least 1e-6, the VJP must succeed. Next to a kink, the
-	// VJP must return an error, unless the gap is above Slack. Such a gap can occur next to a kink,
-	// because a fit may keep its active rows a little beyond the kink.
+	// nothing is checked. Away from kinks, the VJP must succeed if the gap is at least 1e-6. Next
+	// to a kink, the VJP must return an error, unless the gap is above Slack. Such a gap can occur
+	// next to a kink, because a fit may keep its active rows a little beyond the kink.
 	Cond, Slack float64
 }
 
 // Crossing bisects between lo and hi until it finds two neighbouring float64 values with different
-// active rows and coordinates. It returns two counts of VJPs. The count refused has the VJPs next
-// to a kink that returned an error. The count answered has the successful VJPs away from kinks.
+// active rows and coordinates. It returns two counts of VJPs: refused is the number of VJPs next to
+// a kink that returned an error, and answered is the number of successful VJPs away from kinks.
 func (s *Steer) Crossing(t *testing.T, lo, hi float64) (refused, answered int) {
 	t.Helper()
 	answered += s.away(t, lo)

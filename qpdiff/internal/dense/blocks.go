@@ -22,7 +22,7 @@ const (
 // a time.
 func packed(n int) int { return packedColumns(n) * min(n, blockDepth) }
 
-// packedColumns returns the number of columns that a product packs at a time, if it has n columns.
+// packedColumns returns the number of columns that a product with n columns packs at a time.
 func packedColumns(n int) int {
 	return (min(n, BlockSize) + productColumns - 1) / productColumns * productColumns
 }

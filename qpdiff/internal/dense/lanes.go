@@ -199,9 +199,10 @@ func LaneSums(u, a, b []float64, n int) (ua, ub [LaneCount]float64) {
 }
 
 // DescendLanes does the work of DescendKinks for LaneCount problems at a time. Each problem has n ≥
-// 1 coordinates. The up and the lo of each coordinate are both given by bound. The results have the
-// same bits as with DescendKinks, except for the signs of zeros. Problem i does not change unless
-// live[i] < 0. Bit i of the result is set if the sign of a coordinate of problem i has changed.
+// 1 coordinates. For each coordinate, bound is both the up and the lo of DescendKinks. The results
+// have the same bits as with DescendKinks, except for the signs of zeros. Problem i does not change
+// unless live[i] < 0. Bit i of the result is set if the sign of a coordinate of problem i has
+// changed.
 func DescendLanes(x, resid, m, r, bound []float64, n int, live *[LaneCount]float64) (changed int) {
 	x, resid, m, r, bound = x[:n*LaneCount], resid[:n*LaneCount], m[:n*n*LaneCount], r[:n*LaneCount], bound[:n*LaneCount]
 	if vectors {

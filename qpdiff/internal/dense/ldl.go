@@ -41,7 +41,7 @@ func LDLFactorUntil(stopper *stop.Stop, a, dinv []float64, n, stride int, tol fl
 	for k := range n {
 		dinv[k] = a[k*stride+k]
 	}
-	// Applying two pivots at a time halves the passes over the rows below.
+	// Two pivots at a time need half as many passes over the rows below.
 	for k := 0; k < n; k += 2 {
 		stopper.Look()
 		r0 := a[k*stride+k : (k+1)*stride]

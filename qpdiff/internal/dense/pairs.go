@@ -2,8 +2,8 @@ package dense
 
 import "math"
 
-// lanes is the number of lanes of highest and steepest. Index i belongs to lane i modulo lanes, and
-// each lane has its own result.
+// lanes is the number of lanes in which Highest and Steepest search. Index i belongs to lane i
+// modulo lanes, and each lane has its own result.
 const lanes = 4
 
 // Highest returns the largest x[i] among the indices i with a[i] < b[i], and the first i with this

@@ -12,10 +12,11 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// LeastKept is a fraction of a feature's sum of squares. Subtracting unused rows and the centre
-// must leave at least this fraction, so that at most two digits are lost. If less is left, the
-// feature's sums are computed again from the centred and scaled rows. They are also computed again
-// if the sum of squares is below LeastSquares, because its terms then lose bits to underflow.
+// LeastKept is a fraction of a feature's sum of squares. At least this fraction must be left after
+// the subtraction of unused rows and of the centre. At most two digits are then lost. If less is
+// left, the feature's sums are computed again from the centred and scaled rows. They are also
+// computed again if the sum of squares is below LeastSquares, because its terms then lose bits to
+// underflow.
 const (
 	LeastKept    = .01
 	LeastSquares = 1e-280

@@ -34,8 +34,8 @@ func CheckBytes(l Sized, d learn.Data) error {
 	return Exceeds(need, d.MaxBytes, s)
 }
 
-// Exceeds returns an error if need bytes exceed the bound of data with the sizes s. maxBytes is the
-// MaxBytes of the data.
+// Exceeds returns an error if the number of bytes need is larger than the bound of data with the
+// sizes s. maxBytes is the MaxBytes of the data.
 func Exceeds(need, maxBytes int64, s learn.Size) error {
 	if need <= memory.Bound(maxBytes) {
 		return nil

@@ -51,8 +51,8 @@ func CheckProduct(g *learn.Grad) error {
 // CheckTangentOut returns an error if an entry of dtheta, the result of a JVP, is not finite.
 func CheckTangentOut(dtheta []float64) error { return CheckProduct(&learn.Grad{Hyper: dtheta}) }
 
-// CheckPlain returns an error if d.Rows or d.Weights is not nil. The error contains the name of the
-// learner that the parameter learner gives.
+// CheckPlain returns an error if d.Rows or d.Weights is not nil. The parameter learner is the name
+// of the learner in the error.
 func CheckPlain(d learn.Data, learner string) error {
 	arg := "Data.Weights"
 	if d.Rows != nil {
@@ -64,8 +64,8 @@ func CheckPlain(d learn.Data, learner string) error {
 	return nil
 }
 
-// CheckAll does the work of Check for a learner that cannot use Rows and Weights. The error
-// contains the name of the learner that the parameter learner gives.
+// CheckAll does the work of Check for a learner that cannot use Rows and Weights. The parameter
+// learner is the name of the learner in the error.
 func CheckAll(d learn.Data, learner string) error { return cmp.Or(CheckPlain(d, learner), d.Check()) }
 
 // Counts returns the weight of each row of X, or nil if all weights are 1. The result uses the

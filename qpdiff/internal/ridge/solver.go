@@ -16,8 +16,9 @@ const (
 	// error. Two rounds thus leave an error below rounding. These errors are measured in the norm
 	// that the matrix of the Factor defines.
 	correctionTol, laterTol = 1e-9, 1e-7
-	// corrections bounds the number of corrections. If a correction is at most corrected times the
-	// solution, it is the last. The next correction would be about the square of this fraction.
+	// corrections bounds the number of corrections. The constant corrected is a fraction: a
+	// correction of at most this fraction of the solution is the last. The next correction would be
+	// about the square of the fraction.
 	corrections = 4
 	corrected   = 1e-8
 	// freshSteps bounds the number of steps with a Factor that was computed for this very system. A
@@ -195,8 +196,8 @@ func (s *Solver) Exact(sys *System, x, b []float64) bool {
 	return dense.AllFinite(x[:k])
 }
 
-// joint sets dst to b, except that dst_j is 0 for each parameter j whose column of Z is zero. b_j
-// may be very large for such a parameter, and would then dominate the norms of the steps.
+// joint copies b to dst, but with dst_j = 0 for each parameter j whose column of Z is zero. b_j may
+// be very large for such a parameter, and would then dominate the norms of the steps.
 func (s *System) joint(dst, b []float64) {
 	copy(dst, b[:s.K])
 	for j, v := range s.squares[:s.Penalised] {
@@ -269,7 +270,7 @@ func (s *Solver) Condition(sys *System, c *Condition) {
 	}
 }
 
-// bound sets Cond and At from the ratios of the penalties to the given diagonal.
+// bound computes Cond and At from the ratios of the penalties to the given diagonal.
 func (c *Condition) bound(sys *System, diagonal []float64) {
 	least := 1.0
 	c.At = 0
@@ -281,8 +282,9 @@ func (c *Condition) bound(sys *System, diagonal []float64) {
 	c.Cond = math.Sqrt(float64(sys.K)) / least
 }
 
-// single sets Schur and Along for the parameter without a penalty. If the system determines this
-// parameter less accurately than the others, single increases Cond. rest holds the diagonal of H.
+// single computes Schur and Along for the parameter without a penalty. If the system determines
+// this parameter less accurately than the others, single increases Cond. rest holds the diagonal of
+// H.
 func (s *Solver) single(sys *System, c *Condition) {
 	free, own := sys.Penalised, 0.0
 	for i, w := range sys.Weights {

@@ -337,7 +337,7 @@ func (f *Factor) factorise(s *System, end *stop.Stop, single bool) bool {
 	return f.rescale(s, end, 1)
 }
 
-// singleGram sets gram from float32 numbers. It scales the parameters by powers of two, so that
+// singleGram computes gram with float32 numbers. It scales the parameters by powers of two, so that
 // their units do not matter.
 func (f *Factor) singleGram(s *System, end *stop.Stop) {
 	f.unit, f.root = dense.Grow(f.unit, s.K), dense.Grow(f.root, s.M)
@@ -370,8 +370,8 @@ func (f *Factor) rescale(s *System, end *stop.Stop, share float64) bool {
 	return f.cholesky(k, end)
 }
 
-// cholesky factorises l, which has size rows, and reports whether it is regular to working
-// precision.
+// cholesky factorises the matrix l, and reports whether it is regular to working precision. The
+// argument size is the number of rows of l.
 func (f *Factor) cholesky(size int, end *stop.Stop) bool {
 	f.inv = dense.Grow(f.inv, size)
 	f.scratch = dense.Grow(f.scratch, dense.BlockWork(size))

@@ -44,7 +44,7 @@ func (s *Stop) Context() context.Context {
 	return s.ctx
 }
 
-// Look panics with the error of the context if it has ended.
+// Look panics if the context has ended. The value of the panic is the error of the context.
 func (s *Stop) Look() {
 	if s != nil && s.ctx != nil {
 		s.look()

@@ -113,7 +113,7 @@ func (o *Sum) Factor(columns [][]float64, rows int, inv float64, support *Suppor
 // Solve replaces x by K⁻¹x.
 func (o *Sum) Solve(x []float64) { dense.LDLSolve(o.k, o.inv, o.rows, o.rows, x) }
 
-// update sets the weights to ρ/r_f on the support and 0 elsewhere, and returns ρ.
+// update computes the weights, ρ/r_f on the support and 0 elsewhere, and returns ρ.
 func (o *Sum) update(columns [][]float64, inv float64, support *Support) float64 {
 	rho := math.Inf(1)
 	for i := range support.Act {
