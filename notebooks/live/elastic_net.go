@@ -74,8 +74,8 @@ func (t *elasticNetTrial) describe() string {
 		"Right, over the steps: losses, and the penalties λ1 and λ2.", len(t.Coef))
 }
 
-// surfacePoints is the number of points of the surface for each penalty, and coarsePoints is this
-// number in a preview.
+// surfacePoints is the number of points of the surface along the axis of each penalty. coarsePoints
+// is the same number in a preview.
 const (
 	surfacePoints = 28
 	coarsePoints  = 12

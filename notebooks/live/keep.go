@@ -39,7 +39,7 @@ func (s *session) keep() *keptSession {
 	return k
 }
 
-// restore sets a session with the paper's settings to the stored state.
+// restore changes a session, which must have the paper's settings, to the stored state.
 func (s *session) restore(k *keptSession) {
 	within := func(steps int) int { return min(max(steps, 0), MaxSteps) }
 	s.settings = s.settings.withValues(k.Values)

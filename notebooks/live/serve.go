@@ -15,7 +15,7 @@ import (
 // message is a message from a page. It is an Event, or one of the kinds below.
 type message struct {
 	Event
-	// Page is the name of the page, because several pages may show the same run.
+	// Page is the name of the page. It is necessary because several pages may show the same run.
 	Page string `json:"page"`
 	// Seq numbers the messages in the order in which the page made them. Messages may arrive in
 	// another order, and a message may arrive several times.
@@ -123,7 +123,7 @@ const (
 	// the run every showTime.
 	sliceTime = 20 * time.Millisecond
 	showTime  = 200 * time.Millisecond
-	// patience is a time. If a page has not drawn for this long, it is assumed to be hidden.
+	// A page that has not drawn for the time patience is assumed to be hidden.
 	patience = time.Second
 	// pingTime is the interval between pings. A page that has sent nothing for the time absence is
 	// assumed to be gone. A page that the reader has left is assumed to be gone after returnTime.

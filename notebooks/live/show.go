@@ -22,8 +22,8 @@ import (
 //go:embed page.html
 var page string
 
-// answerTime is the time that a front end may take to answer. It is asked again every retryTime.
-// exitTime is the time that a cell without a kernel may take to end.
+// answerTime is the time that a front end may take to answer. During this time, the request is
+// repeated every retryTime. exitTime is the time that a cell without a kernel may take to end.
 const (
 	answerTime = 25 * time.Second
 	retryTime  = 4 * time.Second

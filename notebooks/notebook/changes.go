@@ -28,8 +28,8 @@ type parameters struct {
 	computed []experiment.Change // changes with which Compute ran
 }
 
-// seen returns the entry of known for the type of p. It makes the entry if there is none, and
-// stores the present values of p's fields in it.
+// seen returns the entry of the map known for the type of p. It makes the entry if there is none,
+// and stores the present values of p's fields in it.
 func seen(p any) *parameters {
 	t := reflect.Indirect(reflect.ValueOf(p)).Type()
 	of := known.all[t]

@@ -62,7 +62,7 @@ func noteOf(draws int, older, moved []string) string {
 	return note + fmt.Sprintf("That has moved these rows of draw 0 by more than a tenth of their standard error: %s. The command ./reproduce.sh --again %d records the draws anew.", strings.Join(moved, ", "), draws)
 }
 
-// counted names the experiments if they are few, and otherwise counts them.
+// counted returns the names of the experiments if they are few, and otherwise their number.
 func counted(names []string) string {
 	const few = 4
 	switch {
@@ -76,9 +76,9 @@ func counted(names []string) string {
 
 var sourceLine = regexp.MustCompile(`(?m)^# (\S+) (\S+)$`)
 
-// olderSources names the experiments whose source has changed since the draws were recorded. The
-// record has a comment for each experiment, with its function and a hash of all source that the
-// function reached.
+// olderSources returns the names of the experiments whose source has changed since the draws were
+// recorded. The record has a comment for each experiment, with its function and a hash of all
+// source that the function reached.
 func olderSources(recorded []byte, current func(function string) string) []string {
 	var older []string
 	for _, found := range sourceLine.FindAllSubmatch(recorded, -1) {

@@ -201,7 +201,7 @@ func save(o figures.Output) string {
 }
 
 // captionKey is a key in the metadata of an output. It marks the caption of the picture in the
-// output before.
+// previous output.
 const captionKey = "cvgm_caption"
 
 // shown returns the outputs of a figure for the notebook: the picture, with the width of the figure

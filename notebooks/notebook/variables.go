@@ -1,11 +1,11 @@
 package notebook
 
-// StoreVar names the environment variable with the folder of stored results. Unset: .work/store in
-// the folder of the module.
+// StoreVar is the name of the environment variable that holds the folder of stored results. If the
+// variable is unset, the folder is .work/store in the folder of the module.
 const StoreVar = "CVGM_STORE"
 
-// RecordVar names the environment variable with the file for the record of a notebook. Lines of
-// JSON are appended to this file:
+// RecordVar is the name of the environment variable that holds the path of a file. This file is the
+// record of a notebook. Lines of JSON are appended to it:
 //
 //   - for each result that the notebook uses,
 //   - for the start and the end of the computation of a result,
@@ -15,30 +15,32 @@ const StoreVar = "CVGM_STORE"
 // If the variable is unset, warnings are written to standard error, and there are no other lines.
 const RecordVar = "CVGM_RECORD"
 
-// TwinVar names an environment variable. If it is set, every Compute runs the twin of the
-// experiment. All floating-point parameters of the twin are multiplied by 1 + 2⁻⁴⁰. Digits of the
-// outputs that differ from the original run depend on rounding, and may thus differ between
-// processors.
+// TwinVar is the name of an environment variable. If the variable is set, every Compute runs the
+// twin of the experiment. All floating-point parameters of the twin are multiplied by 1 + 2⁻⁴⁰. If
+// digits of the outputs differ from the original run, these digits depend on rounding, and may thus
+// differ between processors.
 const TwinVar = "CVGM_TWIN"
 
-// OutVar names the environment variable with the folder for outputs. Under ./reproduce.sh it is a
-// staging folder, which becomes figures/out/NAME after the notebook NAME has succeeded.
+// OutVar is the name of the environment variable that holds the folder for outputs. Under
+// ./reproduce.sh it is a staging folder, which becomes figures/out/NAME after the notebook NAME has
+// succeeded.
 const OutVar = "CVGM_OUT"
 
-// NotebookVar names the environment variable with the name of the notebook that ./reproduce.sh
-// runs.
+// NotebookVar is the name of the environment variable that holds the name of the notebook. It is
+// set if ./reproduce.sh runs the notebook.
 const NotebookVar = "CVGM_NOTEBOOK"
 
-// ListVar names an environment variable. If it is set, each cell ends without an error at the first
-// result that is not in the store. The cell does not compute this result, but appends the
-// experiment's name, parameters and key to the file of RecordVar. ./reproduce.sh --on slurm sets
-// the variable.
+// ListVar is the name of an environment variable. If the variable is set, each cell ends without an
+// error at the first result that is not in the store. The cell does not compute this result, but
+// appends the experiment's name, parameters and key to the file of RecordVar. ./reproduce.sh --on
+// slurm sets the variable.
 const ListVar = "CVGM_LIST"
 
-// ParamsVar names the environment variable with the parameters to override. It is a JSON object of
-// names and values, both as text. ./reproduce.sh sets it from -p.
+// ParamsVar is the name of the environment variable that holds the parameters to override. Its
+// value is a JSON object of names and values, both as text. ./reproduce.sh sets the variable from
+// -p.
 const ParamsVar = "CVGM_PARAMS"
 
-// ProgressVar names the environment variable with a progress file. The file has the number of
-// finished cells of the current experiment, for ./reproduce.sh.
+// ProgressVar is the name of the environment variable that holds the path of a progress file. The
+// file has the number of finished cells of the current experiment, for ./reproduce.sh.
 const ProgressVar = "CVGM_PROGRESS"
