@@ -24,7 +24,7 @@ func RingsBoundary() string {
 	return "The dashed circle is the best rule. A solid line that stays near it among the examples has nearly the best accuracy. Far from all examples the data do not determine the solid line."
 }
 
-// RingsVariantsTable names the variants that do not learn, and the variants whose first step is
+// RingsVariantsTable lists the variants that do not learn, and the variants whose first step is
 // uphill.
 func RingsVariantsTable(r *kernels.LearnedKernelResult) string {
 	var not, uphill []string

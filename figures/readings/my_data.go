@@ -197,8 +197,8 @@ func myCalibration(r *mydata.Result) string {
 	return text + " On average the probabilities are neither too extreme nor too cautious by more than 0.05."
 }
 
-// MyDataCoefficients names the largest coefficient, and counts the coefficients with an uncertain
-// sign.
+// MyDataCoefficients returns text with the name of the largest coefficient, and the number of
+// coefficients with an uncertain sign.
 func MyDataCoefficients(r *mydata.Result) string {
 	var all []string
 	for _, m := range r.Models {

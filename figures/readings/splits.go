@@ -82,7 +82,7 @@ func GapCurves(r *splits.GapResult) string {
 		ends.String())
 }
 
-// SplitsStepsTable names the searches with the lowest CV loss and with the lowest test error.
+// SplitsStepsTable states which search has the lowest CV loss, and which has the lowest test error.
 func SplitsStepsTable(r *splits.Result) string {
 	by := func(of func(splits.Step) float64) string {
 		s := slices.MinFunc(r.RingsByStep, func(a, b splits.Step) int { return cmp.Compare(of(a), of(b)) })

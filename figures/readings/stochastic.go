@@ -6,8 +6,8 @@ import (
 	"cvgm/cvgm/experiment/searches"
 )
 
-// Stochastic names the methods that are worse than stochastic CVGM with an outer penalty. It also
-// says which part of this method helps.
+// Stochastic compares other methods with stochastic CVGM that has an outer penalty. It also states
+// the effects of the penalty and of the CV gradient.
 func Stochastic(r *searches.StochasticResult) string {
 	own, _ := r.Find(searches.StochasticPenalty)
 	against := func(name string) string {

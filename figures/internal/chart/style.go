@@ -55,7 +55,8 @@ type Style struct {
 	Color color.NRGBA
 	Width vg.Length
 	Dash  []vg.Length
-	// Glyph marks the points of Scatter. GlyphRadius is its radius. Zero: 2.5.
+	// Glyph marks the points of Scatter. GlyphRadius is the radius of the glyph. If it is zero, the
+	// radius is 2.5.
 	Glyph       draw.GlyphDrawer
 	GlyphRadius vg.Length
 	// Unlisted omits the series from the legend.

@@ -37,7 +37,7 @@ type Code string
 type Number struct {
 	Value  float64
 	Digits int
-	// Margin is half of the 95 % confidence interval. Zero: no interval.
+	// Margin is half of the 95 % confidence interval. If Margin is zero, there is no such interval.
 	Margin float64
 	// Low and High are the ends of an asymmetric interval, which replaces Margin. If both are zero,
 	// there is no such interval.
