@@ -118,25 +118,9 @@ func (a lambda1Path) slopeIn(entry int, direction float64) (float64, error) {
 
 // find sets k to a value of λ1 at which a coefficient becomes 0. It finds the value by bisection.
 func (k *Kink) find(path lambda1Path, lambda1 float64) error {
-	// λ1 grows from lambda1 until the first coefficient is 0.
-	low, high := lambda1, lambda1
-	if err := path.fit(low); err != nil {
+	low, high, err := k.bracket(path, lambda1)
+	if err != nil {
 		return err
-	}
-	for k.Entry = -1; k.Entry < 0; {
-		before := append([]float64(nil), path.theta...)
-		low, high = high, high*1.02
-		if floats.Norm(before, 1) == 0 {
-			return experiment.Invalid("Lambda1", lambda1, "use a smaller value: there is no coefficient but 0")
-		}
-		if err := path.fit(high); err != nil {
-			return err
-		}
-		for j, v := range before {
-			if v != 0 && path.theta[j] == 0 {
-				k.Entry = j
-			}
-		}
 	}
 	for {
 		mid := low + (high-low)/2
@@ -168,6 +152,31 @@ func (k *Kink) find(path lambda1Path, lambda1 float64) error {
 	}
 	k.At = left - path.theta[k.Entry]/slope
 	return nil
+}
+
+// bracket raises λ1 from lambda1 until the first coefficient is 0, and sets k.Entry to the number of
+// this coefficient. It returns the last two values of λ1.
+func (k *Kink) bracket(path lambda1Path, lambda1 float64) (low, high float64, err error) {
+	low, high = lambda1, lambda1
+	if err := path.fit(low); err != nil {
+		return low, high, err
+	}
+	for k.Entry = -1; k.Entry < 0; {
+		before := append([]float64(nil), path.theta...)
+		low, high = high, high*1.02
+		if floats.Norm(before, 1) == 0 {
+			return low, high, experiment.Invalid("Lambda1", lambda1, "use a smaller value: there is no coefficient but 0")
+		}
+		if err := path.fit(high); err != nil {
+			return low, high, err
+		}
+		for j, v := range before {
+			if v != 0 && path.theta[j] == 0 {
+				k.Entry = j
+			}
+		}
+	}
+	return low, high, nil
 }
 
 // measureSides sets the one-sided slopes at the kink. entryAtKink is the value of the entry at the

@@ -179,17 +179,8 @@ func (p ElasticNetSeedsParams) seed(ctx context.Context, seed uint64) (losses se
 		losses.Test[method], err = s.TestLoss(lambda)
 		return err
 	}
-	for step, err := range s.Search(ctx, p.Gradient(max(p.LongSteps, p.Steps))) {
-		if err != nil {
-			return losses, fmt.Errorf("CVGM: %w", err)
-		}
-		for method, steps := range map[int]int{Start: 1, CVGM: p.Steps, Long: p.LongSteps} {
-			if step.Evaluations == steps || step.Converged && step.Evaluations < steps {
-				if err := put(method, step.X, step.Loss); err != nil {
-					return losses, err
-				}
-			}
-		}
+	if err := p.descend(ctx, s, put); err != nil {
+		return losses, err
 	}
 	for _, m := range []struct {
 		method   int
@@ -220,6 +211,24 @@ func (p ElasticNetSeedsParams) seed(ctx context.Context, seed uint64) (losses se
 	}
 	losses.Test[TrueCoefficients] = linearRisk(s.Test, s.Coef, asIs)
 	return losses, put(LeastSquares, leastSquares, math.NaN())
+}
+
+// descend puts the losses of CVGM at its start and after both numbers of steps. After a shorter
+// descent, its last step counts.
+func (p ElasticNetSeedsParams) descend(ctx context.Context, s *experiment.Setup, put func(method int, lambda []float64, loss float64) error) error {
+	for step, err := range s.Search(ctx, p.Gradient(max(p.LongSteps, p.Steps))) {
+		if err != nil {
+			return fmt.Errorf("CVGM: %w", err)
+		}
+		for method, steps := range map[int]int{Start: 1, CVGM: p.Steps, Long: p.LongSteps} {
+			if step.Evaluations == steps || step.Converged && step.Evaluations < steps {
+				if err := put(method, step.X, step.Loss); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // minimum sets m to the lowest result of several quasi-Newton searches.

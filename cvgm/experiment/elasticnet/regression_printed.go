@@ -118,15 +118,25 @@ func (p RegressionPrintedParams) measure(ctx context.Context, seed uint64) (c re
 			tests = map[int]learn.Data{TestPrintedCall: second}
 		}
 		for k, test := range tests {
-			for j, x := range [][]float64{last, leastSquares} {
-				if c[k][j], err = s.Risk(x, test); err != nil {
-					return c, err
-				}
+			if c[k], err = risks(s, test, last); err != nil {
+				return c, err
 			}
-			c[k][2] = linearRisk(test, s.Coef, asIs) / (p.Noise / scale * p.Noise / scale)
+			c[k][2] /= p.Noise / scale * p.Noise / scale
 		}
 	}
 	return c, nil
+}
+
+// risks returns the risks on test after CVGM, whose last step is last, of least squares and of the
+// true coefficients.
+func risks(s *experiment.Setup, test learn.Data, last []float64) (r [3]float64, err error) {
+	for j, x := range [][]float64{last, leastSquares} {
+		if r[j], err = s.Risk(x, test); err != nil {
+			return r, err
+		}
+	}
+	r[2] = linearRisk(test, s.Coef, asIs)
+	return r, nil
 }
 
 // count returns the n numbers start, start + 1, ….

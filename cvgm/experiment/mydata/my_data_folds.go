@@ -166,26 +166,11 @@ func (p MyDataParams) learning(ctx context.Context, tuned *tune.Tuned) (Learning
 		if rows < leastLearning {
 			continue
 		}
-		loss, se := math.NaN(), math.NaN()
-		before, last = last, nil
-		if cv, err := cvgm.New(c); err == nil {
-			if v, err := cv.Eval(nil, tuned.Winner.Hyper); err == nil {
-				loss = v
-				if se, err = cv.StandardError(); err != nil {
-					se = math.NaN()
-				}
-				last = make([]float64, len(c.Data.Y))
-				if err := cv.OutOfFold(last); err != nil {
-					return l, err
-				}
-				for i, prediction := range last {
-					label := c.Data.Y[i]
-					if tuned.ClassModels != nil {
-						label = 1 // predictions are log odds of the row's own class
-					}
-					last[i], _ = c.Loss.Eval(prediction, label)
-				}
-			}
+		before = last
+		var loss, se float64
+		var err error
+		if loss, se, last, err = lossesOf(c, tuned); err != nil {
+			return l, err
 		}
 		l.Rows, l.Loss, l.Error = append(l.Rows, rows), append(l.Loss, loss), append(l.Error, se)
 	}
@@ -193,6 +178,34 @@ func (p MyDataParams) learning(ctx context.Context, tuned *tune.Tuned) (Learning
 		l.Gain, l.GainError = meanDifference(before, last, c.Data.Weights)
 	}
 	return l, nil
+}
+
+// lossesOf returns the CV loss of the tuned hyperparameters on the splits of c, its standard error,
+// and the loss of each row. If the CV loss cannot be computed, the numbers are NaN and rows is nil.
+// If only the standard error cannot be computed, se alone is NaN.
+func lossesOf(c cvgm.Config, tuned *tune.Tuned) (loss, se float64, rows []float64, err error) {
+	cv, err := cvgm.New(c)
+	if err != nil {
+		return math.NaN(), math.NaN(), nil, nil
+	}
+	if loss, err = cv.Eval(nil, tuned.Winner.Hyper); err != nil {
+		return math.NaN(), math.NaN(), nil, nil
+	}
+	if se, err = cv.StandardError(); err != nil {
+		se = math.NaN()
+	}
+	rows = make([]float64, len(c.Data.Y))
+	if err := cv.OutOfFold(rows); err != nil {
+		return loss, se, nil, err
+	}
+	for i, prediction := range rows {
+		label := c.Data.Y[i]
+		if tuned.ClassModels != nil {
+			label = 1 // predictions are log odds of the row's own class
+		}
+		rows[i], _ = c.Loss.Eval(prediction, label)
+	}
+	return loss, se, rows, nil
 }
 
 // meanDifference returns the weighted mean of a[i] − b[i] and its standard error, over the rows i

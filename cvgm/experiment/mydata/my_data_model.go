@@ -18,6 +18,7 @@ import (
 	"cvgm/qpdiff/linear"
 	"cvgm/qpdiff/linear/margin"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -163,14 +164,8 @@ func (p MyDataParams) curvesAround(ctx context.Context, m *Model, tuned *tune.Tu
 			continue
 		}
 		c := Curve{Hyper: h.Name, At: h.gridWithTuned(p.CurvePoints), Tuned: h.Tuned}
-		x := slices.Clone(tuned.Winner.Hyper)
-		for _, v := range c.At {
-			x[i] = v
-			loss, se, err := eval(x)
-			if err != nil {
-				return err
-			}
-			c.Loss, c.Error = append(c.Loss, loss), append(c.Error, se)
+		if err := c.evaluate(eval, tuned.Winner.Hyper, i); err != nil {
+			return err
 		}
 		m.Curves = append(m.Curves, c)
 	}
@@ -190,6 +185,21 @@ func (p MyDataParams) curvesAround(ctx context.Context, m *Model, tuned *tune.Tu
 			where = append(where, fmt.Sprintf("%s = %.3g", h.Name, at[i]))
 		}
 		m.Warnings = append(m.Warnings, fmt.Sprintf("The search missed a lower CV loss: a point of the pictures, %s, has %.4g, the tuned one %.4g.", strings.Join(where, ", "), lowest, m.Loss))
+	}
+	return nil
+}
+
+// evaluate sets the losses and their errors along hyperparameter i, from the results of eval. The
+// other hyperparameters have their tuned values.
+func (c *Curve) evaluate(eval func(x []float64) (loss, se float64, err error), tuned []float64, i int) error {
+	x := slices.Clone(tuned)
+	for _, v := range c.At {
+		x[i] = v
+		loss, se, err := eval(x)
+		if err != nil {
+			return err
+		}
+		c.Loss, c.Error = append(c.Loss, loss), append(c.Error, se)
 	}
 	return nil
 }
@@ -299,14 +309,8 @@ func confusion(t *table.Table, models []Model, threshold float64) [][]float64 {
 					decisions = append(decisions, m.Judged.Predictions[r][i])
 				}
 			}
-			predicted := 0
-			for k, d := range decisions {
-				if d > decisions[predicted] {
-					predicted = k
-				}
-			}
 			if !slices.ContainsFunc(decisions, math.IsNaN) {
-				counts[classOf(t, i)][predicted] += weightOf(t.Weights, i) / float64(repeats)
+				counts[classOf(t, i)][floats.MaxIdx(decisions)] += weightOf(t.Weights, i) / float64(repeats)
 			}
 		}
 	}
@@ -330,22 +334,7 @@ func (p MyDataParams) boundary(t *table.Table, d learn.Data, models []*cvgm.Mode
 	b := &Boundary{Names: [2]string{t.Columns[0].Name, t.Columns[1].Name}}
 	for j := range b.Names {
 		b.X[j] = mat.Col(nil, j, d.X)
-		low, high := math.Inf(1), math.Inf(-1)
-		for _, v := range b.X[j] {
-			if v == v {
-				low, high = min(low, v), max(high, v)
-			}
-		}
-		const margin = .05 // share of the range, on each side
-		by := margin * (high - low)
-		if !(by > 0) {
-			by = 1
-		}
-		b.Axes[j] = make([]float64, p.CurvePoints)
-		for i := range b.Axes[j] {
-			share := float64(i) / float64(p.CurvePoints-1)
-			b.Axes[j][i] = (1-share)*(low-by) + share*(high+by)
-		}
+		b.Axes[j] = axisAround(b.X[j], p.CurvePoints)
 	}
 	for i := range t.Y {
 		b.Class = append(b.Class, classOf(t, i))
@@ -364,21 +353,50 @@ func (p MyDataParams) boundary(t *table.Table, d learn.Data, models []*cvgm.Mode
 		}
 	}
 	for k := range decisions {
-		margin := slices.Clone(decisions[k])
-		for at := range margin {
-			other := math.Inf(-1)
-			for l := range decisions {
-				if l != k {
-					other = max(other, decisions[l][at])
-				}
-			}
-			if len(decisions) > 1 {
-				margin[at] -= other
-			}
-		}
-		b.Margin = append(b.Margin, slices.Collect(slices.Chunk(margin, p.CurvePoints)))
+		b.Margin = append(b.Margin, slices.Collect(slices.Chunk(marginOf(decisions, k), p.CurvePoints)))
 	}
 	return b, nil
+}
+
+// axisAround returns evenly spaced values from a little below to a little above the values in x that
+// are not NaN.
+func axisAround(x []float64, points int) []float64 {
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, v := range x {
+		if v == v {
+			low, high = min(low, v), max(high, v)
+		}
+	}
+	const margin = .05 // share of the range, on each side
+	by := margin * (high - low)
+	if !(by > 0) {
+		by = 1
+	}
+	axis := make([]float64, points)
+	for i := range axis {
+		share := float64(i) / float64(points-1)
+		axis[i] = (1-share)*(low-by) + share*(high+by)
+	}
+	return axis
+}
+
+// marginOf returns the decision of model k minus the largest decision of the others, at each point.
+// A single model has no others, and its margin is its decision.
+func marginOf(decisions [][]float64, k int) []float64 {
+	margin := slices.Clone(decisions[k])
+	if len(decisions) == 1 {
+		return margin
+	}
+	for at := range margin {
+		other := math.Inf(-1)
+		for l := range decisions {
+			if l != k {
+				other = max(other, decisions[l][at])
+			}
+		}
+		margin[at] -= other
+	}
+	return margin
 }
 
 // tuner returns the tuner. It reports to hooks.Progress. models is the number of models to tune.

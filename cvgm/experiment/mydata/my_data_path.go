@@ -60,34 +60,42 @@ func (p MyDataParams) paths(ctx context.Context, tuned *tune.Tuned, features int
 	var all []*Path
 	for k, theta := range thetas(winner, features) {
 		path := &Path{Hyper: h.Name, At: at, Tuned: tuned.Winner.Hyper[along], NonzeroTuned: nonzero(theta)}
-		highest := make([]float64, features)
-		for _, models := range points {
-			n := 0
-			if models != nil {
-				n = nonzero(models[k])
-				for j, c := range models[k] {
-					highest[j] = max(highest[j], math.Abs(c))
-				}
-			}
-			path.Nonzero = append(path.Nonzero, n)
-		}
-		path.Features = upTo(features)
-		slices.SortStableFunc(path.Features, func(a, b int) int {
-			return cmp.Or(cmp.Compare(math.Abs(theta[b]), math.Abs(theta[a])), cmp.Compare(highest[b], highest[a]))
-		})
-		path.Features = slices.DeleteFunc(path.Features[:min(features, pathFeatures)], func(j int) bool { return highest[j] == 0 && theta[j] == 0 })
-		for _, j := range path.Features {
-			line := make([]float64, len(at))
-			for i, models := range points {
-				if line[i] = math.NaN(); models != nil {
-					line[i] = models[k][j]
-				}
-			}
-			path.Coefficients, path.AtTuned = append(path.Coefficients, line), append(path.AtTuned, theta[j])
-		}
+		path.draw(points, k, theta)
 		all = append(all, path)
 	}
 	return all, nil
+}
+
+// draw sets the number of nonzero coefficients and the lines of model k, whose coefficients are
+// theta at the tuned value. points has the coefficients by point, model and feature, or nil for a
+// point without a fit.
+func (path *Path) draw(points [][][]float64, k int, theta []float64) {
+	features := len(theta)
+	highest := make([]float64, features)
+	for _, models := range points {
+		n := 0
+		if models != nil {
+			n = nonzero(models[k])
+			for j, c := range models[k] {
+				highest[j] = max(highest[j], math.Abs(c))
+			}
+		}
+		path.Nonzero = append(path.Nonzero, n)
+	}
+	path.Features = upTo(features)
+	slices.SortStableFunc(path.Features, func(a, b int) int {
+		return cmp.Or(cmp.Compare(math.Abs(theta[b]), math.Abs(theta[a])), cmp.Compare(highest[b], highest[a]))
+	})
+	path.Features = slices.DeleteFunc(path.Features[:min(features, pathFeatures)], func(j int) bool { return highest[j] == 0 && theta[j] == 0 })
+	for _, j := range path.Features {
+		line := make([]float64, len(points))
+		for i, models := range points {
+			if line[i] = math.NaN(); models != nil {
+				line[i] = models[k][j]
+			}
+		}
+		path.Coefficients, path.AtTuned = append(path.Coefficients, line), append(path.AtTuned, theta[j])
+	}
 }
 
 // thetas returns the coefficients of each model.

@@ -151,24 +151,30 @@ func (s *screen) models(r *Result) {
 			s.text("", "… %d more classes are in the notebook.", len(r.Models)-k)
 			break
 		}
-		if r.Joint != nil {
-			s.text("", "%s against the others.", shortened(m.Class, mostName))
-		} else {
-			s.text("", "%s against the others. %s", shortened(m.Class, mostName), m.Verdict)
+		s.class(m, r.Joint != nil)
+	}
+}
+
+// class adds the lines for the model of one class. If the models of all classes were tuned jointly,
+// it leaves out the verdict and the hyperparameters, which they share.
+func (s *screen) class(m Model, jointly bool) {
+	if jointly {
+		s.text("", "%s against the others.", shortened(m.Class, mostName))
+	} else {
+		s.text("", "%s against the others. %s", shortened(m.Class, mostName), m.Verdict)
+	}
+	s.metrics(m)
+	if !jointly {
+		s.text("  ", "%s", hyperparameters(m))
+	}
+	var largest []string
+	for _, i := range m.largest() {
+		if len(largest) < 3 && i < len(m.PerUnit) {
+			largest = append(largest, fmt.Sprintf("%s %+.3g", shortened(m.Features[i], mostName/2), m.PerUnit[i]))
 		}
-		s.metrics(m)
-		if r.Joint == nil {
-			s.text("  ", "%s", hyperparameters(m))
-		}
-		var largest []string
-		for _, i := range m.largest() {
-			if len(largest) < 3 && i < len(m.PerUnit) {
-				largest = append(largest, fmt.Sprintf("%s %+.3g", shortened(m.Features[i], mostName/2), m.PerUnit[i]))
-			}
-		}
-		if largest != nil {
-			s.text("  ", "Largest coefficients: %s", strings.Join(largest, ", "))
-		}
+	}
+	if largest != nil {
+		s.text("  ", "Largest coefficients: %s", strings.Join(largest, ", "))
 	}
 }
 
