@@ -88,7 +88,7 @@ func (q *boxQP) solveExactly(maxPhases int) error {
 		q.optimisePairs(q.mostPairs(pairsPerRow * q.n))
 	}
 	q.warm = false
-	still := 0
+	still := 0 // number of successive steps that were cut short to nothing
 	for range exactSteps + exactStepsPerRow*q.n {
 		s := len(q.freeSet)
 		if err := q.makeRoom(s, 1); err != nil {
@@ -96,51 +96,70 @@ func (q *boxQP) solveExactly(maxPhases int) error {
 		}
 		q.oldBeta = append(q.oldBeta[:0], q.beta...)
 		if k := q.factorise(&q.factor, q.freeSet, freeTol*float64(s)); k < s {
-			if q.delta > 0 {
-				return check.ArgErrorf("Kernel", qpdiff.ErrNonconvex, "use a positive semidefinite kernel", "has a direction of negative curvature")
-			}
-			if q.factor.a[k*s+k] < -proximalTol*q.largest || !q.slide(k) {
-				break // not convex, or no digits left: proximal decides
+			if err := q.leaveSingular(k); err != nil {
+				return err
 			}
 			q.moved()
 			continue
 		}
 		q.solveFree()
-		if wrong, moved := q.stepTo(); wrong > 0 {
+		changes, moved := q.stepTo() // changes: the number of β that should leave or enter the free set
+		if changes > 0 {
 			q.moved()
 			if still++; moved {
 				still = 0
 			}
-			if wrong > 1 && maxPhases > 0 {
-				q.optimisePairs(q.mostPairs(q.n / rowsPerPair))
-				maxPhases--
-			}
-			continue
-		}
-		dense.Scatter(q.beta, q.z, q.freeSet)
-		if q.balanced && s == 1 {
-			// The constraint Σβ = 0 alone determines the β of a single free row. If this β is at a
-			// bound up to rounding, it must not stay free.
-			j := q.freeSet[0]
-			if q.beta[j] = q.snap(q.beta[j], q.lo[j], q.hi[j]); q.beta[j] == q.lo[j] || q.beta[j] == q.hi[j] {
-				q.freeSet = q.freeSet[:0]
-			}
-		}
-		q.moved()
-		added := q.admit(maxPhases == 0, still > stillSteps)
-		if added == 0 && q.rows.k == nil {
-			q.refine()
-			added = q.admit(maxPhases == 0, still > stillSteps)
-		}
-		if added == 0 {
+		} else if changes = q.admitAtMinimiser(maxPhases == 0, still > stillSteps); changes == 0 {
 			return nil
 		}
-		if added > 1 && maxPhases > 0 {
+		if changes > 1 && maxPhases > 0 {
 			q.optimisePairs(q.mostPairs(q.n / rowsPerPair))
 			maxPhases--
 		}
 	}
 	return errNoActiveSet
+}
+
+// leaveSingular moves β along a direction in which the objective of the free set has no curvature,
+// until a row reaches its bound. k is the first row of the free set that depends on earlier ones. It
+// returns an error if the objective is not convex. If only a proximal term can decide whether it is,
+// or where the direction ends, the error is errNoActiveSet.
+func (q *boxQP) leaveSingular(k int) error {
+	if q.delta > 0 {
+		return check.ArgErrorf("Kernel", qpdiff.ErrNonconvex, "use a positive semidefinite kernel", "has a direction of negative curvature")
+	}
+	if s := len(q.freeSet); q.factor.a[k*s+k] < -proximalTol*q.largest || !q.slide(k) {
+		return errNoActiveSet // not convex, or no digits left
+	}
+	return nil
+}
+
+// takeMinimiser sets β to the minimiser on the free set, which solveFree left in z and which is
+// within the box.
+func (q *boxQP) takeMinimiser() {
+	dense.Scatter(q.beta, q.z, q.freeSet)
+	if q.balanced && len(q.freeSet) == 1 {
+		// The constraint Σβ = 0 alone determines the β of a single free row. If this β is at a
+		// bound up to rounding, it must not stay free.
+		j := q.freeSet[0]
+		if q.beta[j] = q.snap(q.beta[j], q.lo[j], q.hi[j]); q.beta[j] == q.lo[j] || q.beta[j] == q.hi[j] {
+			q.freeSet = q.freeSet[:0]
+		}
+	}
+	q.moved()
+}
+
+// admitAtMinimiser takes the step to the minimiser on the free set, and does the work of admit
+// there. If the kernel matrix is not stored, the steps have only updated r. If admit then frees no
+// β, admitAtMinimiser refines r and calls admit again.
+func (q *boxQP) admitAtMinimiser(worstOnly, firstOnly bool) int {
+	q.takeMinimiser()
+	added := q.admit(worstOnly, firstOnly)
+	if added == 0 && q.rows.k == nil {
+		q.refine()
+		added = q.admit(worstOnly, firstOnly)
+	}
+	return added
 }
 
 // moved updates r after an exact step. If the kernel matrix is stored, it computes r anew from all

@@ -37,54 +37,27 @@ func (l *huberNewton) resize(m, k int) {
 
 // minimise finds θ, in at most limit steps.
 func (l *huberNewton) minimise(limit int) error {
-	done, at := false, 0
-	if l.warm {
-		done, at = l.start()
-	}
-	if !l.warm || !done && (at < l.k || l.hidden || !dense.AllFinite(l.theta)) {
-		// Here all rows are in the quadratic zone. If all rows together do not determine θ, the
-		// rows of any other zone do not determine it either.
-		clear(l.zone)
-		if done, at = l.start(); at < l.k {
-			return errHuberOpen(at)
-		}
+	if done, err := l.firstPiece(); done || err != nil {
+		return err
 	}
 	for range limit {
 		l.sums.solver.End.Look()
-		if done {
-			return nil
-		}
-		for i, r := range l.r {
-			l.zone[i] = 0
-			if math.Abs(r) > l.delta {
-				l.zone[i] = int8(dense.Sign(r))
-			}
-		}
-		if at = l.newton(); at == l.k {
-			done = l.confirm()
-		}
-		if done {
+		l.setZone()
+		at := l.newton()
+		if at == l.k && l.confirm() {
 			return nil
 		}
 		if !dense.AllFinite(l.theta) {
 			return check.ArgErrorf("Data", qpdiff.ErrNotFinite, "scale the features and labels, or raise λ2", "leaves a solution that overflows")
 		}
 		if at < l.k || l.hidden {
-			if l.gradientTerms(); l.stationary() {
-				if at == l.k {
-					break
-				}
-				return errHuberOpen(at)
+			stationary, err := l.majorise(at)
+			if err != nil {
+				return err
 			}
-			// This quadratic function touches the objective at θ and is nowhere below the
-			// objective.
-			if at := l.factor(func(i int) float64 { return min(1, l.delta/math.Abs(l.r[i])) }); at < l.k {
-				return errHuberOpen(at)
+			if stationary {
+				break
 			}
-			for j, g := range l.grad {
-				l.step[j] = -g
-			}
-			l.solve(l.step)
 		}
 		t := l.lineSearch()
 		if t == 0 {
@@ -95,6 +68,58 @@ func (l *huberNewton) minimise(limit int) error {
 	}
 	return check.ArgErrorf("hyper", qpdiff.ErrIterationLimit, "raise δ or λ2, or standardise the features",
 		"has a δ of %v, beside which no %d steps, or rounding, tell which residuals are beyond it", l.delta, limit)
+}
+
+// firstPiece starts at the piece of the last minimiser if this piece determines a finite next θ.
+// Otherwise it starts at the piece in which all rows are in the quadratic zone. It reports whether θ
+// already minimises the objective.
+func (l *huberNewton) firstPiece() (done bool, err error) {
+	if l.warm {
+		done, at := l.start()
+		if done || at == l.k && !l.hidden && dense.AllFinite(l.theta) {
+			return done, nil
+		}
+	}
+	// If all rows together do not determine θ, the rows of any other zone do not determine it
+	// either.
+	clear(l.zone)
+	done, at := l.start()
+	if at < l.k {
+		return false, errHuberOpen(at)
+	}
+	return done, nil
+}
+
+// setZone sets zone to the piece that contains θ.
+func (l *huberNewton) setZone() {
+	for i, r := range l.r {
+		l.zone[i] = 0
+		if math.Abs(r) > l.delta {
+			l.zone[i] = int8(dense.Sign(r))
+		}
+	}
+}
+
+// majorise sets step to the minimiser, minus θ, of a quadratic function that touches the objective
+// at θ and is nowhere below the objective. This step replaces the Newton step in two cases: the
+// piece at θ does not determine parameter at, or at is k and rounding hides which piece contains
+// the minimiser. If θ is stationary up to rounding, there is no such step: majorise returns true in
+// the second case, and an error in the first.
+func (l *huberNewton) majorise(at int) (stationary bool, err error) {
+	if l.gradientTerms(); l.stationary() {
+		if at < l.k {
+			return false, errHuberOpen(at)
+		}
+		return true, nil
+	}
+	if at := l.factor(func(i int) float64 { return min(1, l.delta/math.Abs(l.r[i])) }); at < l.k {
+		return false, errHuberOpen(at)
+	}
+	for j, g := range l.grad {
+		l.step[j] = -g
+	}
+	l.solve(l.step)
+	return false, nil
 }
 
 // start sets θ to the minimiser of the piece that zone describes, and reports whether this θ

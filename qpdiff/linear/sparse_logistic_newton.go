@@ -82,67 +82,87 @@ func (l *sparseLogisticFit) logOdds() float64 {
 	return min(max(odds, -logisticLargestMargin), logisticLargestMargin) / l.ymax
 }
 
+// sparseProgress records the steps of minimise. The length of a step is the largest change of a
+// margin.
+type sparseProgress struct {
+	last     float64 // the length of the step before
+	stuck    int     // successive steps without a solution that were short enough to be the last
+	singular int     // successive steps with a singular model
+}
+
 // minimise runs at most limit proximal Newton steps from theta.
 func (l *sparseLogisticFit) minimise(limit int, warm bool) error {
-	last := math.Inf(1) // the length of the step before
-	// stuck counts successive steps without a solution, and streak successive singular models
-	stuck, streak := 0, 0
+	track := sparseProgress{last: math.Inf(1)}
 	l.evaluate()
 	for l.iter = 1; l.iter <= limit; l.iter++ {
-		l.qp.end.Look()
-		if !dense.AllFinite(l.g) {
-			return errSparseOverflow
-		}
-		singular, err := l.newtonStep(warm || l.iter > 1, last > sparseNear)
+		r, maxS, err := l.propose(&track, warm || l.iter > 1)
 		if err != nil {
 			return err
 		}
-		l.product(l.dm, l.step)
-		r := dense.Largest(l.dm)
-		if !dense.Finite(r) {
-			return errSparseOverflow
-		}
-		flat := dense.Eps
-		if singular != nil {
-			if flat = sparseDamping * dense.Eps * float64(l.d); l.diverges(flat) {
-				return errSparseSeparable
-			}
-			if streak++; r <= learner.DecisionTol || streak == sparseSingular { // too short to make the model regular
-				return singular
-			}
-		} else {
-			streak = 0
-		}
-		if r > logisticStall*last && r > logisticLastStep {
+		if r > logisticStall*track.last && r > logisticLastStep {
 			if l.measure(); l.optimal() {
-				// The step is rounding.
-				switch {
-				case r <= learner.DecisionTol:
-					return l.settle()
-				case l.diverges(1):
-					return errSparseSeparable
-				}
-				return errSparseBlurred
+				return l.endAtRounding(r)
 			}
 		}
-		if r > sparseDiverged && l.diverges(flat) {
+		if r > sparseDiverged && l.diverges(maxS) {
 			return errSparseSeparable
 		}
-		last = r
+		track.last = r
 		l.lineSearch(r)
 		l.evaluate()
 		if r > logisticLastStep {
-			stuck = 0
+			track.stuck = 0
 			continue
 		}
 		if l.measure(); l.optimal() {
 			return l.settle()
 		}
-		if stuck++; stuck == sparseStuck {
+		if track.stuck++; track.stuck == sparseStuck {
 			return errSparseBlurred
 		}
 	}
 	return check.ArgErrorf("Data", qpdiff.ErrIterationLimit, "raise λ1 or λ2, or scale the features", "takes more than %d Newton steps", limit)
+}
+
+// propose computes the next Newton step and the change dm of the margins along the step. It returns
+// the length r of the step, and maxS for diverges. It returns an error if there is no minimiser, or
+// none to working precision.
+func (l *sparseLogisticFit) propose(track *sparseProgress, warm bool) (r, maxS float64, err error) {
+	l.qp.end.Look()
+	if !dense.AllFinite(l.g) {
+		return 0, 0, errSparseOverflow
+	}
+	singular, err := l.newtonStep(warm, track.last > sparseNear)
+	if err != nil {
+		return 0, 0, err
+	}
+	l.product(l.dm, l.step)
+	if r = dense.Largest(l.dm); !dense.Finite(r) {
+		return 0, 0, errSparseOverflow
+	}
+	if singular == nil {
+		track.singular = 0
+		return r, dense.Eps, nil
+	}
+	if maxS = sparseDamping * dense.Eps * float64(l.d); l.diverges(maxS) {
+		return 0, 0, errSparseSeparable
+	}
+	if track.singular++; r <= learner.DecisionTol || track.singular == sparseSingular { // too short to make the model regular
+		return 0, 0, singular
+	}
+	return r, maxS, nil
+}
+
+// endAtRounding ends the search at a theta that is optimal up to rounding although the last step,
+// of length r, is not short. The step is then rounding.
+func (l *sparseLogisticFit) endAtRounding(r float64) error {
+	switch {
+	case r <= learner.DecisionTol:
+		return l.settle()
+	case l.diverges(1):
+		return errSparseSeparable
+	}
+	return errSparseBlurred
 }
 
 // newtonStep minimises the second-order model of the loss plus the penalties, on the coordinates
