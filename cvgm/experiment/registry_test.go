@@ -210,23 +210,25 @@ func TestExperimentsStopWhenCancelled(t *testing.T) {
 }
 
 // An experiment that is cancelled ends, even while it draws the data sets that the parameters
-// discard.
-func TestExperimentsStopWhileTheyDraw(t *testing.T) {
-	seen := 0
+// discard, and within a descent.
+func TestExperimentsStopWithinACell(t *testing.T) {
+	seen := map[string]int{}
 	for _, e := range registry.All() {
-		p := e.Params()
-		if experiment.Set(p, "DiscardedSets", fmt.Sprint(experiment.MaxCount)) != nil {
-			continue
-		}
-		seen++
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-		defer cancel()
-		if _, err := e.Run(ctx, experiment.Hooks{}, p); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%s: %v", e.Name, err)
+		for _, long := range []string{"DiscardedSets", "Steps"} {
+			p := e.Draw(synth.NewStream(1, "a long "+e.Name))
+			if experiment.Set(p, long, fmt.Sprint(experiment.MaxCount)) != nil {
+				continue
+			}
+			seen[long]++
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			defer cancel()
+			if _, err := e.Run(ctx, experiment.Hooks{}, p); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%s: %s: %v", e.Name, long, err)
+			}
 		}
 	}
-	if seen < 3 {
-		t.Errorf("%d experiments were tried", seen)
+	if seen["DiscardedSets"] < 3 || seen["Steps"] < 6 {
+		t.Errorf("experiments that were tried: %v", seen)
 	}
 }
 

@@ -156,8 +156,10 @@ func (p StochasticParams) cell(ctx context.Context, dataSet int) (c stochasticCe
 		}
 		c.add(name, len(m.Lowest)*p.Rings.K, m.Test)
 	}
-	fresh := func(d learn.Data, weight float64) (*cvgm.Model, error) { return p.stochastic(s, dataSet, d, weight) }
-	alone, err := risk(s, fresh, 0)
+	fresh := func(ctx context.Context, d learn.Data, weight float64) (*cvgm.Model, error) {
+		return p.stochastic(ctx, s, dataSet, d, weight)
+	}
+	alone, err := risk(ctx, s, fresh, 0)
 	if err != nil {
 		return c, experiment.Wrap(err, "%s", StochasticAlone)
 	}
@@ -169,9 +171,11 @@ func (p StochasticParams) cell(ctx context.Context, dataSet int) (c stochasticCe
 	c.add(StochasticPenalty, p.Fits(), chosen[0])
 	c.add(StochasticSimplest, p.Fits(), chosen[1])
 	training := func(steps int) fitter {
-		return func(d learn.Data, weight float64) (*cvgm.Model, error) { return p.training(s, d, weight, steps) }
+		return func(ctx context.Context, d learn.Data, weight float64) (*cvgm.Model, error) {
+			return p.training(ctx, s, d, weight, steps)
+		}
 	}
-	if alone, err = risk(s, training(p.Fits()), 0); err != nil {
+	if alone, err = risk(ctx, s, training(p.Fits()), 0); err != nil {
 		return c, experiment.Wrap(err, "%s", StochasticTraining)
 	}
 	c.add(StochasticTraining, p.Fits(), alone)
@@ -183,12 +187,12 @@ func (p StochasticParams) cell(ctx context.Context, dataSet int) (c stochasticCe
 }
 
 // A fitter fits a model to examples. weight is the weight of the outer penalty.
-type fitter func(d learn.Data, weight float64) (*cvgm.Model, error)
+type fitter func(ctx context.Context, d learn.Data, weight float64) (*cvgm.Model, error)
 
 // risk returns the risk, on the test examples, of the model that is fitted to all training
 // examples.
-func risk(s *experiment.Setup, fit fitter, weight float64) (float64, error) {
-	m, err := fit(s.Train, weight)
+func risk(ctx context.Context, s *experiment.Setup, fit fitter, weight float64) (float64, error) {
+	m, err := fit(ctx, s.Train, weight)
 	if err != nil {
 		return 0, err
 	}
@@ -200,7 +204,7 @@ func risk(s *experiment.Setup, fit fitter, weight float64) (float64, error) {
 // largest weight whose nested risk is within one standard error of the lowest nested risk.
 func (p StochasticParams) penalised(ctx context.Context, s *experiment.Setup, dataSet int, risks *[]float64, fit fitter) (twoRisks [2]float64, err error) {
 	for _, w := range p.Weights {
-		at, err := risk(s, fit, w)
+		at, err := risk(ctx, s, fit, w)
 		if err != nil {
 			return twoRisks, err
 		}
@@ -210,10 +214,10 @@ func (p StochasticParams) penalised(ctx context.Context, s *experiment.Setup, da
 	if err != nil {
 		return twoRisks, err
 	}
-	scores, err := cvgm.NestedScores(ctx, folds, 1, func(_ context.Context, f cvgm.Split) ([][]float64, error) {
+	scores, err := cvgm.NestedScores(ctx, folds, 1, func(ctx context.Context, f cvgm.Split) ([][]float64, error) {
 		var losses [][]float64
 		for _, w := range slices.Backward(p.Weights) { // with the largest weight, the model is the simplest
-			m, err := fit(experiment.Pick(s.Train, f.Train), w)
+			m, err := fit(ctx, experiment.Pick(s.Train, f.Train), w)
 			if err != nil {
 				return nil, err
 			}
@@ -247,16 +251,16 @@ func (p StochasticParams) config(d learn.Data) cvgm.Config {
 // descend runs Adam on the objective plus a penalty, and returns the mean of the last half of the
 // points. The penalty depends on the distance from the start, in units of the root mean square of
 // the weights at the start.
-func (p StochasticParams) descend(s *experiment.Setup, problem search.Problem, weight float64, steps int) ([]float64, error) {
+func (p StochasticParams) descend(ctx context.Context, s *experiment.Setup, problem search.Problem, weight float64, steps int) ([]float64, error) {
 	problem.Lower, problem.Upper = s.Lower, s.Upper
 	size := floats.Norm(s.Start, 2) / math.Sqrt(float64(len(s.Start)))
 	problem = problem.Plus(weight, search.SquaredDistance(s.Start, size))
-	at, err := search.Average(search.Adam{StepSize: p.StepSize, MaxEvals: steps, Tol: -1}.Search(problem, s.Start), max(1, steps/2))
+	at, err := search.Average(experiment.Until(ctx, search.Adam{StepSize: p.StepSize, MaxEvals: steps, Tol: -1}.Search(problem, s.Start)), max(1, steps/2))
 	return at.X, err
 }
 
 // stochastic fits a model to the examples d by stochastic CVGM with one weight of the penalty.
-func (p StochasticParams) stochastic(s *experiment.Setup, dataSet int, d learn.Data, weight float64) (*cvgm.Model, error) {
+func (p StochasticParams) stochastic(ctx context.Context, s *experiment.Setup, dataSet int, d learn.Data, weight float64) (*cvgm.Model, error) {
 	c, err := cvgm.NewStochastic(p.config(d), func() cvgm.Source { return synth.NewStream(uint64(dataSet), "stochastic CVGM: fresh splits") },
 		func(src cvgm.Source) ([]cvgm.Split, error) {
 			return cvgm.RandomSplits(src, len(d.Y), p.Fresh, p.FreshP)
@@ -264,7 +268,7 @@ func (p StochasticParams) stochastic(s *experiment.Setup, dataSet int, d learn.D
 	if err != nil {
 		return nil, err
 	}
-	x, err := p.descend(s, c.Problem(), weight, p.Steps)
+	x, err := p.descend(ctx, s, c.Problem(), weight, p.Steps)
 	if err != nil {
 		return nil, err
 	}
@@ -273,7 +277,7 @@ func (p StochasticParams) stochastic(s *experiment.Setup, dataSet int, d learn.D
 
 // training fits a model to the examples d by descending the training loss with one weight of the
 // penalty.
-func (p StochasticParams) training(s *experiment.Setup, d learn.Data, weight float64, steps int) (*cvgm.Model, error) {
+func (p StochasticParams) training(ctx context.Context, s *experiment.Setup, d learn.Data, weight float64, steps int) (*cvgm.Model, error) {
 	twice, splits := experiment.Resubstitution(d)
 	c := p.config(twice)
 	c.Splits = splits
@@ -281,7 +285,7 @@ func (p StochasticParams) training(s *experiment.Setup, d learn.Data, weight flo
 	if err != nil {
 		return nil, err
 	}
-	x, err := p.descend(s, search.Problem{Objective: cv.Eval}, weight, steps)
+	x, err := p.descend(ctx, s, search.Problem{Objective: cv.Eval}, weight, steps)
 	if err != nil {
 		return nil, err
 	}

@@ -74,12 +74,12 @@ func TestOuterPenaltyHoldsTheStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.StepSize = 1e-4 // the size of Adam's steps, which does not depend on the weight of the penalty
-	held, err := p.training(s, s.Train, 1e6, p.Steps)
+	held, err := p.training(t.Context(), s, s.Train, 1e6, p.Steps)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.StepSize = .03
-	free, err := p.training(s, s.Train, 0, p.Steps)
+	free, err := p.training(t.Context(), s, s.Train, 0, p.Steps)
 	if err != nil {
 		t.Fatal(err)
 	}
