@@ -28,12 +28,13 @@ type State struct {
 	Cosine float64
 }
 
-// States yields the states after 0, 1, 2, … steps, until the first error. The models of all states
-// share the feature map of the CV, so only one goroutine may use them.
-func (w *Stepper) States() iter.Seq2[State, error] {
+// States yields the states after 0, 1, 2, … steps, until the first error. After ctx is done, the next
+// error is ctx's error. The models of all states share the feature map of the CV, so only one
+// goroutine may use them.
+func (w *Stepper) States(ctx context.Context) iter.Seq2[State, error] {
 	return func(yield func(State, error) bool) {
 		gradient := make([]float64, len(w.Start))
-		for step, err := range w.Search(context.Background(), w.Searcher) {
+		for step, err := range w.Search(ctx, w.Searcher) {
 			s := State{Step: step.Evaluations - 1, X: step.X, CVLoss: step.Loss, Cosine: 1}
 			if err == nil && w.Exact != nil {
 				if _, err = w.Exact.CV.Eval(gradient, step.X); err == nil {

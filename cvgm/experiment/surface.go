@@ -22,7 +22,9 @@ type ElasticNetSurface struct {
 	CV, Test         [][]float64 // [i][j] is at (Lambda1[i], Lambda2[j]); Test is nil if it was not requested
 }
 
-// Evaluate evaluates the CV loss on the grid, and also the test loss if wantTest is set.
+// Evaluate evaluates the CV loss on the grid, and also the test loss if wantTest is set. The
+// evaluations change the warm starts of a search, and thus its results by rounding. To compute a
+// surface during a search, use a separate Setup. After ctx is done, Evaluate returns ctx's error.
 func (g SurfaceGrid) Evaluate(ctx context.Context, s *Setup, wantTest bool) (ElasticNetSurface, error) {
 	axis := Logspace(g.SurfaceLow, g.SurfaceHigh, g.SurfacePoints)
 	e := ElasticNetSurface{Lambda1: axis, Lambda2: axis}
@@ -31,12 +33,6 @@ func (g SurfaceGrid) Evaluate(ctx context.Context, s *Setup, wantTest bool) (Ela
 		e.Test, err = OnGrid(ctx, [][]float64{axis, axis}, s.TestLoss)
 	}
 	return e, err
-}
-
-// CVSurface evaluates the CV loss on a grid. The evaluations change the warm starts of a search,
-// and thus its results by rounding. To compute a surface during a search, use a separate Setup.
-func (s *Setup) CVSurface(grid SurfaceGrid) (ElasticNetSurface, error) {
-	return grid.Evaluate(context.Background(), s, false)
 }
 
 // OnGrid returns f at the points of a grid. The value [i][j] is f at (axes[0][i], axes[1][j]). With

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"context"
 	"fmt"
 	"iter"
 	"math"
@@ -24,20 +25,20 @@ type elasticNetTrial struct {
 }
 
 func newElasticNetTrial(p elasticnet.ElasticNetParams) (trial, error) {
-	w, err := p.Stepper()
+	w, err := p.Stepper(context.Background())
 	if err != nil {
 		return nil, err
 	}
 	t := &elasticNetTrial{Stepper: w}
 	if t.leastSquares, t.truth, err = elasticnet.ReferenceLosses(w.Setup); err == nil {
-		t.surfaceCV, err = p.Stepper()
+		t.surfaceCV, err = p.Stepper(context.Background())
 	}
 	return t, err
 }
 
 func (t *elasticNetTrial) walk() iter.Seq2[state, error] {
 	return func(yield func(state, error) bool) {
-		for e, err := range t.States() {
+		for e, err := range t.States(context.Background()) {
 			s := state{Model: e.Model}
 			for _, m := range []*experiment.Metrics{&s.CV, &s.Train, &s.Test} {
 				m.Accuracy = math.NaN()
@@ -114,7 +115,7 @@ func (t *elasticNetTrial) evaluated(coarse bool) experiment.ElasticNetSurface {
 		if coarse {
 			n = coarsePoints
 		}
-		s, _ := t.surfaceCV.CVSurface(experiment.SurfaceGrid{SurfacePoints: n, SurfaceLow: -4, SurfaceHigh: .5})
+		s, _ := experiment.SurfaceGrid{SurfacePoints: n, SurfaceLow: -4, SurfaceHigh: .5}.Evaluate(context.Background(), t.surfaceCV.Setup, false)
 		t.surface = &s
 	}
 	return *t.surface

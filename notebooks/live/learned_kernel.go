@@ -1,6 +1,7 @@
 package live
 
 import (
+	"context"
 	"fmt"
 	"iter"
 	"math"
@@ -36,7 +37,7 @@ func newKernelTrial(w *experiment.Stepper, half float64, coarse bool) *kernelTri
 
 func (t *kernelTrial) walk() iter.Seq2[state, error] {
 	return func(yield func(state, error) bool) {
-		for k, err := range t.States() {
+		for k, err := range t.States(context.Background()) {
 			s := state{CV: experiment.Metrics{Loss: k.CVLoss, Accuracy: math.NaN()}, Model: k.Model,
 				Angle: math.Acos(max(-1, min(1, k.Cosine))) * 180 / math.Pi}
 			if err == nil {

@@ -43,6 +43,8 @@ type trajectory struct {
 
 // trial is the part of a run that depends on the problem.
 type trial interface {
+	// walk yields the states of the run. It takes no context, because the walk ends when nobody asks
+	// for its next state.
 	walk() iter.Seq2[state, error]
 	panels(v view) layout
 	describe() string // returns a description of the panels, which is the same for all runs

@@ -119,11 +119,11 @@ func (p ElasticNetParams) Run(ctx context.Context, _ experiment.Hooks) (*Result,
 }
 
 // Stepper draws the same data and splits as Run.
-func (p ElasticNetParams) Stepper() (*experiment.Stepper, error) {
+func (p ElasticNetParams) Stepper(ctx context.Context) (*experiment.Stepper, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
 	}
-	s, _, err := p.Published(context.Background(), p.PublishedRegression)
+	s, _, err := p.Published(ctx, p.PublishedRegression)
 	return &experiment.Stepper{Setup: s, Searcher: p.Gradient(math.MaxInt)}, err
 }
 

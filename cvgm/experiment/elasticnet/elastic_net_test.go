@@ -152,7 +152,7 @@ func TestElasticNetStepperTakesTheStepsOfRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := p.Stepper()
+	w, err := p.Stepper(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestElasticNetStepperTakesTheStepsOfRun(t *testing.T) {
 		t.Errorf("reference losses %v, %v (%v); Run has %v, %v", fit, truth, err, r.LeastSquares, r.TrueCoefficients)
 	}
 	i := 0
-	for s, err := range w.States() {
+	for s, err := range w.States(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -172,7 +172,7 @@ func TestElasticNetStepperTakesTheStepsOfRun(t *testing.T) {
 			break
 		}
 	}
-	s, err := w.CVSurface(p.SurfaceGrid)
+	s, err := p.Evaluate(t.Context(), w.Setup, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,18 +189,18 @@ func TestElasticNetStepperTakesTheStepsOfRun(t *testing.T) {
 func TestElasticNetStepperRefusesBadParams(t *testing.T) {
 	p := DefaultElasticNet()
 	p.Train = p.Samples
-	if _, err := p.Stepper(); !errors.Is(err, qpdiff.ErrDomain) {
+	if _, err := p.Stepper(t.Context()); !errors.Is(err, qpdiff.ErrDomain) {
 		t.Errorf("error %v", err)
 	}
 }
 
 func ExampleElasticNetParams_Stepper() {
-	w, err := DefaultElasticNet().Stepper()
+	w, err := DefaultElasticNet().Stepper(context.Background())
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	for s, err := range w.States() {
+	for s, err := range w.States(context.Background()) {
 		if err != nil {
 			fmt.Println(err)
 			return

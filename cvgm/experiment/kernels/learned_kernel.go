@@ -162,7 +162,7 @@ func (p LearnedKernel) runVariant(ctx context.Context, v Variant, draw drawKerne
 	if err != nil {
 		return run, err
 	}
-	for state, err := range experiment.Until(ctx, w.States()) {
+	for state, err := range w.States(ctx) {
 		if err != nil {
 			return run, err
 		}

@@ -48,7 +48,7 @@ func TestKernelSteppersTakeTheStepsOfRun(t *testing.T) {
 				t.Errorf("%s: Bayes accuracy %v, want %v", name, w.Rule.Accuracy, r.Bayes.Population)
 			}
 			run := r.Run(v)
-			for i, s := range take(t, len(run.CVLoss), w.States()) {
+			for i, s := range take(t, len(run.CVLoss), w.States(t.Context())) {
 				test, err := experiment.Evaluate(s.Model, w.Test)
 				if err != nil {
 					t.Fatal(err)
@@ -82,7 +82,7 @@ func ExampleRingsParams_Stepper() {
 		fmt.Println(err)
 		return
 	}
-	for s, err := range w.States() {
+	for s, err := range w.States(context.Background()) {
 		if err != nil {
 			fmt.Println(err)
 			return
