@@ -106,8 +106,8 @@ func (w *tuning) choose() error {
 		c, err = w.constantCandidate()
 	} else {
 		var cv *cvgm.CV
-		w.limit = w.ctx // MaxTime may be over, but these fits at one more point are still made
-		if cv, err = w.load(w.out.Config); err == nil {
+		// MaxTime may be over, but these fits at one more point are still made.
+		if cv, err = cvgm.NewContext(w.ctx, w.out.Config); err == nil {
 			c, err = w.candidate(cv, w.out.DefaultHyper)
 		}
 	}
