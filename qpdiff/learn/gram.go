@@ -67,7 +67,7 @@ func (g *Gram) add(ctx context.Context) (err error) {
 		}
 	}
 	all := make([]float64, n*n)
-	dense.AddSquares(&end, all, g.x.RawMatrix(), g.centre, g.Weight)
+	new(dense.SquareWork).AddSquares(&end, all, g.x.RawMatrix(), g.centre, g.Weight)
 	g.sums = mat.NewSymDense(n, all)
 	return nil
 }

@@ -43,13 +43,17 @@ func AddProducts(g, a, b []float64, rows, n, stride int) {
 // the second-level cache.
 const SquareBlock = 1 << 14
 
+// A SquareWork holds the copies of AddSquares. The zero value is ready to use.
+type SquareWork struct{ plain, weighted []float64 }
+
 // AddSquares adds Σ_i weight(i)·(x_i − c)·(x_i − c)ᵀ over the rows of x to the upper triangle of g.
 // c is centre, or 0 if centre is nil. Entries below the diagonal may change. Rows with a weight of
 // 0 are not read. AddSquares stops early if the context of stopper ends.
-func AddSquares(stopper *stop.Stop, g []float64, x blas64.General, centre []float64, weight func(i int) float64) {
+func (s *SquareWork) AddSquares(stopper *stop.Stop, g []float64, x blas64.General, centre []float64, weight func(i int) float64) {
 	n := x.Cols
 	most := 4 * max(1, SquareBlock/(4*n))
-	plain, weighted := make([]float64, 0, most*n), make([]float64, 0, most*n)
+	GrowAll(most*n, &s.plain, &s.weighted)
+	plain, weighted := s.plain[:0], s.weighted[:0]
 	flush := func() {
 		stopper.Look()
 		AddProducts(g, weighted, plain, len(plain)/n, n, n)

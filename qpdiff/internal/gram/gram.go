@@ -28,6 +28,7 @@ type Maker struct {
 	sum, size []float64  // Σ c·(x − reference), where c is the weight of a row; the sums of squares before the subtraction
 	shift     []float64  // the centre minus the reference
 	seen      []float64
+	work      dense.SquareWork
 	lossy     []int // the features of which less than LeastKept is left
 }
 
@@ -101,11 +102,11 @@ func (m *Maker) start(g []float64, d *learn.Data, counts []float64) (reference [
 		}
 		all, reference = sums.RawSymmetric().Data, c
 		copy(g, all)
-		dense.AddSquares(m.End, g, x, c, func(i int) float64 { return dense.CountAt(counts, i) - d.Gram.Weight(i) })
+		m.work.AddSquares(m.End, g, x, c, func(i int) float64 { return dense.CountAt(counts, i) - d.Gram.Weight(i) })
 	} else {
 		reference = d.Centre
 		clear(g)
-		dense.AddSquares(m.End, g, x, reference, func(i int) float64 { return dense.CountAt(counts, i) })
+		m.work.AddSquares(m.End, g, x, reference, func(i int) float64 { return dense.CountAt(counts, i) })
 	}
 	for j := range n {
 		m.size[j] = all[j*n+j]
