@@ -103,6 +103,9 @@ func TestKernelRidgeContract(t *testing.T) {
 				add(30, .1)
 				add(12, .02)
 				add(3, 1)
+				if isRBF(c.kernel) {
+					add(dense.BlockSize+6, .05) // a factor of two blocks
+				}
 				casetest.Contract(t, func() learn.Learner {
 					l := &Ridge{Kernel: c.kernel, Intercept: intercept}
 					if predicted {

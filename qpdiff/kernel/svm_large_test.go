@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -91,6 +92,23 @@ func TestKernelSVMManyRows(t *testing.T) {
 	}
 	if setAside[0] == 0 || setAside[1] == 0 || setAside[2] > 0 {
 		t.Errorf("%v rows were left when others were set aside", setAside)
+	}
+}
+
+// The ways of large problems keep the contract, except that their fits may allocate.
+func TestKernelSVMManyRowsContract(t *testing.T) {
+	for at, way := range large {
+		setLimits(t, way)
+		intercept := at%2 == 0
+		values := func() (learn.Learner, *SVM) {
+			l := &SVM{Intercept: intercept}
+			return &casetest.Predictions{P: l}, l
+		}
+		add := func(rows int, hyper ...float64) learntest.Case {
+			return learntest.Case{Name: fmt.Sprintf("%v %dx2", way, rows), Data: casetest.ClassData(1, rows, 2), Hyper: hyper,
+				Residual: kernelSVMResidual(values), ClassLabels: true, Step: 1e-4}
+		}
+		learntest.Learner(t, func() learn.Learner { l, _ := values(); return l }, add(30, 1, .4), add(6, 2, .4))
 	}
 }
 

@@ -24,9 +24,14 @@ const sparseTol = 1e-9
 // relative to the terms of the whole system.
 const residualTol = 1e-11
 
+// wide is the largest number of features. It is above the numbers at which the learners of this module
+// choose working sets, or conjugate gradients for penalised columns.
+const wide = 400
+
 // Views compares two learners, which must have the same θ, VJP and JVP. The first is a
 // [learn.ViewLearner] that reads X, sparse or dense, in place with Centre and Scale. The second has
-// a dense copy of the centred and scaled values. The function draw returns labels y, and
+// a dense copy of the centred and scaled values. Some data have up to some hundred features, at which
+// learners take their ways for many features by themselves. The function draw returns labels y, and
 // hyperparameters at which the solution is smooth and well-conditioned. There are 150 problems, and
 // 30 with -short.
 func Views(t *testing.T, newLearner func() learn.Learner, draw func(rng *rand.Rand, x *mat.Dense) (y, hyper []float64)) {
@@ -38,8 +43,11 @@ func Views(t *testing.T, newLearner func() learn.Learner, draw func(rng *rand.Ra
 			if seed >= first {
 				by = p.Then
 			}
-			by(t, func(t *testing.T) { views(t, newLearner, draw, rand.New(rand.NewPCG(seed, 36))) })
+			by(t, func(t *testing.T) { views(t, newLearner, draw, rand.New(rand.NewPCG(seed, 36)), 40) })
 		})
+	}
+	for seed := range uint64(2) {
+		t.Run(fmt.Sprint("wide ", seed), func(t *testing.T) { views(t, newLearner, draw, rand.New(rand.NewPCG(seed, 37)), wide) })
 	}
 }
 
@@ -49,9 +57,9 @@ type view struct {
 	data, seen learn.Data
 }
 
-// drawView draws a view for l. The view has no labels.
-func drawView(rng *rand.Rand, l learn.ViewLearner) view {
-	rows, n := 4+rng.IntN(60), 1+rng.IntN(40)
+// drawView draws a view for l, with up to most features. The view has no labels.
+func drawView(rng *rand.Rand, l learn.ViewLearner, most int) view {
+	rows, n := 4+rng.IntN(60), 1+rng.IntN(most)
 	x := numtest.DrawStored(rng, rows, n)
 	d := learn.Data{X: x}
 	if rng.IntN(3) > 0 {
@@ -78,9 +86,9 @@ func drawView(rng *rand.Rand, l learn.ViewLearner) view {
 	return view{d, seen}
 }
 
-func views(t *testing.T, newLearner func() learn.Learner, draw func(*rand.Rand, *mat.Dense) (y, hyper []float64), rng *rand.Rand) {
+func views(t *testing.T, newLearner func() learn.Learner, draw func(*rand.Rand, *mat.Dense) (y, hyper []float64), rng *rand.Rand, most int) {
 	l, reference := newLearner(), newLearner()
-	d := drawView(rng, l.(learn.ViewLearner))
+	d := drawView(rng, l.(learn.ViewLearner), most)
 	y, hyper := draw(rng, d.seen.Dense())
 	d.data.Y, d.seen.Y = y, y
 	_, n := d.data.X.Dims()

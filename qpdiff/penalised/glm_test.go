@@ -128,6 +128,9 @@ func TestContract(t *testing.T) {
 					cases = append(cases, learntest.Case{Name: "one feature", Data: labels(loss, casetest.NoisyClasses(3, 12, 1))},
 						learntest.Case{Name: "more features", Data: labels(loss, casetest.NoisyClasses(4, 9, 14))})
 				}
+				if intercept && !some && loss == Logistic && !testing.Short() { // all losses sum the rows alike
+					cases = append(cases, learntest.Case{Name: "two blocks of rows", Data: labels(loss, casetest.NoisyClasses(5, blockRows(64)+40, 63))})
+				}
 				for i := range cases {
 					if c := &cases[i]; loss != Logistic {
 						c.Data = labels(loss, casetest.RandomData(uint64(i), len(c.Data.Y), c.Data.X.(*mat.Dense).RawMatrix().Cols, false))
