@@ -181,12 +181,7 @@ const normalTol = 1e-10
 
 // Folds whose training rows normalise the features give the results of one fit for each fold.
 func TestNormalisedFoldsAtOnce(t *testing.T) {
-	const few = 200
-	problems := 5 * few
-	if testing.Short() {
-		problems = few
-	}
-	for seed := range uint64(problems) {
+	for seed := range uint64(casetest.Sets(1000, 200)) {
 		name := fmt.Sprintf("problem %d", seed)
 		c := normalProblem(t, seed)
 		one := c

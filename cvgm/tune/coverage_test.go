@@ -119,10 +119,10 @@ func TestGainsOfAFifthAreSeen(t *testing.T) {
 	const fifth, least = .2, .9
 	sets, fresh := *coverageSets, 20_000
 	if sets == 0 {
-		sets, fresh = len(faintOn), 4000
+		sets, fresh = casetest.Sets(len(faintOn), 1), 4000
 	}
 	judge, found := coverer(t)
-	casetest.OK(t, qpdiff.ForEach(0, sets, func(k int) error { return judge(drawSetOf(faintOn, trialLearners, 500, k, fresh)) }))
+	casetest.OK(t, qpdiff.ForEach(workersFor(t, *coverageSets == 0), sets, func(k int) error { return judge(drawSetOf(faintOn, trialLearners, 500, k, fresh)) }))
 	all := *found
 	seen, of := shareOf(all, func(c *covered) bool { return c.gain >= fifth }, func(c *covered) bool { return c.better })
 	t.Logf("better than the constant on %d of %d sets with a gain of a fifth", seen, of)
@@ -133,8 +133,7 @@ func TestGainsOfAFifthAreSeen(t *testing.T) {
 
 // onDrawnSets calls judge for as many sets of those populations of checkedOn, or chosenOn, that of returns as
 // -coverage asks for, with 20,000 fresh rows. Without the flag they are small: so many of each population, with the first
-// learner, and so many fresh rows. With -short, as under the race detector and emulation, there are half as many: neither
-// rounding nor races change how often an interval holds.
+// learner, and so many fresh rows. With -short there are half as many.
 func onDrawnSets(t *testing.T, of func([]population) []population, each, fresh int, judge func(s drawnSet) error) {
 	t.Helper()
 	from, sets := of(checkedOn), *coverageSets
@@ -143,14 +142,11 @@ func onDrawnSets(t *testing.T, of func([]population) []population, each, fresh i
 	}
 	small := sets == 0
 	if small {
-		if testing.Short() {
-			each /= 2
-		}
-		sets = each * len(from)
+		sets = casetest.Sets(each, each/2) * len(from)
 	} else {
 		fresh = 20_000
 	}
-	casetest.OK(t, qpdiff.ForEach(0, sets, func(k int) error {
+	casetest.OK(t, qpdiff.ForEach(workersFor(t, small), sets, func(k int) error {
 		at := k
 		if small {
 			at = k%len(from) + k/len(from)*3*len(from)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/learntest/serial"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/mat"
@@ -14,6 +15,7 @@ import (
 // In a large table, a descent ends once slowEvals evaluations gain too little, and the pattern search
 // evaluates no point twice. In a smaller table, the same descents go on.
 func TestLargeTableTakesFewerEvaluations(t *testing.T) {
+	serial.Test(t)
 	for _, n := range []int{largeTable/40 + 40, largeTable/40 - 40} {
 		src := synth.NewStream(1, "descents")
 		d := learn.Data{X: mat.NewDense(40, n, nil), Y: make([]float64, 40)}

@@ -16,6 +16,7 @@ import (
 	"cvgm/cvgm/internal/sample"
 	"cvgm/qpdiff/kernel"
 	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/learntest/serial"
 	"cvgm/qpdiff/linear"
 	"cvgm/qpdiff/linear/margin"
 	"cvgm/synth"
@@ -26,6 +27,7 @@ import (
 // Examples of weight 0 have no part in folds, bounds, CV loss and risk: with and without them the
 // results have the same bits.
 func TestTuneWithoutWeight(t *testing.T) {
+	serial.Test(t)
 	for _, test := range []struct {
 		learner learn.Learner
 		data    learn.Data
@@ -42,7 +44,7 @@ func TestTuneWithoutWeight(t *testing.T) {
 				more.Dense().Set(i, j, 1e9)
 			}
 		}
-		tuner := Tuner{Learner: test.learner, OuterFolds: 3}
+		tuner := Tuner{Learner: test.learner, OuterFolds: 3, Workers: 1}
 		want, got := mustTune(t, tuner, test.data), mustTune(t, tuner, more)
 		if !slices.Equal(got.Hyper, want.Hyper) || got.Loss != want.Loss || !equalRisks(got.Risk, want.Risk) || got.ConstantLoss != want.ConstantLoss {
 			t.Errorf("%T: with examples of weight 0\n%v, without\n%v", test.learner, got, want)
@@ -230,6 +232,7 @@ func TestTuneFindsAValleyAtTheEdge(t *testing.T) {
 
 // A kernel machine's CV loss has many valleys: Tune ends in one as low as an exhaustive search finds.
 func TestTuneFindsTheValleyOfAKernelMachine(t *testing.T) {
+	serial.Test(t)
 	const grid = 12
 	for _, seed := range []uint64{13, 21, 23} {
 		src := synth.NewStream(seed, "disc")
@@ -239,7 +242,7 @@ func TestTuneFindsTheValleyOfAKernelMachine(t *testing.T) {
 			d.Dense().SetRow(i, r)
 			d.Y[i] = math.Copysign(1, math.Hypot(r[0], r[1])-1.1+.5*src.NormFloat64())
 		}
-		tuner := Tuner{Learner: &kernel.SVM{Intercept: true}, OuterFolds: -1, Folds: 5}
+		tuner := Tuner{Learner: &kernel.SVM{Intercept: true}, OuterFolds: -1, Folds: 5, Workers: 1}
 		tuned := mustTune(t, tuner, d)
 		low := casetest.Must(tuner.lowest(t.Context(), d, tuned, trialSize{grid: grid}))(t)
 		if tuned.Loss > low.loss {

@@ -16,6 +16,7 @@ import (
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/kernel"
 	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/learntest/serial"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/mat"
@@ -135,11 +136,9 @@ func TestIntervalsCover(t *testing.T) {
 // Rows of a group are near each other. The intervals for rows of new groups hold them, because groups stay together, and a
 // group counts as one row.
 func TestIntervalsOfGroups(t *testing.T) {
+	serial.Test(t)
 	const groups, each, n = 24, 4, 3
-	sets := 4
-	if testing.Short() {
-		sets = 2
-	}
+	sets := casetest.Sets(4, 2)
 	src := synth.NewStream(3, "groups")
 	held := map[bool]float64{}
 	for range sets {
@@ -162,7 +161,7 @@ func TestIntervalsOfGroups(t *testing.T) {
 		d, of := draw(groups)
 		fresh, _ := draw(200)
 		for _, grouped := range []bool{true, false} {
-			tuner := Tuner{Learner: &kernel.Ridge{Intercept: true}, Intervals: true, Repeats: 1, KeepWinner: true, MaxEvals: 20}
+			tuner := Tuner{Learner: &kernel.Ridge{Intercept: true}, Workers: 1, Intervals: true, Repeats: 1, KeepWinner: true, MaxEvals: 20}
 			if grouped {
 				tuner.Groups = of
 			}

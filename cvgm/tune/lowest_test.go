@@ -71,10 +71,7 @@ func TestSearchesFindTheLowest(t *testing.T) {
 		from = chosenOn
 	}
 	if sets == 0 {
-		sets, points, only = 12, 400, "linear SVM"
-		if testing.Short() { // under emulation 12 sets take five minutes
-			sets = 3
-		}
+		sets, points, only = casetest.Sets(6, 2), 100, "linear SVM"
 	}
 	if only != "" {
 		for classes, all := range learners {
@@ -84,7 +81,7 @@ func TestSearchesFindTheLowest(t *testing.T) {
 	}
 	var mu sync.Mutex
 	found := map[string][]searched{}
-	casetest.OK(t, qpdiff.ForEach(0, sets, func(k int) error {
+	casetest.OK(t, qpdiff.ForEach(workersFor(t, *lowestSets == 0), sets, func(k int) error {
 		s := drawSetOf(from, learners, 50, 20_000+k, 1)
 		s.tuner.OuterFolds, s.tuner.KeepWinner = -1, true
 		tuned, err := s.tuner.Tune(t.Context(), s.data)

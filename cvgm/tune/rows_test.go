@@ -24,6 +24,7 @@ import (
 
 	"cvgm/cvgm/internal/casetest"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learntest/serial"
 
 	"gonum.org/v1/gonum/stat"
 )
@@ -129,21 +130,29 @@ func hashTokens(h io.Writer, text []byte) {
 	}
 }
 
+// workersFor returns the workers of a trial: one of few sets, which the race detector then leaves out, and
+// otherwise all.
+func workersFor(t *testing.T, few bool) int {
+	t.Helper()
+	if !few {
+		return 0
+	}
+	serial.Test(t)
+	return 1
+}
+
 // runTrial makes a table of *tuneSets rows, in the file of that name if there is a folder for
 // it.
-func runTrial(t *testing.T, tr tuneTrial) *trialTable {
+func runTrial(t *testing.T, tr tuneTrial, workers int) *trialTable {
 	size := smallTrial
 	if *tuneSets > 30 {
 		size = fullTrial
 	}
-	source, err := rowSource(size)
-	if err != nil {
-		t.Fatal(err)
-	}
-	table := tr.table()
+	table, source := tr.table(), ""
 	out := io.Discard
 	file := filepath.Join(*tuneReport, tr.file)
 	if *tuneReport != "" {
+		source = casetest.Must(rowSource(size))(t)
 		if err := table.read(file); err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +164,7 @@ func runTrial(t *testing.T, tr tuneTrial) *trialTable {
 		out = f
 	}
 	var mu sync.Mutex
-	err = qpdiff.ForEach(0, *tuneSets, func(k int) error {
+	err := qpdiff.ForEach(workers, *tuneSets, func(k int) error {
 		mu.Lock()
 		kept := table.rows[k]
 		mu.Unlock()
@@ -372,13 +381,14 @@ func TestTuneRowsGoStale(t *testing.T) {
 
 // A trial takes kept rows, if the present sources made them, and computes the others.
 func TestTuneRowsOfOtherSourcesAreComputed(t *testing.T) {
+	serial.Test(t)
 	defer func(sets int, report string) { *tuneSets, *tuneReport = sets, report }(*tuneSets, *tuneReport)
 	*tuneSets, *tuneReport = 2, t.TempDir()
 	source := casetest.Must(rowSource(smallTrial))(t)
 	rows := "0,kept,40,3,0,1,0,0,," + source + "\n1,kept,40,3,0,1,0,0,,123456789abc\n"
 	file := filepath.Join(*tuneReport, findsTrial.file)
 	casetest.OK(t, os.WriteFile(file, []byte(rows), 0o644))
-	runTrial(t, findsTrial)
+	runTrial(t, findsTrial, 1)
 	after := findsTrial.table()
 	casetest.OK(t, after.read(file))
 	if after.text(0, "trait") != "kept" || after.text(1, "trait") == "kept" || after.text(1, "source") != source {
@@ -389,7 +399,7 @@ func TestTuneRowsOfOtherSourcesAreComputed(t *testing.T) {
 // Tune ends near the lowest CV loss that random and exhaustive search find together, with far
 // fewer evaluations.
 func TestTuneFindsTheMinimum(t *testing.T) {
-	table := runTrial(t, findsTrial)
+	table := runTrial(t, findsTrial, 0) // also for the race detector, which the other trials do without
 	var far []string
 	var counts []float64
 	for k := range *tuneSets {
@@ -421,7 +431,7 @@ func TestTuneRiskShuffled(t *testing.T) {
 }
 
 func judgeRisks(t *testing.T, tr tuneTrial) *trialTable {
-	table := runTrial(t, tr)
+	table := runTrial(t, tr, workersFor(t, *tuneSets <= 30))
 	held := func(column string) int { return table.count(column, "true") }
 	var misses []string
 	lower, wrong := 0, 0

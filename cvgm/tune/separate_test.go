@@ -11,6 +11,7 @@ import (
 	"cvgm/cvgm"
 	"cvgm/cvgm/internal/casetest"
 	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/learntest/serial"
 	"cvgm/qpdiff/linear"
 	"cvgm/qpdiff/penalised"
 
@@ -19,7 +20,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-var penaltySets = flag.Int("penalties", 8, "data sets of each kind in the trial of separate penalties")
+var penaltySets = flag.Int("penalties", 0, "data sets of each kind in the trial of separate penalties; zero: few")
 
 // A penaltyKind is a population of linear data for the trial of penalties.
 type penaltyKind struct {
@@ -28,6 +29,7 @@ type penaltyKind struct {
 	active     int  // features with an effect, the first of 20
 	signs      bool // the effects have sizes from .5 to 1.5, and are Laplace distributed otherwise
 	logistic   bool
+	least      int     // sets whose mean is not noise, or that a run with fewer has no time for
 	most, many float64 // bounds of the mean test loss, divided by the mean test loss of one penalty: of 4 groups, of 20 features
 }
 
@@ -36,11 +38,11 @@ const penaltyFeatures, freshPenaltyRows = 20, 1000
 // In the first kinds half of the groups have effects. In the others all features are alike. There 20
 // penalties raise the test loss by 5 to 20 % if they are not judged, and 4 penalties by 1 to 15 %.
 var penaltyKinds = []penaltyKind{
-	{"half of the groups", 50, 10, false, false, .99, 1.03},
-	{"half of the groups, more rows", 150, 10, false, false, .97, 1},
-	{"alike", 50, 20, true, false, 1.05, 1.05},
-	{"alike, more rows", 150, 20, true, false, 1.01, 1.01},
-	{"alike, classes", 100, 20, true, true, 1.03, 1.03},
+	{"half of the groups", 50, 10, false, false, 8, .99, 1.03},
+	{"half of the groups, more rows", 150, 10, false, false, 0, .97, 1},
+	{"alike", 50, 20, true, false, 0, 1.05, 1.05},
+	{"alike, more rows", 150, 20, true, false, 0, 1.01, 1.01},
+	{"alike, classes", 100, 20, true, true, 20, 1.03, 1.03},
 }
 
 // draw returns rows whose neighbouring features have the correlation .5.
@@ -84,12 +86,17 @@ func (k penaltyKind) effects(rng *rand.Rand) []float64 {
 // Separate penalties lower the test loss where groups differ, and hardly raise it where features are
 // alike. With -penalties 60 -v the test prints the test losses.
 func TestPenaltiesTrial(t *testing.T) {
+	serial.Test(t)
+	sets := *penaltySets
+	if sets == 0 {
+		sets = casetest.Sets(8, 2)
+	}
 	for k, kind := range penaltyKinds {
-		if kind.logistic && *penaltySets < 20 { // its fits are slow
+		if sets < kind.least {
 			continue
 		}
 		losses, refused := map[int][]float64{}, map[int]int{}
-		for set := range *penaltySets {
+		for set := range sets {
 			rng := rand.New(rand.NewPCG(uint64(set), uint64(3000+k)))
 			effects := kind.effects(rng)
 			train, test := kind.draw(rng, effects, kind.rows), kind.draw(rng, effects, freshPenaltyRows)
@@ -105,7 +112,7 @@ func TestPenaltiesTrial(t *testing.T) {
 			difference, one := slices.Clone(losses[groups]), stat.Mean(losses[1], nil)
 			floats.Sub(difference, losses[1])
 			mean, deviation := stat.MeanStdDev(difference, nil)
-			t.Logf("%s: %.3f ± %.3f of one penalty's test loss with %d penalties, separate on %d of %d sets", kind.name, 1+mean/one, 1.96*deviation/one/math.Sqrt(float64(*penaltySets)), groups, *penaltySets-refused[groups], *penaltySets)
+			t.Logf("%s: %.3f ± %.3f of one penalty's test loss with %d penalties, separate on %d of %d sets", kind.name, 1+mean/one, 1.96*deviation/one/math.Sqrt(float64(sets)), groups, sets-refused[groups], sets)
 			return 1 + mean/one
 		}
 		four, all := ratio(4), ratio(penaltyFeatures)

@@ -64,11 +64,7 @@ func readLevels(t *testing.T, text string) *table.Table {
 func TestTuneByStoredFeatures(t *testing.T) {
 	const tol = 1e-6 // of the searches, which go on from numbers that differ by rounding
 	defer sample.SetDenseFeatures(sample.SetDenseFeatures(0))
-	seeds := uint64(4)
-	if testing.Short() {
-		seeds = 2
-	}
-	for seed := range seeds {
+	for seed := range uint64(casetest.Sets(4, 2)) {
 		data := readLevels(t, levelsText(rand.New(rand.NewPCG(seed, 5)), 80, 4, 9))
 		tuner := Tuner{Folds: 3, OuterFolds: 2, MaxEvals: 20}
 		first := casetest.Must(tuner.TuneTable(t.Context(), data))(t)

@@ -559,7 +559,7 @@ func TestTuneClasses(t *testing.T) {
 		t.Errorf("two classes: %v", err)
 	}
 	for _, learner := range []learn.Learner{&linear.SparseLogistic{Intercept: true}, &kernel.Ridge{Intercept: true}, &kernel.SVM{Intercept: true}, nil} {
-		one, err := Tuner{Learner: learner, OuterFolds: 3}.TuneTable(t.Context(), binary)
+		one, err := Tuner{Learner: learner, OuterFolds: 2, MaxEvals: 10}.TuneTable(t.Context(), binary)
 		if err != nil || one.Pipeline == nil || one.Risk == nil || !one.Risk.Comparisons[0].Better() {
 			t.Fatalf("%T: %v, %+v", learner, err, one)
 		}
@@ -907,7 +907,7 @@ func (*absolute) Hyperparameters(m learn.Moments) []learn.Hyperparameter {
 // A learner of a user's own that is a learn.Tunable is tuned as the module's are.
 func TestTuneALearnerOfYourOwn(t *testing.T) {
 	d := houses(60)
-	tuned := mustTune(t, Tuner{Learner: &absolute{}, OuterFolds: 3}, d)
+	tuned := mustTune(t, Tuner{Learner: &absolute{}, OuterFolds: 2, MaxEvals: 10}, d)
 	if !slices.Equal(tuned.Names, []string{"ridge"}) || !(tuned.Loss < tuned.ConstantLoss) || tuned.Model == nil || tuned.Risk == nil {
 		t.Errorf("%v", tuned)
 	}

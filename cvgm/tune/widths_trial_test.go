@@ -21,6 +21,7 @@ import (
 	"cvgm/cvgm/table"
 	"cvgm/qpdiff/kernel"
 	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/learntest/serial"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/mat"
@@ -132,6 +133,7 @@ const (
 // Widths of their own lower the test error where features differ, and hardly raise it elsewhere. With
 // -widths 20 -v it prints the errors of all kinds.
 func TestWidthsTrial(t *testing.T) {
+	serial.Test(t)
 	kinds := widthKinds
 	if *widthSets == 1 {
 		kinds = kinds[:1]
@@ -179,12 +181,15 @@ func TestWidthsTrial(t *testing.T) {
 // Steps that add and remove single features find the five features of Friedman's first function on
 // sets on which descents alone leave out the third feature, which has no slope, or keep others.
 func TestStepsFindTheFeatures(t *testing.T) {
+	serial.Test(t)
 	const least = 4 // without steps there is one
 	sets, exact := []uint64{2, 8, 10, 12, 15, 16}, 0
+	tuner := widthTuner(kernel.ARD{})
+	tuner.Workers = 1
 	for _, set := range sets {
 		d := widthKinds[0].draw(rand.New(rand.NewPCG(set, 1000)), widthRows)
 		var with []int
-		for j, w := range mustTune(t, widthTuner(kernel.ARD{}), d).Widths() {
+		for j, w := range mustTune(t, tuner, d).Widths() {
 			if !math.IsInf(w.Length, 1) {
 				with = append(with, j)
 			}
@@ -200,8 +205,10 @@ func TestStepsFindTheFeatures(t *testing.T) {
 
 // More features than steps may try make no step, and no error.
 func TestStepsOfManyFeatures(t *testing.T) {
-	d := wavy(60, widthTrials+1, 3)
-	if tuned := mustTune(t, widthTuner(kernel.ARD{}), d); len(tuned.Widths()) != widthTrials+1 || tuned.Evaluations > defaultEvals+widthEvals {
+	serial.Test(t)
+	d, tuner := wavy(60, widthTrials+1, 3), widthTuner(kernel.ARD{})
+	tuner.Workers = 1
+	if tuned := mustTune(t, tuner, d); len(tuned.Widths()) != widthTrials+1 || tuned.Evaluations > defaultEvals+widthEvals {
 		t.Errorf("%d widths, %d evaluations", len(tuned.Widths()), tuned.Evaluations)
 	}
 }

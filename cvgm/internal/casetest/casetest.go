@@ -57,6 +57,16 @@ func Must[T any](v T, err error) func(t fatal) T {
 	}
 }
 
+// Sets returns the number of data sets of a test: all, or few with -short. Tests under the race
+// detector and under emulation run with -short. Neither changes how often a tuned model is right, and
+// few sets reach the same code.
+func Sets(all, few int) int {
+	if testing.Short() {
+		return few
+	}
+	return all
+}
+
 // Near reports whether a and b differ by at most tol of their size.
 func Near(a, b, tol float64) bool { return math.Abs(a-b) <= tol*(math.Abs(a)+math.Abs(b)) }
 
@@ -87,10 +97,7 @@ func WantArgErrors(t *testing.T, calls map[string]func() error) {
 // value is a function that returns a new variable to read the text.
 func CheckChangedJSON(t *testing.T, kinds map[string]func() json.Unmarshaler) {
 	t.Helper()
-	changes := 1500 // of each text
-	if testing.Short() {
-		changes /= 5
-	}
+	changes := Sets(1500, 300) // of each text
 	src := rand.New(rand.NewPCG(1, 1))
 	read := 0
 	for good, into := range kinds {
