@@ -11,7 +11,8 @@ import (
 // bytesOf returns the number of bytes of a matrix.
 func bytesOf(rows, columns int) int64 { return memory.Bytes(8 * float64(rows) * float64(columns)) }
 
-// seenBytes returns the number of bytes that seen allocates for this number of rows.
+// seenBytes returns the number of bytes that the method seen allocates for the given number of
+// rows.
 func (w *tuning) seenBytes(rows int) int64 {
 	_, n := w.c.Data.X.Dims()
 	if w.prepare == nil && w.viewed {

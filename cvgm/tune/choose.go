@@ -125,7 +125,7 @@ func (w *tuning) choose() error {
 }
 
 // choice returns the best choice and the reason for it. If the winner is the best choice, choice
-// returns a doubt about the winner in place of the reason, or "" without a doubt.
+// returns a doubt about the winner in place of the reason, or "" if there is no doubt.
 func (w *tuning) choice() (Choice, string) {
 	out := w.out
 	constant, _ := out.Risk.against(constantName)

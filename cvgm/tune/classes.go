@@ -33,10 +33,11 @@ type TunedClasses struct {
 	Metrics *assess.Multiclass
 }
 
-// jointWork is a bound of the work p²·max(N, p), up to which a joint model is the default. p is the
-// number of weights of the joint model, and N the number of rows. The time of a Newton step of a
-// [penalised.Multinomial] is proportional to the work. At this bound, the search takes up to 5 s of
-// one processor. This is 2 to 8 times the time of searches for each class against all others.
+// A joint model is the default if its work is at most jointWork. The work is p²·max(N, p), where p
+// is the number of weights of the joint model, and N the number of rows. The time of a Newton step
+// of a [penalised.Multinomial] is proportional to the work. At this bound, the search takes up to
+// 5 s of one processor. This is 2 to 8 times the time of searches for each class against all
+// others.
 const jointWork = 2e7
 
 // TuneClasses tunes a model for the three or more classes of the table's target. A

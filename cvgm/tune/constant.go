@@ -146,7 +146,8 @@ func classOdds(labels []float64, weights sample.Weights, classes int) baseline {
 	return odds
 }
 
-// runningMean returns the mean of y without the sum of y, which may overflow.
+// runningMean returns the mean of y. It does not compute the sum of y, because the sum may
+// overflow.
 func runningMean(y []float64, weights sample.Weights) (mean float64) {
 	var total float64
 	for i, y := range y {

@@ -29,8 +29,8 @@ type repeat struct {
 	classes *mat.Dense
 }
 
-// foldPredictions has the predictions for the validation rows of an outer fold. Its field classes
-// is as in [repeat], with entries for all rows.
+// foldPredictions holds the predictions for the validation rows of an outer fold. Its field classes
+// has an entry for each row, like the field classes of a [repeat].
 type foldPredictions struct {
 	predictions [contenders][]float64
 	classes     *mat.Dense

@@ -18,24 +18,25 @@ const (
 	// of free kinds of hyperparameters. Along a kink, a descent may become slow, and the pattern
 	// search is faster.
 	descentEvals = 25
-	// A descent of a large table also ends if slowEvals evaluations in a row have not lowered its
-	// lowest CV loss by more than slowShare, which is far below the standard error of a CV loss.
-	// Such a descent is at a kink, where gradients stay large, or in a flat valley. The pattern
-	// search that follows finds the rest with fewer evaluations.
+	// A descent of a large table also ends if slowEvals successive evaluations have not lowered its
+	// lowest CV loss by more than slowShare. This share is far below the standard error of a CV
+	// loss. Such a descent is at a kink, where gradients stay large, or in a flat valley. The
+	// pattern search that follows finds the rest with fewer evaluations.
 	slowEvals, slowShare = 5, 1e-3
 	// firstPattern and lastPattern are the first and the last step of the pattern search, as shares
 	// of the range. For a large table the last step is lastLargePattern: shorter steps lower the CV
 	// loss by far less than its standard error.
 	firstPattern, lastPattern, lastLargePattern = .08, .01, .04
-	// nearZero is a share of the range of a hyperparameter. If the hyperparameter may vanish, and
-	// is within this share of its lower bound, 0 is tried.
+	// nearZero is a share of the range of a hyperparameter. The search tries 0 for a hyperparameter
+	// that may vanish, if the hyperparameter is within this share of its lower bound.
 	nearZero = .25
-	// Two starts of descents differ by at least apart in one kind of hyperparameters. apart is a
-	// share of the range of this kind.
+	// The constant apart is a share of the range of a kind of hyperparameters. Any two starts of
+	// descents differ by at least this share in one kind.
 	apart = .2
 )
 
-// run searches. If it finds no point, it returns the reason. If ctx ends, it returns ctx's error.
+// run makes the search. If the search finds no point, run returns the reason. If ctx ends, run
+// returns ctx's error.
 func (s *tuneSearch) run() error {
 	if err := s.ended(s.descents()); err != nil {
 		return err
@@ -126,8 +127,8 @@ func (s *tuneSearch) seen(x []float64) (loss float64, ok bool) {
 	return 0, false
 }
 
-// raceFrom runs a race between the given starts. It takes the losses of points that were evaluated
-// before from the path.
+// raceFrom runs a race between the given starts. If a point was evaluated before, raceFrom takes
+// its loss from the path.
 func (s *tuneSearch) raceFrom(starts []Step) error {
 	return s.race(starts, func(start int, x []float64) (float64, error) {
 		if loss, ok := s.seen(x); ok {
@@ -294,8 +295,8 @@ func (s *tuneSearch) search(x []float64, bounds func(i int) (lower, upper float6
 	return stop
 }
 
-// vanishing lists the hyperparameters that may vanish and are near their lower bounds. Those that have
-// a common factor are in one entry, if all of them are near.
+// vanishing lists the hyperparameters that may vanish and are near their lower bounds.
+// Hyperparameters with a common factor form one entry, if all of them are near their lower bounds.
 func (s *tuneSearch) vanishing() (near [][]int) {
 	of := make([][]int, s.kinds)
 	far := make([]bool, s.kinds)

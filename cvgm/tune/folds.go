@@ -91,8 +91,8 @@ func (w *tuning) draw(src cvgm.Source, rows []int, folds int, arg string) ([]cvg
 	return splits, nil
 }
 
-// outer returns outer folds of one repeat, at most as many as the parameter folds. The parameter
-// number is the number of the repeat, from 0.
+// outer returns the outer folds of one repeat. The parameter folds is the largest number of outer
+// folds. The parameter number is the number of the repeat, from 0.
 //
 // Each repeat has its own seed, drawn by a PCG with the state Seed and 1. With this seed, the outer
 // folds are drawn like the folds of the search.
@@ -133,8 +133,8 @@ func (w *tuning) outer(rows []int, folds, number int) ([]cvgm.Split, error) {
 	return w.draw(rand.New(rand.NewPCG(seed, 0)), rows, folds, arg)
 }
 
-// inner returns the splits of a search on some of the rows, at most as many as the given number of
-// folds unless the user gives splits.
+// inner returns the splits of a search on some of the rows. Unless the user gives splits, the
+// number of splits is at most the given number of folds.
 func (w *tuning) inner(rows []int, folds int) ([]cvgm.Split, error) {
 	if w.Tuner.Splits == nil {
 		if folds = min(folds, w.mostFolds(rows)); folds < 2 {

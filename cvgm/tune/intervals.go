@@ -68,7 +68,7 @@ func (w *tuning) intervals() (*interval.CVPlus, error) {
 	for j, outer := range w.first.folds {
 		m := foldModel{}
 		if chosen == ofConstant {
-			// The model has no spread, because it would be the same for all rows.
+			// The model has no spread, because the spread would be the same for all rows.
 			m.model = w.constantModel(outer.Train)
 		} else if m = w.foldModels[j][chosen]; m.err != nil {
 			return nil, m.err

@@ -56,7 +56,8 @@ func (w *tuning) hyperparameters(m learn.Moments) (plan []learn.Hyperparameter, 
 	return plan, kinds, nil
 }
 
-// givenHyperparameters is hyperparameters if Tuner.Hyper is set. Hyper must have count entries.
+// givenHyperparameters does the work of hyperparameters if Tuner.Hyper is set. The parameter count
+// is the required length of Hyper.
 func (w *tuning) givenHyperparameters(count int) (plan []learn.Hyperparameter, kinds []int, err error) {
 	if len(w.Hyper) != count {
 		return nil, nil, args.Bad("Tuner.Hyper", qpdiff.ErrShape, "give one entry per hyperparameter of the learner", "has %d entries where %T has %d", len(w.Hyper), w.learner, count)
@@ -102,8 +103,8 @@ func spread(y []float64, weights sample.Weights) float64 {
 	for i, v := range y {
 		distances[i] = math.Abs(v - middle)
 	}
-	// normal is the standard deviation of a normal distribution, divided by its median distance
-	// from the median.
+	// normal is the standard deviation of a normal distribution, divided by the median distance of
+	// its values from their median.
 	const normal = 1.4826
 	spread := normal * median(distances, weights)
 	if !(spread > 0) { // most labels are equal: the others have a spread, too
@@ -203,7 +204,7 @@ func (s *featureSizes) moments() learn.Moments {
 // momentColumns is the number of vectors of features that measureView takes.
 const momentColumns = 14
 
-// measureView is measure for the given rows of data that the learner reads in place.
+// measureView does the work of measure for the given rows of data that the learner reads in place.
 func (w *tuning) measureView(rows []int, y []float64, weights sample.Weights) (m learn.Moments, flat bool, err error) {
 	x := w.c.Data.X
 	if w.prepare != nil {

@@ -107,7 +107,7 @@ func (w *tuning) nested(rows []int, folds, number, repeats int) (*repeat, int, e
 	return r, 0, nil
 }
 
-// risk returns the estimates. The loss of an example is its mean over the repeats.
+// risk returns the estimates. The loss of an example is the mean of its losses over the repeats.
 func (w *tuning) risk(done []*repeat) *Risk {
 	rows, paired := w.judgedRows(done)
 	var losses [contenders][][]float64
@@ -166,8 +166,8 @@ func (w *tuning) judgedRows(done []*repeat) (rows []int, paired assess.Rows) {
 	return rows, paired
 }
 
-// lossesOf returns the losses of a contender, [repeat][row]. The loss is +Inf for a row without a
-// prediction.
+// lossesOf returns the losses of a contender, with the indices [repeat][row]. The loss is +Inf for
+// a row without a prediction.
 func (w *tuning) lossesOf(c contender, rows []int, done []*repeat) (losses [][]float64) {
 	for _, r := range done {
 		one := make([]float64, len(rows))

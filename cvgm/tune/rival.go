@@ -46,8 +46,8 @@ func (w *tuning) newRival() (*rival, error) {
 	return r, err
 }
 
-// isRidge reports whether the learner is a ridge, or for odds a logistic ridge, because the
-// hyperparameters beyond a ridge are fixed at 0.
+// isRidge reports whether the learner is a ridge or, if odds is true, a logistic ridge. The learner
+// may have hyperparameters that a ridge lacks, if these are fixed at 0.
 func (w *tuning) isRidge(odds bool) bool {
 	l, ok := w.learner.(learn.RidgeLearner)
 	if !ok || odds != (l.Convention().Loss == learn.LogisticLoss) {

@@ -30,9 +30,10 @@ const (
 	storedFeatures = 1000
 	// sameHyper is the relative change of a hyperparameter that counts as rounding.
 	sameHyper = 1e-14
-	// A search with several widths, or several hyperparameters of another kind, may use widthEvals or
-	// separateEvals evaluations in addition to the usual limit. expectedWidths and expectedSeparate
-	// are the numbers of additional evaluations that are expected.
+	// widthEvals is the number of evaluations that a search with several widths may use in addition
+	// to the usual limit. separateEvals is this number for a search with several hyperparameters of
+	// another kind. expectedWidths and expectedSeparate are the numbers of additional evaluations
+	// that are expected.
 	widthEvals, expectedWidths      = 600, 300
 	separateEvals, expectedSeparate = 400, 150
 )
@@ -59,8 +60,8 @@ type tuneSearch struct {
 	refused bool      // separate hyperparameters have no lower loss on rows that their search leaves out
 	fits    int       // the number of fits in all evaluations, with the parts of the search
 	last    bool      // MaxTime does not end the next evaluation
-	// before is for a part of another search. It counts the evaluations of that search and of its
-	// other parts so far.
+	// The field before is used if this search is a part of another search. It counts the
+	// evaluations of that search and of its other parts so far.
 	before int
 }
 
@@ -82,10 +83,10 @@ func (w *tuning) load(c cvgm.Config) (*cvgm.CV, error) {
 	return cv, err
 }
 
-// cause returns the error of a fit, or the reason for which a context of the call ended the fit. The
-// result ends reports whether the error ends the search, although another point could be tried. If
-// another point were tried for a fit that needs too much memory, the result would depend on the
-// memory.
+// cause returns the error of a fit, or the reason for which a context of the call ended the fit.
+// The boolean result ends is true if the error ends the search, although another point could be
+// tried. If another point were tried for a fit that needs too much memory, the result would depend
+// on the memory.
 func (w *tuning) cause(err error) (_ error, ends bool) {
 	switch {
 	case err == nil:
@@ -144,8 +145,8 @@ func (w *tuning) newSearch(rows []int, splits []cvgm.Split) (*tuneSearch, error)
 	return s, nil
 }
 
-// chain orders points so that each point after the first is the nearest of the rest to the point
-// before. The fits of a point then begin from the solutions of a near point.
+// chain orders points: each point is followed by the nearest of the remaining points. The fits of a
+// point then begin from the solutions of a near point.
 func (s *tuneSearch) chain(points [][]float64) {
 	for i := 1; i < len(points); i++ {
 		next := i
@@ -236,7 +237,8 @@ func (s *tuneSearch) eval(grad, hyper []float64) (float64, error) {
 	return loss, nil
 }
 
-// mostEvals returns the number of evaluations at which a search ends, including its parts.
+// mostEvals returns the number of evaluations at which a search ends. The evaluations of the
+// search's parts count, too.
 func (s *tuneSearch) mostEvals() int {
 	most := defaultEvals
 	if s.w.kinked() {

@@ -10,18 +10,19 @@ import (
 )
 
 const (
-	// separateDescent bounds the evaluations of a descent that changes each hyperparameter of a kind
-	// by itself, and judgedDescent bounds it in a fold that judges.
+	// separateDescent bounds the evaluations of a descent that changes each hyperparameter of a
+	// kind by itself. In a fold that judges, judgedDescent bounds the evaluations of such a
+	// descent.
 	separateDescent, judgedDescent = 60, 30
 	// judgeFolds is the number of folds that judge. With fewer folds, a search has too few rows: on
 	// sets whose groups truly differ, three folds choose separate penalties less often.
 	judgeFolds = 4
-	// judgeNumber is the number of the partition into these folds. By default, the repeats of the nested
-	// estimate have smaller numbers.
+	// judgeNumber takes the place of the number of a repeat when the judging folds are drawn. By
+	// default, the repeats of the nested estimate have smaller numbers.
 	judgeNumber = mostRepeats
-	// plenty is a number of examples for each hyperparameter. With so many, separate hyperparameters
-	// are not judged, because they cannot do much harm: at 37, their test loss is .8 % higher on data
-	// on which a common factor is right.
+	// plenty is a number of examples for each hyperparameter. With so many examples, separate
+	// hyperparameters are not judged, because they cannot do much harm. With 37 examples for each
+	// hyperparameter, their test loss is .8 % higher on data on which a common factor is right.
 	plenty = 100
 )
 
@@ -45,18 +46,19 @@ func (s *tuneSearch) find() error {
 	return s.ended(s.widths(d))
 }
 
-// separate continues a search that gave the hyperparameters of each kind a common factor. It descends
-// in each hyperparameter by itself, from the best point. The result becomes the best point if it also
-// lowers the loss on rows that neither search used, because many hyperparameters fit noise, and the
-// CV loss that they minimise does not show this.
+// separate continues a search that gave the hyperparameters of each kind a common factor. It
+// descends in each hyperparameter by itself, from the best point. The result becomes the best point
+// if it also lowers the loss on rows that neither search used. The minimised CV loss alone cannot
+// decide this, because many hyperparameters fit noise.
 //
-// This rule was compared with prices for each hyperparameter in the unit of N·log(loss), as widths have
-// them. The comparison has 40 data sets of each of 15 problems: nine populations of 50 to 150 rows, with
-// penalties for groups, features or smooth terms. Test losses are ratios to the test loss of a common
-// factor. Their geometric mean is .980 with the rule, and .986 with the best price, 1.5 for each
-// hyperparameter. On 60 fresh sets of each problem the geometric mean is .983. The highest mean of a
-// problem is 1.02 with the rule, and 1.20 with separate hyperparameters always. Rules that also require
-// a lower loss by 1 to 4 %, or in three of the four folds, have means of .984 to .986.
+// This rule was compared with another rule: a price for each hyperparameter in the unit of
+// N·log(loss), like the price of the widths. The comparison has 40 data sets of each of 15
+// problems: nine populations of 50 to 150 rows, with penalties for groups, features or smooth
+// terms. Test losses are ratios to the test loss of a common factor. Their geometric mean is .980
+// with the rule, and .986 with the best price, 1.5 for each hyperparameter. On 60 fresh sets of
+// each problem the geometric mean is .983. The highest mean of a problem is 1.02 with the rule, and
+// 1.20 if hyperparameters are always separate. Rules that also require a lower loss by 1 to 4 %, or
+// in three of the four folds, have means of .984 to .986.
 func (s *tuneSearch) separate() error {
 	one := s.best
 	s.tied = false
@@ -76,8 +78,8 @@ func (s *tuneSearch) separate() error {
 }
 
 // judgeSeparate reports whether separate hyperparameters have a lower loss than a common factor on
-// folds that both searches leave out. The searches of a fold begin at one. The result is false if
-// folds cannot be drawn or fitted.
+// folds that both searches leave out. The searches of a fold begin at the point given by the
+// parameter one. The result is false if folds cannot be drawn or fitted.
 func (s *tuneSearch) judgeSeparate(one []float64) (bool, error) {
 	outer, err := s.w.outer(s.rows, min(judgeFolds, s.w.mostFolds(s.rows)), judgeNumber)
 	if err != nil {

@@ -55,8 +55,8 @@ type Tuner struct {
 	// and so on.
 	Fixed map[string]float64
 
-	// Splits are the splits of the CV loss. Nil: Tune draws Folds folds by the first applicable
-	// function:
+	// Splits are the splits of the CV loss. Nil: Tune draws folds. Their number is Folds. The first
+	// applicable function draws them:
 	//   - [cvgm.GroupedKFold] with Groups,
 	//   - [cvgm.StratifiedKFold] if all labels are ±1 or numbers of classes,
 	//   - [cvgm.KFold].
@@ -96,9 +96,9 @@ type Tuner struct {
 	// gradients ends at longer steps.
 	Starts int
 	// MaxEvals bounds the number of evaluations of the CV loss in one search. Zero: 200, or 400 for
-	// a loss with kinks, and 600 more with a width for each feature, or 400 more with several
-	// hyperparameters of one Kind. If the limit ends the search before these are judged, they keep
-	// their common factor.
+	// a loss with kinks. With a width for each feature, this default is 600 higher. Otherwise, with
+	// several hyperparameters of one Kind, it is 400 higher. If the limit ends the search before
+	// the separate widths or hyperparameters are judged, they keep their common factor.
 	MaxEvals int
 	// MaxTime is the time limit. The call may exceed MaxTime by the first evaluation, one pass over
 	// the data, one evaluation at the best point, and the fit of the model. For a learner that is

@@ -52,9 +52,9 @@ func (w *tuning) warn(kind WarningKind, format string, args ...any) {
 // errTime ends a search at the end of MaxTime.
 var errTime = errors.New("cvgm: Tuner.MaxTime is over: raise it")
 
-// evaluated counts an evaluation of a search. It sets each to the mean time from one evaluation to
-// the next. So the time of models and of new searches counts, and the first, cold evaluation does
-// not.
+// evaluated counts an evaluation of a search. It sets the field each to the mean time from one
+// evaluation to the next. This mean includes the time of models and of new searches, but not the
+// first, cold evaluation.
 func (w *tuning) evaluated(loss, best float64) {
 	took := time.Since(w.last)
 	w.last = w.last.Add(took)
@@ -142,7 +142,7 @@ func (w *tuning) label(y float64) string {
 	return fmt.Sprint(y)
 }
 
-// judged has the hyperparameters of the models that an outer fold judges.
+// judged holds the hyperparameters of the models that an outer fold judges.
 type judged struct {
 	fold             cvgm.Split
 	tuned, byDefault []float64

@@ -39,8 +39,8 @@ type widthRule struct {
 }
 
 var (
-	// The splits must leave many rows out. Splits that leave few rows out over-fit many widths,
-	// because the fits of such splits are almost the same.
+	// The splits must leave many rows out. If splits leave only few rows out, their fits are almost
+	// the same, and many widths over-fit.
 	findMany = widthRule{2, 10, 3, 2}
 	findFew  = widthRule{3, 7, 2, 2} // if each width has at least bearable rows
 	// A fit to more rows allows narrower widths and smaller penalties.

@@ -34,7 +34,7 @@ type Classes struct {
 // Probabilities holds metrics of predicted probabilities of +1.
 type Probabilities struct {
 	LogLoss float64 // the mean of −log of the probability of the label
-	Brier   float64 // the mean squared difference of the probability and the label, 1 or 0
+	Brier   float64 // the mean squared difference between the probability and the label (1 or 0)
 	// Calibration compares predicted probabilities with observed rates, in groups of rows with
 	// similar probabilities.
 	Calibration []Bin
@@ -47,9 +47,9 @@ type Bin struct {
 	Observed  float64 // the rate of +1
 }
 
-// bins is the largest number of groups of Calibration. leastBin is the smallest number of rows of a
-// group, if there are enough rows. The observed rate of a smaller group has an error that exceeds
-// all differences that matter.
+// Calibration has at most bins groups. Each group has at least leastBin rows, if there are enough
+// rows. In a smaller group, the error of the observed rate would exceed all differences that
+// matter.
 const bins, leastBin = 10, 10
 
 // Classify returns metrics of decision values for labels ±1. It computes the metrics for each
@@ -121,8 +121,9 @@ func (s Sample) area() float64 {
 	for _, fold := range folds {
 		rows := slices.DeleteFunc(slices.Clone(fold), func(i int) bool { return !counts[i] })
 		slices.SortFunc(rows, func(a, b int) int { return cmp.Compare(s.Predictions[a], s.Predictions[b]) })
-		// below is the weight of the negatives so far, and positive the weight of the positives so
-		// far. won is the weight of the pairs in the right order.
+		// The variable below is the weight of the negatives so far, and the variable positive is
+		// the weight of the positives so far. The variable won is the weight of the pairs in the
+		// right order.
 		var below, positive, won float64
 		for from := 0; from < len(rows); {
 			to := from

@@ -15,8 +15,8 @@ type Comparison struct {
 	// Its interval holds jointly with the intervals of the other comparisons. Percent is −Inf if
 	// the other model failed.
 	Percent Estimate
-	// Shown is the smallest true difference, in per cent, that is decided in four of five cases
-	// with data like these.
+	// A difference is decided if Better or Worse returns true. Shown is the smallest true
+	// difference, in per cent, that is decided in four of five cases with data like these.
 	Shown float64
 }
 
@@ -100,12 +100,12 @@ func (r Rows) Compare(other string, a, b, constant [][]float64, questions int) (
 // Selected therefore repeats the selection on bootstrap samples of the units. It judges each
 // selected candidate by its losses on the units that are not in the sample (Tsamardinos, Greasidou
 // and Borboudakis 2018). The Mean of the estimate is the mean of these losses. The interval is the
-// interval of the selected candidate by Risk, moved to this mean. The PCG of math/rand/v2 with the
-// state seed and 2 draws the samples. The time is proportional to the product of the numbers of
-// candidates, rows and samples.
+// interval that Risk returns for the selected candidate, moved to this mean. The samples are drawn
+// by the PCG of math/rand/v2 with the state seed and 2. The time is proportional to the product of
+// the numbers of candidates, rows and samples.
 func (r Rows) Selected(losses [][][]float64, seed uint64) Estimate {
-	// least and most bound the number of samples, and work bounds the number of rows in all
-	// samples.
+	// The number of samples is between the constants least and most. The constant work bounds the
+	// number of rows in all samples.
 	const least, most, work = 50, 200, 1e7
 	best := math.Inf(1)
 	var selected Estimate

@@ -23,12 +23,12 @@
 // these sets.
 //
 // The interval of a single risk needs a smaller factor. The next table is from 172 other sets of
-// these populations, with the tuner's default numbers of repeats. Its widths are in units of the
-// width of mean ± 1.96 standard errors of one repeat, which contains the risk on .895 of the sets.
-// Each rule except the last also averages the variance over the rows with the variance over the
-// folds. It uses the average if this is larger than the variance over the rows. The weight of the
-// variance over the rows in this average is a number of degrees of freedom. With the weight 0, the
-// average is the variance over the folds.
+// these populations, with the tuner's default numbers of repeats. The unit of its widths is the
+// width of the interval mean ± 1.96 standard errors of one repeat. This interval contains the risk
+// on .895 of the sets. Each rule except the last also averages the variance over the rows with the
+// variance over the folds. It uses the average if this is larger than the variance over the rows.
+// The weight of the variance over the rows in this average is a number of degrees of freedom. With
+// the weight 0, the average is the variance over the folds.
 //
 //	factor, weight of the variance over the rows              holds   width
 //	√(1.7 + .2/repeats), 0                                    .959    1.43

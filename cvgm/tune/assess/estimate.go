@@ -86,8 +86,9 @@ func (r Rows) Risk(losses [][]float64) Estimate {
 // sum of (w_i/Σw)(l_i − mean) over the rows i of the fold, where l_i is the loss in this repeat.
 // With k folds, the variance over the folds is k/(k−1)·Σf²/repeats, with the sum over the folds of
 // all repeats. This variance has few degrees of freedom. It is therefore averaged with the square
-// of the first standard error. Its weight is its number of degrees of freedom, and the weight of
-// the square is rule.prior. The second standard error is the root of the average.
+// of the first standard error. In this average, the weight of the variance over the folds is its
+// number of degrees of freedom, and the weight of the square is rule.prior. The second standard
+// error is the root of the average.
 func (r Rows) mean(losses [][]float64, of rule) (mean, se, freedom float64) {
 	d := make([]float64, len(losses[0]))
 	for _, l := range losses {

@@ -39,8 +39,9 @@ type Multiclass struct {
 
 // ClassProbabilities holds metrics of predicted probabilities of several classes.
 type ClassProbabilities struct {
-	LogLoss float64 // the mean of −log of the probability of the own class; +Inf if one is 0
-	// Brier is the mean of Σ_c (p_c − t_c)², where t_c is 1 for the own class and otherwise 0.
+	LogLoss float64 // the mean of −log p for the probability p of the row's class; +Inf if a p is 0
+	// Brier is the mean of Σ_c (p_c − t_c)², where t_c is 1 for the row's own class and otherwise
+	// 0.
 	Brier float64
 }
 
@@ -58,9 +59,9 @@ func (s ClassSample) rows() (rows []int) {
 }
 
 // ClassifyMulti returns metrics of decisions for C classes. It computes the metrics for each sample
-// and averages them. The samples may be repeats of cross-validation with different folds. Set
-// probabilities if the decisions are probabilities. Their log loss and calibration are then judged,
-// too.
+// and averages them. The samples may be repeats of cross-validation with different folds. If the
+// decisions are probabilities, set the parameter probabilities to true. The log loss and the
+// calibration of the probabilities are then judged, too.
 //
 // The time is proportional to the number of decisions. An error names the field that cannot be
 // used. Its kind is
