@@ -185,7 +185,7 @@ func layoutsOf(text string) (all []string) {
 }
 
 // datesOf returns the layouts that read the largest number of texts, with the more likely ones
-// first. The result reads is this largest number.
+// first. It also returns this number of texts.
 func datesOf(levels []string) (layouts []string, reads int) {
 	counts := map[string]int{}
 	var order []string

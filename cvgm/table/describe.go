@@ -17,8 +17,8 @@ import (
 type Description struct {
 	Rows    int // rows that are used
 	Dropped int // rows that are left out, because they lack a value
-	// Columns are first the columns of features in the order of the file. The columns that are left
-	// out, the target, the weights and the group follow. Ignored columns are not among them.
+	// Columns first lists the columns of features, in the order of the file. The columns that are
+	// left out, the target, the weights and the group follow. Ignored columns are not listed.
 	Columns []Described
 	Notes   []Note // see Table
 }

@@ -53,7 +53,7 @@ type Effect struct {
 	Low, High float64
 }
 
-// is reports whether the effect is not nil and has the given kind.
+// is(kind) reports whether the effect is not nil and has this kind.
 func (e *Effect) is(kind EffectKind) bool { return e != nil && e.Kind == kind }
 
 // equal reports whether e and f are both nil or have equal fields.

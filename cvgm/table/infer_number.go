@@ -24,8 +24,8 @@ func (k *kinds) number(i int, levels []string, required bool) (*Number, error) {
 		}
 		return nil, nil
 	}
-	// The first census was of the levels, and counts each text once. The most frequent unit depends
-	// on the number of rows with each text, so a second census counts all rows.
+	// The first census is over the levels, so each text counts once. The most frequent unit
+	// depends on the number of rows with each text, so a second census counts all rows.
 	c = newCensus()
 	for _, record := range k.text.records {
 		if !k.text.reader.missing(record[i]) {
@@ -50,7 +50,8 @@ func (k *kinds) number(i int, levels []string, required bool) (*Number, error) {
 	return &number, nil
 }
 
-// counted records whether column i proves a decimal sign, and adds notes on its units.
+// If column i proves a decimal sign, or leaves it open, counted stores this. It also adds notes on
+// the units of the column.
 func (k *kinds) counted(c *census, i int, number *Number) {
 	name := k.text.header[i]
 	switch {

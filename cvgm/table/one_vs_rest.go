@@ -31,8 +31,8 @@ type OneVsRest struct {
 	Joint bool
 }
 
-// NewOneVsRest joins the pipelines of the classes of one table. Errors are of kind ErrShape, or
-// ErrEmpty for a nil pipeline or none.
+// NewOneVsRest joins the pipelines of the classes of one table. If there is no pipeline, or one of
+// them is nil, the error is of kind ErrEmpty. Other errors are of kind ErrShape.
 func NewOneVsRest(pipelines []*Pipeline) (*OneVsRest, error) {
 	c := &OneVsRest{Pipelines: slices.Clone(pipelines)}
 	if err := c.check(); err != nil {
@@ -42,8 +42,8 @@ func NewOneVsRest(pipelines []*Pipeline) (*OneVsRest, error) {
 }
 
 // NewJoint joins the models that [cvgm.CV.FinalClasses] returns, with the encoder of
-// [Table.ClassData] as Config.Prepare. Errors are of kind ErrEmpty for a nil model or none, and
-// otherwise of kind ErrShape.
+// [Table.ClassData] as Config.Prepare. If there is no model, or one of them is nil, the error is of
+// kind ErrEmpty. Other errors are of kind ErrShape.
 func NewJoint(models []*cvgm.Model) (*OneVsRest, error) {
 	c := &OneVsRest{Joint: true}
 	for k, m := range models {

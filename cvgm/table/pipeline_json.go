@@ -84,8 +84,9 @@ const (
 )
 
 // pipelineKeys describes the JSON objects of a pipeline in a version of the format. For each
-// object, it maps the keys to whether they are required. The value of "model" is checked when the
-// model is read. Version 1 has no formats of columns. Version 2 has no effects and no intervals.
+// object, it lists the keys. The value of a key is true if the key is required. The object "model"
+// is checked when the model is read. Version 1 has no formats of columns. Version 2 has no effects
+// and no intervals.
 func pipelineKeys(version string) map[string]map[string]bool {
 	keys := map[string]map[string]bool{
 		"pipeline": {"format": true, "version": true, "target": true, "classes": false, "class_of_others": false, "log_odds": true,

@@ -14,8 +14,8 @@ import (
 	"cvgm/cvgm/internal/portable"
 )
 
-// uses holds the names that some code contains. The field selectors holds the names that follow a
-// point: names of fields and methods. The field names holds all other names.
+// uses holds the names that some code contains. Names of fields and methods follow a
+// point, and are in the field selectors. All other names are in the field names.
 type uses struct{ names, selectors map[string]bool }
 
 // add adds the names in a node.
@@ -49,8 +49,9 @@ func (d *declaration) used(u *uses) bool {
 	return slices.ContainsFunc(d.names, func(name string) bool { return u.names[name] })
 }
 
-// declared returns the declaration d with its names. For imports, it returns nil, and adds their
-// paths to the map imports, by name.
+// declared returns the declaration d with its names. If d consists of imports, declared returns
+// nil, and adds the paths of the imports to the map imports, whose keys are the names of the
+// imports.
 func declared(d ast.Decl, imports map[string]string) *declaration {
 	out := &declaration{node: d}
 	switch d := d.(type) {
@@ -85,7 +86,8 @@ func declared(d ast.Decl, imports map[string]string) *declaration {
 }
 
 // portableCode returns the declarations in the files of package portable that written files may
-// contain. It also returns the import paths of these files, by name.
+// contain. It also returns the import paths of these files, in a map whose keys are the names of
+// the imports.
 func portableCode() (all []*declaration, imports map[string]string, err error) {
 	imports = map[string]string{}
 	files, err := portable.Source.ReadDir(".")
@@ -102,8 +104,8 @@ func portableCode() (all []*declaration, imports map[string]string, err error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		// end is the end of the previous declaration. The comment of the next declaration begins
-		// there.
+		// The variable end is the position at which the previous declaration ends. The comment of
+		// the next declaration begins there.
 		end := set.Position(file.Name.End()).Offset
 		for _, d := range file.Decls {
 			to := set.Position(d.End()).Offset
