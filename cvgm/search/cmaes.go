@@ -73,7 +73,7 @@ type cmaState struct {
 	mean, old, mid []float64
 	pc, ps         []float64
 	sigma          float64
-	smallest       float64 // the lower bound of sigma, which keeps falling if Tol is negative
+	smallest       float64 // the lower bound of sigma; with a negative Tol, sigma keeps falling
 	chol           mat.Cholesky
 	order          []int
 	x              [][]float64

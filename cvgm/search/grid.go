@@ -18,8 +18,7 @@ type GridSearch struct {
 // years, so its values must be a mistake.
 const maxGrid = min(1<<40, math.MaxInt)
 
-// Search ignores x0 beyond its length. Points are projected onto the
-// constraint set.
+// Search uses only the length of x0, not its entries. Points are projected onto the constraint set.
 func (m GridSearch) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	settings := args.First(p.exact("GridSearch"), args.BadIf(len(m.Values) != len(x0), "GridSearch.Values", qpdiff.ErrShape, "give a list of values for every coordinate of x0",
 		"has %d lists for %d coordinates", len(m.Values), len(x0)))

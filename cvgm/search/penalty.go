@@ -56,11 +56,11 @@ func (p Problem) Plus(weight float64, r Objective) Problem {
 //
 //	r(x) = 1/2n Σ_i ((x_i − c_i)/unit)²
 //
-// of the distance of the n coordinates from a centre c. Use it for coordinates with a common unit,
-// such as the weights of a network. The penalty itself has no unit. If |x_i − c_i| = unit for every
-// i, the penalty is ½. With a learned feature map and the centre 0 it is weight decay. The
-// parameter unit must be positive. If x differs from c in length, or if c or unit is not finite,
-// each evaluation returns an error.
+// It measures the distance of the n coordinates from a centre c. Use it for coordinates with a
+// common unit, such as the weights of a network. The penalty itself has no unit. If |x_i − c_i| =
+// unit for every i, the penalty is ½. With a learned feature map and the centre 0 it is weight
+// decay. The parameter unit must be positive. If x differs from c in length, or if c or unit is not
+// finite, each evaluation returns an error.
 func SquaredDistance(c []float64, unit float64) Objective {
 	c = slices.Clone(c)
 	err := args.First(
@@ -75,10 +75,10 @@ func SquaredDistance(c []float64, unit float64) Objective {
 //
 //	r(x) = 1/2n Σ_i (ln x_i/c_i)²
 //
-// of n positive coordinates, such as penalties and widths. The coordinates may have different
-// units, because scaling a coordinate together with its centre c_i changes nothing. The penalty is
-// ½ if each coordinate differs from its centre by a factor e. The entries of c must be positive. If
-// x has the wrong length or an entry that is not positive, the evaluation returns an error.
+// The n coordinates must be positive, such as penalties and widths. They may have different units,
+// because scaling a coordinate together with its centre c_i changes nothing. The penalty is ½ if
+// each coordinate differs from its centre by a factor e. The entries of c must be positive. If x
+// has the wrong length or an entry that is not positive, the evaluation returns an error.
 func SquaredLogDistance(c []float64) Objective {
 	logs := logs(slices.Clone(c))
 	err := args.First(

@@ -19,8 +19,8 @@ type Objective func(grad, x []float64) (float64, error)
 //
 // An objective returns an error at a point at which it has no value. A loss of NaN or −Inf ends a
 // search with an error of kind [qpdiff.ErrNotFinite]. At the start of a search, a loss of +Inf or a
-// gradient that is not finite also ends the search with this error. At later points it has another
-// effect:
+// gradient that is not finite also ends the search with this error. At later points, the effect of
+// such a loss or gradient depends on the searcher:
 //   - [QuasiNewton] and [AdaptiveGradient] treat the point as a failed trial and shorten the
 //     step.
 //   - [CMAES] and [Bayesian] rank a loss of +Inf last.

@@ -68,8 +68,8 @@ const (
 	// loss. minGain is far above the rounding error of a loss, so that a search at a kink ends.
 	minGain = 1e-8
 	// The line search gives up when it has shortened a step to minStep times its length. This takes
-	// at least eleven successive rejections, which mean that the model's slope differs from the
-	// loss's.
+	// at least eleven successive rejections, which mean that the slope of the model differs from
+	// the slope of the loss.
 	minStep = 1e-10
 	// A step to a point at which the loss or its gradient is not finite is shortened by the factor
 	// undefinedCut. There are no values from which a better length could follow.

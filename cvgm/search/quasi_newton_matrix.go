@@ -35,7 +35,7 @@ func (c *bfgsMatrix) reset(scale float64, share []float64) {
 	c.count = 0
 }
 
-// times sets dst to Bv, where B has only the first k steps.
+// times writes Bv to dst, where B has only the first k steps.
 func (c *bfgsMatrix) times(dst, v []float64, k int) {
 	floats.MulTo(dst, c.diag, v)
 	for _, step := range c.steps[:k] {
@@ -72,10 +72,10 @@ func (c *bfgsMatrix) next() bfgsStep {
 
 const (
 	// If the curvature along a step is below minCurvature times the model's curvature, the update
-	// is damped. Powell damps below .2. This larger limit hurts on convex losses whose curvature
-	// falls fast. A smaller limit is enough, because B only has to stay positive definite by far
-	// more than rounding errors. In one step, an entry of the diagonal falls at most by the factor
-	// minCurvature.
+	// is damped. Powell's limit is .2. A limit as large as this hurts on convex losses whose
+	// curvature falls fast. A smaller limit is enough, because B only has to stay positive definite
+	// by far more than rounding errors. In one step, an entry of the diagonal falls at most by the
+	// factor minCurvature.
 	minCurvature = 1e-10
 	// A damped curvature is replaced by dampedCurvature times the model's curvature (Powell 1978).
 	dampedCurvature = .2

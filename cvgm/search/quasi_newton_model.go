@@ -27,8 +27,8 @@ func newBoxModel(p Problem, scale []float64, maxMove float64) *boxModel {
 		free: make([]bool, n), r: make([]float64, n), w: make([]float64, n), v: make([]float64, n), bv: make([]float64, n)}
 }
 
-// snap sets each entry of x that d moves to a bound exactly to this bound, because the rounded sum
-// x0 + (bound − x0) may miss the bound.
+// If d moves an entry of x to a bound, snap makes the entry exactly equal to this bound. The
+// rounded sum x0 + (bound − x0) may miss the bound.
 func (m *boxModel) snap(x, x0, d []float64) {
 	for i, v := range d {
 		lower, upper := m.p.bounds(i)

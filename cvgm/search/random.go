@@ -26,8 +26,7 @@ func LogUniform(lo, hi float64) func(src Source, x []float64) {
 	}
 }
 
-// Search ignores x0 beyond its length. Points are projected onto the
-// constraint set.
+// Search uses only the length of x0, not its entries. Points are projected onto the constraint set.
 func (m RandomSearch) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	settings := args.First(p.exact("RandomSearch"), args.BadIf(m.Draw == nil, "RandomSearch.Draw", qpdiff.ErrEmpty, "give a function, for example LogUniform(-4, -1)", "is nil"))
 	return drawingSearch(p, x0, cmp.Or(m.MaxEvals, 100), settings, m.Source, func(w *searchRun, src Source) {

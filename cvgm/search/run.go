@@ -202,8 +202,8 @@ const (
 	defaultTol = 1e-9
 	// A searcher that derives its steps from curvatures uses unseenTol in place of a larger Tol
 	// until its first curvature. A gain below unseenTol is lost in the rounding of the loss. A
-	// larger gain must not end the search: it may be small only because the scales are very short
-	// at the start, and the search leaves the start.
+	// larger gain must not end the search. Such a gain may be small only because the scales are
+	// very short near the start. They grow when the search leaves the start.
 	unseenTol = 1e-15
 )
 

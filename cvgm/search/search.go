@@ -40,9 +40,9 @@ type Step struct {
 //
 // If the unit of a single coordinate changes, [QuasiNewton], [CMAES], [Bayesian] and [LogSpace]
 // still make the same steps. Searchers with a StepSize make other steps, because StepSize has one
-// unit for all coordinates. [AdaptiveGradient] makes other steps, because it has one step size. So
-// does a search over a set that is not a box. A coordinate that starts at 0 without bounds counts
-// as having the unit of the other coordinates.
+// unit for all coordinates. [AdaptiveGradient] makes other steps, because it has one step size. A
+// search over a set that is not a box makes other steps, too. A coordinate that starts at 0 without
+// bounds counts as having the unit of the other coordinates.
 //
 // A searcher with gradient has converged when moves within the scales lower the loss, to first
 // order, by at most Tol·|f(x)| in total. In this test the scale of a coordinate is at least |x| and
