@@ -12,9 +12,10 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A Spread is the mean absolute error of a model as a function of its prediction. At holds
-// ascending predictions, and Size the spread at each of them. The spread is linear between these
-// predictions, and constant outside them. If At is empty, the spread is 1.
+// A Spread is the mean absolute error of a model as a function of its prediction. The field At
+// holds predictions in ascending order, and the field Size holds the spread at each of these
+// predictions. The spread is linear between them, and constant outside them. If At is empty, the
+// spread is 1.
 type Spread struct{ At, Size []float64 }
 
 const (

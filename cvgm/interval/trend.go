@@ -141,7 +141,8 @@ func (t trend) curvature(e errorsAt) (h [3][3]float64) {
 	return h
 }
 
-// place maps a prediction to its position between the lowest prediction, 0, and the highest, 1.
+// place maps a prediction to a position: 0 for the lowest prediction, 1 for the highest, and linear
+// between them.
 func (t trend) place(at float64) float64 {
 	if length := t.high - t.low; args.Finite(length) {
 		return (at - t.low) / length
@@ -156,7 +157,7 @@ func (t trend) powers(at float64) [3]float64 {
 	return [3]float64{1, x, x*x - 1}
 }
 
-// log returns the logarithm of the size, in units of the mean error.
+// log returns the logarithm of the ratio of the size to the mean error.
 func (t trend) log(powers [3]float64) float64 {
 	return t.beta[0]*powers[0] + t.beta[1]*powers[1] + t.beta[2]*powers[2]
 }
