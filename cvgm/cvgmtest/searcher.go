@@ -21,8 +21,9 @@ type Search struct {
 	Fixed bool
 }
 
-// Searcher tests a searcher on convex quadratics of two variables in a box. newSearcher returns the
-// searcher, which makes at most budget evaluations.
+// Searcher tests a searcher on convex quadratics of two variables in a box. The function
+// newSearcher returns the searcher. The parameter budget is the largest number of evaluations that
+// this searcher makes.
 //
 // The test checks that the searcher yields a step for every evaluation, with the X, loss and
 // gradient of the evaluation. The searcher must count the evaluations and stay within the bounds
@@ -132,7 +133,7 @@ func evaluation(t TB, s search.Searcher, q quadratic, step search.Step, gradient
 	}
 }
 
-// values compares two searches by the same searcher, and two passes over one search.
+// The function values compares two searches by the same searcher, and two passes over one search.
 func values(t TB, s search.Searcher) {
 	t.Helper()
 	p := box(quadratics[3].eval)
