@@ -44,8 +44,8 @@ func BadIf(bad bool, arg string, why error, remedy, format string, args ...any) 
 	return Bad(arg, why, remedy, format, args...)
 }
 
-// TooFew returns the error of a list of n entries that needs more, and nil if it has at least least
-// entries. An empty list is an error of another kind than a short one.
+// TooFew returns the error of a list of n entries if n is below the parameter least, and otherwise
+// nil. An empty list is an error of another kind than a short one.
 func TooFew(arg string, n, least int, remedy string) error {
 	if n == 0 && least > 0 {
 		return Bad(arg, qpdiff.ErrEmpty, remedy, "are empty")

@@ -70,7 +70,7 @@ func Sets(all, few int) int {
 // Near reports whether a and b differ by at most tol of their size.
 func Near(a, b, tol float64) bool { return math.Abs(a-b) <= tol*(math.Abs(a)+math.Abs(b)) }
 
-// nothing matches the problem of an argument that is nil or empty.
+// This pattern matches the problem of an argument that is nil or empty.
 var nothing = regexp.MustCompile(`^((is|are) (nil|empty)|(has|have) no )`)
 
 // WantArgErrors fails in four cases: a call panics, a call returns no ArgError, the message does

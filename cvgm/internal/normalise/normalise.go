@@ -32,8 +32,9 @@ const constantTol = 1
 // column, and so would kernels.
 const Flat = math.MaxFloat64
 
-// table holds rows of m entries, which begin stride entries apart. It consists of the listed rows.
-// If the list is nil, it consists of all rows, and stride is m.
+// table holds rows of m entries. The first entries of successive rows of x are stride entries
+// apart. The table consists of the listed rows. If the list is nil, it consists of all rows, and
+// stride is m.
 type table struct {
 	x         []float64
 	m, stride int

@@ -8,12 +8,12 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Least is the least number of cubic B-splines, which one segment has.
+// Least is the smallest number of cubic B-splines: the number for a single segment.
 const Least = 4
 
-// Penalty returns ZᵀDᵀDZ, where D takes the differences of order 2 of count neighbouring weights.
-// It penalises all functions of a column's features except linear ones, which are multiples of one
-// function.
+// Penalty returns ZᵀDᵀDZ, where D takes the second differences of neighbouring weights. The
+// parameter count is the number of weights. The penalty is on all functions of a column's features
+// except linear functions. The linear functions are the multiples of one function.
 func Penalty(count int) *mat.SymDense {
 	z, difference := mat.NewDense(count, count-1, nil), mat.NewDense(count-2, count, nil)
 	n, root := float64(count), math.Sqrt(float64(count))
