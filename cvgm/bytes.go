@@ -23,9 +23,9 @@ type footprint struct {
 	own    float64 // of the CV without its splits
 	splits float64 // of the fits of the splits, with their learners
 	model  float64 // of Final, and of a prediction of all rows by the model of Final
-	// The memory that remains is divided among fits learners. The part of a learner is
-	// proportional to its number of rows with a weight above 0. The field rows is the sum of
-	// these numbers over the learners.
+	// The remaining memory is divided among learners. The field fits is the number of these
+	// learners. The part of a learner is proportional to its number of rows with a weight above 0.
+	// The field rows is the sum of these numbers over the learners.
 	fits, rows float64
 }
 
@@ -59,8 +59,8 @@ func (c Config) Bytes() int64 {
 	return c.count(learner, c.width(), newLeaveOneOut(&c, learner)).total()
 }
 
-// wholeLearner returns learner if the learners of the splits can leave rows out of it. It then
-// serves as the learner of all examples. Otherwise wholeLearner returns nil.
+// wholeLearner returns the parameter learner if the learners of the splits can leave rows out of
+// this learner. It then serves as the learner of all examples. Otherwise wholeLearner returns nil.
 func (c *Config) wholeLearner(learner learn.Learner) learn.SubsetLearner {
 	if l, ok := learner.(learn.SubsetLearner); ok && !c.Standardise && c.Centring == NoCentring && c.Prepare == nil && !c.views(learner) {
 		return l

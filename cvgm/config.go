@@ -141,7 +141,7 @@ func (c *Config) dense() *mat.Dense {
 	return x
 }
 
-// withoutPlain returns a copy of c without Prepare, and Prepare, if Prepare changes nothing.
+// If Prepare changes nothing, withoutPlain returns a copy of c without Prepare, and Prepare itself.
 // Otherwise it returns c and nil.
 func (c Config) withoutPlain() (Config, Preparer) {
 	if x := c.dense(); x != nil && c.Features == nil && sample.Plain(c.Prepare, x) {

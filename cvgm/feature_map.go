@@ -13,8 +13,8 @@ import (
 )
 
 // A FeatureMap is a differentiable map φ from raw features to the learner's features. The gradient
-// method learns the parameters of the map, which is the paper's learned kernel. A FeatureMap
-// contains its workspace, so goroutines must not share it.
+// method learns the parameters of the map. This map is the learned kernel of the paper. A
+// FeatureMap contains its workspace, so goroutines must not share it.
 type FeatureMap interface {
 	// Dims returns the number of raw and of mapped features.
 	Dims() (in, out int)

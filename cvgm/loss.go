@@ -47,11 +47,11 @@ const lossKinkTol = 1e-10
 // 1e6 times as large as their sum.
 const nearLossKink = 1e-4
 
-// A prediction at a kink counts as held if its derivative is at most heldTol times the sum of
-// the moduli of the derivative's terms. Each term has an error of a few 2⁻⁵² times the
-// condition number of the face. In some 60 problems of a few rows a symmetry holds the
-// prediction. There this ratio is at most two times 2⁻⁵². A derivative that is smaller than
-// heldTol has at most three right digits.
+// A prediction at a kink counts as held if its derivative is at most heldTol times the sum of the
+// moduli of the derivative's terms. Each term has an error of a few 2⁻⁵² times the condition number
+// of the face. In some 60 problems of a few rows a symmetry holds the prediction. There this ratio
+// is at most two times 2⁻⁵². A derivative that is smaller than heldTol has at most three correct
+// digits.
 const heldTol = 256 * 0x1p-52
 
 // SquaredError is the regression loss (ŷ − y)².
@@ -191,7 +191,7 @@ func (Hinge) Eval(prediction, y float64) (loss, slope float64) {
 // LabelSlope returns −ŷ, 0 or, at yŷ = 1, NaN.
 func (l Hinge) LabelSlope(prediction, y float64) float64 { return labelSlope(l, prediction, y) }
 
-// Kink returns |1/y − ŷ| and the slope 0, the slope on the side on which the loss is 0.
+// Kink returns |1/y − ŷ|, and the slope on the side on which the loss is 0. This slope is 0.
 func (Hinge) Kink(prediction, y float64) (distance, slope float64) {
 	return math.Abs((1 - y*prediction) / y), 0
 }

@@ -22,7 +22,7 @@ type Model struct {
 	Hyper     []float64 // the learner's hyperparameters
 	Theta     []float64 // weights of the m features, then the learner's own intercept if it has one
 	Intercept float64   // added to predictions; 0 with NoCentring
-	Prepared  Prepared  // makes features of the columns of x; nil: they are the features
+	Prepared  Prepared  // makes features of the columns of x; nil: the columns are the features
 	// The learner's features are (φ(x) − Mean)/Std. With Standardise, the Std of a constant feature
 	// is the largest number.
 	Mean, Std []float64
@@ -158,7 +158,7 @@ func (cv *CV) checkRows(rows []int) error {
 	return args.BadIf(!slices.ContainsFunc(rows, weighs), "rows", qpdiff.ErrEmpty, "give examples with a weight", "hold no example that counts")
 }
 
-// together is the remedy in the error of a model whose parts do not fit together.
+// This is the remedy in the error of a model whose parts do not fit together.
 const together = "keep the parts of a model together"
 
 // check returns an error for the first part of a model that is not finite, or that does not fit the

@@ -103,8 +103,8 @@ func checkLosses(losses [][]float64, fold Split, candidates int) error {
 	return nil
 }
 
-// byExample returns the loss of each candidate on each validated example, [candidate][example].
-// Each loss is the mean over the folds that validate on the example.
+// byExample returns the loss of each candidate on each validated example, with the indices
+// [candidate][example]. Each loss is the mean over the folds that validate on the example.
 func byExample(results [][][]float64, folds []Split) [][]float64 {
 	place := map[int]int{} // of an example, in the order of the folds
 	var counts []float64

@@ -170,7 +170,7 @@ func (p *Perceptron) share() {
 	}
 }
 
-// part returns the range of indices of part k, if n indices are divided.
+// part divides n indices among the parts, and returns the range of the indices of part k.
 func (p *Perceptron) part(k, n int) (lo, hi int) { return k * n / p.parts, (k + 1) * n / p.parts }
 
 // hiddenEntries returns the number of entries that a Perceptron stores for the given number of

@@ -95,10 +95,10 @@ func (f *splitFit) dataBackward(c *Config, want *dataGradient) error {
 	return nil
 }
 
-// ownRows replaces cotangents of the rows as the learner reads them by cotangents of the
-// split's rows of Data.X. It is for a split whose training data is a view of all examples.
-// There d.grad.X holds the cotangents of all examples, and ownRows replaces it by the
-// cotangents of the training rows. It replaces d.val by the cotangents of the validation rows.
+// ownRows is for a split whose training data is a view of all examples. There d.grad.X holds the
+// cotangents of all examples, as the learner reads them. ownRows replaces d.grad.X by the
+// cotangents of the split's training rows of Data.X, and d.val by the cotangents of its validation
+// rows.
 func (f *splitFit) ownRows(c *Config) {
 	d, x := f.data, c.dense()
 	gather := func(src *mat.Dense, rows []int) []float64 {

@@ -128,8 +128,8 @@ func (f *splitFit) loadCopies(c *Config, x *mat.Dense) error {
 	return f.learner.Load(f.train)
 }
 
-// loadView is load for rows that are read in place. They are the rows of x or, if x is nil, the
-// rows of a sparse Data.X or the stored features of Prepare.
+// loadView does the work of load for rows that are read in place. They are the rows of x or, if x
+// is nil, the rows of a sparse Data.X or the stored features of Prepare.
 func (f *splitFit) loadView(c *Config, x *mat.Dense) error {
 	raw := c.Data.X
 	if f.train.X = raw; x != nil {

@@ -29,7 +29,8 @@ func newJointFit(l learn.Learner, labels []float64) *jointFit {
 	return j
 }
 
-// block returns the block of class c in v. v has a block of size entries for each class.
+// block returns the block of class c in v. For each class, v has a block whose length is the
+// parameter size.
 func block(v []float64, c, size int) []float64 { return v[c*size:][:size] }
 
 // predict sets dst to the log odds η_y − log Σ_{c≠y} exp(η_c) of each normalised row of x, where y

@@ -75,7 +75,8 @@ func GroupedKFold(src Source, groups []int, k int) ([]Split, error) {
 	}
 	order := src.Perm(len(names))
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(sizes[names[b]], sizes[names[a]]) })
-	// held has the number of examples of each fold, and of has the fold of each group.
+	// held[j] is the number of examples in fold j, and of[name] is the fold of the group with this
+	// name.
 	held, of := make([]int, k), map[int]int{}
 	for _, at := range order {
 		g := names[at]
@@ -92,8 +93,8 @@ func GroupedKFold(src Source, groups []int, k int) ([]Split, error) {
 
 // TimeSplits returns k splits of n examples in the order of time, with an expanding window. The
 // last k·⌊n/(k+1)⌋ examples are k blocks of equal length. Split j validates on block j. It trains
-// on the examples before block j, except the last gap examples before the block. Use a gap if
-// examples that are close in time are dependent.
+// on the examples before block j, but leaves out the last of them. The parameter gap is the number
+// of examples that are left out. Use a gap if examples that are close in time are dependent.
 //
 // The error matches qpdiff.ErrDomain if n < 2, if k is outside 1 … n−1, or if gap is negative or
 // leaves the first split without training rows.

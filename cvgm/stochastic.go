@@ -19,8 +19,8 @@ import (
 //	at, err := search.Average(steps, 50)
 //	model, err := s.CV().Final(at.X)
 //
-// Value and gradient of an evaluation have the same bits as a new [CV] with the same splits would
-// return, for any GOMAXPROCS. Goroutines must not share a Stochastic.
+// The value and the gradient of an evaluation have the same bits as the results of a new [CV] with
+// the same splits, for any GOMAXPROCS. Goroutines must not share a Stochastic.
 type Stochastic struct {
 	c           Config
 	source      func() Source
