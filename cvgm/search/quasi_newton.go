@@ -50,7 +50,6 @@ func (m QuasiNewton) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 }
 
 const (
-	defaultMemory = 10
 	// The slope at x predicts a gain of a step. A step must gain at least armijo times this
 	// prediction. The step of a good model gains half of the prediction. The small value of armijo
 	// accepts all such steps, and still rejects steps that gain nothing.

@@ -7,6 +7,9 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
+// defaultMemory is the number of steps in a bfgsMatrix, unless the searcher sets another.
+const defaultMemory = 10
+
 // bfgsMatrix is B = diag + Σ (aaᵀ − bbᵀ), with one pair of vectors a, b for each remembered step.
 type bfgsMatrix struct {
 	forgotten bool // reset before use

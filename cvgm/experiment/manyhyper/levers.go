@@ -232,13 +232,9 @@ func (p LeversParams) measure(ctx context.Context, l lever, set uint64) (c lever
 			if one.X != nil {
 				s.Start = l.spread(one.X, groups)
 			}
-			best, err := search.Best(s.Search(ctx, searcher(p.Evaluations)))
+			best, risk, err := p.end(ctx, s)
 			if err != nil {
 				return c, experiment.Wrap(err, "%s, %d groups", on.name, groups)
-			}
-			risk, err := s.TestLoss(best.X)
-			if err != nil {
-				return c, err
 			}
 			c.Searches = append(c.Searches, leverSearch{on.name, len(best.X), best.Loss, risk, one.Evaluations + best.Evaluations, len(on.splits)})
 			if one.X == nil {
@@ -252,6 +248,15 @@ func (p LeversParams) measure(ctx context.Context, l lever, set uint64) (c lever
 		c.Searches = append(c.Searches, tuned)
 	}
 	return c, err
+}
+
+// end returns the end of the search, and the test loss there.
+func (p LeversParams) end(ctx context.Context, s *experiment.Setup) (best search.Step, risk float64, err error) {
+	if best, err = search.Best(s.Search(ctx, searcher(p.Evaluations))); err != nil {
+		return best, 0, err
+	}
+	risk, err = s.TestLoss(best.X)
+	return best, risk, err
 }
 
 // tuned runs the search of a tuner. Except for the number of folds, the tuner has its default

@@ -356,6 +356,48 @@ type mapSetup struct {
 	constant, constantRisk float64
 }
 
+// mapPlace is a cell with its setup.
+type mapPlace struct {
+	MapPlace
+	setup        func(p GradientMapParams, m mapPlace, stream func(purpose string) *synth.Stream) (*mapSetup, error)
+	level        int // number of groups or of hidden units
+	share, noise int // indices in the lists; the names of streams contain them
+}
+
+// stream names a stream of random numbers. Cells of one size and noise share their streams.
+func (m mapPlace) stream(purpose string) string {
+	return fmt.Sprintf("map, %s of %d examples, noise %d: %s", m.Problem, m.Train, m.noise, purpose)
+}
+
+// places lists the cells.
+func (p GradientMapParams) places() (all []mapPlace) {
+	for _, of := range []struct {
+		problem string
+		sizes   []int
+		levels  []int
+		noises  []float64
+		count   func(level int) int
+		setup   func(p GradientMapParams, m mapPlace, stream func(purpose string) *synth.Stream) (*mapSetup, error)
+	}{
+		{MapOfPenalties, p.Penalties.Sizes, p.Penalties.Groups, p.Penalties.Noises, func(groups int) int { return groups }, GradientMapParams.regression},
+		{MapOfWidths, p.Widths.Sizes, p.Widths.Groups, p.Widths.Noises, func(groups int) int { return 1 + groups }, GradientMapParams.regression},
+		{MapOfWeights, p.Weights.Sizes, p.Weights.Hidden, p.Weights.Noises, func(hidden int) int { return p.Weights.cvgm(hidden, p.K, .5).NumHyperparameters() }, GradientMapParams.rings},
+	} {
+		for a, size := range of.sizes {
+			for b, level := range of.levels {
+				for c, share := range p.Shares {
+					for d, noise := range of.noises {
+						if (a+b+c+d)%p.Fraction == 0 {
+							all = append(all, mapPlace{MapPlace{of.problem, size, of.count(level), share, noise}, of.setup, level, c, d})
+						}
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
 // regression returns the setup for penalties or widths.
 func (p GradientMapParams) regression(m mapPlace, stream func(purpose string) *synth.Stream) (*mapSetup, error) {
 	of := Friedman{Train: m.Train, Test: p.Widths.Test, Features: p.Widths.Features, Noise: m.Noise}.problem("")
