@@ -97,19 +97,20 @@ func (p *marginSolver) settle(u []float64) {
 			p.theta[j] = 0
 		}
 	}
-	p.elbow, p.kinks = p.elbow[:0], p.kinks[:0]
+	p.elbow = p.elbow[:0]
+	free := p.kinks[:0] // t: the distance to the nearest bound, as a share of the distance between the bounds
 	for i, b := range p.b[:p.rows] {
 		top := p.multBound(i)
 		p.side[i] = sideIf(b > top/2)
 		if room := min(b, top-b) / top; room > 0 {
-			p.kinks = append(p.kinks, kink{id: i, t: room})
+			free = append(free, kink{id: i, t: room})
 		}
 	}
-	slices.SortFunc(p.kinks, func(a, b kink) int {
+	slices.SortFunc(free, func(a, b kink) int {
 		return cmp.Or(cmp.Compare(b.t, a.t), cmp.Compare(a.id, b.id))
 	})
-	for k, free := range p.kinks {
-		switch i := free.id; {
+	for k, f := range free {
+		switch i := f.id; {
 		case k < len(p.act):
 			p.hold(i)
 		case p.side[i] < 0:

@@ -69,7 +69,7 @@ func (p *marginSolver) limit() int { return p.rounds + fixedRounds + kinkRounds*
 // primal moves θ from face to face to the solution.
 func (p *marginSolver) primal() error {
 	clear(p.tried)
-	s := primalSearch{marginSolver: p, last: math.Inf(1), lowest: math.Inf(1)}
+	s := primalSearch{marginSolver: p, last: math.Inf(1), before: math.Inf(1)}
 	limit := p.limit()
 	for round := 1; p.rounds < limit; round++ {
 		if !p.newtonStep() {
@@ -98,7 +98,7 @@ type primalSearch struct {
 	*marginSolver
 	still   int     // number of successive steps of length zero
 	last    float64 // length of the step before on the same face, +Inf if there is none
-	lowest  float64 // the lowest objective at the calls of stuck
+	before  float64 // objective at the last call of stuck, +Inf before the first
 	rounded bool    // correctSides has moved margins to 1, so that the next step is not exact
 	// correctSides has left a margin on the wrong side of 1 by more than learner.DecisionTol
 	hidden bool
@@ -107,8 +107,8 @@ type primalSearch struct {
 // stuck reports whether the objective has not fallen since the last call.
 func (s *primalSearch) stuck() bool {
 	f := s.objective(s.theta, s.m)
-	stuck := f >= s.lowest-stillTol*math.Abs(s.lowest)
-	s.lowest = f
+	stuck := f >= s.before-stillTol*math.Abs(s.before)
+	s.before = f
 	return stuck
 }
 

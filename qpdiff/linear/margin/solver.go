@@ -43,10 +43,10 @@ type marginSolver struct {
 	kinks     []kink
 	// of dual: b has the multipliers of the elbow, by row, and v the gradient off the support
 	b, v []float64
-	frac []float64 // work of dual
-	work []float64
-	coef []float64
-	gram []float64 // work of elbowCond
+	frac []float64 // of moveFree: for each free variable, the fraction of the step at which it reaches its bound
+	coef []float64 // coefficients of the elbow's normals in a system or a dependency
+	gram []float64 // factor that elbowCond writes
+	work []float64 // scratch within one function, which names its contents
 }
 
 // A kink describes a kink of the objective along a step. id is i for the kink of row i, and rows+j
