@@ -105,7 +105,7 @@ func (t *Tuned) Importance(ctx context.Context, repeats int, seed uint64, groups
 	for g := range increase {
 		increase[g] = make([]float64, repeats)
 	}
-	cv, err := cvgm.New(t.Config)
+	cv, err := cvgm.NewContext(ctx, t.Config)
 	if err != nil {
 		return nil, err
 	}

@@ -78,14 +78,18 @@ func multiclass(t *table.Table, probabilities bool, decision func(i, c int) floa
 func (p MyDataParams) jointModel(ctx context.Context, r *classModel, t *table.Table, tuned *tune.Tuned) error {
 	joint := common(tuned, t)
 	joint.LossName = "multinomial log loss"
-	probabilities, folds, err := jointProbabilities(tuned)
+	cv, err := cvgm.NewContext(ctx, tuned.Config)
+	if err != nil {
+		return err
+	}
+	probabilities, folds, err := jointProbabilities(ctx, cv, tuned)
 	if err != nil {
 		return err
 	}
 	if r.metrics == nil {
 		r.metrics = multiclass(t, true, func(i, c int) float64 { return probabilities[0][i][c] })
 	}
-	coefficients, err := foldCoefficients(ctx, tuned)
+	coefficients, err := foldCoefficients(ctx, cv, tuned)
 	if err != nil {
 		return err
 	}
@@ -101,7 +105,7 @@ func (p MyDataParams) jointModel(ctx context.Context, r *classModel, t *table.Ta
 		}
 		r.models = append(r.models, m)
 	}
-	paths, err := p.paths(ctx, tuned, len(r.models[0].Features))
+	paths, err := p.paths(ctx, cv, tuned, len(r.models[0].Features))
 	if err != nil {
 		return err
 	}
@@ -109,7 +113,7 @@ func (p MyDataParams) jointModel(ctx context.Context, r *classModel, t *table.Ta
 		r.models[c].Path = path
 	}
 	r.joint = &joint
-	return p.surroundings(ctx, r.joint, tuned, tuned.ClassPipeline, true)
+	return p.surroundings(ctx, cv, r.joint, tuned, tuned.ClassPipeline, true)
 }
 
 // sign returns +1 for true and −1 for false.
@@ -122,15 +126,11 @@ func sign(positive bool) float64 {
 
 // jointProbabilities returns probabilities as [repeat][row][class]. It also returns the folds of
 // each repeat. They are the outer folds or, without a nested estimate, the splits of the search.
-func jointProbabilities(tuned *tune.Tuned) (all [][][]float64, folds [][]cvgm.Split, err error) {
+func jointProbabilities(ctx context.Context, cv *cvgm.CV, tuned *tune.Tuned) (all [][][]float64, folds [][]cvgm.Split, err error) {
 	if r := tuned.Risk; r != nil {
 		return r.OutOfFoldClasses, r.Outer, nil
 	}
-	cv, err := cvgm.New(tuned.Config)
-	if err != nil {
-		return nil, nil, err
-	}
-	if _, err := cv.Eval(nil, tuned.Winner.Hyper); err != nil {
+	if _, err := cv.EvalContext(ctx, nil, tuned.Winner.Hyper); err != nil {
 		return nil, nil, err
 	}
 	p := mat.NewDense(len(tuned.Config.Data.Y), len(tuned.Winner.ClassModels), nil)

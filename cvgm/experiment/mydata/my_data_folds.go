@@ -152,9 +152,6 @@ func (p MyDataParams) learning(ctx context.Context, tuned *tune.Tuned) (Learning
 	l := Learning{Gain: math.NaN(), GainError: math.NaN()}
 	var last, before []float64 // losses of the rows
 	for _, part := range learningParts {
-		if err := ctx.Err(); err != nil {
-			return l, err
-		}
 		c.Splits = nil
 		total := 0
 		for j, s := range tuned.Splits {
@@ -169,7 +166,7 @@ func (p MyDataParams) learning(ctx context.Context, tuned *tune.Tuned) (Learning
 		before = last
 		var loss, se float64
 		var err error
-		if loss, se, last, err = lossesOf(c, tuned); err != nil {
+		if loss, se, last, err = lossesOf(ctx, c, tuned); err != nil {
 			return l, err
 		}
 		l.Rows, l.Loss, l.Error = append(l.Rows, rows), append(l.Loss, loss), append(l.Error, se)
@@ -177,18 +174,18 @@ func (p MyDataParams) learning(ctx context.Context, tuned *tune.Tuned) (Learning
 	if last != nil && before != nil {
 		l.Gain, l.GainError = meanDifference(before, last, c.Data.Weights)
 	}
-	return l, nil
+	return l, ctx.Err()
 }
 
 // lossesOf returns the CV loss of the tuned hyperparameters on the splits of c, its standard error,
 // and the loss of each row. If the CV loss cannot be computed, the numbers are NaN and rows is nil.
 // If only the standard error cannot be computed, se alone is NaN.
-func lossesOf(c cvgm.Config, tuned *tune.Tuned) (loss, se float64, rows []float64, err error) {
-	cv, err := cvgm.New(c)
+func lossesOf(ctx context.Context, c cvgm.Config, tuned *tune.Tuned) (loss, se float64, rows []float64, err error) {
+	cv, err := cvgm.NewContext(ctx, c)
 	if err != nil {
 		return math.NaN(), math.NaN(), nil, nil
 	}
-	if loss, err = cv.Eval(nil, tuned.Winner.Hyper); err != nil {
+	if loss, err = cv.EvalContext(ctx, nil, tuned.Winner.Hyper); err != nil {
 		return math.NaN(), math.NaN(), nil, nil
 	}
 	if se, err = cv.StandardError(); err != nil {
@@ -271,14 +268,10 @@ type stratum struct {
 // foldCoefficients returns the coefficients of the fits to each split's training rows, as
 // [split][model][feature]. They are in the units of Model.Coefficients. With several classes, a fit
 // has a model for each class. If the fit of a split fails, the split is omitted.
-func foldCoefficients(ctx context.Context, tuned *tune.Tuned) ([][][]float64, error) {
+func foldCoefficients(ctx context.Context, cv *cvgm.CV, tuned *tune.Tuned) ([][][]float64, error) {
 	whole := modelsOf(tuned.Model, tuned.ClassModels)
 	if m := whole[0]; m == nil || m.Kernel != nil || m.Predictor != nil || tuned.Choice == tune.ChoseConstant {
 		return nil, nil
-	}
-	cv, err := cvgm.New(tuned.Config)
-	if err != nil {
-		return nil, err
 	}
 	var all [][][]float64
 	for _, s := range tuned.Splits {

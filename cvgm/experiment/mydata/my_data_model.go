@@ -79,21 +79,25 @@ func (p MyDataParams) model(ctx context.Context, tuned *tune.Tuned, t *table.Tab
 		m.Class = t.Classes[1]
 	}
 	m.describe(tuned.Pipeline, tuned.Model, tuned.Winner.Model.Kernel == nil)
-	coefficients, err := foldCoefficients(ctx, tuned)
+	cv, err := cvgm.NewContext(ctx, tuned.Config)
+	if err != nil {
+		return m, err
+	}
+	coefficients, err := foldCoefficients(ctx, cv, tuned)
 	if err != nil {
 		return m, err
 	}
 	for _, fold := range coefficients {
 		m.FoldCoefficients = append(m.FoldCoefficients, fold[0])
 	}
-	paths, err := p.paths(ctx, tuned, len(m.Features))
+	paths, err := p.paths(ctx, cv, tuned, len(m.Features))
 	if err != nil {
 		return m, err
 	}
 	if paths != nil {
 		m.Path = paths[0]
 	}
-	return m, p.surroundings(ctx, &m, tuned, tuned.Pipeline, surface)
+	return m, p.surroundings(ctx, cv, &m, tuned, tuned.Pipeline, surface)
 }
 
 // common returns the parts of a model that need no fit: losses, risk, hyperparameters and warnings.
@@ -124,7 +128,7 @@ func (m *Model) describe(pipeline *table.Pipeline, fitted *cvgm.Model, linear bo
 
 // surroundings sets the learning curve, the JSON of the pipeline, and the CV loss around the tuned
 // hyperparameters.
-func (p MyDataParams) surroundings(ctx context.Context, m *Model, tuned *tune.Tuned, pipeline json.Marshaler, surface bool) (err error) {
+func (p MyDataParams) surroundings(ctx context.Context, cv *cvgm.CV, m *Model, tuned *tune.Tuned, pipeline json.Marshaler, surface bool) (err error) {
 	if m.Learning, err = p.learning(ctx, tuned); err != nil {
 		return err
 	}
@@ -133,23 +137,20 @@ func (p MyDataParams) surroundings(ctx context.Context, m *Model, tuned *tune.Tu
 		return err
 	}
 	m.Pipeline = string(text) + "\n"
-	return p.curvesAround(ctx, m, tuned, surface)
+	return p.curvesAround(ctx, cv, m, tuned, surface)
 }
 
 // curvesAround evaluates the CV loss around the tuned hyperparameters. It sets the curves, the axes
 // and the surface.
-func (p MyDataParams) curvesAround(ctx context.Context, m *Model, tuned *tune.Tuned, surface bool) error {
-	cv, err := cvgm.New(tuned.Config)
-	if err != nil {
-		return err
-	}
+func (p MyDataParams) curvesAround(ctx context.Context, cv *cvgm.CV, m *Model, tuned *tune.Tuned, surface bool) (err error) {
+	cv.Reset() // the losses then have the same bits as from a new CV
 	lowest, at := math.Inf(1), []float64(nil)
 	eval := func(x []float64) (loss, se float64, err error) {
-		if err := ctx.Err(); err != nil {
-			return 0, 0, err
-		}
-		if loss, err = cv.Eval(nil, x); err == nil {
+		if loss, err = cv.EvalContext(ctx, nil, x); err == nil {
 			se, err = cv.StandardError()
+		}
+		if ctx.Err() != nil {
+			return 0, 0, ctx.Err()
 		}
 		if err != nil {
 			return math.NaN(), math.NaN(), nil // a gap in the curve

@@ -30,7 +30,7 @@ const pathFeatures = 8
 // paths returns a path for each model of the search's winner. The winner has one model, or one
 // model for each class. The path is along the first hyperparameter that is searched. For all linear
 // learners, this is the main penalty, or C. paths returns nil if the models are not linear.
-func (p MyDataParams) paths(ctx context.Context, tuned *tune.Tuned, features int) ([]*Path, error) {
+func (p MyDataParams) paths(ctx context.Context, cv *cvgm.CV, tuned *tune.Tuned, features int) ([]*Path, error) {
 	winner := modelsOf(tuned.Winner.Model, tuned.Winner.ClassModels)
 	if m := winner[0]; m.Kernel != nil || m.Predictor != nil {
 		return nil, nil
@@ -38,10 +38,6 @@ func (p MyDataParams) paths(ctx context.Context, tuned *tune.Tuned, features int
 	along := slices.IndexFunc(tuned.Searched, func(h learn.Hyperparameter) bool { return h.Lower < h.Upper })
 	if along < 0 {
 		return nil, nil
-	}
-	cv, err := cvgm.New(tuned.Config)
-	if err != nil {
-		return nil, err
 	}
 	h := tuned.Searched[along]
 	hyper := slices.Clone(tuned.Winner.Hyper)

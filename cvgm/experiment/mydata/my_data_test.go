@@ -1,6 +1,7 @@
 package mydata
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"unicode"
 	"unicode/utf8"
@@ -551,6 +553,48 @@ func TestMyDataIsTheSameOnAnyCores(t *testing.T) {
 		p := myFile(t, plants(3))
 		p.Learner, p.OuterFolds = learner, 2
 		casetest.SameForAnyGOMAXPROCS(t, p.Run)
+	}
+}
+
+// looked is a context that ends at its look number end.
+type looked struct {
+	context.Context
+	looks atomic.Int64
+	end   int64
+}
+
+func (c *looked) Done() <-chan struct{} { return make(chan struct{}) }
+
+func (c *looked) Err() error {
+	if c.looks.Add(1) >= c.end {
+		return context.Canceled
+	}
+	return nil
+}
+
+// A run whose context ends has no result, wherever the run is: a fit that has ended must not become
+// a gap in a curve.
+func TestMyDataEndsWithItsContext(t *testing.T) {
+	for kinds, learner := range map[int]string{2: "sparse_logistic", 3: "auto"} {
+		p := myFile(t, plants(kinds))
+		p.Learner, p.Seconds, p.CurvePoints = learner, 0, 3
+		runs := 0
+		for end := int64(1); ; end = end*11/10 + 1 {
+			ctx := &looked{Context: t.Context(), end: end}
+			_, err := p.Run(ctx, experiment.Hooks{})
+			if ctx.looks.Load() < end {
+				if err != nil {
+					t.Errorf("%s: %v at a context that does not end", learner, err)
+				}
+				break
+			}
+			if runs++; !errors.Is(err, context.Canceled) {
+				t.Errorf("%s: error %v after look %d of a context that ended at look %d", learner, err, ctx.looks.Load(), end)
+			}
+		}
+		if runs < 10 {
+			t.Errorf("%s: the context ended in %d runs", learner, runs)
+		}
 	}
 }
 
