@@ -1,7 +1,7 @@
 // Peers tunes a learner on the data and folds of a CSV file, or computes the CV loss and its
 // gradient, for the comparison with other programs in notebooks/runner/compare_peers.py.
 //
-//	go run ./notebooks/peers [-learner NAME] [-hyper NUMBER,…] FILE
+//	go run ./notebooks/peers [-learner NAME] [-hyper NUMBER,… [-value]] FILE
 //
 // NAME is elastic-net, lasso, logistic, svc, huber, smooth or bands; huber needs -hyper. The model
 // smooth is the sum of a smooth function of each feature. The model bands has one ridge penalty for
@@ -11,13 +11,20 @@
 // fold, and the features. Peers prints JSON. It has the tuned hyperparameters and their CV loss,
 // the numbers of evaluations and fits, the warnings, and the out-of-fold predictions (decision
 // values). It also has the processor seconds of Tune, with one worker. With -hyper, it has the CV
-// loss at these hyperparameters, its gradient, and the processor seconds of New and Eval.
+// loss at these hyperparameters, its gradient unless -value is given, and the processor seconds of
+// New and Eval.
 //
 //	go run ./notebooks/peers -qp ROUNDS FILE
 //
-// solves and differentiates the quadratic programs in the JSON of FILE instead, ROUNDS times, for
-// notebooks/runner/compare_qp.py. It prints the minimisers, the derivatives in the linear terms,
-// and the processor seconds of one program.
+// solves the quadratic programs in the JSON of FILE instead, ROUNDS times, and solves and
+// differentiates them, ROUNDS times, for notebooks/runner/compare_qp.py. It prints the minimisers,
+// the derivatives in the linear terms, and the processor seconds of one program, both ways.
+//
+//	go run ./notebooks/peers -steps ROUNDS FILE
+//
+// evaluates the CV loss of an elastic net and its gradient at the penalties in the JSON of FILE,
+// ROUNDS times, for notebooks/runner/compare_steps.py. It prints the CV losses, the gradients, and
+// the processor seconds of one evaluation, warm and cold.
 package main
 
 import (
@@ -77,12 +84,13 @@ var models = map[string]model{
 	"bands":       {terms: bands},
 }
 
-const usage = `usage: go run ./notebooks/peers [-learner elastic-net|lasso|logistic|svc|huber|smooth|bands] [-hyper NUMBER,…] FILE
+const usage = `usage: go run ./notebooks/peers [-learner elastic-net|lasso|logistic|svc|huber|smooth|bands] [-hyper NUMBER,… [-value]] FILE
 Tunes a learner on the data and folds of a CSV file and prints JSON: the hyperparameters, their
 CV loss, the predictions and the seconds of processor time. With -hyper, it computes the CV loss
 and its gradient at these hyperparameters instead. FILE has a header line, the labels in column y,
 a name of each row's fold in column fold, and the features in the others.
-With -qp, FILE has quadratic programs in JSON, which are solved and differentiated.
+With -qp, FILE has quadratic programs in JSON, which are solved and differentiated. With -steps,
+FILE has data, splits and penalties in JSON, at which an elastic net's CV loss is evaluated.
 `
 
 func main() {
@@ -93,7 +101,9 @@ func main() {
 	}
 	learner := flag.String("learner", "elastic-net", "the model: elastic-net, lasso, logistic, svc, huber, smooth or bands")
 	values := flag.String("hyper", "", "the hyperparameters of an evaluation")
+	value := flag.Bool("value", false, "the CV loss of an evaluation alone, without its gradient")
 	rounds := flag.Int("qp", 0, "how often to solve and differentiate each program of FILE")
+	passes := flag.Int("steps", 0, "how often to evaluate the CV loss at each pair of penalties of FILE")
 	flag.Parse()
 	hyper, err := numbers(*values)
 	m, known := models[*learner]
@@ -110,8 +120,10 @@ func main() {
 	switch {
 	case *rounds != 0:
 		r, err = differentiateAll(file, *rounds)
+	case *passes != 0:
+		r, err = takeSteps(file, *passes)
 	case hyper != nil:
-		r, err = m.evaluated(file, hyper)
+		r, err = m.evaluated(file, hyper, !*value)
 	default:
 		r, err = m.tuned(file)
 	}
@@ -157,13 +169,17 @@ func readTable(text io.Reader) (*table.Table, []cvgm.Split, error) {
 	return table, foldSplits(table.Groups), nil
 }
 
-// evaluated computes the CV loss and its gradient at hyper, on the folds of the CSV in text.
-func (m model) evaluated(text io.Reader, hyper []float64) (*result, error) {
+// evaluated computes the CV loss, and its gradient if asked to, at hyper, on the folds of the CSV in
+// text.
+func (m model) evaluated(text io.Reader, hyper []float64, gradient bool) (*result, error) {
 	d, splits, err := read(text)
 	if err != nil {
 		return nil, err
 	}
-	r := &result{Hyper: hyper, Gradient: make([]float64, len(hyper)), Evaluations: 1, Fits: len(splits)}
+	r := &result{Hyper: hyper, Evaluations: 1, Fits: len(splits)}
+	if gradient {
+		r.Gradient = make([]float64, len(hyper))
+	}
 	start := cpuSeconds()
 	cv, err := cvgm.New(cvgm.Config{Data: d, Splits: splits, Learner: m.learner, Loss: m.loss, Standardise: true, Centring: m.centring, Workers: 1})
 	if err == nil {

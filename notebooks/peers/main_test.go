@@ -59,7 +59,11 @@ func TestEvaluationGivesTheTunedLoss(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := models[name].evaluated(strings.NewReader(text.String()), tuned.Hyper)
+		value, err := models[name].evaluated(strings.NewReader(text.String()), tuned.Hyper, false)
+		if err != nil || !(math.Abs(value.Loss-tuned.Loss) <= rounding*tuned.Loss) || value.Gradient != nil {
+			t.Errorf("%s: value alone %+v, CV loss %v by Tuner; %v", name, value, tuned.Loss, err)
+		}
+		r, err := models[name].evaluated(strings.NewReader(text.String()), tuned.Hyper, true)
 		if err != nil || !(math.Abs(r.Loss-tuned.Loss) <= rounding*tuned.Loss) || len(r.Gradient) != len(tuned.Hyper) {
 			t.Errorf("%s: CV loss %v by an evaluation, %v by Tuner; %v", name, r.Loss, tuned.Loss, err)
 		}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"cvgm/cvgm"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+)
+
+// steps are the data, splits and penalties of the file that compare_steps.py writes. X is a list of
+// rows. A step evaluates the CV loss of an elastic net and its gradient at the next (λ1, λ2).
+type steps struct {
+	X         [][]float64
+	Y         []float64
+	Splits    []cvgm.Split
+	Penalties [][]float64
+}
+
+// taken are the CV losses and gradients at all penalties, and the processor seconds of one step,
+// from the fits of the step before (warm), and from none (cold).
+type taken struct {
+	Losses                   []float64
+	Gradients                [][]float64
+	WarmSeconds, ColdSeconds float64
+}
+
+// takeSteps takes the steps in text, rounds times each way. The first round of each is not timed,
+// nor are Gram matrices, which New makes.
+func takeSteps(text io.Reader, rounds int) (*taken, error) {
+	var s steps
+	if err := json.NewDecoder(text).Decode(&s); err != nil {
+		return nil, err
+	}
+	if len(s.Penalties) == 0 || rounds < 1 {
+		return nil, fmt.Errorf("peers: %d pairs of penalties, %d rounds: give at least one of each", len(s.Penalties), rounds)
+	}
+	cv, err := cvgm.New(cvgm.Config{Data: learn.Data{X: rowsOf(s.X), Y: s.Y}, Splits: s.Splits, Loss: cvgm.SquaredError{},
+		Learner: func() learn.Learner { return new(linear.ElasticNet) }, Standardise: true, Centring: cvgm.MeanCentring, Workers: 1})
+	if err != nil {
+		return nil, err
+	}
+	t := &taken{Losses: make([]float64, len(s.Penalties)), Gradients: make([][]float64, len(s.Penalties))}
+	for i := range t.Gradients {
+		t.Gradients[i] = make([]float64, len(s.Penalties[i]))
+	}
+	for _, way := range []struct {
+		seconds *float64
+		cold    bool
+	}{{&t.ColdSeconds, true}, {&t.WarmSeconds, false}} {
+		began := 0.0
+		for round := range rounds + 1 {
+			if round == 1 {
+				began = cpuSeconds()
+			}
+			for i, penalties := range s.Penalties {
+				if way.cold {
+					cv.Reset()
+				}
+				if t.Losses[i], err = cv.Eval(t.Gradients[i], penalties); err != nil {
+					return nil, err
+				}
+			}
+		}
+		*way.seconds = (cpuSeconds() - began) / float64(rounds*len(s.Penalties))
+	}
+	return t, nil
+}
