@@ -22,7 +22,6 @@ disturbs little, of one thread each, alternating; the median is printed.
 import argparse
 import json
 import statistics
-import subprocess
 import sys
 import warnings
 from pathlib import Path
@@ -31,20 +30,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import large_peers
 import peers
-from checkout import CACHE, ROOT, WORK, write_atomic
-from environment import ask_go
-from peers import circumstances, cv_loss, difference, losses, null_predictions, out_of_fold, seconds_of, write_data
-from processes import command
-from readme import replaced
+from checkout import CACHE, WORK, write_atomic
+from peers import answer_of, built, circumstances, cv_loss, difference, losses, null_predictions, out_of_fold, seconds_of, with_table, write_data, write_page
 
 NEEDED = ["celer", "cloudpickle", "joblib", "narwhals", "numpy", "scikit-learn", "scipy", "threadpoolctl"]  # of all peers, what scikit-learn and the solvers of celer need
 FOLDER = CACHE / "peers"
 OUT = WORK / "peers"
+COMMAND = "compare_peers"
 KINDS = ["elastic-net", "logistic", "svc"]
 LARGE = "large"
-README = ROOT / "notebooks/peers/README.md"
-BEGIN, END = "<!-- table, written by compare_peers.py -->\n", "<!-- end of the table -->"
-LARGE_BEGIN, LARGE_END = "<!-- large table, written by compare_peers.py -->\n", "<!-- end of the large table -->"
 FOLDS = 10
 REPEATS = 5
 NEAR = 1e-3  # the share of the null model's loss by which the CV loss of Tuner may exceed scikit-learn's
@@ -163,7 +157,7 @@ def compare(kind, name, X, y, repeats, program):
     theirs, ours, plain = [], [], []
     for _ in range(repeats):
         theirs.append(seconds_of(lambda: usual.fit(X, y)))
-        tuned = json.loads(subprocess.run([program, "-learner", kind, file], check=True, capture_output=True, text=True).stdout)
+        tuned = answer_of(program, "-learner", kind, file)
         ours.append(tuned["Seconds"])
         if kind == "elastic-net":
             plain.append(seconds_of(lambda: defaults.fit(X, y)))
@@ -206,21 +200,18 @@ def at_defaults(rows):
 
 def with_tables(rows, large, note):
     """The page with these tables, and a note below each. A table without rows stays as it is there."""
-    text = README.read_text(encoding="utf-8")
+    text = peers.PAGE.read_text(encoding="utf-8")
     if rows:
-        first = "\n".join([table(rows), note, *(f"\n{line}" for line in at_defaults(rows))])
-        text = replaced(README, BEGIN, END, "table", first, text)
+        text = with_table(text, "table", COMMAND, "\n".join([table(rows), note, *(f"\n{line}" for line in at_defaults(rows))]))
     if large:
-        text = replaced(README, LARGE_BEGIN, LARGE_END, "large table", f"{large_peers.table(large, statistics.median)}\n{note}", text)
+        text = with_table(text, "large table", COMMAND, f"{large_peers.table(large, statistics.median)}\n{note}")
     return text
 
 
 def run(args):
     """The comparison, in the Python that has the peers."""
     warnings.filterwarnings("ignore", module="sklearn")
-    env, _, settings = ask_go()
-    program = OUT / "peers"
-    command(["go", "build", "-o", str(program), "./notebooks/peers"], env | settings, "building notebooks/peers")
+    program = built(OUT)
     rows, large, note = [], [], circumstances(f"Medians of {args.repeats} runs each")
     for kind in [kind for kind in args.only or KINDS if kind != LARGE]:
         for name, (X, y) in data_sets(kind).items():
@@ -238,7 +229,7 @@ def run(args):
     if rows:
         print(f"{len(rows) - len(far)} of {len(rows)} CV losses of Tuner are at most scikit-learn's plus {NEAR:g} of the null model's" + (f"; not {', '.join(far)}" if far else ""))
     whole = {row["kind"] for row in rows} == set(KINDS)
-    write_atomic(README, with_tables(rows if whole else [], large, note).encode())
+    write_page(with_tables(rows if whole else [], large, note))
 
 
 def main():

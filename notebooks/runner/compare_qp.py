@@ -1,37 +1,37 @@
-"""Compares solution and derivative of quadratic programs with the fastest differentiable solvers.
+"""Compares quadratic programs with other solvers: the solution alone, and solution and derivative.
 
-The cases are the sizes of BenchmarkQPSolve: a is the elastic net of 128 splits as a program
-in 20 nonnegative variables, b to d are random. Moreau and ProxSuite are installed in
-.cache/peers-qp on first use (Python 3.11 or newer), by the pins of requirements-peers.txt.
-Programs and the table (table.md) go to .work/peers-qp.
+The cases a to e are the sizes of BenchmarkQPSolve: a is the elastic net of 128 splits as a program
+in 20 nonnegative variables, the others are random, and so are f and g. DAQP and quadprog solve the
+programs, Moreau and ProxSuite differentiate them, too. All are installed in .cache/peers-qp on first
+use (Python 3.11 or newer), by the pins of requirements-peers.txt. Programs and the tables
+(tables.md) go to .work/peers-qp; with all cases, the tables go to notebooks/peers/README.md, too.
 
-Each solves the programs from scratch and differentiates a linear function of the minimiser in
-all data. A round takes all programs of a case. Moreau gets them as one batch. ProxSuite gets one
-after the other, with its own tolerance set to 1e-9. The values must agree first: the minimisers
-to NEAR. The derivatives in the linear term are only printed, since the peers' derivatives are
-less exact. The seconds are processor time of one thread each, in turns; the median is printed.
+Each solves the programs from scratch. The derivative is the one of a linear function of the
+minimiser in all data. Moreau gets the programs of a case as one batch, the others get one after the
+other, as dense arrays. ProxSuite's own tolerance is set to 1e-9. The values must agree first: the
+minimisers to NEAR. The derivatives in the linear term are only printed, since the peers' derivatives
+are less exact. The times are processor time of one thread each, in turns; the median is printed. A
+call of DAQP from Python includes the overhead of the call. So the time of its setup and solution in
+C is there, too, as its own clock, a wall clock, measures it. The ratio is to the lower of the two.
 """
 
 import argparse
 import json
 import statistics
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import peers
 from checkout import CACHE, WORK, write_atomic
-from environment import ask_go
-from processes import command
+from peers import answer_of, built, circumstances, rounds_of, seconds_each, with_table, write_page
 
-NEEDED = ["annotated-types", "cmeel", "moreau", "moreau-cpu", "numpy", "proxsuite", "pydantic", "pydantic-core", "scipy", "typing-extensions", "typing-inspection"]
+NEEDED = ["annotated-types", "cmeel", "daqp", "moreau", "moreau-cpu", "numpy", "proxsuite", "pydantic", "pydantic-core", "quadprog", "scipy", "typing-extensions", "typing-inspection"]
 FOLDER = CACHE / "peers-qp"
 OUT = WORK / "peers-qp"
-CASES = {"a": (128, 20, 20, 0), "b": (128, 10, 10, 5), "c": (64, 50, 50, 0), "d": (1, 100, 100, 20)}  # programs, variables, inequalities, equalities
-PROGRAMS = 256  # at least so many solutions a time, so that the clock's steps do not matter
+CASES = {"a": (128, 20, 20, 0), "b": (128, 10, 10, 5), "c": (64, 50, 50, 0), "d": (1, 100, 100, 20), "e": (1, 500, 500, 0), "f": (16, 50, 1000, 0), "g": (1, 500, 500, 100)}  # programs, variables, inequalities, equalities
+COMMAND, WHAT = "compare_qp", "tables of quadratic programs"
 REPEATS = 9
 NEAR = 1e-5  # of the largest entry of the minimisers: ProxSuite's and Moreau's tolerances allow some 1e-7
 TOLERANCE = 1e-9  # of ProxSuite
@@ -67,6 +67,41 @@ def programs(case):
     return [elastic_net(rng, X[rows], y[rows]) for rows in (rng.permutation(30)[:28] for _ in range(count))]
 
 
+def daqp_round(of):
+    """A function that solves the programs one after the other; it returns the minimisers, and keeps the seconds in C.
+
+    Of a call of solve, and of setup or update with solve of a Model, the first is the fastest.
+    """
+    import daqp
+    import numpy as np
+
+    m, q = len(of[0]["H"]), len(of[0]["B"])
+    kinds = np.array([5] * q + [0] * m, dtype=np.int32)  # DAQP's numbers for equality and inequality
+    below = np.full(m, -1e30)  # DAQP takes 1e30 for infinite
+    inputs = [(p["Q"], p["P"], np.vstack([p["A"], p["G"]]), np.concatenate([p["B"], p["H"]]), np.concatenate([p["B"], below]), kinds) for p in of]
+
+    def run():
+        solved = [daqp.solve(*program) for program in inputs]
+        run.inside.append(sum(info["setup_time"] + info["solve_time"] for *_, info in solved))
+        return (np.array([x for x, *_ in solved]),)
+
+    run.inside = []
+    return run
+
+
+def quadprog_round(of):
+    import numpy as np
+    import quadprog
+
+    q = len(of[0]["B"])
+    inputs = [(p["Q"], -p["P"], -np.vstack([p["A"], p["G"]]).T, -np.concatenate([p["B"], p["H"]]), q) for p in of]
+
+    def run():
+        return (np.array([quadprog.solve_qp(*program)[0] for program in inputs]),)
+
+    return run
+
+
 def moreau_round(of):
     """A function that solves and differentiates the programs as one batch; it returns minimisers and derivatives in P."""
     import moreau
@@ -75,7 +110,7 @@ def moreau_round(of):
     n, m, q = len(of[0]["P"]), len(of[0]["H"]), len(of[0]["B"])
     rows = m + q
     structure = {"P_row_offsets": range(0, n * n + 1, n), "P_col_indices": [*range(n)] * n, "A_row_offsets": range(0, rows * n + 1, n), "A_col_indices": [*range(n)] * rows}
-    settings = moreau.Settings(device="cpu", batch_size=len(of), enable_grad=True)
+    settings = moreau.Settings(device="cpu", batch_size=len(of), enable_grad=True, max_iter=10_000)  # its own 200 end at zero for 500 rows
     solver = moreau.CompiledSolver(n=n, m=rows, **{k: list(v) for k, v in structure.items()}, cones=moreau.Cones(num_zero_cones=q, num_nonneg_cones=m), settings=settings)
     P = np.array([p["Q"].ravel() for p in of])
     A = np.array([np.vstack([p["A"], p["G"]]).ravel() for p in of])
@@ -112,7 +147,10 @@ def proxsuite_round(of):
     return run
 
 
-PEERS = {"Moreau": moreau_round, "ProxSuite": proxsuite_round}
+INSIDE, CALLED = "DAQP in C", "DAQP from Python"
+SOLUTION, DERIVATIVE = "solution", "solution and derivative"
+PEERS = {SOLUTION: {CALLED: daqp_round, "quadprog": quadprog_round}, DERIVATIVE: {"Moreau": moreau_round, "ProxSuite": proxsuite_round}}
+COLUMNS = {SOLUTION: {INSIDE: CALLED, CALLED: CALLED, "quadprog": "quadprog"}, DERIVATIVE: {"Moreau": "Moreau", "ProxSuite": "ProxSuite"}}  # times, and the peers that they are of
 
 
 def distances(theirs, ours):
@@ -123,66 +161,80 @@ def distances(theirs, ours):
 
 
 def compare(case, repeats, program):
-    """One row of the table: seconds of a program, and the distances from ours."""
+    """A row for each table: seconds of a program, and the distances from ours."""
     import numpy as np
 
     of = programs(case)
-    rounds = -(-PROGRAMS // len(of))
     file = OUT / f"{case}.json"
     write_atomic(file, json.dumps([{k: v.tolist() for k, v in p.items()} for p in of]).encode())
-    run = {name: make(of) for name, make in PEERS.items()}
-    seconds = {name: [] for name in ["ours", *PEERS]}
+    rounds = rounds_of(len(of) * answer_of(program, "-qp", 1, file)["SolveSeconds"])
+    run = {name: make(of) for peers_of in PEERS.values() for name, make in peers_of.items()}
+    seconds = {work: {name: [] for name in ["ours", *COLUMNS[work]]} for work in PEERS}
     for _ in range(repeats):
-        ours = json.loads(subprocess.run([program, "-qp", str(rounds), file], check=True, capture_output=True, text=True).stdout)
-        seconds["ours"].append(ours["Seconds"])
-        answers = {}
-        for name in PEERS:
-            answers[name] = run[name]()  # the first round is not timed
-            began = time.process_time()
-            for _ in range(rounds):
-                run[name]()
-            seconds[name].append((time.process_time() - began) / rounds / len(of))
-    row = {"case": case, "seconds": {name: statistics.median(s) for name, s in seconds.items()}}
-    row["far"] = {name: [distances(got, np.array(ours[key])) for got, key in zip(answer, ("Z", "GradP"))] for name, answer in answers.items()}
-    return row
+        ours = answer_of(program, "-qp", rounds, file)
+        seconds[SOLUTION]["ours"].append(ours["SolveSeconds"])
+        seconds[DERIVATIVE]["ours"].append(ours["Seconds"])
+        run[CALLED].inside.clear()
+        for work, peers_of in PEERS.items():
+            for name in peers_of:
+                seconds[work][name].append(seconds_each(run[name]) / len(of))
+        seconds[SOLUTION][INSIDE].append(statistics.median(run[CALLED].inside) / len(of))
+    rows = []
+    for work, peers_of in PEERS.items():
+        far = {name: [distances(got, np.array(ours[key])) for got, key in zip(run[name](), ("Z", "GradP"))] for name in peers_of}
+        rows.append({"case": case, "work": work, "seconds": {name: statistics.median(s) for name, s in seconds[work].items()}, "far": far})
+    return rows
 
 
 def disagreements(row):
     """The peers whose minimisers are not near ours, with the number of programs."""
-    far = {name: sum(not d <= NEAR for d in z) for name, (z, _) in row["far"].items()}
+    far = {name: sum(not d <= NEAR for d in z) for name, (z, *_) in row["far"].items()}
     return {name: count for name, count in far.items() if count}
 
 
-def ratio(row):
-    """Our time over the time of the fastest peer that agrees on most programs."""
+def fastest(row):
+    """The time of the fastest peer that agrees on most programs."""
     wrong = disagreements(row)
-    rated = [row["seconds"][name] for name, (z, _) in row["far"].items() if 2 * wrong.get(name, 0) < len(z)]
-    return row["seconds"]["ours"] / min(rated) if rated else float("nan")
+    rated = [row["seconds"][column] for column, name in COLUMNS[row["work"]].items() if 2 * wrong.get(name, 0) < len(row["far"][name][0])]
+    return min(rated, default=float("nan"))
 
 
 def table(rows):
-    text = [f"| Case: programs × (variables, inequalities, equalities) | qpdiff, µs | {', µs | '.join(PEERS)}, µs | qpdiff / fastest peer |", "| :-- " + "| --: " * (len(PEERS) + 2) + "|"]
+    """The rows of one kind of work in Markdown. A peer that disagrees on some programs has their number."""
+    columns = COLUMNS[rows[0]["work"]]
+    text = [f"| Programs × (variables, inequalities, equalities) | {', µs | '.join(columns)}, µs | CPU µs: fastest peer's, ours | Ratio |", "| :-- " + "| --: " * (len(columns) + 2) + "|"]
     for row in rows:
         count, *sizes = CASES[row["case"]]
-        micro = [f"{1e6 * row['seconds'][name]:.1f}" for name in ["ours", *PEERS]]
-        text.append(f"| {row['case']}: {count} × ({', '.join(map(str, sizes))}) | {' | '.join(micro)} | {ratio(row):.3f} |")
+        wrong = disagreements(row)
+        micro = [f"{1e6 * row['seconds'][column]:.1f}" + (f" ({wrong[name]} wrong)" if name in wrong else "") for column, name in columns.items()]
+        both = fastest(row), row["seconds"]["ours"]
+        pair = ", ".join(f"{1e6 * s:.1f}" for s in both)
+        text.append(f"| {row['case']}: {count} × ({', '.join(map(str, sizes))}), {row['work']} | {' | '.join(micro)} | {pair} | {both[1] / both[0]:.3f} |")
     return "\n".join([*text, ""])
 
 
-def run(args):
-    import numpy as np
+def distances_told(row):
+    """Lines that tell how far the peers are from ours."""
+    lines = []
+    for name, (z, *derivative) in row["far"].items():
+        text = f"{row['case']}, {name}: minimisers differ by at most {max(z):.1e}"
+        text += "".join(f", derivatives by {statistics.median(d):.1e} in the median and {max(d):.1e} at most" for d in derivative)
+        lines.append(f"{text}; {disagreements(row).get(name, 0)} of {len(z)} minimisers are not near")
+    return lines
 
-    env, _, settings = ask_go()
-    program = OUT / "peers"
-    command(["go", "build", "-o", str(program), "./notebooks/peers"], env | settings, "building notebooks/peers")
-    rows = []
+
+def run(args):
+    program, note = built(OUT), circumstances(f"Medians of {args.repeats} runs each")
+    rows = {work: [] for work in PEERS}
     for case in args.only or CASES:
-        rows.append(compare(case, args.repeats, program))
-        for name, (z, derivative) in rows[-1]["far"].items():
-            print(f"{case}, {name}: minimisers differ by at most {z.max():.1e}, derivatives by {np.median(derivative):.1e} in the median and {derivative.max():.1e} at most; {disagreements(rows[-1]).get(name, 0)} of {len(z)} minimisers are not near", flush=True)
-        print(table(rows).splitlines()[-1], flush=True)
-    write_atomic(OUT / "table.md", table(rows).encode())
-    print(f"\n{table(rows)}")
+        for row in compare(case, args.repeats, program):
+            rows[row["work"]].append(row)
+            print("\n".join([*distances_told(row), table([row]).splitlines()[-1]]), flush=True)
+    both = "\n".join(table(of) for of in rows.values())
+    write_atomic(OUT / "tables.md", both.encode())
+    print(f"\n{both}\n{note}")
+    if not args.only:
+        write_page(with_table(peers.PAGE.read_text(encoding="utf-8"), WHAT, COMMAND, f"{both}\n{note}"))
 
 
 def main():

@@ -19,7 +19,6 @@ The seconds are processor time of one thread each, in turns. The means over the 
 import argparse
 import json
 import statistics
-import subprocess
 import sys
 import warnings
 from pathlib import Path
@@ -27,17 +26,12 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import peers
-from checkout import CACHE, ROOT, RUNNER, WORK, write_atomic
-from environment import ask_go
-from peers import circumstances, cv_loss, null_predictions, seconds_of, write_data
-from processes import command
-from readme import replaced
+from checkout import CACHE, RUNNER, WORK, write_atomic
+from peers import PAGE, answer_of, built, circumstances, cv_loss, null_predictions, seconds_of, with_table, write_data, write_page
 
 NEEDED = ["cloudpickle", "himalaya", "joblib", "narwhals", "numpy", "packaging", "progressbar2", "pygam", "python-utils", "scikit-learn", "scipy", "threadpoolctl", "typing-extensions"]
 FOLDER = CACHE / "peers-terms"
 OUT = WORK / "peers-terms"
-README = ROOT / "notebooks/peers/README.md"
-BEGIN, END = "<!-- table of terms, written by compare_terms.py -->\n", "<!-- end of the table of terms -->"
 FOLDS = 10
 DRAWS = 5
 NOISE = 1.0  # the deviation of the labels about the true function
@@ -132,7 +126,7 @@ def compare(case, draws, program):
         file = write_data(OUT, f"{kind} {rows} {terms} {seed}", X, y, folds, names)
         search, fit = search_by(X, y, folds)
         row["seconds"]["theirs"].append(seconds_of(search))
-        tuned = json.loads(subprocess.run([program, "-learner", kind, file], check=True, capture_output=True, text=True).stdout)
+        tuned = answer_of(program, "-learner", kind, file)
         row["seconds"]["ours"].append(tuned["Seconds"])
         row["evaluations"].append(tuned["Evaluations"])
         row["loss"]["ours"].append(tuned["Loss"])
@@ -155,9 +149,7 @@ def table(rows):
 
 def run(args):
     warnings.filterwarnings("ignore")
-    env, _, settings = ask_go()
-    program = OUT / "peers"
-    command(["go", "build", "-o", str(program), "./notebooks/peers"], env | settings, "building notebooks/peers")
+    program = built(OUT)
     rows, note = [], circumstances(f"Means of {args.draws} draws")
     for case in CASES:
         if not args.only or case[0] in args.only:
@@ -167,7 +159,7 @@ def run(args):
     write_atomic(OUT / "table.md", table(rows).encode())
     print(f"\n{table(rows)}\nPairs: the peer's, ours.")
     if not args.only:
-        write_atomic(README, replaced(README, BEGIN, END, "table of terms", f"{table(rows)}\n{note}").encode())
+        write_page(with_table(PAGE.read_text(encoding="utf-8"), "table of terms", "compare_terms", f"{table(rows)}\n{note}"))
 
 
 def main():

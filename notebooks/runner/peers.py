@@ -1,21 +1,27 @@
 """What the comparisons with other programs share: their installation, the criterion and the clock."""
 
 import datetime
+import json
+import math
 import os
 import re
+import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-from checkout import ROOT, RUNNER, ReproduceError, digest, log, write_atomic
-from environment import PIP_OPTIONS, base_environment, remove_damaged
+import readme
+from checkout import ROOT, RUNNER, ReproduceError, digest, log, write_atomic, write_if_changed
+from environment import PIP_OPTIONS, ask_go, base_environment, remove_damaged
 from processes import command
 from timings import processor
 
+PAGE = ROOT / "notebooks/peers/README.md"
 REQUIREMENTS = RUNNER / "requirements-peers.txt"
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "RAYON_NUM_THREADS": "1", "GOMAXPROCS": "1"}
 DELTA = 0.5  # of Huber's loss
+SPAN = 0.1  # s of a timing at least, so that the clock's steps do not matter
 
 
 def requirements_of(text, names):
@@ -55,10 +61,39 @@ def run_with(folder, names, run, args, requirements=REQUIREMENTS):
     os.execve(python, [str(python), "-I", *sys.argv], base_environment() | ONE_THREAD)
 
 
+def built(folder):
+    """Our side of the comparisons, built in the folder."""
+    env, _, settings = ask_go()
+    program = folder / "peers"
+    command(["go", "build", "-o", str(program), "./notebooks/peers"], env | settings, "building notebooks/peers")
+    return program
+
+
+def answer_of(program, *args):
+    """What our side prints."""
+    return json.loads(subprocess.run([program, *map(str, args)], check=True, capture_output=True, text=True).stdout)
+
+
 def circumstances(measured):
     """A sentence on the runs, before they begin."""
     date = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
     return f"{measured}, on {processor()}, {date}, at a load of {os.getloadavg()[0]:.1f} before the runs."
+
+
+def markers(what, command):
+    """The lines between which a command writes a table into the page."""
+    return f"<!-- {what}, written by {command}.py -->\n", f"<!-- end of the {what} -->"
+
+
+def with_table(text, what, command, table):
+    """The page, of which this is the text, with this table."""
+    return readme.replaced(PAGE, *markers(what, command), what, table, text)
+
+
+def write_page(text):
+    """Writes the page, and README's lines of speed, which come from there."""
+    write_if_changed(PAGE, text)
+    readme.update_speed()
 
 
 def losses(kind, prediction, y):
@@ -115,6 +150,17 @@ def seconds_of(fit):
     began = time.process_time()
     fit()
     return time.process_time() - began
+
+
+def rounds_of(seconds):
+    """How many rounds a timing takes, if one takes so many seconds."""
+    return max(1, math.ceil(SPAN / max(seconds, 1e-9)))
+
+
+def seconds_each(run):
+    """Processor seconds of one run, of as many as a timing takes. A first one, which is not timed, tells how many."""
+    rounds = rounds_of(seconds_of(run))
+    return seconds_of(lambda: [run() for _ in range(rounds)]) / rounds
 
 
 def write_data(folder, name, X, y, folds, columns=None):

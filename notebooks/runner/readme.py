@@ -1,5 +1,5 @@
-"""Keeps the findings of README equal to those that a notebook writes, its times to the recorded
-ones, and the tables of the tuner's page to the rows of its trials."""
+"""Keeps the findings of README equal to those that a notebook writes, its times to those on the
+page of the peers, and the tables of the tuner's page to the rows of its trials."""
 
 import csv
 import re
@@ -14,7 +14,7 @@ FINDINGS = "findings.md"
 BEGIN = "<!-- findings, written by ./reproduce.sh -->\n"
 END = "<!-- end of the findings -->"
 
-SPEED_BEGIN = "<!-- speed, written by ./reproduce.sh --timings -->\n"
+SPEED_BEGIN = "<!-- speed, written by ./reproduce.sh and the comparisons with peers -->\n"
 SPEED_END = "<!-- end of the speed -->"
 
 TIMES = ROOT / "notebooks/README.md"
@@ -73,9 +73,8 @@ def with_findings(table):
 
 
 def with_speed(text):
-    """This text of README with the recorded times, if there are any."""
-    lines = speed.lines()
-    return text if lines is None else replaced(README, SPEED_BEGIN, SPEED_END, "times", lines, text)
+    """This text of README with the times on the page of the peers."""
+    return replaced(README, SPEED_BEGIN, SPEED_END, "times", speed.lines(), text)
 
 
 def with_trials():
@@ -121,7 +120,7 @@ def wanted(out):
 
 
 def update_speed():
-    """Writes the recorded times into README."""
+    """Writes the times on the page of the peers into README."""
     write_if_changed(README, with_speed(README.read_text(encoding="utf-8")))
 
 

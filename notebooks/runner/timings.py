@@ -1,8 +1,9 @@
 """Runs the benchmarks and records what they take in figures/out/timings.json.
 
 Timings differ from machine to machine and from run to run, so this is the one
-place that holds any, with the machine and the date; whatever states a time
-draws it from there, and no output that is compared holds a fresh one.
+place that holds any, with the machine and the date, except those beside peers, which
+are on notebooks/peers/README.md; whatever states a time draws it from one of the two,
+and no output that is compared holds a fresh one.
 """
 
 import datetime
@@ -16,7 +17,6 @@ import durations
 import environment
 import processes
 import provenance
-import readme
 from checkout import ROOT, as_json, log, write_atomic
 from experiments import experiments
 
@@ -62,7 +62,6 @@ def record(env):
         durations.PART: durations.reference([path.stem for path in experiments()]),
     }
     write_atomic(provenance.TIMINGS, as_json(content).encode())
-    readme.update_speed()
     for name, values in found.items():
         log.info(f"{name:<48} {values['ns/op']['median']:>14,.0f} ns/op, {values['ns/op']['lowest']:,.0f} at best")
     for line in limits(found):

@@ -37,10 +37,10 @@ class Peers(unittest.TestCase):
         some = [row(0.4) | {"kind": "elastic-net", "accuracy": None, "seconds": {"theirs": [2], "ours": [0.5], "at defaults": [0.75]}}]
         page = compare_peers.with_tables(some, [large(0.5)], "On a machine.")
         self.assertEqual(page.count("| elastic-net: moons |"), 1)
-        self.assertIn("takes 0.75 CPU seconds, 1.5 times as long as Tuner.\n" + compare_peers.END, page)
+        self.assertIn("takes 0.75 CPU seconds, 1.5 times as long as Tuner.\n" + peers.markers("table", "compare_peers")[1], page)
         self.assertEqual(page.count("| lasso | celer |"), 1)
         self.assertEqual(page.count("On a machine."), 2)
-        self.assertEqual(compare_peers.with_tables([], [], ""), compare_peers.README.read_text(encoding="utf-8"))
+        self.assertEqual(compare_peers.with_tables([], [], ""), peers.PAGE.read_text(encoding="utf-8"))
 
 
 def large(ours, search=False):
@@ -57,3 +57,9 @@ class LargePeers(unittest.TestCase):
         self.assertTrue(large_peers.agrees(large(below, search=True)))
         self.assertFalse(large_peers.agrees(large(0.5 + 2 * large_peers.NEAR * 2.0, search=True)))
         self.assertEqual(large_peers.table([large(0.5)], max).splitlines()[-1], "| lasso | celer | 2 | 0.5 | 0.5 | 3, 0.2 |")
+
+    def test_rows_have_names_of_their_own(self):
+        names = [large_peers.name_of(*row) for row in large_peers.ROWS]
+        self.assertEqual(len(names), len(set(names)))
+        self.assertIn("svc, 2000 × 10, C = 100, value and gradient", names)
+        self.assertIn("svc, 2000 × 10, C = 100, value", names)

@@ -78,9 +78,10 @@ class Vanishing(unittest.TestCase):
         places = compare.files_in(self.root / "figures/out/n")
         return {name: data.decode() for name, data in places.items()} | {"README.md": (self.root / "README.md").read_text()}
 
-    OLD = {"a.csv": "old a", "b.csv": "old b", "findings.md": "old c", "obsolete.csv": "old d", "README.md": readme.BEGIN + "old c\n" + readme.END}
+    SPEED = readme.with_speed(readme.SPEED_BEGIN + readme.SPEED_END)
+    OLD = {"a.csv": "old a", "b.csv": "old b", "findings.md": "old c", "obsolete.csv": "old d", "README.md": readme.BEGIN + "old c\n" + readme.END + SPEED}
     NEW = {name: "new " + name for name in ("a.csv", "b.csv", "findings.md")}
-    NEW["README.md"] = readme.BEGIN + NEW["findings.md"] + "\n" + readme.END
+    NEW["README.md"] = readme.BEGIN + NEW["findings.md"] + "\n" + readme.END + SPEED
 
     def run_at(self, args, delete, moment):
         """Runs from the old outputs and calls delete at that call of a function by
