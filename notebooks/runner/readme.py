@@ -35,7 +35,7 @@ def replaced(path, begin, end, what, table, text=None):
     before, found, rest = text.partition(begin)
     between, found_end, after = rest.partition(end)
     if not found or not found_end or text.count(begin) > 1 or text.count(end) > 1:
-        raise ReproduceError(f"{page(path)}: the {what} have no place there; put the line {begin.strip()} and, below it, the line {end} back, once each")
+        raise ReproduceError(f"{page(path)} has no place for the {what}: put the line {begin.strip()} and, below it, the line {end} back, once each")
     return before + begin + table + "\n" + end + after
 
 

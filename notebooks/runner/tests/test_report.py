@@ -1,6 +1,5 @@
 """The README's claims, and recorded times."""
 
-import json
 import unittest
 
 import checkout
@@ -54,7 +53,7 @@ class Readme(unittest.TestCase):
 
     def test_markers_that_are_gone_or_doubled_are_named(self):
         for text in ("", "# Title\n", readme.BEGIN, readme.END, readme.END + readme.BEGIN, 2 * (readme.BEGIN + readme.END), readme.BEGIN + 2 * readme.END):
-            with Checkout(self) as folder, self.assertRaisesRegex(checkout.ReproduceError, "README.md: the findings have no place there; put the line <!-- findings"):
+            with Checkout(self) as folder, self.assertRaisesRegex(checkout.ReproduceError, "README.md has no place for the findings: put the line <!-- findings"):
                 folder.write("README.md", text)
                 readme.with_findings("new")
 

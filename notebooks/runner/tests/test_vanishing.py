@@ -202,7 +202,7 @@ class Vanishing(unittest.TestCase):
             (self.root / "README.md").write_text("no markers\n")
             self.said = []
             self.assertEqual(self.reproduce(args), 1)
-            self.assertIn("README.md: the findings have no place there", "\n".join(self.said))
+            self.assertIn("README.md has no place for the findings", "\n".join(self.said))
             self.assertEqual((self.root / "README.md").read_text(), "no markers\n")
             # A run that finds nothing stale brings the claims up to date, too.
             (self.root / "README.md").write_text(self.OLD["README.md"])
