@@ -50,7 +50,7 @@ func classes(rng *rand.Rand, x *mat.Dense) (y, hyper []float64) {
 
 // sparse runs the contract by a factor, both ways, and by conjugate gradients.
 func sparse(t *testing.T, newLearner func() learn.Learner, draw func(*rand.Rand, *mat.Dense) (y, hyper []float64)) {
-	for _, most := range []int{1000, 15, 0} { // 15: penalties decide from 3 on
+	for _, most := range []int{1000, 15, 0} { // 15: penalties decide above 5
 		t.Run(fmt.Sprint(most), func(t *testing.T) {
 			defer ways.SetSparseFeatures(ways.SetSparseFeatures(most))
 			learntest.Views(t, newLearner, draw)

@@ -1,6 +1,10 @@
 // Package ways decides between two methods that compute the same result. The decision depends only
 // on the sizes of the data, and not on the memory or the processor. Results therefore have the same
 // bits on every machine.
+//
+// BenchmarkWays measures where the ways cross: go test ./qpdiff/internal/ways -run '^$' -bench Ways
+// -benchtime 1x. Below, a ratio is the processor time by the way for large sizes, divided by the time
+// by the other way, in a search with one load, 20 fits and their gradients.
 package ways
 
 import "sync/atomic"
@@ -9,13 +13,26 @@ import "sync/atomic"
 // Compared with working sets, this matrix makes loading and the first fit slower. With 500 to 20
 // 000 rows, they are 1.4 to 5 times slower with 200 features, and 1.2 to 7 times with 400. But
 // later fits then need no pass over the rows, and with few features most fits are later fits.
+//
+// The crossing therefore depends on the number of fits. Searches of an elastic net with 20 fits cross
+// between 250 and 400 features with 4000 rows (ratios 2.0, 1.6, 1.4, .7 at 100, 150, 250, 400), and
+// beyond 800 with 500 rows (2.4, 2.0, 1.7, 1.4, 1.1 at 100, 150, 250, 400, 800). With 3 fits they
+// cross at 100 features (.4 and .5 at 200, with 4000 and 500 rows). The constant lies between. With
+// half as many rows as features, 20 fits have the ratios 1.3 to 1.8 from 70 to 150 features, and 1.2
+// at 200. Sparse logistic regressions have ratios from .8 to 1.1 at all of these sizes.
 const gramFeatures = 200
 
 // productFeatures is the largest number of parameters for which the entries of the Hessian are
 // used. With n features, the entries cost n² operations for each row. The other method needs some
 // dozens of products with each row, of n operations each. The constant comes from logistic
 // regressions on 100 to 10 000 rows. The time by products, divided by the time by entries, is .8 to
-// 1.2 with 20 features, .5 to .8 with 30, and .2 to .3 with 100.
+// 1.2 with 20 features, .5 to .8 with 30, and .2 to .3 with 100. In searches with an intercept the
+// ratios are 1.5, 1.6, 1.1, .9, .4 at 20, 25, 35, 45, 80 features and 100 rows; 1.2, 1.1, .7, .7, .4 at
+// 1000 rows; and 1.1, 1.0, .7, .6 at 20, 25, 35, 45 and 5000 rows.
+//
+// With half as many rows as features, systems with an unknown for each row cross at 46 features for
+// the logistic regression (1.8, 1.2, 1.0, .5 at 26, 36, 46, 80) and at some 75 for Huber's (2.3, 1.9,
+// 1.7, .9 at 26, 36, 46, 80). Such fits take less than a millisecond, so they have no own constant.
 const productFeatures = 30
 
 // These constants choose between two methods for systems of sparse columns: a factor, or conjugate
@@ -24,14 +41,20 @@ const productFeatures = 30
 // leastPenalty times its diagonal entry. Conjugate gradients then also take fewer steps than there
 // are columns. In this case a factor is used only for up to sparseFeatures/penalisedShare columns.
 // On one-hot data of 3000 × 800 and 600 × 800 this makes tuning 2 to 20 times as fast.
+//
+// With penalties, searches on one-hot data of three columns cross at 330, 420 and beyond 450 levels
+// for the elastic net with 600, 3000 and 12 000 rows, and at 150, 300 and beyond 450 for the logistic
+// regression. At 240 levels the ratios are 1.8, 2.9, 5.3 and .6, 1.1, 1.6; at 450 levels they are .7,
+// .8, 1.8 and .3, .8, 1.2. The constant is near the middle of these crossings.
 const (
 	sparseFeatures = 1000
-	penalisedShare = 5
+	penalisedShare = 3
 	leastPenalty   = 1e-5
 )
 
 // manyRows is the smallest number of rows for which ManyRows may return true. With fewer rows, the
-// Gram matrix is a small part of the cost of a search.
+// Gram matrix is a small part of the cost of a search. This way saves memory and no time: its ratio
+// is 1.1 to 1.4 from 1000 to 5000 rows of 50 features, 1.1 at 8000 rows and at 16 000.
 const manyRows = 4000
 
 var gram, product, sparse, many atomic.Int64
