@@ -182,8 +182,7 @@ func TestWidthsTrial(t *testing.T) {
 // sets on which descents alone leave out the third feature, which has no slope, or keep others.
 func TestStepsFindTheFeatures(t *testing.T) {
 	serial.Test(t)
-	const least = 4 // without steps there is one
-	sets, exact := []uint64{2, 8, 10, 12, 15, 16}, 0
+	sets, exact := []uint64{2, 8, 10, 12, 15, 16}[:casetest.Sets(6, 2)], 0
 	tuner := widthTuner(kernel.ARD{})
 	tuner.Workers = 1
 	for _, set := range sets {
@@ -198,7 +197,7 @@ func TestStepsFindTheFeatures(t *testing.T) {
 			exact++
 		}
 	}
-	if exact < least {
+	if 3*exact < 2*len(sets) { // without steps they are found on one of six
 		t.Errorf("on %d of %d sets", exact, len(sets))
 	}
 }

@@ -84,7 +84,7 @@ func TestSparseLogisticContract(t *testing.T) {
 		}
 		add("80x70", casetest.RandomData(9, 80, 70, true), .02, .1)
 		add("60x250", casetest.RandomData(14, 60, 250, true), .1, .05)  // a small working set
-		add("15x300", casetest.RandomData(13, 15, 300, true), .005, .5) // a support larger than the rows
+		add("15x200", casetest.RandomData(13, 15, 200, true), .005, .5) // a support larger than the rows
 		casetest.Contract(t, func() learn.Learner { return &SparseLogistic{Intercept: intercept} }, cases...)
 		if testing.Short() && !intercept { // the other learner of the two uses them
 			continue
