@@ -158,8 +158,9 @@ func (s *primalSearch) changeFace(moved float64, crossed int) bool {
 		s.still = 0
 	}
 	s.advance(t)
+	m := s.m[:len(s.dm)]
 	for i, v := range s.dm {
-		s.m[i] += t * v
+		m[i] += t * v
 	}
 	s.cross(blocked)
 	s.last = math.Inf(1)
@@ -182,27 +183,28 @@ func (s *primalSearch) changeFace(moved float64, crossed int) bool {
 // which has no slope. It moves only once: either the next steps lead away from 1, or they lead back
 // and the row stays below.
 func (s *primalSearch) correctSides() (changed bool) {
+	p := s.marginSolver // once, not in every row
 	s.hidden = false
-	size := math.Sqrt(dense.Dot(s.theta, s.theta))
-	norm := s.norm[:len(s.side)]
-	for i, side := range s.side {
-		v, terms := (s.m[i]-1)*float64(side), 1+norm[i]*size
+	size := math.Sqrt(dense.Dot(p.theta, p.theta))
+	norm := p.norm[:len(p.side)]
+	for i, side := range p.side {
+		v, terms := (p.m[i]-1)*float64(side), 1+norm[i]*size
 		if v > stillTol*terms {
 			continue
 		}
 		switch {
 		case v < -stillTol*terms:
-		case s.tried[i] || side == 0:
+		case p.tried[i] || side == 0:
 			continue
-		case v < 0 && s.steep(i, -v/stillTol), side < 0 && s.steep(i, dense.ComplementarityTol*dense.Eps*terms):
+		case v < 0 && p.steep(i, -v/stillTol), side < 0 && p.steep(i, dense.ComplementarityTol*dense.Eps*terms):
 			// Set the margin to 1. If it were beyond 1 on the new side too, the line search would
 			// not see the kink.
-			s.tried[i], s.m[i] = true, 1
+			p.tried[i], p.m[i] = true, 1
 		default:
 			s.hidden = s.hidden || v < -learner.DecisionTol
 			continue
 		}
-		s.side[i] = -side
+		p.side[i] = -side
 		changed = true
 	}
 	return changed
