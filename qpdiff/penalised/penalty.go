@@ -94,13 +94,23 @@ func (p Penalty) band() int {
 	return count - 1
 }
 
+// A shape is the place of a penalty's entries: the features, and the number of bands above the
+// diagonal. A fit adds neighbouring penalties of the same shape.
+type shape struct{ first, count, band int }
+
+func (p Penalty) shape() shape {
+	count, _ := p.size()
+	return shape{p.First, count, p.band()}
+}
+
 // A form stores a penalty for the solver: the upper triangle of the band of S, row by row.
 type form struct {
-	first, count, band int
-	data               []float64
-	stride             int
-	skewed             bool // row i begins with its diagonal entry, as in a band
-	storage            []float64
+	shape
+
+	data    []float64
+	stride  int
+	skewed  bool // row i begins with its diagonal entry, as in a band
+	storage []float64
 }
 
 // row returns the entries of row i from the diagonal to the end of the band.
@@ -122,7 +132,7 @@ func (f *form) load(p Penalty, j, n int) error {
 	case count < 1 || p.First < 0 || p.First+count > n:
 		return check.ArgErrorf("GLM.Penalties", qpdiff.ErrShape, "match First and the size of S to the columns of X", "has features %d to %d in penalty %d, of the %d of X", p.First, p.First+count-1, j, n)
 	}
-	f.first, f.count, f.band, f.skewed = p.First, count, p.band(), false
+	f.shape, f.skewed = p.shape(), false
 	if copied > 0 {
 		f.copy(p)
 	}

@@ -2,7 +2,7 @@ package penalised
 
 import "cvgm/qpdiff/internal/dense"
 
-// A penaltySum is the sum Σλ_jS_j of neighbouring penalties with the same features and the same band.
+// A penaltySum is the sum Σλ_jS_j of neighbouring penalties of the same shape.
 // A fit reads each S_j once and then works with the sum, because many S_j are larger than a cache.
 type penaltySum struct {
 	start int    // number of the first penalty
@@ -13,17 +13,12 @@ type penaltySum struct {
 // penaltySums are the sums of all penalties of a fit, in the order of the penalties.
 type penaltySums []penaltySum
 
-// alike reports whether f and other have the same features and the same band.
-func (f *form) alike(other *form) bool {
-	return f.first == other.first && f.count == other.count && f.band == other.band
-}
-
 // sums returns the sums of neighbouring forms. It uses the storage of dst.
 func sums(dst penaltySums, forms []form) penaltySums {
 	dst = dense.Grow(dst, len(forms))
 	count := 0
 	for j := range forms {
-		if count > 0 && dst[count-1].forms[0].alike(&forms[j]) {
+		if count > 0 && dst[count-1].forms[0].shape == forms[j].shape {
 			s := &dst[count-1]
 			s.forms = forms[s.start : j+1]
 			continue
@@ -36,16 +31,14 @@ func sums(dst penaltySums, forms []form) penaltySums {
 
 // sumEntries returns the number of entries of the sums.
 func sumEntries(penalties []Penalty) (entries float64) {
-	alike := false
-	for j, p := range penalties[min(1, len(penalties)):] {
-		before := penalties[j]
-		count, _ := p.size()
-		k, _ := before.size()
-		if count != k || p.First != before.First || p.band() != before.band() {
-			alike = false
-		} else if !alike {
-			alike = true
-			entries += float64(count) * float64(p.band()+1)
+	var of shape
+	count := 0 // of neighbouring penalties with this shape
+	for _, p := range penalties {
+		if s := p.shape(); s != of {
+			of, count = s, 0
+		}
+		if count++; count == 2 {
+			entries += float64(of.count) * float64(of.band+1)
 		}
 	}
 	return entries
@@ -80,7 +73,7 @@ func (s *penaltySum) set(lambda []float64) {
 		return
 	}
 	f, like := &s.sum, &s.forms[0]
-	f.first, f.count, f.band, f.skewed, f.stride = like.first, like.count, like.band, true, like.band+1
+	f.shape, f.skewed, f.stride = like.shape, true, like.band+1
 	f.data = dense.Zeros(f.data, f.count*f.stride)
 	s.each(func(j int, forms []form) {
 		for i := range f.count {
