@@ -29,7 +29,7 @@ type qpDerivative struct {
 	spareRows []int
 	// evenRows lists the rows with equal sides and the multiplier 0, which selects neither side.
 	evenRows []int
-	// sideHidden is true if rounding hides on which of its two sides a row of zeroRows lies.
+	// sideHidden is true if a row of zeroRows has two sides, and rounding hides which of them z is on.
 	sideHidden bool
 	// cond is the largest amplification of rounding errors among the rows in
 	// weak, see weakCond.

@@ -367,8 +367,8 @@ func (a *activeSet) takeRow(r, i int, g *mat.Dense, src []float64) (err error) {
 	}
 	s := 1.0
 	if norm > 0 {
-		// s is the power of two that scales norm into [½, 1). Norms of rows and their reciprocals
-		// are normal numbers.
+		// s is the power of two that scales norm into [½, 1). It is a normal number, because the
+		// norm of a row and the reciprocal of this norm are normal numbers.
 		s = math.Float64frombits((2*exponentBias-1)<<mantissaBits - math.Float64bits(norm)&^(1<<mantissaBits-1))
 	}
 	a.scale[r] = s

@@ -353,7 +353,7 @@ func (d *kernelDerivative) kernelTangent(l *kernelMachine, t *learn.Grad, dx, dz
 	if dparams == nil && dx == nil && dz == nil {
 		return 0
 	}
-	// gradient returns zeroed storage as long as the tangent, or nil if the tangent is nil.
+	// gradient returns zeros with the length of the tangent, or nil if the tangent is nil.
 	gradient := func(store *[]float64, tangent []float64) []float64 {
 		if tangent == nil {
 			return nil

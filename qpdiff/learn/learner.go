@@ -216,11 +216,11 @@ type FoldNormal struct {
 	// see Deviations. The learner changes the features of the fold's rows in the same way before it
 	// predicts these rows. Nil: the features are unchanged.
 	Scaled []bool
-	// Deviations has one positive entry for each fold and feature, the features of the first fold
-	// first. The first Folds after Load reads it. If Scaled[j] is true, the entry of feature j is its
-	// population standard deviation over the rows outside the fold, and FoldsVJP differentiates the
-	// deviation. For a constant feature, the entry is [math.MaxFloat64], and the feature becomes 0.
-	// If Scaled[j] is false, the entry is 1.
+	// Deviations has one positive entry for each fold and feature. The features of the first fold
+	// come first. The learner reads Deviations in the first call of Folds after Load. If Scaled[j] is
+	// true, the entry of feature j is its population standard deviation over the rows outside the
+	// fold, and FoldsVJP differentiates the deviation. For a constant feature, the entry is
+	// [math.MaxFloat64], and the feature becomes 0. If Scaled[j] is false, the entry is 1.
 	Deviations []float64
 }
 

@@ -35,10 +35,10 @@ import (
 //
 // The solver is proximal Newton (Lee, Sun and Saunders 2014). Each step minimises the sum of the
 // penalties and the second-order model of the loss exactly, by the active-set method of ElasticNet.
-// The step changes the coordinates that are not zero, and the coordinates that are zero without
-// being held there by their kinks. As in Logistic, a line search on slopes alone ends when the step
-// certainly lowers the objective. The last step changes no margin by more than 1e-8; the optimality
-// conditions then hold to the rounding of their terms. Fit begins at the last solution.
+// The step leaves a coordinate unchanged if the coordinate is zero and its kink holds it there. As in
+// Logistic, the line search uses only slopes. It ends when the step certainly lowers the objective.
+// The last step changes no margin by more than 1e-8. The optimality conditions then hold to the
+// rounding of their terms. Fit begins at the last solution.
 //
 // A step that changes s of the n coordinates costs N·s² operations, plus N·n for the gradient. With
 // more than 200 features, the number of coordinates that may leave zero in one step is limited. The

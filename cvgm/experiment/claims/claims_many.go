@@ -72,7 +72,7 @@ func (all *measurements) favours(r *manyhyper.MapResult, problem string, factor 
 		below(0, ofWhole))
 }
 
-// mapSetting describes the cells of a problem in words. The text begins with the differences from
+// mapSetting returns a text that describes the cells of a problem. The text begins with the differences from
 // the paper's learned kernel.
 func mapSetting(p manyhyper.GradientMapParams, problem string) string {
 	lists := ""

@@ -106,8 +106,8 @@ type rule struct {
 	ifHolds, ifFails Verdict
 }
 
-// A difference holds the smallest difference of a quantity that matters, and the reason for its
-// size.
+// A difference is the smallest change of a quantity that would matter to a reader, with the reason
+// for its size.
 type difference struct {
 	size float64
 	why  string

@@ -76,8 +76,8 @@ var LossNames = []string{"hinge", "exponential", "truncated quadratic", "logisti
 // labels. The weights of a learned loss are on the simplex. The ridge penalty λ is learned in all
 // cases.
 type LearnedLosses struct {
-	// Alpha holds the weights, and Lambda the penalty, along the search from equal weights on the
-	// first data set. CVLoss is the CV loss at these points.
+	// The search on the first data set begins at equal weights. Alpha holds the weights after each
+	// step, Lambda the penalty, and CVLoss the CV loss.
 	Alpha  [][]float64 // [step][loss]
 	Lambda []float64
 	CVLoss []float64

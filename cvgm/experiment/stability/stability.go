@@ -35,8 +35,8 @@ type StabilityParams struct {
 	ElasticNetLambda2 float64   `help:"λ2 of the elastic nets" range:"[0,∞)" small:"[1e-2,1]" setting:"and λ2 = %v"`
 	LogisticC         []float64 `help:"C of the logistic regressions" range:"(0,∞)" small:"[1e-2,3]" setting:"logistic regression of the labels' signs with C = %v"`
 
-	// PublishedRegression defines the population of the data sets, and PenaltyCVGM the problem of
-	// CVGM's path.
+	// PublishedRegression defines the population of the data sets. PenaltyCVGM defines the problem
+	// that CVGM solves.
 	experiment.PublishedRegression
 	elasticnet.PenaltyCVGM
 	PathSteps []int `help:"ascending steps of that path at which the identity's parts are measured, the first being 1" range:"[1,∞)" len:"[1,∞)" order:"ascending" small:"[1,20]" setting:"elastic net at the evaluations %v of CVGM's path on the published data"`

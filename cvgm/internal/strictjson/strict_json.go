@@ -20,8 +20,8 @@ const ChecksumKey = "checksum"
 
 // Checksum returns the CRC-64 of the values of a JSON object, except its checksum. It also returns
 // the checksum that the object contains, or nil if there is none. For the CRC, keys are sorted,
-// numbers are float64s and strings are UTF-8. So other spaces, escapes, forms of numbers and orders
-// of keys do not change it.
+// numbers are float64s and strings are UTF-8. So the CRC does not depend on spaces, on the order of
+// keys, or on how strings and numbers are written.
 func Checksum(text []byte) (sum string, given any, err error) {
 	var values map[string]any
 	if err := json.Unmarshal(text, &values); err != nil {

@@ -263,8 +263,8 @@ type Factor struct {
 	gram   []float64 // lower triangle of H without its penalties; not used if byRows is set
 	total  float64   // the sum of the weights in gram
 	share  float64   // l is the factor of share·gram with the penalties
-	// If byRows is true, scale is the inverse of R, with a penalty for each parameter. Without a
-	// factor, scale is the inverse of a diagonal that is near H's.
+	// If byRows is true, scale is the inverse of R, the diagonal matrix of the parameters' penalties.
+	// Without a factor, scale is the inverse of a diagonal matrix near the diagonal of H.
 	scale   []float64
 	root    []float64 // √w
 	scratch []float64

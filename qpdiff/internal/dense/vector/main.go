@@ -536,8 +536,8 @@ func startBest(first reg.VecVirtual) best {
 	return b
 }
 
-// places is data in memory: the place of the first value of each lane, and then the difference
-// between two successive places of a lane.
+// places is a constant in memory. It holds the place of the first value of each lane, followed by
+// the difference between two successive places of a lane.
 var places Mem
 
 func declarePlaces() {
