@@ -46,25 +46,29 @@ func takeSteps(text io.Reader, rounds int) (*taken, error) {
 	for i := range t.Gradients {
 		t.Gradients[i] = make([]float64, len(s.Penalties[i]))
 	}
-	for _, way := range []struct {
-		seconds *float64
-		cold    bool
-	}{{&t.ColdSeconds, true}, {&t.WarmSeconds, false}} {
-		began := 0.0
-		for round := range rounds + 1 {
-			if round == 1 {
-				began = cpuSeconds()
+	if t.ColdSeconds, err = s.timed(cv, t, rounds, true); err != nil {
+		return nil, err
+	}
+	t.WarmSeconds, err = s.timed(cv, t, rounds, false)
+	return t, err
+}
+
+// timed takes the steps rounds times, after one time that is not timed, and returns the processor
+// seconds of a step. Cold steps begin at no fit.
+func (s steps) timed(cv *cvgm.CV, t *taken, rounds int, cold bool) (seconds float64, err error) {
+	began := 0.0
+	for round := range rounds + 1 {
+		if round == 1 {
+			began = cpuSeconds()
+		}
+		for i, penalties := range s.Penalties {
+			if cold {
+				cv.Reset()
 			}
-			for i, penalties := range s.Penalties {
-				if way.cold {
-					cv.Reset()
-				}
-				if t.Losses[i], err = cv.Eval(t.Gradients[i], penalties); err != nil {
-					return nil, err
-				}
+			if t.Losses[i], err = cv.Eval(t.Gradients[i], penalties); err != nil {
+				return 0, err
 			}
 		}
-		*way.seconds = (cpuSeconds() - began) / float64(rounds*len(s.Penalties))
 	}
-	return t, nil
+	return (cpuSeconds() - began) / float64(rounds*len(s.Penalties)), nil
 }
