@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import peers
 from checkout import CACHE, RUNNER, WORK, write_atomic
-from peers import PAGE, answer_of, built, circumstances, cv_loss, null_predictions, seconds_of, with_table, write_data, write_page
+from peers import PAGE, answer_of, built, circumstances, cv_loss, null_predictions, out_of_fold_by, seconds_of, with_table, write_data, write_page
 
 NEEDED = ["cloudpickle", "himalaya", "joblib", "narwhals", "numpy", "packaging", "progressbar2", "pygam", "python-utils", "scikit-learn", "scipy", "threadpoolctl", "typing-extensions"]
 FOLDER = CACHE / "peers-terms"
@@ -59,16 +59,6 @@ def draw(kind, rows, terms, seed):
         y = X @ weights.ravel()
         names = [f"b{k}-{j}" for k in range(terms) for j in range(BAND)]
     return (X - X.mean(0)) / X.std(0), y + NOISE * rng.standard_normal(rows), names
-
-
-def out_of_fold(fit, X, y, folds):
-    """The predictions for the left-out rows by fit(X, y), which returns a function of rows."""
-    import numpy as np
-
-    prediction = np.empty(len(y))
-    for train, val in folds:
-        prediction[val] = fit(X[train], y[train])(X[val])
-    return prediction
 
 
 def by_pygam(X, y, folds):
@@ -131,7 +121,7 @@ def compare(case, draws, program):
         row["evaluations"].append(tuned["Evaluations"])
         row["loss"]["ours"].append(tuned["Loss"])
         row["loss"]["null"].append(cv_loss(kind, null_predictions(kind, y, folds), y, folds))
-        row["loss"]["theirs"].append(cv_loss(kind, out_of_fold(fit, X, y, folds), y, folds))
+        row["loss"]["theirs"].append(cv_loss(kind, out_of_fold_by(fit, X, y, folds), y, folds))
     return row
 
 

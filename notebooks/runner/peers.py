@@ -132,18 +132,27 @@ def difference(row):
     return (row["loss"]["ours"] - row["loss"]["theirs"]) / row["loss"]["null"]
 
 
-def out_of_fold(estimator, X, y, folds):
-    """The prediction for each row by a fit to the other folds, with the features standardised on its rows: decisions of a classifier."""
+def out_of_fold_by(fit, X, y, folds):
+    """The prediction for each row by fit(X, y) of the other folds, which returns a function of rows."""
     import numpy as np
-    from sklearn.preprocessing import StandardScaler
 
     prediction = np.empty(len(y))
     for train, val in folds:
-        scaler = StandardScaler().fit(X[train])
-        fitted = estimator.fit(scaler.transform(X[train]), y[train])
-        predict = getattr(fitted, "decision_function", fitted.predict)
-        prediction[val] = predict(scaler.transform(X[val]))
+        prediction[val] = fit(X[train], y[train])(X[val])
     return prediction
+
+
+def out_of_fold(estimator, X, y, folds):
+    """out_of_fold_by an estimator, with the features standardised on the rows of the fit: decisions of a classifier."""
+    from sklearn.preprocessing import StandardScaler
+
+    def fit(X, y):
+        scaler = StandardScaler().fit(X)
+        fitted = estimator.fit(scaler.transform(X), y)
+        predict = getattr(fitted, "decision_function", fitted.predict)
+        return lambda rows: predict(scaler.transform(rows))
+
+    return out_of_fold_by(fit, X, y, folds)
 
 
 def seconds_of(fit):

@@ -71,6 +71,11 @@ class Checkout:
         checkout.write_atomic(self.root / name, data if isinstance(data, bytes) else data.encode())
 
 
+def pinned(text):
+    """The names of the packages that requirements pin."""
+    return {line.split("==")[0] for line in text.splitlines() if "==" in line and not line.startswith((" ", "#"))}
+
+
 def agrees(task):
     """Whether task's outputs are those of its last run, as notebooks/stale compares them."""
     last = provenance.read(task)

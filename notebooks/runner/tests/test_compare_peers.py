@@ -5,7 +5,7 @@ import unittest
 import compare_peers
 import large_peers
 import peers
-from fixtures import HERE
+from fixtures import HERE, pinned
 
 
 def row(ours):
@@ -19,8 +19,7 @@ class Peers(unittest.TestCase):
     def test_requirements_are_selected(self):
         text = (HERE / "requirements-peers.txt").read_text()
         some = peers.requirements_of(text, compare_peers.NEEDED)
-        names = {line.split("==")[0] for line in some.splitlines() if "==" in line and not line.startswith((" ", "#"))}
-        self.assertEqual(names, set(compare_peers.NEEDED))
+        self.assertEqual(pinned(some), set(compare_peers.NEEDED))
         self.assertIn("--require-hashes\n--only-binary :all:\n", some)
         for line in some.split("--only-binary :all:\n")[1].splitlines():
             self.assertRegex(line, r"^([\w-]+==|    --hash=sha256:)")

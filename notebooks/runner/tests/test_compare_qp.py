@@ -5,7 +5,7 @@ import unittest
 
 import compare_qp
 import peers
-from fixtures import HERE
+from fixtures import HERE, pinned
 
 
 def row(moreau, proxsuite):
@@ -20,8 +20,7 @@ def alone(daqp):
 class Programs(unittest.TestCase):
     def test_requirements_exist(self):
         text = peers.requirements_of((HERE / "requirements-peers.txt").read_text(), compare_qp.NEEDED)
-        names = {line.split("==")[0] for line in text.splitlines() if "==" in line and not line.startswith((" ", "#"))}
-        self.assertEqual(names, set(compare_qp.NEEDED))
+        self.assertEqual(pinned(text), set(compare_qp.NEEDED))
 
     def test_only_peers_that_agree_count(self):
         near, far = [0, 1e-9, 1e-9], [1, math.nan, 0]

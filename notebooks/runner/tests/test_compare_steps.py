@@ -5,7 +5,7 @@ import unittest
 
 import compare_steps
 import peers
-from fixtures import HERE
+from fixtures import HERE, pinned
 
 
 def row(losses, gradients):
@@ -15,8 +15,7 @@ def row(losses, gradients):
 class Steps(unittest.TestCase):
     def test_requirements_exist(self):
         text = peers.requirements_of((HERE / "requirements-peers.txt").read_text(), compare_steps.NEEDED)
-        names = {line.split("==")[0] for line in text.splitlines() if "==" in line and not line.startswith((" ", "#"))}
-        self.assertEqual(names, set(compare_steps.NEEDED))
+        self.assertEqual(pinned(text), set(compare_steps.NEEDED))
 
     def test_times_need_agreement(self):
         self.assertTrue(compare_steps.agrees(row(compare_steps.AGREE / 2, 0)))

@@ -4,7 +4,7 @@ import unittest
 
 import compare_terms
 import peers
-from fixtures import HERE
+from fixtures import HERE, pinned
 
 ROW = {"case": ("smooth", 200, 5), "peer": "pyGAM", "seconds": {"theirs": [0.2, 0.4], "ours": [0.05, 0.07]}, "loss": {"null": [2, 4], "theirs": [1.5, 1], "ours": [1.25, 1.25]}, "evaluations": [20, 30]}
 
@@ -12,8 +12,7 @@ ROW = {"case": ("smooth", 200, 5), "peer": "pyGAM", "seconds": {"theirs": [0.2, 
 class Terms(unittest.TestCase):
     def test_requirements_exist(self):
         text = peers.requirements_of((HERE / "requirements-terms.txt").read_text(), compare_terms.NEEDED)
-        names = {line.split("==")[0] for line in text.splitlines() if "==" in line and not line.startswith((" ", "#"))}
-        self.assertEqual(names, set(compare_terms.NEEDED))
+        self.assertEqual(pinned(text), set(compare_terms.NEEDED))
 
     def test_every_case_has_a_peer(self):
         self.assertEqual({kind for kind, _, _ in compare_terms.CASES}, set(compare_terms.PEERS))
