@@ -263,6 +263,9 @@ func (cv *CV) eval(ctx context.Context, grad []float64, data *dataGradient, alph
 	if grad != nil && len(grad) != len(alpha) {
 		panic("cvgm: grad has the wrong length")
 	}
+	if len(grad) == 0 {
+		grad = nil // an empty gradient exists at kinks, too
+	}
 	hyper, params := cv.unpack(alpha, cv.c.Hyper)
 	x, err := features(cv.c.Features, params, cv.x)
 	if err != nil {

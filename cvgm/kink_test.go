@@ -431,3 +431,46 @@ func TestKinksOfHeldPredictions(t *testing.T) {
 		}
 	}
 }
+
+// A CV without parameters, whose learner has fixed hyperparameters and whose features are the data,
+// has an empty gradient. It exists at a kink of the loss, too.
+func TestKinkOfTheLossWithoutParameters(t *testing.T) {
+	hyper := map[string][]float64{"linear.ElasticNet": {0, 1}, "margin.SVM": {.1, 1}, "kernel.SVM": {1, 1}}
+	for name, learner := range map[string]func() learn.Learner{
+		"linear.ElasticNet": func() learn.Learner { return new(linear.ElasticNet) },
+		"margin.SVM":        func() learn.Learner { return new(margin.SVM) },
+		"kernel.SVM":        func() learn.Learner { return new(kernel.SVM) },
+	} {
+		for _, fixed := range []bool{false, true} {
+			cv := atKink(t, func(c *Config) {
+				c.Data = learn.Data{X: mat.NewDense(3, 1, []float64{1, -1, 2}), Y: []float64{1, -1, 1}}
+				c.Splits, c.Learner = []Split{{[]int{0, 1}, []int{2}}}, learner
+			})
+			alpha := hyper[name]
+			if _, err := cv.Eval(nil, alpha); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			c := cv.c
+			c.Loss = kinkAt(cv.fits[0].prediction[0])
+			if fixed {
+				c.Hyper, alpha = alpha, nil
+			}
+			cv = casetest.Must(New(c))(t)
+			_, err := cv.Eval(make([]float64, len(alpha)), alpha)
+			if fixed && (err != nil || cv.Generalised()) {
+				t.Errorf("%s without parameters: generalised %v, error %v", name, cv.Generalised(), err)
+			}
+			if !fixed && !errors.Is(err, qpdiff.ErrNotDifferentiable) {
+				t.Errorf("%s: error %v, want that of a prediction which moves through the kink", name, err)
+			}
+		}
+	}
+}
+
+// kinkAt is the loss |p − kinkAt|.
+type kinkAt float64
+
+func (k kinkAt) Eval(p, _ float64) (float64, float64) {
+	return math.Abs(p - float64(k)), math.Copysign(1, p-float64(k))
+}
+func (k kinkAt) Kink(p, _ float64) (distance, slope float64) { return math.Abs(p - float64(k)), 0 }

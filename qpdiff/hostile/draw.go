@@ -211,7 +211,8 @@ func Dot(a, b [][]float64) float64 {
 // At a kink, a quotient is the mean of the slopes on both sides. If there is a kink on each side,
 // the quotients over these two steps may agree by chance. So Slope also tries shorter steps, down
 // to the shortest at which rounding leaves two digits. It does not fail if the quotient over one of
-// them agrees with derivative: this step ends before the next kink.
+// them agrees with derivative: this step ends before the next kink. Nor does it fail if f changes as
+// much by rounding, which Slope sees at steps that hardly differ.
 func (in *Input) Slope(call string, f func(step float64) (float64, bool), derivative, size float64) {
 	const far, near, shortest = 1e-5, 1e-6, 1e-13
 	var d [2]float64
@@ -234,6 +235,13 @@ func (in *Input) Slope(call string, f func(step float64) (float64, bool), deriva
 		up, ok1 := f(h)
 		down, ok2 := f(-h)
 		if ok1 && ok2 && math.Abs((up-down)/(2*h)-derivative) <= 1e-2*size {
+			return
+		}
+	}
+	for _, h := range [2]float64{near, -near} {
+		a, ok1 := f(h)
+		b, ok2 := f(h * (1 + 1e-7))
+		if ok1 && ok2 && math.Abs(a-b) > 1e-2*size*near {
 			return
 		}
 	}

@@ -47,6 +47,7 @@ func TestRunSeesWhatIsBroken(t *testing.T) {
 			in.Slope("call", square, 2.1, 2.1)
 			in.Slope("kink", func(h float64) (float64, bool) { return math.Abs(h), true }, 1, 1)
 			in.Slope("kink nearby", func(h float64) (float64, bool) { return math.Abs(h + 1e-10), true }, 1, 1)
+			in.Slope("rounded", func(h float64) (float64, bool) { return 1e-9 * math.Cos(1e13*h), true }, 1e-4, 1e-4)
 			in.Slope("wrong beside a kink", func(h float64) (float64, bool) { return math.Abs(h + 1e-10), true }, -1, 1)
 		}},
 		{Name: "fine", Weight: 1, Run: func(in *Input) { in.Answer("call", nil) }},

@@ -168,7 +168,8 @@ func (e *ElasticNet) end(theta []float64, err error) error {
 //
 // If equal features share a value that is not zero, θ has no derivative with respect to X. If
 // Generalised is set, g.X then holds the derivative for changes of X that keep these features
-// equal.
+// equal. The same holds for a feature of zeros without penalties, whose value jumps from 0 when the
+// feature changes.
 func (e *ElasticNet) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
 	defer learner.Name(e, &err)
 	return qpdiff.Scratch[penalisedDerivative](w).adjoint(&e.elasticNetFit, e.Generalised, g, dtheta)
@@ -182,7 +183,8 @@ func (e *ElasticNet) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (
 // If there is no fit, the error is ErrNotFitted. If an entry of d is not finite or dtheta
 // overflows, the error is an ArgError of kind ErrNotFinite. If d lowers λ1_j from 0 at θ_j = 0, it
 // is an ArgError of kind ErrDomain. JVP returns an ArgError of kind ErrIllPosed in the same case as
-// VJP. If equal features share a value and d changes X, the error is a NotDifferentiableError.
+// VJP. If d changes X, and equal features share a value or a feature of zeros has no penalties, the
+// error is a NotDifferentiableError.
 func (e *ElasticNet) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
 	defer learner.Name(e, &err)
 	return qpdiff.Scratch[penalisedDerivative](w).forward(&e.elasticNetFit, dtheta, d)

@@ -146,15 +146,16 @@ func TestEqualFeaturesShareOneValue(t *testing.T) {
 			t.Fatalf("%s: JVP %v, VJP %v", name, got, want)
 		}
 
-		// Rows in which features are equal have no derivative if the features have a value.
+		// Rows in which features are equal have no derivative if the features have a value. Rows in
+		// which a feature is zero have none if it has no penalties.
 		shared := false
 		for j, k := range of {
-			shared = shared || k >= 0 && theta[j] != 0 && first[k] != j
+			shared = shared || k >= 0 && theta[j] != 0 && first[k] != j || k < 0 && l1 == 0
 		}
 		gx := &learn.Grad{X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}
 		err := l.VJP(nil, gx, v)
 		if errors.Is(err, qpdiff.ErrNotDifferentiable) != shared || !shared && err != nil || numtest.RelErr(gx.Y, g.Y) > 1e-12 {
-			t.Fatalf("%s: error %v in X, with values that are shared: %v", name, err, shared)
+			t.Fatalf("%s: error %v in X, want one: %v", name, err, shared)
 		}
 	}
 }
@@ -258,6 +259,68 @@ func TestEqualFeaturesAfterOtherFits(t *testing.T) {
 			numtest.OK(t, l.Fit(theta, hyper), fresh.Load(d), fresh.Fit(want, hyper))
 			if !numtest.SameBits(theta, want) {
 				t.Fatalf("trial %d, step %d, %d×%d, λ %v: θ %v, of a new learner %v", trial, step, rows, n, hyper, theta, want)
+			}
+		}
+	}
+}
+
+// A feature of zeros without penalties has the value 0. Its value jumps when the feature changes,
+// so θ has no derivative in X, also not in the other features.
+func TestZerosWithoutPenaltiesHaveNoDerivativeInX(t *testing.T) {
+	x := mat.NewDense(4, 2, []float64{0, 1, 0, 2, 0, -3, 0, 4})
+	y := []float64{1, 2, -1, 3}
+	stored := func(zeros bool) *numtest.Stored {
+		s := &numtest.Stored{Rows: 4, Columns: 2, Index: make([][]int, 4), Value: make([][]float64, 4)}
+		for i := range 4 {
+			if zeros {
+				s.Index[i], s.Value[i] = append(s.Index[i], 0), append(s.Value[i], 0)
+			}
+			s.Index[i], s.Value[i] = append(s.Index[i], 1), append(s.Value[i], x.At(i, 1))
+		}
+		return s
+	}
+	for _, c := range []struct {
+		name string
+		x    mat.Matrix
+		can  bool // change
+	}{{"dense", x, true}, {"sparse with stored zeros", stored(true), true}, {"sparse", stored(false), false}} {
+		for _, free := range []bool{false, true} {
+			for _, generalised := range []bool{false, true} {
+				l := &linear.ElasticNet{Groups: []int{0, 1}, Generalised: generalised}
+				d := learn.Data{X: c.x, Y: y}
+				hyper := []float64{0, .1, .5, .2}
+				if free {
+					hyper[2] = 0
+				}
+				theta, dtheta := make([]float64, 2), []float64{0, 1}
+				numtest.OK(t, l.Load(d), l.Fit(theta, hyper))
+				var g, forward learn.Grad
+				if d.Sparse() {
+					g.Stored, forward.Stored = make([]float64, d.Stored()), make([]float64, d.Stored())
+				} else {
+					g.X, forward.X = mat.NewDense(4, 2, nil), mat.NewDense(4, 2, nil)
+				}
+				g.Y = make([]float64, 4)
+				want := free && c.can
+				err := l.VJP(nil, &g, dtheta)
+				if refused := errors.Is(err, qpdiff.ErrNotDifferentiable); refused != (want && !generalised) || !refused && err != nil || g.Generalised != (want && generalised) {
+					t.Errorf("%s, without penalties %v, Generalised %v: the VJP is generalised: %v, error %v", c.name, free, generalised, g.Generalised, err)
+				}
+				if floats.Norm(g.Y, 1) == 0 {
+					t.Errorf("%s, without penalties %v, Generalised %v: the derivative in y is missing", c.name, free, generalised)
+				}
+				err = l.JVP(nil, make([]float64, 2), &forward)
+				if refused := errors.Is(err, qpdiff.ErrNotDifferentiable); refused != want || !refused && err != nil {
+					t.Errorf("%s, without penalties %v, Generalised %v: JVP returns %v", c.name, free, generalised, err)
+				}
+				if g.X == nil && g.Stored == nil || !want {
+					continue
+				}
+				small := mat.DenseCopyOf(x)
+				small.Set(0, 0, 1e-9)
+				if moved := fit(t, new(linear.ElasticNet), learn.Data{X: small, Y: y}, 0, 0); math.Abs(moved[0]) < 1e6 {
+					t.Errorf("a small feature has the value %v, want one that cancels its smallness", moved[0])
+				}
 			}
 		}
 	}

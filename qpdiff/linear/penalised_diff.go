@@ -68,15 +68,15 @@ func (d *penalisedDerivative) shareOut(c *equal.Columns, features []int, w []flo
 }
 
 // withoutRows does the work of adjoint for problems with equal features. θ has no derivative in X,
-// so withoutRows returns an error if g asks for it.
-func (d *penalisedDerivative) withoutRows(m penalisedModel, g *learn.Grad, dtheta []float64) error {
+// for which withoutRows returns the error parted.
+func (d *penalisedDerivative) withoutRows(m penalisedModel, g *learn.Grad, dtheta []float64, parted error) error {
 	rest := *g
 	rest.X, rest.Stored = nil, nil
 	if err := d.adjoint(m, false, &rest, dtheta); err != nil {
 		return err
 	}
 	g.Generalised = rest.Generalised
-	return m.quadratic().parted(g)
+	return parted
 }
 
 // adjoint is the VJP of m.
@@ -88,9 +88,9 @@ func (d *penalisedDerivative) adjoint(m penalisedModel, generalised bool, g *lea
 	d.resize(e)
 	q := &e.qp
 	if e.equal != nil {
-		if learner.WantsRows(g) && e.sharing() {
+		if err := e.parted(g); err != nil {
 			if !generalised {
-				return d.withoutRows(m, g, dtheta)
+				return d.withoutRows(m, g, dtheta, err)
 			}
 			g.Generalised = true
 		}
@@ -225,18 +225,46 @@ func (e *penalisedQuadratic) sharing() bool {
 	return slices.ContainsFunc(e.qp.act, func(j int) bool { return e.copies(j) > 1 })
 }
 
-// parted returns the error for a derivative in X that does not exist because some features are
-// equal.
-func (e *penalisedQuadratic) parted(g *learn.Grad) error {
-	weak := []int{}
-	for k, j := range e.equal.First {
-		if j >= 0 && e.equal.Copies(j) > 1 {
-			weak = append(weak, k)
+// jumping returns the features of zeros that have no penalties and can change. When such a feature
+// becomes small but not zero, its value jumps from zero to a large number. A sparse feature without
+// stored entries cannot change.
+func (e *penalisedQuadratic) jumping() []int {
+	var found []int
+	for j, first := range e.equal.First {
+		if first < 0 {
+			found = append(found, j)
 		}
+	}
+	if len(found) == 0 || e.qp.sparse == nil {
+		return found
+	}
+	stored := make([]bool, e.params)
+	e.state.Data.VisitStored(func(_, _, j int, _ float64) { stored[j] = true })
+	return slices.DeleteFunc(found, func(j int) bool { return !stored[j] })
+}
+
+// parted returns the error for a derivative in X that does not exist because some features are
+// equal, or zero without penalties. If the derivative exists, parted returns nil.
+func (e *penalisedQuadratic) parted(g *learn.Grad) error {
+	if !learner.WantsRows(g) || e.equal == nil {
+		return nil
+	}
+	remedy, weak := "drop the features of zeros, raise their penalties, or set Generalised", e.jumping()
+	if e.sharing() {
+		remedy = "drop all but one of the equal features, raise λ2, or set Generalised"
+		for k, j := range e.equal.First {
+			if j >= 0 && e.equal.Copies(j) > 1 {
+				weak = append(weak, k)
+			}
+		}
+		slices.Sort(weak)
+	}
+	if len(weak) == 0 {
+		return nil
 	}
 	rows := *g
 	rows.Hyper, rows.Y = nil, nil
-	return learner.NotDifferentiable(&rows, qpdiff.Weak{Coords: weak}, nil, "drop all but one of the equal features, raise λ2, or set Generalised")
+	return learner.NotDifferentiable(&rows, qpdiff.Weak{Coords: weak}, nil, remedy)
 }
 
 // notDifferentiable returns the error for the wanted inputs that have no derivative.
@@ -273,8 +301,8 @@ func (d *penalisedDerivative) forward(m penalisedModel, dtheta []float64, t *lea
 	if e.equal == nil {
 		return d.reducedTangent(m, dtheta, t)
 	}
-	if learner.WantsRows(t) && e.sharing() {
-		return e.parted(t)
+	if err := e.parted(t); err != nil {
+		return err
 	}
 	if err := d.reducedTangent(m, dtheta, t); err != nil {
 		return err
