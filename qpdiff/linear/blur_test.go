@@ -75,3 +75,19 @@ func TestBlurHasNoUnit(t *testing.T) {
 		}
 	}
 }
+
+// A product that ends with an error does not mark its gradient as generalised, also if features are
+// equal.
+func TestBlurredKinksMarkNothing(t *testing.T) {
+	net := &ElasticNet{Generalised: true}
+	d := learn.Data{X: mat.NewDense(2, 3, []float64{1, 1, 0, 0, 0, 1}), Y: []float64{4, 2}}
+	numtest.OK(t, net.Load(d), net.Fit(make([]float64, 3), []float64{1, 0}))
+	for _, blur := range []float64{dense.HiddenTol / 2, 2 * dense.HiddenTol} {
+		net.blur = blur
+		g := learn.Grad{X: mat.NewDense(2, 3, nil)}
+		err := net.VJP(nil, &g, []float64{1, 2, 3})
+		if refused := blur > dense.HiddenTol; g.Generalised == refused || errors.Is(err, qpdiff.ErrIllPosed) != refused || !refused && err != nil {
+			t.Errorf("blur %g: generalised %v, error %v", blur, g.Generalised, err)
+		}
+	}
+}

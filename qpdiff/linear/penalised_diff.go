@@ -86,13 +86,13 @@ func (d *penalisedDerivative) adjoint(m penalisedModel, generalised bool, g *lea
 		return err
 	}
 	d.resize(e)
-	q := &e.qp
+	q, crossed := &e.qp, false // crossed is true if a derivative is generalised
 	if e.equal != nil {
 		if err := e.parted(g); err != nil {
 			if !generalised {
 				return d.withoutRows(m, g, dtheta, err)
 			}
-			g.Generalised = true
+			crossed = true
 		}
 		d.collected = append(d.collected[:0], dtheta...)
 		e.equal.Collect(d.collected)
@@ -114,13 +114,15 @@ func (d *penalisedDerivative) adjoint(m penalisedModel, generalised bool, g *lea
 		if k := q.factor(); k < len(q.act) {
 			return q.errOpen(q.act[k])
 		}
-		g.Generalised = g.Generalised || learner.Wants(g)
+		crossed = crossed || learner.Wants(g)
 	}
 	u := q.solveActive(d.u, dtheta)
 	if q.unsolved(u) {
 		return errUnsolved
 	}
-	return d.products(m, g, q, u, refused)
+	err := d.products(m, g, q, u, refused)
+	g.Generalised = g.Generalised || crossed && err == nil
+	return err
 }
 
 // products adds the products of adjoint to g, where u is the solution of the active system of q.
