@@ -259,8 +259,8 @@ func evaluate(in *hostile.Input, c *cvgm.Config, cv *cvgm.CV, alpha []float64, p
 	if errors.Is(err, qpdiff.ErrNotFinite) {
 		return // at the edge of overflow a warm start may decide
 	}
-	if answered && err != nil && p > hostile.Integer && math.IsInf(rounding(in, c, alpha, loss), 1) {
-		return // with numbers of all magnitudes, at the edge of what rounding leaves a warm start may decide
+	if p > hostile.Integer && (errors.Is(err, qpdiff.ErrIterationLimit) || errors.Is(err, qpdiff.ErrIllPosed)) {
+		return // with numbers of all magnitudes, a warm start may decide at the edge of rounding
 	}
 	if answered && err != nil {
 		in.Failf("Eval: refuses the loss where it answers with the gradient", "%v at %v", err, alpha)
