@@ -116,10 +116,11 @@ func shareOf(all []*covered, among, property func(*covered) bool) (count, of int
 // A tuned model that loses a fifth less than the constant on fresh rows is called better on 90 % of the sets of 500 rows
 // and more. 480 sets (-coverage) take some 20 minutes of processor time.
 func TestGainsOfAFifthAreSeen(t *testing.T) {
+	casetest.Trial(t)
 	const fifth, least = .2, .9
 	sets, fresh := *coverageSets, 20_000
 	if sets == 0 {
-		sets, fresh = casetest.Sets(len(faintOn), 1), 4000
+		sets, fresh = len(faintOn), 4000
 	}
 	judge, found := coverer(t)
 	casetest.OK(t, qpdiff.ForEach(workersFor(t, *coverageSets == 0), sets, func(k int) error { return judge(drawSetOf(faintOn, trialLearners, 500, k, fresh)) }))
@@ -133,7 +134,7 @@ func TestGainsOfAFifthAreSeen(t *testing.T) {
 
 // onDrawnSets calls judge for as many sets of those populations of checkedOn, or chosenOn, that of returns as
 // -coverage asks for, with 20,000 fresh rows. Without the flag they are small: so many of each population, with the first
-// learner, and so many fresh rows. With -short there are half as many.
+// learner, and so many fresh rows.
 func onDrawnSets(t *testing.T, of func([]population) []population, each, fresh int, judge func(s drawnSet) error) {
 	t.Helper()
 	from, sets := of(checkedOn), *coverageSets
@@ -142,7 +143,7 @@ func onDrawnSets(t *testing.T, of func([]population) []population, each, fresh i
 	}
 	small := sets == 0
 	if small {
-		sets = casetest.Sets(each, each/2) * len(from)
+		sets = each * len(from)
 	} else {
 		fresh = 20_000
 	}
@@ -163,6 +164,7 @@ func onDrawnSets(t *testing.T, of func([]population) []population, each, fresh i
 // Gains are seen, and none where labels and features are independent. The margins are listed, too; 480 sets take
 // some 15 minutes of processor time.
 func TestNestedEstimateCovers(t *testing.T) {
+	casetest.Trial(t)
 	judge, found := coverer(t)
 	onDrawnSets(t, slices.Clone, 2, 4000, judge)
 	all := *found

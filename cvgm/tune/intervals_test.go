@@ -97,6 +97,7 @@ func judgeIntervals(t *testing.T, s drawnSet) (one intervalSet, err error) {
 // prediction, also if noise grows with it, where one spread for all predictions fails. 480 sets (-coverage) take
 // some 10 minutes of processor time.
 func TestIntervalsCover(t *testing.T) {
+	casetest.Trial(t)
 	const least, most, betweenSets = .88, .94, .05 // the last is the standard deviation over sets
 	var mu sync.Mutex
 	by := map[string][]intervalSet{}
@@ -136,9 +137,10 @@ func TestIntervalsCover(t *testing.T) {
 // Rows of a group are near each other. The intervals for rows of new groups hold them, because groups stay together, and a
 // group counts as one row.
 func TestIntervalsOfGroups(t *testing.T) {
+	casetest.Trial(t)
 	serial.Test(t)
 	const groups, each, n = 24, 4, 3
-	sets := casetest.Sets(4, 2)
+	sets := 4
 	src := synth.NewStream(3, "groups")
 	held := map[bool]float64{}
 	for range sets {

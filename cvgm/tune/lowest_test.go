@@ -65,13 +65,14 @@ type searched struct{ excess, evaluations float64 }
 // Searches end near the lowest known CV loss, also if the loss has hundreds of narrow valleys. 300 sets of all learners
 // (-lowest) take some 15 minutes of processor time.
 func TestSearchesFindTheLowest(t *testing.T) {
+	casetest.Trial(t)
 	from, learners, sets, points, starts := checkedOn, maps.Clone(searchedLearners), *lowestSets, 1400, 10
 	only := *lowestOf
 	if *coverageChosen {
 		from = chosenOn
 	}
 	if sets == 0 {
-		sets, points, only = casetest.Sets(6, 2), 100, "linear SVM"
+		sets, points, only = 6, 100, "linear SVM"
 	}
 	if only != "" {
 		for classes, all := range learners {

@@ -431,6 +431,8 @@ func TestTuneRiskShuffled(t *testing.T) {
 }
 
 func judgeRisks(t *testing.T, tr tuneTrial) *trialTable {
+	t.Helper()
+	casetest.Trial(t)
 	table := runTrial(t, tr, workersFor(t, *tuneSets <= 30))
 	held := func(column string) int { return table.count(column, "true") }
 	var misses []string

@@ -86,10 +86,11 @@ func (k penaltyKind) effects(rng *rand.Rand) []float64 {
 // Separate penalties lower the test loss where groups differ, and hardly raise it where features are
 // alike. With -penalties 60 -v the test prints the test losses.
 func TestPenaltiesTrial(t *testing.T) {
+	casetest.Trial(t)
 	serial.Test(t)
 	sets := *penaltySets
 	if sets == 0 {
-		sets = casetest.Sets(8, 2)
+		sets = 8
 	}
 	for k, kind := range penaltyKinds {
 		if sets < kind.least {

@@ -137,6 +137,9 @@ func TestLeversAreTheSameForAnyGOMAXPROCS(t *testing.T) {
 // A width for each feature lowers the test loss on Friedman's function. A penalty for each feature
 // raises the test loss on coefficients of one size. The comparison thus shows both signs.
 func TestLeversShowBothSigns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("judges the means of random data sets")
+	}
 	p := DefaultLevers()
 	p.DataSets, p.Halves, p.Evaluations = 3, 10, 40
 	p.Widths.Test, p.Bands.Test, p.Widths.Groups, p.Bands.Groups = 200, 200, []int{20}, []int{20}
@@ -181,6 +184,9 @@ func TestAdditiveModelsAreTheSameForAnyGOMAXPROCS(t *testing.T) {
 // With little noise, an additive model finds the known functions. Its test loss is far below the
 // test loss of a linear model.
 func TestAdditiveModelFindsKnownFunctions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("judges the means of random data sets")
+	}
 	p := DefaultAdditive()
 	p.Smooths = Smooths{Train: 150, Test: 100, Features: 4, Noise: .05}
 	c, err := p.measure(t.Context(), p.sets()[0], 1)

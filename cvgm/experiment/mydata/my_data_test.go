@@ -579,7 +579,11 @@ func TestMyDataEndsWithItsContext(t *testing.T) {
 		p := myFile(t, plants(kinds))
 		p.Learner, p.Seconds, p.CurvePoints = learner, 0, 3
 		runs := 0
-		for end := int64(1); ; end = end*11/10 + 1 {
+		step := int64(11) // tenths
+		if testing.Short() {
+			step = 20
+		}
+		for end := int64(1); ; end = end*step/10 + 1 {
 			ctx := &looked{Context: t.Context(), end: end}
 			_, err := p.Run(ctx, experiment.Hooks{})
 			if ctx.looks.Load() < end {
@@ -592,7 +596,7 @@ func TestMyDataEndsWithItsContext(t *testing.T) {
 				t.Errorf("%s: error %v after look %d of a context that ended at look %d", learner, err, ctx.looks.Load(), end)
 			}
 		}
-		if runs < 10 {
+		if runs < 8 {
 			t.Errorf("%s: the context ended in %d runs", learner, runs)
 		}
 	}

@@ -67,6 +67,15 @@ func Sets(all, few int) int {
 	return all
 }
 
+// Trial skips t with -short, which the race detector and emulation use. A trial judges how often, or
+// by how much, something holds over random data sets. It takes long, and other tests reach its code.
+func Trial(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("judges chances over random data sets")
+	}
+}
+
 // Near reports whether a and b differ by at most tol of their size.
 func Near(a, b, tol float64) bool { return math.Abs(a-b) <= tol*(math.Abs(a)+math.Abs(b)) }
 
