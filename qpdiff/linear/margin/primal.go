@@ -139,10 +139,27 @@ func (s *primalSearch) minimiseFace() (optimal bool, err error) {
 	case s.factored.changes > 0: // θ must come from a new factor of the face
 		s.factored.known = false
 	default:
+		s.clearWrongSigns()
 		s.warm, s.solved = true, !s.curved
 		return true, nil
 	}
 	return false, nil
+}
+
+// clearWrongSigns sets to 0 each coordinate of the support that rounding has left beyond its kink.
+// The line search ignores changes of a coordinate that are within stillTol of ‖θ‖. A coordinate
+// with the wrong sign, however small it is, has a subgradient that is off by 2·λ1. (A wrong sign of
+// a larger coordinate means that λ1 is lost in the rounding of the gradient's terms.)
+func (s *primalSearch) clearWrongSigns() {
+	cleared, hidden := false, stillTol*math.Sqrt(dense.Dot(s.theta, s.theta))
+	for k, j := range s.act {
+		if t := s.theta[j] * s.sgn[k]; t < 0 && t >= -hidden {
+			s.theta[j], cleared = 0, true
+		}
+	}
+	if cleared {
+		s.margins()
+	}
 }
 
 // changeFace moves θ along the step until the objective stops falling, and takes the face of this

@@ -1,9 +1,12 @@
 package margin
 
 import (
+	"math"
+	"math/rand/v2"
 	"testing"
 
 	"cvgm/qpdiff/internal/casetest"
+	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/learn"
 )
 
@@ -48,5 +51,39 @@ func TestResidualSeesAWrongSolution(t *testing.T) {
 			w.Powers = penalties
 		}
 		w.Test(t)
+	}
+}
+
+// roundedResidual bounds the residual of a fit of the small degenerate data below. It is some
+// thousand roundings. A coordinate with the wrong sign has a residual of 2·λ1, above a tenth.
+const roundedResidual = 1e-12
+
+// A coordinate of the support may end at its kink, where rounding decides its sign. It then ends at
+// 0, so that the residual is rounding, and the subgradient has the sign of the coordinate's λ1.
+func TestNoCoordinateCrossesItsKinkByRounding(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 7))
+	atKink := 0
+	for range 400 {
+		kind := degenerateKinds[rng.IntN(len(degenerateKinds))]
+		d := degenerateData(rng, kind, 4+rng.IntN(30), 2+rng.IntN(8))
+		l := &SVM{Generalised: true}
+		hyper := []float64{math.Ldexp(1, -rng.IntN(6)), math.Ldexp(1, rng.IntN(9)-6)}
+		if _, ok := fitDegenerate(t, kind, l, &l.p, d, hyper); !ok {
+			continue
+		}
+		if r, err := l.Residual(); err != nil || r > roundedResidual {
+			t.Errorf("%s at %v: residual %v, %v, of θ = %v", kind, hyper, r, err, l.p.theta)
+		}
+		for k, j := range l.p.act {
+			if l.p.theta[j] == 0 {
+				atKink++
+			}
+			if s := dense.Sign(l.p.theta[j]); s == -l.p.sgn[k] && s != 0 {
+				t.Errorf("%s at %v: coordinate %d is %v beyond its kink", kind, hyper, j, l.p.theta[j])
+			}
+		}
+	}
+	if atKink == 0 {
+		t.Error("no coordinate of the support is at its kink")
 	}
 }

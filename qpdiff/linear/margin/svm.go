@@ -165,7 +165,7 @@ func (l *SVM) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err err
 	if g.Hyper != nil {
 		if l.Generalised || l.weakFree.Empty() {
 			for j, w := range d.w {
-				g.Hyper[0] -= dense.Sign(l.p.theta[j]) * w
+				g.Hyper[0] -= l.subgradient(j) * w
 			}
 		}
 		g.Hyper[1] -= dense.Dot(l.p.theta, d.w)
