@@ -57,15 +57,18 @@ func Cells[T any](ctx context.Context, hooks Hooks, n int, label func(i int) str
 // so that all processors stay busy.
 func CellTable[T any](ctx context.Context, hooks Hooks, rows, columns int, label func(row, column int) string, f func(row, column int) (T, error)) ([][]T, error) {
 	n := MaxCells + 1
-	if rows <= MaxCells && columns <= MaxCells {
+	if columns <= 0 || rows <= MaxCells/columns { // otherwise the product may overflow an int of 32 bits
 		n = rows * columns
 	}
 	all, err := Cells(ctx, hooks, n,
 		func(i int) string { return label(rows-1-i/columns, i%columns) },
 		func(i int) (T, error) { return f(rows-1-i/columns, i%columns) })
+	if err != nil || n == 0 {
+		return nil, err
+	}
 	table := slices.Collect(slices.Chunk(all, columns))
 	slices.Reverse(table)
-	return table, err
+	return table, nil
 }
 
 // Wrap returns err with a description of its place in front. It returns nil if err is nil.

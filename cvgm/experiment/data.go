@@ -102,8 +102,11 @@ func Pick(d learn.Data, rows []int) learn.Data {
 	return p
 }
 
-// Fit loads d into l and fits theta to d.
-func Fit(l learn.Learner, d learn.Data, theta, hyper []float64) error {
+// Fit loads d into l and fits theta to d. If l is a [learn.ContextLearner], ctx becomes its context.
+func Fit(ctx context.Context, l learn.Learner, d learn.Data, theta, hyper []float64) error {
+	if stops, ok := l.(learn.ContextLearner); ok {
+		stops.SetContext(ctx)
+	}
 	if err := l.Load(d); err != nil {
 		return err
 	}

@@ -232,6 +232,59 @@ func TestExperimentsStopWithinACell(t *testing.T) {
 	}
 }
 
+// looks is a context that counts the calls of Err.
+type looks struct {
+	context.Context
+	n atomic.Int64
+}
+
+func (l *looks) Err() error {
+	l.n.Add(1)
+	return l.Context.Err()
+}
+
+// Experiments whose work is within one call look at their context throughout: with more points,
+// steps or data sets, they look at least once more for each.
+func TestLongPartsLookAtTheirContext(t *testing.T) {
+	for _, c := range []struct {
+		name, param string
+		few, many   int
+	}{
+		{"solution_paths", "PathPoints", 2, 52},
+		{"unrolled", "UnrolledSteps", 1, 51},
+		{"differentiability_limits", "DataSets", 1, 3},
+		{"stability", "Train", 8, 14},
+	} {
+		e, err := registry.Lookup(c.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := func(value int) int {
+			p := e.Draw(synth.NewStream(1, "long parts of "+e.Name))
+			set(t, p, c.param, value)
+			ctx := &looks{Context: t.Context()}
+			if _, err := e.Run(ctx, experiment.Hooks{}, p); err != nil {
+				t.Fatalf("%s: %v", c.name, err)
+			}
+			return int(ctx.n.Load())
+		}
+		if few, many := seen(c.few), seen(c.many); many-few < c.many-c.few {
+			t.Errorf("%s looks %d times at its context with %s = %d, and %d times with %d", c.name, few, c.param, c.few, many, c.many)
+		}
+	}
+}
+
+// An experiment that ends with an error has no result.
+func TestNoResultBesideAnError(t *testing.T) {
+	for _, e := range registry.All() {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if r, err := e.Run(ctx, experiment.Hooks{}, e.Params()); err == nil || !reflect.ValueOf(r).IsNil() {
+			t.Errorf("%s: %v beside %v", e.Name, r, err)
+		}
+	}
+}
+
 func TestLookup(t *testing.T) {
 	for _, e := range registry.All() {
 		if found, err := registry.Lookup(e.Name); found != e || err != nil {

@@ -33,18 +33,20 @@ type Setup struct {
 	Hyper func(x []float64) []float64
 }
 
-// Problem returns the problem for a [search.Searcher].
-func (s *Setup) Problem() search.Problem {
+// Problem returns the problem for a [search.Searcher]. After ctx is done, an evaluation of the CV
+// loss returns ctx's error.
+func (s *Setup) Problem(ctx context.Context) search.Problem {
 	p := search.Problem{Objective: s.Objective, Lower: s.Lower, Upper: s.Upper}
 	if p.Objective == nil {
-		p.Objective = s.CV.Eval
+		p.Objective = func(grad, x []float64) (float64, error) { return s.CV.EvalContext(ctx, grad, x) }
 	}
 	return p
 }
 
-// Search runs the searcher from Start. After ctx is done, the next step is ctx's error.
+// Search runs the searcher from Start. After ctx is done, the next step is ctx's error, and an
+// evaluation of the CV loss in progress ends.
 func (s *Setup) Search(ctx context.Context, searcher search.Searcher) iter.Seq2[search.Step, error] {
-	return Until(ctx, searcher.Search(s.Problem(), s.Start))
+	return Until(ctx, searcher.Search(s.Problem(ctx), s.Start))
 }
 
 // Model returns the model that is fitted to all training examples, with the hyperparameters at a
@@ -77,8 +79,10 @@ func (s *Setup) Evaluate(x []float64) (Metrics, error) {
 	return Evaluate(model, s.Test)
 }
 
-// CVLoss returns the CV loss at the given hyperparameters.
-func (s *Setup) CVLoss(hyper []float64) (float64, error) { return s.CV.Eval(nil, hyper) }
+// CVLoss returns the CV loss at the given hyperparameters, or ctx's error after ctx is done.
+func (s *Setup) CVLoss(ctx context.Context, hyper []float64) (float64, error) {
+	return s.CV.EvalContext(ctx, nil, hyper)
+}
 
 // Until yields the values of steps. After ctx is done, it yields ctx's error and stops.
 func Until[S any](ctx context.Context, steps iter.Seq2[S, error]) iter.Seq2[S, error] {

@@ -37,7 +37,7 @@ func (w *Stepper) States(ctx context.Context) iter.Seq2[State, error] {
 		for step, err := range w.Search(ctx, w.Searcher) {
 			s := State{Step: step.Evaluations - 1, X: step.X, CVLoss: step.Loss, Cosine: 1}
 			if err == nil && w.Exact != nil {
-				if _, err = w.Exact.CV.Eval(gradient, step.X); err == nil {
+				if _, err = w.Exact.CV.EvalContext(ctx, gradient, step.X); err == nil {
 					s.Cosine = Cosine(step.Grad, gradient)
 				}
 			}

@@ -30,14 +30,14 @@ func (g SurfaceGrid) Evaluate(ctx context.Context, s *Setup, wantTest bool) (Ela
 	e := ElasticNetSurface{Lambda1: axis, Lambda2: axis}
 	var err error
 	if e.CV, err = OnGrid(ctx, [][]float64{axis, axis}, s.CVLoss); err == nil && wantTest {
-		e.Test, err = OnGrid(ctx, [][]float64{axis, axis}, s.TestLoss)
+		e.Test, err = OnGrid(ctx, [][]float64{axis, axis}, func(_ context.Context, x []float64) (float64, error) { return s.TestLoss(x) })
 	}
 	return e, err
 }
 
 // OnGrid returns f at the points of a grid. The value [i][j] is f at (axes[0][i], axes[1][j]). With
 // only one axis, there is one column. After an error, the remaining values are missing.
-func OnGrid(ctx context.Context, axes [][]float64, f func(x []float64) (float64, error)) ([][]float64, error) {
+func OnGrid(ctx context.Context, axes [][]float64, f func(ctx context.Context, x []float64) (float64, error)) ([][]float64, error) {
 	others := [][]float64{nil} // the second coordinate, or none
 	if len(axes) == 2 {
 		others = slices.Collect(slices.Chunk(axes[1], 1))
@@ -49,7 +49,7 @@ func OnGrid(ctx context.Context, axes [][]float64, f func(x []float64) (float64,
 			if err := ctx.Err(); err != nil {
 				return z, err
 			}
-			v, err := f(append([]float64{first}, other...))
+			v, err := f(ctx, append([]float64{first}, other...))
 			if err != nil {
 				return z, err
 			}

@@ -81,14 +81,14 @@ func newGrad(d learn.Data, hyper []float64) *learn.Grad {
 
 // learner returns a function that checks the derivatives of cᵀθ for a random c. The argument labels
 // is passed to direction.moved.
-func (p DerivativesParams) learner(l learn.ForwardLearner, draw func(src synth.Source, n int) learn.Data, labels bool, hyper []float64, names ...string) func(c *checker, src *synth.Stream) error {
-	return func(c *checker, src *synth.Stream) error {
+func (p DerivativesParams) learner(l learn.ForwardLearner, draw func(src synth.Source, n int) learn.Data, labels bool, hyper []float64, names ...string) func(ctx context.Context, c *checker, src *synth.Stream) error {
+	return func(ctx context.Context, c *checker, src *synth.Stream) error {
 		d := draw(src, p.Train)
 		_, n := d.X.Dims()
 		size, _ := l.Dims(n)
 		theta, cotangent := make([]float64, size), normals(src, size)
 		for _, v := range directions(src, d, hyper, names...) {
-			if err := experiment.Fit(l, d, theta, hyper); err != nil {
+			if err := experiment.Fit(ctx, l, d, theta, hyper); err != nil {
 				return err
 			}
 			g, forward := newGrad(d, hyper), make([]float64, size)
@@ -97,7 +97,7 @@ func (p DerivativesParams) learner(l learn.ForwardLearner, draw func(src synth.S
 			}
 			err := c.add(v.input, v.pair(g), floats.Dot(cotangent, forward), func(t float64) (float64, error) {
 				d, hyper := v.moved(t, d, hyper, labels)
-				err := experiment.Fit(l, d, theta, hyper)
+				err := experiment.Fit(ctx, l, d, theta, hyper)
 				return floats.Dot(cotangent, theta), err
 			})
 			if err != nil {
@@ -109,7 +109,7 @@ func (p DerivativesParams) learner(l learn.ForwardLearner, draw func(src synth.S
 }
 
 // checkKernelSVM checks the derivatives of the decision values at random points.
-func (p DerivativesParams) checkKernelSVM(c *checker, src *synth.Stream) error {
+func (p DerivativesParams) checkKernelSVM(ctx context.Context, c *checker, src *synth.Stream) error {
 	train, err := synth.MakeRings(src, p.Train, synth.Rings{})
 	if err != nil {
 		return err
@@ -121,7 +121,7 @@ func (p DerivativesParams) checkKernelSVM(c *checker, src *synth.Stream) error {
 	l := &kernel.SVM{Intercept: true}
 	theta := make([]float64, 1)
 	decide := func(d learn.Data, hyper []float64, at *mat.Dense) (float64, error) {
-		if err := experiment.Fit(l, d, theta, hyper); err != nil {
+		if err := experiment.Fit(ctx, l, d, theta, hyper); err != nil {
 			return 0, err
 		}
 		err := l.Predict(nil, values, at)
@@ -160,7 +160,7 @@ func (p DerivativesParams) checkKernelSVM(c *checker, src *synth.Stream) error {
 
 // checkQP checks the derivatives of one scalar function of z, λ and ν, which are the solution of a
 // random program.
-func checkQP(c *checker, src *synth.Stream) error {
+func checkQP(_ context.Context, c *checker, src *synth.Stream) error {
 	const n, m, q = 6, 8, 2
 	root := mat.NewDense(n, n, normals(src, n*n))
 	problem := qpdiff.QP{Q: new(mat.Dense), P: normals(src, n), G: mat.NewDense(m, n, normals(src, m*n)),
@@ -240,7 +240,7 @@ func movedMatrix(x *mat.Dense, t float64, v *mat.Dense) *mat.Dense {
 	return mat.NewDense(r, c, movedVector(entries(x), t, entries(v)))
 }
 
-func checkProgram(c *checker, src *synth.Stream) error {
+func checkProgram(_ context.Context, c *checker, src *synth.Stream) error {
 	alpha := []float64{3, 1, 2, 3, 4, 5, 6}
 	x, lambda, nu := solveDie(alpha)
 	s, err := die().Differentiate(x, []float64{lambda}, []float64{nu}, alpha)
@@ -277,7 +277,7 @@ func checkProgram(c *checker, src *synth.Stream) error {
 
 // checkCV checks gradients of whole CV losses. One is in the penalties of an elastic net. The other
 // is in the weights of a network that makes the features of a logistic regression.
-func (p DerivativesParams) checkCV(c *checker, src *synth.Stream) error {
+func (p DerivativesParams) checkCV(ctx context.Context, c *checker, src *synth.Stream) error {
 	splits, err := cvgm.RandomSplits(src, p.Train, p.K, p.P)
 	if err != nil {
 		return err
@@ -314,7 +314,7 @@ func (p DerivativesParams) checkCV(c *checker, src *synth.Stream) error {
 			return err
 		}
 		err := c.add(v.input, floats.Dot(grad, v.direction), math.NaN(), func(t float64) (float64, error) {
-			return v.cv.Eval(nil, movedVector(v.at, t, v.direction))
+			return v.cv.EvalContext(ctx, nil, movedVector(v.at, t, v.direction))
 		})
 		if err != nil {
 			return err
@@ -396,7 +396,7 @@ func (p DerivativesParams) Run(ctx context.Context, hooks experiment.Hooks) (*De
 	}
 	examples := []struct {
 		name string
-		run  func(c *checker, src *synth.Stream) error
+		run  func(ctx context.Context, c *checker, src *synth.Stream) error
 	}{
 		{"logistic regression", p.learner(&linear.Logistic{Intercept: linear.UnpenalisedIntercept}, p.classes, false, []float64{p.C}, "C")},
 		{"elastic net", p.learner(new(linear.ElasticNet), p.regression, false, []float64{p.Lambda1, p.Lambda2}, "λ1", "λ2")},
@@ -411,11 +411,14 @@ func (p DerivativesParams) Run(ctx context.Context, hooks experiment.Hooks) (*De
 		func(i int) string { return fmt.Sprintf("%s, data set %d", examples[i].name, p.Draw) },
 		func(i int) ([]DerivativeCheck, error) {
 			c := &checker{example: examples[i].name, steps: r.Steps}
-			err := examples[i].run(c, p.stream("derivatives of "+c.example))
+			err := examples[i].run(ctx, c, p.stream("derivatives of "+c.example))
 			return c.checks, err
 		})
+	if err != nil {
+		return nil, err
+	}
 	for _, c := range checks {
 		r.Checks = append(r.Checks, c...)
 	}
-	return r, err
+	return r, nil
 }

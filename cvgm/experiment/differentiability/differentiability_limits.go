@@ -101,13 +101,16 @@ func (p DifferentiabilityLimitsParams) Run(ctx context.Context, _ experiment.Hoo
 	r := &Limits{Params: p}
 	err := experiment.InTurn(ctx,
 		r.Range.measure,
-		func() error { return p.kinks(&r.ElasticNet, &r.SVM) },
-		func() error { return p.vanishingRidge(&r.Ridge) },
-		func() error { return p.discontinuousLoss(&r.Loss) },
-		func() error { return p.jumps(&r.Loss) },
+		func() error { return p.kinks(ctx, &r.ElasticNet, &r.SVM) },
+		func() error { return p.vanishingRidge(ctx, &r.Ridge) },
+		func() error { return p.discontinuousLoss(ctx, &r.Loss) },
+		func() error { return p.jumps(ctx, &r.Loss) },
 		func() error { return sharedMultipliers(r) },
 	)
-	return r, err
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
 }
 
 // clip returns the program min ½(x − a)² subject to x ≤ 0, without the constant ½a².
@@ -198,7 +201,7 @@ func outsideRange(a *mat.Dense, b []float64) float64 {
 	return floats.Norm(left, 2)
 }
 
-func (p LinearProblem) vanishingRidge(v *VanishingRidge) error {
+func (p LinearProblem) vanishingRidge(ctx context.Context, v *VanishingRidge) error {
 	src := p.stream("vanishing ridge")
 	d := p.regression(src, p.Train)
 	twice := learn.Data{X: mat.NewDense(p.Train, p.Features+1, nil), Y: d.Y}
@@ -211,7 +214,7 @@ func (p LinearProblem) vanishingRidge(v *VanishingRidge) error {
 		rows, n := d.X.Dims()
 		var l linear.ElasticNet
 		theta := make([]float64, n)
-		if err := experiment.Fit(&l, d, theta, []float64{p.Lambda1, lambda2}); err != nil {
+		if err := experiment.Fit(ctx, &l, d, theta, []float64{p.Lambda1, lambda2}); err != nil {
 			return 0, err
 		}
 		err := l.JVP(nil, theta, &learn.Grad{X: mat.NewDense(rows, n, change[:rows*n])})
@@ -233,13 +236,13 @@ func (p LinearProblem) vanishingRidge(v *VanishingRidge) error {
 		return errors.New("experiment: the derivative of a solution that is not unique succeeded")
 	}
 	v.TwiceRefusal = err.Error()
-	if err := experiment.Fit(new(margin.SVM), p.classes(src, p.Train), make([]float64, p.Features), []float64{p.Lambda1, 0}); err != nil {
+	if err := experiment.Fit(ctx, new(margin.SVM), p.classes(src, p.Train), make([]float64, p.Features), []float64{p.Lambda1, 0}); err != nil {
 		v.SVMRefusal = err.Error()
 	}
 	return nil
 }
 
-func (p DifferentiabilityLimitsParams) discontinuousLoss(l *DiscontinuousLoss) error {
+func (p DifferentiabilityLimitsParams) discontinuousLoss(ctx context.Context, l *DiscontinuousLoss) error {
 	zeroOne, soft, err := p.lossesOfC(p.stream("discontinuous loss"), linear.UnpenalisedIntercept)
 	if err != nil {
 		return err
@@ -247,8 +250,8 @@ func (p DifferentiabilityLimitsParams) discontinuousLoss(l *DiscontinuousLoss) e
 	grad := make([]float64, 1)
 	for i, c := range experiment.Logspace(-3, 2, 401) {
 		alpha := []float64{c}
-		z, err := zeroOne.Eval(nil, alpha)
-		s, errSoft := soft.Eval(grad, alpha)
+		z, err := zeroOne.EvalContext(ctx, nil, alpha)
+		s, errSoft := soft.EvalContext(ctx, grad, alpha)
 		if err := experiment.FirstError(err, errSoft); err != nil {
 			return err
 		}
@@ -257,13 +260,13 @@ func (p DifferentiabilityLimitsParams) discontinuousLoss(l *DiscontinuousLoss) e
 		}
 		l.C, l.ZeroOne, l.Logistic, l.Slope = append(l.C, c), append(l.ZeroOne, z), append(l.Logistic, s), append(l.Slope, grad[0])
 	}
-	_, err = zeroOne.Eval(grad, l.C[:1])
+	_, err = zeroOne.EvalContext(ctx, grad, l.C[:1])
 	_, l.Refusal, err = refused(err)
 	return err
 }
 
 // jumps finds the largest jumps of both losses on several data sets.
-func (p DifferentiabilityLimitsParams) jumps(l *DiscontinuousLoss) error {
+func (p DifferentiabilityLimitsParams) jumps(ctx context.Context, l *DiscontinuousLoss) error {
 	for set := range p.DataSets {
 		zeroOne, soft, err := p.lossesOfC(synth.NewStream(firstSeed, fmt.Sprintf("jumps of the loss, data set %d", p.Number(set, p.DataSets))), linear.NoIntercept)
 		if err != nil {
@@ -273,7 +276,7 @@ func (p DifferentiabilityLimitsParams) jumps(l *DiscontinuousLoss) error {
 			cv    *cvgm.CV
 			jumps *[]float64
 		}{{zeroOne, &l.ZeroOneJump}, {soft, &l.LogisticJump}} {
-			jump, err := largestJump(of.cv)
+			jump, err := largestJump(ctx, of.cv)
 			if err != nil {
 				return err
 			}
@@ -308,10 +311,10 @@ const JumpWidth = 1e-9
 // largestJump returns the change of a CV loss at its largest jump. It finds the interval of a grid
 // of C on which the loss changes most. It then halves this interval repeatedly, down to JumpWidth,
 // and returns the change of the loss on the last interval.
-func largestJump(cv *cvgm.CV) (jump float64, err error) {
+func largestJump(ctx context.Context, cv *cvgm.CV) (jump float64, err error) {
 	type point struct{ c, loss float64 }
 	at := func(c float64) point {
-		loss, failed := cv.Eval(nil, []float64{c})
+		loss, failed := cv.EvalContext(ctx, nil, []float64{c})
 		err = experiment.FirstError(err, failed)
 		return point{c, loss}
 	}

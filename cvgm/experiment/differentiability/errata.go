@@ -127,23 +127,26 @@ func (p ErrataParams) Run(ctx context.Context, _ experiment.Hooks) (*ErrataResul
 	r := &ErrataResult{Params: p}
 	err := experiment.InTurn(ctx,
 		r.Range.measure,
-		func() error { return p.kinks(&r.ElasticNet, &r.SVM) },
-		func() error { return p.jacobianErratum(&r.Jacobian) },
+		func() error { return p.kinks(ctx, &r.ElasticNet, &r.SVM) },
+		func() error { return p.jacobianErratum(ctx, &r.Jacobian) },
 		func() error { return p.labelErratum(&r.Labels) },
-		func() error { return p.programErratum(&r.Program) },
-		r.Loss.measure,
+		func() error { return p.programErratum(ctx, &r.Program) },
+		func() error { return r.Loss.measure(ctx) },
 		r.Bayes.measure,
 	)
-	return r, err
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
 }
 
-func (p ErrataParams) jacobianErratum(e *JacobianErratum) error {
+func (p ErrataParams) jacobianErratum(ctx context.Context, e *JacobianErratum) error {
 	src := p.stream("jacobian")
 	plane := stability.Population{Coef: []float64{1, .5}, Noise: p.Noise, Sign: true}
 	d, fresh := plane.Draw(src, p.Train), plane.Draw(src, p.Test)
 	var l linear.Logistic
 	theta := make([]float64, 2)
-	if err := experiment.Fit(&l, d, theta, []float64{p.C}); err != nil {
+	if err := experiment.Fit(ctx, &l, d, theta, []float64{p.C}); err != nil {
 		return err
 	}
 	e.Data, e.Theta = experiment.AsDrawn(d), [2]float64(theta)
@@ -195,7 +198,7 @@ func (p ErrataParams) jacobianErratum(e *JacobianErratum) error {
 		for _, sign := range []float64{1, -1} {
 			moved := mat.DenseCopyOf(d.X)
 			moved.RawMatrix().Data[at] += sign * h
-			if err := experiment.Fit(&l, learn.Data{X: moved, Y: d.Y}, theta, []float64{p.C}); err != nil {
+			if err := experiment.Fit(ctx, &l, learn.Data{X: moved, Y: d.Y}, theta, []float64{p.C}); err != nil {
 				return err
 			}
 			for k, t := range theta {
@@ -294,7 +297,7 @@ func elasticNetProgram(d learn.Data, lambda1, lambda2 float64) *qpdiff.QP {
 	return q
 }
 
-func (p ErrataParams) programErratum(e *ProgramErratum) error {
+func (p ErrataParams) programErratum(ctx context.Context, e *ProgramErratum) error {
 	src := p.stream("programs")
 	d, classes := p.regression(src, p.Train), p.classes(src, p.Train)
 	n := p.Features
@@ -315,7 +318,7 @@ func (p ErrataParams) programErratum(e *ProgramErratum) error {
 	var s qpdiff.Solution
 	ones, dz := make([]float64, 2*n), make([]float64, 2*n)
 	floats.AddConst(1, ones)
-	if err := errors.Join(experiment.Fit(&l, d, theta, []float64{p.Lambda1, p.Lambda2}), s.Solve(q)); err != nil {
+	if err := errors.Join(experiment.Fit(ctx, &l, d, theta, []float64{p.Lambda1, p.Lambda2}), s.Solve(q)); err != nil {
 		return err
 	}
 	if err := errors.Join(l.JVP(nil, slope, &learn.Grad{Hyper: []float64{1, 0}}), s.JVP(nil, dz, nil, nil, &qpdiff.QPGrad{P: ones})); err != nil {
@@ -330,13 +333,13 @@ func (p ErrataParams) programErratum(e *ProgramErratum) error {
 }
 
 // measure measures the one-sided slopes of a learned loss with only the hinge loss.
-func (k *LossKink) measure() error {
+func (k *LossKink) measure(ctx context.Context) error {
 	l, theta := new(margin.LearnedLoss), make([]float64, 1)
 	d := learn.Data{X: mat.NewDense(2, 1, []float64{1, -1}), Y: []float64{1, -1}}
 	const hinge, losses = 0, 5 // indices in hyper: the weights of four losses come first, then the weight of the penalty
 	hyper := make([]float64, losses)
 	hyper[hinge], hyper[losses-1] = 1, 1
-	if err := experiment.Fit(l, d, theta, hyper); err != nil {
+	if err := experiment.Fit(ctx, l, d, theta, hyper); err != nil {
 		return err
 	}
 	var err error

@@ -1,6 +1,7 @@
 package differentiability
 
 import (
+	"context"
 	"errors"
 	"math"
 	"slices"
@@ -49,19 +50,20 @@ func refused(err error) (weak []int, words string, failure error) {
 }
 
 // kinks finds a kink of each learner's path in λ1.
-func (p LinearProblem) kinks(net, svm *Kink) error {
+func (p LinearProblem) kinks(ctx context.Context, net, svm *Kink) error {
 	src := p.stream("kinks")
 	return experiment.FirstError(
-		experiment.Wrap(p.kink(net, p.regression(src, p.Train), new(linear.ElasticNet), &linear.ElasticNet{Generalised: true}), "elastic net"),
-		experiment.Wrap(p.kink(svm, p.classes(src, p.Train), new(margin.SVM), &margin.SVM{Generalised: true}), "support vector machine"))
+		experiment.Wrap(p.kink(ctx, net, p.regression(src, p.Train), new(linear.ElasticNet), &linear.ElasticNet{Generalised: true}), "elastic net"),
+		experiment.Wrap(p.kink(ctx, svm, p.classes(src, p.Train), new(margin.SVM), &margin.SVM{Generalised: true}), "support vector machine"))
 }
 
 // kink finds a kink of an entry of θ in λ1, measures the slopes at the kink, and follows the entry
 // around it.
-func (p LinearProblem) kink(k *Kink, d learn.Data, strict, generalised learn.ForwardLearner) error {
+func (p LinearProblem) kink(ctx context.Context, k *Kink, d learn.Data, strict, generalised learn.ForwardLearner) error {
 	_, n := d.X.Dims()
 	path, general := lambda1Path{strict, p.Lambda2, make([]float64, n)}, lambda1Path{generalised, p.Lambda2, make([]float64, n)}
 	for _, l := range []learn.ForwardLearner{strict, generalised} {
+		l.(learn.ContextLearner).SetContext(ctx)
 		if err := l.Load(d); err != nil {
 			return err
 		}
@@ -214,6 +216,9 @@ func (k *Kink) follow(path lambda1Path) error {
 		}
 		s, err := path.derivative(k.Entry)
 		if err != nil {
+			if _, _, err := refused(err); err != nil {
+				return err
+			}
 			s = math.NaN()
 		}
 		k.Input, k.Value, k.Slope = append(k.Input, l), append(k.Value, path.theta[k.Entry]), append(k.Slope, s)

@@ -60,7 +60,7 @@ func (p SolutionPathsParams) Run(ctx context.Context, _ experiment.Hooks) (*Solu
 	r := &SolutionPaths{Params: p}
 	src := p.stream("solution paths")
 	regression, classes := p.regression(src, p.Train), p.classes(src, p.Train)
-	net, err := learnerPath("elastic net", "λ1", new(linear.ElasticNet), regression, linspace(.001, 1.2, p.PathPoints), func(v float64) []float64 { return []float64{v, p.Lambda2} })
+	net, err := learnerPath(ctx, "elastic net", "λ1", new(linear.ElasticNet), regression, linspace(.001, 1.2, p.PathPoints), func(v float64) []float64 { return []float64{v, p.Lambda2} })
 	if err != nil {
 		return nil, err
 	}
@@ -75,14 +75,11 @@ func (p SolutionPathsParams) Run(ctx context.Context, _ experiment.Hooks) (*Solu
 			h[k] = v
 			return h
 		}
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		learner, err := learnerPath("support vector machine", hyper, new(margin.SVM), classes, at, penalties)
+		learner, err := learnerPath(ctx, "support vector machine", hyper, new(margin.SVM), classes, at, penalties)
 		if err != nil {
 			return nil, err
 		}
-		primal, dual, err := svmProgramPaths(hyper, k, classes, at, penalties)
+		primal, dual, err := svmProgramPaths(ctx, hyper, k, classes, at, penalties)
 		if err != nil {
 			return nil, err
 		}
@@ -121,7 +118,7 @@ func newPath(name, hyper string, at []float64, entries int, label string) Soluti
 
 // learnerPath returns the path of θ along the hyperparameter param. hyper returns all
 // hyperparameters for a value of param.
-func learnerPath(name, param string, l learn.ForwardLearner, d learn.Data, at []float64, hyper func(v float64) []float64) (SolutionPath, error) {
+func learnerPath(ctx context.Context, name, param string, l learn.ForwardLearner, d learn.Data, at []float64, hyper func(v float64) []float64) (SolutionPath, error) {
 	_, n := d.X.Dims()
 	s := newPath(name, param, at, n, "θ")
 	if err := l.Load(d); err != nil {
@@ -129,6 +126,9 @@ func learnerPath(name, param string, l learn.ForwardLearner, d learn.Data, at []
 	}
 	theta, slope := make([]float64, n), make([]float64, n)
 	for i, v := range at {
+		if err := ctx.Err(); err != nil {
+			return s, err
+		}
 		here := hyper(v)
 		if err := l.Fit(theta, here); err != nil {
 			return s, err
@@ -181,12 +181,15 @@ func svmProgram(d learn.Data, hyper []float64) *qpdiff.QP {
 // the path of N times the multipliers of the margin constraints. N times the multiplier of an
 // example is the weight of the example. It is 0 beyond the margin, and at most 1 on the wrong side
 // of the margin.
-func svmProgramPaths(hyper string, k int, d learn.Data, at []float64, penalties func(float64) []float64) (primal, dual SolutionPath, err error) {
+func svmProgramPaths(ctx context.Context, hyper string, k int, d learn.Data, at []float64, penalties func(float64) []float64) (primal, dual SolutionPath, err error) {
 	rows, n := d.X.Dims()
 	primal, dual = newPath("program of the machine", hyper, at, n, "θ"), newPath("dual variables of the machine", hyper, at, rows, "example ")
 	var s qpdiff.Solution
 	size := 2*n + rows
 	for i, v := range at {
+		if err := ctx.Err(); err != nil {
+			return primal, dual, err
+		}
 		q := svmProgram(d, penalties(v))
 		if err := s.Solve(q); err != nil {
 			return primal, dual, err

@@ -1,6 +1,7 @@
 package differentiability
 
 import (
+	"context"
 	"cvgm/cvgm/experiment"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/smooth"
@@ -62,10 +63,10 @@ var ridge = smooth.Objective{
 
 // testGradient returns the test loss of a fit to the training rows, and its derivative in the first
 // hyperparameter.
-func testGradient(train, test learn.Data, l learn.Learner, hyper []float64) (loss, derivative float64, err error) {
+func testGradient(ctx context.Context, train, test learn.Data, l learn.Learner, hyper []float64) (loss, derivative float64, err error) {
 	_, n := train.X.Dims()
 	theta, dtheta := make([]float64, n), make([]float64, n)
-	if err := experiment.Fit(l, train, theta, hyper); err != nil {
+	if err := experiment.Fit(ctx, l, train, theta, hyper); err != nil {
 		return 0, 0, err
 	}
 	for i, y := range test.Y {

@@ -1,6 +1,7 @@
 package differentiability
 
 import (
+	"context"
 	"math"
 
 	"cvgm/qpdiff"
@@ -27,6 +28,7 @@ type unrolledDescent struct {
 	Objective smooth.Objective
 	Steps     int
 
+	ctx     context.Context // nil: none
 	data    learn.Data
 	path    [][]float64 // θ_0 … θ_Steps; nil if there is no fit
 	hyper   []float64   // hyperparameters of the objective
@@ -42,6 +44,16 @@ func (l *unrolledDescent) Load(d learn.Data) error {
 
 func (l *unrolledDescent) Reset() { l.path = nil }
 
+func (l *unrolledDescent) SetContext(ctx context.Context) { l.ctx = ctx }
+
+// ended returns the error of the context.
+func (l *unrolledDescent) ended() error {
+	if l.ctx == nil {
+		return nil
+	}
+	return l.ctx.Err()
+}
+
 // Fit runs the steps with the hyperparameters hyper, and writes the last iterate to theta. If an
 // iterate overflows, because the learning rate is too large, Fit returns an error.
 func (l *unrolledDescent) Fit(theta, hyper []float64) error {
@@ -55,6 +67,10 @@ func (l *unrolledDescent) Fit(theta, hyper []float64) error {
 	}
 	g := make([]float64, k)
 	for t := range l.Steps {
+		if err := l.ended(); err != nil {
+			l.path = nil
+			return err
+		}
 		now, before, next := path[t], path[max(t-1, 0)], path[t+1]
 		l.Objective.Gradient(g, now, l.data, l.hyper)
 		for j, v := range now {
@@ -96,6 +112,9 @@ func (l *unrolledDescent) VJP(_ *qpdiff.Workspace, g *learn.Grad, dtheta []float
 	back, hv := make([]float64, k), make([]float64, k)
 	var deta, dmu float64
 	for t := l.Steps - 1; t >= 0; t-- {
+		if err := l.ended(); err != nil {
+			return err
+		}
 		theta, before := l.path[t], l.path[max(t-1, 0)]
 		if g.Hyper != nil {
 			l.Objective.Gradient(back, theta, l.data, l.hyper)

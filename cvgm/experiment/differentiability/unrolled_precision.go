@@ -1,11 +1,13 @@
 package differentiability
 
 import (
+	"context"
 	"errors"
 	"math"
 	"math/big"
 	"slices"
 
+	"cvgm/cvgm/experiment"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/smooth"
 
@@ -133,13 +135,16 @@ type descent struct {
 
 // unrolled returns the derivative of the test loss in λ2, computed by the chain rule from the last
 // iterate back to the first. factor is the norm of the derivative of the test loss in the first
-// iterate, divided by its norm in the last iterate.
-func (f ridgeFit[T]) unrolled(d descent) (gradient, factor float64) {
+// iterate, divided by its norm in the last iterate. The error is ctx's.
+func (f ridgeFit[T]) unrolled(ctx context.Context, d descent) (gradient, factor float64, err error) {
 	rate, minus, momentum := f.of(d.rate), f.of(-d.rate), f.of(d.momentum)
 	zero := f.all(make([]float64, len(f.x[0])))
 	copied := func(v []T) []T { return append([]T(nil), v...) }
 	path := [][]T{zero}
 	for t := range d.steps {
+		if err := ctx.Err(); err != nil {
+			return 0, 0, err
+		}
 		now, next := path[t], copied(path[t])
 		f.add(next, momentum, now)
 		f.add(next, f.of(-d.momentum), path[max(t-1, 0)])
@@ -148,6 +153,9 @@ func (f ridgeFit[T]) unrolled(d descent) (gradient, factor float64) {
 	}
 	if d.backwards {
 		for t := d.steps - 1; t > 0; t-- {
+			if err := ctx.Err(); err != nil {
+				return 0, 0, err
+			}
 			now, change := path[t], copied(path[t+1])
 			f.add(change, f.of(-1), now)
 			f.products(change, rate, now, 1)
@@ -159,6 +167,9 @@ func (f ridgeFit[T]) unrolled(d descent) (gradient, factor float64) {
 	v, before := f.slopes(path[d.steps]), copied(zero)
 	last, sum := f.dot(v, v), f.of(0)
 	for t := d.steps - 1; t >= 0; t-- {
+		if err := ctx.Err(); err != nil {
+			return 0, 0, err
+		}
 		sum = f.fma(sum, minus, f.dot(v, path[t]))
 		next := copied(before)
 		f.add(next, f.of(1+d.momentum), v)
@@ -168,7 +179,7 @@ func (f ridgeFit[T]) unrolled(d descent) (gradient, factor float64) {
 		v = next
 	}
 	f.add(v, f.of(1), before)
-	return f.value(sum), math.Sqrt(f.value(f.divide(f.dot(v, v), last)))
+	return f.value(sum), math.Sqrt(f.value(f.divide(f.dot(v, v), last))), nil
 }
 
 // implicit returns the derivative in λ2 of the minimiser's test loss.
@@ -248,7 +259,7 @@ func single(d learn.Data) learn.Data {
 
 // precision measures the rounding of the derivatives at one condition number. The data are exact in
 // single precision, so they are the same in all precisions.
-func (p UnrolledParams) precision(train, test learn.Data, condition float64) (UnrolledPrecision, error) {
+func (p UnrolledParams) precision(ctx context.Context, train, test learn.Data, condition float64) (UnrolledPrecision, error) {
 	m := UnrolledPrecision{Condition: condition}
 	train, err := withCondition(train, condition)
 	if err != nil {
@@ -269,13 +280,16 @@ func (p UnrolledParams) precision(train, test learn.Data, condition float64) (Un
 		}
 		return 1
 	}
-	want, _ := exact.unrolled(d)
-	wantAgain, _ := exact.unrolled(stored)
-	inDouble, _ := double.unrolled(d)
-	inSingle, _ := newRidgeFit(floating[float32](), train, test, lambda).unrolled(d)
-	backwards, _ := double.unrolled(again)
+	want, _, err := exact.unrolled(ctx, d)
+	wantAgain, _, errAgain := exact.unrolled(ctx, stored)
+	inDouble, _, errDouble := double.unrolled(ctx, d)
+	inSingle, _, errSingle := newRidgeFit(floating[float32](), train, test, lambda).unrolled(ctx, d)
+	backwards, _, errBackwards := double.unrolled(ctx, again)
+	if err := experiment.FirstError(err, errAgain, errDouble, errSingle, errBackwards); err != nil {
+		return m, err
+	}
 	m.Double, m.Single, m.Backwards = relative(inDouble, want), relative(inSingle, want), relative(backwards, wantAgain)
-	_, implicit, err := testGradient(train, test, &smooth.Learner{Objective: ridge}, []float64{lambda})
+	_, implicit, err := testGradient(ctx, train, test, &smooth.Learner{Objective: ridge}, []float64{lambda})
 	m.Implicit = relative(implicit, exact.implicit())
 	return m, err
 }

@@ -87,9 +87,9 @@ func (p UnrolledParams) Run(ctx context.Context, hooks experiment.Hooks) (*Unrol
 	}, func(i int) (c unrolledCell, err error) {
 		if i < len(runs) {
 			c.Run = runs[i]
-			err = c.Run.differentiate(train, test, p.UnrolledSteps, r.Curvature[1])
+			err = c.Run.differentiate(ctx, train, test, p.UnrolledSteps, r.Curvature[1])
 		} else {
-			c.Precision, err = p.precision(train, test, p.Conditions[i-len(runs)])
+			c.Precision, err = p.precision(ctx, train, test, p.Conditions[i-len(runs)])
 		}
 		return c, err
 	})
@@ -115,8 +115,8 @@ type unrolledCell struct {
 	Precision UnrolledPrecision
 }
 
-func (r *UnrolledRun) differentiate(train, test learn.Data, steps []int, curvature float64) error {
-	exact, gradient, err := testGradient(train, test, &smooth.Learner{Objective: ridge}, []float64{r.Penalty})
+func (r *UnrolledRun) differentiate(ctx context.Context, train, test learn.Data, steps []int, curvature float64) error {
+	exact, gradient, err := testGradient(ctx, train, test, &smooth.Learner{Objective: ridge}, []float64{r.Penalty})
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (r *UnrolledRun) differentiate(train, test learn.Data, steps []int, curvatu
 	rounded := newRidgeFit(floating[float64](), train, test, r.Penalty)
 	for _, s := range steps {
 		l := &unrolledDescent{Objective: ridge, Steps: s}
-		loss, g, err := testGradient(train, test, l, []float64{r.Penalty, r.Rate / (curvature + r.Penalty), r.Momentum})
+		loss, g, err := testGradient(ctx, train, test, l, []float64{r.Penalty, r.Rate / (curvature + r.Penalty), r.Momentum})
 		if errors.Is(err, qpdiff.ErrNotFinite) {
 			r.Overflow = s
 			return nil
@@ -132,7 +132,10 @@ func (r *UnrolledRun) differentiate(train, test learn.Data, steps []int, curvatu
 		if err != nil {
 			return err
 		}
-		_, factor := rounded.unrolled(descent{steps: s, rate: r.Rate / (curvature + r.Penalty), momentum: r.Momentum})
+		_, factor, err := rounded.unrolled(ctx, descent{steps: s, rate: r.Rate / (curvature + r.Penalty), momentum: r.Momentum})
+		if err != nil {
+			return err
+		}
 		r.Steps, r.Gradient, r.Factor, r.Loss = append(r.Steps, s), append(r.Gradient, g), append(r.Factor, factor), append(r.Loss, loss-exact)
 	}
 	return nil

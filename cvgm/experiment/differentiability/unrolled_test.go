@@ -49,7 +49,7 @@ func TestUnrolledConvergesToTheImplicitDerivativeOrExplodes(t *testing.T) {
 	train, test := unrolledData(t, p)
 	const h = 1e-5
 	at := func(penalty float64) float64 {
-		loss, _, err := testGradient(train, test, &smooth.Learner{Objective: ridge}, []float64{penalty})
+		loss, _, err := testGradient(t.Context(), train, test, &smooth.Learner{Objective: ridge}, []float64{penalty})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,16 +68,19 @@ func TestUnrolledInAnyArithmetic(t *testing.T) {
 	p := DefaultUnrolled()
 	train, test := unrolledData(t, p)
 	d := descent{steps: 30, rate: .4, momentum: .5}
-	_, want, err := testGradient(train, test, &unrolledDescent{Objective: ridge, Steps: d.steps}, []float64{p.Penalty, d.rate, d.momentum})
-	_, implicit, errImplicit := testGradient(train, test, &smooth.Learner{Objective: ridge}, []float64{p.Penalty})
+	_, want, err := testGradient(t.Context(), train, test, &unrolledDescent{Objective: ridge, Steps: d.steps}, []float64{p.Penalty, d.rate, d.momentum})
+	_, implicit, errImplicit := testGradient(t.Context(), train, test, &smooth.Learner{Objective: ridge}, []float64{p.Penalty})
 	if err := errors.Join(err, errImplicit); err != nil {
 		t.Fatal(err)
 	}
 	for _, backwards := range []bool{false, true} { // with so few steps, the iterates can be recomputed
 		d.backwards = backwards
-		double, factor := newRidgeFit(floating[float64](), train, test, p.Penalty).unrolled(d)
+		double, factor, err := newRidgeFit(floating[float64](), train, test, p.Penalty).unrolled(t.Context(), d)
 		exact := newRidgeFit(precise(), train, test, p.Penalty)
-		precisely, preciseFactor := exact.unrolled(d)
+		precisely, preciseFactor, errPrecisely := exact.unrolled(t.Context(), d)
+		if err := errors.Join(err, errPrecisely); err != nil {
+			t.Fatal(err)
+		}
 		casetest.Near(t, "float64", double, want, 1e-6)
 		casetest.Near(t, "precise", precisely, want, 1e-12)
 		casetest.Near(t, "factor", factor, preciseFactor, 1e-9)
@@ -86,9 +89,12 @@ func TestUnrolledInAnyArithmetic(t *testing.T) {
 	// Without momentum, a step multiplies by I − η(H + λI). The factor is largest along the
 	// direction of least curvature.
 	long, r := descent{steps: 200, rate: .1}, newRidgeFit(floating[float64](), train, test, p.Penalty)
-	_, before := r.unrolled(long)
+	_, before, err := r.unrolled(t.Context(), long)
 	long.steps++
-	_, after := r.unrolled(long)
+	_, after, errAfter := r.unrolled(t.Context(), long)
+	if err := errors.Join(err, errAfter); err != nil {
+		t.Fatal(err)
+	}
 	var gram mat.SymDense
 	gram.SymOuterK(1/float64(p.Train), train.X.T())
 	var eigen mat.EigenSym
@@ -103,7 +109,7 @@ func TestUnrolledPrecision(t *testing.T) {
 	p := DefaultUnrolled()
 	p.UnrolledSteps = []int{300}
 	train, test := unrolledData(t, p)
-	m, err := p.precision(train, test, 1e6)
+	m, err := p.precision(t.Context(), train, test, 1e6)
 	if err != nil || m.Double > 1e-13 || m.Single < 1e-9 || m.Single > 1e-3 || m.Backwards < .5 || m.Implicit > 1e-8 || m.Implicit == 0 {
 		t.Errorf("%+v, %v", m, err)
 	}
@@ -140,7 +146,7 @@ func BenchmarkDifferentiation(b *testing.B) {
 	b.Run("implicit", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, _, err := testGradient(train, train, &smooth.Learner{Objective: ridge}, []float64{p.Penalty}); err != nil {
+			if _, _, err := testGradient(b.Context(), train, train, &smooth.Learner{Objective: ridge}, []float64{p.Penalty}); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -149,7 +155,7 @@ func BenchmarkDifferentiation(b *testing.B) {
 		b.Run(fmt.Sprintf("iterative/steps=%d", steps), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, _, err := testGradient(train, train, &unrolledDescent{Objective: ridge, Steps: steps}, []float64{p.Penalty, .4, 0}); err != nil {
+				if _, _, err := testGradient(b.Context(), train, train, &unrolledDescent{Objective: ridge, Steps: steps}, []float64{p.Penalty, .4, 0}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -59,7 +59,7 @@ func TestPartsAddUpToTheGradient(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := other.Problem().Objective(want, s.Start); err != nil {
+		if _, err := other.Problem(t.Context()).Objective(want, s.Start); err != nil {
 			t.Fatal(err)
 		}
 		if got := sum(t1, t2); !floats.EqualFunc(got, want, func(a, b float64) bool { return scalar.EqualWithinAbsOrRel(a, b, 1e-12, 1e-9) }) {

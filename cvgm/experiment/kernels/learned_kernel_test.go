@@ -103,7 +103,7 @@ func TestLearnedKernelsFollowTheGoldenRuns(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			loss, err := setup.Problem().Objective(make([]float64, len(setup.Start)), setup.Start)
+			loss, err := setup.Problem(t.Context()).Objective(make([]float64, len(setup.Start)), setup.Start)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -232,7 +232,7 @@ func TestVariantsAgainstDifferences(t *testing.T) {
 			}
 			n := len(setup.Start)
 			grad := make([]float64, n)
-			if _, err := setup.Problem().Objective(grad, setup.Start); err != nil {
+			if _, err := setup.Problem(t.Context()).Objective(grad, setup.Start); err != nil {
 				t.Fatal(err)
 			}
 			phi, err := p.Kernel().Forward(setup.Start, data.Train.Dense())

@@ -55,7 +55,7 @@ func TestSpreadKeepsTheModel(t *testing.T) {
 					t.Fatalf("%s: %d hyperparameters, not %d", l.name, len(x), len(s.Start))
 				}
 			}
-			if losses[k], err = s.CVLoss(x); err != nil {
+			if losses[k], err = s.CVLoss(t.Context(), x); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -388,7 +388,7 @@ func TestMapSearchesDescendTheirLosses(t *testing.T) {
 		const h = 1e-5
 		x := slices.Clone(s.one.Start)
 		grad := make([]float64, len(x))
-		objective := s.one.Problem().Objective
+		objective := s.one.Problem(t.Context()).Objective
 		if _, err := objective(grad, x); err != nil {
 			t.Fatal(err)
 		}

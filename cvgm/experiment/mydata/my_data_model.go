@@ -173,7 +173,7 @@ func (p MyDataParams) curvesAround(ctx context.Context, cv *cvgm.CV, m *Model, t
 	if surface && len(m.Hyper) == 2 && len(m.Curves) == 2 {
 		m.Descent = finalDescent(tuned)
 		m.Axes = window(m, p.SurfacePoints)
-		if m.Surface, err = experiment.OnGrid(ctx, m.Axes, func(x []float64) (float64, error) {
+		if m.Surface, err = experiment.OnGrid(ctx, m.Axes, func(_ context.Context, x []float64) (float64, error) {
 			loss, _, err := eval(x)
 			return loss, err
 		}); err != nil {

@@ -69,14 +69,14 @@ func TestAblationComparesTheTwoGradients(t *testing.T) {
 		same := problem
 		same.budgets, same.setup = []int{2}, func(seed uint64) (*ablationData, error) {
 			s, err := problem.setup(seed)
-			s.training = s.Problem().Objective
+			s.training = s.Problem(t.Context()).Objective
 			return s, err
 		}
 		c, err := same.measure(t.Context(), 1, 0)
 		if err != nil || c.CV[0] != c.Training[0] {
 			t.Errorf("%s: one loss, two risks: %v (%v)", problem.name, c, err)
 		}
-		own, errOwn := s.Problem().Objective(nil, s.Start)
+		own, errOwn := s.Problem(t.Context()).Objective(nil, s.Start)
 		other, errOther := s.training(nil, s.Start)
 		if errOwn != nil || errOther != nil || own == other {
 			t.Errorf("%s: CV loss %v (%v), training loss %v (%v)", problem.name, own, errOwn, other, errOther)
@@ -105,7 +105,7 @@ func TestAblationWithoutAGradient(t *testing.T) {
 			for i := range s.Lower {
 				x[i] = max(x[i], s.Lower[i])
 			}
-			loss, err := again.Problem().Objective(nil, x)
+			loss, err := again.Problem(t.Context()).Objective(nil, x)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -109,7 +109,7 @@ func (p SampleSizeParams) cell(ctx context.Context, size, seed int) ([]float64, 
 		SizeAdam:             func() (float64, error) { return net.accuracy(ctx, *s, adam, net.Eval) },
 		SizeNetworkPublished: func() (float64, error) { return net.accuracy(ctx, *s, descent, accumulated(net.Eval)) },
 		SizeNetworkText:      func() (float64, error) { return net.accuracy(ctx, *s, descent, net.Eval) },
-		SizeLogistic:         func() (float64, error) { return p.logistic(s) },
+		SizeLogistic:         func() (float64, error) { return p.logistic(ctx, s) },
 	} {
 		if accuracies[k], err = measure(); err != nil {
 			return nil, fmt.Errorf("%s: %w", sizeMethods[k], err)
@@ -134,10 +134,10 @@ func (p SampleSizeParams) hasRivals(size int) bool {
 }
 
 // logistic returns the test accuracy of logistic regression on the raw features.
-func (p SampleSizeParams) logistic(s *experiment.Setup) (float64, error) {
+func (p SampleSizeParams) logistic(ctx context.Context, s *experiment.Setup) (float64, error) {
 	l := &linear.Logistic{Intercept: linear.UnpenalisedIntercept}
 	theta := make([]float64, 3)
-	if err := experiment.Fit(l, s.Train, theta, []float64{p.LinearC}); err != nil {
+	if err := experiment.Fit(ctx, l, s.Train, theta, []float64{p.LinearC}); err != nil {
 		return 0, err
 	}
 	on, err := experiment.EvaluateFunc(func(dst []float64, x *mat.Dense) error {

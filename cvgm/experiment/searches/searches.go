@@ -305,17 +305,16 @@ type reference struct {
 // It then descends from each local minimum of the grid on ever finer grids.
 func (p SearchesParams) reference(ctx context.Context, s *experiment.Setup) (r reference, err error) {
 	eval := func(x [2]float64) float64 {
-		if err == nil {
-			err = ctx.Err()
-		}
 		loss := math.NaN()
 		if err == nil {
-			loss, err = s.CV.Eval(nil, p.feasible(x))
+			loss, err = s.CVLoss(ctx, p.feasible(x))
 		}
 		return loss
 	}
 	axis := append([]float64{0}, experiment.Logspace(p.BoxLow, p.BoxHigh, p.ReferencePoints-1)...)
-	z, err := experiment.OnGrid(ctx, [][]float64{axis, axis}, func(x []float64) (float64, error) { return s.CV.Eval(nil, p.feasible([2]float64(x))) })
+	z, err := experiment.OnGrid(ctx, [][]float64{axis, axis}, func(ctx context.Context, x []float64) (float64, error) {
+		return s.CVLoss(ctx, p.feasible([2]float64(x)))
+	})
 	if err != nil {
 		return r, err
 	}

@@ -298,7 +298,7 @@ func (p SplitsParams) measure(ctx context.Context, dataSet, k int, fraction floa
 		if s.CV, err = elasticnet.NewCV(s.Train, splits, cvgm.MeanCentring, 1); err != nil {
 			return c, err
 		}
-		loss, err := s.CV.Eval(grad, at)
+		loss, err := s.CV.EvalContext(ctx, grad, at)
 		if err != nil {
 			return c, err
 		}

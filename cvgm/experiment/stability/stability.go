@@ -303,11 +303,11 @@ func (p StabilityParams) measure(ctx context.Context, hooks experiment.Hooks, ca
 				d = p.drawData(c.population, p.Number(i, p.DataSets))
 				drawn[c.population.Sign] = d
 			}
-			f, err := c.fit(d.data)
+			f, err := c.fit(ctx, d.data)
 			if err != nil {
 				return nil, experiment.Wrap(err, "hyperparameters %v", c.hyper)
 			}
-			delta, replaced, err := c.replaceOne(d.originals, d.replacements)
+			delta, replaced, err := c.replaceOne(ctx, d.originals, d.replacements)
 			if err != nil {
 				return nil, experiment.Wrap(err, "replacements, hyperparameters %v", c.hyper)
 			}
@@ -355,8 +355,8 @@ func (p StabilityParams) drawData(from Population, i int) stabilityData {
 // replaceOne returns Δ and R_emp for s. R_emp is the empirical risk of the fit to s. Δ is a mean
 // over the examples of s. For each of them, the learner is fitted again after a fresh example has
 // replaced it.
-func (c stabilityCase) replaceOne(s, fresh learn.Data) (delta, training float64, err error) {
-	f, err := c.fit(s)
+func (c stabilityCase) replaceOne(ctx context.Context, s, fresh learn.Data) (delta, training float64, err error) {
+	f, err := c.fit(ctx, s)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -367,7 +367,7 @@ func (c stabilityCase) replaceOne(s, fresh learn.Data) (delta, training float64,
 		row := slices.Clone(s.Dense().RawRowView(k))
 		s.Dense().SetRow(k, fresh.Dense().RawRowView(k))
 		s.Y[k] = fresh.Y[k]
-		if err := experiment.Fit(f.learner, s, f.theta, f.hyper); err != nil {
+		if err := experiment.Fit(ctx, f.learner, s, f.theta, f.hyper); err != nil {
 			return 0, 0, err
 		}
 		with += f.lossAt(fresh, k)
@@ -384,12 +384,12 @@ type fitted struct {
 	theta   []float64
 }
 
-func (c stabilityCase) fit(d learn.Data) (*fitted, error) {
+func (c stabilityCase) fit(ctx context.Context, d learn.Data) (*fitted, error) {
 	f := &fitted{c, c.learner(), nil}
 	_, n := d.X.Dims()
 	size, _ := f.learner.Dims(n)
 	f.theta = make([]float64, size)
-	return f, experiment.Fit(f.learner, d, f.theta, f.hyper)
+	return f, experiment.Fit(ctx, f.learner, d, f.theta, f.hyper)
 }
 
 func (f *fitted) lossAt(d learn.Data, k int) float64 {
