@@ -182,12 +182,15 @@ func (f ridgeFit[T]) unrolled(ctx context.Context, d descent) (gradient, factor 
 	return f.value(sum), math.Sqrt(f.value(f.divide(f.dot(v, v), last))), nil
 }
 
-// implicit returns the derivative in λ2 of the minimiser's test loss.
-func (f ridgeFit[T]) implicit() float64 {
+// implicit returns the derivative in λ2 of the minimiser's test loss. The error is ctx's.
+func (f ridgeFit[T]) implicit(ctx context.Context) (float64, error) {
 	n := len(f.x[0])
 	one := f.of(1)
 	system := make([][]T, n) // the Hessian, with Xᵀy/N as the last column
 	for j := range system {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
 		unit := make([]float64, n)
 		unit[j] = 1
 		row := f.all(make([]float64, n+1))
@@ -201,18 +204,28 @@ func (f ridgeFit[T]) implicit() float64 {
 	for j := range hessian {
 		hessian[j] = append([]T(nil), system[j]...)
 	}
-	theta := f.solve(system)
+	theta, err := f.solve(ctx, system)
+	if err != nil {
+		return 0, err
+	}
 	for j, d := range f.slopes(theta) {
 		hessian[j][n] = d
 	}
-	return -f.value(f.dot(f.solve(hessian), theta))
+	v, err := f.solve(ctx, hessian)
+	if err != nil {
+		return 0, err
+	}
+	return -f.value(f.dot(v, theta)), nil
 }
 
 // solve solves a positive definite system by elimination. The last column of rows is the right-hand
-// side.
-func (f ridgeFit[T]) solve(rows [][]T) []T {
+// side. The error is ctx's.
+func (f ridgeFit[T]) solve(ctx context.Context, rows [][]T) ([]T, error) {
 	n := len(rows)
 	for k := range n {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		for j := range n {
 			if j != k {
 				f.add(rows[j], f.divide(f.fma(f.of(0), f.of(-1), rows[j][k]), rows[k][k]), append([]T(nil), rows[k]...))
@@ -223,7 +236,7 @@ func (f ridgeFit[T]) solve(rows [][]T) []T {
 	for k, row := range rows {
 		x[k] = f.divide(row[n], row[k])
 	}
-	return x
+	return x, nil
 }
 
 // withCondition returns a data set with as many examples as features. The Hessian of its mean
@@ -285,11 +298,12 @@ func (p UnrolledParams) precision(ctx context.Context, train, test learn.Data, c
 	inDouble, _, errDouble := double.unrolled(ctx, d)
 	inSingle, _, errSingle := newRidgeFit(floating[float32](), train, test, lambda).unrolled(ctx, d)
 	backwards, _, errBackwards := double.unrolled(ctx, again)
-	if err := experiment.FirstError(err, errAgain, errDouble, errSingle, errBackwards); err != nil {
+	exactly, errExactly := exact.implicit(ctx)
+	if err := experiment.FirstError(err, errExactly, errAgain, errDouble, errSingle, errBackwards); err != nil {
 		return m, err
 	}
 	m.Double, m.Single, m.Backwards = relative(inDouble, want), relative(inSingle, want), relative(backwards, wantAgain)
 	_, implicit, err := testGradient(ctx, train, test, &smooth.Learner{Objective: ridge}, []float64{lambda})
-	m.Implicit = relative(implicit, exact.implicit())
+	m.Implicit = relative(implicit, exactly)
 	return m, err
 }

@@ -77,14 +77,15 @@ func TestUnrolledInAnyArithmetic(t *testing.T) {
 		d.backwards = backwards
 		double, factor, err := newRidgeFit(floating[float64](), train, test, p.Penalty).unrolled(t.Context(), d)
 		exact := newRidgeFit(precise(), train, test, p.Penalty)
+		exactly, errExactly := exact.implicit(t.Context())
 		precisely, preciseFactor, errPrecisely := exact.unrolled(t.Context(), d)
-		if err := errors.Join(err, errPrecisely); err != nil {
+		if err := errors.Join(err, errExactly, errPrecisely); err != nil {
 			t.Fatal(err)
 		}
 		casetest.Near(t, "float64", double, want, 1e-6)
 		casetest.Near(t, "precise", precisely, want, 1e-12)
 		casetest.Near(t, "factor", factor, preciseFactor, 1e-9)
-		casetest.Near(t, "implicit", exact.implicit(), implicit, 1e-12)
+		casetest.Near(t, "implicit", exactly, implicit, 1e-12)
 	}
 	// Without momentum, a step multiplies by I − η(H + λI). The factor is largest along the
 	// direction of least curvature.
@@ -133,6 +134,30 @@ func TestUnrolledRefusesBadSteps(t *testing.T) {
 		p.UnrolledSteps = steps
 		if _, err := p.Run(context.Background(), experiment.Hooks{}); !errors.Is(err, qpdiff.ErrDomain) {
 			t.Errorf("steps %v: error %v", steps, err)
+		}
+	}
+}
+
+// In any arithmetic, the derivatives of a ridge regression end with their context, and so do the
+// elimination, a fit of the descent and its derivative.
+func TestUnrolledEndsWithItsContext(t *testing.T) {
+	p := DefaultUnrolled()
+	train, test := unrolledData(t, p)
+	ctx, cancel := context.WithCancel(t.Context())
+	l := &unrolledDescent{Objective: ridge, Steps: 3}
+	_, n := train.X.Dims()
+	theta, hyper := make([]float64, n), []float64{p.Penalty, .4, 0}
+	if err := experiment.Fit(ctx, l, train, theta, hyper); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	r := newRidgeFit(precise(), train, test, p.Penalty)
+	_, _, errSteps := r.unrolled(ctx, descent{steps: 1, rate: .1})
+	_, errImplicit := r.implicit(ctx)
+	_, errSolve := r.solve(ctx, r.x)
+	for _, err := range []error{errSteps, errImplicit, errSolve, l.VJP(nil, &learn.Grad{}, theta), l.Fit(theta, hyper)} {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v", err)
 		}
 	}
 }
