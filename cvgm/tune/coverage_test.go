@@ -114,7 +114,7 @@ func shareOf(all []*covered, among, property func(*covered) bool) (count, of int
 }
 
 // A tuned model that loses a fifth less than the constant on fresh rows is called better on 90 % of the sets of 500 rows
-// and more. 480 sets (-coverage) take some 20 minutes of processor time.
+// and more. 480 sets (-coverage) take more than 90 minutes of processor time.
 func TestGainsOfAFifthAreSeen(t *testing.T) {
 	casetest.Trial(t)
 	const fifth, least = .2, .9
