@@ -107,8 +107,8 @@ func (c *Config) width() int {
 }
 
 // views reports whether the splits read rows in place. The rows are the rows of Data.X (their
-// stored entries if Data.X is sparse) or the features that Prepare stores. Dense rows are copied
-// for a feature map, and for the intercept of FixedLeastSquares.
+// stored entries if Data.X is sparse) or the features that Prepare stores. With a feature map or
+// the intercept of FixedLeastSquares, dense rows are copied instead.
 func (c *Config) views(l learn.Learner) bool {
 	fixed := c.Centring == FixedLeastSquares && !c.Standardise
 	copies := c.Features != nil || fixed && (c.Prepare != nil || !c.Data.Sparse())

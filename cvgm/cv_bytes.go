@@ -48,7 +48,7 @@ func (cv *CV) prepare(f *splitFit) {
 	f.train.MaxBytes = cv.share(f.learner, size)
 }
 
-// all returns the data of a learner of all examples, with the features x.
+// all returns the data that a learner loads to fit all examples, with the features x.
 func (cv *CV) all(x *mat.Dense, l learn.Learner) learn.Data {
 	d := learn.Data{X: x, Y: cv.c.Data.Y, Weights: cv.c.Data.Weights}
 	size := d.Size()

@@ -218,9 +218,9 @@ func (r *rayResidual) isRay() bool {
 }
 
 // endsRay reports whether row r ends the direction a.dz. The parameter product is the product of
-// the row with a.dz. A side that is far away does not end a direction. The minimiser would be at
-// this side. But the residual could not distinguish the minimiser from points before the side,
-// because the terms of Qz hide P.
+// the row with a.dz. A side that is far away does not end a direction. If the minimiser is at such
+// a side, the terms of Qz hide P there. The residual at the minimiser is then as large as at points
+// before the side.
 func (a *activeSet) endsRay(r int, product float64) bool {
 	slack := a.slack[r]
 	switch {

@@ -158,8 +158,8 @@ func representable(v, scaled float64) bool {
 }
 
 // violation computes the largest violation of a row, and for each part the largest relative
-// violation. It returns the sum of the violations. The caller has set the slacks, and the largest
-// entry of z in each part.
+// violation. It returns the sum of the violations. Before the call, the caller must set the slacks
+// and the largest entry of z in each part.
 func (a *activeSet) violation(res *KKTResidual) (sum float64) {
 	a.loosest = 0
 	m, two := a.m, a.twoSided

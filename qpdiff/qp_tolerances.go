@@ -222,8 +222,8 @@ const (
 
 // Strict complementarity.
 const (
-	// weakCond is a condition number of the KKT system. If the condition is larger, rounding hides
-	// too many slacks and multipliers, and the error gives the condition as its reason.
+	// weakCond bounds the condition number of the KKT system. Above weakCond, rounding hides too
+	// many slacks and multipliers, and the error gives the condition as its reason.
 	weakCond = dense.HiddenTol / (dense.ComplementarityTol * dense.Eps)
 )
 

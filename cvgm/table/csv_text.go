@@ -137,9 +137,9 @@ const (
 
 // commaOf returns the separator of fields of a text that begins with head. The parameter truncated
 // is set if the text is longer than head. A separator must split each of the first lines into the
-// same number of fields, because the same character may also be part of a text or a number. Of
-// several such separators, commaOf takes the one with the most fields. If there is none, the first
-// line decides.
+// same number of fields. A character that is only part of texts or numbers seldom does. Of several
+// such separators, commaOf takes the one with the most fields. If there is none, the first line
+// decides.
 func commaOf(head string, truncated bool) rune {
 	end := strings.LastIndexByte(head, '\n')
 	if truncated && end >= 0 {

@@ -14,7 +14,7 @@ import (
 // intervals, such as .9: see [interval.CVPlus.Predict]. Interval requires the field Intervals,
 // which Tuner.Intervals makes; without it, the error is of kind ErrEmpty. Other errors come from
 // Decision and from CVPlus.Predict. Like decisions, the ends have the same bits on amd64 and arm64.
-// For a model with a kernel, CVPlus.Predict returns ends that differ by rounding.
+// For a model with a kernel, the ends equal the results of CVPlus.Predict up to rounding.
 func (p *Pipeline) Interval(t *Table, level float64) (low, high []float64, err error) {
 	e, err := p.encoder()
 	if err != nil {

@@ -215,8 +215,8 @@ type Tuned struct {
 	// equals Upper.
 	Searched []learn.Hyperparameter
 	Path     []Step // all evaluations of the search on Splits, in their order
-	// Evaluations also counts the evaluations for widths of features, for the judgement of separate
-	// hyperparameters, and for the nested estimate.
+	// Evaluations also counts the evaluations for widths of features and for the nested estimate,
+	// and those that compare separate hyperparameters with a common factor.
 	Evaluations int
 	Elapsed     time.Duration
 	Risk        *Risk // nil: no estimate

@@ -49,8 +49,8 @@ func (l *kernelSVMFit) load(features int, bias bool) {
 	for k, i := range l.rows.First {
 		copy(l.points[k*w:(k+1)*w], l.points[i*w:(i+1)*w])
 		y := l.points[k*w+n]
-		// The counts are compared through the bounds of the last fit: hi − lo was C times the
-		// weight of the row.
+		// The weights of the rows are compared by the bounds of the last fit, in which hi − lo was
+		// C times the weight of the row.
 		same = same && l.q.y[k] == y && l.q.hi[k]-l.q.lo[k] == l.c*l.rows.Copies[k]
 		l.q.y[k] = y
 	}

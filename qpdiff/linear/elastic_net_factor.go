@@ -124,7 +124,8 @@ func (q *piecewiseQP) factorRegular() int {
 var errUnsolved = check.ArgErrorf("Data", qpdiff.ErrIllPosed, "raise λ2 or drop features", "is so ill-conditioned that conjugate gradients do not solve the system of the derivative")
 
 // unsolved reports whether w comes from a call of solveActive in which conjugate gradients failed.
-// In any other call, an entry of w is NaN only if a product overflowed.
+// Then all entries of w are NaN. After any other call, an entry is NaN only if a product
+// overflowed.
 func (q *piecewiseQP) unsolved(w []float64) bool { return q.iterative && len(w) > 0 && w[0] != w[0] }
 
 // residualFloor is the relative residual at which conjugate gradients end.

@@ -121,7 +121,7 @@ func (e *elasticNetFit) penalties() (groups *penaltyGroups, l1, l2, root []float
 	return &e.groups, e.l1, e.l2, e.root
 }
 
-// finish computes the field whole at the end of a fit with equal features.
+// finish ends a fit with equal features: it computes e.whole.
 func (e *elasticNetFit) finish() {
 	e.whole = append(e.whole[:0], e.solution()...)
 	e.equal.Share(e.whole)

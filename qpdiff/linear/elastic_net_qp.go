@@ -158,7 +158,7 @@ func (q *piecewiseQP) activate() {
 // comes from a solve or a reset, and no coordinate is free of a kink.
 func (q *piecewiseQP) activated() bool { return !q.free && (q.warm || len(q.act) == 0) }
 
-// columnQuadratic represents the matrix G of a piecewiseQP as inv·CᵀC, by the columns of C.
+// columnQuadratic holds the columns of C, which represent the matrix G = inv·CᵀC of a piecewiseQP.
 type columnQuadratic struct {
 	// for each feature its column, or nil if it was not gathered; coordinate j is features[j]
 	columns [][]float64

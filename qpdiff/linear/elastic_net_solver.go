@@ -108,8 +108,9 @@ func (q *piecewiseQP) step() (done bool, err error) {
 	return false, nil
 }
 
-// redescend runs coordinate descent if several signs are uncertain. The parameter wrong is the
-// number of coordinates that were on the wrong side of their kinks, or that have entered.
+// redescend runs coordinate descent if several signs are uncertain. The parameter wrong counts the
+// coordinates that were on the wrong side of their kinks, and the coordinates that entered the
+// active set.
 func (q *piecewiseQP) redescend(wrong int) {
 	if wrong > 1 && q.phases > 0 {
 		q.coordinateDescent()

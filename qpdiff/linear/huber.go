@@ -158,8 +158,8 @@ func (l *Huber) Fit(theta, hyper []float64) (err error) {
 // of kind ErrNotFinite. If a product overflows, the error is of the same kind, and g is undefined.
 // If a residual is ±δ and Generalised is not set, a NotDifferentiableError names the rows.
 //
-// Rounding may hide whether a residual is ±δ. If rounding may also have moved the residual by more
-// than 1e-6 of δ, VJP returns an ArgError of kind ErrIllPosed, even if Generalised is set.
+// Rounding may hide whether a residual is ±δ. If it does, and rounding may have moved the residual
+// by more than 1e-6 of δ, VJP returns an ArgError of kind ErrIllPosed, even if Generalised is set.
 func (l *Huber) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
 	defer learner.Name(l, &err)
 	return qpdiff.Scratch[huberDerivative](w).adjoint(&l.huberFit, l.Generalised, g, dtheta)

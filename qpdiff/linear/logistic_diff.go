@@ -66,7 +66,7 @@ func (d *logisticDerivative) point(l *logisticFit) (*logisticPoint, error) {
 	return at, nil
 }
 
-// solve sets d.u to H⁻¹v, padded with zeros, and returns the point at θ.
+// solve sets d.u to H⁻¹v, padded with zeros. It returns the logisticPoint at θ.
 func (d *logisticDerivative) solve(l *logisticFit, v []float64) (*logisticPoint, error) {
 	if g := &l.large; g.on && !g.direct {
 		at := d.weights(l)

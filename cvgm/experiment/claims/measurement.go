@@ -51,9 +51,9 @@ type Draws struct {
 	N        int
 	Flips    int     // number of verdicts on single draws that differ from the verdict on all draws together
 	Expected float64 // number of flips that the scatter of single draws predicts
-	// Chance is the probability of at least as many flips, if the estimate from all draws is the
-	// true value. A small Chance means that the repetitions of the row do not show all of its
-	// errors.
+	// Chance is the probability that draws flip at least as often as these did, if the estimate
+	// from all draws is the true value. A small Chance means that the repetitions of the row do not
+	// show all of its errors.
 	Chance float64
 }
 

@@ -36,8 +36,8 @@ func describe(parts ...any) string {
 // box.
 const beside = "in the place of the paper's"
 
-// splitsBesidePaper returns the beginning of the setting of a row: a note if the row's number of
-// splits k differs from the paper's number, and otherwise "".
+// splitsBesidePaper returns a note on the number of splits k of a row, with which the text of the
+// row's setting begins. If k is the paper's number, splitsBesidePaper returns "".
 func splitsBesidePaper(k, paper int) string {
 	if k == paper {
 		return ""

@@ -148,8 +148,8 @@ func (d difference) perDoublings(smallest, largest int) difference {
 	return difference{d.size / n, fmt.Sprintf("%g over the %.2g doublings from N = %d to %d; %s", d.size, n, smallest, largest, d.why)}
 }
 
-// equals requires the number want, up to the tolerance tol. tol is also the smallest difference
-// that matters.
+// equals requires that a number differs from want by at most tol. The parameter tol is also the
+// smallest difference that matters.
 func equals(want, tol float64, why string) rule {
 	return rule{text: fmt.Sprintf("within %.4g of %g", tol, want), low: want - tol, high: want + tol, minSize: difference{tol, why}}
 }

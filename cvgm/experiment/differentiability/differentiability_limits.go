@@ -87,8 +87,8 @@ type Limits struct {
 	Ridge           VanishingRidge
 	Loss            DiscontinuousLoss
 	// Multipliers and Primal are for a program with a duplicated constraint. The multipliers of
-	// this program are not unique, and Multipliers is the error for their derivative. Primal is the
-	// derivative of the solution in p, which nevertheless exists.
+	// this program are not unique. Multipliers is the error text that their derivative returns. The
+	// derivative of the solution in p exists nevertheless: Primal.
 	Multipliers string
 	Primal      float64
 }

@@ -91,7 +91,7 @@ type ProgramErratum struct {
 	ElasticNet, SVM float64
 	// Difference and Slope compare the learner of the elastic net with the printed program of the
 	// elastic net. Difference is the largest difference between two corresponding entries of θ.
-	// Slope is the largest difference between the derivatives of two corresponding entries in λ1.
+	// Slope is the largest difference between two corresponding entries of ∂θ/∂λ1.
 	Difference, Slope float64
 }
 

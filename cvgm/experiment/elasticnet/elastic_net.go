@@ -1,6 +1,6 @@
 // Package elasticnet holds the experiments of notebook 01_elastic_net. [ElasticNetParams] is Table
-// 1 of the paper. [ElasticNetSeedsParams] repeats it on fresh data sets, and
-// [RegressionPrintedParams] on data of the command that the paper prints. [PenaltyCVGM] is the CV
+// 1 of the paper. [ElasticNetSeedsParams] repeats it on fresh data sets. [RegressionPrintedParams]
+// repeats it on the data sets that the command printed in the paper draws. [PenaltyCVGM] is the CV
 // loss as a function of the two penalties, which other experiments minimise, too.
 package elasticnet
 

@@ -36,8 +36,8 @@ type GradientMapParams struct {
 	Shares    []float64 `help:"shares of the rows that splits fit" range:"(0,1)" len:"[1,∞)" order:"ascending" small:"[.4,.8]" setting:"p = %v"`
 	K         int       `help:"balanced splits of the penalties and widths, uniform ones of the weights" range:"[1,∞)" small:"[2,4]" setting:"K = %v"`
 	// If Fraction is 2, only some cells are computed: the cells whose indices in the lists have an
-	// even sum. If each list has two entries, these are half of the cells. Each entry of a list
-	// then occurs equally often with each entry of another list.
+	// even sum. If each list has two entries, these are half of the cells. Each entry of a list is
+	// then in as many cells with one entry of another list as with the other.
 	Fraction      int `help:"1: all cells; 2: half of them, balanced over all pairs of lists" range:"[1,2]" small:"[1,2]"`
 	Evaluations   int `help:"evaluations of each search of penalties and widths" range:"[1,∞)" small:"[1,4]" setting:"%v evaluations of each search"`
 	DataSets      int `help:"data sets of each cell of penalties and widths" range:"[2,∞)" small:"[2,3]" setting:"%v data sets of each size"`

@@ -14,7 +14,7 @@ import (
 )
 
 // ScreenLines and ScreenColumns are the maximum numbers of lines and of letters per line of
-// [Result.Screen]. One more line, about the folder of the outputs, fills the screen.
+// [Result.Screen]. The notebook adds one line, about the folder of the outputs.
 const ScreenLines, ScreenColumns = 38, 100
 
 // Screen returns a summary of the result for one screen: the model to use and the reason, metrics,

@@ -104,7 +104,8 @@ func (c *crossings) join(a, b int) {
 	c.links[a], c.links[b] = append(c.links[a], b), append(c.links[b], a)
 }
 
-// crossings returns the crossed edges. In each cell, it links the edges that a line joins.
+// crossings returns the crossed edges. A level line enters a cell at one edge and leaves it at
+// another. crossings links these two edges.
 func (g *Surface) crossings(level float64) *crossings {
 	z := g.Values
 	nx, ny := len(g.Xs), len(g.Ys)

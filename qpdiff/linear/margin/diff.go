@@ -212,9 +212,9 @@ func (d *marginDerivative) dataVJP(l *marginFit, g *learn.Grad) error {
 	return learner.CheckProduct(g)
 }
 
-// ties implements [SVM.Ties]. The copies of z_k share its multiplier and u_k. If they shared these
-// values in another proportion, the cotangents of the copies would change by multiples of w and of
-// θ.
+// ties implements [SVM.Ties]. The copies of z_k share its multiplier and u_k. The proportion of
+// their shares is arbitrary. Another proportion changes the cotangents of the copies by multiples
+// of w and of θ.
 func (d *marginDerivative) ties(l *marginFit, visit func(i, k int, sign float64, d []float64) bool) {
 	p := &l.p
 	if l.state.Fit == 0 || d.adjointFit != l.state.Fit {

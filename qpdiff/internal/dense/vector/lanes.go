@@ -99,8 +99,8 @@ func rowsOfLanes() {
 }
 
 // laneUpper writes a function that transposes four entries of each row at a time, beginning with
-// the last four. Together with the first entries of a row, the function moves some entries below
-// the diagonal.
+// the last four. The block with the first entries of a row also holds some entries below the
+// diagonal, which the function moves, too.
 func laneUpper() {
 	TEXT("laneUpper", NOSPLIT, "func(dst, a, b, c, d *float64, n int, r *float64, size int)")
 	Pragma("noescape")
