@@ -27,10 +27,16 @@ type Setup struct {
 	Splits              []cvgm.Split // splits of CV, if the kernel is learned
 	Start, Lower, Upper []float64    // nil Lower or Upper: no bounds
 	Loss                cvgm.Loss    // loss of Risk
-	// Objective is the function that a search minimises. Nil: CV.Eval.
+	// Objective is the function that a search minimises. Nil: the loss of CV.
 	Objective search.Objective
 	// Hyper maps a point of the search to the hyperparameters of the CV. Nil: the point itself.
 	Hyper func(x []float64) []float64
+}
+
+// Objective returns the CV loss as the objective of a search. If ctx ends, the evaluation ends with
+// an error.
+func Objective(ctx context.Context, cv *cvgm.CV) search.Objective {
+	return func(grad, x []float64) (float64, error) { return cv.EvalContext(ctx, grad, x) }
 }
 
 // Problem returns the problem for a [search.Searcher]. After ctx is done, an evaluation of the CV
@@ -38,7 +44,7 @@ type Setup struct {
 func (s *Setup) Problem(ctx context.Context) search.Problem {
 	p := search.Problem{Objective: s.Objective, Lower: s.Lower, Upper: s.Upper}
 	if p.Objective == nil {
-		p.Objective = func(grad, x []float64) (float64, error) { return s.CV.EvalContext(ctx, grad, x) }
+		p.Objective = Objective(ctx, s.CV)
 	}
 	return p
 }

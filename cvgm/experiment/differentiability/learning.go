@@ -230,7 +230,7 @@ func (p LearningParams) learnLosses(ctx context.Context, seed int) ([]lossFit, e
 		return nil, err
 	}
 	searcher := func(project func(alpha []float64), start []float64) (f lossFit, err error) {
-		problem := search.Problem{Objective: func(grad, x []float64) (float64, error) { return s.CV.EvalContext(ctx, grad, x) }, Project: func(x []float64) {
+		problem := search.Problem{Objective: experiment.Objective(ctx, s.CV), Project: func(x []float64) {
 			project(x[:len(LossNames)])
 			x[len(LossNames)] = math.Max(x[len(LossNames)], 1e-2)
 		}}

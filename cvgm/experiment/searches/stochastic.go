@@ -285,7 +285,7 @@ func (p StochasticParams) training(ctx context.Context, s *experiment.Setup, d l
 	if err != nil {
 		return nil, err
 	}
-	x, err := p.descend(ctx, s, search.Problem{Objective: func(grad, x []float64) (float64, error) { return cv.EvalContext(ctx, grad, x) }}, weight, steps)
+	x, err := p.descend(ctx, s, search.Problem{Objective: experiment.Objective(ctx, cv)}, weight, steps)
 	if err != nil {
 		return nil, err
 	}
