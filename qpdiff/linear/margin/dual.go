@@ -166,9 +166,9 @@ func (p *marginSolver) moveFree() (stopped bool) {
 // wrong side by more than rounding.
 func (p *marginSolver) mostViolated() int {
 	id, most := -1, stillTol
-	size := math.Sqrt(dense.Dot(p.theta, p.theta))
+	size := norm2(p.theta)
 	if p.model {
-		size += math.Sqrt(dense.Dot(p.dir, p.dir))
+		size += norm2(p.dir)
 	}
 	for i, side := range p.side {
 		m := p.m[i]

@@ -226,7 +226,7 @@ func (f *marginFace) orthogonalise(p *marginProblem, i, e int) bool {
 // exceeds rounding.
 func (f *marginFace) project(x, c []float64) (length float64, independent bool) {
 	s := len(x)
-	size := math.Sqrt(dense.Dot(x, x))
+	size := norm2(x)
 	clear(c)
 	for range 2 {
 		for k := range c {
@@ -236,7 +236,7 @@ func (f *marginFace) project(x, c []float64) (length float64, independent bool) 
 			dense.Axpy(-t, q, x)
 		}
 	}
-	length = math.Sqrt(dense.Dot(x, x))
+	length = norm2(x)
 	return length, length > dependentTol*size
 }
 

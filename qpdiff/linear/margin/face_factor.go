@@ -240,7 +240,7 @@ func (f *marginFace) dropCoord(p *marginProblem, k int) bool {
 		sin, cos := plane(f.q[e*s+k], unit[k])
 		f.rotate(e, rows, e, rows, s, cos, -sin)
 		r := f.r[e*n : e*n+e+1]
-		if math.Abs(r[e]) <= dependentTol*math.Sqrt(dense.Dot(r, r)) {
+		if math.Abs(r[e]) <= dependentTol*norm2(r) {
 			return false
 		}
 	}

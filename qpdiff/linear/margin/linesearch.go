@@ -15,8 +15,8 @@ func (p *marginSolver) collect() (moved float64, crossed int) {
 	n := p.n
 	p.kinks = p.kinks[:0]
 	d := p.dir[:len(p.act)]
-	at := math.Sqrt(dense.Dot(p.theta, p.theta))
-	size := at + math.Sqrt(dense.Dot(d, d))
+	at := norm2(p.theta)
+	size := at + norm2(d)
 	for i, side := range p.side {
 		z := p.z[i*n : (i+1)*n]
 		var v float64

@@ -151,7 +151,7 @@ func (s *primalSearch) minimiseFace() (optimal bool, err error) {
 // with the wrong sign, however small it is, has a subgradient that is off by 2·λ1. (A wrong sign of
 // a larger coordinate means that λ1 is lost in the rounding of the gradient's terms.)
 func (s *primalSearch) clearWrongSigns() {
-	cleared, hidden := false, stillTol*math.Sqrt(dense.Dot(s.theta, s.theta))
+	cleared, hidden := false, stillTol*norm2(s.theta)
 	for k, j := range s.act {
 		if t := s.theta[j] * s.sgn[k]; t < 0 && t >= -hidden {
 			s.theta[j], cleared = 0, true
@@ -202,7 +202,7 @@ func (s *primalSearch) changeFace(moved float64, crossed int) bool {
 func (s *primalSearch) correctSides() (changed bool) {
 	p := s.marginSolver // once, not in every row
 	s.hidden = false
-	size := math.Sqrt(dense.Dot(p.theta, p.theta))
+	size := norm2(p.theta)
 	norm := p.norm[:len(p.side)]
 	for i, side := range p.side {
 		v, terms := (p.m[i]-1)*float64(side), 1+norm[i]*size
@@ -230,7 +230,7 @@ func (s *primalSearch) correctSides() (changed bool) {
 // onElbow reports whether the margins of the elbow's rows are 1, up to rounding. After a very long
 // step, rounding may leave these margins elsewhere.
 func (p *marginSolver) onElbow() bool {
-	size := math.Sqrt(dense.Dot(p.theta, p.theta))
+	size := norm2(p.theta)
 	for _, i := range p.elbow {
 		if math.Abs(p.m[i]-1) > stillTol*(1+p.norm[i]*size) {
 			return false

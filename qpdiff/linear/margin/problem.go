@@ -7,6 +7,8 @@ import (
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // Tolerances and iteration limits of [marginSolver]. The limits affect results only if a problem is
@@ -59,6 +61,9 @@ const (
 	// faces for each row or coordinate. The rest is a reserve for ill-conditioned data.
 	fixedRounds, kinkRounds = 200, 50
 
+	// If a sum of squares is at least minSquares, squares that underflow change none of its digits.
+	minSquares = 0x1p-900
+
 	// The limit bisections bounds how often the line search for problems with ℓ halves its
 	// interval. After the last halving, the step is 2⁻²⁰⁰ of the Newton step. This step is still
 	// too long only if a loss has a weight above 1e60.
@@ -86,6 +91,16 @@ const (
 	// do not depend on looseBound.
 	looseBound = 1e8
 )
+
+// norm2 returns ‖x‖₂. If the squares overflow or underflow, it uses [floats.Norm], which is slower.
+// Without a weight on the ridge penalty, θ can have entries of 1e200, and an infinite ‖θ‖ would
+// make every coordinate a rounding error.
+func norm2(x []float64) float64 {
+	if s := dense.Dot(x, x); s >= minSquares && s <= math.MaxFloat64 {
+		return math.Sqrt(s)
+	}
+	return floats.Norm(x, 2)
+}
 
 var (
 	errSingularMargins = check.ArgErrorf("Data", qpdiff.ErrIllPosed, "raise the ridge penalty, or scale the features", "gives optimality conditions that are singular to machine precision")

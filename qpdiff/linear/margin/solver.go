@@ -105,7 +105,7 @@ func (p *marginSolver) load(d learn.Data) error {
 	for k, i := range p.First {
 		z := p.z[k*n : (k+1)*n]
 		copy(z, p.z[i*n:(i+1)*n])
-		p.norm[k] = math.Sqrt(dense.Dot(z, z))
+		p.norm[k] = norm2(z)
 	}
 	p.solved = false
 	return nil

@@ -221,3 +221,45 @@ func TestSVMWeakInAnyUnits(t *testing.T) {
 		}
 	}
 }
+
+// A step from a face without curvature can end at entries of 1e200, whose squares overflow. The
+// minimum for such a small ridge penalty is that for a moderate one, where the loss has a corner.
+func TestSVMWithRidgePenaltiesOf1e200(t *testing.T) {
+	serial.Test(t)
+	rng := rand.New(rand.NewPCG(29, 11))
+	fits := 0
+	for trial := range numtest.Long(4000) {
+		rows, n := 2+rng.IntN(5), 1+rng.IntN(4)
+		d := learn.Data{X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}
+		for i := range rows {
+			d.Y[i] = float64(1 - 2*(i%2))
+			for j := range n {
+				d.Dense().Set(i, j, float64(rng.IntN(7)-3))
+			}
+		}
+		var tame, tiny SVM
+		if err := errors.Join(tame.Load(d), tiny.Load(d)); err != nil {
+			t.Fatal(err)
+		}
+		l1, l2 := .01+3*rng.Float64(), math.Pow(10, -150-130*rng.Float64())
+		theta, least := make([]float64, n), make([]float64, n)
+		if err := tame.Fit(least, []float64{l1, 1e-9}); err != nil {
+			continue
+		}
+		if trial%2 > 0 {
+			// The error of this fit does not matter: the next one starts at its θ.
+			_ = tiny.Fit(theta, []float64{3 * rng.Float64(), rng.Float64()})
+		}
+		if err := tiny.Fit(theta, []float64{l1, l2}); err != nil {
+			continue
+		}
+		fits++
+		f, size := tiny.p.marginObjective(theta)
+		if low, _ := tiny.p.marginObjective(least); !(f <= low+1e-12*size) {
+			t.Errorf("trial %d, %d×%d at λ = %v: F = %v at θ = %v, %v at θ = %v", trial, rows, n, []float64{l1, l2}, f, theta, low, least)
+		}
+	}
+	if fits < numtest.Long(4000)/2 {
+		t.Errorf("%d fits without an error", fits)
+	}
+}

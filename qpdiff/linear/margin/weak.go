@@ -35,7 +35,7 @@ func (w *weakMargins) resize(rows, n int) {
 // hyperparameter.
 func (w *weakMargins) find(p *marginSolver, hasL1 bool) error {
 	s := len(p.act)
-	theta := math.Sqrt(dense.Dot(p.theta, p.theta))
+	theta := norm2(p.theta)
 	if !dense.Finite(theta) {
 		return check.ArgErrorf("hyper", qpdiff.ErrNotFinite, "raise the ridge penalty, or scale the features", "leaves a solution that overflows")
 	}
