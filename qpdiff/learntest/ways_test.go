@@ -24,7 +24,7 @@ const waysTol = 1e-8
 // override of each threshold reaches each learner that has the ways: the answers of two ways differ
 // in their last bits.
 func TestWaysAgree(t *testing.T) {
-	const never = 1 << 40
+	const never = math.MaxInt32
 	net := func() learn.ForwardLearner { return new(linear.ElasticNet) }
 	sparseLogistic := func() learn.ForwardLearner { return &linear.SparseLogistic{Intercept: true} }
 	logistic := func() learn.ForwardLearner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }

@@ -19,7 +19,7 @@ import (
 )
 
 // always makes a threshold so high that it is never reached.
-const always = 1 << 40
+const always = math.MaxInt32
 
 // A crossing is a threshold of the package, with data and a learner for which it decides.
 type crossing struct {
