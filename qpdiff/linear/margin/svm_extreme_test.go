@@ -263,3 +263,20 @@ func TestSVMWithRidgePenaltiesOf1e200(t *testing.T) {
 		t.Errorf("%d fits without an error", fits)
 	}
 }
+
+// A fit whose margins would overflow is an error: their sides are unknown.
+func TestSVMOfOverflowingMargins(t *testing.T) {
+	serial.Test(t)
+	d := learn.Data{X: mat.NewDense(2, 4, []float64{-1e137, -4.5e137, -5.5e137, 0, -3.6e137, -5.3e137, -2.2e137, -5.8e137}), Y: []float64{1, -1}}
+	var l SVM
+	if err := l.Load(d); err != nil {
+		t.Fatal(err)
+	}
+	theta := []float64{7, 7, 7, 7}
+	if err := l.Fit(theta, []float64{0, 6e-83}); !errors.Is(err, qpdiff.ErrNotFinite) || theta[0] != 7 {
+		t.Errorf("θ = %v, error %v", theta, err)
+	}
+	if err := l.Fit(theta, []float64{0, 1e250}); err != nil {
+		t.Errorf("a larger ridge penalty: %v", err)
+	}
+}

@@ -36,7 +36,7 @@ func (w *weakMargins) resize(rows, n int) {
 func (w *weakMargins) find(p *marginSolver, hasL1 bool) error {
 	s := len(p.act)
 	theta := norm2(p.theta)
-	if !dense.Finite(theta) {
+	if !dense.Finite(theta * slices.Max(p.norm)) { // a bound of a margin's terms, of which the tolerances are a share
 		return check.ArgErrorf("hyper", qpdiff.ErrNotFinite, "raise the ridge penalty, or scale the features", "leaves a solution that overflows")
 	}
 	// In the variables root_j·θ_j, which give H a unit diagonal.
