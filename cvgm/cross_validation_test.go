@@ -199,6 +199,16 @@ func BenchmarkElasticNetStep(b *testing.B) {
 	}
 }
 
+// BenchmarkElasticNetRows has 96 validation rows a split, whose predictions and slopes take most of the time.
+func BenchmarkElasticNetRows(b *testing.B) {
+	cv := elasticNetCV(b, 3, 128, func(c *Config) {
+		c.Workers, c.Data = 1, casetest.Regression(3, 1920, 10)
+		c.Splits = casetest.Must(RandomSplits(synth.NewStream(3, "splits"), 1920, 128, .95))(b)
+	})
+	benchmarkEval(b, cv, true, false)
+	reportElasticNetWork(b, cv)
+}
+
 // BenchmarkElasticNetCold compares value and gradient without warm fits.
 func BenchmarkElasticNetCold(b *testing.B) {
 	for _, gradient := range []bool{false, true} {

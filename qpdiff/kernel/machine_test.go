@@ -26,7 +26,7 @@ func TestRowsAtOnce(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(1, 5))
 	fits := map[string]int{}
-	for round := range 120 {
+	for round := range numtest.Long(120) {
 		rows, n := 2+rng.IntN(60), rng.IntN(7)+1
 		if round%10 == 0 {
 			rows += 200 + rng.IntN(100)
@@ -60,8 +60,8 @@ func TestRowsAtOnce(t *testing.T) {
 			}
 		}
 	}
-	if fits["ridge"] < 60 || fits["SVM"] < 60 {
-		t.Errorf("only %v of 120 rounds have a fit", fits)
+	if fits["ridge"] < numtest.Long(60) || fits["SVM"] < numtest.Long(60) {
+		t.Errorf("only %v of %d rounds have a fit", fits, numtest.Long(120))
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 func TestSolutionPaths(t *testing.T) {
 	serial.Test(t)
 	p := DefaultSolutionPaths()
-	p.Train, p.PathPoints = 16, 801 // kinks are close to each other, and closer with more examples
+	p.Train, p.PathPoints = 16, 401 // kinks are close to each other, and closer with more examples
 	r, err := p.Run(t.Context(), experiment.Hooks{})
 	if err != nil {
 		t.Fatal(err)

@@ -44,11 +44,11 @@ func OK(t interface {
 	}
 }
 
-// Long returns the number of random problems of a test: n, or n/5 with -short. Tests under the race
+// Long returns the number of random problems of a test: n, or n/10 with -short. Tests under the race
 // detector and under emulation run with -short.
 func Long(n int) int {
 	if testing.Short() {
-		return n / 5
+		return n / 10
 	}
 	return n
 }

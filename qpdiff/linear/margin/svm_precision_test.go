@@ -111,7 +111,7 @@ func TestSVMRightOrRefusedInMixedUnits(t *testing.T) {
 			}
 		}
 	}
-	if refused == 0 || refused > len(trials)/50 {
+	if refused == 0 || refused > 1+len(trials)/50 {
 		t.Errorf("%d of %d refused", refused, len(trials))
 	}
 }
