@@ -100,8 +100,8 @@ func NewContext(ctx context.Context, c Config) (*CV, error) {
 	return cv, nil
 }
 
-// begin counts the memory. If one learner can evaluate all splits at once, begin also prepares
-// this learner. The parameter first is the first learner that Config.Learner returned.
+// begin counts the memory. If one learner can evaluate all splits at once, begin also prepares this
+// learner. The caller gives as first the first learner that Config.Learner returned.
 func (cv *CV) begin(first learn.Learner) error {
 	c := &cv.c
 	cv.count = c.count(first, cv.features, cv.loo)
@@ -418,8 +418,7 @@ func (f *splitFit) clearGradient() {
 	}
 }
 
-// endGradient completes a gradient of the split. The parameter err is the error of the VJP of the
-// learner.
+// endGradient completes a gradient of the split. The caller gives the error of the learner's VJP.
 func (f *splitFit) endGradient(c *Config, err error) error {
 	if err = f.withoutKinks(c, err); err == nil && f.grad.X != nil && f.out == nil {
 		f.norm.Backward(f.train.Dense().RawMatrix().Data, f.val, f.grad.X.RawMatrix().Data, f.dval)

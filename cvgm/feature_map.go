@@ -85,8 +85,8 @@ func checkForward(f FeatureMap, params []float64, x *mat.Dense) error {
 	return nil
 }
 
-// checkBackward panics if an argument does not fit the last Forward. The parameter rows is the
-// number of rows in this Forward.
+// checkBackward panics if an argument does not fit the last Forward. The caller gives the number of
+// rows in this Forward.
 func checkBackward(f FeatureMap, rows int, dparams []float64, dx, dfeatures *mat.Dense) {
 	if rows == 0 {
 		panic("cvgm: Backward before Forward")

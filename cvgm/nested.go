@@ -87,7 +87,7 @@ func NestedScores(ctx context.Context, folds []Split, workers int, losses func(c
 }
 
 // checkLosses returns an error unless the fold has a loss for each validation row and each of the
-// candidates. The parameter candidates is their number.
+// given number of candidates.
 func checkLosses(losses [][]float64, fold Split, candidates int) error {
 	if len(losses) == 0 || len(losses) != candidates {
 		return args.Bad("losses", qpdiff.ErrShape, "return the losses of each candidate, the same ones for each fold", "are of %d candidates, those of fold 0 of %d", len(losses), candidates)

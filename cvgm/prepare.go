@@ -66,9 +66,9 @@ type StoredPrepared interface {
 type PlainPreparer interface {
 	Preparer
 	// Plain reports whether the Preparer leaves each row of x unchanged, no matter to which rows of
-	// x it is fitted. The parameter self is the Preparer or the Prepared. If self has another type,
-	// which embeds the type with this method, Plain returns false, because the embedding type may
-	// change the features.
+	// x it is fitted. The caller passes the Preparer or the Prepared as self. If self has another
+	// type, which embeds the type with this method, Plain returns false, because the embedding type
+	// may change the features.
 	Plain(self any, x *mat.Dense) bool
 }
 
@@ -80,7 +80,7 @@ type FixedPreparer interface {
 	// Fixed reports whether each row of x has the same features, no matter to which rows of x the
 	// Preparer is fitted. A feature j with scaled[j] may differ: it is a number with the mean 0 and
 	// the population standard deviation 1 on the training rows, or 0 if it is constant there. If
-	// scaled is nil, no feature differs. The parameter self is as in [PlainPreparer].
+	// scaled is nil, no feature differs. For self see [PlainPreparer].
 	Fixed(self any, x *mat.Dense) (scaled []bool, fixed bool)
 }
 

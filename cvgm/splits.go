@@ -51,8 +51,9 @@ func KFold(src Source, n, k int) ([]Split, error) {
 
 // LeaveOneOut returns the n splits that validate on one example each, in the order of the examples.
 // A [learn.LeaveOneOutLearner] fits all of them at once, which makes [CV.Eval] about as costly as
-// one fit. This requires unchanged features and labels: no Standardise, and NoCentring. If one of
-// these fits fails, the CV fits the splits one by one instead.
+// one fit. This requires unchanged features and labels, so Standardise must be false and the
+// centring must be NoCentring. If one of these fits fails, the CV fits the splits one by one
+// instead.
 func LeaveOneOut(n int) ([]Split, error) {
 	if err := args.First(args.BadIf(n < 2, "N", qpdiff.ErrDomain, "leave-one-out needs two examples", "is %d", n), checkCount(n, n)); err != nil {
 		return nil, err

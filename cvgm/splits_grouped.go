@@ -93,8 +93,8 @@ func GroupedKFold(src Source, groups []int, k int) ([]Split, error) {
 
 // TimeSplits returns k splits of n examples in the order of time, with an expanding window. The
 // last k·⌊n/(k+1)⌋ examples are k blocks of equal length. Split j validates on block j. It trains
-// on the examples before block j, but leaves out the last of them. The parameter gap is the number
-// of examples that are left out. Use a gap if examples that are close in time are dependent.
+// on the examples before block j, but leaves out the last of them, as many as gap. Use a gap if
+// examples that are close in time are dependent.
 //
 // The error matches qpdiff.ErrDomain if n < 2, if k is outside 1 … n−1, or if gap is negative or
 // leaves the first split without training rows.

@@ -113,8 +113,9 @@ func firstSentence(text string) string {
 // problems are the words by which a setting names its problem.
 var problems = []string{"rings", "XOR", "elastic net", "ridge regression", "logistic regression", "support vector machine"}
 
-// sizesIn finds the sizes in a setting: a list of values of N, or the number K of splits. If a word
-// follows a list of several numbers, the last number is not a size: it belongs to this word.
+// sizesIn finds the sizes in a setting: a list of values of N, or the number K of splits. A word
+// may follow the last of several numbers. This number counts what the word names, so it is not a
+// size.
 var sizesIn = regexp.MustCompile(`\b(N|K) = (\d+(?:, \d+)*)( [a-z])?`)
 
 // settingName returns a setting in a few words: N, K, and the problem that the setting names first.

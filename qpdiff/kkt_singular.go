@@ -142,8 +142,8 @@ func newKKTMatrix(n, k int, h, c []float64) *kktMatrix {
 	return a
 }
 
-// setPart copies the factors p of a part to a. variables and rows are the part's variables and rows
-// in a.
+// setPart copies p, which holds the factors of a part, to a. The lists variables and rows give the
+// places of the part's variables and rows in a.
 func (a *kktMatrix) setPart(p *kktMatrix, variables, rows []int) {
 	n, k := a.n, a.k
 	for i, v := range variables {

@@ -217,10 +217,10 @@ func (r *rayResidual) isRay() bool {
 	return r.deviation <= unboundedTol && r.slope < -slopeTol*r.deviation*r.pmax
 }
 
-// endsRay reports whether row r ends the direction a.dz. The parameter product is the product of
-// the row with a.dz. A side that is far away does not end a direction. If the minimiser is at such
-// a side, the terms of Qz hide P there. The residual at the minimiser is then as large as at points
-// before the side.
+// endsRay reports whether row r ends the direction a.dz. The caller gives the product of the row
+// with a.dz. A side that is far away does not end a direction. If the minimiser is at such a side,
+// the terms of Qz hide P there. The residual at the minimiser is then as large as at points before
+// the side.
 func (a *activeSet) endsRay(r int, product float64) bool {
 	slack := a.slack[r]
 	switch {

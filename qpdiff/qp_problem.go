@@ -87,8 +87,8 @@ func (q *QP) twoSided() bool { return len(q.L) > 0 || q.bounded() }
 
 func (q *QP) bounded() bool { return len(q.ZMin) > 0 || len(q.ZMax) > 0 }
 
-// sides returns the lower and the upper side of inequality r. The parameter general is the number
-// of rows of G, which come before the bounds of the variables.
+// sides returns the lower and the upper side of inequality r. The first inequalities are the rows
+// of G, as many as general. The bounds of the variables follow.
 func (q *QP) sides(r, general int) (lo, hi float64) {
 	lower, upper := q.L, q.H
 	if r >= general {

@@ -151,8 +151,8 @@ func (a *activeSet) ownRatio(k int) float64 {
 	return relative
 }
 
-// representable reports whether a residual can be divided by the size v. The parameter scaled is
-// the same size in other units. Each of the two must be far above underflow, unless v is 0.
+// representable reports whether a residual can be divided by the size v. scaled must be the same
+// size in other units. Unless v is 0, both v and scaled must be far above underflow.
 func representable(v, scaled float64) bool {
 	return v == 0 || v >= underflow && scaled >= underflow && dense.Finite(scaled)
 }

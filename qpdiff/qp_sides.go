@@ -10,8 +10,9 @@ import (
 // of its multiplier selects the side to which the derivative belongs. If the multiplier is zero,
 // the solution has a kink in these two sides, but no kink in other data.
 
-// sidesPart reports whether the given block of the data holds a side of a row with equal sides and
-// the multiplier 0. The derivatives with respect to this block then do not exist.
+// sidesPart looks for rows with equal sides and the multiplier 0. It reports whether the given
+// block of the data holds a side of such a row. The derivatives with respect to this block then do
+// not exist.
 func (d *qpDerivative) sidesPart(input QPInput) bool {
 	return slices.ContainsFunc(d.evenRows, func(r int) bool {
 		_, side, _ := d.sys.inputs(r)

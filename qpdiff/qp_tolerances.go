@@ -173,9 +173,9 @@ const (
 	// refined is a relative residual. If the residual is smaller, no further correction is worth
 	// its cost.
 	refined = 1e-14
-	// converged is a relative residual. The proximal steps end when the residual is smaller.
-	// converged is ten times [refined], because a badly conditioned working set prevents smaller
-	// residuals. A smaller value would cost more steps without any benefit.
+	// The proximal steps end when the relative residual is below converged. converged is ten times
+	// [refined], because a badly conditioned working set prevents smaller residuals. A smaller
+	// value would cost more steps without any benefit.
 	converged = 1e-13
 	// hiddenTol bounds the ratio of a gradient entry, or of a row's violation, to its own terms. It
 	// applies to entries and violations above [converged] in the units of the equilibrated program.

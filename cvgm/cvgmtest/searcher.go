@@ -22,8 +22,7 @@ type Search struct {
 }
 
 // Searcher tests a searcher on convex quadratics of two variables in a box. The function
-// newSearcher returns the searcher. The parameter budget is the largest number of evaluations that
-// this searcher makes.
+// newSearcher returns the searcher, which must make at most budget evaluations.
 //
 // The test checks that the searcher yields a step for every evaluation, with the X, loss and
 // gradient of the evaluation. The searcher must count the evaluations and stay within the bounds

@@ -16,8 +16,8 @@ type errorsAt struct{ at, size, weight []float64 }
 // case.
 type trend struct {
 	low, high float64 // of the predictions
-	// middle and unit are the mean and the standard deviation of the predictions, as positions
-	// between low and high.
+	// The scale of middle and unit is 0 at low and 1 at high. On this scale, middle is the mean of
+	// the predictions, and unit is their standard deviation.
 	middle, unit float64
 	beta         [3]float64
 	mean         float64 // the mean of the errors, which is the unit of the size

@@ -64,7 +64,8 @@ const (
 	// steps.
 	kinkGain = 1e-10
 	// From one restart of the model to the next, the search must gain at least minGain times the
-	// loss. minGain is far above the rounding error of a loss, so that a search at a kink ends.
+	// loss. minGain is far above the rounding error of a loss. At a kink, restarts gain only
+	// rounding errors, and the search ends.
 	minGain = 1e-8
 	// The line search gives up when it has shortened a step to minStep times its length. This takes
 	// at least eleven successive rejections, which mean that the slope of the model differs from

@@ -76,7 +76,7 @@ func (m *boxModel) precondition(diag []float64) (rr float64) {
 }
 
 // conjugate moves d by conjugate gradients of the free coordinates. It stops when a coordinate
-// reaches a bound, or when rᵀw is at most tol. The parameter rr is the value of rᵀw at the start.
+// reaches a bound, or when rᵀw is at most tol. At the start, rr must be the value of rᵀw.
 func (m *boxModel) conjugate(d []float64, b *bfgsMatrix, rr, tol float64) {
 	floats.ScaleTo(m.v, -1, m.w)
 	for range len(d) {

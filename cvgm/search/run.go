@@ -207,9 +207,9 @@ const (
 	unseenTol = 1e-15
 )
 
-// converged is the test of convergence that Searcher documents. The parameter lengths holds the
-// length of the searcher's next step in each coordinate. It is nil if no curvature has determined
-// these lengths yet.
+// converged is the test of convergence that Searcher documents. The slice lengths holds the length
+// of the searcher's next step in each coordinate. It is nil if no curvature has determined these
+// lengths yet.
 func (w *searchRun) converged(lengths []float64, tol float64) bool {
 	if tol < 0 || w.Random {
 		return false

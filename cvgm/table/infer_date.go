@@ -46,9 +46,9 @@ func (k *kinds) dates(i int, levels []string, number bool) (bool, error) {
 }
 
 // monthFirst reports whether the month precedes the day in the dates of the other columns of the
-// file. The parameter skipped is the column to leave out. The result monthLeads is set if a
-// column has its month first. The result proven is set if at least one column shows the order, and
-// all columns that show it agree.
+// file. The column skipped is left out. The result monthLeads is set if a column has its month
+// first. The result proven is set if at least one column shows the order, and all columns that show
+// it agree.
 func (k *kinds) monthFirst(skipped int) (monthLeads, proven bool) {
 	var with, without int
 	for i := range k.text.header {

@@ -51,10 +51,10 @@ const defaultRepeats = 10
 // Importance returns the permutation importance (Breiman 2001) of each column for the model at
 // Hyper, in descending order. For each of Splits, it fits the learner to the training rows. It then
 // exchanges the values of one column between the validation rows, and predicts these rows. So no
-// row is predicted by a model that was fitted to it. The parameter repeats is the number of random
-// orders of the values; if it is 0, there are 10 orders. All features of a column are exchanged
-// together: the levels of a category, the parts of a date, and missing values. Units do not affect
-// the result.
+// row is predicted by a model that was fitted to it. It does so for as many random orders of the
+// values as repeats asks for; if repeats is 0, there are 10 orders. All features of a column are
+// exchanged together: the levels of a category, the parts of a date, and missing values. Units do
+// not affect the result.
 //
 // The importance of a column may be below 0 by chance. If two columns have the same information,
 // the importance of each is lower than without the other column. A group of both has their common

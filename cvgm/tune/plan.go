@@ -20,8 +20,7 @@ import (
 const widthPairs = 2000
 
 // hyperparameters returns the learner's hyperparameters with bounds and defaults, and the kind of
-// each hyperparameter. The parameter m holds the moments of the data, from which bounds and
-// defaults follow.
+// each hyperparameter. Bounds and defaults follow from m, the moments of the data.
 func (w *tuning) hyperparameters(m learn.Moments) (plan []learn.Hyperparameter, kinds []int, err error) {
 	_, count := w.learner.Dims(m.Features)
 	if w.Hyper != nil {

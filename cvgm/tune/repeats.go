@@ -13,9 +13,9 @@ const (
 	fitEntries = 20_000
 )
 
-// repeats returns the number of repeats of the outer folds. The parameter folds is the number of
-// outer folds, and fits is the number of fits of a search. The result depends only on counts, not
-// on a clock or on a result of the estimate.
+// repeats returns the number of repeats of the outer folds. The caller gives the numbers of outer
+// folds and of fits of a search. The result depends only on counts, not on a clock or on a result
+// of the estimate.
 func (w *tuning) repeats(folds, fits int) int {
 	if folds < 2 || w.ordered() || folds >= w.mostFolds(w.rows()) {
 		return 1

@@ -80,9 +80,9 @@ func (w *tuning) estimateRisk() error {
 	return nil
 }
 
-// nested makes the predictions of one repeat. The parameter number is the number of the repeat,
-// from 0. If an outer fold fails, nested returns the index of this fold with the error. If no outer
-// folds can be drawn, the returned repeat is nil.
+// nested makes the predictions of one repeat. Repeats are numbered from 0. If an outer fold fails,
+// nested returns the index of this fold with the error. If no outer folds can be drawn, the
+// returned repeat is nil.
 func (w *tuning) nested(rows []int, folds, number, repeats int) (*repeat, int, error) {
 	outer, err := w.outer(rows, folds, number)
 	if err != nil {

@@ -340,7 +340,7 @@ type Risk struct {
 	OutOfFold [][]float64
 	// OutOfFoldClasses holds the probability of each class for each example in each repeat, or NaN
 	// for an example without a prediction. It is nil unless the learner is a [learn.ClassLearner].
-	// For a ClassLearner, OutOfFold holds the log odds of the class of each example's label.
+	// For a ClassLearner, OutOfFold holds for each example the log odds of its own class.
 	OutOfFoldClasses [][][]float64
 	// Selected is the risk of the procedure that selects the best of three choices: tuning, the
 	// defaults and the constant prediction. Selected is higher than the lowest mean loss of the

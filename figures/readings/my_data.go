@@ -155,8 +155,8 @@ func myArea(r *mydata.Result) string {
 		nameOf(m.Class), nameOf(r.Classes[0]), 100*myAUC(m), 100*at[1], nameOf(m.Class), 100*at[0])
 }
 
-// myAUC returns the area under the curve within the folds. If there is none, it returns the area
-// for all predictions together.
+// myAUC returns the area under the curve within the folds. If the area within the folds is not
+// known, it returns the area for all predictions together.
 func myAUC(m mydata.Model) float64 {
 	if c := m.Judged.Classes; c != nil && c.AUC == c.AUC {
 		return c.AUC

@@ -63,9 +63,9 @@ func Compute[R any](p interface {
 	return result
 }
 
-// twinShift is the relative change of the parameters of a twin. It is far above one rounding, 2⁻⁵³.
-// The results of the twin therefore change at least as much as the rounding errors of a whole run
-// change them. twinShift is far below the precision of any parameter.
+// twinShift is the relative change of the parameters of a twin. It is far above one rounding error,
+// 2⁻⁵³, so it changes results at least as much as all rounding errors of a run together. It is far
+// below the precision of any parameter.
 const twinShift = 1.0 / (1 << 40)
 
 // twin returns a copy of p in which each floating-point number is multiplied by 1 + twinShift. p

@@ -38,8 +38,9 @@ type state struct {
 	// has to be written again in its plain form.
 	Rewrite bool          `json:"rewrite"`
 	Inputs  source.Inputs `json:"inputs"`
-	// Changed lists the functions whose results the last run used and whose source is different now.
-	// A run computes their results again, even if the results of the last run are still stored.
+	// Changed returns a list of functions. The last run used their results, and their source has
+	// changed since. A run computes their results again, even if the results of the last run are
+	// still stored.
 	Changed []string `json:"changed"`
 }
 

@@ -204,8 +204,8 @@ func Dot(a, b [][]float64) float64 {
 }
 
 // Slope compares derivative with difference quotients of f, and fails if they disagree. f returns
-// its value at a step, and false if it has no value there. The parameter size is the size of the
-// terms of derivative.
+// its value at a step, and false if it has no value there. The caller gives the size of the terms
+// of derivative.
 //
 // Slope fails if the quotients over two short steps agree with each other but not with derivative.
 // At a kink, a quotient is the mean of the slopes on both sides. If there is a kink on each side,

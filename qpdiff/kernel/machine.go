@@ -66,8 +66,8 @@ type kernelDerivative struct {
 	z []float64 // right-hand side of a tangent
 
 	// Scratch for the leave-one-out fit of a Ridge. The entries of p are ddst divided by the
-	// diagonal of G. q has the cotangents of this diagonal. weights holds some columns of the
-	// cotangents of the kernel matrix's lower triangle.
+	// diagonal of G. q has the cotangents of this diagonal. weights holds cotangents of the kernel
+	// matrix: some columns of the lower triangle.
 	p, q, weights []float64
 	work          []float64
 

@@ -63,8 +63,8 @@ type ridgeFamily struct {
 const familyTol = 1e-13
 
 // ownFactors reports whether separate factors cost at most as much as the shared G with its parts
-// G_VV, for a family of m rows. A separate factor belongs to the remaining rows of one fold. For
-// restCubes and foldCubes see ridgeFamily.
+// G_VV, for a family of m rows. The separate factor of a fold is the factor of all rows outside
+// this fold. For restCubes and foldCubes see ridgeFamily.
 func ownFactors(m, restCubes, foldCubes float64) bool { return restCubes <= 3*m*m*m+foldCubes }
 
 // foldEntries returns the number of entries that the fits by the folds s.Folds and their

@@ -135,9 +135,9 @@ func (p *pairSteps) shift(i int, v float64) {
 
 // setAside sets aside the rows at a bound that have no partner (Joachims 1999, "Making large-scale
 // SVM learning practical"). A partner of a row is another row with which it would leave its bound.
-// setAside does nothing if there are few rows without a partner. The parameter top is the largest r
-// of the rows that may rise, and bottom the smallest r of the rows that may fall. A row that was
-// set aside may later get a partner, so exact steps check all rows.
+// setAside does nothing if there are few rows without a partner. Of the rows that may rise, top is
+// the largest r. Of the rows that may fall, bottom is the smallest r. A row that was set aside may
+// later get a partner, so exact steps check all rows.
 func (p *pairSteps) setAside(top, bottom float64) bool {
 	if !p.balanced { // a β has a step of its own too
 		top, bottom = max(top, 0), min(bottom, 0)

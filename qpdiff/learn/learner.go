@@ -190,8 +190,9 @@ type FoldLearner interface {
 	// outside the fold. A row may be in several folds. Folds may return an error for a fold even if
 	// Fit would accept the rows outside the fold. Folds discards the result of the last Fit.
 	Folds(dst, hyper []float64, folds [][]int) error
-	// FoldsVJP differentiates Σ_t ddst_t·dst_t at the last Folds. It adds the derivatives to g and
-	// dx as LeaveOneOutVJP of a [LeaveOneOutLearner] does.
+	// FoldsVJP differentiates Σ_t ddst_t·dst_t, with the predictions dst of the last call of Folds.
+	// It adds the derivatives to g and dx, like the method LeaveOneOutVJP of a
+	// [LeaveOneOutLearner].
 	FoldsVJP(w *qpdiff.Workspace, g *Grad, dx *mat.Dense, ddst []float64) error
 }
 

@@ -33,10 +33,10 @@ const (
 //
 //	½ xᵀ(G + diag r)x − cᵀx + Σ_j up_j·max(x_j,0) + lo_j·max(−x_j,0)
 //
-// The method is exact. It finds the active set (the coordinates that their kinks do not hold at
-// zero) and solves the linear system on that set. up_j = lo_j = λ is an ℓ₁ penalty. up_j = lo_j = 0
-// leaves coordinate j free, lo_j = +Inf forbids negative values, and up_j = lo_j = +Inf holds the
-// coordinate at zero.
+// The method is exact. It finds the active set and solves the linear system on that set. The kinks
+// hold all coordinates outside the active set at zero. up_j = lo_j = λ is an ℓ₁ penalty. up_j =
+// lo_j = 0 leaves coordinate j free, lo_j = +Inf forbids negative values, and up_j = lo_j = +Inf
+// holds the coordinate at zero.
 //
 // The final active set and signs determine x: two searches that end with the same set and signs
 // return the same bits.

@@ -61,7 +61,7 @@ func (q *piecewiseQP) mostSteps() int { return minFactorisations + factorisation
 // errNoActiveSet is the error of a solve that ends after mostSteps steps.
 var errNoActiveSet = check.ArgErrorf("Data", qpdiff.ErrIterationLimit, "raise λ2", "is so ill-conditioned that no active set was confirmed")
 
-// begin starts a solve. The parameter descended is true if coordinate descent came before.
+// begin starts a solve. If coordinate descent came before, descended must be true.
 func (q *piecewiseQP) begin(descended bool) {
 	q.phases, q.tol = cdPhases, admitTol
 	if descended {

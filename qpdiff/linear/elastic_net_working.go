@@ -93,10 +93,10 @@ func (s *workingSet) resize(n, rows int) {
 }
 
 // workingEntries returns the number of entries that resize and gather allocate for n features. The
-// parameter set is the number of features in the working set, and fetched is the number of features
-// whose columns have been fetched. The result includes the vectors of the derivatives, but not the
-// Gram matrix. systemEntries counts the active system, and partRoom the entries for weakly active
-// coordinates.
+// working set has as many features as set says, and fetched counts the features whose columns have
+// been fetched. The result includes the vectors of the derivatives, but not the Gram matrix. The
+// active system is counted by systemEntries, and the entries for weakly active coordinates are
+// counted by partRoom.
 func workingEntries(rows, n, set, fetched float64) float64 {
 	const room = 4.5 // the slice of a column
 	return setEntries(rows, n, set) + fetched*(rows+room) + kernelEntries(rows, n, set)

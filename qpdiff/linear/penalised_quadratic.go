@@ -50,8 +50,8 @@ type penalisedQuadratic struct {
 // SetContext implements [learn.ContextLearner].
 func (e *penalisedQuadratic) SetContext(ctx context.Context) { e.state.Stop.Watch(ctx) }
 
-// resize gives the problem n coordinates. The parameter features is the number of coordinates with
-// penalties.
+// resize gives the problem n coordinates. Penalties apply to as many coordinates as there are
+// features.
 func (e *penalisedQuadratic) resize(n, features int) {
 	e.n, e.features = n, features
 	dense.GrowAll(n, &e.l1, &e.l2, &e.root)

@@ -181,8 +181,8 @@ func (l *SparseLogistic) Residual() (float64, error) {
 // Views implements [learn.ViewLearner].
 func (l *SparseLogistic) Views(s learn.Size) bool { return s.Sparse }
 
-// VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil. Let u be
-// H⁻¹·dtheta on the support S and the intercept, and zero elsewhere. Then VJP adds
+// VJP differentiates the last fit. To each field of g that is not nil, it adds dthetaᵀ·∂θ/∂input.
+// Let u be H⁻¹·dtheta on the support S and the intercept, and zero elsewhere. Then VJP adds
 //
 //	λ1_j: −sign(θ_j)·u_j    λ2_j: −θ_j·u_j
 //	xᵢ: yᵢ(sᵢ·u − wᵢyᵢ(uᵀxᵢ)·θ)/N    yᵢ: (sᵢ·uᵀxᵢ − wᵢyᵢ(uᵀxᵢ)(θᵀxᵢ + b))/N

@@ -57,8 +57,8 @@ type glmFit struct {
 // SetContext implements [learn.ContextLearner].
 func (l *glmFit) SetContext(ctx context.Context) { l.state.Stop.Watch(ctx) }
 
-// take makes d the data of the fit. The parameter classes is the number of classes of the loss (0
-// except for the multinomial loss). If err is not nil, take returns err instead.
+// take makes d the data of the fit. For the multinomial loss, the loss has the given number of
+// classes; otherwise classes must be 0. If err is not nil, take returns err instead.
 func (l *glmFit) take(d learn.Data, loss Loss, classes int, penalties []Penalty, intercept bool, err error) error {
 	if err != nil {
 		l.warm = false

@@ -204,7 +204,7 @@ func (l *glmFit) solveNormal(p *foldPart, beta []float64) bool {
 	return true
 }
 
-// predictNormal returns the prediction for row i of X. The parameter theta is the solution of the
+// predictNormal returns the prediction for row i of X. The caller gives theta, the solution of the
 // fit without p.
 func (l *glmFit) predictNormal(p *foldPart, theta []float64, i int) (sum float64) {
 	s := &p.normal

@@ -51,7 +51,7 @@ func (s penaltySums) set(lambda []float64) {
 	}
 }
 
-// addTo adds Σ_jλ_jS_j to the upper triangle of h, a matrix with stride entries in a row.
+// addTo adds Σ_jλ_jS_j to the upper triangle of the matrix h, whose rows have stride entries each.
 func (s penaltySums) addTo(h []float64, stride int, lambda []float64) {
 	for j := range s {
 		f, factor := s[j].get(lambda)

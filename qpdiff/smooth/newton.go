@@ -71,8 +71,8 @@ func (l *smoothFit) minimise(limit int) error {
 }
 
 // lineSearch sets cand to theta plus a fraction of the step, and gc to the gradient at cand. It
-// returns true if the gradient consists of rounding errors (see noise). The parameter slope is the
-// slope at theta along the step.
+// returns true if the gradient consists of rounding errors (see noise). The caller gives the slope
+// at theta along the step.
 func (l *smoothFit) lineSearch(slope float64) (rounding bool) {
 	lo, hi, t := 0.0, 1.0, 1.0
 	for range smoothBisections {

@@ -220,7 +220,7 @@ func (all *measurements) ablation(r *samplesize.AblationResult) {
 // helpThatMatters returns the name of the risk, and the smallest difference in risk that matters
 // for each of two comparisons. vsTraining is for the comparison of a descent of the CV loss with a
 // descent of the training loss. vsRandom is for the comparison of a descent of the CV loss with a
-// random search. A smallest difference is larger if the rival is poor. For penalties, the descent
+// random search. Against a poor rival, only a larger difference matters. For penalties, the descent
 // of the training loss is poor, because the training loss chooses no penalty. For the weights of a
 // network, random search is poor, because it does not learn the weights.
 func helpThatMatters(problem string) (vsTraining, vsRandom difference, risk string) {

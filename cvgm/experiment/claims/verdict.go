@@ -196,8 +196,8 @@ func below(bound float64, d difference) rule {
 	return rule{text: "below " + short(bound), low: math.Inf(-1), high: bound, open: true, minSize: d}
 }
 
-// computed is the smallest difference that matters for values that are computed once, without any
-// error except rounding. It is 0, because every difference from the bound matters.
+// computed is the smallest difference that matters for a value without sampling error. It is 0, so
+// every difference between the value and its bound matters.
 var computed = difference{0, "the value has no error but rounding"}
 
 // ofAllSets requires a distance, in standard deviations, of at most 1.96. Of all data sets or test

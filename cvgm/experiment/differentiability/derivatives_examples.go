@@ -26,8 +26,8 @@ type direction struct {
 	learn.Grad
 }
 
-// directions returns directions of the inputs. Along the direction of a hyperparameter, the
-// hyperparameter changes by its own value. The directions of X and y are random.
+// directions returns directions of the inputs. A step of length 1 along the direction of a
+// hyperparameter doubles the hyperparameter. The directions of X and y are random.
 func directions(src synth.Source, d learn.Data, hyper []float64, names ...string) []direction {
 	var all []direction
 	for k, name := range names {

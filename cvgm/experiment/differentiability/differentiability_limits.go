@@ -87,8 +87,8 @@ type Limits struct {
 	Ridge           VanishingRidge
 	Loss            DiscontinuousLoss
 	// Multipliers and Primal are for a program with a duplicated constraint. The multipliers of
-	// this program are not unique. Multipliers is the error text that their derivative returns. The
-	// derivative of the solution in p exists nevertheless: Primal.
+	// this program are not unique. Multipliers is the text of the error that a request for their
+	// derivative returns. The solution nevertheless has a derivative in p, and Primal holds it.
 	Multipliers string
 	Primal      float64
 }

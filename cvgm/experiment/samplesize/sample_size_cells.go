@@ -123,8 +123,8 @@ func (p SampleSizeParams) cell(ctx context.Context, size, seed int) ([]float64, 
 	return accuracies, err
 }
 
-// hasRivals reports whether the rivals are measured at the given size: the size is the nearest one
-// to an entry of RivalSizes.
+// hasRivals reports whether the rivals are measured at the given size. They are if no other size is
+// nearer to some entry of RivalSizes.
 func (p SampleSizeParams) hasRivals(size int) bool {
 	last := (p.MaxSize - p.MinSize) / p.SizeStep
 	return slices.ContainsFunc(p.RivalSizes, func(near int) bool {

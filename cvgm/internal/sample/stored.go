@@ -139,9 +139,8 @@ func PrepareStored(p interface {
 	return s, nil
 }
 
-// StoredBytes returns the bytes of a result of PrepareStored. The parameter nrows is the number of
-// rows of x, and nlisted is the number of listed rows. The parameter nfeatures is the number of
-// features, and maxStored is the largest number of stored features in a row.
+// StoredBytes returns the bytes of a result of PrepareStored. x has nrows rows, of which nlisted
+// are listed. There are nfeatures features, of which a row stores at most maxStored.
 func StoredBytes(nrows, nlisted, maxStored, nfeatures float64) float64 {
 	return 9*(nrows+1) + 12*nlisted*maxStored + 8*nfeatures
 }

@@ -74,7 +74,7 @@ func Read(text []byte, keys map[string]map[string]bool, root string, dst any) er
 	return nil
 }
 
-// checkKeys makes the checks of Read for one value, whose key is the parameter key.
+// checkKeys makes the checks of Read for the value of the given key.
 func checkKeys(d *json.Decoder, keys map[string]map[string]bool, key string) error {
 	switch token, _ := d.Token(); token {
 	case nil:

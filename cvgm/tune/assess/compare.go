@@ -57,10 +57,9 @@ const power = .8
 
 // Compare compares the risk of a model with the risk of another model, in per cent of the risk of a
 // constant prediction. The parameters a, b and constant hold the losses of the model, of the other
-// model and of the constant prediction, with the indices [repeat][row]. The parameter other is the
-// name of the other model. The parameter questions is the number of comparisons of the model on
-// these rows. The intervals of all these comparisons hold at the same time with a probability of
-// .95 (Bonferroni).
+// model and of the constant prediction, with the indices [repeat][row]. The string other names the
+// other model. The number of questions counts all comparisons of the model on these rows. The
+// intervals of all these comparisons hold at the same time with a probability of .95 (Bonferroni).
 //
 // The risk of the constant prediction is an estimate, too. The standard error is therefore computed
 // for the ratio θ of the difference to this risk, to first order: it is the standard error of
@@ -94,7 +93,7 @@ func (r Rows) Compare(other string, a, b, constant [][]float64, questions int) (
 }
 
 // Selected estimates the risk of a procedure that selects the candidate with the lowest mean loss.
-// The parameter losses has the indices [candidate][repeat][row]. The mean loss of the selected
+// The slice losses has the indices [candidate][repeat][row]. The mean loss of the selected
 // candidate is too low an estimate, because the same rows selected the candidate.
 //
 // Selected therefore repeats the selection on bootstrap samples of the units. It judges each

@@ -157,7 +157,8 @@ func (f *Figure) Size() (w, h vg.Length) {
 	return f.Width, f.Height + vg.Length(len(f.ChangedLines()))*ChangedHeight
 }
 
-// ChangedLines breaks Changed between words into lines that fit the width of the figure.
+// ChangedLines breaks the text Changed into lines that fit the width of the figure. It breaks lines
+// between words.
 func (f *Figure) ChangedLines() []string {
 	const margins = 12
 	return broken(f.Changed, changedText(), f.Width-margins)

@@ -17,8 +17,8 @@ type WrongFit struct {
 	Name  string
 	Data  learn.Data
 	Hyper []float64
-	// Powers has two numbers for each hyperparameter: its powers of the units of the features and of
-	// the labels. Nil: no hyperparameter has a unit.
+	// Powers describes the units of the hyperparameters by two exponents for each: of the unit of
+	// the features, and of the unit of the labels. If Powers is nil, no hyperparameter has a unit.
 	Powers  [][2]float64
 	Classes bool // the labels have no unit
 	// New returns a new learner, and a function that returns the entries of the solution that the

@@ -225,8 +225,8 @@ func LDLForm(a, dinv []float64, n, stride int, x []float64) float64 {
 }
 
 // CondBound returns an upper bound of the condition of a positive definite n×n matrix with a unit
-// diagonal. Let λ be the smallest eigenvalue. The parameter lower is any lower bound of λ. The
-// parameter det is the determinant, which is the product of the pivots.
+// diagonal. Let λ be the smallest eigenvalue. The caller gives any lower bound of λ, and the
+// determinant det, which is the product of the pivots.
 //
 // The determinant gives another lower bound of λ. The n eigenvalues sum to n, so the product of all
 // except λ is at most (n/(n−1))ⁿ⁻¹ < e. det is λ times this product, so λ ≥ det/e.

@@ -138,8 +138,8 @@ func Fill[T any](x []T, v T) {
 // floats.Dot and floats.AddScaled are at least twice as fast as a loop in Go.
 
 // Cholesky replaces the lower triangle of l by its Cholesky factor, and writes the inverses of the
-// factor's diagonal to inv. It stops at the first pivot that is at most tol times its diagonal
-// entry, and returns the row of this pivot. The pivot is then the row's diagonal entry of l. If
+// factor's diagonal to inv. It stops at the first pivot that is at most tol times the matrix's
+// diagonal entry in the same row, and returns this row. The diagonal of l then holds the pivot. If
 // there is no such pivot, Cholesky returns n. Cholesky stops early if the context of stopper ends.
 func Cholesky(stopper *stop.Stop, l, inv []float64, n int, tol float64) int {
 	for i := range n {

@@ -2,8 +2,9 @@
 
 package dense
 
-// subtractPairs subtracts pairs of rows from dst: f[0] times the row of n entries at a plus f[1] times the
-// row stride entries further, and so on for the given number of pairs.
+// subtractPairs subtracts multiples of rows from dst, pair by pair. The rows have n entries each. The first
+// row begins at a, and each of the others begins stride entries after the one before it. The first pair
+// has the factors f[0] and f[1], and so on for the given number of pairs.
 //
 //go:noescape
 func subtractPairs(dst *float64, n int, a *float64, stride int, f *float64, pairs int)
@@ -21,8 +22,9 @@ func gramTile(dst *float64, width int, a *float64, b *float64, stride int, group
 //go:noescape
 func productTile(dst *float64, width int, a *float64, stride int, b *float64, depth int)
 
-// subtractPairsWide subtracts pairs of rows from dst: f[0] times the row of n entries at a plus f[1] times the
-// row stride entries further, and so on for the given number of pairs.
+// subtractPairsWide subtracts multiples of rows from dst, pair by pair. The rows have n entries each. The first
+// row begins at a, and each of the others begins stride entries after the one before it. The first pair
+// has the factors f[0] and f[1], and so on for the given number of pairs.
 //
 //go:noescape
 func subtractPairsWide(dst *float64, n int, a *float64, stride int, f *float64, pairs int)

@@ -51,8 +51,7 @@ func CheckProduct(g *learn.Grad) error {
 // CheckTangentOut returns an error if an entry of dtheta, the result of a JVP, is not finite.
 func CheckTangentOut(dtheta []float64) error { return CheckProduct(&learn.Grad{Hyper: dtheta}) }
 
-// CheckPlain returns an error if d.Rows or d.Weights is not nil. The parameter learner is the name
-// of the learner in the error.
+// CheckPlain returns an error if d.Rows or d.Weights is not nil. The error names the given learner.
 func CheckPlain(d learn.Data, learner string) error {
 	arg := "Data.Weights"
 	if d.Rows != nil {

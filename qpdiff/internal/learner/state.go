@@ -128,8 +128,8 @@ func (f *State) CheckForward(dtheta []float64, d *learn.Grad) error {
 	return CheckTangent(d)
 }
 
-// checkDerivative makes the checks that VJP and JVP have in common. The parameter arg is the name
-// of g in error messages.
+// checkDerivative makes the checks that VJP and JVP have in common. Error messages call g by the
+// name arg.
 func (f *State) checkDerivative(arg string, g *learn.Grad, dtheta []float64) error {
 	if err := f.Fitted(); err != nil {
 		return err
@@ -168,7 +168,7 @@ func (f *State) CheckShape(arg string, g *learn.Grad) error {
 }
 
 // NotDifferentiable returns the error for the inputs whose fields of g are not nil, because these
-// inputs have no derivative. The parameter hyper has the names of the hyperparameters without a
+// inputs have no derivative. The caller gives, as hyper, the names of the hyperparameters without a
 // derivative. An index i in weak.Rows stands for row rows[i] of the data.
 func NotDifferentiable(g *learn.Grad, weak qpdiff.Weak, rows []int, remedy string, hyper ...qpdiff.Input) *qpdiff.NotDifferentiableError {
 	weak = qpdiff.Weak{Rows: slices.Clone(weak.Rows), Coords: slices.Clone(weak.Coords)}

@@ -332,9 +332,9 @@ func (c *Condition) Errors(sys *System, terms []float64) (size float64) {
 	return math.Sqrt(sum)
 }
 
-// Reach returns an upper bound of √(zᵀH⁻¹z) for row i, or for any row if i = −1. The parameter
-// squares is the sum of squares of the penalised entries of the row, and along is the product of
-// the row with c.Along.
+// Reach returns an upper bound of √(zᵀH⁻¹z) for row i, or for any row if i = −1. The caller gives
+// two sums for the row: as squares, the sum of squares of its penalised entries, and as along, the
+// product of the row with c.Along.
 func (c *Condition) Reach(sys *System, i int, squares, along float64) float64 {
 	sum := squares / sys.Ridge
 	if c.Schur > 0 {

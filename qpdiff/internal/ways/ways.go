@@ -14,12 +14,13 @@ import "sync/atomic"
 // 000 rows, they are 1.4 to 5 times slower with 200 features, and 1.2 to 7 times with 400. But
 // later fits then need no pass over the rows, and with few features most fits are later fits.
 //
-// The crossing therefore depends on the number of fits. Searches of an elastic net with 20 fits cross
-// between 250 and 400 features with 4000 rows (ratios 2.0, 1.6, 1.4, .7 at 100, 150, 250, 400), and
-// beyond 800 with 500 rows (2.4, 2.0, 1.7, 1.4, 1.1 at 100, 150, 250, 400, 800). With 3 fits they
-// cross at 100 features (.4 and .5 at 200, with 4000 and 500 rows). The constant lies between. With
-// half as many rows as features, 20 fits have the ratios 1.3 to 1.8 from 70 to 150 features, and 1.2
-// at 200. Sparse logistic regressions have ratios from .8 to 1.1 at all of these sizes.
+// The crossing therefore depends on the number of fits. For an elastic net, searches with 20 fits cross between 250 and
+// 400 features if there are 4000 rows: the ratios are 2.0, 1.6, 1.4 and .7 at 100, 150, 250 and 400 features. With 500
+// rows they cross beyond 800 features: the ratios are 2.4, 2.0, 1.7, 1.4 and 1.1 at 100, 150, 250, 400 and 800
+// features. Searches with 3 fits cross at 100 features; at 200 features the ratios are .4 with 4000 rows and .5 with
+// 500 rows. The constant lies between these crossings. With half as many rows as features, 20 fits have the ratios 1.3
+// to 1.8 from 70 to 150 features, and 1.2 at 200. Sparse logistic regressions have ratios from .8 to 1.1 at all of
+// these sizes.
 const gramFeatures = 200
 
 // productFeatures is the largest number of parameters for which the entries of the Hessian are

@@ -34,9 +34,9 @@ const (
 // replaces the curvature in a multiplier by its upper bound ‖z_i‖²/λ2. The step of the multiplier
 // is then shorter.
 //
-// A descent saves faces of the primal method. From θ = 0, the primal method visits a new face for
-// almost every row that enters the elbow. From a point near the minimiser, most rows of the elbow
-// have entered already.
+// After a descent, the primal method visits fewer faces. From θ = 0, the primal method visits a new
+// face for almost every row that enters the elbow. From a point near the minimiser, most rows of
+// the elbow have entered already.
 //
 // descend returns false if the problem is small, if its loss includes ℓ, or if a value overflows.
 func (p *marginSolver) descend() bool {

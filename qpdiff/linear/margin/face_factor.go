@@ -198,8 +198,8 @@ func (f *marginFace) addCoord(p *marginProblem, k, j int) {
 		f.q[e*s+k] = 0
 	}
 	o.coords = slices.Insert(o.coords, k, j)
-	// A new row of Q is the unit vector of the coordinate. Its column of R is the coordinate's
-	// column of the normals. Rotations then remove this column.
+	// The unit vector of the coordinate becomes a new row of Q. The entries of the normals at this
+	// coordinate then stand in a new column of R, and rotations make them 0.
 	unit := f.q[rows*s : (rows+1)*s]
 	clear(unit)
 	unit[k] = 1

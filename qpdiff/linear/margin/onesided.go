@@ -102,8 +102,8 @@ func (d *marginDerivative) finishForward(l *marginFit, dtheta []float64, t *lear
 //
 // The term with s_i = max(0, u_i − z_iᵀδ) comes from the truncated quadratic loss, and from the
 // hinge loss if the weight of this loss rises from 0 at the rate e_i. The term with s_j = |δ_j|
-// comes from λ1 if λ1 rises from 0. The parameter rate is the tangent of λ1 or of the hinge loss's
-// weight. Each of several equal rows with different tangents has its own constraint or s_i.
+// comes from λ1 if λ1 rises from 0. The caller gives as rate the tangent of λ1 or of the hinge
+// loss's weight. Each of several equal rows with different tangents has its own constraint or s_i.
 func (d *marginDerivative) oneSided(l *marginFit, dtheta []float64, rate float64) error {
 	p, weak := &l.p, l.weak
 	n := p.n

@@ -147,9 +147,9 @@ func (s *primalSearch) minimiseFace() (optimal bool, err error) {
 }
 
 // clearWrongSigns sets to 0 each coordinate of the support that rounding has left beyond its kink.
-// The line search ignores changes of a coordinate that are within stillTol of ‖θ‖. A coordinate
-// with the wrong sign, however small it is, has a subgradient that is off by 2·λ1. (A wrong sign of
-// a larger coordinate means that λ1 is lost in the rounding of the gradient's terms.)
+// The line search ignores changes of a coordinate by at most stillTol·‖θ‖. A coordinate with the
+// wrong sign, however small it is, has a subgradient that is off by 2·λ1. (A wrong sign of a larger
+// coordinate means that λ1 is lost in the rounding of the gradient's terms.)
 func (s *primalSearch) clearWrongSigns() {
 	cleared, hidden := false, stillTol*norm2(s.theta)
 	for k, j := range s.act {

@@ -177,10 +177,10 @@ func (l *SVM) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err err
 	return d.finishAdjoint(&l.marginFit, l.Generalised, g, "λ1")
 }
 
-// JVP sets dtheta to the directional derivative of θ at the last fit along d. The fields of d are
-// tangents of the inputs (nil: zero). If strict complementarity fails, the derivative still exists,
-// but it is not linear in d. In this case JVP allocates, and solves a quadratic program that keeps
-// each weakly active row and coordinate on its side of the kink.
+// JVP differentiates the last fit. It sets dtheta to the directional derivative of θ along d. The
+// fields of d are tangents of the inputs (nil: zero). If strict complementarity fails, the
+// derivative still exists, but it is not linear in d. In this case JVP allocates, and solves a
+// quadratic program that keeps each weakly active row and coordinate on its side of the kink.
 //
 // If there is no fit, the error is ErrNotFitted. An ArgError has one of three kinds:
 //   - ErrNotFinite: d is not finite, or dtheta or the change of the gradient along d overflows.

@@ -62,8 +62,9 @@ func subtractPairs(u unit) {
 	name := "subtractPairs" + u.suffix
 	TEXT(name, NOSPLIT, "func(dst *float64, n int, a *float64, stride int, f *float64, pairs int)")
 	Pragma("noescape")
-	Doc(name+" subtracts pairs of rows from dst: f[0] times the row of n entries at a plus f[1] times the",
-		"row stride entries further, and so on for the given number of pairs.")
+	Doc(name+" subtracts multiples of rows from dst, pair by pair. The rows have n entries each. The first",
+		"row begins at a, and each of the others begins stride entries after the one before it. The first pair",
+		"has the factors f[0] and f[1], and so on for the given number of pairs.")
 	dst, n, a, stride := Load(Param("dst"), GP64()), Load(Param("n"), GP64()), Load(Param("a"), GP64()), Load(Param("stride"), GP64())
 	f, pairs := Load(Param("f"), GP64()), Load(Param("pairs"), GP64())
 	SHLQ(Imm(3), stride)
@@ -742,9 +743,9 @@ func addRowsTo() {
 	stride, count := Load(Param("stride"), GP64()), Load(Param("count"), GP64())
 	SHLQ(Imm(3), stride)
 	row, k := GP64(), GP64()
-	// add writes code that adds all rows to registers·lanes entries of dst. The parameter at is the
-	// place of the first of these entries. If index is not nil, this place is index + at. add
-	// returns the registers with the sums.
+	// add writes code that adds all rows to registers·lanes entries of dst. The first of these
+	// entries is at the place at or, if index is not nil, at index + at. add returns the registers
+	// with the sums.
 	add := func(name string, at int, index reg.Register, registers int) []reg.VecVirtual {
 		sums := make([]reg.VecVirtual, registers)
 		for i := range sums {

@@ -80,9 +80,9 @@ func gatherUpper() {
 }
 
 // ldlSmall writes a factorisation that applies two pivots at a time, like the Go code. The vectors
-// of a row always begin at multiples of four columns. All entries that a load reads were thus
-// written by one store. The function computes the next pivot before the rest of its row, so that
-// the division does not wait for the rows.
+// of a row always begin at multiples of four columns. So for every load, one store has written all
+// entries that the load reads. The function computes the next pivot before the rest of its row, so
+// that the division does not wait for the rows.
 func ldlSmall() {
 	TEXT("ldlSmall", NOSPLIT, "func(a, dinv *float64, n, stride int, tol float64) (row int)")
 	Pragma("noescape")
@@ -225,8 +225,9 @@ func ldlForward() {
 	}
 	SHLQ(Imm(2), stride)
 	place := func(base reg.Register, i int) Mem { return Mem{Base: base, Index: k, Scale: 8, Disp: 8 * i} }
-	// find writes code that computes the first count unknowns of a group. It subtracts the terms of
-	// earlier unknowns of the group. find returns the factors of these unknowns for later entries.
+	// find writes code that computes the first unknowns of a group, as many as count. It subtracts
+	// the terms of earlier unknowns of the group. find returns the factors of these unknowns for
+	// later entries.
 	find := func(count int) (f [dotRows]reg.VecVirtual) {
 		for i := range count {
 			v := XMM()
