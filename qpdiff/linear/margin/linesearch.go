@@ -12,11 +12,11 @@ import (
 // collect lists the kinks between the start and the end of the step. It returns the largest change
 // of a margin along the step, and the number of kinks.
 func (p *marginSolver) collect() (moved float64, crossed int) {
-	n := p.n
+	at := norm2(p.theta)
+	size := at + norm2(p.dir[:len(p.act)])
+	n := p.n // after the calls, so that the loops have it in a register
 	p.kinks = p.kinks[:0]
 	d := p.dir[:len(p.act)]
-	at := norm2(p.theta)
-	size := at + norm2(d)
 	for i, side := range p.side {
 		z := p.z[i*n : (i+1)*n]
 		var v float64
