@@ -82,9 +82,11 @@ func TestSparseLogisticContract(t *testing.T) {
 		if !intercept { // else each quotient is the rounding of the intercept
 			add("28x10 all zero", casetest.RandomData(10, 28, 10, true), 100, .1)
 		}
-		add("80x70", casetest.RandomData(9, 80, 70, true), .02, .1)
-		add("60x250", casetest.RandomData(14, 60, 250, true), .1, .05)  // a small working set
 		add("15x200", casetest.RandomData(13, 15, 200, true), .005, .5) // a support larger than the rows
+		if !testing.Short() {
+			add("80x70", casetest.RandomData(9, 80, 70, true), .02, .1)
+			add("60x250", casetest.RandomData(14, 60, 250, true), .1, .05) // a small working set
+		}
 		casetest.Contract(t, func() learn.Learner { return &SparseLogistic{Intercept: intercept} }, cases...)
 		if testing.Short() && !intercept { // the other learner of the two uses them
 			continue

@@ -31,7 +31,9 @@ func TestLearnedLossContract(t *testing.T) {
 	add("30x4 truncated quadratic", 7, 30, 4, 0, 0, 1, 0, .01)
 	add("30x4 logistic", 8, 30, 4, 0, 0, 0, 1, .01)
 	add("30x4 hinge", 9, 30, 4, 1, 0, 0, 0, .3)
-	add("80x70", 10, 80, 70, .4, .2, .2, .2, .05)
+	if !testing.Short() {
+		add("80x70", 10, 80, 70, .4, .2, .2, .2, .05)
+	}
 	casetest.Contract(t, func() learn.Learner { return new(LearnedLoss) }, cases...)
 }
 

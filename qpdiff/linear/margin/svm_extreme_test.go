@@ -273,7 +273,8 @@ func TestSVMOfOverflowingMargins(t *testing.T) {
 		t.Fatal(err)
 	}
 	theta := []float64{7, 7, 7, 7}
-	if err := l.Fit(theta, []float64{0, 6e-83}); !errors.Is(err, qpdiff.ErrNotFinite) || theta[0] != 7 {
+	// Last bits decide whether rounding hides the sides before the margins overflow.
+	if err := l.Fit(theta, []float64{0, 6e-83}); !errors.Is(err, qpdiff.ErrNotFinite) && !errors.Is(err, errHiddenSide) || theta[0] != 7 {
 		t.Errorf("θ = %v, error %v", theta, err)
 	}
 	if err := l.Fit(theta, []float64{0, 1e250}); err != nil {

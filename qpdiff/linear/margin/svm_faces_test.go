@@ -121,13 +121,17 @@ func TestUpdatedFactorOfDependentRows(t *testing.T) {
 // multipliers and its face have the bits of the way from θ = 0.
 func TestSVMFewFaces(t *testing.T) {
 	serial.Test(t)
-	for _, c := range []struct {
+	cases := []struct {
 		rows, n int
 		hyper   []float64
 	}{
 		{600, 70, []float64{1e-3, 1e-2}}, {600, 70, []float64{0, 1e-2}}, {600, 70, []float64{1e-2, 1e-1}}, {600, 70, []float64{1e-4, 1e-4}},
 		{600, 70, []float64{0, 1e-8}}, {38, 200, []float64{3e-3, 1e-2}}, {38, 200, []float64{3e-2, .1}},
-	} {
+	}
+	if testing.Short() {
+		cases = cases[4:]
+	}
+	for _, c := range cases {
 		d, hyper := casetest.ClassData(3, c.rows, c.n), c.hyper
 		var l SVM
 		theta := make([]float64, c.n)
