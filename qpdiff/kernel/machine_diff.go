@@ -32,8 +32,8 @@ func (l *kernelMachine) Model() (*Model, error) {
 	return m, nil
 }
 
-// VJP adds dthetaᵀ·∂b/∂input at the last fit to each field of g that is not nil. The errors are the
-// same as for PredictVJP.
+// VJP differentiates the last fit. To each field of g that is not nil, it adds dthetaᵀ·∂b/∂input.
+// The errors are the same as for PredictVJP.
 func (l *kernelMachine) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
 	defer learner.Name(l.learner(), &err)
 	d := qpdiff.Scratch[kernelDerivative](w)
@@ -51,8 +51,8 @@ func (l *kernelMachine) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64
 	return l.fitter.finish(d, g, db)
 }
 
-// JVP sets dtheta to the derivative of b at the last fit along d. The fields of d are tangents of
-// the inputs (nil: zero). The errors are the same as for PredictVJP.
+// JVP differentiates the last fit. It sets dtheta to the derivative of b along d. The fields of d
+// are tangents of the inputs (nil: zero). The errors are the same as for PredictVJP.
 func (l *kernelMachine) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
 	defer learner.Name(l.learner(), &err)
 	if err := l.state.CheckForward(dtheta, d); err != nil {
@@ -119,10 +119,10 @@ func (l *kernelMachine) PredictVJP(w *qpdiff.Workspace, g *learn.Grad, dx, x *ma
 	return learner.CheckProduct(&learn.Grad{X: dx})
 }
 
-// PredictJVP sets each dst_t to the derivative of f(x_t) at the last fit, along d and dx. The
-// fields of d are tangents of the inputs of the fit (nil: zero), and dx is the tangent of x (nil:
-// zero). The errors are the same as for PredictVJP, except that d and dx must be finite in place of
-// ddst. If a value overflows, dst is undefined.
+// PredictJVP differentiates the last fit. It sets each dst_t to the derivative of f(x_t) along d
+// and dx. The fields of d are tangents of the inputs of the fit (nil: zero), and dx is the tangent
+// of x (nil: zero). The errors are the same as for PredictVJP, except that d and dx must be finite
+// in place of ddst. If a value overflows, dst is undefined.
 //
 // An [SVM] also returns an ArgError of kind ErrNotDifferentiable in two cases in which d separates
 // equal rows. In the first case, only the sum of the rows' β is unique. In the second case, all β

@@ -168,7 +168,7 @@ func (l *SVM) Fit(theta, hyper []float64) (err error) {
 // training row and a support vector.
 func (l *SVM) Residual() (float64, error) { return learner.Measured(l, &l.state, l.violation) }
 
-// Multipliers returns the dual variable y_i·β_i of each training row i at the last fit. Let the row
+// Multipliers returns the dual variable y_i·β_i of each training row i of the last fit. Let the row
 // have the weight w. The variable is C·w if the row violates the margin, and 0 if the row is beyond
 // the margin. If y_i·f(x_i) = 1, it is between 0 and C·w. For equal rows with equal labels only the
 // sum of their dual variables is unique, and Multipliers divides this sum in proportion to the
@@ -183,7 +183,7 @@ func (l *SVM) Multipliers(dst []float64) ([]float64, error) {
 	})
 }
 
-// SupportVectors returns the training rows whose dual variables are not 0 at the last fit,
+// SupportVectors returns the training rows whose dual variables are not 0 in the last fit,
 // ascending. The decision function does not depend on the other rows. SupportVectors overwrites
 // dst, and allocates only if dst has too little capacity. Without a fit, the error is ErrNotFitted.
 func (l *SVM) SupportVectors(dst []int) ([]int, error) {

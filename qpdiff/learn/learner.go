@@ -27,10 +27,10 @@ type Learner interface {
 	// Fit solves the learner's problem at the hyperparameters hyper, and writes the solution to
 	// theta.
 	Fit(theta, hyper []float64) error
-	// VJP adds dthetaᵀ·∂θ/∂input to each field of g that is not nil. Each field of g belongs to one
-	// input of the fit. The derivatives are taken at the last Fit. If the last Fit failed, the
-	// error matches [qpdiff.ErrNotFitted]. If w is nil, VJP allocates a workspace. For data with
-	// equal rows, see [TiedLearner].
+	// VJP differentiates the last Fit. To each field of g that is not nil, it adds
+	// dthetaᵀ·∂θ/∂input. Each field of g belongs to one input of the fit. If the last Fit failed,
+	// the error matches [qpdiff.ErrNotFitted]. If w is nil, VJP allocates a workspace. For data
+	// with equal rows, see [TiedLearner].
 	VJP(w *qpdiff.Workspace, g *Grad, dtheta []float64) error
 	// Reset forgets the warm start and the last fit. The next fit has the same bits as the first
 	// fit of a new learner.
@@ -122,7 +122,7 @@ type VerifiedLearner interface {
 // A FreedomLearner is a Learner that counts its effective parameters.
 type FreedomLearner interface {
 	Learner
-	// Freedom writes the effective degrees of freedom at the last fit to dst, one number for each
+	// Freedom writes the effective degrees of freedom of the last fit to dst, one number for each
 	// entry of θ. The number is 1 for a parameter without a penalty, and lower for a parameter with
 	// a penalty.
 	Freedom(dst []float64) error
@@ -131,8 +131,8 @@ type FreedomLearner interface {
 // A ForwardLearner is a Learner with derivatives along a direction.
 type ForwardLearner interface {
 	Learner
-	// JVP sets dtheta to the derivative of θ along d, at the last Fit. The fields of d are tangents
-	// of the inputs; a nil field is zero. If w is nil, JVP allocates a workspace.
+	// JVP differentiates the last Fit. It sets dtheta to the derivative of θ along d. The fields of
+	// d are tangents of the inputs; a nil field is zero. If w is nil, JVP allocates a workspace.
 	JVP(w *qpdiff.Workspace, dtheta []float64, d *Grad) error
 }
 

@@ -146,8 +146,9 @@ func (e *ElasticNet) end(theta []float64, err error) error {
 	return nil
 }
 
-// VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil. Let r = y − Xθ.
-// Let u be (X_SᵀX_S/N + diag λ2_S)⁻¹·dtheta_S on the support S, and zero elsewhere. Then VJP adds
+// VJP differentiates the last fit. To each field of g that is not nil, it adds dthetaᵀ·∂θ/∂input.
+// Let r = y − Xθ. Let u be (X_SᵀX_S/N + diag λ2_S)⁻¹·dtheta_S on the support S, and zero elsewhere.
+// Then VJP adds
 //
 //	λ1_j: −sign(θ_j)·u_j    λ2_j: −θ_j·u_j    X: (r·uᵀ − Xu·θᵀ)/N    y: Xu/N
 //
@@ -175,10 +176,10 @@ func (e *ElasticNet) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (
 	return qpdiff.Scratch[penalisedDerivative](w).adjoint(&e.elasticNetFit, e.Generalised, g, dtheta)
 }
 
-// JVP sets dtheta to the directional derivative of θ at the last fit along d. The fields of d are
-// tangents of the inputs (nil: zero). The derivative also exists at weakly active coordinates, but
-// it is not linear in d there. In this case JVP solves the quadratic problem that keeps each weakly
-// active coordinate on its side of the kink.
+// JVP differentiates the last fit. It sets dtheta to the directional derivative of θ along d. The
+// fields of d are tangents of the inputs (nil: zero). The derivative also exists at weakly active
+// coordinates, but it is not linear in d there. In this case JVP solves the quadratic problem that
+// keeps each weakly active coordinate on its side of the kink.
 //
 // If there is no fit, the error is ErrNotFitted. If an entry of d is not finite or dtheta
 // overflows, the error is an ArgError of kind ErrNotFinite. If d lowers λ1_j from 0 at θ_j = 0, it

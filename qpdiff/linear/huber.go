@@ -147,9 +147,9 @@ func (l *Huber) Fit(theta, hyper []float64) (err error) {
 	return nil
 }
 
-// VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil. Let u solve H·u =
-// dtheta, where H is the matrix of the system that θ solves. Let s_i = sign(r_i) for the rows
-// outside Q. Then VJP adds
+// VJP differentiates the last fit. To each field of g that is not nil, it adds dthetaᵀ·∂θ/∂input.
+// Let u solve H·u = dtheta, where H is the matrix of the system that θ solves. Let s_i = sign(r_i)
+// for the rows outside Q. Then VJP adds
 //
 //	λ2: −θᵀRu    δ: 1/N·Σ_{i∉Q} s_i·z_iᵀu    y_i: z_iᵀu/N in Q, else 0
 //	x_i: (r_i·u − z_iᵀu·θ)/N in Q, else δ·s_i·u/N
@@ -165,8 +165,9 @@ func (l *Huber) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err e
 	return qpdiff.Scratch[huberDerivative](w).adjoint(&l.huberFit, l.Generalised, g, dtheta)
 }
 
-// JVP sets dtheta to the derivative of θ at the last fit along d. The fields of d are tangents of
-// the inputs (nil: zero). The errors are the same as for VJP, with d in place of dtheta.
+// JVP differentiates the last fit. It sets dtheta to the derivative of θ along d. The fields of d
+// are tangents of the inputs (nil: zero). The errors are the same as for VJP, with d in place of
+// dtheta.
 func (l *Huber) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
 	defer learner.Name(l, &err)
 	return qpdiff.Scratch[huberDerivative](w).forward(&l.huberFit, l.Generalised, dtheta, d)

@@ -196,10 +196,11 @@ func (l *SparseLogistic) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float6
 	return qpdiff.Scratch[penalisedDerivative](w).adjoint(&l.sparseLogisticFit, l.Generalised, g, dtheta)
 }
 
-// JVP sets dtheta to the directional derivative of θ at the last fit along d. The fields of d are
-// tangents of the inputs (nil: zero). The derivative also exists at weakly active coordinates, but
-// it is not linear in d there. In this case JVP solves the quadratic problem that keeps each weakly
-// active coordinate on its side of the kink. The errors are the same as for [ElasticNet.JVP].
+// JVP differentiates the last fit. It sets dtheta to the directional derivative of θ along d. The
+// fields of d are tangents of the inputs (nil: zero). The derivative also exists at weakly active
+// coordinates, but it is not linear in d there. In this case JVP solves the quadratic problem that
+// keeps each weakly active coordinate on its side of the kink. The errors are the same as for
+// [ElasticNet.JVP].
 func (l *SparseLogistic) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
 	defer learner.Name(l, &err)
 	return qpdiff.Scratch[penalisedDerivative](w).forward(&l.sparseLogisticFit, dtheta, d)

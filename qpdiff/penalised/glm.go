@@ -112,16 +112,16 @@ func (l *GLM) Fit(theta, hyper []float64) (err error) {
 // Residual implements [learn.VerifiedLearner].
 func (l *GLM) Residual() (float64, error) { return learner.Measured(l, &l.state, l.residual) }
 
-// VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil. If there is no
-// fit, the error is ErrNotFitted. If dtheta is not finite or a product overflows, it is an ArgError
-// of kind ErrNotFinite. After an overflow g is undefined.
+// VJP differentiates the last fit. To each field of g that is not nil, it adds dthetaᵀ·∂θ/∂input.
+// If there is no fit, the error is ErrNotFitted. If dtheta is not finite or a product overflows, it
+// is an ArgError of kind ErrNotFinite. After an overflow g is undefined.
 func (l *GLM) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
 	defer learner.Name(l, &err)
 	return qpdiff.Scratch[glmDerivative](w).adjoint(&l.glmFit, g, dtheta)
 }
 
-// JVP sets dtheta to the derivative of θ at the last fit along d, whose fields are tangents of the
-// inputs. The errors are the same as for VJP, with d in place of dtheta.
+// JVP differentiates the last fit. It sets dtheta to the derivative of θ along d, whose fields are
+// tangents of the inputs. The errors are the same as for VJP, with d in place of dtheta.
 func (l *GLM) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
 	defer learner.Name(l, &err)
 	return qpdiff.Scratch[glmDerivative](w).tangent(&l.glmFit, dtheta, d)
@@ -200,10 +200,11 @@ func (l *GLM) Folds(dst, hyper []float64, folds [][]int) (err error) {
 	return nil
 }
 
-// FoldsVJP adds the derivative of Σ_t ddst_t·dst_t at the last Folds to each field of g that is not
-// nil. A row of X is a training row for some folds and a predicted row for others. g.X receives the
-// derivatives in the training rows. If dx is not nil, it receives the derivatives in the predicted
-// rows. K folds cost K·q² multiplications and one pass over each S_j; g.X costs N·q² more.
+// FoldsVJP differentiates Σ_t ddst_t·dst_t, with the predictions dst of the last call of Folds. It
+// adds the derivative to each field of g that is not nil. A row of X is a training row for some
+// folds and a predicted row for others. g.X receives the derivatives in the training rows. If dx is
+// not nil, it receives the derivatives in the predicted rows. K folds cost K·q² multiplications and
+// one pass over each S_j; g.X costs N·q² more.
 //
 // If no Folds followed the last Load, Fit or Reset, the error is ErrNotFitted. If ddst is not
 // finite or a product overflows, it is an ArgError of kind ErrNotFinite. After an overflow g and dx
@@ -249,7 +250,7 @@ func (l *GLM) Convention() learn.Convention {
 	return c
 }
 
-// Freedom sets dst to the effective degrees of freedom of each parameter at the last fit. They are
+// Freedom sets dst to the effective degrees of freedom of each parameter of the last fit. They are
 // the diagonal entries of (H₀ + Σλ_jS_j)⁻¹H₀, where H₀ is the Hessian of the loss. An unpenalised
 // parameter has 1 degree of freedom. The sum over the features of a term is between 0 and the
 // number of these features. For the squared loss the sum over all parameters is the trace of the

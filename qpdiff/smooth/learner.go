@@ -115,10 +115,10 @@ func (l *Learner) Fit(theta, hyper []float64) (err error) {
 	return nil
 }
 
-// VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil. If there is no
-// fit, the error is ErrNotFitted. If dtheta is not finite, it is an ArgError of kind ErrNotFinite.
-// If the Hessian is singular to working precision, it matches ErrIllPosed. If a product overflows,
-// it matches ErrNotFinite, and g is undefined.
+// VJP differentiates the last fit. To each field of g that is not nil, it adds dthetaᵀ·∂θ/∂input.
+// If there is no fit, the error is ErrNotFitted. If dtheta is not finite, it is an ArgError of kind
+// ErrNotFinite. If the Hessian is singular to working precision, it matches ErrIllPosed. If a
+// product overflows, it matches ErrNotFinite, and g is undefined.
 func (l *Learner) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
 	defer learner.Name(l, &err)
 	return qpdiff.Scratch[smoothDerivative](w).adjoint(&l.smoothFit, g, dtheta)

@@ -102,11 +102,11 @@ func (l *LearnedLoss) Elbow(dst []int) ([]int, error) { return l.elbow(l, dst) }
 // Residual implements [learn.VerifiedLearner].
 func (l *LearnedLoss) Residual() (float64, error) { return learner.Measured(l, &l.state, l.residual) }
 
-// VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil. If there is no
-// fit, the error is ErrNotFitted. The error is an ArgError of kind ErrNotFinite if dtheta is not
-// finite, if a product overflows, or if α2 = 0 and the derivative with respect to α2 overflows.
-// After the overflow of a product, g is undefined. If strict complementarity fails and Generalised
-// is not set, a NotDifferentiableError names the rows.
+// VJP differentiates the last fit. To each field of g that is not nil, it adds dthetaᵀ·∂θ/∂input.
+// If there is no fit, the error is ErrNotFitted. The error is an ArgError of kind ErrNotFinite if
+// dtheta is not finite, if a product overflows, or if α2 = 0 and the derivative with respect to α2
+// overflows. After the overflow of a product, g is undefined. If strict complementarity fails and
+// Generalised is not set, a NotDifferentiableError names the rows.
 func (l *LearnedLoss) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
 	defer learner.Name(l, &err)
 	m := qpdiff.Scratch[marginDerivative](w)
@@ -152,11 +152,12 @@ func (l *LearnedLoss) slopes(i int, side int8) (d [4]float64) {
 	return d
 }
 
-// JVP sets dtheta to the directional derivative of θ at the last fit along d. The fields of d are
-// tangents of the inputs (nil: zero). As for [SVM.JVP], the derivative exists also if strict
-// complementarity fails. If there is no fit, the error is ErrNotFitted. If d is not finite, or if
-// dtheta or the change of the gradient along d overflows, the error is an ArgError of kind
-// ErrNotFinite. If d lowers α1 from 0 at a margin of 1, the error is an ArgError of kind ErrDomain.
+// JVP differentiates the last fit. It sets dtheta to the directional derivative of θ along d. The
+// fields of d are tangents of the inputs (nil: zero). As for [SVM.JVP], the derivative exists also
+// if strict complementarity fails. If there is no fit, the error is ErrNotFitted. If d is not
+// finite, or if dtheta or the change of the gradient along d overflows, the error is an ArgError of
+// kind ErrNotFinite. If d lowers α1 from 0 at a margin of 1, the error is an ArgError of kind
+// ErrDomain.
 func (l *LearnedLoss) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
 	defer learner.Name(l, &err)
 	m := qpdiff.Scratch[marginDerivative](w)

@@ -113,7 +113,7 @@ func (l *SVM) Fit(theta, hyper []float64) (err error) {
 	return l.solve(theta, true)
 }
 
-// Multipliers returns the dual variable b_i of each training row i at the last fit. They satisfy
+// Multipliers returns the dual variable b_i of each training row i of the last fit. They satisfy
 // λ2·θ = Σ_i b_i·y_i·x_i − λ1·s, for a subgradient s of ‖θ‖₁. For a row of weight v, b_i is v/N if
 // the row violates the margin, 0 if the row is beyond the margin, and between 0 and v/N on the
 // elbow. If rows z_i are equal, only the sum of their multipliers is unique, and Multipliers
@@ -134,7 +134,7 @@ func (l *SVM) multiplier(k int) float64 {
 	return min(max(l.mult[k]/l.p.Copies[k], 0), l.p.hinge)
 }
 
-// SupportVectors returns the training rows whose multipliers are not 0 at the last fit, in
+// SupportVectors returns the training rows whose multipliers are not 0 in the last fit, in
 // ascending order. θ does not depend on the other rows. SupportVectors overwrites dst, and
 // allocates only if dst has too little capacity. If there is no fit, the error is ErrNotFitted.
 func (l *SVM) SupportVectors(dst []int) ([]int, error) {
@@ -149,9 +149,9 @@ func (l *SVM) Elbow(dst []int) ([]int, error) { return l.elbow(l, dst) }
 // Residual implements [learn.VerifiedLearner].
 func (l *SVM) Residual() (float64, error) { return learner.Measured(l, &l.state, l.residual) }
 
-// VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil. If rows are equal,
-// g.X and g.Y hold the derivative for changes of the data that keep these rows equal; [SVM.Ties]
-// lists the pairs for which this matters.
+// VJP differentiates the last fit. To each field of g that is not nil, it adds dthetaᵀ·∂θ/∂input.
+// If rows are equal, g.X and g.Y hold the derivative for changes of the data that keep these rows
+// equal; [SVM.Ties] lists the pairs for which this matters.
 //
 // If there is no fit, the error is ErrNotFitted. If dtheta is not finite or a product overflows,
 // the error is an ArgError of kind ErrNotFinite. After an overflow g is undefined. If strict
