@@ -451,22 +451,6 @@ func addRows(dst, coef, x []float64) (rows int) {
 	return 1
 }
 
-// dataGradient is the state of one call of DataGradient.
-type dataGradient struct {
-	wantX, wantY bool
-	features     *mat.Dense // cotangent of the N×m features
-	y            []float64
-	errX, errY   error // the error of the split with the lowest index
-}
-
-// splitData is the part of one split in a dataGradient.
-type splitData struct {
-	grad       learn.Grad // of its training rows and labels
-	val        *mat.Dense // cotangent of the validation rows
-	label      []float64  // cotangent of the validation labels
-	errX, errY error
-}
-
 // fitPrepared fits Config.Prepare to the training rows of x, and stores the result in f.prepared.
 func (f *splitFit) fitPrepared(c *Config, x *mat.Dense) (err error) {
 	_, n := x.Dims()
