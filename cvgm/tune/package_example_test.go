@@ -28,5 +28,5 @@ func Example() {
 	fmt.Printf("%s: CV loss %.2f, default %.2f\nrisk %v\n", tuned.Names, tuned.Loss, tuned.DefaultLoss, tuned.Risk.Tuned)
 	// Output:
 	// [λ1 λ2]: CV loss 1.26, default 1.33
-	// risk 1.453 [0.7667, 2.356]
+	// risk 1.453 [0.7456, 2.394]
 }

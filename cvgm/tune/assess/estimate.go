@@ -33,7 +33,7 @@ type rule struct {
 }
 
 var (
-	ofRisk       = rule{1.15, 5}
+	ofRisk       = rule{1.6, 5}
 	ofDifference = rule{1.7, 0}
 )
 

@@ -27,7 +27,7 @@ func TestRisk(t *testing.T) {
 	r := Rows{Folds: [][]int{{0, 1, 2, 3}}}
 	e := r.Risk(losses)
 	// The deviations −2, −1, 0, 3 have the sum of squares 14, and 3 degrees of freedom.
-	se := math.Sqrt(14. / 3 / 4 * 1.35)
+	se := math.Sqrt(14. / 3 / 4 * 1.8)
 	const t975 = 3.1824463052837
 	share := t975 * se / 3 / 2
 	near(t, "mean", e.Mean, 3)

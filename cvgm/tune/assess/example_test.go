@@ -68,6 +68,6 @@ func ExampleRows_Compare() {
 		describe(c)
 	}
 	// Output:
-	// risk 1.7, at least 1.2
+	// risk 1.7, at least 1.1
 	// better than the other model by 39 % [33, 46] true
 }

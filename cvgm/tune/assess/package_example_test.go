@@ -19,5 +19,5 @@ func Example() {
 	fmt.Println("squared error", rows.Risk([][]float64{losses}))
 	// Output:
 	// RMSE 0.7071, MAE 0.625, R² 0.905 <nil>
-	// squared error 0.5 [0.1738, 0.9947]
+	// squared error 0.5 [0.1383, 1.086]
 }
