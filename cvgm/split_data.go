@@ -13,22 +13,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// dataGradient is the state of one call of DataGradient.
-type dataGradient struct {
-	wantX, wantY bool
-	features     *mat.Dense // cotangent of the N×m features
-	y            []float64
-	errX, errY   error // the error of the split with the lowest index
-}
-
-// splitData is the part of one split in a dataGradient.
-type splitData struct {
-	grad       learn.Grad // of its training rows and labels
-	val        *mat.Dense // cotangent of the validation rows
-	label      []float64  // cotangent of the validation labels
-	errX, errY error
-}
-
 // newSplitData returns a splitData. It computes the derivatives of the loss with respect to the
 // labels, at the predictions.
 func (f *splitFit) newSplitData(c *Config, want *dataGradient) *splitData {

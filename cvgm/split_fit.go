@@ -302,39 +302,6 @@ func (f *splitFit) size(i int, p float64) float64 {
 	return size
 }
 
-// predictRows writes the predictions for the normalised rows of x to dst. If learner is not nil, it
-// makes the predictions. Otherwise they are θᵀx, plus the intercept in theta if there is one. In
-// both cases predictRows adds the parameter intercept.
-func predictRows(dst []float64, learner learn.Predictor, w *qpdiff.Workspace, theta []float64, intercept float64, x *mat.Dense) error {
-	if learner != nil {
-		err := learner.Predict(w, dst, x)
-		floats.AddConst(intercept, dst)
-		return err
-	}
-	rows := x.RawMatrix()
-	constant, weights, i := sample.Sum(intercept, theta[rows.Cols:]), theta[:rows.Cols], 0
-	row := func(i int) []float64 { return rows.Data[i*rows.Stride:][:len(weights)] }
-	for ; i+4 <= len(dst); i += 4 { // four sums at a time, which do not wait for one another
-		a, b, c, d := row(i), row(i+1), row(i+2), row(i+3)
-		p, q, r, s := constant, constant, constant, constant
-		for j, w := range weights {
-			p += float64(w * a[j]) // the same bits on each processor
-			q += float64(w * b[j])
-			r += float64(w * c[j])
-			s += float64(w * d[j])
-		}
-		dst[i], dst[i+1], dst[i+2], dst[i+3] = p, q, r, s
-	}
-	for ; i < len(dst); i++ {
-		p, a := constant, row(i)
-		for j, w := range weights {
-			p += float64(w * a[j])
-		}
-		dst[i] = p
-	}
-	return nil
-}
-
 // backward adds the cotangents of the hyperparameters and of the normalised features to g. It
 // computes them from the cotangents of the predictions. If g.X is not nil, backward also sets dval
 // to the cotangents of the validation rows.
@@ -406,49 +373,20 @@ func (f *splitFit) cotangent(wantRows bool, dval *mat.Dense) {
 	}
 }
 
-// setRows sets dst to coef[0]·x₀ + coef[1]·x₁, where x₀ and x₁ are the first two rows of x, with m
-// entries each. The result has the same bits as clear(dst) followed by addRows. setRows returns the
-// number of rows that it used, which is 0 if there is only one row.
-func setRows(dst []float64, m int, coef, x []float64) int {
-	if len(coef) < 2 {
-		clear(dst)
-		return 0
-	}
-	first := x[:m]
-	second, out := x[m:][:len(first)], dst[:len(first)]
-	d, e := coef[0], coef[1]
-	for j, v := range first {
-		out[j] = 0 + d*v + e*second[j] // 0 + x differs from x = −0
-	}
-	clear(dst[m:])
-	return 2
+// dataGradient is the state of one call of DataGradient.
+type dataGradient struct {
+	wantX, wantY bool
+	features     *mat.Dense // cotangent of the N×m features
+	y            []float64
+	errX, errY   error // the error of the split with the lowest index
 }
 
-// addRows adds coef[i]·xᵢ to dst for the first rows xᵢ of x: four of them, two or one. It returns their
-// number. The bits do not depend on it.
-func addRows(dst, coef, x []float64) (rows int) {
-	n := len(dst)
-	first := x[:n]
-	switch {
-	case len(coef) >= 4:
-		second, third, fourth := x[n:][:n], x[2*n:][:n], x[3*n:][:n]
-		d, e, f, g := coef[0], coef[1], coef[2], coef[3]
-		for j, v := range first {
-			dst[j] = dst[j] + d*v + e*second[j] + f*third[j] + g*fourth[j]
-		}
-		return 4
-	case len(coef) >= 2:
-		second := x[n:][:n]
-		d, e := coef[0], coef[1]
-		for j, v := range first {
-			dst[j] = dst[j] + d*v + e*second[j]
-		}
-		return 2
-	}
-	for j, v := range first {
-		dst[j] += coef[0] * v
-	}
-	return 1
+// splitData is the part of one split in a dataGradient.
+type splitData struct {
+	grad       learn.Grad // of its training rows and labels
+	val        *mat.Dense // cotangent of the validation rows
+	label      []float64  // cotangent of the validation labels
+	errX, errY error
 }
 
 // fitPrepared fits Config.Prepare to the training rows of x, and stores the result in f.prepared.
