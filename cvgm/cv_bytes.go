@@ -60,8 +60,8 @@ func (cv *CV) all(x *mat.Dense, l learn.Learner) learn.Data {
 	return d
 }
 
-// countSplits counts the memory for fitting each split by itself. It does this once: when the
-// splits can no longer be evaluated at once, and have to be fitted one by one.
+// countSplits counts the memory for fitting each split by itself. It is called at most once, when
+// the splits can no longer be evaluated together and have to be fitted one by one.
 func (cv *CV) countSplits() error {
 	if cv.loo == nil || cv.loo.fitted {
 		return nil

@@ -49,9 +49,9 @@ const nearLossKink = 1e-4
 
 // A prediction at a kink counts as held if its derivative is at most heldTol times the sum of the
 // moduli of the derivative's terms. Each term has an error of a few 2⁻⁵² times the condition number
-// of the face. In some 60 problems of a few rows a symmetry holds the prediction. There this ratio
-// is at most two times 2⁻⁵². A derivative that is smaller than heldTol has at most three correct
-// digits.
+// of the face. In some 60 problems of a few rows, a symmetry of the data held the prediction. In
+// these problems the derivative was at most 2⁻⁵¹ times the sum of the moduli. A derivative that is
+// smaller than heldTol has at most three correct digits.
 const heldTol = 256 * 0x1p-52
 
 // SquaredError is the regression loss (ŷ − y)².

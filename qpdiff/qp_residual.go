@@ -360,9 +360,9 @@ func (a *activeSet) products(terms []float64) {
 }
 
 // refine corrects (z, λ) on the working set by Newton steps while the residual falls. The residuals
-// are computed without the proximal term, and the corrections with the factor that includes it.
-// refine sets negative and underflowing multipliers to zero. The proximal steps produce such
-// multipliers in rows that do not hold z.
+// do not include the proximal term. The factor, with which the corrections are computed, does.
+// refine sets negative and underflowing multipliers to zero. The proximal steps leave such
+// multipliers in rows that do not restrict z.
 func (a *activeSet) refine(s *qpReport) {
 	for i, v := range a.lam[:len(a.w)] {
 		if i >= a.eq && v < 0 || math.Abs(v) < dense.SmallestNormal {

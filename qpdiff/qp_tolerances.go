@@ -147,8 +147,8 @@ const (
 	// variables, these scales hide three quarters of the excess. The examination itself compares
 	// the excess with tinyEntry.
 	suspectEntry = tinyEntry / 5
-	// clearUnits is a number of bits. If the scaled entries of the rows differ by more bits than
-	// this, or the scaled entries of P do, the rows do not agree on the units.
+	// clearUnits is a number of bits. The rows imply units of the variables only if their scaled
+	// entries, and the scaled entries of P, differ by at most this number of bits.
 	clearUnits = 20
 
 	// staleSize is a ratio of sizes. If the size of P or of the bounds changes by more than this

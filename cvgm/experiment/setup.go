@@ -13,8 +13,8 @@ import (
 )
 
 // A Setup is the problem of a search for hyperparameters. It has the data, the CV loss, and the
-// start and bounds of the search. Loss is the loss of the risk, which judges the result. Only one
-// goroutine may use a Setup.
+// start and bounds of the search. The result is judged by its risk, the mean of Loss on fresh
+// examples. Only one goroutine may use a Setup.
 type Setup struct {
 	Train, Test learn.Data
 	// Coef holds the coefficients of the population from which the data comes. Rule is the best

@@ -154,8 +154,8 @@ func (w *searchRun) size(i int, x float64) float64 {
 	return max(w.scale[i], math.Abs(x))
 }
 
-// minShare is the smallest ratio of a coordinate's scale to the largest scale. It is also the
-// smallest ratio of a standard deviation to the first standard deviation. Squares of these ratios,
+// minShare bounds two ratios from below: a coordinate's scale divided by the largest scale, and a
+// standard deviation divided by the standard deviation of the first step. Squares of these ratios,
 // and their inverses, must not overflow.
 const minShare = 1e-100
 

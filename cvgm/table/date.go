@@ -73,9 +73,9 @@ func checkLayout(layout string) error {
 	return args.BadIf(!p.date && !p.clock, "layout", qpdiff.ErrDomain, `write the date 2 January 2006, 15:04:05 in the file's format, as in "2/1/2006"`, "is %q, which has neither year and month nor an hour", layout)
 }
 
-// These variables map shapes of texts to layouts: dateLayouts of dates, clockLayouts of times, and
-// zoneLayouts of time zones. In a shape, Y is a number of four digits, n is a number of one or two
-// digits, M is the name of a month, and P is AM or PM.
+// These variables map the shape of a text to its layout. dateLayouts is for dates, clockLayouts for
+// times, and zoneLayouts for time zones. In a shape, Y is a number of four digits, n is a number of
+// one or two digits, M is the name of a month, and P is AM or PM.
 var (
 	dateLayouts = map[string][]string{
 		"Y-n-n": {"2006-1-2"}, "Y/n/n": {"2006/1/2"}, "Y.n.n": {"2006.1.2"}, "Y-n": {"2006-1"}, "n/Y": {"1/2006"}, "Y-M-n": {"2006-Jan-2"},

@@ -197,8 +197,8 @@ func countOf(y []float64, v float64) (n int) {
 	return n
 }
 
-// ordered reports whether the splits are the user's, and each split trains only on rows before its
-// validation rows.
+// ordered reports whether the user gave the splits and all of them are ordered. In an ordered
+// split, all training rows come before the validation rows.
 func (w *tuning) ordered() bool {
 	return w.Tuner.Splits != nil && !slices.ContainsFunc(w.Tuner.Splits, func(s cvgm.Split) bool { return slices.Max(s.Train) > slices.Min(s.Val) })
 }

@@ -228,9 +228,9 @@ func (s space) distance(a, b []float64) float64 {
 	return d
 }
 
-// triesZero reports whether a free hyperparameter is 0. A fit without this penalty may fail,
-// because the solution for collinear features is then not unique. Such a failure does not count as
-// a failure of the learner.
+// triesZero reports whether a free hyperparameter is 0. If it is a penalty, the fit may fail,
+// because without a penalty the solution for collinear features is not unique. Such a failure does
+// not count as a failure of the learner.
 func (s space) triesZero(hyper []float64) bool {
 	for i, v := range hyper {
 		if s.free[i] && v == 0 {

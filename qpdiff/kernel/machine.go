@@ -168,8 +168,8 @@ func (l *kernelMachine) values(dst, params, x []float64, rows []int) {
 }
 
 // distances computes the squared distance between x and row rows[k] for each entry dst[k]. If rows
-// is nil, dst[k] belongs to row k. For an ARD kernel the distance depends on params. The list rows
-// ascends.
+// is nil, dst[k] belongs to row k. For an ARD kernel the distance depends on params. The entries of
+// rows must ascend.
 func (l *kernelMachine) distances(dst, params, x []float64, rows []int) {
 	first, last := 0, len(dst)-1
 	if rows != nil && last >= 0 {

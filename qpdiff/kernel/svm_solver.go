@@ -149,9 +149,9 @@ func (q *boxQP) takeMinimiser() {
 	q.moved()
 }
 
-// admitAtMinimiser takes the step to the minimiser on the free set, and does the work of admit
-// there. If the kernel matrix is not stored, the steps have only updated r. If admit then frees no
-// β, admitAtMinimiser refines r and calls admit again.
+// admitAtMinimiser takes the step to the minimiser on the free set, and then calls admit. If admit
+// frees no β, r may hold the rounding errors of many updates. This happens if the kernel matrix is
+// not stored. admitAtMinimiser then refines r and calls admit again.
 func (q *boxQP) admitAtMinimiser(worstOnly, firstOnly bool) int {
 	q.takeMinimiser()
 	added := q.admit(worstOnly, firstOnly)

@@ -211,8 +211,9 @@ func constant(t *testing.T, newLearner func() learn.Learner, c, other Case) {
 }
 
 // afterOthers compares the derivatives of two learners, l and fresh, after the second fit of each.
-// fresh computes its first derivatives, with the cotangent v. l computes derivatives with v, with
-// otherV and again with v, in one workspace. All derivatives with v must have the same bits.
+// The learner fresh has computed no derivatives before. It computes derivatives with the cotangent
+// v. The learner l computes derivatives with v, with otherV and again with v, in one workspace. All
+// derivatives with v must have the same bits.
 func afterOthers(t *testing.T, l, fresh learn.Learner, c Case, v, otherV []float64) {
 	want, err := derivatives(fresh, nil, c, v)
 	if err != nil {

@@ -41,11 +41,11 @@ const kinkTol = 1e-6
 
 // Kinks tests a learner at kinks. The error of a VJP must list the inputs without a derivative, and
 // the weakly active rows and coordinates. The numbers of the rows must be correct if rows of weight
-// 0 come before them. The VJP must not change the fields of inputs without a derivative. A JVP
-// along such an input must be the limit of one-sided difference quotients, or return the same error
-// as the VJP. Along all other inputs, the JVP must be linear and agree with the VJP. A generalised
-// VJP must be the derivative on Side. It must set Grad.Generalised if and only if it adds an
-// element of the generalised derivative.
+// 0 come before them. The VJP must not change the fields of inputs without a derivative. Along an
+// input without a derivative, a JVP must be the limit of one-sided difference quotients, or return
+// the same error as the VJP. Along all other inputs, the JVP must be linear and agree with the VJP.
+// A generalised VJP must be the derivative on Side. It must set Grad.Generalised if and only if it
+// adds an element of the generalised derivative.
 func Kinks(t *testing.T, newLearner func() learn.KinkedLearner, kinks ...Kink) {
 	t.Helper()
 	for _, k := range kinks {

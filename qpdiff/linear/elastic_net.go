@@ -158,7 +158,7 @@ func (e *ElasticNet) end(theta []float64, err error) error {
 // of kind ErrNotFinite. If a product overflows, the error is of the same kind, and g is undefined.
 //
 // If a coordinate is weakly active and Generalised is not set, a NotDifferentiableError names the
-// inputs without a derivative and the weakly active coordinates. VJP still adds the derivatives
+// weakly active coordinates, and the inputs that have no derivative. VJP still adds the derivatives
 // that exist. If all weakly active coordinates have θ_j = 0 and λ1_j = 0, the kinks are in λ1 only,
 // and the derivatives with respect to λ2, X and y exist. At θ = 0 the derivative with respect to λ2
 // exists at every kink, and is zero.

@@ -334,9 +334,9 @@ func (l *huberFit) load(d learn.Data, intercept bool) error {
 	return nil
 }
 
-// findWeak lists the rows with a residual of ±delta. Without these rows, the other rows in the
-// quadratic zone must determine θ. If they do not, findWeak returns an error, because up to
-// rounding θ is then not the only minimiser.
+// findWeak lists the rows with a residual of ±delta. The other rows of the quadratic zone must
+// determine θ alone. If they do not, θ is not the only minimiser, up to rounding, and findWeak
+// returns an error.
 func (l *huberFit) findWeak() error {
 	l.weak, l.blur = l.weak[:0], 0
 	for i, r := range l.r {

@@ -135,10 +135,10 @@ func (l *GLM) FoldsAtOnce() bool { return l.Loss == Squared }
 // less than q/2 rows.
 func (l *GLM) NormaliseFolds(n learn.FoldNormal) { l.normal = n }
 
-// Folds sets dst to the predictions for the rows of each fold, fold after fold. The predictions for
-// a fold come from the fit at hyper to the rows outside the fold. A row may be in several folds, as
-// with random splits. After Folds there is no last fit for VJP and JVP. FoldsVJP computes the
-// derivatives of Folds.
+// Folds sets dst to the predictions for the rows of each fold, fold after fold. For each fold,
+// Folds makes a fit at hyper. The fit uses the rows outside the fold, and predicts the rows of the
+// fold. A row may be in several folds, as with random splits. After Folds there is no last fit for
+// VJP and JVP. FoldsVJP computes the derivatives of Folds.
 //
 // Folds is for the squared loss only. With q parameters it costs q³/6 multiplications for each fold
 // of at least q/2 rows, and q² for each row of a smaller fold. Load has summed the squares of all
@@ -206,9 +206,9 @@ func (l *GLM) Folds(dst, hyper []float64, folds [][]int) (err error) {
 // not nil, it receives the derivatives in the predicted rows. K folds cost K·q² multiplications and
 // one pass over each S_j; g.X costs N·q² more.
 //
-// If no Folds followed the last Load, Fit or Reset, the error is ErrNotFitted. If ddst is not
-// finite or a product overflows, it is an ArgError of kind ErrNotFinite. After an overflow g and dx
-// are undefined.
+// If Folds was not called after the last Load, Fit or Reset, the error is ErrNotFitted. If ddst is
+// not finite or a product overflows, it is an ArgError of kind ErrNotFinite. After an overflow g
+// and dx are undefined.
 func (l *GLM) FoldsVJP(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense, ddst []float64) (err error) {
 	defer learner.Name(l, &err)
 	if l.state.Home.Check(); l.folds.fitID == 0 {

@@ -42,9 +42,10 @@ var shares = [...]float64{15. / 16, 7. / 8, 3. / 4, 1. / 2, 1. / 4, 1. / 8, 1. /
 // H, which is a fraction of the Hessian of all rows.
 //
 // With q parameters, N rows and K folds NearFolds costs 2·N·q² multiplications for all folds
-// together, and some q³ + 2·N·q for each fold. In trials it takes 1/9 of the time of fits for 10
-// folds at N = 2000 and q = 51, 1/3 at q = 201, and 1/22 for leave-one-out at N = 500 and q = 21.
-// It allocates some 3·q² + 8·N numbers, and does not change the fit.
+// together, and some q³ + 2·N·q for each fold. Trials compare its time with the time of one fit for
+// each fold. For 10 folds of N = 2000 rows, NearFolds takes 1/9 of that time at q = 51, and 1/3 at
+// q = 201. For leave-one-out with N = 500 and q = 21, it takes 1/22. It allocates some 3·q² + 8·N
+// numbers, and does not change the fit.
 //
 // If there is no fit, the error is ErrNotFitted. NearFolds also returns the errors of Folds for
 // invalid folds, and the errors of Fit for a fold that it fits.

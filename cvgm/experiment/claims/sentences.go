@@ -1,6 +1,7 @@
 package claims
 
-// A sentence is the index of a sentence of the paper that is judged. The order is the paper's.
+// The paper's sentences that are judged are numbered in the order of the paper. A sentence is such
+// a number.
 type sentence int
 
 const (

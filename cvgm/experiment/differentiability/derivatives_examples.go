@@ -42,9 +42,9 @@ func directions(src synth.Source, d learn.Data, hyper []float64, names ...string
 }
 
 // moved returns the data and the hyperparameters after they have moved by t times the direction. If
-// the argument labels is set, labels must stay ±1. Instead of adding t·dy_i to y_i, moved then adds
-// t·dy_i·y_i·x_i to x_i. This is equivalent, because y_i² = 1 and the learner depends only on
-// y_i·x_i.
+// the argument labels is set, the labels y_i are ±1 and must not change. Instead of adding t·dy_i
+// to y_i, moved then adds t·dy_i·y_i·x_i to x_i. This is equivalent, because y_i² = 1 and the
+// learner depends only on y_i·x_i.
 func (v direction) moved(t float64, d learn.Data, hyper []float64, labels bool) (learn.Data, []float64) {
 	d.X, hyper = movedMatrix(d.Dense(), t, v.X), movedVector(hyper, t, v.Hyper)
 	if !labels {

@@ -86,8 +86,8 @@ type LabelErratum struct {
 // ProgramErratum is about the statement "we can differentiate the solution to positive-definite
 // QPs". It examines the quadratic programs that the paper gives in place of the learners.
 type ProgramErratum struct {
-	// ElasticNet and SVM are the smallest eigenvalues of the matrices in the printed programs of
-	// the elastic net and of the support vector machine.
+	// The paper prints a quadratic program for the elastic net and one for the support vector
+	// machine. ElasticNet and SVM are the smallest eigenvalues of the matrices of these programs.
 	ElasticNet, SVM float64
 	// Difference and Slope compare the learner of the elastic net with the printed program of the
 	// elastic net. Difference is the largest difference between two corresponding entries of θ.

@@ -48,7 +48,7 @@ func DefaultStochastic() StochasticParams {
 func (StochasticParams) Defaults() any { return DefaultStochastic() }
 
 // Fits returns the number of fits of stochastic CVGM, including the choice of the penalty's weight.
-// The descents of the training loss take the same number of steps, one fit each.
+// A descent of the training loss takes Fits steps, too, because each of its steps needs one fit.
 func (p StochasticParams) Fits() int {
 	return p.Fresh * p.Steps * (1 + p.OuterFolds*len(p.Weights))
 }

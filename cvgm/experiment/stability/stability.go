@@ -87,8 +87,8 @@ type Parts struct {
 }
 
 // Start is the result of the gradient method from one start, on the published data. It also has the
-// changes of Δ and R_emp between the start and the end of the path. These changes are measured at
-// fixed hyperparameters, over data sets of the population.
+// changes of R, Δ and R_emp from the start to the end of the path. Each change compares the
+// hyperparameters of both points on the same data sets of the population.
 type Start struct {
 	CVLoss                             [2]float64 // at the start and at the end
 	Start, End                         Parts

@@ -46,8 +46,8 @@ const foldChoice = .2
 type Rows struct {
 	Weights []float64 // finite and at least 0; nil: 1 each
 	// Units has a number for each row. Rows with the same number form a unit, and depend on each
-	// other. Examples are the rows of a group, and the rows of a fold in the order of time. Nil:
-	// all rows are independent.
+	// other. For example, the rows of a group form a unit. If the rows are in the order of time,
+	// the rows of a fold form a unit. Nil: all rows are independent.
 	Units []int
 	// Folds[repeat][row] is the number of the row's fold in the repeat. Folds are numbered from 0.
 	// Losses have the same two indices.

@@ -9,8 +9,8 @@ const singleColumns = 16
 // GramSingle sets the lower triangle of g to A·diag(root)²·Aᵀ, for the n×width matrix A with the
 // given stride. It computes with float32 numbers, in half the time of AddGram. No entry of row i of
 // A·diag(root) may be larger than unit[i], a power of two. The error of entry (i, j) of g is then
-// about 1e-6 of the norms of both rows, however large the units are. work has GramSingleWork
-// entries. GramSingle stops early if end has ended.
+// about 1e-6 times the product of the norms of rows i and j, however large the units are. work has
+// GramSingleWork entries. GramSingle stops early if end has ended.
 func GramSingle(end *stop.Stop, g []float64, n int, a []float64, stride, width int, root, unit []float64, work []float32) {
 	for i := range n {
 		clear(g[i*n : i*n+i+1])

@@ -115,6 +115,6 @@ func Gradients(n int, penalty float64) bool {
 	return int64(n) > most
 }
 
-// SetSparseFeatures changes the largest number of sparse columns for which a factor is used, for
-// tests. It returns the old value.
+// Up to some number of sparse columns, systems are solved by a factor. Tests change this number by
+// SetSparseFeatures, which returns the old number.
 func SetSparseFeatures(n int) (old int) { return int(sparse.Swap(int64(n))) }

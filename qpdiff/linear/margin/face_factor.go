@@ -65,7 +65,7 @@ func (f *marginFace) refactorise(p *marginProblem, g, theta, m []float64) bool {
 	return f.factorise(p, g, theta, m) && len(f.elbow) == elbow
 }
 
-// setFactored records the present face as the face of the factor, which has been computed anew.
+// The factor has been computed anew. setFactored records the present face as its face.
 func (f *marginFace) setFactored() {
 	o := &f.factored
 	o.rows, o.coords = append(o.rows[:0], f.elbow...), append(o.coords[:0], f.act...)
@@ -172,7 +172,8 @@ func (f *marginFace) addRow(p *marginProblem, e, i int) bool {
 		return false
 	}
 	o.rows = slices.Insert(o.rows, e, i)
-	// The new last row of R moves to row e. Rotations then remove its entries beyond the diagonal.
+	// The new last row of R moves to row e. Rotations then make its entries 0 on one side of the
+	// diagonal, so that R is triangular again.
 	last := f.line[:rows+1]
 	copy(last, f.r[rows*n:])
 	for k := rows; k > e; k-- {

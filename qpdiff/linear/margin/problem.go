@@ -64,9 +64,9 @@ const (
 	// If a sum of squares is at least minSquares, squares that underflow change none of its digits.
 	minSquares = 0x1p-900
 
-	// The limit bisections bounds how often the line search for problems with ℓ halves its
-	// interval. After the last halving, the step is 2⁻²⁰⁰ of the Newton step. This step is still
-	// too long only if a loss has a weight above 1e60.
+	// For problems with ℓ, the line search halves its interval at most bisections times. After the
+	// last halving, the step is 2⁻²⁰⁰ of the Newton step. This step is still too long only if a
+	// loss has a weight above 1e60.
 	bisections = 200
 
 	// For problems with ℓ, the line search ends at a step length t with |slope at t| ≤
