@@ -115,6 +115,6 @@ func Gradients(n int, penalty float64) bool {
 	return int64(n) > most
 }
 
-// Up to some number of sparse columns, systems are solved by a factor. Tests change this number by
-// SetSparseFeatures, which returns the old number.
+// SetSparseFeatures is for tests. Up to some number of sparse columns, systems are solved by a
+// factor. SetSparseFeatures changes this number, and returns the old one.
 func SetSparseFeatures(n int) (old int) { return int(sparse.Swap(int64(n))) }
