@@ -17,11 +17,12 @@ import (
 // present fields are finite decimal numbers. It is also numeric if all present fields are numbers
 // of one other format. Such a format has a decimal comma, separators of thousands (1,234.50), or a
 // unit ($5, 12.5% or 1.2 kg). Units of the same measure are converted into the most frequent unit.
-// Numbers such as 1,234 do not show whether the comma is the decimal sign. If a column has only
-// such numbers, the other columns of the file decide. If the other columns do not decide either,
-// the decimal sign is a point in a file whose fields are separated by commas, and otherwise a
-// comma. [Table.Notes] lists the choices that the file leaves open. Each note names the field of
-// CSV that overrules the choice.
+// The singular and the plural of a word (1 year, 2 years) are one unit. Numbers such as 1,234 do
+// not show whether the comma is the decimal sign. If a column has only such numbers, the other
+// columns of the file decide. If the other columns do not decide either, the decimal sign is a
+// point in a file whose fields are separated by commas, and otherwise a comma. [Table.Notes] lists
+// the choices that the file leaves open. Each note names the field of CSV that overrules the
+// choice.
 //
 // A column of dates or times of one format becomes several columns. They hold the days since the
 // first date, the year, the month, the weekday and the hour. Parts that do not vary are omitted;

@@ -169,12 +169,13 @@ func (c *census) format() (n Number, ok bool) {
 	return n, true
 }
 
-// measures holds maps of units to sizes, one map for each measure.
+// measures holds maps of units to sizes, one map for each measure. Words are in the singular.
 var measures = []map[string]float64{
-	{"mg": 1e-3, "g": 1, "kg": 1e3, "Kg": 1e3, "KG": 1e3, "t": 1e6, "oz": 28.349523125, "lb": 453.59237, "lbs": 453.59237},
+	{"mg": 1e-3, "g": 1, "kg": 1e3, "Kg": 1e3, "KG": 1e3, "kgs": 1e3, "t": 1e6, "oz": 28.349523125, "lb": 453.59237, "lbs": 453.59237},
 	{"mm": 1, "cm": 10, "m": 1e3, "km": 1e6, "in": 25.4, "ft": 304.8, "mi": 1609344},
 	{"ml": 1, "mL": 1, "cl": 10, "dl": 100, "l": 1e3, "L": 1e3},
-	{"ms": 1, "s": 1e3, "sec": 1e3, "min": 6e4, "h": 36e5, "hr": 36e5, "hrs": 36e5},
+	{"ms": 1, "s": 1e3, "sec": 1e3, "second": 1e3, "min": 6e4, "minute": 6e4, "h": 36e5, "hr": 36e5, "hrs": 36e5, "hour": 36e5, "day": 864e5, "week": 6048e5},
+	{"month": 1, "year": 12},
 	{"B": 1e-3, "KB": 1, "kB": 1, "MB": 1e3, "GB": 1e6, "TB": 1e9},
 	{"W": 1, "kW": 1e3, "MW": 1e6},
 	{"Wh": 1, "kWh": 1e3, "MWh": 1e6},
@@ -190,10 +191,22 @@ func sizeIn(unit, in string) (float64, bool) {
 	if size, ok := portable.Magnitudes[unit]; ok && in == "" {
 		return size, true
 	}
+	if unit, in = singular(unit), singular(in); unit == in {
+		return 1, true
+	}
 	for _, m := range measures {
 		if size, ok := m[unit]; ok && m[in] != 0 {
 			return size / m[in], true
 		}
 	}
 	return 0, false
+}
+
+// singular returns a unit without the s of a plural. Shorter units are abbreviations, as ms and gs
+// are, in which the s may be a part of the unit.
+func singular(unit string) string {
+	if len(unit) >= 4 {
+		return strings.TrimSuffix(unit, "s")
+	}
+	return unit
 }

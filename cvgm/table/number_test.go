@@ -182,6 +182,34 @@ func TestTextsThatAreNoNumbers(t *testing.T) {
 	}
 }
 
+// The singular and the plural of a word are one unit, also in a column of few texts. Names of times
+// are units of one measure. Abbreviations that differ by an s, as m and ms do, remain two units.
+func TestUnitsInWords(t *testing.T) {
+	for name, c := range map[string]struct {
+		fields string
+		want   []float64 // nil: the column has levels
+	}{
+		"years":  {"1 year,2 years,3 years", []float64{1, 2, 3}},
+		"items":  {"1 item,2 items,3 items", []float64{1, 2, 3}},
+		"days":   {"1 day,2 days,1 week,12 hours,3 days", []float64{1, 2, 7, .5, 3}},
+		"months": {"2 years,6 months,1 year,3 years,1 month", []float64{2, .5, 1, 3, 1. / 12}},
+		"m, ms":  {"1 m,2 ms,3 ms", nil},
+		"ages":   {"1 year,2 days,3 years", nil},
+	} {
+		rows := strings.ReplaceAll(c.fields, ",", ",1\n") + ",2\n"
+		table := read(t, CSV{}, "a,y\n"+strings.Repeat(rows, 5)) // texts of one row alone would be left out
+		if kind := table.Columns[0].Kind; (kind == Numeric) != (c.want != nil) {
+			t.Errorf("%s: %v", name, kind)
+			continue
+		}
+		for i, want := range c.want {
+			if got := table.x.At(i, 0); got != want {
+				t.Errorf("%s: row %d is %v instead of %v", name, i, got, want)
+			}
+		}
+	}
+}
+
 const parcels = "weight,share,width,y\n1.2 kg,12%,\"1,5\",$10.50\n800 g,8.5%,\"2,25\",$7\n2 kg,,\"0,5\",\"$1,015.00\"\n1.5 kg,30%,\"1,0\",$12\n900 g,25%,\"1,1\",$9.20\n"
 
 // parcelPipeline returns a pipeline with formatted numbers.
