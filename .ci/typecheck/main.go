@@ -16,25 +16,29 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
 // A unit is a package as go list describes it, or a package together with its tests.
 type unit struct {
-	ImportPath, Dir, Name string
-	GoFiles               []string
-	ImportMap             map[string]string
-	Module                *struct {
+	ImportPath, Dir string
+	GoFiles         []string
+	ImportMap       map[string]string
+	Module          *struct {
 		Main      bool
 		GoVersion string
 	}
 	Error *struct{ Err string }
 }
 
+// ours reports whether u is of the main module.
+func (u unit) ours() bool { return u.Module != nil && u.Module.Main }
+
 // units lists the packages that match the patterns, their tests, and all that they import. A package
 // comes after those that it imports.
 func units(patterns []string) ([]unit, error) {
-	list := exec.Command("go", append([]string{"list", "-e", "-deps", "-test", "-json=ImportPath,Dir,Name,GoFiles,ImportMap,Module,Error"}, patterns...)...)
+	list := exec.Command("go", append([]string{"list", "-e", "-deps", "-test", "-json=ImportPath,Dir,GoFiles,ImportMap,Module,Error"}, patterns...)...)
 	list.Stderr = os.Stderr
 	out, err := list.StdoutPipe()
 	if err != nil {
@@ -73,7 +77,6 @@ func (c *checker) check(u unit) (found []error) {
 	if u.Error != nil {
 		return []error{errors.New(u.Error.Err)}
 	}
-	ours := u.Module != nil && u.Module.Main
 	var files []*ast.File
 	for _, name := range u.GoFiles {
 		if !filepath.IsAbs(name) {
@@ -87,7 +90,7 @@ func (c *checker) check(u unit) (found []error) {
 	}
 	config := types.Config{
 		Sizes:            c.sizes,
-		IgnoreFuncBodies: !ours,
+		IgnoreFuncBodies: !u.ours(),
 		FakeImportC:      true,
 		Error:            func(err error) { found = append(found, err) },
 		Importer: importer(func(path string) (*types.Package, error) {
@@ -103,12 +106,32 @@ func (c *checker) check(u unit) (found []error) {
 			return nil, fmt.Errorf("package %s was not listed", path)
 		}),
 	}
-	if ours {
+	if u.ours() {
 		config.GoVersion = "go" + u.Module.GoVersion
 	}
 	path, _, _ := strings.Cut(u.ImportPath, " ") // without the test that it is for
 	c.checked[u.ImportPath], _ = config.Check(path, c.files, files, nil)
 	return found
+}
+
+// errorsOf returns the errors of the packages that match the patterns, and of their tests, on systems
+// of the architecture goarch. The system is the environment's GOOS.
+func errorsOf(goarch string, patterns []string) (found []error, err error) {
+	all, err := units(patterns)
+	if err != nil {
+		return nil, err
+	}
+	c := checker{token.NewFileSet(), types.SizesFor("gc", goarch), map[string]*types.Package{}}
+	if c.sizes == nil {
+		return nil, fmt.Errorf("unknown GOARCH %q", goarch)
+	}
+	if !slices.ContainsFunc(all, unit.ours) {
+		return nil, fmt.Errorf("no package of the module matches %q", patterns)
+	}
+	for _, u := range all {
+		found = append(found, c.check(u)...)
+	}
+	return found, nil
 }
 
 func main() {
@@ -118,28 +141,14 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	all, err := units(os.Args[1:])
+	found, err := errorsOf(strings.TrimSpace(string(goarch)), os.Args[1:])
 	if err != nil {
 		log.Fatal(err)
 	}
-	c := checker{token.NewFileSet(), types.SizesFor("gc", strings.TrimSpace(string(goarch))), map[string]*types.Package{}}
-	if c.sizes == nil {
-		log.Fatalf("unknown GOARCH %s", goarch)
+	for _, err := range found {
+		fmt.Println(err)
 	}
-	bad, own := 0, 0
-	for _, u := range all {
-		if u.Module != nil && u.Module.Main {
-			own++
-		}
-		for _, err := range c.check(u) {
-			bad++
-			fmt.Println(err)
-		}
-	}
-	if bad > 0 {
-		log.Fatalf("%d errors", bad)
-	}
-	if own == 0 {
-		log.Fatalf("no package of the module matches %q", os.Args[1:])
+	if len(found) > 0 {
+		log.Fatalf("%d errors", len(found))
 	}
 }

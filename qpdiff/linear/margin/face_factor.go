@@ -199,8 +199,8 @@ func (f *marginFace) addCoord(p *marginProblem, k, j int) {
 		f.q[e*s+k] = 0
 	}
 	o.coords = slices.Insert(o.coords, k, j)
-	// The unit vector of the coordinate becomes a new row of Q. The entries of the normals at this
-	// coordinate then stand in a new column of R, and rotations make them 0.
+	// The unit vector of the coordinate becomes a new row of Q, and the entries of the normals at
+	// this coordinate become a new column of R. Rotations then make this column 0.
 	unit := f.q[rows*s : (rows+1)*s]
 	clear(unit)
 	unit[k] = 1

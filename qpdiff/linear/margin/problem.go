@@ -93,8 +93,8 @@ const (
 )
 
 // norm2 returns ‖x‖₂. If the squares overflow or underflow, it uses [floats.Norm], which is slower.
-// Without a weight on the ridge penalty, θ can have entries of 1e200, and an infinite ‖θ‖ would
-// make every coordinate a rounding error.
+// If the ridge penalty is near 0, a step can end at entries of 1e200. With an infinite ‖θ‖, every
+// coordinate would count as a rounding error.
 func norm2(x []float64) float64 {
 	if s := dense.Dot(x, x); s >= minSquares && s <= math.MaxFloat64 {
 		return math.Sqrt(s)
