@@ -102,9 +102,9 @@ func (cv *CV) Residual() (float64, error) {
 // standard deviation of the losses of these examples (with the divisor n−1) divided by √n. If
 // several splits validate on an example, the example's loss c_i is the mean over these splits.
 //
-// With weights w the result is the standard error of the weighted mean, √(n/(n−1)·Σ_i w_i²(c_i −
-// c̄)²)/Σ_i w_i. An example of weight 2 is one example, not two, and the unit of the weights does
-// not matter. More splits of the same examples do not lower this standard error. They would lower a
+// With weights w, let s_i be w_i/Σw. The result is the standard error of the weighted mean by the
+// jackknife, √((n−1)/n·Σ_i (s_i(c_i − c̄)/(1 − s_i))²). An example of weight 2 is one example, not
+// two, and the unit of the weights does not matter. More splits of the same examples do not lower this standard error. They would lower a
 // standard error over the splits.
 //
 // The standard error is optimistic. It treats the examples as independent, and the fits as fixed,
@@ -129,8 +129,7 @@ func (cv *CV) StandardError() (float64, error) {
 			rows = append(rows, i)
 		}
 	}
-	n := float64(len(rows))
-	if n < 2 {
+	if len(rows) < 2 {
 		return math.NaN(), args.Bad("Config.Splits", qpdiff.ErrShape, "validate on more examples", "validate on %d example, whose loss has no standard error", len(rows))
 	}
 	weights := sample.Relative(cv.c.Data.Weights, rows)
@@ -138,10 +137,12 @@ func (cv *CV) StandardError() (float64, error) {
 	for at, i := range rows {
 		mean += weights.At(at) / total * losses[i] // terms that cannot overflow
 	}
+	shares := make([]float64, len(rows))
 	for at, i := range rows {
-		losses[at] = weights.At(at) / total * (losses[i] - mean)
+		shares[at] = weights.At(at) / total
+		losses[at] = shares[at] * (losses[i] - mean)
 	}
-	e := floats.Norm(losses[:len(rows)], 2) * math.Sqrt(n/(n-1))
+	e, _ := sample.MeanError(losses[:len(rows)], shares)
 	if !args.Finite(e) {
 		return math.NaN(), overflow("the standard error of the CV loss is %v", e)
 	}

@@ -271,8 +271,8 @@ func TestWeightedStandardError(t *testing.T) {
 	if err != nil || math.Abs(loss-37./5) > 1e-14 {
 		t.Errorf("loss %v, error %v, want (1 + 4·9)/5", loss, err)
 	}
-	// (1 − 7.4)² + 4²·(9 − 7.4)² over 5², times 2/1.
-	if got, err := cv.StandardError(); err != nil || math.Abs(got-math.Sqrt(2*(6.4*6.4+16*1.6*1.6))/5) > 1e-14 {
+	// Without the first example the mean 7.4 is 9, without the second 1: ((9 − 7.4)² + (1 − 7.4)²)/2.
+	if got, err := cv.StandardError(); err != nil || math.Abs(got-math.Sqrt((1.6*1.6+6.4*6.4)/2)) > 1e-14 {
 		t.Errorf("standard error %v, error %v", got, err)
 	}
 }

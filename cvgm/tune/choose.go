@@ -143,9 +143,9 @@ func (w *tuning) choice() (Choice, string) {
 			return ChoseDefault, reason
 		}
 	case constant.Percent.Mean > 100*improvementUnit:
-		return ChoseWinner, fmt.Sprintf("The estimated risk of tuning exceeds the risk of a constant prediction by %.2g %%, and the interval of the difference, [%.2g, %.2g], contains 0: the tuned model may be worse.", constant.Percent.Mean, constant.Percent.Low, constant.Percent.High)
+		return ChoseWinner, fmt.Sprintf("The estimated risk of tuning exceeds the risk of a constant prediction by %s %%, and %s", assess.FormatPercent(constant.Percent.Mean), doubt(constant))
 	case byDefault.Percent.Mean > 100*improvementUnit:
-		return ChoseWinner, fmt.Sprintf("The estimated risk of tuning exceeds the risk of the default hyperparameters by %.2g %% of a constant prediction's, and the interval of the difference, [%.2g, %.2g], contains 0: the tuned model may be worse.", byDefault.Percent.Mean, byDefault.Percent.Low, byDefault.Percent.High)
+		return ChoseWinner, fmt.Sprintf("The estimated risk of tuning exceeds the risk of the default hyperparameters by %s %% of a constant prediction's, and %s", assess.FormatPercent(byDefault.Percent.Mean), doubt(byDefault))
 	default:
 		return ChoseWinner, ""
 	}
@@ -153,6 +153,11 @@ func (w *tuning) choice() (Choice, string) {
 		return ChoseDefault, reason
 	}
 	return ChoseConstant, reason
+}
+
+// doubt is the end of a warning by a comparison that is not decided.
+func doubt(c assess.Comparison) string {
+	return fmt.Sprintf("the interval of the difference, [%s, %s], contains 0: the tuned model may be worse.", assess.FormatPercent(c.Percent.Low), assess.FormatPercent(c.Percent.High))
 }
 
 // warnFirst puts a warning before all others.

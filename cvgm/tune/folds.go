@@ -61,7 +61,7 @@ func (w *tuning) draw(src cvgm.Source, rows []int, folds int, arg string) ([]cvg
 	var err error
 	switch {
 	case w.Groups != nil:
-		splits, err = cvgm.GroupedKFold(src, sample.Pick(w.Groups, rows), folds)
+		splits, err = w.drawGroups(src, rows, folds)
 	case w.stratified():
 		y := sample.Pick(w.c.Data.Y, rows)
 		if w.table != nil { // StratifiedKFold would name the label and its index
@@ -89,6 +89,51 @@ func (w *tuning) draw(src cvgm.Source, rows []int, folds int, arg string) ([]cvg
 		}
 	}
 	return splits, nil
+}
+
+// These constants belong to drawGroups. A search on the training rows of an outer fold draws folds
+// of these rows, so two groups of each class leave one group to its training rows.
+const (
+	groupDraws     = 20
+	groupsOfAClass = 2
+)
+
+// drawGroups draws folds of groups. For classes, it draws again until the training rows of each
+// split have groupsOfAClass groups of each class, at most groupDraws times. If no draw has so many,
+// it returns the first of the draws with the most.
+func (w *tuning) drawGroups(src cvgm.Source, rows []int, folds int) (best []cvgm.Split, err error) {
+	groups, most := sample.Pick(w.Groups, rows), -1
+	for range groupDraws {
+		splits, err := cvgm.GroupedKFold(src, groups, folds)
+		if err != nil || !w.stratified() {
+			return splits, err
+		}
+		if least := w.leastGroups(splits, rows); least > most {
+			best, most = splits, least
+		}
+		if most >= groupsOfAClass {
+			break
+		}
+	}
+	return best, nil
+}
+
+// leastGroups returns the smallest number of groups of a class among the training rows of a split.
+// The splits have indices of rows. Rows of weight 0 do not count.
+func (w *tuning) leastGroups(splits []cvgm.Split, rows []int) int {
+	least := len(rows)
+	for _, s := range splits {
+		for _, label := range w.classLabels() {
+			seen := map[int]bool{}
+			for _, at := range s.Train {
+				if i := rows[at]; w.c.Data.Y[i] == label && w.weight(i) > 0 {
+					seen[w.Groups[i]] = true
+				}
+			}
+			least = min(least, len(seen))
+		}
+	}
+	return least
 }
 
 // outer returns the outer folds of one repeat. The parameter folds is the largest number of outer

@@ -33,7 +33,11 @@ func (w *tuning) foldModel(cv, searchCV *cvgm.CV, outer cvgm.Split, hyper []floa
 
 // setIntervals makes the intervals of Model if Tuner.Intervals is set and there are outer folds.
 func (w *tuning) setIntervals() {
-	if !w.Intervals || w.first == nil { // NoRisk has the reason
+	if !w.Intervals {
+		return
+	}
+	if w.first == nil {
+		w.warn(NoIntervals, "There are no prediction intervals, because they need the models of the nested estimate.")
 		return
 	}
 	made, err := w.intervals()

@@ -8,6 +8,7 @@ import (
 
 	"cvgm/cvgm/internal/args"
 	"cvgm/cvgm/internal/sample"
+	"cvgm/cvgm/tune/assess"
 	"cvgm/qpdiff"
 )
 
@@ -175,21 +176,13 @@ func (w *tuning) judge(s *tuneSearch) {
 			}
 		}
 	}
-	for i, h := range s.hyper {
-		switch v := out.Hyper[i]; {
-		case !s.free[i] || s.isWidth(i) && v == 0:
-			continue
-		case v > h.Upper/atBoundFactor:
-			w.warn(AtBound, "%s = %.3g ended at the upper bound of its search, %.3g.", h.Name, v, h.Upper)
-		case v < h.Lower*atBoundFactor && v > 0 && !s.isWidth(i): // a feature without effect
-			w.warn(AtBound, "%s = %.3g ended at the lower bound of its search, %.3g.", h.Name, v, h.Lower)
-		}
-	}
+	w.warnOfBounds(s)
+	w.warnOfWeights()
 	free := s.counted(out.Hyper, s.tied)
 	if s.refused {
 		w.warn(CommonFactor, "%d hyperparameters of a kind keep one common factor: separate ones have no lower loss on rows that their search leaves out. More examples, or hyperparameters for fewer groups, may change this.", s.largestKind())
 	}
-	if args.Finite(out.DefaultLoss) && !(out.Loss < out.DefaultLoss-improvementUnit*math.Abs(out.DefaultLoss)) && free > 0 {
+	if args.Finite(out.DefaultLoss) && out.DefaultLoss != 0 && !(out.Loss < out.DefaultLoss-improvementUnit*math.Abs(out.DefaultLoss)) && free > 0 {
 		w.warn(NoImprovement, "The search found no CV loss below %.4g, the loss of the defaults.", out.DefaultLoss)
 	}
 	if gap := out.Loss - out.TrainLoss; gap > 2*out.StandardError && out.Loss > overfit*out.TrainLoss {
@@ -218,6 +211,45 @@ func (w *tuning) judge(s *tuneSearch) {
 	}
 	if s.failed > 0 {
 		w.warn(FailedFits, "%d of %d evaluations failed, the first with: %v.", s.failed, s.before+len(s.path), s.failure)
+	}
+}
+
+// warnOfBounds warns of hyperparameters that ended at or near a bound of their search.
+func (w *tuning) warnOfBounds(s *tuneSearch) {
+	warn := func(name, which string, v, bound float64) {
+		where := "near"
+		if math.Abs(v-bound) <= boundError*bound {
+			where = "at"
+		}
+		w.warn(AtBound, "%s = %.3g ended %s the %s bound of its search, %.3g.", name, v, where, which, bound)
+	}
+	for i, h := range s.hyper {
+		switch v := w.out.Hyper[i]; {
+		case !s.free[i] || s.isWidth(i) && v == 0:
+			continue
+		case v > h.Upper/atBoundFactor:
+			warn(h.Name, "upper", v, h.Upper)
+		case v < h.Lower*atBoundFactor && v > 0 && !s.isWidth(i): // a feature without effect
+			warn(h.Name, "lower", v, h.Lower)
+		}
+	}
+}
+
+// warnOfWeights warns if the results rest on the weight of one example. The text has the number of
+// equally weighted examples by which a mean would have the same variance, (Σw)²/Σw² (Kish 1965).
+func (w *tuning) warnOfWeights() {
+	rows := w.rows()
+	shares := sample.Relative(w.c.Data.Weights, rows)
+	total, largest, squares := shares.Total(len(rows)), 0, 0.
+	for at := range rows {
+		share := shares.At(at) / total
+		squares += share * share
+		if shares.At(at) > shares.At(largest) {
+			largest = at
+		}
+	}
+	if share := shares.At(largest) / total; share > dominantShare {
+		w.warn(DominantWeight, "The example at index %d has %s %% of the total weight: fits and estimates are as uncertain as with %.2g examples of equal weight.", rows[largest], assess.FormatPercent(100*share), 1/squares)
 	}
 }
 

@@ -29,8 +29,14 @@ func newSpace(hyper []learn.Hyperparameter, kind []int, fixed map[string]float64
 	for _, k := range kind {
 		s.kinds = max(s.kinds, k+1)
 	}
+	given := map[string]string{} // the spelling in fixed of each name
 	// λ1 comes before λ1[0], so that the value of λ1[0] is used.
 	for _, name := range slices.Sorted(maps.Keys(fixed)) {
+		letters := greek.Replace(name)
+		if other, twice := given[letters]; twice {
+			return s, args.Bad("Tuner.Fixed", qpdiff.ErrDomain, "give one of them", "holds %s twice, as %q and %q", letters, other, name)
+		}
+		given[letters] = name
 		if err := s.fix(name, fixed[name]); err != nil {
 			return s, err
 		}

@@ -188,7 +188,9 @@ type Tuned struct {
 	// Loss is the CV loss of Model. For the winner, it is the lowest CV loss that the search found
 	// at a point at which the model can be fitted, among points with common factors if the warning
 	// CommonFactor is given. Loss is optimistic, because the search minimised it on the same splits.
-	// The estimates in Risk are not optimistic.
+	// The estimates in Risk are not optimistic. Loss is the mean over the splits of their weighted
+	// mean losses, so all splits count alike. In Risk, each example counts by its weight. The two
+	// may differ much if single examples have large weights.
 	Loss float64
 	// StandardError is the standard error of Loss, computed from the losses of the N examples; see
 	// [cvgm.CV.StandardError].
@@ -285,6 +287,7 @@ const (
 	UncertainColumn // a choice of CSV.Read that the file does not settle: see table.Note
 	NoIntervals     // a fit failed that the prediction intervals need
 	CommonFactor    // separate hyperparameters of a kind fit noise, so they keep their ratios
+	DominantWeight  // one example has much of the total weight
 )
 
 const (
@@ -298,8 +301,10 @@ const (
 	defaultStarts     = 3
 	defaultEvals      = 200
 	kinkedEvals       = 400
-	evalsPerStart     = 20  // a typical number, from which the remaining time is estimated
-	atBoundFactor     = 1.5 // AtBound: the hyperparameter is within this factor of the bound
+	evalsPerStart     = 20   // a typical number, from which the remaining time is estimated
+	atBoundFactor     = 1.5  // AtBound: the hyperparameter is within this factor of the bound
+	boundError        = 1e-9 // a hyperparameter that differs from its bound by a smaller share has only rounding errors of the logarithms
+	dominantShare     = .25  // DominantWeight: an example has more than this share; the share is 1/4 at most if all weights are equal
 	improvementUnit   = 1e-9
 )
 

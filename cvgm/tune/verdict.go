@@ -32,10 +32,14 @@ func (t *Tuned) Verdict() string {
 	byDefault, _ := t.Risk.against(defaultName)
 	rival, _ := t.Risk.against(rivalName(t.Risk))
 	switch {
-	case t.Choice == ChoseConstant:
+	case t.Choice == ChoseConstant && (constant.Worse() || byDefault.Worse()):
 		return "Use a constant prediction, which Model is: the tuned model is worse."
+	case t.Choice == ChoseConstant:
+		return "Use a constant prediction, which Model is: the CV loss of the tuned model is higher."
 	case t.Choice == ChoseDefault:
 		return "Use the default hyperparameters, with which Model is fitted: the tuned model is worse."
+	case t.ConstantLoss == 0:
+		return "Use a constant prediction: its CV loss is 0."
 	case !compared:
 		return "Not decided: there is no nested estimate that compares the tuned model with a constant prediction."
 	case constant.Worse():

@@ -191,7 +191,11 @@ func calibration(samples []Sample) []Bin {
 
 // String describes the metrics in one line.
 func (r Regression) String() string {
-	return fmt.Sprintf("RMSE %.4g, MAE %.4g, R² %.3g", r.RMSE, r.MAE, r.R2)
+	text := fmt.Sprintf("RMSE %.4g, MAE %.4g", r.RMSE, r.MAE)
+	if !math.IsNaN(r.R2) {
+		text += fmt.Sprintf(", R² %.3g", r.R2)
+	}
+	return text
 }
 
 // String describes the metrics in one line.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"cvgm/cvgm/internal/args"
 )
@@ -37,15 +38,18 @@ func (c Comparison) String() string {
 	case math.IsInf(e.Mean, -1):
 		return "better than " + c.With + ", which failed"
 	case c.Better():
-		return fmt.Sprintf("better than %s by %s %% [%s, %s]", c.With, percent(-e.Mean), percent(-e.High), percent(-e.Low))
+		return fmt.Sprintf("better than %s by %s %% [%s, %s]", c.With, FormatPercent(-e.Mean), FormatPercent(-e.High), FormatPercent(-e.Low))
 	case c.Worse():
-		return fmt.Sprintf("worse than %s by %s %% [%s, %s]", c.With, percent(e.Mean), percent(e.Low), percent(e.High))
+		return fmt.Sprintf("worse than %s by %s %% [%s, %s]", c.With, FormatPercent(e.Mean), FormatPercent(e.Low), FormatPercent(e.High))
 	}
-	return fmt.Sprintf("not decided against %s: %s %% [%s, %s]; a difference of %s %% would have shown", c.With, percent(e.Mean), percent(e.Low), percent(e.High), percent(c.Shown))
+	if max(-e.Low, e.High) <= rounding {
+		return "equal to " + c.With + " up to rounding"
+	}
+	return fmt.Sprintf("not decided against %s: %s %% [%s, %s]; a difference of %s %% would have shown", c.With, FormatPercent(e.Mean), FormatPercent(e.Low), FormatPercent(e.High), FormatPercent(c.Shown))
 }
 
-// percent writes a number with two significant digits, or without decimals from 10 on.
-func percent(v float64) string {
+// FormatPercent writes a number of per cent with two significant digits, or without decimals from 10 on.
+func FormatPercent(v float64) string {
 	if math.Abs(v) >= 10 {
 		return fmt.Sprintf("%.0f", v)
 	}
@@ -63,8 +67,9 @@ const power = .8
 //
 // The risk of the constant prediction is an estimate, too. The standard error is therefore computed
 // for the ratio θ of the difference to this risk, to first order: it is the standard error of
-// (a_i−b_i−θc_i)/c̄. A loss of +Inf in b means that the other model failed. The result ok is false
-// if the constant's risk is not above 0.
+// (a_i−b_i−θc_i)/c̄. If b holds the losses of the constant prediction and no loss in a is negative,
+// the difference is at least −100 %, and the interval ends there. A loss of +Inf in b means that the
+// other model failed. The result ok is false if the constant's risk is not above 0.
 func (r Rows) Compare(other string, a, b, constant [][]float64, questions int) (c Comparison, ok bool) {
 	unit, _, _ := r.mean(constant, ofRisk)
 	if !(unit > 0) || !args.Finite(unit) {
@@ -88,6 +93,10 @@ func (r Rows) Compare(other string, a, b, constant [][]float64, questions int) (
 	c = Comparison{With: other, Percent: Estimate{100 * ratio, 100*ratio - reach, 100*ratio + reach}, Shown: reach}
 	if args.Finite(se) {
 		c.Shown += 100 * se * quantile(freedom, power)
+	}
+	c.Shown = max(c.Shown, rounding)
+	if lowest := slices.Min(slices.Concat(a...)); lowest >= 0 && slices.EqualFunc(b, constant, slices.Equal[[]float64]) {
+		c.Percent.Low = max(c.Percent.Low, -100)
 	}
 	return c, true
 }

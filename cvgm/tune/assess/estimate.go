@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/sample"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -57,7 +58,8 @@ type Rows struct {
 // Risk returns the mean of the losses with its 95 % interval. If no loss is negative, Risk computes
 // a symmetric interval for the square root of the mean, and squares its ends, so the interval has
 // no negative numbers. Otherwise the interval is symmetric around the mean. If a loss is +Inf, the
-// estimate is +Inf. If there is only one unit of rows, the interval is infinite.
+// estimate is +Inf. If one unit of rows has more than some 80 % of the weight, the interval is
+// infinite.
 func (r Rows) Risk(losses [][]float64) Estimate {
 	mean, se, freedom := r.mean(losses, ofRisk)
 	reach := se * quantile(freedom, (1+Confidence)/2)
@@ -77,9 +79,9 @@ func (r Rows) Risk(losses [][]float64) Estimate {
 // of freedom of this standard error. It computes two standard errors and returns the larger one.
 //
 // The first standard error is from the scatter over the rows. Let l_i be the mean loss of row i
-// over the repeats. For each of the n units u, let e_u be the sum of (w_i/Σw)(l_i − mean) over the
-// rows i of u. The first standard error is √(n/(n−1)·Σe_u²) (Liang and Zeger 1986) times
-// √(rule.factor + foldChoice/repeats).
+// over the repeats. For each of the n units u, let s_u be the sum of w_i/Σw over the rows i of u,
+// and let e_u be the sum of (w_i/Σw)(l_i − mean). The first standard error is
+// √((n−1)/n·Σ(e_u/(1−s_u))²) times √(rule.factor + foldChoice/repeats); see [sample.MeanError].
 //
 // The second standard error is from the scatter over the folds. It is larger if the models of
 // different folds differ more than their rows explain. For each fold of each repeat, let f be the
@@ -139,13 +141,20 @@ func (r Rows) rows(d []float64) (mean, se, freedom float64) {
 	if !args.Finite(mean) {
 		return mean, 0, 1
 	}
-	sums := r.sums(func(i int) float64 { return shares[i] * (d[i] - mean) }, len(d))
-	n := float64(len(sums))
-	if n < 2 {
+	units := r.sums(func(i int) float64 { return shares[i] }, len(d))
+	if 1/floats.Dot(units, units) < leastUnits {
 		return mean, math.Inf(1), 1
 	}
-	return mean, math.Sqrt(n/(n-1)) * floats.Norm(sums, 2), n - 1
+	deviations := r.sums(func(i int) float64 { return shares[i] * (d[i] - mean) }, len(d))
+	se, freedom = sample.MeanError(deviations, units)
+	return mean, se, freedom
 }
+
+// leastUnits is the smallest number of units for a finite interval. Units of uneven weight count as
+// (Σw)²/Σw² units of equal weight (Kish 1965). The number is below 1.5 if one unit has more than
+// some 80 % of the weight. The scatter of the loss of this unit then decides how far the mean is
+// from the risk, and one unit shows no scatter.
+const leastUnits = 1.5
 
 // sums returns the sum of value over the rows of each unit. The units are in the order of their
 // first rows. Rows of weight 0 are left out.

@@ -59,6 +59,12 @@ func TestRisk(t *testing.T) {
 	if e := (Rows{Folds: [][]int{{0, 0}}, Units: []int{1, 1}}).Risk([][]float64{{3, 1}}); !math.IsInf(e.High, 1) {
 		t.Errorf("one unit: %v", e)
 	}
+	for weight, finite := range map[float64]bool{7: true, 10: false} {
+		r := Rows{Folds: [][]int{{0, 1, 1}}, Weights: []float64{weight, 1, 1}}
+		if e := r.Risk([][]float64{{3, 1, 2}}); math.IsInf(e.High, 1) == finite {
+			t.Errorf("a unit of the weight %v beside two of 1: %v", weight, e)
+		}
+	}
 }
 
 // The intervals of means and of differences hold them as often as they claim where rows are independent, groups
@@ -68,24 +74,26 @@ func TestIntervalsCover(t *testing.T) {
 	const repetitions, n, k = 2000, 60, 5
 	src := synth.NewStream(6, "losses")
 	for name, test := range map[string]struct {
-		group, fold float64 // deviations
-		units       bool
-		folds       int
-		least, most float64
+		group, fold, weight float64 // deviations, the last of the logarithm of a weight
+		units               bool
+		folds               int
+		least, most         float64
 	}{
-		"independent": {0, 0, false, k, .95, 1},
-		"groups":      {1, 0, true, k, .95, 1},
-		"folds":       {0, .2, false, k, .95, 1},
+		"independent":    {folds: k, least: .95, most: 1},
+		"groups":         {group: 1, units: true, folds: k, least: .95, most: 1},
+		"folds":          {fold: .2, folds: k, least: .95, most: 1},
+		"uneven weights": {weight: 2, folds: k, least: .95, most: 1},
+		"uneven groups":  {group: 1, weight: 2, units: true, folds: k, least: .95, most: 1},
 		// Five folds tell little of a common part that is larger than the rows' own.
-		"folds far apart": {0, .4, false, k, .92, 1},
+		"folds far apart": {fold: .4, folds: k, least: .92, most: 1},
 		// The control: dependent rows that are taken as independent, in folds that do not show it.
-		"groups unseen": {5, 0, false, n, 0, .94},
+		"groups unseen": {group: 5, folds: n, most: .94},
 	} {
 		held, differ := 0, 0
 		r := Rows{Folds: foldsOf(1, n, test.folds)}
 		for range repetitions {
 			a, b, c := make([]float64, n), make([]float64, n), make([]float64, n)
-			r.Units = nil
+			r.Units, r.Weights = nil, nil
 			var common, fold float64
 			for i := range n {
 				if i%4 == 0 {
@@ -96,6 +104,9 @@ func TestIntervalsCover(t *testing.T) {
 				}
 				if test.units {
 					r.Units = append(r.Units, i/4)
+				}
+				if test.weight > 0 {
+					r.Weights = append(r.Weights, math.Exp(test.weight*src.NormFloat64()))
 				}
 				own := src.NormFloat64()
 				a[i] = 10 + common + fold + own
@@ -113,6 +124,22 @@ func TestIntervalsCover(t *testing.T) {
 				t.Errorf("%s: %.3f of the intervals of the %s hold it, want %v to %v", name, share, what, test.least, test.most)
 			}
 		}
+	}
+}
+
+// The difference to a constant prediction ends at −100 %, where the model has no loss.
+func TestCompareEndsAtNoLoss(t *testing.T) {
+	r := Rows{Folds: [][]int{{0, 0, 1, 1}}}
+	a, other, constant := [][]float64{{0, .1, .2, 0}}, [][]float64{{5, 6, 5, 7}}, [][]float64{{1, 7, 2, 6}}
+	if c, _ := r.Compare("constant", a, constant, constant, 3); c.Percent.Low != -100 || !(c.Percent.High > c.Percent.Mean) {
+		t.Errorf("%v", c)
+	}
+	if c, _ := r.Compare("other", a, other, constant, 3); !(c.Percent.Low < -100) {
+		t.Errorf("another model may lose more than the constant: %v", c)
+	}
+	a[0][0] = -.1 // a loss below 0
+	if c, _ := r.Compare("constant", a, constant, constant, 3); !(c.Percent.Low < -100) {
+		t.Errorf("with a negative loss: %v", c)
 	}
 }
 

@@ -1,0 +1,147 @@
+package tune
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/synth"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// lineData returns n rows of two features with labels by the function.
+func lineData(n int, label func(row []float64, noise float64) float64) learn.Data {
+	src := synth.NewStream(3, "warnings")
+	d := learn.Data{X: mat.NewDense(n, 2, nil), Y: make([]float64, n)}
+	for i := range d.Y {
+		row := d.Dense().RawRowView(i)
+		row[0], row[1] = src.NormFloat64(), src.NormFloat64()
+		d.Y[i] = label(row, src.NormFloat64())
+	}
+	return d
+}
+
+func noisy(row []float64, noise float64) float64 { return row[0] + noise }
+
+func warningText(t *Tuned, kind WarningKind) string {
+	for _, w := range t.Warnings {
+		if w.Kind == kind {
+			return w.Text
+		}
+	}
+	return ""
+}
+
+func TestFixedRefusesTwoSpellings(t *testing.T) {
+	fixed := map[string]float64{"λ1": 1, "lambda1": 2}
+	if _, err := (Tuner{Fixed: fixed}).Tune(t.Context(), lineData(20, noisy)); !errors.Is(err, qpdiff.ErrDomain) || !strings.Contains(err.Error(), "λ1 twice") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A weight that counts as much as half of the rows is named, and leaves no certainty. Weights of
+// equal size and the weights of Balanced classes are no reason to warn.
+func TestDominantWeight(t *testing.T) {
+	d := lineData(60, noisy)
+	d.Weights = slices.Repeat([]float64{1}, 60)
+	for _, weight := range []float64{1, 10, 60, 1e6} {
+		d.Weights[7] = weight
+		tuned := mustTune(t, Tuner{Repeats: 1}, d)
+		text, share := warningText(tuned, DominantWeight), weight/(weight+59)
+		if (share > dominantShare) != (text != "") || text != "" && !strings.HasPrefix(text, "The example at index 7 has ") {
+			t.Errorf("the share %.2f: %q", share, text)
+		}
+		if c, _ := tuned.Risk.against(constantName); weight == 1e6 && (c.Better() || c.Worse()) {
+			t.Errorf("one example decides: %v", c)
+		}
+	}
+	d.Weights = nil
+	for i := range d.Y {
+		d.Y[i] = map[bool]float64{true: 1, false: -1}[i%10 == 0]
+	}
+	if text := warningText(mustTune(t, Tuner{Balanced: true, Repeats: 1}, d), DominantWeight); text != "" {
+		t.Error(text)
+	}
+}
+
+// The warning of a missing estimate is not the only one if intervals are missing, too.
+func TestMissingIntervalsAreNamed(t *testing.T) {
+	for _, n := range []int{leastOuter - 1, leastOuter} {
+		tuned := mustTune(t, Tuner{Intervals: true}, lineData(n, noisy))
+		if (warningText(tuned, NoIntervals) != "") != (tuned.Intervals == nil) || (tuned.Intervals == nil) != (n < leastOuter) {
+			t.Errorf("%d examples: %v", n, tuned)
+		}
+	}
+}
+
+// A hyperparameter that ends within atBoundFactor of its bound is near it, and at it only if it
+// equals it.
+func TestBoundsAreNear(t *testing.T) {
+	free := []bool{true}
+	for _, test := range []struct {
+		v    float64
+		want string
+	}{
+		{1, " ended at the lower bound "},
+		{math.Exp(math.Log(1.3) - math.Log(1.3)), " ended at the lower bound "},
+		{1.3, " ended near the lower bound "},
+		{20, ""},
+		{40, " ended near the upper bound "},
+		{math.Exp(math.Log(50)), " ended at the upper bound "},
+	} {
+		w := &tuning{out: &Tuned{Hyper: []float64{test.v}}}
+		w.warnOfBounds(&tuneSearch{space: space{hyper: []learn.Hyperparameter{{Name: "λ1", Lower: 1, Upper: 50}}, free: free}})
+		if text := warningText(w.out, AtBound); !strings.Contains(text, test.want) || (text == "") != (test.want == "") {
+			t.Errorf("%v: %q, want %q", test.v, text, test.want)
+		}
+	}
+}
+
+// Words for labels without variation and for fits without errors: no noise about improvements, no
+// comparison of rounding errors.
+func TestVerdictsWithoutErrors(t *testing.T) {
+	constant := mustTune(t, Tuner{}, lineData(40, func([]float64, float64) float64 { return 5 }))
+	if warningText(constant, NoImprovement) != "" || constant.Verdict() != "Use a constant prediction: its CV loss is 0." || strings.Contains(constant.String(), "NaN") {
+		t.Errorf("%v", constant)
+	}
+	exact := mustTune(t, Tuner{}, lineData(40, func(row []float64, _ float64) float64 { return row[0] + 2*row[1] }))
+	if !strings.HasPrefix(exact.Verdict(), "Use the tuned model") || !strings.Contains(exact.String(), "equal to ridge regression up to rounding") {
+		t.Errorf("%v", exact)
+	}
+}
+
+// A verdict claims that tuning is worse only if a comparison decides so.
+func TestVerdictNamesTheCVLoss(t *testing.T) {
+	tuner, d := overfitted()
+	tuner.OuterFolds = -1
+	if v := mustTune(t, tuner, d).Verdict(); v != "Use a constant prediction, which Model is: the CV loss of the tuned model is higher." {
+		t.Error(v)
+	}
+	tuner.OuterFolds = 0
+	tuned := mustTune(t, tuner, d)
+	if c, _ := tuned.Risk.against(constantName); c.Worse() != strings.HasSuffix(tuned.Verdict(), "the tuned model is worse.") {
+		t.Errorf("%v", tuned)
+	}
+}
+
+// Six groups, each of one class: every search has both classes in its training rows.
+func TestPureGroups(t *testing.T) {
+	const n, groups = 60, 6
+	for seed := range uint64(20) {
+		tuner := Tuner{Groups: make([]int, n), Seed: seed, Repeats: 3}
+		d := lineData(n, noisy)
+		for i := range d.Y {
+			tuner.Groups[i] = i * groups / n
+			d.Y[i] = math.Copysign(1, float64(i-n/2)+.5)
+		}
+		tuned := mustTune(t, tuner, d)
+		if tuned.Risk == nil || tuned.Risk.Repeats != 3 {
+			t.Errorf("seed %d: %v", seed, tuned)
+		}
+	}
+}
