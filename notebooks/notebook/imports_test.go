@@ -52,7 +52,7 @@ var imports = []struct{ path, code string }{
 	{"cvgm/internal/spline", ""},
 	{"cvgm/table", "qpdiff/memory qpdiff qpdiff/learn qpdiff/kernel cvgm cvgm/interval cvgm/internal/args cvgm/internal/normalise cvgm/internal/portable cvgm/internal/sample cvgm/internal/spline cvgm/internal/strictjson"},
 	{"cvgm/terms", "qpdiff qpdiff/penalised cvgm/table cvgm/internal/args cvgm/internal/spline"},
-	{"cvgm/tune/assess", "qpdiff cvgm/internal/args"},
+	{"cvgm/tune/assess", "qpdiff cvgm/internal/args cvgm/internal/sample"},
 	{"cvgm/tune", "qpdiff/memory qpdiff qpdiff/learn cvgm cvgm/interval cvgm/search cvgm/table cvgm/tune/assess cvgm/internal/args cvgm/internal/sample cvgm/internal/normalise cvgm/internal/portable qpdiff/linear qpdiff/penalised"},
 	{"cvgm/cvgmtest", "qpdiff cvgm cvgm/search"},
 	{"cvgm/experiment", "cvgm cvgm/search qpdiff qpdiff/learn synth"},
