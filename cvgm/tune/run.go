@@ -37,6 +37,9 @@ func (w *tuning) run() (*Tuned, error) {
 	}
 	folds := max(0, w.outerFolds())
 	w.stage, w.expected = "search", w.starts()*evalsPerStart
+	if !w.kinked() && s.counted(s.design(1)[0], true) == 1 {
+		w.expected = w.starts() * evalsOfOne
+	}
 	if s.freeWidths() > 1 {
 		w.expected += expectedWidths
 	} else if s.largestKind() > 1 {

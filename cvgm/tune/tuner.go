@@ -302,6 +302,7 @@ const (
 	defaultEvals      = 200
 	kinkedEvals       = 400
 	evalsPerStart     = 20   // a typical number, from which the remaining time is estimated
+	evalsOfOne        = 13   // the same number if a smooth loss depends on one kind of hyperparameter
 	atBoundFactor     = 1.5  // AtBound: the hyperparameter is within this factor of the bound
 	boundError        = 1e-9 // a hyperparameter that differs from its bound by a smaller share has only rounding errors of the logarithms
 	dominantShare     = .25  // DominantWeight: an example has more than this share; the share is 1/4 at most if all weights are equal
