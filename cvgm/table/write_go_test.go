@@ -652,6 +652,23 @@ func (nought) Predict(_ *qpdiff.Workspace, dst []float64, _ *mat.Dense) error {
 	return nil
 }
 
+// A file of the package main is built with the file that has the function main, and names it.
+func TestWriteGoInAProgram(t *testing.T) {
+	dir := t.TempDir()
+	var code bytes.Buffer
+	casetest.OK(t, pears(t).WriteGo(&code, "main"))
+	if !strings.Contains(code.String(), "Another file of the folder has the function main.\npackage main\n") {
+		t.Errorf("%.300s", code.String())
+	}
+	casetest.OK(t, os.WriteFile(filepath.Join(dir, "model.go"), code.Bytes(), 0o644), os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module pears\n\ngo 1.24\n"), 0o644),
+		os.WriteFile(filepath.Join(dir, "main.go"), []byte("package main\n\nfunc main() { Class(nil) }\n"), 0o644))
+	build := exec.Command("go", "build", "-o", "pears", ".")
+	build.Dir, build.Env = dir, append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
 func TestWriteGoRefuses(t *testing.T) {
 	p := pears(t)
 	for _, name := range []string{"", "_", "two words", "func", "a.b"} {
