@@ -34,6 +34,21 @@ type meter struct {
 	read        int64   // bytes read so far
 	held        float64 // bytes held by the records
 	line, parts float64 // bytes and separators since the last record
+	// returns is set if the text before the first line feed has a carriage return that another
+	// character follows.
+	returns bool
+	last    byte // the last byte before the first line feed, or this line feed
+}
+
+// lineEnd sets returns and last for the bytes that follow.
+func (m *meter) lineEnd(bytes []byte) {
+	for _, c := range bytes {
+		if m.last == '\n' {
+			return
+		}
+		m.returns = m.returns || m.last == '\r' && c != '\n'
+		m.last = c
+	}
 }
 
 // newMeter returns a meter of the text in src. size is the number of bytes of the text, or 0 if it
@@ -65,6 +80,7 @@ func sizeOf(r io.Reader) int64 {
 // Read reads from the text. It returns the error of check if the memory exceeds the bound.
 func (m *meter) Read(p []byte) (int, error) {
 	n, err := m.src.Read(p)
+	m.lineEnd(p[:n])
 	m.read += int64(n)
 	m.line += float64(n)
 	m.parts += float64(bytes.Count(p[:n], []byte{m.separator}))

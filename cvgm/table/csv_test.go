@@ -1,6 +1,8 @@
 package table
 
 import (
+	"encoding/csv"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -84,7 +86,7 @@ func TestSeparatorOfAText(t *testing.T) {
 
 // A text beside few numbers is a level if it is in many rows, and a mistake if it is in few.
 func TestLevelsBesideNumbers(t *testing.T) {
-	file := func(texts ...string) string { return "a,y\n" + strings.Join(texts, ",1\n") + ",2\n" }
+	file := func(texts ...string) string { return "a,y\n4,3\n" + strings.Join(texts, ",1\n") + ",2\n" }
 	repeated := func(n int, more ...string) string {
 		texts := slices.Repeat([]string{"1", "2", "3+", "4"}, n)
 		return file(append(texts, more...)...)
@@ -179,6 +181,55 @@ func TestReadFile(t *testing.T) {
 		table, err := CSV{Target: "y"}.ReadFile(filepath.Join(dir, name))
 		if (err == nil) != good || (table != nil) != good || err != nil && !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v, error %v", name, table, err)
+		}
+	}
+}
+
+// A record that the reader of a CSV refuses, or cannot divide, gives an error of one line, with the
+// line of the file, the cause and a remedy.
+func TestErrorsOfRecords(t *testing.T) {
+	pears := pears(t)
+	for name, c := range map[string]struct {
+		read  func(text string) error
+		text  string
+		parse bool // the error wraps a *csv.ParseError
+		words []string
+	}{
+		"too many":             {nil, "a,y\n1,2\n1,2,3\n", true, []string{"record on line 3", "3 with the separator ',', where the header has 2", "put fields that contain ',' into quotes, or set CSV.Comma"}},
+		"too few":              {nil, "a;y\n1;2\n1\n", true, []string{"record on line 3", "1 with the separator ';'", "complete the line"}},
+		"a bare quote":         {nil, "a,y\n1,2\n5\" disk,2\n", true, []string{"line 3", `bare "`, "put the whole field into quotes"}},
+		"a quote too many":     {nil, "a,y\n\"5\" disk\",2\n", true, []string{"line 2", "end the field with one quote before ','"}},
+		"an open quote":        {nil, "a,y\n\"5,2\n6,2\n", true, []string{"record on line 2", "end the field with one quote"}},
+		"a quote in the names": {nil, "a\",y\n1,2\n", true, []string{"line 1", "put the whole field into quotes"}},
+		"returns":              {nil, "a,y\r1,2\r3,4\r", false, []string{"in line 1", "carriage return", "save the file with line feeds"}},
+		"returns and quotes":   {nil, "a,y\r\"1\",2\r3,4\r", false, []string{"in line 1", "carriage return", "save the file with line feeds"}},
+		"returns below":        {nil, "a,y\n1,2\r3,4\n", true, []string{"record on line 2", "carriage return", "save the file with line feeds"}},
+		"another comma": {func(text string) error {
+			_, err := CSV{Target: "y", Comma: ','}.Read(strings.NewReader(text))
+			return err
+		}, "a;y\n1;2\n", false, []string{`CSV.Comma is ","`, `line 1, "a;y", lacks`, `use ";"`}},
+		"another comma of a pipeline": {func(text string) error {
+			_, err := pears.Read(strings.NewReader(text))
+			return err
+		}, "weight;colour;spots\n1;red;2\n", false, []string{`lacks column "`, `line 1, "weight;colour;spots"`, `unless ";" separates fields`, `separate the fields by ","`}},
+		"fewer columns of a pipeline": {func(text string) error {
+			_, err := pears.Read(strings.NewReader(text))
+			return err
+		}, "weight,colour\n1,red,2\n", false, []string{`add it to ["weight" "colour"]`}},
+	} {
+		if c.read == nil {
+			c.read = func(text string) error { _, err := ReadCSV(strings.NewReader(text), "y"); return err }
+		}
+		err := c.read(c.text)
+		var parse *csv.ParseError
+		if err == nil || errors.As(err, &parse) != c.parse || strings.Contains(err.Error(), "\n") || !strings.HasPrefix(err.Error(), "cvgm: ") {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		for _, w := range c.words {
+			if !strings.Contains(err.Error(), w) {
+				t.Errorf("%s: %v lacks %q", name, err, w)
+			}
 		}
 	}
 }

@@ -109,8 +109,14 @@ func (r *csvReader) header(from io.Reader) (*csvText, error) {
 	if errors.Is(err, qpdiff.ErrTooLarge) {
 		return nil, err
 	}
-	if err != nil {
+	if m.returns {
+		return nil, args.Bad("CSV", qpdiff.ErrDomain, returnRemedy, "holds a carriage return without a line feed in line 1")
+	}
+	if errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("cvgm: the CSV has no header line (%w): name the columns in the first line", err)
+	}
+	if err != nil {
+		return nil, r.errParse(err, header, 0)
 	}
 	if err := m.took(len(header)); err != nil {
 		return nil, err
@@ -128,6 +134,45 @@ func (r *csvReader) header(from io.Reader) (*csvText, error) {
 	}
 	return t, nil
 }
+
+// returnRemedy is the remedy for lines that end with a carriage return alone.
+const returnRemedy = "save the file with line feeds (LF or CR LF) at the ends of its lines"
+
+// errParse returns the error for a record that package encoding/csv refuses, with a remedy. The
+// reader names the line. columns is the number of columns; 0: the record is the header.
+func (r *csvReader) errParse(err error, record []string, columns int) error {
+	remedy := ""
+	switch {
+	case errors.Is(err, csv.ErrFieldCount):
+		err = fmt.Errorf("%w, %d with the separator %q, where the header has %d", err, len(record), r.comma, columns)
+		remedy = fmt.Sprintf("complete the line, put fields that contain %q into quotes, or set CSV.Comma to another separator", r.comma)
+		if slices.ContainsFunc(record, func(field string) bool { return strings.ContainsRune(strings.TrimSpace(field), '\r') }) {
+			err, remedy = fmt.Errorf("%w; it holds a carriage return without a line feed", err), returnRemedy
+		}
+	case errors.Is(err, csv.ErrBareQuote):
+		remedy = `put the whole field into quotes, and write each quote in it twice, as in "a 5"" disk"`
+	case errors.Is(err, csv.ErrQuote):
+		remedy = fmt.Sprintf("end the field with one quote before %q or the end of the line, and write each quote in it twice", r.comma)
+	default:
+		return fmt.Errorf("cvgm: %w", err) // of the reader of the text
+	}
+	return fmt.Errorf("cvgm: CSV: %w: %s", err, remedy)
+}
+
+// otherComma returns a separator of fields that the header contains, or 0. The header has one column
+// alone, so another separator probably divides it.
+func (t *csvText) otherComma() rune {
+	if len(t.header) > 1 {
+		return 0
+	}
+	if at := strings.IndexAny(t.header[0], separatorsOfFields); at >= 0 {
+		return rune(t.header[0][at])
+	}
+	return 0
+}
+
+// separatorsOfFields are the separators that commaOf finds.
+const separatorsOfFields = ",;\t|"
 
 // headLines and headBytes bound the part of a text in which the separator of fields is found.
 const (
@@ -147,7 +192,7 @@ func commaOf(head string, truncated bool) rune {
 	}
 	for _, lines := range []int{headLines, 1} {
 		comma, most := ',', 1
-		for _, c := range ",;\t|" {
+		for _, c := range separatorsOfFields {
 			part := head
 			if truncated && end < 0 {
 				part = wholeFields(head, byte(c))
@@ -208,7 +253,7 @@ func (t *csvText) read() error {
 			return err
 		}
 		if err != nil {
-			return fmt.Errorf("cvgm: %w", err) // the reader names the line
+			return t.reader.errParse(err, record, len(t.header))
 		}
 		if err := t.meter.took(len(record)); err != nil {
 			return err

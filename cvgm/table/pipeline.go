@@ -103,6 +103,10 @@ func (p *Pipeline) read(r io.Reader, classes []string, otherClass string) (*Tabl
 	at := make([]int, len(e.columns))
 	for j, c := range e.columns {
 		i, ok := text.at[c.source()]
+		if other := text.otherComma(); !ok && other != 0 {
+			return nil, args.Bad("CSV", qpdiff.ErrShape, fmt.Sprintf("separate the fields by %q, as in the table of the model", string(e.reader.comma)),
+				"lacks column %q: line 1, %q, has one field, unless %q separates fields", c.source(), text.header[0], string(other))
+		}
 		if !ok {
 			return nil, args.Bad("CSV", qpdiff.ErrShape, fmt.Sprintf("add it to %q", firstOf(text.header)), "lacks column %q", c.source())
 		}

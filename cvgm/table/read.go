@@ -33,8 +33,8 @@ func (c CSV) ReadFile(path string) (*Table, error) {
 // Read reads a table. An error in the text names line, column and field. It is of kind ErrEmpty for
 // a text without examples or features. It is of kind ErrNotFinite for a missing value, and for a
 // text in place of a number. It is of kind ErrDomain for settings, names and kinds that cannot be
-// used. If a record has more or fewer fields than the header, the error is a *csv.ParseError of
-// package encoding/csv. Read holds the whole text in memory, within MaxBytes. The table then holds
+// used. If a record has more or fewer fields than the header, or a misplaced quote, the error wraps a
+// *csv.ParseError of package encoding/csv. Read holds the whole text in memory, within MaxBytes. The table then holds
 // only the values.
 func (c CSV) Read(r io.Reader) (*Table, error) {
 	text, err := c.header(r)
@@ -103,7 +103,14 @@ func (c CSV) header(r io.Reader) (*csvText, error) {
 	); err != nil {
 		return nil, err
 	}
-	return newCSVReader(c).header(r)
+	text, err := newCSVReader(c).header(r)
+	if err != nil {
+		return nil, err
+	}
+	if other := text.otherComma(); c.Comma != 0 && other != 0 {
+		return nil, args.Bad("CSV.Comma", qpdiff.ErrDomain, fmt.Sprintf("use %q", string(other)), "is %q, which line 1, %q, lacks", string(c.Comma), text.header[0])
+	}
+	return text, nil
 }
 
 // groups numbers the texts of column i by first appearance.

@@ -181,12 +181,6 @@ func (p MyDataParams) table(text string) (*table.Table, error) {
 	if err != nil {
 		return nil, inParameters(err)
 	}
-	if len(header) == 1 {
-		if i := strings.IndexAny(header[0], ",;|\t"); i >= 0 {
-			other := strings.ReplaceAll(header[0][i:i+1], "\t", "tab")
-			return nil, experiment.Invalid("Comma", fmt.Sprintf("%q, which the first line of %q lacks", p.Comma, p.Name()), fmt.Sprintf("use %q", other))
-		}
-	}
 	if c.Target == "" {
 		c.Target = header[len(header)-1]
 	}
