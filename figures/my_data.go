@@ -43,9 +43,6 @@ func MyDataColumns(r *mydata.Result) *Table {
 				parameters = append(parameters, choice.Parameter)
 			}
 		}
-		if c.Counts {
-			choices, parameters = append(choices, "It counts the rows: ignore it unless it is a feature."), append(parameters, "Ignore")
-		}
 		cell := func(texts []string, by string) any {
 			if texts == nil {
 				return nil

@@ -57,7 +57,7 @@ func TestMyDataOutputs(t *testing.T) {
 		"eight classes": {myTable("a", "b", "c", "d", "e", "f", "g", "h"), func(p *mydata.MyDataParams) { p.OuterFolds = 0 }, "columns comparisons hyperparameters losses curves roc confusion boundary coefficients path learning", nil},
 		"kernel": {myTable("no", "yes"), func(p *mydata.MyDataParams) { p.Learner, p.OuterFolds = "kernel_svm", 0 },
 			"columns comparisons hyperparameters losses curves surface roc confusion boundary learning", map[string]string{"my_data_hyperparameters": "target kind,γ,"}},
-		"numbers": {"x,y\n1,2\n2,3\n3,5\n4,4\n5,6\n6,5\n7,9\n", fast, "columns comparisons hyperparameters losses curves surface predictions coefficients path learning", map[string]string{"my_data_columns": "x,number,1 to 7,0,\"1 feature, the mean for a missing value\",It counts the rows: ignore it unless it is a feature.,Ignore\n"}},
+		"numbers": {"x,y\n1,2\n2,3\n3,5\n4,4\n5,6\n6,5\n7,9\n", fast, "columns comparisons hyperparameters losses curves surface predictions coefficients path learning", map[string]string{"my_data_columns": "x,number,1 to 7,0,\"1 feature, the mean for a missing value\",\"Column \"\"x\"\" seems to number the rows, and is read as a feature.\",Ignore\n"}},
 		"robust": {"x,y\n1,2\n2,3\n3,5\n4,40\n5,6\n6,5\n7,9\n", func(p *mydata.MyDataParams) { p.Learner, p.OuterFolds = "huber", 0 },
 			"columns comparisons hyperparameters losses curves surface predictions coefficients path learning", map[string]string{"my_data_losses": "CV loss: absolute error,", "my_data_hyperparameters": ",δ,"}},
 		"no signal": {"x,y\n1,2\n2,2\n3,2\n4,2\n5,2\n6,2\n7,2\n", fast, "columns comparisons hyperparameters losses curves surface predictions coefficients learning", nil},

@@ -69,6 +69,9 @@ type Column struct {
 	// "other", which follows the last of Levels. Every text that is not in Levels then belongs to
 	// this level.
 	Other bool
+	// IgnoreCase is set if a text that differs from a level by the case of letters alone, such as Red
+	// from red, counts as this level.
+	IgnoreCase bool
 	// Number is the format of the numbers. Nil: plain decimal numbers.
 	Number *Number
 	// Date describes how the column is made from dates or times. Nil: the column holds the values
@@ -97,7 +100,7 @@ func (c *Column) Features() int {
 // the values that are learned from training rows.
 func (c *Column) portable() portable.Column {
 	p := portable.Column{Source: c.source(), Categorical: c.Kind == Categorical, Levels: c.Levels, Fill: c.Missing == MissingIsMean,
-		MissingLevel: c.MissingLevel, Other: c.Other, All: c.Effect.is(LevelsEffect)}
+		MissingLevel: c.MissingLevel, Other: c.Other, IgnoreCase: c.IgnoreCase, All: c.Effect.is(LevelsEffect)}
 	if c.Number != nil {
 		p.Number = (*portable.NumberFormat)(c.Number)
 	}
@@ -124,7 +127,7 @@ func (c *Column) shown() []string { return firstOf(c.Levels) }
 
 // equal reports whether the columns have the same name and values.
 func (c *Column) equal(d *Column) bool {
-	return c.Name == d.Name && c.Kind == d.Kind && c.MissingLevel == d.MissingLevel && c.Other == d.Other && slices.Equal(c.Levels, d.Levels) && c.Number.equal(d.Number) && c.Date.equal(d.Date) && c.Effect.equal(d.Effect)
+	return c.Name == d.Name && c.Kind == d.Kind && c.MissingLevel == d.MissingLevel && c.Other == d.Other && c.IgnoreCase == d.IgnoreCase && slices.Equal(c.Levels, d.Levels) && c.Number.equal(d.Number) && c.Date.equal(d.Date) && c.Effect.equal(d.Effect)
 }
 
 // sameColumns reports whether two lists of columns are equal.

@@ -17,12 +17,22 @@ import (
 // present fields are finite decimal numbers. It is also numeric if all present fields are numbers
 // of one other format. Such a format has a decimal comma, separators of thousands (1,234.50), or a
 // unit ($5, 12.5% or 1.2 kg). Units of the same measure are converted into the most frequent unit.
-// The singular and the plural of a word (1 year, 2 years) are one unit. Numbers such as 1,234 do
-// not show whether the comma is the decimal sign. If a column has only such numbers, the other
-// columns of the file decide. If the other columns do not decide either, the decimal sign is a
-// point in a file whose fields are separated by commas, and otherwise a comma. [Table.Notes] lists
-// the choices that the file leaves open. Each note names the field of CSV that overrules the
-// choice.
+// The singular and the plural of a word (1 year, 2 years) are one unit. So are texts that differ by
+// the case of letters alone (km, Km), unless both are known units (mg, Mg). A number without a unit
+// counts as a number in the most frequent unit. There is one exception: if the units of a column
+// have several sizes, and each number of the file has a unit, a row for a prediction must also have
+// one; see [Number].
+//
+// Numbers such as 1,234 do not show whether the comma is the decimal sign. If a column has only such
+// numbers, the other columns of the file decide. If the other columns do not decide either, the
+// decimal sign is a point in a file whose fields are separated by commas, and otherwise a comma.
+// [Table.Notes] lists the choices that the file leaves open. Each note names the field of CSV that
+// overrules the choice.
+//
+// Three kinds of columns of digits are not numeric. Digits with leading zeros, such as the zip code
+// 01234, are texts if more than half of the fields have the same length. Whole numbers above 2^53 are
+// texts if rounding makes some of them equal. Fields such as 20240131 are dates if all of them are
+// dates of the years 1900 to 2100, and at least 5 of them differ. Notes list these columns.
 //
 // A column of dates or times of one format becomes several columns. They hold the days since the
 // first date, the year, the month, the weekday and the hour. Parts that do not vary are omitted;
@@ -42,22 +52,25 @@ import (
 // A column of the first kind is accepted under two conditions. It has at most 20 different texts,
 // and each text that is not a number, such as 3+, is in at least 5 rows.
 //
-// A column whose texts are nearly all different is left out as an identifier. If a categorical
-// column has more than 20 levels, the levels with fewer than 5 rows form one level, named other. If
-// a target holds only the numbers 0 and 1, or only −1 and 1, these are two classes. Notes list
-// these choices, too.
+// A column whose texts are nearly all different is left out as an identifier. A column of whole
+// numbers that seems to number the rows is a feature. If texts of a categorical column, or classes of
+// the target, differ by the case of letters alone (yes, YES), they are one level or one class. The
+// most frequent text is its name, and rows for predictions may have any case. If a categorical column
+// has more than 20 levels, the levels with fewer than 5 rows form one level, named other. If a target
+// holds only the numbers 0 and 1, or only −1 and 1, these are two classes. Texts of one number (1,
+// 1.0) are then one class. Two other numbers remain numbers. Notes list these choices, too.
 type CSV struct {
 	// Target names the column to be predicted. The column holds numbers, or the texts of 2 to 20
 	// classes. A column that holds only the numbers 0 and 1, or only −1 and 1, has two classes.
 	// Unless Positive is set, the class that is second in sorted order becomes +1, and the first
-	// becomes −1. For more than two classes see [Table.Binary] and [Table.ClassData].
+	// becomes −1. The order ignores the case of letters if this joined classes. For more than two classes see [Table.Binary] and [Table.ClassData].
 	Target string
 	// Positive is the class that becomes +1, if the target has two classes. If Positive is set, the
 	// texts of a target of numbers are classes, too.
 	Positive string
 	// Numeric and Categorical name columns of these kinds. The kinds of all other columns are
-	// inferred. A column in Categorical keeps all its levels. If the target is in Numeric, it is a
-	// number. If it is in Categorical, it has classes.
+	// inferred. A column in Categorical keeps all its texts as levels, also in both cases of letters.
+	// If the target is in Numeric, it is a number. If it is in Categorical, its texts are classes.
 	Numeric, Categorical []string
 	// Numbers maps names of numeric columns to the formats of their numbers. For these columns, no
 	// format is inferred. A field of another format is an error.

@@ -44,13 +44,14 @@ import (
 // The choice of the first level is a convention, like the unit of a number. Penalties shrink the
 // effects of the other levels towards the effect of the first level, in every split alike.
 type Encoder struct {
-	columns []Column
-	target  string
-	classes []string
-	rest    string  // see Table
-	number  *Number // the format of the target
-	reader  *csvReader
-	code    []portable.Column // of the columns, with the values that Fit learns; nil before Fit
+	columns    []Column
+	target     string
+	classes    []string
+	rest       string  // see Table
+	number     *Number // the format of the target
+	ignoreCase bool    // see Table
+	reader     *csvReader
+	code       []portable.Column // of the columns, with the values that Fit learns; nil before Fit
 }
 
 // Dims returns the number of columns and of features.
@@ -280,4 +281,14 @@ func (c *Column) errFeature(fault portable.Fault, v float64) error {
 		return c.errUnknown()
 	}
 	return args.Bad("column", qpdiff.ErrDomain, "give values of a table of the same columns", "%q with %d levels holds %v", c.Name, len(c.Levels), v)
+}
+
+// Sources returns, for each column of the table, the column of the file from which it is made. All
+// parts of a date are made from the same column of the file.
+func (e *Encoder) Sources() []string {
+	sources := make([]string, len(e.columns))
+	for j := range e.columns {
+		sources[j] = e.columns[j].source()
+	}
+	return sources
 }

@@ -2,6 +2,7 @@ package table
 
 import (
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -11,6 +12,9 @@ type kinds struct {
 	text *csvText
 	t    *Table // receives the columns
 	at   []int  // the index in a record of each column of t
+	all  int    // the number of rows of the file, with those that were left out
+	// named maps the names of columns to the fields of csv that name them.
+	named map[string]string
 	// points and commas count the columns whose numbers prove a decimal point or a decimal comma.
 	// unresolved lists the columns that can be read with either sign.
 	points, commas int
@@ -52,6 +56,63 @@ func (k *kinds) leftOut() string {
 		return ""
 	}
 	return fmt.Sprintf(", without the identifiers %q", firstOf(names))
+}
+
+// These constants are thresholds for a column with more than fewLevels levels. The levels with
+// fewer than leastRows rows form one level, named other. The column is an identifier if its number
+// of levels exceeds uniqueShare times its number of values.
+const (
+	leastRows   = 5
+	uniqueShare = .9
+)
+
+// rowNumbers adds a note on each column of numbers that may only number the rows. Such a column
+// holds different whole numbers. Either they ascend or descend over at most as many numbers as the
+// file has rows. Or there are more than fewLevels of them, in any order, and they are more than the
+// share uniqueShare of the whole numbers from the smallest to the largest.
+func (k *kinds) rowNumbers() {
+	for j := range k.t.Columns {
+		c := &k.t.Columns[j]
+		if c.Kind == Numeric && c.Date == nil && (c.Number == nil || c.Number.Unit == "") && k.named[c.Name] == "" && k.numbersRows(j) {
+			k.doubt(c.Name, "CSV.Ignore", "Column %q seems to number the rows, and is read as a feature.", c.Name)
+		}
+	}
+}
+
+// numbersRows reports whether column j of the table has the numbers that rowNumbers describes.
+func (k *kinds) numbersRows(j int) bool {
+	rows, _ := k.t.Dims()
+	present := make([]float64, 0, rows)
+	ascend, descend := true, true
+	for i := range rows {
+		v := k.t.x.At(i, j)
+		if v != v {
+			continue
+		}
+		if v != math.Floor(v) {
+			return false
+		}
+		if n := len(present); n > 0 {
+			ascend, descend = ascend && v > present[n-1], descend && v < present[n-1]
+		}
+		present = append(present, v)
+	}
+	if len(present) < leastRows {
+		return false
+	}
+	low := slices.Min(present)
+	switch numbers := slices.Max(present) - low + 1; {
+	case (ascend || descend) && numbers <= float64(k.all):
+		return true
+	case len(present) <= fewLevels || float64(len(present)) <= uniqueShare*numbers:
+		return false
+	}
+	seen := make(map[float64]bool, len(present))
+	return !slices.ContainsFunc(present, func(v float64) bool {
+		again := seen[v]
+		seen[v] = true
+		return again
+	})
 }
 
 // fresh returns a name that no column has. It is name, if necessary with apostrophes at the end.

@@ -2,8 +2,10 @@ package table
 
 import (
 	"fmt"
-	"math"
+	"maps"
 	"slices"
+	"strings"
+	"unicode"
 
 	"cvgm/cvgm/internal/args"
 	"cvgm/qpdiff"
@@ -14,7 +16,6 @@ import (
 func (k *kinds) feature(i int, field string) error {
 	name := k.text.header[i]
 	column := Column{Name: name, Missing: k.csv.missingRule(name, isFeature)}
-	add := func() { k.t.Columns, k.at = append(k.t.Columns, column), append(k.at, i) }
 	present, numbers := k.text.scan(i)
 	if present == 0 {
 		return args.Bad("CSV", qpdiff.ErrDomain, "put it into Ignore", "has no value in column %q", name)
@@ -24,16 +25,24 @@ func (k *kinds) feature(i int, field string) error {
 	switch {
 	case isNumber:
 		column.Number = given.clone()
-		add()
+		k.add(i, column)
 		return nil // readColumns reports a field of another format
 	case isDate:
 		return k.addDates(i, layout)
-	case numbers && field != "CSV.Categorical":
-		add()
+	case numbers && field == "CSV.Numeric":
+		k.add(i, column)
 		return nil
+	case numbers && field == "":
+		switch k.digits(i) {
+		case plainDigits:
+			k.add(i, column)
+			return nil
+		case dateDigits:
+			return k.addDates(i, digitLayout)
+		}
 	}
 	levels := k.text.levels(i)
-	if field != "CSV.Categorical" {
+	if field != "CSV.Categorical" && !numbers {
 		if found, err := k.dates(i, levels, field == "CSV.Numeric"); found || err != nil {
 			return err
 		}
@@ -44,7 +53,7 @@ func (k *kinds) feature(i int, field string) error {
 			return err
 		} else if number != nil {
 			column.Number = number
-			add()
+			k.add(i, column)
 			return nil
 		}
 	}
@@ -53,8 +62,13 @@ func (k *kinds) feature(i int, field string) error {
 		return nil
 	}
 	column.MissingLevel = present < len(k.text.records) // missing values remain only with MissingIsMean
-	add()
+	k.add(i, column)
 	return nil
+}
+
+// add adds a column that is made from column i of the file.
+func (k *kinds) add(i int, column Column) {
+	k.t.Columns, k.at = append(k.t.Columns, column), append(k.at, i)
 }
 
 // recurring reports whether a column with few levels that mixes numbers and other texts is meant as
@@ -77,21 +91,17 @@ func (k *kinds) recurring(i int, levels []string) bool {
 	return texts > 0
 }
 
-// These constants are thresholds for a column with more than fewLevels levels. The levels with
-// fewer than leastRows rows form one level, named other. The column is an identifier if its number
-// of levels exceeds uniqueShare times its number of values.
-const (
-	leastRows   = 5
-	uniqueShare = .9
-)
-
-// group groups the rare levels of column i. It returns false if the column is not a feature,
-// because it is an identifier or has only rare levels.
+// group joins levels of column i that differ by the case of letters alone, and the rare levels. It
+// returns false if the column is not a feature, because it is an identifier or has only rare levels.
 func (k *kinds) group(i int, column *Column, present int) bool {
 	all := len(column.Levels)
 	if all == present || float64(all) > uniqueShare*float64(present) {
 		k.leaveOut(column.Name, "CSV.Categorical", "Column %q has %d different texts in %d rows and is left out as an identifier.", column.Name, all, present)
 		return false
+	}
+	if joined, examples := k.join(i, column.Levels, foldKey); examples != nil {
+		column.Levels, column.IgnoreCase, all = joined, true, len(joined)
+		k.doubt(column.Name, "CSV.Categorical", "Column %q has texts that differ by the case of letters alone, and are one level: %s.", column.Name, examples)
 	}
 	if all <= fewLevels {
 		return true
@@ -109,6 +119,66 @@ func (k *kinds) group(i int, column *Column, present int) bool {
 	return true
 }
 
+// join joins texts of column i with the same key. It takes the text with the most rows for all of
+// them, and of several such texts the first in sorted order. It writes this text into the records.
+// It returns the remaining texts, sorted, and examples of joined texts. These are empty if no two
+// texts have the same key.
+func (k *kinds) join(i int, texts []string, key func(string) string) (kept []string, examples joined) {
+	keys := make(map[string]bool, len(texts))
+	for _, text := range texts {
+		keys[key(text)] = true
+	}
+	if len(keys) == len(texts) {
+		return texts, nil
+	}
+	rows, of := make(map[string]int, len(texts)), make(map[string]string, len(keys))
+	for _, record := range k.text.records {
+		rows[record[i]]++
+	}
+	for _, text := range texts {
+		if first, ok := of[key(text)]; !ok || rows[text] > rows[first] {
+			of[key(text)] = text
+		}
+	}
+	for _, text := range texts {
+		if of[key(text)] != text {
+			examples = append(examples, fmt.Sprintf("%q as %q", text, of[key(text)]))
+		}
+	}
+	for _, record := range k.text.records {
+		if text, ok := of[key(record[i])]; ok && !k.text.reader.missing(record[i]) {
+			record[i] = text
+		}
+	}
+	return slices.Sorted(maps.Values(of)), examples
+}
+
+// foldKey returns a text that all texts share which differ by the case of letters alone, as
+// strings.EqualFold compares them.
+func foldKey(text string) string {
+	return strings.Map(func(r rune) rune {
+		least := r
+		for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
+			least = min(least, other)
+		}
+		return least
+	}, text)
+}
+
+// foldsTwice reports whether two of the texts differ by the case of letters alone.
+func foldsTwice(texts []string) bool {
+	keys := map[string]bool{}
+	for _, text := range texts {
+		keys[foldKey(text)] = true
+	}
+	return len(keys) < len(texts)
+}
+
+// joined lists joined texts, each with the text that replaces it.
+type joined []string
+
+func (j joined) String() string { return strings.Join(firstOf(j), ", ") }
+
 // rows returns the number of rows of each level of column i, up to leastRows.
 func (k *kinds) rows(i int, levels []string) map[string]int {
 	rows := make(map[string]int, len(levels))
@@ -121,79 +191,4 @@ func (k *kinds) rows(i int, levels []string) map[string]int {
 		}
 	}
 	return rows
-}
-
-// target sets the table's target and classes.
-func (k *kinds) target() error {
-	c, text, t := k.csv, k.text, k.t
-	i := text.at[c.Target]
-	if given, ok := c.Numbers[c.Target]; ok {
-		t.TargetNumber = given.clone()
-		return nil
-	}
-	number, given := slices.Contains(c.Numeric, c.Target), c.Positive != "" || slices.Contains(c.Categorical, c.Target)
-	if number && given {
-		return args.Bad("CSV.Numeric", qpdiff.ErrDomain, "name it once, and leave Positive empty", "names the target %q, which CSV.Positive or Categorical makes classes", c.Target)
-	}
-	if _, numbers := text.scan(i); numbers && !given {
-		if !number {
-			t.Classes = k.binary(i)
-		}
-		return nil
-	}
-	classes := text.levels(i)
-	if !given {
-		number, err := k.number(i, classes, number)
-		if err != nil {
-			return err
-		}
-		if number != nil {
-			t.TargetNumber = number
-			return nil
-		}
-	}
-	switch n := len(classes); {
-	case n == 1:
-		return args.Bad("CSV.Target", qpdiff.ErrDomain, "give examples of another class", "is %q in all rows of column %q", classes[0], c.Target)
-	case n > maxClasses:
-		return args.Bad("CSV.Target", qpdiff.ErrDomain, fmt.Sprintf("give numbers or at most %d classes", maxClasses),
-			"has %d different texts in column %q, first %q in line %d", n, c.Target, text.records[0][i], text.lines[0])
-	}
-	if c.Positive != "" {
-		at := slices.Index(classes, c.Positive)
-		switch {
-		case at < 0:
-			return args.Bad("CSV.Positive", qpdiff.ErrDomain, fmt.Sprintf("name one of %q", firstOf(classes)), "is %q, which is not a class of column %q", c.Positive, c.Target)
-		case len(classes) > 2:
-			return args.Bad("CSV.Positive", qpdiff.ErrDomain, "leave it empty, and use Table.Binary", "is set for the %d classes %q", len(classes), firstOf(classes))
-		case at == 0:
-			slices.Reverse(classes)
-		}
-	}
-	t.Classes = classes
-	return nil
-}
-
-// binary returns the classes of a target of two numbers, 0 and 1 or −1 and 1. It returns nil for
-// other targets.
-func (k *kinds) binary(i int) []string {
-	low, high := math.Inf(1), math.Inf(-1)
-	for _, record := range k.text.records {
-		v, _ := number(record[i])
-		switch {
-		case low > high:
-			low, high = v, v
-		case v != low && v != high && low < high:
-			return nil // a third value
-		default:
-			low, high = min(low, v), max(high, v)
-		}
-	}
-	if high == 1 && (low == 0 || low == -1) {
-		if classes := k.text.levels(i); len(classes) == 2 {
-			k.note(k.t.Target, "CSV.Numeric", "The target %q holds %v and %v alone, which are classes.", k.t.Target, low, high)
-			return classes
-		}
-	}
-	return nil
 }

@@ -1,10 +1,14 @@
 package table
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/portable"
 	"cvgm/qpdiff"
 )
 
@@ -68,11 +72,13 @@ func (k *kinds) counted(c *census, i int, number *Number) {
 	bare := c.units[""]
 	switch {
 	case len(number.Units) > 0:
-		unit := number.Unit
-		if unit == "" {
-			unit = "1"
+		unit, note, more := cmp.Or(number.Unit, "1"), k.note, ""
+		if number.ambiguous() && bare > 0 {
+			note, more = k.doubt, fmt.Sprintf(", as which the %d numbers without a unit count", bare)
+		} else if number.caseMatters() {
+			note = k.doubt
 		}
-		k.note(name, "CSV.Numbers", "Column %q holds the units %s: all become %s.", name, c.list(), unit)
+		note(name, "CSV.Numbers", "Column %q holds the units %s: all become %s%s.", name, c.list(), unit, more)
 	case number.Unit != "" && bare > 0:
 		k.doubt(name, "CSV.Numbers", "Column %q lacks the unit in %d of %d numbers, which count as %s.", name, bare, c.texts, number.Unit)
 	}
@@ -133,4 +139,110 @@ func (k *kinds) decide() {
 		v, _ := o.number.parse(o.example)
 		note(o.name, "CSV.Numbers", "Column %q holds numbers such as %q, which may have separators of thousands or decimals: it is read as %v.", o.name, o.example, v)
 	}
+}
+
+// A digitKind is the kind of a column whose fields are numbers.
+type digitKind int
+
+const (
+	plainDigits digitKind = iota // numbers
+	textDigits                   // codes, such as 01234, or numbers with more digits than a float64 holds
+	dateDigits                   // dates in digitLayout
+)
+
+// digitLayout is the layout of dates that are written as whole numbers. Their years lie between
+// firstYear and lastYear; otherwise many other numbers of eight digits would be dates.
+const (
+	digitLayout         = "20060102"
+	firstYear, lastYear = 1900, 2100
+)
+
+// digits returns the kind of column i, whose fields are numbers. Only columns of digits alone have
+// other kinds than plainDigits. It adds a note if the kind may be another one.
+func (k *kinds) digits(i int) digitKind {
+	var present, padded, dates int
+	inexact, example := false, "" // example is a padded number
+	lengths := map[int]int{}
+	for _, record := range k.text.records {
+		field := record[i]
+		if k.text.reader.missing(field) {
+			continue
+		}
+		if strings.Trim(field, "0123456789") != "" {
+			return plainDigits
+		}
+		present++
+		lengths[len(field)]++
+		if len(field) > 1 && field[0] == '0' {
+			padded++
+			example = field
+		}
+		inexact = inexact || !exact(field)
+		if digitDate(field) {
+			dates++
+		}
+	}
+	name := k.text.header[i]
+	switch {
+	case padded > 0 && 2*lengths[len(example)] > present:
+		k.doubt(name, "CSV.Numeric", "Column %q holds digits with leading zeros, such as %q: they are read as texts, not as numbers.", name, strings.Clone(example))
+		return textDigits
+	case inexact:
+		return k.inexact(i)
+	case padded > 0:
+		k.doubt(name, "CSV.Categorical", "Column %q holds numbers with leading zeros, such as %q: they are read as numbers, without the zeros.", name, strings.Clone(example))
+	case 2*dates > present:
+		return k.digitDates(i, dates, present)
+	}
+	return plainDigits
+}
+
+// digitDate reports whether a field of digits is a date in digitLayout.
+func digitDate(field string) bool {
+	if len(field) != len(digitLayout) {
+		return false
+	}
+	t, ok := portable.ParseDate(digitLayout, field)
+	return ok && firstYear <= t.Year() && t.Year() <= lastYear
+}
+
+// exact reports whether a float64 has the value of a field of digits.
+func exact(field string) bool {
+	const always = 15 // digits
+	if len(field) <= always {
+		return true
+	}
+	v, _ := number(field)
+	return strconv.FormatFloat(v, 'f', 0, 64) == strings.TrimLeft(field, "0")
+}
+
+// inexact returns the kind of column i, which holds whole numbers that a float64 does not hold
+// exactly. They are texts if two of them have the same float64.
+func (k *kinds) inexact(i int) digitKind {
+	name, levels := k.text.header[i], k.text.levels(i)
+	numbers := map[float64]bool{}
+	for _, level := range levels {
+		v, _ := number(level)
+		numbers[v] = true
+	}
+	if len(numbers) < len(levels) {
+		k.doubt(name, "CSV.Numeric", "Column %q holds whole numbers above 2^53, of which rounding makes some equal: they are read as texts, not as numbers.", name)
+		return textDigits
+	}
+	k.doubt(name, "CSV.Categorical", "Column %q holds whole numbers above 2^53: they are read as numbers, and rounded.", name)
+	return plainDigits
+}
+
+// digitDates returns the kind of column i, which holds whole numbers. The arguments dates and present
+// are the numbers of fields that are dates, and that have a value. The column has dates if all fields
+// are dates and at least leastRows of them differ.
+func (k *kinds) digitDates(i, dates, present int) digitKind {
+	name, levels := k.text.header[i], k.text.levels(i)
+	example := levels[slices.IndexFunc(levels, digitDate)]
+	if dates == present && len(levels) >= leastRows {
+		k.note(name, "CSV.Numeric", "Column %q holds numbers such as %s, which are read as dates in the format %q.", name, example, digitLayout)
+		return dateDigits
+	}
+	k.doubt(name, "CSV.Dates", "Column %q holds dates such as %s in %d of %d rows: they are read as numbers, unless it has the format %q.", name, example, dates, present, digitLayout)
+	return plainDigits
 }

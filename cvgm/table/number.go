@@ -20,11 +20,15 @@ type Number struct {
 	// Decimal is the decimal sign, '.' or ','. Zero: '.'.
 	Decimal rune
 	// Unit is the unit of the values. In a field, it follows the number. A currency may also
-	// precede the number. A number without a unit counts as a number in Unit. Empty: no unit.
+	// precede the number. A number without a unit counts as a number in Unit, unless UnitRequired is
+	// set. Empty: no unit.
 	Unit string
 	// Units maps the other units of the column to their sizes, in multiples of Unit. For example,
 	// if Unit is "kg", "g" has the size .001.
 	Units map[string]float64
+	// UnitRequired makes a number without a unit an error. It requires Unit. [CSV.Read] sets it in a
+	// column with units of several sizes, such as kg and g, if each number of the file has a unit.
+	UnitRequired bool
 }
 
 // decimal returns the decimal sign.
@@ -49,6 +53,9 @@ func (n *Number) check() error {
 			return err
 		}
 	}
+	if n.UnitRequired && n.Unit == "" {
+		return args.Bad("Number.UnitRequired", qpdiff.ErrDomain, "set Unit as well", "is set without Unit")
+	}
 	for _, u := range slices.Sorted(maps.Keys(n.Units)) {
 		size := n.Units[u]
 		if err := args.First(unit("Number.Units", u),
@@ -67,23 +74,14 @@ func (n Number) clone() *Number {
 }
 
 // like returns an example of a number in the format, for an error.
-func (n *Number) like() string {
-	text := "1.5"
-	if n.decimal() == ',' {
-		text = "1,5"
-	}
-	if n.Unit != "" {
-		text += " " + n.Unit
-	}
-	return text
-}
+func (n *Number) like() string { return (*portable.NumberFormat)(n).Example() }
 
 // equal reports whether the two formats are equal.
 func (n *Number) equal(other *Number) bool {
 	if n == nil || other == nil {
 		return n == other
 	}
-	return n.decimal() == other.decimal() && n.Unit == other.Unit && maps.Equal(n.Units, other.Units)
+	return n.decimal() == other.decimal() && n.Unit == other.Unit && n.UnitRequired == other.UnitRequired && maps.Equal(n.Units, other.Units)
 }
 
 // A census counts the units and the decimal signs in the numbers of a column.
@@ -166,18 +164,51 @@ func (c *census) format() (n Number, ok bool) {
 		}
 		n.Units[u] = size
 	}
+	n.UnitRequired = n.ambiguous() && c.units[""] == 0
 	return n, true
 }
 
-// measures holds maps of units to sizes, one map for each measure. Words are in the singular.
+// ambiguous reports whether a number without a unit could have several sizes, because the units have
+// different sizes.
+func (n *Number) ambiguous() bool {
+	if n.Unit != "" {
+		for _, size := range n.Units {
+			if size != 1 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// caseMatters reports whether the format has two units that differ by the case of letters alone, but
+// have different sizes, as mg and Mg do.
+func (n *Number) caseMatters() bool {
+	sizes := maps.Clone(n.Units)
+	if sizes != nil {
+		sizes[n.Unit] = 1
+	}
+	for u, size := range sizes {
+		for v, other := range sizes {
+			if size != other && strings.EqualFold(u, v) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// measures holds maps of units to sizes, one map for each measure. Words are in the singular. Other
+// cases of the letters denote the same unit, unless they are a unit as well.
 var measures = []map[string]float64{
-	{"mg": 1e-3, "g": 1, "kg": 1e3, "Kg": 1e3, "KG": 1e3, "kgs": 1e3, "t": 1e6, "oz": 28.349523125, "lb": 453.59237, "lbs": 453.59237},
+	{"mg": 1e-3, "g": 1, "kg": 1e3, "kgs": 1e3, "t": 1e6, "Mg": 1e6, "oz": 28.349523125, "lb": 453.59237, "lbs": 453.59237},
 	{"mm": 1, "cm": 10, "m": 1e3, "km": 1e6, "in": 25.4, "ft": 304.8, "mi": 1609344},
-	{"ml": 1, "mL": 1, "cl": 10, "dl": 100, "l": 1e3, "L": 1e3},
+	{"ml": 1, "mL": 1, "cl": 10, "dl": 100, "l": 1e3, "ML": 1e9},
 	{"ms": 1, "s": 1e3, "sec": 1e3, "second": 1e3, "min": 6e4, "minute": 6e4, "h": 36e5, "hr": 36e5, "hrs": 36e5, "hour": 36e5, "day": 864e5, "week": 6048e5},
 	{"month": 1, "year": 12},
 	{"B": 1e-3, "KB": 1, "kB": 1, "MB": 1e3, "GB": 1e6, "TB": 1e9},
-	{"W": 1, "kW": 1e3, "MW": 1e6},
+	{"b": 1e-3, "kb": 1, "Kb": 1, "Mb": 1e3, "Gb": 1e6, "Tb": 1e9},
+	{"mW": 1e-3, "W": 1, "kW": 1e3, "MW": 1e6},
 	{"Wh": 1, "kWh": 1e3, "MWh": 1e6},
 	{"m²": 1, "m2": 1, "sqm": 1},
 	{"$": 1, "USD": 1, "US$": 1},
@@ -186,12 +217,15 @@ var measures = []map[string]float64{
 	{"%": 1, "‰": .1},
 }
 
-// sizeIn returns the size of a unit in another unit, and whether both have the same measure.
+// sizeIn returns the size of a unit in another unit, and whether both have the same measure. Units
+// that differ by the case of letters alone are one unit, unless both are units of their own, as mg
+// and Mg are.
 func sizeIn(unit, in string) (float64, bool) {
 	if size, ok := portable.Magnitudes[unit]; ok && in == "" {
 		return size, true
 	}
-	if unit, in = singular(unit), singular(in); unit == in {
+	unit, in = spelling(singular(unit)), spelling(singular(in))
+	if unit == in || strings.EqualFold(unit, in) && !(known(unit) && known(in)) {
 		return 1, true
 	}
 	for _, m := range measures {
@@ -206,7 +240,33 @@ func sizeIn(unit, in string) (float64, bool) {
 // are, in which the s may be a part of the unit.
 func singular(unit string) string {
 	if len(unit) >= 4 {
-		return strings.TrimSuffix(unit, "s")
+		return strings.TrimSuffix(strings.TrimSuffix(unit, "s"), "S")
 	}
 	return unit
+}
+
+// known reports whether a text is a unit of a measure, or an abbreviation of a factor.
+func known(unit string) bool {
+	_, factor := portable.Magnitudes[unit]
+	return factor || slices.ContainsFunc(measures, func(m map[string]float64) bool { return m[unit] != 0 })
+}
+
+// spelling returns the known unit that differs from a text by the case of letters alone. It returns
+// the text itself if this is a known unit, or if none or several known units differ so.
+func spelling(unit string) string {
+	if known(unit) {
+		return unit
+	}
+	found := unit
+	for _, m := range measures {
+		for u := range m {
+			if strings.EqualFold(u, unit) {
+				if found != unit {
+					return unit
+				}
+				found = u
+			}
+		}
+	}
+	return found
 }

@@ -58,8 +58,8 @@ func TestFormatsOfNumbers(t *testing.T) {
 		"euros":                 {';', []string{"1.234,50 €", "3,20 €", "7 €"}, &Number{Decimal: ',', Unit: "€"}, []float64{1234.5, 3.2, 7}},
 		"per cent":              {',', []string{"12.5%", "3%", ".5 %"}, &Number{Decimal: '.', Unit: "%"}, []float64{12.5, 3, .5}},
 		"kilograms":             {',', []string{"1.2 kg", "3kg", "0.5 kg"}, &Number{Decimal: '.', Unit: "kg"}, []float64{1.2, 3, .5}},
-		"kilograms and grams":   {',', []string{"1.2 kg", "3kg", "500 g"}, &Number{Decimal: '.', Unit: "kg", Units: map[string]float64{"g": .001}}, []float64{1.2, 3, .5}},
-		"grams and kilograms":   {',', []string{"120 g", "300g", "1.5 kg"}, &Number{Decimal: '.', Unit: "g", Units: map[string]float64{"kg": 1000}}, []float64{120, 300, 1500}},
+		"kilograms and grams":   {',', []string{"1.2 kg", "3kg", "500 g"}, &Number{Decimal: '.', Unit: "kg", Units: map[string]float64{"g": .001}, UnitRequired: true}, []float64{1.2, 3, .5}},
+		"grams and kilograms":   {',', []string{"120 g", "300g", "1.5 kg"}, &Number{Decimal: '.', Unit: "g", Units: map[string]float64{"kg": 1000}, UnitRequired: true}, []float64{120, 300, 1500}},
 		"thousands":             {',', []string{"1,000,000", "2,500", "12"}, &Number{Decimal: '.'}, []float64{1e6, 2500, 12}},
 		"thousands by spaces":   {',', []string{"1 000", "2 500", "12"}, &Number{Decimal: '.'}, []float64{1000, 2500, 12}},
 		"decimal commas":        {';', []string{"1,5", "2,25", "1.000,5"}, &Number{Decimal: ','}, []float64{1.5, 2.25, 1000.5}},
@@ -234,7 +234,7 @@ func TestPipelineReadsFormats(t *testing.T) {
 		return map[string]string{"weight": weight, "share": share, "width": width}
 	}
 	want := casetest.Must(p.PredictRecord(record("1.2 kg", "12%", "1,5")))(t)
-	for _, r := range []map[string]string{record("1200 g", "12 %", "1,50"), record("1.20", "12", "1,500"), record("1,200 g", "12%", " 1,5 ")} {
+	for _, r := range []map[string]string{record("1200 g", "12 %", "1,50"), record("1.20 kg", "12", "1,500"), record("1,200 g", "12%", " 1,5 ")} {
 		for _, pipeline := range []*Pipeline{p, &back} {
 			if got, err := pipeline.PredictRecord(r); err != nil || got != want {
 				t.Errorf("%v: %v, %v; want %v", r, got, err, want)
@@ -244,7 +244,7 @@ func TestPipelineReadsFormats(t *testing.T) {
 	if got, err := back.PredictRecord(record("1 kg", "?", "1,5")); err != nil || math.IsNaN(got) {
 		t.Errorf("a missing share: %v, %v", got, err)
 	}
-	for column, r := range map[string]map[string]string{"weight": record("1.2 lb", "12%", "1,5"), "share": record("1 kg", "$12", "1,5"), "width": record("1 kg", "12%", "1.5")} {
+	for column, r := range map[string]map[string]string{"weight": record("1.2", "12%", "1,5"), "share": record("1 kg", "$12", "1,5"), "width": record("1 kg", "12%", "1.5")} {
 		if got, err := back.PredictRecord(r); !errors.Is(err, qpdiff.ErrNotFinite) || !math.IsNaN(got) || !strings.Contains(err.Error(), fmt.Sprintf("column %q holds", column)) {
 			t.Errorf("%v: %v, %v", r, got, err)
 		}

@@ -130,7 +130,7 @@ func (p *Pipeline) read(r io.Reader, classes []string, otherClass string) (*Tabl
 
 // table returns a table without values.
 func (p *Pipeline) table(e *Encoder, lines []int) *Table {
-	return &Table{Columns: e.columns, Target: p.Target, Classes: p.Classes, TargetNumber: e.number, Lines: lines, reader: e.reader, rest: e.rest}
+	return &Table{Columns: e.columns, Target: p.Target, Classes: p.Classes, TargetNumber: e.number, Lines: lines, reader: e.reader, rest: e.rest, ignoreCase: e.ignoreCase}
 }
 
 // Record returns a table of one row. The argument maps the names of the columns to the texts that a

@@ -21,6 +21,7 @@ type pipelineJSON struct {
 	Target       string          `json:"target"`
 	Classes      []string        `json:"classes,omitempty"`
 	Rest         string          `json:"class_of_others,omitempty"`
+	IgnoreCase   bool            `json:"ignore_case_of_classes,omitempty"`
 	LogOdds      bool            `json:"log_odds"`
 	TargetNumber *numberJSON     `json:"target_number,omitempty"`
 	Comma        string          `json:"comma"`
@@ -40,6 +41,7 @@ type columnJSON struct {
 	Missing      string      `json:"missing"`
 	MissingLevel bool        `json:"missing_level,omitempty"`
 	Other        bool        `json:"other,omitempty"`
+	IgnoreCase   bool        `json:"ignore_case,omitempty"`
 	Number       *numberJSON `json:"number,omitempty"`
 	Mean         *float64    `json:"mean,omitempty"`
 	Date         *dateJSON   `json:"date,omitempty"`
@@ -67,9 +69,10 @@ type dateJSON struct {
 
 // numberJSON is the JSON form of a Number.
 type numberJSON struct {
-	Decimal string     `json:"decimal"`
-	Unit    string     `json:"unit,omitempty"`
-	Units   []unitJSON `json:"units,omitempty"`
+	Decimal      string     `json:"decimal"`
+	Unit         string     `json:"unit,omitempty"`
+	Units        []unitJSON `json:"units,omitempty"`
+	UnitRequired bool       `json:"unit_required,omitempty"`
 }
 
 type unitJSON struct {
@@ -79,14 +82,15 @@ type unitJSON struct {
 
 const (
 	pipelineFormat  = "cvgm pipeline"
-	pipelineVersion = 3
-	plainVersion    = 2 // without effects, intervals, log_mean and degrees_of_freedom
+	pipelineVersion = 4
+	effectsVersion  = 3 // without ignore_case, ignore_case_of_classes and unit_required
+	plainVersion    = 2 // also without effects, intervals, log_mean and degrees_of_freedom
 )
 
 // pipelineKeys describes the JSON objects of a pipeline in a version of the format. For each
 // object, it lists the keys. The value of a key is true if the key is required. The object "model"
 // is checked when the model is read. Version 1 has no formats of columns. Version 2 has no effects
-// and no intervals.
+// and no intervals. Version 3 has no rules for the case of letters and for numbers without a unit.
 func pipelineKeys(version string) map[string]map[string]bool {
 	keys := map[string]map[string]bool{
 		"pipeline": {"format": true, "version": true, "target": true, "classes": false, "class_of_others": false, "log_odds": true,
@@ -98,6 +102,9 @@ func pipelineKeys(version string) map[string]map[string]bool {
 		return keys
 	}
 	number := map[string]bool{"decimal": true, "unit": false, "units": false}
+	if version == fmt.Sprint(pipelineVersion) {
+		number["unit_required"], keys["columns"]["ignore_case"], keys["pipeline"]["ignore_case_of_classes"] = false, false, false
+	}
 	keys["pipeline"]["target_number"], keys["columns"]["number"] = false, false
 	keys["columns"]["other"] = false
 	keys["columns"]["date"], keys["date"] = false, map[string]bool{"source": true, "part": true, "layout": true, "first": true}
@@ -114,10 +121,11 @@ func pipelineKeys(version string) map[string]map[string]bool {
 
 // MarshalJSON writes the pipeline: the columns with their levels and means, the classes, the format
 // of the CSV, the model, the intervals with their models if there are any, and a checksum. The text
-// has version 3 of the format if the pipeline has intervals, effects, Model.LogMean or
-// Model.Freedom. Otherwise it has version 2, which earlier programs can read. MarshalJSON returns
-// the errors of [cvgm.Model.MarshalJSON], and an error if the parts of the pipeline do not fit
-// together.
+// has version 4 of the format if a column or the classes ignore the case of letters, or if a format
+// of numbers has UnitRequired. Otherwise it has a version that earlier programs can read. This is
+// version 3 if the pipeline has intervals, effects, Model.LogMean or Model.Freedom, and else version
+// 2. MarshalJSON returns the errors of [cvgm.Model.MarshalJSON], and an error if the parts of the
+// pipeline do not fit together.
 func (p Pipeline) MarshalJSON() ([]byte, error) {
 	e, err := p.encoder()
 	if err != nil {
@@ -129,13 +137,11 @@ func (p Pipeline) MarshalJSON() ([]byte, error) {
 	}
 	model := *p.Model
 	model.Prepared = nil
-	out := pipelineJSON{Format: pipelineFormat, Version: pipelineVersion, Intervals: intervals, Target: p.Target, Classes: p.Classes, Rest: e.rest, LogOdds: p.Model.LogOdds,
+	out := pipelineJSON{Format: pipelineFormat, Version: e.version(p.Model, intervals != nil), Intervals: intervals, Target: p.Target, Classes: p.Classes, Rest: e.rest, IgnoreCase: e.ignoreCase, LogOdds: p.Model.LogOdds,
 		TargetNumber: writtenNumber(e.number), Comma: string(e.reader.comma), MissingTexts: e.reader.missingTexts, Unknown: e.reader.unknown.String()}
-	if out.LogMean, out.Freedom = p.Model.LogMean, p.Model.Freedom; !out.LogMean && out.Freedom == nil && intervals == nil && !slices.ContainsFunc(e.columns, func(c Column) bool { return c.Effect != nil }) {
-		out.Version = plainVersion // earlier versions of this package can read this version
-	}
+	out.LogMean, out.Freedom = p.Model.LogMean, p.Model.Freedom
 	for j, c := range e.columns {
-		column := columnJSON{Name: c.Name, Kind: c.Kind.String(), Levels: c.Levels, Missing: c.Missing.String(), MissingLevel: c.MissingLevel, Other: c.Other, Number: writtenNumber(c.Number), Date: writtenDate(c.Date), Effect: e.writtenEffect(j)}
+		column := columnJSON{Name: c.Name, Kind: c.Kind.String(), Levels: c.Levels, Missing: c.Missing.String(), MissingLevel: c.MissingLevel, Other: c.Other, IgnoreCase: c.IgnoreCase, Number: writtenNumber(c.Number), Date: writtenDate(c.Date), Effect: e.writtenEffect(j)}
 		if c.imputed() {
 			column.Mean = &e.code[j].Mean
 		}
@@ -147,8 +153,21 @@ func (p Pipeline) MarshalJSON() ([]byte, error) {
 	return strictjson.WithChecksum(out)
 }
 
-// UnmarshalJSON reads text that MarshalJSON wrote in version 1, 2 or 3 of the format. Later
-// versions of this package will also read all three. Version 1 has no formats of columns. On amd64
+// version returns the lowest version of the format that has all parts of the pipeline. Earlier
+// versions of this package can read earlier versions of the format.
+func (e *Encoder) version(m *cvgm.Model, intervals bool) int {
+	required := func(n *Number) bool { return n != nil && n.UnitRequired }
+	switch {
+	case e.ignoreCase || required(e.number) || slices.ContainsFunc(e.columns, func(c Column) bool { return c.IgnoreCase || required(c.Number) }):
+		return pipelineVersion
+	case m.LogMean || m.Freedom != nil || intervals || slices.ContainsFunc(e.columns, func(c Column) bool { return c.Effect != nil }):
+		return effectsVersion
+	}
+	return plainVersion
+}
+
+// UnmarshalJSON reads text that MarshalJSON wrote in version 1, 2, 3 or 4 of the format. Later
+// versions of this package will also read all four. Version 1 has no formats of columns. On amd64
 // and arm64, the decisions, predictions and intervals have the same bits as before writing, except
 // that a kernel machine in version 1 may differ by rounding. Other programs may change the text:
 // its spaces, its escapes, the order of its keys, and the forms in which it writes the same
@@ -174,7 +193,7 @@ func (p *Pipeline) UnmarshalJSON(text []byte) error {
 		return args.Bad("format", qpdiff.ErrDomain, remedy, "is %q instead of %q", *header.Format, pipelineFormat)
 	case header.Version == nil:
 		return args.Bad("version", qpdiff.ErrDomain, remedy, "is missing instead of %d", pipelineVersion)
-	case !slices.Contains([]string{"1", fmt.Sprint(plainVersion), fmt.Sprint(pipelineVersion)}, header.Version.String()):
+	case !slices.Contains([]string{"1", fmt.Sprint(plainVersion), fmt.Sprint(effectsVersion), fmt.Sprint(pipelineVersion)}, header.Version.String()):
 		return args.Bad("version", qpdiff.ErrDomain, "read it with the version of this package that wrote it, or a later one",
 			"is %v, where this package reads versions 1 to %d of %q", *header.Version, pipelineVersion, pipelineFormat)
 	}
@@ -227,7 +246,7 @@ func (in *pipelineJSON) encoder() (*Encoder, error) {
 	if in.Rest != "" && !slices.Contains(in.Classes, in.Rest) {
 		return nil, args.Bad("class_of_others", qpdiff.ErrDomain, "name one of the classes, or leave it out", "is %q, which is none of %q", in.Rest, firstOf(in.Classes))
 	}
-	e := &Encoder{target: in.Target, classes: in.Classes, rest: in.Rest, reader: reader}
+	e := &Encoder{target: in.Target, classes: in.Classes, rest: in.Rest, ignoreCase: in.IgnoreCase, reader: reader}
 	if e.number, err = in.TargetNumber.read(); err != nil {
 		return nil, args.At(err, "target_number")
 	}
@@ -236,7 +255,7 @@ func (in *pipelineJSON) encoder() (*Encoder, error) {
 	}
 	seen := map[string]bool{in.Target: true}
 	for _, c := range in.Columns {
-		column := Column{Name: c.Name, Levels: c.Levels, MissingLevel: c.MissingLevel, Other: c.Other}
+		column := Column{Name: c.Name, Levels: c.Levels, MissingLevel: c.MissingLevel, Other: c.Other, IgnoreCase: c.IgnoreCase}
 		if seen[c.Name] {
 			return nil, args.Bad("columns", qpdiff.ErrDomain, "name each column and the target once", "has the name %q twice", c.Name)
 		}
@@ -288,6 +307,10 @@ func (c *columnJSON) check(column *Column) error {
 		return args.Bad("other", qpdiff.ErrDomain, "leave it out", "is true for the numeric column %q", c.Name)
 	case column.Date != nil && (column.Date.Part.numeric() != numeric || c.Number != nil):
 		return args.Bad("date", qpdiff.ErrDomain, "leave it out", "with part %q belongs to the %s column %q", c.Date.Part, c.Kind, c.Name)
+	case c.IgnoreCase && (numeric || column.Date != nil):
+		return args.Bad("ignore_case", qpdiff.ErrDomain, "leave it out", "is true for column %q, which has no texts as its levels", c.Name)
+	case c.IgnoreCase && foldsTwice(c.Levels):
+		return args.Bad("ignore_case", qpdiff.ErrDomain, "leave it out, or join these levels", "is true for column %q, which has levels that differ by the case of letters alone", c.Name)
 	case !numeric && c.Number != nil:
 		return args.Bad("number", qpdiff.ErrDomain, "leave it out", "belongs to the categorical column %q", c.Name)
 	case !numeric && len(c.Levels) == 0:
@@ -314,7 +337,7 @@ func writtenNumber(n *Number) *numberJSON {
 	if n == nil {
 		return nil
 	}
-	out := &numberJSON{Decimal: string(n.decimal()), Unit: n.Unit}
+	out := &numberJSON{Decimal: string(n.decimal()), Unit: n.Unit, UnitRequired: n.UnitRequired}
 	for _, u := range slices.Sorted(maps.Keys(n.Units)) {
 		out.Units = append(out.Units, unitJSON{u, n.Units[u]})
 	}
@@ -330,7 +353,7 @@ func (in *numberJSON) read() (*Number, error) {
 	if size == 0 || size != len(in.Decimal) {
 		return nil, args.Bad("decimal", qpdiff.ErrDomain, `use "." or ","`, "is %q", in.Decimal)
 	}
-	n := &Number{Decimal: decimal, Unit: in.Unit}
+	n := &Number{Decimal: decimal, Unit: in.Unit, UnitRequired: in.UnitRequired}
 	for _, u := range in.Units {
 		if _, twice := n.Units[u.Name]; twice {
 			return nil, args.Bad("units", qpdiff.ErrDomain, "name each unit once", "has the name %q twice", u.Name)

@@ -102,12 +102,13 @@ func TestPipelineJSONRefusesWhatIsNoPipeline(t *testing.T) {
 		}
 		return strings.Replace(string(good), old, new, 1)
 	}
+	four := func(old, new string) string { return strings.Replace(edit(old, new), `"version":2`, `"version":4`, 1) }
 	for name, c := range map[string][2]string{
 		"truncated":             {string(good[:len(good)/2]), "not a pipeline"},
 		"a model":               {edit("cvgm pipeline", "cvgm model 1"), `format is "cvgm model 1"`},
 		"no format":             {edit(`"format":"cvgm pipeline",`, ``), "format is missing"},
 		"no version":            {edit(`"version":2,`, ``), "version is missing"},
-		"a newer version":       {edit(`"version":2,`, `"version":4,`), `version is 4, where this package reads versions 1 to 3 of "cvgm pipeline"`},
+		"a newer version":       {edit(`"version":2,`, `"version":5,`), `version is 5, where this package reads versions 1 to 4 of "cvgm pipeline"`},
 		"intervals of another":  {edit(`"log_odds"`, `"intervals":{"units":1,"folds":[]},"log_odds"`), `unknown key "intervals"`},
 		"a version in text":     {edit(`"version":2,`, `"version":"one",`), "not a pipeline"},
 		"an unknown key":        {edit(`"version":2,`, `"version":2,"extra":1,`), `unknown key "extra"`},
@@ -148,6 +149,10 @@ func TestPipelineJSONRefusesWhatIsNoPipeline(t *testing.T) {
 		"a unit twice":          {edit(`"kind":"numeric",`, `"kind":"numeric","number":{"decimal":".","units":[{"name":"g","size":1},{"name":"g","size":1}]},`), `"g" twice`},
 		"format of levels":      {edit(`"kind":"categorical",`, `"kind":"categorical","number":{"decimal":"."},`), "categorical column"},
 		"format of classes":     {edit(`"log_odds"`, `"target_number":{"decimal":"."},"log_odds"`), "target_number is given for a target of the classes"},
+		"case of numbers":       {four(`"kind":"numeric",`, `"kind":"numeric","ignore_case":true,`), `ignore_case is true for column "weight", which has no texts`},
+		"case of levels":        {four(`"levels":["green"`, `"ignore_case":true,"levels":["GREEN","green"`), `levels that differ by the case of letters alone`},
+		"no unit":               {four(`"kind":"numeric",`, `"kind":"numeric","number":{"decimal":".","unit_required":true},`), "Number.UnitRequired is set without Unit"},
+		"case in version 2":     {edit(`"kind":"categorical",`, `"kind":"categorical","ignore_case":true,`), `"ignore_case"`},
 		"a list":                {`[]`, "not a pipeline"},
 	} {
 		p := Pipeline{Target: "before"}

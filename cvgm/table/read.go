@@ -52,7 +52,7 @@ func (c CSV) Read(r io.Reader) (*Table, error) {
 	if err := c.dropRows(text, roles); err != nil {
 		return nil, err
 	}
-	k := &kinds{csv: c, text: text, t: &Table{Target: c.Target, Lines: text.lines, reader: text.reader, Columns: make([]Column, 0, len(text.header)),
+	k := &kinds{csv: c, text: text, all: all, named: named, t: &Table{Target: c.Target, Lines: text.lines, reader: text.reader, Columns: make([]Column, 0, len(text.header)),
 		weightsName: c.Weights, groupName: c.Group, dropped: all - len(text.records)}}
 	for i, name := range text.header {
 		if roles[i] == isFeature {
@@ -72,6 +72,8 @@ func (c CSV) Read(r io.Reader) (*Table, error) {
 	if err := args.First(t.readColumns(text, k.at), t.readTarget(text, text.at[c.Target])); err != nil {
 		return nil, err
 	}
+	k.twoNumbers()
+	k.rowNumbers()
 	if c.Weights != "" {
 		if err := t.readWeights(text, text.at[c.Weights]); err != nil {
 			return nil, err
@@ -168,7 +170,7 @@ func (t *Table) readTarget(text *csvText, i int) error {
 	for k, record := range text.records {
 		y, ok := numberBy(t.TargetNumber, record[i])
 		if len(t.Classes) > 0 {
-			class := slices.Index(t.Classes, record[i])
+			class := t.classIndex(t.Classes, record[i])
 			if class < 0 && t.rest != "" && !t.reader.missing(record[i]) {
 				class = slices.Index(t.Classes, t.rest)
 			}

@@ -49,6 +49,7 @@ type Table struct {
 	dropped                int
 	reader                 *csvReader
 	rest                   string // the class of all texts that are not in Classes; empty: there is no such class
+	ignoreCase             bool   // a text that differs from a class by the case of letters alone is this class
 }
 
 // check returns an error for a table that no function of this package has read.
@@ -173,5 +174,5 @@ func (t *Table) data() (learn.Data, *Encoder, error) {
 }
 
 func newEncoder(t *Table) *Encoder {
-	return &Encoder{columns: t.Columns, target: t.Target, classes: t.Classes, rest: t.rest, number: t.TargetNumber, reader: t.reader}
+	return &Encoder{columns: t.Columns, target: t.Target, classes: t.Classes, rest: t.rest, ignoreCase: t.ignoreCase, number: t.TargetNumber, reader: t.reader}
 }

@@ -79,6 +79,9 @@ func currentGoldens(t *testing.T) map[string]golden {
 			fmt.Fprintf(&b, "%s;%02d.%02d.2024 %02d:30;%d,5%%;%s;%s;%s;%s\n", price, 1+i%28, 1+i%12, i%24, i*7%100, []string{"800 g", "1,25 kg", "2,5 kg"}[i*i%3], town, colour, y)
 		}
 		c := CSV{Target: "y", Comma: ';', Missing: MissingIsMean, Unknown: unknown, Categorical: categorical, Dates: map[string]string{"sold": "02.01.2006 15:04"}}
+		if !slices.Contains(categorical, "weight") {
+			c.Numbers = map[string]Number{"weight": {Decimal: ',', Unit: "kg", Units: map[string]float64{"g": .001}}}
+		}
 		return casetest.Must(c.Read(strings.NewReader(b.String())))(t)
 	}
 	const rows = "colour;town;weight;share;sold;price\nred;town 1;900 g;12,5%;03.02.2024 11:30;1.234,50 €\n;hamlet 9;;;;\ngreen;town 5;1,5 kg;99%;29.02.2024 23:59;€7\nblue;hamlet 5;2 kg;;31.12.2025 00:00;-1.000.000,25\n"
@@ -100,12 +103,24 @@ func currentGoldens(t *testing.T) map[string]golden {
 	for j := range groups {
 		groups[j] = j % 3
 	}
+	parcels := func(target func(i int) string) *Table { // letters of both cases, and units in each number
+		var b strings.Builder
+		b.WriteString("weight,town,y\n")
+		for i := range 40 {
+			fmt.Fprintf(&b, "%s,%s,%s\n", []string{"800 g", "1.25 kg", "2.5 Kg"}[i*i%7%3], []string{"Bonn", "Ulm", "BONN", "Trier", "bonn"}[i%5], target(i))
+		}
+		return read(t, CSV{Unknown: UnknownIsZero}, b.String())
+	}
+	const sent = "town,weight\nBonn,900 g\nBoNN,1.5 kg\nULM,2 Kg\ntrier,1 g\n"
+	logistic := func() learn.Learner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }
 	return map[string]golden{
+		"version4/numbers":   {Rows: sent, Pipeline: pipelineOf(t, parcels(func(i int) string { return []string{"7 min", "1 h", "30 min", "2 h"}[i*i%7%4] }), net, cvgm.SquaredError{}, cvgm.MeanCentring, []float64{.01, .1})},
+		"version4/classes":   {Rows: sent, Pipeline: pipelineOf(t, parcels(func(i int) string { return []string{"yes", "no", "YES"}[i*i%7%3] }), logistic, cvgm.LogisticLoss{}, cvgm.NoCentring, []float64{.5})},
 		"version3/terms":     {Rows: rows, Pipeline: pipelineOf(t, few, counts, cvgm.SquaredError{}, cvgm.NoCentring, []float64{1, 2, .5})},
 		"version3/intervals": {Rows: coloured, Pipeline: bounded},
 		"version3/scaled":    {Rows: coloured, Pipeline: scaled},
 		"version2/numbers":   {Rows: rows, Pipeline: pipelineOf(t, shop(60, "", UnknownIsZero), net, cvgm.SquaredError{}, cvgm.MeanCentring, []float64{.01, .1})},
-		"version2/classes": {Rows: rows, Pipeline: pipelineOf(t, shop(60, "class ", UnknownIsZero), func() learn.Learner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} },
+		"version2/classes": {Rows: rows, Pipeline: pipelineOf(t, shop(60, "class ", UnknownIsZero), logistic,
 			cvgm.LogisticLoss{}, cvgm.NoCentring, []float64{.5})},
 		"version2/kernel":     {Rows: rows, Pipeline: pipelineOf(t, shop(24, "class ", UnknownIsZero), func() learn.Learner { return &kernel.SVM{Intercept: true} }, cvgm.SquaredHinge{}, cvgm.NoCentring, []float64{2, .02})},
 		"version2/polynomial": {Rows: rows, Pipeline: pipelineOf(t, shop(24, "", UnknownIsZero), func() learn.Learner { return &kernel.Ridge{Kernel: kernel.Polynomial{Degree: 2}} }, cvgm.SquaredError{}, cvgm.MeanCentring, []float64{.5, .02, 1})},
@@ -176,7 +191,7 @@ func TestPipelinesOfEarlierVersions(t *testing.T) {
 // The stored pipelines contain each key of the versions that the package writes.
 func TestGoldensHaveAllKeys(t *testing.T) {
 	var all []byte
-	for _, path := range casetest.Must(filepath.Glob("testdata/version[23]/*.json"))(t) {
+	for _, path := range casetest.Must(filepath.Glob("testdata/version[234]/*.json"))(t) {
 		all = append(all, casetest.Must(os.ReadFile(path))(t)...)
 	}
 	for object, keys := range pipelineKeys(fmt.Sprint(pipelineVersion)) {

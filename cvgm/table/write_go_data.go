@@ -65,7 +65,7 @@ func writeColumn(b *bytes.Buffer, c *portable.Column) {
 	for _, flag := range []struct {
 		name string
 		set  bool
-	}{{"Categorical", c.Categorical}, {"Fill", c.Fill}, {"MissingLevel", c.MissingLevel}, {"Other", c.Other}, {"Unknown", c.Unknown}, {"MissingFirst", c.MissingFirst}, {"All", c.All}} {
+	}{{"Categorical", c.Categorical}, {"Fill", c.Fill}, {"MissingLevel", c.MissingLevel}, {"Other", c.Other}, {"IgnoreCase", c.IgnoreCase}, {"Unknown", c.Unknown}, {"MissingFirst", c.MissingFirst}, {"All", c.All}} {
 		if flag.set {
 			fmt.Fprintf(b, "\t\t%s: true,\n", flag.name)
 		}
@@ -87,6 +87,9 @@ func writeColumn(b *bytes.Buffer, c *portable.Column) {
 				fmt.Fprintf(b, "%q: %s, ", u, literal(n.Units[u]))
 			}
 			b.WriteString("}")
+		}
+		if n.UnitRequired {
+			b.WriteString(", UnitRequired: true")
 		}
 		b.WriteString("},\n")
 	}

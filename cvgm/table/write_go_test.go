@@ -76,14 +76,14 @@ func drawField(rng *rand.Rand, column string, lacking bool) string {
 	case "ward":
 		return []string{"east", "west", "north"}[rng.IntN(3)]
 	case "colour":
-		return []string{"red", "green", "bläu", "a\\b"}[rng.IntN(4)]
+		return []string{"red", "green", "bläu", "a\\b", "BLÄU"}[rng.IntN(5)]
 	}
 	return decimal(20 + 10*rng.NormFloat64())
 }
 
 // drawFault returns a text that training rows do not hold. Most of these texts are errors.
 func drawFault(rng *rand.Rand) string {
-	return []string{"", "violet", "$5", "-$1.5", "(3)", "12 t", "1e400", "0x1p3", "NaN", "inf", "1,5", "2023-02-30 00:00", "2019-12-31 23:59", "7%", "Null", "  8 ", "-0", "1_000", "900 lb"}[rng.IntN(19)]
+	return []string{"", "violet", "$5", "-$1.5", "(3)", "12 t", "1e400", "0x1p3", "NaN", "inf", "1,5", "2023-02-30 00:00", "2019-12-31 23:59", "7%", "Null", "  8 ", "-0", "1_000", "900 lb", "RED"}[rng.IntN(20)]
 }
 
 // drawShop returns a CSV of n rows. Its target is a number, or has two or three classes.

@@ -104,7 +104,7 @@ func (p MyDataParams) model(ctx context.Context, tuned *tune.Tuned, t *table.Tab
 func common(tuned *tune.Tuned, t *table.Table) Model {
 	m := Model{
 		LossName: tuned.LossName(), Verdict: tuned.Verdict(), Loss: tuned.Winner.Loss, StandardError: tuned.Winner.StandardError, DefaultLoss: tuned.DefaultLoss, ConstantLoss: tuned.ConstantLoss,
-		TrainLoss: tuned.Winner.TrainLoss, Risk: tuned.Risk, Evaluations: tuned.Evaluations, Y: slices.Clone(t.Y), Warnings: warnings(tuned, t),
+		TrainLoss: tuned.Winner.TrainLoss, Risk: tuned.Risk, Evaluations: tuned.Evaluations, Y: slices.Clone(t.Y), Warnings: warnings(tuned),
 	}
 	for i, h := range tuned.Searched {
 		m.Hyper = append(m.Hyper, Hyper{h.Name, h.Lower, h.Default, tuned.Winner.Hyper[i], h.Upper, h.Zero})
@@ -268,19 +268,11 @@ func window(m *Model, points int) [][]float64 {
 	return axes
 }
 
-// warnings returns the warnings of the tuner. It adds a warning if a target of two numbers may be
-// meant as classes.
-func warnings(tuned *tune.Tuned, t *table.Table) []string {
+// warnings returns the warnings of the tuner.
+func warnings(tuned *tune.Tuned) []string {
 	var all []string
 	for _, w := range tuned.Warnings {
 		all = append(all, byParameters(w.Text))
-	}
-	values := map[float64]bool{}
-	for _, y := range t.Y {
-		values[y] = true
-	}
-	if len(t.Classes) == 0 && len(values) == 2 {
-		all = append(all, fmt.Sprintf("The target %q has two values only: set Positive to one of them to make them classes.", t.Target))
 	}
 	return all
 }

@@ -3,13 +3,11 @@ package mydata
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"cvgm/cvgm"
 	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/table"
 	"cvgm/cvgm/tune/assess"
-	"cvgm/qpdiff/learn"
 )
 
 // Result is the result of tuning a model on a table.
@@ -43,7 +41,6 @@ type Column struct {
 	table.Described
 	Numeric bool     // Low and High are numbers; otherwise they are 0
 	Choices []Choice // choices that the file leaves open
-	Counts  bool     // the numbers count the rows: each is larger than the number before it by one
 }
 
 // Choice is a choice that CSV.Read made for a column.
@@ -82,7 +79,7 @@ func (p MyDataParams) Run(ctx context.Context, hooks experiment.Hooks) (*Result,
 	if err != nil {
 		return nil, err
 	}
-	r.Columns = myColumns(description, whole.Columns, d)
+	r.Columns = myColumns(description)
 	var predictors []*cvgm.Model // for each class, or for the one model
 	if len(whole.Classes) > 2 {
 		var all *classModel
@@ -152,9 +149,8 @@ func ratesOf(confusion [][]float64, class int) (rates [2]float64) {
 	return rates
 }
 
-// myColumns describes the columns of the file. It combines the description of the table with the
-// values that Table.Data returns.
-func myColumns(d *table.Description, columns []table.Column, data learn.Data) []Column {
+// myColumns returns the columns of a description, with the choices of its notes.
+func myColumns(d *table.Description) []Column {
 	var all []Column
 	for _, described := range d.Columns {
 		c := Column{Described: described, Numeric: described.Low == described.Low}
@@ -165,11 +161,6 @@ func myColumns(d *table.Description, columns []table.Column, data learn.Data) []
 			if n.Column == c.Name {
 				c.Choices = append(c.Choices, Choice{n.Text, byParameters(n.Field)})
 			}
-		}
-		j := slices.IndexFunc(columns, func(of table.Column) bool { return of.Name == c.Name && of.Kind == table.Numeric && of.Date == nil })
-		c.Counts = j >= 0 && len(data.Y) > 1
-		for i := 1; c.Counts && i < len(data.Y); i++ {
-			c.Counts = data.X.At(i, j) == data.X.At(i-1, j)+1
 		}
 		all = append(all, c)
 	}

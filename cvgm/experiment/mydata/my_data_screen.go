@@ -69,11 +69,6 @@ func (r *Result) warnings() []string {
 			}
 		}
 	}
-	for _, c := range r.Columns {
-		if c.Counts {
-			all = append(all, fmt.Sprintf("Column %q counts the rows. The parameter Ignore leaves it out.", c.Name))
-		}
-	}
 	return all
 }
 

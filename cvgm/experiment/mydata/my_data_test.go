@@ -186,7 +186,9 @@ func TestMyDataTwoClasses(t *testing.T) {
 		t.Errorf("%q, %+v", r.Classes, r.Columns[2])
 	}
 	p = myFile(t, strings.ReplaceAll(strings.ReplaceAll(text, ",1\n", ",2\n"), ",0\n", ",1\n"))
-	if r := runMyData(t, p); r.Classes != nil || !slices.ContainsFunc(r.Models[0].Warnings, func(w string) bool { return strings.Contains(w, "set Positive") }) {
+	if r := runMyData(t, p); r.Classes != nil || !slices.ContainsFunc(r.Models[0].Warnings, func(w string) bool {
+		return strings.HasSuffix(w, "as numbers, not as classes. The parameter Categorical overrules it.")
+	}) {
 		t.Errorf("%q, %q", r.Classes, r.Models[0].Warnings)
 	}
 	p.Positive = "1"
@@ -377,13 +379,16 @@ func TestMyDataColumnParameters(t *testing.T) {
 // The warnings include each choice that the file does not settle, with the parameter that overrules
 // the choice.
 func TestMyDataWarnsOfUncertainColumns(t *testing.T) {
-	text := "street,sold,y\n"
+	text := "id,street,sold,y\n"
 	for i := range 24 {
-		text += fmt.Sprintf("%d Elm Street %c,%02d/%02d/2025,%d\n", i, 'A'+i, 1+i%12, 1+i%11, i%7)
+		text += fmt.Sprintf("%d,%d Elm Street %c,%02d/%02d/2025,%d\n", 101+i, i, 'A'+i, 1+i%12, 1+i%11, i%7)
 	}
 	r := runMyData(t, myFile(t, text))
-	warnings := strings.Join(r.Models[0].Warnings, "\n")
-	for _, want := range []string{`"street" has 24 different texts in 24 rows and is left out as an identifier. The parameter Categorical overrules it.`, `which may begin with the day or the month: they are read as "1/2/2006". The parameter Dates overrules it.`} {
+	warnings := strings.Join(r.warnings(), "\n")
+	if c := r.Columns[0].Choices; len(c) != 1 || c[0].Parameter != "Ignore" {
+		t.Errorf("%+v", r.Columns[0])
+	}
+	for _, want := range []string{`"id" seems to number the rows, and is read as a feature. The parameter Ignore overrules it.`, `"street" has 24 different texts in 24 rows and is left out as an identifier. The parameter Categorical overrules it.`, `which may begin with the day or the month: they are read as "1/2/2006". The parameter Dates overrules it.`} {
 		if strings.Count(warnings, want) != 1 {
 			t.Errorf("no %q in\n%s", want, warnings)
 		}

@@ -17,6 +17,7 @@ type Column struct {
 	Mean         float64      // of the numbers
 	MissingLevel bool         // the last level holds missing values
 	Other        bool         // one level after Levels holds all unknown texts
+	IgnoreCase   bool         // a text that differs from a level by the case of letters alone counts as this level
 	Unknown      bool         // unknown texts are allowed and have the features of the first level
 	MissingFirst bool         // the first level holds missing values
 	Number       NumberReader // nil: plain decimal numbers
@@ -34,6 +35,7 @@ type (
 	// A NumberReader reads the numbers of a column.
 	NumberReader interface {
 		Parse(field string) (v float64, ok bool)
+		Example() string // of a number
 	}
 	// A DateReader reads the number or the level of a part of dates.
 	DateReader interface {
@@ -71,6 +73,10 @@ func (f Fault) Error(c *Column, field string) error {
 		return fmt.Errorf("column %q holds %q: put a date in the format %q there", c.Source, field, c.Date.Pattern())
 	case NoLevel:
 		return fmt.Errorf("column %q holds %q, which is none of its %d levels: correct it", c.Source, field, len(c.Levels))
+	case NoNumber:
+		if c.Number != nil {
+			return fmt.Errorf("column %q holds %q: put a finite number such as %q there", c.Source, field, c.Number.Example())
+		}
 	case NoIndex:
 		return fmt.Errorf("column %q holds %s: give the index of one of its %d levels", c.Source, field, len(c.Levels))
 	}
@@ -85,6 +91,11 @@ func IsMissing(texts []string, field string) bool {
 		}
 	}
 	return false
+}
+
+// IndexFold returns the index of the first text that equals the field in upper or lower case, or −1.
+func IndexFold(texts []string, field string) int {
+	return slices.IndexFunc(texts, func(text string) bool { return strings.EqualFold(text, field) })
 }
 
 // Value returns the value of a trimmed field: its number, or the index of its level. It is NaN for
@@ -113,6 +124,11 @@ func (c *Column) Value(field string) (float64, Fault) {
 	}
 	if c.Categorical {
 		at, known := slices.BinarySearch(c.Levels, field)
+		if !known && c.IgnoreCase {
+			if same := IndexFold(c.Levels, field); same >= 0 {
+				at, known = same, true
+			}
+		}
 		switch {
 		case known:
 			return float64(at), None

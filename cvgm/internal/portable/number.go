@@ -27,17 +27,32 @@ func ParseDecimal(field string) (float64, bool) {
 }
 
 // A NumberFormat describes how the numbers of a column are written: the decimal sign, '.' or ',',
-// the unit, and other units with their sizes.
+// the unit, and other units with their sizes. If UnitRequired is set, a number without a unit does
+// not have the format.
 type NumberFormat struct {
 	Decimal rune
 	Unit    string
 	Units   map[string]float64
+
+	UnitRequired bool
+}
+
+// Example returns a number in the format.
+func (n *NumberFormat) Example() string {
+	text := "1.5"
+	if n.Decimal == ',' {
+		text = "1,5"
+	}
+	if n.Unit != "" {
+		text += " " + n.Unit
+	}
+	return text
 }
 
 // Parse returns the number of a field in Unit, and whether the field has the format.
 func (n *NumberFormat) Parse(field string) (float64, bool) {
 	q, ok := SplitQuantity(field)
-	if !ok {
+	if !ok || q.Unit == "" && n.UnitRequired {
 		return 0, false
 	}
 	digits, ok := q.Plain(cmp.Or(n.Decimal, '.'))
