@@ -195,7 +195,7 @@ func TestErrorsOfRecords(t *testing.T) {
 		parse bool // the error wraps a *csv.ParseError
 		words []string
 	}{
-		"too many":             {nil, "a,y\n1,2\n1,2,3\n", true, []string{"record on line 3", "3 with the separator ',', where the header has 2", "put fields that contain ',' into quotes, or set CSV.Comma"}},
+		"too many":             {nil, "a,y\n1,2\n1,2,3\n", true, []string{"record on line 3", "3 with the separator ',', where the header has 2", "put fields that contain ',' into quotes; CSV.Comma sets the separator"}},
 		"too few":              {nil, "a;y\n1;2\n1\n", true, []string{"record on line 3", "1 with the separator ';'", "complete the line"}},
 		"a bare quote":         {nil, "a,y\n1,2\n5\" disk,2\n", true, []string{"line 3", `bare "`, "put the whole field into quotes"}},
 		"a quote too many":     {nil, "a,y\n\"5\" disk\",2\n", true, []string{"line 2", "end the field with one quote before ','"}},

@@ -145,7 +145,7 @@ func (r *csvReader) errParse(err error, record []string, columns int) error {
 	switch {
 	case errors.Is(err, csv.ErrFieldCount):
 		err = fmt.Errorf("%w, %d with the separator %q, where the header has %d", err, len(record), r.comma, columns)
-		remedy = fmt.Sprintf("complete the line, put fields that contain %q into quotes, or set CSV.Comma to another separator", r.comma)
+		remedy = fmt.Sprintf("complete the line, or put fields that contain %q into quotes; CSV.Comma sets the separator of a table for training", r.comma)
 		if slices.ContainsFunc(record, func(field string) bool { return strings.ContainsRune(strings.TrimSpace(field), '\r') }) {
 			err, remedy = fmt.Errorf("%w; it holds a carriage return without a line feed", err), returnRemedy
 		}

@@ -80,7 +80,7 @@ func (k *kinds) counted(c *census, i int, number *Number) {
 		}
 		note(name, "CSV.Numbers", "Column %q holds the units %s: all become %s%s.", name, c.list(), unit, more)
 	case number.Unit != "" && bare > 0:
-		k.doubt(name, "CSV.Numbers", "Column %q lacks the unit in %d of %d numbers, which count as %s.", name, bare, c.texts, number.Unit)
+		k.t.Notes = append(k.t.Notes, c.lacking(name, number.Unit))
 	}
 }
 

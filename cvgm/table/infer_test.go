@@ -84,8 +84,8 @@ func TestRowNumbersHaveANote(t *testing.T) {
 }
 
 // A number without a unit is an error for a column of several sizes of units in which each number
-// of the training table has a unit. Otherwise it counts as the most frequent unit, with a note if the
-// training table has such numbers.
+// of the training table has a unit. Otherwise it counts as the most frequent unit, with a note on the
+// training table or the table for predictions.
 func TestNumbersWithoutAUnit(t *testing.T) {
 	for name, c := range map[string]struct {
 		fields []string
@@ -110,6 +110,13 @@ func TestNumbersWithoutAUnit(t *testing.T) {
 		var back Pipeline
 		casetest.OK(t, json.Unmarshal(casetest.Must(json.Marshal(p))(t), &back))
 		for _, p := range []*Pipeline{p, &back} {
+			if rows, err := p.Read(strings.NewReader("a\n" + c.fields[0] + "\n5\n-5\n")); (err == nil) != (c.want != 0) || err == nil && (len(rows.Notes) != 0) != (name != "thousands") {
+				t.Errorf("%s: %v", name, err)
+			} else if err == nil && name != "thousands" {
+				if note := noteOf(t, rows, "a"); !note.Check || !strings.Contains(note.Text, "lacks the unit in 2 of 3 numbers, which count as "+table.Columns[0].Number.Unit+".") {
+					t.Errorf("%s: %v", name, note)
+				}
+			}
 			for _, row := range []string{"5", "-5", "(5)"} {
 				got, err := p.Record(map[string]string{"a": row})
 				if c.want == 0 && (!errors.Is(err, qpdiff.ErrNotFinite) || !strings.Contains(err.Error(), fmt.Sprintf("put a finite number such as %q there", table.Columns[0].Number.like()))) {

@@ -126,6 +126,12 @@ func (c *census) common() (unit string, texts int) {
 	return unit, texts + c.units[""]
 }
 
+// lacking returns a note on the numbers of a column that lack the unit.
+func (c *census) lacking(column, unit string) Note {
+	return Note{Column: column, Field: "CSV.Numbers", Check: true,
+		Text: fmt.Sprintf("Column %q lacks the unit in %d of %d numbers, which count as %s.", column, c.units[""], c.texts, unit)}
+}
+
 // list returns a text that lists the units with their counts, for a note.
 func (c *census) list() string {
 	var all []string

@@ -77,7 +77,8 @@ func (p *Pipeline) encoder() (*Encoder, error) {
 // Read reads the rows of a CSV for predictions. The CSV must have the columns of the model, in any
 // order. It may have the target's column. Read ignores all other columns. Numbers, levels and
 // missing values are read by the rules of the model's table. There is one exception: a missing
-// value in a column with MissingDropsRow is an error, because each record must give one row.
+// value in a column with MissingDropsRow is an error, because each record must give one row. Notes of
+// the table list the columns of units in which numbers lack a unit.
 //
 // Read returns the errors of [CSV.Read]. The bound MaxBytes is the bound in the CSV of the model's
 // table, or the default if the pipeline was read from JSON.
@@ -120,12 +121,32 @@ func (p *Pipeline) read(r io.Reader, classes []string, otherClass string) (*Tabl
 	if err := t.readColumns(text, at); err != nil {
 		return nil, err
 	}
+	t.noteBare(text, at)
 	if i, ok := text.at[p.Target]; ok {
 		if err := t.readTarget(text, i); err != nil {
 			return nil, err
 		}
 	}
 	return t, nil
+}
+
+// noteBare adds a note on each column of units in which numbers lack the unit. Column j of the table
+// is made from column origin[j] of the file.
+func (t *Table) noteBare(text *csvText, origin []int) {
+	for j, i := range origin {
+		c, count := &t.Columns[j], newCensus()
+		if c.Number == nil || c.Number.Unit == "" {
+			continue
+		}
+		for _, record := range text.records {
+			if !t.reader.missing(record[i]) {
+				count.add(record[i])
+			}
+		}
+		if count.units[""] > 0 {
+			t.Notes = append(t.Notes, count.lacking(c.Name, c.Number.Unit))
+		}
+	}
 }
 
 // table returns a table without values.

@@ -32,7 +32,8 @@ type Table struct {
 	// TargetNumber describes how the numbers of the target are written. Nil: as plain decimal
 	// numbers.
 	TargetNumber *Number
-	// Notes holds the choices that CSV.Read made for columns whose texts allow several readings.
+	// Notes holds the choices that CSV.Read or Pipeline.Read made for columns whose texts allow several
+	// readings.
 	Notes []Note
 	// Weights holds the weight of each row. Weights is nil without CSV.Weights.
 	Weights []float64
