@@ -82,7 +82,7 @@ func (k *kinds) rowNumbers() {
 // numbersRows reports whether column j of the table has the numbers that rowNumbers describes.
 func (k *kinds) numbersRows(j int) bool {
 	rows, _ := k.t.Dims()
-	present := make([]float64, 0, rows)
+	var present []float64
 	ascend, descend := true, true
 	for i := range rows {
 		v := k.t.x.At(i, j)

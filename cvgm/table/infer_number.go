@@ -162,7 +162,7 @@ const (
 func (k *kinds) digits(i int) digitKind {
 	var present, padded, dates int
 	inexact, example := false, "" // example is a padded number
-	lengths := map[int]int{}
+	var lengths map[int]int
 	for _, record := range k.text.records {
 		field := record[i]
 		if k.text.reader.missing(field) {
@@ -171,7 +171,9 @@ func (k *kinds) digits(i int) digitKind {
 		if strings.Trim(field, "0123456789") != "" {
 			return plainDigits
 		}
-		present++
+		if present++; lengths == nil {
+			lengths = map[int]int{}
+		}
 		lengths[len(field)]++
 		if len(field) > 1 && field[0] == '0' {
 			padded++
