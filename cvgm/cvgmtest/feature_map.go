@@ -1,5 +1,6 @@
-// Package cvgmtest holds the contracts of package cvgm as tests that can be run on any type:
-// [FeatureMap], [Preparer], [Loss] and [Searcher], and [CheckGradient] for any objective.
+// Package cvgmtest tests whether a type keeps a contract of package cvgm. The contracts are those
+// interfaces that a user may implement: [FeatureMap], [Preparer], [Loss] and [Searcher].
+// [CheckGradient] tests the gradient of any objective.
 package cvgmtest
 
 import (
@@ -15,21 +16,24 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// TB is the part of testing.TB that the contracts use. Other test frameworks can implement it.
+// TB contains the methods of testing.TB that this package uses. Other test frameworks can implement
+// TB.
 type TB interface {
 	Helper()
 	Errorf(format string, args ...any)
 	Fatalf(format string, args ...any)
 }
 
-// FeatureMap tests a feature map at params and the rows of x. newMap returns a new map. The map
-// must be smooth within the distance step of params and x. reference, unless nil, computes the
-// features of one example directly from the definition of the map.
+// FeatureMap tests a feature map at the parameters params and the rows of x. The function newMap
+// returns a new map. The map must be smooth at all points within the distance step of params and x.
+// The function reference may be nil. Otherwise it computes the features of one example directly
+// from the definition of the map.
 //
-// The test checks the shape of the features, and compares the features with reference. It compares
-// the derivatives in the parameters and in the rows with difference quotients, to 1e-7. Backward
-// must add the derivatives to its arguments. The derivative in the parameters must be the same with
-// and without dx. A new map must give the same bits, also if its matrices are windows of larger
+// The test checks the shape of the features, and compares the features with the result of
+// reference. It compares the derivatives in the parameters and in the rows with difference
+// quotients, to 1e-7. Backward must add the derivatives to its arguments. The derivative in the
+// parameters must be the same whether or not Backward also computes the derivative in the rows. A
+// new map must return the same bits as the first map, even if its matrices are parts of larger
 // matrices. If arguments have the wrong size, Forward must return an error of kind qpdiff.ErrShape,
 // and Backward must panic. Backward must also panic before the first Forward.
 func FeatureMap(t TB, newMap func() cvgm.FeatureMap, reference func(params, x []float64) []float64, params []float64, x *mat.Dense, step float64) {
@@ -51,14 +55,16 @@ func FeatureMap(t TB, newMap func() cvgm.FeatureMap, reference func(params, x []
 	p.refusals(rng, newMap(), grad)
 }
 
-// A mapPoint is a feature map at a point, with a cotangent of its features.
+// A mapPoint is a feature map under test, with its parameters, its rows x, and a cotangent d of its
+// features. A cotangent is a matrix of the shape of the features; the tests differentiate the sum
+// ⟨d, φ⟩ for the features φ.
 type mapPoint struct {
 	t      TB
 	f      cvgm.FeatureMap
 	params []float64
 	x, d   *mat.Dense
 	step   float64
-	values float64 // the largest size of ⟨d, φ⟩ so far, the measure of rounding in difference quotients
+	values float64 // the largest |⟨d, φ⟩| so far; the rounding error of a difference quotient is proportional to it
 }
 
 // forward returns the features.
@@ -116,8 +122,8 @@ func (p *mapPoint) features(rng *rand.Rand, reference func(params, x []float64) 
 	}
 }
 
-// adds returns the derivative of ⟨d, φ⟩ in the parameters twice: grad is the derivative added to 0,
-// and shiftedGrad is the derivative added to 1.
+// adds calls Backward twice, so that it computes the derivative of ⟨d, φ⟩ in the parameters twice.
+// The result grad is the derivative added to 0, and shiftedGrad is the derivative added to 1.
 func (p *mapPoint) adds() (grad, shiftedGrad []float64) {
 	p.t.Helper()
 	grad, shiftedGrad = make([]float64, len(p.params)), ones(len(p.params))
@@ -157,8 +163,9 @@ func (p *mapPoint) alongParams(rng *rand.Rand, grad []float64) {
 	}
 }
 
-// alongRows checks the derivative in the rows, added to 1. It also checks that a call with rows
-// returns the same derivative in the parameters.
+// alongRows compares the derivative in the rows with a central difference. It also checks that
+// Backward adds the same derivative in the parameters if it computes the derivative in the rows as
+// well. The argument shiftedGrad is the derivative in the parameters, added to 1.
 func (p *mapPoint) alongRows(rng *rand.Rand, shiftedGrad []float64) {
 	p.t.Helper()
 	rows, _ := p.x.Dims()
@@ -183,8 +190,8 @@ func (p *mapPoint) alongRows(rng *rand.Rand, shiftedGrad []float64) {
 	}
 }
 
-// windows checks that a new map g gives the same bits, also if its matrices are windows of larger
-// matrices.
+// windows checks that a new map g returns the same bits as the first map, even if the matrices of g
+// are parts of larger matrices.
 func (p *mapPoint) windows(rng *rand.Rand, g cvgm.FeatureMap, once []float64) {
 	p.t.Helper()
 	rows, _ := p.x.Dims()
@@ -209,7 +216,7 @@ func (p *mapPoint) windows(rng *rand.Rand, g cvgm.FeatureMap, once []float64) {
 	}
 }
 
-// refusals checks the errors and panics of the map and of a new map g.
+// refusals checks the errors and the panics of the map under test and of a new map g.
 func (p *mapPoint) refusals(rng *rand.Rand, g cvgm.FeatureMap, grad []float64) {
 	p.t.Helper()
 	rows, _ := p.x.Dims()

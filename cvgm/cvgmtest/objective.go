@@ -12,16 +12,16 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// gradientTol bounds |slope − difference quotient|, divided by the size of the slope's terms plus
-// the size of the values that the quotient subtracts. It covers the rounding errors of a five-point
-// quotient with steps of 1e-4.
+// gradientTol bounds the error |slope − difference quotient|. The error is relative to the sum of
+// two sizes: the size of the slope's terms, and the size of the values that the quotient subtracts.
+// The bound covers the rounding errors of a five-point quotient with steps of 1e-4.
 const gradientTol = 1e-7
 
-// CheckGradient compares the gradient of f at x with difference quotients, along the coordinates
-// and along random directions. The step along a coordinate is relative to the entry of x, or
-// absolute if the entry is 0. The value of f must be the same with and without a gradient.
-// CheckGradient skips a direction along which f has a kink near x. If it skips all directions, the
-// test fails.
+// CheckGradient compares the gradient of the objective f at x with difference quotients of f. The
+// quotients are along each coordinate and along random directions. The step along a coordinate is
+// relative to the entry of x, or absolute if the entry is 0. The value of f must be the same with
+// and without a gradient. CheckGradient skips a direction along which f has a kink near x. If it
+// skips all directions, the test fails.
 func CheckGradient(t TB, f search.Objective, x []float64) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(17, uint64(len(x))))
@@ -59,8 +59,9 @@ func CheckGradient(t TB, f search.Objective, x []float64) {
 	}
 }
 
-// direction returns the direction along coordinate k, or a random direction if k is beyond the last
-// coordinate. Its entries are in units of the sizes of the entries of x.
+// direction returns a direction in which to move x. For an index k < len(x), it is the direction
+// along coordinate k. For a larger k, it is a random direction. Each entry of the direction is in
+// units of the size |x_i| of the same entry of x, or of 1 if x_i is 0.
 func direction(rng *rand.Rand, x []float64, k int) []float64 {
 	u := make([]float64, len(x))
 	for i, v := range x {
@@ -74,9 +75,9 @@ func direction(rng *rand.Rand, x []float64, k int) []float64 {
 	return u
 }
 
-// slope returns the five-point difference quotient d of f along u at x. size is the largest
-// absolute value of f at these points. smooth is set if the quotient with half the step agrees with
-// d.
+// slope returns the five-point difference quotient d of f at x along the direction u. The result
+// size is the largest absolute value of f at the five points. The result smooth is true if the
+// quotient with half the step agrees with d.
 func slope(f search.Objective, x, u []float64) (d, size float64, smooth bool, err error) {
 	at := func(step float64) float64 {
 		moved := slices.Clone(x)
@@ -95,17 +96,18 @@ func slope(f search.Objective, x, u []float64) (d, size float64, smooth bool, er
 	return d, size, math.Abs(d-half) <= gradientTol*(size+math.Abs(d)), err
 }
 
-// Loss tests a loss at all pairs of predictions and labels. At points at which the loss is smooth,
-// it compares the slope in the prediction with difference quotients. For a [cvgm.LabelLoss], it
+// Loss tests a loss at all pairs of predictions and labels. At a point at which the loss is smooth,
+// Loss compares the slope in the prediction with difference quotients. For a [cvgm.LabelLoss], it
 // also compares the slope in the label. At a kink, the slope of a [cvgm.KinkedLoss] must lie
-// between the slopes on its two sides.
+// between the slopes on the two sides of the kink.
 func Loss(t TB, l cvgm.Loss, predictions, labels []float64) {
 	t.Helper()
 	const step = 1e-5
 	near := func(what string, p, y, got float64, f func(h float64) float64) {
 		at, above, below := f(0), f(step), f(-step)
 		want, half := (above-below)/(2*step), (f(step/2)-f(-step/2))/step
-		// The variable rounding is the rounding error of the arguments, as a share of the step.
+		// The variable rounding is the rounding error of the prediction and the label, divided by
+		// the step.
 		rounding := 0x1p-50 * (math.Abs(p) + math.Abs(y)) / step
 		tol := gradientTol*(max(math.Abs(above), math.Abs(below))+math.Abs(want)) + rounding*max(math.Abs(above-at), math.Abs(at-below))/step
 		if !math.IsNaN(got) && math.Abs(want-half) <= tol && !(math.Abs(got-want) <= tol) {

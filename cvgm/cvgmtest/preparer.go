@@ -10,14 +10,14 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Preparer tests a preparer on the rows of x. The rows may hold NaN if the preparer accepts NaN.
-// Fit must succeed on every half of the rows.
+// Preparer tests a preparer on the rows of x. The rows may contain NaN if the preparer accepts NaN.
+// Fit must succeed on each half of the rows.
 //
-// Preparer checks Dims before and after Fit. Fit and Apply must change neither their arguments nor
-// earlier results of Fit, so that splits do not affect each other. Features must be finite, and
-// must have the same bits in each call. Weights of 1 must give the same bits as no weights. A row
-// of weight 2 must count as two rows, to 1e-12, and a row of weight 0 must not count. For a
-// [cvgm.StoredPreparer], ApplyStored must give the same features as Apply.
+// Preparer checks the result of Dims before and after Fit. Fit and Apply must change neither their
+// arguments nor earlier results of Fit; otherwise one split would change another. The features must
+// be finite, and must have the same bits in each call. Weights of 1 must give the same bits as no
+// weights. A row of weight 2 must have the effect of two rows, to 1e-12, and a row of weight 0 must
+// have no effect. For a [cvgm.StoredPreparer], ApplyStored must return the same features as Apply.
 func Preparer(t TB, p cvgm.Preparer, x *mat.Dense) {
 	t.Helper()
 	rows, _ := x.Dims()
@@ -107,7 +107,8 @@ func (c preparerCase) apply(f cvgm.Prepared) []float64 {
 	return features
 }
 
-// stored checks that ApplyStored computes the features want for row i, as Apply does.
+// stored checks that ApplyStored returns the features want for row i. The features want are the
+// result of Apply.
 func (c preparerCase) stored(s cvgm.StoredPrepared, i int, want []float64) {
 	c.Helper()
 	row, got, seen, calls := slices.Clone(c.x.RawRowView(i)), make([]float64, c.nfeatures), make([]bool, c.nfeatures), 0

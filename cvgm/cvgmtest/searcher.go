@@ -15,26 +15,28 @@ import (
 type Search struct {
 	// Gradient is set if the searcher calls the objective for gradients.
 	Gradient bool
-	// Restarts is set if the searcher continues from another start after it has converged.
+	// Restarts is true if the searcher continues from another start after it has converged.
 	Restarts bool
-	// Fixed is set if the searcher's settings, not the budget, determine the number of evaluations.
+	// Fixed is true if the settings of the searcher, and not its budget, determine the number of
+	// evaluations.
 	Fixed bool
 }
 
-// Searcher tests a searcher on convex quadratics of two variables in a box. The function
-// newSearcher returns the searcher, which must make at most budget evaluations.
+// Searcher tests a searcher on convex quadratic functions of two variables in a box. The function
+// newSearcher returns the searcher under test for a budget. The searcher must make at most budget
+// evaluations.
 //
-// The test checks that the searcher yields a step for every evaluation, with the X, loss and
-// gradient of the evaluation. The searcher must count the evaluations and stay within the bounds
-// and the budget. x0 and the bounds must not change. No step may follow convergence, unless the
-// searcher restarts. A second search, and a second pass over one sequence, must give the same
-// steps. If the objective returns an error, the search must end with a [search.Error] that has the
-// X of the failed evaluation. A loss of NaN must give an error of kind qpdiff.ErrNotFinite. The
-// search must stop when the caller stops.
+// The searcher must yield a step for every evaluation. The step must hold the X, the loss and the
+// gradient of the evaluation. The searcher must count the evaluations, and must stay within the
+// bounds and the budget. It must not change x0 or the bounds. After convergence it must yield no
+// step, unless it restarts. A second search must repeat the steps, and so must a second pass over
+// one sequence. If the objective returns an error, the search must end with a [search.Error] that
+// has the X of the failed evaluation. A loss of NaN must give an error of kind qpdiff.ErrNotFinite.
+// The search must stop when the caller stops.
 //
-// For a random objective, the searcher may return an error of kind qpdiff.ErrDomain before the
-// first evaluation. Otherwise it must restart the random draws in each pass, mark its steps as
-// random, and never report convergence; see [search.Problem].
+// A searcher need not accept a random objective: it may return an error of kind qpdiff.ErrDomain
+// before the first evaluation. If it accepts a random objective, it must restart the random draws
+// in each pass, mark its steps as random, and never report convergence; see [search.Problem].
 func Searcher(t TB, newSearcher func(budget int) search.Searcher, expect Search) {
 	t.Helper()
 	for _, budget := range []int{1, 2, 7, 30} {
@@ -66,8 +68,8 @@ func (q quadratic) eval(grad, x []float64) (float64, error) {
 	return (u*g + v*h) / 2, nil
 }
 
-// quadratics have their minima in different places: inside the box, on a side, in a corner, and in
-// a diagonal valley.
+// The quadratic functions have their minima in different places: inside the box, on a side, in a
+// corner, and in a diagonal valley.
 var quadratics = []quadratic{
 	{1, 0, 3, [2]float64{.7, .9}},
 	{2, .5, 1, [2]float64{-1, .5}},
@@ -117,7 +119,8 @@ func steps(t TB, s search.Searcher, q quadratic, budget int, expect Search) {
 	}
 }
 
-// evaluation compares the loss and gradient of a step with the values of q at the step's X.
+// evaluation compares the loss and the gradient of a step with the value and the gradient of the
+// quadratic function q at the step's X.
 func evaluation(t TB, s search.Searcher, q quadratic, step search.Step, gradient bool) {
 	t.Helper()
 	grad := []float64{0, 0}
@@ -132,7 +135,8 @@ func evaluation(t TB, s search.Searcher, q quadratic, step search.Step, gradient
 	}
 }
 
-// The function values compares two searches by the same searcher, and two passes over one search.
+// The function values compares two searches by the same searcher, and then two passes over one
+// search.
 func values(t TB, s search.Searcher) {
 	t.Helper()
 	p := box(quadratics[3].eval)

@@ -15,8 +15,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A Fold holds a model that was trained without the rows of a fold, and the errors of the model on
-// these rows.
+// A Fold holds a model that was trained on the rows outside one fold, and the errors of this model
+// on the rows of the fold.
 type Fold struct {
 	Model  *cvgm.Model
 	Spread Spread // of the model's errors
@@ -25,25 +25,28 @@ type Fold struct {
 	Scores, Weights []float64
 }
 
-// A CVPlus predicts intervals by the models of cross-validation. [New] makes a CVPlus. It is safe
-// for concurrent use. The first use checks the fields, which must not change afterwards.
+// A CVPlus predicts an interval for each label. It uses the models of cross-validation. [New] makes
+// a CVPlus. A CVPlus is safe for concurrent use. The first use checks the fields, which must not
+// change afterwards.
 type CVPlus struct {
-	// Folds have their Scores in ascending order. The Weights of all folds sum to 1.
+	// In each fold the Scores are in ascending order. The Weights of all folds together sum to 1.
 	Folds []Fold
-	// Units is the number of independent rows of all folds. The rows of a group count as one.
+	// Units is the number of independent rows in all folds together. The rows of a group count as
+	// one row.
 	Units int
 
-	// ready holds the Folds with the sums of their weights. It is nil before the first check.
+	// The field ready holds the Folds with the sums of their weights. It is nil before the first
+	// check.
 	ready atomic.Pointer[[]portable.Fold]
 }
 
-// sumError bounds |Σw − 1| for the weights w of all folds.
+// sumError bounds |Σw − 1|, the distance of the sum of all weights w from 1.
 const sumError = 1e-9
 
-// New returns a CVPlus that uses the models of two or more folds. units is the number of
-// independent units in all folds. Scores may be in any order, and weights in any unit. An error
-// names the part that cannot be used, and is of kind qpdiff.ErrEmpty, qpdiff.ErrShape,
-// qpdiff.ErrDomain or qpdiff.ErrNotFinite.
+// New returns a CVPlus that uses the models of two or more folds. The argument units is the number
+// of independent units in all folds. Scores may be in any order, and weights may have any unit. If
+// New cannot use a part of a fold, its error names the part. The error is of kind qpdiff.ErrEmpty,
+// qpdiff.ErrShape, qpdiff.ErrDomain or qpdiff.ErrNotFinite.
 func New(folds []Fold, units int) (*CVPlus, error) {
 	p := &CVPlus{Folds: slices.Clone(folds), Units: units}
 	var largest, total float64
@@ -74,8 +77,8 @@ func New(folds []Fold, units int) (*CVPlus, error) {
 	return p, nil
 }
 
-// Check returns an error for the first part that cannot be used. The errors are the same as the
-// errors of New.
+// Check returns an error if a CVPlus is not valid. The error names the first part that cannot be
+// used. Its kinds are the same as for [New].
 func (p *CVPlus) Check() error {
 	if p == nil {
 		return args.Bad("CVPlus", qpdiff.ErrEmpty, "make one with interval.New, or set Tuner.Intervals", "is nil")
@@ -100,7 +103,7 @@ func (p *CVPlus) Check() error {
 	)
 }
 
-// check reports the first part of fold k that cannot be used.
+// check returns an error for the first part of fold k that cannot be used.
 func (f *Fold) check(k int) error {
 	arg := func(field string) string { return fmt.Sprintf("Folds[%d].%s", k, field) }
 	if err := args.First(
@@ -122,11 +125,13 @@ func (f *Fold) check(k int) error {
 	return f.Spread.check(arg("Spread"))
 }
 
-// Highest returns the highest level that n units allow, n/(n+1). It is .9 for 9 units.
+// Highest returns the highest level that an interval from n units can have, n/(n+1). For 9 units it
+// is .9.
 func (p *CVPlus) Highest() float64 { return float64(p.Units) / float64(p.Units+1) }
 
-// Predict returns the ends of the interval for each row of x. x must have the same columns as the
-// data to which the models were fitted. Intervals of level .9 contain about nine of ten labels.
+// Predict returns the two ends of the interval for each row of x. The columns of x must be the
+// columns of the data to which the models were fitted. Intervals of level .9 contain about nine of
+// ten labels.
 //
 // The intervals are as in Barber et al. (2021). For the row, let p_k be the prediction by the model
 // of fold k, and s_k the spread at this prediction. Each score r of fold k gives one sum p_k +
@@ -137,8 +142,8 @@ func (p *CVPlus) Highest() float64 { return float64(p.Units) / float64(p.Units+1
 // of the folds. The prediction of a model of all rows need not be at its centre.
 //
 // If level is below .5, at least 1, or above Highest, the error is of kind qpdiff.ErrDomain.
-// Predict also returns the errors of Check and of [cvgm.Model.Predict]. For K models and n scores
-// in all, each row costs K predictions and O(K²·log²n) operations.
+// Predict also returns the errors of Check and of [cvgm.Model.Predict]. For K models and a total of
+// n scores, each row costs K predictions and O(K²·log²n) operations.
 func (p *CVPlus) Predict(x mat.Matrix, level float64) (low, high []float64, err error) {
 	if _, _, err := p.use(level); err != nil {
 		return nil, nil, err
@@ -157,9 +162,9 @@ func (p *CVPlus) Predict(x mat.Matrix, level float64) (low, high []float64, err 
 	return p.Around(predictions, level)
 }
 
-// Around is [CVPlus.Predict] with given predictions: predictions[k][i] is the prediction of fold
-// k's model for row i. If the number of folds or rows is wrong, the error is of kind
-// qpdiff.ErrShape.
+// Around does the work of [CVPlus.Predict] for given predictions. The number predictions[k][i] is
+// the prediction of fold k's model for row i. If the number of folds or the number of rows is
+// wrong, the error is of kind qpdiff.ErrShape.
 func (p *CVPlus) Around(predictions [][]float64, level float64) (low, high []float64, err error) {
 	folds, share, err := p.use(level)
 	if err != nil {
@@ -188,8 +193,8 @@ func (p *CVPlus) Around(predictions [][]float64, level float64) (low, high []flo
 	return low, high, nil
 }
 
-// use returns the folds for an interval of the given level, and the share of their weight that the
-// interval uses. It checks the folds on the first call.
+// use returns the folds for an interval of the given level, and the share of the folds' total
+// weight that the interval uses. It checks the folds on the first call.
 func (p *CVPlus) use(level float64) (folds []portable.Fold, share float64, err error) {
 	if p == nil || p.ready.Load() == nil {
 		if err := p.Check(); err != nil {

@@ -10,7 +10,8 @@
 // must belong to a new group (Lee, Barber and Willett 2023). If the population changes with time,
 // the method has no such guarantee.
 //
-// Errors are measured in units of a spread, which depends on the prediction. If noise grows with
-// the prediction, the intervals therefore widen with the prediction. The spread of a model is
-// fitted to out-of-fold errors on the rows on which the model was trained.
+// Errors are measured in units of a spread. The spread is the expected size of an error, and it
+// depends on the prediction. If noise grows with the prediction, the intervals therefore widen with
+// the prediction. For each model, the spread is fitted to out-of-fold errors on the training rows
+// of the model.
 package interval

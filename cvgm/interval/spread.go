@@ -19,28 +19,29 @@ import (
 type Spread struct{ At, Size []float64 }
 
 const (
-	// span is a share of the rows. One value of the spread is fitted to this share: the rows with
-	// the nearest predictions.
+	// The constant span is a share of the rows. Each value of the spread is fitted to this share:
+	// the rows with the nearest predictions.
 	span = .5
 	// knots is the largest number of values of a spread.
 	knots = 9
-	// leastRows is a number of rows. With fewer rows, the spread is the mean error of all rows.
+	// If there are fewer than leastRows rows, the spread is the mean error of all rows.
 	leastRows = 20
-	// leastShare is the smallest value of a spread, divided by the mean error.
+	// A value of a spread is at least leastShare times the mean error.
 	leastShare = .1
 )
 
-// FitSpread fits a spread to out-of-fold predictions of labels. If weights is nil, each row has the
-// weight 1.
+// FitSpread fits a spread to labels and their out-of-fold predictions. If weights is nil, each row
+// has the weight 1.
 //
-// FitSpread first fits a trend to the absolute errors. The logarithm of the trend is quadratic in
-// the prediction. FitSpread then corrects the trend at quantiles of the predictions. Each
-// correction is the value of a line that is fitted to the errors at the nearest predictions, with
-// more weight for nearer predictions (Cleveland 1979).
+// FitSpread first fits a trend to the absolute errors. The logarithm of the trend is a quadratic
+// function of the prediction. FitSpread then corrects the trend at quantiles of the predictions.
+// For the correction at a quantile, it fits a line to the errors at the nearest predictions, with
+// more weight for nearer predictions (Cleveland 1979). The correction is the value of this line at
+// the quantile.
 //
-// If there are few rows, or all predictions are equal, the spread is the mean error. If all errors
-// are 0, the spread is 1. The time is proportional to n log n for n rows. FitSpread panics if the
-// three slices differ in length.
+// If there are few rows, or if all predictions are equal, the spread is the mean error. If all
+// errors are 0, the spread is 1. For n rows, the time is proportional to n log n. FitSpread panics
+// if its three slices differ in length.
 func FitSpread(predictions, labels, weights []float64) Spread {
 	n := len(predictions)
 	if len(labels) != n || weights != nil && len(weights) != n {
@@ -81,7 +82,7 @@ func FitSpread(predictions, labels, weights []float64) Spread {
 }
 
 // local fits a line to the errors at the predictions that are nearest to x0. It returns the value
-// of the line at x0. Errors are in units of the trend.
+// of this line at x0. Errors are in units of the trend.
 func (e errorsAt) local(x0 float64) float64 {
 	n := len(e.at)
 	count := int(math.Ceil(span * float64(n)))
@@ -120,7 +121,7 @@ func (e errorsAt) local(x0 float64) float64 {
 	return (total*size + prior) / (total + prior)
 }
 
-// check returns an error for the first field that a spread cannot have.
+// check returns an error for the first field of the spread that is not valid.
 func (s Spread) check(arg string) error {
 	if err := args.First(
 		args.BadIf(len(s.Size) != len(s.At), arg, qpdiff.ErrShape, "give one size per prediction", "has %d sizes at %d predictions", len(s.Size), len(s.At)),

@@ -6,34 +6,36 @@ import (
 	"cvgm/cvgm/internal/args"
 )
 
-// errorsAt holds predictions in ascending order, with the sizes and weights of their errors.
+// errorsAt holds predictions in ascending order. For each prediction, it holds the size and the
+// weight of the error.
 type errorsAt struct{ at, size, weight []float64 }
 
-// A trend is the mean size of the errors as a function of the prediction. Its logarithm is
-// quadratic. The spread is shrunk towards the trend. If it were shrunk towards one size for all
-// predictions, it would be too large where errors are small, and too small where errors are large.
-// The intervals would then contain too many labels in the first case, and too few in the second
-// case.
+// A trend is the mean size of the errors as a function of the prediction. The logarithm of the
+// trend is a quadratic function. The spread is shrunk towards the trend. A spread that is shrunk
+// towards one constant would be too large for predictions with small errors, and too small for
+// predictions with large errors. Intervals would contain too many labels in the first case, and too
+// few labels in the second case.
 type trend struct {
 	low, high float64 // of the predictions
-	// The scale of middle and unit is 0 at low and 1 at high. On this scale, middle is the mean of
-	// the predictions, and unit is their standard deviation.
+	// The fields middle and unit are on a scale that is 0 at low and 1 at high. The field middle is
+	// the mean of the predictions, and unit is their standard deviation.
 	middle, unit float64
 	beta         [3]float64
-	mean         float64 // the mean of the errors, which is the unit of the size
+	mean         float64 // the mean of the errors, the unit of the sizes
 }
 
 const (
-	// prior is the weight of a prior value, in units of the weight of one error. The prior of a
-	// trend is a constant trend. The prior of each value of a spread is the value of the trend.
+	// The constant prior is the weight of a prior value. Its unit is the weight of one error. The
+	// prior of a trend is a constant. The prior of each value of a spread is the value of the
+	// trend.
 	prior = 5
-	// widest is a distance from the mean prediction, in standard deviations of the predictions.
-	// Farther away, the trend is constant.
+	// The constant widest is a distance from the mean prediction, in standard deviations of the
+	// predictions. Beyond this distance, the trend is constant.
 	widest = 2
 	// trendSteps bounds the Newton steps of a fit. A fit usually takes seven.
 	trendSteps = 50
-	// trendTol ends a fit: in its last step, each coefficient of the logarithm of the size changes
-	// by less than trendTol.
+	// A fit ends when a step changes each coefficient of the trend's logarithm by less than
+	// trendTol.
 	trendTol = 1e-6
 )
 
@@ -141,8 +143,8 @@ func (t trend) curvature(e errorsAt) (h [3][3]float64) {
 	return h
 }
 
-// place maps a prediction to a position: 0 for the lowest prediction, 1 for the highest, and linear
-// between them.
+// place maps a prediction to its position on a linear scale, which is 0 at the lowest prediction
+// and 1 at the highest.
 func (t trend) place(at float64) float64 {
 	if length := t.high - t.low; args.Finite(length) {
 		return (at - t.low) / length
@@ -150,14 +152,15 @@ func (t trend) place(at float64) float64 {
 	return (at/2 - t.low/2) / (t.high/2 - t.low/2)
 }
 
-// powers returns the three functions of a prediction whose linear combination is the logarithm of
-// the size.
+// powers returns three functions of the prediction. The logarithm of the trend is a linear
+// combination of these functions.
 func (t trend) powers(at float64) [3]float64 {
 	x := min(max((t.place(at)-t.middle)/t.unit, -widest), widest)
 	return [3]float64{1, x, x*x - 1}
 }
 
-// log returns the logarithm of the ratio of the size to the mean error.
+// log returns the logarithm of the ratio of the trend to the mean error, from the powers of a
+// prediction.
 func (t trend) log(powers [3]float64) float64 {
 	return t.beta[0]*powers[0] + t.beta[1]*powers[1] + t.beta[2]*powers[2]
 }

@@ -10,16 +10,18 @@ import (
 	"cvgm/qpdiff"
 )
 
-// Adam is the method of Kingma and Ba (2015) with a projection after each step. Let a be the
-// running mean of the gradient, and b the running mean of its square. Then
+// Adam is the method of Kingma and Ba (2015), with a projection P after each step. The vector a is
+// the running mean of the gradients, and b is the running mean of their squares, entry by entry.
+// Step k from x is
 //
 //	x⁺ = P(x − s·â/(√b̂ + ε)),   â = a/(1 − β1ᵏ),  b̂ = b/(1 − β2ᵏ).
 //
-// Adam requires a box. It scales the steps entry by entry, so over another set it would not stop at
-// the minimum. With a constant s, x does not converge to a minimum: its distance from the minimum
-// stays about as long as the last steps.
+// In these formulas s is StepSize, β1 is Beta1, β2 is Beta2, and ε is Epsilon. Adam requires a box.
+// It scales each entry of a step separately, so over another set it would not stop at the minimum.
+// With a constant s, x does not converge to a minimum: the distance of x from the minimum stays
+// about as long as a step.
 type Adam struct {
-	StepSize     float64 // s > 0, about the change of each entry in a step, in units of x; required
+	StepSize     float64 // s > 0, about the change of each entry of x in a step; required
 	Beta1, Beta2 float64 // below 1; zero: .9 and .999
 	// Epsilon is in units of the gradient. Zero: for each entry, 1e-8 times the largest absolute
 	// value of this entry of the gradient so far.

@@ -11,10 +11,11 @@ import (
 )
 
 // AdaptiveGradient is projected gradient descent without line search: every evaluation is a step.
-// Its step size s adapts to the curvature (Malitsky and Mishchenko, "Adaptive proximal gradient
-// method for convex optimization", 2023). Let L = ‖∇f(x) − ∇f(x⁻)‖/‖x − x⁻‖ be the curvature
-// between the last two points x⁻ and x, and θ the last step size divided by the step size before.
-// Then
+// The step size s adapts to the curvature of the loss (Malitsky and Mishchenko, "Adaptive proximal
+// gradient method for convex optimization", 2023). Let x⁻ be the point before x. The curvature
+// between these points is L = ‖∇f(x) − ∇f(x⁻)‖/‖x − x⁻‖. Let θ be the last step size divided by the
+// step size before it, and P the projection onto the constraint set. The next step size s⁺ and the
+// next point x⁺ are
 //
 //	s⁺ = min(√(2/3 + θ)·s, s/√(max(2s²L² − 1, 0))),   x⁺ = P(x − s⁺·∇f(x)).
 //
@@ -22,9 +23,9 @@ import (
 // during the search. The method has a single step size, so it is slow if coordinates have different
 // units.
 type AdaptiveGradient struct {
-	// FirstStep limits the change of each entry in the first step. The limit is FirstStep times the
-	// scale of the entry or, if this is smaller, FirstStep times the largest |x0|. A value that is
-	// too small costs a few steps. Zero: .01.
+	// FirstStep limits the change of each entry of x in the first step. The limit is FirstStep
+	// times the smaller of two lengths: the scale of the entry, and the largest |x0|. A value that
+	// is too small costs a few steps. Zero: .01.
 	FirstStep float64
 	MaxEvals  int     // evaluations at most; zero: 1000
 	Tol       float64 // of the test of convergence; see [Searcher]. Zero: 1e-9
@@ -54,7 +55,8 @@ func (m AdaptiveGradient) Search(p Problem, x0 []float64) iter.Seq2[Step, error]
 	})
 }
 
-// An adaptation is the current step size s of an AdaptiveGradient, 0 before the first step.
+// An adaptation holds the current step size s of an AdaptiveGradient. Before the first step, s is
+// 0.
 type adaptation struct {
 	w              *searchRun
 	s, ratio       float64
@@ -62,9 +64,9 @@ type adaptation struct {
 	reach          []float64 // work
 }
 
-// adapt computes s for the step from X. It returns the length of this step in each coordinate, or
-// nil before the first step. If the curvature predicts the step to the minimum, adapt returns the
-// lengths of the predicted step instead.
+// adapt computes the size s of the step from X. It returns nil before the first step. Later it
+// returns a length for each coordinate. If the curvature predicts the step to the minimum, the
+// lengths belong to this predicted step. Otherwise they belong to a step of size s.
 func (r *adaptation) adapt(firstStep float64) []float64 {
 	w := r.w
 	if r.s == 0 {

@@ -9,12 +9,12 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Average runs a search to its end and returns the mean of its last steps, as many as the argument
-// last. If the search has fewer steps, Average takes all of them. It averages X, Loss and, if every
-// step has a gradient, Grad. The other fields come from the last step. The mean of X lies in the
-// constraint set of the [Problem], because the set is convex. Loss estimates the objective near X.
-// If the draws are independent, the noise of Loss is √last times smaller than the noise of a single
-// evaluation.
+// Average runs a search to its end and returns the mean of its last steps. The parameter last is
+// the number of these steps. If the search has fewer steps, Average takes all of them. It averages
+// X, Loss and, if every step has a gradient, Grad. The other fields come from the last step. The
+// mean of X lies in the constraint set of the [Problem], because the set is convex. The mean of
+// Loss estimates the objective near X. If the draws are independent, its noise is √last times
+// smaller than the noise of a single evaluation.
 //
 // Average is for random objectives. With a constant step size, a search moves at random around the
 // minimum. The mean of its path is nearer to the minimum than a single point (Polyak and Juditsky
@@ -54,7 +54,8 @@ func Average(steps iter.Seq2[Step, error], last int) (Step, error) {
 	return mean(append(kept[next:], kept[:next]...)), failure
 }
 
-// mean returns the mean of the steps. The fields without a mean come from the last step.
+// mean returns the mean of the steps. The fields that Average does not average come from the last
+// step.
 func mean(steps []Step) Step {
 	m := steps[len(steps)-1].clone()
 	share := 1 / float64(len(steps))

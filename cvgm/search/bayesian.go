@@ -15,17 +15,18 @@ import (
 // Bayesian is Bayesian optimisation without gradients. A Gaussian process with a Matérn-5/2 kernel
 // models the losses found so far. The next point is the point with the highest expected improvement
 // (Jones, Schonlau and Welch 1998; Snoek, Larochelle and Adams 2012). With up to ten coordinates,
-// the kernel has one length scale for each coordinate. With more, all coordinates share one length
-// scale. The length scales maximise the posterior density under a log-normal prior. The mean and
-// the variance of the process have their best values for these length scales.
+// the kernel has one length scale for each coordinate. With more coordinates, all coordinates share
+// one length scale. The length scales maximise the posterior density under a log-normal prior. For
+// these length scales, the mean and the variance of the process are the values of highest
+// likelihood.
 //
-// Bayesian requires finite bounds, which set the units of the length scales. It is meant for costly
-// losses and a budget of about a hundred evaluations, because the cost of the model grows with the
-// cube of the number of evaluations. In the model, a loss of +Inf counts as the highest finite loss
-// so far.
+// Bayesian requires finite bounds. They set the units of the length scales. The cost of the model
+// grows with the cube of the number of evaluations, so Bayesian is meant for costly losses and a
+// budget of about a hundred evaluations. The model replaces a loss of +Inf by the highest finite
+// loss so far.
 type Bayesian struct {
 	Source   func() Source // required; see [Searcher]
-	Initial  int           // points before the model takes over, x0 included; zero: 2n + 2, at most 20
+	Initial  int           // number of points before the model proposes points, including x0; zero: 2n + 2 for n coordinates, at most 20
 	MaxEvals int           // evaluations at most; zero: 100
 	// Candidates is the number of points at which the expected improvement is compared. Half of
 	// them are drawn over the box and half near the best point. The best candidate is then refined
@@ -33,8 +34,8 @@ type Bayesian struct {
 	Candidates int
 }
 
-// Search evaluates the projection of x0, then points drawn uniformly from the box, and then points
-// that the model proposes.
+// Search first evaluates the projection of x0. It then evaluates points drawn uniformly from the
+// box, and after them the points that the model proposes.
 func (m Bayesian) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	initial, candidates := cmp.Or(m.Initial, min(2*len(x0)+2, 20)), cmp.Or(m.Candidates, 200)
 	settings := args.First(p.box("Bayesian"), p.exact("Bayesian"),
@@ -74,7 +75,7 @@ func (m Bayesian) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	})
 }
 
-// toUnit returns x as a point of the unit cube. An infinite bound is an error.
+// toUnit maps x from the box to the unit cube. An infinite bound is an error.
 func (p Problem) toUnit(x []float64) ([]float64, error) {
 	unit := make([]float64, len(x))
 	for i, x := range x {
@@ -94,11 +95,11 @@ type gaussianProcess struct {
 	x         [][]float64
 	y         []float64
 	logLength []float64 // logarithms of the length scales: one for all coordinates, or one for each
-	// weight holds the weights of squared differences of coordinates. They follow from the length
-	// scales.
+	// The field weight holds the weights of the squared differences of coordinates in the kernel.
+	// The weights follow from the length scales.
 	weight []float64
-	// These fields are the fit: the lower Cholesky factor of the correlation matrix K, the mean,
-	// the variance, and the vector K⁻¹(y − mean).
+	// The remaining fields are the fitted process: the lower Cholesky factor of the correlation
+	// matrix K, the mean, the variance, and the vector K⁻¹(y − mean) for the losses y.
 	chol     mat.Cholesky
 	l        mat.TriDense
 	mean     float64
@@ -108,8 +109,8 @@ type gaussianProcess struct {
 	best     int
 }
 
-// nugget is the part of the variance that the kernel does not explain. It keeps the correlation
-// matrix from being singular.
+// The constant nugget is the part of the variance that the kernel does not explain. It is added to
+// the diagonal of the correlation matrix, so that the matrix is not singular.
 const nugget = 1e-8
 
 func newGaussianProcess(n int) *gaussianProcess {
@@ -205,8 +206,8 @@ func (g *gaussianProcess) fit() {
 	g.chol.LTo(&g.l)
 }
 
-// improvement returns the expected amount by which an evaluation at x lowers the lowest loss, in
-// units of the standard deviation of the process.
+// improvement returns the expected improvement at x: the expected amount by which an evaluation at
+// x lowers the lowest loss. Its unit is the standard deviation of the process.
 func (g *gaussianProcess) improvement(x []float64) float64 {
 	var mean float64
 	explained, raw := 0., g.l.RawTriangular()
@@ -223,13 +224,14 @@ func (g *gaussianProcess) improvement(x []float64) float64 {
 	sd := math.Sqrt(g.variance)
 	gain := (g.y[g.best] - g.mean - mean) / sd
 	s := math.Sqrt(max(1+nugget-explained, 0))
-	// z is ±Inf if s is 0. The result is then max(gain, 0), or a NaN, which propose never takes.
+	// If the standard deviation s is 0, z is ±Inf or NaN. The result is then max(gain, 0), or NaN.
+	// The function propose never takes a candidate with the result NaN.
 	z := gain / s
 	return gain*.5*math.Erfc(-z/math.Sqrt2) + s*math.Exp(-.5*z*z)/math.Sqrt(2*math.Pi)
 }
 
-// propose overwrites x with a point of high expected improvement: the best of
-// the candidates, refined by a coordinate search.
+// propose overwrites x with a point of high expected improvement. A coordinate search from the best
+// candidate finds this point.
 func (g *gaussianProcess) propose(x []float64, src Source, candidates int) {
 	n := len(x)
 	trial := make([]float64, n)

@@ -13,12 +13,12 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// CMAES is the evolution strategy with covariance matrix adaptation, without gradients. It updates
-// a Cholesky factor (Krause, Arbonès and Igel, "CMA-ES with optimal covariance update and storage
-// complexity", 2016). Its constants are from Hansen's tutorial (arXiv:1604.00772). Each generation
-// draws points around a mean. The better half of the points determines the new mean, covariance and
-// step size. If a point is outside the constraint set, its projection replaces it in the evaluation
-// and in the update.
+// CMAES is the evolution strategy with covariance matrix adaptation. It uses no gradients. It
+// updates a Cholesky factor of the covariance matrix (Krause, Arbonès and Igel, "CMA-ES with
+// optimal covariance update and storage complexity", 2016). Its constants are from Hansen's
+// tutorial (arXiv:1604.00772). Each generation draws points around a mean. The better half of the
+// points determines the new mean, the new covariance and the new step size. If a point is outside
+// the constraint set, the projection of the point is evaluated and used in the update.
 //
 // gonum's package optimize also has this method. It is not used here, because its draws do not use
 // the adapted step size.
@@ -26,14 +26,14 @@ type CMAES struct {
 	Source func() Source // required; see [Searcher]
 	// Sigma is the standard deviation of the first generation in each coordinate, in units of x.
 	// Zero: .3 times each coordinate's scale; see [Searcher]. Set Sigma if the search starts at 0
-	// without bounds. The scale is then 1 for any unit of x, because the method has no gradient to
-	// derive a scale from.
+	// without bounds. In this case the scale is 1, whatever the unit of x, because the method has
+	// no gradient from which a scale could follow.
 	Sigma      float64
 	Population int // points of a generation; zero: 4 + ⌊3·ln n⌋
 	MaxEvals   int // evaluations at most; zero: 1000
-	// Tol ends the search if, at the end of a generation, the standard deviation of every
-	// coordinate is at most Tol times the larger of the coordinate's scale and |x|. Zero: 1e-12.
-	// Negative: never.
+	// Tol ends the search when the points of a generation lie close together. The search ends if,
+	// for every coordinate, the standard deviation is at most Tol times the larger of the
+	// coordinate's scale and |x|. Zero: 1e-12. Negative: never.
 	Tol float64
 }
 
@@ -48,7 +48,7 @@ func (m CMAES) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 		args.BadIf(!(m.Sigma >= 0) || math.IsInf(m.Sigma, 1), "CMAES.Sigma", qpdiff.ErrDomain, "use a positive number, or zero for the default", "is %v", m.Sigma),
 		args.BadIf(lambda < 4, "CMAES.Population", qpdiff.ErrDomain, "use at least 4 points", "is %d", lambda))
 	return drawingSearch(p, x0, cmp.Or(m.MaxEvals, 1000), settings, m.Source, func(w *searchRun, src Source) {
-		if m.Sigma > 0 { // Sigma is the scale of coordinates for which x0 and the bounds give none
+		if m.Sigma > 0 { // Sigma is also the scale of every coordinate whose scale does not follow from x0 and the bounds
 			w.p.scale = w.p.scales(w.X)
 			for i, s := range w.p.scale {
 				w.p.scale[i] = cmp.Or(s, m.Sigma)
@@ -161,9 +161,10 @@ func (g *cmaState) update() {
 	floats.SubTo(g.mid, g.mean, g.old)
 	floats.Scale(1/g.sigma, g.mid)
 
-	// The path of the step size is in coordinates in which the covariance is I. A triangular factor
-	// with a positive diagonal is never singular. An error of SolveVec therefore only means a large
-	// condition number, and the search continues.
+	// The path of the step size is in coordinates in which the covariance matrix is I, so the move
+	// of the mean is divided by the Cholesky factor. A triangular factor with a positive diagonal
+	// is never singular. An error of SolveVec therefore means only that the condition number is
+	// large, and the search continues.
 	_ = g.z.SolveVec(g.chol.RawU().T(), mat.NewVecDense(g.n, g.mid))
 	floats.Scale(1-g.cs, g.ps)
 	floats.AddScaled(g.ps, math.Sqrt(g.cs*(2-g.cs)*g.muEff), g.z.RawVector().Data)

@@ -8,14 +8,14 @@ import (
 	"cvgm/qpdiff"
 )
 
-// GridSearch evaluates the objective at every point of the grid of the given values. The first
-// coordinate changes slowest.
+// GridSearch evaluates the objective at every point of a grid. The caller gives the values of each
+// coordinate. The first coordinate changes slowest.
 type GridSearch struct {
 	Values [][]float64 // per coordinate
 }
 
-// maxGrid bounds the number of points of a grid, which must fit an int. A larger grid would take
-// years, so its values must be a mistake.
+// maxGrid bounds the number of points of a grid, which must fit an int. A search of a larger grid
+// would take years, so a larger grid is probably a mistake.
 const maxGrid = min(1<<40, math.MaxInt)
 
 // Search uses only the length of x0, not its entries. Points are projected onto the constraint set.

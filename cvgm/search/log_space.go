@@ -10,15 +10,15 @@ import (
 )
 
 // LogSpace runs a searcher on z = log x, for hyperparameters whose order of magnitude is unknown.
-// Use it with searchers without gradient, which need a scale. Each coordinate of z has the scale 1,
-// which is a factor e in x. Searchers with gradient may not find a minimum at x = 0, because z is
-// −∞ there.
+// It helps searchers without gradient, because they depend on scales. Each coordinate of z has the
+// scale 1, which corresponds to a factor e in x. Searchers with gradient may not find a minimum at
+// x = 0, because z is −∞ there.
 type LogSpace struct {
 	Searcher Searcher
 }
 
-// Search yields the steps of the inner search. Their X and Grad are converted from z to x. The
-// problem must have a box with positive lower bounds.
+// Search yields the steps of the inner searcher, with X and Grad converted from z to x. The problem
+// must have a box with positive lower bounds.
 func (m LogSpace) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	settings := args.First(p.box("LogSpace"), args.BadIf(m.Searcher == nil, "LogSpace.Searcher", qpdiff.ErrEmpty, "give a searcher", "is nil"))
 	return search(p, x0, 1, true, settings, func(w *searchRun) {

@@ -8,11 +8,12 @@ import (
 	"cvgm/qpdiff"
 )
 
-// MultiStart runs a searcher from x0, and then from random points, one start after the other. So it
-// can find several local minima, and [Best] returns the lowest of them.
+// MultiStart runs a searcher from x0, and then from random points, one start after the other. So
+// the searches can find several local minima. [Best] returns the step with the lowest loss of all
+// these searches.
 type MultiStart struct {
-	// Searcher is required. If it draws random numbers, it draws the same numbers in the search
-	// from every start.
+	// Searcher runs from each start. It is required. A searcher that draws random numbers draws the
+	// same numbers in the search from every start.
 	Searcher Searcher
 	Source   func() Source // required; see [Searcher]
 	// Draw fills x with the next start. MultiStart then projects the start onto the constraint set.
@@ -21,9 +22,9 @@ type MultiStart struct {
 	Starts int // the number of starts, x0 included; zero: 10
 }
 
-// Search yields the steps of all searches as one sequence. In each step, Evaluations counts the
-// evaluations of all searches so far, and Converged refers to the current search. All searches use
-// the scales that follow from x0. An error of one search ends the sequence.
+// Search yields the steps of all searches as one sequence. In each step, Evaluations is the number
+// of evaluations of all searches so far, and Converged is about the current search only. The scales
+// of all searches follow from x0. An error of one search ends the sequence.
 func (m MultiStart) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	settings := args.First(p.exact("MultiStart"),
 		args.BadIf(m.Searcher == nil || m.Draw == nil, "MultiStart", qpdiff.ErrEmpty, "set Searcher, and Draw, for example to LogUniform(-4, 0)", "lacks Searcher or Draw"),

@@ -10,13 +10,13 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Plus returns the problem with the objective f + weight·r. The function r is an outer penalty on
-// the coordinates. It keeps a search with many hyperparameters from fitting the validation rows.
-// The weight is in units of f/r. If weight is 0, the objective is f, and r is not evaluated. If f
-// or r returns an error, the search ends with this error. If weight is negative or not finite, the
-// search ends with an error of kind [qpdiff.ErrDomain]. The objective is not safe for concurrent
-// use. [SquaredDistance] and [SquaredLogDistance] make penalties, and cvgm.NestedScores compares
-// weights.
+// Plus returns the problem with the objective f + weight·r. Here f is the objective of p, and r is
+// an outer penalty on the coordinates. An outer penalty keeps a search of many hyperparameters from
+// fitting the validation rows. The parameter weight is in units of f/r. If weight is 0, the
+// objective is f, and r is not evaluated. If f or r returns an error, the search ends with this
+// error. If weight is negative or not finite, the search ends with an error of kind
+// [qpdiff.ErrDomain]. The objective is not safe for concurrent use. [SquaredDistance] and
+// [SquaredLogDistance] make penalties, and cvgm.NestedScores compares weights.
 func (p Problem) Plus(weight float64, r Objective) Problem {
 	f := p.Objective
 	if f == nil || weight == 0 {
@@ -56,11 +56,12 @@ func (p Problem) Plus(weight float64, r Objective) Problem {
 //
 //	r(x) = 1/2n Σ_i ((x_i − c_i)/unit)²
 //
-// It measures the distance of the n coordinates from a centre c. Use it for coordinates with a
-// common unit, such as the weights of a network. The penalty itself has no unit. If |x_i − c_i| =
-// unit for every i, the penalty is ½. With a learned feature map and the centre 0 it is weight
-// decay. The parameter unit must be positive. If x differs from c in length, or if c or unit is not
-// finite, each evaluation returns an error.
+// The penalty measures the distance of the n coordinates of x from a centre c, in units of the
+// parameter unit. Use it for coordinates with a common unit, such as the weights of a network. The
+// penalty itself has no unit. If |x_i − c_i| = unit for every i, the penalty is ½. For the
+// parameters of a learned feature map, the penalty with the centre 0 is weight decay. The parameter
+// unit must be positive. If x differs from c in length, or if c or unit is not finite, each
+// evaluation returns an error.
 func SquaredDistance(c []float64, unit float64) Objective {
 	c = slices.Clone(c)
 	err := args.First(
@@ -90,8 +91,9 @@ func SquaredLogDistance(c []float64) Objective {
 	})
 }
 
-// distance returns an objective: half the mean of the squares of n residuals. residualAt returns
-// residual i and its derivative in x_i. If err is not nil, each evaluation returns err.
+// distance returns an objective: half the mean of the squares of n residuals. The function
+// residualAt returns residual i and its derivative in x_i. If err is not nil, each evaluation of
+// the objective returns err.
 func distance(n int, err error, residualAt func(i int, x float64) (residual, slope float64, err error)) Objective {
 	return func(grad, x []float64) (float64, error) {
 		if err := args.First(err, args.BadIf(len(x) != n, "x", qpdiff.ErrShape, "give the centre of the penalty one entry for each coordinate", "has %d entries where the centre has %d", len(x), n)); err != nil {

@@ -9,13 +9,13 @@ import (
 	"cvgm/qpdiff"
 )
 
-// An Objective returns f(x). If grad is not nil, it overwrites grad with ∇f(x). Value and gradient
-// are computed together because they share every fit.
+// An Objective returns f(x). If grad is not nil, the objective overwrites grad with ∇f(x). One call
+// computes the value and the gradient, because both come from the same fits.
 type Objective func(grad, x []float64) (float64, error)
 
-// A Problem is an objective over a constraint set, for a Searcher to minimise. The constraint set
-// is a box or the image of Project. No searcher evaluates the objective outside the constraint set,
-// or at a point with a coordinate that is not finite.
+// A Problem is an objective with a constraint set, which a Searcher minimises. The constraint set
+// is a box or the image of the function Project. No searcher evaluates the objective outside the
+// constraint set, or at a point with a coordinate that is not finite.
 //
 // An objective returns an error at a point at which it has no value. A loss of NaN or −Inf ends a
 // search with an error of kind [qpdiff.ErrNotFinite]. At the start of a search, a loss of +Inf or a
@@ -29,28 +29,31 @@ type Objective func(grad, x []float64) (float64, error)
 // [GridSearch] and [RandomSearch] have no start and accept a loss of +Inf.
 type Problem struct {
 	Objective Objective
-	// Lower and Upper are the bounds of the entries of x. An infinite entry is no bound. If Lower
-	// or Upper is nil, there are no bounds on this side.
+	// Lower and Upper are the bounds of the entries of x. An infinite bound does not limit its
+	// entry. If Lower is nil, there are no lower bounds. If Upper is nil, there are no upper
+	// bounds.
 	Lower, Upper []float64
-	// Project moves x, in place, to the nearest point of the constraint set. Set it if the
-	// constraint set is a convex set other than a box. Nil: the set is the box. Searchers that need
-	// a box refuse other sets.
+	// Project moves x, in place, to the nearest point of the constraint set. Set Project if the
+	// constraint set is convex but not a box. Nil: the set is the box of Lower and Upper. Searchers
+	// that need a box return an error for other sets.
 	Project func(x []float64)
 	// Generalised reports whether the last gradient is an element of the generalised derivative at
-	// a kink. A search calls it after each gradient and marks the [Step]. Nil: never.
+	// a kink. A search calls Generalised after each gradient and marks the [Step]. Nil: no gradient
+	// is marked.
 	Generalised func() bool
-	// Restart marks an objective that draws random numbers. Each evaluation returns an unbiased
-	// estimate of a loss, and the gradient of this estimate. A search calls Restart before its
-	// first evaluation. Restart begins the stream of random numbers again, so that a second pass
-	// over the steps repeats the first. Some searchers compare single losses, or the gradients at
-	// two points; they return an error for random objectives; see [Searcher]. Nil: the objective
-	// has one value at each point.
+	// Restart marks an objective that draws random numbers. Each evaluation of such an objective
+	// returns an unbiased estimate of a loss, and the gradient of this estimate. A search calls
+	// Restart before its first evaluation. Restart begins the stream of random numbers again, so a
+	// second pass over the steps repeats the first pass. Some searchers compare single losses, or
+	// the gradients at two points. These searchers return an error for random objectives; see
+	// [Searcher]. Nil: the objective has one value at each point.
 	Restart func()
 
-	// scale holds the scales that an enclosing searcher has determined for the coordinates. A scale
-	// that it could not determine is zero. Nil: the method Problem.scales determines the scales.
+	// The field scale holds the scales of the coordinates, if an enclosing searcher has determined
+	// them. A scale that it could not determine is zero. Nil: the method Problem.scales determines
+	// the scales.
 	scale []float64
-	// The field shifted is set if the zero of x has no meaning. Scales then do not grow with |x|.
+	// The field shifted is true if the zero of x has no meaning. Scales then do not grow with |x|.
 	shifted bool
 }
 
@@ -111,8 +114,8 @@ func (p Problem) exact(searcher string) error {
 		"marks a random objective, which %s cannot search: it compares values or gradients of single evaluations", searcher)
 }
 
-// scales returns the scale of each coordinate by the rule that Searcher documents. A scale is zero
-// if x0 and the bounds do not determine it.
+// scales returns the scale of each coordinate by the rule in the documentation of Searcher. A scale
+// is zero if x0 and the bounds do not determine it.
 func (p Problem) scales(x0 []float64) []float64 {
 	if p.scale != nil {
 		return slices.Clone(p.scale)

@@ -6,16 +6,18 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Simplex moves x, in place, to the nearest point of the probability simplex, the set of all x ≥ 0
-// with Σ_i x_i = 1. This point is max(x − τ, 0) for the number τ at which its entries sum to 1. The
-// result is exact up to rounding. Several passes determine τ: each pass computes τ from the
-// remaining entries, and drops the entries that are at most τ, because they become 0 (Michelot,
-// Journal of Optimization Theory and Applications 50, 1986).
+// Simplex moves x, in place, to the nearest point of the probability simplex. The simplex is the
+// set of all x ≥ 0 with Σ_i x_i = 1. The nearest point is max(x − τ, 0) for the number τ at which
+// the entries of max(x − τ, 0) sum to 1. The result is exact up to rounding. Several passes
+// determine τ. Each pass computes τ from the remaining entries. It then drops the entries that are
+// at most τ, because they become 0 (Michelot, Journal of Optimization Theory and Applications 50,
+// 1986).
 //
 // If the largest entry is infinite, the k entries equal to it become 1/k, and all smaller entries
 // become 0. If x contains a NaN, every entry becomes NaN.
 //
-// If hyperparameters form several blocks, a [Problem] projects the blocks one by one:
+// If a point consists of several blocks of hyperparameters, the function Project of a [Problem] may
+// project one block after the other:
 //
 //	Project: func(x []float64) { Simplex(x[:4]); x[4] = max(x[4], 1e-3) }
 func Simplex(x []float64) {
@@ -30,8 +32,8 @@ func Simplex(x []float64) {
 		vertex(x, top)
 		return
 	}
-	// The variable tau is τ minus the largest entry, so it lies between −1 and 0. In sums of large
-	// entries τ would be lost to rounding.
+	// The variable tau is τ minus the largest entry, so it lies between −1 and 0. If the entries
+	// are large, τ itself would be lost to rounding.
 	tau, left := -1.0, len(x)+1
 	for {
 		sum, kept := -1.0, 0

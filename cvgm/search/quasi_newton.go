@@ -11,25 +11,27 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// QuasiNewton is a limited-memory BFGS method for boxes. Each step minimises the model ∇fᵀd + ½dᵀBd
-// over the d that stay within the bounds. A line search along d then finds a point at which f is
-// low enough (Armijo's rule, with cubic interpolation).
+// QuasiNewton is a limited-memory BFGS method for boxes. Let B be an estimate of the Hessian matrix
+// of the loss f. A step d minimises the model ∇fᵀd + ½dᵀBd over all d that stay within the bounds.
+// A line search along d then finds a point at which f is low enough (Armijo's rule, with cubic
+// interpolation).
 //
 // B is a diagonal matrix plus BFGS updates. The updates come from the changes of the gradient over
-// the last steps. An update is damped if the curvature is not positive (Powell 1978). The diagonal
-// is updated by the changes over all steps since the last restart (Gilbert and Lemaréchal 1989).
-// After a restart, the diagonal is the same for every coordinate, in units of the coordinate's
-// scale. The search reaches bounds exactly, and one step may reach or leave many bounds.
+// the last steps. If the curvature along a step is not positive, the update is damped (Powell
+// 1978). The diagonal is updated by the changes over all steps since the last restart of the model
+// (Gilbert and Lemaréchal 1989). After a restart, the diagonal is the same for every coordinate, in
+// units of the coordinate's scale. A step can end exactly on a bound. One step may reach or leave
+// many bounds.
 //
-// QuasiNewton requires a box and an exact gradient. A coordinate may stay at its start if it starts
-// at 1e-9 of the size at which it matters. Its scale is then so short that moves within the scale
-// gain less than Tol. A step costs about a hundred products of vectors, in addition to the
-// evaluations.
+// QuasiNewton requires a box and an exact gradient. If a coordinate starts at 1e-9 of the size at
+// which it affects the loss, the search may leave it there. The scale of such a coordinate is so
+// short that moves within the scale gain less than Tol. A step costs the evaluations, and about a
+// hundred products of vectors.
 type QuasiNewton struct {
-	// FirstStep limits the first step, and the first step after each restart. Let the entries of x
-	// and of the step be in units of their scales. The largest change of an entry, before the
-	// bounds shorten the step, is then at most FirstStep times the largest |x|, or FirstStep if x
-	// is zero. Zero: .2.
+	// FirstStep limits the first step, and also the first step after each restart. Let the entries
+	// of x and of the step be in units of their scales. The largest entry of the step is then at
+	// most FirstStep times the largest |x|, or FirstStep if x is zero. This limit applies before
+	// the bounds shorten the step. Zero: .2.
 	FirstStep float64
 	// MaxStep limits the change of each entry in a step, in units of the entry's scale. Zero: only
 	// the bounds limit the change.
@@ -40,8 +42,8 @@ type QuasiNewton struct {
 }
 
 // Search starts at the projection of x0. It yields every evaluation, including the points that the
-// line search rejects. If the search gains less than 1e-8 of the loss between two restarts of its
-// model, it ends without Converged. This happens at kinks.
+// line search rejects. At a kink, restarts of the model hardly lower the loss. If the search gains
+// less than 1e-8 of the loss between two restarts, it ends without Converged.
 func (m QuasiNewton) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	settings := args.First(p.box("QuasiNewton"), p.exact("QuasiNewton"), checkFirstStep("QuasiNewton", m.FirstStep),
 		args.BadIf(!(m.MaxStep >= 0), "QuasiNewton.MaxStep", qpdiff.ErrDomain, "use a positive multiple of the scale, or zero for none", "is %v", m.MaxStep),
@@ -50,34 +52,35 @@ func (m QuasiNewton) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 }
 
 const (
-	// The slope at x predicts a gain of a step. A step must gain at least armijo times this
-	// prediction. The step of a good model gains half of the prediction. The small value of armijo
-	// accepts all such steps, and still rejects steps that gain nothing.
+	// A step must lower the loss by at least armijo times the gain that the slope at x predicts. A
+	// step of a good model lowers the loss by half of this prediction. The value of armijo is so
+	// small that all such steps are accepted. Steps that do not lower the loss are still rejected.
 	armijo = 1e-4
-	// Two losses with a relative difference below flat, some dozen times 2⁻⁵³, are equal up to
-	// rounding. A step between them is accepted by its slopes (Hager and Zhang 2005): the slope
-	// after the step must be at most maxSlope times the slope at x.
+	// Two losses are equal up to rounding if their relative difference is below flat, some dozen
+	// times 2⁻⁵³. For a step between two such losses, the slopes along the step decide (Hager and
+	// Zhang 2005). The slope after the step must be at most maxSlope times the slope at x.
 	flat     = 1e-14
 	maxSlope = .9
-	// A step that took more than three trials must gain at least kinkGain times the loss. A smaller
-	// gain means that the curvatures of the model make the descent follow a kink in very short
-	// steps.
+	// If the line search needed more than three trials for a step, the step must gain at least
+	// kinkGain times the loss. A smaller gain shows that the descent follows a kink in very short
+	// steps, because the curvatures of the model are wrong there.
 	kinkGain = 1e-10
 	// From one restart of the model to the next, the search must gain at least minGain times the
 	// loss. minGain is far above the rounding error of a loss. At a kink, restarts gain only
 	// rounding errors, and the search ends.
 	minGain = 1e-8
-	// The line search gives up when it has shortened a step to minStep times its length. This takes
-	// at least eleven successive rejections, which mean that the slope of the model differs from
-	// the slope of the loss.
+	// The line search gives up when it has shortened a step to minStep times its length. At least
+	// eleven successive trials were then rejected. The rejections show that the slope of the model
+	// is not the slope of the loss.
 	minStep = 1e-10
-	// A step to a point at which the loss or its gradient is not finite is shortened by the factor
-	// undefinedCut. There are no values from which a better length could follow.
+	// If the loss or the gradient at a trial point is not finite, the step is shortened by the
+	// factor undefinedCut. Without finite values, no better length can be computed.
 	undefinedCut = .1
 )
 
-// A descent is a QuasiNewton search under way. It alternates between the model, which proposes a
-// step d from the accepted point x, and the line search along d, which finds the next point.
+// A descent is a QuasiNewton search under way. It alternates between the model and the line search.
+// The model proposes a step d from the accepted point x. The line search along d finds the next
+// point.
 type descent struct {
 	QuasiNewton
 	w     *searchRun
@@ -94,7 +97,7 @@ type descent struct {
 	tol         float64
 
 	lengths []float64 // |d|
-	s, y    []float64 // the step from x to X and the change of the gradient; in propose, x and the gradient in the units
+	s, y    []float64 // the step from x to X and the change of the gradient; in propose, x and the gradient in the coordinates' units
 }
 
 func (m QuasiNewton) run(w *searchRun) {
@@ -102,8 +105,9 @@ func (m QuasiNewton) run(w *searchRun) {
 		return
 	}
 	r := newDescent(m, w)
-	// If the start is a minimum, the line search rejects the first step, because no curvature has
-	// determined the step's length. This rejection confirms that the start is a minimum.
+	// The search may start at a minimum. The line search then rejects the first step, because no
+	// curvature has determined the length of this step. The rejection confirms that the start is a
+	// minimum.
 	r.confirms = r.tol > 0 && w.gain(nil) <= r.tol*math.Abs(w.Loss)
 	r.accept()
 	for more := r.propose(); more; r.confirms = false {
@@ -145,17 +149,17 @@ func (r *descent) propose() bool {
 	return true
 }
 
-// restart returns to x and proposes a step without the curvatures so far, because the model
-// misleads. It returns false when the search ends.
+// restart returns to x and proposes a step without the curvatures so far, because the model with
+// these curvatures is wrong. It returns false when the search ends.
 func (r *descent) restart() bool {
 	r.b.forgotten = true
 	copy(r.w.X, r.x)
 	return r.propose()
 }
 
-// converged reports whether the search has converged at X. The test uses the lengths of the model's
-// step. These lengths have no meaning before the first curvature, or if the last curvature was
-// damped. The test then gets nil instead of the lengths.
+// converged reports whether the search has converged at X. The test uses the entries of the model's
+// step as lengths. The lengths have no meaning before the first curvature, or if the last curvature
+// was damped. In these cases the test uses no lengths.
 func (r *descent) converged() bool {
 	if !r.lengthKnown {
 		return r.w.converged(nil, r.Tol)
@@ -166,8 +170,8 @@ func (r *descent) converged() bool {
 	return r.w.converged(r.lengths, r.Tol)
 }
 
-// lineSearch tries X = x + t·d for shorter and shorter t, until it accepts X. It then sets d to the
-// step that the model proposes at X. It returns false when the search ends.
+// lineSearch tries X = x + t·d for shorter and shorter t, until it accepts a point X. It then sets
+// d to the step that the model proposes at this X. It returns false when the search ends.
 func (r *descent) lineSearch() bool {
 	w, slope := r.w, floats.Dot(r.grad, r.d)
 	for t, trials := 1., 1; ; trials++ {
@@ -194,9 +198,9 @@ func (r *descent) lineSearch() bool {
 	}
 }
 
-// try evaluates at X, and reports whether the loss and its gradient are finite there. It yields the
-// evaluation only if they are not. Otherwise take or reject yields it, and decides whether the
-// search has converged. more is false when the search ends.
+// try evaluates at X, and reports whether the loss and its gradient are finite at X. If they are
+// not, try yields the evaluation. If they are, take or reject later yields the evaluation, and
+// tests whether the search has converged. The result more is false when the search ends.
 func (r *descent) try() (defined, more bool) {
 	switch w := r.w; {
 	case !args.AllFinite(w.X):
@@ -210,8 +214,9 @@ func (r *descent) try() (defined, more bool) {
 }
 
 // reject yields the evaluation at X, whose loss is too high. It returns false when the search ends.
-// The search ends if it has converged at X and the tolerance hides by how much the loss at X exceeds
-// the loss at x. It also ends if the rejection confirms that the start is a minimum.
+// There are two reasons to end. In the first case, the search has converged at X, and the loss at X
+// exceeds the loss at x by no more than the tolerance. In the second case, the rejection confirms
+// that the start is a minimum.
 func (r *descent) reject() bool {
 	w := r.w
 	if !w.next(w.Loss <= r.loss+r.tol*math.Abs(r.loss) && r.converged()) {
@@ -236,8 +241,8 @@ func (r *descent) place(t float64) {
 	r.w.p.project(r.w.X) // against rounding
 }
 
-// low reports whether the loss at X is low enough, and sets s to the step from x to X. slope is the
-// slope along d at x, and slopeThere is the slope along d at X.
+// low reports whether the loss at X is low enough, and sets s to the step from x to X. The
+// parameter slope is the slope along d at x, and slopeThere is the slope along d at X.
 func (r *descent) low(slope, slopeThere float64) bool {
 	floats.SubTo(r.s, r.w.X, r.x)
 	return r.w.Loss <= r.loss+armijo*floats.Dot(r.grad, r.s) ||
@@ -258,8 +263,9 @@ func (r *descent) take(trials int) bool {
 	return w.next(r.converged()) && more
 }
 
-// cubicStep returns the minimiser on [0, 1] of the cubic with the values f0 and f1 and the slopes
-// g0 < 0 and g1 at 0 and 1. The result is limited to [.1, .5], because the loss f1 was too high.
+// cubicStep returns the minimiser of a cubic on [0, 1]. The cubic has the values f0 and f1 and the
+// slopes g0 < 0 and g1 at 0 and 1. The result is limited to [.1, .5], because the step to 1 gave
+// too high a loss f1.
 func cubicStep(f0, g0, f1, g1 float64) float64 {
 	c := g0 + g1 - 3*(f1-f0)
 	root := math.Sqrt(c*c - g0*g1)

@@ -38,7 +38,7 @@ func (c *bfgsMatrix) reset(scale float64, share []float64) {
 	c.count = 0
 }
 
-// times writes Bv to dst, where B has only the first k steps.
+// times writes the product Bv to dst. B consists only of diag and the first k remembered steps.
 func (c *bfgsMatrix) times(dst, v []float64, k int) {
 	floats.MulTo(dst, c.diag, v)
 	for _, step := range c.steps[:k] {
@@ -75,10 +75,10 @@ func (c *bfgsMatrix) next() bfgsStep {
 
 const (
 	// If the curvature along a step is below minCurvature times the model's curvature, the update
-	// is damped. Powell's limit is .2. A limit as large as this hurts on convex losses whose
+	// is damped. Powell's limit is .2. Such a large limit slows the search on convex losses whose
 	// curvature falls fast. A smaller limit is enough, because B only has to stay positive definite
-	// by far more than rounding errors. In one step, an entry of the diagonal falls at most by the
-	// factor minCurvature.
+	// in spite of rounding errors. One step lowers an entry of the diagonal at most by the factor
+	// minCurvature.
 	minCurvature = 1e-10
 	// A damped curvature is replaced by dampedCurvature times the model's curvature (Powell 1978).
 	dampedCurvature = .2
@@ -111,11 +111,12 @@ func (c *bfgsMatrix) add(s, y []float64) bool {
 	return !damped
 }
 
-// learn scales the diagonal to the curvature along the last step s. It then updates the diagonal by
-// the diagonal entries of the BFGS formula.
+// learn multiplies the diagonal by yy/sy, the curvature along the last step s relative to the
+// diagonal. It then updates each diagonal entry by the BFGS formula.
 func (c *bfgsMatrix) learn(s, y []float64) {
 	sy := floats.Dot(s, y)
-	// yy is ‖y‖² in the norm of the inverse diagonal, and ss is ‖s‖² in the norm of the diagonal.
+	// The variable yy is ‖y‖² in the norm of the inverse diagonal, and ss is ‖s‖² in the norm of
+	// the diagonal.
 	var yy, ss float64
 	for i, d := range c.diag {
 		yy += y[i] * y[i] / d

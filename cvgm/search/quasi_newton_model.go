@@ -2,8 +2,9 @@ package search
 
 import "gonum.org/v1/gonum/floats"
 
-// At the computed minimiser of the model, modelTol times the gradient may remain. modelTol is far
-// below the change of the gradient by the next evaluation, and far above rounding errors.
+// The computed step is a minimiser of the model up to modelTol: the model's gradient falls to
+// modelTol times its value at the start. This remainder is far below the change of the gradient by
+// the next evaluation, and far above rounding errors.
 const modelTol = 1e-10
 
 // boxModel minimises gᵀd + ½dᵀBd over the box lower − x ≤ d ≤ upper − x. It uses conjugate
@@ -12,7 +13,7 @@ const modelTol = 1e-10
 type boxModel struct {
 	p        Problem
 	reach    []float64 // the largest change of each coordinate in a step
-	down, up []float64 // the distances from x to its bounds, or to the limit of a step; d at a bound equals one of them
+	down, up []float64 // the distances from x to its lower and upper bounds, or to the limit of a step; if d is at a bound, d equals one of these distances
 	free     []bool
 	r, w     []float64 // the model's gradient r = g + Bd, and r divided by B's diagonal
 	v, bv    []float64 // a direction v, and Bv
@@ -62,8 +63,9 @@ func (m *boxModel) minimise(d, x, g []float64, b *bfgsMatrix) {
 	}
 }
 
-// precondition sets w to r divided by B's diagonal, for the free coordinates; r is the gradient. In
-// this metric the units of coordinates do not matter. precondition returns rᵀw.
+// precondition sets w to r divided by B's diagonal, for the free coordinates. The vector r is the
+// gradient of the model. Division by the diagonal makes the method independent of the units of
+// coordinates. precondition returns rᵀw.
 func (m *boxModel) precondition(diag []float64) (rr float64) {
 	for i, r := range m.r {
 		m.w[i] = 0

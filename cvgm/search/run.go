@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A searchRun is a search in progress. It contains the Step that the caller gets, and the state
+// A searchRun is a search in progress. It contains the Step that the caller receives, and the state
 // that every kind of searcher needs.
 type searchRun struct {
 	Step
@@ -23,15 +23,16 @@ type searchRun struct {
 	first float64   // |f| at the start
 	scale []float64 // of each coordinate, at the start
 	moved float64   // the largest move from the evaluation before, in scales
-	left  float64   // the distance to the minimum that the secant of that move predicts, in scales
+	left  float64   // the distance to the minimum, in scales, as the secant of the last move predicts it
 	// X and Grad of the evaluation before this one.
 	last, lastGrad []float64
 	work           []float64
 }
 
-// search returns the sequence of evaluations that run makes. Before search calls run, it sets X to
-// the projection of x0. If wantGrad is set, it sets Grad to zeros; otherwise Grad is nil. If
-// settings is an error or the problem has no start, the sequence consists of an error only.
+// search returns the sequence of the evaluations that the function run makes. Before it calls run,
+// search sets X to the projection of x0. If wantGrad is true, search sets Grad to zeros; otherwise
+// Grad is nil. The parameter settings is nil or an error in the searcher's settings. If it is an
+// error, or if the problem, x0 or limit is not valid, the sequence consists of an error only.
 func search(p Problem, x0 []float64, limit int, wantGrad bool, settings error, run func(w *searchRun)) iter.Seq2[Step, error] {
 	return func(yield func(Step, error) bool) {
 		w := &searchRun{Step: Step{X: slices.Clone(x0)}, p: p, yield: yield, limit: limit,
@@ -53,8 +54,8 @@ func search(p Problem, x0 []float64, limit int, wantGrad bool, settings error, r
 	}
 }
 
-// drawingSearch does the work of search for a searcher that uses no gradient. The searcher draws
-// from its own source of random numbers.
+// drawingSearch does the work of search for searchers that use no gradient and draw from their own
+// source of random numbers.
 func drawingSearch(p Problem, x0 []float64, limit int, settings error, source func() Source, run func(w *searchRun, src Source)) iter.Seq2[Step, error] {
 	return search(p, x0, limit, false, settings, func(w *searchRun) {
 		if source != nil {
@@ -133,7 +134,8 @@ func (w *searchRun) evaluate() bool {
 	return true
 }
 
-// measure sets the scales and the first loss, from the evaluation at the start.
+// measure sets the scales of the coordinates and the absolute loss at the start. Both follow from
+// the evaluation at the start.
 func (w *searchRun) measure() {
 	w.first = math.Abs(w.Loss)
 	w.scale = w.p.scales(w.X)
@@ -154,9 +156,9 @@ func (w *searchRun) size(i int, x float64) float64 {
 	return max(w.scale[i], math.Abs(x))
 }
 
-// minShare bounds two ratios from below: a coordinate's scale divided by the largest scale, and a
-// standard deviation divided by the standard deviation of the first step. Squares of these ratios,
-// and their inverses, must not overflow.
+// minShare is a lower bound for two ratios: a coordinate's scale divided by the largest scale, and
+// a standard deviation divided by the standard deviation of the first step. With this bound,
+// neither the squares of these ratios nor the inverses of the squares overflow.
 const minShare = 1e-100
 
 // shares returns each coordinate's scale divided by the largest scale.
@@ -168,7 +170,8 @@ func (w *searchRun) shares() []float64 {
 	return shares
 }
 
-// length returns the length of a step from x before a curvature is known.
+// length returns the largest |x_i|, or the largest scale if this length is zero or has no meaning.
+// A step from x has this length before a curvature is known.
 func (w *searchRun) length(x []float64) float64 {
 	if l := floats.Norm(x, math.Inf(1)); l > 0 && !w.p.shifted {
 		return l
@@ -197,19 +200,20 @@ func (w *searchRun) pass(s Step, err error) bool {
 
 const (
 	// defaultTol is the default Tol of searchers with gradient. The relative error of a loss is
-	// about 1e-15. The error of a gradient is about 1e-12 times the loss divided by the scale. 1e-9
-	// is above both errors, and too small to matter in a choice of hyperparameters.
+	// about 1e-15. The error of a gradient is about 1e-12 times the loss divided by the scale. The
+	// value 1e-9 is above both errors. It is also too small to affect the choice of
+	// hyperparameters.
 	defaultTol = 1e-9
-	// A searcher that derives its steps from curvatures uses unseenTol in place of a larger Tol
-	// until its first curvature. A gain below unseenTol is lost in the rounding of the loss. A
-	// larger gain must not end the search. Such a gain may be small only because the scales are
-	// very short near the start. They grow when the search leaves the start.
+	// Some searchers derive their steps from curvatures. Before the first curvature, they use
+	// unseenTol instead of a larger Tol. A gain below unseenTol is lost in the rounding of the
+	// loss. A larger gain must not end the search, because it may be small only for one reason: the
+	// scales near the start are very short. Scales grow when the search leaves the start.
 	unseenTol = 1e-15
 )
 
-// converged is the test of convergence that Searcher documents. The slice lengths holds the length
-// of the searcher's next step in each coordinate. It is nil if no curvature has determined these
-// lengths yet.
+// converged reports whether the search has converged, by the test in the documentation of Searcher.
+// The slice lengths holds the length of the searcher's next step in each coordinate. It is nil if
+// no curvature has determined these lengths yet.
 func (w *searchRun) converged(lengths []float64, tol float64) bool {
 	if tol < 0 || w.Random {
 		return false
@@ -222,8 +226,8 @@ func (w *searchRun) converged(lengths []float64, tol float64) bool {
 	return gain <= tol*math.Abs(w.Loss) || gain <= tol*w.first && w.left <= tol && w.moved*w.moved <= tol
 }
 
-// gain returns the amount by which moves within the scales lower the loss, to first order. The
-// parameter lengths is the same as for converged.
+// gain returns the amount by which moves within the scales lower the loss, to first order. As in
+// converged, lengths holds the length of the next step in each coordinate, or is nil.
 func (w *searchRun) gain(lengths []float64) float64 {
 	size := func(i int) float64 {
 		if lengths == nil {
@@ -243,10 +247,10 @@ func (w *searchRun) gain(lengths []float64) float64 {
 		}
 		return gain
 	}
-	// In a general set the coordinates move together. The move along −∇f is as long as the largest
-	// scale, and is projected onto the set. The gain is the length of the projected move times the
-	// largest entry of the gradient. The slope along the projected move is not used: at a curved
-	// boundary it can be almost 0 although the move is not.
+	// In a general set, a move changes all coordinates together. The move along −∇f has the length
+	// of the largest scale, and is projected onto the set. The gain is the length of the projected
+	// move times the largest entry of the gradient. The slope along the projected move would be no
+	// measure of the gain: at a curved boundary this slope can be almost 0 for a long move.
 	top := floats.Norm(w.Grad, math.Inf(1))
 	if top == 0 {
 		return 0
@@ -259,8 +263,8 @@ func (w *searchRun) gain(lengths []float64) float64 {
 	return top * floats.Distance(w.work, w.X, math.Inf(1))
 }
 
-// reach sets entry i of dst to |P(x − s·∇f)_i − x_i|: the length of a step of size s in coordinate
-// i.
+// reach sets entry i of dst to |P(x − s·∇f)_i − x_i|, the change of coordinate i by a projected
+// step of size s.
 func (w *searchRun) reach(dst []float64, s float64) []float64 {
 	w.projectedStep(dst, w.X, s)
 	for i, x := range w.X {

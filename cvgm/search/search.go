@@ -10,39 +10,42 @@ import (
 	"cvgm/qpdiff"
 )
 
-// A Step is one evaluation of a search. Its slices belong to the searcher and are valid until the
-// next step. Copy them to keep them.
+// A Step is one evaluation of a search. The slices of a step belong to the searcher and are valid
+// until the next step. Copy the slices to keep them.
 type Step struct {
 	X           []float64 // the point of the evaluation
 	Loss        float64   // its value there
 	Grad        []float64 // its gradient there; nil if the searcher uses none
-	Evaluations int       // of the objective in this search, this one included: 1, 2, …
+	Evaluations int       // number of evaluations in this search, including this one: 1, 2, …
 	// Converged: the searcher's test of convergence holds at X; see [Searcher].
 	Converged bool
-	// Generalised is true if X is at a kink. Grad is then an element of the generalised derivative
-	// at X.
+	// Generalised is true if the objective has a kink at X. Grad is then an element of the
+	// generalised derivative at X.
 	Generalised bool
 	// Random is true if Loss and Grad are estimates from one draw of a random objective; see
-	// [Problem]. The lowest of many such losses is only the luckiest draw, so use [Average].
+	// [Problem]. The step with the lowest estimate is only the step with the luckiest draw, so use
+	// [Average] instead of [Best].
 	Random bool
 }
 
-// A Searcher minimises a Problem, one evaluation at a time. The sequence ends when the searcher has
-// converged or used its budget. The caller's loop may record and test the steps, and stop for other
-// reasons. An error ends the sequence. The step of an error has the X at which the error arose.
+// A Searcher minimises a Problem. It yields one step for each evaluation. The sequence of steps
+// ends when the searcher has converged or used its budget. The caller's loop may record and test
+// the steps, and may stop for other reasons. An error ends the sequence. The step that comes with
+// an error has the X at which the error arose.
 //
 // Searchers do not depend on units, because each coordinate has a scale. If the bounds fix the sign
 // of a coordinate, the searcher treats it as a penalty or a width, and its scale is |x0|. Any other
 // coordinate is treated as a weight, whose |x0| may be small by chance. The scale of a weight is
-// the distance between its bounds or, if this is infinite, the largest |x0| of all weights. If
-// these rules give zero, the scale is the first nonzero number in this list: |lower|, |upper|, the
-// largest scale of the other coordinates, |f|/‖∇f‖∞ at the start, and 1.
+// the distance between its bounds. If this distance is infinite, the scale is the largest |x0| of
+// all weights. If these rules give zero, the scale is the first nonzero number in this list:
+// |lower|, |upper|, the largest scale of the other coordinates, |f|/‖∇f‖∞ at the start, and 1.
 //
 // If the unit of a single coordinate changes, [QuasiNewton], [CMAES], [Bayesian] and [LogSpace]
-// still make the same steps. Searchers with a StepSize make other steps, because StepSize has one
-// unit for all coordinates. [AdaptiveGradient] makes other steps, because it has one step size. A
-// search over a set that is not a box makes other steps, too. A coordinate that starts at 0 without
-// bounds counts as having the unit of the other coordinates.
+// make the same steps in the new unit. Other searchers make other steps. A searcher with a StepSize
+// depends on the unit because StepSize has one unit for all coordinates. [AdaptiveGradient] depends
+// on the unit because it has one step size. A search over a set that is not a box depends on the
+// unit, too. If a coordinate starts at 0 without bounds, the searcher assumes that it has the unit
+// of the other coordinates.
 //
 // A searcher with gradient has converged when moves within the scales lower the loss, to first
 // order, by at most Tol·|f(x)| in total. In this test the scale of a coordinate is at least |x| and
@@ -55,27 +58,27 @@ type Step struct {
 //   - The last move was at most √Tol of the scale in every coordinate.
 //   - The secant between the last two gradients predicts a minimum within Tol of the scales.
 //
-// Some searchers minimise random objectives, which [Problem] marks by Restart: [Adam], [HeavyBall],
-// [ProjectedGradient], [CMAES], and [LogSpace] with one of them. All other searchers of this
-// package return an error of kind [qpdiff.ErrDomain]. With a constant step size, the distance from
-// the minimum does not fall below a level that grows with the step size and the noise. [Average]
-// reduces this distance. A search of a random objective uses its whole budget, because one draw of
-// a gradient does not prove convergence.
+// Random objectives are objectives that [Problem] marks by Restart. Some searchers can minimise
+// them: [Adam], [HeavyBall], [ProjectedGradient], [CMAES], and [LogSpace] with one of these
+// searchers. All other searchers of this package return an error of kind [qpdiff.ErrDomain]. With a
+// constant step size, the search stays at some distance from the minimum. This distance grows with
+// the step size and the noise, and [Average] reduces it. A search of a random objective uses its
+// whole budget, because one draw of a gradient cannot show convergence.
 //
-// Searchers are values. A second search by the same searcher repeats the first, and so does a
-// second pass over the same sequence. Searchers that draw random numbers have a field Source, a
-// function that each pass calls once. At every call this function must return a new source in the
-// same state, such as synth.NewStream(1, "search").
+// Searchers are values. A second search by the same searcher repeats the first search, and a second
+// pass over one sequence repeats the first pass. Searchers that draw random numbers have a field
+// Source. This function returns a source of random numbers, and each pass calls it once. Each call
+// must return a new source in the same state, such as synth.NewStream(1, "search").
 type Searcher interface {
 	Search(p Problem, x0 []float64) iter.Seq2[Step, error]
 }
 
 // Best runs a search to its end and returns the step with the lowest loss. If several steps have
-// this loss, it returns the first of them. The slices of the step belong to the caller. If the
-// search did not improve on its first point, the step's Evaluations is 1. If the search ends with
-// an error, Best returns this error and the best step before the error. If the search has no step,
-// or no finite loss, the error is of kind [qpdiff.ErrNotFinite]. If the objective is random, it is
-// of kind [qpdiff.ErrDomain]; use [Average].
+// this loss, Best returns the first of them. The slices of the step belong to the caller. If no
+// later step improved on the first step, the result has Evaluations 1. If the search ends with an
+// error, Best returns this error and the best step before the error. If the search has no step, or
+// no finite loss, the error is of kind [qpdiff.ErrNotFinite]. If the objective is random, the error
+// is of kind [qpdiff.ErrDomain]; use [Average].
 func Best(steps iter.Seq2[Step, error]) (Step, error) {
 	best := Step{Loss: math.Inf(1)}
 	if steps == nil {
@@ -108,7 +111,7 @@ func (s Step) clone() Step {
 	return s
 }
 
-// An Error is the error of a search, with the point at which it arose.
+// An Error is the error of a search, with the point at which the error arose.
 type Error struct {
 	// Evaluations is the number of evaluations of the objective up to the error, including a failed
 	// evaluation. It is 0 if the searcher's settings or the problem are invalid.

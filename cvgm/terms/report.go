@@ -13,18 +13,21 @@ import (
 type Summary struct {
 	Term string
 	Kind table.EffectKind
-	// Lambda is the λ of the term's penalty, or 0 for a linear term.
+	// Lambda is the multiplier λ of the term's penalty. It is 0 for a linear term.
 	Lambda float64
-	// Features is the number of features of the term. Freedom is their effective degrees of freedom
-	// at Lambda: see [penalised.GLM.Freedom]. A smooth term whose Freedom is 1 is a straight line.
+	// Features is the number of features of the term. Freedom is the effective number of degrees of
+	// freedom of these features at the penalty Lambda: see [penalised.GLM.Freedom]. A smooth term
+	// with a Freedom of 1 is a straight line.
 	Features int
 	Freedom  float64
 }
 
-// Summaries describe a model, in the order of its terms. String prints them as lines.
+// Summaries describe a fitted model: one Summary for each term, in the order of the terms. The
+// method String formats the summaries as lines.
 type Summaries []Summary
 
-// String returns a line for each term: its name, kind, λ and degrees of freedom.
+// String returns one line for each term: the name, the kind, λ and the degrees of freedom of the
+// term.
 func (all Summaries) String() string {
 	var b strings.Builder
 	for _, s := range all {
@@ -37,9 +40,9 @@ func (all Summaries) String() string {
 	return b.String()
 }
 
-// Summarise describes the terms of a fitted model of [Additive]. The model may have been read from
-// JSON. Summarise returns an error of kind [qpdiff.ErrDomain] for a model of another learner, and
-// the errors of [table.Pipeline.Features].
+// Summarise describes the terms of a fitted model that [Additive] has made. The model may have been
+// read from JSON. For a model of another learner, Summarise returns an error of kind
+// [qpdiff.ErrDomain]. It also returns the errors of [table.Pipeline.Features].
 func Summarise(p *table.Pipeline) (Summaries, error) {
 	features, err := p.Features()
 	if err != nil {

@@ -1,9 +1,9 @@
-// Package terms builds models of several terms on the columns of a [table.Table]. Each term has its
-// own penalty. There are four kinds of terms: smooth functions of a number, random effects of the
-// levels of a category, bands of numbers with one ridge penalty, and linear terms without penalty.
-// Generalised additive models, banded ridge regression and models with random effects consist of
-// such terms. The learner is a [penalised.GLM]. Package tune chooses its penalties, and a
-// [table.Pipeline] predicts from texts.
+// Package terms builds models that are sums of several terms. Each term depends on columns of a
+// [table.Table] and has its own penalty. There are four kinds of terms: smooth functions of a
+// number, random effects of the levels of a category, bands of numbers with one ridge penalty, and
+// linear terms without penalty. Generalised additive models, banded ridge regression and models
+// with random effects consist of such terms. The learner is a [penalised.GLM]. Package tune chooses
+// the penalties. A [table.Pipeline] makes predictions from rows of text.
 package terms
 
 import (
@@ -21,8 +21,8 @@ import (
 // A Term is one summand of the prediction of an [Additive] model. [Smooth], [Groups], [Band] and
 // [Linear] make Terms, whose fields may then be changed.
 type Term struct {
-	// Name is the name of the term and of its penalty, λ(Name). The terms of a model have different
-	// names.
+	// Name is the name of the term. The penalty of the term has the name λ(Name). All terms of a
+	// model have different names.
 	Name string
 	// Columns names the columns of the table on which the term depends. A column is in at most one
 	// term of a model.
@@ -34,52 +34,51 @@ type Term struct {
 	Low, High float64
 }
 
-// Smooth returns a smooth function of a numeric column: a P-spline (Eilers and Marx 1996) of 10
-// cubic B-splines, with equally spaced knots over the range of the column. The penalty is λ times
-// the sum of the squared second differences of the splines' weights. This sum is 0 for a straight
-// line, so the function is closer to a straight line for a larger λ. Outside the range, the
-// function continues along its tangent. Neither the unit nor the zero of the column affects a
-// prediction.
-// A single outlier widens the range, so that few splines remain for the other values. In that case,
-// set Low and High.
+// Smooth returns a smooth function of a numeric column. The function is a P-spline (Eilers and Marx
+// 1996) of 10 cubic B-splines, with equally spaced knots over the range of the column. The penalty
+// is λ times the sum of the squared second differences of the splines' weights. For a straight line
+// this sum is 0, so a larger λ brings the function closer to a straight line. Outside the range,
+// the function continues along its tangent. Neither the unit nor the zero of the column affects a
+// prediction. A single outlier widens the range, so that few splines remain for the other values.
+// In that case, set the range by Low and High.
 func Smooth(column string) Term {
 	return Term{Name: column, Columns: []string{column}, Kind: table.SmoothEffect}
 }
 
 // Groups returns random effects of the levels of a categorical column: one constant for each level.
-// The penalty is λ times the sum of the squares of these constants, which shrinks the levels
-// towards the intercept. table.UnknownIsZero allows predictions for a level that is not in the
-// training data. The effect of this level is 0.
+// The penalty is λ times the sum of the squares of these constants. It shrinks the levels towards
+// the intercept. The setting table.UnknownIsZero allows predictions for a level that the training
+// data do not contain. The effect of such a level is 0.
 func Groups(column string) Term {
 	return Term{Name: column, Columns: []string{column}, Kind: table.LevelsEffect}
 }
 
-// Band returns a linear function of some numeric columns with a ridge penalty. The penalty is λ
-// times the sum of the squares of the weights. The columns are in units of their standard
-// deviations on the training rows. A model of several Bands is banded ridge regression.
+// Band returns a linear function of several numeric columns with one ridge penalty. The penalty is
+// λ times the sum of the squares of the weights. Each column is in units of its standard deviation
+// on the training rows. A model of several Bands is banded ridge regression.
 func Band(name string, columns ...string) Term {
 	return Term{Name: name, Columns: slices.Clone(columns), Kind: table.ScaledEffect}
 }
 
-// Linear returns a linear function of some columns without a penalty. The columns may be numeric or
+// Linear returns a linear function of columns, without a penalty. The columns may be numeric or
 // categorical. A categorical column has a weight for each level except the first.
 func Linear(columns ...string) Term {
 	return Term{Name: strings.Join(columns, ", "), Columns: slices.Clone(columns), Kind: table.PlainEffect}
 }
 
-// Additive returns a model for the target of the table: the sum of the terms and an intercept. The
-// model consists of a table of the terms' columns, which makes the features, and of a learner for
-// these features. The learner has one hyperparameter for each term with a penalty, in the order of
-// the terms. Columns in no term are not used.
+// Additive returns a model for the target of the table t. The model is the sum of the terms and an
+// intercept. It consists of two parts: a table of the terms' columns, which makes the features, and
+// a learner for these features. The learner has one hyperparameter for each term with a penalty, in
+// the order of the terms. The model does not use columns that are in no term.
 //
-// Use the table and the learner together in a [tune.Tuner] or, by [table.Table.Data], in a
-// [cvgm.Config]. The learner's loss is a sum over the rows, so the unit of λ is a number of rows.
-// The loss must suit the target: [penalised.Logistic] requires two classes, and [penalised.Poisson]
-// requires numbers of at least 0.
+// Use the table and the learner together in a [tune.Tuner]. For a [cvgm.Config], use the learner
+// and the data that [table.Table.Data] returns. The loss of the learner is a sum over the rows, so
+// the unit of λ is a number of rows. The loss must suit the target: [penalised.Logistic] requires
+// two classes, and [penalised.Poisson] requires numbers of at least 0.
 //
-// Linear terms, and the straight lines in smooth terms, have no penalty, so the data must determine
-// their weights. Otherwise a fit returns an error of kind [qpdiff.ErrIllPosed]. The error names a
-// feature that is a linear combination of others.
+// Two parts of a model have no penalty: linear terms, and the straight lines in smooth terms. The
+// data must therefore determine the weights of these parts. If they do not, a fit returns an error
+// of kind [qpdiff.ErrIllPosed]. The error names a feature that is a linear combination of others.
 //
 // Additive returns the errors of [table.Table.WithEffects]. It returns an error of kind
 // [qpdiff.ErrDomain] if two terms have the same name, if a term has no column, or if no term has a
