@@ -19,9 +19,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// checkClasses returns an error if a label is not one of the numbers 0 to classes − 1, or if a
-// class has no row of positive weight. If table is not nil, the error gives the name of the class
-// in the table.
+// checkClasses returns an error in two cases: if a label is not one of the numbers 0 to classes −
+// 1, and if a class has no row of positive weight. If the table is not nil, the error gives the
+// name of the class in the table.
 func checkClasses(d learn.Data, classes int, table *table.Table) error {
 	if classes < 2 {
 		return args.Bad("Tuner.Learner", qpdiff.ErrDomain, "give the number of classes, two or more", "has %d classes", classes)

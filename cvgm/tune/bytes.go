@@ -11,8 +11,8 @@ import (
 // bytesOf returns the number of bytes of a matrix.
 func bytesOf(rows, columns int) int64 { return memory.Bytes(8 * float64(rows) * float64(columns)) }
 
-// seenBytes returns the number of bytes that the method seen allocates for the given number of
-// rows.
+// seenBytes returns the number of bytes that the method tuning.seen allocates for the given number
+// of rows.
 func (w *tuning) seenBytes(rows int) int64 {
 	_, n := w.c.Data.X.Dims()
 	if w.prepare == nil && w.viewed {
@@ -30,8 +30,8 @@ func (w *tuning) seenBytes(rows int) int64 {
 	return memory.Add(bytesOf(rows, n), memory.Bytes(stored), bytesOf(momentColumns, m))
 }
 
-// tooLarge returns an error if size, the number of bytes that a CV needs, exceeds the bound of c.
-// splits is the number of splits of the CV.
+// tooLarge returns an error if a CV needs more memory than the configuration c allows. The
+// parameter size is the number of bytes that the CV needs, and splits is the number of its splits.
 func tooLarge(c cvgm.Config, size int64, splits int) error {
 	bound := memory.Bound(c.MaxBytes)
 	if size <= bound {
@@ -45,8 +45,8 @@ func tooLarge(c cvgm.Config, size int64, splits int) error {
 		"%s, for %d rows × %d features in %d splits%s", memory.Needs(size, bound), rows, n, splits, sample.Widest(c.Prepare))
 }
 
-// remaining returns bound − inUse, where inUse is the number of bytes in use. The result is at
-// least 1, because a MaxBytes of 0 means the default.
+// remaining returns the number of bytes that are left of bound if inUse bytes are in use. The
+// result is at least 1, because a MaxBytes of 0 means the default.
 func remaining(bound, inUse int64) int64 {
 	if bound = memory.Bound(bound); bound == memory.Unbounded {
 		return bound

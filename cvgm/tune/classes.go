@@ -19,45 +19,46 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// TunedClasses is the result for a target of three or more classes. It is either one joint model of
-// all classes, or one model for each class, which separates this class from all others.
+// TunedClasses is the result of tuning for a target of three or more classes. The result is one of
+// two kinds: one joint model of all classes, or one model for each class. The model for a class
+// separates this class from all other classes.
 type TunedClasses struct {
 	Classes []string
 	// Joint is the result for one joint model of all classes. It is nil if each class has a
 	// separate model.
 	Joint *Tuned
 	Tuned []*Tuned // of each class against the others; nil with Joint
-	// Metrics judges the predictions of the classes by the searches of the outer folds, as in
-	// [Risk]. Different classes may have different outer folds, but no model predicts a row on
+	// Metrics judges the predictions of the classes that the searches of the outer folds make, as
+	// in [Risk]. Different classes may have different outer folds, but no model predicts a row on
 	// which it was trained. Metrics is nil without a nested estimate.
 	Metrics *assess.Multiclass
 }
 
 // A joint model is the default if its work is at most jointWork. The work is p²·max(N, p), where p
 // is the number of weights of the joint model, and N the number of rows. The time of a Newton step
-// of a [penalised.Multinomial] is proportional to the work. At this bound, the search takes up to
-// 5 s of one processor. This is 2 to 8 times the time of searches for each class against all
-// others.
+// of a [penalised.Multinomial] is proportional to the work. For the work jointWork, the search
+// takes up to 5 s of one processor. This is 2 to 8 times the time of the searches for each class
+// against all others.
 const jointWork = 2e7
 
-// TuneClasses tunes a model for the three or more classes of the table's target. A
-// [learn.ClassLearner] is one model of all classes. Its number of classes must be the number in the
-// table, but a penalised.Multinomial with 0 classes takes this number. Any other learner is tuned
-// for each class against all others ([table.Table.Binary]). The seed of the folds is the same for
-// all classes.
+// TuneClasses tunes a model for a table whose target has three or more classes. If the learner is a
+// [learn.ClassLearner], it is one model of all classes. Its number of classes must be the number in
+// the table, but a penalised.Multinomial with 0 classes takes the table's number. Any other learner
+// is tuned once for each class, against all other classes ([table.Table.Binary]). The seed of the
+// folds is the same for all classes.
 //
 // If Learner is nil, the default depends on the size of the data. A joint model of C classes and n
 // features has p = (C − 1)(n + 1) weights. If p²·max(N, p) is below 2·10⁷ for N rows, the learner
 // is a penalised.Multinomial with intercept and one ridge penalty. For larger data, for example 200
 // weights and 500 rows, it is a linear.Logistic for each class, because this is much faster.
 //
-// The two defaults were compared on three kinds of generated data with 90 rows (20 sets of each
-// kind). On fresh rows, the multinomial model has a lower log loss: by .016 ± .007, .005 ± .005 and
+// The two defaults were compared on three kinds of generated data, with 20 sets of 90 rows of each
+// kind. On fresh rows, the multinomial model has a lower log loss: by .016 ± .007, .005 ± .005 and
 // .078 ± .010 for the three kinds. Its accuracy is not lower.
 //
 // For a target of two classes, use TuneTable. If the tuning of one class fails, the error names
-// this class, and the result holds the classes that were finished. If ctx ends during the tuning of
-// a joint model, the result is the one that [Tuner.Tune] documents.
+// this class, and the result holds the classes that were tuned before. If ctx ends during the
+// tuning of a joint model, the result is as described in the documentation of [Tuner.Tune].
 func (t Tuner) TuneClasses(ctx context.Context, table *table.Table) (*TunedClasses, error) {
 	if table == nil {
 		return nil, args.Bad("table", qpdiff.ErrEmpty, "read one with CSV.Read", "is nil")
@@ -125,7 +126,8 @@ func (t Tuner) tuneEach(ctx context.Context, table *table.Table) (*TunedClasses,
 
 // metrics judges the predictions of the outer folds if each class has a separate model. In each
 // repeat, the predicted class of a row is the class with the largest decision. If all decisions are
-// log odds, metrics also judges the probabilities that [table.OneVsRest] makes from them.
+// log odds, [table.OneVsRest] makes probabilities from the decisions, and metrics judges these
+// probabilities, too.
 func (t Tuner) metrics(tuned []*Tuned, table *table.Table) *assess.Multiclass {
 	repeats, odds := math.MaxInt, true
 	for _, one := range tuned {
@@ -154,8 +156,8 @@ func (t Tuner) metrics(tuned []*Tuned, table *table.Table) *assess.Multiclass {
 	return &m
 }
 
-// Pipeline returns the model as one pipeline. The pipeline predicts classes and probabilities from
-// texts and records, and can be written as JSON.
+// Pipeline returns the whole model as one pipeline. The pipeline predicts classes and probabilities
+// from rows of text and from records, and it can be written as JSON.
 func (c *TunedClasses) Pipeline() (*table.OneVsRest, error) {
 	if c.Joint != nil {
 		if c.Joint.ClassPipeline == nil {
@@ -183,8 +185,8 @@ func (c *TunedClasses) Class(t *table.Table) ([]string, error) {
 	return p.Class(t)
 }
 
-// String describes the result in a few lines. For a joint model it returns the String of [Tuned].
-// Otherwise it lists the metrics, and the verdict and hyperparameters of each class.
+// String describes the result in a few lines. For a joint model, these lines are the String of
+// [Tuned]. Otherwise they list the metrics, and for each class the verdict and the hyperparameters.
 func (c *TunedClasses) String() string {
 	if c.Joint != nil {
 		return c.Joint.String()

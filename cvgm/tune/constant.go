@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// constantLoss returns the CV loss of the constant predictions that are best on each split's
-// training rows.
+// constantLoss returns the CV loss of constant predictions. For each split, the constant is the
+// best constant for the training rows.
 func (w *tuning) constantLoss(splits []cvgm.Split) (float64, error) {
 	var total float64
 	missed := false // a label
@@ -30,7 +30,7 @@ func (w *tuning) constantLoss(splits []cvgm.Split) (float64, error) {
 	}
 	total /= float64(len(splits))
 	switch w.c.Loss.(type) {
-	// Other losses can be 0 at predictions that differ from the label.
+	// Other losses can be 0 at a prediction that differs from the label.
 	case cvgm.SquaredError, cvgm.AbsoluteError, cvgm.HuberLoss:
 		missed = missed && total < smallestLoss
 	default:
@@ -45,8 +45,8 @@ func (w *tuning) constantLoss(splits []cvgm.Split) (float64, error) {
 // smallestLoss is the smallest normal float64. Smaller losses have fewer digits.
 const smallestLoss = 0x1p-1022
 
-// A baseline is the best constant prediction. It is one number or, for a model of several classes,
-// the log odds of each class.
+// A baseline is the best constant prediction. Usually it is one number. For a joint model of
+// several classes, it holds the log odds of each class.
 type baseline []float64
 
 // baselineAt returns the prediction of b for row i.
@@ -67,7 +67,7 @@ func (w *tuning) loss(prediction float64, i int) float64 {
 	return loss
 }
 
-// constantOn returns the constant prediction of constantOf for the labels of the rows.
+// constantOn returns the result of constantOf for the labels of the given rows.
 func (w *tuning) constantOn(rows []int) baseline {
 	rows = sample.Positive(rows, w.c.Data.Weights)
 	return w.constantOf(sample.Pick(w.c.Data.Y, rows), sample.Relative(w.c.Data.Weights, rows))
@@ -75,8 +75,8 @@ func (w *tuning) constantOn(rows []int) baseline {
 
 // constantOf returns the constant prediction with the lowest mean loss on the labels, if the loss
 // is convex. For other losses it returns the best of three predictions: the smallest label, the
-// largest label, and a point between them that bisection finds. For several classes it returns the
-// log odds of the shares of the classes, for any loss.
+// largest label, and a point between these labels that bisection finds. For a joint model of
+// several classes it returns the log odds of the classes' shares, for any loss.
 func (w *tuning) constantOf(labels []float64, weights sample.Weights) baseline {
 	if w.joint() {
 		return classOdds(labels, weights, w.outputs)
@@ -87,13 +87,13 @@ func (w *tuning) constantOf(labels []float64, weights sample.Weights) baseline {
 	case cvgm.AbsoluteError:
 		return baseline{median(labels, weights)}
 	}
-	if w.classes() { // with two labels in place of N, the bisection is much cheaper than a fit
+	if w.classes() { // with two labels instead of N labels, the bisection is much cheaper than a fit
 		labels, weights = classWeights(labels, weights, w.classLabels())
 	}
 	slope := func(p float64) float64 { return slopeAt(w.c.Loss, p, labels, weights) }
 	low, high := slices.Min(labels), slices.Max(labels)
 	candidates := []float64{low, high}
-	// If all labels are equal, some losses are lower beyond the label.
+	// If all labels are equal, some losses have their minimum at a prediction beyond this label.
 	if size := max(math.Abs(low), math.Abs(high)); low == high {
 		low, high = low-size, high+size
 	}
@@ -135,8 +135,8 @@ func classShares(labels []float64, weights sample.Weights, classes int) []float6
 	return shares
 }
 
-// classOdds returns the log odds of each class. It adds the shares of the other classes, because 1
-// minus the share of the class would be inexact.
+// classOdds returns the log odds of each class. For the odds it adds the shares of the other
+// classes, because the difference of 1 and the share of the class would be inexact.
 func classOdds(labels []float64, weights sample.Weights, classes int) baseline {
 	shares := classShares(labels, weights, classes)
 	odds := make(baseline, classes)
@@ -146,7 +146,7 @@ func classOdds(labels []float64, weights sample.Weights, classes int) baseline {
 	return odds
 }
 
-// runningMean returns the mean of y. It does not compute the sum of y, because the sum may
+// runningMean returns the mean of y. It updates the mean label by label, because the sum of y may
 // overflow.
 func runningMean(y []float64, weights sample.Weights) (mean float64) {
 	var total float64
@@ -159,7 +159,7 @@ func runningMean(y []float64, weights sample.Weights) (mean float64) {
 	return mean
 }
 
-// slopeAt returns the weighted sum of the slopes of a loss at the prediction p, over the labels.
+// slopeAt returns the weighted sum of a loss's slopes at the prediction p, over the labels.
 func slopeAt(loss cvgm.Loss, p float64, labels []float64, weights sample.Weights) (total float64) {
 	kinks, _ := loss.(cvgm.KinkedLoss)
 	for i, y := range labels {
@@ -174,8 +174,8 @@ func slopeAt(loss cvgm.Loss, p float64, labels []float64, weights sample.Weights
 	return total
 }
 
-// classWeights returns the candidates that occur as labels in y, and the total weight of each of
-// them.
+// classWeights returns those candidates that occur as labels in y, and the total weight of the
+// labels that equal each of them.
 func classWeights(y []float64, weights sample.Weights, candidates []float64) (labels []float64, totals sample.Weights) {
 	for _, label := range candidates {
 		var total float64

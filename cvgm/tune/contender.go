@@ -23,14 +23,15 @@ const (
 // A repeat holds the predictions of one partition into outer folds.
 type repeat struct {
 	folds       []cvgm.Split
-	predictions [contenders][]float64 // for each row; NaN if the row is in no fold, or the fit failed
-	// For several classes, the field classes holds their tuned probabilities for each row, with NaN
-	// as in predictions. Otherwise it is nil.
+	predictions [contenders][]float64 // for each row; NaN if the row is in no outer fold, or if the fit failed
+	// For several classes, the field classes holds the probabilities that the tuned model predicts
+	// for each row. A row that is in no outer fold, or whose fit failed, has NaN. For other
+	// targets, the field is nil.
 	classes *mat.Dense
 }
 
 // foldPredictions holds the predictions for the validation rows of an outer fold. Its field classes
-// has an entry for each row, like the field classes of a [repeat].
+// has one entry for each row of the data, like the field classes of a [repeat].
 type foldPredictions struct {
 	predictions [contenders][]float64
 	classes     *mat.Dense
@@ -47,7 +48,7 @@ func newRepeat(folds []cvgm.Split, rows, classes int) *repeat {
 	return r
 }
 
-// add writes the predictions for the validation rows of a fold to r.
+// add writes the predictions for the validation rows of an outer fold to the repeat r.
 func (r *repeat) add(fold cvgm.Split, made foldPredictions) {
 	for c, predictions := range made.predictions {
 		for at, p := range predictions {

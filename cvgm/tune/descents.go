@@ -11,31 +11,31 @@ import (
 )
 
 const (
-	// tuneTol is a share of the CV loss. A descent ends if changing all hyperparameters by a factor
-	// e would lower the CV loss by at most this share, to first order.
+	// tuneTol is a share of the CV loss. Consider a change of all hyperparameters by a factor e. A
+	// descent ends if such a change would lower the CV loss by at most this share, to first order.
 	tuneTol = 1e-4
-	// descentEvals bounds the evaluations of a descent. The bound is descentEvals times the number
-	// of free kinds of hyperparameters. Along a kink, a descent may become slow, and the pattern
-	// search is faster.
+	// descentEvals times the number of free kinds of hyperparameters is the largest number of
+	// evaluations of a descent. A longer descent would probably follow a kink, and there the
+	// pattern search is faster.
 	descentEvals = 25
 	// A descent of a large table also ends if slowEvals successive evaluations have not lowered its
 	// lowest CV loss by more than slowShare. This share is far below the standard error of a CV
-	// loss. Such a descent is at a kink, where gradients stay large, or in a flat valley. The
-	// pattern search that follows finds the rest with fewer evaluations.
+	// loss. Such a descent is at a kink, at which gradients stay large, or in a flat valley. The
+	// pattern search that follows needs fewer evaluations there.
 	slowEvals, slowShare = 5, 1e-3
 	// firstPattern and lastPattern are the first and the last step of the pattern search, as shares
-	// of the range. For a large table the last step is lastLargePattern: shorter steps lower the CV
-	// loss by far less than its standard error.
+	// of the range. For a large table the last step is lastLargePattern, because shorter steps
+	// lower the CV loss by far less than its standard error.
 	firstPattern, lastPattern, lastLargePattern = .08, .01, .04
-	// nearZero is a share of the range of a hyperparameter. The search tries 0 for a hyperparameter
-	// that may vanish, if the hyperparameter is within this share of its lower bound.
+	// nearZero is a share of the range of a hyperparameter. Some hyperparameters may be 0. If such
+	// a hyperparameter is within this share of its lower bound, the search tries 0 for it.
 	nearZero = .25
 	// The constant apart is a share of the range of a kind of hyperparameters. Any two starts of
-	// descents differ by at least this share in one kind.
+	// descents differ by at least this share in at least one kind.
 	apart = .2
 )
 
-// run makes the search. If the search finds no point, run returns the reason. If ctx ends, run
+// run makes the search. If no point has a finite CV loss, run returns the reason. If ctx ends, run
 // returns ctx's error.
 func (s *tuneSearch) run() error {
 	if err := s.ended(s.descents()); err != nil {
@@ -47,7 +47,8 @@ func (s *tuneSearch) run() error {
 	return nil
 }
 
-// descents evaluates the design. It then descends or races from the best points, and tries zeros.
+// descents evaluates the points of the design. It then makes descents or a race from the best
+// points, and tries hyperparameters of 0.
 func (s *tuneSearch) descents() error {
 	if err := s.looks(len(s.lookAt)); err != nil {
 		return err
@@ -65,7 +66,7 @@ func (s *tuneSearch) descents() error {
 	return s.zeros()
 }
 
-// starts returns the best points of the design. The distance between any two of them is at least
+// starts returns the best points of the design. Any two of them have at least the distance
 // minDistance, a share of a range.
 func (s *tuneSearch) starts(minDistance float64) (starts []Step) {
 	seen := slices.Clone(s.path)
@@ -82,7 +83,7 @@ func (s *tuneSearch) starts(minDistance float64) (starts []Step) {
 	return starts
 }
 
-// descendAll descends from each start, and then searches further from the best point.
+// descendAll descends from each start. It then makes a pattern search from the best point.
 func (s *tuneSearch) descendAll() error {
 	for _, start := range s.starts(apart) {
 		s.start = start.Start
@@ -98,14 +99,14 @@ func (s *tuneSearch) descendAll() error {
 	if err := s.pattern(); err != nil {
 		return err
 	}
-	// A descent that ended at a kink may continue from a point beside the kink.
+	// If a descent ended at a kink, another descent may continue from a point beside the kink.
 	if s.best.Loss < before {
 		return s.descend(s.best.Hyper)
 	}
 	return nil
 }
 
-// raceAll runs a race between the starts, and descends from the best point.
+// raceAll runs a race between the starts. It then descends from the best point.
 func (s *tuneSearch) raceAll() error {
 	if err := s.raceFrom(s.starts(raceApart)); err != nil {
 		return err
@@ -128,7 +129,7 @@ func (s *tuneSearch) seen(x []float64) (loss float64, ok bool) {
 }
 
 // raceFrom runs a race between the given starts. If a point was evaluated before, raceFrom takes
-// its loss from the path.
+// the loss of the point from the search's path.
 func (s *tuneSearch) raceFrom(starts []Step) error {
 	return s.race(starts, func(start int, x []float64) (float64, error) {
 		if loss, ok := s.seen(x); ok {
@@ -141,12 +142,12 @@ func (s *tuneSearch) raceFrom(starts []Step) error {
 
 // edges looks for a lower CV loss at the upper bounds of the hyperparameters. It does so only if
 // the best point is at an upper bound of a kind of hyperparameters. For each other kind, it
-// evaluates a point at which this other kind is near its upper bound and the rest have their
-// defaults. If this point is the new best point, edges descends from it.
+// evaluates one point. At this point, the other kind is near its upper bound, and all remaining
+// hyperparameters have their defaults. If the point is the new best point, edges descends from it.
 //
-// For example, one penalty at its bound may remove all features, while another penalty at its bound
-// keeps only the best features. The CV loss then has a valley near the bound of the other penalty.
-// The valley is so narrow that no point of the design lies in it.
+// For example, let one penalty at its bound remove all features, and let another penalty at its
+// bound keep only the best features. The CV loss then has a valley near the bound of the second
+// penalty. The valley is so narrow that no point of the design lies in it.
 func (s *tuneSearch) edges() error {
 	atBound := make([]bool, s.kinds)
 	for i, h := range s.hyper {
@@ -182,7 +183,7 @@ func (s *tuneSearch) edges() error {
 }
 
 // pattern moves each kind of free hyperparameters up and down from the best point. The steps are
-// shares of the ranges, and are halved when no move lowers the CV loss. A descent may end early at
+// shares of the ranges. They are halved when no move lowers the CV loss. A descent may end early at
 // a kink. The pattern search does not end there, because it needs no gradient.
 func (s *tuneSearch) pattern() error {
 	last := lastPattern
@@ -204,8 +205,8 @@ func (s *tuneSearch) pattern() error {
 	return nil
 }
 
-// move moves one kind of hyperparameters up or, if this does not lower the CV loss, down. It
-// reports whether the CV loss fell by more than rounding errors.
+// move moves one kind of hyperparameters up. If this does not lower the CV loss, it moves them
+// down. It reports whether the CV loss fell by more than rounding errors.
 func (s *tuneSearch) move(kind int, step float64) (gained bool, err error) {
 	for _, by := range []float64{step, -step} {
 		before := s.best.Loss
@@ -228,7 +229,7 @@ func (s *tuneSearch) move(kind int, step float64) (gained bool, err error) {
 	return false, nil
 }
 
-// descend descends the CV loss from x, in the logarithms of the free hyperparameters.
+// descend lowers the CV loss from x by QuasiNewton, in the logarithms of the free hyperparameters.
 func (s *tuneSearch) descend(x []float64) error {
 	return s.descendWithin(x, descentEvals)
 }
@@ -242,8 +243,8 @@ func (s *tuneSearch) descendWithin(x []float64, evals int) error {
 // errSlow ends a descent: see slowEvals.
 var errSlow = errors.New("the descent is slow")
 
-// search runs a searcher on the free hyperparameters within bounds. It gives the searcher
-// hyperparameters in units of their lower bounds, and losses in units of a power of 2 near the
+// search runs a searcher on the free hyperparameters within bounds. The searcher works with
+// hyperparameters in units of their lower bounds, and with losses in units of a power of 2 near the
 // lowest loss. So the units of hyperparameters and labels do not affect rounding errors, and
 // squares of gradients do not overflow.
 func (s *tuneSearch) search(x []float64, bounds func(i int) (lower, upper float64), searcher search.Searcher) error {
@@ -295,8 +296,9 @@ func (s *tuneSearch) search(x []float64, bounds func(i int) (lower, upper float6
 	return stop
 }
 
-// vanishing lists the hyperparameters that may vanish and are near their lower bounds.
-// Hyperparameters with a common factor form one entry, if all of them are near their lower bounds.
+// vanishing lists the hyperparameters that may be 0 and are near their lower bounds. Several
+// hyperparameters with a common factor form one entry of the list if all of them are near their
+// lower bounds.
 func (s *tuneSearch) vanishing() (near [][]int) {
 	of := make([][]int, s.kinds)
 	far := make([]bool, s.kinds)
@@ -322,14 +324,15 @@ func (s *tuneSearch) vanishing() (near [][]int) {
 	return near
 }
 
-// zeros sets hyperparameters to 0 if they may vanish and are near their lower bounds. If the CV
-// loss rises, they keep their values. zeros first tries 0 for all of them at once. If this raises
-// the CV loss, zeros tries 0 for each of them alone, and for all of a kind that has a common factor.
+// zeros sets hyperparameters to 0 if they may be 0 and are near their lower bounds. If the CV loss
+// rises, they keep their values. zeros first tries 0 for all of them at once. If this raises the CV
+// loss, zeros tries 0 for one after the other. Hyperparameters of a kind with a common factor are
+// tried together.
 //
 // If a hyperparameter became 0, zeros continues the search from the result. This search is in the
-// values of the hyperparameters, not in their logarithms. The lower bound of a hyperparameter that
-// may vanish is then 0. Widths stay above 0, because a search in the logarithms of the widths
-// follows.
+// values of the hyperparameters, not in their logarithms. In this search, the lower bound of a
+// hyperparameter that may be 0 is 0. Widths stay above 0, because a later search is in the
+// logarithms of the widths.
 func (s *tuneSearch) zeros() error {
 	near := s.vanishing()
 	if len(near) == 0 {
@@ -356,8 +359,8 @@ func (s *tuneSearch) zeros() error {
 	}, search.QuasiNewton{Tol: tuneTol, MaxEvals: evalsPerStart / 2})
 }
 
-// zero sets the hyperparameters with the listed indices to 0 in the best point, unless the CV loss
-// rises.
+// zero sets the hyperparameters with the listed indices to 0 in the best point. If the CV loss
+// rises, the best point stays as it was.
 func (s *tuneSearch) zero(some []int) (bool, error) {
 	x := slices.Clone(s.best.Hyper)
 	for _, i := range some {

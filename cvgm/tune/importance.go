@@ -25,13 +25,13 @@ import (
 // An Importance describes how much the predictions of a model depend on one column, or on a group of
 // columns.
 type Importance struct {
-	// Column is the column of the file, or the name of a ColumnGroup. Without a table it is
+	// Column is the name of a column of the file, or of a ColumnGroup. Without a table, the name is
 	// "column" and the index.
 	Column string
 	// Increase is the increase of the out-of-fold loss if the values of the column are exchanged
-	// between rows, in per cent of the loss of a constant prediction. It is the mean over the
-	// repeats, with a 95 % interval. The interval covers only the error from the finite number of
-	// repeats, not the error of the data.
+	// between rows. Its unit is per cent of the loss of a constant prediction. It is the mean over
+	// the repeats, with a 95 % interval. The interval contains only the error from the finite
+	// number of repeats, not the error from the finite data.
 	Increase assess.Estimate
 }
 
@@ -51,20 +51,19 @@ const defaultRepeats = 10
 // Importance returns the permutation importance (Breiman 2001) of each column for the model at
 // Hyper, in descending order. For each of Splits, it fits the learner to the training rows. It then
 // exchanges the values of one column between the validation rows, and predicts these rows. So no
-// row is predicted by a model that was fitted to it. It does so for as many random orders of the
-// values as repeats asks for; if repeats is 0, there are 10 orders. All features of a column are
-// exchanged together: the levels of a category, the parts of a date, and missing values. Units do
-// not affect the result.
+// row is predicted by a model that was fitted to it. The parameter repeats is the number of random
+// orders of the values; 0 means 10 orders. All features of a column are exchanged together: the
+// levels of a category, the parts of a date, and missing values. Units do not affect the result.
 //
 // The importance of a column may be below 0 by chance. If two columns have the same information,
-// the importance of each is lower than without the other column. A group of both has their common
-// importance. If there are groups, Importance returns the importance of each group instead of each
-// column. The columns of a group take their values from the same row, so that relations within the
-// group remain. A column may be in several groups, or in none.
+// each of them has a lower importance than it would have alone. A group of both columns has their
+// common importance. If the call gives groups, Importance returns the importance of each group
+// instead of each column. All columns of a group take their values from the same row, so that
+// relations within the group remain. A column may be in several groups, or in none.
 //
 // The random orders depend on the parameter seed, and are the same for all columns and groups. The
-// cost is one fit for each split, and a prediction of all rows for each column or group and each
-// repeat.
+// cost is one fit for each split. In addition, all rows are predicted once for each column or group
+// and each repeat.
 //
 // The error is of kind ErrEmpty if there is no model. It is of kind ErrDomain if repeats is 1 or
 // below 0, if the model is a constant prediction, if X is sparse, or if a group has an unknown
@@ -148,8 +147,8 @@ func (t *Tuned) fileColumns() (names []string, columns [][]int) {
 	return names, columns
 }
 
-// grouped returns the names of the groups and the columns of X of each group. The parameters names
-// and columns are the results of fileColumns.
+// grouped returns the names of the groups, and for each group the columns of X that belong to it.
+// The parameters names and columns are the results of fileColumns.
 func grouped(groups []ColumnGroup, names []string, columns [][]int) (of []string, together [][]int, err error) {
 	for g, group := range groups {
 		arg := fmt.Sprintf("groups[%d].Columns", g)
@@ -172,8 +171,8 @@ func grouped(groups []ColumnGroup, names []string, columns [][]int) (of []string
 	return of, together, nil
 }
 
-// exchange exchanges values within one split. For each group of columns and each order, it adds the
-// resulting increase of the loss to the slice increase.
+// exchange exchanges values between the validation rows of one split. For each group of columns and
+// each random order, it computes the increase of the loss and adds it to the slice increase.
 func (t *Tuned) exchange(ctx context.Context, cv *cvgm.CV, s cvgm.Split, columns, orders [][]int, increase [][]float64) error {
 	if n := len(sample.Positive(s.Train, t.Config.Data.Weights)); n < 2 {
 		return args.Bad("Tuned.Splits", qpdiff.ErrShape, "use larger training sets", "train on %d example", n)

@@ -8,8 +8,9 @@ import (
 	"cvgm/cvgm/interval"
 )
 
-// foldModel fits the model of an outer fold with cv. searchCV is the CV of the search on the
-// training rows of this fold. foldModel fits the spread to the out-of-fold errors of searchCV.
+// foldModel fits the model of an outer fold by the CV cv. The other CV, searchCV, is the CV of the
+// search on the training rows of this fold. foldModel fits the spread to the out-of-fold errors of
+// searchCV.
 func (w *tuning) foldModel(cv, searchCV *cvgm.CV, outer cvgm.Split, hyper []float64) (m foldModel) {
 	if m.model, m.err = cv.FinalContext(w.ctx, outer.Train, hyper); m.err != nil {
 		return m
@@ -31,7 +32,8 @@ func (w *tuning) foldModel(cv, searchCV *cvgm.CV, outer cvgm.Split, hyper []floa
 	return m
 }
 
-// setIntervals makes the intervals of Model if Tuner.Intervals is set and there are outer folds.
+// setIntervals makes the prediction intervals of Model if Tuner.Intervals is true and there are
+// outer folds.
 func (w *tuning) setIntervals() {
 	if !w.Intervals {
 		return
@@ -50,11 +52,12 @@ func (w *tuning) setIntervals() {
 	}
 }
 
-// intervals makes the prediction intervals from the models of the outer folds of the first repeat.
-// These models are of the same Choice as Model.
+// intervals makes the prediction intervals from models of the outer folds of the first repeat. Each
+// of these models was chosen in the same way as Model: by tuning, as the defaults, or as a
+// constant.
 func (w *tuning) intervals() (*interval.CVPlus, error) {
 	chosen := map[Choice]contender{ChoseWinner: ofTuning, ChoseDefault: ofDefault, ChoseConstant: ofConstant}[w.out.Choice]
-	unit := func(i int) int { // with groups, the number of the row's group; otherwise of the row
+	unit := func(i int) int { // the unit is the row's group, or the row if there are no groups
 		if w.Groups != nil {
 			return w.Groups[i]
 		}
@@ -72,7 +75,8 @@ func (w *tuning) intervals() (*interval.CVPlus, error) {
 	for j, outer := range w.first.folds {
 		m := foldModel{}
 		if chosen == ofConstant {
-			// The model has no spread, because the spread would be the same for all rows.
+			// A constant prediction gets no spread, because the spread would be the same for all
+			// rows.
 			m.model = w.constantModel(outer.Train)
 		} else if m = w.foldModels[j][chosen]; m.err != nil {
 			return nil, m.err

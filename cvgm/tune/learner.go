@@ -11,7 +11,8 @@ import (
 	"cvgm/qpdiff/linear"
 )
 
-// usualLosses holds the loss for each kind of loss that a learner's Convention may name.
+// usualLosses holds the default validation loss for each kind of loss that a learner's Convention
+// may name.
 var usualLosses = map[learn.LossKind]cvgm.Loss{
 	learn.SquaredError: cvgm.SquaredError{}, learn.AbsoluteError: cvgm.AbsoluteError{}, learn.LogisticLoss: cvgm.LogisticLoss{}, learn.Hinge: cvgm.Hinge{}, learn.PoissonLoss: cvgm.PoissonLoss{},
 }
@@ -29,8 +30,8 @@ func (t Tuner) prototype(y []float64) (learn.Tunable, error) {
 		return nil, args.Bad("Tuner.Learner", qpdiff.ErrDomain, "give for example &linear.ElasticNet{}", "is a %T, which is nil", l)
 	}
 	if p, ok := l.(learn.Tunable); ok {
-		// If a learner embeds another learner and does not define New, Go promotes the New of the
-		// embedded learner. This New makes a learner of the embedded type.
+		// A learner may embed another learner without a method New of its own. Go then promotes the
+		// method New of the embedded learner, which makes a learner of the embedded type.
 		if made := p.New(); reflect.TypeOf(made) != reflect.TypeOf(l) {
 			return nil, args.Bad("Tuner.Learner", qpdiff.ErrDomain, "give it a method New of its own", "is a %T whose New makes a %T", l, made)
 		}

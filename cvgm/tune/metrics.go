@@ -28,9 +28,9 @@ func (w *tuning) measureClasses(r *Risk, done []*repeat) {
 	}
 }
 
-// measureRisk sets the predictions of the repeats and their metrics. If predictions are logarithms
-// of means, the metrics judge exp of the predictions. If a prediction is not finite, measureRisk
-// sets no metrics.
+// measureRisk sets the predictions of the repeats and their metrics. Some learners predict
+// logarithms of means; the metrics then judge exp of the predictions. If a prediction is not
+// finite, measureRisk sets no metrics.
 func (w *tuning) measureRisk(r *Risk, done []*repeat) {
 	if w.joint() {
 		w.measureClasses(r, done)

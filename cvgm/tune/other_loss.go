@@ -7,9 +7,9 @@ import (
 	"cvgm/cvgm"
 )
 
-// warnOfOtherLoss warns if the fit does not minimise the validation loss. A change of penalties
-// cannot correct this mismatch. For example, a squared fit predicts means, while a pinball loss
-// requires quantiles.
+// warnOfOtherLoss warns if the fit minimises another loss than the validation loss. A change of
+// penalties cannot correct this mismatch. For example, a squared fit predicts means, while a
+// pinball loss requires quantiles.
 func (w *tuning) warnOfOtherLoss() {
 	convention := w.learner.Convention()
 	usual := usualLosses[convention.Loss]
@@ -27,8 +27,8 @@ func (w *tuning) lossLabels() []float64 {
 	return w.c.Data.Y
 }
 
-// robust reports whether l is a Huber loss or the absolute loss. Such a loss differs from the
-// fitted Huber loss only in its threshold.
+// robust reports whether the loss l is a Huber loss or the absolute loss. Such a loss differs from
+// the fitted Huber loss only in its threshold.
 func robust(l cvgm.Loss) bool {
 	switch l.(type) {
 	case cvgm.HuberLoss, cvgm.AbsoluteError:
@@ -66,7 +66,7 @@ func proportional(a, b cvgm.Loss, labels []float64) bool {
 // LossName names the validation loss in words.
 func (t *Tuned) LossName() string { return lossName(t.Config.Loss) }
 
-// lossName names a loss in words. The name of another loss than those of this module is its type.
+// lossName names a loss in words. A loss of another module is named by its Go type.
 func lossName(l cvgm.Loss) string {
 	switch l.(type) {
 	case cvgm.SquaredError:

@@ -16,11 +16,12 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// widthPairs is the number of pairs of rows from which the median distance is computed.
+// The median distance of the rows is computed from widthPairs pairs of rows.
 const widthPairs = 2000
 
-// hyperparameters returns the learner's hyperparameters with bounds and defaults, and the kind of
-// each hyperparameter. Bounds and defaults follow from m, the moments of the data.
+// hyperparameters returns the learner's hyperparameters with their bounds and defaults. It also
+// returns the kind of each hyperparameter. The bounds and defaults follow from the moments m of the
+// data.
 func (w *tuning) hyperparameters(m learn.Moments) (plan []learn.Hyperparameter, kinds []int, err error) {
 	_, count := w.learner.Dims(m.Features)
 	if w.Hyper != nil {
@@ -30,7 +31,8 @@ func (w *tuning) hyperparameters(m learn.Moments) (plan []learn.Hyperparameter, 
 	if len(described) == 0 {
 		return nil, nil, args.Bad("Tuner.Hyper", qpdiff.ErrEmpty, "describe each hyperparameter with its bounds", "is nil, and the data do not determine the hyperparameters of %T", w.learner)
 	}
-	// Each kind has one hyperparameter, or one hyperparameter for each group of features.
+	// A learner has one hyperparameter of each kind, or one hyperparameter of each kind for each
+	// group of features.
 	each := count / len(described)
 	if each*len(described) != count {
 		return nil, nil, args.Bad("Tuner.Learner", qpdiff.ErrShape, "describe each kind of hyperparameter once", "describes %d kinds of its %d hyperparameters", len(described), count)
@@ -55,8 +57,8 @@ func (w *tuning) hyperparameters(m learn.Moments) (plan []learn.Hyperparameter, 
 	return plan, kinds, nil
 }
 
-// givenHyperparameters does the work of hyperparameters if Tuner.Hyper is set. The parameter count
-// is the required length of Hyper.
+// givenHyperparameters does the work of the method hyperparameters if Tuner.Hyper is set. The
+// parameter count is the required length of Hyper.
 func (w *tuning) givenHyperparameters(count int) (plan []learn.Hyperparameter, kinds []int, err error) {
 	if len(w.Hyper) != count {
 		return nil, nil, args.Bad("Tuner.Hyper", qpdiff.ErrShape, "give one entry per hyperparameter of the learner", "has %d entries where %T has %d", len(w.Hyper), w.learner, count)
@@ -70,8 +72,9 @@ func (w *tuning) givenHyperparameters(count int) (plan []learn.Hyperparameter, k
 	return slices.Clone(w.Hyper), kinds, nil
 }
 
-// moments returns the moments of the rows. The features are standardised as for a learner that is
-// trained on all these rows. noneVaries reports whether all features are constant.
+// moments returns the moments of the rows, with features that are standardised as for a learner
+// that is trained on all these rows. The result noneVaries reports whether all features are
+// constant.
 func (w *tuning) moments(rows []int) (m learn.Moments, noneVaries bool, err error) {
 	weights := sample.Relative(w.c.Data.Weights, rows)
 	y := sample.Pick(w.c.Data.Y, rows)
@@ -92,18 +95,18 @@ func (w *tuning) moments(rows []int) (m learn.Moments, noneVaries bool, err erro
 	return m, noneVaries, err
 }
 
-// spread returns a robust standard deviation of the labels. It is computed from the median of the
-// distances between the labels and their median. If this median is 0 because most labels are equal,
-// spread takes only the distances above 0. If all labels are equal, spread returns their size, or 1
-// for labels of 0.
+// spread returns a robust standard deviation of the labels. It is computed from the median distance
+// between the labels and their median. If this distance is 0 because most labels are equal, spread
+// uses only the distances above 0. If all labels are equal, spread returns their absolute value, or
+// 1 for labels of 0.
 func spread(y []float64, weights sample.Weights) float64 {
 	middle := median(y, weights)
 	distances := make([]float64, len(y))
 	for i, v := range y {
 		distances[i] = math.Abs(v - middle)
 	}
-	// normal is the standard deviation of a normal distribution, divided by the median distance of
-	// its values from their median.
+	// The constant normal belongs to a normal distribution. It is the standard deviation divided by
+	// the median distance of the values from their median.
 	const normal = 1.4826
 	spread := normal * median(distances, weights)
 	if !(spread > 0) { // most labels are equal: the others have a spread, too
@@ -140,7 +143,8 @@ func medianPositive(values []float64, weights sample.Weights) float64 {
 	return median(positive, w)
 }
 
-// measure returns the moments of the weighted data, and whether no feature varies.
+// measure returns the moments of the weighted data. Its second result reports whether all features
+// are constant.
 func measure(x *mat.Dense, y []float64, weights sample.Weights) (learn.Moments, bool) {
 	rows, n := x.Dims()
 	mean, total := weights.Mean(y), weights.Total(rows)
@@ -176,7 +180,7 @@ func newFeatureSizes(n int, mean float64) *featureSizes {
 }
 
 // add adds the moments of feature j: its mean square, and its mean product with the centred labels.
-// The feature must not be zero in all rows.
+// The feature must be nonzero in at least one row.
 func (s *featureSizes) add(j int, square, product float64) {
 	s.m.Squares[j] = square
 	s.m.Trace += square
@@ -294,7 +298,8 @@ func (w *tuning) normaliser(rows []int) normalise.Normaliser {
 	return normalise.Normaliser{Centre: w.c.Standardise || w.c.Centring == cvgm.MeanCentring, Scale: w.c.Standardise, Weights: sample.Relative(w.c.Data.Weights, rows)}
 }
 
-// fitPrepared fits Config.Prepare to the rows. It returns the result and the values of the rows.
+// fitPrepared fits Config.Prepare to the rows. It returns the fitted preparer and the values of the
+// rows.
 func (w *tuning) fitPrepared(rows []int) (cvgm.Prepared, *mat.Dense, error) {
 	raw := w.gather(rows)
 	prepared, err := w.prepare.Fit(raw, sample.Pick(w.c.Data.Weights, rows))
@@ -309,8 +314,8 @@ func (w *tuning) gather(rows []int) *mat.Dense {
 	return x
 }
 
-// seen returns the features of the rows, prepared and normalised as for a learner that is trained
-// on all these rows.
+// seen returns the features of the rows. They are prepared and normalised as for a learner that is
+// trained on all these rows.
 func (w *tuning) seen(rows []int) (*mat.Dense, error) {
 	_, n := w.c.Data.X.Dims()
 	var x *mat.Dense

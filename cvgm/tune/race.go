@@ -6,38 +6,38 @@ import (
 	"slices"
 )
 
-// Variants of the race were compared on 40 linear SVMs of the populations chosenOn. A search
-// succeeds if its CV loss exceeds the lowest known CV loss by at most 1e-3 of the constant
-// prediction's loss. The lowest known loss was found among 3136 points, and by searches from the
-// ten best valleys.
+// Variants of the race were compared on 40 linear SVMs. The SVMs are fitted to data of the
+// populations that chosenOn lists. A search succeeds if its CV loss exceeds the lowest known CV
+// loss by at most 1e-3 of the constant prediction's loss. The lowest known loss was found among
+// 3136 points, and by searches from the ten best valleys.
 //
 // Races of ten starts succeed on 35 SVMs, with a median of 206 evaluations. Five descents succeed
-// on 22 SVMs, with a median of 124 evaluations and .65 of the processor time. Each of these
-// descents ends at the first kink. Races with a first step of .08 succeed on 33 SVMs. Races with
-// diagonal moves succeed on 35 SVMs, but take 295 evaluations.
+// on 22 SVMs, with a median of 124 evaluations and .65 of the processor time of the races. Each of
+// these descents ends at its first kink. Races with a first step of .08 succeed on 33 SVMs. Races
+// with diagonal moves succeed on 35 SVMs, but need 295 evaluations.
 const (
 	// firstRace and lastRace are the first and the last step of a race, as shares of the range.
 	firstRace, lastRace = .04, .0025
 	// raceApart is the smallest distance between two starts of a race, as a share of the range of
 	// one kind of hyperparameters.
 	raceApart = .06
-	// samePoint is the largest distance between points that differ only by rounding, as a share of
-	// the range.
+	// samePoint is a distance between points, as a share of the range. Points that are nearer
+	// differ only by rounding.
 	samePoint = 1e-9
 )
 
-// A racer is one of several searches for a low loss. It moves one kind of hyperparameters at a
-// time and needs no gradient.
+// A racer is one of several simultaneous searches for a low loss. It moves one kind of
+// hyperparameters at a time and needs no gradient.
 type racer struct {
 	at   Step
-	kind int // the kind and the sign of the last move that lowered the loss
+	kind int // the kind and the sign of the last move that lowered the loss of the racer
 	sign float64
 }
 
 // race minimises a loss that has kinks and many narrow valleys. One racer begins at each start.
-// Each racer moves by steps of one length until no move lowers its loss. Then the worse half of the
-// racers stops, and the other racers continue with steps of half the length. The parameter lossAt
-// returns the loss at a point, from a store or by an evaluation.
+// Each racer makes steps of one length until no step lowers its loss. Then the worse half of the
+// racers stops, and the other racers continue with steps of half the length. The function lossAt
+// returns the loss at a point. It reads the loss from a store or evaluates it.
 func (s space) race(starts []Step, lossAt func(start int, x []float64) (float64, error)) error {
 	var racers []*racer
 	for _, at := range starts {

@@ -17,14 +17,14 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// outerFolds returns the number of outer folds, or −1 without a nested estimate.
+// outerFolds returns the number of outer folds. Without a nested estimate it returns −1.
 func (w *tuning) outerFolds() int { return cmp.Or(w.OuterFolds, defaultOuterFolds) }
 
 // leastOuter is the smallest number of examples for a nested estimate. With 5 outer folds of 10
 // examples, each search still has 8 examples.
 const leastOuter = 10
 
-// estimateRisk makes the nested estimate. It returns an error only if ctx ends.
+// estimateRisk makes the nested estimate of the risk. It returns an error only if ctx ends.
 func (w *tuning) estimateRisk() error {
 	none := func(format string, args ...any) error {
 		w.warn(NoRisk, format, args...)
@@ -80,9 +80,9 @@ func (w *tuning) estimateRisk() error {
 	return nil
 }
 
-// nested makes the predictions of one repeat. Repeats are numbered from 0. If an outer fold fails,
-// nested returns the index of this fold with the error. If no outer folds can be drawn, the
-// returned repeat is nil.
+// nested makes the predictions of one repeat of the outer folds. Repeats are numbered from 0. If
+// the search or a fit of an outer fold fails, nested returns the error and the index of this fold.
+// If no outer folds can be drawn, the returned repeat is nil.
 func (w *tuning) nested(rows []int, folds, number, repeats int) (*repeat, int, error) {
 	outer, err := w.outer(rows, folds, number)
 	if err != nil {
@@ -107,7 +107,8 @@ func (w *tuning) nested(rows []int, folds, number, repeats int) (*repeat, int, e
 	return r, 0, nil
 }
 
-// risk returns the estimates. The loss of an example is the mean of its losses over the repeats.
+// risk returns the estimates of the risk. The loss of an example is the mean of its losses over the
+// repeats.
 func (w *tuning) risk(done []*repeat) *Risk {
 	rows, paired := w.judgedRows(done)
 	var losses [contenders][][]float64
@@ -141,8 +142,8 @@ func (w *tuning) risk(done []*repeat) *Risk {
 }
 
 // judgedRows returns the rows on which the outer folds validate, and the units of these rows. Rows
-// that depend on each other share a unit: rows of the same group, or rows of the same fold if
-// splits are in the order of time.
+// that depend on each other share a unit. Rows of the same group depend on each other. If splits
+// are in the order of time, rows of the same fold depend on each other.
 func (w *tuning) judgedRows(done []*repeat) (rows []int, paired assess.Rows) {
 	for _, fold := range done[0].folds {
 		rows = append(rows, fold.Val...)
@@ -166,8 +167,8 @@ func (w *tuning) judgedRows(done []*repeat) (rows []int, paired assess.Rows) {
 	return rows, paired
 }
 
-// lossesOf returns the losses of a contender, with the indices [repeat][row]. The loss is +Inf for
-// a row without a prediction.
+// lossesOf returns the losses of a contender on the rows. Their indices are [repeat][row]. The loss
+// of a row without a prediction is +Inf.
 func (w *tuning) lossesOf(c contender, rows []int, done []*repeat) (losses [][]float64) {
 	for _, r := range done {
 		one := make([]float64, len(rows))
@@ -182,9 +183,10 @@ func (w *tuning) lossesOf(c contender, rows []int, done []*repeat) (losses [][]f
 	return losses
 }
 
-// outerFold searches on the training rows of an outer split, and returns the predictions for the
-// validation rows. If the default or the rival fails, the predictions of this contender are nil. In
-// the first repeat, outerFold also makes the models for prediction intervals.
+// outerFold searches on the training rows of an outer split, and returns the predictions of the
+// contenders for the validation rows. If the model at the defaults or the rival fails, the
+// predictions of this contender are nil. In the first repeat, outerFold also makes the models for
+// prediction intervals.
 func (w *tuning) outerFold(outer cvgm.Split, number int) (made foldPredictions, err error) {
 	splits, err := w.inner(outer.Train, len(w.out.Splits))
 	if err != nil {

@@ -15,17 +15,19 @@ import (
 	"cvgm/qpdiff/linear"
 )
 
-// rivalLooks is the number of penalties that the ridge compares. It takes the best of them. With
-// nine penalties, every point of the range is within a factor of about 3 of one of them.
+// rivalLooks is the number of penalties among which the ridge chooses. With nine penalties, every
+// point of the range is within a factor of about 3 of one of them.
 const rivalLooks = 9
 
-// newRival returns the rival, or nil if there is none. The rival is a ridge, or a logistic ridge
-// for the logistic loss. In two cases, the rival instead predicts by the means of the levels of one
-// categorical column. In the first case, the learner is such a ridge itself. In the second case,
-// the table is so large that a ridge would take longer than the learner.
+// newRival returns the simple model with which tuning is compared, or nil if there is none. Usually
+// this rival is a ridge, or a logistic ridge for the logistic loss. In two cases, the rival instead
+// predicts by the means of the levels of one categorical column. In the first case, the learner is
+// such a ridge itself. In the second case, the table is so large that a ridge would take longer
+// than the learner.
 func (w *tuning) newRival() (*rival, error) {
 	_, odds := w.c.Loss.(cvgm.LogisticLoss)
-	// A ridge has only one prediction for a row, so a joint model has no rival among ridges.
+	// A ridge makes one prediction for a row, and a joint model of several classes makes one for
+	// each class. So no ridge is the rival of a joint model.
 	if w.joint() || w.isRidge(odds) || w.large() {
 		if len(w.categorical()) == 0 {
 			return nil, nil
@@ -46,8 +48,9 @@ func (w *tuning) newRival() (*rival, error) {
 	return r, err
 }
 
-// isRidge reports whether the learner is a ridge or, if odds is true, a logistic ridge. The learner
-// may have hyperparameters that a ridge lacks, if these are fixed at 0.
+// isRidge reports whether the learner is a ridge. If the parameter odds is true, it instead reports
+// whether the learner is a logistic ridge. The learner may have hyperparameters that a ridge lacks,
+// if these are fixed at 0.
 func (w *tuning) isRidge(odds bool) bool {
 	l, ok := w.learner.(learn.RidgeLearner)
 	if !ok || odds != (l.Convention().Loss == learn.LogisticLoss) {
@@ -73,9 +76,10 @@ func (w *tuning) categorical() (columns []int) {
 	return columns
 }
 
-// rivalOn returns the rival's predictions for the validation rows of an outer fold. It chooses the
-// penalty or the column of the rival by the CV loss on the given splits of the training rows. If
-// the rival fails, the predictions are nil.
+// rivalOn returns the rival's predictions for the validation rows of an outer fold. The rival is a
+// ridge with a penalty or uses the means of a column. rivalOn chooses the penalty or the column by
+// the CV loss on the given splits of the training rows. If the rival fails, the predictions are
+// nil.
 func (w *tuning) rivalOn(outer cvgm.Split, splits []cvgm.Split) ([]float64, error) {
 	own := w.rival.ridge
 	if own == nil {
@@ -119,7 +123,7 @@ func (w *tuning) rivalOn(outer cvgm.Split, splits []cvgm.Split) ([]float64, erro
 	return sample.Pick(all, outer.Val), nil
 }
 
-// groupMeans predicts by the levels of one categorical column. It takes the column with the lowest
+// groupMeans predicts by the levels of one categorical column. It uses the column with the lowest
 // CV loss on the splits.
 func (w *tuning) groupMeans(outer cvgm.Split, splits []cvgm.Split) ([]float64, error) {
 	best, lowest := -1, math.Inf(1)

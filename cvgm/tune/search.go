@@ -19,21 +19,22 @@ import (
 
 const (
 	looks = 9 // at the CV loss before the first descent, the default included
-	// kinkedLooks is the number of points of the design if the loss has kinks. With such a loss,
-	// for example the hinge loss, the CV loss has hundreds of valleys. Each descent ends in the
-	// valley in which it begins.
+	// kinkedLooks is the number of points of the design if the loss has kinks, as the hinge loss
+	// has. The CV loss then has hundreds of valleys, and each descent ends in the valley in which
+	// it begins.
 	kinkedLooks = 49
-	// storedStep limits the steps of a descent, in the logarithm of a hyperparameter, if there are
-	// more than storedFeatures stored features. Long steps may lead to small penalties, at which
-	// many features are active. One evaluation there may take longer than all others together.
+	// If a learner stores more than storedFeatures features, storedStep limits the steps of a
+	// descent. It limits the change of the logarithm of a hyperparameter. Long steps may lead to
+	// small penalties, at which many features are active. One evaluation there may take longer than
+	// all other evaluations together.
 	storedStep     = 3
 	storedFeatures = 1000
-	// sameHyper is the relative change of a hyperparameter that counts as rounding.
+	// Two values of a hyperparameter are equal up to rounding if their relative difference is at
+	// most sameHyper.
 	sameHyper = 1e-14
-	// widthEvals is the number of evaluations that a search with several widths may use in addition
-	// to the usual limit. separateEvals is this number for a search with several hyperparameters of
-	// another kind. expectedWidths and expectedSeparate are the numbers of additional evaluations
-	// that are expected.
+	// A search with several widths may use widthEvals evaluations in addition to the usual limit.
+	// For a search with several hyperparameters of another kind, this number is separateEvals. The
+	// numbers of additional evaluations that are expected are expectedWidths and expectedSeparate.
 	widthEvals, expectedWidths      = 600, 300
 	separateEvals, expectedSeparate = 400, 150
 )
@@ -56,12 +57,12 @@ type tuneSearch struct {
 	outOf   string    // why the search ended early
 	trial   []float64 // storage for a point to be evaluated
 	rows    []int     // the rows from which splits are drawn
-	tied    bool      // the hyperparameters of a kind, also widths, change by a common factor
-	refused bool      // separate hyperparameters have no lower loss on rows that their search leaves out
-	fits    int       // the number of fits in all evaluations, with the parts of the search
+	tied    bool      // the hyperparameters of each kind, including widths, change by a common factor
+	refused bool      // separate hyperparameters were refused: they have no lower loss on rows that their search leaves out
+	fits    int       // the number of fits in all evaluations, including the parts of the search
 	last    bool      // MaxTime does not end the next evaluation
-	// The field before is used if this search is a part of another search. It counts the
-	// evaluations of that search and of its other parts so far.
+	// A search may be a part of another search. The field before is then the number of evaluations
+	// that the other search and its other parts have made so far.
 	before int
 }
 
@@ -71,8 +72,8 @@ type point struct {
 	loss        float64
 }
 
-// load makes a CV of c. It stops if ctx ends. If there already is an evaluation, load also stops at
-// the end of MaxTime.
+// load makes a CV of the configuration c. It stops if ctx ends. If the search already has an
+// evaluation, load also stops at the end of MaxTime.
 func (w *tuning) load(c cvgm.Config) (*cvgm.CV, error) {
 	ctx := w.ctx
 	if w.evaluations > 0 {
@@ -83,10 +84,10 @@ func (w *tuning) load(c cvgm.Config) (*cvgm.CV, error) {
 	return cv, err
 }
 
-// cause returns the error of a fit, or the reason for which a context of the call ended the fit.
-// The boolean result ends is true if the error ends the search, although another point could be
-// tried. If another point were tried for a fit that needs too much memory, the result would depend
-// on the memory.
+// cause returns the reason for a failed fit. This is the error of the fit, or the reason for which
+// a context of the call ended. The result ends is true if the error ends the whole search. An error
+// for too much memory ends the search: if the search tried another point instead, its result would
+// depend on the memory.
 func (w *tuning) cause(err error) (_ error, ends bool) {
 	switch {
 	case err == nil:
@@ -99,7 +100,7 @@ func (w *tuning) cause(err error) (_ error, ends bool) {
 	return err, errors.Is(err, qpdiff.ErrTooLarge)
 }
 
-// newSearch returns a search on the rows that the splits draw on.
+// newSearch returns a search on the rows from which the splits are drawn.
 func (w *tuning) newSearch(rows []int, splits []cvgm.Split) (*tuneSearch, error) {
 	c := w.c
 	c.Splits = splits
@@ -145,7 +146,7 @@ func (w *tuning) newSearch(rows []int, splits []cvgm.Split) (*tuneSearch, error)
 	return s, nil
 }
 
-// chain orders points: each point is followed by the nearest of the remaining points. The fits of a
+// chain orders points. After each point comes the nearest of the remaining points. The fits at a
 // point then begin from the solutions of a near point.
 func (s *tuneSearch) chain(points [][]float64) {
 	for i := 1; i < len(points); i++ {
@@ -179,9 +180,9 @@ func (s *tuneSearch) looks(count int) error {
 	return nil
 }
 
-// look returns the stored loss at hyper, and writes the stored gradient to grad. ok is false if no
-// point near hyper is stored. Points that differ only by rounding count as equal, because
-// hyperparameters are converted to logarithms and back.
+// look returns the stored loss at hyper, and writes the stored gradient to grad. The result ok is
+// false if there is no stored point at hyper. Points that differ only by rounding count as equal,
+// because hyperparameters are converted to logarithms and back.
 func (s *tuneSearch) look(grad, hyper []float64) (loss float64, ok bool) {
 	for _, p := range s.known {
 		if floats.EqualFunc(p.hyper, hyper, func(a, b float64) bool { return scalar.EqualWithinRel(a, b, sameHyper) }) {
@@ -206,8 +207,8 @@ func (s *tuneSearch) eval(grad, hyper []float64) (float64, error) {
 	}
 	s.fits += len(s.splits)
 	ctx := s.w.limit
-	// MaxTime does not end the first evaluation of a search or of a part, so that there is a
-	// result.
+	// MaxTime does not end the first evaluation of a search or of a part of a search, so that each
+	// has a result.
 	if s.before+len(s.path) == 0 || s.last {
 		ctx = s.w.ctx
 	}
@@ -237,8 +238,8 @@ func (s *tuneSearch) eval(grad, hyper []float64) (float64, error) {
 	return loss, nil
 }
 
-// mostEvals returns the number of evaluations at which a search ends. The evaluations of the
-// search's parts count, too.
+// mostEvals returns the number of evaluations at which a search ends. This number includes the
+// evaluations of the search's parts.
 func (s *tuneSearch) mostEvals() int {
 	most := defaultEvals
 	if s.w.kinked() {

@@ -12,15 +12,15 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// sameLoss is the difference below which two losses count as equal, as a share of the constant
-// prediction's loss.
+// sameLoss is a share of the constant prediction's loss. Two losses with a smaller difference count
+// as equal.
 const sameLoss = 1e-6
 
-// A space is a box of hyperparameters in logarithms, which a search explores.
+// A space is the box of hyperparameters that a search explores, in logarithms.
 type space struct {
 	hyper []learn.Hyperparameter
 	free  []bool // free[i] is false if Fixed holds hyperparameter i
-	kind  []int  // the kind of each; hyperparameters of one kind vary together in the design
+	kind  []int  // the kind of each hyperparameter; hyperparameters of one kind vary together in the design
 	kinds int
 }
 
@@ -30,7 +30,8 @@ func newSpace(hyper []learn.Hyperparameter, kind []int, fixed map[string]float64
 		s.kinds = max(s.kinds, k+1)
 	}
 	given := map[string]string{} // the spelling in fixed of each name
-	// λ1 comes before λ1[0], so that the value of λ1[0] is used.
+	// λ1 comes before λ1[0] in the order, so the value given for λ1[0] replaces the value given for
+	// λ1.
 	for _, name := range slices.Sorted(maps.Keys(fixed)) {
 		letters := greek.Replace(name)
 		if other, twice := given[letters]; twice {
@@ -70,10 +71,9 @@ func (s space) fix(name string, v float64) error {
 	return nil
 }
 
-// design returns points of the box. The parameter count is their number. The first point has the
-// defaults. The following points fill the box evenly, by the sequence of Roberts, which extends the
-// golden ratio. At each of these points, all hyperparameters of one kind have the same share of
-// their ranges.
+// design returns count points of the box. The first point has the defaults. The other points fill
+// the box evenly, by the sequence of Roberts, which generalises the golden ratio. At each of these
+// points, all hyperparameters of one kind have the same share of their ranges.
 func (s space) design(count int) [][]float64 {
 	first := make([]float64, len(s.hyper))
 	for i, h := range s.hyper {
@@ -98,7 +98,8 @@ func (s space) design(count int) [][]float64 {
 	return points
 }
 
-// at returns the value of hyperparameter i at the given share of its logarithmic range.
+// at returns a value of hyperparameter i. The argument is the position of this value in the
+// logarithmic range, as a share of the range.
 func (s space) at(i int, share float64) float64 {
 	h := s.hyper[i]
 	if !s.free[i] {
@@ -107,7 +108,8 @@ func (s space) at(i int, share float64) float64 {
 	return min(max(h.Lower*math.Pow(h.Upper/h.Lower, share), h.Lower), h.Upper)
 }
 
-// share returns the share, between 0 and 1, at which hyperparameter i has the value v.
+// share returns the position of the value v in the logarithmic range of hyperparameter i, as a
+// share between 0 and 1.
 func (s space) share(i int, v float64) float64 {
 	h := s.hyper[i]
 	if !s.free[i] || h.Lower == h.Upper {
@@ -129,7 +131,8 @@ func (s space) freeWidths() (count int) {
 	return count
 }
 
-// largestKind returns the largest number of free hyperparameters of a kind that are not widths.
+// largestKind returns the number of free hyperparameters of the largest kind. It does not count
+// widths.
 func (s space) largestKind() (most int) {
 	count := make([]int, s.kinds)
 	for i, k := range s.kind {
@@ -141,8 +144,9 @@ func (s space) largestKind() (most int) {
 	return most
 }
 
-// counted returns the number of free hyperparameters of x. It leaves out widths of 0, and counts
-// equal widths once. If common is set, it also counts the other hyperparameters of a kind once.
+// counted returns the number of free hyperparameters of x. Widths of 0 do not count, and equal
+// widths count once. If the parameter common is true, the other hyperparameters of each kind count
+// once, too.
 func (s space) counted(x []float64, common bool) (count int) {
 	var widths []float64
 	seen := make([]bool, s.kinds)
@@ -162,7 +166,7 @@ func (s space) counted(x []float64, common bool) (count int) {
 }
 
 // A coordinate of a search stands for one free hyperparameter, or for several hyperparameters with
-// fixed ratios. The hyperparameter with the index index[k] is units[k] times the value of the
+// fixed ratios. The hyperparameter index[k] has the value units[k] times the value of the
 // coordinate.
 type coordinate struct {
 	index []int
@@ -170,9 +174,9 @@ type coordinate struct {
 	start float64
 }
 
-// coordinates returns the coordinates of a search from x. Widths that are 0 stay 0. If tied is set,
-// the other hyperparameters of a kind keep their ratios. If they are 0, they keep the ratios of their
-// lower bounds.
+// coordinates returns the coordinates of a search from x. Widths that are 0 stay 0. If the
+// parameter tied is true, the hyperparameters of each kind keep their ratios. If they are 0, their
+// ratios are the ratios of their lower bounds.
 func (s space) coordinates(x []float64, tied bool) (all []coordinate) {
 	ofKind := map[int]int{} // the coordinate of a kind
 	for i, free := range s.free {
@@ -194,9 +198,9 @@ func (s space) coordinates(x []float64, tied bool) (all []coordinate) {
 	return all
 }
 
-// bounds returns the lower bound, low, and the upper bound, high, of the coordinate. At high, the
-// first of its hyperparameters reaches its upper bound. At low, the last of them reaches its lower
-// bound.
+// The method bounds returns the lower bound low and the upper bound high of the coordinate. At
+// high, the first of its hyperparameters reaches its upper bound. At low, the last of its
+// hyperparameters reaches its lower bound.
 func (c coordinate) bounds(boundsOf func(i int) (lower, upper float64)) (low, high float64) {
 	low, high = math.Inf(1), math.Inf(1)
 	for k, i := range c.index {
@@ -224,8 +228,8 @@ func (c coordinate) slope(grad []float64, exponent int) (sum float64) {
 	return sum
 }
 
-// distance returns the largest difference between the shares of two points, over all
-// hyperparameters.
+// distance returns the largest distance between two points in one hyperparameter, as a share of its
+// range.
 func (s space) distance(a, b []float64) float64 {
 	var d float64
 	for i := range a {
@@ -234,9 +238,9 @@ func (s space) distance(a, b []float64) float64 {
 	return d
 }
 
-// triesZero reports whether a free hyperparameter is 0. If it is a penalty, the fit may fail,
-// because without a penalty the solution for collinear features is not unique. Such a failure does
-// not count as a failure of the learner.
+// triesZero reports whether a free hyperparameter is 0. A fit with a penalty of 0 may fail, because
+// the solution for collinear features is not unique without a penalty. Such a failure does not
+// count as a failure of the learner.
 func (s space) triesZero(hyper []float64) bool {
 	for i, v := range hyper {
 		if s.free[i] && v == 0 {

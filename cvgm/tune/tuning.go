@@ -20,8 +20,8 @@ type tuning struct {
 	Tuner
 	c        cvgm.Config   // without Splits
 	prepare  cvgm.Preparer // Config.Prepare; nil if it changes nothing
-	viewed   bool          // the learner reads X in place, or the stored features of Prepare
-	entries  float64       // the number of entries of X, or of stored entries if X is sparse
+	viewed   bool          // the learner reads the matrix X in place, or reads the stored features of Prepare
+	entries  float64       // the number of entries of X; for a sparse X, the number of stored entries
 	table    *table.Table  // the table of the data; nil without one
 	learner  learn.Tunable // the prototype
 	outputs  int           // the number of classes of a learn.ClassLearner; otherwise 0
@@ -41,7 +41,8 @@ type tuning struct {
 	rival       *rival
 	judged      []judged // the models of the outer folds
 	first       *repeat  // of the outer folds
-	// foldModels holds the models for intervals, for each fold of the first repeat.
+	// For each fold of the first repeat, foldModels holds the models from which prediction
+	// intervals are made.
 	foldModels []map[contender]foldModel
 }
 
@@ -52,9 +53,9 @@ func (w *tuning) warn(kind WarningKind, format string, args ...any) {
 // errTime ends a search at the end of MaxTime.
 var errTime = errors.New("cvgm: Tuner.MaxTime is over: raise it")
 
-// evaluated counts an evaluation of a search. It sets the field each to the mean time from one
-// evaluation to the next. This mean includes the time of models and of new searches, but not the
-// first, cold evaluation.
+// evaluated counts one evaluation of a search. It sets the field each to the mean time between two
+// evaluations. This mean includes the time for models and for the start of new searches. It
+// excludes the first evaluation, which is slower than the others.
 func (w *tuning) evaluated(loss, best float64) {
 	took := time.Since(w.last)
 	w.last = w.last.Add(took)
@@ -89,10 +90,10 @@ func (w *tuning) starts() int {
 	return cmp.Or(w.Starts, defaultStarts)
 }
 
-// largeTable is the number of entries of a table above which evaluations are slow. For a sparse
-// table only the stored entries count. A large table gets fewer folds, and shorter descents and
-// pattern searches: see slowEvals and lastLargePattern. The points of its design are evaluated with
-// gradients, which the descents from these points then reuse.
+// largeTable is a number of entries of a table. Evaluations of a table with more entries are slow.
+// For a sparse table only the stored entries count. A large table gets fewer folds, and shorter
+// descents and pattern searches: see slowEvals and lastLargePattern. The points of its design are
+// evaluated with gradients, and the descents from these points use the same gradients.
 const largeTable = 200_000
 
 // large reports whether the table of examples and columns is large.
@@ -106,14 +107,15 @@ func (w *tuning) kinked() bool {
 	return kinks
 }
 
-// classes reports whether all labels are ±1, and not the numbers of several classes.
+// classes reports whether the task has two classes: all labels are ±1. It returns false for the
+// numbers of several classes.
 func (w *tuning) classes() bool { return !w.joint() && allSigns(w.c.Data.Y) }
 
-// joint reports whether the learner is a joint model of several classes. A prediction is then the
-// log odds of the class of the row's label, and the loss compares the prediction with the label 1.
+// joint reports whether the learner is a joint model of several classes. The prediction for a row
+// is then the log odds of the row's own class. The loss compares this prediction with the label 1.
 func (w *tuning) joint() bool { return w.outputs > 0 }
 
-// stratified reports whether labels are classes, so that folds are drawn by class.
+// stratified reports whether the labels are classes. Folds are then drawn by class.
 func (w *tuning) stratified() bool { return w.classes() || w.joint() }
 
 // classLabels returns the labels of the classes.
@@ -128,7 +130,7 @@ func (w *tuning) classLabels() []float64 {
 	return labels
 }
 
-// label returns a label in the form of the table's file: the text of a class, or a number.
+// label returns a label as it is written in the table's file: the text of a class, or a number.
 func (w *tuning) label(y float64) string {
 	if w.table != nil && len(w.table.Classes) == 2 && !w.joint() {
 		return strconv.Quote(w.table.Classes[map[bool]int{true: 1}[y > 0]])
@@ -142,14 +144,14 @@ func (w *tuning) label(y float64) string {
 	return fmt.Sprint(y)
 }
 
-// judged holds the hyperparameters of the models that an outer fold judges.
+// judged holds the hyperparameters of those models that an outer fold judges.
 type judged struct {
 	fold             cvgm.Split
 	tuned, byDefault []float64
 }
 
-// A foldModel is the model of an outer fold, with the spread of the model's errors. If the model
-// could not be fitted, err is the reason.
+// A foldModel is the model of an outer fold, with the spread of the model's errors. If the fit of
+// the model failed, err is the reason.
 type foldModel struct {
 	model  *cvgm.Model
 	spread interval.Spread

@@ -8,20 +8,21 @@ import (
 	"cvgm/cvgm/table"
 )
 
-// A Width is the width ℓ of some features in a kernel. Predictions change over distances of about
-// ℓ.
+// A Width is the width ℓ that a kernel has for some features. Predictions change over distances of
+// about ℓ in these features.
 type Width struct {
-	// Features names the features. With a table, the names are from [table.Encoder.Names]. Without
-	// a table, they are "feature 0" and so on.
+	// Features holds the names of the features. With a table, they are the names that
+	// [table.Encoder.Names] returns. Without a table, they are "feature 0" and so on.
 	Features []string
-	// Length is ℓ = 1/√(2γ). Its unit is the standard deviation of a feature or, with Tuner.Raw,
-	// the unit of the feature. If Length is +Inf, the features have no effect.
+	// Length is ℓ = 1/√(2γ) for the kernel's parameter γ. Its unit is the standard deviation of a
+	// feature or, with Tuner.Raw, the unit of the feature. If Length is +Inf, the features have no
+	// effect.
 	Length float64
 }
 
-// Widths returns the widths of the model, one for each feature or group of features of its ARD
-// kernel. The widths are equal if Tune kept one common width. Widths returns nil if the learner has
-// no such widths, and for a constant prediction.
+// Widths returns the widths of the model, one for each feature or group of features of its kernel.
+// All widths are equal if Tune kept one common width. Widths returns nil for a constant prediction,
+// and if the learner's kernel does not have several widths.
 func (t *Tuned) Widths() (all []Width) {
 	if t.Choice == ChoseConstant {
 		return nil

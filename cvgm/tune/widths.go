@@ -16,31 +16,31 @@ import (
 const (
 	// widthDescent bounds the evaluations of a descent that changes all widths.
 	widthDescent = 60
-	// leastWidth is the smallest γ of a feature, divided by the γ of the common width. With so
-	// small a γ, a feature has no effect.
+	// leastWidth bounds the kernel's parameter γ of a feature from below. It is a share of the γ of
+	// the common width. A feature with so small a γ has no effect.
 	leastWidth = 1e-8
-	// smoothStart is the γ at one of the starts, divided by the γ of the common width. Predictions
-	// at this start are smooth. A descent from it often ends in another, deeper valley.
+	// One of the starts has the γ of the common width times smoothStart. Predictions at this start
+	// are smooth. A descent from it often ends in another, deeper valley.
 	smoothStart = .01
-	// noWidth is a share of the largest γ. All features whose γ is below this share are removed
+	// noWidth is a share of the largest γ. All features with a γ below this share are removed
 	// together.
 	noWidth = 1e-7
-	// widthTrials bounds the number of features that the steps try to add or to remove, summed over
-	// all steps. With 20 features it allows eight steps. With more than 160 features it allows no
-	// step, because one step would take longer than the descents before.
+	// In all steps together, the search tries to add or remove at most widthTrials features. With
+	// 20 features, this bound allows eight steps. With more than 160 features, it allows no step,
+	// because one step would take longer than the descents before.
 	widthTrials = 160
 )
 
-// A widthRule is a rule for drawing the splits of a search for widths. It has a number of folds, a
-// number of draws, and its own stream of random numbers.
+// A widthRule is a rule for the splits of a search for widths. It gives the number of folds, the
+// number of draws, and the stream of random numbers.
 type widthRule struct {
 	folds, draws, largeDraws int // largeDraws replaces draws for more than largeData examples
 	stream                   uint64
 }
 
 var (
-	// The splits must leave many rows out. If splits leave only few rows out, their fits are almost
-	// the same, and many widths over-fit.
+	// The splits must leave many rows out. Otherwise the fits of different splits are almost the
+	// same, and many widths over-fit.
 	findMany = widthRule{2, 10, 3, 2}
 	findFew  = widthRule{3, 7, 2, 2} // if each width has at least bearable rows
 	// A fit to more rows allows narrower widths and smaller penalties.
@@ -48,9 +48,9 @@ var (
 	judgeWidths = widthRule{5, 8, 2, 4}
 )
 
-// oneWidth runs the search with one common width for all features. A [learn.FoldLearner] fits all
-// splits at once on the view d. In this case, oneWidth afterwards evaluates the best point on the
-// actual splits.
+// oneWidth runs the search with one common width for all features. If the learner is a
+// [learn.FoldLearner], it fits all splits at once on the view d, the rows of the search in one
+// common scaling. In this case, oneWidth afterwards evaluates the best point on the actual splits.
 func (s *tuneSearch) oneWidth(d learn.Data) error {
 	if l, ok := s.w.learner.New().(learn.FoldLearner); d.X == nil || !ok || !l.FoldsAtOnce() {
 		return s.run()
@@ -83,8 +83,8 @@ func (s *tuneSearch) oneWidth(d learn.Data) error {
 	return nil
 }
 
-// widths searches for a width of each feature. It begins at the best point of the search, which has
-// one common width.
+// widths searches for a width of each feature. It begins at the best point of the search with one
+// common width.
 //
 // The search has four parts:
 //   - It descends the loss in all free hyperparameters, on splits that fit half or two thirds of
@@ -150,8 +150,9 @@ func (s *tuneSearch) widths(d learn.Data) error {
 	return err
 }
 
-// runPart runs a part of the search. It adds the evaluations and fits of the part to the counts of
-// the search. It reserves one evaluation of the search for the best point of the part.
+// runPart runs a search that is a part of this search. It adds the evaluations and fits of the part
+// to the counts of this search. It reserves one evaluation of this search for the best point of the
+// part.
 func (s *tuneSearch) runPart(part *tuneSearch, run func() error) error {
 	done := len(part.path)
 	part.before, part.fits = s.before+len(s.path)-done+1, 0
@@ -162,10 +163,11 @@ func (s *tuneSearch) runPart(part *tuneSearch, run func() error) error {
 }
 
 // stepWidths removes features of small γ from the best point and descends in the widths of the
-// others. Then each step adds or removes the single feature that lowers the priced loss most, or
-// raises the priced loss least, and descends again. The steps end when the descent does not lower
-// the priced loss. An added feature has the median γ of the others. A descent alone would not find
-// a feature whose linear effect is zero, because at a small γ the kernel is nearly linear.
+// other features. Each further step adds or removes one feature, and descends again. It takes the
+// feature whose change gives the lowest priced loss, even if the priced loss rises. The steps end
+// when the descent does not lower the priced loss. An added feature has the median γ of the other
+// features. At a small γ the kernel is nearly linear, so a descent alone would not find a feature
+// whose linear effect is zero.
 func (s *tuneSearch) stepWidths() error {
 	lowest, err := s.withoutSmall(s.best)
 	if err != nil {
@@ -195,8 +197,8 @@ func (s *tuneSearch) stepWidths() error {
 	}
 }
 
-// oneFeature returns the step with the lowest priced loss after one feature is added to x or
-// removed from x. found is false if no such step can be fitted.
+// oneFeature adds one feature to x, or removes one feature from x. It returns the change with the
+// lowest priced loss. The result found is false if no such change can be fitted.
 func (s *tuneSearch) oneFeature(x []float64) (lowest Step, found bool, err error) {
 	var kept []float64
 	for _, i := range s.widthsOf(x) {
@@ -221,7 +223,7 @@ func (s *tuneSearch) oneFeature(x []float64) (lowest Step, found bool, err error
 	return lowest, found, nil
 }
 
-// widthsOf returns the free widths of x that are above 0, in ascending order of γ.
+// widthsOf returns the indices of the free widths of x that are above 0, in ascending order of γ.
 func (s *tuneSearch) widthsOf(x []float64) (order []int) {
 	for i, v := range x {
 		if s.free[i] && s.isWidth(i) && v > 0 {
@@ -232,8 +234,8 @@ func (s *tuneSearch) widthsOf(x []float64) (order []int) {
 	return order
 }
 
-// withoutSmall removes features from a point in ascending order of γ. The number of removed
-// features minimises the priced loss.
+// withoutSmall removes features from a point, one after the other in ascending order of γ. Of all
+// these points it returns the point with the lowest priced loss.
 func (s *tuneSearch) withoutSmall(from Step) (Step, error) {
 	x := slices.Clone(from.Hyper)
 	order := s.widthsOf(x)
@@ -274,17 +276,17 @@ func (s *tuneSearch) scaleWidths(x []float64) error {
 	return err
 }
 
-// widthsPrice returns the price of the widths of x that are above 0. The price is added to N times
-// the logarithm of the loss, and has the same unit. A price is needed because many widths fit
+// widthsPrice returns the price of those widths of x that are above 0. The price is added to N
+// times the logarithm of the loss, and has the same unit. A price is needed because many widths fit
 // noise, and a CV loss on the same rows does not show this. By noise alone, the best of n features
 // lowers N·log(loss) by about 2·ln n (the risk inflation criterion of Foster and George 1994). For
 // few features the price must be higher than 2·ln n.
 //
-// The formula was chosen among 77 pairs of prices: a price for removing features, and a price for
-// keeping separate widths. The prices were numbers from 1 to 6, or depended on ln n or ln N. Prices
-// near the present formula have the lowest geometric mean of test errors on 369 data sets. These
-// sets come from 29 functions of 3 to 30 features, which have equal effects, different effects or
-// no effect.
+// The formula was chosen among 77 pairs of prices. A pair consists of a price for removing features
+// and a price for keeping separate widths. The prices were numbers from 1 to 6, or depended on ln n
+// or ln N. Prices near the present formula have the lowest geometric mean of test errors on 369
+// data sets. These sets come from 29 functions of 3 to 30 features. The features have equal
+// effects, different effects or no effect.
 func (s *tuneSearch) widthsPrice(x []float64) float64 {
 	return (2 + 1.5*math.Log(float64(s.freeWidths()))) * float64(len(s.widthsOf(x)))
 }
@@ -294,8 +296,8 @@ func (s *tuneSearch) priced(step Step) float64 {
 	return float64(len(s.rows))*math.Log(step.Loss) + s.widthsPrice(step.Hyper)
 }
 
-// prefers reports whether x has a lower priced loss than common, a point with one width for all
-// features. It returns false if a loss is below 0.
+// prefers reports whether x has a lower priced loss than the point common, which has one width for
+// all features. It returns false if a loss is below 0.
 func (s *tuneSearch) prefers(x, common []float64) (bool, error) {
 	with, err := s.eval(nil, x)
 	if err != nil {
@@ -305,9 +307,9 @@ func (s *tuneSearch) prefers(x, common []float64) (bool, error) {
 	return s.priced(Step{Hyper: x, Loss: with}) < float64(len(s.rows))*math.Log(without), err
 }
 
-// view returns the rows of the search, standardised on all these rows as for the final model. A
-// [learn.FoldLearner] can then fit all splits at once. X is nil if the learner reads the data in
-// place.
+// view returns the rows of the search, standardised on all these rows as for the final model. On
+// this view, a [learn.FoldLearner] can fit all splits at once. The field X of the result is nil if
+// the learner reads the data in place.
 func (s *tuneSearch) view() (d learn.Data, err error) {
 	if s.w.viewed || s.w.c.Centring != cvgm.NoCentring {
 		return d, nil
@@ -362,7 +364,8 @@ func (s *tuneSearch) part(d learn.Data, splits []cvgm.Split) (*tuneSearch, error
 	return &p, nil
 }
 
-// widthSplits draws splits of the search's rows by the rule, like the folds of the search.
+// widthSplits returns splits of the search's rows. If the user gave splits, it returns these.
+// Otherwise it draws splits by the rule, in the same way as the folds of the search are drawn.
 func (s *tuneSearch) widthSplits(rule widthRule) (all []cvgm.Split, err error) {
 	if s.w.Tuner.Splits != nil {
 		return restrict(s.splits, s.rows), nil

@@ -12,22 +12,23 @@ import (
 
 // Classes holds metrics of decision values for the labels ±1.
 type Classes struct {
-	// Threshold is the decision value above which a row is classified as +1 in Accuracy, Balanced
-	// and Confusion. AUC and Probabilities do not depend on it.
+	// Threshold is a decision value. Rows with a higher decision value are classified as +1 in
+	// Accuracy, Balanced and Confusion. AUC and Probabilities do not depend on Threshold.
 	Threshold float64
 	Accuracy  float64 // the share of rows that are classified as their label
-	// Balanced is the mean of Accuracy within class −1 and within class +1. It is NaN if a class
-	// has no row.
+	// Balanced is the mean of two shares: the share of correctly classified rows of class −1, and
+	// the same share of class +1. It is NaN if a class has no row.
 	Balanced float64
-	// AUC is the area under the ROC curve, averaged over the folds that have both classes. Within a
-	// fold, it is the probability that a random row of class +1 has a higher decision value than a
-	// random row of class −1. Equal values count ½. AUC is NaN if no fold has both classes.
+	// AUC is the area under the ROC curve. It is averaged over the folds that have rows of both
+	// classes. Within a fold, AUC is the probability that a random row of class +1 has a higher
+	// decision value than a random row of class −1. Two equal values count ½. AUC is NaN if no fold
+	// has both classes.
 	AUC float64
-	// Confusion[a][b] is the total weight of the rows with label a that are classified as b. Index
-	// 0 is −1 and index 1 is +1. With several samples, the totals are averaged.
+	// Confusion[a][b] is the total weight of the rows with label a that are classified as b. The
+	// index 0 means −1, and the index 1 means +1. With several samples, the totals are averaged.
 	Confusion [2][2]float64
-	// Probabilities judges the decision values as log odds of +1. It is nil if the decision values
-	// are not log odds.
+	// Probabilities judges the probabilities that follow from the decision values as log odds of
+	// +1. It is nil if the decision values are not log odds.
 	Probabilities *Probabilities
 }
 
@@ -47,20 +48,21 @@ type Bin struct {
 	Observed  float64 // the rate of +1
 }
 
-// Calibration has at most bins groups. Each group has at least leastBin rows, if there are enough
-// rows. In a smaller group, the error of the observed rate would exceed all differences that
-// matter.
+// The constant bins is the largest number of groups in Calibration. Each group has at least
+// leastBin rows, if there are enough rows. In a smaller group, the error of the observed rate would
+// exceed all differences of interest.
 const bins, leastBin = 10, 10
 
 // Classify returns metrics of decision values for labels ±1. It computes the metrics for each
-// sample and averages them. Calibration instead pools the samples. The samples may be repeats of
-// cross-validation with different folds. A row is classified as +1 if its decision value is above
-// threshold, which is usually 0 for log odds and for support vector machines. Set logOdds if the
-// decision values are log odds of +1.
+// sample, and returns their averages over the samples. Only Calibration pools the rows of the
+// samples. The samples may be repeats of cross-validation with different folds. A row is classified
+// as +1 if its decision value is above the parameter threshold. For log odds and for support vector
+// machines, the usual threshold is 0. Set the parameter logOdds to true if the decision values are
+// log odds of +1.
 //
-// Classify returns the errors of [Regress]. It also returns an error of kind qpdiff.ErrDomain if a
-// label is not ±1, and an error of kind qpdiff.ErrNotFinite if threshold is not finite. The time is
-// proportional to n log n for n rows.
+// Classify returns the errors of [Regress]. If a label is not ±1, the error is of kind
+// qpdiff.ErrDomain. If threshold is not finite, the error is of kind qpdiff.ErrNotFinite. For n
+// rows, the time is proportional to n log n.
 func Classify(threshold float64, logOdds bool, samples ...Sample) (Classes, error) {
 	if err := args.First(
 		args.BadIf(!args.Finite(threshold), "threshold", qpdiff.ErrNotFinite, "use a number, such as 0", "is %v", threshold),
@@ -121,9 +123,9 @@ func (s Sample) area() float64 {
 	for _, fold := range folds {
 		rows := slices.DeleteFunc(slices.Clone(fold), func(i int) bool { return !counts[i] })
 		slices.SortFunc(rows, func(a, b int) int { return cmp.Compare(s.Predictions[a], s.Predictions[b]) })
-		// The variable below is the weight of the negatives so far, and the variable positive is
-		// the weight of the positives so far. The variable won is the weight of the pairs in the
-		// right order.
+		// The variables below and positive are the weights of the rows of class −1 and of class +1
+		// with lower decision values. The variable won is the weight of the pairs in the right
+		// order.
 		var below, positive, won float64
 		for from := 0; from < len(rows); {
 			to := from

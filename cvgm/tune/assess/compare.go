@@ -9,26 +9,29 @@ import (
 	"cvgm/cvgm/internal/args"
 )
 
-// A Comparison is the risk of one model minus the risk of another model on the same rows.
+// A Comparison is the difference between the risks of two models on the same rows: the risk of one
+// model minus the risk of the other model.
 type Comparison struct {
 	With string // the other model, in words
-	// Percent is the difference of the two risks in per cent of the risk of a constant prediction.
-	// Its interval holds jointly with the intervals of the other comparisons. Percent is −Inf if
-	// the other model failed.
+	// Percent is the difference of the two risks, in per cent of the risk of a constant prediction.
+	// Its interval is simultaneous with the intervals of the other comparisons: all of them hold
+	// together with a probability of .95. Percent is −Inf if the other model failed.
 	Percent Estimate
-	// A difference is decided if Better or Worse returns true. Shown is the smallest true
-	// difference, in per cent, that is decided in four of five cases with data like these.
+	// A difference is decided if Better or Worse returns true. Shown is a true difference, in per
+	// cent. With data like these, a difference of this size is decided in four of five cases.
+	// Smaller differences are decided less often.
 	Shown float64
 }
 
-// rounding is a difference in per cent. Smaller differences are not decided, because two ways to
-// compute the same predictions may differ by as much. Fits end within 1e-12 of their solution.
+// The constant rounding is a difference in per cent. Two ways to compute the same predictions may
+// differ by this much, so smaller differences are not decided. Fits end within 1e-12 of their
+// solution.
 const rounding = 1e-7
 
-// Better reports whether the interval lies below 0, by more than rounding.
+// Better reports whether the interval of the difference lies below 0, by more than rounding.
 func (c Comparison) Better() bool { return c.Percent.High < -rounding }
 
-// Worse reports whether the interval lies above 0, by more than rounding.
+// Worse reports whether the interval of the difference lies above 0, by more than rounding.
 func (c Comparison) Worse() bool { return c.Percent.Low > rounding }
 
 // String describes the difference. If the difference is not decided, String also contains Shown.
@@ -48,7 +51,8 @@ func (c Comparison) String() string {
 	return fmt.Sprintf("not decided against %s: %s %% [%s, %s]; a difference of %s %% would have shown", c.With, FormatPercent(e.Mean), FormatPercent(e.Low), FormatPercent(e.High), FormatPercent(c.Shown))
 }
 
-// FormatPercent writes a number of per cent with two significant digits, or without decimals from 10 on.
+// FormatPercent writes a number of per cent with two significant digits. It writes numbers from 10
+// on without decimals.
 func FormatPercent(v float64) string {
 	if math.Abs(v) >= 10 {
 		return fmt.Sprintf("%.0f", v)
@@ -56,20 +60,24 @@ func FormatPercent(v float64) string {
 	return fmt.Sprintf("%.2g", v)
 }
 
-// power is the share of cases in which a true difference of Comparison.Shown is decided.
+// The constant power is a share of cases. A true difference of size Comparison.Shown is decided in
+// this share of cases.
 const power = .8
 
-// Compare compares the risk of a model with the risk of another model, in per cent of the risk of a
-// constant prediction. The parameters a, b and constant hold the losses of the model, of the other
-// model and of the constant prediction, with the indices [repeat][row]. The string other names the
-// other model. The number of questions counts all comparisons of the model on these rows. The
-// intervals of all these comparisons hold at the same time with a probability of .95 (Bonferroni).
+// Compare compares the risk of a model with the risk of another model. The result is in per cent of
+// the risk of a constant prediction. The parameters a, b and constant hold the losses of the model,
+// of the other model and of the constant prediction. Their indices are [repeat][row]. The string
+// other names the other model. The parameter questions is the number of all comparisons of the
+// model on these rows. The intervals of all these comparisons hold at the same time with a
+// probability of .95 (Bonferroni).
 //
 // The risk of the constant prediction is an estimate, too. The standard error is therefore computed
-// for the ratio θ of the difference to this risk, to first order: it is the standard error of
-// (a_i−b_i−θc_i)/c̄. If b holds the losses of the constant prediction and no loss in a is negative,
-// the difference is at least −100 %, and the interval ends there. A loss of +Inf in b means that the
-// other model failed. The result ok is false if the constant's risk is not above 0.
+// for the ratio θ of the difference to this risk, to first order. For row i, let a_i, b_i and c_i
+// be the losses of the model, of the other model and of the constant prediction, and let c̄ be the
+// mean of the c_i. The standard error is the standard error of the mean of (a_i−b_i−θc_i)/c̄. If b
+// holds the losses of the constant prediction and no loss in a is negative, the difference is at
+// least −100 %, and the interval ends there. A loss of +Inf in b means that the other model failed.
+// The result ok is false if the risk of the constant prediction is not above 0.
 func (r Rows) Compare(other string, a, b, constant [][]float64, questions int) (c Comparison, ok bool) {
 	unit, _, _ := r.mean(constant, ofRisk)
 	if !(unit > 0) || !args.Finite(unit) {
@@ -103,14 +111,14 @@ func (r Rows) Compare(other string, a, b, constant [][]float64, questions int) (
 
 // Selected estimates the risk of a procedure that selects the candidate with the lowest mean loss.
 // The slice losses has the indices [candidate][repeat][row]. The mean loss of the selected
-// candidate is too low an estimate, because the same rows selected the candidate.
+// candidate is too low an estimate, because it comes from the rows that selected the candidate.
 //
 // Selected therefore repeats the selection on bootstrap samples of the units. It judges each
-// selected candidate by its losses on the units that are not in the sample (Tsamardinos, Greasidou
-// and Borboudakis 2018). The Mean of the estimate is the mean of these losses. The interval is the
-// interval that Risk returns for the selected candidate, moved to this mean. The samples are drawn
-// by the PCG of math/rand/v2 with the state seed and 2. The time is proportional to the product of
-// the numbers of candidates, rows and samples.
+// selected candidate by the losses on the units outside the sample (Tsamardinos, Greasidou and
+// Borboudakis 2018). The Mean of the estimate is the mean of these losses. The interval is the
+// interval that Risk returns for the selected candidate, moved to this mean. The generator PCG of
+// math/rand/v2 draws the samples, from a state of two numbers: the parameter seed and 2. The time
+// is proportional to the product of the numbers of candidates, rows and samples.
 func (r Rows) Selected(losses [][][]float64, seed uint64) Estimate {
 	// The number of samples is between the constants least and most. The constant work bounds the
 	// number of rows in all samples.
@@ -154,7 +162,7 @@ func (r Rows) Selected(losses [][][]float64, seed uint64) Estimate {
 	if judged == 0 {
 		return selected
 	}
-	// If the interval has no negative numbers, its ends are multiplied by a factor. Any other
+	// If no end of the interval is negative, both ends are multiplied by the same factor. Any other
 	// interval is shifted.
 	if selected.Low >= 0 && best > 0 && mean > 0 {
 		return Estimate{mean, selected.Low * (mean / best), selected.High * (mean / best)}
@@ -163,7 +171,8 @@ func (r Rows) Selected(losses [][][]float64, seed uint64) Estimate {
 }
 
 // outOfBag selects the candidate with the lowest loss on a bootstrap sample of the units. It
-// returns the candidate's loss on the units outside the sample. ok is false if there are none.
+// returns the loss of this candidate on the units outside the sample. The result ok is false if no
+// unit is outside the sample.
 func outOfBag(counts, weights []float64, sums [][]float64) (loss float64, ok bool) {
 	best, lowest := -1, math.Inf(1)
 	for c, s := range sums {

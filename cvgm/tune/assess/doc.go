@@ -1,6 +1,7 @@
-// Package assess judges predictions and losses made out of fold: by familiar metrics ([Regress],
-// [Classify]), by intervals of the risk ([Rows.Risk]), and by comparisons of models on the same
-// rows ([Rows.Compare]). It needs only labels, predictions and losses, of any learner.
+// Package assess judges predictions and losses on rows that were left out of the training. There
+// are three kinds of results: familiar metrics ([Regress], [Classify]), intervals of the risk
+// ([Rows.Risk]), and comparisons of models on the same rows ([Rows.Compare]). The package needs
+// only labels, predictions and losses, so it judges any learner.
 //
 // The rule of the intervals was chosen among the following rules on 324 generated data sets. The
 // sets are from nine populations and have 50 to 200 rows. Six learners were fitted, with three
@@ -17,18 +18,18 @@
 //	bootstrap of the search's path (BBC-CV, [Rows.Selected])  .951    .487
 //	conservative z (Nadeau and Bengio 2003)                   .985   1.291
 //
-// BBC-CV needs no outer folds. But it judges only the winner, and not the models with which the
-// winner is compared. [Rows.Compare] uses the factor √(1.7 + .2/repeats). With this factor, the two
-// comparisons with the constant prediction and with the defaults hold at the same time on .963 of
-// these sets.
+// BBC-CV needs no outer folds. But it judges only the winner of the search, and not the models with
+// which the winner is compared. [Rows.Compare] multiplies the standard error by the factor √(1.7 +
+// .2/repeats). With this factor, the two comparisons with the constant prediction and with the
+// defaults hold at the same time on .963 of these sets.
 //
 // The interval of a single risk needs a smaller factor. The next table is from 1600 other sets of
-// these populations, with the tuner's default numbers of repeats. The unit of its widths is the
-// width of the interval mean ± 1.96 standard errors of one repeat. This interval contains the risk
-// on .862 of the sets. Each rule except the last also averages the variance over the rows with the
-// variance over the folds. It uses the average if this is larger than the variance over the rows.
-// The weight of the variance over the rows in this average is a number of degrees of freedom. With
-// the weight 0, the average is the variance over the folds.
+// the same populations, with the tuner's default numbers of repeats. Widths are in units of the
+// width of a simple interval: the mean ± 1.96 standard errors of one repeat. The simple interval
+// contains the risk on .862 of the sets. Each rule except the last uses two variances: the variance
+// over the rows, and the average of this variance with the variance over the folds. It uses the
+// larger of the two. In the average, the weight of the variance over the rows is a number of
+// degrees of freedom. With the weight 0, the average is the variance over the folds.
 //
 //	factor, weight of the variance over the rows              holds   width
 //	√(1.7 + .2/repeats), 0                                    .951    1.41
@@ -37,9 +38,10 @@
 //	√(1.6 + .2/repeats), 5: the rule of [Rows.Risk]           .945    1.35
 //	√(1.7 + .2/repeats), without the variance over the folds  .947    1.35
 //
-// More than a hundred other rules, with other scales than the root of the risk, with shifts by the
-// skewness of the losses (Johnson 1978) or towards the CV loss, or with other weights, contain the
-// risk on at most .931 of the sets at the width 1.20. On the sets of each population but one and of
-// each learner, the rule of [Rows.Risk] holds on .919 and more. The exception is the population
-// whose noise grows exponentially with a feature: there it holds on .826.
+// More than a hundred other rules were tried. They use other scales than the root of the risk,
+// shifts by the skewness of the losses (Johnson 1978) or towards the CV loss, or other weights. At
+// the width 1.20, their intervals contain the risk on at most .931 of the sets. The rule of
+// [Rows.Risk] was also examined for each population and each learner. Its intervals contain the
+// risk on .919 or more of the sets of each learner and of each population but one. In the
+// remaining population, the noise grows exponentially with a feature, and the share is .826.
 package assess

@@ -21,15 +21,15 @@ func (e Estimate) String() string { return fmt.Sprintf("%.4g [%.4g, %.4g]", e.Me
 const Confidence = .95
 
 // A rule corrects the standard error that is computed from the scatter of the losses over the rows.
-// This scatter omits two parts of the variance:
+// The scatter does not contain two parts of the variance:
 //   - The models depend on the other rows, on which they were chosen and trained.
 //   - The models depend on the choice of folds. Repeats lower this part; see foldChoice.
 //
 // The package's documentation compares rules.
 type rule struct {
-	factor float64 // multiplies the variance over the rows, without the part for the choice of folds
-	// prior is a number of degrees of freedom. It is the weight of the variance over the rows when
-	// this variance is averaged with the variance over the folds.
+	factor float64 // of the variance over the rows; it excludes the part for the choice of folds
+	// The field prior is a number of degrees of freedom. When the variance over the rows is
+	// averaged with the variance over the folds, prior is the weight of the variance over the rows.
 	prior float64
 }
 
@@ -38,27 +38,27 @@ var (
 	ofDifference = rule{1.7, 0}
 )
 
-// foldChoice is the part of the variance that comes from the choice of folds in one repeat, divided
-// by the variance over the rows.
+// foldChoice is a part of the variance, divided by the variance over the rows. This part comes from
+// the choice of folds in one repeat.
 const foldChoice = .2
 
-// Rows describes the rows of losses out of fold: their weights, their dependence, and the folds of
-// each repeat of cross-validation.
+// Rows describes the rows to which losses belong: their weights, their dependence, and the folds of
+// each repeat of cross-validation. The losses are from models that were not trained on these rows.
 type Rows struct {
 	Weights []float64 // finite and at least 0; nil: 1 each
-	// Units has a number for each row. Rows with the same number form a unit, and depend on each
+	// Units holds a number for each row. Rows with the same number form a unit, and depend on each
 	// other. For example, the rows of a group form a unit. If the rows are in the order of time,
 	// the rows of a fold form a unit. Nil: all rows are independent.
 	Units []int
-	// Folds[repeat][row] is the number of the row's fold in the repeat. Folds are numbered from 0.
-	// Losses have the same two indices.
+	// Folds[repeat][row] is the number of the fold that contains the row in the repeat. Folds are
+	// numbered from 0. Losses have the same two indices.
 	Folds [][]int
 }
 
 // Risk returns the mean of the losses with its 95 % interval. If no loss is negative, Risk computes
-// a symmetric interval for the square root of the mean, and squares its ends, so the interval has
-// no negative numbers. Otherwise the interval is symmetric around the mean. If a loss is +Inf, the
-// estimate is +Inf. If one unit of rows has more than some 80 % of the weight, the interval is
+// a symmetric interval for the square root of the mean, and squares the ends. This interval has no
+// negative numbers. Otherwise the interval is symmetric around the mean. If a loss is +Inf, the
+// estimate is +Inf. If one unit of rows has more than about 80 % of the weight, the interval is
 // infinite.
 func (r Rows) Risk(losses [][]float64) Estimate {
 	mean, se, freedom := r.mean(losses, ofRisk)
@@ -75,22 +75,24 @@ func (r Rows) Risk(losses [][]float64) Estimate {
 	return Estimate{mean, mean * low * low, mean * high * high}
 }
 
-// mean returns the mean loss over rows and repeats, the standard error of the mean, and the degrees
-// of freedom of this standard error. It computes two standard errors and returns the larger one.
+// mean returns three numbers: the mean loss over rows and repeats, the standard error of the mean,
+// and the degrees of freedom of the standard error. It computes two standard errors and returns the
+// larger one.
 //
-// The first standard error is from the scatter over the rows. Let l_i be the mean loss of row i
-// over the repeats. For each of the n units u, let s_u be the sum of w_i/Σw over the rows i of u,
-// and let e_u be the sum of (w_i/Σw)(l_i − mean). The first standard error is
-// √((n−1)/n·Σ(e_u/(1−s_u))²) times √(rule.factor + foldChoice/repeats); see [sample.MeanError].
+// The first standard error is from the scatter of the losses over the rows. Let l_i be the mean
+// loss of row i over the repeats, w_i the weight of the row, and Σw the total weight. For each of
+// the n units u, let s_u be the sum of w_i/Σw over the rows i of u, and let e_u be the sum of
+// (w_i/Σw)(l_i − mean). The first standard error is √((n−1)/n·Σ(e_u/(1−s_u))²) times √(rule.factor
+// + foldChoice/repeats); see [sample.MeanError].
 //
-// The second standard error is from the scatter over the folds. It is larger if the models of
-// different folds differ more than their rows explain. For each fold of each repeat, let f be the
-// sum of (w_i/Σw)(l_i − mean) over the rows i of the fold, where l_i is the loss in this repeat.
-// With k folds, the variance over the folds is k/(k−1)·Σf²/repeats, with the sum over the folds of
-// all repeats. This variance has few degrees of freedom. It is therefore averaged with the square
-// of the first standard error. In this average, the weight of the variance over the folds is its
-// number of degrees of freedom, and the weight of the square is rule.prior. The second standard
-// error is the root of the average.
+// The second standard error is from the scatter of the losses over the folds. It is larger if the
+// models of different folds differ more than their rows explain. For each fold of each repeat, let
+// f be the sum of (w_i/Σw)(l_i − mean) over the rows i of the fold. Here l_i is the loss of row i
+// in this repeat. With k folds, the variance over the folds is k/(k−1)·Σf²/repeats, with a sum over
+// the folds of all repeats. This variance has few degrees of freedom. It is therefore averaged with
+// the square of the first standard error. In this average, the weight of the variance over the
+// folds is its number of degrees of freedom, and the weight of the square is rule.prior. The second
+// standard error is the root of the average.
 func (r Rows) mean(losses [][]float64, of rule) (mean, se, freedom float64) {
 	d := make([]float64, len(losses[0]))
 	for _, l := range losses {
@@ -122,8 +124,8 @@ func (r Rows) mean(losses [][]float64, of rule) (mean, se, freedom float64) {
 	return mean, se, freedom
 }
 
-// StandardError returns the standard error of the mean of losses. There is one loss for each row.
-// The standard error covers only the scatter of the rows.
+// StandardError returns the standard error of the mean of losses. The slice has one loss for each
+// row. The standard error contains only the scatter of the losses over the rows.
 func (r Rows) StandardError(losses []float64) float64 {
 	_, se, _ := r.rows(losses)
 	return se
@@ -150,10 +152,10 @@ func (r Rows) rows(d []float64) (mean, se, freedom float64) {
 	return mean, se, freedom
 }
 
-// leastUnits is the smallest number of units for a finite interval. Units of uneven weight count as
-// (Σw)²/Σw² units of equal weight (Kish 1965). The number is below 1.5 if one unit has more than
-// some 80 % of the weight. The scatter of the loss of this unit then decides how far the mean is
-// from the risk, and one unit shows no scatter.
+// leastUnits is the smallest number of units for a finite interval. Units of unequal weights w
+// count as (Σw)²/Σw² units of equal weight (Kish 1965). This number is below 1.5 if one unit has
+// more than about 80 % of the weight. The loss of this unit then decides how far the mean is from
+// the risk. Data with one unit do not show how much its loss varies.
 const leastUnits = 1.5
 
 // sums returns the sum of value over the rows of each unit. The units are in the order of their

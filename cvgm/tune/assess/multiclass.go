@@ -12,25 +12,26 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A ClassSample holds rows of several classes and a decision value for each class. The decisions
-// come from models that were not trained on these rows.
+// A ClassSample holds rows of several classes, with a decision value for each row and each class.
+// The decision values come from models that were not trained on these rows.
 type ClassSample struct {
 	Y []float64 // the number of each row's class, from 0
-	// Decisions has a row for each entry of Y and a column for each class. A row with a NaN is left
-	// out.
+	// Decisions has one row for each entry of Y and one column for each class. A row of Decisions
+	// with a NaN is left out of the metrics.
 	Decisions *mat.Dense
 	Weights   []float64 // of each row, finite and at least 0; nil: 1 each
 }
 
 // Multiclass holds metrics of decisions for several classes. The predicted class of a row is the
-// class with the largest decision, or the first of several classes with the largest decision.
+// class with the largest decision. If several classes have the largest decision, it is the first of
+// them.
 type Multiclass struct {
 	Accuracy float64 // the share of rows whose class is predicted
-	Balanced float64 // the mean of Accuracy within each of the classes; NaN if a class has no row
+	Balanced float64 // the mean, over the classes, of the accuracy within a class; NaN if a class has no row
 	// Majority is the share of the most frequent class. It is the accuracy of a constant prediction
 	// of this class.
 	Majority float64
-	// Confusion[a][b] is the total weight of the rows of class a whose predicted class is b. With
+	// Confusion[a][b] is the total weight of the rows of class a with the predicted class b. With
 	// several samples, the totals are averaged.
 	Confusion [][]float64
 	// Probabilities judges decisions that are probabilities. Otherwise it is nil.
@@ -39,9 +40,9 @@ type Multiclass struct {
 
 // ClassProbabilities holds metrics of predicted probabilities of several classes.
 type ClassProbabilities struct {
-	LogLoss float64 // the mean of −log p for the probability p of the row's class; +Inf if a p is 0
-	// Brier is the mean of Σ_c (p_c − t_c)², where t_c is 1 for the row's own class and otherwise
-	// 0.
+	LogLoss float64 // the mean of −log p, where p is the probability of the row's own class; +Inf if a p is 0
+	// Brier is the mean of Σ_c (p_c − t_c)² over the classes c. Here p_c is the predicted
+	// probability of class c, and t_c is 1 for the row's own class and otherwise 0.
 	Brier float64
 }
 
@@ -94,8 +95,8 @@ func ClassifyMulti(probabilities bool, samples ...ClassSample) (Multiclass, erro
 	return mean, nil
 }
 
-// check returns an error for the first field of s that cannot be used, or that does not fit the
-// first of the samples. s is sample number k.
+// check returns an error for the first field of the sample s that cannot be used, or that does not
+// agree with the first sample. The parameter k is the number of the sample s.
 func (s ClassSample) check(k int, first ClassSample, probabilities bool) error {
 	if s.Decisions == nil {
 		return args.Bad("ClassSample.Decisions", qpdiff.ErrEmpty, "give a row per label", "is nil in sample %d", k)

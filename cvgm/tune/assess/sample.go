@@ -9,15 +9,15 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A Sample holds labels and predictions of rows. The models that made the predictions were not
-// trained on these rows.
+// A Sample holds the labels and the predictions of rows. The models that made the predictions were
+// not trained on these rows.
 type Sample struct {
 	Y           []float64 // the label of each row, finite
 	Predictions []float64 // of each row; NaN leaves the row out
 	Weights     []float64 // of each row, finite and at least 0; nil: 1 each
-	// Folds[k] lists the rows that the model of fold k predicts. Decision values of different
-	// models may have different scales, so areas under the ROC curve are computed within each fold.
-	// Nil: one fold of all rows.
+	// Folds[k] lists the rows that the model of fold k predicts. The decision values of different
+	// models may have different scales, so the area under the ROC curve is computed within each
+	// fold. Nil: one fold of all rows.
 	Folds [][]int
 }
 
@@ -39,7 +39,8 @@ func (s Sample) rows() (rows []int) {
 	return rows
 }
 
-// check returns an error for the first field of s that cannot be used. s is sample number k.
+// check returns an error for the first field of the sample s that cannot be used. The parameter k
+// is the number of the sample s.
 func (s Sample) check(k int, classes bool) error {
 	n, arg := len(s.Y), func(field string) string { return "Sample." + field }
 	if err := args.First(
@@ -88,15 +89,16 @@ func check(samples []Sample, classes bool) error {
 type Regression struct {
 	RMSE float64 // the root of the mean squared error, in the unit of the labels
 	MAE  float64 // the mean absolute error, in the unit of the labels
-	// R2 is 1 − Σ(ŷ − y)²/Σ(y − ȳ)². It is 0 for the mean label ȳ, and negative for worse
-	// predictions. It is NaN if all labels are equal.
+	// R2 is 1 − Σ(ŷ − y)²/Σ(y − ȳ)² for the predictions ŷ and the labels y with the mean ȳ. If
+	// every prediction is ȳ, R2 is 0. For worse predictions it is negative. It is NaN if all labels
+	// are equal.
 	R2 float64
 }
 
-// Regress returns metrics of predictions of numbers. It computes the metrics for each sample and
-// averages them. The samples may be repeats of cross-validation with other folds. Rows count by
-// their weights, and rows with a NaN prediction are left out. The time is proportional to the
-// number of rows.
+// Regress returns metrics of predictions of numbers. It computes the metrics for each sample, and
+// returns their averages over the samples. The samples may be repeats of cross-validation with
+// different folds. Each row counts by its weight, and rows with a NaN prediction are left out. The
+// time is proportional to the number of rows.
 //
 // An error names the field that cannot be used. Its kind is
 //   - qpdiff.ErrShape if a length is wrong,
