@@ -10,18 +10,19 @@ import (
 	"cvgm/qpdiff"
 )
 
-// MaxCells is the largest number of cells of an experiment. This number of cells takes some hundred
-// megabytes. With its default parameters, an experiment has at most MaxCells/1000 cells.
+// MaxCells is the largest number of cells of an experiment. So many cells take some hundred
+// megabytes. With the default parameters, an experiment has at most MaxCells/1000 cells.
 const MaxCells = 1_000_000
 
-// ErrTooManyCells is wrapped by the error of an experiment with more than MaxCells cells.
+// ErrTooManyCells is the cause of an error if an experiment has more than MaxCells cells. The error
+// wraps it.
 var ErrTooManyCells = errors.New("too many cells")
 
-// Cells returns f(0) … f(n-1) for independent cells, computed in parallel. It does not call f for a
-// cell that hooks.Keeper has stored. It reports to hooks.Progress. After ctx is done, it skips the
-// remaining cells. The error is ctx's error, or the error of the failed cell with the smallest
-// index. The error of a cell begins with label(i), which describes the computation independently of
-// the number of cells.
+// Cells computes n independent cells in parallel, and returns their results f(0) … f(n-1). It does
+// not call f for a cell that hooks.Keeper has stored. It reports to hooks.Progress. After ctx is
+// done, it skips the remaining cells. The error is ctx's error, or the error of the failed cell
+// with the smallest index. The error of cell i begins with label(i). This text describes the
+// computation of the cell independently of the number of cells.
 func Cells[T any](ctx context.Context, hooks Hooks, n int, label func(i int) string, f func(i int) (T, error)) ([]T, error) {
 	if n < 0 || n > MaxCells {
 		return nil, fmt.Errorf("%w, %d: use smaller parameters or shorter lists, of which at most %d cells come", ErrTooManyCells, n, MaxCells)
@@ -52,9 +53,9 @@ func Cells[T any](ctx context.Context, hooks Hooks, n int, label func(i int) str
 	return results, err
 }
 
-// CellTable returns f(row, column) as [row][column], computed as cells. It computes the last row
-// first, because this row has the costliest cells. The cells that remain at the end are then short,
-// so that all processors stay busy.
+// CellTable returns the results f(row, column) as [row][column]. It computes them like Cells, but
+// the last row first, because this row has the costliest cells. The cells that remain at the end
+// are then short, so that all processors stay busy.
 func CellTable[T any](ctx context.Context, hooks Hooks, rows, columns int, label func(row, column int) string, f func(row, column int) (T, error)) ([][]T, error) {
 	n := MaxCells + 1
 	if columns <= 0 || rows <= MaxCells/columns { // otherwise the product may overflow an int of 32 bits
@@ -71,7 +72,8 @@ func CellTable[T any](ctx context.Context, hooks Hooks, rows, columns int, label
 	return table, nil
 }
 
-// Wrap returns err with a description of its place in front. It returns nil if err is nil.
+// Wrap returns err with a description in front: the place at which the error arose. It returns nil
+// if err is nil.
 func Wrap(err error, format string, args ...any) error {
 	if err != nil {
 		err = fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), err)

@@ -11,15 +11,15 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// FreshData has the number of a draw of an experiment's random data. Different draws have different
-// data sets.
+// FreshData holds the number of a draw. A draw is a repetition of an experiment's random data.
+// Different draws have different data sets.
 type FreshData struct {
 	Draw int `help:"draw of the random data, whose data sets follow those of the draw before" range:"[0,∞)" small:"[0,3]"`
 }
 
 // Number returns the number of data set i of the draw, counted over all draws. Each draw has n data
-// sets. For example, draws 0 to 9 with n data sets each have the same data sets as draw 0 with 10·n
-// data sets.
+// sets. So draws 0 to 9 with n data sets each have the same data sets as draw 0 with 10·n data
+// sets.
 func (f FreshData) Number(i, n int) int { return f.Draw*n + i }
 
 // RegressionData describes the population and the size of the paper's regression data.
@@ -35,7 +35,7 @@ type RegressionData struct {
 var PaperRegression = RegressionData{Samples: 1000, Train: 30, Features: 10, Informative: 8, Noise: 100, Scale: 100}
 
 // CheckLeastSquares returns an error if there are too few examples for least squares on centred
-// features. It is for experiments with least squares as a baseline.
+// features. Experiments that compare with least squares call it.
 func (d RegressionData) CheckLeastSquares() error {
 	if d.Train < d.Features+2 {
 		return Invalid("Train", d.Train, fmt.Sprintf("use at least %d examples, two more than Features: least squares is one of the baselines", d.Features+2))
@@ -68,7 +68,7 @@ type PublishedRegression struct {
 
 var PaperData = PublishedRegression{DiscardedSets: 2, DiscardedInformative: 5, RegressionData: PaperRegression}
 
-// Source returns the generator after it has drawn the discarded data sets.
+// Source returns the generator of random numbers in its state after the discarded data sets.
 func (d PublishedRegression) Source(ctx context.Context) (*synth.NumPy, error) {
 	src := synth.NewNumPy(d.Seed)
 	for range d.DiscardedSets {
@@ -82,7 +82,8 @@ func (d PublishedRegression) Source(ctx context.Context) (*synth.NumPy, error) {
 	return src, nil
 }
 
-// Rows returns the examples i of d with start ≤ i < end, in the type that learners take.
+// Rows returns the examples i of d with start ≤ i < end. The result has the type that learners
+// accept.
 func Rows(d synth.Data, start, end int) learn.Data {
 	_, n := d.X.Dims()
 	return learn.Data{X: d.X.Slice(start, end, 0, n).(*mat.Dense), Y: d.Y[start:end]}
@@ -102,7 +103,8 @@ func Pick(d learn.Data, rows []int) learn.Data {
 	return p
 }
 
-// Fit loads d into l and fits theta to d. If l is a [learn.ContextLearner], ctx becomes its context.
+// Fit loads the data d into the learner l and fits theta to d. If l is a [learn.ContextLearner],
+// ctx becomes its context.
 func Fit(ctx context.Context, l learn.Learner, d learn.Data, theta, hyper []float64) error {
 	if stops, ok := l.(learn.ContextLearner); ok {
 		stops.SetContext(ctx)
@@ -113,12 +115,12 @@ func Fit(ctx context.Context, l learn.Learner, d learn.Data, theta, hyper []floa
 	return l.Fit(theta, hyper)
 }
 
-// AsDrawn returns d in the type of package synth, which results store.
+// AsDrawn returns d in the type of package synth. Results store data in this type.
 func AsDrawn(d learn.Data) synth.Data { return synth.Data{X: d.Dense(), Y: d.Y} }
 
-// Resubstitution returns two copies of d, one below the other, and one split. The split trains on
-// the first copy and validates on the second copy. The CV loss on the result is therefore the
-// training loss on d.
+// Resubstitution returns data with one split. The data are two copies of d, one below the other.
+// The split trains on the first copy and validates on the second copy. The CV loss on these data is
+// therefore the training loss on d.
 func Resubstitution(d learn.Data) (learn.Data, []cvgm.Split) {
 	n := len(d.Y)
 	rows := make([]int, 2*n)

@@ -1,13 +1,14 @@
 // Package experiment holds the parts that several experiments share. The experiments reproduce the
-// paper or test its claims. Each notebook has a package below this one: elasticnet (01), kernels
-// (02 and 04), samplesize (03), differentiability (05), searches (06), splits (07), stability (08),
-// manyhyper (09) and mydata.
+// paper or test its claims. The experiments of each notebook are in a package below this one:
+// elasticnet (01), kernels (02 and 04), samplesize (03), differentiability (05), searches (06),
+// splits (07), stability (08), manyhyper (09) and mydata.
 //
-// Each experiment has a file with the type of its Params, their defaults, and a method Run that
-// turns Params into a result of numbers. Package figures draws and tabulates the results. Package
-// registry lists the experiments, and package claims judges the paper's claims by their results.
+// Each experiment has a file with three parts: the type Params of its parameters, the defaults of
+// the parameters, and a method Run. Run turns Params into a result that consists of numbers.
+// Package figures draws and tabulates the results. Package registry lists the experiments, and
+// package claims judges the paper's claims by the results.
 //
-// A [Setup] is the problem of a search: data, splits, CV loss, start and bounds. A sweep consists
-// of independent cells, which run in parallel and can be stored ([Hooks]). Each numeric
-// parameter has a range. Run returns an error for a value outside the range.
+// A [Setup] is the problem of a search: data, splits, CV loss, start and bounds. A sweep of an
+// experiment consists of independent cells. The cells run in parallel and can be stored ([Hooks]).
+// Each numeric parameter has a range. Run returns an error for a value outside the range.
 package experiment

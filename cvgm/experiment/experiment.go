@@ -13,12 +13,12 @@ type Experiment struct {
 	Help string // one sentence
 	// Params returns a pointer to new parameters with the default values.
 	Params func() any
-	// Run checks the parameters and runs the experiment. params has the type of the parameters, or
-	// is a pointer to this type. The result is a pointer. The end of ctx ends the run.
+	// Run checks the parameters and runs the experiment. The argument params has the type of the
+	// parameters, or is a pointer to this type. The result is a pointer. If ctx ends, the run ends.
 	Run func(ctx context.Context, hooks Hooks, params any) (any, error)
 }
 
-// New returns the experiment with parameters of type P. The method Defaults of P returns the
+// New returns the experiment with parameters of type P. It calls the method Defaults of P for the
 // default parameters.
 func New[P interface {
 	Run(ctx context.Context, hooks Hooks) (*R, error)

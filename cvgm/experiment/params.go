@@ -40,15 +40,15 @@ import (
 //
 // Unexported fields and fields with the tag param:"-" are not parameters.
 type Field struct {
-	Name  string // such as K; with the group, such as Rings.K, if the group is not embedded
+	Name  string // such as K; if the group is not embedded, with the group, such as Rings.K
 	Value string // in the form that Set reads
 	Help  string
 	Unit  string
 	Range string
 }
 
-// Fields lists the parameters in p, a struct or a pointer to a struct. Check and Changes use the
-// same names.
+// Fields lists the parameters in p. The argument p is a struct or a pointer to a struct. The names
+// of the parameters are the same as in Check and Changes.
 func Fields(p any) []Field {
 	var all []Field
 	eachField(p, func(name string, v reflect.Value, tag reflect.StructTag) error {
@@ -70,12 +70,13 @@ func format(v reflect.Value) string {
 	return strings.Join(entries, ",")
 }
 
-// isText reports whether parameters of type t are texts or lists of texts.
+// isText reports whether a parameter of type t is a text or a list of texts.
 func isText(t reflect.Type) bool {
 	return t.Kind() == reflect.String || t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.String
 }
 
-// wordsOf returns the words of a set such as {mean,drop,error}. It returns false for other ranges.
+// wordsOf returns the words of a range that is a set of words, such as {mean,drop,error}. For other
+// ranges its second result is false.
 func wordsOf(tag string) ([]string, bool) {
 	inner, open := strings.CutPrefix(tag, "{")
 	inner, closed := strings.CutSuffix(inner, "}")
@@ -103,8 +104,8 @@ func Changes(p any) []Change {
 	return changes
 }
 
-// eachField calls f for each parameter in p, a struct or a pointer to a struct, and joins the
-// errors. If p is a pointer, f can set the values.
+// eachField calls f for each parameter in p, and joins the errors. The argument p is a struct or a
+// pointer to a struct. If p is a pointer, f can set the values.
 func eachField(p any, f func(name string, v reflect.Value, tag reflect.StructTag) error) error {
 	var errs []error
 	var visit func(prefix string, v reflect.Value)
@@ -124,9 +125,9 @@ func eachField(p any, f func(name string, v reflect.Value, tag reflect.StructTag
 	return errors.Join(errs...)
 }
 
-// Set sets the parameter with the given name in the struct to which p points. text has the form
-// that follows ./reproduce.sh -p NAME=, with commas between the entries of a list. Set does not
-// check the range; Run checks it.
+// Set sets the parameter with the given name in the struct to which p points. The argument text has
+// the form that a user writes after ./reproduce.sh -p NAME=, with commas between the entries of a
+// list. Set does not check the range of the parameter; Run checks it.
 func Set(p any, name, text string) error {
 	found := false
 	err := eachField(p, func(field string, v reflect.Value, _ reflect.StructTag) error {
@@ -187,11 +188,11 @@ func parse(v reflect.Value, text string) error {
 	return nil
 }
 
-// Check returns the errors that Run would return for p: one for each parameter outside its range.
-// If all parameters are in their ranges, and p has a method Check, this method checks combinations
-// of parameters.
+// Check returns the errors that Run would return for p. There is one error for each parameter
+// outside its range. If all parameters are in their ranges, and p has a method Check, this method
+// checks combinations of parameters.
 func Check(p any) error {
-	numbers := make(map[string]float64) // the values of all parameters in their ranges; for a list, the smallest entry
+	numbers := make(map[string]float64) // the values of those parameters that are in their ranges; for a list, the smallest entry
 	errRange := eachField(p, func(name string, v reflect.Value, tag reflect.StructTag) error {
 		if isText(v.Type()) {
 			return checkText(name, v, tag.Get("range"))
@@ -244,9 +245,9 @@ func Check(p any) error {
 	return err
 }
 
-// checkFraction checks a fraction v of the number of examples, or a list of fractions. sizeFields
-// lists names of fields; the first one that the group has is the number of examples. Splits with
-// such a fraction must have training and validation rows.
+// checkFraction checks a fraction v of the examples, or a list of fractions. Splits that train on
+// this fraction must have training and validation rows. The argument sizeFields lists names of
+// fields. The first of these fields that the group has is the number of examples.
 func checkFraction(name string, v reflect.Value, group string, sizeFields []string, numbers map[string]float64) error {
 	fractions := []reflect.Value{v}
 	if v.Kind() == reflect.Slice {
@@ -270,8 +271,8 @@ func checkFraction(name string, v reflect.Value, group string, sizeFields []stri
 	return nil
 }
 
-// maxCount bounds all whole numbers except seeds. More examples, points or steps would exceed any
-// memory. The sum of two such numbers does not overflow.
+// maxCount bounds all whole numbers except seeds. For more examples, points or steps, no memory
+// would be large enough. The sum of two such numbers does not overflow.
 const maxCount = math.MaxInt32
 
 func checkValue(name string, v reflect.Value, allowed string) error {
@@ -284,8 +285,8 @@ func checkValue(name string, v reflect.Value, allowed string) error {
 	return nil
 }
 
-// checkText checks that a text is one of the allowed words, if the allowed words are a set. For
-// lists of texts, there is no such set.
+// checkText checks a parameter that is a text. If its range is a set of words, the text must be one
+// of these words. Lists of texts have no such range.
 func checkText(name string, v reflect.Value, allowed string) error {
 	if words, ok := wordsOf(allowed); ok && !slices.Contains(words, v.String()) {
 		return Invalid(name, fmt.Sprintf("%q", v), "use a word of "+allowed)
@@ -308,8 +309,8 @@ type domain struct {
 	listed            []float64 // the numbers of a list; nil for an interval
 }
 
-// domainOf reads the tag of a range. If the tag is malformed, which is a programming error in the
-// experiments, domainOf panics.
+// domainOf parses the range in a tag. A malformed range is a programming error in the experiments,
+// so domainOf panics.
 func domainOf(tag string) domain {
 	inner := []rune(tag)
 	if len(inner) < 2 {
@@ -337,8 +338,9 @@ func (d domain) contains(v float64) bool {
 	return (v > d.low || v == d.low && !d.lowOpen) && (v < d.high || v == d.high && !d.highOpen)
 }
 
-// draw returns a random number from a bounded domain. If integer is not set and the domain is an
-// interval of positive numbers over more than a decade, the logarithm of the number is uniform.
+// draw returns a random number from a bounded domain. The number is uniform, with one exception: if
+// it need not be an integer, and the domain is an interval of positive numbers over more than a
+// decade, its logarithm is uniform.
 func (d domain) draw(src synth.Source, integer bool) float64 {
 	u := src.Float64()
 	switch {
@@ -353,8 +355,8 @@ func (d domain) draw(src synth.Source, integer bool) float64 {
 }
 
 // Draw returns random parameters for a small run of the experiment, as a pointer like Params. It
-// draws each parameter from the set of small values in its tag, until Run accepts the combination.
-// A parameter without such a set keeps its default.
+// draws each parameter from the set of small values in the parameter's tag, and repeats the draw
+// until Run accepts the combination. A parameter without such a set keeps its default.
 func (e *Experiment) Draw(src synth.Source) any {
 	const tries = 10000
 	for range tries {
@@ -375,7 +377,7 @@ func (e *Experiment) Draw(src synth.Source) any {
 	panic(fmt.Sprintf("experiment: %d draws of small parameters of %s were all refused", tries, e.Name))
 }
 
-// drawInto sets v to a random number, or to a list of one to three ascending numbers.
+// drawInto sets v to a random number. If v is a list, it sets v to one to three ascending numbers.
 func drawInto(src synth.Source, v reflect.Value, d domain) {
 	if v.Kind() != reflect.Slice {
 		x := d.draw(src, v.Kind() != reflect.Float64)

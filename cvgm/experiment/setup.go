@@ -13,13 +13,13 @@ import (
 )
 
 // A Setup is the problem of a search for hyperparameters. It has the data, the CV loss, and the
-// start and bounds of the search. The result is judged by its risk, the mean of Loss on fresh
-// examples. Only one goroutine may use a Setup.
+// start and the bounds of the search. The result of a search is judged by its risk, the mean of
+// Loss on fresh examples. Only one goroutine may use a Setup.
 type Setup struct {
 	Train, Test learn.Data
-	// Coef holds the coefficients of the population from which the data comes. Rule is the best
-	// classifier for this population. A field is nil if the population has no coefficients or no
-	// such rule.
+	// Coef holds the coefficients of the population from which the data were drawn. Rule is the
+	// best classifier for this population. If the population has no coefficients or no such rule,
+	// the field is nil.
 	Coef []float64
 	Rule *synth.BayesRule
 
@@ -27,9 +27,10 @@ type Setup struct {
 	Splits              []cvgm.Split // splits of CV, if the kernel is learned
 	Start, Lower, Upper []float64    // nil Lower or Upper: no bounds
 	Loss                cvgm.Loss    // loss of Risk
-	// Objective is the function that a search minimises. Nil: the loss of CV.
+	// Objective is the function that a search minimises. Nil: the CV loss of the field CV.
 	Objective search.Objective
-	// Hyper maps a point of the search to the hyperparameters of the CV. Nil: the point itself.
+	// Hyper maps a point of the search to hyperparameters of the CV. Nil: the hyperparameters are
+	// the point itself.
 	Hyper func(x []float64) []float64
 }
 
@@ -49,8 +50,8 @@ func (s *Setup) Problem(ctx context.Context) search.Problem {
 	return p
 }
 
-// Search runs the searcher from Start. After ctx is done, the next step is ctx's error, and an
-// evaluation of the CV loss in progress ends.
+// Search runs the searcher from Start. If ctx is done, an evaluation of the CV loss in progress
+// ends, and the next step is ctx's error.
 func (s *Setup) Search(ctx context.Context, searcher search.Searcher) iter.Seq2[search.Step, error] {
 	return Until(ctx, searcher.Search(s.Problem(ctx), s.Start))
 }
@@ -64,7 +65,7 @@ func (s *Setup) Model(x []float64) (*cvgm.Model, error) {
 	return s.CV.Final(x)
 }
 
-// Risk returns the mean loss on d of the model at a point of the search.
+// Risk returns the mean loss, on the examples d, of the model at a point of the search.
 func (s *Setup) Risk(x []float64, d learn.Data) (float64, error) {
 	model, err := s.Model(x)
 	if err != nil {
@@ -90,7 +91,8 @@ func (s *Setup) CVLoss(ctx context.Context, hyper []float64) (float64, error) {
 	return s.CV.EvalContext(ctx, nil, hyper)
 }
 
-// Until yields the values of steps. After ctx is done, it yields ctx's error and stops.
+// Until yields the elements of the sequence steps. After ctx is done, it yields ctx's error and
+// stops.
 func Until[S any](ctx context.Context, steps iter.Seq2[S, error]) iter.Seq2[S, error] {
 	return func(yield func(S, error) bool) {
 		for s, err := range steps {
@@ -104,8 +106,8 @@ func Until[S any](ctx context.Context, steps iter.Seq2[S, error]) iter.Seq2[S, e
 	}
 }
 
-// Metrics are measures of a classifier on some examples. Loss is the mean logistic loss. Accuracy
-// is the share of the examples whose prediction has the sign of the label.
+// Metrics judge a classifier on some examples. Loss is the mean logistic loss. Accuracy is the
+// share of examples for which the prediction has the sign of the label.
 type Metrics struct{ Loss, Accuracy float64 }
 
 // Evaluate returns the metrics of a model on the examples d.

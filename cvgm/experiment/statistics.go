@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// An Estimate is the mean of independent repetitions of a measurement. Its scale determines the
-// method for its confidence interval.
+// An Estimate is the mean of independent repetitions of a measurement. The scale of the estimate
+// determines how its confidence interval is computed.
 type Estimate struct {
 	Mean   float64
 	Margin float64 // half the length of the 95 % confidence interval by Student's t; NaN for one repetition
@@ -21,11 +21,12 @@ type Estimate struct {
 	Scale  Scale // determines the method of the interval
 }
 
-// A Scale is the set of possible values of a quantity. A confidence interval on the scale stays
-// within the set.
+// A Scale is the set of possible values of a quantity. The confidence interval of an estimate on a
+// scale stays within the set.
 type Scale int
 
-// The constants are the scales. The second part of each comment is the method of the interval.
+// These constants are the scales. The comment of each scale gives the possible values, and then the
+// method of the interval.
 const (
 	AnyNumber Scale = iota // any number; Student's t
 	Share                  // a share of the repetitions, from 0 to 1; Wilson's interval
@@ -43,8 +44,8 @@ func EstimateOf(v []float64) Estimate {
 	return e
 }
 
-// ShareOf returns the share of independent repetitions in which a condition holds. An entry of v is
-// 1 if the condition holds, 0 if not, and ½ for a tie.
+// ShareOf returns the share of independent repetitions in which a condition holds. The slice v has
+// one entry for each repetition: 1 if the condition holds, 0 if it does not, and ½ for a tie.
 func ShareOf(v []float64) Estimate {
 	e := EstimateOf(v)
 	e.Scale = Share
@@ -58,12 +59,12 @@ func RatioOf(v []float64) Estimate {
 	return e
 }
 
-// students stores computed quantiles of Student's t, because each computation inverts an incomplete
-// beta function. The claims about several draws need only a few different quantiles, but need each
-// of them hundreds of thousands of times.
+// The variable students stores computed quantiles of Student's t, because each computation inverts
+// an incomplete beta function. The claims about several draws need only a few different quantiles,
+// but need each of them hundreds of thousands of times.
 var students sync.Map // maps studentAt to float64
 
-// studentAt is the key of a quantile: a number of repetitions, and the level of a two-sided
+// studentAt is the key of a stored quantile: a number of repetitions, and the level of a two-sided
 // interval.
 type studentAt struct {
 	n     int
@@ -109,14 +110,15 @@ func Wilson(share, n, level float64) (low, high float64) {
 	z := distuv.UnitNormal.Quantile((1 + level) / 2)
 	middle := (share + z*z/(2*n)) / (1 + z*z/n)
 	half := z / (1 + z*z/n) * math.Sqrt(share*(1-share)/n+z*z/(4*n*n))
-	// Without rounding, the ends are from 0 to 1 and enclose the share.
+	// The bounds 0, 1 and the share itself only remove rounding errors: the exact ends are from 0
+	// to 1 and enclose the share.
 	return min(share, max(0, middle-half)), max(share, min(1, middle+half))
 }
 
-// Chance returns a one-sided probability. Suppose that v is the true value. Chance is then the
-// probability that another estimate lies on the same side of v as e, and at least as far from v. If
-// v is an end of the interval of level p, Chance returns (1−p)/2. It returns 0 if v is outside the
-// scale. The estimate must have an interval.
+// Chance returns a probability under the assumption that v is the true value. It is the probability
+// that another estimate lies on the same side of v as e, and at least as far from v. If v is an end
+// of the interval of level p, Chance returns (1−p)/2. It returns 0 if v is outside the scale. The
+// estimate must have an interval.
 func (e Estimate) Chance(v float64) float64 {
 	switch {
 	case e.Mean == v:
@@ -135,8 +137,9 @@ func (e Estimate) Chance(v float64) float64 {
 	}
 }
 
-// Shifted returns the estimate with its mean moved by z·se, where se is the standard error. On the
-// scale Positive, the mean is multiplied by a factor instead. A share stays between 0 and 1.
+// Shifted returns the estimate with its mean moved by z·se, for the standard error se. On the scale
+// Positive, the mean is multiplied by a factor instead. On the scale Share, the mean stays between
+// 0 and 1.
 func (e Estimate) Shifted(z, se float64) Estimate {
 	switch {
 	case e.Scale == Share:
@@ -149,8 +152,9 @@ func (e Estimate) Shifted(z, se float64) Estimate {
 	return e
 }
 
-// Sign returns 1 if the whole 95 % confidence interval of Student's t lies above 0, −1 if it lies
-// below 0, and otherwise 0. It ignores the scale.
+// Sign compares the 95 % confidence interval of Student's t with 0. It returns 1 if the whole
+// interval lies above 0, −1 if the whole interval lies below 0, and otherwise 0. It ignores the
+// scale.
 func (e Estimate) Sign() int {
 	switch {
 	case e.Mean > e.Margin:
@@ -161,13 +165,13 @@ func (e Estimate) Sign() int {
 	return 0
 }
 
-// Times returns the estimate of the quantity times a factor, on the scale AnyNumber.
+// Times returns the estimate of a factor times the quantity, on the scale AnyNumber.
 func (e Estimate) Times(factor float64) Estimate {
 	return Estimate{Mean: factor * e.Mean, Margin: math.Abs(factor) * e.Margin, N: e.N}
 }
 
-// Repeated reports whether the estimate has an interval. It needs repetitions that differ. A share
-// always has an interval, even if all repetitions agree.
+// Repeated reports whether the estimate has an interval. An estimate has an interval if its
+// repetitions differ. A share has an interval even if all repetitions agree.
 func (e Estimate) Repeated() bool {
 	return e.N > 1 && (e.Margin > 0 || e.Scale == Share && !math.IsNaN(e.Margin))
 }
@@ -211,14 +215,14 @@ func Deviation(e Estimate) float64 { return e.Margin / e.student(.95) * math.Sqr
 // ErrSpread is the error for estimates that Pool cannot combine.
 var ErrSpread = errors.New("experiment: estimates to pool: some have a spread and some have none: compute all by one program")
 
-// mostRepetitions is more than the number of repetitions of any experiment. Sums of many such
-// numbers do not overflow.
+// mostRepetitions is a number that is larger than the number of repetitions of any experiment. The
+// sum of many such numbers does not overflow.
 const mostRepetitions = math.MaxInt32
 
-// Check returns an error if no repetitions can give the estimate. The number of repetitions must be
-// from 1 to 2³¹−1. The scale must exist, and the mean must be a value on it. The margin must not be
-// negative or infinite, and must be NaN for one repetition. If nothing could be measured, the mean
-// and the margin may both be NaN.
+// Check returns an error if no repetitions of a measurement can give the estimate. The number of
+// repetitions must be from 1 to 2³¹−1. The scale must exist, and the mean must be a value on this
+// scale. The margin must not be negative or infinite, and must be NaN for one repetition. If
+// nothing could be measured, the mean and the margin may both be NaN.
 func (e Estimate) Check() error {
 	switch {
 	case e.Scale < AnyNumber || e.Scale > Positive:
@@ -275,7 +279,8 @@ func Pool(all ...Estimate) (Estimate, error) {
 	return p.finite()
 }
 
-// finite returns e, or an error if a sum of finite numbers overflowed in e.
+// finite returns the estimate e. If a sum of finite numbers has overflowed in e, it returns an
+// error.
 func (e Estimate) finite() (Estimate, error) {
 	if math.IsInf(e.Mean, 0) || math.IsInf(e.Margin, 0) || math.IsNaN(e.Margin) && !math.IsNaN(e.Mean) {
 		return Estimate{}, fmt.Errorf("experiment: estimates to pool: their sums overflow (mean %v, margin %v): use smaller units", e.Mean, e.Margin)
@@ -283,13 +288,13 @@ func (e Estimate) finite() (Estimate, error) {
 	return e, nil
 }
 
-// Difference returns a − b for two independent means. If both means use the same data, the interval
-// is too wide.
+// Difference returns a − b for two independent means. If a and b are from the same data, the
+// returned interval is too wide.
 func Difference(a, b Estimate) Estimate {
 	return Estimate{Mean: a.Mean - b.Mean, Margin: math.Hypot(a.Margin, b.Margin), N: a.N}
 }
 
-// MeanOf returns the mean of several independent means. Each must have the same number of
+// MeanOf returns the mean of several independent means. All means must have the same number of
 // repetitions.
 func MeanOf(all []Estimate) Estimate {
 	var m Estimate
@@ -302,16 +307,17 @@ func MeanOf(all []Estimate) Estimate {
 // A Comparison is a paired comparison of two methods by their losses.
 type Comparison struct {
 	Difference Estimate // mean difference of the losses, first minus second
-	Wins       float64  // share of repetitions in which the first loss is lower; a tie (see TieTol) counts as half
+	Wins       float64  // share of repetitions in which the first loss is lower; a tie (see TieTol) counts as half a repetition
 }
 
 // TieTol is a relative difference of losses. Two losses that differ by at most TieTol are a tie. If
-// two searches end at the same point, their stopping rules still cause a difference between their
-// losses, which is smaller than TieTol. The losses of two methods on one data set differ by far
-// more.
+// two searches end at the same point, their losses still differ a little because of their stopping
+// rules. This difference is smaller than TieTol. The losses of two methods on one data set differ
+// by far more.
 const TieTol = 1e-6
 
-// Wins returns, for each repetition, 1 if the first loss is lower, ½ for a tie and 0 otherwise.
+// Wins compares two losses in each repetition. The result is 1 if the first loss is lower, ½ for a
+// tie, and otherwise 0.
 func Wins(first, second []float64) []float64 {
 	wins := make([]float64, len(first))
 	for i, a := range first {
@@ -335,7 +341,8 @@ func Less(first, second []float64) []float64 {
 	return floats.SubTo(make([]float64, len(first)), first, second)
 }
 
-// FromEnd returns the k-th value from the end, or NaN if there are fewer than k.
+// FromEnd returns the k-th value of v, counted from the end. If v has fewer than k values, it
+// returns NaN.
 func FromEnd(v []float64, k int) float64 {
 	if len(v) < k {
 		return math.NaN()
@@ -343,8 +350,8 @@ func FromEnd(v []float64, k int) float64 {
 	return v[len(v)-k]
 }
 
-// MedianValue returns the median for any number of values. The median of package stat of gonum
-// supports only odd numbers.
+// MedianValue returns the median of any number of values. The function in package stat of gonum
+// needs an odd number of values.
 func MedianValue(v []float64) float64 {
 	s := slices.Sorted(slices.Values(v))
 	n := len(s)
@@ -359,7 +366,8 @@ type Median struct {
 }
 
 // MedianOf returns the median with its interval. The ends of the interval are two of the sorted
-// values, at equal distances from the first and from the last. It is the narrowest such interval.
+// values. The lower end is as far from the first value as the upper end is from the last value. It
+// is the narrowest such interval of the required level.
 func MedianOf(v []float64) Median {
 	n := len(v)
 	m := Median{Median: MedianValue(v), Low: math.Inf(-1), High: math.Inf(1), N: n}

@@ -8,13 +8,13 @@ import (
 	"cvgm/cvgm/search"
 )
 
-// A Stepper runs the gradient method of an experiment one step at a time, without an end. Its first
-// steps are the steps of the experiment's Run.
+// A Stepper runs the gradient method of an experiment one step at a time. It has no last step. Its
+// first steps are the same as the steps of the experiment's Run.
 type Stepper struct {
 	*Setup
 
 	Searcher search.Searcher
-	Exact    *Setup // with the exact gradient of the same loss; nil if the method descends the exact gradient
+	Exact    *Setup // the same problem with the exact gradient of the loss; nil if the method already descends the exact gradient
 }
 
 // State is the state of the gradient method after a number of steps.
@@ -23,14 +23,14 @@ type State struct {
 	X      []float64 // hyperparameters; valid until the next state
 	CVLoss float64
 	Model  *cvgm.Model // fitted to all training examples
-	// Cosine is the cosine of the angle between the direction of the descent and the exact gradient
-	// of the same loss. It is 1 if both are the same.
+	// Cosine is the cosine of the angle between two directions: the direction of the descent, and
+	// the exact gradient of the same loss. If the two directions are the same, it is 1.
 	Cosine float64
 }
 
-// States yields the states after 0, 1, 2, … steps, until the first error. After ctx is done, the next
-// error is ctx's error. The models of all states share the feature map of the CV, so only one
-// goroutine may use them.
+// States yields the states after 0, 1, 2, … steps. The sequence ends with the first error. After
+// ctx is done, the next error is ctx's error. The models of all states share the feature map of the
+// CV, so only one goroutine may use the models.
 func (w *Stepper) States(ctx context.Context) iter.Seq2[State, error] {
 	return func(yield func(State, error) bool) {
 		gradient := make([]float64, len(w.Start))

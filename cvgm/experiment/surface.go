@@ -15,16 +15,17 @@ type SurfaceGrid struct {
 
 var DefaultSurface = SurfaceGrid{SurfacePoints: 46, SurfaceLow: -4, SurfaceHigh: .5}
 
-// ElasticNetSurface holds the CV loss and the test loss on a grid of penalties (λ1, λ2). The
-// searches minimise the CV loss. The test loss judges their results.
+// ElasticNetSurface holds two losses on a grid of penalties (λ1, λ2). The searches minimise the CV
+// loss. The test loss judges the results of the searches.
 type ElasticNetSurface struct {
 	Lambda1, Lambda2 []float64   // values of the grid, ascending
-	CV, Test         [][]float64 // [i][j] is at (Lambda1[i], Lambda2[j]); Test is nil if it was not requested
+	CV, Test         [][]float64 // the entry [i][j] is at (Lambda1[i], Lambda2[j]); Test is nil if it was not requested
 }
 
-// Evaluate evaluates the CV loss on the grid, and also the test loss if wantTest is set. The
-// evaluations change the warm starts of a search, and thus its results by rounding. To compute a
-// surface during a search, use a separate Setup. After ctx is done, Evaluate returns ctx's error.
+// Evaluate evaluates the CV loss on the grid. If wantTest is true, it also evaluates the test loss.
+// The evaluations change the warm starts of a search, and thus change the results of the search by
+// rounding errors. To compute a surface during a search, use a separate Setup. After ctx is done,
+// Evaluate returns ctx's error.
 func (g SurfaceGrid) Evaluate(ctx context.Context, s *Setup, wantTest bool) (ElasticNetSurface, error) {
 	axis := Logspace(g.SurfaceLow, g.SurfaceHigh, g.SurfacePoints)
 	e := ElasticNetSurface{Lambda1: axis, Lambda2: axis}
@@ -35,8 +36,9 @@ func (g SurfaceGrid) Evaluate(ctx context.Context, s *Setup, wantTest bool) (Ela
 	return e, err
 }
 
-// OnGrid returns f at the points of a grid. The value [i][j] is f at (axes[0][i], axes[1][j]). With
-// only one axis, there is one column. After an error, the remaining values are missing.
+// OnGrid returns the values of f at the points of a grid. The value [i][j] is f at (axes[0][i],
+// axes[1][j]). If there is only one axis, the result has one column. After an error, the remaining
+// values are missing.
 func OnGrid(ctx context.Context, axes [][]float64, f func(ctx context.Context, x []float64) (float64, error)) ([][]float64, error) {
 	others := [][]float64{nil} // the second coordinate, or none
 	if len(axes) == 2 {

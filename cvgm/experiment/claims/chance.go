@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// chance returns an upper bound of the probability of a wrong decision. It is the probability of an
-// estimate that is at least as decisive as the present estimate, although the decision is wrong.
-// For this, chance assumes a true value: the value nearest to the estimate for which the decision
-// is wrong. This value is the bound of the rule, or the bound ± the smallest difference that
-// matters. chance returns NaN if the measurement is not decided, or if there are no repetitions.
+// chance returns an upper bound of the probability of a wrong decision. It assumes that the
+// decision is wrong, and that the true value is as near to the estimate as this allows. This true
+// value is the bound of the rule, or the bound ± the smallest difference that matters. The returned
+// number is then the probability of an estimate that is at least as decisive as the present
+// estimate. If the measurement is not decided, or if there are no repetitions, chance returns NaN.
 func (m *Measurement) chance() float64 {
 	r, e := m.rule, m.tested()
 	if !e.Repeated() || m.Verdict == NotDecided || m.Verdict == NotTestable || m.timed {
@@ -29,18 +29,19 @@ func (m *Measurement) chance() float64 {
 	return max(beyond(r.low), beyond(r.high)) // the larger one belongs to the nearer bound, also from outside
 }
 
-// A Reckoning describes how many verdicts may be wrong by chance, because there are many rows.
+// A Reckoning describes how many verdicts may be wrong by chance. With many rows of measurements,
+// some verdicts may be wrong.
 type Reckoning struct {
 	Decided int // number of rows that repetitions have decided
 	// Chance is an upper bound of the expected number of wrong decisions among the decided rows.
-	// The expected number reaches the bound if all true values lie on the border between two
+	// The expected number equals this bound if all true values lie on the border between two
 	// decisions.
 	Chance float64
 	// Opened lists the decided rows that are no longer decided after Holm's correction for the
 	// number of rows.
 	Opened []string
-	// Draws is the number of draws. Verdicts is the number of verdicts on single draws. A flip is a
-	// verdict on a single draw that differs from the verdict on all draws together. Flips is the
+	// Draws is the number of draws. Verdicts is the number of verdicts on single draws. A verdict
+	// on a single draw is a flip if it differs from the verdict on all draws together. Flips is the
 	// number of flips. Expected is the number of flips that the scatter of the draws predicts.
 	// Unsteady lists the rows with significantly more flips than predicted, by Holm's test at the
 	// level Unlikely.
@@ -49,15 +50,15 @@ type Reckoning struct {
 	Unsteady               []string
 }
 
-// Unlikely is the level of the test for unsteady rows. The test computes the probability of a row's
-// number of flips from the scatter of its draws.
+// Unlikely is the level of the test for unsteady rows. From the scatter of a row's draws, the test
+// computes the probability of the row's number of flips.
 const Unlikely = .01
 
 // Level is the probability with which each test may decide wrongly.
 const Level = .05
 
-// Reckon counts the rows that repetitions have decided. It corrects for the number of rows by the
-// method of Holm (1979), "A simple sequentially rejective multiple test procedure".
+// Reckon counts the rows that repetitions have decided. It corrects the decisions for the number of
+// rows by the method of Holm (1979), "A simple sequentially rejective multiple test procedure".
 func Reckon(claims []Claim) Reckoning {
 	var r Reckoning
 	var decided, drawn []chanceOf
@@ -76,15 +77,15 @@ func Reckon(claims []Claim) Reckoning {
 	return r
 }
 
-// chanceOf holds the name of a row and a probability. If there is no effect, this is the
-// probability of an estimate that is at least as extreme as the row's estimate.
+// chanceOf holds the name of a row and a probability. It is the probability of an estimate that is
+// at least as extreme as the row's estimate, if there is no effect.
 type chanceOf struct {
 	name   string
 	chance float64
 }
 
 // holm tests all rows at a level, with Holm's correction for the number of rows. It returns the
-// names of the rejected rows, and the names of all other rows.
+// names of the rows whose hypothesis is rejected, and the names of all other rows.
 func holm(all []chanceOf, level float64) (rejected, others []string) {
 	slices.SortStableFunc(all, func(a, b chanceOf) int { return cmp.Compare(a.chance, b.chance) })
 	for k, row := range all {

@@ -1,9 +1,9 @@
-// Package claims judges the paper's claims by the results of the experiments. [Claims] judges all
-// claims, and [Findings] lists the most important ones.
+// Package claims judges the claims of the paper by the results of the experiments. The function
+// [Claims] judges all claims, and [Findings] returns the most important results.
 //
-// [Printed] holds the numbers that are printed in the paper and in the saved output of its
-// published code. They are compared with the measured numbers. All other numbers of the experiments
-// are computed.
+// The variable [Printed] holds the numbers that are printed in the paper and in the saved output of
+// its published code. The package compares these numbers with the measured numbers. The experiments
+// compute all other numbers.
 package claims
 
 import (
@@ -17,8 +17,8 @@ import (
 	"cvgm/cvgm/experiment/stability"
 )
 
-// Results are the results of the experiments by which the claims are judged. If a result is nil,
-// its measurements are omitted.
+// Results are the results of the experiments. The package judges the claims by these results. If a
+// result is nil, its measurements are omitted.
 type Results struct {
 	ElasticNet      *elasticnet.Result
 	ElasticNetSeeds *elasticnet.Seeds
@@ -53,8 +53,8 @@ type Claim struct {
 	Verdict  Verdict // on the sentence; confirmed if all measurements except asides confirm it
 }
 
-// Claims judges the paper's sentences for which there are results, in the paper's order. Each file
-// claims_….go holds the measurements from one experiment.
+// Claims judges those sentences of the paper for which there are results. The claims are in the
+// order of the paper. Each file claims_….go holds the measurements from one experiment.
 func Claims(r Results) []Claim {
 	var all measurements
 	measure(r.ElasticNet, all.elasticNet)

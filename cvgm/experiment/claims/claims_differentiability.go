@@ -65,10 +65,10 @@ func (all *measurements) unrolled(r *differentiability.UnrolledResult) {
 		remarks: byVerdict{ifHolds: "The early steps no longer count: the late ones give the gradient in λ₂."}}, below(math.Sqrt(0x1p-52), computed))
 }
 
-// worstDerivative returns the largest error among the derivatives in an input, or in all inputs if
-// input is "". maxDistance is the largest relative distance of a derivative from its best finite
-// difference. control is the smallest relative distance of a derivative from the finite difference
-// in the next input. n is the number of derivatives.
+// worstDerivative returns the largest error of the derivatives in one input, or in all inputs if
+// input is "". The result maxDistance is the largest relative distance of a derivative from its
+// best finite difference. The result control is the smallest relative distance of a derivative from
+// the finite difference in the next input. The result n is the number of derivatives.
 func worstDerivative(r *differentiability.DerivativeChecks, input string) (maxDistance, control experiment.Estimate, n int) {
 	maxDistance, control = on(experiment.Positive, once(0)), on(experiment.Positive, once(math.Inf(1)))
 	for i, c := range r.Checks {

@@ -49,7 +49,8 @@ func (all *measurements) elasticNet(r *elasticnet.Result) {
 		Remark: erratum}, exactly(float64(r.Params.Features)).or(Slip))
 }
 
-// lowestAt returns a sentence with the step of a long run at which the test loss is lowest.
+// lowestAt returns a sentence about a long run. It gives the step of the run at which the test loss
+// is lowest.
 func lowestAt(loss []float64) string {
 	if len(loss) == 0 {
 		return ""
@@ -57,7 +58,8 @@ func lowestAt(loss []float64) string {
 	return fmt.Sprintf("Of %d steps the test loss is lowest at step %d.", len(loss), 1+slices.Index(loss, slices.Min(loss)))
 }
 
-// onOtherData are remarks that compare the order of Table 1 with the order on fresh data.
+// onOtherData holds remarks. They compare the order of the methods in Table 1 with their order on
+// fresh data.
 var onOtherData = byVerdict{
 	ifHolds: "Table 1's order holds on other data.",
 	ifFails: "Table 1's order does not hold on other data.",

@@ -44,10 +44,11 @@ func (all *measurements) rings(r *kernels.RingsResult) {
 		Remark: "The Jacobian lacks the derivative of π, and the code holds the validation features constant."}, above(.999, computed).or(PaperError))
 }
 
-// AboutTen is the number of steps for the paper's "about 10 iterations".
+// AboutTen is the number of steps that stands for the paper's words "about 10 iterations".
 const AboutTen = 10
 
-// oneUnitMore returns k with one more unit in the first hidden layer of its network.
+// oneUnitMore returns a copy of the problem k. In the copy, the first hidden layer of the network
+// has one more unit.
 func oneUnitMore(k kernels.LearnedKernel) kernels.LearnedKernel {
 	k.Hidden = slices.Clone(k.Hidden)
 	k.Hidden[0]++
@@ -101,9 +102,10 @@ func (all *measurements) gradientParts(r *kernels.GradientPartsResult) {
 		ofAllSets)
 }
 
-// nearBayes requires an accuracy on the rings that is near the accuracy of the Bayes rule.
-// lineAccuracy is the accuracy of the best line. The required accuracy is the accuracy of the Bayes
-// rule minus a quarter of its lead over lineAccuracy. Both accuracies are exact.
+// nearBayes returns a rule for accuracies on the rings. An accuracy must be near the accuracy of
+// the Bayes rule. The argument lineAccuracy is the accuracy of the best line. The required accuracy
+// is the accuracy of the Bayes rule, minus a quarter of the difference between the two accuracies.
+// Both accuracies are exact.
 func nearBayes(d kernels.RingsData, lineAccuracy float64) rule {
 	bayes, err := d.Rings().Bayes()
 	if err != nil { // the parameters are invalid, so nothing has run with them

@@ -14,9 +14,10 @@ const (
 	byHyperparameters
 )
 
-// gradientMap adds measurements to the sentence on few examples. They show whether few data and
-// many hyperparameters favour the gradient of the CV loss over the gradient of the training loss.
-// No row decides the sentence, because the sentence only reports an optimisation.
+// gradientMap adds measurements to the sentence of the paper about few examples. The measurements
+// show two things: whether few data favour the gradient of the CV loss over the gradient of the
+// training loss, and whether many hyperparameters do. No row decides the sentence, because the
+// sentence only reports an optimisation.
 func (all *measurements) gradientMap(r *manyhyper.MapResult) {
 	for _, n := range r.Levels(manyhyper.MapOfWeights, byExamples) {
 		all.weightsOfSize(r, int(n))
@@ -42,10 +43,10 @@ func (all *measurements) weightsOfSize(r *manyhyper.MapResult, n int) {
 		below(0, ofAccuracy))
 }
 
-// favours compares the effect of the CV gradient at the smallest and at the largest value of a
-// factor. The difference is the effect with few examples minus the effect with many examples. For
-// the other factor, it is the effect with many hyperparameters minus the effect with few
-// hyperparameters.
+// favours compares the effect of the CV gradient at the smallest value of a factor with the effect
+// at the largest value. If the factor is the number of examples, the difference is the effect with
+// few examples minus the effect with many examples. If the factor is the number of hyperparameters,
+// the difference is the effect with many hyperparameters minus the effect with few.
 func (all *measurements) favours(r *manyhyper.MapResult, problem string, factor int) {
 	levels := r.Levels(problem, factor)
 	if len(levels) < 2 {
@@ -72,8 +73,8 @@ func (all *measurements) favours(r *manyhyper.MapResult, problem string, factor 
 		below(0, ofWhole))
 }
 
-// mapSetting returns a text that describes the cells of a problem. The text begins with the differences from
-// the paper's learned kernel.
+// mapSetting returns a text that describes the cells of a problem. The text begins with the
+// differences between the problem and the paper's learned kernel.
 func mapSetting(p manyhyper.GradientMapParams, problem string) string {
 	lists := ""
 	if p.Fraction == 2 {

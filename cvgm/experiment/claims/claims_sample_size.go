@@ -14,7 +14,8 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// leads returns the differences of the accuracies of two methods, as [size][seed].
+// leads returns the accuracy of one method minus the accuracy of another method, for each
+// [size][seed].
 func leads(r *samplesize.Result, method, rival int) [][]float64 {
 	leads := make([][]float64, len(r.Sizes))
 	for i := range leads {
@@ -25,8 +26,8 @@ func leads(r *samplesize.Result, method, rival int) [][]float64 {
 	return leads
 }
 
-// perDoubling estimates the change of the values per doubling of the size. Each seed gives one
-// slope. The slopes are independent, because the cells are.
+// perDoubling estimates by how much the values change if the size is doubled. Each seed gives one
+// slope. The slopes are independent, because the cells of the experiment are independent.
 func perDoubling(r *samplesize.Result, values [][]float64) experiment.Estimate {
 	var slopes []float64
 	for seed := range values[0] {
@@ -42,8 +43,7 @@ func perDoubling(r *samplesize.Result, values [][]float64) experiment.Estimate {
 	return experiment.EstimateOf(slopes)
 }
 
-// smallLessLarge returns the mean of the values at sizes up to n, minus the mean of the values at
-// larger sizes.
+// smallLessLarge returns the mean of the values at sizes up to n, minus their mean at larger sizes.
 func smallLessLarge(r *samplesize.Result, values [][]float64, n int) experiment.Estimate {
 	var small, large []float64
 	for i, size := range r.Sizes {
@@ -60,7 +60,8 @@ func smallLessLarge(r *samplesize.Result, values [][]float64, n int) experiment.
 	return experiment.Difference(experiment.EstimateOf(small), experiment.EstimateOf(large))
 }
 
-// FewExamples lists sizes. For each of them in turn, all sizes up to it count as small.
+// FewExamples lists numbers of examples. Each of them is in turn the limit of a comparison: sizes
+// up to the limit count as small, and larger sizes count as large.
 var FewExamples = []int{20, 28, 40, 60, 100}
 
 // SampleSizeLead is CVGM's lead in test accuracy over another method.
@@ -68,7 +69,7 @@ type SampleSizeLead struct {
 	Rival          int  // index in samplesize.Result.Methods
 	Full           bool // true: CVGM along the full gradient; false: along the published direction
 	All            experiment.Estimate
-	SmallLessLarge []experiment.Estimate // for each n in FewExamples: mean lead at sizes up to n, minus mean lead at larger sizes; NaN without larger sizes
+	SmallLessLarge []experiment.Estimate // for each n in FewExamples: mean lead at sizes up to n, minus mean lead at larger sizes; NaN if there are no larger sizes
 	PerDoubling    experiment.Estimate   // slope of the lead per doubling of the size
 	opposite       experiment.Estimate   // PerDoubling with the sizes in the opposite order
 }
@@ -80,8 +81,8 @@ var leadNames = map[int]string{
 	samplesize.SizeAdam:             "a network trained by Adam",
 }
 
-// SampleSizeLeads returns CVGM's leads over the methods of the paper and over the network that is
-// trained by Adam.
+// SampleSizeLeads returns the leads of CVGM over other methods: the methods of the paper, and a
+// network that is trained by Adam.
 func SampleSizeLeads(r *samplesize.Result) []SampleSizeLead {
 	if len(r.Sizes) == 0 {
 		return nil
@@ -145,7 +146,8 @@ func (all *measurements) sampleSize(r *samplesize.Result) {
 	}
 }
 
-// overfitting adds the accuracy that the network loses by training to convergence.
+// overfitting adds a measurement: the accuracy that the network loses if it is trained to
+// convergence.
 func (all *measurements) overfitting(r *samplesize.Result) {
 	loses := leads(r, samplesize.SizeAdam, samplesize.SizeAdamLong)
 	var lost []float64
@@ -172,7 +174,7 @@ func (all *measurements) ablation(r *samplesize.AblationResult) {
 	budgets := r.Params.Rings.Budgets
 	for k, c := range r.Rings {
 		splits, steps := r.Params.Rings.Ks[k/len(budgets)], budgets[k%len(budgets)]
-		var startExcess, cvGain []experiment.Estimate // by size; startExcess: start minus descent of the training loss; cvGain: descent of the CV loss minus start
+		var startExcess, cvGain []experiment.Estimate // by size; startExcess: test error at the start minus after the descent of the training loss; cvGain: after the descent of the CV loss minus at the start
 		for _, row := range r.Rows {
 			if row.Problem == kernels.ProblemRings && row.K == splits && row.Budget == steps {
 				startExcess, cvGain = append(startExcess, minus(row.TrainingLessStart.Difference)), append(cvGain, row.CVLessStart.Difference)
@@ -217,12 +219,12 @@ func (all *measurements) ablation(r *samplesize.AblationResult) {
 	}
 }
 
-// helpThatMatters returns the name of the risk, and the smallest difference in risk that matters
-// for each of two comparisons. vsTraining is for the comparison of a descent of the CV loss with a
-// descent of the training loss. vsRandom is for the comparison of a descent of the CV loss with a
-// random search. Against a poor rival, only a larger difference matters. For penalties, the descent
-// of the training loss is poor, because the training loss chooses no penalty. For the weights of a
-// network, random search is poor, because it does not learn the weights.
+// helpThatMatters returns the name of the risk, and the smallest differences in risk that matter in
+// two comparisons. Both compare a descent of the CV loss with a rival. For vsTraining, the rival is
+// a descent of the training loss. For vsRandom, the rival is a random search. Against a poor rival,
+// only a larger difference matters. For penalties, the descent of the training loss is a poor
+// rival, because the training loss chooses no penalty. For the weights of a network, random search
+// is a poor rival, because it does not learn the weights.
 func helpThatMatters(problem string) (vsTraining, vsRandom difference, risk string) {
 	switch problem {
 	case kernels.ProblemRings, kernels.ProblemXOR:
@@ -233,8 +235,8 @@ func helpThatMatters(problem string) (vsTraining, vsRandom difference, risk stri
 	return ofPoorSquaredLoss, ofSquaredLoss, "test loss"
 }
 
-// HelpOf judges a row of the ablation by the sign and the size of its difference, as the rules of
-// the claims do.
+// HelpOf judges a row of the ablation by the sign and the size of its difference, with the same
+// rules as for the claims.
 func HelpOf(row samplesize.AblationRow) Help {
 	training, _, _ := helpThatMatters(row.Problem)
 	return Weigh(row.CVLessTraining.Difference, training.size).help()

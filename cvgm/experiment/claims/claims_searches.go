@@ -11,8 +11,8 @@ import (
 	"cvgm/cvgm/experiment/searches"
 )
 
-// excessAt returns the CV loss of a method after the given number of evaluations, minus the
-// minimum, for each data set.
+// excessAt returns, for each data set, the CV loss of a method after the given number of
+// evaluations, minus the minimum of the CV loss.
 func excessAt(r *searches.Result, name string, evaluations int) []float64 {
 	m := r.Methods[slices.IndexFunc(r.Methods, func(m searches.Method) bool { return m.Name == name })]
 	v := make([]float64, len(m.Excess))
@@ -22,14 +22,15 @@ func excessAt(r *searches.Result, name string, evaluations int) []float64 {
 	return v
 }
 
-// lowerShare estimates the share of data sets on which a is below b. A tie counts as half.
+// lowerShare estimates the share of data sets on which the value in a is lower than the value in b.
+// An equal pair counts as half.
 func lowerShare(a, b []float64) experiment.Estimate {
 	return experiment.ShareOf(experiment.Wins(a, b))
 }
 
-// quasiNewtonBelowGrid compares two searches. One is a quasi-Newton search after searchEvals
-// evaluations. The other is exhaustive search after its whole budget of evaluations. share is the
-// share of data sets on which the quasi-Newton search has the lower CV loss.
+// quasiNewtonBelowGrid compares two searches: a quasi-Newton search after searchEvals evaluations,
+// and exhaustive search after its whole budget of evaluations. The result share is the share of
+// data sets on which the quasi-Newton search has the lower CV loss.
 func quasiNewtonBelowGrid(r *searches.Result) (share experiment.Estimate, searchEvals, budget int) {
 	searchEvals, budget = 24, r.Params.Budget
 	return lowerShare(excessAt(r, searches.QuasiNewton, searchEvals), excessAt(r, "exhaustive", budget)), searchEvals, budget

@@ -40,8 +40,8 @@ func (all *measurements) splits(r *splits.Result) {
 	all.add(saysLargerK, Measurement{Text: fmt.Sprintf("standard deviation of the gradient at K = %d over that at K = %d", last.K, first.K), Setting: describe(gradient, ratioSetting), Ours: rises(first, last),
 		Control: &Control{Text: "from the larger K to the smaller one", Ours: rises(last, first)}}, below(1, ofWhole))
 	// The excess of a setting is its test loss minus the test loss of the last setting. The first
-	// setting is known to be bad. overQuarter returns the excess of s minus a quarter of the first
-	// setting's excess.
+	// setting is known to be bad. The function overQuarter returns the excess of the setting s,
+	// minus a quarter of the excess of the first setting.
 	overQuarter := func(s splits.Setting, all []splits.Setting) *experiment.Estimate {
 		last := all[len(all)-1].Uniform.TestLosses
 		return paired(experiment.Less(s.Uniform.TestLosses, last), experiment.Less(all[0].Uniform.TestLosses, last))

@@ -10,8 +10,9 @@ import (
 	"cvgm/cvgm/experiment/stability"
 )
 
-// sumChange describes the change of the risk R = Δ + E[R_emp]. Both terms are estimated from the
-// same data, so the margin of R is at most the sum of their margins. This sum is used.
+// sumChange describes the change of the risk R = Δ + E[R_emp], from the estimated changes of both
+// terms. Both are estimated from the same data, so the margin of R is at most the sum of their
+// margins. This sum is used as the margin.
 func sumChange(delta, emp experiment.Estimate) string {
 	sum := delta.Mean + emp.Mean
 	how := fmt.Sprintf("is not seen to change (%s)", short(sum))
@@ -23,9 +24,9 @@ func sumChange(delta, emp experiment.Estimate) string {
 
 func (all *measurements) stability(r *stability.Result) {
 	settings := r.Settings()
-	// The interval of the share is Wilson's interval, which assumes independent data sets. All
-	// settings here use the same data sets. Nevertheless, from draw to draw, the share scatters no
-	// more than a share of independent data sets.
+	// The interval of the share is Wilson's interval. It assumes independent data sets, but all
+	// settings here use the same data sets. Nevertheless, the share scatters from draw to draw no
+	// more than a share of independent data sets would.
 	share := func(holds func(stability.Parts) bool) experiment.Estimate {
 		n := 0
 		for _, s := range settings {

@@ -10,8 +10,8 @@ import (
 	"cvgm/cvgm/experiment/kernels"
 )
 
-// literally maps a verdict to a remark. The verdict is on the other reading of the sentence about
-// line 4.
+// The map literally gives a remark for each verdict. These are verdicts on the sentence about line
+// 4 in its other reading.
 var literally = map[Verdict]string{
 	Confirmed:   "By that reading, too, the sentence holds.",
 	TooLittle:   "By that reading, too, the sentence holds.",

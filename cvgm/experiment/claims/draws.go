@@ -16,8 +16,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// A Record holds the measurements of one draw of the data. Record[row][part] is the estimate for a
-// part of a row. The row is the name of a row in the table of claims, such as 28d.
+// A Record holds the measurements of one draw of the data. Record[row][part] is the estimate for
+// one part of a row. The key row is the name of the row in the table of claims, such as 28d.
 type Record map[string]map[string]experiment.Estimate
 
 // These constants are the names of the parts of a row in a Record.
@@ -67,19 +67,19 @@ func RecordOf(claims []Claim) Record {
 	return r
 }
 
-// These constants bound the changes of an estimate that count as no change. unmovedError is in
-// standard errors. unmovedSize is relative to the value, for an estimate that is computed once.
-// Rounding causes smaller changes. Other data, other splits or other search steps cause larger
-// changes.
+// An estimate counts as unchanged if its change is within these bounds. The bound unmovedError is
+// in standard errors. The bound unmovedSize is for an estimate that is computed once, and is
+// relative to its value. Rounding causes smaller changes. Other data, other splits or other search
+// steps cause larger changes.
 const (
 	unmovedError = .1
 	unmovedSize  = 1e-6
 )
 
-// Moved returns the names of the rows whose estimates on draw 0 differ from the record draw0. An
-// estimate differs if it has changed by more than a tenth of its standard error. An estimate that
-// is computed once differs if it has changed by more than a millionth of its value. Moved omits
-// times, and rows that are not in the record.
+// Moved returns the names of the rows with changed estimates. It compares the estimates on draw 0
+// with the record draw0. An estimate has changed if it differs by more than a tenth of its standard
+// error. An estimate that is computed once has changed if it differs by more than a millionth of
+// its value. Moved omits times, and rows that are not in the record.
 func Moved(claims []Claim, draw0 Record) []string {
 	var moved []string
 	rows(claims, func(name string, m *Measurement) {
@@ -98,10 +98,10 @@ func Moved(claims []Claim, draw0 Record) []string {
 	return moved
 }
 
-// Pool judges the claims by the repetitions of all draws together. The texts, the settings, the
-// rules and the scales of the intervals are taken from the argument claims. Pool returns an error
-// if there are no draws. It also returns an error if a draw lacks a row or a part of a row. Such a
-// record comes from another version of the program.
+// Pool judges the claims by the repetitions of all draws together. From the argument claims, it
+// takes the texts, the settings, the rules and the scales of the intervals. If there are no draws,
+// Pool returns an error. If a draw lacks a row or a part of a row, Pool also returns an error,
+// because the record comes from another version of the program.
 func Pool(claims []Claim, draws []Record) ([]Claim, error) {
 	if len(draws) == 0 {
 		return nil, errors.New("claims: no draw to pool: record some")
@@ -148,8 +148,8 @@ func Pool(claims []Claim, draws []Record) ([]Claim, error) {
 	return pooled, nil
 }
 
-// pool judges the row by the estimates from all draws together. drawn[part] holds the estimates of
-// the draws for a part of the row, and pooled[part] is their pooled estimate.
+// pool judges the row by the estimates from all draws together. For a part of the row, drawn[part]
+// holds the estimates of the draws, and pooled[part] holds their pooled estimate.
 func (m *Measurement) pool(drawn map[string][]experiment.Estimate, pooled map[string]experiment.Estimate) {
 	oneDraw := *m // holds the estimates of one draw after the other
 	m.Ours = pooled[partOurs]
@@ -195,9 +195,9 @@ func (r rule) withBound(bound experiment.Estimate) rule {
 }
 
 // flipProbability returns the probability that the verdict on a single draw differs from the
-// verdict on the pooled draws. It assumes that the pooled estimate is the true value, and that the
-// estimate of a draw has a normal distribution around it with the standard error of m. The
-// probability is a mean over quantiles of this distribution.
+// verdict on the pooled draws. It assumes that the pooled estimate is the true value. It also
+// assumes that the estimate of a draw is normally distributed around this value, with the standard
+// error of m. The probability is a mean over quantiles of this distribution.
 func (m Measurement) flipProbability(pooled *Measurement) float64 {
 	const points = 200
 	beyond, n := m.Beyond, 0
@@ -238,7 +238,7 @@ func (r Record) Write(w io.Writer, draw int) error {
 	return c.Error()
 }
 
-// compareRows orders the names of rows as in the table of claims: 9a, 9b, 10a.
+// compareRows orders the names of rows as they are ordered in the table of claims: 9a, 9b, 10a.
 func compareRows(a, b string) int {
 	return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
 }
@@ -246,10 +246,10 @@ func compareRows(a, b string) int {
 // recordAgain is the remedy for damaged records.
 const recordAgain = "restore the file, or record all draws again"
 
-// ReadRecords reads the records of consecutive draws from a table with one heading, in the order of
-// the draws. It returns the records and the number of the first draw. It skips lines that begin
-// with #. It returns an error for a line that [Record.Write] cannot have written, and for a second
-// line with the same part of a row.
+// ReadRecords reads the records of consecutive draws from one table with one heading. It returns
+// the records in the order of the draws, and the number of the first draw. It skips lines that
+// begin with #. It returns an error for a line that [Record.Write] cannot have written, and for a
+// second line with the same part of a row.
 func ReadRecords(from io.Reader) (draws []Record, first int, err error) {
 	c := csv.NewReader(from)
 	c.Comment = '#'

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// A Finding is one of the project's main results: a sentence that quotes the estimate of one row of
-// the table of claims. The words of the sentence depend on the verdict on this row, and on the
-// verdicts on the row's controls.
+// A Finding is one of the project's main results. It is a sentence that quotes the estimate of one
+// row of the table of claims. The words of the sentence depend on the verdict on this row, and on
+// the verdicts on the row's controls.
 type Finding struct {
 	Name     string // in one or two words
 	Text     string
@@ -16,7 +16,7 @@ type Finding struct {
 }
 
 // Findings returns the seven most important findings. If the row of a finding is not measured,
-// Findings omits the finding.
+// Findings omits this finding.
 func Findings(claims []Claim) []Finding {
 	byRole := make(map[role][]*Measurement)
 	rows(claims, func(_ string, m *Measurement) {
@@ -56,7 +56,8 @@ func Findings(claims []Claim) []Finding {
 	return all
 }
 
-// gradientText compares a quasi-Newton search, and the paper's constant step, with a grid.
+// gradientText compares two searches with a grid: a quasi-Newton search, and a search with the
+// paper's constant step.
 func gradientText(quasiNewton *Measurement, paperStep []*Measurement) string {
 	switch {
 	case quasiNewton.Verdict == NotDecided:
@@ -71,9 +72,9 @@ func gradientText(quasiNewton *Measurement, paperStep []*Measurement) string {
 	return "The gradient needs a method that uses it"
 }
 
-// penaltiesText compares the effect of minimising the CV loss with the effect of its gradient. For
-// the gradient, it compares the gradient method with random search in a wide box and in the paper's
-// box.
+// penaltiesText describes two effects: the effect of minimising the CV loss, and the effect of
+// using its gradient. For the second effect, it compares the gradient method with random search in
+// a wide box and in the paper's box.
 func penaltiesText(loss *Measurement, gradient, paperBox []*Measurement) string {
 	if loss.Verdict == NotDecided {
 		return "it is open whether the CV loss helps"
@@ -103,8 +104,9 @@ func withMoreWeights(of []*Measurement) string {
 	return fmt.Sprintf("; %s %s", map[Help]string{Helps: "more so", Harms: "less so", Slight: "alike", Undecided: "undecided"}[of[0].help()], of[0].size)
 }
 
-// bySize lists the sizes in groups. There are sizes at which the CV loss helps, sizes at which it
-// harms, sizes at which its effect is too small to matter, and undecided sizes.
+// bySize lists the sizes in four groups. The CV loss helps at some sizes and harms at others. At
+// further sizes its effect is too small to matter, and at the remaining sizes the effect is not
+// decided.
 func bySize(of []*Measurement) string {
 	sizes := make(map[Help][]string)
 	for _, m := range of {

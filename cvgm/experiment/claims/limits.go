@@ -7,11 +7,12 @@ import (
 
 // Limits lists the findings that rest on choices, by their names.
 type Limits struct {
-	// Chosen lists the findings that are judged by a smallest difference that matters. Moved lists
-	// the findings whose words or verdict change if the smallest differences of all rows are halved
-	// or doubled.
+	// Chosen lists the findings whose rule uses a smallest difference that matters. If the smallest
+	// differences of all rows are halved or doubled, the words or the verdict of some findings
+	// change. Moved lists these findings.
 	Chosen, Moved []string
-	// NotThePapers are findings whose number of splits, start or box is not the paper's.
+	// NotThePapers lists the findings whose number of splits, start or box differs from the
+	// paper's.
 	NotThePapers []string
 }
 
@@ -36,9 +37,9 @@ func LimitsOf(claims []Claim) Limits {
 	return l
 }
 
-// withDifferences judges the claims again, with all smallest differences that matter multiplied by
-// a factor. A rule with two bounds keeps its middle. A rule that allows a share of a bad choice's
-// loss is not changed.
+// withDifferences judges the claims again after it has multiplied all smallest differences that
+// matter by a factor. A rule with two bounds keeps its middle. A rule that allows a share of a bad
+// choice's loss is not changed.
 func withDifferences(claims []Claim, factor float64) []Claim {
 	others := make([]Claim, len(claims))
 	for i, c := range claims {

@@ -5,26 +5,27 @@ import "cvgm/cvgm/experiment"
 // A Measurement is one number by which a claim is judged.
 type Measurement struct {
 	Text string // the measured quantity, in words
-	// Setting describes the conditions of the measurement for a reader who repeats it with another
-	// program: problem, data, sizes, start, bounds and budget. It omits conditions that the table
-	// of claims shows elsewhere.
+	// Setting describes the conditions of the measurement: problem, data, sizes, start, bounds and
+	// budget. With these conditions, a reader can repeat the measurement with another program.
+	// Setting omits conditions that the table of claims shows elsewhere.
 	Setting string
-	Quoted  Quoted // the number that the paper gives, and the number that its code prints
-	// Ours is the measured estimate. A value that is computed once has N = 1 and no margin. If
+	Quoted  Quoted // the number that the paper gives, and the number that its published code prints
+	// Ours is the measured estimate. A value that is computed only once has N = 1 and no margin. If
 	// nothing can be measured, Mean is NaN.
 	Ours experiment.Estimate
-	// Beyond is Ours minus the bound of the rule, as a mean of differences on the same data sets.
-	// It is nil unless the bound is measured on the same data.
+	// Beyond is Ours minus the bound of the rule, for a bound that is measured on the same data
+	// sets as Ours. It is the mean of the differences on these data sets. For other bounds it is
+	// nil.
 	Beyond *experiment.Estimate
 	Rule   string // how the verdict follows from Ours
-	// Smallest is the smallest distance of Ours from the bound of the rule that matters, in the
-	// unit of Ours. Reason explains this number.
+	// Smallest is a distance of Ours from the bound of the rule, in the unit of Ours. It is the
+	// smallest distance that matters. Reason explains this number.
 	Smallest float64
 	Reason   string
 	Judgement
 	// Control is the same measurement in a case in which the sentence is false. If the rule
-	// confirms the sentence even in this case, the rule proves nothing. Control is nil if the
-	// verdict already shows that the rule can fail.
+	// confirms the sentence even in this case, the rule is no proof. Control is nil if the verdict
+	// already shows that the rule can fail.
 	Control *Control
 	Aside   bool   // the measurement goes beyond the sentence and does not affect the verdict on it
 	Remark  string // explanation of a difference; empty: nothing to explain
@@ -51,9 +52,9 @@ type Draws struct {
 	N        int
 	Flips    int     // number of verdicts on single draws that differ from the verdict on all draws together
 	Expected float64 // number of flips that the scatter of single draws predicts
-	// Chance is the probability that draws flip at least as often as these did, if the estimate
-	// from all draws is the true value. A small Chance means that the repetitions of the row do not
-	// show all of its errors.
+	// Chance is a probability under the assumption that the estimate from all draws is the true
+	// value. It is the probability of at least as many flips as in these draws. If Chance is small,
+	// the repetitions of the row do not show all of its errors.
 	Chance float64
 }
 
@@ -65,8 +66,8 @@ const (
 	exactGradients
 	printedJacobian
 	penalties         // the CV loss against the training loss
-	penaltiesGradient // the descent of the CV loss against a random search of it
-	weights           // of a network: the CV loss against the training loss, all sizes
+	penaltiesGradient // a descent of the CV loss compared with a random search of the CV loss
+	weights           // weights of a network, all sizes: the CV loss compared with the training loss
 	weightsBySize     // the same by size
 	moreWeights       // the same with many weights minus with few
 	table1
@@ -79,17 +80,18 @@ const (
 
 // Tells returns the smallest distance from the bound that the repetitions distinguish from 0 (see
 // [Telling]). It uses the largest of three standard errors: at the bound, and at 2·Smallest above
-// and below the bound. The error at the bound alone could be too small. For example, the error of a
-// jump is proportional to the size of the jump. Near a small bound, this error is small, even if
-// the estimate is far from the bound. Tells returns 0 for a value that is computed once.
+// and below the bound. The standard error at the bound alone could be too small. For example, the
+// standard error of a jump is proportional to the size of the jump. Near a small bound, this error
+// is small, even if the estimate is far from the bound. For a value that is computed only once,
+// Tells returns 0.
 func (m *Measurement) Tells() float64 {
 	e, bound := m.tested(), m.middle()
 	return Telling * max(e.SEAt(bound-2*m.Smallest), e.SEAt(bound), e.SEAt(bound+2*m.Smallest))
 }
 
-// middle returns the value from which differences are measured. For a rule with one bound, this is
-// the bound. For a rule with two bounds, it is the middle between the bounds. For a measured bound,
-// it is 0, because the rule then judges the estimate minus the bound.
+// middle returns the value from which differences are measured. For a rule with one bound, this
+// value is the bound. For a rule with two bounds, it is the middle between them. For a measured
+// bound, it is 0, because the rule then judges the difference between the estimate and the bound.
 func (m *Measurement) middle() float64 {
 	bound, oneSided := m.rule.oneSided()
 	switch {
@@ -116,9 +118,9 @@ func (m *Measurement) setRule(r rule) {
 	m.rule, m.Rule, m.Smallest, m.Reason = r, r.text, r.minSize.size, r.minSize.why
 }
 
-// byVerdict holds a remark for each result of a rule. ifHolds is for a rule that holds, ifFails is
-// for a rule that does not hold, and ifOpen is for repetitions that do not decide. If ifNegligible
-// is not empty, it replaces ifFails when the difference is too small to matter.
+// byVerdict holds a remark for each result of a rule: ifHolds if the rule holds, ifFails if the
+// rule does not hold, and ifOpen if the repetitions do not decide. If the difference is too small
+// to matter, ifNegligible replaces ifFails, unless it is empty.
 type byVerdict struct{ ifHolds, ifFails, ifOpen, ifNegligible string }
 
 func (b byVerdict) text(m *Measurement) string {
@@ -162,12 +164,12 @@ func (all *measurements) add(s sentence, m Measurement, r rule) {
 }
 
 // paired returns the estimate of losses[i] − badLosses[i]/4 over the data sets i, for
-// [Measurement.Beyond]. badLosses are the losses of a bad choice.
+// [Measurement.Beyond]. The slice badLosses holds the losses of a bad choice.
 func paired(losses, badLosses []float64) *experiment.Estimate {
 	e := experiment.EstimateOf(beyondQuarter(losses, badLosses))
 	return &e
 }
 
-// erratum is the remark on an error in the paper. The table in 05_differentiability lists all these
-// errors.
+// The constant erratum is the remark on a row that shows an error in the paper. The table in
+// 05_differentiability lists all these errors.
 const erratum = "See the errata in 05_differentiability."

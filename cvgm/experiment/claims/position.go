@@ -3,7 +3,8 @@ package claims
 import "math"
 
 // A Position is the position of an estimate relative to the bound of its rule. The unit is the
-// smallest difference that matters. The bound is at 0, and values between −1 and 1 do not matter.
+// smallest difference that matters. The bound is at 0. A distance below 1 from the bound does not
+// matter.
 type Position struct{ Low, At, High float64 } // Low and High are the ends of the 95 % interval
 
 // Position returns the position of the estimate. It returns false if the estimate has no interval.

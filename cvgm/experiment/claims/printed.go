@@ -2,12 +2,13 @@ package claims
 
 import "strconv"
 
-// Quoted is a number as it is printed, digit by digit, in the paper and in the saved output of the
-// published code. A field is empty if its source does not print the number.
+// Quoted is a printed number, digit by digit. One field holds the number as the paper prints it.
+// The other field holds the number in the saved output of the published code. A field is empty if
+// its source does not print the number.
 type Quoted struct{ Paper, Code string }
 
-// number64 parses a printed number. It panics if the text is not a number. All texts are constants
-// in this file.
+// number64 parses a printed number. All texts that it parses are constants in this file, so it
+// panics if a text is not a number.
 func number64(printed string) float64 {
 	v, err := strconv.ParseFloat(printed, 64)
 	if err != nil {
@@ -30,20 +31,20 @@ type PrintedKernel struct {
 	LastLoss           Quoted // CV loss before the last step
 	Accuracy10         Quoted // test accuracy after about ten steps
 	Accuracy           Quoted // test accuracy after the last step
-	Bayes, BayesOnTest Quoted // accuracy of the Bayes rule, over the population and on the test set
+	Bayes, BayesOnTest Quoted // accuracy of the Bayes rule: over the population, and on the test set
 	Linear             Quoted // error of the best linear rule, over the population
 	Radius             Quoted // radius at which the Bayes rule changes its class
 }
 
-// Printed holds every printed number that is compared with a measurement. The first fields are the
-// numbers of the elastic net, in Table 1 and in its learning curves.
+// Printed holds every printed number that the package compares with a measurement. The first fields
+// are the numbers of the elastic net, in Table 1 and in its learning curves.
 var Printed = struct {
 	LeastSquares, TrueCoefficients, CVGM, Exhaustive, Random, CVGMSteps Quoted
 
 	Rings, XOR PrintedKernel
-	// SampleSizeWins is the share of the data sets on which CVGM is more accurate than the network
-	// of the published code. The published code computes this share from fewer sizes and
-	// repetitions than the paper, and counts ties as losses.
+	// SampleSizeWins is a share of the data sets. On these data sets, CVGM is more accurate than
+	// the network of the published code. The published code computes this share from fewer sizes
+	// and repetitions than the paper, and counts ties as losses.
 	SampleSizeWins Quoted
 	// Seeds and LargestSize are parameters of the comparison of sizes.
 	Seeds, LargestSize Quoted
@@ -68,10 +69,10 @@ var Printed = struct {
 		Hyperparameters: Quoted{Paper: "4482"},
 		LastLoss:        Quoted{Code: ".3172"},
 		Accuracy:        Quoted{Paper: ".72", Code: ".716"},
-		// The measurement in xor of claims_kernels.go compares this number with synth.XOR.Bayes.
-		// The code that prints it compares predictions in {0, 1} with labels in {−1, 1}, so all
-		// examples of class −1 count as correct. XORCoded in
-		// cvgm/experiment/differentiability/errata.go computes the number in this way.
+		// The measurement in the method xor of claims_kernels.go compares this number with
+		// synth.XOR.Bayes. The code that prints the number compares predictions in {0, 1} with
+		// labels in {−1, 1}, so all examples of class −1 count as correct. XORCoded in
+		// cvgm/experiment/differentiability/errata.go computes the number in the same way.
 		Bayes: Quoted{Paper: ".851", Code: ".851"},
 	},
 	SampleSizeWins: Quoted{Code: ".782608695652174"},

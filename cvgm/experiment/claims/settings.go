@@ -13,8 +13,8 @@ import (
 	"cvgm/cvgm/experiment/stability"
 )
 
-// This file describes parameters in words, for Measurement.Setting. With these words, a reader can
-// repeat a measurement with another program.
+// This file describes parameters in words, for the field Measurement.Setting. With these words, a
+// reader can repeat a measurement with another program.
 
 // describe joins the parts of a setting. A part is a text or a struct of parameters. Empty texts
 // are omitted.
@@ -32,12 +32,12 @@ func describe(parts ...any) string {
 	return strings.Join(all, "; ")
 }
 
-// beside is a phrase in the setting of each row that does not have the paper's splits, start or
-// box.
+// The constant beside is a phrase for the setting of a row. A row has this phrase if its splits,
+// start or box are not the paper's.
 const beside = "in the place of the paper's"
 
-// splitsBesidePaper returns a note on the number of splits k of a row, with which the text of the
-// row's setting begins. If k is the paper's number, splitsBesidePaper returns "".
+// splitsBesidePaper returns a note on the number k of splits of a row. The text of the row's
+// setting begins with this note. If k is the paper's number, splitsBesidePaper returns "".
 func splitsBesidePaper(k, paper int) string {
 	if k == paper {
 		return ""
@@ -45,10 +45,10 @@ func splitsBesidePaper(k, paper int) string {
 	return fmt.Sprintf("K = %d splits %s %d", k, beside, paper)
 }
 
-// pick returns phrases that describe parameters in p. They are the parameters with the given names
-// or, if no names are given, all parameters. The phrases come from the tags of the fields. A
-// semicolon separates the phrases of one embedded struct from the phrases of the next. Fields of
-// struct type that are not embedded are skipped, because they describe other problems.
+// pick returns phrases that describe the parameters of p with the given names. If no names are
+// given, it describes all parameters. The phrases come from the tags of the fields. A semicolon
+// separates the phrases of one embedded struct from the phrases of the next. Fields of struct type
+// that are not embedded are skipped, because they describe other problems.
 func pick(p any, names ...string) string {
 	var groups []string
 	found, last := 0, []int{-1}
@@ -72,8 +72,8 @@ func pick(p any, names ...string) string {
 }
 
 // digits returns a parameter as text, with commas between the entries of a list. If the unit is a
-// logarithm, it returns the power. It uses six digits, so that changes by rounding are not visible;
-// see ./reproduce.sh --sensitivities.
+// logarithm, it returns the power itself. It writes six digits, so that changes by rounding are not
+// visible; see ./reproduce.sh --sensitivities.
 func digits(v reflect.Value, unit string) string {
 	x, verb := v.Interface(), "%v"
 	if strings.HasPrefix(unit, "log10") {
@@ -109,9 +109,9 @@ var gradients = map[kernels.Variant]string{
 	kernels.Full:      "exact gradient, intercept not penalised",
 }
 
-// startBesidePaper and boxBesidePaper return the beginning of the setting of a search for the
-// elastic net's penalties, if its start or its box differs from the paper's. They return "" for the
-// paper's start and box.
+// startBesidePaper and boxBesidePaper describe a search for the elastic net's penalties whose start
+// or box differs from the paper's. The setting of the search begins with these texts. For the
+// paper's start and box, the functions return "".
 func startBesidePaper(p elasticnet.PenaltyCVGM) string {
 	paper := elasticnet.PaperPenaltyCVGM
 	if p.StartLambda1 == paper.StartLambda1 && p.StartLambda2 == paper.StartLambda2 {
@@ -171,7 +171,8 @@ func rivalSetting(p samplesize.SampleSizeParams, rival int) string {
 	return pick(p, "LinearC")
 }
 
-// setting returns the setting of a problem. It includes the machine if the record names one.
+// setting returns the setting of the benchmark of a problem. It includes the machine if the record
+// names one.
 func (t *Timings) setting(problem ...any) string {
 	text := fmt.Sprintf("%s; median of %d runs, the interval reaches over all of them", describe(problem...), t.RunsOfEach)
 	if t.Machine.Cores > 0 {

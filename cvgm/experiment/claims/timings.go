@@ -10,8 +10,8 @@ import (
 	"cvgm/cvgm/experiment"
 )
 
-// Timings are the recorded times of the benchmarks. Tables and figures read the record and do not
-// measure times themselves.
+// Timings are the recorded times of the benchmarks. Tables and figures use these recorded times and
+// do not measure times themselves.
 type Timings struct {
 	Machine struct {
 		Processor string
@@ -20,8 +20,8 @@ type Timings struct {
 	Date       string
 	RunsOfEach int                             `json:"runs of each"`
 	Benchmarks map[string]map[string]BenchStat // by benchmark and unit
-	// Runs holds the seconds that each notebook with stored results takes, and the seconds that
-	// each result takes.
+	// Runs holds the time, in seconds, of each notebook with stored results, and the time of each
+	// result.
 	Runs struct {
 		Notebooks map[string]struct {
 			Results []string
@@ -31,7 +31,7 @@ type Timings struct {
 	}
 }
 
-// Seconds returns the time of a notebook, in seconds, without stored results. It returns NaN if the
+// Seconds returns the time of a notebook without stored results, in seconds. It returns NaN if the
 // time is not recorded.
 func (t *Timings) Seconds(notebook string) float64 {
 	n, ok := t.Runs.Notebooks[notebook]
@@ -49,13 +49,15 @@ func (t *Timings) Seconds(notebook string) float64 {
 }
 
 // A BenchStat summarises the times of several runs of a benchmark. Low and High are the ends of an
-// interval for the median, which needs no assumption about the distribution. In nine runs, they are
-// the second lowest and the second highest time. This interval contains the median with a
-// probability of .96, and one slow run does not widen it. Low and High are 0 in older records.
+// interval for the median. The interval needs no assumption about the distribution of the times. In
+// nine runs, the ends are the second lowest and the second highest time. This interval contains the
+// median with a probability of .96, and one slow run does not widen it. In older records, Low and
+// High are 0.
 type BenchStat struct{ Median, Lowest, Highest, Low, High float64 }
 
 // interval returns the ends of the interval of the median. Older records have only the median and
-// the lowest run. The upper end is then as far from the median as the lowest run.
+// the lowest time. The upper end is then as far above the median as the lowest time is below the
+// median.
 func (b BenchStat) interval() (low, high float64) {
 	return cmp.Or(b.Low, b.Lowest), cmp.Or(b.High, b.Highest, 2*b.Median-b.Lowest)
 }
@@ -76,8 +78,8 @@ func ReadTimings(path string) (*Timings, error) {
 	return t, nil
 }
 
-// Lowest returns the lowest value of a benchmark in a unit, or NaN if there is no record. The run
-// with the lowest value was disturbed least by other programs.
+// Lowest returns the lowest value of a benchmark in a unit, or NaN if there is no record. Other
+// programs disturbed the run with the lowest value least.
 func (t *Timings) Lowest(benchmark, unit string) float64 {
 	if m := t.Benchmarks[benchmark][unit]; m.Lowest > 0 {
 		return m.Lowest
@@ -96,9 +98,9 @@ func (t *Timings) measure(benchmark, unit string) experiment.Estimate {
 	return experiment.Estimate{Mean: m.Median, Margin: max(high-m.Median, m.Median-low), N: t.RunsOfEach}
 }
 
-// estimate estimates f(a, b) for the median times a and b of two benchmarks. f must be monotone in
-// each time. The margin is the distance to the farthest value of f for times in the intervals of
-// the medians.
+// estimate estimates f(a, b) for the median times a and b of two benchmarks. The function f must be
+// monotone in each time. The margin is the distance to the farthest value of f for times in the
+// intervals of the medians.
 func (t *Timings) estimate(first, second string, f func(a, b float64) float64) experiment.Estimate {
 	a, b := t.Benchmarks[first]["ns/op"], t.Benchmarks[second]["ns/op"]
 	if !(a.Median > 0 && b.Median > 0) {

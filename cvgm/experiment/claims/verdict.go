@@ -15,15 +15,16 @@ type Verdict string
 // These constants are the verdicts.
 const (
 	Confirmed Verdict = "confirmed"
-	// TooLittle: the sentence holds, but the difference is too small to matter.
+	// TooLittle means that the sentence holds, but the difference is too small to matter.
 	TooLittle Verdict = "confirmed, too little to matter"
 	Differs   Verdict = "differs"
 	// NotDecided: there are too few repetitions.
 	NotDecided Verdict = "not decided"
 	PaperError Verdict = "paper's error"
-	// Slip: the printed sentence has a slip of notation, and the intended sentence holds.
+	// Slip means that the printed sentence has a slip of notation, and that the intended sentence
+	// holds.
 	Slip Verdict = "slip of notation"
-	// Identity: the sentence is proved, so the measurement only checks the code.
+	// Identity means that the sentence is proved, so the measurement only checks the code.
 	Identity    Verdict = "identity, checks the code"
 	NotTestable Verdict = "not testable"
 )
@@ -36,9 +37,9 @@ type Judgement struct {
 	// Sign is the side of the rule's bound on which the 95 % interval lies: Above, Below or Even.
 	// It is empty if there are no repetitions.
 	Sign Side
-	// Size classifies the distance of the estimate from the bound by the 90 % interval: Matters,
-	// Negligible or Unclear. Each end of this interval is a test at the level 5 %. Size is empty if
-	// there are no repetitions.
+	// Size classifies the distance of the estimate from the bound as Matters, Negligible or
+	// Unclear. It uses the 90 % interval of the estimate, so each end of the interval is a test at
+	// the level 5 %. Size is empty if there are no repetitions.
 	Size    Size
 	Verdict Verdict
 }
@@ -59,24 +60,23 @@ const (
 	Unclear    Size = "not decided"
 )
 
-// Telling is a multiple of the standard error: d = Telling·(standard error) is the smallest
-// difference that the repetitions distinguish from 0. Suppose that d is also the smallest
-// difference that matters. There are two cases, in which z(p) is the quantile of the normal
-// distribution:
+// Telling is a multiple of the standard error. The repetitions distinguish a difference from 0 if
+// it is at least d = Telling·(standard error). Suppose that d is also the smallest difference that
+// matters. There are two cases. In both, z(p) is the quantile of the normal distribution:
 //
 //   - If the true difference is 0, the repetitions show with a probability of at least .9 that the
 //     difference does not matter. This requires that d is z(.95) + z(.95) standard errors.
 //   - If the true difference is 2d, the repetitions show with at least this probability that the
 //     difference matters. This requires only z(.95) + z(.90) standard errors.
 //
-// Telling determines the number of repetitions. Let s be the standard deviation between the
-// repetitions of a pilot. Ten draws together need (Telling·s/d)² repetitions. The pilot is draw 20,
-// whose data are in neither the ten recorded draws nor the ten draws after them. Its estimates are
-// in testdata/pilot.csv, and TestPilotHasPower compares them with d. This file holds the
-// experiments whose number of repetitions follows from the pilot. The repetitions of the other rows
-// are older. TestRecordedDrawsHavePower checks them on the recorded draws. A card marks a row with
-// too few repetitions. For times, the repetitions are the runs of the benchmarks, and there are no
-// draws.
+// Telling determines the number of repetitions. A pilot gives the standard deviation s between
+// repetitions. Ten draws together need (Telling·s/d)² repetitions. The pilot is draw 20. Its data
+// are neither in the ten recorded draws nor in the ten draws after them. Its estimates are in
+// testdata/pilot.csv, and TestPilotHasPower compares them with d. This file holds the experiments
+// whose number of repetitions follows from the pilot. The other rows have older numbers of
+// repetitions. TestRecordedDrawsHavePower checks these rows on the recorded draws. A card marks a
+// row with too few repetitions. For times, the repetitions are the runs of the benchmarks, and
+// there are no draws.
 const Telling = 2 * 1.6448536269514722
 
 func once(v float64) experiment.Estimate {
@@ -89,25 +89,26 @@ func on(scale experiment.Scale, e experiment.Estimate) experiment.Estimate {
 	return e
 }
 
-// A rule turns a measurement into a verdict. The rule holds for true values from low to high.
+// A rule turns a measurement into a verdict. The rule holds for a true value between the numbers
+// low and high.
 type rule struct {
 	text      string
 	low, high float64
 	open      bool // low and high themselves are excluded
-	// minSize is the smallest distance from a bound that matters. It does not affect the verdict on
-	// a value that is computed once.
+	// minSize is the smallest distance from a bound that matters. For a value that is computed only
+	// once, it does not affect the verdict.
 	minSize difference
-	// bound is the measured upper bound of the rule, or nil if the bound is not measured. It is the
-	// share of a bad choice's loss that the rule allows. badChoice names the bad choice.
+	// The field bound is the upper bound of the rule if this bound is measured, and otherwise nil.
+	// A measured bound is a share of a bad choice's loss. The field badChoice names the bad choice.
 	bound     *experiment.Estimate
 	badChoice string
-	// ifHolds is the verdict if the rule holds. Empty: Confirmed. ifFails is the verdict if the
-	// rule does not hold. Empty: Differs.
+	// The field ifHolds is the verdict if the rule holds. Empty: Confirmed. The field ifFails is
+	// the verdict if the rule does not hold. Empty: Differs.
 	ifHolds, ifFails Verdict
 }
 
-// A difference is the smallest change of a quantity that would matter to a reader, with the reason
-// for its size.
+// A difference is a change of a quantity: the smallest change that would matter to a reader. It has
+// a reason for its size.
 type difference struct {
 	size float64
 	why  string
@@ -120,44 +121,44 @@ const (
 	SquaredLossMatters = .01
 )
 
-// These variables are the smallest differences that matter. Their names begin with the measured
-// quantity.
+// Each of these variables is a smallest difference that matters. After the word of, its name gives
+// the measured quantity.
 var (
 	ofAccuracy = difference{AccuracyMatters, "half a point is half of the standard deviation of an accuracy of .9 on the paper's test set of 1000 examples"}
-	// This smallest difference is for comparisons with a poor rival, which does not learn, or
-	// learns without a penalty.
+	// The next two differences are for comparisons with a poor rival. A poor rival does not learn,
+	// or learns without a penalty.
 	ofPoorAccuracy    = difference{.02, "two points are a fifteenth of what learning gains on the rings, and the rival does not learn"}
 	ofPoorSquaredLoss = difference{.04, "a twenty-fifth of the variance of the labels' noise; the rival has no penalty, or is known to be wrong"}
 	ofSquaredLoss     = difference{SquaredLossMatters, "a hundredth of the variance of the labels' noise, which no method removes"}
 	ofLogLoss         = difference{math.Ln2 / 20, "a twentieth of log 2, the loss of a coin"}
 	ofSets            = difference{.1, "one data set in ten"}
 	ofWhole           = difference{.1, "a tenth of the whole"}
-	// This difference is a relative difference between a derivative and a finite difference.
+	// This is a relative difference between a derivative and a finite difference.
 	ofDigits = difference{sixDigits / 2, "half a unit of the sixth digit"}
 )
 
 // sixDigits bounds the relative distance of a correct derivative from the best finite difference.
-// The rounding of the finite difference causes distances of up to some 1e-8. A derivative in a
-// wrong input has a distance of a hundredth or more.
+// The rounding of the finite difference causes distances of up to about 1e-8. For a derivative in a
+// wrong input, the distance is a hundredth or more.
 const sixDigits = 1e-6
 
-// perDoublings converts a difference between the smallest and the largest size into a slope per
-// doubling of the size.
+// perDoublings converts a difference between the smallest and the largest size into a slope: the
+// change per doubling of the size.
 func (d difference) perDoublings(smallest, largest int) difference {
 	n := math.Log2(float64(largest) / float64(smallest))
 	return difference{d.size / n, fmt.Sprintf("%g over the %.2g doublings from N = %d to %d; %s", d.size, n, smallest, largest, d.why)}
 }
 
-// equals requires that a number differs from want by at most tol. The parameter tol is also the
-// smallest difference that matters.
+// equals returns a rule that requires a number within tol of the number want. The parameter tol is
+// also the smallest difference that matters.
 func equals(want, tol float64, why string) rule {
 	return rule{text: fmt.Sprintf("within %.4g of %g", tol, want), low: want - tol, high: want + tol, minSize: difference{tol, why}}
 }
 
-// zero requires the value 0, up to the smallest difference that matters.
+// zero returns a rule that requires the value 0, up to the smallest difference that matters.
 func zero(d difference) rule { return equals(0, d.size, d.why) }
 
-// exactly requires a value that is equal to want, which is a count.
+// exactly returns a rule that requires a value equal to the number want, a count.
 func exactly(want float64) rule {
 	return rule{text: fmt.Sprintf("%g", want), low: want, high: want, minSize: difference{0, "a count"}}
 }
@@ -165,9 +166,10 @@ func exactly(want float64) rule {
 // asPrinted requires a number that rounds to the printed number.
 func asPrinted(q Quoted) rule { return within(q, 0) }
 
-// withinOne requires a rate that is near the printed number. The rate may differ from the printed
-// number by half a unit of the last printed digit, plus 1/n, which is one of n examples. Two
-// programs that count on the same test set may differ by one example, which lies on the boundary.
+// withinOne returns a rule that requires a rate near the printed number. The rate is a share of n
+// examples. It may differ from the printed number by half a unit of the last printed digit, plus
+// 1/n. Two programs that count on the same test set may differ by one example, because the example
+// lies on the boundary.
 func withinOne(q Quoted, n int) rule {
 	r := within(q, 1/float64(n))
 	r.text = fmt.Sprintf("within one of %d examples of %s", n, q.Paper)
@@ -175,9 +177,9 @@ func withinOne(q Quoted, n int) rule {
 	return r
 }
 
-// within requires a value that is near the printed number. The value may differ from the printed
-// number by half a unit of the last printed digit, plus the tolerance tol. The bounds are slightly
-// wider than this, because the rounding of float64 must not decide.
+// within returns a rule that requires a value near the printed number. The value may differ from
+// the printed number by half a unit of the last printed digit, plus the tolerance tol. The bounds
+// of the rule are slightly wider, because the rounding of float64 must not decide.
 func within(q Quoted, tol float64) rule {
 	_, decimals, _ := strings.Cut(q.Paper, ".")
 	tol += math.Pow(10, -float64(len(decimals))) / 2
@@ -186,8 +188,9 @@ func within(q Quoted, tol float64) rule {
 	return r
 }
 
-// above requires a value above a bound. d is the smallest difference that matters if there are
-// repetitions. For a value that is computed once, d is zero.
+// above returns a rule that requires a value above the bound. The parameter d is the smallest
+// difference that matters if there are repetitions. For a value that is computed only once, d is
+// zero.
 func above(bound float64, d difference) rule {
 	return rule{text: "above " + short(bound), low: bound, high: math.Inf(1), open: true, minSize: d}
 }
@@ -196,12 +199,12 @@ func below(bound float64, d difference) rule {
 	return rule{text: "below " + short(bound), low: math.Inf(-1), high: bound, open: true, minSize: d}
 }
 
-// computed is the smallest difference that matters for a value without sampling error. It is 0, so
-// every difference between the value and its bound matters.
+// The variable computed is the smallest difference that matters for a value without sampling error.
+// It is 0, so every difference between the value and its bound matters.
 var computed = difference{0, "the value has no error but rounding"}
 
-// ofAllSets requires a distance, in standard deviations, of at most 1.96. Of all data sets or test
-// sets, 95 % are within this distance.
+// ofAllSets is a rule for a distance in standard deviations, which must be at most 1.96. Of all
+// data sets or test sets, 95 % are within this distance.
 var ofAllSets = rule{text: "within 1.96 of 0, as 95 % of all sets", low: -1.96, high: 1.96, minSize: difference{1.96, "what 19 of 20 sets stay within"}}
 
 func short(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }
@@ -211,12 +214,13 @@ func withMargin(e experiment.Estimate) string {
 	return fmt.Sprintf("%s ± %s", short(e.Mean), short(e.Margin))
 }
 
-// quarter is the share of a bad choice's regret that a rule allows to another choice, if the paper
-// calls this other choice one that "works well" or "is competitive".
+// The paper says that some choices "work well" or are "competitive". The constant quarter is a
+// share of a bad choice's regret. A rule allows this share to a choice of which the paper says so.
 const quarter = .25
 
-// littleOf requires a loss below a quarter of the loss of a bad choice. Both losses are measured.
-// Therefore the verdict is based on the loss minus this quarter, which is [Measurement.Beyond].
+// littleOf returns a rule that requires a loss below a quarter of the loss of a bad choice. Both
+// losses are measured. The verdict therefore comes from their difference, [Measurement.Beyond]: the
+// loss minus a quarter of the bad choice's loss.
 func littleOf(worst experiment.Estimate, choice string) rule {
 	return littleBound(worst.Times(quarter), choice)
 }
@@ -228,8 +232,8 @@ func littleBound(bound experiment.Estimate, choice string) rule {
 	return r
 }
 
-// beyondQuarter returns losses[i] − badLosses[i]/4 for each data set i. badLosses are the losses of
-// a bad choice.
+// beyondQuarter returns losses[i] − badLosses[i]/4 for each data set i. The slice badLosses holds
+// the losses of a bad choice.
 func beyondQuarter(losses, badLosses []float64) []float64 {
 	beyond := make([]float64, len(losses))
 	for i := range beyond {
@@ -250,8 +254,8 @@ func (r rule) proved() rule {
 	return r
 }
 
-// oneSided returns the bound of a rule that requires values above a bound, or below a bound. For
-// other rules, it returns false.
+// oneSided returns the bound of a rule with one bound: a rule that requires values above a number,
+// or below a number. For other rules, its second result is false.
 func (r rule) oneSided() (bound float64, is bool) {
 	switch {
 	case math.IsInf(r.low, 0):
@@ -262,9 +266,9 @@ func (r rule) oneSided() (bound float64, is bool) {
 	return 0, false
 }
 
-// judge judges the estimate m. The argument excess is used only if the bound of the rule is
-// measured. It is the estimate of m minus the bound. If excess is nil, judge computes this
-// difference, and assumes that the estimate and the bound are independent.
+// judge judges the estimate m by the rule. It uses the argument excess only if the bound of the
+// rule is measured. The argument is the estimate of m minus the bound. If it is nil, judge computes
+// this difference, and assumes that m and the bound are independent.
 func (r rule) judge(m experiment.Estimate, excess *experiment.Estimate) Judgement {
 	j := r.plain(m, excess)
 	switch {
@@ -276,8 +280,8 @@ func (r rule) judge(m experiment.Estimate, excess *experiment.Estimate) Judgemen
 	return j
 }
 
-// plain judges as judge does, but without the special verdicts of the rule. If the rule is decided,
-// the verdict is Confirmed or Differs.
+// plain judges as judge does, but without the special verdicts of the rule. If the estimate decides
+// the rule, the verdict is Confirmed or Differs.
 func (r rule) plain(m experiment.Estimate, beyond *experiment.Estimate) Judgement {
 	bound, oneSided := r.oneSided()
 	switch {
@@ -307,8 +311,8 @@ func (r rule) judgeOnce(v float64) Verdict {
 	return Differs
 }
 
-// Weigh compares a difference with 0 and with the smallest difference that matters. The verdict is
-// on the statement that the difference is below 0.
+// Weigh compares a difference with 0, and with the smallest difference that matters. Its verdict
+// judges the statement that the difference is below 0.
 func Weigh(e experiment.Estimate, matters float64) Judgement {
 	return below(0, difference{size: matters}).judge(e, nil)
 }
@@ -337,8 +341,8 @@ func (r rule) judgeSide(m experiment.Estimate, bound float64) Judgement {
 	return j
 }
 
-// judgeLittle judges m by a rule that allows at most a share of a bad choice's loss. The Sign of
-// the judgement is the side of 0 on which m lies.
+// judgeLittle judges the estimate m by a rule that allows at most a share of a bad choice's loss.
+// The Sign of the judgement is the side of 0 on which m lies.
 func (r rule) judgeLittle(m experiment.Estimate, beyond *experiment.Estimate) Judgement {
 	if beyond == nil {
 		d := r.lessBound(m)
@@ -354,8 +358,8 @@ func (r rule) judgeLittle(m experiment.Estimate, beyond *experiment.Estimate) Ju
 	return j
 }
 
-// lessBound returns m minus the measured bound of the rule. It assumes that the two are
-// independent.
+// lessBound returns the estimate m minus the measured bound of the rule. It assumes that m and the
+// bound are independent.
 func (r rule) lessBound(m experiment.Estimate) experiment.Estimate {
 	switch {
 	case m.Repeated() && r.bound.Repeated():
@@ -369,7 +373,7 @@ func (r rule) lessBound(m experiment.Estimate) experiment.Estimate {
 	return m
 }
 
-// side returns the side of the bound on which the 95 % interval lies.
+// side returns the side of the bound on which the 95 % interval of the estimate m lies.
 func side(m experiment.Estimate, bound float64) Side {
 	switch low, high := m.Interval(.95); {
 	case low > bound:
@@ -383,8 +387,8 @@ func side(m experiment.Estimate, bound float64) Side {
 // minus returns the estimate of the negative quantity.
 func minus(m experiment.Estimate) experiment.Estimate { return m.Times(-1) }
 
-// conjunction returns the verdict on a sentence that combines all judged statements. It returns the
-// first verdict of the following list that is the verdict on any statement.
+// conjunction returns the verdict on a sentence that joins several judged statements by "and". It
+// returns the first verdict of the following list that any of the statements has.
 func conjunction(of []Verdict) Verdict {
 	for _, v := range []Verdict{PaperError, Slip, Differs, NotDecided, TooLittle, Confirmed, Identity} {
 		for _, w := range of {
@@ -396,8 +400,8 @@ func conjunction(of []Verdict) Verdict {
 	return NotTestable
 }
 
-// symmetric returns the median as an estimate. The margin is the longer side of the median's
-// interval.
+// symmetric returns a median as an estimate with a symmetric interval. The margin is the distance
+// from the median to the farther end of the median's interval.
 func symmetric(m experiment.Median) experiment.Estimate {
 	return experiment.Estimate{Mean: m.Median, Margin: max(m.High-m.Median, m.Median-m.Low), N: m.N}
 }
@@ -406,8 +410,8 @@ func symmetric(m experiment.Median) experiment.Estimate {
 // rival?
 type Help string
 
-// These constants are the values of Help. Slight means that the difference, of either sign, does
-// not matter.
+// These constants are the values of Help. Slight means that the difference does not matter,
+// whatever its sign.
 const (
 	Helps     Help = "helps"
 	Harms     Help = "harms"
@@ -427,7 +431,8 @@ func (j Judgement) help() Help {
 	return Undecided
 }
 
-// besideCode returns a sentence that compares v with the saved output of the published code.
+// besideCode returns a sentence that compares the value v with the saved output of the published
+// code.
 func besideCode(q Quoted, v float64) string {
 	same := asPrinted(Quoted{Paper: q.Code}).judgeOnce(v) == Confirmed
 	return "The output saved with the code is " + choose(same, "the same as here.", q.Code+".")

@@ -32,21 +32,22 @@ func DefaultDerivatives() DerivativesParams {
 
 func (DerivativesParams) Defaults() any { return DefaultDerivatives() }
 
-// A DerivativeCheck compares a derivative with central differences. It is the derivative of a
-// scalar function of a solution, along a direction of one input.
+// A DerivativeCheck compares a derivative with central differences. The function is a scalar
+// function of a solution. The derivative is along a direction of one input.
 type DerivativeCheck struct {
 	Example, Input string
-	// VJP is the derivative in reverse mode, and JVP in forward mode. JVP is NaN if there is only
-	// reverse mode.
+	// VJP is the derivative computed in reverse mode, and JVP is the derivative computed in forward
+	// mode. JVP is NaN if there is only reverse mode.
 	VJP, JVP float64
-	// Difference holds the central difference (s(h) − s(−h))/2h at each step h of
-	// [DerivativeChecks]. s(t) is the scalar after the input has moved by t along the direction.
-	// The difference is NaN if the moved program has no solution.
+	// Difference holds the central difference (s(h) − s(−h))/2h for each step h in
+	// [DerivativeChecks]. The number s(t) is the value of the scalar function after the input has
+	// moved by t times the direction. The difference is NaN if the problem with the moved input has
+	// no solution.
 	Difference []float64
 }
 
-// Errors returns the error of each difference, relative to the derivative. If both the difference
-// and the derivative are 0, the error is 0.
+// Errors returns the error of each central difference, relative to the derivative. If both the
+// difference and the derivative are 0, the error is 0.
 func (c DerivativeCheck) Errors() []float64 {
 	errs := make([]float64, len(c.Difference))
 	for i, d := range c.Difference {
@@ -97,8 +98,8 @@ type checker struct {
 	checks  []DerivativeCheck
 }
 
-// add adds a check. It compares the derivative with differences of the function value, whose
-// argument is the distance by which the input moves along the direction.
+// add adds a check. It compares the derivative with differences of the function value. The argument
+// of value is the distance by which the input moves along the direction.
 func (c *checker) add(input string, vjp, jvp float64, value func(t float64) (float64, error)) error {
 	check := DerivativeCheck{Example: c.example, Input: input, VJP: vjp, JVP: jvp}
 	for _, h := range c.steps {

@@ -20,14 +20,14 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// direction is an input of a learner, and a direction in which it moves.
+// A direction names an input of a learner and holds a direction in which the input moves.
 type direction struct {
 	input string
 	learn.Grad
 }
 
-// directions returns directions of the inputs. A step of length 1 along the direction of a
-// hyperparameter doubles the hyperparameter. The directions of X and y are random.
+// directions returns a direction for each input of a learner. A step of length 1 along the
+// direction of a hyperparameter doubles the hyperparameter. The directions of X and y are random.
 func directions(src synth.Source, d learn.Data, hyper []float64, names ...string) []direction {
 	var all []direction
 	for k, name := range names {
@@ -42,9 +42,9 @@ func directions(src synth.Source, d learn.Data, hyper []float64, names ...string
 }
 
 // moved returns the data and the hyperparameters after they have moved by t times the direction. If
-// the argument labels is set, the labels y_i are ±1 and must not change. Instead of adding t·dy_i
-// to y_i, moved then adds t·dy_i·y_i·x_i to x_i. This is equivalent, because y_i² = 1 and the
-// learner depends only on y_i·x_i.
+// the argument labels is true, the labels y_i are ±1 and must not change. In this case, moved adds
+// t·dy_i·y_i·x_i to x_i instead of adding t·dy_i to y_i. This is equivalent, because y_i² = 1 and
+// the learner depends only on y_i·x_i.
 func (v direction) moved(t float64, d learn.Data, hyper []float64, labels bool) (learn.Data, []float64) {
 	d.X, hyper = movedMatrix(d.Dense(), t, v.X), movedVector(hyper, t, v.Hyper)
 	if !labels {
@@ -62,7 +62,8 @@ func (v direction) pair(g *learn.Grad) float64 {
 	return inner([][]float64{g.Hyper, entries(g.X), g.Y}, [][]float64{v.Hyper, entries(v.X), v.Y})
 }
 
-// inner returns the inner product of two lists of vectors. A nil vector in b means zeros.
+// inner returns the inner product of two lists of vectors, a and b. A nil vector in b stands for
+// zeros.
 func inner(a, b [][]float64) float64 {
 	var s float64
 	for k, v := range b {
@@ -79,8 +80,8 @@ func newGrad(d learn.Data, hyper []float64) *learn.Grad {
 	return &learn.Grad{Hyper: make([]float64, len(hyper)), X: mat.NewDense(n, m, nil), Y: make([]float64, n)}
 }
 
-// learner returns a function that checks the derivatives of cᵀθ for a random c. The argument labels
-// is passed to direction.moved.
+// learner returns a function that checks the derivatives of cᵀθ for a random vector c. The argument
+// labels is passed to the method moved of each direction.
 func (p DerivativesParams) learner(l learn.ForwardLearner, draw func(src synth.Source, n int) learn.Data, labels bool, hyper []float64, names ...string) func(ctx context.Context, c *checker, src *synth.Stream) error {
 	return func(ctx context.Context, c *checker, src *synth.Stream) error {
 		d := draw(src, p.Train)
@@ -127,7 +128,7 @@ func (p DerivativesParams) checkKernelSVM(ctx context.Context, c *checker, src *
 		err := l.Predict(nil, values, at)
 		return floats.Dot(cotangent, values), err
 	}
-	for _, v := range directions(src, d, hyper, "C", "γ")[:3] { // without y: a label selects the side of a bound, and cannot move a little
+	for _, v := range directions(src, d, hyper, "C", "γ")[:3] { // all inputs except y: a label selects the side of a bound, and cannot move a little
 		if _, err := decide(d, hyper, at); err != nil {
 			return err
 		}
@@ -158,8 +159,8 @@ func (p DerivativesParams) checkKernelSVM(ctx context.Context, c *checker, src *
 	})
 }
 
-// checkQP checks the derivatives of one scalar function of z, λ and ν, which are the solution of a
-// random program.
+// checkQP checks the derivatives of one scalar function of z, λ and ν. These are the solution and
+// the multipliers of a random quadratic program.
 func checkQP(_ context.Context, c *checker, src *synth.Stream) error {
 	const n, m, q = 6, 8, 2
 	root := mat.NewDense(n, n, normals(src, n*n))
@@ -227,7 +228,7 @@ func entries(m *mat.Dense) []float64 {
 	return m.RawMatrix().Data
 }
 
-// movedVector returns a copy of x plus t times v. It returns a copy of x if v is nil.
+// movedVector returns a copy of x plus t times v. If v is nil, it returns a copy of x.
 func movedVector(x []float64, t float64, v []float64) []float64 {
 	if v == nil {
 		return slices.Clone(x)
@@ -275,8 +276,9 @@ func checkProgram(_ context.Context, c *checker, src *synth.Stream) error {
 	return nil
 }
 
-// checkCV checks gradients of whole CV losses. One is in the penalties of an elastic net. The other
-// is in the weights of a network that makes the features of a logistic regression.
+// checkCV checks gradients of two whole CV losses. The first gradient is in the penalties of an
+// elastic net. The second is in the weights of a network that makes the features of a logistic
+// regression.
 func (p DerivativesParams) checkCV(ctx context.Context, c *checker, src *synth.Stream) error {
 	splits, err := cvgm.RandomSplits(src, p.Train, p.K, p.P)
 	if err != nil {
@@ -323,13 +325,14 @@ func (p DerivativesParams) checkCV(ctx context.Context, c *checker, src *synth.S
 	return nil
 }
 
-// die returns a convex program that is not a QP. It has an active inequality and an equality. Its
-// solution is the distribution of a die with six faces. Among all distributions with a mean of at
-// most α₀, this distribution has the highest entropy (Jaynes 1957):
+// die returns a convex program that is not a QP. The program has an active inequality and an
+// equality. Its solution x is the distribution of a die with six faces. Of all distributions with a
+// mean of at most α₀, this distribution has the highest entropy (Jaynes 1957):
 //
 //	minimise Σ x_i log x_i   subject to   mᵀx ≤ α₀,  1ᵀx = 1
 //
-// The numbers on the faces, m = (α₁ … α₆), are parameters, too.
+// The vector m = (α₁ … α₆) holds the numbers on the faces. They are parameters of the program, like
+// α₀.
 func die() *qpdiff.ConvexProgram {
 	return &qpdiff.ConvexProgram{
 		Objective: func(d *qpdiff.Partials, x, alpha []float64) float64 {
@@ -360,8 +363,9 @@ func die() *qpdiff.ConvexProgram {
 	}
 }
 
-// solveDie returns the solution x_i = exp(−λm_i)/Σ and the multipliers λ and ν = log Σ − 1, where Σ
-// is the sum of exp(−λm_i). Newton's method finds the λ for which x has the mean α₀.
+// solveDie returns the solution and its multipliers λ and ν. The solution is x_i = exp(−λm_i)/Σ,
+// where Σ is the sum of exp(−λm_i) over the faces, and ν is log Σ − 1. Newton's method finds the λ
+// for which x has the mean α₀.
 func solveDie(alpha []float64) (x []float64, lambda, nu float64) {
 	m := alpha[1:]
 	x = make([]float64, len(m))
@@ -385,7 +389,8 @@ func solveDie(alpha []float64) (x []float64, lambda, nu float64) {
 	return x, lambda, nu
 }
 
-// Run checks one derivative of each example in each of its inputs.
+// Run checks the derivatives of each example in all inputs of the example, one derivative per
+// input.
 func (p DerivativesParams) Run(ctx context.Context, hooks experiment.Hooks) (*DerivativeChecks, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err

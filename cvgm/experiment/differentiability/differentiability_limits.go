@@ -20,7 +20,8 @@ import (
 )
 
 // DifferentiabilityLimitsParams are the parameters of experiments at points without a derivative.
-// At these points, the paper's conditions for a derivative fail or do not suffice.
+// The paper gives conditions for a derivative. At these points, its conditions fail or do not
+// suffice.
 type DifferentiabilityLimitsParams struct {
 	LinearProblem
 	K        int     `help:"cross-validation splits" range:"[1,∞)" small:"[2,6]" setting:"CV loss of K = %v uniform splits"`
@@ -35,45 +36,44 @@ func DefaultDifferentiabilityLimits() DifferentiabilityLimitsParams {
 
 func (DifferentiabilityLimitsParams) Defaults() any { return DefaultDifferentiabilityLimits() }
 
-// A RangeCounterexample describes the problem min ½(x − a)² subject to x ≤ 0. Its solution x has a
-// kink at a = 0. At the kink, x and the multiplier λ are 0. The paper's condition for a derivative
-// is that ∇_a g lies in the range of ∇_z g, with
+// A RangeCounterexample describes the problem min ½(x − a)² subject to x ≤ 0. At a = 0 the solution
+// x has a kink, and both x and the multiplier λ are 0. The paper's condition for a derivative is
+// that ∇_a g lies in the range of ∇_z g. Here z is (x, λ), and
 //
 //	g = (x − a + λ, λx),   ∇_z g = [1 1; λ x] = [1 1; 0 0],   ∇_a g = (−1, 0).
 type RangeCounterexample struct {
 	Kink
-	// RangeResidual is the least-squares distance of ∇_a g from the range. If it is 0, the
-	// condition holds.
+	// RangeResidual is the least-squares distance of ∇_a g from the range of ∇_z g. If it is 0, the
+	// paper's condition holds.
 	RangeResidual float64
-	// Rule is the error of the general rule for convex programs at the kink.
+	// Rule is the error that the general rule for convex programs returns at the kink.
 	Rule string
 }
 
-// VanishingRidge holds the size of an elastic net's derivative for values of λ2 that go to 0. The
-// size is the norm of the derivative of θ along one random change of X. Independent has the sizes
-// for data with independent features. Twice has the sizes for the same data with the first feature
-// duplicated.
+// VanishingRidge holds norms of an elastic net's derivative as λ2 goes to 0. Each is the norm of
+// the derivative of θ along one random change of X. Independent has the norms for data with
+// independent features. Twice has the norms for the same data with the first feature duplicated.
 type VanishingRidge struct {
 	Lambda2            []float64
 	Independent, Twice []float64
-	// IndependentAtZero is the norm at λ2 = 0, if the derivative exists. TwiceRefusal is the
-	// library's error for the derivative at λ2 = 0 with a duplicated feature. SVMRefusal is the
-	// library's error for a support vector machine at λ2 = 0.
+	// IndependentAtZero is the norm at λ2 = 0 for independent features, if the derivative exists.
+	// TwiceRefusal is the library's error for the derivative at λ2 = 0 with a duplicated feature.
+	// SVMRefusal is the library's error for a support vector machine at λ2 = 0.
 	IndependentAtZero        float64
 	TwiceRefusal, SVMRefusal string
 }
 
-// DiscontinuousLoss compares two CV losses of the same fits along one hyperparameter: the share of
-// misclassifications, and a smooth loss.
+// DiscontinuousLoss compares two CV losses along one hyperparameter: the share of
+// misclassifications, and a smooth loss. Both losses judge the same fits.
 type DiscontinuousLoss struct {
 	C                 []float64 // ascending, with equal ratios
 	ZeroOne, Logistic []float64
 	Slope             []float64 // derivative of Logistic in C
-	// Jumps is the number of pairs of neighbouring values in C between which ZeroOne changes.
+	// Jumps is the number of pairs of neighbouring values in C for which ZeroOne differs.
 	Jumps   int
 	Refusal string // error for a gradient of ZeroOne
 	// ZeroOneJump and LogisticJump are the largest jumps of the two losses, for each data set. A
-	// jump is the change of a loss between two values of C with the relative difference JumpWidth;
+	// jump is the change of a loss between two values of C whose relative difference is JumpWidth;
 	// see largestJump.
 	ZeroOneJump, LogisticJump []float64
 }
@@ -86,9 +86,10 @@ type Limits struct {
 	ElasticNet, SVM Kink
 	Ridge           VanishingRidge
 	Loss            DiscontinuousLoss
-	// Multipliers and Primal are for a program with a duplicated constraint. The multipliers of
-	// this program are not unique. Multipliers is the text of the error that a request for their
-	// derivative returns. The solution nevertheless has a derivative in p, and Primal holds it.
+	// Multipliers and Primal belong to a program with a duplicated constraint. The multipliers of
+	// this program are not unique. Multipliers is the text of the error that a request for the
+	// multipliers' derivative returns. The solution nevertheless has a derivative in the parameter
+	// p, and Primal holds this derivative.
 	Multipliers string
 	Primal      float64
 }
@@ -287,7 +288,7 @@ func (p DifferentiabilityLimitsParams) jumps(ctx context.Context, l *Discontinuo
 }
 
 // lossesOfC draws examples of two classes. It returns two CV losses of logistic regression as
-// functions of C: zeroOne is the misclassification, and soft the logistic loss.
+// functions of C: zeroOne is the share of misclassifications, and soft is the logistic loss.
 func (p DifferentiabilityLimitsParams) lossesOfC(src synth.Source, intercept linear.Intercept) (zeroOne, soft *cvgm.CV, err error) {
 	d := p.classes(src, p.Train)
 	splits, err := cvgm.RandomSplits(src, p.Train, p.K, p.P)
@@ -303,14 +304,14 @@ func (p DifferentiabilityLimitsParams) lossesOfC(src synth.Source, intercept lin
 }
 
 // JumpWidth is a relative difference between two values of C. If a loss changes noticeably between
-// such values, the change counts as a jump. The change of a smooth loss over so small a difference
-// is far smaller. Rounding does not cause a jump, because JumpWidth is far above the rounding of a
-// fit.
+// two such values, the change counts as a jump. A smooth loss changes far less over so small a
+// difference. Rounding does not cause a jump, because JumpWidth is far above the rounding error of
+// a fit.
 const JumpWidth = 1e-9
 
 // largestJump returns the change of a CV loss at its largest jump. It finds the interval of a grid
-// of C on which the loss changes most. It then halves this interval repeatedly, down to JumpWidth,
-// and returns the change of the loss on the last interval.
+// of C on which the loss changes most. It halves this interval repeatedly, until its relative
+// length is JumpWidth. It returns the change of the loss on the last interval.
 func largestJump(ctx context.Context, cv *cvgm.CV) (jump float64, err error) {
 	type point struct{ c, loss float64 }
 	at := func(c float64) point {

@@ -39,9 +39,9 @@ func (ErrataParams) Defaults() any { return DefaultErrata() }
 type ErrataResult struct {
 	Params   ErrataParams
 	Jacobian JacobianErratum
-	// Range shows that the condition ∇_α g ∈ R(∇_z g) holds at a kink.
+	// Range shows a kink at which the paper's condition ∇_α g ∈ R(∇_z g) holds.
 	Range RangeCounterexample
-	// ElasticNet and SVM show that λ2 > 0 does not make the solution differentiable.
+	// ElasticNet and SVM show that a solution with λ2 > 0 need not be differentiable.
 	ElasticNet, SVM Kink
 	Labels          LabelErratum
 	Program         ProgramErratum
@@ -50,53 +50,56 @@ type ErrataResult struct {
 }
 
 // JacobianErratum compares two Jacobians ∂θ/∂X of logistic regression, on N examples in the plane.
-// The printed Jacobian uses the formula in the paper's example, ∇_{x_i}∇_θ L = C(π_i−1)y_i I. The
-// complete Jacobian has no term omitted.
+// The printed Jacobian uses the formula in the paper's example, ∇_{x_i}∇_θ L = C(π_i−1)y_i I, which
+// omits a term. The complete Jacobian has all terms.
 type JacobianErratum struct {
 	Data  synth.Data
 	Theta [2]float64 // the line θᵀx = 0 separates the classes
 	// CompleteError and PrintedError are the distances of the two Jacobians from central
-	// differences, relative to the norm of the differences. Cosine is the cosine of the angle
-	// between the two Jacobians, each written as one long vector.
+	// differences. The distances are relative to the norm of the central differences. Cosine is the
+	// cosine of the angle between the two Jacobians, each written as one long vector.
 	CompleteError, PrintedError, Cosine float64
 	// Complete and Printed are gradients of the logistic loss on fresh examples, by the two
-	// formulas. They are gradients in the training rows, which makes them N×2 matrices.
-	// GradientCosine is the cosine of the angle between these two matrices as vectors. OpposedShare
-	// is the share of rows in which the two gradients form an angle above 90°.
+	// formulas. They are gradients in the N training rows, and therefore N×2 matrices.
+	// GradientCosine is the cosine of the angle between these two matrices, each written as one
+	// vector. OpposedShare is a share of the rows. In these rows, the two gradients form an angle
+	// above 90°.
 	Complete, Printed            *mat.Dense
 	GradientCosine, OpposedShare float64
 }
 
-// LabelErratum compares labels for the support vector machine of the supplement: the labels {0, 1}
-// of the supplement, and the labels {−1, 1}.
+// LabelErratum compares two kinds of labels for the support vector machine of the supplement: the
+// labels {0, 1} that the supplement uses, and the labels {−1, 1}.
 type LabelErratum struct {
 	// ZeroSlope is the largest derivative of the hinge loss max(0, 1 − yθᵀx) in an entry of θ, for
-	// an example with the label 0.
+	// examples with the label y = 0.
 	ZeroSlope float64
-	// ZeroMoves is the largest change of θ in the supplement's program if all examples with the
-	// label 0 are replaced by other examples. SignMoves is the largest change of θ if the examples
-	// with the label −1 are replaced.
+	// ZeroMoves and SignMoves are changes of θ in the supplement's program. ZeroMoves is the
+	// largest change if all examples with the label 0 are replaced by other examples. SignMoves is
+	// the largest change if the examples with the label −1 are replaced.
 	ZeroMoves, SignMoves float64
-	// ZeroAccuracy and SignAccuracy are the shares of test examples on the correct side of θᵀx = 0,
-	// for the two kinds of labels.
+	// ZeroAccuracy and SignAccuracy are accuracies for the two kinds of labels: the shares of test
+	// examples on the correct side of θᵀx = 0.
 	ZeroAccuracy, SignAccuracy float64
 	Refusal                    string // the library's error for labels 0
 }
 
-// ProgramErratum is about the statement "we can differentiate the solution to positive-definite
-// QPs". It examines the quadratic programs that the paper gives in place of the learners.
+// ProgramErratum examines the paper's statement "we can differentiate the solution to
+// positive-definite QPs". The paper replaces the learners by quadratic programs, and ProgramErratum
+// measures these programs.
 type ProgramErratum struct {
 	// The paper prints a quadratic program for the elastic net and one for the support vector
 	// machine. ElasticNet and SVM are the smallest eigenvalues of the matrices of these programs.
 	ElasticNet, SVM float64
-	// Difference and Slope compare the learner of the elastic net with the printed program of the
-	// elastic net. Difference is the largest difference between two corresponding entries of θ.
-	// Slope is the largest difference between two corresponding entries of ∂θ/∂λ1.
+	// Difference and Slope compare two ways to fit an elastic net: the learner, and the printed
+	// program. Difference is the largest difference between corresponding entries of θ. Slope is
+	// the largest difference between corresponding entries of ∂θ/∂λ1.
 	Difference, Slope float64
 }
 
-// LossKink holds the one-sided slopes of the solution θ = min(a, 1) at a = 1, where a is the weight
-// of the hinge loss. The examples are x = y = ±1, and the penalty is ½θ².
+// LossKink holds the one-sided slopes of a solution at a kink. The hinge loss has the weight a, the
+// examples are x = y = ±1, and the penalty is ½θ². The solution is θ = min(a, 1), with a kink at a
+// = 1.
 type LossKink struct {
 	Left, Right float64
 	Refusal     string // the library's error for the derivative at a = 1
@@ -104,18 +107,20 @@ type LossKink struct {
 
 // BayesErratum has accuracies that the paper's figures mention.
 type BayesErratum struct {
-	// Rings is the accuracy of the Bayes rule on the rings, over the population. RingsTest is its
-	// accuracy on the published test set.
+	// Rings and RingsTest are accuracies of the Bayes rule on the rings: Rings over the population,
+	// and RingsTest on the published test set.
 	Rings, RingsTest float64
-	// XOR is the accuracy of the Bayes rule over the population. XORTest is the accuracy of the
-	// sign rule on the published test set. XORCoded is the number that the published code computes
-	// for this accuracy. The code counts every example of the class −1 as correct.
+	// XOR is the accuracy of the Bayes rule over the population of the XOR problem. XORTest is the
+	// accuracy of the sign rule on the published test set. XORCoded is the number that the
+	// published code computes for XORTest. This code counts every example of the class −1 as
+	// correct.
 	XOR, XORTest, XORCoded float64
 	// HalfPlane is the accuracy, over the population, of the best linear rule x₁ > Offset on the
 	// rings. HalfPlaneTest is the accuracy of this rule on the published test set.
 	HalfPlane, Offset, HalfPlaneTest float64
 	Origin                           float64 // accuracy, over the population, of a half-plane through the origin
-	// Radius is the radius at which the more likely of the two rings changes.
+	// At Radius, the probabilities of the two rings are equal. The Bayes rule changes its class
+	// there.
 	Radius float64
 }
 
@@ -212,7 +217,7 @@ func (p ErrataParams) jacobianErratum(ctx context.Context, e *JacobianErratum) e
 	return nil
 }
 
-// asZeroOne returns the data with the label 0 in place of −1.
+// asZeroOne returns the data with the label 0 for every label −1.
 func asZeroOne(d learn.Data) learn.Data {
 	y := make([]float64, len(d.Y))
 	for i, v := range d.Y {
@@ -277,8 +282,8 @@ func (p ErrataParams) labelErratum(e *LabelErratum) error {
 	return nil
 }
 
-// elasticNetProgram returns the quadratic program in v = (θp, θn) ≥ 0 that the paper's example
-// prints.
+// elasticNetProgram returns a quadratic program in the variables v = (θp, θn) ≥ 0. It is the
+// program that the paper's example prints.
 func elasticNetProgram(d learn.Data, lambda1, lambda2 float64) *qpdiff.QP {
 	rows, n := d.X.Dims()
 	q := &qpdiff.QP{Q: new(mat.Dense), P: make([]float64, 2*n), G: mat.NewDense(2*n, 2*n, nil), H: make([]float64, 2*n)}
@@ -332,11 +337,12 @@ func (p ErrataParams) programErratum(ctx context.Context, e *ProgramErratum) err
 	return nil
 }
 
-// measure measures the one-sided slopes of a learned loss with only the hinge loss.
+// measure measures the one-sided slopes of the solution for a learned loss that has only the hinge
+// loss.
 func (k *LossKink) measure(ctx context.Context) error {
 	l, theta := new(margin.LearnedLoss), make([]float64, 1)
 	d := learn.Data{X: mat.NewDense(2, 1, []float64{1, -1}), Y: []float64{1, -1}}
-	const hinge, losses = 0, 5 // indices in hyper: the weights of four losses come first, then the weight of the penalty
+	const hinge, losses = 0, 5 // indices in hyper: first the weights of the four losses, then the weight of the penalty
 	hyper := make([]float64, losses)
 	hyper[hinge], hyper[losses-1] = 1, 1
 	if err := experiment.Fit(ctx, l, d, theta, hyper); err != nil {
@@ -399,9 +405,9 @@ func (b *BayesErratum) measure() error {
 	return err
 }
 
-// HalfPlane returns the offset t of the best rule x₁ > t on the rings, and the accuracy of this
-// rule. A point at radius r has x₁ > t with the probability arccos(t/|r|)/π if |r| > t ≥ 0. The
-// rings are symmetric, so other directions are equally good.
+// HalfPlane returns the best rule x₁ > t on the rings: its offset t and its accuracy. A point at
+// radius r has x₁ > t with the probability arccos(t/|r|)/π if |r| > t ≥ 0. The rings are symmetric,
+// so the best rule in any other direction has the same accuracy.
 func HalfPlane(d kernels.RingsData) (offset, rate float64) {
 	for k := range 300 {
 		t := .01 * float64(k)

@@ -15,29 +15,30 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A Kink is a value of an input at which the two one-sided slopes of an entry of a solution differ.
-// It also has the results of the library at this value.
+// A Kink is a value of an input at which an entry of a solution has two different one-sided slopes.
+// The struct also holds the results of the library at this value.
 type Kink struct {
 	At    float64
 	Entry int
 	// Left and Right are the one-sided slopes, computed as directional derivatives. LeftDifference
-	// and RightDifference are the one-sided slopes, computed as one-sided differences.
+	// and RightDifference are the same slopes, computed as one-sided differences.
 	Left, Right                     float64
 	LeftDifference, RightDifference float64
-	// Weak holds the indices of the rows or entries without strict complementarity, as reported by
-	// the library. Refusal is the library's error for the derivative. Generalised is the derivative
-	// that the library returns if generalised derivatives are allowed.
+	// Weak holds the indices of the rows or entries without strict complementarity, as the library
+	// reports them. Refusal is the library's error for the derivative. Generalised is the
+	// derivative that the library returns if generalised derivatives are allowed.
 	Weak        []int
 	Refusal     string
 	Generalised float64
-	// Input, Value and Slope are points of the path of the entry around the kink. Slope is NaN at
-	// points without a derivative.
+	// Input, Value and Slope describe the path of the entry around the kink, point by point. Slope
+	// is NaN at points without a derivative.
 	Input, Value, Slope []float64
 }
 
-// refused examines err, the error of a derivative. If err states that the derivative does not
-// exist, refused returns the weak rows or entries and the text of err. Otherwise failure is err, or
-// a new error if err is nil.
+// refused examines err, the error of a derivative. If err means that the derivative does not exist,
+// refused returns the weak rows or entries and the text of err. Otherwise the result failure is
+// err. If err is nil, failure is a new error, because a derivative was returned although none
+// exists.
 func refused(err error) (weak []int, words string, failure error) {
 	var n *qpdiff.NotDifferentiableError
 	if errors.As(err, &n) {
@@ -57,8 +58,8 @@ func (p LinearProblem) kinks(ctx context.Context, net, svm *Kink) error {
 		experiment.Wrap(p.kink(ctx, svm, p.classes(src, p.Train), new(margin.SVM), &margin.SVM{Generalised: true}), "support vector machine"))
 }
 
-// kink finds a kink of an entry of θ in λ1, measures the slopes at the kink, and follows the entry
-// around it.
+// kink finds a value of λ1 at which an entry of θ has a kink. It measures the slopes at the kink,
+// and follows the entry around the kink.
 func (p LinearProblem) kink(ctx context.Context, k *Kink, d learn.Data, strict, generalised learn.ForwardLearner) error {
 	_, n := d.X.Dims()
 	path, general := lambda1Path{strict, p.Lambda2, make([]float64, n)}, lambda1Path{generalised, p.Lambda2, make([]float64, n)}
@@ -91,7 +92,8 @@ func (p LinearProblem) kink(ctx context.Context, k *Kink, d learn.Data, strict, 
 	return k.follow(path)
 }
 
-// lambda1Path is the solution of a learner as a function of λ1, with its last fit.
+// A lambda1Path is the solution of a learner as a function of λ1. It holds the result of the last
+// fit.
 type lambda1Path struct {
 	learner learn.ForwardLearner
 	lambda2 float64
@@ -111,14 +113,16 @@ func (a lambda1Path) derivative(entry int) (float64, error) {
 	return g.Hyper[0], err
 }
 
-// slopeIn returns the directional derivative of an entry of θ as λ1 moves in a direction.
+// slopeIn returns the directional derivative of an entry of θ in λ1. The parameter direction gives
+// the direction in which λ1 moves.
 func (a lambda1Path) slopeIn(entry int, direction float64) (float64, error) {
 	slope := make([]float64, len(a.theta))
 	err := a.learner.JVP(nil, slope, &learn.Grad{Hyper: []float64{direction, 0}})
 	return slope[entry], err
 }
 
-// find sets k to a value of λ1 at which a coefficient becomes 0. It finds the value by bisection.
+// find sets the field At of k to a value of λ1 at which a coefficient becomes 0. It finds this
+// value by bisection.
 func (k *Kink) find(path lambda1Path, lambda1 float64) error {
 	low, high, err := k.bracket(path, lambda1)
 	if err != nil {
@@ -138,9 +142,9 @@ func (k *Kink) find(path lambda1Path, lambda1 float64) error {
 			high = mid
 		}
 	}
-	// Rounding decides on which side of the kink the last fits lie. The position of the kink is
-	// therefore computed from a point a little to the left of it. From this point to the kink, the
-	// path is linear. After the kink, the path is zero.
+	// The last fits of the bisection may lie on either side of the kink, because of rounding. The
+	// position of the kink is therefore computed from a point a little to the left of it. From this
+	// point to the kink, the path is linear. After the kink, the path is zero.
 	left := high * (1 - 1e-6)
 	if err := path.fit(left); err != nil {
 		return err
@@ -156,8 +160,8 @@ func (k *Kink) find(path lambda1Path, lambda1 float64) error {
 	return nil
 }
 
-// bracket raises λ1 from lambda1 until the first coefficient is 0, and sets k.Entry to the number of
-// this coefficient. It returns the last two values of λ1.
+// bracket raises λ1 from the value lambda1 until the first coefficient is 0. It sets k.Entry to the
+// index of this coefficient, and returns the last two values of λ1.
 func (k *Kink) bracket(path lambda1Path, lambda1 float64) (low, high float64, err error) {
 	low, high = lambda1, lambda1
 	if err := path.fit(low); err != nil {
@@ -181,8 +185,8 @@ func (k *Kink) bracket(path lambda1Path, lambda1 float64) (low, high float64, er
 	return low, high, nil
 }
 
-// measureSides sets the one-sided slopes at the kink. entryAtKink is the value of the entry at the
-// kink.
+// measureSides sets the one-sided slopes at the kink. The parameter entryAtKink is the value of the
+// entry at the kink.
 func (k *Kink) measureSides(path lambda1Path, entryAtKink float64) error {
 	h := 1e-6 * k.At
 	for _, side := range []struct {

@@ -40,14 +40,15 @@ func DefaultLearning() LearningParams {
 
 func (LearningParams) Defaults() any { return DefaultLearning() }
 
-// A LearningRun is one search for hyperparameters by the gradient of the CV loss. It also has the
+// A LearningRun is one search for hyperparameters by the gradient of the CV loss. It also holds the
 // CV loss on a grid around the path of the search.
 type LearningRun struct {
 	Name  string
 	Hyper []string // names of the hyperparameters
 	X     [][]float64
-	// CVLoss is the CV loss at each point X. TestLoss and Accuracy are the test loss and the
-	// accuracy of the learner that is fitted to all training examples.
+	// CVLoss is the CV loss at each point X. TestLoss and Accuracy are measured at each point X,
+	// too: they are the test loss and the test accuracy of the learner that is fitted to all
+	// training examples.
 	CVLoss, TestLoss, Accuracy []float64
 	// Axes holds values of each hyperparameter. Surface is the CV loss on the grid of these values.
 	// With one hyperparameter, Surface has one column.
@@ -63,8 +64,8 @@ func (r LearningRun) Last() int { return len(r.CVLoss) - 1 }
 // Learning is the result of the experiment.
 type Learning struct {
 	Params LearningParams
-	// Runs are three searches: for λ1 and λ2 of a support vector machine, for C and γ of a kernel
-	// machine, and for C of logistic regression.
+	// Runs holds three searches: for λ1 and λ2 of a support vector machine, for C and γ of a kernel
+	// machine, and for C of a logistic regression.
 	Runs []LearningRun
 	Loss LearnedLosses
 }
@@ -72,26 +73,27 @@ type Learning struct {
 // LossNames are the names of the four parts of a learned loss.
 var LossNames = []string{"hinge", "exponential", "truncated quadratic", "logistic"}
 
-// LearnedLosses compares a learned loss with each of its four parts, over data sets with wrong
-// labels. The weights of a learned loss are on the simplex. The ridge penalty λ is learned in all
-// cases.
+// LearnedLosses compares a learned loss with each of the four losses that it consists of. The data
+// sets have wrong labels. The weights of a learned loss are on the simplex. The ridge penalty λ is
+// learned in all cases.
 type LearnedLosses struct {
-	// The search on the first data set begins at equal weights. Alpha holds the weights after each
-	// step, Lambda the penalty, and CVLoss the CV loss.
+	// The following fields describe the search on the first data set, which begins at equal
+	// weights. After each step, Alpha holds the weights, Lambda holds the penalty, and CVLoss holds
+	// the CV loss.
 	Alpha  [][]float64 // [step][loss]
 	Lambda []float64
 	CVLoss []float64
-	// Mean holds the means of the weights at the ends of the searches.
+	// Mean holds the mean weights at the ends of the searches, over all data sets.
 	Mean []experiment.Estimate
-	// Methods holds six methods: two learned losses, followed by the four single losses. For the
-	// first learned loss, there are several searches: from equal weights, and from each single
-	// loss. The search with the lowest CV loss gives the learned loss. For the second learned loss,
-	// there is only the search from equal weights.
+	// Methods holds six methods: two learned losses, followed by the four single losses. The first
+	// learned loss comes from several searches: from equal weights, and from each single loss. It
+	// is the result of the search with the lowest CV loss. The second learned loss comes only from
+	// the search from equal weights.
 	Methods []LossMethod
 }
 
 // LossMethod is the result of one loss over all data sets. CV and Test are logistic losses. Error
-// is the share of misclassified test examples. The test examples have correct labels.
+// is the share of misclassified test examples. The labels of the test examples are correct.
 type LossMethod struct {
 	Name                                string
 	CV, Test, Error                     experiment.Estimate
@@ -99,8 +101,8 @@ type LossMethod struct {
 	LearnedMinusTest, LearnedMinusError experiment.Comparison // the learned loss minus this loss
 }
 
-// A learningTask is a learner with data, and with the start and bounds of the hyperparameters to be
-// learned.
+// A learningTask is a learner with its data. It also holds the start and the bounds of the
+// hyperparameters to be learned.
 type learningTask struct {
 	name                string
 	hyper               []string
@@ -192,7 +194,7 @@ func (p LearningParams) learn(ctx context.Context, t learningTask) (LearningRun,
 		return r, err
 	}
 	s.Start, s.Lower, s.Upper = t.start, t.lower, t.upper
-	// The search is in logarithms, because the start is orders of magnitude away.
+	// The search is in logarithms, because the start is orders of magnitude away from the minimum.
 	searcher := search.LogSpace{Searcher: search.Adam{StepSize: .15, Epsilon: 1e-8, MaxEvals: p.Evaluations}}
 	for step, err := range s.Search(ctx, searcher) {
 		if err != nil {
@@ -216,7 +218,7 @@ func (p LearningParams) learn(ctx context.Context, t learningTask) (LearningRun,
 }
 
 // learnLosses measures one data set. It learns the weights of the losses by searches from equal
-// weights and from each single loss. It also learns only the penalty of each single loss.
+// weights and from each single loss. For each single loss alone, it also learns the penalty.
 func (p LearningParams) learnLosses(ctx context.Context, seed int) ([]lossFit, error) {
 	src := synth.NewStream(firstSeed, fmt.Sprintf("learned losses, data set %d", seed))
 	train, test := p.classes(src, p.Train), p.classes(src, p.Test)

@@ -7,8 +7,9 @@ import (
 	"cvgm/synth"
 )
 
-// LinearExamples describes data with normal features. The labels are x₁ − x₂ + ½x₃ + noise·ε, or
-// the signs of these numbers. Other features have no effect.
+// LinearExamples describes data with normally distributed features. The labels are x₁ − x₂ + ½x₃ +
+// noise·ε for the features x and standard normal noise ε, or the signs of these numbers. Other
+// features have no effect.
 type LinearExamples struct {
 	experiment.FreshData
 	Train    int     `help:"training examples N" range:"[8,∞)" small:"[16,30]" setting:"N = %v examples"`
@@ -16,14 +17,15 @@ type LinearExamples struct {
 	Noise    float64 `help:"standard deviation of the noise in the scores whose signs are the labels" unit:"scores" range:"[0,∞)" small:"[.1,1]" setting:"labels x₁ − x₂ + ½x₃ + %v·ε, for classes their signs"`
 }
 
-// The paper gives no examples. With these numbers, all experiments run within a minute.
+// The paper gives no numbers of examples. With these numbers, all experiments run within a minute.
 var defaultLinearExamples = LinearExamples{Train: 40, Features: 6, Noise: .5}
 
-// firstSeed is the seed of all streams in draw 0. In other draws, a stream still has this seed if
-// its purpose contains the number of a data set.
+// firstSeed is the seed of all streams in draw 0. In other draws, it is still the seed of those
+// streams whose purpose contains the number of a data set.
 const firstSeed = 1
 
-// stream returns the stream for one purpose. Each draw has one data set for each purpose.
+// stream returns the stream of random numbers for one purpose. Each draw has one data set for each
+// purpose.
 func (p LinearExamples) stream(purpose string) *synth.Stream {
 	return synth.NewStream(uint64(firstSeed+p.Draw), purpose)
 }

@@ -28,9 +28,9 @@ func DefaultSolutionPaths() SolutionPathsParams {
 
 func (SolutionPathsParams) Defaults() any { return DefaultSolutionPaths() }
 
-// A SolutionPath holds the entries of a solution as functions of one hyperparameter, with the exact
-// derivative at every point. If Logarithmic is set, the values of the hyperparameter have equal
-// ratios.
+// A SolutionPath holds the entries of a solution as functions of one hyperparameter. It has the
+// exact derivative at every point. If Logarithmic is true, neighbouring values of the
+// hyperparameter have equal ratios.
 type SolutionPath struct {
 	Name, Hyper string
 	Logarithmic bool
@@ -45,9 +45,10 @@ type SolutionPaths struct {
 	Params SolutionPathsParams
 	Paths  []SolutionPath
 	// SolverGap and SolverSlopeGap compare two solvers of a support vector machine on the paths in
-	// λ1 and λ2. The solvers are the learner of this library and the quadratic program of the
-	// paper's supplement. The gaps are the largest differences in θ and in its derivatives,
-	// relative to the largest entry.
+	// λ1 and λ2. One solver is the learner of this library. The other solver uses the quadratic
+	// program of the paper's supplement. SolverGap is the largest difference in θ, and
+	// SolverSlopeGap is the largest difference in the derivatives of θ. Both are relative to the
+	// largest entry.
 	SolverGap, SolverSlopeGap float64
 }
 
@@ -106,7 +107,7 @@ func largestDifference(a, b [][]float64) float64 {
 	return most / size
 }
 
-// newPath returns a path with the given number of entries. The values are not set yet.
+// newPath returns a path with the given number of entries, whose values are not set yet.
 func newPath(name, hyper string, at []float64, entries int, label string) SolutionPath {
 	s := SolutionPath{Name: name, Hyper: hyper, At: at, Value: make([][]float64, entries), Slope: make([][]float64, entries)}
 	for k := range entries {
@@ -116,7 +117,7 @@ func newPath(name, hyper string, at []float64, entries int, label string) Soluti
 	return s
 }
 
-// learnerPath returns the path of θ along the hyperparameter param. hyper returns all
+// learnerPath returns the path of θ along the hyperparameter param. The function hyper returns all
 // hyperparameters for a value of param.
 func learnerPath(ctx context.Context, name, param string, l learn.ForwardLearner, d learn.Data, at []float64, hyper func(v float64) []float64) (SolutionPath, error) {
 	_, n := d.X.Dims()
@@ -149,8 +150,8 @@ func learnerPath(ctx context.Context, name, param string, l learn.ForwardLearner
 //
 //	minimise 1/N·Σ t_i + λ1·1ᵀ(θp + θn) + λ2/2·‖θp − θn‖²,
 //
-// with the constraints in the order θp ≥ 0, θn ≥ 0, t ≥ 0 and 1 − y_i(θp − θn)ᵀx_i ≤ t_i. The
-// labels are not changed, also if they are not ±1.
+// with the constraints in the order θp ≥ 0, θn ≥ 0, t ≥ 0 and 1 − y_i(θp − θn)ᵀx_i ≤ t_i. Labels
+// that are not ±1 are used as they are.
 func svmProgram(d learn.Data, hyper []float64) *qpdiff.QP {
 	rows, n := d.X.Dims()
 	size := 2*n + rows
@@ -177,10 +178,10 @@ func svmProgram(d learn.Data, hyper []float64) *qpdiff.QP {
 	return q
 }
 
-// svmProgramPaths returns two paths of the program. One is the path of θ = θp − θn. The other is
-// the path of N times the multipliers of the margin constraints. N times the multiplier of an
-// example is the weight of the example. It is 0 beyond the margin, and at most 1 on the wrong side
-// of the margin.
+// svmProgramPaths returns two paths of the program. The first is the path of θ = θp − θn. The
+// second is the path of N times the multipliers of the margin constraints. N times the multiplier
+// of an example is the weight of the example in the solution. The weight is 0 beyond the margin,
+// and at most 1 on the wrong side of the margin.
 func svmProgramPaths(ctx context.Context, hyper string, k int, d learn.Data, at []float64, penalties func(float64) []float64) (primal, dual SolutionPath, err error) {
 	rows, n := d.X.Dims()
 	primal, dual = newPath("program of the machine", hyper, at, n, "θ"), newPath("dual variables of the machine", hyper, at, rows, "example ")

@@ -13,17 +13,18 @@ import (
 )
 
 // unrolledDescent is a learner that runs gradient descent with momentum (Polyak's heavy ball) from
-// 0 for a fixed number of steps. Its θ is the last iterate, not the minimiser of F:
+// 0, for a fixed number of steps. Its θ is the last iterate, not the minimiser of the objective F.
+// With the learning rate η and the momentum μ, the iterates are
 //
 //	θ_{k+1} = θ_k − η·∇F(θ_k) + μ·(θ_k − θ_{k−1}),   k = 0 … Steps−1,   θ_{−1} = θ_0.
 //
 // The derivatives of the learner are the derivatives of this last iterate. They are computed
-// backwards through the steps. The paper (Section 2.2) compares this iterative differentiation with
+// backwards through the steps. The paper (Section 2.2) compares such iterative differentiation with
 // implicit differentiation.
 //
-// The hyperparameters are the hyperparameters of the objective, followed by the learning rate η and
-// the momentum μ. A fit computes Steps gradients and stores all iterates. VJP takes Steps products
-// with the Hessian and Steps products with the cross derivatives.
+// The hyperparameters of the learner are the hyperparameters of the objective, followed by the
+// learning rate η and the momentum μ. A fit computes Steps gradients and stores all iterates. VJP
+// computes Steps products with the Hessian and Steps products with the cross derivatives.
 type unrolledDescent struct {
 	Objective smooth.Objective
 	Steps     int
@@ -54,8 +55,8 @@ func (l *unrolledDescent) ended() error {
 	return l.ctx.Err()
 }
 
-// Fit runs the steps with the hyperparameters hyper, and writes the last iterate to theta. If an
-// iterate overflows, because the learning rate is too large, Fit returns an error.
+// Fit runs the steps with the hyperparameters hyper, and writes the last iterate to theta. If the
+// learning rate is too large, so that an iterate overflows, Fit returns an error.
 func (l *unrolledDescent) Fit(theta, hyper []float64) error {
 	m := l.Objective.NumHyper
 	l.hyper, l.eta, l.mu = append(l.hyper[:0], hyper[:m]...), hyper[m], hyper[m+1]
@@ -107,7 +108,7 @@ func (l *unrolledDescent) VJP(_ *qpdiff.Workspace, g *learn.Grad, dtheta []float
 	if g.Y != nil {
 		sum.Y = make([]float64, len(g.Y))
 	}
-	// next, now and prev are the cotangents of θ_{t+1}, θ_t and θ_{t−1}.
+	// The vectors next, now and prev are the cotangents of the iterates θ_{t+1}, θ_t and θ_{t−1}.
 	next, now, prev := append([]float64(nil), dtheta...), make([]float64, k), make([]float64, k)
 	back, hv := make([]float64, k), make([]float64, k)
 	var deta, dmu float64

@@ -15,20 +15,21 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// UnrolledPrecision holds rounding errors of a derivative of a ridge regression, for one condition
-// number of the Hessian. It is the derivative of the test loss in λ2. Except in the field Implicit,
-// it goes through all steps of gradient descent with ηL = 1. Each error is the distance from the
-// derivative in precise arithmetic, relative to this precise derivative. Errors above 1 are set to
-// 1, because no digit is then correct.
+// UnrolledPrecision holds rounding errors for one condition number of the Hessian. They are the
+// errors of a ridge regression's derivative: the derivative of the test loss in λ2. In the field
+// Implicit, the derivative is implicit. In all other fields, it goes through all steps of gradient
+// descent with ηL = 1, for the learning rate η and the largest eigenvalue L. Each error is the
+// distance from the derivative in precise arithmetic, relative to this precise derivative. Errors
+// above 1 are set to 1, because no digit is then correct.
 type UnrolledPrecision struct {
-	Condition      float64 // condition number of the Hessian without the penalty; λ2 is the smallest eigenvalue of this Hessian
+	Condition      float64 // condition number of the Hessian without the penalty; λ2 is set to the smallest eigenvalue of this Hessian
 	Double, Single float64 // in float64 and in float32, with all iterates stored
 	Backwards      float64 // in float64, with momentum; the iterates are recomputed backwards from the last two
 	Implicit       float64 // in float64, by the implicit function theorem
 }
 
-// PreciseBits is the number of bits of a number in the precise arithmetic. They are about 38
-// decimal digits.
+// PreciseBits is the number of bits of a number in the precise arithmetic. So many bits are about
+// 38 decimal digits.
 const PreciseBits = 128
 
 // arithmetic holds the operations on numbers of one precision.
@@ -90,7 +91,7 @@ func (m arithmetic[T]) rows(x *mat.Dense) [][]T {
 	return rows
 }
 
-// ridgeFit is a ridge regression, with the test rows by which it is judged.
+// ridgeFit is a ridge regression on training rows, with the test rows that judge it.
 type ridgeFit[T any] struct {
 	arithmetic[T]
 	x, test      [][]T
@@ -102,7 +103,7 @@ func newRidgeFit[T any](m arithmetic[T], train, test learn.Data, lambda float64)
 	return ridgeFit[T]{m, m.rows(train.Dense()), m.rows(test.Dense()), m.all(train.Y), m.all(test.Y), m.of(lambda), m.of(float64(len(train.Y)))}
 }
 
-// products adds c·(XᵀXv/N + λv − linear·Xᵀy/N) to dst. linear is 0 or 1.
+// products adds c·(XᵀXv/N + λv − linear·Xᵀy/N) to dst. The parameter linear is 0 or 1.
 func (f ridgeFit[T]) products(dst []T, c T, v []T, linear float64) {
 	at := append([]T(nil), v...)
 	minus := f.of(-linear)
@@ -125,17 +126,18 @@ func (f ridgeFit[T]) slopes(theta []T) []T {
 	return d
 }
 
-// descent describes gradient descent with momentum from 0, which is the iteration of
+// A descent describes gradient descent with momentum from 0. It makes the same iteration as
 // unrolledDescent.
 type descent struct {
 	steps          int
 	rate, momentum float64
-	backwards      bool // the iterates are recomputed from the last two in place of stored
+	backwards      bool // the iterates are recomputed from the last two iterates, and not stored
 }
 
 // unrolled returns the derivative of the test loss in λ2, computed by the chain rule from the last
-// iterate back to the first. factor is the norm of the derivative of the test loss in the first
-// iterate, divided by its norm in the last iterate. The error is ctx's.
+// iterate back to the first. The result factor is a ratio of norms: the norm of the derivative of
+// the test loss in the first iterate, divided by the norm of its derivative in the last iterate.
+// The only error is ctx's error.
 func (f ridgeFit[T]) unrolled(ctx context.Context, d descent) (gradient, factor float64, err error) {
 	rate, minus, momentum := f.of(d.rate), f.of(-d.rate), f.of(d.momentum)
 	zero := f.all(make([]float64, len(f.x[0])))
@@ -182,7 +184,8 @@ func (f ridgeFit[T]) unrolled(ctx context.Context, d descent) (gradient, factor 
 	return f.value(sum), math.Sqrt(f.value(f.divide(f.dot(v, v), last))), nil
 }
 
-// implicit returns the derivative in λ2 of the minimiser's test loss. The error is ctx's.
+// implicit returns the derivative of the minimiser's test loss in λ2. The only error is ctx's
+// error.
 func (f ridgeFit[T]) implicit(ctx context.Context) (float64, error) {
 	n := len(f.x[0])
 	one := f.of(1)
@@ -218,8 +221,8 @@ func (f ridgeFit[T]) implicit(ctx context.Context) (float64, error) {
 	return -f.value(f.dot(v, theta)), nil
 }
 
-// solve solves a positive definite system by elimination. The last column of rows is the right-hand
-// side. The error is ctx's.
+// solve solves a positive definite system of equations by elimination. The last column of rows is
+// the right-hand side. The only error is ctx's error.
 func (f ridgeFit[T]) solve(ctx context.Context, rows [][]T) ([]T, error) {
 	n := len(rows)
 	for k := range n {
@@ -240,9 +243,9 @@ func (f ridgeFit[T]) solve(ctx context.Context, rows [][]T) ([]T, error) {
 }
 
 // withCondition returns a data set with as many examples as features. The Hessian of its mean
-// squared error has the same eigenvectors as the Hessian for the training rows, but other
-// eigenvalues. These eigenvalues are from 1 to 1/condition, and the ratios between neighbours are
-// equal.
+// squared error has the same eigenvectors as the Hessian of the training rows, but other
+// eigenvalues. These eigenvalues go from 1 down to 1/condition, with equal ratios between
+// neighbours.
 func withCondition(train learn.Data, condition float64) (learn.Data, error) {
 	var svd mat.SVD
 	if !svd.Factorize(train.X, mat.SVDThin) {
@@ -270,8 +273,8 @@ func single(d learn.Data) learn.Data {
 	return r
 }
 
-// precision measures the rounding of the derivatives at one condition number. The data are exact in
-// single precision, so they are the same in all precisions.
+// precision measures the rounding errors of the derivatives at one condition number. The data are
+// exact in single precision, so all arithmetics use the same data.
 func (p UnrolledParams) precision(ctx context.Context, train, test learn.Data, condition float64) (UnrolledPrecision, error) {
 	m := UnrolledPrecision{Condition: condition}
 	train, err := withCondition(train, condition)

@@ -19,8 +19,8 @@ import (
 type UnrolledResult struct {
 	Params UnrolledParams
 	// Features is the number n of features. The implicit derivative stores the n² numbers of a
-	// Hessian, and solves one system of equations with it. The iterative derivative stores
-	// (steps+1)·n numbers.
+	// Hessian, and solves one system of equations. The iterative derivative stores (steps+1)·n
+	// numbers.
 	Features  int
 	Curvature [2]float64 // smallest and largest curvature of half the mean squared error
 	ByRate    []UnrolledRun
@@ -28,16 +28,16 @@ type UnrolledResult struct {
 	Precision []UnrolledPrecision // by condition number
 }
 
-// UnrolledRun holds derivatives at one learning rate and one penalty. There is a derivative for
-// each number of steps. If a run overflows, it ends before its last step.
+// UnrolledRun holds derivatives at one learning rate and one penalty: one derivative for each
+// number of steps. If a run overflows, it ends before its last step.
 type UnrolledRun struct {
 	Rate, Momentum, Penalty float64
 	Exact                   float64   // d(test loss)/dλ2 by the implicit function theorem
 	Steps                   []int     // numbers of steps, until the run overflows
 	Gradient                []float64 // d(test loss)/dλ2 through each number of steps
-	Factor                  []float64 // for each number of steps: norm of the test loss's derivative in the first iterate, divided by its norm in the last iterate
+	Factor                  []float64 // for each number of steps: norm of the test loss's derivative in the first iterate, divided by the norm of its derivative in the last iterate
 	Loss                    []float64 // test loss after each number of steps, minus the test loss of the exact fit
-	Overflow                int       // number of steps at which the run overflowed; 0: it did not
+	Overflow                int       // number of steps at which the run overflowed; 0 if it did not overflow
 }
 
 // Error returns |Gradient − Exact|/|Exact| at each number of steps.
@@ -109,7 +109,7 @@ func (p UnrolledParams) Run(ctx context.Context, hooks experiment.Hooks) (*Unrol
 	return r, nil
 }
 
-// unrolledCell is the result of one run, or for one condition number.
+// unrolledCell is the result for one run, or for one condition number.
 type unrolledCell struct {
 	Run       UnrolledRun
 	Precision UnrolledPrecision

@@ -1,7 +1,8 @@
-// Package elasticnet holds the experiments of notebook 01_elastic_net. [ElasticNetParams] is Table
-// 1 of the paper. [ElasticNetSeedsParams] repeats it on fresh data sets. [RegressionPrintedParams]
-// repeats it on the data sets that the command printed in the paper draws. [PenaltyCVGM] is the CV
-// loss as a function of the two penalties, which other experiments minimise, too.
+// Package elasticnet holds the experiments of notebook 01_elastic_net. [ElasticNetParams] are the
+// parameters of Table 1 of the paper. [ElasticNetSeedsParams] are the parameters of a repetition on
+// fresh data sets. The paper prints a command that draws data, and [RegressionPrintedParams] are
+// the parameters of a repetition on these data. [PenaltyCVGM] is the CV loss as a function of the
+// two penalties. Other experiments minimise it, too.
 package elasticnet
 
 import (
@@ -30,9 +31,9 @@ type ElasticNetParams struct {
 
 // DefaultElasticNet returns the parameters with which the published code printed its results. The
 // paper gives N, n, K, p, the start, the step and the ranges. Three more facts come only from the
-// code and its printed numbers. The labels are scaled. The test set is the other 970 of 1000
-// examples. Two earlier draws have advanced the generator. The long run and the surfaces are not in
-// the paper.
+// code and the numbers that it printed. The labels are scaled. The test set is the other 970 of
+// 1000 examples. Two earlier draws have advanced the generator. The long run and the surfaces are
+// not in the paper.
 func DefaultElasticNet() ElasticNetParams {
 	return ElasticNetParams{
 		PublishedRegression: experiment.PaperData, PenaltyCVGM: PaperPenaltyCVGM,
@@ -50,11 +51,12 @@ type Result struct {
 	// LeastSquares is the test loss of the least-squares fit. TrueCoefficients is the test loss of
 	// the true coefficients. Useful methods have losses between these two.
 	LeastSquares, TrueCoefficients float64
-	// TrueCoefficientsSingle is TrueCoefficients on test data rounded to single precision, as in
-	// the published code.
+	// TrueCoefficientsSingle is the same loss as TrueCoefficients, on test data that are rounded to
+	// single precision as in the published code.
 	TrueCoefficientsSingle   float64
 	CVGM, Exhaustive, Random Search
-	// TestSD is the standard deviation of CVGM's last test loss over test sets of this size.
+	// TestSD is a standard deviation over test sets of this size: the standard deviation of CVGM's
+	// last test loss.
 	TestSD float64
 	// Long is the search of CVGM with Params.LongSteps evaluations.
 	Long    Search
@@ -64,20 +66,21 @@ type Result struct {
 // Search is one search over (λ1, λ2).
 type Search struct {
 	Name string
-	// Lambda holds the points in the order of their evaluation. CVLoss holds the CV loss at each
-	// point.
+	// Lambda holds the points of the search in the order of their evaluation. CVLoss holds the CV
+	// loss at each point.
 	Lambda [][2]float64
 	CVLoss []float64
-	Grad   [][2]float64 // gradient of the CV loss at each point; nil for searches without gradients
+	Grad   [][2]float64 // gradient of the CV loss at each point; nil for a search without gradients
 	// TestLoss holds test losses of models that are fitted to all training examples. For CVGM,
-	// entry i is for the model at point i. For the other searches, entry i is for the model at the
-	// point of lowest CV loss among the points 0 to i.
+	// entry i belongs to the model at point i. For the other searches, entry i belongs to the best
+	// of the points 0 to i: the point with the lowest CV loss.
 	TestLoss []float64
-	// Improvements is the number of points with a lower CV loss than all points before them.
+	// Improvements is a number of points. At each of these points, the CV loss is lower than at all
+	// points before.
 	Improvements int
 }
 
-// Final returns the last test loss of the search, or NaN without points.
+// Final returns the last test loss of the search, or NaN if the search has no points.
 func (s Search) Final() float64 { return experiment.FromEnd(s.TestLoss, 1) }
 
 // Run draws the data and the splits of the published run, and runs the three searches on them. It
@@ -127,15 +130,16 @@ func (p ElasticNetParams) Stepper(ctx context.Context) (*experiment.Stepper, err
 	return &experiment.Stepper{Setup: s, Searcher: p.Gradient(math.MaxInt)}, err
 }
 
-// ReferenceLosses returns two test losses. leastSquaresFit is the loss of the least-squares fit,
-// which is an elastic net without penalties. trueCoefficients is the loss of the coefficients Coef.
+// ReferenceLosses returns two test losses. The result leastSquaresFit is the loss of the
+// least-squares fit, which is an elastic net without penalties. The result trueCoefficients is the
+// loss of the coefficients Coef, which made the labels.
 func ReferenceLosses(s *experiment.Setup) (leastSquaresFit, trueCoefficients float64, err error) {
 	leastSquaresFit, err = s.TestLoss(leastSquares)
 	return leastSquaresFit, linearRisk(s.Test, s.Coef, asIs), err
 }
 
 // testSD returns the standard deviation of the test loss over test sets of the present size. It
-// estimates this from the scatter of the squared errors in the test set.
+// estimates the standard deviation from the scatter of the squared errors in the test set.
 func testSD(s *experiment.Setup, x []float64) (float64, error) {
 	model, err := s.Model(x)
 	if err != nil {
@@ -151,8 +155,8 @@ func testSD(s *experiment.Setup, x []float64) (float64, error) {
 	return stat.StdDev(errs, nil) / math.Sqrt(float64(len(errs))), nil
 }
 
-// linearRisk returns the mean squared error of the predictions coefᵀx on d. rounding is applied to
-// each entry of d first.
+// linearRisk returns the mean squared error of the predictions coefᵀx on the data d. It first
+// applies the function rounding to each entry of d.
 func linearRisk(d learn.Data, coef []float64, rounding func(float64) float64) float64 {
 	var total float64
 	for i, y := range d.Y {

@@ -36,12 +36,14 @@ func DefaultElasticNetSeeds() ElasticNetSeedsParams {
 func (ElasticNetSeedsParams) Defaults() any { return DefaultElasticNetSeeds() }
 
 // Seeds is the result of the paper's first experiment on fresh data sets from the project's own
-// streams. It separates the effect of the methods in Table 1 from the effect of the seed.
+// streams. With many data sets, the differences between the methods of Table 1 are separated from
+// the effect of the seed.
 type Seeds struct {
 	Params  ElasticNetSeedsParams
 	Methods []Method // CVGM first
-	// Minimum holds the minimum of the CV loss on each data set. It is the lowest result of
-	// quasi-Newton searches from (.1, .1) and from the best points of both grids.
+	// Minimum holds the minimum of the CV loss on each data set. Quasi-Newton searches start from
+	// (.1, .1) and from the best points of both grids. The minimum is the lowest result of these
+	// searches.
 	Minimum []Minimum
 	// The following fields are shares of the data sets on which a statement holds:
 	//
@@ -51,20 +53,21 @@ type Seeds struct {
 	//   - OnUpper: the best point of the paper's grid lies at the upper end of a penalty.
 	//   - WideOnEdge, WideOnUpper: OnEdge and OnUpper for the wide grid.
 	MinimumOutside, MinimumAbove, OnEdge, OnUpper, WideOnEdge, WideOnUpper experiment.Estimate
-	// WideLess holds losses in the wide box minus losses in the paper's box: the CV and test losses
-	// of exhaustive search, and the CV and test losses of random search.
+	// WideLess holds differences between the wide box and the paper's box, the loss in the wide box
+	// minus the loss in the paper's box. There are four: for the CV loss and the test loss of
+	// exhaustive search, and for the CV loss and the test loss of random search.
 	WideLess struct{ ExhaustiveCV, ExhaustiveTest, RandomCV, RandomTest experiment.Comparison }
 }
 
-// Minimum has the lowest CV loss on a data set, with the test loss and the penalties at this point.
-// It also has the lowest points of the two grids.
+// Minimum holds the lowest CV loss on a data set, with the penalties and the test loss at this
+// point. It also holds the lowest points of the two grids.
 type Minimum struct {
 	CV, Test       float64
 	At, Grid, Wide [2]float64
 }
 
 // Method holds the losses of one method on each data set. The losses of CVGM are at its last point.
-// The losses of the other methods are at their point of lowest CV loss. A baseline without
+// The losses of the other methods are at the point of their lowest CV loss. A baseline without
 // hyperparameters has no CV loss.
 type Method struct {
 	Name          string
@@ -123,7 +126,8 @@ func (p ElasticNetSeedsParams) Run(ctx context.Context, hooks experiment.Hooks) 
 	return r, nil
 }
 
-// summariseBoxes sets the shares of data sets, and compares the wide box with the paper's box.
+// summariseBoxes sets the fields that are shares of the data sets, and compares the wide box with
+// the paper's box.
 func (r *Seeds) summariseBoxes(seeds []seedLosses) {
 	paper, wideBox := r.Params.SearchBox, r.Params.wide()
 	for _, losses := range seeds {
@@ -156,7 +160,7 @@ func share(cond bool) float64 {
 	return 0
 }
 
-// wide returns the wide box, with as many points as the paper's box.
+// wide returns the wide box, with the same numbers of points as the paper's box.
 func (p ElasticNetSeedsParams) wide() SearchBox {
 	return SearchBox{GridPoints: p.GridPoints, RandomPoints: p.RandomPoints, BoxLow: p.WideLow, BoxHigh: p.WideHigh}
 }
@@ -213,8 +217,8 @@ func (p ElasticNetSeedsParams) seed(ctx context.Context, seed uint64) (losses se
 	return losses, put(LeastSquares, leastSquares, math.NaN())
 }
 
-// descend puts the losses of CVGM at its start and after both numbers of steps. After a shorter
-// descent, its last step counts.
+// descend stores the losses of CVGM at its start and after both numbers of steps. If the descent
+// was shorter, its last step is used.
 func (p ElasticNetSeedsParams) descend(ctx context.Context, s *experiment.Setup, put func(method int, lambda []float64, loss float64) error) error {
 	for step, err := range s.Search(ctx, p.Gradient(max(p.LongSteps, p.Steps))) {
 		if err != nil {

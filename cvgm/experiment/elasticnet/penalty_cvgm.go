@@ -13,7 +13,7 @@ import (
 )
 
 // PenaltyCVGM describes the CV loss of an elastic net as a function of its two penalties. It also
-// describes the gradient method on this loss.
+// describes the gradient method that minimises this loss.
 type PenaltyCVGM struct {
 	K            int     `help:"cross-validation splits" range:"[1,∞)" small:"[2,8]" setting:"CV loss: mean squared error of K = %v uniform splits"`
 	P            float64 `help:"fraction of the examples that each split trains on" range:"(0,1)" splits:"Train,Sizes,MinSize" small:"[.5,.9]" setting:"p = %v"`
@@ -26,7 +26,7 @@ type PenaltyCVGM struct {
 
 var PaperPenaltyCVGM = PenaltyCVGM{K: 128, P: .95, StartLambda1: 1e-2, StartLambda2: 1e-4, MinLambda1: 1e-8, MinLambda2: 1e-7, StepSize: 2e-4}
 
-// Setup draws data and then splits. workers bounds the number of goroutines.
+// Setup draws data and then splits. The parameter workers bounds the number of goroutines.
 func (e PenaltyCVGM) Setup(d experiment.RegressionData, data, splits synth.Source, workers int) (*experiment.Setup, error) {
 	s := &experiment.Setup{Loss: cvgm.SquaredError{}, Start: []float64{e.StartLambda1, e.StartLambda2}, Lower: []float64{e.MinLambda1, e.MinLambda2}}
 	var err error
@@ -41,8 +41,8 @@ func (e PenaltyCVGM) Setup(d experiment.RegressionData, data, splits synth.Sourc
 	return s, err
 }
 
-// Published draws data and splits as the published code does. It also returns the generator, from
-// which later draws of the code continue.
+// Published draws data and splits as the published code does. It also returns the generator of
+// random numbers, from which later draws of the code continue.
 func (e PenaltyCVGM) Published(ctx context.Context, d experiment.PublishedRegression) (*experiment.Setup, *synth.NumPy, error) {
 	src, err := d.Source(ctx)
 	if err != nil {
@@ -55,8 +55,9 @@ func (e PenaltyCVGM) Published(ctx context.Context, d experiment.PublishedRegres
 func NewCV(train learn.Data, splits []cvgm.Split, centring cvgm.Centring, workers int) (*cvgm.CV, error) {
 	return cvgm.New(cvgm.Config{
 		Data: train, Splits: splits,
-		// Over all seeds there are about a hundred million fits. One of them is so close to a kink
-		// that its derivative does not exist. Generalised lets the method step over the kink.
+		// All seeds together need about a hundred million fits. One of these fits is so close to a
+		// kink that its derivative does not exist. With Generalised, the method can step over the
+		// kink.
 		Learner:     func() learn.Learner { return &linear.ElasticNet{Generalised: true} },
 		Loss:        cvgm.SquaredError{},
 		Standardise: true,
@@ -70,7 +71,8 @@ func (e PenaltyCVGM) Gradient(evaluations int) search.Searcher {
 	return search.ProjectedGradient{StepSize: e.StepSize, MaxEvals: evaluations}
 }
 
-// SearchBox is the box of penalties in which exhaustive search and random search choose points.
+// SearchBox is a box of penalties. Exhaustive search and random search choose their points in this
+// box.
 type SearchBox struct {
 	GridPoints   int     `help:"points of the exhaustive search per hyperparameter" range:"[2,∞)" small:"[2,4]" setting:"exhaustive search: %v points per penalty at equal ratios"`
 	RandomPoints int     `help:"points of the random search" range:"[1,∞)" small:"[1,8]" setting:"random search: %v points, log-uniform"`
@@ -89,23 +91,23 @@ func (b SearchBox) Random(src func() cvgm.Source) search.Searcher {
 	return search.RandomSearch{Source: src, Draw: search.LogUniform(b.BoxLow, b.BoxHigh), MaxEvals: b.RandomPoints}
 }
 
-// boxTol is a relative distance. A penalty within this distance of an edge of the box counts as on
-// the edge. boxTol is far above the rounding of a power of ten, and far below the spacing of any
-// grid.
+// boxTol is a relative distance. A penalty within this distance of an edge of the box is treated as
+// a penalty on the edge. boxTol is far above the rounding error of a power of ten, and far below
+// the spacing of any grid.
 const boxTol = 1e-9
 
-// inside reports whether both penalties lie in the box, which includes its edges.
+// inside reports whether both penalties lie in the box. The edges belong to the box.
 func (b SearchBox) inside(at [2]float64) bool {
 	low, high := math.Pow(10, b.BoxLow), math.Pow(10, b.BoxHigh)
 	return min(at[0], at[1]) >= low*(1-boxTol) && max(at[0], at[1]) <= high*(1+boxTol)
 }
 
-// onEdge reports whether a point of the box lies on the edge of the box.
+// onEdge reports whether a point of the box lies on an edge of the box.
 func (b SearchBox) onEdge(at [2]float64) bool {
 	return min(at[0], at[1]) <= math.Pow(10, b.BoxLow)*(1+boxTol) || b.onUpper(at)
 }
 
-// onUpper reports whether one of the two penalties is at the upper end of the box.
+// onUpper reports whether at least one of the two penalties is at the upper end of the box.
 func (b SearchBox) onUpper(at [2]float64) bool {
 	return max(at[0], at[1]) >= math.Pow(10, b.BoxHigh)*(1-boxTol)
 }

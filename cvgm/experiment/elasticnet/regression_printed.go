@@ -11,8 +11,8 @@ import (
 )
 
 // RegressionPrintedParams are the parameters of a comparison between two ways to draw the
-// regression data. One way is the command that the paper prints. The other way is the published
-// code, which differs from this command.
+// regression data. The paper prints a command that draws data. The published code draws its data in
+// another way.
 type RegressionPrintedParams struct {
 	experiment.RegressionData
 	PenaltyCVGM
@@ -31,7 +31,8 @@ func (RegressionPrintedParams) Defaults() any { return DefaultRegressionPrinted(
 
 func (p RegressionPrintedParams) Check() error { return p.CheckLeastSquares() }
 
-// RegressionPrinted holds test losses of models that are fitted to the same training rows.
+// RegressionPrinted holds test losses of models. All these models are fitted to the same training
+// rows.
 type RegressionPrinted struct {
 	Params RegressionPrintedParams
 	Tests  []RegressionTest // in the order of the constants TestOtherRows to TestPrintedCall
@@ -39,13 +40,14 @@ type RegressionPrinted struct {
 
 // These constants are the indices in RegressionPrinted.Tests.
 const (
-	TestOtherRows   = iota // the rows of the same draw that are not trained on, with labels divided by Scale: the test set of the code
+	TestOtherRows   = iota // the rows of the same draw that are not training rows, with labels divided by Scale: the test set of the published code
 	TestFreshRows          // further rows of the same draw, as many as in the command's test set
-	TestSecondCall         // rows of a second call of the command, which has other coefficients
-	TestPrintedCall        // rows of a second call, with all labels as the command returns them
+	TestSecondCall         // rows of a second call of the command, which draws other coefficients
+	TestPrintedCall        // rows of a second call, with all labels exactly as the command returns them
 )
 
-// RegressionTest is one kind of test rows. Losses are mean squared errors, one for each data set.
+// RegressionTest holds the losses on one kind of test rows. The losses are mean squared errors, one
+// for each data set.
 type RegressionTest struct {
 	Name                            string
 	CVGM, LeastSquares              []float64
@@ -127,8 +129,8 @@ func (p RegressionPrintedParams) measure(ctx context.Context, seed uint64) (c re
 	return c, nil
 }
 
-// risks returns the risks on test after CVGM, whose last step is last, of least squares and of the
-// true coefficients.
+// risks returns the risks of three models on the rows test: CVGM, whose last step is the point
+// last, least squares, and the true coefficients.
 func risks(s *experiment.Setup, test learn.Data, last []float64) (r [3]float64, err error) {
 	for j, x := range [][]float64{last, leastSquares} {
 		if r[j], err = s.Risk(x, test); err != nil {

@@ -8,8 +8,9 @@ import (
 	"cvgm/synth"
 )
 
-// AblationKernel describes a kernel that is learned twice: along the gradient of the CV loss, and
-// along the gradient of the training loss. Its models are evaluated after several numbers of steps.
+// AblationKernel describes a kernel that is learned twice: once along the gradient of the CV loss,
+// and once along the gradient of the training loss. Models with these kernels are evaluated after
+// several numbers of steps.
 type AblationKernel struct {
 	Test     int     `help:"test examples" range:"[1,∞)" small:"[10,50]" setting:"%v test examples"`
 	Ks       []int   `help:"numbers of cross-validation splits" range:"[1,∞)" len:"[1,∞)" order:"ascending" small:"[2,8]"`
@@ -20,8 +21,8 @@ type AblationKernel struct {
 	Budgets  []int   `help:"numbers of steps after which the models are judged" range:"[1,∞)" len:"[1,∞)" order:"ascending" small:"[1,6]"`
 }
 
-// NewAblationKernel returns the kernel of m, to be learned with two numbers of splits: with 64,
-// which is a quarter of the paper's number, and with m's number.
+// NewAblationKernel returns the kernel of m. The kernel is to be learned with two numbers of
+// splits: with the number of m, and with 64, a quarter of the paper's number.
 func NewAblationKernel(m KernelCVGM, budgets ...int) AblationKernel {
 	return AblationKernel{Test: 1000, Ks: []int{64, m.K}, P: m.P, C: m.C, Hidden: m.Hidden, StepSize: m.StepSize, Budgets: budgets}
 }
@@ -43,12 +44,13 @@ const (
 	ProblemXOR   = "XOR, learned kernel"
 )
 
-// AblationStream returns a function that maps a purpose to a stream, for one data set.
+// AblationStream returns a function for one data set. The function maps a purpose to a stream of
+// random numbers.
 func AblationStream(seed uint64, problem string) func(purpose string) *synth.Stream {
 	return func(purpose string) *synth.Stream { return synth.NewStream(seed, "ablation, "+problem+": "+purpose) }
 }
 
-// Setup draws data, splits and initial weights. v is the variant of the gradient.
+// Setup draws data, splits and initial weights. The parameter v is the variant of the gradient.
 func (p AblationXOR) Setup(v Variant, splits int, stream func(purpose string) *synth.Stream) (*experiment.Setup, error) {
 	train, errTrain := synth.MakeXOR(stream("training squares"), stream("training data"), p.Train, p.xor())
 	test, errTest := synth.MakeXOR(stream("test squares"), stream("test data"), p.Test, p.xor())

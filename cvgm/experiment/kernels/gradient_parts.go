@@ -12,10 +12,10 @@ import (
 )
 
 // GradientPartsParams are the parameters of a measurement of the parts of the gradient. The exact
-// gradient in the kernel's weights is D + T1 + T2. The direct part D acts through the features of
-// the validation rows. T1 and T2 act through the fits. The paper prints T1 and omits T2. The
-// detached direction is T1 + T2. The published direction is T1, but with another treatment of the
-// intercept in the Hessian.
+// gradient in the kernel's weights is the sum D + T1 + T2. The direct part D acts through the
+// features of the validation rows. The parts T1 and T2 act through the fits. The paper prints T1
+// and omits T2. The detached direction is T1 + T2. The published direction is T1, but with another
+// treatment of the intercept in the Hessian.
 type GradientPartsParams struct {
 	Seeds int `help:"data sets of each problem" range:"[2,∞)" small:"[2,3]"`
 	Rings PartsRings
@@ -45,7 +45,7 @@ func (GradientPartsParams) Defaults() any { return DefaultGradientParts() }
 // GradientPartsResult is the result of Run.
 type GradientPartsResult struct {
 	Params GradientPartsParams
-	Paths  []GradientPath // first of the rings, then of XOR, by splits and in the order of partsVariants
+	Paths  []GradientPath // first the paths for the rings, then for XOR; for each, by number of splits, and in the order of partsVariants
 }
 
 // partsVariants are the directions that the measurement follows.
@@ -57,11 +57,13 @@ type GradientPath struct {
 	Variant  Variant
 	Train, K int
 	At       []GradientParts // before the first step, and after each number of steps in Budgets
-	// Learned is the test error at the end of the path minus the test error at its start.
+	// Learned compares the test errors at both ends of the path: the error at the end minus the
+	// error at the start.
 	Learned experiment.Comparison
 }
 
-// GradientParts holds means over the data sets at one place of a path. Norms are Euclidean.
+// GradientParts holds means over the data sets after one number of steps of a path. Norms are
+// Euclidean.
 type GradientParts struct {
 	Steps                    int
 	Error                    experiment.Estimate // share of the test examples that are classified wrongly
@@ -73,9 +75,9 @@ type GradientParts struct {
 	DetachedWhole            experiment.Estimate // cosine of T1 + T2 with the whole gradient
 }
 
-// partsCell holds the path along one direction on one data set. At has an entry for each place of
-// the path. The entry lists the test error, the CV loss, and the other numbers of GradientParts in
-// their order.
+// partsCell holds the path along one direction on one data set. At has an entry for each number of
+// steps at which the path is measured. An entry lists the test error, the CV loss, and the other
+// numbers of GradientParts in their order.
 type partsCell struct{ At [][partsNumbers]float64 }
 
 const partsNumbers = 9
@@ -186,7 +188,7 @@ func (a partsProblem) measure(ctx context.Context, v Variant, seed uint64) (c pa
 	return c, nil
 }
 
-// parts returns a function of the kernel's weights. The function returns the CV loss, and the parts
+// parts returns a function of the kernel's weights. This function returns the CV loss and the parts
 // D, T1 and T2 of its exact gradient in the weights.
 func (a partsProblem) parts(v Variant, seed uint64) (func(x []float64) (d, t1, t2 []float64, loss float64, err error), error) {
 	exactSetup, err := a.setup(v, seed)
@@ -209,8 +211,8 @@ func (a partsProblem) parts(v Variant, seed uint64) (func(x []float64) (d, t1, t
 		if loss, err = exactSetup.CV.Eval(gradient, x); err != nil {
 			return nil, nil, nil, 0, err
 		}
-		// This call evaluates phi with the weights x. The calls of phi.Backward below refer to this
-		// evaluation.
+		// This call of Eval evaluates phi with the weights x. The calls of phi.Backward below use
+		// this evaluation.
 		if _, err = printedCV.Eval(gradient, x); err != nil {
 			return nil, nil, nil, 0, err
 		}

@@ -1,7 +1,8 @@
 // Package kernels holds the experiments of notebooks 02_rings and 04_xor. A kernel is learned for
 // two rings ([RingsParams]) and for XOR ([XORParams]), along each variant of the gradient
-// ([Variant]). [GradientPartsParams] measures the parts of the gradient. [KernelCVGM] is the CV
-// loss as a function of the weights of the kernel, which other experiments minimise, too.
+// ([Variant]). [GradientPartsParams] are the parameters of a measurement of the gradient's parts.
+// [KernelCVGM] describes the CV loss as a function of the weights of the kernel. Other experiments
+// minimise it, too.
 package kernels
 
 import (
@@ -16,8 +17,8 @@ import (
 )
 
 // KernelCVGM describes the CV loss of logistic regression on a learned kernel, and the gradient
-// method on this loss. The kernel is a network that maps the plane to itself. Its weights are the
-// hyperparameters.
+// method for this loss. The kernel is a network that maps the plane to itself. The weights of the
+// network are the hyperparameters.
 type KernelCVGM struct {
 	K        int     `help:"cross-validation splits" range:"[1,∞)" small:"[2,8]" setting:"CV loss: logistic loss of K = %v uniform splits"`
 	P        float64 `help:"fraction of the examples that each split trains on" range:"(0,1)" splits:"Train,Sizes,MinSize" small:"[.7,.9]" setting:"p = %v"`
@@ -38,7 +39,7 @@ func (m KernelCVGM) NumHyperparameters() int { return m.Kernel().NumParams() }
 // Gradient returns the paper's gradient method.
 func (m KernelCVGM) Gradient() search.Searcher { return GradientDescent(m.StepSize, m.Steps) }
 
-// GradientDescent returns a searcher that takes the given number of steps. A step is −size times
+// GradientDescent returns a searcher that takes the given number of steps. Each step is −size times
 // the gradient. After the last step, the searcher evaluates the loss once more.
 func GradientDescent(size float64, steps int) search.Searcher {
 	return search.ProjectedGradient{StepSize: size, MaxEvals: steps + 1, Tol: -1}
@@ -56,8 +57,8 @@ func LastPoint(steps iter.Seq2[search.Step, error]) ([]float64, error) {
 	return x, nil
 }
 
-// use draws splits of the examples d. It sets the objective of s to the CV loss of these splits,
-// with a variant of the gradient.
+// use draws splits of the examples d. It sets the objective of the setup s to the CV loss of these
+// splits, with a variant of the gradient.
 func (m KernelCVGM) use(s *experiment.Setup, v Variant, d learn.Data, src cvgm.Source) error {
 	splits, err := cvgm.RandomSplits(src, len(d.Y), m.K, m.P)
 	if err != nil {
@@ -83,17 +84,18 @@ func (m KernelCVGM) use(s *experiment.Setup, v Variant, d learn.Data, src cvgm.S
 	return nil
 }
 
-// Loss returns the CV loss over splits of the examples d. The CV uses one goroutine, because
-// variants or cells run in parallel.
+// Loss returns a CV of the examples d, whose value is the CV loss over the splits. The CV uses one
+// goroutine, because variants or cells run in parallel.
 func (m KernelCVGM) Loss(phi *cvgm.Perceptron, learner func() learn.Learner, loss cvgm.Loss, d learn.Data, splits []cvgm.Split) (*cvgm.CV, error) {
 	return cvgm.New(cvgm.Config{
 		Data: d, Splits: splits, Learner: learner, Loss: loss,
 		Features: phi, Hyper: []float64{m.C}, Workers: 1,
-		Generalised: true, // the search may end at the kink of a unit of the network
+		Generalised: true, // the search may end at a kink that a unit of the network causes
 	})
 }
 
-// torchStart returns the parameters that PyTorch gives a new network after torch.manual_seed(seed).
+// torchStart returns the parameters that PyTorch gives to a new network after
+// torch.manual_seed(seed).
 func torchStart(phi *cvgm.Perceptron, seed uint32) []float64 {
 	t := synth.NewTorch(uint64(seed))
 	params := make([]float64, phi.NumParams())

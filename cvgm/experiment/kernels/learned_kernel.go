@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// LearnedKernel holds the parameters that are common to the paper's two experiments with a learned
-// kernel.
+// LearnedKernel holds those parameters that the paper's two experiments with a learned kernel
+// share.
 type LearnedKernel struct {
 	Seed  uint32 `help:"seed of the generators of NumPy (data, splits), Python (XOR's squares) and PyTorch (initial weights)" range:"[0,4294967295]" small:"[0,1000]" setting:"the published data, seed %v"`
 	Train int    `help:"training examples N" range:"[2,∞)" small:"[8,20]" setting:"N = %v"`
@@ -25,8 +25,8 @@ type LearnedKernel struct {
 	GridHalf      float64 `help:"the grid covers -GridHalf to GridHalf along both axes" range:"(0,∞)" small:"[1,4]"`
 }
 
-// LearnedKernelResult holds the results that are common to the paper's two experiments with a
-// learned kernel.
+// LearnedKernelResult holds those results that the paper's two experiments with a learned kernel
+// share.
 type LearnedKernelResult struct {
 	Train, Test synth.Data
 	Runs        []Run // one per variant, in the order of Variants
@@ -42,37 +42,38 @@ func (r *LearnedKernelResult) Run(v Variant) *Run {
 type BayesAccuracy struct {
 	Test       float64 // on the test examples
 	Population float64 // over the population, exact
-	// Scores are P(y=+1 | x) − P(y=−1 | x) on the grid of the runs' Boundary.
+	// Scores are the differences P(y=+1 | x) − P(y=−1 | x) on the same grid as the field Boundary
+	// of the runs.
 	Scores Scores
 }
 
-// Run is the result of the gradient method along one variant of the gradient.
+// Run is the result of the gradient method that follows one variant of the gradient.
 type Run struct {
 	Variant Variant
 	// CVLoss, Accuracy and Cosine hold values after 0, 1, …, Steps steps. CVLoss is the CV loss.
 	// Accuracy is the test accuracy of the model that is fitted to all training examples. Cosine is
-	// the cosine of the angle between the variant's direction and the exact gradient of the same
-	// loss. The published code prints one line for each step: the loss before the step, and the
-	// accuracy after it.
+	// the cosine of the angle between two directions: the variant's direction, and the exact
+	// gradient of the same loss. The published code prints one line for each step, with the loss
+	// before the step and the accuracy after it.
 	CVLoss, Accuracy, Cosine []float64
-	// Perturbed is the CV loss along the same variant from initial weights that are larger by the
-	// factor 1+1e-12.
+	// Perturbed is the CV loss of another run of the same variant. The initial weights of this run
+	// are larger by the factor 1+1e-12.
 	Perturbed []float64
 	Manifolds []Manifold
 	Boundary  Scores // predictions of the model after the last step
 }
 
-// LastLoss returns the CV loss before the last step, or NaN if there are no steps. It is the last
-// CV loss that the published code prints.
+// LastLoss returns the CV loss before the last step, or NaN if there are no steps. The published
+// code prints this loss last.
 func (r *Run) LastLoss() float64 { return experiment.FromEnd(r.CVLoss, 2) }
 
 // FinalAccuracy returns the test accuracy after the last step, or NaN.
 func (r *Run) FinalAccuracy() float64 { return experiment.FromEnd(r.Accuracy, 1) }
 
-// The initial weights of the perturbed run are larger by the factor 1 + perturbation. This change
-// is far above one rounding, and far below all visible changes of a result. A run is stable while
-// its CV loss differs by at most stableTol from the CV loss of the perturbed run. stableTol is
-// about the precision with which the published code prints losses.
+// In the perturbed run, the initial weights are larger by the factor 1 + perturbation. This change
+// is far above one rounding error, and far below every visible change of a result. A run is stable
+// while its CV loss differs by at most stableTol from the CV loss of the perturbed run. stableTol
+// is about the precision with which the published code prints losses.
 const (
 	perturbation = 1e-12
 	stableTol    = 1e-4
@@ -89,8 +90,9 @@ func (r *Run) StableSteps() int {
 	return len(r.CVLoss) - 1
 }
 
-// Manifold is the image of the test examples under the kernel after some step, with the linear
-// classifier of the images. The predicted label is the sign of W·φ + B.
+// A Manifold is the image of the test examples under the kernel after some step. It includes a
+// linear classifier of the image. The predicted label at the point φ of the image is the sign of
+// W·φ + B.
 type Manifold struct {
 	Step     int // number of steps taken
 	Phi      [2][]float64
@@ -99,17 +101,19 @@ type Manifold struct {
 	Accuracy float64
 }
 
-// Scores are predictions on a grid: Score[i][j] is the prediction at (Axis[i], Axis[j]).
+// Scores are predictions on a grid. The number Score[i][j] is the prediction at the point (Axis[i],
+// Axis[j]).
 type Scores struct {
 	Axis  []float64
 	Score [][]float64
 }
 
-// drawKernel draws the data of an experiment. It also returns the generator for the splits.
+// A drawKernel draws the data of an experiment. It also returns the generator that draws the
+// splits.
 type drawKernel func() (*experiment.Setup, synth.Source, error)
 
-// setup draws data, splits and initial weights, which are the same for all variants. v is the
-// variant of the gradient.
+// setup draws data, splits and initial weights. They are the same for all variants. The parameter v
+// is the variant of the gradient.
 func (p LearnedKernel) setup(v Variant, draw drawKernel) (*experiment.Setup, error) {
 	s, src, err := draw()
 	if err != nil {
@@ -199,8 +203,8 @@ func (p LearnedKernel) runVariant(ctx context.Context, v Variant, draw drawKerne
 	return run, nil
 }
 
-// shown reports whether the result contains the manifold after a step. If a number in ManifoldSteps
-// exceeds the number of steps, the last step replaces it.
+// shown reports whether the result contains the manifold after the given step. If a number in
+// ManifoldSteps exceeds the number of steps, the last step takes its place.
 func (p LearnedKernel) shown(step int) bool {
 	return slices.ContainsFunc(p.ManifoldSteps, func(shown int) bool { return min(shown, p.Steps) == step })
 }

@@ -45,9 +45,9 @@ func PaperRings() RingsProblem {
 	}
 }
 
-// Setup draws data, splits and initial weights. Each purpose has a separate stream. splitPurpose is
-// the purpose of the stream for the splits. The CV loss uses the given rows of the training
-// examples, or all of them if rows is nil.
+// Setup draws data, splits and initial weights. Each purpose has a separate stream of random
+// numbers. The parameter splitPurpose is the purpose of the stream for the splits. The CV loss uses
+// the training examples with the indices rows. If rows is nil, it uses all of them.
 func (p RingsProblem) Setup(v Variant, stream func(purpose string) *synth.Stream, splitPurpose string, rows []int) (*experiment.Setup, error) {
 	s, err := p.Examples(stream("training data"), stream("test data"), p.Train, p.Test)
 	if err != nil {
@@ -101,7 +101,7 @@ func (p RingsParams) Run(ctx context.Context, hooks experiment.Hooks) (*RingsRes
 // Stepper returns a stepper along a variant, with the same data, splits and weights as in Run.
 func (p RingsParams) Stepper(v Variant) (*experiment.Stepper, error) { return p.stepper(v, p.Draw) }
 
-// Draw draws the data. It also returns the generator for the splits.
+// Draw draws the data. It also returns the generator that draws the splits.
 func (p RingsParams) Draw() (*experiment.Setup, synth.Source, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, nil, err

@@ -10,18 +10,18 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A Variant is a direction for the gradient method on a learned kernel. It is the gradient of the
-// loss in Algorithm 1, or the substitute for this gradient in the published code. The published
-// code has two errors. First, it holds the validation features constant. It thus omits the path
-// from φ(x) through the prediction to the loss. Second, its Jacobian of the fit holds the
+// A Variant is a direction for the gradient method on a learned kernel. It is either the gradient
+// of the loss in Algorithm 1, or a substitute for this gradient. The published code uses a
+// substitute with two errors. First, it holds the validation features constant. It thus omits the
+// path from φ(x) through the prediction to the loss. Second, its Jacobian of the fit holds the
 // probabilities π constant.
 type Variant int
 
 const (
 	// Published is the published code's direction. It has both errors. In addition, the fit
-	// penalises the intercept, but its Jacobian does not.
+	// penalises the intercept, but the Jacobian of the fit does not.
 	Published Variant = iota
-	// Detached has the exact Jacobian of the fit, but holds the validation features constant.
+	// Detached uses the exact Jacobian of the fit, but holds the validation features constant.
 	Detached
 	// DetachedPenalised is Detached for a fit with a penalised intercept.
 	DetachedPenalised
@@ -43,7 +43,7 @@ func (v Variant) String() string {
 
 func (v Variant) detached() bool { return v != Full && v != FullPenalised }
 
-// exact returns the variant with the exact gradient of the same loss.
+// exact returns another variant: the exact gradient of the loss that v descends.
 func (v Variant) exact() Variant {
 	if v.intercept() == linear.UnpenalisedIntercept {
 		return Full
@@ -67,8 +67,8 @@ func (v Variant) Learner() learn.Learner {
 	return &linear.Logistic{Intercept: v.intercept()}
 }
 
-// printedTerm returns the learner of v's fit with an incomplete derivative: ∇_{xᵢ}∇_θ L has only
-// its first term, as printed.
+// printedTerm returns the learner for the fit of v, but with an incomplete derivative: ∇_{xᵢ}∇_θ L
+// has only its first term, as the paper prints it.
 func (v Variant) printedTerm() learn.Learner {
 	l := &incompleteLogistic{exactHessian: true}
 	l.Intercept = v.intercept()
@@ -76,9 +76,10 @@ func (v Variant) printedTerm() learn.Learner {
 }
 
 // incompleteLogistic is logistic regression with the published code's derivative in X. This
-// derivative differs from the exact derivative in two ways. First, ∇_{xᵢ}∇_θ L is C(πᵢ−1) yᵢ I,
-// without the term C πᵢ(1−πᵢ) xᵢθᵀ. Second, the fit penalises the intercept, but the Hessian does
-// not, unless exactHessian is set.
+// derivative differs from the exact derivative in two ways. First, ∇_{xᵢ}∇_θ L is only C(πᵢ−1) yᵢ
+// I, without the term C πᵢ(1−πᵢ) xᵢθᵀ. Second, the Hessian does not contain the penalty of the
+// intercept, although the fit penalises the intercept. If exactHessian is true, the Hessian is
+// exact.
 type incompleteLogistic struct {
 	linear.Logistic
 	exactHessian bool // whether to use the Hessian of the fit
@@ -119,7 +120,7 @@ func (l *incompleteLogistic) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []fl
 		return err
 	}
 	if !l.exactHessian {
-		// The Hessian without the penalty of the intercept is H − eeᵀ, with e the last unit vector.
+		// The Hessian without the penalty of the intercept is H − eeᵀ, for the last unit vector e.
 		clear(l.e)
 		l.e[n] = 1
 		if err := l.SolveHessian(w, l.e, l.e); err != nil {

@@ -57,7 +57,7 @@ func (p XORParams) Run(ctx context.Context, hooks experiment.Hooks) (*XORResult,
 // Stepper returns a stepper along a variant, with the same data, splits and weights as in Run.
 func (p XORParams) Stepper(v Variant) (*experiment.Stepper, error) { return p.stepper(v, p.Draw) }
 
-// Draw draws the data. It also returns the generator for the splits.
+// Draw draws the data. It also returns the generator that draws the splits.
 func (p XORParams) Draw() (*experiment.Setup, synth.Source, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, nil, err

@@ -52,7 +52,8 @@ var registered = []*experiment.Experiment{
 // All returns the experiments in the order of their names.
 func All() []*experiment.Experiment { return slices.Clone(registered) }
 
-// Lookup returns the experiment with the given name. The error lists the known names.
+// Lookup returns the experiment with the given name. If there is none, the error lists the known
+// names.
 func Lookup(name string) (*experiment.Experiment, error) {
 	var names []string
 	for _, e := range registered {
@@ -64,8 +65,8 @@ func Lookup(name string) (*experiment.Experiment, error) {
 	return nil, fmt.Errorf("there is no experiment %q; there are: %s", name, strings.Join(names, ", "))
 }
 
-// Of returns the experiment with parameters of this type, or nil. params is a struct or a pointer
-// to a struct.
+// Of returns the experiment whose parameters have the type of params, or nil if there is none. The
+// argument params is a struct or a pointer to a struct.
 func Of(params any) *experiment.Experiment {
 	t := reflect.TypeOf(params)
 	if t != nil && t.Kind() != reflect.Pointer {

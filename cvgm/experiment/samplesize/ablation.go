@@ -16,16 +16,16 @@ import (
 )
 
 // AblationParams are the parameters of an experiment that compares a descent of the CV loss with
-// two rivals. The first rival is a descent of the training loss, which is the loss on the rows to
-// which the learner is fitted. The two descents differ only in the loss: data, learner, searcher,
-// start and number of steps are the same. The second rival is a random search for the lowest CV
-// loss, which uses no gradient.
+// two rivals. The first rival is a descent of the training loss, the loss on the rows to which the
+// learner is fitted. The two descents differ only in the loss: data, learner, searcher, start and
+// number of steps are the same. The second rival is a random search for the lowest CV loss. It uses
+// no gradient.
 type AblationParams struct {
 	Seeds        int `help:"data sets of each size of the rings and of XOR" range:"[2,∞)" small:"[2,3]" setting:"%v data sets of each size"`
 	PairSeeds    int `help:"data sets of each problem with two hyperparameters" range:"[2,∞)" small:"[2,4]"`
 	RandomBudget int `help:"the random search is judged after budgets up to this" range:"[0,∞)" small:"[2,4]" setting:"random search with as many evaluations, up to %v, judged at its lowest CV loss"`
-	// Rings describes a kernel that is learned for the rings. The largest entry of Budgets is the
-	// number of steps.
+	// Rings describes a kernel that is learned for the rings. The number of steps is the largest
+	// entry of Budgets.
 	Rings AblationRings
 	XOR   kernels.AblationXOR
 	Net   AblationNet
@@ -36,8 +36,8 @@ type AblationParams struct {
 	experiment.FreshData
 }
 
-// AblationRings describes a kernel that is learned for rings of several sizes. Sizes replaces the
-// size of the problem.
+// AblationRings describes a kernel that is learned for rings of several sizes. The entries of Sizes
+// replace the size of the problem.
 type AblationRings struct {
 	kernels.RingsData
 	kernels.AblationKernel
@@ -53,23 +53,24 @@ type AblationNet struct {
 	BoxHigh float64 `help:"upper end of the random search" unit:"log10(λ)" range:"[-300,300]" small:"[-1,0]" setting:"up to %v"`
 }
 
-// AblationLog describes a search for two hyperparameters by quasi-Newton steps in their logarithms.
-// The search ends at a minimum or at a bound.
+// AblationLog describes a search for two hyperparameters. It takes quasi-Newton steps in the
+// logarithms of the hyperparameters, and ends at a minimum or at a bound.
 type AblationLog struct {
 	Start       float64 `help:"start of both hyperparameters" range:"(0,∞)" small:"[.1,10]" setting:"quasi-Newton search in logarithms from %v for both"`
 	Reach       float64 `help:"the search may go so far from the start, up or down" unit:"factor" range:"(1,1e100]" small:"[10,1000]" setting:"at most a factor of %v away"`
 	Evaluations int     `help:"evaluations after which the models are judged" range:"[1,∞)" small:"[1,6]" setting:"%v evaluations"`
 }
 
-// AblationMachine describes a kernel machine on the rings. Each of the two descents chooses its
-// hyperparameters C and γ. γ is the inverse squared width of the kernel.
+// AblationMachine describes a kernel machine on the rings. Each of the two descents chooses two
+// hyperparameters, C and γ, where γ is the inverse squared width of the kernel.
 type AblationMachine struct {
 	Train int `help:"training examples of the kernel machine" range:"[4,∞)" small:"[12,20]" setting:"N = %v"`
 	AblationLog
 }
 
-// DefaultAblation returns the paper's problems. Each problem has two numbers of splits: the paper's
-// number and a quarter of it. The budgets are near the paper's budgets.
+// DefaultAblation returns the parameters with the paper's problems. Each problem has two numbers of
+// splits: the paper's number, and a quarter of this number. The budgets are near the paper's
+// budgets.
 func DefaultAblation() AblationParams {
 	q, x := kernels.PaperRings(), kernels.DefaultXOR()
 	return AblationParams{
@@ -87,18 +88,18 @@ func (AblationParams) Defaults() any { return DefaultAblation() }
 // AblationResult is the result of Run.
 type AblationResult struct {
 	Params AblationParams
-	Rows   []AblationRow           // first the rings by splits, size and budget; then XOR, elastic net and kernel machine by splits and budget
-	Rings  []experiment.Comparison // the two descents over the rings of all sizes, by splits and budget
+	Rows   []AblationRow           // first the rings, by splits, size and budget; then XOR, the elastic net and the kernel machine, each by splits and budget
+	Rings  []experiment.Comparison // comparison of the two descents over the rings of all sizes, by splits and budget
 }
 
 // AblationRow holds the results for one problem, one size and one budget. Risks are error rates on
-// the test examples or, for the elastic net, mean squared errors.
+// the test examples. For the elastic net, they are mean squared errors.
 type AblationRow struct {
 	Problem             string
 	Train, K, Budget    int
 	Start, CV, Training experiment.Estimate
-	// Random is the risk at the lowest CV loss of a random search with Budget evaluations. If
-	// Budget exceeds RandomBudget, there is no random search, and Random.N is 0.
+	// Random is the risk after a random search with Budget evaluations, at the point of its lowest
+	// CV loss. If Budget exceeds RandomBudget, there is no random search, and Random.N is 0.
 	Random            experiment.Estimate
 	CVLessRandom      experiment.Comparison
 	CVLessTraining    experiment.Comparison
@@ -163,8 +164,8 @@ const (
 )
 
 // ablationCell holds the risks on one data set. Start is the risk at the start. CV and Training
-// hold the risks after the two descents, one for each budget. Random holds the risks after random
-// search, one for each budget up to RandomBudget.
+// hold the risks after the two descents, for each budget. Random holds the risks after random
+// search, for each budget up to RandomBudget.
 type ablationCell struct {
 	Start                float64
 	CV, Training, Random []float64
@@ -184,7 +185,7 @@ type ablationProblem struct {
 	risk  cvgm.Loss
 }
 
-// ablationData is the problem for one data set, with the CV loss as its objective.
+// ablationData is the problem for one data set. The objective of its Setup is the CV loss.
 type ablationData struct {
 	*experiment.Setup
 	training search.Objective // the training loss
@@ -222,9 +223,8 @@ func (a ablationProblem) measure(ctx context.Context, seed uint64, randomBudget 
 	return c, err
 }
 
-// Descents runs two searches on the problem s from the same start. It returns the steps of the
-// search for the lowest CV loss, and the steps of the search for the lowest training loss. The
-// steps have no gradients.
+// Descents runs two searches on the problem s from the same start: one for the lowest CV loss, and
+// one for the lowest training loss. It returns the steps of both searches, without gradients.
 func Descents(ctx context.Context, s *experiment.Setup, training search.Objective, searcher search.Searcher) (cv, resubstituted []search.Step, err error) {
 	other := *s
 	other.Objective = training
@@ -243,7 +243,8 @@ func Descents(ctx context.Context, s *experiment.Setup, training search.Objectiv
 	return cv, resubstituted, nil
 }
 
-// random returns the risks at the lowest CV loss of a random search, for each budget up to limit.
+// random returns risks after a random search, for each budget up to limit. Each is the risk at the
+// point of the lowest CV loss within the budget.
 func (a ablationProblem) random(ctx context.Context, s *ablationData, limit int) (risks []float64, err error) {
 	within := slices.DeleteFunc(slices.Clone(a.budgets), func(budget int) bool { return budget > limit })
 	if len(within) == 0 {
@@ -309,8 +310,8 @@ func (p AblationParams) problems() []ablationProblem {
 	return all
 }
 
-// problem returns a problem with the start, the bounds and the searcher of l. The function losses
-// returns the data and the two losses for a seed.
+// problem returns a problem that has the start, the bounds and the searcher of l. The function
+// losses returns the data and both losses for a seed.
 func (l AblationLog) problem(name string, seeds, train, k int, losses func(uint64) (*ablationData, error), risk cvgm.Loss) ablationProblem {
 	searcher := func(evaluations int) search.Searcher {
 		return search.LogSpace{Searcher: search.QuasiNewton{MaxEvals: evaluations}}
@@ -327,8 +328,8 @@ func (l AblationLog) problem(name string, seeds, train, k int, losses func(uint6
 	}, risk}
 }
 
-// withTraining returns s with the training loss of its kernel. Random search draws initial weights
-// of the network.
+// withTraining returns the problem s together with the training loss of its kernel. For random
+// search, each draw is a set of initial weights of the network.
 func withTraining(m kernels.KernelCVGM, s *experiment.Setup, random cvgm.Source) (*ablationData, error) {
 	d, splits := experiment.Resubstitution(s.Train)
 	phi := m.Kernel()

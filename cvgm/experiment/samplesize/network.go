@@ -16,8 +16,8 @@ import (
 
 // network is the neural network with which the paper compares CVGM. It consists of the layers of
 // the kernel, and of one linear unit on the two features of the kernel. All layers are trained
-// together on the training examples. The objective is the mean logistic loss. For labels ±1, this
-// loss is the binary cross entropy of the logit.
+// together on the training examples. The objective is the mean logistic loss. For labels ±1, the
+// logistic loss is the binary cross entropy of the logit.
 type network struct {
 	data learn.Data
 	phi  *cvgm.Perceptron
@@ -29,12 +29,12 @@ func newNetwork(m kernels.KernelCVGM, d learn.Data) *network {
 	return &network{d, m.Kernel(), mat.NewDense(n, 2, nil)}
 }
 
-// numParams returns the number of the kernel's parameters plus three, for two weights and a
-// constant.
+// numParams returns the number of the network's parameters: the parameters of the kernel, two
+// weights and a constant.
 func (n *network) numParams() int { return n.phi.NumParams() + 3 }
 
-// init draws initial parameters from PyTorch's distribution: uniform on ±1/√n for a layer with n
-// inputs.
+// init draws initial parameters from PyTorch's distribution. For a layer with n inputs, this is the
+// uniform distribution on ±1/√n.
 func (n *network) init(params []float64, src cvgm.Source) {
 	kernel := len(params) - 3
 	n.phi.Init(params[:kernel], src)
@@ -92,8 +92,8 @@ func (n *network) predict(params []float64) func(dst []float64, x *mat.Dense) er
 	}
 }
 
-// accumulated returns f with a wrong gradient: the sum of all gradients that f has returned so far.
-// A program that never resets its gradients to zero has such gradients.
+// accumulated returns the objective f with a wrong gradient: the sum of all gradients that f has
+// returned so far. A program that never resets its gradients to zero uses such sums.
 func accumulated(f search.Objective) search.Objective {
 	var total []float64
 	return func(grad, x []float64) (float64, error) {
@@ -109,7 +109,7 @@ func accumulated(f search.Objective) search.Objective {
 	}
 }
 
-// accuracy returns the test accuracy of the network after a search on f from s.Start.
+// accuracy returns the test accuracy of the network after a search that minimises f from s.Start.
 func (n *network) accuracy(ctx context.Context, s experiment.Setup, searcher search.Searcher, f search.Objective) (float64, error) {
 	s.Objective = f
 	x, err := kernels.LastPoint(s.Search(ctx, searcher))

@@ -17,8 +17,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// tuned returns the test accuracy of a learner with the hyperparameters of lowest CV loss. The
-// search is in the logarithms of the hyperparameters, and starts with the value 1 for each.
+// tuned returns the test accuracy of a learner whose hyperparameters have the lowest CV loss. The
+// search is in the logarithms of the hyperparameters, and starts with the value 1 for each of them.
 func (r Rivals) tuned(ctx context.Context, s *experiment.Setup, splits []cvgm.Split, features func(learn.Data) learn.Data, learner func() learn.Learner, hyperparameters int, searcher search.Searcher) (float64, error) {
 	all := func(v float64) []float64 { return slices.Repeat([]float64{v}, hyperparameters) }
 	own := experiment.Setup{Train: features(s.Train), Test: features(s.Test), Start: all(1), Lower: all(1 / r.RivalReach), Upper: all(r.RivalReach)}
@@ -37,8 +37,8 @@ func (r Rivals) tuned(ctx context.Context, s *experiment.Setup, splits []cvgm.Sp
 	return on.Accuracy, err
 }
 
-// rivals returns the test accuracies of the rivals, in the order of sizeMethods from SizeQuadratic
-// on.
+// rivals returns the test accuracies of the rivals, in the order of sizeMethods, beginning with
+// SizeQuadratic.
 func (p SampleSizeParams) rivals(ctx context.Context, s *experiment.Setup, net *network, stream func(purpose string) *synth.Stream) ([]float64, error) {
 	splits, err := cvgm.BalancedSplits(stream("rivals' splits"), len(s.Train.Y), p.RivalK, p.RivalP)
 	if err != nil {
@@ -117,15 +117,15 @@ func decayed(f search.Objective, decay float64) search.Objective {
 	}
 }
 
-// quadratic returns d with the features x1, x2, x1², x2² and x1·x2.
+// quadratic returns the data d with the features x1, x2, x1², x2² and x1·x2 in place of x1 and x2.
 func quadratic(d learn.Data) learn.Data {
 	return withFeatures(d, 5, func(dst, x []float64) {
 		copy(dst, []float64{x[0], x[1], x[0] * x[0], x[1] * x[1], x[0] * x[1]})
 	})
 }
 
-// randomFeatures returns a function that replaces each row x by n features max(0, w·x + b). Each w
-// and b is drawn from the standard normal distribution.
+// randomFeatures returns a function that replaces each row x by n features. Each feature is max(0,
+// w·x + b), for a vector w and a number b from the standard normal distribution.
 func randomFeatures(src *synth.Stream, n int) func(learn.Data) learn.Data {
 	weights := mat.NewDense(n, 3, nil)
 	for i := range n {
@@ -143,7 +143,8 @@ func randomFeatures(src *synth.Stream, n int) func(learn.Data) learn.Data {
 	}
 }
 
-// withFeatures returns d with n features for each row, which mapRow computes from the row.
+// withFeatures returns the data d with n other features for each row. The function mapRow computes
+// these features from the row.
 func withFeatures(d learn.Data, n int, mapRow func(dst, x []float64)) learn.Data {
 	x := mat.NewDense(len(d.Y), n, nil)
 	for i := range d.Y {

@@ -1,6 +1,7 @@
-// Package samplesize holds the experiments of notebook 03_sample_size. [SampleSizeParams] compares
-// CVGM with other methods over training sets of many sizes. [AblationParams] compares the gradient
-// of the CV loss with the gradient of the training loss.
+// Package samplesize holds the experiments of notebook 03_sample_size. [SampleSizeParams] are the
+// parameters of a comparison of CVGM with other methods over training sets of many sizes.
+// [AblationParams] are the parameters of a comparison of two gradients: the gradient of the CV
+// loss, and the gradient of the training loss.
 package samplesize
 
 import (
@@ -12,8 +13,8 @@ import (
 	"cvgm/cvgm/experiment/kernels"
 )
 
-// SampleSizeParams are the parameters of the paper's comparison of CVGM with a network and with
-// logistic regression, over training sets of many sizes.
+// SampleSizeParams are the parameters of a comparison from the paper: CVGM, a network and logistic
+// regression are compared over training sets of many sizes.
 type SampleSizeParams struct {
 	kernels.RingsData
 	kernels.KernelCVGM
@@ -87,8 +88,8 @@ const (
 	SizeNetworkPublished
 	SizeNetworkText
 	SizeLogistic
-	// The following methods are the rivals, except for SizeAdamLong, which is the network of
-	// SizeAdam trained to convergence.
+	// The following methods are the rivals. Only SizeAdamLong is no rival: it is the network of
+	// SizeAdam, trained to convergence.
 	SizeQuadratic
 	SizeMachineCVGM
 	SizeMachineGrid
@@ -118,12 +119,12 @@ type Result struct {
 	Params  SampleSizeParams
 	Sizes   []int
 	Methods []SizeMethod
-	// Overfitting holds, for each size, the accuracy that the network of SizeAdam loses by further
-	// training. It is the accuracy of this network minus the accuracy after training to
+	// Overfitting describes the network of SizeAdam. For each size, it holds the accuracy that this
+	// network loses by further training: its accuracy minus its accuracy after training to
 	// convergence, on the same data. If training to convergence is not measured, the N of the
 	// estimate is 0.
 	Overfitting []experiment.Estimate
-	// Failures lists the cells that could not be computed. Means do not include them.
+	// Failures lists the cells that could not be computed. The means do not include these cells.
 	Failures []CellFailure
 }
 
@@ -133,14 +134,15 @@ type SizeMethod struct {
 	Accuracy [][]float64           // [size][seed]; NaN if the cell failed, or if a rival is not measured at the size
 	Mean     []experiment.Estimate // for each size
 	// Full and Published compare CVGM with this method. In Full, CVGM uses the full gradient. In
-	// Published, it uses the published direction.
+	// Published, CVGM uses the published direction.
 	Full, Published SizeComparison
 }
 
 // SizeComparison is a paired comparison of CVGM with another method. All covers the cells of all
-// sizes, Small the sizes up to Params.SmallSize, and Large all larger sizes. The differences are
-// CVGM's accuracy minus the accuracy of the other method. Wins is the share of cells in which CVGM
-// is more accurate, where a tie counts as half. BySize holds the differences for each size.
+// sizes, Small covers the sizes up to Params.SmallSize, and Large covers all larger sizes. The
+// differences are CVGM's accuracy minus the accuracy of the other method. Wins is the share of
+// cells in which CVGM is more accurate. A tie counts as half a cell. BySize holds the differences
+// for each size.
 type SizeComparison struct {
 	All, Small, Large experiment.Comparison
 	BySize            []experiment.Estimate
@@ -188,7 +190,7 @@ func (r *Result) against(first, second int) (c SizeComparison) {
 	return c
 }
 
-// higher compares two methods by a quantity of which higher values are better.
+// higher compares two methods by a quantity for which a higher value is better.
 func higher(v [2][]float64) experiment.Comparison {
 	c := experiment.Compare(v[1], v[0])
 	c.Difference.Mean = 0 - c.Difference.Mean

@@ -17,8 +17,8 @@ import (
 
 // Run measures all methods in all cells, in parallel. If a cell fails, Run records the error and
 // measures the other cells. It returns an error only if every cell fails. Cells are independent,
-// because each has its own data, splits and initial weights. All methods of a cell use the same
-// data, and all networks of a cell have the same initial weights.
+// because each cell has its own data, splits and initial weights. All methods of a cell use the
+// same data, and all networks of a cell have the same initial weights.
 func (p SampleSizeParams) Run(ctx context.Context, hooks experiment.Hooks) (*Result, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
@@ -84,8 +84,8 @@ func (p SampleSizeParams) cell(ctx context.Context, size, seed int) ([]float64, 
 	s.Start = make([]float64, net.numParams())
 	net.init(s.Start, stream("weights"))
 
-	// The initial weights of the kernel are the initial weights of the network, except for the last
-	// layer of the network.
+	// The kernel has the initial weights of the network. The last layer of the network is not a
+	// part of the kernel.
 	kernel := kernels.RingsProblem{RingsData: p.RingsData, Train: size, Test: p.Test, KernelCVGM: p.KernelCVGM}
 	cvgmAlong := func(v kernels.Variant) (float64, error) {
 		s, err := kernel.Setup(v, stream, "splits", nil)
@@ -123,8 +123,8 @@ func (p SampleSizeParams) cell(ctx context.Context, size, seed int) ([]float64, 
 	return accuracies, err
 }
 
-// hasRivals reports whether the rivals are measured at the given size. They are if no other size is
-// nearer to some entry of RivalSizes.
+// hasRivals reports whether the rivals are measured at the given size. They are measured at those
+// sizes that are nearest to an entry of RivalSizes.
 func (p SampleSizeParams) hasRivals(size int) bool {
 	last := (p.MaxSize - p.MinSize) / p.SizeStep
 	return slices.ContainsFunc(p.RivalSizes, func(near int) bool {

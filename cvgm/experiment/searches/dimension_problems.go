@@ -13,8 +13,8 @@ import (
 	"cvgm/synth"
 )
 
-// RidgeGroups describes ridge regressions in which each group of features has its own penalty. A
-// search chooses the penalties.
+// RidgeGroups describes ridge regressions with groups of features. Each group has its own penalty,
+// and a search chooses the penalties.
 type RidgeGroups struct {
 	Groups []int `help:"numbers of groups of features, each with its own ridge penalty; divisors of Features" range:"[1,∞)" small:"{1,2,3}"`
 	experiment.RegressionData
@@ -26,8 +26,8 @@ type RidgeGroups struct {
 }
 
 // DimensionProblems describes search problems with few and with many hyperparameters. The problems
-// with few are ridge regressions of RidgeGroups. The problem with many is the rings, with the
-// weights of a network as hyperparameters.
+// with few hyperparameters are ridge regressions of RidgeGroups. The problem with many
+// hyperparameters is the rings. Its hyperparameters are the weights of a network.
 type DimensionProblems struct {
 	RidgeGroups
 	Rings       kernels.RingsProblem
@@ -62,7 +62,7 @@ func (d DimensionProblems) Hyperparameters() []int {
 
 func (d DimensionProblems) isRings(problem int) bool { return problem == len(d.Groups) }
 
-// stream returns the stream of random numbers for one purpose in one data set of a problem.
+// stream returns the stream of random numbers for one purpose, in one data set of a problem.
 func (d DimensionProblems) stream(problem, dataSet int, purpose string) *synth.Stream {
 	name := "search dimensions: "
 	if d.isRings(problem) {
@@ -71,8 +71,8 @@ func (d DimensionProblems) stream(problem, dataSet int, purpose string) *synth.S
 	return synth.NewStream(uint64(dataSet), name+purpose)
 }
 
-// Setup draws a data set of a problem. The CV loss uses the given rows of the training examples, or
-// all of them if rows is nil.
+// Setup draws a data set of a problem. The CV loss uses the training examples with the indices
+// rows. If rows is nil, it uses all of them.
 func (d DimensionProblems) Setup(problem, dataSet int, rows []int) (*experiment.Setup, error) {
 	stream := func(purpose string) *synth.Stream { return d.stream(problem, dataSet, purpose) }
 	if !d.isRings(problem) {
@@ -110,7 +110,8 @@ func (d RidgeGroups) ridge(groups int, stream func(purpose string) *synth.Stream
 	if err != nil {
 		return nil, err
 	}
-	// The learner has one λ1 for each feature, all of them zero, and then one λ2 for each feature.
+	// The hyperparameters of the learner are one λ1 for each feature, all of them zero, followed by
+	// one λ2 for each feature.
 	n := d.Features
 	hyper, grad := make([]float64, 2*n), make([]float64, 2*n)
 	s.Hyper = func(x []float64) []float64 {

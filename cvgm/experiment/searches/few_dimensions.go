@@ -15,7 +15,7 @@ import (
 )
 
 // FewDimensionsParams are the parameters of a comparison of random search with exhaustive search.
-// The comparison varies the number of hyperparameters that affect the CV loss. These are the
+// The number of hyperparameters that affect the CV loss varies. These hyperparameters are the
 // penalties of the groups in a ridge regression. All other hyperparameters have no effect.
 type FewDimensionsParams struct {
 	RidgeGroups
@@ -26,8 +26,8 @@ type FewDimensionsParams struct {
 	experiment.FreshData
 }
 
-// DefaultFewDimensions returns the ridge regressions of [DefaultSearchDimensions], with other
-// numbers of groups.
+// DefaultFewDimensions returns parameters with the ridge regressions of [DefaultSearchDimensions],
+// but with other numbers of groups.
 func DefaultFewDimensions() FewDimensionsParams {
 	p := FewDimensionsParams{RidgeGroups: DefaultDimensionProblems().RidgeGroups, Hyperparameters: 4, PerAxis: 3, DataSets: 40, Points: 30}
 	p.Groups = []int{1, 2, 4}
@@ -48,11 +48,11 @@ type FewDimensionsResult struct {
 	Params FewDimensionsParams
 	Points int // the number of points of each search
 	Rows   []FewDimensionsRow
-	// Carry and CarryEqual describe ridge regressions in which each feature has a penalty. The
-	// influence of a penalty is the mean square of a slope: the slope of the CV loss in the
-	// logarithm of the penalty. Carry holds, for each data set, the smallest share of the penalties
-	// whose influences add up to nine tenths of the total. CarryEqual is the value of Carry if all
-	// influences are equal.
+	// Carry and CarryEqual describe ridge regressions in which each feature has its own penalty.
+	// The influence of a penalty is the mean square of a slope: the slope of the CV loss in the
+	// logarithm of the penalty. Consider the fewest penalties whose influences add up to nine
+	// tenths of the total. Carry holds, for each data set, the share of these penalties among all
+	// penalties. CarryEqual is the value of Carry if all influences are equal.
 	Carry      []float64
 	CarryEqual float64
 }
@@ -66,10 +66,11 @@ type FewDimensionsRow struct {
 	RandomBelowOfSets experiment.Estimate
 }
 
-// fewCell holds the lowest losses of both searches on one data set, or Carry.
+// fewCell holds the results on one data set: the lowest losses of both searches, or Carry.
 type fewCell struct{ Random, Grid, Carry float64 }
 
-// Run measures all numbers of hyperparameters with an effect. The data sets run in parallel.
+// Run measures all numbers of hyperparameters that affect the CV loss. The data sets run in
+// parallel.
 func (p FewDimensionsParams) Run(ctx context.Context, hooks experiment.Hooks) (*FewDimensionsResult, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
@@ -110,7 +111,7 @@ func (p FewDimensionsParams) Run(ctx context.Context, hooks experiment.Hooks) (*
 	return r, nil
 }
 
-// RandomPoints returns the number of points of random search, which is the number of points of the
+// RandomPoints returns the number of points of random search. It equals the number of points of the
 // grid.
 func (p FewDimensionsParams) RandomPoints() int {
 	n := 1
@@ -127,7 +128,7 @@ func (p FewDimensionsParams) stream(dataSet int) func(purpose string) *synth.Str
 }
 
 // searches runs both searches on a problem in which only the first nActive hyperparameters affect
-// the CV loss. The data and the splits do not depend on nActive.
+// the CV loss. The data and the splits are the same for every nActive.
 func (p FewDimensionsParams) searches(ctx context.Context, nActive, dataSet int) (c fewCell, err error) {
 	s, err := p.ridge(nActive, p.stream(dataSet), nil)
 	if err != nil {
@@ -137,7 +138,7 @@ func (p FewDimensionsParams) searches(ctx context.Context, nActive, dataSet int)
 	s.Objective = func(_, x []float64) (float64, error) { return lossOf(nil, x[:nActive]) }
 	s.Start = slices.Repeat([]float64{p.StartLambda2}, p.Hyperparameters)
 	s.Lower, s.Upper = nil, nil
-	margin := (p.BoxHigh - p.BoxLow) / float64(2*p.PerAxis) // places the values of the grid in the middles of PerAxis equal parts of the box
+	margin := (p.BoxHigh - p.BoxLow) / float64(2*p.PerAxis) // with this margin, the values of the grid are the middles of PerAxis equal parts of the box
 	var values []float64
 	for k := range p.PerAxis {
 		values = append(values, math.Pow(10, p.BoxLow+margin*float64(2*k+1)))
@@ -178,7 +179,8 @@ func (p FewDimensionsParams) carry(dataSet int) (float64, error) {
 	return carries(squares), nil
 }
 
-// carries returns the smallest share of the numbers in v that add up to nine tenths of the total.
+// carries returns a share of the numbers in v: the smallest share that adds up to nine tenths of
+// the total.
 func carries(v []float64) float64 {
 	const most = .9 * (1 - 1e-12) // below .9, because the sum of equal numbers is rounded
 	sorted := slices.Sorted(slices.Values(v))

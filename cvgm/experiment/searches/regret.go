@@ -13,7 +13,8 @@ import (
 )
 
 // RegretParams are the parameters of a comparison of Bayesian optimisation with random search. Both
-// search the logarithms of the penalties in the same box, and evaluate the same start first.
+// methods search the logarithms of the penalties in the same box, and both evaluate the same start
+// first.
 type RegretParams struct {
 	RidgeGroups
 	NarrowHigh float64 `help:"upper bound of the penalties in the narrow box, that of the paper's grid" unit:"log10 of the penalty" range:"[-300,300]" most:"BoxHigh" small:"[-1,0]"`
@@ -23,9 +24,10 @@ type RegretParams struct {
 	experiment.FreshData
 }
 
-// DefaultRegret returns the ridge regressions of DefaultSearchDimensions with other groups and
-// another start, which lies inside both boxes. The start of DefaultSearchDimensions is a corner of
-// the narrow box, and this corner often has the lowest loss.
+// DefaultRegret returns parameters with the ridge regressions of DefaultSearchDimensions, but with
+// other groups and another start. This start lies inside both boxes. The start of
+// DefaultSearchDimensions would be a corner of the narrow box, and this corner often has the lowest
+// loss.
 func DefaultRegret() RegretParams {
 	p := RegretParams{RidgeGroups: DefaultDimensionProblems().RidgeGroups, NarrowHigh: -1, DataSets: 100, Budget: 50, LongBudget: 100}
 	p.Groups, p.StartLambda2 = []int{2, 5, 20}, .01
@@ -44,13 +46,13 @@ func (p RegretParams) Check() error {
 // RegretResult is the result of Run.
 type RegretResult struct {
 	Params RegretParams
-	Rows   []RegretRow // by number of hyperparameters, with the narrow box before the wide box
+	Rows   []RegretRow // by number of hyperparameters; for each, the narrow box comes before the wide box
 }
 
 // RegretRow holds the regrets in one box of one problem. A regret is the lowest CV loss that a
-// search finds, minus the lowest known CV loss in the box. The lowest known loss is the lowest one
-// from both searches and from several quasi-Newton searches. The quasi-Newton searches begin at the
-// start and at the best points of both searches.
+// search finds, minus the lowest known CV loss in the box. The lowest known CV loss comes from all
+// searches: from both methods and from several quasi-Newton searches. The quasi-Newton searches
+// begin at the start and at the best points of both methods.
 type RegretRow struct {
 	Hyperparameters  int
 	BoxHigh          float64 // NarrowHigh or BoxHigh of the parameters
@@ -62,7 +64,7 @@ type RegretRow struct {
 	Wins             float64           // share of the data sets in which Bayesian has the lower regret; a tie counts as half
 }
 
-// RegretsBySet holds the regrets of both searches and of the start for each data set.
+// For each data set, RegretsBySet holds the regrets of both searches and of the start.
 type RegretsBySet struct{ Bayesian, Random, Start []float64 }
 
 // Run measures all problems and boxes. The data sets run in parallel.
@@ -109,8 +111,8 @@ func (p RegretParams) measure(ctx context.Context, groups int, high float64, dat
 	}
 	s.Upper = slices.Repeat([]float64{math.Pow(10, high)}, groups)
 	src := func(purpose string) func() cvgm.Source { return func() cvgm.Source { return stream(purpose) } }
-	// The Bayesian search evaluates the start first. For a fair comparison, random search includes
-	// the start, too.
+	// The Bayesian search evaluates the start first. For a fair comparison, the points of random
+	// search include the start, too.
 	if c.Start, err = s.Objective(nil, s.Start); err != nil {
 		return c, err
 	}

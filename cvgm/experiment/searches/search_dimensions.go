@@ -39,15 +39,16 @@ type DimensionsResult struct {
 type Dimension struct {
 	Hyperparameters int
 	Methods         []DimensionMethod
-	// Lowest[i] is the lowest known CV loss of data set i: the lowest one of all searches and of a
-	// long run of the quasi-Newton method. Data set i is the same for all problems except the
-	// rings. Best is the mean of Lowest.
+	// Lowest[i] is the lowest known CV loss of data set i. It is the lowest loss of all searches
+	// and of a long run of the quasi-Newton method. Data set i is the same for all problems except
+	// the rings. Best is the mean of Lowest.
 	Lowest []float64
 	Best   experiment.Estimate
 }
 
-// DimensionMethod is one searcher for one number of hyperparameters. If the budget is too small for
-// a grid with two values of each hyperparameter, the grid does not run, and its results are empty.
+// DimensionMethod holds the results of one searcher for one number of hyperparameters. If the
+// budget is too small for a grid with two values of each hyperparameter, the grid search does not
+// run, and its results are empty.
 type DimensionMethod struct {
 	Name        string
 	Evaluations int       // the largest number of evaluations on a data set
@@ -55,7 +56,7 @@ type DimensionMethod struct {
 	CVMean      experiment.Estimate
 	Excess      experiment.Estimate // CV loss minus the lowest known CV loss on the same data set
 	TestMean    experiment.Estimate
-	Improve     []float64 // mean over the data sets of the lowest CV loss within 1, 2, … evaluations
+	Improve     []float64 // lowest CV loss within 1, 2, … evaluations, as means over the data sets
 	PerAxis     int       // number of values of each hyperparameter in the grid
 	GridNeeded  float64   // evaluations of a grid with two values of each hyperparameter
 }
@@ -89,8 +90,9 @@ type dimensionCell struct {
 	Methods []dimensionSearch // in the order of the searchers
 }
 
-// dimensionSearch holds the lowest CV loss of one search, and the test loss at this point.
-// Lowest[i] is the lowest CV loss after evaluation i. Lowest is empty if the search did not run.
+// dimensionSearch holds the lowest CV loss of one search, and the test loss at the point with this
+// CV loss. Lowest[i] is the lowest CV loss after evaluation i. If the search did not run, Lowest is
+// empty.
 type dimensionSearch struct {
 	CV, Test float64
 	Lowest   []float64
@@ -118,7 +120,8 @@ func (p SearchDimensionsParams) cell(ctx context.Context, problem, dataSet int) 
 	return c, err
 }
 
-// lowestAlong runs a search and evaluates the test loss of the model at the lowest CV loss.
+// lowestAlong runs a search. It then evaluates the test loss of the model at the point of lowest CV
+// loss.
 func lowestAlong(ctx context.Context, s *experiment.Setup, searcher search.Searcher) (m dimensionSearch, err error) {
 	m.CV = math.Inf(1)
 	var x []float64
@@ -135,7 +138,7 @@ func lowestAlong(ctx context.Context, s *experiment.Setup, searcher search.Searc
 	return m, err
 }
 
-// searchers lists the searchers. The entry of a searcher that cannot run is nil.
+// searchers lists the searchers. If a searcher cannot run, its entry is nil.
 func (p SearchDimensionsParams) searchers(problem, dataSet int) []searchEntry {
 	src := func(name string) func() cvgm.Source {
 		if !p.isRings(problem) {
@@ -161,14 +164,15 @@ func (p SearchDimensionsParams) searchers(problem, dataSet int) []searchEntry {
 	}
 }
 
-// perAxis returns the largest number of values of each hyperparameter in a grid within the budget.
+// perAxis returns the largest number of values for each hyperparameter such that the grid fits the
+// budget.
 func (p SearchDimensionsParams) perAxis(hyperparameters int) int {
 	const rounding = 1e-9 // allowance: the root of a power should be a whole number
 	return int(math.Pow(float64(p.Budget), 1/float64(hyperparameters)) + rounding)
 }
 
 func (p SearchDimensionsParams) grid(groups int) search.Searcher {
-	const coarse = 5 // with fewer values, a grid inside the box is better than a grid on its edges
+	const coarse = 5 // a grid with fewer values is better inside the box than on its edges
 	n, low, high := p.perAxis(groups), p.BoxLow, p.BoxHigh
 	if n < coarse {
 		margin := (high - low) / float64(2*n)

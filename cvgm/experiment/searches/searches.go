@@ -1,7 +1,7 @@
-// Package searches holds the experiments of notebook 06_searches. [SearchesParams] compares
-// searchers for the lowest CV loss in two dimensions, and [SearchDimensionsParams] in many
-// dimensions. [FewDimensionsParams] compares random search with exhaustive search, and
-// [RegretParams] with Bayesian optimisation.
+// Package searches holds the experiments of notebook 06_searches. [SearchesParams] are the
+// parameters of a comparison of searchers in two dimensions, and [SearchDimensionsParams] in many
+// dimensions. Two further experiments compare random search with other searches: with exhaustive
+// search ([FewDimensionsParams]), and with Bayesian optimisation ([RegretParams]).
 package searches
 
 import (
@@ -17,8 +17,8 @@ import (
 	"cvgm/synth"
 )
 
-// SearchesParams are the parameters of a comparison of searchers by the lowest CV loss that they
-// find. The problem is the paper's first experiment.
+// SearchesParams are the parameters of a comparison of searchers. It compares the lowest CV losses
+// that they find. The problem is the paper's first experiment.
 type SearchesParams struct {
 	experiment.RegressionData
 	elasticnet.PenaltyCVGM
@@ -39,14 +39,14 @@ type SearchesParams struct {
 	experiment.FreshData
 }
 
-// DefaultSearches returns the default parameters. The problem is the paper's. The budget is the 100
-// points of each of the paper's two baselines.
+// DefaultSearches returns the default parameters. The problem is the paper's problem. The budget is
+// 100 evaluations, the number of points of each of the paper's two baselines.
 func DefaultSearches() SearchesParams {
 	p := SearchesParams{
 		RegressionData: experiment.PaperRegression, PenaltyCVGM: elasticnet.PaperPenaltyCVGM,
 		DataSets: 100, Budget: 100, SmallBudget: 24, Tol: 1e-6, Starts: 10,
 		BoxLow: -4, BoxHigh: .5, GridPoints: 10, LongStepSize: .01, HeavyBallStepSize: .002,
-		ReferencePoints: 24, Refinements: 18, SurfaceGrid: experiment.DefaultSurface, SurfaceDataSet: 14, // data set 14 has two minima far apart, and a path that is long enough to be visible
+		ReferencePoints: 24, Refinements: 18, SurfaceGrid: experiment.DefaultSurface, SurfaceDataSet: 14, // the CV loss of data set 14 has two minima far apart, and the path is long enough to be visible
 	}
 	p.StartLambda1, p.StartLambda2 = .1, .1
 	return p
@@ -67,16 +67,16 @@ func (p SearchesParams) Check() error {
 // Result is the result of Run.
 type Result struct {
 	Params SearchesParams
-	// Minimum is the lowest CV loss of each data set, and At holds its penalties.
+	// Minimum holds the lowest CV loss of each data set, and At holds the penalties at this loss.
 	//
 	// LocalMinima is the number of local minima of the CV loss. Two minima count as different if
 	// their losses differ by more than Tol. The minima are found without gradients: first on a
-	// dense grid, and then on ever finer grids around each local minimum of the dense grid. The
-	// plateau on which all coefficients are zero does not count.
+	// dense grid, and then on ever finer grids around each local minimum of the dense grid. The CV
+	// loss has a plateau on which all coefficients are zero. This plateau does not count.
 	//
-	// Above is the largest excess of the CV loss over a chord. For each point of the dense grid,
-	// the chord is the line between the losses at two neighbours of the point. If Above is
-	// positive, the CV loss is not convex in the penalties.
+	// Above is the largest excess of the CV loss over a chord. For each point of the dense grid, a
+	// chord is the line between the losses at two neighbours of the point. If Above is positive,
+	// the CV loss is not a convex function of the penalties.
 	Minimum     []float64
 	At          [][2]float64
 	LocalMinima []int
@@ -89,21 +89,21 @@ type Result struct {
 type Method struct {
 	Name     string
 	Gradient bool // whether the searcher uses gradients
-	// Excess[data set][n−1] is the lowest CV loss within the first n evaluations, minus the
-	// minimum.
+	// The entry Excess[data set][n−1] is the lowest CV loss within the first n evaluations, minus
+	// the minimum of the CV loss.
 	Excess [][]float64
-	// Reached holds the number of evaluations until the search reaches the minimum, or 0 if it
-	// never does.
+	// For each data set, Reached holds the number of evaluations until the search reaches the
+	// minimum. It is 0 if the search never reaches the minimum.
 	Reached []int
-	// Evaluations holds the number of evaluations until the search ended by itself or by its
-	// budget.
+	// For each data set, Evaluations holds the number of evaluations of the search. The search ends
+	// by itself or by its budget.
 	Evaluations []int
-	// Median is the median of Excess over the data sets, for each number of evaluations.
+	// Median holds the median of Excess over the data sets, for each number of evaluations.
 	Median []float64
 }
 
-// Within counts the data sets, among the first n, on which the searcher reaches the minimum within
-// the given number of evaluations.
+// Within returns a number of data sets among the first n. On these data sets, the searcher reaches
+// the minimum within the given number of evaluations.
 func (m Method) Within(evaluations, n int) int {
 	count := 0
 	for _, r := range m.Reached[:n] {
@@ -114,8 +114,9 @@ func (m Method) Within(evaluations, n int) int {
 	return count
 }
 
-// Surface is the CV loss of one data set on a grid. Path holds the points of the quasi-Newton
-// search. Ends holds the lowest point from each start of multi-start.
+// Surface is the CV loss of one data set on a grid of penalties. Path holds the points of the
+// quasi-Newton search. Ends holds the lowest point of each search of multi-start, one for each
+// start.
 type Surface struct {
 	experiment.ElasticNetSurface
 	Path    [][2]float64
@@ -130,11 +131,11 @@ const (
 	MultiStart  = "quasi-Newton, multi-start"
 )
 
-// logSigma is the standard deviation of the first points of CMA-ES in natural logarithms. In these
-// units, a box of four and a half decades is about ten wide.
+// logSigma is the standard deviation of the first points of CMA-ES in natural logarithms. In
+// natural logarithms, a box of four and a half decades is about ten wide.
 const logSigma = 1.5
 
-// searchers lists the searchers. Searchers in logarithms have the lower bound BoxLow. The other
+// searchers lists the searchers. The lower bound of a searcher in logarithms is BoxLow. The other
 // searchers have the paper's lower bounds.
 func (p SearchesParams) searchers(dataSet int) []searchEntry {
 	stream := func(purpose string) func() cvgm.Source {
@@ -174,7 +175,7 @@ func (p SearchesParams) setup(dataSet int) (*experiment.Setup, error) {
 	return p.PenaltyCVGM.Setup(p.RegressionData, synth.NewStream(seed, "elastic net: data"), synth.NewStream(seed, "elastic net: splits"), 1)
 }
 
-// bounded returns s with the bounds for the searcher of an entry.
+// bounded returns the setup s with the bounds that the searcher of an entry needs.
 func (p SearchesParams) bounded(s *experiment.Setup, e searchEntry) *experiment.Setup {
 	b := *s
 	if !e.gradient {
@@ -279,7 +280,8 @@ func (p SearchesParams) cell(ctx context.Context, dataSet int) (c searchesCell, 
 	return c, err
 }
 
-// add records a step of a search for the surface. The start is counted from 0.
+// add records a step of a search on the data set of the surface. The argument start is the number
+// of the search's start, counted from 0.
 func (s *Surface) add(name string, step search.Step, start int) {
 	x := [2]float64(step.X)
 	switch {
@@ -293,7 +295,8 @@ func (s *Surface) add(name string, step search.Step, start int) {
 	}
 }
 
-// reference is the lowest CV loss of a data set; see Result.
+// A reference is the lowest CV loss of a data set, with the other fields of a [Result] for this
+// data set.
 type reference struct {
 	Minimum     float64
 	At          [2]float64
@@ -301,8 +304,8 @@ type reference struct {
 	Above       float64
 }
 
-// reference finds the lowest CV loss within the box. It evaluates a grid of zero and powers of ten.
-// It then descends from each local minimum of the grid on ever finer grids.
+// The method reference finds the lowest CV loss within the box. It evaluates a grid of zero and
+// powers of ten. From each local minimum of this grid, it then descends on ever finer grids.
 func (p SearchesParams) reference(ctx context.Context, s *experiment.Setup) (r reference, err error) {
 	eval := func(x [2]float64) float64 {
 		loss := math.NaN()
@@ -340,9 +343,9 @@ func (p SearchesParams) reference(ctx context.Context, s *experiment.Setup) (r r
 	return r, err
 }
 
-// aboveChords compares the value at each point of a grid with chords between two neighbours of the
-// point, along both axes. It returns the largest excess of a value over its chord. For a strictly
-// convex function, the result is negative.
+// aboveChords compares the value at each point of a grid with chords. A chord is the line between
+// the values at two neighbours of the point, along one of the two axes. The function returns the
+// largest excess of a value over its chord. For a strictly convex function, the result is negative.
 func aboveChords(axis []float64, z [][]float64) float64 {
 	most := math.Inf(-1)
 	for k := 1; k+1 < len(axis); k++ {
@@ -354,15 +357,16 @@ func aboveChords(axis []float64, z [][]float64) float64 {
 	return most
 }
 
-// feasible returns x, with coordinates below the lower bounds moved to the bounds.
+// feasible returns x within the lower bounds: coordinates below the bounds are moved to the bounds.
 func (p SearchesParams) feasible(x [2]float64) []float64 {
 	return []float64{max(x[0], p.MinLambda1), max(x[1], p.MinLambda2)}
 }
 
-// descend moves from a local minimum of a grid to the lowest point on ever finer grids.
+// descend moves from a local minimum of a grid to the lowest point that it finds on ever finer
+// grids.
 func (p SearchesParams) descend(eval func([2]float64) float64, lowest float64, at, spacing [2]float64) (float64, [2]float64) {
 	const (
-		half    = 2   // number of points of a grid on each side of its centre, per hyperparameter
+		half    = 2   // number of points of a grid on each side of its centre, for each hyperparameter
 		tolPart = 100 // a gain below Tol/tolPart counts as almost nothing
 	)
 	try := func(x, y float64) bool {
@@ -381,8 +385,8 @@ func (p SearchesParams) descend(eval func([2]float64) float64, lowest float64, a
 				try(centre[0]+spacing[0]*float64(a)/half, centre[1]+spacing[1]*float64(b)/half)
 			}
 		}
-		// The loss has creases, along which a grid would move slowly. Therefore, a move is doubled
-		// as long as the loss decreases. The grid is refined only if the move gains almost nothing.
+		// The loss has creases. Along a crease, a grid would move slowly, so a move is doubled as
+		// long as the loss decreases. The grid is refined only if the move gains almost nothing.
 		for dx, dy := at[0]-centre[0], at[1]-centre[1]; dx != 0 || dy != 0; dx, dy = 2*dx, 2*dy {
 			if !try(at[0]+dx, at[1]+dy) {
 				break
@@ -396,8 +400,9 @@ func (p SearchesParams) descend(eval func([2]float64) float64, lowest float64, a
 	return lowest, at
 }
 
-// lowestAround reports whether none of the eight neighbours has a lower value, and no earlier
-// neighbour has an equal value. A plateau therefore counts at most once.
+// lowestAround reports whether the value at (i, j) is a local minimum of the grid z. None of the
+// eight neighbours may have a lower value, and no earlier neighbour may have an equal value. So a
+// plateau counts at most once.
 func lowestAround(z [][]float64, i, j int) bool {
 	for a := max(i-1, 0); a <= min(i+1, len(z)-1); a++ {
 		for b := max(j-1, 0); b <= min(j+1, len(z)-1); b++ {
@@ -409,7 +414,7 @@ func lowestAround(z [][]float64, i, j int) bool {
 	return true
 }
 
-// spacing returns the distance from axis[i] to the farther one of its neighbours.
+// spacing returns the larger of the distances from axis[i] to its two neighbours.
 func spacing(axis []float64, i int) float64 {
 	var s float64
 	if i > 0 {

@@ -17,8 +17,8 @@ import (
 )
 
 // StochasticParams are the parameters of a comparison of searches for the weights of the rings'
-// network. Stochastic CVGM draws new splits at each step. An outer penalty keeps the weights near
-// their start. The rivals minimise the CV loss of fixed splits.
+// network. Stochastic CVGM draws new splits at each step, and an outer penalty keeps its weights
+// near their start. The rivals minimise the CV loss of fixed splits.
 type StochasticParams struct {
 	Rings       kernels.RingsProblem
 	RingsRadius float64   `help:"half the width of the box of the network's weights, around the initial ones" range:"(0,∞)" small:"[.1,2]" setting:"each weight at most %v away from its start"`
@@ -34,8 +34,8 @@ type StochasticParams struct {
 	experiment.FreshData
 }
 
-// DefaultStochastic returns the paper's rings with a quarter of the paper's number of splits. With
-// so few splits, ten data sets take little time.
+// DefaultStochastic returns parameters with the paper's rings and a quarter of the paper's number
+// of splits. With so few splits, ten data sets take little time.
 func DefaultStochastic() StochasticParams {
 	p := StochasticParams{
 		Rings: kernels.PaperRings(), RingsRadius: 1, CMAESSigma: .1, Budget: 50,
@@ -47,8 +47,9 @@ func DefaultStochastic() StochasticParams {
 
 func (StochasticParams) Defaults() any { return DefaultStochastic() }
 
-// Fits returns the number of fits of stochastic CVGM, including the choice of the penalty's weight.
-// A descent of the training loss takes Fits steps, too, because each of its steps needs one fit.
+// Fits returns the number of fits of stochastic CVGM, including the fits for the choice of the
+// penalty's weight. Each step of a descent of the training loss needs one fit. Such a descent
+// therefore takes Fits steps.
 func (p StochasticParams) Fits() int {
 	return p.Fresh * p.Steps * (1 + p.OuterFolds*len(p.Weights))
 }
@@ -69,21 +70,22 @@ const (
 type StochasticResult struct {
 	Params  StochasticParams
 	Methods []StochasticMethod
-	// Stochastic and Training hold the risk at each weight in Params.Weights: Stochastic for
-	// stochastic CVGM, and Training for the training gradient. No method uses these risks.
+	// Stochastic and Training hold the risk at each weight in Params.Weights. Stochastic belongs to
+	// stochastic CVGM, and Training belongs to the descent along the training gradient. No method
+	// uses these risks to choose a weight.
 	Stochastic, Training []experiment.Estimate
 }
 
 // A StochasticMethod is the result of one method over the data sets.
 type StochasticMethod struct {
 	Name string
-	Fits int // the largest number of fits of the learner on a data set
+	Fits int // number of fits of the learner, on the data set with the most fits
 	Risk experiment.Estimate
-	// PenaltyLess is the risk of the method StochasticPenalty minus the risk of the present method.
+	// PenaltyLess is the risk of the method StochasticPenalty minus the risk of this method.
 	PenaltyLess experiment.Comparison
 }
 
-// Find returns the method with the given name. The second result is false if there is none.
+// Find returns the method with the given name. If there is none, the second result is false.
 func (r *StochasticResult) Find(name string) (StochasticMethod, bool) {
 	k := slices.IndexFunc(r.Methods, func(m StochasticMethod) bool { return m.Name == name })
 	if k < 0 {
@@ -186,10 +188,10 @@ func (p StochasticParams) cell(ctx context.Context, dataSet int) (c stochasticCe
 	return c, nil
 }
 
-// A fitter fits a model to examples. weight is the weight of the outer penalty.
+// A fitter fits a model to examples. Its parameter weight is the weight of the outer penalty.
 type fitter func(ctx context.Context, d learn.Data, weight float64) (*cvgm.Model, error)
 
-// risk returns the risk, on the test examples, of the model that is fitted to all training
+// risk fits a model to all training examples, and returns the risk of the model on the test
 // examples.
 func risk(ctx context.Context, s *experiment.Setup, fit fitter, weight float64) (float64, error) {
 	m, err := fit(ctx, s.Train, weight)
@@ -199,9 +201,10 @@ func risk(ctx context.Context, s *experiment.Setup, fit fitter, weight float64) 
 	return m.Risk(s.Loss, s.Test)
 }
 
-// penalised appends the risk at each weight of the penalty to risks. It returns two of these risks.
-// The first is the risk at the weight with the lowest nested risk. The second is the risk at the
-// largest weight whose nested risk is within one standard error of the lowest nested risk.
+// penalised appends the risk at each weight of the penalty to risks. It also returns the risks at
+// two weights, which nested risks choose. The first is the weight with the lowest nested risk. The
+// second is the largest weight whose nested risk is within one standard error of the lowest nested
+// risk.
 func (p StochasticParams) penalised(ctx context.Context, s *experiment.Setup, dataSet int, risks *[]float64, fit fitter) (twoRisks [2]float64, err error) {
 	for _, w := range p.Weights {
 		at, err := risk(ctx, s, fit, w)
@@ -249,8 +252,8 @@ func (p StochasticParams) config(d learn.Data) cvgm.Config {
 }
 
 // descend runs Adam on the objective plus a penalty, and returns the mean of the last half of the
-// points. The penalty depends on the distance from the start, in units of the root mean square of
-// the weights at the start.
+// points. The penalty measures the distance of the weights from the start, in units of the root
+// mean square of the weights at the start.
 func (p StochasticParams) descend(ctx context.Context, s *experiment.Setup, problem search.Problem, weight float64, steps int) ([]float64, error) {
 	problem.Lower, problem.Upper = s.Lower, s.Upper
 	size := floats.Norm(s.Start, 2) / math.Sqrt(float64(len(s.Start)))

@@ -13,9 +13,9 @@ import (
 	"cvgm/synth"
 )
 
-// GapParams are the parameters of two measurements. The first measures how the over-fitting of the
-// CV loss grows with the number of hyperparameters. The second measures the benefit of stopping a
-// search by a nested estimate.
+// GapParams are the parameters of two measurements. The first measurement shows how the
+// over-fitting of the CV loss grows with the number of hyperparameters. The second shows the
+// benefit of stopping a search by a nested estimate of the risk.
 type GapParams struct {
 	searches.DimensionProblems
 	DataSets int `help:"data sets" range:"[2,∞)" small:"[2,3]"`
@@ -47,17 +47,17 @@ type GapResult struct {
 	Problems []GapProblem
 }
 
-// GapProblem has means over the data sets of one kind of problem. The CV loss, its nested estimate
-// and the true risk are measured along the searches.
+// GapProblem holds means over the data sets of one kind of problem. Along each search, three
+// quantities are measured: the CV loss, its nested estimate and the true risk.
 type GapProblem struct {
 	Hyperparameters  int
 	CV, Nested, Risk []float64 // by step; a search that has ended keeps its last values
 	// Over is the risk minus the CV loss for each step.
 	Over []experiment.Estimate
-	// AtEnd, Stopped and Lowest are the risks at three points of the search. AtEnd is at the end,
-	// where the CV loss is lowest. Stopped is at the step with the lowest nested estimate, which
-	// the monitor returns when it stops the search. Lowest is at the step with the lowest risk,
-	// which is unknown in practice.
+	// AtEnd, Stopped and Lowest are the risks at three points of the search. AtEnd is the risk at
+	// the end of the search, at which the CV loss is lowest. Stopped is the risk at the step with
+	// the lowest nested estimate. A monitor returns this step when it stops the search. Lowest is
+	// the lowest risk of all steps; in practice, the step with the lowest risk is unknown.
 	AtEnd, Stopped, Lowest experiment.Estimate
 	// Gap is the risk minus the CV loss at the end.
 	Gap             experiment.Estimate
@@ -92,16 +92,17 @@ func (p GapParams) Run(ctx context.Context, hooks experiment.Hooks) (*GapResult,
 	return r, nil
 }
 
-// gapCell is the result of one search. Path holds its steps without their slices. Best is the step
-// that a monitor with GapParams.Patience returns. Watched is the number of steps after which the
-// monitor stops.
+// gapCell is the result of one search. Path holds the steps of the search without their slices.
+// Best is the step that a monitor with the patience GapParams.Patience returns. Watched is the
+// number of steps after which this monitor stops the search.
 type gapCell struct {
 	Path    []cvgm.GapStep
 	Best    cvgm.GapStep
 	Watched int
 }
 
-// watch runs one search to its end, and records its nested estimate and true risk.
+// watch runs one search to its end. It records the nested estimate and the true risk along the
+// search.
 func (p GapParams) watch(ctx context.Context, problem, dataSet int) (c gapCell, err error) {
 	searcher := search.AdaptiveGradient{MaxEvals: p.Budget}
 	whole, err := p.Setup(problem, dataSet, nil)
@@ -134,7 +135,7 @@ func (p GapParams) watch(ctx context.Context, problem, dataSet int) (c gapCell, 
 	return c, nil
 }
 
-// stop sets Best and Watched by a monitor with the given patience.
+// stop sets Best and Watched to the results of a monitor with the given patience.
 func (c *gapCell) stop(patience int) error {
 	monitor := cvgm.GapMonitor{Patience: patience, HeldOut: func(search.Step) (float64, error) { return c.Path[c.Watched].HeldOut, nil }}
 	for s, err := range monitor.Watch(func(yield func(search.Step, error) bool) {

@@ -1,5 +1,6 @@
-// Package splits holds the experiments of notebook 07_splits. [SplitsParams] varies the number and
-// the size of the splits. [GapParams] measures the over-fitting of the CV loss.
+// Package splits holds the experiments of notebook 07_splits. [SplitsParams] are the parameters of
+// an experiment that varies the number and the size of the splits. [GapParams] are the parameters
+// of an experiment that measures the over-fitting of the CV loss.
 package splits
 
 import (
@@ -61,20 +62,20 @@ func (SplitsParams) Defaults() any { return DefaultSplits() }
 // Result is the result of Run.
 type Result struct {
 	Params SplitsParams
-	// ByK and ByP are the sweeps over K and p for the elastic net. RingsByK and RingsByP are the
-	// sweeps for the rings. The rings have only uniform splits, and their Test is the share of
-	// misclassified test examples.
+	// ByK and ByP are the sweeps over K and over p for the elastic net. RingsByK and RingsByP are
+	// the same sweeps for the rings. The rings have only uniform splits, and their field Test is
+	// the share of misclassified test examples.
 	ByK, ByP, RingsByK, RingsByP []Setting
-	Bayes                        float64 // error of the Bayes rule on the rings, which is the lowest possible share of errors
+	Bayes                        float64 // error of the Bayes rule on the rings; no rule has a lower error
 	// RingsByStep compares constant step sizes on the rings, with K and p from Params.Rings. The
 	// last entry is the quasi-Newton method with the same number of evaluations.
 	RingsByStep []Step
 }
 
-// Step is the result of the gradient method with one constant step size on the rings.
+// A Step is the result of the gradient method on the rings with one constant step size.
 type Step struct {
 	StepSize  float64               // 0: the quasi-Newton method
-	CV, Test  experiment.Estimate   // CV loss at the end, and share of the test examples that are misclassified
+	CV, Test  experiment.Estimate   // CV loss at the end of the search, and share of misclassified test examples
 	Rises     experiment.Estimate   // share of the steps in which the CV loss rises
 	MinusLast experiment.Comparison // CV loss minus the CV loss of the quasi-Newton method, on the same data
 }
@@ -84,28 +85,30 @@ type Setting struct {
 	K                 int
 	P                 float64
 	Uniform, Balanced Measure
-	// BalancedMinusUniform is the test loss with balanced splits minus the test loss with uniform
-	// splits, paired by data set.
+	// BalancedMinusUniform compares the two kinds of splits by test loss: the loss with balanced
+	// splits minus the loss with uniform splits, paired by data set.
 	BalancedMinusUniform experiment.Comparison
-	// MinusLast is the test loss at this setting minus the test loss at the last setting of the
-	// sweep, paired by data set. Both are with uniform splits.
+	// MinusLast compares this setting with the last setting of the sweep: its test loss minus the
+	// test loss of the last setting, paired by data set. Both test losses are with uniform splits.
 	MinusLast experiment.Comparison
-	// LossShare and GradientShare are means of ratios over the data sets. A ratio is the standard
-	// deviation with balanced splits divided by the standard deviation with uniform splits. Data
-	// sets with a denominator of 0 are omitted.
+	// LossShare and GradientShare are means of ratios over the data sets. Each ratio is a standard
+	// deviation with balanced splits, divided by the standard deviation with uniform splits.
+	// LossShare is about the CV loss, and GradientShare is about its gradient. Data sets with a
+	// denominator of 0 are omitted.
 	LossShare, GradientShare experiment.Estimate
 }
 
 // Measure holds the results with one kind of splits.
 type Measure struct {
-	// LossSD and GradientSD describe the scatter over draws of the splits for the same data. LossSD
-	// is the standard deviation of the CV loss. GradientSD is the square root of the summed
-	// variances of the gradient's entries. Both are means over the data sets. For the rings, they
-	// are not measured and are 0.
+	// LossSD and GradientSD describe how much results vary if the splits are drawn again for the
+	// same data. LossSD is the standard deviation of the CV loss. GradientSD is the square root of
+	// a sum: the variances of all entries of the gradient. Both are means over the data sets. For
+	// the rings, they are not measured and are 0.
 	LossSD, GradientSD experiment.Estimate
 	// Test is the mean of TestLosses.
 	Test experiment.Estimate
-	// TestLosses are the test losses of the models at the lowest CV loss, one for each data set.
+	// TestLosses holds one test loss for each data set: the test loss of the model at the lowest CV
+	// loss.
 	TestLosses []float64
 	// LossSDs and GradientSDs are the standard deviations for each data set.
 	LossSDs, GradientSDs []float64
@@ -116,7 +119,7 @@ type drawSplits func(src cvgm.Source, n, k int, p float64) ([]cvgm.Split, error)
 // splitsCell holds the results with one kind of splits at one setting on one data set.
 type splitsCell struct{ LossSD, GradientSD, Test, CV, Rises float64 }
 
-// splitsTask is the measurement of one kind of splits at one setting, on several data sets.
+// A splitsTask measures one kind of splits at one setting, on several data sets.
 type splitsTask struct {
 	name     string
 	done     func(data []splitsCell)
@@ -163,8 +166,8 @@ func (p SplitsParams) Run(ctx context.Context, hooks experiment.Hooks) (*Result,
 	return r, nil
 }
 
-// ringsSweeps is the number of sweeps on the rings, one over K and one over p. Their cells come
-// first, one sweep after the other.
+// ringsSweeps is the number of sweeps on the rings: one over K and one over p. The cells of these
+// sweeps come first, one sweep after the other.
 const ringsSweeps = 2
 
 func (r *Result) sweeps() [][]Setting {
@@ -192,7 +195,7 @@ func (p SplitsParams) sweepTasks(ctx context.Context, r *Result) []splitsTask {
 	return tasks
 }
 
-// stepTasks returns the tasks that set RingsByStep. They store the CV losses in losses, as [step
+// stepTasks returns the tasks that set RingsByStep. The tasks store their CV losses in losses[step
 // size][data set].
 func (p SplitsParams) stepTasks(ctx context.Context, r *Result, losses [][]float64) []splitsTask {
 	var tasks []splitsTask
@@ -222,7 +225,7 @@ func (p SplitsParams) measureTasks(ctx context.Context, hooks experiment.Hooks, 
 	for _, t := range tasks {
 		n += t.dataSets
 	}
-	// taskOf returns the task of cell i, and the number of the cell's data set.
+	// taskOf returns the task to which cell i belongs, and the number of the cell's data set.
 	taskOf := func(i int) (task, dataSet int) {
 		for ; i >= tasks[task].dataSets; task++ {
 			i -= tasks[task].dataSets
@@ -271,9 +274,9 @@ func (m *Measure) summarise(data []splitsCell) {
 	m.LossSD, m.GradientSD, m.Test = experiment.EstimateOf(loss), experiment.EstimateOf(gradient), experiment.EstimateOf(m.TestLosses)
 }
 
-// measure measures one data set. It measures the scatter of the CV loss and of its gradient over
-// draws of the splits. It also measures the test loss of the model at the lowest CV loss of the
-// first draw.
+// measure measures one data set. It measures how much the CV loss and its gradient vary if the
+// splits are drawn again. It also measures a test loss: the loss of the model at the lowest CV loss
+// of the first draw.
 func (p SplitsParams) measure(ctx context.Context, dataSet, k int, fraction float64, draw drawSplits) (c splitsCell, err error) {
 	stream := func(purpose string) *synth.Stream {
 		return synth.NewStream(uint64(dataSet), "splits: "+purpose)
@@ -321,9 +324,9 @@ func (p SplitsParams) measure(ctx context.Context, dataSet, k int, fraction floa
 	return c, nil
 }
 
-// measureRings runs a search and sets three fields. Test is the share of test examples that the
-// model misclassifies. CV is the CV loss at the end. Rises is the share of the steps in which the
-// CV loss rises.
+// measureRings runs a search and sets three fields of its result. Test is the share of test
+// examples that the model misclassifies. CV is the CV loss at the end. Rises is the share of the
+// steps in which the CV loss rises.
 func (p SplitsParams) measureRings(ctx context.Context, dataSet, k int, fraction float64, searcher search.Searcher) (c splitsCell, err error) {
 	stream := func(purpose string) *synth.Stream {
 		return synth.NewStream(uint64(dataSet), "splits, rings: "+purpose)

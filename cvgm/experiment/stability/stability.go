@@ -17,14 +17,15 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// StabilityParams are the parameters of a check of the supplement's "Connections to Stability". The
-// check is of the identity of Bousquet and Elisseeff,
+// StabilityParams are the parameters of a check of the supplement's section "Connections to
+// Stability". The check tests the identity of Bousquet and Elisseeff,
 //
 //	E[R − R_emp] = Δ,   Δ = E[l(A(S), z_i') − l(A(Sⁱ), z_i')].
 //
-// A(S) is the result of a learner on the data S. R is its risk and R_emp its empirical risk. Sⁱ is
-// S with its i-th example replaced by a fresh example z_i'. The identity holds, at fixed
-// hyperparameters, for every algorithm whose result does not depend on the order of the examples.
+// Here l is the loss, and A(S) is the result of a learner on the data S. R is the risk of this
+// result, and R_emp is its empirical risk. The data Sⁱ are S with the i-th example replaced by a
+// fresh example z_i'. The identity holds at fixed hyperparameters, for every algorithm whose result
+// does not depend on the order of the examples.
 type StabilityParams struct {
 	experiment.FreshData
 	DataSets      int `help:"data sets on each side of the identity" range:"[2,∞)" small:"[2,4]" setting:"means over %v data sets of N rows"`
@@ -46,7 +47,7 @@ type StabilityParams struct {
 	StartsSteps   int       `help:"evaluations of the gradient method from each of these starts" range:"[2,∞)" small:"[2,20]"`
 }
 
-// DefaultStability returns parameters for which each part has an error of about one per cent.
+// DefaultStability returns parameters for which the error of each part is about one per cent.
 func DefaultStability() StabilityParams {
 	return StabilityParams{
 		DataSets: 1000, FreshExamples: 300,
@@ -71,10 +72,10 @@ func (p StabilityParams) Check() error {
 	return nil
 }
 
-// Parts are the parts of the identity for one learner at fixed hyperparameters. Gap and Delta come
-// from separate data, so their errors are independent. If the identity holds, the interval of
-// Difference contains 0 in nineteen of twenty cases. This tests the identity, because Gap and Delta
-// have no common terms.
+// Parts holds the parts of the identity for one learner at fixed hyperparameters. Gap and Delta
+// come from separate data, so their errors are independent. If the identity holds, the interval of
+// Difference contains 0 in nineteen of twenty cases. Gap and Delta have no common terms, so their
+// equality is a test of the identity.
 type Parts struct {
 	Hyper          []float64
 	Risk, Training experiment.Estimate // R and R_emp
@@ -82,13 +83,15 @@ type Parts struct {
 	Delta          experiment.Estimate
 	// Difference is Gap − Delta.
 	Difference experiment.Estimate
-	// Sum is Δ + R_emp, both measured on Delta's data. CVGM minimises an estimate of this sum.
+	// Sum is Δ + R_emp. Both terms are measured on the data of Delta. CVGM minimises an estimate of
+	// this sum.
 	Sum experiment.Estimate
 }
 
-// Start is the result of the gradient method from one start, on the published data. It also has the
-// changes of R, Δ and R_emp from the start to the end of the path. Each change compares the
-// hyperparameters of both points on the same data sets of the population.
+// Start is the result of the gradient method from one start, on the published data. It also holds
+// the changes of R, Δ and R_emp from the start to the end of the path. Each change is measured on
+// data sets of the population. The hyperparameters at the start and at the end are compared on the
+// same data sets.
 type Start struct {
 	CVLoss                             [2]float64 // at the start and at the end
 	Start, End                         Parts
@@ -111,8 +114,8 @@ type Result struct {
 	Params   StabilityParams
 	Learners []Learner
 	// Path holds the parts at points of CVGM's path on the published data. Steps holds the step
-	// numbers of these points: the entries of Params.PathSteps that the search reaches. CVLoss and
-	// TestLoss are the losses at the points.
+	// numbers of these points. They are those entries of Params.PathSteps that the search reaches.
+	// CVLoss and TestLoss are the losses at the points.
 	Steps            []int
 	Path             []Parts
 	CVLoss, TestLoss []float64
@@ -132,7 +135,7 @@ func (r *Result) Settings() []Parts {
 }
 
 // Population draws examples of the published regression problem: x ~ N(0, I) and y = coefᵀx +
-// noise·ε. If Sign is set, the label is the sign of y.
+// noise·ε, for a standard normal ε. If Sign is true, the label is the sign of y.
 type Population struct {
 	Coef  []float64
 	Noise float64
@@ -188,8 +191,8 @@ func (p StabilityParams) families(regression Population) []stabilityFamily {
 	}
 }
 
-// alongPath follows CVGM's path. It appends the losses at PathSteps to r, and returns the cases at
-// these steps.
+// alongPath follows the path of CVGM. It appends the losses at the steps in PathSteps to r, and
+// returns the cases at these steps.
 func (p StabilityParams) alongPath(ctx context.Context, s *experiment.Setup, r *Result, regression Population) ([]stabilityCase, error) {
 	var cases []stabilityCase
 	for step, err := range s.Search(ctx, p.Gradient(slices.Max(p.PathSteps))) {
@@ -209,8 +212,8 @@ func (p StabilityParams) alongPath(ctx context.Context, s *experiment.Setup, r *
 	return cases, nil
 }
 
-// fromStarts follows the paths from the other starts. It appends their CV losses to r, and returns
-// the cases at the start and the end of each path.
+// fromStarts follows the paths from the other starts. It appends the CV losses of these paths to r,
+// and returns the cases at the start and at the end of each path.
 func (p StabilityParams) fromStarts(ctx context.Context, s *experiment.Setup, r *Result, regression Population) ([]stabilityCase, error) {
 	var cases []stabilityCase
 	for i, lambda1 := range p.StartsLambda1 {
@@ -287,11 +290,12 @@ func (p StabilityParams) Run(ctx context.Context, hooks experiment.Hooks) (*Resu
 	return r, nil
 }
 
-// stabilityValues are R, R_emp, R − R_emp, Δ and Δ + R_emp for one case on one data set.
+// stabilityValues holds the values of R, R_emp, R − R_emp, Δ and Δ + R_emp, in this order, for one
+// case on one data set.
 type stabilityValues [5]float64
 
-// measure estimates the parts for every case over the same data sets. It also returns the values as
-// [data set][case].
+// measure estimates the parts for every case. All cases use the same data sets. It also returns the
+// values as [data set][case].
 func (p StabilityParams) measure(ctx context.Context, hooks experiment.Hooks, cases []stabilityCase) ([]Parts, [][]stabilityValues, error) {
 	label := func(i int) string { return fmt.Sprintf("data set %d", p.Number(i, p.DataSets)) }
 	sets, err := experiment.Cells(ctx, hooks, p.DataSets, label, func(i int) ([]stabilityValues, error) {
@@ -331,7 +335,7 @@ func (p StabilityParams) measure(ctx context.Context, hooks experiment.Hooks, ca
 	return parts, sets, nil
 }
 
-// valuesOf returns one of the values of case k for each data set.
+// valuesOf returns, for each data set, one of the values of case k.
 func valuesOf(sets [][]stabilityValues, k, part int) []float64 {
 	var v []float64
 	for _, values := range sets {
@@ -340,8 +344,8 @@ func valuesOf(sets [][]stabilityValues, k, part int) []float64 {
 	return v
 }
 
-// stabilityData holds separate data for the two sides of the identity. The first side uses data and
-// freshData. The second side uses originals and their replacements.
+// stabilityData holds separate data for the two sides of the identity. The side R − R_emp uses data
+// and freshData. The side Δ uses originals and replacements.
 type stabilityData struct{ data, freshData, originals, replacements learn.Data }
 
 func (p StabilityParams) drawData(from Population, i int) stabilityData {
@@ -352,9 +356,9 @@ func (p StabilityParams) drawData(from Population, i int) stabilityData {
 	return stabilityData{draw("data", n), draw("fresh examples", p.FreshExamples), draw("data in which one example is replaced", n), draw("replacements", n)}
 }
 
-// replaceOne returns Δ and R_emp for s. R_emp is the empirical risk of the fit to s. Δ is a mean
-// over the examples of s. For each of them, the learner is fitted again after a fresh example has
-// replaced it.
+// replaceOne returns Δ and R_emp for the data s. R_emp is the empirical risk of the fit to s. Δ is
+// a mean over the examples of s. For each example, the learner is fitted again after a fresh
+// example has replaced the example.
 func (c stabilityCase) replaceOne(ctx context.Context, s, fresh learn.Data) (delta, training float64, err error) {
 	f, err := c.fit(ctx, s)
 	if err != nil {

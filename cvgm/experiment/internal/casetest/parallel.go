@@ -13,10 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// SameForAnyGOMAXPROCS runs an experiment on one processor and on five processors. It fails the
-// test if the results differ, and returns the result. With -short, it runs only on five processors.
-// Tests under the race detector and under emulation use -short. They look for races and for
-// different rounding, which a second run does not reveal.
+// SameForAnyGOMAXPROCS runs an experiment on one processor and on five processors, and returns the
+// result. If the two results differ, it fails the test. With -short, it runs the experiment only on
+// five processors. Tests under the race detector and under emulation use -short. They look for
+// races and for different rounding, and a run on one processor shows neither.
 func SameForAnyGOMAXPROCS[R any](t *testing.T, run func(context.Context, experiment.Hooks) (R, error), opts ...cmp.Option) R {
 	t.Helper()
 	with := func(procs int) R {
@@ -37,7 +37,7 @@ func SameForAnyGOMAXPROCS[R any](t *testing.T, run func(context.Context, experim
 	return r
 }
 
-// Near fails the test if got differs from want by more than tol.
+// Near fails the test if the value got differs from the value want by more than tol.
 func Near(t *testing.T, what string, got, want, tol float64) {
 	t.Helper()
 	if !(math.Abs(got-want) <= tol) {
@@ -45,8 +45,8 @@ func Near(t *testing.T, what string, got, want, tol float64) {
 	}
 }
 
-// Drawn returns small random parameters for the experiment with the given name. They are the same
-// at each call.
+// Drawn returns small random parameters for the experiment with the given name. The parameters are
+// the same at each call.
 func Drawn[P interface {
 	Run(ctx context.Context, hooks experiment.Hooks) (*R, error)
 	Defaults() any
