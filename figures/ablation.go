@@ -17,7 +17,7 @@ func init() {
 	})
 }
 
-// AblationTable compares three methods for each problem: a descent of the CV loss, a descent of the
+// AblationTable compares three methods on each problem: a descent of the CV loss, a descent of the
 // training loss, and random search.
 func AblationTable(r *samplesize.AblationResult) *Table {
 	t := &Table{
@@ -39,10 +39,10 @@ func AblationTable(r *samplesize.AblationResult) *Table {
 	return t
 }
 
-// AblationBySize shows a difference of error rates of the rings' learned kernel, as a function of
-// the size. It is the error rate after the descent of the CV loss minus the error rate after the
-// descent of the training loss. There is a row of panels for each number of splits, and a panel in
-// the row for each number of steps.
+// AblationBySize shows a difference of error rates as a function of the size, for the learned
+// kernel of the rings. The difference is the error rate after the descent of the CV loss, minus the
+// error rate after the descent of the training loss. There is a row of panels for each number of
+// splits. A row has a panel for each number of steps.
 func AblationBySize(r *samplesize.AblationResult) *Figure {
 	p := r.Params.Rings
 	f := &Figure{

@@ -2,8 +2,8 @@ package figures
 
 import "cvgm/figures/internal/chart"
 
-// These types are the types of figures and tables that the functions of this package return, and
-// the types of their parts.
+// These types are the types of the figures and tables that the functions of this package return,
+// and the types of the parts of figures and tables.
 type (
 	Code        = chart.Code
 	Figure      = chart.Figure
@@ -24,13 +24,14 @@ const (
 	LegendNone   = chart.LegendNone
 )
 
-// The colours also differ in grey, and for readers with red-green colour blindness.
+// Readers can distinguish these colours in grey, and also with red-green colour blindness.
 var (
 	Black, Blue, Green, Grey       = chart.Black, chart.Blue, chart.Green, chart.Grey
 	Orange, Purple, Sky, Vermilion = chart.Orange, chart.Purple, chart.Sky, chart.Vermilion
 )
 
-// NewPanel returns an empty panel. name identifies the panel in the CSV of the figure.
+// NewPanel returns an empty panel. The parameter name identifies the panel in the CSV of the
+// figure.
 func NewPanel(name, title, x, y string) *Panel { return chart.NewPanel(name, title, x, y) }
 
 // Log10s returns the logarithms of numbers to base 10.

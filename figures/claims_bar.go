@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// deciding returns the first measurement with the same verdict as the claim. If there is none, it
-// returns the first measurement.
+// deciding returns the first measurement that has the same verdict as the claim. If there is none,
+// it returns the first measurement of the claim.
 func deciding(c claims.Claim) *claims.Measurement {
 	k := slices.IndexFunc(c.Measured, func(m claims.Measurement) bool { return m.Verdict == c.Verdict && !m.Aside })
 	if k = max(k, 0); k < len(c.Measured) {
@@ -27,15 +27,16 @@ func failed(v claims.Verdict) bool {
 	return v == claims.Differs || v == claims.PaperError || v == claims.Slip
 }
 
-// The function intervalBar draws the distance from the bound of a rule. The unit is the smallest
-// difference that matters. A unit is barUnit characters wide, and a bar extends barReach units to
-// each side of the bound.
+// The function intervalBar draws an interval of distances from the bound of a rule. One unit is the
+// smallest difference that matters. A unit is barUnit characters wide, and the bar extends barReach
+// units to each side of the bound.
 const (
 	barUnit  = 3
 	barReach = 5
 )
 
-// intervalBar returns an interval, drawn in characters. An arrow marks an end beyond the bar.
+// intervalBar returns a bar of characters that shows an interval. An arrow marks an end of the
+// interval that lies beyond the bar.
 func intervalBar(p claims.Position) string {
 	const half = barUnit * barReach
 	line := []rune(strings.Repeat("·", 2*half+1))
@@ -56,8 +57,8 @@ func intervalBar(p claims.Position) string {
 	return string(line)
 }
 
-// measurement returns a Number with four digits after the decimal point, or fewer if the number is
-// large. It returns nil if there is no measurement.
+// measurement returns an estimate as a Number for a table. The Number has four digits after the
+// decimal point, or fewer if it is large. If nothing is measured, measurement returns nil.
 func measurement(m experiment.Estimate) any {
 	if math.IsNaN(m.Mean) {
 		return nil
@@ -74,7 +75,7 @@ func measurement(m experiment.Estimate) any {
 
 // FindingsBars draws the interval of each finding and the bound of its rule. The unit of the axis
 // is the smallest difference that matters. Each row has the words, the verdict and the number of a
-// finding. An interval that extends beyond the axis ends in a triangle. A finding without an
+// finding. If an interval extends beyond the axis, it ends in a triangle. A finding without an
 // interval has no bar.
 func FindingsBars(all []claims.Claim) *Figure {
 	found := claims.Findings(all)
@@ -99,8 +100,8 @@ func FindingsBars(all []claims.Claim) *Figure {
 		Caption: "The findings, each with its verdict and its number. A bar is the 95 % interval of the number, and the line is the bound of its rule. The unit is the smallest difference that matters: an interval within the grey band does not matter. A triangle is an end beyond the axis."}
 }
 
-// labelWidth is the width of the texts that FindingsBars writes for the findings. lineHeight is the
-// height of a line of these texts.
+// FindingsBars writes a text for each finding. The width of these texts is labelWidth, and the
+// height of a line is lineHeight.
 const labelWidth, lineHeight = 4.6 * vg.Inch, 11.5
 
 // bar draws the interval of a position at height y.

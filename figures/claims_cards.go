@@ -13,9 +13,9 @@ import (
 	"cvgm/figures/internal/chart"
 )
 
-// ClaimCards has a card for each of the paper's sentences. A card has the verdict, the reason, and
-// the deciding number with its interval as a bar. A folded part below has all measurements for the
-// sentence. A CSV of the same name has the full numbers.
+// ClaimCards has a card for each of the paper's sentences. The visible part of a card has the
+// verdict, the reason, and the deciding number with its interval as a bar. The folded part below
+// has all measurements for the sentence. A CSV of the same name has all digits of the numbers.
 type ClaimCards struct {
 	Claims []claims.Claim
 }
@@ -32,7 +32,7 @@ func (c *ClaimCards) Write(dir string) error {
 	return os.WriteFile(filepath.Join(dir, t.Name+".md"), []byte(c.Markdown()), 0o644)
 }
 
-// Markdown returns the cards, below a link to the list of the claims.
+// Markdown returns a link to the list of the claims, followed by the cards.
 func (c *ClaimCards) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "**%s**\n\n%s [The list](claims_at_a_glance.md) has each in one line.\n", claimsCaption, counted(c.Claims))
@@ -113,13 +113,12 @@ func firstSentence(text string) string {
 // problems are the words by which a setting names its problem.
 var problems = []string{"rings", "XOR", "elastic net", "ridge regression", "logistic regression", "support vector machine"}
 
-// sizesIn finds the sizes in a setting: a list of values of N, or the number K of splits. A word
-// may follow the last of several numbers. This number counts what the word names, so it is not a
-// size.
+// sizesIn matches the sizes in a setting: a list of values of N, or the number K of splits. If a
+// word follows the last number, this number counts something else and is not a size.
 var sizesIn = regexp.MustCompile(`\b(N|K) = (\d+(?:, \d+)*)( [a-z])?`)
 
-// settingName returns a setting in a few words: N, K, and the problem that the setting names first.
-// A setting that is short, or that has none of these, is returned unchanged.
+// settingName describes a setting in a few words: N, K, and the problem that the setting names
+// first. It returns a setting unchanged if the setting is short, or if it has none of these three.
 func settingName(setting string) string {
 	const shortest = 60 // characters; the name would be hardly shorter
 	if len([]rune(setting)) <= shortest {
@@ -171,7 +170,7 @@ func measuredTable(c claims.Claim) string {
 	return rows
 }
 
-// rowNote returns the facts about a row that the table of all rows omits.
+// rowNote returns those facts about a row that the table of all rows omits.
 func rowNote(m *claims.Measurement) string {
 	var parts []string
 	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
@@ -193,8 +192,8 @@ func rowNote(m *claims.Measurement) string {
 	return strings.Join(parts, " ")
 }
 
-// reasonOf returns text with the smallest difference that matters, and with the reason for this
-// choice.
+// reasonOf returns a text with two parts: the smallest difference that matters, and the reason for
+// this choice.
 func reasonOf(m *claims.Measurement) string {
 	if _, ok := m.Position(); !ok {
 		return ""
@@ -209,7 +208,8 @@ func repetitions(m *claims.Measurement) string {
 	return fmt.Sprintf(", %d repetitions", m.Ours.N)
 }
 
-// wanted returns text with the condition of the rule, the paper's number and the outcome.
+// wanted returns a text with the condition of the rule, the paper's number and the outcome of the
+// rule.
 func wanted(m *claims.Measurement) string {
 	if m.Verdict == claims.NotTestable {
 		return ""
@@ -228,7 +228,8 @@ func wanted(m *claims.Measurement) string {
 	return b.String()
 }
 
-// told returns a sentence with the smallest difference that the repetitions distinguish from 0.
+// told returns a sentence about the repetitions: it gives the smallest difference that the
+// repetitions distinguish from 0.
 func told(m *claims.Measurement) string {
 	if m.Smallest > 0 && m.Tells() > m.Smallest {
 		return fmt.Sprintf("These repetitions cannot tell %.2g from none, only %.2g.", m.Smallest, m.Tells())
@@ -236,7 +237,8 @@ func told(m *claims.Measurement) string {
 	return fmt.Sprintf("These repetitions tell %.2g from none.", m.Tells())
 }
 
-// printed returns text with the numbers that the paper and its code print.
+// printed returns a sentence with two numbers: the number that the paper prints, and the number
+// that its code prints.
 func printed(q claims.Quoted) string {
 	switch {
 	case q.Code == "":
@@ -247,7 +249,7 @@ func printed(q claims.Quoted) string {
 	return "The paper prints " + q.Paper + ", its code " + q.Code + "."
 }
 
-// linked returns text in which the names of tables in other places are links.
+// linked returns the text with links in place of the names of tables in other files.
 func linked(text string) string {
 	for words, address := range claimLinks {
 		text = strings.ReplaceAll(text, words, "["+words+"]("+address+")")
@@ -257,14 +259,14 @@ func linked(text string) string {
 
 var claimLinks = map[string]string{"errata in 05_differentiability": "../05_differentiability/errata.md"}
 
-// A sharedText is a text that is the same for several rows.
+// A sharedText is a text that several rows have in common.
 type sharedText struct {
 	rows []string
 	text string
 }
 
-// shared returns the different texts of a claim's rows. Each text has the names of the rows in
-// which it occurs.
+// shared returns the different texts of a claim's rows. Each text comes with the names of the rows
+// that have this text.
 func shared(c claims.Claim, of func(m *claims.Measurement) string) []sharedText {
 	var all []sharedText
 	for k := range c.Measured {

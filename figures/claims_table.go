@@ -9,10 +9,11 @@ import (
 	"cvgm/figures/internal/chart"
 )
 
-// claimsTable lists the paper's sentences in the paper's order, each with its verdict. Below a
-// sentence, there is a row for each of its measurements. A row has the setting, the paper's number,
-// the number that the paper's code printed, the measured number, the rule, and the rule's verdict.
-// The last cells test the rule: they have its verdict in a case in which the sentence is false.
+// claimsTable lists the paper's sentences, each with its verdict, in the order of the paper. Below
+// a sentence, there is a row for each of its measurements. A row has the setting, the paper's
+// number, the number that the paper's code printed, the measured number, the rule, and the rule's
+// verdict. The last cells of a row test the rule. They give the rule's verdict in a case in which
+// the sentence is false.
 func claimsTable(all []claims.Claim) *Table {
 	t := &Table{
 		Name: "claims", Caption: claimsCaption,
@@ -44,8 +45,8 @@ func claimsRow(c claims.Claim, k int) []any {
 	return row
 }
 
-// ClaimsAtAGlance lists the paper's sentences in a few words, each with the verdict and the
-// deciding number.
+// ClaimsAtAGlance lists the paper's sentences in a few words. Each sentence comes with its verdict
+// and the number that decides the verdict.
 func ClaimsAtAGlance(all []claims.Claim) *Table {
 	t := &Table{Name: "claims_at_a_glance", Caption: claimsCaption, Header: []string{"", "The paper says", "Verdict", "Number"}, Note: counted(all)}
 	for _, c := range all {
@@ -59,7 +60,7 @@ func ClaimsAtAGlance(all []claims.Claim) *Table {
 }
 
 // FindingsTable lists the main findings, each with its number. If the number has an interval, the
-// row also has a bar. The argument note is a text for the place below the table.
+// row also has a bar. The argument note is a text that is placed below the table.
 func FindingsTable(all []claims.Claim, note string) *Table {
 	t := &Table{Name: "findings", Caption: "Seven findings", Header: []string{"Finding", "Number", "Against the bound", "Verdict", "Shown in"}, Note: strings.TrimSpace(counted(all) + " " + findingsNote + " " + note)}
 	for _, f := range claims.Findings(all) {
@@ -76,7 +77,8 @@ const findingsNote = "Intervals are 95 % confidence intervals over the repetitio
 
 const claimsCaption = "The paper's claims and the verdicts on them"
 
-// repeated returns the number of repetitions of a row, or nil for a value that is computed once.
+// repeated returns the number of repetitions of a row. For a value that is computed only once, it
+// returns nil.
 func repeated(m *claims.Measurement) any {
 	if m.Ours.N < 2 {
 		return nil
@@ -84,8 +86,8 @@ func repeated(m *claims.Measurement) any {
 	return m.Ours.N
 }
 
-// bracketed returns the verdict on a row. A verdict in brackets does not affect the verdict on the
-// sentence.
+// bracketed returns the verdict on a row. A verdict that does not affect the verdict on the
+// sentence is in brackets.
 func bracketed(m *claims.Measurement) string {
 	if m.Aside {
 		return fmt.Sprintf("(%s)", m.Verdict)
@@ -114,7 +116,8 @@ func counted(all []claims.Claim) string {
 	return fmt.Sprintf("%d claims: %s.", len(all), strings.Join(parts, ", "))
 }
 
-// numbered returns a verdict as text. If n is not 1, the text is in the plural.
+// numbered returns a verdict as text. If the number n of such verdicts is not 1, the text is in the
+// plural.
 func numbered(v claims.Verdict, n int) string {
 	several := map[claims.Verdict]string{claims.Differs: "differ", claims.PaperError: "errors of the paper", claims.Slip: "slips of notation", claims.Identity: "identities that check the code"}
 	if text, ok := several[v]; ok && n != 1 {

@@ -17,8 +17,8 @@ func init() {
 	})
 }
 
-// DerivativeErrors shows the error of central differences, relative to the exact derivative, as a
-// function of the step. There is a line for each example and input.
+// DerivativeErrors shows the error of central differences as a function of the step. The error is
+// relative to the exact derivative. There is a line for each input of each example.
 func DerivativeErrors(r *differentiability.DerivativeChecks) *Figure {
 	const floor = -16
 	f := &Figure{Name: "derivative_errors", Width: 8 * vg.Inch, Height: 9.4 * vg.Inch, SameAxes: true, Legend: LegendBelow,
@@ -30,8 +30,8 @@ func DerivativeErrors(r *differentiability.DerivativeChecks) *Figure {
 	var panels []*Panel
 	for _, name := range r.Examples() {
 		p := NewPanel(name, name, "step h", "relative difference").LogAxes(true, false).ClampLow(floor).Grid()
-		// The two guides are errors of a central difference: h² for truncation, and 1e-16/h for
-		// rounding.
+		// Two guides show the parts of the error of a central difference: h² is the truncation
+		// error, and 1e-16/h is the rounding error.
 		p.Across("h²: truncation", -2, 1, 0, reference)
 		reference.Dash = []vg.Length{6, 2, 1, 2}
 		p.Across("10⁻¹⁶/h: rounding", 1, 1, -16, reference)
@@ -62,8 +62,8 @@ func backwards(v []float64) []float64 {
 	return v
 }
 
-// DerivativeTable is DerivativeErrors as a table. It lists the derivatives in both modes, and the
-// smallest error that central differences reach.
+// DerivativeTable is a table of the errors in DerivativeErrors. It lists the derivatives in forward
+// and reverse mode, and the smallest error that central differences reach.
 func DerivativeTable(r *differentiability.DerivativeChecks) *Table {
 	t := &Table{
 		Name: "derivative_checks", Caption: "Exact derivatives beside central differences",

@@ -18,8 +18,9 @@ func init() {
 	})
 }
 
-// DifferentiabilityKinks shows three kinks. An upper panel shows an entry of the solution, with
-// both one-sided tangents at the kink. The panel below shows the derivative of the entry.
+// DifferentiabilityKinks shows three kinks. For each kink, the upper panel shows an entry of the
+// solution, with both one-sided tangents at the kink. The panel below shows the derivative of this
+// entry.
 func DifferentiabilityKinks(r *differentiability.Limits) *Figure {
 	f := &Figure{Name: "differentiability_kinks", Width: 10.5 * vg.Inch, Height: 5.2 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil, nil},
 		Caption: "Three kinks. Above: an entry of the solution, with its two one-sided tangents at the kink. Below: its derivative, which jumps there."}
@@ -49,7 +50,8 @@ func DifferentiabilityKinks(r *differentiability.Limits) *Figure {
 	return f
 }
 
-// DifferentiabilityLimits shows derivatives as λ2 goes to 0, and a CV loss without a derivative.
+// DifferentiabilityLimits shows the size of derivatives as λ2 goes to 0. It also shows a CV loss
+// that has no derivative.
 func DifferentiabilityLimits(r *differentiability.Limits) *Figure {
 	ridge := NewPanel("vanishing ridge", "elastic net, λ₂ → 0", "λ₂", "|dθ| along a change of X").LogAxes(true, true).Grid()
 	x := Log10s(r.Ridge.Lambda2)
@@ -59,7 +61,8 @@ func DifferentiabilityLimits(r *differentiability.Limits) *Figure {
 	zeroOne := NewPanel("CV loss, misclassifications", "the same fits, two losses", "C", "CV loss").LogAxes(true, false).Grid()
 	c := Log10s(r.Loss.C)
 	zeroOne.Line("logistic loss", c, r.Loss.Logistic, chart.CVStyle)
-	// ZeroOne is a step function, which keeps each value up to the next point.
+	// The loss ZeroOne is a step function. It is drawn so that each value continues up to the next
+	// point.
 	var sx, sy []float64
 	for i, v := range r.Loss.ZeroOne {
 		if i > 0 {

@@ -26,8 +26,8 @@ func init() {
 }
 
 // ElasticNetTable is Table 1 of the paper: the test losses of the three searches. It lists the
-// losses in the paper, in the saved output of the paper's code, and in the replay. It also lists
-// means over fresh data sets.
+// losses in the paper, the losses in the saved output of the paper's code, and the losses in the
+// replay of the paper's run. It also lists means over fresh data sets.
 func ElasticNetTable(r *elasticnet.Result, seeds *elasticnet.Seeds) *Table {
 	t := &Table{
 		Name: "table1_elastic_net", Caption: "Table 1: synthetic regression, test loss (mean squared error)",
@@ -57,8 +57,8 @@ func ElasticNetTable(r *elasticnet.Result, seeds *elasticnet.Seeds) *Table {
 	return t
 }
 
-// ElasticNetCVTable lists the CV loss over fresh data sets. The searches minimise the CV loss,
-// which the paper's Table 1 does not show.
+// ElasticNetCVTable lists the CV losses of the searches on fresh data sets. The searches minimise
+// the CV loss, but the paper's Table 1 does not show it.
 func ElasticNetCVTable(seeds *elasticnet.Seeds) *Table {
 	t := &Table{Name: "elastic_net_cv_loss", Caption: fmt.Sprintf("Cross-validation loss reached, over %d seeds", seeds.Params.Seeds),
 		Header: []string{"Method", "Mean CV loss", "CVGM minus method", "CVGM better"}}
@@ -126,8 +126,8 @@ func ElasticNetLearningCurves(r *elasticnet.Result) *Figure {
 			"CVGM ends at %.4f, exhaustive search at %.4f, random search at %.4f; the paper prints %s, %s and %s. Two lines give the test loss of least squares and of the coefficients that made the data.", r.CVGM.Final(), r.Exhaustive.Final(), r.Random.Final(), printed.CVGM.Paper, printed.Exhaustive.Paper, printed.Random.Paper)}
 }
 
-// ElasticNetSurfaces shows the CV loss and the test loss over (λ1, λ2), with the points of each
-// search. The searches minimise the CV loss, and are judged by the test loss.
+// ElasticNetSurfaces shows the CV loss and the test loss as functions of (λ1, λ2), with the points
+// of each search. The searches minimise the CV loss. The test loss judges the searches.
 func ElasticNetSurfaces(r *elasticnet.Result) *Figure {
 	cv, _, _ := lowest(r.Surface.CV)
 	test, _, _ := lowest(r.Surface.Test)
@@ -166,8 +166,8 @@ func ElasticNetEarlyStopping(r *elasticnet.Result) *Figure {
 		Caption: fmt.Sprintf("CV loss, which the gradient method descends, and test loss along %d steps on the published data, the first of which is the start. The vertical line marks step %d, at which CVGM ends in Table 1.", len(r.Long.CVLoss), len(r.CVGM.CVLoss))}
 }
 
-// lossPanel returns a panel with a loss over two hyperparameters. hyper holds their names, and axes
-// their values on the grid.
+// lossPanel returns a panel with a loss as a function of two hyperparameters. The slice hyper holds
+// the names of the hyperparameters, and axes holds their values on the grid.
 func lossPanel(title, name string, hyper []string, axes, loss [][]float64) *Panel {
 	p := NewPanel(title, title, hyper[0], hyper[1]).LogAxes(true, true)
 	p.Surface(name, Log10s(axes[0]), Log10s(axes[1]), loss, LevelsAboveMinimum(loss))
@@ -180,8 +180,8 @@ func onSurface[P [2]float64 | []float64](plot func(name string, xs, ys []float64
 	plot(name, x, y, s)
 }
 
-// coordinates returns the coordinates of points on a surface with the given axes. A point beyond
-// the edge of the surface is moved to the edge.
+// coordinates returns the coordinates of points on a surface with the given axes. It moves a point
+// beyond the edge of the surface to the edge.
 func coordinates[P [2]float64 | []float64](axes [][]float64, points []P) (x, y []float64) {
 	log := func(k int) []float64 {
 		axis := slices.Sorted(slices.Values(axes[k]))
@@ -190,7 +190,8 @@ func coordinates[P [2]float64 | []float64](axes [][]float64, points []P) (x, y [
 	return log(0), log(1)
 }
 
-// lowest returns the lowest finite value and its indices. If there is no finite value, v is NaN.
+// lowest returns the lowest finite value v of z and the indices of v. If z has no finite value, v
+// is NaN.
 func lowest(z [][]float64) (v float64, i, j int) {
 	v = math.NaN()
 	for a, row := range z {
@@ -203,11 +204,12 @@ func lowest(z [][]float64) (v float64, i, j int) {
 	return v, i, j
 }
 
-// rises are the heights of contour levels above the lowest value, in per cent.
+// The variable rises holds the heights of contour levels above the lowest value, in per cent of
+// this value.
 var rises = []float64{.2, .5, 1, 2, 5, 10, 20, 50, 100, 200}
 
-// LevelsAboveMinimum returns contour levels above the lowest value of z. The distance between
-// neighbouring levels increases.
+// LevelsAboveMinimum returns contour levels above the lowest value of z. The higher the levels, the
+// larger is the distance between them.
 func LevelsAboveMinimum(z [][]float64) []float64 {
 	low, _, _ := lowest(z)
 	return chart.Mapped(rises, func(rise float64) float64 { return low * (1 + rise/100) })
@@ -218,7 +220,8 @@ func list(format string, v []float64) string {
 	return strings.Trim(strings.ReplaceAll(fmt.Sprintf(format, v), " ", ", "), "[]")
 }
 
-// surfaceNote returns a sentence for a caption that explains the contours of surfaces.
+// surfaceNote returns a sentence for the caption of a figure with surfaces. The sentence explains
+// the contours.
 func surfaceNote() string {
 	return fmt.Sprintf("Contours, from the innermost, are at %s and %g %% above the lowest value", list("%g", rises[:len(rises)-1]), rises[len(rises)-1])
 }

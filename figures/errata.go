@@ -20,9 +20,9 @@ func init() {
 }
 
 // IncompleteJacobian shows arrows at the training examples of a logistic regression. An arrow shows
-// the direction −∂loss/∂x. A move of the example in this direction lowers the loss on fresh
-// examples fastest. There are two arrows at each example: one computed with the complete Jacobian,
-// and one with the printed Jacobian.
+// the direction −∂loss/∂x for the loss on fresh examples. A move of the example x in this direction
+// lowers this loss fastest. There are two arrows at each example: one is computed with the complete
+// Jacobian, and one with the printed Jacobian.
 func IncompleteJacobian(r *differentiability.ErrataResult) *Figure {
 	e := r.Jacobian
 	p := NewPanel("arrows", "", "x₁", "x₂")
@@ -77,8 +77,8 @@ func JacobianTable(r *differentiability.ErrataResult) *Table {
 	}
 }
 
-// ErrataTable quotes the paper's errors. Each error is proved by numbers or by an argument. If
-// stability is nil, the table omits the row on stability.
+// ErrataTable quotes the paper's errors. For each error, it gives the numbers or the argument that
+// prove the error. If the parameter stability is nil, the table omits the row on stability.
 func ErrataTable(r *differentiability.ErrataResult, stability *stability.Result) *Table {
 	t := &Table{
 		Name: "errata", Caption: "Errata of the paper, each with its proof",

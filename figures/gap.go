@@ -15,8 +15,9 @@ func init() {
 	})
 }
 
-// GapTable lists the risk minus the CV loss at the end of the search. It also lists two risks: the
-// risk at the end of the search, and the risk if the nested estimate stops the search.
+// GapTable lists the gap between the risk and the CV loss at the end of the search: the risk minus
+// the CV loss. It also lists two risks. One is the risk at the end of the search. The other is the
+// risk if the nested estimate stops the search.
 func GapTable(r *splits.GapResult) *Table {
 	p := r.Params
 	t := &Table{
@@ -33,8 +34,8 @@ func GapTable(r *splits.GapResult) *Table {
 	return t
 }
 
-// GapCurves shows the CV loss, its nested estimate and the risk along the searches. Panels below
-// show the risk minus the CV loss.
+// GapCurves shows the CV loss, its nested estimate and the risk along the searches. The panels
+// below show the risk minus the CV loss.
 func GapCurves(r *splits.GapResult) *Figure {
 	p := r.Params
 	f := &Figure{Name: "cv_gap", Width: 11 * vg.Inch, Height: 6 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil, nil},

@@ -18,8 +18,8 @@ func init() {
 	})
 }
 
-// GradientPartsTable lists norms and angles of the gradient's parts along three paths. Each path
-// follows a different direction.
+// GradientPartsTable lists the norms of the gradient's parts, and the angles between them, along
+// three paths. Each path follows a different direction.
 func GradientPartsTable(r *kernels.GradientPartsResult) *Table {
 	t := &Table{
 		Name: "gradient_parts", Caption: fmt.Sprintf("The parts of the exact gradient in the kernel's weights along three paths, over %d data sets", r.Params.Seeds),
@@ -45,8 +45,9 @@ func GradientPartsTable(r *kernels.GradientPartsResult) *Table {
 	return t
 }
 
-// GradientParts shows the angles between parts of the gradient along the published path, for the
-// largest number of splits of each problem. GradientPartsTable has the angles along all paths.
+// GradientParts shows the angles between parts of the gradient along the published path. For each
+// problem, it shows the path with the largest number of splits. GradientPartsTable has the angles
+// along all paths.
 func GradientParts(r *kernels.GradientPartsResult) *Figure {
 	f := &Figure{
 		Name: "gradient_parts_angles", Width: 8 * vg.Inch, Height: 3.9 * vg.Inch, Legend: LegendBelow, SameAxes: true, Panels: [][]*Panel{nil},

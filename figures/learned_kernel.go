@@ -28,7 +28,8 @@ func (e KernelExample) outputs(r *kernels.LearnedKernelResult) []Output {
 	return []Output{e.VariantsTable(r), e.BayesTable(r), e.Boundary(r), e.Manifold(r), e.Variants(r)}
 }
 
-// A KernelExample describes the figures of one experiment with a learned kernel.
+// A KernelExample holds the texts, the printed numbers and the boundary levels for the figures and
+// tables of one experiment with a learned kernel.
 type KernelExample struct {
 	name, title string
 	printed     claims.PrintedKernel
@@ -38,9 +39,10 @@ type KernelExample struct {
 	bayesNote   string
 }
 
-// Rings and XOR are the experiments with a learned kernel. For XOR, both classes are equally likely
-// where the squares of different classes overlap, so the Bayes rule has no unique boundary there.
-// The figures show instead the edges of the corners, in which the label is certain.
+// Rings and XOR are the experiments with a learned kernel. For XOR, the squares of different
+// classes overlap. In the overlap, both classes are equally likely, so the Bayes rule has no unique
+// boundary there. Instead of this boundary, the figures show the edges of the corners in which the
+// label is certain.
 var (
 	Rings = KernelExample{"rings", "Rings", claims.Printed.Rings, "Bayes rule", "the boundary of the best rule there is", []float64{0},
 		"The paper's text states .892 for the same test set. The best rule is a circle."}
@@ -73,7 +75,8 @@ func (e KernelExample) VariantsTable(r *kernels.LearnedKernelResult) *Table {
 	return t
 }
 
-// printedOf returns the printed numbers of a run. Only the published variant has printed numbers.
+// printedOf returns the printed numbers that belong to a run. Only the published variant has
+// printed numbers.
 func (e KernelExample) printedOf(run kernels.Run) (printed claims.PrintedKernel) {
 	if run.Variant == kernels.Published {
 		printed = e.printed
@@ -81,7 +84,8 @@ func (e KernelExample) printedOf(run kernels.Run) (printed claims.PrintedKernel)
 	return printed
 }
 
-// BayesTable compares the printed accuracy of the Bayes rule with the correct accuracy.
+// BayesTable compares two accuracies of the Bayes rule: the printed accuracy, and the correct
+// accuracy.
 func (e KernelExample) BayesTable(r *kernels.LearnedKernelResult) *Table {
 	b := r.Bayes
 	t := &Table{
@@ -106,7 +110,7 @@ func shownRuns(r *kernels.LearnedKernelResult) []kernels.Run {
 }
 
 // Boundary shows the training data with the learned decision boundaries and the boundary of the
-// Bayes rule, as in the upper part of the paper's figure.
+// Bayes rule. It corresponds to the upper part of the paper's figure.
 func (e KernelExample) Boundary(r *kernels.LearnedKernelResult) *Figure {
 	f := &Figure{Name: e.name + "_boundary", Width: 7.6 * vg.Inch, Height: 4 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil},
 		Caption: e.title + ": the training examples of the two classes with the decision boundary that CVGM learns along the published and along the full gradient, and " + e.bayesAre + ". The titles give the accuracy on the test examples; " + e.printedNote() + "."}
@@ -125,7 +129,7 @@ func (e KernelExample) Boundary(r *kernels.LearnedKernelResult) *Figure {
 	return f
 }
 
-// columns returns the first two columns of x. It returns empty columns if x is nil.
+// columns returns the first two columns of the matrix x. If x is nil, the columns are empty.
 func columns(x *mat.Dense) (first, second []float64) {
 	if x != nil {
 		first, second = mat.Col(nil, 0, x), mat.Col(nil, 1, x)
@@ -133,7 +137,8 @@ func columns(x *mat.Dense) (first, second []float64) {
 	return first, second
 }
 
-// classes plots examples at their coordinates. Each class has its own colour and shape.
+// The function classes plots examples at their coordinates. Each class has its own colour and
+// shape.
 func classes(p *Panel, x, y, labels []float64, radius vg.Length) {
 	glyphs := []Style{{Color: Blue, Glyph: draw.RingGlyph{}, GlyphRadius: radius}, {Color: Vermilion, Glyph: draw.PlusGlyph{}, GlyphRadius: radius}}
 	for k, name := range []string{"class −1", "class +1"} {
@@ -147,8 +152,9 @@ func classes(p *Panel, x, y, labels []float64, radius vg.Length) {
 	}
 }
 
-// Manifold shows the images of the test examples under the kernel, after several numbers of steps,
-// as in the lower part of the paper's figure. It shows the published and the full gradient.
+// Manifold shows the images of the test examples under the kernel after several numbers of steps.
+// It shows them for the published gradient and for the full gradient. It corresponds to the lower
+// part of the paper's figure.
 func (e KernelExample) Manifold(r *kernels.LearnedKernelResult) *Figure {
 	f := &Figure{Name: e.name + "_manifold", Width: 10.5 * vg.Inch, Height: 5.4 * vg.Inch, Legend: LegendBelow,
 		Caption: e.title + ": the features φ of the test examples after some numbers of steps, above along the published gradient, below along the full one, with the straight line by which logistic regression separates them. The titles give the accuracy on these examples; " + e.printedNote() + "."}
@@ -175,10 +181,10 @@ var variantStyles = map[kernels.Variant]Style{
 	kernels.FullPenalised:     {Color: Orange, Dash: []vg.Length{3, 2}},
 }
 
-// Variants shows the CV loss and the test accuracy along the five variants, and the cosine of the
-// angle between each variant's direction and the exact gradient. The upper row has the published
-// direction and the exact gradients. The lower row has the detached directions. A line ends at the
-// last step up to which its run does not depend on rounding.
+// Variants shows three quantities along the five variants: the CV loss, the test accuracy, and the
+// cosine of the angle between the variant's direction and the exact gradient. The upper row has the
+// published direction and the exact gradients. The lower row has the detached directions. A line
+// ends at the step after which its run depends on rounding.
 func (e KernelExample) Variants(r *kernels.LearnedKernelResult) *Figure {
 	rows := [][]*Panel{nil, nil}
 	for k, of := range []string{"", ", detached"} {

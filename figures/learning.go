@@ -18,9 +18,10 @@ func init() {
 	})
 }
 
-// LearningPaths shows the paths of the searches on the CV losses that they minimise.
+// LearningPaths shows the paths of the searches. The surface below each path is the CV loss that
+// the search minimises.
 func LearningPaths(r *differentiability.Learning) *Figure {
-	steps := Style{Color: Black, GlyphRadius: 1.4} // black, because a blue line would have the lightness of the surface
+	steps := Style{Color: Black, GlyphRadius: 1.4} // black, because a blue line would be as light as parts of the surface
 	f := &Figure{Name: "learning_paths", Width: 11 * vg.Inch, Height: 3.7 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil},
 		Caption: "Hyperparameters of three learners chosen by the gradient of the CV loss: the points of the search, from start to end, on the CV loss that it descends. The scales beside the panels give the losses. " + surfaceNote() + "."}
 	for _, run := range r.Runs {
@@ -59,8 +60,8 @@ func LearningTable(r *differentiability.Learning) *Table {
 	return t
 }
 
-// LearnedLossPath shows the weights of the four losses along the search. It also shows the four
-// losses and the learned loss.
+// LearnedLossPath shows how the weights of the four losses change along the search. It also shows
+// the four losses and the learned loss.
 func LearnedLossPath(r *differentiability.Learning) *Figure {
 	weights := NewPanel("weights", "weights along the search", "steps", "weight").Grid()
 	l := r.Loss

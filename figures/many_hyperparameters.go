@@ -40,8 +40,7 @@ func searchNames(p manyhyper.LeversParams) map[string]string {
 }
 
 // ManyHyperparametersCurves shows the test loss and the CV loss as functions of the number of
-// hyperparameters. All losses are divided by the losses with a single hyperparameter of the same
-// kind.
+// hyperparameters. Each loss is divided by the loss with a single hyperparameter of the same kind.
 func ManyHyperparametersCurves(r *manyhyper.LeversResult) *Figure {
 	f := &Figure{Name: "many_hyperparameters", Width: 11 * vg.Inch, Height: 4.1 * vg.Inch, Legend: LegendBelow, SameAxes: true, Panels: [][]*Panel{nil},
 		Caption: fmt.Sprintf("Test loss (thick, with 95 %% intervals of the paired differences) and CV loss (thin) against the number of hyperparameters, as multiples of the losses with one of the kind, over %d data sets. The square is the tuner's test loss.", r.Params.DataSets)}
@@ -77,8 +76,8 @@ func ManyHyperparametersCurves(r *manyhyper.LeversResult) *Figure {
 	return f
 }
 
-// ManyHyperparametersGains lists the effects of the remedies on the test loss: of each remedy
-// alone, and of all remedies together.
+// ManyHyperparametersGains lists how the remedies against over-fitting change the test loss: each
+// remedy alone, and all remedies together.
 func ManyHyperparametersGains(r *manyhyper.LeversResult) *Table {
 	t := &Table{
 		Name: "many_hyperparameters_gains", Caption: "Test losses as multiples of the test loss with one hyperparameter of the kind on folds",
@@ -131,7 +130,7 @@ func ManyHyperparametersTable(r *manyhyper.LeversResult) *Table {
 	return t
 }
 
-// AdditiveTerms shows the known functions, with the fits of both additive models.
+// AdditiveTerms shows the known functions, and the fits of both additive models to these functions.
 func AdditiveTerms(r *manyhyper.AdditiveResult) *Figure {
 	f := &Figure{Name: "additive_terms", Width: 11 * vg.Inch, Height: 3.6 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil},
 		Caption: fmt.Sprintf("Four known functions of one feature each (dotted), whose sum makes the labels, and their estimates by an additive model with one penalty for all terms and with a penalty for each. Means over %d data sets of %d examples, with 95 %% confidence intervals. Each function is shown minus its mean.", r.Params.DataSets, r.Params.Smooths.Train)}
@@ -150,7 +149,7 @@ func AdditiveTerms(r *manyhyper.AdditiveResult) *Figure {
 }
 
 // AdditiveTable compares the models on known functions, and on two data sets that the project
-// includes.
+// contains.
 func AdditiveTable(r *manyhyper.AdditiveResult) *Table {
 	t := &Table{
 		Name: "additive", Caption: fmt.Sprintf("Additive models beside others, tuned by the same calls, over %d data sets of each kind", r.Params.DataSets),
@@ -176,8 +175,9 @@ func AdditiveTable(r *manyhyper.AdditiveResult) *Table {
 	return t
 }
 
-// GradientMap shows two differences of test losses: CV gradient minus training gradient, and many
-// hyperparameters minus one. Both are shown as functions of each of the four factors.
+// GradientMap shows two differences of test losses as functions of each of the four factors. The
+// first difference is the loss with the CV gradient minus the loss with the training gradient. The
+// second difference is the loss with many hyperparameters minus the loss with one hyperparameter.
 func GradientMap(r *manyhyper.MapResult) *Figure {
 	f := &Figure{Name: "gradient_map", Width: 11 * vg.Inch, Height: 6.2 * vg.Inch, Legend: LegendBelow,
 		Caption: fmt.Sprintf("Differences of test losses, as shares of the larger one: many hyperparameters by the CV gradient minus many by the training gradient (top), and minus one (bottom). Each point is the mean over all cells of a problem with this value, bands are 95 %% confidence intervals over their data sets, %d a cell of penalties and widths and %d a cell of weights. Below 0 the CV gradient helps, or many do.", r.Params.DataSets, r.Params.RingsDataSets)}
@@ -226,8 +226,8 @@ func GradientMap(r *manyhyper.MapResult) *Figure {
 	return f
 }
 
-// padded returns the range from the smallest of lows to the largest of highs, with some room at
-// both ends.
+// padded returns the range from the smallest entry of lows to the largest entry of highs, with some
+// room at both ends.
 func padded(lows, highs []float64) (low, high float64) {
 	if len(lows) == 0 {
 		return 0, 1
@@ -237,8 +237,8 @@ func padded(lows, highs []float64) (low, high float64) {
 	return low - room, high + room
 }
 
-// helps describes a difference of losses by one word: "helps", "harms", or, if the interval
-// contains 0, "undecided".
+// helps describes a difference of losses by one word: "helps" or "harms". If the interval of the
+// difference contains 0, the word is "undecided".
 func helps(e experiment.Estimate) string {
 	return [...]string{"helps", "undecided", "harms"}[1+e.Sign()]
 }
@@ -262,7 +262,7 @@ func GradientMapTable(r *manyhyper.MapResult) *Table {
 }
 
 // OuterPenalty shows the risk as a function of the weight of the outer penalty. It also shows the
-// risks of the methods without this penalty.
+// risks of the methods that have no outer penalty.
 func OuterPenalty(r *searches.StochasticResult) *Figure {
 	p := r.Params
 	panel := NewPanel("risk", "", "weight of the outer penalty", "mean logistic loss on test examples").Grid().LogAxes(true, false)

@@ -19,9 +19,9 @@ func init() {
 	})
 }
 
-// MyDataColumns describes the columns of the file. It lists the use of each column. If the program
-// has made a choice because the file leaves it open, the table names the parameter that overrules
-// this choice.
+// MyDataColumns describes the columns of the file, and lists how the program uses each column. Some
+// choices of the program do not follow from the file alone. For such a choice, the table names the
+// parameter that changes it.
 func MyDataColumns(r *mydata.Result) *Table {
 	t := &Table{
 		Name: "my_data_columns", Caption: fmt.Sprintf("%s: %d rows, target %s", r.Name, r.Rows, full(r.Target)),
@@ -62,8 +62,8 @@ func MyDataColumns(r *mydata.Result) *Table {
 	return t
 }
 
-// names returns the names in one text. If there are many names, the text lists the first few names
-// and the number of the others.
+// names returns the names in one text. If there are many names, the text has only the first few
+// names, and the number of the others.
 func names(all []string) string {
 	const most = 8
 	shown := chart.Mapped(all[:min(len(all), most)], full)
@@ -102,7 +102,8 @@ func MyDataTuning(r *mydata.Result) []Output {
 	return []Output{myVerdicts(r), hyper, losses}
 }
 
-// myVerdicts lists the comparisons for each model. The verdicts are in the note.
+// myVerdicts returns a table of the comparisons for each model. The note of the table has the
+// verdicts.
 func myVerdicts(r *mydata.Result) *Table {
 	t := &Table{
 		Name: "my_data_comparisons", Caption: fmt.Sprintf("%s: which model to use", r.Name),
@@ -135,7 +136,7 @@ func myVerdicts(r *mydata.Result) *Table {
 }
 
 // MyDataSearch shows the CV loss around the tuned hyperparameters. There is a curve along each
-// hyperparameter. If a model has two hyperparameters, there is also a surface.
+// hyperparameter. For a model with two hyperparameters, there is also a surface.
 func MyDataSearch(r *mydata.Result) []Output {
 	models := r.Searched()
 	models = models[:min(len(models), shownModels)]
@@ -165,8 +166,8 @@ func MyDataSearch(r *mydata.Result) []Output {
 
 // myCurve returns a panel with the CV loss along one hyperparameter.
 func myCurve(r *mydata.Result, m mydata.Model, c mydata.Curve) *Panel {
-	// The band extends reach standard errors to each side of the loss. If the ratio of the highest
-	// to the lowest loss exceeds steep, the axis is logarithmic.
+	// The band extends to both sides of the loss by the number reach of standard errors. If the
+	// highest loss is more than steep times the lowest loss, the axis is logarithmic.
 	const reach, steep = 1.96, 8
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, v := range c.Loss {
@@ -200,10 +201,11 @@ func myCurve(r *mydata.Result, m mydata.Model, c mydata.Curve) *Panel {
 	return p
 }
 
-// smoothing is the number of intervals of the drawn surface in one interval of the grid.
+// The surface is drawn on a finer grid: each interval of the grid is divided into smoothing
+// intervals.
 const smoothing = 3
 
-// mySurface shows the final descent on the CV loss over two hyperparameters.
+// mySurface shows the CV loss as a function of two hyperparameters, with the final descent.
 func mySurface(r *mydata.Result, m mydata.Model) *Figure {
 	hyper := chart.Mapped(m.Hyper, func(h mydata.Hyper) string { return chart.Subscripted(h.Name) })
 	axes, surface := smooth(m.Axes, m.Surface, smoothing)
@@ -239,9 +241,10 @@ func covers(axes [][]float64, at [2]float64) bool {
 	return true
 }
 
-// smooth returns a surface on a grid that is finer by factor. It interpolates the logarithms of the
-// surface by cubic splines of Catmull and Rom. The values on each axis must have equal ratios. The
-// result is NaN next to a point whose value is not positive and finite.
+// smooth returns a surface on a finer grid: each interval of the grid is divided into factor
+// intervals. It interpolates the logarithms of the surface by cubic splines of Catmull and Rom. The
+// values on each axis must have equal ratios. The result is NaN next to a point whose value is not
+// positive and finite.
 func smooth(axes [][]float64, z [][]float64, factor int) (finer [][]float64, values [][]float64) {
 	if len(axes) != 2 || len(z) != len(axes[0]) || slices.ContainsFunc(axes, func(a []float64) bool { return len(a) < 2 }) {
 		return axes, z

@@ -11,7 +11,7 @@ func init() {
 	register(func(r *searches.RegretResult) []Output { return []Output{RegretTable(r)} })
 }
 
-// RegretTable compares Bayesian optimisation with random search by medians of their regret.
+// RegretTable compares Bayesian optimisation with random search. It lists medians of their regrets.
 func RegretTable(r *searches.RegretResult) *Table {
 	p := r.Params
 	t := &Table{

@@ -36,8 +36,9 @@ var sizeStyles = []Style{
 	samplesize.SizeAdamLong:         {Color: Grey, Width: 1.5, Dash: []vg.Length{2, 2}},
 }
 
-// SampleSizeCurves is the paper's figure of the accuracy against the size of the training set, with
-// means and 95 % confidence intervals. The right panel enlarges the methods that learn.
+// SampleSizeCurves shows the accuracy as a function of the size of the training set, as the paper's
+// figure does. It shows means and 95 % confidence intervals. The right panel enlarges the methods
+// that learn.
 func SampleSizeCurves(r *samplesize.Result) *Figure {
 	all := NewPanel("all methods", "all methods", "training examples", "test accuracy")
 	best := NewPanel("methods that learn", "the methods that learn, enlarged", "training examples", "test accuracy")
@@ -58,8 +59,8 @@ func SampleSizeCurves(r *samplesize.Result) *Figure {
 		Caption: fmt.Sprintf("Test accuracy on the rings against the number of training examples, as means over %d data sets of each size. Right: the methods that learn, enlarged. The paper's text gives %s for the Bayes rule.", r.Params.Seeds, claims.Printed.Rings.Bayes.Paper)}
 }
 
-// SampleSizeLead shows the accuracy of CVGM minus the accuracy of the network that is trained by
-// Adam, on the same data.
+// SampleSizeLead shows the lead of CVGM over the network that is trained by Adam: the difference of
+// their accuracies on the same data.
 func SampleSizeLead(r *samplesize.Result) *Figure {
 	p := NewPanel("lead over Adam", "", "training examples", "CVGM minus network by Adam, test accuracy")
 	adam := chart.Nth(r.Methods, samplesize.SizeAdam)
@@ -75,7 +76,8 @@ func SampleSizeLead(r *samplesize.Result) *Figure {
 		Caption: fmt.Sprintf("Test accuracy, CVGM minus the network trained by Adam on the same data, along the full and along the published gradient, as means over %d data sets of each size. Above 0 CVGM is more accurate. The paper finds CVGM ahead with few examples. The tables count sizes up to the vertical line as few.", r.Params.Seeds)}
 }
 
-// SampleSizeRivals shows the accuracy of CVGM minus the accuracy of each rival, on the same data.
+// SampleSizeRivals shows the lead of CVGM over each rival: the difference of their accuracies on
+// the same data.
 func SampleSizeRivals(r *samplesize.Result) *Figure {
 	const columns = 2
 	f := &Figure{Name: "sample_size_rivals", Width: 9.5 * vg.Inch, Height: 7.5 * vg.Inch, Legend: LegendBelow, SameAxes: true,
@@ -109,7 +111,7 @@ func rivalSizes(r *samplesize.Result) string {
 	return strings.Join(chart.Mapped(chart.Pick(r.Sizes, rivalPlaces(r)), func(n int) string { return fmt.Sprint(n) }), ", ")
 }
 
-// SampleSizeOverfitting lists the accuracy that the network loses by training to convergence.
+// SampleSizeOverfitting lists the loss of accuracy if the network is trained to convergence.
 func SampleSizeOverfitting(r *samplesize.Result) *Table {
 	t := &Table{
 		Name: "sample_size_overfitting", Caption: fmt.Sprintf("Test accuracy that the network loses between step %d and step %d of Adam, in percentage points", r.Params.AdamSteps, r.Params.LongSteps),
@@ -124,7 +126,7 @@ func SampleSizeOverfitting(r *samplesize.Result) *Table {
 	return t
 }
 
-// inPoints returns an estimate in percentage points, or nil if there is none.
+// inPoints returns an estimate in percentage points. If nothing is measured, it returns nil.
 func inPoints(e experiment.Estimate) any {
 	if e.N == 0 {
 		return nil
@@ -139,8 +141,8 @@ type sizeCurve struct {
 	style Style
 }
 
-// drawSizeCurves plots means over the logarithms of the sizes, because the means change most at
-// small sizes. Means with confidence intervals have bands.
+// drawSizeCurves plots means as functions of the size, on a logarithmic axis, because the means
+// change most at small sizes. If the means have confidence intervals, it plots bands.
 func drawSizeCurves(p *Panel, sizes []int, curves []sizeCurve) {
 	x := Log10s(chart.Floats(sizes))
 	p.Grid().LogAxes(true, false)
@@ -216,8 +218,9 @@ func SampleSizeDifferences(r *samplesize.Result) *Table {
 	return t
 }
 
-// SampleSizeThresholds compares CVGM's lead at small N with its lead at larger N, for several
-// thresholds between small and larger. It also lists the change of the lead per doubling of N.
+// SampleSizeThresholds compares CVGM's lead at small N with its lead at large N. A threshold
+// separates small from large, and there are several thresholds. The table also lists how much the
+// lead changes if N is doubled.
 func SampleSizeThresholds(r *samplesize.Result) *Table {
 	t := &Table{
 		Name: "sample_size_thresholds", Caption: "CVGM's lead over other methods where examples are few minus its lead where they are more, in percentage points",
@@ -245,7 +248,8 @@ func SampleSizeThresholds(r *samplesize.Result) *Table {
 	return t
 }
 
-// failureNote returns text with the cells that are missing from the means.
+// failureNote returns text with the cells that could not be computed. The means do not include
+// these cells.
 func failureNote(r *samplesize.Result) string {
 	if len(r.Failures) == 0 {
 		return ""

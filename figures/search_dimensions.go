@@ -42,9 +42,8 @@ func SearchDimensionsTable(r *searches.DimensionsResult) *Table {
 	return t
 }
 
-// SearchDimensionsCurves shows the lowest CV loss that each search has found, minus the lowest
-// known CV loss, as a function of the evaluations. There is a panel for each number of
-// hyperparameters.
+// SearchDimensionsCurves shows the lowest CV loss that each search has found after a number of
+// evaluations, minus the lowest known CV loss. There is a panel for each number of hyperparameters.
 func SearchDimensionsCurves(r *searches.DimensionsResult) *Figure {
 	const floor = -6
 	var panels []*Panel

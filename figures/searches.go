@@ -18,8 +18,8 @@ func init() {
 	})
 }
 
-// SearchesTable counts the data sets on which each searcher reaches the minimum, and the
-// evaluations until it does.
+// SearchesTable counts the data sets on which each searcher reaches the minimum. It also lists the
+// number of evaluations until a searcher reaches the minimum.
 func SearchesTable(r *searches.Result) *Table {
 	p := r.Params
 	few := min(5, p.DataSets)
@@ -44,8 +44,8 @@ func SearchesTable(r *searches.Result) *Table {
 	return t
 }
 
-// SearchesMinimaTable lists the minimum for each data set, and the number of evaluations until the
-// quasi-Newton searches reach it.
+// SearchesMinimaTable lists the minimum of the CV loss for each data set. It also lists the number
+// of evaluations until the quasi-Newton searches reach this minimum.
 func SearchesMinimaTable(r *searches.Result) *Table {
 	t := &Table{
 		Name: "searches_minima", Caption: "Where the CV loss of the elastic net is lowest",
@@ -86,17 +86,17 @@ var searchStyles = map[string]Style{
 // bayesianLog and cmaesLog are the names of the searchers in logarithms.
 const bayesianLog, cmaesLog = "Bayesian in log λ", "CMA-ES in log λ"
 
-// held returns the first n values of a search. After the end of the search, its last value is
-// repeated.
+// held returns n values of a search. If the search ended earlier, its last value is repeated.
 func held(v []float64, n int) []float64 {
 	return chart.Mapped(chart.OneTo(n), func(k float64) float64 { return v[min(int(k), len(v))-1] })
 }
 
-// excessFloor is the base-10 logarithm of the lowest excess that is drawn. Lower values depend on
-// rounding.
+// excessFloor is the base-10 logarithm of the lowest excess that is drawn. Lower values of the
+// excess depend on rounding.
 const excessFloor = -10
 
-// SearchesCurves shows the median excess over the minimum as a function of the evaluations.
+// SearchesCurves shows the median of the CV loss minus its minimum, as a function of the number of
+// evaluations.
 func SearchesCurves(r *searches.Result) *Figure {
 	var rows [][]*Panel
 	for _, gradient := range []bool{true, false} {
@@ -115,7 +115,8 @@ func SearchesCurves(r *searches.Result) *Figure {
 		Caption: fmt.Sprintf("Lowest CV loss found within so many evaluations, minus the true minimum: medians over %d data sets of the elastic net. %s", r.Params.DataSets, excessNote())}
 }
 
-// drawReached draws a line at the excess below which a search has reached the minimum.
+// drawReached draws a line at an excess. A search has reached the minimum if its excess is below
+// this line.
 func drawReached(p *Panel, r *searches.Result) {
 	p.HLine("reached: "+chart.Typeset(fmt.Sprintf("%g", r.Params.Tol))+" above the minimum", math.Log10(r.Params.Tol), Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
 }

@@ -19,8 +19,8 @@ func init() {
 	})
 }
 
-// SolutionPaths shows the paths. At some points, it shows tangents, which come from the
-// derivatives.
+// SolutionPaths shows the entries of solutions along a hyperparameter. At some points, it shows
+// tangents, which come from the derivatives.
 func SolutionPaths(r *differentiability.SolutionPaths) *Figure {
 	f := &Figure{Name: "solution_paths", Width: 10.5 * vg.Inch, Height: 8 * vg.Inch, Legend: LegendBelow,
 		Entries: []LegendEntry{{Name: "solution", Style: Style{Width: .6}}, {Name: "exact tangent", Style: Style{Width: 2}}},
@@ -65,15 +65,15 @@ func pathPanel(s differentiability.SolutionPath) *Panel {
 		p.Line(s.Entries[k], x, s.Value[k], Style{Color: chart.PaletteColor(n), Width: .6, Unlisted: !isDual(s)})
 	}
 	values := p.Axes()
-	highest := .12 * (values.Ymax - values.Ymin) // height of a tangent on each side; without this bound, a steep tangent would extend far beyond the data
+	highest := .12 * (values.Ymax - values.Ymin) // height of a tangent on each side of its point; without this bound, a steep tangent would extend far beyond the data
 	for n, k := range shown {
 		tangents(p, s, k, highest, Style{Color: chart.PaletteColor(n), Width: 2, Unlisted: true})
 	}
 	return p
 }
 
-// tangents draws tangents to entry k at some of its points. On each side of a point, a tangent
-// rises or falls by at most maxHeight.
+// tangents draws tangents to the path of entry k at some points of the path. On each side of a
+// point, a tangent rises or falls by at most maxHeight.
 func tangents(p *Panel, s differentiability.SolutionPath, k int, maxHeight float64, style Style) {
 	const count = 20
 	x := pathAxis(s)
@@ -105,9 +105,9 @@ func tangents(p *Panel, s differentiability.SolutionPath, k int, maxHeight float
 }
 
 // piece returns the ends of an interval around x[i] in which the derivative is nearly constant. Let
-// s be the derivative at x[i], and let m be a twentieth of the argument steepest, which is the
-// largest absolute derivative. Within the interval, the derivative differs from s by at most
-// max(|s|, m)/4. The ends are halfway to the first points outside of the interval.
+// s be the derivative at x[i]. The argument steepest is the largest absolute derivative, and m is a
+// twentieth of it. Within the interval, the derivative differs from s by at most max(|s|, m)/4. The
+// ends of the interval are halfway to the first points outside of it.
 func piece(x, slope []float64, i int, steepest float64) (from, to float64) {
 	allowed := max(math.Abs(slope[i]), .05*steepest) / 4
 	same := func(j int) bool { return math.Abs(slope[j]-slope[i]) <= allowed }
@@ -121,12 +121,13 @@ func piece(x, slope []float64, i int, steepest float64) (from, to float64) {
 	return (x[left] + x[max(left-1, 0)]) / 2, (x[right] + x[min(right+1, len(x)-1)]) / 2
 }
 
-// shownCoordinates is the number of coordinates that a reader can follow in one panel.
-// shownExamples is this number for the dual variables of examples, whose paths cross more often.
+// shownCoordinates is the number of coordinates that a reader can follow in one panel. For the dual
+// variables of examples, this number is shownExamples, because their paths cross more often.
 const shownCoordinates, shownExamples = 6, 4
 
-// A slope of at most atRest counts as 0, and an entry at a distance of at most atRest from a bound
-// counts as on the bound. atRest is far above the rounding of slopes, and of values at a bound.
+// A slope counts as 0 if its absolute value is at most atRest. An entry counts as on a bound if its
+// distance from the bound is at most atRest. The number atRest is far above the rounding errors of
+// slopes and of values at a bound.
 const atRest = 1e-9
 
 // moving returns the indices of the entries that move over the longest part of the path, in

@@ -45,8 +45,8 @@ func stabilityRow(name, at string, s stability.Parts) []any {
 	return []any{name, at, chart.Estimated(s.Risk, 3), chart.Estimated(s.Training, 3), chart.Estimated(s.Gap, 4), chart.Estimated(s.Delta, 4), chart.Estimated(s.Difference, 4), chart.YesNo(s.Holds())}
 }
 
-// StabilitySweeps shows, for each learner, the two sides of the identity and the resulting risk as
-// functions of the regularisation.
+// StabilitySweeps shows, for each learner, three quantities as functions of the regularisation: the
+// two sides of the identity, and the resulting risk.
 func StabilitySweeps(r *stability.Result) *Figure {
 	f := &Figure{Name: "stability_sweeps", Width: 11 * vg.Inch, Height: 3.8 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil},
 		Caption: fmt.Sprintf("Both sides of the identity E[R − Rₑₘₚ] = Δ for three learners at fixed hyperparameters, as means over %d data sets. The marks come from other data than the lines: where the identity holds, squares lie on the dotted line and rings on the solid one. Bands are 95 %% confidence intervals.", r.Params.DataSets)}
@@ -86,8 +86,8 @@ func drawStability(p *Panel, x []float64, parts []stability.Parts) {
 	}
 }
 
-// means returns the means and the ends of the intervals. The means are NaN if there are no
-// repetitions.
+// means returns the means of the estimates and the ends of their intervals. The mean of an estimate
+// without repetitions is NaN.
 func means(e []experiment.Estimate) (mean, low, high []float64) {
 	for _, v := range e {
 		if v.N == 0 {
@@ -99,7 +99,7 @@ func means(e []experiment.Estimate) (mean, low, high []float64) {
 }
 
 // StabilityPath shows the parts of the identity along CVGM's path. It also shows the CV loss and
-// the test loss of the run on the published data.
+// the test loss of the run on the published data along this path.
 func StabilityPath(r *stability.Result) *Figure {
 	steps := Log10s(chart.Floats(r.Steps))
 	parts := NewPanel("expectations", "over data sets of the same population", "steps of CVGM", "loss").Grid().LogAxes(true, false)

@@ -13,13 +13,13 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// timingsNote returns the note below a figure or table of recorded times.
+// timingsNote returns a note on recorded times, which is placed below a figure or table.
 func timingsNote(t *claims.Timings) string {
 	return fmt.Sprintf("The fastest of several runs, recorded %s on %s with %d cores.", t.Date, t.Machine.Processor, t.Machine.Cores)
 }
 
-// NotebookCostTable lists, for each notebook, the command that recomputes its results, and the time
-// of the command if nothing is stored.
+// NotebookCostTable lists, for each notebook, the command that recomputes its results. It also
+// lists the time that this command takes if no result is stored.
 func NotebookCostTable(t *claims.Timings) *Table {
 	table := &Table{Name: "notebook_costs", Caption: "What is computed again, and how long that takes", Header: []string{"Claims about", "Command", "Minutes"}, Note: timingsNote(t)}
 	for _, n := range []struct{ notebook, about string }{
@@ -43,8 +43,8 @@ func NotebookCostTable(t *claims.Timings) *Table {
 	return table
 }
 
-// GradientCostTable lists the times of CV losses with and without gradients, and the gain from a
-// second core.
+// GradientCostTable lists the times of CV losses with gradients and without gradients. It also
+// lists the gain from a second core.
 func GradientCostTable(t *claims.Timings) *Table {
 	table := &Table{
 		Name:    "gradient_cost",

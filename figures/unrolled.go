@@ -50,7 +50,8 @@ func UnrolledTable(r *differentiability.UnrolledResult) *Table {
 	return t
 }
 
-// UnrolledCurves shows the error of iterative differentiation as a function of the number of steps.
+// UnrolledCurves shows the error of iterative differentiation as a function of the number of steps
+// of the fit.
 func UnrolledCurves(r *differentiability.UnrolledResult) *Figure {
 	const floor, ceiling = -16, 12 // below floor, rounding decides; above ceiling, no digit is correct
 	styles := []Style{{Color: Grey}, {Color: Sky, Dash: []vg.Length{6, 3}}, {Color: Blue, Width: 2}, {Color: Green}, {Color: Vermilion, Width: 2}, {Color: Purple, Dash: []vg.Length{4, 2}}}

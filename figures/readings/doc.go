@@ -1,7 +1,8 @@
-// Package readings describes results in words. It has the answers of the notebooks, and the
+// Package readings describes results in words. It makes the answers in the notebooks, and the
 // sentences below figures and tables. All texts are Markdown, with an empty line between
-// paragraphs. The numbers, and words such as "higher", depend on the result. A function that
-// describes a figure or table has the same name as the function of package figures that draws it.
+// paragraphs. The numbers, and words such as "higher", depend on the result. If a function
+// describes a figure or table, it has the same name as the function of package figures that draws
+// the figure or table.
 package readings
 
 import (
@@ -9,7 +10,7 @@ import (
 	"strings"
 )
 
-// paragraphs joins the texts that are not empty, with empty lines between them.
+// paragraphs joins those texts that are not empty. It puts an empty line between them.
 func paragraphs(texts ...string) string {
 	var all []string
 	for _, text := range texts {

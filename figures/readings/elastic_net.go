@@ -10,7 +10,8 @@ import (
 	"cvgm/cvgm/experiment/elasticnet"
 )
 
-// ElasticNetReplay returns the answer of the replay: the test loss at the end of each search.
+// ElasticNetReplay returns the answer on the replay of the paper's run: the test loss at the end of
+// each search.
 func ElasticNetReplay(r *elasticnet.Result) string {
 	return fmt.Sprintf("**In the replay CVGM ends at the test loss %.4f, exhaustive search at %.4f and random search at %.4f.**", r.CVGM.Final(), r.Exhaustive.Final(), r.Random.Final())
 }

@@ -9,8 +9,8 @@ import (
 	"cvgm/cvgm/experiment/kernels"
 )
 
-// Rings returns the answer on the rings: the accuracies along the exact gradient and along the
-// published direction, and their difference.
+// Rings returns the answer on the rings: the accuracy along the exact gradient, the accuracy along
+// the published direction, and the difference between them.
 func Rings(r *kernels.LearnedKernelResult) string {
 	published, full := r.Run(kernels.Published), r.Run(kernels.Full)
 	return paragraphs(
@@ -24,8 +24,8 @@ func RingsBoundary() string {
 	return "The dashed circle is the best rule. A solid line that stays near it among the examples has nearly the best accuracy. Far from all examples the data do not determine the solid line."
 }
 
-// RingsVariantsTable lists the variants that do not learn, and the variants whose first step is
-// uphill.
+// RingsVariantsTable lists two kinds of variants: variants that do not learn, and variants whose
+// first step raises the loss.
 func RingsVariantsTable(r *kernels.LearnedKernelResult) string {
 	var not, uphill []string
 	for _, run := range r.Runs {
@@ -73,8 +73,8 @@ func RingsVariants(r *kernels.LearnedKernelResult) string {
 		steps.String())
 }
 
-// GradientParts explains the figure. It also compares the two omitted parts of the gradient, to see
-// whether they cancel.
+// GradientParts explains the figure of the same name. It also compares the two omitted parts of the
+// gradient, to see whether they cancel each other.
 func GradientParts(r *kernels.GradientPartsResult) string {
 	var ends list
 	var left []float64
@@ -103,8 +103,8 @@ func RingsBayesTable(r *kernels.LearnedKernelResult) string {
 		r.Bayes.Test, r.Run(kernels.Published).FinalAccuracy(), r.Run(kernels.Full).FinalAccuracy(), r.Bayes.Population)
 }
 
-// deviation returns the standard deviation of an accuracy on the test examples, if the true
-// accuracy is the Bayes rule's.
+// deviation returns a standard deviation: of the accuracy on the test examples, for a classifier
+// whose true accuracy is the accuracy of the Bayes rule.
 func deviation(r *kernels.LearnedKernelResult) float64 {
 	return math.Sqrt(r.Bayes.Population * (1 - r.Bayes.Population) / float64(len(r.Test.Y)))
 }
@@ -115,14 +115,15 @@ func XOR(r *kernels.LearnedKernelResult) string {
 		r.Bayes.Population, r.Bayes.Test, r.Run(kernels.Published).FinalAccuracy(), r.Run(kernels.Full).FinalAccuracy(), len(r.Test.Y), deviation(r))
 }
 
-// XORVariantsTable compares the ends of the full gradient and of the published direction.
+// XORVariantsTable compares the results of the full gradient and of the published direction after
+// the last step.
 func XORVariantsTable(r *kernels.LearnedKernelResult) string {
 	published, full := r.Run(kernels.Published), r.Run(kernels.Full)
 	return fmt.Sprintf("The full gradient ends at the CV loss %.4f, the published direction at %.4f. The cosine of the published direction with the exact gradient is %.2f at the start.", full.LastLoss(), published.LastLoss(), published.Cosine[0])
 }
 
-// XORVariants explains the figure. It lists the number of steps up to which each run does not
-// depend on rounding.
+// XORVariants explains the figure of the same name. For each run, it gives the number of steps up
+// to which the run does not depend on rounding.
 func XORVariants(r *kernels.LearnedKernelResult) string {
 	var cut []string
 	var determined list
@@ -149,7 +150,7 @@ func XORManifold() string {
 }
 
 // XORBayesTable derives the accuracy of the Bayes rule. It also counts correct predictions in the
-// way of the published code.
+// same way as the published code.
 func XORBayesTable(r *kernels.LearnedKernelResult, p kernels.XORParams) string {
 	counted, negative := 0, 0
 	for i, y := range r.Test.Y {

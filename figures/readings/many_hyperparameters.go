@@ -10,8 +10,9 @@ import (
 	"cvgm/cvgm/experiment/manyhyper"
 )
 
-// ManyHyperparameters returns the answer. It lists the kinds of hyperparameters for which the test
-// loss with many is clearly lower than the test loss with one. It also lists the other kinds.
+// ManyHyperparameters returns the answer of the notebook. It lists the kinds of hyperparameters for
+// which many hyperparameters have a clearly lower test loss than one. It also lists the other
+// kinds.
 func ManyHyperparameters(r *manyhyper.LeversResult) string {
 	var kinds [3][]string // by the sign of the difference
 	for _, l := range r.Problems {
@@ -26,7 +27,8 @@ func ManyHyperparameters(r *manyhyper.LeversResult) string {
 	return paragraphs(fmt.Sprintf("**The test loss with many hyperparameters, against one of the kind,** both found by the exact gradient of the CV loss of %d folds, over %d data sets:", r.Params.Folds, r.Params.DataSets), all.String())
 }
 
-// ManyHyperparametersCurves explains the figure, and names the problem whose search over-fits most.
+// ManyHyperparametersCurves explains the figure of the same name. It names the problem on which the
+// search over-fits most.
 func ManyHyperparametersCurves(r *manyhyper.LeversResult) string {
 	var name string
 	var cv, test float64 // multiples of the losses with one hyperparameter
@@ -42,8 +44,8 @@ func ManyHyperparametersCurves(r *manyhyper.LeversResult) string {
 // capital returns text with a capital as its first letter.
 func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-// Enough returns a sentence with the problems in which one hyperparameter suffices. In these
-// problems, no search for several hyperparameters of the same kind is clearly better.
+// Enough returns a sentence that lists problems. On these problems, one hyperparameter suffices: no
+// search for several hyperparameters of the same kind is clearly better.
 func Enough(r *manyhyper.LeversResult) string {
 	var without []string
 	for _, l := range r.Problems {
@@ -58,8 +60,9 @@ func Enough(r *manyhyper.LeversResult) string {
 	return fmt.Sprintf("In the first figure no search of several hyperparameters is clearly better than one on these problems: %s. There one hyperparameter of the kind, tuned by plain CVGM, is enough.", Listed(without))
 }
 
-// counts returns three numbers of cells of a problem: the cells with a difference that is clearly
-// below 0, the cells with a difference that is clearly above 0, and all cells.
+// counts returns three numbers of cells of a problem. The number below counts cells with a
+// difference that is clearly below 0, above counts cells with a difference that is clearly above 0,
+// and all counts all cells.
 func counts(m *manyhyper.MapResult, problem string, of func(c manyhyper.MapCell) experiment.Estimate) (below, above, all int) {
 	for _, c := range m.Cells {
 		if c.Problem != problem {
@@ -76,8 +79,8 @@ func counts(m *manyhyper.MapResult, problem string, of func(c manyhyper.MapCell)
 	return below, above, all
 }
 
-// GradientMap describes the figure. It counts the cells in which the CV gradient clearly helps, and
-// the cells in which many hyperparameters clearly help.
+// GradientMap describes the figure of the same name. It counts the cells in which the CV gradient
+// clearly helps, and the cells in which many hyperparameters clearly help.
 func GradientMap(m *manyhyper.MapResult) string {
 	var cells list
 	for _, problem := range manyhyper.MapProblems {
@@ -89,7 +92,8 @@ func GradientMap(m *manyhyper.MapResult) string {
 	return paragraphs("Where a line crosses the dotted one, the difference changes its sign with this factor. A wide band can hide a gain in one cell and a loss in another.", cells.String())
 }
 
-// turns returns a sentence with the factors that clearly change the sign of a mean difference.
+// turns returns a sentence that lists factors. If such a factor changes, a mean difference clearly
+// changes its sign.
 func turns(m *manyhyper.MapResult, problem string) string {
 	var turned [2][]string
 	for factor, name := range manyhyper.Factors {

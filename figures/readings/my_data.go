@@ -22,7 +22,8 @@ func nameOf(name string) string {
 }
 
 // MyDataPredictions describes the predictions. For a numeric target, it describes the size and the
-// pattern of the residuals. For classes, it describes the area under the curve and the calibration.
+// pattern of the residuals. For classes, it describes the area under the receiver operating
+// characteristic, and the calibration.
 func MyDataPredictions(r *mydata.Result) string {
 	if len(r.Models) == 0 {
 		return ""
@@ -50,7 +51,7 @@ func MyDataPredictions(r *mydata.Result) string {
 }
 
 // myShares compares the accuracy for several classes with the share of the largest class. It also
-// names the class with the smallest share of correctly predicted rows.
+// names the class for which the share of correctly predicted rows is smallest.
 func myShares(r *mydata.Result) string {
 	m := r.Multiclass
 	if m == nil {
@@ -76,12 +77,12 @@ func myShares(r *mydata.Result) string {
 // A residual holds a prediction and its error.
 type residual struct{ prediction, off float64 }
 
-// residuals compares the residuals of the lowest third of the predictions with the residuals of the
-// highest third.
+// residuals compares the residuals of two thirds of the rows: the third with the lowest
+// predictions, and the third with the highest predictions.
 func residuals(rows []residual) string {
-	// least is the smallest number of rows from which a pattern is read. wider is the smallest
-	// ratio of scatters that counts as a pattern. bent is the smallest bend that counts as a
-	// pattern, in standard errors of a mean.
+	// With fewer than least rows, no pattern is read. The residuals have a pattern if the ratio of
+	// their scatters is at least wider. They also have a pattern if they bend by at least bent
+	// standard errors of a mean.
 	const least, wider, bent = 30, 1.5, 3.
 	slices.SortStableFunc(rows, func(a, b residual) int { return cmp.Compare(a.prediction, b.prediction) })
 	n := len(rows) / 3
@@ -135,7 +136,7 @@ func middle(sorted []float64, q float64) float64 {
 	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)]
 }
 
-// nth returns v[i], or the zero value if i is out of range.
+// nth returns v[i]. If the index i is out of range, it returns the zero value.
 func nth[T any](v []T, i int) (x T) {
 	if i < len(v) {
 		x = v[i]
@@ -155,8 +156,8 @@ func myArea(r *mydata.Result) string {
 		nameOf(m.Class), nameOf(r.Classes[0]), 100*myAUC(m), 100*at[1], nameOf(m.Class), 100*at[0])
 }
 
-// myAUC returns the area under the curve within the folds. If the area within the folds is not
-// known, it returns the area for all predictions together.
+// myAUC returns the area under the curve, computed within the folds. If this area is not known, it
+// returns the area for the predictions of all folds together.
 func myAUC(m mydata.Model) float64 {
 	if c := m.Judged.Classes; c != nil && c.AUC == c.AUC {
 		return c.AUC
@@ -173,9 +174,10 @@ func myCalibration(r *mydata.Result) string {
 			return ""
 		}
 		for _, b := range m.Judged.Classes.Probabilities.Calibration {
-			// A prediction of at least one half is too certain if it is higher than the observed
+			// A prediction is too certain if it is farther from one half than the observed share.
+			// So a prediction of at least one half is too certain if it is higher than the observed
 			// share. A prediction below one half is too certain if it is lower than the observed
-			// share. The sign makes the difference positive in both cases.
+			// share. With the factor sign, the difference is positive in both cases.
 			sign := 1.0
 			if b.Predicted < .5 {
 				sign = -1
@@ -197,8 +199,8 @@ func myCalibration(r *mydata.Result) string {
 	return text + " On average the probabilities are neither too extreme nor too cautious by more than 0.05."
 }
 
-// MyDataCoefficients returns text with the name of the largest coefficient, and the number of
-// coefficients with an uncertain sign.
+// MyDataCoefficients returns text with the name of the largest coefficient. The text also has the
+// number of coefficients whose sign is uncertain.
 func MyDataCoefficients(r *mydata.Result) string {
 	var all []string
 	for _, m := range r.Models {
@@ -236,12 +238,11 @@ func MyDataCoefficients(r *mydata.Result) string {
 	return paragraphs(all...)
 }
 
-// shownModels is the largest number of models that a reading describes. For several classes, each
-// class has a model.
+// A reading describes at most shownModels models. For several classes, each class has a model.
 const shownModels = 4
 
-// ofClass returns the beginning of a sentence on the model m. If there are several models, this
-// beginning is the class of m. Otherwise, it is empty.
+// ofClass returns the first words of a sentence on the model m. If there are several models, these
+// words name the class of m. Otherwise there are no such words.
 func ofClass(m mydata.Model, models []mydata.Model) string {
 	if m.Class == "" || len(models) < 2 {
 		return ""
@@ -263,10 +264,10 @@ func MyDataPath(r *mydata.Result) string {
 	return paragraphs(all...)
 }
 
-// pathOf describes the path of a model in one sentence. If coefficients become 0 along the path,
-// the sentence names the largest coefficient at the point with the fewest coefficients. Otherwise,
-// the sentence states how the largest coefficient changes between a tenth of the tuned penalty and
-// ten times the tuned penalty.
+// pathOf describes in one sentence how the coefficients of a model depend on the penalty. If
+// coefficients become 0 along this path, the sentence is about the point with the fewest
+// coefficients, and names the largest coefficient there. Otherwise, the sentence states how the
+// largest coefficient changes between a tenth of the tuned penalty and ten times the tuned penalty.
 func pathOf(m mydata.Model) string {
 	path := m.Path
 	fewest := -1 // the point with the fewest coefficients that are not 0
@@ -311,7 +312,7 @@ func MyDataLearning(r *mydata.Result) string {
 		if n < 2 || l.Gain != l.Gain || l.GainError != l.GainError {
 			continue
 		}
-		const clear, little = 2, .03 // clear in standard errors; little as a share of the constant prediction's loss
+		const clear, little = 2, .03 // clear is in standard errors; little is a share of the constant prediction's loss
 		share := ""
 		if m.ConstantLoss > 0 {
 			share = fmt.Sprintf(" (%.2g %% of a constant prediction's loss)", 100*math.Abs(l.Gain)/m.ConstantLoss)

@@ -10,8 +10,8 @@ import (
 	"cvgm/cvgm/experiment/samplesize"
 )
 
-// Ablation returns the answer on the effect of the CV loss and its gradient, for penalties and for
-// the weights of a network.
+// Ablation returns the answer on the effect of the CV loss and of its gradient. There is an answer
+// for penalties, and one for the weights of a network.
 func Ablation(d *samplesize.AblationResult) string {
 	var penalties list
 	weights := make(map[claims.Help]int)
@@ -31,7 +31,8 @@ func Ablation(d *samplesize.AblationResult) string {
 		penalties.String())
 }
 
-// AblationBySize tabulates the difference over all sizes, by numbers of splits and of steps.
+// AblationBySize returns a table of the difference over all sizes. The table is by numbers of
+// splits and by numbers of steps.
 func AblationBySize(d *samplesize.AblationResult) string {
 	p := d.Params.Rings
 	head, rule := "| |", "| :-- |"
@@ -70,7 +71,8 @@ func SampleSize(r *samplesize.Result) string {
 		rivals.String())
 }
 
-// pointsMatter is the smallest difference of accuracies that matters, in percentage points.
+// pointsMatter is the smallest difference of accuracies that matters. Its unit is a percentage
+// point.
 const pointsMatter = 100 * claims.AccuracyMatters
 
 // inPoints describes a difference of accuracies in percentage points.
@@ -83,7 +85,8 @@ func SampleSizeCurves(r *samplesize.Result) string {
 	return fmt.Sprintf("The dotted line is the best possible rule. A method whose line stays level near 0.5 does not learn. Of %d data sets %d failed.", len(r.Sizes)*r.Params.Seeds, len(r.Failures))
 }
 
-// SampleSizeLead explains the figure, and compares leads with few and with many examples.
+// SampleSizeLead explains the figure of the same name. It compares the leads with few examples with
+// the leads with many examples.
 func SampleSizeLead(r *samplesize.Result) string {
 	published, full := r.Methods[samplesize.SizeCVGMPublished], r.Methods[samplesize.SizeNetworkPublished]
 	texts := []string{

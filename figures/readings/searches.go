@@ -11,8 +11,8 @@ import (
 	"cvgm/cvgm/experiment/searches"
 )
 
-// reached returns the number of data sets on which a search reaches the minimum within the whole
-// budget.
+// reached returns a number of data sets. On these data sets, a search reaches the minimum within
+// its whole budget.
 func reached(r *searches.Result, m searches.Method) int {
 	return m.Within(r.Params.Budget, r.Params.DataSets)
 }
@@ -48,7 +48,8 @@ func Searches(r *searches.Result, t *claims.Timings) string {
 		cost)
 }
 
-// SearchesCurves explains the figure, and counts the searches that reach the minimum.
+// SearchesCurves explains the figure of the same name. It counts the searches that reach the
+// minimum.
 func SearchesCurves(r *searches.Result) string {
 	count := func(gradient bool) (halves, all int) {
 		for _, m := range r.Methods {
@@ -82,9 +83,9 @@ func SearchesTime(t *claims.Timings) string {
 	return text
 }
 
-// SearchesMinimaTable counts the minima that are on a bound. A search runs in λ and in the
-// logarithm of λ. For both, the text has the number of minima on a bound that the search reaches,
-// and the number of other minima that it reaches.
+// SearchesMinimaTable counts the minima that lie on a bound. Some searches run both in λ and in the
+// logarithm of λ. For each of the two, the text counts the minima that the search reaches: the
+// minima on a bound, and the other minima.
 func SearchesMinimaTable(r *searches.Result) string {
 	p := r.Params
 	onBound := make([]bool, len(r.At))
@@ -118,8 +119,8 @@ func SearchesMinimaTable(r *searches.Result) string {
 	return text
 }
 
-// SearchesSurface explains the figure, and counts the starts from which a search ends at the
-// minimum.
+// SearchesSurface explains the figure of the same name. It counts the starts from which a search
+// ends at the minimum.
 func SearchesSurface(r *searches.Result) string {
 	lowest, higher, others := 0, 0., ""
 	minimum := r.Minimum[r.Params.SurfaceDataSet]
@@ -138,8 +139,8 @@ func SearchesSurface(r *searches.Result) string {
 		others)
 }
 
-// SearchDimensionsCurves explains the figure. It lists the ends of searches with and without
-// gradients.
+// SearchDimensionsCurves explains the figure of the same name. It gives the results at the ends of
+// searches with gradients and of searches without gradients.
 func SearchDimensionsCurves(r *searches.DimensionsResult) string {
 	above := func(excess float64) string {
 		if excess < 1e-6 { // as in the figure

@@ -9,8 +9,8 @@ import (
 	"cvgm/cvgm/experiment/splits"
 )
 
-// covering returns the first setting of the sweep over K in which balanced splits validate every
-// example. It returns nil if there is none.
+// covering returns a setting of the sweep over K: the first setting in which balanced splits
+// validate every example. If there is no such setting, it returns nil.
 func covering(r *splits.Result) *splits.Setting {
 	n := r.Params.Train
 	k := slices.IndexFunc(r.ByK, func(s splits.Setting) bool { return s.K*(n-int(s.P*float64(n))) >= n })
@@ -21,8 +21,8 @@ func covering(r *splits.Result) *splits.Setting {
 }
 
 // clearErrors compares the error of each setting with the error of the last setting of the sweep,
-// on the same data. It lists the settings with a larger error (sign 1) or with a smaller error
-// (sign −1).
+// on the same data. For the sign 1, it lists the settings with a clearly larger error. For the sign
+// −1, it lists the settings with a clearly smaller error.
 func clearErrors(sweep []splits.Setting, sign int, name func(splits.Setting) string) string {
 	var all []string
 	for _, s := range sweep {
@@ -82,7 +82,8 @@ func GapCurves(r *splits.GapResult) string {
 		ends.String())
 }
 
-// SplitsStepsTable states which search has the lowest CV loss, and which has the lowest test error.
+// SplitsStepsTable names the search with the lowest CV loss, and the search with the lowest test
+// error.
 func SplitsStepsTable(r *splits.Result) string {
 	by := func(of func(splits.Step) float64) string {
 		s := slices.MinFunc(r.RingsByStep, func(a, b splits.Step) int { return cmp.Compare(of(a), of(b)) })

@@ -8,8 +8,8 @@ import (
 	"cvgm/cvgm/experiment/stability"
 )
 
-// directions returns the number of starts from which CVGM raises Δ, and the number of starts from
-// which CVGM lowers Δ.
+// directions counts starts of CVGM. The result raised is the number of starts from which CVGM
+// raises Δ, and lowered is the number of starts from which CVGM lowers Δ.
 func directions(r *stability.Result) (raised, lowered int) {
 	for _, s := range r.Starts {
 		switch s.DeltaChange.Sign() {
@@ -22,8 +22,8 @@ func directions(r *stability.Result) (raised, lowered int) {
 	return raised, lowered
 }
 
-// lowest returns the index of the setting with the lowest mean of a part. The function part selects
-// this part.
+// lowest returns the index of the setting for which the mean of a part is lowest. The function part
+// selects the part.
 func lowest(settings []stability.Parts, part func(stability.Parts) experiment.Estimate) int {
 	best := 0
 	for k, s := range settings {
@@ -37,7 +37,8 @@ func lowest(settings []stability.Parts, part func(stability.Parts) experiment.Es
 func risk(s stability.Parts) experiment.Estimate  { return s.Risk }
 func delta(s stability.Parts) experiment.Estimate { return s.Delta }
 
-// Stability returns the answer on the identity, and on the effect of CVGM on Δ.
+// Stability returns the answer on two questions: whether the identity holds, and how CVGM changes
+// Δ.
 func Stability(r *stability.Result) string {
 	holds, widest := 0, 0.
 	for _, s := range r.Settings() {
@@ -69,7 +70,8 @@ func StabilityPath(r *stability.Result) string {
 		fmt.Sprintf("The risk E[R] is lowest at step %d, the test loss on the published data at step %d, and the CV loss at step %d.", r.Steps[lowest(r.Path, risk)], at(r.TestLoss), at(r.CVLoss)))
 }
 
-// StabilityStartsTable counts the starts from which Δ rises, and the starts from which Δ falls.
+// StabilityStartsTable counts two kinds of starts: starts from which Δ rises, and starts from which
+// Δ falls.
 func StabilityStartsTable(r *stability.Result) string {
 	raised, lowered := directions(r)
 	risen, fallen := 0, 0

@@ -6,8 +6,8 @@ import (
 	"cvgm/cvgm/experiment/searches"
 )
 
-// Stochastic compares other methods with stochastic CVGM that has an outer penalty. It also states
-// the effects of the penalty and of the CV gradient.
+// Stochastic compares stochastic CVGM that has an outer penalty with the other methods. It also
+// states the effects of the penalty and of the CV gradient.
 func Stochastic(r *searches.StochasticResult) string {
 	own, _ := r.Find(searches.StochasticPenalty)
 	against := func(name string) string {
@@ -33,9 +33,9 @@ func describedOf(r *searches.StochasticResult, name string) string {
 	return Described(m.PenaltyLess.Difference, 3)
 }
 
-// penaltyAlone returns the conclusion that only the penalty helps, if the results support it. With
-// both gradients, the penalty must help. With the penalty, the CV gradient must have no clear
-// effect.
+// penaltyAlone returns the conclusion that only the penalty helps, if the results support this
+// conclusion. There are two conditions. The penalty must help with both gradients. Among methods
+// with the penalty, the CV gradient must have no clear effect.
 func penaltyAlone(r *searches.StochasticResult) string {
 	alone, _ := r.Find(searches.StochasticAlone)
 	trained, _ := r.Find(searches.StochasticTrainPenalty)

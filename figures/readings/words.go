@@ -9,10 +9,11 @@ import (
 	"cvgm/cvgm/experiment/claims"
 )
 
-// Described describes a difference by its 95 % confidence interval, with the given number of
-// digits. The text is "is higher by 0.21 ± 0.08" or "is lower by …". If the interval contains 0,
-// the text is "shows no clear difference (…)". One repetition has no interval, and the text is
-// "differs by … on one data set". Without repetitions, the text is "is not measured".
+// Described describes a difference in words, by its 95 % confidence interval. The numbers have the
+// given number of digits. The text is "is higher by 0.21 ± 0.08" or "is lower by …". If the
+// interval contains 0, the text is "shows no clear difference (…)". A single repetition has no
+// interval, and the text is "differs by … on one data set". Without repetitions, the text is "is
+// not measured".
 func Described(e experiment.Estimate, digits int) string {
 	switch {
 	case e.N == 0:
@@ -27,8 +28,8 @@ func Described(e experiment.Estimate, digits int) string {
 	return fmt.Sprintf("shows no clear difference (%s)", Signed(e, digits))
 }
 
-// Weighed returns the text of Described, and adds whether the difference reaches the smallest
-// difference that matters. This is judged as in the table of claims.
+// Weighed returns the text of Described. It adds words that state whether the difference reaches
+// the smallest difference that matters. The table of claims judges differences in the same way.
 func Weighed(e experiment.Estimate, digits int, matters float64) string {
 	text, j := Described(e, digits), claims.Weigh(e, matters)
 	switch {
@@ -42,9 +43,10 @@ func Weighed(e experiment.Estimate, digits int, matters float64) string {
 	return text
 }
 
-// CouldShow returns sentences with two differences. The first is the smallest difference that
-// matters. The second is the smallest difference that the repetitions distinguish from 0. It is
-// computed for each of the given estimates, and the sentence has the largest of the results.
+// CouldShow returns sentences with two differences. The first difference is the smallest difference
+// that matters. The second is the smallest difference that the repetitions distinguish from 0. The
+// second difference is computed for each of the given estimates, and the text has the largest of
+// the results.
 func CouldShow(matters float64, of ...experiment.Estimate) string {
 	tells := 0.
 	for _, e := range of {
@@ -57,8 +59,8 @@ func CouldShow(matters float64, of ...experiment.Estimate) string {
 	return text
 }
 
-// pooled returns a sentence with a link to the claim of the given number. The claim judges the same
-// difference by all recorded draws.
+// pooled returns a sentence with a link to the claim that has the given number. This claim judges
+// the same difference by all recorded draws.
 func pooled(number int) string {
 	return fmt.Sprintf("[Claim %d](../figures/out/00_start/claims.md) judges it by all recorded draws.", number)
 }
@@ -73,8 +75,9 @@ func Limits(of []claims.Claim) string {
 		Listed(l.Chosen), Listed(l.Moved), Listed(l.NotThePapers)))
 }
 
-// Signed returns a number with its sign and its 95 % confidence interval: "−0.21 ± 0.08". A single
-// repetition has no interval. Without repetitions Signed returns "not measured".
+// Signed returns a number with its sign and its 95 % confidence interval: "−0.21 ± 0.08". For a
+// single repetition, it returns the number without an interval. Without repetitions, it returns
+// "not measured".
 func Signed(e experiment.Estimate, digits int) string {
 	switch {
 	case e.N == 0:
@@ -90,8 +93,8 @@ func Points(e experiment.Estimate) experiment.Estimate {
 	return e.Times(100)
 }
 
-// Listed joins names with semicolons, because names may contain commas. It returns "none" if there
-// are no names.
+// Listed joins names with semicolons, because a name may contain a comma. It returns "none" if
+// there are no names.
 func Listed(names []string) string {
 	if len(names) == 0 {
 		return "none"
@@ -99,7 +102,7 @@ func Listed(names []string) string {
 	return strings.Join(names, "; ")
 }
 
-// signed returns a number with its sign, with the given number of digits.
+// signed returns a number with its sign. The number has the given number of digits.
 func signed(v float64, digits int) string {
 	return strings.Replace(fmt.Sprintf("%+.*f", digits, v), "-", "−", 1)
 }

@@ -15,12 +15,12 @@ import (
 
 func (v view) state() state { return v.run.states[v.shown] }
 
-// pinnedState returns the state of the pinned run at the visible step, or its last state if the
-// pinned run is shorter.
+// pinnedState returns the state of the pinned run at the visible step. If the pinned run is
+// shorter, it returns the last state of this run.
 func (v view) pinnedState() state { return v.pinned.states[min(v.shown, v.pinned.last())] }
 
-// These variables are the styles of the classes −1 and +1, of the curves, and of the pinned run.
-// Readers can distinguish them without colour, by dashes and marks.
+// These variables are the styles of the two classes, of the curves, and of the pinned run. Readers
+// can distinguish the styles without colour, because dashes and marks differ, too.
 var (
 	classes         = [2]figures.Style{{Color: figures.Blue, GlyphRadius: 2.3}, {Color: figures.Vermilion, Glyph: draw.PyramidGlyph{}, GlyphRadius: 2.9}}
 	cvStyle         = figures.Style{Color: figures.Orange, Width: 1.8}
@@ -43,7 +43,8 @@ func (v view) withPinned(key []figures.LegendEntry) []figures.LegendEntry {
 	return key
 }
 
-// curve plots a number from each state of a run, up to the end of the run.
+// curve plots a number as a function of the step, up to the last step of a run. The function of
+// returns the number for a state of the run.
 func curve(p *figures.Panel, name string, r *trajectory, of func(state) float64, s figures.Style) {
 	const most = 250 // enough points for a panel of this width
 	var x, y []float64
@@ -58,7 +59,7 @@ func curve(p *figures.Panel, name string, r *trajectory, of func(state) float64,
 	}
 }
 
-// curves plots a number from the states of the run and of the pinned run.
+// curves plots a number as a function of the step, for the run and for the pinned run.
 func (v view) curves(p *figures.Panel, name string, of func(state) float64, s figures.Style) {
 	if v.pinned != nil {
 		curve(p, "pinned "+name, v.pinned, of, pinStyle)
@@ -66,7 +67,8 @@ func (v view) curves(p *figures.Panel, name string, of func(state) float64, s fi
 	curve(p, name, v.run, of, s)
 }
 
-// numbers returns numbers from each state of the run and of the pinned run.
+// The method numbers returns numbers for each state of the run and of the pinned run. Each function
+// in the argument of returns one number for a state.
 func (v view) numbers(of ...func(state) float64) (all []float64) {
 	states := v.run.states
 	if v.pinned != nil {
@@ -80,13 +82,13 @@ func (v view) numbers(of ...func(state) float64) (all []float64) {
 	return all
 }
 
-// axes fixes the ranges of a panel's axes, and marks the visible step.
+// axes sets the ranges of a panel's axes. It also marks the visible step.
 func (v view) axes(p *figures.Panel, low, high float64) {
 	end := v.run.last()
 	if v.pinned != nil {
 		end = max(end, v.pinned.last())
 	}
-	// The x axis grows in a few large steps, so that it does not move with every step of the run.
+	// The x axis grows in a few large steps. Otherwise it would change with every step of the run.
 	for _, r := range []int{20, 50, 100, 200, 500, MaxSteps} {
 		if r >= end {
 			end = r

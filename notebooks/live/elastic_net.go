@@ -18,8 +18,8 @@ import (
 type elasticNetTrial struct {
 	*experiment.Stepper
 	leastSquares, truth float64 // test losses
-	// surfaceCV evaluates the CV loss for the surface. It is separate from the walk, because its
-	// evaluations would change the warm starts of the walk.
+	// surfaceCV evaluates the CV loss for the surface. It is separate from the Stepper of the run,
+	// because evaluations for the surface would change the warm starts of the run.
 	surfaceCV *experiment.Stepper
 	surface   *experiment.ElasticNetSurface // nil before the surface is evaluated
 }
@@ -75,14 +75,14 @@ func (t *elasticNetTrial) describe() string {
 		"Right, over the steps: losses, and the penalties λ1 and λ2.", len(t.Coef))
 }
 
-// surfacePoints is the number of points of the surface along the axis of each penalty. coarsePoints
-// is the same number in a preview.
+// surfacePoints is the number of points of the surface along the axis of each penalty. In a
+// preview, this number is coarsePoints.
 const (
 	surfacePoints = 28
 	coarsePoints  = 12
 )
 
-// path shows the CV loss as a function of the penalties, with the path of the walk.
+// path shows the CV loss as a function of the two penalties, with the path of the run.
 func (t *elasticNetTrial) path(title string, v view) *figures.Panel {
 	p := figures.NewPanel(title, title, "λ₁", "λ₂")
 	p.LogAxes(true, true)
@@ -107,8 +107,9 @@ func (t *elasticNetTrial) path(title string, v view) *figures.Panel {
 	return p
 }
 
-// evaluated returns the surface, which it evaluates only once. If a point fails, the rows from this
-// point on are missing, and the surface is not drawn.
+// evaluated returns the surface of the CV loss. It evaluates the surface only once. If the
+// evaluation of a point fails, the rows from this point on are missing, and the surface is not
+// drawn.
 func (t *elasticNetTrial) evaluated(coarse bool) experiment.ElasticNetSurface {
 	if t.surface == nil {
 		n := surfacePoints
@@ -145,7 +146,7 @@ func (t *elasticNetTrial) coefficients(title string, v view) *figures.Panel {
 	return p
 }
 
-// penalties shows λ1 and λ2 along the run, on a logarithmic axis.
+// The method penalties shows λ1 and λ2 along the run, on a logarithmic axis.
 func (v view) penalties() *figures.Panel {
 	p := curvePanel("penalties", "step", "penalty")
 	p.LogAxes(false, true)

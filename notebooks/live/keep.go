@@ -11,8 +11,8 @@ import (
 	"cvgm/notebooks/source"
 )
 
-// kept is the stored state of a [Machine]: the settings by name, and the numbers of steps of the
-// runs. The runs are not stored, but computed again.
+// kept is the stored state of a [Machine]. It has the settings by name, and the numbers of steps of
+// the runs. The runs themselves are not stored. They are computed again.
 type kept struct {
 	Problem  string                  `json:"problem"`
 	Sessions map[string]*keptSession `json:"sessions"` // by the name of the problem
@@ -39,7 +39,8 @@ func (s *session) keep() *keptSession {
 	return k
 }
 
-// restore changes a session, which must have the paper's settings, to the stored state.
+// restore changes a session to the stored state. Before this, the session must have the paper's
+// settings.
 func (s *session) restore(k *keptSession) {
 	within := func(steps int) int { return min(max(steps, 0), MaxSteps) }
 	s.settings = s.settings.withValues(k.Values)
@@ -64,8 +65,8 @@ func (s Settings) values() map[string]string {
 	return all
 }
 
-// withValues returns the settings with the given values. The keys of the argument values are labels
-// of controls. Controls without a value keep their positions.
+// withValues returns the settings with the given values. The keys of the map values are the labels
+// of controls. A control whose label is not in the map keeps its position.
 func (s Settings) withValues(values map[string]string) Settings {
 	for i, c := range controls[s.Problem] {
 		if at := slices.Index(c.Values, values[c.Label]); at >= 0 {
@@ -82,7 +83,8 @@ type keeper struct {
 	err     error // error of the first failed write
 }
 
-// openKeeper returns a keeper for a file in the checkout's .work, and the state in this file.
+// openKeeper returns a keeper for a file in the folder .work of the checkout. It also returns the
+// state in this file.
 func openKeeper() (*keeper, []byte, error) {
 	root, err := source.Root()
 	if err != nil {
@@ -97,7 +99,8 @@ func openKeeper() (*keeper, []byte, error) {
 	return k, text, err
 }
 
-// keep writes the text, unless it is the same as the last written text.
+// keep writes the text to the file. If the text is the same as the last written text, keep does
+// nothing.
 func (k *keeper) keep(text []byte) {
 	if string(text) == k.written {
 		return

@@ -16,12 +16,12 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// kernelTrial is the trial of a learned kernel on points of the plane.
+// kernelTrial is the trial for a kernel that is learned on points of the plane.
 type kernelTrial struct {
 	*experiment.Stepper
 	halfWidth float64     // both axes of the plane are from −halfWidth to halfWidth
 	judged    learn.Data  // test examples for the accuracy
-	best      [][]float64 // labels by the Bayes rule on the grid; nil before they are drawn
+	best      [][]float64 // labels that the Bayes rule predicts on the grid; nil before they are drawn
 }
 
 func newKernelTrial(w *experiment.Stepper, half float64, coarse bool) *kernelTrial {
@@ -69,15 +69,15 @@ func (t *kernelTrial) describe() string {
 		"Right, over the steps: losses, accuracies, and the angle to the exact gradient.", len(t.Train.Y))
 }
 
-// fineGrid is the number of points per axis of the grid on which boundaries are computed, and
-// coarseGrid is this number in a preview.
+// Boundaries are computed on a grid. The number of its points per axis is fineGrid. In a preview,
+// this number is coarseGrid.
 const (
 	fineGrid   = 60
 	coarseGrid = 30
 )
 
-// plane shows the training examples and three boundaries: of the current model, of the Bayes rule,
-// and of the pinned run's model.
+// plane shows the training examples and three boundaries: the boundary of the current model, the
+// boundary of the Bayes rule, and the boundary of the pinned run's model.
 func (t *kernelTrial) plane(title string, v view) *figures.Panel {
 	p := figures.NewPanel(title, title, "x₁", "x₂")
 	p.Equal = true
@@ -110,8 +110,8 @@ func dense(m *cvgm.Model) func(dst []float64, x *mat.Dense) error {
 	return func(dst []float64, x *mat.Dense) error { return m.Predict(dst, x) }
 }
 
-// onGrid returns the predictions at the points axis × axis. It returns nil if they fail, which
-// cannot happen for a model that has predicted its training examples.
+// onGrid returns the predictions at the points axis × axis. If a prediction fails, it returns nil.
+// This cannot happen for a model that has predicted its training examples.
 func onGrid(axis []float64, predict func(dst []float64, x *mat.Dense) error) [][]float64 {
 	n := len(axis)
 	points := mat.NewDense(n*n, 2, nil)
@@ -147,7 +147,7 @@ func byClass(p *figures.Panel, d learn.Data) {
 // manifoldPoints is the largest number of test examples whose features are shown.
 const manifoldPoints = 500
 
-// manifold shows the features of test examples, with the separator of the learner. The learner is
+// manifold shows the features of test examples. It also shows the separator of the learner that is
 // fitted to the features of the training examples.
 func (t *kernelTrial) manifold(title string, s state) *figures.Panel {
 	p := figures.NewPanel(title, title, "φ₁", "φ₂")
@@ -177,7 +177,7 @@ func thinned(d learn.Data, n int) learn.Data {
 	return few
 }
 
-// accuracies shows the training and test accuracy together with the accuracy of the Bayes rule.
+// accuracies shows the training accuracy, the test accuracy and the accuracy of the Bayes rule.
 func (v view) accuracies(bayes float64) *figures.Panel {
 	p := curvePanel("accuracies", "", "accuracy")
 	train := func(s state) float64 { return s.Train.Accuracy }

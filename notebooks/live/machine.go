@@ -5,18 +5,19 @@ import (
 	"slices"
 )
 
-// firstShown is the first visible step. It is late enough to show some learning, and takes little
-// time.
+// firstShown is the first visible step. After so many steps, the method has learned something. The
+// steps take little time.
 const firstShown = 20
 
 // An Event is an action of the reader.
 type Event struct {
 	Kind EventKind `json:"kind"`
-	// Value depends on the kind of the message. With Select, Value is the number of the problem. With
-	// Set, Value is the position of the control. With Scrub, Value is the number of the step.
+	// The meaning of Value depends on the kind of the event. For Select, Value is the number of the
+	// problem. For Set, Value is the position of the control. For Scrub, Value is the number of the
+	// step.
 	Value   int `json:"value"`
 	Control int `json:"control"` // the control for Set
-	// Dragging is set while the reader drags a control. More events of the same kind will follow,
+	// Dragging is true while the reader drags a control. More events of the same kind will follow,
 	// so a preview is enough.
 	Dragging bool `json:"dragging"`
 }
@@ -36,8 +37,8 @@ const (
 	Reset  EventKind = "reset" // return to the paper's settings, at the visible step
 )
 
-// A Machine holds the settings, their run, the visible step and a pinned run for each problem. The
-// same events always lead to the same state. The zero value is not usable; see [NewMachine].
+// A Machine holds, for each problem, the settings, their run, the visible step and a pinned run.
+// The same events always lead to the same state. The zero value is not usable; see [NewMachine].
 type Machine struct {
 	problem  Problem
 	sessions [problems]*session
@@ -102,7 +103,8 @@ func (m *Machine) Handle(e Event) {
 		s.playing = false
 		s.shown = min(max(e.Value, 0), s.run.last())
 	case Pin:
-		// The pinned run and the current run may be the same run. Only one of them may continue.
+		// The pinned run may be the current run. The pinned run is therefore a copy that cannot
+		// continue, so that only the current run continues.
 		pinned := *s.run
 		pinned.states = slices.Clone(s.run.states)
 		pinned.next, pinned.stop = nil, func() {}
@@ -116,7 +118,7 @@ func (m *Machine) Handle(e Event) {
 }
 
 // CatchUp computes one state of a run that has not yet reached the visible step. It returns true if
-// all needed states are computed.
+// no further state has to be computed.
 func (m *Machine) CatchUp() bool {
 	s := m.now()
 	if goal := max(s.shown, s.runSteps); s.run.last() < goal && s.run.extend() {
@@ -164,8 +166,8 @@ func (m *Machine) Keep() []byte {
 	return append(text, '\n')
 }
 
-// Restore returns a machine with the state in text, which [Machine.Keep] has returned. Invalid
-// parts of the text have no effect.
+// Restore returns a machine with a stored state. The argument text is the state that [Machine.Keep]
+// has returned. Invalid parts of the text have no effect.
 func Restore(text []byte) *Machine {
 	var k kept
 	m := new(Machine)

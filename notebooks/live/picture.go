@@ -32,13 +32,14 @@ func (m *Machine) Draw() []byte {
 	var b strings.Builder
 	_, _ = c.WriteTo(&b) // a Builder returns no errors
 	_, picture, _ := strings.Cut(b.String(), "<g ")
-	// The page sets the size. Without fill="currentColor", shapes without a colour would be black.
+	// The page sets the size of the picture. Without fill="currentColor", shapes that have no
+	// colour would be black.
 	return fmt.Appendf(nil, `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="0 0 %d %d" fill="currentColor" stroke-linejoin="round"><g %s`,
 		width, height, theme.Replace(picture))
 }
 
-// theme replaces the colours of a picture by the colours of the page. Black becomes the page's text
-// colour, the background is transparent, and blue is lighter on a dark page.
+// theme replaces the colours of a picture by the colours of the page. Black becomes the colour of
+// the page's text. The background becomes transparent. On a dark page, blue becomes lighter.
 var theme = strings.NewReplacer(
 	"#000000", "currentColor", "#FFFFFF", "none",
 	"#E1E1E1", "var(--jp-border-color2,#E1E1E1)", "#0072B2", "var(--live-blue,#0072B2)",
@@ -87,7 +88,8 @@ func (m *Machine) Alt() string {
 	return text
 }
 
-// Readout returns the numbers of the picture. If the settings fail, it also reports their error.
+// Readout returns the numbers of the picture as text. If no run can start with the settings, the
+// text also has the error.
 func (m *Machine) Readout() string {
 	text := m.view().readout()
 	if err := m.now().failed; err != nil {

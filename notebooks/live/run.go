@@ -9,8 +9,7 @@ import (
 	"cvgm/cvgm/experiment/kernels"
 )
 
-// newRun prepares a run. If the settings are invalid, the field err of the run describes the
-// problem.
+// newRun prepares a run. If the settings are invalid, the field err of the run is the error.
 func newRun(s Settings, coarse bool) *trajectory {
 	r := &trajectory{settings: s, coarse: coarse, stop: func() {}}
 	if r.trial, r.err = newTrial(s, coarse); r.err == nil {

@@ -12,13 +12,15 @@ import (
 	"time"
 )
 
-// message is a message from a page. It is an Event, or one of the kinds below.
+// A message is a message from a page. It is an Event of the reader, or it has one of the kinds
+// below.
 type message struct {
 	Event
-	// Page is the name of the page. It is necessary because several pages may show the same run.
+	// Page is the name of the page that sent the message. Several pages may show the same run, and
+	// the name distinguishes them.
 	Page string `json:"page"`
-	// Seq numbers the messages in the order in which the page made them. Messages may arrive in
-	// another order, and a message may arrive several times.
+	// Seq numbers the messages of a page in the order in which the page made them. Messages may
+	// arrive in another order, and a message may arrive several times.
 	Seq int64 `json:"seq"`
 }
 
@@ -32,17 +34,17 @@ const (
 
 // These constants are the messages to pages, except frames.
 const (
-	ping = "ping %d" // requests an answer; the answer is hello if the page lacks the frame with this number
+	ping = "ping %d" // requests an answer; a page that lacks the frame with this number answers hello
 	end  = "end"     // no more frames will follow
 )
 
 // frame is a message to all pages.
 type frame struct {
 	Number int `json:"number"`
-	// Answers maps each page to the Seq of the page's newest event that has taken effect.
+	// Answers maps each page to a Seq: the Seq of the page's newest event that has taken effect.
 	Answers map[string]int64 `json:"answers"`
-	// Done is set if all states that these events require are computed, and the picture is not a
-	// preview.
+	// Done is true if the picture is complete: all states that the events require are computed, and
+	// the picture is not a preview.
 	Done     bool          `json:"done"`
 	Problem  Problem       `json:"problem"`
 	Problems []string      `json:"problems,omitempty"` // empty if all pages have the problems
@@ -95,9 +97,9 @@ func (b *inbox) rouse() {
 	}
 }
 
-// take returns the collected messages in the order in which they were sent. Of several successive
-// messages in which a page moves the same control, take keeps only the last. The same applies to
-// successive Scrub messages.
+// take returns the collected messages in the order in which the pages made them. A page may send
+// several successive messages that move the same control. Of such messages, take keeps only the
+// last one. The same applies to successive Scrub messages.
 func (b *inbox) take() []message {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -116,17 +118,19 @@ func (b *inbox) take() []message {
 }
 
 const (
-	// previewTime limits the computation of a preview. After this time, the computed part of the
-	// preview is drawn.
+	// previewTime limits the computing time of a preview. After this time, only the computed part
+	// of the preview is drawn.
 	previewTime = 40 * time.Millisecond
-	// During a long exact run, the server takes messages every sliceTime. It shows the progress of
-	// the run every showTime.
+	// During the computation of a long exact run, the server takes messages at intervals of
+	// sliceTime. It shows the progress of the run at intervals of showTime.
 	sliceTime = 20 * time.Millisecond
 	showTime  = 200 * time.Millisecond
-	// A page that has not drawn for the time patience is assumed to be hidden.
+	// If a page has not drawn a frame for the time patience, the server assumes that the page is
+	// hidden.
 	patience = time.Second
-	// pingTime is the interval between pings. A page that has sent nothing for the time absence is
-	// assumed to be gone. A page that the reader has left is assumed to be gone after returnTime.
+	// pingTime is the interval between pings. If a page has sent nothing for the time absence, the
+	// server assumes that the page is gone. If the reader has left a page, the server assumes after
+	// returnTime that the page is gone.
 	pingTime   = 1500 * time.Millisecond
 	absence    = 30 * time.Second
 	returnTime = 8 * time.Second
@@ -213,9 +217,10 @@ func (s *server) run(ctx context.Context) {
 	}
 }
 
-// ping pings the pages until ctx is done, even during a long step. The longer the pages are silent,
-// the fewer pings it sends. This matters because GoNB takes seconds for each ping without an
-// answer, and the cell ends only after the last ping.
+// ping sends pings to the pages until ctx is done, even during a long step. The longer the pages
+// are silent, the fewer pings it sends. GoNB takes seconds for each ping without an answer, and the
+// cell ends only after the last ping. So many pings without an answer would delay the end of the
+// cell.
 func (s *server) ping(ctx context.Context) {
 	for {
 		silent := time.Since(time.Unix(0, s.heard.Load()))
@@ -269,7 +274,7 @@ func (s *server) handle(m message) bool {
 	switch m.Kind {
 	case Set:
 		if m.Seq < s.newest[m.Control] {
-			return true // another page has moved the control later; the frame is the answer
+			return true // another page has moved the control later; the next frame shows this page the new position
 		}
 		s.newest[m.Control] = m.Seq
 	case Select:

@@ -7,15 +7,16 @@ type session struct {
 	shown    int // visible step; if the run has fewer steps, the last step is visible
 	playing  bool
 	pinned   *trajectory
-	// runSteps and pinnedSteps are the numbers of steps of the two restored runs, which are
-	// computed again.
+	// After a restart, the run and the pinned run are computed again. The numbers of their steps
+	// are runSteps and pinnedSteps.
 	runSteps, pinnedSteps int
-	// failed is the error of the current settings if no run can start with them. The field run is
-	// then the previous run.
+	// If no run can start with the current settings, failed is the error. The field run is then the
+	// previous run.
 	failed error
 }
 
-// pin replaces the pinned run by r. r will be computed up to the given number of steps.
+// pin replaces the pinned run by the run r. The argument steps is the number of steps up to which r
+// has to be computed.
 func (s *session) pin(r *trajectory, steps int) {
 	if s.pinned != nil {
 		s.pinned.stop()
@@ -37,7 +38,7 @@ func (s *session) start(coarse bool) {
 	s.run, s.runSteps = r, 0
 }
 
-// forward shows the next step. If this step is not computed yet, forward computes it.
+// forward shows the next step. It first computes this step if necessary.
 func (s *session) forward() bool {
 	if s.shown >= s.run.last() && !s.run.extend() {
 		s.playing = false

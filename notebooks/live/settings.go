@@ -37,18 +37,19 @@ func (p Problem) paper() any {
 	return e.Params()
 }
 
-// A Control changes one parameter. The positions of a slider are integers, so the Control maps each
+// A Control changes one parameter. A slider has only integer positions, so the Control maps each
 // position to a value.
 type Control struct {
-	// Field is the name of the parameter in the experiment's Params and on the command line. It is
-	// empty for the variant of the gradient, because an experiment runs all variants.
+	// Field is the name of the parameter, in the experiment's Params and on the command line. For
+	// the variant of the gradient, Field is empty, because an experiment runs all variants.
 	Field  string
 	Label  string
 	Values []string // in the form of the command line
 	Unit   string   // plural of the unit of the values; may be empty
 }
 
-// Help returns the description of a control's parameter in the experiment's Params.
+// Help returns the description of the parameter that a control changes, from the experiment's
+// Params.
 func (p Problem) Help(c Control) string {
 	if c.Field == "" {
 		return "the direction that is descended"
@@ -57,8 +58,8 @@ func (p Problem) Help(c Control) string {
 	return fields[slices.IndexFunc(fields, func(f experiment.Field) bool { return f.Name == c.Field })].Help
 }
 
-// Controls returns the controls of the problem. The values of each control include the paper's
-// value.
+// Controls returns the controls of the problem. The paper's value of a parameter is among the
+// values of its control.
 func (p Problem) Controls() []Control { return controls[p] }
 
 var controls = func() (all [problems][]Control) {
@@ -103,7 +104,8 @@ type Settings struct {
 	at      []int
 }
 
-// Paper returns the paper's settings of a problem, with the full gradient.
+// Paper returns the paper's settings of a problem. The variant of the gradient is the full
+// gradient.
 func Paper(p Problem) Settings {
 	s := Settings{p, make([]int, len(controls[p]))}
 	for i, c := range controls[p] {
@@ -129,8 +131,8 @@ func apply(params any, c Control, value string) {
 // At returns the position of control i.
 func (s Settings) At(i int) int { return s.at[i] }
 
-// with returns a copy of the settings, in which control i has the given position. A position out of
-// range is replaced by the nearest valid position.
+// with returns a copy of the settings with a new position of control i. If the position is out of
+// range, the control gets the nearest valid position.
 func (s Settings) with(i, at int) Settings {
 	s.at = slices.Clone(s.at)
 	s.at[i] = min(max(at, 0), len(controls[s.Problem][i].Values)-1)
@@ -158,8 +160,8 @@ func (s Settings) variant() kernels.Variant {
 	return kernels.Full
 }
 
-// Command returns the command line that runs the experiment with the settings, for at least the
-// given number of steps.
+// Command returns a command line that runs the experiment with the settings. The run has at least
+// the given number of steps.
 func (s Settings) Command(steps int) string {
 	words := []string{"./reproduce.sh", s.Problem.String()}
 	paper := Paper(s.Problem)

@@ -22,17 +22,17 @@ import (
 //go:embed page.html
 var page string
 
-// answerTime is the time that a front end may take to answer. During this time, the request is
-// repeated every retryTime. exitTime is the time that a cell without a kernel may take to end.
+// Show waits at most answerTime for an answer of a front end. During this time, it repeats its
+// request at intervals of retryTime. A cell whose kernel has ended must end within exitTime.
 const (
 	answerTime = 25 * time.Second
 	retryTime  = 4 * time.Second
 	exitTime   = 8 * time.Second
 )
 
-// Show shows the controls and the picture below the cell, in their last state. It serves them until
-// the cell is interrupted, its kernel ends, or the last page that shows them is closed. The picture
-// then remains. If no page answers, Show shows the strips.
+// Show shows the controls and the picture below the cell, in their last state. It serves the pages
+// until one of three events: the cell is interrupted, its kernel ends, or the last page that shows
+// the controls is closed. The picture then remains. If no page answers, Show shows the strips.
 func Show() {
 	kernel := os.Getenv(protocol.GONB_JUPYTER_KERNEL_ID_ENV)
 	if kernel == "" {
@@ -73,15 +73,15 @@ func Show() {
 		return // without a kernel, no program reads the output
 	}
 	comms.Send(frames, end)
-	// This output is saved with the notebook, and is visible without a kernel.
+	// The notebook saves this output. Readers see it even if no kernel runs.
 	gonbui.UpdateHTML(root, "<pre>"+html.EscapeString(m.Readout()+"\n"+m.Settings().Command(m.view().shown))+"</pre>")
 	notebook.ShowDrawn(m.figure(), notebook.Must(m.PNG()))
 	notebook.Check(k.err)
 }
 
-// whileOpen returns a context that is done when r ends, and a function that reports whether r has
-// ended. The standard input of a cell is a pipe from its kernel, and thus ends when the kernel
-// ends.
+// whileOpen returns a context that is done when the reader r ends, and a function that reports
+// whether r has ended. The standard input of a cell is a pipe from its kernel, so it ends when the
+// kernel ends.
 func whileOpen(ctx context.Context, r io.Reader) (context.Context, func() bool) {
 	ctx, stop := context.WithCancelCause(ctx)
 	go func() {
@@ -91,8 +91,8 @@ func whileOpen(ctx context.Context, r io.Reader) (context.Context, func() bool) 
 	return ctx, func() bool { return context.Cause(ctx) == io.EOF }
 }
 
-// answered waits for the first message of a page, and reports whether one arrived. On a busy
-// machine, the first connection between kernel and page may fail, so answered tries again.
+// answered waits for the first message of a page, and reports whether a message arrived. On a busy
+// machine, the first connection between kernel and page may fail, so answered tries several times.
 func answered(ctx context.Context, in *inbox) bool {
 	late := time.After(answerTime)
 	again := time.NewTicker(retryTime)

@@ -13,9 +13,9 @@ import (
 // stripSteps are the steps that the strip of a problem shows.
 var stripSteps = [problems][]int{Rings: {0, 5, 20, 100}, XOR: {0, 2, 5, 50}, ElasticNet: {0, 20, 98, 500}}
 
-// A Strip shows a problem to a reader without controls. It has the large panels after several
-// numbers of steps with the paper's settings, and the curves of this run. If the gradient has
-// variants, the strip compares the published direction with the full gradient.
+// A Strip shows a problem without controls. It shows one run with the paper's settings: the large
+// panels after several numbers of steps, and the curves of the run. If the gradient has variants,
+// the strip compares the published direction with the full gradient.
 type Strip struct {
 	Figure *figures.Figure
 	PNG    []byte // the figure as PNG
@@ -71,7 +71,7 @@ func newStrip(settings Settings, steps []int) (*Strip, error) {
 	return strip, err
 }
 
-// listed returns numbers in the form of a sentence: 0, 5 and 20.
+// listed returns numbers as they are written in a sentence: 0, 5 and 20.
 func listed(numbers []int) string {
 	var b strings.Builder
 	for i, n := range numbers {

@@ -10,14 +10,14 @@ import (
 	"cvgm/figures"
 )
 
-// MaxSteps is the largest number of steps of a run. It bounds the memory for the states.
+// MaxSteps is the largest number of steps of a run. It limits the memory that the states need.
 const MaxSteps = 1000
 
 // state is the state of the gradient method after a number of steps.
 type state struct {
 	CV, Train, Test experiment.Metrics // CV has no accuracy; in a regression, none has
-	// Angle is the angle between the direction of the descent and the exact gradient, in degrees.
-	// It is NaN if one of them is zero.
+	// Angle is the angle between two directions, in degrees: the direction of the descent, and the
+	// exact gradient. It is NaN if one of the two is zero.
 	Angle  float64
 	Lambda [2]float64 // penalties of the elastic net
 	Model  *cvgm.Model
@@ -26,10 +26,11 @@ type state struct {
 // classifies reports whether the problem is a classification.
 func (s state) classifies() bool { return !math.IsNaN(s.Test.Accuracy) }
 
-// trajectory is one run of the gradient method, from its start to the last requested step.
+// A trajectory is one run of the gradient method, from its start to the last step that was
+// requested.
 type trajectory struct {
 	settings Settings
-	// coarse is set for a preview, which has fewer splits and fewer test examples.
+	// coarse is true for a preview. A preview has fewer splits and fewer test examples.
 	coarse bool
 	states []state // after 0, 1, … steps
 	err    error   // error that ended the run
@@ -43,25 +44,26 @@ type trajectory struct {
 
 // trial is the part of a run that depends on the problem.
 type trial interface {
-	// walk yields the states of the run. It takes no context, because the walk ends when nobody asks
-	// for its next state.
+	// walk yields the states of the run. It needs no context, because it stops when its caller
+	// takes no further state.
 	walk() iter.Seq2[state, error]
 	panels(v view) layout
-	describe() string // returns a description of the panels, which is the same for all runs
+	describe() string // returns a description of the panels; it is the same for all runs
 }
 
-// view is the visible part of the state: a run up to a step, and another run for comparison.
+// A view is the visible part of the state. It has a run up to the visible step, and another run for
+// comparison.
 type view struct {
 	run    *trajectory
 	shown  int         // at most run.last()
 	pinned *trajectory // nil: none
-	// pinnedName is the name of the pinned run in the key. prefix is the beginning of the titles of
-	// the large panels. Both may be empty.
+	// pinnedName is the name of the pinned run in the key. The titles of the large panels begin
+	// with prefix. Both texts may be empty.
 	pinnedName, prefix string
 }
 
-// layout is a picture. The large panels are side by side. The small panels are below each other, to
-// the right of the large panels. The key is below all panels.
+// A layout is the arrangement of a picture. The large panels are side by side. The small panels are
+// one below the other, to the right of the large panels. The key is below all panels.
 type layout struct {
 	large, small []*figures.Panel
 	key          []figures.LegendEntry
@@ -91,9 +93,9 @@ func (r *trajectory) extend() bool {
 // last returns the number of steps taken. It returns −1 before the first state.
 func (r *trajectory) last() int { return len(r.states) - 1 }
 
-// asked returns the number of requested steps. For a run that has ended, asked returns the number
-// of its steps plus one. If the run is computed again, the additional step shows that it ends
-// there.
+// asked returns the number of requested steps. If the run has ended, asked returns the number of
+// its steps plus one. When the run is computed again, the additional step shows that the run ends
+// at the same step.
 func (r *trajectory) asked() int {
 	if r.done || r.err != nil {
 		return len(r.states)
@@ -101,8 +103,8 @@ func (r *trajectory) asked() int {
 	return r.last()
 }
 
-// A preview uses 1/coarseSplits of the splits, but at least minSplits splits, and 1/coarseTest of
-// the test examples.
+// A preview uses a share of 1/coarseSplits of the splits, but at least minSplits splits. It uses a
+// share of 1/coarseTest of the test examples.
 const (
 	coarseSplits = 8
 	minSplits    = 8

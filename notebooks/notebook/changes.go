@@ -13,7 +13,8 @@ import (
 	"cvgm/cvgm/experiment"
 )
 
-// known holds, for each type of parameters, the parameters that this process of a cell has used.
+// A cell is a process. The variable known holds the parameters that this process has used, for each
+// type of parameters.
 var known struct {
 	sync.Mutex
 	all map[reflect.Type]*parameters
@@ -28,8 +29,8 @@ type parameters struct {
 	computed []experiment.Change // changes with which Compute ran
 }
 
-// seen returns the entry of the map known for the type of p. It makes the entry if there is none,
-// and stores the present values of p's fields in it.
+// seen returns the entry of the map known.all for the type of p. If there is none, it makes the
+// entry. It stores the present values of p's fields in the entry.
 func seen(p any) *parameters {
 	t := reflect.Indirect(reflect.ValueOf(p)).Type()
 	of := known.all[t]
@@ -47,9 +48,9 @@ func seen(p any) *parameters {
 	return of
 }
 
-// nameOf returns the name of the experiment with the parameters p. It derives the name from the
-// name of the type, for example elastic_net from ElasticNetParams. A look-up in the registry would
-// make all experiments inputs of the cell.
+// nameOf returns the name of the experiment that has the parameters p. It derives the name from the
+// name of the type, for example elastic_net from ElasticNetParams. It does not use the registry,
+// because all experiments would then be inputs of the cell.
 func nameOf(p any) string {
 	title := strings.TrimSuffix(reflect.Indirect(reflect.ValueOf(p)).Type().Name(), "Params")
 	return strings.ToLower(wordEnd.ReplaceAllString(title, "${1}_$2"))
@@ -58,8 +59,9 @@ func nameOf(p any) string {
 var wordEnd = regexp.MustCompile(`([a-z])([A-Z])`)
 
 // noteSet records how -p has changed the parameters of a notebook. The argument params holds
-// pointers to these parameters. ownChanges holds the changes from the defaults that the notebook
-// itself makes. Under ./reproduce.sh, the notebook must make no changes itself.
+// pointers to these parameters. The argument ownChanges holds changes from the defaults: the
+// changes that the notebook itself makes. Under ./reproduce.sh, the notebook must make no such
+// changes.
 func noteSet(ownChanges [][]experiment.Change, params []any) error {
 	known.Lock()
 	defer known.Unlock()
@@ -91,9 +93,10 @@ func noteComputed(p any) error {
 	return nil
 }
 
-// refuse returns an error under ./reproduce.sh if changes and expected differ. Outputs of
-// ./reproduce.sh must have the default parameters, or the parameters that -p has written into the
-// names of their folders. The runner recognises the error by its first word.
+// Under ./reproduce.sh, refuse returns an error if its two arguments differ: the changes of
+// parameters, and the expected changes. Outputs of ./reproduce.sh must have the default parameters,
+// or the parameters of -p, which are written into the names of the folders. The runner recognises
+// the error by its first word.
 func (of *parameters) refuse(changes, expected []experiment.Change) error {
 	if os.Getenv(RecordVar) == "" {
 		return nil
@@ -122,8 +125,9 @@ func (of *parameters) refuse(changes, expected []experiment.Change) error {
 	return fmt.Errorf("edited: its parameters were edited: %s; %s", strings.Join(edits, ", "), remedy)
 }
 
-// title returns the name of a field in the form that -p uses. The name begins with the name of the
-// experiment if another experiment of the cell has a field with this name, but with another value.
+// title returns the name of a field in the form that -p uses. Another experiment of the cell may
+// have a field with this name, but with another value. In this case, the title begins with the name
+// of the experiment.
 func (of *parameters) title(field string) string {
 	for _, other := range known.all {
 		if value, has := other.values[field]; has && value != of.values[field] {
@@ -133,8 +137,8 @@ func (of *parameters) title(field string) string {
 	return field
 }
 
-// changes returns parameters that differ from their defaults, sorted by name. It returns only
-// parameters with which this cell has computed a result.
+// changes returns those parameters that differ from their defaults, sorted by name. It omits
+// parameters with which this cell has computed no result.
 func changes() []experiment.Change {
 	known.Lock()
 	defer known.Unlock()
@@ -153,7 +157,8 @@ func changes() []experiment.Change {
 	return all
 }
 
-// changedLine describes changes on one line, for readers of a figure or table.
+// changedLine describes changes of parameters on one line. Readers see this line with a figure or
+// table.
 func changedLine(changes []experiment.Change) string {
 	parts := make([]string, len(changes))
 	for i, c := range changes {
@@ -162,8 +167,8 @@ func changedLine(changes []experiment.Change) string {
 	return strings.Join(parts, "; ")
 }
 
-// shortened returns the value of a parameter, shortened if it is long: the beginning of a long
-// list, or the end of a long text.
+// shortened returns the value of a parameter. If the value is long, it returns only a part: the
+// beginning of a list, or the end of a text.
 func shortened(value string) string {
 	const most = 80
 	if value == "" {

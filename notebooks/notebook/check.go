@@ -5,7 +5,7 @@ import (
 	"os"
 )
 
-// Must returns v. If err is not nil, it ends the cell with err.
+// Must returns the value v. If err is not nil, Must ends the cell with err.
 func Must[T any](v T, err error) T {
 	Check(err)
 	return v

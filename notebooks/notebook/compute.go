@@ -15,13 +15,14 @@ import (
 )
 
 // Compute returns the result of the experiment with the parameters p. It reads the result from the
-// store, or computes it. The key in the store depends on the parameters, on the method Run, and on
-// all source that Run reaches (package source). It does not depend on time stamps. A stale result
-// is therefore never used. The type of p must be declared in this module, not in the notebook.
+// store. If the store does not have the result, it computes the result. The key in the store
+// depends on the parameters, on the method Run, and on all source that Run reaches (package
+// source). So Compute never returns a result of other source. The key does not depend on time
+// stamps. The type of p must be declared in this module, not in the notebook.
 //
-// If an experiment has cells, each cell is stored as soon as it is done. Compute also uses cells
-// from workers of package worker. An error or an interrupt ends the cell of the notebook. Under
-// ./reproduce.sh, parameters must have their defaults or be set by -p.
+// If an experiment has cells, Compute stores each cell as soon as it is done. It also uses cells
+// that workers of package worker have stored. An error or an interrupt ends the cell of the
+// notebook. Under ./reproduce.sh, each parameter must have its default or a value that -p has set.
 //
 //	result := notebook.Compute(params())
 func Compute[R any](p interface {
@@ -63,13 +64,13 @@ func Compute[R any](p interface {
 	return result
 }
 
-// twinShift is the relative change of the parameters of a twin. It is far above one rounding error,
-// 2⁻⁵³, so it changes results at least as much as all rounding errors of a run together. It is far
-// below the precision of any parameter.
+// twinShift is a relative change of the parameters. It is far above one rounding error, 2⁻⁵³. So it
+// changes results at least as much as all rounding errors of a run together. It is far below the
+// precision of any parameter.
 const twinShift = 1.0 / (1 << 40)
 
-// twin returns a copy of p in which each floating-point number is multiplied by 1 + twinShift. p
-// must not contain pointers or maps.
+// twin returns a copy of the parameters p in which each floating-point number is multiplied by 1 +
+// twinShift. The parameters must not contain pointers or maps.
 func twin[P any](p P) P {
 	var move func(v reflect.Value)
 	move = func(v reflect.Value) {

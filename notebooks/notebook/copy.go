@@ -16,15 +16,15 @@ import (
 	"cvgm/notebooks/source"
 )
 
-// sessionVar is set by Jupyter's server to the path of the notebook. kernelFolderVar is set by GoNB
-// to a folder that is removed when the kernel ends.
+// These constants are names of environment variables. Jupyter's server sets sessionVar to the path
+// of the notebook. GoNB sets kernelFolderVar to a folder, which is removed when the kernel ends.
 const (
 	sessionVar      = "JPY_SESSION_NAME"
 	kernelFolderVar = "GONB_TMP_DIR"
 )
 
-// NoteCopy prints a note if the notebook is a copy and its original has changed since the copy was
-// made. It prints the note once for each kernel. Params and Compute call NoteCopy.
+// NoteCopy prints a note in one case: the notebook is a copy, and its original has changed since
+// the copy was made. It prints the note once for each kernel. Params and Compute call NoteCopy.
 var NoteCopy = sync.OnceFunc(func() {
 	session := os.Getenv(sessionVar)
 	if session == "" {
@@ -47,8 +47,8 @@ var NoteCopy = sync.OnceFunc(func() {
 })
 
 // newerOriginal returns the file name of the original if the cells of the original have changed
-// since the copy was made, and otherwise "". file is the copy, and root is the root of the
-// checkout.
+// since the copy was made. Otherwise it returns "". The argument file is the copy, and root is the
+// root of the checkout.
 func newerOriginal(root, file string) string {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -76,8 +76,8 @@ func newerOriginal(root, file string) string {
 	return name
 }
 
-// cellsDigest returns a digest of the types and sources of a notebook's cells. ./reproduce.sh
-// stores this digest in a copy.
+// cellsDigest returns a digest of a notebook's cells: of their types and their sources.
+// ./reproduce.sh stores this digest in a copy.
 func cellsDigest(notebook []byte) (string, error) {
 	var content struct {
 		Cells []struct {

@@ -29,9 +29,9 @@ type entry struct {
 	journal *store.Journal
 }
 
-// newEntry returns the entry for the result of a function with params. source is a hash of all
-// inputs of the function except params. The key is a hash of store.Format, source, function, the
-// type of params, and the JSON of params. The cells of a result have the same key.
+// newEntry returns the entry for the result of a function. The argument source is a hash of all
+// inputs of the function except params. The key of the entry is a hash of store.Format, source,
+// function, the type of params, and the JSON of params. The cells of the result have the same key.
 func newEntry(dir, function, source string, params any) (*entry, error) {
 	function = path.Base(function) // such as experiment.ElasticNetParams.Run
 	text, err := json.Marshal(params)
@@ -43,9 +43,9 @@ func newEntry(dir, function, source string, params any) (*entry, error) {
 	return &entry{path: store.Path(dir, function, key), function: function, params: text, key: key}, nil
 }
 
-// Load and Keep implement experiment.Keeper for the cells of the entry. The store has cells from
-// earlier runs, and from workers of package worker. Both write files of records into the same
-// folder.
+// The methods Load and Keep implement experiment.Keeper for the cells of the entry. The store has
+// cells of two kinds: cells from earlier runs, and cells from workers of package worker. Both kinds
+// are in files of records in the same folder.
 
 func (e *entry) Load(i int, cell any) bool {
 	e.once.Do(e.open)
@@ -75,8 +75,8 @@ func (e *entry) open() {
 	e.noteUnkept(err)
 }
 
-// close closes the file of the cells. If complete is set, it removes the cells, because the result
-// includes them.
+// close closes the file of the cells. The argument complete is true if the result is complete. In
+// this case, close removes the cells, because the result includes them.
 func (e *entry) close(complete bool) {
 	if e.journal != nil {
 		e.noteUnkept(e.journal.Close())
@@ -86,8 +86,8 @@ func (e *entry) close(complete bool) {
 	}
 }
 
-// load reads a file that save wrote. If the file is damaged, load prints a note and returns false,
-// as if there were no file.
+// load reads a file that save has written. If the file is missing, load returns false. If the file
+// is damaged, load also prints a note.
 func (e *entry) load(path string, to any) bool {
 	err := store.Read(path, to)
 	if err == nil {
@@ -100,16 +100,17 @@ func (e *entry) load(path string, to any) bool {
 	return false
 }
 
-// save writes a result with its checksum, either completely or not at all. It reports whether the
-// result was written. If the store is not writable, the result is used without storing it.
+// save writes a result with its checksum, either completely or not at all. It reports whether it
+// has written the result. If the store is not writable, the cell uses the result without storing
+// it.
 func (e *entry) save(path string, from any) bool {
 	err := store.Write(path, from)
 	e.noteUnkept(err)
 	return err == nil
 }
 
-// noteUnkept prints a note on an error of storing, such as a full disk. It prints only one note for
-// each entry.
+// noteUnkept prints a note if storing has failed, for example because the disk is full. It prints
+// only one note for each entry.
 func (e *entry) noteUnkept(err error) {
 	if err != nil && !e.unkept.Swap(true) {
 		note("the result of %s is not kept: %v", e.function, err)

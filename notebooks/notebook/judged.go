@@ -15,8 +15,9 @@ import (
 )
 
 // Judged judges the paper's claims by the results of a draw. For draw 0, the verdicts use all draws
-// that ./reproduce.sh --again has recorded. If the record cannot be used, note gives the reason. If
-// the record was made with other source code, note names the rows that have changed since.
+// that ./reproduce.sh --again has recorded. The result note is a text for readers. If the record of
+// the draws cannot be used, it gives the reason. If the record was made with other source code, it
+// names the rows that have changed since.
 func Judged(p ResultsParams, results claims.Results) (judged []claims.Claim, note string) {
 	judged = claims.Claims(results)
 	var record bytes.Buffer
@@ -33,8 +34,8 @@ func Judged(p ResultsParams, results claims.Results) (judged []claims.Claim, not
 	return pooledBy(recorded, judged, currentSource)
 }
 
-// pooledBy judges the claims of draw 0 by the recorded draws. If the record cannot be used, it
-// returns the claims unchanged and a note with the reason.
+// pooledBy judges the claims of draw 0 by all recorded draws. If the record cannot be used, it
+// returns the claims unchanged, and a note with the reason.
 func pooledBy(recorded []byte, judged []claims.Claim, current func(function string) string) (pooled []claims.Claim, note string) {
 	draws, first, err := claims.ReadRecords(bytes.NewReader(recorded))
 	if err == nil && first != 0 {
@@ -49,8 +50,8 @@ func pooledBy(recorded []byte, judged []claims.Claim, current func(function stri
 	return pooled, noteOf(len(draws), olderSources(recorded, current), claims.Moved(judged, draws[0]))
 }
 
-// noteOf returns a note on the sources that have changed since the draws were recorded, and on the
-// rows of draw 0 that have changed as a result.
+// noteOf returns a note on two changes since the draws were recorded: on the sources that have
+// changed, and on the rows of draw 0 whose estimates have changed as a result.
 func noteOf(draws int, older, moved []string) string {
 	if older == nil && moved == nil {
 		return ""
@@ -62,7 +63,8 @@ func noteOf(draws int, older, moved []string) string {
 	return note + fmt.Sprintf("That has moved these rows of draw 0 by more than a tenth of their standard error: %s. The command ./reproduce.sh --again %d records the draws anew.", strings.Join(moved, ", "), draws)
 }
 
-// counted returns the names of the experiments if they are few, and otherwise their number.
+// counted returns the names of the experiments. If there are more than a few, it returns only their
+// number.
 func counted(names []string) string {
 	const few = 4
 	switch {
@@ -76,9 +78,9 @@ func counted(names []string) string {
 
 var sourceLine = regexp.MustCompile(`(?m)^# (\S+) (\S+)$`)
 
-// olderSources returns the names of the experiments whose source has changed since the draws were
-// recorded. The record has a comment for each experiment, with its function and a hash of all
-// source that the function reached.
+// olderSources returns the names of those experiments whose source has changed since the draws were
+// recorded. The record has a comment for each experiment. The comment has the function of the
+// experiment and a hash of all source that the function reached.
 func olderSources(recorded []byte, current func(function string) string) []string {
 	var older []string
 	for _, found := range sourceLine.FindAllSubmatch(recorded, -1) {
@@ -90,8 +92,8 @@ func olderSources(recorded []byte, current func(function string) string) []strin
 	return older
 }
 
-// currentSource returns the hash of all source that an experiment reaches. If no experiment has the
-// name, it returns "".
+// currentSource returns the hash of all source that an experiment reaches. If there is no
+// experiment with the given name, it returns "".
 func currentSource(function string) string {
 	hash, err := module().Function("cvgm/cvgm/experiment/" + function) // the record has the last part of the path
 	if err != nil {

@@ -15,15 +15,16 @@ import (
 	"cvgm/cvgm/experiment"
 )
 
-// Params applies the overrides in ParamsVar to the parameters of a notebook's experiments, and
-// checks the result. Each argument is a pointer to the Params of an experiment. An override such as
-// K sets this parameter in all experiments that have it. An override such as elastic_net_seeds.K
-// sets the parameter only in the named experiment. An unknown name, an invalid value, or the name
-// help ends the cell with a list of the valid names. If experiments do not accept their values, the
-// cell ends with one line for each of these errors.
+// Params changes the parameters of a notebook's experiments as the variable ParamsVar requires, and
+// checks the result. Each argument is a pointer to the Params of an experiment. An override with a
+// name such as K sets this parameter in all experiments that have it. An override with a name such
+// as elastic_net_seeds.K sets the parameter only in the named experiment. If a name is unknown or a
+// value is invalid, the cell ends with a list of the valid names. The name help has the same
+// effect. If experiments do not accept their values, the cell ends with one line for each of these
+// errors.
 //
-// Params also ends the cell with an error if the cell that sets the parameters did not reach the
-// end of [Accept] in its last run.
+// Params also ends the cell with an error if the parameters of the notebook were not set
+// completely: the cell that sets them did not reach the end of [Accept] in its last run.
 //
 //	net, seeds := experiment.DefaultElasticNet(), experiment.DefaultElasticNetSeeds()
 //	notebook.Params(&net, &seeds)
@@ -49,8 +50,8 @@ func Params(all ...any) {
 
 // unaccepted is the name of a file in the folder of the kernel. The first line of the cell that
 // sets the parameters makes this file. The shell runs this line before GoNB compiles the cell. So
-// the file exists even if the cell does not compile and GoNB keeps the declarations of an earlier
-// run.
+// the file exists even if the cell does not compile. In this case GoNB keeps the declarations of an
+// earlier run.
 const unaccepted = "unaccepted"
 
 // accepting is set while Accept runs.
@@ -81,7 +82,8 @@ func accept(params any) error {
 	return err
 }
 
-// refuseUnaccepted returns an error if the file unaccepted exists, except during Accept.
+// refuseUnaccepted returns an error if the file unaccepted exists. During Accept it returns no
+// error.
 func refuseUnaccepted() error {
 	if _, err := os.Stat(markPath()); err != nil || accepting {
 		return nil
@@ -89,7 +91,7 @@ func refuseUnaccepted() error {
 	return errors.New("the cell of params() did not run to its end: correct it and run it again")
 }
 
-// markPath returns the path of the file unaccepted, or "" outside of a kernel.
+// markPath returns the path of the file unaccepted. Outside of a kernel it returns "".
 func markPath() string {
 	folder := os.Getenv(kernelFolderVar)
 	if folder == "" {
@@ -98,8 +100,8 @@ func markPath() string {
 	return filepath.Join(folder, unaccepted)
 }
 
-// checkAll returns one error for all parameters that experiments do not accept. It has one line for
-// each of these parameters.
+// checkAll returns one error for all parameters that experiments do not accept. The error has one
+// line for each of these parameters.
 func checkAll(all []any) error {
 	var problems []error
 	for _, p := range all {

@@ -13,9 +13,9 @@ import (
 // GoNB sets kernelVar if a front end is attached.
 const kernelVar = "GONB_JUPYTER_KERNEL_ID"
 
-// progress returns two functions for one run of an experiment. Several goroutines may call report
-// with the number of finished cells. finish is called at the end. The effect of report depends on
-// how the notebook runs:
+// progress returns two functions for one run of an experiment, report and finish. Several
+// goroutines may call report with the number of finished cells. At the end, one goroutine calls
+// finish. The effect of report depends on how the notebook runs:
 //
 //   - If ProgressVar is set, report writes to the file that ProgressVar names.
 //   - Otherwise, if there is a front end, report shows a line in the notebook, and finish removes
@@ -63,8 +63,8 @@ func progress() (report func(done, total int), finish func()) {
 	return report, finish
 }
 
-// timeLeft estimates the remaining time from the time of the finished part. It returns 0 if the
-// time is unknown.
+// timeLeft estimates the remaining time of a run from the time of its finished part. If it cannot
+// estimate the time, it returns 0.
 func timeLeft(done, left int, took time.Duration) time.Duration {
 	if done <= 0 {
 		return 0

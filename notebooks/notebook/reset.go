@@ -10,9 +10,9 @@ import (
 	"cvgm/notebooks/source"
 )
 
-// Reset replaces working copies of notebooks by their originals, as ./reproduce.sh reset does.
-// names selects the notebooks. The replaced files are kept. Without names, Reset prints one line
-// and replaces nothing. An unknown name ends the cell.
+// Reset replaces working copies of notebooks by their originals, as ./reproduce.sh reset does. The
+// argument names selects the notebooks. Reset keeps the replaced files. Without names, it prints
+// one line and replaces nothing. An unknown name ends the cell.
 //
 //	notebook.Reset("02_rings")
 func Reset(names ...string) {

@@ -22,9 +22,9 @@ type ResultsParams struct{ experiment.FreshData }
 
 func (ResultsParams) Defaults() any { return ResultsParams{} }
 
-// Results returns the results by which the paper's claims are judged: the results of every
-// experiment with its default parameters, and the recorded timings. Results are read from the store
-// if possible. Experiments with fresh data use the draw in p.
+// Results returns the results that judge the paper's claims. These are the results of every
+// experiment with its default parameters, and the recorded timings. If possible, Results reads them
+// from the store. Experiments with fresh data use the draw in the parameters p.
 func Results(p ResultsParams) claims.Results {
 	Check(noteComputed(p))
 	return claims.Results{
@@ -52,14 +52,15 @@ func Results(p ResultsParams) claims.Results {
 	}
 }
 
-// onDraw returns p, the parameters of an experiment, with the draw of the notebook's parameters rp.
+// onDraw returns the parameters p of an experiment, with the draw of the notebook's parameters rp.
 func onDraw[P any](rp ResultsParams, p P) P {
 	Check(experiment.Set(&p, "Draw", strconv.Itoa(rp.Draw)))
 	Check(noteSet([][]experiment.Change{nil}, []any{&p}))
 	return p
 }
 
-// Timings returns the record of ./reproduce.sh --timings. It returns nil if there is no record.
+// Timings returns the times that ./reproduce.sh --timings has recorded. If there is no record, it
+// returns nil.
 func Timings() *claims.Timings {
 	return Must(claims.ReadTimings(filepath.Join(Must(source.Root()), "figures", "out", "timings.json")))
 }

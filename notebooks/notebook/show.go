@@ -17,11 +17,11 @@ import (
 	"github.com/janpfeifer/gonb/gonbui/protocol"
 )
 
-// outFolder returns the folder for an output with the given name. It is the folder in OutVar. If
-// OutVar is not set, it is runs/NOTEBOOK/interactive/PARAMETERS, so that interactive runs do not
-// change the paper's outputs. NOTEBOOK is a folder of figures/out: the folder that has an output
-// with this name, or the folder with the name of one of the cell's experiments. PARAMETERS lists
-// the changes.
+// outFolder returns the folder for an output with the given name. If OutVar is set, it is the
+// folder in OutVar. Otherwise it is runs/NOTEBOOK/interactive/PARAMETERS, so that interactive runs
+// do not change the paper's outputs. NOTEBOOK is the name of a folder in figures/out. This folder
+// has an output with this name, or its name is the name of one of the cell's experiments.
+// PARAMETERS lists the changes of parameters.
 func outFolder(root, name string, changes []experiment.Change) string {
 	if dir := os.Getenv(OutVar); dir != "" {
 		return dir
@@ -35,8 +35,8 @@ func outFolder(root, name string, changes []experiment.Change) string {
 	return filepath.Join(root, "runs", of, "interactive", label(changes))
 }
 
-// namesake returns the name of the cell's first experiment that has a folder of the same name in
-// figures/out, or "" if there is none.
+// namesake returns the name of an experiment of the cell for which figures/out has a folder of the
+// same name. If there is none, it returns "".
 func namesake(root string) string {
 	known.Lock()
 	defer known.Unlock()
@@ -48,7 +48,7 @@ func namesake(root string) string {
 	return ""
 }
 
-// committedCSV returns the CSV of the output with the given name in figures/out. If there is none,
+// committedCSV returns the committed CSV of an output, the file in figures/out. If there is none,
 // it returns "".
 func committedCSV(root, name string) string {
 	out := filepath.Join(root, "figures", "out")
@@ -62,8 +62,8 @@ func committedCSV(root, name string) string {
 	return ""
 }
 
-// label returns the name of the folder for outputs with the given changes. ./reproduce.sh uses the
-// same names for folders of -p.
+// label returns the name of the folder for outputs with the given changes of parameters.
+// ./reproduce.sh gives the same names to the folders for -p.
 func label(changes []experiment.Change) string {
 	if len(changes) == 0 {
 		return "default"
@@ -80,8 +80,8 @@ func label(changes []experiment.Change) string {
 	return hex.EncodeToString(sum[:])[:32]
 }
 
-// quoted returns text as a file name. All bytes except letters, digits and some marks are escaped,
-// as in ./reproduce.sh.
+// quoted returns text as a file name. It escapes all bytes except letters, digits and some marks,
+// as ./reproduce.sh does.
 func quoted(text string) string {
 	var b strings.Builder
 	for _, c := range []byte(text) {
@@ -94,8 +94,8 @@ func quoted(text string) string {
 	return b.String()
 }
 
-// Show writes each output to the output folder, and shows it in the notebook. Figures are shown as
-// PNG with caption and alternative text, and tables as Markdown. A failure ends the cell.
+// Show writes each output to the output folder, and shows it in the notebook. It shows a figure as
+// PNG with its caption and its alternative text, and a table as Markdown. A failure ends the cell.
 func Show(outputs ...figures.Output) {
 	for _, o := range outputs {
 		dir := save(o)
@@ -110,11 +110,12 @@ func Show(outputs ...figures.Output) {
 	}
 }
 
-// ShowDrawn shows a figure without writing it to the output folder. png is the picture of the
-// figure.
+// ShowDrawn shows a figure without writing it to the output folder. The argument png is the picture
+// of the figure.
 //
-// A figure makes two outputs. The first is the picture as image/png, which every host and converter
-// can show. The second is the caption with the alternative text, below the picture.
+// A figure makes two outputs. The first output is the picture as image/png, which every host and
+// every converter can show. The second output is the caption with the alternative text. It is below
+// the picture.
 func ShowDrawn(f *figures.Figure, png []byte) {
 	for _, data := range shown(f, png) {
 		gonbui.SendData(data)
@@ -122,7 +123,8 @@ func ShowDrawn(f *figures.Figure, png []byte) {
 	}
 }
 
-// FoldLong shows short tables as Show does, and long tables as Fold does.
+// FoldLong shows tables in the notebook. It shows a short table as Show does, and a long table as
+// Fold does.
 func FoldLong(tables ...*figures.Table) {
 	const long = 12 // number of rows
 	for _, t := range tables {
@@ -134,7 +136,7 @@ func FoldLong(tables ...*figures.Table) {
 	}
 }
 
-// Fold shows tables as Show does. Each table is folded under its caption.
+// Fold shows tables as Show does, but each table is folded under its caption.
 func Fold(tables ...*figures.Table) {
 	for _, t := range tables {
 		save(t)
@@ -144,8 +146,8 @@ func Fold(tables ...*figures.Table) {
 	}
 }
 
-// Text shows texts in Markdown, usually texts of package readings. Hyphens before numbers are
-// replaced by minus signs. Empty texts are not shown.
+// Text shows texts in Markdown. Most of these texts come from package readings. Text replaces
+// hyphens before numbers by minus signs. It does not show empty texts.
 func Text(texts ...string) {
 	for _, text := range texts {
 		if text != "" {
@@ -164,8 +166,8 @@ func Save(outputs ...figures.Output) {
 	}
 }
 
-// SaveFile writes text to a file in the output folder. name includes the ending. If OutVar is not
-// set, SaveFile prints the path of the file relative to the checkout.
+// SaveFile writes text to a file in the output folder. The argument name is the file's name with
+// its ending. If OutVar is not set, SaveFile prints the path of the file relative to the checkout.
 func SaveFile(name, text string) {
 	root := Must(source.Root())
 	dir := outFolder(root, strings.TrimSuffix(name, filepath.Ext(name)), changes())
@@ -176,8 +178,8 @@ func SaveFile(name, text string) {
 	}
 }
 
-// save writes an output and returns its folder. If the cell has computed with parameters other than
-// the defaults, the output lists these parameters. A figure then also shows the curves for the
+// save writes an output and returns its folder. If the cell has computed with parameters that are
+// not the defaults, the output lists these parameters. A figure then also shows the curves for the
 // default parameters, behind its own curves.
 func save(o figures.Output) string {
 	root, changes := Must(source.Root()), changes()
@@ -200,12 +202,12 @@ func save(o figures.Output) string {
 	return dir
 }
 
-// captionKey is a key in the metadata of an output. It marks the caption of the picture in the
-// previous output.
+// captionKey is a key in the metadata of an output. An output with this key is the caption of the
+// picture in the previous output.
 const captionKey = "cvgm_caption"
 
-// shown returns the outputs of a figure for the notebook: the picture, with the width of the figure
-// on paper, and the caption.
+// shown returns the outputs of a figure for the notebook. These are the picture, as wide as the
+// figure on paper, and the caption.
 func shown(f *figures.Figure, png []byte) []*protocol.DisplayData {
 	const pixels = 96 / 72. // CSS pixels per point
 	picture := map[string]string{"alt": f.Alt(), "width": fmt.Sprintf("%.0f", pixels*f.Width.Points())}
@@ -215,16 +217,16 @@ func shown(f *figures.Figure, png []byte) []*protocol.DisplayData {
 	}
 }
 
-// captionMarkdown returns the caption, and the alternative text in a folded part.
+// captionMarkdown returns the caption as Markdown, with the alternative text in a folded part.
 func captionMarkdown(f *figures.Figure) string {
 	_, caption := f.Describe()
 	return figures.Markdown(caption) + "\n\n<details><summary>The figure in words</summary>\n\n" + figures.Markdown(f.Alt()) + "\n\n</details>"
 }
 
-// captionHTML returns the caption. It includes the alternative text for screen readers, because
-// Jupyter's pictures have no such text. In a trusted notebook with a dark theme, the HTML inverts
-// the lightness of the picture above. It does not invert surfaces, because their captions describe
-// which shades are low.
+// captionHTML returns the caption as HTML. It includes the alternative text for screen readers,
+// because Jupyter's pictures have no such text. In a trusted notebook with a dark theme, the HTML
+// inverts the lightness of the picture above. It does not invert surfaces, because the caption of a
+// surface describes which shades are low.
 func captionHTML(f *figures.Figure) string {
 	_, caption := f.Describe()
 	class, filter := "cvgm-figure", "invert(1) hue-rotate(180deg)"

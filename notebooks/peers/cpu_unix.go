@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// cpuSeconds returns the processor time of this process so far. Other processes on the machine
-// affect it far less than they affect wall-clock time.
+// cpuSeconds returns the processor time that this process has used so far. Other processes on the
+// machine hardly change the processor time. They would change the wall-clock time far more.
 func cpuSeconds() float64 {
 	var r syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {

@@ -1,30 +1,34 @@
-// Peers tunes a learner on the data and folds of a CSV file, or computes the CV loss and its
-// gradient, for the comparison with other programs in notebooks/runner/compare_peers.py.
+// Peers makes the numbers of this project for a comparison with other programs in
+// notebooks/runner/compare_peers.py. It tunes a learner on the data and folds of a CSV file. With
+// -hyper, it instead computes the CV loss and its gradient.
 //
 //	go run ./notebooks/peers [-learner NAME] [-hyper NUMBER,… [-value]] FILE
 //
-// NAME is elastic-net, lasso, logistic, svc, huber, smooth or bands; huber needs -hyper. The model
-// smooth is the sum of a smooth function of each feature. The model bands has one ridge penalty for
-// each band of features, and the name of a feature begins with its band and a hyphen.
+// NAME is elastic-net, lasso, logistic, svc, huber, smooth or bands. The learner huber needs
+// -hyper. The model smooth is the sum of a smooth function of each feature. The model bands has one
+// ridge penalty for each band of features. The name of a feature begins with the name of its band
+// and a hyphen.
 //
 // FILE has a header line, a column y with the labels, a column fold with the name of each example's
-// fold, and the features. Peers prints JSON. It has the tuned hyperparameters and their CV loss,
-// the numbers of evaluations and fits, the warnings, and the out-of-fold predictions (decision
-// values). It also has the processor seconds of Tune, with one worker. With -hyper, it has the CV
-// loss at these hyperparameters, its gradient unless -value is given, and the processor seconds of
-// New and Eval.
+// fold, and columns with the features. Peers prints JSON. Without -hyper, the JSON has the tuned
+// hyperparameters and their CV loss, the numbers of evaluations and fits, the warnings, and the
+// out-of-fold predictions (decision values). It also has the processor seconds of Tune, with one
+// worker. With -hyper, it has the CV loss at these hyperparameters, the gradient of this loss
+// unless -value is given, and the processor seconds of New and Eval.
 //
 //	go run ./notebooks/peers -qp ROUNDS FILE
 //
-// solves the quadratic programs in the JSON of FILE instead, ROUNDS times, and solves and
-// differentiates them, ROUNDS times, for notebooks/runner/compare_qp.py. It prints the minimisers,
-// the derivatives in the linear terms, and the processor seconds of one program, both ways.
+// With -qp, Peers makes numbers for notebooks/runner/compare_qp.py. It solves the quadratic
+// programs in the JSON of FILE, ROUNDS times. Then it solves and differentiates these programs,
+// ROUNDS times. It prints the minimisers, the derivatives in the linear terms, and the processor
+// seconds of one program, with and without derivatives.
 //
 //	go run ./notebooks/peers -steps ROUNDS FILE
 //
-// evaluates the CV loss of an elastic net and its gradient at the penalties in the JSON of FILE,
-// ROUNDS times, for notebooks/runner/compare_steps.py. It prints the CV losses, the gradients, and
-// the processor seconds of one evaluation, warm and cold.
+// With -steps, Peers makes numbers for notebooks/runner/compare_steps.py. It evaluates the CV loss
+// of an elastic net and its gradient at the penalties in the JSON of FILE, ROUNDS times. It prints
+// the CV losses, the gradients, and the processor seconds of one evaluation, with warm starts and
+// without them.
 package main
 
 import (
@@ -135,7 +139,8 @@ func main() {
 	}
 }
 
-// numbers returns the numbers between the commas of text, or nil if it is empty.
+// The function numbers returns the numbers in a text, which are separated by commas. For an empty
+// text it returns nil.
 func numbers(text string) (values []float64, err error) {
 	if text == "" {
 		return nil, nil
@@ -150,7 +155,7 @@ func numbers(text string) (values []float64, err error) {
 	return values, nil
 }
 
-// read returns the data of the CSV in text, and its folds as splits.
+// read reads a CSV from text. It returns the data, and the folds as splits.
 func read(text io.Reader) (learn.Data, []cvgm.Split, error) {
 	table, splits, err := readTable(text)
 	if err != nil {
@@ -160,7 +165,7 @@ func read(text io.Reader) (learn.Data, []cvgm.Split, error) {
 	return d, splits, err
 }
 
-// readTable returns the table of the CSV in text, and its folds as splits.
+// readTable reads a CSV from text. It returns the table, and the folds as splits.
 func readTable(text io.Reader) (*table.Table, []cvgm.Split, error) {
 	table, err := table.CSV{Target: "y", Group: "fold"}.Read(text)
 	if err != nil {
@@ -169,8 +174,8 @@ func readTable(text io.Reader) (*table.Table, []cvgm.Split, error) {
 	return table, foldSplits(table.Groups), nil
 }
 
-// evaluated computes the CV loss, and its gradient if asked to, at hyper, on the folds of the CSV in
-// text.
+// evaluated computes the CV loss at the hyperparameters hyper, on the folds of the CSV in text. If
+// the argument gradient is true, it also computes the gradient of the CV loss.
 func (m model) evaluated(text io.Reader, hyper []float64, gradient bool) (*result, error) {
 	d, splits, err := read(text)
 	if err != nil {
@@ -203,8 +208,8 @@ func (m model) tuned(text io.Reader) (*result, error) {
 	return timed(splits, func() (*tune.Tuned, error) { return t.Tune(context.Background(), d) })
 }
 
-// tunedTerms tunes the penalties of an additive model on the folds of the CSV in text. The time
-// includes the construction of the model.
+// tunedTerms tunes the penalties of an additive model on the folds of the CSV in text. The measured
+// time includes the construction of the model.
 func tunedTerms(text io.Reader, of func(*table.Table) []terms.Term) (*result, error) {
 	t, splits, err := readTable(text)
 	if err != nil {

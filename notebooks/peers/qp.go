@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// program is a quadratic program of the file that compare_qp.py writes, with a cotangent of its
-// minimiser. Matrices are lists of rows.
+// A program is a quadratic program from the file that compare_qp.py writes. It includes a cotangent
+// of its minimiser, the vector with which the derivative is multiplied. Matrices are lists of rows.
 type program struct {
 	Q, G, A      [][]float64
 	P, H, B      []float64
@@ -23,16 +23,17 @@ type program struct {
 	workspace qpdiff.Workspace
 }
 
-// answers are the solutions and derivatives of all programs, and the processor seconds of one
-// program: of its solution, and of solution and derivative in all data together.
+// answers holds the solutions and derivatives of all programs, and two processor times for one
+// program. SolveSeconds is the time of a solution. Seconds is the time of a solution and of its
+// derivative in all data together.
 type answers struct {
 	Z, GradP              [][]float64
 	SolveSeconds, Seconds float64
 }
 
-// differentiateAll solves the programs in text from scratch, rounds times, and then solves and
-// differentiates them in all data, rounds times. The first round of each, which allocates, is not
-// timed.
+// differentiateAll first solves the programs in text from scratch, rounds times. Then it solves
+// these programs and differentiates their solutions in all data, rounds times. Before each of these
+// measurements there is one more round, which allocates memory and is not timed.
 func differentiateAll(text io.Reader, rounds int) (*answers, error) {
 	var programs []*program
 	if err := json.NewDecoder(text).Decode(&programs); err != nil {
@@ -60,8 +61,8 @@ func differentiateAll(text io.Reader, rounds int) (*answers, error) {
 	return a, nil
 }
 
-// secondsEach calls work for each program in turn, rounds times after a first round that is not
-// timed, and returns the processor seconds of one call.
+// secondsEach returns the processor seconds of one call of work. It calls work for each program in
+// turn. It repeats this rounds times, after a first round that is not timed.
 func secondsEach(programs []*program, rounds int, work func(*program) error) (float64, error) {
 	began := 0.0
 	for round := range rounds + 1 {

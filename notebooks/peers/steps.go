@@ -10,8 +10,9 @@ import (
 	"cvgm/qpdiff/linear"
 )
 
-// steps are the data, splits and penalties of the file that compare_steps.py writes. X is a list of
-// rows. A step evaluates the CV loss of an elastic net and its gradient at the next (λ1, λ2).
+// steps holds the data, the splits and the penalties from the file that compare_steps.py writes. X
+// is a list of rows. A step evaluates the CV loss of an elastic net and its gradient at the next
+// pair (λ1, λ2).
 type steps struct {
 	X         [][]float64
 	Y         []float64
@@ -19,16 +20,17 @@ type steps struct {
 	Penalties [][]float64
 }
 
-// taken are the CV losses and gradients at all penalties, and the processor seconds of one step,
-// from the fits of the step before (warm), and from none (cold).
+// taken holds the CV losses and the gradients at all penalties, and the processor seconds of one
+// step. A warm step starts from the fits of the step before. A cold step starts from no fits.
 type taken struct {
 	Losses                   []float64
 	Gradients                [][]float64
 	WarmSeconds, ColdSeconds float64
 }
 
-// takeSteps takes the steps in text, rounds times each way. The first round of each is not timed,
-// nor are Gram matrices, which New makes.
+// takeSteps takes the steps in text, rounds times with cold starts and rounds times with warm
+// starts. Each time there is one more round before, which is not timed. The time does not include
+// the Gram matrices, which New computes.
 func takeSteps(text io.Reader, rounds int) (*taken, error) {
 	var s steps
 	if err := json.NewDecoder(text).Decode(&s); err != nil {
@@ -53,8 +55,8 @@ func takeSteps(text io.Reader, rounds int) (*taken, error) {
 	return t, err
 }
 
-// timed takes the steps rounds times, after one time that is not timed, and returns the processor
-// seconds of a step. Cold steps begin at no fit.
+// timed takes the steps rounds times, after a first round that is not timed. It returns the
+// processor seconds of a step. If cold is true, each step starts from no fits.
 func (s steps) timed(cv *cvgm.CV, t *taken, rounds int, cold bool) (seconds float64, err error) {
 	began := 0.0
 	for round := range rounds + 1 {

@@ -16,7 +16,8 @@ func smooths(t *table.Table) (all []terms.Term) {
 	return all
 }
 
-// bands returns a band for each beginning of the columns' names up to a hyphen.
+// bands returns the bands of the columns. The name of a column begins with the name of its band and
+// a hyphen.
 func bands(t *table.Table) (all []terms.Term) {
 	for _, c := range t.Columns {
 		name, _, _ := strings.Cut(c.Name, "-")

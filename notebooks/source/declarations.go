@@ -14,25 +14,26 @@ import (
 	"strings"
 )
 
-// A name may denote a declaration of the package at an import path.
+// A name is an identifier and the import path of a package. It may denote a declaration of this
+// package.
 type name struct {
 	path, name string
 	declared   bool // whether the package certainly declares the name, as in path.name
 }
 
-// A declaration is a declaration of a package: a function, a method, a type, variables that are
-// declared together, or a group of constants.
+// A declaration is one unit of a package: a function, a method, a type, variables that are declared
+// together, or a group of constants.
 type declaration struct {
 	title    string   // such as Figure.PNG; the first two names of a joint declaration
-	names    []string // such as Figure; none for an initialiser, which is an init function or a variable named _
+	names    []string // such as Figure; an initialiser, which is an init function or a variable named _, has no names
 	kind     token.Token
 	node     ast.Node
 	text     []byte // its source, with the comments before it
 	hash     string
-	mentions []name // the names that it uses, of its own package and of other packages
-	// targets and affectsAll describe the effects of an initialiser. targets holds the variables
-	// that it may set. The initialiser affects all declarations that reach one of these variables.
-	// If affectsAll is set, it affects all declarations of the package.
+	mentions []name // the names that the declaration uses, of its own package and of other packages
+	// targets and affectsAll describe the effects of an initialiser. The map targets holds the
+	// variables that the initialiser may set. The initialiser affects all declarations that reach
+	// one of these variables. If affectsAll is true, it affects all declarations of the package.
 	targets    map[string]bool
 	affectsAll bool
 }
@@ -43,7 +44,7 @@ type parsed struct {
 	fset         *token.FileSet
 	files        []*file
 	all          []*declaration
-	declared     map[string][]*declaration // by name; the methods of a type have the name of the type
+	declared     map[string][]*declaration // the declarations by name; the methods of a type are under the name of the type
 	initialisers []*declaration
 }
 
@@ -56,9 +57,9 @@ type file struct {
 	dots    []string          // import paths of the packages that the file imports as .
 }
 
-// parseFiles parses the files of a package with the given names. packageName returns the name of
-// the package at an import path. If files have syntax errors, parseFiles returns the parsed part
-// and the first error.
+// parseFiles parses the given files of a package. The argument packageName is a function that
+// returns the name of the package at an import path. If files have syntax errors, parseFiles
+// returns the parsed part and the first error.
 func parseFiles(importPath string, files map[string][]byte, names []string, packageName func(path string) string) (*parsed, error) {
 	p := &parsed{path: importPath, fset: token.NewFileSet(), declared: map[string][]*declaration{}}
 	var first error
@@ -110,7 +111,7 @@ func (p *parsed) declareFile(f *file) {
 type fileReader struct {
 	*parsed
 	file  *file
-	from  token.Pos // the end of the last declaration; comments from here on belong to the next one
+	from  token.Pos // the end of the last declaration; comments after this position belong to the next declaration
 	inits int       // initialisers so far
 }
 
@@ -134,7 +135,8 @@ func (r *fileReader) add(kind token.Token, node ast.Node, title string, names ..
 	}
 }
 
-// function collects a function, or a method under the name of its type.
+// The method function collects a function. It collects a method under the name of the method's
+// type.
 func (r *fileReader) function(decl *ast.FuncDecl) {
 	switch name := decl.Name.Name; {
 	case decl.Recv.NumFields() > 0:
@@ -147,8 +149,8 @@ func (r *fileReader) function(decl *ast.FuncDecl) {
 	}
 }
 
-// group collects the constants, variables or types that are declared together. The constants are
-// one declaration, because their order may affect their values.
+// group collects constants, variables or types that are declared together. Constants form one
+// declaration, because their order may affect their values.
 func (r *fileReader) group(decl *ast.GenDecl) {
 	switch decl.Tok {
 	case token.CONST:
@@ -184,9 +186,9 @@ func identifiers(specs ...ast.Spec) (names []string) {
 	return names
 }
 
-// base returns the first name in an expression. In a method's receiver, this is the name of the
-// type. In a call, it is the name of the function. In a selector, it is the name of the package or
-// variable before the point.
+// base returns the first name in an expression. In the receiver of a method, the first name is the
+// name of the type. In a call, it is the name of the function. In a selector, it is the name of the
+// package or variable before the dot.
 func base(e ast.Expr) (name string) {
 	ast.Inspect(e, func(n ast.Node) bool {
 		if id, is := n.(*ast.Ident); is && name == "" {
@@ -197,9 +199,9 @@ func base(e ast.Expr) (name string) {
 	return name
 }
 
-// mentions lists the names in node that may denote declarations of packages, each once. The list
-// does not include names that are declared inside functions. It may include predeclared names and
-// names of fields.
+// mentions lists those names in the syntax tree node that may denote declarations of packages. Each
+// name is in the list once. The list does not include names that are declared inside functions. It
+// may include predeclared names and names of fields.
 func (p *parsed) mentions(f *file, node ast.Node) []name {
 	var found []name
 	seen := map[name]bool{}
@@ -234,16 +236,16 @@ func (p *parsed) mentions(f *file, node ast.Node) []name {
 	return found
 }
 
-// local reports whether the parser has found a declaration of the name inside a function. The
-// parser needs no types, and thus no imports. Package go/types would need all imports.
+// local reports whether a name is declared inside a function. The parser finds such declarations
+// without types, and thus without imports. Package go/types would need all imports.
 func (f *file) local(id *ast.Ident) bool {
 	return id.Obj != nil && f.ast.Scope.Lookup(id.Name) != id.Obj
 }
 
 // effects sets the effects of an initialiser. If all statements of an init function call functions
-// of the same package, the init function may set the variables that it mentions. It may also set
-// the variables that the called functions mention, directly or through other functions. Any other
-// init function, and a variable named _, may have any effect.
+// of the same package, its effects are limited. It may then set the variables that it mentions. It
+// may also set the variables that the called functions mention, directly or through other
+// functions. Any other init function may have any effect, and so may a variable named _.
 func (p *parsed) effects(i *declaration) {
 	i.targets = map[string]bool{}
 	seen := map[*declaration]bool{}
@@ -276,8 +278,9 @@ func (p *parsed) effects(i *declaration) {
 	i.affectsAll = i.affectsAll || len(i.targets) == 0
 }
 
-// called returns the declarations of this package under the name that a statement calls. It returns
-// nil if the statement is not a call, or calls nothing of this package.
+// called returns the declarations that a statement calls: the declarations of this package under
+// the called name. If the statement is not a call, or calls nothing of this package, it returns
+// nil.
 func (p *parsed) called(statement ast.Stmt) []*declaration {
 	s, is := statement.(*ast.ExprStmt)
 	if !is {
@@ -290,9 +293,9 @@ func (p *parsed) called(statement ast.Stmt) []*declaration {
 	return p.declared[base(call.Fun)]
 }
 
-// hashTokens hashes the tokens in the source of a declaration, from the given offset on. The hash
-// includes directives to the compiler, such as //go:embed, even before the offset. It does not
-// depend on other comments or on the layout.
+// hashTokens returns a hash of the tokens in the source of a declaration, beginning at the given
+// offset. The hash includes directives to the compiler, such as //go:embed, even before the offset.
+// Other comments and the layout do not affect the hash.
 func hashTokens(kind token.Token, text []byte, offset int) string {
 	var s scanner.Scanner
 	f := token.NewFileSet().AddFile("", -1, len(text))

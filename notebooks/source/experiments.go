@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// Experiments returns the notebooks of experiments in a checkout, in their order. root is the root
-// of the checkout. These are the notebooks in the folder notebooks that git tracks. Without git,
-// they are all notebooks in this folder, except notebooks with names that JupyterLab gives, such as
-// Untitled1 or 01_net-Copy1. All other notebooks are scratch notebooks. ./reproduce.sh uses the
-// same rule.
+// Experiments returns the notebooks of experiments in a checkout, in their order. The argument root
+// is the root of the checkout. With git, these notebooks are the tracked notebooks in the folder
+// notebooks. Without git, they are all notebooks in this folder, except notebooks with names that
+// JupyterLab gives, such as Untitled1 or 01_net-Copy1. All other notebooks are scratch notebooks.
+// ./reproduce.sh uses the same rule.
 func Experiments(root string) ([]string, error) {
 	found, err := filepath.Glob(filepath.Join(root, "notebooks", "*.ipynb"))
 	if err != nil {
@@ -30,12 +30,12 @@ func Experiments(root string) ([]string, error) {
 
 var scratch = regexp.MustCompile(`^Untitled|-Copy\d+\.ipynb$`)
 
-// Tracked returns the names, relative to root, of the files that git tracks, including staged
-// files. git reports whether git tracks the checkout.
+// Tracked returns the files that git tracks, including staged files. The names of the files are
+// relative to root. The result git reports whether git tracks the checkout.
 func Tracked(root string) (names []string, git bool) {
 	out, err := exec.Command("git", "-c", "safe.directory="+root, "-C", root, "ls-files", "-z").Output()
 	names = strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
-	// If git does not track go.mod, the repository is a different project whose folder contains the
-	// checkout.
+	// If git does not track go.mod, the repository is not the repository of this project. It
+	// belongs to another project, whose folder contains the checkout.
 	return names, err == nil && slices.Contains(names, "go.mod")
 }

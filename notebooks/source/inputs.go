@@ -15,8 +15,8 @@ import (
 	"strings"
 )
 
-// These constants are the names of two files: the record of timings, and the record of draws.
-// Source depends on one of these files if it contains the name of the file as a string.
+// These constants are the names of two files: the record of timings, and the record of draws. Some
+// source contains the name of such a file as a string. The source then depends on this file.
 const (
 	timingsFile = "figures/out/timings.json"
 	drawsFile   = "figures/out/draws.csv"
@@ -36,8 +36,9 @@ func (in Inputs) Hash() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Function returns one hash of the inputs of a function or method of this module. title is the
-// function's name in runtime.Func. The hash is stored together with the list of packages.
+// Function returns one hash of the inputs of a function or method of this module. The argument
+// title is the function's name as runtime.Func gives it. Function also stores the hash, together
+// with the list of packages.
 func (m *Module) Function(title string) (string, error) {
 	if hash := m.listing.Functions[title]; hash != "" {
 		return hash, nil
@@ -56,8 +57,8 @@ func (m *Module) Function(title string) (string, error) {
 	return hash, nil
 }
 
-// functionName matches the package and the first name in titles such as cvgm/figures.Figure.PNG,
-// cvgm/figures.(*Figure).PNG and cvgm/figures.Map[...].func1.
+// functionName matches the package and the first name in the title of a function. Titles are such
+// as cvgm/figures.Figure.PNG, cvgm/figures.(*Figure).PNG and cvgm/figures.Map[...].func1.
 var functionName = regexp.MustCompile(`^((?:.*/)?[^./]+)\.[(*]*([\pL_][\pL_\d]*)`)
 
 // Cells returns the inputs of a notebook with the given code cells. If a cell cannot be parsed, the
@@ -80,7 +81,7 @@ func (m *Module) Cells(cells []string) Inputs {
 		}
 		return r.in
 	}
-	// An import in one cell applies to all cells. GoNB adds missing imports.
+	// An import in one cell is valid in all cells. GoNB adds missing imports.
 	imports := map[string]string{}
 	for at, known := range m.listing.Packages {
 		if known.Folder != "" {
@@ -106,8 +107,8 @@ func (m *Module) Cells(cells []string) Inputs {
 	return r.in
 }
 
-// program returns a cell as a Go file. The lines after %% become the function main. Other lines for
-// GoNB and for the shell are omitted.
+// program returns a cell as a Go file. The lines after %% become the function main. The other lines
+// for GoNB, and the lines for the shell, are omitted.
 func program(cell string) string {
 	var b strings.Builder
 	b.WriteString("package main\n")
@@ -134,9 +135,9 @@ func (m *Module) packageName(at string) string {
 	return path.Base(majorVersion.ReplaceAllString(at, ""))
 }
 
-// parse returns the declarations of a package of this module, or nil for other packages. If a file
-// has a syntax error, parse returns only its correct declarations. The file cannot be compiled in
-// this case.
+// parse returns the declarations of a package of this module. For other packages, it returns nil.
+// If a file has a syntax error, parse returns only the correct declarations. Such a file cannot be
+// compiled.
 func (m *Module) parse(at string) *parsed {
 	p, known := m.parsed[at]
 	if l := m.listing.Packages[at]; !known && l != nil && l.Folder != "" {
@@ -160,9 +161,9 @@ func (m *Module) reach() *reach {
 	return &reach{m: m, in: in, linked: map[string]bool{}, visited: map[*declaration]bool{}}
 }
 
-// link adds the inputs that come from importing the package at an import path. They do not depend
-// on the names of the package that are used. If only cells import a module, the module's version is
-// in go.mod.
+// link adds the inputs that come from the import of a package. The argument at is the import path.
+// These inputs do not depend on the names of the package that are used. If only cells import a
+// module, the module's version is in go.mod.
 func (r *reach) link(at string) {
 	if r.linked[at] {
 		return
@@ -192,7 +193,7 @@ func (r *reach) link(at string) {
 	}
 }
 
-// file adds a file with the hash of its bytes, if it exists.
+// file adds a file to the inputs, with the hash of its bytes, if the file exists.
 func (r *reach) file(name string) {
 	r.others = true
 	if text, err := os.ReadFile(filepath.Join(r.m.root, name)); err == nil {
@@ -220,8 +221,8 @@ func (r *reach) whole(at string) {
 	}
 }
 
-// add adds declarations of a package, everything that they mention, and the initialisers that may
-// affect them.
+// add adds declarations of a package to the inputs. It also adds everything that these declarations
+// mention, and the initialisers that may affect them.
 func (r *reach) add(at string, declarations ...*declaration) {
 	p := r.m.parse(at)
 	for _, d := range declarations {

@@ -1,13 +1,13 @@
-// Package source finds the inputs of the cells of a notebook, or of a function of this module.
-// Inputs are Go declarations, versions of other modules, and the version of Go. If all inputs of
-// two runs have the same hashes, the results of the runs are the same.
+// Package source finds the inputs of code. The code is either the cells of a notebook or a function
+// of this module. Inputs are Go declarations, versions of other modules, and the version of Go. If
+// all inputs of two runs have the same hashes, the results of the runs are the same.
 //
 // Cells depend on the declarations that they reach by name: functions, types with all their
-// methods, variables, and groups of constants. Comments do not count. Names are resolved without
+// methods, variables, and groups of constants. Comments are not inputs. Names are resolved without
 // types, so a name stands for all declarations that it may denote. If a name is not found, the cell
 // depends on the whole package. If an init function may set a variable, all declarations that reach
-// the variable depend on the init function. The initial value of a variable is assumed to set no
-// other variables.
+// the variable depend on the init function. The package assumes that the initial value of a
+// variable sets no other variables.
 package source
 
 import (
@@ -29,7 +29,7 @@ import (
 	"strings"
 )
 
-// A Module is the source of the module at one time. It is not safe for concurrent use.
+// A Module is the source of the module as it was at one time. It is not safe for concurrent use.
 type Module struct {
 	root    string
 	files   map[string][]byte // of all Go files except tests, by their names relative to the root
@@ -37,7 +37,7 @@ type Module struct {
 	parsed  map[string]*parsed // by import path
 }
 
-// A listing is the part of the output of go list that affects inputs.
+// A listing holds that part of the output of go list that affects inputs.
 type listing struct {
 	Stamp    string // hash of everything on which the output depends
 	Language string // version in the go line of go.mod
@@ -56,7 +56,8 @@ type listed struct {
 	Imports []string // without packages of the standard library
 }
 
-// Root returns the first folder with a go.mod, from the working folder upwards.
+// Root returns the root of the checkout. It is the first folder with a go.mod, from the working
+// folder upwards.
 func Root() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -73,8 +74,9 @@ func Root() (string, error) {
 	}
 }
 
-// Open reads the module in the folder root. go list lists its packages. The output of go list is
-// stored in .work/packages.json, and used until a file changes.
+// Open reads the module in the folder root. It lists the packages of the module by go list. It
+// stores the output of go list in .work/packages.json. Until a file changes, it uses the stored
+// output.
 func Open(root string) (*Module, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {
@@ -99,15 +101,15 @@ func Open(root string) (*Module, error) {
 // memo returns the name of the file with the stored listing.
 func (m *Module) memo() string { return filepath.Join(m.root, ".work", "packages.json") }
 
-// keep stores the listing. If this fails, go list runs again the next time.
+// keep stores the listing. If it cannot store the listing, go list runs again the next time.
 func (m *Module) keep() {
 	if text, err := json.Marshal(m.listing); err == nil {
 		_ = WriteFile(m.memo(), text)
 	}
 }
 
-// read reads the Go files. It returns a hash of all files and settings on which the output of go
-// list depends.
+// read reads the Go files of the module. It returns one hash of all files and settings that affect
+// the output of go list.
 func (m *Module) read() (string, error) {
 	root := m.root
 	h := sha256.New()
@@ -161,8 +163,8 @@ type goModule struct {
 	Replace                       *goModule
 }
 
-// list runs go list. If a module is replaced by a folder, it has no version. Its files are then
-// inputs, like the files of this module, and the listing gets a stamp that no later listing has.
+// list runs go list. A module that is replaced by a folder has no version. Its files are then
+// inputs, like the files of this module. The listing then gets a stamp that no later listing has.
 func list(root string) (l listing, err error) {
 	const fields = "ImportPath,Name,Dir,Module,Imports,GoFiles,SFiles,EmbedFiles"
 	cmd := exec.Command("go", "list", "-deps", "-json="+fields, "./...")
@@ -196,8 +198,9 @@ func list(root string) (l listing, err error) {
 	return l, nil
 }
 
-// describe returns a package with the version of its module, or with its files if the module has no
-// version. It sets the language, or the stamp, of l if the package determines one.
+// describe returns a package with the version of its module. If the module has no version, it
+// returns the package with its files. If the package determines the language or the stamp of the
+// listing l, describe sets it.
 func (l *listing) describe(root string, p goPackage) (*listed, error) {
 	known := &listed{Name: p.Name, Imports: p.Imports}
 	source := p.Module
@@ -228,8 +231,8 @@ func (l *listing) describe(root string, p goPackage) (*listed, error) {
 	return known, nil
 }
 
-// WriteFile writes a file atomically. If the machine stops at any time, the file has either the new
-// content or the previous content. WriteFile makes the folder if it is missing.
+// WriteFile writes a file atomically. Even if the machine stops, the file has either the new
+// content or the previous content. If the folder is missing, WriteFile makes it.
 func WriteFile(name string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err

@@ -2,9 +2,9 @@
 //
 //	go run ./notebooks/stale [-json] [NOTEBOOK[=FOLDER] …]
 //
-// NOTEBOOK is a file such as notebooks/01_elastic_net.ipynb. Without an argument, Stale examines
-// all notebooks that git tracks. Without git, it examines all notebooks except scratch notebooks,
-// which have names from JupyterLab, such as Untitled1. FOLDER is the folder with the outputs of the
+// NOTEBOOK is a file such as notebooks/01_elastic_net.ipynb. Without this argument, Stale examines
+// all notebooks that git tracks. Without git, it examines all notebooks except scratch notebooks.
+// These have names from JupyterLab, such as Untitled1. FOLDER is the folder with the outputs of the
 // notebook. The default is a folder such as figures/out/01_elastic_net. With -json, the output also
 // lists the inputs of each notebook. After a run, ./reproduce.sh writes inputs in the same form to
 // FOLDER/provenance.json.
@@ -54,8 +54,8 @@ func main() {
 	}
 }
 
-// examine returns the states of notebooks in a checkout, in their order. root is the root of the
-// checkout.
+// examine returns the states of notebooks in a checkout, in the order of the notebooks. The
+// argument root is the root of the checkout.
 func examine(root string, notebooks []string) ([]*state, error) {
 	if len(notebooks) == 0 {
 		found, err := source.Experiments(root)

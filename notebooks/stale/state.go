@@ -19,8 +19,8 @@ import (
 	"cvgm/notebooks/source"
 )
 
-// runner lists the files of ./reproduce.sh that run the cells and write the notebook. The other
-// files of ./reproduce.sh do not affect outputs.
+// The variable runner lists those files of ./reproduce.sh that run the cells and write the
+// notebook. The other files of ./reproduce.sh do not affect outputs.
 var runner = []string{"notebooks/runner/requirements.txt", "notebooks/runner/environment.py", "notebooks/runner/execute.py", "notebooks/runner/layout.py"}
 
 const extension = ".ipynb" // of notebooks
@@ -32,15 +32,15 @@ const provenanceFile = "provenance.json"
 type state struct {
 	Notebook string   `json:"notebook"`
 	Folder   string   `json:"folder"`
-	Reasons  []string `json:"reasons"` // reasons to run the notebook; none if the outputs agree with the inputs
-	// Rewrite is set if the text outside of the code cells, or the layout of the file, has changed
-	// since the run, and nothing else has changed. The notebook then need not run again. It only
-	// has to be written again in its plain form.
+	Reasons  []string `json:"reasons"` // reasons to run the notebook; there are none if the outputs agree with the inputs
+	// Rewrite is true if only the text outside of the code cells, or the layout of the file, has
+	// changed since the run. The notebook then need not run again. It only has to be written again
+	// in its plain form.
 	Rewrite bool          `json:"rewrite"`
 	Inputs  source.Inputs `json:"inputs"`
-	// Changed returns a list of functions. The last run used their results, and their source has
-	// changed since. A run computes their results again, even if the results of the last run are
-	// still stored.
+	// Changed lists functions. The last run used their results, but their source has changed since.
+	// A run computes these results again, even if the results of the last run are still in the
+	// store.
 	Changed []string `json:"changed"`
 }
 
@@ -63,15 +63,16 @@ type provenance struct {
 	Cells    string            // digest of the code cells in the notebook that the run wrote
 	Files    map[string]string // hashes of the files that parameters name, by their paths
 
-	// Title is the function's name in runtime.Func, and Source the hash of its inputs.
+	// Title is the name of the function as runtime.Func gives it. Source is the hash of the
+	// function's inputs.
 	Results []struct{ Function, Key, Title, Source string }
 
 	// Only ./reproduce.sh reads the following fields.
 	Overrides, Captions, Alts map[string]string
 }
 
-// readProvenance reads a provenance file. If the file is missing, the error is fs.ErrNotExist. A
-// damaged file gives a different error.
+// readProvenance reads a provenance file. If the file is missing, the error is fs.ErrNotExist. If
+// the file is damaged, there is a different error.
 func readProvenance(file string) (p provenance, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -161,7 +162,8 @@ type cell struct {
 	Outputs any
 }
 
-// codeCells returns the code cells of a notebook. If text is not a notebook, it counts as one cell.
+// codeCells returns the code cells of a notebook. If the text is not a notebook, the whole text is
+// one cell.
 func codeCells(text []byte) []cell {
 	var notebook struct{ Cells []cell }
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -186,7 +188,7 @@ func digest(cells []cell) string {
 	return hash(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
 }
 
-// lines is a text in a notebook: a string, or a list of strings.
+// lines is a text in the JSON of a notebook. There it is a string or a list of strings.
 type lines string
 
 func (l *lines) UnmarshalJSON(text []byte) error {
@@ -199,8 +201,8 @@ func (l *lines) UnmarshalJSON(text []byte) error {
 }
 
 // outputs returns the hashes of the files in the folder of a notebook's outputs, by file name. The
-// argument before is the provenance of the last run. If it has the notebook among its outputs, the
-// result has the notebook, too.
+// argument before is the provenance of the last run. If the outputs of the last run include the
+// notebook, the result includes the notebook, too.
 func outputs(root, notebook, folder string, before provenance) (map[string]string, error) {
 	found := map[string]string{}
 	add := func(file string) error {
@@ -265,7 +267,7 @@ func change(was, is, added, gone, changed string) string {
 	return " " + changed
 }
 
-// listing returns the title and the first of the entries on one line.
+// listing returns one line: the title, and the first few of the entries.
 func listing(title string, entries []string) string {
 	const most = 3
 	more := ""
@@ -275,7 +277,7 @@ func listing(title string, entries []string) string {
 	return title + ": " + strings.Join(entries, ", ") + more
 }
 
-// below returns the name of a file relative to the root, with slashes.
+// below returns the name of a file relative to the root. The name has slashes on every system.
 func below(root, file string) string {
 	name, err := filepath.Rel(root, file)
 	if err != nil {

@@ -11,16 +11,17 @@ import (
 	"slices"
 )
 
-// Format is the name of the encoding. Every key depends on Format, so results in an older encoding
-// are not found.
+// Format is the name of the encoding. Every key depends on Format. If the encoding changes, results
+// in the old encoding are thus not found.
 const Format = "plain values 1"
 
 var errDamaged = errors.New("its bytes are not those of such a value")
 
-// Encode returns the bytes of a value, for Decode. The argument is a pointer to the value, or a
-// pointer to a pointer to the value. The bytes contain no types, so equal values of one type have
-// equal bytes in every process. Interfaces, functions, channels and unexported fields are an error,
-// unless the type of the value is an encoding.BinaryMarshaler. A value must not contain cycles.
+// Encode returns the bytes of a value. Decode reads them. The argument is a pointer to the value,
+// or a pointer to a pointer to the value. The bytes contain no types, so equal values of one type
+// have equal bytes in every process. Interfaces, functions, channels and unexported fields are an
+// error, unless the type of the value is an encoding.BinaryMarshaler. A value must not contain
+// cycles.
 func Encode(from any) ([]byte, error) {
 	v := reflect.ValueOf(from)
 	for v.Kind() == reflect.Pointer && !v.IsNil() {
@@ -36,8 +37,8 @@ func Encode(from any) ([]byte, error) {
 	return data, nil
 }
 
-// Decode sets the value to which dst points. data must come from Encode of a value of the same
-// type. After an error, the value is undefined.
+// Decode sets the value to which dst points. The bytes in data must be the bytes that Encode
+// returns for a value of the same type. After an error, the value is undefined.
 func Decode(data []byte, dst any) error {
 	v := reflect.ValueOf(dst)
 	if v.Kind() != reflect.Pointer || v.IsNil() {
@@ -124,7 +125,8 @@ func appendFields(data []byte, v reflect.Value) (_ []byte, err error) {
 	return data, nil
 }
 
-// appendMap appends the bytes of a map, in the order of its encoded keys.
+// appendMap appends the bytes of a map. The order of the entries is the order of their encoded
+// keys.
 func appendMap(data []byte, v reflect.Value) ([]byte, error) {
 	if v.IsNil() {
 		return append(data, 0), nil
@@ -175,8 +177,9 @@ func (d *decoder) bytes() ([]byte, error) {
 	return text, nil
 }
 
-// length reads the length n of a slice or map. notNil is false if the slice or map is nil. A length
-// above the number of remaining bytes is an error, because each element has at least one byte.
+// length reads the length n of a slice or map. The result notNil is false if the slice or map is
+// nil. Each element has at least one byte, so a length above the number of remaining bytes is an
+// error.
 func (d *decoder) length() (n int, notNil bool, err error) {
 	u, err := d.uint(uint64(len(d.data)) + 1)
 	return max(0, int(u)-1), u > 0, err

@@ -18,18 +18,20 @@ import (
 )
 
 // A Record is one line of a file of records. It has a kind, the number of a cell, a checksum, and a
-// payload in base64. The checksum also depends on the key of the result, so that a record of a
-// different result is never accepted.
+// payload in base64. The checksum also depends on the key of the result. So a record of another
+// result is never accepted.
 type Record struct {
 	Kind    string
 	Cell    int
 	Payload []byte
 }
 
-// KindCell is the Kind of a finished cell. The Payload is the value of the cell, encoded by Encode.
+// KindCell is the Kind of a record with a finished cell. The Payload of the record is the value of
+// the cell, encoded by Encode.
 const KindCell = "cell"
 
-// kindParams is the Kind of the first record of a file. The Payload is the parameters.
+// kindParams is the Kind of the first record of a file. The Payload of this record is the
+// parameters.
 const kindParams = "params"
 
 const suffix = ".records"
@@ -46,7 +48,7 @@ func (r Record) line(key string) []byte {
 }
 
 // parseLine returns the record in a line. The argument line does not include the end of the line.
-// intact is set if the record is complete and undamaged.
+// The result intact is true if the record is complete and undamaged.
 func parseLine(key string, line []byte) (r Record, intact bool) {
 	parts := strings.Split(string(line), " ")
 	if len(parts) != 4 {
@@ -58,8 +60,8 @@ func parseLine(key string, line []byte) (r Record, intact bool) {
 	return r, err == nil && bad == nil && r.sum(key) == parts[2]
 }
 
-// readFile calls f for each complete record of a file. It skips torn and damaged records, and the
-// cells of these records are computed again.
+// readFile calls f for each complete record of a file. It skips incomplete and damaged records. The
+// cells of the skipped records are computed again.
 func readFile(path, key string, f func(Record) error) error {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -81,9 +83,9 @@ func readFile(path, key string, f func(Record) error) error {
 }
 
 // ReadCells returns the payloads of the cells in a folder of records, by the number of the cell. It
-// reads only files whose names begin with prefix. It calls onOther for each record that is not a
-// cell. Several records of the same cell must have equal bytes. All files must have the given
-// parameters, as JSON. If the folder is missing, there are no cells.
+// reads only files whose names begin with prefix. For each record that is not a cell, it calls
+// onOther. Several records of the same cell must have equal bytes. All files must have the
+// parameters params, in JSON. If the folder is missing, there are no cells.
 func ReadCells(folder, prefix, key string, params []byte, onOther func(file string, r Record) error) (map[int][]byte, error) {
 	files, err := recordFiles(folder, prefix)
 	if err != nil {
@@ -111,7 +113,8 @@ func ReadCells(folder, prefix, key string, params []byte, onOther func(file stri
 	return cells, nil
 }
 
-// checkParams returns an error if the first record r of a file has other parameters than params.
+// checkParams checks the first record r of a file. If its parameters are not equal to params, it
+// returns an error.
 func checkParams(file string, r Record, params []byte) error {
 	if bytes.Equal(r.Payload, params) {
 		return nil
@@ -119,8 +122,8 @@ func checkParams(file string, r Record, params []byte) error {
 	return fmt.Errorf("%s has cells of the same key with the parameters %s, not %s: use another key, or remove the file", file, r.Payload, params)
 }
 
-// refuseOthers returns an error if a file in the folder has other parameters. It reads only the
-// first record of each file.
+// refuseOthers returns an error if a file in the folder has other parameters than params. It reads
+// only the first record of each file.
 func refuseOthers(folder, key string, params []byte) error {
 	files, err := recordFiles(folder, "")
 	for _, file := range files {
@@ -140,7 +143,8 @@ func refuseOthers(folder, key string, params []byte) error {
 	return err
 }
 
-// recordFiles lists the files of records in a folder whose names begin with prefix.
+// recordFiles lists the files of records in a folder. It lists only files whose names begin with
+// prefix.
 func recordFiles(folder, prefix string) ([]string, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -155,8 +159,8 @@ func recordFiles(folder, prefix string) ([]string, error) {
 	return files, nil
 }
 
-// A Journal is the file of records of one process. No other process writes to it. Its methods are
-// safe for concurrent use.
+// A Journal is a file of records of one process. No other process writes to this file. The methods
+// of a Journal are safe for concurrent use.
 type Journal struct {
 	mu     sync.Mutex
 	file   *os.File
@@ -165,9 +169,9 @@ type Journal struct {
 	synced time.Time
 }
 
-// NewJournal makes a file with a new name that begins with prefix. The file is for records of the
-// result with the given key and parameters. params is the parameters as JSON. If the folder has
-// records with other parameters, NewJournal returns an error.
+// NewJournal makes a file for records of one result. The file has a new name that begins with
+// prefix. The argument key is the key of the result, and params is the parameters in JSON. If the
+// folder has records with other parameters, NewJournal returns an error.
 func NewJournal(folder, prefix, key string, params []byte) (*Journal, error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return nil, err
@@ -187,15 +191,15 @@ func NewJournal(folder, prefix, key string, params []byte) (*Journal, error) {
 	return j, nil
 }
 
-// syncEvery is the interval between syncs. If a node fails, the cells of at most one interval are
-// lost and have to be computed again.
+// syncEvery is the interval between syncs of the file. If a node fails, at most the cells of one
+// interval are lost and have to be computed again.
 const syncEvery = time.Second
 
 // Name returns the name of the file.
 func (j *Journal) Name() string { return j.file.Name() }
 
-// Add appends a record. After an error, such as a full disk, the file still has its earlier
-// records.
+// Add appends a record. After an error, for example because the disk is full, the file still has
+// its earlier records.
 func (j *Journal) Add(r Record) error {
 	line := r.line(j.key)
 	j.mu.Lock()
@@ -212,7 +216,7 @@ func (j *Journal) Add(r Record) error {
 	return j.file.Sync()
 }
 
-// Close closes the file. Network file systems may report a full disk only at this time.
+// Close closes the file. A network file system may report a full disk only when the file is closed.
 func (j *Journal) Close() error {
 	return errors.Join(j.file.Sync(), j.file.Close())
 }

@@ -12,14 +12,14 @@ import (
 	"cvgm/notebooks/source"
 )
 
-// Path returns the name of the file with a function's result in the folder dir. key is a
-// hexadecimal hash of all inputs of the result.
+// Path returns the name of the file for a function's result in the folder dir. The argument key is
+// a hexadecimal hash of all inputs of the result.
 func Path(dir, function, key string) string {
 	return filepath.Join(dir, function+"-"+key[:min(16, len(key))])
 }
 
-// Shards returns the folder with the records of the cells of a result. path is the name of the
-// result's file.
+// Shards returns the folder with the records of a result's cells. The argument path is the name of
+// the result's file.
 func Shards(path string) string { return path + ".shards" }
 
 // Write writes a value with its checksum, either completely or not at all.
@@ -32,7 +32,7 @@ func Write(path string, from any) error {
 	return source.WriteFile(path, append(sum[:], data...))
 }
 
-// Read reads a file that Write wrote. If the file is missing, the error is an fs.ErrNotExist.
+// Read reads a file that Write has written. If the file is missing, the error is an fs.ErrNotExist.
 func Read(path string, to any) error {
 	data, err := os.ReadFile(path)
 	if err != nil {

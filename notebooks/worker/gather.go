@@ -24,7 +24,7 @@ type records struct {
 	lost   []started // workers that have not written an end
 }
 
-// read reads the files of all workers of the sweep, including workers of other plans.
+// read reads the files of all workers of the sweep. It includes workers that ran with other plans.
 func (s *sweep) read() (*records, error) {
 	all := &records{}
 	failed, started := map[int]failure{}, map[string]started{}
@@ -104,8 +104,9 @@ func (k *gatherKeeper) progress(done, total int) {
 	}
 }
 
-// gather writes the result of the sweep to the store if no cell is missing. Otherwise, it sets
-// Cells to the missing cells. If an experiment has no cells, gather computes the experiment itself.
+// gather writes the result of the sweep to the store if no cell is missing. Otherwise, it sets the
+// field Cells to the missing cells. If an experiment has no cells, gather itself computes the
+// experiment.
 func (s *sweep) gather(ctx context.Context) error {
 	s.Cells = &ranges{}
 	if s.finished() {
@@ -141,12 +142,12 @@ func (s *sweep) describe(all *records) {
 	s.Failed, s.Ended, s.Lost = all.failed, all.ended, all.lost
 }
 
-// pause is the time between two readings of a folder. A shared folder may list a new file late, so
-// one reading is not enough.
+// The constant pause is the time between two readings of a folder. A shared folder may list a new
+// file late, so one reading is not enough.
 const pause = 2 * time.Second
 
-// gatherAll gathers the sweeps. While cells are missing, it reads the records again, because a
-// shared folder may list a new file late. It stops after timeout.
+// gatherAll gathers the sweeps. A shared folder may list a new file late, so gatherAll reads the
+// records again while cells are missing. It stops after timeout.
 func (p *plan) gatherAll(ctx context.Context, timeout time.Duration) error {
 	var errs []error
 	for _, s := range p.Sweeps {
@@ -160,8 +161,8 @@ func (p *plan) gatherAll(ctx context.Context, timeout time.Duration) error {
 	return errors.Join(errs...)
 }
 
-// missing returns an error that lists the missing cells with the reasons. If no cells are missing,
-// it returns nil.
+// missing returns an error that lists the missing cells and the reasons why they are missing. If no
+// cells are missing, it returns nil.
 func (p *plan) missing() error {
 	var errs []error
 	for _, s := range p.Sweeps {
@@ -179,7 +180,8 @@ func (p *plan) missing() error {
 	return errors.Join(errs...)
 }
 
-// count sets Done, the number of the plan's cells that are done. It does not run an experiment.
+// count sets the field Done to the number of the plan's cells that are done. It does not run an
+// experiment.
 func (p *plan) count() error {
 	for _, s := range p.Sweeps {
 		if s.Cells == nil {

@@ -1,5 +1,6 @@
-// Worker computes one shard of the cells of experiments. It also gathers the shards of all workers
-// into the store. It needs neither Go nor the sources. Worker -h explains the flags.
+// Worker computes one shard of the cells of experiments. With other flags, it gathers the shards of
+// all workers into the store. It needs neither Go nor the sources. The command worker -h explains
+// the flags.
 package main
 
 import (
@@ -72,8 +73,8 @@ func run() int {
 	return 0
 }
 
-// A task is a run of the worker, as its flags describe it. It computes a shard if it neither
-// gathers nor prints a state.
+// A task is a run of the worker, as its flags describe it. The run gathers, prints a state, or
+// otherwise computes a shard.
 type task struct {
 	plan                    *plan
 	shard                   int
@@ -81,7 +82,7 @@ type task struct {
 	wait                    time.Duration
 }
 
-// readTask reads the flags. Its errors name flags that do not fit.
+// readTask reads the flags. If flags do not agree, its error names them.
 func readTask() (*task, error) {
 	t := &task{plan: new(plan)}
 	var s sweep
@@ -127,7 +128,8 @@ func readTask() (*task, error) {
 	return t, t.check()
 }
 
-// check returns an error if an argument, the store's folder or the number of the shard does not fit.
+// check checks the arguments, the folder of the store, and the number of the shard. It returns an
+// error if one of them is not valid.
 func (t *task) check() error {
 	sharing := !t.gather && !t.missing && !t.status
 	switch {
@@ -158,7 +160,8 @@ func (t *task) do(ctx context.Context) error {
 	return p.runShard(ctx, t.shard)
 }
 
-// exitStatus returns the exit status for work that has ended with err, or without an error.
+// exitStatus returns the exit status of a worker. The argument err is the error with which the work
+// has ended, or nil.
 func exitStatus(ctx context.Context, err error) int {
 	var io *os.PathError
 	switch {

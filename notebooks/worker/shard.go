@@ -15,15 +15,16 @@ import (
 	"cvgm/notebooks/store"
 )
 
-// These constants are the kinds of records that a worker writes in addition to cells.
+// These constants are further kinds of records that a worker writes, in addition to the records of
+// cells.
 const (
 	kindStart  = "start"  // payload: JSON of type started
 	kindFailed = "failed" // payload: JSON of type failure
 	kindEnd    = "end"    // payload: JSON of type ended
 )
 
-// errComplete is the cause with which an experiment is cancelled when the cells of the shard are
-// done.
+// When the cells of the shard are done, the worker cancels the experiment. The cause of this
+// cancellation is errComplete.
 var errComplete = errors.New("the cells of this shard are done")
 
 // A shardKeeper is an experiment.Keeper that computes the cells of one shard and skips all other
@@ -70,9 +71,9 @@ func (k *shardKeeper) Keep(i int, cell any) {
 	k.last = time.Now()
 }
 
-// progress cancels the experiment when the cells of the shard are done, because the experiment has
-// no result without the cells of other shards. If a cell has failed, the experiment itself returns
-// the error.
+// progress cancels the experiment when the cells of the shard are done. Without the cells of other
+// shards, the experiment has no result. If a cell has failed, the experiment itself returns the
+// error.
 func (k *shardKeeper) progress(done, total int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -148,8 +149,8 @@ func (p *plan) runSweep(ctx context.Context, s *sweep, shard int) (err error) {
 
 // cellsOf returns a function that reports whether this worker must compute a cell. The cell must
 // belong to the shard. Neighbouring cells belong to different shards, so that costly neighbours are
-// divided. After a requeue, an earlier worker with the same shard of the same plan may already have
-// recorded the cell. The function then returns false.
+// divided among the workers. After a requeue, an earlier worker with the same shard of the same
+// plan may already have recorded the cell. In this case, the function returns false.
 func (p *plan) cellsOf(s *sweep, shard int, prefix string) (func(i int) bool, error) {
 	done, err := store.ReadCells(s.folder(), prefix, s.Key, s.text, func(string, store.Record) error { return nil })
 	if err != nil {

@@ -42,7 +42,8 @@ type sweep struct {
 	path       string // name of the result's file
 }
 
-// started describes a worker. Its Time is only for people, because the clocks of nodes differ.
+// started describes a worker that has started. The field Time is only for people, because the
+// clocks of nodes differ.
 type started struct {
 	Host, Job string
 	Shard     int
@@ -50,8 +51,9 @@ type started struct {
 	Time      time.Time
 }
 
-// ended describes the work of a worker that was not stopped. Time is when the worker started, First
-// is when its first cell started, and Last is when its last cell ended.
+// ended describes the work of a worker that was not stopped. Time is the time at which the worker
+// started. First is the time at which its first cell started, and Last is the time at which its
+// last cell ended.
 type ended struct {
 	started
 	Cells       int
@@ -81,7 +83,7 @@ func readPlan(name string) (*plan, error) {
 	return p, p.open()
 }
 
-// open finds the experiments of the sweeps, and the files of their results in the store.
+// open finds the experiments of the sweeps. It also finds the files of their results in the store.
 func (p *plan) open() error {
 	for _, s := range p.Sweeps {
 		e, err := registry.Lookup(s.Name)
@@ -109,7 +111,7 @@ func (p *plan) open() error {
 	return nil
 }
 
-// folder returns the folder with the files of the workers of the sweep.
+// folder returns the folder with the files that the workers of the sweep write.
 func (s *sweep) folder() string { return store.Shards(s.path) }
 
 // finished reports whether the store has the result.
@@ -118,7 +120,7 @@ func (s *sweep) finished() bool {
 	return err == nil && result.Mode().IsRegular()
 }
 
-// ranges is a list of numbers in ascending order. As text, it has the form 0-9,12,15-20.
+// ranges is a list of numbers in ascending order. Its text has the form 0-9,12,15-20.
 type ranges struct{ list []int }
 
 func (r ranges) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
