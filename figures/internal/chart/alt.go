@@ -13,14 +13,14 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// Shaded reports whether the figure has a surface or counts, which represent values by shades.
+// Shaded reports whether the figure shows values by shades: whether it has a surface or counts.
 func (f *Figure) Shaded() bool {
 	return slices.ContainsFunc(slices.Concat(f.Panels...), func(p *Panel) bool { return p.filled })
 }
 
-// Alt returns a description of the figure for readers who cannot see it. It describes the panels
-// with their axes, their series, and the changed parameters. If there are few panels, it also lists
-// the values at the ends of lines.
+// Alt returns a description of the figure for readers who cannot see it. The description has the
+// panels with their axes, the series of the panels, and the changed parameters. If there are few
+// panels, it also has the values at the ends of lines.
 func (f *Figure) Alt() string {
 	text := f.altPanels()
 	if f.Changed != "" {
@@ -56,8 +56,8 @@ func (p *Panel) altAxes() string {
 	return fmt.Sprintf("%s: %s over %s", title, y, x)
 }
 
-// altSeries lists the visible series of the panel. It omits a series without a legend entry if the
-// name of the series begins with the name of another series.
+// altSeries lists the visible series of the panel. It omits a series that has no legend entry if
+// the series' name begins with the name of another series.
 func (p *Panel) altSeries(detailed bool) string {
 	var shown, lines []string
 	for _, s := range p.Series {
@@ -82,8 +82,8 @@ func (p *Panel) altSeries(detailed bool) string {
 	return altList("; series ", shown) + bands + altList("; reference lines ", lines)
 }
 
-// altEnds returns the values of a line at its two ends. In a panel with Rows, the values are the x
-// of the ends. In all other panels, they are the y of the ends.
+// altEnds returns the values of a line at its two ends. In most panels, these values are the y of
+// the ends. In a panel with Rows, they are the x of the ends.
 func (p *Panel) altEnds(s Series) string {
 	all := slices.Concat(s.Stretches...)
 	if !s.Line || p.filled || p.Equal || !slices.IsSortedFunc(all, func(v, w point) int { return cmp.Compare(v[0], w[0]) }) {
@@ -102,8 +102,8 @@ func (p *Panel) altEnds(s Series) string {
 	return fmt.Sprintf(" from %s to %s", value(all[0]), value(all[len(all)-1]))
 }
 
-// altList lists names. If there are very many names, it lists only the first few and the number of
-// the others.
+// altList lists names. If there are very many names, the list has only the first few names and the
+// number of the others.
 func altList(of string, names []string) string {
 	const most = 12
 	if len(names) == 0 {

@@ -8,12 +8,13 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// headroom is the length that is added to an axis at each end, as a share of the range of the data.
+// headroom is the length that is added to an axis at each end. It is a share of the range of the
+// data.
 const headroom = .04
 
-// pad returns the ends of an axis for data from low to high. It extends the range by the given
-// share at each end. If there is no data, the ends are 0 and 1. If low and high are almost equal,
-// the axis extends farther on both sides, so that it has room for ticks.
+// pad returns the ends of an axis for data from low to high. It extends the range of the data by
+// the given share at each end. If there are no data, the ends are 0 and 1. If low and high are
+// almost equal, pad extends the range farther on both sides, so that the axis has room for ticks.
 func pad(low, high, share float64) (from, to float64) {
 	if low > high {
 		return 0, 1
@@ -25,9 +26,9 @@ func pad(low, high, share float64) (from, to float64) {
 	return low - by, high + by
 }
 
-// Axes returns the range of the panel's axes, without the headroom for a legend. The axes extend
-// beyond the data: upwards and downwards for lines, and on all sides for glyphs. They do not extend
-// beyond surfaces, which fill their panel.
+// Axes returns the range of the panel's axes, without the headroom for a legend. For lines, the
+// axes extend beyond the data upwards and downwards. For glyphs, they extend beyond the data on all
+// sides. A surface fills its panel, so the axes do not extend beyond it.
 func (p *Panel) Axes() Box {
 	b := AxesOf(p.Plot)
 	if p.fixed {
@@ -49,7 +50,7 @@ func (p *Panel) Axes() Box {
 	return b
 }
 
-// WithGhosts returns the box b, extended so that it contains the ghosts of the panel.
+// WithGhosts returns a box that contains the box b and the ghosts of the panel.
 func (p *Panel) WithGhosts(b Box) Box {
 	for _, s := range p.Ghosts {
 		for _, v := range slices.Concat(s.Stretches...) {
@@ -63,8 +64,8 @@ func (p *Panel) WithGhosts(b Box) Box {
 }
 
 // bounded extends the range [oldLow, oldHigh], so that it contains low and high. The extended range
-// is at most twice as long as the old range. If low and high do not fit into this length, the range
-// is extended as far as possible on both sides.
+// may be at most twice as long as the old range. If this length is too short for both low and high,
+// bounded extends the range as far as possible on both sides.
 func bounded(low, high, oldLow, oldHigh float64) (from, to float64) {
 	if narrow(oldLow, oldHigh) {
 		return oldLow, oldHigh
@@ -77,7 +78,7 @@ func bounded(low, high, oldLow, oldHigh float64) (from, to float64) {
 	return oldLow - below, oldHigh + above
 }
 
-// fit returns a panel whose x labels do not overlap on an axis of the given length.
+// fit returns a panel for an axis of the given length. In this panel, the x labels do not overlap.
 func (p *Panel) fit(axes Box, length vg.Length) *Panel {
 	const gap = 3 // in points, between two labels
 	fitted, q := *p, *p.Plot

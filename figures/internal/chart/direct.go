@@ -11,14 +11,15 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// directLabel is the name of a line, for a place beside the rightmost point of the line.
+// directLabel is a label beside the rightmost point of a line. It shows the name of the line.
 type directLabel struct {
 	Name  string
 	style Style
 	End   point
 }
 
-// DirectLabels returns the labels of the panel's lines. A name ends before its first parenthesis.
+// DirectLabels returns the labels of the panel's lines. A label shows the name of its line up to
+// the first parenthesis.
 func (p *Panel) DirectLabels() []directLabel {
 	var all []directLabel
 	for _, s := range p.Series {
@@ -38,8 +39,8 @@ func directText() text.Style {
 	return s
 }
 
-// directHeight is the height of a label. A label begins with a sample of its line, and directSample
-// is the length of this sample. directGap is the gap between the axes and a label.
+// directHeight is the height of a label. Each label begins with a sample of its line, which is
+// directSample long. The gap between the axes and a label is directGap.
 const directHeight, directSample, directGap = 10, 16, 5
 
 // directWidth returns the width of the labels to the right of the axes.
@@ -50,8 +51,8 @@ func (p *Panel) directWidth() (width vg.Length) {
 	return width
 }
 
-// drawDirect draws the labels to the right of the axes. Each label is as near to the end of its
-// line as the other labels allow. A stroke connects the end of the line with the label.
+// drawDirect draws the labels to the right of the axes. It places each label as near to the end of
+// its line as the other labels allow. A stroke connects the end of the line with the label.
 func (p *Panel) drawDirect(q *plot.Plot, data draw.Canvas) {
 	labels := p.DirectLabels()
 	y := func(l directLabel) vg.Length { return data.Y(q.Y.Norm(l.End[1])) }

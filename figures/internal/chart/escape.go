@@ -12,13 +12,14 @@ import (
 )
 
 // Texts of outputs may contain names from a user's file, such as the names of columns and classes.
-// For each format, this file has a function that escapes such a text, so that the format shows only
-// the text. The writers of the format call the function for all texts.
+// Such a name may contain characters that have a meaning in the format of the output. For each
+// format, this file therefore has a function that escapes a text, so that the output shows only the
+// text. The functions that write the format call this function for all texts.
 
-// Markdown returns text for a paragraph of Markdown, or for a cell of a table. If Markdown would
-// interpret characters of the text, the result is a code span, which all dialects show unchanged.
-// Escaping the characters would not suffice, because some dialects still draw mathematics or turn
-// addresses into links.
+// Markdown returns text for a paragraph of Markdown, or for a cell of a table in Markdown. If some
+// characters of the text have a meaning in Markdown, the result is a code span. All dialects of
+// Markdown show a code span unchanged. Escaping the characters would not suffice, because some
+// dialects still draw mathematics or turn addresses into links.
 func Markdown(text string, inTable bool) string {
 	text = experiment.Visible(text)
 	if activeMarkdown.MatchString(text) || !inTable && blockMarkdown.MatchString(text) {
@@ -38,9 +39,9 @@ var activeMarkdown = regexp.MustCompile("[$\\\\`]" + // mathematics, escapes, co
 // blockMarkdown matches the beginnings of headings, quotations and lists.
 var blockMarkdown = regexp.MustCompile(`^([#>=]|[+-]+(\s|$)|\d+[.)]\s)`)
 
-// codeSpan returns text as a code span of Markdown. In a table, a bar needs special care. Some
+// codeSpan returns text as a code span of Markdown. In a table, a bar | needs special care. Some
 // dialects end the cell at a bar even after a backslash, and other dialects show the backslash. So
-// a bar is written between two code spans.
+// codeSpan writes a bar between two code spans.
 func codeSpan(text string, inTable bool) string {
 	if before, after, has := strings.Cut(text, "|"); has && inTable {
 		return codeSpan(before, true) + "&#124;" + codeSpan(after, true)
@@ -63,13 +64,13 @@ func codeSpan(text string, inTable bool) string {
 	return fence + text + fence
 }
 
-// HTML returns text for the content of an element or the value of an attribute. It does not escape
-// TeX in an element; see [HTMLText].
+// HTML returns text for use in HTML: for the content of an element or for the value of an
+// attribute. It does not escape TeX in an element; see [HTMLText].
 func HTML(text string) string { return html.EscapeString(experiment.Visible(text)) }
 
-// HTMLText returns text for the content of an element. If a script of the page might interpret the
-// text as TeX, the result is a code element, which such scripts ignore. This is necessary because
-// links in TeX can run scripts.
+// HTMLText returns text for the content of an HTML element. A script of the page may interpret the
+// text as TeX. If this is possible, the result is a code element, which such scripts ignore. The
+// protection is necessary, because links in TeX can run scripts.
 func HTMLText(text string) string {
 	if strings.ContainsAny(text, `$\`) {
 		return "<code>" + HTML(text) + "</code>"
@@ -81,7 +82,7 @@ func HTMLText(text string) string {
 func Latex(text string) string {
 	text = LatexEscapes.Replace(experiment.Visible(text))
 	if strings.HasPrefix(text, "[") || strings.HasPrefix(text, "*") {
-		return "{}" + text // otherwise LaTeX would read the text as an argument of the line break before it
+		return "{}" + text // without the braces, LaTeX would read the text as an argument of the line break before the text
 	}
 	return text
 }
@@ -98,7 +99,7 @@ var LatexEscapes = strings.NewReplacer(`\`, `\textbackslash{}`, "&", `\&`, "%", 
 	"β", `$\beta$`, "ε", `$\varepsilon$`, "η", `$\eta$`, "σ", `$\sigma$`, "·", `$\cdot$`, "°", `$^\circ$`, "“", "``", "”", "''", "‖", `$\|$`, "∞", `$\infty$`, "√", `$\surd$`, "Σ", `$\Sigma$`, "→", `$\to$`, "é", `\'e`,
 	"─", "--", "│", `\textbar{}`, "●", `$\bullet$`, "◂", `$\triangleleft$`, "▸", `$\triangleright$`)
 
-// writeCSV returns records as CSV, in which no cell is a formula for a spreadsheet.
+// writeCSV returns records as CSV. No spreadsheet reads a cell of this CSV as a formula.
 func writeCSV(records [][]string) string {
 	var b strings.Builder
 	w := csv.NewWriter(&b)
@@ -109,12 +110,12 @@ func writeCSV(records [][]string) string {
 	return b.String()
 }
 
-// CSVText returns text for a cell of a CSV. If a spreadsheet would read a formula, CSVText inserts
-// an apostrophe before the formula. A formula may be at the beginning of the text. It may also
-// follow a semicolon or a tab, which end a cell in some countries. Numbers, even with an interval
-// in brackets, are not formulas and do not change. If the text already has an apostrophe at such a
-// place, it gets another one. So different texts remain different, and removing one apostrophe
-// restores the text.
+// CSVText returns text for a cell of a CSV. If a spreadsheet would read a formula in the text,
+// CSVText inserts an apostrophe before the formula. A formula may be at the beginning of the text.
+// It may also follow a semicolon or a tab, because these end a cell in some countries. Numbers are
+// not formulas, even with an interval in brackets, and do not change. If the text already has an
+// apostrophe at such a place, CSVText inserts another one. So different texts remain different, and
+// removing one apostrophe restores the text.
 func CSVText(text string) string {
 	number, _, _ := strings.Cut(text, " ")
 	if _, err := strconv.ParseFloat(number, 64); err == nil && (number == text || bracketed.MatchString(text)) {
@@ -135,8 +136,8 @@ var bracketed = regexp.MustCompile(`^\S+ \[[-+.\deE]+, [-+.\deE]+\]$`)
 
 var formula = regexp.MustCompile(`^'*([\t\r\n]|[\s\pZ\p{Cf}]*[=+\-@＝＋－＠])`)
 
-// Pictured returns text for a picture, with spaces in place of invisible characters. Line breaks
-// remain.
+// Pictured returns text for a picture. It replaces invisible characters by spaces, but keeps line
+// breaks.
 func Pictured(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && !unicode.IsPrint(r) {

@@ -1,6 +1,6 @@
 // Package chart holds the parts of the figures and tables of package figures: panels, axes,
-// legends, styles, texts and files. Package figures exports the names that other packages need. All
-// other exported names of this package are only for package figures and its tests.
+// legends, styles, texts and files. Package figures exports those names that other packages need.
+// All other exported names of package chart are only for package figures and its tests.
 package chart
 
 import (
@@ -16,15 +16,15 @@ import (
 type Figure struct {
 	Name          string // name of the files without ending
 	Caption       string
-	Changed       string // text with the parameters that differ from the defaults, below the panels; empty: none
+	Changed       string // text below the panels, with the parameters that differ from the defaults; empty: none
 	Width, Height vg.Length
 	Panels        [][]*Panel // rows of panels; all panels have the same width, and a row may have fewer panels than others
 	Legend        LegendPlace
-	// Entries, if not nil, are the entries of a common legend. They replace the entries of the
-	// panels' series.
+	// Entries are the entries of a common legend. They replace the entries of the panels' series.
+	// If Entries is nil, the legend has the entries of the series.
 	Entries []LegendEntry
-	// SameAxes gives all panels the same axes. SameColumns gives the panels of each column the same
-	// axes. The headroom for legends may still differ.
+	// If SameAxes is true, all panels have the same axes. If SameColumns is true, the panels of
+	// each column have the same axes. The headroom for legends may still differ.
 	SameAxes, SameColumns bool
 }
 
@@ -38,8 +38,8 @@ const (
 	LegendNone
 )
 
-// LegendEntries returns the entries of all panels. If panels have entries with the same name, it
-// returns only one of them.
+// LegendEntries returns the entries of all panels. Of several entries with the same name, it
+// returns only one.
 func (f *Figure) LegendEntries() []LegendEntry {
 	if f.Entries != nil {
 		return f.Entries
@@ -55,7 +55,7 @@ func (f *Figure) LegendEntries() []LegendEntry {
 	return all
 }
 
-// LegendEntries returns the entries of the series that are visible within the axes.
+// LegendEntries returns the entries of those series that are visible within the axes.
 func (p *Panel) LegendEntries(axes Box) []LegendEntry {
 	var all []LegendEntry
 	for _, s := range slices.Concat(p.Series, p.Ghosts) {
@@ -69,14 +69,15 @@ func (p *Panel) LegendEntries(axes Box) []LegendEntry {
 	return all
 }
 
-// Draw draws the figure, so that it fills c. Parts that cannot be drawn are omitted.
+// Draw draws the figure on the canvas c, so that the figure fills c. It omits parts that cannot be
+// drawn.
 func (f *Figure) Draw(c draw.Canvas) {
 	f.LayOut(c, func(p *Panel, cell draw.Canvas, axes Box) { p.draw(cell, axes, f.Legend == LegendInside, c.Rectangle) })
 }
 
 // LayOut draws the legends outside of the panels, and then calls drawPanel for each panel. The
-// argument cell of drawPanel is the panel's part of c. The argument axes is the range of the
-// panel's axes, without the headroom for a legend.
+// argument cell of drawPanel is the part of the canvas c for the panel. The argument axes is the
+// range of the panel's axes, without the headroom for a legend.
 func (f *Figure) LayOut(c draw.Canvas, drawPanel func(p *Panel, cell draw.Canvas, axes Box)) {
 	switch f.Legend {
 	case LegendRight:
@@ -141,9 +142,9 @@ func (f *Figure) axes(j int, p *Panel) Box {
 	return axes
 }
 
-// fillFrame returns a canvas such that the axes of q, drawn on it, fill frame. The canvas may be
-// larger or smaller than c. It is computed iteratively, because the room for the labels of ticks
-// depends on it.
+// fillFrame returns a canvas for the plot q. If q is drawn on this canvas, the axes of q fill the
+// given frame. The canvas may be larger or smaller than c. The room for the labels of ticks depends
+// on the canvas, so fillFrame computes the canvas iteratively.
 func fillFrame(q *plot.Plot, c draw.Canvas, frame vg.Rectangle) draw.Canvas {
 	const steps, near = 8, .01 // near is in points
 	for range steps {
@@ -157,8 +158,8 @@ func fillFrame(q *plot.Plot, c draw.Canvas, frame vg.Rectangle) draw.Canvas {
 	return c
 }
 
-// margins is the room for labels and titles around axes. All panels of a figure have the same
-// margins, so that their frames are equal.
+// margins holds the room for labels and titles around the axes of a panel. All panels of a figure
+// have the same margins, so that the frames of their axes are equal.
 type margins struct{ left, right, bottom, top vg.Length }
 
 func (m margins) union(n margins) margins {
@@ -174,8 +175,8 @@ func (p *Panel) margins(c draw.Canvas, axes Box) margins {
 	return margins{data.Min.X - c.Min.X, c.Max.X - data.Max.X + p.besideWidth(), data.Min.Y - c.Min.Y, c.Max.Y - data.Max.Y + p.titleHeight()}
 }
 
-// besideWidth returns the width of the parts to the right of the axes: a colour scale, and the
-// labels of lines.
+// besideWidth returns the width of the parts to the right of the axes. These parts are a colour
+// scale and the labels of lines.
 func (p *Panel) besideWidth() vg.Length {
 	width := p.directWidth()
 	if p.Scale != nil {
@@ -194,7 +195,7 @@ func (p *Panel) titleHeight() vg.Length {
 }
 
 // draw draws the panel into its cell. If withLegend is true, the legend is inside the panel. The
-// title stays within the figure.
+// title does not extend beyond the figure.
 func (p *Panel) draw(c draw.Canvas, axes Box, withLegend bool, figure vg.Rectangle) {
 	var entries []LegendEntry
 	if withLegend {
@@ -210,17 +211,17 @@ func (p *Panel) draw(c draw.Canvas, axes Box, withLegend bool, figure vg.Rectang
 		bar.Min.X = data.Max.X + scaleGap
 		drawBar(bar, p.Scale)
 	}
-	// The title is centred over the axes. The package plot would centre it over the axes with their
-	// labels.
+	// The title is centred over the axes. By default, package plot would centre the title over the
+	// axes together with their labels.
 	style := p.Plot.Title.TextStyle
 	style.XAlign, style.YAlign = draw.XCenter, draw.YBottom
-	const margin = 4 // in points; part of the figure's margin that a title may use
+	const margin = 4 // in points; a title may extend into the figure's margin by this length
 	half := style.Width(p.Plot.Title.Text) / 2
 	c.FillText(style, vg.Point{X: max(min(data.Center().X, figure.Max.X+margin-half), figure.Min.X-margin+half), Y: data.Max.Y + p.Plot.Title.Padding}, p.Plot.Title.Text)
 }
 
-// LayOut returns the plot with its final axes, the part of the cell for the plot, and the legend in
-// its corner.
+// LayOut returns the plot with its final axes, the part of the cell for the plot, and the legend.
+// It has moved the legend to a corner of the plot.
 func (p *Panel) LayOut(c draw.Canvas, axes Box, l plot.Legend) (*plot.Plot, draw.Canvas, plot.Legend) {
 	q := *p.Plot
 	c.Max.Y -= p.titleHeight() // draw draws the title
@@ -243,13 +244,13 @@ func (p *Panel) LayOut(c draw.Canvas, axes Box, l plot.Legend) (*plot.Plot, draw
 
 const legendMargin = 6 // in points, between a legend and the data
 
-// clear returns axes with headroom for a legend, and the corner for the legend. w and h are the
-// width and height of the legend, divided by the lengths of the axes. clear takes the corner that
-// needs the least headroom. Of equal corners, it prefers the top corners, and then the right
-// corners.
+// clear returns axes with headroom for a legend, and the corner for the legend. The arguments w and
+// h are the width and the height of the legend, each divided by the length of the axis. clear
+// chooses the corner that needs the least headroom. Of equal corners, it prefers the top corners,
+// and then the right corners.
 func (p *Panel) clear(axes Box, w, h float64) (best Box, top, left bool) {
-	// The constant most is the largest height of the legend, as a share of the axis. A corner
-	// replaces an earlier corner only if its axis is shorter by the factor gain.
+	// The constant most is the largest height of the legend, as a share of the y axis. A corner
+	// replaces an earlier corner only if its y axis is shorter by the factor gain.
 	const most, gain = .7, .95
 	h = min(h, most)
 	best = Box{Ymin: math.Inf(-1), Ymax: math.Inf(1)}
@@ -267,8 +268,8 @@ func (p *Panel) clear(axes Box, w, h float64) (best Box, top, left bool) {
 	return best, top, left
 }
 
-// yRange returns the range of y over the points with xMin ≤ x ≤ xMax. The range includes the
-// neighbours of these points, because lines lead to them.
+// yRange returns the range of y over all points with xMin ≤ x ≤ xMax. The range includes the
+// neighbours of these points, because lines connect the points with them.
 func (p *Panel) yRange(axes Box, xMin, xMax float64) (low, high float64) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for _, s := range slices.Concat(p.Series, p.Ghosts) {

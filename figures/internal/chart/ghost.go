@@ -11,11 +11,12 @@ import (
 )
 
 // Ghosts draws the lines of another version of the figure in thin grey, behind the figure's own
-// lines. text is the CSV of the other version, which usually has the default parameters. Only lines
-// that differ are drawn. Two lines correspond if their panels have the same name and their series
-// have the same name. Axes that are not fixed are extended for the ghosts, at most to twice their
-// length. Ghosts are cut at the ends of the axes, and are not in the CSV of the figure. If text is
-// not the CSV of a figure, Ghosts has no effect. There are no ghosts behind surfaces.
+// lines. The argument text is the CSV of the other version. This version usually has the default
+// parameters. Ghosts draws only lines that differ between the versions. Two lines correspond if
+// their panels have the same name and their series have the same name. If axes are not fixed, they
+// are extended for the ghosts, at most to twice their length. Ghosts are cut at the ends of the
+// axes, and are not in the CSV of the figure. If text is not the CSV of a figure, Ghosts has no
+// effect. There are no ghosts behind surfaces.
 func (f *Figure) Ghosts(text string) {
 	others := readCSV(text)
 	panels := slices.Concat(f.Panels...)
@@ -43,11 +44,12 @@ func (f *Figure) Ghosts(text string) {
 	}
 }
 
-// band reports whether s comes from the method Band. The points of a band have no y.
+// The method band reports whether the method Band has added the series s. The points of such a
+// series have no y.
 func (s Series) band() bool { return len(s.Stretches) > 0 && math.IsNaN(s.Stretches[0][0][1]) }
 
 // explainGhosts adds an entry for the ghosts to the legend. If the figure has no legend, it adds an
-// explanation to Changed instead. p is the first panel with ghosts.
+// explanation to Changed instead. The argument p is the first panel with ghosts.
 func (f *Figure) explainGhosts(p *Panel) {
 	switch {
 	case f.Legend == LegendNone:
@@ -59,8 +61,8 @@ func (f *Figure) explainGhosts(p *Panel) {
 	}
 }
 
-// readCSV returns the points in the CSV of a figure, by panel and series. If text is not the CSV of
-// a figure, it returns nil.
+// readCSV reads the CSV of a figure. It returns the points by panel and series. If text is not the
+// CSV of a figure, it returns nil.
 func readCSV(text string) map[[2]string][]point {
 	records, err := csv.NewReader(strings.NewReader(text)).ReadAll()
 	if err != nil || len(records) == 0 || !slices.Equal(records[0], CSVHeader) {

@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// marks is a plotter of glyphs. Glyphs of an opaque colour are drawn as one path, which takes much
-// less time and fewer bytes than one path for each glyph.
+// marks is a plotter of glyphs. If the colour is opaque, it draws all glyphs as one path. This
+// takes much less time and fewer bytes than one path for each glyph.
 type marks struct{ *plotter.Scatter }
 
 func (m marks) Plot(c draw.Canvas, q *plot.Plot) {
@@ -26,21 +26,22 @@ func (m marks) Plot(c draw.Canvas, q *plot.Plot) {
 	m.Scatter.Plot(c, q)
 }
 
-// GlyphBoxes returns the boxes of the outermost points, because only these affect the extent of the
+// GlyphBoxes returns the boxes of the outermost points. Only these boxes affect the extent of the
 // glyphs.
 func (m marks) GlyphBoxes(q *plot.Plot) []plot.GlyphBox {
 	return (&plotter.Scatter{XYs: outermost(m.XYs), GlyphStyle: m.GlyphStyle}).GlyphBoxes(q)
 }
 
 // curve is a plotter of a line. It returns glyph boxes only for the outermost points. The layout
-// needs them because it ignores the width of a line.
+// needs these boxes, because without them it would ignore the width of a line.
 type curve struct{ *plotter.Line }
 
 func (l curve) GlyphBoxes(q *plot.Plot) []plot.GlyphBox {
 	return (&plotter.Line{XYs: outermost(l.XYs), LineStyle: l.LineStyle}).GlyphBoxes(q)
 }
 
-// outermost returns the points with the smallest and largest x and y.
+// outermost returns four points: the points with the smallest x, the largest x, the smallest y and
+// the largest y.
 func outermost(all plotter.XYs) plotter.XYs {
 	if len(all) == 0 {
 		return nil
@@ -118,7 +119,8 @@ func (b *batch) Scale(x, y float64) { b.flush(); b.Canvas.Scale(x, y) }
 
 func (b *batch) Push() { b.flush(); b.Canvas.Push() }
 
-// Pop restores an earlier style, which may differ from the last style that this canvas has set.
+// Pop restores an earlier style of the canvas. This style may differ from the last style that the
+// batch has set, so the batch forgets its last style.
 func (b *batch) Pop() {
 	b.flush()
 	b.Canvas.Pop()

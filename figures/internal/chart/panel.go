@@ -13,12 +13,12 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// A Panel is a coordinate system with plotted series. Its axes cover the finite points of the
-// series, with headroom. Values that are NaN or ±Inf leave a gap.
+// A Panel is a coordinate system with plotted series. Its axes contain the finite points of the
+// series, with headroom. A value that is NaN or ±Inf leaves a gap.
 type Panel struct {
 	Equal bool // both axes have the same range and the same length
 
-	// Direct replaces the legend by a label at the end of each line.
+	// If Direct is true, each line has a label at its end. These labels replace the legend.
 	Direct bool
 
 	Name    string
@@ -42,10 +42,10 @@ type Series struct {
 	Line      bool        // whether Line has added the series
 }
 
-// point has x, y, z, low and high. NaN means that the point has no such value.
+// A point holds x, y, z, low and high. A value is NaN if the point has no such value.
 type point [5]float64
 
-// pairs returns, for each point, x and the coordinate with the given index.
+// pairs returns two coordinates of each point: x, and the coordinate with the given index.
 func pairs(points []point, coordinate int) plotter.XYs {
 	return Mapped(points, func(p point) plotter.XY { return plotter.XY{X: p[0], Y: p[coordinate]} })
 }
@@ -58,8 +58,8 @@ func (s Series) Ends(axes Box) []point {
 	return Mapped(s.Across.Ends(axes), newPoint)
 }
 
-// NewPanel returns an empty panel. name is its name in the CSV. title is above the panel, unless it
-// is empty. x and y are the labels of the axes.
+// NewPanel returns an empty panel. The argument name is the panel's name in the CSV. The title is
+// above the panel, unless it is empty. The arguments x and y are the labels of the axes.
 func NewPanel(name, title, x, y string) *Panel {
 	p := plot.New()
 	p.Title.Text = title
@@ -80,8 +80,8 @@ func NewPanel(name, title, x, y string) *Panel {
 	return panel
 }
 
-// LogAxes declares that the coordinates along the given axes are base-10 logarithms. Like ClampLow
-// and Grid, it returns the panel.
+// LogAxes declares that the coordinates along the given axes are base-10 logarithms. It returns the
+// panel, as ClampLow and Grid do.
 func (p *Panel) LogAxes(x, y bool) *Panel {
 	if x {
 		p.Plot.X.Tick.Marker = logTicks{4.5, math.Inf(-1)}
@@ -92,8 +92,9 @@ func (p *Panel) LogAxes(x, y bool) *Panel {
 	return p
 }
 
-// ClampLow declares a lowest value of a logarithmic y axis. Lower values are drawn at floor, whose
-// label has the sign ≤. floor is a base-10 logarithm.
+// ClampLow declares a lowest value of a logarithmic y axis. The argument floor is the base-10
+// logarithm of this value. Lower values are drawn at the lowest value, and its label has the sign
+// ≤.
 func (p *Panel) ClampLow(floor float64) *Panel {
 	p.Plot.Y.Tick.Marker = logTicks{7, floor}
 	return p
@@ -114,9 +115,9 @@ func (p *Panel) Range(xmin, xmax, ymin, ymax float64) {
 	p.fixed = true
 }
 
-// Rows uses the texts as labels of y = 0, −1, −2, …, and fixes the y axis around these labels. It
-// breaks each text into lines that are at most width wide, and keeps line breaks in a text.
-// maxLines is the largest number of lines of a text.
+// Rows labels y = 0, −1, −2, … with the given texts, and fixes the y axis around these labels. It
+// breaks each text into lines that are at most width wide. It keeps the line breaks that a text
+// already has. The result maxLines is the largest number of lines of a text.
 func (p *Panel) Rows(width vg.Length, texts []string) (maxLines int) {
 	style := p.Plot.Y.Tick.Label
 	var ticks plot.ConstantTicks
@@ -134,8 +135,9 @@ func (p *Panel) Rows(width vg.Length, texts []string) (maxLines int) {
 // newPoint returns a point with only x and y.
 func newPoint(v plotter.XY) point { return point{v.X, v.Y, math.NaN(), math.NaN(), math.NaN()} }
 
-// equal reports whether the columns of a series have equal lengths. If they have not, the series
-// cannot be drawn, and the panel records its name. The panel records only the first such series.
+// equal reports whether the columns of a series have equal lengths. If their lengths differ, the
+// series cannot be drawn, and the panel records the name of the series. The panel records only the
+// first such series.
 func (p *Panel) equal(name string, lengths ...int) bool {
 	ok := slices.Min(lengths) == slices.Max(lengths)
 	if !ok && p.problem == "" {
@@ -144,7 +146,8 @@ func (p *Panel) equal(name string, lengths ...int) bool {
 	return ok
 }
 
-// add adds a series of n points. It returns the drawable points as stretches, which end at gaps.
+// add adds a series of n points. It returns those points that can be drawn, as stretches. A stretch
+// ends at a gap.
 func (p *Panel) add(name string, s Style, n int, at func(i int) (v point, ok bool)) [][]point {
 	added := Series{Name: name}
 	gap := true
@@ -199,8 +202,8 @@ func (p *Panel) Scatter(name string, xs, ys []float64, s Style) {
 	}
 }
 
-// Band shades the area between low and high, the ends of 95 % confidence intervals. All bands share
-// one legend entry.
+// Band shades the area between low and high. These are the ends of 95 % confidence intervals. All
+// bands share one legend entry.
 func (p *Panel) Band(name string, xs, low, high []float64, s Style) {
 	faint := s.Line().Color.(color.NRGBA)
 	faint.A = 50
@@ -222,12 +225,12 @@ func (p *Panel) Band(name string, xs, low, high []float64, s Style) {
 	}
 }
 
-// HLine plots a horizontal reference line at the height y, over the whole width of the panel. The y
-// axis includes y.
+// HLine plots a horizontal reference line at the height y, over the whole width of the panel. The
+// range of the y axis includes y.
 func (p *Panel) HLine(name string, y float64, s Style) { p.Across(name, 0, 1, y, s) }
 
-// VLine plots a vertical reference line at x, over the whole height of the panel. The x axis
-// includes x.
+// VLine plots a vertical reference line at x, over the whole height of the panel. The range of the
+// x axis includes x.
 func (p *Panel) VLine(name string, x float64, s Style) { p.Across(name, 1, 0, x, s) }
 
 // Across plots the line a·x + b·y = c from edge to edge of the panel. If the line does not meet the
@@ -258,8 +261,8 @@ func (p *Panel) Arrows(name string, x, y, dx, dy []float64, s Style) {
 	}
 }
 
-// Surface shades the cell at (xs[i], ys[j]) by the logarithm of z[i][j], with light shades for low
-// values. If z[i][j] is not positive, the cell is blank. Surface also draws contour lines at the
+// Surface shades the cell at (xs[i], ys[j]) by the logarithm of z[i][j]. Low values have light
+// shades. If z[i][j] is not positive, the cell is blank. Surface also draws contour lines at the
 // given levels. The grid must be regular.
 func (p *Panel) Surface(name string, xs, ys []float64, z [][]float64, levels []float64) {
 	p.filled = true
@@ -282,7 +285,7 @@ func (p *Panel) Surface(name string, xs, ys []float64, z [][]float64, levels []f
 	}
 }
 
-// Counts shades the cell around (xs[i], ys[j]) by the logarithm of its count z[i][j]. If the count
+// Counts shades the cell around (xs[i], ys[j]) by the logarithm of a count, z[i][j]. If the count
 // is 0, the cell is blank. The grid must be regular.
 func (p *Panel) Counts(name string, xs, ys []float64, z [][]float64) {
 	p.filled = true
@@ -294,14 +297,14 @@ func (p *Panel) Counts(name string, xs, ys []float64, z [][]float64) {
 	if p.Series[len(p.Series)-1].Stretches == nil || !Drawable(g.Xs...) || !Drawable(g.Ys...) {
 		return
 	}
-	p.Scale = g.shaded(color.NRGBA{170, 205, 235, 255}, color.NRGBA{8, 40, 90, 255}) // the lowest shade is visible on white, also for a count of 1
+	p.Scale = g.shaded(color.NRGBA{170, 205, 235, 255}, color.NRGBA{8, 40, 90, 255}) // so that the lowest shade, for a count of 1, is visible on white
 	p.Plot.Add(p.Scale)
 }
 
 // contourEntry explains the contours of a Surface.
 var contourEntry = LegendEntry{"contours", Style{Color: color.NRGBA{90, 90, 90, 255}, Width: .4}}
 
-// grid returns a surface. The surface has no points if the lengths of xs, ys and z do not match.
+// grid returns a surface. If the lengths of xs, ys and z do not agree, the surface has no points.
 func (p *Panel) grid(name string, xs, ys []float64, z [][]float64) *Surface {
 	ok := p.equal(name, len(xs), len(z))
 	for _, row := range z {
@@ -313,7 +316,8 @@ func (p *Panel) grid(name string, xs, ys []float64, z [][]float64) *Surface {
 	return &Surface{xs, ys, z}
 }
 
-// Contour plots the lines along which z equals level. z[i][j] is the value at (xs[i], ys[j]).
+// Contour plots the lines along which z equals level. The number z[i][j] is the value of z at
+// (xs[i], ys[j]).
 func (p *Panel) Contour(name string, xs, ys []float64, z [][]float64, level float64, s Style) {
 	for i, line := range p.grid(name, xs, ys, z).Contour(level) {
 		part := name
@@ -332,8 +336,8 @@ type reference struct {
 	style   draw.LineStyle
 }
 
-// Ends returns the two points at which the line crosses the frame of the axes, or none if the line
-// does not meet the frame.
+// Ends returns the two points at which the line crosses the frame of the axes. If the line does not
+// meet the frame, it returns no points.
 func (r *reference) Ends(axes Box) (all plotter.XYs) {
 	for _, p := range []plotter.XY{
 		{X: axes.Xmin, Y: (r.c - r.a*axes.Xmin) / r.b}, {X: axes.Xmax, Y: (r.c - r.a*axes.Xmax) / r.b},
@@ -350,8 +354,8 @@ func (r *reference) Plot(c draw.Canvas, q *plot.Plot) {
 	(&plotter.Line{XYs: r.Ends(AxesOf(q)), LineStyle: r.style}).Plot(c, q)
 }
 
-// DataRange returns the y of a horizontal line, or the x of a vertical line. Other lines have no
-// range.
+// DataRange returns a range that consists of one number: the y of a horizontal line, or the x of a
+// vertical line. Other lines have no range.
 func (r *reference) DataRange() (xmin, xmax, ymin, ymax float64) {
 	xmin, xmax, ymin, ymax = math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
 	if r.b == 0 && Drawable(r.c/r.a) {
@@ -366,8 +370,9 @@ func (r *reference) DataRange() (xmin, xmax, ymin, ymax float64) {
 type arrowPlot struct{ plotter.Line }
 
 func (a *arrowPlot) Plot(c draw.Canvas, q *plot.Plot) {
-	// longest is the largest length of an arrow's head, in points. angle is the angle from the
-	// direction of the arrow to a stroke of the head, in radians.
+	// The head of an arrow consists of two strokes, which are at most longest long, in points. The
+	// constant angle is the angle from the direction of the arrow to a stroke of the head, in
+	// radians.
 	const longest, angle = 4.5, 2.7
 	toX, toY := q.Transforms(&c)
 	at := func(i int) vg.Point { return vg.Point{X: toX(a.XYs[i].X), Y: toY(a.XYs[i].Y)} }
@@ -383,7 +388,7 @@ func (a *arrowPlot) Plot(c draw.Canvas, q *plot.Plot) {
 	}
 }
 
-// Box is the range of the axes of a plot. If there is no data, it is from +Inf to −Inf.
+// A Box is the range of the axes of a plot. If there are no data, the range is from +Inf to −Inf.
 type Box struct{ Xmin, Xmax, Ymin, Ymax float64 }
 
 func AxesOf(q *plot.Plot) Box { return Box{q.X.Min, q.X.Max, q.Y.Min, q.Y.Max} }
@@ -396,7 +401,8 @@ func (b Box) Union(c Box) Box {
 	return Box{min(b.Xmin, c.Xmin), max(b.Xmax, c.Xmax), min(b.Ymin, c.Ymin), max(b.Ymax, c.Ymax)}
 }
 
-// square returns the square box with the same centre as b. Its side is the longer side of b.
+// square returns a square box with the same centre as the box b. The side of the square is the
+// longer side of b.
 func (b Box) square() Box {
 	half := max(b.Xmax-b.Xmin, b.Ymax-b.Ymin) / 2
 	x, y := (b.Xmin+b.Xmax)/2, (b.Ymin+b.Ymax)/2
@@ -406,7 +412,8 @@ func (b Box) square() Box {
 // GhostEntry is the legend entry of the lines of Ghosts.
 var GhostEntry = LegendEntry{"default parameters", Style{Color: color.NRGBA{165, 165, 165, 255}, Width: .8}}
 
-// A ghostPlot is the plotter of the ghosts of a panel. It is the first plotter of the panel.
+// A ghostPlot is the plotter of a panel's ghosts. It is the first plotter of the panel, so that it
+// draws behind all others.
 type ghostPlot struct{ panel *Panel }
 
 func (g ghostPlot) Plot(c draw.Canvas, q *plot.Plot) {
@@ -420,8 +427,8 @@ func (g ghostPlot) Plot(c draw.Canvas, q *plot.Plot) {
 	}
 }
 
-// cropFar removes points that are very many axis lengths away from the axes, because their
-// positions on the canvas may overflow. It returns the remaining parts of the line.
+// cropFar removes points that are very many axis lengths away from the axes, because the positions
+// of such points on the canvas may overflow. It returns the remaining parts of the line.
 func cropFar(line []point, axes Box) (parts [][]point) {
 	const most = 1e6
 	gap := true

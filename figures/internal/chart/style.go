@@ -32,8 +32,8 @@ func PaletteColor(k int) color.NRGBA { return palette[k%len(palette)] }
 // IntervalEntry is the legend entry of the bands of a figure.
 var IntervalEntry = LegendEntry{"95 % interval", Style{Color: color.NRGBA{120, 120, 120, 70}, Width: 9}}
 
-// PrintedStyle marks numbers that the paper prints. StartStyle and EndStyle mark the ends of a
-// path.
+// PrintedStyle is the style of numbers that the paper prints. StartStyle and EndStyle are the
+// styles of the two ends of a path.
 var (
 	PrintedStyle = Style{Color: Black, Glyph: draw.PyramidGlyph{}, GlyphRadius: 3.5}
 	StartStyle   = Style{Color: Black, Glyph: draw.RingGlyph{}, GlyphRadius: 4}
@@ -46,17 +46,17 @@ var CVStyle = Style{Color: Orange, Width: 2, Dash: []vg.Length{6, 3}}
 // Dashes distinguish lines with colours that look the same in grey.
 var Dashes = [][]vg.Length{nil, {6, 2}, {2, 2}, {6, 2, 1, 2}, {1, 3}, {10, 3}}
 
-// PaletteStyle returns a style with colour k of the palette and with the k-th kind of dashes. After
-// the last colour or kind of dashes, the list begins again.
+// PaletteStyle returns a style with the colour k of the palette and the kind k of dashes. After the
+// last colour, the colours begin again, and so do the kinds of dashes.
 func PaletteStyle(k int) Style { return Style{Color: PaletteColor(k), Dash: Dashes[k%len(Dashes)]} }
 
-// Style is the look of a series. The zero value is black, 1.5 points wide and solid.
+// A Style is the appearance of a series. The zero value is a solid black line, 1.5 points wide.
 type Style struct {
 	Color color.NRGBA
 	Width vg.Length
 	Dash  []vg.Length
-	// Glyph marks the points of Scatter. GlyphRadius is the radius of the glyph. If it is zero, the
-	// radius is 2.5.
+	// Glyph is the mark that Scatter draws at each point. GlyphRadius is the radius of this mark.
+	// If GlyphRadius is zero, the radius is 2.5.
 	Glyph       draw.GlyphDrawer
 	GlyphRadius vg.Length
 	// Unlisted omits the series from the legend.
@@ -83,8 +83,8 @@ func (s Style) Mark() draw.GlyphStyle {
 	return draw.GlyphStyle{Color: s.Line().Color, Radius: s.GlyphRadius, Shape: s.Glyph}
 }
 
-// A LegendEntry explains a style. If the style has a GlyphRadius, the sample is a mark, and
-// otherwise a line.
+// A LegendEntry explains a style by a sample. If the style has a GlyphRadius, the sample is a mark.
+// Otherwise it is a line.
 type LegendEntry struct {
 	Name  string
 	Style Style
@@ -105,7 +105,7 @@ func NewLegend(entries []LegendEntry) plot.Legend {
 	return l
 }
 
-// KeyText returns the style of text in a key. The rows of a key have the height keyHeight.
+// KeyText returns the style of text in a key. The height of a key's rows is keyHeight.
 func KeyText() text.Style {
 	s := plot.New().Legend.TextStyle
 	s.Font.Size, s.YAlign = 10, draw.YCenter
@@ -114,7 +114,7 @@ func KeyText() text.Style {
 
 const keyHeight = 15
 
-// sampleWidth returns the width of an entry's mark or line in a key.
+// sampleWidth returns the width of the sample of an entry, a mark or a line, in a key.
 func (e LegendEntry) sampleWidth() vg.Length {
 	if r := e.Style.GlyphRadius; r > 0 {
 		return 2 * r
@@ -123,7 +123,7 @@ func (e LegendEntry) sampleWidth() vg.Length {
 }
 
 // KeyRows breaks the entries of a key into as few rows as possible. Each row is at most width wide,
-// and all rows have about the same width. widths holds the widths of the rows.
+// and all rows have about the same width. The result widths holds the widths of the rows.
 func KeyRows(entries []LegendEntry, width vg.Length) (rows [][]LegendEntry, widths []vg.Length) {
 	least := len(BrokenAt(entries, width))
 	total := vg.Length(0)
@@ -144,7 +144,8 @@ func KeyRows(entries []LegendEntry, width vg.Length) (rows [][]LegendEntry, widt
 	return rows, Mapped(rows, RowWidth)
 }
 
-// BrokenAt breaks entries into rows that are at most width wide. A wider entry has a row to itself.
+// BrokenAt breaks entries into rows that are at most width wide. If an entry is wider, it has a row
+// to itself.
 func BrokenAt(entries []LegendEntry, width vg.Length) (rows [][]LegendEntry) {
 	for _, e := range entries {
 		if n := len(rows); n > 0 && RowWidth(append(slices.Clip(rows[n-1]), e)) <= width {
@@ -169,11 +170,11 @@ func RowWidth(row []LegendEntry) vg.Length {
 	return width
 }
 
-// keyGap is the gap between two entries of a key. keySample is the gap between the sample and the
-// name of an entry.
+// keyGap is the gap between two entries of a key. Within an entry, keySample is the gap between the
+// sample and the name.
 const keyGap, keySample = 16, 4
 
-// drawKey draws rows of entries, from the top of c. Each row is centred.
+// drawKey draws rows of entries on the canvas c, beginning at the top. Each row is centred.
 func drawKey(c draw.Canvas, rows [][]LegendEntry, widths []vg.Length) {
 	for i, row := range rows {
 		x, y := c.Center().X-widths[i]/2, c.Max.Y-(vg.Length(i)+.5)*keyHeight

@@ -36,7 +36,8 @@ func (g *Surface) Heat() *plotter.HeatMap {
 	return g.shaded(color.NRGBA{255, 255, 255, 255}, color.NRGBA{70, 110, 160, 255})
 }
 
-// shaded is Heat with the given colours for the lowest and the highest value.
+// shaded returns shades of the surface, as Heat does, but with the given colours for the lowest and
+// the highest value.
 func (g *Surface) shaded(low, high color.NRGBA) *plotter.HeatMap {
 	colors := make(shades, 64)
 	for i := range colors {
@@ -52,11 +53,12 @@ func (g *Surface) shaded(low, high color.NRGBA) *plotter.HeatMap {
 	return h
 }
 
-// These constants are lengths of the colour scale of a surface, which is a bar with numbers beside
-// the axes.
+// The colour scale of a surface is a bar with numbers beside the axes. These constants are lengths
+// of the colour scale.
 const scaleGap, scaleBar, scaleWidth = 8, 9, 50
 
-// drawBar draws the shades of h from the bottom of c to the top of c, with their values.
+// drawBar draws the shades of the heat map h on the canvas c, from the bottom to the top. It also
+// draws the values of the shades.
 func drawBar(c draw.Canvas, h *plotter.HeatMap) {
 	shades := h.Palette.Colors()
 	height := (c.Max.Y - c.Min.Y) / vg.Length(len(shades))
@@ -81,15 +83,17 @@ func ScaleTicks(h *plotter.HeatMap) []plot.Tick {
 	return slices.DeleteFunc((logTicks{manyTicks, math.Inf(-1)}).Ticks(low, high), func(t plot.Tick) bool { return t.Value < low || t.Value > high })
 }
 
-// Contour returns the lines along which z equals level, by marching squares. It assumes that z is
-// linear along the edges of the grid. If a corner of a cell is not finite, the cell has no line.
-// The order of the lines depends only on the data, while the order of plotter.Contour is random.
+// Contour returns the lines along which z equals level, by the method of marching squares. It
+// assumes that z is linear along the edges of the grid. If z is not finite at a corner of a cell,
+// the cell has no line. The order of the lines depends only on the data. In plotter.Contour, this
+// order is random.
 func (g *Surface) Contour(level float64) []plotter.XYs {
 	return g.crossings(level).lines(func(edge int) plotter.XY { return g.crossing(edge, level) })
 }
 
-// crossings holds the edges of the grid that the lines of one level cross. Let ny be len(Ys). Edge
-// 2(i·ny+j) is from (i, j) to (i+1, j), and edge 2(i·ny+j)+1 is from (i, j) to (i, j+1).
+// crossings holds those edges of the grid that the lines of one level cross. The edges are
+// numbered. Let ny be len(Ys). Edge 2(i·ny+j) is from (i, j) to (i+1, j), and edge 2(i·ny+j)+1 is
+// from (i, j) to (i, j+1).
 type crossings struct {
 	links map[int][]int // the neighbours of each edge along its line
 	order []int         // edges in the order in which they are first crossed
@@ -104,8 +108,8 @@ func (c *crossings) join(a, b int) {
 	c.links[a], c.links[b] = append(c.links[a], b), append(c.links[b], a)
 }
 
-// crossings returns the crossed edges. A level line enters a cell at one edge and leaves it at
-// another. crossings links these two edges.
+// The method crossings returns the crossed edges. A line of the level enters a cell at one edge and
+// leaves it at another edge. The method links these two edges.
 func (g *Surface) crossings(level float64) *crossings {
 	z := g.Values
 	nx, ny := len(g.Xs), len(g.Ys)
@@ -133,7 +137,7 @@ func (g *Surface) crossings(level float64) *crossings {
 			switch len(crossed) {
 			case 2:
 				c.join(crossed[0], crossed[1])
-			case 4: // a saddle: the mean of the corners decides which edges are joined
+			case 4: // a saddle: the mean of the four corners decides which edges are joined
 				mean := (z[i][j] + z[i+1][j] + z[i][j+1] + z[i+1][j+1]) / 4
 				if above(i, j) == (mean > level) {
 					c.join(bottom, right)
@@ -158,8 +162,8 @@ func (g *Surface) crossing(edge int, level float64) plotter.XY {
 	return plotter.XY{X: xs[i] + t*(xs[k]-xs[i]), Y: ys[j] + t*(ys[l]-ys[j])}
 }
 
-// lines follows the links from edge to edge, and returns the lines. edgePoint returns the point on
-// an edge.
+// lines follows the links from edge to edge, and returns the lines of the level. The function
+// edgePoint returns the point at which a line crosses an edge.
 func (c *crossings) lines(edgePoint func(edge int) plotter.XY) []plotter.XYs {
 	used := make(map[int]bool)
 	trace := func(e int) plotter.XYs {

@@ -12,50 +12,51 @@ import (
 )
 
 // A Table is a table of results. A row has one cell for each column. A cell is a string, a [Code],
-// an int, a [Number], or nil if it is empty. All formats show texts unchanged, except that
-// invisible characters are replaced as by [experiment.Visible].
+// an int, a [Number], or nil if the cell is empty. All formats show texts unchanged, with one
+// exception: they replace invisible characters as [experiment.Visible] does.
 type Table struct {
 	Name    string // name of the files without ending
 	Caption string
 	Header  []string
 	Rows    [][]any
 	Note    string // text below the table; empty: none
-	// Brief lists the columns that a notebook shows of a table that is too wide for its page. If
-	// Brief is nil, the notebook shows all columns.
+	// Brief lists columns. If a table is too wide for the page of a notebook, the notebook shows
+	// only these columns. If Brief is nil, the notebook shows all columns.
 	Brief []string
-	// Links maps words in cells to addresses, which are relative to the folder of the table.
-	// Markdown shows the words as links. The other formats show only the words.
+	// Links maps words in cells to addresses. The addresses are relative to the folder of the
+	// table. Markdown shows the words as links. The other formats show only the words.
 	Links   map[string]string
-	Changed string // text with the parameters that differ from the defaults, below the table; empty: none
+	Changed string // text below the table, with the parameters that differ from the defaults; empty: none
 }
 
 // Code is text that Markdown shows as code.
 type Code string
 
-// A Number is a measured or quoted number. A CSV has all its digits. Other formats round it to
-// Digits digits after the decimal point.
+// A Number is a measured or quoted number. A CSV has all digits of the number. Other formats round
+// it: the field Digits is the number of digits after the decimal point.
 type Number struct {
 	Value  float64
 	Digits int
-	// Margin is half of the 95 % confidence interval. If Margin is zero, there is no such interval.
+	// Margin is half the length of the 95 % confidence interval. If Margin is zero, there is no
+	// such interval.
 	Margin float64
-	// Low and High are the ends of an asymmetric interval, which replaces Margin. If both are zero,
-	// there is no such interval.
+	// Low and High are the ends of an asymmetric interval. If they are given, this interval
+	// replaces Margin. If both are zero, there is no asymmetric interval.
 	Low, High float64
 }
 
 // uneven reports whether Low or High is set.
 func (n Number) uneven() bool { return n.Low != 0 || n.High != 0 }
 
-// String returns the number with its interval, in the form of Markdown.
+// String returns the number with its interval, as Markdown shows it.
 func (n Number) String() string { return n.text(" ± ") }
 
 func (n Number) text(plusMinus string) string {
 	size, repeated := math.Abs(n.Value), n.Margin > 0 // false if Margin is NaN
 	small := func(v float64) bool { return math.Abs(v) < .5*math.Pow10(-n.Digits) }
 	power := func(v float64) string { return strconv.FormatFloat(v, 'e', 1, 64) }
-	// A number of this size needs a power of ten. Otherwise, no digit or too many digits would
-	// remain.
+	// A number of such a size is written with a power of ten. Without the power, no digit or too
+	// many digits would remain.
 	switch lost := size > 0 && small(size); {
 	case n.uneven() && lost && small(n.Low) && small(n.High):
 		return fmt.Sprintf("%s (%s to %s)", power(n.Value), power(n.Low), power(n.High))
@@ -77,7 +78,8 @@ func (n Number) text(plusMinus string) string {
 	return s
 }
 
-// Quoted returns a printed number, with at most six of its digits. It returns nil if text is empty.
+// Quoted returns a printed number for a cell, with at most six of its digits. If text is empty,
+// Quoted returns nil.
 func Quoted(text string) any {
 	if text == "" {
 		return nil
@@ -90,7 +92,7 @@ func Quoted(text string) any {
 	return Number{Value: v, Digits: min(len(decimals), 6)}
 }
 
-// check returns an error that names the first invalid row or cell.
+// check returns an error if a row or a cell is invalid. The error names the first of them.
 func (t *Table) check() error {
 	for k, row := range t.Rows {
 		if len(row) != len(t.Header) {
@@ -115,7 +117,7 @@ func (t *Table) check() error {
 // Describe returns the table's name and caption.
 func (t *Table) Describe() (name, caption string) { return t.Name, experiment.Visible(t.Caption) }
 
-// cellAt returns the cell of a row in column i. It returns nil if the row is too short.
+// cellAt returns the cell of a row in column i. If the row has no such cell, it returns nil.
 func cellAt(row []any, i int) any {
 	if i < len(row) {
 		return row[i]
@@ -135,8 +137,8 @@ func Cell(v any, plusMinus, none string) string {
 	return fmt.Sprint(v)
 }
 
-// longest returns the length of the longest text in column i. A column with numbers has the length
-// 0, unless it is the first column.
+// longest returns the length of the longest text in column i. If a column has numbers, longest
+// returns 0, unless the column is the first one.
 func (t *Table) longest(i int) int {
 	n := 0
 	for _, row := range t.Rows {
@@ -162,8 +164,8 @@ func (t *Table) Below() []string {
 	return slices.DeleteFunc([]string{t.Note, t.Changed}, func(line string) bool { return line == "" })
 }
 
-// ForNotebook returns the Markdown of the columns that a notebook shows. Numbers are not broken
-// between lines. If columns are omitted, the last line names the file that has them.
+// ForNotebook returns the Markdown of those columns that a notebook shows. A line break never
+// divides a number. If columns are omitted, the last line names the file that has them.
 func (t *Table) ForNotebook() string {
 	brief := *t
 	if t.Brief != nil {
@@ -193,7 +195,8 @@ const noBreak = "\u00a0"
 // Markdown returns the table in the Markdown of GitHub.
 func (t *Table) Markdown() string { return t.markdown(" ") }
 
-// markdown returns the table in the Markdown of GitHub, with the given space within numbers.
+// markdown returns the table in the Markdown of GitHub. The argument space is the text for a space
+// within numbers.
 func (t *Table) markdown(space string) string {
 	var b strings.Builder
 	caption := Markdown(t.Caption, false)
@@ -277,8 +280,8 @@ func (t *Table) LaTeX() string {
 	return b.String()
 }
 
-// CSV returns the table with full precision. A Number with a margin has two columns. A Number with
-// an asymmetric interval has three columns.
+// CSV returns the table as CSV with all digits of its numbers. A Number with a margin has two
+// columns. A Number with an asymmetric interval has three columns.
 func (t *Table) CSV() string {
 	margins, ends := make([]bool, len(t.Header)), make([]bool, len(t.Header))
 	for _, row := range t.Rows {
@@ -318,7 +321,7 @@ func (t *Table) CSV() string {
 	return writeCSV(records)
 }
 
-// WriteCSV writes Name.csv into the folder dir. It returns the errors of Write.
+// WriteCSV writes Name.csv into the folder dir. It returns the same errors as Write.
 func (t *Table) WriteCSV(dir string) error {
 	if err := t.check(); err != nil {
 		return err
@@ -351,8 +354,9 @@ func YesNo(b bool) string {
 	return "no"
 }
 
-// Comparison returns three cells: the mean, the difference CVGM − method, and how often CVGM is
-// better. If the method is CVGM itself, the last two cells are empty.
+// Comparison returns three cells. They are the mean of a method, the difference CVGM − method, and
+// the share of cases in which CVGM is better. If the method is CVGM itself, the last two cells are
+// empty.
 func Comparison(mean experiment.Estimate, c experiment.Comparison, itself bool) []any {
 	if itself {
 		return []any{Estimated(mean, 4), nil, nil}

@@ -15,19 +15,20 @@ func init() {
 	plot.DefaultTextHandler = scripts{text.Plain{Fonts: font.DefaultCache}}
 }
 
-// scripts draws text with superscripts and subscripts. Each of them is drawn as a small raised or
-// lowered letter, because the fonts lack some of these characters and have too much space around
-// others.
+// scripts is a handler of text that draws superscripts and subscripts. It draws each of these
+// characters as a small raised or lowered letter, because the fonts lack some of the characters and
+// have too much space around others.
 type scripts struct{ text.Plain }
 
 // leastScript is the smallest size of a superscript or subscript, in points. On paper, readers
-// cannot tell smaller digits apart. In a text that is smaller than leastScript, superscripts and
-// subscripts have the size of the text.
+// cannot tell smaller digits apart. If the text itself is smaller than leastScript, superscripts
+// and subscripts are as large as the text.
 const leastScript = 8
 
-// The constants are shares of the font size. scriptSize is the size of superscripts and subscripts,
-// but leastScript bounds this size. SuperscriptRise is the distance of a superscript's baseline
-// above the baseline of the text. SubscriptDrop is the distance of a subscript's baseline below it.
+// These constants are shares of the font size. The size of superscripts and subscripts is
+// scriptSize, unless leastScript requires a larger size. SuperscriptRise is the distance of a
+// superscript's baseline above the baseline of the text. SubscriptDrop is the distance of a
+// subscript's baseline below the baseline of the text.
 const scriptSize, SuperscriptRise, SubscriptDrop = .7, .36, .16
 
 var scriptOf = strings.NewReplacer("⁰", "0", "¹", "1", "²", "2", "³", "3", "⁴", "4", "⁵", "5", "⁶", "6", "⁷", "7", "⁸", "8", "⁹", "9", "⁻", "−",
@@ -40,8 +41,8 @@ func Superscript(digits string) string {
 	return strings.NewReplacer("0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹", "-", "⁻").Replace(digits)
 }
 
-// Run is a part of a line whose letters have the same baseline. Rise is the height of the baseline
-// above the baseline of the text, as a share of the font size.
+// A Run is a part of a line. All letters of a Run have the same baseline. Rise is the height of
+// this baseline above the baseline of the text, as a share of the font size.
 type Run struct {
 	Text string
 	Rise float64
@@ -64,7 +65,8 @@ func RunsOf(line string) []Run {
 	return runs
 }
 
-// fontOf returns the font of a run in text with the font f.
+// fontOf returns the font of a run. The argument f is the font of the text to which the run
+// belongs.
 func (r Run) fontOf(f font.Font) font.Font {
 	if r.Rise != 0 {
 		f.Size = min(f.Size, max(scriptSize*f.Size, leastScript))
@@ -72,7 +74,7 @@ func (r Run) fontOf(f font.Font) font.Font {
 	return f
 }
 
-// Box returns the box of a line. Superscripts and subscripts do not change its height.
+// Box returns the box of a line. Superscripts and subscripts do not change the height of the box.
 func (h scripts) Box(line string, f font.Font) (width, height, depth vg.Length) {
 	line = Pictured(line)
 	_, height, depth = h.Plain.Box(line, f)
@@ -83,7 +85,7 @@ func (h scripts) Box(line string, f font.Font) (width, height, depth vg.Length) 
 	return width, height, depth
 }
 
-// Draw draws text. Text with superscripts or subscripts must be a single line.
+// Draw draws text. A text with superscripts or subscripts must be a single line.
 func (h scripts) Draw(c vg.Canvas, txt string, s text.Style, origin vg.Point) {
 	txt = Pictured(txt)
 	if !strings.ContainsAny(txt, superscriptRunes+subscriptRunes) {
@@ -93,7 +95,7 @@ func (h scripts) Draw(c vg.Canvas, txt string, s text.Style, origin vg.Point) {
 	s.Handler = h
 	width, height := s.Width(txt), s.Height(txt)
 	sin, cos := math.Sincos(s.Rotation)
-	// x and y are distances along the text and across it, from origin.
+	// x and y are distances from the point origin: x along the text, and y across the text.
 	x := vg.Length(s.XAlign) * width
 	baseline := vg.Length(s.YAlign)*height - h.Extents(s.Font).Ascent + s.Font.Size
 	for _, r := range RunsOf(txt) {
@@ -106,13 +108,13 @@ func (h scripts) Draw(c vg.Canvas, txt string, s text.Style, origin vg.Point) {
 	}
 }
 
-// Subscripted returns the name of a hyperparameter with its digits as subscripts.
+// Subscripted returns the name of a hyperparameter. The digits of the name are subscripts.
 func Subscripted(name string) string {
 	return strings.NewReplacer("0", "₀", "1", "₁", "2", "₂", "3", "₃", "4", "₄", "5", "₅", "6", "₆", "7", "₇", "8", "₈", "9", "₉").Replace(name)
 }
 
-// broken breaks text between words into lines. A line is at most width wide, unless it is a single
-// long word.
+// broken breaks text between words into lines. A line is at most width wide. Only a line with a
+// single long word may be wider.
 func broken(words string, style text.Style, width vg.Length) []string {
 	var lines []string
 	for _, word := range strings.Fields(words) {

@@ -10,10 +10,10 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// An axis is too short for ticks if it is shorter than shortest, or shorter than narrowest times
-// the larger absolute value of its ends. narrowest is far above the rounding of ticks and labels,
-// and far below the resolution of a figure. On an axis shorter than shortest, the distance between
-// two ticks underflows.
+// An axis is too short for ticks if its length is below one of two bounds. The first bound is
+// shortest: on a shorter axis, the distance between two ticks underflows. The second bound is
+// narrowest times the larger absolute value of the axis' ends. The number narrowest is far above
+// the rounding errors of ticks and labels, and far below the resolution of a figure.
 const narrowest, shortest = 1e-9, 1e-300
 
 // narrow reports whether an axis from low to high is too short for two ticks.
@@ -21,8 +21,8 @@ func narrow(low, high float64) bool {
 	return !(high-low > max(shortest, narrowest*max(math.Abs(low), math.Abs(high))))
 }
 
-// RoundTicks labels an axis at multiples of 1, 2 or 5 times a power of ten. nlabels is the
-// approximate number of labels. If nlabels is zero, there are about 5 labels.
+// RoundTicks labels an axis at multiples of 1, 2 or 5 times a power of ten. The field nlabels is
+// the approximate number of labels. If nlabels is zero, there are about 5 labels.
 type RoundTicks struct{ nlabels float64 }
 
 func (t RoundTicks) Ticks(low, high float64) []plot.Tick {
@@ -52,8 +52,8 @@ func (t RoundTicks) Ticks(low, high float64) []plot.Tick {
 // manyTicks is the number of labels of an axis with enough room for them.
 const manyTicks = 5.0
 
-// Typeset returns a number in its usual notation, with a minus sign and with powers of ten in place
-// of exponents.
+// Typeset returns a number in the usual notation of texts, with a minus sign in place of a hyphen,
+// and with powers of ten in place of exponents.
 func Typeset(number string) string {
 	mantissa, exponent, has := strings.Cut(strings.ReplaceAll(number, "-", "−"), "e")
 	digits := strings.TrimLeft(exponent, "−+0")
@@ -69,9 +69,10 @@ func Typeset(number string) string {
 	return mantissa + "·10" + Superscript(digits)
 }
 
-// logTicks labels an axis of base-10 logarithms with the numbers themselves. It makes about nlabels
-// labels, at powers of ten. If the axis has fewer than three powers of ten, it also labels 2 and 5
-// times each power. floor is a power of ten, whose label stands for all values up to it.
+// logTicks labels an axis of base-10 logarithms. The labels are the numbers themselves. There are
+// about nlabels labels, at powers of ten. If the axis has fewer than three powers of ten, there are
+// also labels at 2 and 5 times each power. The field floor is the logarithm of a power of ten. The
+// label of this power stands for all values up to it.
 type logTicks struct {
 	nlabels, floor float64
 }

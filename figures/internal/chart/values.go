@@ -22,7 +22,7 @@ func Pick[T any](v []T, places []int) []T { return Mapped(places, func(i int) T 
 func Log10s(v []float64) []float64 { return Mapped(v, math.Log10) }
 
 // ClampedLog10s returns base-10 logarithms. If a logarithm is lower than floor or does not exist,
-// it returns floor.
+// floor takes its place.
 func ClampedLog10s(v []float64, floor float64) []float64 {
 	return Mapped(v, func(x float64) float64 { return math.Log10(max(x, math.Pow(10, floor))) })
 }
@@ -33,7 +33,7 @@ func Column(rows [][]float64, k int) []float64 {
 	return Mapped(rows, func(row []float64) float64 { return Nth(row, k) })
 }
 
-// Nth returns v[i]. It returns the zero value if i is out of range.
+// Nth returns v[i]. If the index i is out of range, it returns the zero value.
 func Nth[T any](v []T, i int) (x T) {
 	if 0 <= i && i < len(v) {
 		x = v[i]
@@ -50,8 +50,9 @@ func OneTo(n int) []float64 {
 	return v
 }
 
-// Nearest returns indices of sizes. For each part, it finds the index of the size that is nearest
-// to part·largest. The indices are returned in ascending order, each once.
+// Nearest returns indices of sizes. For each part, it finds the size that is nearest to
+// part·largest. The result has the indices of these sizes in ascending order. Each index is in the
+// result once.
 func Nearest(sizes []int, largest int, parts ...float64) []int {
 	var numbers []int
 	if len(sizes) == 0 {
@@ -72,11 +73,11 @@ func Drawable(v ...float64) bool {
 	return !slices.ContainsFunc(v, func(v float64) bool { return !(math.Abs(v) <= Largest) })
 }
 
-// Largest is the largest coordinate that is drawn. Larger coordinates could make a sum of two ends
-// of an axis overflow.
+// Largest is the largest coordinate that is drawn. If coordinates were larger, the sum of two ends
+// of an axis could overflow.
 const Largest = 1e300
 
-// FormatFull returns the shortest text that is read as the same number. It returns "" for NaN.
+// FormatFull returns the shortest text from which the same number is read. For NaN it returns "".
 func FormatFull(v float64) string {
 	if math.IsNaN(v) {
 		return ""
@@ -84,7 +85,7 @@ func FormatFull(v float64) string {
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
-// FormatExp returns the absolute value of a number with two digits and an exponent.
+// FormatExp returns the absolute value of a number as text, with two digits and an exponent.
 func FormatExp(v float64) string {
 	if v == 0 {
 		return "0"

@@ -32,7 +32,7 @@ import (
 )
 
 func init() {
-	// Without these calls, a PDF contains the time at which it was made.
+	// Without these calls, a PDF would contain the time at which it is made.
 	epoch := time.Date(2018, time.May, 18, 0, 0, 0, 0, time.UTC) // the day on which the paper appeared
 	fpdf.SetDefaultCreationDate(epoch)
 	fpdf.SetDefaultModificationDate(epoch)
@@ -43,15 +43,17 @@ func init() {
 type Output interface {
 	// Write writes the files of the output into the folder dir.
 	Write(dir string) error
-	// Describe returns the name of the files, without ending, and the caption.
+	// Describe returns the name of the figure's files, without the ending. It also returns the
+	// caption.
 	Describe() (name, caption string)
 }
 
 // Describe returns the figure's name and caption.
 func (f *Figure) Describe() (name, caption string) { return f.Name, experiment.Visible(f.Caption) }
 
-// PNG returns the figure at 160 dots per inch, with this resolution in its header. If a series is
-// malformed, or a panel has nothing to draw, PNG, SVG, PDF and Write return an error.
+// PNG returns the figure as a PNG picture at 160 dots per inch. The header of the picture contains
+// this resolution. If a series is malformed, or if a panel has nothing to draw, PNG returns an
+// error, and so do SVG, PDF and Write.
 func (f *Figure) PNG() ([]byte, error) {
 	const dpi = 160
 	w, h := f.Size()
@@ -63,7 +65,7 @@ func (f *Figure) PNG() ([]byte, error) {
 	return withResolution(picture, dpi), nil
 }
 
-// pngCanvas takes two thirds of the time of vgimg.PngCanvas, but needs 5 % more bytes.
+// pngCanvas is a faster vgimg.PngCanvas. It takes two thirds of the time, but needs 5 % more bytes.
 type pngCanvas struct{ *vgimg.Canvas }
 
 func (c pngCanvas) WriteTo(w io.Writer) (int64, error) {
@@ -74,7 +76,7 @@ func (c pngCanvas) WriteTo(w io.Writer) (int64, error) {
 	return b.WriteTo(w)
 }
 
-// withResolution inserts the chunk pHYs after the header of a PNG. The chunk holds the resolution
+// withResolution inserts the chunk pHYs after the header of a PNG. This chunk holds the resolution,
 // in dots per metre.
 func withResolution(picture []byte, dpi float64) []byte {
 	const header = 8 + 4 + 4 + 13 + 4 // the signature, and IHDR with its length, name and checksum
@@ -90,24 +92,25 @@ func withResolution(picture []byte, dpi float64) []byte {
 func (f *Figure) SVG() ([]byte, error) {
 	c := vgsvg.New(f.Size())
 	svg, err := f.Render(draw.New(c), c)
-	// Without this attribute, viewers keep the aspect ratio of a surface's grid, and the surface
-	// does not fill its axes.
+	// Without this attribute, viewers would keep the aspect ratio of a surface's grid. The surface
+	// would then not fill its axes.
 	svg = bytes.ReplaceAll(svg, []byte("<image "), []byte(`<image preserveAspectRatio="none" `))
-	// Arial and Helvetica have letters of the same widths as Liberation Sans. A viewer without
-	// Liberation Sans shows the text in one of these fonts.
+	// The letters of Arial and Helvetica are as wide as the letters of Liberation Sans. A viewer
+	// without Liberation Sans shows the text in one of these fonts.
 	return bytes.ReplaceAll(svg, []byte("font-family:Liberation Sans;"), []byte("font-family:Liberation Sans,Arial,Helvetica,sans-serif;")), err
 }
 
-// PDF returns the figure as a page with the size of the figure. The fonts are embedded.
+// PDF returns the figure as a page in PDF. The page has the size of the figure. The fonts are
+// embedded.
 func (f *Figure) PDF() ([]byte, error) {
 	c := vgpdf.New(f.Size())
 	c.EmbedFonts(true)
 	return f.Render(draw.New(uniqueWidthPDF{c, map[int]bool{}}), c)
 }
 
-// uniqueWidthPDF gives every picture in a PDF a different width in pixels, by repeating each column
-// of the picture. The PDF library sorts pictures only by width, so pictures of equal width would
-// have a random order.
+// uniqueWidthPDF gives every picture in a PDF a different width in pixels. To do this, it repeats
+// each column of the picture. The PDF library sorts pictures only by their widths, so the order of
+// pictures with equal widths would be random.
 type uniqueWidthPDF struct {
 	*vgpdf.Canvas
 	used map[int]bool
@@ -152,19 +155,20 @@ func changedText() text.Style {
 	return s
 }
 
-// Size returns the width of the figure, and its height including the lines of Changed.
+// Size returns the width and the height of the figure. The height includes the lines of the text
+// Changed.
 func (f *Figure) Size() (w, h vg.Length) {
 	return f.Width, f.Height + vg.Length(len(f.ChangedLines()))*ChangedHeight
 }
 
-// ChangedLines breaks the text Changed into lines that fit the width of the figure. It breaks lines
+// ChangedLines breaks the text Changed into lines that fit the width of the figure. Breaks are only
 // between words.
 func (f *Figure) ChangedLines() []string {
 	const margins = 12
 	return broken(f.Changed, changedText(), f.Width-margins)
 }
 
-// check returns an error that names the first panel or series that cannot be drawn.
+// check returns an error if a panel or a series cannot be drawn. The error names the first of them.
 func (f *Figure) check() error {
 	panels := slices.Concat(f.Panels...)
 	if len(panels) == 0 {
@@ -183,8 +187,8 @@ func (f *Figure) check() error {
 
 var CSVHeader = []string{"panel", "series", "x", "y", "z", "low", "high"}
 
-// CSV returns every plotted series, with one point in each line. For a reference line, the points
-// are its intersections with the frame of its panel, without the headroom for a legend.
+// CSV returns every plotted series, with one point in each line. The points of a reference line are
+// the two points at which it crosses the frame of its panel, without the headroom for a legend.
 func (f *Figure) CSV() string {
 	records := [][]string{CSVHeader}
 	for _, p := range slices.Concat(f.Panels...) {
@@ -202,7 +206,7 @@ func (f *Figure) CSV() string {
 }
 
 // Write writes Name.svg, Name.png, Name.pdf and Name.csv into the folder dir. It draws the PNG in
-// parallel, because the PNG takes as long as all other files together.
+// parallel with the other files, because the PNG takes as long as all other files together.
 func (f *Figure) Write(dir string) error {
 	if err := f.check(); err != nil {
 		return err
@@ -220,7 +224,7 @@ func (f *Figure) Write(dir string) error {
 	return writeFiles(dir, f.Name, map[string]string{".csv": f.CSV(), ".svg": string(svg), ".png": string(picture), ".pdf": string(pdf)})
 }
 
-// writeFiles writes texts to the files dir/name+ending. files maps endings to texts.
+// writeFiles writes texts to the files dir/name+ending. The map files has the texts by ending.
 func writeFiles(dir, name string, files map[string]string) error {
 	if !filepath.IsLocal(name) || name == "." || strings.ContainsAny(name, `/\`) {
 		return fmt.Errorf("figures: %q is not a file name: use letters, digits and underscores", name)
