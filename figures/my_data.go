@@ -166,8 +166,9 @@ func MyDataSearch(r *mydata.Result) []Output {
 
 // myCurve returns a panel with the CV loss along one hyperparameter.
 func myCurve(r *mydata.Result, m mydata.Model, c mydata.Curve) *Panel {
-	// The band extends to both sides of the loss by the number reach of standard errors. If the
-	// highest loss is more than steep times the lowest loss, the axis is logarithmic.
+	// The constant reach is the distance from the loss to each edge of the band, in standard
+	// errors. If the ratio of the highest to the lowest loss exceeds the constant steep, the axis
+	// is logarithmic.
 	const reach, steep = 1.96, 8
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, v := range c.Loss {
@@ -201,8 +202,8 @@ func myCurve(r *mydata.Result, m mydata.Model, c mydata.Curve) *Panel {
 	return p
 }
 
-// The surface is drawn on a finer grid: each interval of the grid is divided into smoothing
-// intervals.
+// The surface is drawn on a finer grid. The constant smoothing is the number of intervals into
+// which each interval of the grid is divided.
 const smoothing = 3
 
 // mySurface shows the CV loss as a function of two hyperparameters, with the final descent.
@@ -241,10 +242,10 @@ func covers(axes [][]float64, at [2]float64) bool {
 	return true
 }
 
-// smooth returns a surface on a finer grid: each interval of the grid is divided into factor
-// intervals. It interpolates the logarithms of the surface by cubic splines of Catmull and Rom. The
-// values on each axis must have equal ratios. The result is NaN next to a point whose value is not
-// positive and finite.
+// smooth returns a surface on a finer grid. The argument factor is the number of intervals into
+// which each interval of the grid is divided. smooth interpolates the logarithms of the surface by
+// cubic splines of Catmull and Rom. The values on each axis must have equal ratios. The result is
+// NaN next to a point whose value is not positive and finite.
 func smooth(axes [][]float64, z [][]float64, factor int) (finer [][]float64, values [][]float64) {
 	if len(axes) != 2 || len(z) != len(axes[0]) || slices.ContainsFunc(axes, func(a []float64) bool { return len(a) < 2 }) {
 		return axes, z

@@ -21,11 +21,11 @@ func axisOf(v []float64) span {
 	if len(v) == 0 {
 		return span{0, 1}
 	}
-	// The rest are the numbers that remain after the share rare of the numbers is removed at each
-	// end. Let length be the range of the rest, and let the room be beyond·length. If some numbers
-	// are far from the rest, the axis extends beyond the rest at each end by at most the room. To
-	// decide this, the range of the rest is extended by the room at both ends. Some numbers are far
-	// if the range of all numbers is more than far times this extended range.
+	// The constant rare is a share of the numbers. The rest are the numbers that remain after this
+	// share is removed at each end. Let length be the range of the rest. If some numbers are far
+	// from the rest, the axis extends beyond the rest at each end by at most beyond·length. To
+	// decide this, the rest is extended at each end by beyond·length. Some numbers are far if the
+	// range of all numbers is more than the factor far times this extended range.
 	const rare, beyond, far = .01, .75, 2
 	sorted := slices.Sorted(slices.Values(v))
 	n := len(sorted)

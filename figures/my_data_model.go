@@ -168,7 +168,8 @@ func myPredictions(r *mydata.Result) *Figure {
 // myTrend plots the mean and the spread of the residuals in groups of rows. A group consists of
 // rows with neighbouring predictions.
 func myTrend(p *Panel, across, up span, x, residuals []float64) {
-	// A group has at least least rows, and there are at most most groups.
+	// The constant least is the smallest number of rows in a group. The constant most is the
+	// largest number of groups.
 	const least, most = 20, 10
 	groups := min(len(x)/least, most)
 	if groups < 3 {

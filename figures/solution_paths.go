@@ -130,8 +130,8 @@ const shownCoordinates, shownExamples = 6, 4
 // slopes and of values at a bound.
 const atRest = 1e-9
 
-// moving returns the indices of the entries that move over the longest part of the path, in
-// ascending order.
+// moving returns the indices of some entries: the entries that move over the longest part of the
+// path. The indices are in ascending order.
 func moving(s differentiability.SolutionPath) []int {
 	moves := func(k int) (n int) {
 		for _, slope := range s.Slope[k] {

@@ -97,7 +97,8 @@ func (p *mapPoint) slope(at func(h float64) float64) float64 {
 	return (8*(at(p.step)-at(-p.step)) - (at(2*p.step) - at(-2*p.step))) / (12 * p.step)
 }
 
-// features checks the shape of the features. If reference is not nil, it also checks their values.
+// The method features checks the shape of the features. If the function reference is not nil, it
+// also checks the values of the features.
 func (p *mapPoint) features(rng *rand.Rand, reference func(params, x []float64) []float64) {
 	p.t.Helper()
 	in, out := p.f.Dims()
@@ -137,8 +138,8 @@ func (p *mapPoint) adds() (grad, shiftedGrad []float64) {
 	return grad, shiftedGrad
 }
 
-// alongParams compares the derivative in the parameters with central differences along coordinates
-// and along a random direction.
+// alongParams compares the derivative in the parameters with central differences. The differences
+// are along each coordinate, and along a random direction.
 func (p *mapPoint) alongParams(rng *rand.Rand, grad []float64) {
 	p.t.Helper()
 	moved := make([]float64, len(p.params))

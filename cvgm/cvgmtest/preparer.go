@@ -45,8 +45,8 @@ func Preparer(t TB, p cvgm.Preparer, x *mat.Dense) {
 	c.same("a weight of 2", c.apply(c.fit(identity(rows), weights)), c.apply(c.fit(append(slices.Clone(half), half[0]), nil)), rounding)
 }
 
-// preparerCase is a preparer under test, with rows for it. ncols is the number of columns of the
-// rows, and nfeatures is the number of features.
+// A preparerCase is a preparer under test, with rows for the test. The field ncols is the number of
+// columns of the rows, and nfeatures is the number of features.
 type preparerCase struct {
 	TB
 	p                cvgm.Preparer

@@ -40,7 +40,7 @@ import (
 //
 // Unexported fields and fields with the tag param:"-" are not parameters.
 type Field struct {
-	Name  string // such as K; if the group is not embedded, with the group, such as Rings.K
+	Name  string // such as K, or Rings.K for a field K in a group Rings that is not embedded
 	Value string // in the form that Set reads
 	Help  string
 	Unit  string

@@ -16,7 +16,7 @@ import (
 // determines how its confidence interval is computed.
 type Estimate struct {
 	Mean   float64
-	Margin float64 // half the length of the 95 % confidence interval by Student's t; NaN for one repetition
+	Margin float64 // half the length of the 95 % confidence interval, by Student's t; NaN if there is only one repetition
 	N      int
 	Scale  Scale // determines the method of the interval
 }
@@ -71,8 +71,8 @@ type studentAt struct {
 	level float64
 }
 
-// student returns the quantile of Student's t for the upper end of a two-sided interval of the
-// given level.
+// student returns a quantile of Student's t. With this quantile as a factor of the standard error,
+// a two-sided interval has the given level.
 func (e Estimate) student(level float64) float64 {
 	at := studentAt{e.N, level}
 	if q, ok := students.Load(at); ok {
@@ -237,7 +237,7 @@ func (e Estimate) Check() error {
 	return nil
 }
 
-// Pool combines several estimates of one quantity, and returns the estimate from all their
+// Pool combines several estimates of one quantity. It returns the estimate from all their
 // repetitions. If each estimate has only one repetition, the means of the estimates are the
 // repetitions. If these means are all equal, Pool returns the first estimate. If some estimates
 // have a spread and others have none, Pool returns ErrSpread. It also returns an error if there are

@@ -14,8 +14,8 @@ import (
 
 // A Spread is the mean absolute error of a model as a function of its prediction. The field At
 // holds predictions in ascending order, and the field Size holds the spread at each of these
-// predictions. The spread is linear between them, and constant outside them. If At is empty, the
-// spread is 1.
+// predictions. Between the predictions in At, the spread is linear. Below the first and above the
+// last of them, it is constant. If At is empty, the spread is 1.
 type Spread struct{ At, Size []float64 }
 
 const (

@@ -23,8 +23,8 @@ import (
 type Adam struct {
 	StepSize     float64 // s > 0, about the change of each entry of x in a step; required
 	Beta1, Beta2 float64 // below 1; zero: .9 and .999
-	// Epsilon is in units of the gradient. Zero: for each entry, 1e-8 times the largest absolute
-	// value of this entry of the gradient so far.
+	// Epsilon is in units of the gradient. Zero: each entry has its own Epsilon, 1e-8 times the
+	// largest absolute value so far of this entry of the gradient.
 	Epsilon  float64
 	MaxEvals int     // evaluations at most; zero: 1000
 	Tol      float64 // of the test of convergence; see [Searcher]. Zero: 1e-9

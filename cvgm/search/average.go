@@ -17,10 +17,11 @@ import (
 // smaller than the noise of a single evaluation.
 //
 // Average is for random objectives. With a constant step size, a search moves at random around the
-// minimum. The mean of its path is nearer to the minimum than a single point (Polyak and Juditsky
-// 1992). The steps are added in their order. If the search ends with an error, Average returns this
-// error and the mean of the last steps before the error. If the search has no steps, the error is
-// of kind [qpdiff.ErrShape]. If last is below 1, it is of kind [qpdiff.ErrDomain].
+// minimum. The mean of its path is nearer to the minimum than a single point of the path (Polyak
+// and Juditsky 1992). Average adds the steps in their order. If the search ends with an error,
+// Average returns this error and the mean of the last steps before the error. If the search has no
+// steps, the error is of kind [qpdiff.ErrShape]. If the argument last is below 1, the error is of
+// kind [qpdiff.ErrDomain].
 func Average(steps iter.Seq2[Step, error], last int) (Step, error) {
 	if err := args.First(
 		args.BadIf(steps == nil, "steps", qpdiff.ErrEmpty, "give the steps of a Searcher", "is nil"),

@@ -20,8 +20,8 @@ import (
 // points determines the new mean, the new covariance and the new step size. If a point is outside
 // the constraint set, the projection of the point is evaluated and used in the update.
 //
-// gonum's package optimize also has this method. It is not used here, because its draws do not use
-// the adapted step size.
+// Package optimize of gonum also has this method, but the draws of that implementation do not use
+// the adapted step size. So it is not used here.
 type CMAES struct {
 	Source func() Source // required; see [Searcher]
 	// Sigma is the standard deviation of the first generation in each coordinate, in units of x.

@@ -16,8 +16,8 @@ type MultiStart struct {
 	// same numbers in the search from every start.
 	Searcher Searcher
 	Source   func() Source // required; see [Searcher]
-	// Draw fills x with the next start. MultiStart then projects the start onto the constraint set.
-	// Required.
+	// Draw fills x with the next start. MultiStart then projects this start onto the constraint
+	// set. Draw is required.
 	Draw   func(src Source, x []float64)
 	Starts int // the number of starts, x0 included; zero: 10
 }

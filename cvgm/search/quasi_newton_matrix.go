@@ -10,7 +10,8 @@ import (
 // defaultMemory is the number of steps in a bfgsMatrix, unless the searcher sets another.
 const defaultMemory = 10
 
-// bfgsMatrix is B = diag + Σ (aaᵀ − bbᵀ), with one pair of vectors a, b for each remembered step.
+// A bfgsMatrix is the matrix B = diag + Σ (aaᵀ − bbᵀ). The sum has one pair of vectors a, b for
+// each remembered step.
 type bfgsMatrix struct {
 	forgotten bool // reset before use
 	diag      []float64
@@ -84,8 +85,8 @@ const (
 	dampedCurvature = .2
 )
 
-// add updates B with the change y of the gradient over the step s. It returns false if y was damped
-// or omitted.
+// add updates B by the step s and the change y of the gradient over this step. It returns false if
+// y was damped or omitted.
 func (c *bfgsMatrix) add(s, y []float64) bool {
 	c.times(c.bs, s, c.count)
 	sBs, sy := floats.Dot(s, c.bs), floats.Dot(s, y)

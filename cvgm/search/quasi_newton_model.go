@@ -7,9 +7,10 @@ import "gonum.org/v1/gonum/floats"
 // the next evaluation, and far above rounding errors.
 const modelTol = 1e-10
 
-// boxModel minimises gᵀd + ½dᵀBd over the box lower − x ≤ d ≤ upper − x. It uses conjugate
-// gradients on the free coordinates. The set of free coordinates is determined anew whenever a
-// coordinate hits a bound or the minimum over the free coordinates is reached.
+// boxModel minimises the model gᵀd + ½dᵀBd of the loss over the box lower − x ≤ d ≤ upper − x. It
+// uses conjugate gradients on the free coordinates. The set of free coordinates is determined anew
+// in two cases: when a coordinate reaches a bound, and when the minimum over the free coordinates
+// is reached.
 type boxModel struct {
 	p        Problem
 	reach    []float64 // the largest change of each coordinate in a step
@@ -78,7 +79,8 @@ func (m *boxModel) precondition(diag []float64) (rr float64) {
 }
 
 // conjugate moves d by conjugate gradients of the free coordinates. It stops when a coordinate
-// reaches a bound, or when rᵀw is at most tol. At the start, rr must be the value of rᵀw.
+// reaches a bound, or when rᵀw is at most tol. At the start, the argument rr must be the value of
+// rᵀw.
 func (m *boxModel) conjugate(d []float64, b *bfgsMatrix, rr, tol float64) {
 	floats.ScaleTo(m.v, -1, m.w)
 	for range len(d) {
@@ -100,7 +102,8 @@ func (m *boxModel) conjugate(d []float64, b *bfgsMatrix, rr, tol float64) {
 }
 
 // stepInside returns the largest number s ≤ t for which d + s·v stays within the bounds. It also
-// returns the coordinate that reaches its bound at s, or −1 if none does.
+// returns the coordinate that reaches its bound at s. If no coordinate reaches its bound, it
+// returns −1.
 func (m *boxModel) stepInside(d []float64, t float64) (share float64, hit int) {
 	hit = -1
 	for i, v := range m.v {

@@ -12,7 +12,8 @@ import (
 // RandomSearch evaluates the objective at points drawn one by one.
 type RandomSearch struct {
 	Source func() Source // required; see [Searcher]
-	// Draw fills x with the next point. The search makes no other draws from the source. Required.
+	// Draw fills x with the next point. Apart from Draw, the search draws nothing from the source.
+	// Draw is required.
 	Draw     func(src Source, x []float64)
 	MaxEvals int // points drawn; zero: 100
 }

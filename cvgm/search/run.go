@@ -72,8 +72,8 @@ func (w *searchRun) fail(err error) {
 	w.yield(w.Step, &Error{Evaluations: w.Evaluations, X: slices.Clone(w.X), Err: err})
 }
 
-// eval evaluates at X and requires a finite loss and gradient. It returns false when the search is
-// over.
+// eval evaluates the objective at X, and requires a finite loss and a finite gradient. It returns
+// false when the search is over.
 func (w *searchRun) eval() bool {
 	if !w.evaluate() {
 		return false
@@ -88,8 +88,8 @@ func (w *searchRun) eval() bool {
 // defined reports whether loss and gradient are finite.
 func (w *searchRun) defined() bool { return args.Finite(w.Loss) && args.AllFinite(w.Grad) }
 
-// evaluate evaluates at X. Unlike eval, it accepts a loss of +Inf and a gradient that is not
-// finite. It returns false when the search is over.
+// evaluate evaluates the objective at X. Unlike eval, it accepts a loss of +Inf and a gradient that
+// is not finite. It returns false when the search is over.
 func (w *searchRun) evaluate() bool {
 	if !args.AllFinite(w.X) {
 		w.fail(args.Bad("x", qpdiff.ErrNotFinite, "bound the search, or use shorter steps", "is proposed for the next evaluation but is not finite"))

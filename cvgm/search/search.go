@@ -47,10 +47,10 @@ type Step struct {
 // unit, too. If a coordinate starts at 0 without bounds, the searcher assumes that it has the unit
 // of the other coordinates.
 //
-// A searcher with gradient has converged when moves within the scales lower the loss, to first
-// order, by at most Tol·|f(x)| in total. In this test the scale of a coordinate is at least |x| and
-// at least the length of the searcher's next step. For a convex loss this test bounds the remaining
-// gain within the scales. With a negative Tol a search never converges.
+// A searcher with gradient has converged when moves within the scales lower the loss by at most
+// Tol·|f(x)| in total, to first order. In this test, the scale of a coordinate is at least |x|, and
+// at least the length of the searcher's next step. For a convex loss, this test bounds the
+// remaining gain within the scales. With a negative Tol a search never converges.
 //
 // If a loss tends to zero, |f(x)| becomes too small for this test. The search has then also
 // converged if three conditions hold:
@@ -113,8 +113,8 @@ func (s Step) clone() Step {
 
 // An Error is the error of a search, with the point at which the error arose.
 type Error struct {
-	// Evaluations is the number of evaluations of the objective up to the error, including a failed
-	// evaluation. It is 0 if the searcher's settings or the problem are invalid.
+	// Evaluations is the number of evaluations of the objective up to the error. It includes a
+	// failed evaluation. If the searcher's settings or the problem are invalid, it is 0.
 	Evaluations int
 	X           []float64
 	Err         error

@@ -65,10 +65,10 @@ const defaultRepeats = 10
 // cost is one fit for each split. In addition, all rows are predicted once for each column or group
 // and each repeat.
 //
-// The error is of kind ErrEmpty if there is no model. It is of kind ErrDomain if repeats is 1 or
+// If there is no model, the error is of kind ErrEmpty. It is of kind ErrDomain if repeats is 1 or
 // below 0, if the model is a constant prediction, if X is sparse, or if a group has an unknown
-// column or the same column twice. For a group without columns it is of kind ErrEmpty. Importance
-// also returns the error of a fit that fails, and ctx's error if ctx ends.
+// column or the same column twice. For a group without columns, the error is of kind ErrEmpty.
+// Importance also returns the error of a fit that fails, and ctx's error if ctx ends.
 func (t *Tuned) Importance(ctx context.Context, repeats int, seed uint64, groups ...ColumnGroup) ([]Importance, error) {
 	if t == nil || !t.fitted() {
 		return nil, args.Bad("Tuned", qpdiff.ErrEmpty, "let the search end", "has no model")
@@ -124,8 +124,8 @@ func (t *Tuned) Importance(ctx context.Context, repeats int, seed uint64, groups
 	return all, nil
 }
 
-// fileColumns returns the names of the columns of the file. For each of them, it also returns the
-// columns of X that are made from it.
+// fileColumns returns the names of the columns of the file. For each name, it also returns the
+// columns of X that are made from this column of the file.
 func (t *Tuned) fileColumns() (names []string, columns [][]int) {
 	_, n := t.Config.Data.Dense().Dims()
 	var sources []string

@@ -121,7 +121,8 @@ func spread(y []float64, weights sample.Weights) float64 {
 	return spread
 }
 
-// median returns the smallest value such that half of the weight lies at or below it.
+// median returns a weighted median: the smallest value for which half of the weight lies at or
+// below the value.
 func median(values []float64, weights sample.Weights) float64 {
 	sorted, w := slices.Clone(values), slices.Clone(weights)
 	stat.SortWeighted(sorted, w)

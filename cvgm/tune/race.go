@@ -16,10 +16,11 @@ import (
 // these descents ends at its first kink. Races with a first step of .08 succeed on 33 SVMs. Races
 // with diagonal moves succeed on 35 SVMs, but need 295 evaluations.
 const (
-	// firstRace and lastRace are the first and the last step of a race, as shares of the range.
+	// firstRace is the first step of a race, and lastRace is the last step. Both are shares of the
+	// range.
 	firstRace, lastRace = .04, .0025
-	// raceApart is the smallest distance between two starts of a race, as a share of the range of
-	// one kind of hyperparameters.
+	// raceApart is a share of the range of a kind of hyperparameters. Any two starts of a race
+	// differ by at least this share in at least one kind.
 	raceApart = .06
 	// samePoint is a distance between points, as a share of the range. Points that are nearer
 	// differ only by rounding.

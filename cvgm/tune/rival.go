@@ -145,10 +145,10 @@ func (w *tuning) groupMeans(outer cvgm.Split, splits []cvgm.Split) ([]float64, e
 	return w.meansOf(best, outer), nil
 }
 
-// meansOf predicts each validation row by a constant for its level in column j. The constant has
-// the lowest loss on the training rows of this level plus one added example. The label of the added
-// example is the best constant of the whole training set. So a level without training rows gets the
-// constant of the whole training set.
+// meansOf predicts each validation row by a constant for its level in column j. Let whole be the
+// best constant of the whole training set. The constant of a level has the lowest loss on the
+// training rows of this level, plus one added example with the label whole. So a level without
+// training rows gets the constant whole.
 func (w *tuning) meansOf(j int, s cvgm.Split) []float64 {
 	level := func(i int) float64 { return w.c.Data.X.At(i, j) }
 	rows := sample.Positive(slices.Clone(s.Train), w.c.Data.Weights)

@@ -253,10 +253,10 @@ func (s *tuneSearch) mostEvals() int {
 	return cmp.Or(s.w.MaxEvals, most)
 }
 
-// settle calls the parameter fit with the best point in s.best. If fit fails, settle puts the next
-// best point there and calls fit again. The result settled reports whether fit succeeded for some
-// point. The result failure is the first failure, or ctx's error if ctx ends. If a fit needs too
-// much memory, settle stops, because the choice of another point would depend on the memory.
+// settle calls the function fit for the best point, s.best. If fit fails, settle replaces s.best by
+// the next best point and calls fit again. The result settled reports whether fit succeeded for
+// some point. The result failure is the first failure, or ctx's error if ctx ends. If a fit needs
+// too much memory, settle stops, because the choice of another point would depend on the memory.
 func (s *tuneSearch) settle(fit func() error) (settled bool, failure error) {
 	if failure = fit(); failure == nil {
 		return true, nil

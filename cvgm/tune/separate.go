@@ -151,7 +151,7 @@ func (s *tuneSearch) judged(x []float64) error {
 	return s.descend(x)
 }
 
-// lossOn returns the loss on the validation rows of a split, or +Inf if the fit fails.
+// lossOn returns the loss on the validation rows of a split. If the fit fails, it returns +Inf.
 func (s *tuneSearch) lossOn(split cvgm.Split, hyper []float64) (float64, error) {
 	c := s.w.c
 	c.Splits, c.MaxBytes = []cvgm.Split{split}, remaining(c.MaxBytes, s.w.beside)

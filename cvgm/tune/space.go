@@ -48,7 +48,8 @@ func newSpace(hyper []learn.Hyperparameter, kind []int, fixed map[string]float64
 // greek replaces the names of Greek letters by the letters.
 var greek = strings.NewReplacer("alpha", "α", "gamma", "γ", "delta", "δ", "lambda", "λ")
 
-// fix sets the hyperparameters of the given name to v. The name may have an index.
+// fix sets a hyperparameter, or all hyperparameters with a common name, to the value v. A name with
+// an index, such as λ1[0], denotes one hyperparameter.
 func (s space) fix(name string, v float64) error {
 	wanted, found := greek.Replace(name), false
 	for i, h := range s.hyper {

@@ -48,8 +48,8 @@ func (t *Tuned) Widths() (all []Width) {
 	return all
 }
 
-// widthLines describes widths in up to two lines. The first line lists the features with an effect
-// and their widths, and the second line lists the features without an effect.
+// widthLines describes widths in up to two lines. The first line lists the features that have an
+// effect, with their widths. The second line lists the features without an effect.
 func widthLines(all []Width) string {
 	var with, without []string
 	one := true

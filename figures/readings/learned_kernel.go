@@ -109,7 +109,7 @@ func deviation(r *kernels.LearnedKernelResult) float64 {
 	return math.Sqrt(r.Bayes.Population * (1 - r.Bayes.Population) / float64(len(r.Test.Y)))
 }
 
-// XOR returns the answer on XOR: the accuracy of the kernel and of the Bayes rule.
+// XOR returns the answer on XOR: the accuracy of the kernel, and the accuracy of the Bayes rule.
 func XOR(r *kernels.LearnedKernelResult) string {
 	return fmt.Sprintf("**The best rule has the accuracy %.4f over the population and %.3f on the test examples.** The kernel has %.3f along the published direction and %.3f along the full gradient. One standard deviation of an accuracy on %d examples is %.3f.",
 		r.Bayes.Population, r.Bayes.Test, r.Run(kernels.Published).FinalAccuracy(), r.Run(kernels.Full).FinalAccuracy(), len(r.Test.Y), deviation(r))

@@ -80,9 +80,9 @@ type residual struct{ prediction, off float64 }
 // residuals compares the residuals of two thirds of the rows: the third with the lowest
 // predictions, and the third with the highest predictions.
 func residuals(rows []residual) string {
-	// With fewer than least rows, no pattern is read. The residuals have a pattern if the ratio of
-	// their scatters is at least wider. They also have a pattern if they bend by at least bent
-	// standard errors of a mean.
+	// The constant least is the smallest number of rows in which a pattern is looked for. The other
+	// constants define two patterns. In the first, the ratio of the scatters of the residuals is at
+	// least wider. In the second, the residuals bend by at least bent standard errors of a mean.
 	const least, wider, bent = 30, 1.5, 3.
 	slices.SortStableFunc(rows, func(a, b residual) int { return cmp.Compare(a.prediction, b.prediction) })
 	n := len(rows) / 3

@@ -17,7 +17,7 @@ func reached(r *searches.Result, m searches.Method) int {
 	return m.Within(r.Params.Budget, r.Params.DataSets)
 }
 
-// named returns the search with the given name, or an empty search if there is none.
+// named returns the search with the given name. If there is none, it returns an empty search.
 func named(r *searches.Result, name string) searches.Method {
 	for _, m := range r.Methods {
 		if m.Name == name {
@@ -27,8 +27,8 @@ func named(r *searches.Result, name string) searches.Method {
 	return searches.Method{Name: name}
 }
 
-// Searches returns the answer on the searches. If times are recorded, it includes the time of a
-// gradient.
+// Searches returns the answer on the searches. If times are recorded, the answer includes the time
+// of a gradient.
 func Searches(r *searches.Result, t *claims.Timings) string {
 	var best searches.Method // the best search without gradients
 	for _, m := range r.Methods {

@@ -21,7 +21,7 @@ type kernelTrial struct {
 	*experiment.Stepper
 	halfWidth float64     // both axes of the plane are from −halfWidth to halfWidth
 	judged    learn.Data  // test examples for the accuracy
-	best      [][]float64 // labels that the Bayes rule predicts on the grid; nil before they are drawn
+	best      [][]float64 // labels that the Bayes rule predicts on the grid; nil before the first picture
 }
 
 func newKernelTrial(w *experiment.Stepper, half float64, coarse bool) *kernelTrial {

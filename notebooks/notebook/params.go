@@ -57,9 +57,9 @@ const unaccepted = "unaccepted"
 // accepting is set while Accept runs.
 var accepting bool
 
-// Accept calls params, a function without arguments that calls Params. It then removes the file
+// Accept calls params, a function without arguments that calls Params. Accept then removes the file
 // unaccepted. If Params ends the cell with an error, the file remains. The cell that sets the
-// parameters has this first and this last line:
+// parameters has this first line and this last line:
 //
 //	!*touch unaccepted # until the last line of this cell has run
 //	notebook.Accept(params)

@@ -61,7 +61,7 @@ func Decode(data []byte, dst any) error {
 }
 
 // appendValue appends the bytes of an addressable value. The bytes of a slice or map begin with its
-// length plus one, or with zero if it is nil.
+// length plus one. For a nil slice or map, they begin with zero.
 func appendValue(data []byte, v reflect.Value) ([]byte, error) {
 	if m, is := v.Addr().Interface().(encoding.BinaryMarshaler); is {
 		text, err := m.MarshalBinary()

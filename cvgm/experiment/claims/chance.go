@@ -37,8 +37,8 @@ type Reckoning struct {
 	// The expected number equals this bound if all true values lie on the border between two
 	// decisions.
 	Chance float64
-	// Opened lists the decided rows that are no longer decided after Holm's correction for the
-	// number of rows.
+	// Opened lists rows that are decided without a correction, but not after Holm's correction for
+	// the number of rows.
 	Opened []string
 	// Draws is the number of draws. Verdicts is the number of verdicts on single draws. A verdict
 	// on a single draw is a flip if it differs from the verdict on all draws together. Flips is the

@@ -7,7 +7,8 @@ import "math"
 // matter.
 type Position struct{ Low, At, High float64 } // Low and High are the ends of the 95 % interval
 
-// Position returns the position of the estimate. It returns false if the estimate has no interval.
+// Position returns the position of the estimate. If the estimate has no interval, the second result
+// is false.
 func (m *Measurement) Position() (Position, bool) {
 	e, middle := m.tested(), m.middle()
 	if !e.Repeated() || !(m.Smallest > 0) || math.IsNaN(e.Mean) {

@@ -17,7 +17,8 @@ func number64(printed string) float64 {
 	return v
 }
 
-// Number returns the number that the paper prints. It returns false if the paper prints none.
+// Number returns the number that the paper prints. If the paper prints none, the second result is
+// false.
 func (q Quoted) Number() (float64, bool) {
 	if q.Paper == "" {
 		return 0, false

@@ -181,7 +181,8 @@ func (t *Timings) setting(problem ...any) string {
 	return text
 }
 
-// netTiming describes the elastic net of the benchmark, which has the size of the first experiment.
+// netTiming describes the elastic net of the benchmark. The data have the size of the first
+// experiment's data.
 func netTiming(k int) string {
 	p := elasticnet.DefaultElasticNet()
 	p.K = k

@@ -34,8 +34,8 @@ var Verdicts = []Verdict{Confirmed, TooLittle, Differs, NotDecided, PaperError, 
 
 // A Judgement is the result of applying a rule to an estimate.
 type Judgement struct {
-	// Sign is the side of the rule's bound on which the 95 % interval lies: Above, Below or Even.
-	// It is empty if there are no repetitions.
+	// Sign states on which side of the rule's bound the 95 % interval lies: Above, Below or Even.
+	// If there are no repetitions, it is empty.
 	Sign Side
 	// Size classifies the distance of the estimate from the bound as Matters, Negligible or
 	// Unclear. It uses the 90 % interval of the estimate, so each end of the interval is a test at

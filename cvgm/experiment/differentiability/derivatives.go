@@ -1,8 +1,9 @@
-// Package differentiability holds the experiments of notebook 05_differentiability.
-// [DerivativesParams] compares derivatives with finite differences. [DifferentiabilityLimitsParams]
-// shows points without a derivative. [SolutionPathsParams] follows solutions along a
-// hyperparameter. [LearningParams] learns hyperparameters. [UnrolledParams] compares implicit with
-// iterative differentiation. [ErrataParams] measures the paper's errors.
+// Package differentiability holds the experiments of notebook 05_differentiability. Each experiment
+// has a type for its parameters. The experiment of [DerivativesParams] compares derivatives with
+// finite differences. [DifferentiabilityLimitsParams] is about points without a derivative.
+// [SolutionPathsParams] is about solutions along a hyperparameter. [LearningParams] is about
+// hyperparameters that are learned. [UnrolledParams] is about implicit and iterative
+// differentiation. [ErrataParams] is about the paper's errors.
 package differentiability
 
 import (

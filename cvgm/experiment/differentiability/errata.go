@@ -88,8 +88,9 @@ type LabelErratum struct {
 // positive-definite QPs". The paper replaces the learners by quadratic programs, and ProgramErratum
 // measures these programs.
 type ProgramErratum struct {
-	// The paper prints a quadratic program for the elastic net and one for the support vector
-	// machine. ElasticNet and SVM are the smallest eigenvalues of the matrices of these programs.
+	// ElasticNet and SVM are eigenvalues. The paper prints a quadratic program for the elastic net
+	// and one for the support vector machine. Each of the two fields is the smallest eigenvalue of
+	// the matrix of its program.
 	ElasticNet, SVM float64
 	// Difference and Slope compare two ways to fit an elastic net: the learner, and the printed
 	// program. Difference is the largest difference between corresponding entries of θ. Slope is
@@ -115,8 +116,9 @@ type BayesErratum struct {
 	// published code computes for XORTest. This code counts every example of the class −1 as
 	// correct.
 	XOR, XORTest, XORCoded float64
-	// HalfPlane is the accuracy, over the population, of the best linear rule x₁ > Offset on the
-	// rings. HalfPlaneTest is the accuracy of this rule on the published test set.
+	// HalfPlane is the accuracy of a linear rule on the rings, over the population. It is the best
+	// linear rule of the form x₁ > Offset. HalfPlaneTest is the accuracy of this rule on the
+	// published test set.
 	HalfPlane, Offset, HalfPlaneTest float64
 	Origin                           float64 // accuracy, over the population, of a half-plane through the origin
 	// At Radius, the probabilities of the two rings are equal. The Bayes rule changes its class
@@ -366,7 +368,8 @@ func (k *LossKink) measure(ctx context.Context) error {
 	return nil
 }
 
-// measure measures the accuracies of the rules, also on the test sets of the published runs.
+// measure measures the accuracies of the rules over the population and on the test sets of the
+// published runs.
 func (b *BayesErratum) measure() error {
 	rings, xor := kernels.DefaultRings(), kernels.DefaultXOR()
 	ringsSetup, _, err := rings.Draw()

@@ -175,8 +175,8 @@ type lossFit struct {
 	End             []float64
 }
 
-// setup draws the splits and makes the CV loss. The CV uses one goroutine, because tasks run in
-// parallel.
+// setup draws the splits and makes the CV whose loss the search minimises. The CV uses one
+// goroutine, because tasks run in parallel.
 func (p LearningParams) setup(src synth.Source, learner func() learn.Learner, train, test learn.Data) (*experiment.Setup, error) {
 	splits, err := cvgm.BalancedSplits(src, len(train.Y), p.K, p.P)
 	if err != nil {

@@ -61,8 +61,8 @@ var ridge = smooth.Objective{
 	},
 }
 
-// testGradient returns the test loss of a fit to the training rows, and its derivative in the first
-// hyperparameter.
+// testGradient fits the learner to the training rows. It returns the test loss of the fit, and the
+// derivative of the test loss in the first hyperparameter.
 func testGradient(ctx context.Context, train, test learn.Data, l learn.Learner, hyper []float64) (loss, derivative float64, err error) {
 	_, n := train.X.Dims()
 	theta, dtheta := make([]float64, n), make([]float64, n)

@@ -75,9 +75,9 @@ type GradientParts struct {
 	DetachedWhole            experiment.Estimate // cosine of T1 + T2 with the whole gradient
 }
 
-// partsCell holds the path along one direction on one data set. At has an entry for each number of
-// steps at which the path is measured. An entry lists the test error, the CV loss, and the other
-// numbers of GradientParts in their order.
+// partsCell holds the path along one direction on one data set. The field At has an entry for each
+// number of steps at which the path is measured. An entry lists the test error, the CV loss, and
+// the other numbers of GradientParts in their order.
 type partsCell struct{ At [][partsNumbers]float64 }
 
 const partsNumbers = 9

@@ -46,8 +46,9 @@ func PaperRings() RingsProblem {
 }
 
 // Setup draws data, splits and initial weights. Each purpose has a separate stream of random
-// numbers. The parameter splitPurpose is the purpose of the stream for the splits. The CV loss uses
-// the training examples with the indices rows. If rows is nil, it uses all of them.
+// numbers. The parameter splitPurpose is the purpose of the stream for the splits. The parameter
+// rows lists the training examples that the CV loss uses. If it is nil, the CV loss uses all
+// training examples.
 func (p RingsProblem) Setup(v Variant, stream func(purpose string) *synth.Stream, splitPurpose string, rows []int) (*experiment.Setup, error) {
 	s, err := p.Examples(stream("training data"), stream("test data"), p.Train, p.Test)
 	if err != nil {

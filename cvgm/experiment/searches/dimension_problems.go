@@ -71,8 +71,8 @@ func (d DimensionProblems) stream(problem, dataSet int, purpose string) *synth.S
 	return synth.NewStream(uint64(dataSet), name+purpose)
 }
 
-// Setup draws a data set of a problem. The CV loss uses the training examples with the indices
-// rows. If rows is nil, it uses all of them.
+// Setup draws a data set of a problem. The argument rows lists the training examples that the CV
+// loss uses. If it is nil, the CV loss uses all training examples.
 func (d DimensionProblems) Setup(problem, dataSet int, rows []int) (*experiment.Setup, error) {
 	stream := func(purpose string) *synth.Stream { return d.stream(problem, dataSet, purpose) }
 	if !d.isRings(problem) {

@@ -61,7 +61,7 @@ type RegretRow struct {
 	Start            experiment.Median // regret of the start without a search
 	BayesianLess     experiment.Median // regret of Bayesian minus random, paired
 	StartLess        experiment.Median // regret of the start minus Bayesian, paired
-	Wins             float64           // share of the data sets in which Bayesian has the lower regret; a tie counts as half
+	Wins             float64           // share of the data sets on which Bayesian optimisation has the lower regret; a tie counts as half
 }
 
 // For each data set, RegretsBySet holds the regrets of both searches and of the start.

@@ -278,8 +278,8 @@ func (p StochasticParams) stochastic(ctx context.Context, s *experiment.Setup, d
 	return c.CV().Final(x)
 }
 
-// training fits a model to the examples d by descending the training loss with one weight of the
-// penalty.
+// training fits a model to the examples d. It descends the training loss plus the outer penalty,
+// with one weight of the penalty.
 func (p StochasticParams) training(ctx context.Context, s *experiment.Setup, d learn.Data, weight float64, steps int) (*cvgm.Model, error) {
 	twice, splits := experiment.Resubstitution(d)
 	c := p.config(twice)

@@ -116,7 +116,8 @@ type Measure struct {
 
 type drawSplits func(src cvgm.Source, n, k int, p float64) ([]cvgm.Split, error)
 
-// splitsCell holds the results with one kind of splits at one setting on one data set.
+// splitsCell holds the results of one kind of splits. They are the results at one setting, on one
+// data set.
 type splitsCell struct{ LossSD, GradientSD, Test, CV, Rises float64 }
 
 // A splitsTask measures one kind of splits at one setting, on several data sets.
@@ -249,8 +250,8 @@ func (p SplitsParams) measureTasks(ctx context.Context, hooks experiment.Hooks, 
 	return nil
 }
 
-// shares returns the mean of num[i]/denom[i] over the data sets i. It omits data sets with denom[i]
-// = 0.
+// The function shares returns the mean of num[i]/denom[i] over the data sets i. It omits data sets
+// for which denom[i] is 0.
 func shares(num, denom []float64) experiment.Estimate {
 	var ratios []float64
 	for i, v := range num {

@@ -119,8 +119,8 @@ type Result struct {
 	Steps            []int
 	Path             []Parts
 	CVLoss, TestLoss []float64
-	// DeltaChange and EmpChange are the changes of Δ and R_emp from the first to the last point of
-	// Path, paired by data set.
+	// DeltaChange and EmpChange are the changes of Δ and R_emp along Path, from its first point to
+	// its last point. They are paired by data set.
 	DeltaChange, EmpChange experiment.Estimate
 	Starts                 []Start
 }

@@ -131,8 +131,8 @@ func (r Rows) StandardError(losses []float64) float64 {
 	return se
 }
 
-// rows returns the weighted mean of d, the standard error of the mean over the units, and the
-// degrees of freedom.
+// rows returns three numbers: the weighted mean of d, the standard error of this mean, and the
+// degrees of freedom of the standard error. The standard error is computed over the units.
 func (r Rows) rows(d []float64) (mean, se, freedom float64) {
 	shares := r.shares(len(d))
 	for i, v := range d {
@@ -158,8 +158,8 @@ func (r Rows) rows(d []float64) (mean, se, freedom float64) {
 // the risk. Data with one unit do not show how much its loss varies.
 const leastUnits = 1.5
 
-// sums returns the sum of value over the rows of each unit. The units are in the order of their
-// first rows. Rows of weight 0 are left out.
+// sums returns a sum for each unit: the sum of value over the rows of the unit. The units are in
+// the order of their first rows. Rows of weight 0 are left out.
 func (r Rows) sums(value func(i int) float64, rows int) (sums []float64) {
 	place := map[int]int{}
 	for i := range rows {

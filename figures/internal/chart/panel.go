@@ -246,8 +246,8 @@ func (p *Panel) Across(name string, a, b, c float64, s Style) {
 	p.Plot.Add(r)
 }
 
-// Arrows plots arrows. Arrow i begins at (x[i], y[i]) and has the vector (dx[i], dy[i]). The CSV
-// has both ends of each arrow.
+// Arrows plots arrows. Arrow i goes from (x[i], y[i]) to (x[i] + dx[i], y[i] + dy[i]). The CSV has
+// both ends of each arrow.
 func (p *Panel) Arrows(name string, x, y, dx, dy []float64, s Style) {
 	p.marked = true
 	if p.equal(name, len(x), len(y), len(dx), len(dy)) {

@@ -31,7 +31,8 @@ type shades []color.Color
 
 func (s shades) Colors() []color.Color { return s }
 
-// Heat returns the shades of the surface. If a value is not finite and positive, its cell is blank.
+// Heat returns the shades of the surface. If a value is not both finite and positive, its cell is
+// blank.
 func (g *Surface) Heat() *plotter.HeatMap {
 	return g.shaded(color.NRGBA{255, 255, 255, 255}, color.NRGBA{70, 110, 160, 255})
 }
