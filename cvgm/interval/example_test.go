@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Intervals of two models, each with its errors on rows that it was not trained on. The errors grow with the
-// prediction, and so do the intervals.
+// The example predicts intervals with two models. Each model has its errors on rows on which it was
+// not trained. The errors grow with the prediction, and so do the intervals.
 func ExampleNew() {
 	line := func(slope float64) *cvgm.Model {
 		return &cvgm.Model{Theta: []float64{slope}, Mean: []float64{0}, Std: []float64{1}}

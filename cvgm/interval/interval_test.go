@@ -24,7 +24,8 @@ func constant(c float64) *cvgm.Model {
 
 var oneRow = mat.NewDense(1, 1, []float64{3})
 
-// Intervals of nine rows by hand: the level .9 takes the last value of each side, .5 the fifth.
+// The intervals of nine rows are computed by hand. At the level .9, an end of the interval is the
+// last of the sums on its side. At the level .5, it is the fifth.
 func TestPredictByHand(t *testing.T) {
 	folds := []Fold{
 		{constant(10), Spread{}, []float64{4, 0, 2}, []float64{1, 1, 1}},
@@ -38,7 +39,8 @@ func TestPredictByHand(t *testing.T) {
 			}
 		}
 		p := casetest.Must(New(folds, 9))(t)
-		// Upper ends: 10, 12, 14; 13, 15; 11, 11.5, 13, 17. Lower ends: 10, 8, 6; 11, 9; 11, 10.5, 9, 5.
+		// The three folds give the sums 10, 12, 14; 13, 15; 11, 11.5, 13, 17 for the upper end. For
+		// the lower end they give 10, 8, 6; 11, 9; 11, 10.5, 9, 5.
 		for _, test := range []struct{ level, low, high float64 }{{.9, 5, 17}, {.8, 6, 15}, {.5, 9, 13}, {.6, 9, 13}, {.7, 8, 14}} {
 			low, high, err := p.Predict(oneRow, test.level)
 			if err != nil || low[0] != test.low || high[0] != test.high {
@@ -162,8 +164,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A spread follows errors that grow with the prediction, in any unit, and is one number if there is nothing to
-// follow.
+// If errors grow with the prediction, the spread grows with them, in any unit. If errors do not
+// depend on the prediction, the spread is one number.
 func TestFitSpread(t *testing.T) {
 	const n = 2000
 	src := synth.NewStream(2, "spread")
@@ -181,7 +183,7 @@ func TestFitSpread(t *testing.T) {
 	if s.Of(-9) != s.Size[0] || s.Of(9) != s.Size[len(s.Size)-1] {
 		t.Errorf("beyond the ends: %v, %v", s.Of(-9), s.Of(9))
 	}
-	// Errors that do not depend on the prediction, but on another feature, have one spread.
+	// If the errors do not depend on the prediction, the spread is nearly constant.
 	for i := range n {
 		y[i] = p[i] + src.NormFloat64()
 	}
@@ -220,8 +222,9 @@ func TestFitSpread(t *testing.T) {
 	}
 }
 
-// Of 50 to 100 rows, the spread follows errors that grow, fall or are small in the middle, without a bias at low,
-// middle and high predictions. A spread that is drawn towards one size for all has a bias of half.
+// The spread is fitted to few rows, 50 to 100. It agrees with errors that grow, that fall, or that
+// are small in the middle. It has no bias at low, middle and high predictions. If the spread were
+// drawn towards one size for all predictions, its bias would be a half.
 func TestSpreadsOfFewRowsHaveNoBias(t *testing.T) {
 	const sets, most = 100, .2 // the logarithm of the ratio to the true size
 	for name, size := range map[string]func(p float64) float64{
@@ -252,8 +255,8 @@ func TestSpreadsOfFewRowsHaveNoBias(t *testing.T) {
 	}
 }
 
-// The trend is where the derivatives of what it minimises are 0, also after an error that is much larger than the others,
-// and is constant beyond the distance widest from the mean.
+// At the trend, the derivatives of the minimised function are 0, even if one error is much larger
+// than the others. Beyond the distance widest from the mean prediction, the trend is constant.
 func TestTrendIsTheMinimum(t *testing.T) {
 	const n = 60
 	src := synth.NewStream(4, "trend")

@@ -16,17 +16,19 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// contestant is a searcher in the contract test: how to make it with a budget,
-// and how near to the minimum it must come within it.
+// A contestant is a searcher in the contract test. The function make returns the searcher for a
+// budget. The other fields state how near to the minimum the searcher must come within the budget.
 type contestant struct {
 	name string
 	make func(budget int) Searcher
-	// budget suffices for tol, the excess over the minimum of the quadratics.
+	// With this budget, the loss that the searcher reaches exceeds the minimum of the quadratics by
+	// at most tol.
 	budget int
 	tol    float64
 	// needsBox: it refuses a Project. gradient: its steps have one.
 	needsBox, gradient bool
-	// own is a budget that the settings imply. Zero: it is the one given.
+	// The field own is a budget that follows from the searcher's settings. Zero: the budget is the
+	// given one.
 	own int
 }
 
@@ -79,8 +81,8 @@ func (q quadratic) eval(grad, x []float64) (float64, error) {
 	return (u*g + v*h) / 2, nil
 }
 
-// minimum is that over a box: inside it, or the lowest of the minima over its
-// four sides.
+// The method minimum returns the minimum over a box. It is the minimum inside the box, or the
+// lowest of the minima on the four sides of the box.
 func (q quadratic) minimum(lower, upper []float64) float64 {
 	best := math.Inf(1)
 	consider := func(x, y float64) {
@@ -100,8 +102,8 @@ func (q quadratic) minimum(lower, upper []float64) float64 {
 	return best
 }
 
-// quadratics have their minimum inside the box, on a side, in a corner, and a
-// valley across.
+// These quadratic functions have their minima in different places: inside the box, on a side, in a
+// corner, and in a diagonal valley.
 var quadratics = []quadratic{
 	{1, 0, 3, [2]float64{.7, .9}},
 	{2, .5, 1, [2]float64{-1, .5}},
@@ -137,8 +139,9 @@ func Collect(t *testing.T, s Searcher, p Problem, x0 []float64) []Step {
 	return steps
 }
 
-// SearcherContract is cvgmtest.Searcher. Tests in this package cannot import package cvgmtest,
-// which imports this one: contract_external_test.go sets it.
+// SearcherContract is the function cvgmtest.Searcher. Package cvgmtest imports this package, so
+// tests in this package cannot import cvgmtest. The file contract_external_test.go sets the
+// variable.
 var SearcherContract func(t *testing.T, make func(budget int) Searcher, gradient, fixed, restarts bool)
 
 func TestSearchersKeepTheContract(t *testing.T) {
@@ -207,7 +210,7 @@ func TestSearchersProjectOrSayThatTheyNeedABox(t *testing.T) {
 			}
 			continue
 		}
-		// The nearest point of the disc is (.6, .8), at distance 4.
+		// The nearest point of the disc is (.6, .8). Its distance from the minimum is 4.
 		if err != nil || !(math.Abs(best.Loss-8) <= max(c.tol, 1e-12)) || floats.Norm(best.X, 2) > 1+1e-15 {
 			t.Errorf("%s: ends at %v with %v (%v)", c.name, best.X, best.Loss, err)
 		}
@@ -305,7 +308,8 @@ func TestSearchersRefuseBadSettings(t *testing.T) {
 	}
 }
 
-// waves has local minima 1.62 + 2π·k, each lower than the one before.
+// The function waves has the local minima 1.62 + 2π·k for whole numbers k. Each minimum is lower
+// than the minimum before it.
 func waves(grad, x []float64) (float64, error) {
 	if grad != nil {
 		grad[0] = -math.Cos(x[0]) - .05
@@ -339,8 +343,8 @@ func TestMultiStartFindsTheLowestOfSeveralMinima(t *testing.T) {
 	}
 }
 
-// A quadratic with many bounds active and many not, in 60 variables whose
-// curvatures differ by a factor of 100: the active set is found exactly.
+// The test has a quadratic function of 60 variables, whose curvatures differ by a factor of 100. At
+// the minimum, many bounds are active and many are not. The search finds exactly the active bounds.
 func TestQuasiNewtonFindsAnActiveSet(t *testing.T) {
 	const n = 60
 	src := synth.NewStream(1, "active set")
@@ -387,7 +391,7 @@ func TestQuasiNewtonFindsAnActiveSet(t *testing.T) {
 	}
 }
 
-// At a kink no gradient is zero; the search gives up without a claim.
+// At a kink no gradient is zero. The search ends there without the claim that it has converged.
 func TestQuasiNewtonEndsAtAKink(t *testing.T) {
 	p := Problem{Objective: func(grad, x []float64) (float64, error) {
 		grad[0] = math.Copysign(1, x[0]-.3) + .2*x[0]
@@ -405,8 +409,7 @@ func TestQuasiNewtonEndsAtAKink(t *testing.T) {
 	}
 }
 
-// Rosenbrock's valley is not convex; a good quasi-Newton method takes this number of
-// evaluations.
+// Rosenbrock's valley is not convex. A good quasi-Newton method needs this number of evaluations.
 func TestQuasiNewtonFollowsACurvedValley(t *testing.T) {
 	valley := func(grad, x []float64) (float64, error) {
 		a, b := 1-x[0], x[1]-x[0]*x[0]
@@ -425,12 +428,12 @@ func TestQuasiNewtonFollowsACurvedValley(t *testing.T) {
 	}
 }
 
-// A search allocates when it starts and, by QuasiNewton, for the steps remembered: a longer
-// search allocates no more.
+// A search allocates memory when it starts. QuasiNewton also allocates memory for the remembered
+// steps. A longer search allocates no more.
 func TestSearchesAllocateNothingPerEvaluation(t *testing.T) {
 	serial.Test(t)
 	const n, short, long = 20, 40, 140
-	const slack = 10                                     // allocations of the runtime and of package testing, which AllocsPerRun counts, too
+	const slack = 10                                     // AllocsPerRun also counts allocations of the runtime and of package testing
 	valley := func(grad, x []float64) (float64, error) { // of Rosenbrock, in n dimensions
 		clear(grad)
 		var f float64

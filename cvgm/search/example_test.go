@@ -9,8 +9,8 @@ import (
 	"cvgm/synth"
 )
 
-// corner is the bowl (x₀ − 1)² + (x₁ + 2)² over x ≥ 0, whose lowest point is
-// (1, 0).
+// corner is a problem with the objective (x₀ − 1)² + (x₁ + 2)² over x ≥ 0. Its lowest point is (1,
+// 0).
 var corner = search.Problem{Objective: bowl, Lower: []float64{0, 0}, Upper: []float64{5, 5}}
 
 func ExampleProblem() {

@@ -15,8 +15,8 @@ func setSlope(g []float64, a, b float64) error {
 	return nil
 }
 
-// hostileSearchers are the contestants, and searchers within searchers, with
-// and without their stopping rule.
+// hostileSearchers returns the contestants, and searchers that contain other searchers. Each of
+// them runs with its stopping rule and without it.
 func hostileSearchers() []contestant {
 	c := contestants()
 	for _, extra := range []struct {
@@ -128,7 +128,7 @@ func TestSearchersMarkGeneralisedGradients(t *testing.T) {
 	}
 }
 
-// How searches end if the objective, or their own steps, leave them nothing else.
+// The test shows how searches end if the objective or their own steps leave them no other way.
 func TestSearchesEnd(t *testing.T) {
 	line := func(g, x []float64) (float64, error) { return 2*x[0] + x[1], setSlope(g, 2, 1) }
 	flat := func(g, x []float64) (float64, error) { return 3, setSlope(g, 0, 0) }

@@ -8,9 +8,10 @@ import (
 	"cvgm/qpdiff"
 )
 
-// Along x = (t, …) the minimum of ½(x−c)²/… is known in closed form.
+// Plus adds the penalty to the objective, and its gradient to the gradient. The minima of the sums
+// are known in closed form.
 func TestPlusAddsThePenaltyAndItsGradient(t *testing.T) {
-	// f = ½(x − 2)², r = ½x²: the minimum of f + w·r is at 2/(1 + w).
+	// For f = ½(x − 2)² and r = ½x², the minimum of f + w·r is at 2/(1 + w).
 	for _, w := range []float64{0, .5, 3} {
 		p := parabola(2, 1).Plus(w, SquaredDistance([]float64{0}, 1))
 		best, err := Best(QuasiNewton{}.Search(p, []float64{1}))
@@ -18,7 +19,9 @@ func TestPlusAddsThePenaltyAndItsGradient(t *testing.T) {
 			t.Errorf("weight %v: minimum at %v, want %v (%v)", w, best.X, want, err)
 		}
 	}
-	// In logarithms: r's minimum is its centre, whatever the units of the two coordinates.
+	// With a flat objective, the minimum of the sum is the minimum of the penalty. The penalty is
+	// in logarithms, so its minimum is its centre c, even if the two coordinates have different
+	// units.
 	c := []float64{1e-3, 40}
 	flat := Problem{Objective: func(g, x []float64) (float64, error) { return 1, setSlope(g, 0, 0) }, Lower: []float64{1e-6, 1e-2}}
 	best, err := Best(LogSpace{QuasiNewton{}}.Search(flat.Plus(2, SquaredLogDistance(c)), []float64{1, 1}))
@@ -45,7 +48,8 @@ func TestPenaltiesAreTheDocumentedMeans(t *testing.T) {
 	}
 }
 
-// The units of f, of r's coordinates and of its weight change together.
+// The units of the objective f, of the coordinates and of the weight change together. The search
+// then makes the same steps.
 func TestPenalisedSearchesAreIndependentOfUnits(t *testing.T) {
 	for _, u := range []float64{0x1p20, 0x1p-20} {
 		x0, q := []float64{1, 1}, Problem{Objective: quadratics[0].eval, Lower: boxLower, Upper: boxUpper}
@@ -96,7 +100,8 @@ func TestPenaltiesRefuseHostileInput(t *testing.T) {
 	}
 }
 
-// A weight of 0 changes no bit, and a penalty keeps the rest of the problem.
+// With a weight of 0, Plus changes no bit of the problem. With another weight, it changes only the
+// objective.
 func TestPlusKeepsTheProblem(t *testing.T) {
 	p := noisy(quadratics[1], .1)
 	q := p.Plus(2, SquaredDistance([]float64{0, 0}, 1))

@@ -32,7 +32,7 @@ func TestSimplexByHand(t *testing.T) {
 	}
 }
 
-// Rounding puts τ at the entry that is 0, to either side in turn.
+// Because of rounding, τ is at the entry that is 0, alternately on either side of it.
 func TestSimplexEndsOnTheSimplex(t *testing.T) {
 	x := []float64{0.559133663148587, 0, 0.38439084635680654, 0.05647549049460641}
 	p := slices.Clone(x)
@@ -44,8 +44,8 @@ func TestSimplexEndsOnTheSimplex(t *testing.T) {
 	}
 }
 
-// The projection p of x is optimal: p is on the simplex and x − p is a constant τ for p > 0 and
-// at most τ elsewhere.
+// The projection p of x is optimal. This means that p is on the simplex, that x − p is a constant τ
+// for the entries with p > 0, and that x − p is at most τ for all other entries.
 func TestSimplexIsOptimal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x := rapid.SliceOfN(rapid.Float64Range(-10, 10), 1, 20).Draw(t, "x")
@@ -74,7 +74,7 @@ func TestSimplexIsOptimal(t *testing.T) {
 	})
 }
 
-// The projection of a NaN must not pass for a point of the simplex.
+// If x contains a NaN, its projection must not look like a point of the simplex.
 func TestSimplexOfNaN(t *testing.T) {
 	for _, x := range [][]float64{{math.NaN(), 1}, {1, math.NaN()}, {math.Inf(1), math.NaN()}} {
 		Simplex(x)

@@ -7,7 +7,8 @@ import (
 	"cvgm/synth"
 )
 
-// A random objective is marked by Restart. The mean of the last steps is near its minimum, 1.
+// Restart marks a random objective. The mean of the last steps is near the minimum of the
+// objective, 1.
 func ExampleAverage() {
 	var src *synth.Stream
 	problem := search.Problem{

@@ -12,8 +12,8 @@ import (
 	"cvgm/synth"
 )
 
-// noisy returns q with slopes that are off by independent draws of the given size, and the
-// value that goes with them.
+// noisy returns the quadratic q plus a random linear function. Each evaluation draws the slopes of
+// this function from a normal distribution. The standard deviation of a slope is size.
 func noisy(q quadratic, size float64) Problem {
 	var src *synth.Stream
 	return Problem{
@@ -34,8 +34,8 @@ func livesWithNoise(name string) bool {
 	return slices.Contains([]string{"Adam", "HeavyBall", "ProjectedGradient", "CMAES"}, name)
 }
 
-// A searcher either refuses a random objective before it evaluates it, or restarts its draws in
-// each pass, marks its steps and spends its budget.
+// A searcher may refuse a random objective, but only before it evaluates the objective. Otherwise
+// it restarts the draws in each pass, marks its steps and uses its whole budget.
 func TestSearchersLiveWithRandomObjectivesOrRefuseThem(t *testing.T) {
 	p := noisy(quadratics[0], .3)
 	for _, c := range append(hostileSearchers(), contestant{name: "LogSpace Adam, long", make: func(b int) Searcher { return LogSpace{Adam{StepSize: .1, MaxEvals: b}} }}) {
@@ -84,7 +84,8 @@ func TestSearchersLiveWithRandomObjectivesOrRefuseThem(t *testing.T) {
 	}
 }
 
-// A draw whose gradient vanishes, or points out of a corner, is no end.
+// A search does not end because the gradient of one draw is zero, or because one draw points out of
+// a corner.
 func TestNoDrawEndsASearch(t *testing.T) {
 	for _, s := range []Searcher{Adam{StepSize: .1, MaxEvals: 9}, HeavyBall{StepSize: .1, MaxEvals: 9}, ProjectedGradient{StepSize: .1, MaxEvals: 9}} {
 		calls := 0
@@ -101,11 +102,12 @@ func TestNoDrawEndsASearch(t *testing.T) {
 	}
 }
 
-// averageTol bounds the distance of the mean of 2000 steps from the minimum, for slopes with
-// noise of size .3 and curvatures of 1 and 3: some standard deviations of .3/√2000.
+// averageTol bounds the distance of the mean of 2000 steps from the minimum. The slopes have noise
+// of size .3, and the curvatures are 1 and 3. The bound is some standard deviations of .3/√2000.
 const averageTol = .03
 
-// The last point is off by more, so that the test would fail without the mean.
+// The last point of each search is farther from the minimum. If Average returned the last point,
+// the test would fail.
 func TestAverageOfASearchNearsTheMinimumOfARandomObjective(t *testing.T) {
 	p := noisy(quadratics[0], .3)
 	for _, c := range []struct {

@@ -20,7 +20,7 @@ func parabola(c, lowest float64) Problem {
 	}}
 }
 
-// x halves at each step, so that their number gives the tolerance.
+// Each step halves x, so the number of steps shows the tolerance.
 func TestSearchesConvergeByTheDocumentedTest(t *testing.T) {
 	for _, c := range []struct {
 		lowest, tol float64
@@ -29,15 +29,15 @@ func TestSearchesConvergeByTheDocumentedTest(t *testing.T) {
 		{1, 0, 30},    // x ≤ 1e-9
 		{1, 1e-5, 17}, // x ≤ 1e-5
 		{0, 0, 31},    // x ≤ 1e-9·½, the loss at the start
-		{-.5, 0, 31},  // the same, with a loss that starts from zero: |f| is ½ at the end
+		{-.5, 0, 31},  // the same for a loss that is zero at the start: |f| is ½ at the end
 	} {
 		steps := Collect(t, ProjectedGradient{StepSize: .5, Tol: c.tol}, parabola(0, c.lowest), []float64{1})
 		if last := steps[len(steps)-1]; !last.Converged || last.Evaluations != c.want+1 {
 			t.Errorf("lowest loss %v, Tol %v: ends after %d steps, want %d", c.lowest, c.tol, last.Evaluations-1, c.want)
 		}
 	}
-	// From a huge loss, slopes that are small against it do not suffice as long
-	// as steps are long.
+	// At a huge loss, the slopes may be small in comparison with the loss. This is not enough for
+	// convergence as long as the steps are long.
 	steps := Collect(t, QuasiNewton{}, Problem{Objective: func(g, x []float64) (float64, error) {
 		e := math.Exp(x[0]*x[0] + x[1]*x[1])
 		return e, setSlope(g, 2*x[0]*e, 2*x[1]*e)
@@ -61,8 +61,8 @@ func TestNegativeTolIsNeverReached(t *testing.T) {
 	}
 }
 
-// A start of a tiny number is no sign that a loss depends on changes as tiny; but a change that
-// the loss does not resolve at all ends a search.
+// If x starts at a tiny number, the loss need not depend on changes as small as this number. But if
+// the loss does not change at all by a step, the search ends.
 func TestSearchesLeaveTinyStarts(t *testing.T) {
 	for _, s := range []Searcher{QuasiNewton{}, AdaptiveGradient{}} {
 		for _, x0 := range []float64{1e-3, 1e-9, 3e-15} {
@@ -99,7 +99,7 @@ func TestScalesFollowTheDocumentedRule(t *testing.T) {
 	for name, c := range map[string]struct {
 		p    Problem
 		x0   []float64
-		grad float64 // of the largest entry at the start, with a loss of 6
+		grad float64 // the largest entry of the gradient at the start, at which the loss is 6
 		want []float64
 	}{
 		"signs fixed":           {Problem{Lower: []float64{0, -inf, 1}, Upper: []float64{inf, 0, 9}}, []float64{.1, -20, 3}, 1, []float64{.1, 20, 3}},
@@ -120,8 +120,8 @@ func TestScalesFollowTheDocumentedRule(t *testing.T) {
 	}
 }
 
-// The first steps by hand: bias correction makes the first as long as StepSize
-// whatever the slope is.
+// The first steps are computed by hand. Because of the bias correction, the first step is as long
+// as StepSize for any slope.
 func TestAdamCorrectsItsBias(t *testing.T) {
 	slopes := []float64{3, -1, 1e-5}
 	p := Problem{Objective: func(grad, x []float64) (float64, error) {
@@ -147,8 +147,8 @@ func TestAdamCorrectsItsBias(t *testing.T) {
 	}
 }
 
-// Adam's default Epsilon is 1e-8 of the largest slope: an entry whose slope has
-// fallen to that is at half speed.
+// The default Epsilon of Adam is 1e-8 times the largest slope. If the slope of an entry has fallen
+// to this number, its steps have half the usual length.
 func TestAdamSlowsDownWhereSlopesVanish(t *testing.T) {
 	at := func(slope float64) float64 {
 		k := 0
@@ -170,8 +170,8 @@ func TestAdamSlowsDownWhereSlopesVanish(t *testing.T) {
 	}
 }
 
-// In a long valley the momentum overshoots without a restart, and comes back
-// again and again.
+// In a long valley, a search without a restart overshoots the minimum because of its momentum. It
+// returns and overshoots again and again.
 func TestNesterovRestartsWhereMomentumOvershoots(t *testing.T) {
 	valley := Problem{Objective: func(grad, x []float64) (float64, error) {
 		grad[0], grad[1] = x[0], 1e-4*x[1]
@@ -183,8 +183,8 @@ func TestNesterovRestartsWhereMomentumOvershoots(t *testing.T) {
 	}
 }
 
-// B takes in a positive curvature as it is, and any other one as a fifth of B's own curvature:
-// so it stays positive definite.
+// If the curvature along a step is positive, B takes it unchanged. Otherwise B takes a fifth of its
+// own curvature. So B stays positive definite.
 func TestCurvatureIsDampedWhereNotPositive(t *testing.T) {
 	src := synth.NewStream(1, "curvature")
 	const n = 4
@@ -244,8 +244,8 @@ func TestCurvatureIsTakenAsItIsUnlessLost(t *testing.T) {
 	}
 }
 
-// A step that much search finds and that gains less than 1e-10 of the loss ends the model. The
-// search restarts if it has gained 1e-8 since the last restart, and ends otherwise.
+// The model ends after a step that took many trials and gained less than 1e-10 of the loss. If the
+// search has gained 1e-8 of the loss since the last restart, it restarts. Otherwise it ends.
 func TestQuasiNewtonRestartsWhereItGained(t *testing.T) {
 	for _, c := range []struct {
 		gain, creep float64 // of the first step, of the one after some rejections
@@ -268,8 +268,8 @@ func TestQuasiNewtonRestartsWhereItGained(t *testing.T) {
 	}
 }
 
-// A step that takes several entries to their bounds puts each exactly there,
-// whatever the rounding of bound − x.
+// If a step takes several entries to their bounds, each entry is then exactly equal to its bound.
+// The rounding of bound − x does not matter.
 func TestQuasiNewtonMeetsBoundsExactly(t *testing.T) {
 	src := synth.NewStream(1, "exact bounds")
 	for range 200 {
@@ -294,8 +294,8 @@ func TestQuasiNewtonMeetsBoundsExactly(t *testing.T) {
 	}
 }
 
-// scripted is an objective in one variable whose values and slopes follow a
-// script, whatever x is; its last entry repeats.
+// scripted returns an objective in one variable. Its values and slopes are the entries of a script,
+// for any x. After the end of the script, the last entry is repeated.
 func scripted(script ...[2]float64) Problem {
 	return Problem{Objective: func(grad, x []float64) (float64, error) {
 		now := script[0]
@@ -307,17 +307,17 @@ func scripted(script ...[2]float64) Problem {
 	}}
 }
 
-// From x = 1, slope 1 and loss 1 the first step leads to .8. The search continues from there if
-// it accepts the step, and comes back if it does not.
+// The search starts at x = 1 with the slope 1 and the loss 1. Its first step leads to .8. If it
+// accepts this step, it continues from .8. Otherwise it returns to 1.
 func TestQuasiNewtonAcceptsByTheDocumentedRule(t *testing.T) {
 	for _, c := range []struct {
 		loss, slope float64 // at .8
 		want        bool
 	}{
-		// Armijo's rule requires 1e-4 of the gain by the slope, which is .2.
+		// The slope predicts a gain of .2. Armijo's rule requires 1e-4 of this gain.
 		{1 - 2e-5*1.5, 1, true}, {1 - 2e-5/1.5, 1, false},
-		// Losses closer than 1e-14 are equal, and the slope decides: .9 of the
-		// slope at the start is enough.
+		// Losses with a relative difference below 1e-14 are equal, and the slope decides. It must
+		// be at most .9 of the slope at the start.
 		{1 + 6e-15, .5, true}, {1 + 1.4e-14, .5, false},
 		{1, .89, true}, {1, .91, false}, {1, -.89, true}, {1, -.91, false},
 	} {
@@ -329,7 +329,7 @@ func TestQuasiNewtonAcceptsByTheDocumentedRule(t *testing.T) {
 	}
 }
 
-// A line search ends at 1e-10 of the step that it began with.
+// A line search ends when its step is 1e-10 of its first step.
 func TestQuasiNewtonGivesUpOnALine(t *testing.T) {
 	steps := Collect(t, QuasiNewton{}, scripted([2]float64{1, 1}, [2]float64{1e9, 1}), []float64{1})
 	last := steps[len(steps)-1]
@@ -338,8 +338,8 @@ func TestQuasiNewtonGivesUpOnALine(t *testing.T) {
 	}
 }
 
-// The model's minimiser leaves 1e-10 of the gradient, in the norm of the diagonal's inverse,
-// and does not work for a much smaller rest.
+// At the computed minimiser of the model, 1e-10 of the gradient remains, in the norm of the inverse
+// diagonal. The method does not spend time on a much smaller remainder.
 func TestBoxModelIsSolvedToItsTolerance(t *testing.T) {
 	src := synth.NewStream(1, "box model")
 	const n = 30
@@ -382,8 +382,7 @@ func TestBoxModelIsSolvedToItsTolerance(t *testing.T) {
 	}
 }
 
-// Without a Tol the steps of a CMAES fall to 1e-100 of the first ones, and stay
-// numbers.
+// If CMAES has no Tol, its steps fall to 1e-100 of the first steps, but remain finite numbers.
 func TestCMAESWithoutTolKeepsFinite(t *testing.T) {
 	serial.Test(t)
 	p := Problem{Objective: func(_, x []float64) (float64, error) { return math.Abs(x[0]) + math.Abs(x[1]), nil }}
@@ -435,9 +434,9 @@ func TestDefaultsAreThoseDocumented(t *testing.T) {
 	}
 }
 
-// Every evaluation of a quasi-Newton search is within MaxStep of an earlier one. The search
-// ends at the point at which a search without MaxStep ends: at a bound of one coordinate, and
-// between the bounds of the other.
+// Every evaluation of a quasi-Newton search is within MaxStep of an earlier evaluation. The search
+// ends at the same point as a search without MaxStep. At this point, one coordinate is at a bound,
+// and the other is between its bounds.
 func TestQuasiNewtonMaxStep(t *testing.T) {
 	p := Problem{Lower: []float64{1e-6, 1e-6}, Upper: []float64{1e6, 1e2}, Objective: func(grad, x []float64) (float64, error) {
 		a, b := math.Log(x[0])-3, math.Log(x[1])-9
@@ -468,8 +467,8 @@ func TestQuasiNewtonMaxStep(t *testing.T) {
 	}
 }
 
-// cubicStep finds the minimum of a cubic with slope k(t − at)(t + 1) within
-// [.1, .5].
+// cubicStep finds the minimum of a cubic within [.1, .5]. The slope of the cubic is k(t − at)(t +
+// 1).
 func TestCubicStep(t *testing.T) {
 	for at, want := range map[float64]float64{.3: .3, .12: .12, .48: .48, .05: .1, .7: .5} {
 		for _, k := range []float64{1, 1e-12, 1e12} {
@@ -481,7 +480,7 @@ func TestCubicStep(t *testing.T) {
 	}
 }
 
-// A trial without a finite loss or slope shortens the step to a tenth.
+// If the loss or the slope of a trial is not finite, the next step is a tenth of the step.
 func TestQuasiNewtonShortensFailedTrials(t *testing.T) {
 	for _, failed := range [][2]float64{{math.Inf(1), 1}, {1, math.Inf(1)}, {1, math.NaN()}} {
 		steps := Collect(t, QuasiNewton{MaxEvals: 3}, scripted([2]float64{1, 1}, failed, [2]float64{1, 1}), []float64{1})
@@ -491,8 +490,8 @@ func TestQuasiNewtonShortensFailedTrials(t *testing.T) {
 	}
 }
 
-// A diagonal entry whose coordinate has all of a step, and none of the change of
-// gradient, stays positive.
+// A step is almost only in one coordinate, and the change of the gradient is only in the other. The
+// diagonal entry of the first coordinate nevertheless stays positive.
 func TestCurvatureDiagonalStaysPositive(t *testing.T) {
 	c := newBFGSMatrix(2, 3)
 	c.reset(2, []float64{1, 1})
@@ -504,8 +503,8 @@ func TestCurvatureDiagonalStaysPositive(t *testing.T) {
 	}
 }
 
-// A rejected trial ends the search if its loss is the last one's within Tol and its slope gains
-// nothing.
+// A rejected trial ends the search under two conditions: its loss equals the last loss within Tol,
+// and its slope predicts no gain.
 func TestQuasiNewtonConvergesAtARejectedTrial(t *testing.T) {
 	for loss, want := range map[float64]bool{1 + .7e-9: true, 1 + 1.5e-9: false} {
 		steps := Collect(t, QuasiNewton{MaxEvals: 3}, scripted([2]float64{1, 1}, [2]float64{loss, 1e-16}, [2]float64{1, 1}), []float64{1})
@@ -515,8 +514,8 @@ func TestQuasiNewtonConvergesAtARejectedTrial(t *testing.T) {
 	}
 }
 
-// The box model's minimiser satisfies the optimality conditions although each coordinate meets
-// a bound in a separate pass.
+// Each coordinate meets its bound in a separate pass. The minimiser of the box model nevertheless
+// satisfies the optimality conditions.
 func TestBoxModelMeetsManyBounds(t *testing.T) {
 	const n = 40
 	b := newBFGSMatrix(n, 3)
@@ -565,8 +564,8 @@ func TestMomentumFollowsTheDocumentedFormulas(t *testing.T) {
 	}
 }
 
-// Adam's next step is as long as StepSize, whatever the slope: a slope that
-// gains nothing within the scale may gain within the step.
+// The next step of Adam is as long as StepSize for any slope. A slope that predicts no gain within
+// the scale may therefore predict a gain within the step.
 func TestAdamConvergesByItsStepSize(t *testing.T) {
 	for step, want := range map[float64]bool{.05: true, .2: false} {
 		steps := Collect(t, Adam{StepSize: step, MaxEvals: 1}, scripted([2]float64{1, 1e-8}), []float64{1e-3})
@@ -576,8 +575,8 @@ func TestAdamConvergesByItsStepSize(t *testing.T) {
 	}
 }
 
-// After a failed trial AdaptiveGradient makes a tenth of the step, and then
-// counts .1 as the ratio of its last two step sizes.
+// After a failed trial, AdaptiveGradient takes a tenth of the step. For the next step, the ratio of
+// its last two step sizes is then .1.
 func TestAdaptiveGradientShortensFailedTrials(t *testing.T) {
 	steps := Collect(t, AdaptiveGradient{MaxEvals: 4}, scripted([2]float64{1, 1}, [2]float64{math.Inf(1), 1}, [2]float64{1, 1}), []float64{1})
 	for k, want := range []float64{1, .99, .999, .999 - math.Sqrt(2./3+.1)*.001} {
@@ -587,8 +586,8 @@ func TestAdaptiveGradientShortensFailedTrials(t *testing.T) {
 	}
 }
 
-// No projection is asked of an infinite point, although slopes that do not
-// change put the minimum infinitely far away.
+// If the slopes do not change, the predicted minimum is infinitely far away. The searcher
+// nevertheless projects only finite points.
 func TestAdaptiveGradientProjectsFinitePoints(t *testing.T) {
 	p := Problem{
 		Objective: func(grad, x []float64) (float64, error) {
@@ -605,8 +604,8 @@ func TestAdaptiveGradientProjectsFinitePoints(t *testing.T) {
 	Collect(t, AdaptiveGradient{MaxEvals: 9}, p, []float64{.5, .1})
 }
 
-// If the loss selects nothing the step size of a CMAES wanders about its first value: its path
-// has the length that chance gives it.
+// If all losses are equal, CMAES cannot select points, and its step size varies at random around
+// the first value. The path of the step size then has the length of a random path.
 func TestCMAESKeepsItsStepSizeWithoutSelection(t *testing.T) {
 	p := Problem{Objective: func(_, x []float64) (float64, error) { return 1, nil }}
 	steps := Collect(t, CMAES{Source: stream("flat"), Sigma: 1, Population: 8, MaxEvals: 4001, Tol: -1}, p, make([]float64, 5))
@@ -622,8 +621,8 @@ func TestCMAESKeepsItsStepSizeWithoutSelection(t *testing.T) {
 	}
 }
 
-// The prior of a length scale is log-normal about .5, and up to ten coordinates
-// have one each.
+// The prior of a length scale is log-normal around .5. Up to ten coordinates have one length scale
+// each.
 func TestLengthScalesFollowTheDocumentedPrior(t *testing.T) {
 	for n, want := range map[int]int{1: 1, 10: 10, 11: 1, 40: 1} {
 		if got := len(newGaussianProcess(n).logLength); got != want {

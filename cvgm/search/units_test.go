@@ -9,13 +9,13 @@ import (
 	"cvgm/synth"
 )
 
-// unitSearcher makes a searcher whose settings are carried along: f is the unit of the loss, x
-// the units of the coordinates.
+// A unitSearcher makes a searcher for given units. The argument f is the unit of the loss, and x
+// holds the units of the coordinates. The settings of the searcher are converted to these units.
 type unitSearcher struct {
 	Name string
 	Make func(f float64, x []float64) Searcher
-	// Own: the coordinates may have different units. Other searchers are left out there: a step
-	// size has one unit, and AdaptiveGradient has one step size.
+	// Own is true if each coordinate may have its own unit. For other searchers, all coordinates
+	// have the same unit: a step size has one unit, and AdaptiveGradient has one step size.
 	Own, needsBox bool
 }
 
@@ -74,7 +74,8 @@ func UnitSearchers() []unitSearcher {
 	}
 }
 
-// inUnits measures a problem and its start in units of f and x.
+// inUnits converts a problem and its start to the unit f of the loss and the units x of the
+// coordinates.
 func inUnits(p Problem, x0 []float64, f float64, x []float64) (Problem, []float64) {
 	scaled := func(v []float64) []float64 {
 		if v == nil {
@@ -111,8 +112,8 @@ func inUnits(p Problem, x0 []float64, f float64, x []float64) (Problem, []float6
 	return q, scaled(x0)
 }
 
-// The same search in other units makes the same steps and ends with the same verdict: exactly
-// in units that are powers of two, which add no rounding.
+// In other units, the same search makes the same steps and ends in the same way. In units that are
+// powers of two, the agreement is exact, because such units add no rounding errors.
 func TestSearchersAreIndependentOfUnits(t *testing.T) {
 	serial.Test(t)
 	src := synth.NewStream(1, "units")
@@ -155,7 +156,7 @@ func TestSearchersAreIndependentOfUnits(t *testing.T) {
 					case s.Name == "CMAES" && zero && k >= 3:
 						continue // nothing has a unit: neither start, nor bounds, nor a slope
 					case logarithmic && k == 1:
-						continue // one step over many orders of magnitude is no smaller than its rounding
+						continue // one step over many orders of magnitude is no smaller than its own rounding error
 					}
 					what := fmt.Sprint(s.Name, ", set ", k, " from ", x0)
 					want := Collect(t, s.Make(1, ones), p.Problem, x0)
@@ -169,8 +170,8 @@ func TestSearchersAreIndependentOfUnits(t *testing.T) {
 						}
 						checkUnits(t, what, s.Make(u, ones), p.Problem, x0, u, ones, want, tol)
 						checkUnits(t, what, s.Make(1, []float64{u, u}), p.Problem, x0, 1, []float64{u, u}, want, tol)
-						// A coordinate that starts at 0 without bounds has the scale of the
-						// others; a disc has one unit.
+						// A coordinate that starts at 0 without bounds has the scale of the other
+						// coordinates. All coordinates of a disc have one unit.
 						if s.Own && (k == 0 || k == 2 || k == 1 && !zero) {
 							checkUnits(t, what, s.Make(u, []float64{u, 1 / u}), p.Problem, x0, u, []float64{u, 1 / u}, want, UnitTol)
 						}
@@ -187,12 +188,12 @@ type unitProblem struct {
 }
 
 const (
-	// unitTol is how far rounding may take the steps of a search apart that is
-	// made in other units: errors of 1e-16 grow with each step.
+	// unitTol bounds the difference between the steps of a search and the steps of the same search
+	// in other units. Rounding errors of 1e-16 grow with each step.
 	UnitTol = 1e-6
-	// nearEnd is how far above the end of a search its losses are compared step
-	// by step. Below, changes of the loss and of slopes drown in rounding, which
-	// chooses the way; only the end is compared.
+	// The losses of two searches are compared step by step down to nearEnd above the loss at the
+	// end. Below this level, rounding errors hide changes of the loss and of slopes, and determine
+	// the steps. There only the ends are compared.
 	nearEnd = 1e-8
 )
 
@@ -202,7 +203,7 @@ func checkUnits(t *testing.T, what string, s Searcher, p Problem, x0 []float64, 
 	CompareUnits(t, what, Collect(t, s, p, x0), want, f, x, tol)
 }
 
-// compareUnits compares the steps of a search in units of f and x with its steps in units of 1.
+// compareUnits compares the steps of a search in the units f and x with its steps in units of 1.
 func CompareUnits(t *testing.T, what string, got, want []Step, f float64, x []float64, tol float64) {
 	t.Helper()
 	last, end := got[len(got)-1], want[len(want)-1]

@@ -14,8 +14,8 @@ import (
 	"cvgm/synth"
 )
 
-// sites writes a CSV: yield is a smooth function of rain, a linear one of many soil values, and has an
-// effect of its site.
+// sites returns a CSV in which yield depends on three terms: on a smooth function of rain, on a
+// linear function of many soil values, and on an effect of the site.
 func sites() string {
 	src := synth.NewStream(5, "sites")
 	var b strings.Builder
@@ -29,7 +29,8 @@ func sites() string {
 	return b.String()
 }
 
-// A generalised additive model: a smooth function of rain, and linear functions of two more columns.
+// The example is a generalised additive model. The model has a smooth function of rain, and linear
+// functions of two more columns.
 func ExampleAdditive() {
 	t, err := table.ReadCSV(strings.NewReader(sites()), "yield")
 	if err != nil {
@@ -54,7 +55,8 @@ func ExampleAdditive() {
 	// 1.4 <nil>
 }
 
-// Banded ridge regression: two groups of columns, each with a penalty of its own.
+// The example is banded ridge regression. There are two groups of columns, and each group has its
+// own penalty.
 func ExampleBand() {
 	t, err := table.ReadCSV(strings.NewReader(sites()), "yield")
 	if err != nil {
@@ -104,7 +106,8 @@ func ExampleGroups() {
 	// a new one: 0.5 <nil>
 }
 
-// The settings of a term: more splines, over a range that no outlier stretches.
+// The example changes the settings of a term. The term has more splines, over a range that an
+// outlier does not widen.
 func ExampleTerm() {
 	rain := terms.Smooth("rain")
 	rain.Bases, rain.Low, rain.High = 20, 400, 1000

@@ -18,11 +18,11 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// mgcvTol is the largest difference of a prediction or of degrees of freedom from mgcv: its own iterations
-// end there.
+// mgcvTol is the largest difference from mgcv, for a prediction and for degrees of freedom. The
+// iterations of mgcv end at this tolerance.
 const mgcvTol = 1e-7
 
-// finalModel returns the pipeline of a model at fixed λ, and a CV on three folds.
+// finalModel returns the pipeline of a model at a fixed λ. It also returns a CV on three folds.
 func finalModel(t *testing.T, tbl *table.Table, l *penalised.GLM, lambda []float64) (*table.Pipeline, *cvgm.CV) {
 	t.Helper()
 	d, encoder, err := tbl.Data()
@@ -73,9 +73,9 @@ func texts(header string, columns ...any) string {
 	return b.String()
 }
 
-// Models of two smooth functions and a random effect predict what R's mgcv predicts at the same
-// smoothing parameters, for the data and for new rows, from texts, and have the same effective degrees of
-// freedom: see testdata/mgcv.R.
+// The models have two smooth functions and a random effect. At the same smoothing parameters, they
+// make the same predictions as R's mgcv: for the data, and for new rows of text. They also have the
+// same effective degrees of freedom; see testdata/mgcv.R.
 func TestMgcv(t *testing.T) {
 	file, err := os.ReadFile("testdata/mgcv.json")
 	casetest.OK(t, err)
@@ -117,9 +117,10 @@ func TestMgcv(t *testing.T) {
 	}
 }
 
-// The gradient of the CV loss in ln λ is the one of differences, for each kind of term and each loss.
+// The gradient of the CV loss in ln λ equals difference quotients, for each kind of term and each
+// loss.
 func TestGradientsOfTerms(t *testing.T) {
-	const h, tol = 1e-5, 1e-6 // the error of central differences of order h², and of rounding over h
+	const h, tol = 1e-5, 1e-6 // the error of central differences is of order h², plus the rounding error divided by h
 	for _, loss := range []penalised.Loss{penalised.Squared, penalised.Logistic, penalised.Poisson} {
 		part, l, err := Additive(mixed(t, loss, 60), loss, Smooth("x"), Groups("g"), Band("ab", "a", "b"), Linear("c"))
 		casetest.OK(t, err)
@@ -142,7 +143,8 @@ func TestGradientsOfTerms(t *testing.T) {
 
 var _ learn.FreedomLearner = (*penalised.GLM)(nil)
 
-// mixed returns a table with the numbers x, a, b and c, the levels g and a target y for the loss.
+// mixed returns a table for a loss. It has the numbers x, a, b and c, the levels g, and a target y
+// that suits the loss.
 func mixed(t *testing.T, loss penalised.Loss, rows int) *table.Table {
 	t.Helper()
 	var b strings.Builder

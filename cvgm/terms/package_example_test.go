@@ -11,7 +11,8 @@ import (
 	"cvgm/qpdiff/penalised"
 )
 
-// A smooth function of rain, and a constant for each site: the tuner chooses the penalty of each.
+// The model has a smooth function of rain, and a constant for each site. The tuner chooses the
+// penalties of both terms.
 func Example() {
 	t, err := table.ReadCSV(strings.NewReader(sites()), "yield")
 	if err != nil {

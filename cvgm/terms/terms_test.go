@@ -32,8 +32,9 @@ var smooths = []func(float64) float64{
 	func(float64) float64 { return 0 },
 }
 
-// manySmooths returns a table of count columns x0, x1, … with a target that is the sum of a smooth function of each,
-// and noise of deviation 1, and the expected targets.
+// manySmooths returns a table with the columns x0, x1, …; the argument count is their number. The
+// target is the sum of a smooth function of each column, plus noise with the standard deviation 1.
+// manySmooths also returns the expected targets.
 func manySmooths(t *testing.T, rows, count int) (*table.Table, []float64) {
 	t.Helper()
 	src := synth.NewStream(40, "smooths")
@@ -60,8 +61,9 @@ func allSmooth(count int) (all []Term) {
 	return all
 }
 
-// A search with exact gradients reaches the lowest CV loss of an additive model of 20 smooth functions within
-// 1e-3 of the loss of a constant prediction in 30 evaluations.
+// An additive model of 20 smooth functions is searched with exact gradients. In 30 evaluations, the
+// search comes near the lowest CV loss. The remaining difference is at most 1e-3 of the loss of a
+// constant prediction.
 func TestTwentySmoothsInThirtyEvaluations(t *testing.T) {
 	if testing.Short() {
 		t.Skip("hundreds of evaluations")
@@ -102,7 +104,8 @@ func TestTwentySmoothsInThirtyEvaluations(t *testing.T) {
 	t.Logf("gap %.2e of a constant's loss %.3f, CV loss %.4f", (some.Loss-best)/tuned.ConstantLoss, tuned.ConstantLoss, best)
 }
 
-// A tuned additive model is near the known functions, and gives the linear one a straight line.
+// A tuned additive model is near the known functions. If the known function of a column is linear,
+// the function of the model is a straight line.
 func TestAdditiveModelFindsSmooths(t *testing.T) {
 	tbl, truth := manySmooths(t, 300, 5)
 	part, l, err := Additive(tbl, penalised.Squared, allSmooth(5)...)
@@ -125,9 +128,10 @@ func TestAdditiveModelFindsSmooths(t *testing.T) {
 // units changes the unit and the zero of a column.
 type units struct{ scale, shift float64 }
 
-// Neither the units nor the zeros of columns change a prediction, a degree of freedom or a CV loss.
+// Neither the units nor the zeros of columns change a prediction, the degrees of freedom or the CV
+// loss.
 func TestUnitsOfColumnsChangeNothing(t *testing.T) {
-	const tol = 1e-6 // rounding, which the shifts magnify by up to 1e6, and a search stops at other points by it
+	const tol = 1e-6 // for rounding errors, which the shifts magnify by up to 1e6; they make a search stop at other points
 	run := func(u units) (decisions, freedom []float64, loss float64) {
 		src := synth.NewStream(3, "units")
 		n := 80
@@ -162,7 +166,8 @@ func TestUnitsOfColumnsChangeNothing(t *testing.T) {
 	}
 }
 
-// Hostile columns give a model with finite predictions, or an error that names the column and a remedy.
+// For hostile columns there are two results: a model with finite predictions, or an error that
+// names the column and a remedy.
 func TestHostileColumns(t *testing.T) {
 	n := 40
 	column := func(f func(i int) string) []string {
@@ -262,7 +267,8 @@ func TestTermsThatMakeNoModel(t *testing.T) {
 	}
 }
 
-// A pipeline of terms is the same after JSON: its text, its predictions, its summaries.
+// A pipeline of terms does not change in JSON. Its text, its predictions and its summaries are the
+// same.
 func TestTermsInJSON(t *testing.T) {
 	for _, loss := range []penalised.Loss{penalised.Squared, penalised.Logistic, penalised.Poisson} {
 		tbl := mixed(t, loss, 60)
@@ -303,7 +309,7 @@ func TestTermsInJSON(t *testing.T) {
 	}
 }
 
-// Classes and counts are tuned like numbers, with their own loss and metrics.
+// Classes and counts are tuned in the same way as numbers, but with other losses and metrics.
 func TestTunedTermsOfOtherLosses(t *testing.T) {
 	for _, loss := range []penalised.Loss{penalised.Logistic, penalised.Poisson} {
 		part, l, err := Additive(mixed(t, loss, 90), loss, Smooth("x"), Groups("g"), Linear("a", "c"))
@@ -323,7 +329,8 @@ func TestTunedTermsOfOtherLosses(t *testing.T) {
 	}
 }
 
-// The best of a stronger smoothing is a straight line, and of the weakest one the least squares fit of the splines.
+// With a very strong penalty, the smooth function is a straight line. With a very weak penalty, it
+// is the least-squares fit of the splines.
 func TestSmoothingHasItsLimits(t *testing.T) {
 	part, l, err := Additive(mixed(t, penalised.Squared, 60), penalised.Squared, Smooth("x"))
 	casetest.OK(t, err)
