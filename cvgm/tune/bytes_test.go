@@ -24,8 +24,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Whatever the learner, a Tuner that has too few bytes returns the error, and one that has
-// enough the same numbers as without a bound.
+// For any learner, a Tuner with too few bytes returns the error. A Tuner with enough bytes returns
+// the same numbers as a Tuner without a bound.
 func TestMaxBytes(t *testing.T) {
 	for _, l := range []learn.Learner{nil, &linear.ElasticNet{Groups: linear.PerFeature(3)}, &linear.Huber{Intercept: true}, &linear.Logistic{}, &linear.SparseLogistic{}, &margin.SVM{},
 		&kernel.SVM{}, &kernel.Ridge{Intercept: true}} {
@@ -57,8 +57,8 @@ func TestMaxBytes(t *testing.T) {
 	}
 }
 
-// The two CVs of an outer fold count together: if they alone need too much, the result comes
-// without the nested estimate.
+// An outer fold needs two CVs at the same time. If the two alone need too much memory, the result
+// has no nested estimate.
 func TestMaxBytesOfOuterFolds(t *testing.T) {
 	d := casetest.Regression(3, 400, 10)
 	tuner := Tuner{Folds: 2, OuterFolds: 20, MaxEvals: 4} // of 380 rows each, and one fit to all of these
@@ -73,7 +73,8 @@ func TestMaxBytesOfOuterFolds(t *testing.T) {
 	if k := slices.IndexFunc(got.Warnings, func(w Warning) bool { return w.Kind == NoRisk }); k < 0 || !strings.Contains(got.Warnings[k].Text, "MaxBytes") {
 		t.Errorf("the warnings are %v", got.Warnings)
 	}
-	// The search before has given back its memory: the least bound with an estimate is less than both need.
+	// The search has returned its memory before the nested estimate. So the smallest bound that
+	// allows an estimate is below the memory of both together.
 	tuner.MaxBytes = 2 * want.Config.Bytes()
 	if got, err = tuner.Tune(t.Context(), d); err != nil || got.Risk == nil {
 		t.Errorf("without an estimate for twice the memory of the search: %v", err)
@@ -95,7 +96,7 @@ func TestMaxBytesIsRefused(t *testing.T) {
 	}
 }
 
-// Tune holds no more than its count for the search, with the table's encoder.
+// Tune holds no more memory than it counts for the search, including the encoder of the table.
 func TestBytesHeldByTune(t *testing.T) {
 	serial.Test(t)
 	var text strings.Builder
@@ -138,8 +139,8 @@ func heldByTune(t *testing.T, data *table.Table, tuner Tuner) {
 	}
 }
 
-// A working set that outgrows MaxBytes at some point of the search is the error of Tune: with
-// another point in its place the result would depend on the memory.
+// At some point of the search, a working set may need more than MaxBytes. Tune then returns the
+// error. If it tried another point instead, the result would depend on the memory.
 func TestWorkingSetsBeyondMaxBytes(t *testing.T) {
 	d := casetest.Regression(3, 30, 1500)
 	tuner := Tuner{OuterFolds: -1, MaxEvals: 9, Folds: 3}
@@ -157,7 +158,8 @@ func TestWorkingSetsBeyondMaxBytes(t *testing.T) {
 	}
 }
 
-// greedy needs too much memory for so many examples at some hyperparameters.
+// greedy is a learner that needs too much memory for a given number of examples, at some
+// hyperparameters.
 type greedy struct {
 	linear.ElasticNet
 	Examples int
@@ -179,8 +181,9 @@ func (l *greedy) Fit(theta, hyper []float64) error {
 	return l.ElasticNet.Fit(theta, hyper)
 }
 
-// Too little memory for the model, or for a model of the nested estimate, is an error or a
-// warning: neither another point nor an infinite risk of the defaults takes its place.
+// There may be too little memory for the model, or for a model of the nested estimate. This is an
+// error or a warning. Tune neither takes another point instead, nor gives the defaults an infinite
+// risk.
 func TestTooLittleMemoryAfterTheSearch(t *testing.T) {
 	const lowest, usual = .02, .3 // of λ1, and its default
 	d := casetest.Regression(3, 40, 3)

@@ -19,7 +19,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// overfitted returns noise that has fewer rows than a least squares fit needs.
+// overfitted returns data with random labels. The data have fewer rows than a least squares fit
+// needs.
 func overfitted() (Tuner, learn.Data) {
 	src := synth.NewStream(7, "overfitted")
 	d := learn.Data{X: mat.NewDense(30, 20, nil), Y: make([]float64, 30)}
@@ -32,8 +33,9 @@ func overfitted() (Tuner, learn.Data) {
 	return Tuner{Fixed: map[string]float64{"λ1": 1e-6, "λ2": 1e-6}, Repeats: 1}, d
 }
 
-// A model whose CV loss is above a constant prediction's is replaced by it, with the search's winner
-// beside it, unless KeepWinner is set. The warning comes first.
+// If the CV loss of a model is above the CV loss of a constant prediction, the constant prediction
+// replaces the model. The result then also has the winner of the search. With KeepWinner, the model
+// stays. The warning comes first.
 func TestTuneTakesTheConstant(t *testing.T) {
 	tuner, d := overfitted()
 	for _, outer := range []int{0, -1} {
@@ -72,7 +74,7 @@ func TestTuneTakesTheConstant(t *testing.T) {
 	}
 }
 
-// A constant model of a table has a pipeline, whose class is the larger one.
+// A constant model for a table has a pipeline. The pipeline predicts the larger class.
 func TestTuneTakesTheConstantOfClasses(t *testing.T) {
 	src := synth.NewStream(5, "classes")
 	text := "x,level,kind\n"
@@ -97,7 +99,7 @@ func TestTuneTakesTheConstantOfClasses(t *testing.T) {
 	}
 }
 
-// Degrees of freedom of the tuned model do not stay with a constant one.
+// A constant model does not have the degrees of freedom of the tuned model.
 func TestTuneTakesTheConstantOfDegreesOfFreedom(t *testing.T) {
 	tuner, d := overfitted()
 	tuner.Learner, tuner.Fixed, tuner.OuterFolds = &penalised.GLM{Intercept: true}, map[string]float64{"λ[0]": 1e-6}, -1
@@ -106,7 +108,8 @@ func TestTuneTakesTheConstantOfDegreesOfFreedom(t *testing.T) {
 	}
 }
 
-// What is chosen follows from the CV losses and from the intervals. The means alone warn.
+// The choice of the model follows from the CV losses and from the intervals. If only the means
+// differ, there is only a warning.
 func TestTuneChoice(t *testing.T) {
 	compare := func(name string, mean, reach float64) assess.Comparison {
 		return assess.Comparison{With: name, Percent: Estimate{Mean: mean, Low: mean - reach, High: mean + reach}}
@@ -144,7 +147,7 @@ func TestTuneChoice(t *testing.T) {
 	}
 }
 
-// The default model has the bits of its CV loss, and a failure of it leaves the winner.
+// The default model has the same bits as in its CV loss. If its fit fails, the winner remains.
 func TestTuneTakesTheDefault(t *testing.T) {
 	w := begun(t, Tuner{OuterFolds: -1}, houses(40))
 	tuned := casetest.Must(w.run())(t)

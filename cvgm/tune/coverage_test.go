@@ -21,18 +21,18 @@ var (
 	coverageChosen = flag.Bool("chosen", false, "draw the sets of the simulation from the populations on which the rules were chosen, not from those that judge them")
 )
 
-// A covered set is what the simulation finds on a data set. Risks and widths are in units of the constant
-// prediction's risk on fresh rows.
+// covered holds the results of the simulation for one data set. Risks and widths are in units of
+// the constant prediction's risk on fresh rows.
 type covered struct {
 	drawnSet
 	holds, plainHolds, allHold     bool    // the final model's risk, and both differences together
 	width, plainWidth              float64 // of the intervals of the risk
 	gain                           float64 // of the tuned model over the constant, on fresh rows
-	better, betterDefault, falsely bool    // than the constant; than the default, and whether fresh rows say otherwise
-	unwarned                       bool    // a loss or an estimate is above the constant's or the default's without a warning
+	better, betterDefault, falsely bool    // better than the constant; better than the default; falsely, according to fresh rows
+	unwarned                       bool    // without a warning, a loss or an estimate is above the same number of the constant or of the default
 }
 
-// cover tunes on a set and judges the nested estimate by the fresh rows.
+// cover tunes on a data set. It judges the nested estimate by the fresh rows of the set.
 func cover(t *testing.T, s drawnSet) (*covered, error) {
 	s.tuner.KeepWinner = true
 	tuned, err := s.tuner.Tune(t.Context(), s.data)
@@ -86,7 +86,8 @@ func cover(t *testing.T, s drawnSet) (*covered, error) {
 	}, nil
 }
 
-// coverer returns a function that covers a set, also several at a time, and the sets that it found.
+// coverer returns a function that calls cover for a data set, and the list of the results. The
+// function may be called for several sets at the same time.
 func coverer(t *testing.T) (judge func(drawnSet) error, found *[]*covered) {
 	var mu sync.Mutex
 	found = new([]*covered)
@@ -113,8 +114,9 @@ func shareOf(all []*covered, among, property func(*covered) bool) (count, of int
 	return count, of
 }
 
-// A tuned model that loses a fifth less than the constant on fresh rows is called better on 90 % of the sets of 500 rows
-// and more. 480 sets (-coverage) take more than 90 minutes of processor time.
+// The test is about sets of 500 rows or more on which the tuned model gains at least a fifth: its
+// loss on fresh rows is so much lower than the loss of the constant. On 90 % of these sets, the
+// model is called better. 480 sets (-coverage) take more than 90 minutes of processor time.
 func TestGainsOfAFifthAreSeen(t *testing.T) {
 	casetest.Trial(t)
 	const fifth, least = .2, .9
@@ -132,7 +134,10 @@ func TestGainsOfAFifthAreSeen(t *testing.T) {
 	}
 }
 
-// onDrawnSets calls judge for as many sets of those populations of checkedOn, or chosenOn, that of returns as
+// onDrawnSets calls judge for data sets from populations. The function of selects the populations
+// from checkedOn or chosenOn. The flag -coverage is the number of sets, with 20,000 fresh rows
+// each. Without the flag, there are fewer sets, and all have the first learner. The argument each
+// is then the number of sets of a population, and fresh is the number of fresh rows of a set.
 // -coverage asks for, with 20,000 fresh rows. Without the flag they are small: so many of each population, with the first
 // learner, and so many fresh rows.
 func onDrawnSets(t *testing.T, of func([]population) []population, each, fresh int, judge func(s drawnSet) error) {
@@ -160,9 +165,10 @@ func onDrawnSets(t *testing.T, of func([]population) []population, each, fresh i
 	}))
 }
 
-// The intervals hold what they are of as often as they claim, on populations on which no rule was chosen.
-// Gains are seen, and none where labels and features are independent. The margins are listed, too; 480 sets take
-// some 15 minutes of processor time.
+// The populations are populations on which no rule was chosen. The intervals contain the estimated
+// quantities as often as their level requires. Gains are detected. If labels and features are
+// independent, no gains are detected. The test also lists the margins. 480 sets take about 15
+// minutes of processor time.
 func TestNestedEstimateCovers(t *testing.T) {
 	casetest.Trial(t)
 	judge, found := coverer(t)

@@ -15,8 +15,8 @@ import (
 	"cvgm/synth"
 )
 
-// One call chooses both penalties of an elastic net for a table of houses, and estimates the
-// risk of doing so.
+// One call chooses both penalties of an elastic net for a table of houses. It also estimates the
+// risk of this procedure.
 func ExampleTuner_TuneTable() {
 	houses, err := table.CSV{Target: "price", Missing: table.MissingIsMean}.ReadFile("testdata/houses.csv")
 	if err != nil {
@@ -38,7 +38,8 @@ func ExampleTuner_TuneTable() {
 	// 297 <nil>
 }
 
-// Prediction intervals for a table of houses. They are part of the pipeline's JSON.
+// The example makes prediction intervals for a table of houses. The intervals are a part of the
+// pipeline's JSON.
 func ExampleTuner_intervals() {
 	houses, err := table.CSV{Target: "price", Missing: table.MissingIsMean}.ReadFile("testdata/houses.csv")
 	if err != nil {
@@ -70,7 +71,8 @@ func ExampleTuner_intervals() {
 	// cvgm: level is 0.99, above 0.988, the highest level of intervals from 80 independent rows or groups (outside its domain): use a lower level, or more rows or groups
 }
 
-// The columns of a file by the loss out of fold that the exchange of their values adds.
+// The example orders the columns of a file by their importance: by the increase of the out-of-fold
+// loss if the values of the column are exchanged between rows.
 func ExampleTuned_Importance() {
 	houses, err := table.CSV{Target: "price", Missing: table.MissingIsMean}.ReadFile("testdata/houses.csv")
 	if err != nil {
@@ -93,7 +95,8 @@ func ExampleTuned_Importance() {
 	// distance 6 %
 }
 
-// The size of a house and its other columns, each group with the values of another row.
+// The example has two groups of columns: the size of a house, and all other columns. The values of
+// a group are taken from another row together.
 func ExampleTuned_Importance_groups() {
 	houses, err := table.CSV{Target: "price", Missing: table.MissingIsMean}.ReadFile("testdata/houses.csv")
 	if err != nil {
@@ -117,7 +120,8 @@ func ExampleTuned_Importance_groups() {
 	// age, distance, heating 16 %
 }
 
-// A kernel ridge regression with a width for each feature. Features without effect leave it.
+// The example is a kernel ridge regression with a width for each feature. Features without effect
+// are removed from the model.
 func ExampleTuned_Widths() {
 	text := "catch,depth,swell,moon,depart\n"
 	source := synth.NewStream(1, "catch")
@@ -166,8 +170,8 @@ func ExampleTuner() {
 	// Output: [λ1 λ2] 0 true true true <nil>
 }
 
-// Three classes: one model with probabilities of all, judged by outer folds. The pipeline predicts
-// from texts.
+// The example has three classes. One model predicts the probabilities of all classes, and outer
+// folds judge it. The pipeline predicts from rows of text.
 func ExampleTuner_TuneClasses() {
 	text := "petal,sepal,kind\n"
 	for i := range 45 {

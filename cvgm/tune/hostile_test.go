@@ -24,8 +24,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Examples of weight 0 have no part in folds, bounds, CV loss and risk: with and without them the
-// results have the same bits.
+// Examples of weight 0 do not affect folds, bounds, the CV loss and the risk. The results have the
+// same bits with these examples and without them.
 func TestTuneWithoutWeight(t *testing.T) {
 	serial.Test(t)
 	for _, test := range []struct {
@@ -52,15 +52,18 @@ func TestTuneWithoutWeight(t *testing.T) {
 	}
 }
 
-// equalRisks reports whether the estimates are equal. Predictions of rows of weight 0 may differ.
+// equalRisks reports whether the estimates of two risks are equal. It ignores the predictions,
+// because predictions of rows of weight 0 may differ.
 func equalRisks(a, b *Risk) bool {
 	return a.Tuned == b.Tuned && a.Default == b.Default && a.Constant == b.Constant && a.Rival == b.Rival && slices.Equal(a.Comparisons, b.Comparisons)
 }
 
-// Labels in units of which squares of losses over- or underflow have the same interval.
+// In some units of the labels, squares of losses overflow or underflow. In these units, the
+// interval is the same.
 func TestTuneRiskIsFreeOfUnits(t *testing.T) {
-	// near is a share of the constant prediction's risk. Searches end within 1e-4 of the CV
-	// loss, by rounding at another point. The risk, which is not minimised, differs there.
+	// The constant near is a share of the constant prediction's risk. Because of rounding, searches
+	// end at different points, within 1e-4 of the CV loss. Searches do not minimise the risk, so it
+	// differs more at these points.
 	const near = 1e-2
 	d := houses(40)
 	want := mustTune(t, Tuner{OuterFolds: 3}, d).Risk
@@ -81,8 +84,8 @@ func TestTuneRiskIsFreeOfUnits(t *testing.T) {
 	}
 }
 
-// The constant prediction of lowest loss is found if the loss has kinks at the points of the
-// bisection, and if it has no slope at all.
+// The constant prediction with the lowest loss is found in two hard cases: the loss has kinks at
+// the points of the bisection, or it has no slope.
 func TestTuneConstantPrediction(t *testing.T) {
 	for _, test := range []struct {
 		loss cvgm.Loss
@@ -119,8 +122,9 @@ func TestTuneRefusesSplits(t *testing.T) {
 	}
 }
 
-// Of a name and the same name with an index the index counts, whatever the order of the map. If
-// all are fixed, each search has one evaluation.
+// Fixed may have a value for a name and a value for the same name with an index. The value for the
+// index is then used, in any order of the map. If all hyperparameters are fixed, each search has
+// one evaluation.
 func TestTuneFixedByIndex(t *testing.T) {
 	for range 20 {
 		tuned := mustTune(t, Tuner{Fixed: map[string]float64{"λ1": .1, "λ2": .2, "λ2[0]": .3}, Learner: &margin.LearnedLoss{}, Loss: cvgm.LogisticLoss{}, Repeats: 1, Hyper: []learn.Hyperparameter{
@@ -152,7 +156,8 @@ func TestTuneWithoutAnyFit(t *testing.T) {
 	}
 }
 
-// Powers of 2 as units of features and labels change no bit of a search, beyond the units.
+// If the units of features and labels change by powers of 2, no bit of a search changes, except for
+// the units.
 func TestTunePathIsFreeOfUnits(t *testing.T) {
 	for _, learner := range []learn.Learner{nil, &linear.Huber{Intercept: true}, &kernel.Ridge{Intercept: true}} {
 		d := houses(24)
@@ -193,7 +198,8 @@ func TestTunePathIsFreeOfUnits(t *testing.T) {
 	}
 }
 
-// Loss has the bits of a new CV also for learners whose warm starts end elsewhere in rounding.
+// Loss has the same bits as the loss of a new CV. This is also true of learners whose warm starts
+// lead to other rounding errors.
 func TestTunedLossHasTheBitsOfANewCV(t *testing.T) {
 	for _, learner := range []learn.Learner{&linear.Logistic{Intercept: linear.UnpenalisedIntercept}, &linear.SparseLogistic{Intercept: true}, &margin.SVM{}, &kernel.SVM{Intercept: true}} {
 		for n := 20; n < 40; n += 3 {
@@ -206,7 +212,8 @@ func TestTunedLossHasTheBitsOfANewCV(t *testing.T) {
 	}
 }
 
-// If a penalty of 0 leaves the solution open, trying it is no failed fit.
+// If the solution is not unique at a penalty of 0, the attempt to set the penalty to 0 does not
+// count as a failed fit.
 func TestTuneTriesZerosWithoutWarning(t *testing.T) {
 	d := houses(40)
 	for i := range d.Y {
@@ -220,8 +227,8 @@ func TestTuneTriesZerosWithoutWarning(t *testing.T) {
 	}
 }
 
-// If the best look is at the bound at which penalties hide all features, a narrow valley of a
-// few features is found near the bound of the other penalty.
+// The best point of the design is at the bound at which a penalty removes all features. The search
+// then finds a narrow valley of a few features near the bound of the other penalty.
 func TestTuneFindsAValleyAtTheEdge(t *testing.T) {
 	const valley = .975 // of the constant prediction's CV loss; an exhaustive search finds .9718
 	tuned := mustTune(t, Tuner{OuterFolds: -1}, drawTrial(39, fullTrial, false).data)
@@ -230,7 +237,8 @@ func TestTuneFindsAValleyAtTheEdge(t *testing.T) {
 	}
 }
 
-// A kernel machine's CV loss has many valleys: Tune ends in one as low as an exhaustive search finds.
+// The CV loss of a kernel machine has many valleys. Tune ends in a valley that is as low as the
+// valley that an exhaustive search finds.
 func TestTuneFindsTheValleyOfAKernelMachine(t *testing.T) {
 	serial.Test(t)
 	const grid = 12
@@ -251,12 +259,13 @@ func TestTuneFindsTheValleyOfAKernelMachine(t *testing.T) {
 	}
 }
 
-// embedding is a learner that embeds another by value, whose state Tune must not share.
+// embedding is a learner that embeds another learner by value. Tune must not share the state of the
+// embedded learner.
 type embedding struct{ linear.ElasticNet }
 
 func (*embedding) New() learn.Learner { return &embedding{} }
 
-// A loaded prototype gives the bits of one that is not loaded.
+// A prototype that has loaded data gives the same bits as a prototype that has not.
 func TestTuneLoadedPrototype(t *testing.T) {
 	d := houses(30)
 	hyper := []learn.Hyperparameter{{Name: "λ1", Lower: 1e-3, Default: .1, Upper: 1}, {Name: "λ2", Lower: 1e-3, Default: .1, Upper: 1}}
@@ -287,7 +296,8 @@ func (l *picky) Fit(theta, hyper []float64) error {
 	return l.ElasticNet.Fit(theta, hyper)
 }
 
-// If the defaults fail, any success is an improvement, and the nested estimate is there.
+// If the defaults fail, any successful fit is an improvement. The nested estimate nevertheless
+// exists.
 func TestTuneFailingDefault(t *testing.T) {
 	hyper := []learn.Hyperparameter{{Name: "λ1", Lower: 1e-3, Default: 1, Upper: 1}, {Name: "λ2", Lower: 1e-3, Default: .1, Upper: 1}}
 	tuned := mustTune(t, Tuner{Learner: &picky{Most: .1}, Hyper: hyper, Loss: cvgm.SquaredError{}, OuterFolds: 3}, houses(30))
@@ -300,7 +310,7 @@ func TestTuneFailingDefault(t *testing.T) {
 	}
 }
 
-// Features that do not vary are warned of as labels that do not.
+// Features that do not vary cause the same warning as labels that do not vary.
 func TestTuneConstantFeatures(t *testing.T) {
 	d := houses(20)
 	for _, learner := range []learn.Learner{nil, &kernel.Ridge{Intercept: true}} {
@@ -321,8 +331,8 @@ func TestTuneConstantFeatures(t *testing.T) {
 	}
 }
 
-// Too many folds are refused by the name of the field that asks for them, and too few groups for a
-// nested estimate by theirs.
+// If there are too many folds, the error names the field that requires them. If there are too few
+// groups for a nested estimate, the error names the field of the groups.
 func TestTuneNamesTheFieldOfFolds(t *testing.T) {
 	d, groups := houses(20), make([]int, 20)
 	for i := range groups {
@@ -342,7 +352,7 @@ func TestTuneNamesTheFieldOfFolds(t *testing.T) {
 	}
 }
 
-// A weight of 2 counts as the example twice in the bounds of every learner.
+// In the bounds of every learner, an example of weight 2 counts as two examples.
 func TestTuneBoundsCountWeights(t *testing.T) {
 	for _, learner := range []learn.Learner{nil, &linear.Huber{Intercept: true}, &kernel.Ridge{Intercept: true}} {
 		d := houses(24)
@@ -376,7 +386,8 @@ func TestTuneBoundsCountWeights(t *testing.T) {
 	}
 }
 
-// Splits in the order of time have outer folds in that order, whose searches see nothing later.
+// If splits are in the order of time, the outer folds are in this order, too. The search of an
+// outer fold uses no later examples.
 func TestTuneOuterFoldsInTheOrderOfTime(t *testing.T) {
 	for _, gap := range []int{0, 4} {
 		splits := casetest.Must(cvgm.TimeSplits(60, 5, gap))(t)
@@ -408,8 +419,8 @@ func TestTuneOuterFoldsInTheOrderOfTime(t *testing.T) {
 	}
 }
 
-// Data in a unit in which squares or bounds over- or underflow are refused by their name: no search
-// finds anything in such a unit.
+// In some units of the data, squares or bounds overflow or underflow. The error names these data,
+// because in such a unit no search finds anything.
 func TestTuneRefusesFarUnits(t *testing.T) {
 	scaled := func(d learn.Data, x, y int) learn.Data {
 		d = learn.Data{X: mat.DenseCopyOf(d.X), Y: slices.Clone(d.Y)}
@@ -446,7 +457,7 @@ func (l evals) Eval(p, y float64) (float64, float64) {
 	return l.LogisticLoss.Eval(p, y)
 }
 
-// After the end of ctx no work is left that grows with the examples faster than one fit.
+// After the end of ctx, no remaining work grows with the number of examples faster than one fit.
 func TestTuneEndsSoonAfterCancel(t *testing.T) {
 	const n = 3000
 	d, loss := twoClasses(n, 2), evals{count: new(atomic.Int64)}
@@ -466,7 +477,8 @@ func TestTuneEndsSoonAfterCancel(t *testing.T) {
 	}
 }
 
-// fragile fails on more examples than Most above the hyperparameter .1, and there without a warm start.
+// fragile is a learner that fails at hyperparameters above .1 in two cases: if there are more than
+// Most examples, and if there is no warm start.
 type fragile struct {
 	linear.ElasticNet
 	Most int
@@ -491,8 +503,8 @@ func (l *fragile) Fit(theta, hyper []float64) error {
 	return l.ElasticNet.Fit(theta, hyper)
 }
 
-// A learner that fails at the lowest point on all data, or without a warm start, gives the model of the next one, in
-// the outer folds, too.
+// A learner may fail at the lowest point on all data, or without a warm start. The model is then
+// the model of the next best point. The same is true in the outer folds.
 func TestTuneSettlesForTheNextPoint(t *testing.T) {
 	d := houses(40)
 	for i := range d.Y {
@@ -537,7 +549,7 @@ func TestTuneFixedInLetters(t *testing.T) {
 	}
 }
 
-// A matrix that is neither dense nor sparse is copied, whatever its size.
+// A matrix that is neither dense nor sparse is copied. This does not depend on its size.
 func TestTuneOtherMatrix(t *testing.T) {
 	for _, size := range [][2]int{{3999, 2}, {4000, 2}, {50, 201}} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
@@ -555,8 +567,8 @@ func TestTuneOtherMatrix(t *testing.T) {
 	}
 }
 
-// The rounding of a feature that is constant up to rounding is no information, also where rows are
-// read in place: the default of λ2 is the same beside it.
+// A feature that is constant up to rounding gives no information by its rounding errors. So it does
+// not change the default of λ2, even if the learner reads the rows in place.
 func TestMomentsBesideConstantFeature(t *testing.T) {
 	for _, rows := range []int{3999, 4000} {
 		d := casetest.Regression(1, rows, 2)

@@ -15,7 +15,8 @@ import (
 	"cvgm/synth"
 )
 
-// importanceTable has a target that depends on a number and, twice as much, on a category.
+// importanceTable returns a table whose target depends on a number and on a category. The effect of
+// the category is twice as large.
 func importanceTable(t *testing.T, unit float64) *table.Table {
 	src := synth.NewStream(4, "importance")
 	var b strings.Builder
@@ -27,8 +28,9 @@ func importanceTable(t *testing.T, unit float64) *table.Table {
 	return casetest.Must(table.CSV{Target: "y"}.Read(strings.NewReader(b.String())))(t)
 }
 
-// For a linear model the exchange of a feature of variance v with the weight w costs 2w²v: the
-// importances are near these, by column of the file, and units change nothing.
+// In a linear model, let a feature have the variance v and the weight w. The exchange of its values
+// then costs 2w²v. The importances of the columns of the file are near these numbers. Units change
+// nothing.
 func TestImportance(t *testing.T) {
 	var before []Importance
 	for _, unit := range []float64{1, 1e6} {
@@ -65,9 +67,9 @@ func TestImportance(t *testing.T) {
 	}
 }
 
-// The values of a group are exchanged together. A group of one column has the importance of the
-// column. Independent parts of a sum add up, and a copy shares the importance of its column unless
-// both are exchanged.
+// The values of a group are exchanged together. A group of one column has the importance of this
+// column. If the target is a sum of independent parts, the importances of the parts add up. A copy
+// of a column shares the importance of the column, unless both are exchanged together.
 func TestImportanceOfGroups(t *testing.T) {
 	tuned := casetest.Must(Tuner{OuterFolds: -1}.TuneTable(t.Context(), importanceTable(t, 1)))(t)
 	single := map[string]Importance{}

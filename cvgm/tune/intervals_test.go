@@ -26,8 +26,9 @@ import (
 // intervalLevel is the level of the intervals in the simulation.
 const intervalLevel = .9
 
-// intervalsOn returns the populations of numbers among some, and one whose noise grows with the prediction. Nothing
-// of the intervals was chosen on this one or on checkedOn.
+// intervalsOn returns those populations among some that have numeric labels. It adds a population
+// whose noise grows with the prediction. No part of the intervals was chosen on the added
+// population or on checkedOn.
 func intervalsOn(some []population) []population {
 	numbers := slices.DeleteFunc(slices.Clone(some), func(p population) bool { return p.classes })
 	return append(numbers, population{"growing noise", false, false, func(src *synth.Stream, n int) func() ([]float64, float64) {
@@ -40,18 +41,19 @@ func intervalsOn(some []population) []population {
 	}})
 }
 
-// Shares of fresh labels that intervals hold, by thirds of the prediction.
+// thirds holds shares of fresh labels that lie in their intervals, for each third of the
+// predictions.
 type thirds [3]float64
 
 func (h thirds) mean() float64 { return (h[0] + h[1] + h[2]) / 3 }
 
-// An intervalSet is the result of the simulation of the intervals for one data set.
+// An intervalSet holds the results of the simulation of the intervals for one data set.
 type intervalSet struct {
-	held, plain thirds  // by the intervals, and by intervals of one spread for all predictions
+	held, plain thirds  // with the intervals, and with intervals that have one spread for all predictions
 	width       float64 // mean, in units of the labels' standard deviation
 }
 
-// judgeIntervals tunes on a set and judges the intervals by the fresh rows.
+// judgeIntervals tunes on a data set. It judges the intervals by the fresh rows of the set.
 func judgeIntervals(t *testing.T, s drawnSet) (one intervalSet, err error) {
 	s.tuner.Repeats, s.tuner.Intervals, s.tuner.KeepWinner = 1, true, true
 	tuned, err := s.tuner.Tune(t.Context(), s.data)
@@ -93,9 +95,10 @@ func judgeIntervals(t *testing.T, s drawnSet) (one intervalSet, err error) {
 	return one, err
 }
 
-// Intervals of the level .9 hold 88 to 94 of 100 labels on populations on which nothing was chosen, in each third of the
-// prediction, also if noise grows with it, where one spread for all predictions fails. 480 sets (-coverage) take
-// some 10 minutes of processor time.
+// On populations on which nothing was chosen, intervals of the level .9 contain 88 to 94 of 100
+// labels. This is true in each third of the predictions, even if noise grows with the prediction.
+// Intervals with one spread for all predictions fail there. 480 sets (-coverage) take about 10
+// minutes of processor time.
 func TestIntervalsCover(t *testing.T) {
 	casetest.Trial(t)
 	const least, most, betweenSets = .88, .94, .05 // the last is the standard deviation over sets
@@ -134,8 +137,8 @@ func TestIntervalsCover(t *testing.T) {
 	}
 }
 
-// Rows of a group are near each other. The intervals for rows of new groups hold them, because groups stay together, and a
-// group counts as one row.
+// The labels of a group's rows are near each other. The intervals nevertheless contain the labels
+// of new groups, because groups stay together, and because a group counts as one row.
 func TestIntervalsOfGroups(t *testing.T) {
 	casetest.Trial(t)
 	serial.Test(t)
@@ -188,7 +191,8 @@ func TestIntervalsOfGroups(t *testing.T) {
 	}
 }
 
-// Intervals are of what Model is: the tuned models, the defaults or constant predictions.
+// The intervals belong to the same choice as Model: to the tuned models, to the defaults, or to
+// constant predictions.
 func TestIntervalsAreOfTheModel(t *testing.T) {
 	tuner, d := overfitted()
 	tuner.Intervals = true
@@ -207,7 +211,8 @@ func TestIntervalsAreOfTheModel(t *testing.T) {
 	if low, high, err = kept.Intervals.Predict(d.X, .8); err != nil || low[0] == low[1] || high[0] == high[1] {
 		t.Errorf("of the winner: [%v, %v], %v", low[:2], high[:2], err)
 	}
-	// Without the field there are none, and everything else has the same bits.
+	// If the field Intervals is false, there are no intervals, and everything else has the same
+	// bits.
 	tuner.Intervals = false
 	without := mustTune(t, tuner, d)
 	if _, _, err := without.Intervals.Predict(d.X, .8); !errors.Is(err, qpdiff.ErrEmpty) || without.Intervals != nil {
@@ -219,7 +224,8 @@ func TestIntervalsAreOfTheModel(t *testing.T) {
 	}
 }
 
-// Weights of 0 leave rows out. The scores are of the rows' own predictions, with the weights of the data.
+// Rows of weight 0 are left out. The scores come from the predictions of the remaining rows, with
+// the weights of the data.
 func TestIntervalsOfWeights(t *testing.T) {
 	src := synth.NewStream(4, "weights")
 	d := learn.Data{X: mat.NewDense(40, 2, normals(src, 80)), Y: normals(src, 40), Weights: slices.Repeat([]float64{2}, 40)}
@@ -287,7 +293,7 @@ func TestIntervalsRefusals(t *testing.T) {
 	}
 }
 
-// The targets 1 and −1 are classes, which have no intervals, also if only one of them occurs.
+// The targets 1 and −1 are classes, even if only one of them occurs. Classes have no intervals.
 func TestIntervalsOfClasses(t *testing.T) {
 	d := casetest.Regression(1, 30, 2)
 	for i := range d.Y {

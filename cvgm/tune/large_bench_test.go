@@ -18,11 +18,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// informative is how many features of largeData have a part in the labels.
+// The constant informative is the number of features of largeData that affect the labels.
 const informative = 50
 
-// largeData draws data as scikit-learn's make_regression does with noise 10, the labels over
-// their standard deviation, or their signs as classes.
+// largeData draws data like make_regression of scikit-learn with noise 10. The labels are divided
+// by their standard deviation. For classes, the labels are the signs of these numbers.
 func largeData(rows, n int, classes bool) learn.Data {
 	src := synth.NewStream(1, "large")
 	weights := make([]float64, n)
@@ -51,11 +51,12 @@ func largeData(rows, n int, classes bool) learn.Data {
 	return d
 }
 
-// levelsOfTruth is how many levels of oneHot have a part in the labels.
+// levelsOfTruth is the number of levels of oneHot that affect the labels.
 const levelsOfTruth = 50
 
-// oneHot draws categorical columns of so many levels each, as a sparse matrix with one stored
-// entry for each column in each row, and labels, for the same numbers always.
+// oneHot draws categorical columns, each with the given number of levels, and labels. The columns
+// are a sparse matrix with one stored entry for each column in each row. For the same arguments,
+// the data are always the same.
 func oneHot(rows, columns, levels int) learn.Data {
 	src := synth.NewStream(1, "one-hot")
 	x, effect := sample.NewStored(columns*levels), make([]float64, columns*levels)
@@ -84,8 +85,8 @@ func oneHotClasses(rows, columns, levels int) learn.Data {
 	return d
 }
 
-// strongest returns the least λ1 at which the elastic net of d is 0, or the sparse logistic
-// regression of classes.
+// strongest returns the smallest λ1 at which all coefficients of the elastic net of d are 0. For
+// classes, it returns this λ1 for the sparse logistic regression.
 func strongest(d learn.Data, classes bool) (most float64) {
 	rows, n := d.X.Dims()
 	for j := range n {
@@ -101,12 +102,12 @@ func strongest(d learn.Data, classes bool) (most float64) {
 	return most
 }
 
-// verifiedResidual is the residual of the optimality conditions, measured from the data, up to
-// which a fit counts as verified. Rounding leaves some 1e-14, conjugate gradients 1e-12.
+// A fit is verified if the residual of its optimality conditions, computed from the data, is at
+// most verifiedResidual. Rounding leaves about 1e-14, and conjugate gradients leave 1e-12.
 const verifiedResidual = 1e-11
 
-// reportVerified reports how many fits of so many splits are verified at the last point, and the
-// largest residual in units of rounding.
+// reportVerified reports the number of fits that are verified at the last point. It also reports
+// the largest residual, in units of rounding. The argument splits is the number of all fits.
 func reportVerified(b *testing.B, splits int, residual float64, err error) {
 	b.Helper()
 	if err != nil {
@@ -120,8 +121,8 @@ func reportVerified(b *testing.B, splits int, residual float64, err error) {
 	b.ReportMetric(residual/0x1p-52, "residual/eps")
 }
 
-// measure runs f in the benchmark's loop. It reports the least processor time, and the most memory
-// that the process holds, with the data.
+// measure runs f in the benchmark's loop. It reports the least processor time of f, and the largest
+// memory of the process, including the data.
 func measure(b *testing.B, f func() error) {
 	b.Helper()
 	resetPeak(b)
@@ -137,8 +138,8 @@ func measure(b *testing.B, f func() error) {
 	b.ReportMetric(peakBytes(b)/1e6, "peak-MB")
 }
 
-// BenchmarkLargeCV makes the CV of a large table and takes its value and gradient: 5 folds, standardised, on one
-// goroutine.
+// BenchmarkLargeCV makes the CV of a large table, and evaluates its loss and gradient. There are 5
+// folds, the features are standardised, and there is one goroutine.
 func BenchmarkLargeCV(b *testing.B) {
 	elasticNet := func() learn.Learner { return new(linear.ElasticNet) }
 	logistic := func() learn.Learner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }
@@ -228,8 +229,8 @@ func BenchmarkStoredCV(b *testing.B) {
 }
 
 // BenchmarkLargeTune tunes elastic nets with more features than examples, a large logistic
-// regression, and models of sparse data, on one goroutine: the search alone, and elastic nets with
-// the nested estimate.
+// regression, and models of sparse data. It uses one goroutine. It measures the search alone. For
+// elastic nets it also measures the nested estimate.
 func BenchmarkLargeTune(b *testing.B) {
 	tuner := tune.Tuner{Workers: 1}
 	run := func(name string, d learn.Data, outer int) {
@@ -260,7 +261,7 @@ func BenchmarkLargeTune(b *testing.B) {
 }
 
 // BenchmarkLargeTable reads a CSV file with many more columns than rows, and tunes an elastic net
-// for it, on one goroutine: the search alone.
+// for it. It uses one goroutine, and runs the search alone.
 func BenchmarkLargeTable(b *testing.B) {
 	const rows, n = 12, 100_000
 	b.Run(fmt.Sprintf("elastic net %d × %d, file and search", rows, n), func(b *testing.B) {
@@ -280,7 +281,7 @@ func BenchmarkLargeTable(b *testing.B) {
 	})
 }
 
-// csvText returns the text of a CSV file with the labels in the column y.
+// csvText returns the data as the text of a CSV file. The column y holds the labels.
 func csvText(d learn.Data) []byte {
 	_, n := d.X.Dims()
 	text := []byte("y")

@@ -24,9 +24,9 @@ import (
 // limitVariable holds the MaxBytes of a process that TestWithinALimit starts.
 const limitVariable = "CVGM_TEST_MAXBYTES"
 
-// TestWithinALimit starts this test again, in a process that may use 4 GB of addresses. Tables
-// and learners that need more end with an error, and the others with a model. Without a bound
-// Go ends the process.
+// TestWithinALimit starts this test again, in a process that may use 4 GB of addresses. If a table
+// or a learner needs more, there is an error. Otherwise there is a model. Without a bound on the
+// memory, Go ends the process.
 func TestWithinALimit(t *testing.T) {
 	if most := os.Getenv(limitVariable); most != "" {
 		var bytes int64
@@ -81,14 +81,15 @@ func withinALimit(t *testing.T, most int64) {
 // wideVariable is set in the process that TestWideWithinALimit starts.
 const wideVariable = "CVGM_TEST_WIDE"
 
-// wideMost bounds the memory in bytes that the process of TestWideWithinALimit has held at any time.
-// It holds some 300 to 380 MB; the bound leaves room for other moments of the garbage collections, and
-// none for vectors of all features that each split holds in vain, or for lists that grow entry by entry.
+// wideMost bounds the largest memory of the process of TestWideWithinALimit, in bytes. The process
+// holds about 300 to 380 MB. The bound leaves room for garbage collections at other times. It
+// leaves no room for a useless vector of all features in each split, or for lists that grow entry
+// by entry.
 const wideMost = 430e6
 
-// TestWideWithinALimit tunes a table of 12 rows and 100,000 columns in a process that may use 4 GB of
-// addresses, and looks at the most memory that it ever had. At the points of the search at which λ1 is 0,
-// every feature is in the model.
+// TestWideWithinALimit tunes a table of 12 rows and 100,000 columns, in a process that may use 4 GB
+// of addresses. It checks the largest memory that the process ever had. At those points of the
+// search at which λ1 is 0, every feature is in the model.
 func TestWideWithinALimit(t *testing.T) {
 	if path := os.Getenv(wideVariable); path != "" {
 		data := casetest.Must(table.CSV{Target: "y"}.ReadFile(path))(t)
@@ -111,12 +112,13 @@ func TestWideWithinALimit(t *testing.T) {
 	}
 }
 
-// levelsVariable holds the path of the table of a process that TestLevelsWithinALimit starts.
+// levelsVariable is the name of an environment variable. It holds the path of the table for a
+// process that TestLevelsWithinALimit starts.
 const levelsVariable = "CVGM_TEST_LEVELS"
 
-// TestLevelsWithinALimit tunes a table of 6 columns of 1500 levels each, whose 9000 features of
-// 20 000 rows would take 1.4 GB for each copy, in a process that may use 2 GB of addresses, of
-// which Go itself takes 1.3 GB. With fewer bytes, and by dense rows, there is an error.
+// TestLevelsWithinALimit tunes a table of 6 columns with 1500 levels each. Each copy of its 9000
+// features for 20 000 rows would take 1.4 GB. The process may use 2 GB of addresses, and Go itself
+// takes 1.3 GB of them. With fewer bytes there is an error, and also with dense rows.
 func TestLevelsWithinALimit(t *testing.T) {
 	if os.Getenv(levelsVariable) != "" {
 		levelsWithinALimit(t)

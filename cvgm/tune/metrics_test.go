@@ -14,8 +14,8 @@ import (
 // sums bounds the relative difference of sums in another order.
 const sums = 1e-9
 
-// The metrics are those of the outer folds' predictions: the squared error is the risk of a
-// regression, and the log loss the risk of a logistic one.
+// The metrics judge the predictions of the outer folds. The squared error is the risk of a
+// regression, and the log loss is the risk of a logistic regression.
 func TestTuneMetrics(t *testing.T) {
 	d := houses(60)
 	tuned := mustTune(t, Tuner{Repeats: 1}, d)
@@ -77,7 +77,7 @@ func (twice) Eval(prediction, y float64) (loss, slope float64) {
 	return 2 * loss, 2 * slope
 }
 
-// A validation loss that the fit does not minimise is warned of.
+// If the fit minimises another loss than the validation loss, there is a warning.
 func TestTuneWarnsOfAnotherLoss(t *testing.T) {
 	for _, test := range []struct {
 		tuner Tuner

@@ -23,8 +23,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// kinds returns a table of two columns of numbers, a column of levels and a class of three, a shift
-// of whose first column is the signal.
+// kinds returns a table with two columns of numbers, a column of levels, and a target of three
+// classes. The class shifts the first column. This shift is the signal.
 func kinds(t *testing.T, rows int, shift float64, class func(i int) int) *table.Table {
 	t.Helper()
 	src := synth.NewStream(11, "kinds")
@@ -38,8 +38,9 @@ func kinds(t *testing.T, rows int, shift float64, class func(i int) int) *table.
 
 func byThrees(i int) int { return i % 3 }
 
-// One model of all classes: its CV loss is the lowest of a grid, the estimate of its risk is the mean
-// of −log of the own class's probability out of fold, and the constant's is the one of the class shares.
+// The test has one model of all classes. Its CV loss is the lowest loss on a grid. The estimate of
+// its risk is the mean of −log p, for the out-of-fold probability p of a row's own class. The risk
+// of the constant is the same mean for the shares of the classes.
 func TestTuneClassesJointly(t *testing.T) {
 	tbl := kinds(t, 60, 1.5, func(i int) int { return max(0, i%4-1) }) // shares ½, ¼, ¼
 	tuned := casetest.Must(Tuner{Repeats: 1}.TuneClasses(t.Context(), tbl))(t)
@@ -104,8 +105,9 @@ func TestTuneClassesJointly(t *testing.T) {
 	}
 }
 
-// The means of groups of several classes are the shares in a level, with one more row of the shares of
-// all: by hand for four rows of the level u.
+// For several classes, the mean of a group is the shares of the classes in a level, with one
+// additional row that has the shares of all rows. The shares for the four rows of the level u are
+// computed by hand.
 func TestMeansOfGroupsOfClasses(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(8, 1, []float64{0, 0, 0, 0, 1, 1, 1, 1}), Y: []float64{0, 0, 1, 2, 1, 1, 2, 2}}
 	w := &tuning{c: cvgm.Config{Data: d, Loss: cvgm.LogisticLoss{}}, outputs: 3}
@@ -117,7 +119,7 @@ func TestMeansOfGroupsOfClasses(t *testing.T) {
 	}
 }
 
-// Where nothing is to be learned, the model is the class shares.
+// If the features have no information, the model predicts the shares of the classes.
 func TestTuneClassesTakesTheConstant(t *testing.T) {
 	tbl := kinds(t, 45, 0, byThrees)
 	tuned := casetest.Must(Tuner{Fixed: map[string]float64{"λ[0]": 1e-4}, Repeats: 1}.TuneClasses(t.Context(), tbl))(t)
@@ -135,8 +137,8 @@ func TestTuneClassesTakesTheConstant(t *testing.T) {
 	}
 }
 
-// A learner of two classes is tuned for each class against the others. The metrics are those of the
-// largest decision out of fold.
+// A learner of two classes is tuned for each class against all others. The metrics judge the class
+// with the largest out-of-fold decision.
 func TestTuneClassesOneByOne(t *testing.T) {
 	tbl := kinds(t, 45, 1.5, byThrees)
 	tuned := casetest.Must(Tuner{Learner: &kernel.SVM{Intercept: true}, Repeats: 1, MaxEvals: 12, OuterFolds: 2}.TuneClasses(t.Context(), tbl))(t)
@@ -175,9 +177,9 @@ func TestTuneClassesOneByOne(t *testing.T) {
 	}
 }
 
-// Beyond so much work the default is a model for each class.
+// If a joint model needs too much work, the default is a model for each class.
 func TestTuneClassesOfManyWeights(t *testing.T) {
-	const features = 135 // of which 2 · 136 = 272 weights are beyond the cube root of jointWork, and 270 below
+	const features = 135 // 2 · 136 = 272 weights are above the cube root of jointWork, and 270 weights are below it
 	text := "kind"
 	for j := range features {
 		text += fmt.Sprintf(",x%d", j)
@@ -269,7 +271,8 @@ func (l *ownClasses) New() learn.Learner {
 	return &ownClasses{*l.Multinomial.New().(*penalised.Multinomial)}
 }
 
-// A learner without a number of classes gets the number of the table, and keeps none itself.
+// If the learner has no number of classes, Tune uses the number of the table. The learner itself
+// does not change.
 func TestTuneClassesSetsTheirNumber(t *testing.T) {
 	tbl := kinds(t, 30, 1, func(i int) int { return i % 3 })
 	for _, l := range []learn.ClassLearner{&penalised.Multinomial{Intercept: true}, &ownClasses{penalised.Multinomial{Intercept: true}}} {
@@ -280,8 +283,8 @@ func TestTuneClassesSetsTheirNumber(t *testing.T) {
 	}
 }
 
-// Rare classes: two rows allow a model without a nested estimate, and three allow both. Data without
-// a table, and balanced classes, are tuned, too.
+// A class with two rows allows a model without a nested estimate. A class with three rows allows
+// both. Data without a table, and balanced classes, are tuned, too.
 func TestTuneRareClasses(t *testing.T) {
 	for _, rare := range []int{2, 3} {
 		tbl := kinds(t, 30, 1, func(i int) int {

@@ -7,7 +7,8 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// A nil in place of a value that is needed is an argument's error, and no panic.
+// If an argument is nil although a value is needed, there is an error of this argument, and no
+// panic.
 func TestNilIsAnArgErrorTune(t *testing.T) {
 	casetest.WantArgErrors(t, map[string]func() error{
 		"Tuner.TuneTable":   func() error { _, err := Tuner{}.TuneTable(t.Context(), nil); return err },

@@ -11,7 +11,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// One call tunes an elastic net on thirty examples of five features, of which one has an effect.
+// One call tunes an elastic net on thirty examples of five features. Only one of the features has
+// an effect.
 func Example() {
 	random := synth.NewStream(1, "example data")
 	d := learn.Data{X: mat.NewDense(30, 5, nil), Y: make([]float64, 30)}

@@ -17,7 +17,7 @@ func resetPeak(b *testing.B) {
 	}
 }
 
-// peakBytes returns the most memory that this process has held since resetPeak.
+// peakBytes returns the largest memory of this process since resetPeak.
 func peakBytes(b *testing.B) (bytes float64) {
 	b.Helper()
 	status, err := os.ReadFile("/proc/self/status")

@@ -14,7 +14,8 @@ import (
 
 // This file draws the data sets of the simulation in coverage_test.go.
 
-// A population draws rows of features with their label. Its coefficients are drawn once for each data set.
+// A population draws rows of features with their labels. For each data set, its coefficients are
+// drawn once.
 type population struct {
 	name    string
 	classes bool // labels ±1
@@ -22,8 +23,8 @@ type population struct {
 	set     func(src *synth.Stream, n int) func() (x []float64, y float64)
 }
 
-// chosenOn are the populations on which the rules of the nested estimate were chosen, and
-// checkedOn those that judge them. They share no generator.
+// The rules of the nested estimate were chosen on the populations chosenOn. The populations
+// checkedOn judge these rules. The two lists share no generator.
 var (
 	chosenOn = []population{
 		{"linear", false, false, linearSet(func(_ *synth.Stream, _ []float64, e float64) float64 { return e })},
@@ -109,7 +110,8 @@ var (
 	}
 )
 
-// faintOn are populations with so much noise that the best model is some fifth to half better than the constant.
+// faintOn holds populations with much noise. On them, the best model is about a fifth to a half
+// better than the constant.
 var faintOn = []population{
 	{"faint line", false, false, func(src *synth.Stream, n int) func() ([]float64, float64) {
 		theta, noise := normals(src, n), 1+src.Float64()
@@ -171,7 +173,8 @@ func correlated(src *synth.Stream, n int, rho float64) []float64 {
 	return x
 }
 
-// linearSet draws y = θᵀx + noise, of which the shape sees the row.
+// linearSet draws labels y = θᵀx + noise. The function shape makes the noise, and may use the row
+// x.
 func linearSet(shape func(src *synth.Stream, x []float64, e float64) float64) func(*synth.Stream, int) func() ([]float64, float64) {
 	return func(src *synth.Stream, n int) func() ([]float64, float64) {
 		theta, noise := normals(src, n), math.Pow(10, src.Float64()-.7)
@@ -200,13 +203,14 @@ type namedLearner struct {
 	learner learn.Learner
 }
 
-// trialLearners are the learners of the simulation, of numbers and of classes.
+// trialLearners holds the learners of the simulation: the key false is for numeric labels, and the
+// key true is for classes.
 var trialLearners = map[bool][]namedLearner{
 	false: {{"elastic net", &linear.ElasticNet{}}, {"Huber", &linear.Huber{Intercept: true}}, {"kernel ridge", &kernel.Ridge{Intercept: true}}},
 	true:  {{"logistic", &linear.Logistic{Intercept: linear.UnpenalisedIntercept}}, {"sparse logistic", &linear.SparseLogistic{Intercept: true}}, {"linear SVM", &margin.SVM{}}},
 }
 
-// A drawnSet is a data set of a population with its learner.
+// A drawnSet is a data set of a population, together with a learner.
 type drawnSet struct {
 	population
 	learner     string
@@ -214,13 +218,14 @@ type drawnSet struct {
 	data, fresh learn.Data
 }
 
-// drawSet draws set number k of the populations: 50 to 200 rows of 5 to 20 features, with that many fresh rows.
+// drawSet draws the data set number k from the populations. It has 50 to 200 rows of 5 to 20
+// features. The argument fresh is the number of its fresh rows.
 func drawSet(from []population, k, fresh int) drawnSet {
 	return drawSetOf(from, trialLearners, 50, k, fresh)
 }
 
-// drawSetOf is drawSet with other learners of numbers and of classes, and with least to four times as many rows. Each
-// learner follows on each population.
+// drawSetOf is drawSet with other learners, and with another number of rows: from least to four
+// times least. Each learner is used with each population in turn.
 func drawSetOf(from []population, of map[bool][]namedLearner, least, k, fresh int) drawnSet {
 	src := synth.NewStream(uint64(k), from[0].name)
 	p := from[k%len(from)]

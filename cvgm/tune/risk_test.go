@@ -17,7 +17,7 @@ import (
 	"cvgm/synth"
 )
 
-// The number of repeats follows from the fits of the search alone.
+// The number of repeats depends only on the number of folds and on the number of the search's fits.
 func TestTuneRepeats(t *testing.T) {
 	w := begun(t, Tuner{}, houses(40))
 	for _, test := range []struct{ fits, folds, want int }{{1, 5, 10}, {140, 5, 10}, {141, 5, 9}, {700, 5, 2}, {701, 5, 1}, {1e6, 5, 1}, {100, 40, 1}, {1, 0, 1}} {
@@ -33,7 +33,7 @@ func TestTuneRepeats(t *testing.T) {
 	if got := w.repeats(5, 1e6); got != 7 {
 		t.Errorf("Repeats 7: %d repeats", got)
 	}
-	// Repeats have other folds, and the first has those of one repeat.
+	// The repeats have different folds. The first repeat has the same folds as a single repeat.
 	one, three := mustTune(t, Tuner{Repeats: 1, MaxEvals: 3}, houses(40)).Risk, mustTune(t, Tuner{Repeats: 3, MaxEvals: 3}, houses(40)).Risk
 	if one.Repeats != 1 || three.Repeats != 3 || !slices.Equal(one.OutOfFold[0], three.OutOfFold[0]) || slices.Equal(three.Outer[0][0].Val, three.Outer[1][0].Val) {
 		t.Errorf("%d and %d repeats of folds %v", one.Repeats, three.Repeats, three.Outer)
@@ -61,8 +61,9 @@ type ownNet struct{ linear.ElasticNet }
 
 func (*ownNet) New() learn.Learner { return new(ownNet) }
 
-// Tuning is compared with a ridge, with the means of groups if it is a ridge itself, and with
-// neither if there are no groups. The ridge is fitted to the data's rows: it beats a learner with a useless penalty.
+// Tuning is compared with a ridge. If the learner itself is a ridge, tuning is compared with the
+// means of groups, or with nothing if there are no groups. The ridge is fitted to the rows of the
+// data. It is better than a learner with a useless penalty.
 func TestTuneRival(t *testing.T) {
 	d := houses(60)
 	for _, test := range []struct {
@@ -92,8 +93,8 @@ func TestTuneRival(t *testing.T) {
 	}
 }
 
-// The means of groups belong to the levels of the column that matters, drawn towards the
-// mean of all by one example.
+// The means of groups belong to the levels of the column that affects the target. One added example
+// draws each mean towards the mean of all rows.
 func TestTuneGroupMeans(t *testing.T) {
 	src := synth.NewStream(2, "levels")
 	text := "size,other,level,price\n"
@@ -113,7 +114,8 @@ func TestTuneGroupMeans(t *testing.T) {
 		w.c.Data.Dense().Set(i, 0, float64(min(i/3, 1)))
 	}
 	w.c.Data.Dense().Set(11, 0, 2)
-	// Level 0 has the labels 3, 3, 3, level 1 has 9 and seven zeros; all eleven have the mean 18/11.
+	// Level 0 has the labels 3, 3, 3. Level 1 has a 9 and seven zeros. All eleven labels have the
+	// mean 18/11.
 	got := w.meansOf(0, cvgm.Split{Train: []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, Val: []int{0, 3, 11}})
 	for k, want := range []float64{(9 + 18./11) / 4, (9 + 18./11) / 9, 18. / 11} {
 		if math.Abs(got[k]-want) > sums*want {
@@ -122,7 +124,8 @@ func TestTuneGroupMeans(t *testing.T) {
 	}
 }
 
-// The verdict names the model to use. It comes first in the description, and the comparisons follow.
+// The verdict names the model to use. The description begins with the verdict. The comparisons
+// follow.
 func TestTunedVerdict(t *testing.T) {
 	tuned := mustTune(t, Tuner{Repeats: 1}, houses(60))
 	if !strings.HasPrefix(tuned.String(), "Use the tuned model: it is better than a constant prediction") || !strings.Contains(tuned.String(), "better than a constant prediction by") {

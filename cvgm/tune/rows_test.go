@@ -36,10 +36,11 @@ var (
 	tuneChoice = flag.String("choice", "", "text, such as a commit's hash, that chooses the sets of -again")
 )
 
-// keptRows is the folder of the tables that README's numbers come from.
+// keptRows is the folder of tables. The numbers of README come from these tables.
 const keptRows = "testdata/tune_trials"
 
-// A trialTable has the rows by the numbers of their sets. The last cell of each is the hash of the sources that made it.
+// A trialTable holds rows by the numbers of their data sets. The last cell of each row is the hash
+// of the sources that made the row.
 type trialTable struct {
 	columns []string
 	rows    map[int][]string
@@ -49,9 +50,10 @@ func (tr tuneTrial) table() *trialTable {
 	return &trialTable{slices.Concat([]string{"set", "trait", "N", "n"}, tr.columns, []string{"source"}), map[int][]string{}}
 }
 
-// rowSource hashes the sources of rows of that size. They are the Go files of this package, of
-// the packages that it imports from this module and of the trials, without comments and layout,
-// and go.mod, which has the versions of the rest.
+// rowSource returns a hash of the sources that make rows of the given size. These sources are the
+// Go files of this package, of the packages of this module that it imports, and of the trials,
+// without comments and layout. The file go.mod, with the versions of all other modules, is another
+// source.
 func rowSource(size trialSize) (string, error) {
 	if size == smallTrial {
 		return smallSource()
@@ -59,7 +61,8 @@ func rowSource(size trialSize) (string, error) {
 	return hashSources(size, "../..")
 }
 
-// smallSource is rowSource of small trials, of which there are several in one run of the tests.
+// smallSource is rowSource for small trials. It computes the hash once, because one run of the
+// tests has several small trials.
 var smallSource = sync.OnceValues(func() (string, error) { return hashSources(smallTrial, "../..") })
 
 // hashSources is rowSource for a module in the folder root.
@@ -86,7 +89,8 @@ func hashSources(size trialSize, root string) (string, error) {
 	return fmt.Sprintf("%x", h.Sum(nil))[:12], nil
 }
 
-// hashPackage hashes the files in a folder below root, and returns the packages of this module that they import.
+// hashPackage hashes the files in a folder below root. It returns those packages of this module
+// that the files import.
 func hashPackage(h io.Writer, root, folder string) (imported []string, err error) {
 	names, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(folder), "*.go"))
 	if err != nil || len(names) == 0 {
@@ -130,8 +134,9 @@ func hashTokens(h io.Writer, text []byte) {
 	}
 }
 
-// workersFor returns the workers of a trial: one of few sets, which the race detector then leaves out, and
-// otherwise all.
+// workersFor returns the number of workers of a trial. A trial of few sets has one worker, and the
+// race detector skips it. For any other trial, the result is 0, which stands for one worker per
+// processor.
 func workersFor(t *testing.T, few bool) int {
 	t.Helper()
 	if !few {
@@ -141,8 +146,8 @@ func workersFor(t *testing.T, few bool) int {
 	return 1
 }
 
-// runTrial makes a table of *tuneSets rows, in the file of that name if there is a folder for
-// it.
+// runTrial makes a table of *tuneSets rows. If there is a folder for tables, the table is in the
+// file of the trial's name.
 func runTrial(t *testing.T, tr tuneTrial, workers int) *trialTable {
 	size := smallTrial
 	if *tuneSets > 30 {
@@ -193,7 +198,7 @@ func runTrial(t *testing.T, tr tuneTrial, workers int) *trialTable {
 	return table
 }
 
-// read takes the rows of a file, if it is there; of two of one set, the later.
+// read reads the rows of a file, if the file exists. If a set has two rows, it takes the later row.
 func (t *trialTable) read(file string) error {
 	f, err := os.Open(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -236,7 +241,7 @@ func (t *trialTable) number(k int, column string) float64 {
 	return v
 }
 
-// count returns the number of sets with that cell in a column.
+// count returns the number of sets whose row has the given cell in a column.
 func (t *trialTable) count(column, cell string) int {
 	count := 0
 	for k := range t.rows {
@@ -252,14 +257,14 @@ func (t *trialTable) name(k int) string {
 	return fmt.Sprintf("%d %s N=%s n=%s", k, t.text(k, "trait"), t.text(k, "N"), t.text(k, "n"))
 }
 
-// otherRounding bounds the difference of a number of a row on a processor that rounds
-// differently, so that searches end elsewhere within their tolerance. Its unit is the constant
-// prediction's CV loss, or the number itself if that is larger. Counts, places and results of
-// comparisons are not compared there.
+// otherRounding bounds differences between the numbers of a row on two processors. If the
+// processors round differently, searches end at different points within their tolerance. The unit
+// is the constant prediction's CV loss, or the number itself if the number is larger. Counts,
+// places and results of comparisons are not compared in this case.
 const otherRounding = 1e-3
 
-// differences lists the cells in which a row computed again differs from that kept: any, or with another rounding
-// the numbers alone.
+// differences compares a row that is computed again with the kept row. It lists the cells that
+// differ. With another rounding, it compares only the numbers.
 func (t *trialTable) differences(kept, now []string, exact bool) []string {
 	var all []string
 	for i, column := range t.columns[:len(t.columns)-1] {
@@ -278,7 +283,8 @@ func (t *trialTable) differences(kept, now []string, exact bool) []string {
 	return all
 }
 
-// The kept rows are those that the present sources make: for some sets, which -choice chooses.
+// The present sources make the same rows as the kept rows. The test computes some sets again, which
+// -choice chooses.
 func TestTuneRowsAgain(t *testing.T) {
 	if *tuneAgain == 0 {
 		t.Skip("-again computes kept rows again")
@@ -335,7 +341,7 @@ func TestTuneRowsDiffer(t *testing.T) {
 	}
 }
 
-// Rows are stale if code changed that made them, and only then.
+// A row is stale if code that made it has changed. Otherwise it is not stale.
 func TestTuneRowsGoStale(t *testing.T) {
 	root := t.TempDir()
 	hash := func() string {
@@ -379,7 +385,7 @@ func TestTuneRowsGoStale(t *testing.T) {
 	}
 }
 
-// A trial takes kept rows, if the present sources made them, and computes the others.
+// A trial takes those kept rows that the present sources made. It computes all other rows.
 func TestTuneRowsOfOtherSourcesAreComputed(t *testing.T) {
 	serial.Test(t)
 	defer func(sets int, report string) { *tuneSets, *tuneReport = sets, report }(*tuneSets, *tuneReport)
@@ -396,8 +402,8 @@ func TestTuneRowsOfOtherSourcesAreComputed(t *testing.T) {
 	}
 }
 
-// Tune ends near the lowest CV loss that random and exhaustive search find together, with far
-// fewer evaluations.
+// Random search and exhaustive search together find a lowest CV loss. Tune ends near this loss,
+// with far fewer evaluations.
 func TestTuneFindsTheMinimum(t *testing.T) {
 	table := runTrial(t, findsTrial, 0) // also for the race detector, which the other trials do without
 	var far []string
@@ -417,12 +423,13 @@ func TestTuneFindsTheMinimum(t *testing.T) {
 	}
 }
 
-// The intervals of the nested estimate hold, as often as they claim, the mean risk of the outer
-// folds' models on fresh examples, and the mean difference from the risks of the defaults.
+// The intervals of the nested estimate contain two quantities as often as their level requires. The
+// first is the mean risk of the outer folds' models on fresh examples. The second is the mean
+// difference between this risk and the risk of the defaults.
 func TestTuneRiskIntervals(t *testing.T) { judgeRisks(t, risksTrial) }
 
-// So they do if labels and features are independent, and few tuned models are called lower than
-// the default and the constant prediction.
+// The same is true if labels and features are independent. Few tuned models are then called lower
+// than the default and the constant prediction.
 func TestTuneRiskShuffled(t *testing.T) {
 	table := judgeRisks(t, shuffledTrial)
 	if improved := table.count("verdict", "tuned is lower than default"); 20*improved > *tuneSets {

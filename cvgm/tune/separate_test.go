@@ -27,16 +27,17 @@ type penaltyKind struct {
 	name       string
 	rows       int
 	active     int  // features with an effect, the first of 20
-	signs      bool // the effects have sizes from .5 to 1.5, and are Laplace distributed otherwise
+	signs      bool // true: the sizes of the effects are from .5 to 1.5; false: the effects are Laplace distributed
 	logistic   bool
-	least      int     // sets whose mean is not noise, or that a run with fewer has no time for
-	most, many float64 // bounds of the mean test loss, divided by the mean test loss of one penalty: of 4 groups, of 20 features
+	least      int     // smallest number of sets; with fewer sets, the mean is noise, or a run has no time for the kind
+	most, many float64 // bounds of the mean test loss, divided by the mean test loss with one penalty: with penalties of 4 groups, and of 20 features
 }
 
 const penaltyFeatures, freshPenaltyRows = 20, 1000
 
-// In the first kinds half of the groups have effects. In the others all features are alike. There 20
-// penalties raise the test loss by 5 to 20 % if they are not judged, and 4 penalties by 1 to 15 %.
+// In the first kinds, half of the groups have effects. In the other kinds, all features are alike.
+// In these kinds, separate penalties that are not judged raise the test loss: 20 penalties by 5 to
+// 20 %, and 4 penalties by 1 to 15 %.
 var penaltyKinds = []penaltyKind{
 	{"half of the groups", 50, 10, false, false, 8, .99, 1.03},
 	{"half of the groups, more rows", 150, 10, false, false, 0, .97, 1},
@@ -83,8 +84,8 @@ func (k penaltyKind) effects(rng *rand.Rand) []float64 {
 	return all
 }
 
-// Separate penalties lower the test loss where groups differ, and hardly raise it where features are
-// alike. With -penalties 60 -v the test prints the test losses.
+// If groups differ, separate penalties lower the test loss. If features are alike, they hardly
+// raise it. With -penalties 60 -v, the test prints the test losses.
 func TestPenaltiesTrial(t *testing.T) {
 	casetest.Trial(t)
 	serial.Test(t)
@@ -139,8 +140,9 @@ func warned(t *Tuned, kind WarningKind) bool {
 	return slices.ContainsFunc(t.Warnings, func(w Warning) bool { return w.Kind == kind })
 }
 
-// Penalties with a common factor keep the ratios of their defaults and count once. Groups, the user's
-// splits, and splits in the order of time are judged, too, and one group to each fold is not.
+// Penalties with a common factor keep the ratios of their defaults, and count as one
+// hyperparameter. Separate penalties are also judged with groups, with the user's splits, and with
+// splits in the order of time. If each fold is one group, they are not judged.
 func TestCommonFactor(t *testing.T) {
 	kind := penaltyKinds[2]
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -172,7 +174,8 @@ func TestCommonFactor(t *testing.T) {
 	}
 }
 
-// Penalties of an elastic net that may vanish keep a common factor, too: all of a kind vanish or none.
+// Penalties of an elastic net may be 0. Even then, those with a common factor keep it: either all
+// penalties of a kind become 0, or none.
 func TestCommonZeros(t *testing.T) {
 	groups := make([]int, penaltyFeatures)
 	for j := range groups {

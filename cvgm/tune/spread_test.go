@@ -8,8 +8,8 @@ import (
 	"cvgm/synth"
 )
 
-// The spread is that of a sample, whatever share of the labels is equal: the threshold of a Huber
-// regression is found among its multiples. An outlier has no part in it.
+// The spread is the spread of the sample, for any share of equal labels. The threshold of a Huber
+// regression is a multiple of the spread. An outlier does not affect the spread.
 func TestSpreadOfLabelsOfWhichMostAreEqual(t *testing.T) {
 	src := synth.NewStream(1, "spread")
 	for _, equal := range []int{0, 30, 49, 51, 60, 90} {

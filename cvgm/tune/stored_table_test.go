@@ -19,7 +19,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// levelsText returns a CSV of so many columns of levels and a number, of which some are missing.
+// levelsText returns a CSV with the given number of columns of levels, and with a column of
+// numbers. Some entries are missing.
 func levelsText(rng *rand.Rand, rows, columns, levels int) string {
 	var b strings.Builder
 	for c := range columns {
@@ -46,7 +47,8 @@ func levelsText(rng *rand.Rand, rows, columns, levels int) string {
 	return b.String()
 }
 
-// readLevels reads a table of levelsText: columns c0, c1, … with all their levels, also those of few rows.
+// readLevels reads a table that levelsText has made. Its columns c0, c1, … have all their levels,
+// including levels with few rows.
 func readLevels(t *testing.T, text string) *table.Table {
 	t.Helper()
 	header, _, _ := strings.Cut(text, "\n")
@@ -59,10 +61,11 @@ func readLevels(t *testing.T, text string) *table.Table {
 	return casetest.Must(table.CSV{Target: "y", Categorical: levels, Missing: table.MissingIsMean, MissingIn: map[string]table.MissingRule{"y": table.MissingIsError}}.Read(strings.NewReader(text)))(t)
 }
 
-// A Tuner finds the same by the stored features of a table as by dense rows, with the same
-// hyperparameters to search in: the bounds for stored features are others.
+// A Tuner finds the same result with the stored features of a table as with dense rows. The
+// hyperparameters must have the same bounds, because the default bounds for stored features are
+// different.
 func TestTuneByStoredFeatures(t *testing.T) {
-	const tol = 1e-6 // of the searches, which go on from numbers that differ by rounding
+	const tol = 1e-6 // of the searches, whose numbers differ by rounding
 	defer sample.SetDenseFeatures(sample.SetDenseFeatures(0))
 	for seed := range uint64(casetest.Sets(4, 2)) {
 		data := readLevels(t, levelsText(rand.New(rand.NewPCG(seed, 5)), 80, 4, 9))
@@ -122,7 +125,7 @@ func TestMomentsOfStoredFeatures(t *testing.T) {
 	}
 }
 
-// The steps of descents are bounded on many stored features, and on no others.
+// If there are many stored features, the steps of descents are bounded. Otherwise they are not.
 func TestDescentsOnManyStoredFeatures(t *testing.T) {
 	for _, features := range []int{storedFeatures, storedFeatures + 1} {
 		x := sample.NewStored(features)

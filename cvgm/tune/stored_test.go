@@ -14,7 +14,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A search on a sparse X ends at the CV loss of a search on its dense copy.
+// A search on a sparse X ends at the same CV loss as a search on a dense copy of X.
 func TestTuneStoredEqualsDense(t *testing.T) {
 	const near = 1e-6 // of the constant prediction's loss
 	for _, learner := range []learn.Learner{new(linear.ElasticNet), &linear.Logistic{Intercept: linear.UnpenalisedIntercept}, &linear.SparseLogistic{Intercept: true}} {

@@ -8,8 +8,9 @@ import (
 
 var timeLeftSets = flag.Int("time-left", 0, "data sets on which the shown time left is compared with the time; zero: none, because a clock judges them")
 
-// On nine of ten sets that take half a second and more, the time left that is shown after a fifth of the time is right
-// within a factor 1.5. 60 sets take a minute and need a quiet machine.
+// The test is about sets whose tuning takes half a second or more. After a fifth of the time, Tune
+// reports the time left. On nine of ten sets, this time is right within a factor 1.5. 60 sets take
+// a minute and need a quiet machine.
 func TestTimeLeftOfDrawnSets(t *testing.T) {
 	if *timeLeftSets == 0 {
 		t.Skip("needs -time-left N and a quiet machine")

@@ -17,10 +17,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// This file makes the rows of the trials of Tuner, and a change of it makes kept rows stale (rowSource);
-// tune_rows_test.go judges them.
+// This file makes the rows of the trials of Tuner. If this file changes, the kept rows are stale
+// (rowSource). The file tune_rows_test.go judges the rows.
 
-// A trialSize bounds the data sets of a trial and the searches that tuning is compared with.
+// A trialSize bounds the data sets of a trial. It also bounds the searches with which tuning is
+// compared.
 type trialSize struct{ rows, columns, random, grid int }
 
 var (
@@ -28,7 +29,8 @@ var (
 	fullTrial  = trialSize{2000, 200, 1000, 20} // the size of the kept rows
 )
 
-// A tuneTrial has a row for each generated data set: its number, trait, rows and columns, then the cells of the outcome.
+// A tuneTrial makes a row for each generated data set. A row has the number, the trait, the rows
+// and the columns of the set, followed by the cells of the outcome.
 type tuneTrial struct {
 	file     string
 	shuffled bool // all sets are, or none
@@ -66,8 +68,8 @@ type trialSet struct {
 	fresh learn.Data // of the same population, for the risk
 }
 
-// drawTrial draws data set number k: 20 to size.rows rows, 2 to size.columns columns, with the traits that
-// stop searches.
+// drawTrial draws the data set number k. It has 20 to size.rows rows and 2 to size.columns columns.
+// Its trait is one of the traits that stop searches.
 func drawTrial(k int, size trialSize, shuffled bool) trialSet {
 	rng := rand.New(rand.NewPCG(uint64(k), 22))
 	n := int(math.Round(20 * math.Pow(float64(size.rows)/20, rng.Float64())))
@@ -99,7 +101,7 @@ func drawTrial(k int, size trialSize, shuffled bool) trialSet {
 					z = (z + 3*common) / 3
 				case trait == "constant" && j%3 == 0:
 					z = 1
-				case trait == "heavy-tailed": // Student's t with 2 degrees of freedom: its square, and so the risk, has no mean
+				case trait == "heavy-tailed": // Student's t with 2 degrees of freedom: its square has no mean, and neither has the risk
 					z /= math.Sqrt((math.Pow(rng.NormFloat64(), 2) + math.Pow(rng.NormFloat64(), 2)) / 2)
 				}
 				f += theta[j] * z
@@ -151,11 +153,12 @@ func (s trialSet) smaller() int {
 	return min(positive, len(s.data.Y)-positive)
 }
 
-// nearLowest is the excess of the CV loss, as a share of the constant prediction's, up to which
-// a search has found the lowest.
+// A search has found the lowest CV loss if its CV loss is at most nearLowest higher. The unit of
+// nearLowest is the constant prediction's loss.
 const nearLowest = 1e-3
 
-// findsCells compares the end of a search with the lowest CV loss that random and exhaustive search find together.
+// findsCells compares two CV losses: the loss at the end of a search, and the lowest loss that
+// random search and exhaustive search find together.
 func findsCells(ctx context.Context, s trialSet, size trialSize) ([]string, error) {
 	tuner := Tuner{OuterFolds: -1, Workers: 1, KeepWinner: true}
 	tuned, err := tuner.Tune(ctx, s.data)
@@ -174,8 +177,8 @@ func findsCells(ctx context.Context, s trialSet, size trialSize) ([]string, erro
 	return []string{fmt.Sprintf("%.2g", excess), strconv.Itoa(len(tuned.Path)), low.place(tuned.Hyper), low.place(low.x), cause}, nil
 }
 
-// A lowest point of the CV loss is the lowest that random search and exhaustive search find
-// together within the tuner's bounds.
+// lowest is the point with the lowest CV loss that random search and exhaustive search find
+// together, within the tuner's bounds.
 type lowest struct {
 	*tuneSearch
 	loss float64
@@ -230,8 +233,9 @@ func (l *lowest) place(x []float64) string {
 	return strings.Join(shares, " ")
 }
 
-// cause returns why the tuned point is not the lowest: along a line in logarithms between the
-// two, the CV loss rises above the tuned point's, or it does not.
+// cause returns the reason for which the tuned point is not the lowest point. There is a line
+// between the two points, in logarithms. Either the CV loss rises along this line above the loss of
+// the tuned point, or it does not.
 func (l *lowest) cause(tuned *Tuned) string {
 	const points = 50
 	for p := range points {
@@ -250,8 +254,8 @@ func (l *lowest) cause(tuned *Tuned) string {
 	return "ended early"
 }
 
-// riskCells compares the nested estimates with the true risks, which are means over fresh examples, in units of the
-// constant prediction's CV loss.
+// riskCells compares the nested estimates with the true risks. The true risks are means over fresh
+// examples. The unit is the constant prediction's CV loss.
 func riskCells(ctx context.Context, s trialSet, _ trialSize) ([]string, error) {
 	w, err := Tuner{Workers: 1, Repeats: 1, KeepWinner: true}.begin(ctx, cvgm.Config{Data: s.data}, nil)
 	if err != nil {
@@ -288,7 +292,8 @@ func riskCells(ctx context.Context, s trialSet, _ trialSize) ([]string, error) {
 			}
 		}
 	}
-	// The difference to the default in the unit of the loss, as the comparison has it in per cent.
+	// The comparison has the difference to the default in per cent. Here the difference is in the
+	// unit of the loss.
 	byDefault, _ := tuned.Risk.against(defaultName)
 	constant, _ := tuned.Risk.against(constantName)
 	unit := tuned.Risk.Constant.Mean / 100

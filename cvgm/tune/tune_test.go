@@ -28,7 +28,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// houses returns a small regression in units far from 1: 80 rows, 7 columns, targets of some hundreds.
+// houses returns a small regression whose units are far from 1. Its features have 7 columns, and
+// its targets are some hundreds.
 func houses(rows int) learn.Data {
 	src := synth.NewStream(3, "houses")
 	d := learn.Data{X: mat.NewDense(rows, 7, nil), Y: make([]float64, rows)}
@@ -73,7 +74,7 @@ func (t *Tuned) kinds() []WarningKind {
 	return kinds
 }
 
-// The result is consistent: its CV loss equals the loss of a CV on its splits at its
+// The result is consistent. Its CV loss equals the loss of a CV with its splits, at its
 // hyperparameters.
 func TestTunedIsWhatItSays(t *testing.T) {
 	for name, d := range map[string]learn.Data{"regression": houses(80), "classes": twoClasses(150, 4)} {
@@ -122,7 +123,8 @@ func TestTuneRepeatsItself(t *testing.T) {
 	}
 }
 
-// Ridge and lasso are cases of the elastic net. A penalty that does not help is exactly 0.
+// Ridge and lasso are special cases of the elastic net. If a penalty does not help, it is exactly
+// 0.
 func TestTuneFixedAndZeros(t *testing.T) {
 	d := houses(60)
 	ridge := mustTune(t, Tuner{Fixed: map[string]float64{"λ1": 0}, OuterFolds: -1}, d)
@@ -167,7 +169,8 @@ func TestTuneKernelMachineAndSVM(t *testing.T) {
 	}
 }
 
-// With some labels far off, Huber's loss predicts the others better than squared error does.
+// Some labels are far from the others. The Huber loss then predicts the other labels better than
+// the squared error does.
 func TestTuneHuber(t *testing.T) {
 	d := houses(90)
 	clean := learn.Data{X: d.X, Y: slices.Clone(d.Y)}
@@ -198,7 +201,7 @@ func TestTuneKeepsGroupsTogether(t *testing.T) {
 	}
 }
 
-// A cancelled call returns within one fit, with the best so far.
+// A cancelled call returns within one fit. It returns the best point so far.
 func TestTuneCancelled(t *testing.T) {
 	d := houses(80)
 	why := errors.New("enough")
@@ -228,8 +231,8 @@ func TestTuneCancelled(t *testing.T) {
 	if tuned, err := (Tuner{}).Tune(ctx, d); tuned != nil || !errors.Is(err, why) {
 		t.Errorf("cancelled before: %v, %v", tuned, err)
 	}
-	// Between splits: a fit of the learner cancels, in the search, in the evaluation after it or just before the
-	// model's fit, and none follows.
+	// A fit of the learner cancels the context between two splits. This happens in the search, in
+	// the evaluation after the search, or just before the fit of the model. No other fit follows.
 	hyper := []learn.Hyperparameter{{Name: "λ1", Lower: 1e-3, Default: .1, Upper: 1}, {Name: "λ2", Lower: 1e-3, Default: .1, Upper: 1}}
 	const folds, most = 10, 12 // of the CV loss
 	for _, last := range []int{folds + 5, folds*most + 1, folds * (most + 1)} {
@@ -248,7 +251,8 @@ func TestTuneCancelled(t *testing.T) {
 			t.Errorf("%d fits, want %d", fits, last)
 		}
 	}
-	// While a large table is loaded, which the first report tells: no split is loaded.
+	// The context ends while a large table is loaded, during the first report. No split is loaded
+	// afterwards.
 	large := learn.Data{X: mat.NewDense(500, 500, nil), Y: make([]float64, 500)}
 	for i := range large.Y {
 		large.Y[i] = float64(i % 7)
@@ -297,7 +301,8 @@ func (l *countingLearner) Fit(theta, hyper []float64) error {
 	return l.ElasticNet.Fit(theta, hyper)
 }
 
-// slowFits returns a Tuner of a learner whose fits take as long as each returns for them, numbered from 1.
+// slowFits returns a Tuner whose learner has slow fits. The function each returns the time of a
+// fit. Its argument is the number of the fit, counted from 1.
 func slowFits(each func(fit int) time.Duration) Tuner {
 	fits := 0
 	return Tuner{Loss: cvgm.SquaredError{}, Workers: 1,
@@ -305,7 +310,8 @@ func slowFits(each func(fit int) time.Duration) Tuner {
 		Hyper:   []learn.Hyperparameter{{Name: "λ1", Lower: 1e-3, Default: .1, Upper: 1}, {Name: "λ2", Lower: 1e-3, Default: .1, Upper: 1}}}
 }
 
-// If the time does not suffice, Tune takes less, warns, and ends. Fits alone move the clock.
+// If the time does not suffice, Tune does less work, warns, and ends. In this test, only fits take
+// time.
 func TestTuneEconomises(t *testing.T) {
 	const each, folds = time.Second, 10
 	for _, test := range []struct {
@@ -337,7 +343,8 @@ func TestTuneEconomises(t *testing.T) {
 			if nested := strings.HasPrefix(last.Stage, "outer fold"); len(tuned.Splits) != test.folds || nested != test.nested {
 				t.Errorf("%v: %d folds, want %d; nested estimate %v, want %v", tuner.MaxTime, len(tuned.Splits), test.folds, nested, test.nested)
 			}
-			// Beyond MaxTime there are a fit, the evaluation at the best point and the model.
+			// After MaxTime, there may be one fit, the evaluation at the best point, and the fit of
+			// the model.
 			if took := time.Since(began); took != tuned.Elapsed || took > tuner.MaxTime+(1+folds+1)*each {
 				t.Errorf("%v: took %v, as %v", tuner.MaxTime, took, tuned.Elapsed)
 			}
@@ -368,7 +375,7 @@ func TestTuneMaxTimeEndsBetweenFits(t *testing.T) {
 	})
 }
 
-// Time left is given from the second evaluation on, and is about right.
+// Tune reports the time left from the second evaluation on. This time is about right.
 func TestTuneTimeLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var steps []Progress
@@ -509,7 +516,7 @@ func TestTuneRefuses(t *testing.T) {
 	}
 }
 
-// flowers is a table of three classes with a categorical column, missing values and groups.
+// flowers returns a table of three classes. It has a categorical column, missing values and groups.
 func flowers(t *testing.T) *table.Table {
 	src := synth.NewStream(6, "flowers")
 	text := "kind,length,width,colour,bed\n"
@@ -579,9 +586,9 @@ func TestTuneClasses(t *testing.T) {
 }
 
 // BenchmarkTune tunes an elastic net with 10 folds, without the nested estimate. One search
-// converges; the other has a budget that ends it first, so that the last digits of a loss do
-// not change the work. The benchmark reports the evaluations of the CV loss and the time of
-// each.
+// converges. The other search ends at its budget, so that the last digits of a loss do not change
+// the work. The benchmark reports the number of evaluations of the CV loss, and the time of an
+// evaluation.
 func BenchmarkTune(b *testing.B) {
 	for _, c := range []struct {
 		name         string
@@ -605,13 +612,14 @@ func BenchmarkTune(b *testing.B) {
 	}
 }
 
-// A search allocates for its start, for its descents, and one entry of the path per evaluation.
+// A search allocates memory for its start, for its descents, and for one entry of the path per
+// evaluation.
 func TestTuneAllocatesThePathAlone(t *testing.T) {
 	const (
 		looked = 100 // evaluations one by one
 		// foreign bounds the allocations of the runtime, which AllocsPerRun counts, too.
 		foreign = 5
-		few     = 5 // evaluations of a descent that allocates for its start as a longer one does
+		few     = 5 // evaluations of a short descent; its start allocates as much memory as the start of a longer one
 	)
 	d := casetest.Regression(5, 60, 8)
 	c := cvgm.Config{Data: d, Loss: cvgm.SquaredError{}, Standardise: true, Centring: cvgm.MeanCentring, Generalised: true, Workers: 1,
@@ -630,7 +638,7 @@ func TestTuneAllocatesThePathAlone(t *testing.T) {
 	// counts returns the allocations and the evaluations of a run.
 	counts := func(run func() error) (allocations, evaluations int) {
 		n := testing.AllocsPerRun(1, func() {
-			s.path = s.path[:0] // AllocsPerRun runs it once before it counts, and then the path has its room
+			s.path = s.path[:0] // AllocsPerRun calls the function once before it counts, so the path has its room
 			if err := run(); err != nil {
 				t.Fatal(err)
 			}
@@ -672,7 +680,8 @@ func TestTuneAllocatesThePathAlone(t *testing.T) {
 	}
 }
 
-// Weights count in bounds, CV loss, risk and model: a scale of all weights changes nothing.
+// Weights affect the bounds, the CV loss, the risk and the model. A common factor of all weights
+// changes nothing.
 func TestTuneWeights(t *testing.T) {
 	for name, d := range map[string]learn.Data{"regression": houses(40), "classes": twoClasses(50, 3)} {
 		t.Run(name, func(t *testing.T) {
@@ -704,7 +713,7 @@ func TestTuneWeights(t *testing.T) {
 	}
 }
 
-// Config and Searched give the CV loss that was minimised, at the same bits.
+// Config and Searched give the minimised CV loss again, with the same bits.
 func TestTunedConfig(t *testing.T) {
 	tuned := mustTune(t, Tuner{OuterFolds: -1, Fixed: map[string]float64{"λ2": 0}}, houses(40))
 	cv := casetest.Must(cvgm.New(tuned.Config))(t)
@@ -720,8 +729,8 @@ func TestTunedConfig(t *testing.T) {
 	}
 }
 
-// Looks and pattern search move hyperparameters of different names apart from each other, by
-// different kinds.
+// The design and the pattern search move hyperparameters of different kinds separately.
+// Hyperparameters with different names have different kinds.
 func TestTuneMovesHyperparametersApart(t *testing.T) {
 	for _, learner := range []learn.Tunable{&linear.ElasticNet{}, &linear.SparseLogistic{}, &linear.Huber{}, &kernel.Ridge{}, &linear.Logistic{}, &margin.SVM{}, &kernel.SVM{}} {
 		d := twoClasses(40, 3)
@@ -742,8 +751,8 @@ func TestTuneMovesHyperparametersApart(t *testing.T) {
 	}
 }
 
-// A penalty is set to 0 only if the CV loss does not rise by any part, and the search then
-// continues from there.
+// A penalty is set to 0 only if the CV loss does not rise at all. The search then continues from
+// this point.
 func TestTuneSetsNoPenaltyToZeroAtAHigherLoss(t *testing.T) {
 	w := casetest.Must(Tuner{}.begin(t.Context(), cvgm.Config{Data: houses(40)}, nil))(t)
 	splits := casetest.Must(w.splits(w.rows(), 5))(t)
@@ -766,8 +775,8 @@ func begun(t *testing.T, tuner Tuner, d learn.Data) *tuning {
 	return w
 }
 
-// Folds of classes are as many as the smaller class has examples at most, whichever it is: both classes
-// are on both sides of each split.
+// There are at most as many folds as the smaller class has examples. Either class may be the
+// smaller one. Each split has both classes in training and in validation.
 func TestTuneFoldsByTheSmallerClass(t *testing.T) {
 	for _, smaller := range []float64{-1, 1} {
 		d := twoClasses(24, 2)
@@ -790,7 +799,7 @@ func TestTuneFoldsByTheSmallerClass(t *testing.T) {
 	}
 }
 
-// Outer folds in the order of time judge an example once, also if the user's splits validate on
+// Outer folds in the order of time judge each example once, even if the user's splits validate on
 // it more than once.
 func TestTuneOuterFoldsInTimeShareNoExample(t *testing.T) {
 	var splits []cvgm.Split
@@ -809,7 +818,7 @@ func TestTuneOuterFoldsInTimeShareNoExample(t *testing.T) {
 	}
 }
 
-// With fewer folds an evaluation is expected to take less time in their proportion.
+// The expected time of an evaluation is proportional to the number of folds.
 func TestTuneExpectsLessTimeOfFewerFolds(t *testing.T) {
 	var w *tuning
 	var each time.Duration
@@ -825,7 +834,8 @@ func TestTuneExpectsLessTimeOfFewerFolds(t *testing.T) {
 	}
 }
 
-// In the CV loss of the constant prediction an example of weight w is w examples, on both sides of a split.
+// In the CV loss of the constant prediction, an example of weight w counts as w examples. This is
+// true in training and in validation.
 func TestTuneConstantLossCountsWeights(t *testing.T) {
 	d, repeated := houses(12), learn.Data{}
 	var x []float64
@@ -853,8 +863,8 @@ func TestTuneConstantLossCountsWeights(t *testing.T) {
 	}
 }
 
-// In the nested estimate an example counts as its weight. The risk of the constant prediction
-// is the weighted mean, over all outer folds, of its losses on the examples that the fold
+// In the nested estimate, an example counts by its weight. The risk of the constant prediction is a
+// weighted mean of its losses, over all outer folds. The losses are on the examples that the fold
 // leaves out.
 func TestTuneRiskCountsWeights(t *testing.T) {
 	d := houses(30)
@@ -876,7 +886,8 @@ func TestTuneRiskCountsWeights(t *testing.T) {
 	}
 }
 
-// absolute is a learner of a user's own: Huber regression with a threshold far below all residuals.
+// absolute is a learner that a user may have written: Huber regression with a threshold far below
+// all residuals.
 type absolute struct{ linear.Huber }
 
 func (*absolute) New() learn.Learner { return &absolute{linear.Huber{Intercept: true}} }
@@ -904,7 +915,7 @@ func (*absolute) Hyperparameters(m learn.Moments) []learn.Hyperparameter {
 	return []learn.Hyperparameter{{Name: "ridge", Lower: 1e-8 * m.Trace, Default: .03 * m.Variance, Upper: 10 * m.Trace, Zero: true}}
 }
 
-// A learner of a user's own that is a learn.Tunable is tuned as the module's are.
+// If a user's own learner is a learn.Tunable, it is tuned like the learners of this module.
 func TestTuneALearnerOfYourOwn(t *testing.T) {
 	d := houses(60)
 	tuned := mustTune(t, Tuner{Learner: &absolute{}, OuterFolds: 2, MaxEvals: 10}, d)

@@ -14,7 +14,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// lineData returns n rows of two features with labels by the function.
+// lineData returns n rows of two features. The function label makes the label of a row.
 func lineData(n int, label func(row []float64, noise float64) float64) learn.Data {
 	src := synth.NewStream(3, "warnings")
 	d := learn.Data{X: mat.NewDense(n, 2, nil), Y: make([]float64, n)}
@@ -44,8 +44,8 @@ func TestFixedRefusesTwoSpellings(t *testing.T) {
 	}
 }
 
-// A weight that counts as much as half of the rows is named, and leaves no certainty. Weights of
-// equal size and the weights of Balanced classes are no reason to warn.
+// If one weight is as large as the weights of half of the rows, a warning names it, and nothing is
+// decided. Weights of equal size cause no warning, and neither do the weights of Balanced classes.
 func TestDominantWeight(t *testing.T) {
 	d := lineData(60, noisy)
 	d.Weights = slices.Repeat([]float64{1}, 60)
@@ -69,7 +69,7 @@ func TestDominantWeight(t *testing.T) {
 	}
 }
 
-// The warning of a missing estimate is not the only one if intervals are missing, too.
+// If both the nested estimate and the intervals are missing, there is a warning for each of them.
 func TestMissingIntervalsAreNamed(t *testing.T) {
 	for _, n := range []int{leastOuter - 1, leastOuter} {
 		tuned := mustTune(t, Tuner{Intervals: true}, lineData(n, noisy))
@@ -79,8 +79,8 @@ func TestMissingIntervalsAreNamed(t *testing.T) {
 	}
 }
 
-// A hyperparameter that ends within atBoundFactor of its bound is near it, and at it only if it
-// equals it.
+// A hyperparameter is near its bound if it ends within the factor atBoundFactor of the bound. It is
+// at the bound only if it equals the bound.
 func TestBoundsAreNear(t *testing.T) {
 	free := []bool{true}
 	for _, test := range []struct {
@@ -102,8 +102,8 @@ func TestBoundsAreNear(t *testing.T) {
 	}
 }
 
-// Words for labels without variation and for fits without errors: no noise about improvements, no
-// comparison of rounding errors.
+// If labels do not vary, or if fits have no errors, the texts do not mention improvements and do
+// not compare rounding errors.
 func TestVerdictsWithoutErrors(t *testing.T) {
 	constant := mustTune(t, Tuner{}, lineData(40, func([]float64, float64) float64 { return 5 }))
 	if warningText(constant, NoImprovement) != "" || constant.Verdict() != "Use a constant prediction: its CV loss is 0." || strings.Contains(constant.String(), "NaN") {
@@ -115,7 +115,7 @@ func TestVerdictsWithoutErrors(t *testing.T) {
 	}
 }
 
-// A verdict claims that tuning is worse only if a comparison decides so.
+// A verdict states that tuning is worse only if a comparison has decided this.
 func TestVerdictNamesTheCVLoss(t *testing.T) {
 	tuner, d := overfitted()
 	tuner.OuterFolds = -1
@@ -129,7 +129,8 @@ func TestVerdictNamesTheCVLoss(t *testing.T) {
 	}
 }
 
-// Six groups, each of one class: every search has both classes in its training rows.
+// There are six groups, and each group has only one class. Every search nevertheless has both
+// classes in its training rows.
 func TestPureGroups(t *testing.T) {
 	const n, groups = 60, 6
 	for seed := range uint64(20) {

@@ -23,8 +23,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// wavy returns a regression of n features of which the first two have an effect: a wave of the first,
-// and a slope of the second.
+// wavy returns a regression of n features. The first two features have an effect: the first feature
+// a wave, and the second a slope.
 func wavy(rows, n int, seed uint64) learn.Data {
 	src := synth.NewStream(seed, "wavy")
 	d := learn.Data{X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}
@@ -37,14 +37,14 @@ func wavy(rows, n int, seed uint64) learn.Data {
 	return d
 }
 
-// widthTuner tunes a kernel ridge with a width for each feature, or with one.
+// widthTuner tunes a kernel ridge. Its kernel has a width for each feature, or one common width.
 func widthTuner(k kernel.Kernel) Tuner {
 	return Tuner{Learner: &kernel.Ridge{Kernel: k, Intercept: true}, OuterFolds: -1, KeepWinner: true}
 }
 
-// Widths of their own leave out features without effect, name them, and halve the test error of one
-// width at least. They have the same bits in other units, on other numbers of processors, and
-// however much memory there is.
+// Separate widths leave out features without effect and name them. The test error is at most half
+// of the test error with one width. The widths have the same bits in other units, with other
+// numbers of processors, and with any memory.
 func TestWidths(t *testing.T) {
 	d, fresh := wavy(50, 5, 1), wavy(300, 5, 2)
 	one, each := mustTune(t, widthTuner(nil), d), mustTune(t, widthTuner(kernel.ARD{}), d)
@@ -88,7 +88,8 @@ func TestWidths(t *testing.T) {
 	}
 }
 
-// An end of the search with one width keeps what it found, whether MaxEvals or MaxTime ends it.
+// If MaxEvals or MaxTime ends the search, the result is the best point that the search with one
+// width has found.
 func TestWidthsEndEarly(t *testing.T) {
 	d := wavy(40, 3, 4)
 	tuner := widthTuner(kernel.ARD{})
@@ -134,7 +135,8 @@ func TestWidthsKeepOne(t *testing.T) {
 	}
 }
 
-// The splits of widths part no groups, hold both classes, and are the user's if there are any.
+// The splits of a search for widths do not divide groups, and have both classes. If the user has
+// given splits, these are used.
 func TestWidthSplits(t *testing.T) {
 	d := twoClasses(40, 2)
 	rows, groups := []int{}, []int{}
@@ -177,8 +179,9 @@ func TestWidthSplits(t *testing.T) {
 	}
 }
 
-// Machines, weights, groups of features, own splits and fixed widths go together with widths, and so do
-// outer folds. MaxEvals bounds all evaluations of a search, and its end keeps what was found.
+// Separate widths can be combined with support vector machines, weights, groups of features, the
+// user's splits, fixed widths and outer folds. MaxEvals bounds all evaluations of a search. If it
+// ends the search, the result is the best point found.
 func TestWidthsOfOtherTuners(t *testing.T) {
 	d := wavy(40, 3, 4)
 	weighted := d
@@ -225,7 +228,8 @@ func TestWidthsOfOtherTuners(t *testing.T) {
 	}
 }
 
-// The widths of a table's columns are named, and its pipeline predicts from texts after JSON.
+// The widths of a table have the names of its columns. The pipeline predicts from texts even after
+// it has been written to JSON.
 func TestWidthsOfTable(t *testing.T) {
 	rng, text := rand.New(rand.NewPCG(1, 3)), "price,area,floor,heating\n"
 	for range 60 {
@@ -249,7 +253,7 @@ func TestWidthsOfTable(t *testing.T) {
 	}
 }
 
-// shrunk is an elastic net whose λ2 are described as widths of two features.
+// shrunk is an elastic net that describes its λ2 as the widths of two features.
 type shrunk struct{ linear.ElasticNet }
 
 func (*shrunk) New() learn.Learner { return &shrunk{linear.ElasticNet{Groups: linear.PerFeature(2)}} }
@@ -267,7 +271,8 @@ func (l *shrunk) Hyperparameters(m learn.Moments) (all []learn.Hyperparameter) {
 	return all
 }
 
-// A search for zeros leaves the one width, from which those of the features begin, above 0.
+// A search for separate widths begins at one common width. A search for zeros does not set this
+// width to 0.
 func TestWidthsBeginAboveZero(t *testing.T) {
 	d := wavy(40, 2, 4)
 	for i := range d.Y {

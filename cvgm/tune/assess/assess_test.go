@@ -9,7 +9,8 @@ import (
 	"cvgm/synth"
 )
 
-// sums bounds the relative difference of sums in another order, and of quantiles by bisection.
+// The constant sums bounds relative differences from two sources: sums in another order, and
+// quantiles by bisection.
 const sums = 1e-9
 
 func near(t *testing.T, what string, got, want float64) {
@@ -19,8 +20,8 @@ func near(t *testing.T, what string, got, want float64) {
 	}
 }
 
-// The metrics of a sample that is small enough for a calculation by hand, in units of which squares
-// over- or underflow, too. A row without a prediction or a weight has no part.
+// The sample is so small that its metrics can be computed by hand. In some of the units, squares
+// overflow or underflow. A row without a prediction or without a weight has no effect.
 func TestRegress(t *testing.T) {
 	for _, exponent := range []int{0, -600, 600} {
 		unit := math.Ldexp(1, exponent)
@@ -29,7 +30,7 @@ func TestRegress(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Errors 1, 0, −2 of weights 1, 1, 2; the mean label is 3.5.
+		// The errors 1, 0, −2 have the weights 1, 1, 2. The mean label is 3.5.
 		near(t, "RMSE", r.RMSE, 1.5*unit)
 		near(t, "MAE", r.MAE, 1.25*unit)
 		near(t, "R²", r.R2, 1-9./(2.5*2.5+.5*.5+2*1.5*1.5))
@@ -46,7 +47,8 @@ func TestRegress(t *testing.T) {
 	}
 }
 
-// Accuracy, confusion and area of four rows in two folds, of which each has another offset.
+// The sample has two folds, and the predictions of each fold have another offset. The accuracy, the
+// confusion and the area are computed by hand.
 func TestClassify(t *testing.T) {
 	s := Sample{Y: []float64{-1, 1, -1, 1, 1, -1}, Predictions: []float64{-2, 1, 5, 9, 5, 0}, Folds: [][]int{{0, 1}, {2, 3, 4, 5}}}
 	c, err := Classify(0, false, s)
@@ -79,8 +81,8 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// Log odds that are true are calibrated, have the log loss and the Brier score of their
-// definitions, and do not overflow.
+// If the log odds are true, they are calibrated. Their log loss and their Brier score agree with
+// the definitions. Large log odds do not overflow.
 func TestProbabilities(t *testing.T) {
 	const n = 4000
 	src := synth.NewStream(3, "log odds")

@@ -21,12 +21,13 @@ func foldsOf(repeats, rows, k int) (folds [][]int) {
 	return folds
 }
 
-// A mean, its standard error and its interval by hand: of four rows, with a weight and in units.
+// The mean, its standard error and its interval are computed by hand for four rows. They are also
+// computed with a weight and in other units.
 func TestRisk(t *testing.T) {
 	losses := [][]float64{{1, 2, 3, 6}}
 	r := Rows{Folds: [][]int{{0, 1, 2, 3}}}
 	e := r.Risk(losses)
-	// The deviations −2, −1, 0, 3 have the sum of squares 14, and 3 degrees of freedom.
+	// The deviations −2, −1, 0, 3 have the sum of squares 14. There are 3 degrees of freedom.
 	se := math.Sqrt(14. / 3 / 4 * 1.8)
 	const t975 = 3.1824463052837
 	share := t975 * se / 3 / 2
@@ -44,7 +45,8 @@ func TestRisk(t *testing.T) {
 		got := Rows{Folds: r.Folds}.Risk(scaled)
 		near(t, "high in another unit", math.Ldexp(got.High, -exponent), e.High)
 	}
-	// Two repeats whose losses differ have the mean, and a smaller factor.
+	// The losses of two repeats differ, but have the same mean. With two repeats, the factor of the
+	// standard error is smaller.
 	twice := Rows{Folds: [][]int{{0, 1, 2, 3}, {0, 1, 2, 3}}}.Risk([][]float64{{0, 2, 3, 6}, {2, 2, 3, 6}})
 	near(t, "mean of two repeats", twice.Mean, 3)
 	if !(twice.High < e.High) {
@@ -67,8 +69,9 @@ func TestRisk(t *testing.T) {
 	}
 }
 
-// The intervals of means and of differences hold them as often as they claim where rows are independent, groups
-// have a common part, or the models of the folds have.
+// The intervals contain the means and the differences as often as their level requires. The test
+// has independent rows, groups with a common part of their losses, and folds whose models have a
+// common part.
 func TestIntervalsCover(t *testing.T) {
 	serial.Test(t)
 	const repetitions, n, k = 2000, 60, 5
@@ -84,9 +87,11 @@ func TestIntervalsCover(t *testing.T) {
 		"folds":          {fold: .2, folds: k, least: .95, most: 1},
 		"uneven weights": {weight: 2, folds: k, least: .95, most: 1},
 		"uneven groups":  {group: 1, weight: 2, units: true, folds: k, least: .95, most: 1},
-		// Five folds tell little of a common part that is larger than the rows' own.
+		// Five folds give little information on a common part that is larger than the rows' own
+		// part.
 		"folds far apart": {fold: .4, folds: k, least: .92, most: 1},
-		// The control: dependent rows that are taken as independent, in folds that do not show it.
+		// This is the control. The rows depend on each other, but are treated as independent, and
+		// the folds do not show the dependence.
 		"groups unseen": {group: 5, folds: n, most: .94},
 	} {
 		held, differ := 0, 0
@@ -127,7 +132,8 @@ func TestIntervalsCover(t *testing.T) {
 	}
 }
 
-// The difference to a constant prediction ends at −100 %, where the model has no loss.
+// If the model has no loss, its difference to a constant prediction is −100 %. The interval ends
+// there.
 func TestCompareEndsAtNoLoss(t *testing.T) {
 	r := Rows{Folds: [][]int{{0, 0, 1, 1}}}
 	a, other, constant := [][]float64{{0, .1, .2, 0}}, [][]float64{{5, 6, 5, 7}}, [][]float64{{1, 7, 2, 6}}
@@ -143,8 +149,9 @@ func TestCompareEndsAtNoLoss(t *testing.T) {
 	}
 }
 
-// A comparison is in per cent of the constant's risk, whatever the unit. More questions widen it. A difference
-// of Shown is decided in four of five cases.
+// A comparison is in per cent of the constant prediction's risk, so it has no unit. With more
+// questions, its interval is wider. A difference of the size Shown is decided in four of five
+// cases.
 func TestCompare(t *testing.T) {
 	serial.Test(t)
 	a, b, c := [][]float64{{1, 2, 3, 2}}, [][]float64{{2, 3, 4, 4}}, [][]float64{{4, 5, 5, 6}}
@@ -182,7 +189,8 @@ func TestCompare(t *testing.T) {
 	decided := 0
 	r = Rows{Folds: foldsOf(1, n, n)}
 	for range repetitions {
-		// Of a standard deviation of 10 % and a factor of √1.9, 60 rows show so much.
+		// With a standard deviation of 10 % and the factor √1.9, 60 rows show a difference of this
+		// size.
 		const shown = .1 * 1.3784 / 7.746 * (2.001 + .848)
 		a, b, c := make([]float64, n), make([]float64, n), slices.Repeat([]float64{1}, n)
 		for i := range n {
@@ -203,8 +211,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// The lowest of many means of equal candidates is below their risk, and the estimate of the
-// selected one is not.
+// Many candidates have equal risks. The lowest of their means is below the risk, but the estimate
+// of the selected candidate is not.
 func TestSelectedIsNotOptimistic(t *testing.T) {
 	serial.Test(t)
 	const repetitions, n, candidates = 60, 50, 8

@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The metrics of a sample that is small enough for a calculation by hand. Rows with a NaN or without
-// a weight have no part.
+// The sample is so small that its metrics can be computed by hand. A row with a NaN or without a
+// weight has no effect.
 func TestClassifyMulti(t *testing.T) {
 	s := ClassSample{
 		Y: []float64{0, 0, 1, 2, 2, 1},

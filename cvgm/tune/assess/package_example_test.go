@@ -6,7 +6,8 @@ import (
 	"cvgm/cvgm/tune/assess"
 )
 
-// Predictions out of fold for eight labels: their metrics, and the squared error with its interval.
+// The example has out-of-fold predictions for eight labels. It computes their metrics, and the
+// squared error with its interval.
 func Example() {
 	s := assess.Sample{Y: []float64{1, 3, 2, 5, 4, 7, 6, 8}, Predictions: []float64{1.5, 2, 2.5, 5, 4.5, 6, 6.5, 7}}
 	metrics, err := assess.Regress(s)
