@@ -35,8 +35,9 @@ func write(t *testing.T, dir string, outputs ...Output) {
 	}
 }
 
-// testOutputs writes all outputs of a result, and the outputs of more. It searches for texts in the
-// CSV of the named outputs. It then draws the result again with the changes of poison.
+// testOutputs writes all outputs of a result, and the outputs of the functions more. It checks that
+// the CSV of each named output contains a text. It then draws the result again with the changes
+// that poison makes.
 func testOutputs[R any](t *testing.T, r *R, wants map[string]string, more ...func(r *R) Output) {
 	t.Helper()
 	outputs := func(r *R) []Output {
@@ -199,8 +200,8 @@ func textsOf(t *testing.T, svg []byte) []string {
 	return texts
 }
 
-// poison draws outputs of results in which some numbers are replaced by numbers that are not
-// finite, extreme or zero.
+// poison replaces some numbers of a result by numbers that are not finite, extreme or zero. It then
+// draws the outputs of the result.
 func poison[R any](t *testing.T, r *R, outputs func(r *R) []Output) {
 	t.Helper()
 	var text bytes.Buffer

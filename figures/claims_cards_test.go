@@ -8,7 +8,7 @@ import (
 	"cvgm/cvgm/experiment/claims"
 )
 
-// A setting is named by its problem and its sizes, and the whole of it is folded away.
+// A card names a setting by its problem and its sizes. The whole setting is in a folded part.
 func TestCardsNameSettings(t *testing.T) {
 	const rest = "; radii normal with mean 1 for the label −1, mean 2 for the label 1"
 	for setting, want := range map[string]string{
@@ -32,7 +32,7 @@ func TestCardsNameSettings(t *testing.T) {
 	}
 }
 
-// A card says whether the repetitions can tell the smallest difference that matters.
+// A card states whether the repetitions distinguish the smallest difference that matters from 0.
 func TestCardsTellWhatRepetitionsCanTell(t *testing.T) {
 	for smallest, want := range map[float64]string{1: "These repetitions tell 0.33 from none.", .1: "These repetitions cannot tell 0.1 from none, only 0.33."} {
 		m := &claims.Measurement{Ours: experiment.Estimate{Mean: 1, Margin: 1.96 * .1, N: 1e6}, Smallest: smallest}

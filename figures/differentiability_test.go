@@ -76,8 +76,8 @@ func TestDifferentiabilityOutputs(t *testing.T) {
 	}
 }
 
-// If a panel cannot show all dual variables, it shows the variables that move over the longest
-// parts of the path. The values at rest do not matter.
+// If a panel cannot show all dual variables, it shows those that move over the longest parts of the
+// path. The values at which the others rest do not matter.
 func TestPathsShowWhatMoves(t *testing.T) {
 	s := differentiability.SolutionPath{Name: "dual variables", Hyper: "λ1", At: []float64{1, 2, 3}}
 	slopes := [][]float64{{0, 0, 1e-14}, {1, 0, 0}, {math.NaN(), 1, -1}, {0, 0, 0}, {2, 2, 2}, {1, -1, 0}, {0, 0, 0}}
@@ -90,8 +90,7 @@ func TestPathsShowWhatMoves(t *testing.T) {
 	}
 }
 
-// The labels of the lines of errors are at the right ends of the lines, so no label crosses the
-// panel.
+// Each line of errors has its label at its right end, so no label crosses the panel.
 func TestDerivativeErrorsEndAtTheLargestStep(t *testing.T) {
 	r := &differentiability.DerivativeChecks{Steps: []float64{.1, .01}, Checks: []differentiability.DerivativeCheck{{Example: "e", Input: "λ1", VJP: 1, Difference: []float64{1.5, 1.25}}}}
 	for _, s := range DerivativeErrors(r).Panels[0][0].Series {

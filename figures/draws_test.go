@@ -16,8 +16,8 @@ import (
 
 var draws = flag.Int("draws", 3, "random small runs of each experiment")
 
-// Random small runs of every experiment give outputs that are not blank, not clipped, and not
-// without a legend.
+// Random small runs of every experiment give outputs. No output is blank, clipped, or without a
+// legend.
 func TestRandomSmallRuns(t *testing.T) {
 	for _, e := range registry.All() {
 		t.Run(e.Name, func(t *testing.T) {
@@ -53,12 +53,12 @@ func TestRandomSmallRuns(t *testing.T) {
 }
 
 // In a window of 1280 pixels, a table on a notebook's page can be pageWidth pixels wide. Each
-// letter of a table takes perLetter pixels, and each column perColumn more, as measured in a
-// browser.
+// letter of a table takes perLetter pixels, and each column takes perColumn more. These numbers
+// were measured in a browser.
 const pageWidth, perLetter, perColumn = 1135, 7.2, 13
 
-// fitsPage fails the test if a table is too wide for a notebook's page, with each number on one
-// line.
+// fitsPage fails the test if a table is too wide for a notebook's page. In such a table, each
+// number is on one line.
 func fitsPage(t *testing.T, table *Table) {
 	t.Helper()
 	var widest []int
@@ -83,8 +83,8 @@ func fitsPage(t *testing.T, table *Table) {
 	}
 }
 
-// A notebook shows a table's Brief columns, with each number on one line. It names the file with
-// the other columns.
+// A notebook shows the columns in a table's field Brief, with each number on one line. It names the
+// file that has the other columns.
 func TestTableForNotebook(t *testing.T) {
 	table := &Table{Name: "t", Caption: "c", Header: []string{"a", "b", "c"}, Rows: [][]any{{"x y", 1, Number{Value: 1, Margin: 2, Digits: 1}}}, Note: "N.", Brief: []string{"a", "c"}}
 	const want = "**c**\n\n| a | c |\n| :-- | --: |\n| x y | 1.0\u00a0±\u00a02.0 |\n\nN. The other columns are in t.csv.\n"

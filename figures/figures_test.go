@@ -121,7 +121,7 @@ func TestFigureCSVHoldsEveryPlottedPoint(t *testing.T) {
 	}
 }
 
-// An output that is not well formed causes an error, which names the place, and no panic.
+// An output that is not well formed causes an error and no panic. The error names the place.
 func TestOutputsThatCannotBeDrawn(t *testing.T) {
 	figure := func(add func(p *Panel)) *Figure {
 		p := NewPanel("panel", "", "x", "y")
@@ -472,7 +472,7 @@ func TestIntervalBars(t *testing.T) {
 	}
 }
 
-// pdflatex prints LaTeX tables with its own fonts, so all letters beyond ASCII are commands.
+// pdflatex prints LaTeX tables with its own fonts. So all letters beyond ASCII must be commands.
 func TestLettersOfLaTeXTables(t *testing.T) {
 	paths, err := filepath.Glob("out/*/*.md")
 	if err != nil || len(paths) < 10 {

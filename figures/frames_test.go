@@ -15,8 +15,9 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// The frames of all panels have the same size, for any width of labels, any number of panels in a
-// row, and with or without titles. The frames of a row have the same vertical position.
+// The frames of all panels have the same size. This is true for any width of labels and any number
+// of panels in a row, with titles and without them. The frames of a row have the same vertical
+// position.
 func TestFramesAreEqual(t *testing.T) {
 	src := rand.New(rand.NewPCG(1, 0))
 	for range 50 {

@@ -34,8 +34,8 @@ func drawn(t *testing.T, f *Figure) []byte {
 	return data
 }
 
-// Only the lines that differ from the CSV have ghosts. The legend explains ghosts once. The CSV of
-// the figure does not contain them.
+// Only lines that differ from the CSV have ghosts. The legend explains the ghosts once. The CSV of
+// the figure does not contain the ghosts.
 func TestGhostsAreTheLinesThatDiffer(t *testing.T) {
 	committed := twoLines(LegendRight, []float64{3, 2, 1}, []float64{1, 2, 4}).CSV()
 	for _, legend := range []LegendPlace{LegendInside, LegendRight, LegendBelow, LegendNone} {
@@ -72,7 +72,7 @@ func TestGhostsAreTheLinesThatDiffer(t *testing.T) {
 	}
 }
 
-// A damaged CSV, and a CSV of other panels and series, have no effect.
+// A damaged CSV has no effect. Neither has a CSV of other panels and series.
 func TestGhostsOfHostileCSV(t *testing.T) {
 	committed := twoLines(LegendRight, []float64{3, 2, 1}, []float64{1, 2, 4}).CSV()
 	head := strings.Join(chart.CSVHeader, ",") + "\n"
@@ -106,8 +106,8 @@ func TestGhostsOfDoubleNames(t *testing.T) {
 	}
 }
 
-// With any ghosts, the axes contain the data. They are at most twice as long as without ghosts, and
-// the figure can be drawn.
+// Whatever the ghosts, the axes contain the data. They are at most twice as long as without ghosts,
+// and the figure can be drawn.
 func TestGhostsKeepTheDataInView(t *testing.T) {
 	src := rand.New(rand.NewPCG(1, 2))
 	for range 60 {
@@ -140,7 +140,7 @@ func TestGhostsKeepTheDataInView(t *testing.T) {
 	}
 }
 
-// The changes are in lines below the panels. The panels keep their size. All words are there.
+// The changes are in lines below the panels. The panels keep their size, and no word is missing.
 func TestChangedLines(t *testing.T) {
 	f := twoLines(LegendRight, []float64{3, 2, 1}, []float64{1, 2, 3})
 	size := func() vg.Length {
@@ -172,7 +172,7 @@ func TestChangedLines(t *testing.T) {
 	}
 }
 
-// A PNG has its resolution at the place, and with the checksum, that readers require.
+// A PNG has its resolution at the required place, with the required checksum.
 func TestPNGHasItsResolution(t *testing.T) {
 	data := drawn(t, twoLines(LegendRight, []float64{1, 2}, []float64{1, 2}))
 	if _, err := png.Decode(bytes.NewReader(data)); err != nil { // Decode verifies the checksums

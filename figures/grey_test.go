@@ -30,10 +30,10 @@ func lightness(c color.NRGBA) float64 {
 	return 116*math.Cbrt(y) - 16
 }
 
-// indistinguishable returns pairs of listed series that look alike in grey: with the same lightness
-// (up to visible), the same dashes, nearly the same width and the same marks. It compares the
-// series of one panel. If one legend explains all panels, it compares the series of all panels.
-// Series with direct labels are not compared.
+// indistinguishable returns pairs of listed series that look alike in grey. Such series have almost
+// the same lightness, the same dashes, nearly the same width and the same marks. The function
+// compares the series of one panel. If one legend explains all panels, it compares the series of
+// all panels. It does not compare series with direct labels.
 func indistinguishable(f *Figure) (pairs []string) {
 	const visible, wider = 15, 2              // visible: difference of lightness between thin lines; wider: factor of the width
 	groups := make(map[string][]chart.Series) // series with a common explanation
@@ -65,8 +65,8 @@ func indistinguishable(f *Figure) (pairs []string) {
 	return pairs
 }
 
-// fewest is the smallest number of lines of a panel that must be labelled at their ends. A reader
-// cannot find so many lines by the entries of a legend.
+// If a panel has at least fewest lines, the lines must be labelled at their ends. A reader cannot
+// find so many lines by the entries of a legend.
 const fewest = 6
 
 // The series of each panel differ by lightness, dashes or marks, or have labels at their ends. A

@@ -10,7 +10,8 @@ import (
 	"cvgm/cvgm/experiment/searches"
 )
 
-// Each remedy has its column, as a multiple of the test loss of one on folds.
+// Each remedy has its own column. The column has the test loss with the remedy, divided by the test
+// loss of one hyperparameter on folds.
 func TestManyHyperparametersGains(t *testing.T) {
 	row := func(search string, hyperparameters int, test, cv float64) manyhyper.LeverRow {
 		less := func(v float64) experiment.Comparison {

@@ -15,7 +15,7 @@ import (
 	"cvgm/synth"
 )
 
-// myResult returns the result for a CSV, with few points of curves.
+// myResult returns the result of my_data for a CSV. Its curves have few points.
 func myResult(t *testing.T, text string, change func(p *mydata.MyDataParams)) *mydata.Result {
 	t.Helper()
 	p := mydata.DefaultMyData()
@@ -39,7 +39,7 @@ func myTable(classes ...string) string {
 	return text
 }
 
-// Every kind of table has its outputs, also with values that are not finite.
+// Every kind of table has its outputs, even if some values are not finite.
 func TestMyDataOutputs(t *testing.T) {
 	fast := func(p *mydata.MyDataParams) { p.OuterFolds = 2 }
 	for name, c := range map[string]struct {
@@ -79,7 +79,8 @@ func TestMyDataOutputs(t *testing.T) {
 	}
 }
 
-// Lines of other data are not drawn as ghosts. Lines of another seed are.
+// If the committed lines are from other data, they are not drawn as ghosts. If they are from
+// another seed, they are.
 func TestMyDataHasNoGhostsOfOtherData(t *testing.T) {
 	curves := func(r *mydata.Result) *Figure { return MyDataSearch(r)[0].(*Figure) }
 	first := myResult(t, myTable("no", "yes"), func(*mydata.MyDataParams) {})
@@ -98,7 +99,7 @@ func TestMyDataHasNoGhostsOfOtherData(t *testing.T) {
 	}
 }
 
-// Coefficients are shown with their signs and names, the largest at the top.
+// Coefficients are shown with their signs and names. The largest coefficient is at the top.
 func TestMyDataCoefficients(t *testing.T) {
 	r := &mydata.Result{Name: "n", Target: "y", Models: []mydata.Model{{Features: []string{"a", "b", "c"}, Coefficients: []float64{-2, 0, 1}}}}
 	f := MyDataCoefficients(r)[0].(*Figure)
@@ -117,8 +118,8 @@ func TestMyDataCoefficients(t *testing.T) {
 	}
 }
 
-// The path has a line for each of its features, labelled at the end with the weakest penalty, and
-// marks the tuned value. A penalty of 0 is at this end.
+// The path has a line for each of its features. Each line has its label at the end with the weakest
+// penalty. The figure marks the tuned value. A tuned penalty of 0 is marked at this end.
 func TestMyDataPath(t *testing.T) {
 	for tuned, at := range map[float64]string{10: "-1", 0: "0"} {
 		r := &mydata.Result{Name: "n", Target: "y", Models: []mydata.Model{{Features: []string{"a", "b", "c"}, Path: &mydata.Path{Hyper: "λ1", At: []float64{1, 10, 100}, Tuned: tuned,
@@ -160,7 +161,7 @@ func TestMyDataOfManyLevels(t *testing.T) {
 	}
 }
 
-// The note below the table of columns has the facts about the rows that a reader needs.
+// The note below the table of columns has those facts about the rows that a reader needs.
 func TestMyDataColumnsNote(t *testing.T) {
 	r := myResult(t, "id,x,g,y\n1,4,a,2\n2,2,a,3\n3,5,b,5\n4,1,b,4\n5,7,c,6\n6,5,c,\n", func(p *mydata.MyDataParams) { p.Group, p.OuterFolds = "g", 0 })
 	want := "Rows left out for lack of a value: 1. The rows form 3 groups, each of which stays together in all folds."

@@ -28,7 +28,8 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// attacks are names of columns and classes that a program could interpret as more than text.
+// The variable attacks holds names of columns and classes. A program could interpret these names as
+// more than text.
 var attacks = []string{
 	`<script>document.title='owned'</script>`, `<img src=x onerror="document.title='owned'">`, `"><svg onload=alert(1)>`, `' onmouseover='alert(1)`, `</figcaption><script>alert(1)</script>`,
 	`<!-- comment`, `<?php`, `]]>`, `&lt;b&gt;`, `&amp;`, `&#60;b>`, `a & b < c > d`,
@@ -171,8 +172,9 @@ func checkTableTexts(t *testing.T, table *Table) {
 	}
 }
 
-// readMarkdown calls do with the texts in Markdown. It fails the test for any markup other than
-// tables, code, and emphasis of a whole line. Only in code do all dialects ignore mathematics.
+// readMarkdown calls the function do with the texts in Markdown. It fails the test if there is
+// markup other than tables, code, and emphasis of a whole line. All dialects of Markdown ignore
+// mathematics only in code.
 func readMarkdown(t *testing.T, source string, do func(text string)) (cells [][]string) {
 	t.Helper()
 	src := []byte(source)
@@ -219,7 +221,7 @@ func readTable(t *testing.T, source string) [][]string {
 	return readMarkdown(t, source, func(string) {})
 }
 
-// checkCSV checks that no cell is a formula, also if a semicolon or a tab is the separator.
+// checkCSV checks that no cell is a formula, even if a semicolon or a tab is the separator.
 func checkCSV(t *testing.T, text string) {
 	t.Helper()
 	for _, comma := range ",;\t" {
@@ -304,8 +306,8 @@ func unlatex(tex string) string {
 	return text
 }
 
-// Different texts remain different in CSV. The text is restored if one apostrophe is removed.
-// Numbers are not changed.
+// Different texts remain different in CSV. If one apostrophe is removed, the text is the original
+// text. Numbers do not change.
 func TestTextsOfCSV(t *testing.T) {
 	seen := map[string]string{}
 	for _, text := range attacks {
@@ -322,8 +324,8 @@ func TestTextsOfCSV(t *testing.T) {
 	}
 }
 
-// The file has the attacks as names in Markdown. It is for the test of the program that reads the
-// report.
+// The file has the attacks as names in Markdown. It is used by the test of the program that reads
+// the report.
 func TestFileOfStrangers(t *testing.T) {
 	names := chart.Mapped(attacks[:len(attacks)-2], experiment.Visible) // without the long names
 	table := &Table{Name: "t", Caption: attacks[0] + " **", Header: []string{"Name", attacks[1]}, Note: attacks[12]}

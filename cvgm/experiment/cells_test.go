@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// More cells than MaxCells are refused before any cell is computed. A number of cells that
-// overflows an int is refused, too.
+// If there are more cells than MaxCells, there is an error before any cell is computed. There is
+// also an error if the number of cells overflows an int.
 func TestTooManyCellsAreRefused(t *testing.T) {
 	never := func() (int, error) {
 		t.Fatal("a cell is computed")

@@ -14,10 +14,12 @@ import (
 	"cvgm/synth"
 )
 
-// repetitions are the names of the parameters that count the data sets of a draw.
+// The variable repetitions holds the names of those parameters that are numbers of data sets in a
+// draw.
 var repetitions = []string{"Seeds", "PairSeeds", "DataSets", "RingsDataSets", "LossSeeds"}
 
-// singles are the numbers of cells, by experiment, of problems with one data set in each draw.
+// The map singles is about problems that have only one data set in each draw. It holds the number
+// of cells of these problems, by experiment.
 var singles = map[string]int{"derivatives": 8, "learning": 3}
 
 // All experiments have draws, except the experiments on the paper's own data or on a file.
@@ -35,10 +37,10 @@ func TestExperimentsWithFreshDataHaveDraws(t *testing.T) {
 
 func hasDraws(e *experiment.Experiment) bool { return experiment.Set(e.Params(), "Draw", "0") == nil }
 
-// The cells of draw 1 are the cells that a run of draw 0 has in addition if its repetitions are
-// doubled, with the same bits. The results of two draws differ, and so do the values of their
-// cells. The value of a cell with only one number, such as a share of few examples, may recur by
-// chance. With -short, which the race detector and emulation use, the test does not run. It
+// If the repetitions of draw 0 are doubled, the run has additional cells. These are the cells of
+// draw 1, with the same bits. The results of two draws differ, and so do the values of their cells.
+// The value of a cell with only one number, such as a share of few examples, may recur by chance.
+// The test does not run with -short, the flag under the race detector and under emulation. It
 // compares the bits of runs on one machine, and other tests run every experiment.
 func TestDrawsFollowEachOther(t *testing.T) {
 	if testing.Short() {
@@ -83,9 +85,9 @@ func TestDrawsFollowEachOther(t *testing.T) {
 	}
 }
 
-// runDraw returns the values of the cells of a draw with their counts, and the result with
-// Params.Draw set to 0. It leaves out cells that have no number other than 0, because no result
-// depends on them alone.
+// runDraw returns the values of the cells of a draw, each with its count. It also returns the
+// result, with Params.Draw set to 0. It leaves out cells in which all numbers are 0, because no
+// result depends only on them.
 func runDraw(t *testing.T, e *experiment.Experiment, p any, draw int) (map[string]int, any) {
 	t.Helper()
 	set(t, p, "Draw", draw)
@@ -135,8 +137,8 @@ func double(t *testing.T, p any) map[string]int {
 	return was
 }
 
-// number adjusts to another draw the parameters that are numbers of data sets. A parameter has to
-// be adjusted if its tag below names a number of repetitions.
+// number adjusts parameters to another draw. It adjusts those parameters that are numbers of data
+// sets. A parameter is such a number if its tag below names a number of repetitions.
 func number(p any, repetitions map[string]int, draw int) {
 	_ = experiment.EachField(p, func(_ string, v reflect.Value, tag reflect.StructTag) error {
 		if n, is := repetitions[tag.Get("below")]; is {
@@ -146,7 +148,7 @@ func number(p any, repetitions map[string]int, draw int) {
 	})
 }
 
-// numbersIn returns the number of different numbers, except 0, in the value of a cell.
+// numbersIn returns how many different numbers other than 0 the value of a cell contains.
 func numbersIn(value string) int {
 	found := strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune("{}[] ", r) })
 	slices.Sort(found)

@@ -17,8 +17,8 @@ import (
 	"cvgm/qpdiff"
 )
 
-// A whole number that is too large for any memory is refused. The error gives the name, the value
-// and the range.
+// If a whole number is too large for any memory, there is an error. The error gives the name, the
+// value and the range.
 func TestHugeCountsAreRefused(t *testing.T) {
 	huge := int64(experiment.MaxCount) + 1
 	if int64(int(huge)) != huge {
@@ -48,8 +48,8 @@ func TestHugeCountsAreRefused(t *testing.T) {
 	}
 }
 
-// The ranges exclude all values that package synth refuses, and all values that do not fit into the
-// type of a seed.
+// The ranges exclude two kinds of values: all values for which package synth returns an error, and
+// all values that do not fit into the type of a seed.
 func TestRangesOfGeneratorsAndSeeds(t *testing.T) {
 	for _, c := range []struct {
 		p    any

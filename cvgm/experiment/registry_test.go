@@ -23,8 +23,8 @@ import (
 	"cvgm/synth"
 )
 
-// Applying the changes of parameters to the defaults gives the parameters. The defaults have no
-// changes.
+// If the changes of parameters are applied to the defaults, the result is the parameters. The
+// defaults have no changes.
 func TestChangesSetTheDefaults(t *testing.T) {
 	serial.Test(t)
 	for _, e := range registry.All() {
@@ -100,8 +100,8 @@ func TestParamsAreDescribed(t *testing.T) {
 	}
 }
 
-// A value outside its range is refused before the experiment starts. The error gives the name, the
-// value and the range.
+// If a value is outside its range, there is an error before the experiment starts. The error gives
+// the name, the value and the range.
 func TestRunRefusesWhatIsOutOfRange(t *testing.T) {
 	serial.Test(t)
 	for _, e := range registry.All() {
@@ -142,8 +142,8 @@ func TestRunRefusesWhatIsOutOfRange(t *testing.T) {
 	}
 }
 
-// A fraction that leaves no training rows or no validation rows is refused before the experiment
-// starts. The test covers all experiments that split.
+// If a fraction leaves no training rows or no validation rows, there is an error before the
+// experiment starts. The test covers all experiments that have splits.
 func TestFractionsWithoutRowsAreRefused(t *testing.T) {
 	seen := 0
 	for _, e := range registry.All() {
@@ -172,9 +172,9 @@ func TestFractionsWithoutRowsAreRefused(t *testing.T) {
 	}
 }
 
-// Each Params reaches the check of each of its groups. Either Go promotes the check of an embedded
-// group, or the check of the Params calls it. If two embedded groups have checks, Go promotes
-// neither.
+// The groups of each Params have checks, and each check is called. Either Go promotes the check of
+// an embedded group, or the check of the Params calls it. If two embedded groups have checks, Go
+// promotes neither of them.
 func TestChecksOfGroupsAreReached(t *testing.T) {
 	type checked interface{ Check() error }
 	var groups func(v reflect.Value) int
@@ -209,8 +209,8 @@ func TestExperimentsStopWhenCancelled(t *testing.T) {
 	}
 }
 
-// An experiment that is cancelled ends, even while it draws the data sets that the parameters
-// discard, and within a descent.
+// An experiment that is cancelled ends, even within a descent, or while it draws the data sets that
+// the parameters discard.
 func TestExperimentsStopWithinACell(t *testing.T) {
 	seen := map[string]int{}
 	for _, e := range registry.All() {
@@ -243,8 +243,8 @@ func (l *looks) Err() error {
 	return l.Context.Err()
 }
 
-// Experiments whose work is within one call look at their context throughout: with more points,
-// steps or data sets, they look at least once more for each.
+// The work of some experiments is within one call. Such an experiment examines its context
+// repeatedly: at least once more for each additional point, step or data set.
 func TestLongPartsLookAtTheirContext(t *testing.T) {
 	for _, c := range []struct {
 		name, param string

@@ -27,7 +27,7 @@ func TestEstimateCoversTheMeanNineteenTimesInTwenty(t *testing.T) {
 			covered++
 		}
 	}
-	// The tolerance is three standard deviations of a binomial share around 95 %.
+	// The tolerance is three standard deviations of a binomial share near 95 %.
 	if share := float64(covered) / trials; math.Abs(share-.95) > 3*math.Sqrt(.95*.05/trials) {
 		t.Errorf("intervals cover the mean in %v of the trials", share)
 	}
@@ -44,8 +44,9 @@ func TestEstimateByHand(t *testing.T) {
 	}
 }
 
-// The error of a positive quantity grows with its size, the error of a share is binomial, and the
-// error of any other number does not depend on the true value.
+// The standard error depends on the true value in different ways. For a positive quantity, it grows
+// with the value. For a share, it is binomial. For any other number, it does not depend on the
+// value.
 func TestStandardErrorAtAnotherValue(t *testing.T) {
 	src := synth.NewStream(1, "standard error at another value")
 	v, tenfold := make([]float64, 20), make([]float64, 20)
@@ -60,7 +61,8 @@ func TestStandardErrorAtAnotherValue(t *testing.T) {
 	if e.SEAt(-1) != 0 || EstimateOf(v).SEAt(other.Mean) != e.SE() || EstimateOf(v[:1]).SEAt(1) != 0 {
 		t.Errorf("below 0 %v, of any number %v, of one value %v", e.SEAt(-1), EstimateOf(v).SEAt(other.Mean), EstimateOf(v[:1]).SEAt(1))
 	}
-	// All of 40 repetitions agree. If the true share were ½, shares of 40 would scatter by .079.
+	// All 40 repetitions agree. If the true share were ½, the standard deviation of a share of 40
+	// repetitions would be .079.
 	const trials, n = 4000, 40
 	all := ShareOf(slices.Repeat([]float64{1}, n))
 	shares := make([]float64, trials)
@@ -78,8 +80,8 @@ func TestStandardErrorAtAnotherValue(t *testing.T) {
 	}
 }
 
-// Wilson's intervals equal the roots of his equation (p − s)² = z²·s·(1−s)/n, and stay within 0 and
-// 1.
+// The ends of Wilson's intervals are the roots s of his equation (p − s)² = z²·s·(1−s)/n. They stay
+// within 0 and 1.
 func TestSharesStayWithinZeroAndOne(t *testing.T) {
 	for _, c := range []struct{ holds, n int }{{7, 10}, {10, 10}, {0, 4}, {37, 40}} {
 		v := make([]float64, c.n)
@@ -111,7 +113,7 @@ func TestIntervalsCoverTheMean(t *testing.T) {
 		mean  float64
 		of    func([]float64) Estimate
 		level float64
-		loose float64 // by how much the coverage may miss the level, in addition to its scatter
+		loose float64 // the coverage may differ from the level by so much, in addition to its scatter
 	}{
 		{"any number", 8, src.NormFloat64, 0, EstimateOf, .9, 0},
 		{"share", 40, func() float64 { return math.Floor(src.Float64() + .9) }, .9, ShareOf, .95, .015}, // shares are discrete
@@ -141,7 +143,7 @@ func TestIntervalsCoverTheMean(t *testing.T) {
 	}
 }
 
-// On each scale, Chance at the ends of an interval of a level is half of 1 − level.
+// On each scale, let v be an end of the interval of a level. Chance is then half of 1 − level.
 func TestChanceBelongsToTheInterval(t *testing.T) {
 	for _, e := range []Estimate{EstimateOf([]float64{-1, 2, 4, 3}), RatioOf([]float64{1, 2, 4, 3}), ShareOf([]float64{1, 0, 0, 1, 0, 0, .5, 1, 0, 0, 0})} {
 		for _, level := range []float64{.9, .95} {
@@ -229,8 +231,8 @@ func TestPoolIsTheEstimateOfAll(t *testing.T) {
 	}
 }
 
-// Pool returns an error, and does not panic, for estimates that no repetitions can give. It also
-// returns an error for no estimates.
+// If no repetitions can give the estimates, Pool returns an error and does not panic. It also
+// returns an error if there are no estimates.
 func TestPoolOfDamagedEstimates(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	sound := []Estimate{{1, .1, 5, AnyNumber}, {1, nan, 1, AnyNumber}, {nan, nan, 1, AnyNumber}, {0, 0, 9, Share}, {1, 0, 9, Share}, {0, 0, 9, Positive}}
@@ -258,8 +260,8 @@ func TestCompareCountsTiesHalf(t *testing.T) {
 	if c.Wins != .625 || c.Difference.Mean != -.25 {
 		t.Errorf("%+v", c)
 	}
-	// Two losses that differ by less than the stopping rules of the searches are a tie, in any
-	// unit.
+	// If two losses differ by less than the effect of the searches' stopping rules, they are a tie,
+	// in any unit.
 	for _, unit := range []float64{1, 1e-9, 1e9} {
 		if c := Compare([]float64{unit, unit * (1 - TieTol/3), unit * (1 - 3*TieTol), unit * (1 + 3*TieTol)}, []float64{unit, unit, unit, unit}); c.Wins != .5*(1+1)/4+.25 {
 			t.Errorf("units of %g: %+v", unit, c)
@@ -362,8 +364,8 @@ func TestKeptCellsAreNotComputedAgain(t *testing.T) {
 }
 
 // The interval contains the median of a skewed population in at least 95 of 100 samples, up to the
-// scatter of this number. If no interval for the sample size reaches the level, the interval is
-// infinite.
+// scatter of this number. For some sample sizes, no interval reaches the level. The interval is
+// then infinite.
 func TestMedianIntervalCoversTheMedian(t *testing.T) {
 	const samples, n = 2000, 40
 	src := synth.NewStream(3, "medians")

@@ -81,8 +81,8 @@ func TestReadingsWithoutResult(t *testing.T) {
 	}
 }
 
-// bayesianTakes returns recorded times per evaluation: micros in µs for Bayesian optimisation, and
-// 20 µs for CMA-ES.
+// bayesianTakes returns recorded times of one evaluation. The time is micros µs for Bayesian
+// optimisation, and 20 µs for CMA-ES.
 func bayesianTakes(micros float64) *claims.Timings {
 	const name = "cvgm/experiment/searches.Searcher/"
 	stat := func(micros float64) map[string]claims.BenchStat {
@@ -96,7 +96,8 @@ func differs(mean float64) experiment.Comparison {
 	return experiment.Comparison{Difference: experiment.Estimate{Mean: mean, Margin: .001, N: 9}}
 }
 
-// lever has a search of one hyperparameter and one of many, with a difference of their losses.
+// lever returns a lever with two searches, one for a single hyperparameter and one for many. The
+// parameter mean is the difference of their losses.
 func lever(name string, mean float64) manyhyper.Lever {
 	return manyhyper.Lever{Name: name, Rows: []manyhyper.LeverRow{
 		{Search: manyhyper.SearchFolds, Hyperparameters: 1, Test: experiment.Estimate{Mean: 4}},

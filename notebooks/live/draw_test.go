@@ -10,7 +10,7 @@ import (
 	"cvgm/figures"
 )
 
-// The page determines the size of the picture, its background, and the colour in place of black.
+// The page determines the size of the picture, its background, and the colour that replaces black.
 func TestPicturesHaveThePagesColours(t *testing.T) {
 	each(t, func(t *testing.T, p Problem) {
 		svg := string(quick(t, p, 2).Draw())

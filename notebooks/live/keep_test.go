@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// moves draws events of readers. A machine stores the effects of these events.
+// moves draws random events of readers: events whose effects a machine stores.
 func moves(t *rapid.T) []Event {
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Event {
 		return Event{
@@ -40,7 +40,7 @@ func TestRestoredMachinesShowTheSame(t *testing.T) {
 		if m.now().failed != nil {
 			t.Skip("the run before settings that fail is not kept")
 		}
-		for range 2 { // the second time, it is stored before it has been computed again
+		for range 2 { // the second time, the state is stored before the runs have been computed again
 			back := Restore(m.Keep())
 			defer back.Close()
 			early := Restore(back.Keep())
@@ -70,8 +70,8 @@ func TestRestoredRunsHaveConverged(t *testing.T) {
 	}
 }
 
-// Problems that are not shown are restored, too, also if the state is stored again before they are
-// opened.
+// Problems that are not shown are restored, too. This is true even if the state is stored again
+// before they are opened.
 func TestRestoredMachinesHaveAllProblems(t *testing.T) {
 	m := quick(t, XOR, 1)
 	defer m.Close()
@@ -90,7 +90,8 @@ func TestRestoredMachinesHaveAllProblems(t *testing.T) {
 	}
 }
 
-// Settings with which no run starts are stored. The paper's run is then shown.
+// If no run starts with the settings, the settings are nevertheless stored. The paper's run is then
+// shown.
 func TestRestoredSettingsThatFail(t *testing.T) {
 	m := Restore([]byte(`{"problem": "rings", "sessions": {"rings": {"values": {"N": "10", "noise": "1", "K splits": "512", "split fraction": ".5"}, "shown": 0, "steps": 0}}}`))
 	defer m.Close()

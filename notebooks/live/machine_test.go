@@ -151,7 +151,7 @@ func TestScrubbingGoesBackThroughEveryState(t *testing.T) {
 			}
 			last := m.view()
 			last.run = &trajectory{settings: last.run.settings, states: last.run.states[:at+1], trial: last.run.trial}
-			// The picture then differs only in the parts of the curves after the step.
+			// After this step, the picture differs only in the later parts of the curves.
 			if got, want := m.Readout(), last.readout(); got != want {
 				t.Errorf("readout %q, want %q", got, want)
 			}
@@ -303,8 +303,9 @@ func TestFailuresAreReported(t *testing.T) {
 	}
 }
 
-// Settings with which no run starts do not change the picture, and cause a message. They are tried
-// again for a preview and for an exact run, because one may fail while the other does not.
+// If no run starts with the settings, the picture does not change, and there is a message. A
+// preview and an exact run both try these settings again, because one of the two may fail while the
+// other does not.
 func TestSettingsThatFail(t *testing.T) {
 	m := quick(t, Rings, 0)
 	var where []Event
@@ -328,7 +329,7 @@ func TestSettingsThatFail(t *testing.T) {
 	}
 }
 
-// After any events, the picture is well-formed, and the visible step exists. The same events lead
+// After any events, the picture is well formed, and the visible step exists. The same events lead
 // to the same picture.
 func TestAnyEvents(t *testing.T) {
 	if testing.Short() {
@@ -372,7 +373,7 @@ func TestAnyEvents(t *testing.T) {
 	})
 }
 
-// embedded matches a picture in a picture, whose base64 may contain any text.
+// embedded matches a picture within a picture. The base64 of such a picture may contain any text.
 var embedded = regexp.MustCompile(`base64,[^"]*`)
 
 func checkSVG(t rapid.TB, svg []byte) {

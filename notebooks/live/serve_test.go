@@ -134,7 +134,7 @@ func TestServing(t *testing.T) {
 }
 
 // A page that does not draw receives one frame. It then receives at most one frame each time that
-// its time to draw is over.
+// the time for drawing has passed.
 func TestServingWaitsForThePage(t *testing.T) {
 	for _, c := range []struct {
 		waits       time.Duration
@@ -178,7 +178,7 @@ func TestServingEndsWithThePage(t *testing.T) {
 	}
 }
 
-// Several pages may show one run. It is served until the last page has left, or has not answered
+// Several pages may show one run. The run is served until each page has left, or has not answered
 // for a while.
 func TestServingEndsWithTheLastPage(t *testing.T) {
 	for _, c := range []struct {
@@ -238,8 +238,8 @@ func TestServingEndsWithTheLastPage(t *testing.T) {
 	}
 }
 
-// A page that opens later receives everything that a page needs. All pages receive the positions of
-// the controls.
+// A page that opens later receives all that a page needs. All pages receive the positions of the
+// controls.
 func TestServingTwoPages(t *testing.T) {
 	p := serve(t)
 	p.until("the first picture", func(f frame) bool { return f.Shown == 3 })
@@ -254,8 +254,8 @@ func TestServingTwoPages(t *testing.T) {
 	}
 }
 
-// Messages may be lost, repeated, or in another order. Each message contains all events that no
-// frame has answered. Each event takes effect once.
+// Messages may be lost or repeated, and may arrive in another order. Each message contains all
+// events that no frame has answered yet. Each event takes effect once.
 func TestServingRepeatedEvents(t *testing.T) {
 	p := serve(t)
 	p.until("the first picture", func(f frame) bool { return f.Shown == 3 })

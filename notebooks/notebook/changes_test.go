@@ -30,8 +30,9 @@ func newCell(t *testing.T) {
 	t.Cleanup(func() { known.all = nil })
 }
 
-// Under ./reproduce.sh, parameters have their defaults or are set by -p. If the cell edits a
-// parameter before or after Params, the error names the parameter, also together with -p.
+// Under ./reproduce.sh, parameters have their defaults or are set by -p. If the cell changes a
+// parameter before or after Params, the error names the parameter. This is true with -p and without
+// it.
 func TestEditedParametersAreRefused(t *testing.T) {
 	t.Setenv(NotebookVar, "02_rings")
 	type change = func(p *kernels.RingsParams)
@@ -90,7 +91,8 @@ func TestRemedyOfAnEditThatOptionsCannotSet(t *testing.T) {
 	}
 }
 
-// If Params has not received the parameters of an experiment, they keep their defaults, for any -p.
+// If Params has not received the parameters of an experiment, these keep their defaults. The flag
+// -p does not change them.
 func TestParametersThatAreNotSetKeepTheirDefaults(t *testing.T) {
 	newCell(t)
 	t.Setenv(RecordVar, filepath.Join(t.TempDir(), "record"))
@@ -108,8 +110,8 @@ func TestParametersThatAreNotSetKeepTheirDefaults(t *testing.T) {
 	}
 }
 
-// Changes describe the computed parameters, with names for -p. If they are applied to the defaults,
-// the result is the parameters of every computed experiment.
+// Changes describe the parameters that a cell has computed with, under their names for -p. If the
+// changes are applied to the defaults, the result is the parameters of every computed experiment.
 func TestChangesOfACell(t *testing.T) {
 	src := synth.NewStream(1, "changes of a cell")
 	all := registry.All()
@@ -139,7 +141,7 @@ func TestChangesOfACell(t *testing.T) {
 	}
 }
 
-// The errors of all experiments of a notebook are listed, one on each line.
+// All errors of all experiments of a notebook are listed. Each error is on its own line.
 func TestParametersAreCheckedAtOnce(t *testing.T) {
 	net, rings, seeds := elasticnet.DefaultElasticNet(), kernels.DefaultRings(), elasticnet.DefaultElasticNetSeeds()
 	if err := checkAll([]any{&net, &rings, &seeds}); err != nil {
@@ -186,7 +188,8 @@ func TestFoldersOfOutputs(t *testing.T) {
 	}{
 		{"table", nil, "01_net/interactive/default"}, {"figure", []experiment.Change{k, c}, "02_rings/interactive/K=64,elastic_net.C=0.5"},
 		{"folder", nil, "other/interactive/default"}, {"mine", nil, "other/interactive/default"}, {"*", nil, "other/interactive/default"}, {"[", nil, "other/interactive/default"},
-		// Python's checkout.digest of the label, which is longer than 100 bytes, gives this name.
+		// The label is longer than 100 bytes. For such a label, Python's checkout.digest gives this
+		// name.
 		{"table", []experiment.Change{list}, "01_net/interactive/eba58441ad86c014a3764b4969fc03e9"},
 		// Python's urllib.parse.quote(label, safe="=,.+- ") gives this name.
 		{"table", []experiment.Change{{Name: "File", Value: "/a b/ä%[1].csv"}}, "01_net/interactive/File=%2Fa b%2F%C3%A4%25%5B1%5D.csv"},
@@ -195,8 +198,8 @@ func TestFoldersOfOutputs(t *testing.T) {
 			t.Errorf("%s: %s, want %s", f.name, got, f.want)
 		}
 	}
-	// If no committed output has the name of an output, the output belongs to the notebook with the
-	// name of the experiment.
+	// If no committed output has the name of an output, this output belongs to the notebook that
+	// has the name of the experiment.
 	newCell(t)
 	if err := noteComputed(kernels.DefaultRings()); err != nil {
 		t.Fatal(err)
@@ -315,7 +318,7 @@ func TestSaveFile(t *testing.T) {
 	}
 }
 
-// The parameters of each experiment can be set by -p in a notebook. A cell of parameters contains
+// The parameters of each experiment can be set by -p in a notebook: a cell of parameters contains
 // them.
 func TestEachExperimentHasACellOfParameters(t *testing.T) {
 	var cells strings.Builder
@@ -334,8 +337,8 @@ func TestEachExperimentHasACellOfParameters(t *testing.T) {
 	}
 }
 
-// All results of the claims are for the draw that -p sets. Under ./reproduce.sh, other draws are
-// refused.
+// All results of the claims are for the draw that -p sets. Under ./reproduce.sh, any other draw is
+// an error.
 func TestResultsAreOfOneDraw(t *testing.T) {
 	newCell(t)
 	t.Setenv(RecordVar, filepath.Join(t.TempDir(), "record"))

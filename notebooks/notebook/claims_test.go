@@ -18,8 +18,8 @@ import (
 
 var keepResults = flag.Bool("keep-results", false, "TestResultsOfTheClaims writes the results that the claims are judged by, less all that no claim reads; those that the store lacks it computes, which takes some minutes")
 
-// The tests of the rules of the claims, in cvgm/experiment/claims, read a file that this test
-// writes, because results take minutes to compute.
+// The results of the claims take minutes to compute. This test writes them to a file. The tests of
+// the claims' rules, in cvgm/experiment/claims, read this file.
 func TestResultsOfTheClaims(t *testing.T) {
 	if !*keepResults {
 		t.Skip("-keep-results writes the file")
@@ -73,10 +73,10 @@ func TestPrune(t *testing.T) {
 	}
 }
 
-// equalNaN compares the exported parts of claims, because the rules affect only these.
+// equalNaN compares only the exported parts of claims, because the rules affect no other parts.
 var equalNaN = cmp.Options{cmp.Comparer(func(a, b float64) bool { return a == b || a != a && b != b }), cmpopts.IgnoreUnexported(claims.Measurement{})}
 
-// prune sets the parts of v to zero that same does not need.
+// prune sets parts of the value v to zero if the function same is true without them.
 func prune(v reflect.Value, same func() bool) {
 	if v.IsZero() {
 		return

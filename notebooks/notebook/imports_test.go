@@ -13,8 +13,9 @@ import (
 	"testing"
 )
 
-// imports lists the packages of the module in an order. For each package, code lists the other
-// packages that it imports, which must be earlier in the list. Tests may import any package.
+// The variable imports lists the packages of the module in an order. For each package, the field
+// code lists the other packages that it imports. These packages must be earlier in the list. Tests
+// may import any package.
 var imports = []struct{ path, code string }{
 	{"qpdiff/learntest/serial", ""}, // for tests
 	{"qpdiff/memory", ""},
@@ -148,8 +149,8 @@ func TestCellsLinkNoServer(t *testing.T) {
 	}
 }
 
-// The map of the code is current: each `package.Name` or `package.Type.Method` in it is declared in
-// the file beside it.
+// The map of the code is current. Each `package.Name` or `package.Type.Method` in the map is
+// declared in the file that the map gives.
 func TestContributingNamesWhatThereIs(t *testing.T) {
 	root := filepath.Join("..", "..")
 	text, err := os.ReadFile(filepath.Join(root, ".github", "CONTRIBUTING.md"))
@@ -193,8 +194,8 @@ func pages(t *testing.T) []string {
 	return paths
 }
 
-// Each pattern of a test command, in the pages and in .ci/run, matches a test in each of its
-// packages. Without a match, go test would pass.
+// The pages and .ci/run contain test commands with patterns. Each pattern matches a test in each of
+// its packages. Without a match, go test would pass.
 func TestCommandsFindTests(t *testing.T) {
 	root := filepath.Join("..", "..")
 	commands := regexp.MustCompile(`go test[^\n]*? (\./[^\n]*)`)

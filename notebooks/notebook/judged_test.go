@@ -29,7 +29,7 @@ func TestOlderSources(t *testing.T) {
 	}
 }
 
-// Recorded draws that cannot be used do not change the claims. The note has the reason.
+// If recorded draws cannot be used, they do not change the claims. The note has the reason.
 func TestDamagedDraws(t *testing.T) {
 	judged := []claims.Claim{{Number: 1, Measured: []claims.Measurement{{Text: "a value", Ours: experiment.Estimate{Mean: 1, Margin: math.NaN(), N: 1}}}}}
 	for _, c := range []struct {
@@ -55,7 +55,8 @@ func TestDamagedDraws(t *testing.T) {
 	}
 }
 
-// The note names a few experiments or counts many. It names the rows that have moved.
+// If few experiments have changed, the note names them. Otherwise it has their number. It also
+// names the rows that have moved.
 func TestNoteOfDraws(t *testing.T) {
 	many := []string{"a.A", "b.B", "c.C", "d.D", "e.E"}
 	for _, c := range []struct {
@@ -72,7 +73,7 @@ func TestNoteOfDraws(t *testing.T) {
 	}
 }
 
-// Each experiment that the record of draws names is in the module.
+// The record of draws names experiments. Each of them is in the module.
 func TestRecordedSourcesAreKnown(t *testing.T) {
 	recorded, err := os.ReadFile(filepath.Join("..", "..", "figures", "out", "draws.csv"))
 	if err != nil {

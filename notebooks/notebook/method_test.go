@@ -25,13 +25,13 @@ import (
 	"cvgm/cvgm/experiment/samplesize"
 )
 
-// methodHeading is the heading of a section in some notebooks. The section has one code cell with
-// the core of the experiment in calls of the library. Its table lists exchanges of parts of the
-// method.
+// methodHeading is the heading of a section in some notebooks. The section has one code cell, with
+// the core of the experiment in calls of the library. The table of the section lists parts of the
+// method, and the code that replaces them.
 const methodHeading = "## The method in the open\n"
 
-// methods holds, for each notebook with this section, a function that returns the expected output
-// of the cell. The output is made from the result of the experiment.
+// The variable methods is about the notebooks with this section. For each of them, it holds a
+// function that makes the expected output of the cell from the result of the experiment.
 var methods = map[string]func(t *testing.T) string{
 	"01_elastic_net": func(t *testing.T) string {
 		p := elasticnet.DefaultElasticNet()
@@ -79,7 +79,7 @@ func compute[R any](t *testing.T, run func(context.Context, experiment.Hooks) (R
 }
 
 // fullGradient returns the expected lines of a run. There is a line whenever the number of steps is
-// a multiple of each, and a line before the last step.
+// a multiple of the argument each. There is also a line before the last step.
 func fullGradient(t *testing.T, steps, each int, number string, run *kernels.Run) string {
 	t.Helper()
 	var b strings.Builder
@@ -91,8 +91,9 @@ func fullGradient(t *testing.T, steps, each int, number string, run *kernels.Run
 	return b.String()
 }
 
-// Each of these cells is short and well formed. It prints the digits of the experiment's result.
-// After each exchange from the table above the cell, the cell still runs, and prints other digits.
+// Each of these cells is short and well formed, and prints the digits of the experiment's result.
+// The table above the cell lists exchanges of code. After each exchange, the cell still runs, and
+// prints other digits.
 func TestMethodsInTheOpen(t *testing.T) {
 	if testing.Short() {
 		t.Skip("links a program and runs each experiment")

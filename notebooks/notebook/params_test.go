@@ -73,8 +73,8 @@ func TestAcceptRemovesTheMark(t *testing.T) {
 	}
 }
 
-// Each cell of parameters that other cells use makes the mark in its first line, and accepts in its
-// last line. If a cell has no declarations, it cannot have parameters of an earlier run.
+// A cell of parameters that other cells use makes the mark in its first line, and calls Accept in
+// its last line. If a cell has no declarations, it cannot have parameters of an earlier run.
 func TestCellsOfParametersAccept(t *testing.T) {
 	const (
 		first = "!*touch " + unaccepted + " # until the last line of this cell has run\n"

@@ -32,7 +32,8 @@ type notebookCell struct {
 
 func (c notebookCell) text() string { return strings.Join(c.Source, "") }
 
-// cellsOf returns the cells of the notebooks that match a pattern, by path.
+// cellsOf returns the cells of those notebooks that match a pattern. The keys are the paths of the
+// notebooks.
 func cellsOf(t *testing.T, pattern string) map[string][]notebookCell {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join("..", pattern))
@@ -54,7 +55,7 @@ func cellsOf(t *testing.T, pattern string) map[string][]notebookCell {
 	return all
 }
 
-// figureMakers returns the names of the functions of package figures that return a figure.
+// figureMakers returns the names of those functions of package figures that return a figure.
 func figureMakers(t *testing.T) (names []string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("..", "..", "figures", "*.go"))
@@ -81,7 +82,7 @@ func figureMakers(t *testing.T) (names []string) {
 	return names
 }
 
-// firstPicture is the largest number of lines of code above the first picture of a notebook. In a
+// Above the first picture of a notebook, there are at most firstPicture lines of code. In a
 // browser, the picture is then about 1,200 pixels below the top.
 const firstPicture = 60
 
@@ -126,12 +127,12 @@ func TestNotebooksTellWhatTheyShow(t *testing.T) {
 	}
 }
 
-// widestLine is the largest number of characters in a line of a cell, with tabs of 8. Lines of this
-// length fit into a window of 1280 pixels.
+// A line of a cell has at most widestLine characters, with tabs of 8. Such a line fits into a
+// window of 1280 pixels.
 const widestLine = 120
 
-// Cells consist of calls. Package readings holds the words that they print. Long lines would not
-// fit on the page.
+// Cells consist of calls, and print words that package readings holds. Long lines would not fit on
+// the page.
 func TestCellsHoldNoProse(t *testing.T) {
 	prose := regexp.MustCompile(`"[^"\n]{70,}"`)
 	for path, cells := range cellsOf(t, "*.ipynb") {
@@ -194,9 +195,9 @@ func TestLinksOfTexts(t *testing.T) {
 	}
 }
 
-// habits are turns of phrase that make a reader read twice. most is the largest number of them in
-// 10,000 words of Go comments. Gonum's packages mat, optimize and stat have at most 1 of each of
-// the first two, and 2 to 7 of the third.
+// The variable habits holds turns of phrase that make a reader read twice. The field most is the
+// largest number of a habit in 10,000 words of Go comments. Gonum's packages mat, optimize and stat
+// have at most 1 of each of the first two habits, and 2 to 7 of the third.
 var habits = []struct {
 	name    string
 	pattern *regexp.Regexp
@@ -208,8 +209,8 @@ var habits = []struct {
 	{"less for minus", regexp.MustCompile(`(?i)\bless (that|those|the|its)\b`), 1},
 }
 
-// A sentence with more than longSentence words is long. mostLong is the largest share of long
-// sentences. In gonum's comments, the share is 4 %.
+// A sentence with more than longSentence words is long. The share of long sentences may be at most
+// mostLong. In gonum's comments, this share is 4 %.
 const (
 	longSentence = 30
 	mostLong     = .05
@@ -224,8 +225,8 @@ var (
 // A passage is a paragraph, a heading, or an item of a list in a comment.
 type passage struct{ place, text string }
 
-// prose holds the numbers of words and sentences of passages. It lists the passages with each
-// habit, once for each occurrence, and the long sentences.
+// prose holds the numbers of words and of sentences in passages. For each habit, it lists the
+// passages that have the habit, once for each occurrence. It also lists the long sentences.
 type prose struct {
 	words, sentences int
 	habits           [][]passage // in the order of the variable habits
@@ -306,8 +307,8 @@ func count(all []passage) prose {
 	return p
 }
 
-// whereMost returns text with the names of the files that have the most of the places. It lists the
-// first places in the worst file.
+// whereMost returns text with the files that have the most of the given places. For the worst file,
+// it also lists the first places.
 func whereMost(places []passage) string {
 	const files, shown = 5, 3
 	in := make(map[string][]passage)
@@ -328,8 +329,8 @@ func whereMost(places []passage) string {
 	return b.String()
 }
 
-// Go comments are as easy to read as gonum's, measured by the rates of some habits and of long
-// sentences.
+// Go comments are as easy to read as gonum's comments. The test measures this by the rates of some
+// habits and of long sentences.
 func TestCommentsAreEasyToRead(t *testing.T) {
 	root := filepath.Join("..", "..")
 	names, git := source.Tracked(root)
@@ -420,13 +421,13 @@ func ExampleF() {
 	}
 }
 
-// mostWords is the largest number of words in README, without code and without the parts that
-// ./reproduce.sh writes. mostWritten is the largest number of words in these parts. With pictures,
-// both fit on three screens of 1280 × 800 pixels.
+// README consists of two parts: the parts that ./reproduce.sh writes, and the rest. The rest has at
+// most mostWords words, without code. The written parts have at most mostWritten words. With
+// pictures, all this fits on three screens of 1280 × 800 pixels.
 const mostWords, mostWritten = 500, 380
 
-// README describes the project on three screens. It says how to run it, which results hold, how
-// fast it is, and where to read more.
+// README describes the project on three screens. It has the commands that run the project, the
+// results that hold, the speed, and links to more.
 func TestReadmeIsShort(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
 	if err != nil {
@@ -453,8 +454,8 @@ func TestReadmeIsShort(t *testing.T) {
 	}
 }
 
-// remedyAt holds, by the name of a function that makes an error for an argument, the index of the
-// remedy among its arguments.
+// remedyAt is about functions that make an error for an argument. For the name of such a function,
+// it holds the index of the remedy among the function's arguments.
 var remedyAt = map[string]int{"Bad": 2, "BadIf": 3, "ArgErrorf": 2, "argErrorf": 1}
 
 // spelledLetter matches the Greek letter of a hyperparameter in Latin letters.
@@ -462,8 +463,9 @@ var spelledLetter = regexp.MustCompile(`\b(alpha|gamma|delta|lambda)\d?\b`)
 
 // problemOf returns the fault in the text of an error. The error of an argument must have a remedy.
 // The text of another error must be "package: cause: remedy", unless the error wraps an error with
-// these parts. No text may end with a full stop, or spell the Greek letter of a hyperparameter in
-// Latin letters: the documentation and the names of hyperparameters have the letter.
+// these parts. No text may end with a full stop. No text may spell the Greek letter of a
+// hyperparameter in Latin letters, because the documentation and the names of hyperparameters have
+// the letter.
 func problemOf(call *ast.CallExpr) string {
 	var name string
 	switch f := call.Fun.(type) {
@@ -509,8 +511,8 @@ func problemOf(call *ast.CallExpr) string {
 	return ""
 }
 
-// Each error of the library has a remedy. Neither the errors nor the help texts of parameters spell
-// the letters of hyperparameters.
+// Each error of the library has a remedy. Errors and help texts of parameters have the Greek
+// letters of hyperparameters, and do not spell them.
 func TestErrorsHaveARemedy(t *testing.T) {
 	root := filepath.Join("..", "..")
 	names, git := source.Tracked(root)

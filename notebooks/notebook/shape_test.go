@@ -20,15 +20,15 @@ import (
 	"testing"
 )
 
-// mostFiles is the largest number of files of a package, without tests. mostLines is the largest
-// number of lines of a function. A reader can still remember this many.
+// A package has at most mostFiles files, without tests. A function has at most mostLines lines. A
+// reader can still remember this many.
 const (
 	mostFiles = 30
 	mostLines = 80
 )
 
-// TestShape fails if files of a package use each other in a circle, if a package has more than
-// mostFiles files, or if a function has more than mostLines lines.
+// TestShape fails in three cases: if files of a package use each other in a circle, if a package
+// has more than mostFiles files, or if a function has more than mostLines lines.
 func TestShape(t *testing.T) {
 	if testing.Short() {
 		t.Skip("type-checks all packages")
@@ -87,7 +87,8 @@ func TestShape(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// used maps each file to the other files whose names it uses, with one position for each.
+		// The map used holds, for each file, the other files whose names it uses. For each of
+		// these, it has one position.
 		used := map[string]map[string]token.Position{}
 		for id, object := range info.Uses {
 			from, to := fset.Position(id.Pos()), fset.Position(object.Pos())
@@ -109,11 +110,11 @@ func TestShape(t *testing.T) {
 	}
 }
 
-// mostExampleLines is the largest number of lines of a package's Example, which fit on a screen.
+// A package's Example has at most mostExampleLines lines. So many lines fit on a screen.
 const mostExampleLines = 20
 
-// Each package of the library opens with an Example. The packages without one are of this module
-// alone.
+// The documentation of each package of the library begins with an Example. Only packages that are
+// internal to this module have none.
 func TestPackageExamples(t *testing.T) {
 	own := regexp.MustCompile(`/(internal|experiment|hostile|serial)(/|$)`)
 	root, found := filepath.Join("..", ".."), map[string]int{}
@@ -148,7 +149,8 @@ func TestPackageExamples(t *testing.T) {
 	}
 }
 
-// circles returns the strongly connected sets with more than one file, as base names.
+// circles returns sets of files that use each other in circles: the strongly connected sets with
+// more than one file. Files are given by their base names.
 func circles(used map[string]map[string]token.Position) (sets [][]string) {
 	reach := map[string]map[string]bool{}
 	for from := range used {

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// notebookWords is the largest number of words in a notebook, so that it is read in ten minutes at
-// 200 words a minute. Its texts, printed lines and tables count. Code, and text that a reader has to
-// unfold, do not.
+// notebookWords is the largest number of words in a notebook. At 200 words a minute, such a
+// notebook is read in ten minutes. Words of texts, printed lines and tables count. Words of code do
+// not count, and neither do words that a reader has to unfold.
 const notebookWords = 2000
 
 func TestNotebooksAreReadInTenMinutes(t *testing.T) {
@@ -55,7 +55,8 @@ func TestNotebooksAreReadInTenMinutes(t *testing.T) {
 	}
 }
 
-// Folded text and descriptions of pictures do not count, a fold's summary does.
+// Folded text does not count, and neither do descriptions of pictures. The summary of a fold
+// counts.
 func TestWordsThatAreSeen(t *testing.T) {
 	text := lines{"# One two\n", "![not seen](picture.svg)\n", "| three | – |\n| :-- | --: |\n",
 		"<details><summary>four:\n five</summary>\n\nnot\nseen\n</details> six\n<details>\n<summary>seven</summary>not</details>"}
@@ -64,7 +65,7 @@ func TestWordsThatAreSeen(t *testing.T) {
 	}
 }
 
-// lines is a text in a notebook: a string, or a list of strings.
+// lines is a text in the JSON of a notebook. There it is a string or a list of strings.
 type lines []string
 
 func (l *lines) UnmarshalJSON(b []byte) error {
@@ -75,11 +76,11 @@ func (l *lines) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, &(*l)[0])
 }
 
-// unseen matches text that a reader of a notebook does not see: a fold but for its summary, and the
-// description of a picture.
+// unseen matches text that a reader of a notebook does not see. This is a fold, except for its
+// summary, or the description of a picture.
 var unseen = regexp.MustCompile(`(?s)<details>\s*<summary>(.*?)</summary>.*?</details>|!\[[^\]]*\]\([^)]*\)`)
 
-// words returns the number of words that a reader sees before anything is unfolded.
+// words returns the number of words that a reader sees if nothing is unfolded.
 func (l lines) words() int {
 	n := 0
 	for _, w := range strings.Fields(unseen.ReplaceAllString(strings.Join(l, ""), "$1 ")) {
@@ -90,8 +91,8 @@ func (l lines) words() int {
 	return n
 }
 
-// In the committed notebooks, figures are pictures with alternative text, which every host and
-// converter can show. The caption follows in Markdown.
+// In the committed notebooks, figures are pictures with alternative text. Every host and every
+// converter can show such pictures. The caption follows in Markdown.
 func TestFiguresAreShownEverywhere(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join("..", "*.ipynb"))
 	if err != nil {

@@ -245,14 +245,15 @@ func TestAnEditMakesStaleWhatReachesIt(t *testing.T) {
 		{"figures/rings.go", "width * r.Radius", "width + r.Radius", "broken gone rings"},
 		{"figures/rings.go", "Width: red", "Width: red + 1", "broken gone"},
 		{"cvgm/experiment/xor.go", "return 1", "return 2", "RingsParams XORParams all broken gone live rings xor"},
-		// Variables in a group count separately. Constants count as a group if iota numbers them.
+		// Variables in a group are separate declarations. Constants form one declaration if iota
+		// numbers them.
 		{"figures/rings.go", "width = 2", "width = 3", "broken gone rings"},
 		{"figures/rings.go", "red   = 1", "red = 2", "broken gone"},
 		{"cvgm/experiment/rings.go", "points, noise = 200, 3", "points, noise = 200, 4", "RingsParams all broken gone live rings"},
 		{"figures/styles.go", "*to = 3", "*to = 4", "broken dashed gone"},
 		{"figures/styles.go", "return marks", "return -marks", "blank broken dashed dot gone rings times xor"},
 		{"cvgm/experiment/xor.go", "\tSecond\n", "\tSecond\n\tThird\n", "XORParams all broken gone xor"},
-		// Types and methods count, also if the notebook does not name them.
+		// Types and methods are inputs, even if the notebook does not name them.
 		{"cvgm/experiment/rings.go", "points + shared()", "points - shared()", "RingsParams all broken gone live rings"},
 		{"cvgm/experiment/xor.go", "XORResult struct{ ", "XORResult struct{ N int; ", "XORParams all broken dot gone xor"},
 		{"figures/figure.go", "return f.Width", "return -f.Width", "blank broken dashed dot gone rings times xor"},
@@ -407,7 +408,7 @@ func TestListing(t *testing.T) {
 	}
 }
 
-// A change of a figure makes exactly the notebooks with this figure stale. The test uses the real
+// If a figure changes, exactly the notebooks with this figure become stale. The test uses the real
 // notebooks.
 func TestAFigureMakesItsNotebooksStale(t *testing.T) {
 	m := open(t, filepath.Join("..", ".."))

@@ -108,7 +108,7 @@ func (c checkout) want(reasons ...string) {
 	}
 }
 
-// A result of the last run whose function has another source now is computed again.
+// If the function of a result has other source than in the last run, the result is computed again.
 func TestChangedResults(t *testing.T) {
 	c := newCheckout(t)
 	c.run(nil)
@@ -189,7 +189,7 @@ func TestReasons(t *testing.T) {
 	c.want("figures/out/n/provenance.json is damaged")
 }
 
-// If the content of a file that a parameter names changes, the notebook has to run again.
+// A parameter may name a file. If the content of this file changes, the notebook has to run again.
 func TestFilesOfParameters(t *testing.T) {
 	c := newCheckout(t)
 	c.run(nil)

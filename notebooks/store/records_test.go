@@ -22,7 +22,7 @@ func TestRecordsBelongToAKey(t *testing.T) {
 	}
 }
 
-// Cells are read from several files, also if the last record of a file is torn.
+// Cells are read from several files, even if the last record of a file is incomplete.
 func TestReadCells(t *testing.T) {
 	dir := t.TempDir()
 	for i, prefix := range []string{"a.", "a.", "b."} {
@@ -57,8 +57,8 @@ func TestReadCells(t *testing.T) {
 	}
 }
 
-// Two records of one cell with different bytes are an error, for equal and for different lengths.
-// Two equal records are one cell.
+// Two records of one cell with different bytes are an error. This is true for equal and for
+// different lengths. Two equal records are one cell.
 func TestRecordsOfOneCellMustAgree(t *testing.T) {
 	for second, alike := range map[string]bool{"payload": true, "pAyload": false, "payload ": false} {
 		dir := t.TempDir()

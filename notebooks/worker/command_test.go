@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// commandVar names the variable that makes the test program run as the worker.
+// commandVar is the name of an environment variable. If the variable is set, the test program runs
+// as the worker.
 const commandVar = "CVGM_TEST_WORKER"
 
 func TestMain(m *testing.M) {
@@ -33,8 +34,8 @@ func command(t *testing.T, flags ...string) (int, string) {
 	return c.ProcessState.ExitCode(), string(out)
 }
 
-// An impossible request is refused with one line, which names the flag and the value. The exit
-// status is the status for bad flags.
+// For an impossible request, the worker prints one line, which names the flag and the value. The
+// exit status is the status for bad flags.
 func TestBadFlagsAreRefused(t *testing.T) {
 	for _, c := range []struct{ flags, words string }{
 		{"-shards 1000000000000000", "-shards is 1000000000000000: use a number from 1 to 1000000"},
@@ -64,8 +65,8 @@ func TestBadFlagsAreRefused(t *testing.T) {
 	}
 }
 
-// Records with other parameters under the same key are refused by a worker and by -gather, also if
-// both were written at the same time.
+// If there are records with other parameters under the same key, a worker returns an error, and so
+// does -gather. This is true even if both were written at the same time.
 func TestOtherParametersAreRefused(t *testing.T) {
 	p := newPlan(t, 2, "elastic_net_seeds", small)
 	runShards(t, p, 0)

@@ -66,8 +66,8 @@ func files(t *testing.T, p *plan) []string {
 	return found
 }
 
-// With any number of shards, in any order, and with some shards run twice, the result equals the
-// result of the experiment's own Run.
+// The result of the shards equals the result of the experiment's own Run. This is true for any
+// number of shards, in any order, and also if some shards run twice.
 func TestShardsGatherToTheSameBytes(t *testing.T) {
 	for _, e := range registry.All() {
 		params := e.Draw(synth.NewStream(1, "worker "+e.Name))
@@ -101,8 +101,8 @@ func TestShardsGatherToTheSameBytes(t *testing.T) {
 	}
 }
 
-// A record that was torn at any place, or changed, is skipped. A second submission computes only
-// the missing cells.
+// A record that is incomplete at any place, or that was changed, is skipped. A second submission
+// computes only the missing cells.
 func TestTornRecordsAreComputedAgain(t *testing.T) {
 	p := newPlan(t, 1, "elastic_net_seeds", small)
 	runShards(t, p, 0)
@@ -171,7 +171,7 @@ func TestDuplicatesMustAgree(t *testing.T) {
 	}
 }
 
-// A worker that is cancelled keeps its cells, and its exit status is not success.
+// If a worker is cancelled, its cells remain in its file. Its exit status does not mean success.
 func TestStoppedWorkerIsNoSuccess(t *testing.T) {
 	p := newPlan(t, 1, "elastic_net_seeds", small)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -187,8 +187,8 @@ func TestStoppedWorkerIsNoSuccess(t *testing.T) {
 	}
 }
 
-// gatherAll waits for files that a shared folder lists late. They may be records, or a result that
-// another process has gathered.
+// gatherAll waits for files that a shared folder lists late. Such a file holds records, or a result
+// that another process has gathered.
 func TestGatherWaitsForLateFiles(t *testing.T) {
 	for _, late := range []string{"records", "result"} {
 		p := newPlan(t, 1, "elastic_net_seeds", small)
@@ -245,8 +245,8 @@ func TestClocksMayDiffer(t *testing.T) {
 	}
 }
 
-// Any number of shards, in any order, stopped at any cell and run again, give the bytes of one
-// worker.
+// Any number of shards, in any order, gives the same bytes as one worker. This is true even if the
+// shards are stopped at any cell and run again.
 func TestRetriesGatherToTheSameBytes(t *testing.T) {
 	one := newPlan(t, 1, "elastic_net_seeds", small)
 	runShards(t, one, 0)
@@ -291,7 +291,7 @@ func TestRanges(t *testing.T) {
 }
 
 // The errors of a shard, and of gathering, list the failed cells with node, job and reason. If a
-// failure is recorded, gathering does not wait for late files.
+// failure is recorded, gathering does not wait for files that may be listed late.
 func TestFailedCellsAreNamed(t *testing.T) {
 	t.Setenv("SLURMD_NODENAME", "n7")
 	t.Setenv("SLURM_JOB_ID", "321")
@@ -316,8 +316,8 @@ func TestFailedCellsAreNamed(t *testing.T) {
 	}
 }
 
-// A requeued shard computes exactly the cells that are missing from its records, of the whole
-// experiment or of a list of cells.
+// A shard that is requeued computes exactly those cells that are missing from its records. The
+// cells are the cells of the whole experiment, or of a list of cells.
 func TestRequeuedShardComputesTheMissingCells(t *testing.T) {
 	for _, listed := range []*ranges{nil, {[]int{0, 2, 3, 5}}} {
 		p := newPlan(t, 2, "elastic_net_seeds", small)

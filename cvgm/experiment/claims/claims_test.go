@@ -30,8 +30,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// scramble sets every float of v to a random number. It gives empty slices enough entries for all
-// readers.
+// scramble sets every float of the value v to a random number. It fills empty slices with so many
+// entries that all readers find theirs.
 func scramble(v reflect.Value, rng *rand.Rand) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -130,8 +130,8 @@ func fakeResults(seed uint64) Results {
 	r.ElasticNet.Params.Train, r.Rings.Params.Test = 30+int(seed), 1000
 	r.ElasticNet.Params.Samples = 1000 + int(seed)
 	r.Learning.Loss.Methods[1].Test.Mean = -1 // the lowest, so the best
-	// The texts of the claims contain the following values, so both sets of results have the same
-	// values.
+	// The texts of the claims contain the following values. Both sets of results therefore have the
+	// same values here.
 	for i := range r.Unrolled.ByRate {
 		r.Unrolled.ByRate[i].Rate = .1 * float64(i)
 	}
@@ -272,8 +272,8 @@ func TestClaimsThatDoNotHoldHaveARemark(t *testing.T) {
 	}
 }
 
-// Every rule, also for an aside, rejects something. It rejects the measurement itself, or a case in
-// which the sentence is false.
+// Every rule can fail, even the rule of an aside. It does not confirm the measurement itself, or it
+// does not confirm a case in which the sentence is false.
 func TestEveryRuleCanFail(t *testing.T) {
 	serial.Test(t)
 	fails := []Verdict{Differs, PaperError, Slip}
@@ -289,8 +289,8 @@ func TestEveryRuleCanFail(t *testing.T) {
 	}
 }
 
-// The rules give the verdicts of the committed table. The numbers in the table are the stored
-// results pooled with the recorded draws.
+// The rules give the same verdicts as the committed table. The numbers in the table are from the
+// stored results, pooled with the recorded draws.
 func TestVerdictsAreThoseOfTheTable(t *testing.T) {
 	serial.Test(t)
 	f, err := os.Open(filepath.Join("..", "..", "..", "figures", "out", "00_start", "claims.csv"))
@@ -326,7 +326,7 @@ func TestVerdictsAreThoseOfTheTable(t *testing.T) {
 	}
 }
 
-// Every rule for repetitions has a smallest difference that matters, with a reason.
+// Every rule for repetitions has a smallest difference that matters, and a reason for it.
 func TestEveryRuleHasASmallestDifference(t *testing.T) {
 	judged := 0
 	rows(pooledClaims(t), func(name string, m *Measurement) {
@@ -343,7 +343,8 @@ func TestEveryRuleHasASmallestDifference(t *testing.T) {
 	}
 }
 
-// If a quantity cannot be negative or above 1, neither can its interval, also over draws.
+// If a quantity cannot be negative, or cannot be above 1, its interval does not extend there. This
+// is also true of intervals over several draws.
 func TestIntervalsOfDrawsStayOnTheirScale(t *testing.T) {
 	ends := map[string][2]float64{"1a": {0, math.Inf(1)}, "1b": {0, math.Inf(1)}, "15a": {0, math.Inf(1)}, "16a": {0, math.Inf(1)}, "22a": {0, 1}, "44a": {0, math.Inf(1)}, "47a": {0, 1}}
 	found := 0
@@ -382,8 +383,8 @@ func TestSettingsBeginWithOtherSplitsThanThePapers(t *testing.T) {
 	}
 }
 
-// If a search for the elastic net has another start or box than in the paper, its setting begins
-// with the start or box.
+// A search for the elastic net may have another start or another box than the paper. The setting of
+// such a search begins with the start or the box.
 func TestSettingsBeginWithAnotherSearchThanThePapers(t *testing.T) {
 	start, box := "start λ1 = 0.1, λ2 = 0.1 in the place of the paper's 0.01, 0.0001; ", "box up to 3.16228 in the place of the paper's 0.1; "
 	want := map[string]string{"5a": box, "11a": start + box, "18a": start + box, "18b": start + box, "18m": box, "22a": box, "24c": start, "24d": start, "24e": start, "24a": "", "30a": "", "31d": ""}
@@ -402,9 +403,9 @@ func TestSettingsBeginWithAnotherSearchThanThePapers(t *testing.T) {
 	}
 }
 
-// The rule of "nearly linearly separable" has a bound a quarter of the way from the accuracy of the
-// Bayes rule to the accuracy of the best line. The accuracy of the line, and an accuracy half way,
-// do not confirm the sentence.
+// The rule of "nearly linearly separable" has a bound between two accuracies. The bound is a
+// quarter of the way from the accuracy of the Bayes rule to the accuracy of the best line. The
+// accuracy of the line does not confirm the sentence, and neither does the accuracy half way.
 func TestNearBayes(t *testing.T) {
 	rings := kernels.DefaultRings().RingsData
 	_, line := differentiability.HalfPlane(rings)
@@ -487,15 +488,16 @@ func TestRules(t *testing.T) {
 			t.Errorf("%s at %+v: %+v, want %+v", c.rule.text, c.m, got, c.want)
 		}
 	}
-	// If a share holds on all of a few data sets, it is not yet above 9 of 10.
+	// If a statement holds on all of a few data sets, the share of all sets is not yet decided to
+	// be above 9 of 10.
 	all := experiment.ShareOf([]float64{1, 1, 1, 1, 1, 1})
 	if got := above(.9, ofSets).judge(all, nil); got.Verdict != NotDecided {
 		t.Errorf("6 of 6: %+v", got)
 	}
 }
 
-// A bound that is measured on the same data contributes its own error. The difference is paired, so
-// that common errors of both cancel.
+// A bound that is measured on the same data has an error of its own. The difference between the
+// estimate and the bound is paired, so that errors that both have in common cancel.
 func TestMeasuredBoundsEnterPaired(t *testing.T) {
 	src := synth.NewStream(1, "bounds")
 	var loss, worst []float64
@@ -533,8 +535,9 @@ func TestConjunction(t *testing.T) {
 	}
 }
 
-// Verdicts depend on intervals. If all intervals contain all numbers, neither the rows with an
-// interval nor their controls are decided. No measurement has the mean of an Estimate without its interval.
+// Verdicts depend on intervals. If all intervals contain all numbers, no row with an interval is
+// decided, and neither is its control. No measurement uses the mean of an Estimate without its
+// interval.
 func TestWideIntervalsDecideNothing(t *testing.T) {
 	serial.Test(t)
 	r, means := fakeResults(1), map[float64]bool{}
@@ -591,8 +594,8 @@ func TestWideIntervalsDecideNothing(t *testing.T) {
 	}
 }
 
-// All numbers of hyperparameters have the same data sets, so that a difference in excess that is the
-// same on each of them has no error.
+// All numbers of hyperparameters have the same data sets. If the difference in excess is the same
+// on each data set, it therefore has no error.
 func TestExcessOfGridsIsPaired(t *testing.T) {
 	of := func(n int, excess float64) searches.Dimension {
 		lowest := []float64{1, 2, 4}
@@ -660,8 +663,8 @@ func claimsOf(result any) []Claim {
 	return Claims(all)
 }
 
-// The words of a finding depend on the verdict on its row. A control that the rule confirms
-// withdraws the words.
+// The words of a finding depend on the verdict on its row. If the rule confirms a control, the
+// finding does not have these words.
 func TestFindingsChangeTheirWordsWithTheirVerdicts(t *testing.T) {
 	row := func(r rule, mean, margin float64, m Measurement) *Measurement {
 		m.Ours = experiment.Estimate{Mean: mean, Margin: margin, N: 100}
@@ -717,9 +720,10 @@ func TestFindingsChangeTheirWordsWithTheirVerdicts(t *testing.T) {
 	}
 }
 
-// mapOf returns a map of one problem with two sizes and two numbers of hyperparameters. change is
-// what the CV gradient changes in the training gradient's test loss of 1, in a cell of few or many
-// examples and hyperparameters; one is the test loss of one hyperparameter.
+// mapOf returns a map of one problem, with two sizes and two numbers of hyperparameters. The test
+// loss of the training gradient is 1. The function change returns the change of this loss by the CV
+// gradient, in a cell with few or many examples and few or many hyperparameters. The parameter one
+// is the test loss with one hyperparameter.
 func mapOf(seed uint64, problem string, one, scatter float64, change func(many, large bool) float64) *manyhyper.MapResult {
 	src, r := synth.NewStream(seed, "map"), &manyhyper.MapResult{Params: manyhyper.DefaultGradientMap()}
 	for _, n := range []int{8, 60} {
@@ -751,8 +755,8 @@ func rowOf(t *testing.T, result any, contains string) *Measurement {
 	return found
 }
 
-// The rows of the map follow its numbers: where they turn, so do the verdicts, and the words of the
-// finding.
+// The rows of the map follow its numbers. If a number changes its sign, the verdict and the words
+// of the finding change, too.
 func TestRowsOfTheMapTurnWithItsNumbers(t *testing.T) {
 	helpsFew := func(by float64) func(many, large bool) float64 {
 		return func(many, _ bool) float64 { return choose(many, 0, -by) }
@@ -782,7 +786,8 @@ func TestRowsOfTheMapTurnWithItsNumbers(t *testing.T) {
 			t.Errorf("%s: %+v is %s, want %s", m.Text, m.Ours, m.Verdict, c.want)
 		}
 	}
-	// Where one hyperparameter does better than many, the control confirms what the row asks for.
+	// If one hyperparameter is better than many, the control fulfils the condition of the row's
+	// rule.
 	for one, want := range map[float64]Verdict{2: Differs, .5: Confirmed} {
 		if m := rowOf(t, mapOf(1, manyhyper.MapOfWeights, one, .01, helpsFew(0)), "weights of a network, N = 8"); m.Control.Verdict != want || math.Abs(m.Control.Ours.Mean-(one-1)/2) > .01 {
 			t.Errorf("one hyperparameter with the loss %v: the control is %+v, want %s", one, m.Control, want)
@@ -801,7 +806,7 @@ func TestRowsOfTheMapTurnWithItsNumbers(t *testing.T) {
 	if got, want := withMoreWeights([]*Measurement{rowOf(t, open, large)}), "; undecided from 42 to 322 weights"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	// One size or one number of hyperparameters has nothing to be compared with.
+	// With only one size, or only one number of hyperparameters, there is nothing to compare.
 	one := mapOf(1, manyhyper.MapOfWidths, 2, .01, helpsFew(.1))
 	one.Cells = one.Cells[:2]
 	rows(claimsOf(one), func(_ string, m *Measurement) {
@@ -821,7 +826,7 @@ func TestDrawsOfTheMapArePooled(t *testing.T) {
 	}
 }
 
-// The settings of the map's rows begin with what differs from the paper's kernel.
+// The setting of a row of the map begins with the differences from the paper's kernel.
 func TestSettingsOfTheMap(t *testing.T) {
 	none := func(bool, bool) float64 { return 0 }
 	for problem, want := range map[string]string{
@@ -850,8 +855,8 @@ func TestFindingsOfOpenRows(t *testing.T) {
 	}
 }
 
-// A remark on a result contains numbers of the result: the sum of two changes, the lowest step of a
-// run, and the rate of a descent.
+// A remark on a result contains numbers of the result: the sum of two changes, the step of a run
+// with the lowest loss, and the rate of a descent.
 func TestRemarksFollowFromResults(t *testing.T) {
 	serial.Test(t)
 	e := func(mean, margin float64) experiment.Estimate {
@@ -909,8 +914,8 @@ func TestHelpOf(t *testing.T) {
 	}
 }
 
-// One slow run of a benchmark does not widen the interval of the median. For records without an
-// interval, the lowest and highest runs replace it.
+// One slow run of a benchmark does not widen the interval of the median. In records without an
+// interval, the lowest and the highest run are its ends.
 func TestTimingsOfOneSlowRun(t *testing.T) {
 	two := func(slow BenchStat) experiment.Estimate {
 		timings := &Timings{RunsOfEach: 9, Benchmarks: map[string]map[string]BenchStat{

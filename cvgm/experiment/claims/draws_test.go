@@ -19,8 +19,9 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// drawn returns one draw of a claim with two rows. One row is the mean of n normal numbers. The
-// other row is a loss that is small in comparison with the loss of a bad choice.
+// drawn returns one draw of a claim with two rows. The estimate of the first row is the mean of n
+// normal numbers. The estimate of the second row is a loss, which is small in comparison with the
+// loss of a bad choice.
 func drawn(src *synth.Stream, n int, mean float64) []Claim {
 	var v, loss, worst []float64
 	for range n {
@@ -36,7 +37,7 @@ func drawn(src *synth.Stream, n int, mean float64) []Claim {
 	return []Claim{c}
 }
 
-// An estimate has moved if it differs from its record by more than rounding can explain.
+// An estimate has moved if its difference from the record is larger than rounding errors.
 func TestMoved(t *testing.T) {
 	first := drawn(synth.NewStream(1, "moved"), 60, -.2)
 	m := first[0].Measured
@@ -64,8 +65,8 @@ func TestMoved(t *testing.T) {
 	}
 }
 
-// pooledDraws returns the claims of the first of some draws, the records of all draws, and the claims
-// by all draws.
+// pooledDraws makes some draws of claims. It returns the claims of the first draw, the records of
+// all draws, and the claims that are judged by all draws.
 func pooledDraws(t *testing.T, draws int, draw func(d int) []Claim) (first []Claim, records []Record, pooled []Claim) {
 	t.Helper()
 	for d := range draws {
@@ -95,7 +96,7 @@ func TestDrawsArePooled(t *testing.T) {
 	if first[0].Measured[0].Verdict != NotDecided || first[0].Measured[0].Draws != nil {
 		t.Errorf("the draw itself: %+v", first[0].Measured[0].Judgement)
 	}
-	// Each draw estimates −.2 ± .26, so about two of three draws decide nothing.
+	// The estimate of each draw is −.2 ± .26, so about two of three draws decide nothing.
 	if d := m.Draws; d.N != draws || d.Flips < 3 || d.Expected < 4 || d.Expected > 8 || d.Chance < .01 {
 		t.Errorf("%+v", d)
 	}
@@ -118,8 +119,8 @@ func TestDrawsArePooled(t *testing.T) {
 	}
 }
 
-// A value that is computed once in each draw also scatters. If the bound lies within the scatter,
-// one flip in ten draws is no surprise.
+// A value that is computed only once in each draw also varies between draws. If the bound lies
+// within this scatter, one flip in ten draws is not unusual.
 func TestDrawsOfWhatIsComputedOnce(t *testing.T) {
 	claim := func(v float64) []Claim {
 		var all measurements
@@ -143,8 +144,8 @@ func TestDrawsOfWhatIsComputedOnce(t *testing.T) {
 	}
 }
 
-// The scatter of a share of all data sets does not reach beyond 1, so it predicts no flips. The
-// scatter of a positive value does not reach below 0.
+// The scatter of a share does not extend beyond 1. So it predicts no flips for a share of 1 over
+// all data sets. The scatter of a positive value does not extend below 0.
 func TestExpectedFlipsAtTheEndsOfScales(t *testing.T) {
 	all := make([]float64, 100)
 	for i := range all {
@@ -163,7 +164,7 @@ func TestExpectedFlipsAtTheEndsOfScales(t *testing.T) {
 	}
 }
 
-// Reckon reports a row if its draws differ by more than its repetitions explain.
+// If the draws of a row differ by more than its repetitions explain, Reckon reports the row.
 func TestDrawsThatFlipTooOftenAreFound(t *testing.T) {
 	src := synth.NewStream(2, "draws")
 	_, _, pooled := pooledDraws(t, 10, func(d int) []Claim { // alternately above and below the bound
@@ -208,7 +209,7 @@ func TestRecordsAreReadAsTheyAreWritten(t *testing.T) {
 	}
 }
 
-// Records that no run of the program writes are errors. The error names the line.
+// A record that no run of the program writes is an error. The error names the line of the record.
 func TestDamagedRecords(t *testing.T) {
 	heading := strings.Join(recordHeader, ",") + "\n"
 	for text, want := range map[string]string{
@@ -257,8 +258,8 @@ func TestReckon(t *testing.T) {
 	if r.Decided != 3 || math.Abs(r.Chance-.15) > 1e-12 || !slices.Equal(r.Opened, []string{"7a", "7c"}) {
 		t.Errorf("%+v", r)
 	}
-	// Outside of the range of a two-sided rule, the nearer end counts: p = .0139 at 2.2 standard
-	// errors from .1.
+	// Outside of the range of a rule with two bounds, the nearer bound is used. At 2.2 standard
+	// errors from the bound .1, p is .0139.
 	far := Measurement{Ours: experiment.Estimate{Mean: .1 + 2.2e-3, Margin: 1.96e-3, N: 100000}}
 	far.setRule(equals(0, .1, ""))
 	if far.judge(); far.Verdict != Differs || math.Abs(far.chance()-.0139) > 1e-4 {
@@ -270,8 +271,9 @@ func TestReckon(t *testing.T) {
 	}
 }
 
-// The recorded draws together distinguish the smallest difference that matters from 0, in each row
-// that has repetitions and decides a sentence. No row flips more often than its errors predict.
+// The test is about rows that have repetitions and decide a sentence. In each of these rows, the
+// recorded draws together distinguish the smallest difference that matters from 0. No row flips
+// more often than its errors predict.
 func TestRecordedDrawsHavePower(t *testing.T) {
 	serial.Test(t)
 	pooled := pooledClaims(t)
@@ -281,7 +283,8 @@ func TestRecordedDrawsHavePower(t *testing.T) {
 			return
 		}
 		judged++
-		// Tells is itself an estimate, so the test allows two of its relative standard errors.
+		// The result of Tells is itself an estimate. The test therefore allows two relative
+		// standard errors of this result.
 		slack := 1 + 2/math.Sqrt(2*float64(m.Ours.N))
 		if !m.Aside && m.Smallest > 0 && m.Tells() > slack*m.Smallest {
 			t.Errorf("%s: %d repetitions tell %.3g from none, and %.3g matters: %s", name, m.Ours.N, m.Tells(), m.Smallest, m.Text)
@@ -359,8 +362,8 @@ func TestFreshDrawsDecideTheSame(t *testing.T) {
 	}
 }
 
-// A finding that a smallest difference decides changes its words with this difference, and one that
-// is far from every bound does not.
+// If a smallest difference decides a finding, the words of the finding change with this difference.
+// If a finding is far from every bound, they do not change.
 func TestLimitsOfFindings(t *testing.T) {
 	all := pooledClaims(t)
 	l := LimitsOf(all)
@@ -368,7 +371,7 @@ func TestLimitsOfFindings(t *testing.T) {
 		t.Errorf("%+v", l)
 	}
 	rows(all, func(_ string, m *Measurement) {
-		if m.role == table1 { // so that the difference is too small to matter, but not with half of the smallest
+		if m.role == table1 { // the difference is then too small to matter, but not if the smallest difference is halved
 			m.Ours = experiment.Estimate{Mean: -.75 * m.Smallest, Margin: .05 * m.Smallest, N: 100}
 			m.judge()
 		}
@@ -378,11 +381,11 @@ func TestLimitsOfFindings(t *testing.T) {
 	}
 }
 
-// The pilot is draw 20 of the experiments whose repetitions follow from it. Ten such draws together
-// distinguish the smallest difference that matters from none.
+// The pilot is draw 20 of those experiments whose number of repetitions follows from it. Ten such
+// draws together distinguish the smallest difference that matters from 0.
 func TestPilotHasPower(t *testing.T) {
 	const draws = 10
-	cannot := []string{"27b"} // the smallest difference is the rounding of a number on one data set
+	cannot := []string{"27b"} // the smallest difference is the rounding error of a printed number, on one data set
 	pilot := readDraws(t, filepath.Join("testdata", "pilot.csv"), 20)
 	if len(pilot) != 1 {
 		t.Fatalf("%d draws", len(pilot))

@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// For several draws, each derivative agrees with the differences up to their rounding. Forward and
-// reverse mode agree.
+// For several draws, each derivative agrees with the finite differences up to their rounding
+// errors. Forward mode and reverse mode agree, too.
 func TestDerivativesMeetDifferences(t *testing.T) {
 	for draw := range 5 {
 		p := DefaultDerivatives()
@@ -25,7 +25,8 @@ func TestDerivativesMeetDifferences(t *testing.T) {
 			t.Fatalf("%d checks of %v", len(r.Checks), r.Examples())
 		}
 		for _, c := range r.Checks {
-			// The tolerance is relative to a derivative, which may be small by chance.
+			// The tolerance is divided by the derivative, because the derivative may be small by
+			// chance.
 			if i, e := c.Best(); e > 1e-8/math.Min(1, math.Abs(c.VJP)) {
 				t.Errorf("draw %d, %s in %s: %g from the best difference, at step %g", draw, c.Example, c.Input, e, r.Steps[i])
 			}
@@ -65,8 +66,8 @@ func TestSolveDie(t *testing.T) {
 	}
 }
 
-// A learner without coefficients has derivatives of 0, which agree with their differences. It has
-// no kink. A coefficient that jumps has no kink either.
+// If all coefficients of a learner are zero, the derivatives are 0 and agree with the finite
+// differences. Such a learner has no kink. A coefficient that jumps has no kink either.
 func TestExtremePenalties(t *testing.T) {
 	p := casetest.Drawn[DerivativesParams]("derivatives")
 	p.Lambda1 = 10

@@ -35,7 +35,7 @@ func TestUnrolledConvergesToTheImplicitDerivativeOrExplodes(t *testing.T) {
 				t.Errorf("rate %v: error %v", run.Rate, last)
 			}
 		case run.Rate < .05:
-			// A thousand steps with a learning rate of a hundredth do not reach the minimum.
+			// With a learning rate of a hundredth, a thousand steps do not reach the minimum.
 			if last < .3 || e[0] < .9 {
 				t.Errorf("rate %v: error from %v to %v", run.Rate, e[0], last)
 			}
@@ -87,8 +87,8 @@ func TestUnrolledInAnyArithmetic(t *testing.T) {
 		casetest.Near(t, "factor", factor, preciseFactor, 1e-9)
 		casetest.Near(t, "implicit", exactly, implicit, 1e-12)
 	}
-	// Without momentum, a step multiplies by I − η(H + λI). The factor is largest along the
-	// direction of least curvature.
+	// Without momentum, a step multiplies the distance from the minimum by I − η(H + λI). The
+	// factor is largest along the direction of smallest curvature.
 	long, r := descent{steps: 200, rate: .1}, newRidgeFit(floating[float64](), train, test, p.Penalty)
 	_, before, err := r.unrolled(t.Context(), long)
 	long.steps++
@@ -138,8 +138,8 @@ func TestUnrolledRefusesBadSteps(t *testing.T) {
 	}
 }
 
-// In any arithmetic, the derivatives of a ridge regression end with their context, and so do the
-// elimination, a fit of the descent and its derivative.
+// If the context ends, all computations of a ridge regression end, in any arithmetic: the
+// derivatives, the elimination, a fit of the descent, and the derivative of this fit.
 func TestUnrolledEndsWithItsContext(t *testing.T) {
 	p := DefaultUnrolled()
 	train, test := unrolledData(t, p)
@@ -189,7 +189,7 @@ func BenchmarkDifferentiation(b *testing.B) {
 }
 
 // With more steps, the derivatives of the iterates converge to the implicit derivatives, in all
-// inputs. Too large a learning rate is an error, and leaves no fit.
+// inputs. A learning rate that is too large is an error. There is then no fit.
 func TestUnrolledDescentConvergesToTheMinimum(t *testing.T) {
 	train, _ := unrolledData(t, DefaultUnrolled())
 	rows, n := train.X.Dims()

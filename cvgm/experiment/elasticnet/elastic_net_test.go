@@ -29,8 +29,8 @@ type golden struct {
 	Exhaustive []struct{ L1, L2, CV, Test float64 }
 }
 
-// replay runs the experiment once for all tests. It omits the long run and the surfaces, which the
-// published code does not have.
+// replay runs the experiment once for all tests. It omits the long run and the surfaces, because
+// the published code has neither of them.
 func replay(t *testing.T) *Result {
 	t.Helper()
 	r, err := replayed()
@@ -105,7 +105,8 @@ func TestElasticNetReplayGivesThePrintedNumbers(t *testing.T) {
 			improvements = append(improvements, v)
 		}
 	}
-	// The tolerance is half a unit of the fifth digit, plus the single precision of the QP solver.
+	// The tolerance is half a unit of the fifth digit, plus an error of the QP solver, which
+	// computes in single precision.
 	if diff := cmp.Diff(printed, improvements, cmpopts.EquateApprox(0, 5e-6+2e-6)); diff != "" {
 		t.Errorf("improvements of exhaustive search (-printed +replayed):\n%s", diff)
 	}

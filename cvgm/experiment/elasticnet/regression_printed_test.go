@@ -7,8 +7,8 @@ import (
 	"cvgm/cvgm/experiment"
 )
 
-// If nothing depends on the unit of the labels, the two ways to label differ only by the unit. Only
-// the second call has other coefficients.
+// If nothing depends on the unit of the labels, the two ways to draw the labels differ only by the
+// unit. The coefficients of the second call are different.
 func TestRegressionPrinted(t *testing.T) {
 	p := DefaultRegressionPrinted()
 	p.Seeds, p.Steps = 3, 2

@@ -23,7 +23,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// goldenKernel is a variant of an experiment as computed by independent code. It has the CV loss at
+// goldenKernel holds results of independent code for a variant of an experiment: the CV loss at
 // every step, and the derivative of the CV loss in the features at the start.
 type goldenKernel struct {
 	CVLoss         float64      `json:"cv_loss"`
@@ -87,8 +87,8 @@ func kernelReplays(t *testing.T) (rings, xor *LearnedKernelResult) {
 	return r[0], r[1]
 }
 
-// goldenSteps is the number of steps in which the path along an exact gradient agrees with the
-// golden run. Rounding grows along the path.
+// In the first goldenSteps steps, the path along an exact gradient agrees with the golden run.
+// Rounding errors grow along the path.
 const goldenSteps = 20
 
 func TestLearnedKernelsFollowTheGoldenRuns(t *testing.T) {
@@ -209,8 +209,8 @@ func TestTheErrorsOfThePublishedGradientOffsetEachOther(t *testing.T) {
 	}
 }
 
-// The direction of each variant equals finite differences of its function. The function is the
-// whole loss, or the loss with the validation features held fixed. The test omits Published,
+// For each variant, the direction equals finite differences of a function. This function is the
+// whole loss, or the loss with the validation features held constant. The test omits Published,
 // because its direction is not the gradient of any function.
 func TestVariantsAgainstDifferences(t *testing.T) {
 	src := synth.NewStream(1, "directions")
@@ -260,7 +260,7 @@ func TestVariantsAgainstDifferences(t *testing.T) {
 				for i := range direction {
 					direction[i] = src.NormFloat64()
 				}
-				// The step is small enough that no rectified unit crosses its kink.
+				// The step is so small that no rectified unit crosses its kink.
 				const h = 1e-6
 				want := (value(direction, h) - value(direction, -h)) / (2 * h)
 				casetest.Near(t, e.name+", "+v.String()+": derivative along a direction", floats.Dot(grad, direction), want, 2e-8*floats.Norm(grad, 2)*floats.Norm(direction, 2))
@@ -269,8 +269,8 @@ func TestVariantsAgainstDifferences(t *testing.T) {
 	}
 }
 
-// heldLoss returns the CV loss of learners that are fitted to the training rows of phi. The loss is
-// taken on the validation rows of held.
+// heldLoss returns a CV loss. The learners are fitted to the training rows of phi, and the loss is
+// computed on the validation rows of held.
 func heldLoss(t *testing.T, v Variant, y []float64, splits []cvgm.Split, c float64, phi, held *mat.Dense) float64 {
 	var total float64
 	for _, s := range splits {
@@ -329,7 +329,7 @@ func TestManifoldsAndScoresBelongToTheModel(t *testing.T) {
 	}
 }
 
-// The default ManifoldSteps exceed the number of steps of a short run.
+// The default entries of ManifoldSteps may exceed the number of steps of a short run.
 func TestManifoldStepsBeyondTheRunStandForItsEnd(t *testing.T) {
 	p := fewKernelSteps()
 	p.ManifoldSteps = []int{20, 1, 100, 0}

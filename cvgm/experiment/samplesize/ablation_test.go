@@ -14,8 +14,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The CV loss of the resubstitution split is the mean loss of the fit on the rows to which the
-// learner was fitted. The gradient of the CV loss is the gradient of this mean loss.
+// The CV loss of the resubstitution split is a training loss: the mean loss of the fit on the rows
+// to which the learner was fitted. The gradient of the CV loss is the gradient of this mean loss.
 func TestResubstitutionIsTheTrainingLoss(t *testing.T) {
 	p := DefaultAblation()
 	s, err := p.machine(4, 3)
@@ -57,8 +57,8 @@ func fewAblations() AblationParams {
 	return p
 }
 
-// Two descents of the same loss end at the same risk. Each part of the result is measured by its
-// own descent.
+// If both descents have the same loss, they end at the same risk. Each part of the result is
+// measured by its own descent.
 func TestAblationComparesTheTwoGradients(t *testing.T) {
 	p := fewAblations()
 	for _, problem := range p.problems() {
@@ -84,7 +84,8 @@ func TestAblationComparesTheTwoGradients(t *testing.T) {
 	}
 }
 
-// Random search is judged at its lowest CV loss within each budget, up to the limit of the budgets.
+// Random search is judged at the point of its lowest CV loss within each budget. Budgets above the
+// limit are omitted.
 func TestAblationWithoutAGradient(t *testing.T) {
 	p := fewAblations()
 	for _, problem := range p.problems() {

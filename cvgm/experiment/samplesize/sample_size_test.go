@@ -50,8 +50,8 @@ func TestSampleSizesAreTheSameForAnyGOMAXPROCS(t *testing.T) {
 	}
 }
 
-// With two training examples, each fit has one example. With one class, the unpenalised intercept
-// has no finite value.
+// With two training examples, each fit has only one example, and thus only one class. The
+// unpenalised intercept then has no finite value.
 func TestFailingCellsAreNamedAndTheRestGoesOn(t *testing.T) {
 	p := fewSizes()
 	p.MinSize = 2
@@ -202,9 +202,9 @@ func BenchmarkNetworkStep(b *testing.B) {
 	}
 }
 
-// The CV loss of the weight decay comes only from fits to training rows. The number of steps is one
-// of the tried numbers. Over several data sets, the chosen decay for random labels is at least the
-// decay for real labels.
+// The CV loss of the weight decay comes only from fits to training rows. The chosen number of steps
+// is one of the tried numbers. Over several data sets, the chosen decay for random labels is at
+// least as large as the decay for real labels.
 func TestDecayIsChosenByHeldOutLoss(t *testing.T) {
 	serial.Test(t)
 	p := DefaultSampleSize()
@@ -243,7 +243,7 @@ func TestDecayIsChosenByHeldOutLoss(t *testing.T) {
 	}
 }
 
-// The rivals are measured at the sizes nearest to RivalSizes, and at least at one size.
+// The rivals are measured at the sizes that are nearest to RivalSizes, and at one size at least.
 func TestRivalSizesAreTheNearest(t *testing.T) {
 	p := DefaultSampleSize()
 	for _, c := range []struct {
@@ -276,9 +276,10 @@ func TestDecayed(t *testing.T) {
 	}
 }
 
-// The boundary of the quadratic rival has the same form as the Bayes rule's. With many examples, it
-// is as accurate as the Bayes rule, up to the scatter of the test examples. Logistic regression is
-// not. The rivals are not measured at sizes that were not requested.
+// The boundary of the quadratic rival has the same form as the boundary of the Bayes rule. With
+// many examples, the rival is as accurate as the Bayes rule, up to the scatter of the test
+// examples. Logistic regression is less accurate. The rivals are not measured at sizes that were
+// not requested.
 func TestRivalsOfManyExamples(t *testing.T) {
 	p := DefaultSampleSize()
 	p.MinSize, p.MaxSize, p.SizeStep, p.Seeds, p.K, p.Steps = 12, 212, 200, 2, 2, 1

@@ -22,10 +22,9 @@ func TestCarries(t *testing.T) {
 	}
 }
 
-// If only one hyperparameter affects the loss, hyperparameters without effect do not change the
-// lowest loss on the grid. Random search draws a new value of the first hyperparameter at each of
-// its points. The lowest loss of random search is therefore not higher than the lowest loss on the
-// grid.
+// If only one hyperparameter affects the loss, the other hyperparameters do not change the lowest
+// loss on the grid. Random search draws a new value of the first hyperparameter at each of its
+// points. Its lowest loss is therefore not higher than the lowest loss on the grid.
 func TestFewDimensionsGridHasTheValuesOfOneAxis(t *testing.T) {
 	p := DefaultFewDimensions()
 	p.Groups, p.DataSets, p.Points = []int{1}, 2, 1

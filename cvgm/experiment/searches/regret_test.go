@@ -20,7 +20,7 @@ func TestRegretsAreOfTheLowestKnown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.LongBudget = 1 // with a budget of 1, the two searches find the lowest loss
+	p.LongBudget = 1 // with a budget of 1, the lowest known loss comes from the two searches
 	alone, err := p.Run(t.Context(), experiment.Hooks{})
 	if err != nil {
 		t.Fatal(err)

@@ -192,7 +192,7 @@ func BenchmarkSearcher(b *testing.B) {
 	}
 }
 
-// The reference of the searches is found also if the rounding of the losses exceeds Tol.
+// The reference of the searches is found even if the rounding errors of the losses exceed Tol.
 func TestReferenceOfLargeLosses(t *testing.T) {
 	p := casetest.Drawn[SearchesParams]("searches")
 	p.Noise, p.Scale, p.Tol = 1e9, 1, 1e-6
@@ -213,8 +213,8 @@ func TestReferenceOfLargeLosses(t *testing.T) {
 	}
 }
 
-// A convex function lies below its chords. The distance equals a value that is computed by hand. A
-// function with a bump lies above its chords.
+// A convex function lies below its chords. The distance from the chords equals a value that is
+// computed by hand. A function with a bump lies above some of its chords.
 func TestAboveChords(t *testing.T) {
 	axis := []float64{0, 1, 3}
 	grid := func(f func(x, y float64) float64) [][]float64 {

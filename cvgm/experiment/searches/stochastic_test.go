@@ -17,13 +17,14 @@ var (
 //
 //	go test ./cvgm/experiment/searches -run TestStochasticTrial -v -timeout 0 -stochastic 100
 //
-// The test prints the risk of each method. It also prints the risk of stochastic CVGM with an outer
-// penalty minus the risk of the method. The numbers are means over the data sets with 95 %
-// confidence intervals. Steps, splits and weights were chosen on sets 1001 to 1012. On sets 1 to
-// 100, the risk of stochastic CVGM was .321 ± .012 with 5,200 fits. The risk of plain CVGM was .958
-// ± .086 with 25,600 fits, a difference of −.637 ± .079. The risk of CMA-ES was .333 ± .008 with
-// 25,600 fits. Most of the difference comes from the penalty. The training gradient with the same
-// penalty and rule has the risk .324 ± .010, a difference of −.003 ± .004.
+// The test prints the risk of each method. It also prints a difference for each method: the risk of
+// stochastic CVGM with an outer penalty, minus the risk of the method. The numbers are means over
+// the data sets with 95 % confidence intervals. Steps, splits and weights were chosen on sets 1001
+// to 1012. On sets 1 to 100, the risk of stochastic CVGM was .321 ± .012 with 5,200 fits. The risk
+// of plain CVGM was .958 ± .086 with 25,600 fits, a difference of −.637 ± .079. The risk of CMA-ES
+// was .333 ± .008 with 25,600 fits. Most of the difference comes from the penalty. With the same
+// penalty and the same rule, the training gradient has the risk .324 ± .010, a difference of −.003
+// ± .004.
 //
 // Without the flag, the problem is small. The test then checks that fits are counted, and that a
 // second run has the same bits.

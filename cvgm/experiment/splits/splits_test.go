@@ -10,9 +10,9 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// The ratio of the scatters is computed for each data set. The sweep over step sizes on the rings
-// ends with the quasi-Newton method. With a tiny step, the CV loss never rises, but ends higher
-// than with a useful step.
+// The ratio of the standard deviations is computed for each data set. The sweep over step sizes on
+// the rings ends with the quasi-Newton method. With a tiny step, the CV loss never rises, but its
+// last value is higher than with a useful step.
 func TestSplitsSharesAndSteps(t *testing.T) {
 	p := *casetest.Drawn[SplitsParams]("splits")
 	p.Ks, p.Ps, p.DataSets, p.Draws = []int{15}, []float64{.9}, 4, 4
@@ -40,8 +40,8 @@ func TestSplitsSharesAndSteps(t *testing.T) {
 	}
 }
 
-// A search over the weights of a network meets kinks of the network's units, and steps over them.
-// Searches for penalties of ridge regressions end at bounds instead.
+// A search over the weights of a network meets kinks of the network's units, and continues beyond
+// them. Searches for the penalties of ridge regressions do not meet kinks. They end at bounds.
 func TestSearchesOverWeightsStepOverKinks(t *testing.T) {
 	p := casetest.Drawn[GapParams]("gap")
 	p.Budget = 108

@@ -46,8 +46,8 @@ func TestStabilityIdentityHolds(t *testing.T) {
 	casetest.Near(t, "test loss at step 99", r.TestLoss[1], 1.077971, 1e-6)
 }
 
-// forgetful is ridge regression that ignores refits. Every fit after the first returns the
-// parameters of the first fit.
+// forgetful is a ridge regression that cannot be fitted again. Every fit after the first returns
+// the parameters of the first fit.
 type forgetful struct {
 	linear.ElasticNet
 	first []float64
@@ -64,7 +64,7 @@ func (f *forgetful) Fit(theta, hyper []float64) error {
 	return nil
 }
 
-// The comparison can fail. Without refits, Δ is zero but the gap is not.
+// The comparison can fail: without refits, Δ is zero, but the gap is not.
 func TestStabilityIdentityFailsWithoutRefits(t *testing.T) {
 	p := quickStability()
 	from := Population{Coef: []float64{1, -1, .5, 0, 0}, Noise: 1}
@@ -103,9 +103,9 @@ func TestStabilityRefusesBadParams(t *testing.T) {
 	}
 }
 
-// Starts on both sides of the minimum lower the CV loss. The path from an over-regularised start
-// raises Δ. The path from a start with almost no penalty lowers Δ. The change is the difference
-// between the ends of the path.
+// CVGM lowers the CV loss from starts on both sides of the minimum. The path from an
+// over-regularised start raises Δ. The path from a start with almost no penalty lowers Δ. The
+// change of Δ is the difference between the two ends of the path.
 func TestStabilityFromSeveralStarts(t *testing.T) {
 	p := *casetest.Drawn[StabilityParams]("stability")
 	d := DefaultStability()
