@@ -11,7 +11,7 @@ func init() {
 	register(func(r *searches.FewDimensionsResult) []Output { return []Output{FewDimensionsTable(r)} })
 }
 
-// FewDimensionsTable compares random search with exhaustive search. Its rows are numbers of
+// FewDimensionsTable compares random search with exhaustive search. It has a row for each number of
 // hyperparameters that affect the CV loss.
 func FewDimensionsTable(r *searches.FewDimensionsResult) *Table {
 	p := r.Params

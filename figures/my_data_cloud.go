@@ -65,8 +65,9 @@ func (s span) centres() []float64 {
 // points in each cell. Points outside of the axes are drawn on the frame. The result noutside is
 // the number of these points.
 func cloud(p *Panel, across, up span, x, y []float64) (noutside int) {
-	// Up to two limits, glyphs hardly overlap. The constant many limits the number of points. The
-	// constant crowded limits the mean number of points in those cells that have a point.
+	// Glyphs hardly overlap up to two limits. The constant many is the limit of the number of
+	// points. The constant crowded is the limit of the mean number of points in those cells that
+	// have a point.
 	const many, crowded = 150, 1.5
 	counts, filled := make([][]float64, cells), 0
 	for i := range counts {

@@ -16,7 +16,7 @@ func init() {
 	})
 }
 
-// SearchDimensionsTable lists the results of each search, by the number of hyperparameters.
+// SearchDimensionsTable lists the results of each search for each number of hyperparameters.
 func SearchDimensionsTable(r *searches.DimensionsResult) *Table {
 	p := r.Params
 	t := &Table{

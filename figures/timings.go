@@ -13,7 +13,7 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// timingsNote returns a note on recorded times, which is placed below a figure or table.
+// timingsNote returns a note on recorded times. The note is placed below a figure or table.
 func timingsNote(t *claims.Timings) string {
 	return fmt.Sprintf("The fastest of several runs, recorded %s on %s with %d cores.", t.Date, t.Machine.Processor, t.Machine.Cores)
 }

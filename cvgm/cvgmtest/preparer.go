@@ -107,8 +107,8 @@ func (c preparerCase) apply(f cvgm.Prepared) []float64 {
 	return features
 }
 
-// stored checks that ApplyStored returns the features want for row i. The features want are the
-// result of Apply.
+// stored checks the result of ApplyStored for row i. The result must be equal to want, the features
+// that Apply returns for this row.
 func (c preparerCase) stored(s cvgm.StoredPrepared, i int, want []float64) {
 	c.Helper()
 	row, got, seen, calls := slices.Clone(c.x.RawRowView(i)), make([]float64, c.nfeatures), make([]bool, c.nfeatures), 0

@@ -23,7 +23,7 @@ type searchRun struct {
 	first float64   // |f| at the start
 	scale []float64 // of each coordinate, at the start
 	moved float64   // the largest move from the evaluation before, in scales
-	left  float64   // the distance to the minimum, in scales, as the secant of the last move predicts it
+	left  float64   // the distance to the minimum that the secant of the last move predicts, in scales
 	// X and Grad of the evaluation before this one.
 	last, lastGrad []float64
 	work           []float64

@@ -174,8 +174,8 @@ func slopeAt(loss cvgm.Loss, p float64, labels []float64, weights sample.Weights
 	return total
 }
 
-// classWeights returns those candidates that occur as labels in y, and the total weight of the
-// labels that equal each of them.
+// classWeights returns those candidates that occur as labels in y. For each of these candidates, it
+// also returns the total weight of the labels that are equal to it.
 func classWeights(y []float64, weights sample.Weights, candidates []float64) (labels []float64, totals sample.Weights) {
 	for _, label := range candidates {
 		var total float64

@@ -31,8 +31,8 @@ func Ablation(d *samplesize.AblationResult) string {
 		penalties.String())
 }
 
-// AblationBySize returns a table of the difference over all sizes. The table is by numbers of
-// splits and by numbers of steps.
+// AblationBySize returns a table of the difference over all sizes, for each number of splits and
+// each number of steps.
 func AblationBySize(d *samplesize.AblationResult) string {
 	p := d.Params.Rings
 	head, rule := "| |", "| :-- |"

@@ -11,8 +11,7 @@ import (
 	"cvgm/cvgm/experiment/searches"
 )
 
-// reached returns a number of data sets. On these data sets, a search reaches the minimum within
-// its whole budget.
+// reached counts the data sets on which a search reaches the minimum within its whole budget.
 func reached(r *searches.Result, m searches.Method) int {
 	return m.Within(r.Params.Budget, r.Params.DataSets)
 }

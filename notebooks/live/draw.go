@@ -67,8 +67,8 @@ func (v view) curves(p *figures.Panel, name string, of func(state) float64, s fi
 	curve(p, name, v.run, of, s)
 }
 
-// The method numbers returns numbers for each state of the run and of the pinned run. Each function
-// in the argument of returns one number for a state.
+// The method numbers returns numbers for each state of the run and of the pinned run. The argument
+// of is a list of functions, and each function returns one number for a state.
 func (v view) numbers(of ...func(state) float64) (all []float64) {
 	states := v.run.states
 	if v.pinned != nil {

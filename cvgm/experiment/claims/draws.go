@@ -77,9 +77,9 @@ const (
 )
 
 // Moved returns the names of the rows with changed estimates. It compares the estimates on draw 0
-// with the record draw0. An estimate has changed if it differs by more than a tenth of its standard
-// error. An estimate that is computed once has changed if it differs by more than a millionth of
-// its value. Moved omits times, and rows that are not in the record.
+// with the record draw0. An estimate has changed if it differs from the record by more than a tenth
+// of its standard error. For an estimate that is computed once, the limit is a millionth of its
+// value. Moved omits times, and rows that are not in the record.
 func Moved(claims []Claim, draw0 Record) []string {
 	var moved []string
 	rows(claims, func(name string, m *Measurement) {

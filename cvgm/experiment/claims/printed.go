@@ -43,9 +43,9 @@ var Printed = struct {
 	LeastSquares, TrueCoefficients, CVGM, Exhaustive, Random, CVGMSteps Quoted
 
 	Rings, XOR PrintedKernel
-	// SampleSizeWins is a share of the data sets. On these data sets, CVGM is more accurate than
-	// the network of the published code. The published code computes this share from fewer sizes
-	// and repetitions than the paper, and counts ties as losses.
+	// SampleSizeWins is the share of data sets on which CVGM is more accurate than the network of
+	// the published code. The published code computes this share from fewer sizes and repetitions
+	// than the paper, and counts ties as losses.
 	SampleSizeWins Quoted
 	// Seeds and LargestSize are parameters of the comparison of sizes.
 	Seeds, LargestSize Quoted

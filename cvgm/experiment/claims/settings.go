@@ -171,8 +171,8 @@ func rivalSetting(p samplesize.SampleSizeParams, rival int) string {
 	return pick(p, "LinearC")
 }
 
-// setting returns the setting of the benchmark of a problem. It includes the machine if the record
-// names one.
+// setting describes the conditions of the benchmark of a problem. It includes the machine if the
+// record names one.
 func (t *Timings) setting(problem ...any) string {
 	text := fmt.Sprintf("%s; median of %d runs, the interval reaches over all of them", describe(problem...), t.RunsOfEach)
 	if t.Machine.Cores > 0 {

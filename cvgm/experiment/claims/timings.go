@@ -78,8 +78,8 @@ func ReadTimings(path string) (*Timings, error) {
 	return t, nil
 }
 
-// Lowest returns the lowest value of a benchmark in a unit, or NaN if there is no record. Other
-// programs disturbed the run with the lowest value least.
+// Lowest returns the lowest value of a benchmark in a unit, or NaN if there is no record. The run
+// with the lowest value is the run that other programs disturbed least.
 func (t *Timings) Lowest(benchmark, unit string) float64 {
 	if m := t.Benchmarks[benchmark][unit]; m.Lowest > 0 {
 		return m.Lowest

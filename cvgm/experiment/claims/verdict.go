@@ -149,8 +149,8 @@ func (d difference) perDoublings(smallest, largest int) difference {
 	return difference{d.size / n, fmt.Sprintf("%g over the %.2g doublings from N = %d to %d; %s", d.size, n, smallest, largest, d.why)}
 }
 
-// equals returns a rule that requires a number within tol of the number want. The parameter tol is
-// also the smallest difference that matters.
+// equals returns a rule that requires a number near want. The difference may be at most tol, which
+// is also the smallest difference that matters.
 func equals(want, tol float64, why string) rule {
 	return rule{text: fmt.Sprintf("within %.4g of %g", tol, want), low: want - tol, high: want + tol, minSize: difference{tol, why}}
 }

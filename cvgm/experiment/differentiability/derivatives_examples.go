@@ -220,7 +220,7 @@ func checkQP(_ context.Context, c *checker, src *synth.Stream) error {
 	return nil
 }
 
-// entries returns the entries of m in row-major order. It returns nil for nil.
+// entries returns the entries of the matrix m in row-major order. If m is nil, it returns nil.
 func entries(m *mat.Dense) []float64 {
 	if m == nil {
 		return nil

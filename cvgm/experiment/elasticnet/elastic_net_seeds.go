@@ -53,9 +53,9 @@ type Seeds struct {
 	//   - OnUpper: the best point of the paper's grid lies at the upper end of a penalty.
 	//   - WideOnEdge, WideOnUpper: OnEdge and OnUpper for the wide grid.
 	MinimumOutside, MinimumAbove, OnEdge, OnUpper, WideOnEdge, WideOnUpper experiment.Estimate
-	// WideLess holds differences between the wide box and the paper's box, the loss in the wide box
-	// minus the loss in the paper's box. There are four: for the CV loss and the test loss of
-	// exhaustive search, and for the CV loss and the test loss of random search.
+	// WideLess holds differences of losses: the loss in the wide box minus the loss in the paper's
+	// box. There are four differences: for the CV loss and the test loss of exhaustive search, and
+	// for the CV loss and the test loss of random search.
 	WideLess struct{ ExhaustiveCV, ExhaustiveTest, RandomCV, RandomTest experiment.Comparison }
 }
 

@@ -69,8 +69,8 @@ type FewDimensionsRow struct {
 // fewCell holds the results on one data set: the lowest losses of both searches, or Carry.
 type fewCell struct{ Random, Grid, Carry float64 }
 
-// Run measures all numbers of hyperparameters that affect the CV loss. The data sets run in
-// parallel.
+// Run compares the two searches for each number of hyperparameters that affect the CV loss. The
+// data sets run in parallel.
 func (p FewDimensionsParams) Run(ctx context.Context, hooks experiment.Hooks) (*FewDimensionsResult, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err

@@ -102,8 +102,8 @@ type Method struct {
 	Median []float64
 }
 
-// Within returns a number of data sets among the first n. On these data sets, the searcher reaches
-// the minimum within the given number of evaluations.
+// Within counts data sets among the first n: the data sets on which the searcher reaches the
+// minimum within the given number of evaluations.
 func (m Method) Within(evaluations, n int) int {
 	count := 0
 	for _, r := range m.Reached[:n] {

@@ -12,8 +12,8 @@ import (
 
 // An axis is too short for ticks if its length is below one of two bounds. The first bound is
 // shortest: on a shorter axis, the distance between two ticks underflows. The second bound is
-// narrowest times the larger absolute value of the axis' ends. The number narrowest is far above
-// the rounding errors of ticks and labels, and far below the resolution of a figure.
+// narrowest times the larger absolute value of the two ends of the axis. The number narrowest is
+// far above the rounding errors of ticks and labels, and far below the resolution of a figure.
 const narrowest, shortest = 1e-9, 1e-300
 
 // narrow reports whether an axis from low to high is too short for two ticks.
