@@ -14,9 +14,8 @@ const (
 	// tuneTol is a share of the CV loss. Consider a change of all hyperparameters by a factor e. A
 	// descent ends if such a change would lower the CV loss by at most this share, to first order.
 	tuneTol = 1e-4
-	// descentEvals times the number of free kinds of hyperparameters is the largest number of
-	// evaluations of a descent. A longer descent would probably follow a kink, and there the
-	// pattern search is faster.
+	// A descent has at most descentEvals evaluations for each free kind of hyperparameters. A
+	// longer descent would probably follow a kink, and there the pattern search is faster.
 	descentEvals = 25
 	// A descent of a large table also ends if slowEvals successive evaluations have not lowered its
 	// lowest CV loss by more than slowShare. This share is far below the standard error of a CV

@@ -10,8 +10,8 @@ import (
 	"cvgm/cvgm/experiment/kernels"
 )
 
-// The map literally gives a remark for each verdict. These are verdicts on the sentence about line
-// 4 in its other reading.
+// The map called literally holds a remark for each verdict. The verdict judges the sentence about
+// line 4 in its other reading.
 var literally = map[Verdict]string{
 	Confirmed:   "By that reading, too, the sentence holds.",
 	TooLittle:   "By that reading, too, the sentence holds.",

@@ -121,8 +121,8 @@ const (
 	SquaredLossMatters = .01
 )
 
-// Each of these variables is a smallest difference that matters. After the word of, its name gives
-// the measured quantity.
+// Each of these variables is a smallest difference that matters. Its name is "of" followed by the
+// measured quantity.
 var (
 	ofAccuracy = difference{AccuracyMatters, "half a point is half of the standard deviation of an accuracy of .9 on the paper's test set of 1000 examples"}
 	// The next two differences are for comparisons with a poor rival. A poor rival does not learn,
