@@ -14,7 +14,8 @@ import (
 // megabytes. With the default parameters, an experiment has at most MaxCells/1000 cells.
 const MaxCells = 1_000_000
 
-// If an experiment has more than MaxCells cells, its error wraps ErrTooManyCells.
+// ErrTooManyCells marks the error of an experiment with more than MaxCells cells. The error wraps
+// it.
 var ErrTooManyCells = errors.New("too many cells")
 
 // Cells computes n independent cells in parallel, and returns their results f(0) … f(n-1). It does

@@ -64,7 +64,7 @@ type RegretRow struct {
 	Wins             float64           // share of the data sets on which Bayesian optimisation has the lower regret; a tie counts as half
 }
 
-// For each data set, RegretsBySet holds the regrets of both searches and of the start.
+// RegretsBySet holds, for each data set, the regrets of both searches and of the start.
 type RegretsBySet struct{ Bayesian, Random, Start []float64 }
 
 // Run measures all problems and boxes. The data sets run in parallel.
