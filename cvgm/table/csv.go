@@ -30,9 +30,9 @@ import (
 // overrules the choice.
 //
 // Three kinds of columns of digits are not numeric. Digits with leading zeros, such as the zip code
-// 01234, are texts if more than half of the fields have the same length. Whole numbers above 2^53 are
-// texts if rounding makes some of them equal. Fields such as 20240131 are dates if all of them are
-// dates of the years 1900 to 2100, and at least 5 of them differ. Notes list these columns.
+// 01234, are texts if more than half of the fields have the length of one of them. Whole numbers above
+// 2^53 are texts if rounding makes some of them equal. Fields such as 20240131 are dates if all of
+// them are dates of the years 1900 to 2100, and at least 5 of them differ. Notes list these columns.
 //
 // A column of dates or times of one format becomes several columns. They hold the days since the
 // first date, the year, the month, the weekday and the hour. Parts that do not vary are omitted;
@@ -63,7 +63,8 @@ type CSV struct {
 	// Target names the column to be predicted. The column holds numbers, or the texts of 2 to 20
 	// classes. A column that holds only the numbers 0 and 1, or only −1 and 1, has two classes.
 	// Unless Positive is set, the class that is second in sorted order becomes +1, and the first
-	// becomes −1. The order ignores the case of letters if this joined classes. For more than two classes see [Table.Binary] and [Table.ClassData].
+	// becomes −1. The order ignores the case of letters if this joined classes. For more than two
+	// classes see [Table.Binary] and [Table.ClassData].
 	Target string
 	// Positive is the class that becomes +1, if the target has two classes. If Positive is set, the
 	// texts of a target of numbers are classes, too.

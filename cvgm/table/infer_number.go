@@ -3,6 +3,7 @@ package table
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -112,7 +113,7 @@ func (k *kinds) decide() {
 		}
 	}
 	for j := range k.t.Columns {
-		if c := &k.t.Columns[j]; c.Kind == Numeric && c.Number == nil {
+		if c := &k.t.Columns[j]; c.Kind == Numeric && c.Number == nil && c.Date == nil {
 			look(k.at[j], &c.Number)
 		}
 	}
@@ -160,9 +161,10 @@ const (
 // digits returns the kind of column i, whose fields are numbers. Only columns of digits alone have
 // other kinds than plainDigits. It adds a note if the kind may be another one.
 func (k *kinds) digits(i int) digitKind {
-	var present, padded, dates int
-	inexact, example := false, "" // example is a padded number
-	var lengths map[int]int
+	var present, dates int
+	inexact := false
+	var lengths map[int]int   // the number of fields by their length
+	var padded map[int]string // an example of a padded number by its length
 	for _, record := range k.text.records {
 		field := record[i]
 		if k.text.reader.missing(field) {
@@ -172,12 +174,11 @@ func (k *kinds) digits(i int) digitKind {
 			return plainDigits
 		}
 		if present++; lengths == nil {
-			lengths = map[int]int{}
+			lengths, padded = map[int]int{}, map[int]string{}
 		}
 		lengths[len(field)]++
 		if len(field) > 1 && field[0] == '0' {
-			padded++
-			example = field
+			padded[len(field)] = field
 		}
 		inexact = inexact || !exact(field)
 		if digitDate(field) {
@@ -185,13 +186,17 @@ func (k *kinds) digits(i int) digitKind {
 		}
 	}
 	name := k.text.header[i]
+	for length, example := range padded { // at most one length is in more than half of the fields
+		if 2*lengths[length] > present {
+			k.doubt(name, "CSV.Numeric", "Column %q holds digits with leading zeros, such as %q: they are read as texts, not as numbers.", name, strings.Clone(example))
+			return textDigits
+		}
+	}
 	switch {
-	case padded > 0 && 2*lengths[len(example)] > present:
-		k.doubt(name, "CSV.Numeric", "Column %q holds digits with leading zeros, such as %q: they are read as texts, not as numbers.", name, strings.Clone(example))
-		return textDigits
 	case inexact:
 		return k.inexact(i)
-	case padded > 0:
+	case len(padded) > 0:
+		example := padded[slices.Min(slices.Collect(maps.Keys(padded)))]
 		k.doubt(name, "CSV.Categorical", "Column %q holds numbers with leading zeros, such as %q: they are read as numbers, without the zeros.", name, strings.Clone(example))
 	case 2*dates > present:
 		return k.digitDates(i, dates, present)

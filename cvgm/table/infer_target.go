@@ -124,6 +124,7 @@ func (k *kinds) binary(i int) {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, record := range k.text.records {
 		v, _ := number(record[i])
+		v += 0 // 0 for −0
 		switch {
 		case low > high:
 			low, high = v, v

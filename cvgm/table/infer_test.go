@@ -180,6 +180,9 @@ func TestTargetOfTwoNumbers(t *testing.T) {
 				t.Errorf("%s: %+v", name, n)
 			}
 		}
+		if strings.Contains(fmt.Sprint(table.Notes), "-0 ") {
+			t.Errorf("%s: %q", name, table.Notes)
+		}
 		if !slices.Equal(table.Classes, c.classes) || !slices.Equal(table.Y, c.y) || !slices.Equal(fields, c.fields2) {
 			t.Errorf("%s: classes %q, target %v, notes %q", name, table.Classes, table.Y, table.Notes)
 		}
@@ -283,6 +286,18 @@ func TestColumnsOfDigits(t *testing.T) {
 		after := read(t, c.c, text)
 		if got := kind(after); got != c.after || len(c.c.Numeric)+len(c.c.Categorical)+len(c.c.Dates) > 0 && len(after.Notes) != 0 {
 			t.Errorf("%s: %q, notes %q", name, got, after.Notes)
+		}
+	}
+}
+
+// The order of the rows does not decide whether digits with leading zeros of several lengths are
+// texts.
+func TestDigitsInAnyOrder(t *testing.T) {
+	codes := []string{"012", "01234", "04567", "09999"}
+	for first := range codes {
+		table := read(t, CSV{}, fileOf(40, func(i int) string { return codes[(i+first)%len(codes)] }))
+		if note := noteOf(t, table, "a"); len(table.Columns[0].Levels) != len(codes) || note.Field != "CSV.Numeric" || !strings.Contains(note.Text, "such as \"0") || strings.Contains(note.Text, `"012"`) {
+			t.Errorf("from %q: %v", codes[first], note)
 		}
 	}
 }

@@ -104,6 +104,7 @@ func TestDecimalSignOfTheFile(t *testing.T) {
 		"both":              {"a;b;c;y\n1,234;1.5;1,5;1\n2,345;2.5;2,5;2\n", 1.234, 1},
 		"points of commas":  {"a;b;y\n1.234;1,5;1\n2.345;2,5;2\n", 1234, 1},
 		"points, no commas": {"a;b;y\n1.234;1;1\n2.345;2;2\n", 1.234, 0},
+		"points of dates":   {"a;b;c;y\n1.234;1,5;31.12.2024;1\n2.345;2,5;30.11.2024;2\n", 1234, 1},
 		"by the target":     {"a;b;y\n1,234;1;1.5\n2,345;2;2\n", 1234, 1},
 	} {
 		table := read(t, CSV{Comma: ';'}, c.text)
