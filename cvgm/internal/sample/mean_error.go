@@ -2,7 +2,6 @@ package sample
 
 import (
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -18,22 +17,35 @@ import (
 // far too small, because a unit of large weight pulls the mean towards its own value. The degrees of
 // freedom are (Σs_u²)²/Σs_u⁴ − 1, but at least 1: Satterthwaite's number for normal values (1946).
 // For equal shares they are n − 1. If one unit has the whole weight, the standard error is infinite.
+//
+// The argument deviations sums to 0. For a share above one half, 1 − s_u and the deviation
+// therefore follow from the other units, because they lose digits to cancellation.
 func MeanError(deviations, shares []float64) (se, freedom float64) {
-	n, largest := 0., slices.Max(shares)
-	for _, s := range shares {
+	n, top := 0., 0
+	for u, s := range shares {
 		if s > 0 {
 			n++
 		}
+		if s > shares[top] {
+			top = u
+		}
 	}
-	if n < 2 || largest >= 1 {
+	if n < 2 {
 		return math.Inf(1), 1
 	}
-	var second, fourth float64
+	var second, fourth, others, opposite float64 // others and opposite: of all units but top
 	for u, s := range shares {
+		if u != top {
+			others += s
+			opposite += deviations[u]
+		}
 		deviations[u] *= (1 - 1/n) / (1 - s) // exactly 1 for equal shares
-		square := (s / largest) * (s / largest)
+		square := (s / shares[top]) * (s / shares[top])
 		second += square
 		fourth += square * square
+	}
+	if shares[top] > .5 {
+		deviations[top] = -opposite / others * (1 - 1/n)
 	}
 	return math.Sqrt(n/(n-1)) * floats.Norm(deviations, 2), max(1, second*second/fourth-1)
 }
