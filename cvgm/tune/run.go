@@ -2,8 +2,10 @@ package tune
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"cvgm/cvgm/internal/args"
@@ -252,7 +254,11 @@ func (w *tuning) warnOfWeights() {
 		}
 	}
 	if share := shares.At(largest) / total; share > dominantShare {
-		w.warn(DominantWeight, "The example at index %d has %s %% of the total weight: fits and estimates are as uncertain as with %.2g examples of equal weight.", rows[largest], assess.FormatPercent(100*share), 1/squares)
+		as := fmt.Sprintf("%.2g examples of equal weight", 1/squares)
+		if strings.HasPrefix(as, "1 ") {
+			as = "one example"
+		}
+		w.warn(DominantWeight, "The example at index %d has %s %% of the total weight: fits and estimates are as uncertain as with %s.", rows[largest], assess.FormatPercent(100*share), as)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"cvgm/cvgm"
+	"cvgm/cvgm/internal/sample"
 	"cvgm/cvgm/tune"
 	"cvgm/cvgm/tune/assess"
 	"cvgm/synth"
@@ -133,8 +134,8 @@ type Learning struct {
 	Rows        []float64 // number of training rows, as a mean over the splits
 	Loss, Error []float64 // CV loss with its standard error; NaN if a fit fails
 	// Gain is the CV loss at the second largest size minus the CV loss with all training rows.
-	// GainError is its standard error, from the differences for each row. Both are NaN if a fit
-	// fails.
+	// GainError is its standard error by the jackknife, from the differences for each row. Both are
+	// NaN if a fit fails.
 	Gain, GainError float64
 }
 
@@ -206,24 +207,29 @@ func lossesOf(ctx context.Context, c cvgm.Config, tuned *tune.Tuned) (loss, se f
 }
 
 // meanDifference returns the weighted mean of a[i] − b[i] and its standard error, over the rows i
-// in which neither is NaN.
+// in which neither is NaN. Both are NaN with fewer than two such rows.
 func meanDifference(a, b, weights []float64) (mean, se float64) {
-	weight := func(i int) float64 { return weightOf(weights, i) }
-	var total, n, squares float64
+	var rows []int
 	for i := range a {
-		if d := a[i] - b[i]; d == d && weight(i) > 0 {
-			total += weight(i)
-			mean += weight(i) / total * (d - mean)
-			n++
+		if d := a[i] - b[i]; d == d && weightOf(weights, i) > 0 {
+			rows = append(rows, i)
 		}
 	}
-	for i := range a {
-		if d := a[i] - b[i]; d == d && weight(i) > 0 {
-			part := weight(i) / total * (d - mean)
-			squares += part * part
-		}
+	if len(rows) < 2 {
+		return math.NaN(), math.NaN()
 	}
-	return mean, math.Sqrt(squares * n / (n - 1))
+	relative, total := sample.Relative(weights, rows), 0.
+	for at, i := range rows {
+		total += relative.At(at)
+		mean += relative.At(at) / total * (a[i] - b[i] - mean)
+	}
+	deviations, shares := make([]float64, len(rows)), make([]float64, len(rows))
+	for at, i := range rows {
+		shares[at] = relative.At(at) / total
+		deviations[at] = shares[at] * (a[i] - b[i] - mean)
+	}
+	se, _ = sample.MeanError(deviations, shares)
+	return mean, se
 }
 
 // mixed returns the training rows of each split in a random order. The classes, and the rows of

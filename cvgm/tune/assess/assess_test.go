@@ -3,6 +3,7 @@ package assess
 import (
 	"errors"
 	"math"
+	"strings"
 	"testing"
 
 	"cvgm/qpdiff"
@@ -157,5 +158,17 @@ func TestRefusals(t *testing.T) {
 	}
 	if _, err := Classify(inf, true, Sample{Y: y, Predictions: y}); !errors.Is(err, qpdiff.ErrNotFinite) {
 		t.Errorf("threshold: %v", err)
+	}
+}
+
+// Metrics that the rows do not determine are left out of the text.
+func TestTextsWithoutNaN(t *testing.T) {
+	classes, err := Classify(0, true, Sample{Y: []float64{1, 1}, Predictions: []float64{2, -1}})
+	if text := classes.String(); err != nil || strings.Contains(text, "NaN") || !strings.HasPrefix(text, "accuracy 0.5; of label −1 0 right and 0 wrong, of label +1 1 right") {
+		t.Errorf("%q, %v", text, err)
+	}
+	many := Multiclass{Accuracy: .5, Majority: 1, Balanced: math.NaN()}
+	if text := many.String(); text != "accuracy 0.5 where the largest class has 1" {
+		t.Error(text)
 	}
 }

@@ -191,21 +191,25 @@ func calibration(samples []Sample) []Bin {
 	return all
 }
 
-// String describes the metrics in one line.
+// String describes the metrics in one line. It leaves out metrics that are NaN.
 func (r Regression) String() string {
-	text := fmt.Sprintf("RMSE %.4g, MAE %.4g", r.RMSE, r.MAE)
-	if !math.IsNaN(r.R2) {
-		text += fmt.Sprintf(", R² %.3g", r.R2)
-	}
-	return text
+	return fmt.Sprintf("RMSE %.4g, MAE %.4g", r.RMSE, r.MAE) + known("R²", r.R2)
 }
 
-// String describes the metrics in one line.
+// String describes the metrics in one line. It leaves out metrics that are NaN.
 func (c Classes) String() string {
-	text := fmt.Sprintf("accuracy %.3g, balanced accuracy %.3g, AUC %.3g; of label −1 %.4g right and %.4g wrong, of label +1 %.4g right and %.4g wrong",
-		c.Accuracy, c.Balanced, c.AUC, c.Confusion[0][0], c.Confusion[0][1], c.Confusion[1][1], c.Confusion[1][0])
+	text := fmt.Sprintf("accuracy %.3g%s%s; of label −1 %.4g right and %.4g wrong, of label +1 %.4g right and %.4g wrong",
+		c.Accuracy, known("balanced accuracy", c.Balanced), known("AUC", c.AUC), c.Confusion[0][0], c.Confusion[0][1], c.Confusion[1][1], c.Confusion[1][0])
 	if p := c.Probabilities; p != nil {
 		text += fmt.Sprintf("; log loss %.3g, Brier score %.3g", p.LogLoss, p.Brier)
 	}
 	return text
+}
+
+// known returns a metric for a list of metrics, or "" if the rows do not determine it.
+func known(name string, v float64) string {
+	if math.IsNaN(v) {
+		return ""
+	}
+	return fmt.Sprintf(", %s %.3g", name, v)
 }

@@ -48,7 +48,11 @@ func (c Comparison) String() string {
 	if max(-e.Low, e.High) <= rounding {
 		return "equal to " + c.With + " up to rounding"
 	}
-	return fmt.Sprintf("not decided against %s: %s %% [%s, %s]; a difference of %s %% would have shown", c.With, FormatPercent(e.Mean), FormatPercent(e.Low), FormatPercent(e.High), FormatPercent(c.Shown))
+	shown := "no difference"
+	if args.Finite(c.Shown) {
+		shown = fmt.Sprintf("a difference of %s %%", FormatPercent(c.Shown))
+	}
+	return fmt.Sprintf("not decided against %s: %s %% [%s, %s]; %s would have shown", c.With, FormatPercent(e.Mean), FormatPercent(e.Low), FormatPercent(e.High), shown)
 }
 
 // FormatPercent writes a number of per cent with two significant digits. It writes numbers from 10

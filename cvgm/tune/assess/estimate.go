@@ -67,8 +67,10 @@ func (r Rows) Risk(losses [][]float64) Estimate {
 	switch {
 	case !args.Finite(mean):
 		return Estimate{mean, mean, mean}
-	case negative || !(mean > 0):
+	case negative:
 		return Estimate{mean, mean - reach, mean + reach}
+	case !(mean > 0):
+		return Estimate{mean, mean, mean + reach}
 	}
 	share := reach / mean / 2 // of the root
 	low, high := max(0, 1-share), 1+share
@@ -185,7 +187,7 @@ func (r Rows) shares(rows int) []float64 {
 	if r.Weights == nil {
 		return slices.Repeat([]float64{1 / float64(rows)}, rows)
 	}
-	shares := slices.Clone(r.Weights)
+	shares := sample.Relative(r.Weights, sample.Complement(nil, rows))
 	floats.Scale(1/floats.Sum(shares), shares)
 	return shares
 }

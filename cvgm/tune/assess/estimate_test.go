@@ -3,6 +3,7 @@ package assess
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"cvgm/qpdiff/learntest/serial"
@@ -129,6 +130,34 @@ func TestIntervalsCover(t *testing.T) {
 				t.Errorf("%s: %.3f of the intervals of the %s hold it, want %v to %v", name, share, what, test.least, test.most)
 			}
 		}
+	}
+}
+
+// The unit of the weights changes no estimate, also at the ends of the float64s.
+func TestUnitOfWeights(t *testing.T) {
+	losses, weights := [][]float64{{1, 2, 3, 6}}, []float64{1, 2, 1.5, 1}
+	want := Rows{Folds: foldsOf(1, 4, 2), Weights: weights}.Risk(losses)
+	for _, exponent := range []int{-1070, -1030, 0, 1022} {
+		r := Rows{Folds: foldsOf(1, 4, 2)}
+		for _, w := range weights {
+			r.Weights = append(r.Weights, math.Ldexp(w, exponent))
+		}
+		if e := r.Risk(losses); e != want {
+			t.Errorf("weights times 2^%d: %v, want %v", exponent, e, want)
+		}
+	}
+}
+
+// Exact predictions have no interval below 0, also if one row has all the weight. A comparison of
+// these rows cannot be decided, and names no difference that would have shown.
+func TestOneRowHasTheWeight(t *testing.T) {
+	r := Rows{Folds: foldsOf(1, 4, 2), Weights: []float64{1e9, 1, 1, 1}}
+	if e := r.Risk([][]float64{{0, 0, 0, 0}}); e.Low != 0 || !math.IsInf(e.High, 1) {
+		t.Errorf("%v", e)
+	}
+	c, _ := r.Compare("b", [][]float64{{1, 2, 3, 4}}, [][]float64{{2, 2, 3, 4}}, [][]float64{{2, 2, 3, 4}}, 1)
+	if text := c.String(); !strings.HasSuffix(text, "[-100, +Inf]; no difference would have shown") {
+		t.Error(text)
 	}
 }
 

@@ -171,9 +171,9 @@ func (s ClassSample) add(mean *Multiclass, share float64) {
 	mean.Majority += share * largest / total
 }
 
-// String describes the metrics in one line.
+// String describes the metrics in one line. It leaves out metrics that are NaN.
 func (m Multiclass) String() string {
-	text := fmt.Sprintf("accuracy %.3g where the largest class has %.3g, balanced accuracy %.3g", m.Accuracy, m.Majority, m.Balanced)
+	text := fmt.Sprintf("accuracy %.3g where the largest class has %.3g", m.Accuracy, m.Majority) + known("balanced accuracy", m.Balanced)
 	if p := m.Probabilities; p != nil {
 		text += fmt.Sprintf("; log loss %.3g, Brier score %.3g", p.LogLoss, p.Brier)
 	}
