@@ -190,7 +190,7 @@ func (w *tuning) judge(s *tuneSearch) {
 	if args.Finite(out.DefaultLoss) && out.DefaultLoss != 0 && !(out.Loss < out.DefaultLoss-improvementUnit*math.Abs(out.DefaultLoss)) && free > 0 {
 		w.warn(NoImprovement, "The search found no CV loss below %.4g, the loss of the defaults.", out.DefaultLoss)
 	}
-	if gap := out.Loss - out.TrainLoss; gap > 2*out.StandardError && out.Loss > overfit*out.TrainLoss {
+	if gap := out.Loss - out.TrainLoss; gap > max(2*out.StandardError, improvementUnit*math.Abs(out.ConstantLoss)) && out.Loss > overfit*out.TrainLoss {
 		w.warn(Overfitting, "The CV loss, %.4g, is far above the training loss, %.4g: more data or a simpler model may help.", out.Loss, out.TrainLoss)
 	}
 	if n := len(w.rows()); free*bearable > n {

@@ -118,6 +118,20 @@ func TestVerdictsWithoutErrors(t *testing.T) {
 	}
 }
 
+// CV loss and training loss of an exact fit are rounding errors, so their ratio is no reason to warn.
+func TestExactFitsAreNotOverfitted(t *testing.T) {
+	src := synth.NewStream(4, "weights of exact fits")
+	for range 20 {
+		d := lineData(40, func(row []float64, _ float64) float64 { return row[0] + 2*row[1] })
+		for range d.Y {
+			d.Weights = append(d.Weights, math.Exp(src.NormFloat64()))
+		}
+		if tuned := mustTune(t, Tuner{OuterFolds: -1}, d); warningText(tuned, Overfitting) != "" {
+			t.Fatalf("%v", tuned)
+		}
+	}
+}
+
 // A verdict states that tuning is worse only if a comparison has decided this.
 func TestVerdictNamesTheCVLoss(t *testing.T) {
 	tuner, d := overfitted()

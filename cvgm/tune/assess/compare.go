@@ -108,7 +108,8 @@ func (r Rows) Compare(other string, a, b, constant [][]float64, questions int) (
 	}
 	c.Shown = max(c.Shown, rounding)
 	if lowest := slices.Min(slices.Concat(a...)); lowest >= 0 && slices.EqualFunc(b, constant, slices.Equal[[]float64]) {
-		c.Percent.Low = max(c.Percent.Low, -100)
+		e := &c.Percent
+		e.Low, e.Mean, e.High = max(e.Low, -100), max(e.Mean, -100), max(e.High, -100) // rounding may lower all three
 	}
 	return c, true
 }

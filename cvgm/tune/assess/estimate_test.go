@@ -172,6 +172,18 @@ func TestCompareEndsAtNoLoss(t *testing.T) {
 	if c, _ := r.Compare("other", a, other, constant, 3); !(c.Percent.Low < -100) {
 		t.Errorf("another model may lose more than the constant: %v", c)
 	}
+	// The mean of an exact model is −100 % or above, also after rounding.
+	src := synth.NewStream(9, "exact models")
+	for range 200 {
+		exact, constant := make([]float64, 7), make([]float64, 7)
+		for i := range constant {
+			constant[i] = math.Exp(src.NormFloat64())
+		}
+		e := Rows{Folds: foldsOf(1, 7, 2)}
+		if c, _ := e.Compare("constant", [][]float64{exact}, [][]float64{constant}, [][]float64{constant}, 3); !(-100 <= c.Percent.Low && c.Percent.Low <= c.Percent.Mean && c.Percent.Mean <= c.Percent.High) {
+			t.Fatalf("%v: the ends %v and %v around %v", c, c.Percent.Low, c.Percent.High, c.Percent.Mean)
+		}
+	}
 	a[0][0] = -.1 // a loss below 0
 	if c, _ := r.Compare("constant", a, constant, constant, 3); !(c.Percent.Low < -100) {
 		t.Errorf("with a negative loss: %v", c)
