@@ -243,8 +243,8 @@ func (in *pipelineJSON) encoder() (*Encoder, error) {
 	if reader.unknown, err = valueOf[UnknownRule]("unknown_levels", unknownNames[:], in.Unknown); err != nil {
 		return nil, err
 	}
-	if in.Rest != "" && !slices.Contains(in.Classes, in.Rest) {
-		return nil, args.Bad("class_of_others", qpdiff.ErrDomain, "name one of the classes, or leave it out", "is %q, which is none of %q", in.Rest, firstOf(in.Classes))
+	if err := in.checkClasses(); err != nil {
+		return nil, err
 	}
 	e := &Encoder{target: in.Target, classes: in.Classes, rest: in.Rest, ignoreCase: in.IgnoreCase, reader: reader}
 	if e.number, err = in.TargetNumber.read(); err != nil {
@@ -292,6 +292,16 @@ func (in *pipelineJSON) encoder() (*Encoder, error) {
 		e.columns, e.code = append(e.columns, column), append(e.code, code)
 	}
 	return e, nil
+}
+
+// checkClasses returns an error if the rules of the classes do not fit the classes.
+func (in *pipelineJSON) checkClasses() error {
+	const key = "ignore_case_of_classes"
+	return args.First(
+		args.BadIf(in.IgnoreCase && in.Classes == nil, key, qpdiff.ErrDomain, "leave it out", "is true for a target without classes"),
+		args.BadIf(in.IgnoreCase && foldsTwice(in.Classes), key, qpdiff.ErrDomain, "leave it out, or rename a class", "is true for the classes %q, which differ by the case of letters alone", firstOf(in.Classes)),
+		args.BadIf(in.Rest != "" && !slices.Contains(in.Classes, in.Rest), "class_of_others", qpdiff.ErrDomain, "name one of the classes, or leave it out",
+			"is %q, which is none of %q", in.Rest, firstOf(in.Classes)))
 }
 
 // check returns an error if parts do not fit the kind or the missing rule of the column.

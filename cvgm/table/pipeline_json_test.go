@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -103,6 +104,7 @@ func TestPipelineJSONRefusesWhatIsNoPipeline(t *testing.T) {
 		return strings.Replace(string(good), old, new, 1)
 	}
 	four := func(old, new string) string { return strings.Replace(edit(old, new), `"version":2`, `"version":4`, 1) }
+	classes := regexp.MustCompile(`"classes":\[[^\]]*\],`).FindString(string(good))
 	for name, c := range map[string][2]string{
 		"truncated":             {string(good[:len(good)/2]), "not a pipeline"},
 		"a model":               {edit("cvgm pipeline", "cvgm model 1"), `format is "cvgm model 1"`},
@@ -151,6 +153,8 @@ func TestPipelineJSONRefusesWhatIsNoPipeline(t *testing.T) {
 		"format of classes":     {edit(`"log_odds"`, `"target_number":{"decimal":"."},"log_odds"`), "target_number is given for a target of the classes"},
 		"case of numbers":       {four(`"kind":"numeric",`, `"kind":"numeric","ignore_case":true,`), `ignore_case is true for column "weight", which has no texts`},
 		"case of levels":        {four(`"levels":["green"`, `"ignore_case":true,"levels":["GREEN","green"`), `levels that differ by the case of letters alone`},
+		"case without classes":  {strings.Replace(four(`"log_odds"`, `"ignore_case_of_classes":true,"log_odds"`), classes, "", 1), `ignore_case_of_classes is true for a target without classes`},
+		"case of classes":       {strings.Replace(four(`"log_odds"`, `"ignore_case_of_classes":true,"log_odds"`), classes, `"classes":["PEAR","pear"],`, 1), `classes ["PEAR" "pear"], which differ by the case of letters alone`},
 		"no unit":               {four(`"kind":"numeric",`, `"kind":"numeric","number":{"decimal":".","unit_required":true},`), "Number.UnitRequired is set without Unit"},
 		"case in version 2":     {edit(`"kind":"categorical",`, `"kind":"categorical","ignore_case":true,`), `"ignore_case"`},
 		"a list":                {`[]`, "not a pipeline"},
