@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"cvgm/cvgm"
-	"cvgm/cvgm/internal/sample"
 	"cvgm/cvgm/tune"
 	"cvgm/cvgm/tune/assess"
 	"cvgm/synth"
@@ -209,27 +208,19 @@ func lossesOf(ctx context.Context, c cvgm.Config, tuned *tune.Tuned) (loss, se f
 // meanDifference returns the weighted mean of a[i] − b[i] and its standard error, over the rows i
 // in which neither is NaN. Both are NaN with fewer than two such rows.
 func meanDifference(a, b, weights []float64) (mean, se float64) {
-	var rows []int
+	var differences, own []float64
+	var total float64
 	for i := range a {
-		if d := a[i] - b[i]; d == d && weightOf(weights, i) > 0 {
-			rows = append(rows, i)
+		if d, w := a[i]-b[i], weightOf(weights, i); d == d && w > 0 {
+			total += w
+			mean += w / total * (d - mean)
+			differences, own = append(differences, d), append(own, w)
 		}
 	}
-	if len(rows) < 2 {
+	if len(own) < 2 {
 		return math.NaN(), math.NaN()
 	}
-	relative, total := sample.Relative(weights, rows), 0.
-	for at, i := range rows {
-		total += relative.At(at)
-		mean += relative.At(at) / total * (a[i] - b[i] - mean)
-	}
-	deviations, shares := make([]float64, len(rows)), make([]float64, len(rows))
-	for at, i := range rows {
-		shares[at] = relative.At(at) / total
-		deviations[at] = shares[at] * (a[i] - b[i] - mean)
-	}
-	se, _ = sample.MeanError(deviations, shares)
-	return mean, se
+	return mean, assess.Rows{Weights: own}.StandardError(differences)
 }
 
 // mixed returns the training rows of each split in a random order. The classes, and the rows of
