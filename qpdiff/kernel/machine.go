@@ -76,6 +76,8 @@ type kernelDerivative struct {
 	// cotangent of the kernel matrix is the sum of u·cᵀ over the folds, where c has the
 	// coefficients of the fold.
 	u, foldCot []float64
+	// left and right hold u and c once more, by row: see pairUp.
+	left, right []float64
 	// asRow and asOther hold cotangents of the kernel values between row j and the other rows. In
 	// asRow, row j is the predicted row. In asOther, the other row is the predicted row.
 	asRow, asOther []float64

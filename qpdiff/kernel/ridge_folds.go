@@ -89,9 +89,9 @@ func foldEntries(s learn.Size, m float64) (entries float64) {
 		default:
 			each = m*m/count + v*v
 		}
-		entries += each + 12*m + float64(dense.BlockWork(s.Counting))
+		entries += each + 16*m + float64(dense.BlockWork(s.Counting))
 	}
-	return entries + m*m + 6*m
+	return entries + m*m + (6+dense.BlockSize)*m + float64(dense.GramWork(s.Counting))
 }
 
 // take prepares f for the given folds of rows of X.

@@ -40,8 +40,17 @@ func (d *kernelDerivative) adjointFolds(l *kernelRidgeFit, f *ridgeFolds, g *lea
 	if g.X == nil && (g.Hyper == nil || len(l.kernelParams) == 0) && dx == nil {
 		return learner.CheckProduct(g)
 	}
-	for j := range m {
-		d.foldsRow(l, f, g, dx, j)
+	d.pairUp(f, m)
+	d.work, d.weights = dense.Grow(d.work, dense.GramWork(m)), dense.Grow(d.weights, min(m, dense.BlockSize)*m)
+	depth := 2 * len(f.parts)
+	for first := 0; first < m; first += dense.BlockSize {
+		end := min(first+dense.BlockSize, m)
+		weights := d.weights[:(end-first)*end]
+		clear(weights)
+		dense.AddProduct(&l.state.Stop, weights, end-first, end, d.left[first*depth:], d.right, depth, d.work)
+		for j := first; j < end; j++ {
+			d.foldsRow(l, f, g, dx, j, weights[(j-first)*end:])
+		}
 	}
 	if err := d.addInputs(l, g); err != nil {
 		return err
@@ -76,16 +85,27 @@ func (d *kernelDerivative) foldAdjoint(l *kernelRidgeFit, f *ridgeFolds, p *ridg
 	dense.Scatter(u, w, p.rest)
 }
 
-// foldsRow adds the contributions of the kernel values k(x_j, x_i) for i ≤ j.
-func (d *kernelDerivative) foldsRow(l *kernelRidgeFit, f *ridgeFolds, g *learn.Grad, dx *mat.Dense, j int) {
+// pairUp writes the rows of left and right: for row i of m rows, u_i and c_i of each fold in left,
+// and c_i and u_i of each fold in right. The sum of u·cᵀ + c·uᵀ over the folds is then left·rightᵀ.
+func (d *kernelDerivative) pairUp(f *ridgeFolds, m int) {
+	depth := 2 * len(f.parts)
+	dense.GrowAll(m*depth, &d.left, &d.right)
+	for k := range f.parts {
+		u, c := d.u[k*m:(k+1)*m], f.coef[k*m:(k+1)*m]
+		for i, v := range u {
+			at := i*depth + 2*k
+			d.left[at], d.left[at+1] = v, c[i]
+			d.right[at], d.right[at+1] = c[i], v
+		}
+	}
+}
+
+// foldsRow adds the contributions of the kernel values k(x_j, x_i) for i ≤ j. The weights are row j
+// of left·rightᵀ.
+func (d *kernelDerivative) foldsRow(l *kernelRidgeFit, f *ridgeFolds, g *learn.Grad, dx *mat.Dense, j int, weights []float64) {
 	m := len(l.rows)
 	rows, values := l.support[:j+1], l.k[j*m:][:j+1]
-	d.s = dense.Zeros(d.s, j+1)
-	for k := range f.parts {
-		u, c := d.u[k*m:], f.coef[k*m:]
-		dense.Axpy(u[j], c[:j+1], d.s)
-		dense.Axpy(c[j], u[:j+1], d.s)
-	}
+	d.s = append(d.s[:0], weights[:j+1]...)
 	d.s[j] /= 2
 	if g.Hyper != nil {
 		d.addGradients(&l.kernelMachine, &learn.Grad{Hyper: g.Hyper}, nil, values, l.row(j), rows)

@@ -9,6 +9,7 @@ import (
 
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/casetest"
+	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/learn"
 
@@ -28,10 +29,13 @@ type foldProblem struct {
 
 // drawFolds draws a problem: folds that divide some of the rows, or random splits of which each row
 // may be in several; weights, some of them 0, in two of three; an intercept in every other one; units
-// of the features and of the labels between 1e-6 and 1e6.
+// of the features and of the labels between 1e-6 and 1e6. One problem of eight has three blocks of rows.
 func drawFolds(seed uint64) foldProblem {
 	rng := rand.New(rand.NewPCG(seed, 43))
 	rows, n := 6+rng.IntN(30), 1+rng.IntN(5)
+	if seed%8 == 7 {
+		rows += 2 * dense.BlockSize
+	}
 	units := math.Pow(10, rng.Float64()*12-6)
 	width := 1 / (units * units)
 	p := foldProblem{l: &Ridge{Intercept: seed%2 == 0}, d: casetest.RandomData(seed, rows, n, false)}

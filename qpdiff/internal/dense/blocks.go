@@ -292,6 +292,13 @@ func WeightedProducts(stopper *stop.Stop, g []float64, start, ncols int, a []flo
 		rows: n - start, columns: ncols, depth: n, lower: true, scale: 1, w: w, stopper: stopper}).add(work)
 }
 
+// AddProduct adds A·Bᵀ to the rows×columns matrix g. A is the rows×depth matrix in a, and B is the
+// columns×depth matrix in b. The terms of each entry are added in order. work has [GramWork] entries
+// for so many columns. AddProduct stops early if the context of stopper ends.
+func AddProduct(stopper *stop.Stop, g []float64, rows, columns int, a, b []float64, depth int, work []float64) {
+	(&product{c: g, a: a, b: b, inC: columns, inA: depth, inB: depth, rows: rows, columns: columns, depth: depth, scale: 1, stopper: stopper}).add(work)
+}
+
 // Mirror copies the lower triangle of a matrix of n rows to the upper triangle. It stops early if
 // the context of stopper ends.
 func Mirror(stopper *stop.Stop, a []float64, n int) {
