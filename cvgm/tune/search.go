@@ -59,6 +59,7 @@ type tuneSearch struct {
 	rows    []int     // the rows from which splits are drawn
 	tied    bool      // the hyperparameters of each kind, including widths, change by a common factor
 	refused bool      // separate hyperparameters were refused: they have no lower loss on rows that their search leaves out
+	brief   bool      // descents end as those of a large table do: see slowEvals
 	fits    int       // the number of fits in all evaluations, including the parts of the search
 	last    bool      // MaxTime does not end the next evaluation
 	// A search may be a part of another search. The field before is then the number of evaluations

@@ -16,6 +16,13 @@ import (
 const (
 	// widthDescent bounds the evaluations of a descent that changes all widths.
 	widthDescent = 60
+	// widthBegin bounds the evaluations of the descents from the three starts: widthBegin times the
+	// number of widths and other hyperparameters. After so many evaluations, the best of the three
+	// has nearly always found its valley. Only this descent continues.
+	widthBegin = 2
+	// widthRaise is the largest factor by which a step may raise the loss. From a higher loss, the
+	// descent after the step would not return to a lower priced loss.
+	widthRaise = 1.2
 	// leastWidth bounds the kernel's parameter γ of a feature from below. It is a share of the γ of
 	// the common width. A feature with so small a γ has no effect.
 	leastWidth = 1e-8
@@ -42,7 +49,7 @@ var (
 	// The splits must leave many rows out. Otherwise the fits of different splits are almost the
 	// same, and many widths over-fit.
 	findMany = widthRule{2, 10, 3, 2}
-	findFew  = widthRule{3, 7, 2, 2} // if each width has at least bearable rows
+	findFew  = widthRule{3, 4, 2, 2} // if each width has at least bearable rows
 	// A fit to more rows allows narrower widths and smaller penalties.
 	scaleWidths = widthRule{10, 2, 1, 3}
 	judgeWidths = widthRule{5, 8, 2, 4}
@@ -65,7 +72,7 @@ func (s *tuneSearch) oneWidth(d learn.Data) error {
 		return err
 	}
 	part.lookAt = design
-	if err := s.ended(s.runPart(part, part.descents)); err != nil {
+	if err := s.ended(s.runPart(part, part.oneDescent)); err != nil {
 		return err
 	}
 	s.failed, s.failure = part.failed, part.failure
@@ -83,14 +90,27 @@ func (s *tuneSearch) oneWidth(d learn.Data) error {
 	return nil
 }
 
+// oneDescent evaluates the design, descends from the best point, and tries zeros. The descents in all
+// widths, which follow, find more than further descents in one width.
+func (s *tuneSearch) oneDescent() error {
+	if err := s.looks(len(s.lookAt)); err != nil || !slices.Contains(s.free, true) || !args.Finite(s.best.Loss) {
+		return err
+	}
+	if err := s.descend(s.best.Hyper); err != nil {
+		return err
+	}
+	return s.zeros()
+}
+
 // widths searches for a width of each feature. It begins at the best point of the search with one
 // common width.
 //
 // The search has four parts:
-//   - It descends the loss in all free hyperparameters, on splits that fit half or two thirds of
-//     the rows. There are three starts: the best point, the best point with the defaults of the
-//     other hyperparameters, and the best point with γ near 0.
-//   - On the same splits it removes features of small γ, and adds and removes single features.
+//   - It begins descents in all free hyperparameters, on splits that fit half or two thirds of the
+//     rows. There are three starts: the best point, the best point with the defaults of the other
+//     hyperparameters, and the best point with γ near 0.
+//   - On the same splits it continues from the best point of these descents. It removes features of
+//     small γ, and adds and removes single features.
 //   - On folds that fit most rows, it descends in a common factor of all γ and in the other
 //     hyperparameters, and removes features of small γ.
 //   - It compares the result with the common width. The result becomes the best point if two
@@ -105,7 +125,7 @@ func (s *tuneSearch) widths(d learn.Data) error {
 	if err != nil {
 		return err
 	}
-	find.tied = false
+	find.tied, find.brief = false, true
 	noisy, smooth := slices.Clone(one), slices.Clone(one)
 	for i := range s.hyper {
 		if s.free[i] && s.isWidth(i) {
@@ -116,8 +136,9 @@ func (s *tuneSearch) widths(d learn.Data) error {
 			noisy[i] = s.hyper[i].Default
 		}
 	}
+	begin := min(widthDescent, widthBegin*len(find.coordinates(one, false)))
 	for _, start := range [][]float64{one, noisy, smooth} {
-		if err := s.runPart(find, func() error { return find.descendWithin(start, widthDescent) }); err != nil {
+		if err := s.runPart(find, func() error { return find.descendWithin(start, begin) }); err != nil {
 			return err
 		}
 	}
@@ -190,7 +211,7 @@ func (s *tuneSearch) stepWidths() error {
 			return nil
 		}
 		var found bool
-		if next, found, err = s.oneFeature(lowest.Hyper); err != nil || !found {
+		if next, found, err = s.oneFeature(lowest.Hyper); err != nil || !found || next.Loss > widthRaise*lowest.Loss {
 			s.best = lowest
 			return err
 		}

@@ -93,20 +93,20 @@ func TestWidths(t *testing.T) {
 func TestWidthsEndEarly(t *testing.T) {
 	d := wavy(40, 3, 4)
 	tuner := widthTuner(kernel.ARD{})
-	tuner.MaxEvals = 30
+	tuner.MaxEvals = 15
 	tuned := mustTune(t, tuner, d)
-	if len(tuned.Path) != 2 || tuned.Evaluations != 30 || !(tuned.Loss < tuned.DefaultLoss) {
+	if len(tuned.Path) != 2 || tuned.Evaluations != 15 || !(tuned.Loss < tuned.DefaultLoss) {
 		t.Errorf("%d evaluations, %v", tuned.Evaluations, tuned.Path)
 	}
 	synctest.Test(t, func(t *testing.T) {
 		tuner := widthTuner(kernel.ARD{})
 		tuner.MaxTime, tuner.Progress = time.Minute, func(p Progress) {
-			if p.Evaluations == 30 {
+			if p.Evaluations == 15 {
 				time.Sleep(2 * time.Minute)
 			}
 		}
 		tuned := mustTune(t, tuner, d)
-		if last := tuned.Path[len(tuned.Path)-1]; tuned.Evaluations != 31 || tuned.Loss != last.Loss || !(tuned.Loss < tuned.DefaultLoss/1.5) {
+		if last := tuned.Path[len(tuned.Path)-1]; tuned.Evaluations != 16 || tuned.Loss != last.Loss || !(tuned.Loss < tuned.DefaultLoss/1.5) {
 			t.Errorf("%d evaluations, %v, %v", tuned.Evaluations, tuned.Path, tuned.Warnings)
 		}
 	})
