@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"cvgm/cvgm"
+	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/internal/casetest"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/learntest/serial"
@@ -26,6 +27,7 @@ var penaltySets = flag.Int("penalties", 0, "data sets of each kind in the trial 
 type penaltyKind struct {
 	name       string
 	rows       int
+	more       int  // rows at most in addition to them
 	active     int  // features with an effect, the first of 20
 	signs      bool // true: the sizes of the effects are from .5 to 1.5; false: the effects are Laplace distributed
 	logistic   bool
@@ -35,15 +37,22 @@ type penaltyKind struct {
 
 const penaltyFeatures, freshPenaltyRows = 20, 1000
 
+// In the kinds whose numbers of rows differ, 4 penalties have a lower test loss than one on at least this
+// share of the sets if the groups differ. Otherwise the mean test loss rises at most by this share of a
+// constant prediction's CV loss.
+const leastLower, mostHigher = .8, .02
+
 // In the first kinds, half of the groups have effects. In the other kinds, all features are alike.
 // In these kinds, separate penalties that are not judged raise the test loss: 20 penalties by 5 to
 // 20 %, and 4 penalties by 1 to 15 %.
 var penaltyKinds = []penaltyKind{
-	{"half of the groups", 50, 10, false, false, 8, .99, 1.03},
-	{"half of the groups, more rows", 150, 10, false, false, 0, .97, 1},
-	{"alike", 50, 20, true, false, 0, 1.05, 1.05},
-	{"alike, more rows", 150, 20, true, false, 0, 1.01, 1.01},
-	{"alike, classes", 100, 20, true, true, 20, 1.03, 1.03},
+	{"half of the groups", 50, 0, 10, false, false, 8, .99, 1.03},
+	{"half of the groups, more rows", 150, 0, 10, false, false, 0, .97, 1},
+	{"alike", 50, 0, 20, true, false, 0, 1.05, 1.05},
+	{"alike, more rows", 150, 0, 20, true, false, 0, 1.01, 1.01},
+	{"alike, classes", 100, 0, 20, true, true, 20, 1.03, 1.03},
+	{"half of the groups, 60 to 200 rows", 60, 140, 10, false, false, 20, .97, 1.01},
+	{"alike, 60 to 200 rows", 60, 140, 20, true, false, 20, 1.02, 1.02},
 }
 
 // draw returns rows whose neighbouring features have the correlation .5.
@@ -97,27 +106,47 @@ func TestPenaltiesTrial(t *testing.T) {
 		if sets < kind.least {
 			continue
 		}
-		losses, refused := map[int][]float64{}, map[int]int{}
+		losses, common, null := map[int][]float64{}, map[int][]bool{}, 0.0
 		for set := range sets {
 			rng := rand.New(rand.NewPCG(uint64(set), uint64(3000+k)))
 			effects := kind.effects(rng)
-			train, test := kind.draw(rng, effects, kind.rows), kind.draw(rng, effects, freshPenaltyRows)
+			rows := kind.rows
+			if kind.more > 0 {
+				rows += rng.IntN(kind.more + 1)
+			}
+			train, test := kind.draw(rng, effects, rows), kind.draw(rng, effects, freshPenaltyRows)
 			for _, groups := range []int{1, 4, penaltyFeatures} {
 				tuned := mustTune(t, groupTuner(groups, kind.logistic), train)
 				losses[groups] = append(losses[groups], casetest.Must(tuned.Model.Risk(tuned.Config.Loss, test))(t))
-				if warned(tuned, CommonFactor) {
-					refused[groups]++
+				common[groups] = append(common[groups], warned(tuned, CommonFactor))
+				if groups == 1 {
+					null += tuned.ConstantLoss / float64(sets)
 				}
 			}
 		}
-		ratio := func(groups int) float64 {
+		ratio := func(groups int) (of, share, ofConstant float64) {
 			difference, one := slices.Clone(losses[groups]), stat.Mean(losses[1], nil)
 			floats.Sub(difference, losses[1])
 			mean, deviation := stat.MeanStdDev(difference, nil)
-			t.Logf("%s: %.3f ± %.3f of one penalty's test loss with %d penalties, separate on %d of %d sets", kind.name, 1+mean/one, 1.96*deviation/one/math.Sqrt(float64(sets)), groups, sets-refused[groups], sets)
-			return 1 + mean/one
+			separate, lower := 0, 0
+			for set, common := range common[groups] {
+				if !common { // else the models differ by rounding, or as much as two descents may
+					separate++
+					if difference[set] < 0 {
+						lower++
+					}
+				}
+			}
+			low, high := experiment.Wilson(float64(lower)/float64(sets), float64(sets), .95)
+			t.Logf("%s: %.3f ± %.3f of one penalty's test loss with %d penalties, separate on %d of %d sets; lower on %d, %.2f to %.2f of the sets; the difference is %+.2f %% of a constant's CV loss",
+				kind.name, 1+mean/one, 1.96*deviation/one/math.Sqrt(float64(sets)), groups, separate, sets, lower, low, high, 100*mean/null)
+			return 1 + mean/one, float64(lower) / float64(sets), mean / null
 		}
-		four, all := ratio(4), ratio(penaltyFeatures)
+		four, share, ofConstant := ratio(4)
+		all, _, _ := ratio(penaltyFeatures)
+		if kind.more > 0 && (kind.active < penaltyFeatures && share < leastLower || ofConstant > mostHigher) {
+			t.Errorf("%s: 4 penalties are lower on a share %.2f of the sets, and the difference is %.3f of a constant's CV loss", kind.name, share, ofConstant)
+		}
 		if four > kind.most || all > kind.many {
 			t.Errorf("%s: %.3f and %.3f of one penalty's test loss, at most %v and %v are right", kind.name, four, all, kind.most, kind.many)
 		}

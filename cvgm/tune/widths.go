@@ -19,7 +19,7 @@ const (
 	// widthBegin bounds the evaluations of the descents from the three starts: widthBegin times the
 	// number of widths and other hyperparameters. After so many evaluations, the best of the three
 	// has nearly always found its valley. Only this descent continues.
-	widthBegin = 2
+	widthBegin = 3
 	// widthRaise is the largest factor by which a step may raise the loss. From a higher loss, the
 	// descent after the step would not return to a lower priced loss.
 	widthRaise = 1.2
@@ -49,7 +49,7 @@ var (
 	// The splits must leave many rows out. Otherwise the fits of different splits are almost the
 	// same, and many widths over-fit.
 	findMany = widthRule{2, 10, 3, 2}
-	findFew  = widthRule{3, 4, 2, 2} // if each width has at least bearable rows
+	findFew  = widthRule{3, 7, 2, 2} // if each width has at least bearable rows
 	// A fit to more rows allows narrower widths and smaller penalties.
 	scaleWidths = widthRule{10, 2, 1, 3}
 	judgeWidths = widthRule{5, 8, 2, 4}
