@@ -133,6 +133,9 @@ func (c *Config) count(learner learn.Learner, m int, atOnce *leaveOneOut) footpr
 		}
 		if !viewed {
 			of += (train + v + mapped*(shape+v)) * features
+			if c.triangular(learner, len(s.Val), m, params) {
+				of += float64(sample.TriangleEntries(m))
+			}
 		}
 		fit := size(len(s.Train))
 		fit.Predicted = len(s.Val)

@@ -391,12 +391,11 @@ func (f *splitFit) eval(c *Config, hyper []float64, gradient bool, data *dataGra
 // computes the cotangents of the predictions. If data is not nil, it computes the split's part of
 // data.
 func (f *splitFit) value(c *Config, gradient bool, data *dataGradient) error {
-	if f.viewed {
-		f.norm.PredictStored(f.prediction, f.train.X, f.split.Val, f.theta, f.intercept)
-	} else if f.joint != nil {
-		// Class learners require NoCentring, so no intercept is added.
-		f.joint.predict(f.prediction, f.theta, f.valX)
-	} else if err := predictRows(f.prediction, f.predictor, &f.work, f.theta, f.intercept, f.valX); err != nil {
+	f.predicted = false
+	if f.triangle != nil && data == nil && f.judgeTriangle(gradient) {
+		return nil
+	}
+	if err := f.predict(); err != nil {
 		return err
 	}
 	if data != nil {

@@ -177,6 +177,7 @@ func (cv *CV) meanOverSplits(dst []float64, value func(prediction, y float64) fl
 		return
 	}
 	for j := range cv.fits {
+		_ = cv.fits[j].predict() // without a Predictor, whose predictions are there, it returns nil
 		add(&cv.fits[j])
 	}
 }

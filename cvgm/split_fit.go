@@ -48,7 +48,11 @@ type splitFit struct {
 	prediction  []float64  // of the validation rows
 	joint       *jointFit  // for a learn.ClassLearner; otherwise nil
 	dprediction []float64
-	data        *splitData // of a DataGradient
+	// If triangle is not nil, it stands for the validation rows in the loss and its gradient. The
+	// predictions are then computed only when they are needed: see predict.
+	triangle  *sample.Triangle
+	predicted bool
+	data      *splitData // of a DataGradient
 }
 
 // prepare allocates the storage for m features.
@@ -125,7 +129,56 @@ func (f *splitFit) loadCopies(c *Config, x *mat.Dense) error {
 		return args.Bad("Data", qpdiff.ErrNotFinite, "scale the features and the labels", "has the intercept %v over the training rows", f.intercept)
 	}
 	floats.AddConst(-f.intercept, f.train.Y)
+	f.reduce(c)
 	return f.learner.Load(f.train)
+}
+
+// triangular reports whether a split with v validation rows has a triangle in their place. The
+// learner has params parameters for m features.
+func (c *Config) triangular(l learn.Learner, v, m, params int) bool {
+	_, squares := c.Loss.(SquaredError)
+	_, predicts := l.(learn.Predictor)
+	return squares && !predicts && params == m && c.Features == nil && sample.TrianglePays(v, m)
+}
+
+// reduce sets the triangle, if there is one.
+func (f *splitFit) reduce(c *Config) {
+	f.triangle = nil
+	if f.joint != nil || !c.triangular(f.learner, len(f.valY), f.features, len(f.theta)) {
+		return
+	}
+	if t := new(sample.Triangle); t.Reduce(f.val, f.features, f.valY, f.intercept, f.valWeights) {
+		f.triangle = t
+	}
+}
+
+// predict computes the predictions of the validation rows, unless they are there.
+func (f *splitFit) predict() error {
+	if f.predicted {
+		return nil
+	}
+	f.predicted = true
+	if f.viewed {
+		f.norm.PredictStored(f.prediction, f.train.X, f.split.Val, f.theta, f.intercept)
+		return nil
+	}
+	if f.joint != nil {
+		// Class learners require NoCentring, so no intercept is added.
+		f.joint.predict(f.prediction, f.theta, f.valX)
+		return nil
+	}
+	return predictRows(f.prediction, f.predictor, &f.work, f.theta, f.intercept, f.valX)
+}
+
+// judgeTriangle computes the validation loss from the triangle, and if the parameter gradient is true,
+// the cotangent of θ. It reports whether both are finite.
+func (f *splitFit) judgeTriangle(gradient bool) bool {
+	var slopes []float64
+	if gradient {
+		slopes = f.dtheta
+	}
+	f.loss, f.kinked = f.triangle.Loss(f.theta, slopes), false
+	return args.Finite(f.loss) && args.AllFinite(slopes)
 }
 
 // loadView does the work of load for rows that are read in place. They are the rows of x or, if x
@@ -331,8 +384,11 @@ func (f *splitFit) product(g *learn.Grad, dval *mat.Dense) error {
 }
 
 // cotangent sets dtheta to the cotangent of θ. If wantRows is set, it sets dval to the cotangent of
-// the validation rows.
+// the validation rows. If the triangle gave the loss, dtheta is set already.
 func (f *splitFit) cotangent(wantRows bool, dval *mat.Dense) {
+	if !f.predicted {
+		return
+	}
 	m := f.features
 	if f.joint != nil {
 		clear(f.dtheta)

@@ -10,6 +10,7 @@ import (
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/learntest/serial"
 	"cvgm/qpdiff/linear"
+	"cvgm/synth"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -50,6 +51,50 @@ func TestSquaredErrorWithoutCalls(t *testing.T) {
 				if errs[0] != errs[1] || (errs[0] == "<nil>") != (size == 1) || size == 1 && (math.Float64bits(losses[0]) != math.Float64bits(losses[1]) || !slices.Equal(grads[0], grads[1])) {
 					t.Errorf("%d rows, weights %v, size %g: %v, %v, %q", v, weighted, size, losses, grads, errs)
 				}
+			}
+		}
+	}
+}
+
+// TestTriangleChangesOnlyRounding compares losses, gradients, standard errors and predictions with and
+// without the triangles of the validation rows, in random units, weights and numbers of features.
+func TestTriangleChangesOnlyRounding(t *testing.T) {
+	const rounding = 1e-12 // relative: of well-conditioned data with noise
+	for seed := range uint64(12) {
+		rng := synth.NewStream(seed, "triangles")
+		m := 1 + rng.IntN(16)
+		d := casetest.Regression(seed, 40*(m+1), m)
+		unit := math.Ldexp(1+rng.Float64(), rng.IntN(40)-20)
+		for i := range d.Y {
+			d.Y[i] = unit * (d.Y[i] + 3)
+		}
+		if seed%2 == 0 {
+			d.Weights = make([]float64, len(d.Y))
+			for i := range d.Weights {
+				d.Weights[i] = .1 + rng.Float64()
+			}
+		}
+		c := Config{Data: d, Loss: SquaredError{}, Standardise: seed%3 > 0, Centring: MeanCentring, Learner: func() learn.Learner { return new(linear.ElasticNet) }}
+		c.Splits = casetest.Must(KFold(rng, len(d.Y), 4))(t)
+		by, rows := casetest.Must(New(c))(t), casetest.Must(New(c))(t)
+		for j := range rows.fits {
+			if by.fits[j].triangle == nil {
+				t.Fatalf("split %d of %d rows and %d features has no triangle", j, len(by.fits[j].valY), m)
+			}
+			rows.fits[j].triangle = nil
+		}
+		results := func(cv *CV) []float64 {
+			grad, own := make([]float64, 2), make([]float64, len(d.Y))
+			loss := casetest.Must(cv.Eval(grad, []float64{.02 * unit, .01}))(t)
+			if err := cv.OutOfFold(own); err != nil {
+				t.Fatal(err)
+			}
+			return append([]float64{loss, grad[0], grad[1], casetest.Must(cv.StandardError())(t)}, own...)
+		}
+		want := results(rows)
+		for i, v := range results(by) {
+			if size := math.Abs(want[i]); !(math.Abs(v-want[i]) <= rounding*size) || i > 3 && v != want[i] {
+				t.Errorf("seed %d: result %d is %v with triangles and %v without", seed, i, v, want[i])
 			}
 		}
 	}

@@ -1,0 +1,142 @@
+package sample
+
+import (
+	"math"
+	"slices"
+)
+
+// A Triangle stands for many rows of few features in sums of squared errors: it has one row for each
+// feature, and one more. Let A be the matrix of the features and labels, with each row multiplied by
+// the square root of its weight. The triangle is the R of A = QR, made by Householder reflections, so
+// that ‖A·v‖ = ‖R·v‖ for each v. The errors of both by rounding are of the size ε·Σ_j ‖a_j‖·|v_j| for
+// the columns a_j of A.
+type Triangle struct {
+	m     int
+	r     []float64 // row i has its entries from column i on: features, then the label
+	total float64   // weight of the rows
+}
+
+const (
+	triangleMost = 16 // features: with more, the reduction costs more than it saves
+	triangleRows = 8  // rows for each row of the triangle, from which it pays
+	// rows that are reduced together
+	triangleBlock = 128
+)
+
+// TrianglePays reports whether a [Triangle] is used for this number of rows and of features.
+func TrianglePays(rows, m int) bool { return m <= triangleMost && rows >= triangleRows*(m+1) }
+
+// TriangleEntries returns the number of entries of a [Triangle] with m features.
+func TriangleEntries(m int) int { return (m + 1) * (m + 2) / 2 }
+
+// Reduce makes t the triangle of the rows of x, which have m entries each, and their labels y minus
+// the intercept. It reports whether all entries are finite; if they are not, t is undefined.
+func (t *Triangle) Reduce(x []float64, m int, y []float64, intercept float64, weights Weights) bool {
+	t.m, t.total = m, weights.Total(len(y))
+	entry := func(i, j int) float64 {
+		v := y[i] - intercept
+		if j < m {
+			v = x[i*m+j]
+		}
+		return v * math.Sqrt(weights.At(i))
+	}
+	columns, powers := make([][]float64, m+1), make([]int, m+1)
+	for j := range columns {
+		largest := 0.0
+		for i := range y {
+			largest = max(largest, math.Abs(entry(i, j)))
+		}
+		_, powers[j] = math.Frexp(largest)
+		columns[j] = make([]float64, m+1+min(triangleBlock, len(y))) // the triangle, then a block of rows
+	}
+	for from := 0; from < len(y); from += triangleBlock {
+		for j, column := range columns {
+			for k := range column[m+1:] {
+				column[m+1+k] = 0
+				if i := from + k; i < len(y) {
+					column[m+1+k] = math.Ldexp(entry(i, j), -powers[j]) // at most 1: squares cannot overflow
+				}
+			}
+		}
+		for i := range columns {
+			reflect(columns[i:], i)
+		}
+	}
+	t.r = t.r[:0]
+	for i := range columns {
+		for j := i; j <= m; j++ {
+			t.r = append(t.r, math.Ldexp(columns[j][i], powers[j]))
+		}
+	}
+	return !slices.ContainsFunc(t.r, func(v float64) bool { return math.IsInf(v, 0) || v != v })
+}
+
+// leastTriangle is the square of a length that is nothing beside a column of length 1. Smaller squares
+// may have lost digits to underflow.
+const leastTriangle = 1e-290
+
+// reflect sets the entries of the first column after entry i to zero, by a reflection of the entries
+// from i on of all columns.
+func reflect(columns [][]float64, i int) {
+	v := columns[0][i:]
+	square := dot(v, v)
+	if square < leastTriangle {
+		clear(v)
+		return
+	}
+	length := math.Copysign(math.Sqrt(square), -v[0])
+	first := v[0] - length
+	v[0] = first
+	scale := 1 / (length * first) // −2/vᵀv
+	for _, column := range columns[1:] {
+		u := column[i:]
+		by := dot(u, v) * scale
+		for k, w := range v {
+			u[k] += float64(by * w) // the same bits on each processor
+		}
+	}
+	v[0] = length
+}
+
+// dot returns uᵀv, with the same bits on each processor. It sums in four parts, which do not wait for
+// one another.
+func dot(u, v []float64) float64 {
+	var a, b, c, d float64
+	k := 0
+	for u = u[:len(v)]; k+4 <= len(v); k += 4 {
+		a += float64(u[k] * v[k])
+		b += float64(u[k+1] * v[k+1])
+		c += float64(u[k+2] * v[k+2])
+		d += float64(u[k+3] * v[k+3])
+	}
+	for ; k < len(v); k++ {
+		a += float64(u[k] * v[k])
+	}
+	return (a + b) + (c + d)
+}
+
+// Loss returns the weighted mean of the squared errors of the predictions θᵀx. If slopes is not nil,
+// Loss sets it to the derivatives of the mean in θ.
+func (t *Triangle) Loss(theta, slopes []float64) float64 {
+	theta = theta[:t.m]
+	clear(slopes)
+	sum, row := 0.0, t.r
+	for i := range t.m {
+		own := row[:t.m-i]
+		weights := theta[i:][:len(own)]
+		e := -row[t.m-i]
+		for j, v := range own {
+			e += float64(v * weights[j])
+		}
+		sum += float64(e * e)
+		if row = row[len(own)+1:]; slopes == nil {
+			continue
+		}
+		e *= 2 / t.total
+		out := slopes[i:][:len(own)]
+		for j, v := range own {
+			out[j] += float64(e * v)
+		}
+	}
+	return (sum + float64(row[0]*row[0])) / t.total
+}
