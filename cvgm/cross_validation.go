@@ -73,7 +73,10 @@ func NewContext(ctx context.Context, c Config) (*CV, error) {
 	if c.Features != nil {
 		cv.asTraining, cv.asValidation, cv.total = mat.NewDense(n, cv.features, nil), mat.NewDense(n, cv.features, nil), mat.NewDense(n, cv.features, nil)
 	}
-	cv.fits = make([]splitFit, len(c.Splits))
+	cv.fits, cv.results = make([]splitFit, len(c.Splits)), make([]splitResult, len(c.Splits))
+	if c.Hyper == nil {
+		cv.dhyper = make([]float64, len(c.Splits)*hyper)
+	}
 	cv.takeRows(first)
 	defer cv.watch(context.Background())
 	if cv.fullLearner != nil && c.Features == nil {
@@ -189,6 +192,9 @@ func (cv *CV) addSplit(j int, firstLearner learn.Learner) error {
 	if v := reflect.ValueOf(firstLearner); v.Comparable() && f.learner == firstLearner {
 		return args.Bad("Config.Learner", qpdiff.ErrDomain, "return a new learner from each call", "returned the same %T twice", firstLearner)
 	}
+	if cv.dhyper != nil {
+		f.grad.Hyper = cv.dhyper[j*cv.hyper:][:cv.hyper:cv.hyper]
+	}
 	if cv.loo != nil {
 		return nil
 	}
@@ -298,8 +304,8 @@ func (cv *CV) eval(ctx context.Context, grad []float64, data *dataGradient, alph
 		if err := qpdiff.ForEach(cv.c.Workers, parts, work); err != nil {
 			return math.NaN(), err
 		}
-		for j := range cv.fits {
-			loss += cv.fits[j].loss
+		for j := range cv.results {
+			loss += cv.results[j].loss
 		}
 		loss /= k
 	}
@@ -329,6 +335,7 @@ func (cv *CV) evalSplit(j int) error {
 	if err != nil {
 		return &SplitError{j, cv.ofShare(err)}
 	}
+	cv.results[j] = f.result()
 	return nil
 }
 
@@ -406,6 +413,9 @@ func (f *splitFit) value(c *Config, gradient bool, data *dataGradient) error {
 	}
 	return f.dataBackward(c, data)
 }
+
+// result returns the result of the last evaluation.
+func (f *splitFit) result() splitResult { return splitResult{f.loss, f.kinked || f.grad.Generalised} }
 
 // clearGradient sets the split's gradient to zero, before terms are added to it.
 func (f *splitFit) clearGradient() {
@@ -496,6 +506,7 @@ func (cv *CV) evalBatch(batch int) error {
 		if err != nil {
 			return &SplitError{lo + i, cv.ofShare(err)}
 		}
+		cv.results[lo+i] = f.result()
 	}
 	return nil
 }

@@ -24,9 +24,13 @@ type CV struct {
 	features int // m, the number of features that the learner receives
 	hyper    int
 	fits     []splitFit
-	x        *mat.Dense  // Data.X, the rows that the splits take; nil if it is sparse
-	viewed   bool        // the splits read rows in place, or stored features
-	gram     *learn.Gram // the Gram matrix of x, for splits that read the rows of x
+	// The gradients of all splits in the hyperparameters are the fields grad.Hyper of the fits. They are
+	// next to each other here, as are the results. Their sums therefore need not read the fits again.
+	dhyper  []float64
+	results []splitResult
+	x       *mat.Dense  // Data.X, the rows that the splits take; nil if it is sparse
+	viewed  bool        // the splits read rows in place, or stored features
+	gram    *learn.Gram // the Gram matrix of x, for splits that read the rows of x
 	// fullLearner is a learner of all examples. It is nil unless the learners of the splits are
 	// [learn.SubsetLearner]s and the features are unchanged.
 	fullLearner learn.SubsetLearner
@@ -56,6 +60,12 @@ type CV struct {
 	together int  // see mostTogether
 	batches  batches
 	ties     tieTest // for moves of the feature map's parameters
+}
+
+// A splitResult is the result of an evaluation of one split.
+type splitResult struct {
+	loss        float64
+	generalised bool // the gradient is at a kink
 }
 
 // Dims returns the length of α. α has the learner's hyperparameters, unless Config.Hyper holds

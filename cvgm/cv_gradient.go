@@ -14,14 +14,15 @@ import (
 func (cv *CV) gradientOfSplits(grad []float64, k float64) (generalised bool) {
 	clear(grad)
 	dhyper, _ := cv.unpack(grad, nil)
-	for j := range cv.fits {
-		f := &cv.fits[j]
+	for at := 0; at < len(cv.dhyper); at += cv.hyper {
 		// There are two or three hyperparameters: a call of floats.Add would take longer than the
 		// loop.
-		for i, v := range f.grad.Hyper {
+		for i, v := range cv.dhyper[at:][:cv.hyper] {
 			dhyper[i] += v
 		}
-		generalised = generalised || f.kinked || f.grad.Generalised
+	}
+	for j := range cv.results {
+		generalised = generalised || cv.results[j].generalised
 	}
 	for i := range dhyper {
 		dhyper[i] /= k

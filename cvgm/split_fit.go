@@ -17,48 +17,50 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// splitFit is the workspace of one split.
+// splitFit is the workspace of one split. Each evaluation reads the fields up to joint. They are
+// next to each other, because the fits of thousands of splits are too large for the caches.
 type splitFit struct {
-	split Split // without the rows of weight 0
-	out   []int // with cv.fullLearner: the examples that are not in split.Train
-	// viewed is set if train holds all examples in place. The learner then reads the rows of
-	// split.Train, and norm normalises them. With Config.Prepare, the rows are its stored features.
-	viewed      bool
 	learner     learn.Learner
-	loaded      bool            // the last load succeeded
 	predictor   learn.Predictor // the learner, if it predicts in place of θᵀx
-	work        qpdiff.Workspace
-	prepared    Prepared             // fitted to the training rows; nil without Config.Prepare
-	norm        normalise.Normaliser // with the weights of the training rows
 	features    int
-	train       learn.Data // normalised rows, labels minus the intercept; empty with cv.fullLearner
+	intercept   float64
+	loss        float64
+	theta       []float64
+	dtheta      []float64
 	val         []float64  // normalised rows, row-major
 	valX        *mat.Dense // val as a matrix
 	valY        []float64  // raw labels
 	valWeights  sample.Weights
-	intercept   float64
-	theta       []float64
-	dtheta      []float64
-	loss        float64
+	prediction  []float64 // of the validation rows
+	dprediction []float64
 	grad        learn.Grad // has Hyper unless Config.Hyper is set, and X only with a feature map
-	kinked      bool       // the last gradient met a kink of the loss
-	failed      bool       // before the gradient
 	dval        []float64
 	dvalX       *mat.Dense // dval as a matrix
-	prediction  []float64  // of the validation rows
-	joint       *jointFit  // for a learn.ClassLearner; otherwise nil
-	dprediction []float64
+	// viewed is set if train holds all examples in place. The learner then reads the rows of
+	// split.Train, and norm normalises them. With Config.Prepare, the rows are its stored features.
+	viewed bool
+	loaded bool // the last load succeeded
+	kinked bool // the last gradient met a kink of the loss
+	failed bool // before the gradient
 	// If triangle is not nil, it stands for the validation rows in the loss and its gradient. The
 	// predictions are then computed only when they are needed: see predict.
-	triangle  *sample.Triangle
 	predicted bool
-	data      *splitData // of a DataGradient
+	triangle  *sample.Triangle
+	joint     *jointFit // for a learn.ClassLearner; otherwise nil
+
+	split    Split // without the rows of weight 0
+	out      []int // with cv.fullLearner: the examples that are not in split.Train
+	work     qpdiff.Workspace
+	prepared Prepared             // fitted to the training rows; nil without Config.Prepare
+	norm     normalise.Normaliser // with the weights of the training rows
+	train    learn.Data           // normalised rows, labels minus the intercept; empty with cv.fullLearner
+	data     *splitData           // of a DataGradient
 }
 
 // prepare allocates the storage for m features.
 func (f *splitFit) prepare(c *Config, m int, viewed bool) {
 	t, v := len(f.split.Train), len(f.split.Val)
-	theta, hyper := f.learner.Dims(m)
+	theta, _ := f.learner.Dims(m)
 	f.predictor, _ = f.learner.(learn.Predictor)
 	f.norm = normalise.Normaliser{Centre: c.centres(), Scale: c.Standardise, Learned: c.learned(),
 		Weights: sample.Relative(c.Data.Weights, f.split.Train)}
@@ -78,9 +80,6 @@ func (f *splitFit) prepare(c *Config, m int, viewed bool) {
 	f.prediction, f.dprediction = make([]float64, len(f.valY)), make([]float64, len(f.valY))
 	f.val = make([]float64, v*m)
 	f.theta, f.dtheta = make([]float64, theta), make([]float64, theta)
-	if c.Hyper == nil {
-		f.grad.Hyper = make([]float64, hyper)
-	}
 	if c.Features != nil {
 		f.grad.X, f.dval = mat.NewDense(shape, m, nil), make([]float64, v*m)
 	}

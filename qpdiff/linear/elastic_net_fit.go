@@ -14,25 +14,25 @@ import (
 
 // elasticNetFit is a solved elastic net with its data. Derivatives read it.
 type elasticNetFit struct {
-	penalisedQuadratic           // its G is XᵀX/N, and its rmsY is ‖y‖/√N
-	xty                []float64 // Xᵀy/N, the c of penalisedQuadratic
+	working            *workingSet // nil if the Gram matrix of all features is used
+	surely             float64     // if λ1 is above surely, each coordinate is certainly zero
+	openBelow          float64     // at a larger λ2 no feature is open
+	penalisedQuadratic             // its G is XᵀX/N, and its rmsY is ‖y‖/√N
+	xty                []float64   // Xᵀy/N, the c of penalisedQuadratic
 	// number of rows of the columns: of all rows of X, or of the rows with a weight above 0
-	rows      int
-	row       []float64 // work of seenEntries
-	counts    []float64 // the weight of each row; nil if all weights are 1
-	total     float64   // the sum of the counts, N
-	inv       float64   // 1/N
-	surely    float64   // if λ1 is above surely, each coordinate is certainly zero
-	spread    float64   // N divided by the smallest positive count
-	scaled    []float64 // if counts is not nil: the rows, each multiplied by √count
-	many      bool      // package gram computes the sums
-	maker     gram.Maker
-	working   *workingSet // nil if the Gram matrix of all features is used
-	sparse    sparse.Columns
-	classes   *equal.Columns // the classes of equal features; valid once looked is true
-	looked    bool
-	openBelow float64       // at a larger λ2 no feature is open
-	shared    equal.Columns // storage of equal
+	rows    int
+	row     []float64 // work of seenEntries
+	counts  []float64 // the weight of each row; nil if all weights are 1
+	total   float64   // the sum of the counts, N
+	inv     float64   // 1/N
+	spread  float64   // N divided by the smallest positive count
+	scaled  []float64 // if counts is not nil: the rows, each multiplied by √count
+	many    bool      // package gram computes the sums
+	maker   gram.Maker
+	sparse  sparse.Columns
+	classes *equal.Columns // the classes of equal features; valid once looked is true
+	looked  bool
+	shared  equal.Columns // storage of equal
 	// if equal is not nil: the solution, in which each of several equal features has its value
 	whole []float64
 }

@@ -48,15 +48,12 @@ type piecewiseQP struct {
 	x            []float64 // a feasible point, after solve the solution
 	act          []int     // the active set, ascending: free, or not held at zero
 	sgn          []float64 // per member of act: the side of the kink, 0 if free
-	a, dinv      []float64 // factor of the active system, its right-hand side as last column: see own
 	z, grad      []float64 // work; after solve: c − Gx for the x_j held at zero
-	d, at        []float64 // work
-	cross        []int
-	bound        float64 // of the condition of the active system, from above
-	phases       int     // of coordinate descent that a solve may still make
-	tol          float64 // of admit in a solve
-	free         bool    // the active set has or had free coordinates
-	warm         bool    // x comes from a solve
+	bound        float64   // of the condition of the active system, from above
+	phases       int       // of coordinate descent that a solve may still make
+	tol          float64   // of admit in a solve
+	free         bool      // the active set has or had free coordinates
+	warm         bool      // x comes from a solve
 	// the problem was solved on the active set, and new coordinates were added since
 	grown bool
 	// z and bound already belong to the active system; laneFactors has computed them
@@ -64,10 +61,13 @@ type piecewiseQP struct {
 	elsewhere uint32       // atomic: 1 if the last factor is in lanes, and not in a and dinv
 	lanes     *laneFactors // during a fit, those that hold the factor
 	lane      int          // there
-	intercept bool         // the last coordinate is an intercept
-	features  []int        // ascending: of each coordinate, the entry of θ; nil: the same
 	end       *stop.Stop
+	features  []int // ascending: of each coordinate, the entry of θ; nil: the same
 	columnQuadratic
+	a, dinv   []float64 // factor of the active system, its right-hand side as last column: see own
+	d, at     []float64 // work
+	cross     []int
+	intercept bool // the last coordinate is an intercept
 }
 
 // laneFactors are the factors of several systems of equal size. Each factor is in one lane of the

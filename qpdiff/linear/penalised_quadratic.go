@@ -30,7 +30,6 @@ type penalisedQuadratic struct {
 	// rmsY·root_j bounds the size of the terms of c_j, and of entry j of the gradient
 	rmsY   float64
 	l1, l2 []float64
-	qp     piecewiseQP
 
 	groups penaltyGroups // as of the last fit
 	// the features that share one value in the last fit because they are equal; nil: none
@@ -39,10 +38,11 @@ type penalisedQuadratic struct {
 	weakFree []int // coordinates with θ_j ≈ 0 and λ1_j = 0, where the kink is in λ1 only
 	// the largest error of a weakly active θ_j by rounding, in the scale of θ
 	blur float64
+	norm float64     // ‖θ‖ in variables that give the active system a unit diagonal
+	qp   piecewiseQP // ends with what small problems do not read
 
 	// size of the terms of Gθ − c, for settleWeak; computed only if it is needed
 	terms   []float64
-	norm    float64      // ‖θ‖ in variables that give the active system a unit diagonal
 	w, v    []float64    // work, made by probe
 	reduced *piecewiseQP // work of settle
 }
