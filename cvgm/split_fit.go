@@ -75,11 +75,16 @@ func (f *splitFit) prepare(c *Config, m int, viewed bool) {
 	} else {
 		f.train = learn.Data{X: mat.NewDense(t, m, nil), Y: make([]float64, t), Weights: sample.Pick(c.Data.Weights, f.split.Train)}
 	}
-	f.valY = sample.Pick(c.Data.Y, f.split.Val)
+	picked := len(f.split.Val)
+	all := make([]float64, 2*theta+3*picked+v*m) // next to each other: see splitFit
+	take := func(n int) []float64 {
+		taken := all[:n:n]
+		all = all[n:]
+		return taken
+	}
+	f.theta, f.dtheta, f.prediction, f.dprediction, f.valY, f.val = take(theta), take(theta), take(picked), take(picked), take(picked), take(v*m)
+	copy(f.valY, sample.Pick(c.Data.Y, f.split.Val))
 	f.joint = newJointFit(f.learner, f.valY)
-	f.prediction, f.dprediction = make([]float64, len(f.valY)), make([]float64, len(f.valY))
-	f.val = make([]float64, v*m)
-	f.theta, f.dtheta = make([]float64, theta), make([]float64, theta)
 	if c.Features != nil {
 		f.grad.X, f.dval = mat.NewDense(shape, m, nil), make([]float64, v*m)
 	}
@@ -164,6 +169,10 @@ func (f *splitFit) predict() error {
 	if f.joint != nil {
 		// Class learners require NoCentring, so no intercept is added.
 		f.joint.predict(f.prediction, f.theta, f.valX)
+		return nil
+	}
+	if f.predictor == nil {
+		linearRows(f.prediction, f.theta, f.intercept, f.val, f.features, f.features)
 		return nil
 	}
 	return predictRows(f.prediction, f.predictor, &f.work, f.theta, f.intercept, f.valX)

@@ -19,8 +19,14 @@ func predictRows(dst []float64, learner learn.Predictor, w *qpdiff.Workspace, th
 		return err
 	}
 	rows := x.RawMatrix()
-	constant, weights, i := sample.Sum(intercept, theta[rows.Cols:]), theta[:rows.Cols], 0
-	row := func(i int) []float64 { return rows.Data[i*rows.Stride:][:len(weights)] }
+	linearRows(dst, theta, intercept, rows.Data, rows.Cols, rows.Stride)
+	return nil
+}
+
+// linearRows is predictRows for rows of m features, which are stride entries apart in x.
+func linearRows(dst, theta []float64, intercept float64, x []float64, m, stride int) {
+	constant, weights, i := sample.Sum(intercept, theta[m:]), theta[:m], 0
+	row := func(i int) []float64 { return x[i*stride:][:len(weights)] }
 	for ; i+4 <= len(dst); i += 4 { // four sums at a time, which do not wait for one another
 		a, b, c, d := row(i), row(i+1), row(i+2), row(i+3)
 		p, q, r, s := constant, constant, constant, constant
@@ -32,6 +38,15 @@ func predictRows(dst []float64, learner learn.Predictor, w *qpdiff.Workspace, th
 		}
 		dst[i], dst[i+1], dst[i+2], dst[i+3] = p, q, r, s
 	}
+	for ; i+2 <= len(dst); i += 2 {
+		a, b := row(i), row(i+1)
+		p, q := constant, constant
+		for j, w := range weights {
+			p += float64(w * a[j])
+			q += float64(w * b[j])
+		}
+		dst[i], dst[i+1] = p, q
+	}
 	for ; i < len(dst); i++ {
 		p, a := constant, row(i)
 		for j, w := range weights {
@@ -39,7 +54,6 @@ func predictRows(dst []float64, learner learn.Predictor, w *qpdiff.Workspace, th
 		}
 		dst[i] = p
 	}
-	return nil
 }
 
 // setRows sets dst to coef[0]·x₀ + coef[1]·x₁, where x₀ and x₁ are the first two rows of x, with m
@@ -56,7 +70,9 @@ func setRows(dst []float64, m int, coef, x []float64) int {
 	for j, v := range first {
 		out[j] = 0 + d*v + e*second[j] // 0 + x differs from x = −0
 	}
-	clear(dst[m:])
+	if m < len(dst) {
+		clear(dst[m:])
+	}
 	return 2
 }
 

@@ -11,19 +11,29 @@ import (
 )
 
 // Batch implements [learn.BatchLearner]. On a processor with vector units, four nets with up to 15
-// features each are fitted together. Each net has one lane of the vectors.
+// features each are fitted together. Each net has one lane of the vectors. A batch has several sets
+// of four nets.
 func (e *ElasticNet) Batch(l learn.Learner, s learn.Size) int {
 	_, own := l.(*ElasticNet)
 	if own && dense.LanesPay() && s.Features <= dense.LaneMost && !s.Sparse && !ways.WorkingSet(s.Rows, s.Features) {
-		return dense.LaneCount
+		return batchSets * dense.LaneCount
 	}
 	return 1
 }
 
+// batchSets is the number of sets of lanes in a batch. While one set is fitted, the memory of the
+// next ones is fetched.
+const batchSets = 4
+
 // FitBatch implements [learn.BatchLearner].
 func (e *ElasticNet) FitBatch(w *qpdiff.Workspace, batch []learn.BatchItem, hyper []float64) {
 	b := qpdiff.Scratch[elasticNetBatch](w)
-	for items := range slices.Chunk(batch, dense.LaneCount) {
+	prefetchNets(batch)
+	for k := 0; len(batch) > 0; k++ {
+		items := batch[:min(dense.LaneCount, len(batch))]
+		batch = batch[len(items):]
+		prefetchVectors(batch)
+		b.use(k)
 		b.fit(items, hyper)
 	}
 }
@@ -31,9 +41,44 @@ func (e *ElasticNet) FitBatch(w *qpdiff.Workspace, batch []learn.BatchItem, hype
 // VJPBatch implements [learn.BatchLearner].
 func (e *ElasticNet) VJPBatch(w *qpdiff.Workspace, batch []learn.BatchItem) {
 	b := qpdiff.Scratch[elasticNetBatch](w)
+	k := 0
 	for items := range slices.Chunk(batch, dense.LaneCount) {
+		b.use(k)
 		b.vjp(w, items)
+		k++
 	}
+}
+
+// netEntries is the number of float64s in the part of an ElasticNet that a fit in lanes reads.
+const netEntries = 136
+
+// prefetchNets fetches the nets of the items, without their vectors.
+func prefetchNets(items []learn.BatchItem) {
+	for i := range items {
+		if e, ok := items[i].Learner.(*ElasticNet); ok {
+			dense.Prefetch(&e.surely, netEntries)
+		}
+	}
+}
+
+// prefetchVectors fetches the vectors of the nets of the next set, whose items come first.
+func prefetchVectors(items []learn.BatchItem) {
+	for i := range items[:min(dense.LaneCount, len(items))] {
+		if e, ok := items[i].Learner.(*ElasticNet); ok && e.working == nil && e.n > 0 {
+			dense.Prefetch(&e.gram[0], e.n*e.n)
+			dense.Prefetch(&e.l1[0], 3*e.n)   // and l2 and root
+			dense.Prefetch(&e.qp.x[0], 4*e.n) // and sgn, z and grad
+			dense.Prefetch(&e.xty[0], 2*e.n)  // and diag
+		}
+	}
+}
+
+// use makes set k the set of the next fit or product.
+func (b *elasticNetBatch) use(k int) {
+	for len(b.sets) <= k {
+		b.sets = append(b.sets, new(laneSet))
+	}
+	b.laneSet = b.sets[k]
 }
 
 // elasticNetBatch is the scratch of elastic nets that are solved together: each net has one lane of
@@ -43,15 +88,22 @@ type elasticNetBatch struct {
 	nets    [dense.LaneCount]*ElasticNet
 	regular [dense.LaneCount]bool        // a and dinv hold the factor of this lane's system
 	full    [dense.LaneCount]*ElasticNet // as nets, with any other net in place of nil
-	fits    [dense.LaneCount]uint64      // number of the fit of each lane, or 0
 	n       int                          // coordinates
-	laneFactors
-	x, r     []float64                  // solutions, and penalties on the diagonal
+	*laneSet
+	sets     []*laneSet
+	r        []float64                  // penalties on the diagonal
 	rows     [dense.LaneCount][]float64 // a vector of each net
 	compact  [dense.LaneCount][]float64 // the systems of nets that leave coordinates out
 	g        []float64                  // all entries of G, for the descent
 	rest, l1 []float64                  // likewise
 	u, sides []float64                  // of the derivatives: solutions, and the signs of x
+}
+
+// laneSet holds the results of a set of lanes, which the products read.
+type laneSet struct {
+	fits [dense.LaneCount]uint64 // number of the fit of each lane, or 0
+	laneFactors
+	x []float64 // solutions
 }
 
 // fit fits the nets of up to dense.LaneCount items.
@@ -239,11 +291,15 @@ func (b *elasticNetBatch) system(i int, q *piecewiseQP) []float64 {
 	s, n, size := len(q.act), b.n, b.size
 	rhs := b.rows[i]
 	c, l1, sgn := q.c[:n], q.up[:n], q.sgn[:s]
-	for k, j := range q.act {
-		rhs[k] = c[j] - sgn[k]*l1[j] // as linear, whose kinks are the same on both sides here
-	}
 	if s == n {
+		rhs, l1, sgn := rhs[:len(c)], l1[:len(c)], sgn[:len(c)]
+		for k, v := range c {
+			rhs[k] = v - sgn[k]*l1[k] // as linear, whose kinks are the same on both sides here
+		}
 		return q.g
+	}
+	for k, j := range q.act {
+		rhs[k] = c[j] - sgn[k]*l1[j]
 	}
 	clear(rhs[s:])
 	for k := range size {

@@ -91,21 +91,25 @@ func (e *penalisedQuadratic) suspectWeak() (any bool, err error) {
 	e.blur = 0
 	q := &e.qp
 	// Sizes are in the variables √h_jj·θ_j, in which the active system has a unit diagonal.
-	sum, in := 0.0, 0.0
+	sum, in, least := 0.0, 0.0, math.Inf(1)
 	squares := q.z[:len(q.act)] // in these variables, by member of act
 	diag := q.diag
 	l2, x := e.l2[:len(diag)], q.x[:len(diag)]
 	for i, j := range q.act {
 		h, v := diag[j]+l2[j], x[j]
-		squares[i] = h * v * v
-		sum += squares[i]
+		square := h * v * v
+		squares[i] = square
+		sum += square
+		if square < least {
+			least = square
+		}
 	}
 	e.norm = math.Sqrt(sum)
 	if !dense.Finite(e.norm) {
 		return false, errSolutionOverflows
 	}
 	// Bounds of the condition are tried first. They almost always decide, at hardly any cost.
-	if !e.listWeak(e.rmsY+e.norm, q.bound) {
+	if !e.listWeak(e.rmsY+e.norm, q.bound, least) {
 		return false, nil
 	}
 	for _, j := range q.act {
@@ -114,7 +118,7 @@ func (e *penalisedQuadratic) suspectWeak() (any bool, err error) {
 	if len(q.act) == 0 {
 		in = 1
 	}
-	return e.listWeak(e.rmsY*in+e.norm, q.cond()), nil
+	return e.listWeak(e.rmsY*in+e.norm, q.cond(), least), nil
 }
 
 // settleWeak ends the search for weakly active coordinates that listWeak began. It reads terms, and
@@ -138,8 +142,8 @@ func (e *penalisedQuadratic) settleWeak() error {
 
 // listWeak lists the weakly active coordinates and reports whether there are any. cond is the
 // condition of the active system. size is the size of the solution plus the size of the system's
-// right-hand side.
-func (e *penalisedQuadratic) listWeak(size, cond float64) bool {
+// right-hand side. least is the smallest square.
+func (e *penalisedQuadratic) listWeak(size, cond, least float64) bool {
 	e.weak, e.weakFree = e.weak[:0], e.weakFree[:0]
 	negligible := dense.LargestNegligible(size, cond)
 	q := &e.qp
@@ -149,16 +153,8 @@ func (e *penalisedQuadratic) listWeak(size, cond float64) bool {
 	// If a square exceeds sureSquare, its root need not be computed. The factor 2 allows for the
 	// rounding of the square and of negligible².
 	sureSquare := max(2*negligible*negligible, leastSquare)
-	if len(act) == e.n {
-		near := 0
-		for _, square := range squares {
-			if square <= sureSquare {
-				near++
-			}
-		}
-		if near == 0 {
-			return false
-		}
+	if len(act) == e.n && least > sureSquare {
+		return false
 	}
 	for j := range e.n {
 		if next < len(act) && act[next] == j {

@@ -232,3 +232,14 @@ func DescendLanes(x, resid, m, r, bound []float64, n int, live *[LaneCount]float
 	}
 	return changed
 }
+
+// lineEntries is the number of float64s in a line of memory.
+const lineEntries = 8
+
+// Prefetch asks for n ≥ 1 entries of memory, from the first on, without waiting for them. The entries
+// may lie beyond the variable of the first one: nothing is read from them.
+func Prefetch(first *float64, n int) {
+	if vectors {
+		prefetch(first, (n+lineEntries-2)/lineEntries+1)
+	}
+}

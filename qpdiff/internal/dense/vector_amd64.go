@@ -135,6 +135,11 @@ func laneSums(sums *float64, u *float64, a *float64, b *float64, n int)
 //go:noescape
 func descendLanes(x *float64, rest *float64, m *float64, r *float64, bound *float64, n int, live *float64) (moved int)
 
+// prefetch asks for the given number of lines of memory, from the line of p on, rounded up to a multiple of four.
+//
+//go:noescape
+func prefetch(p *float64, lines int)
+
 // logisticTaylor is a branch of LogisticNear or LogisticNext for n rows, a positive multiple of four.
 //
 //go:noescape

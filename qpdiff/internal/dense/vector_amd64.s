@@ -1934,6 +1934,22 @@ next:
 	VZEROUPPER
 	RET
 
+// func prefetch(p *float64, lines int)
+// Requires: MMX+
+TEXT ·prefetch(SB), NOSPLIT, $0-16
+	MOVQ p+0(FP), AX
+	MOVQ lines+8(FP), CX
+
+next:
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	PREFETCHT0 128(AX)
+	PREFETCHT0 192(AX)
+	ADDQ       $0x00000100, AX
+	SUBQ       $0x04, CX
+	JG         next
+	RET
+
 // func logisticTaylor(s *float64, w *float64, s0 *float64, w0 *float64, dm *float64, n int)
 // Requires: AVX
 TEXT ·logisticTaylor(SB), NOSPLIT, $0-48

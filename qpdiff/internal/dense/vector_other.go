@@ -92,3 +92,5 @@ func laneSums(sums, u, a, b *float64, n int) { panic("no vectors") }
 func descendLanes(x, rest, m, r, bound *float64, n int, live *float64) (moved int) {
 	panic("no vectors")
 }
+
+func prefetch(p *float64, lines int) { panic("no vectors") }

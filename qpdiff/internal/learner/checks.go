@@ -3,6 +3,7 @@ package learner
 import (
 	"cmp"
 	"fmt"
+	"math"
 
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
@@ -19,12 +20,10 @@ func CheckHyper(hyper []float64, n int) error {
 	if len(hyper) != n {
 		return check.ArgErrorf("hyper", qpdiff.ErrShape, "give as many as Dims says", "has %d entries instead of %d", len(hyper), n)
 	}
-	if err := check.Finite("hyper", "give a finite hyperparameter", hyper); err != nil {
-		return err
-	}
 	for i, v := range hyper {
-		if v < 0 {
-			return check.ArgErrorf("hyper", qpdiff.ErrDomain, "give a hyperparameter at or above 0", "holds %v at index %d", v, i)
+		if !(v >= 0 && v <= math.MaxFloat64) {
+			return cmp.Or[error](check.Finite("hyper", "give a finite hyperparameter", hyper),
+				check.ArgErrorf("hyper", qpdiff.ErrDomain, "give a hyperparameter at or above 0", "holds %v at index %d", v, i))
 		}
 	}
 	return nil

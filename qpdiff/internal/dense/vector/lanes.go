@@ -21,6 +21,7 @@ func inLanes() {
 	ldlLanesSolve()
 	laneSums()
 	descendLanes()
+	prefetch()
 }
 
 // vector is the number of bytes of a vector, which holds one entry of each of the four problems.
@@ -516,5 +517,22 @@ func descendLanes() {
 	VMOVMSKPD(moved, bits.As32())
 	Store(bits, ReturnIndex(0))
 	VZEROUPPER()
+	RET()
+}
+
+// prefetch writes a function that asks for lines of memory, of 64 bytes each.
+func prefetch() {
+	const together = 4
+	TEXT("prefetch", NOSPLIT, "func(p *float64, lines int)")
+	Pragma("noescape")
+	Doc("prefetch asks for the given number of lines of memory, from the line of p on, rounded up to a multiple of four.")
+	p, n := Load(Param("p"), GP64()), Load(Param("lines"), GP64())
+	Label("next")
+	for i := range together {
+		PREFETCHT0(Mem{Base: p, Disp: 64 * i})
+	}
+	ADDQ(U32(64*together), p)
+	SUBQ(U8(together), n)
+	JG(LabelRef("next"))
 	RET()
 }
