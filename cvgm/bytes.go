@@ -132,10 +132,7 @@ func (c *Config) count(learner learn.Learner, m int, atOnce *leaveOneOut) footpr
 			train, shape = 0, n
 		}
 		if !viewed {
-			of += (train + v + mapped*(shape+v)) * features
-			if c.triangular(learner, len(s.Val), m, params) {
-				of += float64(sample.TriangleEntries(m))
-			}
+			of += (train+v+mapped*(shape+v))*features + float64(c.triangleEntries(learner, len(s.Val), m, params))
 		}
 		fit := size(len(s.Train))
 		fit.Predicted = len(s.Val)

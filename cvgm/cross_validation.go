@@ -73,10 +73,7 @@ func NewContext(ctx context.Context, c Config) (*CV, error) {
 	if c.Features != nil {
 		cv.asTraining, cv.asValidation, cv.total = mat.NewDense(n, cv.features, nil), mat.NewDense(n, cv.features, nil), mat.NewDense(n, cv.features, nil)
 	}
-	cv.fits, cv.results = make([]splitFit, len(c.Splits)), make([]splitResult, len(c.Splits))
-	if c.Hyper == nil {
-		cv.dhyper = make([]float64, len(c.Splits)*hyper)
-	}
+	cv.fits, cv.results, cv.dhyper = make([]splitFit, len(c.Splits)), make([]splitResult, len(c.Splits)), make([]float64, len(c.Splits)*hyper)
 	cv.takeRows(first)
 	defer cv.watch(context.Background())
 	if cv.fullLearner != nil && c.Features == nil {
@@ -192,7 +189,7 @@ func (cv *CV) addSplit(j int, firstLearner learn.Learner) error {
 	if v := reflect.ValueOf(firstLearner); v.Comparable() && f.learner == firstLearner {
 		return args.Bad("Config.Learner", qpdiff.ErrDomain, "return a new learner from each call", "returned the same %T twice", firstLearner)
 	}
-	if cv.dhyper != nil {
+	if c.Hyper == nil {
 		f.grad.Hyper = cv.dhyper[j*cv.hyper:][:cv.hyper:cv.hyper]
 	}
 	if cv.loo != nil {

@@ -14,7 +14,7 @@ import (
 func (cv *CV) gradientOfSplits(grad []float64, k float64) (generalised bool) {
 	clear(grad)
 	dhyper, _ := cv.unpack(grad, nil)
-	for at := 0; at < len(cv.dhyper); at += cv.hyper {
+	for at := 0; at < len(cv.dhyper) && len(dhyper) > 0; at += cv.hyper {
 		// There are two or three hyperparameters: a call of floats.Add would take longer than the
 		// loop.
 		for i, v := range cv.dhyper[at:][:cv.hyper] {

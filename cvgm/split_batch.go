@@ -20,7 +20,7 @@ type batches struct {
 	free  []*splitBatch
 }
 
-// take returns a batch of size items, all zero.
+// take returns a batch of size items. The caller sets all of them.
 func (b *batches) take(size int) *splitBatch {
 	b.mutex.Lock()
 	if len(b.free) == 0 {
@@ -31,7 +31,6 @@ func (b *batches) take(size int) *splitBatch {
 	b.free = b.free[:last]
 	b.mutex.Unlock()
 	s.items = slices.Grow(s.items[:0], size)[:size]
-	clear(s.items)
 	return s
 }
 

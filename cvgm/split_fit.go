@@ -137,18 +137,21 @@ func (f *splitFit) loadCopies(c *Config, x *mat.Dense) error {
 	return f.learner.Load(f.train)
 }
 
-// triangular reports whether a split with v validation rows has a triangle in their place. The
-// learner has params parameters for m features.
-func (c *Config) triangular(l learn.Learner, v, m, params int) bool {
+// triangleEntries returns the number of entries of the triangle of a split with v validation rows, or
+// 0 if the split has none. The learner has params parameters for m features.
+func (c *Config) triangleEntries(l learn.Learner, v, m, params int) int {
 	_, squares := c.Loss.(SquaredError)
 	_, predicts := l.(learn.Predictor)
-	return squares && !predicts && params == m && c.Features == nil && sample.TrianglePays(v, m)
+	if !squares || predicts || params != m || c.Features != nil {
+		return 0
+	}
+	return sample.TriangleEntries(v, m)
 }
 
 // reduce sets the triangle, if there is one.
 func (f *splitFit) reduce(c *Config) {
 	f.triangle = nil
-	if f.joint != nil || !c.triangular(f.learner, len(f.valY), f.features, len(f.theta)) {
+	if f.joint != nil || c.triangleEntries(f.learner, len(f.valY), f.features, len(f.theta)) == 0 {
 		return
 	}
 	if t := new(sample.Triangle); t.Reduce(f.val, f.features, f.valY, f.intercept, f.valWeights) {
@@ -281,10 +284,13 @@ func (f *splitFit) judge(c *Config, gradient, hyper bool) error {
 // if a loss is not finite, and reports whether it did the work.
 func (f *splitFit) judgeSquares(gradient bool) bool {
 	labels, slopes := f.valY[:len(f.prediction)], f.dprediction[:len(f.prediction)]
-	v, sum := f.valWeights.Total(len(labels)), 0.0
+	weights, v, sum := f.valWeights, f.valWeights.Total(len(labels)), 0.0
 	for i, p := range f.prediction {
 		r := p - labels[i]
-		sum += f.valWeights.At(i) * (r * r)
+		if r *= r; weights != nil {
+			r *= weights[i]
+		}
+		sum += r
 	}
 	if !args.Finite(sum) {
 		return false
@@ -292,7 +298,11 @@ func (f *splitFit) judgeSquares(gradient bool) bool {
 	f.loss, f.kinked = sum/v, false
 	if gradient {
 		for i, p := range f.prediction {
-			slopes[i] = f.valWeights.At(i) * (2 * (p - labels[i])) / v
+			r := 2 * (p - labels[i])
+			if weights != nil {
+				r *= weights[i]
+			}
+			slopes[i] = r / v
 		}
 	}
 	return true
@@ -397,7 +407,6 @@ func (f *splitFit) cotangent(wantRows bool, dval *mat.Dense) {
 	if !f.predicted {
 		return
 	}
-	m := f.features
 	if f.joint != nil {
 		clear(f.dtheta)
 		if !wantRows {
@@ -411,11 +420,17 @@ func (f *splitFit) cotangent(wantRows bool, dval *mat.Dense) {
 		f.norm.AddStored(f.dtheta, f.train.X, f.split.Val, f.dprediction)
 		if dval != nil {
 			for i, d := range f.dprediction {
-				floats.ScaleTo(dval.RawRowView(i), d, f.theta[:m])
+				floats.ScaleTo(dval.RawRowView(i), d, f.theta[:f.features])
 			}
 		}
 		return
 	}
+	f.denseCotangent(wantRows, dval)
+}
+
+// denseCotangent is cotangent for dense validation rows and one prediction for each.
+func (f *splitFit) denseCotangent(wantRows bool, dval *mat.Dense) {
+	m := f.features
 	slopes := f.dprediction
 	next := setRows(f.dtheta, m, slopes, f.val)
 	for at := next; at < len(slopes); {

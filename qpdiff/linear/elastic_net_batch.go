@@ -69,6 +69,9 @@ func prefetchVectors(items []learn.BatchItem) {
 			dense.Prefetch(&e.l1[0], 3*e.n)   // and l2 and root
 			dense.Prefetch(&e.qp.x[0], 4*e.n) // and sgn, z and grad
 			dense.Prefetch(&e.xty[0], 2*e.n)  // and diag
+			if theta := items[i].Theta; len(theta) > 0 {
+				dense.Prefetch(&theta[0], 2*len(theta)) // and DTheta, if it follows
+			}
 		}
 	}
 }

@@ -31,7 +31,7 @@ func TestElasticNetBatch(t *testing.T) {
 	serial.Test(t)
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 37))
-		count, n := 1+rng.IntN(6), 1+rng.IntN(18)
+		count, n := 1+rng.IntN(6)+rng.IntN(2)*rng.IntN(20), 1+rng.IntN(18) // up to several sets of lanes
 		together, alone := make([]learn.Learner, count), make([]learn.Learner, count)
 		data := make([]learn.Data, count)
 		groups := []int(nil)

@@ -2,7 +2,8 @@ package sample
 
 import (
 	"math"
-	"slices"
+
+	"cvgm/cvgm/internal/args"
 )
 
 // A Triangle stands for many rows of few features in sums of squared errors: it has one row for each
@@ -23,11 +24,14 @@ const (
 	triangleBlock = 128
 )
 
-// TrianglePays reports whether a [Triangle] is used for this number of rows and of features.
-func TrianglePays(rows, m int) bool { return m <= triangleMost && rows >= triangleRows*(m+1) }
-
-// TriangleEntries returns the number of entries of a [Triangle] with m features.
-func TriangleEntries(m int) int { return (m + 1) * (m + 2) / 2 }
+// TriangleEntries returns the number of entries of a [Triangle] for this number of rows and of
+// features, or 0 if the triangle costs more than it saves.
+func TriangleEntries(rows, m int) int {
+	if m > triangleMost || rows < triangleRows*(m+1) {
+		return 0
+	}
+	return (m + 1) * (m + 2) / 2
+}
 
 // Reduce makes t the triangle of the rows of x, which have m entries each, and their labels y minus
 // the intercept. It reports whether all entries are finite; if they are not, t is undefined.
@@ -50,13 +54,13 @@ func (t *Triangle) Reduce(x []float64, m int, y []float64, intercept float64, we
 		columns[j] = make([]float64, m+1+min(triangleBlock, len(y))) // the triangle, then a block of rows
 	}
 	for from := 0; from < len(y); from += triangleBlock {
+		some := min(triangleBlock, len(y)-from)
 		for j, column := range columns {
-			for k := range column[m+1:] {
-				column[m+1+k] = 0
-				if i := from + k; i < len(y) {
-					column[m+1+k] = math.Ldexp(entry(i, j), -powers[j]) // at most 1: squares cannot overflow
-				}
+			block := column[m+1:]
+			for k := range some {
+				block[k] = math.Ldexp(entry(from+k, j), -powers[j]) // at most 1: squares cannot overflow
 			}
+			clear(block[some:])
 		}
 		for i := range columns {
 			reflect(columns[i:], i)
@@ -68,7 +72,7 @@ func (t *Triangle) Reduce(x []float64, m int, y []float64, intercept float64, we
 			t.r = append(t.r, math.Ldexp(columns[j][i], powers[j]))
 		}
 	}
-	return !slices.ContainsFunc(t.r, func(v float64) bool { return math.IsInf(v, 0) || v != v })
+	return args.AllFinite(t.r)
 }
 
 // leastTriangle is the square of a length that is nothing beside a column of length 1. Smaller squares
