@@ -12,9 +12,11 @@ import (
 // that ‖A·v‖ = ‖R·v‖ for each v. The errors of both by rounding are of the size ε·Σ_j ‖a_j‖·|v_j| for
 // the columns a_j of A.
 type Triangle struct {
-	m     int
-	r     []float64 // row i has its entries from column i on: features, then the label
-	total float64   // weight of the rows
+	m int
+	// The rows go in pairs. Rows i and i+1, for an even i, have their entries from column i on, one row
+	// after the other: features, then the label. A last row without a partner has one of zeros.
+	r     []float64
+	total float64 // weight of the rows
 }
 
 const (
@@ -30,7 +32,8 @@ func TriangleEntries(rows, m int) int {
 	if m > triangleMost || rows < triangleRows*(m+1) {
 		return 0
 	}
-	return (m + 1) * (m + 2) / 2
+	pairs := m/2 + 1
+	return 2 * pairs * (m + 2 - pairs)
 }
 
 // Reduce makes t the triangle of the rows of x, which have m entries each, and their labels y minus
@@ -67,9 +70,13 @@ func (t *Triangle) Reduce(x []float64, m int, y []float64, intercept float64, we
 		}
 	}
 	t.r = t.r[:0]
-	for i := range columns {
-		for j := i; j <= m; j++ {
-			t.r = append(t.r, math.Ldexp(columns[j][i], powers[j]))
+	for i := range len(columns) + len(columns)%2 {
+		for j := i &^ 1; j <= m; j++ {
+			v := 0.0
+			if i <= j {
+				v = math.Ldexp(columns[j][i], powers[j])
+			}
+			t.r = append(t.r, v)
 		}
 	}
 	return args.AllFinite(t.r)
@@ -122,25 +129,26 @@ func dot(u, v []float64) float64 {
 // Loss returns the weighted mean of the squared errors of the predictions θᵀx. If slopes is not nil,
 // Loss sets it to the derivatives of the mean in θ.
 func (t *Triangle) Loss(theta, slopes []float64) float64 {
-	theta = theta[:t.m]
+	m, sum, rest := t.m, 0.0, t.r
 	clear(slopes)
-	sum, row := 0.0, t.r
-	for i := range t.m {
-		own := row[:t.m-i]
-		weights := theta[i:][:len(own)]
-		e := -row[t.m-i]
-		for j, v := range own {
-			e += float64(v * weights[j])
+	for i := 0; i <= m; i += 2 {
+		weights := theta[i:m]
+		n := len(weights)
+		a, b := rest[:n], rest[n+1:][:n]
+		e, f := -rest[n], -rest[2*n+1]
+		rest = rest[2*n+2:]
+		for j, w := range weights {
+			e += float64(w * a[j])
+			f += float64(w * b[j])
 		}
-		sum += float64(e * e)
-		if row = row[len(own)+1:]; slopes == nil {
+		if sum += float64(e*e) + float64(f*f); slopes == nil {
 			continue
 		}
-		e *= 2 / t.total
-		out := slopes[i:][:len(own)]
-		for j, v := range own {
-			out[j] += float64(e * v)
+		e, f = 2*e/t.total, 2*f/t.total
+		out := slopes[i:m]
+		for j, v := range a[:len(out)] {
+			out[j] += float64(e*v) + float64(f*b[j])
 		}
 	}
-	return (sum + float64(row[0]*row[0])) / t.total
+	return sum / t.total
 }
