@@ -21,28 +21,28 @@ var (
 	ErrIterationLimit    = check.ErrIterationLimit
 	ErrNotFitted         = check.ErrNotFitted
 	ErrNotDifferentiable = check.ErrNotDifferentiable
-	// ErrTooLarge is the kind of a problem that needs more bytes than MaxBytes allows. The error is
-	// returned before these bytes are allocated.
+	// ErrTooLarge is the kind of error for a problem that needs more bytes than MaxBytes allows. The
+	// error is returned before these bytes are allocated.
 	ErrTooLarge = check.ErrTooLarge
 )
 
-// ArgError is the error of an argument that cannot be used. Arg is the argument's name, as in the
-// documentation. Problem describes the failure, with the offending value and its place. Remedy is
-// the advice to the caller. Why is the error's kind, one of the Err… values; errors.Is finds it.
-// The packages above this one also use ArgError.
+// ArgError is the error for an argument that cannot be used. The field Arg is the argument's name,
+// as in the documentation. Problem describes the failure, with the offending value and its place.
+// Remedy advises the caller how to correct the argument. Why is the kind of the error, one of the
+// Err… values; errors.Is finds it. The packages that import qpdiff also return ArgErrors.
 type ArgError = check.ArgError
 
-// An Input is the name of an argument on which a solution depends, as in the documentation: "λ1",
-// "X", "y", "G", "alpha[3]".
+// An Input is the name of an argument on which a solution depends: "λ1", "X", "y", "G" or
+// "alpha[3]", for example. The documentation uses the same names.
 type Input string
 
 // Weak lists weakly active rows and coordinates. A row or coordinate is weakly active if it is
-// active with a zero multiplier, so that the solution has a kink. Both lists are in ascending
+// active and its multiplier is zero. The solution then has a kink. Both lists are in ascending
 // order.
 type Weak struct {
-	// Rows lists inequalities of a program, or training rows at the kink of their loss.
-	// Inequalities are numbered as in [Solution.Lambda]; inequalities of a [ConvexProgram] are
-	// numbered from 0.
+	// Rows lists inequalities of a program, or training rows at the kink of their loss. The
+	// inequalities of a [QP] are numbered as in [Solution.Lambda], and the inequalities of a
+	// [ConvexProgram] are numbered from 0.
 	Rows []int
 	// Coords are entries of θ at the kink of their penalty.
 	Coords []int
@@ -62,13 +62,14 @@ func (w Weak) String() string {
 	return strings.Join(parts, " and ")
 }
 
-// NotDifferentiableError is returned if a derivative does not exist at the solution, and gives the
-// reason. It matches ErrNotDifferentiable.
+// NotDifferentiableError is the error for a derivative that does not exist at the solution. Its
+// fields give the reason. The error matches ErrNotDifferentiable.
 //
 // Strict complementarity is tested first. The field Weak lists the rows and coordinates at which
 // strict complementarity fails. If Weak is empty, the implicit function theorem fails for another
-// reason: the cotangent, or the input's ∇g, has a part outside the required range. Residual is then
-// the size of this part, divided by the size of the whole vector.
+// reason: the cotangent, or the derivative ∇g of the KKT conditions g in the input, has a part
+// outside the range of the KKT matrix. Residual is then the size of this part, divided by the size
+// of the whole vector.
 type NotDifferentiableError struct {
 	Inputs   []Input // the requested inputs without a derivative; empty if no input has a derivative
 	Weak     Weak
@@ -98,8 +99,8 @@ func (e *NotDifferentiableError) Unwrap() error { return ErrNotDifferentiable }
 // named prefixes an error with the name of the package.
 func named(err error) error { return check.Named("qpdiff", err) }
 
-// joinedError holds several errors and formats them on one line. An error from [errors.Join] would
-// have one line for each.
+// joinedError holds several errors and formats them on one line, whereas an error from
+// [errors.Join] has one line for each.
 type joinedError []error
 
 // joinErrors returns one error that holds all errs, or nil if errs is empty.

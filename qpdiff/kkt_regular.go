@@ -9,38 +9,43 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// qpDerivative holds the storage that all derivatives of one solution share. Let S be the strictly
-// active rows, and C the coefficients of these rows and of the equalities. The derivatives (ż, ẏ)
-// of the solution solve
+// qpDerivative holds the storage that all derivatives of one solution share. S denotes the strictly
+// active inequalities, and C the coefficients of S and of the equalities. A dot marks the change of
+// a quantity along a direction. The changes (ż, ẏ) of the solution and of the multipliers of C
+// solve
 //
 //	[Q Cᵀ] [ż]     [ṗ + Q̇z + Ġᵀλ + Ȧᵀν]
 //	[C 0 ] [ẏ] = − [Ċz − ḣ_S            ]
 //
 // The matrix is symmetric, so a VJP solves a system with the same matrix. If the matrix is regular,
-// the last factors of the solver are used. If it is singular, its eigenvalues determine which
-// derivatives exist.
+// the derivatives use the factors from the end of the solve. If it is singular, its eigenvalues
+// determine which derivatives exist.
 type qpDerivative struct {
 	sys         *kktSystem
 	state       uint64 // the number of the solution for which it is prepared
 	generalised bool   // prepared with weakly active rows counted as inactive
 	weak        []int  // inequalities for which strict complementarity fails
-	// spareRows lists some of the active inequalities whose computed multiplier is zero: the
-	// inequalities for which other valid multipliers are positive. See split.
+	// spareRows lists the active inequalities whose computed multiplier is zero, but whose multiplier
+	// may also be positive: the multipliers are not unique, and some other valid multipliers are
+	// positive there. See split.
 	spareRows []int
-	// evenRows lists the rows with equal sides and the multiplier 0, which selects neither side.
+	// evenRows lists the rows with equal sides and the multiplier 0. The sign of a multiplier selects
+	// a side, and the multiplier 0 selects none.
 	evenRows []int
-	// sideHidden is true if a row of zeroRows has two sides, and rounding hides which of them z is on.
+	// sideHidden is true if zeroRows has a row with two sides, and rounding hides on which of its
+	// sides z lies.
 	sideHidden bool
-	// cond is the largest amplification of rounding errors among the rows in
-	// weak, see weakCond.
+	// cond is the largest amplification of rounding errors among the rows whose slack and multiplier
+	// are both zero; see weakCond.
 	cond float64
-	// tri has the rows and factors that the derivative uses. They are the triangle of the working
-	// set, or a copy of it without the weakly active rows.
+	// tri has the rows and factors that the derivative uses. It is the triangle of the working set, or
+	// a copy of that triangle without the weakly active rows.
 	tri  triangle
 	kkt  *kktMatrix // the KKT matrix with these rows, if it may be singular
 	rows []int      // the rows of y, as numbered in activeSet
 	v, y []float64  // the last solution
-	// z, then the last adjoint's v, then z again; for the products in the cotangent of Q
+	// three vectors in a row, for the products in the cotangent of Q: z, then the last adjoint's v,
+	// then z again
 	zvz []float64
 	// Right-hand side and residual.
 	cz, cy, rz, ry []float64
@@ -52,7 +57,8 @@ type qpDerivative struct {
 	mroot               []float64 // ‖m_r‖ of the working set
 	// Scratch of withoutMultiplier, see measureTerms.
 	gradTerm, rowTerm []float64
-	// inv and sigmaMin are the results of flatness for the factorisation factorID.
+	// inv and sigmaMin are the results of the method flatness for the factorisation with the number
+	// factorID.
 	inv      []float64
 	sigmaMin float64
 	factorID uint64
@@ -77,7 +83,8 @@ func (d *qpDerivative) leaveOut() {
 	d.weak = d.weak[:0]
 }
 
-// useFull switches to the eigenvalues of the KKT matrix with the rows d.rows.
+// useFull makes the derivative use the eigenvalues of the KKT matrix with the rows d.rows, in place
+// of the factors.
 func (d *qpDerivative) useFull() {
 	a := d.sys
 	n, k := a.n, len(d.rows)
@@ -86,8 +93,8 @@ func (d *qpDerivative) useFull() {
 }
 
 // solve sets (d.v, d.y) to the solution of the KKT system with the right-hand side (d.cz, d.cy). It
-// returns the part of the right-hand side outside the range of the KKT matrix, relative to the
-// whole.
+// returns the size of the right-hand side's part outside the range of the KKT matrix, as a fraction
+// of the whole right-hand side.
 func (d *qpDerivative) solve() (outside float64) {
 	a := d.sys
 	n, k := a.n, len(d.rows)
@@ -140,10 +147,10 @@ func (d *qpDerivative) solve() (outside float64) {
 	return 0
 }
 
-// findPinned counts, for each part of the program, the variables minus the active rows. If this
-// count is 0, the part is at a vertex, and its v is 0. A row with a nonzero right-hand side adds n
-// to the count, so the count of its part is never 0. findPinned reports whether the count of some
-// part is 0.
+// findPinned counts the variables minus the active rows, for each part of the program. If the count
+// of a part is 0, the part is at a vertex, and v is 0 in this part. A row with a nonzero right-hand
+// side adds n to the count of its part, so that this count is never 0. findPinned reports whether
+// the count of some part is 0.
 func (d *qpDerivative) findPinned() (some bool) {
 	a := d.sys
 	if len(a.parts) == 1 && len(d.rows) < a.n { // the usual case
@@ -163,15 +170,15 @@ func (d *qpDerivative) findPinned() (some bool) {
 	return slices.Contains(d.free, 0)
 }
 
-// residual sets (d.rz, d.ry) to the residual of the last solution. It returns two measures of the
-// residual's size, which do not depend on the units.
+// residual sets (d.rz, d.ry) to the residual of the last solution (v, y). It returns two measures
+// of the residual's size, relRes and entryRes, which do not depend on the units.
 //
-// relRes is the largest ratio over the parts of the program. For each part there are two ratios of
-// 1-norms, and the larger one counts. The first is the residual of the rows divided by the sum of
-// their right-hand sides and a bound of v; the rows are scaled to norm 1. The second is the
-// residual of the gradient divided by the gradient's terms. The bound of v is these terms divided
-// by the size of Q. The norm of v itself would be useless here, because v is 0 up to rounding at a
-// vertex.
+// relRes is the largest ratio over the parts of the program. Each part has two ratios of 1-norms,
+// and the larger one counts. The first ratio belongs to the gradient: the gradient's residual
+// divided by the gradient's terms. The second ratio belongs to the rows, scaled to norm 1: the
+// rows' residual divided by the sum of the right-hand sides and the size of v. This size is the
+// norm of v, or a larger value: the gradient's terms divided by the size of Q. The norm alone would
+// be useless at a vertex, because v is 0 up to rounding there.
 //
 // entryRes is the largest of three ratios. The first compares the residual of one gradient entry
 // with the terms of this entry. The second compares the residual of the rows with v plus the
@@ -225,7 +232,7 @@ func (d *qpDerivative) residual() (relRes, entryRes float64) {
 	return relRes, entryRes
 }
 
-// derivativeSums holds 1-norms for one part of the program: gradRes of the gradient's residual,
-// gradTerms of its terms, vnorm of v, rowRes of the rows' residuals, and rhs of their right-hand
-// sides.
+// derivativeSums holds 1-norms for one part of the program: gradRes is the norm of the gradient's
+// residual, gradTerms of the gradient's terms, vnorm of v, rowRes of the rows' residuals, and rhs
+// of the rows' right-hand sides.
 type derivativeSums struct{ gradRes, gradTerms, vnorm, rowRes, rhs float64 }

@@ -11,9 +11,9 @@ import (
 )
 
 // kktMatrix is the symmetric matrix K = [H Cᵀ; C 0] of the KKT conditions at a point, with a
-// semidefinite H. A diagonal matrix E scales K: the largest entry of every row of EKE is near one.
-// Results therefore do not depend on units. kktMatrix is slow but accurate, and is used only if K
-// may be singular.
+// semidefinite H. A diagonal matrix E scales K, so that the largest entry of every row of EKE is
+// near one. Results therefore do not depend on units. kktMatrix is slow but accurate, and is used
+// only if K may be singular.
 //
 // Each vector that K multiplies has two halves: v for the variables, and y for the rows. The halves
 // have different units, so no norm combines them. The null space of K is spanned by vectors with v
@@ -23,22 +23,23 @@ type kktMatrix struct {
 	n, k int
 	e    []float64 // diagonal of E, powers of two
 	h, c []float64 // EHE and ECE, row-major
-	// nullX and nullY are the orthogonal projectors onto the null vectors of K in each half. A
-	// basis of the null vectors would mix unconnected parts of the program, whose units are
-	// unrelated; a projector does not. freedom[i] is the length of the projection of unit vector i,
-	// in [0, 1]. If freedom[i] is above rangeTol, entry i of the solution (v, y) is not unique.
-	// nullity is the number of independent null vectors.
+	// nullX and nullY are the orthogonal projectors onto the null vectors of K in each half. A basis
+	// of the null vectors would mix unconnected parts of the program, whose units are unrelated; a
+	// projector does not. freedom[i], between 0 and 1, is the length of the projection of the unit
+	// vector i. If freedom[i] is above rangeTol, entry i of the solution (v, y) is not unique. nullity
+	// is the number of independent null vectors.
 	nullX, nullY, freedom []float64
 	nullity               int
-	// pinv is C⁺ (n×k), and hpinv is Z(ZᵀHZ)⁺Zᵀ. The columns of Z are an orthonormal basis of the
-	// null space of C. Together, pinv and hpinv give the pseudo-inverse of K.
+	// pinv is the pseudo-inverse C⁺ (n×k), and hpinv is Z(ZᵀHZ)⁺Zᵀ. The columns of Z are an
+	// orthonormal basis of the null space of C. Together, pinv and hpinv determine the pseudo-inverse
+	// of K.
 	pinv, hpinv []float64
-	// x is the last solution, and xterms has the size of the terms of each entry of x. rhs and
-	// resid are scratch of solve.
+	// x is the last solution, and xterms holds the size of the terms whose sum is x, entry by entry.
+	// rhs and resid are scratch of solve.
 	x, xterms, rhs, resid []float64
 }
 
-// kktEntry is entry (i, j) of [H Cᵀ; C 0], i ≥ j.
+// kktEntry returns the entry (i, j) of the matrix [H Cᵀ; C 0], for i ≥ j.
 func kktEntry(n int, h, c []float64, i, j int) float64 {
 	switch {
 	case i < n:
@@ -49,8 +50,8 @@ func kktEntry(n int, h, c []float64, i, j int) float64 {
 	return 0
 }
 
-// kktScale returns the diagonal of E. In EKE the largest entries of H and of C are both near one,
-// so neither matrix hides the other, whatever the unit of the objective.
+// kktScale returns the diagonal of the scaling matrix E. In EKE the largest entries of H and of C
+// are both near one. Thus neither H nor C hides the other, whatever the unit of the objective.
 func kktScale(n, k int, h, c []float64) []float64 {
 	dim := n + k
 	e, largest := geometricScale(make([]float64, 3*dim), n, k, h, c), make([]float64, dim)
@@ -98,9 +99,9 @@ func largestOfH(n int, h, e []float64) (big float64) {
 	return big
 }
 
-// newKKTMatrix takes H (n×n) and the rows C (k×n). It factorises unconnected parts of the program
-// separately. Their units are unrelated, so a rounding error of one part could be large in the
-// units of another part.
+// newKKTMatrix takes H (n×n) and the rows C (k×n), and factorises their KKT matrix. It factorises
+// unconnected parts of the program separately. The units of such parts are unrelated, so a rounding
+// error of one part could be large in the units of another part.
 func newKKTMatrix(n, k int, h, c []float64) *kktMatrix {
 	first := make([]int, n)
 	connectVariables(first, h, c)
@@ -142,8 +143,9 @@ func newKKTMatrix(n, k int, h, c []float64) *kktMatrix {
 	return a
 }
 
-// setPart copies p, which holds the factors of a part, to a. The lists variables and rows give the
-// places of the part's variables and rows in a.
+// setPart copies the matrix p of one part of the program, with its factors, into the whole matrix.
+// The lists variables and rows give the places of the part's variables and rows in the whole
+// matrix.
 func (a *kktMatrix) setPart(p *kktMatrix, variables, rows []int) {
 	n, k := a.n, a.k
 	for i, v := range variables {
@@ -174,7 +176,8 @@ func cleanProjector(projector, lengths []float64) {
 	}
 }
 
-// block returns the entries of m in rows i and columns j. m has the given number of columns.
+// block returns the entries of the matrix m, which has cols columns, in the listed rows i and the
+// listed columns j.
 func block(m []float64, cols int, i, j []int) []float64 {
 	out := make([]float64, 0, len(i)*len(j))
 	for _, r := range i {
@@ -185,7 +188,8 @@ func block(m []float64, cols int, i, j []int) []float64 {
 	return out
 }
 
-// setBlock sets the entries of m in rows i and columns j to the entries of src.
+// setBlock sets the entries of the matrix m, which has cols columns, in the listed rows i and the
+// listed columns j. The new entries are src.
 func setBlock(m []float64, cols int, i, j []int, src []float64) {
 	for x, r := range i {
 		for y, c := range j {
@@ -236,8 +240,8 @@ func identity(n int) []float64 {
 	return a
 }
 
-// factorRows computes pinv and nullY from a singular value decomposition of C. It returns an
-// orthonormal basis of the null space of C.
+// factorRows computes pinv and nullY from a singular value decomposition of the rows C. It returns
+// an orthonormal basis of the null space of C.
 func (a *kktMatrix) factorRows() (basis [][]float64, ok bool) {
 	n, k := a.n, a.k
 	if k == 0 {
@@ -270,7 +274,8 @@ func (a *kktMatrix) factorRows() (basis [][]float64, ok bool) {
 	return basis, true
 }
 
-// factorHessian computes hpinv and nullX from the eigenvalues of H on the span of basis.
+// factorHessian computes hpinv and nullX from the eigenvalues of H on the span of basis, the
+// orthonormal vectors that factorRows returned.
 func (a *kktMatrix) factorHessian(basis [][]float64) bool {
 	n, f := a.n, len(basis)
 	if f == 0 {
@@ -314,8 +319,8 @@ func (a *kktMatrix) mulHessian(dst, v []float64) {
 	}
 }
 
-// solve sets (v, y) to the solution for the right-hand side (cz, cy) whose norm, in the scale of E,
-// is smallest. It returns how far cz or cy lies outside the range; see outsideOf.
+// solve sets (v, y) to a solution for the right-hand side (cz, cy): the solution with the smallest
+// norm in the scale of E. It returns how far cz or cy lies outside the range of K; see outsideOf.
 func (a *kktMatrix) solve(v, y, cz, cy []float64) (outside float64) {
 	n := a.n
 	floats.MulTo(a.rhs[:n], cz, a.e[:n])
@@ -333,8 +338,8 @@ func (a *kktMatrix) solve(v, y, cz, cy []float64) (outside float64) {
 }
 
 // outsideOf multiplies x by a projector. Each entry of the product is a sum of terms. outsideOf
-// returns the largest ratio of an entry to its terms. The projector is zero between entries of
-// different units.
+// returns the largest ratio of an entry to the sum of its absolute terms. The projector is zero
+// between entries of different units, so each sum has terms of one unit only.
 func outsideOf(projector, x []float64) (worst float64) {
 	n := len(x)
 	for i := range n {
@@ -396,9 +401,9 @@ func (a *kktMatrix) improve() {
 	floats.Add(a.x[n:], y)
 }
 
-// termRatio returns |x_i| divided by the size of its terms, in [0, 1], for entry i of the last
-// solution. If the ratio is at most rangeTol, the entry counts as a rounding error. The entries are
-// judged one by one, because their units differ.
+// termRatio returns |x_i| divided by the size of the terms of x_i, where x is the last solution.
+// The result is between 0 and 1. If it is at most rangeTol, the entry x_i counts as a rounding
+// error. Each entry is judged separately, because the units of the entries differ.
 func (a *kktMatrix) termRatio(i int) float64 {
 	return ratio(math.Abs(a.x[i]), a.xterms[i])
 }

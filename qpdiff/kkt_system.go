@@ -14,28 +14,29 @@ import (
 // triangle, and the solution. The derivatives are computed from the kktSystem alone, and do not
 // write to it. The next solve overwrites it.
 type kktSystem struct {
-	// qpShape has four counts: n variables, general rows of G, m inequalities and rows constraints.
-	// The inequalities are the rows of G and then the bounds of the variables. The equalities come
-	// last.
+	// qpShape has four counts: n is the number of variables, general the number of rows of G, m the
+	// number of inequalities, and rows the number of constraints. The inequalities are the rows of G
+	// and then the bounds of the variables. The equalities come last.
 	qpShape
 
 	// The problem. Row r is c[r·n:(r+1)·n], scaled by scale[r], a power of two.
 	q, p, c, r, scale []float64
 	qmax              float64   // largest |entry| of Q
 	d                 []float64 // squared scale of the variables, for the proximal term
-	// unit[j] is 1/√d_j, the unit of variable j when residuals are compared.
+	// unit[j] = 1/√d_j is the unit in which residuals measure variable j.
 	unit []float64
 	// twoSided is true if rows have lower sides, or if the variables have bounds. The solver then
-	// works with one side of each inequality at a time. The inequality c z ≤ r stands for the side
-	// that was chosen. A negative scale means that this is the lower side. The other side is −c z ≤
-	// otherRhs with the slack otherSlack = otherRhs + c z. If it does not exist, otherRhs is +Inf.
+	// works with one side of each inequality at a time. In the inequality c z ≤ r, c and r stand for
+	// the chosen side of the row. If this is the lower side, the row's scale is negative. The other
+	// side is −c z ≤ otherRhs, with the slack otherSlack = otherRhs + c z. If the row has no other
+	// side, otherRhs is +Inf.
 	twoSided             bool
 	otherRhs, otherSlack []float64
 	part, rowPart        []int // the number of the part to which a variable or a row belongs
 	byPart               []int // the variables, part by part
 	parts                []programPart
 	onlyCol              []int  // the column of a row's only entry, or manyEntries or noEntry
-	skip                 []bool // rows that depend on others, or whose violation is a rounding error
+	skip                 []bool // rows that the solver ignores, because they depend on others or their violation is a rounding error
 
 	l, linv []float64 // L and the inverses of its diagonal
 	prox    []float64 // added to the diagonal of Q
@@ -51,8 +52,9 @@ type kktSystem struct {
 	z, slack, grad []float64 // the solution, r − c z, the gradient of the Lagrangian
 }
 
-// triangle holds some rows of the constraints and a factorisation M_W = TQ₁. The rows of M_W are
-// the vectors m_r of these constraints. M_W and Q₁ have n columns.
+// A triangle holds a list W of constraints and a factorisation M_W = TQ₁. The rows of M_W are the
+// vectors m_r = L⁻¹c_r of these constraints, where LLᵀ is the factorised Q. M_W and Q₁ have n
+// columns.
 type triangle struct {
 	w    []int     // the rows, in the order of the factors
 	t    []float64 // lower triangle
@@ -65,7 +67,8 @@ func (f *triangle) clone() triangle {
 	return triangle{w: slices.Clone(f.w), t: slices.Clone(f.t), tinv: slices.Clone(f.tinv), q1: slices.Clone(f.q1)}
 }
 
-// add appends row r. The vector m_r of the row is coef·Q₁ + perp, and norm2 is ‖perp‖².
+// add appends row r. The parameters coef and perp describe the vector m_r of the row: it is coef·Q₁
+// + perp, with perp orthogonal to Q₁. norm2 is ‖perp‖².
 func (f *triangle) add(r, n int, norm2 float64, coef, perp []float64) {
 	k, d := len(f.w), math.Sqrt(norm2)
 	t, inv := f.t[k*n:k*n+k+1], 1/d
@@ -75,10 +78,10 @@ func (f *triangle) add(r, n int, norm2 float64, coef, perp []float64) {
 	f.w = append(f.w, r)
 }
 
-// project splits m, the vector m_r of a row, into m = Q₁ᵀt + w. It sets t = Q₁m and w = m − Q₁ᵀt,
-// which is orthogonal to the rows in f, and returns ‖w‖². dt is scratch. If the first projection
-// subtracts most of m, project projects a second time. This keeps the rows of Q₁ orthogonal to
-// rounding error (Daniel et al., 1976).
+// project splits the parameter m, the vector m_r of a row r, into m = Q₁ᵀt + w. It sets t = Q₁m and
+// w = m − Q₁ᵀt, and returns ‖w‖². The vector w is orthogonal to the rows of the triangle. The
+// parameter dt is scratch. If the first projection subtracts most of m, project projects a second
+// time. This keeps the rows of Q₁ orthogonal to rounding error (Daniel et al., 1976).
 func (f *triangle) project(m []float64, norm2 float64, t, w, dt []float64) float64 {
 	k, n := len(f.w), len(m)
 	t, dt = t[:k], dt[:k]
@@ -102,13 +105,13 @@ func (f *triangle) project(m []float64, norm2 float64, t, w, dt []float64) float
 	return left
 }
 
-// remove removes the row at place j, and restores the triangle with plane rotations. It writes the
-// cosines and sines of the rotations to cos and sin, from entry j on. Q₁ loses one row, which
-// remains in q1 after the last row of Q₁.
+// remove removes the row at index j, and makes the factor triangular again by plane rotations. It
+// writes the cosines and sines of the rotations to the slices cos and sin, from entry j on. Q₁
+// loses one row, which remains in the storage q1 behind the last row of Q₁.
 func (f *triangle) remove(j, n int, cos, sin []float64) {
 	k := len(f.w)
 	for i := j + 1; i < k; i++ {
-		// Row i becomes row i-1; it reaches one place beyond its diagonal.
+		// Row i becomes row i-1. It then has one entry beyond its diagonal.
 		dst, src := f.t[(i-1)*n:(i-1)*n+i+1], f.t[i*n:i*n+i+1]
 		copy(dst, src)
 		for c := j; c < i-1; c++ {
@@ -135,7 +138,7 @@ func (f *triangle) forward(n int, x []float64) {
 	dense.ForwardSolve(f.t, f.tinv, len(x), n, x)
 }
 
-// forward replaces x by L⁻¹x. The entries x_i with i < start must be zero.
+// forward replaces x by L⁻¹x. The first entries of x, before the index start, must be zero.
 func (a *kktSystem) forward(x []float64, start int) {
 	n := a.n
 	if start < n {
@@ -166,7 +169,7 @@ func (a *kktSystem) stack(rows []int) []float64 {
 	return c
 }
 
-// These values in kktSystem.single mark rows with more than one entry and rows without entries.
+// These values in kktSystem.onlyCol mark rows with more than one entry and rows without entries.
 const (
 	manyEntries = -1
 	noEntry     = -2
@@ -188,7 +191,8 @@ func onlyEntry(row []float64) int {
 	return only
 }
 
-// nextEntry returns the first column from j on whose entry is not zero, or the length of the row.
+// nextEntry returns the first column, from column j on, in which the row has a nonzero entry. If
+// there is none, it returns the length of the row.
 func nextEntry(row []float64, j int) int {
 	for ; j+4 <= len(row); j += 4 {
 		next := row[j : j+4]
@@ -203,8 +207,9 @@ func nextEntry(row []float64, j int) int {
 	return j
 }
 
-// solveKKT replaces (x, y) by the solution of the KKT system with the right-hand side (x, y). f
-// holds the rows W of the system, which are the working set or a part of it:
+// solveKKT replaces (x, y) by the solution of the KKT system with the right-hand side (x, y). The
+// triangle f holds the rows W of the system. W is the working set or a part of it. The matrix of
+// the system is
 //
 //	[Q + proximal term  C_Wᵀ]
 //	[C_W                0   ].
@@ -221,7 +226,7 @@ func (a *kktSystem) solveKKT(f *triangle, x, y []float64) {
 	dense.BackSolve(f.t, f.tinv, len(y), n, y)
 }
 
-// rowSize is the largest entry of row r in the units of the variables.
+// rowSize returns the largest absolute entry of row r in the units of the variables.
 func (a *kktSystem) rowSize(r int) float64 {
 	if j := a.onlyCol[r]; j >= 0 {
 		return math.Abs(a.c[r*a.n+j]) * a.unit[j]
@@ -235,9 +240,10 @@ func (a *kktSystem) rowSize(r int) float64 {
 	return size
 }
 
-// curvature returns the size of the objective's second derivatives in part k, in the units of the
-// variables. This is the size of Q. With a proximal term, it is the ratio of the linear term to z
-// if this ratio is larger.
+// curvature returns the size of the objective's second derivatives in part k of the program, in the
+// units of the variables. Without a proximal term, this is the size of Q. With a proximal term, it
+// is the larger of two sizes: the size of Q, and the size of the linear term divided by the size of
+// z.
 func (a *kktSystem) curvature(k int) float64 {
 	if !a.shifted {
 		return a.qmax
@@ -246,7 +252,8 @@ func (a *kktSystem) curvature(k int) float64 {
 	return max(p.qsize, p.weight/shiftLinear)
 }
 
-// slackTerm returns |r_r| + Σ|c_rj z_j|, the size of the terms of the slack of row r.
+// slackTerm returns |r_r| + Σ_j |c_rj z_j|, the size of the terms in the slack of row r. Here r_r
+// is the right-hand side of the row, and the c_rj are its coefficients.
 func (a *kktSystem) slackTerm(r int) float64 {
 	sum := math.Abs(a.r[r])
 	for j, c := range a.crow(r) {
@@ -285,8 +292,9 @@ func (a *kktSystem) sideChange(t *QPGrad, r int) (lo, hi float64) {
 	return lo, hi
 }
 
-// place returns the places at which t holds row r: the matrix, the vector of the side that the row
-// faces, and the index of the row in both. For a bound of a variable the matrix is nil.
+// place finds row r in the QPGrad t. It returns the matrix of t that has the row, the vector of t
+// that has the side that the row faces, and the row's index in both. For a bound of a variable the
+// matrix is nil.
 func (a *kktSystem) place(t *QPGrad, r int) (m *mat.Dense, rhs []float64, at int) {
 	switch {
 	case r >= a.m:
@@ -298,9 +306,9 @@ func (a *kktSystem) place(t *QPGrad, r int) (m *mat.Dense, rhs []float64, at int
 	return t.matrix(input), t.vector(side), at
 }
 
-// inputs returns the names of the two blocks of the data that hold row r, and the row's index in
-// these blocks. The blocks are the row's matrix, and the vector of the side that the row faces. For
-// a row with equal sides, the multiplier selects the side.
+// inputs finds row r in the data of the program. It returns the names of two blocks: the matrix
+// that has the row, and the vector of the side that the row faces. It also returns the row's index
+// in these blocks. If both sides of the row are equal, the sign of the multiplier selects the side.
 func (a *kktSystem) inputs(r int) (matrix, side QPInput, at int) {
 	lower := a.scale[r] < 0
 	if a.equality(r) {
@@ -319,7 +327,8 @@ func (a *kktSystem) inputs(r int) (matrix, side QPInput, at int) {
 	return InputG, InputH, r
 }
 
-// placeOut returns the list of multipliers that holds row r, and its index there.
+// placeOut returns the list that holds the multiplier of row r, lambda or nu, and the index of the
+// multiplier in the list.
 func (a *kktSystem) placeOut(lambda, nu []float64, r int) (out []float64, at int) {
 	if r < a.m {
 		return lambda, r
@@ -327,8 +336,8 @@ func (a *kktSystem) placeOut(lambda, nu []float64, r int) (out []float64, at int
 	return nu, r - a.m
 }
 
-// leavesEmpty reports whether row r is a row of zeros that can be ignored: the direction t does not
-// change the row, and its multiplier is not a wanted output.
+// leavesEmpty reports whether row r is a row of zeros that a derivative can ignore. This requires
+// that the direction t does not change the row, and that its multiplier is not a wanted output.
 func (a *kktSystem) leavesEmpty(r int, dlambda, dnu []float64, t *QPGrad) bool {
 	if out, _ := a.placeOut(dlambda, dnu, r); a.onlyCol[r] != noEntry || out != nil {
 		return false

@@ -9,19 +9,20 @@ import (
 	"sync/atomic"
 )
 
-// ForEach calls f(0) … f(n-1) in at most workers goroutines. If workers is zero or less, or above
-// GOMAXPROCS, it counts as GOMAXPROCS. ForEach calls every f, even if some calls return errors. It
-// returns the error of the failed call with the lowest index. If calls write to different memory,
-// the results do not depend on the number of goroutines. When a goroutine that ForEach started has
-// no work left, it waits about a tenth of a millisecond for the next call of any ForEach, and then
-// ends. Waiting occupies its processor only while no other goroutine needs it. The project runs
-// everything in parallel by ForEach.
+// ForEach calls f(0) … f(n-1) in at most workers goroutines. If workers is zero, negative or above
+// GOMAXPROCS, ForEach uses GOMAXPROCS goroutines. ForEach makes all n calls, even if some of them
+// return errors. It returns the error of the failed call with the lowest index. If the calls write
+// to different memory, the results do not depend on the number of goroutines. When a goroutine that
+// ForEach started has no work left, it waits about a tenth of a millisecond for the next call of
+// ForEach, and then ends. A waiting goroutine gives up its processor when another goroutine needs
+// it. The project uses ForEach for everything that runs in parallel.
 //
-// If calls of f panic, ForEach waits until no other f runs, and then panics in the caller's
-// goroutine. The value of ForEach's panic is an error. This error reports the value and the stack
-// of one panic: the panic of the call with the lowest index. If that value is an error, ForEach's
-// error wraps it. If an f calls [runtime.Goexit], so does ForEach. The goroutine of such an f calls
-// no further f.
+// If calls of f panic, ForEach waits until no call of f runs any more, and then panics in the
+// caller's goroutine. Among the panics of f, ForEach selects the panic of the call with the lowest
+// index. The value of ForEach's own panic is an error that reports the value and the stack of the
+// selected panic. If the selected panic's value is an error, ForEach's error wraps it. If a call of
+// f calls [runtime.Goexit], so does ForEach. The goroutine of that call makes no further calls of
+// f.
 func ForEach(workers, n int, f func(i int) error) error {
 	most := runtime.GOMAXPROCS(0)
 	if workers <= 0 {
@@ -73,7 +74,8 @@ type itemPanic struct {
 }
 
 // panicOf returns the panic of an item, given the value that recover returned. If the item itself
-// called ForEach, this value may already be the panic of an item, which is then returned unchanged.
+// called ForEach, the recovered value may already be the panic of an inner item. panicOf then
+// returns it unchanged.
 func panicOf(value any) *itemPanic {
 	if p, ok := value.(*itemPanic); ok {
 		return p
@@ -94,7 +96,7 @@ type sharedItems struct {
 	f        func(i int) error
 	taken    atomic.Int64
 	helping  atomic.Int64
-	finished sync.RWMutex // read-locked once for each helper; a sync.WaitGroup would belong to one bubble of synctest
+	finished sync.RWMutex // read-locked once for each helper; not a sync.WaitGroup, because a WaitGroup would belong to one bubble of testing/synctest
 	mu       sync.Mutex
 	lowest   int
 	failure  error
@@ -103,8 +105,8 @@ type sharedItems struct {
 }
 
 // newSharedItems divides n items into runs of consecutive items. A goroutine takes one run at a
-// time. There are some eight runs for each worker: enough to balance items of unequal cost, and so
-// few that taking runs costs almost nothing.
+// time. There are some eight runs for each worker. These are enough runs to balance items of
+// unequal cost, and so few that taking a run costs almost nothing.
 func newSharedItems(workers, n int, f func(i int) error) *sharedItems {
 	j := &sharedItems{n: n, run: max(1, n/(8*workers)), f: f, lowest: n, broken: n}
 	j.helping.Store(int64(workers - 1))
@@ -114,7 +116,8 @@ func newSharedItems(workers, n int, f func(i int) error) *sharedItems {
 	return j
 }
 
-// work runs items until all items are taken, or until an item does not return.
+// work runs items until all items are taken, or until an item does not return, because it panics or
+// calls runtime.Goexit.
 func (j *sharedItems) work() {
 	i, ended := 0, false
 	defer func() {
@@ -150,8 +153,8 @@ func (j *sharedItems) fail(i int, err error) {
 	}
 }
 
-// lead works on the items in the caller's goroutine. The caller works too, because waking one more
-// goroutine takes as long as a small share of the work. lead returns when no item runs any more.
+// lead works on the items in the caller's goroutine, and returns when no item runs any more. The
+// caller works too, because waking one more goroutine takes as long as a small share of the work.
 func (j *sharedItems) lead() {
 	defer j.wait()
 	j.work()
@@ -184,7 +187,7 @@ type readyHelpers struct {
 	ready []*helper
 }
 
-// hand passes j to a waiting helper. It returns false if no helper is waiting.
+// hand passes the shared items j to a waiting helper. It returns false if no helper is waiting.
 func (r *readyHelpers) hand(j *sharedItems) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -204,7 +207,7 @@ func (r *readyHelpers) add(h *helper) {
 	r.ready = append(r.ready, h)
 }
 
-// remove removes h from the waiting helpers, unless hand has already removed it.
+// remove removes the helper h from the list of waiting helpers, unless hand has already removed it.
 func (r *readyHelpers) remove(h *helper) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -213,7 +216,7 @@ func (r *readyHelpers) remove(h *helper) {
 	}
 }
 
-// help works on the items of j, and then on the items of later ForEach calls.
+// help works on the shared items j, and then on the items of later ForEach calls.
 func help(j *sharedItems) {
 	for h := new(helper); j != nil; j = h.next.Swap(nil) {
 		j.help()
@@ -224,16 +227,16 @@ func help(j *sharedItems) {
 	}
 }
 
-// These constants set how long spin waits: about 100 µs, twice the time that waking a thread takes.
-// The wait is a number of checks and not a time, because time does not pass in a bubble of
-// testing/synctest.
+// These constants set how long the function spin waits: about 100 µs, twice the time that waking a
+// thread takes. The constants count checks and do not measure time, because time does not pass in a
+// bubble of testing/synctest.
 const (
 	yields = 600
 	looks  = 8 // before each yield
 )
 
-// spin calls done repeatedly for a short time, until done returns true. It reports whether done has
-// returned true.
+// spin calls the function done repeatedly for a short time, until done returns true. It reports
+// whether done has returned true.
 func spin(done func() bool) bool {
 	for range yields {
 		for range looks {

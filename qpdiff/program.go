@@ -19,22 +19,23 @@ import (
 //	subject to f_i(x, α) ≤ 0,  i < m   (multipliers λ ≥ 0)
 //	           h_i(x, α) = 0,  i < q   (multipliers ν)
 //
-// f0 and the f_i are convex in x, and the h_i are affine in x. All of these functions are twice
-// differentiable. ConvexProgram differentiates a given solution, and does not solve the program.
+// The objective f0 and the constraints f_i are convex in x, and the h_i are affine in x. All of
+// these functions are twice differentiable. ConvexProgram does not solve the program: it
+// differentiates a solution that the caller gives.
 type ConvexProgram struct {
 	Objective    ParamFunc
 	Inequalities []ParamFunc
 	Equalities   []ParamFunc
-	// Tol is the largest allowed violation of the KKT conditions at the given point. Zero means
-	// 1e-8. The violation is the largest of three numbers, each relative to its terms: the gradient
-	// of the Lagrangian, the violation of a constraint, and min(slack, multiplier) of an
-	// inequality. A slack or multiplier as small as the violation cannot be distinguished from
-	// zero.
+	// Tol is the largest allowed violation of the KKT conditions at the given point. Zero means 1e-8.
+	// Three numbers are computed: the gradient of the Lagrangian, the violation of a constraint, and
+	// min(slack, multiplier) of an inequality. Each is divided by the size of its terms, and the
+	// violation is the largest of them. A slack or multiplier as small as the violation cannot be
+	// distinguished from zero.
 	Tol float64
 }
 
-// A ParamFunc returns its value at (x, α) and writes its derivatives to d. All fields of d are zero
-// before the call.
+// A ParamFunc is a function of (x, α). It returns its value at (x, α) and writes its derivatives to
+// d. The fields of d are slices and matrices of zeros before the call.
 type ParamFunc func(d *Partials, x, alpha []float64) float64
 
 // Partials are the derivatives of one function of (x, α), with x ∈ Rⁿ and α ∈ Rᵖ.
@@ -52,12 +53,12 @@ type Sensitivity struct {
 	Nu     *mat.Dense // ∂ν/∂α, q×p; nil if q = 0
 }
 
-// Differentiate returns the derivatives of the solution s = (x, λ, ν) with respect to α, by the
-// formula of the paper (Section 3; Barratt, 2018),
+// Differentiate returns the derivatives of the solution s = (x, λ, ν) with respect to the
+// parameters α. It uses the formula of the paper (Section 3; Barratt, 2018),
 //
 //	∇_α s = −(∇_z g)⁻¹ ∇_α g,   g = (∇_x L, diag(λ)f, h).
 //
-// For the strictly active inequalities S and the equalities, this is the symmetric system
+// With the strictly active inequalities S and the equalities, this formula is the symmetric system
 //
 //	[∇²_xx L  Cᵀ] [ẋ ]     [∇²_xα L]
 //	[C        0 ] [ẏ ] = − [∇_α f_S, ∇_α h],   C = (∇_x f_S, ∇_x h).
@@ -72,8 +73,8 @@ type Sensitivity struct {
 // The returned error holds one [NotDifferentiableError] for each failure. Its Inputs are
 // "alpha[j]", or "alpha" if no derivative exists. Differentiate still returns the derivatives that
 // exist. A column for an α_j without a derivative is zero, and a block without a derivative is nil.
-// If constraints depend on each other, the multipliers are not unique. Multipliers with more zeros
-// than necessary then fail the first test, so pass other multipliers.
+// If constraints depend on each other, the multipliers are not unique. The first test fails for
+// multipliers with more zeros than necessary; pass other multipliers in this case.
 //
 // An argument that cannot be used gives an [ArgError]. The error's kind is ErrDomain if the point
 // is not a solution. The kind is ErrShape if a function is nil, or if the numbers of multipliers
@@ -108,8 +109,8 @@ func (p *ConvexProgram) Differentiate(x, lambda, nu, alpha []float64) (*Sensitiv
 }
 
 // constraintsAt evaluates the constraints, first the inequalities and then the equalities. It adds
-// each constraint, multiplied by its multiplier, to the Lagrangian l. It also sets two sizes: the
-// size of the terms in l, and the size of the terms in each constraint.
+// each constraint, multiplied by its multiplier, to the Lagrangian l. It also computes the size of
+// the terms of the Lagrangian's gradient, and the size of the terms of each constraint.
 func (p *ConvexProgram) constraintsAt(l *lagrangian, x, lambda, nu, alpha []float64) ([]constraint, error) {
 	m, q := len(p.Inequalities), len(p.Equalities)
 	constraints := make([]constraint, m+q)
@@ -127,8 +128,8 @@ func (p *ConvexProgram) constraintsAt(l *lagrangian, x, lambda, nu, alpha []floa
 		}
 		c.value, c.mult, c.d = value, mult, d
 	}
-	// A ParamFunc returns the value of a sum, but not the terms of this sum. To first order, each
-	// term is a derivative times an entry of x or alpha.
+	// A ParamFunc returns the value of a sum, but not the sizes of the sum's terms. To first order,
+	// each term is a derivative times an entry of x or alpha.
 	for j := range l.terms {
 		for i, v := range x {
 			l.terms[j] += math.Abs(l.hess.At(j, i) * v)
@@ -147,9 +148,9 @@ func (p *ConvexProgram) constraintsAt(l *lagrangian, x, lambda, nu, alpha []floa
 	return constraints, nil
 }
 
-// active returns the active constraints and their gradients: first the active inequalities, of
-// which there are at most m, and then the equalities. It returns an error if the point is not a
-// solution to the tolerance tol.
+// active returns the indices and the gradients of the active constraints. The active inequalities
+// come first, and then the equalities; the first m constraints are inequalities. active returns an
+// error if the point is not a solution to the tolerance tol.
 func (l *lagrangian) active(constraints []constraint, m int, x []float64, tol float64) (rows []int, coef []float64, err error) {
 	n := len(x)
 	all := make([]float64, 0, len(constraints)*n)
@@ -188,7 +189,7 @@ func (l *lagrangian) active(constraints []constraint, m int, x []float64, tol fl
 		if slack <= push {
 			rows = append(rows, i)
 			coef = append(coef, c.d.X...)
-		} else { // the multiplier of an inactive row is an error of the point
+		} else { // an inactive row should have the multiplier 0, so its multiplier is an error of the given point
 			floats.AddScaled(l.grad, -c.mult, c.d.X)
 		}
 	}
@@ -207,7 +208,7 @@ type constraint struct {
 type lagrangian struct {
 	n, np int
 	grad  []float64
-	terms []float64 // sums of the magnitudes of the terms of grad, to first order
+	terms []float64 // for each entry of grad, the sum of the magnitudes of its terms, to first order
 	hess  *mat.Dense
 	cross *mat.Dense
 }
@@ -246,10 +247,10 @@ func (l *lagrangian) add(name string, f ParamFunc, weight float64, x, alpha []fl
 	return value, d, nil
 }
 
-// weak lists the weakly active inequalities. An active inequality is weakly active if its
-// multiplier is zero within its error. Any other inequality is weakly active if its slack is zero
-// within its error. As in [qpDerivative.isZero], the error comes from the residuals of the point
-// and from rounding.
+// weak lists the weakly active inequalities. If an inequality counts as active, it is weakly active
+// if its multiplier is zero within the multiplier's error. Any other inequality is weakly active if
+// its slack is zero within the slack's error. As in [qpDerivative.isZero], these errors come from
+// the residuals of the point and from rounding.
 func (l *lagrangian) weak(kkt *kktMatrix, inequalities, constraints []constraint, rows []int) (weak []int) {
 	n, k := l.n, len(rows)
 	cz, cy, v, y := make([]float64, n), make([]float64, k), make([]float64, n), make([]float64, k)
@@ -313,8 +314,8 @@ func (l *lagrangian) sensitivity(kkt *kktMatrix, m, q int, constraints []constra
 	return out, joinErrors(errs)
 }
 
-// blocks returns a Sensitivity with storage for those of x, λ and ν that are unique. For each of
-// the three that is not unique, it returns an error.
+// blocks returns a Sensitivity with storage for x, λ and ν. A field is nil if its part of the
+// solution is not unique, and blocks then returns an error for this part.
 func (l *lagrangian) blocks(kkt *kktMatrix, m, q int, rows []int) (out *Sensitivity, errs []error) {
 	free := [3]float64{} // of x, λ, ν
 	for i, part := range kkt.freedom {
@@ -341,8 +342,8 @@ func (l *lagrangian) blocks(kkt *kktMatrix, m, q int, rows []int) (out *Sensitiv
 	return &Sensitivity{X: dst[0], Lambda: dst[1], Nu: dst[2]}, errs
 }
 
-// setColumn sets the derivatives in α_j. v holds the derivatives of x, and y holds the derivatives
-// of the multipliers of the active rows.
+// setColumn sets the derivatives with respect to α_j. The parameter v holds the derivatives of x,
+// and y holds the derivatives of the multipliers of the active rows.
 func (s *Sensitivity) setColumn(j, m int, rows []int, v, y []float64) {
 	if s.X != nil {
 		s.X.SetCol(j, v)

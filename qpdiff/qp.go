@@ -11,42 +11,43 @@ import (
 // Solution solves a [QP], holds the solution and differentiates it. The zero value is ready to use.
 //
 // A Solution reuses its storage. Solving another problem of the same shape allocates nothing and
-// starts from the last working set. If the new Q equals the last Q, Solve reuses the factor of Q.
-// If the new G and A also equal the last ones, it reuses their factors too. The exception is a Q
-// that is not definite: Solve factorises again if P or the bounds imply a far larger or smaller
-// solution than before. The slices of a Solution are valid until the next Solve.
+// starts from the last working set. If Q equals the Q of the last problem, Solve reuses the factor
+// of Q. If G and A also equal the last problem's G and A, Solve reuses their factors too. There is
+// one exception, for a Q that is not definite: Solve factorises again if the linear term P or the
+// bounds imply a far larger or smaller solution than before. The slices of a Solution are valid
+// until the next Solve.
 //
 // While Solve runs, no other goroutine may use the Solution. Derivatives only read the Solution, so
 // many goroutines may differentiate it at the same time, each with a separate [Workspace]. A
 // Solution must not be copied after its first Solve: using the copy panics.
 type Solution struct {
-	// Tol is the largest Residual.Relative of an Optimal solution; zero means 1e-9. Refinement
-	// continues to rounding error for any Tol.
+	// Tol is the largest Residual.Relative with which a solution counts as Optimal; zero means 1e-9.
+	// The solver refines the solution to rounding error, whatever Tol is.
 	Tol float64
-	// MaxIter bounds the changes of the working set. Zero means 1000 + 100·(variables + rows). A
-	// MaxIter above a hundred times this default has the same effect as a hundred times the
-	// default.
+	// MaxIter is the largest number of changes of the working set. Zero means the default, 1000 +
+	// 100·(variables + rows). Values above a hundred times the default have the effect of a hundred
+	// times the default.
 	MaxIter int
-	// Generalised selects the derivatives at weakly active rows, whose slack and multiplier are
-	// both zero. False: derivatives that do not exist are errors. True: these rows count as
-	// inactive. The result is then not a derivative but one element of the generalised (Bouligand)
-	// Jacobian. This element is a limit of derivatives of other problems. In these problems h is
-	// larger on the weakly active rows, and decreases to its value.
+	// Generalised selects the derivatives at weakly active rows, which are rows with the slack 0 and
+	// the multiplier 0. False: a derivative that does not exist is an error. True: weakly active rows
+	// count as inactive. The result is then not a derivative but one element of the generalised
+	// (Bouligand) Jacobian. This element is a limit of derivatives of other problems. In these
+	// problems h is larger on the weakly active rows, and decreases to its value.
 	Generalised bool
 
 	Z []float64 // n: the minimiser
-	// Lambda holds the m multipliers of Gz ≤ h, which are exactly zero on inactive rows. If the QP
-	// has bounds, n more entries hold the multipliers of the bounds. Multipliers of lower sides are
-	// negative.
+	// Lambda holds the multipliers of the m inequalities Gz ≤ h, which are exactly zero on inactive
+	// rows. If the QP has bounds, n more entries hold the multipliers of the bounds. Multipliers of
+	// lower sides are negative.
 	Lambda []float64
 	Nu     []float64 // q: multipliers of Az = b
 	// Objective is ½ zᵀQz + pᵀz.
 	Objective float64
 	Status    Status
 	Residual  KKTResidual
-	// Iterations counts the changes of the working set. Proximal counts the proximal steps, and is
-	// zero if Q is positive definite. Refinements counts the corrections of the solution on the
-	// last working set.
+	// Iterations counts the changes of the working set. Proximal counts the proximal steps; no such
+	// steps are taken if Q is positive definite. Refinements counts the corrections of the solution on
+	// the last working set.
 	Iterations, Proximal, Refinements int
 	Certificate                       Certificate
 
@@ -83,9 +84,9 @@ func (s *Solution) forget() {
 //   - ErrIterationLimit if Tol was not reached. The error is also returned if MaxIter was reached
 //     while some entry of the gradient was not yet small compared with the terms of this entry. Z,
 //     Lambda and Nu then hold the best point found, and Residual measures this point;
-//   - ErrNotFinite, with the Status IterationLimit, if the solution, or a product in the sums of
-//     its residual, leaves the range of float64. This cannot happen if all entries and the solution
-//     have sizes between 1e-140 and 1e140.
+//   - ErrNotFinite, with the Status IterationLimit, if a number leaves the range of float64: an
+//     entry of the solution, or a product in the sums of its residual. This cannot happen if all
+//     entries and the solution have sizes between 1e-140 and 1e140.
 //
 // After all errors except ErrIterationLimit, Z, Lambda and Nu are empty. Solve does not change q,
 // and keeps no reference to it.
@@ -135,7 +136,8 @@ func (s *Solution) Solve(q *QP) error {
 	return errUnboundedQP
 }
 
-// outOfRange empties s, because its numbers are not a solution, and returns the error.
+// outOfRange empties the Solution, because its numbers do not solve the program, and returns the
+// error.
 func (s *Solution) outOfRange() error {
 	s.Reset()
 	s.Status = IterationLimit

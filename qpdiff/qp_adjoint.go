@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// derivative prepares the derivatives at the last solution. It stores them in w, so that the next
-// derivative with the same w need not prepare them again.
+// derivative prepares the derivatives at the last solution. It stores the preparation in the
+// workspace w, so that the next derivative with the same w need not prepare again.
 func (s *Solution) derivative(w *Workspace, generalised bool) (*qpDerivative, error) {
 	s.home.Check()
 	if s.Status != Optimal {
@@ -27,8 +27,8 @@ func (s *Solution) derivative(w *Workspace, generalised bool) (*qpDerivative, er
 	return d, nil
 }
 
-// prepare finds the strictly active and the weakly active inequalities. It also chooses how the
-// derivatives are solved: by the factors of the working set, or by eigenvalues.
+// prepare finds the strictly active and the weakly active inequalities. It also chooses the way in
+// which the derivatives are solved: by the factors of the working set, or by eigenvalues.
 func (d *qpDerivative) prepare() {
 	a := d.sys
 	d.weak, d.spareRows, d.evenRows, d.kkt = d.weak[:0], d.spareRows[:0], d.evenRows[:0], nil
@@ -72,9 +72,9 @@ func (d *qpDerivative) prepare() {
 	}
 }
 
-// uniquePrimal reports whether the minimiser is unique. It is unique if Q is positive definite on
-// the null space of the rows C of the derivative. In this case Q + ρCᵀC is positive definite, which
-// uniquePrimal tests.
+// uniquePrimal reports whether the minimiser z is unique. It is unique if Q is positive definite on
+// the null space of the rows C of the derivative. This is so if the matrix Q + ρCᵀC with some ρ > 0
+// is positive definite, and uniquePrimal tests this matrix.
 func (d *qpDerivative) uniquePrimal() bool {
 	a := d.sys
 	n := a.n
@@ -110,12 +110,14 @@ func (d *qpDerivative) uniquePrimal() bool {
 	return s*s > pivotTol
 }
 
-// blockOutside measures the part of an input's ∇g outside the range of the KKT matrix. It returns
-// the largest entry of the null vectors at the variables and rows in which ∇g is not zero. A change
-// of entry j of row r changes g by λ_r times the change at variable j, and by z_j times the change
-// at row r. For G and A, blockOutside also measures a second effect, see [kktMatrix.parts]: the
-// derivative may change if a null vector is added to the last solution (v, y). This happens if v is
-// not zero and rows depend on each other, or if y is not zero and a variable is not unique.
+// blockOutside considers one block of the data, the input. It measures the part of the derivative
+// ∇g of the KKT conditions g in this block that lies outside the range of the KKT matrix. It
+// returns the largest entry of the null vectors at the variables and rows in which ∇g is not zero.
+// A change of the entry in column j of row r changes g by λ_r times the change at variable j, and
+// by z_j times the change at row r. For G and A, blockOutside also measures a second effect, see
+// [kktMatrix.parts]: the derivative may change if a null vector is added to the last solution (v,
+// y). This happens if v is not zero and rows depend on each other, or if y is not zero and a
+// variable is not unique.
 func (a *kktMatrix) blockOutside(d *qpDerivative, input QPInput) float64 {
 	set := d.sys
 	n := a.n
@@ -145,11 +147,13 @@ func (a *kktMatrix) blockOutside(d *qpDerivative, input QPInput) float64 {
 	return worst
 }
 
-// parts measures how far a change Ċ of the rows C, k×n, makes dependent rows independent. It
-// multiplies K⁺K̇ by null vectors, and returns the largest termRatio of an entry that belongs to a
-// wanted output. The outputs are x, λ and ν; rows[i] < m has a multiplier in λ. The range condition
-// does not detect such a change if z and the multipliers are 0. For example, two equal rows (1, 0)z
-// = 0 depend on each other. If one of them becomes (1, ε), the two rows determine all of z ∈ R².
+// parts measures how far a change Ċ of the rows C (k×n) makes dependent rows independent. K is the
+// KKT matrix, K⁺ its pseudo-inverse, and K̇ the change of K that Ċ causes. parts multiplies K⁺K̇ by
+// null vectors of K, and returns the largest termRatio of an entry that belongs to a wanted output.
+// The outputs are x, λ and ν. The multiplier of row i of C is in λ if rows[i] < m, and otherwise in
+// ν. The range condition does not detect such a change if z and the multipliers are 0. For example,
+// two equal rows (1, 0)z = 0 depend on each other. If one of them becomes (1, ε), the two rows
+// determine all of z ∈ R².
 func (a *kktMatrix) parts(c []float64, rows []int, m int, wanted [3]bool) float64 {
 	worst := 0.0
 	a.changedNulls(c, func(change []float64) {
@@ -171,8 +175,8 @@ func (a *kktMatrix) parts(c []float64, rows []int, m int, wanted [3]bool) float6
 	return worst
 }
 
-// partsLater reports whether a change Ċ of the rows makes dependent rows independent only after a
-// small move. The move is the last solution (ż, ẏ), which changes z and the multipliers. For
+// partsLater reports whether a change Ċ of the rows makes dependent rows independent, though only
+// after z or the multipliers have moved a little. They move by the last solution (ż, ẏ). For
 // example, let the second of two rows z₁ = 1 become z₁ + εz₂ = 1. The two rows agree only if z₂ is
 // 0.
 func (a *kktMatrix) partsLater(c []float64) (parts bool) {
@@ -184,10 +188,10 @@ func (a *kktMatrix) partsLater(c []float64) (parts bool) {
 	return parts
 }
 
-// changedNulls calls f with the product K̇x for each of several null vectors x of K. These vectors
-// span the null space of K. K̇ is the change of K with the rows' change Ċ. An entry of the product
-// that is at most rangeTol times its terms becomes zero. If all entries are zero, changedNulls does
-// not call f.
+// changedNulls calls the function f once for each of several null vectors x of the KKT matrix K,
+// with the product K̇x. These vectors x span the null space of K. K̇ is the change of K if its rows
+// C change by Ċ. An entry of the product that is at most rangeTol times its terms becomes zero. If
+// all entries are zero, changedNulls does not call f.
 func (a *kktMatrix) changedNulls(c []float64, f func(change []float64)) {
 	n, k := a.n, a.k
 	scaled := make([]float64, len(c))
@@ -225,8 +229,8 @@ func (a *kktMatrix) changedNulls(c []float64, f func(change []float64)) {
 	}
 }
 
-// outputFree returns the largest entry of the null vectors in the given output. It is 0 if the
-// output is unique.
+// outputFree returns the largest entry of the null vectors in the given output. The result is 0 if
+// the output is unique.
 func (a *kktMatrix) outputFree(d *qpDerivative, output QPOutput) float64 {
 	if output == OutputZ {
 		return dense.Largest(a.freedom[:a.n])
@@ -240,49 +244,54 @@ func (a *kktMatrix) outputFree(d *qpDerivative, output QPOutput) float64 {
 	return worst
 }
 
-// VJP differentiates dzᵀz + dlambdaᵀλ + dnuᵀν in the data of the problem. It adds the gradient to
-// the fields of g that are not nil. A nil cotangent is zero. With (v, y) solving
+// VJP differentiates dzᵀz + dlambdaᵀλ + dnuᵀν with respect to the data of the problem. It adds the
+// gradient to the fields of g that are not nil. A nil cotangent dz, dlambda or dnu counts as zero.
+// Let (v, y) solve the system
 //
 //	[Q Cᵀ] [v]   [dz]
 //	[C 0 ] [y] = [dy]
 //
-// over the strictly active rows C, with dy the cotangents of their multipliers,
+// The rows of C are the strictly active rows S and the equalities, and dy holds the cotangents of
+// their multipliers. VJP then adds
 //
 //	∂Q −= (vzᵀ + zvᵀ)/2,  ∂p −= v,  ∂G_S −= λvᵀ + yzᵀ,  ∂h_S += y
 //
-// and ∂A, ∂b like ∂G, ∂h with ν in place of λ (Amos and Kolter, 2017, eq. 8; Barratt, 2018).
+// and the gradients in A and b are computed like the gradients in G and h, with ν in place of λ
+// (Amos and Kolter, 2017, eq. 8; Barratt, 2018).
 //
 // The derivative may not exist. VJP tests three conditions in this order: strict complementarity;
-// that the cotangent lies in the range of the KKT matrix; and, for each wanted block, that ∇g of
-// the block lies in this range. If a test fails, the returned error consists of one
-// [NotDifferentiableError] for each wanted block without a derivative. The field Weak lists
-// inequalities, numbered as in Lambda. VJP still adds the derivatives that exist, and leaves the
-// other fields of g unchanged.
+// that the cotangent lies in the range of the KKT matrix; and, for each block of the data with a
+// field in g, that the derivative of the KKT conditions in this block lies in this range too. If a
+// test fails, the returned error consists of one [NotDifferentiableError] for each such block
+// without a derivative. Its field Weak lists inequalities, numbered as in Lambda. VJP still adds
+// the derivatives that exist, and leaves the other fields of g unchanged.
 //
-// If active rows depend on each other, the multipliers are not unique. Strict complementarity is
-// then tested for the multipliers with the fewest zeros. The derivatives in Q and p usually exist.
-// The derivatives in G and h exist if none of the dependent rows is a row of G. The derivatives in
-// A and b exist if none of them is a row of A. If z is 0, the derivatives in G and A exist in both
-// cases. A row of zeros with the right-hand side 0 is a dependent row, whose multiplier may have
-// any value. The smallest change of the row turns it into a constraint or into a contradiction. A
-// row of zeros with h > 0 is inactive.
+// If active rows depend on each other, the multipliers are not unique. VJP then tests strict
+// complementarity with the multipliers that have the fewest zeros. The derivatives in Q and p
+// usually exist. The derivatives in G and h exist if no row of G is among the dependent rows. The
+// derivatives in A and b exist if no row of A is among them. If z is 0, the derivatives in G and A
+// exist in any case. A row of zeros with the right-hand side 0 is a dependent row, whose multiplier
+// may have any value. The smallest change of this row turns it into a constraint or into a
+// contradiction. A row of zeros with h > 0 is inactive.
 //
 // If a row is active on its lower side, its derivative is in L or ZMin instead of H or ZMax. If
 // both sides of a row are equal, the sign of the multiplier selects the side that has the
 // derivative. The derivative holds for all changes that keep the lower side at most the upper one.
-// If the multiplier of such a row is zero, the solution has a kink in the two sides alone. Only the
-// derivatives in L and H, or in ZMin and ZMax, then do not exist.
+// If both sides are equal and the multiplier is zero, the solution has a kink in the two sides, but
+// in no other data. In this case only the derivatives in L and H, or in ZMin and ZMax, do not
+// exist.
 //
-// The paper's condition (Section 3), ∇_α g ∈ R(∇_z g), is only the last of the three tests, and
-// does not suffice for a derivative. For example, the minimiser of ½(x − a)² subject to x ≤ 0 is
-// min(a, 0), which has a kink at a = 0, where λ = x = 0. Yet with g = (x − a + λ, λx) the range of
-// ∇_z g = [1 1; 0 0] contains ∇_a g = (−1, 0).
+// The paper has one condition (Section 3), ∇_α g ∈ R(∇_z g). It is only the last of the three
+// tests, and does not suffice for a derivative. For example, the minimiser of ½(x − a)² subject to
+// x ≤ 0 is min(a, 0). It has a kink at a = 0, and λ = x = 0 there. Yet with g = (x − a + λ, λx) the
+// range of ∇_z g = [1 1; 0 0] contains ∇_a g = (−1, 0).
 //
-// VJP panics if a length or shape does not fit the problem. It returns ErrNotFitted if s has no
-// optimal solution, and ErrNotFinite if a cotangent is not finite or a derivative overflows. VJP
-// does not write to s. The workspace w keeps the results that all derivatives of one solution need.
-// The next derivative with the same w therefore solves only one system. It allocates nothing if the
-// derivatives of all wanted blocks exist. If w is nil, VJP uses a new workspace.
+// VJP panics if the length or shape of an argument does not fit the problem. It returns
+// ErrNotFitted if the Solution is not Optimal, and ErrNotFinite if a cotangent is not finite or a
+// derivative overflows. VJP does not write to the Solution. The workspace w keeps the results that
+// all derivatives of one solution need. The next derivative with the same w therefore solves only
+// one system, and allocates nothing if the derivatives of all wanted blocks exist. If w is nil, VJP
+// uses a new workspace.
 func (s *Solution) VJP(w *Workspace, g *QPGrad, dz, dlambda, dnu []float64) error {
 	d, err := s.derivative(w, s.Generalised)
 	if err != nil {
@@ -296,7 +305,7 @@ func (s *Solution) VJP(w *Workspace, g *QPGrad, dz, dlambda, dnu []float64) erro
 	return err
 }
 
-// adjoint solves for (v, y), and reports which blocks of g have a derivative.
+// adjoint solves the KKT system for (v, y), and reports which blocks of g have a derivative.
 func (d *qpDerivative) adjoint(g *QPGrad, dz, dlambda, dnu []float64) (exists qpInputs, err error) {
 	a := d.sys
 	if len(d.weak) > 0 {
@@ -343,7 +352,8 @@ func (d *qpDerivative) adjoint(g *QPGrad, dz, dlambda, dnu []float64) (exists qp
 // errDerivativeOverflow is returned for derivatives beyond the range of float64.
 var errDerivativeOverflow = fmt.Errorf("qpdiff: the derivative overflows (%w): scale the cotangent, the direction or the problem down", ErrNotFinite)
 
-// bounded reports whether the products of d.v and d.y with z and the multipliers are finite.
+// bounded reports whether the products that form the derivatives are finite: the products of d.v
+// and d.y with z and with the multipliers.
 func (d *qpDerivative) bounded() bool {
 	a := d.sys
 	var y float64
@@ -363,14 +373,16 @@ func checkCotangents(dz, dlambda, dnu []float64) error {
 	return named(cmp.Or(check.Finite("dz", remedy, dz), check.Finite("dlambda", remedy, dlambda), check.Finite("dnu", remedy, dnu)))
 }
 
-// singularError returns the error for one input if the KKT system is singular.
+// singularError returns the error for one input that has no derivative because the KKT system is
+// singular.
 func (d *qpDerivative) singularError(input QPInput, residual float64) *NotDifferentiableError {
 	return &NotDifferentiableError{Inputs: []Input{Input(input.String())}, Residual: residual, Weak: Weak{Rows: slices.Clone(d.spareRows)}, Remedy: singularRemedy}
 }
 
 const singularRemedy = "remove dependent rows, or make Q positive definite, so that the solution is unique"
 
-// refuse calls e for each wanted block of g without a derivative, and joins the errors.
+// refuse calls the function e for each block that has a field in g but no derivative, and joins the
+// errors that e returns.
 func refuse(g *QPGrad, exists qpInputs, e func(QPInput) *NotDifferentiableError) error {
 	var errs []error
 	for i, exists := range exists {
@@ -381,7 +393,8 @@ func refuse(g *QPGrad, exists qpInputs, e func(QPInput) *NotDifferentiableError)
 	return joinErrors(errs)
 }
 
-// addCotangents adds the products of the last adjoint to the wanted blocks whose derivatives exist.
+// addCotangents computes the gradients from the last adjoint (v, y). It adds them to the wanted
+// blocks whose derivatives exist.
 func (d *qpDerivative) addCotangents(wanted *QPGrad, exists qpInputs) {
 	a := d.sys
 	n, v, y, z := a.n, d.v, d.y, a.z
@@ -406,8 +419,8 @@ func (d *qpDerivative) addCotangents(wanted *QPGrad, exists qpInputs) {
 	}
 }
 
-// checkShapes panics if a cotangent or a field of g has the wrong shape. A nil g, named
-// arg, is an error.
+// checkShapes panics if a cotangent or a field of g has the wrong shape. If g is nil, it returns an
+// error, in which arg is the name of g.
 func (a *kktSystem) checkShapes(arg string, g *QPGrad, dz, dlambda, dnu []float64) error {
 	if g == nil {
 		return named(check.ArgErrorf(arg, ErrEmpty, "give a QPGrad with the wanted fields", "is nil"))

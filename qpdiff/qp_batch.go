@@ -9,10 +9,11 @@ import (
 	"cvgm/qpdiff/internal/check"
 )
 
-// SolveBatch solves qps[i] into sols[i] on all cores. If items fail, the error names the item with
-// the lowest index. All other items are still solved, and each Solution has its own Status.
-// Problems may share matrices. Each item starts warm from its own Solution. The results have the
-// same bits for any GOMAXPROCS. SolveBatch panics if the lengths differ.
+// SolveBatch solves the program qps[i] with the Solution sols[i], for all i and on all cores. If
+// items fail, SolveBatch still solves all other items, and returns an error that names the failed
+// item with the lowest index. Each Solution has its own Status. Programs may share matrices. Each
+// item starts warm from its own Solution. The results have the same bits for any GOMAXPROCS.
+// SolveBatch panics if the lengths of qps and sols differ.
 func SolveBatch(sols []Solution, qps []QP) error {
 	if len(sols) != len(qps) {
 		panic("qpdiff: SolveBatch needs one Solution per QP")
@@ -25,16 +26,17 @@ func SolveBatch(sols []Solution, qps []QP) error {
 	})
 }
 
-// VJPBatch calls sols[i].VJP(&ws[i], &grads[i], dz[i], dlambda[i], dnu[i]) for all items, on all
-// cores. ws, dz, dlambda and dnu may be nil. If items fail, the error names the item with the
-// lowest index. All other items are still differentiated. VJPBatch panics if the lengths differ.
+// VJPBatch calls sols[i].VJP(&ws[i], &grads[i], dz[i], dlambda[i], dnu[i]) for all items i, on all
+// cores. ws, dz, dlambda and dnu may be nil. If items fail, VJPBatch still differentiates all other
+// items, and returns an error that names the failed item with the lowest index. VJPBatch panics if
+// the lengths of its arguments differ.
 //
 // Programs may share any of their data, and items may share cotangents. If programs share an input,
-// give their grads the same matrix or slice in the field of this input. VJPBatch then adds the
-// derivatives of all these programs to this field. It adds them in the order of the items, so the
-// result has the same bits for any GOMAXPROCS. Any fields of grads may overlap: for example the L
-// of one item and the H of another item, or two windows of one matrix. Fields that overlap are all
-// written by one goroutine. A field of grads must not overlap with a cotangent or with a slice of a
+// let their grads share the matrix or slice in the field of this input. VJPBatch then adds the
+// derivatives of all these programs to the shared field. It adds them in the order of the items, so
+// the result has the same bits for any GOMAXPROCS. Any fields of grads may overlap: for example the
+// L of one item and the H of another item, or two windows of one matrix. One goroutine writes all
+// fields that overlap. A field of grads must not overlap with a cotangent or with a slice of a
 // Solution.
 func VJPBatch(ws []Workspace, grads []QPGrad, sols []Solution, dz, dlambda, dnu [][]float64) error {
 	if len(grads) != len(sols) {
@@ -81,7 +83,7 @@ func VJPBatch(ws []Workspace, grads []QPGrad, sols []Solution, dz, dlambda, dnu 
 	return err
 }
 
-// cotangentOf returns x[i], or nil if x is nil. It panics if x does not have n entries.
+// cotangentOf returns x[i], or nil if x is nil. It panics if a non-nil x does not have n entries.
 func cotangentOf(x [][]float64, i, n int) []float64 {
 	if x == nil {
 		return nil
@@ -92,16 +94,16 @@ func cotangentOf(x [][]float64, i, n int) []float64 {
 	return x[i]
 }
 
-// A gradBlock is one field of a QPGrad. The QPGrad belongs to one item of a batch.
+// A gradBlock is one field of the QPGrad of one item of a batch.
 type gradBlock struct {
 	item     int
 	input    QPInput
 	from, to uintptr // the addresses of the field's first and last entry
 }
 
-// shareStorage divides the fields in two kinds. In unshared it marks each field whose storage
-// overlaps with no other field. It returns the remaining fields in groups whose storage overlaps.
-// Each group is in the order of the items.
+// shareStorage sorts the fields of all items by storage. It marks a field in unshared if its
+// storage overlaps with no other field. It returns the other fields in groups; the fields of a
+// group overlap in storage and are in the order of the items.
 func shareStorage(grads []QPGrad) (unshared []qpInputs, groups [][]gradBlock) {
 	unshared = make([]qpInputs, len(grads))
 	blocks := make([]gradBlock, 0, len(grads)*int(InputL))

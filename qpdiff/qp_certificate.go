@@ -9,9 +9,9 @@ import (
 )
 
 // provesInfeasible reports whether the rows prove that the program has no feasible point. The proof
-// is row r minus a combination of rows of the working set, with the coefficients a.y. This
-// difference is the constraint ρᵀz ≤ β, or ρᵀz = β if r is an equality. No z satisfies it if ρ is 0
-// up to rounding and β < 0.
+// is row r minus a combination of rows of the working set; a.y holds the coefficients of the
+// combination. This difference is the constraint ρᵀz ≤ β, or ρᵀz = β if row r is an equality. No z
+// satisfies the constraint if ρ is 0 up to rounding and β < 0.
 func (a *activeSet) provesInfeasible(r int) bool {
 	for pass := range 2 {
 		big := math.Sqrt(a.mnorm[r])
@@ -41,8 +41,8 @@ func (a *activeSet) provesInfeasible(r int) bool {
 	return false
 }
 
-// correctRay finds the combination of rows of the working set that is nearest to rho, and adds its
-// coefficients to a.y. It overwrites rho.
+// correctRay finds the combination of rows of the working set that is nearest to the vector rho,
+// and adds its coefficients to a.y. It overwrites rho.
 func (a *activeSet) correctRay(rho []float64) {
 	k, n := len(a.w), a.n
 	a.forward(rho, 0)
@@ -54,8 +54,9 @@ func (a *activeSet) correctRay(rho []float64) {
 	floats.Add(a.y[:k], dy)
 }
 
-// rayError returns the largest entry of ρ divided by the largest term of ρ. The entries of ρ are
-// sums of these terms. Entries and terms are in the units of the variables.
+// rayError returns the largest entry of ρ divided by the largest term of ρ. Each entry of ρ is a
+// sum of terms: the entry of row r, and the entries of the combined rows with their coefficients.
+// Entries and terms are in the units of the variables.
 func (a *activeSet) rayError(r int, rho []float64) float64 {
 	left, term := 0.0, 0.0
 	for j, v := range rho {
@@ -69,9 +70,10 @@ func (a *activeSet) rayError(r int, rho []float64) float64 {
 	return ratio(left, term)
 }
 
-// ray returns ρ = c_r − Σ yᵢ c_wᵢ and β = r_r − Σ yᵢ r_wᵢ. The result size bounds the terms of β.
-// In this bound, each ‖yᵢm_wᵢ‖ is replaced by the largest of these norms, because a small yᵢm_wᵢ
-// may consist of rounding errors of the largest.
+// ray returns ρ = c_r − Σ yᵢ c_wᵢ and β = r_r − Σ yᵢ r_wᵢ, with the coefficients y of the rows wᵢ
+// of the working set. The result size bounds the terms of β. In this bound, the largest of all
+// norms ‖yᵢm_wᵢ‖ replaces each of them, because a small yᵢm_wᵢ may consist of rounding errors of
+// the largest.
 func (a *activeSet) ray(r int) (rho []float64, beta, size float64) {
 	rho = a.work
 	copy(rho, a.crow(r))
@@ -93,8 +95,8 @@ func (a *activeSet) ray(r int) (rho []float64, beta, size float64) {
 }
 
 // provesNonconvex computes a direction z of negative curvature, and writes it to the certificate.
-// The factorisation of Q failed at failedRow. provesNonconvex reports whether zᵀQz is below 0 by
-// more than its rounding error.
+// The parameter failedRow is the row at which the factorisation of Q failed. provesNonconvex
+// reports whether zᵀQz is below 0 by more than its rounding error.
 func (a *activeSet) provesNonconvex(s *qpReport, failedRow int) bool {
 	n := a.n
 	v := dense.Zeros(s.Certificate.Z, n)
@@ -123,8 +125,8 @@ func (a *activeSet) provesNonconvex(s *qpReport, failedRow int) bool {
 	return false
 }
 
-// certifyInfeasible writes the certificate of an infeasible program: row r minus the combination
-// a.y.
+// certifyInfeasible writes the certificate of an infeasible program. The certificate is row r minus
+// a combination of rows of the working set, with the coefficients a.y.
 func (a *activeSet) certifyInfeasible(s *qpReport, r int) {
 	c := &s.Certificate
 	c.Lambda, c.Nu = dense.Zeros(c.Lambda, a.m), dense.Zeros(c.Nu, a.rows-a.m)
@@ -140,7 +142,7 @@ func (a *activeSet) certifyInfeasible(s *qpReport, r int) {
 	for i, s := range a.w {
 		put(s, a.y[i]/beta)
 	}
-	put(r, -1/beta) // r comes last, because the working set may still hold r from the last problem
+	put(r, -1/beta) // row r is written last, because the working set may still hold r from the last problem
 	c.Residual = a.rayError(r, rho)
 	if !inRange {
 		c.Residual = math.Inf(1)
@@ -148,7 +150,8 @@ func (a *activeSet) certifyInfeasible(s *qpReport, r int) {
 }
 
 // provesUnbounded reports whether the last proximal step proves that the program is unbounded. This
-// is proved if the objective falls without bound along the step in some part of the program.
+// is so if, in some part of the program, the objective falls without bound along the step and no
+// row ends the fall.
 func (a *activeSet) provesUnbounded(s *qpReport) bool {
 	if !a.falls() {
 		return false // the usual case
@@ -179,9 +182,9 @@ func (a *activeSet) provesUnbounded(s *qpReport) bool {
 	return false
 }
 
-// falls scales the last proximal step, in each part of the program, to a direction of size 1 in
-// a.dz. It reports whether the objective of some part falls without bound along the direction. It
-// ignores the rows.
+// falls writes the direction of the last proximal step to a.dz, and scales it to the size 1 in each
+// part of the program. It reports whether the objective of some part falls without bound along this
+// direction if the rows are ignored.
 func (a *activeSet) falls() (some bool) {
 	n, d := a.n, a.dz
 	for k := range a.parts {
@@ -212,15 +215,16 @@ func (a *activeSet) falls() (some bool) {
 	return some
 }
 
-// isRay reports whether the objective falls without bound along the direction that r describes.
+// isRay reports whether the objective falls without bound along the direction that the rayResidual
+// r describes.
 func (r *rayResidual) isRay() bool {
 	return r.deviation <= unboundedTol && r.slope < -slopeTol*r.deviation*r.pmax
 }
 
-// endsRay reports whether row r ends the direction a.dz. The caller gives the product of the row
-// with a.dz. A side that is far away does not end a direction. If the minimiser is at such a side,
-// the terms of Qz hide P there. The residual at the minimiser is then as large as at points before
-// the side.
+// endsRay reports whether a point that moves along the direction a.dz meets row r. The parameter
+// product is the product of the row with a.dz. A side of a row that is far away does not end the
+// direction. If the minimiser were at such a side, the terms of Qz would hide P there, and the
+// residual at the minimiser would be as large as at points before the side.
 func (a *activeSet) endsRay(r int, product float64) bool {
 	slack := a.slack[r]
 	switch {
@@ -238,8 +242,8 @@ func (a *activeSet) endsRay(r int, product float64) bool {
 	return product <= flatTol || !p.isRay() || slack/product*a.hidden(p) < -p.slope
 }
 
-// hidden returns a slope along a.dz in part p. Any smaller slope is hidden by the terms of Qz at
-// the distance 1. These are the same terms as in gradientRatio.
+// hidden returns a slope along a.dz in part p of the program. The terms of Qz at the distance 1
+// hide any smaller slope. gradientRatio uses the same terms.
 func (a *activeSet) hidden(p *programPart) (slope float64) {
 	n, d, dual := a.n, a.dz, 0.0
 	for _, i := range p.variables {
@@ -254,11 +258,12 @@ func (a *activeSet) hidden(p *programPart) (slope float64) {
 }
 
 // alongRay moves z along the direction of the next proximal step until z meets a row, and reports
-// whether z met a row. It moves only the parts of z that have not converged, and in which the
-// objective is nearly flat along the direction. It must be called after measure, which sets grad
-// and slack.
+// whether it moved z. It moves only the parts of z that have not converged and along whose
+// direction the objective is nearly flat. It must be called after measure, which sets grad and
+// slack.
 //
-// If the slope is small compared with P, proximal steps are too short. alongRay then replaces them.
+// If the slope of the objective is small compared with P, proximal steps are too short, and
+// alongRay replaces them.
 func (a *activeSet) alongRay() (some bool) {
 	d := a.dz
 	floats.ScaleTo(d, -1, a.grad)
@@ -276,8 +281,8 @@ func (a *activeSet) alongRay() (some bool) {
 	return some
 }
 
-// firstRow returns a length of a step along d: the length at which part k of z meets its first row.
-// If the objective is not nearly flat along d, it returns 0.
+// firstRow returns the length of the step along the direction d at which part k of z meets its
+// first row. If the objective is not nearly flat along d, it returns 0.
 func (a *activeSet) firstRow(d []float64, k int) float64 {
 	n := a.n
 	size, curved := 0.0, 0.0

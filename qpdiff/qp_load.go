@@ -12,8 +12,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// load copies q, and scales the rows to a norm near one. The scales are powers of two, so scaling
-// changes no bit of a mantissa. load also determines which data equal the data of the last program.
+// load copies the program q, and scales its rows to a norm near one. The scales are powers of two,
+// so scaling does not change the bits of a mantissa. load also determines which data are equal to
+// the data of the last program.
 func (a *activeSet) load(q *QP) error {
 	shape, err := q.shape()
 	if err != nil {
@@ -41,8 +42,8 @@ func (a *activeSet) load(q *QP) error {
 		a.findParts()
 		a.bounds = !slices.ContainsFunc(a.onlyCol[:a.rows], func(j int) bool { return j < 0 })
 	}
-	// A shifted factor also depends on the units of the variables and on the weight of the proximal
-	// term. The rows determine both.
+	// The factor of Q plus a proximal term also depends on the units of the variables and on the
+	// weight of the proximal term. The rows determine these units and this weight.
 	if !a.loaded || !sameQ || !sameRows && a.shifted {
 		a.loaded, a.factored = true, false
 	}
@@ -55,7 +56,8 @@ func (a *activeSet) load(q *QP) error {
 	return nil
 }
 
-// loadRows copies the rows of q. It reports whether they equal the rows of the last program.
+// loadRows copies the rows of the program q. It reports whether they are equal to the rows of the
+// last program.
 func (a *activeSet) loadRows(q *QP) (same bool, err error) {
 	same = true
 	first := 0
@@ -101,9 +103,9 @@ func (a *activeSet) findParts() {
 	}
 }
 
-// numberParts numbers the parts 0, 1, 2 and so on. On entry, a.part[j] is the first variable of the
-// part of variable j. numberParts replaces it by the number of the part. It also sets the parts of
-// the rows.
+// numberParts numbers the parts of the program 0, 1, 2 and so on. On entry, a.part[j] is the lowest
+// variable in the part of variable j. numberParts replaces this variable by the number of the part.
+// It also sets the parts of the rows.
 func (a *activeSet) numberParts() {
 	next := 0
 	for j, first := range a.part { // the first variable of a part comes before its other variables
@@ -160,7 +162,8 @@ func (a *activeSet) loadQ(q *QP) (same bool, err error) {
 	return false, a.checkSymmetry()
 }
 
-// checkSymmetry returns an error if some Q_ij and Q_ji differ by more than a rounding error.
+// checkSymmetry returns an error if Q_ij and Q_ji differ, for some i and j, by more than a rounding
+// error.
 func (a *activeSet) checkSymmetry() error {
 	n := a.n
 	for i := range n {
@@ -175,8 +178,8 @@ func (a *activeSet) checkSymmetry() error {
 	return nil
 }
 
-// loadRow copies constraint r. It reports whether the coefficients equal the last problem's
-// coefficients.
+// loadRow copies the row of constraint r. It reports whether the coefficients are equal to the
+// coefficients of constraint r in the last problem.
 func (a *activeSet) loadRow(q *QP, r int) (same bool, err error) {
 	g, rhs, i := q.G, q.H, r
 	if r >= a.m {
@@ -232,11 +235,12 @@ func (a *activeSet) takeBound(r int) {
 	a.scale[r], a.onlyCol[r] = boundScale, j
 }
 
-// boundScale is the scale of a bound. The norm of its only coefficient is then ½, in the interval
-// [½, 1) into which takeRow scales norms.
+// boundScale is the scale of a row that holds a bound. The only coefficient of the row is then ½,
+// and so is its norm, as takeRow scales norms into the interval [½, 1).
 const boundScale = .5
 
-// setSides sets the sides of row r to lo and hi. The row faces the same side as before.
+// setSides sets the lower side of row r to lo and the upper side to hi. The row faces the same side
+// as before, unless this side is infinite and the other is not.
 func (a *activeSet) setSides(r int, lo, hi float64) error {
 	equal := a.loaded && a.equality(r)
 	s := a.scale[r]
@@ -263,7 +267,7 @@ func (a *activeSet) setSides(r int, lo, hi float64) error {
 // exactProduct reports whether v·s keeps all digits of v.
 func exactProduct(v, s float64) bool { return math.Abs(v*s) >= dense.SmallestNormal || v == 0 }
 
-// checkSides returns an error if the sides lo and hi of row r cannot be used.
+// checkSides returns an error if the lower side lo or the upper side hi of row r cannot be used.
 func (a *activeSet) checkSides(r int, lo, hi float64) error {
 	lower, upper, i := InputL, InputH, r
 	if r >= a.general {
@@ -284,8 +288,8 @@ func (a *activeSet) checkSides(r int, lo, hi float64) error {
 	return check.ArgErrorf("QP."+lower.String(), ErrDomain, "give a lower side that is at most the upper one", "holds %v at index %d, above the %v in %v", lo, i, hi, upper)
 }
 
-// switchOff removes row r from the working set from which the next solve starts. The row is no
-// longer a constraint.
+// switchOff removes row r from the working set with which the next solve starts. The caller calls
+// it if the row is no longer a constraint.
 func (a *activeSet) switchOff(r int) {
 	if i := a.at[r]; i >= 0 {
 		a.w = slices.Delete(a.w, i, i+1)
@@ -297,7 +301,8 @@ func (a *activeSet) switchOff(r int) {
 	}
 }
 
-// names returns the names of the matrix and of the right-hand side that hold row r.
+// names returns two names of program data for row r: of the matrix that holds the row, and of the
+// vector that holds its right-hand side.
 func (a *activeSet) names(r int) (rows, right string) {
 	if r >= a.m {
 		return "QP.A", "QP.B"
@@ -305,8 +310,9 @@ func (a *activeSet) names(r int) (rows, right string) {
 	return "QP.G", "QP.H"
 }
 
-// oddRight handles an infinite or tiny right-hand side v of row r, at index i of its block. It sets
-// the right-hand side, or returns an error if v cannot be used.
+// oddRight checks the right-hand side v of row r, which is infinite or tiny; i is the index of v in
+// its block. It switches an inequality off if its scaled right-hand side is +Inf. It returns an
+// error if v cannot be used.
 func (a *activeSet) oddRight(r, i int, v float64) error {
 	_, name := a.names(r)
 	switch {
@@ -324,12 +330,13 @@ func (a *activeSet) oddRight(r, i int, v float64) error {
 	return nil
 }
 
-// underflowing returns the error for a right-hand side v that underflows. i is the index of v.
+// underflowing returns the error for the right-hand side v, with the index i, whose scaled value
+// underflows.
 func underflowing(name string, i int, v float64) error {
 	return check.ArgErrorf(name, ErrNotFinite, "set it to 0, or measure the variables in smaller units", "holds %.3g at index %d, whose ratio to its row underflows", v, i)
 }
 
-// sameRow reports whether row r already has the coefficients src, and also a scale that suits the
+// sameRow reports whether row r already has the coefficients src, and a scale that suits the
 // right-hand side v.
 func (a *activeSet) sameRow(r int, src []float64, v float64) bool {
 	s, dst := a.scale[r], a.crow(r)[:len(src)]
@@ -351,13 +358,15 @@ func (a *activeSet) sameRow(r int, src []float64, v float64) bool {
 	return true
 }
 
-// suits reports whether the scale s of a row suits its right-hand side v.
+// suits reports whether the scaled right-hand side, the product of a row's scale s and right-hand
+// side v, neither underflows nor overflows.
 func suits(s, v float64) bool {
 	t := math.Abs(v * s)
 	return t >= dense.SmallestNormal && t <= math.MaxFloat64 || v == 0 || math.IsInf(v, 0)
 }
 
-// takeRow scales the coefficients src of constraint r, which are row i of g, and stores them.
+// takeRow scales and stores the coefficients src of constraint r. These coefficients are row i of
+// the matrix g.
 func (a *activeSet) takeRow(r, i int, g *mat.Dense, src []float64) (err error) {
 	norm := floats.Dot(src, src)
 	if safeSquares < norm && norm < 1/safeSquares {
@@ -367,8 +376,8 @@ func (a *activeSet) takeRow(r, i int, g *mat.Dense, src []float64) (err error) {
 	}
 	s := 1.0
 	if norm > 0 {
-		// s is the power of two that scales norm into [½, 1). It is a normal number, because the
-		// norm of a row and the reciprocal of this norm are normal numbers.
+		// s is the power of two that scales norm into [½, 1). It is a normal number, because the norm of
+		// a row and the reciprocal of the norm are normal numbers.
 		s = math.Float64frombits((2*exponentBias-1)<<mantissaBits - math.Float64bits(norm)&^(1<<mantissaBits-1))
 	}
 	a.scale[r] = s
@@ -383,8 +392,8 @@ const (
 	exponentBias = 1023
 )
 
-// oddNorm returns the norm of constraint r, which is row i of g. It is used if the sum of squares
-// may underflow or overflow.
+// oddNorm returns the norm of constraint r, which is row i of the matrix g. It is used if the sum
+// of the squared coefficients may underflow or overflow.
 func (a *activeSet) oddNorm(r, i int, g *mat.Dense) (float64, error) {
 	var big float64
 	name, _ := a.names(r)

@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// violated reports whether inequality r, which is outside the working set, is violated by more than
-// its rounding error. size is the size of z.
+// violated reports whether z violates inequality r by more than a rounding error. An inequality in
+// the working set does not count as violated. The parameter size is the size of z.
 func (a *activeSet) violated(r int, size float64) bool {
 	v, bound := -a.slack[r], math.Abs(a.r[r])
 	return v > 0 && a.at[r] < 0 && !a.skip[r] && v > feasTol*bound && (v > feasTol*(bound+size) || v > feasTol*a.slackTerm(r))
@@ -31,7 +31,7 @@ func (a *activeSet) dropNegative() {
 }
 
 // start makes z the base. It builds the working set from the equalities and as many independent
-// rows of the last working set as possible. start returns -1, or a row that proves that no point
+// rows of the last working set as possible. It returns -1, or a row r as a proof that no point
 // satisfies the equalities.
 func (a *activeSet) start() int {
 	n := a.n
@@ -87,9 +87,9 @@ func (a *activeSet) start() int {
 	return -1
 }
 
-// guessBounds guesses which bounds are active if all rows are bounds. It makes a few sweeps of
-// coordinate descent. It guesses that a bound is active if a variable is at this bound after the
-// sweeps. The sweeps cost very little, and save most changes of the working set.
+// guessBounds guesses which bounds are active. It does so only if every row is a bound. It makes a
+// few sweeps of coordinate descent, and guesses that a bound is active if a variable is at this
+// bound after the sweeps. The sweeps cost very little, and save most changes of the working set.
 func (a *activeSet) guessBounds() {
 	n := a.n
 	if a.rows != a.m || a.m == 0 || a.shifted || !a.bounds {
@@ -153,9 +153,9 @@ func (a *activeSet) findBroken() (worst float64) {
 	return worst
 }
 
-// minimise finds the minimiser of the strictly convex program with the current factor, and returns
-// -1. If the program is infeasible, minimise returns a row r as a proof: row r minus the
-// combination a.y of the working set is a constraint that no point satisfies.
+// minimise solves the strictly convex program with the current factor, and returns -1. If the
+// program is infeasible, minimise returns a row r. The proof is then row r minus a combination of
+// rows of the working set, with the coefficients a.y: no point satisfies this constraint.
 func (a *activeSet) minimise() int {
 	if a.byBlocks() {
 		return -1
@@ -179,8 +179,8 @@ func (a *activeSet) minimise() int {
 }
 
 // byBlocks changes the working set in blocks: the most violated rows enter, and all rows with
-// negative multipliers leave. It repeats this while it makes progress and at most n rows are
-// violated. It reports whether it found the minimiser.
+// negative multipliers leave. It stops after three steps that do not reduce the number of such
+// rows, or if the violated rows outnumber the variables. It reports whether it found the minimiser.
 func (a *activeSet) byBlocks() bool {
 	best, patience := math.MaxInt, 3
 	for patience > 0 {
@@ -192,7 +192,7 @@ func (a *activeSet) byBlocks() bool {
 			return true
 		}
 		if len(a.broken) > a.n {
-			// at most n rows can hold with equality, and the steps have not yet shown which rows do
+			// at most n rows can hold with equality, and the steps have not yet shown which rows these are
 			break
 		}
 		if bad < best {
@@ -210,11 +210,11 @@ func (a *activeSet) byBlocks() bool {
 	return false
 }
 
-// oneByOne adds the most violated row to the working set until no row is violated, and returns -1.
-// If a row proves infeasibility, it returns this row. Computing all slacks is expensive. oneByOne
-// therefore watches only the rows whose violation is at least enterFraction of the largest. It
-// updates the slacks of these rows until their violations are small, and then computes all slacks
-// again.
+// oneByOne repeats one step until no row is violated, and then returns -1: it adds the most
+// violated row to the working set. If a row proves infeasibility, oneByOne returns this row.
+// Computing all slacks is expensive. oneByOne therefore watches only the rows whose violation is at
+// least enterFraction of the largest violation. It updates the slacks of these rows until their
+// violations are small, and then computes all slacks again.
 func (a *activeSet) oneByOne() int {
 	for a.iterations <= a.maxChanges {
 		worst := a.findBroken()
@@ -249,7 +249,8 @@ func (a *activeSet) oneByOne() int {
 	return -1
 }
 
-// mostBroken returns the row in a.broken that is most violated, or -1.
+// mostBroken returns the most violated row of the list a.broken, or -1 if no row of the list is
+// violated.
 func (a *activeSet) mostBroken() int {
 	size := a.size()
 	r, worst := -1, 0.0
@@ -263,7 +264,8 @@ func (a *activeSet) mostBroken() int {
 
 // satisfy adds the violated row r to the working set, by the partial steps of Goldfarb and Idnani.
 // These steps keep the multipliers nonnegative. If no step satisfies the row, satisfy returns
-// false. a.y is then the combination of the working set that is nearest to the row.
+// false. In this case a.y holds the coefficients of a combination of rows of the working set, and
+// this combination is the nearest to row r.
 func (a *activeSet) satisfy(r int) bool {
 	m := a.mrow(r)
 	norm2 := a.mnorm[r]
@@ -310,9 +312,9 @@ func (a *activeSet) satisfy(r int) bool {
 	}
 }
 
-// roundingOf returns the rounding error of the slack of a row r that is the combination a.y of rows
-// of the working set. The error has two parts: the rounding of the terms of r's slack, and the
-// rounding of the slacks of the combined rows.
+// roundingOf returns the rounding error of the slack of a row r. This row is a combination of rows
+// of the working set, with the coefficients a.y. The error has two parts: the rounding of the terms
+// of r's slack, and the rounding of the slacks of the combined rows.
 func (a *activeSet) roundingOf(r int) float64 {
 	sum := a.slackTerm(r)
 	for i, s := range a.w {

@@ -11,22 +11,24 @@ import (
 )
 
 // DirectionalDerivative sets dz, dlambda and dnu to the one-sided derivatives of the solution along
-// the direction t. The one-sided derivative of z is ż = lim (z(data + εt) − z(data))/ε as ε ↓ 0. A
-// nil dz, dlambda or dnu is skipped. One-sided derivatives also exist if rows are weakly active,
-// although the derivatives of VJP and JVP then do not exist. ż solves the program
+// the direction t. The one-sided derivative of z is the limit ż of (z(data + εt) − z(data))/ε as ε
+// ↓ 0. A nil dz, dlambda or dnu is skipped. If rows are weakly active, the derivatives of VJP and
+// JVP do not exist, but one-sided derivatives do. The one-sided derivative ż solves the program
 //
 //	minimise   ½ żᵀQż + (ṗ + Q̇z + Ġᵀλ + Ȧᵀν)ᵀż
 //	subject to G_i ż = ḣ_i − Ġ_i z on strictly active rows (≤ on weakly active ones)
 //	           Aż = ḃ − Ȧz
 //
-// and its multipliers are the derivatives of λ and ν (Robinson, 1980; Bonnans and Shapiro, 2000,
-// Section 5.2). For lower sides, replace ≤ by ≥. If row i has equal sides and the multiplier 0, G_i
-// ż lies between the changes of both sides.
+// and the multipliers of this program are the one-sided derivatives of λ and ν (Robinson, 1980;
+// Bonnans and Shapiro, 2000, Section 5.2). For a row that is active on its lower side, replace ≤ by
+// ≥. If row i has equal sides and the multiplier 0, G_i ż lies between the changes of the two
+// sides.
 //
 // z and the multipliers must be unique; otherwise DirectionalDerivative returns the errors of JVP.
 // There is one exception: the multiplier of a row of zeros need not be unique if t does not change
-// the row and the derivative of the multiplier is not requested. w has the same meaning as in VJP.
-// At weakly active rows, DirectionalDerivative allocates memory even with a w.
+// the row and the derivative of the multiplier is not requested. The workspace w has the same
+// meaning as in VJP. If rows are weakly active, DirectionalDerivative allocates memory even with a
+// workspace.
 func (s *Solution) DirectionalDerivative(w *Workspace, dz, dlambda, dnu []float64, t *QPGrad) error {
 	d, err := s.derivative(w, false)
 	if err != nil {

@@ -2,15 +2,15 @@ package qpdiff
 
 import "slices"
 
-// A programPart is a part of the program that is independent of the rest. It consists of a set of
-// variables and the rows with these variables. No entry of Q and no row of G or A connects a
-// variable of the part with a variable outside it. Units of different parts are unrelated, so
-// numbers of different parts are not compared.
+// A programPart is a part of the program that is independent of the rest: a set of variables, and
+// the rows with these variables. No entry of Q and no row of G or A connects a variable of the part
+// with a variable outside it. The units of different parts are unrelated. Numbers of different
+// parts are therefore not compared.
 type programPart struct {
 	variables []int
 	// psize is the size of the linear term, qsize is the size of Q, and zsize is the size of z that
-	// the bounds of the rows imply. weight is the weight of the proximal term, which is computed
-	// from these sizes. oldWeight is the weight before its last change.
+	// the bounds of the rows imply. weight is the weight of the proximal term, computed from these
+	// three sizes. oldWeight is the value of weight before its last change.
 	psize, zsize, qsize, weight, oldWeight float64
 	// noise bounds the size of the terms of perp.
 	noise float64
@@ -30,17 +30,19 @@ type partResidual struct {
 	ownRatio      float64 // the largest ratio of a gradient entry to its own terms
 }
 
-// rayResidual holds sizes in a part: of a direction, of p and of Q. deviation measures how far the
-// direction is from a direction along which the objective falls without bound. slope is the slope
-// of p along the direction.
+// rayResidual describes a direction in one part of the program. big is the size of the direction,
+// pmax of the linear term p, and qmax of Q. deviation measures how far the direction is from one
+// along which the objective falls without bound. slope is the slope of p along the direction.
 type rayResidual struct {
 	big, pmax, qmax, deviation, slope float64
 }
 
 func nonzero(v float64) bool { return v != 0 }
 
-// connectVariables sets first[j] to the lowest variable in the part of variable j. Two variables
-// are in one part if rows of q or c connect them. connectVariables returns the number of parts.
+// connectVariables finds the parts of a program with the matrix q and the rows c. It sets first[j]
+// to the lowest variable in the part of variable j. A nonzero entry of q connects its two
+// variables, and a row of c connects all variables of its nonzero entries. connectVariables returns
+// the number of parts.
 func connectVariables(first []int, q, c []float64) (count int) {
 	n := len(first)
 	if !slices.Contains(q[:n], 0) { // the usual case

@@ -19,8 +19,8 @@ import (
 // in n = len(P) variables. Q is n×n, symmetric and positive semidefinite. A nil Q means zero, and
 // the program is then linear. If there are no inequalities, G and H are nil. If there are no
 // equalities, A and B are nil. An entry +Inf of H switches off its row. Rows may be equal,
-// dependent or zero. A row of zeros is the condition 0 ≤ h or 0 = b. At the right-hand side 0, the
-// solution has no derivative in such a row (see [Solution.VJP]).
+// dependent or zero. A row of zeros is the condition 0 ≤ h or 0 = b. If its right-hand side is 0,
+// the solution has no derivative with respect to this row (see [Solution.VJP]).
 //
 // A solution meets the KKT conditions with these signs:
 //
@@ -28,7 +28,7 @@ import (
 //
 // # Two sides and bounds
 //
-// L adds lower sides to the rows of G, and ZMin and ZMax are bounds of the variables. Each of them
+// L adds lower sides to the rows of G. ZMin and ZMax are bounds of the variables. Each of the three
 // may be nil:
 //
 //	l ≤ Gz ≤ h   (m rows; with L, H may be nil)
@@ -36,16 +36,18 @@ import (
 //
 // -Inf in L and ZMin, and +Inf in H and ZMax, mean no bound. A multiplier is positive on the upper
 // side and negative on the lower side. The first KKT condition is then Qz + p + Gᵀλ + μ + Aᵀν = 0
-// with the multipliers μ of the bounds. If both sides of a row are equal, the row is an equality,
-// and its multiplier may have any sign. If they differ by any amount, the row has two sides. A row
-// with two sides costs no more than a row with one side, because at most one side is active.
+// with the multipliers μ of the bounds. If the two sides of a row are equal, the row is an
+// equality, and its multiplier may have any sign. If the sides differ by any amount, they are two
+// sides of an inequality. A row with two sides costs no more than a row with one side, because at
+// most one side is active.
 //
 // # Method
 //
-// The program is solved by a dual active-set method. Q = LLᵀ is factorised once. For row g_r of the
-// constraints, the solver computes m_r = L⁻¹g_r when the row first enters the working set W. Let
-// M_W have the rows m_r of the working set. The solver updates the factors of M_W = TQ₁ when a row
-// enters or leaves. T is lower triangular, and Q₁ has orthonormal rows.
+// The program is solved by a dual active-set method. The matrix Q = LLᵀ is factorised once. When
+// row g_r of the constraints first enters the working set W, the solver computes m_r = L⁻¹g_r. The
+// matrix M_W has the rows m_r of the working set. The solver keeps factors of this matrix, M_W =
+// TQ₁, and updates them when a row enters or leaves. T is lower triangular, and Q₁ has orthonormal
+// rows.
 //
 // The method starts in blocks: in each step the most violated rows enter W, and all rows with
 // negative multipliers leave it (after Júdice and Pires, 1994). Most problems then need only a
@@ -58,14 +60,15 @@ import (
 // 2022). If the program is unbounded, the steps tend to the direction that proves this. Every solve
 // ends with iterative refinement of the KKT system on the working set.
 //
-// An active-set method suits derivatives, because derivatives need exact zeros for the multipliers
-// of inactive rows, and residuals near the rounding error. Interior point methods give neither. An
-// active-set method is also faster for up to some hundred variables, and can start warm.
+// An active-set method suits derivatives, because derivatives need two properties: the multipliers
+// of inactive rows must be exactly zero, and the residuals must be near the rounding error.
+// Interior point methods give neither. An active-set method is also faster for up to some hundred
+// variables, and can start warm.
 //
-// Its weakness is degeneracy together with bad scaling. Therefore the factor Q₁ is orthogonal, and
-// the proximal steps start from a recentred, equilibrated problem. A factor of M_W M_Wᵀ would be a
-// third cheaper than T and Q₁. But it failed on 3 of the 43 convex Maros–Mészáros problems with up
-// to 300 variables, all of which T and Q₁ solve.
+// The weakness of an active-set method is degeneracy together with bad scaling. Therefore the
+// factor Q₁ is orthogonal, and the proximal steps start from a recentred, equilibrated problem. A
+// factor of M_W M_Wᵀ would be a third cheaper than T and Q₁. But it failed on 3 of the 43 convex
+// Maros–Mészáros problems with up to 300 variables, all of which T and Q₁ solve.
 type QP struct {
 	Q *mat.Dense
 	P []float64
@@ -78,17 +81,18 @@ type QP struct {
 	ZMin, ZMax []float64 // bounds of the variables
 }
 
-// qpShape has the numbers of variables and rows of a program. general counts the rows of G, m
-// counts these and the bounds of the variables, and rows counts these and the equalities.
+// qpShape has the numbers of variables and rows of a program. The field general is the number of
+// rows of G. The field m is the number of inequalities: the rows of G and the bounds of the
+// variables. The field rows is the number of all constraints: the inequalities and the equalities.
 type qpShape struct{ n, general, m, rows int }
 
-// twoSided reports whether the program has lower sides or bounds of its variables.
+// twoSided reports whether the program has lower sides of rows or bounds of variables.
 func (q *QP) twoSided() bool { return len(q.L) > 0 || q.bounded() }
 
 func (q *QP) bounded() bool { return len(q.ZMin) > 0 || len(q.ZMax) > 0 }
 
 // sides returns the lower and the upper side of inequality r. The first inequalities are the rows
-// of G, as many as general. The bounds of the variables follow.
+// of G; their number is the field general of qpShape. The bounds of the variables follow.
 func (q *QP) sides(r, general int) (lo, hi float64) {
 	lower, upper := q.L, q.H
 	if r >= general {
@@ -182,7 +186,7 @@ const (
 	Unsolved       Status = iota // no solve yet, or the data could not be used
 	Optimal                      // KKT conditions met to Solution.Tol
 	Infeasible                   // no z meets the constraints; Certificate proves it
-	Unbounded                    // feasible directions of descent without end, or to far sides; Certificate proves it
+	Unbounded                    // descent without end, or to far sides, in feasible directions; Certificate proves it
 	Nonconvex                    // Q has a direction of negative curvature: Certificate.Z
 	IterationLimit               // stopped before Tol; the solution holds the last iterate
 )
@@ -205,10 +209,11 @@ func (s Status) String() string {
 // The condition λ ≥ 0 holds exactly. Lower sides and bounds count as rows of G. If a row has two
 // sides, the sign of its multiplier selects the side.
 //
-// Relative does not depend on the unit of the objective, on the unit of a row, or on a common unit
-// of all variables. It is computed for each part of the program, and the largest value counts. A
-// part is a set of variables that no entry of Q, G or A connects with variables outside the part.
-// The units of different parts may be unrelated. Let u_j be the unit of variable j, and let
+// Relative measures the violations without units. It does not depend on the unit of the objective,
+// on the unit of a row, or on a common unit of all variables. It is computed for each part of the
+// program, and the largest value counts. A part is a set of variables that no entry of Q, G or A
+// connects with variables outside the part. The units of different parts may be unrelated. Let u_j
+// be the unit of variable j, and let
 //
 //	Z = max |z_j|/u_j
 //	D = max u_j·|t| over the terms t of the gradient's entry j: p_j, Q_jk z_k, G_rj λ_r and A_rj ν_r
@@ -219,27 +224,28 @@ func (s Status) String() string {
 //	u_j·|(Qz + p + Gᵀλ + Aᵀν)_j| / D_j
 //	the part's share of Gap   / max(D·Z, |h_r λ_r|, |b_r ν_r|)
 //
-// where 0/0 counts as 0. Let v be the violation of row r, and t the largest term of the row. If v >
-// Tol·t, Relative is at least v / (t + ‖L⁻¹G_r‖·(‖Lᵀz‖² + ‖L⁻¹p‖²)^½), where LLᵀ is Q plus the
-// proximal term.
+// where 0/0 counts as 0. A lower bound of Relative concerns rows. Let v be the violation of row r,
+// and t the largest term of the row. If v > Tol·t, Relative is at least v / (t + ‖L⁻¹G_r‖·(‖Lᵀz‖² +
+// ‖L⁻¹p‖²)^½). Here LLᵀ is Q plus the proximal term.
 //
 // If Q is safely positive definite, all units u_j are 1 and D_j = D. Otherwise the units
-// equilibrate Q and the rows with several entries: the largest entry of each row and column is near
-// one. If a row of the working set has variable j and other variables, D_j is D. For any other
-// variable j, D may come from another variable and be many decades too large. D_j is then the
-// largest term of the gradient's entry j, or Z·max_k u_j|Q_jk|u_k if this is larger. A row with one
-// entry so large that its other entries are within rounding of 0 counts as a row with one entry.
+// equilibrate Q and the rows with several entries: the largest entry of each row and column becomes
+// near one. If a row of the working set has variable j and other variables, D_j = D. For any other
+// variable j, the term D may come from another variable and be many decades too large for j.
+// Therefore D_j is then the largest term of the gradient's entry j, or Z·max_k u_j|Q_jk|u_k if this
+// is larger. If one entry of a row is so large that the row's other entries are within rounding of
+// 0, the row counts as a row with one entry.
 //
 // A second lower bound applies if Relative is above 1e-13. It concerns each entry of the gradient,
-// and each violation of a row, that is above 1e-13 in these units. Relative is at least the ratio
-// of this entry or violation to its own terms, if the ratio is more than 1e-8. Values of Relative
-// up to 1e-14 are upper bounds.
+// and each violation of a row, that is itself above 1e-13 in the units above. Let q be the ratio of
+// such an entry or violation to its own terms. If q is more than 1e-8, Relative is at least q.
+// Values of Relative up to 1e-14 are upper bounds.
 type KKTResidual struct {
 	Primal, Dual, Gap float64
 	Relative          float64
 }
 
-// qpReport holds the results of a solve besides z and the multipliers.
+// qpReport holds the results of a solve other than z and the multipliers.
 type qpReport struct {
 	Objective                         float64
 	Residual                          KKTResidual
@@ -255,22 +261,24 @@ type qpReport struct {
 //	Unbounded:   z with Qz = 0, Gz ≤ 0, Az = 0 and pᵀz = −1
 //	Nonconvex:   z with zᵀQz < 0 and ‖z‖∞ = 1
 //
-// With lower sides and bounds, λ has the entries and signs of [Solution.Lambda]. A negative entry
-// multiplies the lower side in place of h. For an Unbounded program, a row with a lower side
-// requires Gz ≥ 0.
+// If the program has lower sides or bounds, λ has the entries and signs of [Solution.Lambda]. A
+// negative entry of λ multiplies the lower side in place of h. In the certificate of an Unbounded
+// program, a row with a lower side requires Gz ≥ 0.
 //
-// A finite side of a row counts as infinite if it is so far away that rounding hides it. For this
-// test, let z move along the certificate's direction until it meets the side. The side is too far
-// if the slope of the objective along z is then less than 1e-11 of the terms of Qz. z may then lead
-// across the side. In a linear program Qz has no terms, so z does not lead across any finite side.
+// A finite side of a row counts as infinite if rounding hides it because it is far away. To test
+// this, a point moves along the certificate's direction z until it meets the side. The side is too
+// far away if the slope of the objective along z is less than 1e-11 of the terms of Qz at that
+// point. Hence the direction z may lead across a far side. In a linear program Qz has no terms, and
+// z leads across no finite side.
 type Certificate struct {
 	Z, Lambda, Nu []float64
-	// Residual is the largest violation of the equations above, relative to the sizes of their
-	// terms. For Nonconvex it is zᵀQz itself.
+	// Residual is the largest violation of the equations above, divided by the size of their terms. In
+	// a Nonconvex certificate, Residual is zᵀQz itself.
 	Residual float64
 }
 
-// These errors are made once, so that a batch item that fails allocates no more than other items.
+// These errors are created only once. A batch item that fails therefore allocates no more memory
+// than other items.
 var (
 	errInfeasibleQP = fmt.Errorf("qpdiff: no z meets the constraints (%w): relax one of the rows with a multiplier in Solution.Certificate, which proves it", ErrInfeasible)
 	errUnboundedQP  = fmt.Errorf("qpdiff: the objective falls without end, or to sides so far that rounding of Qz hides P (%w): bound z along Solution.Certificate.Z", ErrUnbounded)
@@ -278,16 +286,16 @@ var (
 	errNonconvexQP  = fmt.Errorf("qpdiff: Q is not positive semidefinite (%w): add curvature along Solution.Certificate.Z, where zᵀQz < 0", ErrNonconvex)
 )
 
-// boundEntry is the remedy for an entry of a program that is not finite.
+// boundEntry is the advice in the error for an entry of a program that is not finite.
 const boundEntry = "remove or bound the entry"
 
-// QPGrad holds one number for each entry of the data of a [QP]. [Solution.VJP] adds its gradient to
-// a QPGrad, and [Solution.JVP] takes a QPGrad as its direction. VJP skips a nil field, and JVP
-// reads a nil field as zero. Any other field has the same shape as the field of this name in the
-// QP. If H or L is nil in the QP, the field here has one entry for each row of G. If ZMin or ZMax
-// is nil in the QP, the field here has one entry for each variable. An infinite side has the
-// derivative 0. Only symmetric changes of Q make sense. The gradient in Q is therefore symmetric,
-// and a direction D in Q counts as (D + Dᵀ)/2.
+// QPGrad has one number for each entry of the data of a [QP]. [Solution.VJP] adds its gradient to a
+// QPGrad, and [Solution.JVP] takes a QPGrad as its direction. VJP skips a nil field, and JVP reads
+// a nil field as zero. Any other field has the shape of the QP's field with the same name. If H or
+// L is nil in the QP, the field of the QPGrad has one entry for each row of G. If ZMin or ZMax is
+// nil in the QP, the field of the QPGrad has one entry for each variable. The derivative with
+// respect to an infinite side is 0. Q must stay symmetric. The gradient in Q is therefore
+// symmetric, and a direction D in Q counts as (D + Dᵀ)/2.
 type QPGrad QP
 
 // QPInput names a block of the data of a [QP].
@@ -317,7 +325,8 @@ type qpInputs [inputCount]bool
 
 var allExist = qpInputs{true, true, true, true, true, true, true, true, true}
 
-// opposite returns the block of the opposite sides: H and L are opposite, and so are ZMin and ZMax.
+// opposite returns the block that holds the opposite sides. H and L are opposite to each other, and
+// so are ZMin and ZMax.
 func (input QPInput) opposite() QPInput {
 	switch input {
 	case InputL:
@@ -332,8 +341,8 @@ func (input QPInput) opposite() QPInput {
 	return noInput
 }
 
-// matrix and vector return the field of g for the given input. matrix returns nil if the field is a
-// vector, and vector returns nil if it is a matrix.
+// matrix and vector return the field of g for the given input. If this field is a vector, matrix
+// returns nil. If it is a matrix, vector returns nil.
 func (g *QPGrad) matrix(input QPInput) *mat.Dense {
 	switch input {
 	case InputQ:

@@ -8,9 +8,9 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// measure computes the residuals at (z, λ). It sets a.grad to the gradient of the Lagrangian and
-// a.slack to the slacks. If thorough is false, measure does not look at the terms of the sums Qz
-// and C_Wᵀλ. If these sums cancel, Relative is then too large.
+// measure computes the residuals at the point (z, λ). It sets a.grad to the gradient of the
+// Lagrangian and a.slack to the slacks. If the parameter thorough is false, measure does not
+// compute the terms of the sums Qz and C_Wᵀλ. If these terms cancel, Relative is then too large.
 func (a *activeSet) measure(s *qpReport, thorough bool) {
 	n := a.n
 	res := &s.Residual
@@ -90,8 +90,8 @@ func larger(u, v float64) float64 {
 	return u
 }
 
-// compare computes the relative residuals of each part and of the program. The parameter terms
-// holds the size of the terms of each entry of the gradient.
+// compare computes the relative residual of each part, and of the whole program. The parameter
+// terms holds, for each entry of the gradient, the size of the entry's terms.
 func (a *activeSet) compare(res *KKTResidual, terms []float64) {
 	res.Relative = 0
 	for k := range a.parts {
@@ -105,8 +105,8 @@ func (a *activeSet) compare(res *KKTResidual, terms []float64) {
 	}
 }
 
-// checkSizes sets the relative residual of part k if a size in the part is 0 or may underflow or
-// overflow.
+// checkSizes handles a part k with a size that is 0, or that may underflow or overflow. It sets the
+// relative residual of this part.
 func (a *activeSet) checkSizes(k int) {
 	p := &a.parts[k]
 	switch {
@@ -120,9 +120,9 @@ func (a *activeSet) checkSizes(k int) {
 	}
 }
 
-// besideLarger reports whether part p may lose digits to underflow. This is allowed if another part
-// of the program has sizes that do not underflow. The lost digits are negligible compared with the
-// sizes of that part.
+// besideLarger reports whether part p of the program may lose digits to underflow. It may if
+// another part has sizes that do not underflow, because the lost digits are negligible compared
+// with the sizes of the other part.
 func (a *activeSet) besideLarger(p *programPart) bool {
 	for k := range a.parts {
 		o := &a.parts[k]
@@ -133,9 +133,9 @@ func (a *activeSet) besideLarger(p *programPart) bool {
 	return false
 }
 
-// ownRatio returns the relative residual of part k if products in it underflow. It differs from
-// compare in two ways. An entry of the gradient as small as an underflow does not count as an
-// error. The slacks of rows with a multiplier replace the duality gap.
+// ownRatio returns the relative residual of part k if products in this part underflow. It differs
+// from compare in two ways. An entry of the gradient does not count as an error if it is as small
+// as an underflow. The slacks of rows with a multiplier replace the duality gap.
 func (a *activeSet) ownRatio(k int) float64 {
 	p := &a.parts[k]
 	relative := p.primal
@@ -151,15 +151,15 @@ func (a *activeSet) ownRatio(k int) float64 {
 	return relative
 }
 
-// representable reports whether a residual can be divided by the size v. scaled must be the same
-// size in other units. Unless v is 0, both v and scaled must be far above underflow.
+// representable reports whether a residual can be divided by the size v. The parameter scaled must
+// be the same size in other units. If v is not 0, both v and scaled must be far above underflow.
 func representable(v, scaled float64) bool {
 	return v == 0 || v >= underflow && scaled >= underflow && dense.Finite(scaled)
 }
 
-// violation computes the largest violation of a row, and for each part the largest relative
-// violation. It returns the sum of the violations. Before the call, the caller must set the slacks
-// and the largest entry of z in each part.
+// violation computes the largest violation of a row, and the largest relative violation in each
+// part of the program. It returns the sum of the violations. Before the call, the slacks must be
+// set, and so must the largest entry of z in each part.
 func (a *activeSet) violation(res *KKTResidual) (sum float64) {
 	a.loosest = 0
 	m, two := a.m, a.twoSided
@@ -188,10 +188,10 @@ func (a *activeSet) violation(res *KKTResidual) (sum float64) {
 }
 
 // looseRows returns the largest relative violation of a row. If no row is violated by more than tol
-// times its terms, it returns 0. The violation of row r is divided by its largest term plus
-// ‖m_r‖·√(zᵀLLᵀz + ‖L⁻¹p‖²). The part L⁻¹p measures the rounding error if z is 0. This ratio does
-// not depend on units. In the units of the residual alone, a violation as large as all terms of a
-// row may seem small.
+// times its terms, it returns 0. The violation of row r is divided by the sum of two sizes: the
+// largest term of the row, and ‖m_r‖·√(zᵀLLᵀz + ‖L⁻¹p‖²). In the second size, L⁻¹p measures the
+// rounding error if z is 0. The ratio does not depend on units. In contrast, the units of the
+// residual may make a violation seem small although it is as large as all terms of the row.
 func (a *activeSet) looseRows(tol float64) (worst float64) {
 	if a.loosest <= tol {
 		return 0 // the usual case
@@ -218,7 +218,7 @@ func (a *activeSet) looseRows(tol float64) (worst float64) {
 	return worst
 }
 
-// ownTerm returns the largest term of row r with the right-hand side right.
+// ownTerm returns the largest term of row r if its right-hand side is right.
 func (a *activeSet) ownTerm(r int, right float64) float64 {
 	own := math.Abs(right)
 	for j, c := range a.crow(r) {
@@ -235,12 +235,12 @@ func ratio(v, ref float64) float64 {
 	return v / ref
 }
 
-// gradientRatio returns the gradient of the Lagrangian of a part, relative to its terms. If Q is
-// definite, the largest term of the part is the reference. Otherwise the terms of other variables
-// may be many decades larger, and proximal steps converge for one variable after the other. Each
-// entry of the gradient is then compared with its own terms, or with larger terms whose rounding
-// errors it contains. Such terms belong to the variable's row of Q, or to rows of the working set
-// with several entries.
+// gradientRatio returns the gradient of the Lagrangian of one part, divided by the size of its
+// terms. If Q is definite, this size is the largest term of the part. Otherwise the terms of some
+// variables may be many decades larger than the terms of others, and proximal steps converge for
+// one variable after the other. Each entry of the gradient is then divided by its own largest term,
+// or by a larger term whose rounding error the entry contains. Such larger terms belong to the
+// variable's row of Q, or to rows of the working set with several entries.
 func (a *activeSet) gradientRatio(p *programPart, terms []float64) (relative float64) {
 	if !a.shifted {
 		return ratio(p.gradient, p.dual)
@@ -253,9 +253,9 @@ func (a *activeSet) gradientRatio(p *programPart, terms []float64) (relative flo
 	return relative
 }
 
-// ownResidual divides each entry of the Lagrangian's gradient by the largest term of this entry. It
-// returns the largest ratio, and stores the largest ratio of each part. It must be called after
-// measure.
+// ownResidual divides each entry of the Lagrangian's gradient by the largest term of the same
+// entry. It returns the largest ratio, and stores the largest ratio of each part. It must be called
+// after measure.
 func (a *activeSet) ownResidual() (own float64) {
 	terms := a.work2
 	a.products(terms)
@@ -270,10 +270,11 @@ func (a *activeSet) ownResidual() (own float64) {
 	return own
 }
 
-// hiddenResidual divides each entry of the Lagrangian's gradient, and each violation of a row, by
-// its own terms. It returns the largest ratio, or 0 if no ratio is above hiddenTol. An entry or
-// violation whose relative residual is at most the tolerance converged is ignored, because the
-// rounding of other terms causes it. hiddenResidual must be called after measure.
+// hiddenResidual divides each entry of the Lagrangian's gradient by the entry's own terms, and each
+// violation of a row by the row's own terms. It returns the largest ratio, or 0 if no ratio is
+// above hiddenTol. It ignores an entry or violation whose relative residual is at most the
+// tolerance named converged, because the rounding of other terms causes it. hiddenResidual must be
+// called after measure.
 func (a *activeSet) hiddenResidual() (worst float64) {
 	if a.ownResidual() > hiddenTol {
 		worst = a.hiddenGradient()
@@ -318,8 +319,8 @@ func (a *activeSet) hiddenViolation() (worst float64) {
 	return worst
 }
 
-// couple considers the rows of the working set with several entries, and sets coupling to the
-// largest entry of each column over these rows. An error in the multiplier of such a row enters the
+// couple considers the rows of the working set with several entries. It sets coupling to the
+// largest entry of each column of these rows. An error in the multiplier of such a row affects the
 // gradient of several variables.
 func (a *activeSet) couple() {
 	if !a.shifted {
@@ -336,9 +337,9 @@ func (a *activeSet) couple() {
 	}
 }
 
-// products replaces terms[i] by the largest product in entry i of the sums Qz and C_Wᵀλ, if this
-// product is larger. The products may be far larger than the sums. products also updates the
-// largest term of each part.
+// products considers the products whose sums are entry i of Qz and of C_Wᵀλ. If the largest of
+// these products exceeds terms[i], it replaces terms[i]. The products may be far larger than the
+// sums. products also updates the largest term of each part.
 func (a *activeSet) products(terms []float64) {
 	z := a.z[:a.n]
 	for i, most := range terms {
@@ -359,10 +360,10 @@ func (a *activeSet) products(terms []float64) {
 	}
 }
 
-// refine corrects (z, λ) on the working set by Newton steps while the residual falls. The residuals
-// do not include the proximal term. The factor, with which the corrections are computed, does.
-// refine sets negative and underflowing multipliers to zero. The proximal steps leave such
-// multipliers in rows that do not restrict z.
+// refine corrects (z, λ) on the working set by Newton steps while the residual falls. The
+// corrections are computed with the factor, which includes the proximal term; the residuals do not
+// include it. refine sets negative and underflowing multipliers to zero. The proximal steps leave
+// such multipliers in rows that do not restrict z.
 func (a *activeSet) refine(s *qpReport) {
 	for i, v := range a.lam[:len(a.w)] {
 		if i >= a.eq && v < 0 || math.Abs(v) < dense.SmallestNormal {
@@ -390,8 +391,8 @@ func (a *activeSet) refine(s *qpReport) {
 }
 
 // refineOwn makes more corrections if some entry of the gradient is large compared with its own
-// terms. It stops if a correction does not halve the largest ratio. A multiplier needs these
-// corrections if it is small compared with the terms of other variables.
+// terms. It stops when a correction does not halve the largest ratio of an entry to its terms. A
+// multiplier needs these corrections if it is small compared with the terms of other variables.
 func (a *activeSet) refineOwn(s *qpReport) {
 	if !a.shifted && !a.coarse {
 		return
@@ -431,8 +432,8 @@ func (a *activeSet) correct(s *qpReport) {
 	s.Refinements++
 }
 
-// takeBack restores z and the multipliers from before the last correction. It does not restore the
-// residuals.
+// takeBack restores the z and the multipliers from before the last correction. It does not restore
+// the residuals.
 func (a *activeSet) takeBack() {
 	copy(a.z, a.oldZ)
 	copy(a.lam, a.oldLam[:len(a.w)])

@@ -9,15 +9,15 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// geometricScale returns the diagonal of E for which the logarithms of the entries of EKE are
-// nearest to zero, by least squares (Curtis and Reid, 1972). EKE does not depend on the units of
-// the objective, rows and variables. A scaling by the largest entries of rows alone would not
-// determine E. For example, the largest entries of the rows (1, u) and (0, 1) are one for every u ≤
-// 1.
+// geometricScale returns the diagonal of a scaling matrix E for the KKT matrix K = [H Cᵀ; C 0].
+// With this E, the logarithms of the entries of EKE are nearest to zero, by least squares (Curtis
+// and Reid, 1972). EKE does not depend on the units of the objective, rows and variables. In
+// contrast, the condition that the largest entry of each row is one would not determine E. For
+// example, the largest entries of the rows (1, u) and (0, 1) are one for every u ≤ 1.
 //
-// Only the diagonal of H is used, because it bounds the other entries of H. An entry that is
+// Of H only the diagonal is used, because it bounds the other entries of H. An entry of C that is
 // negligible in its row and in its column is left out, because its very negative logarithm would
-// outweigh all other logarithms. work has three times as many entries as E.
+// outweigh all other logarithms. The scratch work has three times as many entries as E.
 func geometricScale(work []float64, n, k int, h, c []float64) []float64 {
 	dim := n + k
 	clear(work)
@@ -41,12 +41,12 @@ func geometricScale(work []float64, n, k int, h, c []float64) []float64 {
 	return e
 }
 
-// withoutTiny returns c without its negligible entries, or nil if there are none. An entry is
-// negligible if it is tiny compared with the largest entry of its row and the largest entry of its
-// column. The entries are compared in scales whose logarithms are e. These scales are distorted by
-// the tiniest entries, so that much larger entries may seem tiny too. withoutTiny therefore removes
-// only the tiniest entries. The next call, with new scales, judges the larger entries again. work
-// has as many entries as e.
+// withoutTiny returns the rows c without their negligible entries, or nil if there are none. An
+// entry is negligible if it is tiny compared with two numbers: the largest entry of its row, and
+// the largest entry of its column. The entries are compared after scaling; e holds the logarithms
+// of the scales. The tiniest entries distort these scales, so that much larger entries may seem
+// tiny too. withoutTiny therefore removes only the tiniest entries, and the next call, with new
+// scales, judges the larger ones again. The scratch work has as many entries as e.
 func withoutTiny(e, work []float64, n, k int, h, c []float64) (fewer []float64) {
 	scaled := func(i, j int) float64 { return math.Log2(math.Abs(c[i*n+j])) + e[n+i] + e[j] }
 	least, largest := math.Inf(1), math.Inf(-1)
@@ -101,12 +101,12 @@ func sizeOfDiagonal(n int, h []float64) (exp int) {
 	return exp
 }
 
-// sumLogs computes, for each variable and each row, the number of its nonzero entries and the sum
-// of their logarithms.
+// sumLogs computes two values for each variable and each row: the number of its nonzero entries,
+// and the sum of their logarithms.
 func sumLogs(sum, count []float64, n, k int, h, c []float64) {
 	clear(sum)
 	clear(count)
-	exp := sizeOfDiagonal(n, h) // so that a change of the objective's unit by a power of two changes no bit
+	exp := sizeOfDiagonal(n, h) // subtracted so that a change of the objective's unit by a power of two changes no bit
 	for i := range n {
 		if v := math.Abs(h[i*n+i]); v > 0 && dense.Finite(v) {
 			f, e := math.Frexp(v)
@@ -126,8 +126,8 @@ func sumLogs(sum, count []float64, n, k int, h, c []float64) {
 	}
 }
 
-// geometricSweep sets the logarithm of each scale, one after the other, to its best value while the
-// other scales are fixed. It returns the largest change.
+// geometricSweep improves the logarithms e of the scales, one after the other. It sets each to its
+// best value while the others are fixed. It returns the largest change.
 func geometricSweep(e, sum, count []float64, n, k int, c []float64) (step float64) {
 	move := func(i int, coupled float64) {
 		if count[i] == 0 {
@@ -160,8 +160,8 @@ func geometricSweep(e, sum, count []float64, n, k int, c []float64) (step float6
 
 // equilibrate chooses the scales of the variables and the rows, and then the weights of the
 // proximal term. In each part of the program, the largest entry of each row and column of Q and of
-// the constraints becomes near one (Ruiz, 2001). Rows with a single entry do not determine scales,
-// because they fit any scale of their variable.
+// the constraints becomes near one (Ruiz, 2001). Rows with a single entry do not determine scales:
+// such a row suits any scale of its variable.
 func (a *activeSet) equilibrate() {
 	n := a.n
 	sigma, rho := a.unit, a.slack // the scales of the variables and rows; the slacks are computed later
@@ -194,9 +194,9 @@ func (a *activeSet) equilibrate() {
 // findLone marks lone rows. A row is lone if one entry makes all its other entries negligible, so
 // that the row is a bound up to rounding. The large entry must not determine the unit of its
 // variable, because all other entries of the variable would be negligible in this unit. findLone
-// compares entries in the units that Q and the other rows determine. It returns the coefficients
-// with zeros in place of the marked rows, or nil if no row is marked. e holds the scales computed
-// from all rows.
+// compares entries in the units that Q and the other rows determine. It returns the coefficients of
+// all rows, with zeros for the marked rows, or nil if no row is marked. The parameter e holds the
+// scales computed from all rows.
 func (a *activeSet) findLone(e []float64) (c []float64) {
 	clear(a.lone)
 	if !a.suspects(a.c, e) {
@@ -224,9 +224,10 @@ func (a *activeSet) findLone(e []float64) (c []float64) {
 	return c
 }
 
-// keepLone unmarks a marked row if the rows in c do not connect its variables, or do not clearly
-// determine their units. It copies the unmarked rows to c. It reports whether some row is still
-// marked. e holds the scales computed from c.
+// keepLone checks the marked rows against the unmarked rows, which c holds. A row stays marked only
+// if rows of c connect all its variables and clearly determine the units of these variables.
+// keepLone unmarks all other rows and copies them to c. It reports whether some row is still
+// marked. The parameter e holds the scales computed from c.
 func (a *activeSet) keepLone(c, e []float64) (some bool) {
 	n, part := a.n, make([]int, a.n)
 	connectVariables(part, a.q, c)
@@ -249,8 +250,8 @@ func (a *activeSet) keepLone(c, e []float64) (some bool) {
 	return some
 }
 
-// votes returns a number for each variable j: the number of entries that agree on the unit of j,
-// minus twice the number of lone rows whose largest entry is in column j.
+// votes returns one number for each variable j. It is the number of entries that agree on the unit
+// of j, reduced by 2 for each lone row whose largest entry is in column j.
 func (a *activeSet) votes(c, e []float64) []int {
 	n := a.n
 	votes := make([]int, n)
@@ -278,8 +279,9 @@ func (a *activeSet) votes(c, e []float64) []int {
 }
 
 // suspects marks the rows of c that may be lone, and reports whether it marked any. A row may be
-// lone if one entry exceeds its other entries by far. suspects marks only the rows with about the
-// largest excess, because they distort the scales and may cause the smaller excess of other rows.
+// lone if one entry exceeds the row's other entries by far. suspects marks only the rows with about
+// the largest excess, because these rows distort the scales: the distortion may cause the smaller
+// excess of other rows.
 func (a *activeSet) suspects(c, e []float64) (some bool) {
 	n, most := a.n, 0.0
 	size := func(r int) (bits float64) {
@@ -304,7 +306,8 @@ func (a *activeSet) suspects(c, e []float64) (some bool) {
 	return some
 }
 
-// largestAt returns the index of the largest entry of row, in the scales e.
+// largestAt returns the index of the largest entry of row, after the entries are multiplied by the
+// scales e.
 func largestAt(row, e []float64) (at int) {
 	for j, v := range row {
 		if math.Abs(v)*e[j] > math.Abs(row[at])*e[at] {
@@ -314,8 +317,8 @@ func largestAt(row, e []float64) (at int) {
 	return at
 }
 
-// excess returns log₂ of the ratio of the largest to the second largest entry of row, in the scales
-// e of the variables. It returns 0 for a row of zeros.
+// excess returns log₂ of a ratio: the largest entry of row divided by its second largest entry. The
+// entries are multiplied by the scales e of the variables. For a row of zeros, excess returns 0.
 func excess(row, e []float64) float64 {
 	most, second := 0.0, 0.0
 	for j, v := range row {
@@ -331,7 +334,8 @@ func excess(row, e []float64) float64 {
 	return math.Log2(most) - math.Log2(second)
 }
 
-// spread returns log₂ of the ratio of the largest to the smallest nonzero entry of EcE.
+// spread returns log₂ of a ratio: the largest entry divided by the smallest nonzero entry of the
+// rows c, scaled by e.
 func spread(n, k int, c, e []float64) float64 {
 	least, largest := math.Inf(1), math.Inf(-1)
 	for i := range k {
@@ -345,8 +349,8 @@ func spread(n, k int, c, e []float64) float64 {
 	return largest - least
 }
 
-// ruizSweep divides the scale of each variable and row by the square root of its largest scaled
-// entry.
+// ruizSweep divides the scale of each variable and each row by √t, where t is the largest scaled
+// entry of the variable or row.
 func (a *activeSet) ruizSweep(sigma, rho []float64) {
 	n, col := a.n, a.work2
 	clear(col)
@@ -380,7 +384,7 @@ func (a *activeSet) ruizSweep(sigma, rho []float64) {
 	}
 }
 
-// scaleRows scales each row by a power of two. Its norm, in the units of the variables, is then
+// scaleRows scales each row by a power of two, so that its norm, in the units of the variables, is
 // near one.
 func (a *activeSet) scaleRows() {
 	for r := range a.rows {

@@ -6,13 +6,12 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// This file computes derivatives for rows with equal sides. Such a row is an equality, and the sign
-// of its multiplier selects the side to which the derivative belongs. If the multiplier is zero,
-// the solution has a kink in these two sides, but no kink in other data.
+// This file computes derivatives for rows whose two sides are equal. Such a row is an equality. The
+// sign of its multiplier selects the side to which the derivative belongs. If the multiplier is
+// zero, the solution has a kink in these two sides, but no kink in other data.
 
-// sidesPart looks for rows with equal sides and the multiplier 0. It reports whether the given
-// block of the data holds a side of such a row. The derivatives with respect to this block then do
-// not exist.
+// sidesPart reports whether the given block of the data holds a side of a row with equal sides and
+// the multiplier 0. If it does, the derivatives with respect to this block do not exist.
 func (d *qpDerivative) sidesPart(input QPInput) bool {
 	return slices.ContainsFunc(d.evenRows, func(r int) bool {
 		_, side, _ := d.sys.inputs(r)
@@ -20,8 +19,8 @@ func (d *qpDerivative) sidesPart(input QPInput) bool {
 	})
 }
 
-// movedApart lists the rows with equal sides and the multiplier 0 whose two sides change by
-// different amounts along the direction t.
+// movedApart lists the rows with equal sides and the multiplier 0 for which the direction t changes
+// the two sides by different amounts.
 func (d *qpDerivative) movedApart(t *QPGrad) (rows []int) {
 	for _, r := range d.evenRows {
 		if lo, hi := d.sys.sideChange(t, r); lo != hi {
@@ -31,8 +30,9 @@ func (d *qpDerivative) movedApart(t *QPGrad) (rows []int) {
 	return rows
 }
 
-// partSides sets lo[i] and hi[i] to the sides of row moved[i] in the program of the directional
-// derivative. The list moved is the result of movedApart.
+// partSides considers the program whose solution is the directional derivative along t. It sets
+// lo[i] and hi[i] to the sides of row moved[i] in this program. The list moved is the result of
+// movedApart.
 func (d *qpDerivative) partSides(t *QPGrad, moved []int, lo, hi []float64) {
 	a := d.sys
 	for i, r := range moved {
@@ -48,8 +48,8 @@ func (d *qpDerivative) partSides(t *QPGrad, moved []int, lo, hi []float64) {
 	}
 }
 
-// evenError returns the error for a block that holds sides of rows with equal sides and the
-// multiplier 0.
+// evenError returns the error for a block of the data that holds sides of certain rows: rows with
+// equal sides and the multiplier 0.
 func (d *qpDerivative) evenError(input QPInput) *NotDifferentiableError {
 	remedy := "move both sides of these rows, which are equal and have no multiplier, together, ask for the DirectionalDerivative, or set Generalised"
 	if d.cond > weakCond {

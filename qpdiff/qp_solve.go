@@ -9,7 +9,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// solve runs the whole method. It sets all fields of s; z and the multipliers remain in a.
+// solve runs the whole method. It writes its results to s, except z and the multipliers, which
+// remain in a.
 func (a *activeSet) solve(s *qpReport, tol float64, maxChanges int) Status {
 	a.iterations = 0
 	usual := minChanges + changesPerRow*(a.n+a.rows)
@@ -26,7 +27,7 @@ func (a *activeSet) solve(s *qpReport, tol float64, maxChanges int) Status {
 	if status == Optimal {
 		status = a.proximalPoint(s, tol)
 		if status == IterationLimit && !a.shifted && a.iterations <= a.maxChanges {
-			// Q is too badly conditioned for a factor without a proximal term.
+			// Q is so badly conditioned that it needs a proximal term.
 			if a.factorShifted() {
 				status = a.proximalPoint(s, tol)
 			} else {
@@ -38,7 +39,7 @@ func (a *activeSet) solve(s *qpReport, tol float64, maxChanges int) Status {
 	return status
 }
 
-// factorised computes a factor of Q, unless the last factor can be used again. If Q is not safely
+// factorised computes a factor of Q, unless the last factor still holds. If Q is not safely
 // positive definite, it factorises Q plus the proximal term.
 func (a *activeSet) factorised(s *qpReport) Status {
 	if a.factored {
@@ -92,8 +93,9 @@ func (a *activeSet) factorShifted() bool {
 	return a.factorWeighted()
 }
 
-// proximalPoint solves the program. With a shifted factor, it takes steps of the proximal point
-// method: each step minimises the objective plus the proximal term around the last solution.
+// proximalPoint solves the program. If the factor includes a proximal term, it takes steps of the
+// proximal point method: each step minimises the objective plus the proximal term around the last
+// solution.
 func (a *activeSet) proximalPoint(s *qpReport, tol float64) Status {
 	if r := a.contradiction(); r >= 0 {
 		clear(a.y)
@@ -130,8 +132,8 @@ func (a *activeSet) proximalPoint(s *qpReport, tol float64) Status {
 	return a.confirm(s, tol, track.settled)
 }
 
-// firstCentre makes the last solution the base if its factors still hold, and 0 otherwise. It
-// returns -1, or a row that proves that no point satisfies the equalities.
+// firstCentre chooses the first base: the last solution if its factors still hold, and otherwise 0.
+// It returns -1, or a row as a proof that no point satisfies the equalities.
 func (a *activeSet) firstCentre(s *qpReport) int {
 	if !a.current {
 		clear(a.z)
@@ -142,7 +144,8 @@ func (a *activeSet) firstCentre(s *qpReport) int {
 	return -1
 }
 
-// polish removes from the solution of a step what rounding and the proximal term left in it.
+// polish improves the solution of a step. It removes errors that come from rounding and from the
+// proximal term.
 func (a *activeSet) polish(s *qpReport, tol float64) {
 	a.refine(s)
 	if s.Residual.Relative > converged {
@@ -153,9 +156,9 @@ func (a *activeSet) polish(s *qpReport, tol float64) {
 }
 
 // nextCentre prepares the next step. Usually it makes z the base. If steps with the same proximal
-// term cannot help, it first moves z along a ray, or takes a weaker term. It takes a weaker term,
-// too, if slow is true and some part has not converged. It returns what start returns, and false if
-// no further step can help.
+// term cannot help, it first moves z along a ray, or reduces the weight of the proximal term. If
+// slow is true and some part has not converged, it also reduces this weight. The result r is the
+// result of start. The result more is false if no further step can help.
 func (a *activeSet) nextCentre(t *progress, slow bool) (r int, more bool) {
 	if t.stuck {
 		switch {
@@ -184,8 +187,9 @@ func (a *activeSet) nextCentre(t *progress, slow bool) (r int, more bool) {
 	return -1, true
 }
 
-// confirm returns Optimal if the residuals of the last step, those included that the proximal term
-// hides, are at most tol. settled is the field of progress.
+// confirm returns Optimal if the residuals of the last step are at most tol. These include the
+// residuals that the proximal term hides. The parameter settled is the field of progress with this
+// name.
 func (a *activeSet) confirm(s *qpReport, tol float64, settled bool) Status {
 	s.Residual.Relative = max(s.Residual.Relative, a.looseRows(tol))
 	a.faceNearest()
@@ -198,7 +202,7 @@ func (a *activeSet) confirm(s *qpReport, tol float64, settled bool) Status {
 	return IterationLimit
 }
 
-// contradiction returns a row of zeros that no z satisfies, or -1.
+// contradiction returns a row of zeros that no z satisfies, or -1 if there is no such row.
 func (a *activeSet) contradiction() int {
 	for r := range a.rows {
 		if a.onlyCol[r] != noEntry {
@@ -216,18 +220,19 @@ func (a *activeSet) contradiction() int {
 
 // progress records the steps of a solve.
 type progress struct {
-	// best is the relative residual that later steps must halve. bestRatio is the largest ratio of
-	// a gradient entry to its own terms, which later steps must halve too. stalled counts the steps
-	// that did not halve best, and idle counts the steps that did not halve bestRatio.
+	// best is the relative residual that later steps must halve. bestRatio is the largest ratio of a
+	// gradient entry to the entry's own terms; later steps must halve it too. stalled counts the steps
+	// since best was last halved, and idle counts the steps since bestRatio was last halved.
 	best, bestRatio      float64
 	gradRatio            float64 // as bestRatio, after the last step
 	stalled, idle        int
 	settled              bool // gradRatio no longer falls
-	done, stuck          bool // done: no step can help; stuck: steps with the same proximal term cannot help
+	done, stuck          bool // done: no step can help; stuck: no step with the same proximal term can help
 	raysLeft, weakerLeft int  // how many more rays and weaker proximal terms may be tried
 }
 
-// follow updates t after one more step, whose residual measure has computed.
+// follow updates the progress t after one more step. The method measure must have computed the
+// residual of this step.
 func (a *activeSet) follow(t *progress, relative, tol float64) {
 	t.settled = !a.shifted
 	for k := range a.parts {
@@ -251,8 +256,8 @@ func (a *activeSet) follow(t *progress, relative, tol float64) {
 
 // unbounded returns the status of a program in which the objective falls without bound along some
 // direction. The program is unbounded if it has a feasible point, and infeasible otherwise. To find
-// a feasible point, the same method runs without the linear term. It finds the feasible point
-// nearest to the origin in the metric of the factor.
+// a feasible point, the same method runs without the linear term. The point found is nearest to the
+// origin in the metric of the factor.
 func (a *activeSet) unbounded(s *qpReport, tol float64) Status {
 	p, noSlope := a.p, a.oldZ // nothing is corrected here, so oldZ is free
 	clear(noSlope)

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// check returns an error for the first entry of the direction g that is not finite.
+// check returns an error for the first entry of g that is not finite. Here g is a direction.
 func (g *QPGrad) check() error {
 	const remedy = "give a finite direction"
 	return named(cmp.Or(
@@ -19,8 +19,8 @@ func (g *QPGrad) check() error {
 	))
 }
 
-// change sets (d.cz, d.cy) to the right-hand side for the direction t, over the
-// rows d.rows.
+// change sets (d.cz, d.cy) to the right-hand side of the KKT system for the direction t. The system
+// has the rows d.rows.
 func (d *qpDerivative) change(t *QPGrad) {
 	a := d.sys
 	cz := d.cz[:a.n]
@@ -51,11 +51,11 @@ func (d *qpDerivative) change(t *QPGrad) {
 }
 
 // JVP sets dz, dlambda and dnu to the derivatives of z, λ and ν along the direction t. A nil dz,
-// dlambda or dnu is skipped. JVP returns the errors of VJP, and then writes nothing. The returned
-// error joins several errors: one for each block of t along which no derivative exists, and one for
-// each wanted output that is not unique. A block of t has no derivative in two cases: it leaves the
-// range of the KKT matrix, or it makes dependent rows independent. w has the same meaning as in
-// VJP.
+// dlambda or dnu is skipped. JVP returns the errors of VJP. If it returns an error, it writes
+// nothing. The returned error joins one error for each block of t along which no derivative exists,
+// and one error for each wanted output that is not unique. There is no derivative along a block in
+// two cases: the block leaves the range of the KKT matrix, or it makes dependent rows independent.
+// The workspace w has the same meaning as in VJP.
 func (s *Solution) JVP(w *Workspace, dz, dlambda, dnu []float64, t *QPGrad) error {
 	d, err := s.derivative(w, s.Generalised)
 	if err != nil {
@@ -70,7 +70,7 @@ func (s *Solution) JVP(w *Workspace, dz, dlambda, dnu []float64, t *QPGrad) erro
 	return d.jvp(dz, dlambda, dnu, t)
 }
 
-// jvp does the work of JVP after the preparation and the checks of the arguments.
+// jvp does the work of JVP, after the derivative is prepared and the arguments are checked.
 func (d *qpDerivative) jvp(dz, dlambda, dnu []float64, t *QPGrad) error {
 	if len(d.weak) > 0 {
 		return refuse(t, qpInputs{}, func(input QPInput) *NotDifferentiableError { return d.weakError(input) })
@@ -113,8 +113,8 @@ func (d *qpDerivative) write(dz, dlambda, dnu []float64) {
 	}
 }
 
-// jvpExists returns an error if the derivative along some block of t, or of some wanted output,
-// does not exist.
+// jvpExists returns an error if a derivative of JVP does not exist: the derivative along some block
+// of t, or the derivative of some wanted output.
 func (d *qpDerivative) jvpExists(t *QPGrad, dz, dlambda, dnu []float64) error {
 	a := d.sys
 	var errs []error
@@ -148,8 +148,8 @@ func (d *qpDerivative) rowChange(t *QPGrad) []float64 {
 // Jacobian returns the derivative of one block of the solution with respect to one block of the
 // data. The result has one row for each entry of the output, and one column for each entry of the
 // input. The entries of a matrix are in row-major order. For Q, column (i, j) is the derivative
-// along (Eᵢⱼ + Eⱼᵢ)/2. If a row of the Jacobian does not exist, Jacobian returns nil and the error
-// of VJP. An empty block gives nil.
+// along (Eᵢⱼ + Eⱼᵢ)/2. Jacobian computes each row by VJP. If a row does not exist, it returns nil
+// and the error of VJP. If a block is empty, it returns nil.
 func (s *Solution) Jacobian(output QPOutput, input QPInput) (*mat.Dense, error) {
 	var w Workspace
 	d, err := s.derivative(&w, s.Generalised)

@@ -11,17 +11,19 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// withoutMultiplier lists the inequalities whose slack and computed multiplier are both negligible.
-// Strict complementarity fails at these inequalities, at least for the computed multipliers. sigmaT
-// is the smallest singular value of T with its rows scaled to norm one.
+// withoutMultiplier lists the inequalities whose slack is negligible and whose computed multiplier
+// is negligible too. Strict complementarity fails at these inequalities, at least for the computed
+// multipliers. The parameter sigmaT is the smallest singular value of T, after the rows of T are
+// scaled to norm one.
 //
 // A slack or multiplier is negligible if it is zero within its error. The error of the computed
-// solution is K⁻¹ times the residual of the KKT system, whose entries are known up to the rounding
-// of their terms. Computing the error of one slack or multiplier takes one solve with K. This error
-// does not depend on the unit of any row or variable. For nearly all rows an upper bound by norms
-// avoids the solve. The bound uses estimates of the smallest singular values, which can be too high
-// by a small factor. It also replaces norms by sums of magnitudes. These sums are some hundred
-// times larger than the norms, which compensates for the estimates.
+// solution is K⁻¹ times the residual of the KKT system with the matrix K. The residual's entries
+// are known up to the rounding of their terms. Computing the error of one slack or multiplier takes
+// one solve with K. This error does not depend on the unit of any row or variable. For nearly all
+// rows an upper bound of the error, computed from norms, avoids the solve. The bound uses estimates
+// of the smallest singular values, and these estimates can be too high by a small factor. To
+// compensate for this, the bound uses sums of magnitudes in place of norms; the sums are some
+// hundred times larger than the norms.
 func (d *qpDerivative) withoutMultiplier(sigmaT float64) []int {
 	a := d.sys
 	n := a.n
@@ -83,8 +85,9 @@ func (d *qpDerivative) withoutMultiplier(sigmaT float64) []int {
 	return d.zeroRows
 }
 
-// measureTerms computes the sum of the absolute terms in each row of the KKT system of the working
-// set. It writes the sums for the variables to gradTerm, and the sums for the rows to rowTerm.
+// measureTerms considers the KKT system of the working set, and computes the sum of the absolute
+// terms in each of its rows. It writes the sums for the variables to gradTerm, and the sums for the
+// rows of the working set to rowTerm.
 func (d *qpDerivative) measureTerms() {
 	a := d.sys
 	n := a.n
@@ -104,8 +107,8 @@ func (d *qpDerivative) measureTerms() {
 	}
 }
 
-// isZero reports whether the slack of row r is zero within its error. If the row is in the working
-// set, isZero tests its multiplier instead.
+// isZero reports whether the slack of row r is zero within its error. If row r is in the working
+// set, isZero tests the row's multiplier instead of the slack.
 func (d *qpDerivative) isZero(r int) bool {
 	a := d.sys
 	n, k := a.n, len(a.w)
@@ -135,9 +138,9 @@ func (d *qpDerivative) isZero(r int) bool {
 		scale += y * d.rowTerm[i]
 		resError += y * math.Abs(a.slack[a.w[i]])
 	}
-	// resError bounds the error of value that the residuals cause. If one residual causes all of
-	// value, value equals resError up to the rounding of K⁻¹. To allow for this rounding, twice
-	// resError is subtracted.
+	// resError bounds the error that the residuals cause in the variable value. If one residual causes
+	// all of value, then resError equals |value| up to the rounding of K⁻¹. To allow for this
+	// rounding, twice resError is subtracted.
 	if !dense.Negligible(value-2*resError, scale, 1) {
 		return false
 	}
@@ -156,8 +159,9 @@ func (d *qpDerivative) isZero(r int) bool {
 }
 
 // sizeOf returns the size with which the slack of row r is compared: |h_r| + ‖c_r‖(‖z‖ +
-// ‖gradTerm‖). If the row is in the working set, it returns the size for the multiplier:
-// ‖gradTerm‖/‖c_r‖. The norms are in the scale of the variables.
+// ‖gradTerm‖), for a row with the coefficients c_r and the right-hand side h_r. If row r is in the
+// working set, sizeOf returns the size with which its multiplier is compared: ‖gradTerm‖/‖c_r‖. The
+// norms are in the scale of the variables.
 func (d *qpDerivative) sizeOf(r int) float64 {
 	a := d.sys
 	var c2, z2, g2 float64
@@ -173,10 +177,10 @@ func (d *qpDerivative) sizeOf(r int) float64 {
 	return math.Abs(a.r[r]) + math.Sqrt(c2)*(math.Sqrt(z2)+math.Sqrt(g2))
 }
 
-// flatness estimates the smallest singular value of L with its rows scaled to norm one. It sets
-// d.inv to the inverse norms of the rows of L. The estimate takes one solve with a right-hand side
-// of entries ±1, whose signs are chosen so that the solution grows. This is cheaper than
-// [dense.SmallestSingular], but the estimate can be too high by a larger factor.
+// flatness estimates the smallest singular value of L, after the rows of L are scaled to norm one.
+// It sets d.inv to the inverse norms of the unscaled rows. The estimate takes one solve. The
+// entries of its right-hand side are ±1, with signs chosen so that the solution grows. flatness
+// costs less than [dense.SmallestSingular], but its estimate can be too high by a larger factor.
 func (d *qpDerivative) flatness() float64 {
 	a := d.sys
 	if d.factorID == a.factors {
@@ -200,14 +204,14 @@ func (d *qpDerivative) flatness() float64 {
 	return d.sigmaMin
 }
 
-// split divides zeroRows, the active rows with the multiplier 0, between d.spareRows and d.weak.
-// Other valid multipliers may be positive at such a row. If they are, split puts the row into
-// d.spareRows, and otherwise into d.weak. Other valid multipliers exist only if active rows depend
-// on each other; split reports whether they do. The other multipliers are λ + δ with Σ δ_r c_r = 0
+// split divides zeroRows, the active rows with the multiplier 0, between the lists d.spareRows and
+// d.weak. If active rows depend on each other, other multipliers are valid too; split reports
+// whether this is so. A row goes into d.spareRows if other valid multipliers are positive at this
+// row, and otherwise into d.weak. The other multipliers are λ + δ. Here δ satisfies Σ δ_r c_r = 0
 // over the active rows r, and δ_r ≥ 0 on zeroRows. A linear program finds the δ with the most
 // positive entries.
 //
-// If the condition of the KKT system is so bad that rounding hides slacks and multipliers, all of
+// If the KKT system is so badly conditioned that rounding hides slacks and multipliers, all of
 // zeroRows count as weak.
 func (d *qpDerivative) split(zeroRows []int) (dependent bool) {
 	a := d.sys
@@ -222,8 +226,8 @@ func (d *qpDerivative) split(zeroRows []int) (dependent bool) {
 	}
 	active := append(slices.Clone(a.w), outside...)
 	k, n, nz := len(active), a.n, len(zeroRows)
-	// The variables are δ (k entries) and t (nz entries): maximise Σt subject to t ≤ 1, t ≤ δ and t
-	// ≥ 0.
+	// The linear program has the variables δ (k entries) and t (nz entries): maximise Σt subject to t
+	// ≤ 1, t ≤ δ on zeroRows, and t ≥ 0.
 	lp := QP{P: make([]float64, k+nz), G: mat.NewDense(3*nz, k+nz, nil), H: make([]float64, 3*nz), A: mat.NewDense(n, k+nz, nil), B: make([]float64, n)}
 	place := map[int]int{}
 	for i, r := range active {
@@ -277,7 +281,8 @@ func (d *qpDerivative) independent(rows []int) bool {
 	return true
 }
 
-// weakError returns the error for one input if rows are weakly active.
+// weakError returns the error for one input whose derivative does not exist because rows are weakly
+// active.
 func (d *qpDerivative) weakError(input QPInput) *NotDifferentiableError {
 	return &NotDifferentiableError{Inputs: []Input{Input(input.String())}, Weak: Weak{Rows: slices.Clone(d.weak)}, Remedy: d.weakRemedy()}
 }

@@ -24,8 +24,8 @@ func (a *activeSet) chooseWeights() {
 		p := &a.parts[k]
 		p.psize, p.zsize = a.sizes(k)
 		if p.weight = p.proximalWeight(p.zsize); p.weight == 0 {
-			// No number of this part determines the size of z, so any weight serves. The chosen
-			// weight is a power of four, which has an exact square root.
+			// No number in this part of the program determines the size of z, so any weight serves. The
+			// chosen weight is a power of four, because its square root is exact.
 			_, e := math.Frexp(p.psize)
 			p.weight = math.Ldexp(1, e&^1)
 		}
@@ -33,7 +33,8 @@ func (a *activeSet) chooseWeights() {
 	a.weakened = false
 }
 
-// proximalWeight returns the weight of the proximal term if zsize is the size of z.
+// proximalWeight returns the weight that the proximal term of a part should have if zsize is the
+// size of z in this part.
 func (p *programPart) proximalWeight(zsize float64) float64 {
 	weight := shiftQuadratic * p.qsize
 	if zsize > 0 {
@@ -51,16 +52,17 @@ func (a *activeSet) factorWeighted() bool {
 	return a.factor(0) == a.n
 }
 
-// weaken reduces the weight of the proximal term in each part whose solution is far larger than the
-// bounds of its rows imply. If slow is true, it also reduces the weight in each part that has not
-// converged. It reports whether it reduced a weight.
+// weaken reduces the weight of the proximal term in some parts of the program. These are the parts
+// in which z is far larger than the bounds of the rows imply. If slow is true, they also include
+// the parts that have not converged. weaken reports whether it reduced a weight.
 func (a *activeSet) weaken(slow bool) (some bool) {
 	for k := range a.parts {
 		p := &a.parts[k]
 		p.oldWeight = p.weight
 		weaker := p.weight
 		if size := a.sizeOf(k); size > staleSize*p.zsize {
-			// The bounds do not determine the size of z. They may be 0 up to rounding.
+			// The bounds of the rows do not determine the size of z. For example, they may be 0 up to
+			// rounding.
 			weaker = min(weaker, p.proximalWeight(size))
 		}
 		if slow && max(p.relative, p.ownRatio) > converged {
@@ -74,7 +76,8 @@ func (a *activeSet) weaken(slow bool) (some bool) {
 	return some
 }
 
-// takeBackWeights restores the weights from before the last call of weaken, and factorises again.
+// takeBackWeights undoes the last call of weaken: it restores the weights from before this call,
+// and factorises again.
 func (a *activeSet) takeBackWeights() {
 	for k := range a.parts {
 		a.parts[k].weight = a.parts[k].oldWeight
@@ -82,8 +85,8 @@ func (a *activeSet) takeBackWeights() {
 	a.factorWeighted()
 }
 
-// stale reports whether the factor contains a proximal term that does not suit P, H and B, because
-// it was chosen, or weakened, for another program.
+// stale reports whether the factor contains a proximal term that was chosen, or weakened, for
+// another program and does not suit P, H and B of this program.
 func (a *activeSet) stale() bool {
 	if !a.shifted {
 		return false
@@ -98,14 +101,14 @@ func (a *activeSet) stale() bool {
 	return a.weakened
 }
 
-// sizes returns two sizes of part k, in the units of the variables: the size of the linear term,
-// and the size of z that the bounds of the rows imply.
+// sizes returns two sizes of part k of the program, in the units of the variables: the size of the
+// linear term, and the size of z that the bounds of the rows imply.
 func (a *activeSet) sizes(k int) (psize, zsize float64) {
 	for _, j := range a.parts[k].variables {
 		psize = max(psize, math.Abs(a.p[j])*a.unit[j])
 	}
-	// lowerBound is a lower bound of the size of feasible points. nopen/sumInv is the harmonic mean
-	// of those bounds that 0 satisfies. Huge bounds, which represent infinity, hardly change this
+	// lowerBound is a lower bound of the size of feasible points. Of the bounds that z = 0 satisfies,
+	// nopen/sumInv is the harmonic mean. Huge bounds, which represent infinity, hardly change this
 	// mean.
 	lowerBound, sumInv, nopen := 0.0, 0.0, 0.0
 	sharedRow := false // a row with several entries counts in lowerBound
@@ -129,9 +132,10 @@ func (a *activeSet) sizes(k int) (psize, zsize float64) {
 	for r, v := range a.otherRhs {
 		count(r, v)
 	}
-	// If all bounds that 0 satisfies represent infinity, their mean represents infinity too. A
-	// first step of this size has a rounding error that would hide the rows that determine
-	// lowerBound. The exception is a row with one entry, which z satisfies exactly after the step.
+	// If all bounds that z = 0 satisfies represent infinity, their harmonic mean represents infinity
+	// too. The rounding error of a first step of this size would hide the rows that determine
+	// lowerBound. Rows with one entry are an exception, because z satisfies such a row exactly after
+	// the step.
 	usual := lowerBound
 	if sumInv > 0 && !(sharedRow && dense.Eps*nopen/sumInv > shiftLinear*lowerBound) {
 		usual = max(usual, nopen/sumInv)
@@ -159,7 +163,7 @@ func (a *activeSet) size() float64 {
 	return math.Sqrt(sum)
 }
 
-// sizeOf returns the norm of part k of z, in the scale of the variables.
+// sizeOf returns the norm of z in part k of the program, in the scale of the variables.
 func (a *activeSet) sizeOf(k int) float64 {
 	var sum float64
 	for _, j := range a.parts[k].variables {

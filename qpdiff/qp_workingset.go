@@ -10,32 +10,33 @@ import (
 )
 
 // activeSet is the working storage of one QP solve: the scaled problem, the factor of Q, and the
-// working set with its triangle. All constraints are numbered together: first the m inequalities,
-// then the equalities. w lists the constraints in the working set, equalities first.
+// working set with its triangle. All constraints have one numbering: first the m inequalities, then
+// the equalities. The field w lists the constraints in the working set, equalities first.
 //
-// Let LLᵀ be Q plus the proximal term, m_r = L⁻¹c_r for row r, and u = Lᵀz. The program is then:
-// minimise ½‖u − u0‖² subject to m_rᵀu ≤ r_r.
+// Let LLᵀ be Q plus the proximal term, let m_r = L⁻¹c_r for the coefficients c_r of row r, and let
+// u = Lᵀz. The program is then: minimise ½‖u − u0‖² subject to m_rᵀu ≤ r_r. Here u0 is the
+// unconstrained minimiser, and r_r is the right-hand side of row r.
 type activeSet struct {
 	kktSystem
 	loaded   bool // the data of a problem are loaded
 	factored bool // l belongs to q
 
-	// loosest is the largest ratio of a row's violation to the row's own terms; see looseTol.
-	// coarse is true if an entry of the gradient may exceed defaultTol times its own terms.
+	// loosest is the largest ratio of a row's violation to the row's own terms; see looseTol. coarse
+	// is true if some entry of the gradient may exceed defaultTol times the entry's own terms.
 	loosest  float64
 	coarse   bool
 	weakened bool // the weight of the proximal term was reduced after it was chosen
-	// qRowMax has the largest entry of each row of Q. coupling has the largest entry of each column
-	// of C_W, over the rows with several entries. Both are in the units of the variables, and are
-	// used only with a proximal term.
+	// qRowMax has the largest entry of each row of Q. coupling has the largest entry of each column of
+	// C_W, over the rows of the working set with several entries. Both are in the units of the
+	// variables, and are used only with a proximal term.
 	qRowMax, coupling []float64
 	logs              []float64 // work of geometricScale
 	lone              []bool    // rows that are bounds up to rounding, see findLone
 	mrows             []float64 // m_r if has[r], likewise mnorm
 	has               []bool
-	// current is true if t and q1 are the factors for the rows in w and the current factor of Q.
-	// redundant is true if some equalities depend on others. The next solve must then check b
-	// again.
+	// current is true if t and q1 are factors for the rows in w, computed with the current factor of
+	// Q. redundant is true if some equalities depend on others. The next solve must then check again
+	// whether their right-hand sides b agree.
 	current, redundant bool
 
 	bounds bool // each row has one entry
@@ -43,23 +44,23 @@ type activeSet struct {
 	g []float64 // Q₁u0, see perp
 	e []float64 // T⁻¹ baseSlack_W
 
-	// The base is the origin of z and the centre of the proximal term. At the base, the slacks are
-	// baseSlack = r − c·base. The unconstrained minimiser is u0 = Q₁ᵀg + perp, with perp orthogonal
-	// to Q₁.
+	// The base is the origin of z and the centre of the proximal term. The slacks at the base are
+	// baseSlack = r − c·base. The unconstrained minimiser of u is u0 = Q₁ᵀg + perp, with perp
+	// orthogonal to the rows of Q₁.
 	base, baseSlack, perp  []float64
 	baseOther              []float64 // as baseSlack, for the sides that the rows do not face
 	step                   []float64 // z = base + step
-	dz, dl                 []float64 // a correction of z and the multipliers; dz is also a direction, see falls
+	dz, dl                 []float64 // a correction of z and the multipliers; dz also holds a direction, see falls
 	y                      []float64 // coefficients of the rows of w, see combination
 	row, wrow              []float64 // Q₁m_r and the part of m_r orthogonal to Q₁, see project
 	oldZ, oldLam           []float64 // z and the multipliers before the last correction
 	work, work2            []float64 // scratch within one function, which names what they hold
-	guess                  []int     // the rows of the last working set, which start tries to enter
+	guess                  []int     // the rows of the last working set; start tries to enter them
 	broken                 []int     // the violated rows that may enter
 	iterations, maxChanges int
 }
 
-// resize allocates the storage for a program whose shape differs from the last program's.
+// resize allocates the storage for a program with another shape than the last program.
 func (a *activeSet) resize(shape qpShape, twoSided bool) {
 	a.qpShape, a.twoSided = shape, twoSided
 	n, m, rows := a.n, a.m, a.rows
@@ -88,15 +89,15 @@ func (a *activeSet) empty() {
 	a.eq, a.current = 0, false
 }
 
-// forgetRows discards the values computed from the rows and the last factor. It keeps the working
-// set, from which the next solve starts.
+// forgetRows discards the values that were computed from the rows and the last factor of Q. It
+// keeps the working set, from which the next solve starts.
 func (a *activeSet) forgetRows() {
 	clear(a.has)
 	a.current = false
 }
 
-// factor computes LLᵀ for Q plus the proximal term. It returns the first row whose pivot is at most
-// tol times the row's diagonal entry, or n if there is no such row.
+// factor computes the Cholesky factor L of Q plus the proximal term. It returns the first row whose
+// pivot is at most tol times the row's diagonal entry, or n if there is no such row.
 func (a *activeSet) factor(tol float64) int {
 	n := a.n
 	a.factors = check.NewState()
@@ -125,8 +126,8 @@ func (a *activeSet) mrow(r int) []float64 {
 	return m
 }
 
-// combination sets a.y to the solution y of M_Wᵀy = Q₁ᵀt, where t is the result of project for the
-// last projected row.
+// combination sets a.y to the solution y of M_Wᵀy = Q₁ᵀt. Here t is the result of project for the
+// row that was projected last.
 func (a *activeSet) combination() []float64 {
 	k := len(a.w)
 	y := a.y[:k]
@@ -135,7 +136,7 @@ func (a *activeSet) combination() []float64 {
 	return y
 }
 
-// enter appends row r to the working set. Row r must be the last projected row.
+// enter appends row r to the working set. Row r must be the row that was projected last.
 func (a *activeSet) enter(r int, norm2 float64) {
 	k, n := len(a.w), a.n
 	a.add(r, n, norm2, a.row, a.wrow)
@@ -189,8 +190,8 @@ func (a *activeSet) leave(j int) {
 	a.iterations++
 }
 
-// multipliers computes the multipliers λ of the working set from Tᵀλ = g − e. Here e is T⁻¹s_W, and
-// s_W holds the slacks of the working set at the base.
+// multipliers computes the multipliers λ of the working set from the system Tᵀλ = g − e. Here e is
+// T⁻¹s_W, and s_W holds the slacks of the working set at the base.
 func (a *activeSet) multipliers() {
 	a.offsets()
 	k := len(a.w)
@@ -220,8 +221,9 @@ func (a *activeSet) followAll() {
 	}
 }
 
-// move sets z to the minimiser on the working set. It steps from the base: z = base + L⁻ᵀ(u⊥ +
-// Q₁ᵀe).
+// move sets z to the minimiser on the working set. It computes z as the base plus a step: z = base
+// + L⁻ᵀ(u⊥ + Q₁ᵀe). The vector u⊥ is perp, and e holds T⁻¹ times the slacks of the working set at
+// the base.
 func (a *activeSet) move() {
 	copy(a.step, a.perp)
 	dense.AddRows(a.step, a.e[:len(a.w)], a.q1, a.n)
@@ -238,9 +240,10 @@ func (a *activeSet) followRows(rows []int) {
 
 // recentre makes z the base, and thereby the centre of the proximal term. It keeps the working set
 // and its multipliers. Relative to the new base, the unconstrained minimiser is u0 = −L⁻¹∇L +
-// M_Wᵀλ. It is stored as g = Q₁u0 and as perp, the part of u0 orthogonal to Q₁. Near the solution
-// perp is small, and so are the rounding errors of the following steps. recentre must be called
-// after measure, which sets grad and slack.
+// M_Wᵀλ, where ∇L is the gradient of the Lagrangian. Two vectors represent u0: g = Q₁u0, and perp,
+// the part of u0 orthogonal to the rows of Q₁. Near the solution perp is small, and so are the
+// rounding errors of the following steps. recentre must be called after measure, which sets grad
+// and slack.
 func (a *activeSet) recentre() {
 	n, k := a.n, len(a.w)
 	a.baseHere()
@@ -258,8 +261,8 @@ func (a *activeSet) recentre() {
 	}
 }
 
-// gather copies the entries of x that belong to part k to work, and returns them. If the program
-// has only one part, gather returns x.
+// gather copies the entries of x that belong to part k of the program to the slice work, and
+// returns this slice. If the program has only one part, gather returns x.
 func (a *activeSet) gather(work, x []float64, k int) []float64 {
 	if len(a.parts) == 1 {
 		return x
@@ -269,15 +272,16 @@ func (a *activeSet) gather(work, x []float64, k int) []float64 {
 	return work
 }
 
-// measureNoise sets the noise of each part to the norm of perp.
+// measureNoise sets the noise of each part of the program to the norm of perp in this part.
 func (a *activeSet) measureNoise() {
 	for k := range a.parts {
 		a.parts[k].noise = floats.Norm(a.gather(a.work, a.perp, k), 2)
 	}
 }
 
-// rounding returns the rounding error of u in part k. It includes the error of the step from u back
-// to z, which makes slacks of the working set differ from 0.
+// rounding returns the rounding error of u = Lᵀz in part k of the program. It includes the rounding
+// error of the step from u back to z. Because of this error, the slacks of the working set are not
+// exactly 0.
 func (a *activeSet) rounding(k int) float64 {
 	sum := 0.0
 	for i, r := range a.w {
@@ -312,7 +316,7 @@ func (a *activeSet) slacks() {
 	}
 }
 
-// subtractRows sets a.slack to rhs − Cx, where the rows of C are the constraints.
+// subtractRows sets a.slack to rhs − Cx. The rows of C are all constraints.
 func (a *activeSet) subtractRows(rhs, x []float64) {
 	dst, rhs := a.slack[:a.rows], rhs[:a.rows]
 	if a.bounds {
@@ -327,10 +331,10 @@ func (a *activeSet) subtractRows(rhs, x []float64) {
 	}
 }
 
-// A row with two sides faces one of its sides at a time, and is treated as a row with this side
-// alone. Its two sides are never in the working set together. If z violates the side that the row
-// does not face, the row is turned to this side. Turning negates the numbers of the row and changes
-// no other bit.
+// A row with two sides faces one of its sides at a time. The solver then treats it as a row with
+// this side alone. The two sides are never in the working set together. If z violates the side that
+// the row does not face, the row is turned to that side. Turning negates the numbers of the row and
+// changes no other bit.
 
 // turn makes row r face its other side. Row r must be outside the working set.
 func (a *activeSet) turn(r int) {
@@ -349,8 +353,8 @@ func (a *activeSet) turn(r int) {
 }
 
 // subtractSides does the work of subtractRows for rows with two sides. It also sets a.otherSlack to
-// otherRhs + Cx, the slacks of the sides that the rows do not face. It turns a row outside the
-// working set if z violates the side that the row does not face.
+// otherRhs + Cx, the slacks of the sides that the rows do not face. If a row is outside the working
+// set, and z violates the side that the row does not face, it turns the row to that side.
 func (a *activeSet) subtractSides(rhs, otherRhs, x []float64) {
 	n, dst := a.n, a.slack[:a.rows]
 	dense.Products(dst[:a.general], a.c, n, x)
@@ -372,8 +376,8 @@ func (a *activeSet) subtractSides(rhs, otherRhs, x []float64) {
 	}
 }
 
-// face turns row r to the side that it does not face. It does nothing if the row is in the working
-// set or is an equality.
+// face turns row r to the side that it does not face. If the row is in the working set, or is an
+// equality, face does nothing.
 func (a *activeSet) face(r int) {
 	if a.at[r] < 0 && !a.equality(r) {
 		a.turn(r)
@@ -390,9 +394,9 @@ func (a *activeSet) faceNearest() {
 	}
 }
 
-// faces reports whether row r is outside the working set. It turns such a row to the side that it
-// does not face, if z is on or beyond this side. The row may then enter the working set. The
-// parameter product is c_rᵀz.
+// faces reports whether row r is outside the working set. If it is, and z is on or beyond the side
+// that the row does not face, faces turns the row to that side. The row may then enter the working
+// set. The parameter product is c_rᵀz, the product of the row with z.
 func (a *activeSet) faces(r int, product float64) bool {
 	if a.at[r] >= 0 {
 		return false
@@ -403,8 +407,8 @@ func (a *activeSet) faces(r int, product float64) bool {
 	return true
 }
 
-// unskip lets rows with two sides enter the working set again if they were skipped because of
-// rounding. Equalities that follow from other rows remain skipped.
+// unskip allows rows with two sides to enter the working set again if they were skipped because of
+// rounding. It does not allow this for equalities that follow from other rows.
 func (a *activeSet) unskip() {
 	for r := range a.skip[:a.m] {
 		a.skip[r] = a.skip[r] && a.equality(r)

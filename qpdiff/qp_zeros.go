@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// tryZeros sets entries of z and multipliers to 0 in each part that has not converged. In a part,
-// it keeps the zeros only if the residual falls to at most tol.
+// tryZeros tries zeros in each part of the program that has not converged: it sets entries of z and
+// multipliers to 0. It keeps the zeros of a part only if they reduce the residual to at most tol.
 func (a *activeSet) tryZeros(s *qpReport, tol float64) {
 	for k := range a.parts {
 		if a.parts[k].relative > converged {
@@ -19,9 +19,10 @@ func (a *activeSet) tryZeros(s *qpReport, tol float64) {
 }
 
 // tryZerosOf does the work of tryZeros for part k. If z = 0 satisfies the rows of the part, it
-// tries z = 0. If p is 0 in the part, it tries zeros for all multipliers and for the entries of z
-// that Q multiplies. If these multipliers and entries are 0 at the solution, their computed values
-// come only from rounding and from the proximal steps. Corrections do not remove such values.
+// tries z = 0. If p is 0 in the part, it tries zeros for all multipliers and for those entries of z
+// that have a nonzero row in Q. If these multipliers and entries are 0 at the solution, their
+// computed values come only from rounding and from the proximal steps. Corrections do not remove
+// such values.
 func (a *activeSet) tryZerosOf(s *qpReport, tol float64, k int) {
 	p, lam := &a.parts[k], a.lam[:len(a.w)]
 	try := func() {
@@ -58,7 +59,7 @@ func (a *activeSet) tryZerosOf(s *qpReport, tol float64, k int) {
 		}
 	}
 	a.clearZ(k, true)
-	// The other entries of z change so that the rows of the working set hold again.
+	// The other entries of z must change too, so that the rows of the working set hold again.
 	a.slacks()
 	dl := a.dl[:len(a.w)]
 	dense.Gather(dl, a.slack, a.w)
@@ -74,9 +75,9 @@ func (a *activeSet) tryZerosOf(s *qpReport, tol float64, k int) {
 	try()
 }
 
-// tryZeroMultipliers sets multipliers to 0 if they are within rounding of 0. It keeps the zeros if
-// they more than halve the result of ownResidual. With proximal steps alone, such multipliers would
-// become smaller in each step without reaching 0.
+// tryZeroMultipliers sets multipliers to 0 if they are within rounding of 0. It keeps these zeros
+// if they reduce the result of ownResidual to less than half. With proximal steps alone, such
+// multipliers would become smaller in each step without reaching 0.
 func (a *activeSet) tryZeroMultipliers(s *qpReport) {
 	lam := a.lam[:len(a.w)]
 	copy(a.oldLam, lam)
@@ -93,8 +94,8 @@ func (a *activeSet) tryZeroMultipliers(s *qpReport) {
 	}
 }
 
-// originFits reports whether z = 0 satisfies the rows of part k, with equality in the rows of the
-// working set.
+// originFits reports whether z = 0 satisfies the rows of part k. It must satisfy the rows of the
+// working set with equality.
 func (a *activeSet) originFits(k int) bool {
 	for r, v := range a.r {
 		if a.rowPart[r] == k && !(v >= 0 && (v == 0 || !a.equality(r) && a.at[r] < 0)) {
@@ -126,8 +127,8 @@ func (a *activeSet) clearMultipliers(k int) (some bool) {
 	return some
 }
 
-// clearZ sets the entries of z in part k to 0. If inQ is true, it sets only the entries with a
-// nonzero row of Q.
+// clearZ sets entries of z in part k to 0. If inQ is false, it sets all entries of the part. If inQ
+// is true, it sets only the entries with a nonzero row of Q.
 func (a *activeSet) clearZ(k int, inQ bool) {
 	for _, j := range a.parts[k].variables {
 		if !inQ || floats.Norm(a.q[j*a.n:(j+1)*a.n], math.Inf(1)) > 0 {

@@ -2,12 +2,12 @@ package qpdiff
 
 import "cvgm/qpdiff/internal/check"
 
-// Workspace is the storage of derivatives. It holds scratch, and the preparation of derivatives,
-// which is computed once for each solution or fit. The zero value is ready to use. A Workspace can
-// be used with any solutions and learners, but only by one goroutine at a time. After a new solve,
-// or when the Workspace is used with another solution, the preparation is computed again. It is
-// therefore best to use one Workspace for each solution. A Workspace must not be copied after its
-// first use.
+// A Workspace is the storage of derivatives. It holds scratch, and the preparation of derivatives.
+// The preparation is computed once for each solution or fit, and again after a new solve or when
+// the Workspace is used with another solution. It is therefore best to use one Workspace for each
+// solution. The zero value is ready to use. A Workspace can be used with any solutions and
+// learners, but only by one goroutine at a time. A Workspace must not be copied after its first
+// use.
 type Workspace struct {
 	home  check.Home
 	qp    qpDerivative
@@ -24,10 +24,10 @@ func (w *Workspace) orNew() *Workspace {
 }
 
 // Scratch returns a pointer to the value of type T that w keeps. The first call returns a zero
-// value, and later calls with the same T return the same pointer. Any derivative can keep its
-// storage in this value, also a derivative of your own learner. Only the first derivative then
-// allocates. If a package does not export T, no other package can use the value. If w is nil,
-// Scratch returns a new value each time.
+// value, and later calls with the same T return the same pointer. A derivative of any learner, also
+// of your own, can keep its storage in this value, and then only the first derivative allocates. If
+// a package does not export the type T, no other package can use the value. If w is nil, Scratch
+// returns a new value each time.
 func Scratch[T any](w *Workspace) *T {
 	w = w.orNew()
 	for _, s := range w.slots {
