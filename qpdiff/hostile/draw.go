@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A Profile is a way to draw the numbers of one input.
+// A Profile determines how the numbers of one input are drawn.
 type Profile int
 
 const (
@@ -35,7 +35,8 @@ var worst = []float64{0, math.Copysign(0, -1), math.NaN(), math.Inf(1), math.Inf
 // Value draws one number.
 func (in *Input) Value(p Profile) float64 {
 	power := func(r float64) float64 {
-		// The power of ten has two factors, because 10^320 and 10^-320 are not float64 numbers.
+		// The power of ten is computed as two factors, because 10^320 and 10^-320 are not float64
+		// numbers.
 		e := r * (2*in.Float64() - 1)
 		return in.NormFloat64() * math.Pow(10, e/2) * math.Pow(10, e/2)
 	}
@@ -98,7 +99,8 @@ func (in *Input) Matrix(p Profile, r, c int) *mat.Dense {
 	return in.Window(m)
 }
 
-// Window returns m itself, or sometimes a window of a larger matrix with the entries of m.
+// Window returns the matrix m itself, or sometimes a window of a larger matrix. The window has the
+// entries of m.
 func (in *Input) Window(m *mat.Dense) *mat.Dense {
 	if m == nil || m.IsEmpty() || in.IntN(5) > 0 {
 		return m
@@ -127,7 +129,8 @@ func Finite(vs ...[]float64) bool {
 	return true
 }
 
-// FiniteMatrix reports whether all entries are finite. A nil matrix has none.
+// FiniteMatrix reports whether all entries of a matrix are finite. A nil matrix has no entries, so
+// the result is true.
 func FiniteMatrix(m *mat.Dense) bool {
 	if m == nil || m.IsEmpty() {
 		return true
@@ -156,8 +159,8 @@ func (m *Memory) Vector(vs ...[]float64) {
 	}
 }
 
-// Matrix stores a copy of each matrix. If the matrix is a window, the copy includes the entries
-// beside it in the larger matrix.
+// Matrix stores a copy of each given matrix. If a matrix is a window of a larger matrix, the copy
+// includes the entries of the larger matrix beside the window.
 func (m *Memory) Matrix(xs ...*mat.Dense) {
 	for _, x := range xs {
 		if x != nil {
@@ -203,16 +206,17 @@ func Dot(a, b [][]float64) float64 {
 	return s
 }
 
-// Slope compares derivative with difference quotients of f, and fails if they disagree. f returns
-// its value at a step, and false if it has no value there. The caller gives the size of the terms
-// of derivative.
+// Slope compares the parameter derivative with difference quotients of the function f, and fails if
+// they disagree. f(step) returns the value of f at this step, and false if f has no value there.
+// The parameter size is the size of the terms of derivative.
 //
 // Slope fails if the quotients over two short steps agree with each other but not with derivative.
-// At a kink, a quotient is the mean of the slopes on both sides. If there is a kink on each side,
-// the quotients over these two steps may agree by chance. So Slope also tries shorter steps, down
-// to the shortest at which rounding leaves two digits. It does not fail if the quotient over one of
-// them agrees with derivative: this step ends before the next kink. Nor does it fail if f changes as
-// much by rounding, which Slope sees at steps that hardly differ.
+// At a kink of f, a quotient is the mean of the slopes on both sides. If f has kinks on both sides,
+// the quotients over the two steps may agree by chance. Slope therefore also tries shorter steps,
+// down to the shortest step at which rounding leaves two digits. If the quotient over a shorter
+// step agrees with derivative, Slope does not fail, because this step ends before the next kink.
+// Slope also does not fail if rounding alone changes f by as much. It compares f at steps that
+// hardly differ to measure this rounding.
 func (in *Input) Slope(call string, f func(step float64) (float64, bool), derivative, size float64) {
 	const far, near, shortest = 1e-5, 1e-6, 1e-13
 	var d [2]float64

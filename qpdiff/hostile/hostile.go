@@ -1,7 +1,7 @@
-// Package hostile drives tests of a package's whole interface. It generates inputs that are likely
-// to break it: ties, dependent rows, wrong shapes, entries of any size, NaN. An input is a function
-// of a seed and an index, so each failure names the command that replays it. The command of a long
-// run:
+// Package hostile runs tests of a package's whole interface. It generates inputs that are likely to
+// break the package: ties, dependent rows, wrong shapes, entries of any size, NaN. An input is a
+// function of a seed and an index, so each failure names the command that replays it. The command
+// of a long run:
 //
 //	go test ./qpdiff ./cvgm -run '^TestHostile$' -v -timeout 0 -hostile.n 5000000
 //
@@ -41,19 +41,19 @@ type Kind struct {
 	Name string
 	// Weight is the frequency of the kind, relative to the weights of the other kinds.
 	Weight int
-	// Floors holds, for each kind of call, the smallest share of calls that must succeed. A test in
-	// which all calls return errors would test nothing. A kind of call that is not listed must
-	// succeed at least once.
+	// Floors holds one share for each kind of call: the smallest share of calls that must succeed.
+	// Without these limits, a test in which all calls return errors would pass. A kind of call that
+	// Floors does not list must succeed at least once.
 	Floors map[string]float64
 	Run    func(in *Input)
 }
 
-// hang is the time limit of one input. The slowest inputs, Bayesian searches of hundreds of steps,
-// take seconds of a core that many other processes may share.
+// hang is the time limit of one input. The slowest inputs are Bayesian searches of hundreds of
+// steps. They take seconds of a core that many other processes may share.
 const hang = 2 * time.Minute
 
-// enough is the smallest number of calls from which on the share of successes is checked. From this
-// number on, three standard deviations of the share are at most .15.
+// enough is a number of calls. The share of successful calls is checked only if there are at least
+// so many calls. Three standard deviations of the share are then at most .15.
 const enough = 100
 
 // kinds of errors that qpdiff documents.
@@ -95,8 +95,8 @@ func newRun(replay string) *run {
 	return &run{replay: replay, failures: map[string]*failure{}, logf: func(string, ...any) {}, outcomes: map[[2]string]map[string]int{}}
 }
 
-// Failf records that a property fails for the input. Failures of one category are reported
-// together, with the command that replays the first.
+// Failf records a failure: a property that does not hold for the input. Failures of one category
+// are reported together, with the command that replays the first of them.
 func (in *Input) Failf(category, format string, args ...any) {
 	category = in.kind + ": " + category
 	r := in.run
@@ -115,14 +115,14 @@ func (in *Input) Failf(category, format string, args ...any) {
 	}
 }
 
-// Replaying reports whether the test runs this input alone. In this case the input may be printed.
+// Replaying reports whether the test runs only this input. In this case a test may print the input.
 func (in *Input) Replaying() bool { return in.run.verbose }
 
 // ErrDocumented represents errors that the documentation names without a kind.
 var ErrDocumented = errors.New("documented")
 
-// Answer counts the outcome of a call and reports whether it had no error. An error must be of a
-// documented kind, and its text must be one line.
+// Answer counts the outcome of a call, and reports whether the call returned no error. An error
+// must be of a documented kind, and the text of the error must be one line.
 func (in *Input) Answer(call string, err error, allowed ...error) bool {
 	outcome := "ok"
 	if err != nil {
@@ -165,8 +165,8 @@ func (in *Input) Stop() { panic(stop{}) }
 
 type stop struct{}
 
-// place returns the line at which a panic began. This is the innermost line on the stack that
-// belongs to this module but not to its tests.
+// place returns the source line at which a panic began. It is the innermost line on the stack that
+// belongs to this module but not to the module's tests.
 func place() string {
 	var pcs [64]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
@@ -247,7 +247,7 @@ func Test(t *testing.T, few int, kinds []Kind) {
 	}
 }
 
-// draws are the inputs from ≤ index < to, which workers take one after the other.
+// draws are the inputs with from ≤ index < to. Workers take them one after the other.
 type draws struct {
 	from, to int64
 	next     atomic.Int64 // the next input to take
@@ -255,11 +255,11 @@ type draws struct {
 	slots    []slot // one for each worker
 }
 
-// A slot holds the input that a worker runs, and the time of its start in nanoseconds, 0 between
-// inputs.
+// A slot describes the work of one worker: the input that it runs, and the time in nanoseconds at
+// which the input started. Between inputs the time is 0.
 type slot struct{ index, since atomic.Int64 }
 
-// work runs inputs until all are taken, or until the time of the flag is over.
+// work runs inputs until all inputs are taken, or until the time that the flag allows is over.
 func (r *run) work(d *draws, s *slot, kinds []Kind) {
 	for i := d.next.Add(1) - 1; i < d.to; i = d.next.Add(1) - 1 {
 		now := time.Now()
@@ -273,7 +273,8 @@ func (r *run) work(d *draws, s *slot, kinds []Kind) {
 	}
 }
 
-// watch ends the process if an input hangs, and logs the progress every ten seconds, until done.
+// watch runs until the channel done is closed. It ends the process if an input hangs, and logs the
+// progress every ten seconds.
 func (r *run) watch(d *draws, done <-chan struct{}) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -293,8 +294,8 @@ func (r *run) watch(d *draws, done <-chan struct{}) {
 	}
 }
 
-// endIfHung ends the process with the stacks of all goroutines if an input takes longer than hang.
-// An input that is replayed may take longer, for a debugger.
+// endIfHung ends the process if an input takes longer than hang, and prints the stacks of all
+// goroutines. An input that is replayed may take longer, because it may run in a debugger.
 func (r *run) endIfHung(slots []slot, now time.Time) {
 	if r.verbose {
 		return
@@ -328,7 +329,7 @@ func (r *run) problems(kinds []Kind) []string {
 	return list
 }
 
-// packageDir is the folder of the package under test, relative to the module.
+// packageDir is the folder of the package under test, as a path relative to the module.
 func packageDir() string {
 	dir, _ := os.Getwd()
 	return filepath.Base(dir)

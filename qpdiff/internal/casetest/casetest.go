@@ -23,8 +23,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Contract runs tests of package learntest on a learner: the tests for all learners, and the tests
-// of allocations.
+// Contract runs the tests of package learntest on a learner: the tests for all learners, and the
+// tests of its allocations.
 func Contract(t *testing.T, newLearner func() learn.Learner, cases ...learntest.Case) {
 	t.Helper()
 	learntest.Learner(t, newLearner, cases...)
@@ -66,7 +66,7 @@ func RandomData(seed uint64, rows, n int, classes bool) learn.Data {
 }
 
 // Refuses reports whether err is a NotDifferentiableError that lists exactly the given inputs, and
-// exactly the weakly active rows and coordinates in weak.
+// exactly those rows and coordinates as weakly active that the parameter weak lists.
 func Refuses(err error, weak qpdiff.Weak, inputs ...qpdiff.Input) bool {
 	var e *qpdiff.NotDifferentiableError
 	return errors.As(err, &e) && errors.Is(err, qpdiff.ErrNotDifferentiable) && slices.Equal(e.Inputs, inputs) &&
@@ -157,8 +157,8 @@ type PredictorJVP interface {
 	PredictJVP(w *qpdiff.Workspace, df []float64, x, dx *mat.Dense, d *learn.Grad) error
 }
 
-// Predictions is a learner made from a Predictor. Its θ is the vector of predictions at five rows,
-// so that the tests of learners also test predictions.
+// Predictions is a learner made from a Predictor. The θ of this learner is the vector of the
+// Predictor's predictions at five rows. The tests of learners thus also test predictions.
 type Predictions struct {
 	P   PredictorJVP
 	X   *mat.Dense      // nil: drawn by Load
@@ -213,9 +213,10 @@ func (l *Predictions) Reset() { l.P.Reset() }
 
 func (l *Predictions) SetGeneralised(on bool) { l.P.(learn.KinkedLearner).SetGeneralised(on) }
 
-// LinearModel returns the objective 1/N·Σ loss(θᵀx_i, y_i) + λ/2·‖θ‖² with the hyperparameter λ.
-// The function loss returns three derivatives: d1 and d2 are the first and second derivative of the
-// loss in the prediction, and dy is the derivative of d1 in y.
+// LinearModel returns the objective 1/N·Σ loss(θᵀx_i, y_i) + λ/2·‖θ‖², which has the hyperparameter
+// λ. The function loss takes a prediction and a label y, and returns three derivatives: d1 and d2
+// are the first and second derivative of the loss in the prediction, and dy is the derivative of d1
+// in y.
 func LinearModel(loss func(p, y float64) (d1, d2, dy float64)) smooth.Objective {
 	each := func(theta []float64, d learn.Data, f func(i int, x []float64, d1, d2, dy float64)) {
 		inv := 1 / float64(len(d.Y))
@@ -257,8 +258,8 @@ func LinearModel(loss func(p, y float64) (d1, d2, dy float64)) smooth.Objective 
 	}
 }
 
-// PseudoHuber returns the derivatives of the loss √(1+r²) with r = p − y. Poisson returns the
-// derivatives of exp(p) − yp, and HalfSquare the derivatives of r²/2.
+// These functions return the derivatives of a loss of the prediction p and the label y. PseudoHuber
+// has the loss √(1+r²) with r = p − y, Poisson the loss exp(p) − yp, and HalfSquare the loss r²/2.
 func PseudoHuber(p, y float64) (d1, d2, dy float64) {
 	r := p - y
 	s := math.Sqrt(1 + r*r)
@@ -269,12 +270,13 @@ func Poisson(p, y float64) (d1, d2, dy float64) { return math.Exp(p) - y, math.E
 
 func HalfSquare(p, y float64) (d1, d2, dy float64) { return p - y, 1, -1 }
 
-// A Residual returns the largest violation of a learner's optimality conditions at theta.
+// A Residual is a function of the parameters theta. It returns the largest violation of a learner's
+// optimality conditions at theta.
 type Residual func(l learn.Learner, d learn.Data, theta, hyper []float64) float64
 
-// Verdict checks the error of a fit. The error must match the parameter kind and contain text.
-// After an error, θ must be unchanged and a VJP must fail. Without an error, the residual must be
-// at most 1e-13; if residual is nil, this is not checked.
+// Verdict checks the error of a fit. The error must match the parameter kind, and its message must
+// contain the parameter text. After an error, θ must be unchanged and a VJP must fail. Without an
+// error, the residual must be at most 1e-13. If the function residual is nil, this is not checked.
 func (residual Residual) Verdict(t *testing.T, name string, l learn.Learner, d learn.Data, kind error, text string, hyper ...float64) {
 	t.Helper()
 	theta := numtest.NaNs(l.Dims(d.Dense().RawMatrix().Cols))

@@ -13,29 +13,30 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// A Steer changes one hyperparameter of a learner until the solution is at a kink. If the active
-// rows or coordinates at two values differ, some row or coordinate is weakly active at a value
-// between them.
+// A Steer changes one hyperparameter of a learner until the solution is at a kink. If a learner has
+// different active rows or coordinates at two values of the hyperparameter, some row or coordinate
+// is weakly active at a value between the two.
 type Steer struct {
 	Learner learn.KinkedLearner
 	Data    learn.Data
 	Hyper   []float64
 	Which   int // the hyperparameter that moves
-	// Face lists the active rows and coordinates of the last fit. Gap returns two numbers: the
-	// distance of the last fit from its nearest kink, relative to the size of the terms, and the
-	// condition number of the fit's system.
+	// Face lists the active rows and coordinates of the last fit. Gap returns two numbers, gap and
+	// cond. gap is the distance of the last fit from its nearest kink, relative to the size of the
+	// terms. cond is the condition number of the fit's system.
 	Face func() []int
 	Gap  func() (gap, cond float64)
-	// Cond and Slack are limits for the checks of a VJP. If the condition number is above Cond,
-	// nothing is checked. Away from kinks, the VJP must succeed if the gap is at least 1e-6. Next
-	// to a kink, the VJP must return an error, unless the gap is above Slack. Such a gap can occur
-	// next to a kink, because a fit may keep its active rows a little beyond the kink.
+	// Cond and Slack are limits for the checks of a VJP. If the condition number of the fit's system
+	// is above Cond, nothing is checked. Away from kinks, the VJP must succeed if the gap is at least
+	// 1e-6. Next to a kink, the VJP must return an error if the gap is at most Slack. A larger gap can
+	// occur next to a kink, because a fit may keep its active rows a little beyond the kink.
 	Cond, Slack float64
 }
 
-// Crossing bisects between lo and hi until it finds two neighbouring float64 values with different
-// active rows and coordinates. It returns two counts of VJPs: refused is the number of VJPs next to
-// a kink that returned an error, and answered is the number of successful VJPs away from kinks.
+// Crossing bisects the interval from lo to hi until it finds two neighbouring float64 values of the
+// hyperparameter with different active rows or coordinates. It returns two counts of VJPs: refused
+// counts the VJPs next to a kink that returned an error, and answered counts the successful VJPs
+// away from kinks.
 func (s *Steer) Crossing(t *testing.T, lo, hi float64) (refused, answered int) {
 	t.Helper()
 	answered += s.away(t, lo)
@@ -85,8 +86,8 @@ func (s *Steer) vjp(generalised bool) error {
 	return err
 }
 
-// away checks that a VJP at the hyperparameter h succeeds, and returns 1. If h is too close to a
-// kink, away returns 0.
+// away checks that a VJP at the hyperparameter h succeeds, and then returns 1. If h is too close to
+// a kink for this check, away returns 0.
 func (s *Steer) away(t *testing.T, h float64) int {
 	t.Helper()
 	s.face(t, h)
@@ -98,8 +99,8 @@ func (s *Steer) away(t *testing.T, h float64) int {
 	return 1
 }
 
-// WorkingSets is a learner that always uses the methods for many features, however few features the
-// data have.
+// WorkingSets is a learner that always uses the methods for data with many features, even if the
+// data have few features.
 type WorkingSets struct{ learn.ForwardLearner }
 
 func (l WorkingSets) Load(d learn.Data) error {

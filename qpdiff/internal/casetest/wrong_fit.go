@@ -12,17 +12,20 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// WrongFit is a fit whose solution a test changes, to see what the learner's residual makes of it.
+// A WrongFit is a fit whose solution a test makes wrong. The test checks that the learner's
+// residual reveals the wrong solution.
 type WrongFit struct {
 	Name  string
 	Data  learn.Data
 	Hyper []float64
-	// Powers describes the units of the hyperparameters by two exponents for each: of the unit of
-	// the features, and of the unit of the labels. If Powers is nil, no hyperparameter has a unit.
+	// Powers describes the unit of each hyperparameter by two exponents. The first is the exponent of
+	// the features' unit, and the second the exponent of the labels' unit. If Powers is nil, no
+	// hyperparameter has a unit.
 	Powers  [][2]float64
 	Classes bool // the labels have no unit
-	// New returns a new learner, and a function that returns the entries of the solution that the
-	// learner holds after a Fit: parameters, dual variables and multipliers.
+	// New returns a new learner l, and a function named solution. After a Fit, this function returns
+	// pointers to the entries of the solution that the learner holds: parameters, dual variables and
+	// multipliers.
 	New func() (l learn.VerifiedLearner, solution func() []*float64)
 }
 
@@ -35,14 +38,15 @@ func Entries(s []float64) []*float64 {
 	return all
 }
 
-// WrongFit changes an entry of the solution by wrongPart of the entry. The residual must then be at
-// least seenPart of wrongPart. It is smaller than wrongPart, because one entry makes up some percent
-// of the terms of a condition, and much less if the entry is small beside the others.
+// WrongFit changes an entry of the solution by the fraction wrongPart of this entry. The residual
+// must then be above seenPart·wrongPart. A residual below wrongPart is normal, because one entry
+// makes up some percent of the terms of a condition, and much less if the entry is small compared
+// with the others.
 const wrongPart, seenPart = 1e-6, 1e-4
 
-// Test checks that the residual is small after a fit, and reveals a small change of each entry of
-// the solution that is not 0. Units that are powers of two must not change the residual of such a
-// wrong solution beyond the rounding of the terms.
+// Test checks that the residual is small after a fit. It also checks that a small change of any
+// entry of the solution that is not 0 makes the residual large enough. If units change by powers of
+// two, the residual of such a changed solution must not change beyond the rounding of the terms.
 func (w WrongFit) Test(t *testing.T) {
 	t.Helper()
 	want := w.residuals(t, 1, 1)
@@ -65,8 +69,8 @@ func (w WrongFit) Test(t *testing.T) {
 	}
 }
 
-// residuals returns the residual for each entry of the solution that is not 0, with this entry
-// changed. The features are in units of a and the labels in units of b.
+// residuals changes one entry of the solution at a time, for each entry that is not 0. It returns
+// the residual after each change. The features are in units of a and the labels in units of b.
 func (w WrongFit) residuals(t *testing.T, a, b float64) (all []float64) {
 	t.Helper()
 	d, hyper := CloneData(w.Data), slices.Clone(w.Hyper)

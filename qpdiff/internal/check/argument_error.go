@@ -30,9 +30,9 @@ func (emptyError) Error() string { return "missing or empty" }
 
 func (emptyError) Is(target error) bool { return target == ErrShape }
 
-// ArgError is the error for an argument that cannot be used. It has the argument, the problem, a
-// remedy and one of the Err… kinds, which errors.Is finds. The packages that use qpdiff also return
-// ArgErrors.
+// ArgError is the error for an argument that cannot be used. Its fields are the name of the
+// argument, the problem, a remedy, and the kind of the error. The kind is one of the Err… values,
+// and errors.Is finds it. The packages that import qpdiff also return ArgErrors.
 type ArgError struct {
 	Arg     string // the name of the argument in the documentation
 	Why     error  // one of the Err… kinds
@@ -65,7 +65,8 @@ func (e *namedError) Error() string {
 
 func (e *namedError) Unwrap() error { return e.error }
 
-// Named returns err with name as its prefix, in place of "qpdiff". If err is nil, it returns nil.
+// Named returns err with the prefix name. This prefix replaces the prefix "qpdiff" if err has it.
+// If err is nil, Named returns nil.
 func Named(name string, err error) error {
 	if err == nil {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Finite returns an error for the first entry of s that is not finite.
+// Finite returns an error for the first entry of the slice s that is not finite.
 func Finite(arg, remedy string, s []float64) error {
 	if dense.AllFinite(s) {
 		return nil
@@ -20,7 +20,8 @@ func Finite(arg, remedy string, s []float64) error {
 	return nil
 }
 
-// FiniteRows returns an error for the first entry of x that is not finite. x may be nil.
+// FiniteRows returns an error for the first entry of the matrix x that is not finite. A nil x has
+// no entries.
 func FiniteRows(arg, remedy string, x *mat.Dense) error {
 	if x == nil {
 		return nil
@@ -38,9 +39,9 @@ func FiniteRows(arg, remedy string, x *mat.Dense) error {
 	return nil
 }
 
-// Columns returns an error for the first defect of s, which is a field of a Data whose X has n
-// columns. A nil s has no defect. Any other s must have a finite entry for each column. If positive
-// is set, the entries must be above 0.
+// Columns returns an error for the first defect of the slice s. This slice is a field of a Data
+// whose X has n columns. A nil s has no defect. Any other s must have a finite entry for each
+// column. If the parameter positive is true, the entries must be above 0.
 func Columns(arg string, s []float64, n int, positive bool) error {
 	if s != nil && len(s) != n {
 		return ArgErrorf(arg, ErrShape, "give one entry for each column of X, or nil", "has %d entries for the %d columns of X", len(s), n)
@@ -54,7 +55,7 @@ func Columns(arg string, s []float64, n int, positive bool) error {
 }
 
 // Length panics unless the argument x has n entries. A wrong length is a bug of the caller and not
-// a property of the data, so it is not an error.
+// a property of the data, so Length does not return an error.
 func Length(arg string, x []float64, n int) {
 	if len(x) != n {
 		panic("qpdiff: " + arg + " has the wrong length")
@@ -77,8 +78,8 @@ func Matrix(arg string, m *mat.Dense, rows, cols int) {
 	}
 }
 
-// Counts returns an error for the first defect of rowList and weights. They are the Rows and the
-// Weights of a Data whose X has the given number of rows.
+// Counts returns an error for the first defect of the parameters rowList and weights. They are the
+// fields Rows and Weights of a Data whose X has the given number of rows.
 func Counts(rowList []int, weights []float64, rows int) error {
 	if weights != nil && len(weights) != rows {
 		return ArgErrorf("Data.Weights", ErrShape, "give one weight per row of X, or nil", "has %d entries for the %d rows of X", len(weights), rows)

@@ -9,12 +9,12 @@ var states atomic.Uint64
 // [qpdiff.Workspace] stores the number of the state for which it is prepared.
 func NewState() uint64 { return states.Add(1) }
 
-// A Home is a field of a struct that must not be copied, because the copy would share storage with
-// the original. After Take, using a copy of the struct panics. Without the panic, the copy could
-// return the results of another problem.
+// A Home is a field of a struct that must not be copied after its first use, because the copy would
+// share storage with the original. If the struct was copied after a call of Take, using the copy
+// panics. Without the panic, the copy could return the results of another problem.
 type Home struct{ self *Home }
 
-// Take stores the address of the struct, at its first use. It then calls Check.
+// The first call of Take stores the address of the struct. Each call then calls Check.
 func (h *Home) Take() {
 	if h.self == nil {
 		h.self = h

@@ -7,7 +7,7 @@ import (
 )
 
 // This file has products and factors of matrices with hundreds of rows, in row-major storage. They
-// are computed by blocks that stay in the caches.
+// are computed block by block, so that each block stays in the caches.
 
 const (
 	// BlockSize is the number of rows of a diagonal block. A product packs BlockSize columns at a
@@ -18,23 +18,24 @@ const (
 	productRows, productColumns = 4, 8
 )
 
-// packed returns the number of entries that a product of matrices with n rows and columns packs at
-// a time.
+// packed returns a number of entries: a product of matrices with n rows and columns packs so many
+// entries at a time.
 func packed(n int) int { return packedColumns(n) * min(n, blockDepth) }
 
-// packedColumns returns the number of columns that a product with n columns packs at a time.
+// packedColumns returns a number of columns: a product with n columns packs so many columns at a
+// time.
 func packedColumns(n int) int {
 	return (min(n, BlockSize) + productColumns - 1) / productColumns * productColumns
 }
 
-// BlockWork returns the number of entries of work that CholeskyBlocks and InverseBlocks need for n
-// rows.
+// BlockWork returns the length of the parameter work that CholeskyBlocks and InverseBlocks need for
+// a matrix of n rows.
 func BlockWork(n int) int { return packed(n) + min(n, BlockSize)*min(n, BlockSize) }
 
-// A product adds scale·A·diag(w)·Bᵀ to C. A is rows×depth, B is columns×depth and C is
-// rows×columns, with the given strides. If w is nil, all weights are 1. If lower is set, the
-// entries of C above the diagonal do not change. The terms of each entry are added in order, so the
-// bits of the result do not depend on the blocks.
+// A product adds the matrix scale·A·diag(w)·Bᵀ to the matrix C. A is rows×depth, B is columns×depth
+// and C is rows×columns, with the given strides. If the weights w are nil, they are all 1. If lower
+// is set, the entries of C above the diagonal do not change. The terms of each entry are added in
+// order, so the bits of the result do not depend on the blocks.
 type product struct {
 	c, a, b              []float64
 	inC, inA, inB        int // strides
@@ -45,7 +46,7 @@ type product struct {
 	stopper              *stop.Stop // add checks it
 }
 
-// add adds the product to C. work is scratch for the packed blocks.
+// add adds the product to the matrix C. The parameter work is scratch for the packed blocks.
 func (p *product) add(work []float64) {
 	if p.rows == 0 {
 		return
@@ -68,8 +69,8 @@ func (p *product) add(work []float64) {
 	}
 }
 
-// pack sets dst to columns of scale·diag(w)·Bᵀ, in groups of productColumns columns. The last group
-// is padded with zeros.
+// pack sets dst to some columns of scale·diag(w)·Bᵀ, in groups of productColumns columns. It fills
+// the last group with zeros.
 func (p *product) pack(dst []float64, from, columns, k, depth int) {
 	for at := 0; at < columns; at += productColumns {
 		tile := dst[at*depth : (at+productColumns)*depth]
@@ -102,7 +103,8 @@ func (p *product) addTile(i, j, k, depth int, b []float64) {
 		addTile(p.c[i*p.inC+j:], p.inC, p.a[i*p.inA+k:], p.inA, b, depth)
 		return
 	}
-	// A tile at an edge of C is copied, one row at a time if it has too few rows.
+	// A tile at an edge of C is copied first. If it has too few rows, it is computed one row at a
+	// time.
 	var edge [productRows * productColumns]float64
 	stride := p.inA
 	if rows < productRows {
@@ -125,7 +127,8 @@ func (p *product) addTile(i, j, k, depth int, b []float64) {
 	}
 }
 
-// addTile calls productTile, or does the same in Go without vector units.
+// addTile calls the assembly productTile. On processors without vector units it does the same in
+// Go.
 func addTile(c []float64, inC int, a []float64, inA int, b []float64, depth int) {
 	if vectors {
 		_, _, _ = c[(productRows-1)*inC+productColumns-1], a[(productRows-1)*inA+depth-1], b[productColumns*depth-1]
@@ -218,13 +221,14 @@ func solveTiles(x []float64, rows int, l, inv []float64, stride int) {
 	}
 }
 
-// InverseBlocks replaces a, the Cholesky factor of a matrix of n rows, by both triangles of the
-// matrix's inverse. inv holds the inverses of a's diagonal. work has [BlockWork] entries.
-// InverseBlocks stops early if the context of stopper ends.
+// InverseBlocks replaces the matrix a. Before the call, a is the Cholesky factor of a matrix of n
+// rows. After the call, a holds both triangles of that matrix's inverse. The slice inv holds the
+// inverses of the factor's diagonal. The scratch work has [BlockWork] entries. InverseBlocks stops
+// early if the context of stopper ends.
 func InverseBlocks(stopper *stop.Stop, a, inv []float64, n int, work []float64) {
 	wide := min(n, BlockSize)
 	block, work := work[:wide*wide], work[wide*wide:]
-	// First U = L⁻ᵀ is computed above the diagonal of a. The diagonal of U is inv.
+	// The first step computes U = L⁻ᵀ above the diagonal of a. The diagonal of U is inv.
 	for from := 0; from < n; from += BlockSize {
 		size := min(BlockSize, n-from)
 		for i := range from {
@@ -282,10 +286,11 @@ func upperBlock(block []float64, wide int, a, inv []float64, k, n int) {
 	}
 }
 
-// WeightedProducts computes a part of A·diag(w)·A, for a symmetric A of n rows, and writes it to g
-// in rows of ncols entries. The part has the rows i ≥ start and the columns start ≤ j < start +
-// ncols, with ncols ≤ [BlockSize]. Entries above the diagonal of the whole product are undefined.
-// work has [BlockWork] entries. WeightedProducts stops early if the context of stopper ends.
+// WeightedProducts computes a part of A·diag(w)·A, for a symmetric matrix A of n rows. It writes
+// the part to g, in rows of ncols entries. The part has the rows i ≥ start and the columns start ≤
+// j < start + ncols, with ncols ≤ [BlockSize]. Entries above the diagonal of the whole product are
+// undefined. The scratch work has [BlockWork] entries. WeightedProducts stops early if the context
+// of stopper ends.
 func WeightedProducts(stopper *stop.Stop, g []float64, start, ncols int, a []float64, n int, w, work []float64) {
 	clear(g[:(n-start)*ncols])
 	(&product{c: g, a: a[start*n:], b: a[start*n:], inC: ncols, inA: n, inB: n,
@@ -313,8 +318,9 @@ func Mirror(stopper *stop.Stop, a []float64, n int) {
 	}
 }
 
-// Distances sets dst_j to the squared distance between x and column j of a matrix. The slice points
-// holds this matrix, whose rows are stride entries apart. It has one row for each entry of x.
+// Distances sets dst_j to the squared distance between the vector x and column j of a matrix. The
+// slice points holds this matrix, whose rows are stride entries apart. The matrix has one row for
+// each entry of x.
 func Distances(dst, x, points []float64, stride int) {
 	from := 0
 	if vectors && len(x) > 0 {

@@ -2,21 +2,22 @@ package dense
 
 import "math"
 
-// ComplementarityTol is the safety factor of [Negligible]. The error of a solved KKT system with
-// the condition κ is a small multiple of eps·κ. The multiple grows slowly with the dimension, and
-// estimates of κ can be too low by a small factor. A safety factor of two orders of magnitude
-// covers both. A slack or multiplier of 1e-6 of its scale then still counts as nonzero for κ up to
-// 1e6.
+// ComplementarityTol is the safety factor of [Negligible]. For a KKT system with the condition
+// number κ, the error of the solution is a small multiple of eps·κ. This multiple grows slowly with
+// the dimension, and estimates of κ can be too low by a small factor. A safety factor of two orders
+// of magnitude covers both. With this factor, a slack or multiplier of 1e-6 of its scale still
+// counts as nonzero for κ up to 1e6.
 const ComplementarityTol = 256
 
 // Negligible reports whether a slack or a multiplier is zero within its rounding error. Strict
 // complementarity fails at a row if both its slack and its multiplier are zero in this sense. All
 // solvers use this rule.
 //
-// For a slack, value is h − gᵀz and scale is |h| + ‖g‖‖z‖. For a multiplier λ, value is λ‖g‖, and
-// scale is the size of the terms of the gradient that λ·g balances. All norms use the same scaling
-// of the variables, so that units cancel. cond ≥ 1 is an estimate of the condition of the KKT
-// system in this scaling. The error of value is about eps·cond·scale.
+// Let the row be gᵀz ≤ h. For its slack, the parameter value is h − gᵀz, and the parameter scale is
+// |h| + ‖g‖‖z‖. For its multiplier λ, value is λ‖g‖. In this case scale is the size of the
+// gradient's terms that λ·g balances. All norms use the same scaling of the variables, so that
+// units cancel. The parameter cond ≥ 1 is an estimate of the condition number of the KKT system in
+// this scaling. The error of value is about eps·cond·scale.
 func Negligible(value, scale, cond float64) bool {
 	return value <= LargestNegligible(scale, cond)
 }
@@ -24,18 +25,18 @@ func Negligible(value, scale, cond float64) bool {
 // LargestNegligible returns the largest value that is [Negligible].
 func LargestNegligible(scale, cond float64) float64 { return ComplementarityTol * Eps * cond * scale }
 
-// HiddenTol is the largest rounding error, relative to the scale, at which a slack or multiplier
-// may count as zero. If the error is larger, solvers return no derivative, not even a generalised
+// HiddenTol bounds the rounding error of a slack or multiplier that may count as zero, relative to
+// its scale. If the error is larger, solvers return no derivative, not even a generalised
 // derivative. A kink so far away would belong to a different problem.
 const HiddenTol = 1e-6
 
 // Unsolvable reports whether a linear system with the condition number cond is singular within
-// rounding. Rounding can then move an entry of the solution by as much as the whole solution. An
-// entry of this size is therefore [Negligible].
+// rounding. If it is, rounding can move an entry of the solution by as much as the size of the
+// whole solution. The entry is then [Negligible].
 //
-// The size of a single pivot cannot decide this. The rounding error of a pivot grows with the
-// square of the dependency that the pivot measures. A system can also be singular because several
-// pivots are a little small.
+// The size of a single pivot cannot decide whether the system is singular. The rounding error of a
+// pivot grows with the square of the dependency that the pivot measures. A system can also be
+// singular because several pivots are a little small.
 func Unsolvable(cond float64) bool { return Negligible(1, 1, cond) || !Finite(cond) }
 
 // MaxStep returns the largest t for which x + t·rate is between lo and hi.

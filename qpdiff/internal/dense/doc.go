@@ -2,14 +2,14 @@
 // allocation. It also has the rule for all solvers that decides whether a slack or a multiplier is
 // zero within rounding.
 //
-// Most loops exist twice, with the same bits: in Go, and in assembly for the vector units of amd64.
-// vector/main.go generates the assembly. The assembly rounds each product before adding it. It is
-// used on processors with AVX, and the Go code on all others.
+// Most loops exist twice, in Go and in assembly, and both give the same bits. vector/main.go
+// generates the assembly for the vector units of amd64. The assembly rounds each product before
+// adding it. Processors with AVX use the assembly, and all others use the Go code.
 //
 // Learners use the LDLᵀ factor, which is stored in upper triangles. A system of fewer than sixteen
 // unknowns is factorised in one call. A larger system is factorised by blocks of rows. QPs use the
 // Cholesky factor, which is stored in lower triangles. Kernel ridge regression has systems of
-// hundreds of unknowns or more. The package computes their factors, inverses and products by
-// blocks, which read an entry from memory once for hundreds of operations. The Gram matrix of many
+// hundreds of unknowns or more. Their factors, inverses and products are computed by blocks: an
+// entry of a block is read from memory once for hundreds of operations. The Gram matrix of many
 // rows uses tiles of two by eight entries.
 package dense

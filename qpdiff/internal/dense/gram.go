@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Gram sets both triangles of g (n×n) to scale·XᵀX. X is the rows×n matrix in x, whose rows are
-// stride entries apart.
+// Gram sets both triangles of the n×n matrix g to scale·XᵀX. The slice x holds the rows×n matrix X,
+// whose rows are stride entries apart.
 func Gram(g []float64, scale float64, x []float64, rows, n, stride int) {
 	clear(g)
 	AddProducts(g, x, x, rows, n, stride)
@@ -21,9 +21,9 @@ func Gram(g []float64, scale float64, x []float64, rows, n, stride int) {
 	}
 }
 
-// AddProducts adds AᵀB, which must be symmetric, to the upper triangle of g (n×n). A and B are the
-// rows×n matrices in a and b, whose rows are stride entries apart. Entries of g below the diagonal
-// may change.
+// AddProducts adds AᵀB to the upper triangle of the n×n matrix g. AᵀB must be symmetric. The slices
+// a and b hold the rows×n matrices A and B, whose rows are stride entries apart. Entries of g below
+// the diagonal may change.
 func AddProducts(g, a, b []float64, rows, n, stride int) {
 	groups := rows / 4
 	if vectors && n >= tileColumns {
@@ -39,16 +39,17 @@ func AddProducts(g, a, b []float64, rows, n, stride int) {
 	}
 }
 
-// SquareBlock is the number of entries of x that AddSquares copies at a time. The copies stay in
-// the second-level cache.
+// SquareBlock is a number of entries of x: AddSquares copies so many entries at a time. The copies
+// stay in the second-level cache.
 const SquareBlock = 1 << 14
 
 // A SquareWork holds the copies of AddSquares. The zero value is ready to use.
 type SquareWork struct{ plain, weighted []float64 }
 
-// AddSquares adds Σ_i weight(i)·(x_i − c)·(x_i − c)ᵀ over the rows of x to the upper triangle of g.
-// c is centre, or 0 if centre is nil. Entries below the diagonal may change. Rows with a weight of
-// 0 are not read. AddSquares stops early if the context of stopper ends.
+// AddSquares adds Σ_i weight(i)·(x_i − c)·(x_i − c)ᵀ to the upper triangle of g. The sum is over
+// the rows x_i of the matrix x. The vector c is the parameter centre, or 0 if centre is nil.
+// Entries of g below the diagonal may change. Rows with a weight of 0 are not read. AddSquares
+// stops early if the context of stopper ends.
 func (s *SquareWork) AddSquares(stopper *stop.Stop, g []float64, x blas64.General, centre []float64, weight func(i int) float64) {
 	n := x.Cols
 	most := 4 * max(1, SquareBlock/(4*n))
@@ -81,7 +82,7 @@ func (s *SquareWork) AddSquares(stopper *stop.Stop, g []float64, x blas64.Genera
 }
 
 // addGroups does the work of AddProducts for groups of four rows. It adds the products of four rows
-// at a time. It therefore passes over g once for four rows, and not once for each row.
+// at a time, so that it passes over g once for four rows and not once for each row.
 func addGroups(g, a, b []float64, groups, n, stride int) {
 	for i := range groups {
 		row := func(x []float64, k int) []float64 { return x[(4*i+k)*stride:][:n] }
@@ -119,7 +120,8 @@ func addTileOf(dst *float64, width int, a, b *float64, stride, groups int) {
 	gramTile(dst, width, a, b, stride, groups)
 }
 
-// addTiles is addGroups with the vector units. n must be at least tileColumns.
+// addTiles does the work of addGroups with the vector units. The matrix must have at least
+// tileColumns columns.
 func addTiles(g, a, b []float64, groups, n, stride int) {
 	var edge [tileRows * tileColumns]float64
 	block := max(leastGroups, gramBlock/(4*n))
@@ -156,8 +158,8 @@ func addTiles(g, a, b []float64, groups, n, stride int) {
 // than Go code for rows of at least leastDot entries.
 const dotRows, leastDot = 4, 8
 
-// Products sets dst_i to the product of x with row i of a. The rows of a are stride entries apart.
-// The bits are the same as with floats.Dot.
+// Products sets dst_i to the product of the vector x with row i of the matrix a. The rows of a are
+// stride entries apart. The results have the same bits as with floats.Dot.
 func Products(dst, a []float64, stride int, x []float64) {
 	n, rows := len(x), len(dst)
 	if vectors && n >= leastEntries && rows >= leastRows {
@@ -170,8 +172,9 @@ func Products(dst, a []float64, stride int, x []float64) {
 	}
 }
 
-// Products4 sets the first four entries of dst to the products of x with a, b, c and d. a, b, c and
-// d must have the length of x. The bits are the same as with floats.Dot.
+// Products4 sets the first four entries of dst to the products of the vector x with the vectors a,
+// b, c and d. These vectors must have the length of x. The results have the same bits as with
+// floats.Dot.
 func Products4(dst, a, b, c, d, x []float64) {
 	if n := len(x); vectors && n >= leastDot {
 		_, _, _, _, _ = dst[dotRows-1], a[n-1], b[n-1], c[n-1], d[n-1]
@@ -181,9 +184,9 @@ func Products4(dst, a, b, c, d, x []float64) {
 	dst[0], dst[1], dst[2], dst[3] = floats.Dot(a, x), floats.Dot(b, x), floats.Dot(c, x), floats.Dot(d, x)
 }
 
-// A Sum adds multiples of rows to Dst. It collects rows and adds several at a time, but the bits
-// are the same as with floats.AddScaled row by row. If the field Less is not nil, a Sum first
-// subtracts this vector from each row. Call End after the last row.
+// A Sum adds multiples of rows to Dst. It collects rows and adds several at a time. The result has
+// the same bits as if floats.AddScaled added each row by itself. If the field Less is not nil, a
+// Sum first subtracts this vector from each row. After the last row, End must be called.
 type Sum struct {
 	Dst  []float64
 	Less []float64
@@ -192,11 +195,12 @@ type Sum struct {
 	held int
 }
 
-// leastSum is the smallest length of rows for which it is faster to collect several rows first.
+// leastSum is a length of rows. For rows of at least this length, it is faster to collect several
+// rows before adding them.
 const leastSum = 12
 
-// Add adds f times row. The row must have the length of Dst, and must not change until End. If f is
-// 0, Add does nothing.
+// Add adds f times the vector row. The vector must have the length of Dst, and must not change
+// until End is called. If f is 0, Add does nothing.
 func (s *Sum) Add(f float64, row []float64) {
 	if f == 0 {
 		return
@@ -241,8 +245,8 @@ func (s *Sum) End() {
 	s.held = 0
 }
 
-// AddRows adds f_i times row i of a to dst, for each i in order. The rows of a are stride entries
-// apart. The bits are the same as with floats.AddScaled.
+// AddRows adds f_i times row i of the matrix a to dst, for each i in order. The rows of a are
+// stride entries apart. The results have the same bits as with floats.AddScaled.
 func AddRows(dst, f, a []float64, stride int) {
 	n, rows := len(dst), len(f)
 	if vectors && n >= leastEntries && rows > 0 {
@@ -255,10 +259,10 @@ func AddRows(dst, f, a []float64, stride int) {
 	}
 }
 
-// DescendBox does one sweep of coordinate descent: it minimises ½zᵀQz + pᵀz subject to lo ≤ z ≤ hi
-// along each entry of z in turn. Q is a symmetric n×n matrix, and steps holds the reciprocals of
-// its diagonal. Before the call, grad must be Qz + p, and DescendBox updates it. DescendBox returns
-// the number of entries that left or reached a bound.
+// DescendBox makes one sweep of coordinate descent for the problem: minimise ½zᵀQz + pᵀz subject to
+// lo ≤ z ≤ hi. It minimises along each entry of z in turn. Q is a symmetric n×n matrix, and steps
+// holds the reciprocals of its diagonal. Before the call, grad must be Qz + p, and DescendBox
+// updates grad. DescendBox returns the number of entries of z that left or reached a bound.
 func DescendBox(z, grad, q, steps, lo, hi []float64) (met int) {
 	n := len(z)
 	if vectors {
@@ -286,11 +290,11 @@ func DescendBox(z, grad, q, steps, lo, hi []float64) (met int) {
 }
 
 // AddGram adds A·diag(w)·Aᵀ to the lower triangle of g, for the n×width matrix A with the given
-// stride. If w is nil, all weights are 1. work has GramWork entries. AddGram stops early if the
-// context of stopper ends.
+// stride. If the weights w are nil, they are all 1. The scratch work has GramWork entries. AddGram
+// stops early if the context of stopper ends.
 func AddGram(stopper *stop.Stop, g []float64, n int, a []float64, stride, width int, w, work []float64) {
 	(&product{c: g, a: a, b: a, inC: n, inA: stride, inB: stride, rows: n, columns: n, depth: width, lower: true, scale: 1, w: w, stopper: stopper}).add(work)
 }
 
-// GramWork returns the number of entries of work that AddGram needs for n rows.
+// GramWork returns the length of the scratch that AddGram needs for n rows.
 func GramWork(n int) int { return packedColumns(n) * blockDepth }

@@ -6,16 +6,16 @@ const (
 	// k·LaneCount + i.
 	LaneCount = 4
 	// LaneMost is the number of unknowns of the largest system that is solved in lanes. A larger
-	// system uses whole vectors by itself, and is factorised by blocks.
+	// system fills whole vectors even when it is solved alone, and is factorised by blocks.
 	LaneMost = leastBlocks - 1
 )
 
-// LanesPay reports whether solving several systems in lanes is faster than solving one after the
-// other.
+// LanesPay reports whether it is faster to solve several systems together in lanes than one after
+// the other.
 func LanesPay() bool { return vectors }
 
-// LaneRows sets dst[k·step·LaneCount + i] to entry k of src[i], for the first n entries of each
-// slice in src.
+// LaneRows puts the first n entries of each slice in src in lanes: it sets dst[k·step·LaneCount +
+// i] to entry k of src[i].
 func LaneRows(dst []float64, step int, src *[LaneCount][]float64, n int) {
 	if n == 0 {
 		return
@@ -35,8 +35,8 @@ func LaneRows(dst []float64, step int, src *[LaneCount][]float64, n int) {
 	}
 }
 
-// RowsOfLanes sets entry k of dst[i] to src[k·LaneCount + i], for the first n entries of each slice
-// in dst.
+// RowsOfLanes takes the first n entries of each slice in dst from lanes: it sets entry k of dst[i]
+// to src[k·LaneCount + i].
 func RowsOfLanes(dst *[LaneCount][]float64, src []float64, n int) {
 	if n == 0 {
 		return
@@ -56,10 +56,10 @@ func RowsOfLanes(dst *[LaneCount][]float64, src []float64, n int) {
 	}
 }
 
-// LaneUpper writes LaneCount systems with size unknowns each to dst, in the form that LDLLanes
-// reads. The upper triangle of system i becomes the first size rows and columns of the n×n matrix
-// src[i]. LaneUpper adds r, which is in lanes, on the diagonals. Entries below the diagonal may
-// change.
+// LaneUpper writes LaneCount systems to dst, in the form that LDLLanes reads. Each system has size
+// unknowns. The upper triangle of the matrix of system i consists of the first size rows and
+// columns of the n×n matrix src[i]. LaneUpper adds the vectors r, which are in lanes, to the
+// diagonals of the systems. Entries below the diagonal may change.
 func LaneUpper(dst []float64, src *[LaneCount][]float64, n int, r []float64, size int) {
 	stride := (size + 1) * LaneCount
 	if vectors && size >= leastEntries {
@@ -81,9 +81,9 @@ func LaneUpper(dst []float64, src *[LaneCount][]float64, n int, r []float64, siz
 	}
 }
 
-// Pad extends the n×n matrix a to size rows and columns, by rows and columns of the identity
-// matrix. The rows of a are stride entries apart. The bits of the solution of a system with this
-// matrix do not change.
+// Pad extends the n×n matrix a to size rows and columns. The new rows and columns are from the
+// identity matrix. The rows of a are stride entries apart. If a system has the extended matrix, its
+// solution has the same bits as with the matrix a.
 func Pad(a []float64, stride, n, size int) {
 	for k := range size {
 		row := a[k*stride : k*stride+size]
@@ -98,9 +98,10 @@ func Pad(a []float64, stride, n, size int) {
 
 // LDLLanes does the work of LDLFactor and LDLBack for LaneCount systems of n unknowns, with the
 // same bits. n is between 1 and LaneMost. Each system has n+1 columns, and the last column is the
-// right-hand side. LDLLanes sets x to the solutions. It sets pivots[i] to the product of the ratios
-// of diagonal entry to pivot, one ratio for each row of system i. Bit i of the result is set if
-// system i has all its pivots; otherwise the solution of system i is undefined.
+// right-hand side. LDLLanes sets x to the solutions. For each row of system i there is a ratio: the
+// diagonal entry divided by the pivot. LDLLanes sets pivots[i] to the product of these ratios. Bit
+// i of the result is set if system i has all its pivots; otherwise the solution of system i is
+// undefined.
 func LDLLanes(a, dinv, x []float64, pivots *[LaneCount]float64, n int, tol float64) (regular int) {
 	stride := (n + 1) * LaneCount
 	a, dinv, x = a[:n*stride], dinv[:n*LaneCount], x[:n*LaneCount]
@@ -169,7 +170,7 @@ func LDLLanesSolve(a, dinv, x []float64, n int) {
 	laneBack(a, dinv, x, n)
 }
 
-// LDLLanesForm does the work of LDLForm for one system with n unknowns. This is system i of the
+// LDLLanesForm does the work of LDLForm for one system with n unknowns. It is system i among the
 // systems that LDLLanes factorised in a and dinv.
 func LDLLanesForm(a, dinv []float64, n, i int, x []float64) (sum float64) {
 	for k := range x {
@@ -199,10 +200,10 @@ func LaneSums(u, a, b []float64, n int) (ua, ub [LaneCount]float64) {
 }
 
 // DescendLanes does the work of DescendKinks for LaneCount problems at a time. Each problem has n ≥
-// 1 coordinates. For each coordinate, bound is both the up and the lo of DescendKinks. The results
-// have the same bits as with DescendKinks, except for the signs of zeros. Problem i does not change
-// unless live[i] < 0. Bit i of the result is set if the sign of a coordinate of problem i has
-// changed.
+// 1 coordinates. The entry of bound for a coordinate serves as both up and lo of DescendKinks. The
+// results have the same bits as with DescendKinks, except for the signs of zeros. If live[i] ≥ 0,
+// problem i does not change. Bit i of the result is set if the sign of a coordinate of problem i
+// has changed.
 func DescendLanes(x, resid, m, r, bound []float64, n int, live *[LaneCount]float64) (changed int) {
 	x, resid, m, r, bound = x[:n*LaneCount], resid[:n*LaneCount], m[:n*n*LaneCount], r[:n*LaneCount], bound[:n*LaneCount]
 	if vectors {

@@ -7,13 +7,13 @@ import (
 )
 
 // LDLStride returns a stride for LDLFactor with n unknowns and one right-hand side. With this
-// stride each row consists of whole vectors, so the vector units can handle small matrices. The
-// columns after the right-hand side are undefined.
+// stride each row consists of whole vectors, so that the vector units can process even small
+// matrices. The columns behind the right-hand side are undefined.
 func LDLStride(n int) int { return (n + 4) &^ 3 }
 
 // LDLFactor factorises a symmetric positive definite matrix A = LDLᵀ in place. The slice a holds n
-// rows, stride entries apart, with the upper triangle of A. Row k of the result is row k of DLᵀ,
-// and dinv[k] = 1/d_k. Entries below the diagonal may change. Columns n to stride−1 of a are
+// rows, stride entries apart, with the upper triangle of A. After the call, row k of a is row k of
+// DLᵀ, and dinv[k] = 1/d_k. Entries below the diagonal may change. Columns n to stride−1 of a are
 // right-hand sides, which LDLFactor multiplies by L⁻¹.
 //
 // LDLFactor stops at the first pivot that is too small, and returns the row of this pivot. A pivot
@@ -36,12 +36,11 @@ func LDLFactorUntil(stopper *stop.Stop, a, dinv []float64, n, stride int, tol fl
 		_, _ = a[n*stride-1], dinv[n-1]
 		return ldlSmall(&a[0], &dinv[0], n, stride, tol)
 	}
-	// dinv holds the original diagonal until the pivot's reciprocal takes its
-	// place.
+	// dinv holds the diagonal of A until the reciprocals of the pivots replace it.
 	for k := range n {
 		dinv[k] = a[k*stride+k]
 	}
-	// Two pivots at a time need half as many passes over the rows below.
+	// With two pivots at a time, the rows below are passed over half as often.
 	for k := 0; k < n; k += 2 {
 		stopper.Look()
 		r0 := a[k*stride+k : (k+1)*stride]
@@ -79,11 +78,13 @@ func LDLFactorUntil(stopper *stop.Stop, a, dinv []float64, n, stride int, tol fl
 	return n
 }
 
-// ldlBlock is the number of pivots that ldlBlocks applies to a row at a time. It must be even. The
-// 32 rows of these pivots stay in the second-level cache if a row has at most 1000 entries.
+// ldlBlock is a number of pivots: ldlBlocks applies so many pivots to a row at a time. It must be
+// even. The 32 rows of these pivots stay in the second-level cache if a row has at most 1000
+// entries.
 const ldlBlock = 32
 
-// leastBlocks is the smallest number of unknowns for which ldlBlocks is faster.
+// leastBlocks is the smallest number of unknowns for which ldlBlocks is faster than the method
+// without blocks.
 const leastBlocks = 16
 
 // ldlBlocks does the work of LDLFactor with the vector units. It applies all pivots of a block to a
@@ -130,8 +131,8 @@ func ldlBlocks(stopper *stop.Stop, a, dinv []float64, n, stride int, tol float64
 	return n
 }
 
-// ldlPivot replaces dinv[k], which holds the original diagonal entry, by the reciprocal of pivot k.
-// It returns false if the pivot is too small in the sense of LDLFactor.
+// ldlPivot replaces dinv[k] by the reciprocal of pivot k. Before the call, dinv[k] is the original
+// diagonal entry. If the pivot is too small in the sense of LDLFactor, ldlPivot returns false.
 func ldlPivot(a, dinv []float64, k, stride int, tol float64) bool {
 	d := a[k*stride+k]
 	if !(d > tol*dinv[k]) || d < SmallestNormal {
@@ -176,9 +177,9 @@ func LDLBack(a, dinv []float64, n, stride int, x []float64) {
 		return
 	}
 	k := n
-	// An addition to a sum has to wait for the previous addition, so four sums are computed at a
-	// time. Each sum begins with the last entry of x. The entry computed most recently is thus used
-	// last.
+	// An addition to a sum has to wait for the previous addition to the same sum, so four sums are
+	// computed at a time. Each sum begins with the last entry of x and uses the entry that was
+	// computed most recently last.
 	for k >= 4 {
 		known := x[k:]
 		k -= 4
@@ -208,7 +209,7 @@ func LDLBack(a, dinv []float64, n, stride int, x []float64) {
 	}
 }
 
-// LDLSolve replaces x by A⁻¹x for a factor of A that LDLFactor computed.
+// LDLSolve replaces x by A⁻¹x. It uses the factor of A that LDLFactor computed.
 func LDLSolve(a, dinv []float64, n, stride int, x []float64) {
 	LDLForward(a, dinv, n, stride, x)
 	LDLBack(a, dinv, n, stride, x)
@@ -224,12 +225,13 @@ func LDLForm(a, dinv []float64, n, stride int, x []float64) float64 {
 	return s
 }
 
-// CondBound returns an upper bound of the condition of a positive definite n×n matrix with a unit
-// diagonal. Let λ be the smallest eigenvalue. The caller gives any lower bound of λ, and the
-// determinant det, which is the product of the pivots.
+// CondBound returns an upper bound of the condition number of a positive definite n×n matrix with a
+// unit diagonal. The caller gives a lower bound of the smallest eigenvalue λ, and the determinant
+// det, which is the product of the pivots.
 //
-// The determinant gives another lower bound of λ. The n eigenvalues sum to n, so the product of all
-// except λ is at most (n/(n−1))ⁿ⁻¹ < e. det is λ times this product, so λ ≥ det/e.
+// The determinant gives another lower bound of λ, the smallest eigenvalue. The n eigenvalues sum to
+// n, so the product of all except λ is at most (n/(n−1))ⁿ⁻¹ < e. The determinant det is λ times
+// this product. Therefore λ ≥ det/e.
 func CondBound(n int, det, lower float64) float64 {
 	if n < 2 {
 		return 1
@@ -237,11 +239,11 @@ func CondBound(n int, det, lower float64) float64 {
 	return min(float64(n)/max(det/math.E, lower), math.MaxFloat64)
 }
 
-// LDLCond estimates the condition of A, scaled to a unit diagonal, from the factor that LDLFactor
-// computed. It estimates the smallest eigenvalue by two steps of inverse iteration. The steps start
-// from a vector b of entries ±1, chosen so that L⁻¹b is large (Cline, Moler, Stewart and Wilkinson,
-// 1979). For the largest eigenvalue, which is between 1 and n, it uses √n. size and x are scratch
-// of n entries.
+// LDLCond estimates the condition number of A, scaled to a unit diagonal. It uses the factor that
+// LDLFactor computed. It estimates the smallest eigenvalue by two steps of inverse iteration. The
+// steps start from a vector b of entries ±1, chosen so that L⁻¹b is large (Cline, Moler, Stewart
+// and Wilkinson, 1979). The largest eigenvalue is between 1 and n, and LDLCond uses √n for it. size
+// and x are scratch of n entries.
 func LDLCond(a, dinv []float64, n, stride int, size, x []float64) float64 {
 	if n < 2 {
 		return 1
@@ -281,8 +283,8 @@ func LDLCond(a, dinv []float64, n, stride int, size, x []float64) float64 {
 	return math.Inf(1) // not a number: the estimate itself overflows
 }
 
-// LDLSize sets size to the square roots of the diagonal of A, from the factor that LDLFactor
-// computed.
+// LDLSize sets size to the square roots of the diagonal of A. It computes them from the factor that
+// LDLFactor computed.
 func LDLSize(a, dinv []float64, n, stride int, size []float64) {
 	clear(size)
 	for i := range n {
@@ -295,11 +297,11 @@ func LDLSize(a, dinv []float64, n, stride int, size []float64) {
 	}
 }
 
-// LDLDependent returns the row of A that depends most on earlier rows, from the factor that
+// LDLDependent returns the row of A that depends most on earlier rows. It uses the factor LDLᵀ that
 // LDLFactor computed. Let v be column k of L⁻ᵀ, which describes how row k depends on the earlier
-// rows. LDLDependent returns the k with the smallest d_k/Σ v_i²·a_ii, where d_k = vᵀAv. The
-// reciprocals of these ratios sum to tr B⁻¹, where B is A scaled to a unit diagonal. size and v are
-// scratch of n entries.
+// rows. LDLDependent returns the k with the smallest d_k/Σ v_i²·a_ii. Here d_k is pivot k, which is
+// equal to vᵀAv. The reciprocals of these ratios sum to tr B⁻¹, where B is A scaled to a unit
+// diagonal. The parameters size and v are scratch of n entries.
 func LDLDependent(a, dinv []float64, n, stride int, size, v []float64) int {
 	size = size[:n]
 	LDLSize(a, dinv, n, stride, size)

@@ -19,7 +19,7 @@ func Dot(x, y []float64) float64 {
 	return s
 }
 
-// Axpy adds a·x to y, with y at least as long as x.
+// Axpy adds a·x to y. The slice y must be at least as long as x.
 func Axpy(a float64, x, y []float64) {
 	y = y[:len(x)]
 	for i, v := range x {
@@ -27,8 +27,8 @@ func Axpy(a float64, x, y []float64) {
 	}
 }
 
-// Grow returns a slice of n entries. It uses the storage of x if that is large enough. The entries
-// are undefined.
+// Grow returns a slice of n entries, whose values are undefined. It uses the storage of x if this
+// storage is large enough.
 func Grow[T any](x []T, n int) []T { return slices.Grow(x[:0], n)[:n] }
 
 // GrowAll gives each slice n entries, as Grow does. If all slices are new, it allocates them next
@@ -63,8 +63,9 @@ func Gather(dst, x []float64, idx []int) {
 //
 //	½ xᵀ(G + diag r)x − cᵀx + Σ_j (up_j·max(x_j, 0) − lo_j·min(x_j, 0))
 //
-// for the n×n matrix G in m. Before the call, resid must be c − Gx, and DescendKinks updates it.
-// DescendKinks reports whether the sign of an entry of x has changed.
+// Here G is the n×n matrix in m, r, c, up and lo are vectors, and j runs over the entries of x.
+// Before the call, resid must be c − Gx, and DescendKinks updates it. DescendKinks reports whether
+// the sign of an entry of x has changed.
 func DescendKinks(x, resid, m, r, up, lo []float64) (moved bool) {
 	n := len(x)
 	if n == 0 {
@@ -100,9 +101,10 @@ func DescendKinks(x, resid, m, r, up, lo []float64) (moved bool) {
 	return moved
 }
 
-// GatherUpper sets the upper triangle of dst to the rows and columns idx of the n×n matrix g. The
-// list idx ascends and must not be empty. The rows of dst are stride entries apart. GatherUpper
-// adds r_j to the diagonal entry of row j of g. Entries below the diagonal may change.
+// GatherUpper sets the upper triangle of dst to a part of the n×n matrix g: the rows and columns in
+// the list idx. The list idx ascends and must not be empty. The rows of dst are stride entries
+// apart. For each j in idx, GatherUpper adds r_j to the copied diagonal entry of row j of g.
+// Entries of dst below the diagonal may change.
 func GatherUpper(dst []float64, stride int, g []float64, n int, r []float64, idx []int) {
 	s := len(idx)
 	if vectors {
@@ -138,9 +140,10 @@ func Fill[T any](x []T, v T) {
 // floats.Dot and floats.AddScaled are at least twice as fast as a loop in Go.
 
 // Cholesky replaces the lower triangle of l by its Cholesky factor, and writes the inverses of the
-// factor's diagonal to inv. It stops at the first pivot that is at most tol times the matrix's
-// diagonal entry in the same row, and returns this row. The diagonal of l then holds the pivot. If
-// there is no such pivot, Cholesky returns n. Cholesky stops early if the context of stopper ends.
+// factor's diagonal to inv. A pivot is too small if it is at most tol times the matrix's diagonal
+// entry in the same row. Cholesky stops at the first pivot that is too small, and returns its row.
+// The diagonal of l then holds this pivot. If there is no such pivot, Cholesky returns n. Cholesky
+// stops early if the context of stopper ends.
 func Cholesky(stopper *stop.Stop, l, inv []float64, n int, tol float64) int {
 	for i := range n {
 		inv[i] = l[i*n+i]
@@ -148,9 +151,9 @@ func Cholesky(stopper *stop.Stop, l, inv []float64, n int, tol float64) int {
 	return choleskyRows(stopper, l, inv, n, n, tol)
 }
 
-// choleskyRows does the work of Cholesky for rows of the given stride. Before the call, inv must
-// hold the diagonal entries with which the pivots are compared. choleskyRows replaces these entries
-// by the inverses of the factor's diagonal.
+// choleskyRows does the work of Cholesky for rows that are stride entries apart. Before the call,
+// inv must hold the diagonal entries with which the pivots are compared. choleskyRows replaces
+// these entries by the inverses of the factor's diagonal.
 func choleskyRows(stopper *stop.Stop, l, inv []float64, n, stride int, tol float64) int {
 	for i := range n {
 		stopper.Look()
@@ -167,11 +170,11 @@ func choleskyRows(stopper *stop.Stop, l, inv []float64, n, stride int, tol float
 	return n
 }
 
-// SmallestSingular estimates the smallest singular value of the lower triangle l, with row i
-// divided by size[i]. The k rows of l are stride entries apart. SmallestSingular solves a system
-// whose right-hand side has entries ±1, chosen so that the solution is large (Cline, Moler, Stewart
-// and Wilkinson, 1979). The smallest pivot would be a bad estimate, because several small pivots
-// together can give a far smaller singular value. x is scratch.
+// SmallestSingular estimates the smallest singular value of the lower triangle l, after row i is
+// divided by size[i] for each i. The k rows of l are stride entries apart. SmallestSingular solves
+// a system whose right-hand side has entries ±1, chosen so that the solution is large (Cline,
+// Moler, Stewart and Wilkinson, 1979). The smallest pivot would be a bad estimate, because several
+// small pivots together can give a far smaller singular value. The parameter x is scratch.
 func SmallestSingular(l, inv []float64, k, stride int, size, x []float64) float64 {
 	x = x[:k]
 	clear(x)
@@ -192,8 +195,8 @@ func SmallestSingular(l, inv []float64, k, stride int, size, x []float64) float6
 	return before / floats.Norm(x, 2)
 }
 
-// ForwardSolve replaces the first k entries of x by L⁻¹x. L is the lower triangle in l, whose rows
-// are stride entries apart, and inv has the inverses of its diagonal.
+// ForwardSolve replaces the first k entries of x by L⁻¹x. The slice l holds the lower triangle L,
+// whose rows are stride entries apart. The slice inv holds the inverses of L's diagonal.
 func ForwardSolve(l, inv []float64, k, stride int, x []float64) {
 	if vectors && k >= leastRows {
 		_, _, _ = l[(k-1)*stride+k-1], inv[k-1], x[k-1]
@@ -210,8 +213,8 @@ func ForwardSolve(l, inv []float64, k, stride int, x []float64) {
 	}
 }
 
-// BackSolve replaces the first k entries of x by L⁻ᵀx. L is the lower triangle in l, whose rows are
-// stride entries apart, and inv has the inverses of its diagonal.
+// BackSolve replaces the first k entries of x by L⁻ᵀx. The slice l holds the lower triangle L,
+// whose rows are stride entries apart. The slice inv holds the inverses of L's diagonal.
 func BackSolve(l, inv []float64, k, stride int, x []float64) {
 	if vectors && k >= leastRows {
 		_, _, _ = l[(k-1)*stride+k-1], inv[k-1], x[k-1]
@@ -225,10 +228,10 @@ func BackSolve(l, inv []float64, k, stride int, x []float64) {
 	}
 }
 
-// RotateRows rotates neighbouring rows of a matrix. The slice rows holds the rows, which have n
-// entries and are stride entries apart. RotateRows replaces the first two rows x and y by cos[0]·x
-// + sin[0]·y and cos[0]·y − sin[0]·x. Then it rotates the second and the third row with cos[1] and
-// sin[1], and so on.
+// RotateRows rotates neighbouring rows of a matrix. The slice rows holds the matrix, whose rows
+// have n entries and are stride entries apart. RotateRows replaces the first row x and the second
+// row y by cos[0]·x + sin[0]·y and cos[0]·y − sin[0]·x. Then it rotates the second and the third
+// row with cos[1] and sin[1], and so on.
 func RotateRows(rows []float64, stride, n int, cos, sin []float64) {
 	count := len(cos)
 	if count == 0 {
@@ -250,7 +253,7 @@ func RotateRows(rows []float64, stride, n int, cos, sin []float64) {
 }
 
 // IsNext reports whether s[*pos] is i. If it is, IsNext also increments *pos. A loop over ascending
-// i can thus test whether each i is in an ascending s.
+// i can thus test, for each i, whether the ascending list s contains i.
 func IsNext(s []int, pos *int, i int) bool {
 	if *pos < len(s) && s[*pos] == i {
 		*pos++
@@ -280,7 +283,7 @@ func AbsDot(x, y []float64) (sum float64) {
 	return sum
 }
 
-// Largest returns the largest modulus in s, or NaN if s holds NaN.
+// Largest returns the largest absolute value in s, or NaN if s holds NaN.
 func Largest(s []float64) float64 {
 	var m float64
 	for _, v := range s {
@@ -298,8 +301,8 @@ func ScaleBy(v []float64, power int) {
 }
 
 // Symmetric returns the largest absolute entry of the n×n matrix q, and reports whether q has the
-// same bits as its transpose. Entries NaN do not count for the largest entry. A matrix with an
-// entry NaN is not symmetric.
+// same bits as its transpose. The largest entry is taken over the entries that are not NaN. A
+// matrix with a NaN entry does not count as symmetric.
 func Symmetric(q []float64, n int) (largest float64, same bool) {
 	if vectors && n >= leastRows {
 		_ = q[n*n-1]

@@ -1,17 +1,17 @@
 package dense
 
-// These constants are limits of |dm|. For each limit, LogisticNear uses another series. Up to
-// LogisticTaylor it sums 4 terms of the series of s and w themselves. Up to LogisticShortSeries it
-// sums 9 terms of exp(−dm) − 1, and up to LogisticSeries 14 terms. The first omitted term of each
-// series is below eps.
+// LogisticNear sums a series, and these constants select the series by |dm|, the change of a
+// margin. Up to LogisticTaylor it sums 4 terms of the series of s and w themselves. Up to
+// LogisticShortSeries it sums 9 terms of the series of exp(−dm) − 1, and up to LogisticSeries 14
+// terms. The first omitted term of each series is below eps.
 const (
 	LogisticSeries      = .5
 	LogisticShortSeries = 1. / 16
 	LogisticTaylor      = 2e-4
 )
 
-// wholeVectors returns the number of rows that the vector units process: n rounded down to a
-// multiple of four, or 0 without vector units.
+// wholeVectors returns the number of rows, of n, that the vector units process. It is n rounded
+// down to a multiple of four, or 0 without vector units.
 func wholeVectors(n int) int {
 	if !vectors {
 		return 0
@@ -19,13 +19,13 @@ func wholeVectors(n int) int {
 	return n &^ 3
 }
 
-// LogisticNear sets s = 1/(1 + exp m) and w = s·(1 − s) at margins m, to full precision and without
-// exponentials. The arguments s0 and w0 are s and w at the margins m − dm, where |dm| ≤ r ≤
-// LogisticSeries. With q = exp(−dm) − 1,
+// LogisticNear sets s = 1/(1 + exp m) and w = s·(1 − s) at the margins m, to full precision and
+// without exponentials. The parameters s0 and w0 are s and w at the margins m − dm, and |dm| ≤ r ≤
+// LogisticSeries must hold. With q = exp(−dm) − 1,
 //
 //	s = s₀(1+q)/(1+s₀q),  w = w₀(1+q)/(1+s₀q)².
 //
-// The slices s and s0 may be the same, and so may w and w0.
+// The slices s and s0 may be the same slice, and so may w and w0.
 func LogisticNear(s, w, s0, w0, dm []float64, r float64) {
 	n := len(dm)
 	s, w, s0, w0 = s[:n], w[:n], s0[:n], w0[:n]
@@ -44,7 +44,7 @@ func LogisticNear(s, w, s0, w0, dm []float64, r float64) {
 	switch {
 	case r <= LogisticTaylor:
 		for i, dm := range dm {
-			// The derivatives of s in the margin are −w, w(1−2s), −w(1−6w), …
+			// The successive derivatives of s in the margin are −w, w(1−2s), −w(1−6w), …
 			si, wi := s0[i], w0[i]
 			w2 := wi * (1 - 2*si)
 			w3 := wi * (1 - 6*wi)
@@ -70,7 +70,7 @@ func LogisticNear(s, w, s0, w0, dm []float64, r float64) {
 	}
 }
 
-// LogisticNext does the work of LogisticNear for dm so small that dm² is a rounding error.
+// LogisticNext does the work of LogisticNear if dm is so small that dm² is a rounding error.
 func LogisticNext(s, w, s0, w0, dm []float64) {
 	n := len(dm)
 	s, w, s0, w0 = s[:n], w[:n], s0[:n], w0[:n]

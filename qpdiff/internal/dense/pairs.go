@@ -6,8 +6,8 @@ import "math"
 // modulo lanes, and each lane has its own result.
 const lanes = 4
 
-// Highest returns the largest x[i] among the indices i with a[i] < b[i], and the first i with this
-// value. If there is no such i, it returns −1 and −Inf.
+// Highest considers the indices i with a[i] < b[i]. It returns the largest x[i] among them, and the
+// first i with this value. If there is no such i, it returns −1 and −Inf.
 func Highest(x, a, b []float64) (at int, value float64) {
 	at, value = -1, math.Inf(-1)
 	from := 0
@@ -25,8 +25,8 @@ func Highest(x, a, b []float64) (at int, value float64) {
 	return at, value
 }
 
-// firstLargest returns the largest of the values, and the smallest place with this value. If no
-// value is above lower, it returns −1 and lower.
+// firstLargest returns the largest entry of values, and the smallest entry of places that belongs
+// to this value. If no value is above the parameter lower, it returns −1 and lower.
 func firstLargest(values, places []float64, lower float64) (at int, value float64) {
 	at, value = -1, lower
 	for k, v := range values {
@@ -37,10 +37,10 @@ func firstLargest(values, places []float64, lower float64) (at int, value float6
 	return at, value
 }
 
-// Steepest considers the indices i with a[i] > b[i] and d = rtop − r[i] > 0. The gain of such an
-// index is d²/max(h + diagonal[i] − 2·row[i], minCurv). Steepest returns the first index with the
-// largest gain, its gain, and the largest d of all considered indices. If there is no such index,
-// it returns −1, 0 and 0.
+// Steepest considers the indices i with a[i] > b[i] and rtop > r[i]. With d = rtop − r[i], the gain
+// of such an index is d²/max(h + diagonal[i] − 2·row[i], minCurv). Steepest returns the first index
+// with the largest gain, its gain, and the largest d of all considered indices. If there is no such
+// index, it returns −1, 0 and 0.
 func Steepest(rtop, h, minCurv float64, r, diagonal, row, a, b []float64) (at int, gain, gap float64) {
 	n := len(r)
 	at = -1

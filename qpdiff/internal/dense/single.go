@@ -7,10 +7,11 @@ import "cvgm/qpdiff/internal/stop"
 const singleColumns = 16
 
 // GramSingle sets the lower triangle of g to A·diag(root)²·Aᵀ, for the n×width matrix A with the
-// given stride. It computes with float32 numbers, in half the time of AddGram. No entry of row i of
-// A·diag(root) may be larger than unit[i], a power of two. The error of entry (i, j) of g is then
-// about 1e-6 times the product of the norms of rows i and j, however large the units are. work has
-// GramSingleWork entries. GramSingle stops early if end has ended.
+// given stride. It computes with float32 numbers, in half the time of AddGram. Each unit[i] is a
+// power of two, and no entry in row i of A·diag(root) may be larger. The error of entry (i, j) of g
+// is then about 1e-6 times the product of the norms of rows i and j, however large the units are.
+// The scratch work has GramSingleWork entries. GramSingle stops early if the context of end has
+// ended.
 func GramSingle(end *stop.Stop, g []float64, n int, a []float64, stride, width int, root, unit []float64, work []float32) {
 	for i := range n {
 		clear(g[i*n : i*n+i+1])
@@ -41,13 +42,13 @@ func GramSingle(end *stop.Stop, g []float64, n int, a []float64, stride, width i
 	}
 }
 
-// GramSingleWork returns the number of entries of work that GramSingle needs for n rows.
+// GramSingleWork returns the length of the scratch that GramSingle needs for n rows.
 func GramSingleWork(n int) int {
 	return (n + singleColumns - 1) / singleColumns * singleColumns * blockDepth
 }
 
 // packSingle sets dst to the first columns of A·diag(root). It packs singleColumns rows of A as one
-// group, and divides each row by the row's unit. The last group is padded with zeros.
+// group, and divides each row by the row's unit. It fills the last group with zeros.
 func packSingle(dst []float32, n int, a []float64, stride int, root, unit []float64) {
 	depth := len(root)
 	for i := 0; i < n; i += singleColumns {
@@ -68,7 +69,8 @@ func packSingle(dst []float32, n int, a []float64, stride int, root, unit []floa
 	}
 }
 
-// singleTile calls productTileSingle, or does the same in Go without vector units.
+// singleTile calls the assembly productTileSingle. On processors without vector units it does the
+// same in Go.
 func singleTile(tile *[productRows * singleColumns]float32, a, b []float32, depth int) {
 	_, _ = a[(depth-1)*singleColumns+productRows-1], b[depth*singleColumns-1]
 	if vectors {

@@ -4,17 +4,17 @@ import "golang.org/x/sys/cpu"
 
 //go:generate go -C vector run main.go small.go lanes.go logistic.go -out ../vector_amd64.s -stubs ../vector_amd64.go -pkg dense
 
-// vectors reports whether the processor has the vector units that the assembly needs. Otherwise the
-// Go code next to each call of assembly computes the result. This code gives the same bits, unless
-// the compiler fuses products and sums, as it does for GOAMD64=v3.
+// vectors reports whether the processor has the vector units that the assembly needs. If it does
+// not, the Go code next to each call of assembly computes the result. The Go code gives the same
+// bits, unless the compiler fuses products and sums, as it does for GOAMD64=v3.
 var vectors = cpu.X86.HasAVX
 
-// leastRows is the smallest number of rows for the vector units, and leastEntries the smallest
-// number of entries in a row.
+// leastRows is the smallest number of rows for which the vector units are used, and leastEntries
+// the smallest number of entries in a row.
 const leastRows, leastEntries = 4, 4
 
-// SetVectors switches the use of the vector units on or off, for tests. It switches them on only if
-// the processor has them. It returns the old setting.
+// SetVectors switches the use of the vector units on or off, for tests. It does not switch them on
+// if the processor has none. It returns the old setting.
 func SetVectors(on bool) (old bool) {
 	old, vectors = vectors, on && cpu.X86.HasAVX
 	wide = vectors && cpu.X86.HasAVX512F
@@ -25,7 +25,8 @@ func SetVectors(on bool) (old bool) {
 // with and without these registers.
 var wide = cpu.X86.HasAVX512F
 
-// setWide switches the use of these registers on or off, for tests. It returns the old setting.
+// setWide switches the use of the registers of eight float64s on or off, for tests. It returns the
+// old setting.
 func setWide(on bool) (old bool) {
 	old, wide = wide, on && vectors && cpu.X86.HasAVX512F
 	return old

@@ -1,6 +1,6 @@
-// Package equal finds columns of data that are equal up to their sign. Without a strictly convex
-// penalty, a loss does not determine the separate parameters of such columns. In the limit of a
-// vanishing penalty, the parameters are equal up to the columns' signs.
+// Package equal finds columns of data that are equal up to their sign. If the penalty is not
+// strictly convex, a fit does not determine the separate parameters of such columns. In the limit
+// of a vanishing strictly convex penalty, the parameters are equal up to the columns' signs.
 package equal
 
 import (
@@ -12,22 +12,25 @@ import (
 	"cvgm/qpdiff/internal/dense"
 )
 
-// entryTol bounds the difference of entries of equal columns, relative to the largest entry and in
-// units of 2⁻⁵². It allows for the roundings of centring and scaling.
+// entryTol bounds the difference between corresponding entries of equal columns. The bound is
+// relative to the largest entry and in units of 2⁻⁵². It allows for the rounding of centring and
+// scaling.
 const entryTol = 16
 
-// projectionTol bounds the difference of the projections of equal columns, divided by the number of
-// rows and in units of 2⁻⁵². The columns are scaled to the largest entry 1. The bound allows for
-// the rounding of the entries, of the largest entry, and of the sums.
+// projectionTol bounds the difference between the projections of equal columns, which are their
+// products with a random vector. The bound is for each row of the data, in units of 2⁻⁵², and for
+// columns scaled to the largest entry 1. It allows for the rounding of the entries, of the largest
+// entry, and of the sums.
 const projectionTol = 4 * entryTol
 
 // A Matrix has the columns to compare.
 type Matrix interface {
-	// Project sets size to the largest absolute entry of each column, and sums to the product of
-	// each column with a vector. Each call of weight returns the next entry of this vector.
+	// Project sets size to the largest absolute entry of each column. It sets sums to the product of
+	// each column with one vector; each call of the function weight returns the next entry of this
+	// vector.
 	Project(sums, size []float64, weight func() float64)
-	// Alike reports whether column k, multiplied by sign, equals column firstCol up to tol. Find
-	// makes all calls with the same firstCol directly after each other.
+	// Alike reports whether column k, multiplied by sign, equals column firstCol up to tol. Find makes
+	// all calls with one value of firstCol directly after each other.
 	Alike(firstCol, k int, sign, tol float64) bool
 }
 
@@ -38,9 +41,9 @@ type Columns struct {
 	Size  []int     // for the first column of a class, the number of columns in the class
 }
 
-// Find returns the classes of n columns with the given number of rows, or nil if all columns differ
-// and none is zero. It costs one pass over the entries, and a comparison for each pair of columns
-// whose products with a random vector are equal.
+// Find returns the classes of equal columns of a matrix with n columns and the given number of
+// rows. It returns nil if all columns differ and none is zero. It costs one pass over the entries,
+// and one comparison for each pair of columns whose products with a random vector are equal.
 func Find(rows, n int, m Matrix) *Columns {
 	c := &Columns{make([]int, n), make([]float64, n), make([]int, n)}
 	sum, size := make([]float64, n), make([]float64, n)
@@ -112,8 +115,9 @@ func (c *Columns) sort() {
 	c.Size = size
 }
 
-// Share divides values among equal columns. For the first column j of each class, it divides the
-// value theta_j equally among the columns of the class. Each part gets the sign of its column.
+// Share divides values among equal columns. The vector theta has one value for each class, in the
+// entry of the class's first column. Share divides the value of a class equally among the columns
+// of the class. Each part gets the sign of its column.
 func (c *Columns) Share(theta []float64) {
 	for k, j := range slices.Backward(c.First) {
 		if j >= 0 && j < k && theta[j] != 0 { // so that no zero becomes −0
@@ -127,8 +131,8 @@ func (c *Columns) Share(theta []float64) {
 	}
 }
 
-// Collect is the adjoint of Share. For each class it sets the entry of the first column to the mean
-// of sign·entry over the columns of the class.
+// Collect is the adjoint of Share. For each class, Collect computes the mean of sign·entry over the
+// columns of the class. It stores the mean in the entry of the first column.
 func (c *Columns) Collect(dtheta []float64) {
 	for k, j := range c.First {
 		if j >= 0 && j < k {
@@ -143,8 +147,9 @@ func (c *Columns) Collect(dtheta []float64) {
 	}
 }
 
-// Restrict returns the classes in which alike(first, k) is true for all columns k. It returns nil
-// if no class remains. The result uses the storage of dst.
+// Restrict returns the classes for which the function alike confirms equality: alike(first, k) must
+// be true for the first column and each column k of the class. It returns nil if no class remains.
+// The result uses the storage of dst.
 func (c *Columns) Restrict(dst *Columns, alike func(first, k int) bool) *Columns {
 	dst.First, dst.Sign, dst.Size = append(dst.First[:0], c.First...), append(dst.Sign[:0], c.Sign...), append(dst.Size[:0], c.Size...)
 	for k, j := range c.First {
@@ -172,5 +177,6 @@ func (c *Columns) Restrict(dst *Columns, alike func(first, k int) bool) *Columns
 // Held reports whether column j is zero or equals an earlier column.
 func (c *Columns) Held(j int) bool { return c.First[j] != j }
 
-// Copies returns the number of columns in the class of column j, for which Held must be false.
+// Copies returns the number of columns in the class of column j. It may be called only if Held is
+// false for column j.
 func (c *Columns) Copies(j int) int { return max(1, c.Size[j]) }

@@ -1,6 +1,6 @@
 // Package gram computes the Gram matrices of linear learners for data with many rows. It does not
 // copy the rows. If the data have a [learn.Gram] and the learner uses most of its rows, the package
-// sums over the unused rows instead, and subtracts this sum from the Gram.
+// sums only over the rows that the learner does not use, and subtracts this sum from the Gram.
 package gram
 
 import (
@@ -12,11 +12,10 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// LeastKept is a fraction of a feature's sum of squares. At least this fraction must be left after
-// the subtraction of unused rows and of the centre. At most two digits are then lost. If less is
-// left, the feature's sums are computed again from the centred and scaled rows. They are also
-// computed again if the sum of squares is below LeastSquares, because its terms then lose bits to
-// underflow.
+// LeastKept is a fraction of a feature's sum of squares. At least this fraction must remain after
+// unused rows and the centre are subtracted, so that at most two digits are lost. If less remains,
+// the feature's sums are computed again from the centred and scaled rows. They are also computed
+// again if the sum of squares is below LeastSquares, because its terms then lose bits to underflow.
 const (
 	LeastKept    = .01
 	LeastSquares = 1e-280
@@ -25,20 +24,20 @@ const (
 // A Maker makes Gram matrices and holds its work.
 type Maker struct {
 	End       *stop.Stop // Make checks it
-	sum, size []float64  // Σ c·(x − reference), where c is the weight of a row; the sums of squares before the subtraction
+	sum, size []float64  // Σ c·(x − reference) over the rows x, with the weight c of each row; the sums of squares before the subtraction
 	shift     []float64  // the centre minus the reference
 	seen      []float64
 	work      dense.SquareWork
 	lossy     []int // the features of which less than LeastKept is left
 }
 
-// Entries returns the number of float64 values that a Maker and the Gram of the data hold together,
-// for n features.
+// Entries returns the size of a Maker and of the data's Gram together, as a number of float64
+// values, for n features.
 func Entries(n float64) float64 { return n*n + 6*n + 2*dense.SquareBlock }
 
-// Make sets g (n×n) to the sum of x·xᵀ over the rows x of d, and xty to the sum of y·x. The rows
-// are centred by d.Centre and scaled by d.Scale, and row i has the weight counts[i]. d.X must be a
-// *mat.Dense.
+// Make sets the n×n matrix g to the sum of x·xᵀ over the rows x of d, and the vector xty to the sum
+// of y·x with the labels y. The rows are centred by d.Centre and scaled by d.Scale, and row i has
+// the weight counts[i]. d.X must be a *mat.Dense.
 func (m *Maker) Make(g, xty []float64, d *learn.Data, counts []float64) {
 	x := d.Dense()
 	n := len(xty)
@@ -90,8 +89,8 @@ func (m *Maker) Make(g, xty []float64, d *learn.Data, counts []float64) {
 }
 
 // start sets the upper triangle of g to the sum of (x − reference)·(x − reference)ᵀ over the rows x
-// of X. It returns the reference, or nil for the reference 0. It sets size to the diagonal entries
-// that g has before rows or the centre are subtracted.
+// of X. It returns the vector reference; nil stands for the reference 0. It sets size to the first
+// values of g's diagonal, from before rows or the centre are subtracted.
 func (m *Maker) start(g []float64, d *learn.Data, counts []float64) (reference []float64) {
 	x, n := d.Dense().RawMatrix(), len(m.size)
 	all := g
@@ -114,9 +113,9 @@ func (m *Maker) start(g []float64, d *learn.Data, counts []float64) (reference [
 	return reference
 }
 
-// subtracts reports whether g is computed from d.Gram by subtraction. This requires that no weight
-// exceeds the row's weight in d.Gram. Subtraction is cheaper only if the number of rows to subtract
-// is below the number of rows with a weight above 0.
+// subtracts reports whether g is computed from d.Gram by subtraction. This requires that no row has
+// a larger weight than in d.Gram. It also requires that subtraction is cheaper: the rows to
+// subtract must be fewer than the rows with a weight above 0.
 func subtracts(d *learn.Data, counts []float64) bool {
 	if d.Gram == nil {
 		return false
@@ -137,7 +136,8 @@ func subtracts(d *learn.Data, counts []float64) bool {
 	return missing < counting
 }
 
-// recompute computes the entries of the features in lossy from the centred and scaled rows.
+// recompute computes some entries again, from the centred and scaled rows. These are the entries of
+// the features in the list lossy.
 func (m *Maker) recompute(g, xty []float64, d *learn.Data, counts []float64) {
 	if len(m.lossy) == 0 {
 		return

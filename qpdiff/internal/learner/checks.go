@@ -11,7 +11,7 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// ErrNoData is the error of a Fit before the first successful Load.
+// ErrNoData is the error of a Fit if no Load has succeeded yet.
 var ErrNoData = &qpdiff.ArgError{Arg: "Data", Why: qpdiff.ErrNotFitted, Problem: "is missing", Remedy: "call Load before Fit"}
 
 // CheckHyper returns an error if hyper does not have n entries, or if an entry is not finite or is
@@ -29,17 +29,17 @@ func CheckHyper(hyper []float64, n int) error {
 	return nil
 }
 
-// CheckTangent returns an error for the first entry of d that is not finite.
+// CheckTangent returns an error for the first entry of the tangent d that is not finite.
 func CheckTangent(d *learn.Grad) error {
 	const remedy = "give a finite tangent"
 	return cmp.Or(check.Finite("d.Hyper", remedy, d.Hyper), check.FiniteRows("d.X", remedy, d.X), check.Finite("d.Stored", remedy, d.Stored), check.Finite("d.Y", remedy, d.Y))
 }
 
-// errOverflow is the error of a product beyond the range of float64.
+// errOverflow is the error for a product that lies beyond the range of float64.
 var errOverflow = &qpdiff.ArgError{Arg: "Data", Why: qpdiff.ErrNotFinite, Problem: "gives a derivative that overflows", Remedy: "scale the data, the hyperparameters or the cotangent"}
 
-// CheckProduct returns an error if an entry of g is not finite. A VJP that can bound the entries
-// without a pass over the rows need not call CheckProduct.
+// CheckProduct returns an error if an entry of the gradient g is not finite. Some VJPs can bound
+// the entries without a pass over the rows. They need not call CheckProduct.
 func CheckProduct(g *learn.Grad) error {
 	if !dense.AllFinite(g.Hyper) || !dense.AllFinite(g.Y) || !dense.AllFinite(g.Stored) || check.FiniteRows("", "", g.X) != nil {
 		return errOverflow
@@ -50,7 +50,8 @@ func CheckProduct(g *learn.Grad) error {
 // CheckTangentOut returns an error if an entry of dtheta, the result of a JVP, is not finite.
 func CheckTangentOut(dtheta []float64) error { return CheckProduct(&learn.Grad{Hyper: dtheta}) }
 
-// CheckPlain returns an error if d.Rows or d.Weights is not nil. The error names the given learner.
+// CheckPlain returns an error if d.Rows or d.Weights is not nil. The error contains the name of the
+// given learner.
 func CheckPlain(d learn.Data, learner string) error {
 	arg := "Data.Weights"
 	if d.Rows != nil {
@@ -62,8 +63,8 @@ func CheckPlain(d learn.Data, learner string) error {
 	return nil
 }
 
-// CheckAll does the work of Check for a learner that cannot use Rows and Weights. The parameter
-// learner is the name of the learner in the error.
+// CheckAll does the work of Check for a learner that does not support Rows and Weights. The
+// parameter learner is the name of this learner in the error.
 func CheckAll(d learn.Data, learner string) error { return cmp.Or(CheckPlain(d, learner), d.Check()) }
 
 // Counts returns the weight of each row of X, or nil if all weights are 1. The result uses the
@@ -84,9 +85,9 @@ func Counts(d learn.Data, dst []float64) []float64 {
 	return dst
 }
 
-// Counting returns the weight of each row of X, the rows with a weight above 0, and the sum of the
-// weights. The parameters dst and rows are storage for the weights and for the list, if they are
-// long enough.
+// Counting returns the weight of each row of X, the list of rows with a weight above 0, and the sum
+// of the weights. The parameters dst and rows are storage for the weights and the list; Counting
+// uses them if they are long enough.
 func Counting(d learn.Data, dst []float64, rows []int) (counts []float64, counting []int, total float64) {
 	counts = Counts(d, dst)
 	rows = dense.Grow(rows, len(d.Y))[:0]
@@ -105,15 +106,16 @@ func plain(d learn.Data) bool { return d.Rows == nil && d.Weights == nil }
 // Wants reports whether some field of g is not nil.
 func Wants(g *learn.Grad) bool { return g.Hyper != nil || WantsRows(g) || g.Y != nil }
 
-// WantsRows reports whether the field of g for X is not nil.
+// WantsRows reports whether g asks for the derivative in the rows X, that is whether the field of g
+// for X is not nil.
 func WantsRows(g *learn.Grad) bool { return g.X != nil || g.Stored != nil }
 
-// ErrNoFit is the error of a VJP or JVP if the last Fit failed, or if there was none since the last
-// Load or Reset.
+// ErrNoFit is the error of a VJP or JVP without a fit: the last Fit failed, or there was no Fit
+// since the last Load or Reset.
 var ErrNoFit = fmt.Errorf("qpdiff: %w: call Load and Fit first", qpdiff.ErrNotFitted)
 
-// DecisionTol bounds the rounding error of a classifier's decision values at its training rows,
-// relative to the margin 1 with which they are compared. The estimate of this error includes a
-// safety factor. The rounding of kernel values, or of the terms of a margin, may make the error
-// larger than the bound. Another solver would not help in this case.
+// DecisionTol bounds the rounding error of a classifier's decision values at its training rows. The
+// bound is relative to the margin 1 with which the decision values are compared. The estimate of
+// this error includes a safety factor. The error may exceed the bound because of the rounding of
+// kernel values, or of the terms of a margin. Another solver would not help in this case.
 const DecisionTol = 1e-3

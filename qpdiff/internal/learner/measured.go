@@ -2,8 +2,9 @@ package learner
 
 import "math"
 
-// Measured does the work of a method Residual of the learner l. residual measures the optimality
-// conditions of the last fit. If there is no fit, Measured returns NaN and an error.
+// Measured does the work of the method Residual of a learner l. The function residual measures the
+// violation of the optimality conditions at the last fit. If there is no fit, Measured returns NaN
+// and an error.
 func Measured(l any, s *State, residual func() float64) (worst float64, err error) {
 	defer Name(l, &err)
 	if err := s.Fitted(); err != nil {
@@ -13,9 +14,9 @@ func Measured(l any, s *State, residual func() float64) (worst float64, err erro
 	return residual(), nil
 }
 
-// Relative returns a violation of an optimality condition relative to the size of the condition's
-// terms, or 0 if the violation is not above 0. The violation is a sum of these terms, so the size
-// cannot be smaller, except that products of very small numbers underflow.
+// Relative returns the violation of an optimality condition, divided by the size of the condition's
+// terms. It returns 0 if the violation is not above 0. The violation is a sum of these terms, so it
+// cannot exceed their size, unless products of very small numbers underflow.
 func Relative(violation, size float64) float64 {
 	if violation <= 0 {
 		return 0

@@ -8,7 +8,7 @@ import (
 	"cvgm/qpdiff/internal/stop"
 )
 
-// Named returns err prefixed with the package and the name of the learner l. If err is nil, it
+// Named returns err with a prefix: the package and the name of the learner l. If err is nil, Named
 // returns nil.
 func Named(l any, err error) error {
 	if err == nil {
@@ -18,8 +18,8 @@ func Named(l any, err error) error {
 }
 
 // Name does the work of Named in a deferred call. It replaces *err, the error that a method
-// returns, by Named(l, *err). If Look of a [stop.Stop] panicked, Name first sets *err to the error
-// of the context.
+// returns, by Named(l, *err). If the method Look of a [stop.Stop] panicked, Name first sets *err to
+// the error of the context.
 func Name(l any, err *error) {
 	if value := recover(); value != nil {
 		*err = stop.Recovered(value)
@@ -28,7 +28,7 @@ func Name(l any, err *error) {
 }
 
 // End does the work of Name for a Load, a Fit, or a similar call. If a [stop.Stop] ended the call,
-// End also resets l, because the work is incomplete.
+// End also resets the learner l, because the call did not complete its work.
 func End(l interface{ Reset() }, err *error) {
 	if value := recover(); value != nil {
 		*err = stop.Recovered(value)
@@ -36,7 +36,7 @@ func End(l interface{ Reset() }, err *error) {
 	*err = Ended(l, *err)
 }
 
-// Ended does the work of End for an error that was returned and did not cause a panic.
+// Ended does the work of End if the call returned the error of a [stop.Stop] and did not panic.
 func Ended(l interface{ Reset() }, err error) error {
 	if stop.Ended(err) {
 		l.Reset()

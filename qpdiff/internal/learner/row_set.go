@@ -20,8 +20,9 @@ type RowSet struct {
 	table  []int     // hash table; an entry is the number of a distinct row plus 1, or 0
 }
 
-// Where sets dst to the rows i for which pred(k) is true, where k is the distinct row of row i. If
-// there is no fit, it returns an error that names the learner l.
+// Where lists in dst the rows whose distinct rows satisfy the function pred: the rows i for which
+// pred(k) is true, where k is the number of row i's distinct row. If there is no fit, Where returns
+// an error that names the learner l.
 func (s *RowSet) Where(l any, state *State, dst []int, pred func(distinct int) bool) ([]int, error) {
 	if err := state.Fitted(); err != nil {
 		return nil, Named(l, err)
@@ -35,8 +36,9 @@ func (s *RowSet) Where(l any, state *State, dst []int, pred func(distinct int) b
 	return dst, nil
 }
 
-// Spread sets dst_i to value(k) times the weight of row i, where k is the distinct row of row i. If
-// there is no fit, it returns an error that names the learner l.
+// Spread gives each row its part of a value of its distinct row. It sets dst_i to value(k) times
+// the weight of row i, where k is the number of row i's distinct row. If there is no fit, Spread
+// returns an error that names the learner l.
 func (s *RowSet) Spread(l any, state *State, dst []float64, value func(distinct int) float64) ([]float64, error) {
 	if err := state.Fitted(); err != nil {
 		return nil, Named(l, err)
@@ -58,8 +60,9 @@ func (s *RowSet) Count(i int) float64 { return dense.CountAt(s.Counts, i) }
 // Share returns the weight of row i divided by the total weight of its distinct row k.
 func (s *RowSet) Share(i, k int) float64 { return s.Count(i) / s.Copies[k] }
 
-// Distinct finds the distinct rows of the rows×n matrix x, and the total weight of each distinct
-// row. It reports whether the result differs from the result of the previous call.
+// Distinct finds the distinct rows of the matrix x, which has the given number of rows and n
+// columns. It sums the weights of each distinct row. It reports whether the result differs from the
+// result of the previous call.
 func (s *RowSet) Distinct(x []float64, rows, n int) (changed bool) {
 	if cap(s.Of) < rows {
 		s.First, s.Of, s.Copies = make([]int, 0, rows), make([]int, rows), make([]float64, 0, rows)
@@ -111,8 +114,8 @@ func RowSetEntries(rows float64, weighted bool) float64 {
 	return entries
 }
 
-// Equal calls visit(i, k) for each row k that equals an earlier row, where i is the first row equal
-// to row k. It stops if visit returns false.
+// Equal calls the function visit(i, k) for each row k that equals an earlier row. The argument i is
+// the first row that equals row k. Equal stops if visit returns false.
 func (s *RowSet) Equal(visit func(i, k int) bool) {
 	for k, row := range s.Of {
 		if row >= 0 && s.First[row] != k && !visit(s.First[row], k) {
@@ -122,8 +125,8 @@ func (s *RowSet) Equal(visit func(i, k int) bool) {
 }
 
 // CheckEqual returns an error if equal rows have different tangents in t. It compares the tangents
-// of the labels y, and of the coordinates j for which moves(j) is true. It checks only rows for
-// which pred(k) is true, where k is the distinct row.
+// of the labels y, and the tangents of the coordinates j for which moves(j) is true. It checks a
+// row only if pred(k) is true, where k is the number of its distinct row.
 func (s *RowSet) CheckEqual(t *learn.Grad, y []float64, pred func(distinct int) bool, moves func(j int) bool) error {
 	if t.X == nil && t.Y == nil {
 		return nil

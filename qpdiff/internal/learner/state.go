@@ -14,8 +14,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// State is the part that all learners share: the data, the state of the last fit, and the checks of
-// the arguments of Load, Fit, VJP and JVP.
+// State is the part that all learners share. It has the data and the state of the last fit, and it
+// checks the arguments of Load, Fit, VJP and JVP.
 type State struct {
 	Home   check.Home
 	Data   learn.Data // X is nil without a successful Load
@@ -25,15 +25,17 @@ type State struct {
 	Stop   stop.Stop  // loads, fits and derivatives check it
 }
 
-// Unload discards the data and the fit, and checks Stop. Every Load begins with Unload.
+// Unload discards the data and the fit. It panics if the context of Stop has ended. Every Load
+// begins with Unload.
 func (f *State) Unload() {
 	f.Home.Take()
 	f.Data, f.Fit = learn.Data{}, 0
 	f.Stop.Look()
 }
 
-// Take begins a Load of l. It returns d in the form in which l holds the data, see Held. It returns
-// the errors of CheckBytes, Held and Check, and if classes is set, of CheckClasses.
+// Take begins a Load of the learner l. It returns the data d in the form in which l holds them; see
+// Held. It returns the errors of CheckBytes, Held and Check. If the parameter classes is true, it
+// also returns the errors of CheckClasses.
 func (f *State) Take(l Sized, d learn.Data, classes bool) (learn.Data, error) {
 	f.Unload()
 	if err := CheckBytes(l, d); err != nil {
@@ -49,9 +51,9 @@ func (f *State) Take(l Sized, d learn.Data, classes bool) (learn.Data, error) {
 	return d, err
 }
 
-// Held returns d with X in the form in which l holds it: the sparse matrix itself if X is sparse
-// and l reads it in place, and otherwise a *mat.Dense. It returns an error if l cannot use d.Centre
-// or d.Scale.
+// Held returns the data d with X in the form in which the learner l holds it. If X is sparse and l
+// reads sparse matrices in place, this is X itself, and otherwise a *mat.Dense. Held returns an
+// error if l cannot use d.Centre or d.Scale.
 func Held(l any, d learn.Data) (learn.Data, error) {
 	if d.X == nil {
 		return d, nil
@@ -76,8 +78,8 @@ func (f *State) Forget() {
 	f.Fit = 0
 }
 
-// Begin starts a Fit: it discards the last fit and checks the arguments of Fit. It returns an error
-// if a hyperparameter is negative.
+// Begin starts a Fit: it discards the last fit and checks the arguments of Fit. If a hyperparameter
+// is negative, it returns an error.
 func (f *State) Begin(theta, hyper []float64, params, hypers int) error {
 	if err := f.BeginTheta(theta, params, hypers); err != nil {
 		return err
@@ -113,8 +115,8 @@ func (f *State) CheckAdjoint(g *learn.Grad, dtheta []float64) error {
 }
 
 // HyperAlone reports whether Hyper is the only field of g that is not nil, and whether the
-// arguments of the VJP have the right shapes. In this usual case the caller may skip CheckAdjoint
-// if it checks the entries of dtheta itself.
+// arguments of the VJP have the right shapes. This is the usual case. The caller may then skip
+// CheckAdjoint if it checks the entries of dtheta itself.
 func (f *State) HyperAlone(g *learn.Grad, dtheta []float64) bool {
 	f.Home.Check()
 	return f.Fit != 0 && g != nil && g.X == nil && g.Stored == nil && g.Y == nil && g.HyperSize == nil && len(g.Hyper) == f.Hypers && len(dtheta) == f.Params
@@ -128,8 +130,8 @@ func (f *State) CheckForward(dtheta []float64, d *learn.Grad) error {
 	return CheckTangent(d)
 }
 
-// checkDerivative makes the checks that VJP and JVP have in common. Error messages call g by the
-// name arg.
+// checkDerivative makes the checks that VJP and JVP have in common. In its error messages, arg is
+// the name of g.
 func (f *State) checkDerivative(arg string, g *learn.Grad, dtheta []float64) error {
 	if err := f.Fitted(); err != nil {
 		return err
@@ -138,8 +140,9 @@ func (f *State) checkDerivative(arg string, g *learn.Grad, dtheta []float64) err
 	return f.CheckShape(arg, g)
 }
 
-// CheckShape panics if a field of g is not nil and does not have the shape of its input. If g is
-// nil, CheckShape returns an error with the name arg.
+// CheckShape panics if a field of g has the wrong shape, that is if it is not nil and does not have
+// the shape of its input. If g itself is nil, CheckShape returns an error, in which arg is the name
+// of g.
 func (f *State) CheckShape(arg string, g *learn.Grad) error {
 	if g == nil {
 		return check.ArgErrorf(arg, check.ErrEmpty, "give a Grad with the wanted fields", "is nil")
@@ -167,9 +170,10 @@ func (f *State) CheckShape(arg string, g *learn.Grad) error {
 	return nil
 }
 
-// NotDifferentiable returns the error for the inputs whose fields of g are not nil, because these
-// inputs have no derivative. The caller gives, as hyper, the names of the hyperparameters without a
-// derivative. An index i in weak.Rows stands for row rows[i] of the data.
+// NotDifferentiable returns the error for the inputs whose fields of g are not nil, because there
+// is no derivative in these inputs. The parameter hyper has the names of the hyperparameters
+// without a derivative. The parameter rows maps the indices in weak.Rows to rows of the data: index
+// i stands for row rows[i].
 func NotDifferentiable(g *learn.Grad, weak qpdiff.Weak, rows []int, remedy string, hyper ...qpdiff.Input) *qpdiff.NotDifferentiableError {
 	weak = qpdiff.Weak{Rows: slices.Clone(weak.Rows), Coords: slices.Clone(weak.Coords)}
 	for at, i := range weak.Rows {
@@ -191,7 +195,7 @@ func NotDifferentiable(g *learn.Grad, weak qpdiff.Weak, rows []int, remedy strin
 // CheckClasses returns an error if a classifier cannot use a label in d, or if all rows with a
 // weight above 0 have the same label.
 func CheckClasses(d learn.Data) error {
-	least, most := 1.0, -1.0 // smallest and largest label of the rows with a weight above 0
+	least, most := 1.0, -1.0 // the smallest and the largest label among the rows with a weight above 0
 	see := func(i int) {
 		if dense.CountAt(d.Weights, i) > 0 {
 			least, most = min(least, d.Y[i]), max(most, d.Y[i])

@@ -2,10 +2,10 @@ package numtest
 
 import "runtime"
 
-// HeldBy calls begin and then f. It returns the number of bytes by which f has increased the memory
-// in use. On a busy machine, the runtime may start a thread during f, and a thread takes 5 KB.
-// HeldBy then repeats both calls. The repetitions end, because the number of threads is bounded.
-// The tests of a package that calls HeldBy must not run in parallel.
+// HeldBy calls the function begin and then the function f. It returns the number of bytes by which
+// f has increased the memory in use. On a busy machine, the runtime may start a thread during f,
+// and a thread takes 5 KB. In this case HeldBy repeats both calls. The repetitions end, because the
+// number of threads is bounded. A package that calls HeldBy must not run its tests in parallel.
 func HeldBy(begin, f func()) int64 {
 	for {
 		begin()

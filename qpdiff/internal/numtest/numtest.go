@@ -18,7 +18,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// NaNs returns n entries NaN, as a destination that a Fit must overwrite.
+// NaNs returns a slice of n NaNs. A test passes it as a destination to a Fit, which must overwrite
+// all entries.
 func NaNs(n, _ int) []float64 {
 	s := make([]float64, n)
 	for i := range s {
@@ -44,8 +45,8 @@ func OK(t interface {
 	}
 }
 
-// Long returns the number of random problems of a test: n, or n/10 with -short. Tests under the race
-// detector and under emulation run with -short.
+// Long returns the number of random problems that a test draws: n, or n/10 with -short. Tests under
+// the race detector and under emulation run with -short.
 func Long(n int) int {
 	if testing.Short() {
 		return n / 10
@@ -71,18 +72,20 @@ func Direction(rng *rand.Rand, n int) []float64 {
 	return s
 }
 
-// CentralDifference estimates the derivative of f at 0 from five points, with an error of order h⁴.
+// CentralDifference estimates the derivative of f at 0 by the central formula for five points. Its
+// error is of order h⁴, where h is the step.
 func CentralDifference(f func(float64) float64, h float64) float64 {
 	return (8*(f(h)-f(-h)) - (f(2*h) - f(-2*h))) / (12 * h)
 }
 
-// ForwardDifference estimates the right derivative of f at 0, with an error of order h⁴.
+// ForwardDifference estimates the right derivative of f at 0. Its error is of order h⁴, where h is
+// the step.
 func ForwardDifference(f func(float64) float64, h float64) float64 {
 	return (-25*f(0) + 48*f(h) - 36*f(2*h) + 16*f(3*h) - 3*f(4*h)) / (12 * h)
 }
 
-// NearAll fails the test if got differs from want by more than tol. The difference is relative to
-// the largest |want_i|, or to floor if floor is larger.
+// NearAll fails the test if an entry of got differs from the entry of want by more than tol. The
+// difference is relative to the largest |want_i|, or to the parameter floor if this is larger.
 func NearAll(t *testing.T, what string, got, want []float64, tol, floor float64) {
 	t.Helper()
 	size, diff := floor, 0.0
@@ -131,7 +134,8 @@ func PreciseDot(a, b []float64) *big.Float {
 	return sum
 }
 
-// Eliminate solves the linear system whose last column is its right-hand side.
+// Eliminate solves a linear system by elimination. The last column of the given matrix is the
+// right-hand side.
 func Eliminate(a [][]*big.Float) []*big.Float {
 	n := len(a)
 	t := Precise(0)
@@ -161,9 +165,10 @@ func Eliminate(a [][]*big.Float) []*big.Float {
 	return x
 }
 
-// OneSided returns the left and the right difference quotient of a function f, from fminus =
-// f(x−h), fmid = f(x) and fplus = f(x+h). excess is the distance of got from the interval between
-// the two quotients. It is negative if got is inside.
+// OneSided returns the left and the right difference quotient of a function f at x. Its parameters
+// are the values fminus = f(x−h), fmid = f(x) and fplus = f(x+h). The result excess is the distance
+// of got from the interval between the two quotients. If got is inside the interval, excess is
+// negative.
 func OneSided(got float64, fminus, fmid, fplus *big.Float, h float64) (left, right, excess float64) {
 	slope := func(from, to *big.Float) float64 {
 		d := Precise(0).Sub(to, from)
@@ -203,8 +208,8 @@ func Extremes(rng *rand.Rand, n int) []float64 {
 	return s
 }
 
-// EquilibratedCond returns the condition of the symmetric n×n matrix h, scaled to a unit diagonal.
-// It computes the condition from the eigenvalues.
+// EquilibratedCond returns the condition number of the symmetric n×n matrix h after h is scaled to
+// a unit diagonal. It computes the condition number from the eigenvalues.
 func EquilibratedCond(n int, h func(i, j int) float64) float64 {
 	if n == 0 {
 		return 1

@@ -6,7 +6,8 @@ import (
 	"cvgm/qpdiff/internal/dense"
 )
 
-// A PreciseDual is the dual of a kernel SVM whose rows are distinct, in high precision.
+// A PreciseDual solves the dual problem of a kernel SVM in high precision. The rows must be
+// distinct.
 type PreciseDual struct {
 	Kernel    func(i, j int) *big.Float
 	Y, Copies []float64 // Copies is nil if each row occurs once
@@ -14,8 +15,9 @@ type PreciseDual struct {
 }
 
 // Decisions returns the decision values of the rows at the hyperparameter C = size·(1+d). It uses
-// an active-set method that starts at β = 0. To make all linear systems regular, it adds 1e-60
-// times the largest diagonal entry of K to the diagonal of K.
+// an active-set method that starts at the dual variables β = 0. It adds a small number to the
+// diagonal of the kernel matrix K, so that all linear systems are regular: 1e-60 times the largest
+// diagonal entry of K.
 func (l *PreciseDual) Decisions(size, d float64) (f []float64, exact []*big.Float) {
 	s := l.start(size, d)
 	for {
@@ -94,7 +96,8 @@ func (s *activeSet) residual() {
 	}
 }
 
-// between returns the rows that determine the lower and the upper bound of b.
+// between returns two rows: one determines the lower bound of the intercept b, and the other the
+// upper bound.
 func (s *activeSet) between() (up, down int) {
 	up, down = -1, -1
 	for i := range s.beta {
@@ -108,9 +111,9 @@ func (s *activeSet) between() (up, down int) {
 	return up, down
 }
 
-// move moves β of the free rows f towards the solution of their system. It stops at the solution,
-// or at the first bound that a row reaches. This row is then no longer free. move reports whether a
-// row reached a bound.
+// move moves the dual variables β of the free rows f towards the solution of their system. It stops
+// at the solution, or at the first bound that the β of a row reaches. This row is then no longer
+// free. move reports whether a row reached a bound.
 func (s *activeSet) move(f []int) bool {
 	m := len(f)
 	w := m
@@ -161,7 +164,7 @@ func (s *activeSet) move(f []int) bool {
 }
 
 // release frees the row, or the pair of rows, that violates optimality most. It returns false if no
-// row violates optimality. nfree is the number of free rows.
+// row violates optimality. The parameter nfree is the number of free rows.
 func (s *activeSet) release(nfree int) bool {
 	if nfree == 0 && s.Intercept {
 		up, down := s.between()
@@ -188,7 +191,8 @@ func (s *activeSet) release(nfree int) bool {
 	return true
 }
 
-// centre sets b to the middle of the interval of optimal b if all β are at a bound.
+// centre sets the intercept b if all β are at a bound. In this case many values of b are optimal,
+// and centre takes the middle of their interval.
 func (s *activeSet) centre(size float64) {
 	inside := 0
 	for i, v := range s.beta {

@@ -6,15 +6,15 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Stored is a sparse matrix whose entries can be visited only row by row. At panics.
+// Stored is a sparse matrix whose entries can be visited only row by row. Its method At panics.
 type Stored struct {
 	Rows, Columns int
 	Index         [][]int
 	Value         [][]float64
 }
 
-// DrawStored draws a rows×n matrix. Each column stores few, most or all of its entries. Some
-// entries are far from zero, and some are zeros.
+// DrawStored draws a rows×n matrix. Each column stores few, most or all of its entries. Among the
+// stored entries are entries far from zero, and also zeros.
 func DrawStored(rng *rand.Rand, rows, n int) *Stored {
 	s := &Stored{rows, n, make([][]int, rows), make([][]float64, rows)}
 	for j := range n {

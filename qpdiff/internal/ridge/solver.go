@@ -11,25 +11,25 @@ import (
 )
 
 const (
-	// correctionTol is the relative error that the first round of conjugate gradients may leave.
-	// Each later round corrects the result of the previous round, and may leave laterTol of its
-	// error. Two rounds thus leave an error below rounding. These errors are measured in the norm
-	// that the matrix of the Factor defines.
+	// correctionTol is the relative error that the first round of conjugate gradients may leave. Each
+	// later round corrects the result of the previous round. It may leave the fraction laterTol of
+	// that result's error. Two rounds thus leave an error below rounding. These errors are measured in
+	// the norm that the matrix of the Factor defines.
 	correctionTol, laterTol = 1e-9, 1e-7
-	// corrections bounds the number of corrections. The constant corrected is a fraction: a
-	// correction of at most this fraction of the solution is the last. The next correction would be
-	// about the square of the fraction.
+	// corrections bounds the number of corrections. The constant corrected is a fraction of the
+	// solution. After a correction of at most this fraction, no further correction is made, because
+	// its size would be about the square of the fraction.
 	corrections = 4
 	corrected   = 1e-8
-	// freshSteps bounds the number of steps with a Factor that was computed for this very system. A
-	// few steps suffice unless rounding has destroyed the Factor. A Factor computed from float32
-	// numbers is then replaced by one from float64 numbers.
+	// freshSteps bounds the number of steps with a fresh Factor, which was computed for the very
+	// system to solve. A few steps suffice unless rounding has destroyed the Factor. If a Factor from
+	// float32 numbers is destroyed in this way, a Factor from float64 numbers replaces it.
 	freshSteps = 100
 )
 
 // A Solver solves Systems by conjugate gradients with a Factor. It computes a new Factor when the
-// steps since the last factorisation have cost as much as a factorisation. Its results depend only
-// on the systems that it has solved since Reset, not on measured times.
+// steps since the last factorisation have cost as much as a factorisation. The results of a Solver
+// depend only on the systems that it has solved since Reset, and not on measured times.
 type Solver struct {
 	Factor *Factor    // the factor in use, or nil before the first factor
 	End    *stop.Stop // the solver checks it
@@ -47,22 +47,24 @@ type Solver struct {
 func (s *Solver) Reset() { s.Factor, s.spent, s.fresh = nil, 0, false }
 
 // Moved must be called after each change of the weights or of the ridge. It records that the factor
-// belongs to an earlier system.
+// was computed for an earlier system.
 func (s *Solver) Moved() { s.fresh = false }
 
-// Borrow makes s start with the factor that the Solver from has computed. s only reads this factor.
+// Borrow makes the Solver s start with the factor of another Solver, the parameter from. The Solver
+// s only reads this factor.
 func (s *Solver) Borrow(from *Solver) {
 	s.Factor, s.fresh, s.spent = from.Factor, from.fresh, 0
 }
 
-// These constants compare times of single operations with the time of an operation in a step of
-// conjugate gradients. gramShare is the ratio for a Gram matrix, and factorShare for a Cholesky
-// factor. Both are below 1, because a step reads all rows for few operations, while a Gram matrix
-// uses each entry many times. singleShare is the ratio for a Gram matrix from float32 numbers. In
-// this case packing an entry also takes as long as packingCost operations of a step.
+// These constants are ratios: the time of one operation in another task, divided by the time of one
+// operation in a step of conjugate gradients. gramShare is the ratio for a Gram matrix, and
+// factorShare for a Cholesky factor. Both are below 1, because a step reads all rows for few
+// operations, while a Gram matrix or a factor uses each entry many times. singleShare is the ratio
+// for a Gram matrix from float32 numbers. Such a Gram matrix also requires that entries are packed;
+// packing one entry takes as long as packingCost operations of a step.
 const gramShare, singleShare, factorShare, packingCost = .4, .2, .4, 5
 
-// budget returns the number of steps that cost as much as a factorisation.
+// budget returns a number of steps. So many steps cost as much as a factorisation.
 func (s *System) budget() float64 {
 	m, k := float64(s.M), float64(s.K)
 	if s.Stored != nil {
@@ -99,9 +101,9 @@ func (s *Solver) factorise(sys *System, single bool) bool {
 	return s.fresh
 }
 
-// rescaled limits the ratio between the present mean of the weights and the mean at the last
-// scaling of the factor. Beyond this ratio, the rows of the factor are rescaled, and the scaled
-// matrix is factorised. This costs about as much as a dozen steps.
+// rescaled limits a ratio: the mean of the present weights, divided by the mean of the weights at
+// the last scaling of the factor. Beyond this limit, the rows of the factor are rescaled, and the
+// scaled matrix is factorised. This costs about as much as a dozen steps.
 const rescaled = 2
 
 // follow rescales the rows of the factor if the mean of the weights has changed much. This happens,
@@ -120,9 +122,9 @@ func (s *Solver) follow(sys *System) {
 	}
 }
 
-// Solve sets x to the solution of Hx = b. The error is at most tol times the solution, in the norm
-// that the matrix of the Factor defines. Solve reports whether it converged; only rounding can
-// prevent this.
+// Solve sets x to the solution of Hx = b. The error is at most tol times the solution. Both are
+// measured in the norm that the matrix of the Factor defines. Solve reports whether it converged.
+// Only rounding can prevent it from converging.
 func (s *Solver) Solve(sys *System, x, b []float64, tol float64) bool {
 	if sys.Iterative {
 		if !s.fresh {
@@ -158,8 +160,8 @@ func (s *Solver) Solve(sys *System, x, b []float64, tol float64) bool {
 	}
 }
 
-// Exact sets x to the solution of Hx = b, up to the rounding of the products with H. It reports
-// whether there is a solution.
+// Exact sets x to the solution of Hx = b. The error is only the rounding of the products with H.
+// Exact reports whether there is a solution.
 func (s *Solver) Exact(sys *System, x, b []float64) bool {
 	k := sys.K
 	dense.GrowAll(k, &s.rest, &s.change, &s.joint)
@@ -176,8 +178,8 @@ func (s *Solver) Exact(sys *System, x, b []float64) bool {
 		}
 		tol = laterTol
 		floats.Add(x[:k], s.change)
-		// The parameter without a penalty may be far larger than the other parameters, so it is
-		// tested separately.
+		// The parameter without a penalty may be far larger than the other parameters, so its correction
+		// is tested separately.
 		sys.Diagonal(s.z, true)
 		if corrects(s.z[:sys.Penalised], x, s.change) && corrects(s.z[sys.Penalised:], x[sys.Penalised:], s.change[sys.Penalised:]) {
 			break
@@ -196,8 +198,9 @@ func (s *Solver) Exact(sys *System, x, b []float64) bool {
 	return dense.AllFinite(x[:k])
 }
 
-// joint copies b to dst, but with dst_j = 0 for each parameter j whose column of Z is zero. b_j may
-// be very large for such a parameter, and would then dominate the norms of the steps.
+// joint copies the right-hand side b to dst, but sets some entries to 0: the entry dst_j becomes 0
+// if parameter j has a penalty and its column of Z is zero. The entry b_j of such a parameter may
+// be very large, and would then dominate the norms of the steps.
 func (s *System) joint(dst, b []float64) {
 	copy(dst, b[:s.K])
 	for j, v := range s.squares[:s.Penalised] {
@@ -207,8 +210,9 @@ func (s *System) joint(dst, b []float64) {
 	}
 }
 
-// leaves returns the residual b − Hx of an Iterative system, relative to the size of the residual's
-// terms. Sizes are norms weighted by the diagonal of H.
+// leaves returns the residual b − Hx of the system sys, relative to the size of the residual's
+// terms. Sizes are norms weighted by the scale of the Factor, which approximates the inverse
+// diagonal of H.
 func (s *Solver) leaves(sys *System, x, b []float64) float64 {
 	sys.Product(s.rest, x[:sys.K], s.t)
 	dense.GrowAll(sys.K, &s.z, &s.p)
@@ -224,8 +228,9 @@ func (s *Solver) leaves(sys *System, x, b []float64) float64 {
 	return rest / (floats.Norm(s.z[:sys.K], 2) + s.most*floats.Norm(s.p[:sys.K], 2))
 }
 
-// corrects reports whether change is so small compared with x that no further correction is needed.
-// It compares the largest entries in units that give H a unit diagonal.
+// corrects reports whether the correction change is so small compared with x that no further
+// correction is needed. It compares the largest entries of the two vectors, in units that give H a
+// unit diagonal.
 func corrects(diagonal, x, change []float64) bool {
 	whole, part := 0.0, 0.0
 	for j, d := range diagonal {
@@ -237,24 +242,25 @@ func corrects(diagonal, x, change []float64) bool {
 
 // A Condition describes how accurately a system determines its solution.
 type Condition struct {
-	// bound of the condition of H scaled to a unit diagonal; it takes √K for the largest eigenvalue
+	// a bound of the condition number of H scaled to a unit diagonal; the bound uses √K in place of
+	// the largest eigenvalue
 	Cond float64
 	At   int // the parameter that the system determines least accurately
-	// If there is a parameter without a penalty, Schur is its Schur complement: the rest of its
-	// diagonal entry after the elimination of the other parameters. Along holds the changes of all
-	// parameters if this parameter changes by 1.
+	// Schur and Along concern the parameter without a penalty, if there is one. Schur is the remainder
+	// of its diagonal entry after the other parameters are eliminated (the Schur complement). Along
+	// holds the changes of all parameters if this parameter changes by 1.
 	Schur float64
 	Along []float64
 }
 
-// conditionTol is the relative accuracy to which Condition solves the system of a parameter without
+// conditionTol is the relative accuracy of the system that Condition solves for a parameter without
 // a penalty.
 const conditionTol = 1e-2
 
-// Condition sets c to a bound of the condition of H, scaled to a unit diagonal. The bound uses one
-// ratio for each parameter: its penalty divided by its diagonal entry. The eigenvalues of the
-// scaled H are at least the smallest of these ratios. For a parameter without a penalty, Condition
-// solves one system.
+// Condition sets c to a bound of the condition number of H, scaled to a unit diagonal. The bound
+// uses one ratio for each parameter: the parameter's penalty divided by its diagonal entry. No
+// eigenvalue of the scaled H is below the smallest of these ratios. For a parameter without a
+// penalty, Condition solves one system.
 func (s *Solver) Condition(sys *System, c *Condition) {
 	dense.GrowAll(sys.K, &s.rest, &s.change, &c.Along)
 	sys.Diagonal(s.rest, true)
@@ -270,7 +276,8 @@ func (s *Solver) Condition(sys *System, c *Condition) {
 	}
 }
 
-// bound computes Cond and At from the ratios of the penalties to the given diagonal.
+// bound computes Cond and At. It uses the ratio of each parameter's penalty to its entry in the
+// given diagonal.
 func (c *Condition) bound(sys *System, diagonal []float64) {
 	least := 1.0
 	c.At = 0
@@ -283,8 +290,8 @@ func (c *Condition) bound(sys *System, diagonal []float64) {
 }
 
 // single computes Schur and Along for the parameter without a penalty. If the system determines
-// this parameter less accurately than the others, single increases Cond. rest holds the diagonal of
-// H.
+// this parameter less accurately than the others, single increases Cond. The field rest must hold
+// the diagonal of H.
 func (s *Solver) single(sys *System, c *Condition) {
 	free, own := sys.Penalised, 0.0
 	for i, w := range sys.Weights {
@@ -311,10 +318,10 @@ func (s *Solver) single(sys *System, c *Condition) {
 	c.Cond += part
 }
 
-// Errors returns an upper bound of √(tᵀH⁻¹t) over all vectors t with |t_j| = terms_j. The product
-// of Reach and Errors bounds Σ_j |(H⁻¹z)_j|·terms_j for a row z: this sum is (H⁻¹z)ᵀt for one such
-// t, and the Cauchy–Schwarz inequality bounds it by √(zᵀH⁻¹z)·√(tᵀH⁻¹t). Errors and Reach both use
-// that H is a sum of semidefinite parts, and therefore at least as large as each part.
+// Errors returns an upper bound of √(tᵀH⁻¹t) over all vectors t with |t_j| = terms_j. For a row z,
+// the product of Reach and Errors bounds the sum Σ_j |(H⁻¹z)_j|·terms_j. This sum is (H⁻¹z)ᵀt for
+// one such t, and the Cauchy–Schwarz inequality bounds it by √(zᵀH⁻¹z)·√(tᵀH⁻¹t). Errors and Reach
+// both use that H is a sum of semidefinite parts: such a sum is at least as large as each part.
 func (c *Condition) Errors(sys *System, terms []float64) (size float64) {
 	sum, free := 0.0, 0.0
 	for j, t := range terms[:sys.K] {
@@ -332,9 +339,9 @@ func (c *Condition) Errors(sys *System, terms []float64) (size float64) {
 	return math.Sqrt(sum)
 }
 
-// Reach returns an upper bound of √(zᵀH⁻¹z) for row i, or for any row if i = −1. The caller gives
-// two sums for the row: as squares, the sum of squares of its penalised entries, and as along, the
-// product of the row with c.Along.
+// Reach returns an upper bound of √(zᵀH⁻¹z), where z is row i, or any row if i = −1. The caller
+// gives two sums for the row. The parameter squares is the sum of squares of the row's penalised
+// entries, and the parameter along is the product of the row with c.Along.
 func (c *Condition) Reach(sys *System, i int, squares, along float64) float64 {
 	sum := squares / sys.Ridge
 	if c.Schur > 0 {
@@ -347,17 +354,17 @@ func (c *Condition) Reach(sys *System, i int, squares, along float64) float64 {
 	return math.Sqrt(sum)
 }
 
-// Norm returns the sum of squares of the penalised entries of row i. The system must have one
-// unknown for each row.
+// Norm returns the sum of squares of the penalised entries of row i. It may be called only if the
+// system has one unknown for each row.
 func (s *System) Norm(i int) float64 { return s.rows[i*s.M+i] }
 
-// forecastSteps is the number of steps of conjugate gradients after which their rate of convergence
-// is known well enough for a forecast.
+// forecastSteps is a number of steps of conjugate gradients. After so many steps, the rate of
+// convergence is known well enough for a forecast.
 const forecastSteps = 4
 
-// conjugate makes steps of conjugate gradients from x = 0. The parameter most bounds their number.
-// If forecast is set, conjugate ends as soon as more than most steps would be needed at the present
-// rate.
+// conjugate makes steps of conjugate gradients from x = 0, at most as many as the parameter most.
+// If forecast is true, conjugate ends early when it forecasts, from the present rate, that more
+// steps than most would be needed.
 func (s *Solver) conjugate(sys *System, x, b []float64, tol float64, most int, forecast bool) (steps int, ok bool) {
 	k := sys.K
 	dense.GrowAll(k, &s.r, &s.p, &s.q, &s.z)
@@ -409,8 +416,8 @@ func (s *Solver) conjugate(sys *System, x, b []float64, tol float64, most int, f
 	return steps, false
 }
 
-// Entries returns two sizes, as numbers of float64 values, for m rows and k parameters. They are
-// the size of a System, and the size of a Solver together with its Condition. byRows is the
+// Entries returns two sizes for m rows and k parameters, as numbers of float64 values: the size of
+// a System, and the size of a Solver together with its Condition. The parameter byRows is the
 // argument of Load, and byColumn selects the layout of the Rows.
 func Entries(m, k float64, byRows, byColumn bool) (system, solver float64) {
 	system, solver = k+m, 9*k+m

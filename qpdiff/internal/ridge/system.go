@@ -1,6 +1,6 @@
-// Package ridge solves the systems of ridge regressions with weighted rows. It uses products with
-// the rows, so its time is proportional to the number of entries of the data. The square of the
-// number of parameters does not matter.
+// Package ridge solves the systems of ridge regressions with weighted rows. It computes products
+// with the rows, so its time is proportional to the number of entries of the data. It is not
+// proportional to the square of the number of parameters.
 package ridge
 
 import (
@@ -18,10 +18,10 @@ import (
 type Rows struct {
 	M, K int
 	Data []float64 // M×K, or K×M if ByColumn is set
-	// ByColumn is set if the M entries of each parameter are contiguous.
+	// ByColumn is true if Data is stored by columns: the M entries of each parameter are contiguous.
 	ByColumn bool
-	// If Stored is not nil, it replaces Data. The column of a parameter without a penalty is then
-	// Stored.Root.
+	// If Stored is not nil, it is used in place of Data. The column of a parameter without a penalty
+	// is then Stored.Root.
 	Stored *sparse.Columns
 }
 
@@ -76,7 +76,7 @@ func (z *Rows) Add(dst []float64, scale float64, u []float64) {
 	}
 }
 
-// addColumns is the number of columns that Add handles at a time.
+// addColumns is a number of columns: the method Add processes so many columns at a time.
 const addColumns = 64
 
 // Entry returns entry j of row i. Stored must be nil.
@@ -87,8 +87,8 @@ func (z *Rows) Entry(i, j int) float64 {
 	return z.Data[i*z.K+j]
 }
 
-// Row returns row i. Stored must be nil. If the entries of the row are not contiguous, Row copies
-// them to work.
+// Row returns row i. The field Stored must be nil. If the entries of the row are not contiguous,
+// Row copies them to the parameter work.
 func (z *Rows) Row(work []float64, i int) []float64 {
 	if !z.ByColumn {
 		return z.Data[i*z.K : (i+1)*z.K]
@@ -133,13 +133,14 @@ func (z *Rows) free(i, j int) float64 {
 }
 
 // gramWidth is the number of columns of a block in addGram. A block stays in the cache. gramStride
-// is the number of entries from one row of a block to the next. It is not a power of two, because
-// addresses at multiples of a power of two share few cache lines.
+// is the distance, in entries, from one row of a block to the next. It is not a power of two,
+// because addresses whose distance is a multiple of a power of two share few cache lines.
 const gramWidth, gramStride = 256, 264
 
-// addGram adds A·diag(w)·Aᵀ to the lower triangle of g, for the n×count matrix A. data stores A, or
-// Aᵀ if transposed is true, with rows stride entries apart. If w is nil, all weights are 1. work
-// grows as needed. addGram stops early if end has ended.
+// addGram adds A·diag(w)·Aᵀ to the lower triangle of g, for the n×count matrix A. The slice data
+// stores A, or Aᵀ if the parameter transposed is true. The rows of the stored matrix are stride
+// entries apart. If the weights w are nil, they are all 1. The scratch work grows as needed.
+// addGram stops early if the context of end has ended.
 func addGram(end *stop.Stop, g []float64, n, count int, data []float64, stride int, transposed bool, w []float64, work *[]float64) {
 	if !transposed {
 		*work = dense.Grow(*work, dense.GramWork(n))
@@ -164,8 +165,9 @@ func addGram(end *stop.Stop, g []float64, n, count int, data []float64, stride i
 	}
 }
 
-// A System is the matrix H = ridge·R + Σ_i w_i z_i z_iᵀ with w_i ≥ 0. R is a diagonal matrix: 1 for
-// the first Penalised parameters, and 0 for the last parameter if it has no penalty.
+// A System is the matrix H = ridge·R + Σ_i w_i z_i z_iᵀ with the rows z_i and weights w_i ≥ 0. R is
+// a diagonal matrix. Its diagonal is 1 for the first Penalised parameters, and 0 for the last
+// parameter if this parameter has no penalty.
 type System struct {
 	Rows
 	Penalised int
@@ -178,8 +180,8 @@ type System struct {
 	work      []float64 // scratch of Load
 }
 
-// Load prepares the system for its Rows. If byRows is set, the factor has one unknown for each row,
-// and Stored must be nil. Load stops early if the context ends.
+// Load prepares the system for its Rows. If the parameter byRows is true, the factor has one
+// unknown for each row, and Stored must be nil. Load stops early if the context ends.
 func (s *System) Load(end *stop.Stop, byRows bool) {
 	s.byRows = byRows
 	s.squares, s.Weights = dense.Zeros(s.squares, s.K), dense.Grow(s.Weights, s.M)
@@ -191,7 +193,7 @@ func (s *System) Load(end *stop.Stop, byRows bool) {
 	}
 }
 
-// Product returns vᵀHv and sets dst to Hv. t is scratch with an entry for each row.
+// Product returns vᵀHv and sets dst to Hv. The parameter t is scratch with one entry for each row.
 func (s *System) Product(dst, v, t []float64) (form float64) {
 	s.Times(t, v)
 	for i, w := range s.Weights {
@@ -209,8 +211,8 @@ func (s *System) Product(dst, v, t []float64) (form float64) {
 	return form
 }
 
-// Diagonal sets dst to the diagonal of H. If bound is set, it sets dst to an upper bound of the
-// diagonal instead. This bound needs no pass over the rows.
+// Diagonal sets dst to the diagonal of H. If the parameter bound is true, it sets dst to an upper
+// bound of the diagonal instead, which needs no pass over the rows.
 func (s *System) Diagonal(dst []float64, bound bool) {
 	clear(dst)
 	if bound {
@@ -226,25 +228,26 @@ func (s *System) Diagonal(dst []float64, bound bool) {
 	}
 }
 
-// RowsFloor is a limit of the ratio of the penalty to a parameter's diagonal entry. At smaller
-// ratios, a system with one unknown for each row loses more digits than corrections can recover.
+// RowsFloor is a limit of a ratio: the penalty of a parameter divided by its diagonal entry. At
+// ratios below the limit, a system with one unknown for each row loses more digits than corrections
+// can recover.
 const RowsFloor = 1e-9
 
-// Penalty returns the smallest ratio of the penalty ridge to a parameter's diagonal entry. It
-// assumes that all weights have the given largest value. With smaller weights the ratio is at least
-// as large.
+// Penalty returns the smallest ratio of the penalty ridge to the diagonal entry of a parameter. It
+// assumes that each weight is equal to the parameter most, the largest weight. With smaller weights
+// the ratio is at least as large.
 func (s *System) Penalty(ridge, most float64) float64 {
 	return ridge / (most * dense.Largest(s.squares[:s.Penalised]))
 }
 
-// Penalises reports whether the penalty is large enough for systems with one unknown for each row.
-// No weight may exceed the given largest weight.
+// Penalises reports whether the penalty ridge is large enough for systems with one unknown for each
+// row. No weight may exceed the parameter most.
 func (s *System) Penalises(ridge, most float64) bool { return s.Penalty(ridge, most) > RowsFloor }
 
-// singleFloor is the smallest ratio of the penalty to a parameter's diagonal entry at which a
-// factor is computed from float32 numbers. The rounding errors of these numbers are some 1e-6 of
-// the diagonal entries. They change the smallest eigenvalues by only a fraction, so a solve takes a
-// few more steps.
+// singleFloor is a limit of a ratio: the penalty divided by the diagonal entry of a parameter. A
+// factor is computed from float32 numbers only if this ratio is at least singleFloor for each
+// parameter. The rounding errors of float32 numbers are some 1e-6 of the diagonal entries. They
+// change the smallest eigenvalues by only a fraction, so that a solve takes only a few more steps.
 const singleFloor = 1e-5
 
 // single reports whether float32 numbers suffice for a factor of the system.
@@ -252,19 +255,20 @@ func (s *System) single() bool {
 	return s.Stored == nil && s.ByColumn && !s.byRows && s.Penalty(s.Ridge, dense.Largest(s.Weights)) >= singleFloor
 }
 
-// A Factor approximates H by a matrix whose systems are easy to solve: a factorised H, possibly at
-// other weights, or a diagonal matrix.
+// A Factor approximates H by a matrix whose systems are easy to solve. This is either a factorised
+// H, possibly with other weights, or a diagonal matrix.
 type Factor struct {
 	made   bool // l is a Cholesky factor
 	single bool // of a matrix from float32 numbers
-	// If byRows is true, l is the factor of I + √w·Z·diag(scale)·Zᵀ·√w, and otherwise of H.
+	// If byRows is true, l is the Cholesky factor of I + √w·Z·diag(scale)·Zᵀ·√w, and otherwise the
+	// Cholesky factor of H.
 	byRows bool
 	l, inv []float64 // lower triangle
 	gram   []float64 // lower triangle of H without its penalties; not used if byRows is set
 	total  float64   // the sum of the weights in gram
 	share  float64   // l is the factor of share·gram with the penalties
-	// If byRows is true, scale is the inverse of R, the diagonal matrix of the parameters' penalties.
-	// Without a factor, scale is the inverse of a diagonal matrix near the diagonal of H.
+	// scale is the inverse of a diagonal matrix. If byRows is true, this is the matrix of the
+	// parameters' penalties. Without a Cholesky factor, it is a matrix near the diagonal of H.
 	scale   []float64
 	root    []float64 // √w
 	scratch []float64
@@ -274,7 +278,7 @@ type Factor struct {
 	set     []int          // scratch for Stored rows: the numbers of all columns
 }
 
-// diagonal makes f a diagonal matrix that approximates the diagonal of the system.
+// diagonal makes the Factor f a diagonal matrix that approximates the diagonal of the system s.
 func (f *Factor) diagonal(s *System) {
 	f.made, f.byRows = false, false
 	f.scale = dense.Grow(f.scale, s.K)
@@ -306,9 +310,9 @@ func (f *Factor) exactDiagonal(s *System) {
 	}
 }
 
-// factorise makes f the factor of the system, and reports whether the system is regular to working
-// precision. If the parameter single is true, it computes with float32 numbers, and the factor is
-// less accurate. factorise stops early if end has ended.
+// factorise computes the Factor f of the system s, and reports whether the system is regular to
+// working precision. If the parameter single is true, it computes with float32 numbers, and the
+// factor is less accurate. factorise stops early if the context of end has ended.
 func (f *Factor) factorise(s *System, end *stop.Stop, single bool) bool {
 	if f.single, f.byRows = single, s.byRows; f.byRows {
 		f.gatherRows(s)
@@ -337,8 +341,8 @@ func (f *Factor) factorise(s *System, end *stop.Stop, single bool) bool {
 	return f.rescale(s, end, 1)
 }
 
-// singleGram computes gram with float32 numbers. It scales the parameters by powers of two, so that
-// their units do not matter.
+// singleGram computes the field gram with float32 numbers. It scales the parameters by powers of
+// two, so that the units of the parameters do not matter.
 func (f *Factor) singleGram(s *System, end *stop.Stop) {
 	f.unit, f.root = dense.Grow(f.unit, s.K), dense.Grow(f.root, s.M)
 	f.packed = dense.Grow(f.packed, dense.GramSingleWork(s.K))
@@ -353,8 +357,8 @@ func (f *Factor) singleGram(s *System, end *stop.Stop) {
 	dense.GramSingle(end, f.gram, s.K, s.Data, s.stride(), s.M, f.root, f.unit, f.packed)
 }
 
-// rescale makes f the factor of the system with share·gram in place of its weighted rows. It
-// returns what factorise returns.
+// rescale computes the Factor f of the system in which share·gram replaces the sum over the
+// weighted rows. It reports the same as factorise.
 func (f *Factor) rescale(s *System, end *stop.Stop, share float64) bool {
 	k := s.K
 	f.share = share
@@ -371,7 +375,7 @@ func (f *Factor) rescale(s *System, end *stop.Stop, share float64) bool {
 }
 
 // cholesky factorises the matrix l, and reports whether it is regular to working precision. The
-// argument size is the number of rows of l.
+// parameter size is the number of rows of l.
 func (f *Factor) cholesky(size int, end *stop.Stop) bool {
 	f.inv = dense.Grow(f.inv, size)
 	f.scratch = dense.Grow(f.scratch, dense.BlockWork(size))
@@ -380,7 +384,8 @@ func (f *Factor) cholesky(size int, end *stop.Stop) bool {
 }
 
 // gatherRows sets l to I + √w·Z·diag(scale)·Zᵀ·√w. The parameter without a penalty gets a penalty
-// as large as its diagonal entry of H. One step of conjugate gradients corrects this change.
+// that is as large as its diagonal entry of H. One step of conjugate gradients corrects the effect
+// of this penalty.
 func (f *Factor) gatherRows(s *System) {
 	m := s.M
 	f.scale, f.root = dense.Grow(f.scale, s.K), dense.Grow(f.root, m)
@@ -412,7 +417,8 @@ func (f *Factor) gatherRows(s *System) {
 	}
 }
 
-// solve replaces x by the solution of the factor's system. t has M + K entries.
+// solve replaces x by the solution of the factor's system with the right-hand side x. The scratch t
+// has M + K entries.
 func (f *Factor) solve(s *System, x, t []float64) {
 	switch {
 	case !f.made:
@@ -444,10 +450,10 @@ func (f *Factor) solve(s *System, x, t []float64) {
 	}
 }
 
-// bounds returns an upper bound of rᵀx, where x solves the factor's system with the right-hand side
-// r. It returns infinity if such a bound would cost as much as x. A bound is cheap only if byRows
-// is set: the factor's matrix is then at least as large as its penalties, while x costs two passes
-// over the rows.
+// bounds returns an upper bound of rᵀx, where x is the solution of the factor's system with the
+// right-hand side r. If such a bound would cost as much as x, it returns infinity. A bound is cheap
+// only if byRows is true. The factor's matrix is then at least as large as the penalties, which
+// gives a bound at once, while x costs two passes over the rows.
 func (f *Factor) bounds(r []float64) (sum float64) {
 	if !f.made || !f.byRows {
 		return math.Inf(1)

@@ -15,21 +15,22 @@ import (
 //
 //	a_ij = ρ_i·(x_ij − centre_j)/scale_j
 //
-// computed from the stored entries of x. The centres are not subtracted from the stored entries, so
-// A takes no more memory than x. In a product a_jᵀv, the centre contributes one term, a multiple of
-// Σ_i ρ_i·v_i. The products of all columns with v share this sum: see Along and Spread.
+// The entries of A are computed from the stored entries of x. The centres are not subtracted from
+// the stored entries, so that A takes no more memory than x. In the product a_jᵀv of column j with
+// a vector v, the centre contributes one term, a multiple of Σ_i ρ_i·v_i. The products of all
+// columns with v share this sum: see Along and Spread.
 //
-// If x stores entries of a column for more than half of the rows with ρ_i > 0, the column is kept
-// whole: all its entries a_ij are stored. In any other column the centre is implicit. With equal
-// weights, the term of the centre is at most as large as the stored part, so products lose no
-// digits. If a few rows have almost all of the weight, this term may be larger, and products lose
-// digits in proportion.
+// Consider the rows with ρ_i > 0. If x stores entries of a column for more than half of these rows,
+// the column is kept whole: all its entries a_ij are stored. In any other column the centre is
+// implicit. If the weights are equal, the term of the centre is at most as large as the stored
+// part, so products lose no digits. If a few rows have almost all of the weight, this term may be
+// larger, and products lose digits in proportion.
 type Columns struct {
 	M, N  int
 	Root  []float64 // ρ_i; 0 for a row of weight 0
 	Total float64   // Σρ²
 
-	start []int // for each column, the place of its first entry; at the end, the number of entries
+	start []int // for each column, the index of its first entry; in the last position, the number of entries
 	row   []int32
 	value []float64 // ρ_i·x_ij/scale_j, or a_ij in a whole column
 	shift []float64 // centre_j/scale_j, 0 for a whole column; nil without centres
@@ -41,7 +42,8 @@ type Columns struct {
 	nextFree, rowPlace []int
 }
 
-// Load makes c the columns of d. d.X must be a checked sparse matrix. root holds ρ.
+// Load sets c to the columns of the data d. d.X must be a sparse matrix that was checked before.
+// The parameter root holds the factors ρ_i of the rows.
 func (c *Columns) Load(d learn.Data, root []float64) {
 	x := d.X.(mat.RowNonZeroDoer)
 	c.M, c.N = d.X.Dims()
@@ -56,7 +58,7 @@ func (c *Columns) Load(d learn.Data, root []float64) {
 			continue
 		}
 		at, rest := c.start[j], -d.Centre[j]/Scale(d, j)
-		for i, r := range root { // the value of entries that x does not store; stored entries replace it below
+		for i, r := range root { // the value of the entries that x does not store; the stored entries of x replace it below
 			if r != 0 {
 				c.row[at+c.rowPlace[i]], c.value[at+c.rowPlace[i]] = int32(i), r*rest
 			}
@@ -78,7 +80,7 @@ func (c *Columns) Load(d learn.Data, root []float64) {
 	c.sum(d)
 }
 
-// begin determines which columns are kept whole, and where each column is stored.
+// begin determines which columns are kept whole, and the place at which each column is stored.
 func (c *Columns) begin(d learn.Data, x mat.RowNonZeroDoer) {
 	c.start, c.whole = dense.Grow(c.start, c.N+1), dense.Grow(c.whole, c.N)
 	clear(c.start)
@@ -133,7 +135,8 @@ func (c *Columns) column(j int) ([]int32, []float64) {
 	return c.row[from:to], c.value[from:to]
 }
 
-// Shift returns centre_j/scale_j, or 0 if column j is whole or there are no centres.
+// Shift returns centre_j/scale_j. If column j is kept whole, or if the data have no centres, it
+// returns 0.
 func (c *Columns) Shift(j int) float64 {
 	if len(c.shift) == 0 {
 		return 0
@@ -170,9 +173,9 @@ func (c *Columns) DotRest(j int, v []float64, spread, along float64) float64 {
 // AlongColumn returns Along(a_j).
 func (c *Columns) AlongColumn(j int) float64 { return c.along[j] - c.Shift(j)*c.Total }
 
-// Add adds the stored part of t·a_j to dst. It returns the multiple of ρ that Spread has to
-// subtract for the implicit part. After several calls of Add, call Spread once with the sum of
-// these multiples.
+// Add adds the stored part of t·a_j to dst, where a_j is column j. For the implicit part, some
+// multiple of ρ must be subtracted, and Add returns this multiple. After several calls of Add, call
+// Spread once with the sum of the results.
 func (c *Columns) Add(dst []float64, t float64, j int) (spread float64) {
 	row, value := c.column(j)
 	for k, i := range row {
@@ -195,7 +198,7 @@ func (c *Columns) Square(j int) float64 {
 	return floats.Dot(value, value) - s*(2*c.along[j]-s*c.Total)
 }
 
-// Squares adds Σ_i w_i·a_ij² to dst_j, for w at or above 0.
+// Squares adds Σ_i w_i·a_ij² to dst_j for each column j. The weights w must not be negative.
 func (c *Columns) Squares(dst, w []float64) {
 	all := 0.0
 	for i, r := range c.Root {
@@ -233,8 +236,8 @@ func (c *Columns) RowSquares(dst []float64, n int) {
 	}
 }
 
-// Sizes sets dst_j to the sum of the absolute terms of Dot(j, w), for w ≥ 0. This sum is at least
-// Σ_i w_i·|a_ij|.
+// Sizes sets dst_j to the sum of the absolute terms in the product of column j with w, for w ≥ 0.
+// This sum is at least Σ_i w_i·|a_ij|.
 func (c *Columns) Sizes(dst, w []float64) {
 	all := dense.AbsDot(w, c.Root)
 	for j := range c.N {
@@ -280,8 +283,8 @@ func (c *Columns) Largest(dst []float64) {
 	}
 }
 
-// Combine sets dst to Σ_i v_i·a_{j(i)}. The column j(i) is names[set[i]], or set[i] if names is
-// nil.
+// Combine sets dst to a sum of multiples of columns. Each i contributes v_i times column
+// names[set[i]], or v_i times column set[i] if names is nil.
 func (c *Columns) Combine(dst, v []float64, set, names []int) {
 	clear(dst)
 	spread := 0.0
@@ -316,8 +319,8 @@ func (c *Columns) AddTransposed(dst []float64, scale float64, u []float64) {
 	}
 }
 
-// Product returns a_jᵀa_k. dense is a vector with the kept entries of column j, and 0 in all other
-// rows.
+// Product returns a_jᵀa_k, the product of columns j and k. The vector dense must hold the kept
+// entries of column j, and 0 in all other rows.
 func (c *Columns) Product(j, k int, dense []float64) float64 {
 	s, t := c.Shift(j), c.Shift(k)
 	return c.Dot(k, dense, c.along[j]) - s*c.along[k] + s*t*c.Total
@@ -331,8 +334,8 @@ func (c *Columns) Clear(dst []float64, j int) {
 	}
 }
 
-// Gram sets both triangles of g to the products a_jᵀa_k of the columns j and k listed in set. fit
-// is scratch of M entries.
+// Gram sets both triangles of g to the products a_jᵀa_k of columns j and k, for all j and k in the
+// list set. The scratch fit has M entries.
 func (c *Columns) Gram(g []float64, set []int, fit []float64) {
 	clear(fit)
 	n := len(set)
@@ -346,7 +349,7 @@ func (c *Columns) Gram(g []float64, set []int, fit []float64) {
 	}
 }
 
-// AddRoots adds a column with the entries ρ_i, the column of an intercept.
+// AddRoots adds the column of an intercept. The entries of this column are the ρ_i.
 func (c *Columns) AddRoots() {
 	for i, r := range c.Root {
 		if r != 0 {
@@ -361,8 +364,8 @@ func (c *Columns) AddRoots() {
 	c.N++
 }
 
-// Take copies some columns of src to c, and multiplies row i by roots[i]. The slice set lists these
-// columns in ascending order. All other columns of c are zero.
+// Take copies some columns of src to c, and multiplies each row i by roots[i]. The slice set lists
+// the copied columns in ascending order. All other columns of c are zero.
 func (c *Columns) Take(src *Columns, set []int, roots []float64) {
 	c.M, c.N = src.M, src.N
 	c.Root = dense.Grow(c.Root, c.M)
@@ -389,11 +392,12 @@ func (c *Columns) Take(src *Columns, set []int, roots []float64) {
 	}
 }
 
-// Entries returns the size of Columns in float64 values, for rows×n data with the given number of
-// stored entries. A whole column has fewer than twice as many entries as x stores for it.
+// Entries returns the size of the Columns of rows×n data, as a number of float64 values. The
+// parameter stored is the number of entries that the data store. A whole column has fewer than
+// twice as many entries as x stores for it.
 func Entries(rows, n, stored float64) float64 {
 	return 1.5*(2*stored+n) + 5.5*n + rows
 }
 
-// TakenEntries returns the size of the Columns that Take makes after AddRoots.
+// TakenEntries returns the size of the Columns that Take makes if AddRoots has added a column.
 func TakenEntries(rows, n, stored float64) float64 { return 1.25*1.5*(2*stored+n+rows) + 4*n + rows }

@@ -16,7 +16,7 @@ type Comparison struct {
 	entry []float64 // its kept entries
 }
 
-// Compare returns a Comparison of the columns of c. No ρ_i may be negative.
+// Compare returns a Comparison of the columns of c. It requires that no ρ_i of c is negative.
 func (c *Columns) Compare() *Comparison {
 	m := &Comparison{c: c, seen: make([]int, c.M), first: -1, entry: make([]float64, c.M)}
 	for i, r := range c.Root {
@@ -28,7 +28,7 @@ func (c *Columns) Compare() *Comparison {
 	return m
 }
 
-// rest returns the largest ρ_i of the rows i that this pass has not visited.
+// rest returns the largest ρ_i among the rows i that the present pass has not visited.
 func (m *Comparison) rest() float64 {
 	for _, i := range m.order {
 		if m.seen[i] != m.pass {

@@ -10,30 +10,31 @@ import (
 )
 
 const (
-	// A solve needs scratch vectors with one entry for each column of the set. vectors is the
-	// number of these vectors.
+	// vectors is the number of scratch vectors that a solve needs. Each has one entry for each column
+	// of the set.
 	vectors = 5
 	// roundTol is the factor by which one round of conjugate gradients reduces the residual. Each
 	// round starts from a newly computed residual. maxRounds bounds the number of rounds.
 	roundTol  = 1e-8
 	maxRounds = 8
-	// maxSteps bounds the number of steps of a round. In exact arithmetic a system needs at most
-	// one step for each unknown, and a well-conditioned system needs a few dozen steps.
+	// maxSteps bounds the number of steps of a round. In exact arithmetic, a system never needs more
+	// steps than it has unknowns, and a well-conditioned system needs a few dozen steps.
 	maxSteps = 2000
-	// ProbeTol is a relative residual that Solve always reaches if the system has exactly one
-	// solution. A larger residual therefore shows a singular system.
+	// ProbeTol is a relative residual. If a system has exactly one solution, Solve always reaches a
+	// residual of at most ProbeTol. A larger residual therefore shows that the system is singular.
 	ProbeTol = 1e-6
 	// MostSteps bounds the steps of all rounds together.
 	MostSteps = maxRounds * maxSteps
-	// ResidualTol is the largest residual of a solution, relative to the size of its terms. Floor
-	// and LooseFloor are values for the parameter floor of Solve. LooseFloor is for callers that
-	// correct the solution themselves.
+	// ResidualTol is the largest acceptable residual of a solution, relative to the size of the
+	// residual's terms. Floor and LooseFloor are values for the parameter floor of Solve. LooseFloor
+	// is for callers that correct the solution themselves.
 	ResidualTol = 1e-12
 	Floor       = 4 * dense.Eps
 	LooseFloor  = roundTol
 )
 
-// A System is the matrix inv·A_SᵀA_S + diag r on a set S of columns.
+// A System is the matrix inv·A_SᵀA_S + diag r, where inv is a number and A_S consists of the
+// columns of A in a set S.
 type System struct {
 	*Columns
 	Set     []int // S
@@ -41,7 +42,7 @@ type System struct {
 	R, Diag []float64 // for each column of S: r, and inv·a_jᵀa_j
 }
 
-// Apply sets dst to the product of the matrix with v. fit is scratch of M entries.
+// Apply sets dst to the product of the matrix with the vector v. The scratch fit has M entries.
 func (s *System) Apply(dst, v, fit []float64) {
 	s.Combine(fit, v, s.Set, nil)
 	along := s.Along(fit)
@@ -51,8 +52,8 @@ func (s *System) Apply(dst, v, fit []float64) {
 }
 
 // Gradients solves Systems by conjugate gradients without a factor. It scales the variables so that
-// the matrix of the System has a unit diagonal, and starts at 0. If there are several solutions, it
-// therefore finds the solution of smallest norm in the scaled variables.
+// the matrix of the System has a unit diagonal, and starts at 0. If a System has several solutions,
+// Gradients therefore finds the solution with the smallest norm in the scaled variables.
 type Gradients struct {
 	End         *stop.Stop // Solve checks it
 	Least, Most float64    // smallest and largest eigenvalue of the scaled matrix that the last solve found (Ritz values)
@@ -62,15 +63,16 @@ type Gradients struct {
 // Room returns the number of entries of work that Solve needs.
 func Room(rows, set int) int { return rows + vectors*set }
 
-// SolveEntries returns a size in float64 values: the size of a System, of its Gradients, and of the
-// scratch vectors of two solves.
+// SolveEntries returns a size as a number of float64 values. It includes a System, its Gradients,
+// and the scratch vectors of two solves.
 func SolveEntries(rows, set float64) float64 {
 	return 1.25 * (2*(rows+vectors*set) + 5*set + 2*maxSteps)
 }
 
-// Solve sets x to the solution for the right-hand side b. It begins no new round once the residual
-// is at most floor. work has Room entries. Solve returns the residual, relative to the size of its
-// terms, and the place in the set at which the residual is largest.
+// Solve sets x to the solution for the right-hand side b. It begins no new round once the relative
+// residual is at most floor. The scratch work has Room entries. Solve returns the residual,
+// relative to the size of its terms. It also returns the place in the set at which the residual is
+// largest.
 func (g *Gradients) Solve(q *System, x, b, work []float64, floor float64) (residual float64, worst int) {
 	s := len(x)
 	fit := work[:q.M]
@@ -92,7 +94,7 @@ func (g *Gradients) Solve(q *System, x, b, work []float64, floor float64) (resid
 	if most == 0 {
 		return 0, 0
 	}
-	// Divide the right-hand side by a power of two near its largest entry, so that squares neither
+	// The right-hand side is divided by a power of two near its largest entry, so that squares neither
 	// overflow nor underflow.
 	_, power := math.Frexp(most)
 	dense.ScaleBy(rest, -power)
@@ -127,8 +129,8 @@ func (g *Gradients) Solve(q *System, x, b, work []float64, floor float64) (resid
 	return residual, worst
 }
 
-// round makes one round of conjugate gradients in the scaled variables. It sets change to an
-// approximate solution for the right-hand side rest, and overwrites rest.
+// round makes one round of conjugate gradients in the scaled variables. It sets the vector change
+// to an approximate solution for the right-hand side rest, and overwrites rest.
 func (g *Gradients) round(q *System, change, rest, along, image, unit, fit []float64) {
 	clear(change)
 	copy(along, rest)
@@ -159,8 +161,8 @@ func (g *Gradients) round(q *System, change, rest, along, image, unit, fit []flo
 }
 
 // ritz returns the smallest and the largest eigenvalue of the tridiagonal matrix of the Lanczos
-// method. alpha holds the step lengths of conjugate gradients, and beta the ratios of successive
-// squared residuals. Bisection on Sturm sequences finds the eigenvalues.
+// method. The parameter alpha holds the step lengths of conjugate gradients, and beta the ratios of
+// successive squared residuals. ritz finds the eigenvalues by bisection on Sturm sequences.
 func ritz(alpha, beta []float64) (least, most float64) {
 	if len(alpha) == 0 {
 		return 1, 1

@@ -6,9 +6,9 @@ import (
 	"errors"
 )
 
-// A Stop holds the context of a long computation. The computation calls Look about every 10⁶
-// operations, usually deep below the call that received the context. If the context has ended, Look
-// panics, and the call that received the context turns the panic into an error: see [Recovered]. A
+// A Stop holds the context of a long computation. The computation calls the method Look about every
+// 10⁶ operations, usually deep below the call that received the context. If the context has ended,
+// Look panics. The call that received the context turns the panic into an error: see [Recovered]. A
 // nil Stop and the zero value never end a computation.
 type Stop struct{ ctx context.Context }
 
@@ -62,8 +62,8 @@ type ended struct{ error }
 
 func (e ended) Unwrap() error { return e.error }
 
-// Recovered takes the result of recover. If Look panicked, Recovered returns the error of the
-// context. Otherwise it panics again with the same value.
+// Recovered takes the result of recover. If the panic came from Look, Recovered returns the error
+// of the context. Otherwise it panics again with the same value.
 func Recovered(value any) error {
 	err, ok := value.(ended)
 	if !ok {

@@ -1,61 +1,70 @@
-// Package ways decides between two methods that compute the same result. The decision depends only
-// on the sizes of the data, and not on the memory or the processor. Results therefore have the same
+// Package ways chooses between two methods that compute the same result. The choice depends only on
+// the sizes of the data, and not on the memory or the processor. Results therefore have the same
 // bits on every machine.
 //
-// BenchmarkWays measures where the ways cross: go test ./qpdiff/internal/ways -run '^$' -bench Ways
-// -benchtime 1x. Below, a ratio is the processor time by the way for large sizes, divided by the time
-// by the other way, in a search with one load, 20 fits and their gradients.
+// BenchmarkWays measures the sizes at which the two methods, called ways, are equally fast: there
+// they cross. Its command is go test ./qpdiff/internal/ways -run '^$' -bench Ways -benchtime 1x. In
+// the comments below, a ratio is a quotient of processor times: by the way for large sizes, divided
+// by the time by the other way. Both times are of a search with one load, 20 fits and their
+// gradients.
 package ways
 
 import "sync/atomic"
 
 // gramFeatures is the largest number of features for which the Gram matrix of all features is used.
-// Compared with working sets, this matrix makes loading and the first fit slower. With 500 to 20
-// 000 rows, they are 1.4 to 5 times slower with 200 features, and 1.2 to 7 times with 400. But
-// later fits then need no pass over the rows, and with few features most fits are later fits.
+// With more features, working sets are used. Compared with working sets, the Gram matrix makes
+// loading and the first fit slower: with 500 to 20 000 rows, they are 1.4 to 5 times slower with
+// 200 features, and 1.2 to 7 times slower with 400. But later fits need no pass over the rows, and
+// with few features most fits are later fits.
 //
-// The crossing therefore depends on the number of fits. For an elastic net, searches with 20 fits cross between 250 and
-// 400 features if there are 4000 rows: the ratios are 2.0, 1.6, 1.4 and .7 at 100, 150, 250 and 400 features. With 500
-// rows they cross beyond 800 features: the ratios are 2.4, 2.0, 1.7, 1.4 and 1.1 at 100, 150, 250, 400 and 800
-// features. Searches with 3 fits cross at 100 features; at 200 features the ratios are .4 with 4000 rows and .5 with
-// 500 rows. The constant lies between these crossings. With half as many rows as features, 20 fits have the ratios 1.3
-// to 1.8 from 70 to 150 features, and 1.2 at 200. Sparse logistic regressions have ratios from .8 to 1.1 at all of
-// these sizes.
+// The number of features at which the two ways cross therefore depends on the number of fits. For
+// an elastic net, searches with 20 fits cross between 250 and 400 features if there are 4000 rows:
+// the ratios are 2.0, 1.6, 1.4 and .7 at 100, 150, 250 and 400 features. With 500 rows they cross
+// beyond 800 features: the ratios are 2.4, 2.0, 1.7, 1.4 and 1.1 at 100, 150, 250, 400 and 800
+// features. Searches with 3 fits cross at 100 features; at 200 features the ratios are .4 with 4000
+// rows and .5 with 500 rows. The constant lies between these crossings. With half as many rows as
+// features, 20 fits have the ratios 1.3 to 1.8 from 70 to 150 features, and 1.2 at 200. Sparse
+// logistic regressions have ratios from .8 to 1.1 at all of these sizes.
 const gramFeatures = 200
 
 // productFeatures is the largest number of parameters for which the entries of the Hessian are
-// used. With n features, the entries cost n² operations for each row. The other method needs some
-// dozens of products with each row, of n operations each. The constant comes from logistic
-// regressions on 100 to 10 000 rows. The time by products, divided by the time by entries, is .8 to
-// 1.2 with 20 features, .5 to .8 with 30, and .2 to .3 with 100. In searches with an intercept the
-// ratios are 1.5, 1.6, 1.1, .9, .4 at 20, 25, 35, 45, 80 features and 100 rows; 1.2, 1.1, .7, .7, .4 at
-// 1000 rows; and 1.1, 1.0, .7, .6 at 20, 25, 35, 45 and 5000 rows.
+// used. With n features, the entries cost n² operations for each row. The other method computes
+// some dozens of products with each row, and each product costs n operations. The constant comes
+// from logistic regressions on 100 to 10 000 rows. The time by products, divided by the time by
+// entries, is .8 to 1.2 with 20 features, .5 to .8 with 30, and .2 to .3 with 100. In searches with
+// an intercept the ratios are 1.5, 1.6, 1.1, .9, .4 at 20, 25, 35, 45, 80 features and 100 rows;
+// 1.2, 1.1, .7, .7, .4 at 1000 rows; and 1.1, 1.0, .7, .6 at 20, 25, 35, 45 and 5000 rows.
 //
-// With half as many rows as features, systems with an unknown for each row cross at 46 features for
-// the logistic regression (1.8, 1.2, 1.0, .5 at 26, 36, 46, 80) and at some 75 for Huber's (2.3, 1.9,
-// 1.7, .9 at 26, 36, 46, 80). Such fits take less than a millisecond, so they have no own constant.
+// With half as many rows as features, systems with one unknown for each row are the other way. The
+// logistic regression crosses at 46 features: the ratios are 1.8, 1.2, 1.0 and .5 at 26, 36, 46 and
+// 80 features. Huber's regression crosses at some 75 features: the ratios are 2.3, 1.9, 1.7 and .9
+// at the same numbers of features. Such fits take less than a millisecond, so these systems have no
+// constant of their own.
 const productFeatures = 30
 
 // These constants choose between two methods for systems of sparse columns: a factor, or conjugate
 // gradients without a Gram matrix. A factor finds columns that depend on others, so it is used for
-// up to sparseFeatures columns. Such columns cannot exist if each column's penalty is at least
+// up to sparseFeatures columns. No column can depend on others if each column's penalty is at least
 // leastPenalty times its diagonal entry. Conjugate gradients then also take fewer steps than there
 // are columns. In this case a factor is used only for up to sparseFeatures/penalisedShare columns.
 // On one-hot data of 3000 × 800 and 600 × 800 this makes tuning 2 to 20 times as fast.
 //
-// With penalties, searches on one-hot data of three columns cross at 330, 420 and beyond 450 levels
-// for the elastic net with 600, 3000 and 12 000 rows, and at 150, 300 and beyond 450 for the logistic
-// regression. At 240 levels the ratios are 1.8, 2.9, 5.3 and .6, 1.1, 1.6; at 450 levels they are .7,
-// .8, 1.8 and .3, .8, 1.2. The constant is near the middle of these crossings.
+// With penalties, the ways cross at the following numbers of levels in searches on one-hot data of
+// three columns. The elastic net crosses at 330, 420 and beyond 450 levels with 600, 3000 and 12
+// 000 rows. The logistic regression crosses at 150, 300 and beyond 450 levels with the same numbers
+// of rows. At 240 levels the ratios are 1.8, 2.9 and 5.3 for the elastic net, and .6, 1.1 and 1.6
+// for the logistic regression. At 450 levels they are .7, .8 and 1.8, and .3, .8 and 1.2. The
+// constant is near the middle of these crossings.
 const (
 	sparseFeatures = 1000
 	penalisedShare = 3
 	leastPenalty   = 1e-5
 )
 
-// manyRows is the smallest number of rows for which ManyRows may return true. With fewer rows, the
-// Gram matrix is a small part of the cost of a search. This way saves memory and no time: its ratio
-// is 1.1 to 1.4 from 1000 to 5000 rows of 50 features, 1.1 at 8000 rows and at 16 000.
+// manyRows is the smallest number of rows for which the function ManyRows may return true, so that
+// the Gram matrix is computed in place. With fewer rows, the Gram matrix is a small part of the
+// cost of a search. The computation in place saves memory and no time: its ratio is 1.1 to 1.4 from
+// 1000 to 5000 rows of 50 features, 1.1 at 8000 rows and 1.1 at 16 000 rows.
 const manyRows = 4000
 
 var gram, product, sparse, many atomic.Int64
@@ -70,16 +79,17 @@ func init() {
 // Many reports whether n features are too many for a Gram matrix of all features.
 func Many(n int) bool { return int64(n) > gram.Load() }
 
-// WorkingSet reports whether a problem with n features, each with a kink at zero, is solved on
-// working sets and not with the Gram matrix of all features. With more features than rows, a system
-// on a working set has only one unknown for each row. Half the usual number of features is then
-// enough for working sets.
+// WorkingSet reports whether a problem is solved on working sets and not with the Gram matrix of
+// all features. The problem has n features, and each parameter has a kink at zero. If there are
+// more features than rows, a system on a working set has only one unknown for each row. In this
+// case working sets are used from half the usual number of features on.
 func WorkingSet(rows, n int) bool { return Many(n) || n > rows && Many(2*n) }
 
 // ManyRows reports whether the Gram matrix of n features is computed in place, by blocks or by
-// subtraction. weighted is the number of rows with a weight above 0. With many rows, copies of the
-// rows would take more memory than everything else. If fewer than half of the rows have a weight
-// above 0, copies of these rows cost less than vectors for all rows.
+// subtraction, without copies of the rows. The parameter weighted is the number of rows with a
+// weight above 0. If there are many rows, copies of them would take more memory than everything
+// else. If fewer than half of the rows have a weight above 0, copies of these rows cost less than
+// vectors with an entry for each row.
 func ManyRows(rows, weighted, n int) bool {
 	return int64(weighted) >= many.Load() && 2*weighted >= rows && !WorkingSet(rows, n)
 }
@@ -92,8 +102,8 @@ func SetManyRows(rows int) (old int) { return int(many.Swap(int64(rows))) }
 // is used, for tests. It returns the old value.
 func SetGramFeatures(n int) (old int) { return int(gram.Swap(int64(n))) }
 
-// Products reports whether a smooth problem with n parameters is solved by products with its rows
-// instead of the entries of its Hessian.
+// Products reports whether a smooth problem with n parameters is solved by products with its rows.
+// The other method uses the entries of the problem's Hessian.
 func Products(n int) bool { return int64(n) > product.Load() }
 
 // Rows reports whether the systems of a smooth problem with n parameters are solved with one
@@ -104,9 +114,9 @@ func Rows(rows, n int) bool { return Products(n) && n > rows }
 // used, for tests. It returns the old value.
 func SetProductFeatures(n int) (old int) { return int(product.Swap(int64(n))) }
 
-// Gradients reports whether systems of n sparse columns are solved by conjugate gradients instead
-// of a factor. Let p_j be the penalty of column j, and d_j + p_j its diagonal entry. The parameter
-// penalty is the smallest p_j/d_j, or 0 if it is unknown.
+// Gradients reports whether systems of n sparse columns are solved by conjugate gradients and not
+// by a factor. Let p_j be the penalty of column j, so that the column's diagonal entry is d_j +
+// p_j. The parameter penalty is the smallest p_j/d_j, or 0 if this is unknown.
 func Gradients(n int, penalty float64) bool {
 	most := sparse.Load()
 	if penalty >= leastPenalty {
@@ -115,6 +125,6 @@ func Gradients(n int, penalty float64) bool {
 	return int64(n) > most
 }
 
-// SetSparseFeatures is for tests. Up to some number of sparse columns, systems are solved by a
-// factor. SetSparseFeatures changes this number, and returns the old one.
+// SetSparseFeatures is for tests. Systems are solved by a factor up to some number of sparse
+// columns. SetSparseFeatures changes this number, and returns the old number.
 func SetSparseFeatures(n int) (old int) { return int(sparse.Swap(int64(n))) }

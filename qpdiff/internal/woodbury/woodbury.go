@@ -1,5 +1,5 @@
-// Package woodbury solves systems with more unknowns than rows of data. The Woodbury identity turns
-// such a system into a system with one unknown for each row.
+// Package woodbury solves systems with more unknowns than rows of data. It uses the Woodbury
+// identity, which turns such a system into a system with one unknown for each row.
 package woodbury
 
 import (
@@ -12,16 +12,19 @@ import (
 )
 
 const (
-	// ChunkTerms is the number of terms added to a sum at a time.
+	// ChunkTerms is the number of terms that are added to a sum at a time.
 	ChunkTerms = 256
-	// sameWeight is the largest relative change of a weight that counts as a rounding error.
+	// sameWeight is a relative change of a weight. A change of at most sameWeight counts as a rounding
+	// error.
 	sameWeight = 8 * dense.Eps
 )
 
-// Sum is Σ_f w_f·C_f·C_fᵀ over the features f of a support S. The weights w_f are proportional to
-// 1/r_f. A Sum also holds the factor of K = I + inv·C_S·diag(1/r_S)·C_Sᵀ. For a new support, a Sum
-// adds and subtracts only the terms that differ. It computes the sum anew if this is cheaper, or if
-// subtraction would cost digits. All changes together have at most a few times the rounding error
+// A Sum is the matrix Σ_f w_f·C_f·C_fᵀ. The sum is over the features f of a support S, and C_f is
+// the column of feature f. The weights w_f are proportional to 1/r_f, where r_f > 0 is the ridge
+// that the system adds to the diagonal entry of feature f. A Sum also holds the factor of K = I +
+// inv·C_S·diag(1/r_S)·C_Sᵀ, in which inv is a number. For a new support, a Sum adds and subtracts
+// only the terms that differ. It computes the sum anew if this is cheaper, or if subtraction would
+// cost digits. The rounding error of all changes together is at most a few times the rounding error
 // of a new sum. Callers must correct solutions by their residuals.
 type Sum struct {
 	End        *stop.Stop // Factor checks it
@@ -33,8 +36,9 @@ type Sum struct {
 	scale      float64   // inv/ρ of K
 	k, inv     []float64 // factor of K
 
-	// Scratch of update. newWeight holds the new weights. added and removed list the terms to add
-	// and to subtract. chunk holds some columns C_f, with and without their weights.
+	// These fields are scratch of update. newWeight holds the new weights. The lists added and removed
+	// hold the terms to add and to subtract. chunk holds some columns C_f, with and without their
+	// weights.
 	newWeight      []float64
 	added, removed []term
 	chunk          []float64
@@ -46,9 +50,10 @@ type Member struct {
 	R, Diag float64 // r_f, above 0; diagonal entry of inv·CᵀC
 }
 
-// Support is a set of features, given by the coordinates Act. The lists Features, R and Diag have
-// an entry for each coordinate. If R is below Proximal·Diag for a coordinate, Proximal·Diag is
-// added to R.
+// A Support is a set of features. The list Act holds coordinates; the support has one feature for
+// each of them. The lists Features, R and Diag have one entry for each coordinate. If the entry of
+// R is below Proximal·Diag for a coordinate of Act, the support uses R + Proximal·Diag in place of
+// R.
 type Support struct {
 	Act, Features []int
 	R, Diag       []float64
@@ -65,7 +70,8 @@ func (s *Support) member(i int) Member {
 	return m
 }
 
-// term is a change of the weight of a feature. size is the absolute change, above 0.
+// A term is a change of the weight of a feature. The field size is the absolute change, which is
+// above 0.
 type term struct {
 	feature int
 	size    float64
@@ -84,8 +90,8 @@ func (o *Sum) begin(rows, features int) {
 	o.sum = dense.Zeros(o.sum, rows*rows)
 }
 
-// Factor factorises K for a support, and reports whether K is finite. columns holds the columns of
-// all features, and each column has rows entries.
+// Factor factorises the matrix K for a support, and reports whether K is finite. The slice columns
+// holds the columns of all features; each column has rows entries.
 func (o *Sum) Factor(columns [][]float64, rows int, inv float64, support *Support) bool {
 	if o.rows == 0 {
 		o.begin(rows, len(columns))
@@ -113,13 +119,14 @@ func (o *Sum) Factor(columns [][]float64, rows int, inv float64, support *Suppor
 // Solve replaces x by K⁻¹x.
 func (o *Sum) Solve(x []float64) { dense.LDLSolve(o.k, o.inv, o.rows, o.rows, x) }
 
-// update computes the weights, ρ/r_f on the support and 0 elsewhere, and returns ρ.
+// update computes the weights of all features, and returns their common factor ρ. The weight of a
+// feature f is ρ/r_f if the feature is on the support, and 0 elsewhere.
 func (o *Sum) update(columns [][]float64, inv float64, support *Support) float64 {
 	rho := math.Inf(1)
 	for i := range support.Act {
 		m := support.member(i)
-		// The first member that was already in the sum keeps its weight. This weight determines ρ.
-		// If all r change by the same factor, no weight changes then.
+		// The first member that was already in the sum keeps its weight, and this weight determines ρ. If
+		// all r_f change by the same factor, no weight changes then.
 		if w := o.weight[m.Feature]; w > 0 {
 			rho = w * m.R
 			break
@@ -145,8 +152,8 @@ func (o *Sum) update(columns [][]float64, inv float64, support *Support) float64
 	return rho
 }
 
-// differ computes the new weights ρ/r_f. It lists the changes of the weights in added and removed,
-// and returns the trace of the new sum multiplied by inv.
+// differ computes the new weights ρ/r_f. It lists the changes of the weights in added and removed.
+// It returns inv times the trace of the new sum.
 func (o *Sum) differ(rho float64, support *Support) (trace float64) {
 	o.added, o.removed = dense.Grow(o.added, len(support.Act))[:0], o.removed[:0]
 	for i := range support.Act {
