@@ -10,47 +10,48 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Data is a training set. X holds one example per row (N×n), and Y holds the N labels. Learners
+// Data is a training set. Each row of X (N×n) is one example, and Y holds the N labels. Learners
 // keep a reference to their Data and never write to it.
 //
 // Most learners can learn from a part of the rows, or from weighted rows: [linear.ElasticNet],
 // [linear.Huber], [kernel.Ridge], [linear.Logistic], [linear.SparseLogistic], [margin.SVM],
 // [margin.LearnedLoss] and [kernel.SVM]. [smooth.Learner] refuses Rows and Weights that are not
 // nil. With Rows or Weights, the N in a learner's objective is the sum of the weights of the
-// selected rows. A [Grad] still has the shapes of X and Y. Its entries are 0 in rows that are not
-// selected or have the weight 0.
+// selected rows. The fields of a [Grad] still have the shapes of X and Y. A VJP adds 0 to the
+// entries of rows that are not selected or have the weight 0.
 type Data struct {
-	// X holds the features. Load reads a *mat.Dense in place, and copies any other matrix. As an
-	// exception, [linear.ElasticNet], [linear.Logistic] and [linear.SparseLogistic] read the stored
-	// entries of a sparse X in place: see [ViewLearner] and [Data.Sparse].
+	// X holds the features. Load reads a *mat.Dense in place, and copies any other matrix. There is
+	// one exception: [linear.ElasticNet], [linear.Logistic] and [linear.SparseLogistic] read the
+	// stored entries of a sparse X in place; see [ViewLearner] and [Data.Sparse].
 	X mat.Matrix
 	Y []float64
-	// Rows lists the rows of X and Y from which to learn, in any order. A row that is listed twice
-	// counts twice. Nil: all rows.
+	// Rows lists the rows of X and Y that belong to the training set, in any order. A row that is
+	// listed twice counts twice. Nil: all rows.
 	Rows []int
 	// Weights has one entry for each row of X. Each weight must be at least 0. A row of weight w
 	// has the same effect as w equal rows. Nil: each row has the weight 1.
 	Weights []float64
-	// Centre and Scale have one entry for each feature; only a [ViewLearner] accepts them. The
-	// features that the learner uses are (x − Centre)/Scale. For a sparse X, the learner sums over
-	// the rows before it subtracts Centre. The sums lose digits if Centre is far larger than the
-	// standard deviation of the feature. Derivatives in X treat Centre and Scale as constants. A
+	// Centre and Scale have one entry for each feature; only a [ViewLearner] accepts them. In place of
+	// each feature x, the learner uses (x − Centre)/Scale. For a sparse X, the learner sums over the
+	// rows before it subtracts Centre. These sums lose digits if the Centre of a feature is far larger
+	// than the feature's standard deviation. Derivatives in X treat Centre and Scale as constants. A
 	// nil Centre means 0, and a nil Scale means 1.
 	Centre, Scale []float64
-	// Gram is the [Gram] of X. Several learners can share a Gram, and each may use a different part
-	// of the rows of X. [linear.ElasticNet] uses the Gram if it leaves out fewer rows than it uses:
-	// it then sums over the rows that it leaves out, and subtracts this sum from the Gram. Results
-	// with and without a Gram differ only by rounding. X must be a *mat.Dense. Nil: no Gram.
+	// Gram is the [Gram] of X. Several learners can share a Gram, and each of them may use a different
+	// part of the rows of X. [linear.ElasticNet] uses the Gram if it leaves out fewer rows of X than
+	// it uses. It then sums over the rows that it leaves out, and subtracts this sum from the Gram.
+	// Results with and without a Gram differ only by rounding. With a Gram, X must be a *mat.Dense.
+	// Nil: no Gram.
 	Gram *Gram
-	// MaxBytes bounds the memory that a learner holds for the data, without X itself. If a Load
-	// would exceed the bound, or if the working set of a Fit would, the call returns an error of
-	// kind [qpdiff.ErrTooLarge] before it allocates the memory. Results do not depend on MaxBytes.
+	// MaxBytes is the largest number of bytes that a learner may hold for the data, without X itself.
+	// If a Load or the working set of a Fit would need more, the call returns an error of kind
+	// [qpdiff.ErrTooLarge] before it allocates the memory. Results do not depend on MaxBytes.
 	//
-	// Zero means a quarter of the smallest memory limit of the process, because the heap may grow
-	// to twice the held memory before the garbage collector runs. The limits are GOMEMLIMIT and the
-	// address space. On Linux they also include RLIMIT_AS, RLIMIT_DATA, the limits of the control
-	// groups (versions 1 and 2) and the physical memory. The limits are read when the default is
-	// first needed.
+	// If MaxBytes is zero, the bound is a quarter of the smallest memory limit of the process. It is
+	// only a quarter because the heap may grow to twice the held memory before the garbage collector
+	// runs. The limits are GOMEMLIMIT and the address space. On Linux they also include RLIMIT_AS,
+	// RLIMIT_DATA, the limits of the control groups (versions 1 and 2) and the physical memory. The
+	// limits are read when this default is first needed.
 	MaxBytes int64
 }
 
@@ -67,30 +68,33 @@ func (d Data) Size() Size {
 	return s
 }
 
-// A Size holds the sizes of data and of calls that determine the memory of a learner.
+// A Size holds the sizes that determine the memory of a learner: sizes of the data and of the
+// calls.
 type Size struct {
 	Rows, Features int  // of X
-	Counting       int  // upper bound of the number of rows with a weight above 0
+	Counting       int  // upper bound for the number of rows with a weight above 0
 	Weighted       bool // Data has Rows or Weights
 	Sparse         bool // see [Data.Sparse]
 	Stored         int  // entries of a sparse X
-	// Predicted is the largest number of rows in one call of [Predictor.Predict] with a workspace.
+	// Predicted is the largest number of rows that one call of [Predictor.Predict] with a workspace
+	// predicts.
 	Predicted int
-	// LeaveOneOut is true if LeaveOneOut of a [LeaveOneOutLearner] is called instead of Fit.
+	// LeaveOneOut is true if the caller uses the method LeaveOneOut of a [LeaveOneOutLearner] in place
+	// of Fit.
 	LeaveOneOut bool
-	// Folds holds the folds of the call if Folds of a [FoldLearner] is called instead of Fit.
+	// Folds holds the folds if the caller uses the method Folds of a [FoldLearner] in place of Fit.
 	Folds [][]int
 }
 
-// Sparse reports whether X is sparse. X is sparse if it implements [mat.RowNonZeroDoer], which a
-// *mat.Dense does not. Its method DoRowNonZero visits the stored entries of a row, and must visit
-// each entry at most once.
+// Sparse reports whether X is sparse. X is sparse if it implements [mat.RowNonZeroDoer]; a
+// *mat.Dense does not implement it. The method DoRowNonZero of X visits the stored entries of a
+// row, and must visit each entry at most once.
 func (d Data) Sparse() bool {
 	_, visits := d.X.(mat.RowNonZeroDoer)
 	return visits
 }
 
-// Stored returns the number of stored entries of a sparse X. Stored zeros count too.
+// Stored returns the number of entries that a sparse X stores. Stored zeros count too.
 func (d Data) Stored() (entries int) {
 	rows, _ := d.X.Dims()
 	for i := range rows {
@@ -99,8 +103,9 @@ func (d Data) Stored() (entries int) {
 	return entries
 }
 
-// Dense returns X if it is a *mat.Dense, and otherwise a dense copy. To copy, it visits the stored
-// entries of a sparse X, and reads all entries of another matrix. If X is nil, Dense returns nil.
+// Dense returns X if X is a *mat.Dense, and otherwise a dense copy of X. To copy a sparse X, it
+// visits the stored entries. To copy any other matrix, it reads all entries. If X is nil, Dense
+// returns nil.
 func (d Data) Dense() *mat.Dense {
 	if x, ok := d.X.(*mat.Dense); ok || d.X == nil {
 		return x
@@ -120,37 +125,38 @@ func (d Data) Dense() *mat.Dense {
 	return x
 }
 
-// Grad holds the derivatives of a scalar in the inputs of a fit, one field for each input. If a
-// field is nil, a VJP does not compute this derivative. Any other field must have the shape of its
-// input: one entry per hyperparameter in Hyper, N×n in X and N in Y. A VJP adds to the fields and
-// does not overwrite them, so one Grad can hold the sum of several VJPs.
+// Grad holds the derivatives of a scalar with respect to the inputs of a fit: one field for each
+// input. If a field is nil, a VJP does not compute its derivative. Any other field must have the
+// shape of its input: one entry per hyperparameter in Hyper, N×n in X and N in Y. A VJP adds to the
+// fields and does not overwrite them. One Grad can therefore hold the sum of several VJPs.
 type Grad struct {
 	Hyper []float64
-	// HyperSize holds sizes with which the entries of Hyper can be compared. It is for learners
-	// with kinks, and other learners do not change it. A VJP of margin.SVM, margin.LearnedLoss or
-	// linear.ElasticNet adds a sum of terms to each entry of Hyper. It adds the moduli of the same
-	// terms to the same entry of HyperSize. If an entry of Hyper is much smaller than its entry of
+	// HyperSize holds one size for each entry of Hyper: the size of the terms whose sum is the entry.
+	// Only some learners with kinks compute it. A VJP of margin.SVM, margin.LearnedLoss or
+	// linear.ElasticNet adds a sum of terms to each entry of Hyper, and adds the absolute values of
+	// the same terms to the entry of HyperSize. If an entry of Hyper is much smaller than its entry of
 	// HyperSize, the derivative is 0 within rounding.
 	HyperSize []float64
 	X         *mat.Dense
 	Y         []float64
-	// Stored is used in place of X if the X of the data is sparse. It has one entry for each entry
-	// that X stores, row by row, in the order in which [mat.RowNonZeroDoer] visits them.
+	// Stored is used in place of the field X if the X of the data is sparse. It has one entry for each
+	// entry that the sparse X stores. The entries are row by row, in the order in which
+	// [mat.RowNonZeroDoer] visits them.
 	Stored []float64
-	// Generalised is set by a VJP that added an element of a generalised derivative, because the
-	// derivative does not exist. The field Generalised of a learner selects this behaviour. A VJP
-	// never clears Grad.Generalised, and a JVP ignores it.
+	// Generalised is set to true by a VJP that added an element of a generalised derivative because
+	// the derivative does not exist. Whether a learner does so depends on its field Generalised. A VJP
+	// never sets Grad.Generalised to false, and a JVP ignores it.
 	Generalised bool
 }
 
-// Check returns an error if no learner can use d, and describes the first defect that it finds. The
-// error is an [*qpdiff.ArgError] of one of these kinds:
+// Check returns an error if no learner can use d, and the error describes the first defect that
+// Check finds. The error is an [*qpdiff.ArgError] of one of these kinds:
 //
 //   - ErrShape: there are no examples or no features; Y or Weights has the wrong number of entries
 //     for the rows of X; Centre or Scale has the wrong number of entries for the columns of X.
-//   - ErrNotFinite: NaN or Inf in X, Y, Centre or Scale, also in rows that do not count.
-//   - ErrDomain: a weight is negative or not finite; Rows has a number that is not a row of X; all
-//     selected rows have the weight 0; a Scale is not positive; Gram belongs to another matrix; a
+//   - ErrNotFinite: X, Y, Centre or Scale contains NaN or Inf, even in a row that does not count.
+//   - ErrDomain: a weight is negative or not finite; Rows lists a row that X does not have; every
+//     selected row has the weight 0; a Scale is not positive; Gram belongs to another matrix; a
 //     sparse X does not visit each of its entries exactly once.
 func (d Data) Check() error {
 	if d.Sparse() {
@@ -182,8 +188,8 @@ func (d Data) checkView() error {
 	return cmp.Or(check.Columns("Data.Centre", d.Centre, n, false), check.Columns("Data.Scale", d.Scale, n, true))
 }
 
-// Seen returns (x − Centre_j)/Scale_j, the feature that the learner uses in place of an entry x of
-// column j.
+// Seen returns (x − Centre_j)/Scale_j, where x is an entry of column j. Learners use this value in
+// place of x.
 func (d Data) Seen(j int, x float64) float64 {
 	if d.Centre != nil {
 		x -= d.Centre[j]
@@ -198,7 +204,8 @@ const remedyEntry = "remove or impute the entry"
 
 var errEmpty = &qpdiff.ArgError{Arg: "Data.X", Why: check.ErrEmpty, Problem: "is empty", Remedy: "give at least one example with one feature"}
 
-// errLabels returns the error for a number of labels that differs from the number of rows in X.
+// errLabels returns the error for data in which the number of labels differs from the number of
+// rows of X.
 func errLabels(labels, rows int) error {
 	return check.ArgErrorf("Data.Y", qpdiff.ErrShape, "give one label per row of X", "has %d labels for the %d rows of X", labels, rows)
 }
@@ -212,7 +219,7 @@ func (d Data) checkSparse() error {
 	if len(d.Y) != r {
 		return errLabels(len(d.Y), r)
 	}
-	seen := make([]int, n) // for each column, 1 + the last row in which it was visited; 0 if none
+	seen := make([]int, n) // for each column, 1 + the last row in which the column was visited; 0 if it was never visited
 	var err error
 	for i := range r {
 		d.X.(mat.RowNonZeroDoer).DoRowNonZero(i, func(row, j int, v float64) {
@@ -233,8 +240,8 @@ func (d Data) checkSparse() error {
 	return cmp.Or(check.Finite("Data.Y", remedyEntry, d.Y), check.Counts(d.Rows, d.Weights, r), d.checkView())
 }
 
-// VisitStored calls visit for each entry x_ij that a sparse X stores, in the order of Grad.Stored.
-// index is the entry's index in Grad.Stored.
+// VisitStored calls the function visit for each entry x_ij that a sparse X stores, in the order of
+// Grad.Stored. The argument index is the entry's index in Grad.Stored.
 func (d Data) VisitStored(visit func(index, i, j int, x float64)) {
 	rows, _ := d.X.Dims()
 	index := 0

@@ -12,9 +12,9 @@ import (
 )
 
 // A Gram is the weighted sum of (x_i − c)·(x_i − c)ᵀ over the rows x_i of a matrix, where c is the
-// weighted mean of the rows. A learner that uses most of these rows computes its own sum from the
-// Gram: see [Data].Gram. The Gram's sum is computed when the first learner needs it, and then
-// stored. A Gram is safe for concurrent use.
+// weighted mean of the rows. A learner that uses most of these rows can compute the sum over its
+// own rows from the Gram: see the field Gram of [Data]. The Gram computes its sum when a learner
+// first needs it, and then stores the sum. A Gram is safe for concurrent use.
 type Gram struct {
 	x       *mat.Dense
 	weights []float64
@@ -23,14 +23,15 @@ type Gram struct {
 	sums    *mat.SymDense // nil before the first Sums
 }
 
-// NewGram returns the Gram of x (N×n). Row i has the weight weights[i], or 1 if weights is nil. The
-// Gram keeps references to x and weights, so the caller must not change x or weights afterwards.
+// NewGram returns the Gram of the matrix x (N×n). Row i has the weight weights[i], or 1 if weights
+// is nil. The Gram keeps references to x and weights, so the caller must not change them
+// afterwards.
 func NewGram(x *mat.Dense, weights []float64) *Gram { return &Gram{x: x, weights: weights} }
 
-// Sums returns the sum (n×n) and the mean c. The caller must not change these results. They contain
-// infinities or NaN if squares overflow. The first call costs N·n² operations and allocates n²
-// numbers. If ctx ends, Sums returns the error of ctx, and the next call computes the sum anew. A
-// nil ctx never ends.
+// Sums returns the sum (n×n) and the mean c. The caller must not change these results. If squares
+// overflow, the results contain infinities or NaN. The first call costs N·n² operations and
+// allocates n² numbers. If the context ctx ends, Sums returns the error of ctx, and the next call
+// computes the sum anew. A nil ctx never ends.
 func (g *Gram) Sums(ctx context.Context) (sums *mat.SymDense, c []float64, err error) {
 	g.mutex.Lock()
 	defer g.mutex.Unlock()

@@ -11,16 +11,17 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A Case is a point at which the tests differentiate a learner's solution. The solution must be
-// differentiable in every input at this point, and at all points within a distance of about Step.
+// A Case is a point at which the tests differentiate a learner's solution: data and
+// hyperparameters. The solution must be differentiable in every input at this point, and at all
+// points within a distance of about Step.
 type Case struct {
 	Name  string
 	Data  learn.Data
 	Hyper []float64
 
-	// Residual returns how far theta violates the optimality conditions, relative to the size of
-	// their terms. Its formula must not share code with the learner. The result must be at most
-	// Tol, or at most 1e-13 if Tol is zero. Residual must not be nil.
+	// Residual returns how far the parameters theta violate the optimality conditions, relative to the
+	// size of the conditions' terms. Its formula must not share code with the learner. The result must
+	// be at most Tol, or at most 1e-13 if Tol is zero. Residual must not be nil.
 	Residual func(d learn.Data, theta, hyper []float64) float64
 	Tol      float64
 
@@ -28,9 +29,9 @@ type Case struct {
 	// difference quotients in y. They still call the VJP with a gradient in y.
 	ClassLabels bool
 	// Step is the step of the difference quotients. For a hyperparameter it is relative to the
-	// hyperparameter. For X and y it is absolute, along directions of norm one. At a hyperparameter
-	// of 0 the quotient is one-sided, and its step is a hundredth of Step. If the field Step is
-	// zero, the step is 1e-3.
+	// hyperparameter. For X and y it is absolute, along directions of norm one. At a hyperparameter of
+	// 0 the quotient is one-sided, and its step is a hundredth of Step. If Step is zero, 1e-3 is used
+	// in its place.
 	Step float64
 }
 

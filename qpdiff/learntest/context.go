@@ -15,8 +15,8 @@ import (
 // endingContext is a context that ends at check number endAt.
 type endingContext struct {
 	context.Context
-	// checks is the number of checks so far. endAt is the number of the check at which the context
-	// ends, or 0 if it never ends.
+	// checks is the number of checks that have been made. endAt is the number of the check at which
+	// the context ends, or 0 if the context never ends.
 	checks, endAt int
 }
 
@@ -33,12 +33,12 @@ func (c *endingContext) Err() error {
 	return nil
 }
 
-// Contexts tests a [learn.ContextLearner]. If a context ends at any check during a Load, Fit or
-// VJP, the call must end with the error of the context. After such an error from Load, the learner
-// must have no data. After an error from Fit, it must have no fit, and θ must be unchanged. After
-// an error from VJP, the fit must remain. The next calls must give the same bits as a new learner,
-// both from a cold and from a warm start. Contexts does nothing if the learner is not a
-// ContextLearner.
+// Contexts tests a [learn.ContextLearner]. It ends a context at one check during a Load, Fit or
+// VJP, whichever check this is. The call must then end with the error of the context. After such an
+// error from Load, the learner must have no data. After such an error from Fit, the learner must
+// have no fit, and θ must be unchanged. After such an error from VJP, the fit must remain. The next
+// calls must give the same bits as a new learner, both from a cold and from a warm start. Contexts
+// does nothing if the learner is not a ContextLearner.
 func Contexts(t *testing.T, newLearner func() learn.Learner, c Case) {
 	t.Helper()
 	l, ok := newLearner().(learn.ContextLearner)
@@ -83,8 +83,8 @@ func Contexts(t *testing.T, newLearner func() learn.Learner, c Case) {
 	endedVJPs(t, newLearner().(learn.ContextLearner), as)
 }
 
-// ends returns the numbers of the checks at which the tests end a context. The whole call makes the
-// given number of checks.
+// ends returns the numbers of the checks at which the tests end a context. The parameter checks is
+// the number of checks that the whole call makes.
 func ends(checks int) []int {
 	all := []int{1, 2, 3, checks / 3, checks / 2, checks - 1, checks}
 	slices.Sort(all)
@@ -100,8 +100,8 @@ type contextCase struct {
 	grad  *learn.Grad
 }
 
-// holds reports whether the learner l gives the same bits as the results in c. l has data. If fit
-// is true, l first makes a new fit.
+// holds reports whether the learner l gives the same bits as the results in c. Before the call, l
+// must have data. If the parameter fit is true, l first makes a new fit.
 func (c *contextCase) holds(t *testing.T, l learn.Learner, w *qpdiff.Workspace, fit bool) bool {
 	t.Helper()
 	theta := c.theta
@@ -118,7 +118,7 @@ func (c *contextCase) holds(t *testing.T, l learn.Learner, w *qpdiff.Workspace, 
 	return same
 }
 
-// endedLoads is the part of [Contexts] that tests Loads. The learner l is new.
+// endedLoads is the part of [Contexts] that tests Load. The learner l is new.
 func endedLoads(t *testing.T, l learn.ContextLearner, c contextCase) {
 	t.Helper()
 	unending, theta := newEnding(0), make([]float64, len(c.theta))
@@ -150,7 +150,7 @@ func endedLoads(t *testing.T, l learn.ContextLearner, c contextCase) {
 	}
 }
 
-// endedVJPs is the part of [Contexts] that tests VJPs. The learner l is new.
+// endedVJPs is the part of [Contexts] that tests VJP. The learner l is new.
 func endedVJPs(t *testing.T, l learn.ContextLearner, c contextCase) {
 	t.Helper()
 	unending, theta := newEnding(0), make([]float64, len(c.theta))

@@ -54,8 +54,8 @@ func derivative(t *testing.T, newLearner func() learn.Learner, c Case) {
 		noise += 4 * 0x1p-52 * math.Abs(a*v[i]) / c.Step
 	}
 
-	// value returns vᵀθ at x + h·u, where x holds the entries of one input. It computes vᵀθ by a
-	// warm and by a cold learner.
+	// value returns vᵀθ at the point x + h·u, where x holds the entries of one input. It computes vᵀθ
+	// twice, by a warm and by a cold learner.
 	probe := newLearner()
 	moved := cloneData(c.Data)
 	hyper := slices.Clone(c.Hyper)
@@ -117,8 +117,8 @@ func adjoint(t *testing.T, newLearner func() learn.Learner, c Case) {
 	if !ok {
 		return
 	}
-	// The JVP and the VJP are compared in all inputs together, in Hyper and Y, and in each input
-	// alone, because the terms of other inputs could hide an error.
+	// The JVP and the VJP are compared in all inputs together, in Hyper and Y together, and in each
+	// input alone, because the terms of other inputs could hide an error.
 	for _, with := range []struct{ hyper, x, y bool }{{true, true, true}, {true, false, true}, {true, false, false}, {false, true, false}, {false, false, true}} {
 		v := numtest.Normals(rng, len(theta))
 		u, g := newGrad(c, 0), newGrad(c, 0)
@@ -140,8 +140,8 @@ func adjoint(t *testing.T, newLearner func() learn.Learner, c Case) {
 	}
 }
 
-// isAdjoint compares the JVP along u with the VJP of v. It adds this VJP to g, whose fields must be
-// zero before the call.
+// isAdjoint compares the JVP along the direction u with the VJP of the cotangent v. It adds this
+// VJP to g, whose fields must be zero before the call.
 func isAdjoint(t *testing.T, l learn.Learner, j learn.ForwardLearner, u, g *learn.Grad, v []float64, what string) {
 	t.Helper()
 	numtest.OK(t, l.VJP(nil, g, v))
@@ -164,9 +164,10 @@ func isAdjoint(t *testing.T, l learn.Learner, j learn.ForwardLearner, u, g *lear
 	}
 }
 
-// constant checks that derivatives of one fit do not write to the learner. A derivative must have
-// the same bits alone, at the same time as others, and with a workspace that was used for another
-// fit. The next fit must have the same bits as without derivatives in between.
+// constant checks that the derivatives of a fit do not write to the learner. A derivative must have
+// the same bits in three situations: alone, at the same time as other derivatives, and with a
+// workspace that was used for another fit. The next fit must have the same bits as without
+// derivatives in between.
 func constant(t *testing.T, newLearner func() learn.Learner, c, other Case) {
 	l, theta := fitted(t, newLearner, c)
 	rng := rand.New(rand.NewPCG(4, 7))
@@ -228,8 +229,8 @@ func afterOthers(t *testing.T, l, fresh learn.Learner, c Case, v, otherV []float
 	}
 }
 
-// derivatives returns the entries of two derivatives of l: of the VJP with the cotangent v, and of
-// the JVP along the direction with all entries ½.
+// derivatives returns the entries of two derivatives of the learner l: the VJP with the cotangent
+// v, and the JVP along the direction whose entries are all ½.
 func derivatives(l learn.Learner, w *qpdiff.Workspace, c Case, v []float64) (values []float64, err error) {
 	g := newGrad(c, 0)
 	err = l.VJP(w, g, v)
@@ -247,8 +248,9 @@ func derivatives(l learn.Learner, w *qpdiff.Workspace, c Case, v []float64) (val
 	return values, err
 }
 
-// counts is the test of Rows and Weights. Load may return an error that names them. Otherwise a row
-// of weight w, and a row that is listed w times, must have the same effect as w equal rows.
+// counts tests Rows and Weights of the data. Load may return an error that names these fields.
+// Otherwise a row of weight w, and a row that is listed w times, must have the same effect as w
+// equal rows.
 func counts(t *testing.T, newLearner func() learn.Learner, c Case) {
 	weighted, named, equal := counted(c.Data)
 	if newLearner().Load(weighted) != nil {
@@ -301,8 +303,9 @@ func counts(t *testing.T, newLearner func() learn.Learner, c Case) {
 	}
 }
 
-// counted returns the same data in three forms. The rows have different weights, which the forms
-// express by Weights, by rows that are listed several times, and by equal rows.
+// counted returns the same data in three forms. In these data, the rows have different weights. The
+// first form expresses the weights by the field Weights, the second by rows that are listed several
+// times, and the third by equal rows.
 func counted(d learn.Data) (weighted, named, equal learn.Data) {
 	rows, n := d.X.Dims()
 	weighted, named = d, d
@@ -323,7 +326,7 @@ func counted(d learn.Data) (weighted, named, equal learn.Data) {
 }
 
 // countsForward compares the JVPs of two learners along the same direction. The learner l has the
-// data of c, and repLearner has the data of repeated, whose row i is row rows[i] of c.
+// data c. The learner repLearner has the data repeated, whose row i is equal to row rows[i] of c.
 func countsForward(t *testing.T, what string, l, repLearner learn.ForwardLearner, c, repeated Case, rows []int) {
 	u, along := newGrad(c, 0), newGrad(repeated, 0)
 	rng := rand.New(rand.NewPCG(2, 10))

@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A kernelFunc is a kernel.Kernel. This package cannot import package kernel, because the tests
-// inside package kernel import this package.
+// kernelFunc has the methods of kernel.Kernel. This package cannot import package kernel, because
+// the tests inside package kernel import this package.
 type kernelFunc interface {
 	NumParams(n int) int
 	Check(params []float64) error
@@ -26,8 +26,8 @@ type kernelFunc interface {
 //
 //   - The kernel matrix of random rows is symmetric and positive semidefinite.
 //   - Check accepts the parameters.
-//   - Grad agrees with difference quotients to 1e-7. Grad adds derivatives to each destination that
-//     is not nil, also if dx and dz are the same slice.
+//   - Grad agrees with difference quotients to 1e-7. It adds derivatives to each destination that
+//     is not nil, even if dx and dz are the same slice.
 func Kernel(t *testing.T, k kernelFunc, n int, params ...float64) {
 	t.Helper()
 	if got := k.NumParams(n); got != len(params) {
@@ -63,7 +63,8 @@ func Kernel(t *testing.T, k kernelFunc, n int, params ...float64) {
 	}
 }
 
-// kernelGrad compares Grad at (params, x, z) with difference quotients of weight·Eval.
+// kernelGrad compares the derivatives that Grad computes at (params, x, z) with difference
+// quotients of weight·Eval.
 func kernelGrad(t *testing.T, what string, k kernelFunc, point [3][]float64, rng *rand.Rand) {
 	t.Helper()
 	const weight, step, tol = 1.7, 1e-3, 1e-7

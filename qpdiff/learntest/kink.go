@@ -16,17 +16,17 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A Kink is a point at which a learner's solution has a kink. The field Residual of its Case is not
-// used, and a Step of zero means 1e-5. No two rows of the data may be equal, and no other kink may
-// be within a distance of Step.
+// A Kink is a point at which a learner's solution has a kink. Its Case has no use for the field
+// Residual, and a Step of zero means 1e-5. No two rows of the data may be equal. Within a distance
+// of Step, there may be no other kink.
 type Kink struct {
 	Case
-	// Weak and Inputs are the expected fields of the [*qpdiff.NotDifferentiableError] that a VJP
-	// returns. The derivatives in all other inputs must exist.
+	// Weak and Inputs are the fields that the [*qpdiff.NotDifferentiableError] of a VJP must have. The
+	// derivatives in all inputs that Inputs does not list must exist.
 	Weak   qpdiff.Weak
 	Inputs []qpdiff.Input
-	// OneSided marks a learner whose JVP is the one-sided derivative at a kink. The JVP of any
-	// other learner must return the same error at a kink as its VJP.
+	// OneSided marks a learner whose JVP at a kink is the one-sided derivative. The JVP of any other
+	// learner must return the same error at a kink as the VJP of this learner.
 	OneSided bool
 	// Side is a direction of the hyperparameters that leads to one side of the kink. The
 	// generalised derivative must be equal to the derivative on this side. If Side is nil, the
@@ -34,18 +34,18 @@ type Kink struct {
 	Side []float64
 }
 
-// kinkTol bounds two differences, relative to the largest entry: the difference between a
-// directional derivative and a difference quotient, and the difference between a generalised
-// derivative and a derivative near the kink.
+// kinkTol bounds two differences, relative to the largest entry. One is the difference between a
+// directional derivative and a difference quotient. The other is the difference between a
+// generalised derivative and a derivative near the kink.
 const kinkTol = 1e-6
 
 // Kinks tests a learner at kinks. The error of a VJP must list the inputs without a derivative, and
-// the weakly active rows and coordinates. The numbers of the rows must be correct if rows of weight
-// 0 come before them. The VJP must not change the fields of inputs without a derivative. Along an
-// input without a derivative, a JVP must be the limit of one-sided difference quotients, or return
-// the same error as the VJP. Along all other inputs, the JVP must be linear and agree with the VJP.
-// A generalised VJP must be the derivative on Side. It must set Grad.Generalised if and only if it
-// adds an element of the generalised derivative.
+// the weakly active rows and coordinates. The numbers of these rows must be correct even if rows of
+// weight 0 come before them. The VJP must not change the fields of inputs without a derivative.
+// Along an input without a derivative, a JVP must be the limit of one-sided difference quotients,
+// or return the same error as the VJP. Along all other inputs, the JVP must be linear and agree
+// with the VJP. A generalised VJP must be the derivative on Side. It must set Grad.Generalised if
+// and only if it adds an element of the generalised derivative.
 func Kinks(t *testing.T, newLearner func() learn.KinkedLearner, kinks ...Kink) {
 	t.Helper()
 	for _, k := range kinks {
@@ -71,8 +71,8 @@ type kinkTest struct {
 	theta, v []float64
 }
 
-// missing reports whether k.Inputs lists hyper (missing[0]), X (missing[1]) and y (missing[2]). The
-// entry missing[3] is false; it belongs to a VJP that asks for no input.
+// missing reports which inputs k.Inputs lists: missing[0] belongs to hyper, missing[1] to X, and
+// missing[2] to y. The entry missing[3] is false; it belongs to a VJP that asks for no input.
 func (k *kinkTest) missing() (missing [4]bool) {
 	for _, in := range k.Inputs {
 		missing[max(0, slices.Index([]qpdiff.Input{"", "X", "y"}, in))] = true
@@ -117,8 +117,8 @@ func (k *kinkTest) refused(t *testing.T) {
 	numtest.NearAll(t, "θ after a VJP of nothing", again, k.theta, 1e-14, 0)
 }
 
-// shiftedRows checks the numbers of the rows in the error. The data begin with rows of weight 0,
-// and the numbers must count these rows, too.
+// shiftedRows checks the numbers of the rows in the error of a VJP. The data begin with rows of
+// weight 0, and the numbers must count these rows too.
 func (k *kinkTest) shiftedRows(t *testing.T) {
 	rows, n := k.Data.X.Dims()
 	d := learn.Data{X: mat.NewDense(rows+2, n, nil), Y: append([]float64{1, -1}, k.Data.Y...), Weights: make([]float64, rows+2)}
@@ -144,8 +144,8 @@ func (k *kinkTest) shiftedRows(t *testing.T) {
 	}
 }
 
-// tangents checks that a JVP is a one-sided derivative, along each input alone and along hyper and
-// X together.
+// tangents checks that a JVP is a one-sided derivative. It tests directions in each input alone,
+// and a direction in hyper and X together.
 func (k *kinkTest) tangents(t *testing.T) {
 	j, ok := k.l.(learn.ForwardLearner)
 	if !ok {
@@ -169,8 +169,8 @@ func (k *kinkTest) tangents(t *testing.T) {
 	}
 }
 
-// checkJVP compares the JVP along d with a one-sided difference quotient. smooth is true if a
-// derivative along d exists.
+// checkJVP compares the JVP along the direction d with a one-sided difference quotient. The
+// parameter smooth is true if a derivative along d exists.
 func (k *kinkTest) checkJVP(t *testing.T, j learn.ForwardLearner, d *learn.Grad, smooth bool, what string) {
 	got := numtest.NaNs(len(k.theta), 0)
 	err := j.JVP(nil, got, d)
@@ -214,8 +214,8 @@ func (k *kinkTest) quotient(t *testing.T, d *learn.Grad) []float64 {
 	return slopes
 }
 
-// linear checks that the derivative along −d is the negative of the derivative along d, and that
-// the VJP agrees with both.
+// linear checks that the derivative along −d is the negative of the derivative along the direction
+// d, and that the VJP agrees with both.
 func (k *kinkTest) linear(t *testing.T, j learn.ForwardLearner, d *learn.Grad, jvp []float64) {
 	g := newGrad(k.Case, 0)
 	_ = k.l.VJP(nil, g, k.v) // refuses other inputs

@@ -1,6 +1,6 @@
-// Package learntest tests whether a learner or a kernel satisfies its contract. It has these tests,
-// which can be run on any type: [Learner], [Kinks], [Kernel], [LeaveOneOut], [Contexts] and
-// [Allocations].
+// Package learntest tests whether a learner or a kernel satisfies its contract. Its tests can be
+// run on any type that implements the interfaces: [Learner], [Kinks], [Kernel], [LeaveOneOut],
+// [Contexts] and [Allocations].
 package learntest
 
 import (
@@ -15,19 +15,19 @@ import (
 )
 
 // Learner tests a learner at two or more cases. One case should have more examples than features,
-// one should have fewer examples than features, and one should have a single feature. If the
-// learner's code takes another path above some size, there should be cases below and above this
+// another should have fewer examples than features, and another should have a single feature. If
+// the learner's code takes another path above some size, there should be cases below and above this
 // size.
 //
-// Learner checks the optimality of fits. A learner's own Residual must be at most the Tol of the
-// case. Without a fit, it must be NaN, with an error of kind ErrNotFitted. VJPs must agree with
-// difference quotients to 1e-7. If the learner has a JVP, the JVP must be the adjoint of the VJP, to
-// 1e-12 of the size of the terms.
-// This is tested for all inputs together, and for each input alone. A VJP must add to the fields of
-// its Grad and must not change Grad.Generalised. The bits of a field must not depend on which other
-// fields are nil. A Fit must overwrite θ. Neither Fit nor VJP may write to its inputs. A Fit after
-// Reset, or after another data set, must give the same bits as the first Fit. If its context ends,
-// a Fit must end too; see [Contexts].
+// Learner checks the optimality of fits. If the learner has a method Residual, the result must be
+// at most the Tol of the case. Without a fit, the result must be NaN, with an error of kind
+// ErrNotFitted. VJPs must agree with difference quotients to 1e-7. If the learner has a JVP, the
+// JVP must be the adjoint of the VJP, to 1e-12 of the size of the terms. This is tested for all
+// inputs together, and for each input alone. A VJP must add to the fields of its Grad and must not
+// change Grad.Generalised. The bits of a field must not depend on which other fields are nil. A Fit
+// must overwrite θ. Neither Fit nor VJP may write to its inputs. A Fit after Reset, or after
+// another data set, must give the same bits as the first Fit. A Fit must end if the learner's
+// context ends; see [Contexts].
 //
 // Load must return an error for bad data. Fit must return an error for a wrong number of
 // hyperparameters, and for hyperparameters that are not finite. These errors must be
@@ -36,12 +36,12 @@ import (
 // Fit, must return errors of kind ErrNotFitted. A destination of the wrong length must cause a
 // panic.
 //
-// Derivatives must not write to the learner, and must not change the next fit. Derivatives may run
-// at the same time; run the test with -race. With both -race and -short, Learner leaves out most
-// checks if the learner starts no goroutine. The bits of a derivative must not depend on earlier
-// derivatives. For Data.Rows and Data.Weights that are not nil, a learner has two choices. Its Load
-// may return an error that names the field. Otherwise the learner must treat a row of weight w like
-// w equal rows, and its VJPs must also be correct to 1e-7.
+// Derivatives must not write to the learner, and must not change the next fit. Several derivatives
+// must be able to run at the same time; to test this, run the test with -race. With both -race and
+// -short, Learner leaves out most checks if the learner starts no goroutine. The bits of a
+// derivative must not depend on earlier derivatives. If Data.Rows or Data.Weights is not nil, a
+// learner has two choices. Either Load returns an error that names the field, or the learner must
+// treat a row of weight w like w equal rows, and its VJPs must also be correct to 1e-7.
 func Learner(t *testing.T, newLearner func() learn.Learner, cases ...Case) {
 	t.Helper()
 	if len(cases) < 2 {

@@ -19,10 +19,11 @@ import (
 const leaveOneOutTol = 1e-10
 
 // LeaveOneOut tests the predictions of a [learn.LeaveOneOutLearner] and their derivatives in all
-// inputs. For each row, it fits a learner to all other rows. The results of the tested methods must
-// agree with these fits to 1e-10 of the largest entry. The derivative in one input must not change
-// if other fields are nil. After a LeaveOneOut, the learner must refuse derivatives of a Fit. After
-// a Fit, it must refuse derivatives of a LeaveOneOut.
+// inputs. For comparison, it fits a learner to all rows but one, for each row. The results of the
+// tested methods must agree with these fits to 1e-10 of the largest entry. The derivative in one
+// input must not depend on whether the fields of other inputs are nil. After a LeaveOneOut, the
+// learner must refuse derivatives of a Fit. After a Fit, it must refuse derivatives of a
+// LeaveOneOut.
 func LeaveOneOut(t *testing.T, newLearner func() learn.LeaveOneOutLearner, c Case) {
 	t.Helper()
 	rows, n := c.Data.X.Dims()
@@ -80,8 +81,8 @@ func thetaOf(l learn.Learner, n int) int {
 	return theta
 }
 
-// withoutRow fits l to all rows except omitted, and sets values[omitted] to the prediction for this
-// row. It adds weight times the derivatives of the prediction to g and dx.
+// withoutRow fits the learner l to all rows except row omitted, and sets values[omitted] to the
+// prediction for this row. It adds weight times the derivatives of the prediction to g and dx.
 func withoutRow(t *testing.T, l learn.Learner, c Case, omitted int, weight float64, values []float64, g *learn.Grad, dx *mat.Dense) {
 	t.Helper()
 	rows, n := c.Data.X.Dims()

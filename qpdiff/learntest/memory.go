@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// memory returns all numbers that v holds or points to, including the entries of slices up to their
-// capacity. It skips types of package sync, which are safe for concurrent use.
+// memory returns all numbers that the value v holds or points to. Slices are included up to their
+// capacity. memory skips types of package sync, which are safe for concurrent use.
 func memory(v any) []uint64 {
 	m := walk{seen: map[visit]bool{}}
 	m.add(reflect.ValueOf(v))

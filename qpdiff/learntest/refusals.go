@@ -57,7 +57,8 @@ func wantPanic(t *testing.T, what string, f func()) {
 	f()
 }
 
-// refusesUnfitted checks that Fit before Load, and VJP before Load or Fit, return ErrNotFitted.
+// refusesUnfitted checks that two calls return ErrNotFitted: a Fit before a Load, and a VJP before
+// a Load or Fit.
 func refusesUnfitted(t *testing.T, l learn.Learner, c Case) {
 	nt, _ := l.Dims(c.Data.Dense().RawMatrix().Cols)
 	theta, v := make([]float64, nt), make([]float64, nt)
@@ -70,7 +71,8 @@ func refusesUnfitted(t *testing.T, l learn.Learner, c Case) {
 	}
 }
 
-// refusesData checks that Load returns an error for bad data, and that the learner then has no fit.
+// refusesData checks that Load returns an error for bad data, and that the learner has no fit after
+// this error.
 func refusesData(t *testing.T, newLearner func() learn.Learner, c Case) {
 	rows, n := c.Data.X.Dims()
 	nt, _ := newLearner().Dims(n)
@@ -102,8 +104,8 @@ func refusesData(t *testing.T, newLearner func() learn.Learner, c Case) {
 }
 
 // refusesHyper checks that Fit returns an error for bad hyperparameters. A failed Fit must leave
-// the learner without a fit. If the old fit remained, a VJP would silently belong to the
-// hyperparameters of the old fit.
+// the learner without a fit. If the old fit remained, a VJP would be a derivative at the old
+// hyperparameters, without an error.
 func refusesHyper(t *testing.T, l learn.Learner, c Case, theta []float64) {
 	nh, v := len(c.Hyper), make([]float64, len(theta))
 	bad := func(what string, hyper []float64, kind error) {

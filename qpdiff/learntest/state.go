@@ -12,8 +12,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// buffers checks four properties. Fit overwrites theta. VJP adds to the fields of its Grad. A nil
-// field does not change the results in other fields. No call writes to an input.
+// buffers checks four properties. Fit overwrites theta. VJP adds to the fields of its Grad. If some
+// fields of the Grad are nil, the results in the other fields do not change. No call writes to an
+// input.
 func buffers(t *testing.T, newLearner func() learn.Learner, c Case) {
 	before, hyperBefore := cloneData(c.Data), slices.Clone(c.Hyper)
 	l, theta := fitted(t, newLearner, c)
@@ -51,8 +52,9 @@ func buffers(t *testing.T, newLearner func() learn.Learner, c Case) {
 	}
 }
 
-// blocksAlone checks VJPs that add to one field only. The result in this field must have the same
-// bits as the field of want, which holds the result of a VJP into all fields.
+// blocksAlone checks VJPs that add to a single field of a Grad. Another VJP has added to all
+// fields, and want holds its result. The result in the single field must have the same bits as this
+// field of want.
 func blocksAlone(t *testing.T, l learn.Learner, c Case, v []float64, want *learn.Grad) {
 	for i, g := range []*learn.Grad{{Hyper: make([]float64, len(c.Hyper))}, {X: newGrad(c, 0).X}, {Y: make([]float64, len(c.Data.Y))}, {}} {
 		numtest.OK(t, l.VJP(nil, g, v))
@@ -67,8 +69,8 @@ func blocksAlone(t *testing.T, l learn.Learner, c Case, v []float64, want *learn
 	}
 }
 
-// windows checks that theta and the VJP do not change if X and the field X of the Grad are windows
-// of larger matrices.
+// windows repeats a Fit and a VJP with windows of larger matrices as X and as the field X of the
+// Grad. It checks that theta and the result of the VJP do not change.
 func windows(t *testing.T, newLearner func() learn.Learner, c Case, v, theta []float64, vjp *learn.Grad) {
 	r, n := c.Data.X.Dims()
 	wide := mat.NewDense(r+2, n+3, numtest.NaNs((r+2)*(n+3), 0))
@@ -145,7 +147,7 @@ func refit(t *testing.T, newLearner func() learn.Learner, c, other Case) {
 	l.Reset()
 	again("after other data of the same shape and Reset")
 
-	// A warm fit of the same problem must have the same solution up to rounding.
+	// A warm fit of the same problem must give the same solution up to rounding.
 	numtest.OK(t, l.Fit(theta, scaled), l.Fit(theta, c.Hyper))
 	if r := c.Residual(c.Data, theta, c.Hyper); !(r <= c.Tol) {
 		t.Errorf("warm: optimality residual %.3g, want at most %.3g", r, c.Tol)

@@ -15,25 +15,26 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// sparseTol is the largest allowed difference between results on a sparse X and on its dense copy,
-// relative to the largest entry. The results are fits and derivatives. Their systems have condition
-// numbers up to some 1e4.
+// sparseTol is the largest allowed difference between results on a sparse X and results on a dense
+// copy of X, relative to the largest entry. The results are fits and derivatives. The condition
+// numbers of their systems are up to some 1e4.
 const sparseTol = 1e-9
 
 // residualTol bounds the residual of a fit. Conjugate gradients reduce the residual to 1e-12,
 // relative to the terms of the whole system.
 const residualTol = 1e-11
 
-// wide is the largest number of features. It is above the numbers at which the learners of this module
-// choose working sets, or conjugate gradients for penalised columns.
+// wide is the largest number of features in the tests. Some learners of this module choose other
+// methods above a number of features: working sets, or conjugate gradients for penalised columns.
+// The constant is above these numbers.
 const wide = 400
 
 // Views compares two learners, which must have the same θ, VJP and JVP. The first is a
 // [learn.ViewLearner] that reads X, sparse or dense, in place with Centre and Scale. The second has
-// a dense copy of the centred and scaled values. Some data have up to some hundred features, at which
-// learners take their ways for many features by themselves. The function draw returns labels y, and
-// hyperparameters at which the solution is smooth and well-conditioned. There are 150 problems, and
-// 30 with -short.
+// a dense copy of the centred and scaled values. Some data have up to some hundred features. At
+// such numbers, learners choose their methods for many features by themselves. The function draw
+// returns labels y, and hyperparameters at which the solution is smooth and well-conditioned. There
+// are 150 problems, and 30 with -short.
 func Views(t *testing.T, newLearner func() learn.Learner, draw func(rng *rand.Rand, x *mat.Dense) (y, hyper []float64)) {
 	const first = 10 // problems that show whether the learner starts goroutines
 	var p serial.Probe
@@ -51,13 +52,14 @@ func Views(t *testing.T, newLearner func() learn.Learner, draw func(rng *rand.Ra
 	}
 }
 
-// A view holds the same data twice. A learner reads the field data in place. The field seen has a
-// dense copy of the centred and scaled values.
+// A view holds the same data in two forms. A learner reads the field data in place. The field seen
+// has a dense copy of the centred and scaled values.
 type view struct {
 	data, seen learn.Data
 }
 
-// drawView draws a view for l, with up to most features. The view has no labels.
+// drawView draws a view for the learner l, without labels. The view has at most as many features as
+// the parameter most.
 func drawView(rng *rand.Rand, l learn.ViewLearner, most int) view {
 	rows, n := 4+rng.IntN(60), 1+rng.IntN(most)
 	x := numtest.DrawStored(rng, rows, n)
@@ -130,9 +132,9 @@ func views(t *testing.T, newLearner func() learn.Learner, draw func(*rand.Rand, 
 	near(t, "the directional derivative", got, wantMove)
 }
 
-// grads returns two Grads: viewGrad for the view, and dense for its dense copy. viewGrad has the
-// entries that the function fill returns. The Grad dense has the same entries as viewGrad in Hyper
-// and Y, and zeros in X.
+// grads returns two Grads: viewGrad for the view, and dense for the dense copy. The function fill
+// returns the entries of viewGrad. The Grad dense has the same entries as viewGrad in Hyper and Y,
+// and zeros in X.
 func (d *view) grads(hypers int, fill func(n int) []float64) (viewGrad, dense *learn.Grad) {
 	rows, n := d.data.X.Dims()
 	viewGrad = &learn.Grad{Hyper: fill(hypers), Y: fill(rows)}
@@ -144,8 +146,9 @@ func (d *view) grads(hypers int, fill func(n int) []float64) (viewGrad, dense *l
 	return viewGrad, &learn.Grad{Hyper: slices.Clone(viewGrad.Hyper), X: mat.NewDense(rows, n, nil), Y: slices.Clone(viewGrad.Y)}
 }
 
-// each calls visit for each entry of the derivative in X that viewGrad holds, in Stored or X. i and
-// j are the entry's row and column, and scale is the scale of the column.
+// each calls the function visit for each entry of viewGrad's derivative in X, which is in the field
+// Stored or X. The arguments i and j are the entry's row and column, and scale is the scale of the
+// column.
 func (d *view) each(viewGrad *learn.Grad, visit func(v float64, i, j int, scale float64)) {
 	scale := func(j int) float64 {
 		if d.data.Scale == nil {
@@ -196,7 +199,7 @@ func moments(x *numtest.Stored, weights []float64) (mean, deviation []float64) {
 	return mean, deviation
 }
 
-// near fails the test if two vectors differ by more than sparseTol.
+// near fails the test if the vectors differ by more than sparseTol.
 func near(t *testing.T, name string, got, want []float64) {
 	t.Helper()
 	size := 1e-3

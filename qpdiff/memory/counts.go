@@ -9,8 +9,8 @@ import (
 // Unbounded.
 const Unbounded = math.MaxInt64
 
-// Bytes converts the number of bytes v to an int64, at most Unbounded. Sizes are computed as
-// float64s, which do not overflow.
+// Bytes converts v, a number of bytes, to an int64. The result is at most Unbounded. Sizes are
+// computed as float64s, because they do not overflow.
 func Bytes(v float64) int64 {
 	if v >= Unbounded {
 		return Unbounded
@@ -32,7 +32,8 @@ func Add(numbers ...int64) int64 {
 	return exact
 }
 
-// Needs returns the text for an error if need bytes exceed bound bytes.
+// Needs returns the text of an error: need is the number of bytes that are needed, and bound is the
+// number that is allowed.
 func Needs(need, bound int64) string {
 	return fmt.Sprintf("needs %s where MaxBytes allows %s", text(need), text(bound))
 }

@@ -19,10 +19,9 @@ func system() int64 {
 		if syscall.Getrlimit(which, &r) == nil && r.Cur < Unbounded {
 			low = min(low, int64(r.Cur))
 			if which == syscall.RLIMIT_AS {
-				// The limit includes more than 1 GiB of addresses that Go itself reserves, so only
-				// the free addresses count. The default bound is a quarter of the smallest limit.
-				// Twice the free addresses therefore give a default bound of half the free
-				// addresses.
+				// The limit includes more than 1 GiB of addresses that Go itself reserves, so only the free
+				// addresses count. The default bound is a quarter of the smallest limit. To make it half of the
+				// free addresses, twice the free addresses count as the limit.
 				low = min(low, 2*max(1, int64(r.Cur)-mapped(os.DirFS("/"))))
 			}
 		}
@@ -30,8 +29,8 @@ func system() int64 {
 	return low
 }
 
-// mapped returns the number of bytes of addresses that the process uses. It returns 0 if this
-// number cannot be read.
+// mapped returns the number of bytes in the address ranges that the process uses. If this number
+// cannot be read, it returns 0.
 func mapped(root fs.FS) int64 {
 	pages, _ := fs.ReadFile(root, "proc/self/statm")
 	if fields := strings.Fields(string(pages)); len(fields) > 0 {
@@ -42,8 +41,8 @@ func mapped(root fs.FS) int64 {
 	return 0
 }
 
-// fileLimit reads limits from files below root and returns the smallest. The limits are the
-// physical memory and the limits of the control groups (versions 1 and 2).
+// fileLimit reads limits from files below the directory root and returns the smallest limit. The
+// limits are the physical memory and the limits of the control groups (versions 1 and 2).
 func fileLimit(root fs.FS) int64 {
 	low := int64(Unbounded)
 	see := func(value string, unit int64) {
@@ -74,9 +73,9 @@ func fileLimit(root fs.FS) int64 {
 	return low
 }
 
-// group calls visit with the limit of a control group, and with the limits of all groups above it.
-// In a container, the name of the group may be a name outside the container. group then finds only
-// the limits in the root directory of the mount.
+// group calls the function visit with the limit of a control group, and with the limits of all
+// groups above this group. In a container, the name of the group may be a name from outside the
+// container. In this case group finds only the limits in the root directory of the mount.
 func group(root fs.FS, mount, group, name string, visit func(value string, unit int64)) {
 	for group = path.Clean("/" + group); ; group = path.Dir(group) {
 		if value, err := fs.ReadFile(root, path.Join(mount, group, name)); err == nil {

@@ -2,5 +2,5 @@
 
 package memory
 
-// system returns Unbounded: the limits of other operating systems are not read.
+// system returns Unbounded, because the limits of other operating systems are not read.
 func system() int64 { return Unbounded }

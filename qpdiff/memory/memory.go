@@ -1,7 +1,7 @@
-// Package memory computes the default bound of the memory of this module's learners, counts bytes,
-// and formats errors. A Go program that allocates more memory than is available is killed, so
-// learners check the bound before they allocate. The bound decides only whether a call returns a
-// result or an error. It does not change any result.
+// Package memory computes the default bound of the memory that a learner of this module may use. It
+// also counts bytes and formats errors. A Go program that allocates more memory than is available
+// is killed, so learners check the bound before they allocate. The bound decides only whether a
+// call returns a result or an error. It does not change any result.
 package memory
 
 import (
@@ -19,8 +19,8 @@ const defaultShare = 4
 // defaultBound is the default bound, or 0 before the bound has been computed.
 var defaultBound atomic.Int64
 
-// readOnce reads the limits when they are first needed, and returns the default bound. A program
-// that does not need the default bound opens no file.
+// readOnce reads the limits when the default bound is first needed, and returns the default bound.
+// If a program never needs the default bound, no file is opened.
 var readOnce = sync.OnceValue(func() int64 { return share(least(debug.SetMemoryLimit(-1), math.MaxInt, system())) })
 
 // share returns the default bound if the smallest limit is limit.
@@ -45,7 +45,7 @@ func least(limits ...int64) int64 {
 // smallest limit, or Unbounded if there is no limit. Two limits are GOMEMLIMIT and the address
 // space. On Linux there are five more: RLIMIT_AS; RLIMIT_DATA; twice the free addresses below
 // RLIMIT_AS; the limits of the process's control group and of the groups above it; and the physical
-// memory. The default is computed once.
+// memory. The default is computed only once.
 func Bound(maxBytes int64) int64 {
 	if maxBytes > 0 {
 		return maxBytes

@@ -8,18 +8,18 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// Learner minimises your own [Objective] F by Newton's method. It differentiates the minimiser by
-// the implicit function theorem at ∇F(θ) = 0. This is the rule of the paper's Section 3 without
-// constraints:
+// Learner minimises your own [Objective] F by Newton's method. It differentiates the minimiser θ by
+// the implicit function theorem, applied to ∇F(θ) = 0. This is the rule of the paper's Section 3
+// without constraints:
 //
 //	∂θ/∂input = −∇²F(θ)⁻¹ · ∂∇F/∂input.
 //
-// The Hessian is assembled from one product for each parameter, so Learner suits a moderate number
-// of parameters (some hundreds).
+// The Hessian is assembled from one product for each parameter. Learner therefore suits a moderate
+// number of parameters (some hundreds).
 //
-// A Learner with its Objective set is ready for Load. Later fits, and products with a workspace,
-// allocate only in the functions of the Objective. If products run concurrently, these functions
-// must allow concurrent calls.
+// A Learner with its Objective set is ready for Load. The first fit allocates memory. Later fits,
+// and derivatives with a workspace, allocate only in the functions of the Objective. If derivatives
+// run concurrently, these functions must allow concurrent calls.
 type Learner struct {
 	Objective Objective // it is read by Dims, Load and Fit
 	MaxIter   int       // Newton steps of one fit at most; zero: 200
@@ -29,16 +29,16 @@ type Learner struct {
 	smoothFit
 }
 
-// smoothMaxIter is the default of [Learner.MaxIter]. Once Newton's method takes whole steps,
-// convergence is quadratic, and about ten more steps suffice.
+// smoothMaxIter is the default of [Learner.MaxIter]. Once Newton's method takes whole steps, it
+// converges quadratically, and about ten more steps suffice.
 const smoothMaxIter = 200
 
 // Dims returns the dimensions of the objective.
 func (l *Learner) Dims(n int) (theta, hyper int) { return l.Objective.dims(n) }
 
-// Load makes d the data of the following fits. It keeps a reference to d. If d cannot be used, the
-// error is an ArgError of kind ErrShape or ErrNotFinite. If d.Rows or d.Weights is not nil, it is
-// an ArgError of kind ErrDomain. After an error the learner has no data.
+// Load takes the data d, which all following fits use. It keeps a reference to d. If d cannot be
+// used, Load returns an ArgError of kind ErrShape or ErrNotFinite. If d.Rows or d.Weights is not
+// nil, it returns an ArgError of kind ErrDomain. After an error the learner has no data.
 func (l *Learner) Load(d learn.Data) (err error) {
 	defer learner.End(l, &err)
 	l.state.Unload()
@@ -76,8 +76,8 @@ func (l *Learner) Reset() {
 	l.warm = false
 }
 
-// Fit minimises F at hyper and writes θ. It starts from θ = 0 or the last solution. After an error
-// the learner has no fit, and θ is unchanged. Errors:
+// Fit minimises F at the hyperparameters hyper and writes the minimiser to θ. It starts from θ = 0
+// or from the last solution. After an error the learner has no fit, and θ is unchanged. Errors:
 //
 //   - An ArgError that matches ErrShape, ErrNotFinite or ErrDomain: hyper cannot be used.
 //   - ErrNotFitted: no data are loaded.
@@ -115,10 +115,10 @@ func (l *Learner) Fit(theta, hyper []float64) (err error) {
 	return nil
 }
 
-// VJP differentiates the last fit. To each field of g that is not nil, it adds dthetaᵀ·∂θ/∂input.
-// If there is no fit, the error is ErrNotFitted. If dtheta is not finite, it is an ArgError of kind
-// ErrNotFinite. If the Hessian is singular to working precision, it matches ErrIllPosed. If a
-// product overflows, it matches ErrNotFinite, and g is undefined.
+// VJP differentiates the last fit. It adds dthetaᵀ·∂θ/∂input to each field of g that is not nil. It
+// returns ErrNotFitted if there is no fit, and an ArgError of kind ErrNotFinite if dtheta is not
+// finite. If the Hessian is singular to working precision, the error matches ErrIllPosed. If a
+// product overflows, the error matches ErrNotFinite, and g is undefined.
 func (l *Learner) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
 	defer learner.Name(l, &err)
 	return qpdiff.Scratch[smoothDerivative](w).adjoint(&l.smoothFit, g, dtheta)
@@ -129,8 +129,9 @@ func (l *Learner) New() learn.Learner {
 	return &Learner{Objective: l.Objective, MaxIter: l.MaxIter}
 }
 
-// Convention returns the zero Convention, because no loss is usual for this learner.
+// Convention returns the zero Convention, because no loss is usual for an objective of your own.
 func (*Learner) Convention() learn.Convention { return learn.Convention{} }
 
-// Hyperparameters returns nil: the hyperparameters of your objective do not follow from the data.
+// Hyperparameters returns nil, because the data do not determine the hyperparameters of your
+// objective.
 func (*Learner) Hyperparameters(learn.Moments) []learn.Hyperparameter { return nil }

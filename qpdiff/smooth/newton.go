@@ -11,8 +11,8 @@ import (
 	"cvgm/qpdiff/internal/stop"
 )
 
-// smoothFit is a minimised [Objective] with its data and all values that the derivatives need.
-// Newton's method computes the minimiser.
+// smoothFit is a minimised [Objective], with its data and all values that the derivatives need. It
+// computes the minimiser by Newton's method.
 type smoothFit struct {
 	state     learner.State
 	objective Objective // as of the last fit, like hyper
@@ -34,8 +34,9 @@ func (l *smoothFit) resize(k int) {
 	l.h = dense.Grow(l.h, k*k)
 }
 
-// minimise runs Newton's method from l.theta. A step is shortened until the slope at its end is
-// negative, and at most half as large as at its start. Because F is convex, such a step lowers F.
+// minimise runs Newton's method from l.theta. It shortens a step until the slope at the end of the
+// step is negative, and at most half as large as the slope at the start. Because F is convex, such
+// a step lowers F.
 func (l *smoothFit) minimise(limit int) error {
 	o, k := &l.objective, len(l.theta)
 	o.Gradient(l.g, l.theta, l.state.Data, l.hyper)
@@ -71,8 +72,8 @@ func (l *smoothFit) minimise(limit int) error {
 }
 
 // lineSearch sets cand to theta plus a fraction of the step, and gc to the gradient at cand. It
-// returns true if the gradient consists of rounding errors (see noise). The caller gives the slope
-// at theta along the step.
+// returns true if the gradient consists of rounding errors (see noise). The parameter slope is the
+// slope of F at theta along the step.
 func (l *smoothFit) lineSearch(slope float64) (rounding bool) {
 	lo, hi, t := 0.0, 1.0, 1.0
 	for range smoothBisections {
@@ -101,13 +102,13 @@ func (l *smoothFit) lineSearch(slope float64) (rounding bool) {
 	return false
 }
 
-// smoothBisections bounds the number of bisections of one step. After this number, the two ends of
-// the interval are neighbouring float64 numbers.
+// smoothBisections bounds the number of bisections of one step. After this number of bisections,
+// the two ends of the interval are neighbouring float64 numbers.
 const smoothBisections = 100
 
-// A step is the last if its length relative to θ is at most smoothLastStep. Convergence is
-// quadratic, so the remaining error is about smoothLastStep². Any value from 1e-15 to 1e-8 would
-// do, at the cost of at most one more step.
+// smoothLastStep ends Newton's method: a step is the last if its length relative to θ is at most
+// smoothLastStep. Convergence is quadratic, so the remaining error is about smoothLastStep². Any
+// value from 1e-15 to 1e-8 would do, at the cost of at most one more step.
 const smoothLastStep = 1e-10
 
 // whitened returns the largest absolute entry of √D·Lᵀx, where LDLᵀ is the factorised Hessian. The
@@ -125,8 +126,8 @@ func (l *smoothFit) whitened(x []float64) (size float64) {
 	return size
 }
 
-// last takes the last step. If the Hessian is too ill-conditioned for an accurate step, it returns
-// an error.
+// last takes the last Newton step. If the Hessian is too ill-conditioned for an accurate step, it
+// returns an error.
 func (l *smoothFit) last() error {
 	k := len(l.theta)
 	if dense.Unsolvable(dense.LDLCond(l.h, l.dinv, k, k, l.cand, l.gc)) {
@@ -137,28 +138,29 @@ func (l *smoothFit) last() error {
 }
 
 const (
-	// bendTol is the limit below which a difference of two Hessians counts as small. The Hessians
-	// belong to the start and the end of a step. Their difference is taken along the step, relative
-	// to the gradient. If it is below bendTol, the gradient counts as rounding. Rounding alone
-	// makes a difference of at most 1/256 if [dense.Unsolvable] accepts the condition.
+	// bendTol concerns the difference between the Hessians at the start and at the end of a step. The
+	// difference is taken along the step, relative to the gradient. A gradient counts as rounding only
+	// if the difference is at most bendTol. Rounding alone makes a difference of at most 1/256 if
+	// [dense.Unsolvable] accepts the condition number.
 	bendTol = 1. / 16
-	// A jump of the gradient along a step is compared with the gradient. If the jump is at least
-	// jumpTol times the gradient, the gradient counts as rounding. For example, the gradient may
-	// consist of the rounding errors of a sum over some thousand rows. It then jumps by the
-	// rounding error of one row.
+	// jumpTol concerns the jump of the gradient along a step. A gradient counts as rounding only if
+	// the jump is more than jumpTol times the gradient. For example, the gradient may consist of the
+	// rounding errors of a sum over some thousand rows. It then jumps by the rounding error of one
+	// row.
 	jumpTol = 1. / 64
-	// After jumpHalvings halvings, a piece of a step has 2⁻⁵⁰ of the length of the step. If a
-	// gradient jumps within such a piece, it is not smooth to working precision.
+	// jumpHalvings is a number of halvings of a step. After so many halvings, a piece of the step has
+	// 2⁻⁵⁰ of the step's length. If a gradient jumps within such a piece, it is not smooth to working
+	// precision.
 	jumpHalvings = 50
 )
 
-// noise reports whether the gradient gc at cand consists of rounding errors. cand is the end of a
-// whole step from theta. Two conditions must hold. The gradient has not shrunk as the Hessians at
-// both ends of the step predict, and it jumps somewhere along the step. The first condition alone
-// does not suffice for a loss that is flat at both ends.
+// noise reports whether the gradient gc at the point cand consists of rounding errors. This point
+// is the end of a whole step from theta. Two conditions must hold. First, the gradient has not
+// shrunk as the Hessians at both ends of the step predict. Second, it jumps somewhere along the
+// step. The first condition alone does not suffice for a loss that is flat at both ends.
 func (l *smoothFit) noise() bool {
-	// norm uses units in which the pivots give the Hessian a diagonal of about 1. NaN does not
-	// count as noise.
+	// norm measures the gradient in units in which the pivots give the Hessian a diagonal of about 1.
+	// A NaN does not count as noise.
 	norm := func(v func(j int) float64) (size float64) {
 		for j, d := range l.dinv {
 			size = max(size, math.Abs(v(j))*math.Sqrt(d))
@@ -176,7 +178,7 @@ func (l *smoothFit) noise() bool {
 	}
 	copy(l.left, l.g)
 	copy(l.right, l.gc)
-	jumpAt, width := 0.0, 1.0 // the part of the step with the largest jump of the gradient
+	jumpAt, width := 0.0, 1.0 // the part of the step in which the gradient jumps most
 	for range jumpHalvings {
 		width /= 2
 		for j, v := range l.theta {
@@ -198,8 +200,8 @@ func (l *smoothFit) noise() bool {
 	return true
 }
 
-// factorise computes the Hessian at theta in h, and writes its factor to h and dinv. v is scratch.
-// factorise stops early if the context of stopper ends.
+// factorise computes the Hessian at theta in the matrix h. It writes the factor to h and dinv. The
+// parameter v is scratch. factorise stops early if the context of stopper ends.
 func (l *smoothFit) factorise(stopper *stop.Stop, h, dinv, v []float64) error {
 	k := len(l.theta)
 	for i := range k {

@@ -7,23 +7,24 @@ import (
 )
 
 // Objective is your own learning objective F(θ), given only by products with its derivatives. F
-// must be twice continuously differentiable and strongly convex in θ. If a derivative in an input
-// is wanted, ∇F must be differentiable in this input. The functions must not write to their
-// arguments, and must not keep references to them.
+// must be twice continuously differentiable and strongly convex in θ. To differentiate a fit in an
+// input, ∇F must be differentiable in this input. The functions must not write to their arguments,
+// and must not keep references to them.
 type Objective struct {
-	// NumTheta returns the number of parameters for data with n features. Nil: n.
+	// NumTheta returns the number of parameters for data with n features. If NumTheta is nil, there
+	// are n parameters.
 	NumTheta func(n int) int
 	// NumHyper is the number of hyperparameters.
 	NumHyper int
-	// Check returns an error if hyper is outside the domain of F. It is called with NumHyper finite
-	// values. Nil: all hyperparameters must be at least 0.
+	// Check returns an error if the hyperparameters hyper are outside the domain of F. It is called
+	// with NumHyper finite values. If Check is nil, all hyperparameters must be at least 0.
 	Check func(hyper []float64) error
 	// Gradient writes ∇F(θ) to g.
 	Gradient func(g, theta []float64, d learn.Data, hyper []float64)
 	// HVP writes ∇²F(θ)·v to hv.
 	HVP func(hv, v, theta []float64, d learn.Data, hyper []float64)
-	// MixedVJP adds derivatives of vᵀ∇F(θ), at fixed θ and v, to the fields of g that are not nil.
-	// Each field gets the derivative in its input: the hyperparameters, X or y.
+	// MixedVJP adds derivatives of vᵀ∇F(θ) to the fields of g that are not nil. Each field gets the
+	// derivative in its input: the hyperparameters, X or y. The vectors θ and v stay fixed.
 	MixedVJP func(g *learn.Grad, v, theta []float64, d learn.Data, hyper []float64)
 }
 

@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// Test marks t as a test that starts no goroutine, also in subtests. The race detector cannot find
-// a race in such a test, and makes it ten times slower, so Test skips t under the detector. Without
-// the detector, t fails if it has started a goroutine. t must not be a parallel test, and must not
-// run at the same time as a parallel test.
+// Test declares that the test t starts no goroutine, not even in subtests. The race detector cannot
+// find a race in such a test, and makes it ten times slower. Test therefore skips t under the
+// detector. Without the detector, t fails if it has started a goroutine. The test t must not be a
+// parallel test, and must not run at the same time as a parallel test.
 func Test(t testing.TB) {
 	t.Helper()
 	if detecting {
@@ -25,15 +25,15 @@ func Test(t testing.TB) {
 	})
 }
 
-// A Probe runs checks of a caller's code, which may start goroutines. Checks of code that starts
-// none, one after the other, tell the race detector nothing. The zero value is ready for use. A
-// Probe must not be used by two tests at the same time.
+// A Probe runs checks of a caller's code and finds out whether this code starts goroutines. If it
+// starts none, checks that run one after the other are useless under the race detector. The zero
+// value is ready for use. A Probe must not be used by two tests at the same time.
 type Probe struct {
 	started bool
 }
 
-// First runs check, which calls all of the caller's code, and notes whether it has started a
-// goroutine. The goroutines of tests that run at the same time count, too.
+// First runs the function check, which must call all of the caller's code. First records whether
+// check has started a goroutine. Goroutines of tests that run at the same time count too.
 func (p *Probe) First(t *testing.T, check func(t *testing.T)) {
 	t.Helper()
 	startRuntime()
@@ -42,9 +42,9 @@ func (p *Probe) First(t *testing.T, check func(t *testing.T)) {
 	check(t)
 }
 
-// Then runs check, which calls the code that First has called, and no other. Under the race
-// detector with -short, it skips t if that code has started no goroutine. Without -short it does not,
-// since the caller may run no tests without the detector.
+// Then runs the function check, which must call only code that check of First has called. Under the
+// race detector with -short, Then skips the test t instead if First has recorded no goroutine.
+// Without -short it does not skip t, because the caller may run no tests without the detector.
 func (p *Probe) Then(t *testing.T, check func(t *testing.T)) {
 	t.Helper()
 	if detecting && testing.Short() && !p.started {
