@@ -13,19 +13,19 @@ import (
 )
 
 // A Kernel is a positive semidefinite function k(x, z) of two rows of features. It may have
-// parameters to be learned. The methods of a Kernel must not write to their inputs, and must not
-// change the state of the kernel.
+// parameters that a search can learn. The methods of a Kernel must not write to their arguments,
+// and must not change the state of the Kernel.
 type Kernel interface {
 	// NumParams returns the number of parameters for rows of n features.
 	NumParams(n int) int
-	// Check returns an error if k is not positive semidefinite for these parameters. The caller has
-	// checked that there are NumParams parameters and that they are finite.
+	// Check returns an error if the kernel is not positive semidefinite with the given parameters. The
+	// caller has already checked that there are NumParams parameters and that they are finite.
 	Check(params []float64) error
 	// Eval returns k(x, z).
 	Eval(params, x, z []float64) float64
-	// Grad adds s times the derivatives of k(x, z). It adds the derivative in the parameters to
-	// dparams, the derivative in x to dx, and the derivative in z to dz. Each of the three may be
-	// nil. The argument value is the result of Eval.
+	// Grad adds the derivatives of k(x, z), multiplied by s, to three destinations: the derivative in
+	// the parameters to dparams, the derivative in x to dx, and the derivative in z to dz. Each of the
+	// three may be nil. The parameter value is the result of Eval.
 	Grad(dparams, dx, dz []float64, s, value float64, params, x, z []float64)
 }
 
@@ -48,7 +48,8 @@ func (RBF) Eval(params, x, z []float64) float64 {
 	return math.Exp(-params[0] * squaredDistance(x, z))
 }
 
-// Grad adds −s·‖x−z‖²·k to dparams, −2γs·k·(x−z) to dx, and 2γs·k·(x−z) to dz.
+// Grad adds the derivatives of k = k(x, z), multiplied by s: −s·‖x−z‖²·k to dparams, −2γs·k·(x−z)
+// to dx, and 2γs·k·(x−z) to dz.
 func (k RBF) Grad(dparams, dx, dz []float64, s, value float64, params, x, z []float64) {
 	if s *= value; s == 0 {
 		return // also if the distance overflows, which makes value 0
@@ -89,7 +90,7 @@ type Polynomial struct {
 // NumParams returns 2: s and c.
 func (Polynomial) NumParams(int) int { return 2 }
 
-// Check returns an error if s ≤ 0, c < 0 or Degree < 0.
+// Check returns an error if the scale s ≤ 0, the constant c < 0 or Degree < 0.
 func (k Polynomial) Check(params []float64) error {
 	switch {
 	case k.Degree < 0:
@@ -107,9 +108,10 @@ func (k Polynomial) Eval(params, x, z []float64) float64 {
 	return power(params[0]*dense.Dot(x, z)+params[1], k.degree())
 }
 
-// Grad adds derivatives of k(x, z), multiplied by the argument s, to its destinations. Let t =
-// scale·xᵀz + constant. The derivative of k is Degree·t^(Degree−1) times the derivative of t. The
-// derivative of t is xᵀz in the scale, 1 in the constant, scale·z in x, and scale·x in z.
+// Grad adds derivatives of k(x, z), multiplied by the parameter s, to its destinations. Let t =
+// scale·xᵀz + constant, so that k = t^Degree. The derivative of k is Degree·t^(Degree−1) times the
+// derivative of t. The derivative of t with respect to the scale is xᵀz, with respect to the
+// constant 1, with respect to x scale·z, and with respect to z scale·x.
 func (k Polynomial) Grad(dparams, dx, dz []float64, s, value float64, params, x, z []float64) {
 	xz := dense.Dot(x, z)
 	p := k.degree()
@@ -140,7 +142,7 @@ func power(x float64, n int) float64 {
 	return p
 }
 
-// checkColumns returns an error if the rows x for a prediction are nil or do not have n features.
+// checkColumns returns an error if x, the rows to predict, is nil or does not have n features.
 func checkColumns(x *mat.Dense, n int) error {
 	if x == nil {
 		return check.ArgErrorf("x", check.ErrEmpty, "give the rows to predict for", "is nil")
@@ -156,12 +158,12 @@ func isRBF(k Kernel) bool {
 	return rbf || k == nil
 }
 
-// Let d be the median squared distance between rows (the median heuristic). The bounds of γ are
-// 1/(widthRange·d) and widthRange/d.
+// widthRange determines the bounds of γ. Let d be the median squared distance between rows (the
+// median heuristic). The bounds are 1/(widthRange·d) and widthRange/d.
 const widthRange = 1e3
 
-// width describes the parameter γ of the RBF kernel exp(−γ‖x−x′‖²). The default is the same as in
-// scikit-learn: 1/(number of features × their variance).
+// width describes the parameter γ of the RBF kernel exp(−γ‖x−x′‖²). The default of γ is the same as
+// in scikit-learn: 1/(number of features × variance of the features).
 func width(m learn.Moments) learn.Hyperparameter {
 	middle := m.Distance()
 	h := learn.Hyperparameter{Name: "γ", Lower: 1 / (widthRange * middle), Upper: widthRange / middle}

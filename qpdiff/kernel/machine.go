@@ -23,7 +23,8 @@ type kernelMachine struct {
 	n      int        // features
 	points []float64  // the rows x_i, of stride entries each
 	stride int
-	// for an RBF or ARD kernel, the x_i by features: nrows entries for each feature
+	// for an RBF or ARD kernel, the x_i stored by features: one block of nrows entries for each
+	// feature
 	columns      []float64
 	nrows        int
 	kernel       Kernel    // as of the last Load
@@ -31,20 +32,21 @@ type kernelMachine struct {
 	stale        bool      // the kernel matrix does not belong to the rows
 	coef         []float64
 	b            float64
-	support      []int // the rows with a coef that is not 0 or has a derivative, ascending
+	support      []int // the rows whose coef is not 0 or has a derivative, in ascending order
 }
 
 // A machineFit is a fit of a kernel machine. Its methods are the parts of the machine's derivatives
 // that depend on the kind of fit.
 type machineFit interface {
-	// begin prepares d for the fit. If g has a field for an input without a derivative, begin
-	// returns an error.
+	// begin prepares the derivative d for the fit. If g has a field for an input in which there is no
+	// derivative, begin returns an error.
 	begin(d *kernelDerivative, g *learn.Grad) error
-	// finish gets the cotangent v of coef and the cotangent db of b. It multiplies them by the
-	// derivatives of the fit, and adds the products to g. It overwrites v.
+	// finish takes two cotangents: the field v of d is the cotangent of coef, and the parameter db is
+	// the cotangent of b. It multiplies them by the derivatives of the fit, and adds the products to
+	// g. It overwrites v.
 	finish(d *kernelDerivative, g *learn.Grad, db float64) error
-	// holdsPrediction reports whether the conditions of the fit determine the prediction for the
-	// row x from the labels alone. The caller has called begin with d.
+	// holdsPrediction reports whether the optimality conditions of the fit alone determine the
+	// prediction for the row x, from the labels. It may be called only after begin with the same d.
 	holdsPrediction(d *kernelDerivative, x []float64) bool
 	// tangent returns the derivatives of coef and b along t.
 	tangent(d *kernelDerivative, t *learn.Grad) (dcoef []float64, db float64, err error)
@@ -65,16 +67,16 @@ type kernelDerivative struct {
 
 	z []float64 // right-hand side of a tangent
 
-	// Scratch for the leave-one-out fit of a Ridge. The entries of p are ddst divided by the
-	// diagonal of G. q has the cotangents of this diagonal. weights holds cotangents of the kernel
-	// matrix: some columns of the lower triangle.
+	// Scratch for the leave-one-out fits of a Ridge. p holds the cotangents ddst of the predictions,
+	// divided by the diagonal of G. q holds the cotangents of this diagonal. weights holds cotangents
+	// of the kernel matrix: some columns of the lower triangle.
 	p, q, weights []float64
 	work          []float64
 
-	// Scratch for the fits of a Ridge by folds. u and foldCot have an entry for each fold and each
-	// row with a weight above 0. foldCot is ddst at the rows of the fold and 0 elsewhere. The
-	// cotangent of the kernel matrix is the sum of u·cᵀ over the folds, where c has the
-	// coefficients of the fold.
+	// Scratch for the fits of a Ridge by folds. u and foldCot have one entry for each fold and each
+	// row with a weight above 0. foldCot holds the cotangents ddst of the predictions at the rows of
+	// the fold, and 0 elsewhere. The cotangent of the kernel matrix is the sum of u·cᵀ over the folds,
+	// where c has the coefficients of the fold.
 	u, foldCot []float64
 	// left and right hold u and c once more, by row: see pairUp.
 	left, right []float64
@@ -84,10 +86,10 @@ type kernelDerivative struct {
 
 	// The SVM's fit fitID, without its weakly active rows:
 	fitID   uint64
-	beta    []float64 // for each distinct row, its β; a weakly active row has its β at a bound
+	beta    []float64 // for each distinct row, its dual variable β; a weakly active row has its β at a bound
 	freeSet []int     // rows of the free set
 	rows    []int     // the rows whose beta is not 0
-	// the rows whose optimality conditions determine b and the β of the free set
+	// the rows whose optimality conditions determine b and the dual variables β of the free set
 	conditions []int
 	factor     freeFactor // of freeSet; used if rows are weakly active
 
@@ -111,8 +113,8 @@ func dims(k Kernel, intercept bool, n int) (theta, hyper int) {
 // SetContext implements [learn.ContextLearner].
 func (l *kernelMachine) SetContext(ctx context.Context) { l.state.Stop.Watch(ctx) }
 
-// accept makes d the data of the learner. The caller has checked the entries of d. accept returns
-// an error if the kernel does not fit the features.
+// accept takes d as the data of the learner. The caller has already checked the entries of d. If
+// the kernel does not suit the features, accept returns an error.
 func (l *kernelMachine) accept(fitter machineFit, k Kernel, intercept bool, d learn.Data) error {
 	_, n := d.X.Dims()
 	if err := checkFeatures(k, n); err != nil {
@@ -128,8 +130,8 @@ func (l *kernelMachine) accept(fitter machineFit, k Kernel, intercept bool, d le
 // row returns x_k.
 func (l *kernelMachine) row(k int) []float64 { return l.points[k*l.stride : k*l.stride+l.n] }
 
-// transpose makes the first nrows rows of points the rows x_i. For kernels of a distance it also
-// stores them by columns.
+// transpose sets the rows x_i to the first nrows rows of the slice points. If the kernel depends on
+// distances, it also stores the rows by columns.
 func (l *kernelMachine) transpose(nrows int) {
 	l.nrows, l.columns = nrows, l.columns[:0]
 	if !isDistance(l.kernel) {
@@ -143,8 +145,8 @@ func (l *kernelMachine) transpose(nrows int) {
 	}
 }
 
-// values computes the kernel's value between x and row rows[k] for each entry dst[k]. If rows is
-// nil, dst[k] belongs to row k.
+// values computes one kernel value for each entry dst[k]: the value between x and row rows[k]. If
+// rows is nil, the value for dst[k] is between x and row k.
 func (l *kernelMachine) values(dst, params, x []float64, rows []int) {
 	if a, ok := l.kernel.(ARD); ok {
 		l.distances(dst, params, x, rows)
@@ -169,9 +171,9 @@ func (l *kernelMachine) values(dst, params, x []float64, rows []int) {
 	}
 }
 
-// distances computes the squared distance between x and row rows[k] for each entry dst[k]. If rows
-// is nil, dst[k] belongs to row k. For an ARD kernel the distance depends on params. The entries of
-// rows must ascend.
+// distances computes one squared distance for each entry dst[k]: the squared distance between x and
+// row rows[k]. If rows is nil, it is the distance between x and row k. For an ARD kernel the
+// distances depend on the parameters params. The entries of rows must ascend.
 func (l *kernelMachine) distances(dst, params, x []float64, rows []int) {
 	first, last := 0, len(dst)-1
 	if rows != nil && last >= 0 {
@@ -195,7 +197,7 @@ func (l *kernelMachine) adjacent(dst, params, x []float64, start int) {
 
 // spans is distances for rows whose numbers are not consecutive.
 func (l *kernelMachine) spans(dst, params, x []float64, rows []int) {
-	// One call for all rows of a span takes as long as separate calls for a quarter of these rows.
+	// One call for all rows of a span takes as long as separate calls for a quarter of the rows.
 	var span [256]float64
 	const spread = 4
 	for at := 0; at < len(rows); {
@@ -211,8 +213,8 @@ func (l *kernelMachine) spans(dst, params, x []float64, rows []int) {
 	}
 }
 
-// checkHyper checks that hyper is finite. It then checks hyper[0] with checkFirst, and the
-// remaining hyperparameters with the kernel's Check.
+// checkHyper checks that the hyperparameters are finite. It then checks hyper[0] with the function
+// checkFirst, and the other hyperparameters with the method Check of the kernel.
 func (l *kernelMachine) checkHyper(hyper []float64, name string, checkFirst func(v float64) error) error {
 	if len(hyper) != l.state.Hypers {
 		return check.ArgErrorf("hyper", qpdiff.ErrShape, "give "+name+" and the kernel's parameters", "has %d entries instead of %d", len(hyper), l.state.Hypers)
@@ -224,8 +226,8 @@ func (l *kernelMachine) checkHyper(hyper []float64, name string, checkFirst func
 }
 
 // gram sets k to the kernel matrix of the machine's rows, unless k already is this matrix. It also
-// returns the largest diagonal entry. Row i of k belongs to row rowIDs[i] of the data. Errors use
-// the number of the row in the data.
+// returns the largest entry of the diagonal. Row i of k belongs to row rowIDs[i] of the data, and
+// errors name the row of the data.
 func (l *kernelMachine) gram(k []float64, rowIDs []int, params []float64) (changed bool, largest float64, err error) {
 	if !l.changes(params) {
 		return false, 0, nil
@@ -253,8 +255,8 @@ func (l *kernelMachine) gram(k []float64, rowIDs []int, params []float64) (chang
 	return true, largest, nil
 }
 
-// changes reports whether the kernel values are stale, because params differ from the parameters
-// with which they were computed. The values stay stale until setParams is called.
+// changes reports whether the stored kernel values are stale: they were computed with parameters
+// that differ from params. The values stay stale until setParams is called.
 func (l *kernelMachine) changes(params []float64) bool {
 	l.stale = l.stale || !slices.Equal(params, l.kernelParams)
 	return l.stale
@@ -268,20 +270,21 @@ func (l *kernelMachine) setParams(params []float64) {
 
 var errValues = check.ArgErrorf("Kernel", qpdiff.ErrNotFinite, "scale the features or change the kernel's parameters", "overflows or is not a number on the training rows")
 
-// errNegative is the error of a kernel whose value d between a row and itself is negative.
+// errNegative is the error for a kernel whose value between a row and the same row is negative. The
+// parameter d is this value.
 func errNegative(d float64, row int) error {
 	return check.ArgErrorf("Kernel", qpdiff.ErrNonconvex, "use a positive semidefinite kernel", "is %v between row %d and itself", d, row)
 }
 
-// kernelValues are the kernel's values that a Predict keeps. For each row of x they hold the row
-// itself, followed by the kernel's values between the row and the support vectors.
+// kernelValues are the kernel's values that a Predict keeps. They have one block for each row of x:
+// the row itself, followed by the kernel's values between the row and the support vectors.
 type kernelValues struct {
 	fit    uint64 // the number of the fit
 	values []float64
 }
 
-// predict writes the decision value of each row of x to dst. If cache is not nil and x has no more
-// rows than the data, it also stores the kernel's values in cache.
+// predict writes the decision value of each row of x to dst. If cache is not nil, and x has at most
+// as many rows as the data, it also stores the kernel's values in cache.
 func (l *kernelMachine) predict(cache *kernelValues, dst []float64, x *mat.Dense) error {
 	if err := l.checkRows(x, nil, "dst", dst); err != nil {
 		return err
@@ -330,9 +333,9 @@ func (l *kernelMachine) PredictionSize(x []float64) float64 {
 	return size
 }
 
-// checkRows checks the rows x of a Predict or of its derivative. The number of rows must be the
-// length of values. In the message of an error, values has the name arg. If dx is not nil,
-// checkRows also checks the shape of dx.
+// checkRows checks the rows x of a Predict or of a derivative of Predict. The slice values must
+// have one entry for each row; its name in errors is the parameter arg. If dx is not nil, checkRows
+// also checks the shape of dx.
 func (l *kernelMachine) checkRows(x, dx *mat.Dense, arg string, values []float64) error {
 	if err := l.state.Fitted(); err != nil {
 		return err
@@ -357,7 +360,7 @@ func (l *kernelMachine) checkAdjointRows(g *learn.Grad, dx, x *mat.Dense, ddst [
 	return cmp.Or(l.state.CheckShape("g", g), check.Finite("ddst", "give a finite cotangent", ddst))
 }
 
-// checkForwardRows checks the arguments of a derivative of predictions along t and dx.
+// checkForwardRows checks the arguments of a derivative of predictions along the tangents t and dx.
 func (l *kernelMachine) checkForwardRows(dst []float64, x, dx *mat.Dense, t *learn.Grad) error {
 	if err := l.checkRows(x, dx, "dst", dst); err != nil {
 		return err

@@ -12,11 +12,12 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// learner returns the learner, or a nil *Machine before the first Load, for the names in errors.
+// learner returns the learner, whose name errors contain. Before the first Load, it returns a nil
+// *Machine.
 func (l *kernelMachine) learner() any { return cmp.Or[any](l.fitter, (*Machine)(nil)) }
 
 // Model returns a copy of the prediction function of the last fit. For an [SVM] the copy has only
-// the support vectors. Without a fit, the error is ErrNotFitted.
+// the support vectors. If there is no fit, Model returns ErrNotFitted.
 func (l *kernelMachine) Model() (*Model, error) {
 	if err := l.state.Fitted(); err != nil {
 		return nil, learner.Named(l.learner(), err)
@@ -32,8 +33,8 @@ func (l *kernelMachine) Model() (*Model, error) {
 	return m, nil
 }
 
-// VJP differentiates the last fit. To each field of g that is not nil, it adds dthetaᵀ·∂b/∂input.
-// The errors are the same as for PredictVJP.
+// VJP differentiates the last fit. It adds dthetaᵀ·∂b/∂input to each field of g that is not nil. It
+// returns the same errors as PredictVJP.
 func (l *kernelMachine) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
 	defer learner.Name(l.learner(), &err)
 	d := qpdiff.Scratch[kernelDerivative](w)
@@ -51,8 +52,9 @@ func (l *kernelMachine) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64
 	return l.fitter.finish(d, g, db)
 }
 
-// JVP differentiates the last fit. It sets dtheta to the derivative of b along d. The fields of d
-// are tangents of the inputs (nil: zero). The errors are the same as for PredictVJP.
+// JVP differentiates the last fit. It sets dtheta to the derivative of b along the direction d. The
+// fields of d are tangents of the inputs; a nil field counts as zero. JVP returns the same errors
+// as PredictVJP.
 func (l *kernelMachine) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
 	defer learner.Name(l.learner(), &err)
 	if err := l.state.CheckForward(dtheta, d); err != nil {
@@ -66,11 +68,11 @@ func (l *kernelMachine) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad
 	return learner.CheckTangentOut(dtheta)
 }
 
-// Predict writes the prediction for each row of x to dst. For an [SVM] it is the decision value. If
-// w is not nil, w keeps the kernel's values for a later PredictVJP or PredictJVP at the same rows.
-// Without a fit, the error is ErrNotFitted. If x cannot be used, it is an ArgError of kind ErrShape
-// or ErrNotFinite. If a value overflows, it is an ArgError of kind ErrNotFinite, and dst is
-// undefined from the row of this value on.
+// Predict writes the prediction for each row of x to dst. For an [SVM] the prediction is the
+// decision value. If the workspace w is not nil, it keeps the kernel's values for a later
+// PredictVJP or PredictJVP at the same rows. If there is no fit, Predict returns ErrNotFitted. If x
+// cannot be used, it returns an ArgError of kind ErrShape or ErrNotFinite. If a value overflows, it
+// returns an ArgError of kind ErrNotFinite, and dst is undefined from the row of this value on.
 func (l *kernelMachine) Predict(w *qpdiff.Workspace, dst []float64, x *mat.Dense) (err error) {
 	defer learner.Name(l.learner(), &err)
 	var keep *kernelValues
@@ -80,11 +82,12 @@ func (l *kernelMachine) Predict(w *qpdiff.Workspace, dst []float64, x *mat.Dense
 	return l.predict(keep, dst, x)
 }
 
-// PredictVJP differentiates Σ_t ddst_t·f(x_t). It adds the derivative in each input of the fit to
-// the field of g for this input, if the field is not nil. If dx is not nil, PredictVJP adds the
-// derivative in x to dx. At λ = 0 the derivative of a [Ridge] in λ is one-sided, from the right. If
-// training rows of an [SVM] are equal, g.X and g.Y hold the derivative along moves that keep these
-// rows equal. [SVM.Ties] lists the pairs of rows for which this matters.
+// PredictVJP differentiates Σ_t ddst_t·f(x_t), where f(x_t) is the prediction for row t of x. To
+// each field of g that is not nil, it adds the derivative in the field's input of the fit. If dx is
+// not nil, it adds the derivative in x to dx. At λ = 0 the derivative of a [Ridge] in λ is
+// one-sided, from the right. If training rows of an [SVM] are equal, g.X and g.Y hold the
+// derivative along moves that keep these rows equal. [SVM.Ties] lists the pairs of rows for which
+// this matters.
 //
 // Errors:
 //
@@ -119,14 +122,16 @@ func (l *kernelMachine) PredictVJP(w *qpdiff.Workspace, g *learn.Grad, dx, x *ma
 	return learner.CheckProduct(&learn.Grad{X: dx})
 }
 
-// PredictJVP differentiates the last fit. It sets each dst_t to the derivative of f(x_t) along d
-// and dx. The fields of d are tangents of the inputs of the fit (nil: zero), and dx is the tangent
-// of x (nil: zero). The errors are the same as for PredictVJP, except that d and dx must be finite
-// in place of ddst. If a value overflows, dst is undefined.
+// PredictJVP differentiates the last fit. It sets each dst_t to the derivative of f(x_t), the
+// prediction for row t of x, along d and dx. The fields of d are tangents of the inputs of the fit,
+// and dx is the tangent of x. A nil tangent counts as zero. PredictJVP returns the same errors as
+// PredictVJP, except that d and dx must be finite in place of ddst. If a value overflows, dst is
+// undefined.
 //
-// An [SVM] also returns an ArgError of kind ErrNotDifferentiable in two cases in which d separates
-// equal rows. In the first case, only the sum of the rows' β is unique. In the second case, all β
-// are at a bound, and the rows bound b.
+// For an [SVM], PredictJVP also returns an ArgError of kind ErrNotDifferentiable if the direction d
+// separates equal rows, in two cases. In the first case, only the sum of the rows' dual variables β
+// is unique. In the second case, all β are at a bound, and the rows determine an end of the
+// interval of b.
 func (l *kernelMachine) PredictJVP(w *qpdiff.Workspace, dst []float64, x, dx *mat.Dense, d *learn.Grad) (err error) {
 	defer learner.Name(l.learner(), &err)
 	if err := l.checkForwardRows(dst, x, dx, d); err != nil {
@@ -142,7 +147,7 @@ func (l *kernelMachine) PredictJVP(w *qpdiff.Workspace, dst []float64, x, dx *ma
 }
 
 // derivativeEntries returns the number of entries of a kernelDerivative for m rows of n features.
-// It includes the kernel's values that a Predict keeps for npredicted rows.
+// This includes the kernel's values that a Predict of npredicted rows keeps.
 func derivativeEntries(m, n, npredicted float64) float64 {
 	return 2*m*n + 12*m + 5*n + npredicted*(n+m)
 }
@@ -164,7 +169,7 @@ func (d *kernelDerivative) clear(l *kernelMachine) {
 }
 
 // valuesAt returns the kernel's values between row t of x and the support vectors. If the last
-// Predict had the same fit and the same rows, valuesAt returns the values that this Predict kept.
+// Predict had the same fit and the same rows, these are the values that it kept.
 func (d *kernelDerivative) valuesAt(l *kernelMachine, t int, x *mat.Dense) []float64 {
 	width, xt := l.n+len(l.support), x.RawRowView(t)
 	if kept := d.values.values; d.values.fit == l.state.Fit && len(kept) == x.RawMatrix().Rows*width {
@@ -177,13 +182,13 @@ func (d *kernelDerivative) valuesAt(l *kernelMachine, t int, x *mat.Dense) []flo
 	return d.supportRow
 }
 
-// predictions differentiates Σ_t ddst_t·f(x_t), and returns the cotangent of b. It adds derivatives
-// to dx, to the sums of d and to the cotangent v of coef. It leaves out derivatives that g does not
-// need.
+// predictions differentiates Σ_t ddst_t·f(x_t), where f(x_t) is the prediction for row t of x. It
+// returns the cotangent of b. It adds derivatives to dx, to the sums in d, and to d.v, the
+// cotangent of coef. It leaves out derivatives that g does not need.
 //
-// If g needs only derivatives in the hyperparameters, predictions skips each row whose prediction
-// the fit holds. The derivatives for such a row are exactly 0, but their computed sums would
-// contain rounding errors.
+// If g needs only derivatives in the hyperparameters, predictions skips each row for which
+// holdsPrediction is true. The derivatives for such a row are exactly 0, but their computed sums
+// would contain rounding errors.
 func (d *kernelDerivative) predictions(l *kernelMachine, g *learn.Grad, dx, x *mat.Dense, ddst []float64) (db float64) {
 	wanted := learner.Wants(g)
 	inputs := g.X != nil || g.Hyper != nil || dx != nil
@@ -216,8 +221,8 @@ func (d *kernelDerivative) predictions(l *kernelMachine, g *learn.Grad, dx, x *m
 	return db
 }
 
-// predictionsAlong sets dst to the derivative of f(x_t). The tangents are t for the fit's inputs,
-// dx for x, dcoef for coef, and db for b.
+// predictionsAlong sets dst to the derivatives of the predictions for the rows of x. The tangent of
+// the fit's inputs is t, and the tangent of x is dx. dcoef and db are the tangents of coef and b.
 func (d *kernelDerivative) predictionsAlong(l *kernelMachine, dst []float64, x, dx *mat.Dense, t *learn.Grad, dcoef []float64, db float64) {
 	for s := range dst {
 		dst[s] = db
@@ -233,9 +238,9 @@ func (d *kernelDerivative) predictionsAlong(l *kernelMachine, dst []float64, x, 
 	}
 }
 
-// addGradients multiplies s[k] by the derivative of values[k], the kernel value between row rows[k]
-// and x. It adds the products to the sums of d for the fields of g that are not nil, and also to dx
-// if dx is not nil.
+// addGradients differentiates kernel values between x and other rows: values[k] belongs to row
+// rows[k]. It multiplies the derivative of values[k] by s[k]. It adds the products to the sums in d
+// for the fields of g that are not nil. If dx is not nil, it also adds the products for x to dx.
 func (d *kernelDerivative) addGradients(l *kernelMachine, g *learn.Grad, dx, values, x []float64, rows []int) {
 	l.state.Stop.Look()
 	dparams := d.dparamsOf(g)
@@ -266,7 +271,8 @@ func (d *kernelDerivative) addGradients(l *kernelMachine, g *learn.Grad, dx, val
 	dparams[0] = sum
 }
 
-// addRows is addGradients for an RBF kernel, for derivatives in the rows and in x only.
+// addRows does the work of addGradients for an RBF kernel, but only for derivatives in the rows and
+// in x.
 func (d *kernelDerivative) addRows(l *kernelMachine, g *learn.Grad, dx, values, x []float64, rows []int) {
 	for k, i := range rows {
 		s := d.s[k] * values[k]
@@ -335,7 +341,8 @@ func (d *kernelDerivative) dparamsOf(g *learn.Grad) []float64 {
 	return d.dparams
 }
 
-// rowOf returns entries i·n to (i+1)·n of rows, or nil if g has no field for X.
+// rowOf returns the entries i·n to (i+1)·n of the slice rows. If g has no field for X, it returns
+// nil.
 func rowOf(g *learn.Grad, rows []float64, i, n int) []float64 {
 	if g.X == nil {
 		return nil
@@ -343,8 +350,8 @@ func rowOf(g *learn.Grad, rows []float64, i, n int) []float64 {
 	return rows[i*n : (i+1)*n]
 }
 
-// kernelTangent returns s times the derivative of value = k(x, z) along three tangents: t for the
-// kernel's parameters, dx for x and dz for z. Each of the three may be nil.
+// kernelTangent returns s times the derivative of a kernel value, value = k(x, z), along three
+// tangents: t for the kernel's parameters, dx for x and dz for z. Each of the three may be nil.
 func (d *kernelDerivative) kernelTangent(l *kernelMachine, t *learn.Grad, dx, dz []float64, s, value float64, x, z []float64) float64 {
 	var dparams []float64
 	if t.Hyper != nil {

@@ -24,9 +24,9 @@ type Model struct {
 	Intercept float64
 }
 
-// Check returns an error for the first field of m that is not finite, is outside its domain, or
-// does not fit the other fields. The error is an ArgError of kind ErrShape, ErrNotFinite or
-// ErrDomain.
+// Check returns an error for the first defect of the Model m: a field that is not finite, is
+// outside its domain, or does not fit the other fields. The error is an ArgError of kind ErrShape,
+// ErrNotFinite or ErrDomain.
 func (m *Model) Check() error { return learner.Named(m, m.check()) }
 
 func (m *Model) check() error {
@@ -59,10 +59,10 @@ func (m *Model) check() error {
 	return kernel.Check(m.Params)
 }
 
-// Predict writes f(x) for each row of x to dst, with the same bits as the learner's Predict. It
-// returns the errors of Check. If x cannot be used, the error is an ArgError of kind ErrShape or
-// ErrNotFinite. If a value overflows, the error is of kind ErrNotFinite, and dst is undefined from
-// the row of this value on.
+// Predict writes the prediction f(x) for each row of x to dst, with the same bits as the Predict of
+// the learner. It returns the errors of Check. If x cannot be used, it returns an ArgError of kind
+// ErrShape or ErrNotFinite. If a value overflows, the error is of kind ErrNotFinite, and dst is
+// undefined from the row of this value on.
 func (m *Model) Predict(dst []float64, x *mat.Dense) (err error) {
 	defer learner.Name(m, &err)
 	if err := m.check(); err != nil {

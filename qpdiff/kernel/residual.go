@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// violation measures the equations of the last fit: one for each row, and Σc = 0 with an intercept.
-// It evaluates the kernel anew.
+// violation returns the largest violation of the equations of the last fit. There is one equation
+// for each row, and with an intercept also Σc = 0. violation evaluates the kernel anew.
 func (l *kernelRidgeFit) violation() (worst float64) {
 	values := make([]float64, len(l.rows))
 	for i := range values {
@@ -23,9 +23,9 @@ func (l *kernelRidgeFit) violation() (worst float64) {
 	return worst
 }
 
-// violation measures the optimality conditions of the last fit, β within its bounds and y − f(x)
-// for each row. y − f(x) is at least 0 if β can fall, and at most 0 if β can rise. violation evaluates
-// the kernel anew.
+// violation returns the largest violation of the optimality conditions of the last fit. Each row
+// has the condition that β is within its bounds, and a condition for y − f(x): it is at least 0 if
+// β can fall, and at most 0 if β can rise. violation evaluates the kernel anew.
 func (l *kernelSVMFit) violation() (worst float64) {
 	q := &l.q
 	values := make([]float64, len(l.support))
@@ -46,8 +46,8 @@ func (l *kernelSVMFit) violation() (worst float64) {
 	return worst
 }
 
-// decision returns the decision value of row i and the size of its terms. The kernel's values
-// between the row and the support are written to values.
+// decision returns the decision value of row i and the size of its terms. It writes the kernel's
+// values between row i and the support vectors to values.
 func (l *kernelMachine) decision(values []float64, i int) (f, size float64) {
 	l.state.Stop.Look()
 	l.values(values, l.kernelParams, l.row(i), l.support)
@@ -59,7 +59,7 @@ func (l *kernelMachine) decision(values []float64, i int) (f, size float64) {
 	return f, size
 }
 
-// imbalance returns the sum of coef relative to the size of its terms.
+// imbalance returns the sum of coef, divided by the size of the sum's terms.
 func imbalance(coef []float64) float64 {
 	return learner.Relative(math.Abs(floats.Sum(coef)), floats.Norm(coef, 1))
 }

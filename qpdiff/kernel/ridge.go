@@ -22,21 +22,21 @@ import (
 // matrix is regular, the prediction interpolates the labels.
 //
 // The prediction is not θᵀx. With Intercept, θ is the single number b; without Intercept, θ is
-// empty. [Ridge.Predict] returns the prediction. [Ridge.PredictVJP] and [Ridge.PredictJVP] are the
-// derivatives of the prediction in λ, the kernel's parameters, the training rows, their labels and
-// the predicted rows. [Ridge.LeaveOneOut] predicts each row from the other rows. [Ridge.Folds]
-// predicts the rows of each fold from the rows outside the fold.
+// empty. [Ridge.Predict] returns the prediction. [Ridge.PredictVJP] and [Ridge.PredictJVP]
+// differentiate the prediction with respect to λ, the kernel's parameters, the training rows, their
+// labels and the predicted rows. [Ridge.LeaveOneOut] predicts each row from the other rows.
+// [Ridge.Folds] predicts the rows of each fold from the rows outside the fold.
 //
 // # Method
 //
-// Let w_i be the weight of row i, and N the sum of the weights. The solution solves
+// Let w_i be the weight of row i, and N the sum of the weights. The solution (c, b) solves
 //
 //	(K + Nλ·diag(1/w))·c + b·1 = y,   with Intercept Σc = 0
 //
 // Rows of weight 0 have c_i = 0. With Intercept the kernel matrix is centred. Centring leaves c
-// unchanged, and a constant term of the kernel then does not worsen the condition of the matrix.
-// One Cholesky factorisation gives c and b. A fit costs N³/6 multiplications and N²/2 values of the
-// kernel. The values are kept while the kernel's parameters stay the same.
+// unchanged. With centring, a constant term of the kernel does not worsen the condition of the
+// matrix. One Cholesky factorisation gives c and b. A fit costs N³/6 multiplications and N²/2
+// values of the kernel. The values are kept while the kernel's parameters stay the same.
 //
 // Derivatives follow from the same system. They are exact, and exist for every fit. A VJP or JVP
 // costs one solve and N²/2 gradients of the kernel.
@@ -53,12 +53,12 @@ type Ridge struct {
 }
 
 // Dims returns the numbers of parameters and hyperparameters. There is 1 parameter with Intercept,
-// and none without. The hyperparameters are λ and the parameters of the kernel.
+// and no parameter without Intercept. The hyperparameters are λ and the parameters of the kernel.
 func (l *Ridge) Dims(n int) (theta, hyper int) { return dims(l.Kernel, l.Intercept, n) }
 
-// Load makes d the data of the following fits. It keeps a reference to d, and uses the fields Rows
-// and Weights of d. It returns the errors of [learn.Data.Check]. After an error the learner has no
-// data.
+// Load takes the data d, which all following fits use. It keeps a reference to d, and uses the
+// fields Rows and Weights of d. It returns the errors of [learn.Data.Check]. After an error the
+// learner has no data.
 func (l *Ridge) Load(d learn.Data) (err error) {
 	defer learner.End(l, &err)
 	l.end()
@@ -100,13 +100,13 @@ func (l *Ridge) Reset() {
 // end deletes the results of the last LeaveOneOut and Folds.
 func (l *Ridge) end() { l.loo, l.folds.fitID = 0, 0 }
 
-// Fit solves the problem at hyper = (λ, kernel parameters…). With Intercept, it writes b to theta.
-// After an error the learner has no fit, and θ is unchanged. Errors:
+// Fit solves the problem at the hyperparameters hyper = (λ, kernel parameters…). With Intercept, it
+// writes b to theta. After an error the learner has no fit, and θ is unchanged. Errors:
 //
 //   - An ArgError that matches ErrShape, ErrNotFinite or ErrDomain: hyper cannot be used.
 //   - ErrNotFitted: no data are loaded.
 //   - ErrIllPosed: the system is singular to machine precision.
-//   - ErrNonconvex: the kernel turns out not to be positive semidefinite.
+//   - ErrNonconvex: the fit shows that the kernel is not positive semidefinite.
 //   - ErrNotFinite: the kernel or c overflows.
 func (l *Ridge) Fit(theta, hyper []float64) (err error) {
 	defer learner.End(l, &err)
@@ -128,9 +128,9 @@ func (l *Ridge) Fit(theta, hyper []float64) (err error) {
 // Residual implements [learn.VerifiedLearner]. It costs N² values of the kernel.
 func (l *Ridge) Residual() (float64, error) { return learner.Measured(l, &l.state, l.violation) }
 
-// Coefficients returns c of the last fit, with one entry for each row of X. The entry of a row of
-// weight 0 is 0. Coefficients overwrites dst, and allocates only if dst has too little capacity.
-// Without a fit, the error is ErrNotFitted.
+// Coefficients returns the coefficients c of the last fit, with one entry for each row of X. The
+// entry of a row of weight 0 is 0. Coefficients overwrites dst, and allocates only if dst has too
+// little capacity. If there is no fit, it returns ErrNotFitted.
 func (l *Ridge) Coefficients(dst []float64) ([]float64, error) {
 	if err := l.state.Fitted(); err != nil {
 		return nil, learner.Named(l, err)
@@ -140,14 +140,14 @@ func (l *Ridge) Coefficients(dst []float64) ([]float64, error) {
 	return dst, nil
 }
 
-// LeaveOneOut writes a prediction for each row of X to dst. The prediction comes from a fit to the
-// other rows at hyper. The matrix of this fit has λ·(N−1) on its diagonal in place of λ·N.
-// LeaveOneOut deletes the last Fit; LeaveOneOutVJP differentiates the predictions. All N
-// predictions cost one factorisation and one inverse, which take N³/2 multiplications, and the
-// memory of two N×N matrices.
+// LeaveOneOut writes a prediction for each row of X to dst. The prediction for a row comes from a
+// fit to the other rows at the hyperparameters hyper. The matrix of this fit has λ·(N−1) on its
+// diagonal in place of λ·N. LeaveOneOut discards the last Fit. LeaveOneOutVJP differentiates the
+// predictions. All N predictions together cost one factorisation and one inverse, which take N³/2
+// multiplications and the memory of two N×N matrices.
 //
-// LeaveOneOut returns the errors of Fit. If the data have only one row, or have Rows or Weights,
-// the error is an ArgError of kind ErrDomain. After an error dst is unchanged.
+// LeaveOneOut returns the errors of Fit. If the data have only one row, or have Rows or Weights, it
+// returns an ArgError of kind ErrDomain. After an error dst is unchanged.
 func (l *Ridge) LeaveOneOut(dst, hyper []float64) (err error) {
 	defer learner.End(l, &err)
 	l.state.Stop.Look()
@@ -171,15 +171,16 @@ func (l *Ridge) LeaveOneOut(dst, hyper []float64) (err error) {
 	return nil
 }
 
-// LeaveOneOutVJP adds the derivative of Σ_i ddst_i·dst_i at the last LeaveOneOut to each field of g
-// that is not nil. A row of X is a training row and a predicted row. g.X receives the derivative in
-// the training rows; dx, unless nil, receives the derivative in the predicted rows. The derivative
-// in X is the sum of g.X and dx. LeaveOneOutVJP costs N³/2 multiplications and N²/2 gradients of
-// the kernel. With derivatives in the rows it costs up to 5N²/2 gradients.
+// LeaveOneOutVJP differentiates Σ_i ddst_i·dst_i, where dst holds the predictions of the last
+// LeaveOneOut. It adds the derivatives to the fields of g that are not nil. A row of X is both a
+// training row and a predicted row. LeaveOneOutVJP adds the derivative in the training rows to g.X.
+// If dx is not nil, it adds the derivative in the predicted rows to dx. The derivative in X is the
+// sum of g.X and dx. LeaveOneOutVJP costs N³/2 multiplications and N²/2 gradients of the kernel.
+// With derivatives in the rows it costs up to 5N²/2 gradients.
 //
-// If no LeaveOneOut followed the last Load, Fit or Reset, the error is ErrNotFitted. If ddst is not
-// finite or a product overflows, it is an ArgError of kind ErrNotFinite. An overflow leaves g and
-// dx undefined.
+// If no LeaveOneOut followed the last Load, Fit or Reset, LeaveOneOutVJP returns ErrNotFitted. If
+// ddst is not finite or a product overflows, it returns an ArgError of kind ErrNotFinite. An
+// overflow leaves g and dx undefined.
 func (l *Ridge) LeaveOneOutVJP(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense, ddst []float64) (err error) {
 	defer learner.Name(l, &err)
 	if l.state.Home.Check(); l.loo == 0 {
@@ -194,25 +195,25 @@ func (l *Ridge) LeaveOneOutVJP(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense
 // FoldsAtOnce returns true.
 func (*Ridge) FoldsAtOnce() bool { return true }
 
-// Folds writes predictions to dst, fold after fold, with one prediction for each row of a fold. The
-// prediction comes from the fit at hyper to the rows outside the fold. A row may be in several
-// folds, as with random splits. Folds deletes the last Fit; FoldsVJP differentiates the
-// predictions.
+// Folds writes predictions to dst, fold after fold: one prediction for each row of a fold. The
+// predictions for a fold come from a fit to the rows outside this fold, at the hyperparameters
+// hyper. A row may be in several folds, as with random splits. Folds discards the last Fit.
+// FoldsVJP differentiates the predictions.
 //
 // The kernel's values are computed once. Folds whose remaining rows have the same total weight
-// share one factorisation and one inverse, which take N³/2 multiplications. Each fold of v rows
-// adds v³/6 multiplications, or (N−v)³/6 if this is less. Each fold needs the memory of a square
-// matrix of at most N rows.
+// share one factorisation and one inverse, which take N³/2 multiplications. A fold of v rows adds
+// the smaller of v³/6 and (N−v)³/6 multiplications. Each fold needs the memory of a square matrix
+// of at most N rows.
 //
-// Folds returns the errors of Fit. If a fold is invalid, the error is an ArgError of kind
-// ErrDomain. A fold is invalid in each of these cases:
+// Folds returns the errors of Fit. If a fold is invalid, it returns an ArgError of kind ErrDomain.
+// A fold is invalid in each of these cases:
 //
 //   - It is empty.
 //   - It has all rows with a weight above 0.
 //   - It has a row of weight 0.
 //   - It has a row twice.
 //
-// If the folds need more memory than the data's MaxBytes, the error is an ArgError of kind
+// If the folds need more memory than the data's MaxBytes, Folds returns an ArgError of kind
 // ErrTooLarge. After an error dst is unchanged.
 func (l *Ridge) Folds(dst, hyper []float64, folds [][]int) (err error) {
 	defer learner.End(l, &err)
@@ -241,16 +242,16 @@ func (l *Ridge) Folds(dst, hyper []float64, folds [][]int) (err error) {
 	return nil
 }
 
-// FoldsVJP differentiates the sum Σ_t ddst_t·dst_t of the predictions of the last Folds. It adds
-// the derivatives to the fields of g that are not nil. A row of X is a training row for some folds
-// and a predicted row for others. g.X receives the derivatives in the training rows. If dx is not
-// nil, it receives the derivatives in the predicted rows. K folds cost K·N² multiplications, a
-// solve for each fold, and N²/2 gradients of the kernel. With derivatives in the rows they cost up
-// to 5N²/2 gradients.
+// FoldsVJP differentiates Σ_t ddst_t·dst_t, where dst holds the predictions of the last Folds. It
+// adds the derivatives to the fields of g that are not nil. A row of X is a training row for some
+// folds and a predicted row for others. FoldsVJP adds the derivatives in the training rows to g.X.
+// If dx is not nil, it adds the derivatives in the predicted rows to dx. K folds cost K·N²
+// multiplications, a solve for each fold, and N²/2 gradients of the kernel. With derivatives in the
+// rows they cost up to 5N²/2 gradients.
 //
-// If no Folds followed the last Load, Fit or Reset, the error is ErrNotFitted. If ddst is not
-// finite or a product overflows, the error is an ArgError of kind ErrNotFinite. An overflow leaves
-// g and dx undefined.
+// If no Folds followed the last Load, Fit or Reset, FoldsVJP returns ErrNotFitted. If ddst is not
+// finite or a product overflows, it returns an ArgError of kind ErrNotFinite. An overflow leaves g
+// and dx undefined.
 func (l *Ridge) FoldsVJP(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense, ddst []float64) (err error) {
 	defer learner.Name(l, &err)
 	if l.state.Home.Check(); l.folds.fitID == 0 {
@@ -283,7 +284,7 @@ func (l *Ridge) New() learn.Learner { return &Ridge{Kernel: l.Kernel, Intercept:
 // Convention returns the squared error.
 func (*Ridge) Convention() learn.Convention { return learn.Convention{Loss: learn.SquaredError} }
 
-// Bounds and default of λ, for kernels with k(x, x) = 1.
+// These are the bounds and the default of λ for kernels with k(x, x) = 1.
 const leastLambda, defaultLambda, mostLambda = 1e-8, 1e-2, 10
 
 // Hyperparameters describes λ, followed by the γ of an RBF or ARD kernel. It returns nil for other

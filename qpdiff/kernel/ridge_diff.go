@@ -15,9 +15,9 @@ func (*kernelRidgeFit) begin(*kernelDerivative, *learn.Grad) error { return nil 
 // holdsPrediction implements machineFit.
 func (*kernelRidgeFit) holdsPrediction(*kernelDerivative, []float64) bool { return false }
 
-// finish differentiates through the fit. v is the cotangent of c, and db the cotangent of b. Let w
-// solve (K + λ·diag(1/shares))·w + ω·1 = v and, with Intercept, 1ᵀw = db. Then the cotangent of y
-// is w, and the cotangent of the matrix is −w·cᵀ.
+// finish differentiates through the fit. The cotangent of c is d.v, and the cotangent of b is db.
+// Let the vector w and the number ω solve (K + λ·diag(1/shares))·w + ω·1 = d.v and, with Intercept,
+// 1ᵀw = db. Then the cotangent of y is w, and the cotangent of the matrix is −w·cᵀ.
 func (l *kernelRidgeFit) finish(d *kernelDerivative, g *learn.Grad, db float64) error {
 	l.factor.solve(d.v, db)
 	if g.Y != nil {
@@ -56,9 +56,9 @@ func (d *kernelDerivative) addInputs(l *kernelRidgeFit, g *learn.Grad) error {
 	return learner.CheckProduct(g)
 }
 
-// adjointLeaveOneOut is [Ridge.LeaveOneOutVJP]. The residual of row i is e_i = c_i/G_ii. Let p_i =
-// ddst_i/G_ii, h = G·p and q_i = p_i·e_i. The cotangent of y is ddst − h. The cotangent of K +
-// (N−1)λ·I is ½(h·cᵀ + c·hᵀ) − G·diag(q)·G.
+// adjointLeaveOneOut does the work of [Ridge.LeaveOneOutVJP]. The residual of row i is e_i =
+// c_i/G_ii, with the matrix G of leaveOneOut. Let p_i = ddst_i/G_ii, h = G·p and q_i = p_i·e_i. The
+// cotangent of y is ddst − h. The cotangent of K + (N−1)λ·I is ½(h·cᵀ + c·hᵀ) − G·diag(q)·G.
 func (d *kernelDerivative) adjointLeaveOneOut(l *kernelRidgeFit, g *learn.Grad, dx *mat.Dense, ddst []float64) error {
 	m, inverse := len(l.c), l.factor.a
 	d.clear(&l.kernelMachine)
@@ -96,8 +96,8 @@ func (d *kernelDerivative) adjointLeaveOneOut(l *kernelRidgeFit, g *learn.Grad, 
 	return learner.CheckProduct(&learn.Grad{X: dx})
 }
 
-// leaveOneOutColumns adds the contributions of the kernel values on and below the diagonal in the
-// columns start, …, start + ncols − 1.
+// leaveOneOutColumns adds the contributions of some kernel values: those on and below the diagonal
+// in the columns start, …, start + ncols − 1.
 func (d *kernelDerivative) leaveOneOutColumns(l *kernelRidgeFit, g *learn.Grad, dx *mat.Dense, ddst []float64, start, ncols int) {
 	m, h := len(l.c), d.v
 	if g.X != nil || g.Hyper != nil {
@@ -123,8 +123,9 @@ func (d *kernelDerivative) leaveOneOutColumns(l *kernelRidgeFit, g *learn.Grad, 
 	}
 }
 
-// leaveOneOutRow computes the cotangents asRow and asOther of the kernel values between row j and
-// the given rows. In the fit without row i, the coefficient of row j is c_j − G_ij·e_i.
+// leaveOneOutRow computes cotangents of the kernel values between row j and the given rows. It
+// writes them to asRow and asOther. In the fit without row i, the coefficient of row j is c_j −
+// G_ij·e_i.
 func (d *kernelDerivative) leaveOneOutRow(l *kernelRidgeFit, ddst []float64, j int, rows []int) {
 	m := len(l.c)
 	dense.GrowAll(len(rows), &d.asRow, &d.asOther)
@@ -135,9 +136,9 @@ func (d *kernelDerivative) leaveOneOutRow(l *kernelRidgeFit, ddst []float64, j i
 }
 
 // addPairs adds the contributions of the kernel values between row j and the given rows i ≤ j. It
-// adds them to two cotangents: the cotangent of the training rows, and the cotangent of the
-// predicted rows. The cotangent s of a kernel value is the sum of two entries: its entry of asRow,
-// in which row j is predicted, and its entry of asOther, in which row i is predicted.
+// adds them to the cotangent of the training rows, and to the cotangent of the predicted rows. The
+// cotangent s of a kernel value is the sum of two entries: the value's entry in asRow, for which
+// row j is predicted, and its entry in asOther, for which row i is predicted.
 func (d *kernelDerivative) addPairs(l *kernelRidgeFit, g *learn.Grad, dx *mat.Dense, j int, values []float64, rows []int) {
 	n, xj := l.n, l.row(j)
 	for k, i := range rows {
@@ -157,7 +158,8 @@ func (d *kernelDerivative) addPairs(l *kernelRidgeFit, g *learn.Grad, dx *mat.De
 	}
 }
 
-// tangent returns the derivatives of c and b along t. The derivative of c is in z.
+// tangent returns the derivatives of c and b along the direction t. It stores the derivative of c
+// in z.
 func (l *kernelRidgeFit) tangent(d *kernelDerivative, t *learn.Grad) (dc []float64, db float64, err error) {
 	m, n := len(l.c), l.n
 	d.z = dense.Zeros(d.z, m)

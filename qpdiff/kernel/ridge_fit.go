@@ -13,11 +13,12 @@ import (
 )
 
 // kernelRidgeFactor solves (K + ridge·diag(1/shares))·x + b·1 = r. If balanced is true, x must also
-// satisfy the equation 1ᵀx = sum. Otherwise b = 0. The entries of shares sum to 1.
+// satisfy the equation 1ᵀx = sum. Otherwise b = 0. The entries of shares, one for each row, sum to
+// 1.
 //
-// If balanced is true, the factorised matrix is K′ + ridge·diag(1/shares) + shift·11ᵀ. K′ is K
-// centred: K′_ij = K_ij − u_i − u_j with K′·shares = 0. If sum = 0, neither centring nor shift
-// affects x. The matrix is positive definite whenever x is unique.
+// If balanced is true, the factorised matrix is K′ + ridge·diag(1/shares) + shift·11ᵀ. K′ is the
+// centred K: K′_ij = K_ij − u_i − u_j, with a vector u for which K′·shares = 0. If sum = 0, neither
+// the centring nor the shift affects x. The matrix is positive definite whenever x is unique.
 type kernelRidgeFactor struct {
 	a, inv   []float64 // Cholesky factor, lower triangle; a is G after invert
 	shares   []float64
@@ -30,8 +31,8 @@ type kernelRidgeFactor struct {
 	stopper       *stop.Stop
 }
 
-// factorise factorises the matrix k plus the ridge lambda·fraction. Row i of k belongs
-// to row rows[i] of the data. factorise stops early if the context of stopper ends.
+// factorise factorises the matrix k with the ridge lambda·fraction. Row i of k belongs to row
+// rows[i] of the data. factorise stops early if the context of stopper ends.
 func (f *kernelRidgeFactor) factorise(k []float64, rows []int, lambda, fraction float64) error {
 	f.ridge = lambda * fraction
 	n := len(f.shares)
@@ -82,10 +83,10 @@ func (f *kernelRidgeFactor) factorise(k []float64, rows []int, lambda, fraction 
 	return nil
 }
 
-// reach bounds a rounding error: the error of the pivot at which the factorisation of a matrix M
-// stopped. The bound is in units of eps. Let p be pivotRow. Let v be the vector with v_p = 1 for
-// which the entries of Mv before p are zero. The pivot is vᵀMv, and the bound is the sum of |v_i
-// v_j| times the size of M_ij.
+// reach bounds the rounding error of a pivot: the pivot at which the factorisation of a matrix M
+// stopped. The bound is in units of eps. Let p be pivotRow, the row of this pivot. Let v be the
+// vector with v_p = 1 for which the entries of Mv before p are zero. The pivot is vᵀMv, and the
+// bound is the sum of |v_i v_j| times the size of M_ij.
 func (f *kernelRidgeFactor) reach(k []float64, pivotRow int) float64 {
 	n := len(f.shares)
 	v := f.x[:pivotRow+1]
@@ -99,7 +100,8 @@ func (f *kernelRidgeFactor) reach(k []float64, pivotRow int) float64 {
 	return sum * sum
 }
 
-// solve replaces the right-hand side in x by the solution x, and returns b. It writes only to x.
+// solve replaces the right-hand side in x by the solution x, and returns b. It writes to no other
+// memory than x.
 func (f *kernelRidgeFactor) solve(x []float64, sum float64) (b float64) {
 	n := len(x)
 	if f.balanced {
@@ -112,9 +114,9 @@ func (f *kernelRidgeFactor) solve(x []float64, sum float64) (b float64) {
 	dense.ForwardSolve(f.a, f.inv, n, n, x)
 	dense.BackSolve(f.a, f.inv, n, n, x)
 	if f.balanced {
-		// Correct the sum of x to the last bits, because a large constant of the kernel multiplies
-		// the error of this sum. A change of x along shares changes the left-hand side only by a
-		// multiple of ridge·1, which b absorbs.
+		// The sum of x is corrected to the last bits, because a large constant of the kernel multiplies
+		// the error of this sum. A change of x along shares changes the left-hand side only by a multiple
+		// of ridge·1, which b absorbs.
 		over := floats.Sum(x) - sum
 		dense.Axpy(-over, f.shares, x)
 		b += f.ridge*over - dense.Dot(f.u, x)
@@ -122,8 +124,8 @@ func (f *kernelRidgeFactor) solve(x []float64, sum float64) (b float64) {
 	return b
 }
 
-// invert replaces the factor by the matrix G. If sum = 0, the solution is x = G·r. After invert,
-// solve must not be called.
+// invert replaces the factor by a matrix G, for which the solution is x = G·r if sum = 0. After
+// invert, solve must not be called.
 func (f *kernelRidgeFactor) invert() {
 	n := len(f.shares)
 	dense.InverseBlocks(f.stopper, f.a, f.inv, n, f.work)
@@ -146,17 +148,17 @@ func (f *kernelRidgeFactor) invert() {
 // kernelRidgeFit is a solved kernel ridge regression, with its data and all values that its
 // derivatives need.
 type kernelRidgeFit struct {
-	kernelMachine // its rows are the rows with a weight above 0; its coefficients are c
+	kernelMachine // the rows are the rows with a weight above 0; the coefficients are c
 	rows          []int
 	counts        []float64
 	k             []float64 // kernel matrix of the rows
 	c             []float64
 	factor        kernelRidgeFactor
 
-	// the number of the last leave-one-out fit, whose factor was replaced by its inverse; 0 if
-	// there is none
+	// the number of the last leave-one-out fit, in which the inverse has replaced the factor; 0 if
+	// there is no such fit
 	loo uint64
-	// of the leave-one-out fit: y_i minus the prediction for row i by the fit without row i
+	// for the leave-one-out fits: y_i minus the prediction for row i by the fit without row i
 	residual []float64
 }
 
@@ -217,11 +219,11 @@ func (*kernelRidgeFit) overflow() error {
 	return check.ArgErrorf("Data", qpdiff.ErrNotFinite, "scale the labels or the kernel, or raise λ", "leaves coefficients that overflow")
 }
 
-// leaveOneOut sets dst[i] to the prediction for row i by the fit to the other rows.
+// leaveOneOut sets dst[i] to the prediction for row i by a fit to the other rows.
 //
-// Without row i the matrix is K + (N−1)λ·I without row and column i. Let G be the upper left block
-// of the inverse of [K + (N−1)λ·I, 1; 1ᵀ, 0], or without intercept the inverse of K + (N−1)λ·I. The
-// residual of row i is (G·y)_i/G_ii.
+// For the fit without row i, the matrix is K + (N−1)λ·I, without row i and column i. With an
+// intercept, let G be the upper left block of the inverse of [K + (N−1)λ·I, 1; 1ᵀ, 0]. Without an
+// intercept, let G be the inverse of K + (N−1)λ·I. The residual of row i is (G·y)_i/G_ii.
 func (l *kernelRidgeFit) leaveOneOut(dst, hyper []float64) error {
 	m := len(l.rows)
 	if m < 2 {

@@ -11,22 +11,23 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// ridgeFolds holds the fits of [Ridge.Folds], each to the rows outside its fold.
+// ridgeFolds holds the fits of [Ridge.Folds]. There is one fit for each fold, to the rows outside
+// this fold.
 //
-// Let V be the rows of a fold. The matrix of the fit without V has a ridge that depends on the
-// weight of the remaining rows. With this ridge on all rows, the fit's matrix is the whole matrix
-// without the rows and columns of V. Therefore the G of leaveOneOut, computed with this ridge,
-// gives the residuals of V: G_VV⁻¹·(G·y)_V. These residuals have at least as many digits as
-// residuals from a factor of the remaining rows.
+// Let V be the rows of a fold. The fit without V has a ridge that depends on the weight of the
+// remaining rows. Consider the matrix of all rows with this ridge. The matrix of the fit is this
+// matrix without the rows and columns of V. The matrix G of leaveOneOut, computed with this ridge,
+// therefore gives the residuals of V: G_VV⁻¹·(G·y)_V. These residuals have at least as many digits
+// as residuals from a factor of the remaining rows.
 //
-// Folds whose remaining rows have the same weight form a family and share one G. If separate
-// factors are cheaper, each fold has a separate factor instead.
+// Folds form a family if their remaining rows have the same weight. The folds of a family share one
+// matrix G, or have separate factors if these are cheaper.
 type ridgeFolds struct {
 	fitID    uint64 // number of the fits, from check.NewState; 0 without fits
 	placeOf  []int  // for each row of X, its place among the rows with a weight above 0, or −1
 	parts    []ridgeFold
 	families []ridgeFamily
-	coef     []float64 // c of each fold, one entry for each row with a weight above 0
+	coef     []float64 // the coefficients c of each fold, with one entry for each row with a weight above 0
 	k        []float64 // scratch: the kernel matrix of the rows outside a fold
 	rows     []int     // scratch: their numbers in the data
 }
@@ -37,8 +38,8 @@ type ridgeFold struct {
 	rest     []int   // places of the other rows
 	fraction float64 // the other rows' fraction of the total weight
 	family   int
-	// if true, factor belongs to the other rows; otherwise a and inv are the Cholesky factor of
-	// G_VV
+	// if true, factor is the factor of the rows outside the fold; otherwise a and inv are the Cholesky
+	// factor of G_VV
 	ownFactor bool
 
 	factor    kernelRidgeFactor
@@ -48,29 +49,29 @@ type ridgeFold struct {
 	inFold    []bool // scratch: the places of val
 }
 
-// A ridgeFamily is the set of folds whose remaining rows have the same fraction of the total
-// weight.
+// A ridgeFamily is a set of folds whose remaining rows have the same fraction of the total weight.
 type ridgeFamily struct {
 	fraction             float64
 	factor               kernelRidgeFactor // inverted: G
 	c                    []float64         // G·y
-	restCubes, foldCubes float64           // sums over the folds of (number of remaining rows)³ and of (number of rows in the fold)³
+	restCubes, foldCubes float64           // sums over the folds: of (number of remaining rows)³, and of (number of rows in the fold)³
 	ownFactors           bool              // each fold has a separate factor
 }
 
-// Two fractions of the weight are equal if they differ by at most familyTol, which allows for the
-// rounding errors of their sums.
+// familyTol is a difference of two fractions of the weight. Fractions that differ by at most
+// familyTol count as equal, which allows for the rounding errors of their sums.
 const familyTol = 1e-13
 
-// ownFactors reports whether separate factors cost at most as much as the shared G with its parts
-// G_VV, for a family of m rows. The separate factor of a fold is the factor of all rows outside
-// this fold. For restCubes and foldCubes see ridgeFamily.
+// ownFactors reports which way is cheaper for a family of m rows. It returns true if separate
+// factors cost at most as much as the shared matrix G with its parts G_VV. The separate factor of a
+// fold is the factor of all rows outside this fold. The parameters restCubes and foldCubes are
+// fields of ridgeFamily.
 func ownFactors(m, restCubes, foldCubes float64) bool { return restCubes <= 3*m*m*m+foldCubes }
 
 // foldEntries returns the number of entries that the fits by the folds s.Folds and their
-// derivatives need, for m rows with a weight above 0. With weights, each fold may be a family, or
-// four folds may be a family with a G. The time of foldEntries is quadratic in the number of folds.
-// It allocates nothing.
+// derivatives need, for m rows with a weight above 0. If the rows have weights, it allows for two
+// cases: each fold may be a family, or four folds may be a family with a G. The time of foldEntries
+// is quadratic in the number of folds. It allocates nothing.
 func foldEntries(s learn.Size, m float64) (entries float64) {
 	for _, rows := range s.Folds {
 		count := 0.0 // of folds of this size
@@ -124,7 +125,7 @@ func grown[T any](x []T, n int) []T {
 	return x[:n]
 }
 
-// takeFold prepares fold k and the family of this fold. The fold has the given rows.
+// takeFold prepares fold k, whose rows are given, and the family of this fold.
 func (f *ridgeFolds) takeFold(l *kernelRidgeFit, k int, rows []int) error {
 	p, m := &f.parts[k], len(l.rows)
 	p.val, p.rest, p.inFold = p.val[:0], p.rest[:0], dense.Grow(p.inFold, m)
@@ -198,9 +199,9 @@ func (y *ridgeFamily) solve(l *kernelRidgeFit, lambda float64) error {
 	return nil
 }
 
-// solveByFamily computes the fold's coefficients c and predictions by G. Let e = G_VV⁻¹·(G·y)_V.
-// The coefficients are G·y − G_·V·e, and the predictions y − e. If G_VV is not positive definite,
-// solveByFamily returns false.
+// solveByFamily computes the fold's coefficients c and predictions from G, the matrix of the fold's
+// family. Let V be the rows of the fold, and e = G_VV⁻¹·(G·y)_V. The coefficients are G·y − G_·V·e,
+// and the predictions y_V − e. If G_VV is not positive definite, solveByFamily returns false.
 func (p *ridgeFold) solveByFamily(l *kernelRidgeFit, y *ridgeFamily, c []float64) bool {
 	v, m, inverse := len(p.val), len(c), y.factor.a
 	p.a, p.work = dense.Grow(p.a, v*v), dense.Grow(p.work, max(m, dense.BlockWork(v)))
@@ -225,7 +226,7 @@ func (p *ridgeFold) solveByFamily(l *kernelRidgeFit, y *ridgeFamily, c []float64
 	return dense.AllFinite(c) && dense.AllFinite(e)
 }
 
-// solveLeft computes the fold's coefficients c and predictions by a factor of the remaining rows.
+// solveLeft computes the fold's coefficients c and predictions from a factor of the remaining rows.
 func (f *ridgeFolds) solveLeft(l *kernelRidgeFit, p *ridgeFold, c []float64, lambda float64) error {
 	m, t := len(l.rows), len(p.rest)
 	f.k = dense.Grow(f.k, t*t)

@@ -9,10 +9,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// adjointFolds is [Ridge.FoldsVJP]. Let V be the rows of a fold, T the remaining rows, and c the
-// fold's coefficients, which are 0 in V. u is ddst in V. In T, −u solves the system of T for the
-// right-hand side K_TV·ddst. With the G of all rows, u = G_·V·G_VV⁻¹·ddst. The cotangent of the
-// kernel matrix is u·cᵀ, whose rows in V belong to predictions. The cotangent of y is −u_T.
+// adjointFolds does the work of [Ridge.FoldsVJP]. Let V be the rows of a fold, T the remaining
+// rows, and c the fold's coefficients, which are 0 in V. A vector u represents the fold. In V, u is
+// ddst. In T, −u solves the system of T for the right-hand side K_TV·ddst. With the matrix G of all
+// rows, u = G_·V·G_VV⁻¹·ddst. The cotangent of the kernel matrix is u·cᵀ, whose rows in V belong to
+// predictions. The cotangent of y is −u_T.
 func (d *kernelDerivative) adjointFolds(l *kernelRidgeFit, f *ridgeFolds, g *learn.Grad, dx *mat.Dense, ddst []float64) error {
 	m := len(l.rows)
 	d.clear(&l.kernelMachine)
@@ -58,9 +59,9 @@ func (d *kernelDerivative) adjointFolds(l *kernelRidgeFit, f *ridgeFolds, g *lea
 	return learner.CheckProduct(&learn.Grad{X: dx})
 }
 
-// foldAdjoint computes u for one fold, except in the rows of the fold. foldCot holds the cotangents
-// of the fold's predictions in these rows, and 0 elsewhere. foldAdjoint copies these cotangents to
-// d.s.
+// foldAdjoint computes the vector u of adjointFolds for one fold, except in the rows of the fold.
+// foldCot holds the cotangents of the fold's predictions in these rows, and 0 elsewhere.
+// foldAdjoint copies these cotangents to d.s.
 func (d *kernelDerivative) foldAdjoint(l *kernelRidgeFit, f *ridgeFolds, p *ridgeFold, u, foldCot []float64) {
 	m, v := len(l.rows), len(p.val)
 	d.s, d.supportRow = dense.Grow(d.s, m), dense.Grow(d.supportRow, m)
@@ -100,7 +101,7 @@ func (d *kernelDerivative) pairUp(f *ridgeFolds, m int) {
 	}
 }
 
-// foldsRow adds the contributions of the kernel values k(x_j, x_i) for i ≤ j. The weights are row j
+// foldsRow adds the contributions of the kernel values k(x_j, x_i) for all i ≤ j. The weights are row j
 // of left·rightᵀ.
 func (d *kernelDerivative) foldsRow(l *kernelRidgeFit, f *ridgeFolds, g *learn.Grad, dx *mat.Dense, j int, weights []float64) {
 	m := len(l.rows)

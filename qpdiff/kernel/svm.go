@@ -17,34 +17,34 @@ import (
 //	subject to        0 ≤ y_i β_i ≤ C,   with Intercept also Σ_i β_i = 0
 //
 // The decision function is f(x) = Σ_i β_i k(x_i, x) + b. Here β_i is y_i times the usual dual
-// variable, and b is the multiplier of the last constraint. Without Intercept, b is 0. The
-// hyperparameters are C > 0, followed by the parameters of the kernel. A row with weight w in
-// [learn.Data] has the bound C·w. Doubling all weights therefore has the effect of doubling C.
+// variable, and b is the multiplier of the constraint Σ_i β_i = 0. Without Intercept, b is 0. The
+// hyperparameters are C > 0, followed by the parameters of the kernel. If a row has the weight w in
+// [learn.Data], its bound is C·w. Doubling all weights therefore has the effect of doubling C.
 //
 // The prediction is not θᵀx. With Intercept, θ is the single number b; without Intercept, θ is
 // empty. [SVM.Predict] returns the prediction, which is the decision value. [SVM.PredictVJP] and
-// [SVM.PredictJVP] are the derivatives of the prediction in C, the kernel's parameters, the
+// [SVM.PredictJVP] differentiate the prediction with respect to C, the kernel's parameters, the
 // training rows, their labels and the predicted rows.
 //
 // # Derivatives
 //
-// Let F be the rows with 0 < y_iβ_i < C, and U the rows at C. The conditions
+// Let F be the rows with 0 < y_iβ_i < C, and U the rows with y_iβ_i = C. The conditions
 //
 //	f(x_i) = 1/y_i for i ∈ F,   β_i = C·y_i for i ∈ U,   Σβ = 0 with Intercept
 //
 // determine β_F and b. A derivative by the implicit function theorem needs one solve with the
 // matrix k(x_F, x_F). With Intercept, the matrix is bordered. The theorem requires strict
 // complementarity: no row of F is at a bound, and no other row has y_i·f(x_i) = 1. A row counts as
-// violating this if its distance from a violation is below 256 times the rounding error. The
-// rounding error is computed from the terms of the conditions.
+// a violation of this if its distance from a violation is below 256 times the rounding error. The
+// terms of the conditions determine the rounding error.
 //
 // If all β are at a bound, any b in an interval is optimal. Then b is the middle of the interval,
 // and the derivative of b is the derivative of the middle.
 //
 // Equal rows with equal labels count as one row with their total weight. Derivatives in such rows
 // are along moves that keep the rows equal. The derivative is divided among the rows in proportion
-// to their weights. Moves that separate equal rows of F have no derivative, because only the sum of
-// the rows' β is unique; see [SVM.Ties].
+// to their weights. If a move separates equal rows of F, there is no derivative along it, because
+// only the sum of the rows' β is unique; see [SVM.Ties].
 //
 // # Size
 //
@@ -54,37 +54,38 @@ import (
 // the size of the cache.
 //
 // From 1024 rows on, rows that are likely to stay at their bound are set aside while the other rows
-// move. At the end the solution is checked on all rows. A fit starts from the solution of the last
-// fit, also after a change of C or of the kernel's parameters.
+// move. At the end all rows are checked. A fit starts from the solution of the last fit, even if C
+// or the kernel's parameters have changed.
 //
-// The zero value has the RBF kernel and no intercept, and is ready for Load. Later fits allocate
-// nothing with up to 1024 rows. With more rows, they allocate only the memory for the rows whose β
+// The zero value has the RBF kernel and no intercept, and is ready for Load. With up to 1024 rows,
+// later fits allocate nothing. With more rows, they allocate only the memory for the rows whose β
 // is between its bounds.
 type SVM struct {
 	Kernel Kernel // nil: RBF. It is read by Dims and Load.
 	// Intercept adds an unpenalised constant to the decision function. Dims and Load read it.
 	Intercept bool
-	// Generalised selects what derivatives return if strict complementarity fails. False: a
-	// NotDifferentiableError. True: the derivative of the problem in which each weakly active row
-	// stays at its bound, or at the nearest bound. If β is not unique, this result depends on which
-	// β the fit has found, and therefore also on the start of the fit. An example is a polynomial
-	// kernel of fewer terms than rows.
+	// Generalised selects the result of a derivative if strict complementarity fails. False: a
+	// NotDifferentiableError. True: the derivative of another problem, in which each weakly active row
+	// stays at its bound, or at the nearest bound. If β is not unique, this result depends on which β
+	// the fit has found, and therefore also on the start of the fit. For example, β is not unique if a
+	// polynomial kernel has fewer terms than there are rows.
 	Generalised bool
 
 	kernelSVMFit
 }
 
 // Dims returns the numbers of parameters and hyperparameters. There is 1 parameter with Intercept,
-// and none without. The hyperparameters are C and the parameters of the kernel.
+// and no parameter without Intercept. The hyperparameters are C and the parameters of the kernel.
 func (l *SVM) Dims(n int) (theta, hyper int) { return dims(l.Kernel, l.Intercept, n) }
 
 // SetGeneralised sets the field Generalised.
 func (l *SVM) SetGeneralised(on bool) { l.Generalised = on }
 
-// Load makes d the data of the following fits. It keeps a reference to d, and uses the fields Rows
-// and Weights of d. It returns the errors of [learn.Data.Check]. If a label is not ±1, even in a
-// row of weight 0, the error is an ArgError of kind ErrDomain. If all labels of rows with a weight
-// above 0 are equal, it is an ArgError of kind ErrIllPosed. After an error the learner has no data.
+// Load takes the data d, which all following fits use. It keeps a reference to d, and uses the
+// fields Rows and Weights of d. It returns the errors of [learn.Data.Check]. If a label is not ±1,
+// even in a row of weight 0, it returns an ArgError of kind ErrDomain. If all labels of rows with a
+// weight above 0 are equal, it returns an ArgError of kind ErrIllPosed. After an error the learner
+// has no data.
 func (l *SVM) Load(d learn.Data) (err error) {
 	defer learner.End(l, &err)
 	if d, err = l.state.Take(l, d, true); err != nil {
@@ -101,8 +102,8 @@ func (l *SVM) Load(d learn.Data) (err error) {
 }
 
 // Bytes implements [learn.SizedLearner]. It counts the allocations of Load and of derivatives. With
-// more than 1024 rows it does not count factors, for which Fit checks the memory. Factors take 8
-// bytes for each pair of rows whose β is between its bounds.
+// more than 1024 rows it does not count factors, because Fit checks their memory. The factors take
+// 8 bytes for each pair of rows whose β is between its bounds.
 func (l *SVM) Bytes(s learn.Size) int64 {
 	return learner.Entries(l.entries(s))
 }
@@ -113,16 +114,17 @@ func (l *SVM) Reset() {
 	l.q.reset()
 }
 
-// Fit solves the dual at hyper = (C, kernel parameters…). With Intercept, it writes b to theta.
-// After an error the learner has no fit, and θ is unchanged. Errors:
+// Fit solves the dual problem at the hyperparameters hyper = (C, kernel parameters…). With
+// Intercept, it writes b to theta. After an error the learner has no fit, and θ is unchanged.
+// Errors:
 //
 //   - An ArgError that matches ErrShape, ErrNotFinite or ErrDomain: hyper cannot be used.
 //   - ErrNotFitted: no data are loaded.
 //   - ErrTooLarge: factors need more than Data.MaxBytes.
-//   - ErrNonconvex: the kernel turns out not to be positive semidefinite.
-//   - ErrIterationLimit: the problem is too ill-conditioned for the working precision.
-//     Rounding of the kernel's values and of the solution may change a training row's
-//     decision value by more than 1e-3, relative to the margin 1.
+//   - ErrNonconvex: the fit shows that the kernel is not positive semidefinite.
+//   - ErrIterationLimit: the problem is too ill-conditioned for the working precision. Rounding of
+//     the kernel's values and of the solution may change a training row's decision value by more
+//     than 1e-3, relative to the margin 1.
 func (l *SVM) Fit(theta, hyper []float64) (err error) {
 	defer learner.End(l, &err)
 	l.state.Stop.Look()
@@ -164,16 +166,16 @@ func (l *SVM) Fit(theta, hyper []float64) (err error) {
 	return nil
 }
 
-// Residual implements [learn.VerifiedLearner]. It costs one value of the kernel for each pair of a
+// Residual implements [learn.VerifiedLearner]. It evaluates the kernel once for each pair of a
 // training row and a support vector.
 func (l *SVM) Residual() (float64, error) { return learner.Measured(l, &l.state, l.violation) }
 
-// Multipliers returns the dual variable y_i·β_i of each training row i of the last fit. Let the row
-// have the weight w. The variable is C·w if the row violates the margin, and 0 if the row is beyond
-// the margin. If y_i·f(x_i) = 1, it is between 0 and C·w. For equal rows with equal labels only the
-// sum of their dual variables is unique, and Multipliers divides this sum in proportion to the
-// rows' weights. Multipliers overwrites dst, and allocates only if dst has too little capacity.
-// Without a fit, the error is ErrNotFitted.
+// Multipliers returns the dual variables of the last fit: y_i·β_i for each training row i. Let the
+// row have the weight w. The variable is C·w if the row violates the margin, and 0 if the row is
+// beyond the margin. If y_i·f(x_i) = 1, the variable is between 0 and C·w. For equal rows with
+// equal labels only the sum of their dual variables is unique, and Multipliers divides this sum in
+// proportion to the rows' weights. Multipliers overwrites dst, and allocates only if dst has too
+// little capacity. If there is no fit, it returns ErrNotFitted.
 func (l *SVM) Multipliers(dst []float64) ([]float64, error) {
 	return l.rows.Spread(l, &l.state, dst, func(k int) float64 {
 		if l.q.atC(k, l.q.beta[k]) {
@@ -183,9 +185,10 @@ func (l *SVM) Multipliers(dst []float64) ([]float64, error) {
 	})
 }
 
-// SupportVectors returns the training rows whose dual variables are not 0 in the last fit,
-// ascending. The decision function does not depend on the other rows. SupportVectors overwrites
-// dst, and allocates only if dst has too little capacity. Without a fit, the error is ErrNotFitted.
+// SupportVectors returns the numbers of the training rows whose dual variables are not 0 in the
+// last fit, in ascending order. The decision function does not depend on the other rows.
+// SupportVectors overwrites dst, and allocates only if dst has too little capacity. If there is no
+// fit, it returns ErrNotFitted.
 func (l *SVM) SupportVectors(dst []int) ([]int, error) {
 	return l.rows.Where(l, &l.state, dst, func(k int) bool { return l.q.beta[k] != 0 })
 }
@@ -195,17 +198,17 @@ func (l *SVM) begin(d *kernelDerivative, g *learn.Grad) error {
 	return l.prepare(d, l.Generalised, g)
 }
 
-// Ties calls visit for pairs of equal rows i and k with equal labels. The pairs belong to the g.X
-// that the last VJP or PredictVJP with w has computed; g.X must not have been nil in that call.
-// This g.X is a derivative only along moves dX with dᵀdX_i = dᵀdX_k for each vector d that visit
-// receives. Other moves have no derivative.
+// Ties calls the function visit for pairs of equal rows i and k with equal labels, with a vector d.
+// The pairs belong to the g.X that the last VJP or PredictVJP with the workspace w has computed;
+// g.X must not have been nil in that call. This g.X is a derivative only along moves dX with dᵀdX_i
+// = dᵀdX_k in all calls of visit. Along other moves there is no derivative.
 //
-// There are two cases of such pairs. In the first case, only the sum of the rows' β is unique. In
-// the second case, all β are at a bound, and the rows i and k bound b.
+// Ties visits pairs in two cases. In the first case, only the sum of the rows' β is unique. In the
+// second case, all β are at a bound, and the rows i and k determine an end of the interval of b.
 //
-// The vector d has n entries and is valid during the call; sign is 1. A pair may have a second
-// vector d; visit returns true if it needs the second vector. Ties finds no pairs if w is nil, or
-// if the last derivative with w belongs to another fit.
+// The vector d has n entries and is valid only during the call. The argument sign is 1. A pair may
+// have a second vector d; the function visit must return true if it needs the second vector. Ties
+// finds no pairs if w is nil, or if the last derivative with w belongs to another fit.
 func (l *SVM) Ties(w *qpdiff.Workspace, visit func(i, k int, sign float64, d []float64) bool) {
 	if w != nil {
 		qpdiff.Scratch[kernelDerivative](w).ties(&l.kernelSVMFit, visit)

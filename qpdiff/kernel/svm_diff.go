@@ -10,8 +10,8 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// prepare prepares d for the fit. If g has a field for an input without a derivative, prepare
-// returns an error.
+// prepare prepares the derivative d for the fit. If g has a field for an input in which there is no
+// derivative, prepare returns an error.
 func (l *kernelSVMFit) prepare(d *kernelDerivative, generalised bool, g *learn.Grad) error {
 	q := &l.q
 	if len(l.weak) > 0 {
@@ -49,9 +49,9 @@ func (l *kernelSVMFit) prepare(d *kernelDerivative, generalised bool, g *learn.G
 	}
 	d.conditions = append(d.conditions[:0], d.freeSet...)
 	if len(d.freeSet) == 0 && q.balanced {
-		// The derivative of b is the derivative of the middle of the remaining interval. This
-		// interval has two ends unless a thousandth of one row's bound exceeds the bounds of all
-		// other rows.
+		// The derivative of b is the derivative of the middle of its interval without the weakly active
+		// rows. This interval has two ends unless a thousandth of one row's bound exceeds the bounds of
+		// all other rows.
 		up, down := q.between(d.beta)
 		if up < 0 || down < 0 {
 			return check.ArgErrorf("Data", qpdiff.ErrIllPosed, remedyForDecisions, "is so ill-conditioned that rounding hides which rows are weakly active")
@@ -82,7 +82,7 @@ func (d *kernelDerivative) solve(l *kernelSVMFit, x []float64, sum float64) floa
 	return l.q.factor.solve(x, sum)
 }
 
-// finish differentiates through the fit. v is the cotangent of β, and db the cotangent of b.
+// finish differentiates through the fit. The cotangent of β is d.v, and the cotangent of b is db.
 func (l *kernelSVMFit) finish(d *kernelDerivative, g *learn.Grad, db float64) error {
 	g.Generalised = g.Generalised || len(l.weak) > 0
 	d.w, d.dy = dense.Zeros(d.w, l.q.n), dense.Zeros(d.dy, l.q.n)
@@ -103,9 +103,9 @@ func (l *kernelSVMFit) finish(d *kernelDerivative, g *learn.Grad, db float64) er
 	return learner.CheckProduct(g)
 }
 
-// throughFit multiplies the adjoint solution w, ω by the derivatives of the conditions. These are
-// derivatives in the kernel values of the training rows, in the labels and in C. It adds the
-// products to g.
+// throughFit multiplies the adjoint solution, the vector w and the number ω, by derivatives of the
+// optimality conditions. These are derivatives in the kernel values of the training rows, in the
+// labels and in C. It adds the products to g.
 func (d *kernelDerivative) throughFit(l *kernelSVMFit, g *learn.Grad, omega float64) {
 	q, n := &l.q, l.q.n
 	inputs := g.X != nil || g.Hyper != nil
@@ -145,7 +145,7 @@ func (d *kernelDerivative) throughFit(l *kernelSVMFit, g *learn.Grad, omega floa
 	d.share(l, g)
 }
 
-// share divides the cotangents of each distinct row among its equal rows in the data.
+// share divides the cotangents of each distinct row among the equal rows of the data.
 func (d *kernelDerivative) share(l *kernelSVMFit, g *learn.Grad) {
 	for i, k := range l.rows.Of {
 		if k < 0 {
@@ -168,9 +168,9 @@ func (d *kernelDerivative) ties(l *kernelSVMFit, visit func(i, k int, sign float
 	}
 	for i, k := range l.rows.Equal {
 		row := l.rows.Of[k]
-		// Each copy of a row has a part of the row's β and w. With other parts of w, the cotangents
-		// of the copies would change by multiples of w times the slope. If the row is free, other
-		// parts of β are possible, too. The cotangents would then change by multiples of gx.
+		// Each copy of a row has a part of the row's β and of the row's w. If the copies had other parts
+		// of w, their cotangents would change by multiples of w times the slope. If the row is free, the
+		// copies could also have other parts of β, and their cotangents would change by multiples of gx.
 		if _, free := slices.BinarySearch(d.freeSet, row); free && !visit(i, k, 1, d.gx[row*l.n:(row+1)*l.n]) || d.w[row] == 0 {
 			continue
 		}
@@ -185,7 +185,8 @@ func (d *kernelDerivative) ties(l *kernelSVMFit, visit func(i, k int, sign float
 	}
 }
 
-// tangent returns the derivatives of β and b along t. The derivative of β is in dbeta.
+// tangent returns the derivatives of β and b along the direction t. It stores the derivative of β
+// in dbeta.
 func (l *kernelSVMFit) tangent(d *kernelDerivative, t *learn.Grad) (dbeta []float64, db float64, err error) {
 	q, n := &l.q, l.q.n
 	d.dbeta = dense.Zeros(d.dbeta, n)
@@ -224,7 +225,7 @@ func (l *kernelSVMFit) tangent(d *kernelDerivative, t *learn.Grad) (dbeta []floa
 			sum -= d.dbeta[i]
 		}
 	}
-	// K_FF·dβ_F + db·1 = −dy_F − dK_F·β − K_FU·dβ_U, and Σdβ = 0 with Intercept.
+	// The system is K_FF·dβ_F + db·1 = −dy_F − dK_F·β − K_FU·dβ_U, and Σdβ = 0 with Intercept.
 	d.z = dense.Grow(d.z, len(d.conditions))
 	for at, i := range d.conditions {
 		row := q.rows.read(&d.fullRow, i, n)

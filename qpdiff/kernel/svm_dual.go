@@ -13,14 +13,14 @@ import (
 )
 
 // boxQP minimises ½βᵀKβ − yᵀβ subject to lo ≤ β ≤ hi. If balanced is true, there is also the
-// constraint Σβ = 0. The problem is the dual of a support vector machine, with β_i = α_i·y_i. At
-// the solution, entry i of y − Kβ − b is 0 if β_i is free, ≤ 0 if β_i = lo_i, and ≥ 0 if β_i =
-// hi_i.
+// constraint Σβ = 0. The problem is the dual of a support vector machine, with β_i = α_i·y_i for
+// the usual dual variables α. At the solution, entry i of y − Kβ − b is 0 if β_i is free, ≤ 0 if
+// β_i = lo_i, and ≥ 0 if β_i = hi_i.
 //
-// Sequential minimal optimisation (Platt 1998; Fan, Chen and Lin 2005 for the choice of the pair)
-// guesses which β are free. Exact steps on the free β, as in piecewiseQP, then complete the
-// solution. The solution depends on the search only through the free set, and through the bounds at
-// which the search leaves the remaining β.
+// Sequential minimal optimisation (Platt 1998) first guesses which β are free. It chooses pairs of
+// β after Fan, Chen and Lin (2005). Exact steps on the free β, as in piecewiseQP, then complete the
+// solution. The search by sequential minimal optimisation affects the solution only in two ways:
+// through the free set, and through the bounds at which it leaves the other β.
 type boxQP struct {
 	n         int
 	rows      kernelRows // of K
@@ -29,8 +29,7 @@ type boxQP struct {
 	balanced  bool
 	largest   float64 // entry on the diagonal of K
 	shift     float64 // of the free set's matrix: see freeFactor
-	// The proximal term is delta/2·‖β − center‖². K and lin include the term. Without the term, lin
-	// is y.
+	// The proximal term is delta/2·‖β − center‖². K and lin include this term. Without it, lin is y.
 	delta       float64
 	lin, center []float64
 	beta, r     []float64 // the solution; y − Kβ
@@ -51,53 +50,58 @@ type boxQP struct {
 }
 
 const (
-	// Sequential minimal optimisation ends at the tolerance pairTol, relative to the margin 1. This
-	// tolerance is coarse, because only the free set of the result is needed.
+	// pairTol is the tolerance at which sequential minimal optimisation ends, relative to the margin
+	// 1. This tolerance is coarse, because the solver needs only the free set of the result.
 	pairTol = 1e-4
-	// pairCurvature is the smallest curvature along a pair, relative to the first diagonal entry.
-	// If two rows are almost equal, rounding hides a smaller curvature.
+	// pairCurvature is the smallest curvature along a pair, relative to the diagonal entry of its
+	// first row. If two rows are almost equal, rounding hides a smaller curvature.
 	pairCurvature = dense.Eps
-	// Sequential minimal optimisation from a cold start moves at most pairsPerRow pairs for each
-	// row. Between exact steps it moves at most one pair for every rowsPerPair rows. It converges
-	// slowly near the solution, where exact steps converge fast.
+	// pairsPerRow and rowsPerPair limit the number of pairs that sequential minimal optimisation
+	// moves. From a cold start it moves at most pairsPerRow pairs for each row. Between exact steps it
+	// moves at most one pair for every rowsPerPair rows. It converges slowly near the solution, where
+	// exact steps converge fast.
 	pairsPerRow = 3
 	rowsPerPair = 2
-	// With n ≥ manyRows rows, at least n²/rowsPerRound pairs may be moved. An exact step then costs
-	// O(n³) and moves only one row to a bound, so sequential minimal optimisation gets more room.
-	// These pairs cost as much as some 20 exact steps, and the bound is rarely reached.
+	// manyRows and rowsPerRound raise the limit of pairs for large problems. With n ≥ manyRows rows,
+	// the limit is at least n²/rowsPerRound pairs. An exact step then costs O(n³) and moves only one
+	// row to a bound, so sequential minimal optimisation should do more of the work. The pairs cost as
+	// much as some 20 exact steps, and the limit is rarely reached.
 	manyRows, rowsPerRound = 256, 16
-	// pairPhases bounds how often sequential minimal optimisation runs between exact steps, because
-	// it may undo the progress of the exact steps.
+	// pairPhases bounds how often sequential minimal optimisation runs between exact steps. Without
+	// this bound, it might undo the progress of the exact steps again and again.
 	pairPhases = 4
 	// residualTol is the rounding error of y − Kβ, relative to the size of its terms.
 	residualTol = 64 * dense.Eps
-	// freeTol times the number of free rows bounds the rounding error of a pivot that would be
-	// exactly 0, relative to the pivot's diagonal entry.
+	// freeTol bounds the rounding error of a pivot that would be exactly 0 without rounding. The bound
+	// is freeTol times the number of free rows, relative to the pivot's diagonal entry.
 	freeTol = 8 * dense.Eps
-	// A β counts as at a bound if its distance from the bound is at most boundTol·n·(hi − lo), for
-	// n rows.
+	// boundTol decides whether a β is at a bound. It is if its distance from the bound is at most
+	// boundTol·n·(hi − lo), for n rows.
 	boundTol = 4 * dense.Eps
-	// proximalTol is the weight of the proximal term, relative to the largest diagonal entry of K.
-	// It is far above rounding, but small compared with most of K, so few steps suffice. A pivot
-	// further below 0 than this weight shows that K is not positive semidefinite.
+	// proximalTol is the weight of the proximal term, relative to the largest diagonal entry of K. It
+	// is far above rounding, but small compared with most of K, so few steps suffice. A pivot that is
+	// below 0 by more than this weight shows that K is not positive semidefinite.
 	proximalTol = 1e-8
-	// proximalSteps bounds the proximal point steps. Along an eigenvector of K with the eigenvalue
-	// μ, each step divides the error by 1 + μ/delta. After this number of steps, the remaining
-	// error changes Kβ by less than a rounding error.
+	// proximalSteps bounds the number of proximal point steps. Along an eigenvector of K with the
+	// eigenvalue μ, each step divides the error by 1 + μ/delta, where delta is the weight of the
+	// proximal term. After this number of steps, the remaining error changes Kβ by less than a
+	// rounding error.
 	proximalSteps = 200
-	// The number of exact steps is at most exactSteps plus exactStepsPerRow for each row. A problem
-	// needs far fewer, unless rounding makes the steps cycle.
+	// exactSteps and exactStepsPerRow limit the number of exact steps: at most exactSteps, plus
+	// exactStepsPerRow for each row. A problem needs far fewer steps, unless rounding makes the steps
+	// cycle.
 	exactSteps, exactStepsPerRow = 300, 30
-	// If a step reaches less than stepTol of its full length, it counts as a step of length zero.
-	// After stillSteps such steps in succession, rows enter one at a time.
+	// stepTol is a fraction. An exact step counts as a step of length zero if it reaches less than
+	// this fraction of its full length. After stillSteps such steps in succession, rows enter one at a
+	// time.
 	stepTol    = 1e-12
 	stillSteps = 20
 )
 
 const remedyForDecisions = "standardise the features, or lower C or the degree of a polynomial kernel"
 
-// pairSteps are steps of sequential minimal optimisation among some rows. The vectors have an entry
-// for each of these rows. They are copies, or parts of the vectors of a boxQP.
+// pairSteps are steps of sequential minimal optimisation among some rows. Its vectors have one
+// entry for each of these rows. They are copies of the vectors of a boxQP, or parts of them.
 type pairSteps struct {
 	*boxQP
 	rowIDs                []int // numbers of the rows, ascending; nil: all rows
@@ -108,7 +112,8 @@ type pairSteps struct {
 	places                []int // storage of rowIDs
 }
 
-// resize allocates the vectors for n rows. If n does not change, it keeps the warm start.
+// resize allocates the vectors for n rows. If the number of rows does not change, it keeps the warm
+// start.
 func (q *boxQP) resize(n int) {
 	if n != q.n {
 		q.reset()
@@ -149,7 +154,8 @@ func (q *boxQP) residual() {
 	}
 }
 
-// follow updates r after β has changed; oldBeta holds the earlier β.
+// follow updates the residual r after β has changed. The field oldBeta holds the β from before the
+// change.
 func (q *boxQP) follow() {
 	q.size = 1
 	for j, v := range q.beta {
@@ -162,8 +168,8 @@ func (q *boxQP) follow() {
 	}
 }
 
-// snap returns v clipped to the bounds lo and hi. If v is within rounding of a bound, snap returns
-// exactly this bound.
+// snap clips v to the bounds lo and hi. If v is within rounding of a bound, snap returns exactly
+// this bound.
 func (q *boxQP) snap(v, lo, hi float64) float64 {
 	if tiny := boundTol * float64(q.n) * (hi - lo); v-lo <= tiny {
 		return lo
@@ -176,8 +182,9 @@ func (q *boxQP) snap(v, lo, hi float64) float64 {
 // atC reports whether b is the nonzero bound of β_i.
 func (q *boxQP) atC(i int, b float64) bool { return b != 0 && (b == q.lo[i] || b == q.hi[i]) }
 
-// between finds the bounds of b if all of beta is at its bounds. An optimal b satisfies r[up] ≤ b ≤
-// r[down]. up or down is −1 if no row bounds b from that side.
+// between finds the bounds of b if all entries of beta are at their bounds. An optimal b satisfies
+// r[up] ≤ b ≤ r[down]. If no row bounds b from below, up is −1. If no row bounds b from above, down
+// is −1.
 func (q *boxQP) between(beta []float64) (up, down int) {
 	up, down = -1, -1
 	for i, v := range q.r {
@@ -191,8 +198,8 @@ func (q *boxQP) between(beta []float64) (up, down int) {
 	return up, down
 }
 
-// factorise makes f the factor of the rows in freeSet. It returns the first index in freeSet whose
-// row depends on earlier rows, or len(freeSet) if the rows are independent.
+// factorise computes the factor f of the rows in freeSet. It returns the first index in freeSet
+// whose row depends on earlier rows. If the rows are independent, it returns len(freeSet).
 func (q *boxQP) factorise(f *freeFactor, freeSet []int, tol float64) int {
 	s := len(freeSet)
 	if cap(f.a) < s*s {
@@ -227,10 +234,9 @@ func (q *boxQP) row(j int) []float64 {
 	return r.lastRow
 }
 
-// makeRoom sets the number of entries that the cache may hold. The cache must leave room for
-// nfactors factors of nfree rows. The first factor uses the storage of q.factor, which may be
-// larger than needed. If the factors need more than the MaxBytes of the data, makeRoom returns an
-// error.
+// makeRoom sets the number of entries that the cache may hold, so that nfactors factors of nfree
+// rows still have room. The first factor uses the storage of q.factor, which may be larger than
+// needed. If the factors need more than the MaxBytes of the data, makeRoom returns an error.
 func (q *boxQP) makeRoom(nfree, nfactors int) error {
 	if q.n <= limits.shrink {
 		return nil // Load counts the factors
@@ -241,7 +247,7 @@ func (q *boxQP) makeRoom(nfree, nfactors int) error {
 	c := &q.rows.cache
 	need, left := float64(nfree)*float64(nfree), learner.Room(q.maxBytes)-q.baseEntries
 	if have := float64(cap(q.factor.a)); nfactors <= 1 && have > need && have+need > left {
-		q.factor.a = nil // so that a factor of the needed size and another factor have room
+		q.factor.a = nil // so that there is room for a factor of the needed size and for another factor
 	}
 	room := left - float64(max(nfactors-1, 0))*need - max(float64(min(nfactors, 1))*need, float64(cap(q.factor.a)))
 	c.entries = int(max(leastCached*float64(q.n), min(room+leastCached*float64(q.n), float64(limits.cache))))

@@ -7,9 +7,9 @@ import (
 	"cvgm/qpdiff/internal/stop"
 )
 
-// freeFactor is the factor LDLᵀ of K_FF + shift·11ᵀ for a set F of rows. With the constraint Σβ = 0
-// the shift does not change the problem, and the matrix is positive definite whenever the solution
-// is unique. Without the constraint the shift is 0.
+// freeFactor is the factor LDLᵀ of K_FF + shift·11ᵀ for a set F of rows, where K is the kernel
+// matrix. With the constraint Σβ = 0 the shift does not change the problem, and the matrix is
+// positive definite whenever the solution is unique. Without the constraint the shift is 0.
 type freeFactor struct {
 	a, dinv  []float64
 	balanced bool
@@ -19,9 +19,9 @@ type freeFactor struct {
 	stopper  *stop.Stop
 }
 
-// factorise factorises the matrix K_FF + shift·11ᵀ of s rows, whose upper triangle is in a. It
-// returns the first row that depends on earlier rows, or s. It stops early if the context of
-// stopper ends.
+// factorise factorises the matrix K_FF + shift·11ᵀ of s rows. Before the call, the slice a holds
+// the upper triangle of this matrix. factorise returns the first row that depends on earlier rows,
+// or s if there is none. It stops early if the context of stopper ends.
 func (f *freeFactor) factorise(s int, tol float64) int {
 	f.dinv, f.ones = dense.Grow(f.dinv, s), dense.Grow(f.ones, s)
 	k := dense.LDLFactorUntil(f.stopper, f.a, f.dinv, s, s, tol)
@@ -37,7 +37,7 @@ func (f *freeFactor) factorise(s int, tol float64) int {
 }
 
 // solve replaces x by the solution w of K_FF·w + b·1 = x. If balanced is true, w also satisfies 1ᵀw
-// = sum. solve returns b. It writes only to x.
+// = sum. solve returns b. It writes to no other memory than x.
 func (f *freeFactor) solve(x []float64, sum float64) (b float64) {
 	dense.LDLSolve(f.a, f.dinv, len(x), len(x), x)
 	if !f.balanced || len(x) == 0 {

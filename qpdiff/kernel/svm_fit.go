@@ -20,13 +20,14 @@ type kernelSVMFit struct {
 	q             boxQP
 
 	weak []int // distinct rows at which strict complementarity fails
-	// Rounding may have moved the β of weakly active rows. For each of these rows, the error is
-	// divided by the row's bound; blur is an upper bound of the sum of these quotients.
+	// blur measures how far rounding may have moved the β of weakly active rows. The error of the β of
+	// each such row is divided by the row's bound. blur is an upper bound for the sum of these
+	// quotients.
 	blur float64
 }
 
-// load copies the rows from the data. It keeps the warm start if the number of features, and the
-// places, labels and counts of the distinct rows, stay the same.
+// load copies the rows from the data. It keeps the warm start if nothing else has changed: the
+// number of features, and the places, labels and counts of the distinct rows.
 func (l *kernelSVMFit) load(features int, bias bool) {
 	d, rows, n := l.state.Data, len(l.state.Data.Y), l.n
 	w := n + 1
@@ -49,8 +50,8 @@ func (l *kernelSVMFit) load(features int, bias bool) {
 	for k, i := range l.rows.First {
 		copy(l.points[k*w:(k+1)*w], l.points[i*w:(i+1)*w])
 		y := l.points[k*w+n]
-		// The weights of the rows are compared by the bounds of the last fit, in which hi − lo was
-		// C times the weight of the row.
+		// The bounds of the last fit show the old weights of the rows: hi − lo was C times the weight of
+		// the row.
 		same = same && l.q.y[k] == y && l.q.hi[k]-l.q.lo[k] == l.c*l.rows.Copies[k]
 		l.q.y[k] = y
 	}
@@ -81,9 +82,9 @@ func (l *kernelSVMFit) gramMatrix(params []float64) error {
 	return err
 }
 
-// bounds computes the bounds for C, and scales the last solution in proportion to C. It does not
-// scale the solution if the last C was subnormal: β then has few digits, and scaling would violate
-// Σβ = 0. bounds returns an error if a bound is not positive and finite.
+// bounds computes the bounds of β for a new C, and scales the last solution in proportion to C. It
+// does not scale the solution if the last C was subnormal, because β then has few digits, and
+// scaling would violate Σβ = 0. If a bound is not positive and finite, bounds returns an error.
 func (l *kernelSVMFit) bounds(c float64) error {
 	q := &l.q
 	var sum, size float64

@@ -9,8 +9,8 @@ import (
 // leastCached is the least number of rows in a cache.
 const leastCached = 16
 
-// rowLimits are the sizes at which SVM switches to its methods for large problems. Tests set
-// smaller sizes.
+// rowLimits are the numbers of rows above which SVM uses its methods for large problems. Tests set
+// smaller numbers.
 type rowLimits struct {
 	whole  int // largest number of rows whose whole kernel matrix is stored
 	shrink int // up to this number of rows, no row is set aside, and Load counts the factors
@@ -21,10 +21,10 @@ type rowLimits struct {
 // The cache may hold at most 128 MiB, the size of the largest kernel matrix that is stored whole.
 var limits = rowLimits{whole: 1 << 12, shrink: 1 << 10, every: 1000, cache: 1 << 24}
 
-// kernelRows are the rows of a machine's kernel matrix. If there are more than limits.whole rows, a
-// row of the matrix is evaluated when it is needed. A cache then holds the rows that the latest
-// steps of sequential minimal optimisation used. Exact steps then update y − Kβ, and the last exact
-// step computes y − Kβ anew from all rows.
+// kernelRows are the rows of a machine's kernel matrix. If there are more than limits.whole rows,
+// the matrix is not stored, and a row of the matrix is evaluated when it is needed. A cache then
+// holds the rows that the latest steps of sequential minimal optimisation used. In this case exact
+// steps update y − Kβ, and the last exact step computes y − Kβ anew from all rows.
 type kernelRows struct {
 	machine   *kernelMachine
 	params    []float64 // of the kernel
@@ -36,7 +36,7 @@ type kernelRows struct {
 
 // rowsEntries returns the number of entries of kernelRows with the smallest cache, plus the number
 // of entries of the factors of m free rows. With many rows it counts neither the factors nor a
-// larger cache, because each fit counts these itself.
+// larger cache, because each fit counts them itself.
 func rowsEntries(m float64) float64 {
 	switch {
 	case m <= float64(limits.shrink):
@@ -47,8 +47,8 @@ func rowsEntries(m float64) float64 {
 	return (leastCached + 10) * m
 }
 
-// read returns row j. If the row is not stored, it is computed in work. read may be called
-// concurrently.
+// read returns row j of the kernel matrix. If the row is not stored, read computes it in work. read
+// may be called concurrently.
 func (r *kernelRows) read(work *[]float64, j, n int) []float64 {
 	if row := r.stored(j, n); row != nil {
 		return row
@@ -69,8 +69,8 @@ func (r *kernelRows) stored(j, n int) []float64 {
 	return nil
 }
 
-// gather sets dst to the entries of row j in the columns cols, or in all columns if cols is nil.
-// The list cols ascends.
+// gather sets dst to entries of row j of the kernel matrix: the entries in the columns cols, or all
+// entries if cols is nil. The list cols ascends.
 func (r *kernelRows) gather(dst []float64, j, n int, cols []int) {
 	if row := r.stored(j, n); cols != nil && row != nil {
 		dense.Gather(dst, row, cols)
@@ -79,8 +79,8 @@ func (r *kernelRows) gather(dst []float64, j, n int, cols []int) {
 	r.evaluate(dst, j, cols)
 }
 
-// evaluate sets dst to the kernel values between row j and the rows in cols, or all rows if cols is
-// nil.
+// evaluate sets dst to the kernel values between row j and the rows listed in cols. If cols is nil,
+// it takes all rows.
 func (r *kernelRows) evaluate(dst []float64, j int, cols []int) {
 	r.machine.values(dst, r.params, r.machine.row(j), cols)
 	if isDistance(r.machine.kernel) {
@@ -93,8 +93,8 @@ func (r *kernelRows) evaluate(dst []float64, j int, cols []int) {
 	r.notFinite = r.notFinite || !dense.Finite(4*sum)
 }
 
-// renew evaluates the rows of the kernel matrix for params, unless they are up to date. It also
-// computes the diagonal.
+// renew evaluates the rows of the kernel matrix with the parameters params, unless the rows are up
+// to date. It also computes the diagonal.
 func (r *kernelRows) renew(machine *kernelMachine, rowIDs []int, diagonal, params []float64) (changed bool, largest float64, err error) {
 	n := len(rowIDs)
 	r.machine = machine
@@ -136,7 +136,8 @@ func (r *kernelRows) check() error {
 	return nil
 }
 
-// rowCache holds the rows that were used last, with all columns or some of them.
+// rowCache holds the rows of the kernel matrix that were used last, with all columns or with some
+// of them.
 type rowCache struct {
 	width   int // entries of a row
 	entries int // that it may hold
@@ -165,13 +166,13 @@ func (c *rowCache) find(j int) []float64 {
 	return c.store[at*c.width : (at+1)*c.width]
 }
 
-// add returns storage for row j. If no storage is left, row j replaces the row that was unused for
-// the longest time.
+// add returns storage for row j of the kernel matrix. If no storage is left, it reuses the storage
+// of the row that was unused for the longest time.
 func (c *rowCache) add(j int) []float64 {
 	most := min(len(c.place), max(leastCached, c.entries/c.width))
 	if len(c.owner) < most && (len(c.owner)+1)*c.width > len(c.store) {
-		// The rows in the old store are evaluated again, because a copy would need room for both
-		// stores.
+		// The rows in the old storage are evaluated again, because copying them would need room for both
+		// storages.
 		c.release()
 		c.store = make([]float64, min(len(c.place)*c.width, max(leastCached*c.width, c.entries)))
 		c.owner, c.lastUse = make([]int, 0, most), make([]int, 0, most)
@@ -193,7 +194,8 @@ func (c *rowCache) add(j int) []float64 {
 	return c.find(j)
 }
 
-// keepColumns drops all columns of the cached rows that are not in the list columns, which ascends.
+// keepColumns keeps the columns in the ascending list columns, and drops all other columns of the
+// cached rows.
 func (c *rowCache) keepColumns(columns []int) {
 	was, m := c.width, len(columns)
 	for at := range c.owner {

@@ -6,20 +6,20 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Rows are set aside only if there are at least n/shrinkPart such rows. For fewer rows, it would
-// not pay to copy rows of the kernel matrix.
+// shrinkPart decides when rows are set aside: only if there are at least n/shrinkPart rows to set
+// aside, of n rows. For fewer rows, it would not pay to copy rows of the kernel matrix.
 const shrinkPart = 6
 
 // optimisePairs takes at most limit steps of sequential minimal optimisation. Each step moves a
-// pair of β in opposite directions. If Σβ is free, a step moves a single β instead if this gains
-// more.
+// pair of β in opposite directions. If there is no constraint Σβ = 0, a step moves a single β
+// instead of a pair if this gains more.
 func (q *boxQP) optimisePairs(limit int) {
 	p := &q.pairs
 	p.begin(q)
 	for k := range limit {
 		q.stopper.Look()
-		// The variables of a step: the largest r of the β that may rise, the best partner of this
-		// β, and the best single β.
+		// The variables of a step are the β with the largest r among those that may rise, the best
+		// partner of this β, and the best single β.
 		single, gain, gap := -1, 0.0, 0.0
 		if !q.balanced {
 			single, gain, gap = p.bestSingle()
@@ -93,7 +93,7 @@ func (p *pairSteps) store() {
 	}
 }
 
-// takeBack adds the rows that were set aside to the steps again.
+// takeBack returns the rows that were set aside to the steps.
 func (p *pairSteps) takeBack() {
 	if p.rowIDs == nil {
 		return
@@ -107,7 +107,7 @@ func (p *pairSteps) takeBack() {
 	p.useAll()
 }
 
-// row returns the kernel's values between the row at place i and all rows of the steps.
+// row returns the kernel's values between all rows of the steps and the row at place i.
 func (p *pairSteps) row(i int) []float64 {
 	if p.rowIDs == nil && p.rows.k != nil {
 		return p.rows.k[i*p.n : (i+1)*p.n]
@@ -123,7 +123,7 @@ func (p *pairSteps) row(i int) []float64 {
 	return row
 }
 
-// shift sets the β at place i to v, clipped to the bounds of this β, and updates r.
+// shift sets the β at place i to v, clipped to the bounds of this β, and updates the residual r.
 func (p *pairSteps) shift(i int, v float64) {
 	if v = p.snap(v, p.lo[i], p.hi[i]); v != p.beta[i] {
 		d := v - p.beta[i]
@@ -134,10 +134,11 @@ func (p *pairSteps) shift(i int, v float64) {
 }
 
 // setAside sets aside the rows at a bound that have no partner (Joachims 1999, "Making large-scale
-// SVM learning practical"). A partner of a row is another row with which it would leave its bound.
-// setAside does nothing if there are few rows without a partner. Of the rows that may rise, top is
-// the largest r. Of the rows that may fall, bottom is the smallest r. A row that was set aside may
-// later get a partner, so exact steps check all rows.
+// SVM learning practical"). A partner of a row is another row; a step that moves the two would take
+// the first row from its bound. setAside does nothing if there are few rows without a partner. The
+// parameter top is the largest r among the rows that may rise, and bottom is the smallest r among
+// the rows that may fall. A row that was set aside may later get a partner, so exact steps check
+// all rows.
 func (p *pairSteps) setAside(top, bottom float64) bool {
 	if !p.balanced { // a β has a step of its own too
 		top, bottom = max(top, 0), min(bottom, 0)
@@ -177,9 +178,9 @@ func (p *pairSteps) setAside(top, bottom float64) bool {
 	return true
 }
 
-// mostPairs returns the largest number of steps of sequential minimal optimisation. With at least
-// manyRows rows it may exceed minPairs, because the steps then cost less than the exact steps that
-// they save.
+// mostPairs returns the largest number of steps of sequential minimal optimisation. This is
+// minPairs, or a larger number with at least manyRows rows, because the steps then cost less than
+// the exact steps that they save.
 func (q *boxQP) mostPairs(minPairs int) int {
 	if q.n < manyRows {
 		return minPairs
@@ -187,8 +188,8 @@ func (q *boxQP) mostPairs(minPairs int) int {
 	return max(minPairs, q.n*q.n/rowsPerRound)
 }
 
-// bestSingle returns the β that gains most if it moves alone, and its gain. It also returns the
-// largest |r| of the β that may move.
+// bestSingle returns the β that gains most if it moves alone, and the gain of this β. It also
+// returns the largest |r| of the β that may move.
 func (p *pairSteps) bestSingle() (at int, gain, gap float64) {
 	minus, zeros := p.minus[:len(p.r)], p.zeros[:len(p.r)]
 	floats.ScaleTo(minus, -1, p.r)

@@ -26,9 +26,9 @@ func (q *boxQP) solve() error {
 	return err
 }
 
-// proximal solves by proximal point steps. Each step minimises the objective plus delta/2·‖β −
-// center‖². This sum is positive definite by far more than rounding, so exact steps from free set
-// to free set always descend.
+// proximal solves the problem by proximal point steps. Each step minimises the objective plus
+// delta/2·‖β − center‖². This sum is positive definite by far more than rounding, so exact steps
+// from free set to free set always descend.
 func (q *boxQP) proximal() error {
 	q.delta = proximalTol * q.largest
 	for range proximalSteps {
@@ -49,7 +49,8 @@ func (q *boxQP) proximal() error {
 			break
 		}
 	}
-	// Reduce the free set to a basis. A row that leaves the free set keeps its β within the box.
+	// The free set is reduced to a basis. A row that leaves the free set keeps its β within the
+	// bounds.
 	q.delta = 0
 	copy(q.lin, q.y)
 	for {
@@ -121,9 +122,10 @@ func (q *boxQP) solveExactly(maxPhases int) error {
 }
 
 // leaveSingular moves β along a direction in which the objective of the free set has no curvature,
-// until a row reaches its bound. k is the first row of the free set that depends on earlier ones. It
-// returns an error if the objective is not convex. If only a proximal term can decide whether it is,
-// or where the direction ends, the error is errNoActiveSet.
+// until a row reaches its bound. The parameter k is the first row of the free set that depends on
+// earlier rows. leaveSingular returns an error if the objective is not convex. Sometimes only a
+// proximal term can decide whether the objective is convex, or where the direction ends. The error
+// is then errNoActiveSet.
 func (q *boxQP) leaveSingular(k int) error {
 	if q.delta > 0 {
 		return check.ArgErrorf("Kernel", qpdiff.ErrNonconvex, "use a positive semidefinite kernel", "has a direction of negative curvature")
@@ -134,13 +136,13 @@ func (q *boxQP) leaveSingular(k int) error {
 	return nil
 }
 
-// takeMinimiser sets β to the minimiser on the free set, which solveFree left in z and which is
-// within the box.
+// takeMinimiser sets β to the minimiser on the free set. solveFree must have computed this
+// minimiser in z, and it must be within the bounds.
 func (q *boxQP) takeMinimiser() {
 	dense.Scatter(q.beta, q.z, q.freeSet)
 	if q.balanced && len(q.freeSet) == 1 {
-		// The constraint Σβ = 0 alone determines the β of a single free row. If this β is at a
-		// bound up to rounding, it must not stay free.
+		// The constraint Σβ = 0 alone determines the β of a single free row. If this β is at a bound up
+		// to rounding, the row must leave the free set.
 		j := q.freeSet[0]
 		if q.beta[j] = q.snap(q.beta[j], q.lo[j], q.hi[j]); q.beta[j] == q.lo[j] || q.beta[j] == q.hi[j] {
 			q.freeSet = q.freeSet[:0]
@@ -149,9 +151,9 @@ func (q *boxQP) takeMinimiser() {
 	q.moved()
 }
 
-// admitAtMinimiser takes the step to the minimiser on the free set, and then calls admit. If admit
-// frees no β, r may hold the rounding errors of many updates. This happens if the kernel matrix is
-// not stored. admitAtMinimiser then refines r and calls admit again.
+// admitAtMinimiser takes the step to the minimiser on the free set, and then calls admit. If the
+// kernel matrix is not stored, the residual r may hold the rounding errors of many updates. In this
+// case, if admit frees no β, admitAtMinimiser refines r and calls admit again.
 func (q *boxQP) admitAtMinimiser(worstOnly, firstOnly bool) int {
 	q.takeMinimiser()
 	added := q.admit(worstOnly, firstOnly)
@@ -162,8 +164,8 @@ func (q *boxQP) admitAtMinimiser(worstOnly, firstOnly bool) int {
 	return added
 }
 
-// moved updates r after an exact step. If the kernel matrix is stored, it computes r anew from all
-// rows.
+// moved updates the residual r after an exact step. If the kernel matrix is stored, moved computes
+// r anew from all rows.
 func (q *boxQP) moved() {
 	if q.rows.k != nil {
 		q.residual()
@@ -187,8 +189,8 @@ func (q *boxQP) refine() {
 }
 
 // boundTerms sets rhs to the right-hand side of the free set's system, and returns the sum of the
-// free β. If the kernel matrix is not stored, it starts from y − Kβ, and removes the part of the
-// free β.
+// free β. If the kernel matrix is not stored, it computes the right-hand side from y − Kβ by
+// removing the part of the free β.
 func (q *boxQP) boundTerms(rhs, work []float64) (sum float64) {
 	whole := q.rows.k != nil
 	dense.Gather(rhs, q.lin, q.freeSet)
@@ -214,7 +216,8 @@ func (q *boxQP) boundTerms(rhs, work []float64) (sum float64) {
 	return sum
 }
 
-// solveFree solves the free set's system for z and b, with the factor and one step of refinement.
+// solveFree solves the free set's system, and sets z and b to the solution. It uses the factor and
+// one step of refinement.
 func (q *boxQP) solveFree() {
 	s := len(q.freeSet)
 	z, rhs, fix := q.z[:s], q.rhs[:s], q.fix[:s]
@@ -238,8 +241,8 @@ func (q *boxQP) solveFree() {
 	dense.Axpy(1, fix, z)
 }
 
-// countOutside returns the number of entries of z that are out of bounds. It also returns the
-// fraction of the step from beta to z at which the first bound is met.
+// countOutside returns the number of entries of z that are out of bounds. It also returns a
+// fraction: the part of the step from beta to z after which the first bound is met.
 func (q *boxQP) countOutside() (wrong int, t float64) {
 	t = 1
 	for i, j := range q.freeSet {
@@ -255,8 +258,8 @@ func (q *boxQP) countOutside() (wrong int, t float64) {
 	return wrong, t
 }
 
-// stepTo moves beta towards z. If z is out of bounds, beta stops at the first bound. The β that
-// reach their bounds at this point leave the free set. stepTo returns the number of entries of z
+// stepTo moves beta towards z. If z is out of bounds, beta stops at the first bound that it meets.
+// The β that reach their bounds there leave the free set. stepTo returns the number of entries of z
 // that are out of bounds.
 func (q *boxQP) stepTo() (wrong int, moved bool) {
 	wrong, t := q.countOutside()
@@ -282,7 +285,7 @@ func (q *boxQP) stepTo() (wrong int, moved bool) {
 	return wrong, t > stepTol
 }
 
-// slide moves beta to the first bound in a direction along which the objective is linear. Such a
+// slide moves beta to the first bound along a direction in which the objective is linear. Such a
 // direction exists because member k of freeSet depends on earlier members.
 func (q *boxQP) slide(k int) bool {
 	s := len(q.freeSet)
@@ -330,8 +333,8 @@ func (q *boxQP) slide(k int) bool {
 	return true
 }
 
-// middle sets b to the middle of its interval if no β is free. It returns the rows that bound the
-// interval.
+// middle is for a solution in which no β is free, so that b may be anywhere in an interval. It sets
+// b to the middle of this interval, and returns the rows that determine the ends of the interval.
 func (q *boxQP) middle() (up, down int) {
 	up, down = q.between(q.beta)
 	if up >= 0 && down >= 0 {
@@ -340,9 +343,9 @@ func (q *boxQP) middle() (up, down int) {
 	return up, down
 }
 
-// admit frees each β at a bound whose gradient points inwards, and returns the number of freed β.
-// If worstOnly is true, it frees only the β with the largest gradient; if firstOnly is true, only
-// the first β. If no β is free, admit also computes b.
+// admit frees each β that is at a bound and whose gradient points inwards. It returns the number of
+// freed β. If worstOnly is true, it frees only the β with the largest gradient. If firstOnly is
+// true, it frees only the first such β. If no β is free, admit also computes b.
 func (q *boxQP) admit(worstOnly, firstOnly bool) int {
 	tol := residualTol * q.size
 	s := len(q.freeSet)

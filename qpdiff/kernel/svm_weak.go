@@ -14,9 +14,9 @@ import (
 func (l *kernelSVMFit) findWeak() error {
 	q := &l.q
 	l.weak = l.weak[:0]
-	// betaSize is the size of β, and rhsSize the size of the terms in the right-hand side of its
-	// system. Both are measured in the variables root_i·β_i with root_i² = k_ii (plus the shift).
-	// In these variables the free set's matrix has a unit diagonal.
+	// betaSize is the size of β. rhsSize is the size of the terms in the right-hand side of the system
+	// that determines β. Both are measured in the variables root_i·β_i with root_i² = k_ii (plus the
+	// shift). In these variables the free set's matrix has a unit diagonal.
 	var betaSize, rhsSize float64
 	for i, b := range q.beta {
 		betaSize += q.root(i) * math.Abs(b)
@@ -53,9 +53,9 @@ func (l *kernelSVMFit) findWeak() error {
 // root returns the square root of the diagonal entry of row i in the free set's matrix.
 func (q *boxQP) root(i int) float64 { return math.Sqrt(q.diagonal[i] + q.shift) }
 
-// listWeak lists the rows that may be weakly active. There are two cases. If b lies in an interval
-// bounded by the rows up and down, this interval decides. Otherwise the condition of the free set's
-// system and the sizes of the balanced terms decide.
+// listWeak lists the rows that may be weakly active. If the rows up and down bound an interval of
+// b, the distances from the middle of this interval decide. Otherwise two quantities decide: the
+// condition number of the free set's system, and the sizes of the terms of its conditions.
 func (l *kernelSVMFit) listWeak(label, betaSize, rhsSize, cond float64, up, down int) {
 	q, next := &l.q, 0
 	for i, b := range q.beta {
@@ -65,9 +65,9 @@ func (l *kernelSVMFit) listWeak(label, betaSize, rhsSize, cond float64, up, down
 				l.weak = append(l.weak, i)
 			}
 		} else if up >= 0 && down >= 0 {
-			// Here b is the middle of an interval. If the interval has length 0, the rows at its
-			// ends are weakly active. Any other row that bounds b is weakly active if it is as near
-			// to the middle as the rows at the ends are.
+			// Here b is the middle of an interval. If the interval has length 0, the rows at its ends are
+			// weakly active. Any other row that bounds b is weakly active if it is as near to the middle as
+			// the rows at the ends.
 			d := math.Abs(q.r[i] - q.b)
 			if dense.Negligible(d, scale, 1) || i != up && i != down && l.bindsB(i) && dense.Negligible(d-math.Abs(q.r[up]-q.b), scale, 1) {
 				l.weak = append(l.weak, i)
@@ -78,9 +78,9 @@ func (l *kernelSVMFit) listWeak(label, betaSize, rhsSize, cond float64, up, down
 	}
 }
 
-// hidden reports whether rounding errors hide the side of the kink on which row i is. It estimates
-// the effect of rounding on the β or the margin of this row with one solve. (listWeak only bounds
-// the effect on all rows, by the condition of the free set's system.)
+// hidden reports whether rounding hides on which side of its kink row i is. It estimates the effect
+// of rounding on the β or on the margin of this row, which takes one solve. In contrast, listWeak
+// only bounds the effect on all rows together, by the condition number of the free set's system.
 func (l *kernelSVMFit) hidden(i int) bool {
 	q := &l.q
 	q.stopper.Look()
@@ -101,7 +101,7 @@ func (l *kernelSVMFit) hidden(i int) bool {
 	return dense.Negligible(math.Abs(q.r[i]-q.b), q.errorOf(x, 1)+label+math.Sqrt(q.diagonal[i])*size, 1)
 }
 
-// bindsB reports whether row i bounds b: from below if r_i < b, and otherwise from above.
+// bindsB reports whether row i bounds b: from below if r_i < b, and from above otherwise.
 func (l *kernelSVMFit) bindsB(i int) bool {
 	q := &l.q
 	if q.r[i] < q.b {
@@ -110,7 +110,8 @@ func (l *kernelSVMFit) bindsB(i int) bool {
 	return q.beta[i] > q.lo[i]
 }
 
-// violation returns the largest violation of the optimality conditions by r − b.
+// violation returns the largest violation of the optimality conditions, which are signs of the
+// entries of r − b.
 func (q *boxQP) violation() float64 {
 	worst := 0.0
 	for i, v := range q.r {
@@ -125,8 +126,9 @@ func (q *boxQP) violation() float64 {
 	return worst
 }
 
-// terms returns magnitudes with which rounding errors are compared. For the condition of row i, the
-// magnitude is label + √k_ii·size. For the condition Σβ = 0, the magnitude is the result sum.
+// terms returns three sizes, label, size and sum, with which rounding errors are compared. For the
+// condition of row i, the rounding error is relative to label + √k_ii·size. For the condition Σβ =
+// 0, it is relative to sum.
 func (q *boxQP) terms() (label, size, sum float64) {
 	for i, b := range q.beta {
 		size += math.Sqrt(q.diagonal[i]) * math.Abs(b)
@@ -135,12 +137,12 @@ func (q *boxQP) terms() (label, size, sum float64) {
 	return 1 + math.Abs(q.b), size, sum
 }
 
-// decisionError estimates the largest error of Kβ + b over all rows, in units of eps. The estimate
-// is the first-order effect of the rounding errors of K, and of the errors of the conditions that
-// determine the free β. The error of each condition has the size of the condition's terms. The
-// signs of the errors are the signs of minDir, the vector that the factor makes smallest. The terms
-// of row i are bounded by root_i·Σ_j root_j|β_j| with root_i² = k_ii, because the rounding error of
-// k_ij is relative to the kernel's terms.
+// decisionError estimates the largest error of an entry of Kβ + b, in units of eps. The estimate is
+// a first-order effect of two kinds of errors: the rounding errors of K, and the errors of the
+// conditions that determine the free β. The error of each condition has the size of the condition's
+// terms. The signs of these errors are the signs of minDir, the vector that the factor makes
+// smallest. Because the rounding error of k_ij is relative to the kernel's terms, the terms of row
+// i are bounded by root_i·Σ_j root_j|β_j| with root_i² = k_ii.
 func (q *boxQP) decisionError(minDir []float64) float64 {
 	n, s := q.n, len(q.freeSet)
 	e, f := q.z[:s], q.rhs[:n]
@@ -165,7 +167,7 @@ func (q *boxQP) decisionError(minDir []float64) float64 {
 
 // errorOf estimates the error of xᵀβ + weight·b over the free set, in units of eps. This error
 // comes from the rounding of the terms of the conditions that determine β and b. errorOf overwrites
-// x. The caller has factorised the free set.
+// x. Before the call, the free set must be factorised.
 func (q *boxQP) errorOf(x []float64, weight float64) float64 {
 	label, size, sum := q.terms()
 	e := sum * math.Abs(q.factor.solve(x, weight))
