@@ -11,31 +11,31 @@ import (
 )
 
 const (
-	// In large problems without a warm start, a descent comes first. A problem is large if it has n
-	// ≥ descentSize coordinates and n·r ≥ descentSize², where r is the number of distinct rows. A
-	// smaller problem has few faces, and each face costs little.
+	// descentSize decides which problems without a warm start begin with a descent: large problems. A
+	// problem is large if it has n ≥ descentSize coordinates and n·r ≥ descentSize², where r is the
+	// number of distinct rows. A smaller problem has few faces, and each face costs little.
 	descentSize = 64
 
-	// descentEpochs bounds the number of passes of the descent. A pass costs about as much as a
+	// descentEpochs bounds the number of passes of the descent. One pass costs about as much as one
 	// face of the primal method.
 	descentEpochs = 300
 
-	// descentGap is the duality gap, relative to the objective, at which the descent ends. Below
-	// this gap, Newton steps on faces are cheaper than more passes of the descent.
+	// descentGap is the duality gap at which the descent ends, relative to the objective. Below this
+	// gap, Newton steps on faces cost less than more passes of the descent.
 	descentGap = 1e-3
 
 	// gapEpochs is the number of passes of the descent between two computations of the gap.
 	gapEpochs = 10
 )
 
-// descend computes a feasible point near the minimiser of the dual problem (see dual), and sets the
+// descend computes a feasible point near the minimiser of the dual problem (see dual). It sets the
 // face to the face of this point. It minimises over one multiplier after the other (Hsieh et al.
 // 2008, A dual coordinate descent method for large-scale linear SVM). With an ℓ₁ penalty, it
-// replaces the curvature in a multiplier by its upper bound ‖z_i‖²/λ2. The step of the multiplier
-// is then shorter.
+// replaces the curvature in a multiplier by the upper bound ‖z_i‖²/λ2 of this curvature. The step
+// of the multiplier is then shorter.
 //
-// After a descent, the primal method visits fewer faces. From θ = 0, the primal method visits a new
-// face for almost every row that enters the elbow. From a point near the minimiser, most rows of
+// After a descent, the primal method visits fewer faces. If it starts from θ = 0, it visits a new
+// face for almost every row that enters the elbow. If it starts near the minimiser, most rows of
 // the elbow have entered already.
 //
 // descend returns false if the problem is small, if its loss includes ℓ, or if a value overflows.
@@ -68,8 +68,8 @@ func (p *marginSolver) descend() bool {
 	return true
 }
 
-// improve changes the multiplier b_i of row i to lower the dual objective. It updates u = Zᵀb, and
-// sets theta to the minimiser of the penalties minus uᵀθ.
+// improve changes b_i, the multiplier of row i, to lower the dual objective. It updates u = Zᵀb,
+// and sets theta to the minimiser of the penalties minus uᵀθ.
 func (p *marginSolver) improve(i int, u []float64) {
 	z, top := p.z[i*p.n:(i+1)*p.n], p.multBound(i)
 	b := top
@@ -86,10 +86,10 @@ func (p *marginSolver) improve(i int, u []float64) {
 	}
 }
 
-// settle sets the face to the face of b, which is a feasible point of the dual problem with u =
-// Zᵀb. The multipliers between their bounds are free. There may be more free multipliers than
-// coordinates in the support. In this case the multipliers nearest to their bounds move to these
-// bounds.
+// settle sets the face to the face of the multipliers b. They must be a feasible point of the dual
+// problem, with u = Zᵀb. The multipliers between their bounds are free. If there are more free
+// multipliers than coordinates in the support, the multipliers nearest to their bounds move to
+// these bounds.
 func (p *marginSolver) settle(u []float64) {
 	p.support(p.theta, p.l1)
 	for j := range u {
@@ -98,7 +98,7 @@ func (p *marginSolver) settle(u []float64) {
 		}
 	}
 	p.elbow = p.elbow[:0]
-	free := p.kinks[:0] // t: the distance to the nearest bound, as a share of the distance between the bounds
+	free := p.kinks[:0] // t: the distance to the nearest bound, divided by the distance between the bounds
 	for i, b := range p.b[:p.rows] {
 		top := p.multBound(i)
 		p.side[i] = sideIf(b > top/2)

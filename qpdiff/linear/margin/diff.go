@@ -12,11 +12,11 @@ import (
 )
 
 // marginDerivative is the scratch of the derivatives of a [marginFit]. It also holds the values
-// that prepare computes once for each fit.
+// that the method prepare computes once for each fit.
 type marginDerivative struct {
 	fit  uint64      // the fit that face, psi and curvature are prepared for
 	face *marginFace // the face of the fit, or ownFace
-	// storage of a face: without the weakly active rows and coordinates, or with a factor of its
+	// storage of a face that has no weakly active rows and coordinates, or that has a factor of its
 	// own
 	ownFace marginFace
 
@@ -25,15 +25,15 @@ type marginDerivative struct {
 	psi, curvature []float64
 
 	adjointFit uint64 // the fit of the last adjoint
-	// the right-hand side of the face's system, and then its solution; w by coordinate, u by
-	// distinct row
+	// the right-hand side of the face's system, and later its solution: w has an entry for each
+	// coordinate, and u for each distinct row
 	w, u         []float64
 	v, b, solved []float64 // work of solve
-	// of a JVP: for each row of the data, the change of its margin at fixed θ
+	// for a JVP: the change of the margin of each row of the data at fixed θ
 	dm []float64
 }
 
-// prepare sets d.face to the face of l without the weakly active rows and coordinates, and
+// prepare sets d.face to the face of the fit l without the weakly active rows and coordinates, and
 // factorises it. The rows whose multipliers are strictly between their bounds stay on the elbow.
 // Without the weakly active coordinates, the normals of these rows may be linearly dependent. In
 // this case the coordinates stay in the face.
@@ -66,9 +66,10 @@ func (d *marginDerivative) withoutWeak(l *marginFit, dropCoords bool) bool {
 	return d.ownFace.refactorise(&l.p.marginProblem, d.v, l.p.theta, l.p.m)
 }
 
-// leaveOutWeak sets d.face to the face of l without the weakly active rows. Each of these rows goes
-// to the side that its multiplier selects. If dropCoords is true, the weakly active coordinates
-// leave the face too, and are held at 0. leaveOutWeak computes no factor.
+// leaveOutWeak sets d.face to the face of the fit l without the weakly active rows. Each of these
+// rows goes to the side that its multiplier selects. If the parameter dropCoords is true, the
+// weakly active coordinates leave the face too, and are held at 0. leaveOutWeak does not factorise
+// the face.
 func (d *marginDerivative) leaveOutWeak(l *marginFit, dropCoords bool) {
 	p, f := &l.p, &d.ownFace
 	d.resize(p.rows, p.n)
@@ -102,8 +103,8 @@ func (d *marginDerivative) differentiateLosses(l *marginFit) {
 	}
 }
 
-// solve solves the face's system in place: w and u hold the right-hand sides, and then the
-// solution. It returns wᵀHw for the solution w.
+// solve solves the face's system in place. Before the call, w and u hold the right-hand sides;
+// after the call, they hold the solution. solve returns wᵀHw for the solution w.
 func (d *marginDerivative) solve(p *marginProblem) (size float64) {
 	f := d.face
 	v, b := d.v[:len(f.act)], d.b[:len(f.elbow)]
@@ -118,8 +119,9 @@ func (d *marginDerivative) solve(p *marginProblem) (size float64) {
 }
 
 // elbowHolds reports whether dtheta is a linear combination of the elbow's normals on the support.
-// If it is, the elbow holds dthetaᵀθ, and the adjoint solution w is 0 except for rounding. The
-// parameter size is wᵀHw. This size decides most cases without a pass over the normals.
+// If it is, the conditions of the elbow determine dthetaᵀθ, and the adjoint solution w is 0 except
+// for rounding. The parameter size is wᵀHw. This size decides most cases without a pass over the
+// normals.
 func (d *marginDerivative) elbowHolds(p *marginProblem, dtheta []float64, size float64) bool {
 	f := d.face
 	v := d.v[:len(f.act)]
@@ -135,9 +137,10 @@ func (d *marginDerivative) elbowHolds(p *marginProblem, dtheta []float64, size f
 	return f.dependency(p, v, d.solved) != nil
 }
 
-// adjoint begins a VJP. It checks the arguments, and solves the adjoint system for dtheta. It uses
-// the face without weakly active rows and coordinates. The system is H·w − Σ_E u_i z_i = dtheta on
-// the support, and z_iᵀw = 0 on the elbow. hyper lists the names of the hyperparameters.
+// adjoint begins a VJP. It checks the arguments, and solves the adjoint system for the cotangent
+// dtheta, on the face without weakly active rows and coordinates. The system is H·w − Σ_E u_i z_i =
+// dtheta on the support, and z_iᵀw = 0 on the elbow E. The parameter hyper lists the names of the
+// hyperparameters.
 func (d *marginDerivative) adjoint(l *marginFit, generalised bool, g *learn.Grad, dtheta []float64, hyper ...qpdiff.Input) error {
 	d.adjointFit = 0
 	if err := l.state.CheckAdjoint(g, dtheta); err != nil {
@@ -160,9 +163,9 @@ func (d *marginDerivative) adjoint(l *marginFit, generalised bool, g *learn.Grad
 	return nil
 }
 
-// finishAdjoint ends a VJP. It adds the derivatives in the data; the caller has added the
-// derivatives in the hyperparameters. kinkInput is the hyperparameter to which the kinks in
-// weakFree belong.
+// finishAdjoint ends a VJP: it adds the derivatives in the data. The caller must have added the
+// derivatives in the hyperparameters. The parameter kinkInput is the hyperparameter to which the
+// kinks in weakFree belong.
 func (d *marginDerivative) finishAdjoint(l *marginFit, generalised bool, g *learn.Grad, kinkInput qpdiff.Input) error {
 	if err := d.dataVJP(l, g); err != nil {
 		return err
@@ -177,9 +180,9 @@ func (d *marginDerivative) finishAdjoint(l *marginFit, generalised bool, g *lear
 }
 
 // dataVJP adds the derivatives in the data to g.X and g.Y. It computes them from the adjoint
-// solution w, u. The cotangent of the distinct row z_i is −ψ_i·w + (u_i − c_i·wᵀz_i)·θ, with the
-// curvature c_i. It is divided among the copies of z_i in proportion to their weights. dataVJP
-// returns an error if any field of g overflows.
+// solution w, u. The cotangent of the distinct row z_i is −ψ_i·w + (u_i − c_i·wᵀz_i)·θ. Here ψ_i is
+// the slope and c_i the curvature of the row's loss. The cotangent is divided among the copies of
+// z_i in proportion to their weights. dataVJP returns an error if any field of g overflows.
 func (d *marginDerivative) dataVJP(l *marginFit, g *learn.Grad) error {
 	if g.X == nil && g.Y == nil {
 		return learner.CheckProduct(g)
@@ -212,9 +215,9 @@ func (d *marginDerivative) dataVJP(l *marginFit, g *learn.Grad) error {
 	return learner.CheckProduct(g)
 }
 
-// ties implements [SVM.Ties]. The copies of z_k share its multiplier and u_k. The proportion of
-// their shares is arbitrary. Another proportion changes the cotangents of the copies by multiples
-// of w and of θ.
+// ties implements [SVM.Ties]. The copies of a distinct row z_k share its multiplier and its u_k, in
+// an arbitrary proportion. Another proportion would change the cotangents of the copies by
+// multiples of w and of θ.
 func (d *marginDerivative) ties(l *marginFit, visit func(i, k int, sign float64, d []float64) bool) {
 	p := &l.p
 	if l.state.Fit == 0 || d.adjointFit != l.state.Fit {

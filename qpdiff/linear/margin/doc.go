@@ -1,4 +1,4 @@
 // Package margin has the linear learners with a hinge loss: the support vector machine, and the
-// learned loss. The hyperparameters of the learned loss include the weights of four surrogate
-// losses.
+// learned loss. The learned loss combines four surrogate losses, whose weights are among its
+// hyperparameters.
 package margin

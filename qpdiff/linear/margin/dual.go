@@ -6,31 +6,33 @@ import (
 	"cvgm/qpdiff/internal/dense"
 )
 
-// dual finds the solution's face by solving the dual problem. Without ℓ the dual problem is
+// dual finds the face of the solution by solving the dual problem. If the loss has no smooth part
+// ℓ, the dual problem is
 //
 //	minimise λ2/2·‖θ‖² − Σ_i b_i   over 0 ≤ b_i ≤ w_i·hinge and |v_j| ≤ λ1,
 //	with λ2·θ = Zᵀb + v,
 //
-// The derivative of the dual objective in b_i is m_i−1, and its derivative in v_j is θ_j. A
-// variable between its bounds is free. The free variables are the multipliers of the elbow, and the
-// gradients v_j off the support. Every other variable is at the bound that its side or sign
-// selects.
+// The derivative of the dual objective in b_i is m_i−1, where m_i is the margin of row i. Its
+// derivative in v_j is θ_j. A variable between its bounds is free. The free variables are the
+// multipliers b of the elbow, and the gradients v_j off the support. Every other variable is at the
+// bound that its side or sign selects.
 //
 // At one θ, more kinks may meet than θ has coordinates. The primal method may then cycle through
-// the faces that meet there. In the dual problem a margin of 1 only means that a derivative is 0,
-// so it causes no cycle.
+// the faces that meet at this θ. In the dual problem a margin of 1 only means that a derivative is
+// 0, so that it causes no cycle.
 //
 // dual minimises over the free variables. It then frees a variable whose derivative has the wrong
 // sign (as in the method of Lawson and Hanson 1974 for least squares with bounds). All other free
 // variables lie strictly between their bounds, so the next step has a positive length and lowers
-// the dual objective. A step that ends at a bound removes free variables. Hence no face is
-// minimised twice.
+// the dual objective. If a step ends at a bound, fewer variables are free after it. Hence no face
+// is minimised twice.
 //
-// With ℓ, and with λ1 = 0, dual solves this problem for the quadratic model of ℓ at θ. It then
-// moves θ to the model's minimiser. This is a damped Newton method that handles all kinks at once.
+// If the loss has a smooth part ℓ, and λ1 = 0, dual solves this problem for the quadratic model of
+// ℓ at θ. It then moves θ to the model's minimiser. This is a damped Newton method that handles all
+// kinks at once.
 //
-// dual starts from the multipliers of the current face. It returns false if a system is singular or
-// if it takes more than limit rounds.
+// dual starts from the multipliers of the current face. It returns false if a system is singular,
+// or if it needs more than limit rounds.
 func (p *marginSolver) dual(limit int) bool {
 	p.model = p.curved
 	defer func() { p.model = false }()
@@ -38,8 +40,8 @@ func (p *marginSolver) dual(limit int) bool {
 	return p.fromFeasible(limit)
 }
 
-// fromFeasible does the work of dual from a feasible point of the dual problem. The caller has
-// already set the face to the face of this point.
+// fromFeasible does the work of dual, but starts from a feasible point of the dual problem. Before
+// the call, the face must be the face of this point.
 func (p *marginSolver) fromFeasible(limit int) bool {
 	for p.rounds < limit {
 		if !p.newtonStep() {
@@ -62,9 +64,9 @@ func (p *marginSolver) fromFeasible(limit int) bool {
 	return false
 }
 
-// damp takes the step to the minimiser of the model. It halves the step until the objective falls
-// enough, and reports whether it took the whole step. After a shorter step, it sets the face from
-// the margins.
+// damp takes the step to the minimiser of the quadratic model. It halves the step until the
+// objective falls enough, and reports whether it took the whole step. If it took a shorter step, it
+// sets the face from the margins.
 func (p *marginSolver) damp() (whole bool) {
 	f, q := p.objective(p.theta, p.m), p.decrement
 	from := p.coef[:p.n]
@@ -114,8 +116,8 @@ func (p *marginSolver) feasible() {
 }
 
 // moveFree moves the free variables towards the minimiser of their face. It stops at the minimiser,
-// or at the first bound that a variable reaches. Variables at this bound are then no longer free.
-// moveFree reports whether a variable reached a bound.
+// or at the first bound that a variable reaches. The variables that reach this bound are then no
+// longer free. moveFree reports whether a variable reached a bound.
 func (p *marginSolver) moveFree() (stopped bool) {
 	t := math.Inf(1)
 	// for each free variable: the fraction of the step at which it reaches its bound
@@ -161,9 +163,10 @@ func (p *marginSolver) moveFree() (stopped bool) {
 	return stopped
 }
 
-// mostViolated returns the row i, or rows+j for coordinate j, that is farthest on the wrong side of
-// its kink, relative to the size of its terms. It returns −1 if no row or coordinate is on the
-// wrong side by more than rounding.
+// mostViolated returns the row or coordinate that is farthest on the wrong side of its kink,
+// relative to the size of its terms. The result is i for row i, and rows+j for coordinate j, with
+// the number of rows. If no row or coordinate is on the wrong side by more than rounding, the
+// result is −1.
 func (p *marginSolver) mostViolated() int {
 	id, most := -1, stillTol
 	size := norm2(p.theta)
@@ -187,13 +190,14 @@ func (p *marginSolver) mostViolated() int {
 	return id
 }
 
-// enter frees one variable: the variable of row id, or of coordinate id−rows. The normal of this
-// variable may depend on the normals of the free variables. In this case all these variables first
-// move along the dependency until one of them reaches a bound. This leaves θ unchanged and lowers
-// the dual objective. If the new variable reaches its other bound, enter does not free it.
+// enter frees one dual variable: the variable of row id, or of coordinate id−rows. The normal of
+// this variable may be a combination of the normals of the free variables. In this case all these
+// variables first move along the dependency until one of them reaches a bound. This move leaves θ
+// unchanged and lowers the dual objective. If the new variable is the one that reaches its other
+// bound, enter does not free it.
 func (p *marginSolver) enter(id int) {
 	n, s := p.n, len(p.act)
-	// the direction in which the variable moves, and its distance to the other bound
+	// the direction in which the variable moves, and the distance to the other bound of the variable
 	sign, maxDist := 0.0, 2*p.l1
 	a := p.work[:s]
 	if id < p.rows {
@@ -224,8 +228,8 @@ func (p *marginSolver) enter(id int) {
 }
 
 // moveDependent moves the variable id and the free variables along a dependency with the
-// coefficients c. It returns the distance t ≤ maxDist that the variable id moves. If t = maxDist,
-// the variable has reached its other bound.
+// coefficients c. It returns the distance t that the variable id moves; t is at most maxDist. If t
+// = maxDist, the variable has reached its other bound.
 func (p *marginSolver) moveDependent(id int, sign, maxDist float64, c []float64) float64 {
 	n, t := p.n, maxDist
 	for e, i := range p.elbow {

@@ -15,17 +15,17 @@ import (
 //
 // The normals z_i of the elbow, restricted to the support, are linearly independent.
 type marginFace struct {
-	side  []int8    // for each row: −1 if m_i is below 1, +1 if it is above 1, 0 on the elbow
+	side  []int8    // for each row: −1 if its margin m_i is below 1, +1 if m_i is above 1, 0 if the row is on the elbow
 	elbow []int     // rows held at m_i = 1, ascending
 	act   []int     // support: coordinates not held at 0, ascending
 	sgn   []float64 // sign of each member of act, 0 if λ1 = 0
 	pos   []int     // for each coordinate: its place in act, or −1
-	model bool      // if true, m_i and not side decides on which side of ℓ's kink row i is
+	model bool      // if true, the margin m_i decides on which side of ℓ's kink row i is; if false, side does
 
 	h, dinv []float64 // factor of the Hessian on the support, if curved
 	root    []float64 // √ of its pivots
-	// R·Q is the matrix of the elbow's normals, whitened by the Hessian. Q has orthonormal rows,
-	// and R is lower triangular.
+	// R·Q is the matrix of the elbow's normals, whitened by the Hessian. R is lower triangular, and
+	// the rows of Q are orthonormal.
 	q, r    []float64
 	solved  bool // h, q and r belong to the solution
 	stopper *stop.Stop
@@ -35,7 +35,7 @@ type marginFace struct {
 	cos, sin [1]float64 // a rotation of rotate
 }
 
-// factoredFace describes a face: the face to which the factor of a [marginFace] belongs.
+// A factoredFace describes a face for which the factor of a [marginFace] was computed.
 type factoredFace struct {
 	rows, coords []int // the elbow and the support of this face
 	changes      int   // since a factor was computed anew
@@ -48,7 +48,7 @@ func (o *factoredFace) resize(n int) {
 	o.known = false
 }
 
-// resize gives the face room for the given number of rows and n coordinates.
+// resize allocates the storage of a face with the given number of rows and n coordinates.
 func (f *marginFace) resize(rows, n int) {
 	f.side, f.elbow = dense.Grow(f.side, rows), dense.Grow(f.elbow, n+1)
 	dense.GrowAll(n, &f.act, &f.pos)
@@ -69,7 +69,8 @@ func (f *marginFace) copyFrom(o *marginFace) {
 	f.act, f.sgn = append(f.act[:0], o.act...), append(f.sgn[:0], o.sgn...)
 }
 
-// sideIf returns the side of a row: −1 if its margin is below 1, and 1 otherwise.
+// sideIf returns −1 or +1, the side of a row: −1 if the margin of the row is below 1, and +1
+// otherwise.
 func sideIf(below bool) int8 {
 	if below {
 		return -1
@@ -77,7 +78,8 @@ func sideIf(below bool) int8 {
 	return 1
 }
 
-// support sets the support and its signs from theta. If l1 = 0, all coordinates are in the support.
+// support sets the support and its signs from theta. If the ℓ₁ penalty l1 is 0, all coordinates are
+// in the support.
 func (f *marginFace) support(theta []float64, l1 float64) {
 	f.act, f.sgn = f.act[:0], f.sgn[:0]
 	for j, t := range theta {
@@ -125,8 +127,8 @@ func (f *marginFace) dropReleased() {
 	f.elbow = slices.DeleteFunc(f.elbow, func(i int) bool { return f.side[i] != 0 })
 }
 
-// belowKink reports whether the margin m of row i is below the kink of ℓ. On the elbow the margin
-// counts as 1, even if m differs from 1 by rounding.
+// belowKink reports whether row i, with the margin m, is below the kink of the smooth loss ℓ. On
+// the elbow the margin counts as 1, even if m differs from 1 by rounding.
 func (f *marginFace) belowKink(i int, m float64) bool {
 	if f.model {
 		return m < 1
@@ -135,8 +137,8 @@ func (f *marginFace) belowKink(i int, m float64) bool {
 }
 
 // gradient sets g to the gradient on the face at theta, without the terms of the multipliers. If
-// there is no ℓ, it computes the gradient at θ = 0 instead. m holds the margins. If there is an ℓ,
-// gradient also sets the upper triangle of h to the Hessian on the support.
+// the loss has no smooth part ℓ, g is the gradient at θ = 0 instead. If it has one, gradient also
+// sets the upper triangle of h to the Hessian on the support. The parameter m holds the margins.
 func (f *marginFace) gradient(p *marginProblem, g, theta, m []float64) {
 	n, s := p.n, len(f.act)
 	if !p.curved {
@@ -201,9 +203,9 @@ func (f *marginFace) unwhiten(p *marginProblem, x []float64) {
 	dense.LDLBack(f.h, f.dinv, s, s, x)
 }
 
-// orthogonalise computes row e of Q and of R from the whitened normal of row i. It applies the
-// Gram–Schmidt method twice, so that the rows of Q are orthogonal to working precision. It returns
-// false if the normal depends linearly on the earlier normals.
+// orthogonalise computes row e of Q and of R from the whitened normal of data row i. It applies the
+// Gram–Schmidt method twice, so that the rows of Q are orthogonal to working precision. If the
+// normal depends linearly on the earlier normals, it returns false.
 func (f *marginFace) orthogonalise(p *marginProblem, i, e int) bool {
 	n, s := p.n, len(f.act)
 	b := f.q[e*s : (e+1)*s]
@@ -221,9 +223,9 @@ func (f *marginFace) orthogonalise(p *marginProblem, i, e int) bool {
 	return true
 }
 
-// project subtracts from x its projection onto the first len(c) rows of Q, and sets c to the
-// coefficients of the projection. It returns the length of the remainder, and whether the remainder
-// exceeds rounding.
+// project subtracts from x the projection of x onto the first len(c) rows of Q, and sets c to the
+// coefficients of the projection. It returns the length of the remainder, and reports whether this
+// length is larger than rounding.
 func (f *marginFace) project(x, c []float64) (length float64, independent bool) {
 	s := len(x)
 	size := norm2(x)
@@ -252,8 +254,9 @@ func (f *marginFace) solveR(c []float64) {
 	}
 }
 
-// dependency returns the coefficients c with which the elbow's normals on the support sum to a. If
-// a is not a linear combination of these normals, it returns nil. It overwrites a.
+// dependency writes the vector a as a combination of the elbow's normals on the support, and
+// returns the coefficients c of this combination. If a is not such a combination, it returns nil.
+// It overwrites a.
 func (f *marginFace) dependency(p *marginProblem, a, c []float64) []float64 {
 	f.whiten(p, a)
 	c = c[:len(f.elbow)]
@@ -268,8 +271,8 @@ func (f *marginFace) dependency(p *marginProblem, a, c []float64) []float64 {
 //
 //	H d − Z_Eᵀb = v,  Z_E d = c
 //
-// in place: it overwrites v by d and c by b. It returns dᵀHd. work is scratch with as many entries
-// as c.
+// The system is solved in place: d overwrites v, and b overwrites c. The result is dᵀHd. The
+// scratch work has as many entries as c.
 func (f *marginFace) system(p *marginProblem, v, c, work []float64) (decrement float64) {
 	n, s := p.n, len(f.act)
 	f.whiten(p, v)
@@ -282,7 +285,8 @@ func (f *marginFace) system(p *marginProblem, v, c, work []float64) (decrement f
 		c[e] = x / f.r[e*n+e]
 	}
 	// If the Hessian is small, v is much larger than d. Each round leaves an error of eps times the
-	// step of this round. So if the step of a round is longer than d, another round must follow.
+	// step of this round. If the step of a round is longer than d, another round must therefore
+	// follow.
 	b := work[:len(c)]
 	clear(b)
 	for round := range systemRounds {
@@ -297,7 +301,7 @@ func (f *marginFace) system(p *marginProblem, v, c, work []float64) (decrement f
 		if round > 0 && moved <= dense.Largest(v)+dense.Largest(c) {
 			break
 		}
-		if len(c) == s { // d has no part but Qᵀc, and the rest of v is rounding
+		if len(c) == s { // d consists only of Qᵀc, and the remainder of v is rounding
 			clear(v)
 			for e, x := range c {
 				dense.Axpy(x, f.q[e*s:(e+1)*s], v)
@@ -312,9 +316,9 @@ func (f *marginFace) system(p *marginProblem, v, c, work []float64) (decrement f
 	return decrement
 }
 
-// elbowCond estimates the condition of RRᵀ, the Gram matrix of the elbow's whitened normals. It
-// first scales these normals to length 1. elbowCond writes the factor of RRᵀ to a and dinv, in the
-// form of ldlFactor. All arguments are scratch: a has n×n entries, each other argument has n.
+// elbowCond estimates the condition number of RRᵀ, the Gram matrix of the elbow's whitened normals,
+// after these normals are scaled to length 1. It writes the factor of RRᵀ to a and dinv, in the
+// form of ldlFactor. All arguments are scratch: a has n×n entries, and each other argument has n.
 func (f *marginFace) elbowCond(a, dinv, size, x []float64) float64 {
 	n, e := len(f.pos), len(f.elbow)
 	for k := range e {
@@ -327,9 +331,9 @@ func (f *marginFace) elbowCond(a, dinv, size, x []float64) float64 {
 	return dense.LDLCond(a[:e*e], dinv[:e], e, e, size, x)
 }
 
-// elbowCondBound returns an upper bound of the number that elbowCond estimates. It needs only R.
-// The pivots of RRᵀ are the squares of R's diagonal entries. The squared length of a normal is the
-// sum of squares of a row of R.
+// elbowCondBound returns an upper bound for the result of elbowCond. It needs only R. The pivots of
+// RRᵀ are the squares of R's diagonal entries. The squared length of a normal is the sum of squares
+// of a row of R.
 func (f *marginFace) elbowCondBound() float64 {
 	n, pivots := len(f.pos), 1.0
 	for k := range f.elbow {

@@ -8,24 +8,24 @@ import (
 )
 
 const (
-	// updatedElbow is the smallest number of rows on an elbow whose factor is updated. The factor
-	// of a smaller elbow is computed anew for each face, at little cost.
+	// updatedElbow is the smallest number of elbow rows for which the factor is updated. For a smaller
+	// elbow, the factor is computed anew for each face, at little cost.
 	updatedElbow = 64
 
-	// A factor is updated if the elbow has many rows compared with the number of rows and
-	// coordinates that change: at least updatedPart rows for each of them. One change costs about
-	// as much as updatedPart rows of a new factor.
+	// updatedPart decides whether a factor is updated. The elbow must have at least updatedPart rows
+	// for each row or coordinate that changes. One change costs about as much as updatedPart rows of a
+	// new factor.
 	updatedPart = 8
 
-	// updates is the number of changes after which a factor is computed anew, because each change
-	// adds rounding errors. This number of changes costs about as much as a new factor.
+	// updates is a number of changes. After so many changes, a factor is computed anew, because each
+	// change adds rounding errors. This number of changes costs about as much as a new factor.
 	updates = 64
 )
 
-// factorise sets g as gradient does, and factorises the face's optimality system. If the normal of
-// a row depends on the normals of earlier rows, factorise moves the row from the elbow to the side
-// of its margin. It returns false if the Hessian is singular. It stops early if the context of
-// stopper ends.
+// factorise sets g like the method gradient, and factorises the face's optimality system. If the
+// normal of a row depends on the normals of earlier rows, factorise moves the row from the elbow to
+// the side of the row's margin. It returns false if the Hessian is singular. It stops early if the
+// context of stopper ends.
 func (f *marginFace) factorise(p *marginProblem, g, theta, m []float64) bool {
 	f.gradient(p, g, theta, m)
 	s := len(f.act)
@@ -57,15 +57,16 @@ func (f *marginFace) factorise(p *marginProblem, g, theta, m []float64) bool {
 	return true
 }
 
-// refactorise does the work of factorise at a solution. A row on the elbow of a solution has a
-// multiplier and must stay there. So refactorise also returns false if the normal of a row depends
-// on earlier normals.
+// refactorise does the work of factorise at a solution. At a solution, a row on the elbow has a
+// multiplier and must stay on the elbow. refactorise therefore also returns false if the normal of
+// a row depends on earlier normals.
 func (f *marginFace) refactorise(p *marginProblem, g, theta, m []float64) bool {
 	elbow := len(f.elbow)
 	return f.factorise(p, g, theta, m) && len(f.elbow) == elbow
 }
 
-// The factor has been computed anew. setFactored records the present face as its face.
+// setFactored records that the factor belongs to the present face. It must be called whenever the
+// factor has been computed anew.
 func (f *marginFace) setFactored() {
 	o := &f.factored
 	o.rows, o.coords = append(o.rows[:0], f.elbow...), append(o.coords[:0], f.act...)
@@ -88,9 +89,9 @@ func distance(a, b []int) (count int) {
 }
 
 // update changes the factor of an earlier face to the factor of the present face, one row or
-// coordinate at a time. There must be no ℓ. It returns false if the face has to be factorised anew.
-// This is the case if the face differs too much from the earlier face, or if a normal depends on
-// other normals.
+// coordinate at a time. The loss must have no smooth part ℓ. update returns false if the face has
+// to be factorised anew. This is so if the face differs too much from the earlier face, or if a
+// normal depends on other normals.
 func (f *marginFace) update(p *marginProblem) bool {
 	o := &f.factored
 	if !o.known || min(len(f.elbow), len(o.rows)) < updatedElbow {
@@ -103,8 +104,8 @@ func (f *marginFace) update(p *marginProblem) bool {
 	if o.changes += changes; o.changes > updates || updatedPart*changes > len(f.elbow) {
 		return false
 	}
-	// This order keeps the normals independent for as long as possible: first rows leave, then
-	// coordinates enter, then other coordinates leave, and last rows enter.
+	// This order keeps the normals independent for as long as possible: first rows leave, then new
+	// coordinates enter, then old coordinates leave, and last new rows enter.
 	for e := len(o.rows) - 1; e >= 0; e-- {
 		if _, held := slices.BinarySearch(f.elbow, o.rows[e]); !held {
 			f.dropRow(e)
@@ -128,8 +129,9 @@ func (f *marginFace) update(p *marginProblem) bool {
 	return true
 }
 
-// rotate applies a plane rotation to columns a and b of R and to rows a and b of Q. In R it changes
-// only the rows firstRow ≤ i < rows. The rows of Q have s entries. R·Q does not change.
+// rotate applies a plane rotation to columns a and b of R and to rows a and b of Q. The product R·Q
+// does not change. In R, rotate changes only the rows firstRow ≤ i < rows. The rows of Q have s
+// entries.
 func (f *marginFace) rotate(a, b, firstRow, rows, s int, cos, sin float64) {
 	n := len(f.pos)
 	for i := firstRow; i < rows; i++ {
@@ -140,7 +142,7 @@ func (f *marginFace) rotate(a, b, firstRow, rows, s int, cos, sin float64) {
 	dense.RotateRows(f.q[a*s:], (b-a)*s, s, f.cos[:], f.sin[:])
 }
 
-// plane returns the rotation that moves (x, y) to (hypot(x, y), 0).
+// plane returns the plane rotation that moves (x, y) to (hypot(x, y), 0).
 func plane(x, y float64) (cos, sin float64) {
 	h := math.Hypot(x, y)
 	if h == 0 {
@@ -163,8 +165,8 @@ func (f *marginFace) dropRow(e int) {
 	}
 }
 
-// addRow inserts row i of the data into the factor, as row e of the factor. It returns false if the
-// normal of row i depends on the normals in the factor.
+// addRow inserts row i of the data as row e of the factor. If the normal of row i depends on the
+// normals in the factor, it returns false.
 func (f *marginFace) addRow(p *marginProblem, e, i int) bool {
 	o, n, s := &f.factored, len(f.pos), len(f.factored.coords)
 	rows := len(o.rows)
@@ -199,8 +201,8 @@ func (f *marginFace) addCoord(p *marginProblem, k, j int) {
 		f.q[e*s+k] = 0
 	}
 	o.coords = slices.Insert(o.coords, k, j)
-	// The unit vector of the coordinate becomes a new row of Q, and the entries of the normals at
-	// this coordinate become a new column of R. Rotations then make this column 0.
+	// The unit vector of the new coordinate becomes a new row of Q. The entries of the normals at this
+	// coordinate become a new column of R. Rotations then make this column 0.
 	unit := f.q[rows*s : (rows+1)*s]
 	clear(unit)
 	unit[k] = 1
@@ -213,17 +215,16 @@ func (f *marginFace) addCoord(p *marginProblem, k, j int) {
 	}
 }
 
-// dropCoord removes a coordinate from the factor: the coordinate at place k of the support. It
-// returns false if the rows are linearly dependent without this coordinate.
+// dropCoord removes the coordinate at place k of the support from the factor. If the rows are
+// linearly dependent without this coordinate, it returns false.
 func (f *marginFace) dropCoord(p *marginProblem, k int) bool {
 	o, n := &f.factored, len(f.pos)
 	rows, s := len(o.rows), len(o.coords)
 	if rows == s {
 		return false
 	}
-	// A new row is added to Q, so that the rows of Q span the unit vector of the coordinate.
-	// Rotations then turn the new row into this vector, so that all other rows are 0 in the
-	// coordinate.
+	// A new row is added to Q, so that the rows of Q span the unit vector of the coordinate. Rotations
+	// then turn the new row into this unit vector. After that, all other rows are 0 in the coordinate.
 	unit := f.q[rows*s : (rows+1)*s]
 	clear(unit)
 	unit[k] = 1

@@ -8,7 +8,8 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// marginFit is a solved [marginProblem] with its data. The derivatives of the learners read it.
+// marginFit is a solved [marginProblem] with its data. The derivatives of the learners read from
+// it.
 type marginFit struct {
 	state learner.State
 	p     marginSolver
@@ -51,7 +52,8 @@ func (l *marginFit) Reset() {
 	l.p.reset()
 }
 
-// solve computes the fit after begin and writes theta. hasL1 is true if λ1 is a hyperparameter.
+// solve computes the fit after the method begin, and writes theta. The parameter hasL1 is true if
+// λ1 is a hyperparameter.
 func (l *marginFit) solve(theta []float64, hasL1 bool) error {
 	warm := l.p.warm
 	l.p.stopper = &l.state.Stop
@@ -63,7 +65,7 @@ func (l *marginFit) solve(theta []float64, hasL1 bool) error {
 		return l.find(&l.p, hasL1)
 	}
 	err := attempt()
-	// if the last face was the start, rounding may hide more than it does with the start θ = 0
+	// if the search started from the last face, rounding may hide more than after a start from θ = 0
 	if err != nil && warm {
 		l.p.reset()
 		err = attempt()
@@ -82,9 +84,9 @@ func (l *marginFit) elbow(learner any, dst []int) ([]int, error) {
 	return l.p.Where(learner, &l.state, dst, func(k int) bool { return l.p.side[k] == 0 })
 }
 
-// notDifferentiable returns the error for the inputs that g asks for and that have no derivative.
-// hyper lists the names of the hyperparameters among these inputs. The rows in weak are distinct
-// rows.
+// notDifferentiable returns the error for the inputs that g asks for and in which there is no
+// derivative. The parameter hyper lists the names of the hyperparameters among these inputs. The
+// numbers in the parameter weak are numbers of distinct rows.
 func (l *marginFit) notDifferentiable(g *learn.Grad, weak qpdiff.Weak, hyper ...qpdiff.Input) error {
 	return learner.NotDifferentiable(g, weak, l.p.First, "move the hyperparameters, ask JVP for a directional derivative, or set Generalised", hyper...)
 }

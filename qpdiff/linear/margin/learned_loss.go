@@ -18,38 +18,39 @@ import (
 //	minimise over θ   1/N·Σ_i [ α1·max(0, 1−m_i) + α2·exp(−m_i)
 //	                   + α3·max(0, 1−m_i)² + α4·log(1+exp(−2m_i)) ] + λ/2·‖θ‖²
 //
-// with m_i = y_i θᵀx_i and labels ±1. Each row is weighted as [learn.Data] states. The
+// with the margins m_i = y_i θᵀx_i and labels ±1. Each row is weighted as [learn.Data] states. The
 // hyperparameters are (α1, α2, α3, α4, λ), with all α ≥ 0 and λ > 0. The paper keeps α in the
-// probability simplex. That constraint belongs to the search (search.Simplex), not to the fit.
+// probability simplex. This constraint belongs to the search (search.Simplex) and not to the fit.
 //
 // # Method
 //
 // The solver is Newton's method over the faces of the hinge loss. The elbow is the set of rows with
-// m_i = 1. As in [SVM], a row stays on the elbow while its multiplier b_i is between 0 and α1/N. A
-// step ends when the objective stops falling, which may be between two kinks.
+// the margin 1. As in [SVM], a row i stays on the elbow while its multiplier b_i is between 0 and
+// α1/N. A step ends when the objective stops falling, which may be between two kinks.
 //
 // # Derivatives
 //
-// Let the rows of Z_E be the vectors z_i = y_i x_i of the elbow, let ℓ be the smooth part of the
+// Let the rows of Z_E be the vectors z_i = y_i x_i of the elbow E, let ℓ be the smooth part of the
 // loss, and let H = λI + 1/N·Σ ℓ″(m_i)·z_i z_iᵀ. Let (w, u) solve H·w − Z_Eᵀu = dθ and Z_E·w = 0,
-// where dθ is the cotangent of θ. The products are
+// where dθ is the cotangent of θ. The vector-Jacobian products are
 //
 //	α_k: −1/N·Σ_i ℓ_k'(m_i)·z_iᵀw    λ: −θᵀw
 //	z_i: −ψ_i·w + (u_i − ℓ″(m_i)·z_iᵀw/N)·θ
 //
-// The sum for k = 1 does not include the rows of the elbow. ψ_i is the derivative of the objective
-// in m_i. For a row of the elbow, it includes the derivative −b_i of the hinge loss, where b_i is
-// the multiplier. u_i is 0 off the elbow. At α_k = 0 the derivative with respect to α_k is
+// The sum for α1 (k = 1) does not include the rows of the elbow. ψ_i is the derivative of the
+// objective in m_i. For a row of the elbow, ψ_i includes −b_i, the derivative of the hinge loss;
+// b_i is the multiplier. u_i is 0 off the elbow. At α_k = 0 the derivative with respect to α_k is
 // one-sided, from the right.
 //
-// θ has no derivative if strict complementarity fails. Strict complementarity fails if the
-// multiplier of a row of the elbow is 0 or α1/N, or if a row off the elbow has the margin 1. (If α1
-// = α3 = 0, such a margin is a kink in α1 only.) See [SVM] for the tolerance and for equal rows.
+// θ has no derivative if strict complementarity fails. It fails if the multiplier of a row of the
+// elbow is 0 or α1/N, or if a row off the elbow has the margin 1. (If α1 = α3 = 0, such a margin is
+// a kink in α1 only.) See [SVM] for the tolerance and for equal rows.
 //
-// The zero value is ready for Load. Fits after the first allocate nothing.
+// The zero value is ready for Load. The first fit allocates memory, and later fits allocate
+// nothing.
 type LearnedLoss struct {
-	// Generalised lets VJP return a result at weakly active rows too, as for [SVM]. False: such a
-	// VJP returns a NotDifferentiableError.
+	// Generalised selects the result of VJP at weakly active rows. True: an element of the generalised
+	// Jacobian, as for [SVM]. False: a NotDifferentiableError.
 	Generalised bool
 
 	marginFit
@@ -66,18 +67,19 @@ func (l *LearnedLoss) Dims(n int) (theta, hyper int) { return n, 5 }
 // SetGeneralised sets the field Generalised.
 func (l *LearnedLoss) SetGeneralised(on bool) { l.Generalised = on }
 
-// Load makes d the data of the following fits. It keeps a reference to d, and uses the fields Rows
-// and Weights of d. Load returns the errors of [learn.Data.Check]. A label other than ±1, even in a
-// row of weight 0, is an error of kind ErrDomain. If all rows with a weight above 0 have the same
-// label, the error is of kind ErrIllPosed. If the squared norm of a row overflows, the error is of
-// kind ErrNotFinite. All are ArgErrors. After an error the learner has no data.
+// Load takes the data d, which all following fits use. It keeps a reference to d, and uses the
+// fields Rows and Weights of d. Load returns the errors of [learn.Data.Check]. If a label is not
+// ±1, even in a row of weight 0, the error is of kind ErrDomain. If all rows with a weight above 0
+// have the same label, the error is of kind ErrIllPosed. If the squared norm of a row overflows,
+// the error is of kind ErrNotFinite. All these errors are ArgErrors. After an error the learner has
+// no data.
 func (l *LearnedLoss) Load(d learn.Data) (err error) {
 	defer learner.End(l, &err)
 	return l.load(d)
 }
 
-// Fit solves the problem at hyper and writes θ (n entries). The errors are the same as for
-// [SVM.Fit], with λ in place of λ2.
+// Fit solves the problem at the hyperparameters hyper and writes the solution to theta (n entries).
+// The errors are the same as for [SVM.Fit], with λ in place of λ2.
 func (l *LearnedLoss) Fit(theta, hyper []float64) (err error) {
 	defer learner.End(l, &err)
 	l.state.Stop.Look()
@@ -96,17 +98,17 @@ func (l *LearnedLoss) Fit(theta, hyper []float64) (err error) {
 	return l.solve(theta, false)
 }
 
-// Elbow returns the training rows at the loss's kink, as [SVM.Elbow] does.
+// Elbow returns the training rows whose margins are at the kink of the loss, as [SVM.Elbow] does.
 func (l *LearnedLoss) Elbow(dst []int) ([]int, error) { return l.elbow(l, dst) }
 
 // Residual implements [learn.VerifiedLearner].
 func (l *LearnedLoss) Residual() (float64, error) { return learner.Measured(l, &l.state, l.residual) }
 
-// VJP differentiates the last fit. To each field of g that is not nil, it adds dthetaᵀ·∂θ/∂input.
-// If there is no fit, the error is ErrNotFitted. The error is an ArgError of kind ErrNotFinite if
-// dtheta is not finite, if a product overflows, or if α2 = 0 and the derivative with respect to α2
+// VJP differentiates the last fit. It adds dthetaᵀ·∂θ/∂input to each field of g that is not nil. If
+// there is no fit, it returns ErrNotFitted. It returns an ArgError of kind ErrNotFinite in three
+// cases: dtheta is not finite; a product overflows; or α2 = 0 and the derivative with respect to α2
 // overflows. After the overflow of a product, g is undefined. If strict complementarity fails and
-// Generalised is not set, a NotDifferentiableError names the rows.
+// Generalised is not set, VJP returns a NotDifferentiableError that names the rows.
 func (l *LearnedLoss) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
 	defer learner.Name(l, &err)
 	m := qpdiff.Scratch[marginDerivative](w)
@@ -140,7 +142,7 @@ func (l *LearnedLoss) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) 
 }
 
 // slopes returns the derivatives of the four losses at the margin of row i. The parameter side
-// states on which side of 1 the margin is. On the elbow d[0] is 0, because the multiplier includes
+// shows on which side of 1 the margin is. On the elbow d[0] is 0, because the multiplier includes
 // the derivative of the hinge loss.
 func (l *LearnedLoss) slopes(i int, side int8) (d [4]float64) {
 	m := l.p.m[i]
@@ -153,11 +155,11 @@ func (l *LearnedLoss) slopes(i int, side int8) (d [4]float64) {
 }
 
 // JVP differentiates the last fit. It sets dtheta to the directional derivative of θ along d. The
-// fields of d are tangents of the inputs (nil: zero). As for [SVM.JVP], the derivative exists also
-// if strict complementarity fails. If there is no fit, the error is ErrNotFitted. If d is not
-// finite, or if dtheta or the change of the gradient along d overflows, the error is an ArgError of
-// kind ErrNotFinite. If d lowers α1 from 0 at a margin of 1, the error is an ArgError of kind
-// ErrDomain.
+// fields of d are tangents of the inputs; a nil field counts as zero. As for [SVM.JVP], the
+// derivative exists even if strict complementarity fails. If there is no fit, JVP returns
+// ErrNotFitted. If d is not finite, or if dtheta or the change of the gradient along d overflows,
+// it returns an ArgError of kind ErrNotFinite. If d lowers α1 from 0 while a margin is 1, it
+// returns an ArgError of kind ErrDomain.
 func (l *LearnedLoss) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
 	defer learner.Name(l, &err)
 	m := qpdiff.Scratch[marginDerivative](w)
@@ -195,9 +197,9 @@ func (l *LearnedLoss) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) 
 // New returns a new learner with the same Generalised.
 func (l *LearnedLoss) New() learn.Learner { return &LearnedLoss{Generalised: l.Generalised} }
 
-// Convention returns the zero Convention, because no loss is usual for this learner.
+// Convention returns the zero Convention, because no loss is usual for the learned loss.
 func (*LearnedLoss) Convention() learn.Convention { return learn.Convention{} }
 
-// Hyperparameters returns nil, because no bounds for the weights of the losses follow from the
-// data.
+// Hyperparameters returns nil, because the data do not determine bounds for the weights of the
+// losses.
 func (*LearnedLoss) Hyperparameters(learn.Moments) []learn.Hyperparameter { return nil }

@@ -9,12 +9,12 @@ import (
 	"cvgm/qpdiff/internal/dense"
 )
 
-// collect lists the kinks between the start and the end of the step. It returns the largest change
-// of a margin along the step, and the number of kinks.
+// collect lists the kinks between the start and the end of a step. It returns the largest change of
+// a margin along the step, and the number of kinks.
 func (p *marginSolver) collect() (moved float64, crossed int) {
 	at := norm2(p.theta)
 	size := at + norm2(p.dir[:len(p.act)])
-	n := p.n // after the calls, so that the loops have it in a register
+	n := p.n // assigned after the calls, so that the loops have it in a register
 	p.kinks = p.kinks[:0]
 	d := p.dir[:len(p.act)]
 	for i, side := range p.side {
@@ -44,9 +44,9 @@ func (p *marginSolver) collect() (moved float64, crossed int) {
 	return moved, len(p.kinks)
 }
 
-// atStart returns t = dist/v, the position of a kink along a step. If dist is 0 within rounding,
-// relative to scale, it returns 0. Kinks at the same place are then passed in the order of their
-// ids.
+// atStart returns t = dist/v, the position of a kink along a step. If the distance dist is 0 within
+// rounding, relative to scale, it returns 0. Several kinks then have the same position, and are
+// passed in the order of their ids.
 func atStart(dist, v, scale float64) float64 {
 	t := dist / v
 	if t < stillTol && math.Abs(dist) <= stillTol*scale {
@@ -55,8 +55,9 @@ func atStart(dist, v, scale float64) float64 {
 	return t
 }
 
-// search returns the length t of the step at which the objective stops falling. It removes from
-// p.kinks the kinks at or beyond t. kinkID is the id of the kink at t, or −1 if t is between kinks.
+// search returns t, the length of the step at which the objective stops falling. It removes from
+// p.kinks the kinks at or beyond t. The result kinkID is the id of the kink at t. If t is between
+// kinks, kinkID is −1.
 func (p *marginSolver) search(moved float64) (t float64, kinkID int, ok bool) {
 	slices.SortFunc(p.kinks, func(a, b kink) int {
 		return cmp.Or(cmp.Compare(a.t, b.t), cmp.Compare(a.id, b.id))
@@ -87,7 +88,7 @@ func (p *marginSolver) search(moved float64) (t float64, kinkID int, ok bool) {
 // searchCurved does the work of search if the slope is not linear between kinks.
 func (p *marginSolver) searchCurved() (t float64, kinkID int, ok bool) {
 	d := p.dir[:len(p.act)]
-	var atZero, dd float64 // slope of the linear and quadratic terms at 0, and its growth
+	var atZero, dd float64 // the slope of the linear and quadratic terms at the start of the step, and the growth of this slope
 	for k, j := range p.act {
 		atZero += (p.l2*p.theta[j] + p.l1*p.sgn[k]) * d[k]
 		dd += p.l2 * d[k] * d[k]
@@ -117,7 +118,7 @@ func (p *marginSolver) searchCurved() (t float64, kinkID int, ok bool) {
 	if end := slope(1) + jumps; end <= 0 || end <= marginTol*math.Abs(start) {
 		return 1, -1, true
 	}
-	// The first kink after which the slope is not negative, if any.
+	// The search looks for the first kink after which the slope is not negative.
 	jumps = 0
 	lo, hi := 0.0, 1.0
 	for k := p.passed(slope); k < len(p.kinks); k++ {
@@ -150,17 +151,18 @@ func (p *marginSolver) searchCurved() (t float64, kinkID int, ok bool) {
 			return t, -1, true
 		}
 	}
-	// A step of length 0 that passes no kink changes nothing, so it would be taken forever.
+	// A step of length 0 that passes no kink changes nothing. Without this case, it would be taken
+	// again and again.
 	return lo, -1, dense.Finite(start) && (lo > 0 || len(p.kinks) > 0)
 }
 
-// searchCurved examines up to fewKinks kinks one after the other. Each kink costs a pass over the
-// rows.
+// fewKinks is a number of kinks. searchCurved examines up to so many kinks one after the other.
+// Each kink costs a pass over the rows.
 const fewKinks = 8
 
 // passed returns a number of kinks that searchCurved can skip, because the slope is still negative
-// after each of these kinks. If there are few kinks, it returns 0. The function slope returns the
-// slope without the jumps at the kinks; each jump increases the slope.
+// after each of them. If there are few kinks, it returns 0. The function slope returns the slope
+// without the jumps at the kinks. Each jump increases the slope.
 func (p *marginSolver) passed(slope func(t float64) float64) int {
 	beyond := func(k int) bool {
 		p.stopper.Look()
@@ -176,8 +178,8 @@ func (p *marginSolver) passed(slope func(t float64) float64) int {
 	return from + sort.Search(min(to, len(p.kinks))-1-from, func(k int) bool { return beyond(from + k) })
 }
 
-// cross changes the face for the kinks that the step passed, and for the kink kinkID at which the
-// step ended.
+// cross changes the face for the kinks that the step has passed, and for the kink kinkID at which
+// the step has ended.
 func (p *marginSolver) cross(kinkID int) {
 	for _, k := range p.kinks {
 		if k.id < p.rows {

@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// forward begins a JVP. It checks the arguments, clears the right-hand side w, and sets d.face to
-// the face of l without the weakly active rows and coordinates.
+// forward begins a JVP. It checks the arguments, and sets the right-hand side w to zero. It sets
+// d.face to the face of the fit l without the weakly active rows and coordinates.
 func (d *marginDerivative) forward(l *marginFit, dtheta []float64, t *learn.Grad) error {
 	d.adjointFit = 0
 	if err := l.state.CheckForward(dtheta, t); err != nil {
@@ -51,10 +51,10 @@ func (l *marginFit) checkEqual(t *learn.Grad) error {
 		func(j int) bool { return p.pos[j] >= 0 || slices.Contains(l.weak.Coords, j) })
 }
 
-// finishForward ends a JVP. The caller has added the terms of the hyperparameters to the right-hand
-// side. finishForward adds the terms of the data, solves the system and writes dtheta. The
-// parameter rate matters if λ1, or the weight of the hinge loss, is 0 and has a kink there. It is
-// then the tangent of this hyperparameter.
+// finishForward ends a JVP. Before the call, the right-hand side must have the terms of the
+// hyperparameters. finishForward adds the terms of the data, solves the system and writes dtheta.
+// The parameter rate matters if λ1 or the weight of the hinge loss is 0, so that it has a kink
+// there. rate is then the tangent of this hyperparameter.
 func (d *marginDerivative) finishForward(l *marginFit, dtheta []float64, t *learn.Grad, rate float64) error {
 	p := &l.p
 	n := p.n
@@ -91,19 +91,19 @@ func (d *marginDerivative) finishForward(l *marginFit, dtheta []float64, t *lear
 	return learner.CheckTangentOut(dtheta)
 }
 
-// oneSided sets dtheta to the directional derivative of θ if strict complementarity fails. w and u
-// are the right-hand sides of the face without the weakly active rows and coordinates. The
-// derivative is the solution δ of the quadratic program (Robinson 1980)
+// oneSided sets dtheta to the directional derivative of θ if strict complementarity fails. The
+// vectors w and u are the right-hand sides of the face without the weakly active rows and
+// coordinates. The derivative is the solution δ of the quadratic program (Robinson 1980)
 //
 //	minimise   ½ δᵀHδ − wᵀδ + Σ ½c_i s_i² + e_i s_i
 //	subject to z_iᵀδ = u_i on the elbow; ≤ and ≥ on weakly active rows whose
 //	           multiplier is at its upper end and at 0; a weakly active
 //	           coordinate on its side of the kink
 //
-// The term with s_i = max(0, u_i − z_iᵀδ) comes from the truncated quadratic loss, and from the
-// hinge loss if the weight of this loss rises from 0 at the rate e_i. The term with s_j = |δ_j|
-// comes from λ1 if λ1 rises from 0. The caller gives as rate the tangent of λ1 or of the hinge
-// loss's weight. Each of several equal rows with different tangents has its own constraint or s_i.
+// Terms with s_i = max(0, u_i − z_iᵀδ) come from the truncated quadratic loss, and from the hinge
+// loss if the weight of the hinge loss rises from 0 at the rate e_i. Terms with s_j = |δ_j| come
+// from λ1 if λ1 rises from 0. The parameter rate is the tangent of λ1 or of the hinge loss's
+// weight. Equal rows may have different tangents; each such row has its own constraint or s_i.
 func (d *marginDerivative) oneSided(l *marginFit, dtheta []float64, rate float64) error {
 	p, weak := &l.p, l.weak
 	n := p.n
@@ -187,8 +187,8 @@ func newSidedQP(size int) *sidedQP {
 	return &sidedQP{QP: qpdiff.QP{Q: mat.NewDense(size, size, nil), P: make([]float64, size)}, nvars: size}
 }
 
-// row returns a row of a constraint. Its entry k is sign times the entry vars[k] of z; the
-// remaining entries are 0.
+// row returns the row of a constraint. Entry k of the row is sign times the entry vars[k] of z; all
+// later entries are 0.
 func (q *sidedQP) row(z []float64, vars []int, sign float64) []float64 {
 	row := make([]float64, q.nvars)
 	for k, j := range vars {
@@ -197,7 +197,7 @@ func (q *sidedQP) row(z []float64, vars []int, sign float64) []float64 {
 	return row
 }
 
-// unit returns a row with the value v at k and 0 elsewhere.
+// unit returns a row with the value v in entry k and 0 in all other entries.
 func (q *sidedQP) unit(k int, v float64) []float64 {
 	row := make([]float64, q.nvars)
 	row[k] = v
@@ -229,13 +229,13 @@ func (q *sidedQP) solve() ([]float64, error) {
 	return s.Z, err
 }
 
-// A rowPart represents those copies of a distinct row that have the right-hand side u.
+// A rowPart stands for some copies of a distinct row: the copies with the right-hand side u.
 type rowPart struct {
 	row       int
 	u, copies float64 // copies: the sum of their weights
 }
 
-// parts returns the parts of the distinct rows that the parameter rows lists.
+// parts returns the rowParts of the distinct rows in the list rows.
 func (d *marginDerivative) parts(l *marginFit, rows []int) (parts []rowPart) {
 	for i, k := range l.p.Of {
 		if !slices.Contains(rows, k) {
@@ -251,9 +251,9 @@ func (d *marginDerivative) parts(l *marginFit, rows []int) (parts []rowPart) {
 	return parts
 }
 
-// independent reports whether the gradients of all active constraints, including the weakly active
-// constraints, are linearly independent. If they are dependent, the multipliers are not unique, and
-// a change of the data can change any multiplier.
+// independent reports whether the gradients of all active constraints are linearly independent. The
+// active constraints include the weakly active constraints. If the gradients are dependent, the
+// multipliers are not unique, and a change of the data can change any multiplier.
 func (d *marginDerivative) independent(l *marginFit) bool {
 	p, f := &l.p.marginProblem, &d.ownFace
 	if !d.withoutWeak(l, true) {
@@ -272,8 +272,8 @@ func (d *marginDerivative) independent(l *marginFit) bool {
 	return true
 }
 
-// subgradient returns sign(θ_j). If coordinate j is weakly active, it returns the sign of the
-// subgradient of λ1·|θ_j| instead. This sign is 0 if λ1 = 0.
+// subgradient returns the sign of θ_j. If coordinate j is weakly active, it returns the sign of the
+// subgradient of λ1·|θ_j| instead, which is 0 if λ1 = 0.
 func (l *marginFit) subgradient(j int) float64 {
 	switch {
 	case slices.Contains(l.weak.Coords, j):

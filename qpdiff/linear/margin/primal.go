@@ -36,9 +36,9 @@ func (p *marginSolver) fromZero() error {
 	return p.primal()
 }
 
-// resume moves θ to the minimiser of the present problem on the face of the last solution. With ℓ
-// it takes one Newton step towards this minimiser. resume reports whether the search can start
-// there.
+// resume moves θ to the minimiser of the present problem on the face of the last solution. If the
+// loss has a smooth part ℓ, it takes one Newton step towards this minimiser. resume reports whether
+// the search can start from there.
 func (p *marginSolver) resume() bool {
 	if p.hinge == 0 {
 		for _, i := range p.elbow {
@@ -59,7 +59,7 @@ func (p *marginSolver) resume() bool {
 			p.side[i] = sideIf(m < 1)
 		}
 	}
-	// After a change of the data, this start can have a larger objective than θ = 0.
+	// If the data have changed, the objective at this start can be larger than at θ = 0.
 	return p.objective(p.theta, p.m) <= p.total*(p.hinge+p.smooth[0]+p.smooth[1]+p.smooth[2]*math.Ln2)
 }
 
@@ -97,7 +97,7 @@ func (p *marginSolver) primal() error {
 type primalSearch struct {
 	*marginSolver
 	still   int     // number of successive steps of length zero
-	last    float64 // length of the step before on the same face, +Inf if there is none
+	last    float64 // the length of the previous step on the same face; +Inf if there was no such step
 	before  float64 // objective at the last call of stuck, +Inf before the first
 	rounded bool    // correctSides has moved margins to 1, so that the next step is not exact
 	// correctSides has left a margin on the wrong side of 1 by more than learner.DecisionTol
@@ -112,15 +112,15 @@ func (s *primalSearch) stuck() bool {
 	return stuck
 }
 
-// lastOnFace reports whether the step, which crosses no kink and changes margins by at most moved,
-// ends at the face's minimiser.
+// lastOnFace reports whether a step ends at the face's minimiser. The step must cross no kink. It
+// changes margins by at most the parameter moved.
 func (s *primalSearch) lastOnFace(moved float64) bool {
 	return !s.curved || moved <= lastStep || moved < roundedStep && moved > s.last/2
 }
 
-// minimiseFace takes the whole step, to the face's minimiser, and there looks for a reason to leave
-// the face: a margin on the other side of 1, or a multiplier of the wrong sign. Without a reason, θ
-// is the solution.
+// minimiseFace takes the whole step to the face's minimiser. At the minimiser it looks for a reason
+// to leave the face: a margin on the other side of 1, or a multiplier with the wrong sign. If there
+// is no reason, θ is the solution.
 func (s *primalSearch) minimiseFace() (optimal bool, err error) {
 	s.last = math.Inf(1)
 	s.advance(1)
@@ -146,10 +146,10 @@ func (s *primalSearch) minimiseFace() (optimal bool, err error) {
 	return false, nil
 }
 
-// clearWrongSigns sets to 0 each coordinate of the support that rounding has left beyond its kink.
-// The line search ignores changes of a coordinate by at most stillTol·‖θ‖. A coordinate with the
-// wrong sign, however small it is, has a subgradient that is off by 2·λ1. (A wrong sign of a larger
-// coordinate means that λ1 is lost in the rounding of the gradient's terms.)
+// clearWrongSigns sets coordinates of the support to 0 if rounding has left them on the wrong side
+// of their kink. The line search ignores changes of a coordinate by at most stillTol·‖θ‖. However
+// small such a coordinate is, its subgradient is wrong by 2·λ1 if its sign is wrong. (A wrong sign
+// of a larger coordinate means that λ1 is lost in the rounding of the gradient's terms.)
 func (s *primalSearch) clearWrongSigns() {
 	cleared, hidden := false, stillTol*norm2(s.theta)
 	for k, j := range s.act {
@@ -163,8 +163,8 @@ func (s *primalSearch) clearWrongSigns() {
 }
 
 // changeFace moves θ along the step until the objective stops falling, and takes the face of this
-// point. moved and crossed are the results of collect. changeFace returns false if the line search
-// fails.
+// point. The parameters moved and crossed are the results of collect. If the line search fails,
+// changeFace returns false.
 func (s *primalSearch) changeFace(moved float64, crossed int) bool {
 	t, blocked, ok := s.search(moved)
 	if !ok {
@@ -191,14 +191,14 @@ func (s *primalSearch) changeFace(moved float64, crossed int) bool {
 	return true
 }
 
-// correctSides moves every row to the side of its margin, and reports whether any row was on the
-// other side. If a margin is on the other side only by rounding, correctSides usually ignores this.
+// correctSides moves every row to the side on which its margin is. It reports whether any row was
+// on the other side. Usually it ignores a margin that is on the other side only by rounding.
 //
-// There is an exception if the squared hinge loss has a large weight. The side of such a margin
-// then matters, because this loss has a slope only below 1. The weight may be so large that the
-// rounding of a margin of 1 could cause any slope. In this case the row moves to the side above 1,
-// which has no slope. It moves only once: either the next steps lead away from 1, or they lead back
-// and the row stays below.
+// There is an exception if the squared hinge loss has a large weight. The side of a margin near 1
+// then matters, because this loss has a slope only below 1. If the weight is so large that the
+// rounding of the margin could cause any slope, the row moves to the side above 1, on which there
+// is no slope. It moves only once: either the next steps lead away from 1, or they lead back and
+// the row stays below 1.
 func (s *primalSearch) correctSides() (changed bool) {
 	p := s.marginSolver // once, not in every row
 	s.hidden = false
@@ -214,8 +214,8 @@ func (s *primalSearch) correctSides() (changed bool) {
 		case p.tried[i] || side == 0:
 			continue
 		case v < 0 && p.steep(i, -v/stillTol), side < 0 && p.steep(i, dense.ComplementarityTol*dense.Eps*terms):
-			// Set the margin to 1. If it were beyond 1 on the new side too, the line search would
-			// not see the kink.
+			// The margin is set to 1. If it were beyond 1 on the new side too, the line search would miss
+			// the kink.
 			p.tried[i], p.m[i] = true, 1
 		default:
 			s.hidden = s.hidden || v < -learner.DecisionTol
@@ -228,7 +228,7 @@ func (s *primalSearch) correctSides() (changed bool) {
 }
 
 // onElbow reports whether the margins of the elbow's rows are 1, up to rounding. After a very long
-// step, rounding may leave these margins elsewhere.
+// step, rounding may give them other values.
 func (p *marginSolver) onElbow() bool {
 	size := norm2(p.theta)
 	for _, i := range p.elbow {

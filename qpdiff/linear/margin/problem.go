@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Tolerances and iteration limits of [marginSolver]. The limits affect results only if a problem is
-// degenerate or ill-conditioned.
+// These are tolerances and iteration limits of [marginSolver]. The limits affect results only if a
+// problem is degenerate or ill-conditioned.
 const (
 	// marginTol bounds the rounding error of a margin, a coordinate, a multiplier or an entry of
 	// the gradient, relative to the size of its terms. It suffices for sums of some dozens of
@@ -20,31 +20,31 @@ const (
 	marginTol = 64 * dense.Eps
 
 	// stillTol bounds the rounding error of a margin or a coordinate after a step, relative to the
-	// size of its terms. stillTol also bounds the error of the position of a kink, relative to the
-	// step. It is larger than marginTol because a step comes from the solution of a linear system,
-	// and this solution has a larger error.
+	// size of its terms. It also bounds the error in the position of a kink, relative to the step.
+	// stillTol is larger than marginTol, because the step comes from the solution of a linear system,
+	// which has a larger error.
 	stillTol = 1e-12
 
-	// A normal counts as linearly dependent on the other normals if its orthogonal remainder is at
-	// most dependentTol times its length. The Gram–Schmidt method, applied twice, leaves an error
-	// of a few eps for each other normal.
+	// dependentTol decides whether a normal depends linearly on other normals: its orthogonal
+	// remainder is then at most dependentTol times its length. The Gram–Schmidt method, applied twice,
+	// leaves an error of a few eps for each other normal.
 	dependentTol = 1e-13
 
-	// The curvature of ℓ counts as constant along a step that changes no margin by more than
-	// quadraticStep. For so short a step, rounding hides even the slope.
+	// quadraticStep is a change of margins. The curvature of the smooth loss ℓ counts as constant
+	// along a step that changes no margin by more. For so short a step, rounding hides even the slope.
 	quadraticStep = 1e-3
 
-	// A Newton step that changes no margin by more than lastStep is the last. Convergence is
-	// quadratic, so the remaining error is less than lastStep².
+	// lastStep is a change of margins. A Newton step is the last if it changes no margin by more.
+	// Convergence is quadratic, so the remaining error is less than lastStep².
 	lastStep = 1e-8
 
-	// A Newton step is also the last if it changes no margin by more than roundedStep and is more
-	// than half as long as the previous step. With quadratic convergence, the step would be
-	// shorter. It therefore consists of rounding errors.
+	// roundedStep is a change of margins. A Newton step is also the last if it changes no margin by
+	// more and is more than half as long as the previous step. With quadratic convergence, the step
+	// would be shorter, so it consists of rounding errors.
 	roundedStep = 1e-4
 
-	// If a full Newton step changes no margin by more than nearStep, the multipliers after the step
-	// have the same signs as at the face's minimiser.
+	// nearStep is a change of margins. If a full Newton step changes no margin by more, the
+	// multipliers after the step have the same signs as at the face's minimiser.
 	nearStep = .1
 
 	// blockedSteps is a number of successive steps of length zero. After so many such steps, the
@@ -57,43 +57,46 @@ const (
 	// each face, so stuckRounds is not small.
 	stuckRounds = 20
 
-	// A solve may visit fixedRounds + kinkRounds·(rows + coordinates) faces. Degenerate data need 3
-	// faces for each row or coordinate. The rest is a reserve for ill-conditioned data.
+	// fixedRounds and kinkRounds limit the number of faces that a solve visits: fixedRounds +
+	// kinkRounds·(rows + coordinates). Degenerate data need 3 faces for each row or coordinate. The
+	// rest is a reserve for ill-conditioned data.
 	fixedRounds, kinkRounds = 200, 50
 
-	// If a sum of squares is at least minSquares, squares that underflow change none of its digits.
+	// minSquares is a sum of squares. If a sum is at least as large, squares that underflow change
+	// none of its digits.
 	minSquares = 0x1p-900
 
-	// For problems with ℓ, the line search halves its interval at most bisections times. After the
-	// last halving, the step is 2⁻²⁰⁰ of the Newton step. This step is still too long only if a
+	// bisections bounds the number of bisections in a line search if the loss has a smooth part ℓ.
+	// After the last one, the step is 2⁻²⁰⁰ of the Newton step. This step is still too long only if a
 	// loss has a weight above 1e60.
 	bisections = 200
 
-	// For problems with ℓ, the line search ends at a step length t with |slope at t| ≤
-	// sufficientSlope·|slope at 0| (the curvature condition of Wolfe 1969).
+	// sufficientSlope decides when the line search ends if the loss has a smooth part ℓ: at a step
+	// length t with |slope at t| ≤ sufficientSlope·|slope at 0| (the curvature condition of Wolfe
+	// 1969).
 	sufficientSlope = .5
 
-	// The objective must fall by at least sufficientFall times the fall that the model predicts
-	// (the condition of Armijo 1966, with its usual constant).
+	// sufficientFall is a fraction of the fall that the model predicts. The objective must fall by at
+	// least this fraction (the condition of Armijo 1966, with its usual constant).
 	sufficientFall = 1e-4
 
-	// systemRounds bounds the rounds of [marginFace.system]. Each round multiplies the error by
-	// about eps. Half of the rounds therefore suffice to get from the largest float64 to the
-	// smallest. The other half is a reserve for the rounding errors of many constraints.
+	// systemRounds bounds the number of rounds of [marginFace.system]. Each round multiplies the error
+	// by about eps. Half of the rounds therefore suffice to reduce an error from the largest float64
+	// to the smallest. The other half is a reserve for the rounding errors of many constraints.
 	systemRounds = 80
 
-	// refinements bounds the corrections of [marginSolver.refine]. Each correction squares the
-	// relative error.
+	// refinements bounds the number of corrections of [marginSolver.refine]. Each correction squares
+	// the relative error.
 	refinements = 3
 
-	// An upper bound of the elbow's condition is used only if it is at most looseBound. With a
-	// larger bound, too many rows would be examined twice, so the bound would save no time. Results
-	// do not depend on looseBound.
+	// looseBound limits the use of an upper bound for the elbow's condition number: the bound is used
+	// only if it is at most looseBound. With a larger bound, too many rows would be examined twice, so
+	// that the bound would save no time. Results do not depend on looseBound.
 	looseBound = 1e8
 )
 
 // norm2 returns ‖x‖₂. If the squares overflow or underflow, it uses [floats.Norm], which is slower.
-// If the ridge penalty is near 0, a step can end at entries of 1e200. With an infinite ‖θ‖, every
+// If the ridge penalty is near 0, a step can end at entries of 1e200. If ‖θ‖ were infinite, every
 // coordinate would count as a rounding error.
 func norm2(x []float64) float64 {
 	if s := dense.Dot(x, x); s >= minSquares && s <= math.MaxFloat64 {
@@ -105,8 +108,8 @@ func norm2(x []float64) float64 {
 var (
 	errSingularMargins = check.ArgErrorf("Data", qpdiff.ErrIllPosed, "raise the ridge penalty, or scale the features", "gives optimality conditions that are singular to machine precision")
 
-	// errHiddenSide is the error of a fit that ends with a margin clearly on the wrong side of 1.
-	// This happens if ‖z_i‖‖θ‖ is much larger than the margin.
+	// errHiddenSide is the error for a fit that ends with a margin clearly on the wrong side of 1.
+	// This happens if ‖z_i‖‖θ‖ is much larger than the margin z_iᵀθ.
 	errHiddenSide = check.ArgErrorf("Data", qpdiff.ErrIllPosed, "scale the features", "has features of sizes so different that rounding hides on which side of 1 a margin is")
 )
 
@@ -115,9 +118,9 @@ var (
 //
 //	Σ_i w_i·(hinge·max(0, 1−m_i) + ℓ(m_i)) + λ1·‖θ‖₁ + λ2/2·‖θ‖²,  λ2 > 0,
 //
-// with ℓ(m) = smooth[0]·exp(−m) + smooth[1]·max(0, 1−m)² + smooth[2]·log(1+exp(−2m)). Equal rows of
-// the data are one row i here, and w_i is their total weight. With separate rows, the multipliers
-// on the elbow would not be unique.
+// with the smooth loss ℓ(m) = smooth[0]·exp(−m) + smooth[1]·max(0, 1−m)² +
+// smooth[2]·log(1+exp(−2m)). Equal rows of the data are one row i here, and w_i is their total
+// weight. If they were separate rows, the multipliers on the elbow would not be unique.
 type marginProblem struct {
 	rows, n int // distinct rows, coordinates
 	learner.RowSet
@@ -157,8 +160,8 @@ func softplus(x float64) float64 {
 // multBound returns the upper bound of the multiplier of row i.
 func (p *marginProblem) multBound(i int) float64 { return p.Copies[i] * p.hinge }
 
-// smoothLoss returns the first and second derivative of ℓ at the margin m. If belowKink is false,
-// these derivatives do not include the squared hinge loss.
+// smoothLoss returns the first and the second derivative of the smooth loss ℓ at the margin m. If
+// the parameter belowKink is false, these derivatives do not include the squared hinge loss.
 func (p *marginProblem) smoothLoss(m float64, belowKink bool) (slope, curvature float64) {
 	if w := p.smooth[0]; w != 0 {
 		e := w * math.Exp(-m)

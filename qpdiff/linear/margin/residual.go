@@ -7,9 +7,10 @@ import (
 	"cvgm/qpdiff/internal/learner"
 )
 
-// residual measures the optimality conditions of the last fit, with margins and slopes computed
-// anew from the rows. If the hinge loss has a weight, the margin of each row must be on the side
-// that its multiplier requires. The gradient must be 0 in the support, and at most λ1 outside.
+// residual measures how far the last fit violates the optimality conditions. It computes margins
+// and slopes anew from the rows. If the hinge loss has a weight, the margin of each row must be on
+// the side that the row's multiplier requires. The gradient must be 0 in the support, and at most
+// λ1 outside the support.
 func (l *marginFit) residual() (worst float64) {
 	p := &l.p
 	grad, terms := make([]float64, p.n), make([]float64, p.n)

@@ -14,14 +14,15 @@ import (
 )
 
 // marginSolver solves a [marginProblem] by a primal active-set method. It takes the Newton step of
-// a face, and ends the step at the point at which the objective stops falling. Without ℓ the full
-// step ends at the face's minimiser. If a kink ends the step, this kink becomes a constraint of the
-// face. At a face's minimiser, the solver removes a constraint whose multiplier has the wrong sign.
-// Every step of positive length lowers the objective, so the number of faces is finite if few steps
-// have length zero. If many steps have length zero, the dual method takes over.
+// a face, and ends the step at the point at which the objective stops falling. If the loss has no
+// smooth part ℓ, the full step ends at the face's minimiser. If a kink ends the step, this kink
+// becomes a constraint of the face. At a face's minimiser, the solver removes a constraint whose
+// multiplier has the wrong sign. Every step of positive length lowers the objective, so the number
+// of faces is finite if few steps have length zero. If many steps have length zero, the dual method
+// takes over.
 //
-// Without ℓ, θ depends on the search only through its last face. This is because a factor that was
-// updated during the search is computed anew at the solution.
+// Without a smooth part ℓ, θ depends on the search only through its last face. The reason is that a
+// factor that was updated during the search is computed anew at the solution.
 type marginSolver struct {
 	marginProblem
 	marginFace
@@ -31,8 +32,8 @@ type marginSolver struct {
 	mult  []float64 // multipliers of the elbow, in (0, w_i·hinge)
 	grad  []float64 // gradient in θ without the ℓ₁ term, multipliers included
 
-	// for each row: correctSides has moved it to its other side although its margin is 1 up to
-	// rounding
+	// for each row: true if correctSides has moved the row to its other side although its margin is 1
+	// up to rounding
 	tried  []bool
 	warm   bool // theta and the face come from the last solve
 	rounds int  // faces of the last solve
@@ -41,17 +42,18 @@ type marginSolver struct {
 	dm        []float64 // the change of the margins along this step
 	decrement float64   // dᵀHd of the last system's solution
 	kinks     []kink
-	// of dual: b has the multipliers of the elbow, by row, and v the gradient off the support
+	// for the method dual: b has the multipliers of the elbow, by row, and v has the gradient off the
+	// support
 	b, v []float64
-	frac []float64 // of moveFree: for each free variable, the fraction of the step at which it reaches its bound
+	frac []float64 // for moveFree: the fraction of the step at which each free variable reaches its bound
 	coef []float64 // coefficients of the elbow's normals in a system or a dependency
 	gram []float64 // factor that elbowCond writes
 	work []float64 // scratch within one function, which names its contents
 }
 
-// A kink describes a kink of the objective along a step. id is i for the kink of row i, and rows+j
-// for the kink of coordinate j. t is the position of the kink, and jump is the jump of the slope at
-// t.
+// A kink describes a kink of the objective along a step. The field id is i for the kink of row i,
+// and rows+j for the kink of coordinate j. The field t is the position of the kink, and jump is the
+// jump of the slope at t.
 type kink struct {
 	id                   int
 	t, jump, jumpsBefore float64 // jumpsBefore: the sum of the jumps of earlier kinks, for searchCurved
@@ -129,8 +131,8 @@ func (p *marginSolver) advance(t float64) {
 }
 
 // newtonStep sets dir to the Newton step on the face, and mult to the multipliers after the step.
-// Without ℓ the step ends at the face's minimiser. newtonStep returns false if the Hessian is
-// singular.
+// If the loss has no smooth part ℓ, the step ends at the face's minimiser. If the Hessian is
+// singular, newtonStep returns false.
 func (p *marginSolver) newtonStep() bool {
 	p.rounds++
 	p.stopper.Look()
@@ -171,15 +173,15 @@ func (p *marginSolver) addMultipliers() {
 	}
 }
 
-// zero sets θ_j to 0 and takes coordinate j out of the support.
+// zero sets θ_j to 0 and removes coordinate j from the support.
 func (p *marginSolver) zero(j int) {
 	p.remove(j)
 	p.theta[j] = 0
 }
 
-// gradSize returns the size of the terms of gradient entry j. The term of a row on the elbow is its
-// multiplier times z_ij. The multiplier can be much smaller than the weight of the row's loss if
-// there are few violators.
+// gradSize returns the size of the terms in entry j of the gradient. For a row on the elbow, the
+// term is the row's multiplier times z_ij. If there are few violators, this multiplier can be much
+// smaller than the weight of the row's loss.
 func (p *marginSolver) gradSize(j int) float64 {
 	size := p.l1 + p.l2*math.Abs(p.theta[j])
 	e := 0
@@ -200,7 +202,7 @@ func (p *marginSolver) gradSize(j int) float64 {
 	return size
 }
 
-// marginSize returns the sum of the absolute terms of the margin of row i.
+// marginSize returns the sum of the absolute terms in the margin of row i.
 func (p *marginSolver) marginSize(i int) float64 {
 	size := 0.0
 	for _, j := range p.act {
@@ -210,30 +212,30 @@ func (p *marginSolver) marginSize(i int) float64 {
 }
 
 // steep reports whether the squared hinge loss of row i has a large gradient at the distance d from
-// its kink. The gradient is large if it exceeds the terms of the objective's gradient.
+// its kink. The gradient is large if it exceeds the terms in the gradient of the objective.
 func (p *marginSolver) steep(i int, d float64) bool {
 	return p.outweighs(i, 2*p.smooth[1]*p.Copies[i]*d)
 }
 
-// outweighs reports whether |slope·z_ij| exceeds the size of the terms of gradient entry j for some
-// coordinate j. The parameter slope must be at least 0.
+// outweighs reports whether |slope·z_ij| exceeds the size of the terms in entry j of the gradient,
+// for some coordinate j. The parameter slope must be at least 0.
 func (p *marginSolver) outweighs(i int, slope float64) bool {
 	return slope != 0 && slices.ContainsFunc(p.act, func(j int) bool { return slope*math.Abs(p.z[i*p.n+j]) > p.gradSize(j) })
 }
 
-// negative reports whether the multiplier of row e of the elbow is below 0 by more than rounding.
-// The rounding is relative to the smaller of two sizes: the upper bound of the multiplier, and the
-// terms that the multiplier balances. If there are no violators, these terms are the terms of the
-// ridge penalty alone, and they may be very small.
+// negative reports whether a multiplier is below 0 by more than rounding: the multiplier of row e
+// of the elbow. The rounding is relative to the smaller of two sizes: the upper bound of the
+// multiplier, and the terms that the multiplier balances. If there are no violators, these terms
+// are only the terms of the ridge penalty, which may be very small.
 func (p *marginSolver) negative(e int) bool {
 	b, i := p.mult[e], p.elbow[e]
 	return b < 0 && (b < -marginTol*p.multBound(i) || p.outweighs(i, -b/marginTol))
 }
 
 // refine corrects theta if the margins of the elbow differ from 1 by more than the rounding of
-// their terms. There must be no ℓ. A solve of the face's system leaves an error of about
-// eps·‖z_i‖‖θ‖ in margin i. If large entries of z_i are multiplied by small entries of θ, this
-// error is much larger than the rounding of the terms.
+// their terms. The loss must have no smooth part ℓ. A solve of the face's system leaves an error of
+// about eps·‖z_i‖‖θ‖ in margin i. If large entries of z_i are multiplied by small entries of θ,
+// this error is much larger than the rounding of the terms.
 func (p *marginSolver) refine() {
 	for range refinements {
 		off := p.work[:len(p.elbow)]
@@ -258,9 +260,9 @@ func (p *marginSolver) refine() {
 	}
 }
 
-// release removes the constraints whose multipliers have the wrong sign. If firstOnly is true, it
-// removes only the first of them. It returns the number of removed constraints. θ must be the
-// face's minimiser. release also completes grad.
+// release removes the constraints whose multipliers have the wrong sign. If the parameter firstOnly
+// is true, it removes only the first of these constraints. It returns the number of removed
+// constraints. Before the call, θ must be the face's minimiser. release also completes grad.
 func (p *marginSolver) release(firstOnly bool) int {
 	if !p.curved {
 		for j, t := range p.theta {

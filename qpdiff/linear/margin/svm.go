@@ -24,51 +24,52 @@ import (
 //
 // The margin of row i is y_iθᵀx_i. The row is on the elbow if the margin is 1, violates the margin
 // if it is below 1, and is beyond the margin if it is above 1. Let E be the elbow, V the set of
-// violators, S the support of θ, s the signs of θ_S, and z_i = y_i·x_i restricted to S. θ and the
-// multipliers b of the elbow solve
+// violators, S the support of θ, s the signs of θ_S, and z_i = y_i·x_i restricted to S. Then θ and
+// the multipliers b of the elbow solve
 //
 //	λ2·θ_S + λ1·s − 1/N·Σ_V z_i − Σ_E b_i z_i = 0,   z_iᵀθ_S = 1 for i ∈ E
 //
-// with 0 ≤ b_i ≤ 1/N. An active-set method in θ finds E, V, S and s exactly. It starts from the
-// sets of the last fit. If X has at least 64 features and 4096 entries, the first fit starts from a
-// descent in the multipliers. Each step costs O(N·n), and up to O(n²) more for the factor of the
-// elbow.
+// with 0 ≤ b_i ≤ 1/N. An active-set method in θ finds E, V, S and s exactly. The method starts from
+// the sets of the last fit. If X has at least 64 features and 4096 entries, the first fit starts
+// from a descent in the multipliers. Each step of the method costs O(N·n), and up to O(n²) more for
+// the factor of the elbow.
 //
 // # Derivatives
 //
 // The derivatives follow from the implicit function theorem, applied to this system. Let (w, u)
-// solve λ2·w − Σ_E u_i z_i = dθ_S and z_iᵀw = 0 on E, where dθ is the cotangent of θ. The products
-// are
+// solve λ2·w − Σ_E u_i z_i = dθ_S and z_iᵀw = 0 on E, where dθ is the cotangent of θ. The
+// vector-Jacobian products are
 //
 //	λ1: −sᵀw    λ2: −θᵀw
 //	z_i: w/N for i ∈ V,  b_i·w + u_i·θ for i ∈ E,  0 beyond the margin
 //
 // The derivatives in X and y follow from z_i = y_i·x_i, for labels that are any real numbers.
 //
-// The derivatives exist under strict complementarity. Strict complementarity fails in three cases:
+// The derivatives exist under strict complementarity, which fails in three cases:
 //
 //   - The multiplier of a row on the elbow is 0 or 1/N.
 //   - A row has the margin 1 but no multiplier.
 //   - A coordinate is at its kink.
 //
-// The paper's condition, λ2 > 0, does not suffice. At λ1 = 0 the derivative with respect to λ1 is
-// one-sided, from the right.
+// The paper has only the condition λ2 > 0, which does not suffice. At λ1 = 0 the derivative with
+// respect to λ1 is one-sided, from the right.
 //
-// Rounding can hide on which side of its kink a margin, multiplier or coordinate is. Such a
-// quantity counts as being at its kink if its distance from the kink is at most 256 times its
-// rounding error. This error includes the rounding of the terms of the system above.
+// Rounding can hide on which side of its kink a margin, multiplier or coordinate is. The margin,
+// multiplier or coordinate counts as being at its kink if its distance from the kink is at most 256
+// times its rounding error. This error includes the rounding of the terms of the system above.
 //
 // Equal rows z_i, as in a bootstrap sample, count as one row with their total weight. The
-// derivatives hold for changes of the data that keep these rows equal. The derivative of the one
-// row is divided equally among the equal rows. For changes that separate equal rows on the elbow
-// there is no derivative, because the multipliers of the rows are not unique; see [SVM.Ties].
+// derivatives hold for changes of the data that keep these rows equal. The derivative in the one
+// row is divided equally among the equal rows. If a change separates equal rows on the elbow, there
+// is no derivative along it, because the multipliers of the rows are not unique; see [SVM.Ties].
 //
-// The zero value is ready for Load. Fits after the first allocate nothing.
+// The zero value is ready for Load. The first fit allocates memory, and later fits allocate
+// nothing.
 type SVM struct {
-	// Generalised lets VJP return a result at weakly active rows and coordinates too, where no
-	// derivative exists. The result uses one element of the generalised (Clarke) Jacobian: the
-	// Jacobian of the problem in which each such row stays on the side that its multiplier selects,
-	// and each such coordinate stays at zero. False: such a VJP returns a NotDifferentiableError.
+	// Generalised selects the result of VJP at weakly active rows and coordinates, at which no
+	// derivative exists. True: VJP uses one element of the generalised (Clarke) Jacobian. This is the
+	// Jacobian of another problem, in which each such row stays on the side that its multiplier
+	// selects, and each such coordinate stays at zero. False: VJP returns a NotDifferentiableError.
 	//
 	// There is one exception to this Jacobian. Without the weakly active coordinates, the normals
 	// of the rows on the elbow may be linearly dependent. Each weakly active coordinate then stays
@@ -84,21 +85,22 @@ func (l *SVM) Dims(n int) (theta, hyper int) { return n, 2 }
 // SetGeneralised sets the field Generalised.
 func (l *SVM) SetGeneralised(on bool) { l.Generalised = on }
 
-// Load makes d the data of the following fits. It keeps a reference to d, and uses the fields Rows
-// and Weights of d. Load returns the errors of [learn.Data.Check]. A label other than ±1, even in a
-// row of weight 0, is an error of kind ErrDomain. If all rows with a weight above 0 have the same
-// label, the error is of kind ErrIllPosed. If the squared norm of a row overflows, the error is of
-// kind ErrNotFinite. All are ArgErrors. After an error the learner has no data.
+// Load takes the data d, which all following fits use. It keeps a reference to d, and uses the
+// fields Rows and Weights of d. Load returns the errors of [learn.Data.Check]. If a label is not
+// ±1, even in a row of weight 0, the error is of kind ErrDomain. If all rows with a weight above 0
+// have the same label, the error is of kind ErrIllPosed. If the squared norm of a row overflows,
+// the error is of kind ErrNotFinite. All these errors are ArgErrors. After an error the learner has
+// no data.
 func (l *SVM) Load(d learn.Data) (err error) {
 	defer learner.End(l, &err)
 	return l.load(d)
 }
 
-// Fit solves the problem at hyper and writes θ (n entries), with exact zeros outside the support.
-// If hyper is invalid, the error is an ArgError of kind ErrShape, ErrNotFinite or ErrDomain.
-// Without data the error matches ErrNotFitted. If λ2 is too small for the working precision, it
-// matches ErrIllPosed or ErrIterationLimit. After an error the learner has no fit, and θ is
-// unchanged.
+// Fit solves the problem at the hyperparameters hyper and writes the solution to theta (n entries).
+// The entries outside the support are exact zeros. If hyper is invalid, Fit returns an ArgError of
+// kind ErrShape, ErrNotFinite or ErrDomain. If no data are loaded, the error matches ErrNotFitted.
+// If λ2 is too small for the working precision, it matches ErrIllPosed or ErrIterationLimit. After
+// an error the learner has no fit, and θ is unchanged.
 func (l *SVM) Fit(theta, hyper []float64) (err error) {
 	defer learner.End(l, &err)
 	l.state.Stop.Look()
@@ -113,17 +115,17 @@ func (l *SVM) Fit(theta, hyper []float64) (err error) {
 	return l.solve(theta, true)
 }
 
-// Multipliers returns the dual variable b_i of each training row i of the last fit. They satisfy
-// λ2·θ = Σ_i b_i·y_i·x_i − λ1·s, for a subgradient s of ‖θ‖₁. For a row of weight v, b_i is v/N if
-// the row violates the margin, 0 if the row is beyond the margin, and between 0 and v/N on the
-// elbow. If rows z_i are equal, only the sum of their multipliers is unique, and Multipliers
-// divides this sum equally. Multipliers overwrites dst, and allocates only if dst has too little
-// capacity. If there is no fit, the error is ErrNotFitted.
+// Multipliers returns the dual variables of the last fit: b_i for each training row i. They satisfy
+// λ2·θ = Σ_i b_i·y_i·x_i − λ1·s, for a subgradient s of ‖θ‖₁. Let the row have the weight v. Then
+// b_i is v/N if the row violates the margin, 0 if the row is beyond the margin, and between 0 and
+// v/N if the row is on the elbow. If rows z_i are equal, only the sum of their multipliers is
+// unique, and Multipliers divides this sum equally. Multipliers overwrites dst, and allocates only
+// if dst has too little capacity. If there is no fit, it returns ErrNotFitted.
 func (l *SVM) Multipliers(dst []float64) ([]float64, error) {
 	return l.p.Spread(l, &l.state, dst, l.multiplier)
 }
 
-// multiplier returns the multiplier of each copy of the distinct row k.
+// multiplier returns the multiplier that each copy of the distinct row k has.
 func (l *SVM) multiplier(k int) float64 {
 	switch side := l.p.side[k]; {
 	case side < 0:
@@ -134,28 +136,28 @@ func (l *SVM) multiplier(k int) float64 {
 	return min(max(l.mult[k]/l.p.Copies[k], 0), l.p.hinge)
 }
 
-// SupportVectors returns the training rows whose multipliers are not 0 in the last fit, in
-// ascending order. θ does not depend on the other rows. SupportVectors overwrites dst, and
-// allocates only if dst has too little capacity. If there is no fit, the error is ErrNotFitted.
+// SupportVectors returns the numbers of the training rows whose multipliers are not 0 in the last
+// fit, in ascending order. θ does not depend on the other rows. SupportVectors overwrites dst, and
+// allocates only if dst has too little capacity. If there is no fit, it returns ErrNotFitted.
 func (l *SVM) SupportVectors(dst []int) ([]int, error) {
 	return l.p.Where(l, &l.state, dst, func(k int) bool { return l.multiplier(k) != 0 })
 }
 
-// Elbow returns the training rows i that the kink of the hinge loss holds at y_iθᵀx_i = 1 at the
-// last fit, in ascending order. It overwrites dst, and allocates only if dst has too little
-// capacity. If there is no fit, the error is ErrNotFitted.
+// Elbow returns the numbers i of some training rows, in ascending order: the rows whose margin
+// y_iθᵀx_i the kink of the hinge loss keeps at 1 in the last fit. It overwrites dst, and allocates
+// only if dst has too little capacity. If there is no fit, it returns ErrNotFitted.
 func (l *SVM) Elbow(dst []int) ([]int, error) { return l.elbow(l, dst) }
 
 // Residual implements [learn.VerifiedLearner].
 func (l *SVM) Residual() (float64, error) { return learner.Measured(l, &l.state, l.residual) }
 
-// VJP differentiates the last fit. To each field of g that is not nil, it adds dthetaᵀ·∂θ/∂input.
-// If rows are equal, g.X and g.Y hold the derivative for changes of the data that keep these rows
-// equal; [SVM.Ties] lists the pairs for which this matters.
+// VJP differentiates the last fit. It adds dthetaᵀ·∂θ/∂input to each field of g that is not nil. If
+// rows are equal, g.X and g.Y hold the derivative for changes of the data that keep these rows
+// equal; [SVM.Ties] lists the pairs of rows for which this matters.
 //
-// If there is no fit, the error is ErrNotFitted. If dtheta is not finite or a product overflows,
-// the error is an ArgError of kind ErrNotFinite. After an overflow g is undefined. If strict
-// complementarity fails and Generalised is not set, the error is a NotDifferentiableError.
+// If there is no fit, VJP returns ErrNotFitted. If dtheta is not finite or a product overflows, it
+// returns an ArgError of kind ErrNotFinite. After an overflow g is undefined. If strict
+// complementarity fails and Generalised is not set, it returns a NotDifferentiableError.
 func (l *SVM) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
 	defer learner.Name(l, &err)
 	d := qpdiff.Scratch[marginDerivative](w)
@@ -178,16 +180,17 @@ func (l *SVM) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err err
 }
 
 // JVP differentiates the last fit. It sets dtheta to the directional derivative of θ along d. The
-// fields of d are tangents of the inputs (nil: zero). If strict complementarity fails, the
-// derivative still exists, but it is not linear in d. In this case JVP allocates, and solves a
-// quadratic program that keeps each weakly active row and coordinate on its side of the kink.
+// fields of d are tangents of the inputs; a nil field counts as zero. If strict complementarity
+// fails, the derivative still exists, but it is not linear in d. In this case JVP allocates memory,
+// and solves a quadratic program that keeps each weakly active row and coordinate on its side of
+// the kink.
 //
-// If there is no fit, the error is ErrNotFitted. An ArgError has one of three kinds:
+// If there is no fit, JVP returns ErrNotFitted. It returns an ArgError of one of three kinds:
 //   - ErrNotFinite: d is not finite, or dtheta or the change of the gradient along d overflows.
 //   - ErrDomain: d lowers λ1 from 0 at θ_j = 0.
 //   - ErrNotDifferentiable: d separates equal rows that are on the elbow and not weakly active.
 //
-// If d changes X or y in weakly active rows whose multipliers are not unique, the error is a
+// If d changes X or y in weakly active rows whose multipliers are not unique, JVP returns a
 // NotDifferentiableError.
 func (l *SVM) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
 	defer learner.Name(l, &err)
@@ -209,15 +212,15 @@ func (l *SVM) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err err
 	return m.finishForward(&l.marginFit, dtheta, d, rise)
 }
 
-// Ties calls visit for each pair of rows i and k that have equal z, are on the elbow and are not
-// weakly active. Only the sum of their multipliers is unique. Since z is equal, x_i = sign·x_k with
-// sign = y_i·y_k.
+// Ties calls the function visit for pairs of rows i and k that have equal z, are on the elbow and
+// are not weakly active. Only the sum of their multipliers is unique. Because z_i = z_k, x_i =
+// sign·x_k with sign = y_i·y_k.
 //
-// Ties describes the g.X of the last VJP with w. This g.X is a derivative only for changes dX with
-// dᵀdX_i = sign·dᵀdX_k, for each vector d that visit receives. For other changes there is no
-// derivative. d has n entries and is valid only during the call. A pair may have a second vector d;
-// visit returns true if it needs the second vector. Ties finds no pairs if there is no fit, or if
-// the last derivative with w was not a VJP of this fit.
+// Ties describes the g.X of the last VJP with the workspace w. This g.X is a derivative only for
+// changes dX with dᵀdX_i = sign·dᵀdX_k in all calls of visit. For other changes there is no
+// derivative. The vector d has n entries and is valid only during the call. A pair may have a
+// second vector d; the function visit must return true if it needs the second vector. Ties finds no
+// pairs if there is no fit, or if the last derivative with w was not a VJP of this fit.
 func (l *marginFit) Ties(w *qpdiff.Workspace, visit func(i, k int, sign float64, d []float64) bool) {
 	if w != nil {
 		qpdiff.Scratch[marginDerivative](w).ties(l, visit)

@@ -15,14 +15,14 @@ import (
 // solution of a [marginSolver].
 type weakMargins struct {
 	weak qpdiff.Weak // weakly active, by distinct row
-	// kinks at a hyperparameter that is 0: coordinates at a kink in λ1, rows at a kink in the hinge
-	// loss's weight
+	// kinks at a hyperparameter that is 0: at λ1 = 0, the coordinates at a kink; at a hinge loss
+	// without weight, the rows at a kink
 	weakFree qpdiff.Weak
 
-	// work of listAll: root has √ of the Hessian's diagonal, and length the scaled ‖z_i‖ of the
-	// elbow
+	// scratch of listAll: root has the square roots of the Hessian's diagonal, and length the scaled
+	// lengths ‖z_i‖ of the elbow's normals
 	root, length []float64
-	v, b         []float64 // work of decided: right-hand sides, v on the support and b on the elbow
+	v, b         []float64 // scratch of decided: right-hand sides, v for the support and b for the elbow
 }
 
 func (w *weakMargins) resize(rows, n int) {
@@ -31,12 +31,12 @@ func (w *weakMargins) resize(rows, n int) {
 	dense.GrowAll(n, &w.root, &w.length, &w.v, &w.b)
 }
 
-// find lists the weakly active rows and coordinates at the solution of p. hasL1 is true if λ1 is a
-// hyperparameter.
+// find lists the weakly active rows and coordinates at the solution of the solver p. The parameter
+// hasL1 is true if λ1 is a hyperparameter.
 func (w *weakMargins) find(p *marginSolver, hasL1 bool) error {
 	s := len(p.act)
 	theta := norm2(p.theta)
-	if !dense.Finite(theta * slices.Max(p.norm)) { // a bound of a margin's terms, of which the tolerances are a share
+	if !dense.Finite(theta * slices.Max(p.norm)) { // a bound for the terms of a margin; the tolerances are relative to this bound
 		return check.ArgErrorf("hyper", qpdiff.ErrNotFinite, "raise the ridge penalty, or scale the features", "leaves a solution that overflows")
 	}
 	// In the variables root_j·θ_j, which give H a unit diagonal.
@@ -51,7 +51,7 @@ func (w *weakMargins) find(p *marginSolver, hasL1 bool) error {
 		root[k] = math.Sqrt(h)
 	}
 	// Upper bounds of the condition numbers are tried first, because they cost little and almost
-	// always decide. The eigenvalues of H are at least λ2.
+	// always decide. The bounds use that no eigenvalue of H is below λ2.
 	cond := 1.0
 	if p.curved {
 		cond = float64(s) * top / p.l2
@@ -83,9 +83,10 @@ func (w *weakMargins) find(p *marginSolver, hasL1 bool) error {
 }
 
 // decided reports whether it is certain on which side of its kink row id, or coordinate id−rows,
-// is. It computes the error with one solve, and compares it with the distance from the kink.
-// decided is called for the rows and coordinates that listAll has listed. (listAll bounds all
-// errors by the condition of the face's system.) There must be no ℓ.
+// is. It computes the rounding error with one solve, and compares it with the distance from the
+// kink. decided is called only for the rows and coordinates that listAll has listed. In contrast,
+// listAll bounds all errors together, by the condition number of the face's system. The loss must
+// have no smooth part ℓ.
 func (w *weakMargins) decided(p *marginSolver, id int) bool {
 	p.stopper.Look()
 	v, b := dense.Zeros(w.v, len(p.act)), dense.Zeros(w.b, len(p.elbow))
@@ -109,7 +110,7 @@ func (w *weakMargins) decided(p *marginSolver, id int) bool {
 		}
 		value, err = p.l1-math.Abs(p.grad[j]), p.gradSize(j)
 	}
-	// The errors of the terms of the face's system add to the error err.
+	// The errors in the terms of the face's system are added to err.
 	p.system(&p.marginProblem, v, b, p.coef)
 	var terms float64
 	for _, j := range p.act {
@@ -122,9 +123,9 @@ func (w *weakMargins) decided(p *marginSolver, id int) bool {
 	return !dense.Negligible(value, err, 1)
 }
 
-// listAll lists the weakly active rows and coordinates. norm is ‖θ‖, root holds the square roots of
-// H's diagonal, and cond is the condition of the face's system. This system is scaled so that H has
-// a unit diagonal and the normals have length 1.
+// listAll lists the weakly active rows and coordinates. The parameter norm is ‖θ‖, root holds the
+// square roots of H's diagonal, and cond is the condition number of the face's system. Before cond
+// is computed, the system is scaled so that H has a unit diagonal and the normals have length 1.
 func (w *weakMargins) listAll(p *marginSolver, hasL1 bool, norm float64, root []float64, cond float64) {
 	weak, free := &w.weak, &w.weakFree
 	weak.Rows, weak.Coords, free.Rows, free.Coords = weak.Rows[:0], weak.Coords[:0], free.Rows[:0], free.Coords[:0]
@@ -137,7 +138,7 @@ func (w *weakMargins) listAll(p *marginSolver, hasL1 bool, norm float64, root []
 		terms += t * t
 	}
 	size, terms = math.Sqrt(size), math.Sqrt(terms)
-	// The rounding of the gradient's terms causes an error in directions that the elbow does not
+	// The rounding of the gradient's terms causes an error of θ in directions that the elbow does not
 	// determine. drift bounds this error.
 	drift := terms
 	if p.curved {
@@ -151,7 +152,7 @@ func (w *weakMargins) listAll(p *marginSolver, hasL1 bool, norm float64, root []
 		length[e] = p.scaledLength(i, root)
 	}
 	// sway bounds the error of a margin whose normal has length 1. The margin is compared with the
-	// number 1, and sway does not include the rounding of this 1.
+	// number 1, and sway does not include the rounding of this number.
 	sway := cond * norm
 	if len(root) > 0 {
 		sway += drift / slices.Min(root)
@@ -170,7 +171,7 @@ func (w *weakMargins) listAll(p *marginSolver, hasL1 bool, norm float64, root []
 			e++
 			continue
 		}
-		// A row on the wrong side of its kink counts as weakly active, because rounding hides its
+		// A row on the wrong side of its kink counts as weakly active, because rounding hides the row's
 		// side. The bound by norm is tried first, because it needs no pass over the row.
 		slack := (m - 1) * float64(p.side[i])
 		if slack > 0 && (!dense.Negligible(slack, cond+p.norm[i]*sway, 1) || !dense.Negligible(slack, cond*(1+p.norm[i]*norm)+p.scaledLength(i, root)*drift, 1)) {
@@ -191,8 +192,9 @@ func (p *marginSolver) scaledLength(i int, root []float64) float64 {
 	return math.Sqrt(sum)
 }
 
-// listCoords does the work of listAll for the coordinates. size is the size of the solution, and
-// terms the size of the gradient's terms. For root, cond and drift see listAll.
+// listCoords does the work of listAll for the coordinates. The parameter size is the size of the
+// solution, and terms is the size of the gradient's terms. The parameters root, cond and drift have
+// the same meaning as in listAll.
 func (w *weakMargins) listCoords(p *marginSolver, hasL1 bool, root []float64, cond, size, terms, drift float64) {
 	weak, free, length := &w.weak, &w.weakFree, w.length[:len(p.elbow)]
 	for j, t := range p.theta {
@@ -206,7 +208,7 @@ func (w *weakMargins) listCoords(p *marginSolver, hasL1 bool, root []float64, co
 			}
 			continue
 		}
-		// Here λ1 > 0, so there is no ℓ. Errors of the multipliers change the gradient.
+		// Here λ1 > 0, so the loss has no smooth part ℓ. Errors of the multipliers change the gradient.
 		move := 0.0
 		for e, i := range p.elbow {
 			move = max(move, math.Abs(p.z[i*p.n+j])/length[e])
