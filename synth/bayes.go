@@ -12,10 +12,10 @@ type BayesRule struct {
 	score, label func(x0, x1 float64) float64
 }
 
-// Score returns P(y=+1 | x) − P(y=−1 | x), a number from −1 to +1. Its sign is the more likely
-// label. Its absolute value measures the certainty of this label. If both classes have density 0 at
-// x, the score is 0. If a coordinate is NaN, the score is NaN. Score panics unless x has two
-// entries.
+// Score returns P(y=+1 | x) − P(y=−1 | x), which is a number from −1 to +1. The sign of the score
+// is the more likely label. The absolute value of the score measures the certainty of this label.
+// If both classes have density 0 at x, the score is 0. If a coordinate is NaN, the score is NaN.
+// Score panics unless x has two entries.
 func (b *BayesRule) Score(x []float64) float64 {
 	if b.noPoint(x) {
 		return math.NaN()
@@ -23,9 +23,9 @@ func (b *BayesRule) Score(x []float64) float64 {
 	return b.score(x[0], x[1])
 }
 
-// Label returns the rule's label at x, +1 or −1. If the score is zero, the label is the one that
-// [Rings.Bayes] or [XOR.Bayes] documents. If a coordinate is NaN, the label is NaN. Label panics
-// unless x has two entries.
+// Label returns the rule's label at x, which is +1 or −1. If the score is zero, the documentation
+// of [Rings.Bayes] or [XOR.Bayes] gives the label. If a coordinate is NaN, the label is NaN. Label
+// panics unless x has two entries.
 func (b *BayesRule) Label(x []float64) float64 {
 	if b.noPoint(x) {
 		return math.NaN()
@@ -34,8 +34,8 @@ func (b *BayesRule) Label(x []float64) float64 {
 }
 
 // SampleAccuracy returns the share of the examples in d that the rule labels correctly. By chance,
-// it may exceed the field Accuracy. SampleAccuracy panics if d has no examples, or if the numbers
-// of labels and rows differ.
+// this share may exceed the field Accuracy. SampleAccuracy panics if d has no examples, or if the
+// number of labels differs from the number of rows.
 func (b *BayesRule) SampleAccuracy(d Data) float64 {
 	if d.X == nil || d.X.IsEmpty() || d.X.RawMatrix().Rows != len(d.Y) {
 		panic("synth: SampleAccuracy: the data has no examples, or another number of labels than of rows")
@@ -49,8 +49,8 @@ func (b *BayesRule) SampleAccuracy(d Data) float64 {
 	return float64(right) / float64(len(d.Y))
 }
 
-// noPoint reports whether a coordinate of x is NaN. It panics if b is the zero value, or if x does
-// not have two entries.
+// noPoint reports whether a coordinate of x is NaN. It panics if b is the zero value, and also if x
+// does not have two entries.
 func (b *BayesRule) noPoint(x []float64) bool {
 	if b.score == nil {
 		panic("synth: BayesRule: the zero value is not a rule; use Rings.Bayes or XOR.Bayes")

@@ -16,7 +16,8 @@ func (e *ArgError) Error() string {
 	return fmt.Sprintf("synth: %s %s: %s", e.Arg, e.Problem, e.Remedy)
 }
 
-// inRange returns an ArgError unless low ≤ v ≤ high. It returns an ArgError if v is NaN.
+// inRange returns an ArgError unless low ≤ v ≤ high. In particular, it returns an ArgError if v is
+// NaN.
 func inRange(arg string, v, low, high float64) error {
 	if v >= low && v <= high {
 		return nil

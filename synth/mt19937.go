@@ -15,7 +15,7 @@ type mt19937 struct {
 	seeded bool
 }
 
-// seed initialises the state from one word, as init_genrand in the reference implementation.
+// seed initialises the state from one word, like init_genrand in the reference implementation.
 func (g *mt19937) seed(seed uint32) {
 	g.left, g.seeded = 0, true
 	g.state[0] = seed
@@ -25,13 +25,13 @@ func (g *mt19937) seed(seed uint32) {
 	}
 }
 
-// seedSlice initialises the state from one or more words, as init_by_array in the reference
+// seedSlice initialises the state from one or more words, like init_by_array in the reference
 // implementation.
 func (g *mt19937) seedSlice(key []uint32) {
 	g.seed(19650218)
 	i := 1
-	// mix replaces word i and steps to the next word. At the end of a round, it copies the last
-	// word to word 0.
+	// mix replaces word i of the state and then steps to the next word. At the end of a round, it
+	// copies the last word to word 0.
 	mix := func(factor, add uint32) {
 		w := g.state[i-1]
 		g.state[i] = g.state[i] ^ (w^w>>30)*factor + add
@@ -57,8 +57,8 @@ func (g *mt19937) refill() {
 	}
 	for i := range g.state {
 		y := g.state[i]&(1<<31) | g.state[(i+1)%mtLen]&(1<<31-1)
-		// The product with the matrix A of the recurrence is a shift of y. If y is odd, the result
-		// also gets an exclusive or with a constant.
+		// The product of y with the matrix A of the recurrence is a shift of y. If y is odd, an exclusive
+		// or with a constant follows.
 		g.state[i] = g.state[(i+mtShift)%mtLen] ^ y>>1 ^ -(y&1)&0x9908b0df
 	}
 	g.left = mtLen
@@ -78,8 +78,8 @@ func (g *mt19937) uint32() uint32 {
 	return y ^ y>>18
 }
 
-// float64 returns a multiple of 2⁻⁵³ in [0, 1) from two words. As in NumPy and Python, the first
-// word gives the higher bits.
+// float64 returns a multiple of 2⁻⁵³ in [0, 1), computed from two words. As in NumPy and Python,
+// the first word gives the higher bits.
 func (g *mt19937) float64() float64 {
 	high, low := g.uint32()>>5, g.uint32()>>6
 	return float64(uint64(high)<<26|uint64(low)) * 0x1p-53

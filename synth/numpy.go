@@ -6,10 +6,10 @@ import (
 )
 
 // NumPy is NumPy's legacy generator. Its methods are the functions of np.random after
-// np.random.seed(seed), or the methods of np.random.RandomState(seed), and may be called in any
-// order. Uniform numbers, integers and permutations are exactly NumPy's. Normal numbers may differ
-// in the last bit or two, because math.Log and the logarithm of the C library differ. The zero
-// value is NewNumPy(0). A copy of the value has its own copy of the state.
+// np.random.seed(seed), which are the methods of np.random.RandomState(seed). They may be called in
+// any order. Uniform numbers, integers and permutations are exactly NumPy's. Normal numbers may
+// differ in the last bit or two, because math.Log and the logarithm of the C library differ. The
+// zero value is NewNumPy(0). A copy of a NumPy value has its own copy of the state.
 type NumPy struct {
 	mt      mt19937
 	half    float64 // the second normal number of the last pair
@@ -23,7 +23,8 @@ func NewNumPy(seed uint32) *NumPy {
 	return r
 }
 
-// Clone returns a generator with a copy of the state of r. Draws from one do not affect the other.
+// Clone returns a generator with a copy of the state of r. Draws from one of the two generators do
+// not affect the other.
 func (r *NumPy) Clone() *NumPy {
 	c := *r
 	return &c
@@ -35,8 +36,8 @@ func (r *NumPy) Float64() float64 { return r.mt.float64() }
 
 // NormFloat64 returns the next number of np.random.standard_normal(), which is also called randn.
 // The number is standard normal, by the polar method (Marsaglia and Bray, SIAM Review 6, 1964). The
-// method draws pairs of numbers. The second number of a pair is kept for the next call of
-// NormFloat64, even if other methods are called before.
+// polar method draws pairs of numbers. The second number of a pair is kept for the next call of
+// NormFloat64, even if other methods are called in between.
 func (r *NumPy) NormFloat64() float64 {
 	if r.hasHalf {
 		r.hasHalf = false
@@ -53,9 +54,9 @@ func (r *NumPy) NormFloat64() float64 {
 	return f * y
 }
 
-// IntN returns the next number of np.random.randint(n), which is uniform on 0…n-1. It takes the low
-// bits of a word, and takes another word if the result exceeds n−1. IntN(1) draws no word. IntN
-// panics if n < 1.
+// IntN returns the next number of np.random.randint(n), which is uniform on 0…n-1. IntN takes the
+// low bits of a word. If they are a number above n−1, it takes another word. IntN(1) draws no word.
+// IntN panics if n < 1.
 func (r *NumPy) IntN(n int) int {
 	if n < 1 {
 		panic("synth: IntN of n < 1")
@@ -79,5 +80,6 @@ func (r *NumPy) IntN(n int) int {
 // Perm returns np.random.permutation(n), which is a random order of 0…n-1. It panics if n < 0.
 func (r *NumPy) Perm(n int) []int { return perm(n, r.IntN) }
 
-// Shuffle permutes n elements as np.random.shuffle does. swap exchanges the elements i and j.
+// Shuffle permutes n elements as np.random.shuffle does. The function swap must exchange the
+// elements i and j.
 func (r *NumPy) Shuffle(n int, swap func(i, j int)) { shuffle(n, r.IntN, swap) }

@@ -16,18 +16,18 @@ import (
 type Regression struct {
 	Samples     int // number of examples N; zero means 100
 	Features    int // number of features n; zero means 100
-	Informative int // number of features with an effect, or all features if there are fewer; zero means 10
+	Informative int // the number of features with an effect on the target; if there are fewer features, all have an effect; zero means 10
 
 	Bias  float64 // added to every response
 	Noise float64 // standard deviation of the normal noise in the responses
 
-	// EffectiveRank, if not zero, makes the features correlated. It is the approximate number of
-	// large singular values of X, as in scikit-learn's make_low_rank_matrix. If EffectiveRank is
-	// zero, the features are independent and standard normal.
+	// EffectiveRank, if not zero, makes the features correlated. EffectiveRank is then the approximate
+	// number of large singular values of X, as in scikit-learn's make_low_rank_matrix. If it is zero,
+	// the features are independent and standard normal.
 	EffectiveRank int
 	// TailStrength, between 0 and 1, is the weight of the slowly decreasing tail of the singular
-	// values. If it is zero, there is no tail. (The default of scikit-learn is .5.) TailStrength
-	// has an effect only with EffectiveRank.
+	// values. If it is zero, there is no tail. (The default of scikit-learn is .5.) TailStrength has
+	// an effect only if EffectiveRank is not zero.
 	TailStrength float64
 
 	// NoShuffle keeps the order of examples and features. The informative features are then the
@@ -39,10 +39,10 @@ type Regression struct {
 //
 //	y = Xw + bias + noise·ε,   ε ~ N(0, I),
 //
-// with N×n features X and n coefficients w. The field Informative is the number of coefficients
-// that are uniform on [0, 100). The others are zero. MakeRegression draws in the order of
+// with N×n features X and n coefficients w. Some coefficients are uniform on [0, 100); their number
+// is the field Informative. The other coefficients are zero. MakeRegression draws in the order of
 // scikit-learn's make_regression: features, coefficients, noise, order of the examples, order of
-// the features. With a [NumPy] source, the data therefore equals scikit-learn's data.
+// the features. If src is a [NumPy], the data are therefore equal to scikit-learn's data.
 // MakeRegression returns an [ArgError] for invalid options.
 func MakeRegression(src Source, o Regression) (d Data, coef []float64, err error) {
 	o.Samples = cmp.Or(o.Samples, 100)
@@ -108,7 +108,7 @@ func (o Regression) check() error {
 	return err
 }
 
-// gaussian draws an r×c matrix of standard normal numbers, row by row.
+// gaussian draws an r×c matrix of standard normal numbers, one row after the other.
 func gaussian(src Source, r, c int) *mat.Dense {
 	m := mat.NewDense(r, c, nil)
 	data := m.RawMatrix().Data
@@ -119,7 +119,7 @@ func gaussian(src Source, r, c int) *mat.Dense {
 }
 
 // lowRank draws an r×c matrix UΣVᵀ. U and V are random matrices with orthonormal columns. The
-// singular values are
+// diagonal of Σ has the singular values
 //
 //	σ_i = (1 − tail)·exp(−(i/rank)²) + tail·exp(−i/(10·rank)),   i = 0, 1, …,
 //
@@ -140,8 +140,8 @@ func lowRank(src Source, r, c, rank int, tail float64) *mat.Dense {
 	return x
 }
 
-// orthonormalize replaces a by the factor Q of its QR decomposition, with the signs of LAPACK. a
-// must not have more columns than rows.
+// orthonormalize replaces the matrix a by the factor Q of its QR decomposition, with the signs of
+// LAPACK. The matrix must not have more columns than rows.
 func orthonormalize(a blas64.General) {
 	tau := make([]float64, a.Cols)
 	work := []float64{0}

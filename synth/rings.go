@@ -13,11 +13,11 @@ import (
 //	r ~ N(Radii[k], SD²),   θ ~ U(−π, π),   x = (r cos θ, r sin θ),
 //
 // with k = 0 for the label −1 and k = 1 for the label +1. A negative r gives the point at the
-// radius |r| in the opposite direction. The zero value has the paper's parameters. The paper's
-// notation N(1, .4) and N(2, .4) has the standard deviation .4.
+// radius |r| in the opposite direction. The zero value of Rings has the paper's parameters. The
+// paper writes N(1, .4) and N(2, .4); the second number is the standard deviation.
 type Rings struct {
-	// Radii are the mean radii of the classes −1 and +1. They are at least 0 and in ascending
-	// order. If both are zero, they are 1 and 2.
+	// Radii are the mean radii of the classes −1 and +1. They must be at least 0 and in ascending
+	// order. If both are zero, 1 and 2 are used.
 	Radii [2]float64
 	// SD is the standard deviation of the radius. Zero means .4.
 	SD float64
@@ -42,10 +42,10 @@ func (o Rings) withDefaults() (Rings, error) {
 	return o, nil
 }
 
-// MakeRings draws n points. The first ⌊n/2⌋ have the label −1, and the others the label +1. For
-// each class, it draws all radii before all angles, as the published code does. With a [NumPy]
-// source, the data is therefore the published data. MakeRings returns an [ArgError] for n < 1 and
-// for invalid options.
+// MakeRings draws n points. The first ⌊n/2⌋ have the label −1, and the others the label +1. Of each
+// class, MakeRings first draws all radii and then all angles, as the published code does. If src is
+// a [NumPy], the data are therefore the published data. MakeRings returns an [ArgError] for n < 1
+// and for invalid options.
 func MakeRings(src Source, n int, o Rings) (Data, error) {
 	if err := checkPoints(n); err != nil {
 		return Data{}, err
@@ -68,11 +68,11 @@ func MakeRings(src Source, n int, o Rings) (Data, error) {
 	return d, nil
 }
 
-// checkPoints returns an ArgError unless n ≥ 1 and n points of the plane fit into memory.
+// checkPoints returns an ArgError if n < 1, or if n points of the plane do not fit into memory.
 func checkPoints(n int) error { return inRange("n", float64(n), 1, maxSize/2) }
 
-// twoClasses returns n points with labels, whose coordinates are all 0. The first ⌊n/2⌋ points have
-// the label −1, and the others the label +1.
+// twoClasses returns n points with labels. The coordinates of all points are 0. The first ⌊n/2⌋
+// points have the label −1, and the others the label +1.
 func twoClasses(n int) Data {
 	y := make([]float64, n)
 	for i := range y {
@@ -84,18 +84,18 @@ func twoClasses(n int) Data {
 	return Data{mat.NewDense(n, 2, nil), y}
 }
 
-// Bayes returns the best rule for equally likely classes, and its accuracy.
+// Bayes returns the best rule, and its accuracy, if both classes are equally likely.
 //
-// Let φ_k be the density of N(μ_k, σ²). A point at the distance ρ from the origin arises from r = ρ
-// and from r = −ρ. So class k has the density (φ_k(ρ) + φ_k(−ρ))/2πρ there. The ratio of the two
-// densities depends only on ρ,
+// Let φ_k be the density of N(μ_k, σ²), the distribution of r in class k. A point at the distance ρ
+// from the origin arises from r = ρ and from r = −ρ. At this point, class k therefore has the
+// density (φ_k(ρ) + φ_k(−ρ))/2πρ. The ratio of the two densities depends only on ρ,
 //
 //	log p₊/p₋ = (μ₊−μ₋)/σ² · (ρ − (μ₊+μ₋)/2) + log(1+e^(−2ρμ₊/σ²)) − log(1+e^(−2ρμ₋/σ²)),
 //
-// and increases with ρ. The label is thus +1 on and outside a circle. With only the first term of
-// the sum, this is the paper's rule, ‖x‖ > 1.5. The other terms come from negative r. For the
-// paper's parameters, they enlarge the radius by 1.2·10⁻⁹, and Accuracy is Φ(1.25) − 1.0·10⁻¹⁰ =
-// .89435.
+// and this logarithm increases with ρ. The label is thus +1 on and outside a circle. With only the
+// first term of the sum, this is the paper's rule, ‖x‖ > 1.5. The other terms come from negative r.
+// For the paper's parameters, they enlarge the radius of the circle by 1.2·10⁻⁹, and Accuracy is
+// Φ(1.25) − 1.0·10⁻¹⁰ = .89435.
 func (o Rings) Bayes() (*BayesRule, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -108,8 +108,8 @@ func (o Rings) Bayes() (*BayesRule, error) {
 		return (outer-inner)*(rho-(inner+outer)/2) +
 			math.Log1p(math.Exp(-2*rho*outer)) - math.Log1p(math.Exp(-2*rho*inner))
 	}
-	// At the radius high, the first term of the log ratio is log 2, and the sum of the other two
-	// terms is above −log 2. The log ratio is therefore positive at high.
+	// At the radius high, the first term of the log ratio is log 2, and the sum of the other two terms
+	// is above −log 2. The log ratio at this radius is therefore positive.
 	low, high := 0., (inner+outer)/2+math.Ln2/(outer-inner)
 	for {
 		mid := low + (high-low)/2

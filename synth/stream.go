@@ -10,19 +10,21 @@ import (
 
 // Stream is the project's own generator, a PCG-DXSM (O'Neill, "PCG: A Family of Simple Fast
 // Space-Efficient Statistically Good Algorithms for Random Number Generation", 2014) with 128 bits
-// of state. A program has a separate stream for each purpose of random numbers, and the purpose is
-// the name of the stream. If the program later draws more numbers for one purpose, the numbers for
-// other purposes do not change.
+// of state. A program has a separate stream for each purpose for which it draws random numbers; the
+// purpose is the name of the stream. If the program later draws more numbers for one purpose, the
+// numbers for other purposes do not change.
 //
-// The numbers are the same on every architecture and in every release. They are computed only by
-// integer operations, by single divisions with exact rounding, and by products that are not fused.
+// The numbers are the same on every architecture and in every release. The reason is that they are
+// computed only by integer operations, by single divisions with exact rounding, and by products
+// that are not fused.
 //
 // NewStream returns a Stream for a seed and a purpose. The zero value of a Stream is one more
-// stream, and can be used, too. A copy of a Stream has a separate copy of the state.
+// stream, which can also be used. A copy of a Stream has a separate copy of the state.
 type Stream struct{ pcg rand.PCG }
 
 // NewStream returns the stream for a purpose and a seed. The initial state is computed from a
-// SHA-256 hash of both. Neighbouring seeds and similar purposes therefore give unrelated streams.
+// SHA-256 hash of the purpose and the seed. Neighbouring seeds and similar purposes therefore give
+// unrelated streams.
 func NewStream(seed uint64, purpose string) *Stream {
 	sum := sha256.Sum256(append(binary.LittleEndian.AppendUint64(nil, seed), purpose...))
 	return &Stream{*rand.NewPCG(binary.LittleEndian.Uint64(sum[:]), binary.LittleEndian.Uint64(sum[8:]))}
@@ -34,10 +36,10 @@ func (s *Stream) Float64() float64 { return float64(s.pcg.Uint64()>>11) * 0x1p-5
 // NormFloat64 returns a standard normal number.
 //
 // The number is a ratio v/u of uniform numbers. A ratio is accepted if the point (u, v) lies in the
-// region v² ≤ −4u² ln u (Kinderman and Monahan, ACM TOMS 3, 1977). For 99 of 100 points, two
-// quadratic curves near the edge of the region decide this (Leva, ACM TOMS 18, 1992). The remaining
-// points need the logarithm. The result itself is one division. The last bit of the logarithm
-// differs between architectures, and affects about one decision in 10¹⁶.
+// region v² ≤ −4u² ln u (Kinderman and Monahan, ACM TOMS 3, 1977). For 99 of 100 points, a
+// comparison with two quadratic curves near the edge of the region decides this (Leva, ACM TOMS 18,
+// 1992). The other points need the logarithm. The result itself is one division. The last bit of
+// the logarithm differs between architectures, and affects about one decision in 10¹⁶.
 func (s *Stream) NormFloat64() float64 {
 	for {
 		u := 1 - s.Float64() // in (0, 1]

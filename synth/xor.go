@@ -4,16 +4,17 @@ import "cmp"
 
 // XOR describes the paper's XOR problem (supplement, "XOR Experiment"). Each class is an equal
 // mixture of the uniform distributions on two squares. The two squares of a class lie diagonally
-// opposite, and each extends beyond the axes. With I = [−1, Overlap] and J = [−Overlap, 1], the
-// squares are
+// opposite each other, and each square extends beyond the axes. With I = [−1, Overlap] and J =
+// [−Overlap, 1], the squares are
 //
 //	label −1: I×J or J×I,   label +1: I×I or J×J,
 //
-// all multiplied by Scale. The zero value has the paper's parameters. The sides of its squares are
-// [−3, .6] and [−.6, 3].
+// and all squares are multiplied by Scale. The zero value has the paper's parameters: its squares
+// have the sides [−3, .6] and [−.6, 3].
 type XOR struct {
-	// Overlap is the length by which a square extends beyond an axis, divided by its length on the
-	// other side of the axis. Overlap is above 0 and at most 1. Zero means .2.
+	// Overlap is a ratio of lengths: the length by which a square extends beyond an axis, divided by
+	// the length of the square on the other side of the axis. Overlap must be above 0 and at most 1.
+	// Zero means .2.
 	Overlap float64
 	// Scale is a factor of all coordinates. Zero means 3.
 	Scale float64
@@ -29,11 +30,12 @@ func (o XOR) withDefaults() (XOR, error) {
 	)
 }
 
-// MakeXOR draws n points. The first ⌊n/2⌋ have the label −1, and the others the label +1. For each
-// point, MakeXOR first takes a number from the argument square. A number below .5 selects the first
-// of the two squares. MakeXOR then takes the two coordinates from the argument point. Both
-// arguments may be the same generator. The published data comes from NewPython(0) and NewNumPy(0).
-// MakeXOR returns an [ArgError] for n < 1 and for invalid options.
+// MakeXOR draws n points. The first ⌊n/2⌋ have the label −1, and the others the label +1. MakeXOR
+// takes two generators, square and point, which may be the same generator. For each point, it first
+// draws a number from square. A number below .5 selects the first of the two squares of the class.
+// MakeXOR then draws the two coordinates from point. With NewPython(0) as square and NewNumPy(0) as
+// point, the data are the published data. MakeXOR returns an [ArgError] for n < 1 and for invalid
+// options.
 func MakeXOR(square, point Float64Source, n int, o XOR) (Data, error) {
 	if err := checkPoints(n); err != nil {
 		return Data{}, err
@@ -63,20 +65,21 @@ func MakeXOR(square, point Float64Source, n int, o XOR) (Data, error) {
 	return d, nil
 }
 
-// Bayes returns the best rule for equally likely classes, and its accuracy.
+// Bayes returns the best rule, and its accuracy, if both classes are equally likely.
 //
 // Let m be the number of squares of a class that contain a point. The density of the class at this
-// point is m·½/(1+Overlap)². Each of the four corners lies in only one square. There the label is
-// certain, and the score is ±1. In the other parts of the squares, both classes are equally likely.
-// The score is then 0, and each label is correct half of the time. The accuracy is therefore
+// point is m·½/(1+Overlap)². Each of the four corners lies in only one square. In a corner the
+// label is certain, and the score is ±1. In the other parts of the squares, both classes are
+// equally likely. The score there is 0, and each label is correct half of the time. The accuracy is
+// therefore
 //
 //	Accuracy = c + (1 − c)/2,   c = ((1 − Overlap)/(1 + Overlap))²,
 //
-// where c is the share of the corners. For the paper's parameters, c = 4/9 and Accuracy = 13/18 =
-// .7222.
+// where c is the share of the points that lie in the corners. For the paper's parameters, c = 4/9
+// and Accuracy = 13/18 = .7222.
 //
-// Label is +1 if x₀x₁ ≥ 0, and otherwise −1. In the corners, this agrees with the sign of the
-// score. At points with the score 0, it is as good as any other rule. (The paper prints .851,
+// The label is +1 if x₀x₁ ≥ 0, and otherwise −1. In the corners, this label agrees with the sign of
+// the score. At points with the score 0, both labels are equally good. (The paper prints .851,
 // because its code compares predictions in {0, 1} with labels in {−1, +1}.)
 func (o XOR) Bayes() (*BayesRule, error) {
 	o, err := o.withDefaults()
@@ -85,8 +88,8 @@ func (o XOR) Bayes() (*BayesRule, error) {
 	}
 	edge := (1 - o.Overlap) / (1 + o.Overlap)
 	corners := edge * edge
-	// member returns two numbers: 1 if v lies in I and otherwise 0, and 1 if v lies in J and
-	// otherwise 0.
+	// member returns two numbers, one for each interval: the first is 1 if v lies in I, and otherwise
+	// 0; the second is 1 if v lies in J, and otherwise 0.
 	member := func(v float64) (inI, inJ float64) {
 		v /= o.Scale
 		if v >= -1 && v <= o.Overlap {

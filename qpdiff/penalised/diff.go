@@ -13,8 +13,8 @@ type glmDerivative struct {
 	etaTangent []float64 // by output
 }
 
-// adjoint implements [GLM.VJP]. Let H be the Hessian and G the gradient of the objective, and let u
-// solve Hu = dθ. The derivative in an input a is −uᵀ∂G/∂a.
+// adjoint implements [GLM.VJP]. Let G be the gradient and H the Hessian of the objective, and let u
+// solve Hu = dθ, where dθ is the cotangent of θ. The derivative in an input a is −uᵀ∂G/∂a.
 func (d *glmDerivative) adjoint(l *glmFit, g *learn.Grad, dtheta []float64) error {
 	if err := l.state.CheckAdjoint(g, dtheta); err != nil {
 		return err
@@ -79,7 +79,8 @@ func (d *glmDerivative) tangent(l *glmFit, dtheta []float64, t *learn.Grad) erro
 	return learner.CheckTangentOut(dtheta)
 }
 
-// move subtracts the tangent of the gradient along t.X and t.Y from u.
+// move subtracts from u the tangent of the gradient along two tangents: t.X of the features and t.Y
+// of the labels.
 func (d *glmDerivative) move(l *glmFit, t *learn.Grad) {
 	q, m, outs := l.q, len(l.rows), l.joint.outputs()
 	d.dy, d.etaTangent = dense.Zeros(d.dy, outs*m), dense.Grow(d.etaTangent, outs)

@@ -14,10 +14,10 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A glmFit is a minimised [GLM] with its data and all values that the derivatives need. With an
+// A glmFit is a minimised [GLM], with its data and all values that the derivatives need. With an
 // intercept it subtracts the centres c from the features, and adds a last column of ones. The last
-// entry of its θ is then b + cᵀβ instead of b. This keeps the digits if a feature's mean is large
-// compared with its deviation.
+// entry of its θ is then b + cᵀβ and not the intercept b. The centring keeps the digits if a
+// feature's mean is large compared with its deviation.
 type glmFit struct {
 	state    learner.State
 	warm     bool
@@ -30,19 +30,21 @@ type glmFit struct {
 
 	n, q int // features, and parameters of an output
 	rows []int
-	// counts has an entry for each row of X; y and w have one for each row with a weight above 0
+	// counts has one entry for each row of X; y and w have one entry for each row with a weight above
+	// 0
 	counts, y, w []float64
 	total        float64
 	centre       []float64 // with an intercept
 	z            []float64 // the rows with a weight above 0, q entries each
-	// gram is the upper triangle of Σ w zzᵀ, for the squared loss. With several outputs, gram is
-	// one block of the Hessian.
+	// gram is the upper triangle of Σ w zzᵀ over the rows z with their weights w. It is used for the
+	// squared loss. With several outputs, gram is one block of the Hessian.
 	gram []float64
 
 	theta              []float64 // of the outputs, q entries each
 	current, nextPoint point
-	h, dinv            []float64 // factor of the Hessian at theta, or at a point within lastStep of theta
-	// an estimate of this Hessian's condition, in units that give it a diagonal of ones
+	h, dinv            []float64 // the factor of the Hessian at theta, or at a point that a step of at most lastStep separates from theta
+	// an estimate of this Hessian's condition number, in units in which the Hessian has a diagonal of
+	// ones
 	cond float64
 
 	g, nextG, step, candidate, size, work, work2 []float64
@@ -57,8 +59,8 @@ type glmFit struct {
 // SetContext implements [learn.ContextLearner].
 func (l *glmFit) SetContext(ctx context.Context) { l.state.Stop.Watch(ctx) }
 
-// take makes d the data of the fit. For the multinomial loss, the loss has the given number of
-// classes; otherwise classes must be 0. If err is not nil, take returns err instead.
+// take takes d as the data of the fit. The parameter classes is the number of classes for the
+// multinomial loss, and 0 for any other loss. If err is not nil, take only returns err.
 func (l *glmFit) take(d learn.Data, loss Loss, classes int, penalties []Penalty, intercept bool, err error) error {
 	if err != nil {
 		l.warm = false
@@ -78,7 +80,7 @@ func (l *glmFit) take(d learn.Data, loss Loss, classes int, penalties []Penalty,
 	return nil
 }
 
-// load copies the rows of d with a weight above 0. It stops early if the context ends.
+// load copies the rows of the data d with a weight above 0. It stops early if the context ends.
 func (l *glmFit) load(d learn.Data, penalties []Penalty, intercept bool) error {
 	rows, n := d.X.Dims()
 	l.n, l.q = n, n
@@ -128,8 +130,8 @@ func (l *glmFit) load(d learn.Data, penalties []Penalty, intercept bool) error {
 	return nil
 }
 
-// fitEntries returns the number of float64 values in a glmFit and a derivative, without gram and
-// folds.
+// fitEntries returns the number of float64 values in a glmFit and a derivative. It does not count
+// the fields gram and folds.
 func fitEntries(s learn.Size, penalties []Penalty, intercept bool, outputs float64) float64 {
 	rows, q, m := learner.Sizes(s)
 	block := min(m, float64(blockRows(s.Features)))
@@ -182,15 +184,15 @@ func (l *glmFit) fit(theta, hyper []float64) error {
 	return nil
 }
 
-// params returns the number of entries of the θ that the learner returns.
+// params returns the number of entries in the θ that the learner returns.
 func (l *glmFit) params() int { return max(1, l.joint.classes) * l.q }
 
-// blockRows returns the number of rows that are summed together. A row has q entries, and the rows
-// of a block fit into the cache.
+// blockRows returns a number of rows: so many rows are summed together. A row has q entries, and
+// the rows of a block fit into the cache.
 func blockRows(q int) int { return 4 * max(1, dense.SquareBlock/4/max(1, q)) }
 
-// addSquares adds Σ_k w_k z_k z_kᵀ to the upper triangle of h. It stops early if the context of
-// stopper ends.
+// addSquares adds Σ_k w_k z_k z_kᵀ over the rows z_k to the upper triangle of h. It stops early if
+// the context of stopper ends.
 func (l *glmFit) addSquares(stopper *stop.Stop, h, w []float64) {
 	q := l.q
 	for first, most := 0, blockRows(q); first < len(w); first += most {
@@ -225,10 +227,12 @@ func (l *glmFit) fill(d learn.Data, intercept bool) {
 	}
 }
 
-// normalises reports whether the learner serves folds with their own means or deviations.
+// normalises reports whether each fold of the learner subtracts its own means, or divides by its
+// own deviations.
 func (l *glmFit) normalises() bool { return l.normal.Intercept || l.normal.Scaled != nil }
 
-// centreLabels subtracts from the labels their mean, if the learner serves normalised folds.
+// centreLabels subtracts the mean of the labels from the labels if the learner serves normalised
+// folds.
 func (l *glmFit) centreLabels() {
 	if l.label = 0; l.normalises() {
 		l.label = dense.Dot(l.w, l.y) / l.total
@@ -248,8 +252,8 @@ func (l *glmFit) begin() {
 	}
 }
 
-// external converts the parameters theta of the fit to the θ that the learner returns, in dst. It
-// also converts tangents of θ.
+// external converts theta, the parameters of the fit, to the θ that the learner returns, and writes
+// this θ to dst. It also converts tangents of θ.
 func (l *glmFit) external(dst, theta []float64) {
 	if l.joint.active() {
 		l.joint.expand(dst, theta, l.q)
@@ -264,7 +268,7 @@ func (l *glmFit) external(dst, theta []float64) {
 }
 
 // internal is the adjoint of external. It converts dtheta, the cotangent of the θ that the learner
-// returns, to the cotangent of the parameters of the fit, in dst.
+// returns, to the cotangent of the parameters of the fit. It writes the result to dst.
 func (l *glmFit) internal(dst, dtheta []float64) {
 	if l.joint.active() {
 		l.joint.contract(dst, dtheta, l.q)
@@ -305,34 +309,35 @@ func (l *glmFit) freedom(dst []float64) {
 }
 
 const (
-	// Lengths of steps are measured in units in which the Hessian has a diagonal of ones. The
-	// length is the largest change of a parameter divided by the largest parameter. A step of at
-	// most lastStep is the last: the Hessians before and after it are equal to working precision.
-	// Convergence is quadratic, so any value from 1e-16 to 1e-10 would do, at the cost of at most
-	// one more step.
+	// lastStep is a length of a step. Such lengths are measured in units in which the Hessian has a
+	// diagonal of ones: the length is the largest change of a parameter divided by the largest
+	// parameter. A step of at most lastStep is the last, because the Hessians before and after it are
+	// equal to working precision. Convergence is quadratic, so any value from 1e-16 to 1e-10 would do,
+	// at the cost of at most one more step.
 	lastStep = 1e-13
-	// Rounding alone can cause a step of at most slowStep, in these units. Such a step counts as
-	// rounding unless the previous step was at least twice as long. If there is no minimiser, all
-	// of the mostSteps steps are longer than slowStep.
+	// slowStep is the largest length of a step that rounding alone can cause, in the units of
+	// lastStep. A step of at most slowStep counts as rounding unless the previous step was at least
+	// twice as long. If there is no minimiser, all of the mostSteps steps are longer than slowStep.
 	slowStep = 1e-3
-	// In the last step, the η of each row may change by at most stillEta. Such a change alters the
-	// curvature of the logistic and Poisson losses by a tenth. If there is no minimiser, the η of
+	// stillEta is the largest change of the η of a row in the last step. A change of stillEta alters
+	// the curvature of the logistic and Poisson losses by a tenth. If there is no minimiser, the η of
 	// some rows changes by about 1 in each step. The curvature of these rows then vanishes, and so
-	// does the length of the step in the units above.
+	// does the length of the step in the units of lastStep.
 	stillEta = .1
-	// A step of at most wholeStep, in the units of lastStep, is taken without a check of the slope
-	// at its end, because rounding may hide this slope.
+	// wholeStep is a length of a step, in the units of lastStep. A step of at most wholeStep is taken
+	// without a check of the slope at its end, because rounding may hide this slope.
 	wholeStep = 1e-7
 	// overshot bounds the ratio −s₁/s₀, where s₀ and s₁ are the slopes at the start and the end of
 	// a step.
 	overshot = .5
-	// mostSteps bounds the number of steps. If there is a minimiser, about ten suffice. Otherwise
-	// each step changes η by about 1, and the loss falls to e⁻²⁰⁰.
+	// mostSteps bounds the number of steps. If there is a minimiser, about ten steps suffice. If there
+	// is none, each step changes η by about 1, and the loss falls to e⁻²⁰⁰.
 	mostSteps = 200
-	// A step that is halved mostHalvings times changes a parameter by less than its rounding error.
+	// mostHalvings bounds how often a step is halved. After so many halvings, a step changes a
+	// parameter by less than its rounding error.
 	mostHalvings = 60
-	// rankTol is the smallest pivot of the Hessian, relative to the diagonal entry. A feature with
-	// a smaller pivot counts as a linear combination of earlier features.
+	// rankTol is the smallest pivot of the Hessian that counts, relative to the pivot's diagonal
+	// entry. A feature with a smaller pivot counts as a linear combination of earlier features.
 	rankTol = dense.Eps
 )
 
@@ -372,7 +377,7 @@ func (l *glmFit) minimise() error {
 	return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "penalise the features that separate the classes or have no count above 0", "leaves no minimiser within reach of %d Newton steps", mostSteps)
 }
 
-// moved returns the largest difference of a row's η between the points current and nextPoint.
+// moved returns the largest change of a row's η from the point current to the point nextPoint.
 func (l *glmFit) moved() (most float64) {
 	for i, eta := range l.nextPoint.eta {
 		most = max(most, math.Abs(eta-l.current.eta[i]))
@@ -449,13 +454,14 @@ func (l *glmFit) addBlocks() {
 	}
 }
 
-// dependent returns the error of a Hessian that does not determine parameter j.
+// dependent returns the error for a Hessian that does not determine parameter j.
 func (l *glmFit) dependent(j int) error {
 	j %= l.q // of the first output
 	return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "penalise the feature more, or drop it", "leaves θ[%d] open: the feature is 0 or a linear combination of others, or separates the classes", j)
 }
 
-// scaled returns the largest entry of v in units in which the Hessian has a diagonal of ones.
+// scaled returns the largest absolute entry of v, measured in units in which the Hessian has a
+// diagonal of ones.
 func (l *glmFit) scaled(v []float64) (most float64) {
 	for j, s := range l.size {
 		most = max(most, math.Abs(v[j])*s)
@@ -463,8 +469,8 @@ func (l *glmFit) scaled(v []float64) (most float64) {
 	return most
 }
 
-// rounding returns an upper bound of the steps that rounding errors of the gradient's terms can
-// cause. It has the units in which the method scaled measures a step. If the minimiser is 0, all
+// rounding returns an upper bound for the length of steps that only rounding errors in the
+// gradient's terms cause. The length has the units of the method scaled. If the minimiser is 0, all
 // late steps consist of these errors.
 func (l *glmFit) rounding() float64 {
 	terms, m, q := 0.0, len(l.w), l.q
@@ -482,9 +488,9 @@ func (l *glmFit) rounding() float64 {
 	return terms * min(max(lastStep, dense.Eps*l.cond), slowStep)
 }
 
-// search chooses a point along the step, and stores it in candidate, nextPoint and nextG. If
-// fullStep is true, this point is the end of the step. Otherwise it is not far beyond the minimum
-// along the step.
+// search chooses a point along the step, and stores it in candidate, nextPoint and nextG. If the
+// result fullStep is true, this point is the end of the step. Otherwise it is not far beyond the
+// minimum along the step.
 func (l *glmFit) search(fullStep bool) error {
 	slope := dense.Dot(l.g, l.step)
 	t := 1.0

@@ -1,8 +1,9 @@
 package penalised
 
 // A foldFit holds the fits of [GLM.Folds]. Let H be the Hessian on all rows. Let Z̃ be the rows of
-// a fold, each multiplied by the square root of its weight. The Hessian of the fold's fit is H −
-// Z̃ᵀZ̃. For a large fold this matrix is factorised, and for a small fold I − Z̃H⁻¹Z̃ᵀ.
+// a fold, each multiplied by the square root of its weight. The fit without the fold has the
+// Hessian H − Z̃ᵀZ̃. For a large fold this matrix is factorised. For a small fold the smaller
+// matrix I − Z̃H⁻¹Z̃ᵀ is factorised.
 type foldFit struct {
 	fitID    uint64 // number of the fits, from check.NewState; 0 without fits
 	ready    bool   // parts belong to the data
@@ -10,12 +11,12 @@ type foldFit struct {
 	parts    []foldPart
 	lastFold []int // the last fold with each row of X, or −1
 	placeOf  []int // for each row of X, its place among the rows with a weight above 0, or −1
-	// hall is the upper triangle of H, or of the penalties alone if features are normalised; b is Σ
-	// wyz
+	// hall is the upper triangle of H, or of the penalties alone if features are normalised. b is the
+	// sum of w·y·z over the rows z with weights w and labels y.
 	hall, b []float64
-	beta    []float64 // θ of each fold: q entries, or n if features are normalised
+	beta    []float64 // the θ of each fold, which has q entries, or n if features are normalised
 
-	// Scratch of folds with normalised features. h and dinv are the factor of a small fold.
+	// Scratch of folds with normalised features. The factor of a small fold is in h and dinv.
 	h, dinv, work, row, block []float64
 	ones                      []float64 // scale of features that are not scaled
 	labelSquares              float64   // Σ wy² over all rows
@@ -30,29 +31,30 @@ type foldPart struct {
 	h, dinv    []float64 // factor of H − Z̃ᵀZ̃, or of I − Z̃H⁻¹Z̃ᵀ
 	t          []float64 // for a small fold: H⁻¹Z̃ᵀ, q entries a row
 	step, work []float64
-	// for normalised features; b, and the gram of a large fold, then belong to the rows outside the
-	// fold
+	// used for normalised features; b, and the gram of a large fold, then belong to the rows outside
+	// the fold
 	normal normalFold
 }
 
-// isLarge reports whether a system of q unknowns is cheaper than a system of v unknowns, for a fold
-// of v rows. The systems of all large folds together hold fewer than 2·N·q numbers.
+// isLarge reports whether a fold of v rows is large: a system of q unknowns is then cheaper than a
+// system of v unknowns. The systems of all large folds together hold fewer than 2·N·q numbers.
 func isLarge(v, q int) bool { return 2*v > q }
 
-// A normalFold holds sums over the rows outside a fold, with the features (z − mean)/scale. The
-// means of these features are 0. The intercept is therefore the mean of the labels, and the system
-// of a fold has n unknowns.
+// A normalFold holds sums over the rows outside a fold, with the normalised features (z −
+// mean)/scale. The means of the normalised features are 0. The intercept is therefore the mean of
+// the labels, and the system of a fold has n unknowns.
 type normalFold struct {
 	total       float64   // of the weights
 	mean, scale []float64 // of z, the features minus glmFit.centre
 	label       float64   // mean of the labels, which are relative to glmFit.label
-	// features that subtraction leaves with less than gram.LeastKept of their sum of squares
+	// the features of which less than gram.LeastKept of their sum of squares is left after a
+	// subtraction
 	lossy []int
 }
 
 // A foldDerivative is the scratch of FoldsVJP.
 type foldDerivative struct {
-	uThenBeta, betaThenU []float64 // all u_k followed by all β_k, and all β_k followed by all u_k
+	uThenBeta, betaThenU []float64 // uThenBeta has all u_k followed by all β_k, and betaThenU has all β_k followed by all u_k
 	products             []float64 // Σ u_kβ_kᵀ + β_ku_kᵀ
 	sum, row, s          []float64
 

@@ -14,10 +14,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// leverageTol is the smallest accepted pivot of I − Z̃H⁻¹Z̃ᵀ. The pivot is a difference from 1. The
-// relative error of a pivot is therefore at most some 2⁻⁵²/leverageTol = 2e-11. If the pivot is
-// smaller than leverageTol, rounding leaves too few digits. If it is 0, the rows outside the fold
-// do not determine θ.
+// leverageTol is the smallest accepted pivot of I − Z̃H⁻¹Z̃ᵀ. A pivot is 1 minus another number, so
+// its relative error is at most some 2⁻⁵²/leverageTol = 2e-11. If a pivot is smaller than
+// leverageTol, rounding leaves too few digits. If a pivot is 0, the rows outside the fold do not
+// determine θ.
 const leverageTol = 1e-5
 
 // predict returns the prediction of theta for row i of X.
@@ -31,7 +31,7 @@ func (l *glmFit) predict(theta []float64, i int) (p float64) {
 	return p
 }
 
-// fold prepares the parts for the folds, unless the folds are the same as before.
+// fold prepares the parts for the given folds, unless these are the same as before.
 func (l *glmFit) fold(folds [][]int) error {
 	f, rows := &l.folds, len(l.state.Data.Y)
 	if f.ready && len(f.parts) == len(folds) && !slices.ContainsFunc(folds, func(v []int) bool { return len(v) == 0 }) {
@@ -73,8 +73,8 @@ func (l *glmFit) fold(folds [][]int) error {
 	return nil
 }
 
-// checkFold returns an error in three cases: fold k is empty, it has a number that is not a row of X,
-// or it has a row twice. Entry i of lastFold is the last fold with row i.
+// checkFold returns an error if fold k is invalid: it is empty, it has a number that is not a row
+// of X, or it has a row twice. Entry i of the slice lastFold is the last fold that has row i.
 func checkFold(lastFold []int, k int, v []int) error {
 	if len(v) == 0 {
 		return check.ArgErrorf("folds", qpdiff.ErrDomain, "leave it out", "has no row in fold %d", k)
@@ -91,8 +91,8 @@ func checkFold(lastFold []int, k int, v []int) error {
 	return nil
 }
 
-// foldRows prepares the part of fold k, which has the rows val. If no row outside the fold counts, it
-// returns an error.
+// foldRows prepares the part of fold k. The parameter val lists the rows of this fold. If every row
+// outside the fold has the weight 0, foldRows returns an error.
 func (l *glmFit) foldRows(k int, val []int) error {
 	p, q := &l.folds.parts[k], l.q
 	p.val = append(p.val[:0], val...)
@@ -162,8 +162,8 @@ func (l *glmFit) solveFolds() error {
 	return nil
 }
 
-// solveLarge sets beta to the θ of a large fold. If the Hessian of the fold is singular, it returns
-// false.
+// solveLarge sets beta to the θ of a large fold. If the Hessian without the fold is singular, it
+// returns false.
 func (l *glmFit) solveLarge(p *foldPart, beta []float64) bool {
 	f, q := &l.folds, l.q
 	floats.SubTo(p.h, f.hall, p.gram)
@@ -214,9 +214,10 @@ func (l *glmFit) solveSmall(p *foldPart, beta []float64) bool {
 	return true
 }
 
-// adjoint implements [GLM.FoldsVJP]. For fold k, let H_k be the Hessian and G_k the gradient of the
-// objective. Let u_k solve H_k·u_k = Σ ddst_i z_i, where the sum runs over the fold's rows. The
-// derivative in an input a is −Σ_k u_kᵀ∂G_k/∂a.
+// adjoint implements [GLM.FoldsVJP]. For the fit without fold k, let H_k be the Hessian and G_k the
+// gradient of the objective. Let u_k solve H_k·u_k = Σ ddst_i z_i. The sum is over the rows z_i of
+// the fold, and ddst_i is the cotangent of the prediction for row i. The derivative in an input a
+// is −Σ_k u_kᵀ∂G_k/∂a.
 func (d *foldDerivative) adjoint(l *glmFit, g *learn.Grad, dx *mat.Dense, ddst []float64) error {
 	f, q := &l.folds, l.unknowns()
 	size := len(f.parts) * q
@@ -267,7 +268,7 @@ func (d *foldDerivative) adjoint(l *glmFit, g *learn.Grad, dx *mat.Dense, ddst [
 	return learner.CheckProduct(g)
 }
 
-// solve replaces u by H⁻¹u, for the Hessian H of fold p.
+// solve replaces u by H⁻¹u, where H is the Hessian of the fit without fold p.
 func (d *foldDerivative) solve(l *glmFit, p *foldPart, u []float64) {
 	q, v := l.q, len(p.inFit)
 	if p.large {
@@ -285,7 +286,7 @@ func (d *foldDerivative) solve(l *glmFit, p *foldPart, u []float64) {
 	}
 }
 
-// rows adds the cotangents of the training rows and of their labels.
+// rows adds the cotangents of the training rows and of the labels of these rows.
 func (d *foldDerivative) rows(l *glmFit, g *learn.Grad) {
 	f, q := &l.folds, l.q
 	d.sum, d.row = dense.Zeros(d.sum, q), dense.Grow(d.row, q)
@@ -311,7 +312,7 @@ func (d *foldDerivative) rows(l *glmFit, g *learn.Grad) {
 		dense.Axpy(-y, d.sum, d.row)
 		dense.Axpy(-w, d.row[:l.n], g.X.RawRowView(i))
 	}
-	// A row does not train the model of a fold that contains it, so these contributions are
+	// A row does not train the model of a fold that contains the row, so these contributions are
 	// subtracted.
 	for k := range f.parts {
 		u, beta := d.uThenBeta[k*q:(k+1)*q], f.beta[k*q:(k+1)*q]

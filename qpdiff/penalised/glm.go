@@ -15,38 +15,40 @@ import (
 //
 //	minimise over β and b   Σ_i w_i ℓ(y_i, x_iᵀβ + b) + ½ Σ_j λ_j βᵀS_jβ
 //
-// w_i is the weight of row i in the [learn.Data], 1 by default. The loss is a sum, not a mean. So
-// with twice as many rows, a penalty has half the effect. Without Intercept b is 0. A feature that
-// belongs to no penalty is not penalised.
+// Here w_i is the weight of row i in the [learn.Data], 1 by default. The loss is a sum and not a
+// mean, so that a penalty has half the effect with twice as many rows. Without Intercept, b is 0. A
+// feature that belongs to no penalty is not penalised.
 //
-// The hyperparameters are λ_j ≥ 0, one for each penalty. θ is β, followed by b if Intercept is set.
+// There is one hyperparameter λ_j ≥ 0 for each penalty. θ is β, followed by b if Intercept is set.
 //
 // # Method
 //
 // Damped Newton steps compute the minimiser to working precision; the squared loss takes two steps.
-// With n features a step costs N·n²/2 multiplications for the Hessian and n³/6 for its factor. If
-// several neighbouring penalties have the same features, a fit reads each S_j once and stores their
-// sum. For the squared loss Load computes the Hessian's sum over the rows once.
-// Derivatives follow from the implicit function theorem, with one solve. They are exact, and exist
-// for every fit. A derivative costs two passes over the rows and one over each S_j.
+// With n features a step costs N·n²/2 multiplications for the Hessian and n³/6 for the factor of
+// the Hessian. If several neighbouring penalties have the same features, a fit reads each S_j once
+// and stores their sum. For the squared loss, Load computes once the part of the Hessian that is a
+// sum over the rows. Derivatives follow from the implicit function theorem, with one solve. They
+// are exact, and exist for every fit. A derivative costs two passes over the rows and one pass over
+// each S_j.
 //
-// The zero value is ridge regression without intercept, ready for Load. Later fits allocate
-// nothing.
+// The zero value is ridge regression without intercept, and is ready for Load. The first fit
+// allocates memory, and later fits allocate nothing.
 type GLM struct {
 	Loss Loss // read by Load
-	// Dims and Load read Penalties. Fit and VJP read the matrices in Penalties, so do not change
-	// them after Load. If Penalties is nil, there is one ridge penalty on all features.
+	// Penalties lists the penalties. If it is nil, there is one ridge penalty on all features. Dims
+	// and Load read the list. Fit and VJP read the matrices of the penalties, so do not change these
+	// matrices after Load.
 	Penalties []Penalty
 	Intercept bool // adds an unpenalised b; read by Dims and Load
-	// Raw sets the field Raw of the Convention: a search then does not standardise the features.
-	// Set Raw if the penalties are meant for the original scales of the features.
+	// Raw sets the field Raw of the learner's Convention. If it is true, a search does not standardise
+	// the features. Set Raw if the penalties are meant for the original scales of the features.
 	Raw bool
 
 	glmFit
 }
 
-// Dims returns the number of parameters and the number of hyperparameters. With n features there
-// are n parameters, or n+1 with Intercept, and one hyperparameter for each penalty.
+// Dims returns the number of parameters and the number of hyperparameters for n features. There are
+// n parameters, or n+1 with Intercept, and one hyperparameter for each penalty.
 func (l *GLM) Dims(n int) (theta, hyper int) {
 	if theta = n; l.Intercept {
 		theta++
@@ -54,10 +56,10 @@ func (l *GLM) Dims(n int) (theta, hyper int) {
 	return theta, max(1, len(l.Penalties))
 }
 
-// Load makes d the data of the following fits. It copies the rows with a weight above 0. It returns
-// the errors of [learn.Data.Check]. If a label is outside the domain of the loss, the error is an
-// ArgError of kind ErrDomain. If a penalty does not fit the features, it is an ArgError of kind
-// ErrShape or ErrNonconvex. After an error the learner has no data.
+// Load takes the data d, which all following fits use. It copies the rows with a weight above 0. It
+// returns the errors of [learn.Data.Check]. If a label is outside the domain of the loss, it
+// returns an ArgError of kind ErrDomain. If a penalty does not fit the features, it returns an
+// ArgError of kind ErrShape or ErrNonconvex. After an error the learner has no data.
 func (l *GLM) Load(d learn.Data) (err error) {
 	defer learner.End(l, &err)
 	if d, err = l.state.Take(l, d, l.Loss == Logistic); err == nil {
@@ -66,9 +68,9 @@ func (l *GLM) Load(d learn.Data) (err error) {
 	return l.take(d, l.Loss, 0, l.Penalties, l.Intercept, err)
 }
 
-// Bytes implements [learn.SizedLearner]. It counts the copied rows, their terms at two points, the
-// Hessian, and the copies and sums of penalties. For the squared loss it also counts the Gram matrix,
-// and the fits of Folds if s.Folds is set.
+// Bytes implements [learn.SizedLearner]. It counts the copied rows, the rows' terms at two points,
+// the Hessian, and the copies and sums of penalties. For the squared loss it also counts the Gram
+// matrix. If s.Folds is set, it counts the fits of Folds too.
 func (l *GLM) Bytes(s learn.Size) int64 {
 	rows, q, _ := learner.Sizes(s)
 	intercept := l.Intercept || l.normalises()
@@ -92,13 +94,14 @@ func (l *GLM) Bytes(s learn.Size) int64 {
 // Reset forgets the warm start and the last fit. The data stays loaded.
 func (l *GLM) Reset() { l.reset() }
 
-// Fit minimises the objective at hyper = λ and writes θ. It starts from the best constant or the
-// last solution. After an error the learner has no fit, and θ is unchanged. Errors:
+// Fit minimises the objective at the hyperparameters hyper, which are the λ_j, and writes the
+// minimiser to θ. It starts from the best constant or from the last solution. After an error the
+// learner has no fit, and θ is unchanged. Errors:
 //
 //   - An ArgError that matches ErrShape, ErrNotFinite or ErrDomain: hyper cannot be used.
 //   - ErrNotFitted: no data are loaded.
 //   - ErrIllPosed: θ is not unique, because features without a penalty are linear combinations of
-//     other features. Or no θ minimises the objective, because features without a penalty separate
+//     other features; or no θ minimises the objective, because features without a penalty separate
 //     the classes or have no count above 0.
 //   - ErrNotFinite: the objective overflows.
 func (l *GLM) Fit(theta, hyper []float64) (err error) {
@@ -112,46 +115,48 @@ func (l *GLM) Fit(theta, hyper []float64) (err error) {
 // Residual implements [learn.VerifiedLearner].
 func (l *GLM) Residual() (float64, error) { return learner.Measured(l, &l.state, l.residual) }
 
-// VJP differentiates the last fit. To each field of g that is not nil, it adds dthetaᵀ·∂θ/∂input.
-// If there is no fit, the error is ErrNotFitted. If dtheta is not finite or a product overflows, it
-// is an ArgError of kind ErrNotFinite. After an overflow g is undefined.
+// VJP differentiates the last fit. It adds dthetaᵀ·∂θ/∂input to each field of g that is not nil. If
+// there is no fit, it returns ErrNotFitted. If dtheta is not finite or a product overflows, it
+// returns an ArgError of kind ErrNotFinite. After an overflow g is undefined.
 func (l *GLM) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
 	defer learner.Name(l, &err)
 	return qpdiff.Scratch[glmDerivative](w).adjoint(&l.glmFit, g, dtheta)
 }
 
-// JVP differentiates the last fit. It sets dtheta to the derivative of θ along d, whose fields are
-// tangents of the inputs. The errors are the same as for VJP, with d in place of dtheta.
+// JVP differentiates the last fit. It sets dtheta to the derivative of θ along the direction d,
+// whose fields are tangents of the inputs. The errors are the same as for VJP, with d in place of
+// dtheta.
 func (l *GLM) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
 	defer learner.Name(l, &err)
 	return qpdiff.Scratch[glmDerivative](w).tangent(&l.glmFit, dtheta, d)
 }
 
-// FoldsAtOnce reports whether Folds is faster than single fits. This holds for the squared loss.
+// FoldsAtOnce reports whether Folds is faster than separate fits, which is so for the squared loss.
 func (l *GLM) FoldsAtOnce() bool { return l.Loss == Squared }
 
-// NormaliseFolds implements [learn.NormalFoldLearner]. With Scaled, Folds costs n³/6
-// multiplications for each fold, even for a small fold. FoldsVJP costs as much for each fold of
-// less than q/2 rows.
+// NormaliseFolds implements [learn.NormalFoldLearner]. If the field Scaled of the normalisation is
+// set, Folds costs n³/6 multiplications for each fold, even for a small fold. FoldsVJP then costs
+// as much for each fold of less than q/2 rows.
 func (l *GLM) NormaliseFolds(n learn.FoldNormal) { l.normal = n }
 
-// Folds sets dst to the predictions for the rows of each fold, fold after fold. For each fold,
-// Folds makes a fit at hyper. The fit uses the rows outside the fold, and predicts the rows of the
-// fold. A row may be in several folds, as with random splits. After Folds there is no last fit for
-// VJP and JVP. FoldsVJP computes the derivatives of Folds.
+// Folds writes predictions to dst, fold after fold: one prediction for each row of a fold. The
+// predictions for a fold come from a fit to the rows outside this fold, at the hyperparameters
+// hyper. A row may be in several folds, as with random splits. Folds discards the last fit, so that
+// VJP and JVP have no fit. FoldsVJP computes the derivatives of Folds.
 //
 // Folds is for the squared loss only. With q parameters it costs q³/6 multiplications for each fold
-// of at least q/2 rows, and q² for each row of a smaller fold. Load has summed the squares of all
-// rows, and the first Folds after a Load sums the squares of each fold. The condition of a fold's
-// Hessian bounds the loss of digits.
+// of at least q/2 rows, and q² multiplications for each row of a smaller fold. Load has already
+// summed the squares of all rows, and the first Folds after a Load sums the squares of each fold.
+// The condition of a fold's Hessian bounds the loss of digits.
 //
-// K random splits cost K times one fold, because nothing is shared between rows that are in several
-// folds. With the share p of the rows for training, the first Folds after a Load takes K·(1 − p)·N·q²/2
-// multiplications, where K folds take N·q²/2. Each split of at least q/2 rows stores 2·q² numbers.
+// K random splits cost K times as much as one fold, because nothing is shared between splits that
+// have rows in common. Let p be the share of the rows for training. With K random splits, the first
+// Folds after a Load takes K·(1 − p)·N·q²/2 multiplications; with K folds it takes N·q²/2. Each
+// split of at least q/2 rows stores 2·q² numbers.
 //
-// Folds returns the errors of Fit. If the loss is not squared, or a fold is empty or has a row
-// twice, the error matches ErrDomain. If the folds need more than Data.MaxBytes, it matches
-// ErrTooLarge. After an error dst is undefined.
+// Folds returns the errors of Fit. If the loss is not squared, or if a fold is empty or has a row
+// twice, the error matches ErrDomain. If the folds need more memory than Data.MaxBytes, the error
+// matches ErrTooLarge. After an error dst is undefined.
 func (l *GLM) Folds(dst, hyper []float64, folds [][]int) (err error) {
 	defer learner.End(l, &err)
 	l.state.Stop.Look()
@@ -200,15 +205,15 @@ func (l *GLM) Folds(dst, hyper []float64, folds [][]int) (err error) {
 	return nil
 }
 
-// FoldsVJP differentiates Σ_t ddst_t·dst_t, with the predictions dst of the last call of Folds. It
-// adds the derivative to each field of g that is not nil. A row of X is a training row for some
-// folds and a predicted row for others. g.X receives the derivatives in the training rows. If dx is
-// not nil, it receives the derivatives in the predicted rows. K folds cost K·q² multiplications and
-// one pass over each S_j; g.X costs N·q² more.
+// FoldsVJP differentiates Σ_t ddst_t·dst_t, where dst holds the predictions of the last call of
+// Folds. It adds the derivatives to the fields of g that are not nil. A row of X is a training row
+// for some folds and a predicted row for others. FoldsVJP adds the derivatives in the training rows
+// to g.X. If dx is not nil, it adds the derivatives in the predicted rows to dx. K folds cost K·q²
+// multiplications and one pass over each S_j. The derivative g.X costs N·q² more.
 //
-// If Folds was not called after the last Load, Fit or Reset, the error is ErrNotFitted. If ddst is
-// not finite or a product overflows, it is an ArgError of kind ErrNotFinite. After an overflow g
-// and dx are undefined.
+// If Folds was not called after the last Load, Fit or Reset, FoldsVJP returns ErrNotFitted. If ddst
+// is not finite or a product overflows, it returns an ArgError of kind ErrNotFinite. After an
+// overflow g and dx are undefined.
 func (l *GLM) FoldsVJP(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense, ddst []float64) (err error) {
 	defer learner.Name(l, &err)
 	if l.state.Home.Check(); l.folds.fitID == 0 {
@@ -236,7 +241,8 @@ func (l *GLM) New() learn.Learner {
 	return &GLM{Loss: l.Loss, Penalties: slices.Clone(l.Penalties), Intercept: l.Intercept, Raw: l.Raw}
 }
 
-// Convention returns the squared, the logistic or the Poisson loss, and Raw.
+// Convention returns the usual loss (the squared, the logistic or the Poisson loss), and the field
+// Raw.
 func (l *GLM) Convention() learn.Convention {
 	c := learn.Convention{Raw: l.Raw}
 	switch l.Loss {
@@ -252,10 +258,11 @@ func (l *GLM) Convention() learn.Convention {
 
 // Freedom sets dst to the effective degrees of freedom of each parameter of the last fit. They are
 // the diagonal entries of (H₀ + Σλ_jS_j)⁻¹H₀, where H₀ is the Hessian of the loss. An unpenalised
-// parameter has 1 degree of freedom. The sum over the features of a term is between 0 and the
-// number of these features. For the squared loss the sum over all parameters is the trace of the
-// matrix that maps labels to fitted values (Wood 2017, section 5.4.2). Freedom costs q³
-// multiplications for q parameters, and allocates. If there is no fit, the error is ErrNotFitted.
+// parameter has 1 degree of freedom. Several features may form one term of the model; the sum over
+// these features is between 0 and their number. For the squared loss the sum over all parameters is
+// the trace of the matrix that maps labels to fitted values (Wood 2017, section 5.4.2). Freedom
+// costs q³ multiplications for q parameters, and allocates memory. If there is no fit, it returns
+// ErrNotFitted.
 func (l *GLM) Freedom(dst []float64) error {
 	if err := l.state.Fitted(); err != nil {
 		return learner.Named(l, err)
@@ -265,7 +272,8 @@ func (l *GLM) Freedom(dst []float64) error {
 	return nil
 }
 
-// Hyperparameters describes the λ_j. Their names are λ(Name) with the Name of the penalty, or λ[j].
+// Hyperparameters describes the λ_j. The name of a λ_j is λ(Name) with the Name of its penalty, or
+// λ[j] if this Name is empty.
 func (l *GLM) Hyperparameters(m learn.Moments) []learn.Hyperparameter {
 	return hyperparameters(l.Penalties, l.Loss.usualCurvature(m.Mean), m)
 }

@@ -10,22 +10,24 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// A Loss is the loss ℓ(y, η) of a [GLM] at the linear prediction η for the label y.
+// A Loss is the loss of a [GLM] for one row: ℓ(y, η), where y is the label and η is the linear
+// prediction.
 type Loss int
 
 const (
 	// Squared is ½(y − η)².
 	Squared Loss = iota
-	// Logistic is log(1 + exp(−yη)) for labels y = ±1: η is the log odds of +1.
+	// Logistic is log(1 + exp(−yη)) for labels y = ±1. Here η is the log odds of the label +1.
 	Logistic
-	// Poisson is exp(η) − yη for y ≥ 0: η is the logarithm of the expected y. For counts c with the
-	// exposures e, use the rates c/e as labels and e as weights. The objective is then the negative
-	// log-likelihood of Poisson counts c with the expectation e·exp(η), up to a constant.
+	// Poisson is exp(η) − yη for labels y ≥ 0. Here η is the logarithm of the expected y. For counts c
+	// with the exposures e, use the rates c/e as labels and the exposures e as weights. The objective
+	// is then the negative log-likelihood of Poisson counts c with the expectation e·exp(η), up to a
+	// constant.
 	Poisson
 )
 
-// name returns the name of k for errors. If k is not one of the constants above, name returns its
-// number.
+// name returns the name of the loss k for errors. If k is not one of the constants above, name
+// returns the number k.
 func (k Loss) name() string {
 	switch k {
 	case Squared:
@@ -38,8 +40,8 @@ func (k Loss) name() string {
 	return strconv.Itoa(int(k))
 }
 
-// at returns three derivatives of ℓ. The results slope and curvature are the first and the second
-// derivative of ℓ in η, and slopeY is the derivative of slope in y.
+// at returns three derivatives of the loss ℓ. The results slope and curvature are the first and the
+// second derivative of ℓ in η. The result slopeY is the derivative of slope in y.
 func (k Loss) at(y, eta float64) (slope, curvature, slopeY float64) {
 	switch k {
 	case Logistic:
@@ -53,8 +55,8 @@ func (k Loss) at(y, eta float64) (slope, curvature, slopeY float64) {
 	}
 }
 
-// constant returns the best constant η for labels with the given mean. If there is none, it returns
-// 0.
+// constant returns the best constant prediction η for labels with the given mean. If no constant is
+// best, it returns 0.
 func (k Loss) constant(mean float64) float64 {
 	switch {
 	case k == Squared:
@@ -67,9 +69,9 @@ func (k Loss) constant(mean float64) float64 {
 	return 0
 }
 
-// usualCurvature returns the curvature of the loss in η at the best constant for labels with the
-// given mean. There are two exceptions. For Logistic the mean counts as 0. For Poisson with the
-// mean 0 the result is 1.
+// usualCurvature returns the curvature of the loss in η at the best constant prediction for labels
+// with the given mean. There are two exceptions. For Logistic the mean counts as 0. For Poisson
+// with the mean 0 the result is 1.
 func (k Loss) usualCurvature(mean float64) float64 {
 	switch {
 	case k == Logistic:
@@ -93,8 +95,8 @@ func (k Loss) check(d learn.Data) error {
 	return nil
 }
 
-// evaluate computes the derivatives of each row's term of the objective at p.eta. The term of row i
-// has the weight w[i].
+// evaluate computes the derivatives of each row's term of the objective at p.eta, the predictions
+// of the rows. The term of row i has the weight w[i].
 func (k Loss) evaluate(p *point, y, w []float64) {
 	for i, eta := range p.eta {
 		slope, curvature, slopeY := k.at(y[i], eta)
@@ -102,9 +104,9 @@ func (k Loss) evaluate(p *point, y, w []float64) {
 	}
 }
 
-// A point holds the terms of the rows at one θ. With several outputs, eta and slope hold all rows
-// of the first output, then all rows of the second, and so on. curvature has m entries for each
-// pair of outputs, in the order of [softmax.pair].
+// A point holds predictions and derivatives of all rows at one θ. With several outputs, eta and
+// slope hold all rows of the first output, then all rows of the second, and so on. curvature has m
+// entries for each pair of outputs, in the order of [softmax.pair].
 type point struct {
 	eta, slope, curvature []float64
 	slopeY                []float64 // of one output

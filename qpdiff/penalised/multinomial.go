@@ -14,24 +14,25 @@ import (
 //
 //	minimise over β_c and b_c   Σ_i w_i [log Σ_c exp(η_ic) − η_{i,y_i}] + ½ Σ_j λ_j Σ_c β_cᵀS_jβ_c
 //
-// with the decisions η_ic = x_iᵀβ_c + b_c of row i. The probability of class c is exp(η_ic)/Σ_k
-// exp(η_ik). The labels y_i are the numbers 0 to C − 1 of the classes. w_i is the weight of row i
-// in the [learn.Data], 1 by default. As for [GLM], the loss is a sum, not a mean. Without Intercept
-// b_c is 0. Each λ_j applies to all classes.
+// Here η_ic = x_iᵀβ_c + b_c is the decision value of row i for class c. The probability of class c
+// is exp(η_ic)/Σ_k exp(η_ik). The labels y_i are the numbers of the classes, 0 to C − 1. w_i is the
+// weight of row i in the [learn.Data], 1 by default. As for [GLM], the loss is a sum and not a
+// mean. Without Intercept, b_c is 0. Each λ_j applies to all classes.
 //
-// If the same vector is added to all β_c, no probability changes. The learner returns the solution
-// with Σ_c β_c = 0 and Σ_c b_c = 0. The penalties alone give Σ_c β_c = 0 for penalised features.
+// If the same vector is added to all β_c, no probability changes. Among these solutions, the
+// learner returns the one with Σ_c β_c = 0 and Σ_c b_c = 0. For penalised features, the penalties
+// alone already imply Σ_c β_c = 0.
 //
-// The hyperparameters are λ_j ≥ 0, one for each penalty. θ holds β_0 (followed by b_0 with
+// There is one hyperparameter λ_j ≥ 0 for each penalty. θ holds β_0 (followed by b_0 with
 // Intercept), then the parameters of class 1 in the same order, and so on. The numbers of the
 // classes affect only the order of these entries. A label is the number of a class, so θ has no
 // derivative in the labels, and derivatives do not change Grad.Y.
 //
 // # Method
 //
-// The method is the same as for [GLM], applied to C − 1 orthonormal contrasts of the classes
-// (Helmert contrasts), in which the Hessian is regular. With n features a Newton step costs
-// N·n²C²/4 multiplications for the Hessian and (Cn)³/6 for its factor.
+// The method is the same as for [GLM], but the parameters are those of C − 1 orthonormal contrasts
+// of the classes (Helmert contrasts), for which the Hessian is regular. With n features a Newton
+// step costs N·n²C²/4 multiplications for the Hessian and (Cn)³/6 for the factor of the Hessian.
 //
 // Set Classes before Load. Fits after the first allocate nothing.
 type Multinomial struct {
@@ -47,8 +48,8 @@ type Multinomial struct {
 // multinomial is the loss of a [softmax]. A GLM cannot have this loss.
 const multinomial = Poisson + 1
 
-// Dims returns the number of parameters and the number of hyperparameters. There are n parameters
-// for each class, or n+1 with Intercept, and one hyperparameter for each penalty.
+// Dims returns the number of parameters and the number of hyperparameters for n features. There are
+// n parameters for each class, or n+1 with Intercept, and one hyperparameter for each penalty.
 func (l *Multinomial) Dims(n int) (theta, hyper int) {
 	if theta = n; l.Intercept {
 		theta++
@@ -62,11 +63,11 @@ func (l *Multinomial) Outputs() int { return l.Classes }
 // SetOutputs sets the field Classes.
 func (l *Multinomial) SetOutputs(classes int) { l.Classes = classes }
 
-// Load makes d the data of the following fits. It copies the rows with a weight above 0. It returns
-// the errors of [GLM.Load]. If Classes is below 2, or a label is not one of the numbers 0 to
-// Classes − 1, the error is an ArgError of kind ErrDomain. If Intercept is set and a class has no
-// row with a weight above 0, it is an ArgError of kind ErrIllPosed. After an error the learner has
-// no data.
+// Load takes the data d, which all following fits use. It copies the rows with a weight above 0. It
+// returns the errors of [GLM.Load]. If Classes is below 2, or if a label is not one of the numbers
+// 0 to Classes − 1, it returns an ArgError of kind ErrDomain. If Intercept is set and a class is
+// without rows of a weight above 0, it returns an ArgError of kind ErrIllPosed. After an error the
+// learner has no data.
 func (l *Multinomial) Load(d learn.Data) (err error) {
 	defer learner.End(l, &err)
 	if d, err = l.state.Take(l, d, false); err == nil {
@@ -109,20 +110,20 @@ func (l *Multinomial) Bytes(s learn.Size) int64 {
 // Reset forgets the warm start and the last fit. The data stays loaded.
 func (l *Multinomial) Reset() { l.reset() }
 
-// Fit minimises the objective at hyper = λ and writes θ. It starts from the best constants or the
-// last solution. After an error the learner has no fit, and θ is unchanged. The errors are the same
-// as for [GLM.Fit]. ErrIllPosed also occurs if features without a penalty separate some classes
-// from the other classes.
+// Fit minimises the objective at the hyperparameters hyper, which are the λ_j, and writes the
+// minimiser to θ. It starts from the best constants or from the last solution. After an error the
+// learner has no fit, and θ is unchanged. The errors are the same as for [GLM.Fit]. ErrIllPosed
+// also occurs if features without a penalty separate some classes from the other classes.
 func (l *Multinomial) Fit(theta, hyper []float64) (err error) {
 	defer learner.End(l, &err)
 	return l.fit(theta, hyper)
 }
 
-// Residual implements [learn.VerifiedLearner]. There is one condition for each parameter of each of
-// the C − 1 contrasts.
+// Residual implements [learn.VerifiedLearner]. Each of the C − 1 contrasts has one condition for
+// each of its parameters.
 func (l *Multinomial) Residual() (float64, error) { return learner.Measured(l, &l.state, l.residual) }
 
-// VJP is the same as for [GLM], but does not change g.Y.
+// VJP does the same as the VJP of [GLM], but does not change g.Y.
 func (l *Multinomial) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
 	defer learner.Name(l, &err)
 	return qpdiff.Scratch[glmDerivative](w).adjoint(&l.glmFit, g, dtheta)
@@ -134,13 +135,13 @@ func (l *Multinomial) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) 
 	return qpdiff.Scratch[glmDerivative](w).tangent(&l.glmFit, dtheta, d)
 }
 
-// New returns a new learner with the same settings, and the same matrices.
+// New returns a new learner with the same settings. Both learners share the matrices of Penalties.
 func (l *Multinomial) New() learn.Learner {
 	return &Multinomial{Classes: l.Classes, Penalties: slices.Clone(l.Penalties), Intercept: l.Intercept, Raw: l.Raw}
 }
 
-// Convention returns Raw, and the logistic loss. The loss is applied to the log odds of each row's
-// class, as for any [learn.ClassLearner].
+// Convention returns the logistic loss, and the field Raw. The loss is applied to the log odds of
+// each row's class, as for any [learn.ClassLearner].
 func (l *Multinomial) Convention() learn.Convention {
 	return learn.Convention{Loss: learn.LogisticLoss, Raw: l.Raw}
 }

@@ -12,42 +12,42 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// nearRounding bounds the rounding error of a prediction by a fit, relative to the sum of its
-// absolute terms. It covers Hessians with a condition up to 1e5.
+// nearRounding bounds the rounding error of a fit's prediction, relative to the sum of its absolute
+// terms. It covers Hessians with condition numbers up to 1e5.
 const nearRounding = 1e-11
 
-// NearFolds tries these numbers s one after the other. It looks for an s such that s times the
-// Hessian of all rows is a lower bound of the Hessian without a fold.
+// NearFolds tries these numbers s one after the other. It needs an s for which s times the Hessian
+// of all rows is a lower bound of the Hessian without a fold.
 var shares = [...]float64{15. / 16, 7. / 8, 3. / 4, 1. / 2, 1. / 4, 1. / 8, 1. / 16, 1. / 64}
 
-// NearFolds approximates [GLM.Folds] for any loss, at the hyperparameters of the last Fit, and
-// bounds the errors of its predictions. For each fold it takes one Newton step from the fit to all
-// rows, with the Hessian without the fold's rows (Beirami et al. 2017). The exact prediction comes
-// from the exact fit without the fold. Each entry of dst differs from the exact prediction by at
-// most the corresponding entry of bound. If a fold has no finite bound, NearFolds fits the rows
-// outside this fold, and the bounds are bounds of rounding errors. The result fitted is the number
-// of such folds.
+// NearFolds approximates [GLM.Folds] for any loss, at the hyperparameters of the last Fit. It also
+// bounds the errors of the approximate predictions. For each fold it takes one Newton step from the
+// fit to all rows, with the Hessian without the fold's rows (Beirami et al. 2017). Each entry of
+// dst is the prediction after this step. It differs from the prediction by the exact fit without
+// the fold by at most the corresponding entry of bound. If there is no finite bound for a fold,
+// NearFolds fits the rows outside this fold, and the bounds are bounds of rounding errors. The
+// result fitted is the number of such folds.
 //
 // # Bound
 //
 // If two values of η differ by d, the curvatures of each of the three losses differ at most by a
-// factor e^|d| (Bach 2010). The following values belong to one fold; its remaining rows are the
-// rows outside the fold. Let H be the Hessian without the fold at the start of the step, and g the
-// gradient without the fold at its end. Let r be the largest change of η in the step, and R² the
-// largest zᵀH⁻¹z, both over the remaining rows. Let ν² = gᵀH⁻¹g and ρ = r − ln(1 − e^r·R·ν).
+// factor e^|d| (Bach 2010). Consider one fold, and call the rows outside it the remaining rows. Let
+// H be the Hessian of the remaining rows at the start of the step, and g their gradient at its end.
+// Let r be the largest change of η in the step, and R² the largest zᵀH⁻¹z, both over the remaining
+// rows z. Let ν² = gᵀH⁻¹g and ρ = r − ln(1 − e^r·R·ν).
 //
-// If the logarithm exists, the η of each remaining row at the exact minimiser differs from the η at
-// the end of the step by at most −ln(1 − e^r·R·ν). A prediction zᵀθ is then wrong by at most
+// Suppose that the logarithm exists. For each remaining row, η at the exact minimiser then differs
+// from η at the end of the step by at most −ln(1 − e^r·R·ν). A prediction zᵀθ is wrong by at most
 // |zᵀH⁻¹g| + (zᵀH⁻¹z)^½·(e^ρ − 1)·ν. In R and in zᵀH⁻¹z, NearFolds replaces H by a lower bound of
 // H, which is a fraction of the Hessian of all rows.
 //
 // With q parameters, N rows and K folds NearFolds costs 2·N·q² multiplications for all folds
-// together, and some q³ + 2·N·q for each fold. Trials compare its time with the time of one fit for
-// each fold. For 10 folds of N = 2000 rows, NearFolds takes 1/9 of that time at q = 51, and 1/3 at
-// q = 201. For leave-one-out with N = 500 and q = 21, it takes 1/22. It allocates some 3·q² + 8·N
-// numbers, and does not change the fit.
+// together, and some q³ + 2·N·q for each fold. Measurements compare its time with the time of one
+// fit for each fold. For 10 folds of N = 2000 rows, NearFolds takes 1/9 of that time at q = 51, and
+// 1/3 at q = 201. For leave-one-out with N = 500 and q = 21, it takes 1/22. It allocates some 3·q²
+// + 8·N numbers, and does not change the fit.
 //
-// If there is no fit, the error is ErrNotFitted. NearFolds also returns the errors of Folds for
+// If there is no fit, NearFolds returns ErrNotFitted. It also returns the errors of Folds for
 // invalid folds, and the errors of Fit for a fold that it fits.
 func (l *GLM) NearFolds(dst, bound []float64, folds [][]int) (fitted int, err error) {
 	defer learner.Name(l, &err)
@@ -80,12 +80,12 @@ func (l *GLM) NearFolds(dst, bound []float64, folds [][]int) (fitted int, err er
 // A foldStep takes one Newton step for each fold. Every step starts from the same fit.
 type foldStep struct {
 	l *GLM
-	// Hessians: hall of all rows, gram of the fold; h is the factor of hall − gram
+	// three Hessians: hall is of all rows, gram is of the fold, and h is the factor of hall − gram
 	hall, gram, h      []float64
 	dinv, work         []float64
 	g, theta, nextStep []float64 // the gradient, the step's end, and the step after it
 	rows               []float64 // of the fold, times roots of their weights
-	// for each row with a weight above 0: zᵀH⁻¹z with the Hessian of all rows
+	// for each row z with a weight above 0: zᵀH⁻¹z, where H is the Hessian of all rows
 	leverage []float64
 	placeOf  []int // for each row of X, its place among the rows with a weight above 0, or −1
 	// for each row with a weight above 0: whether the row is in the fold
@@ -128,8 +128,8 @@ func (s *foldStep) row(dst []float64, i int) {
 	}
 }
 
-// fold computes the predictions of a fold and their bounds. It returns false if there is no finite
-// bound.
+// fold computes the predictions for a fold and the bounds of their errors. If there is no finite
+// bound, it returns false.
 func (s *foldStep) fold(dst, bound []float64, val []int) bool {
 	l, q := s.l, s.l.q
 	clear(s.inFold)
@@ -184,9 +184,9 @@ func (s *foldStep) fold(dst, bound []float64, val []int) bool {
 	return true
 }
 
-// share factorises the Hessian without the fold. It returns a number s such that s times the
-// Hessian of all rows is a lower bound of the Hessian without the fold. It returns false if the
-// remaining rows do not determine θ.
+// share factorises the Hessian without the fold. It returns a number s for which s times the
+// Hessian of all rows is a lower bound of the Hessian without the fold. If the remaining rows do
+// not determine θ, it returns false.
 func (s *foldStep) share() (share float64, ok bool) {
 	l, q := s.l, s.l.q
 	for _, v := range shares {
@@ -205,9 +205,9 @@ func (s *foldStep) share() (share float64, ok bool) {
 	return share, dense.LDLFactorUntil(&l.state.Stop, s.h, s.dinv, q, q, rankTol) == q
 }
 
-// end evaluates the gradient without the fold at theta. It sets nextStep to the next Newton step
-// from theta, with the opposite sign. It returns ν, and the largest change of η over the remaining
-// rows.
+// end evaluates the gradient without the fold at theta. It sets nextStep to the negative of the
+// next Newton step from theta. It returns ν (see NearFolds), and the largest change of η over the
+// remaining rows.
 func (s *foldStep) end() (distance, off float64) {
 	l, q := s.l, s.l.q
 	dense.Products(s.next.eta, l.z, q, s.theta)
@@ -235,7 +235,7 @@ func (s *foldStep) rounding(z []float64) (sum float64) {
 	return nearRounding * sum
 }
 
-// fit computes the predictions of a fold by a fit to the rows outside the fold.
+// fit computes the predictions for a fold by a fit to the rows outside the fold.
 func (s *foldStep) fit(dst, bound []float64, val []int) error {
 	l := s.l
 	d := l.state.Data

@@ -14,10 +14,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// centres reports whether the folds use the systems that normalFold describes. Small folds of
-// unscaled features are cheaper with the factor of all rows. Large folds with an intercept need the
-// means of their own rows: a large entry in the fold moves the mean of all rows far from the other
-// rows.
+// centres reports whether the folds use the systems that normalFold describes. They do if features
+// are scaled. If features are not scaled, small folds cost less with the factor of all rows. Large
+// folds with an intercept use these systems too, because they need the means of their own training
+// rows: a large entry in the fold moves the mean of all rows far from the training rows.
 func (l *glmFit) centres(folds [][]int) bool {
 	return l.normal.Scaled != nil || l.q > l.n && slices.ContainsFunc(folds, func(v []int) bool { return isLarge(len(v), l.q) })
 }
@@ -37,8 +37,8 @@ func (s *normalFold) see(dst, z []float64) {
 	}
 }
 
-// outside calls visit for each row that has a weight above 0 and is not in the fold p. The argument
-// at is the place of the row among the rows with a weight above 0.
+// outside calls the function visit for each row that has a weight above 0 and is not in the fold p.
+// The argument at of visit is the row's place among the rows with a weight above 0.
 func (p *foldPart) outside(rows int, visit func(at int)) {
 	within := p.inFit
 	for at := range rows {
@@ -50,8 +50,8 @@ func (p *foldPart) outside(rows int, visit func(at int)) {
 	}
 }
 
-// normalise prepares p, which is fold k, for normalised features. It returns false if every row
-// with a weight above 0 is in p.
+// normalise prepares the part p of fold k for normalised features. If all rows with a weight above
+// 0 are in the fold, it returns false.
 func (l *glmFit) normalise(k int, p *foldPart) bool {
 	n, q, s := l.n, l.q, &p.normal
 	slices.Sort(p.inFit)
@@ -100,8 +100,9 @@ func (l *glmFit) normalise(k int, p *foldPart) bool {
 	return true
 }
 
-// recomputeProducts computes the products of the labels with the features in lossy, from the rows
-// outside p. If the parameter all is true, it computes the products with all features.
+// recomputeProducts computes products of the labels with features from the rows outside the fold p.
+// It computes them for the features in the list lossy, or for all features if the parameter all is
+// true.
 func (l *glmFit) recomputeProducts(p *foldPart, all bool) {
 	s, row := &p.normal, l.folds.row
 	if all {
@@ -120,8 +121,9 @@ func (l *glmFit) recomputeProducts(p *foldPart, all bool) {
 	})
 }
 
-// outsideSquares sets the upper triangle of g (n×n) to the sum of w·x·xᵀ over the normalised features x
-// of the rows outside p. block is scratch.
+// outsideSquares sets the upper triangle of the n×n matrix g to the sum of w·x·xᵀ. The sum is over
+// the rows outside the fold p; x has the normalised features of a row and w is its weight. The
+// parameter block is scratch.
 func (l *glmFit) outsideSquares(g []float64, p *foldPart, block *[]float64) {
 	n, q, s := l.n, l.q, &p.normal
 	for i := range n {
@@ -151,8 +153,8 @@ func (l *glmFit) outsideSquares(g []float64, p *foldPart, block *[]float64) {
 	}
 }
 
-// recomputeSquares computes the entries of g for the features in lossy from the rows outside p. row is
-// scratch.
+// recomputeSquares computes the entries of g that belong to the features in the list lossy, from
+// the rows outside the fold p. The parameter row is scratch.
 func (l *glmFit) recomputeSquares(g []float64, p *foldPart, row []float64) {
 	n, s := l.n, &p.normal
 	for _, j := range s.lossy {
@@ -175,8 +177,9 @@ func (l *glmFit) recomputeSquares(g []float64, p *foldPart, row []float64) {
 	})
 }
 
-// factorNormal sets h to the factor of the Hessian of p, in the normalised features. If the Hessian
-// is singular, it returns false. The slices work and work2 (n) and block are scratch.
+// factorNormal sets h to the factor of the Hessian of the fold p, in the normalised features. If
+// this Hessian is singular, it returns false. The slices work, work2 (n entries each) and block are
+// scratch.
 func (l *glmFit) factorNormal(h, dinv []float64, p *foldPart, work, work2 []float64, block *[]float64) bool {
 	n := l.n
 	if p.large {
@@ -204,8 +207,8 @@ func (l *glmFit) solveNormal(p *foldPart, beta []float64) bool {
 	return true
 }
 
-// predictNormal returns the prediction for row i of X. The caller gives theta, the solution of the
-// fit without p.
+// predictNormal returns the prediction for row i of X. The parameter theta is the solution of the
+// fit without the fold p.
 func (l *glmFit) predictNormal(p *foldPart, theta []float64, i int) (sum float64) {
 	s := &p.normal
 	if l.intercept {
@@ -232,10 +235,10 @@ func (d *foldDerivative) solveNormal(l *glmFit, p *foldPart, u []float64) {
 }
 
 // normalRows adds the cotangents of the training rows and of their labels for fold k, whose
-// features are normalised. Let x be the normalised features of a row of weight w, r the residual,
-// and W the sum of the weights. With fixed means and deviations there would be the usual terms. In
-// addition, a mean has the cotangent −Σddst·β/scale, and a deviation has −(u∘Pβ + β∘Pu)/scale with
-// the penalty's matrix P.
+// features are normalised. If the means and deviations were fixed, there would be only the usual
+// terms. Further terms arise because a mean has the cotangent −Σddst·β/scale, and a deviation has
+// the cotangent −(u∘Pβ + β∘Pu)/scale. Here P is the matrix of the penalties, and Σddst is the
+// parameter sum.
 func (d *foldDerivative) normalRows(l *glmFit, g *learn.Grad, k int, sum float64) {
 	f, n := &l.folds, l.n
 	p := &f.parts[k]
@@ -269,7 +272,8 @@ func (d *foldDerivative) normalRows(l *glmFit, g *learn.Grad, k int, sum float64
 	})
 }
 
-// addSymmetric adds the product of v and the symmetric matrix with the upper triangle a to dst.
+// addSymmetric adds the product of a symmetric matrix and v to dst. The parameter a has the upper
+// triangle of the matrix.
 func addSymmetric(dst, a, v []float64) {
 	n := len(v)
 	for i := range n {
@@ -279,8 +283,9 @@ func addSymmetric(dst, a, v []float64) {
 	}
 }
 
-// startNormal sets u to the cotangent of the θ of fold k, whose features are normalised, and adds the
-// cotangents of the predicted rows to dx. It returns the sum of the cotangents of the predictions.
+// startNormal sets u to the cotangent of the θ of fold k, whose features are normalised. It adds
+// the cotangents of the predicted rows to dx. It returns the sum of the cotangents of the
+// predictions.
 func (l *glmFit) startNormal(k int, u []float64, dx *mat.Dense, ddst []float64) (sum float64) {
 	p, x := &l.folds.parts[k], l.state.Data.Dense()
 	s, beta := &p.normal, l.folds.beta[k*l.n:]

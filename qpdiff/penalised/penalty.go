@@ -13,16 +13,16 @@ import (
 )
 
 // A Penalty is the quadratic form βᵀSβ of the weights β of consecutive features. It has one
-// hyperparameter. Either S or Root is set.
+// hyperparameter. Exactly one of the fields S and Root is set.
 type Penalty struct {
-	// Name appears only in a search, in the name of the hyperparameter: λ(Name). If Name is empty,
+	// Name is used only by a search, for the name of the hyperparameter: λ(Name). If Name is empty,
 	// the hyperparameter has the name λ[j].
 	Name string
 	// First is the number of the first feature.
 	First int
-	// S is symmetric and positive semidefinite, with one row for each feature. A *[mat.SymDense],
-	// *[mat.SymBandDense] or *[mat.DiagDense] is read in place. Of a *[mat.SymBandDense] or
-	// *[mat.DiagDense], only the bands are read. Other matrices are copied.
+	// S is symmetric and positive semidefinite, with one row for each feature. A learner reads a
+	// *[mat.SymDense], *[mat.SymBandDense] or *[mat.DiagDense] in place, and copies any other matrix.
+	// It reads only the bands of a *[mat.SymBandDense] or *[mat.DiagDense].
 	S mat.Symmetric
 	// Root is a matrix R with S = RᵀR. It may have any number of rows.
 	Root mat.Matrix
@@ -37,11 +37,11 @@ func Ridge(start, n int) Penalty {
 
 // Differences returns the penalty of the squared differences between the weights of the n features
 // start, …, start + n − 1. Order 1 gives Σ(β_{j+1} − β_j)², and order 2 gives Σ(β_{j+2} − 2β_{j+1}
-// + β_j)². order is at least 1, and n is larger than order. The penalty makes the weights of
-// neighbouring features similar, for example the weights of the levels of an ordered category. If
-// the features are the values of B-splines, the penalty makes the function that they describe
-// smooth (Eilers and Marx 1996). Polynomials of a degree below the order are not penalised. S is a
-// band matrix with order bands above the diagonal.
+// + β_j)². The parameter order must be at least 1, and n must be larger. The penalty makes the
+// weights of neighbouring features similar, for example the weights of the levels of an ordered
+// category. If the features are the values of B-splines, the penalty makes the function that they
+// describe smooth (Eilers and Marx 1996). Polynomials of a degree below the order are not
+// penalised. S is a band matrix; the number of bands above the diagonal is order.
 func Differences(start, n, order int) Penalty {
 	if order < 1 || n <= order {
 		return Penalty{First: start} // which Load refuses
@@ -64,8 +64,8 @@ func Differences(start, n, order int) Penalty {
 	return Penalty{First: start, S: s}
 }
 
-// size returns the number of features of the penalty, and the number of matrix entries that a
-// learner copies.
+// size returns two numbers: the number of features of the penalty, and the number of entries of its
+// matrix that a learner copies.
 func (p Penalty) size() (count, copied int) {
 	if p.S == nil {
 		if p.Root != nil {
@@ -94,8 +94,8 @@ func (p Penalty) band() int {
 	return count - 1
 }
 
-// A shape is the place of a penalty's entries: the features, and the number of bands above the
-// diagonal. A fit adds neighbouring penalties of the same shape.
+// A shape describes where the entries of a penalty's matrix are: the features, and the number of
+// bands above the diagonal. A fit adds neighbouring penalties of the same shape.
 type shape struct{ first, count, band int }
 
 func (p Penalty) shape() shape {
@@ -103,7 +103,8 @@ func (p Penalty) shape() shape {
 	return shape{p.First, count, p.band()}
 }
 
-// A form stores a penalty for the solver: the upper triangle of the band of S, row by row.
+// A form stores the matrix S of a penalty for the solver. It has the upper triangle of the band of
+// S, row by row.
 type form struct {
 	shape
 
@@ -113,7 +114,7 @@ type form struct {
 	storage []float64
 }
 
-// row returns the entries of row i from the diagonal to the end of the band.
+// row returns the entries of row i of S, from the diagonal to the end of the band.
 func (f *form) row(i int) []float64 {
 	at := i * f.stride
 	if !f.skewed {
@@ -122,8 +123,8 @@ func (f *form) row(i int) []float64 {
 	return f.data[at:][:min(f.band+1, f.count-i)]
 }
 
-// load stores the penalty p of a model with n features in f. j is the index of p among the
-// penalties.
+// load stores the penalty p, of a model with n features, in the form f. The parameter j is the
+// index of p among the penalties.
 func (f *form) load(p Penalty, j, n int) error {
 	count, copied := p.size()
 	switch {
@@ -178,7 +179,7 @@ func (f *form) copy(p Penalty) {
 	}
 }
 
-// addTo adds λS to the upper triangle of h, a matrix with q rows.
+// addTo adds λS to the upper triangle of the matrix h, which has q rows.
 func (f *form) addTo(h []float64, q int, lambda float64) {
 	for i := range f.count {
 		dense.Axpy(lambda, f.row(i), h[(f.first+i)*(q+1):])
@@ -207,7 +208,7 @@ func (f *form) addSizes(dst []float64, lambda float64, v []float64) {
 	}
 }
 
-// mean returns the mean of the nonzero diagonal entries of S, or 1 if there are none.
+// mean returns the mean of the nonzero entries on the diagonal of S, or 1 if all of them are zero.
 func (p Penalty) mean() float64 {
 	count, _ := p.size()
 	var sum, entries float64
@@ -232,8 +233,8 @@ func (p Penalty) mean() float64 {
 	return sum / entries
 }
 
-// spread returns the mean nonzero eigenvalue of S divided by the smallest nonzero eigenvalue. For a
-// multiple of the unit matrix it is 1.
+// spread returns a ratio: the mean of the nonzero eigenvalues of S, divided by the smallest nonzero
+// eigenvalue. For a multiple of the unit matrix the ratio is 1.
 func (p Penalty) spread() float64 {
 	if _, diagonal := p.S.(*mat.DiagDense); diagonal {
 		return 1
@@ -265,16 +266,18 @@ func (p Penalty) spread() float64 {
 	return sum / float64(positive) / least
 }
 
-// An eigenvalue of S below nullTol times the largest eigenvalue counts as 0.
+// nullTol is a fraction of the largest eigenvalue of S. A smaller eigenvalue counts as 0.
 const nullTol = 1e-10
 
-// The bounds and the default of a λ_j are multiples of one reference value. At this value the
-// penalty is as large as the sum of squares of its features, multiplied by the curvature of the
-// loss at the best constant. The upper bound is also multiplied by Penalty.spread. Therefore, at
-// the upper bound, even the function with the smallest nonzero penalty is strongly penalised.
+// These constants, times one reference value, are the bounds and the default of a λ_j. At the
+// reference value the penalty is as large as the sum of squares of its features, multiplied by the
+// curvature of the loss at the best constant prediction. The upper bound is also multiplied by
+// Penalty.spread. Hence, at the upper bound, even the function with the smallest nonzero penalty is
+// strongly penalised.
 const leastLambda, defaultLambda, mostLambda = 1e-8, 1e-2, 1e4
 
-// fewHyper is the largest number of hyperparameters that a search treats individually.
+// fewHyper is the largest number of hyperparameters for which a search treats each of them
+// separately.
 const fewHyper = 3
 
 // hyperparameters describes the λ_j for a loss with the given curvature.

@@ -2,8 +2,9 @@ package penalised
 
 import "cvgm/qpdiff/internal/dense"
 
-// A penaltySum is the sum Σλ_jS_j of neighbouring penalties of the same shape.
-// A fit reads each S_j once and then works with the sum, because many S_j are larger than a cache.
+// A penaltySum is the sum Σλ_jS_j of neighbouring penalties of the same shape. A fit reads each S_j
+// only once, to compute the sum, and then works with the sum. This saves time because many S_j are
+// larger than a cache.
 type penaltySum struct {
 	start int    // number of the first penalty
 	forms []form // one or more
@@ -94,11 +95,12 @@ func (s *penaltySum) get(lambda []float64) (*form, float64) {
 	return &s.sum, 1
 }
 
-// together is the number of forms whose rows are multiplied by the same vector at a time.
+// together is a number of forms: the rows of so many forms are multiplied by the same vector at a
+// time.
 const together = 4
 
-// products computes the products of x with row i of each form, and writes them to the first entries
-// of dst. It omits the first entries of the row; skip is the number of omitted entries.
+// products multiplies x by row i of each form, and writes the products to the first entries of dst.
+// It leaves out the first entries of the rows; the parameter skip is the number of these entries.
 func products(dst *[together]float64, forms []form, i, skip int, x []float64) {
 	x = x[:len(forms[0].row(i))-skip]
 	if len(forms) == together {
@@ -110,7 +112,8 @@ func products(dst *[together]float64, forms []form, i, skip int, x []float64) {
 	}
 }
 
-// each calls visit for up to four forms at a time. j is the number of the first of them.
+// each calls the function visit for up to four forms at a time. The argument j of visit is the
+// number of the first of these forms.
 func (s *penaltySum) each(visit func(j int, forms []form)) {
 	for at := 0; at < len(s.forms); at += together {
 		visit(s.start+at, s.forms[at:min(at+together, len(s.forms))])
@@ -135,8 +138,8 @@ func (s *penaltySum) subtractBilinear(dst, u, v []float64) {
 	})
 }
 
-// subtractInner subtracts ½⟨S_j, P⟩ from each dst_j, for a symmetric P with q rows. It reads only the
-// upper triangle of P.
+// subtractInner subtracts ½⟨S_j, P⟩ from each dst_j, where P is a symmetric matrix with q rows. It
+// reads only the upper triangle of P.
 func (s *penaltySum) subtractInner(dst, p []float64, q int) {
 	first := s.forms[0].first
 	s.each(func(j int, forms []form) {

@@ -7,8 +7,8 @@ import (
 	"cvgm/qpdiff/internal/learner"
 )
 
-// residual measures the optimality conditions ∇ = 0 of the last fit. It computes the gradient anew
-// from the rows.
+// residual measures how far the last fit violates the optimality condition that the gradient is 0.
+// It computes the gradient anew from the rows.
 func (l *glmFit) residual() (worst float64) {
 	c := glmFit{loss: l.loss, joint: l.joint, forms: l.forms, lambda: l.lambda, sums: l.sums, n: l.n, q: l.q, y: l.y, w: l.w, z: l.z}
 	outs := l.joint.outputs()
@@ -23,9 +23,10 @@ func (l *glmFit) residual() (worst float64) {
 	return worst
 }
 
-// gradientTerms returns the sizes of the terms of the gradient at theta, whose point is current. The
-// term of a row is its slope. Rounding of the row's η changes the slope by the curvature times the
-// size of the terms of η, which is added. An exponential of η has a rounding error even at η = 0.
+// gradientTerms returns the sizes of the terms of the gradient at theta. The point current must
+// belong to theta. The term of a row is the slope of its loss. Rounding of the row's η changes the
+// slope by the curvature times the size of the terms of η, and this product is added to the size.
+// An exponential of η has a rounding error even at η = 0.
 func (l *glmFit) gradientTerms(theta []float64) []float64 {
 	m, q, outs := len(l.w), l.q, l.joint.outputs()
 	sizes, terms := make([]float64, outs), make([]float64, len(theta))

@@ -7,10 +7,11 @@ import (
 	"cvgm/qpdiff/internal/dense"
 )
 
-// A softmax is the multinomial loss log Σ_c exp(η_c) − η_y of C decisions η. If a constant is added
-// to all decisions, the loss does not change. If all classes have the same quadratic penalties, the
-// decisions at the minimum sum to 0. Therefore the fit has C − 1 outputs γ with η = Qγ. The columns
-// of Q are orthonormal and sum to 0, so γ and η have equal penalties.
+// A softmax is the multinomial loss log Σ_c exp(η_c) − η_y of the decision values η of C classes,
+// for a row of class y. If a constant is added to all decision values, the loss does not change. If
+// all classes have the same quadratic penalties, the decision values at the minimum sum to 0. The
+// fit therefore has only C − 1 outputs γ, with η = Qγ. The columns of the matrix Q are orthonormal
+// and sum to 0, so that γ and η have equal penalties.
 type softmax struct {
 	classes int       // C, or 0 for a loss of one output
 	q       []float64 // Q, row by row
@@ -27,7 +28,7 @@ func (s *softmax) load(classes int) {
 	outs := classes - 1
 	s.q = dense.Zeros(s.q, classes*outs)
 	s.p, s.s = dense.Grow(s.p, classes), dense.Grow(s.s, outs)
-	for k := range outs { // Helmert's contrasts: class k+1 against the mean of the classes 0 to k
+	for k := range outs { // Helmert's contrasts: class k+1 is compared with the mean of the classes 0 to k
 		unit := 1 / math.Sqrt(float64((k+1)*(k+2)))
 		for c := range k + 1 {
 			s.q[c*outs+k] = unit
@@ -42,7 +43,7 @@ func (s *softmax) active() bool { return s.classes > 0 }
 // outputs returns C − 1, or 1.
 func (s *softmax) outputs() int { return max(1, s.classes-1) }
 
-// pair returns the position of the pair of outputs a and b in point.curvature.
+// pair returns the position in point.curvature of the curvatures for the outputs a and b.
 func (s *softmax) pair(a, b int) int {
 	if a > b {
 		a, b = b, a
@@ -50,8 +51,8 @@ func (s *softmax) pair(a, b int) int {
 	return a*(2*s.outputs()-a-1)/2 + b
 }
 
-// expand computes parameters of classes from parameters of outputs, by η = Qγ. theta holds the q
-// parameters of each output, and dst gets the q parameters of each class.
+// expand converts parameters of outputs to parameters of classes, by η = Qγ. The slice theta holds
+// the q parameters of each output, and dst gets the q parameters of each class.
 func (s *softmax) expand(dst, theta []float64, q int) {
 	clear(dst)
 	outs := s.outputs()
@@ -62,8 +63,8 @@ func (s *softmax) expand(dst, theta []float64, q int) {
 	}
 }
 
-// contract sets dst to the product of dtheta with a matrix: the transpose of the matrix by which
-// expand multiplies.
+// contract is the adjoint of expand: it multiplies dtheta by the transpose of the matrix of expand,
+// and writes the product to dst.
 func (s *softmax) contract(dst, dtheta []float64, q int) {
 	clear(dst)
 	outs := s.outputs()
@@ -74,8 +75,8 @@ func (s *softmax) contract(dst, dtheta []float64, q int) {
 	}
 }
 
-// absent returns a class without rows, or −1 if there is none. It sets p to the total weights of
-// the classes.
+// absent returns a class in which no row has a weight above 0, or −1 if there is no such class. It
+// sets p to the total weights of the classes.
 func (s *softmax) absent(y, w []float64) int {
 	clear(s.p)
 	for i, own := range y {
@@ -84,8 +85,8 @@ func (s *softmax) absent(y, w []float64) int {
 	return slices.Index(s.p, 0)
 }
 
-// constant computes the outputs of the best constant prediction, and writes them to every stride-th
-// entry of dst. Each class must have a row.
+// constant computes the outputs of the best constant prediction. It writes them to the slice dst,
+// in which they are stride entries apart. Each class must have a row.
 func (s *softmax) constant(dst []float64, stride int, y, w []float64) {
 	s.absent(y, w)
 	outs := s.outputs()
@@ -96,9 +97,9 @@ func (s *softmax) constant(dst []float64, stride int, y, w []float64) {
 	}
 }
 
-// evaluate does the work of [Loss.evaluate] for the classes y. It computes slopes and curvatures
-// relative to the contrasts of the most probable class. This avoids cancellation, even if a
-// probability is very small.
+// evaluate does the work of [Loss.evaluate] for the multinomial loss; y holds the classes of the
+// rows. It computes slopes and curvatures relative to the contrasts of the most probable class.
+// This avoids cancellation, even if a probability is very small.
 func (s *softmax) evaluate(p *point, y, w []float64) {
 	m, outs := len(w), s.outputs()
 	for i, own := range y {
@@ -128,7 +129,7 @@ func (s *softmax) evaluate(p *point, y, w []float64) {
 }
 
 // shares computes the probabilities p of the classes, and returns the most probable class. The
-// outputs are every stride-th entry of gamma.
+// outputs of the row are in the slice gamma, stride entries apart.
 func (s *softmax) shares(gamma []float64, stride int) (best int) {
 	outs := s.outputs()
 	for k := range s.s {
