@@ -44,8 +44,8 @@ type qpDerivative struct {
 	kkt  *kktMatrix // the KKT matrix with these rows, if it may be singular
 	rows []int      // the rows of y, as numbered in activeSet
 	v, y []float64  // the last solution
-	// three vectors in a row, for the products in the cotangent of Q: z, then the last adjoint's v,
-	// then z again
+	// three vectors, one after the other, for the products in the cotangent of Q: z, the last
+	// adjoint's v, and z again
 	zvz []float64
 	// Right-hand side and residual.
 	cz, cy, rz, ry []float64

@@ -31,8 +31,8 @@ type partResidual struct {
 }
 
 // rayResidual describes a direction in one part of the program. big is the size of the direction,
-// pmax of the linear term p, and qmax of Q. deviation measures how far the direction is from one
-// along which the objective falls without bound. slope is the slope of p along the direction.
+// pmax of the linear term p, and qmax of Q. deviation is the direction's largest violation of the
+// conditions that unboundedTol lists. slope is the slope of p along the direction.
 type rayResidual struct {
 	big, pmax, qmax, deviation, slope float64
 }

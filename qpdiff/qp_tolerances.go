@@ -79,15 +79,15 @@ const (
 	// maxProximal bounds the number of proximal steps.
 	maxProximal = 100
 	// stalledProximal and stalledDefinite are numbers of consecutive steps that do not halve the
-	// residual. After so many steps, more steps gain nothing. stalledProximal applies to programs with
-	// a proximal term, whose steps may leave the residual unchanged for some time. stalledDefinite
-	// applies to definite programs, for which recentring helps at once or not at all.
+	// residual. After this number of steps, more steps gain nothing. stalledProximal applies to
+	// programs with a proximal term, whose steps may leave the residual unchanged for some time.
+	// stalledDefinite applies to definite programs, for which recentring helps at once or not at all.
 	stalledProximal = 10
 	stalledDefinite = 3
 	// stalledOwn is a number of consecutive steps that do not halve the largest ratio of a gradient
-	// entry to the entry's own terms. After so many steps, more steps will not reduce the ratio. There
-	// are two possible reasons: the entry is the rounding error of other terms, or Q is so flat that
-	// only a weaker proximal term helps.
+	// entry to the entry's own terms. After this number of steps, more steps will not reduce the
+	// ratio. There are two possible reasons: the entry is the rounding error of other terms, or Q is
+	// so flat that only a weaker proximal term helps.
 	stalledOwn = 3
 	// maxWeaker bounds how often the weight of the proximal term is divided by 100 because the steps
 	// make no progress. Three such divisions reduce a weight of shiftQuadratic to the rounding error

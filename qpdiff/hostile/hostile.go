@@ -52,8 +52,8 @@ type Kind struct {
 // steps. They take seconds of a core that many other processes may share.
 const hang = 2 * time.Minute
 
-// enough is a number of calls. The share of successful calls is checked only if there are at least
-// so many calls. Three standard deviations of the share are then at most .15.
+// enough is the number of calls from which on the share of successful calls is checked. With this
+// number of calls, three standard deviations of the share are at most .15.
 const enough = 100
 
 // kinds of errors that qpdiff documents.

@@ -187,8 +187,8 @@ func (l *glmFit) fit(theta, hyper []float64) error {
 // params returns the number of entries in the θ that the learner returns.
 func (l *glmFit) params() int { return max(1, l.joint.classes) * l.q }
 
-// blockRows returns a number of rows: so many rows are summed together. A row has q entries, and
-// the rows of a block fit into the cache.
+// blockRows returns the number of rows that are summed together. A row has q entries, and the rows
+// of a block fit into the cache.
 func blockRows(q int) int { return 4 * max(1, dense.SquareBlock/4/max(1, q)) }
 
 // addSquares adds Σ_k w_k z_k z_kᵀ over the rows z_k to the upper triangle of h. It stops early if
@@ -319,10 +319,10 @@ const (
 	// lastStep. A step of at most slowStep counts as rounding unless the previous step was at least
 	// twice as long. If there is no minimiser, all of the mostSteps steps are longer than slowStep.
 	slowStep = 1e-3
-	// stillEta is the largest change of the η of a row in the last step. A change of stillEta alters
-	// the curvature of the logistic and Poisson losses by a tenth. If there is no minimiser, the η of
-	// some rows changes by about 1 in each step. The curvature of these rows then vanishes, and so
-	// does the length of the step in the units of lastStep.
+	// stillEta is the largest allowed change of the η of a row in the last step. A change of stillEta
+	// alters the curvature of the logistic and Poisson losses by a tenth. If there is no minimiser,
+	// the η of some rows changes by about 1 in each step. The curvature of these rows then vanishes,
+	// and so does the length of the step in the units of lastStep.
 	stillEta = .1
 	// wholeStep is a length of a step, in the units of lastStep. A step of at most wholeStep is taken
 	// without a check of the slope at its end, because rounding may hide this slope.
@@ -333,7 +333,7 @@ const (
 	// mostSteps bounds the number of steps. If there is a minimiser, about ten steps suffice. If there
 	// is none, each step changes η by about 1, and the loss falls to e⁻²⁰⁰.
 	mostSteps = 200
-	// mostHalvings bounds how often a step is halved. After so many halvings, a step changes a
+	// mostHalvings bounds how often a step is halved. After this number of halvings, a step changes a
 	// parameter by less than its rounding error.
 	mostHalvings = 60
 	// rankTol is the smallest pivot of the Hessian that counts, relative to the pivot's diagonal

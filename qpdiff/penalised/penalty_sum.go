@@ -95,8 +95,7 @@ func (s *penaltySum) get(lambda []float64) (*form, float64) {
 	return &s.sum, 1
 }
 
-// together is a number of forms: the rows of so many forms are multiplied by the same vector at a
-// time.
+// together is the number of forms whose rows are multiplied by the same vector at a time.
 const together = 4
 
 // products multiplies x by row i of each form, and writes the products to the first entries of dst.

@@ -148,9 +148,9 @@ const (
 	// rounding errors of a sum over some thousand rows. It then jumps by the rounding error of one
 	// row.
 	jumpTol = 1. / 64
-	// jumpHalvings is a number of halvings of a step. After so many halvings, a piece of the step has
-	// 2⁻⁵⁰ of the step's length. If a gradient jumps within such a piece, it is not smooth to working
-	// precision.
+	// jumpHalvings is a number of halvings of a step. After this number of halvings, a piece of the
+	// step has 2⁻⁵⁰ of the step's length. If a gradient jumps within such a piece, it is not smooth to
+	// working precision.
 	jumpHalvings = 50
 )
 

@@ -18,12 +18,12 @@ const (
 	productRows, productColumns = 4, 8
 )
 
-// packed returns a number of entries: a product of matrices with n rows and columns packs so many
-// entries at a time.
+// packed returns the number of entries that are packed at a time in a product of matrices with n
+// rows and columns.
 func packed(n int) int { return packedColumns(n) * min(n, blockDepth) }
 
-// packedColumns returns a number of columns: a product with n columns packs so many columns at a
-// time.
+// packedColumns returns the number of columns that are packed at a time in a product with n
+// columns.
 func packedColumns(n int) int {
 	return (min(n, BlockSize) + productColumns - 1) / productColumns * productColumns
 }

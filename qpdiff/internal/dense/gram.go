@@ -39,8 +39,8 @@ func AddProducts(g, a, b []float64, rows, n, stride int) {
 	}
 }
 
-// SquareBlock is a number of entries of x: AddSquares copies so many entries at a time. The copies
-// stay in the second-level cache.
+// SquareBlock is the number of entries of x that AddSquares copies at a time. The copies stay in
+// the second-level cache.
 const SquareBlock = 1 << 14
 
 // A SquareWork holds the copies of AddSquares. The zero value is ready to use.

@@ -78,9 +78,8 @@ func LDLFactorUntil(stopper *stop.Stop, a, dinv []float64, n, stride int, tol fl
 	return n
 }
 
-// ldlBlock is a number of pivots: ldlBlocks applies so many pivots to a row at a time. It must be
-// even. The 32 rows of these pivots stay in the second-level cache if a row has at most 1000
-// entries.
+// ldlBlock is the number of pivots that ldlBlocks applies to a row at a time. It must be even. The
+// 32 rows of these pivots stay in the second-level cache if a row has at most 1000 entries.
 const ldlBlock = 32
 
 // leastBlocks is the smallest number of unknowns for which ldlBlocks is faster than the method
@@ -178,8 +177,8 @@ func LDLBack(a, dinv []float64, n, stride int, x []float64) {
 	}
 	k := n
 	// An addition to a sum has to wait for the previous addition to the same sum, so four sums are
-	// computed at a time. Each sum begins with the last entry of x and uses the entry that was
-	// computed most recently last.
+	// computed at a time. Each sum begins with the last entry of x. The entry of x that was computed
+	// most recently is therefore the final term of each sum.
 	for k >= 4 {
 		known := x[k:]
 		k -= 4

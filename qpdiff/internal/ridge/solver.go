@@ -64,7 +64,7 @@ func (s *Solver) Borrow(from *Solver) {
 // packing one entry takes as long as packingCost operations of a step.
 const gramShare, singleShare, factorShare, packingCost = .4, .2, .4, 5
 
-// budget returns a number of steps. So many steps cost as much as a factorisation.
+// budget returns the number of steps that together cost as much as a factorisation.
 func (s *System) budget() float64 {
 	m, k := float64(s.M), float64(s.K)
 	if s.Stored != nil {
@@ -358,8 +358,8 @@ func (c *Condition) Reach(sys *System, i int, squares, along float64) float64 {
 // system has one unknown for each row.
 func (s *System) Norm(i int) float64 { return s.rows[i*s.M+i] }
 
-// forecastSteps is a number of steps of conjugate gradients. After so many steps, the rate of
-// convergence is known well enough for a forecast.
+// forecastSteps is a number of steps of conjugate gradients. After this number of steps, the rate
+// of convergence is known well enough for a forecast.
 const forecastSteps = 4
 
 // conjugate makes steps of conjugate gradients from x = 0, at most as many as the parameter most.

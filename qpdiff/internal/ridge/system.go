@@ -76,7 +76,7 @@ func (z *Rows) Add(dst []float64, scale float64, u []float64) {
 	}
 }
 
-// addColumns is a number of columns: the method Add processes so many columns at a time.
+// addColumns is the number of columns that the method Add processes at a time.
 const addColumns = 64
 
 // Entry returns entry j of row i. Stored must be nil.

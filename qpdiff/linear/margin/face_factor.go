@@ -17,8 +17,8 @@ const (
 	// new factor.
 	updatedPart = 8
 
-	// updates is a number of changes. After so many changes, a factor is computed anew, because each
-	// change adds rounding errors. This number of changes costs about as much as a new factor.
+	// updates is a number of changes. After this number of changes, a factor is computed anew, because
+	// each change adds rounding errors. Together the changes cost about as much as a new factor.
 	updates = 64
 )
 

@@ -156,8 +156,8 @@ func (p *marginSolver) searchCurved() (t float64, kinkID int, ok bool) {
 	return lo, -1, dense.Finite(start) && (lo > 0 || len(p.kinks) > 0)
 }
 
-// fewKinks is a number of kinks. searchCurved examines up to so many kinks one after the other.
-// Each kink costs a pass over the rows.
+// fewKinks is the largest number of kinks that searchCurved examines one after the other. Each kink
+// costs a pass over the rows.
 const fewKinks = 8
 
 // passed returns a number of kinks that searchCurved can skip, because the slope is still negative

@@ -31,29 +31,30 @@ const (
 	dependentTol = 1e-13
 
 	// quadraticStep is a change of margins. The curvature of the smooth loss ℓ counts as constant
-	// along a step that changes no margin by more. For so short a step, rounding hides even the slope.
+	// along a step that changes no margin by more than quadraticStep. For so short a step, rounding
+	// hides even the slope.
 	quadraticStep = 1e-3
 
-	// lastStep is a change of margins. A Newton step is the last if it changes no margin by more.
-	// Convergence is quadratic, so the remaining error is less than lastStep².
+	// lastStep is a change of margins. A Newton step is the last if it changes no margin by more than
+	// lastStep. Convergence is quadratic, so the remaining error is less than lastStep².
 	lastStep = 1e-8
 
 	// roundedStep is a change of margins. A Newton step is also the last if it changes no margin by
-	// more and is more than half as long as the previous step. With quadratic convergence, the step
-	// would be shorter, so it consists of rounding errors.
+	// more than roundedStep and is more than half as long as the previous step. With quadratic
+	// convergence the step would be shorter, so it consists of rounding errors.
 	roundedStep = 1e-4
 
-	// nearStep is a change of margins. If a full Newton step changes no margin by more, the
-	// multipliers after the step have the same signs as at the face's minimiser.
+	// nearStep is a change of margins. If a full Newton step changes no margin by more than nearStep,
+	// the multipliers after the step have the same signs as at the face's minimiser.
 	nearStep = .1
 
-	// blockedSteps is a number of successive steps of length zero. After so many such steps, the
-	// solver removes one constraint at a time, because constraints that are removed together may
-	// block one another.
+	// blockedSteps is a number of successive steps of length zero. After this number of steps, the
+	// solver removes one constraint at a time, because constraints that are removed together may block
+	// one another.
 	blockedSteps = 10
 
-	// stuckRounds is a number of successive rounds in which the objective does not fall. After so
-	// many such rounds, the dual method replaces the primal method. The dual method costs more for
+	// stuckRounds is a number of successive rounds in which the objective does not fall. After this
+	// number of rounds, the dual method replaces the primal method. The dual method costs more for
 	// each face, so stuckRounds is not small.
 	stuckRounds = 20
 

@@ -15,8 +15,8 @@ import (
 // solution of a [marginSolver].
 type weakMargins struct {
 	weak qpdiff.Weak // weakly active, by distinct row
-	// kinks at a hyperparameter that is 0: at λ1 = 0, the coordinates at a kink; at a hinge loss
-	// without weight, the rows at a kink
+	// kinks at a hyperparameter that is 0: coordinates at a kink if λ1 = 0, and rows at a kink if the
+	// weight of the hinge loss is 0
 	weakFree qpdiff.Weak
 
 	// scratch of listAll: root has the square roots of the Hessian's diagonal, and length the scaled
