@@ -14,8 +14,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The elastic net of the paper (Example 3.2): the specialised learner, the QP in
-// 2n variables, and the general rule give the same θ and the same derivatives.
+// The elastic net of the paper (Example 3.2) is solved in three ways: by the specialised learner,
+// by the QP in 2n variables, and by the general rule. All three give the same θ and the same
+// derivatives.
 func TestElasticNetAsQP(t *testing.T) {
 	rng := rand.New(rand.NewPCG(22, 23))
 	for _, hyper := range [][]float64{{0.05, 0.1}, {0.3, 1e-2}, {1e-3, 1}, {0.5, 1e-4}} {

@@ -1,6 +1,6 @@
 package qpdiff
 
-// Helpers of the package's own tests that its external tests use as well.
+// These helpers belong to the package's own tests. The external tests of the package use them too.
 var (
 	Regression   = regression
 	ElasticNetQP = elasticNetQP

@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A total adds products without rounding that matters and without overflow,
-// and keeps the largest.
+// A total adds products without overflow and with negligible rounding, and keeps the largest of
+// them.
 type total struct{ sum, term, product, factor big.Float }
 
 func newTotal() *total {
@@ -44,9 +44,10 @@ func (t *total) value() float64 { v, _ := t.sum.Float64(); return v }
 // largest is the largest magnitude of a product.
 func (t *total) largest() float64 { v, _ := t.term.Float64(); return v }
 
-// checkOptimal tests the KKT conditions at s to its tolerance, each relative to the size of its
-// terms. If the entries have all sizes, so have the solver's units of the variables, which it
-// does not export. Then only the conditions that hold in any units are tested.
+// checkOptimal tests the KKT conditions at the solution s to the solver's tolerance, each relative
+// to the size of its terms. If the entries have all sizes, the solver's units of the variables have
+// all sizes too, and the solver does not export them. In this case checkOptimal tests only the
+// conditions that hold in any units.
 func checkOptimal(input *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, p hostile.Profile) {
 	tol := s.Tol
 	if !(tol > 0) {
@@ -89,7 +90,7 @@ func checkOptimal(input *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, p host
 	}
 	worst, size := 0.0, diagonal*reach
 	if hostile.MaxAbs(q.P) == 0 && diagonal == 0 {
-		size = 1 // an objective of 0 has no scale: multipliers of 1e-17 are fine
+		size = 1 // an objective of 0 has no scale, so multipliers of 1e-17 are allowed
 	}
 	for i := range n {
 		t := newTotal()
@@ -157,9 +158,8 @@ func checkOptimal(input *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, p host
 	}
 }
 
-// proofTol is the rounding that a certificate may have, relative to the largest
-// of the terms that each of its equations sums. For entries of all sizes see
-// checkOptimal.
+// proofTol is the rounding error that a certificate may have, relative to the largest term in each
+// of its equations. For entries of all sizes see checkOptimal.
 const proofTol = 1e-9
 
 func checkInfeasible(input *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, p hostile.Profile) bool {
@@ -216,9 +216,9 @@ func checkUnbounded(input *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, p ho
 		for j, v := range row {
 			t.add(v, c.Z[j])
 		}
-		// The solver measures z and the rows in its units of the variables, which span at most
-		// the range of the entries. The range of Scaled, 1e12, already takes the solver's
-		// tolerance of 1e-13 beyond proofTol. See also checkOptimal.
+		// The solver measures z and the rows in its units of the variables. The ratio of these units is
+		// at most the ratio of the entries. For Scaled this ratio is 1e12, which already takes the
+		// solver's tolerance of 1e-13 beyond proofTol. See also checkOptimal.
 		if p >= hostile.Scaled {
 			size = math.Inf(1)
 		}
@@ -246,8 +246,8 @@ func checkUnbounded(input *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, p ho
 	if math.Abs(slope.value()+1) > proofTol*max(1, slope.largest()) || !(c.Residual <= proofTol) {
 		input.Failf("Solve: certificate of unboundedness: slope", "%v; %+v", slope.value(), c)
 	}
-	// A direction proves nothing if no point is feasible. With entries of all sizes a program
-	// may be infeasible and unbounded within rounding.
+	// A direction proves nothing if no point is feasible. With entries of all sizes, a program may be
+	// both infeasible and unbounded within rounding.
 	if p > hostile.Integer {
 		return
 	}
@@ -275,8 +275,7 @@ func checkNonconvex(input *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution) {
 	}
 }
 
-// solve solves and checks whatever the answer is, and reports whether it is a
-// solution.
+// solve solves the program, checks the answer, and reports whether the answer is a solution.
 func solve(input *hostile.Input, s *qpdiff.Solution, q *qpdiff.QP, p hostile.Profile) bool {
 	const call = "Solve"
 	var kept hostile.Memory
@@ -323,7 +322,7 @@ func blocks(g *qpdiff.QPGrad) [][]float64 {
 	return append(b, g.P, g.H, g.B)
 }
 
-// qpGrad draws a QPGrad for n variables, m and e rows. Blocks without rows are
+// qpGrad draws a QPGrad for n variables, m inequalities and e equalities. Blocks without rows are
 // nil.
 func qpGrad(input *hostile.Input, n, m, e int, draw func(n int) []float64) *qpdiff.QPGrad {
 	matrix := func(r int) *mat.Dense {
@@ -360,8 +359,8 @@ func drop(input *hostile.Input, g *qpdiff.QPGrad) {
 	}
 }
 
-// derivatives computes every derivative of s. profile is the profile of the cotangents and
-// tangents.
+// derivatives computes every derivative of the solution s. The parameter profile is the profile of
+// the cotangents and tangents.
 func derivatives(input *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, profile hostile.Profile) {
 	n, m, e := len(q.P), len(hostile.Rows(q.G)), len(hostile.Rows(q.A))
 	cotangent := func(k int) []float64 {
@@ -509,7 +508,7 @@ func distort(input *hostile.Input, q *qpdiff.QP) {
 	}
 }
 
-// hostileQP solves programs of all kinds one after the other, warm and cold.
+// hostileQP solves programs of all kinds one after the other, with warm and with cold starts.
 func hostileQP(input *hostile.Input) {
 	s := settings(input)
 	n, m, e := input.IntN(9), input.IntN(11), input.IntN(4)
@@ -542,19 +541,18 @@ func hostileQP(input *hostile.Input) {
 	}
 }
 
-// A known program has its solution by construction. Entries are integers, or
-// normals, with rows and objective scaled by powers of two.
+// A known program is constructed from its solution. The entries are integers, or they are normal
+// numbers, with rows and objective scaled by powers of two.
 type known struct {
 	qpdiff.QP
 	z, lambda, nu []float64
 	weak          []int // rows with slack and multiplier 0
 	definite      bool
-	// strict: no row is weak, and each multiplier and slack that is not 0 is
-	// not small.
+	// strict: no row is weakly active, and no multiplier or slack is small unless it is 0
 	strict bool
-	// cond is the condition of the KKT matrix with the active rows, scaled to norm 1. It is
-	// infinite if the active rows depend on each other, or if Q is not definite on their null
-	// space. condStrict is the condition without the weak rows.
+	// cond is the condition number of the KKT matrix with the active rows, scaled to norm 1. It is
+	// infinite if the active rows depend on each other, or if Q is not definite on the null space of
+	// the active rows. condStrict is the condition number without the weakly active rows.
 	cond, condStrict float64
 }
 
@@ -637,8 +635,8 @@ func drawKnown(input *hostile.Input, p hostile.Profile, scaled bool) known {
 	return k
 }
 
-// condition returns the condition of the KKT matrix of Q and the active rows c, scaled to norm
-// 1.
+// condition returns the condition number of the KKT matrix of Q and the active rows c, after both
+// are scaled to norm 1.
 func condition(q, c [][]float64) float64 {
 	n := len(q)
 	size := n + len(c)
@@ -676,8 +674,7 @@ func condition(q, c [][]float64) float64 {
 	return math.Inf(1)
 }
 
-// hostileKnown solves programs whose solution is known, and checks values and
-// derivatives.
+// hostileKnown solves programs whose solution is known, and checks the values and the derivatives.
 func hostileKnown(input *hostile.Input) {
 	p := []hostile.Profile{hostile.Tame, hostile.Integer, hostile.Integer}[input.IntN(3)]
 	scaled := input.IntN(2) == 0
@@ -715,8 +712,8 @@ func hostileKnown(input *hostile.Input) {
 	n, m, e := len(k.P), len(k.H), len(k.B)
 	size := 1 + hostile.MaxAbs(k.z)
 	if cond := max(k.cond, k.condStrict); cond < 1e6 {
-		// The condition assumes Q scaled to norm 1, and P scaled by the same factor. If Q is
-		// small beside P, the rounding of P moves z by as much more.
+		// The condition number is for Q scaled to norm 1, with P scaled by the same factor. If Q is small
+		// compared with P, the rounding of P moves z further in proportion.
 		slope := 1.0
 		if norm := hostile.MaxAbs(hostile.Rows(k.Q)...); norm > 0 {
 			slope += hostile.MaxAbs(k.P) / norm
@@ -761,8 +758,7 @@ func hostileKnown(input *hostile.Input) {
 		}
 		return
 	}
-	// Rows that are scaled by 2^±20 would be moved by the tangents by their
-	// whole size.
+	// The tangents would move rows that are scaled by 2^±20 by the whole size of these rows.
 	if scaled {
 		return
 	}
@@ -773,15 +769,15 @@ func hostileKnown(input *hostile.Input) {
 	}
 	left, right := hostile.Dot(d, w), hostile.Dot(blocks(g), blocks(t))
 	length := hostile.Norm(blocks(g)...)*hostile.Norm(blocks(t)...) + hostile.Norm(d...)*hostile.Norm(w...)
-	// Each of the two systems is solved to a residual of 1e-14 of its terms.
+	// Each of the two systems is solved to a residual of 1e-14, relative to its terms.
 	if math.Abs(left-right) > 2e-14*k.cond*length {
 		input.Failf("VJP and JVP are not adjoint", "%v and %v, condition %.3g", left, right, k.cond)
 	}
 	if input.IntN(4) > 0 || k.cond > 1e4 {
 		return
 	}
-	// The tangents move the data by about as much as the shortest slack, so
-	// that the steps of the differences do not change the working set.
+	// The tangents move the data by about as much as the shortest slack. The steps of the difference
+	// quotients therefore do not change the working set.
 	var probe qpdiff.Solution
 	value := func(step float64) (float64, bool) {
 		matrix := func(m, t *mat.Dense) *mat.Dense {
@@ -812,8 +808,8 @@ func hostileKnown(input *hostile.Input) {
 	input.Slope("VJP", value, right, length)
 }
 
-// hostileProofs draws programs without a feasible point, and with one that is
-// known and falls without end.
+// hostileProofs draws two kinds of programs: without a feasible point, and with a known feasible
+// point and an objective that falls without end.
 func hostileProofs(input *hostile.Input) {
 	n, m := 1+input.IntN(6), input.IntN(6)
 	q := anyQP(input, hostile.Integer, n, m, input.IntN(2))
@@ -835,8 +831,8 @@ func hostileProofs(input *hostile.Input) {
 		q.G, q.H = wider, append(q.H, h)
 		g = hostile.Rows(q.G)
 	}
-	// −Σ c_i g_i z ≤ −Σ c_i h_i − gap contradicts the rows; without gap it
-	// makes all rows of the sum active.
+	// −Σ c_i g_i z ≤ −Σ c_i h_i − gap contradicts the rows. If gap is 0, it makes all rows of the sum
+	// active.
 	row, rhs := make([]float64, n), 0.0
 	for i, r := range g {
 		c := float64(input.IntN(3))
@@ -934,8 +930,8 @@ func hostileBatch(input *hostile.Input) {
 	}
 }
 
-// hostileProgram differentiates the solution of a QP also as a program whose parameters are P
-// and H, and compares.
+// hostileProgram differentiates the solution of a QP in two ways, as a QP and as a ConvexProgram
+// with the parameters P and H, and compares the results.
 func hostileProgram(input *hostile.Input) {
 	p := input.Profile()
 	var k known
@@ -1029,14 +1025,15 @@ func hostileProgram(input *hostile.Input) {
 	dalpha := append(slices.Clone(t.P), t.H...)
 	for i, row := range hostile.Rows(got.X) {
 		want := hostile.Dot([][]float64{row}, [][]float64{dalpha})
-		// If rows hold z, the terms of a derivative of 0, of the size of dα, cancel.
+		// If the rows determine z, a derivative is 0, and the terms that cancel in it have the size of
+		// dα.
 		if math.Abs(want-dz[i]) > 1e-13*k.cond*((1+hostile.Norm(row))*hostile.Norm(dalpha)+hostile.Norm(dz)) {
 			input.Failf("Differentiate: differs from the QP's JVP", "%v instead of %v, condition %.3g", want, dz[i], k.cond)
 		}
 	}
 }
 
-// hostileForEach calls ForEach and prints numbers of no status and no block.
+// hostileForEach calls ForEach. It also prints a Status and a block whose numbers do not exist.
 func hostileForEach(input *hostile.Input) {
 	calls := make([]int, input.IntN(20))
 	fails := map[int]bool{}

@@ -18,10 +18,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// TestHostile calls everything that the package exports with inputs made to
-// break it; see package hostile. Whatever the input, there is no panic and no
-// hang, every number without an error is finite, every error is of a documented
-// kind, inputs are left alone, and answers fit each other and the definitions.
+// TestHostile calls every function and method that the package exports, with inputs that are likely
+// to break it; see package hostile. For any input, no call may panic or hang, every number without
+// an error must be finite, every error must be of a documented kind, and the inputs must not
+// change. The answers must agree with each other and with the definitions.
 func TestHostile(t *testing.T) {
 	hostile.Test(t, 4000, []hostile.Kind{
 		{Name: "qp", Weight: 30, Run: hostileQP, Floors: map[string]float64{"Solve": .15, "VJP": .2, "JVP": .2, "DirectionalDerivative": .3, "Jacobian": .3}},
@@ -44,27 +44,29 @@ func TestHostile(t *testing.T) {
 
 var learnerFloors = map[string]float64{"Load": .3, "Fit": .3, "VJP": .3, "JVP": .3, "Predict": .3, "PredictVJP": .2, "LeaveOneOut": .3, "LeaveOneOutVJP": .3}
 
-// A subject is a learner with its properties that the test needs.
+// A subject is a learner, together with the properties of the learner that the test needs.
 type subject struct {
 	make func() learn.Learner
-	// labels: 0 for any numbers, else ±1, which one of y's signs must not hold
-	// alone.
+	// labels: 0 if any numbers are labels; otherwise the labels are ±1, and all labels must not have
+	// the same sign
 	classes bool
 	hyper   func(p hostile.Profile, n int) []float64
-	// objective is the objective of a fit, with the size of its terms. Nil: no test of
-	// optimality.
+	// objective returns the objective of a fit and the size of the objective's terms. If it is nil,
+	// the optimality is not tested.
 	objective func(d learn.Data, theta, hyper []float64) (value, size float64)
 	// errorWrites: a Fit that fails with ErrIterationLimit may write θ.
 	errorWrites bool
-	// reference is the minimum of the objective by the QP solver, which shares no
-	// code with the learner, and whether there is one. Nil: not compared.
+	// reference returns the minimum of the objective, computed by the QP solver, which shares no code
+	// with the learner. It also returns whether there is a minimum. If reference is nil, nothing is
+	// compared.
 	reference func(d learn.Data, hyper []float64) (value float64, ok bool)
-	// ridge is the hyperparameter of a squared ℓ₂ penalty. Nil: not known.
+	// ridge is the hyperparameter of a squared ℓ₂ penalty. If ridge is nil, this hyperparameter is not
+	// known.
 	ridge func(hyper []float64) float64
-	// kernel is the kernel of a kernel machine. Its hyperparameters may leave a kernel matrix
-	// of any condition, unless they have a usual size.
+	// kernel is the kernel of a kernel machine. Its kernel matrix may have any condition number,
+	// unless the hyperparameters have a usual size.
 	kernel kernel.Kernel
-	// inverse: 1 over the first hyperparameter bounds the condition of a fit.
+	// inverse: the reciprocal of the first hyperparameter bounds the condition number of a fit
 	inverse bool
 	// partial: VJP may give some of the derivatives with an error.
 	partial bool
@@ -103,10 +105,11 @@ func countOf(d learn.Data) (sum float64) {
 	return sum
 }
 
-// unbounded reports hyperparameters that do not bound the condition of a fit.
+// unbounded reports whether the hyperparameters leave the condition number of a fit without a
+// bound.
 func (s subject) unbounded(hyper []float64) bool { return s.inverse && !(hyper[0] > 1e-3) }
 
-// drawData draws a training set; few of them are unfit for any learner.
+// drawData draws a training set. A few of these sets cannot be used by any learner.
 func drawData(input *hostile.Input, p hostile.Profile, classes bool) learn.Data {
 	r, c := 1+input.IntN(8), 1+input.IntN(5)
 	if input.IntN(40) == 0 {
@@ -349,8 +352,8 @@ func (f *fit) used() learn.Data {
 	return d
 }
 
-// optimalTol is how much lower than at θ an objective may be nearby, relative to
-// the size of its terms: rounding.
+// optimalTol bounds by how much an objective near θ may be lower than the objective at θ. The bound
+// is relative to the size of the objective's terms, and allows for rounding.
 const optimalTol = 1e-13
 
 // referenceTol is the tolerance of a QP's residual.
@@ -400,7 +403,7 @@ func lower(input *hostile.Input, s subject, f *fit) {
 	}
 }
 
-// same compares a refit after Reset with a new learner, bit by bit.
+// same compares a new fit after Reset with the fit of a new learner, bit by bit.
 func same(input *hostile.Input, s subject, l learn.Learner, f *fit) {
 	fresh := s.make()
 	if f.full != nil {
@@ -495,8 +498,8 @@ func product(input *hostile.Input, s subject, l learn.Learner, f *fit) {
 	}
 	r, c := f.d.X.Dims()
 	t := &learn.Grad{Hyper: input.Vector(tangents, len(f.hyper)), X: mat.NewDense(r, c, input.Vector(tangents, r*c)), Y: input.Vector(tangents, r)}
-	// At the end of its domain a hyperparameter may only rise, and one-sided
-	// derivatives need not add up: it moves alone, or not at all.
+	// At the end of its domain a hyperparameter may only rise. One-sided derivatives need not add up.
+	// The hyperparameter therefore moves alone or stays fixed.
 	alone := input.IntN(2) == 0
 	for i, h := range f.hyper {
 		if h != 0 {
@@ -526,9 +529,10 @@ func product(input *hostile.Input, s subject, l learn.Learner, f *fit) {
 			if !hostile.SameBits(dtheta, fill(len(dtheta), 7)) && !errors.Is(err, qpdiff.ErrNotFinite) {
 				input.Failf("JVP: an error writes", "%v with error %v", dtheta, err)
 			}
-			// The right-hand side of a JVP is in units of the gradient, and may overflow
-			// although the right-hand side of a VJP, in units of θ, does not. A cotangent that is 0 at
-			// a coordinate tells nothing of the derivatives of this coordinate, which may overflow.
+			// The right-hand side of a JVP is in units of the gradient, and the right-hand side of a VJP is
+			// in units of θ. The first may therefore overflow although the second does not. If a cotangent
+			// is 0 at a coordinate, the VJP does not depend on the derivatives of this coordinate, which may
+			// overflow in the JVP.
 			if answered && !slices.Contains(w, 0) && equal && !g.Generalised && !s.unbounded(f.hyper) && tangents <= hostile.Integer && f.profile <= hostile.Integer && hostile.Norm(g.Hyper) < 1e6 && hostile.MaxAbs(f.hyper) < nearMax {
 				input.Failf("JVP: refuses where VJP answers", "hyper %v, X = %v, Y = %v, weights %v: %v", f.hyper, hostile.Rows(f.d.Dense()), f.d.Y, f.d.Weights, err)
 			}
@@ -549,8 +553,8 @@ func product(input *hostile.Input, s subject, l learn.Learner, f *fit) {
 	}
 }
 
-// equalTangents moves equal rows equally, and opposite rows with opposite
-// labels, which are as good as equal to a margin, oppositely.
+// equalTangents gives equal rows equal tangents. Rows that are opposite and have opposite labels
+// have equal margins; equalTangents gives them opposite tangents.
 func equalTangents(d learn.Data, t *learn.Grad) {
 	r, _ := d.X.Dims()
 	for i := range r {
@@ -568,14 +572,14 @@ func equalTangents(d learn.Data, t *learn.Grad) {
 	}
 }
 
-// nearMax is a hyperparameter of which products with data and tangents may
-// overflow.
+// nearMax is a size of hyperparameters. The product of a hyperparameter above nearMax with data and
+// tangents may overflow.
 const nearMax = 1e300
 
-// adjointTol bounds the relative difference that rounding may make between two products with
-// one Jacobian, in multiples of the vectors' lengths. The condition of the system is not known
-// here. The tolerance allows 1e6; Jacobians so large that the problem must be ill-conditioned
-// are left out.
+// adjointTol bounds the relative difference that rounding may make between two products with one
+// Jacobian, in multiples of the vectors' lengths. The condition number of the system is not known
+// here. The tolerance allows a condition number of 1e6. If a Jacobian is so large that the problem
+// must be ill-conditioned, nothing is compared.
 const adjointTol = 1e-9
 
 func adjoint(input *hostile.Input, s subject, f *fit, g, t *learn.Grad, w, dtheta []float64) {
@@ -593,14 +597,14 @@ func adjoint(input *hostile.Input, s subject, f *fit, g, t *learn.Grad, w, dthet
 		return
 	}
 	left, right := hostile.Dot([][]float64{w}, [][]float64{dtheta}), hostile.Dot(gb, tb)
-	// A derivative in a weight is H⁻¹ times terms of the size of θ or of a row. If these terms
-	// cancel at the elbow, their rounding remains, divided by the ridge penalty.
+	// A derivative in a weight is H⁻¹ times terms of the size of θ or of a row. If these terms cancel
+	// at the elbow, their rounding errors remain, divided by the ridge penalty.
 	lost := 0.0
 	if s.ridge != nil && s.ridge(f.hyper) > 0 {
 		lost = 0x1p-52 * hostile.Norm(w) * hostile.Norm(t.Hyper) * (hostile.Norm(f.theta) + hostile.Norm(hostile.Rows(f.d.Dense())...)) / s.ridge(f.hyper)
 	}
-	// A derivative of a decision value sums products of the kernel's values and of dual
-	// variables, up to C, or their derivatives. Each loses a few roundings.
+	// A derivative of a decision value is a sum of products. The factors are values of the kernel and
+	// dual variables (at most C), or derivatives of these. Each product loses a few roundings.
 	if s.kernel != nil {
 		for i := range f.d.Y {
 			x := f.d.Dense().RawRowView(i)
@@ -621,8 +625,8 @@ func adjoint(input *hostile.Input, s subject, f *fit, g, t *learn.Grad, w, dthet
 	}
 }
 
-// differences compares the derivative of value along a random direction with
-// its differences.
+// differences compares the derivative of value along a random direction with difference quotients
+// of value.
 func differences(input *hostile.Input, s subject, f *fit, g *learn.Grad, value func(l learn.Learner, theta []float64) (float64, bool)) {
 	if !moderate(f.hyper) {
 		return
@@ -879,8 +883,8 @@ func hostileHuber(input *hostile.Input) {
 			}
 			return
 		},
-		// With θ, a part of each residual that counts by its square, and the parts above
-		// and below that: a = y − Xθ − u + v.
+		// The program has the variable θ. It also splits each residual: a counts by its square, and u and
+		// v are the parts above and below it. So a = y − Xθ − u + v.
 		reference: func(d learn.Data, hyper []float64) (float64, bool) {
 			r, c := d.X.Dims()
 			k := c
@@ -919,7 +923,8 @@ func hostileHuber(input *hostile.Input) {
 	})
 }
 
-// linear adds loss(margin) over the rows, as often as they count, and the penalties.
+// linear adds up the losses of the rows' margins, each as often as the row counts, and the
+// penalties.
 func linearValue(d learn.Data, theta []float64, loss func(margin float64) float64, penalty func(v float64) float64) (value, size float64) {
 	for i, y := range d.Y {
 		w := weight(d, i)
@@ -1118,7 +1123,7 @@ func hostileSparseLogistic(input *hostile.Input) {
 	})
 }
 
-// drawKernel draws a kernel, nil included, and returns the kernel that nil means.
+// drawKernel draws a kernel, sometimes nil. It also returns the kernel for which nil stands.
 func drawKernel(input *hostile.Input) (drawn, meant kernel.Kernel) {
 	switch input.IntN(4) {
 	case 0:
@@ -1162,8 +1167,9 @@ func hostileKernelSVM(input *hostile.Input) {
 	}
 }
 
-// differencesOfPredictions compares the derivatives of a kernel machine's predictions at
-// smooth and integer data with differences. It returns the machine if there is a fit.
+// differencesOfPredictions compares the derivatives of a kernel machine's predictions with
+// difference quotients, for data that are smooth and data that are integers. It returns the machine
+// if there is a fit.
 func differencesOfPredictions(input *hostile.Input, s subject) (learn.Predictor, *fit) {
 	p := []hostile.Profile{hostile.Tame, hostile.Integer}[input.IntN(2)]
 	d := drawData(input, p, s.classes)
@@ -1217,8 +1223,8 @@ func hostileKernelRidge(input *hostile.Input) {
 	}
 }
 
-// leaveOneOut calls LeaveOneOut and its VJP, and compares the predictions with the predictions
-// of one fit for each row.
+// leaveOneOut calls LeaveOneOut and LeaveOneOutVJP. It compares the predictions with the
+// predictions of separate fits, one fit for each row.
 func leaveOneOut(input *hostile.Input, p hostile.Profile, s subject, d learn.Data) {
 	l := s.make().(learn.LeaveOneOutLearner)
 	hyper := s.hyper(p, d.Dense().RawMatrix().Cols)
@@ -1261,7 +1267,7 @@ func leaveOneOut(input *hostile.Input, p hostile.Profile, s subject, d learn.Dat
 		if errors.Join(m.Load(learn.Data{X: d.X, Y: d.Y, Rows: rest}), m.Fit(make([]float64, thetas(m, d)), hyper), m.Predict(nil, one, d.Dense().Slice(out, out+1, 0, n).(*mat.Dense))) != nil {
 			continue
 		}
-		// A prediction sums coefficients, up to y/λ, times values of the kernel.
+		// A prediction is a sum of coefficients, of size up to y/λ, times values of the kernel.
 		size := 1 + hostile.MaxAbs(d.Y)
 		for i := range d.Y {
 			x := d.Dense().RawRowView(i)
@@ -1274,8 +1280,8 @@ func leaveOneOut(input *hostile.Input, p hostile.Profile, s subject, d learn.Dat
 	}
 }
 
-// dual compares the decision values at the training rows, which are unique without intercept,
-// with the values from the dual program, by the QP solver.
+// dual compares the decision values at the training rows with the values from the dual program,
+// which the QP solver computes. Without an intercept the decision values are unique.
 func dual(input *hostile.Input, m learn.Predictor, kernel kernel.Kernel, d learn.Data, hyper []float64) {
 	n := len(d.Y)
 	q := qpdiff.QP{Q: mat.NewDense(n, n, nil), P: make([]float64, n), G: mat.NewDense(2*n, n, nil), H: make([]float64, 2*n)}
@@ -1306,7 +1312,7 @@ func dual(input *hostile.Input, m learn.Predictor, kernel kernel.Kernel, d learn
 	}
 }
 
-// quartic is ½·mean (xᵀθ − y)² + a/2·‖θ‖² + b/4·Σθ⁴, with hyperparameters a, b.
+// quartic is the objective ½·mean (xᵀθ − y)² + a/2·‖θ‖² + b/4·Σθ⁴ with the hyperparameters a and b.
 func quartic() smooth.Objective {
 	return smooth.Objective{NumHyper: 2,
 		Gradient: func(g, theta []float64, d learn.Data, hyper []float64) {
@@ -1420,7 +1426,7 @@ func hostileSmall(input *hostile.Input) {
 	hostileForEach(input)
 }
 
-// perFeatureNet is an elastic net with a group for each feature, however many there are.
+// perFeatureNet is an elastic net in which each feature is a group, for any number of features.
 type perFeatureNet struct{ linear.ElasticNet }
 
 func (l *perFeatureNet) Dims(n int) (theta, hyper int) { return n, 2 * n }

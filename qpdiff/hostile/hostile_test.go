@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Each kind of failure is reported, under its own category and with the first input that shows
-// it; so is a kind of input that is always refused.
+// Each kind of failure is reported under its own category, with the first input that shows it. A
+// kind of input whose calls all return errors is also reported.
 func TestRunSeesWhatIsBroken(t *testing.T) {
 	kinds := []Kind{
 		{Name: "panics", Weight: 1, Run: func(in *Input) { panic("boom") }},

@@ -17,11 +17,12 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// plain is the RBF kernel as one that a user has written.
+// plain is the RBF kernel, written as a user would write a kernel.
 type plain struct{ RBF }
 
-// Rows of an RBF kernel at once give the bits of its values and gradients one by one, for all
-// learners, sizes and kinds of rows, also if distances overflow or vanish.
+// An RBF kernel can be evaluated for many rows at once. The bits are the same as for separate
+// values and gradients, for all learners, sizes and kinds of rows, even if distances overflow or
+// vanish.
 func TestRowsAtOnce(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(1, 5))
@@ -65,8 +66,9 @@ func TestRowsAtOnce(t *testing.T) {
 	}
 }
 
-// From hundreds of rows on sequential minimal optimisation leaves few rows to exact steps, from a
-// cold start and from another C and γ, which hold one at a time.
+// With hundreds of rows or more, sequential minimal optimisation leaves few rows to the exact
+// steps, which move one row to a bound at a time. This holds for a cold start and for a start from
+// another C and γ.
 func TestManyRowsNeedFewExactSteps(t *testing.T) {
 	serial.Test(t)
 	const rows, left = 400, 8
@@ -98,13 +100,14 @@ func TestManyRowsNeedFewExactSteps(t *testing.T) {
 	}
 }
 
-// ridgeResidualTol bounds the residual of a ridge regression's conditions, relative to the
-// largest sum of the moduli of a condition's terms: the factor is backward stable, however near
-// to singular.
+// ridgeResidualTol bounds the residual of a ridge regression's conditions, relative to the largest
+// sum of the absolute terms of a condition. The factor is backward stable, however near to singular
+// the matrix is.
 const ridgeResidualTol = 16 * dense.Eps
 
-// Factors by blocks solve the conditions of ridge regressions of hundreds of rows to rounding, with
-// equal rows, rows that do not count, and penalties and widths of many sizes.
+// Factors computed by blocks solve the conditions of ridge regressions of hundreds of rows to
+// rounding. The data have equal rows and rows that do not count. The penalties and widths have many
+// sizes.
 func TestManyRowsLeaveNoResidual(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 5))
 	fits := 0
@@ -146,8 +149,9 @@ func TestManyRowsLeaveNoResidual(t *testing.T) {
 	}
 }
 
-// products returns predictions of a fit and their derivatives, without and with the derivatives
-// in the rows, and the same for the leave-one-out predictions of a learner that has them.
+// products returns the predictions of a fit and two derivatives, without and with the derivatives
+// in the rows. If the learner has leave-one-out predictions, it also returns them and their
+// derivatives.
 func products(l learn.Predictor, d learn.Data, hyper []float64) (out []float64, err error) {
 	rows, n := d.X.Dims()
 	theta := make([]float64, numtest.First(l.Dims(n)))

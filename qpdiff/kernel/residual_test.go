@@ -7,8 +7,8 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// A residual is large enough to reveal a coefficient or a constant that is off by a part of 1e-6,
-// in any units.
+// If a coefficient or a constant is wrong by the fraction 1e-6, the residual is large enough to
+// show it, in any units.
 func TestResidualSeesAWrongSolution(t *testing.T) {
 	d, classes := casetest.RandomData(1, 20, 2, false), casetest.NoisyClasses(2, 20, 2)
 	weighted := classes

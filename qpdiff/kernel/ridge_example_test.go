@@ -22,8 +22,8 @@ func sine() learn.Data {
 	return d
 }
 
-// The prediction at a new point, and its derivative with respect to λ, the width of the
-// kernel and the point.
+// The example computes the prediction at a new point, and the derivatives of this prediction with
+// respect to λ, the width of the kernel and the point.
 func ExampleRidge() {
 	l := kernel.Ridge{Kernel: kernel.RBF{}, Intercept: true}
 	b := make([]float64, 1)
@@ -70,8 +70,9 @@ func ExampleRidge_LeaveOneOut() {
 	// λ = 0.001: loss 0.0069, gradient [2.6581 0.0219]
 }
 
-// Random splits that validate on three of nine rows, all from one factorisation, and the derivative
-// of their squared error. A row may be a validation row of several splits.
+// Each random split uses three of nine rows for validation. One factorisation serves all splits.
+// The example also computes the derivative of their squared error. A row may be a validation row of
+// several splits.
 func ExampleRidge_Folds() {
 	d := sine()
 	var l learn.FoldLearner = &kernel.Ridge{Intercept: true}
@@ -158,7 +159,7 @@ func ExampleARD() {
 	// γ [0.3 0]: mean squared error 0.0047, slopes in γ [-0.003 0.188]
 }
 
-// Kernel values of the shapes, at a distance of one width and far away.
+// Kernel values of the shapes at two distances: at one width, and far away.
 func ExampleShape() {
 	for _, s := range []kernel.Shape{kernel.Gaussian, kernel.Matern52, kernel.Matern32} {
 		k := kernel.ARD{Shape: s}

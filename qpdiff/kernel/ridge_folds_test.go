@@ -27,9 +27,10 @@ type foldProblem struct {
 	ddst  []float64
 }
 
-// drawFolds draws a problem: folds that divide some of the rows, or random splits of which each row
-// may be in several; weights, some of them 0, in two of three; an intercept in every other one; units
-// of the features and of the labels between 1e-6 and 1e6. One problem of eight has three blocks of rows.
+// drawFolds draws a problem. It has folds that divide some of the rows, or random splits, of which
+// several may share a row. Two of three problems have weights, some of which are 0. Every second
+// problem has an intercept. The units of the features and of the labels are between 1e-6 and 1e6.
+// One problem of eight has three blocks of rows.
 func drawFolds(seed uint64) foldProblem {
 	rng := rand.New(rand.NewPCG(seed, 43))
 	rows, n := 6+rng.IntN(30), 1+rng.IntN(5)
@@ -93,8 +94,8 @@ func drawFolds(seed uint64) foldProblem {
 	return p
 }
 
-// refits returns the predictions by a fit for each fold, and the derivatives: through the fits in g,
-// and of the predicted rows in dx.
+// refits returns the predictions by separate fits, one for each fold. It also returns their
+// derivatives: through the fits in g, and through the predicted rows in dx.
 func (p foldProblem) refits(t *testing.T) (dst []float64, g *learn.Grad, dx *mat.Dense) {
 	t.Helper()
 	rows, n := p.d.X.Dims()
@@ -121,15 +122,18 @@ func (p foldProblem) refits(t *testing.T) (dst []float64, g *learn.Grad, dx *mat
 	return dst, g, dx
 }
 
-// size returns Σ_t |ddst_t|·max |y|, the size of the sum of predictions that is differentiated.
+// size returns Σ_t |ddst_t|·max |y|, the size of the sum of predictions whose derivative is
+// computed.
 func (p foldProblem) size() float64 { return floats.Norm(p.ddst, 1) * floats.Norm(p.d.Y, math.Inf(1)) }
 
-// foldsTol is the difference of fits by folds from fits one by one, relative to the largest entry, and
-// of a derivative in ln h, which is a sum that may cancel, to the size of that sum.
+// foldsTol bounds the difference between fits by folds and separate fits, relative to the largest
+// entry. A derivative in ln h is a sum whose terms may cancel, so its difference is relative to the
+// size of this sum.
 const foldsTol = 1e-10
 
-// Folds and their derivatives in all inputs are equal to fits without the rows of each fold: folds
-// that divide the rows, and random splits, with weights, by G and by factors of the rows left.
+// The results of Folds and their derivatives in all inputs are equal to the results of fits without
+// the rows of each fold. The test has folds that divide the rows, random splits, weights, the way
+// by the matrix G, and the way by factors of the remaining rows.
 func TestRidgeFolds(t *testing.T) {
 	own, shared := 0, 0
 	var w qpdiff.Workspace
@@ -163,8 +167,8 @@ func TestRidgeFolds(t *testing.T) {
 	}
 }
 
-// A fold that leaves no row, or has a row twice, is refused, as are rows that do not count. A refused
-// Folds leaves its destination alone.
+// Folds returns an error for a fold outside of which no rows remain, for a fold that has a row
+// twice, and for a fold with rows that do not count. After an error the destination is unchanged.
 func TestRidgeFoldsRefusals(t *testing.T) {
 	d := casetest.RandomData(3, 6, 2, false)
 	d.Weights = []float64{1, 1, 2, 0, 1, 1}
@@ -209,7 +213,8 @@ func TestRidgeFoldsRefusals(t *testing.T) {
 	}
 }
 
-// Folds allocate nothing once they had the same sizes, and give the same bits again, after other fits.
+// If Folds was called before with the same sizes, it allocates nothing. It gives the same bits
+// again, even after other fits.
 func TestRidgeFoldsState(t *testing.T) {
 	for seed := range uint64(12) {
 		p := drawFolds(seed)
@@ -233,7 +238,8 @@ func TestRidgeFoldsState(t *testing.T) {
 	}
 }
 
-// Coefficients beyond the largest number are an error, by G and by factors of the rows left.
+// If coefficients overflow, Folds returns an error, both with the matrix G and with factors of the
+// remaining rows.
 func TestRidgeFoldsOverflow(t *testing.T) {
 	d := casetest.RandomData(7, 12, 2, false)
 	floats.Scale(1e307, d.Y)
@@ -249,7 +255,8 @@ func TestRidgeFoldsOverflow(t *testing.T) {
 	}
 }
 
-// Folds of equal weight share one G, however rounding sums them, and folds of other weights do not.
+// Folds of equal weight share one matrix G, even if rounding makes the sums of their weights
+// differ. Folds of different weights do not share it.
 func TestRidgeFoldFamilies(t *testing.T) {
 	const rows = 30
 	d := casetest.RandomData(5, rows, 2, false)

@@ -19,7 +19,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// denseRidge solves the conditions of a Ridge, in c and b, by LU.
+// denseRidge solves the conditions of a Ridge for c and b, by an LU factorisation.
 func denseRidge(kernel Kernel, intercept bool, d learn.Data, hyper []float64) (c []float64, b float64) {
 	n := len(d.Y)
 	total := float64(n)
@@ -52,8 +52,8 @@ func denseRidge(kernel Kernel, intercept bool, d learn.Data, hyper []float64) (c
 	return x.RawVector().Data[:n], x.AtVec(n)
 }
 
-// kernelRidgeResidual compares θ, the predictions at x, or b if x is nil, with the values from
-// denseRidge, relative to the size of their terms.
+// kernelRidgeResidual compares values of a fit with the values from denseRidge, relative to the
+// size of their terms. The values are θ and the predictions at x, or θ and b if x is nil.
 func kernelRidgeResidual(kernel Kernel, intercept, predicted bool) func(d learn.Data, theta, hyper []float64) float64 {
 	return func(d learn.Data, theta, hyper []float64) float64 {
 		c, b := denseRidge(kernel, intercept, d, hyper)
@@ -118,7 +118,8 @@ func TestKernelRidgeContract(t *testing.T) {
 	}
 }
 
-// Two rows by hand: K = [1 e; e 1] for the labels ±1 gives c = ±1/(1 − e + 2λ).
+// A problem of two rows is solved by hand: K = [1 e; e 1] and the labels ±1 give c = ±1/(1 − e +
+// 2λ).
 func TestKernelRidgeByHand(t *testing.T) {
 	const gamma, lambda = .3, .2
 	e := math.Exp(-4 * gamma)
@@ -157,8 +158,9 @@ func TestKernelRidgeByHand(t *testing.T) {
 	}
 }
 
-// The bound on the condition is 2⁵²/256; the condition is √2/δ² for rows at distance δ. A third
-// of the bound is solved, three times the bound is refused.
+// The largest accepted condition number is 2⁵²/256. For two rows at the distance δ, the condition
+// number is √2/δ². A fit with a third of the largest number succeeds, and a fit with three times
+// this number returns an error.
 func TestKernelRidgeVerdicts(t *testing.T) {
 	d := casetest.RandomData(1, 6, 2, false)
 	tied := casetest.CloneData(d)
@@ -182,7 +184,7 @@ func TestKernelRidgeVerdicts(t *testing.T) {
 	v(t, "nearer rows", new(Ridge), near(1.64e-7), qpdiff.ErrIllPosed, "", 0, 1)
 }
 
-// A coefficient of 0 moves with its label: f = y/(1 + λ) at the only row.
+// A coefficient of 0 changes with its label: at the only row, f = y/(1 + λ).
 func TestKernelRidgeDifferentiatesZeroCoefficients(t *testing.T) {
 	x := mat.NewDense(1, 1, []float64{2})
 	var l Ridge
@@ -193,8 +195,8 @@ func TestKernelRidgeDifferentiatesZeroCoefficients(t *testing.T) {
 	}
 }
 
-// A leave-one-out fit leaves no trace, a refused one leaves its destination alone, and none
-// allocates. The contract has the rest.
+// A LeaveOneOut has no effect on later fits. If it returns an error, its destination is unchanged.
+// It allocates nothing. The tests of package learntest check its other properties.
 func TestKernelRidgeLeaveOneOutState(t *testing.T) {
 	d, hyper := casetest.RandomData(2, 8, 2, false), []float64{.1, .5}
 	l, fresh := Ridge{Intercept: true}, Ridge{Intercept: true}
@@ -268,8 +270,8 @@ func TestKernelModelPredictsAsTheLearner(t *testing.T) {
 	}
 }
 
-// A fit is refused if the rounding of a kernel's constant hides the rest of the kernel.
-// Otherwise the constant moves no prediction by more than that rounding.
+// If the rounding of a kernel's constant hides the rest of the kernel, a fit returns an error.
+// Otherwise the constant changes predictions by at most this rounding.
 func TestKernelRidgeRefusesConstantsThatHideTheRest(t *testing.T) {
 	d := casetest.RandomData(4, 12, 3, false)
 	x := casetest.RandomData(5, 6, 3, false).Dense()

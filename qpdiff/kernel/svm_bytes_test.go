@@ -13,13 +13,14 @@ import (
 	"cvgm/qpdiff/learntest/serial"
 )
 
-// held counts the entries of l and w that depend on the fit: of the cache of rows and of factors.
+// held counts the entries of l and w whose number depends on the fit: the entries of the row cache
+// and of factors.
 func held(l *SVM, w *qpdiff.Workspace) (store, factors int) {
 	return cap(l.q.rows.cache.store), cap(l.q.factor.a) + cap(qpdiff.Scratch[kernelDerivative](w).factor.a)
 }
 
-// A machine of many rows keeps within MaxBytes whatever it fitted before: the cache and the
-// factors of earlier fits count until they are given back.
+// A machine of many rows holds at most MaxBytes, whatever it fitted before. The cache and the
+// factors of earlier fits count until their memory is released.
 func TestKernelSVMWithinMaxBytes(t *testing.T) {
 	serial.Test(t)
 	rng, refused := rand.New(rand.NewPCG(37, 2)), 0

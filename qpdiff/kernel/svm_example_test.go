@@ -39,8 +39,8 @@ func ExampleSVM() {
 	// Output: f 0.5837, df/d(C, γ) [0.0000 0.2518], df/dx₁ [-0.7665 -0.4724]
 }
 
-// The decision value at a point changes if C, the width of the kernel, an example and the point
-// itself move together.
+// C, the width of the kernel, an example and the predicted point change together. The example
+// computes how the decision value at the point changes.
 func ExampleSVM_PredictJVP() {
 	data := learn.Data{
 		X: mat.NewDense(4, 2, []float64{1, 1, -1, -1, 1, -1, -1, 1}),
@@ -60,8 +60,8 @@ func ExampleSVM_PredictJVP() {
 	// Output: df [0.1947]
 }
 
-// The dual variables of a fit: rows 1 and 2 violate the margin, row 3 is beyond it, and
-// the others have the decision values ±1.
+// The example prints the dual variables of a fit. Rows 1 and 2 violate the margin, row 3 is beyond
+// the margin, and the other rows have the decision values ±1.
 func ExampleSVM_Multipliers() {
 	d := learn.Data{
 		X: mat.NewDense(5, 1, []float64{1.5, .2, -.2, -2, -1}),
@@ -97,7 +97,7 @@ func ExampleSVM_SupportVectors() {
 	// Output: [0 1 2 4]
 }
 
-// laplacian is a kernel of your own: a Laplacian kernel on the line, with its scale as parameter.
+// laplacian is a user-defined kernel: a Laplacian kernel on the line. Its scale is a parameter.
 type laplacian struct{}
 
 func (laplacian) NumParams(n int) int          { return 1 }
@@ -139,7 +139,8 @@ func ExampleKernel() {
 	// Output: [-0.584 0.648]
 }
 
-// The cubic polynomial kernel and its derivatives in its scale and constant.
+// The example evaluates the cubic polynomial kernel, and its derivatives with respect to its scale
+// and its constant.
 func ExamplePolynomial() {
 	k := kernel.Polynomial{Degree: 3}
 	params := []float64{.5, 1}

@@ -18,18 +18,19 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// setLimits takes the ways of large problems for small ones during a test.
+// setLimits makes the SVM use its methods for large problems on small problems too, during a test.
 func setLimits(t *testing.T, l rowLimits) {
 	was := limits
 	limits = l
 	t.Cleanup(func() { limits = was })
 }
 
-// large are the ways of large problems, for small ones: rows are set aside, with the kernel matrix or without.
+// large has limits with which small problems use the methods for large problems. Rows are set
+// aside, with and without a stored kernel matrix.
 var large = []rowLimits{{whole: 1 << 12, every: 7}, {every: 7, cache: 16}, {every: 1 << 30, cache: 1 << 20}}
 
-// Machines of many rows, which set rows aside or hold few rows of the kernel matrix, have the solutions and
-// derivatives of the others.
+// Machines of many rows set rows aside, or store few rows of the kernel matrix. Their solutions and
+// derivatives are the same as for other machines.
 func TestKernelSVMManyRows(t *testing.T) {
 	serial.Test(t)
 	rng, setAside := rand.New(rand.NewPCG(36, 37)), make([]int, len(large))
@@ -95,7 +96,8 @@ func TestKernelSVMManyRows(t *testing.T) {
 	}
 }
 
-// The ways of large problems keep the contract, except that their fits may allocate.
+// The methods for large problems satisfy the contract of a learner, except that their fits may
+// allocate.
 func TestKernelSVMManyRowsContract(t *testing.T) {
 	for at, way := range large {
 		setLimits(t, way)
@@ -126,7 +128,8 @@ func TestKernelSVMManyRowsContext(t *testing.T) {
 	}
 }
 
-// Rows that are set aside change no derivative and no refusal: at a kink both ways refuse.
+// Rows that are set aside change no derivative and no error. At a kink, both methods return an
+// error.
 func TestKernelSVMManyRowsAtKinks(t *testing.T) {
 	refused, problems := 0, numtest.Long(300)
 	for trial := range problems {
@@ -185,7 +188,8 @@ func TestKernelSVMCacheChangesNoBit(t *testing.T) {
 	}
 }
 
-// A fit whose factor needs more than MaxBytes is an error, and the cache gives way to factors before.
+// If the factor of a fit needs more than MaxBytes, the fit returns an error. Before that, the cache
+// becomes smaller to leave room for factors.
 func TestKernelSVMFactorBeyondMaxBytes(t *testing.T) {
 	serial.Test(t)
 	setLimits(t, rowLimits{every: 50, cache: 1 << 20})
@@ -213,8 +217,8 @@ func TestKernelSVMFactorBeyondMaxBytes(t *testing.T) {
 	}
 }
 
-// A kernel whose values are not all finite is an error, also if the fit does not evaluate all
-// of them at first.
+// If some values of a kernel are not finite, a fit returns an error, even if it does not evaluate
+// all of them at first.
 func TestKernelSVMOpenRows(t *testing.T) {
 	setLimits(t, rowLimits{every: 50, cache: 1 << 20})
 	d := casetest.ClassData(3, 60, 2)

@@ -18,8 +18,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// No product is answered at kinks that bisection of C finds, at 0 or at C, and every product
-// is away from them. Units of the features do not matter.
+// Bisection of C finds kinks, at which a β is at 0 or at C. Every derivative at such a kink returns
+// an error, and every derivative away from the kinks succeeds. The units of the features do not
+// matter.
 func TestKernelSVMStrictComplementarity(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(19, 1))
@@ -57,9 +58,9 @@ func (l *SVM) atTop() (rows []int) {
 	return rows
 }
 
-// gap is how near the solution is to a kink: the least of the distances of free β
-// to their bounds and of margins from 1, relative to the size of their terms.
-// cond is the condition of the free set's matrix.
+// gap is the distance of the solution from the nearest kink: the smallest distance of a free β from
+// its bounds, or of a margin from 1, relative to the size of its terms. cond is the condition
+// number of the free set's matrix.
 func (l *SVM) gap() (gap, cond float64) {
 	q := &l.q
 	size := 0.0
@@ -82,8 +83,8 @@ func (l *SVM) gap() (gap, cond float64) {
 	return gap, numtest.EquilibratedCond(len(q.freeSet), func(i, j int) float64 { return q.row(q.freeSet[i])[q.freeSet[j]] + q.shift })
 }
 
-// If every free row is weakly active, b is differentiated as the middle of the interval that
-// the bounds leave, whatever was fitted before.
+// If every free row is weakly active, the derivative of b is the derivative of the middle of the
+// interval that the bounds determine. Earlier fits do not matter.
 func TestKernelSVMAllWeak(t *testing.T) {
 	other := learn.Data{X: mat.NewDense(6, 1, []float64{0, 1, 2, 3, 4, 5}), Y: []float64{1, 1, 1, -1, -1, -1}}
 	d := learn.Data{X: mat.NewDense(3, 1, []float64{1.3, 1.2, 1.3}), Y: []float64{-1, 1, 1}}
@@ -105,9 +106,9 @@ func TestKernelSVMAllWeak(t *testing.T) {
 			t.Errorf("after another fit %v, else %v", g.Hyper, want)
 		}
 	}
-	// Two examples are both free down to C = 1/(1−k), and at C below it. There b = 0 by
-	// symmetry and f = C·(1−k) at the first. The nearer they are, the more rounding hides: at
-	// the last distance, more than half of the permitted error.
+	// Two examples are both free down to C = 1/(1−k), and are at C below this value. There b = 0 by
+	// symmetry, and f = C·(1−k) at the first example. The nearer the examples are to each other, the
+	// more rounding hides. At the last distance, rounding hides more than half of the permitted error.
 	for _, apart := range []float64{1, 1e-2, 1e-4, 2e-5} {
 		two := learn.Data{X: mat.NewDense(2, 1, []float64{0, apart}), Y: []float64{1, -1}}
 		width := -math.Expm1(-apart * apart)
@@ -121,8 +122,8 @@ func TestKernelSVMAllWeak(t *testing.T) {
 			t.Errorf("%v apart: weak %v, b %v, product %v", apart, l.weak, theta, g.Hyper)
 		}
 	}
-	// With so small a C, rounding hides how three rows share the β of a fourth. All of them may
-	// be at 0, and would then leave b without a bound.
+	// C is so small that rounding hides how three rows share the β of a fourth. All three rows may be
+	// at 0, and b would then have no bound.
 	star := learn.Data{X: mat.NewDense(4, 2, []float64{0, 0, 1, 0, -.6, .8, -.6, -.8}), Y: []float64{1, -1, -1, -1}}
 	l := &SVM{Intercept: true, Generalised: true}
 	numtest.OK(t, l.Load(star), l.Fit(theta, []float64{.1, 1}), l.Fit(theta, []float64{1e-100, 1}))
@@ -134,8 +135,8 @@ func TestKernelSVMAllWeak(t *testing.T) {
 	}
 }
 
-// A row of zeros under the linear kernel has margin 0 whatever the other rows are. Its β is at
-// C, and f and its derivatives are the same as without it.
+// With the linear kernel, a row of zeros has the margin 0, whatever the other rows are. Its β is at
+// C. f and the derivatives of f are the same as without this row.
 func TestKernelSVMZeroRow(t *testing.T) {
 	d := casetest.ClassData(5, 9, 2)
 	with := learn.Data{X: mat.NewDense(10, 2, nil), Y: append(slices.Clone(d.Y), 1)}
@@ -166,7 +167,7 @@ func TestKernelSVMZeroRow(t *testing.T) {
 	}
 }
 
-// A distance that overflows makes a kernel value 0, and its derivatives too.
+// If a distance overflows, the kernel value is 0, and its derivatives are 0 too.
 func TestKernelSVMFarAway(t *testing.T) {
 	l := &SVM{Intercept: true}
 	d := learn.Data{X: mat.NewDense(6, 2, []float64{.03, -.53, 1.24, -.37, .03, -.62, -.97, 1.69, .08, -.57, -.65, 1e155}), Y: []float64{1, -1, 1, -1, 1, -1}}
@@ -180,7 +181,7 @@ func TestKernelSVMFarAway(t *testing.T) {
 	}
 }
 
-// Values that Predict has kept of one fit are not used after the next.
+// Predict keeps kernel values of one fit. They are not used after the next fit.
 func TestKernelSVMForgetsKernelValues(t *testing.T) {
 	d := casetest.ClassData(5, 20, 2)
 	x := mat.NewDense(4, 2, []float64{1, 2, -.5, .3, 0, 0, 1, 1})
@@ -196,13 +197,13 @@ func TestKernelSVMForgetsKernelValues(t *testing.T) {
 	}
 }
 
-// However small C is, the β of one free row with Intercept is no more uncertain than the
-// others, because it follows from Σβ = 0.
+// With Intercept and one free row, the β of this row follows from Σβ = 0. However small C is, this
+// β is therefore no more uncertain than the others.
 func TestKernelSVMTinyC(t *testing.T) {
 	theta, hyper := make([]float64, 1), []float64{1e-160, 1}
 	l := &SVM{Intercept: true}
 	g := &learn.Grad{Hyper: make([]float64, 2), X: mat.NewDense(4, 1, nil)}
-	// Equal rows are one, whose β of −C is inside its bounds: −1 = f(3) = b + O(C).
+	// Equal rows count as one row. Its β of −C is inside its bounds: −1 = f(3) = b + O(C).
 	d := learn.Data{X: mat.NewDense(4, 1, []float64{2, 3, 3, 3}), Y: []float64{1, -1, -1, -1}}
 	if err := errors.Join(l.Load(d), l.Fit(theta, hyper), l.VJP(nil, g, []float64{1})); err != nil || len(l.q.freeSet) != 1 || theta[0] != -1 {
 		t.Errorf("one free row: free %v, b %v, error %v", l.q.freeSet, theta, err)
@@ -211,8 +212,8 @@ func TestKernelSVMTinyC(t *testing.T) {
 	if want := 1 - math.Exp(-1); math.Abs(g.Hyper[0]-want) > 8*dense.Eps {
 		t.Errorf("∂b/∂C = %v, want %v", g.Hyper[0], want)
 	}
-	// Equal rows with unequal labels: of the two equal ones, one β is inside its bounds, also
-	// if a product of C and the kernel underflows.
+	// Two rows are equal but have different labels. The β of one of them is inside its bounds, even if
+	// a product of C and the kernel underflows.
 	for _, tiny := range []float64{1, 1e-100, 1e-160, 1e-200} {
 		l := &SVM{Kernel: Polynomial{Degree: 1}, Intercept: true}
 		equal := learn.Data{X: mat.NewDense(3, 1, nil), Y: []float64{1, -1, 1}}
@@ -227,8 +228,8 @@ func TestKernelSVMTinyC(t *testing.T) {
 	}
 }
 
-// A fit that starts from another C has the same result as a cold one: the bounds of β move with
-// C.
+// A fit that starts from the solution for another C has the same result as a cold fit, because the
+// bounds of β change in proportion to C.
 func TestKernelSVMStartsAtItsOwnC(t *testing.T) {
 	rng := rand.New(rand.NewPCG(19, 7))
 	for trial := range 60 {
@@ -247,7 +248,7 @@ func TestKernelSVMStartsAtItsOwnC(t *testing.T) {
 	}
 }
 
-// The slope by which Ties distinguishes equal rows is the gradient of the decision function at
+// Ties distinguishes equal rows by a slope. This slope is the gradient of the decision function at
 // the rows.
 func TestKernelSVMTiesSlope(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(4, 2, []float64{.2, .1, 1, .5, 1, .5, -1, 1}), Y: []float64{1, -1, -1, 1}}
@@ -266,7 +267,7 @@ func TestKernelSVMTiesSlope(t *testing.T) {
 	numtest.NearAll(t, "slope", got[1], want.RawRowView(0), 1e-12, 0)
 }
 
-// Kernel values may be finite and the curvature along a pair of rows overflow.
+// All kernel values may be finite while the curvature along a pair of rows overflows.
 func TestKernelSVMPairsThatOverflow(t *testing.T) {
 	for _, scale := range []float64{1e153, 6e153, 1.016e154, 1.2e154} {
 		l := &SVM{Kernel: Polynomial{Degree: 1}, Intercept: true}
@@ -278,8 +279,8 @@ func TestKernelSVMPairsThatOverflow(t *testing.T) {
 	}
 }
 
-// A bound so small that half of it is not a number leaves Σβ off by as much as the bound itself: the next fit
-// does not take that along.
+// If a bound is so small that half of it underflows, Σβ may be wrong by as much as the bound
+// itself. The next fit does not inherit this error.
 func TestKernelSVMAfterASubnormalBound(t *testing.T) {
 	x := mat.NewDense(7, 3, []float64{1, -1, -1, -1, 0, -2, -2, -3, 0, -2, 1, 0, 3, -1, 2, 0, -3, 0, 1, -1, 3})
 	y := []float64{1, -1, 1, 1, 1, -1, 1}

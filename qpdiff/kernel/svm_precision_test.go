@@ -16,9 +16,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A fit is right to 1e-3 of the margin whatever the units of the features and whatever
-// was fitted before, or it is refused. The reference is solved in 400 bits, from
-// the kernel's exact values.
+// The decision values of a fit are right to 1e-3 of the margin, or the fit returns an error. This
+// holds for any units of the features and any earlier fits. The reference is solved in 400 bits,
+// from exact kernel values.
 func TestKernelSVMRightOrRefused(t *testing.T) {
 	serial.Test(t)
 	const tol = 1e-3 // as Fit documents it
@@ -60,8 +60,8 @@ func TestKernelSVMRightOrRefused(t *testing.T) {
 	}
 }
 
-// preciseTrial makes a problem whose features lie in units of up to 1e±6, far from
-// 0 or not.
+// preciseTrial makes a problem whose features are in units between 1e-6 and 1e6. Some features are
+// far from 0.
 func preciseTrial(t *testing.T, trial int) (l *SVM, theta, hyper []float64) {
 	rng := rand.New(rand.NewPCG(uint64(trial), 41))
 	rows, n := 4+rng.IntN(9), 1+rng.IntN(3)
@@ -88,13 +88,14 @@ func preciseTrial(t *testing.T, trial int) (l *SVM, theta, hyper []float64) {
 	return l, theta, hyper
 }
 
-// A product with Generalised is right to 1e-2 of the margin or refused, however ill-conditioned
-// the fit: C·∂f/∂C lies between its one-sided values, which are equal if C is not at a kink.
+// A derivative with Generalised is right to 1e-2 of the margin, or is an error, however
+// ill-conditioned the fit is. To test this, C·∂f/∂C must lie between its one-sided values, which
+// are equal if C is not at a kink.
 func TestKernelSVMGeneralisedRightOrRefused(t *testing.T) {
 	serial.Test(t)
 	const tol, h = 1e-2, 1e-20
-	// Rows at a kink by the bounds that take norms but not by their own errors, and
-	// rows whose own errors hide a kink that is not there.
+	// The test has two kinds of rows: rows at a kink by the bounds computed from norms but not by
+	// their own errors, and rows whose own errors hide that they are not at a kink.
 	trials := []int{496, 729, 2841, 3140, 21091, 24742, 39790, 54051, 181115}
 	for trial := range numtest.Long(1500) {
 		trials = append(trials, trial)
@@ -136,8 +137,8 @@ func TestKernelSVMGeneralisedRightOrRefused(t *testing.T) {
 	}
 }
 
-// A feature in large units costs digits in proportion to the kernel's values. A fit is refused
-// if they reach 1e13 times the margin, but not below 1e10.
+// A feature in large units costs digits in proportion to the kernel's values. A fit returns an
+// error if these values reach 1e13 times the margin. It succeeds below 1e10 times the margin.
 func TestKernelSVMRefusesRawFeatures(t *testing.T) {
 	for degree := 1; degree <= 3; degree++ {
 		for _, c := range []struct {
@@ -162,8 +163,8 @@ func TestKernelSVMRefusesRawFeatures(t *testing.T) {
 	}
 }
 
-// The size of the numbers is no condition: units that the kernel's parameter
-// takes back change no verdict.
+// The size of the numbers does not make a problem ill-conditioned. If the kernel's parameter
+// compensates a change of units, no verdict changes.
 func TestKernelSVMDecisionErrorUnits(t *testing.T) {
 	d := casetest.ClassData(3, 20, 2)
 	for _, unit := range []float64{0x1p-20, 1, 0x1p20} {
@@ -179,8 +180,8 @@ func TestKernelSVMDecisionErrorUnits(t *testing.T) {
 	}
 }
 
-// preciseKernel returns the exact value of a polynomial kernel, and the value of RBF to 1e-90:
-// rounded values of either can make K indefinite.
+// preciseKernel returns the exact value of a polynomial kernel, and the value of an RBF kernel to
+// 1e-90. With rounded values, the kernel matrix K could become indefinite.
 func preciseKernel(k Kernel, params, x, z []float64) *big.Float {
 	base, t, v := numtest.Precise(0), numtest.Precise(0), numtest.Precise(1)
 	p, ok := k.(Polynomial)

@@ -16,9 +16,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// JVP and PredictJVP are the adjoints of VJP and PredictVJP. This includes rows that coincide,
-// weakly active rows with Generalised, and fits whose β are all at a bound. A workspace that
-// has kept the kernel's values gives the bits of a new one.
+// JVP and PredictJVP are the adjoints of VJP and PredictVJP. The tests include equal rows, weakly
+// active rows with Generalised, and fits whose β are all at a bound. A workspace that has kept the
+// kernel's values gives the same bits as a new workspace.
 func TestKernelSVMForwardIsAdjoint(t *testing.T) {
 	rng := rand.New(rand.NewPCG(23, 1))
 	generalised, tied, bounded, parted := 0, 0, 0, 0
@@ -103,8 +103,8 @@ func TestKernelSVMForwardIsAdjoint(t *testing.T) {
 	}
 }
 
-// termsOf bounds the terms of a decision value, times the condition of the system that
-// determines β over 1e4.
+// termsOf bounds the terms of a decision value, multiplied by c/1e4, where c is the condition
+// number of the system that determines β.
 func (l *SVM) termsOf() float64 {
 	q := &l.q
 	_, size, _ := q.terms()
@@ -112,9 +112,9 @@ func (l *SVM) termsOf() float64 {
 	return math.Sqrt(q.largest) * size * max(1, cond/1e4)
 }
 
-// A move that parts equal rows has no derivative if their conditions determine the fit: there
-// is a kink, which JVP refuses. JVP accepts moves that part equal rows elsewhere, and moves
-// that keep them equal.
+// If the conditions of equal rows determine the fit, a move that separates these rows has no
+// derivative, because there is a kink. JVP returns an error for such a move. It accepts moves that
+// separate other equal rows, and moves that keep all equal rows equal.
 func TestKernelSVMPartsEqualRows(t *testing.T) {
 	x := []float64{1.5, .2, -.2, -2, -1, -1}
 	for _, c := range []struct {
@@ -157,7 +157,7 @@ func TestKernelSVMPartsEqualRows(t *testing.T) {
 	}
 }
 
-// Dual variables of equal rows share their sum, and the dual variable of a row at C is C to the
+// Equal rows share the sum of their dual variables. The dual variable of a row at C is C to the
 // last bit.
 func TestKernelSVMMultipliers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(23, 3))

@@ -21,8 +21,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// kernelSVMResidual solves the problem of l again and measures it by the conditions of
-// the dual: θ comes from β and b, and so do the conditions.
+// kernelSVMResidual solves the problem of l again, and measures the solution by the conditions of
+// the dual. θ and these conditions are computed from β and b.
 func kernelSVMResidual(new func() (learn.Learner, *SVM)) func(d learn.Data, theta, hyper []float64) float64 {
 	return func(d learn.Data, theta, hyper []float64) float64 {
 		l, machine := new()
@@ -42,8 +42,8 @@ func kernelSVMResidual(new func() (learn.Learner, *SVM)) func(d learn.Data, thet
 	}
 }
 
-// kernelSVMViolation is the violation of the dual's conditions by β and b,
-// relative to the size of their terms.
+// kernelSVMViolation returns the violation of the dual's conditions at β and b, relative to the
+// size of the conditions' terms.
 func kernelSVMViolation(l *SVM, d learn.Data, hyper []float64) float64 {
 	rows, _ := d.X.Dims()
 	beta := make([]float64, rows)
@@ -81,7 +81,7 @@ func kernelSVMViolation(l *SVM, d learn.Data, hyper []float64) float64 {
 	return worst
 }
 
-// ard is a kernel of a user's own: exp(−Σ_j γ_j (x_j−z_j)²) + c·xᵀz.
+// ard is a user-defined kernel: exp(−Σ_j γ_j (x_j−z_j)²) + c·xᵀz.
 type ard struct{}
 
 func (k ard) NumParams(n int) int { return n + 1 }
@@ -219,8 +219,8 @@ func TestKernelSVMGolden(t *testing.T) {
 	}
 }
 
-// Two examples at ±1 with the RBF kernel, by hand: with e = exp(−4γ), both dual variables are
-// min(1/(1−e), C).
+// A problem of two examples at ±1 with the RBF kernel is solved by hand. With e = exp(−4γ), both
+// dual variables are min(1/(1−e), C).
 func TestKernelSVMByHand(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(2, 1, []float64{1, -1}), Y: []float64{1, -1}}
 	x := mat.NewDense(1, 1, []float64{.5})
@@ -271,7 +271,7 @@ func TestKernelSVMRefusals(t *testing.T) {
 	}
 }
 
-// A Fit is of the kernel and the intercept that the last Load has read.
+// A Fit uses the kernel and the field Intercept that the last Load has read.
 func TestKernelSVMReadsKernelAtLoad(t *testing.T) {
 	l, same := &SVM{Intercept: true}, &SVM{Intercept: true}
 	theta, want, hyper := make([]float64, 1), make([]float64, 1), []float64{2, .3}
@@ -285,7 +285,7 @@ func TestKernelSVMReadsKernelAtLoad(t *testing.T) {
 	}
 }
 
-// Values that Predict keeps for PredictVJP are used for the same rows only.
+// Predict keeps kernel values for PredictVJP. They are used only for the same rows.
 func TestKernelSVMPredictsElsewhere(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 3))
 	rows := mat.NewDense(8, 2, numtest.Normals(rng, 16))
@@ -310,7 +310,7 @@ func TestKernelSVMPredictsElsewhere(t *testing.T) {
 	}
 }
 
-// largestEntry returns the largest entry of the kernel matrix, which is on its diagonal.
+// largestEntry returns the largest entry of the kernel matrix. This entry is on the diagonal.
 func largestEntry(l *SVM, d learn.Data, hyper []float64) (largest float64) {
 	rows, _ := d.X.Dims()
 	for i := range rows {
@@ -321,8 +321,8 @@ func largestEntry(l *SVM, d learn.Data, hyper []float64) (largest float64) {
 }
 
 func TestKernelSVMOptimalOnPaths(t *testing.T) {
-	// A fit may be refused if C times the largest entry of the kernel matrix exceeds mostTerms. Rounding
-	// errors of decision values can then matter beside the margin 1.
+	// If C times the largest entry of the kernel matrix exceeds mostTerms, a fit may return an error.
+	// Rounding errors of decision values can then matter compared with the margin 1.
 	const mostTerms = 1e7
 	rapid.Check(t, func(t *rapid.T) {
 		d := casetest.DrawClasses(t)

@@ -14,7 +14,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A VJP that is refused leaves no ties of the one before.
+// After a VJP that returns an error, the ties of the previous VJP no longer exist.
 func TestNoTiesAfterARefusal(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(2, 6))

@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The dense copy of a sparse matrix is made from its stored entries; numtest.Stored panics if another
-// one is read.
+// Dense copies a sparse matrix by visiting its stored entries. If it read another entry,
+// numtest.Stored would panic.
 func TestDenseOfSparse(t *testing.T) {
 	x := numtest.DrawStored(rand.New(rand.NewPCG(1, 36)), 30, 8)
 	if !mat.Equal(learn.Data{X: x}.Dense(), x.Seen(nil, nil)) {

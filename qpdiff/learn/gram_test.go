@@ -12,7 +12,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The Sums that a context ended are made by the next call, with the bits of a new Gram.
+// If a context ends the computation of Sums, the next call computes them, with the same bits as a
+// new Gram.
 func TestGramAfterAContext(t *testing.T) {
 	const rows, n = 30, 4
 	x := mat.NewDense(rows, n, numtest.Normals(rand.New(rand.NewPCG(1, 1)), rows*n))

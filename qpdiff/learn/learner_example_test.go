@@ -70,12 +70,13 @@ func (x oneHot) At(i, j int) float64 {
 	return 0
 }
 
-// DoRowNonZero makes oneHot a mat.RowNonZeroDoer. Learners that read stored entries need no other
-// method.
+// DoRowNonZero makes oneHot a mat.RowNonZeroDoer. A learner that reads stored entries needs no
+// other method of oneHot.
 func (x oneHot) DoRowNonZero(i int, visit func(i, j int, v float64)) { visit(i, x.category[i], 1) }
 
-// A sparse matrix of 4 examples and 100,000 features, which the learner centres as it reads, and
-// the derivative of a parameter with respect to the stored entries.
+// A sparse matrix has 4 examples and 100,000 features. The learner centres the features while it
+// reads them. The example also computes the derivative of a parameter with respect to the stored
+// entries.
 func ExampleViewLearner() {
 	x := oneHot{[]int{7, 7, 50_000, 99_999}, 100_000}
 	d := learn.Data{X: x, Y: []float64{2, 2, -2, -2}, Centre: make([]float64, x.levels)}
@@ -119,7 +120,7 @@ func ExampleVerifiedLearner() {
 	// *margin.SVM: true <nil>
 }
 
-// The same move of the hyperparameters, for each learner that has a JVP.
+// For each learner that has a JVP, the hyperparameters change in the same way.
 func ExampleForwardLearner() {
 	d := learn.Data{X: mat.NewDense(3, 1, []float64{1, -1, .5}), Y: []float64{1, -1, -1}}
 	for _, l := range []learn.ForwardLearner{new(linear.ElasticNet), new(margin.SVM)} {
@@ -172,8 +173,8 @@ func ExampleKinkedLearner() {
 	// [0] true
 }
 
-// The prediction of a kernel method depends on the training data too: here on the label
-// of the first example.
+// The prediction of a kernel method depends on the training data too. In this example, it depends
+// on the label of the first example.
 func ExamplePredictor() {
 	d := learn.Data{X: mat.NewDense(3, 1, []float64{0, 1, 3}), Y: []float64{1, -1, 1}}
 	var l learn.Predictor = new(kernel.SVM)
@@ -188,8 +189,8 @@ func ExamplePredictor() {
 	// Output: 0.180, changes by -0.655 for each unit of the label
 }
 
-// An elastic net describes its hyperparameters on data of given moments; for a search it
-// then makes new learners like itself.
+// An elastic net describes its hyperparameters for data with the given moments. A search then makes
+// new learners of the same type.
 func ExampleTunable() {
 	var l learn.Tunable = &linear.ElasticNet{Generalised: true}
 	for _, h := range l.Hyperparameters(learn.Moments{Trace: 5, Variance: 1, Correlation: 2}) {
@@ -202,8 +203,8 @@ func ExampleTunable() {
 	// true true
 }
 
-// One learner uses the first three quarters of the rows, and one the last. They share a Gram of all
-// rows, so each learner sums only over the quarter that it leaves out.
+// One learner uses the first three quarters of the rows, and another the last three quarters. They
+// share a Gram of all rows. Each learner therefore sums only over the quarter that it leaves out.
 func ExampleGram() {
 	const rows = 8000
 	x, y := mat.NewDense(rows, 2, nil), make([]float64, rows)

@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Load a data set, fit, and compute how a function of θ moves with the hyperparameters and the
-// labels: here θ itself.
+// The example loads a data set, makes a fit, and differentiates a function of θ with respect to the
+// hyperparameters and the labels. Here the function is θ itself.
 func Example() {
 	d := learn.Data{X: mat.NewDense(3, 1, []float64{1, 2, 3}), Y: []float64{2, 3, 5}}
 	var l learn.Learner = &linear.ElasticNet{}

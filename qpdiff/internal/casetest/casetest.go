@@ -258,8 +258,9 @@ func LinearModel(loss func(p, y float64) (d1, d2, dy float64)) smooth.Objective 
 	}
 }
 
-// These functions return the derivatives of a loss of the prediction p and the label y. PseudoHuber
-// has the loss √(1+r²) with r = p − y, Poisson the loss exp(p) − yp, and HalfSquare the loss r²/2.
+// PseudoHuber returns the derivatives of the loss √(1+r²) with r = p − y, for the prediction p and
+// the label y. Poisson returns the derivatives of exp(p) − yp, and HalfSquare the derivatives of
+// r²/2.
 func PseudoHuber(p, y float64) (d1, d2, dy float64) {
 	r := p - y
 	s := math.Sqrt(1 + r*r)

@@ -14,7 +14,8 @@ func NewState() uint64 { return states.Add(1) }
 // panics. Without the panic, the copy could return the results of another problem.
 type Home struct{ self *Home }
 
-// The first call of Take stores the address of the struct. Each call then calls Check.
+// Take stores the address of the struct when it is first called. Each call of Take then calls
+// Check.
 func (h *Home) Take() {
 	if h.self == nil {
 		h.self = h

@@ -10,7 +10,7 @@ import (
 	"cvgm/qpdiff/learntest/serial"
 )
 
-// definite draws XXᵀ + ridge·I for an n×n matrix X of normal numbers.
+// definite draws XXᵀ + ridge·I, where X is an n×n matrix of normal numbers.
 func definite(rng *rand.Rand, n int, ridge float64) []float64 {
 	x, a := make([]float64, n*n), make([]float64, n*n)
 	for i := range x {
@@ -25,7 +25,8 @@ func definite(rng *rand.Rand, n int, ridge float64) []float64 {
 	return a
 }
 
-// The factor by blocks equals the factor by rows, and its inverse the inverse, to rounding.
+// The factor computed by blocks equals the factor computed by rows, up to rounding. Its inverse
+// equals the inverse of the matrix, up to rounding.
 func TestBlocks(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(1, 4))
@@ -59,7 +60,7 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// The first row that depends on earlier ones is found at each place of a block.
+// The first row that depends on earlier rows is found at each place of a block.
 func TestBlocksDependent(t *testing.T) {
 	const n = 140
 	for _, at := range []int{0, 1, 7, 8, 62, 63, 64, 65, 71, 127, 128, 139} {
@@ -105,7 +106,8 @@ func BenchmarkBlocks(b *testing.B) {
 	}
 }
 
-// GramSingle has the errors of float32 numbers, relative to units of any size.
+// GramSingle has the rounding errors of float32 numbers. They are relative to the units, whatever
+// the size of the units is.
 func TestGramSingle(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 7))
 	for _, n := range []int{1, 7, 33, 70} {

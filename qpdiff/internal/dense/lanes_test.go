@@ -35,7 +35,7 @@ func drawProblem(rng *rand.Rand, n int) problem {
 	return p
 }
 
-// TestLanes checks that problems side by side have the bits that each has by itself.
+// TestLanes checks that a problem has the same bits in lanes as by itself.
 func TestLanes(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(8, 1))
@@ -140,8 +140,8 @@ func checkLaneSystems(t *testing.T, p [LaneCount]problem, n, size int) {
 	}
 }
 
-// alone returns the factor of the active system, its solution, and the product of the quotients of
-// its diagonal entries and pivots.
+// alone returns three results for the active system: its factor, its solution, and the product of
+// the ratios of diagonal entry to pivot.
 func alone(p problem, n int) (a, inv, z []float64, product float64, ok bool) {
 	s := len(p.at)
 	w := LDLStride(s)

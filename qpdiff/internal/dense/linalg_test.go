@@ -22,7 +22,7 @@ func ldlOf(t *testing.T, rows [][]float64) (a, dinv []float64) {
 	return a, dinv
 }
 
-// LDLSolve finds a solution of small integers, whatever the number of rows and the stride.
+// LDLSolve finds a solution that consists of small integers, for any number of rows and any stride.
 func TestLDLSolve(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 1))
 	for n := range 70 {
@@ -53,8 +53,8 @@ func TestLDLSolve(t *testing.T) {
 	}
 }
 
-// Cholesky finds a factor of small integers, and ForwardSolve and BackSolve solutions of small
-// integers, whatever the number of rows.
+// Cholesky finds a factor that consists of small integers. ForwardSolve and BackSolve find
+// solutions that consist of small integers. The number of rows does not matter.
 func TestTriangles(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 2))
 	for n := range 40 {
@@ -103,7 +103,7 @@ func TestRotateRows(t *testing.T) {
 			cos[k], sin[k] = .6, .8
 		}
 		RotateRows(rows, n, n, cos, sin)
-		// Row 0 takes .6 of itself and .8 of the next; the rest moves on to the last row.
+		// Row 0 becomes .6 of itself plus .8 of the next row. The rest moves on to the last row.
 		if rows[0] != .6 || rows[1] != .8 || math.Abs(rows[(n-1)*n]-math.Pow(-.8, float64(n-1))) > 1e-14 {
 			t.Errorf("%d rows: %v, %v … %v", n, rows[0], rows[1], rows[(n-1)*n])
 		}
@@ -119,8 +119,8 @@ func TestRotateRows(t *testing.T) {
 	}
 }
 
-// The largest eigenvalue counts as √n, between its bounds 1 and n; units of the
-// rows do not count.
+// √n is used for the largest eigenvalue, which is between 1 and n. The units of the rows do not
+// matter.
 func TestConditionOfIndependentRows(t *testing.T) {
 	const n = 16
 	rows := make([][]float64, n)
@@ -134,8 +134,8 @@ func TestConditionOfIndependentRows(t *testing.T) {
 	}
 }
 
-// The row that depends most on earlier ones is not the row with the smallest pivot, nor the
-// last one.
+// The row that depends most on earlier rows is neither the row with the smallest pivot nor the last
+// row.
 func TestMostDependentRow(t *testing.T) {
 	a, dinv := ldlOf(t, [][]float64{
 		{1e-7, 0, 0, 0, 0},
@@ -150,7 +150,8 @@ func TestMostDependentRow(t *testing.T) {
 	}
 }
 
-// AddGram adds the matrix that Gram sets, for numbers of rows and columns beside the sizes of blocks.
+// AddGram adds the same matrix that Gram sets, for numbers of rows and columns near the sizes of
+// blocks.
 func TestAddGram(t *testing.T) {
 	const n, width, stride = BlockSize + 7, blockDepth + 23, blockDepth + 25
 	rng := rand.New(rand.NewPCG(5, 5))

@@ -7,8 +7,8 @@ import (
 	"cvgm/qpdiff/internal/numtest"
 )
 
-// Every term of the series counts: up to the branches' ends they are exp(y) − 1
-// to within two units of rounding.
+// Every term of the series matters. Up to the end of each branch, the series differ from exp(y) − 1
+// by at most two units of rounding.
 func TestLogisticSeries(t *testing.T) {
 	for _, c := range []struct {
 		name    string

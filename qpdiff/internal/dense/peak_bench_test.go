@@ -2,9 +2,10 @@ package dense
 
 import "testing"
 
-// BenchmarkPeak measures what this processor does at most, on one core: additions and multiplications
-// of products that stay in the cache, and bytes that are read and written where they do not. The steps
-// of the library report theirs, and --timings sets both side by side.
+// BenchmarkPeak measures the highest speeds of this processor, on one core. They are the number of
+// additions and multiplications in products that stay in the cache, and the number of bytes read
+// and written outside the cache. The steps of the library report their own speeds, and --timings
+// prints both speeds next to each other.
 func BenchmarkPeak(b *testing.B) {
 	b.Run("operations", func(b *testing.B) {
 		const rows, n = 256, 64

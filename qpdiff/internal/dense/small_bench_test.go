@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// BenchmarkSmall times the parts of a small system: its gathering, its factor and its solves.
+// BenchmarkSmall times the parts of the work on a small system: gathering it, factorising it and
+// solving it.
 func BenchmarkSmall(b *testing.B) {
 	for _, n := range []int{9, 10} {
 		const all = 10

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestThree checks that systems of three unknowns have the bits of larger ones that they are the
-// first rows of.
+// TestThree checks the functions for three unknowns. Their systems are the first rows of larger
+// systems, and must have the same bits as those.
 func TestThree(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	for range 2000 {

@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// TestVectors checks that the vector units give the bits of the Go code.
+// TestVectors checks that the vector units and the Go code give the same bits.
 func TestVectors(t *testing.T) {
 	serial.Test(t)
 	if !vectors {
@@ -308,7 +308,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// packRows returns the first n columns of n rows of the given stride.
+// packRows returns the first n columns of n rows, which are stride entries apart.
 func packRows(m []float64, n, stride int) []float64 {
 	out := make([]float64, 0, n*n)
 	for i := range n {
@@ -317,8 +317,8 @@ func packRows(m []float64, n, stride int) []float64 {
 	return out
 }
 
-// fuses reports whether a sum x·y + z, of numbers whose product is not exact, has no rounding
-// of that product.
+// fuses reports whether the compiler fuses the product and the sum in x·y + z, so that the product
+// is not rounded. The product of the tested numbers is not exact.
 //
 //go:noinline
 func fuses(x, y, z float64) bool { return x*y+z != float64(x*y)+z }

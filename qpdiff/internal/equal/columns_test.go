@@ -23,7 +23,8 @@ func (c *counted) Alike(first, k int, sign, tol float64) bool {
 	return c.Matrix.Alike(first, k, sign, tol)
 }
 
-// columnsOf returns the sparse columns of x as seen, with the roots of the rows' weights.
+// columnsOf returns the sparse columns of x, centred and scaled, with the square roots of the rows'
+// weights.
 func columnsOf(x *numtest.Stored, centre, scale, root []float64) *sparse.Columns {
 	c := new(sparse.Columns)
 	c.Load(learn.Data{X: x, Centre: centre, Scale: scale}, root)

@@ -14,14 +14,14 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// madeTol is how far an entry of Make may be from the sum over the rows as they are seen, relative
-// to the roots of the entries on the diagonal. LeastKept costs a factor of 100, and rounding of the
-// rows the root of their number.
+// madeTol bounds the difference between an entry of Make and the sum over the centred and scaled
+// rows, relative to the square roots of the diagonal entries. The bound allows a factor of 100 for
+// LeastKept, and the square root of the number of rows for their rounding.
 const madeTol = 1e-12
 
-// drawData draws rows in different units, most of which count. The moments of the counting rows
-// are the centre and the scale. In some columns the rows that do not count are far from all
-// others, and some columns are constant in the counting rows.
+// drawData draws rows in different units. Most of the rows count. The centre and the scale are the
+// moments of the rows that count. In some columns the rows that do not count are far from all
+// others. Some columns are constant in the rows that count.
 func drawData(rng *rand.Rand) (d learn.Data, counts []float64) {
 	rows, n := 4+rng.IntN(80), 1+rng.IntN(20)
 	stride := n + rng.IntN(3)
@@ -73,7 +73,8 @@ func drawData(rng *rand.Rand) (d learn.Data, counts []float64) {
 	return d, counts
 }
 
-// TestMake compares Gram matrices, most of them by subtraction, with sums over the rows.
+// TestMake compares Gram matrices with sums over the rows. Most of these Gram matrices are computed
+// by subtraction.
 func TestMake(t *testing.T) {
 	serial.Test(t)
 	subtracted, again := 0, 0
@@ -116,7 +117,7 @@ func TestMake(t *testing.T) {
 	}
 }
 
-// BenchmarkMake makes the Gram matrices of five folds, by subtraction and without.
+// BenchmarkMake computes the Gram matrices of five folds, with and without subtraction.
 func BenchmarkMake(b *testing.B) {
 	const rows, n = 20_000, 50
 	rng := rand.New(rand.NewPCG(1, 1))

@@ -14,7 +14,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// draw returns a system of m rows and k parameters in the given layout.
+// draw returns a system with m rows and k parameters in the given layout.
 func draw(rng *rand.Rand, m, k int, byColumn, byRows, free bool) *System {
 	s := &System{Rows: Rows{M: m, K: k, Data: numtest.Normals(rng, m*k), ByColumn: byColumn}, Penalised: k, Ridge: math.Exp(rng.NormFloat64())}
 	if free { // the last parameter depends on the others, except for little
@@ -69,8 +69,8 @@ func each(t *testing.T, f func(t *testing.T, rng *rand.Rand, s *System)) {
 	}
 }
 
-// Solutions agree with the solution by the entries of H, from a diagonal, a factor, and a
-// factor of other weights; b has no unit.
+// Solutions agree with the solution computed from the entries of H. Solves start with a diagonal,
+// with a factor, and with a factor for other weights. The right-hand side b has no unit.
 func TestExact(t *testing.T) {
 	each(t, func(t *testing.T, rng *rand.Rand, s *System) {
 		h, dinv := s.entries(), make([]float64, s.K)
@@ -132,8 +132,8 @@ func TestExactCorrects(t *testing.T) {
 	}
 }
 
-// A parameter without a penalty may be of another size than all others, which have their
-// digits all the same.
+// A parameter without a penalty may have another size than all others. The others keep their digits
+// all the same.
 func TestExactOfTwoSizes(t *testing.T) {
 	for i := range 20 {
 		rng := rand.New(rand.NewPCG(6, uint64(i)))
@@ -154,7 +154,8 @@ func TestExactOfTwoSizes(t *testing.T) {
 	}
 }
 
-// A parameter that no row has takes no digits from the others, however large its entry of b is.
+// If the column of a parameter is zero in all rows, the other parameters keep their digits, however
+// large the parameter's entry of b is.
 func TestExactOfAParameterWithoutRows(t *testing.T) {
 	each(t, func(t *testing.T, rng *rand.Rand, s *System) {
 		lone := rng.IntN(s.Penalised)
@@ -185,7 +186,7 @@ func TestExactOfAParameterWithoutRows(t *testing.T) {
 	})
 }
 
-// column is the entry of H of parameter j and the one without a penalty.
+// column returns the entry of H for parameter j and the parameter without a penalty.
 func (s *System) column(j int) (sum float64) {
 	for i, w := range s.Weights {
 		sum += w * s.Entry(i, j) * s.Entry(i, s.Penalised)
@@ -193,8 +194,8 @@ func (s *System) column(j int) (sum float64) {
 	return sum
 }
 
-// Down to the least penalty that solves by rows take, solutions have the digits that the
-// condition leaves; ten times below RowsFloor the verdict is no.
+// Solves by rows accept penalties down to RowsFloor. Down to this penalty, solutions have the
+// digits that the condition number allows. Ten times below RowsFloor, Penalises returns false.
 func TestRowsFloor(t *testing.T) {
 	for i := range 20 {
 		rng := rand.New(rand.NewPCG(2, uint64(i)))
@@ -214,8 +215,8 @@ func TestRowsFloor(t *testing.T) {
 	}
 }
 
-// A factor is made when the steps with a diagonal have cost as much, and another one when the steps
-// with the first have cost as much.
+// A factor is computed when the steps with a diagonal have cost as much as a factor. Another factor
+// is computed when the steps with the first factor have cost as much.
 func TestFactorsCome(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	s := draw(rng, 300, 60, true, false, false)
@@ -247,9 +248,9 @@ func TestFactorsCome(t *testing.T) {
 	t.Error("the factor was kept for ever")
 }
 
-// Down to the least penalty of float32 numbers, a factor of dependent columns from them serves, in any
-// unit; ten times below, none is made. If one is made all the same and does not serve, an accurate one
-// replaces it.
+// Down to the smallest penalty for float32 numbers, a factor of dependent columns computed from
+// them suffices, in any unit. With a penalty ten times smaller, no factor is computed from them. If
+// one is computed nevertheless and does not suffice, an accurate factor replaces it.
 func TestSingleFactor(t *testing.T) {
 	replaced := 0
 	for i := range 20 {
@@ -313,8 +314,8 @@ func TestSingleFactor(t *testing.T) {
 	}
 }
 
-// If all weights change alike, the factor follows without the rows, and a solve takes as few steps
-// as with a factor of the system itself.
+// If all weights change by the same factor, the Factor is adapted without a pass over the rows. A
+// solve then takes as few steps as with a Factor computed for the system itself.
 func TestFactorFollowsTheWeights(t *testing.T) {
 	for i := range 4 {
 		rng := rand.New(rand.NewPCG(7, uint64(i)))
@@ -338,8 +339,9 @@ func TestFactorFollowsTheWeights(t *testing.T) {
 	}
 }
 
-// The condition is a bound, and at most some tens too large if H is not near to singular. With
-// it, the error that terms of the equations make in a row is bounded.
+// Condition returns a bound of the condition number. If H is not nearly singular, this bound is at
+// most some tens of times too large. With this bound, the error that the terms of the equations
+// cause in a row is bounded.
 func TestConditionBounds(t *testing.T) {
 	each(t, func(t *testing.T, rng *rand.Rand, s *System) {
 		h, dinv := s.entries(), make([]float64, s.K)

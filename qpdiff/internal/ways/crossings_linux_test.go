@@ -21,7 +21,8 @@ import (
 // always makes a threshold so high that it is never reached.
 const always = math.MaxInt32
 
-// A crossing is a threshold of the package, with data and a learner for which it decides.
+// A crossing is a threshold of the package, together with data and a learner for which the
+// threshold decides.
 type crossing struct {
 	name  string
 	set   func(int) int
@@ -32,9 +33,10 @@ type crossing struct {
 	sizes  [][2]int // rows and features
 }
 
-// BenchmarkWays measures where the ways cross. It reports the processor time of a search by the way
-// for large sizes, divided by its time by the other way: a load, and an evaluation with its gradient
-// at each point. The two ways alternate, and each has its shortest time of five.
+// BenchmarkWays measures the sizes at which two ways are equally fast. It reports a ratio of
+// processor times: the time of a search by the way for large sizes, divided by the time of the
+// search by the other way. A search consists of a load, and of an evaluation with its gradient at
+// each point. The two ways alternate, and the shortest of five times counts for each.
 func BenchmarkWays(b *testing.B) {
 	for _, c := range crossings() {
 		for _, size := range c.sizes {
@@ -57,11 +59,12 @@ func BenchmarkWays(b *testing.B) {
 	}
 }
 
-// leastTime is the least processor time of a measurement, in seconds. The clock of some systems has
-// steps of 4 ms.
+// leastTime is the shortest processor time of a measurement, in seconds. The clocks of some systems
+// advance in steps of 4 ms.
 const leastTime = .05
 
-// searches returns the processor time of some searches with the threshold at most.
+// searches returns the processor time of several searches, with the threshold set to the parameter
+// most.
 func (c crossing) searches(b *testing.B, d learn.Data, most, count int) float64 {
 	defer c.set(c.set(most))
 	runtime.LockOSThread()

@@ -11,8 +11,9 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// The factor of K after a path of supports and penalties equals, up to rounding, the factor of
-// a sum computed anew. Some columns that leave are far larger than the remaining ones.
+// The factor of K after many changes of the support and the penalties equals the factor of a sum
+// computed anew, up to rounding. Some of the columns that leave the support are far larger than the
+// remaining columns.
 func TestSum(t *testing.T) {
 	serial.Test(t)
 	for seed := range uint64(200) {
