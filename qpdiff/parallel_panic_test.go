@@ -14,8 +14,8 @@ import (
 // panickingItem panics with an error that wraps io.EOF.
 func panickingItem(i int) { panic(fmt.Errorf("item %d: %w", i, io.EOF)) }
 
-// A panic in any goroutine becomes one of the caller, after all items have ended. Its value does not
-// depend on the number of goroutines, and names the place.
+// A panic in any goroutine becomes a panic in the caller's goroutine, after all items have ended.
+// The value of this panic does not depend on the number of goroutines, and names the source line.
 func TestForEachPanicsInTheCallersGoroutine(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	for _, workers := range []int{1, 2, 4} {
@@ -54,7 +54,7 @@ func recovered(f func()) (value any) {
 	return nil
 }
 
-// An item that ends its goroutine, as t.FailNow does, ends the caller's goroutine too.
+// If an item ends its goroutine, as t.FailNow does, the caller's goroutine ends too.
 func TestForEachExitsWithAnItem(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	for _, workers := range []int{1, 2, 4} {

@@ -37,7 +37,8 @@ func TestForEachCallsEveryItemOnceAndReportsTheLowestFailure(t *testing.T) {
 	}
 }
 
-// A goroutine that has nothing to do serves the next call, whoever makes it, and soon ends.
+// A goroutine without work takes part in the next call of ForEach, whichever goroutine makes this
+// call. If there is no such call, the goroutine soon ends.
 func TestHelpersServeTheNextCallAndEnd(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	const calls = 1000
@@ -55,7 +56,7 @@ func TestHelpersServeTheNextCallAndEnd(t *testing.T) {
 	}
 }
 
-// Calls within calls, and beside each other, wait for their own items only.
+// Calls of ForEach within other calls, and calls at the same time, wait only for their own items.
 func TestForEachWithinForEach(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	for range 50 {
@@ -77,7 +78,8 @@ func TestForEachWithinForEach(t *testing.T) {
 	}
 }
 
-// Time stands still in a bubble while a goroutine runs, and a goroutine of one bubble may serve another.
+// In a bubble, time does not pass while a goroutine runs. A goroutine of one bubble may serve
+// another bubble.
 func TestForEachInABubble(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	items := func() error { return ForEach(4, 8, func(int) error { return nil }) }

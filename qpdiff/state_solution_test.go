@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A Solution that another one has taken the place of is not the one that the workspace
-// is prepared for.
+// A workspace is prepared for one Solution. If another Solution takes the place of this one, the
+// preparation does not apply to it.
 func TestWorkspaceOfAReplacedSolution(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	var w Workspace

@@ -19,8 +19,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// One workspace is used with learners and solutions of all kinds and sizes in turn, also after
-// fits that fail, after Reset and after loads: its answers have the bits of a new one's.
+// One workspace is used with learners and solutions of all kinds and sizes in turn, even after fits
+// that fail, after Reset and after loads. The results have the same bits as with a new workspace.
 func TestOneWorkspaceServesAll(t *testing.T) {
 	serial.Test(t)
 	ridge := casetest.LinearModel(casetest.HalfSquare)
@@ -50,8 +50,8 @@ func TestOneWorkspaceServesAll(t *testing.T) {
 	}
 }
 
-// A workspaceUser changes its state, which reports whether it has one, and prints some
-// of its derivatives.
+// A workspaceUser has two methods. One changes its state, and reports whether there is a state. The
+// other prints some of its derivatives.
 type workspaceUser interface {
 	change(rng *rand.Rand) bool
 	derive(w *qpdiff.Workspace, seed uint64) string

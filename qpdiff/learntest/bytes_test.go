@@ -26,30 +26,30 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// sized lists all learners of the module, with hyperparameters, and the factor by which their
-// count may exceed the memory of a usual fit.
+// sized lists all learners of the module, with hyperparameters. For each learner it has a factor by
+// which the counted bytes may exceed the memory of a usual fit.
 var sized = []struct {
 	name   string
 	fresh  func() learn.SizedLearner
 	hyper  []float64
 	factor float64
 }{
-	// Two of four n×n matrices, and the problem of weakly active coordinates with its vectors,
-	// are made only if there are such coordinates.
+	// Two of four n×n matrices, and the problem of weakly active coordinates with its vectors, are
+	// allocated only if there are such coordinates.
 	{"elastic net", func() learn.SizedLearner { return new(linear.ElasticNet) }, []float64{.05, .1}, 2.6},
 	{"elastic net, weakly active", func() learn.SizedLearner { return &linear.ElasticNet{Generalised: true} }, nil, 1.5},
-	// One of four matrices, or half of the memory of systems by rows, serves weakly active rows
-	// only.
+	// One of four matrices, or half of the memory of systems by rows, is used only for weakly active
+	// rows.
 	{"Huber", func() learn.SizedLearner { return &linear.Huber{Intercept: true} }, []float64{.05, .4}, 2},
-	// One of two points, which a derivative needs only if it depends on the last step of the
-	// fit, and the scratch of one of two factors.
+	// A usual fit has one of two points and the scratch of one of two factors. A derivative needs the
+	// other point only if it depends on the last step of the fit.
 	{"logistic", func() learn.SizedLearner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }, []float64{1.5}, 2},
-	// The working set may have all features, a third of which are in this one.
+	// The working set may have all features. In this fit it has a third of them.
 	{"sparse logistic", func() learn.SizedLearner { return &linear.SparseLogistic{Intercept: true} }, []float64{.03, .2}, 5},
 	// Three of seven.
 	{"SVM", func() learn.SizedLearner { return new(margin.SVM) }, []float64{.03, .2}, 1.8},
 	{"learned loss", func() learn.SizedLearner { return new(margin.LearnedLoss) }, []float64{.3, .2, .1, .4, .3}, 1.8},
-	// Two of three are factors of the free rows, which may be few.
+	// Two of three matrices are factors of the free rows, of which there may be few.
 	{"kernel SVM", func() learn.SizedLearner { return &kernel.SVM{Intercept: true} }, []float64{.8, .4}, 3.1},
 	{"kernel ridge", func() learn.SizedLearner { return &kernel.Ridge{Intercept: true} }, []float64{.1, .4}, 1.5},
 	{"kernel ridge, ARD", func() learn.SizedLearner {
@@ -64,8 +64,8 @@ var sized = []struct {
 	}, []float64{.1}, 1.5},
 }
 
-// noise bounds the error of numtest.HeldBy, in bytes: goroutines of the runtime and of the package
-// testing allocate and free some tens of bytes at any time.
+// noise bounds the error of numtest.HeldBy, in bytes. The cause of this error is that goroutines of
+// the runtime and of package testing allocate and free some tens of bytes at any time.
 const noise = 1 << 10
 
 // heldBy is the same beside threads that start.
@@ -93,8 +93,8 @@ func TestHeldBy(t *testing.T) {
 	}
 }
 
-// some returns the cases of a test of bytes: with -short only the first of them, since they are the
-// same on all processors.
+// some returns the cases of a test of bytes. With -short it returns only the first of them, because
+// the bytes are the same on all processors.
 func some[T any](cases []T, first int) []T {
 	if testing.Short() {
 		return cases[:first]
@@ -102,7 +102,7 @@ func some[T any](cases []T, first int) []T {
 	return cases
 }
 
-// A learner holds no more than Bytes counts, and not much less.
+// A learner holds no more memory than Bytes counts, and not much less.
 func TestBytes(t *testing.T) {
 	serial.Test(t)
 	defer ways.SetGramFeatures(ways.SetGramFeatures(1000))
@@ -150,8 +150,8 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// A learner on a sparse X holds no more than Bytes counts, and not much less, with factors of its
-// systems and by conjugate gradients.
+// A learner on a sparse X holds no more memory than Bytes counts, and not much less. This is tested
+// with factors of its systems and with conjugate gradients.
 func TestBytesOfStored(t *testing.T) {
 	serial.Test(t)
 	for _, most := range []int{5000, 0} {
@@ -215,9 +215,10 @@ func largestSlope(d learn.Data) (most float64) {
 	return most
 }
 
-// A fit may take memory beyond Load's count, such as a working set, or the entries of a Hessian
-// if its systems cannot be solved by rows. It takes no more than its own count, which MaxBytes
-// bounds: Fit returns the error, not Load. The same fit within a bound has the same bits.
+// A fit may allocate memory that the count of Load does not include, such as a working set, or the
+// entries of a Hessian if its systems cannot be solved by rows. Fit counts this memory itself and
+// holds no more than it counts. If the count exceeds MaxBytes, Fit returns the error, and not Load.
+// Within the bound, the fit has the same bits.
 func TestBytesOfFits(t *testing.T) {
 	serial.Test(t)
 	type fits struct {
@@ -232,7 +233,7 @@ func TestBytesOfFits(t *testing.T) {
 		// Almost all features are in the set.
 		{"elastic net", func() learn.SizedLearner { return new(linear.ElasticNet) }, 40, 1000, []float64{.001, .5}, []float64{100, .5}, 2},
 		{"elastic net", func() learn.SizedLearner { return new(linear.ElasticNet) }, 20, 5000, []float64{.001, .5}, []float64{100, .5}, 2},
-		// No support is larger than the rows; a set outgrows its Gram matrix.
+		// No support is larger than the number of rows. A working set may outgrow its Gram matrix.
 		{"elastic net", func() learn.SizedLearner { return new(linear.ElasticNet) }, 600, 300, []float64{.001, .5}, []float64{100, .5}, 2},
 		{"elastic net", func() learn.SizedLearner { return new(linear.ElasticNet) }, 300, 500, []float64{.001, .5}, []float64{100, .5}, 2},
 		{"elastic net", func() learn.SizedLearner { return new(linear.ElasticNet) }, 2000, 250, []float64{.001, .5}, []float64{100, .5}, 2},
@@ -279,7 +280,7 @@ func TestBytesOfFits(t *testing.T) {
 			}
 		}
 		d.MaxBytes, l, w = high, nil, nil
-		held = numtest.HeldBy(begin, fit) // less than before, if a matrix that a set has outgrown was given back
+		held = numtest.HeldBy(begin, fit) // less than before, if a working set has outgrown a matrix, which was then released
 		if high < held-noise || float64(high) > c.factor*float64(held) {
 			t.Errorf("%s, %d × %d: counts %d bytes and holds %d, a factor of %.2f", c.name, c.rows, c.n, high, held, float64(high)/float64(held))
 		}
@@ -290,7 +291,7 @@ func TestBytesOfFits(t *testing.T) {
 	}
 }
 
-// A bound that a fit of a new learner needs suffices for it after fits to other features.
+// If a bound suffices for a fit of a new learner, it also suffices after fits to other features.
 func TestBytesOfOneSetAfterAnother(t *testing.T) {
 	serial.Test(t)
 	const n = 1000
@@ -333,8 +334,8 @@ func TestBytesOfOneSetAfterAnother(t *testing.T) {
 	}
 }
 
-// Too little memory is an error before the allocation, and leaves a learner that can load
-// smaller data.
+// If there is too little memory, a call returns an error before it allocates. The learner can then
+// load smaller data.
 func TestTooLarge(t *testing.T) {
 	serial.Test(t)
 	small, large := casetest.ClassData(1, 12, 3), casetest.ClassData(2, 400, 150)
@@ -388,7 +389,7 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// The inverse of a leave-one-out fit is counted when it is needed.
+// The inverse of a leave-one-out fit is counted only if it is needed.
 func TestLeaveOneOutTooLarge(t *testing.T) {
 	d := casetest.RandomData(1, 200, 3, false)
 	var l kernel.Ridge

@@ -23,9 +23,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// ridges is a learner as a user would write it: one ridge regression for each feature,
-// minimise Σ_ij (x_ij·θ_j − y_i)² + eʰ·‖θ‖², with any real hyperparameter h. It has the
-// fault named.
+// ridges is a learner as a user would write it. It has one ridge regression for each feature:
+// minimise Σ_ij (x_ij·θ_j − y_i)² + eʰ·‖θ‖², with any real hyperparameter h. It has the fault with
+// the given name.
 type ridges struct {
 	fault    string
 	d        learn.Data
@@ -134,7 +134,8 @@ func (l *ridges) check(g *learn.Grad, v []float64, tangent bool) error {
 	return nil
 }
 
-// lastCotangent is where the fault "remembers another VJP" keeps a number outside the learner.
+// lastCotangent is a variable outside the learner. The fault "remembers another VJP" stores a
+// number in it.
 var lastCotangent atomic.Uint64
 
 func (l *ridges) VJP(_ *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
@@ -309,8 +310,8 @@ func (l *kinked) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) error
 
 const faultVariable = "CVGM_QPDIFFTEST_FAULT"
 
-// TestOwnTypes runs the contracts on types without faults, or with the fault that the
-// environment variable names.
+// TestOwnTypes runs the tests of the contracts on types. The types have no faults, or the fault
+// that the environment variable names.
 func TestOwnTypes(t *testing.T) {
 	fault := os.Getenv(faultVariable)
 	cases := []learntest.Case{
@@ -336,8 +337,8 @@ func TestOwnTypes(t *testing.T) {
 	}
 }
 
-// TestContractsFindFaults runs TestOwnTypes with each fault, in a process each: it fails with a
-// message that names the fault.
+// TestContractsFindFaults runs TestOwnTypes with each fault, in a separate process. TestOwnTypes
+// must fail with a message that names the fault.
 func TestContractsFindFaults(t *testing.T) {
 	for fault, message := range map[string]string{
 		"sign":                          "VJP in hyper[0]",

@@ -22,7 +22,7 @@ func TestKinks(t *testing.T) {
 	data := func(n int, y []float64, x ...float64) learn.Data {
 		return learn.Data{X: mat.NewDense(len(y), n, x), Y: y}
 	}
-	// With XᵀX/N = I each coordinate is soft-thresholded on its own, from Xᵀy/N = (3, 3, 2).
+	// With XᵀX/N = I, each coordinate of θ is soft-thresholded by itself, from Xᵀy/N = (3, 3, 2).
 	orthogonal := func(y ...float64) learn.Data { return data(3, y, 1, 1, 1, 1, -1, 1, 1, 1, -1, 1, -1, -1) }
 	classes := []float64{1, -1}
 	line := data(1, classes, 1, -2)
@@ -79,11 +79,11 @@ func TestKinks(t *testing.T) {
 		{"learned loss, in α1 only", loss, line, []float64{0, 1, 0, 0, e/2 + e*e}, rows(0), []qpdiff.Input{"α1"}, 0},
 		{"learned loss, weights", loss, learn.Data{X: line.X, Y: classes, Weights: []float64{2, 1}}, []float64{0, 1, 0, 0, (2*e + 2*e*e) / 3}, rows(0), []qpdiff.Input{"α1"}, 0},
 		{"learned loss, curvature", loss, line, []float64{0, 1, .5, 0, e/2 + e*e}, rows(0), byLoss, 0},
-		// θ = 1 at δ = 1, with the residuals −1, 0 and 10.
+		// At δ = 1 the solution is θ = 1, with the residuals −1, 0 and 10.
 		{"Huber", huber, data(1, []float64{0, 1, 11}, 1, 1, 1), []float64{0, 1}, rows(0), all("λ2", "δ"), 2},
 		// A row more than determines the fit.
 		{"kernel SVM", values(kernel.Polynomial{Degree: 1}, false), data(1, []float64{1, -1, -1}, 1, -1, -3), []float64{5, 1, 0}, rows(1), all("C", "kernel parameters"), 0},
-		// A kernel of 0 between the two rows: β = ±min(1, C).
+		// The kernel between the two rows is 0, so that β = ±min(1, C).
 		{"kernel SVM, β at C", values(nil, false), data(1, classes, 0, 100), []float64{1, 1}, rows(0, 1), all("C", "kernel parameters"), -1},
 		{"kernel SVM, β at C, with intercept", values(nil, true), data(1, classes, 0, 100), []float64{1, 1}, rows(0, 1), all("C", "kernel parameters"), -1},
 		{"kernel SVM, b", b, data(1, classes, 0, 100), []float64{1, 1}, rows(0, 1), all("C", "kernel parameters"), -1},

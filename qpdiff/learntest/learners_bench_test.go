@@ -16,8 +16,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// BenchmarkLearners times, of each learner, a load, a fit from nothing, fits from the last
-// one at hyperparameters that move a little, and VJPs without and with X.
+// BenchmarkLearners times four kinds of calls of each learner: a load, a fit from a cold start,
+// fits from the last fit at slightly different hyperparameters, and VJPs with and without the
+// derivative in X.
 func BenchmarkLearners(b *testing.B) {
 	for _, c := range []struct {
 		name  string
@@ -74,7 +75,8 @@ func BenchmarkLearners(b *testing.B) {
 	}
 }
 
-// BenchmarkLeaveOneOut times all predictions without their rows, and a VJP of them.
+// BenchmarkLeaveOneOut times the leave-one-out predictions for all rows, and a VJP of these
+// predictions.
 func BenchmarkLeaveOneOut(b *testing.B) {
 	for _, rows := range []int{50, 400} {
 		d, l := casetest.RandomData(1, rows, 5, false), &kernel.Ridge{Intercept: true}

@@ -22,8 +22,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// learners lists the learners that take weights, with hyperparameters. Some have a mean over
-// the rows as objective; the others weigh a sum by C, the first hyperparameter.
+// learners lists the learners that accept weights, with hyperparameters. The objective of some
+// learners is a mean over the rows. The others multiply a sum by C, the first hyperparameter.
 var learners = []struct {
 	name  string
 	fresh func() learn.ForwardLearner
@@ -56,7 +56,7 @@ type outcome struct {
 	g             *learn.Grad
 }
 
-// run returns θ, a VJP, and a JVP along moves of the rows from row first on.
+// run returns θ, a VJP, and a JVP. The direction of the JVP changes the rows from row first on.
 func run(l learn.ForwardLearner, d learn.Data, hyper []float64, first int) (o outcome, err error) {
 	_, n := d.X.Dims()
 	p, h := l.Dims(n)
@@ -72,7 +72,8 @@ func run(l learn.ForwardLearner, d learn.Data, hyper []float64, first int) (o ou
 	return o, errors.Join(l.Load(d), l.Fit(o.theta, hyper), l.VJP(nil, o.g, v), l.JVP(nil, o.dtheta, along))
 }
 
-// near compares, to tol of each part's largest entry or of floor.
+// near compares two results to the tolerance tol, relative to each part's largest entry or to
+// floor.
 func (o outcome) near(t *testing.T, what string, want outcome, tol, floor float64) {
 	t.Helper()
 	numtest.NearAll(t, what+": theta", o.theta, want.theta, tol, floor)
@@ -82,9 +83,9 @@ func (o outcome) near(t *testing.T, what string, want outcome, tol, floor float6
 	}
 }
 
-// Bad weights, rows and matrices are refused by name. Weights of 1 give the bits of no weights,
-// and another kind of matrix the bits of a *mat.Dense. The unit of the weights does not matter
-// if the objective is a mean; otherwise it changes C.
+// If weights, rows or matrices cannot be used, the error names them. Weights of 1 give the same
+// bits as no weights, and another kind of matrix gives the same bits as a *mat.Dense. If the
+// objective is a mean, the unit of the weights does not matter. Otherwise it changes C.
 func TestCounts(t *testing.T) {
 	for _, c := range learners {
 		plain := casetest.RandomData(3, 21, 3, true)
@@ -143,7 +144,8 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// A row that does not count may hold any finite features. It is no example of its class.
+// A row that does not count may have any finite features. It does not count as an example of its
+// class.
 func TestRowsThatDoNotCount(t *testing.T) {
 	without := casetest.RandomData(4, 9, 2, true)
 	d := learn.Data{X: mat.NewDense(10, 2, nil), Y: append([]float64{-1}, without.Y...), Weights: slices.Repeat([]float64{1}, 10)}
@@ -174,7 +176,7 @@ func TestRowsThatDoNotCount(t *testing.T) {
 	}
 }
 
-// Copies of a row share its cotangents in proportion to their weights.
+// Copies of a row share the row's cotangents in proportion to their weights.
 func TestWeightsOfEqualRows(t *testing.T) {
 	d := casetest.RandomData(3, 20, 3, true)
 	d.Dense().SetRow(7, d.Dense().RawRowView(2))
@@ -197,7 +199,8 @@ func TestWeightsOfEqualRows(t *testing.T) {
 	}
 }
 
-// Rows of two blocks of features make two problems, however different their weights.
+// If two blocks of rows have different features, they are two separate problems, however different
+// their weights are.
 func TestWeightsOfManyDecades(t *testing.T) {
 	const rows = 24
 	d := casetest.NoisyClasses(6, rows, 4)
@@ -217,7 +220,7 @@ func TestWeightsOfManyDecades(t *testing.T) {
 			d.Weights[i] = []float64{weight, 1}[i%2]
 			total += d.Weights[i]
 		}
-		// Penalties are per row: the second block has the penalties of its own problem.
+		// Penalties are per row. The second block therefore has the penalties of a separate problem.
 		share := rows / 2 / total
 		for _, c := range []struct {
 			l, alone    learn.Learner
@@ -244,7 +247,7 @@ func TestWeightsOfManyDecades(t *testing.T) {
 	}
 }
 
-// Weights that change from Load to Load leave no trace of earlier ones.
+// Weights may change from one Load to the next. Earlier weights have no effect on later results.
 func TestWarmStartsFromOtherWeights(t *testing.T) {
 	serial.Test(t)
 	plain := casetest.RandomData(8, 16, 3, true)
@@ -276,7 +279,7 @@ func TestWarmStartsFromOtherWeights(t *testing.T) {
 	}
 }
 
-// Whatever the size of the numbers, a fit and its products are finite or errors of a
+// Numbers may have any size. A fit and its derivatives are then finite, or they are errors of a
 // documented kind.
 func TestExtremes(t *testing.T) {
 	serial.Test(t)
@@ -334,8 +337,8 @@ func sizes(s []float64) []float64 {
 	return s
 }
 
-// extreme fits and differentiates. It fails if an answer without an error is not finite, or if
-// an error is not of a documented kind.
+// extreme makes a fit and computes derivatives. It fails if a result without an error is not
+// finite, or if an error is not of a documented kind.
 func extreme(t *testing.T, l learn.ForwardLearner, d learn.Data, hyper, v []float64, u *learn.Grad) {
 	t.Helper()
 	check := func(what string, err error, values ...[]float64) bool {
@@ -360,7 +363,7 @@ func extreme(t *testing.T, l learn.ForwardLearner, d learn.Data, hyper, v []floa
 	}
 }
 
-// FuzzLearners is TestExtremes on data and hyperparameters that a fuzzer looks for.
+// FuzzLearners does the work of TestExtremes with data and hyperparameters from a fuzzer.
 func FuzzLearners(f *testing.F) {
 	for k := range learners {
 		f.Add(uint8(k), uint64(1), uint8(10), uint8(3), false, 1., .3, .2, .1, .4, .1)

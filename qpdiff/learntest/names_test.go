@@ -18,8 +18,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A learner's errors begin with its package and name, a program's with the package. A missing
-// or empty value is not called a wrong shape.
+// The errors of a learner begin with its package and name, and the errors of a program with the
+// package. The error for a missing or empty value does not call it a wrong shape.
 func TestErrorsNameTheLearner(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(2, 1, []float64{1, -2}), Y: []float64{1, -1}}
 	for _, l := range []learn.Learner{new(linear.ElasticNet), new(linear.Huber), new(linear.Logistic), new(linear.SparseLogistic),
@@ -57,7 +57,8 @@ func TestErrorsNameTheLearner(t *testing.T) {
 	}
 }
 
-// unfitted returns the errors of the methods that list properties of the last fit.
+// unfitted returns the errors of methods that list properties of the last fit, for a learner
+// without a fit.
 func unfitted(l learn.Learner) (errs []error) {
 	add := func(err error) { errs = append(errs, err) }
 	if l, ok := l.(interface {

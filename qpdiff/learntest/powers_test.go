@@ -19,9 +19,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Units that are powers of two, up to 2^±300, change no result beyond rounding and make no
-// error, by each way of each learner, also for sparse features. Cotangents have units, too: of
-// them larger powers are tried. Squares of such numbers overflow or vanish.
+// Changes of units by powers of two, up to 2^±300, change no result beyond rounding and cause no
+// error. This is tested for each way of each learner, and for sparse features too. Cotangents also
+// have units, which change by larger powers. Squares of such numbers overflow or underflow.
 func TestLearnersPowersOfTwo(t *testing.T) {
 	none := func() func() { return func() {} }
 	working := func() func() {
@@ -82,7 +82,8 @@ func TestLearnersPowersOfTwo(t *testing.T) {
 	}
 }
 
-// powers is a learner with the effect of units on it, a number of features that is tried, and a way.
+// powers has a learner, the effect of units on this learner, the number of features to test, and a
+// way.
 type powers struct {
 	units
 	most   int
@@ -132,8 +133,8 @@ func (p powers) trial(t *testing.T, rng *rand.Rand) (answered int) {
 	return answered
 }
 
-// run returns θ and the derivatives in X, the hyperparameters and Y without their units, which
-// are 2^a of features, 2^b of labels and 2^c of cotangents.
+// run returns θ and the derivatives in X, the hyperparameters and Y, after it removes their units.
+// The units are 2^a of features, 2^b of labels and 2^c of cotangents.
 func (p powers) run(d learn.Data, hyper []float64, a, b, c int) (values [4][]float64, err error) {
 	scaled := func(v []float64, power int) []float64 {
 		s := make([]float64, len(v))

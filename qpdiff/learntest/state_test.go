@@ -18,7 +18,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A copy shares its storage with the original, so that each would change the other.
+// A copy shares its storage with the original. Without a panic, each of the two would change the
+// other.
 func TestCopiesPanic(t *testing.T) {
 	refused := func(what string, f func()) {
 		t.Helper()

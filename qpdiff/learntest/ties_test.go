@@ -13,9 +13,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A move that parts equal rows on the elbow has no derivative: a JVP refuses it. It succeeds
-// for moves that part equal rows elsewhere, or in coordinates in which θ is zero. If the rows
-// are weakly active, its derivative is one-sided.
+// If equal rows on the elbow move apart, there is no derivative, and a JVP returns an error. A JVP
+// succeeds if other equal rows move apart, or if the rows move apart only in coordinates in which θ
+// is zero. If the equal rows are weakly active, the derivative is one-sided.
 func TestJVPRefusesToPartEqualRows(t *testing.T) {
 	x := []float64{2, 0, -3, 0, 2, 0}
 	svm := func() learn.ForwardLearner { return new(margin.SVM) }
@@ -79,7 +79,8 @@ func TestJVPRefusesToPartEqualRows(t *testing.T) {
 	}
 }
 
-// Equal rows that part when the hinge loss's weight rises from 0 meet its slope one by one.
+// The weight of the hinge loss rises from 0 while equal rows move apart. Each of these rows then
+// has its own part of the loss's slope.
 func TestJVPPartsEqualRowsAtARisingHingeLoss(t *testing.T) {
 	const h = 1e-7
 	y := []float64{1, -1}
@@ -101,8 +102,8 @@ func TestJVPPartsEqualRowsAtARisingHingeLoss(t *testing.T) {
 	}
 }
 
-// Ties belong to the last VJP of the workspace. There are no ties before a VJP, after a JVP,
-// after a VJP of another learner and after another fit.
+// Ties belong to the last VJP with the workspace. There are no ties before a VJP, after a JVP,
+// after a VJP of another learner, or after another fit.
 func TestTiesOfAnotherDerivative(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(3, 2, []float64{2, 0, -3, 0, 2, 0}), Y: []float64{1, -1, 1}}
 	theta, v := make([]float64, 2), []float64{1, 1}

@@ -21,10 +21,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Units change no status, no verdict and no result beyond rounding times the
-// condition: features times a, targets times b, with the hyperparameters carried
-// along. Polynomial kernels with a constant and penalised intercepts have no such
-// hyperparameters; the loss of a LearnedLoss does not scale with its targets.
+// A change of units changes no status, no verdict, and no result beyond rounding times the
+// condition number. The features are multiplied by a and the targets by b, and the hyperparameters
+// change accordingly. For polynomial kernels with a constant and for penalised intercepts there are
+// no such hyperparameters. The loss of a LearnedLoss does not scale with its targets.
 func TestLearnersUnits(t *testing.T) {
 	for _, c := range []units{
 		{"ElasticNet", func() learn.Learner { return new(linear.ElasticNet) }, false, -1, [][4]float64{{0, .3, 1, 1}, {0, .1, 2, 0}}},
@@ -58,16 +58,17 @@ func TestLearnersUnits(t *testing.T) {
 	}
 }
 
-// units is a learner, with the effect of the units on it.
+// units has a learner and the effect of units on this learner.
 type units struct {
 	name    string
 	new     func() learn.Learner
 	classes bool
-	slope   float64      // power of a in θ: −1 for weights, 0 for decision values
-	hyper   [][4]float64 // the range of each hyperparameter, and its powers of a and b
+	slope   float64      // the power of a in θ: −1 for weights, 0 for decision values
+	hyper   [][4]float64 // for each hyperparameter: its range, and its powers of a and b
 }
 
-// trial compares three changes of units, and counts those with an answer.
+// trial compares results under three changes of units. It counts the changes for which there is a
+// result.
 func (c units) trial(t *testing.T, rng *rand.Rand, trial int) (answered int) {
 	t.Helper()
 	rows, n := 8+rng.IntN(12), 1+rng.IntN(5)
@@ -112,7 +113,7 @@ func (c units) trial(t *testing.T, rng *rand.Rand, trial int) (answered int) {
 	return answered
 }
 
-// run returns θ and the derivatives in X and the hyperparameters, without their units.
+// run returns θ and the derivatives in X and the hyperparameters, after it removes their units.
 func (c units) run(d learn.Data, hyper []float64, a, b float64) (values [3][]float64, fit, vjp error) {
 	d = casetest.CloneData(d)
 	rows, n := d.X.Dims()
@@ -141,11 +142,12 @@ func (c units) run(d learn.Data, hyper []float64, a, b float64) (values [3][]flo
 	return [3][]float64{theta, g.X.RawMatrix().Data, g.Hyper}, nil, vjp
 }
 
-// verifiedTol bounds the residual of a fit that has no error. Conjugate gradients reduce it to 1e-12,
-// other fits to some 1e-14.
+// verifiedTol bounds the residual of a fit without an error. Conjugate gradients reduce the
+// residual to 1e-12, and other fits reduce it to some 1e-14.
 const verifiedTol = 1e-11
 
-// verified returns an error if the last fit of l has a residual above verifiedTol, or none.
+// verified returns an error if the last fit of the learner l has a residual above verifiedTol, or
+// has no residual.
 func verified(l learn.Learner) error {
 	if r, err := l.(learn.VerifiedLearner).Residual(); err != nil || !(r <= verifiedTol) {
 		return fmt.Errorf("residual %g, error %w", r, err)
@@ -161,17 +163,17 @@ func (l *biased) Dims(n int) (theta, hyper int) {
 	return l.SVM.Dims(n)
 }
 
-// A slack or multiplier counts as zero within its tolerance, complementarityTol rounding errors
-// of its terms. The problems are solved by hand and have a condition of about 1. Each slack or
-// multiplier is at a third and at three times its tolerance.
+// A slack or multiplier counts as zero within a tolerance: complementarityTol rounding errors of
+// its terms. The problems are solved by hand, and their condition numbers are about 1. In each
+// problem, a slack or multiplier is at a third of its tolerance and at three times its tolerance.
 func TestLearnersComplementarityTolerance(t *testing.T) {
 	data := func(n int, y []float64, x ...float64) learn.Data {
 		return learn.Data{X: mat.NewDense(len(y), n, x), Y: y}
 	}
 	for _, c := range []struct {
 		name string
-		// terms is the size of the terms, times the condition, over the change of the slack or
-		// multiplier per change of the input at.
+		// terms is a ratio: the size of the terms times the condition number, divided by the change of
+		// the slack or multiplier per change of the input named at.
 		terms float64
 		at    func(off float64) (learn.Learner, learn.Data, []float64)
 	}{
@@ -182,15 +184,15 @@ func TestLearnersComplementarityTolerance(t *testing.T) {
 		{"elastic net: parameter", 1, func(off float64) (learn.Learner, learn.Data, []float64) {
 			return new(linear.ElasticNet), data(1, []float64{1}, 1), []float64{1 - off, 0}
 		}},
-		// θ = max(0, 2·log(1/λ1 − 1)): with |x| = ½, s = 2λ1 at the margin θ/2.
+		// θ = max(0, 2·log(1/λ1 − 1)): with |x| = ½, the slope s is 2λ1 at the margin θ/2.
 		{"sparse logistic: slack", 2, func(off float64) (learn.Learner, learn.Data, []float64) {
 			return new(linear.SparseLogistic), data(1, []float64{1, -1}, .5, -.5), []float64{.25 + off/4, 0}
 		}},
 		{"sparse logistic: parameter", 2, func(off float64) (learn.Learner, learn.Data, []float64) {
 			return new(linear.SparseLogistic), data(1, []float64{1, -1}, .5, -.5), []float64{.25 - off/4, 0}
 		}},
-		// The residual 0 − θ is −δ. Its terms are |y| + |θ| + δ, and the terms of θ are Σ|y| +
-		// |θ| over Q and δ, over 2/3.
+		// The residual 0 − θ is −δ. The terms of the residual are |y| + |θ| + δ. The terms of θ are Σ|y|
+		// + |θ| over Q and δ, divided by 2/3.
 		{"Huber: residual", 2 * (1 + 1 + 14./3*1.5), func(off float64) (learn.Learner, learn.Data, []float64) {
 			return new(linear.Huber), data(1, []float64{0, 1 + off, 11}, 1, 1, 1), []float64{0, 1}
 		}},
@@ -207,19 +209,18 @@ func TestLearnersComplementarityTolerance(t *testing.T) {
 		{"SVM: parameter", 2, func(off float64) (learn.Learner, learn.Data, []float64) {
 			return new(margin.SVM), data(1, []float64{1, -1}, 1, -1), []float64{1 - off, 1}
 		}},
-		// The first row is on the elbow with the multiplier λ2 − 1/4.
+		// The first row is on the elbow, and its multiplier is λ2 − 1/4.
 		{"SVM: multiplier", 1.25, func(off float64) (learn.Learner, learn.Data, []float64) {
 			return new(margin.SVM), data(1, []float64{1, -1}, 1, -.5), []float64{0, .25 + off}
 		}},
-		// A kernel of 0 between the two rows: β = ±min(1, C).
+		// The kernel between the two rows is 0, so that β = ±min(1, C).
 		{"kernel SVM: margin", 3 * math.Sqrt2, func(off float64) (learn.Learner, learn.Data, []float64) {
 			return new(kernel.SVM), data(1, []float64{1, -1}, 0, 100), []float64{1 - off, 1}
 		}},
 		{"kernel SVM: upper multiplier", 3 * math.Sqrt2, func(off float64) (learn.Learner, learn.Data, []float64) {
 			return new(kernel.SVM), data(1, []float64{1, -1}, 0, 100), []float64{1 + off, 1}
 		}},
-		// K = [1 1∓off 0; 1∓off 2 0; 0 0 1]: the second row has the margin 1 by
-		// the first alone.
+		// With K = [1 1∓off 0; 1∓off 2 0; 0 0 1], the first row alone gives the second row the margin 1.
 		{"kernel SVM: upper margin", 5.4, func(off float64) (learn.Learner, learn.Data, []float64) {
 			return &kernel.SVM{Kernel: kernel.Polynomial{Degree: 1}}, data(3, []float64{1, 1, -1}, 1, 0, 0, 1+off, 1, 0, 0, 0, 1), []float64{10, 1, 0}
 		}},

@@ -16,13 +16,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// waysTol is the largest difference between the answers of two ways, relative to the largest entry.
-// Their systems have a condition of up to some 1e3, and conjugate gradients stop at 1e-12.
+// waysTol bounds the difference between the results of two ways, relative to the largest entry. The
+// condition numbers of their systems are up to some 1e3, and conjugate gradients stop at 1e-12.
 const waysTol = 1e-8
 
-// All ways of a learner have the same answers, at sizes on each side of the thresholds. The
-// override of each threshold reaches each learner that has the ways: the answers of two ways differ
-// in their last bits.
+// All ways of a learner give the same results up to rounding, at sizes on both sides of each
+// threshold. A test can override each threshold. The override has an effect in each learner that
+// has the two ways: their results differ in the last bits.
 func TestWaysAgree(t *testing.T) {
 	const never = math.MaxInt32
 	net := func() learn.ForwardLearner { return new(linear.ElasticNet) }

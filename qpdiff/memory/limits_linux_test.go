@@ -47,7 +47,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// The default follows the limits of the process, here of processes that this test starts.
+// The default bound follows the limits of the process. The test starts processes with limits for
+// this purpose.
 func TestLimitsOfAProcess(t *testing.T) {
 	const child = "CVGM_TEST_LIMIT"
 	if os.Getenv(child) != "" {

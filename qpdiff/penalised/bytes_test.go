@@ -14,8 +14,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Bytes counts what Folds and its derivatives hold, with one row a fold, with folds of as many rows
-// as the smallest large ones have, and with the largest small ones. A few large folds hold a fifth.
+// Bytes counts the memory that Folds and its derivatives hold. The test has folds of one row, folds
+// as large as the smallest large fold, and folds as large as the largest small fold. A few large
+// folds hold a fifth of the counted memory.
 func TestBytesOfFolds(t *testing.T) {
 	serial.Test(t)
 	const rows, n = 900, 40

@@ -24,9 +24,9 @@ type foldProblem struct {
 	ddst  []float64
 }
 
-// draw draws a problem: two penalties of random rank over n features, weights, some of them 0, and an
-// intercept in every other one. Some rows may be in no fold, and in two of five problems some are in
-// several.
+// draw draws a problem. It has two penalties of random rank over n features, and weights, some of
+// which are 0. Every second problem has an intercept. Some rows may be in no fold. In two of five
+// problems some rows are in several folds.
 func draw(seed uint64) foldProblem {
 	rng := rand.New(rand.NewPCG(seed, 41))
 	rows, n := 12+rng.IntN(30), 1+rng.IntN(8)
@@ -52,8 +52,8 @@ func draw(seed uint64) foldProblem {
 	return p
 }
 
-// refits returns the predictions by a fit for each fold, and the derivatives: through the fits in g,
-// and of the predicted rows in dx.
+// refits returns the predictions by separate fits, one for each fold. It also returns their
+// derivatives: through the fits in g, and through the predicted rows in dx.
 func (p foldProblem) refits(t *testing.T) (dst []float64, g *learn.Grad, dx *mat.Dense) {
 	t.Helper()
 	rows, n := p.d.X.Dims()
@@ -81,7 +81,8 @@ func (p foldProblem) refits(t *testing.T) (dst []float64, g *learn.Grad, dx *mat
 	return dst, g, dx
 }
 
-// Folds and their derivatives are equal to fits without the rows of each fold.
+// The results of Folds and their derivatives are equal to the results of fits without the rows of
+// each fold.
 func TestFolds(t *testing.T) {
 	small, large := 0, 0
 	var w qpdiff.Workspace
@@ -112,7 +113,8 @@ func TestFolds(t *testing.T) {
 	}
 }
 
-// Folds without which a parameter is open are refused, as are folds that are none.
+// Folds returns an error for a fold without which a parameter is not determined, and for an invalid
+// fold.
 func TestFoldsRefusals(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(6, 2, []float64{1, 0, 2, 0, 3, 0, 1, 0, 2, 1, 1, 0}), Y: make([]float64, 6)}
 	l := GLM{Penalties: []Penalty{Ridge(0, 1)}}

@@ -20,7 +20,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// matrix returns the S of p as it is added to the n×n matrix of all features.
+// matrix returns the matrix S of the penalty p, as a part of the n×n matrix of all features.
 func (p Penalty) matrix(n int) *mat.SymDense {
 	s := mat.NewSymDense(n, nil)
 	count, _ := p.size()
@@ -41,7 +41,8 @@ func (p Penalty) matrix(n int) *mat.SymDense {
 	return s
 }
 
-// residual is the largest entry of the gradient relative to its terms, from the definition.
+// residual returns the largest entry of the gradient, relative to its terms. It computes the
+// gradient from the definition of the objective.
 func residual(l *GLM) func(d learn.Data, theta, hyper []float64) float64 {
 	return func(d learn.Data, theta, hyper []float64) float64 {
 		rows, n := d.X.Dims()
@@ -97,7 +98,7 @@ func square(r *mat.Dense) *mat.SymDense {
 	return s
 }
 
-// five are penalties of all kinds of 7 features, the last of which has none.
+// five has penalties of all kinds on 7 features. The last feature has no penalty.
 func five() []Penalty {
 	return []Penalty{{S: square(root(1, 4, 6))}, Differences(1, 5, 2), {First: 2, Root: root(2, 2, 3)}, Ridge(0, 3), {First: 3, S: square(root(3, 2, 3)).SliceSym(0, 2)}}
 }
@@ -143,7 +144,8 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// The solution and its derivatives are equal to values of 40 digits: see testdata/golden.py.
+// The solution and its derivatives are equal to values that were computed with 40 digits: see
+// testdata/golden.py.
 func TestGolden(t *testing.T) {
 	file, err := os.ReadFile("testdata/golden.json")
 	if err != nil {
@@ -174,7 +176,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// Without penalties given the learner is ridge regression: the elastic net's at λ2 = λ/N.
+// Without Penalties, the learner is ridge regression. The solution is the same as for an elastic
+// net at λ2 = λ/N.
 func TestRidge(t *testing.T) {
 	d := casetest.RandomData(5, 40, 6, false)
 	var l GLM
@@ -184,7 +187,7 @@ func TestRidge(t *testing.T) {
 	numtest.NearAll(t, "θ", got, want, 1e-12, 0)
 }
 
-// The differences of an order are these, and vanish on polynomials of lower degree.
+// The test lists the differences of an order. They are 0 for polynomials of a lower degree.
 func TestDifferences(t *testing.T) {
 	const count = 6
 	for order := 1; order < count; order++ {
@@ -207,7 +210,7 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// A large constant in the features costs no digits with an intercept.
+// With an intercept, a large constant in the features costs no digits.
 func TestLargeConstant(t *testing.T) {
 	for _, loss := range []Loss{Squared, Logistic, Poisson} {
 		d := labels(loss, casetest.NoisyClasses(6, 50, 4))
@@ -225,7 +228,7 @@ func TestLargeConstant(t *testing.T) {
 	}
 }
 
-// Problems without a unique solution are refused as such, in all units.
+// If a problem has no unique solution, the error shows this, in all units.
 func TestIllPosed(t *testing.T) {
 	for _, unit := range []float64{1e-6, 1, 1e6} {
 		d := casetest.RandomData(7, 30, 4, true)
@@ -254,7 +257,8 @@ func TestIllPosed(t *testing.T) {
 			}
 		}
 	}
-	// Feature 1 has no count above 0 in its rows, or separates them, beside rows that it does not touch.
+	// In the rows in which feature 1 is not 0, no count is above 0, or the feature separates the
+	// classes. In the other rows the feature is 0.
 	part := learn.Data{X: mat.NewDense(9, 2, []float64{1, 0, -2, 0, 3, 0, -4, 0, 5, 0, -1, 0, 2, 1, 1, 1, 0, 1}), Y: []float64{3, 1, 5, 0, 9, 2, 0, 0, 0}}
 	for _, loss := range []Loss{Poisson, Logistic} {
 		for i := range part.Y[:6] {
@@ -277,9 +281,8 @@ func TestIllPosed(t *testing.T) {
 	}
 }
 
-// Penalties and labels that cannot be used are refused.
-// Examples that contradict one another have the minimiser 0, in any order. There the gradient consists of
-// rounding, and no step is small beside the parameters.
+// If examples contradict one another, the minimiser is 0, in any order of the examples. At this
+// minimiser the gradient consists of rounding, and no step is small compared with the parameters.
 func TestContradictingExamples(t *testing.T) {
 	rng := rand.New(rand.NewPCG(36, 2))
 	for trial := range 40 {
@@ -311,6 +314,7 @@ func TestContradictingExamples(t *testing.T) {
 	}
 }
 
+// Penalties and labels that cannot be used cause an error.
 func TestRefusals(t *testing.T) {
 	d := casetest.RandomData(8, 10, 3, false)
 	for name, c := range map[string]struct {
@@ -335,8 +339,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// The degrees of freedom sum to the trace of the matrix that maps labels to fitted values, and are 1
-// without penalties.
+// The sum of the degrees of freedom is the trace of the matrix that maps labels to fitted values.
+// Without penalties, the degrees of freedom are 1.
 func TestFreedom(t *testing.T) {
 	const tol = 1e-12 // rounding
 	d := casetest.RandomData(5, 30, 7, false)
@@ -361,7 +365,8 @@ func TestFreedom(t *testing.T) {
 	numtest.NearAll(t, "without penalties", freedom, []float64{1, 1, 1, 1, 1, 1, 1, 1}, tol, 0)
 }
 
-// The bounds of a λ follow the features of its own penalty, the curvature of the loss, and the least eigenvalue of S.
+// The bounds of a λ depend on three things: the features of its own penalty, the curvature of the
+// loss, and the smallest eigenvalue of S.
 func TestHyperparametersOfPenalties(t *testing.T) {
 	l := &GLM{Loss: Poisson, Penalties: []Penalty{{Name: "a", S: Ridge(0, 2).S}, Differences(2, 3, 1)}}
 	m := learn.Moments{Weight: 10, Variance: 5, Mean: .5, Squares: []float64{4, 0, 1, 2, 3}}

@@ -14,13 +14,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// mgcvTol is the largest difference from mgcv, relative to the largest entry: its own iterations end
-// there.
+// mgcvTol bounds the difference from the values of mgcv, relative to the largest entry. The
+// iterations of mgcv end at about this difference.
 const mgcvTol = 1e-8
 
-// Coefficients of models with two smooth functions, and the neighbourhood cross-validation of six
-// folds, are equal to the values of R's mgcv at the same smoothing parameters: see testdata/mgcv.R. For
-// losses other than the squared one, mgcv takes the Newton steps of NearFolds.
+// The coefficients of models with two smooth functions are equal to the values of R's mgcv at the
+// same smoothing parameters: see testdata/mgcv.R. So is the neighbourhood cross-validation with six
+// folds. For losses other than the squared loss, mgcv takes the same Newton steps as NearFolds.
 func TestMgcv(t *testing.T) {
 	file, err := os.ReadFile("testdata/mgcv.json")
 	if err != nil {

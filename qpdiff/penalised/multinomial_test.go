@@ -18,7 +18,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// classData draws rows of normals whose classes follow noisy decisions; each class has a row.
+// classData draws rows of normal numbers. The classes follow noisy decision values, and each class
+// has a row.
 func classData(seed uint64, rows, n, classes int) learn.Data {
 	rng := rand.New(rand.NewPCG(seed, 47))
 	d := learn.Data{X: mat.NewDense(rows, n, numtest.Normals(rng, rows*n)), Y: make([]float64, rows)}
@@ -35,8 +36,8 @@ func classData(seed uint64, rows, n, classes int) learn.Data {
 	return d
 }
 
-// jointResidual is the largest entry of the gradient, or of the sum over the classes, relative to its
-// terms, from the definition.
+// jointResidual returns the largest entry of the gradient, or of the sum over the classes, relative
+// to its terms. It computes both from the definition of the objective.
 func jointResidual(l *Multinomial) func(d learn.Data, theta, hyper []float64) float64 {
 	return func(d learn.Data, theta, hyper []float64) float64 {
 		rows, n := d.X.Dims()
@@ -110,8 +111,8 @@ func TestMultinomialContract(t *testing.T) {
 	}
 }
 
-// Coefficients are equal to scikit-learn's, and with their derivatives to values of 40 digits: see
-// testdata/multinomial.py.
+// The coefficients are equal to scikit-learn's. The coefficients and their derivatives are equal to
+// values that were computed with 40 digits: see testdata/multinomial.py.
 func TestMultinomialGolden(t *testing.T) {
 	const exact, peer = 1e-12, 1e-6 // scikit-learn stops at a gradient of some 1e-7
 	file, err := os.ReadFile("testdata/multinomial.json")
@@ -150,7 +151,8 @@ func TestMultinomialGolden(t *testing.T) {
 	}
 }
 
-// Two classes are a logistic regression with half the penalty, whose θ is the difference of theirs.
+// With two classes, the model is a logistic regression with half the penalty. Its θ is the
+// difference between the θ of the two classes.
 func TestTwoClasses(t *testing.T) {
 	d := casetest.NoisyClasses(3, 40, 5)
 	classes := casetest.CloneData(d)
@@ -164,7 +166,8 @@ func TestTwoClasses(t *testing.T) {
 	numtest.NearAll(t, "θ", theta[6:], want, 1e-12, 0)
 }
 
-// Classes with other numbers, features in other units and with a large constant have the same answer.
+// The answer is the same if the classes have other numbers, if the features are in other units, or
+// if the features have a large constant.
 func TestMultinomialUnits(t *testing.T) {
 	const rows, n, classes, q, tol = 50, 4, 4, 5, 1e-9 // 2²⁰ beside features of size 1 costs 20 bits
 	d := classData(6, rows, n, classes)
@@ -192,8 +195,8 @@ func TestMultinomialUnits(t *testing.T) {
 	}
 }
 
-// Problems without a unique solution are refused as such in all units, as are labels that are no
-// classes, and fewer than two classes.
+// If a problem has no unique solution, the error shows this, in all units. A label that is not a
+// class, and fewer than two classes, also cause an error.
 func TestMultinomialRefusals(t *testing.T) {
 	for _, unit := range []float64{1e-6, 1, 1e6} {
 		d := classData(7, 30, 3, 3)
@@ -255,8 +258,8 @@ func TestMultinomialRefusals(t *testing.T) {
 	}
 }
 
-// The degrees of freedom sum to the number of free parameters less Σ_j λ_j·tr(H⁻¹S_j), and without
-// penalties each class has its share of the free parameters.
+// The sum of the degrees of freedom is the number of free parameters minus Σ_j λ_j·tr(H⁻¹S_j).
+// Without penalties each class has an equal share of the free parameters.
 func TestMultinomialFreedom(t *testing.T) {
 	const classes, n, tol = 3, 7, 1e-10
 	d := classData(8, 90, n, classes)
@@ -269,7 +272,8 @@ func TestMultinomialFreedom(t *testing.T) {
 	if sum := floats.Sum(freedom); !(sum > 4 && sum < 14) || math.Abs(freedom[n]-2./3) > tol || math.Abs(freedom[n-1]-2./3) > tol {
 		t.Errorf("%v of sum %v: intercept and last feature have no penalty", freedom, sum)
 	}
-	// A tangent λ gives −Σ_j λ_jH⁻¹S_jθ, here for each unit vector in place of θ.
+	// The derivative along the tangent λ is −Σ_j λ_jH⁻¹S_jθ. Here each unit vector takes the place of
+	// θ.
 	rest := float64((classes - 1) * (n + 1))
 	for k := range theta {
 		dtheta, dlambda := make([]float64, len(theta)), make([]float64, 5)

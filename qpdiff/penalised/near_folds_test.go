@@ -16,8 +16,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// nearProblem is a random problem of one of the losses with folds, weights, some of them 0, and an
-// intercept in every other one.
+// nearProblem is a random problem with one of the losses, with folds and with weights, some of
+// which are 0. Every second problem has an intercept.
 func nearProblem(seed uint64) (l *GLM, d learn.Data, hyper []float64, folds [][]int) {
 	rng := rand.New(rand.NewPCG(seed, 43))
 	n := 1 + rng.IntN(8)
@@ -53,7 +53,7 @@ func nearProblem(seed uint64) (l *GLM, d learn.Data, hyper []float64, folds [][]
 	return l, d, hyper, folds
 }
 
-// without returns the predictions for the rows of a fold by a fit to the others.
+// without returns the predictions for the rows of a fold by a fit to all other rows.
 func without(t *testing.T, l *GLM, d learn.Data, hyper []float64, fold []int) (dst []float64) {
 	t.Helper()
 	rows, n := d.X.Dims()
@@ -73,8 +73,8 @@ func without(t *testing.T, l *GLM, d learn.Data, hyper []float64, fold []int) (d
 	return dst
 }
 
-// The bound of each prediction holds on random problems, and is near the error of the step if there
-// are five rows and more for each parameter.
+// The bound of each prediction holds on random problems. If there are at least five rows for each
+// parameter, the bound is near the error of the step.
 func TestNearFolds(t *testing.T) {
 	const visible = 1e-8 // errors that rounding does not hide
 	var ratios []float64
@@ -125,7 +125,8 @@ func TestNearFolds(t *testing.T) {
 	t.Logf("median of bound by error %.3g over %d predictions, nine in ten below %.3g; %d folds by a step, %d by a fit", median, len(ratios), ratios[9*len(ratios)/10], stepped, refitted)
 }
 
-// A row that holds its coefficient alone has no bound, and its fold is fitted.
+// If only one row determines a coefficient, the prediction for this row has no bound, and the fold
+// of the row is fitted.
 func TestNearFoldsWithoutABound(t *testing.T) {
 	x := mat.NewDense(8, 1, []float64{9, .1, -.1, .1, -.1, .1, -.1, .1})
 	d := learn.Data{X: x, Y: []float64{40, 1, 2, 0, 1, 1, 0, 2}}

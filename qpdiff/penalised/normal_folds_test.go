@@ -55,7 +55,7 @@ func (p foldProblem) value(t *testing.T, l *GLM, seed uint64) float64 {
 	return dense.Dot(dst, p.ddst)
 }
 
-// The derivatives of normalised folds are equal to differences of their predictions.
+// The derivatives of normalised folds are equal to difference quotients of their predictions.
 func TestNormalisedFoldsDerivatives(t *testing.T) {
 	const step, tol = 1e-5, 1e-6 // the differences have errors of order step² and of rounding/step
 	for seed := range uint64(60) {
@@ -90,8 +90,8 @@ func TestNormalisedFoldsDerivatives(t *testing.T) {
 	}
 }
 
-// A learner of normalised folds refuses fits, folds without rows outside, and deviations of another
-// shape.
+// A learner for normalised folds returns an error for a Fit, for a fold outside of which no rows
+// remain, and for deviations of another shape.
 func TestNormalisedFoldsRefusals(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(4, 1, []float64{1, 2, 3, 5}), Y: make([]float64, 4)}
 	l := &GLM{}

@@ -13,8 +13,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// overlapping draws penalties of 9 features, many of them on the same ones: dense, banded and
-// diagonal. It returns their sum with the factors lambda, too. Some factors are 0.
+// overlapping draws penalties of 9 features. They are dense, banded and diagonal, and many of them
+// have the same features. It also returns the sum of the penalties with the factors lambda. Some
+// factors are 0.
 func overlapping(seed uint64) (all []Penalty, lambda []float64, sum Penalty) {
 	const n = 9
 	rng := rand.New(rand.NewPCG(seed, 3))
@@ -46,8 +47,8 @@ func scaled(s *mat.SymDense, by float64) *mat.SymDense {
 	return s
 }
 
-// Fits, folds, and derivatives in everything but the λ_j are the same with penalties and with their
-// sum. The derivative in λ_j is θ's along S_jβ.
+// Fits, folds and derivatives are the same with several penalties and with their sum, except for
+// the derivatives in the λ_j. The derivative in λ_j is the derivative of θ along S_jβ.
 func TestSumsOfPenalties(t *testing.T) {
 	const rows, n, tol = 40, 9, 1e-10 // rounding times the condition
 	for seed := range uint64(20) {
@@ -86,7 +87,8 @@ func TestSumsOfPenalties(t *testing.T) {
 	}
 }
 
-// alongPenalty returns the derivative of the cotangent's product with θ in λ_j by forward mode.
+// alongPenalty returns the derivative in λ_j of the product of the cotangent with θ, computed by
+// forward mode.
 func alongPenalty(t *testing.T, l *GLM, j int, cotangent []float64) (along float64) {
 	t.Helper()
 	tangent, out := make([]float64, len(l.forms)), make([]float64, len(cotangent))

@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Poisson regression on one feature, Σ(exp(θx) − yθx) + λ/2·θ². Three products with its derivatives
-// make it a learner.
+// The objective is Poisson regression on one feature, Σ(exp(θx) − yθx) + λ/2·θ². Three products
+// with its derivatives make it a learner.
 func ExampleLearner() {
 	poisson := smooth.Objective{
 		NumHyper: 1,
@@ -40,7 +40,7 @@ func ExampleLearner() {
 	// Output: θ [0.8615], dθ/dλ [-0.0341]
 }
 
-// ridge is 1/2·Σ(θx − y)² + λ/2·θ² on one feature, with all derivatives.
+// ridge is the objective 1/2·Σ(θx − y)² + λ/2·θ² on one feature, with all derivatives.
 var ridge = smooth.Objective{
 	NumHyper: 1,
 	Gradient: func(g, theta []float64, d learn.Data, hyper []float64) {
@@ -70,7 +70,8 @@ var ridge = smooth.Objective{
 	},
 }
 
-// Derivatives in the hyperparameter, the features and the labels from three products.
+// The example computes derivatives in the hyperparameter, the features and the labels from three
+// products.
 func ExampleObjective() {
 	l := smooth.Learner{Objective: ridge}
 	theta, g := make([]float64, 1), learn.Grad{Hyper: make([]float64, 1), Y: make([]float64, 3)}

@@ -22,7 +22,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// gradientResidual is ∇F beside the terms that it is the sum of.
+// gradientResidual returns the size of ∇F, relative to the size of the terms whose sum is ∇F.
 func gradientResidual(loss func(p, y float64) (d1, d2, dy float64)) func(d learn.Data, theta, hyper []float64) float64 {
 	return func(d learn.Data, theta, hyper []float64) float64 {
 		worst := 0.0
@@ -60,7 +60,7 @@ func TestSmoothLearnerContract(t *testing.T) {
 	}
 }
 
-// Ridge regression has its own learner, and gives the same answers by the general rule.
+// The general rule gives the same answers for ridge regression as the learner for ridge regression.
 func TestSmoothLearnerIsRidge(t *testing.T) {
 	d := casetest.RandomData(4, 30, 6, false)
 	v := numtest.Normals(rand.New(rand.NewPCG(1, 2)), 6)
@@ -140,7 +140,7 @@ func TestSmoothLearnerOptimal(t *testing.T) {
 	})
 }
 
-// rescaled is f times o with the parameters θ_j/unit[j] in place of θ_j.
+// rescaled is the objective f times o, with the parameters θ_j/unit[j] in place of θ_j.
 func rescaled(o smooth.Objective, f float64, unit []float64) smooth.Objective {
 	times := func(dst, src []float64, f float64) {
 		for j, v := range src {
@@ -163,7 +163,7 @@ func rescaled(o smooth.Objective, f float64, unit []float64) smooth.Objective {
 	return s
 }
 
-// The units of F and of its parameters change no step, also if θ is 0 up to rounding.
+// The units of F and of its parameters change no step, even if θ is 0 up to rounding.
 func TestSmoothLearnerUnits(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(31, 1))
@@ -219,7 +219,8 @@ func TestSmoothLearnerUnits(t *testing.T) {
 	}
 }
 
-// A Hessian whose pivots are above rounding one by one, of a condition that is not.
+// Each pivot of the Hessian is above rounding, but the condition number of the Hessian is too
+// large.
 func TestSmoothLearnerCondition(t *testing.T) {
 	for _, c := range []struct {
 		power   float64
@@ -227,7 +228,7 @@ func TestSmoothLearnerCondition(t *testing.T) {
 	}{{-3, false}, {-11, false}, {-15, true}} {
 		const n = 3
 		d := learn.Data{X: mat.NewDense(4, n, []float64{1, 1, 0, 0, 1, 1, 1, 0, -1, 1, 1, 1}), Y: []float64{1, 2, 0, 1}}
-		for i := range 4 { // the third feature is the difference of the others, up to this
+		for i := range 4 { // the third feature is the difference of the others, up to this number
 			d.Dense().Set(i, 2, d.X.At(i, 0)-d.X.At(i, 1)+math.Pow(10, c.power/2)*float64(i*i))
 		}
 		l := smooth.Learner{Objective: casetest.LinearModel(casetest.HalfSquare)}
@@ -239,9 +240,9 @@ func TestSmoothLearnerCondition(t *testing.T) {
 	}
 }
 
-// A loss that is flat far from its minimum, nearly dependent features and next
-// to no penalty: a whole step ends far beyond the minimum, with as small a
-// Hessian and as large a gradient as it begins with.
+// The loss is flat far from its minimum, the features are nearly dependent, and there is almost no
+// penalty. A whole step ends far beyond the minimum. The Hessian at its end is as small as at its
+// start, and the gradient is as large.
 func TestSmoothLearnerFlatLoss(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -268,9 +269,9 @@ func TestSmoothLearnerFlatLoss(t *testing.T) {
 	}
 }
 
-// A Hessian whose product with θ overflows does not make the first step the last.
+// The product of the Hessian with θ overflows. Even so, the first step is not the last.
 func TestSmoothLearnerHessianNearOverflow(t *testing.T) {
-	const weight = 4.6e305 // of θ⁴/4: the gradient at θ = 5.1 is 6e307, Hθ overflows
+	const weight = 4.6e305 // of θ⁴/4: at θ = 5.1 the gradient is 6e307, and Hθ overflows
 	o := smooth.Objective{NumHyper: 1,
 		Gradient: func(g, theta []float64, d learn.Data, hyper []float64) {
 			v := theta[0]
@@ -283,17 +284,17 @@ func TestSmoothLearnerHessianNearOverflow(t *testing.T) {
 	l := smooth.Learner{Objective: o}
 	theta := make([]float64, 1)
 	numtest.OK(t, l.Load(learn.Data{X: mat.NewDense(1, 1, []float64{1}), Y: []float64{5.1}}), l.Fit(theta, []float64{0}))
-	// Each step leaves ⅔ of θ, too much for the steps that are allowed.
+	// After each step ⅔ of θ remain, which is too much for the allowed number of steps.
 	if err := l.Fit(theta, []float64{weight}); !errors.Is(err, qpdiff.ErrIterationLimit) {
 		t.Errorf("θ = %v, error %v", theta, err)
 	}
 }
 
 // A gradient counts as rounding if its jumps are large enough and the change of the Hessian is
-// small enough. Both are tested at a third and at three times their tolerance.
+// small enough. Both conditions are tested at a third and at three times their tolerance.
 func TestSmoothLearnerNoise(t *testing.T) {
 	for _, c := range []struct {
-		jumps      int // on the way from θ = 0 to −1, the whole first step
+		jumps      int // on the way from θ = 0 to −1, which is the whole first step
 		jump, more float64
 		noise      bool
 	}{

@@ -9,7 +9,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// An objective of your own, ½(θ − y)² + ½λθ², and how its minimiser moves with λ.
+// The objective is your own: ½(θ − y)² + ½λθ². The example computes the derivative of its minimiser
+// in λ.
 func Example() {
 	l := smooth.Learner{Objective: smooth.Objective{
 		NumHyper: 1,

@@ -10,7 +10,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// An equal mixture of the four losses, and the derivative of the slope in the weight of each loss.
+// The example has an equal mixture of the four losses. It computes the derivative of the slope θ in
+// the weight of each loss.
 func ExampleLearnedLoss() {
 	d := learn.Data{
 		X: mat.NewDense(5, 1, []float64{2, .5, -.5, -1, -3}),
@@ -32,7 +33,7 @@ func ExampleLearnedLoss() {
 	// Output: θ 0.7870, dθ/dα [0.416 0.311 -0.150 0.078], dθ/dλ -1.637
 }
 
-// The kink of the hinge loss holds the margin of row 0 at 1.
+// The margin of row 0 stays at 1 because of the kink of the hinge loss.
 func ExampleLearnedLoss_Elbow() {
 	d := learn.Data{
 		X: mat.NewDense(4, 1, []float64{2, .5, -1, -3}),

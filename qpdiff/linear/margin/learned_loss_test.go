@@ -84,7 +84,7 @@ func TestLearnedLossGolden(t *testing.T) {
 	}
 }
 
-// One loss alone is a learner that has a closed form or another solver.
+// With only one of its losses, a LearnedLoss is a learner that has a closed form or another solver.
 func TestLearnedLossAlone(t *testing.T) {
 	d := casetest.ClassData(3, 25, 4)
 	fit := func(l learn.Learner, hyper ...float64) []float64 {
@@ -100,7 +100,7 @@ func TestLearnedLossAlone(t *testing.T) {
 		twice[j] /= 2
 	}
 	numtest.NearAll(t, "logistic", fit(new(LearnedLoss), 0, 0, 0, 1, .1), twice, 1e-13, 0)
-	// Far inside the margin the truncated quadratic is least squares: λ large.
+	// If λ is large, all margins are far below 1, and the truncated quadratic loss is least squares.
 	want := fit(new(linear.ElasticNet), 0, 50)
 	numtest.NearAll(t, "quadratic", fit(new(LearnedLoss), 0, 0, .5, 0, 50), want, 1e-13, 0)
 }

@@ -9,7 +9,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A support vector machine, its support vectors, and how θ moves with λ1 and λ2.
+// The example fits a support vector machine, lists its support vectors, and computes the
+// derivatives of θ in λ1 and λ2.
 func Example() {
 	d := learn.Data{X: mat.NewDense(4, 2, []float64{1, 1, 2, 0, -1, -.5, -3, 1}), Y: []float64{1, 1, -1, -1}}
 	var l margin.SVM

@@ -10,8 +10,8 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// A residual is large enough to reveal a parameter or a multiplier that is off by a part of 1e-6,
-// in any units.
+// If a parameter or a multiplier is wrong by the fraction 1e-6, the residual is large enough to
+// show it, in any units.
 func TestResidualSeesAWrongSolution(t *testing.T) {
 	d := casetest.NoisyClasses(2, 30, 6)
 	weighted := d
@@ -55,11 +55,13 @@ func TestResidualSeesAWrongSolution(t *testing.T) {
 }
 
 // roundedResidual bounds the residual of a fit of the small degenerate data below. It is some
-// thousand roundings. A coordinate with the wrong sign has a residual of 2·λ1, above a tenth.
+// thousand rounding errors. In contrast, a coordinate with the wrong sign has a residual of 2·λ1,
+// which is above a tenth.
 const roundedResidual = 1e-12
 
-// A coordinate of the support may end at its kink, where rounding decides its sign. It then ends at
-// 0, so that the residual is rounding, and the subgradient has the sign of the coordinate's λ1.
+// A coordinate of the support may end at its kink, and rounding then decides its sign. The solver
+// sets such a coordinate to 0. The residual is then only rounding, and the subgradient has the sign
+// of the coordinate's λ1.
 func TestNoCoordinateCrossesItsKinkByRounding(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 7))
 	atKink := 0

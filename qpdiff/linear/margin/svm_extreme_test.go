@@ -19,8 +19,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// marginObjective returns F(θ) of the loaded problem, and the sum of the sizes of
-// its terms.
+// marginObjective returns the objective F(θ) of the loaded problem, and the sum of the absolute
+// terms of F(θ).
 func (p *marginProblem) marginObjective(theta []float64) (value, size float64) {
 	m := make([]float64, p.rows)
 	for i := range m {
@@ -33,9 +33,9 @@ func (p *marginProblem) marginObjective(theta []float64) (value, size float64) {
 	return value, p.objective(theta, m)
 }
 
-// One hyperparameter may be a hundred orders of magnitude larger or smaller than the others. A
-// fit without an error is still a minimum: no point near it or at the minimum of a tamer
-// problem is lower.
+// One hyperparameter may be a hundred orders of magnitude larger or smaller than the others. If a
+// fit returns no error, it is still a minimum: no point near it is lower, and no point near the
+// minimum of a more moderate problem is lower.
 func TestMarginProblemsWithExtremeWeights(t *testing.T) {
 	serial.Test(t)
 	const rounding = 1e-11 // of the terms of F, at conditions far above 1
@@ -106,8 +106,8 @@ func TestMarginProblemsWithExtremeWeights(t *testing.T) {
 			lower(near, "a point beside it")
 		}
 	}
-	// A tiny ridge, beside a huge weight of a curved loss or not, may be no more
-	// than rounding.
+	// A tiny ridge penalty may be no more than rounding, with or without a huge weight of a curved
+	// loss.
 	for k, most := range []int{2, 5} {
 		if errs[k]*most > fits[k] {
 			t.Errorf("learner %d: %d of %d fits end in an error", k, errs[k], errs[k]+fits[k])
@@ -115,9 +115,9 @@ func TestMarginProblemsWithExtremeWeights(t *testing.T) {
 	}
 }
 
-// A search whose step is too short for float64 fails at once, and does not return the same
-// point over and over. Along the step the squared loss of a margin that moves 1e80 times as far
-// as the other rises from 5e-161 on.
+// If the step of a search is too short for float64, the search fails at once, and does not return
+// the same point again and again. One margin moves 1e80 times as far as the other, so that its
+// squared loss rises from 5e-161 on along the step.
 func TestMarginSearchWithoutLength(t *testing.T) {
 	p := marginSolver{
 		marginProblem: marginProblem{rows: 2, RowSet: learner.RowSet{Copies: []float64{1, 1}}, smooth: [3]float64{0, 1, 0}},
@@ -133,8 +133,8 @@ func TestMarginSearchWithoutLength(t *testing.T) {
 	}
 }
 
-// The margins of the elbow are 1 up to the rounding of their own terms, also if the features'
-// units differ so that these terms are far smaller than ‖z‖‖θ‖.
+// The margins of the elbow are 1 up to the rounding of their own terms. This holds even if the
+// units of the features differ so that these terms are far smaller than ‖z‖‖θ‖.
 func TestSVMElbowInAnyUnits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 8))
 	elbows, hidden := 0, 0
@@ -174,8 +174,8 @@ func TestSVMElbowInAnyUnits(t *testing.T) {
 	}
 }
 
-// A JVP at a weakly active row whose quadratic program has no solution in float64
-// leaves its destination alone.
+// A JVP at a weakly active row solves a quadratic program. If this program has no solution in
+// float64, the JVP does not change its destination.
 func TestSVMOneSidedErrorWritesNothing(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(3, 2, []float64{2, 0, -1, 0, 2, 0}), Y: []float64{1, -1, 1}}
 	var l SVM
@@ -191,8 +191,9 @@ func TestSVMOneSidedErrorWritesNothing(t *testing.T) {
 	}
 }
 
-// Powers of two as units, up to 2^±300, change neither θ nor which rows and coordinates count as weakly
-// active, also where a first bound of the errors leaves that open. A column far from 0 makes it loose.
+// Powers of two as units, up to 2^±300, do not change θ. Nor do they change which rows and
+// coordinates count as weakly active, even if a first bound of the errors does not decide this. A
+// column far from 0 makes this bound loose.
 func TestSVMWeakInAnyUnits(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(36, 300))
@@ -222,8 +223,9 @@ func TestSVMWeakInAnyUnits(t *testing.T) {
 	}
 }
 
-// A step from a face without curvature can end at entries of 1e200, whose squares overflow. The
-// minimum for such a small ridge penalty is that for a moderate one, where the loss has a corner.
+// A step from a face without curvature can end at entries of 1e200, whose squares overflow. With
+// such a small ridge penalty, the minimum is the same as with a moderate penalty, for which the
+// loss has a corner at the minimum.
 func TestSVMWithRidgePenaltiesOf1e200(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(29, 11))
@@ -247,7 +249,7 @@ func TestSVMWithRidgePenaltiesOf1e200(t *testing.T) {
 			continue
 		}
 		if trial%2 > 0 {
-			// The error of this fit does not matter: the next one starts at its θ.
+			// The error of this fit does not matter: the next fit starts at the θ of this one.
 			_ = tiny.Fit(theta, []float64{3 * rng.Float64(), rng.Float64()})
 		}
 		if err := tiny.Fit(theta, []float64{l1, l2}); err != nil {
@@ -264,7 +266,7 @@ func TestSVMWithRidgePenaltiesOf1e200(t *testing.T) {
 	}
 }
 
-// A fit whose margins would overflow is an error: their sides are unknown.
+// If margins overflow, their sides are unknown, and a fit returns an error.
 func TestSVMOfOverflowingMargins(t *testing.T) {
 	serial.Test(t)
 	d := learn.Data{X: mat.NewDense(2, 4, []float64{-1e137, -4.5e137, -5.5e137, 0, -3.6e137, -5.3e137, -2.2e137, -5.8e137}), Y: []float64{1, -1}}
@@ -273,7 +275,7 @@ func TestSVMOfOverflowingMargins(t *testing.T) {
 		t.Fatal(err)
 	}
 	theta := []float64{7, 7, 7, 7}
-	// Last bits decide whether rounding hides the sides before the margins overflow.
+	// Before the margins overflow, their last bits decide whether rounding hides the sides.
 	if err := l.Fit(theta, []float64{0, 6e-83}); !errors.Is(err, qpdiff.ErrNotFinite) && !errors.Is(err, errHiddenSide) || theta[0] != 7 {
 		t.Errorf("θ = %v, error %v", theta, err)
 	}

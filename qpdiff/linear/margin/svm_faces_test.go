@@ -15,8 +15,8 @@ import (
 	"cvgm/qpdiff/learntest/serial"
 )
 
-// After rows and coordinates have joined and left a face, its factor is the factor of the present
-// face: the normals are R·Q, and the rows of Q are orthonormal.
+// After rows and coordinates have entered and left a face, the factor is the factor of the present
+// face: R·Q is the matrix of the normals, and the rows of Q are orthonormal.
 func TestUpdatedFactor(t *testing.T) {
 	serial.Test(t)
 	const rows, n, tol = 300, 100, 1e-13
@@ -81,14 +81,14 @@ func TestUpdatedFactor(t *testing.T) {
 	}
 }
 
-// A row that depends on the others, or whose others depend on one another without a coordinate,
-// leaves the elbow, as if the factor was computed anew.
+// A row leaves the elbow if it depends on the other rows, or if the rows depend on each other
+// without a coordinate. The result is the same as for a factor computed anew.
 func TestUpdatedFactorOfDependentRows(t *testing.T) {
 	serial.Test(t)
 	const rows, n = 90, 80
 	var l SVM
 	d := casetest.ClassData(2, rows, n)
-	for j := range n { // row 89 is the sum of rows 0 and 1 but for the last coordinate
+	for j := range n { // row 89 is the sum of rows 0 and 1, except in the last coordinate
 		d.Dense().Set(89, j, d.Y[89]*(d.Y[0]*d.X.At(0, j)+d.Y[1]*d.X.At(1, j)))
 	}
 	d.Dense().Set(89, n-1, 5)
@@ -117,8 +117,8 @@ func TestUpdatedFactorOfDependentRows(t *testing.T) {
 	elbow("a dependent row", 70)
 }
 
-// A cold fit of many rows or features comes to few faces, of which most of the elbow is known before. θ, its
-// multipliers and its face have the bits of the way from θ = 0.
+// A cold fit of many rows or features visits few faces, because most rows of the elbow are known
+// before. θ, its multipliers and its face have the same bits as after a search from θ = 0.
 func TestSVMFewFaces(t *testing.T) {
 	serial.Test(t)
 	cases := []struct {
@@ -151,7 +151,7 @@ func TestSVMFewFaces(t *testing.T) {
 	}
 }
 
-// BenchmarkSVM fits 5000 × 500 numbers from θ = 0, and takes a VJP.
+// BenchmarkSVM fits 5000 rows of 500 features from θ = 0, and computes a VJP.
 func BenchmarkSVM(b *testing.B) {
 	const rows, n = 5000, 500
 	d := casetest.ClassData(1, rows, n)

@@ -31,7 +31,7 @@ func (p *marginSolver) faceIDs() (f []int) {
 }
 
 // gap is the distance of a solution of the hinge loss from a kink, relative to the size of the
-// terms, with the condition of the Gram matrix of the elbow's normals.
+// terms. It also returns the condition number of the Gram matrix of the elbow's normals.
 func (p *marginSolver) gap() (gap, cond float64) {
 	n := p.n
 	size := math.Sqrt(dense.Dot(p.theta, p.theta))
@@ -64,10 +64,11 @@ func (p *marginSolver) gap() (gap, cond float64) {
 	return gap, numtest.EquilibratedCond(len(p.elbow), func(i, k int) float64 { return on(p.elbow[i], p.elbow[k]) })
 }
 
-// No product is answered at kinks that bisection of a penalty finds, with a margin loss with
-// and without curvature, and every product is away from them. Units do not matter. The solver
-// may keep a row on its side, or on the elbow, for 1e-12 of its terms beyond the kink. An
-// answer there is off the kink by more than rounding.
+// Bisection of a penalty finds kinks, with a margin loss with and without curvature. Every
+// derivative at such a kink returns an error, and every derivative away from the kinks succeeds.
+// Units do not matter. Beyond the kink, the solver may keep a row on its side, or on the elbow, for
+// 1e-12 of its terms. If a derivative succeeds there, the distance from the kink is larger than
+// rounding.
 func TestMarginLearnersStrictComplementarity(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(20, 1))
@@ -99,10 +100,10 @@ func TestMarginLearnersStrictComplementarity(t *testing.T) {
 	}
 }
 
-// A Hessian whose condition leaves no digit of θ is refused, though every pivot is well above
-// the rounding of its diagonal entry. Two examples contradict each other along (3, 1, 1, 0),
-// and the logistic loss there is as steep as α4. Across, two others are far beyond their
-// margins and λ alone is left.
+// A fit returns an error if the condition number of the Hessian leaves no digit of θ, even if every
+// pivot is well above the rounding of its diagonal entry. In this problem, two examples contradict
+// each other along (3, 1, 1, 0), along which the logistic loss is as steep as α4. Across this
+// direction, two other examples are far beyond their margins, so that only λ gives curvature.
 func TestLearnedLossIllConditioned(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(4, 4, []float64{6, 2, 2, 0, 1, -1, 0, -3, 3, 1, 1, 0, -3, -3, -3, 3}), Y: []float64{1, -1, -1, -1}}
 	theta := make([]float64, 4)
@@ -117,9 +118,9 @@ func TestLearnedLossIllConditioned(t *testing.T) {
 	}
 }
 
-// With a large weight α3 the squared hinge loss has its minimiser within rounding of a margin
-// of 1, on the side at which it ends as well as beyond. A fit continues from there as far as
-// the other terms lead, and stops if nothing leads on.
+// With a large weight α3, the minimiser of the squared hinge loss is within rounding of a margin of
+// 1, on either side of 1. A fit continues from there as far as the other terms lead, and stops if
+// no term leads further.
 func TestLearnedLossSteepSquaredHinge(t *testing.T) {
 	for _, x := range []float64{1, 1 - dense.Eps/2, 1 + dense.Eps} {
 		d := learn.Data{X: mat.NewDense(2, 1, []float64{1, -x}), Y: []float64{1, -1}}
@@ -136,7 +137,7 @@ func TestLearnedLossSteepSquaredHinge(t *testing.T) {
 					t.Errorf("x %v, α3 = %g: θ %v, want %v, error %v", x, alpha3, theta, away, err)
 				}
 			}
-			// The ridge penalty alone leads back: θ = 2α3/(2α3 + λ), except for x.
+			// Only the ridge penalty leads back: θ = 2α3/(2α3 + λ), up to the difference between x and 1.
 			l.Reset()
 			want := 2 * alpha3 / (2*alpha3 + .1)
 			if err := l.Fit(theta, []float64{0, 0, alpha3, 0, .1}); err != nil || math.Abs(theta[0]-want) > 8*dense.Eps {
@@ -146,8 +147,8 @@ func TestLearnedLossSteepSquaredHinge(t *testing.T) {
 	}
 }
 
-// With a ridge penalty beside which all other terms overflow, the solution is finite, or the
-// fit returns an error.
+// The ridge penalty may be so small that all other terms overflow relative to it. The solution is
+// then finite, or the fit returns an error.
 func TestSVMLeastRidge(t *testing.T) {
 	d := casetest.ClassData(1, 8, 2)
 	for _, l2 := range []float64{1e-278, 1e-300, 1e-320} {
@@ -159,8 +160,8 @@ func TestSVMLeastRidge(t *testing.T) {
 	}
 }
 
-// However small λ2 is, a multiplier is far from 0 if it has the size of the terms that it
-// balances. Without violators these terms are λ2·θ, not the loss's weight.
+// However small λ2 is, a multiplier is far from 0 if it has the size of the terms that it balances.
+// If there are no violators, these terms are λ2·θ, and not the weight of the loss.
 func TestSVMHardMargin(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(2, 2, []float64{1, 0, 0, -2}), Y: []float64{1, -1}}
 	for _, l2 := range []float64{1e-3, 1e-15, 1e-100} {
@@ -178,9 +179,9 @@ func TestSVMHardMargin(t *testing.T) {
 	}
 }
 
-// Without violators the solution depends on the ratio of the penalties alone. Their
-// size changes neither θ nor the side of a multiplier that is small beside the weight
-// of the losses; only with a squared hinge loss may it be refused.
+// If there are no violators, the solution depends only on the ratio of the penalties. The size of
+// the penalties changes neither θ nor the side of a multiplier that is small compared with the
+// weight of the losses. Only with a squared hinge loss may a fit return an error.
 func TestMarginLearnersSmallPenalties(t *testing.T) {
 	const rows, n = 8, 3
 	d := learn.Data{X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}

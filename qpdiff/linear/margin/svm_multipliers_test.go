@@ -13,8 +13,8 @@ import (
 	"cvgm/qpdiff/internal/numtest"
 )
 
-// The multipliers prove that θ is the minimum: they balance the penalties, and each has the
-// value or the range that its row's margin requires. Equal rows share theirs equally.
+// The multipliers prove that θ is the minimum: they balance the penalties, and the margin of each
+// row allows the row's multiplier. Equal rows share their multipliers equally.
 func TestSVMMultipliers(t *testing.T) {
 	const tol = 1e-11
 	rng := rand.New(rand.NewPCG(19, 5))

@@ -14,9 +14,9 @@ import (
 	"cvgm/qpdiff/learntest/serial"
 )
 
-// A product with Generalised is right to a thousandth of the margin, also if rows nearly
-// coincide and λ2 is small. λ2·∂(θᵀx)/∂λ2 lies between its one-sided values, which are equal if
-// λ2 is not at a kink.
+// A derivative with Generalised is right to a thousandth of the margin, even if rows are nearly
+// equal and λ2 is small. To test this, λ2·∂(θᵀx)/∂λ2 must lie between its one-sided values, which
+// are equal if λ2 is not at a kink.
 func TestSVMGeneralisedRight(t *testing.T) {
 	serial.Test(t)
 	const tol, h = 1e-3, 1e-20
@@ -69,13 +69,13 @@ func TestSVMGeneralisedRight(t *testing.T) {
 	}
 }
 
-// A fit is right to 1e-6 of the margin, or refused, also if large entries of a row meet small
-// ones of θ. ‖x‖‖θ‖ is then no measure of a margin's rounding.
+// A fit is right to 1e-6 of the margin, or returns an error, even if large entries of a row are
+// multiplied by small entries of θ. In this case ‖x‖‖θ‖ is not a measure of a margin's rounding.
 func TestSVMRightOrRefusedInMixedUnits(t *testing.T) {
 	serial.Test(t)
 	const tol = 1e-6
 	refused := 0
-	trials := []int{104, 436} // of 5000, the ones with margins that are far smaller than ‖x‖‖θ‖
+	trials := []int{104, 436} // of 5000 problems, those with margins far smaller than ‖x‖‖θ‖
 	for trial := range numtest.Long(500) {
 		trials = append(trials, trial)
 	}

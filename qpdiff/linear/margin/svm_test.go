@@ -21,15 +21,15 @@ import (
 	"pgregory.net/rapid"
 )
 
-// svmResidual is the violation of the optimality conditions of the SVM, by a linear program's
-// worth of slack. It is the distance of 0 from the subdifferential, with the elbow's
-// multipliers found by least squares on its rows.
+// svmResidual returns the violation of the optimality conditions of the SVM. It is the distance of
+// 0 from the subdifferential. The multipliers of the elbow are computed by least squares on the
+// rows of the elbow.
 func svmResidual(d learn.Data, theta, hyper []float64) float64 {
 	return marginResidual(d, theta, 1, [3]float64{}, hyper[0], hyper[1])
 }
 
-// marginResidual measures optimality for the losses hinge, exponential,
-// truncated quadratic and logistic (−2m) with an ℓ₁ and a ridge penalty.
+// marginResidual measures the optimality of a solution for four losses: hinge, exponential,
+// truncated quadratic and logistic (−2m). The penalties are an ℓ₁ and a ridge penalty.
 func marginResidual(d learn.Data, theta []float64, hinge float64, smooth [3]float64, l1, l2 float64) float64 {
 	rows, n := d.X.Dims()
 	var elbow, free []int
@@ -169,8 +169,8 @@ func TestSVMGolden(t *testing.T) {
 	}
 }
 
-// The quadratic program of supplement A, in θ⁺, θ⁻ and t, has the same solution
-// and the same derivatives.
+// The quadratic program of supplement A has the variables θ⁺, θ⁻ and t. It has the same solution
+// and the same derivatives as the learner.
 func TestSVMAsQP(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for seed, hyper := range [][]float64{{.02, .3}, {.05, .05}, {.01, 1}, {.1, .2}} {
@@ -230,15 +230,15 @@ func TestSVMAsQP(t *testing.T) {
 	}
 }
 
-// One feature: by hand. Margins y·x are 1 and 2 and θ = 1/2 … as long as the
-// slope of the loss leaves it there.
+// A problem with one feature is solved by hand. The margins y·x are 1 and 2, and θ = 1/2 while the
+// slope of the loss keeps it there.
 func TestSVMByHand(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(2, 1, []float64{1, -2}), Y: []float64{1, -1}}
 	for _, c := range []struct{ l1, l2, theta, d1, d2 float64 }{
 		// Both violate: λ2θ + λ1 = (1+2)/2.
 		{0, 4, .375, -.25, -.375 / 4},
 		{.5, 4, .25, -.25, -.25 / 4},
-		// The second on the elbow, θ = 1/2: 0 < λ2/2 + λ1 − 1/2 < 1.
+		// The second row is on the elbow and θ = 1/2 if 0 < λ2/2 + λ1 − 1/2 < 1.
 		{.25, 1, .5, 0, 0},
 		// The second beyond the margin: λ2θ + λ1 = 1/2.
 		{0, .75, 2. / 3, -1 / .75, -2. / 3 / .75},
@@ -255,8 +255,8 @@ func TestSVMByHand(t *testing.T) {
 	}
 }
 
-// If three rows meet in a point of the plane their multipliers are not unique: a JVP refuses
-// moves of X, and is one-sided along the penalties.
+// If three rows meet in a point of the plane, their multipliers are not unique. A JVP returns an
+// error if X moves, and is one-sided along the penalties.
 func TestSVMWithoutUniqueMultipliers(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(3, 2, []float64{1, 0, 0, -1, .5, .5}), Y: []float64{1, -1, 1}}
 	var l, probe SVM
@@ -293,8 +293,8 @@ func TestMarginVerdicts(t *testing.T) {
 	v(t, "lambda = 0", new(LearnedLoss), data(1, 2, -1, 1), qpdiff.ErrDomain, "", 0, 1, .5, 0, 0)
 }
 
-// svmGap is the duality gap of the multipliers that the solver found; the objective
-// at 0 is 1.
+// svmGap returns the duality gap of the multipliers that the solver found. For comparison, the
+// objective at θ = 0 is 1.
 func svmGap(l *SVM, d learn.Data, theta []float64) float64 {
 	p := &l.p
 	primal, dual := p.objective(p.theta, p.m), 0.0
@@ -319,9 +319,9 @@ func svmGap(l *SVM, d learn.Data, theta []float64) float64 {
 	return primal - dual
 }
 
-// A duality gap of zero is optimality, degenerate or not. For a learned loss optimality is a
-// subgradient of least norm 0, by the solver's multipliers. On a path of hyperparameters the
-// solver starts warm.
+// A solution is optimal if its duality gap is zero, whether it is degenerate or not. For a learned
+// loss it is optimal if the smallest subgradient, computed with the solver's multipliers, is 0. On
+// a path of hyperparameters the solver starts warm.
 func TestMarginLearnersOptimalOnPaths(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := casetest.DrawClasses(t)
@@ -369,7 +369,7 @@ func TestMarginLearnersOptimalOnPaths(t *testing.T) {
 	})
 }
 
-// subgradients returns the gradient of a learned loss with the multipliers of the elbow.
+// subgradients returns the gradient of a learned loss, with the multipliers on the elbow.
 func (p *marginSolver) subgradients() []float64 {
 	p.gradient(&p.marginProblem, p.grad, p.theta, p.m)
 	g := slices.Clone(p.grad)
@@ -383,8 +383,8 @@ func (p *marginSolver) subgradients() []float64 {
 	return g
 }
 
-// Two rows whose normals coincide on the support of one λ but not of the next:
-// the elbow loses a row when the support shrinks.
+// The normals of two rows are equal on the support at one λ but not at the next. When the support
+// shrinks, the elbow loses one of the rows.
 func TestSVMElbowThatLosesARow(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(2, 4, []float64{0, 0, 1, 2, 0, 1, -1, -2}), Y: []float64{1, -1}}
 	var l SVM
@@ -398,8 +398,9 @@ func TestSVMElbowThatLosesARow(t *testing.T) {
 	}
 }
 
-// The elbow holds dθᵀθ if dθ is a combination of its rows: then the derivatives in the
-// hyperparameters are exactly 0, in all units. For a dθ beside the combination they are not.
+// If dθ is a combination of the rows of the elbow, the elbow determines dθᵀθ. The derivatives in
+// the hyperparameters are then exactly 0, in all units. If dθ is not such a combination, they are
+// not 0.
 func TestElbowHoldsCombinations(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 1))
 	held := 0
