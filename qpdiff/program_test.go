@@ -14,7 +14,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// affineRow is aᵀx − b with b = α[at], or with a fixed b if at < 0.
+// affineRow returns the function aᵀx − b. If at ≥ 0, b is α[at]; otherwise b is fixed.
 func affineRow(a []float64, b float64, at int) ParamFunc {
 	return func(d *Partials, x, alpha []float64) float64 {
 		copy(d.X, a)
@@ -26,7 +26,8 @@ func affineRow(a []float64, b float64, at int) ParamFunc {
 	}
 }
 
-// qpProgram is q as a ConvexProgram with α = (p, h, b, the upper triangle of Q).
+// qpProgram returns the QP q as a ConvexProgram. Its parameters are α = (p, h, b, the upper
+// triangle of Q).
 func qpProgram(q *QP) (*ConvexProgram, []float64) {
 	n, m, k := len(q.P), len(q.H), len(q.B)
 	alpha := append(append(append([]float64(nil), q.P...), q.H...), q.B...)
@@ -112,8 +113,8 @@ func TestProgramOfQP(t *testing.T) {
 	}
 }
 
-// A program that is no QP: minimise x₁ + x₂ subject to x₁² + x₂² ≤ α, solved by
-// x = −√(α/2)·(1, 1), λ = 1/√(2α).
+// This program is not a QP: minimise x₁ + x₂ subject to x₁² + x₂² ≤ α. Its solution is x =
+// −√(α/2)·(1, 1), λ = 1/√(2α).
 func discProgram() *ConvexProgram {
 	return &ConvexProgram{
 		Objective: func(d *Partials, x, alpha []float64) float64 {
@@ -145,7 +146,7 @@ func TestProgramDisc(t *testing.T) {
 }
 
 func TestProgramRefuses(t *testing.T) {
-	// Minimise ½(x − α)² subject to x ≤ 0: a kink at 0.
+	// The solution of min ½(x − α)² subject to x ≤ 0 has a kink at α = 0.
 	kink := &ConvexProgram{
 		Objective: func(d *Partials, x, alpha []float64) float64 {
 			d.X[0] = x[0] - alpha[0]
@@ -166,8 +167,8 @@ func TestProgramRefuses(t *testing.T) {
 			t.Errorf("α = %v: %v, %v", c.alpha, s, err)
 		}
 	}
-	// The same equality twice: x follows α[0] in the objective, not α[1] in one
-	// of the two rows, and ν is not unique.
+	// The program has the same equality twice. x has a derivative in α[0], which is in the objective,
+	// but none in α[1], which is in one of the two rows. ν is not unique.
 	kink.Inequalities = nil
 	kink.Equalities = []ParamFunc{affineRow([]float64{1}, 0, 1), affineRow([]float64{1}, 0, -1)}
 	s, err := kink.Differentiate([]float64{0}, nil, []float64{0.5, 0.5}, []float64{1, 0})
@@ -248,23 +249,23 @@ func TestProgramComplementarity(t *testing.T) {
 	}
 }
 
-// A multiplier of a row that does not count as active is part of the error of the
-// point: it may hide that the slack is 0.
+// If a row does not count as active, its multiplier is part of the error of the point: it may hide
+// that the slack is 0.
 func TestProgramMultiplierBesideSlack(t *testing.T) {
 	q := QP{Q: mat.NewDense(3, 3, []float64{1, 0, 0, 0, 5, -4, 0, -4, 5}), P: []float64{0, 3, 0},
 		G: mat.NewDense(4, 3, []float64{0, -3, 0, -2, 0, -2, -3, 3, -3, 2, -1, 0}), H: []float64{0, 3, 2, 0}}
 	p, alpha := qpProgram(&q)
 	for _, off := range []float64{6e-33, 6e-20} {
 		var nd *NotDifferentiableError
-		// −off and off/2 balance each other in the gradient, although both should be 0.
+		// The multipliers −off and off/2 balance each other in the gradient, although both should be 0.
 		if _, err := p.Differentiate([]float64{-off, 0, -3.3e-16}, []float64{1, 0, 0, off / 2}, nil, alpha); !errors.As(err, &nd) || !cmp.Equal(nd.Weak.Rows, []int{3}) {
 			t.Errorf("off by %g: %v", off, err)
 		}
 	}
 }
 
-// The accuracy of the point, its own residual and rounding, decides whether a slack is zero,
-// not Tol.
+// Whether a slack is zero depends on the accuracy of the point, that is on its residual and on
+// rounding. It does not depend on Tol.
 func TestProgramTolerance(t *testing.T) {
 	bound := &ConvexProgram{
 		Objective: func(d *Partials, x, alpha []float64) float64 {

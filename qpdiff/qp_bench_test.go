@@ -7,17 +7,16 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// qpCase makes the problems of one benchmark: count of them, with n variables,
-// m inequalities and q equalities.
+// A qpCase makes the problems of one benchmark. It makes count problems with n variables, m
+// inequalities and q equalities.
 type qpCase struct {
 	name           string
 	count, n, m, q int
 }
 
-// qpCases are the sizes at which differentiable QP layers are compared. Case a
-// is the elastic net of the paper's first experiment (128 splits of 30
-// examples with 10 features) as a QP in 20 nonnegative variables; the others
-// are random with all rows general.
+// qpCases have the sizes at which differentiable QP layers are compared. Case a is the elastic net
+// of the paper's first experiment, for 128 splits of 30 examples with 10 features, as a QP in 20
+// nonnegative variables. The other cases are random problems in which all rows are general.
 var qpCases = []qpCase{
 	{"a_128x(20,20,0)", 128, 20, 20, 0},
 	{"b_128x(10,10,5)", 128, 10, 10, 5},
@@ -48,8 +47,7 @@ func (c qpCase) problems() []QP {
 	return qps
 }
 
-// regression draws a linear model with standardised features, the labels
-// divided by their size.
+// regression draws a linear model with standardised features. The labels are divided by their size.
 func regression(rng *rand.Rand, rows, n, informative int, noise float64) (*mat.Dense, []float64) {
 	x := mat.NewDense(rows, n, gaussians(rng, rows*n))
 	coef := make([]float64, n)
@@ -66,8 +64,8 @@ func regression(rng *rand.Rand, rows, n, informative int, noise float64) (*mat.D
 	return x, y
 }
 
-// elasticNetQP writes min 1/(2N)‖Xθ − y‖² + λ1‖θ‖₁ + λ2/2 ‖θ‖² as the paper's QP
-// in v = (θ₊, θ₋) ≥ 0 (Example 3.2), θ = θ₊ − θ₋.
+// elasticNetQP returns the problem min 1/(2N)‖Xθ − y‖² + λ1‖θ‖₁ + λ2/2 ‖θ‖² as the paper's QP
+// (Example 3.2). Its variables are v = (θ₊, θ₋) ≥ 0 with θ = θ₊ − θ₋.
 func elasticNetQP(x *mat.Dense, y []float64, lambda1, lambda2 float64) QP {
 	rows, n := x.Dims()
 	q := mat.NewDense(2*n, 2*n, nil)
@@ -108,8 +106,8 @@ func gaussians(rng *rand.Rand, n int) []float64 {
 	return x
 }
 
-// randomQP draws a feasible problem: Q = LLᵀ/n + 0.01 I, h = Gx + s with s ~ U(0,1), b = Ax,
-// and the rest standard normal.
+// randomQP draws a feasible problem. Q = LLᵀ/n + 0.01 I, h = Gx + s with s ~ U(0,1), and b = Ax.
+// All other numbers are standard normal.
 func randomQP(rng *rand.Rand, n, m, q int) QP {
 	l := mat.NewDense(n, n, gaussians(rng, n*n))
 	quad := mat.NewDense(n, n, nil)
@@ -173,7 +171,7 @@ func BenchmarkQPSolve(b *testing.B) {
 	}
 }
 
-// BenchmarkQPWarm solves after a change of p by 1 % and back.
+// BenchmarkQPWarm changes p by 1 % and back, and solves after each change.
 func BenchmarkQPWarm(b *testing.B) {
 	for _, c := range qpCases {
 		b.Run(c.name, func(b *testing.B) {
@@ -204,8 +202,8 @@ func BenchmarkQPWarm(b *testing.B) {
 	}
 }
 
-// BenchmarkQPBatch solves case c from scratch with SolveBatch: compare a run
-// with -cpu 1 and one with -cpu 2. (-cpu 1,2 gives both of them two.)
+// BenchmarkQPBatch solves case c from scratch with SolveBatch. To measure the gain of a second
+// core, compare a run with -cpu 1 and a run with -cpu 2. (With -cpu 1,2 both runs have two cores.)
 func BenchmarkQPBatch(b *testing.B) {
 	c := qpCases[2]
 	qps := c.problems()
@@ -221,8 +219,8 @@ func BenchmarkQPBatch(b *testing.B) {
 	perProblem(b, len(qps))
 }
 
-// BenchmarkQPBackward differentiates the solutions with respect to all data,
-// on one thread; the solves are not counted.
+// BenchmarkQPBackward differentiates the solutions with respect to all data, on one thread. Its
+// time does not include the solves.
 func BenchmarkQPBackward(b *testing.B) {
 	for _, c := range qpCases {
 		b.Run(c.name, func(b *testing.B) {

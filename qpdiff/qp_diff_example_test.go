@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A QP as a layer: the input p goes in, the projection of −p onto the unit box
-// comes out, and the gradient of a loss of the output comes back.
+// A QP can be a layer. The input of this layer is p. Its output is the projection of −p onto the
+// unit box. The example computes the gradient of a loss of the output with respect to the input.
 func ExampleSolution_VJP() {
 	eye := mat.NewDense(2, 2, []float64{1, 0, 0, 1})
 	input := []float64{-3, -0.5}
@@ -20,7 +20,7 @@ func ExampleSolution_VJP() {
 	if err := s.Solve(&layer); err != nil {
 		panic(err)
 	}
-	// loss = ½‖z − target‖², so that its gradient with respect to z is z − target.
+	// The loss is ½‖z − target‖², so that its gradient with respect to z is z − target.
 	target := []float64{0, 2}
 	dz := []float64{s.Z[0] - target[0], s.Z[1] - target[1]}
 	g := qpdiff.QPGrad{P: make([]float64, 2), H: make([]float64, 2)}
@@ -36,8 +36,8 @@ func ExampleSolution_VJP() {
 	// gradient with respect to the bounds [1 0]
 }
 
-// The sensitivity of a portfolio to its constraints: the multipliers price the constraints, and
-// the derivatives describe how weights and prices move.
+// The example computes the sensitivity of a portfolio to its constraints. The multipliers are the
+// prices of the constraints. The derivatives describe how weights and prices change.
 func ExampleSolution_JVP() {
 	qp := qpdiff.QP{
 		Q: mat.NewDense(3, 3, []float64{4, 1, 0, 1, 2, 0, 0, 0, 9}),
@@ -52,8 +52,8 @@ func ExampleSolution_JVP() {
 		panic(err)
 	}
 	fmt.Printf("weights %.3f, price of the limit %.3f\n", s.Z, s.Lambda[0])
-	// The limit is raised: the objective falls by the price, and the price by
-	// its own derivative.
+	// If the limit rises, the objective falls at a rate that is the price, and the price changes at
+	// the rate of its derivative.
 	dz, dlambda := make([]float64, 3), make([]float64, 1)
 	if err := s.JVP(nil, dz, dlambda, nil, &qpdiff.QPGrad{H: []float64{1}}); err != nil {
 		panic(err)
@@ -71,8 +71,8 @@ func ExampleSolution_JVP() {
 	// the objective fell at the rate 0.345, the price predicts 0.345
 }
 
-// At a kink of the solution no derivative exists. The error names the row, and one-sided
-// derivatives and an element of the generalised Jacobian are available on request.
+// At a kink of the solution no derivative exists. The error names the row. On request, there are
+// one-sided derivatives and an element of the generalised Jacobian.
 func ExampleSolution_DirectionalDerivative() {
 	one := mat.NewDense(1, 1, []float64{1})
 	qp := qpdiff.QP{Q: one, P: []float64{0}, G: one, H: []float64{0}} // min(-p, 0) at p = 0
@@ -100,11 +100,10 @@ func ExampleSolution_DirectionalDerivative() {
 	// <nil> [-1]
 }
 
-// The elastic net of the paper as a QP in the positive and negative parts of θ,
-// and the derivative of θ with respect to λ1.
+// The elastic net of the paper is a QP in the positive and negative parts of θ. The example
+// computes the derivative of θ with respect to λ1.
 func ExampleQP_elasticNet() {
-	// XᵀX/N = I and Xᵀy/N = (3, -2), so that θ_j is (|c_j| − λ1)/(1 + λ2) with
-	// the sign of c_j.
+	// XᵀX/N = I and c = Xᵀy/N = (3, -2), so that θ_j is (|c_j| − λ1)/(1 + λ2) with the sign of c_j.
 	lambda1, lambda2 := 1.0, 1.0
 	c := []float64{3, -2}
 	n := len(c)
@@ -172,8 +171,8 @@ func ExampleVJPBatch() {
 	// Output: -1.50 [-0.50] [-0.50]
 }
 
-// The general rule for a program that is no QP: minimise x₁ + x₂ on the disc
-// x₁² + x₂² ≤ α, solved by x = −√(α/2)·(1, 1) with λ = 1/√(2α).
+// The general rule differentiates a program that is not a QP: minimise x₁ + x₂ on the disc x₁² +
+// x₂² ≤ α. Its solution is x = −√(α/2)·(1, 1) with λ = 1/√(2α).
 func ExampleConvexProgram() {
 	disc := qpdiff.ConvexProgram{
 		Objective: func(d *qpdiff.Partials, x, alpha []float64) float64 {
@@ -199,7 +198,7 @@ func ExampleConvexProgram() {
 	// Output: ∂x/∂α = [-0.250 -0.250], ∂λ/∂α = -0.125
 }
 
-// A workspace keeps the work that the derivatives of one solution share.
+// The derivatives of one solution share some work. A workspace keeps the results of this work.
 func ExampleWorkspace() {
 	// minimise ½(z₀² + z₁²) − z₀ − 2z₁ subject to z₀ + z₁ ≤ 2
 	q := &qpdiff.QP{

@@ -80,8 +80,8 @@ func TestQPGoldenVJP(t *testing.T) {
 		missing := refused(t, s.VJP(nil, g, c.Cotangent, nil, nil))
 		fields := g.fields()
 		if c.Kind == "weak" {
-			// Row 0 touches a vertex: the solution stays there for small changes of Q and p,
-			// and moves to one side or the other for small changes of the rows.
+			// Row 0 touches a vertex. If Q and p change a little, the solution stays at the vertex. If the
+			// rows change a little, it moves to one side or to the other.
 			for _, input := range []string{"G", "H", "A", "B"} {
 				if e := missing[input]; e == nil || !cmp.Equal(e.Weak, Weak{Rows: []int{0}}) {
 					t.Errorf("%d weak: %s refused with %v", i, input, e)
@@ -151,7 +151,7 @@ func TestQPGoldenVJP(t *testing.T) {
 	}
 }
 
-// smoothQP draws a problem whose solution is strictly complementary by a margin.
+// smoothQP draws a problem whose solution satisfies strict complementarity by a margin.
 func smoothQP(rng *rand.Rand, n, m, q int) (*QP, *Solution) {
 	for {
 		qp := randomQP(rng, n, m, q)
@@ -235,8 +235,8 @@ func inner(a, b []float64) float64 {
 	return s
 }
 
-// JVP against differences, VJP against JVP by the adjoint identity, and the
-// Jacobians against both.
+// The test compares JVP with difference quotients, VJP with JVP by the adjoint identity, and the
+// Jacobians with both.
 func TestQPDerivatives(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 9))
 	for _, shape := range [][3]int{{1, 0, 0}, {1, 1, 0}, {3, 4, 1}, {6, 0, 2}, {10, 10, 5}, {8, 20, 0}, {30, 40, 3}} {
@@ -297,7 +297,7 @@ func TestQPDerivatives(t *testing.T) {
 	}
 }
 
-// The same for a Q that is only semidefinite, with a unique solution.
+// This is the same test for a Q that is only semidefinite. The solution is unique.
 func TestQPDerivativesSemidefinite(t *testing.T) {
 	rng := rand.New(rand.NewPCG(10, 11))
 	for range 30 {
@@ -335,8 +335,8 @@ func TestQPDerivativesSemidefinite(t *testing.T) {
 	}
 }
 
-// The range condition of the paper holds at the kink of min(a, 0), the
-// minimiser of ½(x − a)² subject to x ≤ 0; the derivative does not exist.
+// The minimiser of ½(x − a)² subject to x ≤ 0 is min(a, 0), which has a kink at a = 0. The range
+// condition of the paper holds at this kink, but the derivative does not exist.
 func TestQPKink(t *testing.T) {
 	one := mat.NewDense(1, 1, []float64{1})
 	q := &QP{Q: one, P: []float64{0}, G: one, H: []float64{0}} // p = −a
@@ -344,7 +344,8 @@ func TestQPKink(t *testing.T) {
 	if err := s.Solve(q); err != nil {
 		t.Fatal(err)
 	}
-	// ∇_z g for z = (x, λ) and ∇_a g: the rank does not grow with the column.
+	// The matrix is ∇_z g for z = (x, λ), with ∇_a g as one more column. This column does not increase
+	// the rank.
 	rank := func(cols int, x ...float64) int {
 		var svd mat.SVD
 		svd.Factorize(mat.NewDense(2, cols, x), mat.SVDNone)
@@ -369,7 +370,8 @@ func TestQPKink(t *testing.T) {
 	if err := s.JVP(nil, dz, nil, nil, &QPGrad{P: []float64{1}}); !errors.Is(err, ErrNotDifferentiable) {
 		t.Errorf("JVP: %v", err)
 	}
-	// One-sided: a ↑ keeps x at 0 (and raises λ), a ↓ takes x along.
+	// One-sided derivatives: if a rises, x stays at 0 and λ rises. If a falls, x falls with a, and λ
+	// stays at 0.
 	dl := make([]float64, 1)
 	for _, c := range []struct{ a, x, lambda float64 }{{1, 0, 1}, {-1, -1, 0}} {
 		if err := s.DirectionalDerivative(nil, dz, dl, nil, &QPGrad{P: []float64{-c.a}}); err != nil {
@@ -379,7 +381,8 @@ func TestQPKink(t *testing.T) {
 			t.Errorf("direction %v: ẋ = %v, λ̇ = %v", c.a, dz[0], dl[0])
 		}
 	}
-	// The element of the generalised Jacobian with the row inactive: x = a.
+	// The element of the generalised Jacobian belongs to the problem in which the row is inactive: x =
+	// a.
 	s.Generalised = true
 	p := []float64{0}
 	if err := s.VJP(nil, &QPGrad{P: p}, []float64{1}, nil, nil); err != nil || p[0] != -1 {
@@ -437,8 +440,8 @@ func TestQPDirectionalDerivative(t *testing.T) {
 	}
 }
 
-// The multipliers of dependent active rows are not unique. The dependencies decide which blocks
-// exist.
+// If active rows depend on each other, their multipliers are not unique. The dependencies decide
+// for which blocks derivatives exist.
 func TestQPDependentRows(t *testing.T) {
 	eye := mat.NewDense(2, 2, []float64{1, 0, 0, 1})
 	twice := mat.NewDense(2, 2, []float64{1, 0, 1, 0})
@@ -450,7 +453,7 @@ func TestQPDependentRows(t *testing.T) {
 		weak    bool
 	}{
 		{"bound twice", QP{Q: eye, P: []float64{-3, 0}, G: twice, H: []float64{1, 1}}, []string{"G", "H"}, false},
-		// x ≤ 1 and x ≥ 1 with a zero multiplier: any λ₁ = λ₂ will do.
+		// The rows x ≤ 1 and x ≥ 1 have the multiplier zero, but any λ₁ = λ₂ ≥ 0 is valid.
 		{"implied equality", QP{Q: eye, P: []float64{-1, 0}, G: opposite, H: []float64{1, -1}}, []string{"G", "H"}, false},
 		{"bound twice, not needed", QP{Q: eye, P: []float64{-1, 0}, G: twice, H: []float64{1, 1}}, []string{"Q", "P", "G", "H"}, true},
 		{"equality twice", QP{Q: eye, P: []float64{-3, 0}, A: twice, B: []float64{1, 1}}, []string{"A", "B"}, false},
@@ -482,8 +485,8 @@ func TestQPDependentRows(t *testing.T) {
 			if !cmp.Equal(names, c.refused) {
 				t.Errorf("refused %v, want %v (z %v λ %v)", names, c.refused, s.Z, s.Lambda)
 			}
-			// The existing blocks agree with the minimiser of the problem without the repeated
-			// rows; here by differences in p.
+			// The derivatives that exist agree with the minimiser of the problem without the repeated rows.
+			// Here they are compared with difference quotients in p.
 			if missing["P"] == nil {
 				d := newQPGrad(&c.q)
 				*d = QPGrad{P: []float64{0.3, -0.7}}
@@ -492,7 +495,7 @@ func TestQPDependentRows(t *testing.T) {
 					t.Errorf("∂p·d = %v, differences %v", inner(g.P, d.P), want)
 				}
 			}
-			// A cotangent on multipliers that are not unique is outside the range.
+			// If multipliers are not unique, a cotangent of these multipliers lies outside the range.
 			if len(s.Lambda) == 2 && !c.weak && c.name != "flat objective" {
 				if err := s.VJP(nil, &QPGrad{P: make([]float64, 2)}, nil, []float64{1, 0}, nil); !errors.Is(err, ErrNotDifferentiable) {
 					t.Errorf("cotangent of λ: %v", err)
@@ -560,8 +563,8 @@ func TestVJPBatch(t *testing.T) {
 	}
 }
 
-// Fields of the gradients may share storage in every way: the same slice under the same name or
-// under others, two matrices on the same numbers, and windows that overlap.
+// Fields of the gradients may share storage in any way: fields with the same name or with different
+// names may be the same slice, two matrices may have the same numbers, and windows may overlap.
 func TestVJPBatchSharesStorage(t *testing.T) {
 	const n, m, items = 4, 6, 12
 	rng := rand.New(rand.NewPCG(37, 1))
@@ -697,7 +700,7 @@ func TestQPDerivativesAllocateNothing(t *testing.T) {
 	}
 }
 
-// The adjoint identity holds, without NaN, for problems of all kinds whose derivative exists.
+// The adjoint identity holds, without NaN, for problems of all kinds whose derivatives exist.
 func TestQPAdjointProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		adjointIdentity(t, rapid.Uint64().Draw(t, "seed"), rapid.IntRange(1, 9).Draw(t, "n"), rapid.IntRange(0, 14).Draw(t, "m"), rapid.IntRange(0, 4).Draw(t, "q"))
@@ -757,8 +760,8 @@ func adjointIdentity(t interface {
 	}
 }
 
-// Derivatives do not write to the solution: goroutines share one, each with its own workspace,
-// and the next solve starts as it would without them.
+// Derivatives do not write to the solution. Several goroutines share one solution, each with its
+// own workspace. The next solve starts as it would without these derivatives.
 func TestQPDerivativesAreConst(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 8))
 	for _, kind := range []string{"regular", "weakly active", "singular"} {

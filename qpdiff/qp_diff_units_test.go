@@ -28,8 +28,8 @@ func (u *qpUnits) cotangents(dz, dlambda, dnu []float64) (z, lambda, nu []float6
 	return z, lambda, nu
 }
 
-// gradient brings the gradient with respect to the equivalent problem's data to
-// the units of the problem.
+// gradient converts the gradient with respect to the equivalent problem's data to the units of the
+// problem.
 func (u *qpUnits) gradient(g *QPGrad) {
 	g.Q.Apply(func(i, j int, v float64) float64 { return v * u.objective * u.d[max(i, j)] * u.d[min(i, j)] }, g.Q)
 	for j := range g.P {
@@ -48,8 +48,8 @@ func (u *qpUnits) gradient(g *QPGrad) {
 	rows(g.A, g.B, u.equalityRows)
 }
 
-// Units change no derivative: powers of two no bit of it, others by no more than
-// rounding.
+// Units change no derivative. Powers of two as units change no bit of a derivative, and other units
+// change it by no more than rounding.
 func TestQPDerivativeUnits(t *testing.T) {
 	for _, kind := range unitKinds {
 		if kind.status != Optimal {
@@ -65,7 +65,7 @@ func TestQPDerivativeUnits(t *testing.T) {
 					t.Fatal(err)
 				}
 				dz, dlambda, dnu := gaussians(rng, len(q.P)), gaussians(rng, len(q.H)), gaussians(rng, len(q.B))
-				// Only one output as a rule: its cotangent is the only size there is.
+				// Usually only one output has a cotangent. This cotangent then determines the only size.
 				switch rng.IntN(3) {
 				case 0:
 					clear(dlambda)
@@ -119,8 +119,8 @@ func TestQPDerivativeUnits(t *testing.T) {
 	}
 }
 
-// At a vertex no derivative depends on Q, and z does not depend on p. The residual of the solve
-// with the proximal term is measured in the units of z.
+// At a vertex no derivative depends on Q, and z does not depend on p. The solve with the proximal
+// term has a residual, which is measured in the units of z.
 func TestQPDerivativeAtVertex(t *testing.T) {
 	serial.Test(t)
 	for _, objective := range []float64{1, 1e6, 1e-6, 0x1p20, 0x1p-20, 1e12, 1e-12} {
@@ -166,8 +166,8 @@ func TestQPDerivativeAtVertex(t *testing.T) {
 	}
 }
 
-// At the vertex of min pz, z ≤ 0 the derivatives are 1 and −1, even if the proximal term was
-// chosen for another p and drowns them: its rounding is corrected.
+// At the vertex of min pz, z ≤ 0 the derivatives are 1 and −1. This holds even if the proximal term
+// was chosen for another p and is far larger than they are: its rounding is corrected.
 func TestQPDerivativeBesideLargeProximalTerm(t *testing.T) {
 	one := mat.NewDense(1, 1, []float64{1})
 	for i := range 200 {
@@ -189,10 +189,10 @@ func TestQPDerivativeBesideLargeProximalTerm(t *testing.T) {
 	}
 }
 
-// The corrections of a singular program, which gain two digits each here, continue until every
-// entry of the gradient is small relative to its own terms. The second variable's terms are
-// five hundred times the first variable's. The row holds z₁, so that by hand dz₁ = dh/g and dz₀
-// = −(dp₀ + q₀₁·dz₁)/q₀₀.
+// Each correction of a singular program gains two digits here. The corrections continue until every
+// entry of the gradient is small relative to its own terms. The terms of the second variable are
+// five hundred times as large as the terms of the first. The row holds z₁ fixed, so that by hand
+// dz₁ = dh/g and dz₀ = −(dp₀ + q₀₁·dz₁)/q₀₀.
 func TestQPDerivativeOfEachVariable(t *testing.T) {
 	const q00, q01, q11, g = 2.276116922575584, 0.023698625499823097, 0.00024674692455840455, 0.2643828626354572
 	q := &QP{Q: square(q00, q01, q01, q11), P: []float64{-4.007212874331609, -0.5816641146332211},
@@ -214,8 +214,8 @@ func TestQPDerivativeOfEachVariable(t *testing.T) {
 	}
 }
 
-// If Q is flat next to the proximal term, the corrections stop early. The part of the cotangent
-// that they leave is small, but its effect on the derivative is not.
+// If Q is flat compared with the proximal term, the corrections stop early. They leave a small part
+// of the cotangent, but the effect of this part on the derivative is not small.
 func TestQPDerivativeWhereQIsFlat(t *testing.T) {
 	const low, rest = 1e-10, 3e-12
 	for _, objective := range []float64{1, 1e6, 1e-6} {

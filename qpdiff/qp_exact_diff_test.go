@@ -24,27 +24,27 @@ var (
 const (
 	// exactShift: all data of a drawn program are multiples of 2^-exactShift.
 	exactShift = 28
-	// exactStep is the step of differences, as a power of two: second-order terms
-	// vanish beside exactMargin.
+	// exactStep is the step of difference quotients, as a power of two. With this step, second-order
+	// terms are negligible compared with exactMargin.
 	exactStep = 100
-	// exactMargin: a strict program has relative slacks and multipliers from here on.
+	// exactMargin is the smallest relative slack and multiplier of a program that counts as strict.
 	exactMargin = 1e-9
-	// exactTol bounds the rounding error of a derivative in the units of the draw, in which
-	// data and solution are ordinary numbers.
+	// exactTol bounds the rounding error of a derivative in the units of the draw. In these units,
+	// data and solution are numbers of ordinary size.
 	exactTol = 1e-6
 )
 
-// exactFound lists programs that had a wrong derivative, or none, or no solution, one
-// line for each cause.
+// exactFound lists programs for which there once was a wrong derivative, no derivative, or no
+// solution. There is one line for each cause.
 var exactFound = []int{
-	1444, 44685, 210612, // entries of a solution in unrelated units were judged by one norm
-	146133, 233868, 267307, // the objective falls along a ray by less than the solver's tolerance
-	20149, 393931, // a part of the program that Q does not see had an arbitrary scale
+	1444, 44685, 210612, // one norm was used to judge entries of a solution in unrelated units
+	146133, 233868, 267307, // along a ray, the objective falls by less than the solver's tolerance
+	20149, 393931, // the scale was arbitrary in a part of the program in which Q is zero
 	109202, 966039, // rounding in the rows moved the derivative of a linear program
 }
 
-// exactQP holds a program in integers, with one factor for all of its data, which
-// leaves the solution alone. The first q rows are equalities.
+// exactQP holds a program in integers. One factor multiplies all of its data, which does not change
+// the solution. The first q rows are equalities.
 type exactQP struct {
 	n, q        int
 	hess, rows  [][]*big.Int
@@ -99,8 +99,8 @@ func newExactQP(q *QP, t *QPGrad, sign int) *exactQP {
 	return e
 }
 
-// solve sets x to the numerators, over det > 0, of z and the multipliers of the rows in set,
-// and reports whether these make a KKT point of the program.
+// solve sets x to the numerators of z and of the multipliers of the rows in set. The common
+// denominator is det > 0. solve reports whether these numbers are a KKT point of the program.
 func (e *exactQP) solve(set []int) (x []*big.Int, det *big.Int, ok bool) {
 	n, dim := e.n, e.n+len(set)
 	for len(e.work) < dim {
@@ -156,7 +156,7 @@ func (e *exactQP) solve(set []int) (x []*big.Int, det *big.Int, ok bool) {
 		}
 		last = new(big.Int).Set(pivot)
 	}
-	// After the last step every unknown is its entry over the last pivot.
+	// After the last step, every unknown is its entry divided by the last pivot.
 	det = last
 	for i := range dim {
 		x = append(x, new(big.Int).Set(m[i][dim]))
@@ -189,8 +189,8 @@ func (e *exactQP) slack(r int, x []*big.Int, det *big.Int) *big.Int {
 	return s
 }
 
-// points calls f with each KKT point that is determined by its rows, of which all are
-// among the candidates, until f returns true. It tries the sets of first beforehand.
+// points calls the function f with each KKT point that its rows determine, until f returns true.
+// All of these rows are among the candidates. points tries the sets in first before all other sets.
 func (e *exactQP) points(candidates []int, first [][]int, f func(set []int, x []*big.Int, det *big.Int) bool) {
 	try := func(set []int) bool {
 		x, det, ok := e.solve(set)
@@ -225,7 +225,8 @@ type exactJudge struct {
 	cot     [3][]float64
 }
 
-// newExactJudge solves the program; false if it has no solution or several.
+// newExactJudge solves the program. If the program has no solution or several solutions, it returns
+// false.
 func newExactJudge(q *QP, regular bool) (*exactJudge, bool) {
 	j := &exactJudge{qp: q, base: newExactQP(q, nil, 0), regular: regular}
 	all := make([]int, len(j.base.rows))
@@ -302,7 +303,7 @@ func (j *exactJudge) value(set []int, x []*big.Int, det *big.Int) *big.Rat {
 	return new(big.Rat).SetFrac(sum, det)
 }
 
-// atBase is the value at the program itself, nil if it is not unique.
+// atBase is the value for the program itself; it is nil if the value is not unique.
 func (j *exactJudge) atBase() (value *big.Rat) {
 	unique := true
 	j.base.points(nil, j.sets, func(set []int, x []*big.Int, det *big.Int) bool {
@@ -317,8 +318,9 @@ func (j *exactJudge) atBase() (value *big.Rat) {
 	return value
 }
 
-// quotient is the difference quotient of the value along sign·t; false if the
-// program beside has no solution that goes over into this one.
+// quotient returns the difference quotient of the value along sign·t. It returns false if the
+// solution of the program after the step does not change continuously into the solution of this
+// program, or does not exist.
 func (j *exactJudge) quotient(base *big.Rat, t *QPGrad, sign int) (float64, bool) {
 	e := newExactQP(j.qp, t, sign)
 	var v *big.Rat
@@ -335,9 +337,9 @@ func (j *exactJudge) quotient(base *big.Rat, t *QPGrad, sign int) (float64, bool
 	return f, true
 }
 
-// drawExact draws a program of small integers from a solution, with whatever makes
-// derivatives fail: rows that depend on each other, weakly active rows, rows of
-// zeros, a semidefinite Q, a solution at zero; and bounds moved by little.
+// drawExact draws a program of small integers from its solution. It draws everything that can make
+// derivatives fail: rows that depend on each other, weakly active rows, rows of zeros, a
+// semidefinite Q, a solution at zero, and bounds that have moved by a little.
 func drawExact(rng *rand.Rand) (q *QP, regular bool) {
 	small := func() float64 { return float64(rng.IntN(7) - 3) }
 	n := 1 + rng.IntN(3)
@@ -426,8 +428,8 @@ func drawExact(rng *rand.Rand) (q *QP, regular bool) {
 	return q, regular
 }
 
-// drawExactUnits draws powers of two from 1e-12 to 1e12 for the objective, for each
-// row and for the variables, some of them one.
+// drawExactUnits draws units for the objective, for each row and for the variables. They are powers
+// of two from 1e-12 to 1e12, and some of them are one.
 func drawExactUnits(rng *rand.Rand, q *QP) qpUnits {
 	u := drawUnits(rng, q, 2, 40, rng.IntN(2) == 0)
 	one := func(x []float64) {
@@ -448,8 +450,8 @@ func drawExactUnits(rng *rand.Rand, q *QP) qpUnits {
 	return u
 }
 
-// drawExactProgram draws program number i with its units. Every eighth is glued of unconnected
-// parts, each with one unit for its variables.
+// drawExactProgram draws program number i and its units. Every eighth program is composed of
+// unconnected parts. Each part has one unit for its variables.
 func drawExactProgram(rng *rand.Rand, i int) (q *QP, units qpUnits, regular bool) {
 	q, regular = drawExact(rng)
 	units = drawExactUnits(rng, q)
@@ -485,8 +487,8 @@ func drawExactProgram(rng *rand.Rand, i int) (q *QP, units qpUnits, regular bool
 	return q, units, regular
 }
 
-// exactDirection draws a direction of small integers in one block. A Q that is not
-// definite gains a square, since any other change may make it indefinite.
+// exactDirection draws a direction of small integers in one block. If Q is not definite, the
+// direction in Q adds a square, because any other change may make Q indefinite.
 func exactDirection(rng *rand.Rand, q *QP, input QPInput, regular bool) *QPGrad {
 	g := newQPGrad(q)
 	f := g.fields()[input]
@@ -522,8 +524,8 @@ type exactCount struct {
 	programs, several, strict, answered, refused int
 }
 
-// judgeExact compares all blocks of program number i with differences in exact arithmetic, and
-// returns descriptions of the wrong ones.
+// judgeExact compares the derivatives in all blocks of program number i with difference quotients
+// in exact arithmetic. It returns descriptions of the wrong derivatives.
 func judgeExact(i int, count *exactCount) (wrong []string) {
 	rng := rand.New(rand.NewPCG(31, uint64(i)))
 	q, units, regular := drawExactProgram(rng, i)
@@ -623,7 +625,7 @@ func only(g *QPGrad, input QPInput) *QPGrad {
 	return [...]*QPGrad{{Q: g.Q}, {P: g.P}, {G: g.G}, {H: g.H}, {A: g.A}, {B: g.B}}[input]
 }
 
-// forward is the value's derivative along t by JVP, in the units of the draw.
+// forward returns the derivative of the value along t, computed by JVP, in the units of the draw.
 func forward(s *Solution, j *exactJudge, u *qpUnits, t *QPGrad) (float64, error) {
 	fields := t.fields()
 	input := QPInput(slices.IndexFunc(fields[:], func(f []float64) bool { return f != nil }))
@@ -641,7 +643,7 @@ func forward(s *Solution, j *exactJudge, u *qpUnits, t *QPGrad) (float64, error)
 	return floats.Dot(out[0], dz) + floats.Dot(out[1], dlambda) + floats.Dot(out[2], dnu), nil
 }
 
-// direction is the direction t, of one block, in the data of the equivalent problem.
+// direction returns the direction t, which is in one block, in the data of the equivalent problem.
 func (u *qpUnits) direction(q *QP, t *QPGrad, input QPInput) *QPGrad {
 	g := newQPGrad(q)
 	copy(g.fields()[input], t.fields()[input])
@@ -649,8 +651,8 @@ func (u *qpUnits) direction(q *QP, t *QPGrad, input QPInput) *QPGrad {
 	return only(&QPGrad{Q: other.Q, P: other.P, G: other.G, H: other.H, A: other.A, B: other.B}, input)
 }
 
-// No derivative is given if none exists, and every derivative of a strict program is given, in
-// any units: small programs are judged by differences in exact arithmetic.
+// If a derivative does not exist, there is an error. If the program is strict, every derivative is
+// computed, in any units. Difference quotients in exact arithmetic check this for small programs.
 func TestQPDerivativeExact(t *testing.T) {
 	serial.Test(t)
 	var count exactCount
@@ -680,7 +682,8 @@ func TestQPDerivativeExact(t *testing.T) {
 	}
 }
 
-// This program's derivative in A exists in no units: the neighbouring programs are infeasible.
+// In no units does the derivative of this program in A exist, because the neighbouring programs are
+// infeasible.
 func TestQPDerivativeOfDependentRowsInAnyUnits(t *testing.T) {
 	q := &QP{Q: mat.NewDense(2, 2, nil), P: []float64{-5, 8}, A: mat.NewDense(2, 2, []float64{-1, 1, 1, 2}), B: []float64{.5, -2},
 		G: mat.NewDense(2, 2, []float64{0, 1, 1, 0}), H: []float64{-.5, -1}}

@@ -14,7 +14,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// exactRows holds rows of rationals, the last entry of each the right-hand side.
+// exactRows holds rows of rationals. The last entry of each row is the right-hand side.
 type exactRows [][]*big.Rat
 
 func ratRow(x ...float64) []*big.Rat {
@@ -25,8 +25,8 @@ func ratRow(x ...float64) []*big.Rat {
 	return row
 }
 
-// solveExact returns one solution of the equations rows·x = last column in n unknowns (zero in
-// the free ones), or nil if there is none, and the rank.
+// solveExact returns one solution of the equations rows·x = last column in n unknowns, in which the
+// free unknowns are zero. If there is no solution, it returns nil. It also returns the rank.
 func solveExact(rows exactRows, n int) ([]*big.Rat, int) {
 	m := make(exactRows, len(rows))
 	for i, row := range rows {
@@ -75,7 +75,8 @@ func solveExact(rows exactRows, n int) ([]*big.Rat, int) {
 	return x, len(pivots)
 }
 
-// subsets calls f with every subset of 0…m−1 of k elements until f returns true.
+// subsets calls the function f with every subset of 0…m−1 that has k elements, until f returns
+// true.
 func subsets(m, k int, f func([]int) bool) bool {
 	set := make([]int, 0, k)
 	var rec func(from int) bool
@@ -95,8 +96,9 @@ func subsets(m, k int, f func([]int) bool) bool {
 	return rec(0)
 }
 
-// feasibleExact decides Gz ≤ h in rational arithmetic. A polyhedron that is not empty has a
-// minimal face. The number of independent rows that hold with equality there is the rank of G.
+// feasibleExact decides in rational arithmetic whether Gz ≤ h has a solution. A polyhedron that is
+// not empty has a minimal face. On this face, as many independent rows hold with equality as the
+// rank of G.
 func feasibleExact(g exactRows, n int) bool {
 	_, rank := solveExact(g, n) // the right-hand side does not count for the rank
 	t := new(big.Rat)
@@ -122,8 +124,8 @@ func feasibleExact(g exactRows, n int) bool {
 	})
 }
 
-// inConeExact decides whether target is a sum of the rows with weights ≥ 0
-// (Carathéodory: of independent ones).
+// inConeExact decides whether target is a sum of the rows with weights ≥ 0. By the theorem of
+// Carathéodory, independent rows suffice.
 func inConeExact(rows exactRows, target []*big.Rat) bool {
 	n := len(target)
 	for k := 0; k <= min(n, len(rows)); k++ {
@@ -149,9 +151,9 @@ func inConeExact(rows exactRows, target []*big.Rat) bool {
 	return false
 }
 
-// statusExact decides the status of a QP without equalities whose Q is positive semidefinite:
-// it is unbounded if it is feasible and −p lies outside the range of Q plus the cone of the
-// rows of G.
+// statusExact decides the status of a QP that has no equalities and a positive semidefinite Q. The
+// QP is unbounded if it is feasible and −p lies outside a set: the sum of the range of Q and the
+// cone of the rows of G.
 func statusExact(q *QP) Status {
 	n := len(q.P)
 	g, cone := exactRows{}, exactRows{}
@@ -183,8 +185,8 @@ func statusExact(q *QP) Status {
 	return Optimal
 }
 
-// drawIntegerQP draws a linear or quadratic program of small integers, with
-// bounds that are perturbed by 1e-2…1e-8 of their size.
+// drawIntegerQP draws a linear or quadratic program of small integers. Its bounds are perturbed by
+// a fraction between 1e-2 and 1e-8 of their size.
 func drawIntegerQP(rng *rand.Rand) QP {
 	n, m := 1+rng.IntN(4), rng.IntN(7)
 	small := func() float64 { return float64(rng.IntN(9) - 4) }
@@ -227,8 +229,8 @@ func drawIntegerQP(rng *rand.Rand) QP {
 	return qp
 }
 
-// The status of small programs is the status by rational arithmetic, unless a change of the
-// bounds of 1e-11 decides whether they are feasible.
+// The status of a small program is the same as by rational arithmetic, unless a change of the
+// bounds by 1e-11 decides whether the program is feasible.
 func TestQPStatusExact(t *testing.T) {
 	serial.Test(t)
 	const relax = 1e-11
@@ -264,8 +266,9 @@ func TestQPStatusExact(t *testing.T) {
 	}
 }
 
-// A program glued of small ones, each in its own units, has the status by rational arithmetic:
-// infeasible if one of them is, otherwise unbounded if one is.
+// A program is composed of small ones, each in its own units. Its status is the same as by rational
+// arithmetic: infeasible if one of the small programs is infeasible, and otherwise unbounded if one
+// of them is unbounded.
 func TestQPStatusOfPartsExact(t *testing.T) {
 	serial.Test(t)
 	const relax = 1e-11
@@ -310,8 +313,8 @@ func TestQPStatusOfPartsExact(t *testing.T) {
 	}
 }
 
-// drawUnbounded draws a feasible program of small integers whose objective falls along an
-// integer direction: Q, some of the rows and the equalities are orthogonal to it.
+// drawUnbounded draws a feasible program of small integers. Its objective falls along an integer
+// direction, because Q, some of the rows and the equalities are orthogonal to this direction.
 func drawUnbounded(rng *rand.Rand) QP {
 	n := 2 + rng.IntN(7)
 	integers := func(k int) []float64 {
@@ -364,8 +367,8 @@ func drawUnbounded(rng *rand.Rand) QP {
 	return q
 }
 
-// If a step along a ray is long, rounding alone violates rows that depend on each other. None
-// of them ends the ray.
+// After a long step along a ray, rounding alone violates rows that depend on each other. None of
+// these rows ends the ray.
 func TestQPUnboundedExact(t *testing.T) {
 	serial.Test(t)
 	for i := range numtest.Long(20000) {

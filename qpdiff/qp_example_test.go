@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A long-only portfolio: half the variance minus the expected return, weights
-// that sum to one and are not negative. The third asset is not worth holding.
+// The portfolio has no short positions. Its objective is half the variance minus the expected
+// return. The weights sum to one and are not negative. Holding the third asset does not pay.
 func ExampleQP_portfolio() {
 	covariance := mat.NewDense(3, 3, []float64{
 		4, 1, 0,
@@ -140,7 +140,7 @@ func ExampleCertificate() {
 	// Output: true infeasible [1 1]
 }
 
-// Each item of a batch has its own status; problems may share matrices.
+// Each item of a batch has its own status. Problems of a batch may share matrices.
 func ExampleSolveBatch() {
 	eye := mat.NewDense(2, 2, []float64{1, 0, 0, 1})
 	bounds := []float64{1, 1}
@@ -162,8 +162,7 @@ func ExampleSolveBatch() {
 	// unbounded []
 }
 
-// A solution carries the residuals of the KKT conditions and starts the next
-// solve from its working set.
+// A Solution holds the residuals of the KKT conditions. The next solve starts from its working set.
 func ExampleSolution() {
 	eye := mat.NewDense(2, 2, []float64{1, 0, 0, 1})
 	qp := qpdiff.QP{Q: eye, P: []float64{-3, 0}, G: eye, H: []float64{1, 1}}

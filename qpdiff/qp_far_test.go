@@ -13,17 +13,18 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Programs with a singular Q and sides so far that other solvers take them for infinite.
+// These programs have a singular Q, and sides so far away that other solvers treat them as
+// infinite.
 
 const (
 	nearSide = 1e14 // all far sides that drawFar draws are beyond it
-	// farDigits bounds the gradient of the Lagrangian relative to P and the multipliers, and the gap
-	// relative to the objective. The residual may hide converged/farTol of P in each of up to six
-	// entries.
+	// farDigits bounds two ratios: the gradient of the Lagrangian relative to P and the multipliers,
+	// and the gap relative to the objective. In each of up to six entries, the residual may hide
+	// converged/farTol of P.
 	farDigits = 6 * convergedWant / farWant
 )
 
-// drawFar draws a feasible program. Its sides are ordinary, far or infinite.
+// drawFar draws a feasible program. Its sides are of ordinary size, far away or infinite.
 func drawFar(rng *rand.Rand, twoSided bool) QP {
 	n := 1 + rng.IntN(6)
 	m, k := rng.IntN(8), 0
@@ -70,7 +71,7 @@ func drawFar(rng *rand.Rand, twoSided bool) QP {
 	return q
 }
 
-// withoutFar returns q with infinite sides in place of the far ones.
+// withoutFar returns the program q with infinite sides in place of the far sides.
 func withoutFar(q QP) QP {
 	open := func(x []float64) []float64 {
 		x = slices.Clone(x)
@@ -85,9 +86,9 @@ func withoutFar(q QP) QP {
 	return q
 }
 
-// farResidual is the gradient of the Lagrangian relative to P and the terms of the multipliers, or
-// the gap relative to the objective if this is larger. The terms of Qz do not count, however large
-// z is.
+// farResidual returns the larger of two ratios: the gradient of the Lagrangian relative to P and
+// the terms of the multipliers, and the gap relative to the objective. The terms of Qz do not
+// count, however large z is.
 func farResidual(q *QP, s *Solution) float64 {
 	n := len(q.P)
 	grad, size := slices.Clone(q.P), dense.Largest(q.P)
@@ -121,8 +122,8 @@ func farResidual(q *QP, s *Solution) float64 {
 	return max(dense.Largest(grad)/size, s.Residual.Gap/max(math.Abs(s.Objective), 1))
 }
 
-// inUnits returns q in other units, drawn anew: of the objective, of all variables together or of
-// each, and of each row.
+// inUnits returns the program q in other units, which are drawn anew: a unit of the objective, a
+// unit of each row, and one unit of all variables or a unit of each variable.
 func inUnits(rng *rand.Rand, q *QP) QP {
 	n, power := len(q.P), func(most int) float64 { return math.Ldexp(1, rng.IntN(2*most+1)-most) }
 	by, unit := power(300), slices.Repeat([]float64{1}, n)
@@ -172,10 +173,10 @@ func inUnits(rng *rand.Rand, q *QP) QP {
 	return w
 }
 
-// A program with far sides has the minimiser of the program without them, if there is one. If the
-// objective falls to the far sides, either rounding of Qz hides P there and the program is called
-// unbounded, or a far side holds the minimiser and P keeps digits in the gradient. Neither units nor
-// a warm start change the answer.
+// If the program without its far sides has a minimiser, the program with them has the same
+// minimiser. Otherwise the objective falls to the far sides. Then either rounding of Qz hides P
+// there and the status is Unbounded, or the minimiser is at a far side and P keeps digits in the
+// gradient. Neither units nor a warm start change the answer.
 func TestQPFarSides(t *testing.T) {
 	serial.Test(t)
 	count := map[string]int{}
@@ -219,8 +220,8 @@ func TestQPFarSides(t *testing.T) {
 	}
 }
 
-// Bounds that all represent infinity do not measure z beside a row that requires a small z. The
-// linear program has a minimiser of the size of this row.
+// If all bounds represent infinity, they do not measure the size of z when a row requires a small
+// z. The minimiser of this linear program has the size that the row requires.
 func TestQPFarBoundsBesideSmallZ(t *testing.T) {
 	for _, unit := range []float64{1, 0x1p-300, 0x1p300} {
 		for _, far := range []float64{1e7, 1e10, 1e15, 1e20, 1e25} {

@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// degenerateQP draws a program whose rows depend on each other, in small integers or Gaussian
-// numbers: linear, semidefinite or definite, feasible or not.
+// degenerateQP draws a program whose rows depend on each other. Its numbers are small integers or
+// Gaussian. The program is linear, semidefinite or definite, and feasible or not.
 func degenerateQP(rng *rand.Rand) QP {
 	n, m, e := 2+rng.IntN(5), 1+rng.IntN(8), rng.IntN(4)
 	number := rng.NormFloat64
@@ -63,9 +63,9 @@ func degenerateQP(rng *rand.Rand) QP {
 	return q
 }
 
-// A row with one huge entry is a bound up to rounding: the program has the status and the
-// objective of the one with the bound in its place, and its answer meets the conditions in the
-// units of the program as it was given.
+// A row with one huge entry is a bound up to rounding. The program has the same status and
+// objective as the program with the bound in place of the row. Its answer satisfies the conditions
+// in the original units of the program.
 func TestQPHugeEntry(t *testing.T) {
 	serial.Test(t)
 	problems, other, off := numtest.Long(4000), 0, 0
@@ -95,8 +95,9 @@ func TestQPHugeEntry(t *testing.T) {
 	}
 }
 
-// Zeros that rounding replaced leave an answer that meets the conditions, or an error, unless it
-// meets them to rounding in the units that these entries give the variables.
+// Tiny entries, as from rounding, replace some zeros. Then there is an error, or the answer
+// satisfies the conditions. It may also satisfy them only in the units that these entries give the
+// variables, but then to rounding.
 func TestQPNoiseForZeros(t *testing.T) {
 	serial.Test(t)
 	problems, optimal := numtest.Long(20000), 0
@@ -132,8 +133,8 @@ func TestQPNoiseForZeros(t *testing.T) {
 	}
 }
 
-// A row is lone if all its entries but one are negligible in units on which the other rows agree,
-// and by a majority for the variable of its large entry.
+// A row is lone if all its entries but one are negligible in certain units. The other rows must
+// agree on these units, and by a majority on the unit of the variable of the large entry.
 func TestQPLoneRows(t *testing.T) {
 	for _, c := range []struct {
 		name   string

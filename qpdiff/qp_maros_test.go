@@ -21,8 +21,8 @@ type triplets struct {
 	V    []float64
 }
 
-// marosProblem is min ½xᵀPx + qᵀx + r subject to cl ≤ Ax ≤ cu, lb ≤ x ≤ ub. 1e20 and beyond is
-// infinite.
+// A marosProblem is min ½xᵀPx + qᵀx + r subject to cl ≤ Ax ≤ cu, lb ≤ x ≤ ub. Bounds of 1e20 and
+// beyond are infinite.
 type marosProblem struct {
 	Name   string
 	N, M   int
@@ -79,9 +79,9 @@ func (p *marosProblem) qp() *QP {
 	return q
 }
 
-// BenchmarkMarosMeszaros solves each problem of the folder named by MAROS_DIR
-// once per iteration and reports how many meet a relative KKT residual, gap
-// included, of 1e-9. With -v it prints a line for each.
+// BenchmarkMarosMeszaros solves each problem in the folder named by MAROS_DIR once per iteration.
+// It reports the number of problems that reach a relative KKT residual, including the gap, of 1e-9.
+// With -v it prints a line for each problem.
 func BenchmarkMarosMeszaros(b *testing.B) {
 	dir := os.Getenv(marosEnv)
 	if dir == "" {

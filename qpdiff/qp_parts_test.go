@@ -15,7 +15,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Parts of a program that nothing connects: each is solved as if it were alone.
+// Nothing connects the parts of this program. Each part is solved as if it were alone.
 
 func diagonal(v ...float64) *mat.Dense {
 	m := mat.NewDense(len(v), len(v), nil)
@@ -78,10 +78,10 @@ func TestQPPartsAreFound(t *testing.T) {
 	}
 }
 
-// Programs in which the numbers of one variable or row vanish beside another's. Earlier
-// versions failed on each of them: a row was violated by all of its terms, a small variable or
-// multiplier had no digits, or there was no solution. Two programs are unbounded, and a row
-// that rounding alone violates ended their ray.
+// In these programs the numbers of one variable or row are negligible compared with the numbers of
+// another. Earlier versions failed on each of them: a row was violated by all of its terms, a small
+// variable or multiplier had no digits, or there was no solution. Two programs are unbounded; a row
+// that only rounding violates ended their ray.
 func TestQPFarApart(t *testing.T) {
 	for _, c := range []struct {
 		name      string
@@ -123,8 +123,8 @@ func TestQPFarApart(t *testing.T) {
 	}
 }
 
-// Programs glued of parts, each in its own units, have the status of the parts, and their
-// solutions and derivatives are accurate relative to the size of each part.
+// These programs are composed of parts, each in its own units. Their status follows from the status
+// of the parts. Their solutions and derivatives are accurate relative to the size of each part.
 func TestQPPartsInAnyUnits(t *testing.T) {
 	serial.Test(t)
 	worst, derivative, derivatives := 0.0, 0.0, 0
@@ -198,9 +198,9 @@ func TestQPPartsInAnyUnits(t *testing.T) {
 	}
 }
 
-// The derivative along any direction is the derivative of each part alone. The vertex of one
-// part does not move with the linear term, however far the units of the others are from its
-// own.
+// Along any direction, the derivative of the program consists of the derivatives of its parts. The
+// vertex of one part does not move with the linear term, however far the units of the other parts
+// are from the units of this part.
 func TestQPDirectionsOfPartsInAnyUnits(t *testing.T) {
 	serial.Test(t)
 	u, v := 0x1p40, 0x1p80
@@ -258,8 +258,8 @@ func TestQPDirectionsOfPartsInAnyUnits(t *testing.T) {
 	}
 }
 
-// A part may be so small that products of its numbers, or even the numbers, underflow. Its
-// solution is the solution of the part alone in larger units, as far as there are digits.
+// A part may be so small that products of its numbers underflow, or even the numbers themselves.
+// Its solution is the same as for the part alone in larger units, to the digits that remain.
 func TestQPSmallParts(t *testing.T) {
 	optimal := 0
 	for i := range numtest.Long(3000) {
@@ -287,7 +287,7 @@ func TestQPSmallParts(t *testing.T) {
 			continue
 		}
 		optimal++
-		// Each entry of z is rounded, and so is each product that the equations sum.
+		// Each entry of z is rounded. Each product in the sums of the equations is rounded too.
 		lost := math.SmallestNonzeroFloat64 * 100
 		for j, z := range alone.Z {
 			if got := s.Z[j+1]; math.Abs(got-z*by) > 1e-7*dense.Largest(alone.Z)*by+lost {
@@ -301,7 +301,7 @@ func TestQPSmallParts(t *testing.T) {
 	}
 }
 
-// A Solution that met programs without a solution solves everything that a new one solves.
+// After programs without a solution, a Solution solves every program that a new Solution solves.
 func TestQPWarmAfterUnbounded(t *testing.T) {
 	g := mat.NewDense(8, 6, []float64{0, 0, 0, 0, 0, 1, 5, 0, -1, -3, -4, -4, -2, -3, 0, 0, -3, -3, 5, 1, 2, 2, -2, -1, 1, 1, 0, -1, 2, 0, 0, 3, -2, 5, -3, 2, 0, 4, -1, -5, 3, -4, 4, 0, 4, 5, -1, 1})
 	h := []float64{-4, 18, 45, -23, -9, -40, 7, -35}
@@ -317,7 +317,7 @@ func TestQPWarmAfterUnbounded(t *testing.T) {
 	}
 }
 
-// The same program again is not factorised again, however far apart its parts are.
+// If the same program is solved again, it is not factorised again, however far apart its parts are.
 func TestQPPartsKeepTheirFactor(t *testing.T) {
 	q := &QP{Q: diagonal(1, 0, 0), P: []float64{0, -1, -1e8}, G: mat.NewDense(2, 3, []float64{0, 1, 0, 0, 0, 1}), H: []float64{1, 1}}
 	var s Solution

@@ -12,9 +12,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// At the portfolio of least variance with a riskless asset no term of the
-// gradient is left: Q = diag(0, Σ), p = 0, Σz = 1, with z free or not below 0, has
-// the solution (1, 0, …, 0), whatever the units.
+// With a riskless asset, the portfolio with the least variance leaves no term of the gradient: Q =
+// diag(0, Σ), p = 0 and Σz = 1. Whether z is free or must not be below 0, the solution is (1, 0, …,
+// 0), in any units.
 func TestQPRiskless(t *testing.T) {
 	serial.Test(t)
 	for trial := range 400 {

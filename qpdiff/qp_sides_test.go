@@ -16,8 +16,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// drawSides draws a feasible program with two-sided rows and bounds: sides near and far,
-// missing, equal, and such that the feasible point lies on them.
+// drawSides draws a feasible program with two-sided rows and bounds. Sides may be near, far,
+// missing or equal, and the feasible point may lie on them.
 func drawSides(rng *rand.Rand, n, m, q int) QP {
 	qp := randomQP(rng, n, m, q)
 	x := gaussians(rng, n)
@@ -80,7 +80,7 @@ func drawSides(rng *rand.Rand, n, m, q int) QP {
 	return qp
 }
 
-// oneSided is a program with one-sided rows alone, and where each of them came from.
+// oneSided is a program with only one-sided rows. It also lists the origin of each row.
 type oneSided struct {
 	QP
 	general   int // rows of G of the program with two sides
@@ -88,14 +88,15 @@ type oneSided struct {
 	equations []oneSidedRow // of A; those of the program itself have row -1
 }
 
-// oneSidedRow is row or bound at in Lambda; sign is -1 for a lower side, 0 for equal ones.
+// oneSidedRow is the row or bound with index at in Lambda. The field sign is -1 for a lower side,
+// and 0 for equal sides.
 type oneSidedRow struct {
 	at   int
 	sign float64
 }
 
-// split writes q with one-sided rows: lower sides as rows of −G, bounds as rows of the
-// identity, equal sides as equations.
+// split writes the program q with one-sided rows. Lower sides become rows of −G, bounds become rows
+// of the identity matrix, and equal sides become equations.
 func split(q *QP) *oneSided {
 	n := len(q.P)
 	shape, err := q.shape()
@@ -173,7 +174,8 @@ func (s *oneSided) cotangents(dlambda, dnu []float64) (l, v []float64) {
 	return l, v
 }
 
-// gradient maps a gradient of the one-sided program back; equal sides share one, in H or ZMax.
+// gradient converts a gradient of the one-sided program back. Equal sides share one gradient, in H
+// or ZMax.
 func (s *oneSided) gradient(from, to *QPGrad) {
 	to.Q.Add(to.Q, from.Q)
 	to.P = slices.Clone(from.P)
@@ -206,7 +208,7 @@ func (s *oneSided) gradient(from, to *QPGrad) {
 	}
 }
 
-// sidesGrad returns zeros of the shape of q, with both sides and bounds.
+// sidesGrad returns a QPGrad of zeros with the shape of q, and with both sides and bounds.
 func sidesGrad(q *QP) *QPGrad {
 	n := len(q.P)
 	g := &QPGrad{Q: mat.NewDense(n, n, nil), P: make([]float64, n), ZMin: make([]float64, n), ZMax: make([]float64, n)}
@@ -221,8 +223,8 @@ func sidesGrad(q *QP) *QPGrad {
 	return g
 }
 
-// The solution, its multipliers and its derivatives are those of the program with a row for
-// each side.
+// The solution, its multipliers and its derivatives are the same as for the program with one row
+// for each side.
 func TestQPSidesAgainstOneSidedRows(t *testing.T) {
 	serial.Test(t)
 	for seed := range uint64(3000) {
@@ -443,7 +445,8 @@ func TestQPSidesCertificates(t *testing.T) {
 	}
 }
 
-// certificateOff is how far the certificate of s is from a proof, relative to its terms.
+// certificateOff returns how far the certificate of s is from a proof, relative to the terms of the
+// proof.
 func certificateOff(q *QP, s *Solution) float64 {
 	n, c := len(q.P), &s.Certificate
 	shape, _ := q.shape()
@@ -570,7 +573,7 @@ func along(q *QP, d *QPGrad, x float64) *QP {
 	return out
 }
 
-// direction draws a direction of all data of q; equal sides stay so.
+// direction draws a direction of all data of q. Along it, equal sides stay equal.
 func sidesDirection(rng *rand.Rand, q *QP) *QPGrad {
 	d := randomDirection(rng, q)
 	shape, err := q.shape()
@@ -590,7 +593,8 @@ func sidesDirection(rng *rand.Rand, q *QP) *QPGrad {
 	return d
 }
 
-// Derivatives with respect to all data against differences, and VJP and Jacobian against JVP.
+// The test compares derivatives with respect to all data with difference quotients, and VJP and
+// Jacobian with JVP.
 func TestQPSidesDerivatives(t *testing.T) {
 	serial.Test(t)
 	checked := 0
@@ -671,7 +675,7 @@ func signs(x []float64) (s []int) {
 	return s
 }
 
-// ½(z − a)² with l ≤ z ≤ h: z = max(l, min(a, h)).
+// The minimiser of ½(z − a)² with l ≤ z ≤ h is z = max(l, min(a, h)).
 func TestQPSidesKinks(t *testing.T) {
 	for _, native := range []bool{true, false} {
 		program := func(a, l, h float64) QP {
@@ -758,7 +762,8 @@ func TestQPSidesKinks(t *testing.T) {
 	}
 }
 
-// withSides adds the fields of sides that are zero because the program has none.
+// withSides adds the fields of sides to a QPGrad. They are zero because the program has no such
+// sides.
 func withSides(names []string, native bool) []string {
 	if slices.Contains(names, "P") && !native {
 		return append([]string{"ZMin", "ZMax"}, names...)
@@ -766,8 +771,8 @@ func withSides(names []string, native bool) []string {
 	return names
 }
 
-// Rounding hides on which of two sides a row lies that are so near each other: no one-sided
-// derivative tells.
+// Two sides may be so near each other that rounding hides on which of them a row lies. In this case
+// there is no one-sided derivative.
 func TestQPSidesNearEachOther(t *testing.T) {
 	q := QP{Q: mat.NewDense(1, 1, []float64{1}), P: []float64{-1}, ZMin: []float64{1}, ZMax: []float64{math.Nextafter(1, 2)}}
 	var s Solution
@@ -782,8 +787,8 @@ func TestQPSidesNearEachOther(t *testing.T) {
 	}
 }
 
-// Other units of the variables, the rows and the objective change no answer, nor does it matter
-// which side of a row is called the lower one.
+// The answer does not depend on the units of the variables, the rows and the objective. Nor does it
+// depend on which side of a row is called the lower side.
 func TestQPSidesUnits(t *testing.T) {
 	serial.Test(t)
 	for seed := range uint64(500) {

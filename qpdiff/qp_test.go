@@ -23,8 +23,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// qpGolden is one problem with its solution and, if it exists, the VJP of cotangentᵀz, by an
-// independent implementation.
+// qpGolden is one problem with its solution, computed by an independent implementation. If it
+// exists, qpGolden also has the VJP of cotangentᵀz.
 type qpGolden struct {
 	Kind       string
 	N, M       int
@@ -74,14 +74,14 @@ func (c *qpGolden) problem() *QP {
 	return &QP{Q: denseOrNil(c.Q), P: c.P, G: denseOrNil(c.G), H: c.H, A: denseOrNil(c.A), B: c.B}
 }
 
-// kktOf measures the KKT conditions of q at the solution with formulas of its own, in the units
-// of the program.
+// kktOf measures the KKT conditions of the program q at the solution, in the units of the program.
+// Its formulas are independent of the solver's.
 func kktOf(q *QP, s *Solution) float64 { return kktIn(q, s, slices.Repeat([]float64{1}, len(q.P))) }
 
-// kktIn measures them in the given units. The gradient is relative to the largest of its terms.
-// A row's violation is relative to |h_r| + ‖G_r‖·‖z‖, the largest size that its bound and z
-// allow its terms. A product of multiplier and slack is relative to the product of both sizes.
-// Other units of the objective and of the rows change none of it.
+// kktIn measures the KKT conditions in the given units. The gradient is relative to the largest of
+// its terms. A row's violation is relative to |h_r| + ‖G_r‖·‖z‖, which is the largest possible size
+// of the row's terms. A product of multiplier and slack is relative to the product of the sizes of
+// both. Other units of the objective and of the rows change none of these ratios.
 func kktIn(q *QP, s *Solution, unit []float64) float64 {
 	n := len(q.P)
 	grad := slices.Clone(q.P)
@@ -390,7 +390,7 @@ func TestQPBadInput(t *testing.T) {
 	_ = SolveBatch(make([]Solution, 1), make([]QP, 2))
 }
 
-// drawQP makes a feasible problem of a kind that is apt to break solvers.
+// drawQP draws a feasible problem of a kind that is likely to break solvers.
 func drawQP(rng *rand.Rand, n, m, q int) (QP, string) {
 	qp := randomQP(rng, n, m, q)
 	kind := ""
@@ -457,7 +457,7 @@ func drawQP(rng *rand.Rand, n, m, q int) (QP, string) {
 				}
 			}
 		}
-		// p = −Qx − Gᵀλ − Aᵀν bounds the objective from below.
+		// With p = −Qx − Gᵀλ − Aᵀν, the objective is bounded from below.
 		lambda, nu := make([]float64, m), gaussians(rng, q)
 		for i := range lambda {
 			if rng.IntN(2) == 0 {
@@ -504,8 +504,8 @@ func drawQP(rng *rand.Rand, n, m, q int) (QP, string) {
 
 var qpRandom = flag.Int("qp.random", 20_000, "number of random feasible problems to solve; 1000000 takes minutes")
 
-// No feasible problem may be called infeasible or unbounded, and each must be
-// solved: duality is the oracle. The full run is
+// No feasible problem may have the status infeasible or unbounded, and each must be solved. Duality
+// decides whether a status is right. The full run is
 //
 //	go test ./qpdiff -run TestQPRandomFeasible -qp.random 1000000
 func TestQPRandomFeasible(t *testing.T) {
@@ -534,7 +534,7 @@ func TestQPRandomFeasible(t *testing.T) {
 	t.Logf("%d problems, worst relative KKT residual %.2g", len(worst)*chunk, slices.Max(worst))
 }
 
-// A problem is infeasible, unbounded or solved, and the status comes with a proof.
+// A problem is infeasible, unbounded or solved, and there is a proof of this status.
 func TestQPStatusRandom(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -577,7 +577,7 @@ func TestQPStatusRandom(t *testing.T) {
 	}
 }
 
-// Weak duality against any feasible point, as a property of any drawn problem.
+// Weak duality holds between the solution and any feasible point, for any drawn problem.
 func TestQPMinimum(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
@@ -594,7 +594,8 @@ func TestQPMinimum(t *testing.T) {
 		if v := objective(s.Z); math.Abs(v-s.Objective) > 1e-12*max(1, math.Abs(v)) {
 			t.Fatalf("Objective %v, computed %v", s.Objective, v)
 		}
-		// The sign of λ and the value: h + δ moves the optimum by −λᵀδ at most.
+		// The test checks the sign of λ and its value: if h rises to h + δ, the optimum falls by at most
+		// λᵀδ.
 		if len(qp.H) == 0 {
 			return
 		}
@@ -673,7 +674,7 @@ func TestQPWarmStart(t *testing.T) {
 	}
 }
 
-// An equality that depends on others must be checked anew when only b changes.
+// If an equality depends on others, it must be checked again even if only b changes.
 func TestQPWarmStartNoticesInconsistency(t *testing.T) {
 	eye := mat.NewDense(2, 2, []float64{1, 0, 0, 1})
 	qp := QP{Q: eye, P: []float64{0, 0}, A: mat.NewDense(2, 2, []float64{1, 1, 2, 2}), B: []float64{1, 2}}
@@ -742,8 +743,8 @@ func TestQPAllocatesNothing(t *testing.T) {
 	}
 }
 
-// FuzzQP feeds shapes and values of all kinds: no panic, no NaN, and a status that fits the
-// result.
+// FuzzQP solves problems with shapes and values of all kinds. There may be no panic and no NaN, and
+// the status must agree with the result.
 func FuzzQP(f *testing.F) {
 	f.Add(uint64(1), 3, 4, 1, uint8(0), 1.0)
 	f.Add(uint64(2), 1, 0, 0, uint8(1), math.NaN())
@@ -751,10 +752,10 @@ func FuzzQP(f *testing.F) {
 	f.Add(uint64(4), 4, 6, 4, uint8(3), 1e-150)
 	f.Add(uint64(5), 6, 2, 0, uint8(4), math.Inf(1))
 	f.Add(uint64(6), 2, 30, 2, uint8(5), math.Inf(-1))
-	f.Add(uint64(0), -2, -53, -66, uint8(10), 1e150)    // a row of entries so different that its own terms are no measure
+	f.Add(uint64(0), -2, -53, -66, uint8(10), 1e150)    // a row whose entries differ so much that its own terms do not measure its size
 	f.Add(uint64(0), 4, 6, 77, uint8(4), 1e-150)        // an entry that was taken for the size of its column
 	f.Add(uint64(17), -63, -197, -56, uint8(45), 9e150) // the last proximal step had taken the multipliers away
-	f.Add(uint64(78), 27, -137, -53, uint8(140), 1e150) // a row that violates the side that it is not active on
+	f.Add(uint64(78), 27, -137, -53, uint8(140), 1e150) // a row that violates one side while it is active on the other
 	f.Add(uint64(70), 29, 73, 93, uint8(100), 4.8e151)
 	f.Add(uint64(7), 5, 9, 2, uint8(136), 1e150)
 	f.Add(uint64(8), 5, 9, 2, uint8(145), 1e-150)

@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The tolerances of the QP solver: each decision falls as documented at a
-// third of its tolerance and at three times it.
+// The test checks the tolerances of the QP solver. Each decision must be as documented at a third
+// of its tolerance and at three times its tolerance.
 
 func square(x ...float64) *mat.Dense {
 	n := int(math.Sqrt(float64(len(x))))
@@ -30,7 +30,7 @@ func TestQPAsymmetry(t *testing.T) {
 		{"rounding", asymmetryWant / 3, nil},
 		{"more", 3 * asymmetryWant, ErrDomain},
 	} {
-		// The variables in units of 1e±6: a large entry hides no asymmetry.
+		// The variables are in units of 1e-6 and 1e6. A large entry then hides no asymmetry.
 		for _, d := range []float64{1, 1e-6, 1e6} {
 			q := square(2*d*d, d, 0, d*(1+c.off), 2, 1, 0, 1, 2)
 			var s Solution
@@ -39,8 +39,8 @@ func TestQPAsymmetry(t *testing.T) {
 			}
 		}
 	}
-	// Off the diagonal, the size of the diagonal counts: XᵀX of orthogonal columns holds
-	// nothing but rounding there.
+	// For an entry off the diagonal, the size of the diagonal counts. If the columns of X are
+	// orthogonal, the entries of XᵀX off the diagonal consist only of rounding.
 	var s Solution
 	if err := s.Solve(&QP{Q: square(1, 1e-17, -1e-17, 1), P: []float64{1, 1}}); err != nil {
 		t.Errorf("orthogonal columns: %v", err)
@@ -69,7 +69,8 @@ const (
 	farWant       = 1e-11
 )
 
-// rotated has the eigenvalues 1 for (1, 1) and low for (1, −1).
+// rotated returns a matrix with the eigenvalue 1 for the vector (1, 1) and the eigenvalue low for
+// (1, −1).
 func rotated(low float64) *mat.Dense {
 	return square((1+low)/2, (1-low)/2, (1-low)/2, (1+low)/2)
 }
@@ -97,7 +98,7 @@ func TestQPConvexTol(t *testing.T) {
 func TestQPPivotTol(t *testing.T) {
 	for _, unit := range []float64{1, 1e-9, 1e9} {
 		solve := func(low float64) int {
-			// 1 − low off a unit diagonal: the smallest eigenvalue is low.
+			// With a unit diagonal and 1 − low off the diagonal, the smallest eigenvalue is low.
 			q := square(1, 1-low, 1-low, 1)
 			q.Scale(unit, q)
 			var s Solution
@@ -115,7 +116,7 @@ func TestQPPivotTol(t *testing.T) {
 	}
 }
 
-// Equalities at an angle count as independent, or one as a copy of the other
+// Two equalities at an angle count as independent, or one of them counts as a copy of the other
 // with errors in its coefficients.
 func TestQPDependTol(t *testing.T) {
 	for _, unit := range []float64{1, 1e-9, 1e9} {
@@ -178,7 +179,7 @@ func TestQPRefined(t *testing.T) {
 	}
 }
 
-// Rows that contradict each other, unless a far-away point makes up for the difference.
+// The rows contradict each other, unless a point far away satisfies both.
 func TestQPRayTol(t *testing.T) {
 	for _, unit := range []float64{1, 1e-9, 1e9} {
 		for _, c := range []struct {
@@ -201,7 +202,7 @@ func TestQPRayTol(t *testing.T) {
 	}
 }
 
-// A row that blocks by rounding alone would leave and come back without end.
+// If rounding alone could make a row limit a step, the row would leave and return again and again.
 func TestQPBlockTol(t *testing.T) {
 	q := QP{
 		P: []float64{1.443589236874637e-252, -7.967023173623321e+69, 9.938234166342178e-88, 3.2652584470961716e+189},
@@ -216,13 +217,13 @@ func TestQPBlockTol(t *testing.T) {
 	}
 }
 
-// A row that proves nothing has no multiplier, since in other units one of
-// rounding size would leave a combination that is not 0; a small one that the
-// proof needs stays.
+// If a row contributes nothing to a proof, its multiplier is 0. A multiplier of rounding size would
+// leave, in other units, a combination that is not 0. If the proof needs a small multiplier, it
+// stays.
 func TestQPRayNoise(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 3))
 	for range 1000 {
-		// z₁ ≥ 2 and z₁ ≤ 1 in all units, and an equation that holds z₂.
+		// The rows are z₁ ≥ 2 and z₁ ≤ 1 in all units, and an equation that determines z₂.
 		u, v := math.Exp(9*rng.NormFloat64()), math.Exp(9*rng.NormFloat64())
 		q := QP{P: []float64{rng.NormFloat64(), rng.NormFloat64()}, G: square(-u, 0, v, 0), H: []float64{-2 * u, v}, A: mat.NewDense(1, 2, []float64{rng.NormFloat64(), 1e4 * rng.NormFloat64()}), B: []float64{rng.NormFloat64()}}
 		var s Solution
@@ -230,7 +231,7 @@ func TestQPRayNoise(t *testing.T) {
 			t.Fatalf("%v: %v, %+v", q, s.Status, s.Certificate)
 		}
 	}
-	// z₁ ≥ 1, z₁ + 1e-12·z₂ ≤ .5 and z₂ ≥ 0, which is active first.
+	// The rows are z₁ ≥ 1, z₁ + 1e-12·z₂ ≤ .5 and z₂ ≥ 0. The last row is active first.
 	q := QP{Q: square(1, 0, 0, 1), P: []float64{0, 9}, G: mat.NewDense(3, 2, []float64{-1, 0, 1, 1e-12, 0, -1}), H: []float64{-1, .5, 0}}
 	var s Solution
 	if s.Solve(&q); s.Status != Infeasible || s.Certificate.Lambda[2] == 0 {
@@ -238,11 +239,11 @@ func TestQPRayNoise(t *testing.T) {
 	}
 }
 
-// A row differs from a combination of large rows by an angle larger than rounding. It is used
-// if it is violated by more than their rounding errors.
+// A row differs from a combination of large rows by an angle that is larger than rounding. The row
+// is used if it is violated by more than the rounding errors of the large rows.
 func TestQPRoundings(t *testing.T) {
 	const large = 1000
-	sum := 4.0 * large // of the terms of z₁ + 1000·z₃ = 1001 and 1000·z₃ = 1000
+	sum := 4.0 * large // the sum of the terms of z₁ + 1000·z₃ = 1001 and 1000·z₃ = 1000
 	for _, c := range []struct {
 		times float64
 		used  bool
@@ -276,15 +277,14 @@ func TestQPSmallestRow(t *testing.T) {
 	}
 }
 
-// A row that is violated by next to nothing stays out of the working set.
+// If the violation of a row is negligible, the row stays out of the working set.
 func TestQPFeasTol(t *testing.T) {
 	for _, unit := range []float64{1, 1e-9, 1e9} {
 		for _, c := range []struct {
 			off    float64
 			active bool
 		}{{feasWant / 3, false}, {3 * feasWant, true}} {
-			// The minimiser (1+off, 1+off) without the row z₁ + z₂ ≤ 2, whose terms
-			// sum to 4.
+			// Without the row z₁ + z₂ ≤ 2, the minimiser is (1+off, 1+off). The terms of the row sum to 4.
 			v := 1 + 2*c.off
 			q := QP{Q: square(1, 0, 0, 1), P: []float64{-v, -v}, G: mat.NewDense(1, 2, []float64{unit, unit}), H: []float64{2 * unit}}
 			var s Solution
@@ -298,8 +298,9 @@ func TestQPFeasTol(t *testing.T) {
 	}
 }
 
-// A row at an angle to the others larger than rounding is used if no other way meets it; a row
-// at a smaller angle is a copy with errors.
+// A row forms an angle with the other rows. If the angle is larger than rounding, the row is used
+// if there is no other way to satisfy it. If the angle is smaller, the row counts as a copy with
+// errors.
 func TestQPNoneLeft(t *testing.T) {
 	for _, c := range []struct {
 		angle float64
@@ -320,14 +321,15 @@ func TestQPNoneLeft(t *testing.T) {
 	}
 }
 
-// The slope along a direction that bounds hold exactly, beside the largest slope.
+// Bounds leave exactly one direction. The slope along this direction is compared with the largest
+// slope.
 func TestQPSlopeTol(t *testing.T) {
 	for _, unit := range []float64{1, 1e-9, 1e9} {
 		for _, c := range []struct {
 			slope     float64
 			unbounded bool
 		}{{3 * slopeWant * dense.Eps, true}, {slopeWant * dense.Eps / 3, false}} {
-			// z₁ ≥ 0, z₁ + z₂ ≥ 0: along (0, 1) the objective falls.
+			// With z₁ ≥ 0 and z₁ + z₂ ≥ 0, the objective falls along (0, 1).
 			q := QP{P: []float64{unit, -c.slope * unit}, G: square(-1, 0, -1, -1), H: []float64{0, 0}}
 			var s Solution
 			if err := s.Solve(&q); (s.Status == Unbounded) != c.unbounded {
@@ -337,8 +339,8 @@ func TestQPSlopeTol(t *testing.T) {
 	}
 }
 
-// Along (1, −1) Q is flat, and the slope is 2 units. At the bounds the terms of Qz hide this slope,
-// or they do not: then the minimiser is the corner.
+// Along (1, −1) Q is flat, and the slope is 2 units. If the terms of Qz at the bounds hide this
+// slope, the program is unbounded. If they do not, the minimiser is the corner.
 func TestQPFarTol(t *testing.T) {
 	for _, unit := range []float64{1, 0x1p-30, 0x1p30} {
 		for _, twoSided := range []bool{false, true} {
@@ -363,9 +365,9 @@ func TestQPFarTol(t *testing.T) {
 	}
 }
 
-// Three equalities of two variables, the third of which contradicts the others by less
-// than the coefficients with which they prove that. Beside its own term and z the violation
-// is less than a half.
+// There are three equalities of two variables. The third contradicts the other two, but by less
+// than the coefficients with which they prove this. Compared with the third equality's own term and
+// z, the violation is less than a half.
 func TestQPDefaultTol(t *testing.T) {
 	for _, c := range []struct {
 		off    float64
@@ -379,8 +381,8 @@ func TestQPDefaultTol(t *testing.T) {
 	}
 }
 
-// Proximal steps continue while they gain: linear programs in extreme units seldom end between
-// 1e-13 and 1e-12.
+// Proximal steps continue while they reduce the residual. In extreme units, linear programs
+// therefore seldom end between 1e-13 and 1e-12.
 func TestQPConverged(t *testing.T) {
 	early, problems := 0, numtest.Long(600)
 	for i := range problems {
@@ -399,7 +401,8 @@ func TestQPConverged(t *testing.T) {
 	}
 }
 
-// A factor is kept for linear terms and bounds up to 1000 times as large or small.
+// The factor is kept if the linear term and the bounds are up to 1000 times as large or as small as
+// before.
 func TestQPStaleSize(t *testing.T) {
 	for _, c := range []struct {
 		times float64
@@ -429,8 +432,8 @@ func TestQPStaleSize(t *testing.T) {
 	}
 }
 
-// A row of small variables beside a large one is met to its own size; few
-// programs need a correction for that.
+// A program has a row of small variables and a row of large variables. The first row is satisfied
+// to its own size. Few programs need a correction for this.
 func TestQPLooseTol(t *testing.T) {
 	serial.Test(t)
 	refinements := 0
@@ -460,14 +463,14 @@ func TestQPLooseTol(t *testing.T) {
 	}
 }
 
-// Bounds beyond a multiple of the usual ones are no measure of z.
+// If a bound exceeds the usual bound by a factor of more than openBound, it does not measure z.
 func TestQPOpenBound(t *testing.T) {
 	for _, unit := range []float64{1, 1e-9, 1e9} {
 		for _, c := range []struct {
 			times  float64
 			counts bool
 		}{{openWant / 3, true}, {3 * openWant, false}} {
-			// The usual bound is the harmonic mean, 3/2 units next to a large one.
+			// The usual bound is the harmonic mean, which is 3/2 units if there is one large bound.
 			large := 1.5 * unit * c.times
 			q := QP{P: []float64{1, 1, 1}, G: mat.NewDense(3, 3, []float64{-1, 0, 0, 0, -1, 0, 0, 0, -1}), H: []float64{unit, unit, large}, A: mat.NewDense(1, 3, []float64{1, 1, 1}), B: []float64{0}}
 			var s Solution
@@ -482,7 +485,7 @@ func TestQPOpenBound(t *testing.T) {
 	}
 }
 
-// A working set that goes round in circles by rounding ends, whatever MaxIter is.
+// If rounding makes the working set cycle, the solve ends, whatever MaxIter is.
 func TestQPCirclesEnd(t *testing.T) {
 	q := &QP{
 		Q: mat.NewDense(6, 6, nil),
@@ -507,8 +510,8 @@ func TestQPCirclesEnd(t *testing.T) {
 	}
 }
 
-// If H and C differ from unscaled matrices by units alone, the scaled entries of C are near
-// one, and the scaled entries of H are near each other.
+// H and C differ from unscaled matrices only by units. After scaling, the entries of C are near
+// one, and the entries of H are near each other.
 func TestGeometricScale(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 0))
 	for trial := range 200 {
@@ -553,9 +556,9 @@ func TestGeometricScale(t *testing.T) {
 	}
 }
 
-// If Q is flat beside the proximal term in some directions, the steps are slow. They end as
-// optimal only if each variable's gradient is small among its own terms; larger terms of other
-// variables do not count.
+// If Q is flat in some directions compared with the proximal term, the steps are slow. They end
+// with the status Optimal only if the gradient of each variable is small compared with its own
+// terms. Larger terms of other variables do not count.
 func TestQPFlat(t *testing.T) {
 	q := QP{
 		Q: mat.NewDense(5, 5, []float64{838431.0915452668, -0.04164988116199243, -838431.0915452668, 496.5228727840758, -582396.1088123206, -0.04164988116199243, 1.8615547722230313e-06, 0.04164988116199243, 0.6162614184635511, 0.8343558156790314, -838431.0915452668, 0.04164988116199243, 838431.0915452668, -496.5228727840758, 582396.1088123206, 496.5228727840758, 0.6162614184635511, -496.5228727840758, 1.0334690652956653e+06, 266366.4742212963, -582396.1088123206, 0.8343558156790314, 582396.1088123206, 266366.4742212963, 753412.3129624713}),

@@ -15,8 +15,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// qpUnits is a change of units: z = D z′ with D diagonal, the objective times
-// objective, row r of G and of A times rows[r] and eqRows[r].
+// qpUnits is a change of units: z = D z′ with a diagonal D. The objective is multiplied by the
+// field objective, row r of G by rows[r], and row r of A by equalityRows[r].
 type qpUnits struct {
 	objective             float64
 	d, rows, equalityRows []float64
@@ -47,8 +47,8 @@ func (u *qpUnits) apply(q *QP) QP {
 	return out
 }
 
-// off returns how far t, the solution of the equivalent problem, is from s: the
-// largest difference relative to the largest entry.
+// off returns how far t, the solution of the equivalent problem, is from the solution s. This is
+// the largest difference, relative to the largest entry.
 func (u *qpUnits) off(s, t *Solution) float64 {
 	worst := 0.0
 	part := func(x, y []float64, unit func(i int) float64) {
@@ -68,8 +68,8 @@ func (u *qpUnits) off(s, t *Solution) float64 {
 	return worst
 }
 
-// drawUnits draws one change of units by kind: base^k with k ≤ most, the same
-// for all variables unless coordinates is set.
+// drawUnits draws one change of units. The units are powers base^k with |k| ≤ most. All variables
+// have the same unit unless coordinates is true.
 func drawUnits(rng *rand.Rand, q *QP, base float64, most int, coordinates bool) qpUnits {
 	draw := func() float64 { return math.Pow(base, float64(rng.IntN(2*most+1)-most)) }
 	u := qpUnits{objective: 1}
@@ -90,8 +90,8 @@ func drawUnits(rng *rand.Rand, q *QP, base float64, most int, coordinates bool) 
 	return u
 }
 
-// unitKinds are problems with a unique solution or none. The margins of all
-// decisions are ordinary numbers.
+// unitKinds are problems with a unique solution or without a solution. The margins of all decisions
+// are numbers of ordinary size.
 var unitKinds = []struct {
 	name   string
 	status Status
@@ -184,8 +184,8 @@ var unitKinds = []struct {
 	}},
 }
 
-// boundedQP draws a linear program with a vertex as its unique solution, at
-// which the first n rows are active with multipliers of about one.
+// boundedQP draws a linear program. A vertex is its unique solution. At this vertex the first n
+// rows are active, with multipliers of about one.
 func boundedQP(rng *rand.Rand, n int) QP {
 	q := randomQP(rng, n, 3*n, 0)
 	q.Q = nil
@@ -205,8 +205,8 @@ func boundedQP(rng *rand.Rand, n int) QP {
 	return q
 }
 
-// Units change no status, no certificate's kind, no active set, and no result
-// by more than rounding.
+// Units change no status, no kind of certificate, no active set, and no result by more than
+// rounding.
 func TestQPUnits(t *testing.T) {
 	for _, kind := range unitKinds {
 		t.Run(kind.name, func(t *testing.T) {
@@ -222,7 +222,7 @@ func TestQPUnits(t *testing.T) {
 				for trial := range 6 {
 					most := 6
 					if trial%2 == 1 && kind.status == Unbounded {
-						// Beyond that comes an iteration limit: if a linear term outweighs Q by
+						// In larger units the solve ends at the iteration limit: if a linear term outweighs Q by
 						// 1e12, the proximal steps do not find the direction.
 						most = 3
 					}
@@ -262,8 +262,9 @@ func TestQPUnits(t *testing.T) {
 	}
 }
 
-// Powers of two change no bit: powers of four for the objective (the factor of Q holds its
-// square root), and any for the rows and for all variables together.
+// Units that are powers of two change no bit. The unit of the objective must be a power of four,
+// because the factor of Q holds its square root. The units of the rows, and one unit of all
+// variables, may be any powers of two.
 func TestQPUnitsExact(t *testing.T) {
 	for _, kind := range unitKinds {
 		for i := range 30 {
@@ -286,8 +287,8 @@ func TestQPUnitsExact(t *testing.T) {
 	}
 }
 
-// A minimiser of definite, badly conditioned quadratics: the gap cancels among
-// terms that are larger than the objective by the condition.
+// The quadratics are definite and badly conditioned. The terms that cancel in the gap are larger
+// than the objective, by a factor of the condition number.
 func TestQPIllConditioned(t *testing.T) {
 	for _, decades := range []float64{9, 10, 11, 12} {
 		worst := 0.0
@@ -305,7 +306,7 @@ func TestQPIllConditioned(t *testing.T) {
 	}
 }
 
-// spectrum draws an n×n matrix with eigenvalues from 1 down to 10^−decades.
+// spectrum draws an n×n matrix whose eigenvalues range from 1 down to 10^−decades.
 func spectrum(rng *rand.Rand, n int, decades float64) *mat.Dense {
 	var qr mat.QR
 	qr.Factorize(mat.NewDense(n, n, gaussians(rng, n*n)))
@@ -326,8 +327,8 @@ func spectrum(rng *rand.Rand, n int, decades float64) *mat.Dense {
 	return q
 }
 
-// A feasibility problem has no objective to measure a multiplier against, and
-// a cone no bound to measure z against: the answers are exact zeros.
+// A feasibility problem has no objective with which a multiplier could be compared, and a cone has
+// no bound with which z could be compared. The answers are exact zeros.
 func TestQPNoScale(t *testing.T) {
 	for i := range 200 {
 		rng := rand.New(rand.NewPCG(24, uint64(i)))
@@ -354,7 +355,7 @@ func TestQPNoScale(t *testing.T) {
 	}
 }
 
-// In units of any size the answer is the same, or an error.
+// In units of any size, the answer is the same or an error.
 func TestQPExtremeUnits(t *testing.T) {
 	serial.Test(t)
 	answered, refused := 0, 0
@@ -461,8 +462,9 @@ func TestQPOutOfRange(t *testing.T) {
 	}
 }
 
-// sameZeros reports whether other is q in other units without underflow or overflow: the same
-// entries are zero.
+// sameZeros reports whether q and other have the same zero entries, and whether every entry of
+// other that is not zero is finite and has full precision. The program other is then q in other
+// units, without underflow or overflow.
 func sameZeros(q, other *QP) bool {
 	entries := func(q *QP) []float64 {
 		all := slices.Concat(q.P, q.H, q.B)
@@ -482,7 +484,7 @@ func sameZeros(q, other *QP) bool {
 	return true
 }
 
-// Units that Q gives the variables do not hide a gradient. If the gradient keeps its sign
+// The units that Q gives the variables do not hide a gradient. If the gradient has the same sign
 // throughout a box, the solution is a vertex, however far apart the units are.
 func TestQPVertexInVariablesFarApart(t *testing.T) {
 	rng := rand.New(rand.NewPCG(26, 11))
@@ -521,8 +523,9 @@ func TestQPVertexInVariablesFarApart(t *testing.T) {
 	}
 }
 
-// A row that is not active couples no variables, however small an entry of it is beside
-// the others: each variable is at its own bound, and its gradient vanishes by itself.
+// A row that is not active does not couple variables, however small one of its entries is compared
+// with the others. Each variable is at its own bound, and the gradient of each variable vanishes by
+// itself.
 func TestQPRowsOfEntriesFarApart(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(26, 13))
@@ -575,7 +578,7 @@ func TestQPRowsOfEntriesFarApart(t *testing.T) {
 	}
 }
 
-// A multiplier that is small beside the terms of another variable is exact all the same.
+// A multiplier may be small compared with the terms of another variable. It is exact all the same.
 func TestQPSmallMultiplier(t *testing.T) {
 	q := &QP{P: []float64{154562.86670546708, -.17408484208056074},
 		G: mat.NewDense(1, 2, []float64{-28.913234901201193, 0}), H: []float64{-6.0783794978152695e-05},
@@ -587,9 +590,10 @@ func TestQPSmallMultiplier(t *testing.T) {
 	}
 }
 
-// The entries of Q differ by many decades, but not the entries of P and of a box. The computed
-// solution is a solution: by duality, its objective exceeds the minimum by at most the gradient
-// times the box's width plus the products of slacks and multipliers.
+// The entries of Q differ by many decades, but the entries of P and of a box do not. The computed
+// point is a solution: by duality, its objective exceeds the minimum by at most the sum of two
+// numbers. They are the gradient times the width of the box, and the products of slacks and
+// multipliers.
 func TestQPOptimalInVariablesFarApart(t *testing.T) {
 	serial.Test(t)
 	const width = 3 // of the box, at most
@@ -650,8 +654,8 @@ func TestQPOptimalInVariablesFarApart(t *testing.T) {
 	}
 }
 
-// An entry that is negligible beside others of its row and of its column does not move the
-// scales; another entry does.
+// If an entry is negligible in its row and in its column, it does not change the scales. Any other
+// entry changes them.
 func TestScalesWithoutTinyEntries(t *testing.T) {
 	for seed := range uint64(100) {
 		rng := rand.New(rand.NewPCG(seed, 31))

@@ -13,9 +13,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A warm start changes no answer, whatever the units of the problem before: of
-// its linear term, of its bounds, of its rows. Q is flat in one direction, which
-// one active row bounds, so that the solution needs the proximal steps.
+// A warm start changes no answer, whatever the units of the previous problem were: of its linear
+// term, of its bounds, of its rows. Q is flat in one direction, and one active row limits this
+// direction. The solution therefore needs proximal steps.
 func TestQPWarmStartFromOtherUnits(t *testing.T) {
 	serial.Test(t)
 	const n, m = 4, 2
@@ -77,8 +77,8 @@ func TestQPWarmStartFromOtherUnits(t *testing.T) {
 	}
 }
 
-// In a solve over the whole range of float64 the weight of the proximal term underflows. The
-// next solve uses nothing that it leaves behind.
+// In a solve over the whole range of float64, the weight of the proximal term underflows. The next
+// solve uses nothing from this solve.
 func TestQPWarmStartFromExtremes(t *testing.T) {
 	serial.Test(t)
 	const n, m, e = 8, 8, 3
@@ -104,8 +104,8 @@ func TestQPWarmStartFromExtremes(t *testing.T) {
 	}
 }
 
-// If the definite program ends at its iteration limit and the proximal term leaves the range of
-// float64, no factor remains: the next solve starts anew.
+// A solve of the definite program ends at its iteration limit, and the proximal term leaves the
+// range of float64. No factor remains then, and the next solve starts anew.
 func TestQPWithoutProximalFactor(t *testing.T) {
 	const bound, p = 1e-155, 1e165
 	q := QP{Q: square(1<<21, 1<<10, 1<<10, 2), P: []float64{p, p}, A: mat.NewDense(3, 2, []float64{0, 4, 4e-3, 4, 64, 0}), B: []float64{4 * bound, 4 * bound * (1 + 1e-3), 64 * bound * (1 + 3e-9)}}
@@ -121,7 +121,7 @@ func TestQPWithoutProximalFactor(t *testing.T) {
 	}
 }
 
-// A warm solve of a definite program has the digits of a cold one, even if the variables have
+// A warm solve of a definite program has as many digits as a cold solve, even if the variables have
 // different units and the last solution was far away.
 func TestQPWarmDigits(t *testing.T) {
 	const e = .7e-12
@@ -136,7 +136,7 @@ func TestQPWarmDigits(t *testing.T) {
 	}
 }
 
-// A bound that is small in the units of the last program is no smaller than it was given.
+// A bound is small in the units of the last program. The solver does not change its size.
 func TestQPWarmSmallBound(t *testing.T) {
 	g := mat.NewDense(1, 3, []float64{0, 1, 0})
 	var s Solution
@@ -150,7 +150,7 @@ func TestQPWarmSmallBound(t *testing.T) {
 	}
 }
 
-// A bound that the last solution lies on may be switched off, and on again.
+// The last solution lies on a bound. This bound may be switched off, and on again.
 func TestQPWarmStartSwitchesRowsOff(t *testing.T) {
 	for trial := range 300 {
 		rng := rand.New(rand.NewPCG(3, uint64(trial)))

@@ -29,10 +29,10 @@ type constructed struct {
 	definite  bool
 }
 
-// construct draws a program from its solution: some rows strictly active, weak
-// of them weakly active, the others inactive, with bounds 0 and 1. Slacks are
-// at least margin·(|h_r| + ‖g_r‖‖z‖) and multipliers, times ‖g_r‖, at least
-// margin times the largest term of the gradient.
+// construct draws a program from its solution. Some rows are strictly active, as many as the
+// parameter weak are weakly active, and the others are inactive. The bounds are 0 and 1. Slacks are
+// at least margin·(|h_r| + ‖g_r‖‖z‖). Multipliers, times ‖g_r‖, are at least margin times the
+// largest term of the gradient.
 func construct(rng *rand.Rand, weak int, margin float64) constructed {
 	for {
 		n := 2 + rng.IntN(29)
@@ -51,7 +51,7 @@ func construct(rng *rand.Rand, weak int, margin float64) constructed {
 				c.z[j] = 0
 			}
 		}
-		// Q = U diag Uᵀ with eigenvalues spread over up to six decades.
+		// Q = U diag Uᵀ, with eigenvalues that range over up to six decades.
 		span := 6 * rng.Float64()
 		var qr mat.QR
 		qr.Factorize(mat.NewDense(n, n, gaussians(rng, n*n)))
@@ -75,7 +75,8 @@ func construct(rng *rand.Rand, weak int, margin float64) constructed {
 			}
 		}
 		c.qp.Q = &q
-		// Rows whose product with z is 0 or 1: the largest entry of z decides.
+		// The product of each row with z is 0 or 1. The row's coefficient at the largest entry of z is
+		// set to this end.
 		big := 0
 		for j, z := range c.z {
 			if math.Abs(z) > math.Abs(c.z[big]) {
@@ -169,7 +170,7 @@ func construct(rng *rand.Rand, weak int, margin float64) constructed {
 	}
 }
 
-// separate puts one inactive row, if there is one, and one multiplier exactly at the margin. It
+// separate moves one inactive row, if there is one, and one multiplier exactly to the margin. It
 // reports whether all slacks and multipliers are at or above the margin.
 func (c *constructed) separate(rng *rand.Rand, margin float64) bool {
 	z := floats.Norm(c.z, 2)
@@ -205,8 +206,8 @@ func (c *constructed) separate(rng *rand.Rand, margin float64) bool {
 	return true
 }
 
-// gradientScale is the largest norm of p, Qz, and the rows times their
-// multipliers.
+// gradientScale returns the largest of several norms: of p, of Qz, and of each row times its
+// multiplier.
 func (c *constructed) gradientScale() float64 {
 	n := len(c.z)
 	qz := make([]float64, n)
@@ -220,9 +221,9 @@ func (c *constructed) gradientScale() float64 {
 	return s
 }
 
-// scaled returns c in other units: of the objective, of each row, of all variables together,
-// and of each variable if Q is definite. If Q is not, the proximal steps depend on the scale of
-// the variables, and may end at Tol.
+// scaled returns the construction c in other units: of the objective, of each row, and of all
+// variables together. If Q is definite, each variable has a unit of its own. If Q is not definite,
+// the proximal steps depend on the scale of the variables, and may end at Tol.
 func (c *constructed) scaled(rng *rand.Rand) QP {
 	n := len(c.z)
 	unit := func() float64 { return math.Pow(10, 12*rng.Float64()-6) }
@@ -274,7 +275,7 @@ func kktCondition(q *mat.Dense, rows []float64) float64 {
 	return mat.Cond(kkt, 2)
 }
 
-// No weakly active row is taken for a strict or an inactive one.
+// No weakly active row counts as strictly active or as inactive.
 func TestQPWeakRowsAreRefused(t *testing.T) {
 	serial.Test(t)
 	answered := 0
@@ -302,7 +303,7 @@ func TestQPWeakRowsAreRefused(t *testing.T) {
 	t.Logf("%d of %d answered or named other rows", answered, numtest.Long(*complementarityProblems))
 }
 
-// Slacks and multipliers of a millionth of their scale do not count as zero.
+// Slacks and multipliers do not count as zero if they are a millionth of their scale.
 func TestQPStrictRowsAreAnswered(t *testing.T) {
 	serial.Test(t)
 	refusedCount := 0
@@ -328,7 +329,7 @@ func TestQPStrictRowsAreAnswered(t *testing.T) {
 	t.Logf("%d of %d refused", refusedCount, numtest.Long(*complementarityProblems))
 }
 
-// Kinks at a bound of 0, at which the slack's own terms vanish with it.
+// There are kinks at a bound of 0. At such a kink the slack vanishes, and so do its own terms.
 func TestQPKinkAtZeroBound(t *testing.T) {
 	q := &QP{Q: mat.NewDense(2, 2, []float64{1.25, -.5, -.5, 1}), P: []float64{-1, .4},
 		G: mat.NewDense(1, 2, []float64{0, 1}), H: []float64{0}}
@@ -349,8 +350,9 @@ func TestQPKinkAtZeroBound(t *testing.T) {
 	}
 }
 
-// The threshold for zero is measured on ½(z − a)² subject to z ≤ h, whose system has the
-// condition 1, at unit size and far from the origin.
+// The test measures the threshold below which a number counts as zero, for ½(z − a)² subject to z ≤
+// h. The condition number of this system is 1. The test has numbers of size one, and numbers far
+// from the origin.
 func TestQPComplementarityTolerance(t *testing.T) {
 	for _, c := range []struct {
 		a, h    float64
@@ -398,8 +400,8 @@ func TestQPCrowdedVertex(t *testing.T) {
 	}
 }
 
-// Derivatives leave the solver's working set, and thus its next start, alone;
-// and the one-sided derivative is the same with Generalised.
+// Derivatives do not change the solver's working set, from which the next solve starts. The
+// one-sided derivative is the same with Generalised.
 func TestQPDerivativesLeaveTheSolverAlone(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(25, 26))
@@ -432,8 +434,8 @@ func TestQPDerivativesLeaveTheSolverAlone(t *testing.T) {
 	}
 }
 
-// The element of the generalised Jacobian is the derivative with the weakly
-// active rows switched off.
+// The element of the generalised Jacobian is the derivative of the program in which the weakly
+// active rows are switched off.
 func TestQPGeneralised(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(27, 28))
@@ -499,7 +501,7 @@ func TestQPDerivativesNotFinite(t *testing.T) {
 	}
 }
 
-// A flat objective leaves z open if only a weakly active row holds it.
+// A flat objective does not determine z if only a weakly active row limits z.
 func TestQPDirectionalDerivativeNeedsUniqueZ(t *testing.T) {
 	q := &QP{Q: mat.NewDense(2, 2, []float64{0, 0, 0, 1}), P: []float64{0, -1}, G: mat.NewDense(1, 2, []float64{1, 0}), H: []float64{0}}
 	var s Solution
@@ -513,8 +515,8 @@ func TestQPDirectionalDerivativeNeedsUniqueZ(t *testing.T) {
 
 // The named tolerances, from both sides.
 func TestQPDerivativeTolerances(t *testing.T) {
-	// rangeTol: z₁ − z₂ is open, and the cotangent has a small part along it. If z₂ alone is
-	// open, no other variable has its unit.
+	// rangeTol: z₁ − z₂ is not determined, and the cotangent has a small part along it. If only z₂ is
+	// not determined, no other variable has its unit.
 	for _, c := range []struct {
 		q       *mat.Dense
 		dz      []float64
@@ -542,8 +544,8 @@ func TestQPDerivativeTolerances(t *testing.T) {
 			t.Errorf("singularTol: %v: %d null vectors", c.ratio, k.nullity)
 		}
 	}
-	// weakCond: from about 2e7 on, the condition is named and Generalised does
-	// not help.
+	// weakCond: from about 2e7 on, the error names the condition number, and Generalised does not
+	// prevent the error.
 	for _, c := range []struct {
 		delta, slack float64
 		named        bool

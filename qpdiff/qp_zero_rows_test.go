@@ -12,10 +12,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A row of zeros requires 0 ≤ h or 0 = b. If h > 0, its derivative is 0 with respect to
-// everything. If it holds with equality, the other data have the same derivatives as without
-// the row; no derivative with respect to the row, or of its multiplier, exists. VJP, JVP,
-// DirectionalDerivative and Jacobian agree.
+// A row of zeros is the condition 0 ≤ h or 0 = b. If h > 0, all derivatives with respect to the
+// row, and of its multiplier, are 0. If the row holds with equality, the derivatives with respect
+// to the other data are the same as without the row. Derivatives with respect to the row, or of its
+// multiplier, do not exist. VJP, JVP, DirectionalDerivative and Jacobian agree.
 func TestQPDerivativesAtRowsOfZeros(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(62, 1))
@@ -118,7 +118,7 @@ func TestQPDerivativesAtRowsOfZeros(t *testing.T) {
 	}
 }
 
-// At the minimiser 0 the constraint gᵀz ≤ 0, with g = 0 or with g a copy of an equality,
+// At the minimiser 0 the constraint gᵀz = 0, with g = 0 or with g a copy of another equality,
 // satisfies the range condition. Yet a change of g moves z away: z = 0 for g = (0, ε).
 func TestQPRowsThatPart(t *testing.T) {
 	for i, a := range []*mat.Dense{mat.NewDense(2, 2, []float64{1, 0, 1, 0}), mat.NewDense(2, 2, []float64{1, 0, 0, 0})} {
@@ -132,7 +132,7 @@ func TestQPRowsThatPart(t *testing.T) {
 			d.A.Set(row, 1, 1)
 			dz := make([]float64, 2)
 			var e *NotDifferentiableError
-			// A change of the row (1, 0) turns the plane if the other row vanishes.
+			// If the other row is zero, a change of the row (1, 0) turns the set of feasible points.
 			ok := i == 1 && row == 0
 			if err := s.JVP(nil, dz, nil, nil, d); errors.As(err, &e) == ok {
 				t.Errorf("%d, row %d: ż = %v, error %v", i, row, dz, err)
@@ -141,7 +141,7 @@ func TestQPRowsThatPart(t *testing.T) {
 		if _, err := s.Jacobian(OutputZ, InputA); !errors.As(err, new(*NotDifferentiableError)) {
 			t.Errorf("%d: ∂z/∂A: error %v", i, err)
 		}
-		// Rows that change by the same amount stay dependent: z turns with both.
+		// If both rows change by the same amount, they stay dependent, and z turns with both.
 		d := &QPGrad{A: mat.NewDense(2, 2, []float64{0, 1, 0, 1})}
 		dz := make([]float64, 2)
 		if err := s.JVP(nil, dz, nil, nil, d); i == 0 && (err != nil || math.Abs(dz[0]) > 1e-9 || math.Abs(dz[1]+1) > 1e-9) {
@@ -150,8 +150,8 @@ func TestQPRowsThatPart(t *testing.T) {
 	}
 }
 
-// ConvexProgram: minimise ½x² subject to αx ≤ 0. At α = 0 any λ ≥ 0 is a multiplier, and
-// x is 0 for all α.
+// The ConvexProgram is: minimise ½x² subject to αx ≤ 0. At α = 0 any λ ≥ 0 is a multiplier. x is 0
+// for all α.
 func TestProgramVanishingConstraint(t *testing.T) {
 	p := ConvexProgram{
 		Objective: func(d *Partials, x, _ []float64) float64 {
@@ -172,8 +172,8 @@ func TestProgramVanishingConstraint(t *testing.T) {
 	}
 }
 
-// Beside a weakly active row z₁ ≤ 0 a row of zeros leaves the one-sided
-// derivatives that do not involve it.
+// The program has a weakly active row z₁ ≤ 0 and a row of zeros. One-sided derivatives that do not
+// involve the row of zeros exist.
 func TestQPDirectionsBesideARowOfZeros(t *testing.T) {
 	q := QP{Q: mat.NewDense(2, 2, []float64{1, 0, 0, 1}), P: []float64{0, -1}, G: mat.NewDense(2, 2, []float64{1, 0, 0, 0}), H: []float64{0, 0}}
 	var s Solution
@@ -196,9 +196,9 @@ func TestQPDirectionsBesideARowOfZeros(t *testing.T) {
 	refused("multiplier", s.DirectionalDerivative(nil, dz, make([]float64, 2), nil, &QPGrad{P: []float64{1, 0}}))
 }
 
-// The objective ½(z₁ + z₂ − 2)² leaves z₁ − z₂ free, as does z₁ + z₂ = 2, whose
-// multiplier is 0. Another row picks one of the solutions: (1 + ε)z₁ + z₂ = 2 has
-// z = (0, 2), far from any other, and ν = 0.
+// The objective ½(z₁ + z₂ − 2)² does not determine z₁ − z₂. Nor does the row z₁ + z₂ = 2, whose
+// multiplier is 0. A changed row selects one of the solutions: with (1 + ε)z₁ + z₂ = 2 the solution
+// is z = (0, 2), far from any other, and ν = 0.
 func TestQPRowThatPicksASolution(t *testing.T) {
 	q := QP{Q: mat.NewDense(2, 2, []float64{1, 1, 1, 1}), P: []float64{-2, -2}, A: mat.NewDense(1, 2, []float64{1, 1}), B: []float64{2}}
 	var s Solution
@@ -217,8 +217,8 @@ func TestQPRowThatPicksASolution(t *testing.T) {
 	}
 }
 
-// At a vertex in the origin z is 0 whatever the rows of the cone are, although
-// they depend on each other.
+// At a vertex in the origin z is 0, whatever the rows of the cone are, even if they depend on each
+// other.
 func TestQPRowsOfACone(t *testing.T) {
 	q := QP{P: []float64{1, 1}, G: mat.NewDense(3, 2, []float64{-1, 0, 0, -1, -1, -1}), H: make([]float64, 3)}
 	var s Solution
