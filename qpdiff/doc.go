@@ -15,8 +15,8 @@
 // any smooth convex program.
 //
 // Learning problems are in the packages below qpdiff. Package learn defines the interface of
-// learners. A learner has three methods: Load takes a data set, Fit fits the learner to the data at
-// given hyperparameters, and VJP computes vector-Jacobian products with respect to the
+// learners. A learner has three main methods. Load takes a data set. Fit fits the learner to the
+// data at given hyperparameters. VJP computes vector-Jacobian products with respect to the
 // hyperparameters, the features X and the labels y. The learners are in the packages linear
 // (elastic net, Huber and logistic regression), linear/margin (support vector machines, learned
 // losses), kernel (kernel SVM, kernel ridge regression) and smooth (an objective of your own).

@@ -232,7 +232,7 @@ func (d *qpDerivative) residual() (relRes, entryRes float64) {
 	return relRes, entryRes
 }
 
-// derivativeSums holds 1-norms for one part of the program: gradRes is the norm of the gradient's
-// residual, gradTerms of the gradient's terms, vnorm of v, rowRes of the rows' residuals, and rhs
-// of the rows' right-hand sides.
+// derivativeSums holds five 1-norms for one part of the program. gradRes is the norm of the
+// gradient's residual, and gradTerms is the norm of the gradient's terms. vnorm is the norm of v.
+// rowRes is the norm of the rows' residuals, and rhs is the norm of the rows' right-hand sides.
 type derivativeSums struct{ gradRes, gradTerms, vnorm, rowRes, rhs float64 }

@@ -29,8 +29,8 @@ type ConvexProgram struct {
 	// Tol is the largest allowed violation of the KKT conditions at the given point. Zero means 1e-8.
 	// Three numbers are computed: the gradient of the Lagrangian, the violation of a constraint, and
 	// min(slack, multiplier) of an inequality. Each is divided by the size of its terms, and the
-	// violation is the largest of them. A slack or multiplier as small as the violation cannot be
-	// distinguished from zero.
+	// largest result is the violation of the KKT conditions. A slack or multiplier as small as this
+	// violation cannot be distinguished from zero.
 	Tol float64
 }
 

@@ -110,14 +110,14 @@ func (d *qpDerivative) uniquePrimal() bool {
 	return s*s > pivotTol
 }
 
-// blockOutside considers one block of the data, the input. It measures the part of the derivative
-// ∇g of the KKT conditions g in this block that lies outside the range of the KKT matrix. It
-// returns the largest entry of the null vectors at the variables and rows in which ∇g is not zero.
-// A change of the entry in column j of row r changes g by λ_r times the change at variable j, and
-// by z_j times the change at row r. For G and A, blockOutside also measures a second effect, see
-// [kktMatrix.parts]: the derivative may change if a null vector is added to the last solution (v,
-// y). This happens if v is not zero and rows depend on each other, or if y is not zero and a
-// variable is not unique.
+// blockOutside considers one block of the data, which the parameter input names. It measures the
+// part of the derivative ∇g of the KKT conditions g in this block that lies outside the range of
+// the KKT matrix. It returns the largest entry of the null vectors at the variables and rows in
+// which ∇g is not zero. A change of the entry in column j of row r changes g by λ_r times the
+// change at variable j, and by z_j times the change at row r. For G and A, blockOutside also
+// measures a second effect, see [kktMatrix.parts]: the derivative may change if a null vector is
+// added to the last solution (v, y). This happens if v is not zero and rows depend on each other,
+// or if y is not zero and a variable is not unique.
 func (a *kktMatrix) blockOutside(d *qpDerivative, input QPInput) float64 {
 	set := d.sys
 	n := a.n
@@ -259,12 +259,13 @@ func (a *kktMatrix) outputFree(d *qpDerivative, output QPOutput) float64 {
 // and the gradients in A and b are computed like the gradients in G and h, with ν in place of λ
 // (Amos and Kolter, 2017, eq. 8; Barratt, 2018).
 //
-// The derivative may not exist. VJP tests three conditions in this order: strict complementarity;
-// that the cotangent lies in the range of the KKT matrix; and, for each block of the data with a
-// field in g, that the derivative of the KKT conditions in this block lies in this range too. If a
-// test fails, the returned error consists of one [NotDifferentiableError] for each such block
-// without a derivative. Its field Weak lists inequalities, numbered as in Lambda. VJP still adds
-// the derivatives that exist, and leaves the other fields of g unchanged.
+// The derivative may not exist. VJP makes three tests in this order. First, strict complementarity
+// must hold. Second, the cotangent must lie in the range of the KKT matrix. The third test is made
+// for each block of the data with a field in g: the derivative of the KKT conditions in this block
+// must also lie in this range. If a test fails, the returned error consists of one
+// [NotDifferentiableError] for each such block without a derivative. The field Weak of this error
+// lists inequalities, numbered as in Lambda. VJP still adds the derivatives that exist, and leaves
+// the other fields of g unchanged.
 //
 // If active rows depend on each other, the multipliers are not unique. VJP then tests strict
 // complementarity with the multipliers that have the fewest zeros. The derivatives in Q and p

@@ -101,9 +101,9 @@ type gradBlock struct {
 	from, to uintptr // the addresses of the field's first and last entry
 }
 
-// shareStorage sorts the fields of all items by storage. It marks a field in unshared if its
-// storage overlaps with no other field. It returns the other fields in groups; the fields of a
-// group overlap in storage and are in the order of the items.
+// shareStorage sorts the fields of all items by storage. In the result unshared, it marks each
+// field whose storage overlaps with no other field. It returns the other fields in groups. The
+// fields of a group overlap in storage and are in the order of the items.
 func shareStorage(grads []QPGrad) (unshared []qpInputs, groups [][]gradBlock) {
 	unshared = make([]qpInputs, len(grads))
 	blocks := make([]gradBlock, 0, len(grads)*int(InputL))

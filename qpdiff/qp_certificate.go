@@ -222,9 +222,9 @@ func (r *rayResidual) isRay() bool {
 }
 
 // endsRay reports whether a point that moves along the direction a.dz meets row r. The parameter
-// product is the product of the row with a.dz. A side of a row that is far away does not end the
-// direction. If the minimiser were at such a side, the terms of Qz would hide P there, and the
-// residual at the minimiser would be as large as at points before the side.
+// product is the product of the row with a.dz. A far side of a row does not end the direction. If
+// the minimiser were at such a side, the terms of Qz would hide P there, and the residual at the
+// minimiser would be as large as at points before the side.
 func (a *activeSet) endsRay(r int, product float64) bool {
 	slack := a.slack[r]
 	switch {

@@ -186,7 +186,7 @@ const (
 	Unsolved       Status = iota // no solve yet, or the data could not be used
 	Optimal                      // KKT conditions met to Solution.Tol
 	Infeasible                   // no z meets the constraints; Certificate proves it
-	Unbounded                    // descent without end, or to far sides, in feasible directions; Certificate proves it
+	Unbounded                    // the objective falls without end, or to far sides, along feasible directions; Certificate proves it
 	Nonconvex                    // Q has a direction of negative curvature: Certificate.Z
 	IterationLimit               // stopped before Tol; the solution holds the last iterate
 )

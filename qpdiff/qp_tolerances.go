@@ -35,11 +35,12 @@ const (
 	// feasTol decides whether a row is satisfied. A satisfied row is violated by at most feasTol times
 	// the size of its terms.
 	feasTol = 1e-13
-	// dependTol decides whether row r depends on the working set. It does if the projection of m_r
-	// leaves a remainder below dependTol·‖m_r‖.
+	// dependTol decides whether row r depends on the working set. Row r depends on it if the
+	// projection of m_r leaves a remainder below dependTol·‖m_r‖.
 	dependTol = 1e-9
-	// noneLeft decides whether the remainder of m_r after projection is a rounding error. It is if its
-	// norm is below noneLeft·‖m_r‖. Row r is then never used, even if no other row helps.
+	// noneLeft decides whether the remainder of m_r after projection is a rounding error. The
+	// remainder counts as a rounding error if its norm is below noneLeft·‖m_r‖. Row r is then never
+	// used, even if no other row helps.
 	noneLeft = 1e-13
 	// blockTol concerns the coefficients of a combination of rows. A coefficient counts as a rounding
 	// error if it is below blockTol times the largest coefficient. The multiplier of its row then does
@@ -149,9 +150,9 @@ const (
 	// the scales hide three quarters of the excess. The examination itself compares the excess with
 	// tinyEntry.
 	suspectEntry = tinyEntry / 5
-	// clearUnits is a number of bits. The rows determine units of the variables only if the scaled
-	// entries of the rows differ from each other by at most this number of bits, and the scaled
-	// entries of P do too.
+	// clearUnits is a number of bits. The rows determine units of the variables only if two conditions
+	// hold: the scaled entries of the rows differ from each other by at most this number of bits, and
+	// so do the scaled entries of P.
 	clearUnits = 20
 
 	// staleSize is a ratio of sizes. If the size of P or of the bounds changes by more than this
@@ -262,9 +263,9 @@ const (
 
 // Derivatives by eigenvalues.
 const (
-	// singularTol decides which singular values of C and which eigenvalues count as zero. A singular
-	// value does if it is below this fraction of the largest singular value of C. An eigenvalue of H
-	// on the null space of C does if it is below this fraction of the norm of H.
+	// singularTol decides which singular values and eigenvalues count as zero. A singular value of C
+	// counts as zero if it is below this fraction of the largest singular value of C. An eigenvalue of
+	// H on the null space of C counts as zero if it is below this fraction of the norm of H.
 	singularTol = 1e-11
 
 	// equilibrations is the number of passes of Ruiz (2001). Each pass halves the number of decades
@@ -276,8 +277,8 @@ const (
 	// smallest relative singular value that is not zero.
 	projectorTol = 1e-12
 
-	// rangeTol decides whether a vector lies in a range. It does if its part outside the range is
-	// smaller than rangeTol times the vector.
+	// rangeTol decides whether a vector lies in a range. The vector counts as being in the range if
+	// its part outside the range is smaller than rangeTol times the vector.
 	rangeTol = 1e-8
 )
 
