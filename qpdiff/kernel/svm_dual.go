@@ -75,8 +75,8 @@ const (
 	// freeTol bounds the rounding error of a pivot that would be exactly 0 without rounding. The bound
 	// is freeTol times the number of free rows, relative to the pivot's diagonal entry.
 	freeTol = 8 * dense.Eps
-	// boundTol decides whether a β is at a bound. It is if its distance from the bound is at most
-	// boundTol·n·(hi − lo), for n rows.
+	// boundTol decides whether a β is at a bound. A β counts as at a bound if its distance from the
+	// bound is at most boundTol·n·(hi − lo), for n rows.
 	boundTol = 4 * dense.Eps
 	// proximalTol is the weight of the proximal term, relative to the largest diagonal entry of K. It
 	// is far above rounding, but small compared with most of K, so few steps suffice. A pivot that is

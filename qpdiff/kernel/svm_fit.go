@@ -26,7 +26,7 @@ type kernelSVMFit struct {
 	blur float64
 }
 
-// load copies the rows from the data. It keeps the warm start if nothing else has changed: the
+// load copies the rows from the data. It keeps the warm start if the following stay the same: the
 // number of features, and the places, labels and counts of the distinct rows.
 func (l *kernelSVMFit) load(features int, bias bool) {
 	d, rows, n := l.state.Data, len(l.state.Data.Y), l.n

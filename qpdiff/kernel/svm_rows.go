@@ -9,8 +9,8 @@ import (
 // leastCached is the least number of rows in a cache.
 const leastCached = 16
 
-// rowLimits are the numbers of rows above which SVM uses its methods for large problems. Tests set
-// smaller numbers.
+// rowLimits are the sizes at which SVM switches to its methods for large problems, and the sizes
+// that these methods use. Tests set smaller sizes.
 type rowLimits struct {
 	whole  int // largest number of rows whose whole kernel matrix is stored
 	shrink int // up to this number of rows, no row is set aside, and Load counts the factors

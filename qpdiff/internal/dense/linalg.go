@@ -63,9 +63,9 @@ func Gather(dst, x []float64, idx []int) {
 //
 //	½ xᵀ(G + diag r)x − cᵀx + Σ_j (up_j·max(x_j, 0) − lo_j·min(x_j, 0))
 //
-// Here G is the n×n matrix in m, r, c, up and lo are vectors, and j runs over the entries of x.
-// Before the call, resid must be c − Gx, and DescendKinks updates it. DescendKinks reports whether
-// the sign of an entry of x has changed.
+// Here G is the n×n matrix in m. The parameters r, up and lo are vectors, and j runs over the
+// entries of x. Before the call, resid must be c − Gx, and DescendKinks updates it. DescendKinks
+// reports whether the sign of an entry of x has changed.
 func DescendKinks(x, resid, m, r, up, lo []float64) (moved bool) {
 	n := len(x)
 	if n == 0 {

@@ -10,8 +10,8 @@ const (
 	LogisticTaylor      = 2e-4
 )
 
-// wholeVectors returns the number of rows, of n, that the vector units process. It is n rounded
-// down to a multiple of four, or 0 without vector units.
+// wholeVectors returns the number of rows that the vector units process, for n rows in total. It is
+// n rounded down to a multiple of four, or 0 without vector units.
 func wholeVectors(n int) int {
 	if !vectors {
 		return 0
