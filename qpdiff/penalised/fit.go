@@ -42,7 +42,7 @@ type glmFit struct {
 
 	theta              []float64 // of the outputs, q entries each
 	current, nextPoint point
-	h, dinv            []float64 // the factor of the Hessian at theta, or at a point that a step of at most lastStep separates from theta
+	h, dinv            []float64 // the factor of the Hessian at theta, or at a point that is at most a step of lastStep away from theta
 	// an estimate of this Hessian's condition number, in units in which the Hessian has a diagonal of
 	// ones
 	cond float64

@@ -47,8 +47,7 @@ type normalFold struct {
 	total       float64   // of the weights
 	mean, scale []float64 // of z, the features minus glmFit.centre
 	label       float64   // mean of the labels, which are relative to glmFit.label
-	// the features of which less than gram.LeastKept of their sum of squares is left after a
-	// subtraction
+	// the features that keep less than gram.LeastKept of their sum of squares after a subtraction
 	lossy []int
 }
 
