@@ -155,8 +155,8 @@ func (cv *CV) checkMap(ncols int) error {
 		return err
 	}
 	if fixed {
-		// FixedLeastSquares and MeanCentring are equal on standardised features. MeanCentring is
-		// used because the mean of y is constant even if features are almost linearly dependent.
+		// On standardised features, both ways have the same result. MeanCentring stays exact if
+		// features are almost linearly dependent.
 		c.Centring = MeanCentring
 	}
 	return nil

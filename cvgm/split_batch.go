@@ -20,7 +20,7 @@ type batches struct {
 	free  []*splitBatch
 }
 
-// take returns a batch of size items. The caller sets all of them.
+// take returns a batch whose slice of items has the given size. The caller sets all items.
 func (b *batches) take(size int) *splitBatch {
 	b.mutex.Lock()
 	if len(b.free) == 0 {

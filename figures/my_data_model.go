@@ -26,15 +26,15 @@ func full(name string) string { return cmp.Or(name, "(no name)") }
 // of a long name.
 func named(name string) string {
 	name = full(strings.TrimSpace(chart.Pictured(strings.ReplaceAll(name, "\n", " "))))
-	// The width of a name is at most widest times the font size. For names with narrow letters, the
-	// constant most bounds the number of letters.
-	const widest, most = 12, 56
+	// The width of a name is at most widest times the font size. A name also has at most mostLetters
+	// letters, because narrow letters would allow far more.
+	const widest, mostLetters = 12, 56
 	style := chart.KeyText()
 	runes := []rune(name)
-	if len(runes) <= most && style.Width(name) <= widest*style.Font.Size {
+	if len(runes) <= mostLetters && style.Width(name) <= widest*style.Font.Size {
 		return name
 	}
-	runes = runes[:min(len(runes), most)]
+	runes = runes[:min(len(runes), mostLetters)]
 	for len(runes) > 0 && style.Width(string(runes)+"…") > widest*style.Font.Size {
 		runes = runes[:len(runes)-1]
 	}

@@ -236,9 +236,9 @@ func (s Status) String() string {
 // is larger. If one entry of a row is so large that the row's other entries are within rounding of
 // 0, the row counts as a row with one entry.
 //
-// A second lower bound applies if Relative is above 1e-13. It concerns each entry of the gradient,
-// and each violation of a row, that is itself above 1e-13 in the units above. Let q be the ratio of
-// such an entry or violation to its own terms. If q is more than 1e-8, Relative is at least q.
+// A second lower bound applies if Relative is above 1e-13. Take an entry of the gradient, or the
+// violation of a row, that exceeds 1e-13 in these units. Let q be this number divided by the
+// size of the terms that are summed for it. If q exceeds 1e-8, Relative is at least q.
 // Values of Relative up to 1e-14 are upper bounds.
 type KKTResidual struct {
 	Primal, Dual, Gap float64

@@ -42,7 +42,7 @@ type TunedClasses struct {
 const jointWork = 2e7
 
 // TuneClasses tunes a model for a table whose target has three or more classes. If the learner is a
-// [learn.ClassLearner], it is one model of all classes. Its number of classes must be the number in
+// [learn.ClassLearner], one model predicts all classes. The learner must have as many classes as
 // the table, but a penalised.Multinomial with 0 classes takes the table's number. Any other learner
 // is tuned once for each class, against all other classes ([table.Table.Binary]). The seed of the
 // folds is the same for all classes.

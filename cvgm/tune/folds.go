@@ -98,9 +98,10 @@ const (
 	groupsOfAClass = 2
 )
 
-// drawGroups draws folds of groups. For classes, it draws again until the training rows of each
-// split have groupsOfAClass groups of each class, at most groupDraws times. If no draw has so many,
-// it returns the first of the draws with the most.
+// drawGroups draws folds of groups. For classes, the training rows of each split should have at
+// least groupsOfAClass groups of each class. While they have fewer, drawGroups draws again, up to
+// groupDraws times in all. If all draws have too few, it returns the first of the draws with the
+// most.
 func (w *tuning) drawGroups(src cvgm.Source, rows []int, folds int) (best []cvgm.Split, err error) {
 	groups, most := sample.Pick(w.Groups, rows), -1
 	for range groupDraws {

@@ -283,8 +283,8 @@ func (s *tuneSearch) settle(fit func() error) (settled bool, failure error) {
 	return false, failure
 }
 
-// ended records that a budget ended the search, and returns nil. It returns any other error
-// unchanged.
+// If err is the error of a spent budget, ended stores the name of the budget and returns nil. It
+// returns any other error unchanged.
 func (s *tuneSearch) ended(err error) error {
 	switch {
 	case errors.Is(err, errEvals):

@@ -103,8 +103,8 @@ func RingsBayesTable(r *kernels.LearnedKernelResult) string {
 		r.Bayes.Test, r.Run(kernels.Published).FinalAccuracy(), r.Run(kernels.Full).FinalAccuracy(), r.Bayes.Population)
 }
 
-// deviation returns a standard deviation: of the accuracy on the test examples, for a classifier
-// whose true accuracy is the accuracy of the Bayes rule.
+// deviation returns the standard deviation of the accuracy on the test examples. The classifier's
+// true accuracy is taken to be the accuracy of the Bayes rule.
 func deviation(r *kernels.LearnedKernelResult) float64 {
 	return math.Sqrt(r.Bayes.Population * (1 - r.Bayes.Population) / float64(len(r.Test.Y)))
 }

@@ -16,9 +16,9 @@ const (
 	sparseSettled = 1e-6
 	// dualPoints bounds the number of proximal points, and dualSteps bounds the number of Newton
 	// steps for each point. Exact steps on the active set can continue from any proximal point. But
-	// if the steps at a point end only at dualSteps, the support of the point is far from the
-	// support of the solution, and the next call of dualNewton begins anew. For columns of integers
-	// a point takes several dozen steps, so dualSteps is far higher.
+	// if a point needs all dualSteps steps, its support is far from the support of the solution, and
+	// the next call of dualNewton begins anew. For columns of integers a point takes several dozen
+	// steps, so dualSteps is far higher.
 	dualPoints = 10
 	dualSteps  = 300
 	// The steps for a proximal point end when the residual of the equation is at most dualTol times

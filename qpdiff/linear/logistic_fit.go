@@ -51,8 +51,8 @@ func (l *logisticFit) shape(d learn.Data, intercept Intercept) {
 	}
 }
 
-// accept ends a Load of d. The parameter held is the number of entries that this Load counts.
-// accept returns an error if there is no minimiser.
+// accept ends a Load of the data d. It returns an error if there is no minimiser. The parameter held
+// is a size in float64 values: how much memory this Load has taken.
 func (l *logisticFit) accept(d learn.Data, held float64) error {
 	if l.intercept == UnpenalisedIntercept && l.oneSign() {
 		return check.ArgErrorf("Data.Y", qpdiff.ErrIllPosed, "penalise the intercept or give examples of both classes",
@@ -68,7 +68,7 @@ func (l *logisticFit) accept(d learn.Data, held float64) error {
 	return nil
 }
 
-// startAtFull sets the start of a fit to a part of the rows. It does so only if the learner full,
+// startAtFull chooses the start for fitting a part of the rows. It does so only if the learner full,
 // which has all rows, was last fitted at the same C. The start is the solution of full plus a
 // Newton step for the set V of omitted rows. At this solution, the objective without V has the
 // gradient C Σ_V (1−πᵢ) zᵢ. Its Hessian is the Hessian of full minus the terms of V.

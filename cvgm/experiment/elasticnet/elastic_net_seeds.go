@@ -217,8 +217,8 @@ func (p ElasticNetSeedsParams) seed(ctx context.Context, seed uint64) (losses se
 	return losses, put(LeastSquares, leastSquares, math.NaN())
 }
 
-// descend stores the losses of CVGM at its start and after both numbers of steps. If the descent
-// was shorter, its last step is used.
+// descend stores the loss of CVGM at its start, after p.Steps steps and after p.LongSteps steps. If
+// the descent ends earlier, the loss of its last step takes the place of these losses.
 func (p ElasticNetSeedsParams) descend(ctx context.Context, s *experiment.Setup, put func(method int, lambda []float64, loss float64) error) error {
 	for step, err := range s.Search(ctx, p.Gradient(max(p.LongSteps, p.Steps))) {
 		if err != nil {

@@ -269,9 +269,9 @@ func (r *MapResult) Levels(problem string, factor int) (levels []float64) {
 	return slices.Compact(levels)
 }
 
-// Means returns means of a difference over cells of a problem: over the cells in which the factor
-// Factors[factor] has the value level. It returns one mean for each data set, by the number of the
-// data set. Cells with the same size and noise share their data sets, so their differences are
+// Means averages a difference over those cells of a problem in which the factor Factors[factor]
+// has the value level. It returns one mean for each data set, in the order of the data sets'
+// numbers. Cells with the same size and noise share their data sets, so their differences are
 // dependent. The means are independent.
 func (r *MapResult) Means(problem string, factor int, level float64, difference func(MapLosses) []float64) (means []float64) {
 	var cells float64

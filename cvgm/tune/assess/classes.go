@@ -123,9 +123,9 @@ func (s Sample) area() float64 {
 	for _, fold := range folds {
 		rows := slices.DeleteFunc(slices.Clone(fold), func(i int) bool { return !counts[i] })
 		slices.SortFunc(rows, func(a, b int) int { return cmp.Compare(s.Predictions[a], s.Predictions[b]) })
-		// The variables below and positive are the weights of the rows of class −1 and of class +1
-		// with lower decision values. The variable won is the weight of the pairs in the right
-		// order.
+		// Before each group of tied rows, the first two sums are the weights of the earlier rows of
+		// class −1 and of class +1. The third sum is the weight of all pairs so far in which the row
+		// of class +1 has the larger decision value.
 		var below, positive, won float64
 		for from := 0; from < len(rows); {
 			to := from

@@ -21,7 +21,7 @@ var (
 	ErrTooLarge          = errors.New("too large")
 )
 
-// ErrEmpty is the kind of a nil or empty argument. It matches ErrShape.
+// ErrEmpty is the kind of an error about a nil or empty argument. It matches ErrShape.
 var ErrEmpty error = emptyError{}
 
 type emptyError struct{}

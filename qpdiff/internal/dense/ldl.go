@@ -78,8 +78,9 @@ func LDLFactorUntil(stopper *stop.Stop, a, dinv []float64, n, stride int, tol fl
 	return n
 }
 
-// ldlBlock is the number of pivots that ldlBlocks applies to a row at a time. It must be even. The
-// 32 rows of these pivots stay in the second-level cache if a row has at most 1000 entries.
+// ldlBlock is the number of pivots in a block of ldlBlocks, which applies a whole block to one row
+// before it goes to the next row. The number must be even. With 32 pivots, the rows of a block stay
+// in the second-level cache if a row has at most 1000 entries.
 const ldlBlock = 32
 
 // leastBlocks is the smallest number of unknowns for which ldlBlocks is faster than the method

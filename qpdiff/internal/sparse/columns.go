@@ -393,8 +393,8 @@ func (c *Columns) Take(src *Columns, set []int, roots []float64) {
 }
 
 // Entries returns the size of the Columns of rows×n data, as a number of float64 values. The
-// parameter stored is the number of entries that the data store. A whole column has fewer than
-// twice as many entries as x stores for it.
+// parameter stored is the number of non-zero entries of the data. If a Columns stores
+// the zeros of a column, too, they are fewer than the column's non-zero entries.
 func Entries(rows, n, stored float64) float64 {
 	return 1.5*(2*stored+n) + 5.5*n + rows
 }

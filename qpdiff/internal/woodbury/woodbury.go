@@ -120,7 +120,8 @@ func (o *Sum) Factor(columns [][]float64, rows int, inv float64, support *Suppor
 func (o *Sum) Solve(x []float64) { dense.LDLSolve(o.k, o.inv, o.rows, o.rows, x) }
 
 // update computes the weights of all features, and returns their common factor ρ. The weight of a
-// feature f is ρ/r_f if the feature is on the support, and 0 elsewhere.
+// feature f is ρ/r_f if the feature is on the support, and 0 elsewhere. Here r_f is the ridge
+// penalty of the feature.
 func (o *Sum) update(columns [][]float64, inv float64, support *Support) float64 {
 	rho := math.Inf(1)
 	for i := range support.Act {

@@ -38,7 +38,8 @@ const (
 // face for almost every row that enters the elbow. If it starts near the minimiser, most rows of
 // the elbow have entered already.
 //
-// descend returns false if the problem is small, if its loss includes ℓ, or if a value overflows.
+// descend returns false if the problem is small, if the loss has a smooth part, or if a value
+// overflows.
 func (p *marginSolver) descend() bool {
 	if p.curved || p.n < descentSize || p.rows*p.n < descentSize*descentSize {
 		return false
