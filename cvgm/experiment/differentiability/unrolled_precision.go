@@ -274,7 +274,7 @@ func single(d learn.Data) learn.Data {
 }
 
 // precision measures the rounding errors of the derivatives at one condition number. The data are
-// exact in single precision, so all arithmetics use the same data.
+// exact in single precision, so single and double precision have the same data.
 func (p UnrolledParams) precision(ctx context.Context, train, test learn.Data, condition float64) (UnrolledPrecision, error) {
 	m := UnrolledPrecision{Condition: condition}
 	train, err := withCondition(train, condition)
