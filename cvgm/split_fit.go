@@ -247,7 +247,7 @@ func (f *splitFit) judge(c *Config, gradient, hyper bool) error {
 			return overflow("the loss is %v at the prediction %v of example %d", value, p, f.split.Val[i])
 		}
 		weight := f.valWeights.At(i)
-		f.loss += weight * value
+		f.loss += float64(weight * value) // rounded before the sum, as in judgeSquares
 		if !gradient {
 			continue
 		}
@@ -287,8 +287,8 @@ func (f *splitFit) judgeSquares(gradient bool) bool {
 	weights, v, sum := f.valWeights, f.valWeights.Total(len(labels)), 0.0
 	for i, p := range f.prediction {
 		r := p - labels[i]
-		if r *= r; weights != nil {
-			r *= weights[i]
+		if r = float64(r * r); weights != nil {
+			r = float64(r * weights[i])
 		}
 		sum += r
 	}
