@@ -361,8 +361,9 @@ func setContext(ctx context.Context, l learn.Learner) {
 	}
 }
 
-// loadForEval loads split f if its features depend on α, if it has not been loaded yet, or if it is
-// loaded from cv.fullLearner.
+// loadForEval loads the data of split f into the learner of f, if that is necessary. It is
+// necessary if the features depend on α, or if f is not loaded yet. With cv.fullLearner, the
+// learner of f takes its data from there at each evaluation.
 func (cv *CV) loadForEval(f *splitFit) error {
 	err := cv.run.ctx.Err()
 	switch {

@@ -21,8 +21,8 @@ func init() {
 
 // IncompleteJacobian shows arrows at the training examples of a logistic regression. An arrow shows
 // the direction −∂loss/∂x for the loss on fresh examples. A move of the example x in this direction
-// lowers this loss fastest. There are two arrows at each example: one is computed with the complete
-// Jacobian, and one with the printed Jacobian.
+// lowers this loss fastest. There are two arrows at each example. One is computed with the complete
+// Jacobian, and the other with the Jacobian that the paper prints, which lacks a term.
 func IncompleteJacobian(r *differentiability.ErrataResult) *Figure {
 	e := r.Jacobian
 	p := NewPanel("arrows", "", "x₁", "x₂")

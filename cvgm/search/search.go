@@ -47,10 +47,11 @@ type Step struct {
 // unit, too. If a coordinate starts at 0 without bounds, the searcher assumes that it has the unit
 // of the other coordinates.
 //
-// A searcher with gradient has converged when moves within the scales lower the loss by at most
-// Tol·|f(x)| in total, to first order. In this test, the scale of a coordinate is at least |x|, and
-// at least the length of the searcher's next step. For a convex loss, this test bounds the
-// remaining gain within the scales. With a negative Tol a search never converges.
+// A searcher with gradient gives each coordinate a scale: the larger of |x| and the length of its
+// next step, or more. Consider all moves that change each coordinate by at most its scale. The
+// search has converged when, to first order, no such move lowers the loss by more than Tol·|f(x)|.
+// For a convex loss, the test bounds the gain of these moves. With a negative Tol a search never
+// converges.
 //
 // If a loss tends to zero, |f(x)| becomes too small for this test. The search has then also
 // converged if three conditions hold:

@@ -62,8 +62,8 @@ type Column struct {
 	// Levels holds the texts of a categorical column, sorted.
 	Levels  []string
 	Missing MissingRule
-	// MissingLevel is set if missing values form a level after Levels. This is the case in a
-	// categorical column that has missing values and the rule MissingIsMean.
+	// MissingLevel is set if the column has one more level than Levels, for missing values. This is
+	// the case in a categorical column that has missing values and the rule MissingIsMean.
 	MissingLevel bool
 	// Other is set if the rare levels of a categorical column are joined in one level with the name
 	// "other", which follows the last of Levels. Every text that is not in Levels then belongs to

@@ -303,8 +303,8 @@ func (t *csvText) levels(i int) []string {
 func sortedKeys(texts map[string]bool) []string { return slices.Sorted(maps.Keys(texts)) }
 
 // mostlyNumbers reports whether more than half of the different values of a column are numbers. The
-// column is then probably meant as numbers. If there are more than fewLevels values, numbers with
-// the same unit also count.
+// column is then probably meant as numbers. If there are more than fewLevels values, texts that are
+// numbers with one common unit also count as numbers.
 func mostlyNumbers(levels []string) bool {
 	like, count := 0, newCensus()
 	for _, text := range levels {

@@ -82,7 +82,7 @@ func (k *kinds) errDate(i int, layout string) error {
 }
 
 // addDates adds columns for days, year, month, weekday and hour, without the parts that are equal
-// for all dates of column i. A missing date is a level of the month.
+// for all dates of column i. If dates are missing, the column of the month has a level for them.
 func (k *kinds) addDates(i int, layout string) error {
 	var first time.Time
 	has, years, months, weekdays, clocks, lacks := partsOf(layout), map[int]bool{}, map[string]bool{}, map[string]bool{}, map[time.Time]bool{}, false

@@ -86,7 +86,7 @@ func (w *tuning) load(c cvgm.Config) (*cvgm.CV, error) {
 }
 
 // cause returns the reason for a failed fit. This is the error of the fit, or the reason for which
-// a context of the call ended. The result ends is true if the error ends the whole search. An error
+// a context of the call ended. The second result is true if the error ends the whole search. An error
 // for too much memory ends the search: if the search tried another point instead, its result would
 // depend on the memory.
 func (w *tuning) cause(err error) (_ error, ends bool) {

@@ -34,9 +34,9 @@ import (
 //
 // determine β_F and b. A derivative by the implicit function theorem needs one solve with the
 // matrix k(x_F, x_F). With Intercept, the matrix is bordered. The theorem requires strict
-// complementarity: no row of F is at a bound, and no other row has y_i·f(x_i) = 1. A row counts as
-// a violation of this if its distance from a violation is below 256 times the rounding error. The
-// terms of the conditions determine the rounding error.
+// complementarity: no row of F is at a bound, and no other row has y_i·f(x_i) = 1. Rounding may
+// hide that a row violates this. So a row also counts as a violation if its distance from one is
+// below 256 times the rounding error, which follows from the terms of the conditions.
 //
 // If all β are at a bound, any b in an interval is optimal. Then b is the middle of the interval,
 // and the derivative of b is the derivative of the middle.

@@ -66,8 +66,8 @@ func (g *huberSums) resize(m, k int) {
 	g.rowMove = dense.Grow(g.rowMove, m)
 }
 
-// huberEntries returns the number of entries of huberSystem, huberNewton and a derivative together.
-// If byRows is true, the systems are solved by rows instead of by the Hessian's entries.
+// huberEntries returns a size as a number of float64 values: the storage of huberSystem, of
+// huberNewton and of a derivative together. If byRows is true, the systems are solved by rows instead of by the Hessian's entries.
 func huberEntries(m, k float64, byRows bool) float64 {
 	entries := m*k + 9*m + 17*k
 	if byRows {

@@ -21,8 +21,8 @@ type AblationKernel struct {
 	Budgets  []int   `help:"numbers of steps after which the models are judged" range:"[1,∞)" len:"[1,∞)" order:"ascending" small:"[1,6]"`
 }
 
-// NewAblationKernel returns the kernel of m. The kernel is to be learned with two numbers of
-// splits: with the number of m, and with 64, a quarter of the paper's number.
+// NewAblationKernel returns the kernel of m. The kernel is learned twice: once with m.K splits, and
+// once with 64 splits, which is a quarter of the paper's number.
 func NewAblationKernel(m KernelCVGM, budgets ...int) AblationKernel {
 	return AblationKernel{Test: 1000, Ks: []int{64, m.K}, P: m.P, C: m.C, Hidden: m.Hidden, StepSize: m.StepSize, Budgets: budgets}
 }

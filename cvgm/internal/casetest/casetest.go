@@ -57,9 +57,9 @@ func Must[T any](v T, err error) func(t fatal) T {
 	}
 }
 
-// Sets returns the number of data sets of a test: all, or few with -short. Tests under the race
-// detector and under emulation run with -short. Neither changes how often a tuned model is right, and
-// few sets reach the same code.
+// Sets returns the number of data sets of a test: the argument few with -short, and otherwise the
+// argument all. Tests under the race detector and tests in an emulator run with -short. Few sets
+// reach the same code, and how often a tuned model is right is the same there.
 func Sets(all, few int) int {
 	if testing.Short() {
 		return few

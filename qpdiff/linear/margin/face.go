@@ -271,8 +271,8 @@ func (f *marginFace) dependency(p *marginProblem, a, c []float64) []float64 {
 //
 //	H d − Z_Eᵀb = v,  Z_E d = c
 //
-// The system is solved in place: d overwrites v, and b overwrites c. The result is dᵀHd. The
-// scratch work has as many entries as c.
+// The arguments v and c hold the right-hand sides. The solution overwrites them: d in place of v,
+// and b in place of c. The result is dᵀHd. The slice work is scratch space, as long as c.
 func (f *marginFace) system(p *marginProblem, v, c, work []float64) (decrement float64) {
 	n, s := p.n, len(f.act)
 	f.whiten(p, v)

@@ -30,9 +30,9 @@ const (
 	// leaves an error of a few eps for each other normal.
 	dependentTol = 1e-13
 
-	// quadraticStep is a change of margins. The curvature of the smooth loss ℓ counts as constant
-	// along a step that changes no margin by more than quadraticStep. For so short a step, rounding
-	// hides even the slope.
+	// quadraticStep is a change of margins. Along a step that changes no margin by more than
+	// quadraticStep, the curvature of the smooth loss ℓ counts as constant. Along so short a step, the
+	// slope of the objective may be below its own rounding error.
 	quadraticStep = 1e-3
 
 	// lastStep is a change of margins. A Newton step is the last if it changes no margin by more than

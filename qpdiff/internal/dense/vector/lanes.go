@@ -63,8 +63,8 @@ func laneRows() {
 	RET()
 }
 
-// rowsOfLanes writes the inverse of laneRows. The function transposes four entries of each problem
-// at a time.
+// rowsOfLanes generates the assembly of rowsOfLanes, the inverse of laneRows. The generated code
+// transposes four entries of each problem at a time.
 func rowsOfLanes() {
 	TEXT("rowsOfLanes", NOSPLIT, "func(a, b, c, d, src *float64, n int)")
 	Pragma("noescape")
