@@ -118,7 +118,8 @@ func TestVerdictsWithoutErrors(t *testing.T) {
 	}
 }
 
-// CV loss and training loss of an exact fit are rounding errors, so their ratio is no reason to warn.
+// If a fit is exact, its CV loss and its training loss are rounding errors. Their ratio has no
+// meaning, so Tune must not warn of it.
 func TestExactFitsAreNotOverfitted(t *testing.T) {
 	src := synth.NewStream(4, "weights of exact fits")
 	for range 20 {
