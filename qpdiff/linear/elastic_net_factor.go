@@ -202,7 +202,7 @@ func (q *piecewiseQP) room() int {
 	case q.sparse != nil:
 		return sparse.Room(q.rows, q.n) + 2*q.n
 	case q.columns != nil:
-		return q.rows + 4*q.n
+		return 2*q.rows + 2*q.n
 	}
 	return q.n
 }
@@ -253,7 +253,7 @@ func (q *piecewiseQP) solveActive(w, v []float64) []float64 {
 	switch {
 	case q.rowFactor:
 		work := w[s:cap(w)]
-		q.solveRows(w, work[3*s:], work, work[s:], work[2*s:])
+		q.solveRows(w, work, work[q.rows:], work[2*q.rows:])
 	case q.iterative:
 		q.solveActiveSparse(w)
 	default:

@@ -10,6 +10,8 @@ import (
 	"cvgm/qpdiff/internal/ridge"
 	"cvgm/qpdiff/internal/woodbury"
 	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 const (
@@ -172,7 +174,7 @@ func (q *piecewiseQP) factorRows() bool {
 	// In variables that give the system a unit diagonal, the trace of the system is s.
 	q.bound = float64(s) / q.floor()
 	q.fit = dense.Grow(q.fit, q.rows)
-	q.solveRows(q.z[:s], q.fit, q.d, q.at, q.dinv) // there are no other factors
+	q.solveRows(q.z[:s], q.fit, q.d, q.at) // there are no other factors
 	return true
 }
 
@@ -232,34 +234,32 @@ func (q *piecewiseQP) factorK(proximal bool) bool {
 }
 
 // solveRows replaces the right-hand side u by the solution of the active system. It uses the factor
-// of the last factorRows. The other arguments are scratch: fit has an entry for each row, and rest,
-// change and along have one for each unknown.
-func (q *piecewiseQP) solveRows(u, fit, rest, change, along []float64) {
-	s := len(u)
-	fit, rest, change, along = fit[:q.rows], rest[:s], change[:s], along[:s]
-	copy(rest, u)
-	clear(u)
+// of the last factorRows. With the right-hand side b, the vector f = K⁻¹·C·(b/r) is C times the
+// solution u = (b − inv·Cᵀf)/r. A correction of f by δ = K⁻¹(C·u − f) changes u by −inv·Cᵀδ/r.
+// Rounding errors of u, which are large for a small r, are part of C·u, and therefore corrected.
+// The other arguments are scratch: fit and change have an entry for each row, and along has one
+// for each unknown.
+func (q *piecewiseQP) solveRows(u, fit, change, along []float64) {
+	fit, change, along = fit[:q.rows], change[:q.rows], along[:len(u)]
+	for i, j := range q.act {
+		u[i] /= q.r[j]
+	}
+	clear(fit)
 	for range 1 + rowsCorrections {
-		for i, j := range q.act {
-			change[i] = rest[i] / q.r[j]
-		}
-		q.combine(fit, change, q.act)
-		q.kernel.Solve(fit)
+		q.combine(change, u, q.act)
+		floats.Sub(change, fit)
+		q.kernel.Solve(change)
+		floats.Add(fit, change)
+		q.dots(along, change, q.act)
 		whole, part := 0.0, 0.0
-		q.dots(along, fit, q.act)
 		for i, j := range q.act {
-			change[i] -= q.inv * along[i] / q.r[j]
-			u[i] += change[i]
+			move := q.inv * along[i] / q.r[j]
+			u[i] -= move
 			h := q.diag[j] + q.r[j]
-			whole, part = max(whole, h*u[i]*u[i]), max(part, h*change[i]*change[i])
+			whole, part = max(whole, h*u[i]*u[i]), max(part, h*move*move)
 		}
 		if !(part > rowsCorrected*rowsCorrected*whole) {
 			return
-		}
-		q.combine(fit, change, q.act)
-		q.dots(along, fit, q.act)
-		for i, j := range q.act {
-			rest[i] -= q.inv*along[i] + q.r[j]*change[i]
 		}
 	}
 }
