@@ -61,7 +61,7 @@ import (
 // 1.0) are then one class. Two other numbers remain numbers. Notes list these choices, too.
 type CSV struct {
 	// Target names the column to be predicted. The column holds numbers, or the texts of 2 to 20
-	// classes. A column that holds only the numbers 0 and 1, or only −1 and 1, has two classes.
+	// classes; if Categorical names the target, it may have more classes. A column that holds only the numbers 0 and 1, or only −1 and 1, has two classes.
 	// Unless Positive is set, the class that is second in sorted order becomes +1, and the first
 	// becomes −1. The order ignores the case of letters if this joined classes. For more than two
 	// classes see [Table.Binary] and [Table.ClassData].
@@ -111,8 +111,8 @@ type CSV struct {
 	MaxBytes int64
 }
 
-// maxClasses bounds the classes of a text target. A column with more different texts is unlikely to
-// hold classes, and each class may need a separate model.
+// maxClasses bounds the classes of a text target that Categorical does not name. A column with more
+// different texts is unlikely to hold classes, and each class may need a separate model.
 const maxClasses = 20
 
 // role is the role of a column of the file.

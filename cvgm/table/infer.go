@@ -44,6 +44,15 @@ func (k *kinds) leaveOut(column, field, format string, args ...any) {
 	k.t.Notes[len(k.t.Notes)-1].LeftOut = true
 }
 
+// unlessMissing ends a note on texts of a feature that may mean a missing value.
+func (k *kinds) unlessMissing(column string) string {
+	const unless = ", unless such a text means a missing value"
+	if k.csv.missingRule(column, isFeature) == MissingIsError {
+		return unless + ", for which CSV.Missing sets a rule"
+	}
+	return unless
+}
+
 // leftOut returns a phrase for an error that names the columns that were left out.
 func (k *kinds) leftOut() string {
 	var names []string

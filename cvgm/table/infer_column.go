@@ -47,8 +47,8 @@ func (k *kinds) feature(i int, field string) error {
 			return err
 		}
 		if field != "CSV.Numeric" && mostlyNumbers(levels) && k.recurring(i, levels) {
-			k.doubt(name, "CSV.MissingTexts", "Column %q has few numbers and the texts %q in many rows: all of them are levels, unless such a text means a missing value.",
-				name, firstOf(slices.DeleteFunc(slices.Clone(levels), numberLike)))
+			k.doubt(name, "CSV.MissingTexts", "Column %q has few numbers and the texts %q in many rows: all of them are levels%s.",
+				name, firstOf(slices.DeleteFunc(slices.Clone(levels), numberLike)), k.unlessMissing(name))
 		} else if number, err := k.number(i, levels, field == "CSV.Numeric"); err != nil {
 			return err
 		} else if number != nil {

@@ -40,7 +40,7 @@ func (k *kinds) dates(i int, levels []string, number bool) (bool, error) {
 		note(name, "CSV.Dates", "Column %q holds dates such as %q, which may begin with the day or the month: they are read as %q.", name, levels[0], layout)
 	}
 	if strings.Contains(layout, "06") && !strings.Contains(layout, "2006") {
-		k.note(name, "CSV.Dates", "Column %q holds years of two digits, which are read as 1969 to 2068.", name)
+		k.note(name, "CSV.Ignore", "Column %q holds years of two digits, which are read as 1969 to 2068: other years need four digits in the file.", name)
 	}
 	return true, k.addDates(i, layout)
 }

@@ -250,6 +250,11 @@ func (k *kinds) digitDates(i, dates, present int) digitKind {
 		k.note(name, "CSV.Numeric", "Column %q holds numbers such as %s, which are read as dates in the format %q.", name, example, digitLayout)
 		return dateDigits
 	}
-	k.doubt(name, "CSV.Dates", "Column %q holds dates such as %s in %d of %d rows: they are read as numbers, unless it has the format %q.", name, example, dates, present, digitLayout)
+	if others := slices.DeleteFunc(levels, digitDate); len(others) > 0 {
+		k.doubt(name, "CSV.MissingTexts", "Column %q holds dates such as %s in %d of %d rows, and the texts %q: all of them are read as numbers%s.",
+			name, example, dates, present, firstOf(others), k.unlessMissing(name))
+	} else {
+		k.doubt(name, "CSV.Dates", "Column %q holds dates such as %s: they are read as numbers, unless it has the format %q.", name, example, digitLayout)
+	}
 	return plainDigits
 }

@@ -54,8 +54,8 @@ func (k *kinds) classes(i int, classes []string) error {
 	switch n := len(classes); {
 	case n == 1:
 		return args.Bad("CSV.Target", qpdiff.ErrDomain, "give examples of another class", "is %q in all rows of column %q", classes[0], c.Target)
-	case n > maxClasses:
-		return args.Bad("CSV.Target", qpdiff.ErrDomain, fmt.Sprintf("give numbers or at most %d classes", maxClasses),
+	case n > maxClasses && !slices.Contains(c.Categorical, c.Target):
+		return args.Bad("CSV.Target", qpdiff.ErrDomain, fmt.Sprintf("give numbers or at most %d classes, or name the target in CSV.Categorical", maxClasses),
 			"has %d different texts in column %q, first %q in line %d", n, c.Target, text.records[0][i], text.lines[0])
 	}
 	if c.Positive != "" {
@@ -108,7 +108,11 @@ func (k *kinds) spelledAlike(i int, classes []string, numbers bool) []string {
 	if numbers {
 		differ = "are one number"
 	}
-	k.doubt(k.t.Target, "CSV.Categorical", "The target %q has texts that %s, and are one class: %s.", k.t.Target, differ, examples)
+	without := ""
+	if k.csv.Positive != "" {
+		without = "; without CSV.Positive, they can be several classes"
+	}
+	k.doubt(k.t.Target, "CSV.Categorical", "The target %q has texts that %s, and are one class: %s%s.", k.t.Target, differ, examples, without)
 	return joined
 }
 
@@ -157,5 +161,9 @@ func (k *kinds) twoNumbers() {
 	if low == high || slices.ContainsFunc(t.Y, func(y float64) bool { return y != low && y != high }) {
 		return
 	}
-	k.doubt(t.Target, "CSV.Categorical", "The target %q holds %v and %v alone, which are read as numbers, not as classes.", t.Target, low, high)
+	field := "CSV.Categorical"
+	if t.TargetNumber == nil {
+		field = "CSV.Positive" // texts of one number, such as 1 and 1.0, are then one class
+	}
+	k.doubt(t.Target, field, "The target %q holds %v and %v alone, which are read as numbers, not as classes.", t.Target, low, high)
 }

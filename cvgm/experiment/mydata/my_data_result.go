@@ -159,7 +159,7 @@ func myColumns(d *table.Description) []Column {
 		}
 		for _, n := range d.Notes {
 			if n.Column == c.Name {
-				c.Choices = append(c.Choices, Choice{n.Text, byParameters(n.Field)})
+				c.Choices = append(c.Choices, Choice{byParameters(n.Text), byParameters(n.Field)})
 			}
 		}
 		all = append(all, c)

@@ -187,7 +187,7 @@ func TestMyDataTwoClasses(t *testing.T) {
 	}
 	p = myFile(t, strings.ReplaceAll(strings.ReplaceAll(text, ",1\n", ",2\n"), ",0\n", ",1\n"))
 	if r := runMyData(t, p); r.Classes != nil || !slices.ContainsFunc(r.Models[0].Warnings, func(w string) bool {
-		return strings.HasSuffix(w, "as numbers, not as classes. The parameter Categorical overrules it.")
+		return strings.HasSuffix(w, "as numbers, not as classes. The parameter Positive overrules it.")
 	}) {
 		t.Errorf("%q, %q", r.Classes, r.Models[0].Warnings)
 	}
