@@ -124,7 +124,14 @@ func TestNumbersWithoutAUnit(t *testing.T) {
 				}
 				if v := c.want * map[bool]float64{true: 1, false: -1}[row == "5"]; v != 0 && (err != nil || got.x.At(0, 0) != v) {
 					t.Errorf("%s: %v for %s, want %v", name, err, row, v)
+				} else if v != 0 && name != "thousands" {
+					if note := noteOf(t, got, "a"); !note.Check || note.Text != fmt.Sprintf(`The number in column "a" lacks the unit and counts as %s.`, table.Columns[0].Number.Unit) {
+						t.Errorf("%s: %v for %s", name, note, row)
+					}
 				}
+			}
+			if got, err := p.Record(map[string]string{"a": c.fields[0]}); err != nil || len(got.Notes) > 0 {
+				t.Errorf("%s: %v, %v", name, got.Notes, err)
 			}
 		}
 	}

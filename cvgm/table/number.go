@@ -128,8 +128,11 @@ func (c *census) common() (unit string, texts int) {
 
 // lacking returns a note on the numbers of a column that lack the unit.
 func (c *census) lacking(column, unit string) Note {
-	return Note{Column: column, Field: "CSV.Numbers", Check: true,
-		Text: fmt.Sprintf("Column %q lacks the unit in %d of %d numbers, which count as %s.", column, c.units[""], c.texts, unit)}
+	text := fmt.Sprintf("Column %q lacks the unit in %d of %d numbers, which count as %s.", column, c.units[""], c.texts, unit)
+	if c.texts == 1 {
+		text = fmt.Sprintf("The number in column %q lacks the unit and counts as %s.", column, unit)
+	}
+	return Note{Column: column, Field: "CSV.Numbers", Check: true, Text: text}
 }
 
 // list returns a text that lists the units with their counts, for a note.

@@ -121,7 +121,7 @@ func (p *Pipeline) read(r io.Reader, classes []string, otherClass string) (*Tabl
 	if err := t.readColumns(text, at); err != nil {
 		return nil, err
 	}
-	t.noteBare(text, at)
+	t.noteBare(text.records, at)
 	if i, ok := text.at[p.Target]; ok {
 		if err := t.readTarget(text, i); err != nil {
 			return nil, err
@@ -131,14 +131,14 @@ func (p *Pipeline) read(r io.Reader, classes []string, otherClass string) (*Tabl
 }
 
 // noteBare adds a note on each column of units in which numbers lack the unit. Column j of the table
-// is made from column origin[j] of the file.
-func (t *Table) noteBare(text *csvText, origin []int) {
+// is made from the fields origin[j] of the records.
+func (t *Table) noteBare(records [][]string, origin []int) {
 	for j, i := range origin {
 		c, count := &t.Columns[j], newCensus()
 		if c.Number == nil || c.Number.Unit == "" {
 			continue
 		}
-		for _, record := range text.records {
+		for _, record := range records {
 			if !t.reader.missing(record[i]) {
 				count.add(record[i])
 			}
@@ -155,7 +155,8 @@ func (p *Pipeline) table(e *Encoder, lines []int) *Table {
 }
 
 // Record returns a table of one row. The argument maps the names of the columns to the texts that a
-// CSV would hold. Names of other columns are ignored.
+// CSV would hold. Names of other columns are ignored. Notes of the table list the numbers that lack a
+// unit, as in Read.
 func (p *Pipeline) Record(fields map[string]string) (*Table, error) {
 	e, err := p.encoder()
 	if err != nil {
@@ -163,18 +164,21 @@ func (p *Pipeline) Record(fields map[string]string) (*Table, error) {
 	}
 	t := p.table(e, []int{1})
 	t.x = mat.NewDense(1, len(e.columns), nil)
+	record, origin := make([]string, len(e.columns)), make([]int, len(e.columns))
 	for j := range e.columns {
 		c := &e.columns[j]
 		field, ok := fields[c.source()]
 		if !ok {
 			return nil, args.Bad("record", qpdiff.ErrShape, "add it", "lacks column %q", c.source())
 		}
-		v, err := c.value(&e.code[j], strings.TrimSpace(field))
+		record[j], origin[j] = strings.TrimSpace(field), j
+		v, err := c.value(&e.code[j], record[j])
 		if err != nil {
 			return nil, args.At(err, "record")
 		}
 		t.x.Set(0, j, v)
 	}
+	t.noteBare([][]string{record}, origin)
 	return t, nil
 }
 
