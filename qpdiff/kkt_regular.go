@@ -24,10 +24,10 @@ type qpDerivative struct {
 	sys         *kktSystem
 	state       uint64 // the number of the solution for which it is prepared
 	generalised bool   // prepared with weakly active rows counted as inactive
-	weak        []int  // inequalities for which strict complementarity fails
+	weakRows    []int  // inequalities for which strict complementarity fails
 	// spareRows lists the active inequalities whose computed multiplier is zero, but whose multiplier
 	// may also be positive: the multipliers are not unique, and some other valid multipliers are
-	// positive there. See split.
+	// positive there. See splitZeroRows.
 	spareRows []int
 	// evenRows lists the rows with equal sides and the multiplier 0. The sign of a multiplier selects
 	// a side, and the multiplier 0 selects none.
@@ -51,14 +51,14 @@ type qpDerivative struct {
 	cz, cy, rz, ry []float64
 	qv             []float64        // Qv, in residual
 	sums           []derivativeSums // of the parts, in residual
-	free           []int            // see findPinned
+	unpinned       []int            // see findPinned
 	// Work of uniquePrimal.
 	h, hinv, root, diag []float64
 	mroot               []float64 // ‖m_r‖ of the working set
 	// Scratch of withoutMultiplier, see measureTerms.
 	gradTerm, rowTerm []float64
-	// inv and sigmaMin are the results of the method flatness for the factorisation with the number
-	// factorID.
+	// inv and sigmaMin are the results of the method smallestSingular for the factorisation with the
+	// number factorID.
 	inv      []float64
 	sigmaMin float64
 	factorID uint64
@@ -71,16 +71,16 @@ func (d *qpDerivative) leaveOut() {
 	a := d.sys
 	n := a.n
 	inside := func(r int) bool { return a.at[r] >= 0 }
-	if slices.ContainsFunc(d.weak, inside) {
+	if slices.ContainsFunc(d.weakRows, inside) {
 		d.tri = a.triangle.clone()
 		for i := len(a.w) - 1; i >= 0; i-- {
-			if slices.Contains(d.weak, a.w[i]) {
+			if slices.Contains(d.weakRows, a.w[i]) {
 				d.tri.remove(i, n, d.rz, d.ry)
 			}
 		}
 		d.rows = append(d.rows[:0], d.tri.w...)
 	}
-	d.weak = d.weak[:0]
+	d.weakRows = d.weakRows[:0]
 }
 
 // useFull makes the derivative use the eigenvalues of the KKT matrix with the rows d.rows, in place
@@ -113,8 +113,8 @@ func (d *qpDerivative) solve() (outside float64) {
 	for range maxCorrections {
 		a.solveKKT(&d.tri, rz, ry)
 		if pinned {
-			for i, part := range a.part {
-				if d.free[part] == 0 {
+			for i, part := range a.varPart {
+				if d.unpinned[part] == 0 {
 					rz[i] = 0
 				}
 			}
@@ -124,7 +124,7 @@ func (d *qpDerivative) solve() (outside float64) {
 		left, noise := d.residual()
 		noisy = noise > noisyTol
 		gained := left < before/2
-		if left <= refined {
+		if left <= refinedTol {
 			if noise <= max(noiseTol, float64(n+k)*dense.Eps) {
 				before = left
 				break
@@ -156,18 +156,18 @@ func (d *qpDerivative) findPinned() (some bool) {
 	if len(a.parts) == 1 && len(d.rows) < a.n { // the usual case
 		return false
 	}
-	d.free = dense.Grow(d.free, len(a.parts))
-	for k := range d.free {
-		d.free[k] = len(a.parts[k].variables)
+	d.unpinned = dense.Grow(d.unpinned, len(a.parts))
+	for k := range d.unpinned {
+		d.unpinned[k] = len(a.parts[k].variables)
 	}
 	for i, r := range d.rows {
-		free := &d.free[a.rowPart[r]]
+		free := &d.unpinned[a.rowPart[r]]
 		*free--
 		if d.cy[i] != 0 {
 			*free += a.n
 		}
 	}
-	return slices.Contains(d.free, 0)
+	return slices.Contains(d.unpinned, 0)
 }
 
 // residual sets (d.rz, d.ry) to the residual of the last solution (v, y). It returns two measures
@@ -206,7 +206,7 @@ func (d *qpDerivative) residual() (relRes, entryRes float64) {
 			rz[j] = off
 			off = math.Abs(off)
 			own := math.Abs(d.cz[j]) + math.Abs(c) + math.Abs(qv)
-			entryRes = larger(entryRes, ratio(off, own))
+			entryRes = fastMax(entryRes, ratio(off, own))
 			relRes += unit * off
 			terms += unit * own
 			size += math.Abs(v[j]) / unit

@@ -55,7 +55,7 @@ func kktEntry(n int, h, c []float64, i, j int) float64 {
 func kktScale(n, k int, h, c []float64) []float64 {
 	dim := n + k
 	e, largest := geometricScale(make([]float64, 3*dim), n, k, h, c), make([]float64, dim)
-	for range equilibrations {
+	for range kktSweeps {
 		clear(largest)
 		big := largestOfH(n, h, e)
 		for i := range dim {
@@ -103,11 +103,11 @@ func largestOfH(n int, h, e []float64) (big float64) {
 // unconnected parts of the program separately. The units of such parts are unrelated, so a rounding
 // error of one part could be large in the units of another part.
 func newKKTMatrix(n, k int, h, c []float64) *kktMatrix {
-	first := make([]int, n)
-	connectVariables(first, h, c)
-	of := func(r int) int { // the first variable of the part of row r
+	lowestVar := make([]int, n)
+	connectVariables(lowestVar, h, c)
+	partOf := func(r int) int { // the lowest variable in the part of row r
 		if j := slices.IndexFunc(c[r*n:(r+1)*n], nonzero); j >= 0 {
-			return first[j]
+			return lowestVar[j]
 		}
 		return -1
 	}
@@ -116,23 +116,23 @@ func newKKTMatrix(n, k int, h, c []float64) *kktMatrix {
 	dense.GrowAll(dim, &a.x, &a.xterms, &a.rhs, &a.resid, &a.freedom)
 	a.nullX, a.nullY = make([]float64, n*n), make([]float64, k*k)
 	for r := range k {
-		if of(r) < 0 { // a row of zeros
+		if partOf(r) < 0 { // a row of zeros
 			a.e[n+r], a.nullY[r*k+r] = 1, 1
 			a.nullity++
 		}
 	}
-	for j, part := range first {
+	for j, part := range lowestVar {
 		if j != part {
-			continue // not the first of its part
+			continue // not the lowest of its part
 		}
 		var variables, rows []int
-		for i, p := range first {
+		for i, p := range lowestVar {
 			if p == part {
 				variables = append(variables, i)
 			}
 		}
 		for r := range k {
-			if of(r) == part {
+			if partOf(r) == part {
 				rows = append(rows, r)
 			}
 		}
@@ -229,8 +229,8 @@ func (a *kktMatrix) addNull(projector, v []float64) {
 	}
 }
 
-// singular reports whether K has null vectors.
-func (a *kktMatrix) singular() bool { return a.nullity > 0 }
+// isSingular reports whether K has null vectors.
+func (a *kktMatrix) isSingular() bool { return a.nullity > 0 }
 
 func identity(n int) []float64 {
 	a := make([]float64, n*n)
@@ -359,7 +359,7 @@ func (a *kktMatrix) improve() {
 	n, k := a.n, a.k
 	cz, cy := a.rhs[:n], a.rhs[n:]
 	rz, ry := a.resid[:n], a.resid[n:]
-	first := dense.Largest(a.x) == 0
+	firstCall := dense.Largest(a.x) == 0
 	v, hv, size := make([]float64, n), make([]float64, n), make([]float64, n)
 	for i := range v {
 		v[i] = floats.Dot(a.pinv[i*k:(i+1)*k], cy)
@@ -369,7 +369,7 @@ func (a *kktMatrix) improve() {
 		rz[i] = c - hv[i]
 		size[i] = math.Abs(c) + dense.AbsDot(a.h[i*n:(i+1)*n], v)
 	}
-	if first {
+	if firstCall {
 		for i := range v {
 			a.xterms[i] = dense.AbsDot(a.pinv[i*k:(i+1)*k], cy) + dense.AbsDot(a.hpinv[i*n:(i+1)*n], size)
 		}
@@ -380,13 +380,13 @@ func (a *kktMatrix) improve() {
 	a.mulHessian(hv, v)
 	floats.SubTo(rz, cz, hv)
 	y := make([]float64, k)
-	if first {
+	if firstCall {
 		clear(a.xterms[n:])
 	}
 	for i := range n {
 		row := a.pinv[i*k : (i+1)*k]
 		floats.AddScaled(y, rz[i], row)
-		if first {
+		if firstCall {
 			size := math.Abs(cz[i]) + dense.AbsDot(a.h[i*n:(i+1)*n], v)
 			for j, p := range row {
 				a.xterms[n+j] += math.Abs(p) * size
@@ -408,8 +408,8 @@ func (a *kktMatrix) termRatio(i int) float64 {
 	return ratio(math.Abs(a.x[i]), a.xterms[i])
 }
 
-// moves reports whether the last solution has a nonzero entry x_i with start ≤ i < end.
-func (a *kktMatrix) moves(start, end int) bool {
+// hasNonzero reports whether the last solution has a nonzero entry x_i with start ≤ i < end.
+func (a *kktMatrix) hasNonzero(start, end int) bool {
 	for i := start; i < end; i++ {
 		if a.termRatio(i) > rangeTol {
 			return true

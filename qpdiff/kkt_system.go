@@ -32,11 +32,11 @@ type kktSystem struct {
 	// side, otherRhs is +Inf.
 	twoSided             bool
 	otherRhs, otherSlack []float64
-	part, rowPart        []int // the number of the part to which a variable or a row belongs
+	varPart, rowPart     []int // the number of the part to which a variable or a row belongs
 	byPart               []int // the variables, part by part
 	parts                []programPart
 	onlyCol              []int  // the column of a row's only entry, or manyEntries or noEntry
-	skip                 []bool // rows that the solver ignores, because they depend on others or their violation is a rounding error
+	skippedRows          []bool // rows that the solver ignores, because they depend on others or their violation is a rounding error
 
 	l, linv []float64 // L and the inverses of its diagonal
 	prox    []float64 // added to the diagonal of Q
@@ -91,18 +91,18 @@ func (f *triangle) project(m []float64, norm2 float64, t, w, dt []float64) float
 		dt[i] = -v
 	}
 	dense.AddRows(w, dt, f.q1, n)
-	left := floats.Dot(w, w)
-	for pass := 0; pass < 2 && left < cancelled*norm2 && k > 0; pass++ {
-		norm2 = left
+	remainder := floats.Dot(w, w)
+	for pass := 0; pass < 2 && remainder < cancelTol*norm2 && k > 0; pass++ {
+		norm2 = remainder
 		dense.Products(dt, f.q1, n, w)
 		for i, v := range dt {
 			t[i] += v
 			dt[i] = -v
 		}
 		dense.AddRows(w, dt, f.q1, n)
-		left = floats.Dot(w, w)
+		remainder = floats.Dot(w, w)
 	}
-	return left
+	return remainder
 }
 
 // remove removes the row at index j, and makes the factor triangular again by plane rotations. It
@@ -269,7 +269,7 @@ func (a *kktSystem) equality(r int) bool {
 
 // sidesDepend reports whether some row with equal sides depends on other rows.
 func (a *kktSystem) sidesDepend() bool {
-	for r, skip := range a.skip[:a.m] {
+	for r, skip := range a.skippedRows[:a.m] {
 		if skip && a.equality(r) {
 			return true
 		}
@@ -292,24 +292,24 @@ func (a *kktSystem) sideChange(t *QPGrad, r int) (lo, hi float64) {
 	return lo, hi
 }
 
-// place finds row r in the QPGrad t. It returns the matrix of t that has the row, the vector of t
+// placeIn finds row r in the QPGrad t. It returns the matrix of t that has the row, the vector of t
 // that has the side that the row faces, and the row's index in both. For a bound of a variable the
 // matrix is nil.
-func (a *kktSystem) place(t *QPGrad, r int) (m *mat.Dense, rhs []float64, at int) {
+func (a *kktSystem) placeIn(t *QPGrad, r int) (m *mat.Dense, rhs []float64, at int) {
 	switch {
 	case r >= a.m:
 		return t.A, t.B, r - a.m
 	case !a.twoSided:
 		return t.G, t.H, r
 	}
-	input, side, at := a.inputs(r)
+	input, side, at := a.inputsOf(r)
 	return t.matrix(input), t.vector(side), at
 }
 
-// inputs finds row r in the data of the program. It returns the names of two blocks: the matrix
+// inputsOf finds row r in the data of the program. It returns the names of two blocks: the matrix
 // that has the row, and the vector of the side that the row faces. It also returns the row's index
 // in these blocks. If both sides of the row are equal, the sign of the multiplier selects the side.
-func (a *kktSystem) inputs(r int) (matrix, side QPInput, at int) {
+func (a *kktSystem) inputsOf(r int) (matrix, side QPInput, at int) {
 	lower := a.scale[r] < 0
 	if a.equality(r) {
 		lower = a.multiplier(r) < 0
@@ -342,7 +342,7 @@ func (a *kktSystem) leavesEmpty(r int, dlambda, dnu []float64, t *QPGrad) bool {
 	if out, _ := a.placeOut(dlambda, dnu, r); a.onlyCol[r] != noEntry || out != nil {
 		return false
 	}
-	input, side, at := a.inputs(r)
+	input, side, at := a.inputsOf(r)
 	sides := [2][]float64{t.vector(side), nil}
 	if a.equality(r) {
 		sides[1] = t.vector(side.opposite())

@@ -24,22 +24,22 @@ import (
 // f calls [runtime.Goexit], so does ForEach. The goroutine of that call makes no further calls of
 // f.
 func ForEach(workers, n int, f func(i int) error) error {
-	most := runtime.GOMAXPROCS(0)
+	maxWorkers := runtime.GOMAXPROCS(0)
 	if workers <= 0 {
-		workers = most
+		workers = maxWorkers
 	}
-	if workers = min(workers, n, most); workers <= 1 {
+	if workers = min(workers, n, maxWorkers); workers <= 1 {
 		return inOrder(n, f)
 	}
 	j := newSharedItems(workers, n, f)
 	for range workers - 1 {
-		if !helpers.hand(j) {
-			go help(j)
+		if !helpers.passOn(j) {
+			go runHelper(j)
 		}
 	}
-	j.lead()
+	j.runAndWait()
 	switch {
-	case j.broken == j.n:
+	case j.brokenItem == j.n:
 		return j.failure
 	case j.panicked == nil:
 		runtime.Goexit()
@@ -49,9 +49,9 @@ func ForEach(workers, n int, f func(i int) error) error {
 
 // inOrder calls f(0) … f(n-1) and returns the first error.
 func inOrder(n int, f func(i int) error) (failure error) {
-	ended := false
+	allRan := false
 	defer func() {
-		if ended {
+		if allRan {
 			return
 		}
 		if value := recover(); value != nil {
@@ -63,7 +63,7 @@ func inOrder(n int, f func(i int) error) (failure error) {
 			failure = err
 		}
 	}
-	ended = true
+	allRan = true
 	return failure
 }
 
@@ -92,23 +92,23 @@ func (p *itemPanic) Unwrap() error {
 
 // sharedItems holds the items of one ForEach call, which several goroutines share.
 type sharedItems struct {
-	n, run   int
-	f        func(i int) error
-	taken    atomic.Int64
-	helping  atomic.Int64
-	finished sync.RWMutex // read-locked once for each helper; not a sync.WaitGroup, because a WaitGroup would belong to one bubble of testing/synctest
-	mu       sync.Mutex
-	lowest   int
-	failure  error
-	broken   int        // the lowest item that did not return
-	panicked *itemPanic // of that item; nil after runtime.Goexit
+	n, run     int
+	f          func(i int) error
+	taken      atomic.Int64
+	helping    atomic.Int64
+	finished   sync.RWMutex // read-locked once for each helper; not a sync.WaitGroup, because a WaitGroup would belong to one bubble of testing/synctest
+	mu         sync.Mutex
+	failedItem int
+	failure    error
+	brokenItem int        // the lowest item that did not return
+	panicked   *itemPanic // of that item; nil after runtime.Goexit
 }
 
 // newSharedItems divides n items into runs of consecutive items. A goroutine takes one run at a
 // time. There are some eight runs for each worker. These are enough runs to balance items of
 // unequal cost, and so few that taking a run costs almost nothing.
 func newSharedItems(workers, n int, f func(i int) error) *sharedItems {
-	j := &sharedItems{n: n, run: max(1, n/(8*workers)), f: f, lowest: n, broken: n}
+	j := &sharedItems{n: n, run: max(1, n/(8*workers)), f: f, failedItem: n, brokenItem: n}
 	j.helping.Store(int64(workers - 1))
 	for range workers - 1 {
 		j.finished.RLock()
@@ -116,19 +116,19 @@ func newSharedItems(workers, n int, f func(i int) error) *sharedItems {
 	return j
 }
 
-// work runs items until all items are taken, or until an item does not return, because it panics or
-// calls runtime.Goexit.
-func (j *sharedItems) work() {
-	i, ended := 0, false
+// runItems runs items until all items are taken, or until an item does not return, because it
+// panics or calls runtime.Goexit.
+func (j *sharedItems) runItems() {
+	i, allRan := 0, false
 	defer func() {
-		if ended {
+		if allRan {
 			return
 		}
 		value := recover() // nil after runtime.Goexit
 		j.mu.Lock()
 		defer j.mu.Unlock()
-		if i < j.broken {
-			if j.broken, j.panicked = i, nil; value != nil {
+		if i < j.brokenItem {
+			if j.brokenItem, j.panicked = i, nil; value != nil {
 				j.panicked = panicOf(value)
 			}
 		}
@@ -137,36 +137,37 @@ func (j *sharedItems) work() {
 	for start := next(); start < j.n; start = next() {
 		for i = start; i < min(start+j.run, j.n); i++ {
 			if err := j.f(i); err != nil {
-				j.fail(i, err)
+				j.noteError(i, err)
 			}
 		}
 	}
-	ended = true
+	allRan = true
 }
 
-// fail notes the error of item i.
-func (j *sharedItems) fail(i int, err error) {
+// noteError records the error of item i.
+func (j *sharedItems) noteError(i int, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if i < j.lowest {
-		j.lowest, j.failure = i, err
+	if i < j.failedItem {
+		j.failedItem, j.failure = i, err
 	}
 }
 
-// lead works on the items in the caller's goroutine, and returns when no item runs any more. The
-// caller works too, because waking one more goroutine takes as long as a small share of the work.
-func (j *sharedItems) lead() {
+// runAndWait works on the items in the caller's goroutine, and returns when no item runs any more.
+// The caller works too, because waking one more goroutine takes as long as a small share of the
+// work.
+func (j *sharedItems) runAndWait() {
 	defer j.wait()
-	j.work()
+	j.runItems()
 }
 
-// help works in a goroutine that ForEach has started.
-func (j *sharedItems) help() {
+// helpOut works in a goroutine that ForEach has started.
+func (j *sharedItems) helpOut() {
 	defer func() {
 		j.helping.Add(-1)
 		j.finished.RUnlock()
 	}()
-	j.work()
+	j.runItems()
 }
 
 // wait returns when all helpers have finished their items.
@@ -177,7 +178,7 @@ func (j *sharedItems) wait() {
 }
 
 // A helper is a goroutine that works on the items of one ForEach call after another.
-type helper struct{ next atomic.Pointer[sharedItems] }
+type helper struct{ nextItems atomic.Pointer[sharedItems] }
 
 // helpers holds the helpers that wait for work.
 var helpers readyHelpers
@@ -187,15 +188,15 @@ type readyHelpers struct {
 	ready []*helper
 }
 
-// hand passes the shared items j to a waiting helper. It returns false if no helper is waiting.
-func (r *readyHelpers) hand(j *sharedItems) bool {
+// passOn passes the shared items j to a waiting helper. It returns false if no helper is waiting.
+func (r *readyHelpers) passOn(j *sharedItems) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	last := len(r.ready) - 1
 	if last < 0 {
 		return false
 	}
-	r.ready[last].next.Store(j)
+	r.ready[last].nextItems.Store(j)
 	r.ready = r.ready[:last]
 	return true
 }
@@ -207,7 +208,8 @@ func (r *readyHelpers) add(h *helper) {
 	r.ready = append(r.ready, h)
 }
 
-// remove removes the helper h from the list of waiting helpers, unless hand has already removed it.
+// remove removes the helper h from the list of waiting helpers, unless passOn has already removed
+// it.
 func (r *readyHelpers) remove(h *helper) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -216,12 +218,12 @@ func (r *readyHelpers) remove(h *helper) {
 	}
 }
 
-// help works on the shared items j, and then on the items of later ForEach calls.
-func help(j *sharedItems) {
-	for h := new(helper); j != nil; j = h.next.Swap(nil) {
-		j.help()
+// runHelper works on the shared items j, and then on the items of later ForEach calls.
+func runHelper(j *sharedItems) {
+	for h := new(helper); j != nil; j = h.nextItems.Swap(nil) {
+		j.helpOut()
 		helpers.add(h)
-		if !spin(func() bool { return h.next.Load() != nil }) {
+		if !spin(func() bool { return h.nextItems.Load() != nil }) {
 			helpers.remove(h) // from here on no call changes h.next
 		}
 	}
@@ -231,16 +233,16 @@ func help(j *sharedItems) {
 // thread takes. The constants count checks and do not measure time, because time does not pass in a
 // bubble of testing/synctest.
 const (
-	yields = 600
-	looks  = 8 // before each yield
+	spinYields     = 600
+	checksPerYield = 8 // before each yield
 )
 
-// spin calls the function done repeatedly for a short time, until done returns true. It reports
-// whether done has returned true.
-func spin(done func() bool) bool {
-	for range yields {
-		for range looks {
-			if done() {
+// spin calls the function isDone repeatedly for a short time, until isDone returns true. It reports
+// whether isDone has returned true.
+func spin(isDone func() bool) bool {
+	for range spinYields {
+		for range checksPerYield {
+			if isDone() {
 				return true
 			}
 		}

@@ -97,12 +97,12 @@ func (p *ConvexProgram) Differentiate(x, lambda, nu, alpha []float64) (*Sensitiv
 	if err != nil {
 		return nil, err
 	}
-	rows, coef, err := l.active(constraints, m, x, tol)
+	rows, coef, err := l.listActive(constraints, m, x, tol)
 	if err != nil {
 		return nil, err
 	}
 	kkt := newKKTMatrix(n, len(rows), l.hess.RawMatrix().Data, coef)
-	if weak := l.weak(kkt, constraints[:m], constraints, rows); len(weak) > 0 {
+	if weak := l.listWeak(kkt, constraints[:m], constraints, rows); len(weak) > 0 {
 		return nil, &NotDifferentiableError{Inputs: []Input{"alpha"}, Weak: Weak{Rows: weak}, Remedy: "move the parameters off the kink, or give the solution more accurately"}
 	}
 	return l.sensitivity(kkt, m, q, constraints, rows)
@@ -148,10 +148,10 @@ func (p *ConvexProgram) constraintsAt(l *lagrangian, x, lambda, nu, alpha []floa
 	return constraints, nil
 }
 
-// active returns the indices and the gradients of the active constraints. The active inequalities
-// come first, and then the equalities; the first m constraints are inequalities. active returns an
-// error if the point is not a solution to the tolerance tol.
-func (l *lagrangian) active(constraints []constraint, m int, x []float64, tol float64) (rows []int, coef []float64, err error) {
+// listActive returns the indices and the gradients of the active constraints. The active
+// inequalities come first, and then the equalities; the first m constraints are inequalities.
+// listActive returns an error if the point is not a solution to the tolerance tol.
+func (l *lagrangian) listActive(constraints []constraint, m int, x []float64, tol float64) (rows []int, coef []float64, err error) {
 	n := len(x)
 	all := make([]float64, 0, len(constraints)*n)
 	for _, c := range constraints {
@@ -247,11 +247,11 @@ func (l *lagrangian) add(name string, f ParamFunc, weight float64, x, alpha []fl
 	return value, d, nil
 }
 
-// weak lists the weakly active inequalities. If an inequality counts as active, it is weakly active
-// if its multiplier is zero within the multiplier's error. Any other inequality is weakly active if
-// its slack is zero within the slack's error. As in [qpDerivative.isZero], these errors come from
-// the residuals of the point and from rounding.
-func (l *lagrangian) weak(kkt *kktMatrix, inequalities, constraints []constraint, rows []int) (weak []int) {
+// listWeak lists the weakly active inequalities. If an inequality counts as active, it is weakly
+// active if its multiplier is zero within the multiplier's error. Any other inequality is weakly
+// active if its slack is zero within the slack's error. As in [qpDerivative.isZero], these errors
+// come from the residuals of the point and from rounding.
+func (l *lagrangian) listWeak(kkt *kktMatrix, inequalities, constraints []constraint, rows []int) (weakRows []int) {
 	n, k := l.n, len(rows)
 	cz, cy, v, y := make([]float64, n), make([]float64, k), make([]float64, n), make([]float64, k)
 	for r, c := range inequalities {
@@ -273,10 +273,10 @@ func (l *lagrangian) weak(kkt *kktMatrix, inequalities, constraints []constraint
 			known += math.Abs(w * constraints[rows[i]].value)
 		}
 		if dense.Negligible(value-2*known, scale, 1) {
-			weak = append(weak, r)
+			weakRows = append(weakRows, r)
 		}
 	}
-	return weak
+	return weakRows
 }
 
 // sensitivity computes the derivatives in each α_j, given the active constraints.
@@ -293,14 +293,14 @@ func (l *lagrangian) sensitivity(kkt *kktMatrix, m, q int, constraints []constra
 			cy[i] = -constraints[r].d.Alpha[j]
 		}
 		outside := kkt.solve(v, y, cz, cy)
-		if kkt.singular() {
+		if kkt.isSingular() {
 			for i, r := range rows {
 				d := constraints[r].d
 				for c := range n {
 					change[i*n+c] = d.XAlpha.At(c, j) + floats.Dot(d.XX.RawRowView(c), v)
 				}
 			}
-			outside = max(outside, kkt.parts(change, rows, m, [3]bool{out.X != nil, out.Lambda != nil, out.Nu != nil}))
+			outside = max(outside, kkt.partingRatio(change, rows, m, [3]bool{out.X != nil, out.Lambda != nil, out.Nu != nil}))
 		}
 		if outside > rangeTol {
 			errs = append(errs, &NotDifferentiableError{Inputs: []Input{Input(fmt.Sprintf("alpha[%d]", j))}, Residual: outside, Remedy: "drop constraints that depend on others, or make the objective curved"})

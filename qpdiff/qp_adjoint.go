@@ -31,13 +31,13 @@ func (s *Solution) derivative(w *Workspace, generalised bool) (*qpDerivative, er
 // which the derivatives are solved: by the factors of the working set, or by eigenvalues.
 func (d *qpDerivative) prepare() {
 	a := d.sys
-	d.weak, d.spareRows, d.evenRows, d.kkt = d.weak[:0], d.spareRows[:0], d.evenRows[:0], nil
+	d.weakRows, d.spareRows, d.evenRows, d.kkt = d.weakRows[:0], d.spareRows[:0], d.evenRows[:0], nil
 	d.sideHidden = false
 	n, k := a.n, len(a.w)
 	dense.GrowAll(n, &d.v, &d.y, &d.cz, &d.cy, &d.rz, &d.ry, &d.mroot, &d.qv)
 	d.tri = a.triangle
 	d.rows = append(d.rows[:0], a.w...)
-	dependent := slices.Contains(a.skip[a.m:], true) || a.twoSided && a.sidesDepend()
+	dependent := slices.Contains(a.skippedRows[a.m:], true) || a.twoSided && a.sidesDepend()
 	sigmaT := 1.0 // smallest singular value of T with rows of norm 1
 	if k > 0 {
 		for i, r := range a.w {
@@ -52,8 +52,8 @@ func (d *qpDerivative) prepare() {
 	}
 	d.kkt = nil // it belongs to the rows of the working set
 	if len(zero) > 0 {
-		dependent = d.split(zero) || dependent
-		if len(d.weak) > 0 && (!d.generalised || d.cond > weakCond) {
+		dependent = d.splitZeroRows(zero) || dependent
+		if len(d.weakRows) > 0 && (!d.generalised || d.cond > weakCond) {
 			d.rows = d.rows[:0]
 			return
 		}
@@ -85,7 +85,7 @@ func (d *qpDerivative) uniquePrimal() bool {
 		root[i] = 1 / math.Sqrt(a.d[i])
 	}
 	for i := range n {
-		qmax := cmp.Or(a.parts[a.part[i]].qsize, 1)
+		qmax := cmp.Or(a.parts[a.varPart[i]].qsize, 1)
 		for j := range i + 1 {
 			h[i*n+j] = a.q[i*n+j] * root[i] * root[j] / qmax
 		}
@@ -115,9 +115,9 @@ func (d *qpDerivative) uniquePrimal() bool {
 // the KKT matrix. It returns the largest entry of the null vectors at the variables and rows in
 // which ∇g is not zero. A change of the entry in column j of row r changes g by λ_r times the
 // change at variable j, and by z_j times the change at row r. For G and A, blockOutside also
-// measures a second effect, see [kktMatrix.parts]: the derivative may change if a null vector is
-// added to the last solution (v, y). This happens if v is not zero and rows depend on each other,
-// or if y is not zero and a variable is not unique.
+// measures a second effect, see [kktMatrix.partingRatio]: the derivative may change if a null
+// vector is added to the last solution (v, y). This happens if v is not zero and rows depend on
+// each other, or if y is not zero and a variable is not unique.
 func (a *kktMatrix) blockOutside(d *qpDerivative, input QPInput) float64 {
 	set := d.sys
 	n := a.n
@@ -130,10 +130,10 @@ func (a *kktMatrix) blockOutside(d *qpDerivative, input QPInput) float64 {
 		return 0
 	}
 	rhs := input != InputG && input != InputA
-	moves = moves || a.moves(0, n)
+	moves = moves || a.hasNonzero(0, n)
 	worst := 0.0
 	for i, r := range d.rows {
-		matrix, side, _ := set.inputs(r)
+		matrix, side, _ := set.inputsOf(r)
 		if input != matrix && input != side && !(set.equality(r) && input == side.opposite()) {
 			continue
 		}
@@ -147,14 +147,14 @@ func (a *kktMatrix) blockOutside(d *qpDerivative, input QPInput) float64 {
 	return worst
 }
 
-// parts measures how far a change Ċ of the rows C (k×n) makes dependent rows independent. K is the
-// KKT matrix, K⁺ its pseudo-inverse, and K̇ the change of K that Ċ causes. parts multiplies K⁺K̇ by
-// null vectors of K, and returns the largest termRatio of an entry that belongs to a wanted output.
-// The outputs are x, λ and ν. The multiplier of row i of C is in λ if rows[i] < m, and otherwise in
-// ν. The range condition does not detect such a change if z and the multipliers are 0. For example,
-// two equal rows (1, 0)z = 0 depend on each other. If one of them becomes (1, ε), the two rows
-// determine all of z ∈ R².
-func (a *kktMatrix) parts(c []float64, rows []int, m int, wanted [3]bool) float64 {
+// partingRatio measures how far a change Ċ of the rows C (k×n) makes dependent rows independent. K
+// is the KKT matrix, K⁺ its pseudo-inverse, and K̇ the change of K that Ċ causes. partingRatio
+// multiplies K⁺K̇ by null vectors of K, and returns the largest termRatio of an entry that belongs
+// to a wanted output. The outputs are x, λ and ν. The multiplier of row i of C is in λ if rows[i] <
+// m, and otherwise in ν. The range condition does not detect such a change if z and the multipliers
+// are 0. For example, two equal rows (1, 0)z = 0 depend on each other. If one of them becomes (1,
+// ε), the two rows determine all of z ∈ R².
+func (a *kktMatrix) partingRatio(c []float64, rows []int, m int, wanted [3]bool) float64 {
 	worst := 0.0
 	a.changedNulls(c, func(change []float64) {
 		clear(a.x)
@@ -175,36 +175,36 @@ func (a *kktMatrix) parts(c []float64, rows []int, m int, wanted [3]bool) float6
 	return worst
 }
 
-// partsLater reports whether a change Ċ of the rows makes dependent rows independent, though only
-// after z or the multipliers have moved a little. They move by the last solution (ż, ẏ). For
+// partsRowsLater reports whether a change Ċ of the rows makes dependent rows independent, though
+// only after z or the multipliers have moved a little. They move by the last solution (ż, ẏ). For
 // example, let the second of two rows z₁ = 1 become z₁ + εz₂ = 1. The two rows agree only if z₂ is
 // 0.
-func (a *kktMatrix) partsLater(c []float64) (parts bool) {
+func (a *kktMatrix) partsRowsLater(c []float64) (splits bool) {
 	n := a.n
-	moves := [2]bool{a.moves(0, n), a.moves(n, n+a.k)}
+	moves := [2]bool{a.hasNonzero(0, n), a.hasNonzero(n, n+a.k)}
 	a.changedNulls(c, func(change []float64) {
-		parts = parts || moves[0] && dense.Largest(change[:n]) > 0 || moves[1] && dense.Largest(change[n:]) > 0
+		splits = splits || moves[0] && dense.Largest(change[:n]) > 0 || moves[1] && dense.Largest(change[n:]) > 0
 	})
-	return parts
+	return splits
 }
 
 // changedNulls calls the function f once for each of several null vectors x of the KKT matrix K,
 // with the product K̇x. These vectors x span the null space of K. K̇ is the change of K if its rows
 // C change by Ċ. An entry of the product that is at most rangeTol times its terms becomes zero. If
 // all entries are zero, changedNulls does not call f.
-func (a *kktMatrix) changedNulls(c []float64, f func(change []float64)) {
+func (a *kktMatrix) changedNulls(c []float64, f func(image []float64)) {
 	n, k := a.n, a.k
 	scaled := make([]float64, len(c))
 	for i := range k {
 		floats.MulTo(scaled[i*n:(i+1)*n], c[i*n:(i+1)*n], a.e[:n])
 		floats.Scale(a.e[n+i], scaled[i*n:(i+1)*n])
 	}
-	change, terms := make([]float64, n+k), make([]float64, n+k)
+	image, terms := make([]float64, n+k), make([]float64, n+k)
 	for e, free := range a.freedom {
 		if free <= rangeTol {
 			continue
 		}
-		clear(change)
+		clear(image)
 		clear(terms)
 		for i := range k {
 			for j := range n {
@@ -214,17 +214,17 @@ func (a *kktMatrix) changedNulls(c []float64, f func(change []float64)) {
 				} else {
 					to, v = j, scaled[i*n+j]*a.nullY[(e-n)*k+i]
 				}
-				change[to] += v
+				image[to] += v
 				terms[to] += math.Abs(v)
 			}
 		}
-		for i, v := range change {
+		for i, v := range image {
 			if math.Abs(v) <= rangeTol*terms[i] {
-				change[i] = 0
+				image[i] = 0
 			}
 		}
-		if slices.ContainsFunc(change, nonzero) {
-			f(change)
+		if slices.ContainsFunc(image, nonzero) {
+			f(image)
 		}
 	}
 }
@@ -309,8 +309,8 @@ func (s *Solution) VJP(w *Workspace, g *QPGrad, dz, dlambda, dnu []float64) erro
 // adjoint solves the KKT system for (v, y), and reports which blocks of g have a derivative.
 func (d *qpDerivative) adjoint(g *QPGrad, dz, dlambda, dnu []float64) (exists qpInputs, err error) {
 	a := d.sys
-	if len(d.weak) > 0 {
-		return exists, refuse(g, exists, func(input QPInput) *NotDifferentiableError { return d.weakError(input) })
+	if len(d.weakRows) > 0 {
+		return exists, missingError(g, exists, func(input QPInput) *NotDifferentiableError { return d.weakError(input) })
 	}
 	cz, cy := d.cz[:a.n], d.cy[:len(d.rows)]
 	clear(cz)
@@ -325,7 +325,7 @@ func (d *qpDerivative) adjoint(g *QPGrad, dz, dlambda, dnu []float64) (exists qp
 		return exists, err
 	}
 	outside := d.solve()
-	if !d.bounded() {
+	if !d.productsFinite() {
 		return exists, errDerivativeOverflow
 	}
 	d.zvz = append(append(append(d.zvz[:0], a.z...), d.v[:a.n]...), a.z...)
@@ -337,9 +337,9 @@ func (d *qpDerivative) adjoint(g *QPGrad, dz, dlambda, dnu []float64) (exists qp
 		if d.kkt != nil {
 			residual[input] = max(outside, d.kkt.blockOutside(d, QPInput(input)))
 		}
-		exists[input] = residual[input] <= rangeTol && !d.sidesPart(QPInput(input))
+		exists[input] = residual[input] <= rangeTol && !d.hasEvenSide(QPInput(input))
 	}
-	return exists, refuse(g, exists, func(input QPInput) *NotDifferentiableError {
+	return exists, missingError(g, exists, func(input QPInput) *NotDifferentiableError {
 		switch {
 		case residual[input] <= rangeTol:
 			return d.evenError(input)
@@ -353,9 +353,9 @@ func (d *qpDerivative) adjoint(g *QPGrad, dz, dlambda, dnu []float64) (exists qp
 // errDerivativeOverflow is returned for derivatives beyond the range of float64.
 var errDerivativeOverflow = fmt.Errorf("qpdiff: the derivative overflows (%w): scale the cotangent, the direction or the problem down", ErrNotFinite)
 
-// bounded reports whether the products that form the derivatives are finite: the products of d.v
-// and d.y with z and with the multipliers.
-func (d *qpDerivative) bounded() bool {
+// productsFinite reports whether the products that form the derivatives are finite: the products of
+// d.v and d.y with z and with the multipliers.
+func (d *qpDerivative) productsFinite() bool {
 	a := d.sys
 	var y float64
 	for i, r := range d.rows {
@@ -382,9 +382,9 @@ func (d *qpDerivative) singularError(input QPInput, residual float64) *NotDiffer
 
 const singularRemedy = "remove dependent rows, or make Q positive definite, so that the solution is unique"
 
-// refuse calls the function e for each block that has a field in g but no derivative, and joins the
-// errors that e returns.
-func refuse(g *QPGrad, exists qpInputs, e func(QPInput) *NotDifferentiableError) error {
+// missingError calls the function e for each block that has a field in g but no derivative, and
+// joins the errors that e returns.
+func missingError(g *QPGrad, exists qpInputs, e func(QPInput) *NotDifferentiableError) error {
 	var errs []error
 	for i, exists := range exists {
 		if input := QPInput(i); !exists && (g.matrix(input) != nil || g.vector(input) != nil) {
@@ -409,7 +409,7 @@ func (d *qpDerivative) addCotangents(wanted *QPGrad, exists qpInputs) {
 		floats.Sub(g.P, v[:n])
 	}
 	for i, r := range d.rows {
-		m, rhs, at := a.place(&g, r)
+		m, rhs, at := a.placeIn(&g, r)
 		yi := y[i] * a.scale[r]
 		if rhs != nil {
 			rhs[at] += yi

@@ -153,7 +153,7 @@ func (a *activeSet) certifyInfeasible(s *qpReport, r int) {
 // is so if, in some part of the program, the objective falls without bound along the step and no
 // row ends the fall.
 func (a *activeSet) provesUnbounded(s *qpReport) bool {
-	if !a.falls() {
+	if !a.setFallDirection() {
 		return false // the usual case
 	}
 	d := a.dz
@@ -182,34 +182,34 @@ func (a *activeSet) provesUnbounded(s *qpReport) bool {
 	return false
 }
 
-// falls writes the direction of the last proximal step to a.dz, and scales it to the size 1 in each
-// part of the program. It reports whether the objective of some part falls without bound along this
-// direction if the rows are ignored.
-func (a *activeSet) falls() (some bool) {
+// setFallDirection writes the direction of the last proximal step to a.dz, and scales it to the
+// size 1 in each part of the program. It reports whether the objective of some part falls without
+// bound along this direction if the rows are ignored.
+func (a *activeSet) setFallDirection() (some bool) {
 	n, d := a.n, a.dz
 	for k := range a.parts {
 		a.parts[k].rayResidual = rayResidual{deviation: dense.Eps}
 	}
 	for j, v := range a.step {
-		p, root := &a.parts[a.part[j]], math.Sqrt(a.d[j])
+		p, root := &a.parts[a.varPart[j]], math.Sqrt(a.d[j])
 		p.big = max(p.big, math.Abs(v)*root)
 		p.pmax = max(p.pmax, math.Abs(a.p[j])/root)
 		p.qmax = max(p.qmax, a.q[j*n+j]/a.d[j])
 	}
 	for j, v := range a.step {
 		d[j] = 0
-		if big := a.parts[a.part[j]].big; big > 0 && dense.Finite(big) {
+		if big := a.parts[a.varPart[j]].big; big > 0 && dense.Finite(big) {
 			d[j] = v * (1 / big)
 		}
 	}
 	for i := range n {
-		if p := &a.parts[a.part[i]]; p.qmax > 0 {
+		if p := &a.parts[a.varPart[i]]; p.qmax > 0 {
 			p.deviation = max(p.deviation, math.Abs(floats.Dot(a.q[i*n:(i+1)*n], d))/(math.Sqrt(a.d[i])*p.qmax))
 		}
 	}
 	for k := range a.parts {
 		p := &a.parts[k]
-		p.slope = floats.Dot(a.gather(a.work, a.p, k), a.gather(a.work2, d, k))
+		p.slope = floats.Dot(a.entriesOf(a.work, a.p, k), a.entriesOf(a.work2, d, k))
 		some = some || p.isRay()
 	}
 	return some
@@ -239,16 +239,16 @@ func (a *activeSet) endsRay(r int, product float64) bool {
 	}
 	product = math.Abs(product)
 	p := &a.parts[a.rowPart[r]]
-	return product <= flatTol || !p.isRay() || slack/product*a.hidden(p) < -p.slope
+	return product <= flatTol || !p.isRay() || slack/product*a.hiddenSlope(p) < -p.slope
 }
 
-// hidden returns a slope along a.dz in part p of the program. The terms of Qz at the distance 1
-// hide any smaller slope. gradientRatio uses the same terms.
-func (a *activeSet) hidden(p *programPart) (slope float64) {
+// hiddenSlope returns a slope along a.dz in part p of the program. The terms of Qz at the distance
+// 1 hide any smaller slope. gradientRatio uses the same terms.
+func (a *activeSet) hiddenSlope(p *programPart) (slope float64) {
 	n, d, dual := a.n, a.dz, 0.0
 	for _, i := range p.variables {
 		for j, q := range a.q[i*n : (i+1)*n] {
-			dual = larger(dual, math.Abs(q*d[j])*a.unit[i])
+			dual = fastMax(dual, math.Abs(q*d[j])*a.unit[i])
 		}
 	}
 	for _, j := range p.variables {
@@ -271,7 +271,7 @@ func (a *activeSet) alongRay() (some bool) {
 	clear(dl)
 	a.solveKKT(&a.triangle, d, dl)
 	for k, p := range a.parts {
-		if t := a.firstRow(d, k); p.relative > converged && t > 0 && dense.Finite(t) {
+		if t := a.firstRow(d, k); p.relative > convergedTol && t > 0 && dense.Finite(t) {
 			some = true
 			for _, j := range p.variables {
 				a.z[j] += t * d[j]

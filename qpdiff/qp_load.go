@@ -24,7 +24,7 @@ func (a *activeSet) load(q *QP) error {
 		a.resize(shape, two)
 	}
 	if !a.loaded {
-		a.empty()
+		a.forgetProgram()
 	}
 	sameQ, err := a.loadQ(q)
 	if err != nil {
@@ -40,7 +40,7 @@ func (a *activeSet) load(q *QP) error {
 	}
 	if !a.loaded || !sameQ || !sameRows {
 		a.findParts()
-		a.bounds = !slices.ContainsFunc(a.onlyCol[:a.rows], func(j int) bool { return j < 0 })
+		a.onlyBounds = !slices.ContainsFunc(a.onlyCol[:a.rows], func(j int) bool { return j < 0 })
 	}
 	// The factor of Q plus a proximal term also depends on the units of the variables and on the
 	// weight of the proximal term. The rows determine these units and this weight.
@@ -50,19 +50,19 @@ func (a *activeSet) load(q *QP) error {
 	if !sameRows || !a.factored {
 		a.forgetRows()
 	}
-	if a.redundant {
-		a.current = false
+	if a.equalitiesDepend {
+		a.triangleValid = false
 	}
 	return nil
 }
 
 // loadRows copies the rows of the program q. It reports whether they are equal to the rows of the
 // last program.
-func (a *activeSet) loadRows(q *QP) (same bool, err error) {
-	same = true
+func (a *activeSet) loadRows(q *QP) (sameRows bool, err error) {
+	sameRows = true
 	first := 0
 	if a.twoSided {
-		if same, err = a.loadSides(q); err != nil {
+		if sameRows, err = a.loadSides(q); err != nil {
 			return false, err
 		}
 		first = a.m
@@ -72,29 +72,29 @@ func (a *activeSet) loadRows(q *QP) (same bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		same = same && equal
+		sameRows = sameRows && equal
 	}
-	return same, nil
+	return sameRows, nil
 }
 
 // findParts finds the parts of the program, and assigns each variable and each row to its part. It
 // assigns a row of zeros to the first part.
 func (a *activeSet) findParts() {
 	n := a.n
-	a.part, a.rowPart, a.byPart = dense.Grow(a.part, n), dense.Grow(a.rowPart, a.rows), dense.Grow(a.byPart, n)
-	count := connectVariables(a.part, a.q, a.c)
+	a.varPart, a.rowPart, a.byPart = dense.Grow(a.varPart, n), dense.Grow(a.rowPart, a.rows), dense.Grow(a.byPart, n)
+	count := connectVariables(a.varPart, a.q, a.c)
 	a.parts = dense.Grow(a.parts, count)
 	clear(a.parts)
 	clear(a.rowPart)
 	if count == 1 {
-		clear(a.part)
+		clear(a.varPart)
 	} else {
 		a.numberParts()
 	}
 	list := a.byPart[:0]
 	for k := range a.parts {
 		from := len(list)
-		for j, part := range a.part {
+		for j, part := range a.varPart {
 			if part == k {
 				list = append(list, j)
 			}
@@ -103,17 +103,17 @@ func (a *activeSet) findParts() {
 	}
 }
 
-// numberParts numbers the parts of the program 0, 1, 2 and so on. On entry, a.part[j] is the lowest
-// variable in the part of variable j. numberParts replaces this variable by the number of the part.
-// It also sets the parts of the rows.
+// numberParts numbers the parts of the program 0, 1, 2 and so on. On entry, a.varPart[j] is the
+// lowest variable in the part of variable j. numberParts replaces this variable by the number of
+// the part. It also sets the parts of the rows.
 func (a *activeSet) numberParts() {
 	next := 0
-	for j, first := range a.part { // the first variable of a part comes before its other variables
-		if first == j {
-			a.part[j] = next
+	for j, lowestVar := range a.varPart { // the first variable of a part comes before its other variables
+		if lowestVar == j {
+			a.varPart[j] = next
 			next++
 		} else {
-			a.part[j] = a.part[first]
+			a.varPart[j] = a.varPart[lowestVar]
 		}
 	}
 	for r, j := range a.onlyCol[:a.rows] {
@@ -121,7 +121,7 @@ func (a *activeSet) numberParts() {
 			j = slices.IndexFunc(a.crow(r), nonzero)
 		}
 		if j >= 0 {
-			a.rowPart[r] = a.part[j]
+			a.rowPart[r] = a.varPart[j]
 		}
 	}
 }
@@ -170,7 +170,7 @@ func (a *activeSet) checkSymmetry() error {
 		for j, v := range a.q[i*n : i*n+i] {
 			w := a.q[j*n+i]
 			size := max(math.Abs(v), math.Abs(w), math.Sqrt(math.Abs(a.q[i*n+i]))*math.Sqrt(math.Abs(a.q[j*n+j])))
-			if math.Abs(v-w) > asymmetry*size {
+			if math.Abs(v-w) > symmetryTol*size {
 				return check.ArgErrorf("QP.Q", ErrDomain, "give (Q+Qᵀ)/2, which has the same zᵀQz", "is not symmetric: it holds %v at (%d, %d) and %v at (%d, %d)", v, i, j, w, j, i)
 			}
 		}
@@ -206,7 +206,7 @@ func (a *activeSet) loadSides(q *QP) (same bool, err error) {
 	same = true
 	for r := range a.m {
 		lo, hi := q.sides(r, a.general)
-		known := a.loaded && suits(a.scale[r], lo) && suits(a.scale[r], hi)
+		known := a.loaded && inRange(a.scale[r], lo) && inRange(a.scale[r], hi)
 		if r >= a.general {
 			if !known {
 				a.takeBound(r)
@@ -254,10 +254,10 @@ func (a *activeSet) setSides(r int, lo, hi float64) error {
 			a.switchOff(r)
 		} else {
 			a.turn(r)
-			a.current = a.current && a.at[r] < 0
+			a.triangleValid = a.triangleValid && a.at[r] < 0
 		}
 	}
-	a.current = a.current && a.equality(r) == equal
+	a.triangleValid = a.triangleValid && a.equality(r) == equal
 	if lo <= hi && lo <= math.MaxFloat64 && hi >= -math.MaxFloat64 && exactProduct(lo, s) && exactProduct(hi, s) {
 		return nil
 	}
@@ -282,7 +282,7 @@ func (a *activeSet) checkSides(r int, lo, hi float64) error {
 		case math.IsNaN(v) || v == -side.off:
 			return check.ArgErrorf(name, ErrNotFinite, fmt.Sprintf("give a number, or %+v for no bound", side.off), "holds %v at index %d", v, i)
 		case !exactProduct(v, a.scale[r]):
-			return underflowing(name, i, v)
+			return underflowError(name, i, v)
 		}
 	}
 	return check.ArgErrorf("QP."+lower.String(), ErrDomain, "give a lower side that is at most the upper one", "holds %v at index %d, above the %v in %v", lo, i, hi, upper)
@@ -297,13 +297,13 @@ func (a *activeSet) switchOff(r int) {
 			a.at[other] = i + j
 		}
 		a.at[r] = -1
-		a.current = false
+		a.triangleValid = false
 	}
 }
 
-// names returns two names of program data for row r: of the matrix that holds the row, and of the
-// vector that holds its right-hand side.
-func (a *activeSet) names(r int) (rows, right string) {
+// inputNames returns two names of program data for row r: of the matrix that holds the row, and of
+// the vector that holds its right-hand side.
+func (a *activeSet) inputNames(r int) (rows, right string) {
 	if r >= a.m {
 		return "QP.A", "QP.B"
 	}
@@ -314,7 +314,7 @@ func (a *activeSet) names(r int) (rows, right string) {
 // its block. It switches an inequality off if its scaled right-hand side is +Inf. It returns an
 // error if v cannot be used.
 func (a *activeSet) oddRight(r, i int, v float64) error {
-	_, name := a.names(r)
+	_, name := a.inputNames(r)
 	switch {
 	case math.IsNaN(v) || math.IsInf(v, -1) || r >= a.m && math.IsInf(v, 1):
 		remedy := "give a number, or +Inf to switch the row off"
@@ -323,16 +323,16 @@ func (a *activeSet) oddRight(r, i int, v float64) error {
 		}
 		return check.ArgErrorf(name, ErrNotFinite, remedy, "holds %v at index %d", v, i)
 	case math.Abs(a.r[r]) < dense.SmallestNormal:
-		return underflowing(name, i, v)
+		return underflowError(name, i, v)
 	case a.r[r] > 0:
 		a.switchOff(r)
 	}
 	return nil
 }
 
-// underflowing returns the error for the right-hand side v, with the index i, whose scaled value
+// underflowError returns the error for the right-hand side v, with the index i, whose scaled value
 // underflows.
-func underflowing(name string, i int, v float64) error {
+func underflowError(name string, i int, v float64) error {
 	return check.ArgErrorf(name, ErrNotFinite, "set it to 0, or measure the variables in smaller units", "holds %.3g at index %d, whose ratio to its row underflows", v, i)
 }
 
@@ -340,7 +340,7 @@ func underflowing(name string, i int, v float64) error {
 // right-hand side v.
 func (a *activeSet) sameRow(r int, src []float64, v float64) bool {
 	s, dst := a.scale[r], a.crow(r)[:len(src)]
-	if !suits(s, v) {
+	if !inRange(s, v) {
 		return false
 	}
 	j := 0
@@ -358,9 +358,9 @@ func (a *activeSet) sameRow(r int, src []float64, v float64) bool {
 	return true
 }
 
-// suits reports whether the scaled right-hand side, the product of a row's scale s and right-hand
+// inRange reports whether the scaled right-hand side, the product of a row's scale s and right-hand
 // side v, neither underflows nor overflows.
-func suits(s, v float64) bool {
+func inRange(s, v float64) bool {
 	t := math.Abs(v * s)
 	return t >= dense.SmallestNormal && t <= math.MaxFloat64 || v == 0 || math.IsInf(v, 0)
 }
@@ -396,7 +396,7 @@ const (
 // of the squared coefficients may underflow or overflow.
 func (a *activeSet) oddNorm(r, i int, g *mat.Dense) (float64, error) {
 	var big float64
-	name, _ := a.names(r)
+	name, _ := a.inputNames(r)
 	for _, v := range g.RawRowView(i) {
 		if !dense.Finite(v) {
 			return 0, check.FiniteRows(name, boundEntry, g)

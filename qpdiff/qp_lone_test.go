@@ -124,7 +124,7 @@ func TestQPNoiseForZeros(t *testing.T) {
 			continue
 		}
 		optimal++
-		if kkt := kktOf(&q, &s); kkt > 1e-8 && s.Residual.Relative > converged {
+		if kkt := kktOf(&q, &s); kkt > 1e-8 && s.Residual.Relative > convergedTol {
 			t.Errorf("%d: KKT %g, %+v", i, kkt, s.Residual)
 		}
 	}
@@ -169,7 +169,7 @@ func TestQPLoneRows(t *testing.T) {
 		c.change(&q, func(r, j, bits int) { q.G.Set(r, j, math.Ldexp(q.G.At(r, j), bits)) })
 		var s Solution
 		_ = s.Solve(&q) // whatever it finds
-		if got := s.set.lone[0]; got != c.want {
+		if got := s.set.loneRows[0]; got != c.want {
 			t.Errorf("%s: lone is %v", c.name, got)
 		}
 	}

@@ -9,15 +9,15 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// violated reports whether z violates inequality r by more than a rounding error. An inequality in
-// the working set does not count as violated. The parameter size is the size of z.
-func (a *activeSet) violated(r int, size float64) bool {
+// isViolated reports whether z violates inequality r by more than a rounding error. An inequality
+// in the working set does not count as violated. The parameter size is the size of z.
+func (a *activeSet) isViolated(r int, size float64) bool {
 	v, bound := -a.slack[r], math.Abs(a.r[r])
-	return v > 0 && a.at[r] < 0 && !a.skip[r] && v > feasTol*bound && (v > feasTol*(bound+size) || v > feasTol*a.slackTerm(r))
+	return v > 0 && a.at[r] < 0 && !a.skippedRows[r] && v > feasTol*bound && (v > feasTol*(bound+size) || v > feasTol*a.slackTerm(r))
 }
 
-// negative counts the inequalities of the working set with a negative multiplier.
-func (a *activeSet) negative() int {
+// countNegative counts the inequalities of the working set with a negative multiplier.
+func (a *activeSet) countNegative() int {
 	return floats.Count(func(v float64) bool { return v < 0 }, a.lam[a.eq:len(a.w)])
 }
 
@@ -30,14 +30,14 @@ func (a *activeSet) dropNegative() {
 	}
 }
 
-// start makes z the base. It builds the working set from the equalities and as many independent
-// rows of the last working set as possible. It returns -1, or a row r as a proof that no point
-// satisfies the equalities.
-func (a *activeSet) start() int {
+// restartAtZ makes z the base. It builds the working set from the equalities and as many
+// independent rows of the last working set as possible. It returns -1, or a row r as a proof that
+// no point satisfies the equalities.
+func (a *activeSet) restartAtZ() int {
 	n := a.n
-	clear(a.skip)
+	clear(a.skippedRows)
 	if a.twoSided || slices.ContainsFunc(a.z, nonzero) {
-		a.slacks()
+		a.setSlacks()
 		dense.Products(a.perp, a.q, n, a.z)
 	} else { // the usual case
 		copy(a.slack, a.r)
@@ -49,13 +49,13 @@ func (a *activeSet) start() int {
 	}
 	a.forward(a.perp, 0)
 	a.measureNoise()
-	guess := a.guess[:len(a.w)]
+	guess := a.lastRows[:len(a.w)]
 	copy(guess, a.w)
 	for _, r := range guess {
 		a.at[r] = -1
 	}
 	a.w, a.eq = a.w[:0], 0
-	a.current, a.redundant = true, false
+	a.triangleValid, a.equalitiesDepend = true, false
 	first := a.m
 	if a.twoSided {
 		first = 0
@@ -74,7 +74,7 @@ func (a *activeSet) start() int {
 		if a.provesInfeasible(r) {
 			return r
 		}
-		a.skip[r], a.redundant = true, true
+		a.skippedRows[r], a.equalitiesDepend = true, true
 	}
 	for _, r := range guess {
 		if !a.equality(r) {
@@ -92,7 +92,7 @@ func (a *activeSet) start() int {
 // bound after the sweeps. The sweeps cost very little, and save most changes of the working set.
 func (a *activeSet) guessBounds() {
 	n := a.n
-	if a.rows != a.m || a.m == 0 || a.shifted || !a.bounds {
+	if a.rows != a.m || a.m == 0 || a.shifted || !a.onlyBounds {
 		return
 	}
 	lo, hi := a.work[:n], a.work2[:n]
@@ -130,7 +130,7 @@ func (a *activeSet) guessBounds() {
 		}
 	}
 	for r, j := range a.onlyCol {
-		if a.twoSided && !a.faces(r, a.crow(r)[j]*z[j]) {
+		if a.twoSided && !a.mayEnter(r, a.crow(r)[j]*z[j]) {
 			continue
 		}
 		if a.r[r] <= a.crow(r)[j]*z[j] {
@@ -142,12 +142,12 @@ func (a *activeSet) guessBounds() {
 // findBroken lists the violated inequalities outside the working set, and returns the largest
 // violation.
 func (a *activeSet) findBroken() (worst float64) {
-	a.broken = a.broken[:0]
-	size := a.size()
+	a.violatedRows = a.violatedRows[:0]
+	size := a.zNorm()
 	for r, slack := range a.slack[:a.m] {
-		if slack < 0 && a.violated(r, size) {
-			a.broken = append(a.broken, r)
-			worst = larger(worst, -slack)
+		if slack < 0 && a.isViolated(r, size) {
+			a.violatedRows = append(a.violatedRows, r)
+			worst = fastMax(worst, -slack)
 		}
 	}
 	return worst
@@ -163,7 +163,7 @@ func (a *activeSet) minimise() int {
 	// From here on, rows enter one by one, so the working set must not have negative multipliers.
 	// Rounding errors of the steps accumulate, so each pass solves again on the final working set.
 	for range 5 {
-		for a.multipliers(); a.negative() > 0; a.multipliers() {
+		for a.setMultipliers(); a.countNegative() > 0; a.setMultipliers() {
 			a.dropNegative()
 		}
 		a.setPoint()
@@ -184,14 +184,14 @@ func (a *activeSet) minimise() int {
 func (a *activeSet) byBlocks() bool {
 	best, patience := math.MaxInt, 3
 	for patience > 0 {
-		a.multipliers()
+		a.setMultipliers()
 		a.setPoint()
 		worst := a.findBroken()
-		bad := a.negative() + len(a.broken)
+		bad := a.countNegative() + len(a.violatedRows)
 		if bad == 0 {
 			return true
 		}
-		if len(a.broken) > a.n {
+		if len(a.violatedRows) > a.n {
 			// at most n rows can hold with equality, and the steps have not yet shown which rows these are
 			break
 		}
@@ -201,7 +201,7 @@ func (a *activeSet) byBlocks() bool {
 			patience--
 		}
 		a.dropNegative()
-		for _, r := range a.broken {
+		for _, r := range a.violatedRows {
 			if -a.slack[r] >= enterFraction*worst {
 				a.tryEnter(r)
 			}
@@ -218,30 +218,30 @@ func (a *activeSet) byBlocks() bool {
 func (a *activeSet) oneByOne() int {
 	for a.iterations <= a.maxChanges {
 		worst := a.findBroken()
-		if len(a.broken) == 0 {
+		if len(a.violatedRows) == 0 {
 			return -1
 		}
-		a.broken = slices.DeleteFunc(a.broken, func(r int) bool { return -a.slack[r] < enterFraction*worst })
+		a.violatedRows = slices.DeleteFunc(a.violatedRows, func(r int) bool { return -a.slack[r] < enterFraction*worst })
 		for a.iterations <= a.maxChanges {
-			r := a.mostBroken()
+			r := a.mostViolated()
 			if r < 0 || -a.slack[r] < enterFraction*worst {
 				break
 			}
 			a.mrow(r)
-			if -a.slack[r] <= a.rounding(a.rowPart[r])*math.Sqrt(a.mnorm[r]) {
-				a.skip[r] = true
+			if -a.slack[r] <= a.roundingError(a.rowPart[r])*math.Sqrt(a.mnorm[r]) {
+				a.skippedRows[r] = true
 				continue
 			}
 			if !a.satisfy(r) {
 				if a.provesInfeasible(r) {
 					return r
 				}
-				a.skip[r] = true
+				a.skippedRows[r] = true
 				continue
 			}
-			a.offsets()
+			a.setOffsets()
 			a.move()
-			a.followRows(a.broken)
+			a.followRows(a.violatedRows)
 			a.followRows(a.w)
 		}
 		a.followAll()
@@ -249,13 +249,13 @@ func (a *activeSet) oneByOne() int {
 	return -1
 }
 
-// mostBroken returns the most violated row of the list a.broken, or -1 if no row of the list is
-// violated.
-func (a *activeSet) mostBroken() int {
-	size := a.size()
+// mostViolated returns the most violated row of the list a.violatedRows, or -1 if no row of the
+// list is violated.
+func (a *activeSet) mostViolated() int {
+	size := a.zNorm()
 	r, worst := -1, 0.0
-	for _, i := range a.broken {
-		if a.slack[i] < worst && a.violated(i, size) {
+	for _, i := range a.violatedRows {
+		if a.slack[i] < worst && a.isViolated(i, size) {
 			r, worst = i, a.slack[i]
 		}
 	}
@@ -320,5 +320,5 @@ func (a *activeSet) roundingOf(r int) float64 {
 	for i, s := range a.w {
 		sum += math.Abs(a.y[i]) * a.slackTerm(s)
 	}
-	return roundings * dense.Eps * sum
+	return roundingFactor * dense.Eps * sum
 }

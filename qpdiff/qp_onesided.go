@@ -42,10 +42,10 @@ func (s *Solution) DirectionalDerivative(w *Workspace, dz, dlambda, dnu []float6
 	}
 	a := d.sys
 	apart := d.movedApart(t)
-	if len(d.weak)+len(apart) == 0 || d.cond > weakCond || d.sideHidden {
+	if len(d.weakRows)+len(apart) == 0 || d.cond > weakCond || d.sideHidden {
 		return d.jvp(dz, dlambda, dnu, t)
 	}
-	weak := append(slices.Clone(d.weak), apart...)
+	weak := append(slices.Clone(d.weakRows), apart...)
 	rows := d.rows
 	defer func() { d.rows = rows }()
 	d.rows = nil
@@ -69,12 +69,12 @@ func (s *Solution) DirectionalDerivative(w *Workspace, dz, dlambda, dnu []float6
 	program.G, program.H = mat.NewDense(len(weak), a.n, a.stack(weak)), slices.Clone(d.cy[strict:len(d.rows)])
 	if len(apart) > 0 {
 		program.L = make([]float64, len(weak))
-		dense.Fill(program.L[:len(d.weak)], math.Inf(-1))
-		d.partSides(t, apart, program.L[len(d.weak):], program.H[len(d.weak):])
+		dense.Fill(program.L[:len(d.weakRows)], math.Inf(-1))
+		d.partSides(t, apart, program.L[len(d.weakRows):], program.H[len(d.weakRows):])
 	}
 	var sol Solution
 	if err := sol.Solve(&program); err != nil {
-		return refuse(t, qpInputs{}, func(input QPInput) *NotDifferentiableError {
+		return missingError(t, qpInputs{}, func(input QPInput) *NotDifferentiableError {
 			e := d.weakError(input)
 			e.Weak.Rows = slices.Sorted(slices.Values(weak))
 			e.Remedy = "the program of the directional derivative has no solution: " + sol.Status.String()
@@ -84,8 +84,8 @@ func (s *Solution) DirectionalDerivative(w *Workspace, dz, dlambda, dnu []float6
 	// z and the multipliers are unique if the active rows are independent, and Q is definite on the
 	// null space of the strictly active rows.
 	c := a.stack(d.rows)
-	if newKKTMatrix(a.n, strict, a.q, c[:strict*a.n]).singular() || newKKTMatrix(a.n, len(d.rows), a.q, c).singular() {
-		return refuse(t, qpInputs{}, func(input QPInput) *NotDifferentiableError {
+	if newKKTMatrix(a.n, strict, a.q, c[:strict*a.n]).isSingular() || newKKTMatrix(a.n, len(d.rows), a.q, c).isSingular() {
+		return missingError(t, qpInputs{}, func(input QPInput) *NotDifferentiableError {
 			e := d.weakError(input)
 			e.Weak.Rows = slices.Sorted(slices.Values(weak))
 			e.Residual, e.Remedy = 1, singularRemedy
@@ -96,7 +96,7 @@ func (s *Solution) DirectionalDerivative(w *Workspace, dz, dlambda, dnu []float6
 	d.y = dense.Grow(d.y, max(a.n, len(d.rows)))
 	copy(d.y, sol.Nu)
 	copy(d.y[strict:], sol.Lambda)
-	if !d.bounded() {
+	if !d.productsFinite() {
 		return errDerivativeOverflow
 	}
 	d.write(dz, dlambda, dnu)

@@ -39,23 +39,23 @@ type rayResidual struct {
 
 func nonzero(v float64) bool { return v != 0 }
 
-// connectVariables finds the parts of a program with the matrix q and the rows c. It sets first[j]
-// to the lowest variable in the part of variable j. A nonzero entry of q connects its two
-// variables, and a row of c connects all variables of its nonzero entries. connectVariables returns
-// the number of parts.
-func connectVariables(first []int, q, c []float64) (count int) {
-	n := len(first)
+// connectVariables finds the parts of a program with the matrix q and the rows c. It sets
+// lowestVar[j] to the lowest variable in the part of variable j. A nonzero entry of q connects its
+// two variables, and a row of c connects all variables of its nonzero entries. connectVariables
+// returns the number of parts.
+func connectVariables(lowestVar []int, q, c []float64) (count int) {
+	n := len(lowestVar)
 	if !slices.Contains(q[:n], 0) { // the usual case
-		clear(first)
+		clear(lowestVar)
 		return 1
 	}
-	for j := range first {
-		first[j] = j
+	for j := range lowestVar {
+		lowestVar[j] = j
 	}
 	find := func(j int) int {
-		for first[j] != j {
-			first[j] = first[first[j]]
-			j = first[j]
+		for lowestVar[j] != j {
+			lowestVar[j] = lowestVar[lowestVar[j]]
+			j = lowestVar[j]
 		}
 		return j
 	}
@@ -69,7 +69,7 @@ func connectVariables(first []int, q, c []float64) (count int) {
 				i = j
 			}
 			if x, y := find(i), find(j); x != y {
-				first[max(x, y)] = min(x, y)
+				lowestVar[max(x, y)] = min(x, y)
 				count--
 			}
 		}
@@ -80,8 +80,8 @@ func connectVariables(first []int, q, c []float64) (count int) {
 	for at := 0; at < len(c) && count > 1; at += n {
 		joinAll(c[at:at+n], -1)
 	}
-	for j := range first {
-		first[j] = find(j)
+	for j := range lowestVar {
+		lowestVar[j] = find(j)
 	}
 	return count
 }

@@ -72,8 +72,8 @@ func TestQPPartsAreFound(t *testing.T) {
 		if err := a.load(&q); err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(a.part, c.variables) || !slices.Equal(a.rowPart, c.rows) || len(a.parts) != slices.Max(c.variables)+1 {
-			t.Errorf("parts of the variables %v, of the rows %v of %d, want %v, %v", a.part, a.rowPart, len(a.parts), c.variables, c.rows)
+		if !slices.Equal(a.varPart, c.variables) || !slices.Equal(a.rowPart, c.rows) || len(a.parts) != slices.Max(c.variables)+1 {
+			t.Errorf("parts of the variables %v, of the rows %v of %d, want %v, %v", a.varPart, a.rowPart, len(a.parts), c.variables, c.rows)
 		}
 	}
 }

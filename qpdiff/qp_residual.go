@@ -27,11 +27,11 @@ func (a *activeSet) measure(s *qpReport, thorough bool) {
 			a.addRow(cl, v, r)
 			part := &a.parts[a.rowPart[r]]
 			part.hl += v * a.r[r]
-			part.gapTerm = larger(part.gapTerm, math.Abs(v*a.r[r]))
+			part.gapTerm = fastMax(part.gapTerm, math.Abs(v*a.r[r]))
 		}
 	}
 	sum := 0.0
-	a.coarse = false
+	a.coarseGrad = false
 	terms := a.work2
 	dense.Products(a.grad, a.q, n, a.z)
 	for k := range a.parts {
@@ -46,24 +46,24 @@ func (a *activeSet) measure(s *qpReport, thorough bool) {
 			g := v + p + c
 			a.grad[i] = g
 			sum += g
-			term := larger(larger(math.Abs(v), math.Abs(p)), math.Abs(c))
+			term := fastMax(fastMax(math.Abs(v), math.Abs(p)), math.Abs(c))
 			terms[i] = term
 			unit, z := a.unit[i], math.Abs(z)
 			g = math.Abs(g)
 			coarse = coarse || g > defaultTol*term
-			rawGradient = larger(rawGradient, g)
-			gradient = larger(gradient, unit*g)
-			dual = larger(dual, unit*term)
-			size = larger(size, z/unit)
-			rawDual = larger(rawDual, term)
-			rawZ = larger(rawZ, z)
+			rawGradient = fastMax(rawGradient, g)
+			gradient = fastMax(gradient, unit*g)
+			dual = fastMax(dual, unit*term)
+			size = fastMax(size, z/unit)
+			rawDual = fastMax(rawDual, term)
+			rawZ = fastMax(rawZ, z)
 		}
-		a.coarse = a.coarse || coarse
-		res.Dual = larger(res.Dual, rawGradient)
+		a.coarseGrad = a.coarseGrad || coarse
+		res.Dual = fastMax(res.Dual, rawGradient)
 		part.zqz, part.pz, part.gradient, part.dual, part.z, part.rawDual, part.rawZ = zqz, pz, gradient, dual, size, rawDual, rawZ
 	}
-	a.slacks()
-	sum += a.violation(res)
+	a.setSlacks()
+	sum += a.measureViolation(res)
 	gap := 0.0
 	s.Objective = 0
 	for k := range a.parts {
@@ -72,33 +72,33 @@ func (a *activeSet) measure(s *qpReport, thorough bool) {
 		gap += part.zqz + part.pz + part.hl
 	}
 	res.Gap = math.Abs(gap)
-	a.compare(res, terms)
-	if thorough && res.Relative > refined {
-		a.products(terms)
-		a.compare(res, terms)
+	a.setRelative(res, terms)
+	if thorough && res.Relative > refinedTol {
+		a.updateTerms(terms)
+		a.setRelative(res, terms)
 	}
 	if sum += res.Gap; !dense.Finite(sum) { // also if an entry of a maximum is NaN
 		res.Relative = math.Inf(1)
 	}
 }
 
-// larger returns max(u, v), or u if v is NaN. It takes half the time of max.
-func larger(u, v float64) float64 {
+// fastMax returns max(u, v), or u if v is NaN. It takes half the time of max.
+func fastMax(u, v float64) float64 {
 	if v > u {
 		return v
 	}
 	return u
 }
 
-// compare computes the relative residual of each part, and of the whole program. The parameter
+// setRelative computes the relative residual of each part, and of the whole program. The parameter
 // terms holds, for each entry of the gradient, the size of the entry's terms.
-func (a *activeSet) compare(res *KKTResidual, terms []float64) {
+func (a *activeSet) setRelative(res *KKTResidual, terms []float64) {
 	res.Relative = 0
 	for k := range a.parts {
 		p := &a.parts[k]
 		gap, product := math.Abs(p.zqz+p.pz+p.hl), p.dual*p.z
 		p.relative = max(p.primal, a.gradientRatio(p, terms), ratio(gap, max(p.gapTerm, product)))
-		if least := min(p.rawDual, p.dual, p.rawZ, p.z, product); !(least >= underflow && product <= math.MaxFloat64) {
+		if least := min(p.rawDual, p.dual, p.rawZ, p.z, product); !(least >= underflowSize && product <= math.MaxFloat64) {
 			a.checkSizes(k)
 		}
 		res.Relative = max(res.Relative, p.relative)
@@ -134,14 +134,14 @@ func (a *activeSet) besideLarger(p *programPart) bool {
 }
 
 // ownRatio returns the relative residual of part k if products in this part underflow. It differs
-// from compare in two ways. An entry of the gradient does not count as an error if it is as small
-// as an underflow. The slacks of rows with a multiplier replace the duality gap.
+// from setRelative in two ways. An entry of the gradient does not count as an error if it is as
+// small as an underflow. The slacks of rows with a multiplier replace the duality gap.
 func (a *activeSet) ownRatio(k int) float64 {
 	p := &a.parts[k]
 	relative := p.primal
 	for _, i := range p.variables {
-		lost := math.SmallestNonzeroFloat64 * (1 + floats.Norm(a.q[i*a.n:(i+1)*a.n], 1))
-		relative = max(relative, ratio(max(math.Abs(a.grad[i])-lost, 0), p.rawDual))
+		lostDigits := math.SmallestNonzeroFloat64 * (1 + floats.Norm(a.q[i*a.n:(i+1)*a.n], 1))
+		relative = max(relative, ratio(max(math.Abs(a.grad[i])-lostDigits, 0), p.rawDual))
 	}
 	for i, r := range a.w {
 		if a.rowPart[r] == k && a.lam[i] != 0 {
@@ -151,37 +151,38 @@ func (a *activeSet) ownRatio(k int) float64 {
 	return relative
 }
 
-// representable reports whether a residual can be divided by the size v. The parameter scaled must
-// be the same size in other units. If v is not 0, both v and scaled must be far above underflow.
-func representable(v, scaled float64) bool {
-	return v == 0 || v >= underflow && scaled >= underflow && dense.Finite(scaled)
+// representable reports whether a residual can be divided by the size v. The parameter scaledSize
+// must be the same size in other units. If v is not 0, both v and scaledSize must be far above
+// underflow.
+func representable(v, scaledSize float64) bool {
+	return v == 0 || v >= underflowSize && scaledSize >= underflowSize && dense.Finite(scaledSize)
 }
 
-// violation computes the largest violation of a row, and the largest relative violation in each
-// part of the program. It returns the sum of the violations. Before the call, the slacks must be
-// set, and so must the largest entry of z in each part.
-func (a *activeSet) violation(res *KKTResidual) (sum float64) {
-	a.loosest = 0
+// measureViolation computes the largest violation of a row, and the largest relative violation in
+// each part of the program. It returns the sum of the violations. Before the call, the slacks must
+// be set, and so must the largest entry of z in each part.
+func (a *activeSet) measureViolation(res *KKTResidual) (sum float64) {
+	a.maxRowRatio = 0
 	m, two := a.m, a.twoSided
 	for r, v := range a.slack {
-		right := a.r[r]
+		rhs := a.r[r]
 		if v >= 0 && r < m && !(two && a.equality(r)) {
 			if !two || a.otherSlack[r] >= 0 {
 				continue
 			}
-			v, right = a.otherSlack[r], a.otherRhs[r] // a row of the working set is not turned
+			v, rhs = a.otherSlack[r], a.otherRhs[r] // a row of the working set is not turned
 		}
 		sum += v
 		v = math.Abs(v)
 		p := &a.parts[a.rowPart[r]]
 		res.Primal = max(res.Primal, v/math.Abs(a.scale[r]))
-		term := math.Abs(right)
-		if v > refined*term {
+		term := math.Abs(rhs)
+		if v > refinedTol*term {
 			term = max(term, a.rowSize(r)*p.z)
 		}
 		p.primal = max(p.primal, ratio(v, term))
-		if v > looseTol*math.Abs(right) {
-			a.loosest = max(a.loosest, ratio(v, a.ownTerm(r, right)))
+		if v > looseTol*math.Abs(rhs) {
+			a.maxRowRatio = max(a.maxRowRatio, ratio(v, a.ownTerm(r, rhs)))
 		}
 	}
 	return sum
@@ -193,19 +194,19 @@ func (a *activeSet) violation(res *KKTResidual) (sum float64) {
 // rounding error if z is 0. The ratio does not depend on units. In contrast, the units of the
 // residual may make a violation seem small although it is as large as all terms of the row.
 func (a *activeSet) looseRows(tol float64) (worst float64) {
-	if a.loosest <= tol {
+	if a.maxRowRatio <= tol {
 		return 0 // the usual case
 	}
 	u := a.dz
 	copy(u, a.p)
 	a.forward(u, 0)
 	for r, v := range a.slack {
-		right := a.r[r]
+		rhs := a.r[r]
 		if v >= 0 && !a.equality(r) {
 			if !a.twoSided || a.otherSlack[r] >= 0 {
 				continue
 			}
-			v, right = a.otherSlack[r], a.otherRhs[r]
+			v, rhs = a.otherSlack[r], a.otherRhs[r]
 		}
 		k := a.rowPart[r]
 		size := math.Abs(a.parts[k].zqz)
@@ -213,14 +214,14 @@ func (a *activeSet) looseRows(tol float64) (worst float64) {
 			size += u[j]*u[j] + a.prox[j]*a.z[j]*a.z[j]
 		}
 		a.mrow(r)
-		worst = max(worst, ratio(math.Abs(v), a.ownTerm(r, right)+math.Sqrt(size*a.mnorm[r])))
+		worst = max(worst, ratio(math.Abs(v), a.ownTerm(r, rhs)+math.Sqrt(size*a.mnorm[r])))
 	}
 	return worst
 }
 
-// ownTerm returns the largest term of row r if its right-hand side is right.
-func (a *activeSet) ownTerm(r int, right float64) float64 {
-	own := math.Abs(right)
+// ownTerm returns the largest term of row r if its right-hand side is rhs.
+func (a *activeSet) ownTerm(r int, rhs float64) float64 {
+	own := math.Abs(rhs)
 	for j, c := range a.crow(r) {
 		own = max(own, math.Abs(c*a.z[j]))
 	}
@@ -258,7 +259,7 @@ func (a *activeSet) gradientRatio(p *programPart, terms []float64) (relative flo
 // after measure.
 func (a *activeSet) ownResidual() (own float64) {
 	terms := a.work2
-	a.products(terms)
+	a.updateTerms(terms)
 	for k := range a.parts {
 		p := &a.parts[k]
 		p.ownRatio = 0
@@ -273,13 +274,13 @@ func (a *activeSet) ownResidual() (own float64) {
 // hiddenResidual divides each entry of the Lagrangian's gradient by the entry's own terms, and each
 // violation of a row by the row's own terms. It returns the largest ratio, or 0 if no ratio is
 // above hiddenTol. It ignores an entry or violation whose relative residual is at most the
-// tolerance named converged, because the rounding of other terms causes it. hiddenResidual must be
+// tolerance convergedTol, because the rounding of other terms causes it. hiddenResidual must be
 // called after measure.
 func (a *activeSet) hiddenResidual() (worst float64) {
 	if a.ownResidual() > hiddenTol {
 		worst = a.hiddenGradient()
 	}
-	if a.loosest > hiddenTol {
+	if a.maxRowRatio > hiddenTol {
 		worst = max(worst, a.hiddenViolation())
 	}
 	if worst <= hiddenTol {
@@ -293,7 +294,7 @@ func (a *activeSet) hiddenResidual() (worst float64) {
 func (a *activeSet) hiddenGradient() (worst float64) {
 	for i, g := range a.grad {
 		g = math.Abs(g)
-		if g*a.unit[i] > converged*a.parts[a.part[i]].dual {
+		if g*a.unit[i] > convergedTol*a.parts[a.varPart[i]].dual {
 			worst = max(worst, ratio(g, a.work2[i]))
 		}
 	}
@@ -312,7 +313,7 @@ func (a *activeSet) hiddenViolation() (worst float64) {
 			v, right = a.otherSlack[r], a.otherRhs[r]
 		}
 		v = math.Abs(v)
-		if v > converged*max(math.Abs(right), a.rowSize(r)*a.parts[a.rowPart[r]].z) {
+		if v > convergedTol*max(math.Abs(right), a.rowSize(r)*a.parts[a.rowPart[r]].z) {
 			worst = max(worst, ratio(v, a.ownTerm(r, right)))
 		}
 	}
@@ -337,26 +338,26 @@ func (a *activeSet) couple() {
 	}
 }
 
-// products considers the products whose sums are entry i of Qz and of C_Wᵀλ. If the largest of
+// updateTerms considers the products whose sums are entry i of Qz and of C_Wᵀλ. If the largest of
 // these products exceeds terms[i], it replaces terms[i]. The products may be far larger than the
-// sums. products also updates the largest term of each part.
-func (a *activeSet) products(terms []float64) {
+// sums. updateTerms also updates the largest term of each part.
+func (a *activeSet) updateTerms(terms []float64) {
 	z := a.z[:a.n]
 	for i, most := range terms {
 		for j, q := range a.q[i*a.n:][:len(z)] {
-			most = larger(most, math.Abs(q*z[j]))
+			most = fastMax(most, math.Abs(q*z[j]))
 		}
 		terms[i] = most
 	}
 	for i, r := range a.w {
 		lam, row := a.lam[i], a.crow(r)
 		for j, most := range terms {
-			terms[j] = larger(most, math.Abs(row[j]*lam))
+			terms[j] = fastMax(most, math.Abs(row[j]*lam))
 		}
 	}
 	for i, v := range terms {
-		p := &a.parts[a.part[i]]
-		p.dual = larger(p.dual, v*a.unit[i])
+		p := &a.parts[a.varPart[i]]
+		p.dual = fastMax(p.dual, v*a.unit[i])
 	}
 }
 
@@ -372,11 +373,11 @@ func (a *activeSet) refine(s *qpReport) {
 	}
 	a.snap()
 	a.measure(s, false)
-	for step := 0; s.Residual.Relative > refined || step == 0 && a.loosest > looseTol; step++ {
-		loose, before := a.loosest, s.Residual.Relative
-		a.correct(s)
+	for step := 0; s.Residual.Relative > refinedTol || step == 0 && a.maxRowRatio > looseTol; step++ {
+		loose, before := a.maxRowRatio, s.Residual.Relative
+		a.newtonStep(s)
 		if now := s.Residual.Relative; !(now < before/2) {
-			if !(now < before) && !(now <= refined && loose > looseTol && a.loosest <= looseTol) {
+			if !(now < before) && !(now <= refinedTol && loose > looseTol && a.maxRowRatio <= looseTol) {
 				a.takeBack()
 			}
 			a.measure(s, true)
@@ -384,7 +385,7 @@ func (a *activeSet) refine(s *qpReport) {
 			return
 		}
 	}
-	if s.Residual.Relative > refined {
+	if s.Residual.Relative > refinedTol {
 		a.measure(s, true)
 	}
 	a.refineOwn(s)
@@ -394,25 +395,25 @@ func (a *activeSet) refine(s *qpReport) {
 // terms. It stops when a correction does not halve the largest ratio of an entry to its terms. A
 // multiplier needs these corrections if it is small compared with the terms of other variables.
 func (a *activeSet) refineOwn(s *qpReport) {
-	if !a.shifted && !a.coarse {
+	if !a.shifted && !a.coarseGrad {
 		return
 	}
 	for own := a.ownResidual(); own > defaultTol; {
 		before := s.Residual.Relative
-		a.correct(s)
+		a.newtonStep(s)
 		now := a.ownResidual()
-		if !(now < own/2) || s.Residual.Relative > max(before, refined) {
+		if !(now < own/2) || s.Residual.Relative > max(before, refinedTol) {
 			a.takeBack()
-			a.measure(s, s.Residual.Relative > refined)
+			a.measure(s, s.Residual.Relative > refinedTol)
 			return
 		}
 		own = now
 	}
 }
 
-// correct corrects z and the multipliers by one Newton step on the KKT system, and then calls
+// newtonStep corrects z and the multipliers by one Newton step on the KKT system, and then calls
 // measure.
-func (a *activeSet) correct(s *qpReport) {
+func (a *activeSet) newtonStep(s *qpReport) {
 	k := len(a.w)
 	copy(a.oldZ, a.z)
 	copy(a.oldLam, a.lam[:k])

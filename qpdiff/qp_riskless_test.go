@@ -49,7 +49,7 @@ func TestQPRiskless(t *testing.T) {
 			return slices.Clone(s.Z)
 		}
 		z := solve(&q, "as drawn")
-		if tol := map[bool]float64{true: refined, false: converged}[n == 2]; math.Abs(z[0]-1) > tol {
+		if tol := map[bool]float64{true: refinedTol, false: convergedTol}[n == 2]; math.Abs(z[0]-1) > tol {
 			t.Errorf("%d: z₁ = 1 %+.3g", trial, z[0]-1)
 		}
 		u := qpUnits{objective: math.Ldexp(1, 2*rng.IntN(21)-20), d: slices.Repeat([]float64{1}, n), equalityRows: []float64{math.Ldexp(1, rng.IntN(41)-20)}}
@@ -62,12 +62,12 @@ func TestQPRiskless(t *testing.T) {
 		}
 		u = drawUnits(rng, &q, 1e6, 1, false)
 		scaled = u.apply(&q)
-		if got := solve(&scaled, "1e±6"); math.Abs(got[0]*u.d[0]-1) > converged+16*dense.Eps {
+		if got := solve(&scaled, "1e±6"); math.Abs(got[0]*u.d[0]-1) > convergedTol+16*dense.Eps {
 			t.Errorf("%d: z₁ = 1 %+.3g in units of 1e±6", trial, got[0]*u.d[0]-1)
 		}
 		u = drawUnits(rng, &q, 1e3, 1, true)
 		scaled = u.apply(&q)
-		if got := solve(&scaled, "units of each variable"); math.Abs(got[0]*u.d[0]-1) > converged+16*dense.Eps {
+		if got := solve(&scaled, "units of each variable"); math.Abs(got[0]*u.d[0]-1) > convergedTol+16*dense.Eps {
 			t.Errorf("%d: z₁ = 1 %+.3g in units of each variable", trial, got[0]*u.d[0]-1)
 		}
 	}

@@ -17,11 +17,11 @@ import (
 //
 // Of H only the diagonal is used, because it bounds the other entries of H. An entry of C that is
 // negligible in its row and in its column is left out, because its very negative logarithm would
-// outweigh all other logarithms. The scratch work has three times as many entries as E.
-func geometricScale(work []float64, n, k int, h, c []float64) []float64 {
+// outweigh all other logarithms. The slice scratch has three times as many entries as E.
+func geometricScale(scratch []float64, n, k int, h, c []float64) []float64 {
 	dim := n + k
-	clear(work)
-	e, sum, count := work[:dim], work[dim:2*dim], work[2*dim:3*dim]
+	clear(scratch)
+	e, sum, count := scratch[:dim], scratch[dim:2*dim], scratch[2*dim:3*dim]
 	for {
 		sumLogs(sum, count, n, k, h, c)
 		for range geometricSweeps {
@@ -46,11 +46,11 @@ func geometricScale(work []float64, n, k int, h, c []float64) []float64 {
 // the largest entry of its column. The entries are compared after scaling; e holds the logarithms
 // of the scales. The tiniest entries distort these scales, so that much larger entries may seem
 // tiny too. withoutTiny therefore removes only the tiniest entries, and the next call, with new
-// scales, judges the larger ones again. The scratch work has as many entries as e.
-func withoutTiny(e, work []float64, n, k int, h, c []float64) (fewer []float64) {
+// scales, judges the larger ones again. The slice scratch has as many entries as e.
+func withoutTiny(e, scratch []float64, n, k int, h, c []float64) (kept []float64) {
 	scaled := func(i, j int) float64 { return math.Log2(math.Abs(c[i*n+j])) + e[n+i] + e[j] }
 	least, largest := math.Inf(1), math.Inf(-1)
-	col, row := work[:n], work[n:]
+	col, row := scratch[:n], scratch[n:]
 	exp := sizeOfDiagonal(n, h)
 	for j := range n {
 		col[j] = math.Log2(math.Abs(h[j*n+j])) - float64(exp) + 2*e[j]
@@ -80,15 +80,15 @@ func withoutTiny(e, work []float64, n, k int, h, c []float64) (fewer []float64) 
 	if most <= tinyEntry {
 		return nil
 	}
-	fewer = slices.Clone(c)
+	kept = slices.Clone(c)
 	for i := range k {
 		for j := range n {
-			if c[i*n+j] != 0 && below(i, j) > max(tinyEntry, tiniest*most) {
-				fewer[i*n+j] = 0
+			if c[i*n+j] != 0 && below(i, j) > max(tinyEntry, tinyFraction*most) {
+				kept[i*n+j] = 0
 			}
 		}
 	}
-	return fewer
+	return kept
 }
 
 // sizeOfDiagonal returns the binary exponent of the largest entry on the diagonal of h.
@@ -176,7 +176,7 @@ func (a *activeSet) equilibrate() {
 		a.parts[k].qsize = 0
 	}
 	for i := range n {
-		p := &a.parts[a.part[i]]
+		p := &a.parts[a.varPart[i]]
 		for j, v := range a.q[i*n : (i+1)*n] {
 			p.qsize = max(p.qsize, math.Abs(v)*sigma[i]*sigma[j])
 		}
@@ -198,14 +198,14 @@ func (a *activeSet) equilibrate() {
 // all rows, with zeros for the marked rows, or nil if no row is marked. The parameter e holds the
 // scales computed from all rows.
 func (a *activeSet) findLone(e []float64) (c []float64) {
-	clear(a.lone)
-	if !a.suspects(a.c, e) {
+	clear(a.loneRows)
+	if !a.markSuspects(a.c, e) {
 		return nil // the usual case
 	}
 	n, work := a.n, make([]float64, len(a.logs))
 	c = slices.Clone(a.c)
-	for more := true; more; more = a.suspects(c, e) {
-		for r, lone := range a.lone[:a.rows] {
+	for more := true; more; more = a.markSuspects(c, e) {
+		for r, lone := range a.loneRows[:a.rows] {
 			if lone {
 				clear(c[r*n : (r+1)*n])
 			}
@@ -214,8 +214,8 @@ func (a *activeSet) findLone(e []float64) (c []float64) {
 	}
 	// The remaining rows must agree on the units. In these units, the entries of P must have
 	// similar sizes.
-	if spread(n, a.rows, c, e) > clearUnits || spread(n, 1, a.p, append(e[:n:n], 1)) > clearUnits {
-		clear(a.lone)
+	if entrySpread(n, a.rows, c, e) > clearUnits || entrySpread(n, 1, a.p, append(e[:n:n], 1)) > clearUnits {
+		clear(a.loneRows)
 		return nil
 	}
 	if !a.keepLone(c, e) {
@@ -231,8 +231,8 @@ func (a *activeSet) findLone(e []float64) (c []float64) {
 func (a *activeSet) keepLone(c, e []float64) (some bool) {
 	n, part := a.n, make([]int, a.n)
 	connectVariables(part, a.q, c)
-	votes := a.votes(c, e)
-	for r, lone := range a.lone[:a.rows] {
+	votes := a.unitVotes(c, e)
+	for r, lone := range a.loneRows[:a.rows] {
 		if !lone {
 			continue
 		}
@@ -241,7 +241,7 @@ func (a *activeSet) keepLone(c, e []float64) (some bool) {
 		for j, v := range row { // the remaining rows relate the units of its variables
 			lone = lone && (v == 0 || part[j] == part[first] && votes[j] >= 0)
 		}
-		if a.lone[r] = lone && excess(row, e) > tinyEntry; a.lone[r] {
+		if a.loneRows[r] = lone && entryExcess(row, e) > tinyEntry; a.loneRows[r] {
 			some = true
 		} else {
 			copy(c[r*n:(r+1)*n], row)
@@ -250,9 +250,9 @@ func (a *activeSet) keepLone(c, e []float64) (some bool) {
 	return some
 }
 
-// votes returns one number for each variable j. It is the number of entries that agree on the unit
-// of j, reduced by 2 for each lone row whose largest entry is in column j.
-func (a *activeSet) votes(c, e []float64) []int {
+// unitVotes returns one number for each variable j. It is the number of entries that agree on the
+// unit of j, reduced by 2 for each lone row whose largest entry is in column j.
+func (a *activeSet) unitVotes(c, e []float64) []int {
 	n := a.n
 	votes := make([]int, n)
 	for j, p := range a.p {
@@ -265,7 +265,7 @@ func (a *activeSet) votes(c, e []float64) []int {
 	}
 	for r, j := range a.onlyCol[:a.rows] {
 		switch {
-		case a.lone[r]:
+		case a.loneRows[r]:
 			votes[largestAt(a.crow(r), e)] -= 2
 		case j == manyEntries:
 			for j, v := range c[r*n : (r+1)*n] {
@@ -278,15 +278,15 @@ func (a *activeSet) votes(c, e []float64) []int {
 	return votes
 }
 
-// suspects marks the rows of c that may be lone, and reports whether it marked any. A row may be
-// lone if one entry exceeds the row's other entries by far. suspects marks only the rows with about
-// the largest excess, because these rows distort the scales: the distortion may cause the smaller
-// excess of other rows.
-func (a *activeSet) suspects(c, e []float64) (some bool) {
+// markSuspects marks the rows of c that may be lone, and reports whether it marked any. A row may
+// be lone if one entry exceeds the row's other entries by far. markSuspects marks only the rows
+// with about the largest excess, because these rows distort the scales: the distortion may cause
+// the smaller excess of other rows.
+func (a *activeSet) markSuspects(c, e []float64) (some bool) {
 	n, most := a.n, 0.0
 	size := func(r int) (bits float64) {
 		row := c[r*n : (r+1)*n]
-		if a.onlyCol[r] != manyEntries || !(excess(row, e) > suspectEntry) {
+		if a.onlyCol[r] != manyEntries || !(entryExcess(row, e) > suspectEntry) {
 			return 0
 		}
 		big := 0.0
@@ -299,8 +299,8 @@ func (a *activeSet) suspects(c, e []float64) (some bool) {
 		most = max(most, size(r))
 	}
 	for r := range a.rows {
-		if v := size(r); v > 0 && v >= tiniest*most {
-			a.lone[r], some = true, true
+		if v := size(r); v > 0 && v >= tinyFraction*most {
+			a.loneRows[r], some = true, true
 		}
 	}
 	return some
@@ -317,15 +317,16 @@ func largestAt(row, e []float64) (at int) {
 	return at
 }
 
-// excess returns log₂ of a ratio: the largest entry of row divided by its second largest entry. The
-// entries are multiplied by the scales e of the variables. For a row of zeros, excess returns 0.
-func excess(row, e []float64) float64 {
+// entryExcess returns log₂ of a ratio: the largest entry of row divided by its second largest
+// entry. The entries are multiplied by the scales e of the variables. For a row of zeros,
+// entryExcess returns 0.
+func entryExcess(row, e []float64) float64 {
 	most, second := 0.0, 0.0
 	for j, v := range row {
 		if v = math.Abs(v) * e[j]; v > most {
 			most, second = v, most
 		} else {
-			second = larger(second, v)
+			second = fastMax(second, v)
 		}
 	}
 	if most == 0 {
@@ -334,9 +335,9 @@ func excess(row, e []float64) float64 {
 	return math.Log2(most) - math.Log2(second)
 }
 
-// spread returns log₂ of a ratio: the largest entry divided by the smallest nonzero entry of the
-// rows c, scaled by e.
-func spread(n, k int, c, e []float64) float64 {
+// entrySpread returns log₂ of a ratio: the largest entry divided by the smallest nonzero entry of
+// the rows c, scaled by e.
+func entrySpread(n, k int, c, e []float64) float64 {
 	least, largest := math.Inf(1), math.Inf(-1)
 	for i := range k {
 		for j, v := range c[i*n : (i+1)*n] {
@@ -355,7 +356,7 @@ func (a *activeSet) ruizSweep(sigma, rho []float64) {
 	n, col := a.n, a.work2
 	clear(col)
 	for i := range n {
-		big := a.parts[a.part[i]].qsize
+		big := a.parts[a.varPart[i]].qsize
 		if big == 0 {
 			continue
 		}
@@ -364,7 +365,7 @@ func (a *activeSet) ruizSweep(sigma, rho []float64) {
 		}
 	}
 	for r := range a.rows {
-		if a.onlyCol[r] >= 0 || a.lone[r] {
+		if a.onlyCol[r] >= 0 || a.loneRows[r] {
 			continue
 		}
 		big := 0.0

@@ -10,11 +10,11 @@ import (
 // sign of its multiplier selects the side to which the derivative belongs. If the multiplier is
 // zero, the solution has a kink in these two sides, but no kink in other data.
 
-// sidesPart reports whether the given block of the data holds a side of a row with equal sides and
-// the multiplier 0. If it does, the derivatives with respect to this block do not exist.
-func (d *qpDerivative) sidesPart(input QPInput) bool {
+// hasEvenSide reports whether the given block of the data holds a side of a row with equal sides
+// and the multiplier 0. If it does, the derivatives with respect to this block do not exist.
+func (d *qpDerivative) hasEvenSide(input QPInput) bool {
 	return slices.ContainsFunc(d.evenRows, func(r int) bool {
-		_, side, _ := d.sys.inputs(r)
+		_, side, _ := d.sys.inputsOf(r)
 		return input == side || input == side.opposite()
 	})
 }
@@ -31,13 +31,13 @@ func (d *qpDerivative) movedApart(t *QPGrad) (rows []int) {
 }
 
 // partSides considers the program whose solution is the directional derivative along t. It sets
-// lo[i] and hi[i] to the sides of row moved[i] in this program. The list moved is the result of
-// movedApart.
-func (d *qpDerivative) partSides(t *QPGrad, moved []int, lo, hi []float64) {
+// lo[i] and hi[i] to the sides of row movedRows[i] in this program. The list movedRows is the
+// result of movedApart.
+func (d *qpDerivative) partSides(t *QPGrad, movedRows []int, lo, hi []float64) {
 	a := d.sys
-	for i, r := range moved {
+	for i, r := range movedRows {
 		low, high := a.sideChange(t, r)
-		if m, _, at := a.place(t, r); m != nil {
+		if m, _, at := a.placeIn(t, r); m != nil {
 			move := floats.Dot(m.RawRowView(at), a.z)
 			low, high = low-move, high-move
 		}

@@ -16,7 +16,7 @@ func (a *activeSet) solve(s *qpReport, tol float64, maxChanges int) Status {
 	usual := minChanges + changesPerRow*(a.n+a.rows)
 	a.maxChanges = min(cmp.Or(max(maxChanges, 0), usual), hopelessChanges*usual)
 	tol = cmp.Or(max(tol, 0), defaultTol)
-	status := a.factorised(s)
+	status := a.ensureFactor(s)
 	if status == IterationLimit {
 		// Without a factor, the best known point is 0.
 		clear(a.z)
@@ -39,11 +39,11 @@ func (a *activeSet) solve(s *qpReport, tol float64, maxChanges int) Status {
 	return status
 }
 
-// factorised computes a factor of Q, unless the last factor still holds. If Q is not safely
+// ensureFactor computes a factor of Q, unless the last factor still holds. If Q is not safely
 // positive definite, it factorises Q plus the proximal term.
-func (a *activeSet) factorised(s *qpReport) Status {
+func (a *activeSet) ensureFactor(s *qpReport) Status {
 	if a.factored {
-		if !a.stale() {
+		if !a.factorStale() {
 			return Optimal
 		}
 		a.forgetRows()
@@ -53,7 +53,7 @@ func (a *activeSet) factorised(s *qpReport) Status {
 	clear(a.prox)
 	a.factored, a.shifted, a.weakened = true, false, false
 	if a.qmax > 0 {
-		if a.factor(pivotTol) == a.n && a.definite() {
+		if a.factor(pivotTol) == a.n && a.isDefinite() {
 			return Optimal
 		}
 		for i := range a.prox {
@@ -69,16 +69,16 @@ func (a *activeSet) factorised(s *qpReport) Status {
 	return Optimal
 }
 
-// definite reports whether Q, according to its factor, is far enough from a singular matrix.
-func (a *activeSet) definite() bool {
+// isDefinite reports whether Q, according to its factor, is far enough from a singular matrix.
+func (a *activeSet) isDefinite() bool {
 	size := a.work2
-	least := 1.0
+	minPivot := 1.0
 	for i := range a.n {
 		root := math.Sqrt(a.q[i*a.n+i])
 		size[i] = root
-		least = min(least, 1/(a.linv[i]*root))
+		minPivot = min(minPivot, 1/(a.linv[i]*root))
 	}
-	if least > safePivot {
+	if minPivot > safePivot {
 		return true // the usual case
 	}
 	s := dense.SmallestSingular(a.l, a.linv, a.n, a.n, size, a.work)
@@ -103,20 +103,20 @@ func (a *activeSet) proximalPoint(s *qpReport, tol float64) Status {
 		return Infeasible
 	}
 	r := a.firstCentre(s)
-	track := progress{best: math.Inf(1), bestRatio: math.Inf(1), raysLeft: a.n, weakerLeft: maxWeaker}
+	track := progress{bestResidual: math.Inf(1), bestRatio: math.Inf(1), raysLeft: a.n, weakerLeft: maxWeaker}
 	for step := range maxProximal {
 		if r < 0 {
 			r = a.minimise()
 		}
 		if r >= 0 {
-			a.current = false
+			a.triangleValid = false
 			a.certifyInfeasible(s, r)
 			return Infeasible
 		}
 		if a.shifted {
 			s.Proximal = step + 1
 			if a.provesUnbounded(s) {
-				return a.unbounded(s, tol)
+				return a.unboundedStatus(s, tol)
 			}
 		}
 		a.polish(s, tol)
@@ -124,20 +124,20 @@ func (a *activeSet) proximalPoint(s *qpReport, tol float64) Status {
 		if track.done || a.iterations > a.maxChanges || step == maxProximal-1 {
 			break // before recentring changes the multipliers
 		}
-		var more bool
-		if r, more = a.nextCentre(&track, step%proximalPatience == proximalPatience-1); !more {
+		var canContinue bool
+		if r, canContinue = a.nextCentre(&track, step%proximalPatience == proximalPatience-1); !canContinue {
 			break
 		}
 	}
-	return a.confirm(s, tol, track.settled)
+	return a.confirm(s, tol, track.gradSettled)
 }
 
 // firstCentre chooses the first base: the last solution if its factors still hold, and otherwise 0.
 // It returns -1, or a row as a proof that no point satisfies the equalities.
 func (a *activeSet) firstCentre(s *qpReport) int {
-	if !a.current {
+	if !a.triangleValid {
 		clear(a.z)
-		return a.start()
+		return a.restartAtZ()
 	}
 	a.measure(s, false)
 	a.recentre()
@@ -148,39 +148,39 @@ func (a *activeSet) firstCentre(s *qpReport) int {
 // proximal term.
 func (a *activeSet) polish(s *qpReport, tol float64) {
 	a.refine(s)
-	if s.Residual.Relative > converged {
+	if s.Residual.Relative > convergedTol {
 		a.tryZeros(s, tol)
-	} else if a.shifted && a.coarse {
+	} else if a.shifted && a.coarseGrad {
 		a.tryZeroMultipliers(s)
 	}
 }
 
 // nextCentre prepares the next step. Usually it makes z the base. If steps with the same proximal
 // term cannot help, it first moves z along a ray, or reduces the weight of the proximal term. If
-// slow is true and some part has not converged, it also reduces this weight. The result r is the
-// result of start. The result more is false if no further step can help.
-func (a *activeSet) nextCentre(t *progress, slow bool) (r int, more bool) {
+// slowSteps is true and some part has not converged, it also reduces this weight. The result r is
+// the result of restartAtZ. The result canContinue is false if no further step can help.
+func (a *activeSet) nextCentre(t *progress, slowSteps bool) (r int, canContinue bool) {
 	if t.stuck {
 		switch {
 		case !a.shifted:
 			return -1, false
 		case t.raysLeft > 0 && a.alongRay():
 			t.raysLeft--
-			t.best, t.stalled = math.Inf(1), 0
-			return a.start(), true
-		case t.weakerLeft == 0 || t.gradRatio <= converged:
+			t.bestResidual, t.stalledSteps = math.Inf(1), 0
+			return a.restartAtZ(), true
+		case t.weakerLeft == 0 || t.gradRatio <= convergedTol:
 			return -1, false // only the gradient depends on the proximal term
 		}
 		t.weakerLeft--
-		t.best, t.stalled, t.idle, slow = math.Inf(1), 0, 0, true
+		t.bestResidual, t.stalledSteps, t.idleSteps, slowSteps = math.Inf(1), 0, 0, true
 	}
-	if a.shifted && a.weaken(slow) {
+	if a.shifted && a.weaken(slowSteps) {
 		if !a.factorWeighted() {
 			a.takeBackWeights() // to which the working set's triangle belongs
 			return -1, false
 		}
 		a.forgetRows()
-		return a.start(), true
+		return a.restartAtZ(), true
 	}
 	a.unskip()
 	a.recentre()
@@ -188,15 +188,15 @@ func (a *activeSet) nextCentre(t *progress, slow bool) (r int, more bool) {
 }
 
 // confirm returns Optimal if the residuals of the last step are at most tol. These include the
-// residuals that the proximal term hides. The parameter settled is the field of progress with this
-// name.
-func (a *activeSet) confirm(s *qpReport, tol float64, settled bool) Status {
+// residuals that the proximal term hides. The parameter gradSettled is the field of progress with
+// this name.
+func (a *activeSet) confirm(s *qpReport, tol float64, gradSettled bool) Status {
 	s.Residual.Relative = max(s.Residual.Relative, a.looseRows(tol))
 	a.faceNearest()
-	if a.shifted && s.Residual.Relative > converged {
+	if a.shifted && s.Residual.Relative > convergedTol {
 		s.Residual.Relative = max(s.Residual.Relative, a.hiddenResidual())
 	}
-	if s.Residual.Relative <= tol && settled && dense.Finite(s.Objective) {
+	if s.Residual.Relative <= tol && gradSettled && dense.Finite(s.Objective) {
 		return Optimal
 	}
 	return IterationLimit
@@ -220,50 +220,51 @@ func (a *activeSet) contradiction() int {
 
 // progress records the steps of a solve.
 type progress struct {
-	// best is the relative residual that later steps must halve. bestRatio is the largest ratio of a
-	// gradient entry to the entry's own terms; later steps must halve it too. stalled counts the steps
-	// since best was last halved, and idle counts the steps since bestRatio was last halved.
-	best, bestRatio      float64
-	gradRatio            float64 // as bestRatio, after the last step
-	stalled, idle        int
-	settled              bool // gradRatio no longer falls
-	done, stuck          bool // done: no step can help; stuck: no step with the same proximal term can help
-	raysLeft, weakerLeft int  // how many more rays and weaker proximal terms may be tried
+	// bestResidual is the relative residual that later steps must halve. bestRatio is the largest
+	// ratio of a gradient entry to the entry's own terms; later steps must halve it too. stalledSteps
+	// counts the steps since bestResidual was last halved, and idleSteps counts the steps since
+	// bestRatio was last halved.
+	bestResidual, bestRatio float64
+	gradRatio               float64 // as bestRatio, after the last step
+	stalledSteps, idleSteps int
+	gradSettled             bool // gradRatio no longer falls
+	done, stuck             bool // done: no step can help; stuck: no step with the same proximal term can help
+	raysLeft, weakerLeft    int  // how many more rays and weaker proximal terms may be tried
 }
 
 // follow updates the progress t after one more step. The method measure must have computed the
 // residual of this step.
 func (a *activeSet) follow(t *progress, relative, tol float64) {
-	t.settled = !a.shifted
+	t.gradSettled = !a.shifted
 	for k := range a.parts {
 		a.parts[k].ownRatio = math.Inf(1)
 	}
 	if a.shifted && relative <= tol {
 		// Proximal steps converge for one variable after the other.
 		t.gradRatio = a.ownResidual()
-		if t.idle++; t.gradRatio < t.bestRatio/2 {
-			t.bestRatio, t.idle = t.gradRatio, 0
+		if t.idleSteps++; t.gradRatio < t.bestRatio/2 {
+			t.bestRatio, t.idleSteps = t.gradRatio, 0
 		}
-		t.settled = t.gradRatio <= converged || t.idle >= stalledOwn
+		t.gradSettled = t.gradRatio <= convergedTol || t.idleSteps >= stalledOwn
 	}
-	if t.stalled++; relative < t.best/2 {
-		t.best, t.stalled = relative, 0
+	if t.stalledSteps++; relative < t.bestResidual/2 {
+		t.bestResidual, t.stalledSteps = relative, 0
 	}
-	end := relative <= converged && t.settled
+	end := relative <= convergedTol && t.gradSettled
 	t.done = end && (!a.shifted || t.bestRatio <= tol)
-	t.stuck = end || relative <= tol && t.settled && t.stalled >= stalledProximal || !a.shifted && t.stalled >= stalledDefinite
+	t.stuck = end || relative <= tol && t.gradSettled && t.stalledSteps >= stalledProximal || !a.shifted && t.stalledSteps >= stalledDefinite
 }
 
-// unbounded returns the status of a program in which the objective falls without bound along some
-// direction. The program is unbounded if it has a feasible point, and infeasible otherwise. To find
-// a feasible point, the same method runs without the linear term. The point found is nearest to the
-// origin in the metric of the factor.
-func (a *activeSet) unbounded(s *qpReport, tol float64) Status {
+// unboundedStatus returns the status of a program in which the objective falls without bound along
+// some direction. The program is unbounded if it has a feasible point, and infeasible otherwise. To
+// find a feasible point, the same method runs without the linear term. The point found is nearest
+// to the origin in the metric of the factor.
+func (a *activeSet) unboundedStatus(s *qpReport, tol float64) Status {
 	p, noSlope := a.p, a.oldZ // nothing is corrected here, so oldZ is free
 	clear(noSlope)
 	a.p = noSlope
 	clear(a.z)
-	r := a.start()
+	r := a.restartAtZ()
 	if r < 0 {
 		r = a.minimise()
 	}
@@ -277,7 +278,7 @@ func (a *activeSet) unbounded(s *qpReport, tol float64) Status {
 		feasible = worst <= tol
 	}
 	a.p = p
-	a.current = false
+	a.triangleValid = false
 	if feasible {
 		return Unbounded
 	}

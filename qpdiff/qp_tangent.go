@@ -36,7 +36,7 @@ func (d *qpDerivative) change(t *QPGrad) {
 		}
 	}
 	for i, r := range d.rows {
-		m, rhs, at := a.place(t, r)
+		m, rhs, at := a.placeIn(t, r)
 		v := 0.0
 		if rhs != nil {
 			v = rhs[at]
@@ -72,15 +72,15 @@ func (s *Solution) JVP(w *Workspace, dz, dlambda, dnu []float64, t *QPGrad) erro
 
 // jvp does the work of JVP, after the derivative is prepared and the arguments are checked.
 func (d *qpDerivative) jvp(dz, dlambda, dnu []float64, t *QPGrad) error {
-	if len(d.weak) > 0 {
-		return refuse(t, qpInputs{}, func(input QPInput) *NotDifferentiableError { return d.weakError(input) })
+	if len(d.weakRows) > 0 {
+		return missingError(t, qpInputs{}, func(input QPInput) *NotDifferentiableError { return d.weakError(input) })
 	}
 	if apart := d.movedApart(t); len(apart) > 0 {
 		var exists qpInputs
 		for input := range exists {
-			exists[input] = !d.sidesPart(QPInput(input))
+			exists[input] = !d.hasEvenSide(QPInput(input))
 		}
-		return refuse(t, exists, func(input QPInput) *NotDifferentiableError { return d.evenError(input) })
+		return missingError(t, exists, func(input QPInput) *NotDifferentiableError { return d.evenError(input) })
 	}
 	if d.kkt != nil {
 		if err := d.jvpExists(t, dz, dlambda, dnu); err != nil {
@@ -89,11 +89,11 @@ func (d *qpDerivative) jvp(dz, dlambda, dnu []float64, t *QPGrad) error {
 	}
 	d.change(t)
 	d.solve()
-	if d.kkt != nil && d.kkt.partsLater(d.rowChange(t)) {
+	if d.kkt != nil && d.kkt.partsRowsLater(d.rowChange(t)) {
 		others := qpInputs{InputQ: true, InputP: true, InputH: true, InputB: true, InputL: true, InputZMin: true, InputZMax: true}
-		return refuse(t, others, func(input QPInput) *NotDifferentiableError { return d.singularError(input, 1) })
+		return missingError(t, others, func(input QPInput) *NotDifferentiableError { return d.singularError(input, 1) })
 	}
-	if !d.bounded() {
+	if !d.productsFinite() {
 		return errDerivativeOverflow
 	}
 	d.write(dz, dlambda, dnu)
@@ -121,7 +121,7 @@ func (d *qpDerivative) jvpExists(t *QPGrad, dz, dlambda, dnu []float64) error {
 	wanted := [3]bool{dz != nil, dlambda != nil, dnu != nil}
 	for input, part := range [inputCount]QPGrad{{Q: t.Q}, {P: t.P}, {G: t.G}, {H: t.H}, {A: t.A}, {B: t.B}, {L: t.L}, {ZMin: t.ZMin}, {ZMax: t.ZMax}} {
 		d.change(&part)
-		if out := max(d.solve(), d.kkt.parts(d.rowChange(&part), d.rows, a.m, wanted)); out > rangeTol {
+		if out := max(d.solve(), d.kkt.partingRatio(d.rowChange(&part), d.rows, a.m, wanted)); out > rangeTol {
 			errs = append(errs, d.singularError(QPInput(input), out))
 		}
 	}
@@ -138,7 +138,7 @@ func (d *qpDerivative) rowChange(t *QPGrad) []float64 {
 	a := d.sys
 	c := make([]float64, len(d.rows)*a.n)
 	for i, r := range d.rows {
-		if m, _, at := a.place(t, r); m != nil {
+		if m, _, at := a.placeIn(t, r); m != nil {
 			floats.AddScaled(c[i*a.n:(i+1)*a.n], a.scale[r], m.RawRowView(at))
 		}
 	}

@@ -425,7 +425,7 @@ func TestQPStaleSize(t *testing.T) {
 			if err := a.load(&q); err != nil {
 				t.Fatal(err)
 			}
-			if stale := a.stale(); stale != c.stale {
+			if stale := a.factorStale(); stale != c.stale {
 				t.Errorf("times %g, bounds %v: stale %v", c.times, bounds, stale)
 			}
 		}
@@ -478,7 +478,7 @@ func TestQPOpenBound(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.set.equilibrate()
-			if _, z := s.set.sizes(0); (z > 10*unit) != c.counts {
+			if _, z := s.set.partSizes(0); (z > 10*unit) != c.counts {
 				t.Errorf("a bound of %g beside %g: z counts as %g", large, unit, z)
 			}
 		}

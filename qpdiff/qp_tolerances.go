@@ -10,10 +10,10 @@ import "cvgm/qpdiff/internal/dense"
 
 // Limits of a program's data.
 const (
-	// asymmetry is the largest allowed |Q_ij − Q_ji|, relative to the largest of |Q_ij|, |Q_ji| and
+	// symmetryTol is the largest allowed |Q_ij − Q_ji|, relative to the largest of |Q_ij|, |Q_ji| and
 	// √(Q_ii Q_jj). It allows for the rounding of a product such as XᵀX. The rounding errors of entry
 	// (i, j) of this product are relative to √(Q_ii Q_jj).
-	asymmetry = 1e-13
+	symmetryTol = 1e-13
 
 	// safeSquares decides whether a sum of squares is reliable. A sum between safeSquares and
 	// 1/safeSquares has lost nothing to underflow or overflow.
@@ -46,9 +46,9 @@ const (
 	// error if it is below blockTol times the largest coefficient. The multiplier of its row then does
 	// not limit a step.
 	blockTol = 1e-14
-	// roundings bounds the error of the sum that decides whether a row is violated. The unit of this
-	// bound is the rounding error of the sum's largest term.
-	roundings = 8
+	// roundingFactor bounds the error of the sum that decides whether a row is violated. The unit of
+	// this bound is the rounding error of the sum's largest term.
+	roundingFactor = 8
 	// enterFraction selects the violated rows that enter the working set in a block: rows whose
 	// violation is at least this fraction of the largest violation. If all violated rows entered at
 	// once, most would have to leave again. The method in which rows enter one by one uses the same
@@ -100,10 +100,10 @@ const (
 
 // The proximal term and the factors of the working set.
 const (
-	// cancelled is a fraction of a vector's squared norm. If a projection leaves less than this
+	// cancelTol is a fraction of a vector's squared norm. If a projection leaves less than this
 	// fraction of the vector's squared norm, the rounding error of the remainder matters. As a
-	// fraction of the norm itself, cancelled is a half.
-	cancelled = .25
+	// fraction of the norm itself, cancelTol is a half.
+	cancelTol = .25
 
 	// safeNorm and 1/safeNorm bound the norms whose squares are safe. The square of a norm between
 	// these bounds neither underflows nor overflows.
@@ -139,10 +139,10 @@ const (
 	// 2^tinyEntry than another entry of its row and than another entry of its column. Such an entry is
 	// the rounding error of a rounding error.
 	tinyEntry = 53
-	// tiniest is a fraction. Each negligible entry is too small by some number of bits. The entries
-	// that are removed together are too small by at least the fraction tiniest of the largest of these
-	// numbers.
-	tiniest = .75
+	// tinyFraction is a fraction. Each negligible entry is too small by some number of bits. The
+	// entries that are removed together are too small by at least the fraction tinyFraction of the
+	// largest of these numbers.
+	tinyFraction = .75
 
 	// suspectEntry is a number of bits, in the scales computed from all rows. A row is examined if its
 	// largest entry exceeds its other entries by more than this number of bits. The threshold is far
@@ -165,8 +165,8 @@ const (
 
 // Residuals and their refinement.
 const (
-	// underflow is the size below which rounding errors underflow.
-	underflow = dense.SmallestNormal / dense.Eps
+	// underflowSize is the size below which rounding errors underflow.
+	underflowSize = dense.SmallestNormal / dense.Eps
 
 	// looseTol is a violation of a row, relative to the row's terms. A violation above looseTol is
 	// corrected once, which recovers the digits of small variables. Without this correction, rows of
@@ -174,15 +174,15 @@ const (
 	// violation with the size of z does not show this loss.
 	looseTol = 1e-12
 
-	// refined is a relative residual. Once the residual is below refined, no further correction is
-	// worth its cost.
-	refined = 1e-14
-	// converged is a relative residual. The proximal steps end when the relative residual is below
-	// converged. It is ten times [refined], because a badly conditioned working set prevents smaller
-	// residuals. A smaller value would cost more steps without any benefit.
-	converged = 1e-13
+	// refinedTol is a relative residual. Once the residual is below refinedTol, no further correction
+	// is worth its cost.
+	refinedTol = 1e-14
+	// convergedTol is a relative residual. The proximal steps end when the relative residual is below
+	// convergedTol. It is ten times [refinedTol], because a badly conditioned working set prevents
+	// smaller residuals. A smaller value would cost more steps without any benefit.
+	convergedTol = 1e-13
 	// hiddenTol bounds two ratios: a gradient entry divided by its own terms, and a row's violation
-	// divided by the row's own terms. It applies to entries and violations above [converged] in the
+	// divided by the row's own terms. It applies to entries and violations above [convergedTol] in the
 	// units of the equilibrated program. In these units, an entry may seem small although it is as
 	// large as its own terms. This happens if its unit comes from an inactive row.
 	hiddenTol = 10 * defaultTol
@@ -223,8 +223,8 @@ const (
 	// farTol decides which sides of rows are far away. Let z move along a direction until it meets a
 	// side. The side is far if the slope of the objective is less than farTol times the terms of Qz at
 	// this point. If a side is not far, the gradient there keeps two digits of P, because farTol is a
-	// hundred times [converged].
-	farTol = 100 * converged
+	// hundred times [convergedTol].
+	farTol = 100 * convergedTol
 )
 
 // Strict complementarity.
@@ -253,7 +253,7 @@ const (
 	// residual. The error may be large if the proximal term is far larger than the terms of the
 	// solution: the rounding error of the proximal term vanishes only when the rows are satisfied to
 	// the last bit. The error may also be large if a sum has many terms, with one rounding error each.
-	noiseTol = 4 * refined
+	noiseTol = 4 * refinedTol
 
 	// maxCorrections bounds the number of corrections of a derivative. Corrections that only halve
 	// the residual would need a thousand steps from the largest float64 down to rounding. slowTol
@@ -268,9 +268,9 @@ const (
 	// H on the null space of C counts as zero if it is below this fraction of the norm of H.
 	singularTol = 1e-11
 
-	// equilibrations is the number of passes of Ruiz (2001). Each pass halves the number of decades
-	// between the sizes of rows.
-	equilibrations = 10
+	// kktSweeps is the number of passes of Ruiz (2001). Each pass halves the number of decades between
+	// the sizes of rows.
+	kktSweeps = 10
 
 	// projectorTol decides which entries of a projector are rounding errors: entries of at most this
 	// size. The largest entry of a projector is 1. Rounding errors are a few eps, divided by the

@@ -32,7 +32,7 @@ func (d *qpDerivative) withoutMultiplier(sigmaT float64) []int {
 		return d.zeroRows
 	}
 	// ‖L⁻¹x‖ ≤ (Σ|x_j|·inv_j)/sigmaL and ‖m_r‖ ≤ maxNorm for rows of norm one.
-	sigmaL := d.flatness()
+	sigmaL := d.smallestSingular()
 	steep, grad, size, energy := 0.0, 0.0, 0.0, 0.0 // max inv, Σ ρ_j·inv_j, ‖z‖₁, Σ |z_j|/inv_j
 	for j, z := range a.z {
 		z, inv := math.Abs(z), d.inv[j]
@@ -177,11 +177,12 @@ func (d *qpDerivative) sizeOf(r int) float64 {
 	return math.Abs(a.r[r]) + math.Sqrt(c2)*(math.Sqrt(z2)+math.Sqrt(g2))
 }
 
-// flatness estimates the smallest singular value of L, after the rows of L are scaled to norm one.
-// It sets d.inv to the inverse norms of the unscaled rows. The estimate takes one solve. The
-// entries of its right-hand side are ±1, with signs chosen so that the solution grows. flatness
-// costs less than [dense.SmallestSingular], but its estimate can be too high by a larger factor.
-func (d *qpDerivative) flatness() float64 {
+// smallestSingular estimates the smallest singular value of L, after the rows of L are scaled to
+// norm one. It sets d.inv to the inverse norms of the unscaled rows. The estimate takes one solve.
+// The entries of its right-hand side are ±1, with signs chosen so that the solution grows.
+// smallestSingular costs less than [dense.SmallestSingular], but its estimate can be too high by a
+// larger factor.
+func (d *qpDerivative) smallestSingular() float64 {
 	a := d.sys
 	if d.factorID == a.factors {
 		return d.sigmaMin
@@ -204,24 +205,24 @@ func (d *qpDerivative) flatness() float64 {
 	return d.sigmaMin
 }
 
-// split divides zeroRows, the active rows with the multiplier 0, between the lists d.spareRows and
-// d.weak. If active rows depend on each other, other multipliers are valid too; split reports
-// whether this is so. A row goes into d.spareRows if other valid multipliers are positive at this
-// row, and otherwise into d.weak. The other multipliers are λ + δ. Here δ satisfies Σ δ_r c_r = 0
-// over the active rows r, and δ_r ≥ 0 on zeroRows. A linear program finds the δ with the most
-// positive entries.
+// splitZeroRows divides zeroRows, the active rows with the multiplier 0, between the lists
+// d.spareRows and d.weakRows. If active rows depend on each other, other multipliers are valid too;
+// splitZeroRows reports whether this is so. A row goes into d.spareRows if other valid multipliers
+// are positive at this row, and otherwise into d.weakRows. The other multipliers are λ + δ. Here δ
+// satisfies Σ δ_r c_r = 0 over the active rows r, and δ_r ≥ 0 on zeroRows. A linear program finds
+// the δ with the most positive entries.
 //
 // If the KKT system is so badly conditioned that rounding hides slacks and multipliers, all of
 // zeroRows count as weak.
-func (d *qpDerivative) split(zeroRows []int) (dependent bool) {
+func (d *qpDerivative) splitZeroRows(zeroRows []int) (dependent bool) {
 	a := d.sys
 	if d.cond > weakCond {
-		d.weak = append(d.weak[:0], zeroRows...)
+		d.weakRows = append(d.weakRows[:0], zeroRows...)
 		return false
 	}
 	outside := slices.DeleteFunc(slices.Clone(zeroRows), func(r int) bool { return a.at[r] >= 0 })
-	if d.independent(outside) {
-		d.weak = append(d.weak[:0], zeroRows...)
+	if d.areIndependent(outside) {
+		d.weakRows = append(d.weakRows[:0], zeroRows...)
 		return false
 	}
 	active := append(slices.Clone(a.w), outside...)
@@ -250,15 +251,15 @@ func (d *qpDerivative) split(zeroRows []int) (dependent bool) {
 		if solved && sol.Z[k+i] > 0.5 {
 			d.spareRows = append(d.spareRows, r)
 		} else {
-			d.weak = append(d.weak, r)
+			d.weakRows = append(d.weakRows, r)
 		}
 	}
 	return true
 }
 
-// independent reports whether the given rows, together with the rows of the working set, are
+// areIndependent reports whether the given rows, together with the rows of the working set, are
 // linearly independent. No given row may be in the working set.
-func (d *qpDerivative) independent(rows []int) bool {
+func (d *qpDerivative) areIndependent(rows []int) bool {
 	a := d.sys
 	if len(rows) == 0 {
 		return true
@@ -284,7 +285,7 @@ func (d *qpDerivative) independent(rows []int) bool {
 // weakError returns the error for one input whose derivative does not exist because rows are weakly
 // active.
 func (d *qpDerivative) weakError(input QPInput) *NotDifferentiableError {
-	return &NotDifferentiableError{Inputs: []Input{Input(input.String())}, Weak: Weak{Rows: slices.Clone(d.weak)}, Remedy: d.weakRemedy()}
+	return &NotDifferentiableError{Inputs: []Input{Input(input.String())}, Weak: Weak{Rows: slices.Clone(d.weakRows)}, Remedy: d.weakRemedy()}
 }
 
 func (d *qpDerivative) weakRemedy() string {

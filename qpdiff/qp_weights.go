@@ -13,7 +13,7 @@ func (a *activeSet) chooseWeights() {
 		a.parts[k].qsize = 0
 	}
 	for i, v := range a.unit {
-		p := &a.parts[a.part[i]]
+		p := &a.parts[a.varPart[i]]
 		p.qsize = max(p.qsize, a.q[i*n+i]*v*v)
 		a.qRowMax[i] = 0
 		for j, q := range a.q[i*n : (i+1)*n] {
@@ -22,7 +22,7 @@ func (a *activeSet) chooseWeights() {
 	}
 	for k := range a.parts {
 		p := &a.parts[k]
-		p.psize, p.zsize = a.sizes(k)
+		p.psize, p.zsize = a.partSizes(k)
 		if p.weight = p.proximalWeight(p.zsize); p.weight == 0 {
 			// No number in this part of the program determines the size of z, so any weight serves. The
 			// chosen weight is a power of four, because its square root is exact.
@@ -47,15 +47,15 @@ func (p *programPart) proximalWeight(zsize float64) float64 {
 // reports whether the factorisation succeeded.
 func (a *activeSet) factorWeighted() bool {
 	for j, d := range a.d {
-		a.prox[j] = a.parts[a.part[j]].weight * d
+		a.prox[j] = a.parts[a.varPart[j]].weight * d
 	}
 	return a.factor(0) == a.n
 }
 
 // weaken reduces the weight of the proximal term in some parts of the program. These are the parts
-// in which z is far larger than the bounds of the rows imply. If slow is true, they also include
-// the parts that have not converged. weaken reports whether it reduced a weight.
-func (a *activeSet) weaken(slow bool) (some bool) {
+// in which z is far larger than the bounds of the rows imply. If slowSteps is true, they also
+// include the parts that have not converged. weaken reports whether it reduced a weight.
+func (a *activeSet) weaken(slowSteps bool) (some bool) {
 	for k := range a.parts {
 		p := &a.parts[k]
 		p.oldWeight = p.weight
@@ -65,7 +65,7 @@ func (a *activeSet) weaken(slow bool) (some bool) {
 			// rounding.
 			weaker = min(weaker, p.proximalWeight(size))
 		}
-		if slow && max(p.relative, p.ownRatio) > converged {
+		if slowSteps && max(p.relative, p.ownRatio) > convergedTol {
 			weaker = min(weaker, p.weight/100) // Q is flatter than the proximal term
 		}
 		if weaker < p.weight/2 {
@@ -85,15 +85,15 @@ func (a *activeSet) takeBackWeights() {
 	a.factorWeighted()
 }
 
-// stale reports whether the factor contains a proximal term that was chosen, or weakened, for
+// factorStale reports whether the factor contains a proximal term that was chosen, or weakened, for
 // another program and does not suit P, H and B of this program.
-func (a *activeSet) stale() bool {
+func (a *activeSet) factorStale() bool {
 	if !a.shifted {
 		return false
 	}
 	near := func(now, then float64) bool { return now <= staleSize*then && then <= staleSize*now }
 	for k := range a.parts {
-		p, z := a.sizes(k)
+		p, z := a.partSizes(k)
 		if !near(p, a.parts[k].psize) || !near(z, a.parts[k].zsize) {
 			return true
 		}
@@ -101,9 +101,9 @@ func (a *activeSet) stale() bool {
 	return a.weakened
 }
 
-// sizes returns two sizes of part k of the program, in the units of the variables: the size of the
-// linear term, and the size of z that the bounds of the rows imply.
-func (a *activeSet) sizes(k int) (psize, zsize float64) {
+// partSizes returns two sizes of part k of the program, in the units of the variables: the size of
+// the linear term, and the size of z that the bounds of the rows imply.
+func (a *activeSet) partSizes(k int) (psize, zsize float64) {
 	for _, j := range a.parts[k].variables {
 		psize = max(psize, math.Abs(a.p[j])*a.unit[j])
 	}
@@ -154,8 +154,8 @@ func (a *activeSet) sizes(k int) (psize, zsize float64) {
 	return psize, zsize
 }
 
-// size returns the norm of z in the scale of the variables.
-func (a *activeSet) size() float64 {
+// zNorm returns the norm of z in the scale of the variables.
+func (a *activeSet) zNorm() float64 {
 	var sum float64
 	for i, v := range a.z {
 		sum += a.d[i] * v * v

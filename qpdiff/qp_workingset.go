@@ -21,25 +21,26 @@ type activeSet struct {
 	loaded   bool // the data of a problem are loaded
 	factored bool // l belongs to q
 
-	// loosest is the largest ratio of a row's violation to the row's own terms; see looseTol. coarse
-	// is true if some entry of the gradient may exceed defaultTol times the entry's own terms.
-	loosest  float64
-	coarse   bool
-	weakened bool // the weight of the proximal term was reduced after it was chosen
+	// maxRowRatio is the largest ratio of a row's violation to the row's own terms; see looseTol.
+	// coarseGrad is true if some entry of the gradient may exceed defaultTol times the entry's own
+	// terms.
+	maxRowRatio float64
+	coarseGrad  bool
+	weakened    bool // the weight of the proximal term was reduced after it was chosen
 	// qRowMax has the largest entry of each row of Q. coupling has the largest entry of each column of
 	// C_W, over the rows of the working set with several entries. Both are in the units of the
 	// variables, and are used only with a proximal term.
 	qRowMax, coupling []float64
 	logs              []float64 // work of geometricScale
-	lone              []bool    // rows that are bounds up to rounding, see findLone
-	mrows             []float64 // m_r if has[r], likewise mnorm
-	has               []bool
-	// current is true if t and q1 are factors for the rows in w, computed with the current factor of
-	// Q. redundant is true if some equalities depend on others. The next solve must then check again
-	// whether their right-hand sides b agree.
-	current, redundant bool
+	loneRows          []bool    // rows that are bounds up to rounding, see findLone
+	mrows             []float64 // m_r if mrowKnown[r], likewise mnorm
+	mrowKnown         []bool
+	// triangleValid is true if t and q1 are factors for the rows in w, computed with the current
+	// factor of Q. equalitiesDepend is true if some equalities depend on others. The next solve must
+	// then check again whether their right-hand sides b agree.
+	triangleValid, equalitiesDepend bool
 
-	bounds bool // each row has one entry
+	onlyBounds bool // each row has one entry
 
 	g []float64 // Q₁u0, see perp
 	e []float64 // T⁻¹ baseSlack_W
@@ -50,13 +51,13 @@ type activeSet struct {
 	base, baseSlack, perp  []float64
 	baseOther              []float64 // as baseSlack, for the sides that the rows do not face
 	step                   []float64 // z = base + step
-	dz, dl                 []float64 // a correction of z and the multipliers; dz also holds a direction, see falls
+	dz, dl                 []float64 // a correction of z and the multipliers; dz also holds a direction, see setFallDirection
 	y                      []float64 // coefficients of the rows of w, see combination
 	row, wrow              []float64 // Q₁m_r and the part of m_r orthogonal to Q₁, see project
 	oldZ, oldLam           []float64 // z and the multipliers before the last correction
 	work, work2            []float64 // scratch within one function, which names what they hold
-	guess                  []int     // the rows of the last working set; start tries to enter them
-	broken                 []int     // the violated rows that may enter
+	lastRows               []int     // the rows of the last working set; restartAtZ tries to enter them
+	violatedRows           []int     // the violated rows that may enter
 	iterations, maxChanges int
 }
 
@@ -73,27 +74,27 @@ func (a *activeSet) resize(shape qpShape, twoSided bool) {
 	dense.GrowAll(rows*n, &a.c, &a.mrows)
 	dense.GrowAll(n, &a.p, &a.d, &a.prox, &a.unit, &a.qRowMax, &a.coupling, &a.linv, &a.tinv, &a.g, &a.e, &a.lam, &a.z, &a.base, &a.step, &a.perp, &a.grad, &a.dz, &a.dl, &a.y, &a.work, &a.work2, &a.row, &a.wrow, &a.oldZ, &a.oldLam)
 	dense.GrowAll(rows, &a.r, &a.scale, &a.mnorm, &a.slack, &a.baseSlack)
-	dense.GrowAll(rows, &a.has, &a.skip, &a.lone)
+	dense.GrowAll(rows, &a.mrowKnown, &a.skippedRows, &a.loneRows)
 	dense.GrowAll(rows, &a.at, &a.onlyCol)
-	dense.GrowAll(n, &a.w, &a.guess)
-	a.broken = dense.Grow(a.broken, m)
+	dense.GrowAll(n, &a.w, &a.lastRows)
+	a.violatedRows = dense.Grow(a.violatedRows, m)
 }
 
-// empty forgets the last program and its working set.
-func (a *activeSet) empty() {
+// forgetProgram forgets the last program and its working set.
+func (a *activeSet) forgetProgram() {
 	a.factored = false
 	a.w = a.w[:0]
 	clear(a.q)
 	a.qmax = 0
 	dense.Fill(a.at, -1)
-	a.eq, a.current = 0, false
+	a.eq, a.triangleValid = 0, false
 }
 
 // forgetRows discards the values that were computed from the rows and the last factor of Q. It
 // keeps the working set, from which the next solve starts.
 func (a *activeSet) forgetRows() {
-	clear(a.has)
-	a.current = false
+	clear(a.mrowKnown)
+	a.triangleValid = false
 }
 
 // factor computes the Cholesky factor L of Q plus the proximal term. It returns the first row whose
@@ -112,7 +113,7 @@ func (a *activeSet) factor(tol float64) int {
 func (a *activeSet) mrow(r int) []float64 {
 	n := a.n
 	m := a.mrows[r*n : (r+1)*n]
-	if a.has[r] {
+	if a.mrowKnown[r] {
 		return m
 	}
 	copy(m, a.c[r*n:(r+1)*n])
@@ -122,7 +123,7 @@ func (a *activeSet) mrow(r int) []float64 {
 	}
 	a.forward(m, from)
 	a.mnorm[r] = floats.Dot(m, m)
-	a.has[r] = true
+	a.mrowKnown[r] = true
 	return m
 }
 
@@ -158,11 +159,11 @@ func (a *activeSet) tryEnter(r int) bool {
 	}
 	m := a.mrow(r)
 	norm2 := a.mnorm[r]
-	left := a.project(m, norm2, a.row, a.wrow, a.dl)
-	if !(left > dependTol*dependTol*norm2) {
+	remainder := a.project(m, norm2, a.row, a.wrow, a.dl)
+	if !(remainder > dependTol*dependTol*norm2) {
 		return false
 	}
-	a.enter(r, left)
+	a.enter(r, remainder)
 	return true
 }
 
@@ -190,17 +191,17 @@ func (a *activeSet) leave(j int) {
 	a.iterations++
 }
 
-// multipliers computes the multipliers λ of the working set from the system Tᵀλ = g − e. Here e is
-// T⁻¹s_W, and s_W holds the slacks of the working set at the base.
-func (a *activeSet) multipliers() {
-	a.offsets()
+// setMultipliers computes the multipliers λ of the working set from the system Tᵀλ = g − e. Here e
+// is T⁻¹s_W, and s_W holds the slacks of the working set at the base.
+func (a *activeSet) setMultipliers() {
+	a.setOffsets()
 	k := len(a.w)
 	floats.SubTo(a.lam[:k], a.g[:k], a.e[:k])
 	dense.BackSolve(a.t, a.tinv, k, a.n, a.lam)
 }
 
-// offsets sets a.e to T⁻¹s_W.
-func (a *activeSet) offsets() {
+// setOffsets sets a.e to T⁻¹s_W.
+func (a *activeSet) setOffsets() {
 	k := len(a.w)
 	dense.Gather(a.e, a.baseSlack, a.w)
 	a.triangle.forward(a.n, a.e[:k])
@@ -261,9 +262,9 @@ func (a *activeSet) recentre() {
 	}
 }
 
-// gather copies the entries of x that belong to part k of the program to the slice work, and
-// returns this slice. If the program has only one part, gather returns x.
-func (a *activeSet) gather(work, x []float64, k int) []float64 {
+// entriesOf copies the entries of x that belong to part k of the program to the slice work, and
+// returns this slice. If the program has only one part, entriesOf returns x.
+func (a *activeSet) entriesOf(work, x []float64, k int) []float64 {
 	if len(a.parts) == 1 {
 		return x
 	}
@@ -275,21 +276,21 @@ func (a *activeSet) gather(work, x []float64, k int) []float64 {
 // measureNoise sets the noise of each part of the program to the norm of perp in this part.
 func (a *activeSet) measureNoise() {
 	for k := range a.parts {
-		a.parts[k].noise = floats.Norm(a.gather(a.work, a.perp, k), 2)
+		a.parts[k].noise = floats.Norm(a.entriesOf(a.work, a.perp, k), 2)
 	}
 }
 
-// rounding returns the rounding error of u = Lᵀz in part k of the program. It includes the rounding
-// error of the step from u back to z. Because of this error, the slacks of the working set are not
-// exactly 0.
-func (a *activeSet) rounding(k int) float64 {
+// roundingError returns the rounding error of u = Lᵀz in part k of the program. It includes the
+// rounding error of the step from u back to z. Because of this error, the slacks of the working set
+// are not exactly 0.
+func (a *activeSet) roundingError(k int) float64 {
 	sum := 0.0
 	for i, r := range a.w {
 		if a.rowPart[r] == k {
 			sum += a.e[i] * a.e[i]
 		}
 	}
-	off := roundings * dense.Eps * max(a.parts[k].noise, math.Sqrt(sum))
+	off := roundingFactor * dense.Eps * max(a.parts[k].noise, math.Sqrt(sum))
 	for _, r := range a.w {
 		if a.rowPart[r] == k {
 			off = max(off, math.Abs(a.slack[r])/math.Sqrt(a.mnorm[r]))
@@ -307,8 +308,8 @@ func (a *activeSet) baseHere() {
 	}
 }
 
-// slacks computes the slacks of all rows at the point z.
-func (a *activeSet) slacks() {
+// setSlacks computes the slacks of all rows at the point z.
+func (a *activeSet) setSlacks() {
 	if a.twoSided {
 		a.subtractSides(a.r, a.otherRhs, a.z)
 	} else {
@@ -319,7 +320,7 @@ func (a *activeSet) slacks() {
 // subtractRows sets a.slack to rhs − Cx. The rows of C are all constraints.
 func (a *activeSet) subtractRows(rhs, x []float64) {
 	dst, rhs := a.slack[:a.rows], rhs[:a.rows]
-	if a.bounds {
+	if a.onlyBounds {
 		for r, j := range a.onlyCol[:a.rows] {
 			dst[r] = rhs[r] - float64(a.c[r*a.n+j]*x[j])
 		}
@@ -344,7 +345,7 @@ func (a *activeSet) turn(r int) {
 	} else {
 		floats.Scale(-1, a.crow(r))
 	}
-	if a.has[r] {
+	if a.mrowKnown[r] {
 		floats.Scale(-1, a.mrows[r*a.n:(r+1)*a.n])
 	}
 	a.r[r], a.otherRhs[r] = a.otherRhs[r], a.r[r]
@@ -368,7 +369,7 @@ func (a *activeSet) subtractSides(rhs, otherRhs, x []float64) {
 		dst[r] = rhs[r] - v
 		u += v
 		if a.otherSlack[r] = u; u < 0 && u < dst[r] {
-			a.face(r)
+			a.tryTurn(r)
 		}
 	}
 	for r := a.m; r < a.rows; r++ {
@@ -376,9 +377,9 @@ func (a *activeSet) subtractSides(rhs, otherRhs, x []float64) {
 	}
 }
 
-// face turns row r to the side that it does not face. If the row is in the working set, or is an
-// equality, face does nothing.
-func (a *activeSet) face(r int) {
+// tryTurn turns row r to the side that it does not face. If the row is in the working set, or is an
+// equality, tryTurn does nothing.
+func (a *activeSet) tryTurn(r int) {
 	if a.at[r] < 0 && !a.equality(r) {
 		a.turn(r)
 	}
@@ -389,15 +390,15 @@ func (a *activeSet) face(r int) {
 func (a *activeSet) faceNearest() {
 	for r, u := range a.otherSlack {
 		if u < a.slack[r] {
-			a.face(r)
+			a.tryTurn(r)
 		}
 	}
 }
 
-// faces reports whether row r is outside the working set. If it is, and z is on or beyond the side
-// that the row does not face, faces turns the row to that side. The row may then enter the working
-// set. The parameter product is c_rᵀz, the product of the row with z.
-func (a *activeSet) faces(r int, product float64) bool {
+// mayEnter reports whether row r is outside the working set. If it is, and z is on or beyond the
+// side that the row does not face, mayEnter turns the row to that side. The row may then enter the
+// working set. The parameter product is c_rᵀz, the product of the row with z.
+func (a *activeSet) mayEnter(r int, product float64) bool {
 	if a.at[r] >= 0 {
 		return false
 	}
@@ -410,7 +411,7 @@ func (a *activeSet) faces(r int, product float64) bool {
 // unskip allows rows with two sides to enter the working set again if they were skipped because of
 // rounding. It does not allow this for equalities that follow from other rows.
 func (a *activeSet) unskip() {
-	for r := range a.skip[:a.m] {
-		a.skip[r] = a.skip[r] && a.equality(r)
+	for r := range a.skippedRows[:a.m] {
+		a.skippedRows[r] = a.skippedRows[r] && a.equality(r)
 	}
 }

@@ -12,7 +12,7 @@ import (
 // multipliers to 0. It keeps the zeros of a part only if they reduce the residual to at most tol.
 func (a *activeSet) tryZeros(s *qpReport, tol float64) {
 	for k := range a.parts {
-		if a.parts[k].relative > converged {
+		if a.parts[k].relative > convergedTol {
 			a.tryZerosOf(s, tol, k)
 		}
 	}
@@ -40,7 +40,7 @@ func (a *activeSet) tryZerosOf(s *qpReport, tol float64, k int) {
 		a.clearZ(k, false)
 		try()
 	}
-	if p.relative > refined && a.clearMultipliers(k) {
+	if p.relative > refinedTol && a.clearMultipliers(k) {
 		if origin {
 			a.clearZ(k, false)
 		}
@@ -60,7 +60,7 @@ func (a *activeSet) tryZerosOf(s *qpReport, tol float64, k int) {
 	}
 	a.clearZ(k, true)
 	// The other entries of z must change too, so that the rows of the working set hold again.
-	a.slacks()
+	a.setSlacks()
 	dl := a.dl[:len(a.w)]
 	dense.Gather(dl, a.slack, a.w)
 	for i, r := range a.w {
@@ -88,7 +88,7 @@ func (a *activeSet) tryZeroMultipliers(s *qpReport) {
 	if !some {
 		return
 	}
-	if a.measure(s, true); !(a.ownResidual() < own/2 && s.Residual.Relative <= max(before, refined)) {
+	if a.measure(s, true); !(a.ownResidual() < own/2 && s.Residual.Relative <= max(before, refinedTol)) {
 		copy(lam, a.oldLam)
 		a.measure(s, true)
 	}
