@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 
@@ -25,7 +26,7 @@ func (w *tuning) splits(rows []int, folds int) ([]cvgm.Split, error) {
 			folds = largeFolds
 		}
 		if folds = min(folds, w.mostFolds(rows)); folds < 2 {
-			return nil, args.Bad("Tuner.Groups", qpdiff.ErrDomain, "give two or more", "have one group among %d examples", len(rows))
+			return nil, args.Bad(w.groupsField(), qpdiff.ErrDomain, "give two or more", "has one group for %d examples", len(rows))
 		}
 	}
 	return w.draw(rand.New(rand.NewPCG(w.Seed, 0)), rows, folds, arg)
@@ -184,7 +185,7 @@ func (w *tuning) outer(rows []int, folds, number int) ([]cvgm.Split, error) {
 func (w *tuning) inner(rows []int, folds int) ([]cvgm.Split, error) {
 	if w.Tuner.Splits == nil {
 		if folds = min(folds, w.mostFolds(rows)); folds < 2 {
-			return nil, args.Bad("Tuner.Groups", qpdiff.ErrDomain, "give three groups or more, or OuterFolds: -1", "leave one group to the search")
+			return nil, args.Bad(w.groupsField(), qpdiff.ErrDomain, "give three groups or more, or OuterFolds: -1", "leaves one group to the search")
 		}
 	}
 	splits, err := w.splits(rows, folds)
@@ -194,24 +195,38 @@ func (w *tuning) inner(rows []int, folds int) ([]cvgm.Split, error) {
 	return splits, err
 }
 
-// checkTrained returns an error for a split whose training rows lack one of several classes,
-// because the model of this split could not predict this class.
+// checkTrained returns an error for a split whose training rows lack a class that other rows have. A
+// joint model of several classes requires all classes. Some learners of two classes require both.
 func (w *tuning) checkTrained(splits []cvgm.Split) error {
-	if !w.joint() {
+	if !w.stratified() {
 		return nil
 	}
-	for j, s := range splits {
-		trained := make([]bool, w.outputs)
-		for _, i := range s.Train {
-			if w.weight(i) > 0 {
-				trained[int(w.c.Data.Y[i])] = true
-			}
+	for _, label := range w.classLabels() {
+		counts := func(i int) bool { return w.c.Data.Y[i] == label && w.weight(i) > 0 }
+		j := slices.IndexFunc(splits, func(s cvgm.Split) bool { return !slices.ContainsFunc(s.Train, counts) })
+		rows := slices.DeleteFunc(w.rows(), func(i int) bool { return !counts(i) })
+		switch {
+		case j < 0 || len(rows) == 0:
+			continue
+		case w.Groups == nil || w.Tuner.Splits != nil:
+			return args.Bad("Split", qpdiff.ErrDomain, "give more rows of it, merge or remove the class, or draw other splits", "number %d trains on no row of the class %s", j, w.label(label))
 		}
-		if c := slices.Index(trained, false); c >= 0 {
-			return args.Bad("Split", qpdiff.ErrDomain, "give more rows or groups of it, merge or remove the class, or draw other splits", "number %d trains on no row of the class %s", j, w.label(float64(c)))
+		groups := "one group"
+		if n := w.mostFolds(rows); n > 1 {
+			groups = fmt.Sprintf("%d groups", n)
 		}
+		return args.Bad(w.groupsField(), qpdiff.ErrDomain, "give rows of it in more groups, merge or remove the class, or leave the groups out",
+			"has the class %s in %s alone, and split %d trains on no row of it", w.label(label), groups, j)
 	}
 	return nil
+}
+
+// groupsField returns the name of the field that gives the groups, for errors.
+func (w *tuning) groupsField() string {
+	if w.table != nil && len(w.table.Groups) > 0 && &w.table.Groups[0] == &w.Groups[0] {
+		return "CSV.Group"
+	}
+	return "Tuner.Groups"
 }
 
 // restrict returns the splits, limited to the given rows. It leaves out a split that then has no

@@ -344,7 +344,7 @@ func TestTuneNamesTheFieldOfFolds(t *testing.T) {
 	for i := range groups {
 		groups[i] = i % 2
 	}
-	for outer, words := range map[int]string{0: "Tuner.Groups leave one group to the search", 3: "Tuner.OuterFolds: K is 3 for 2 groups"} {
+	for outer, words := range map[int]string{0: "Tuner.Groups leaves one group to the search", 3: "Tuner.OuterFolds: K is 3 for 2 groups"} {
 		tuned := mustTune(t, Tuner{Groups: groups, OuterFolds: outer}, d)
 		if tuned.Risk != nil || !slices.ContainsFunc(tuned.Warnings, func(w Warning) bool { return w.Kind == NoRisk && strings.Contains(w.Text, words) }) {
 			t.Errorf("OuterFolds %d: %v", outer, tuned.Warnings)

@@ -240,7 +240,7 @@ func TestTuneClassesRefuses(t *testing.T) {
 		"all of one class":     {Tuner{}, tbl.Rows([]int{1, 4, 7, 10, 13}), `no row of the class "k0"`},
 		"without weight":       {Tuner{}, &unweighted, `no row of the class "k0"`},
 		"a class in no split":  {Tuner{Splits: []cvgm.Split{without}}, tbl, `no row of the class "k1"`},
-		"a class in one group": {Tuner{Groups: apart}, tbl, `no row of the class`},
+		"a class in one group": {Tuner{Groups: apart}, tbl, `Tuner.Groups has the class "k0" in one group alone`},
 		"classes":              {Tuner{Learner: &penalised.Multinomial{Classes: 4}}, tbl, "has 4 classes"},
 		"nil":                  {Tuner{Learner: none}, tbl, "is nil"},
 		"intervals":            {Tuner{Intervals: true}, tbl, "target of classes"},

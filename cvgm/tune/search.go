@@ -105,8 +105,10 @@ func (w *tuning) cause(err error) (_ error, ends bool) {
 func (w *tuning) newSearch(rows []int, splits []cvgm.Split) (*tuneSearch, error) {
 	c := w.c
 	c.Splits = splits
-	if err := w.checkTrained(splits); err != nil {
-		return nil, err
+	if w.joint() {
+		if err := w.checkTrained(splits); err != nil {
+			return nil, err
+		}
 	}
 	if w.Progress != nil && w.large() {
 		w.Progress(Progress{Stage: "loading", Evaluations: w.evaluations, Loss: math.NaN(), Best: math.Inf(1), Elapsed: time.Since(w.began)})
@@ -117,6 +119,9 @@ func (w *tuning) newSearch(rows []int, splits []cvgm.Split) (*tuneSearch, error)
 	}
 	c.MaxBytes = remaining(c.MaxBytes, beside)
 	cv, err := w.load(c)
+	if errors.Is(err, qpdiff.ErrIllPosed) {
+		err = cmp.Or(w.checkTrained(splits), err)
+	}
 	if err != nil {
 		return nil, err
 	}

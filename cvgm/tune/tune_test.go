@@ -495,7 +495,7 @@ func TestTuneRefuses(t *testing.T) {
 		"MaxEvals":         {Tuner{MaxEvals: -1}, d, "Tuner.MaxEvals is -1"},
 		"MaxTime":          {Tuner{MaxTime: -1}, d, "Tuner.MaxTime is -1ns"},
 		"Groups":           {Tuner{Groups: []int{1}}, d, "Tuner.Groups has 1 entries"},
-		"one group":        {Tuner{Groups: groups}, d, "Tuner.Groups have one group"},
+		"one group":        {Tuner{Groups: groups}, d, "Tuner.Groups has one group"},
 		"Fixed":            {Tuner{Fixed: map[string]float64{"λ3": 0}}, d, `Tuner.Fixed names "λ3"`},
 		"Fixed value":      {Tuner{Fixed: map[string]float64{"λ1": -1}}, d, "Tuner.Fixed holds -1 for λ1"},
 		"Hyper":            {Tuner{Hyper: make([]learn.Hyperparameter, 1)}, d, "Tuner.Hyper has 1 entries where *linear.ElasticNet has 2"},

@@ -2,13 +2,18 @@ package tune
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"testing"
 
+	"cvgm/cvgm/internal/casetest"
+	"cvgm/cvgm/table"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/qpdiff/linear/margin"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/mat"
@@ -161,6 +166,65 @@ func TestPureGroups(t *testing.T) {
 		tuned := mustTune(t, tuner, d)
 		if tuned.Risk == nil || tuned.Risk.Repeats != 3 {
 			t.Errorf("seed %d: %v", seed, tuned)
+		}
+	}
+}
+
+// A class is in one or two of eight groups, so that a split has no row of it to train on. The error
+// names the groups, the class and the remedy. A search without an outer fold has it as a warning.
+func TestClassOfFewGroups(t *testing.T) {
+	const groups, remedy = 8, "give rows of it in more groups, merge or remove the class, or leave the groups out"
+	for name, c := range map[string]struct {
+		classes, own int // of the groups, the first ones have the last class
+		learner      learn.Learner
+		fails        bool
+		words        string
+	}{
+		"logistic":            {2, 1, nil, true, `has the class "c1" in one group alone, and split `},
+		"SVM":                 {2, 1, new(margin.SVM), true, `has the class "c1" in one group alone, and split `},
+		"logistic, outer":     {2, 2, nil, false, `has the class "c1" in 2 groups alone, and split `},
+		"multinomial":         {3, 1, nil, true, `has the class "c2" in one group alone, and split `},
+		"multinomial, outer":  {3, 2, nil, false, `has the class "c2" in 2 groups alone, and split `},
+		"has learner for all": {2, 1, new(linear.SparseLogistic), false, ""},
+	} {
+		var b strings.Builder
+		b.WriteString("a,patient,y\n")
+		for i := range 96 {
+			group, class := i%groups, i/groups%c.classes
+			if class == c.classes-1 && group >= c.own {
+				class = 0
+			}
+			fmt.Fprintf(&b, "%d,P%d,c%d\n", i*i%17+class, group, class)
+		}
+		for _, arg := range []string{"CSV.Group", "Tuner.Groups"} {
+			tbl := casetest.Must(table.CSV{Target: "y", Group: "patient"}.Read(strings.NewReader(b.String())))(t)
+			tuner := Tuner{Repeats: 1}
+			if c.learner != nil {
+				tuner.Learner = c.learner
+			}
+			if arg == "Tuner.Groups" {
+				tuner.Groups = slices.Clone(tbl.Groups)
+			}
+			var tuned *Tuned
+			var err error
+			if c.classes == 2 {
+				tuned, err = tuner.TuneTable(t.Context(), tbl)
+			} else if all, e := tuner.TuneClasses(t.Context(), tbl); e != nil {
+				err = e
+			} else {
+				tuned = all.Joint
+			}
+			if (err != nil) != c.fails {
+				t.Errorf("%s, %s: %v", name, arg, err)
+				continue
+			}
+			text := fmt.Sprint(err)
+			if !c.fails {
+				text = warningText(tuned, NoRisk)
+			}
+			if c.words == "" && text != "" || c.words != "" && !(strings.Contains(text, arg+" "+c.words) && strings.Contains(text, remedy)) {
+				t.Errorf("%s, %s: %q", name, arg, text)
+			}
 		}
 	}
 }
