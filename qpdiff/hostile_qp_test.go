@@ -313,8 +313,8 @@ func solve(input *hostile.Input, s *qpdiff.Solution, q *qpdiff.QP, p hostile.Pro
 	return ok
 }
 
-// blocks are the storage of g, and all of it.
-func blocks(g *qpdiff.QPGrad) [][]float64 {
+// gradStorage returns the slices that together store g.
+func gradStorage(g *qpdiff.QPGrad) [][]float64 {
 	var b [][]float64
 	for _, m := range []*mat.Dense{g.Q, g.G, g.A} {
 		b = append(b, hostile.Rows(m)...)
@@ -336,8 +336,8 @@ func qpGrad(input *hostile.Input, n, m, e int, draw func(n int) []float64) *qpdi
 
 func zeros(n int) []float64 { return make([]float64, n) }
 
-// drop leaves out blocks at random.
-func drop(input *hostile.Input, g *qpdiff.QPGrad) {
+// dropBlocks removes blocks at random.
+func dropBlocks(input *hostile.Input, g *qpdiff.QPGrad) {
 	out := func() bool { return input.IntN(3) == 0 }
 	if out() {
 		g.Q = nil
@@ -359,9 +359,9 @@ func drop(input *hostile.Input, g *qpdiff.QPGrad) {
 	}
 }
 
-// derivatives computes every derivative of the solution s. The parameter profile is the profile of
-// the cotangents and tangents.
-func derivatives(input *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, profile hostile.Profile) {
+// checkQPDerivatives computes every derivative of the solution s. The parameter profile is the
+// profile of the cotangents and tangents.
+func checkQPDerivatives(input *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, profile hostile.Profile) {
 	n, m, e := len(q.P), len(hostile.Rows(q.G)), len(hostile.Rows(q.A))
 	cotangent := func(k int) []float64 {
 		if input.IntN(4) == 0 {
@@ -373,30 +373,30 @@ func derivatives(input *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, profile
 		switch input.IntN(4) {
 		case 0:
 			g := qpGrad(input, n, m, e, zeros)
-			drop(input, g)
+			dropBlocks(input, g)
 			dz, dl, dn := cotangent(n), cotangent(m), cotangent(e)
 			var kept hostile.Memory
 			kept.Vector(dz, dl, dn, s.Z, s.Lambda, s.Nu)
 			err := s.VJP(nil, g, dz, dl, dn)
 			kept.Check(input, "VJP")
 			input.Answer("VJP", err)
-			if !hostile.Finite(blocks(g)...) && !errors.Is(err, qpdiff.ErrNotFinite) {
-				input.Failf("VJP: not finite", "%v with error %v for dz = %v, dλ = %v, dν = %v", blocks(g), err, dz, dl, dn)
+			if !hostile.Finite(gradStorage(g)...) && !errors.Is(err, qpdiff.ErrNotFinite) {
+				input.Failf("VJP: not finite", "%v with error %v for dz = %v, dλ = %v, dν = %v", gradStorage(g), err, dz, dl, dn)
 			}
 			if again := qpGrad(input, n, m, e, zeros); err == nil {
 				again.Q, again.P, again.G, again.H, again.A, again.B = like(again.Q, g.Q), keep(again.P, g.P), like(again.G, g.G), keep(again.H, g.H), like(again.A, g.A), keep(again.B, g.B)
 				if err := s.VJP(nil, again, dz, dl, dn); err != nil {
 					input.Failf("VJP: the second call fails", "%v", err)
-				} else if !slices.EqualFunc(blocks(g), blocks(again), hostile.SameBits) {
-					input.Failf("VJP: the second call has other bits", "%v, then %v", blocks(g), blocks(again))
+				} else if !slices.EqualFunc(gradStorage(g), gradStorage(again), hostile.SameBits) {
+					input.Failf("VJP: the second call has other bits", "%v, then %v", gradStorage(g), gradStorage(again))
 				}
 			}
 		case 1, 2:
 			t := qpGrad(input, n, m, e, func(k int) []float64 { return input.Vector(profile, k) })
-			drop(input, t)
+			dropBlocks(input, t)
 			dz, dl, dn := zeros(n), zeros(m), zeros(e)
 			var kept hostile.Memory
-			kept.Vector(blocks(t)...)
+			kept.Vector(gradStorage(t)...)
 			call, f := "JVP", s.JVP
 			if input.IntN(2) == 0 {
 				call, f = "DirectionalDerivative", s.DirectionalDerivative
@@ -524,7 +524,7 @@ func hostileQP(input *hostile.Input) {
 			cotangents = input.Profile()
 		}
 		if ok || input.IntN(20) == 0 { // without a solution: an error
-			derivatives(input, &q, s, cotangents)
+			checkQPDerivatives(input, &q, s, cotangents)
 		}
 		// Reset makes a Solution new.
 		if input.IntN(3) == 0 {
@@ -729,11 +729,11 @@ func hostileKnown(input *hostile.Input) {
 	g := qpGrad(input, n, m, e, zeros)
 	err := s.VJP(nil, g, w[0], w[1], w[2])
 	input.Answer("VJP", err)
-	if !hostile.Finite(blocks(g)...) && !errors.Is(err, qpdiff.ErrNotFinite) {
-		input.Failf("VJP: not finite", "%v with error %v", blocks(g), err)
+	if !hostile.Finite(gradStorage(g)...) && !errors.Is(err, qpdiff.ErrNotFinite) {
+		input.Failf("VJP: not finite", "%v with error %v", gradStorage(g), err)
 	}
 	if math.IsInf(k.cond, 1) || k.cond > 1e6 {
-		derivatives(input, &k.QP, &s, hostile.Tame)
+		checkQPDerivatives(input, &k.QP, &s, hostile.Tame)
 		return
 	}
 	if err == nil && !k.strict {
@@ -767,8 +767,8 @@ func hostileKnown(input *hostile.Input) {
 		input.Failf("JVP: refuses where VJP answers", "%v", err)
 		return
 	}
-	left, right := hostile.Dot(d, w), hostile.Dot(blocks(g), blocks(t))
-	length := hostile.Norm(blocks(g)...)*hostile.Norm(blocks(t)...) + hostile.Norm(d...)*hostile.Norm(w...)
+	left, right := hostile.Dot(d, w), hostile.Dot(gradStorage(g), gradStorage(t))
+	length := hostile.Norm(gradStorage(g)...)*hostile.Norm(gradStorage(t)...) + hostile.Norm(d...)*hostile.Norm(w...)
 	// Each of the two systems is solved to a residual of 1e-14, relative to its terms.
 	if math.Abs(left-right) > 2e-14*k.cond*length {
 		input.Failf("VJP and JVP are not adjoint", "%v and %v, condition %.3g", left, right, k.cond)

@@ -76,8 +76,8 @@ type subject struct {
 	even bool
 }
 
-// weigh draws weights for d, or none.
-func weigh(input *hostile.Input, p hostile.Profile, d *learn.Data) {
+// drawWeights draws weights for d, or none.
+func drawWeights(input *hostile.Input, p hostile.Profile, d *learn.Data) {
 	if input.IntN(4) > 0 {
 		return
 	}
@@ -105,9 +105,9 @@ func countOf(d learn.Data) (sum float64) {
 	return sum
 }
 
-// unbounded reports whether the hyperparameters leave the condition number of a fit without a
+// hasNoBound reports whether the hyperparameters leave the condition number of a fit without a
 // bound.
-func (s subject) unbounded(hyper []float64) bool { return s.inverse && !(hyper[0] > 1e-3) }
+func (s subject) hasNoBound(hyper []float64) bool { return s.inverse && !(hyper[0] > 1e-3) }
 
 // drawData draws a training set. A few of these sets cannot be used by any learner.
 func drawData(input *hostile.Input, p hostile.Profile, classes bool) learn.Data {
@@ -146,8 +146,8 @@ func drawData(input *hostile.Input, p hostile.Profile, classes bool) learn.Data 
 	return d
 }
 
-// penalty draws a hyperparameter at or above 0.
-func penalty(input *hostile.Input, p hostile.Profile) float64 {
+// drawPenalty draws a hyperparameter at or above 0.
+func drawPenalty(input *hostile.Input, p hostile.Profile) float64 {
 	switch input.IntN(12) {
 	case 0:
 		return 0
@@ -207,12 +207,12 @@ func exercise(input *hostile.Input, s subject) {
 			}
 			refit(input, s, l, &f)
 		case 6, 7:
-			product(input, s, l, &f)
+			checkDerivatives(input, s, l, &f)
 		case 8:
 			if _, ok := l.(learn.Predictor); ok {
-				predict(input, s, l, &f)
+				comparePredictions(input, s, l, &f)
 			} else {
-				product(input, s, l, &f)
+				checkDerivatives(input, s, l, &f)
 			}
 		default:
 			l.Reset()
@@ -224,7 +224,7 @@ func exercise(input *hostile.Input, s subject) {
 func load(input *hostile.Input, s subject, l learn.Learner, f *fit) {
 	d := drawData(input, f.profile, s.classes)
 	if !s.even {
-		weigh(input, f.profile, &d)
+		drawWeights(input, f.profile, &d)
 	}
 	var kept hostile.Memory
 	kept.Matrix(d.Dense())
@@ -310,7 +310,7 @@ func refit(input *hostile.Input, s subject, l learn.Learner, f *fit) {
 			input.Failf("Fit: an error writes θ", "%v with %v", theta, err)
 		}
 		if input.IntN(4) == 0 {
-			product(input, s, l, f)
+			checkDerivatives(input, s, l, f)
 		}
 		return
 	}
@@ -319,15 +319,15 @@ func refit(input *hostile.Input, s subject, l learn.Learner, f *fit) {
 		return
 	}
 	if s.objective != nil && f.profile <= hostile.Scaled {
-		lower(input, s, f)
+		checkMinimum(input, s, f)
 	}
 	if input.IntN(4) == 0 {
-		same(input, s, l, f)
+		compareReset(input, s, l, f)
 	}
 }
 
-// used returns the data of a fit.
-func (f *fit) used() learn.Data {
+// usedData returns the data of a fit.
+func (f *fit) usedData() learn.Data {
 	if f.full == nil {
 		return f.d
 	}
@@ -359,8 +359,8 @@ const optimalTol = 1e-13
 // referenceTol is the tolerance of a QP's residual.
 const referenceTol = 1e-9
 
-// moderate reports hyperparameters of a usual size.
-func moderate(hyper []float64) bool {
+// isModerate reports whether the hyperparameters have a usual size.
+func isModerate(hyper []float64) bool {
 	for _, h := range hyper {
 		if h != 0 && !(h > 1e-3 && h < 1e3) {
 			return false
@@ -369,9 +369,9 @@ func moderate(hyper []float64) bool {
 	return true
 }
 
-// lower looks for a point near θ with a lower objective.
-func lower(input *hostile.Input, s subject, f *fit) {
-	d := f.used()
+// checkMinimum looks for a point near θ with a lower objective.
+func checkMinimum(input *hostile.Input, s subject, f *fit) {
+	d := f.usedData()
 	if d.X == nil {
 		return
 	}
@@ -379,7 +379,7 @@ func lower(input *hostile.Input, s subject, f *fit) {
 	if !hostile.Finite([]float64{at, size}) {
 		return
 	}
-	if s.reference != nil && f.profile <= hostile.Integer && input.IntN(4) == 0 && moderate(f.hyper) {
+	if s.reference != nil && f.profile <= hostile.Integer && input.IntN(4) == 0 && isModerate(f.hyper) {
 		// The smallest numbers have no digits to compare.
 		if least, ok := s.reference(d, f.hyper); ok && at > least+referenceTol*size+0x1p-1022 {
 			input.Failf("Fit: above the minimum", "%v at θ = %v where a QP finds %v; hyper %v, X = %v, Y = %v, weights %v", at, f.theta, least, f.hyper, hostile.Rows(d.Dense()), d.Y, d.Weights)
@@ -403,8 +403,8 @@ func lower(input *hostile.Input, s subject, f *fit) {
 	}
 }
 
-// same compares a new fit after Reset with the fit of a new learner, bit by bit.
-func same(input *hostile.Input, s subject, l learn.Learner, f *fit) {
+// compareReset compares a new fit after Reset with the fit of a new learner, bit by bit.
+func compareReset(input *hostile.Input, s subject, l learn.Learner, f *fit) {
 	fresh := s.make()
 	if f.full != nil {
 		if fresh.(learn.SubsetLearner).LoadSubset(f.full, f.out) != nil {
@@ -434,8 +434,8 @@ func same(input *hostile.Input, s subject, l learn.Learner, f *fit) {
 	}
 }
 
-// product computes derivatives of the last fit.
-func product(input *hostile.Input, s subject, l learn.Learner, f *fit) {
+// checkDerivatives computes derivatives of the last fit.
+func checkDerivatives(input *hostile.Input, s subject, l learn.Learner, f *fit) {
 	if !f.ok {
 		n := 3
 		if f.d.X != nil {
@@ -533,7 +533,7 @@ func product(input *hostile.Input, s subject, l learn.Learner, f *fit) {
 			// in units of θ. The first may therefore overflow although the second does not. If a cotangent
 			// is 0 at a coordinate, the VJP does not depend on the derivatives of this coordinate, which may
 			// overflow in the JVP.
-			if answered && !slices.Contains(w, 0) && equal && !g.Generalised && !s.unbounded(f.hyper) && tangents <= hostile.Integer && f.profile <= hostile.Integer && hostile.Norm(g.Hyper) < 1e6 && hostile.MaxAbs(f.hyper) < nearMax {
+			if answered && !slices.Contains(w, 0) && equal && !g.Generalised && !s.hasNoBound(f.hyper) && tangents <= hostile.Integer && f.profile <= hostile.Integer && hostile.Norm(g.Hyper) < 1e6 && hostile.MaxAbs(f.hyper) < nearMax {
 				input.Failf("JVP: refuses where VJP answers", "hyper %v, X = %v, Y = %v, weights %v: %v", f.hyper, hostile.Rows(f.d.Dense()), f.d.Y, f.d.Weights, err)
 			}
 			return
@@ -588,7 +588,7 @@ func adjoint(input *hostile.Input, s subject, f *fit, g, t *learn.Grad, w, dthet
 			return
 		}
 	}
-	if s.kernel != nil && !moderate(f.hyper) || s.unbounded(f.hyper) {
+	if s.kernel != nil && !isModerate(f.hyper) || s.hasNoBound(f.hyper) {
 		return
 	}
 	gb, tb := gradBlocks(g), gradBlocks(t)
@@ -628,7 +628,7 @@ func adjoint(input *hostile.Input, s subject, f *fit, g, t *learn.Grad, w, dthet
 // differences compares the derivative of value along a random direction with difference quotients
 // of value.
 func differences(input *hostile.Input, s subject, f *fit, g *learn.Grad, value func(l learn.Learner, theta []float64) (float64, bool)) {
-	if !moderate(f.hyper) {
+	if !isModerate(f.hyper) {
 		return
 	}
 	if hostile.Norm(gradBlocks(g)...) > 1e4 || hostile.MaxAbs(f.theta) > 1e4 {
@@ -670,8 +670,8 @@ func differences(input *hostile.Input, s subject, f *fit, g *learn.Grad, value f
 	}, hostile.Dot(gradBlocks(g), gradBlocks(t)), hostile.Norm(gradBlocks(g)...)*hostile.Norm(gradBlocks(t)...))
 }
 
-// predict computes predictions of a Predictor, and their derivatives.
-func predict(input *hostile.Input, s subject, l learn.Learner, f *fit) {
+// comparePredictions computes predictions of a Predictor, and their derivatives.
+func comparePredictions(input *hostile.Input, s subject, l learn.Learner, f *fit) {
 	d := l.(learn.Predictor)
 	cols := 1 + input.IntN(3)
 	if f.d.X != nil && input.IntN(10) > 0 {
@@ -775,7 +775,7 @@ func hostileElasticNet(input *hostile.Input) {
 			}
 			h := make([]float64, 2*k)
 			for i := range h {
-				h[i] = penalty(input, p)
+				h[i] = drawPenalty(input, p)
 			}
 			return h
 		},
@@ -861,8 +861,10 @@ func hostileHuber(input *hostile.Input) {
 		return
 	}
 	exercise(input, subject{
-		make:  func() learn.Learner { return &linear.Huber{Intercept: intercept, Generalised: generalised} },
-		hyper: func(p hostile.Profile, n int) []float64 { return []float64{penalty(input, p), penalty(input, p)} },
+		make: func() learn.Learner { return &linear.Huber{Intercept: intercept, Generalised: generalised} },
+		hyper: func(p hostile.Profile, n int) []float64 {
+			return []float64{drawPenalty(input, p), drawPenalty(input, p)}
+		},
 		ridge: func(hyper []float64) float64 { return hyper[0] },
 		objective: func(d learn.Data, theta, hyper []float64) (value, size float64) {
 			loss := func(r float64) float64 {
@@ -953,7 +955,7 @@ func hostileSVM(input *hostile.Input) {
 		classes: true,
 		ridge:   func(hyper []float64) float64 { return hyper[len(hyper)-1] },
 		hyper: func(p hostile.Profile, n int) []float64 {
-			return []float64{penalty(input, p), penalty(input, p)}
+			return []float64{drawPenalty(input, p), drawPenalty(input, p)}
 		},
 		objective: func(d learn.Data, theta, hyper []float64) (value, size float64) {
 			n := countOf(d)
@@ -999,7 +1001,7 @@ func hostileLearnedLoss(input *hostile.Input) {
 		hyper: func(p hostile.Profile, n int) []float64 {
 			h := make([]float64, 5)
 			for i := range h {
-				h[i] = penalty(input, p)
+				h[i] = drawPenalty(input, p)
 			}
 			return h
 		},
@@ -1033,7 +1035,7 @@ func hostileLogistic(input *hostile.Input) {
 			return l
 		},
 		classes: classes,
-		hyper:   func(p hostile.Profile, n int) []float64 { return []float64{penalty(input, p)} },
+		hyper:   func(p hostile.Profile, n int) []float64 { return []float64{drawPenalty(input, p)} },
 		objective: func(d learn.Data, theta, hyper []float64) (value, size float64) {
 			_, n := d.X.Dims()
 			wide := d
@@ -1060,7 +1062,7 @@ func hostileLogistic(input *hostile.Input) {
 		return
 	}
 	theta := make([]float64, thetas(l, d))
-	fitted := input.Answer("Fit", l.Fit(theta, []float64{penalty(input, hostile.Tame)}))
+	fitted := input.Answer("Fit", l.Fit(theta, []float64{drawPenalty(input, hostile.Tame)}))
 	if fitted && !hostile.Finite(theta) {
 		input.Failf("Fit: not finite", "%v", theta)
 	}
@@ -1094,7 +1096,7 @@ func hostileSparseLogistic(input *hostile.Input) {
 		},
 		classes: classes,
 		hyper: func(p hostile.Profile, n int) []float64 {
-			return []float64{penalty(input, p), penalty(input, p)}
+			return []float64{drawPenalty(input, p), drawPenalty(input, p)}
 		},
 		objective: func(d learn.Data, theta, hyper []float64) (value, size float64) {
 			_, n := d.X.Dims()
@@ -1151,7 +1153,7 @@ func hostileKernelSVM(input *hostile.Input) {
 		hyper: func(p hostile.Profile, n int) []float64 {
 			h := make([]float64, 1+kernel.NumParams(n))
 			for i := range h {
-				h[i] = penalty(input, p)
+				h[i] = drawPenalty(input, p)
 			}
 			return h
 		},
@@ -1162,7 +1164,7 @@ func hostileKernelSVM(input *hostile.Input) {
 		return
 	}
 	m, f := differencesOfPredictions(input, s)
-	if m != nil && !l.Intercept && moderate(f.hyper) {
+	if m != nil && !l.Intercept && isModerate(f.hyper) {
 		dual(input, m, kernel, f.d, f.hyper)
 	}
 }
@@ -1173,7 +1175,7 @@ func hostileKernelSVM(input *hostile.Input) {
 func differencesOfPredictions(input *hostile.Input, s subject) (learn.Predictor, *fit) {
 	p := []hostile.Profile{hostile.Tame, hostile.Integer}[input.IntN(2)]
 	d := drawData(input, p, s.classes)
-	weigh(input, p, &d)
+	drawWeights(input, p, &d)
 	m := s.make()
 	if m.Load(d) != nil {
 		return nil, nil
@@ -1208,7 +1210,7 @@ func hostileKernelRidge(input *hostile.Input) {
 		hyper: func(p hostile.Profile, n int) []float64 {
 			h := make([]float64, 1+kernel.NumParams(n))
 			for i := range h {
-				h[i] = penalty(input, p)
+				h[i] = drawPenalty(input, p)
 			}
 			return h
 		},
@@ -1251,7 +1253,7 @@ func leaveOneOut(input *hostile.Input, p hostile.Profile, s subject, d learn.Dat
 	if err := l.LeaveOneOutVJP(nil, g, dx, input.Vector(hostile.Tame, len(d.Y))); input.Answer("LeaveOneOutVJP", err) && !(hostile.Finite(gradBlocks(g)...) && hostile.FiniteMatrix(dx)) {
 		input.Failf("LeaveOneOutVJP: not finite", "%v, %v at %v", gradBlocks(g), hostile.Rows(dx), hyper)
 	}
-	if p > hostile.Integer || !moderate(hyper) || s.unbounded(hyper) {
+	if p > hostile.Integer || !isModerate(hyper) || s.hasNoBound(hyper) {
 		return
 	}
 	m := s.make().(learn.Predictor)
@@ -1380,8 +1382,10 @@ func hostileCustom(input *hostile.Input) {
 		limit = input.IntN(3)
 	}
 	exercise(input, subject{
-		make:  func() learn.Learner { return &smooth.Learner{Objective: quartic(), MaxIter: limit} },
-		hyper: func(p hostile.Profile, n int) []float64 { return []float64{penalty(input, p), penalty(input, p)} },
+		make: func() learn.Learner { return &smooth.Learner{Objective: quartic(), MaxIter: limit} },
+		hyper: func(p hostile.Profile, n int) []float64 {
+			return []float64{drawPenalty(input, p), drawPenalty(input, p)}
+		},
 		objective: func(d learn.Data, theta, hyper []float64) (value, size float64) {
 			n := float64(len(d.Y))
 			for i, y := range d.Y {

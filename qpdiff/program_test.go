@@ -14,13 +14,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// affineRow returns the function aᵀx − b. If at ≥ 0, b is α[at]; otherwise b is fixed.
-func affineRow(a []float64, b float64, at int) ParamFunc {
+// affineRow returns the function aᵀx − b. If param ≥ 0, b is α[param]; otherwise b is fixed.
+func affineRow(a []float64, b float64, param int) ParamFunc {
 	return func(d *Partials, x, alpha []float64) float64 {
 		copy(d.X, a)
-		if at >= 0 {
-			d.Alpha[at] = -1
-			b = alpha[at]
+		if param >= 0 {
+			d.Alpha[param] = -1
+			b = alpha[param]
 		}
 		return floats.Dot(a, x) - b
 	}
@@ -234,7 +234,7 @@ func TestProgramComplementarity(t *testing.T) {
 		c := construct(rng, weak, margin)
 		q := c.qp
 		if i%4 >= 2 {
-			q = c.scaled(rng)
+			q = c.inOtherUnits(rng)
 		}
 		var s Solution
 		if err := s.Solve(&q); err != nil {
@@ -243,8 +243,8 @@ func TestProgramComplementarity(t *testing.T) {
 		p, alpha := qpProgram(&q)
 		_, err := p.Differentiate(s.Z, s.Lambda, s.Nu, alpha)
 		var nd *NotDifferentiableError
-		if weak == 0 && err != nil || weak == 1 && !(errors.As(err, &nd) && cmp.Equal(nd.Weak.Rows, c.weak)) {
-			t.Errorf("%d: condition %.1e, weakly active %v: %.300v", i, c.cond, c.weak, err)
+		if weak == 0 && err != nil || weak == 1 && !(errors.As(err, &nd) && cmp.Equal(nd.Weak.Rows, c.weakRows)) {
+			t.Errorf("%d: condition %.1e, weakly active %v: %.300v", i, c.cond, c.weakRows, err)
 		}
 	}
 }

@@ -219,7 +219,7 @@ func TestQPDerivativeOfEachVariable(t *testing.T) {
 func TestQPDerivativeWhereQIsFlat(t *testing.T) {
 	const low, rest = 1e-10, 3e-12
 	for _, objective := range []float64{1, 1e6, 1e-6} {
-		flat := rotated(low)
+		flat := rotatedMatrix(low)
 		q := QP{Q: mat.NewDense(3, 3, nil), P: []float64{-1, -1, 1}, G: mat.NewDense(1, 3, []float64{0, 0, -1}), H: []float64{0}}
 		q.Q.Slice(0, 2, 0, 2).(*mat.Dense).Copy(flat)
 		q.Q.Scale(objective, q.Q)

@@ -190,13 +190,14 @@ func (e *exactQP) slack(r int, x []*big.Int, det *big.Int) *big.Int {
 }
 
 // points calls the function f with each KKT point that its rows determine, until f returns true.
-// All of these rows are among the candidates. points tries the sets in first before all other sets.
-func (e *exactQP) points(candidates []int, first [][]int, f func(set []int, x []*big.Int, det *big.Int) bool) {
+// All of these rows are among the candidates. points tries the sets in firstSets before all other
+// sets.
+func (e *exactQP) points(candidates []int, firstSets [][]int, f func(set []int, x []*big.Int, det *big.Int) bool) {
 	try := func(set []int) bool {
 		x, det, ok := e.solve(set)
 		return ok && f(set, x, det)
 	}
-	for _, set := range first {
+	for _, set := range firstSets {
 		if try(set) {
 			return
 		}

@@ -95,9 +95,9 @@ type oneSidedRow struct {
 	sign float64
 }
 
-// split writes the program q with one-sided rows. Lower sides become rows of −G, bounds become rows
-// of the identity matrix, and equal sides become equations.
-func split(q *QP) *oneSided {
+// asOneSided writes the program q with one-sided rows. Lower sides become rows of −G, bounds become
+// rows of the identity matrix, and equal sides become equations.
+func asOneSided(q *QP) *oneSided {
 	n := len(q.P)
 	shape, err := q.shape()
 	if err != nil {
@@ -143,8 +143,8 @@ func split(q *QP) *oneSided {
 	return s
 }
 
-// multipliers returns the multipliers of the program with two sides.
-func (s *oneSided) multipliers(sol *Solution, m int) (lambda, nu []float64) {
+// twoSidedMultipliers returns the multipliers of the program with two sides.
+func (s *oneSided) twoSidedMultipliers(sol *Solution, m int) (lambda, nu []float64) {
 	lambda = make([]float64, m)
 	for i, r := range s.rows {
 		lambda[r.at] += r.sign * sol.Lambda[i]
@@ -252,7 +252,7 @@ func checkSides(t testing.TB, seed uint64, n, m, q int) {
 			qp.Q.Set(j, i, 0)
 		}
 	}
-	one := split(&qp)
+	one := asOneSided(&qp)
 	var s, o Solution
 	err, errOne := s.Solve(&qp), o.Solve(&one.QP)
 	if definite && errors.Join(err, errOne) != nil || s.Status != o.Status {
@@ -287,7 +287,7 @@ func checkSides(t testing.TB, seed uint64, n, m, q int) {
 		}
 		return
 	}
-	lambda, nu := one.multipliers(&o, len(s.Lambda))
+	lambda, nu := one.twoSidedMultipliers(&o, len(s.Lambda))
 	if d := max(maxDiff(s.Lambda, lambda), maxDiff(s.Nu, nu)); d > 1e-7 {
 		t.Errorf("%d: multipliers off by %g", seed, d)
 	}
@@ -433,7 +433,7 @@ func TestQPSidesCertificates(t *testing.T) {
 			}
 		}
 		var s, o Solution
-		one := split(&q)
+		one := asOneSided(&q)
 		err, errOne := s.Solve(&q), o.Solve(&one.QP)
 		if s.Status != o.Status || (err == nil) != (errOne == nil) {
 			t.Errorf("%d: %v, with one-sided rows %v", seed, err, errOne)
@@ -559,8 +559,8 @@ func TestQPSidesWarm(t *testing.T) {
 	}
 }
 
-// along returns q moved by x times the direction d.
-func along(q *QP, d *QPGrad, x float64) *QP {
+// movedBy returns q moved by x times the direction d.
+func movedBy(q *QP, d *QPGrad, x float64) *QP {
 	out := shifted(q, d, x)
 	move := func(from, by []float64) []float64 {
 		to := slices.Clone(from)
@@ -650,7 +650,7 @@ func TestQPSidesDerivatives(t *testing.T) {
 		}
 		const h = 1e-6
 		var up, down Solution
-		if err := errors.Join(up.Solve(along(&q, d, h)), down.Solve(along(&q, d, -h))); err != nil {
+		if err := errors.Join(up.Solve(movedBy(&q, d, h)), down.Solve(movedBy(&q, d, -h))); err != nil {
 			continue // sides that nearly met crossed
 		}
 		if !slices.Equal(signs(up.Lambda), signs(s.Lambda)) || !slices.Equal(signs(down.Lambda), signs(s.Lambda)) {

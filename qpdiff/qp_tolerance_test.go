@@ -69,10 +69,10 @@ const (
 	farWant       = 1e-11
 )
 
-// rotated returns a matrix with the eigenvalue 1 for the vector (1, 1) and the eigenvalue low for
-// (1, −1).
-func rotated(low float64) *mat.Dense {
-	return square((1+low)/2, (1-low)/2, (1-low)/2, (1+low)/2)
+// rotatedMatrix returns a matrix whose eigenvalue is 1 for the vector (1, 1). For (1, −1) it is the
+// parameter eigenvalue.
+func rotatedMatrix(eigenvalue float64) *mat.Dense {
+	return square((1+eigenvalue)/2, (1-eigenvalue)/2, (1-eigenvalue)/2, (1+eigenvalue)/2)
 }
 
 func TestQPConvexTol(t *testing.T) {
@@ -85,7 +85,7 @@ func TestQPConvexTol(t *testing.T) {
 		{-3 * convexWant / 2, Nonconvex},
 	} {
 		for _, unit := range []float64{1, 1e-9, 1e9} {
-			q := rotated(c.low)
+			q := rotatedMatrix(c.low)
 			q.Scale(unit, q)
 			var s Solution
 			if err := s.Solve(&QP{Q: q, P: []float64{-unit, -unit}}); s.Status != c.status {
@@ -147,7 +147,7 @@ func TestQPUnboundedTol(t *testing.T) {
 			{unboundedWant / 3, true}, // against the largest entry, ½
 			{3 * unboundedWant, false},
 		} {
-			q := rotated(c.low)
+			q := rotatedMatrix(c.low)
 			q.Scale(unit, q)
 			var s Solution
 			if err := s.Solve(&QP{Q: q, P: []float64{-unit, unit}}); (s.Status == Unbounded) != c.unbounded {
@@ -348,7 +348,7 @@ func TestQPFarTol(t *testing.T) {
 				bound  float64
 				status Status
 			}{{2 / farWant / 3, Optimal}, {3 * 2 / farWant, Unbounded}} {
-				q := QP{Q: rotated(0), P: []float64{-unit, unit}}
+				q := QP{Q: rotatedMatrix(0), P: []float64{-unit, unit}}
 				far := unit * c.bound
 				if twoSided {
 					q.ZMin, q.ZMax = []float64{-far, -far}, []float64{far, far}

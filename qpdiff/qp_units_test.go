@@ -47,9 +47,9 @@ func (u *qpUnits) apply(q *QP) QP {
 	return out
 }
 
-// off returns how far t, the solution of the equivalent problem, is from the solution s. This is
-// the largest difference, relative to the largest entry.
-func (u *qpUnits) off(s, t *Solution) float64 {
+// distanceTo returns how far t, the solution of the equivalent problem, is from the solution s.
+// This is the largest difference, relative to the largest entry.
+func (u *qpUnits) distanceTo(s, t *Solution) float64 {
 	worst := 0.0
 	part := func(x, y []float64, unit func(i int) float64) {
 		diff, size := 0.0, 0.0
@@ -68,10 +68,10 @@ func (u *qpUnits) off(s, t *Solution) float64 {
 	return worst
 }
 
-// drawUnits draws one change of units. The units are powers base^k with |k| ≤ most. All variables
-// have the same unit unless coordinates is true.
-func drawUnits(rng *rand.Rand, q *QP, base float64, most int, coordinates bool) qpUnits {
-	draw := func() float64 { return math.Pow(base, float64(rng.IntN(2*most+1)-most)) }
+// drawUnits draws one change of units. The units are powers base^k with |k| ≤ maxPower. All
+// variables have the same unit unless coordinates is true.
+func drawUnits(rng *rand.Rand, q *QP, base float64, maxPower int, coordinates bool) qpUnits {
+	draw := func() float64 { return math.Pow(base, float64(rng.IntN(2*maxPower+1)-maxPower)) }
 	u := qpUnits{objective: 1}
 	fill := func(n int, one bool) []float64 {
 		x := make([]float64, n)
@@ -247,7 +247,7 @@ func TestQPUnits(t *testing.T) {
 						clear(s.Lambda)
 						clear(r.Lambda)
 					}
-					off := u.off(&s, &r)
+					off := u.distanceTo(&s, &r)
 					worst = max(worst, off)
 					if r.Residual.Relative > 1e-13 {
 						t.Errorf("%d, %+v: relative residual %g", i, u, r.Residual.Relative)
@@ -280,7 +280,7 @@ func TestQPUnitsExact(t *testing.T) {
 				t.Errorf("%s %d: (%v, %d changes, %d refinements, residual %v), not (%v, %d, %d, %v)", kind.name, i,
 					r.Status, r.Iterations, r.Refinements, r.Residual.Relative, s.Status, s.Iterations, s.Refinements, s.Residual.Relative)
 			}
-			if s.Status == Optimal && u.off(&s, &r) != 0 {
+			if s.Status == Optimal && u.distanceTo(&s, &r) != 0 {
 				t.Errorf("%s %d: bits differ", kind.name, i)
 			}
 		}
@@ -381,7 +381,7 @@ func TestQPExtremeUnits(t *testing.T) {
 					clear(s.Lambda)
 					clear(r.Lambda)
 				}
-				if off := u.off(&s, &r); !(off < 1e-9) {
+				if off := u.distanceTo(&s, &r); !(off < 1e-9) {
 					t.Errorf("%s %d, %+v: results differ by %g", kind.name, i, u, off)
 				}
 			case r.Status == s.Status:
@@ -462,10 +462,10 @@ func TestQPOutOfRange(t *testing.T) {
 	}
 }
 
-// sameZeros reports whether q and other have the same zero entries, and whether every entry of
-// other that is not zero is finite and has full precision. The program other is then q in other
-// units, without underflow or overflow.
-func sameZeros(q, other *QP) bool {
+// sameZeros reports whether q and scaledQP have the same zero entries, and whether every entry of
+// scaledQP that is not zero is finite and has full precision. scaledQP is then q in other units,
+// without underflow or overflow.
+func sameZeros(q, scaledQP *QP) bool {
 	entries := func(q *QP) []float64 {
 		all := slices.Concat(q.P, q.H, q.B)
 		for _, m := range []*mat.Dense{q.Q, q.G, q.A} {
@@ -475,7 +475,7 @@ func sameZeros(q, other *QP) bool {
 		}
 		return all
 	}
-	x, y := entries(q), entries(other)
+	x, y := entries(q), entries(scaledQP)
 	for i, v := range y {
 		if v = math.Abs(v); (v == 0) != (x[i] == 0) || v != 0 && !(v >= dense.SmallestNormal && dense.Finite(v)) {
 			return false

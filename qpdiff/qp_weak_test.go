@@ -24,19 +24,19 @@ var complementarityProblems = flag.Int("complementarity", 1000, "programs drawn 
 type constructed struct {
 	qp        QP
 	z, lambda []float64
-	weak      []int   // slack and multiplier 0
+	weakRows  []int   // slack and multiplier 0
 	cond      float64 // of the KKT matrix of all active rows, in the 2-norm
 	definite  bool
 }
 
 // construct draws a program from its solution. Some rows are strictly active, as many as the
-// parameter weak are weakly active, and the others are inactive. The bounds are 0 and 1. Slacks are
-// at least margin·(|h_r| + ‖g_r‖‖z‖). Multipliers, times ‖g_r‖, are at least margin times the
+// parameter weakRows are weakly active, and the others are inactive. The bounds are 0 and 1. Slacks
+// are at least margin·(|h_r| + ‖g_r‖‖z‖). Multipliers, times ‖g_r‖, are at least margin times the
 // largest term of the gradient.
-func construct(rng *rand.Rand, weak int, margin float64) constructed {
+func construct(rng *rand.Rand, weakRows int, margin float64) constructed {
 	for {
 		n := 2 + rng.IntN(29)
-		strict, eq := rng.IntN(n-weak+1), 0
+		strict, eq := rng.IntN(n-weakRows+1), 0
 		if strict > 1 && rng.IntN(3) == 0 {
 			eq = 1
 			strict--
@@ -107,7 +107,7 @@ func construct(rng *rand.Rand, weak int, margin float64) constructed {
 			}
 			return g
 		}
-		m := strict + weak + idle
+		m := strict + weakRows + idle
 		if m > 0 {
 			c.qp.G, c.qp.H = mat.NewDense(m, n, nil), make([]float64, m)
 		}
@@ -138,14 +138,14 @@ func construct(rng *rand.Rand, weak int, margin float64) constructed {
 				c.lambda[r] = scale / norm * math.Pow(10, -rng.Float64()*3)
 				active = append(active, g...)
 				held = append(held, g...)
-			case i < strict+weak:
-				c.weak = append(c.weak, r)
+			case i < strict+weakRows:
+				c.weakRows = append(c.weakRows, r)
 				active = append(active, g...)
 			default:
 				c.qp.H[r] += math.Abs(rng.NormFloat64()) + .1
 			}
 		}
-		slices.Sort(c.weak)
+		slices.Sort(c.weakRows)
 		if eq > 0 {
 			g := row(0)
 			c.qp.A, c.qp.B = mat.NewDense(1, n, g), []float64{floats.Dot(g, c.z)}
@@ -221,10 +221,10 @@ func (c *constructed) gradientScale() float64 {
 	return s
 }
 
-// scaled returns the construction c in other units: of the objective, of each row, and of all
+// inOtherUnits returns the construction c in other units: of the objective, of each row, and of all
 // variables together. If Q is definite, each variable has a unit of its own. If Q is not definite,
 // the proximal steps depend on the scale of the variables, and may end at Tol.
-func (c *constructed) scaled(rng *rand.Rand) QP {
+func (c *constructed) inOtherUnits(rng *rand.Rand) QP {
 	n := len(c.z)
 	unit := func() float64 { return math.Pow(10, 12*rng.Float64()-6) }
 	objective := unit()
@@ -284,7 +284,7 @@ func TestQPWeakRowsAreRefused(t *testing.T) {
 		c := construct(rng, 1+rng.IntN(2), 0)
 		q := c.qp
 		if i%2 == 1 {
-			q = c.scaled(rng)
+			q = c.inOtherUnits(rng)
 		}
 		var s Solution
 		if err := s.Solve(&q); err != nil {
@@ -293,10 +293,10 @@ func TestQPWeakRowsAreRefused(t *testing.T) {
 		}
 		var e *NotDifferentiableError
 		err := s.VJP(nil, &QPGrad{P: make([]float64, len(c.z))}, gaussians(rng, len(c.z)), nil, nil)
-		if !errors.As(err, &e) || !slices.Equal(e.Weak.Rows, c.weak) {
+		if !errors.As(err, &e) || !slices.Equal(e.Weak.Rows, c.weakRows) {
 			answered++
 			if answered <= 5 {
-				t.Errorf("%d: n = %d, condition %.1e, weakly active %v: %v", i, len(c.z), c.cond, c.weak, err)
+				t.Errorf("%d: n = %d, condition %.1e, weakly active %v: %v", i, len(c.z), c.cond, c.weakRows, err)
 			}
 		}
 	}
@@ -312,7 +312,7 @@ func TestQPStrictRowsAreAnswered(t *testing.T) {
 		c := construct(rng, 0, 1e-6)
 		q := c.qp
 		if i%2 == 1 {
-			q = c.scaled(rng)
+			q = c.inOtherUnits(rng)
 		}
 		var s Solution
 		if err := s.Solve(&q); err != nil {
@@ -453,7 +453,7 @@ func TestQPGeneralised(t *testing.T) {
 		}
 		off := c.qp
 		off.H = slices.Clone(off.H)
-		for _, r := range c.weak {
+		for _, r := range c.weakRows {
 			off.H[r] = math.Inf(1)
 		}
 		var strict Solution

@@ -28,7 +28,7 @@ func packedColumns(n int) int {
 	return (min(n, BlockSize) + productColumns - 1) / productColumns * productColumns
 }
 
-// BlockWork returns the length of the parameter work that CholeskyBlocks and InverseBlocks need for
+// BlockWork returns the length of the parameter scratch that CholeskyBlocks and InverseBlocks need for
 // a matrix of n rows.
 func BlockWork(n int) int { return packed(n) + min(n, BlockSize)*min(n, BlockSize) }
 
@@ -46,8 +46,8 @@ type product struct {
 	stopper              *stop.Stop // add checks it
 }
 
-// add adds the product to the matrix C. The parameter work is scratch for the packed blocks.
-func (p *product) add(work []float64) {
+// add adds the product to the matrix C. The parameter scratch holds the packed blocks.
+func (p *product) add(scratch []float64) {
 	if p.rows == 0 {
 		return
 	}
@@ -55,14 +55,14 @@ func (p *product) add(work []float64) {
 		depth := min(blockDepth, p.depth-k)
 		for j := 0; j < p.columns; j += BlockSize {
 			columns, first := min(BlockSize, p.columns-j), 0
-			p.pack(work, j, columns, k, depth)
+			p.pack(scratch, j, columns, k, depth)
 			if p.lower {
 				first = j
 			}
 			for i := first; i < p.rows; i += productRows {
 				p.stopper.Look()
 				for at := 0; at < columns && !(p.lower && i+productRows <= j+at); at += productColumns {
-					p.addTile(i, j+at, k, depth, work[at*depth:])
+					p.addTile(i, j+at, k, depth, scratch[at*depth:])
 				}
 			}
 		}
@@ -157,8 +157,8 @@ func addTile(c []float64, inC int, a []float64, inA int, b []float64, depth int)
 	}
 }
 
-// CholeskyBlocks is [Cholesky] for many rows, with work of [BlockWork] entries.
-func CholeskyBlocks(stopper *stop.Stop, l, inv []float64, n int, tol float64, work []float64) int {
+// CholeskyBlocks is [Cholesky] for many rows, with a scratch slice of [BlockWork] entries.
+func CholeskyBlocks(stopper *stop.Stop, l, inv []float64, n int, tol float64, scratch []float64) int {
 	for i := range n {
 		inv[i] = l[i*n+i]
 	}
@@ -166,23 +166,23 @@ func CholeskyBlocks(stopper *stop.Stop, l, inv []float64, n int, tol float64, wo
 		size := min(BlockSize, n-from)
 		block := l[from*n+from:]
 		(&product{c: block, a: l[from*n:], b: l[from*n:], inC: n, inA: n, inB: n,
-			rows: n - from, columns: size, depth: from, lower: true, scale: -1, stopper: stopper}).add(work)
+			rows: n - from, columns: size, depth: from, lower: true, scale: -1, stopper: stopper}).add(scratch)
 		if at := choleskyRows(nil, block, inv[from:], size, n, tol); at < size {
 			return from + at
 		}
 		if next := from + size; next < n {
-			solveRows(stopper, l[next*n+from:], n-next, block, inv[from:], size, n, work)
+			solveRows(stopper, l[next*n+from:], n-next, block, inv[from:], size, n, scratch)
 		}
 	}
 	return n
 }
 
 // solveRows replaces X by X·L⁻ᵀ. X is rows×n, and L is a lower triangle with the same stride.
-func solveRows(stopper *stop.Stop, x []float64, rows int, l, inv []float64, n, stride int, work []float64) {
+func solveRows(stopper *stop.Stop, x []float64, rows int, l, inv []float64, n, stride int, scratch []float64) {
 	for j := 0; j < n; j += productColumns {
 		width := min(productColumns, n-j)
 		(&product{c: x[j:], a: x, b: l[j*stride:], inC: stride, inA: stride, inB: stride,
-			rows: rows, columns: width, depth: j, scale: -1, stopper: stopper}).add(work)
+			rows: rows, columns: width, depth: j, scale: -1, stopper: stopper}).add(scratch)
 		if width == productColumns {
 			solveTiles(x[j:], rows, l[j*stride+j:], inv[j:], stride)
 			continue
@@ -223,11 +223,11 @@ func solveTiles(x []float64, rows int, l, inv []float64, stride int) {
 
 // InverseBlocks replaces the matrix a. Before the call, a is the Cholesky factor of a matrix of n
 // rows. After the call, a holds both triangles of that matrix's inverse. The slice inv holds the
-// inverses of the factor's diagonal. The scratch work has [BlockWork] entries. InverseBlocks stops
+// inverses of the factor's diagonal. The slice scratch has [BlockWork] entries. InverseBlocks stops
 // early if the context of stopper ends.
-func InverseBlocks(stopper *stop.Stop, a, inv []float64, n int, work []float64) {
+func InverseBlocks(stopper *stop.Stop, a, inv []float64, n int, scratch []float64) {
 	wide := min(n, BlockSize)
-	block, work := work[:wide*wide], work[wide*wide:]
+	block, scratch := scratch[:wide*wide], scratch[wide*wide:]
 	// The first step computes U = L⁻ᵀ above the diagonal of a. The diagonal of U is inv.
 	for from := 0; from < n; from += BlockSize {
 		size := min(BlockSize, n-from)
@@ -237,12 +237,12 @@ func InverseBlocks(stopper *stop.Stop, a, inv []float64, n int, work []float64) 
 		for k := 0; k < from; k += BlockSize {
 			p := product{c: a[from:], a: a[k:], b: a[from*n+k:], inC: n, inA: n, inB: n,
 				rows: k, columns: size, depth: BlockSize, scale: -1, stopper: stopper}
-			p.add(work)
+			p.add(scratch)
 			upperBlock(block, wide, a, inv, k, n)
 			p.c, p.a, p.inA, p.rows = a[k*n+from:], block, wide, BlockSize
-			p.add(work)
+			p.add(scratch)
 		}
-		solveRows(stopper, a[from:], from, a[from*n+from:], inv[from:], size, n, work)
+		solveRows(stopper, a[from:], from, a[from*n+from:], inv[from:], size, n, scratch)
 		for i := from; i < from+size; i++ {
 			row := a[i*n : i*n+from+size]
 			for j := i + 1; j < len(row); j++ {
@@ -260,7 +260,7 @@ func InverseBlocks(stopper *stop.Stop, a, inv []float64, n int, work []float64) 
 		for k := from; k < n; k += BlockSize {
 			p := product{c: a[from*n+from:], a: a[from*n+k:], b: a[from*n+k:], inC: n, inA: n, inB: n,
 				rows: k - from, columns: size, depth: min(BlockSize, n-k), lower: true, scale: 1, stopper: stopper}
-			p.add(work)
+			p.add(scratch)
 			upperBlock(block, wide, a, inv, k, n)
 			p.c, p.a, p.inA, p.rows = a[k*n+from:], block, wide, p.depth
 			if k == from {
@@ -268,7 +268,7 @@ func InverseBlocks(stopper *stop.Stop, a, inv []float64, n int, work []float64) 
 			} else {
 				p.lower = false
 			}
-			p.add(work)
+			p.add(scratch)
 		}
 	}
 	Mirror(stopper, a, n)
@@ -289,19 +289,20 @@ func upperBlock(block []float64, wide int, a, inv []float64, k, n int) {
 // WeightedProducts computes a part of A·diag(w)·A, for a symmetric matrix A of n rows. It writes
 // the part to g, in rows of ncols entries. The part has the rows i ≥ start and the columns start ≤
 // j < start + ncols, with ncols ≤ [BlockSize]. Entries above the diagonal of the whole product are
-// undefined. The scratch work has [BlockWork] entries. WeightedProducts stops early if the context
+// undefined. The slice scratch has [BlockWork] entries. WeightedProducts stops early if the context
 // of stopper ends.
-func WeightedProducts(stopper *stop.Stop, g []float64, start, ncols int, a []float64, n int, w, work []float64) {
+func WeightedProducts(stopper *stop.Stop, g []float64, start, ncols int, a []float64, n int, w, scratch []float64) {
 	clear(g[:(n-start)*ncols])
 	(&product{c: g, a: a[start*n:], b: a[start*n:], inC: ncols, inA: n, inB: n,
-		rows: n - start, columns: ncols, depth: n, lower: true, scale: 1, w: w, stopper: stopper}).add(work)
+		rows: n - start, columns: ncols, depth: n, lower: true, scale: 1, w: w, stopper: stopper}).add(scratch)
 }
 
 // AddProduct adds A·Bᵀ to the rows×columns matrix g. A is the rows×depth matrix in a, and B is the
-// columns×depth matrix in b. The terms of each entry are added in order. work has [GramWork] entries
-// for so many columns. AddProduct stops early if the context of stopper ends.
-func AddProduct(stopper *stop.Stop, g []float64, rows, columns int, a, b []float64, depth int, work []float64) {
-	(&product{c: g, a: a, b: b, inC: columns, inA: depth, inB: depth, rows: rows, columns: columns, depth: depth, scale: 1, stopper: stopper}).add(work)
+// columns×depth matrix in b. The terms of each entry are added in order. The slice scratch has
+// [GramWork] entries for this number of columns. AddProduct stops early if the context of stopper
+// ends.
+func AddProduct(stopper *stop.Stop, g []float64, rows, columns int, a, b []float64, depth int, scratch []float64) {
+	(&product{c: g, a: a, b: b, inC: columns, inA: depth, inB: depth, rows: rows, columns: columns, depth: depth, scale: 1, stopper: stopper}).add(scratch)
 }
 
 // Mirror copies the lower triangle of a matrix of n rows to the upper triangle. It stops early if

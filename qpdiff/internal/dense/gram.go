@@ -290,10 +290,10 @@ func DescendBox(z, grad, q, steps, lo, hi []float64) (met int) {
 }
 
 // AddGram adds A·diag(w)·Aᵀ to the lower triangle of g, for the n×width matrix A with the given
-// stride. If the weights w are nil, they are all 1. The scratch work has GramWork entries. AddGram
+// stride. If the weights w are nil, they are all 1. The slice scratch has GramWork entries. AddGram
 // stops early if the context of stopper ends.
-func AddGram(stopper *stop.Stop, g []float64, n int, a []float64, stride, width int, w, work []float64) {
-	(&product{c: g, a: a, b: a, inC: n, inA: stride, inB: stride, rows: n, columns: n, depth: width, lower: true, scale: 1, w: w, stopper: stopper}).add(work)
+func AddGram(stopper *stop.Stop, g []float64, n int, a []float64, stride, width int, w, scratch []float64) {
+	(&product{c: g, a: a, b: a, inC: n, inA: stride, inB: stride, rows: n, columns: n, depth: width, lower: true, scale: 1, w: w, stopper: stopper}).add(scratch)
 }
 
 // GramWork returns the length of the scratch that AddGram needs for n rows.

@@ -200,21 +200,21 @@ func LaneSums(u, a, b []float64, n int) (ua, ub [LaneCount]float64) {
 }
 
 // DescendLanes does the work of DescendKinks for LaneCount problems at a time. Each problem has n ≥
-// 1 coordinates. The entry of bound for a coordinate serves as both up and lo of DescendKinks. The
-// results have the same bits as with DescendKinks, except for the signs of zeros. If live[i] ≥ 0,
-// problem i does not change. Bit i of the result is set if the sign of a coordinate of problem i
-// has changed.
-func DescendLanes(x, resid, m, r, bound []float64, n int, live *[LaneCount]float64) (changed int) {
-	x, resid, m, r, bound = x[:n*LaneCount], resid[:n*LaneCount], m[:n*n*LaneCount], r[:n*LaneCount], bound[:n*LaneCount]
+// 1 coordinates. The entry of bounds for a coordinate serves as both upper and lower of
+// DescendKinks. The results have the same bits as with DescendKinks, except for the signs of zeros.
+// If live[i] ≥ 0, problem i does not change. Bit i of the result is set if the sign of a coordinate
+// of problem i has changed.
+func DescendLanes(x, resid, m, r, bounds []float64, n int, live *[LaneCount]float64) (changedSigns int) {
+	x, resid, m, r, bounds = x[:n*LaneCount], resid[:n*LaneCount], m[:n*n*LaneCount], r[:n*LaneCount], bounds[:n*LaneCount]
 	if vectors {
-		return descendLanes(&x[0], &resid[0], &m[0], &r[0], &bound[0], n, &live[0])
+		return descendLanes(&x[0], &resid[0], &m[0], &r[0], &bounds[0], n, &live[0])
 	}
 	for i := range LaneCount {
 		if !(live[i] < 0) {
 			continue
 		}
 		var own [4][]float64
-		for k, from := range [][]float64{x, resid, r, bound} {
+		for k, from := range [][]float64{x, resid, r, bounds} {
 			own[k] = make([]float64, n)
 			for j := range n {
 				own[k][j] = from[j*LaneCount+i]
@@ -225,13 +225,13 @@ func DescendLanes(x, resid, m, r, bound []float64, n int, live *[LaneCount]float
 			square[j] = m[j*LaneCount+i]
 		}
 		if DescendKinks(own[0], own[1], square, own[2], own[3], own[3]) {
-			changed |= 1 << i
+			changedSigns |= 1 << i
 		}
 		for j := range n {
 			x[j*LaneCount+i], resid[j*LaneCount+i] = own[0][j], own[1][j]
 		}
 	}
-	return changed
+	return changedSigns
 }
 
 // lineEntries is the number of float64s in a line of memory.

@@ -61,20 +61,20 @@ func Gather(dst, x []float64, idx []int) {
 
 // DescendKinks does one sweep of coordinate descent on
 //
-//	½ xᵀ(G + diag r)x − cᵀx + Σ_j (up_j·max(x_j, 0) − lo_j·min(x_j, 0))
+//	½ xᵀ(G + diag r)x − cᵀx + Σ_j (upper_j·max(x_j, 0) − lower_j·min(x_j, 0))
 //
-// Here G is the n×n matrix in m. The parameters r, up and lo are vectors, and j runs over the
+// Here G is the n×n matrix in m. The parameters r, upper and lower are vectors, and j runs over the
 // entries of x. Before the call, resid must be c − Gx, and DescendKinks updates it. DescendKinks
 // reports whether the sign of an entry of x has changed.
-func DescendKinks(x, resid, m, r, up, lo []float64) (moved bool) {
+func DescendKinks(x, resid, m, r, upper, lower []float64) (moved bool) {
 	n := len(x)
 	if n == 0 {
 		return false
 	}
-	resid, r, up, lo = resid[:n], r[:n], up[:n], lo[:n]
+	resid, r, upper, lower = resid[:n], r[:n], upper[:n], lower[:n]
 	if vectors {
 		_ = m[n*n-1]
-		return descendKinks(&x[0], &resid[0], &m[0], &r[0], &up[0], &lo[0], n)
+		return descendKinks(&x[0], &resid[0], &m[0], &r[0], &upper[0], &lower[0], n)
 	}
 	for j, old := range x {
 		row := m[j*n : (j+1)*n]
@@ -84,10 +84,10 @@ func DescendKinks(x, resid, m, r, up, lo []float64) (moved bool) {
 		}
 		rho := resid[j] + row[j]*old
 		var v float64
-		if rho > up[j] {
-			v = (rho - up[j]) / h
-		} else if -rho > lo[j] {
-			v = (rho + lo[j]) / h
+		if rho > upper[j] {
+			v = (rho - upper[j]) / h
+		} else if -rho > lower[j] {
+			v = (rho + lower[j]) / h
 		}
 		if v == old {
 			continue
@@ -303,24 +303,24 @@ func ScaleBy(v []float64, power int) {
 // Symmetric returns the largest absolute entry of the n×n matrix q, and reports whether q has the
 // same bits as its transpose. The largest entry is taken over the entries that are not NaN. A
 // matrix with a NaN entry does not count as symmetric.
-func Symmetric(q []float64, n int) (largest float64, same bool) {
+func Symmetric(q []float64, n int) (largest float64, symmetric bool) {
 	if vectors && n >= leastRows {
 		_ = q[n*n-1]
 		largest, differ := compareHalves(&q[0], n)
 		return largest, differ == 0
 	}
-	same = true
+	symmetric = true
 	for i := range n {
 		for j, v := range q[i*n : (i+1)*n] {
 			if math.Float64bits(v) != math.Float64bits(q[j*n+i]) || v != v {
-				same = false
+				symmetric = false
 			}
 			if v = math.Abs(v); v > largest {
 				largest = v
 			}
 		}
 	}
-	return largest, same
+	return largest, symmetric
 }
 
 // AllFinite reports whether no entry is NaN or infinite.

@@ -10,22 +10,22 @@ const singleColumns = 16
 // given stride. It computes with float32 numbers, in half the time of AddGram. Each unit[i] is a
 // power of two, and no entry in row i of A·diag(root) may be larger. The error of entry (i, j) of g
 // is then about 1e-6 times the product of the norms of rows i and j, however large the units are.
-// The scratch work has GramSingleWork entries. GramSingle stops early if the context of end has
-// ended.
-func GramSingle(end *stop.Stop, g []float64, n int, a []float64, stride, width int, root, unit []float64, work []float32) {
+// The slice scratch has GramSingleWork entries. GramSingle stops early if the context of stopper
+// has ended.
+func GramSingle(stopper *stop.Stop, g []float64, n int, a []float64, stride, width int, root, unit []float64, scratch []float32) {
 	for i := range n {
 		clear(g[i*n : i*n+i+1])
 	}
 	for from := 0; from < width; from += blockDepth {
 		depth := min(blockDepth, width-from)
-		packSingle(work, n, a[from:], stride, root[from:from+depth], unit)
+		packSingle(scratch, n, a[from:], stride, root[from:from+depth], unit)
 		for j := 0; j < n; j += singleColumns {
-			end.Look()
-			b := work[j*depth:]
+			stopper.Look()
+			b := scratch[j*depth:]
 			for i := j; i < n; i += productRows {
 				var tile [productRows * singleColumns]float32
 				first := i % singleColumns
-				singleTile(&tile, work[(i-first)*depth+first:], b, depth)
+				singleTile(&tile, scratch[(i-first)*depth+first:], b, depth)
 				for r := range min(productRows, n-i) {
 					row := g[(i+r)*n+j : (i+r)*n+min(j+singleColumns, i+r+1)]
 					for q, v := range tile[r*singleColumns:][:len(row)] {

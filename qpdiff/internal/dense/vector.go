@@ -15,10 +15,10 @@ const leastRows, leastEntries = 4, 4
 
 // SetVectors switches the use of the vector units on or off, for tests. It does not switch them on
 // if the processor has none. It returns the old setting.
-func SetVectors(on bool) (old bool) {
-	old, vectors = vectors, on && cpu.X86.HasAVX
+func SetVectors(on bool) (oldSetting bool) {
+	oldSetting, vectors = vectors, on && cpu.X86.HasAVX
 	wide = vectors && cpu.X86.HasAVX512F
-	return old
+	return oldSetting
 }
 
 // wide reports whether the processor has registers of eight float64s. Results have the same bits
@@ -27,7 +27,7 @@ var wide = cpu.X86.HasAVX512F
 
 // setWide switches the use of the registers of eight float64s on or off, for tests. It returns the
 // old setting.
-func setWide(on bool) (old bool) {
-	old, wide = wide, on && vectors && cpu.X86.HasAVX512F
-	return old
+func setWide(on bool) (oldSetting bool) {
+	oldSetting, wide = wide, on && vectors && cpu.X86.HasAVX512F
+	return oldSetting
 }

@@ -84,12 +84,12 @@ func Find(rows, n int, m Matrix) *Columns {
 	if !found {
 		return nil
 	}
-	c.sort()
+	c.sortClasses()
 	return c
 }
 
-// sort makes the column with the lowest number the first column of its class.
-func (c *Columns) sort() {
+// sortClasses makes the column with the lowest number the first column of its class.
+func (c *Columns) sortClasses() {
 	lowest := make([]int, len(c.First))
 	for j := range lowest {
 		lowest[j] = -1
@@ -147,20 +147,20 @@ func (c *Columns) Collect(dtheta []float64) {
 	}
 }
 
-// Restrict returns the classes for which the function alike confirms equality: alike(first, k) must
-// be true for the first column and each column k of the class. It returns nil if no class remains.
-// The result uses the storage of dst.
-func (c *Columns) Restrict(dst *Columns, alike func(first, k int) bool) *Columns {
+// Restrict returns the classes for which the function areEqual confirms equality: areEqual(first,
+// k) must be true for the first column and each column k of the class. It returns nil if no class
+// remains. The result uses the storage of dst.
+func (c *Columns) Restrict(dst *Columns, areEqual func(first, k int) bool) *Columns {
 	dst.First, dst.Sign, dst.Size = append(dst.First[:0], c.First...), append(dst.Sign[:0], c.Sign...), append(dst.Size[:0], c.Size...)
 	for k, j := range c.First {
-		if j >= 0 && !alike(j, k) {
+		if j >= 0 && !areEqual(j, k) {
 			dst.Size[j] = 1
 		}
 	}
 	found := false
 	for k, j := range c.First {
 		switch {
-		case j < 0 && !alike(k, k):
+		case j < 0 && !areEqual(k, k):
 			dst.First[k] = k
 		case j >= 0 && dst.Size[j] == 1:
 			dst.First[k], dst.Sign[k], dst.Size[k] = k, 1, 1

@@ -28,7 +28,7 @@ type Maker struct {
 	shift     []float64  // the centre minus the reference
 	seen      []float64
 	work      dense.SquareWork
-	lossy     []int // the features of which less than LeastKept is left
+	lossySum  []int // the features of which less than LeastKept is left
 }
 
 // Entries returns the size of a Maker and of the data's Gram together, as a number of float64
@@ -62,14 +62,14 @@ func (m *Maker) Make(g, xty []float64, d *learn.Data, counts []float64) {
 	}
 	sum.End()
 	products.End()
-	m.lossy = m.lossy[:0]
+	m.lossySum = m.lossySum[:0]
 	for j, shift := range m.shift {
 		row := g[j*n : (j+1)*n]
 		for k := j; k < n; k++ {
 			row[k] += total*shift*m.shift[k] - shift*m.sum[k] - m.shift[k]*m.sum[j]
 		}
 		if !(row[j] >= max(LeastKept*m.size[j], LeastSquares)) || !dense.Finite(row[j]) {
-			m.lossy = append(m.lossy, j)
+			m.lossySum = append(m.lossySum, j)
 		}
 		xty[j] -= shift * ySum
 		if d.Scale == nil {
@@ -94,7 +94,7 @@ func (m *Maker) Make(g, xty []float64, d *learn.Data, counts []float64) {
 func (m *Maker) start(g []float64, d *learn.Data, counts []float64) (reference []float64) {
 	x, n := d.Dense().RawMatrix(), len(m.size)
 	all := g
-	if subtracts(d, counts) {
+	if paysToSubtract(d, counts) {
 		sums, c, err := d.Gram.Sums(m.End.Context())
 		if err != nil {
 			panic(err) // as Look panics
@@ -113,10 +113,10 @@ func (m *Maker) start(g []float64, d *learn.Data, counts []float64) (reference [
 	return reference
 }
 
-// subtracts reports whether g is computed from d.Gram by subtraction. This requires that no row has
-// a larger weight than in d.Gram. It also requires that subtraction is cheaper: the rows to
+// paysToSubtract reports whether g is computed from d.Gram by subtraction. This requires that no
+// row has a larger weight than in d.Gram. It also requires that subtraction is cheaper: the rows to
 // subtract must be fewer than the rows with a weight above 0.
-func subtracts(d *learn.Data, counts []float64) bool {
+func paysToSubtract(d *learn.Data, counts []float64) bool {
 	if d.Gram == nil {
 		return false
 	}
@@ -137,13 +137,13 @@ func subtracts(d *learn.Data, counts []float64) bool {
 }
 
 // recompute computes some entries again, from the centred and scaled rows. These are the entries of
-// the features in the list lossy.
+// the features in the list lossySum.
 func (m *Maker) recompute(g, xty []float64, d *learn.Data, counts []float64) {
-	if len(m.lossy) == 0 {
+	if len(m.lossySum) == 0 {
 		return
 	}
 	x, n := d.Dense(), len(xty)
-	for _, j := range m.lossy {
+	for _, j := range m.lossySum {
 		clear(g[j*n : (j+1)*n])
 		xty[j] = 0
 	}
@@ -153,14 +153,14 @@ func (m *Maker) recompute(g, xty []float64, d *learn.Data, counts []float64) {
 			continue
 		}
 		m.seen = learner.See(m.seen, d, x.RawRowView(i))
-		for _, j := range m.lossy {
+		for _, j := range m.lossySum {
 			if v := c * m.seen[j]; v != 0 {
 				floats.AddScaled(g[j*n:(j+1)*n], v, m.seen)
 				xty[j] += v * y
 			}
 		}
 	}
-	for _, j := range m.lossy {
+	for _, j := range m.lossySum {
 		for k := range n {
 			g[k*n+j] = g[j*n+k]
 		}

@@ -83,12 +83,12 @@ func TestMake(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 36))
 		d, counts := drawData(rng)
 		rows, n := d.X.Dims()
-		if subtracts(&d, counts) {
+		if paysToSubtract(&d, counts) {
 			subtracted++
 		}
 		g, xty := make([]float64, n*n), make([]float64, n)
 		m.Make(g, xty, &d, counts)
-		again += len(m.lossy)
+		again += len(m.lossySum)
 		want, wantXty, yy := make([]float64, n*n), make([]float64, n), 0.0
 		seen := make([]float64, n)
 		for i := range rows {

@@ -34,14 +34,14 @@ func CheckBytes(l Sized, d learn.Data) error {
 	return Exceeds(need, d.MaxBytes, s)
 }
 
-// Exceeds returns an error if a learner needs more bytes than maxBytes allows. The parameter need
-// is the number of bytes that it needs for data of the sizes s, and maxBytes is the MaxBytes of the
-// data.
-func Exceeds(need, maxBytes int64, s learn.Size) error {
-	if need <= memory.Bound(maxBytes) {
+// Exceeds returns an error if a learner needs more bytes than maxBytes allows. The parameter
+// neededBytes is the number of bytes that it needs for data of the sizes s, and maxBytes is the
+// MaxBytes of the data.
+func Exceeds(neededBytes, maxBytes int64, s learn.Size) error {
+	if neededBytes <= memory.Bound(maxBytes) {
 		return nil
 	}
-	return TooLarge(need, maxBytes, s)
+	return TooLarge(neededBytes, maxBytes, s)
 }
 
 // TooLarge returns the error for data that exceed the bound. Exceeds returns the same error.

@@ -114,20 +114,20 @@ func RowSetEntries(rows float64, weighted bool) float64 {
 	return entries
 }
 
-// Equal calls the function visit(i, k) for each row k that equals an earlier row. The argument i is
-// the first row that equals row k. Equal stops if visit returns false.
-func (s *RowSet) Equal(visit func(i, k int) bool) {
+// Equal calls the function f(i, k) for each row k that equals an earlier row. The argument i is the
+// first row that equals row k. Equal stops if f returns false.
+func (s *RowSet) Equal(f func(i, k int) bool) {
 	for k, row := range s.Of {
-		if row >= 0 && s.First[row] != k && !visit(s.First[row], k) {
+		if row >= 0 && s.First[row] != k && !f(s.First[row], k) {
 			return
 		}
 	}
 }
 
 // CheckEqual returns an error if equal rows have different tangents in t. It compares the tangents
-// of the labels y, and the tangents of the coordinates j for which moves(j) is true. It checks a
+// of the labels y, and the tangents of the coordinates j for which isMoving(j) is true. It checks a
 // row only if pred(k) is true, where k is the number of its distinct row.
-func (s *RowSet) CheckEqual(t *learn.Grad, y []float64, pred func(distinct int) bool, moves func(j int) bool) error {
+func (s *RowSet) CheckEqual(t *learn.Grad, y []float64, pred func(distinct int) bool, isMoving func(j int) bool) error {
 	if t.X == nil && t.Y == nil {
 		return nil
 	}
@@ -140,7 +140,7 @@ func (s *RowSet) CheckEqual(t *learn.Grad, y []float64, pred func(distinct int) 
 		if t.X != nil {
 			other := t.X.RawRowView(k)
 			for j, v := range t.X.RawRowView(i) {
-				parted = parted || v != sign*other[j] && moves(j)
+				parted = parted || v != sign*other[j] && isMoving(j)
 			}
 		}
 		if parted {

@@ -172,12 +172,12 @@ func (f *State) CheckShape(arg string, g *learn.Grad) error {
 
 // NotDifferentiable returns the error for the inputs whose fields of g are not nil, because there
 // is no derivative in these inputs. The parameter hyper has the names of the hyperparameters
-// without a derivative. The parameter rows maps the indices in weak.Rows to rows of the data: index
-// i stands for row rows[i].
-func NotDifferentiable(g *learn.Grad, weak qpdiff.Weak, rows []int, remedy string, hyper ...qpdiff.Input) *qpdiff.NotDifferentiableError {
-	weak = qpdiff.Weak{Rows: slices.Clone(weak.Rows), Coords: slices.Clone(weak.Coords)}
-	for at, i := range weak.Rows {
-		weak.Rows[at] = rows[i]
+// without a derivative. The parameter rows maps the indices in weakSet.Rows to rows of the data:
+// index i stands for row rows[i].
+func NotDifferentiable(g *learn.Grad, weakSet qpdiff.Weak, rows []int, remedy string, hyper ...qpdiff.Input) *qpdiff.NotDifferentiableError {
+	weakSet = qpdiff.Weak{Rows: slices.Clone(weakSet.Rows), Coords: slices.Clone(weakSet.Coords)}
+	for at, i := range weakSet.Rows {
+		weakSet.Rows[at] = rows[i]
 	}
 	var inputs []qpdiff.Input
 	if g.Hyper != nil {
@@ -189,7 +189,7 @@ func NotDifferentiable(g *learn.Grad, weak qpdiff.Weak, rows []int, remedy strin
 	if g.Y != nil {
 		inputs = append(inputs, "y")
 	}
-	return &qpdiff.NotDifferentiableError{Inputs: inputs, Weak: weak, Remedy: remedy}
+	return &qpdiff.NotDifferentiableError{Inputs: inputs, Weak: weakSet, Remedy: remedy}
 }
 
 // CheckClasses returns an error if a classifier cannot use a label in d, or if all rows with a

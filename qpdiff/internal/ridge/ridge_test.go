@@ -124,8 +124,8 @@ func TestExactCorrects(t *testing.T) {
 		}
 		dense.LDLSolve(h, dinv, s.K, s.K, want)
 		var solver Solver
-		solver.Factor, solver.spent = &solver.own, -1000 // no factor comes
-		if solver.own.diagonal(s); !solver.Exact(s, got, b) {
+		solver.Factor, solver.spentSteps = &solver.own, -1000 // no factor comes
+		if solver.own.setDiagonal(s); !solver.Exact(s, got, b) {
 			t.Fatal("not solved")
 		}
 		numtest.NearAll(t, "x", got, want, 1e-13, 0)
@@ -226,22 +226,22 @@ func TestFactorsCome(t *testing.T) {
 		if solver.Moved(); !solver.Solve(s, x, b, 1e-3) {
 			t.Fatal("not solved")
 		}
-		if solver.own.made {
+		if solver.own.hasCholesky {
 			break
 		}
-		if solver.spent > 4 { // a factor costs as much as 3.5
-			t.Errorf("%d steps without a factor", solver.spent)
+		if solver.spentSteps > 4 { // a factor costs as much as 3.5
+			t.Errorf("%d steps without a factor", solver.spentSteps)
 		}
 	}
-	if !solver.own.made {
+	if !solver.own.hasCholesky {
 		t.Error("no factor")
 	}
 	for range 1000 {
-		spent := solver.spent
+		spent := solver.spentSteps
 		if solver.Moved(); !solver.Solve(s, x, b, 1e-3) {
 			t.Fatal("not solved")
 		}
-		if solver.spent < spent {
+		if solver.spentSteps < spent {
 			return
 		}
 	}
@@ -267,8 +267,8 @@ func TestSingleFactor(t *testing.T) {
 		dense.Fill(s.Weights, 1)
 		b, x, want := numtest.Normals(rng, s.K), make([]float64, s.K), make([]float64, s.K)
 		var solver Solver
-		if !solver.Factorise(s) || !solver.own.single || !solver.Solve(s, want, b, 1e-8) || solver.spent > 6 {
-			t.Fatalf("a factor from float32 numbers: %v, %d steps", solver.own.single, solver.spent)
+		if !solver.Factorise(s) || !solver.own.float32s || !solver.Solve(s, want, b, 1e-8) || solver.spentSteps > 6 {
+			t.Fatalf("a factor from float32 numbers: %v, %d steps", solver.own.float32s, solver.spentSteps)
 		}
 		for _, unit := range []float64{0x1p300, 0x1p-300} {
 			for j := range s.Data {
@@ -289,7 +289,7 @@ func TestSingleFactor(t *testing.T) {
 			}
 		}
 		s.Load(nil, false)
-		if s.Ridge /= 10; s.single() {
+		if s.Ridge /= 10; s.fitsSingle() {
 			t.Error("the floor is elsewhere")
 		}
 		s = draw(rng, 300, 60, true, false, false)
@@ -305,7 +305,7 @@ func TestSingleFactor(t *testing.T) {
 		if !solver.Solve(s, x, b, 1e-8) {
 			t.Error("a bad factor is not replaced")
 		}
-		if !solver.own.single {
+		if !solver.own.float32s {
 			replaced++
 		}
 	}
@@ -321,7 +321,7 @@ func TestFactorFollowsTheWeights(t *testing.T) {
 		rng := rand.New(rand.NewPCG(7, uint64(i)))
 		s := draw(rng, 300, 60, i%2 == 0, false, false)
 		b, x := numtest.Normals(rng, s.K), make([]float64, s.K)
-		for _, scale := range []float64{1e-4, 1e4, 2 * rescaled, .5 / rescaled} {
+		for _, scale := range []float64{1e-4, 1e4, 2 * maxRescale, .5 / maxRescale} {
 			var solver Solver
 			if !solver.Factorise(s) {
 				t.Fatal("no factor")
@@ -329,8 +329,8 @@ func TestFactorFollowsTheWeights(t *testing.T) {
 			for i := range s.Weights {
 				s.Weights[i] *= scale
 			}
-			if solver.Moved(); !solver.Solve(s, x, b, 1e-8) || solver.spent > 2 {
-				t.Errorf("%d steps for weights times %g", solver.spent, scale)
+			if solver.Moved(); !solver.Solve(s, x, b, 1e-8) || solver.spentSteps > 2 {
+				t.Errorf("%d steps for weights times %g", solver.spentSteps, scale)
 			}
 			for i := range s.Weights {
 				s.Weights[i] /= scale

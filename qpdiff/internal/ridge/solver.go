@@ -16,11 +16,11 @@ const (
 	// that result's error. Two rounds thus leave an error below rounding. These errors are measured in
 	// the norm that the matrix of the Factor defines.
 	correctionTol, laterTol = 1e-9, 1e-7
-	// corrections bounds the number of corrections. The constant corrected is a fraction of the
-	// solution. After a correction of at most this fraction, no further correction is made, because
-	// its size would be about the square of the fraction.
-	corrections = 4
-	corrected   = 1e-8
+	// maxCorrections bounds the number of corrections. The constant finalCorrection is a fraction of
+	// the solution. After a correction of at most this fraction, no further correction is made,
+	// because its size would be about the square of the fraction.
+	maxCorrections  = 4
+	finalCorrection = 1e-8
 	// freshSteps bounds the number of steps with a fresh Factor, which was computed for the very
 	// system to solve. A few steps suffice unless rounding has destroyed the Factor. If a Factor from
 	// float32 numbers is destroyed in this way, a Factor from float64 numbers replaces it.
@@ -31,29 +31,29 @@ const (
 // steps since the last factorisation have cost as much as a factorisation. The results of a Solver
 // depend only on the systems that it has solved since Reset, and not on measured times.
 type Solver struct {
-	Factor *Factor    // the factor in use, or nil before the first factor
-	End    *stop.Stop // the solver checks it
-	own    Factor
-	fresh  bool    // the factor was computed for this very system
-	spent  int     // number of steps with this factor
-	most   float64 // a lower bound of the largest eigenvalue of H, relative to the Factor's matrix
+	Factor       *Factor    // the factor in use, or nil before the first factor
+	End          *stop.Stop // the solver checks it
+	own          Factor
+	freshFactor  bool    // the factor was computed for this very system
+	spentSteps   int     // number of steps with this factor
+	largestEigen float64 // a lower bound of the largest eigenvalue of H, relative to the Factor's matrix
 
-	r, p, q, z, t []float64
-	rest, change  []float64
-	joint         []float64 // the result of System.joint for b
+	r, p, q, z, t    []float64
+	residual, change []float64
+	joint            []float64 // the result of System.jointPart for b
 }
 
 // Reset forgets the factor.
-func (s *Solver) Reset() { s.Factor, s.spent, s.fresh = nil, 0, false }
+func (s *Solver) Reset() { s.Factor, s.spentSteps, s.freshFactor = nil, 0, false }
 
 // Moved must be called after each change of the weights or of the ridge. It records that the factor
 // was computed for an earlier system.
-func (s *Solver) Moved() { s.fresh = false }
+func (s *Solver) Moved() { s.freshFactor = false }
 
-// Borrow makes the Solver s start with the factor of another Solver, the parameter from. The Solver
-// s only reads this factor.
-func (s *Solver) Borrow(from *Solver) {
-	s.Factor, s.fresh, s.spent = from.Factor, from.fresh, 0
+// Borrow makes the Solver s start with the factor of another Solver, the parameter lender. The
+// Solver s only reads this factor.
+func (s *Solver) Borrow(lender *Solver) {
+	s.Factor, s.freshFactor, s.spentSteps = lender.Factor, lender.freshFactor, 0
 }
 
 // These constants are ratios: the time of one operation in another task, divided by the time of one
@@ -75,50 +75,50 @@ func (s *System) budget() float64 {
 		return m * m * m / 3 / (4*m*k + m*m)
 	}
 	gram := gramShare * m * k * k / 2
-	if s.single() {
+	if s.fitsSingle() {
 		gram = singleShare*m*k*k/2 + packingCost*m*k
 	}
 	return (gram + factorShare*k*k*k/3) / (2*m*k + k*k)
 }
 
-// left returns the number of steps that Solve may still make with this factor.
-func (s *Solver) left(sys *System) int {
-	if s.fresh {
+// stepsLeft returns the number of steps that Solve may still make with this factor.
+func (s *Solver) stepsLeft(sys *System) int {
+	if s.freshFactor {
 		return freshSteps
 	}
-	return int(sys.budget()) - s.spent
+	return int(sys.budget()) - s.spentSteps
 }
 
 // Factorise factorises the system, and reports whether it is regular to working precision.
 func (s *Solver) Factorise(sys *System) bool {
-	return sys.single() && s.factorise(sys, true) || s.factorise(sys, false)
+	return sys.fitsSingle() && s.factorise(sys, true) || s.factorise(sys, false)
 }
 
 // factorise is Factorise with or without float32 numbers.
 func (s *Solver) factorise(sys *System, single bool) bool {
-	s.Factor, s.spent = &s.own, 0
-	s.fresh = s.own.factorise(sys, s.End, single)
-	return s.fresh
+	s.Factor, s.spentSteps = &s.own, 0
+	s.freshFactor = s.own.factorise(sys, s.End, single)
+	return s.freshFactor
 }
 
-// rescaled limits a ratio: the mean of the present weights, divided by the mean of the weights at
+// maxRescale limits a ratio: the mean of the present weights, divided by the mean of the weights at
 // the last scaling of the factor. Beyond this limit, the rows of the factor are rescaled, and the
 // scaled matrix is factorised. This costs about as much as a dozen steps.
-const rescaled = 2
+const maxRescale = 2
 
-// follow rescales the rows of the factor if the mean of the weights has changed much. This happens,
-// for example, if the hyperparameter C of a logistic regression changes.
-func (s *Solver) follow(sys *System) {
+// followWeights rescales the rows of the factor if the mean of the weights has changed much. This
+// happens, for example, if the hyperparameter C of a logistic regression changes.
+func (s *Solver) followWeights(sys *System) {
 	f := &s.own
-	if s.Factor != f || s.fresh || !f.made || f.byRows {
+	if s.Factor != f || s.freshFactor || !f.hasCholesky || f.byRows {
 		return
 	}
 	share := floats.Sum(sys.Weights) / f.total
-	if !(share > 0) || !dense.Finite(share) || share <= rescaled*f.share && f.share <= rescaled*share {
+	if !(share > 0) || !dense.Finite(share) || share <= maxRescale*f.share && f.share <= maxRescale*share {
 		return
 	}
 	if !f.rescale(sys, s.End, share) {
-		f.diagonal(sys)
+		f.setDiagonal(sys)
 	}
 }
 
@@ -127,9 +127,9 @@ func (s *Solver) follow(sys *System) {
 // Only rounding can prevent it from converging.
 func (s *Solver) Solve(sys *System, x, b []float64, tol float64) bool {
 	if sys.Iterative {
-		if !s.fresh {
+		if !s.freshFactor {
 			s.own.exactDiagonal(sys)
-			s.Factor, s.fresh = &s.own, true
+			s.Factor, s.freshFactor = &s.own, true
 		}
 		_, ok := s.conjugate(sys, x, b, tol, sparse.MostSteps, false)
 		return ok
@@ -140,21 +140,21 @@ func (s *Solver) Solve(sys *System, x, b []float64, tol float64) bool {
 				return false
 			}
 		} else {
-			s.own.diagonal(sys)
-			s.Factor, s.spent = &s.own, 0
+			s.own.setDiagonal(sys)
+			s.Factor, s.spentSteps = &s.own, 0
 		}
 	}
-	s.follow(sys)
+	s.followWeights(sys)
 	for {
-		steps, ok := s.conjugate(sys, x, b, tol, s.left(sys), !s.fresh)
-		if s.spent += steps; ok {
+		steps, ok := s.conjugate(sys, x, b, tol, s.stepsLeft(sys), !s.freshFactor)
+		if s.spentSteps += steps; ok {
 			return true
 		}
-		if s.fresh && s.Factor.single {
+		if s.freshFactor && s.Factor.float32s {
 			if !s.factorise(sys, false) {
 				return false
 			}
-		} else if s.fresh || !s.Factorise(sys) {
+		} else if s.freshFactor || !s.Factorise(sys) {
 			return false
 		}
 	}
@@ -164,16 +164,16 @@ func (s *Solver) Solve(sys *System, x, b []float64, tol float64) bool {
 // Exact reports whether there is a solution.
 func (s *Solver) Exact(sys *System, x, b []float64) bool {
 	k := sys.K
-	dense.GrowAll(k, &s.rest, &s.change, &s.joint)
+	dense.GrowAll(k, &s.residual, &s.change, &s.joint)
 	clear(x[:k])
 	whole := b
 	b = s.joint
-	sys.joint(b, whole)
-	copy(s.rest, b)
-	s.most = 0
+	sys.jointPart(b, whole)
+	copy(s.residual, b)
+	s.largestEigen = 0
 	tol := correctionTol
-	for range 1 + corrections {
-		if !s.Solve(sys, s.change, s.rest, tol) {
+	for range 1 + maxCorrections {
+		if !s.Solve(sys, s.change, s.residual, tol) {
 			return false
 		}
 		tol = laterTol
@@ -181,13 +181,13 @@ func (s *Solver) Exact(sys *System, x, b []float64) bool {
 		// The parameter without a penalty may be far larger than the other parameters, so its correction
 		// is tested separately.
 		sys.Diagonal(s.z, true)
-		if corrects(s.z[:sys.Penalised], x, s.change) && corrects(s.z[sys.Penalised:], x[sys.Penalised:], s.change[sys.Penalised:]) {
+		if isFinal(s.z[:sys.Penalised], x, s.change) && isFinal(s.z[sys.Penalised:], x[sys.Penalised:], s.change[sys.Penalised:]) {
 			break
 		}
-		sys.Product(s.rest, x[:k], s.t)
-		floats.SubTo(s.rest, b[:k], s.rest)
+		sys.Product(s.residual, x[:k], s.t)
+		floats.SubTo(s.residual, b[:k], s.residual)
 	}
-	if sys.Iterative && !(s.leaves(sys, x, b) <= sparse.ResidualTol) {
+	if sys.Iterative && !(s.relativeResidual(sys, x, b) <= sparse.ResidualTol) {
 		return false
 	}
 	for j := range sys.Penalised {
@@ -198,10 +198,10 @@ func (s *Solver) Exact(sys *System, x, b []float64) bool {
 	return dense.AllFinite(x[:k])
 }
 
-// joint copies the right-hand side b to dst, but sets some entries to 0: the entry dst_j becomes 0
-// if parameter j has a penalty and its column of Z is zero. The entry b_j of such a parameter may
-// be very large, and would then dominate the norms of the steps.
-func (s *System) joint(dst, b []float64) {
+// jointPart copies the right-hand side b to dst, but sets some entries to 0: the entry dst_j
+// becomes 0 if parameter j has a penalty and its column of Z is zero. The entry b_j of such a
+// parameter may be very large, and would then dominate the norms of the steps.
+func (s *System) jointPart(dst, b []float64) {
 	copy(dst, b[:s.K])
 	for j, v := range s.squares[:s.Penalised] {
 		if v == 0 {
@@ -210,34 +210,34 @@ func (s *System) joint(dst, b []float64) {
 	}
 }
 
-// leaves returns the residual b − Hx of the system sys, relative to the size of the residual's
+// relativeResidual returns the residual b − Hx of the system sys, relative to the size of the residual's
 // terms. Sizes are norms weighted by the scale of the Factor, which approximates the inverse
 // diagonal of H.
-func (s *Solver) leaves(sys *System, x, b []float64) float64 {
-	sys.Product(s.rest, x[:sys.K], s.t)
+func (s *Solver) relativeResidual(sys *System, x, b []float64) float64 {
+	sys.Product(s.residual, x[:sys.K], s.t)
 	dense.GrowAll(sys.K, &s.z, &s.p)
 	for j, scale := range s.Factor.scale {
 		root := math.Sqrt(scale)
-		s.rest[j] = root * (b[j] - s.rest[j])
+		s.residual[j] = root * (b[j] - s.residual[j])
 		s.z[j], s.p[j] = root*b[j], x[j]/root
 	}
-	rest := floats.Norm(s.rest[:sys.K], 2)
+	rest := floats.Norm(s.residual[:sys.K], 2)
 	if rest == 0 {
 		return 0
 	}
-	return rest / (floats.Norm(s.z[:sys.K], 2) + s.most*floats.Norm(s.p[:sys.K], 2))
+	return rest / (floats.Norm(s.z[:sys.K], 2) + s.largestEigen*floats.Norm(s.p[:sys.K], 2))
 }
 
-// corrects reports whether the correction change is so small compared with x that no further
+// isFinal reports whether the vector correction is so small compared with x that no further
 // correction is needed. It compares the largest entries of the two vectors, in units that give H a
 // unit diagonal.
-func corrects(diagonal, x, change []float64) bool {
+func isFinal(diagonal, x, correction []float64) bool {
 	whole, part := 0.0, 0.0
 	for j, d := range diagonal {
 		d = math.Sqrt(d)
-		whole, part = max(whole, d*math.Abs(x[j])), max(part, d*math.Abs(change[j]))
+		whole, part = max(whole, d*math.Abs(x[j])), max(part, d*math.Abs(correction[j]))
 	}
-	return !(part > corrected*whole)
+	return !(part > finalCorrection*whole)
 }
 
 // A Condition describes how accurately a system determines its solution.
@@ -262,23 +262,23 @@ const conditionTol = 1e-2
 // eigenvalue of the scaled H is below the smallest of these ratios. For a parameter without a
 // penalty, Condition solves one system.
 func (s *Solver) Condition(sys *System, c *Condition) {
-	dense.GrowAll(sys.K, &s.rest, &s.change, &c.Along)
-	sys.Diagonal(s.rest, true)
-	if c.bound(sys, s.rest); dense.Unsolvable(c.Cond) {
-		sys.Diagonal(s.rest, false)
-		c.bound(sys, s.rest)
+	dense.GrowAll(sys.K, &s.residual, &s.change, &c.Along)
+	sys.Diagonal(s.residual, true)
+	if c.setBound(sys, s.residual); dense.Unsolvable(c.Cond) {
+		sys.Diagonal(s.residual, false)
+		c.setBound(sys, s.residual)
 	}
 	if c.Schur = 0; sys.Penalised < sys.K {
-		s.single(sys, c)
+		s.setUnpenalised(sys, c)
 	}
 	if !(c.Cond >= 1) {
 		c.Cond = math.Inf(1)
 	}
 }
 
-// bound computes Cond and At. It uses the ratio of each parameter's penalty to its entry in the
+// setBound computes Cond and At. It uses the ratio of each parameter's penalty to its entry in the
 // given diagonal.
-func (c *Condition) bound(sys *System, diagonal []float64) {
+func (c *Condition) setBound(sys *System, diagonal []float64) {
 	least := 1.0
 	c.At = 0
 	for j, d := range diagonal[:sys.Penalised] {
@@ -289,13 +289,13 @@ func (c *Condition) bound(sys *System, diagonal []float64) {
 	c.Cond = math.Sqrt(float64(sys.K)) / least
 }
 
-// single computes Schur and Along for the parameter without a penalty. If the system determines
-// this parameter less accurately than the others, single increases Cond. The field rest must hold
-// the diagonal of H.
-func (s *Solver) single(sys *System, c *Condition) {
+// setUnpenalised computes Schur and Along for the parameter without a penalty. If the system
+// determines this parameter less accurately than the others, setUnpenalised increases Cond. The
+// field residual must hold the diagonal of H.
+func (s *Solver) setUnpenalised(sys *System, c *Condition) {
 	free, own := sys.Penalised, 0.0
 	for i, w := range sys.Weights {
-		v := sys.free(i, free)
+		v := sys.unpenalisedEntry(i, free)
 		own += w * v * v
 	}
 	clear(s.change)
@@ -308,7 +308,7 @@ func (s *Solver) single(sys *System, c *Condition) {
 	moved := 1.0
 	for j := range free {
 		c.Along[j] *= c.Schur
-		moved += c.Along[j] * c.Along[j] * s.rest[j] / own
+		moved += c.Along[j] * c.Along[j] * s.residual[j] / own
 	}
 	c.Along[free] = 1
 	part := math.Sqrt(float64(sys.K)) * moved * own / c.Schur
@@ -323,30 +323,30 @@ func (s *Solver) single(sys *System, c *Condition) {
 // one such t, and the Cauchy–Schwarz inequality bounds it by √(zᵀH⁻¹z)·√(tᵀH⁻¹t). Errors and Reach
 // both use that H is a sum of semidefinite parts: such a sum is at least as large as each part.
 func (c *Condition) Errors(sys *System, terms []float64) (size float64) {
-	sum, free := 0.0, 0.0
+	sum, schurTerm := 0.0, 0.0
 	for j, t := range terms[:sys.K] {
 		if j < sys.Penalised {
 			sum += t * t / sys.Ridge
 		}
 		if c.Schur > 0 {
-			free += math.Abs(c.Along[j]) * t
+			schurTerm += math.Abs(c.Along[j]) * t
 		}
 	}
 	if c.Schur > 0 {
-		free /= math.Sqrt(c.Schur) // before squaring, because the square of free may overflow
-		sum += free * free
+		schurTerm /= math.Sqrt(c.Schur) // before squaring, because the square may overflow
+		sum += schurTerm * schurTerm
 	}
 	return math.Sqrt(sum)
 }
 
 // Reach returns an upper bound of √(zᵀH⁻¹z), where z is row i, or any row if i = −1. The caller
 // gives two sums for the row. The parameter squares is the sum of squares of the row's penalised
-// entries, and the parameter along is the product of the row with c.Along.
-func (c *Condition) Reach(sys *System, i int, squares, along float64) float64 {
+// entries, and the parameter product is the product of the row with c.Along.
+func (c *Condition) Reach(sys *System, i int, squares, product float64) float64 {
 	sum := squares / sys.Ridge
 	if c.Schur > 0 {
-		along /= math.Sqrt(c.Schur)
-		sum += along * along
+		product /= math.Sqrt(c.Schur)
+		sum += product * product
 	}
 	if i >= 0 && sys.Weights[i]*sum > 1 {
 		sum = 1 / sys.Weights[i]
@@ -362,10 +362,10 @@ func (s *System) Norm(i int) float64 { return s.rows[i*s.M+i] }
 // of convergence is known well enough for a forecast.
 const forecastSteps = 4
 
-// conjugate makes steps of conjugate gradients from x = 0, at most as many as the parameter most.
-// If forecast is true, conjugate ends early when it forecasts, from the present rate, that more
-// steps than most would be needed.
-func (s *Solver) conjugate(sys *System, x, b []float64, tol float64, most int, forecast bool) (steps int, ok bool) {
+// conjugate makes steps of conjugate gradients from x = 0, at most as many as the parameter
+// maxSteps. If forecast is true, conjugate ends early when it forecasts, from the present rate,
+// that more steps than maxSteps would be needed.
+func (s *Solver) conjugate(sys *System, x, b []float64, tol float64, maxSteps int, forecast bool) (steps int, ok bool) {
 	k := sys.K
 	dense.GrowAll(k, &s.r, &s.p, &s.q, &s.z)
 	s.t = dense.Grow(s.t, sys.M+k)
@@ -375,7 +375,7 @@ func (s *Solver) conjugate(sys *System, x, b []float64, tol float64, most int, f
 	if largest == 0 {
 		return 0, true
 	}
-	if most <= 0 {
+	if maxSteps <= 0 {
 		return 0, false
 	}
 	_, unit := math.Frexp(largest)
@@ -387,8 +387,8 @@ func (s *Solver) conjugate(sys *System, x, b []float64, tol float64, most int, f
 	size := floats.Dot(s.r, s.z)
 	first := size
 	end := tol * tol * size
-	for ; steps < most; steps++ {
-		if forecast && steps >= forecastSteps && float64(steps)*math.Log(end/first) < float64(most)*math.Log(size/first) {
+	for ; steps < maxSteps; steps++ {
+		if forecast && steps >= forecastSteps && float64(steps)*math.Log(end/first) < float64(maxSteps)*math.Log(size/first) {
 			return steps, false
 		}
 		s.End.Look()
@@ -396,10 +396,10 @@ func (s *Solver) conjugate(sys *System, x, b []float64, tol float64, most int, f
 		if !(alpha > 0) || !dense.Finite(alpha) {
 			return steps, false
 		}
-		s.most = max(s.most, 1/alpha)
+		s.largestEigen = max(s.largestEigen, 1/alpha)
 		floats.AddScaled(x[:k], alpha, s.p)
 		floats.AddScaled(s.r, -alpha, s.q)
-		if s.Factor.bounds(s.r) <= end {
+		if s.Factor.boundProduct(s.r) <= end {
 			dense.ScaleBy(x[:k], unit)
 			return steps + 1, true
 		}

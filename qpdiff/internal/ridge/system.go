@@ -88,15 +88,15 @@ func (z *Rows) Entry(i, j int) float64 {
 }
 
 // Row returns row i. The field Stored must be nil. If the entries of the row are not contiguous,
-// Row copies them to the parameter work.
-func (z *Rows) Row(work []float64, i int) []float64 {
+// Row copies them to the parameter scratch.
+func (z *Rows) Row(scratch []float64, i int) []float64 {
 	if !z.ByColumn {
 		return z.Data[i*z.K : (i+1)*z.K]
 	}
-	for j := range work[:z.K] {
-		work[j] = z.Data[j*z.M+i]
+	for j := range scratch[:z.K] {
+		scratch[j] = z.Data[j*z.M+i]
 	}
-	return work[:z.K]
+	return scratch[:z.K]
 }
 
 // Squares adds Σ_i w_i·z_ij² to dst_j.
@@ -124,8 +124,8 @@ func (z *Rows) Squares(dst, w []float64) {
 	}
 }
 
-// free returns entry j of row i, where j is the parameter without a penalty.
-func (z *Rows) free(i, j int) float64 {
+// unpenalisedEntry returns entry j of row i, where j is the parameter without a penalty.
+func (z *Rows) unpenalisedEntry(i, j int) float64 {
 	if z.Stored != nil {
 		return z.Stored.Root[i]
 	}
@@ -139,17 +139,17 @@ const gramWidth, gramStride = 256, 264
 
 // addGram adds A·diag(w)·Aᵀ to the lower triangle of g, for the n×count matrix A. The slice data
 // stores A, or Aᵀ if the parameter transposed is true. The rows of the stored matrix are stride
-// entries apart. If the weights w are nil, they are all 1. The scratch work grows as needed.
-// addGram stops early if the context of end has ended.
-func addGram(end *stop.Stop, g []float64, n, count int, data []float64, stride int, transposed bool, w []float64, work *[]float64) {
+// entries apart. If the weights w are nil, they are all 1. The slice scratch grows as needed.
+// addGram stops early if the context of stopper has ended.
+func addGram(stopper *stop.Stop, g []float64, n, count int, data []float64, stride int, transposed bool, w []float64, scratch *[]float64) {
 	if !transposed {
-		*work = dense.Grow(*work, dense.GramWork(n))
-		dense.AddGram(end, g, n, data, stride, count, w, *work)
+		*scratch = dense.Grow(*scratch, dense.GramWork(n))
+		dense.AddGram(stopper, g, n, data, stride, count, w, *scratch)
 		return
 	}
 	packed := dense.GramWork(n)
-	*work = dense.Grow(*work, packed+gramStride*n)
-	block := (*work)[packed:]
+	*scratch = dense.Grow(*scratch, packed+gramStride*n)
+	block := (*scratch)[packed:]
 	for first := 0; first < count; first += gramWidth {
 		width := min(gramWidth, count-first)
 		for i := range width {
@@ -161,7 +161,7 @@ func addGram(end *stop.Stop, g []float64, n, count int, data []float64, stride i
 		if w != nil {
 			part = w[first : first+width]
 		}
-		dense.AddGram(end, g, n, block, gramStride, width, part, (*work)[:packed])
+		dense.AddGram(stopper, g, n, block, gramStride, width, part, (*scratch)[:packed])
 	}
 }
 
@@ -177,19 +177,19 @@ type System struct {
 	squares   []float64 // Σ_i z_ij²
 	rows      []float64 // the products z_iᵀz_k over the penalised parameters, lower triangle
 	byRows    bool
-	work      []float64 // scratch of Load
+	scratch   []float64 // scratch of Load
 }
 
 // Load prepares the system for its Rows. If the parameter byRows is true, the factor has one
 // unknown for each row, and Stored must be nil. Load stops early if the context ends.
-func (s *System) Load(end *stop.Stop, byRows bool) {
+func (s *System) Load(stopper *stop.Stop, byRows bool) {
 	s.byRows = byRows
 	s.squares, s.Weights = dense.Zeros(s.squares, s.K), dense.Grow(s.Weights, s.M)
 	dense.Fill(s.Weights, 1)
 	s.Squares(s.squares, s.Weights)
 	if byRows {
 		s.rows = dense.Zeros(s.rows, s.M*s.M)
-		addGram(end, s.rows, s.M, s.Penalised, s.Data, s.stride(), s.ByColumn, nil, &s.work)
+		addGram(stopper, s.rows, s.M, s.Penalised, s.Data, s.stride(), s.ByColumn, nil, &s.scratch)
 	}
 }
 
@@ -211,11 +211,11 @@ func (s *System) Product(dst, v, t []float64) (form float64) {
 	return form
 }
 
-// Diagonal sets dst to the diagonal of H. If the parameter bound is true, it sets dst to an upper
-// bound of the diagonal instead, which needs no pass over the rows.
-func (s *System) Diagonal(dst []float64, bound bool) {
+// Diagonal sets dst to the diagonal of H. If the parameter upperBound is true, it sets dst to an
+// upper bound of the diagonal instead, which needs no pass over the rows.
+func (s *System) Diagonal(dst []float64, upperBound bool) {
 	clear(dst)
-	if bound {
+	if upperBound {
 		most := dense.Largest(s.Weights)
 		for j, v := range s.squares {
 			dst[j] = most * v
@@ -234,15 +234,17 @@ func (s *System) Diagonal(dst []float64, bound bool) {
 const RowsFloor = 1e-9
 
 // Penalty returns the smallest ratio of the penalty ridge to the diagonal entry of a parameter. It
-// assumes that each weight is equal to the parameter most, the largest weight. With smaller weights
-// the ratio is at least as large.
-func (s *System) Penalty(ridge, most float64) float64 {
-	return ridge / (most * dense.Largest(s.squares[:s.Penalised]))
+// assumes that each weight is equal to the parameter maxWeight, the largest weight. With smaller
+// weights the ratio is at least as large.
+func (s *System) Penalty(ridge, maxWeight float64) float64 {
+	return ridge / (maxWeight * dense.Largest(s.squares[:s.Penalised]))
 }
 
 // Penalises reports whether the penalty ridge is large enough for systems with one unknown for each
-// row. No weight may exceed the parameter most.
-func (s *System) Penalises(ridge, most float64) bool { return s.Penalty(ridge, most) > RowsFloor }
+// row. No weight may exceed the parameter maxWeight.
+func (s *System) Penalises(ridge, maxWeight float64) bool {
+	return s.Penalty(ridge, maxWeight) > RowsFloor
+}
 
 // singleFloor is a limit of a ratio: the penalty divided by the diagonal entry of a parameter. A
 // factor is computed from float32 numbers only if this ratio is at least singleFloor for each
@@ -250,16 +252,16 @@ func (s *System) Penalises(ridge, most float64) bool { return s.Penalty(ridge, m
 // change the smallest eigenvalues by only a fraction, so that a solve takes only a few more steps.
 const singleFloor = 1e-5
 
-// single reports whether float32 numbers suffice for a factor of the system.
-func (s *System) single() bool {
+// fitsSingle reports whether float32 numbers suffice for a factor of the system.
+func (s *System) fitsSingle() bool {
 	return s.Stored == nil && s.ByColumn && !s.byRows && s.Penalty(s.Ridge, dense.Largest(s.Weights)) >= singleFloor
 }
 
 // A Factor approximates H by a matrix whose systems are easy to solve. This is either a factorised
 // H, possibly with other weights, or a diagonal matrix.
 type Factor struct {
-	made   bool // l is a Cholesky factor
-	single bool // of a matrix from float32 numbers
+	hasCholesky bool // l is a Cholesky factor
+	float32s    bool // of a matrix from float32 numbers
 	// If byRows is true, l is the Cholesky factor of I + √w·Z·diag(scale)·Zᵀ·√w, and otherwise the
 	// Cholesky factor of H.
 	byRows bool
@@ -269,18 +271,18 @@ type Factor struct {
 	share  float64   // l is the factor of share·gram with the penalties
 	// scale is the inverse of a diagonal matrix. If byRows is true, this is the matrix of the
 	// parameters' penalties. Without a Cholesky factor, it is a matrix near the diagonal of H.
-	scale   []float64
-	root    []float64 // √w
-	scratch []float64
-	packed  []float32 // scratch of singleGram
-	unit    []float64
-	taken   sparse.Columns // scratch for Stored rows: the rows times √w
-	set     []int          // scratch for Stored rows: the numbers of all columns
+	scale     []float64
+	root      []float64 // √w
+	scratch   []float64
+	packed    []float32 // scratch of singleGram
+	unit      []float64
+	takenRows sparse.Columns // scratch for Stored rows: the rows times √w
+	set       []int          // scratch for Stored rows: the numbers of all columns
 }
 
-// diagonal makes the Factor f a diagonal matrix that approximates the diagonal of the system s.
-func (f *Factor) diagonal(s *System) {
-	f.made, f.byRows = false, false
+// setDiagonal makes the Factor f a diagonal matrix that approximates the diagonal of the system s.
+func (f *Factor) setDiagonal(s *System) {
+	f.hasCholesky, f.byRows = false, false
 	f.scale = dense.Grow(f.scale, s.K)
 	mean := 0.0
 	for _, w := range s.Weights {
@@ -300,7 +302,7 @@ func (f *Factor) diagonal(s *System) {
 
 // exactDiagonal makes f the diagonal of the system.
 func (f *Factor) exactDiagonal(s *System) {
-	f.made, f.byRows = false, false
+	f.hasCholesky, f.byRows = false, false
 	f.scale = dense.Grow(f.scale, s.K)
 	s.Diagonal(f.scale, false)
 	for j, d := range f.scale {
@@ -311,12 +313,12 @@ func (f *Factor) exactDiagonal(s *System) {
 }
 
 // factorise computes the Factor f of the system s, and reports whether the system is regular to
-// working precision. If the parameter single is true, it computes with float32 numbers, and the
-// factor is less accurate. factorise stops early if the context of end has ended.
-func (f *Factor) factorise(s *System, end *stop.Stop, single bool) bool {
-	if f.single, f.byRows = single, s.byRows; f.byRows {
+// working precision. If the parameter float32s is true, it computes with float32 numbers, and the
+// factor is less accurate. factorise stops early if the context of stopper has ended.
+func (f *Factor) factorise(s *System, stopper *stop.Stop, float32s bool) bool {
+	if f.float32s, f.byRows = float32s, s.byRows; f.byRows {
 		f.gatherRows(s)
-		return f.cholesky(s.M, end)
+		return f.cholesky(s.M, stopper)
 	}
 	size := s.K
 	dense.GrowAll(size*size, &f.l, &f.gram)
@@ -329,21 +331,21 @@ func (f *Factor) factorise(s *System, end *stop.Stop, single bool) bool {
 		for i, w := range s.Weights {
 			f.scratch[i] = math.Sqrt(w)
 		}
-		f.taken.Take(s.Stored, f.set, f.scratch)
-		f.taken.Gram(f.gram, f.set, f.scratch)
-	} else if single {
-		f.singleGram(s, end)
+		f.takenRows.Take(s.Stored, f.set, f.scratch)
+		f.takenRows.Gram(f.gram, f.set, f.scratch)
+	} else if float32s {
+		f.singleGram(s, stopper)
 	} else {
 		clear(f.gram)
-		addGram(end, f.gram, size, s.M, s.Data, s.stride(), !s.ByColumn, s.Weights, &f.scratch)
+		addGram(stopper, f.gram, size, s.M, s.Data, s.stride(), !s.ByColumn, s.Weights, &f.scratch)
 	}
 	f.total = floats.Sum(s.Weights)
-	return f.rescale(s, end, 1)
+	return f.rescale(s, stopper, 1)
 }
 
 // singleGram computes the field gram with float32 numbers. It scales the parameters by powers of
 // two, so that the units of the parameters do not matter.
-func (f *Factor) singleGram(s *System, end *stop.Stop) {
+func (f *Factor) singleGram(s *System, stopper *stop.Stop) {
 	f.unit, f.root = dense.Grow(f.unit, s.K), dense.Grow(f.root, s.M)
 	f.packed = dense.Grow(f.packed, dense.GramSingleWork(s.K))
 	for i, w := range s.Weights {
@@ -354,12 +356,12 @@ func (f *Factor) singleGram(s *System, end *stop.Stop) {
 		_, unit := math.Frexp(most * math.Sqrt(v))
 		f.unit[j] = math.Ldexp(1, unit)
 	}
-	dense.GramSingle(end, f.gram, s.K, s.Data, s.stride(), s.M, f.root, f.unit, f.packed)
+	dense.GramSingle(stopper, f.gram, s.K, s.Data, s.stride(), s.M, f.root, f.unit, f.packed)
 }
 
 // rescale computes the Factor f of the system in which share·gram replaces the sum over the
 // weighted rows. It reports the same as factorise.
-func (f *Factor) rescale(s *System, end *stop.Stop, share float64) bool {
+func (f *Factor) rescale(s *System, stopper *stop.Stop, share float64) bool {
 	k := s.K
 	f.share = share
 	for j := range k {
@@ -371,16 +373,16 @@ func (f *Factor) rescale(s *System, end *stop.Stop, share float64) bool {
 			row[j] += s.Ridge
 		}
 	}
-	return f.cholesky(k, end)
+	return f.cholesky(k, stopper)
 }
 
 // cholesky factorises the matrix l, and reports whether it is regular to working precision. The
 // parameter size is the number of rows of l.
-func (f *Factor) cholesky(size int, end *stop.Stop) bool {
+func (f *Factor) cholesky(size int, stopper *stop.Stop) bool {
 	f.inv = dense.Grow(f.inv, size)
 	f.scratch = dense.Grow(f.scratch, dense.BlockWork(size))
-	f.made = dense.CholeskyBlocks(end, f.l, f.inv, size, dense.Eps, f.scratch) == size
-	return f.made
+	f.hasCholesky = dense.CholeskyBlocks(stopper, f.l, f.inv, size, dense.Eps, f.scratch) == size
+	return f.hasCholesky
 }
 
 // gatherRows sets l to I + √w·Z·diag(scale)·Zᵀ·√w. The parameter without a penalty gets a penalty
@@ -421,7 +423,7 @@ func (f *Factor) gatherRows(s *System) {
 // has M + K entries.
 func (f *Factor) solve(s *System, x, t []float64) {
 	switch {
-	case !f.made:
+	case !f.hasCholesky:
 		for j, c := range f.scale {
 			x[j] *= c
 		}
@@ -450,12 +452,12 @@ func (f *Factor) solve(s *System, x, t []float64) {
 	}
 }
 
-// bounds returns an upper bound of rᵀx, where x is the solution of the factor's system with the
-// right-hand side r. If such a bound would cost as much as x, it returns infinity. A bound is cheap
-// only if byRows is true. The factor's matrix is then at least as large as the penalties, which
-// gives a bound at once, while x costs two passes over the rows.
-func (f *Factor) bounds(r []float64) (sum float64) {
-	if !f.made || !f.byRows {
+// boundProduct returns an upper bound of rᵀx, where x is the solution of the factor's system with
+// the right-hand side r. If such a bound would cost as much as x, it returns infinity. A bound is
+// cheap only if byRows is true. The factor's matrix is then at least as large as the penalties,
+// which gives a bound at once, while x costs two passes over the rows.
+func (f *Factor) boundProduct(r []float64) (sum float64) {
+	if !f.hasCholesky || !f.byRows {
 		return math.Inf(1)
 	}
 	for j, v := range r {

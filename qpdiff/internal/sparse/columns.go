@@ -30,12 +30,12 @@ type Columns struct {
 	Root  []float64 // ρ_i; 0 for a row of weight 0
 	Total float64   // Σρ²
 
-	start []int // for each column, the index of its first entry; in the last position, the number of entries
-	row   []int32
-	value []float64 // ρ_i·x_ij/scale_j, or a_ij in a whole column
-	shift []float64 // centre_j/scale_j, 0 for a whole column; nil without centres
-	along []float64 // Σ_i ρ_i·value_ij
-	whole []bool
+	start       []int // for each column, the index of its first entry; in the last position, the number of entries
+	row         []int32
+	value       []float64 // ρ_i·x_ij/scale_j, or a_ij in a whole column
+	shift       []float64 // centre_j/scale_j, 0 for a whole column; nil without centres
+	rowSum      []float64 // Σ_i ρ_i·value_ij
+	wholeColumn []bool
 
 	// Scratch of Load: the next free position of each column, and the position of each row in the
 	// columns that are kept whole.
@@ -49,11 +49,11 @@ func (c *Columns) Load(d learn.Data, root []float64) {
 	c.M, c.N = d.X.Dims()
 	c.Root = append(c.Root[:0], root...)
 	c.Total = floats.Dot(root, root)
-	c.begin(d, x)
+	c.setLayout(d, x)
 	stored := c.start[c.N]
 	c.row, c.value = dense.Grow(c.row, stored), dense.Grow(c.value, stored)
 	c.nextFree = append(c.nextFree[:0], c.start[:c.N]...)
-	for j, whole := range c.whole {
+	for j, whole := range c.wholeColumn {
 		if !whole {
 			continue
 		}
@@ -69,7 +69,7 @@ func (c *Columns) Load(d learn.Data, root []float64) {
 			continue
 		}
 		x.DoRowNonZero(i, func(_, j int, v float64) {
-			if c.whole[j] {
+			if c.wholeColumn[j] {
 				c.value[c.start[j]+c.rowPlace[i]] = r * ((v - d.Centre[j]) / Scale(d, j))
 				return
 			}
@@ -80,9 +80,9 @@ func (c *Columns) Load(d learn.Data, root []float64) {
 	c.sum(d)
 }
 
-// begin determines which columns are kept whole, and the place at which each column is stored.
-func (c *Columns) begin(d learn.Data, x mat.RowNonZeroDoer) {
-	c.start, c.whole = dense.Grow(c.start, c.N+1), dense.Grow(c.whole, c.N)
+// setLayout determines which columns are kept whole, and the place at which each column is stored.
+func (c *Columns) setLayout(d learn.Data, x mat.RowNonZeroDoer) {
+	c.start, c.wholeColumn = dense.Grow(c.start, c.N+1), dense.Grow(c.wholeColumn, c.N)
 	clear(c.start)
 	counting := 0
 	c.rowPlace = dense.Grow(c.rowPlace, c.M)
@@ -94,7 +94,7 @@ func (c *Columns) begin(d learn.Data, x mat.RowNonZeroDoer) {
 		}
 	}
 	for j := range c.N {
-		if c.whole[j] = d.Centre != nil && 2*c.start[j+1] > counting; c.whole[j] {
+		if c.wholeColumn[j] = d.Centre != nil && 2*c.start[j+1] > counting; c.wholeColumn[j] {
 			c.start[j+1] = counting
 		}
 		c.start[j+1] += c.start[j]
@@ -103,11 +103,11 @@ func (c *Columns) begin(d learn.Data, x mat.RowNonZeroDoer) {
 
 // sum sets shift and along.
 func (c *Columns) sum(d learn.Data) {
-	c.shift, c.along = c.shift[:0], dense.Grow(c.along, c.N)
+	c.shift, c.rowSum = c.shift[:0], dense.Grow(c.rowSum, c.N)
 	for j := range c.N {
 		if d.Centre != nil {
 			shift := 0.0
-			if !c.whole[j] {
+			if !c.wholeColumn[j] {
 				shift = d.Centre[j] / Scale(d, j)
 			}
 			c.shift = append(c.shift, shift)
@@ -117,7 +117,7 @@ func (c *Columns) sum(d learn.Data) {
 		for k, i := range row {
 			sum += c.Root[i] * value[k]
 		}
-		c.along[j] = sum
+		c.rowSum[j] = sum
 	}
 }
 
@@ -155,23 +155,23 @@ func (c *Columns) Along(v []float64) float64 {
 	return floats.Dot(c.Root, v)
 }
 
-// Dot returns a_jᵀv, with along = Along(v).
-func (c *Columns) Dot(j int, v []float64, along float64) float64 {
+// Dot returns a_jᵀv; rowSum is Along(v).
+func (c *Columns) Dot(j int, v []float64, rowSum float64) float64 {
 	row, value := c.column(j)
 	sum := 0.0
 	for k, i := range row {
 		sum += value[k] * v[i]
 	}
-	return sum - c.Shift(j)*along
+	return sum - c.Shift(j)*rowSum
 }
 
-// DotRest returns a_jᵀ(v − spread·ρ), with along = Along(v − spread·ρ).
-func (c *Columns) DotRest(j int, v []float64, spread, along float64) float64 {
-	return c.Dot(j, v, along) - spread*c.along[j]
+// DotRest returns a_jᵀ(v − multiple·ρ); rowSum is Along(v − multiple·ρ).
+func (c *Columns) DotRest(j int, v []float64, multiple, rowSum float64) float64 {
+	return c.Dot(j, v, rowSum) - multiple*c.rowSum[j]
 }
 
 // AlongColumn returns Along(a_j).
-func (c *Columns) AlongColumn(j int) float64 { return c.along[j] - c.Shift(j)*c.Total }
+func (c *Columns) AlongColumn(j int) float64 { return c.rowSum[j] - c.Shift(j)*c.Total }
 
 // Add adds the stored part of t·a_j to dst, where a_j is column j. For the implicit part, some
 // multiple of ρ must be subtracted, and Add returns this multiple. After several calls of Add, call
@@ -184,10 +184,10 @@ func (c *Columns) Add(dst []float64, t float64, j int) (spread float64) {
 	return t * c.Shift(j)
 }
 
-// Spread subtracts spread·ρ from dst.
-func (c *Columns) Spread(dst []float64, spread float64) {
-	if spread != 0 {
-		floats.AddScaled(dst, -spread, c.Root)
+// Spread subtracts multiple·ρ from dst.
+func (c *Columns) Spread(dst []float64, multiple float64) {
+	if multiple != 0 {
+		floats.AddScaled(dst, -multiple, c.Root)
 	}
 }
 
@@ -195,7 +195,7 @@ func (c *Columns) Spread(dst []float64, spread float64) {
 func (c *Columns) Square(j int) float64 {
 	_, value := c.column(j)
 	s := c.Shift(j)
-	return floats.Dot(value, value) - s*(2*c.along[j]-s*c.Total)
+	return floats.Dot(value, value) - s*(2*c.rowSum[j]-s*c.Total)
 }
 
 // Squares adds Σ_i w_i·a_ij² to dst_j for each column j. The weights w must not be negative.
@@ -205,15 +205,15 @@ func (c *Columns) Squares(dst, w []float64) {
 		all += w[i] * r * r
 	}
 	for j := range c.N {
-		s, rest, sum := c.Shift(j), all, 0.0 // rest: the part of the sum over rows without a kept entry
+		s, restSum, sum := c.Shift(j), all, 0.0 // restSum: the part of the sum over rows without a kept entry
 		row, value := c.column(j)
 		for k, i := range row {
 			r := c.Root[i]
 			v := value[k] - s*r
 			sum += w[i] * v * v
-			rest -= w[i] * r * r
+			restSum -= w[i] * r * r
 		}
-		dst[j] += sum + s*s*max(0, rest)
+		dst[j] += sum + s*s*max(0, restSum)
 	}
 }
 
@@ -323,7 +323,7 @@ func (c *Columns) AddTransposed(dst []float64, scale float64, u []float64) {
 // entries of column j, and 0 in all other rows.
 func (c *Columns) Product(j, k int, dense []float64) float64 {
 	s, t := c.Shift(j), c.Shift(k)
-	return c.Dot(k, dense, c.along[j]) - s*c.along[k] + s*t*c.Total
+	return c.Dot(k, dense, c.rowSum[j]) - s*c.rowSum[k] + s*t*c.Total
 }
 
 // Clear sets dst to 0 in the rows in which column j has a kept entry.
@@ -335,13 +335,13 @@ func (c *Columns) Clear(dst []float64, j int) {
 }
 
 // Gram sets both triangles of g to the products a_jᵀa_k of columns j and k, for all j and k in the
-// list set. The scratch fit has M entries.
-func (c *Columns) Gram(g []float64, set []int, fit []float64) {
+// list columns. The slice fit is scratch of M entries.
+func (c *Columns) Gram(g []float64, columns []int, fit []float64) {
 	clear(fit)
-	n := len(set)
-	for p, j := range set {
+	n := len(columns)
+	for p, j := range columns {
 		c.Add(fit, 1, j)
-		for q, k := range set[:p+1] {
+		for q, k := range columns[:p+1] {
 			v := c.Product(j, k, fit)
 			g[p*n+q], g[q*n+p] = v, v
 		}
@@ -356,26 +356,26 @@ func (c *Columns) AddRoots() {
 			c.row, c.value = append(c.row, int32(i)), append(c.value, r)
 		}
 	}
-	c.start, c.whole = append(c.start, len(c.value)), append(c.whole, true)
-	c.along = append(c.along, c.Total)
+	c.start, c.wholeColumn = append(c.start, len(c.value)), append(c.wholeColumn, true)
+	c.rowSum = append(c.rowSum, c.Total)
 	if len(c.shift) > 0 {
 		c.shift = append(c.shift, 0)
 	}
 	c.N++
 }
 
-// Take copies some columns of src to c, and multiplies each row i by roots[i]. The slice set lists
-// the copied columns in ascending order. All other columns of c are zero.
-func (c *Columns) Take(src *Columns, set []int, roots []float64) {
+// Take copies some columns of src to c, and multiplies each row i by roots[i]. The slice columns
+// lists the copied columns in ascending order. All other columns of c are zero.
+func (c *Columns) Take(src *Columns, columns []int, roots []float64) {
 	c.M, c.N = src.M, src.N
 	c.Root = dense.Grow(c.Root, c.M)
 	floats.MulTo(c.Root, src.Root, roots)
 	c.Total = floats.Dot(c.Root, c.Root)
 	c.start, c.row, c.value = append(c.start[:0], 0), c.row[:0], c.value[:0]
-	c.shift, c.along = dense.Zeros(c.shift, len(src.shift)), dense.Zeros(c.along, c.N)
+	c.shift, c.rowSum = dense.Zeros(c.shift, len(src.shift)), dense.Zeros(c.rowSum, c.N)
 	next := 0
 	for j := range c.N {
-		if dense.IsNext(set, &next, j) {
+		if dense.IsNext(columns, &next, j) {
 			row, value := src.column(j)
 			sum := 0.0
 			for k, i := range row {
@@ -383,7 +383,7 @@ func (c *Columns) Take(src *Columns, set []int, roots []float64) {
 				sum += c.Root[i] * v
 				c.row, c.value = append(c.row, i), append(c.value, v)
 			}
-			c.along[j] = sum
+			c.rowSum[j] = sum
 			if len(src.shift) > 0 {
 				c.shift[j] = src.shift[j]
 			}
@@ -393,10 +393,10 @@ func (c *Columns) Take(src *Columns, set []int, roots []float64) {
 }
 
 // Entries returns the size of the Columns of rows×n data, as a number of float64 values. The
-// parameter stored is the number of non-zero entries of the data. If a Columns stores
-// the zeros of a column, too, they are fewer than the column's non-zero entries.
-func Entries(rows, n, stored float64) float64 {
-	return 1.5*(2*stored+n) + 5.5*n + rows
+// parameter nonzeros is the number of non-zero entries of the data. If a Columns stores the zeros
+// of a column, too, they are fewer than the column's non-zero entries.
+func Entries(rows, n, nonzeros float64) float64 {
+	return 1.5*(2*nonzeros+n) + 5.5*n + rows
 }
 
 // TakenEntries returns the size of the Columns that Take makes if AddRoots has added a column.

@@ -8,17 +8,17 @@ import (
 
 // A Comparison finds equal columns of Columns. It reads only the kept entries.
 type Comparison struct {
-	c     *Columns
-	order []int32   // the rows with ρ_i > 0, the largest ρ_i first
-	seen  []int     // for each row, the number of the last pass that visited it
-	pass  int       // the number of this pass
-	first int       // the column whose kept entries are in entry, or −1
-	entry []float64 // its kept entries
+	c        *Columns
+	order    []int32   // the rows with ρ_i > 0, the largest ρ_i first
+	lastPass []int     // for each row, the number of the last pass that visited it
+	pass     int       // the number of this pass
+	loaded   int       // the column whose kept entries are in entry, or −1
+	entry    []float64 // its kept entries
 }
 
 // Compare returns a Comparison of the columns of c. It requires that no ρ_i of c is negative.
 func (c *Columns) Compare() *Comparison {
-	m := &Comparison{c: c, seen: make([]int, c.M), first: -1, entry: make([]float64, c.M)}
+	m := &Comparison{c: c, lastPass: make([]int, c.M), loaded: -1, entry: make([]float64, c.M)}
 	for i, r := range c.Root {
 		if r != 0 {
 			m.order = append(m.order, int32(i))
@@ -28,10 +28,10 @@ func (c *Columns) Compare() *Comparison {
 	return m
 }
 
-// rest returns the largest ρ_i among the rows i that the present pass has not visited.
-func (m *Comparison) rest() float64 {
+// largestRest returns the largest ρ_i among the rows i that the present pass has not visited.
+func (m *Comparison) largestRest() float64 {
 	for _, i := range m.order {
-		if m.seen[i] != m.pass {
+		if m.lastPass[i] != m.pass {
 			return m.c.Root[i]
 		}
 	}
@@ -52,11 +52,11 @@ func (m *Comparison) Project(sums, size []float64, weight func() float64) {
 		shift, largest := c.Shift(j), 0.0
 		row, value := c.column(j)
 		for k, i := range row {
-			m.seen[i] = m.pass
+			m.lastPass[i] = m.pass
 			largest = max(largest, math.Abs(value[k]-shift*c.Root[i]))
 		}
 		if shift != 0 {
-			largest = max(largest, math.Abs(shift)*m.rest())
+			largest = max(largest, math.Abs(shift)*m.largestRest())
 		}
 		size[j] = largest
 	}
@@ -65,31 +65,31 @@ func (m *Comparison) Project(sums, size []float64, weight func() float64) {
 // Alike implements equal.Matrix.
 func (m *Comparison) Alike(first, k int, sign, tol float64) bool {
 	c := m.c
-	if m.first != first {
-		if m.first >= 0 {
-			c.Clear(m.entry, m.first)
+	if m.loaded != first {
+		if m.loaded >= 0 {
+			c.Clear(m.entry, m.loaded)
 		}
-		m.first = first
+		m.loaded = first
 		c.Add(m.entry, 1, first)
 	}
 	shift := c.Shift(first) - sign*c.Shift(k)
 	m.pass++
 	row, value := c.column(k)
 	for p, i := range row {
-		m.seen[i] = m.pass
+		m.lastPass[i] = m.pass
 		if !(math.Abs(m.entry[i]-sign*value[p]-shift*c.Root[i]) <= tol) {
 			return false
 		}
 	}
 	row, value = c.column(first)
 	for p, i := range row {
-		if m.seen[i] == m.pass {
+		if m.lastPass[i] == m.pass {
 			continue
 		}
-		m.seen[i] = m.pass
+		m.lastPass[i] = m.pass
 		if !(math.Abs(value[p]-shift*c.Root[i]) <= tol) {
 			return false
 		}
 	}
-	return shift == 0 || math.Abs(shift)*m.rest() <= tol
+	return shift == 0 || math.Abs(shift)*m.largestRest() <= tol
 }

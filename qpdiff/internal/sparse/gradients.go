@@ -70,56 +70,56 @@ func SolveEntries(rows, set float64) float64 {
 }
 
 // Solve sets x to the solution for the right-hand side b. It begins no new round once the relative
-// residual is at most floor. The slice work is scratch space of Room entries. Solve returns the residual,
+// residual is at most floor. The slice scratch has Room entries. Solve returns the residual,
 // relative to the size of its terms. It also returns the place in the set at which the residual is
 // largest.
-func (g *Gradients) Solve(q *System, x, b, work []float64, floor float64) (residual float64, worst int) {
+func (g *Gradients) Solve(q *System, x, b, scratch []float64, floor float64) (residual float64, worst int) {
 	s := len(x)
-	fit := work[:q.M]
-	work = work[q.M:]
+	fit := scratch[:q.M]
+	scratch = scratch[q.M:]
 	next := func() (v []float64) {
-		v, work = work[:s:s], work[s:]
+		v, scratch = scratch[:s:s], scratch[s:]
 		return v
 	}
-	unit, rest, change, along, image := next(), next(), next(), next(), next()
+	unit, residuals, change, along, image := next(), next(), next(), next(), next()
 	for i, d := range q.Diag {
 		if unit[i] = 1 / math.Sqrt(d+q.R[i]); !dense.Finite(unit[i]) {
 			return math.Inf(1), i
 		}
 	}
 	clear(x)
-	floats.MulTo(rest, unit, b)
+	floats.MulTo(residuals, unit, b)
 	g.Least, g.Most = 1, 1
-	most := floats.Norm(rest, math.Inf(1))
+	most := floats.Norm(residuals, math.Inf(1))
 	if most == 0 {
 		return 0, 0
 	}
 	// The right-hand side is divided by a power of two near its largest entry, so that squares neither
 	// overflow nor underflow.
 	_, power := math.Frexp(most)
-	dense.ScaleBy(rest, -power)
-	size := floats.Norm(rest, 2) // of the terms of the residual
+	dense.ScaleBy(residuals, -power)
+	size := floats.Norm(residuals, 2) // of the terms of the residual
 	residual = 1
 	for range maxRounds {
-		g.round(q, change, rest, along, image, unit, fit)
+		g.runRound(q, change, residuals, along, image, unit, fit)
 		for i, c := range change {
 			x[i] += unit[i] * c
 		}
 		q.Apply(image, x, fit)
 		solution := 0.0
 		for i, v := range image {
-			rest[i] = unit[i] * (math.Ldexp(b[i], -power) - v)
+			residuals[i] = unit[i] * (math.Ldexp(b[i], -power) - v)
 			solution += x[i] / unit[i] * (x[i] / unit[i])
 		}
 		before := residual
-		residual = floats.Norm(rest, 2) / (size + g.Most*math.Sqrt(solution))
+		residual = floats.Norm(residuals, 2) / (size + g.Most*math.Sqrt(solution))
 		if !(residual > floor) || !(residual < before/2) {
 			break
 		}
 	}
 	dense.ScaleBy(x, power)
-	for i, v := range rest {
-		if math.Abs(v) > math.Abs(rest[worst]) {
+	for i, v := range residuals {
+		if math.Abs(v) > math.Abs(residuals[worst]) {
 			worst = i
 		}
 	}
@@ -129,13 +129,13 @@ func (g *Gradients) Solve(q *System, x, b, work []float64, floor float64) (resid
 	return residual, worst
 }
 
-// round makes one round of conjugate gradients in the scaled variables. It sets the vector change
-// to an approximate solution for the right-hand side rest, and overwrites rest.
-func (g *Gradients) round(q *System, change, rest, along, image, unit, fit []float64) {
-	clear(change)
-	copy(along, rest)
+// runRound makes one round of conjugate gradients in the scaled variables. It sets the vector x to
+// an approximate solution for the right-hand side rhs, and overwrites rhs.
+func (g *Gradients) runRound(q *System, x, rhs, along, image, unit, fit []float64) {
+	clear(x)
+	copy(along, rhs)
 	g.alpha, g.beta = g.alpha[:0], g.beta[:0]
-	rr := floats.Dot(rest, rest)
+	rr := floats.Dot(rhs, rhs)
 	for end := roundTol * roundTol * rr; rr > end && len(g.alpha) < maxSteps; {
 		g.End.Look()
 		floats.Mul(along, unit)
@@ -147,23 +147,24 @@ func (g *Gradients) round(q *System, change, rest, along, image, unit, fit []flo
 			break
 		}
 		a := rr / curve
-		floats.AddScaled(change, a, along)
-		floats.AddScaled(rest, -a, image)
+		floats.AddScaled(x, a, along)
+		floats.AddScaled(rhs, -a, image)
 		was := rr
-		rr = floats.Dot(rest, rest)
+		rr = floats.Dot(rhs, rhs)
 		g.alpha, g.beta = append(g.alpha, a), append(g.beta, rr/was)
 		floats.Scale(rr/was, along)
-		floats.Add(along, rest)
+		floats.Add(along, rhs)
 	}
-	if least, most := ritz(g.alpha, g.beta); least < g.Least || most > g.Most {
+	if least, most := ritzValues(g.alpha, g.beta); least < g.Least || most > g.Most {
 		g.Least, g.Most = min(g.Least, least), max(g.Most, most)
 	}
 }
 
-// ritz returns the smallest and the largest eigenvalue of the tridiagonal matrix of the Lanczos
-// method. The parameter alpha holds the step lengths of conjugate gradients, and beta the ratios of
-// successive squared residuals. ritz finds the eigenvalues by bisection on Sturm sequences.
-func ritz(alpha, beta []float64) (least, most float64) {
+// ritzValues returns the smallest and the largest eigenvalue of the tridiagonal matrix of the
+// Lanczos method. The parameter alpha holds the step lengths of conjugate gradients, and beta the
+// ratios of successive squared residuals. ritzValues finds the eigenvalues by bisection on Sturm
+// sequences.
+func ritzValues(alpha, beta []float64) (least, most float64) {
 	if len(alpha) == 0 {
 		return 1, 1
 	}
@@ -174,15 +175,15 @@ func ritz(alpha, beta []float64) (least, most float64) {
 		}
 		return d
 	}
-	// below counts the eigenvalues below x.
-	below := func(x float64) (n int) {
+	// countBelow counts the eigenvalues below x.
+	countBelow := func(x float64) (n int) {
 		d := 1.0
 		for i := range alpha {
-			off := 0.0 // the square of the off-diagonal entry
+			offSquare := 0.0 // the square of the off-diagonal entry
 			if i > 0 {
-				off = beta[i-1] / (alpha[i-1] * alpha[i-1])
+				offSquare = beta[i-1] / (alpha[i-1] * alpha[i-1])
 			}
-			if d = diag(i) - x - off/d; d == 0 {
+			if d = diag(i) - x - offSquare/d; d == 0 {
 				d = dense.SmallestNormal
 			}
 			if d < 0 {
@@ -198,7 +199,7 @@ func ritz(alpha, beta []float64) (least, most float64) {
 	find := func(count int) float64 {
 		lo, hi := 0.0, top
 		for range ritzBisections {
-			if mid := (lo + hi) / 2; below(mid) >= count {
+			if mid := (lo + hi) / 2; countBelow(mid) >= count {
 				hi = mid
 			} else {
 				lo = mid

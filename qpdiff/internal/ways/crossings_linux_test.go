@@ -44,13 +44,13 @@ func BenchmarkWays(b *testing.B) {
 				d := c.draw(rand.New(rand.NewPCG(uint64(size[0]), uint64(size[1]))), size[0], size[1])
 				for b.Loop() {
 					searches := 1
-					for c.searches(b, d, always, searches) < leastTime {
+					for c.searchTime(b, d, always, searches) < leastTime {
 						searches *= 2
 					}
 					var usual, large []float64
 					for range 5 {
-						usual = append(usual, c.searches(b, d, always, searches))
-						large = append(large, c.searches(b, d, 0, searches))
+						usual = append(usual, c.searchTime(b, d, always, searches))
+						large = append(large, c.searchTime(b, d, 0, searches))
 					}
 					b.ReportMetric(slices.Min(large)/slices.Min(usual), "large/small")
 				}
@@ -63,10 +63,10 @@ func BenchmarkWays(b *testing.B) {
 // advance in steps of 4 ms.
 const leastTime = .05
 
-// searches returns the processor time of several searches, with the threshold set to the parameter
-// most.
-func (c crossing) searches(b *testing.B, d learn.Data, most, count int) float64 {
-	defer c.set(c.set(most))
+// searchTime returns the processor time of several searches, with the threshold set to the
+// parameter threshold.
+func (c crossing) searchTime(b *testing.B, d learn.Data, threshold, count int) float64 {
+	defer c.set(c.set(threshold))
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	_, n := d.X.Dims()

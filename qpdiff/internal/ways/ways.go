@@ -96,11 +96,11 @@ func ManyRows(rows, weighted, n int) bool {
 
 // SetManyRows changes the smallest number of rows for which ManyRows may return true, for tests. It
 // returns the old value.
-func SetManyRows(rows int) (old int) { return int(many.Swap(int64(rows))) }
+func SetManyRows(rows int) (oldValue int) { return int(many.Swap(int64(rows))) }
 
 // SetGramFeatures changes the largest number of features for which the Gram matrix of all features
 // is used, for tests. It returns the old value.
-func SetGramFeatures(n int) (old int) { return int(gram.Swap(int64(n))) }
+func SetGramFeatures(n int) (oldValue int) { return int(gram.Swap(int64(n))) }
 
 // Products reports whether a smooth problem with n parameters is solved by products with its rows.
 // The other method uses the entries of the problem's Hessian.
@@ -112,7 +112,7 @@ func Rows(rows, n int) bool { return Products(n) && n > rows }
 
 // SetProductFeatures changes the largest number of parameters for which the Hessian's entries are
 // used, for tests. It returns the old value.
-func SetProductFeatures(n int) (old int) { return int(product.Swap(int64(n))) }
+func SetProductFeatures(n int) (oldValue int) { return int(product.Swap(int64(n))) }
 
 // Gradients reports whether systems of n sparse columns are solved by conjugate gradients and not
 // by a factor. Let p_j be the penalty of column j, so that the column's diagonal entry is d_j +
@@ -127,4 +127,4 @@ func Gradients(n int, penalty float64) bool {
 
 // SetSparseFeatures is for tests. Systems are solved by a factor up to some number of sparse
 // columns. SetSparseFeatures changes this number, and returns the old number.
-func SetSparseFeatures(n int) (old int) { return int(sparse.Swap(int64(n))) }
+func SetSparseFeatures(n int) (oldValue int) { return int(sparse.Swap(int64(n))) }

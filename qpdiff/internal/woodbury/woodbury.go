@@ -36,12 +36,12 @@ type Sum struct {
 	scale      float64   // inv/ρ of K
 	k, inv     []float64 // factor of K
 
-	// These fields are scratch of update. newWeight holds the new weights. The lists added and removed
-	// hold the terms to add and to subtract. chunk holds some columns C_f, with and without their
-	// weights.
-	newWeight      []float64
-	added, removed []term
-	chunk          []float64
+	// These fields are scratch of update. newWeight holds the new weights. The lists addedTerms and
+	// removedTerms hold the terms to add and to subtract. chunk holds some columns C_f, with and
+	// without their weights.
+	newWeight                []float64
+	addedTerms, removedTerms []term
+	chunk                    []float64
 }
 
 // Member is a feature of a support.
@@ -97,7 +97,7 @@ func (o *Sum) Factor(columns [][]float64, rows int, inv float64, support *Suppor
 		o.begin(rows, len(columns))
 	}
 	scale := inv / o.update(columns, inv, support)
-	if len(o.added)+len(o.removed) == 0 && math.Abs(scale-o.scale) <= sameWeight*scale {
+	if len(o.addedTerms)+len(o.removedTerms) == 0 && math.Abs(scale-o.scale) <= sameWeight*scale {
 		return true
 	}
 	o.scale = scale
@@ -134,36 +134,36 @@ func (o *Sum) update(columns [][]float64, inv float64, support *Support) float64
 		}
 		rho = min(rho, m.R)
 	}
-	whole := o.differ(rho, support)
-	for _, terms := range [][]term{o.added, o.removed} {
+	whole := o.setWeights(rho, support)
+	for _, terms := range [][]term{o.addedTerms, o.removedTerms} {
 		for _, t := range terms {
 			c := columns[t.feature]
 			o.traceMoved += t.size * inv * floats.Dot(c, c)
 		}
 	}
-	if !(o.traceMoved <= whole) || len(o.added)+len(o.removed) > len(support.Act) {
+	if !(o.traceMoved <= whole) || len(o.addedTerms)+len(o.removedTerms) > len(support.Act) {
 		o.begin(o.rows, len(columns))
 		for i := range support.Act {
 			rho = min(rho, support.member(i).R)
 		}
-		o.differ(rho, support)
+		o.setWeights(rho, support)
 	}
-	o.add(columns, 1, o.added)
-	o.add(columns, -1, o.removed)
+	o.add(columns, 1, o.addedTerms)
+	o.add(columns, -1, o.removedTerms)
 	return rho
 }
 
-// differ computes the new weights ρ/r_f. It lists the changes of the weights in added and removed.
-// It returns inv times the trace of the new sum.
-func (o *Sum) differ(rho float64, support *Support) (trace float64) {
-	o.added, o.removed = dense.Grow(o.added, len(support.Act))[:0], o.removed[:0]
+// setWeights computes the new weights ρ/r_f. It lists the changes of the weights in addedTerms and
+// removedTerms. It returns inv times the trace of the new sum.
+func (o *Sum) setWeights(rho float64, support *Support) (trace float64) {
+	o.addedTerms, o.removedTerms = dense.Grow(o.addedTerms, len(support.Act))[:0], o.removedTerms[:0]
 	for i := range support.Act {
 		m := support.member(i)
 		w := rho / m.R
 		o.newWeight[m.Feature] = w
 		trace += w * m.Diag
 		if o.weight[m.Feature] == 0 {
-			o.added = append(o.added, term{m.Feature, w})
+			o.addedTerms = append(o.addedTerms, term{m.Feature, w})
 		}
 	}
 	for _, f := range o.members {
@@ -171,9 +171,9 @@ func (o *Sum) differ(rho float64, support *Support) (trace float64) {
 		case math.Abs(d) <= sameWeight*o.weight[f]:
 			o.newWeight[f] = o.weight[f]
 		case d > 0:
-			o.added = append(o.added, term{f, d})
+			o.addedTerms = append(o.addedTerms, term{f, d})
 		default:
-			o.removed = append(o.removed, term{f, -d})
+			o.removedTerms = append(o.removedTerms, term{f, -d})
 		}
 		o.weight[f] = 0
 	}
