@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/sample"
 	"cvgm/qpdiff"
 
 	"gonum.org/v1/gonum/floats"
@@ -138,11 +139,11 @@ func meanAndError(losses []float64) (mean, se float64, err error) {
 	for _, l := range losses {
 		mean += l / n // terms that cannot overflow
 	}
-	deviations := make([]float64, len(losses))
+	deviations, shares := make([]float64, len(losses)), slices.Repeat([]float64{1 / n}, len(losses))
 	for i, l := range losses {
 		deviations[i] = (l - mean) / n
 	}
-	se = floats.Norm(deviations, 2) * math.Sqrt(n/(n-1))
+	se, _ = sample.MeanError(deviations, shares)
 	return mean, se, args.BadIf(!args.Finite(mean) || !args.Finite(se), "losses", qpdiff.ErrNotFinite, "scale the loss", "have the mean %v with the standard error %v", mean, se)
 }
 

@@ -264,15 +264,21 @@ func TestWeightedStandardError(t *testing.T) {
 	}
 
 	cv := constantCV(t, []float64{1, 3, 2, 7}, 0, SquaredError{}, Split{[]int{3}, []int{0, 1, 2}})
-	cv.c.Data.Weights = []float64{2e307, 8e307, 0, 2e307} // which the stub does not use, and whose products with losses overflow
+	cv.c.Data.Weights = []float64{2e307, 6e307, 0, 2e307} // which the stub does not use, and whose products with losses overflow
 	c := cv.c
 	cv = casetest.Must(New(c))(t)
 	loss, err := cv.Eval(nil, []float64{2})
-	if err != nil || math.Abs(loss-37./5) > 1e-14 {
-		t.Errorf("loss %v, error %v, want (1 + 4·9)/5", loss, err)
+	if err != nil || math.Abs(loss-7) > 1e-14 {
+		t.Errorf("loss %v, error %v, want (1 + 3·9)/4", loss, err)
 	}
-	// Without the first example the mean 7.4 is 9, without the second 1: ((9 − 7.4)² + (1 − 7.4)²)/2.
-	if got, err := cv.StandardError(); err != nil || math.Abs(got-math.Sqrt((1.6*1.6+6.4*6.4)/2)) > 1e-14 {
+	// Without the first example the mean 7 is 9, without the second 1: ((9 − 7)² + (1 − 7)²)/2.
+	if got, err := cv.StandardError(); err != nil || math.Abs(got-math.Sqrt(20)) > 1e-14 {
+		t.Errorf("standard error %v, error %v", got, err)
+	}
+	c.Data.Weights = []float64{1, 9, 0, 1} // few units
+	cv = casetest.Must(New(c))(t)
+	casetest.Must(cv.Eval(nil, []float64{2}))(t)
+	if got, err := cv.StandardError(); err != nil || !math.IsInf(got, 1) {
 		t.Errorf("standard error %v, error %v", got, err)
 	}
 }

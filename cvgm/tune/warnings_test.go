@@ -64,6 +64,12 @@ func TestDominantWeight(t *testing.T) {
 		if strings.Contains(text, " 1 examples") || weight == 1e6 && !strings.HasSuffix(text, " as with one example.") {
 			t.Error(text)
 		}
+		// The standard errors of the CV loss are infinite where the interval of the risk is.
+		for _, c := range []Candidate{tuned.Winner, {StandardError: tuned.StandardError}} {
+			if math.IsInf(c.StandardError, 1) != math.IsInf(tuned.Risk.Tuned.High, 1) {
+				t.Errorf("the share %.2f: the CV loss ± %v, the risk %v", share, c.StandardError, tuned.Risk.Tuned)
+			}
+		}
 		if c, _ := tuned.Risk.against(constantName); weight >= 1e6 && (c.Better() || c.Worse()) {
 			t.Errorf("one example decides: %v", c)
 		}

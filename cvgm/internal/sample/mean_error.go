@@ -16,36 +16,34 @@ import (
 // the usual variance of a mean. For uneven shares, the sum without the divisors 1 − s_u would be
 // far too small, because a unit of large weight pulls the mean towards its own value. The degrees of
 // freedom are (Σs_u²)²/Σs_u⁴ − 1, but at least 1: Satterthwaite's number for normal values (1946).
-// For equal shares they are n − 1. If one unit has the whole weight, the standard error is infinite.
-//
-// The argument deviations sums to 0. For a share above one half, 1 − s_u and the deviation
-// therefore follow from the other units, because they lose digits to cancellation.
+// For equal shares they are n − 1. If there are [FewUnits], the standard error is infinite.
 func MeanError(deviations, shares []float64) (se, freedom float64) {
-	n, top := 0., 0
-	for u, s := range shares {
+	if FewUnits(shares) {
+		return math.Inf(1), 1
+	}
+	n, top := 0., 0.
+	for _, s := range shares {
+		top = max(top, s)
 		if s > 0 {
 			n++
 		}
-		if s > shares[top] {
-			top = u
-		}
 	}
-	if n < 2 {
-		return math.Inf(1), 1
-	}
-	var second, fourth, others, opposite float64 // others and opposite: of all units but top
+	var second, fourth float64
 	for u, s := range shares {
-		if u != top {
-			others += s
-			opposite += deviations[u]
-		}
 		deviations[u] *= (1 - 1/n) / (1 - s) // exactly 1 for equal shares
-		square := (s / shares[top]) * (s / shares[top])
+		square := (s / top) * (s / top)
 		second += square
 		fourth += square * square
 	}
-	if shares[top] > .5 {
-		deviations[top] = -opposite / others * (1 - 1/n)
-	}
 	return math.Sqrt(n/(n-1)) * floats.Norm(deviations, 2), max(1, second*second/fourth-1)
 }
+
+// leastUnits is the smallest number of units for a finite standard error. Units of unequal weights w
+// count as (Σw)²/Σw² units of equal weight (Kish 1965). This number is below 1.5 if one unit has
+// more than about 80 % of the weight. The loss of this unit then decides how far the mean is from
+// the risk. Data with one unit do not show how much its loss varies.
+const leastUnits = 1.5
+
+// FewUnits reports whether units with the given shares of the weight do not determine a standard
+// error, because one of them has more than about 80 % of the weight.
+func FewUnits(shares []float64) bool { return 1/floats.Dot(shares, shares) < leastUnits }

@@ -41,22 +41,33 @@ func TestMeanError(t *testing.T) {
 	}
 }
 
-// A unit with nearly the whole weight has the standard error that the other units give it, also if 1
-// minus its share has no digits left: the mean of the others differs from its value by 1.
+// Below leastUnits units of equal weight, the standard error is infinite. At this number it is the
+// jackknife, here by hand: all other units have one value, which the mean would have without the
+// dominant unit.
 func TestMeanErrorOfADominantShare(t *testing.T) {
-	for _, weight := range []float64{1e3, 1e9, 1e15, 1e18, 1e300} {
-		const n = 5
+	const n = 5
+	share := (1 + math.Sqrt(1-n*(1-(n-1)/leastUnits))) / n // its units count as leastUnits
+	for _, c := range []struct {
+		share  float64
+		finite bool
+	}{{.6, true}, {share - 1e-12, true}, {share + 1e-12, false}, {.999, false}, {1 - 1e-15, false}, {1, false}} {
 		deviations, shares := make([]float64, n), make([]float64, n)
-		total := weight + n - 1
-		mean := (n - 1) / total // of one value 0 and n−1 values 1
-		shares[0], deviations[0] = weight/total, -weight/total*mean
+		mean := 1 - c.share // of one value 0 and n−1 values 1
+		shares[0], deviations[0] = c.share, -c.share*mean
 		for u := 1; u < n; u++ {
-			shares[u], deviations[u] = 1/total, (1-mean)/total
+			shares[u] = mean / (n - 1)
+			deviations[u] = shares[u] * c.share
 		}
-		// Without the first unit, the mean rises to 1. The other changes are below 1/weight.
-		want := math.Sqrt((n-1.)/n) * (1 - mean)
-		if se, _ := MeanError(deviations, shares); !(math.Abs(se-want) <= 2/weight/weight+1e-14) {
-			t.Errorf("a weight of %v: %v, want %v", weight, se, want)
+		want := math.Inf(1)
+		if c.finite {
+			other := shares[1] * c.share / (1 - shares[1])
+			want = math.Sqrt((n - 1.) / n * (c.share*c.share + (n-1)*other*other))
+		}
+		if FewUnits(shares) == c.finite {
+			t.Errorf("a share of %v: few units %v", c.share, !c.finite)
+		}
+		if se, _ := MeanError(deviations, shares); se != want && !(math.Abs(se-want) <= 1e-14) {
+			t.Errorf("a share of %v: %v, want %v", c.share, se, want)
 		}
 	}
 }

@@ -146,19 +146,10 @@ func (r Rows) rows(d []float64) (mean, se, freedom float64) {
 		return mean, 0, 1
 	}
 	units := r.sums(func(i int) float64 { return shares[i] }, len(d))
-	if 1/floats.Dot(units, units) < leastUnits {
-		return mean, math.Inf(1), 1
-	}
 	deviations := r.sums(func(i int) float64 { return shares[i] * (d[i] - mean) }, len(d))
 	se, freedom = sample.MeanError(deviations, units)
 	return mean, se, freedom
 }
-
-// leastUnits is the smallest number of units for a finite interval. Units of unequal weights w
-// count as (Σw)²/Σw² units of equal weight (Kish 1965). This number is below 1.5 if one unit has
-// more than about 80 % of the weight. The loss of this unit then decides how far the mean is from
-// the risk. Data with one unit do not show how much its loss varies.
-const leastUnits = 1.5
 
 // sums returns a sum for each unit: the sum of value over the rows of the unit. The units are in
 // the order of their first rows. Rows of weight 0 are left out.
