@@ -20,9 +20,9 @@ const (
 // A footprint is the memory of a CV, in bytes. Its fields are float64s, because ints could
 // overflow.
 type footprint struct {
-	own    float64 // of the CV without its splits
-	splits float64 // of the fits of the splits, with their learners
-	model  float64 // of Final, and of a prediction of all rows by the model of Final
+	ownBytes float64 // of the CV without its splits
+	splits   float64 // of the fits of the splits, with their learners
+	model    float64 // of Final, and of a prediction of all rows by the model of Final
 	// The remaining memory is divided among learners. The field fits is the number of these
 	// learners. The part of a learner is proportional to its number of rows with a weight above 0.
 	// The field rows is the sum of these numbers over the learners.
@@ -36,10 +36,10 @@ func (n *footprint) share(rows float64) {
 }
 
 // total returns the largest number of bytes that New, evaluations and Final hold.
-func (n footprint) total() int64 { return memory.Bytes(n.own + n.splits + n.model) }
+func (n footprint) total() int64 { return memory.Bytes(n.ownBytes + n.splits + n.model) }
 
-// bound returns the number of bytes that c allows.
-func (c *Config) bound() int64 { return memory.Bound(cmp.Or(c.MaxBytes, c.Data.MaxBytes)) }
+// maxAllowed returns the number of bytes that c allows.
+func (c *Config) maxAllowed() int64 { return memory.Bound(cmp.Or(c.MaxBytes, c.Data.MaxBytes)) }
 
 // Bytes returns the largest number of bytes that New(c), evaluations and Final hold. The number
 // includes the copies of the rows of X for each split, or the features of these rows that a
@@ -56,7 +56,7 @@ func (c Config) Bytes() int64 {
 		return 0
 	}
 	c, _ = c.withoutPlain()
-	return c.count(learner, c.width(), newLeaveOneOut(&c, learner)).total()
+	return c.countCV(learner, c.width(), newLeaveOneOut(&c, learner)).total()
 }
 
 // wholeLearner returns the parameter learner if the learners of the splits can leave rows out of
@@ -68,9 +68,9 @@ func (c *Config) wholeLearner(learner learn.Learner) learn.SubsetLearner {
 	return nil
 }
 
-// count counts the memory of a CV with m features. If atOnce is nil, each split has its own fit.
+// countCV counts the memory of a CV with m features. If atOnce is nil, each split has its own fit.
 // Otherwise atOnce evaluates all splits.
-func (c *Config) count(learner learn.Learner, m int, atOnce *leaveOneOut) footprint {
+func (c *Config) countCV(learner learn.Learner, m int, atOnce *leaveOneOut) footprint {
 	rows, raw := c.Data.X.Dims()
 	weighted := c.Data.Weights != nil
 	viewed, all := c.views(learner), learn.Size{}
@@ -104,14 +104,14 @@ func (c *Config) count(learner learn.Learner, m int, atOnce *leaveOneOut) footpr
 	if whole || atOnce != nil {
 		one := size(rows)
 		if atOnce != nil {
-			one = atOnce.sized(one)
+			one = atOnce.addFits(one)
 			entries += atOnce.entries(c)
 		}
-		number.own += learnerBytes(learner, one)
+		number.ownBytes += learnerBytes(learner, one)
 		number.share(n)
 		entries += 6*n + float64(params)
 	}
-	number.own += word * entries
+	number.ownBytes += word * entries
 	vectors := 2*float64(params) + float64(hyper) + 2*features // θ and its cotangent; means and deviations
 	largest := 0.0
 	for _, s := range c.Splits {
@@ -121,22 +121,22 @@ func (c *Config) count(learner learn.Learner, m int, atOnce *leaveOneOut) footpr
 		}
 		t, v := float64(len(s.Train)), float64(len(s.Val))
 		train, shape := t, t
-		of := 5*(t+v) + vectors
+		ofSplit := 5*(t+v) + vectors
 		if l, ok := learner.(learn.ClassLearner); ok {
-			of += v * float64(2*l.Outputs()+1)
+			ofSplit += v * float64(2*l.Outputs()+1)
 		}
 		if viewed {
-			of += n
+			ofSplit += n
 			number.splits += c.preparedBytes(t+v, m)
 		} else if whole { // the learner holds the rows, and their cotangents have the shape of X
 			train, shape = 0, n
 		}
 		if !viewed {
-			of += (train+v+mapped*(shape+v))*features + float64(c.triangleEntries(learner, len(s.Val), m, params))
+			ofSplit += (train+v+mapped*(shape+v))*features + float64(c.triangleEntries(learner, len(s.Val), m, params))
 		}
 		fit := size(len(s.Train))
 		fit.Predicted = len(s.Val)
-		number.splits += splitBytes + word*of + learnerBytes(learner, fit)
+		number.splits += splitBytes + word*ofSplit + learnerBytes(learner, fit)
 		largest = max(largest, t)
 		number.share(t)
 	}
@@ -194,7 +194,7 @@ func mapEntries(f FeatureMap, n float64) float64 {
 
 // tooLarge returns an error if size exceeds the number of bytes that c allows.
 func (c *Config) tooLarge(size int64) error {
-	bound := c.bound()
+	bound := c.maxAllowed()
 	if size <= bound {
 		return nil
 	}

@@ -48,7 +48,7 @@ func NewContext(ctx context.Context, c Config) (*CV, error) {
 	if err := args.First(c.checkPreparer(raw), c.checkClasses(first)); err != nil {
 		return nil, err
 	}
-	cv := &CV{c: c, plain: plain, features: c.width()}
+	cv := &CV{c: c, plainPreparer: plain, features: c.width()}
 	if c.Features != nil {
 		if err := cv.checkMap(raw); err != nil {
 			return nil, err
@@ -71,14 +71,14 @@ func NewContext(ctx context.Context, c Config) (*CV, error) {
 		cv.fullTheta = make([]float64, theta)
 	}
 	if c.Features != nil {
-		cv.asTraining, cv.asValidation, cv.total = mat.NewDense(n, cv.features, nil), mat.NewDense(n, cv.features, nil), mat.NewDense(n, cv.features, nil)
+		cv.asTraining, cv.asValidation, cv.totalCotangent = mat.NewDense(n, cv.features, nil), mat.NewDense(n, cv.features, nil), mat.NewDense(n, cv.features, nil)
 	}
 	cv.fits, cv.results, cv.dhyper = make([]splitFit, len(c.Splits)), make([]splitResult, len(c.Splits)), make([]float64, len(c.Splits)*hyper)
 	cv.takeRows(first)
-	defer cv.watch(context.Background())
+	defer cv.watchContext(context.Background())
 	if cv.fullLearner != nil && c.Features == nil {
-		cv.watch(ctx)
-		if err := cv.fullLearner.Load(cv.all(c.Data.Dense(), cv.fullLearner)); err != nil {
+		cv.watchContext(ctx)
+		if err := cv.fullLearner.Load(cv.allExamples(c.Data.Dense(), cv.fullLearner)); err != nil {
 			return nil, err
 		}
 	}
@@ -92,8 +92,8 @@ func NewContext(ctx context.Context, c Config) (*CV, error) {
 			return nil, err
 		}
 	}
-	cv.together = cv.mostTogether()
-	cv.run.evalSplit, cv.run.evalBatch = cv.evalSplit, cv.evalBatch
+	cv.batchLength = cv.mostTogether()
+	cv.evalState.evalSplit, cv.evalState.evalBatch = cv.evalSplit, cv.evalBatch
 	if c.learned() {
 		cv.ties.prepare(&cv.c, cv.features, false)
 	}
@@ -101,26 +101,26 @@ func NewContext(ctx context.Context, c Config) (*CV, error) {
 }
 
 // begin counts the memory. If one learner can evaluate all splits at once, begin also prepares this
-// learner. The caller gives as first the first learner that Config.Learner returned.
-func (cv *CV) begin(first learn.Learner) error {
+// learner. The parameter firstLearner is the first result of Config.Learner.
+func (cv *CV) begin(firstLearner learn.Learner) error {
 	c := &cv.c
-	cv.count = c.count(first, cv.features, cv.loo)
+	cv.count = c.countCV(firstLearner, cv.features, cv.loo)
 	if err := c.tooLarge(cv.count.total()); err != nil || cv.loo == nil {
 		return err
 	}
-	if cv.loo.begin(c, c.dense()) == nil {
+	if cv.loo.loadRows(c, c.dense()) == nil {
 		return nil
 	}
 	cv.loo = nil
-	cv.count = c.count(first, cv.features, nil)
+	cv.count = c.countCV(firstLearner, cv.features, nil)
 	return c.tooLarge(cv.count.total())
 }
 
 // prepareData checks Data. Unless the learner l reads stored entries, it copies X to a *mat.Dense,
 // once for all splits.
 func (c *Config) prepareData(l learn.Learner) error {
-	stored := c.views(l)
-	inPlace := stored && c.Prepare == nil && c.Data.Sparse()
+	storedEntries := c.views(l)
+	inPlace := storedEntries && c.Prepare == nil && c.Data.Sparse()
 	if _, ok := c.Data.X.(*mat.Dense); !ok && c.Data.X != nil && !inPlace {
 		rows, n := c.Data.X.Dims()
 		if err := c.tooLarge(memory.Bytes(word * float64(rows) * float64(n))); err != nil {
@@ -128,10 +128,10 @@ func (c *Config) prepareData(l learn.Learner) error {
 		}
 		c.Data.X = c.Data.Dense()
 	}
-	if stored && c.Centring == FixedLeastSquares && c.Standardise {
+	if storedEntries && c.Centring == FixedLeastSquares && c.Standardise {
 		c.Centring = MeanCentring // the two are equal on standardised features
 	}
-	if stored && c.Prepare == nil {
+	if storedEntries && c.Prepare == nil {
 		fixed := c.Centring == FixedLeastSquares
 		return args.First(
 			args.BadIf(fixed, "Config.Centring", qpdiff.ErrDomain, "use MeanCentring, or set Standardise", "is FixedLeastSquares, which needs a dense Data.X"),
@@ -165,8 +165,8 @@ func (cv *CV) checkMap(ncols int) error {
 // takeRows sets the fields x, viewed and gram, for a learner l.
 func (cv *CV) takeRows(l learn.Learner) {
 	c := &cv.c
-	cv.viewed = c.views(l)
-	if cv.x = c.dense(); cv.x != nil && c.Prepare == nil && cv.viewed {
+	cv.readsInPlace = c.views(l)
+	if cv.x = c.dense(); cv.x != nil && c.Prepare == nil && cv.readsInPlace {
 		cv.gram = learn.NewGram(cv.x, c.Data.Weights)
 	}
 }
@@ -178,7 +178,7 @@ func (cv *CV) addSplit(j int, firstLearner learn.Learner) error {
 	n := len(c.Data.Y)
 	err := s.check(n)
 	if err == nil {
-		f.split, err = s.counting(c.Data.Weights)
+		f.split, err = s.withWeight(c.Data.Weights)
 	}
 	if err != nil {
 		return &SplitError{j, err}
@@ -196,7 +196,7 @@ func (cv *CV) addSplit(j int, firstLearner learn.Learner) error {
 		return nil
 	}
 	if cv.fullLearner != nil {
-		f.out = sample.Complement(f.split.Train, n)
+		f.leftOut = sample.Complement(f.split.Train, n)
 	}
 	cv.prepare(f)
 	return nil
@@ -204,7 +204,7 @@ func (cv *CV) addSplit(j int, firstLearner learn.Learner) error {
 
 // loadSplits loads all splits. Their features must not depend on α.
 func (cv *CV) loadSplits(ctx context.Context) error {
-	cv.watch(ctx)
+	cv.watchContext(ctx)
 	workers := cv.c.Workers
 	if cv.c.Prepare != nil {
 		workers = 1 // a Preparer's Fit is not for concurrent use
@@ -233,7 +233,7 @@ func (cv *CV) loadSplit(j int) (err error) {
 // loadSubset loads a split if cv.fullLearner is not nil.
 func (cv *CV) loadSubset(f *splitFit, x *mat.Dense) error {
 	sample.Gather(f.val, x, f.split.Val)
-	return f.learner.(learn.SubsetLearner).LoadSubset(cv.fullLearner, f.out)
+	return f.learner.(learn.SubsetLearner).LoadSubset(cv.fullLearner, f.leftOut)
 }
 
 // Eval returns L_cv(α). If grad is not nil, Eval overwrites it with the gradient. Eval is a
@@ -258,8 +258,8 @@ func (cv *CV) EvalContext(ctx context.Context, grad, alpha []float64) (float64, 
 
 // eval is EvalContext. If data is not nil, it also computes the derivatives in the data.
 func (cv *CV) eval(ctx context.Context, grad []float64, data *dataGradient, alpha []float64) (float64, error) {
-	cv.generalised = cv.generalised && grad == nil && data == nil
-	cv.evaluated = false
+	cv.isGeneralised = cv.isGeneralised && grad == nil && data == nil
+	cv.hasPredictions = false
 	if err := cv.checkAlpha(alpha); err != nil {
 		return math.NaN(), err
 	}
@@ -274,29 +274,29 @@ func (cv *CV) eval(ctx context.Context, grad []float64, data *dataGradient, alph
 	if err != nil {
 		return math.NaN(), err
 	}
-	cv.watch(ctx)
+	cv.watchContext(ctx)
 	if cv.fullLearner != nil {
-		if err := cv.fullLearner.Load(cv.all(x, cv.fullLearner)); err != nil {
+		if err := cv.fullLearner.Load(cv.allExamples(x, cv.fullLearner)); err != nil {
 			return math.NaN(), err
 		}
 		// If this fit fails, each split starts from scratch or returns its own error.
 		cv.fullLearner.Fit(cv.fullTheta, hyper)
 	}
-	cv.run.ctx, cv.run.x, cv.run.hyper, cv.run.gradient, cv.run.data = ctx, x, hyper, grad != nil, data
+	cv.evalState.ctx, cv.evalState.x, cv.evalState.hyper, cv.evalState.gradient, cv.evalState.data = ctx, x, hyper, grad != nil, data
 	k := float64(len(cv.fits))
 	var loss float64
-	atOnce := cv.loo != nil && data == nil && cv.loo.eval(&cv.c, cv.all(x, cv.loo.learner), hyper, grad != nil) && (grad == nil || cv.gradientAtOnce(grad))
-	cv.run.atOnce = atOnce
+	atOnce := cv.loo != nil && data == nil && cv.loo.eval(&cv.c, cv.allExamples(x, cv.loo.learner), hyper, grad != nil) && (grad == nil || cv.gradientAtOnce(grad))
+	cv.evalState.atOnce = atOnce
 	if atOnce {
 		loss = cv.loo.fit.loss
 	} else {
 		if err := cv.countSplits(); err != nil {
 			return math.NaN(), err
 		}
-		work, parts := cv.run.evalSplit, len(cv.fits)
+		work, parts := cv.evalState.evalSplit, len(cv.fits)
 		if size := cv.batchSize(); size > 1 {
-			cv.run.batch = size
-			work, parts = cv.run.evalBatch, (parts+size-1)/size
+			cv.evalState.batch = size
+			work, parts = cv.evalState.evalBatch, (parts+size-1)/size
 		}
 		if err := qpdiff.ForEach(cv.c.Workers, parts, work); err != nil {
 			return math.NaN(), err
@@ -310,15 +310,15 @@ func (cv *CV) eval(ctx context.Context, grad []float64, data *dataGradient, alph
 		return math.NaN(), overflow("the CV loss is %v, although the loss of each split is finite", loss)
 	}
 	if grad != nil {
-		generalised := atOnce && (cv.loo.fit.kinked || cv.loo.fit.grad.Generalised)
+		generalised := atOnce && (cv.loo.fit.metKink || cv.loo.fit.grad.Generalised)
 		if !atOnce {
 			generalised = cv.gradientOfSplits(grad, k)
 		}
-		if err := cv.gradient(grad, generalised, atOnce); err != nil {
+		if err := cv.completeGradient(grad, generalised, atOnce); err != nil {
 			return math.NaN(), err
 		}
 	}
-	cv.evaluated = true
+	cv.hasPredictions = true
 	return loss, nil
 }
 
@@ -327,7 +327,7 @@ func (cv *CV) evalSplit(j int) error {
 	f := &cv.fits[j]
 	err := cv.loadForEval(f)
 	if err == nil {
-		err = f.eval(&cv.c, cv.run.hyper, cv.run.gradient, cv.run.data)
+		err = f.eval(&cv.c, cv.evalState.hyper, cv.evalState.gradient, cv.evalState.data)
 	}
 	if err != nil {
 		return &SplitError{j, cv.ofShare(err)}
@@ -336,8 +336,8 @@ func (cv *CV) evalSplit(j int) error {
 	return nil
 }
 
-// watch makes ctx the context of all fits.
-func (cv *CV) watch(ctx context.Context) {
+// watchContext makes ctx the context of all fits.
+func (cv *CV) watchContext(ctx context.Context) {
 	ends := ctx.Done() != nil
 	if !ends && !cv.watching {
 		return
@@ -365,16 +365,16 @@ func setContext(ctx context.Context, l learn.Learner) {
 // necessary if the features depend on α, or if f is not loaded yet. With cv.fullLearner, the
 // learner of f takes its data from there at each evaluation.
 func (cv *CV) loadForEval(f *splitFit) error {
-	err := cv.run.ctx.Err()
+	err := cv.evalState.ctx.Err()
 	switch {
 	case err != nil:
 	case cv.fullLearner != nil:
-		err = cv.loadSubset(f, cv.run.x)
+		err = cv.loadSubset(f, cv.evalState.x)
 	case cv.c.Features != nil || !f.loaded:
 		if f.train.X == nil {
 			cv.prepare(f)
 		}
-		err = f.load(&cv.c, cv.run.x)
+		err = f.load(&cv.c, cv.evalState.x)
 	}
 	return err
 }
@@ -389,31 +389,31 @@ func (f *splitFit) eval(c *Config, hyper []float64, gradient bool, data *dataGra
 		return err
 	}
 	f.clearGradient()
-	return f.endGradient(c, f.product(&f.grad, f.dvalX))
+	return f.endGradient(c, f.plainBackward(&f.grad, f.dvalX))
 }
 
 // value computes the validation loss of the fit. If the parameter gradient is true, it also
 // computes the cotangents of the predictions. If data is not nil, it computes the split's part of
 // data.
 func (f *splitFit) value(c *Config, gradient bool, data *dataGradient) error {
-	f.predicted = false
-	if f.triangle != nil && data == nil && f.judgeTriangle(gradient) {
+	f.hasPredictions = false
+	if f.triangle != nil && data == nil && f.setTriangleLoss(gradient) {
 		return nil
 	}
-	if err := f.predict(); err != nil {
+	if err := f.ensurePredictions(); err != nil {
 		return err
 	}
 	if data != nil {
 		f.data = f.newSplitData(c, data)
 	}
-	if err := f.judge(c, gradient || data != nil, data == nil && f.grad.X == nil); err != nil || data == nil {
+	if err := f.setLoss(c, gradient || data != nil, data == nil && f.grad.X == nil); err != nil || data == nil {
 		return err
 	}
 	return f.dataBackward(c, data)
 }
 
 // result returns the result of the last evaluation.
-func (f *splitFit) result() splitResult { return splitResult{f.loss, f.kinked || f.grad.Generalised} }
+func (f *splitFit) result() splitResult { return splitResult{f.loss, f.metKink || f.grad.Generalised} }
 
 // clearGradient sets the split's gradient to zero, before terms are added to it.
 func (f *splitFit) clearGradient() {
@@ -427,8 +427,8 @@ func (f *splitFit) clearGradient() {
 
 // endGradient completes a gradient of the split. The caller gives the error of the learner's VJP.
 func (f *splitFit) endGradient(c *Config, err error) error {
-	if err = f.withoutKinks(c, err); err == nil && f.grad.X != nil && f.out == nil {
-		f.norm.Backward(f.train.Dense().RawMatrix().Data, f.val, f.grad.X.RawMatrix().Data, f.dval)
+	if err = f.withoutKinks(c, err); err == nil && f.grad.X != nil && f.leftOut == nil {
+		f.normaliser.Backward(f.train.Dense().RawMatrix().Data, f.val, f.grad.X.RawMatrix().Data, f.dval)
 	}
 	return err
 }
@@ -444,7 +444,7 @@ func (cv *CV) mostTogether() int {
 		return 1
 	}
 	size := learn.Size{Rows: len(cv.fits[0].split.Train), Features: cv.features}
-	if cv.viewed {
+	if cv.readsInPlace {
 		size = cv.c.viewSize(cv.features)
 	}
 	size.Counting = size.Rows
@@ -461,7 +461,7 @@ func (cv *CV) mostTogether() int {
 
 // batchSize returns the number of splits in a batch. The results do not depend on it.
 func (cv *CV) batchSize() int {
-	most, workers := cv.together, cv.c.Workers
+	most, workers := cv.batchLength, cv.c.Workers
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
@@ -473,32 +473,32 @@ func (cv *CV) batchSize() int {
 
 // evalBatch evaluates one batch of splits. It returns the first error of these splits.
 func (cv *CV) evalBatch(batch int) error {
-	r, lo := &cv.run, batch*cv.run.batch
+	r, lo := &cv.evalState, batch*cv.evalState.batch
 	fits := cv.fits[lo:min(lo+r.batch, len(cv.fits))]
-	b := cv.batches.take(len(fits))
-	defer cv.batches.give(b)
+	b := cv.batches.takeBatch(len(fits))
+	defer cv.batches.putBack(b)
 	for i := range fits {
 		f := &fits[i]
 		b.items[i] = learn.BatchItem{Learner: f.learner, Theta: f.theta, Grad: &f.grad, DTheta: f.dtheta, Err: cv.loadForEval(f)}
 	}
 	l := cv.fits[0].learner.(learn.BatchLearner)
-	l.FitBatch(&b.work, b.items, r.hyper)
+	l.FitBatch(&b.workspace, b.items, r.hyper)
 	for i := range fits {
 		f, err := &fits[i], &b.items[i].Err
 		if *err == nil {
 			*err = f.value(&cv.c, r.gradient, r.data)
 		}
-		if f.failed = *err != nil; r.gradient && !f.failed {
+		if f.fitFailed = *err != nil; r.gradient && !f.fitFailed {
 			f.clearGradient()
 			f.cotangent(f.grad.X != nil, f.dvalX)
 		}
 	}
 	if r.gradient {
-		l.VJPBatch(&b.work, b.items)
+		l.VJPBatch(&b.workspace, b.items)
 	}
 	for i := range fits {
 		f, err := &fits[i], b.items[i].Err
-		if r.gradient && !f.failed {
+		if r.gradient && !f.fitFailed {
 			err = f.endGradient(&cv.c, err)
 		}
 		if err != nil {

@@ -154,14 +154,14 @@ func TestNewRefusesBadConfigs(t *testing.T) {
 
 func TestEvalRefusesBadAlpha(t *testing.T) {
 	net := elasticNetCV(t, 1, 4, nil)
-	any := constantCV(t, []float64{1, 2}, 1, SquaredError{}, Split{[]int{0}, []int{1}}) // of a learner that takes any α
+	cv := constantCV(t, []float64{1, 2}, 1, SquaredError{}, Split{[]int{0}, []int{1}}) // of a learner that takes any α
 	for _, c := range []struct {
 		cv    *CV
 		alpha []float64
 		kind  error
 	}{{net, nil, qpdiff.ErrShape}, {net, []float64{1, 2, 3}, qpdiff.ErrShape}, {net, []float64{math.NaN(), 1}, qpdiff.ErrNotFinite},
 		{net, []float64{1, math.Inf(1)}, qpdiff.ErrNotFinite}, {net, []float64{-1, 1}, qpdiff.ErrDomain}, {net, []float64{1, -1e-9}, qpdiff.ErrDomain},
-		{any, []float64{math.NaN()}, qpdiff.ErrNotFinite}, {any, []float64{math.Inf(-1)}, qpdiff.ErrNotFinite}, {any, nil, qpdiff.ErrShape}} {
+		{cv, []float64{math.NaN()}, qpdiff.ErrNotFinite}, {cv, []float64{math.Inf(-1)}, qpdiff.ErrNotFinite}, {cv, nil, qpdiff.ErrShape}} {
 		if loss, err := c.cv.Eval(nil, c.alpha); !errors.Is(err, c.kind) || !math.IsNaN(loss) {
 			t.Errorf("α = %v: loss %v, error %v, want %v", c.alpha, loss, err, c.kind)
 		}

@@ -18,19 +18,19 @@ import (
 // mean of each split is Σ_i w_i c_i / Σ_i w_i over V_j. A CV is its own workspace, and goroutines
 // must not share it.
 type CV struct {
-	c        Config
-	plain    Preparer // the Config.Prepare if it changes nothing; c.Prepare is then nil
-	count    footprint
-	features int // m, the number of features that the learner receives
-	hyper    int
-	fits     []splitFit
+	c             Config
+	plainPreparer Preparer // the Config.Prepare if it changes nothing; c.Prepare is then nil
+	count         footprint
+	features      int // m, the number of features that the learner receives
+	hyper         int
+	fits          []splitFit
 	// The gradients of all splits in the hyperparameters are the fields grad.Hyper of the fits. They are
 	// next to each other here, as are the results. Their sums therefore need not read the fits again.
-	dhyper  []float64
-	results []splitResult
-	x       *mat.Dense  // Data.X, the rows that the splits take; nil if it is sparse
-	viewed  bool        // the splits read rows in place, or stored features
-	gram    *learn.Gram // the Gram matrix of x, for splits that read the rows of x
+	dhyper       []float64
+	results      []splitResult
+	x            *mat.Dense  // Data.X, the rows that the splits take; nil if it is sparse
+	readsInPlace bool        // the splits read rows in place, or stored features
+	gram         *learn.Gram // the Gram matrix of x, for splits that read the rows of x
 	// fullLearner is a learner of all examples. It is nil unless the learners of the splits are
 	// [learn.SubsetLearner]s and the features are unchanged.
 	fullLearner learn.SubsetLearner
@@ -38,15 +38,15 @@ type CV struct {
 	// If each split leaves one example out, loo evaluates all splits at once. The fit of a single
 	// split is then prepared only when it is first needed. In all other cases loo is nil.
 	loo *leaveOneOut
-	// The last gradient stores its cotangents of the N×m features here. An example's features
-	// have an effect as a training row (asTraining) and as a validation row (asValidation). The
-	// field total is the sum of the two. All three are nil without a feature map.
-	asTraining, asValidation, total *mat.Dense
-	generalised                     bool // see Generalised
-	evaluated                       bool // the fits hold the predictions of an evaluation
-	// run is the state of the current evaluation. Its closures are made once for all evaluations,
-	// so that an evaluation allocates nothing.
-	run struct {
+	// The last gradient stores its cotangents of the N×m features here. An example's features have an
+	// effect as a training row (asTraining) and as a validation row (asValidation). The field
+	// totalCotangent is the sum of the two. All three are nil without a feature map.
+	asTraining, asValidation, totalCotangent *mat.Dense
+	isGeneralised                            bool // see Generalised
+	hasPredictions                           bool // the fits hold the predictions of an evaluation
+	// evalState is the state of the current evaluation. Its closures are made once for all
+	// evaluations, so that an evaluation allocates nothing.
+	evalState struct {
 		ctx                  context.Context // its end ends the evaluation
 		x                    *mat.Dense
 		hyper                []float64
@@ -56,16 +56,16 @@ type CV struct {
 		batch                int               // splits that are evaluated together
 		evalSplit, evalBatch func(k int) error // the methods
 	}
-	watching bool // the learners have a context that may end
-	together int  // see mostTogether
-	batches  batches
-	ties     tieTest // for moves of the feature map's parameters
+	watching    bool // the learners have a context that may end
+	batchLength int  // see mostTogether
+	batches     batchPool
+	ties        tieTest // for moves of the feature map's parameters
 }
 
 // A splitResult is the result of an evaluation of one split.
 type splitResult struct {
-	loss        float64
-	generalised bool // the gradient is at a kink
+	loss          float64
+	isGeneralised bool // the gradient is at a kink
 }
 
 // Dims returns the length of α. α has the learner's hyperparameters, unless Config.Hyper holds
@@ -104,7 +104,7 @@ func (cv *CV) checkAlpha(alpha []float64) error {
 // Config.Generalised. Generalised returns false before the first gradient and after a gradient that
 // failed. It may return true even if Config.Generalised is not set, because the settings of the
 // learner can allow kinks.
-func (cv *CV) Generalised() bool { return cv.generalised }
+func (cv *CV) Generalised() bool { return cv.isGeneralised }
 
 // FeatureCotangents returns the two parts of ∂L_cv/∂φ at the last gradient of Eval, each N×m. The
 // first part is the effect of the features as training rows, through the fitted θ. The second part
@@ -128,5 +128,5 @@ func (cv *CV) Reset() {
 	for j := range cv.fits {
 		cv.fits[j].learner.Reset()
 	}
-	cv.generalised, cv.evaluated = false, false
+	cv.isGeneralised, cv.hasPredictions = false, false
 }

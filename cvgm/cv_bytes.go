@@ -14,7 +14,7 @@ import (
 // share returns the MaxBytes of the learner l for data of size s. It is the Bytes of l, plus a part
 // of the memory that remains, for storage that grows during fits.
 func (cv *CV) share(l learn.Learner, s learn.Size) int64 {
-	bound := cv.c.bound()
+	bound := cv.c.maxAllowed()
 	if bound == memory.Unbounded {
 		return bound
 	}
@@ -28,18 +28,18 @@ func (cv *CV) ofShare(err error) error {
 	if !errors.Is(err, qpdiff.ErrTooLarge) {
 		return err
 	}
-	return fmt.Errorf("%w (its MaxBytes is what Config.MaxBytes, %d, leaves to it as one of %.0f learners)", err, cv.c.bound(), cv.count.fits)
+	return fmt.Errorf("%w (its MaxBytes is what Config.MaxBytes, %d, leaves to it as one of %.0f learners)", err, cv.c.maxAllowed(), cv.count.fits)
 }
 
 // prepare allocates the storage of f. The caller has counted the memory of f.
 func (cv *CV) prepare(f *splitFit) {
-	f.prepare(&cv.c, cv.features, cv.viewed)
+	f.prepare(&cv.c, cv.features, cv.readsInPlace)
 	f.train.Gram = cv.gram
-	if f.out != nil {
+	if f.leftOut != nil {
 		return
 	}
 	size := learn.Size{}
-	if f.viewed {
+	if f.readsInPlace {
 		size = cv.c.viewSize(cv.features)
 		size.Counting = len(f.split.Train)
 	} else {
@@ -48,13 +48,13 @@ func (cv *CV) prepare(f *splitFit) {
 	f.train.MaxBytes = cv.share(f.learner, size)
 }
 
-// all returns the data that a learner loads to fit all examples, with the features x.
-func (cv *CV) all(x *mat.Dense, l learn.Learner) learn.Data {
+// allExamples returns the data that a learner loads to fit all examples, with the features x.
+func (cv *CV) allExamples(x *mat.Dense, l learn.Learner) learn.Data {
 	d := learn.Data{X: x, Y: cv.c.Data.Y, Weights: cv.c.Data.Weights}
 	size := d.Size()
 	size.Features = cv.features
 	if cv.loo != nil {
-		size = cv.loo.sized(size)
+		size = cv.loo.addFits(size)
 	}
 	d.MaxBytes = cv.share(l, size)
 	return d
@@ -63,15 +63,15 @@ func (cv *CV) all(x *mat.Dense, l learn.Learner) learn.Data {
 // countSplits counts the memory for fitting each split by itself. It is called at most once, when
 // the splits can no longer be evaluated together and have to be fitted one by one.
 func (cv *CV) countSplits() error {
-	if cv.loo == nil || cv.loo.fitted {
+	if cv.loo == nil || cv.loo.fittedSingly {
 		return nil
 	}
-	each := cv.c.count(cv.fits[0].learner, cv.features, nil)
-	each.own = cv.count.own
+	each := cv.c.countCV(cv.fits[0].learner, cv.features, nil)
+	each.ownBytes = cv.count.ownBytes
 	if err := cv.c.tooLarge(each.total()); err != nil {
 		return err
 	}
-	cv.count, cv.loo.fitted = each, true
+	cv.count, cv.loo.fittedSingly = each, true
 	return nil
 }
 
@@ -83,14 +83,14 @@ func (cv *CV) countData(wantX bool) float64 {
 	_, tied := cv.fits[0].learner.(learn.TiedLearner)
 	for _, s := range cv.c.Splits {
 		t, v := float64(len(s.Train)), float64(len(s.Val))
-		if cv.fullLearner != nil || cv.fits[0].viewed {
+		if cv.fullLearner != nil || cv.fits[0].readsInPlace {
 			t = n
 		}
 		if wantX || tied {
 			entries += (t + v) * m
 		}
 		entries += t + v
-		if wantX && cv.fits[0].viewed { // the split's own rows, and their cotangents
+		if wantX && cv.fits[0].readsInPlace { // the split's own rows, and their cotangents
 			entries += (2*float64(len(s.Train)) + v) * m
 		}
 	}

@@ -110,13 +110,13 @@ func (cv *CV) addSplitData(d *dataGradient, j int, ties *tieTest) {
 	f := &cv.fits[j]
 	part, scale := f.data, 1/float64(len(cv.fits))
 	f.data = nil
-	cv.generalised = cv.generalised || f.kinked || part.grad.Generalised
-	if ties.find(f); cv.c.Generalised {
-		cv.generalised = cv.generalised || d.wantX && ties.parted || d.wantY && ties.tied
+	cv.isGeneralised = cv.isGeneralised || f.metKink || part.grad.Generalised
+	if ties.findTies(f); cv.c.Generalised {
+		cv.isGeneralised = cv.isGeneralised || d.wantX && ties.makesUnequal || d.wantY && ties.hasTies
 	} else {
 		const equal, remedy = "examples %d and %d, which are equal to the learner: moves that part them have no derivative", "move one of them, or set Config.Generalised"
-		part.errX = args.First(part.errX, args.BadIf(ties.parted, "Config.Data.X", qpdiff.ErrNotDifferentiable, remedy, "has the "+equal, ties.i, ties.k))
-		part.errY = args.First(part.errY, args.BadIf(ties.tied, "Config.Data.Y", qpdiff.ErrNotDifferentiable, remedy, "has the labels of the "+equal, ties.i, ties.k))
+		part.errX = args.First(part.errX, args.BadIf(ties.makesUnequal, "Config.Data.X", qpdiff.ErrNotDifferentiable, remedy, "has the "+equal, ties.i, ties.k))
+		part.errY = args.First(part.errY, args.BadIf(ties.hasTies, "Config.Data.Y", qpdiff.ErrNotDifferentiable, remedy, "has the labels of the "+equal, ties.i, ties.k))
 	}
 	if d.errX == nil && part.errX != nil {
 		d.errX = &SplitError{j, part.errX}
@@ -133,10 +133,10 @@ func (cv *CV) addSplitData(d *dataGradient, j int, ties *tieTest) {
 		sample.ScatterAdd(dst, val, f.split.Val, scale)
 	}
 	if d.wantX && d.errX == nil {
-		add(d.features, part.grad.X.RawMatrix().Data, part.val.RawMatrix().Data, f.out != nil)
+		add(d.features, part.grad.X.RawMatrix().Data, part.val.RawMatrix().Data, f.leftOut != nil)
 	}
 	if d.wantY && d.errY == nil {
-		add(mat.NewDense(len(d.y), 1, d.y), part.grad.Y, part.label, f.out != nil || f.viewed)
+		add(mat.NewDense(len(d.y), 1, d.y), part.grad.Y, part.label, f.leftOut != nil || f.readsInPlace)
 	}
 }
 
@@ -151,7 +151,7 @@ func (cv *CV) rowsFromFeatures(d *dataGradient, dx *mat.Dense) error {
 		if !cv.c.Generalised {
 			return args.Bad("Config.Features", qpdiff.ErrNotDifferentiable, "move the parameters, or set Config.Generalised", "has a kink at these rows")
 		}
-		cv.generalised = true
+		cv.isGeneralised = true
 	}
 	for i := range dx.RawMatrix().Rows {
 		if j := slices.IndexFunc(dx.RawRowView(i), func(v float64) bool { return !args.Finite(v) }); j >= 0 {

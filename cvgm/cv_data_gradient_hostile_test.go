@@ -67,8 +67,8 @@ func TestDataGradientAtAColumnConstantUpToRounding(t *testing.T) {
 	}
 	_, dx, dy, loss, err := dataCV(t, c, []float64{.05, .1})
 	var split *SplitError
-	if !errors.Is(err, qpdiff.ErrNotDifferentiable) || !errors.As(err, &split) || split.Split != 1 || !contains(err, "feature 2") ||
-		!contains(err, "dx: ") || !allNaN(dx.RawMatrix().Data) || !args.AllFinite(dy) || !args.Finite(loss) {
+	if !errors.Is(err, qpdiff.ErrNotDifferentiable) || !errors.As(err, &split) || split.Split != 1 || !messageHas(err, "feature 2") ||
+		!messageHas(err, "dx: ") || !allNaN(dx.RawMatrix().Data) || !args.AllFinite(dy) || !args.Finite(loss) {
 		t.Errorf("error %v, dx %v, dy %v", err, dx.RawMatrix().Data, dy)
 	}
 }
@@ -145,8 +145,8 @@ func TestDataGradientAtTies(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			_, dx, dy, loss, err := dataCV(t, c.cv(t, false).c, c.alpha)
 			var split *SplitError
-			if !errors.Is(err, qpdiff.ErrNotDifferentiable) || !errors.As(err, &split) || !contains(err, "cvgm: dx: split 0: Config.Data.X has the examples 1 and 3") ||
-				!contains(err, "cvgm: dy: split 0: Config.Data.Y has the labels of the examples 1 and 3") {
+			if !errors.Is(err, qpdiff.ErrNotDifferentiable) || !errors.As(err, &split) || !messageHas(err, "cvgm: dx: split 0: Config.Data.X has the examples 1 and 3") ||
+				!messageHas(err, "cvgm: dy: split 0: Config.Data.Y has the labels of the examples 1 and 3") {
 				t.Errorf("error %v", err)
 			}
 			if !allNaN(dx.RawMatrix().Data) || !allNaN(dy) || !args.Finite(loss) {
@@ -154,10 +154,10 @@ func TestDataGradientAtTies(t *testing.T) {
 			}
 			for range 2 { // each block alone
 				cv := c.cv(t, false)
-				if _, err := cv.DataGradient(nil, dy, c.alpha); !errors.Is(err, qpdiff.ErrNotDifferentiable) || contains(err, "dx: ") {
+				if _, err := cv.DataGradient(nil, dy, c.alpha); !errors.Is(err, qpdiff.ErrNotDifferentiable) || messageHas(err, "dx: ") {
 					t.Errorf("dy alone: error %v", err)
 				}
-				if _, err := cv.DataGradient(dx, nil, c.alpha); !errors.Is(err, qpdiff.ErrNotDifferentiable) || contains(err, "dy: ") {
+				if _, err := cv.DataGradient(dx, nil, c.alpha); !errors.Is(err, qpdiff.ErrNotDifferentiable) || messageHas(err, "dy: ") {
 					t.Errorf("dx alone: error %v", err)
 				}
 			}
@@ -174,7 +174,7 @@ func TestDataGradientAtTies(t *testing.T) {
 			sign := c.y[1] * c.y[3]
 			u := normalVector(synth.NewStream(1, "direction"), len(c.x))
 			u[6], u[7] = sign*u[2], sign*u[3]
-			if cv.fits[0].norm.Centre && sign < 0 {
+			if cv.fits[0].normaliser.Centre && sign < 0 {
 				t.Fatal("moves of the mean part opposite rows")
 			}
 			want, even, err := slope(f, c.x, u, 1e-4)
@@ -221,14 +221,14 @@ func TestDataGradientOfTwoTrainingRows(t *testing.T) {
 	alpha := []float64{0, .1}
 	cv, dx, dy, _, err := dataCV(t, c, alpha)
 	ties := 0
-	cv.fits[0].learner.(learn.TiedLearner).Ties(&cv.fits[0].work, func(_, _ int, sign float64, _ []float64) bool {
+	cv.fits[0].learner.(learn.TiedLearner).Ties(&cv.fits[0].workspace, func(_, _ int, sign float64, _ []float64) bool {
 		ties++
 		return sign < 0
 	})
 	if ties == 0 {
 		t.Error("the rows are not tied")
 	}
-	if !errors.Is(err, qpdiff.ErrNotDifferentiable) || contains(err, "dx: ") || !allNaN(dy) {
+	if !errors.Is(err, qpdiff.ErrNotDifferentiable) || messageHas(err, "dx: ") || !allNaN(dy) {
 		t.Errorf("error %v, dy %v", err, dy)
 	}
 	u := normalVector(synth.NewStream(1, "direction"), 10)
@@ -270,7 +270,7 @@ func TestDataGradientAtTiesPartedByTheMean(t *testing.T) {
 	if math.Abs(below-above) < 1e-3 {
 		t.Fatalf("slopes %v and %v: no kink", below, above)
 	}
-	if _, dx, _, _, err := dataCV(t, c, alpha); !errors.Is(err, qpdiff.ErrNotDifferentiable) || !contains(err, "dx: ") {
+	if _, dx, _, _, err := dataCV(t, c, alpha); !errors.Is(err, qpdiff.ErrNotDifferentiable) || !messageHas(err, "dx: ") {
 		t.Errorf("dx %v, error %v", dx.RawMatrix().Data, err)
 	}
 	c.Generalised = true
@@ -312,7 +312,7 @@ func TestDataGradientAtEdges(t *testing.T) {
 	// A split whose training rows are all of one class.
 	one := Config{Data: d, Splits: []Split{{Train: []int{1, 3, 5, 7}, Val: []int{0, 2}}}, Loss: LogisticLoss{}, Learner: func() learn.Learner { return new(margin.SVM) }}
 	var split *SplitError
-	if _, err := New(one); !errors.Is(err, qpdiff.ErrIllPosed) || !errors.As(err, &split) || !contains(err, "both classes") {
+	if _, err := New(one); !errors.Is(err, qpdiff.ErrIllPosed) || !errors.As(err, &split) || !messageHas(err, "both classes") {
 		t.Errorf("one class: %v", err)
 	}
 }
@@ -365,7 +365,7 @@ func (n *narrow) Forward(params []float64, x *mat.Dense) (*mat.Dense, error) {
 func TestFeaturesOfAnotherShape(t *testing.T) {
 	c := netConfig(t, 12)
 	c.Features = &narrow{squares{in: 3}}
-	if _, dx, dy, loss, err := dataCV(t, c, []float64{.05, .1}); !errors.Is(err, qpdiff.ErrShape) || !contains(err, "Features maps 12 rows to 12×3") ||
+	if _, dx, dy, loss, err := dataCV(t, c, []float64{.05, .1}); !errors.Is(err, qpdiff.ErrShape) || !messageHas(err, "Features maps 12 rows to 12×3") ||
 		!math.IsNaN(loss) || !allNaN(dx.RawMatrix().Data) || !allNaN(dy) {
 		t.Errorf("loss %v, error %v", loss, err)
 	}

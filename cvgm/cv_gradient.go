@@ -11,7 +11,7 @@ import (
 // gradientOfSplits adds the gradients of the k splits and divides the hyperparameters' part by k.
 // It sets the hyperparameters' part of grad and the cotangents of the features. It reports whether
 // a split is at a kink.
-func (cv *CV) gradientOfSplits(grad []float64, k float64) (generalised bool) {
+func (cv *CV) gradientOfSplits(grad []float64, k float64) (atKink bool) {
 	clear(grad)
 	dhyper, _ := cv.unpack(grad, nil)
 	for at := 0; at < len(cv.dhyper) && len(dhyper) > 0; at += cv.hyper {
@@ -22,7 +22,7 @@ func (cv *CV) gradientOfSplits(grad []float64, k float64) (generalised bool) {
 		}
 	}
 	for j := range cv.results {
-		generalised = generalised || cv.results[j].generalised
+		atKink = atKink || cv.results[j].isGeneralised
 	}
 	for i := range dhyper {
 		dhyper[i] /= k
@@ -30,7 +30,7 @@ func (cv *CV) gradientOfSplits(grad []float64, k float64) (generalised bool) {
 	if cv.c.Features != nil {
 		cv.gatherCotangents()
 	}
-	return generalised
+	return atKink
 }
 
 // gradientAtOnce does the work of gradientOfSplits with cv.loo. It returns false if cv.loo has no
@@ -46,22 +46,22 @@ func (cv *CV) gradientAtOnce(grad []float64) bool {
 		return false
 	}
 	if cv.c.Features != nil {
-		cv.total.Add(cv.asTraining, cv.asValidation)
+		cv.totalCotangent.Add(cv.asTraining, cv.asValidation)
 	}
 	return true
 }
 
-// gradient completes grad, in which the hyperparameters' part is already set. The parameter
-// generalised is true if this part is at a kink, and atOnce is true if cv.loo computed it.
-func (cv *CV) gradient(grad []float64, generalised, atOnce bool) error {
+// completeGradient completes grad, in which the hyperparameters' part is already set. The parameter
+// atKink is true if this part is at a kink, and atOnce is true if cv.loo computed it.
+func (cv *CV) completeGradient(grad []float64, atKink, atOnce bool) error {
 	_, dparams := cv.unpack(grad, nil)
 	if cv.c.Features != nil {
-		if backwardMap(cv.c.Features, dparams, nil, cv.total) {
+		if backwardMap(cv.c.Features, dparams, nil, cv.totalCotangent) {
 			if !cv.c.Generalised {
 				return args.Bad("Config.Features", qpdiff.ErrNotDifferentiable, "move the parameters, or set Config.Generalised",
 					"has a kink at its parameters")
 			}
-			generalised = true
+			atKink = true
 		}
 	}
 	for i, g := range grad {
@@ -70,19 +70,19 @@ func (cv *CV) gradient(grad []float64, generalised, atOnce bool) error {
 		}
 	}
 	for j := range cv.fits {
-		if generalised || atOnce || !cv.ties.prepared() {
+		if atKink || atOnce || !cv.ties.prepared() {
 			break
 		}
-		if cv.ties.find(&cv.fits[j]); !cv.ties.parted {
+		if cv.ties.findTies(&cv.fits[j]); !cv.ties.makesUnequal {
 			continue
 		}
 		if !cv.c.Generalised {
 			return &SplitError{j, args.Bad("Config.Features", qpdiff.ErrNotDifferentiable, "move the parameters, or set Config.Generalised",
 				"moves examples %d and %d apart, whose equal features the learner's derivative holds equal", cv.ties.i, cv.ties.k)}
 		}
-		generalised = true
+		atKink = true
 	}
-	cv.generalised = generalised
+	cv.isGeneralised = atKink
 	return nil
 }
 
@@ -101,7 +101,7 @@ func (cv *CV) gatherCotangents() {
 		}
 		sample.ScatterAdd(cv.asValidation, f.dval, f.split.Val, scale)
 	}
-	cv.total.Add(cv.asTraining, cv.asValidation)
+	cv.totalCotangent.Add(cv.asTraining, cv.asValidation)
 }
 
 // findOverflow returns an error if g, entry i of the gradient, is not finite. The error names the

@@ -85,7 +85,7 @@ func (cv *CV) Residual() (float64, error) {
 	worst := 0.0
 	for j := range cv.fits {
 		l, ok := cv.fits[j].learner.(learn.VerifiedLearner)
-		if !ok || cv.run.atOnce {
+		if !ok || cv.evalState.atOnce {
 			return math.NaN(), args.Bad("Config.Learner", qpdiff.ErrDomain, "use a learner with a method Residual", "measures no residual: %T", cv.fits[j].learner)
 		}
 		r, err := l.Residual()
@@ -152,7 +152,7 @@ func (cv *CV) StandardError() (float64, error) {
 }
 
 func (cv *CV) checkEvaluated() error {
-	return args.BadIf(!cv.evaluated, "CV", qpdiff.ErrNotFitted, "call Eval first", "has no evaluation, or the last one failed")
+	return args.BadIf(!cv.hasPredictions, "CV", qpdiff.ErrNotFitted, "call Eval first", "has no evaluation, or the last one failed")
 }
 
 // meanOverSplits sets each entry of dst to the mean of value over the splits that validate on the
@@ -174,12 +174,12 @@ func (cv *CV) meanOverSplits(dst []float64, value func(prediction, y float64) fl
 			dst[row] += value(f.prediction[i], f.valY[i]) / counts[row] // terms that cannot overflow
 		}
 	}
-	if cv.run.atOnce {
+	if cv.evalState.atOnce {
 		add(&cv.loo.fit)
 		return
 	}
 	for j := range cv.fits {
-		_ = cv.fits[j].predict() // without a Predictor, whose predictions are there, it returns nil
+		_ = cv.fits[j].ensurePredictions() // without a Predictor, whose predictions are there, it returns nil
 		add(&cv.fits[j])
 	}
 }

@@ -20,7 +20,7 @@ func constantCV(t testing.TB, y []float64, theta float64, loss Loss, splits ...S
 	t.Helper()
 	x := mat.NewDense(len(y), 1, slices.Repeat([]float64{1}, len(y)))
 	cv, err := New(Config{Data: learn.Data{X: x, Y: y}, Splits: splits, Loss: loss,
-		Learner: func() learn.Learner { return &stub{theta: []float64{theta}} }})
+		Learner: func() learn.Learner { return &stubLearner{theta: []float64{theta}} }})
 	if err != nil {
 		t.Fatal(err)
 	}

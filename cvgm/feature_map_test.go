@@ -94,9 +94,9 @@ func TestLeavingOutAgreesWithCopying(t *testing.T) {
 			if fast.fullLearner == nil {
 				t.Fatal("the splits copy their rows")
 			}
-			type copying struct{ learn.Learner } // hides LoadSubset
+			type copyingLearner struct{ learn.Learner } // hides LoadSubset
 			leaveOuter := c.Learner
-			c.Learner = func() learn.Learner { return copying{leaveOuter()} }
+			c.Learner = func() learn.Learner { return copyingLearner{leaveOuter()} }
 			slow := casetest.Must(New(c))(t)
 			src := synth.NewStream(5, name)
 			for range 3 {

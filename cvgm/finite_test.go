@@ -17,18 +17,18 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// stub is a learn.Learner with one hyperparameter whose fit and derivatives are given.
-type stub struct {
+// stubLearner is a learn.Learner with one hyperparameter whose fit and derivatives are given.
+type stubLearner struct {
 	theta []float64
 	hyper float64  // derivative with respect to the hyperparameter
 	x     *float64 // derivative with respect to all features
 }
 
-func (s *stub) Dims(n int) (theta, hyper int)    { return len(s.theta), 1 }
-func (s *stub) Load(d learn.Data) error          { return d.Check() }
-func (s *stub) Fit(theta, hyper []float64) error { copy(theta, s.theta); return nil }
-func (s *stub) Reset()                           {}
-func (s *stub) VJP(w *qpdiff.Workspace, g *learn.Grad, _ []float64) error {
+func (s *stubLearner) Dims(n int) (theta, hyper int)    { return len(s.theta), 1 }
+func (s *stubLearner) Load(d learn.Data) error          { return d.Check() }
+func (s *stubLearner) Fit(theta, hyper []float64) error { copy(theta, s.theta); return nil }
+func (s *stubLearner) Reset()                           {}
+func (s *stubLearner) VJP(w *qpdiff.Workspace, g *learn.Grad, _ []float64) error {
 	if g.Hyper != nil {
 		g.Hyper[0] += s.hyper
 	}
@@ -51,24 +51,24 @@ func TestCVRefusesWhatIsNotFinite(t *testing.T) {
 			Splits: []Split{{[]int{0, 1}, []int{2}}, {[]int{1, 2}, []int{3}}}}
 	}
 	for name, c := range map[string]struct {
-		learner stub
+		learner stubLearner
 		change  func(*Config)
 		value   bool   // already the value is refused
 		split   int    // −1: no split is to blame
 		part    string // of the error
 	}{
-		"NaN in θ":                      {stub{theta: []float64{nan}}, nil, true, 0, "prediction NaN of example 2"},
-		"prediction that overflows":     {stub{theta: []float64{huge}}, nil, true, 0, "prediction +Inf of example 2"},
-		"with a loss of 0 there":        {stub{theta: []float64{huge}}, func(c *Config) { c.Loss = LogisticLoss{} }, true, 0, "prediction +Inf of example 2"},
-		"loss that overflows":           {stub{theta: []float64{-1e3}}, func(c *Config) { c.Loss = Exponential{} }, true, 0, "loss is +Inf at the prediction -3000"},
-		"sum of losses that overflows":  {stub{theta: []float64{1}}, func(c *Config) { c.Loss = stubLoss{huge, 0} }, true, -1, "CV loss is +Inf"},
-		"slope":                         {stub{theta: []float64{1}}, func(c *Config) { c.Loss = stubLoss{1, inf} }, false, 0, "slope +Inf"},
-		"derivative":                    {stub{theta: []float64{1}, hyper: nan}, nil, false, 0, "hyperparameter 0 is NaN"},
-		"sum of derivatives":            {stub{theta: []float64{1}, hyper: huge}, nil, false, -1, "gradient is +Inf at index 0"},
-		"derivative of a feature":       {stub{theta: []float64{1}, x: &inf}, func(c *Config) { c.Features = &LinearMap{In: 1, Out: 1} }, false, 0, "feature 0 is +Inf"},
-		"derivative of the map":         {stub{theta: []float64{1}, x: &huge}, func(c *Config) { c.Features = &LinearMap{In: 1, Out: 1}; c.Hyper = []float64{1} }, false, -1, "index 0"},
-		"features":                      {stub{theta: []float64{1}}, func(c *Config) { c.Features = ownMap{} }, true, -1, "maps example 0 to NaN in feature 0"},
-		"validation features that jump": {stub{theta: []float64{0}}, func(c *Config) { c.Data.Dense().Set(3, 0, huge); c.Standardise = true }, true, 1, "prediction NaN"},
+		"NaN in θ":                      {stubLearner{theta: []float64{nan}}, nil, true, 0, "prediction NaN of example 2"},
+		"prediction that overflows":     {stubLearner{theta: []float64{huge}}, nil, true, 0, "prediction +Inf of example 2"},
+		"with a loss of 0 there":        {stubLearner{theta: []float64{huge}}, func(c *Config) { c.Loss = LogisticLoss{} }, true, 0, "prediction +Inf of example 2"},
+		"loss that overflows":           {stubLearner{theta: []float64{-1e3}}, func(c *Config) { c.Loss = Exponential{} }, true, 0, "loss is +Inf at the prediction -3000"},
+		"sum of losses that overflows":  {stubLearner{theta: []float64{1}}, func(c *Config) { c.Loss = stubLoss{huge, 0} }, true, -1, "CV loss is +Inf"},
+		"slope":                         {stubLearner{theta: []float64{1}}, func(c *Config) { c.Loss = stubLoss{1, inf} }, false, 0, "slope +Inf"},
+		"derivative":                    {stubLearner{theta: []float64{1}, hyper: nan}, nil, false, 0, "hyperparameter 0 is NaN"},
+		"sum of derivatives":            {stubLearner{theta: []float64{1}, hyper: huge}, nil, false, -1, "gradient is +Inf at index 0"},
+		"derivative of a feature":       {stubLearner{theta: []float64{1}, x: &inf}, func(c *Config) { c.Features = &LinearMap{In: 1, Out: 1} }, false, 0, "feature 0 is +Inf"},
+		"derivative of the map":         {stubLearner{theta: []float64{1}, x: &huge}, func(c *Config) { c.Features = &LinearMap{In: 1, Out: 1}; c.Hyper = []float64{1} }, false, -1, "index 0"},
+		"features":                      {stubLearner{theta: []float64{1}}, func(c *Config) { c.Features = ownMap{} }, true, -1, "maps example 0 to NaN in feature 0"},
+		"validation features that jump": {stubLearner{theta: []float64{0}}, func(c *Config) { c.Data.Dense().Set(3, 0, huge); c.Standardise = true }, true, 1, "prediction NaN"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			config := one()
@@ -115,7 +115,7 @@ func TestNormaliserRefusesOverflow(t *testing.T) {
 		}, "has the intercept"},
 	} {
 		config := Config{Data: learn.Data{X: mat.NewDense(4, 1, c.x), Y: c.y}, Loss: SquaredError{}, Splits: []Split{{[]int{0, 1, 3}, []int{2}}},
-			Learner: func() learn.Learner { return &stub{theta: []float64{1}} }}
+			Learner: func() learn.Learner { return &stubLearner{theta: []float64{1}} }}
 		c.change(&config)
 		if _, err := New(config); !errors.Is(err, qpdiff.ErrNotFinite) || !strings.Contains(err.Error(), c.part) {
 			t.Errorf("%s: error %v lacks %q", name, err, c.part)
@@ -208,7 +208,7 @@ func TestModelRefusesWhatIsNotFinite(t *testing.T) {
 	}
 	// Final checks the model that it returns.
 	cv, err := New(Config{Data: learn.Data{X: mat.NewDense(2, 1, []float64{1, 2}), Y: []float64{1, 2}}, Splits: []Split{{[]int{0}, []int{1}}},
-		Loss: SquaredError{}, Learner: func() learn.Learner { return &stub{theta: []float64{nan}} }})
+		Loss: SquaredError{}, Learner: func() learn.Learner { return &stubLearner{theta: []float64{nan}} }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,8 +23,8 @@ type (
 	plainPredictions struct{ learn.Predictor }
 )
 
-// plain returns l without Folds.
-func plain(l learn.Learner) learn.Learner {
+// plainLearner returns l without Folds.
+func plainLearner(l learn.Learner) learn.Learner {
 	if p, ok := l.(learn.Predictor); ok {
 		return plainPredictions{p}
 	}
@@ -56,7 +56,7 @@ func TestFoldsAtOnce(t *testing.T) {
 				} {
 					c := Config{Data: d, Splits: s, Loss: SquaredError{}, Features: m(), Learner: l.New}
 					one := c
-					one.Features, one.Learner = m(), func() learn.Learner { return plain(l.New()) }
+					one.Features, one.Learner = m(), func() learn.Learner { return plainLearner(l.New()) }
 					got, want := casetest.Must(New(c))(t), casetest.Must(New(one))(t)
 					alpha := make([]float64, got.Dims())
 					for k := range alpha {
@@ -66,8 +66,8 @@ func TestFoldsAtOnce(t *testing.T) {
 						compareEvaluations(t, name, atOnceTol, got, want, alpha)
 						alpha[0] *= 2
 					}
-					if !got.run.atOnce || want.run.atOnce {
-						t.Errorf("%s, %T: at once %v and %v", name, l, got.run.atOnce, want.run.atOnce)
+					if !got.evalState.atOnce || want.evalState.atOnce {
+						t.Errorf("%s, %T: at once %v and %v", name, l, got.evalState.atOnce, want.evalState.atOnce)
 					}
 				}
 			}
@@ -112,8 +112,8 @@ func TestFoldsOneByOne(t *testing.T) {
 		"fewer rows": {{[]int{0, 1, 2, 3, 4, 5, 6}, []int{7, 8}}, {[]int{7, 8, 9, 10, 11, 6}, []int{0}}},
 	} {
 		cv := casetest.Must(New(Config{Data: d, Splits: s, Loss: SquaredError{}, Learner: func() learn.Learner { return new(penalised.GLM) }}))(t)
-		if _, err := cv.Eval(nil, []float64{1}); err != nil || cv.run.atOnce {
-			t.Errorf("%s: %v, at once %v", name, err, cv.run.atOnce)
+		if _, err := cv.Eval(nil, []float64{1}); err != nil || cv.evalState.atOnce {
+			t.Errorf("%s: %v, at once %v", name, err, cv.evalState.atOnce)
 		}
 	}
 	open := learn.Data{X: mat.NewDense(4, 1, []float64{1, 0, 0, 0}), Y: []float64{1, 2, 3, 4}}
@@ -185,15 +185,15 @@ func TestNormalisedFoldsAtOnce(t *testing.T) {
 		name := fmt.Sprintf("problem %d", seed)
 		c := normalProblem(t, seed)
 		one := c
-		one.Learner = func() learn.Learner { return plain(c.Learner()) }
+		one.Learner = func() learn.Learner { return plainLearner(c.Learner()) }
 		got, want := casetest.Must(New(c))(t), casetest.Must(New(one))(t)
 		compareEvaluations(t, name, normalTol, got, want, []float64{.3 + float64(seed%7), .2})
 		// In small folds of unscaled features, the leverage of a large entry leaves too few digits.
 		_, n := c.Data.X.Dims()
 		small := !slices.ContainsFunc(c.Splits, func(s Split) bool { return 2*len(s.Val) > n+1 })
 		mayRefit := seed%5 == 0 && !c.Standardise && small
-		if !got.run.atOnce && !mayRefit || want.run.atOnce {
-			t.Errorf("%s: at once %v and %v", name, got.run.atOnce, want.run.atOnce)
+		if !got.evalState.atOnce && !mayRefit || want.evalState.atOnce {
+			t.Errorf("%s: at once %v and %v", name, got.evalState.atOnce, want.evalState.atOnce)
 		}
 		if t.Failed() {
 			t.FailNow()
@@ -213,7 +213,7 @@ func TestNormalisedFoldsOfLearnedFeatures(t *testing.T) {
 		}
 		c.Learner = func() learn.Learner { return &penalised.GLM{Intercept: seed%5 == 0} }
 		one := c
-		one.Features, one.Learner = &Perceptron{Widths: []int{3, 4, 2}}, func() learn.Learner { return plain(c.Learner()) }
+		one.Features, one.Learner = &Perceptron{Widths: []int{3, 4, 2}}, func() learn.Learner { return plainLearner(c.Learner()) }
 		got, want := casetest.Must(New(c))(t), casetest.Must(New(one))(t)
 		alpha := make([]float64, got.Dims())
 		for k := range alpha {
@@ -224,8 +224,8 @@ func TestNormalisedFoldsOfLearnedFeatures(t *testing.T) {
 		wantTrain, wantVal := want.FeatureCotangents()
 		nearEntries(t, "training rows", gotTrain.RawMatrix().Data, wantTrain.RawMatrix().Data, 0)
 		nearEntries(t, "validation rows", gotVal.RawMatrix().Data, wantVal.RawMatrix().Data, 0)
-		if !got.run.atOnce || want.run.atOnce {
-			t.Errorf("problem %d: at once %v and %v", seed, got.run.atOnce, want.run.atOnce)
+		if !got.evalState.atOnce || want.evalState.atOnce {
+			t.Errorf("problem %d: at once %v and %v", seed, got.evalState.atOnce, want.evalState.atOnce)
 		}
 	}
 }

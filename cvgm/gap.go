@@ -60,7 +60,7 @@ func (s GapStep) Gap() float64 { return s.HeldOut - s.Loss }
 func (m GapMonitor) Watch(steps iter.Seq2[search.Step, error]) iter.Seq2[GapStep, error] {
 	return func(yield func(GapStep, error) bool) {
 		if (m.HeldOut == nil) == (len(m.Nested) == 0) {
-			yield(failed(search.Step{}, args.Bad("GapMonitor", qpdiff.ErrShape, "set HeldOut, for example to cv.RiskAt(loss, data), or Nested", "has both HeldOut and Nested, or none")))
+			yield(failedBest(search.Step{}, args.Bad("GapMonitor", qpdiff.ErrShape, "set HeldOut, for example to cv.RiskAt(loss, data), or Nested", "has both HeldOut and Nested, or none")))
 			return
 		}
 		if m.HeldOut == nil {
@@ -76,10 +76,10 @@ func (m GapMonitor) Watch(steps iter.Seq2[search.Step, error]) iter.Seq2[GapStep
 		for s, err := range steps {
 			g := GapStep{Step: s, Risk: math.NaN()}
 			if err == nil {
-				err = m.judge(&g)
+				err = m.judgeStep(&g)
 			}
 			if err != nil {
-				yield(failed(s, err))
+				yield(failedBest(s, err))
 				return
 			}
 			since++
@@ -93,16 +93,16 @@ func (m GapMonitor) Watch(steps iter.Seq2[search.Step, error]) iter.Seq2[GapStep
 	}
 }
 
-// failed returns a step without estimates, and err as a search.Error.
-func failed(s search.Step, err error) (GapStep, error) {
+// failedBest returns a step without estimates, and err as a search.Error.
+func failedBest(s search.Step, err error) (GapStep, error) {
 	if _, ok := err.(*search.Error); !ok {
 		err = &search.Error{Evaluations: s.Evaluations, X: slices.Clone(s.X), Err: err}
 	}
 	return GapStep{Step: s, HeldOut: math.NaN(), Risk: math.NaN()}, err
 }
 
-// judge sets the fields HeldOut and Risk of g.
-func (m GapMonitor) judge(g *GapStep) (err error) {
+// judgeStep sets the fields HeldOut and Risk of g.
+func (m GapMonitor) judgeStep(g *GapStep) (err error) {
 	if g.HeldOut, err = m.HeldOut(g.Step); err != nil {
 		return err
 	}

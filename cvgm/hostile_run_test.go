@@ -98,7 +98,7 @@ func drawSplits(in *hostile.Input, n int) []cvgm.Split {
 }
 
 // drawLearner draws a way to make a learner, and whether its labels are ±1.
-func drawLearner(in *hostile.Input) (make func() learn.Learner, classes bool) {
+func drawLearner(in *hostile.Input) (newLearner func() learn.Learner, classes bool) {
 	generalised, b := in.IntN(4) == 0, in.IntN(2) == 0
 	shape := []kernel.Kernel{nil, kernel.RBF{}, kernel.Polynomial{}, kernel.Polynomial{Degree: 1}}[in.IntN(4)]
 	switch in.IntN(11) {
@@ -151,7 +151,7 @@ func drawLoss(in *hostile.Input, classes bool) cvgm.Loss {
 }
 
 // penalty draws a hyperparameter, mostly at or above 0.
-func penalty(in *hostile.Input, p hostile.Profile) float64 {
+func drawPenalty(in *hostile.Input, p hostile.Profile) float64 {
 	switch in.IntN(20) {
 	case 0:
 		return 0
@@ -182,7 +182,7 @@ func hostileCV(in *hostile.Input) {
 		_, hypers := newLearner().Dims(features)
 		hyper := make([]float64, hypers)
 		for i := range hyper {
-			hyper[i] = penalty(in, p)
+			hyper[i] = drawPenalty(in, p)
 		}
 		if in.IntN(5) == 0 {
 			c.Hyper = hyper
@@ -208,7 +208,7 @@ func hostileCV(in *hostile.Input) {
 		if alpha == nil || in.IntN(3) > 0 {
 			alpha = make([]float64, cv.Dims())
 			for i := range alpha {
-				alpha[i] = penalty(in, p)
+				alpha[i] = drawPenalty(in, p)
 				if c.Features != nil && i >= cv.Dims()-c.Features.NumParams() {
 					alpha[i] = in.Value(p)
 				}
@@ -217,16 +217,16 @@ func hostileCV(in *hostile.Input) {
 				alpha = in.Vector(p, in.IntN(4))
 			}
 		}
-		evaluate(in, &c, cv, alpha, p)
+		checkEvaluation(in, &c, cv, alpha, p)
 	}
 	if len(alpha) == cv.Dims() {
-		final(in, &c, cv, alpha, p)
+		checkFinal(in, &c, cv, alpha, p)
 	}
 	kept.Check(in, "CV")
 }
 
-// evaluate evaluates the CV loss, with its gradient and without.
-func evaluate(in *hostile.Input, c *cvgm.Config, cv *cvgm.CV, alpha []float64, p hostile.Profile) {
+// checkEvaluation evaluates the CV loss, with its gradient and without.
+func checkEvaluation(in *hostile.Input, c *cvgm.Config, cv *cvgm.CV, alpha []float64, p hostile.Profile) {
 	var kept hostile.Memory
 	kept.Vector(alpha)
 	loss, err := cv.Eval(nil, alpha)
@@ -269,7 +269,7 @@ func evaluate(in *hostile.Input, c *cvgm.Config, cv *cvgm.CV, alpha []float64, p
 	if !answered {
 		return
 	}
-	if d := math.Abs(loss - also); d > 1e-6*(math.Abs(loss)+math.Abs(also)) && p <= hostile.Integer && d > rounding(in, c, alpha, loss) {
+	if d := math.Abs(loss - also); d > 1e-6*(math.Abs(loss)+math.Abs(also)) && p <= hostile.Integer && d > lossRounding(in, c, alpha, loss) {
 		in.Failf("Eval: another loss with the gradient than without", "%v and %v at %v", also, loss, alpha)
 	}
 	deviation, err := cv.StandardError()
@@ -339,7 +339,7 @@ func evaluate(in *hostile.Input, c *cvgm.Config, cv *cvgm.CV, alpha []float64, p
 	}
 	// If every example is fitted exactly the loss is the square of a rounding error, and so are
 	// its differences; over a short step they show no slope.
-	if math.Abs(loss) < 1e-20 && rounding(in, c, alpha, loss) > 1e-3*math.Abs(loss) {
+	if math.Abs(loss) < 1e-20 && lossRounding(in, c, alpha, loss) > 1e-3*math.Abs(loss) {
 		return
 	}
 	moved := make([]float64, len(alpha))
@@ -371,13 +371,13 @@ func generalised(c *cvgm.Config) bool {
 	return false
 }
 
-// rounding estimates the error of a computed loss: the most that it moves under small relative
+// lossRounding estimates the error of a computed loss: the most that it moves under small relative
 // changes of the features. They are 256·2⁻⁵², the rounding in qpdiff's rule of strict
-// complementarity. The error follows the condition of the problem and the slope of the loss,
-// which is 0 for an example that is fitted exactly. A fit that starts from the last one differs by
+// complementarity. The error follows the condition of the problem and the slope of the loss, which
+// is 0 for an example that is fitted exactly. A fit that starts from the last one differs by
 // rounding, too, which the loss of a class shows at a prediction of 0. Infinite: a problem near by
 // is refused.
-func rounding(in *hostile.Input, c *cvgm.Config, alpha []float64, loss float64) float64 {
+func lossRounding(in *hostile.Input, c *cvgm.Config, alpha []float64, loss float64) float64 {
 	const relative = 256 * 0x1p-52
 	most := 0.0
 	for range 8 {
@@ -422,8 +422,8 @@ func sameMap(f cvgm.FeatureMap) cvgm.FeatureMap {
 	return nil
 }
 
-// final fits to all data, predicts, and writes and reads the model.
-func final(in *hostile.Input, c *cvgm.Config, cv *cvgm.CV, alpha []float64, p hostile.Profile) {
+// checkFinal fits to all data, predicts, and writes and reads the model.
+func checkFinal(in *hostile.Input, c *cvgm.Config, cv *cvgm.CV, alpha []float64, p hostile.Profile) {
 	m, err := cv.Final(alpha)
 	if in.Replaying() {
 		fmt.Printf("Final at %v: %+v, error %v\n", alpha, m, err)
@@ -923,11 +923,11 @@ func hostileSearch(in *hostile.Input) {
 			break
 		}
 	}
-	watch(in, p, x0, searcher, &calls)
+	watchSteps(in, p, x0, searcher, &calls)
 }
 
-// watch runs the search below a GapMonitor with random risks.
-func watch(in *hostile.Input, p search.Problem, x0 []float64, searcher search.Searcher, calls *int) {
+// watchSteps runs the search below a GapMonitor with random risks.
+func watchSteps(in *hostile.Input, p search.Problem, x0 []float64, searcher search.Searcher, calls *int) {
 	risk := func(search.Step) (float64, error) {
 		switch in.IntN(40) {
 		case 0:
@@ -1127,8 +1127,8 @@ func hostileCSV(in *hostile.Input) {
 	}
 }
 
-// damaged returns text of all kinds, near to that given.
-func damaged(in *hostile.Input, text []byte) []byte {
+// damageText returns text of all kinds, near to that given.
+func damageText(in *hostile.Input, text []byte) []byte {
 	for range in.IntN(4) {
 		i := in.IntN(len(text))
 		switch in.IntN(6) {
@@ -1185,7 +1185,7 @@ func hostileJSON(in *hostile.Input) {
 	} else {
 		text = []byte(`{"format":"cvgm model 1","theta":[1,2],"feature_mean":[0,0],"feature_deviation":[1,1]}`)
 	}
-	text = damaged(in, text)
+	text = damageText(in, text)
 	if in.IntN(2) == 0 {
 		text = cvgm.Rechecked_(text)
 	}
@@ -1308,31 +1308,31 @@ func hostileSmall(in *hostile.Input) {
 			x[i] = math.Inf(-1)
 		}
 	}
-	before := slices.Clone(x)
+	projected := slices.Clone(x)
 	search.Simplex(x)
 	sum := 0.0
 	for _, v := range x {
 		sum += v
 		if v < 0 {
-			in.Failf("Simplex: negative", "%v from %v", x, before)
+			in.Failf("Simplex: negative", "%v from %v", x, projected)
 		}
 	}
-	if hostile.Finite(before) && len(x) > 0 {
+	if hostile.Finite(projected) && len(x) > 0 {
 		if math.Abs(sum-1) > 1e-14*float64(len(x)) {
-			in.Failf("Simplex: does not sum to 1", "%v from %v", x, before)
+			in.Failf("Simplex: does not sum to 1", "%v from %v", x, projected)
 		}
-		// The nearest point: (x − before)·(y − x) ≥ 0 for all corners y, tested
-		// in the terms that are not lost beside the largest entry.
+		// The nearest point: (x − projected)·(y − x) ≥ 0 for all corners y, tested in the terms that are
+		// not lost beside the largest entry.
 		for i := range x {
 			for j := range x {
-				if before[i] > before[j] && x[i] < x[j] {
-					in.Failf("Simplex: not the nearest", "%v from %v", x, before)
+				if projected[i] > projected[j] && x[i] < x[j] {
+					in.Failf("Simplex: not the nearest", "%v from %v", x, projected)
 				}
 			}
 		}
 	}
-	if len(x) > 0 && !slices.ContainsFunc(before, func(v float64) bool { return math.IsNaN(v) }) && !hostile.Finite(x) {
-		in.Failf("Simplex: not finite", "%v from %v", x, before)
+	if len(x) > 0 && !slices.ContainsFunc(projected, func(v float64) bool { return math.IsNaN(v) }) && !hostile.Finite(x) {
+		in.Failf("Simplex: not finite", "%v from %v", x, projected)
 	}
 	in.Answer("Simplex", nil)
 

@@ -146,7 +146,7 @@ func hostileTables(in *hostile.Input) {
 	}
 	other := tableText(in, cols, 1+in.IntN(3), comma, field)
 	predictText(in, &back, other)
-	written = damaged(in, written)
+	written = damageText(in, written)
 	if in.IntN(2) == 0 {
 		written = cvgm.Rechecked_(written)
 	}

@@ -82,13 +82,13 @@ func TestGeneralisedGradient(t *testing.T) {
 
 // A learner without SetGeneralised fails at its kinks, and the error names it.
 func TestGeneralisedNamesLearnersThatCannot(t *testing.T) {
-	type plain struct{ learn.Learner } // hides SetGeneralised
+	type plainMap struct{ learn.Learner } // hides SetGeneralised
 	cv := atKink(t, func(c *Config) {
-		c.Generalised, c.Learner = true, func() learn.Learner { return plain{new(linear.ElasticNet)} }
+		c.Generalised, c.Learner = true, func() learn.Learner { return plainMap{new(linear.ElasticNet)} }
 	})
 	grad := make([]float64, 2)
 	_, err := cv.Eval(grad, []float64{2, 1})
-	if want := fmt.Sprintf("%T", plain{}); !errors.Is(err, qpdiff.ErrNotDifferentiable) || !contains(err, want) || !contains(err, "SetGeneralised") {
+	if want := fmt.Sprintf("%T", plainMap{}); !errors.Is(err, qpdiff.ErrNotDifferentiable) || !messageHas(err, want) || !messageHas(err, "SetGeneralised") {
 		t.Errorf("error %v lacks %s", err, want)
 	}
 	if _, err := cv.Eval(grad, []float64{1, 1}); err != nil {
@@ -117,7 +117,7 @@ func TestKinksOfTheLoss(t *testing.T) {
 				grad := make([]float64, 2)
 				loss, err := cv.Eval(grad, []float64{0, 1})
 				if c.kink && !generalised {
-					if !errors.Is(err, qpdiff.ErrNotDifferentiable) || !contains(err, "example 1") {
+					if !errors.Is(err, qpdiff.ErrNotDifferentiable) || !messageHas(err, "example 1") {
 						t.Errorf("error %v, want one that names example 1", err)
 					}
 					if _, err := cv.Eval(nil, []float64{0, 1}); err != nil {
@@ -249,9 +249,9 @@ func signs(d learn.Data) learn.Data {
 	return d
 }
 
-// contains reports whether the error's text has the part.
-func contains(err error, part string) bool {
-	return err != nil && strings.Contains(err.Error(), part)
+// messageHas reports whether the error's message contains the text.
+func messageHas(err error, text string) bool {
+	return err != nil && strings.Contains(err.Error(), text)
 }
 
 // A validation row equals a support vector at the margin. Its prediction is 1 up to the

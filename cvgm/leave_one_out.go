@@ -19,11 +19,11 @@ type leaveOneOut struct {
 	splits  allSplits
 	folds   [][]int // the validation rows of the splits; nil if each split has one
 	// The validation rows of fit are the validation rows of all splits, one split after the other.
-	fit      splitFit
-	features *mat.Dense
-	fitted   bool // the splits have also been fitted one by one, and their memory is counted
-	normal   learn.FoldNormal
-	sums     normalise.Sums // for the deviations of scaled features
+	fit          splitFit
+	features     *mat.Dense
+	fittedSingly bool // the splits have also been fitted one by one, and their memory is counted
+	foldNormal   learn.FoldNormal
+	sums         normalise.Sums // for the deviations of scaled features
 	// prepared is the output of a FixedPreparer for all rows with a weight above 0, or nil without
 	// one.
 	prepared *mat.Dense
@@ -76,7 +76,7 @@ func (l *foldRows) backward(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense, d
 // newLeaveOneOut returns nil if the splits have to be fitted one by one.
 func newLeaveOneOut(c *Config, learner learn.Learner) *leaveOneOut {
 	n := len(c.Data.Y)
-	scaled, fixed := c.fixed()
+	scaled, fixed := c.sameInAllSplits()
 	normalised := c.Standardise || c.Centring != NoCentring || slices.Contains(scaled, true)
 	if _, tied := learner.(learn.TiedLearner); tied || !fixed || c.Prepare != nil && c.views(learner) || c.Centring == FixedLeastSquares && !c.Standardise ||
 		slices.ContainsFunc(c.Splits, func(s Split) bool { return len(s.Train)+len(s.Val) != n || s.check(n) != nil }) {
@@ -99,9 +99,9 @@ func newLeaveOneOut(c *Config, learner learn.Learner) *leaveOneOut {
 	return a
 }
 
-// fixed reports whether the features of a row are the same in all splits. The features in
-// scaled are an exception: each split normalises them by its training rows.
-func (c *Config) fixed() (scaled []bool, fixed bool) {
+// sameInAllSplits reports whether the features of a row are the same in all splits. The features in
+// scaledFeatures are an exception: each split normalises them by its training rows.
+func (c *Config) sameInAllSplits() (scaledFeatures []bool, fixed bool) {
 	if c.Prepare == nil {
 		return nil, true
 	}
@@ -112,25 +112,25 @@ func (c *Config) fixed() (scaled []bool, fixed bool) {
 }
 
 // normalise prepares the learner for normalised features. With Standardise all features are
-// normalised. Otherwise the features in scaled are. It returns false if the learner cannot
+// normalised. Otherwise the features in scaledFeatures are. It returns false if the learner cannot
 // normalise them.
-func (a *leaveOneOut) normalise(c *Config, scaled []bool) bool {
+func (a *leaveOneOut) normalise(c *Config, scaledFeatures []bool) bool {
 	l, ok := a.learner.(learn.NormalFoldLearner)
 	if !ok {
 		return false
 	}
-	a.normal.Intercept = c.Centring != NoCentring
+	a.foldNormal.Intercept = c.Centring != NoCentring
 	if c.Standardise {
-		a.normal.Scaled = slices.Repeat([]bool{true}, c.width())
-	} else if slices.Contains(scaled, true) {
+		a.foldNormal.Scaled = slices.Repeat([]bool{true}, c.width())
+	} else if slices.Contains(scaledFeatures, true) {
 		// The other features are centred, too. This changes nothing only if there is an
 		// intercept.
 		theta, _ := a.learner.Dims(c.width())
-		if a.normal.Scaled = scaled; len(scaled) != c.width() || theta == c.width() && !a.normal.Intercept {
+		if a.foldNormal.Scaled = scaledFeatures; len(scaledFeatures) != c.width() || theta == c.width() && !a.foldNormal.Intercept {
 			return false
 		}
 	}
-	l.NormaliseFolds(a.normal)
+	l.NormaliseFolds(a.foldNormal)
 	return true
 }
 
@@ -141,7 +141,7 @@ func (a *leaveOneOut) prepare(c *Config, x *mat.Dense) error {
 	rows, n := x.Dims()
 	all := sample.Positive(sample.Complement(nil, rows), c.Data.Weights)
 	fit := func(train []int) (Prepared, error) {
-		p, err := c.Prepare.Fit(gathered(x, train), sample.Pick(c.Data.Weights, train))
+		p, err := c.Prepare.Fit(copyRows(x, train), sample.Pick(c.Data.Weights, train))
 		if err != nil {
 			return nil, err
 		}
@@ -165,9 +165,9 @@ func (a *leaveOneOut) prepare(c *Config, x *mat.Dense) error {
 	return nil
 }
 
-// begin computes from the rows x everything that does not depend on α. If it returns an error,
+// loadRows computes from the rows x everything that does not depend on α. If it returns an error,
 // the caller fits the splits one by one to find the error.
-func (a *leaveOneOut) begin(c *Config, x *mat.Dense) error {
+func (a *leaveOneOut) loadRows(c *Config, x *mat.Dense) error {
 	if c.Features != nil {
 		return nil
 	}
@@ -177,23 +177,23 @@ func (a *leaveOneOut) begin(c *Config, x *mat.Dense) error {
 		}
 		x = a.prepared
 	}
-	return a.deviate(c, x)
+	return a.loadDeviations(c, x)
 }
 
-// deviate gives the learner the deviations of the features x outside each fold.
-func (a *leaveOneOut) deviate(c *Config, x *mat.Dense) error {
-	m := len(a.normal.Scaled)
+// loadDeviations gives the learner the deviations of the features x outside each fold.
+func (a *leaveOneOut) loadDeviations(c *Config, x *mat.Dense) error {
+	m := len(a.foldNormal.Scaled)
 	if m == 0 {
 		return nil
 	}
-	a.normal.Deviations = sample.Resize(a.normal.Deviations, m*len(a.folds))
+	a.foldNormal.Deviations = sample.Resize(a.foldNormal.Deviations, m*len(a.folds))
 	a.sums.Take(x, c.Data.Weights)
 	for k, val := range a.folds {
-		if err := a.sums.Deviations(a.normal.Deviations[k*m:(k+1)*m], a.normal.Scaled, val, c.learned()); err != nil {
+		if err := a.sums.Deviations(a.foldNormal.Deviations[k*m:(k+1)*m], a.foldNormal.Scaled, val, c.learned()); err != nil {
 			return err
 		}
 	}
-	a.learner.(learn.NormalFoldLearner).NormaliseFolds(a.normal)
+	a.learner.(learn.NormalFoldLearner).NormaliseFolds(a.foldNormal)
 	return nil
 }
 
@@ -202,7 +202,7 @@ func (a *leaveOneOut) deviate(c *Config, x *mat.Dense) error {
 func (a *leaveOneOut) addFolds(c *Config) bool {
 	a.fit.valWeights = sample.Weights{} // all 1 together
 	for _, s := range c.Splits {
-		counting, err := s.counting(c.Data.Weights)
+		counting, err := s.withWeight(c.Data.Weights)
 		if err != nil {
 			return false
 		}
@@ -218,7 +218,7 @@ func (a *leaveOneOut) addFolds(c *Config) bool {
 
 // entries returns the number of float64 values of a, without the learner.
 func (a *leaveOneOut) entries(c *Config) float64 {
-	m := float64(len(a.normal.Scaled))
+	m := float64(len(a.foldNormal.Scaled))
 	entries := 5*float64(len(a.fit.valY)) + m*float64(len(a.folds)) + 5*m
 	if c.Prepare != nil {
 		rows, _ := c.Data.X.Dims()
@@ -227,8 +227,8 @@ func (a *leaveOneOut) entries(c *Config) float64 {
 	return entries
 }
 
-// sized adds the fits of all splits to s, the size of the learner's data, and returns the result.
-func (a *leaveOneOut) sized(s learn.Size) learn.Size {
+// addFits adds the fits of all splits to s, the size of the learner's data, and returns the result.
+func (a *leaveOneOut) addFits(s learn.Size) learn.Size {
 	s.LeaveOneOut, s.Folds = a.folds == nil, a.folds
 	return s
 }
@@ -241,12 +241,12 @@ func (a *leaveOneOut) eval(c *Config, d learn.Data, hyper []float64, gradient bo
 		if a.prepared != nil {
 			d.X = a.prepared
 		}
-		if a.features = nil; c.Features != nil && a.deviate(c, x) != nil || a.learner.Load(d) != nil {
+		if a.features = nil; c.Features != nil && a.loadDeviations(c, x) != nil || a.learner.Load(d) != nil {
 			return false
 		}
 		a.features = x
 	}
-	return a.splits.predict(a.fit.prediction, hyper) == nil && a.fit.judge(c, gradient, true) == nil
+	return a.splits.predict(a.fit.prediction, hyper) == nil && a.fit.setLoss(c, gradient, true) == nil
 }
 
 // backward adds the cotangents of the hyperparameters to dhyper, and the cotangents of the features
@@ -254,5 +254,5 @@ func (a *leaveOneOut) eval(c *Config, d learn.Data, hyper []float64, gradient bo
 // loss has no derivative, backward returns false.
 func (a *leaveOneOut) backward(dhyper []float64, asTraining, asValidation *mat.Dense) bool {
 	a.fit.grad = learn.Grad{Hyper: dhyper, X: asTraining}
-	return a.splits.backward(&a.fit.work, &a.fit.grad, asValidation, a.fit.dprediction) == nil
+	return a.splits.backward(&a.fit.workspace, &a.fit.grad, asValidation, a.fit.dprediction) == nil
 }

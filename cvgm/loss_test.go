@@ -85,7 +85,7 @@ func TestHuberLossNeedsAThreshold(t *testing.T) {
 			_, err := New(c)
 			_, errRisk := m.Risk(l, d)
 			for _, err := range []error{err, errRisk} {
-				if !errors.Is(err, qpdiff.ErrDomain) || !contains(err, "HuberLoss.Delta") {
+				if !errors.Is(err, qpdiff.ErrDomain) || !messageHas(err, "HuberLoss.Delta") {
 					t.Errorf("threshold %v: error %v", delta, err)
 				}
 			}

@@ -115,13 +115,13 @@ func (cv *CV) fitModel(ctx context.Context, rows []int, alpha []float64) (*Model
 	if err := f.learner.Fit(f.theta, hyper); err != nil {
 		return nil, cv.ofShare(err)
 	}
-	m.Theta, m.Intercept, m.Mean, m.Std = f.theta, f.intercept, f.norm.Mean, f.norm.Std
-	if m.Prepared = f.prepared; cv.plain != nil {
+	m.Theta, m.Intercept, m.Mean, m.Std = f.theta, f.intercept, f.normaliser.Mean, f.normaliser.Std
+	if m.Prepared = f.prepared; cv.plainPreparer != nil {
 		x, weights := cv.c.dense(), cv.c.Data.Weights
 		if len(rows) < n {
-			x, weights = gathered(x, f.split.Train), sample.Pick(weights, f.split.Train)
+			x, weights = copyRows(x, f.split.Train), sample.Pick(weights, f.split.Train)
 		}
-		if m.Prepared, err = cv.plain.Fit(x, weights); err != nil {
+		if m.Prepared, err = cv.plainPreparer.Fit(x, weights); err != nil {
 			return nil, err
 		}
 	}

@@ -97,10 +97,10 @@ func ClassRisk(models []*Model, loss Loss, d learn.Data) (float64, error) {
 	}
 	j := &jointFit{decisions: decisions, slopes: make([]float64, len(decisions))}
 	for _, y := range d.Y {
-		j.own = append(j.own, int(y))
+		j.ownClass = append(j.ownClass, int(y))
 	}
 	losses := make([]float64, len(d.Y)) // first the log odds
-	j.odds(losses)
+	j.logOdds(losses)
 	for i, p := range losses {
 		losses[i], _ = loss.Eval(p, 1)
 	}

@@ -145,7 +145,7 @@ func (m *Model) UnmarshalJSON(text []byte) error {
 	}
 	if in.Kernel != nil {
 		var err error
-		if read.Kernel, err = in.Kernel.read(); err != nil {
+		if read.Kernel, err = in.Kernel.readJSON(); err != nil {
 			return err
 		}
 	}
@@ -181,8 +181,8 @@ func writeKernel(k *kernel.Model) (*kernelJSON, error) {
 	return out, nil
 }
 
-// read returns the kernel machine.
-func (k *kernelJSON) read() (*kernel.Model, error) {
+// readJSON returns the kernel machine.
+func (k *kernelJSON) readJSON() (*kernel.Model, error) {
 	m := &kernel.Model{Params: k.Params, Coef: k.Coef, Intercept: k.Constant}
 	ard := k.Shape != "" || k.Groups != nil
 	switch {

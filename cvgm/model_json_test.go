@@ -189,15 +189,15 @@ func TestModelJSONRefusesWhatIsNoKernelMachine(t *testing.T) {
 	}
 }
 
-// refusesChanged fails unless the text is refused if from is replaced by to.
-func refusesChanged(t *testing.T, text []byte, from, to string) {
+// refusesChanged fails unless the text is refused if oldText is replaced by newText.
+func refusesChanged(t *testing.T, text []byte, oldText, newText string) {
 	t.Helper()
-	if !strings.Contains(string(text), from) {
-		t.Fatalf("%s lacks %s", text, from)
+	if !strings.Contains(string(text), oldText) {
+		t.Fatalf("%s lacks %s", text, oldText)
 	}
 	m := Model{Intercept: 7}
-	if err := m.UnmarshalJSON([]byte(strings.Replace(string(text), from, to, 1))); err == nil || m.Intercept != 7 || strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), strictjson.ChecksumKey) {
-		t.Errorf("%s: error %v, model %+v", to, err, m)
+	if err := m.UnmarshalJSON([]byte(strings.Replace(string(text), oldText, newText, 1))); err == nil || m.Intercept != 7 || strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), strictjson.ChecksumKey) {
+		t.Errorf("%s: error %v, model %+v", newText, err, m)
 	}
 }
 

@@ -18,7 +18,7 @@ func TestFinalOn(t *testing.T) {
 	d := casetest.Regression(7, 12, 3)
 	d.Weights = []float64{1, 2, 0, 1, 3, 1, 1, 2, 1, 1, 1, 1}
 	rows := []int{1, 2, 3, 4, 6, 8, 9, 11}
-	some := learn.Data{X: gathered(d.Dense(), rows), Y: sample.Pick(d.Y, rows), Weights: sample.Pick(d.Weights, rows)}
+	some := learn.Data{X: copyRows(d.Dense(), rows), Y: sample.Pick(d.Y, rows), Weights: sample.Pick(d.Weights, rows)}
 	cvOf := func(d learn.Data) *CV {
 		return casetest.Must(New(Config{Data: d, Splits: []Split{{Train: []int{0, 1, 3}, Val: []int{4, 5}}}, Loss: SquaredError{}, Centring: MeanCentring, Standardise: true,
 			Learner: func() learn.Learner { return new(linear.ElasticNet) }}))(t)

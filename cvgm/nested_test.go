@@ -63,7 +63,7 @@ func TestNestedScoresAgreeWithTheStandardErrorOfACV(t *testing.T) {
 		if err != nil {
 			return nil, err
 		}
-		l, err := m.Losses(c.Loss, learn.Data{X: gathered(c.Data.Dense(), f.Val), Y: sample.Pick(c.Data.Y, f.Val)})
+		l, err := m.Losses(c.Loss, learn.Data{X: copyRows(c.Data.Dense(), f.Val), Y: sample.Pick(c.Data.Y, f.Val)})
 		return [][]float64{l}, err
 	})
 	const rounding = 1e-10 // of warm and cold fits

@@ -272,7 +272,7 @@ func (p *Perceptron) rowsPart(part int) error {
 			y, below := &p.layers[l], &p.layers[l-1]
 			dh := below.row(below.dz, i)
 			y.backward(dh, y.row(y.dz, i))
-			kinked = below.rectify(dh, i, below.kinks[part]) || kinked
+			kinked = below.applyReLUSlope(dh, i, below.kinks[part]) || kinked
 		}
 		if p.dx != nil {
 			y, dh := &p.layers[0], p.dh[part*p.x.Cols:(part+1)*p.x.Cols]
@@ -313,22 +313,22 @@ func (p *Perceptron) unitsPart(part int) error {
 // z < 0.
 func (p *Perceptron) Generalised() bool { return p.kinked }
 
-// rectify replaces dh, the cotangent of row i of h, by the cotangent of row i of z. It reports
-// whether dh was different from 0 at one of the kinks.
-func (y *layer) rectify(dh []float64, i int, kinks []int) (kinked bool) {
+// applyReLUSlope replaces dh, the cotangent of row i of h, by the cotangent of row i of z. It
+// reports whether dh was different from 0 at one of the kinks.
+func (y *layer) applyReLUSlope(dh []float64, i int, kinks []int) (metKink bool) {
 	at, _ := slices.BinarySearch(kinks, i*y.out)
 	for _, k := range kinks[at:] {
 		if k >= (i+1)*y.out {
 			break
 		}
-		kinked = kinked || dh[k-i*y.out] != 0
+		metKink = metKink || dh[k-i*y.out] != 0
 	}
 	for j, h := range y.row(y.h, i) {
 		if h == 0 {
 			dh[j] = 0
 		}
 	}
-	return kinked
+	return metKink
 }
 
 // backward sets dh = Wᵀdz.

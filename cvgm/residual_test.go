@@ -32,11 +32,11 @@ func TestEveryFitHasAResidual(t *testing.T) {
 				_, err = cv.DataGradient(nil, make([]float64, len(d.Y)), hyper)
 			}
 			r, err2 := cv.Residual()
-			if cv.run.atOnce {
+			if cv.evalState.atOnce {
 				atOnce++
 			}
 			_, own := l.learner().(*smooth.Learner)
-			if own || cv.run.atOnce {
+			if own || cv.evalState.atOnce {
 				if err != nil || !errors.Is(err2, qpdiff.ErrDomain) || !math.IsNaN(r) {
 					t.Errorf("%s, at once %v: residual %v, errors %v, %v", l.name, once, r, err, err2)
 				}

@@ -10,33 +10,33 @@ import (
 
 // splitBatch is the scratch of splits that are evaluated together.
 type splitBatch struct {
-	items []learn.BatchItem
-	work  qpdiff.Workspace // of a learn.BatchLearner
+	items     []learn.BatchItem
+	workspace qpdiff.Workspace // of a learn.BatchLearner
 }
 
-// batches stores the batches that are not in use.
-type batches struct {
-	mutex sync.Mutex
-	free  []*splitBatch
+// A batchPool holds the batches that are not in use.
+type batchPool struct {
+	mutex  sync.Mutex
+	unused []*splitBatch
 }
 
-// take returns a batch whose slice of items has the given size. The caller sets all items.
-func (b *batches) take(size int) *splitBatch {
+// takeBatch returns a batch whose slice of items has the given size. The caller sets all items.
+func (b *batchPool) takeBatch(size int) *splitBatch {
 	b.mutex.Lock()
-	if len(b.free) == 0 {
-		b.free = append(b.free, new(splitBatch))
+	if len(b.unused) == 0 {
+		b.unused = append(b.unused, new(splitBatch))
 	}
-	last := len(b.free) - 1
-	s := b.free[last]
-	b.free = b.free[:last]
+	last := len(b.unused) - 1
+	s := b.unused[last]
+	b.unused = b.unused[:last]
 	b.mutex.Unlock()
 	s.items = slices.Grow(s.items[:0], size)[:size]
 	return s
 }
 
-// give puts a batch back into b.
-func (b *batches) give(s *splitBatch) {
+// putBack puts a batch back into b.
+func (b *batchPool) putBack(s *splitBatch) {
 	b.mutex.Lock()
-	b.free = append(b.free, s)
+	b.unused = append(b.unused, s)
 	b.mutex.Unlock()
 }

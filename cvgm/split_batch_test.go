@@ -41,10 +41,10 @@ func TestBatchesDoNotChangeResults(t *testing.T) {
 }
 
 // checkSameEvaluations compares a path of evaluations, values and gradients, with an error among them.
-func checkSameEvaluations(t *testing.T, alone, together *CV) {
+func checkSameEvaluations(t *testing.T, singly, together *CV) {
 	t.Helper()
-	alone.Reset()
-	x := make([]float64, alone.Dims())
+	singly.Reset()
+	x := make([]float64, singly.Dims())
 	for i := range x {
 		x[i] = .1 + .05*float64(i)
 	}
@@ -54,7 +54,7 @@ func checkSameEvaluations(t *testing.T, alone, together *CV) {
 		if step == 2 { // value alone
 			want, got = nil, nil
 		}
-		wantLoss, wantErr := alone.Eval(want, x)
+		wantLoss, wantErr := singly.Eval(want, x)
 		loss, err := together.Eval(got, x)
 		var one, other *SplitError
 		if errors.As(err, &one) != errors.As(wantErr, &other) || one != nil && one.Split != other.Split || one == nil && (loss != wantLoss || !slices.Equal(got, want)) {

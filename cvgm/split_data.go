@@ -56,12 +56,12 @@ func (f *splitFit) dataBackward(c *Config, want *dataGradient) error {
 	d.errX = args.First(fixed,
 		args.BadIf(want.wantX && c.Prepare != nil, "Config.Data.X", qpdiff.ErrNotDifferentiable, "ask for dy alone, or prepare the rows of each part yourself",
 			"reaches the learner through Config.Prepare, through which no derivative goes"),
-		args.BadIf(want.wantX && f.viewed && c.Data.Sparse(), "Config.Data.X", qpdiff.ErrNotDifferentiable, "ask for dy alone, or give Data.Dense()", "is sparse, and its derivative is dense through the means"),
-		args.BadIf(want.wantX && f.norm.Scale && f.norm.Jump >= 0, "Config.Data.X", qpdiff.ErrNotDifferentiable, "do not standardise, or drop the feature",
-			"has a feature %d that is constant on the training rows, where the standardised feature jumps", f.norm.Jump))
+		args.BadIf(want.wantX && f.readsInPlace && c.Data.Sparse(), "Config.Data.X", qpdiff.ErrNotDifferentiable, "ask for dy alone, or give Data.Dense()", "is sparse, and its derivative is dense through the means"),
+		args.BadIf(want.wantX && f.normaliser.Scale && f.normaliser.Jump >= 0, "Config.Data.X", qpdiff.ErrNotDifferentiable, "do not standardise, or drop the feature",
+			"has a feature %d that is constant on the training rows, where the standardised feature jumps", f.normaliser.Jump))
 	d.errY = args.First(fixed, d.errY)
 	rows, m := len(f.split.Train), f.features
-	if f.out != nil || f.viewed { // the derivatives of the learner have the rows of all examples
+	if f.leftOut != nil || f.readsInPlace { // the derivatives of the learner have the rows of all examples
 		rows = len(c.Data.Y)
 	}
 	wantedX, wantedY := want.wantX && d.errX == nil, want.wantY && d.errY == nil
@@ -75,23 +75,23 @@ func (f *splitFit) dataBackward(c *Config, want *dataGradient) error {
 	if wantedY {
 		d.grad.Y = make([]float64, rows)
 	}
-	if err := f.backward(c, &d.grad, d.val); err != nil && !d.blame(err, wantedX, wantedY) {
+	if err := f.backward(c, &d.grad, d.val); err != nil && !d.storeError(err, wantedX, wantedY) {
 		return err
 	}
 	if wantedY && c.Centring != NoCentring { // the mean of y is subtracted, and added to predictions
 		mean := sample.Sum(-floats.Sum(d.grad.Y), f.dprediction)
-		total := f.norm.Weights.Total(len(f.split.Train))
+		total := f.normaliser.Weights.Total(len(f.split.Train))
 		for at, i := range f.split.Train {
-			if !f.viewed {
+			if !f.readsInPlace {
 				i = at
 			}
-			d.grad.Y[i] += f.norm.Weights.At(at) * mean / total
+			d.grad.Y[i] += f.normaliser.Weights.At(at) * mean / total
 		}
 	}
-	if wantedX && f.viewed {
+	if wantedX && f.readsInPlace {
 		f.ownRows(c)
-	} else if wantedX && f.out == nil {
-		f.norm.Backward(f.train.Dense().RawMatrix().Data, f.val, d.grad.X.RawMatrix().Data, d.val.RawMatrix().Data)
+	} else if wantedX && f.leftOut == nil {
+		f.normaliser.Backward(f.train.Dense().RawMatrix().Data, f.val, d.grad.X.RawMatrix().Data, d.val.RawMatrix().Data)
 	}
 	return nil
 }
@@ -108,20 +108,20 @@ func (f *splitFit) ownRows(c *Config) {
 		return dst
 	}
 	train, val, dtrain := gather(x, f.split.Train), gather(x, f.split.Val), gather(d.grad.X, f.split.Train)
-	f.norm.Apply(train)
-	f.norm.Apply(val)
-	if f.norm.Centre { // cotangents of the rows as the learner receives them
+	f.normaliser.Apply(train)
+	f.normaliser.Apply(val)
+	if f.normaliser.Centre { // cotangents of the rows as the learner receives them
 		for i := range f.split.Train {
-			floats.Mul(dtrain[i*f.features:(i+1)*f.features], f.norm.Std)
+			floats.Mul(dtrain[i*f.features:(i+1)*f.features], f.normaliser.Std)
 		}
 	}
-	f.norm.Backward(train, val, dtrain, d.val.RawMatrix().Data)
+	f.normaliser.Backward(train, val, dtrain, d.val.RawMatrix().Data)
 	d.grad.X = mat.NewDense(len(f.split.Train), f.features, dtrain)
 }
 
-// blame stores err, the error of a derivative, for each wanted block (X or y) that err names. It
-// reports whether a block has an error.
-func (d *splitData) blame(err error, wantedX, wantedY bool) bool {
+// storeError stores err, the error of a derivative, for each wanted block (X or y) that err names.
+// It reports whether a block has an error.
+func (d *splitData) storeError(err error, wantedX, wantedY bool) bool {
 	var kink *qpdiff.NotDifferentiableError
 	if !errors.As(err, &kink) {
 		return false

@@ -36,25 +36,25 @@ type splitFit struct {
 	grad        learn.Grad // has Hyper unless Config.Hyper is set, and X only with a feature map
 	dval        []float64
 	dvalX       *mat.Dense // dval as a matrix
-	// viewed is set if train holds all examples in place. The learner then reads the rows of
+	// readsInPlace is set if train holds all examples in place. The learner then reads the rows of
 	// split.Train, and norm normalises them. With Config.Prepare, the rows are its stored features.
-	viewed bool
-	loaded bool // the last load succeeded
-	kinked bool // the last gradient met a kink of the loss
-	failed bool // before the gradient
+	readsInPlace bool
+	loaded       bool // the last load succeeded
+	metKink      bool // the last gradient met a kink of the loss
+	fitFailed    bool // before the gradient
 	// If triangle is not nil, it stands for the validation rows in the loss and its gradient. The
-	// predictions are then computed only when they are needed: see predict.
-	predicted bool
-	triangle  *sample.Triangle
-	joint     *jointFit // for a learn.ClassLearner; otherwise nil
+	// predictions are then computed only when they are needed: see ensurePredictions.
+	hasPredictions bool
+	triangle       *sample.Triangle
+	joint          *jointFit // for a learn.ClassLearner; otherwise nil
 
-	split    Split // without the rows of weight 0
-	out      []int // with cv.fullLearner: the examples that are not in split.Train
-	work     qpdiff.Workspace
-	prepared Prepared             // fitted to the training rows; nil without Config.Prepare
-	norm     normalise.Normaliser // with the weights of the training rows
-	train    learn.Data           // normalised rows, labels minus the intercept; empty with cv.fullLearner
-	data     *splitData           // of a DataGradient
+	split      Split // without the rows of weight 0
+	leftOut    []int // with cv.fullLearner: the examples that are not in split.Train
+	workspace  qpdiff.Workspace
+	prepared   Prepared             // fitted to the training rows; nil without Config.Prepare
+	normaliser normalise.Normaliser // with the weights of the training rows
+	train      learn.Data           // normalised rows, labels minus the intercept; empty with cv.fullLearner
+	data       *splitData           // of a DataGradient
 }
 
 // prepare allocates the storage for m features.
@@ -62,15 +62,15 @@ func (f *splitFit) prepare(c *Config, m int, viewed bool) {
 	t, v := len(f.split.Train), len(f.split.Val)
 	theta, _ := f.learner.Dims(m)
 	f.predictor, _ = f.learner.(learn.Predictor)
-	f.norm = normalise.Normaliser{Centre: c.centres(), Scale: c.Standardise, Learned: c.learned(),
+	f.normaliser = normalise.Normaliser{Centre: c.centres(), Scale: c.Standardise, Learned: c.learned(),
 		Weights: sample.Relative(c.Data.Weights, f.split.Train)}
 	f.valWeights = sample.Relative(c.Data.Weights, f.split.Val)
 	f.features = m
 	shape := t // of the learner's data
-	if f.viewed = viewed; viewed {
+	if f.readsInPlace = viewed; viewed {
 		f.train = learn.Data{Y: make([]float64, len(c.Data.Y)), Rows: f.split.Train, Weights: c.Data.Weights}
 		v = 0
-	} else if f.out != nil {
+	} else if f.leftOut != nil {
 		shape = len(c.Data.Y) // cv.fullLearner has all examples
 	} else {
 		f.train = learn.Data{X: mat.NewDense(t, m, nil), Y: make([]float64, t), Weights: sample.Pick(c.Data.Weights, f.split.Train)}
@@ -99,7 +99,7 @@ func (f *splitFit) prepare(c *Config, m int, viewed bool) {
 // load loads the split's training rows of x, as features, into the learner. It normalises the
 // features by the training rows and subtracts the intercept from the labels.
 func (f *splitFit) load(c *Config, x *mat.Dense) (err error) {
-	if f.viewed {
+	if f.readsInPlace {
 		err = f.loadView(c, x)
 	} else {
 		err = f.loadCopies(c, x)
@@ -110,30 +110,30 @@ func (f *splitFit) load(c *Config, x *mat.Dense) (err error) {
 
 // loadCopies is load for rows that are gathered.
 func (f *splitFit) loadCopies(c *Config, x *mat.Dense) error {
-	if err := f.gather(c, x); err != nil {
+	if err := f.gatherRows(c, x); err != nil {
 		return err
 	}
 	train := f.train.Dense().RawMatrix()
 	for i, row := range f.split.Train {
 		f.train.Y[i] = c.Data.Y[row]
 	}
-	if err := f.norm.Fit(train.Data, train.Cols); err != nil {
+	if err := f.normaliser.Fit(train.Data, train.Cols); err != nil {
 		return err
 	}
-	f.norm.Apply(train.Data)
-	f.norm.Apply(f.val)
+	f.normaliser.Apply(train.Data)
+	f.normaliser.Apply(f.val)
 	switch c.Centring {
 	case NoCentring:
 	case FixedLeastSquares:
-		f.intercept = normalise.LeastSquaresIntercept(train.Data, train.Cols, f.train.Y, f.norm.Weights)
+		f.intercept = normalise.LeastSquaresIntercept(train.Data, train.Cols, f.train.Y, f.normaliser.Weights)
 	case MeanCentring:
-		f.intercept = f.norm.Weights.Mean(f.train.Y)
+		f.intercept = f.normaliser.Weights.Mean(f.train.Y)
 	}
 	if !args.Finite(f.intercept) {
 		return args.Bad("Data", qpdiff.ErrNotFinite, "scale the features and the labels", "has the intercept %v over the training rows", f.intercept)
 	}
 	floats.AddConst(-f.intercept, f.train.Y)
-	f.reduce(c)
+	f.setTriangle(c)
 	return f.learner.Load(f.train)
 }
 
@@ -148,8 +148,8 @@ func (c *Config) triangleEntries(l learn.Learner, v, m, params int) int {
 	return sample.TriangleEntries(v, m)
 }
 
-// reduce sets the triangle, if there is one.
-func (f *splitFit) reduce(c *Config) {
+// setTriangle sets the triangle, if there is one.
+func (f *splitFit) setTriangle(c *Config) {
 	f.triangle = nil
 	if f.joint != nil || c.triangleEntries(f.learner, len(f.valY), f.features, len(f.theta)) == 0 {
 		return
@@ -159,14 +159,14 @@ func (f *splitFit) reduce(c *Config) {
 	}
 }
 
-// predict computes the predictions of the validation rows, unless they are there.
-func (f *splitFit) predict() error {
-	if f.predicted {
+// ensurePredictions computes the predictions of the validation rows, unless they are there.
+func (f *splitFit) ensurePredictions() error {
+	if f.hasPredictions {
 		return nil
 	}
-	f.predicted = true
-	if f.viewed {
-		f.norm.PredictStored(f.prediction, f.train.X, f.split.Val, f.theta, f.intercept)
+	f.hasPredictions = true
+	if f.readsInPlace {
+		f.normaliser.PredictStored(f.prediction, f.train.X, f.split.Val, f.theta, f.intercept)
 		return nil
 	}
 	if f.joint != nil {
@@ -178,17 +178,17 @@ func (f *splitFit) predict() error {
 		linearRows(f.prediction, f.theta, f.intercept, f.val, f.features, f.features)
 		return nil
 	}
-	return predictRows(f.prediction, f.predictor, &f.work, f.theta, f.intercept, f.valX)
+	return predictRows(f.prediction, f.predictor, &f.workspace, f.theta, f.intercept, f.valX)
 }
 
-// judgeTriangle computes the validation loss from the triangle, and if the parameter gradient is true,
-// the cotangent of θ. It reports whether both are finite.
-func (f *splitFit) judgeTriangle(gradient bool) bool {
+// setTriangleLoss computes the validation loss from the triangle, and if the parameter gradient is
+// true, the cotangent of θ. It reports whether both are finite.
+func (f *splitFit) setTriangleLoss(gradient bool) bool {
 	var slopes []float64
 	if gradient {
 		slopes = f.dtheta
 	}
-	f.loss, f.kinked = f.triangle.Loss(f.theta, slopes), false
+	f.loss, f.metKink = f.triangle.Loss(f.theta, slopes), false
 	return args.Finite(f.loss) && args.AllFinite(slopes)
 }
 
@@ -213,33 +213,33 @@ func (f *splitFit) loadView(c *Config, x *mat.Dense) error {
 		}
 		f.train.X, raw = x, x
 	}
-	if err := f.norm.FitRows(raw, f.split.Train); err != nil {
+	if err := f.normaliser.FitRows(raw, f.split.Train); err != nil {
 		return err
 	}
 	if f.intercept = 0; c.Centring != NoCentring {
-		f.intercept = f.norm.Weights.Mean(sample.Pick(c.Data.Y, f.split.Train))
+		f.intercept = f.normaliser.Weights.Mean(sample.Pick(c.Data.Y, f.split.Train))
 	}
 	if !args.Finite(f.intercept) {
 		return args.Bad("Data", qpdiff.ErrNotFinite, "scale the labels", "has the intercept %v over the training rows", f.intercept)
 	}
 	copy(f.train.Y, c.Data.Y)
 	floats.AddConst(-f.intercept, f.train.Y)
-	if f.norm.Centre {
-		f.train.Centre, f.train.Scale = f.norm.Mean, f.norm.Std
+	if f.normaliser.Centre {
+		f.train.Centre, f.train.Scale = f.normaliser.Mean, f.normaliser.Std
 	}
 	return f.learner.Load(f.train)
 }
 
-// judge computes the validation loss and, if the parameter gradient is true, the cotangents of
-// the predictions. The parameter hyper is true if the cotangents serve only for derivatives in
-// the hyperparameters.
-func (f *splitFit) judge(c *Config, gradient, hyper bool) error {
-	if _, ok := c.Loss.(SquaredError); ok && f.judgeSquares(gradient) {
+// setLoss computes the validation loss and, if the parameter gradient is true, the cotangents of
+// the predictions. The parameter hyper is true if the cotangents serve only for derivatives in the
+// hyperparameters.
+func (f *splitFit) setLoss(c *Config, gradient, hyper bool) error {
+	if _, ok := c.Loss.(SquaredError); ok && f.setSquaresLoss(gradient) {
 		return nil
 	}
 	kinks, _ := c.Loss.(KinkedLoss)
 	v := f.valWeights.Total(len(f.valY))
-	f.loss, f.kinked = 0, false
+	f.loss, f.metKink = 0, false
 	for i, p := range f.prediction {
 		y := f.valY[i]
 		value, slope := c.Loss.Eval(p, y)
@@ -264,7 +264,7 @@ func (f *splitFit) judge(c *Config, gradient, hyper bool) error {
 					return args.Bad("Config.Loss", qpdiff.ErrNotDifferentiable, "move the hyperparameters, set Config.Generalised, or use a smooth loss",
 						"has a kink at the prediction %v of example %d", p, f.split.Val[i])
 				}
-				slope, f.kinked = at, f.kinked || !held
+				slope, f.metKink = at, f.metKink || !held
 			}
 		}
 		if slope != slope {
@@ -280,9 +280,9 @@ func (f *splitFit) judge(c *Config, gradient, hyper bool) error {
 	return nil
 }
 
-// judgeSquares does the work of judge for the squared error, without calls for each row. It gives up
-// if a loss is not finite, and reports whether it did the work.
-func (f *splitFit) judgeSquares(gradient bool) bool {
+// setSquaresLoss does the work of setLoss for the squared error, without calls for each row. It
+// gives up if a loss is not finite, and reports whether it did the work.
+func (f *splitFit) setSquaresLoss(gradient bool) bool {
 	labels, slopes := f.valY[:len(f.prediction)], f.dprediction[:len(f.prediction)]
 	weights, v, sum := f.valWeights, f.valWeights.Total(len(labels)), 0.0
 	for i, p := range f.prediction {
@@ -295,7 +295,7 @@ func (f *splitFit) judgeSquares(gradient bool) bool {
 	if !args.Finite(sum) {
 		return false
 	}
-	f.loss, f.kinked = sum/v, false
+	f.loss, f.metKink = sum/v, false
 	if gradient {
 		for i, p := range f.prediction {
 			r := 2 * (p - labels[i])
@@ -325,7 +325,7 @@ func (f *splitFit) isHeld(i int) (bool, error) {
 	g := learn.Grad{Hyper: make([]float64, len(f.grad.Hyper)), HyperSize: make([]float64, len(f.grad.Hyper))}
 	f.dprediction = make([]float64, len(slopes))
 	f.dprediction[i] = 1
-	err := f.product(&g, nil)
+	err := f.plainBackward(&g, nil)
 	f.dprediction = slopes
 	if errors.Is(err, qpdiff.ErrNotDifferentiable) {
 		return false, nil
@@ -346,22 +346,22 @@ func (f *splitFit) isHeld(i int) (bool, error) {
 // atKink computes the terms of a kernel machine only if a kink is near, because they cost as much
 // as the prediction.
 func (f *splitFit) atKink(i int, p, y, distance float64) bool {
-	if distance <= lossKinkTol*f.size(i, p) {
+	if distance <= lossKinkTol*f.predictionTerms(i, p) {
 		return true
 	}
 	k, ok := f.predictor.(kernel.Machine)
 	return ok && distance <= nearLossKink*(math.Abs(p)+math.Abs(y)) && distance <= lossKinkTol*k.PredictionSize(f.valX.RawRowView(i))
 }
 
-// size returns the size of the terms that sum to the prediction p of validation row i. For a
-// learn.Predictor and for leaveOneOut the terms are unknown, and size returns |p|.
-func (f *splitFit) size(i int, p float64) float64 {
+// predictionTerms returns the size of the terms that sum to the prediction p of validation row i.
+// For a learn.Predictor and for leaveOneOut the terms are unknown, and predictionTerms returns |p|.
+func (f *splitFit) predictionTerms(i int, p float64) float64 {
 	if f.predictor != nil || f.features == 0 || f.joint != nil {
 		return math.Abs(p)
 	}
 	m := f.features
-	if f.viewed {
-		return math.Abs(f.intercept) + f.norm.SizeStored(f.train.X, f.split.Val[i], f.theta)
+	if f.readsInPlace {
+		return math.Abs(f.intercept) + f.normaliser.SizeStored(f.train.X, f.split.Val[i], f.theta)
 	}
 	size := math.Abs(f.intercept)
 	for j, w := range f.theta {
@@ -377,7 +377,7 @@ func (f *splitFit) size(i int, p float64) float64 {
 // computes them from the cotangents of the predictions. If g.X is not nil, backward also sets dval
 // to the cotangents of the validation rows.
 func (f *splitFit) backward(c *Config, g *learn.Grad, dval *mat.Dense) error {
-	return f.withoutKinks(c, f.product(g, dval))
+	return f.withoutKinks(c, f.plainBackward(g, dval))
 }
 
 // withoutKinks changes err, the error of a derivative, if Config.Generalised is set. It adds to the
@@ -392,19 +392,19 @@ func (f *splitFit) withoutKinks(c *Config, err error) error {
 	return fmt.Errorf("%w (the learner %T has no method SetGeneralised)", err, f.learner)
 }
 
-// product is backward, but returns the error of the learner unchanged.
-func (f *splitFit) product(g *learn.Grad, dval *mat.Dense) error {
+// plainBackward is backward, but returns the error of the learner unchanged.
+func (f *splitFit) plainBackward(g *learn.Grad, dval *mat.Dense) error {
 	if f.predictor != nil {
-		return f.predictor.PredictVJP(&f.work, g, dval, f.valX, f.dprediction)
+		return f.predictor.PredictVJP(&f.workspace, g, dval, f.valX, f.dprediction)
 	}
 	f.cotangent(g.X != nil, dval)
-	return f.learner.VJP(&f.work, g, f.dtheta)
+	return f.learner.VJP(&f.workspace, g, f.dtheta)
 }
 
 // cotangent sets dtheta to the cotangent of θ. If wantRows is set, it sets dval to the cotangent of
 // the validation rows. If the triangle gave the loss, dtheta is set already.
 func (f *splitFit) cotangent(wantRows bool, dval *mat.Dense) {
-	if !f.predicted {
+	if !f.hasPredictions {
 		return
 	}
 	if f.joint != nil {
@@ -415,9 +415,9 @@ func (f *splitFit) cotangent(wantRows bool, dval *mat.Dense) {
 		f.joint.cotangent(f.dtheta, dval, f.theta, f.valX, f.dprediction)
 		return
 	}
-	if f.viewed {
+	if f.readsInPlace {
 		clear(f.dtheta)
-		f.norm.AddStored(f.dtheta, f.train.X, f.split.Val, f.dprediction)
+		f.normaliser.AddStored(f.dtheta, f.train.X, f.split.Val, f.dprediction)
 		if dval != nil {
 			for i, d := range f.dprediction {
 				floats.ScaleTo(dval.RawRowView(i), d, f.theta[:f.features])
@@ -471,22 +471,22 @@ type splitData struct {
 // fitPrepared fits Config.Prepare to the training rows of x, and stores the result in f.prepared.
 func (f *splitFit) fitPrepared(c *Config, x *mat.Dense) (err error) {
 	_, n := x.Dims()
-	if f.prepared, err = c.Prepare.Fit(gathered(x, f.split.Train), sample.Pick(c.Data.Weights, f.split.Train)); err != nil {
+	if f.prepared, err = c.Prepare.Fit(copyRows(x, f.split.Train), sample.Pick(c.Data.Weights, f.split.Train)); err != nil {
 		return err
 	}
 	return checkPrepared(f.prepared, n, f.features)
 }
 
-// gathered returns a copy of the listed rows of x.
-func gathered(x *mat.Dense, rows []int) *mat.Dense {
+// copyRows returns a copy of the listed rows of x.
+func copyRows(x *mat.Dense, rows []int) *mat.Dense {
 	_, n := x.Dims()
 	some := mat.NewDense(len(rows), n, nil)
 	sample.Gather(some.RawMatrix().Data, x, rows)
 	return some
 }
 
-// gather copies the split's rows of x, through Config.Prepare if there is one.
-func (f *splitFit) gather(c *Config, x *mat.Dense) error {
+// gatherRows copies the split's rows of x, through Config.Prepare if there is one.
+func (f *splitFit) gatherRows(c *Config, x *mat.Dense) error {
 	train := f.train.Dense().RawMatrix()
 	if c.Prepare == nil {
 		sample.Gather(train.Data, x, f.split.Train)

@@ -11,7 +11,7 @@ import (
 
 // A jointFit holds the decisions of a [learn.ClassLearner] for the validation rows of a split.
 type jointFit struct {
-	own               []int
+	ownClass          []int
 	decisions, slopes []float64 // the first class for all rows, then the next one
 }
 
@@ -22,9 +22,9 @@ func newJointFit(l learn.Learner, labels []float64) *jointFit {
 	if !ok {
 		return nil
 	}
-	j := &jointFit{own: make([]int, len(labels)), decisions: make([]float64, len(labels)*c.Outputs()), slopes: make([]float64, len(labels)*c.Outputs())}
+	j := &jointFit{ownClass: make([]int, len(labels)), decisions: make([]float64, len(labels)*c.Outputs()), slopes: make([]float64, len(labels)*c.Outputs())}
 	for i, y := range labels {
-		j.own[i], labels[i] = int(y), 1
+		j.ownClass[i], labels[i] = int(y), 1
 	}
 	return j
 }
@@ -36,7 +36,7 @@ func block(v []float64, c, size int) []float64 { return v[c*size:][:size] }
 // predict sets dst to the log odds η_y − log Σ_{c≠y} exp(η_c) of each normalised row of x, where y
 // is the class of the row. It sets slopes to the derivatives of the log odds in η.
 func (j *jointFit) predict(dst, theta []float64, x *mat.Dense) {
-	rows := len(j.own)
+	rows := len(j.ownClass)
 	if rows == 0 {
 		return
 	}
@@ -52,15 +52,15 @@ func (j *jointFit) predict(dst, theta []float64, x *mat.Dense) {
 			j.decisions[c*rows+i] = d
 		}
 	}
-	j.odds(dst)
+	j.logOdds(dst)
 }
 
-// odds computes the log odds of each row's class from the decisions. It sets dst to the log odds,
-// and slopes to their derivatives in the decisions.
-func (j *jointFit) odds(dst []float64) {
-	rows := len(j.own)
+// logOdds computes the log odds of each row's class from the decisions. It sets dst to the log
+// odds, and slopes to their derivatives in the decisions.
+func (j *jointFit) logOdds(dst []float64) {
+	rows := len(j.ownClass)
 	classes := len(j.decisions) / max(1, rows)
-	for i, own := range j.own {
+	for i, own := range j.ownClass {
 		most, sum := math.Inf(-1), 0.0
 		for c := range classes {
 			if c != own {
@@ -88,7 +88,7 @@ func (j *jointFit) odds(dst []float64) {
 // is not nil, it sets dx to the cotangent of x. It overwrites the decisions.
 func (j *jointFit) cotangent(dtheta []float64, dx *mat.Dense, theta []float64, x *mat.Dense, ddst []float64) {
 	clear(dtheta)
-	rows := len(j.own)
+	rows := len(j.ownClass)
 	if rows == 0 {
 		return
 	}

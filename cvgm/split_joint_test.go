@@ -50,7 +50,7 @@ func TestSeveralClasses(t *testing.T) {
 	want := 0.0
 	for _, s := range c.Splits {
 		models := casetest.Must(cv.FinalClasses(context.Background(), s.Train, alpha))(t)
-		x := gathered(c.Data.Dense(), s.Val)
+		x := copyRows(c.Data.Dense(), s.Val)
 		decisions := mat.NewDense(len(s.Val), 3, nil)
 		for k, m := range models {
 			d := make([]float64, len(s.Val))
@@ -69,7 +69,7 @@ func TestSeveralClasses(t *testing.T) {
 	fromModels := 0.0
 	for _, s := range c.Splits { // the same by the functions of all models
 		models := casetest.Must(cv.FinalClasses(context.Background(), s.Train, alpha))(t)
-		val := learn.Data{X: gathered(c.Data.Dense(), s.Val), Y: sample.Pick(c.Data.Y, s.Val), Weights: sample.Pick(c.Data.Weights, s.Val)}
+		val := learn.Data{X: copyRows(c.Data.Dense(), s.Val), Y: sample.Pick(c.Data.Y, s.Val), Weights: sample.Pick(c.Data.Weights, s.Val)}
 		fromModels += casetest.Must(ClassRisk(models, c.Loss, val))(t) / float64(len(c.Splits))
 	}
 	if !casetest.Near(loss, want, 1e-12) || !casetest.Near(fromModels, want, 1e-12) {
@@ -119,7 +119,7 @@ func checkOutOfFoldClasses(t *testing.T, c Config, cv *CV, alpha []float64) {
 	casetest.OK(t, cv.OutOfFoldClasses(got))
 	for _, s := range c.Splits {
 		models := casetest.Must(cv.FinalClasses(context.Background(), s.Train, alpha))(t)
-		p := casetest.Must(ClassProbabilities(models, gathered(c.Data.Dense(), s.Val)))(t)
+		p := casetest.Must(ClassProbabilities(models, copyRows(c.Data.Dense(), s.Val)))(t)
 		for at, i := range s.Val {
 			counts[i]++
 			for k := range 3 {

@@ -75,18 +75,18 @@ func GroupedKFold(src Source, groups []int, k int) ([]Split, error) {
 	}
 	order := src.Perm(len(names))
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(sizes[names[b]], sizes[names[a]]) })
-	// held[j] is the number of examples in fold j, and of[name] is the fold of the group with this
-	// name.
-	held, of := make([]int, k), map[int]int{}
+	// foldSize[j] is the number of examples in fold j, and foldOf[name] is the fold of the group with
+	// this name.
+	foldSize, foldOf := make([]int, k), map[int]int{}
 	for _, at := range order {
 		g := names[at]
-		least := slices.Index(held, slices.Min(held))
-		held[least] += sizes[g]
-		of[g] = least
+		least := slices.Index(foldSize, slices.Min(foldSize))
+		foldSize[least] += sizes[g]
+		foldOf[g] = least
 	}
 	fold := make([]int, len(groups))
 	for i, g := range groups {
-		fold[i] = of[g]
+		fold[i] = foldOf[g]
 	}
 	return splitsOf(fold, k), nil
 }

@@ -50,7 +50,7 @@ func TestStratifiedFoldsHoldEveryClassEvenly(t *testing.T) {
 		k := rapid.IntRange(2, n).Draw(t, "k")
 		splits := casetest.Must(StratifiedKFold(synth.NewStream(rapid.Uint64().Draw(t, "seed"), "splits"), y, k))(t)
 		checkSplits(t, splits, n)
-		if counts := validations(splits, n); len(splits) != k || slices.Max(counts) != 1 || slices.Min(counts) != 1 {
+		if counts := countValidations(splits, n); len(splits) != k || slices.Max(counts) != 1 || slices.Min(counts) != 1 {
 			t.Fatalf("%d splits validate %v times", len(splits), counts)
 		}
 		for j, s := range splits {
@@ -86,7 +86,7 @@ func TestGroupedFoldsPartNoGroup(t *testing.T) {
 		k := rapid.IntRange(2, len(sizes)).Draw(t, "k")
 		splits := casetest.Must(GroupedKFold(synth.NewStream(rapid.Uint64().Draw(t, "seed"), "splits"), groups, k))(t)
 		checkSplits(t, splits, n)
-		if counts := validations(splits, n); len(splits) != k || slices.Max(counts) != 1 {
+		if counts := countValidations(splits, n); len(splits) != k || slices.Max(counts) != 1 {
 			t.Fatalf("%d splits validate %v times", len(splits), counts)
 		}
 		casetest.OK(t, CheckGroups(splits, groups))

@@ -30,8 +30,8 @@ func checkSplits(t rapid.TB, splits []Split, n int) {
 	}
 }
 
-// validations counts how often each example is validated on.
-func validations(splits []Split, n int) []int {
+// countValidations counts how often each example is validated on.
+func countValidations(splits []Split, n int) []int {
 	counts := make([]int, n)
 	for _, s := range splits {
 		for _, i := range s.Val {
@@ -57,14 +57,14 @@ func TestSplitsPartitionTheExamples(t *testing.T) {
 
 		balanced := casetest.Must(BalancedSplits(src, n, k, p))(t)
 		checkSplits(t, balanced, n)
-		counts := validations(balanced, n)
+		counts := countValidations(balanced, n)
 		if slices.Max(counts)-slices.Min(counts) > 1 {
 			t.Fatalf("balanced splits validate unequally often: %v", counts)
 		}
 
 		folds := casetest.Must(KFold(src, n, 2+k%(n-1)))(t)
 		checkSplits(t, folds, n)
-		if counts := validations(folds, n); slices.Max(counts) != 1 || slices.Min(counts) != 1 {
+		if counts := countValidations(folds, n); slices.Max(counts) != 1 || slices.Min(counts) != 1 {
 			t.Fatalf("folds validate %v times", counts)
 		}
 

@@ -52,15 +52,15 @@ func NewStochastic(c Config, source func() Source, draw func(src Source) ([]Spli
 		return nil, err
 	}
 	s := &Stochastic{c: c, source: source, draw: draw}
-	if err := s.redraw(context.Background()); err != nil {
+	if err := s.drawSplits(context.Background()); err != nil {
 		return nil, err
 	}
 	s.Restart()
 	return s, nil
 }
 
-// redraw draws the next splits and sets cv to their CV.
-func (s *Stochastic) redraw(ctx context.Context) error {
+// drawSplits draws the next splits and sets cv to their CV.
+func (s *Stochastic) drawSplits(ctx context.Context) error {
 	if s.src == nil {
 		if s.src = s.source(); s.src == nil {
 			return args.Bad("source", qpdiff.ErrEmpty, "return a new source of random numbers from each call", "returned nil")
@@ -93,7 +93,7 @@ func (s *Stochastic) Eval(grad, alpha []float64) (float64, error) {
 // EvalContext is Eval with a context; see [CV.EvalContext].
 func (s *Stochastic) EvalContext(ctx context.Context, grad, alpha []float64) (float64, error) {
 	s.evaluations++
-	loss, err := math.NaN(), s.redraw(ctx)
+	loss, err := math.NaN(), s.drawSplits(ctx)
 	if err == nil {
 		loss, err = s.cv.EvalContext(ctx, grad, alpha)
 	}

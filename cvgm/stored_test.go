@@ -38,10 +38,10 @@ func drawStored(rng *rand.Rand, rows, n int) *sample.Stored {
 	return s
 }
 
-// unreadable is a sparse matrix whose At panics.
-type unreadable struct{ *sample.Stored }
+// unreadableMatrix is a sparse matrix whose At panics.
+type unreadableMatrix struct{ *sample.Stored }
 
-func (unreadable) At(i, j int) float64 { panic("an entry of a sparse matrix was read by At") }
+func (unreadableMatrix) At(i, j int) float64 { panic("an entry of a sparse matrix was read by At") }
 
 // storedConfig draws a CV of an elastic net on a sparse X.
 func storedConfig(t *testing.T, rng *rand.Rand) (c cvgm.Config, dense *mat.Dense) {
@@ -56,7 +56,7 @@ func storedConfig(t *testing.T, rng *rand.Rand) (c cvgm.Config, dense *mat.Dense
 	if err != nil {
 		t.Fatal(err)
 	}
-	c = cvgm.Config{Data: learn.Data{X: unreadable{x}, Y: y}, Splits: splits, Loss: cvgm.SquaredError{},
+	c = cvgm.Config{Data: learn.Data{X: unreadableMatrix{x}, Y: y}, Splits: splits, Loss: cvgm.SquaredError{},
 		Learner: func() learn.Learner { return new(linear.ElasticNet) }, Standardise: rng.IntN(3) > 0, Centring: []cvgm.Centring{cvgm.NoCentring, cvgm.MeanCentring}[rng.IntN(2)]}
 	if rng.IntN(2) == 0 {
 		c.Data.Weights = make([]float64, rows)

@@ -14,16 +14,16 @@ import (
 // the feature map's parameters, or of the rows of the data, makes them unequal, the derivative does
 // not hold for this change.
 type tieTest struct {
-	c         *Config
-	rows      bool // the moves are of the rows of the data, not of the parameters
-	call      func(i, k int, sign float64, d []float64) bool
-	fit       *splitFit
-	tied      bool         // the derivative treats some rows as equal in a direction d
-	parted    bool         // a move makes such rows unequal
-	i, k      int          // the examples found
-	dfeatures *mat.Dense   // zero
-	dparams   [3][]float64 // derivatives of dᵀφ for example i, for example k, and for the mean
-	dx        [3]*mat.Dense
+	c            *Config
+	rows         bool // the moves are of the rows of the data, not of the parameters
+	visitFunc    func(i, k int, sign float64, d []float64) bool
+	fit          *splitFit
+	hasTies      bool         // the derivative treats some rows as equal in a direction d
+	makesUnequal bool         // a move makes such rows unequal
+	i, k         int          // the examples found
+	dfeatures    *mat.Dense   // zero
+	dparams      [3][]float64 // derivatives of dᵀφ for example i, for example k, and for the mean
+	dx           [3]*mat.Dense
 }
 
 func (t *tieTest) prepare(c *Config, features int, rows bool) {
@@ -31,7 +31,7 @@ func (t *tieTest) prepare(c *Config, features int, rows bool) {
 	if c.Prepare != nil { // moves of the prepared rows
 		raw = features
 	}
-	t.c, t.rows, t.call, t.dfeatures = c, rows, t.visit, mat.NewDense(n, features, nil)
+	t.c, t.rows, t.visitFunc, t.dfeatures = c, rows, t.visit, mat.NewDense(n, features, nil)
 	for at := range t.dparams {
 		if c.Features != nil {
 			t.dparams[at] = make([]float64, c.Features.NumParams())
@@ -42,58 +42,58 @@ func (t *tieTest) prepare(c *Config, features int, rows bool) {
 	}
 }
 
-// prepared reports whether find may find rows.
+// prepared reports whether findTies may find rows.
 func (t *tieTest) prepared() bool { return t.c != nil }
 
-// find looks at the training rows of f.
-func (t *tieTest) find(f *splitFit) {
-	t.tied, t.parted = false, false
+// findTies looks at the training rows of f.
+func (t *tieTest) findTies(f *splitFit) {
+	t.hasTies, t.makesUnequal = false, false
 	if l, ok := f.learner.(learn.TiedLearner); ok && t.prepared() {
 		t.fit = f
-		l.Ties(&f.work, t.call)
+		l.Ties(&f.workspace, t.visitFunc)
 	}
 }
 
-// visit is the function that find passes to [learn.TiedLearner]. It computes the derivative of
+// visit is the function that findTies passes to [learn.TiedLearner]. It computes the derivative of
 // dᵀφ for each of the two examples, and compares these derivatives. It does not compute the
 // derivative of the difference, which would contain the rounding errors of both.
-func (t *tieTest) visit(i, k int, sign float64, d []float64) (more bool) {
+func (t *tieTest) visit(i, k int, sign float64, d []float64) (canContinue bool) {
 	f := t.fit
-	if f.out == nil {
+	if f.leftOut == nil {
 		i, k = f.split.Train[i], f.split.Train[k]
 	}
-	if t.parted || !t.rows && sign > 0 && slices.Equal(t.c.Data.Dense().RawRowView(i), t.c.Data.Dense().RawRowView(k)) {
+	if t.makesUnequal || !t.rows && sign > 0 && slices.Equal(t.c.Data.Dense().RawRowView(i), t.c.Data.Dense().RawRowView(k)) {
 		return false
 	}
-	if !t.tied && slices.ContainsFunc(d, func(v float64) bool { return v != 0 }) {
-		t.tied, t.i, t.k = true, i, k
+	if !t.hasTies && slices.ContainsFunc(d, func(v float64) bool { return v != 0 }) {
+		t.hasTies, t.i, t.k = true, i, k
 	}
-	of, with := t.moves(0, d, 1, nil, i), t.moves(1, d, sign, nil, k)
-	if sign > 0 || !f.norm.Centre {
-		t.parted = t.parted || !slices.Equal(of, with)
+	of, with := t.moveDerivative(0, d, 1, nil, i), t.moveDerivative(1, d, sign, nil, k)
+	if sign > 0 || !f.normaliser.Centre {
+		t.makesUnequal = t.makesUnequal || !slices.Equal(of, with)
 	} else { // a move of the mean counts twice for examples of opposite sign
 		rows := f.split.Train
-		mean := t.moves(2, d, 2/f.norm.Weights.Total(len(rows)), f.norm.Weights, rows...)
+		mean := t.moveDerivative(2, d, 2/f.normaliser.Weights.Total(len(rows)), f.normaliser.Weights, rows...)
 		for p := range of {
-			t.parted = t.parted || !(math.Abs(of[p]-with[p]-mean[p]) <= tieTol*(math.Abs(of[p])+math.Abs(with[p])+math.Abs(mean[p])))
+			t.makesUnequal = t.makesUnequal || !(math.Abs(of[p]-with[p]-mean[p]) <= tieTol*(math.Abs(of[p])+math.Abs(with[p])+math.Abs(mean[p])))
 		}
 	}
-	if t.parted {
+	if t.makesUnequal {
 		t.i, t.k = i, k
 	}
-	return !t.parted
+	return !t.makesUnequal
 }
 
-// moves returns the derivative of scale·Σdᵀφ, a weighted sum over the examples, in the rows of the
-// data or in the parameters. It stores the result in t.dx[slot] or t.dparams[slot].
-func (t *tieTest) moves(slot int, d []float64, scale float64, weights sample.Weights, examples ...int) []float64 {
+// moveDerivative returns the derivative of scale·Σdᵀφ, a weighted sum over the examples, in the rows of
+// the data or in the parameters. It stores the result in t.dx[slot] or t.dparams[slot].
+func (t *tieTest) moveDerivative(slot int, d []float64, scale float64, weights sample.Weights, examples ...int) []float64 {
 	f, m := t.fit, t.c.Features
 	for nr, example := range examples {
 		weight := scale * weights.At(nr)
 		row := t.dfeatures.RawRowView(example)
 		for j, v := range d {
-			if f.norm.Scale {
-				v /= f.norm.Std[j] // Std[j] is the same for both examples
+			if f.normaliser.Scale {
+				v /= f.normaliser.Std[j] // Std[j] is the same for both examples
 			}
 			row[j] += weight * v
 		}
@@ -102,7 +102,7 @@ func (t *tieTest) moves(slot int, d []float64, scale float64, weights sample.Wei
 	if t.rows {
 		t.dx[slot].Zero()
 	}
-	t.parted = backwardMap(m, t.dparams[slot], t.dx[slot], t.dfeatures) || t.parted
+	t.makesUnequal = backwardMap(m, t.dparams[slot], t.dx[slot], t.dfeatures) || t.makesUnequal
 	t.dfeatures.Zero()
 	if t.rows {
 		return t.dx[slot].RawMatrix().Data

@@ -102,7 +102,7 @@ func (c tieCase) cv(t *testing.T, generalised bool) *CV {
 }
 
 // oneSided returns the slopes of f at x along d: from below and from above.
-func oneSided(t *testing.T, f search.Objective, x, d []float64) (below, above float64) {
+func oneSided(t *testing.T, f search.Objective, x, d []float64) (slopeBelow, slopeAbove float64) {
 	t.Helper()
 	at := func(step float64) float64 {
 		moved := slices.Clone(x)
@@ -151,7 +151,7 @@ func TestTiesThatTheFeatureMapParts(t *testing.T) {
 			strict := c.cv(t, false)
 			grad := make([]float64, len(c.alpha))
 			var split *SplitError
-			if _, err := strict.Eval(grad, c.alpha); !errors.Is(err, qpdiff.ErrNotDifferentiable) || !errors.As(err, &split) || !contains(err, "examples 1 and 3") {
+			if _, err := strict.Eval(grad, c.alpha); !errors.Is(err, qpdiff.ErrNotDifferentiable) || !errors.As(err, &split) || !messageHas(err, "examples 1 and 3") {
 				t.Errorf("gradient %v, error %v", grad, err)
 			}
 			if strict.Generalised() {
@@ -221,7 +221,7 @@ func TestTiesThatTheFeatureMapKeeps(t *testing.T) {
 			if _, err := cv.Eval(grad, c.alpha); err != nil {
 				t.Fatal(err)
 			}
-			cv.fits[0].learner.(learn.TiedLearner).Ties(&cv.fits[0].work, func(i, k int, _ float64, d []float64) bool {
+			cv.fits[0].learner.(learn.TiedLearner).Ties(&cv.fits[0].workspace, func(i, k int, _ float64, d []float64) bool {
 				if c.train[i] == 1 && c.train[k] == 3 && floats.Norm(d, 2) > 1e-6 {
 					ties++
 				}
@@ -283,7 +283,7 @@ func TestTiesThatOnlyTheDerivativeParts(t *testing.T) {
 				learner(k)
 			}
 			alpha, grad := []float64{0}, make([]float64, 1)
-			if _, err := c.cv(t, false).Eval(grad, alpha); !errors.Is(err, qpdiff.ErrNotDifferentiable) || !contains(err, "examples 1 and 3") {
+			if _, err := c.cv(t, false).Eval(grad, alpha); !errors.Is(err, qpdiff.ErrNotDifferentiable) || !messageHas(err, "examples 1 and 3") {
 				t.Errorf("gradient %v, error %v", grad, err)
 			}
 			loose := c.cv(t, true)
@@ -311,7 +311,7 @@ func TestEqualFeaturesWithoutTies(t *testing.T) {
 			c.train = []int{0, 1, 2, 3}
 			cv := c.cv(t, false)
 			checkGradient(t, cv.Eval, c.alpha, 1e-5, 1e-7)
-			cv.fits[0].learner.(learn.TiedLearner).Ties(&cv.fits[0].work, func(i, k int, _ float64, d []float64) bool {
+			cv.fits[0].learner.(learn.TiedLearner).Ties(&cv.fits[0].workspace, func(i, k int, _ float64, d []float64) bool {
 				if floats.Norm(d, 2) > 0 {
 					t.Errorf("rows %d and %d are tied along %v", i, k, d)
 				}

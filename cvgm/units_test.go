@@ -140,7 +140,7 @@ func TestOneSplitWithAConstantFeature(t *testing.T) {
 	}
 	var split *SplitError
 	_, err = cv.Eval(nil, []float64{1, 2, 3, 4, 0, 0, 1, 0})
-	if !errors.As(err, &split) || split.Split != 0 || !errors.Is(err, qpdiff.ErrDomain) || !contains(err, "feature 1") {
+	if !errors.As(err, &split) || split.Split != 0 || !errors.Is(err, qpdiff.ErrDomain) || !messageHas(err, "feature 1") {
 		t.Errorf("error %v, want that of feature 1 in split 0", err)
 	}
 }

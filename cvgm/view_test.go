@@ -15,10 +15,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A copying learner hides that an elastic net reads rows in place.
-type copying struct{ learn.Learner }
+// A copyingLearner hides that an elastic net reads rows in place.
+type copyingLearner struct{ learn.Learner }
 
-func (c copying) SetGeneralised(on bool) { c.Learner.(learn.KinkedLearner).SetGeneralised(on) }
+func (c copyingLearner) SetGeneralised(on bool) { c.Learner.(learn.KinkedLearner).SetGeneralised(on) }
 
 // viewedData draws rows of n features, some far from zero, in very large or small units,
 // constant or rare.
@@ -73,7 +73,7 @@ func TestViewEqualsCopies(t *testing.T) {
 				Centring: []cvgm.Centring{cvgm.MeanCentring, cvgm.FixedLeastSquares, cvgm.NoCentring}[rng.IntN(3)],
 				Learner:  func() learn.Learner { return new(linear.ElasticNet) }}
 			other := c
-			other.Learner = func() learn.Learner { return copying{new(linear.ElasticNet)} }
+			other.Learner = func() learn.Learner { return copyingLearner{new(linear.ElasticNet)} }
 			alpha := []float64{.05 + .2*rng.Float64(), .01 + rng.Float64()}
 			near := func(name string, got, want []float64) {
 				t.Helper()
@@ -174,9 +174,9 @@ func TestViewDataGradient(t *testing.T) {
 	}
 }
 
-// spiked returns rows of three features with the value v in feature 1 of the last two rows, and
-// splits that use neither of these rows.
-func spiked(t *testing.T, v float64) (learn.Data, []cvgm.Split) {
+// rowsWithSpike returns rows of three features with the value v in feature 1 of the last two rows,
+// and splits that use neither of these rows.
+func rowsWithSpike(t *testing.T, v float64) (learn.Data, []cvgm.Split) {
 	t.Helper()
 	const rows = 6002
 	rng := rand.New(rand.NewPCG(1, 36))
@@ -200,7 +200,7 @@ func spiked(t *testing.T, v float64) (learn.Data, []cvgm.Split) {
 // in the split: here a large number in place of a missing one.
 func TestViewOutlierLeftOut(t *testing.T) {
 	value := func(v float64) (float64, error) {
-		d, splits := spiked(t, v)
+		d, splits := rowsWithSpike(t, v)
 		cv, err := cvgm.New(cvgm.Config{Data: d, Splits: splits, Loss: cvgm.SquaredError{}, Standardise: true, Centring: cvgm.MeanCentring,
 			Learner: func() learn.Learner { return new(linear.ElasticNet) }})
 		if err != nil {
@@ -239,7 +239,7 @@ func TestViewEqualFeaturesBesideLargeRows(t *testing.T) {
 		d.Dense().Set(i, 1, 1000*d.X.At(i, 1))
 	}
 	for name, learner := range map[string]func() learn.Learner{
-		"copies": func() learn.Learner { return copying{new(linear.ElasticNet)} },
+		"copies": func() learn.Learner { return copyingLearner{new(linear.ElasticNet)} },
 		"view":   func() learn.Learner { return new(linear.ElasticNet) },
 	} {
 		cv, err := cvgm.New(cvgm.Config{Data: d, Splits: splits[:1], Loss: cvgm.SquaredError{}, Standardise: true, Centring: cvgm.MeanCentring, Learner: learner})
@@ -270,7 +270,7 @@ func TestViewConstantFeatureInLargeUnit(t *testing.T) {
 			d.Dense().Set(i, 1, .3e160)
 		}
 		for name, learner := range map[string]func() learn.Learner{
-			"copies": func() learn.Learner { return copying{new(linear.ElasticNet)} },
+			"copies": func() learn.Learner { return copyingLearner{new(linear.ElasticNet)} },
 			"view":   func() learn.Learner { return new(linear.ElasticNet) },
 		} {
 			if _, err := cvgm.New(cvgm.Config{Data: d, Splits: splits, Loss: cvgm.SquaredError{}, Standardise: true, Centring: cvgm.MeanCentring, Learner: learner}); err != nil {
@@ -305,11 +305,11 @@ func TestViewBytesOfOtherMatrix(t *testing.T) {
 // A row that no split has puts no prediction at a kink of the loss.
 func TestViewKinkBesideOutlier(t *testing.T) {
 	for name, learner := range map[string]func() learn.Learner{
-		"copies": func() learn.Learner { return copying{new(linear.ElasticNet)} },
+		"copies": func() learn.Learner { return copyingLearner{new(linear.ElasticNet)} },
 		"view":   func() learn.Learner { return new(linear.ElasticNet) },
 	} {
 		for _, v := range []float64{1e9, 1e10} {
-			d, splits := spiked(t, v)
+			d, splits := rowsWithSpike(t, v)
 			cv, err := cvgm.New(cvgm.Config{Data: d, Splits: splits, Loss: cvgm.AbsoluteError{}, Standardise: true, Centring: cvgm.MeanCentring, Learner: learner})
 			if err != nil {
 				t.Fatal(err)

@@ -25,18 +25,18 @@ func BalancedWeights(y []float64) ([]float64, error) {
 	return weights, nil
 }
 
-// counting returns s without the rows of weight 0.
-func (s Split) counting(weights []float64) (Split, error) {
+// withWeight returns s without the rows of weight 0.
+func (s Split) withWeight(weights []float64) (Split, error) {
 	if weights == nil {
 		return s, nil
 	}
 	c := Split{Train: sample.Positive(s.Train, weights), Val: sample.Positive(s.Val, weights)}
 	for _, part := range []struct {
-		name      string
-		all, left []int
+		name             string
+		allRows, leftOut []int
 	}{{"training", s.Train, c.Train}, {"validation", s.Val, c.Val}} {
-		if len(part.left) == 0 {
-			return c, args.Bad("Config.Data.Weights", qpdiff.ErrDomain, "draw other splits, or give some of these rows a weight", "are 0 on all %d %s rows", len(part.all), part.name)
+		if len(part.leftOut) == 0 {
+			return c, args.Bad("Config.Data.Weights", qpdiff.ErrDomain, "draw other splits, or give some of these rows a weight", "are 0 on all %d %s rows", len(part.allRows), part.name)
 		}
 	}
 	return c, nil
