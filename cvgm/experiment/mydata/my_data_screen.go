@@ -188,18 +188,7 @@ func (s *screen) metrics(m Model) {
 	case m.Judged.Regression != nil:
 		s.text("", "%s: %v", by, m.Judged.Regression)
 	case m.Judged.Classes != nil:
-		c := m.Judged.Classes
-		text := fmt.Sprintf("accuracy %.3g", c.Accuracy)
-		if c.Balanced == c.Balanced {
-			text += fmt.Sprintf(", balanced accuracy %.3g", c.Balanced)
-		}
-		if c.AUC == c.AUC {
-			text += fmt.Sprintf(", AUC %.3g", c.AUC)
-		}
-		if p := c.Probabilities; p != nil {
-			text += fmt.Sprintf(", log loss %.3g, Brier score %.3g", p.LogLoss, p.Brier)
-		}
-		s.text("", "%s: %s", by, text)
+		s.text("", "%s: %s", by, m.Judged.Classes.Metrics())
 	}
 }
 

@@ -164,7 +164,7 @@ func TestRefusals(t *testing.T) {
 // Metrics that the rows do not determine are left out of the text.
 func TestTextsWithoutNaN(t *testing.T) {
 	classes, err := Classify(0, true, Sample{Y: []float64{1, 1}, Predictions: []float64{2, -1}})
-	if text := classes.String(); err != nil || strings.Contains(text, "NaN") || !strings.HasPrefix(text, "accuracy 0.5; of label −1 0 right and 0 wrong, of label +1 1 right") {
+	if text := classes.String(); err != nil || strings.Contains(text, "NaN") || text != "accuracy 0.5, log loss 0.72, Brier score 0.274; of label −1 0 right and 0 wrong, of label +1 1 right and 1 wrong" {
 		t.Errorf("%q, %v", text, err)
 	}
 	many := Multiclass{Accuracy: .5, Majority: 1, Balanced: math.NaN()}

@@ -198,10 +198,15 @@ func (r Regression) String() string {
 
 // String describes the metrics in one line. It leaves out metrics that are NaN.
 func (c Classes) String() string {
-	text := fmt.Sprintf("accuracy %.3g%s%s; of label −1 %.4g right and %.4g wrong, of label +1 %.4g right and %.4g wrong",
-		c.Accuracy, known("balanced accuracy", c.Balanced), known("AUC", c.AUC), c.Confusion[0][0], c.Confusion[0][1], c.Confusion[1][1], c.Confusion[1][0])
+	return fmt.Sprintf("%s; of label −1 %.4g right and %.4g wrong, of label +1 %.4g right and %.4g wrong",
+		c.Metrics(), c.Confusion[0][0], c.Confusion[0][1], c.Confusion[1][1], c.Confusion[1][0])
+}
+
+// Metrics is String without Confusion.
+func (c Classes) Metrics() string {
+	text := fmt.Sprintf("accuracy %.3g", c.Accuracy) + known("balanced accuracy", c.Balanced) + known("AUC", c.AUC)
 	if p := c.Probabilities; p != nil {
-		text += fmt.Sprintf("; log loss %.3g, Brier score %.3g", p.LogLoss, p.Brier)
+		text += known("log loss", p.LogLoss) + known("Brier score", p.Brier)
 	}
 	return text
 }
