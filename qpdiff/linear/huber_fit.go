@@ -308,6 +308,7 @@ func (l *huberFit) load(d learn.Data, intercept bool) error {
 		l.pen[n] = 0
 	}
 	clear(l.work) // of the columns: Σ share·z²
+	clear(l.sums.zmax)
 	yy := 0.0
 	features := d.Dense()
 	for at, i := range l.rows {
@@ -317,8 +318,12 @@ func (l *huberFit) load(d learn.Data, intercept bool) error {
 			z[n] = 1
 		}
 		l.y[at], l.share[at] = d.Y[i], dense.CountAt(l.counts, i)/total
+		share, squares, largest := l.share[at], l.work[:len(z)], l.sums.zmax[:len(z)]
 		for j, v := range z {
-			l.work[j] += l.share[at] * v * v
+			squares[j] += share * v * v
+			if v = math.Abs(v); v > largest[j] {
+				largest[j] = v
+			}
 		}
 		yy += l.share[at] * d.Y[i] * d.Y[i]
 	}

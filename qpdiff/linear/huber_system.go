@@ -110,19 +110,12 @@ func (g *huberSums) reset() {
 }
 
 // loadSums prepares the sums for the rows of the problem. The first npenalised parameters have a
-// penalty. loadSums stops early if the context of stopper ends.
+// penalty. The caller has set zmax, and l.work to the sums of squares. loadSums stops early if the
+// context of stopper ends.
 func (l *huberSystem) loadSums(stopper *stop.Stop, npenalised int) {
 	g := &l.sums
 	for j, xx := range l.work {
 		g.root[j] = math.Sqrt(xx)
-	}
-	clear(g.zmax)
-	for i := range l.m {
-		for j, v := range l.row(i) {
-			if v = math.Abs(v); v > g.zmax[j] {
-				g.zmax[j] = v
-			}
-		}
 	}
 	g.sys.Rows, g.sys.Penalised = ridge.Rows{M: l.m, K: l.k, Data: l.z}, npenalised
 	if g.wide {

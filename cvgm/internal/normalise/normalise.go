@@ -89,10 +89,11 @@ func (z *Normaliser) fit(x *table) error {
 	if !z.Centre {
 		return nil
 	}
+	sums := z.Mean
 	for i := range rows {
-		weight := z.Weights.At(i)
-		for j, v := range x.row(i) {
-			z.Mean[j] += weight * v
+		weight, row := z.Weights.At(i), x.row(i)[:len(sums)]
+		for j, v := range row {
+			sums[j] += weight * v
 		}
 	}
 	for j := range z.Mean {
@@ -145,11 +146,12 @@ func (z *Normaliser) settle(j int, constant bool, firstEntry float64) error {
 func (z *Normaliser) deviations(x *table) {
 	rows := x.rows()
 	clear(z.Std)
+	mean, sums := z.Mean, z.Std[:len(z.Mean)]
 	for i := range rows {
-		weight := z.Weights.At(i)
-		for j, v := range x.row(i) {
-			d := v - z.Mean[j]
-			z.Std[j] += weight * (d * d)
+		weight, row := z.Weights.At(i), x.row(i)[:len(mean)]
+		for j, v := range row {
+			d := v - mean[j]
+			sums[j] += weight * (d * d)
 		}
 	}
 	total := z.Weights.Total(rows)
@@ -188,11 +190,11 @@ func (z *Normaliser) Apply(x []float64) {
 	if !z.Centre {
 		return
 	}
-	m := len(z.Mean)
-	for i := 0; i+m <= len(x); i += m {
-		row := x[i : i+m]
-		for j := range row {
-			row[j] = (row[j] - z.Mean[j]) / z.Std[j]
+	mean, std := z.Mean, z.Std[:len(z.Mean)]
+	for ; len(mean) > 0 && len(x) >= len(mean); x = x[len(mean):] {
+		row := x[:len(mean)]
+		for j, v := range row {
+			row[j] = (v - mean[j]) / std[j]
 		}
 	}
 }
