@@ -44,15 +44,15 @@ func FeatureMap(t TB, newMap func() cvgm.FeatureMap, reference func(params, x []
 		t.Fatalf("NumParams says %d, want %d", n, len(params))
 	}
 	p := &mapPoint{t: t, f: f, params: params, x: x, step: step}
-	p.features(rng, reference)
+	p.checkFeatures(rng, reference)
 	rows, _ := x.Dims()
 	_, out := f.Dims()
 	p.d = normals(rng, rows, out)
-	grad, once := p.adds()
+	grad, once := p.addTwice()
 	p.alongParams(rng, grad)
 	p.alongRows(rng, once)
-	p.windows(rng, newMap(), once)
-	p.refusals(rng, newMap(), grad)
+	p.checkWindows(rng, newMap(), once)
+	p.checkRefusals(rng, newMap(), grad)
 }
 
 // A mapPoint is a feature map under test, with its parameters, its rows x, and a cotangent d of its
@@ -92,14 +92,14 @@ func (p *mapPoint) value(params []float64, x *mat.Dense) float64 {
 	return s
 }
 
-// slope returns the derivative of a function at 0 by central differences.
-func (p *mapPoint) slope(at func(h float64) float64) float64 {
-	return (8*(at(p.step)-at(-p.step)) - (at(2*p.step) - at(-2*p.step))) / (12 * p.step)
+// slope returns the derivative of the function f at 0 by central differences.
+func (p *mapPoint) slope(f func(h float64) float64) float64 {
+	return (8*(f(p.step)-f(-p.step)) - (f(2*p.step) - f(-2*p.step))) / (12 * p.step)
 }
 
-// The method features checks the shape of the features. If the function reference is not nil, it
-// also checks the values of the features.
-func (p *mapPoint) features(rng *rand.Rand, reference func(params, x []float64) []float64) {
+// checkFeatures checks the shape of the features. If the function reference is not nil, it also
+// checks the values of the features.
+func (p *mapPoint) checkFeatures(rng *rand.Rand, reference func(params, x []float64) []float64) {
 	p.t.Helper()
 	in, out := p.f.Dims()
 	rows, _ := p.x.Dims()
@@ -123,9 +123,10 @@ func (p *mapPoint) features(rng *rand.Rand, reference func(params, x []float64) 
 	}
 }
 
-// adds calls Backward twice, so that it computes the derivative of ⟨d, φ⟩ in the parameters twice.
-// The result grad is the derivative added to 0, and shiftedGrad is the derivative added to 1.
-func (p *mapPoint) adds() (grad, shiftedGrad []float64) {
+// addTwice calls Backward twice, so that it computes the derivative of ⟨d, φ⟩ in the parameters
+// twice. The result grad is the derivative added to 0, and shiftedGrad is the derivative added to
+// 1.
+func (p *mapPoint) addTwice() (grad, shiftedGrad []float64) {
 	p.t.Helper()
 	grad, shiftedGrad = make([]float64, len(p.params)), ones(len(p.params))
 	p.f.Backward(grad, nil, p.d)
@@ -191,9 +192,9 @@ func (p *mapPoint) alongRows(rng *rand.Rand, shiftedGrad []float64) {
 	}
 }
 
-// windows checks that a new map g returns the same bits as the first map, even if the matrices of g
-// are parts of larger matrices.
-func (p *mapPoint) windows(rng *rand.Rand, g cvgm.FeatureMap, once []float64) {
+// checkWindows checks that a new map g returns the same bits as the first map, even if the matrices
+// of g are parts of larger matrices.
+func (p *mapPoint) checkWindows(rng *rand.Rand, g cvgm.FeatureMap, once []float64) {
 	p.t.Helper()
 	rows, _ := p.x.Dims()
 	in, out := p.f.Dims()
@@ -217,8 +218,8 @@ func (p *mapPoint) windows(rng *rand.Rand, g cvgm.FeatureMap, once []float64) {
 	}
 }
 
-// refusals checks the errors and the panics of the map under test and of a new map g.
-func (p *mapPoint) refusals(rng *rand.Rand, g cvgm.FeatureMap, grad []float64) {
+// checkRefusals checks the errors and the panics of the map under test and of a new map g.
+func (p *mapPoint) checkRefusals(rng *rand.Rand, g cvgm.FeatureMap, grad []float64) {
 	p.t.Helper()
 	rows, _ := p.x.Dims()
 	in, out := p.f.Dims()

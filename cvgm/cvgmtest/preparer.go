@@ -31,18 +31,18 @@ func Preparer(t TB, p cvgm.Preparer, x *mat.Dense) {
 	first := c.fit(half, nil)
 	before := c.apply(first)
 	c.apply(c.fit(rest, nil))
-	c.same("after another Fit", c.apply(first), before, 0)
-	c.same("fitted again", c.apply(c.fit(half, nil)), before, 0)
+	c.checkSame("after another Fit", c.apply(first), before, 0)
+	c.checkSame("fitted again", c.apply(c.fit(half, nil)), before, 0)
 
-	c.same("weights of 1", c.apply(c.fit(half, ones(len(half)))), before, 0)
+	c.checkSame("weights of 1", c.apply(c.fit(half, ones(len(half)))), before, 0)
 	weights := ones(rows)
 	for _, i := range rest {
 		weights[i] = 0
 	}
 	const rounding = 1e-12 // bounds the rounding of sums over the rows in another order
-	c.same("weights of 0", c.apply(c.fit(identity(rows), weights)), before, rounding)
+	c.checkSame("weights of 0", c.apply(c.fit(identity(rows), weights)), before, rounding)
 	weights[half[0]] = 2
-	c.same("a weight of 2", c.apply(c.fit(identity(rows), weights)), c.apply(c.fit(append(slices.Clone(half), half[0]), nil)), rounding)
+	c.checkSame("a weight of 2", c.apply(c.fit(identity(rows), weights)), c.apply(c.fit(append(slices.Clone(half), half[0]), nil)), rounding)
 }
 
 // A preparerCase is a preparer under test, with rows for the test. The field ncols is the number of
@@ -100,16 +100,16 @@ func (c preparerCase) apply(f cvgm.Prepared) []float64 {
 			}
 		}
 		if s, ok := f.(cvgm.StoredPrepared); ok {
-			c.stored(s, i, dst)
+			c.checkStored(s, i, dst)
 		}
 		features = append(features, dst...)
 	}
 	return features
 }
 
-// stored checks the result of ApplyStored for row i. The result must be equal to want, the features
+// checkStored checks the result of ApplyStored for row i. The result must be equal to the features
 // that Apply returns for this row.
-func (c preparerCase) stored(s cvgm.StoredPrepared, i int, want []float64) {
+func (c preparerCase) checkStored(s cvgm.StoredPrepared, i int, features []float64) {
 	c.Helper()
 	row, got, seen, calls := slices.Clone(c.x.RawRowView(i)), make([]float64, c.nfeatures), make([]bool, c.nfeatures), 0
 	err := s.ApplyStored(row, func(j int, v float64) {
@@ -127,12 +127,12 @@ func (c preparerCase) stored(s cvgm.StoredPrepared, i int, want []float64) {
 	if calls > s.MostStored() {
 		c.Errorf("ApplyStored sets %d features of row %d, and MostStored is %d", calls, i, s.MostStored())
 	}
-	if !slices.Equal(got, want) {
-		c.Errorf("ApplyStored gives the features %v of row %d, and Apply %v", got, i, want)
+	if !slices.Equal(got, features) {
+		c.Errorf("ApplyStored gives the features %v of row %d, and Apply %v", got, i, features)
 	}
 }
 
-func (c preparerCase) same(what string, got, want []float64, tol float64) {
+func (c preparerCase) checkSame(what string, got, want []float64, tol float64) {
 	c.Helper()
 	for k, v := range got {
 		if !(math.Abs(v-want[k]) <= tol*(math.Abs(v)+math.Abs(want[k]))) {

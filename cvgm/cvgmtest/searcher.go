@@ -41,16 +41,16 @@ func Searcher(t TB, newSearcher func(budget int) search.Searcher, expect Search)
 	t.Helper()
 	for _, budget := range []int{1, 2, 7, 30} {
 		for _, q := range quadratics {
-			steps(t, newSearcher(budget), q, budget, expect)
+			checkSteps(t, newSearcher(budget), q, budget, expect)
 		}
 	}
-	values(t, newSearcher(30))
+	compareSearches(t, newSearcher(30))
 	for _, at := range []int{0, 1, 4} {
 		failure(t, newSearcher(30), at)
 	}
 	refusal(t, newSearcher(30))
-	stop(t, newSearcher(30))
-	random(t, newSearcher(30), expect)
+	checkStop(t, newSearcher(30))
+	checkRandom(t, newSearcher(30), expect)
 }
 
 // quadratic is ½(x−c)ᵀA(x−c) in two variables.
@@ -83,7 +83,7 @@ func box(f search.Objective) search.Problem {
 
 func start() []float64 { return []float64{1, 1} }
 
-func steps(t TB, s search.Searcher, q quadratic, budget int, expect Search) {
+func checkSteps(t TB, s search.Searcher, q quadratic, budget int, expect Search) {
 	t.Helper()
 	var evaluated [][]float64
 	p := box(func(grad, x []float64) (float64, error) {
@@ -109,7 +109,7 @@ func steps(t TB, s search.Searcher, q quadratic, budget int, expect Search) {
 		if !slices.Equal(step.X, evaluated[made-1]) {
 			t.Errorf("%T: evaluates at %v, its step is at %v", s, evaluated[made-1], step.X)
 		}
-		evaluation(t, s, q, step, expect.Gradient)
+		checkEvaluation(t, s, q, step, expect.Gradient)
 	}
 	if made > budget && !expect.Fixed || made == 0 {
 		t.Errorf("%T: %d evaluations for a budget of %d", s, made, budget)
@@ -119,9 +119,9 @@ func steps(t TB, s search.Searcher, q quadratic, budget int, expect Search) {
 	}
 }
 
-// evaluation compares the loss and the gradient of a step with the value and the gradient of the
-// quadratic function q at the step's X.
-func evaluation(t TB, s search.Searcher, q quadratic, step search.Step, gradient bool) {
+// checkEvaluation compares the loss and the gradient of a step with the value and the gradient of
+// the quadratic function q at the step's X.
+func checkEvaluation(t TB, s search.Searcher, q quadratic, step search.Step, gradient bool) {
 	t.Helper()
 	grad := []float64{0, 0}
 	loss, _ := q.eval(grad, step.X)
@@ -135,9 +135,8 @@ func evaluation(t TB, s search.Searcher, q quadratic, step search.Step, gradient
 	}
 }
 
-// The function values compares two searches by the same searcher, and then two passes over one
-// search.
-func values(t TB, s search.Searcher) {
+// compareSearches compares two searches by the same searcher, and then two passes over one search.
+func compareSearches(t TB, s search.Searcher) {
 	t.Helper()
 	p := box(quadratics[3].eval)
 	searcher := s.Search(p, start())
@@ -199,7 +198,7 @@ func refusal(t TB, s search.Searcher) {
 	}
 }
 
-func stop(t TB, s search.Searcher) {
+func checkStop(t TB, s search.Searcher) {
 	t.Helper()
 	calls := 0
 	p := box(func(grad, x []float64) (float64, error) {
@@ -219,8 +218,8 @@ func stop(t TB, s search.Searcher) {
 	}
 }
 
-// random tests searches of a quadratic whose gradient has random errors, drawn from a stream.
-func random(t TB, s search.Searcher, expect Search) {
+// checkRandom tests searches of a quadratic whose gradient has random errors, drawn from a stream.
+func checkRandom(t TB, s search.Searcher, expect Search) {
 	t.Helper()
 	draws, evaluated := 0, 0
 	p := box(func(grad, x []float64) (float64, error) {

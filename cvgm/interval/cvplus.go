@@ -35,9 +35,9 @@ type CVPlus struct {
 	// one row.
 	Units int
 
-	// The field ready holds the Folds with the sums of their weights. It is nil before the first
+	// The field checkedFolds holds the Folds with the sums of their weights. It is nil before the first
 	// check.
-	ready atomic.Pointer[[]portable.Fold]
+	checkedFolds atomic.Pointer[[]portable.Fold]
 }
 
 // sumError bounds |Σw − 1|, the distance of the sum of all weights w from 1.
@@ -145,7 +145,7 @@ func (p *CVPlus) Highest() float64 { return float64(p.Units) / float64(p.Units+1
 // Predict also returns the errors of Check and of [cvgm.Model.Predict]. For K models and a total of
 // n scores, each row costs K predictions and O(K²·log²n) operations.
 func (p *CVPlus) Predict(x mat.Matrix, level float64) (low, high []float64, err error) {
-	if _, _, err := p.use(level); err != nil {
+	if _, _, err := p.foldsFor(level); err != nil {
 		return nil, nil, err
 	}
 	if dense, ok := x.(*mat.Dense); x == nil || ok && (dense == nil || dense.IsEmpty()) {
@@ -166,7 +166,7 @@ func (p *CVPlus) Predict(x mat.Matrix, level float64) (low, high []float64, err 
 // the prediction of fold k's model for row i. If the number of folds or the number of rows is
 // wrong, the error is of kind qpdiff.ErrShape.
 func (p *CVPlus) Around(predictions [][]float64, level float64) (low, high []float64, err error) {
-	folds, share, err := p.use(level)
+	folds, share, err := p.foldsFor(level)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -193,10 +193,10 @@ func (p *CVPlus) Around(predictions [][]float64, level float64) (low, high []flo
 	return low, high, nil
 }
 
-// use returns the folds for an interval of the given level, and the share of the folds' total
+// foldsFor returns the folds for an interval of the given level, and the share of the folds' total
 // weight that the interval uses. It checks the folds on the first call.
-func (p *CVPlus) use(level float64) (folds []portable.Fold, share float64, err error) {
-	if p == nil || p.ready.Load() == nil {
+func (p *CVPlus) foldsFor(level float64) (folds []portable.Fold, share float64, err error) {
+	if p == nil || p.checkedFolds.Load() == nil {
 		if err := p.Check(); err != nil {
 			return nil, 0, err
 		}
@@ -204,7 +204,7 @@ func (p *CVPlus) use(level float64) (folds []portable.Fold, share float64, err e
 		for k, f := range p.Folds {
 			folds[k] = portable.NewFold(f.Spread.At, f.Spread.Size, f.Scores, f.Weights)
 		}
-		p.ready.Store(&folds)
+		p.checkedFolds.Store(&folds)
 	}
 	if !(level >= portable.LeastLevel && level < 1) {
 		return nil, 0, args.Bad("level", qpdiff.ErrDomain, "use .5 to below 1, such as .9", "is %v", level)
@@ -212,5 +212,5 @@ func (p *CVPlus) use(level float64) (folds []portable.Fold, share float64, err e
 	if share = portable.LevelShare(level, float64(p.Units)); share > 1 {
 		return nil, 0, args.Bad("level", qpdiff.ErrDomain, "use a lower level, or more rows or groups", "is %v, above %.3g, the highest level of intervals from %d independent rows or groups", level, p.Highest(), p.Units)
 	}
-	return *p.ready.Load(), share, nil
+	return *p.checkedFolds.Load(), share, nil
 }

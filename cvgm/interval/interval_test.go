@@ -47,8 +47,8 @@ func TestPredictByHand(t *testing.T) {
 				t.Errorf("level %v: [%v, %v], %v; want [%v, %v]", test.level, low, high, err, test.low, test.high)
 			}
 		}
-		used := p.ready.Load()
-		if _, _, err := p.Predict(oneRow, .9); err != nil || used == nil || p.ready.Load() != used {
+		used := p.checkedFolds.Load()
+		if _, _, err := p.Predict(oneRow, .9); err != nil || used == nil || p.checkedFolds.Load() != used {
 			t.Errorf("weights are summed anew; error %v", err)
 		}
 		if _, _, err := p.Predict(oneRow, .91); !errors.Is(err, qpdiff.ErrDomain) || p.Highest() != .9 {

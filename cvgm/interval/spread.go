@@ -19,11 +19,11 @@ import (
 type Spread struct{ At, Size []float64 }
 
 const (
-	// The constant span is a share of the rows. Each value of the spread is fitted to this share:
+	// The constant localShare is a share of the rows. Each value of the spread is fitted to this share:
 	// the rows with the nearest predictions.
-	span = .5
-	// knots is the largest number of values of a spread.
-	knots = 9
+	localShare = .5
+	// knotCount is the largest number of values of a spread.
+	knotCount = 9
 	// If there are fewer than leastRows rows, the spread is the mean error of all rows.
 	leastRows = 20
 	// A value of a spread is at least leastShare times the mean error.
@@ -72,20 +72,20 @@ func FitSpread(predictions, labels, weights []float64) Spread {
 		e.size[i] /= trend.sizeAt(at)
 	}
 	var s Spread
-	for k := range knots {
-		at := e.at[k*(n-1)/(knots-1)]
+	for k := range knotCount {
+		at := e.at[k*(n-1)/(knotCount-1)]
 		if k == 0 || at > s.At[len(s.At)-1] {
-			s.At, s.Size = append(s.At, at), append(s.Size, max(leastShare*mean, trend.sizeAt(at)*e.local(at)))
+			s.At, s.Size = append(s.At, at), append(s.Size, max(leastShare*mean, trend.sizeAt(at)*e.localTrend(at)))
 		}
 	}
 	return s
 }
 
-// local fits a line to the errors at the predictions that are nearest to x0. It returns the value
-// of this line at x0. Errors are in units of the trend.
-func (e errorsAt) local(x0 float64) float64 {
+// localTrend fits a line to the errors at the predictions that are nearest to x0. It returns the
+// value of this line at x0. Errors are in units of the trend.
+func (e errorsAt) localTrend(x0 float64) float64 {
 	n := len(e.at)
-	count := int(math.Ceil(span * float64(n)))
+	count := int(math.Ceil(localShare * float64(n)))
 	first := 0
 	for first+count < n && e.at[first+count]-x0 < x0-e.at[first] {
 		first++

@@ -17,9 +17,9 @@ type errorsAt struct{ at, size, weight []float64 }
 // few labels in the second case.
 type trend struct {
 	low, high float64 // of the predictions
-	// The fields middle and unit are on a scale that is 0 at low and 1 at high. The field middle is
+	// The fields centre and unit are on a scale that is 0 at low and 1 at high. The field centre is
 	// the mean of the predictions, and unit is their standard deviation.
-	middle, unit float64
+	centre, unit float64
 	beta         [3]float64
 	mean         float64 // the mean of the errors, the unit of the sizes
 }
@@ -29,9 +29,9 @@ const (
 	// prior of a trend is a constant. The prior of each value of a spread is the value of the
 	// trend.
 	prior = 5
-	// The constant widest is a distance from the mean prediction, in standard deviations of the
+	// The constant maxWidth is a distance from the mean prediction, in standard deviations of the
 	// predictions. Beyond this distance, the trend is constant.
-	widest = 2
+	maxWidth = 2
 	// trendSteps bounds the Newton steps of a fit. A fit usually takes seven.
 	trendSteps = 50
 	// A fit ends when a step changes each coefficient of the trend's logarithm by less than
@@ -49,10 +49,10 @@ func fitTrend(e errorsAt, mean float64) trend {
 	var total, squares float64
 	for i, at := range e.at {
 		if w := e.weight[i]; w > 0 {
-			d := t.place(at) - t.middle
+			d := t.positionOf(at) - t.centre
 			total += w
-			t.middle += w / total * d
-			squares += w * d * (t.place(at) - t.middle)
+			t.centre += w / total * d
+			squares += w * d * (t.positionOf(at) - t.centre)
 		}
 	}
 	if squares > 0 {
@@ -143,9 +143,9 @@ func (t trend) curvature(e errorsAt) (h [3][3]float64) {
 	return h
 }
 
-// place maps a prediction to its position on a linear scale, which is 0 at the lowest prediction
-// and 1 at the highest.
-func (t trend) place(at float64) float64 {
+// positionOf maps a prediction to its position on a linear scale, which is 0 at the lowest
+// prediction and 1 at the highest.
+func (t trend) positionOf(at float64) float64 {
 	if length := t.high - t.low; args.Finite(length) {
 		return (at - t.low) / length
 	}
@@ -155,7 +155,7 @@ func (t trend) place(at float64) float64 {
 // powers returns three functions of the prediction. The logarithm of the trend is a linear
 // combination of these functions.
 func (t trend) powers(at float64) [3]float64 {
-	x := min(max((t.place(at)-t.middle)/t.unit, -widest), widest)
+	x := min(max((t.positionOf(at)-t.centre)/t.unit, -maxWidth), maxWidth)
 	return [3]float64{1, x, x*x - 1}
 }
 

@@ -40,7 +40,7 @@ func (m Adam) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 		top, reach := make([]float64, len(x0)), slices.Repeat([]float64{m.StepSize}, len(x0))
 		power1, power2 := 1., 1.
 		for w.eval() {
-			if !w.next(w.converged(reach, m.Tol)) {
+			if !w.yieldStep(w.converged(reach, m.Tol)) {
 				return
 			}
 			power1 *= beta1

@@ -35,22 +35,22 @@ type AdaptiveGradient struct {
 func (m AdaptiveGradient) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	return search(p, x0, cmp.Or(m.MaxEvals, 1000), true, args.First(p.exact("AdaptiveGradient"), checkFirstStep("AdaptiveGradient", m.FirstStep)), func(w *searchRun) {
 		n := len(x0)
-		r := &adaptation{w: w, ratio: 1. / 3, last: make([]float64, n), lastGrad: make([]float64, n), reach: make([]float64, n)}
+		r := &adaptation{w: w, ratio: 1. / 3, lastPoint: make([]float64, n), lastGrad: make([]float64, n), stepLengths: make([]float64, n)}
 		for ok := w.eval(); ok; ok = w.evaluate() {
-			if !w.defined() { // a failed trial
-				if !w.next(false) {
+			if !w.isFinite() { // a failed trial
+				if !w.yieldStep(false) {
 					return
 				}
 				r.s, r.ratio = .1*r.s, .1
 				copy(w.Grad, r.lastGrad)
 			} else {
-				if !w.next(w.converged(r.adapt(cmp.Or(m.FirstStep, .01)), m.Tol)) {
+				if !w.yieldStep(w.converged(r.adapt(cmp.Or(m.FirstStep, .01)), m.Tol)) {
 					return
 				}
-				copy(r.last, w.X)
+				copy(r.lastPoint, w.X)
 				copy(r.lastGrad, w.Grad)
 			}
-			w.projectedStep(w.X, r.last, r.s)
+			w.projectedStep(w.X, r.lastPoint, r.s)
 		}
 	})
 }
@@ -58,10 +58,10 @@ func (m AdaptiveGradient) Search(p Problem, x0 []float64) iter.Seq2[Step, error]
 // An adaptation holds the current step size s of an AdaptiveGradient. Before the first step, s is
 // 0.
 type adaptation struct {
-	w              *searchRun
-	s, ratio       float64
-	last, lastGrad []float64 // the last point and its gradient
-	reach          []float64 // work
+	w                   *searchRun
+	s, ratio            float64
+	lastPoint, lastGrad []float64 // the last point and its gradient
+	stepLengths         []float64 // work
 }
 
 // adapt computes the size s of the step from X. It returns nil before the first step. Later it
@@ -73,7 +73,7 @@ func (r *adaptation) adapt(firstStep float64) []float64 {
 		longest := math.Inf(1)
 		for i, g := range w.Grad {
 			if g != 0 {
-				longest = min(longest, firstStep*min(w.size(i, w.X[i]), w.length(w.X))/math.Abs(g))
+				longest = min(longest, firstStep*min(w.scaleAt(i, w.X[i]), w.firstLength(w.X))/math.Abs(g))
 			}
 		}
 		if args.Finite(longest) {
@@ -84,7 +84,7 @@ func (r *adaptation) adapt(firstStep float64) []float64 {
 	before := r.s
 	r.s = math.Sqrt(2./3+r.ratio) * before
 	ahead := r.s
-	if moved := floats.Distance(w.X, r.last, 2); moved > 0 {
+	if moved := floats.Distance(w.X, r.lastPoint, 2); moved > 0 {
 		change := floats.Distance(w.Grad, r.lastGrad, 2)
 		sL := before * change / moved
 		if denom := 2*sL*sL - 1; denom > 0 {
@@ -93,5 +93,5 @@ func (r *adaptation) adapt(firstStep float64) []float64 {
 		ahead = min(moved/change, ahead/unseenTol)
 	}
 	r.ratio = r.s / before
-	return w.reach(r.reach, ahead)
+	return w.projectedMoves(r.stepLengths, ahead)
 }

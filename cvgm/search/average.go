@@ -29,30 +29,30 @@ func Average(steps iter.Seq2[Step, error], last int) (Step, error) {
 	); err != nil {
 		return Step{}, err
 	}
-	var kept []Step // at most the number last; kept[next] is the oldest
-	next := 0
+	var lastSteps []Step // at most the number last; lastSteps[oldest] is the oldest
+	oldest := 0
 	var failure error
 	for s, err := range steps {
 		if failure = err; err != nil {
 			break
 		}
-		if len(kept) < last {
-			kept = append(kept, s.clone())
+		if len(lastSteps) < last {
+			lastSteps = append(lastSteps, s.clone())
 			continue
 		}
-		copy(kept[next].X, s.X)
+		copy(lastSteps[oldest].X, s.X)
 		if s.Grad == nil {
-			kept[next].Grad = nil
+			lastSteps[oldest].Grad = nil
 		}
-		copy(kept[next].Grad, s.Grad)
-		s.X, s.Grad = kept[next].X, kept[next].Grad
-		kept[next] = s
-		next = (next + 1) % last
+		copy(lastSteps[oldest].Grad, s.Grad)
+		s.X, s.Grad = lastSteps[oldest].X, lastSteps[oldest].Grad
+		lastSteps[oldest] = s
+		oldest = (oldest + 1) % last
 	}
-	if len(kept) == 0 {
+	if len(lastSteps) == 0 {
 		return Step{}, args.First(failure, args.Bad("steps", qpdiff.ErrEmpty, "give the search a budget", "are none"))
 	}
-	return mean(append(kept[next:], kept[:next]...)), failure
+	return mean(append(lastSteps[oldest:], lastSteps[:oldest]...)), failure
 }
 
 // mean returns the mean of the steps. The fields that Average does not average come from the last

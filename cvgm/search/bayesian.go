@@ -51,7 +51,7 @@ func (m Bayesian) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 			return
 		}
 		gp, highest := newGaussianProcess(len(x0)), w.Loss
-		for w.next(false) {
+		for w.yieldStep(false) {
 			if args.Finite(w.Loss) {
 				highest = max(highest, w.Loss)
 			}
@@ -207,9 +207,9 @@ func (g *gaussianProcess) fit() {
 	g.chol.LTo(&g.l)
 }
 
-// improvement returns the expected improvement at x: the expected amount by which an evaluation at
+// expectedGain returns the expected improvement at x: the expected amount by which an evaluation at
 // x lowers the lowest loss. Its unit is the standard deviation of the process.
-func (g *gaussianProcess) improvement(x []float64) float64 {
+func (g *gaussianProcess) expectedGain(x []float64) float64 {
 	var mean float64
 	explained, raw := 0., g.l.RawTriangular()
 	for i, xi := range g.x {
@@ -238,7 +238,7 @@ func (g *gaussianProcess) propose(x []float64, src Source, candidates int) {
 	trial := make([]float64, n)
 	best := -1.
 	consider := func() bool {
-		if v := g.improvement(trial); v > best {
+		if v := g.expectedGain(trial); v > best {
 			best = v
 			copy(x, trial)
 			return true

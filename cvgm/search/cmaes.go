@@ -54,7 +54,7 @@ func (m CMAES) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 				w.p.scale[i] = cmp.Or(s, m.Sigma)
 			}
 		}
-		if w.eval() && w.next(false) {
+		if w.eval() && w.yieldStep(false) {
 			g := newCMAState(w, m.Sigma, lambda)
 			for g.evaluate(w, src, cmp.Or(m.Tol, 1e-12)) {
 				g.update()
@@ -102,7 +102,7 @@ func newCMAState(w *searchRun, sigma float64, lambda int) *cmaState {
 	g.damping = 1 + 2*max(0, math.Sqrt((g.muEff-1)/(dim+1))-1) + g.cs
 	g.chi = math.Sqrt(dim) * (1 - 1/(4*dim) + 1/(21*dim*dim)) // E‖N(0, I)‖
 	g.smallest = minShare * g.sigma
-	cov, shares := mat.NewSymDense(n, nil), w.shares()
+	cov, shares := mat.NewSymDense(n, nil), w.relativeScales()
 	for i := range n {
 		cov.SetSym(i, i, 1)
 		if sigma == 0 {
@@ -129,15 +129,15 @@ func (g *cmaState) evaluate(w *searchRun, src Source, tol float64) bool {
 			return false
 		}
 		g.f[k] = w.Loss
-		if !w.next(k == len(g.x)-1 && g.widest(w) <= tol) {
+		if !w.yieldStep(k == len(g.x)-1 && g.largestDeviation(w) <= tol) {
 			return false
 		}
 	}
 	return true
 }
 
-// widest returns the largest standard deviation of a coordinate, in scales.
-func (g *cmaState) widest(w *searchRun) float64 {
+// largestDeviation returns the largest standard deviation of a coordinate, in scales.
+func (g *cmaState) largestDeviation(w *searchRun) float64 {
 	upper := g.chol.RawU()
 	var widest float64
 	for i := range g.n {
@@ -145,7 +145,7 @@ func (g *cmaState) widest(w *searchRun) float64 {
 		for k := range i + 1 {
 			v += upper.At(k, i) * upper.At(k, i)
 		}
-		widest = max(widest, g.sigma*math.Sqrt(v)/w.size(i, g.mean[i]))
+		widest = max(widest, g.sigma*math.Sqrt(v)/w.scaleAt(i, g.mean[i]))
 	}
 	return widest
 }

@@ -35,7 +35,7 @@ func (m GridSearch) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 		total *= len(v)
 	}
 	return search(p, x0, total, false, settings, func(w *searchRun) {
-		for more := true; more; more = w.evaluate() && w.next(false) {
+		for more := true; more; more = w.evaluate() && w.yieldStep(false) {
 			rest := w.Evaluations
 			for i := len(x0) - 1; i >= 0; i-- {
 				n := len(m.Values[i])

@@ -25,7 +25,7 @@ func (m HeavyBall) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	return search(p, x0, cmp.Or(m.MaxEvals, 1000), true, settings, func(w *searchRun) {
 		last, reach := slices.Clone(w.X), make([]float64, len(x0))
 		for w.eval() {
-			if !w.next(w.converged(w.reach(reach, m.StepSize), m.Tol)) {
+			if !w.yieldStep(w.converged(w.projectedMoves(reach, m.StepSize), m.Tol)) {
 				return
 			}
 			for i, x := range w.X {

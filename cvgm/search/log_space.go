@@ -36,7 +36,7 @@ func (m LogSpace) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 			}
 		}
 		grad := w.Grad
-		inner := Problem{Lower: logs(p.Lower), Upper: logs(p.Upper), Generalised: p.Generalised, Restart: p.Restart, shifted: true, scale: slices.Repeat([]float64{1}, len(x0))}
+		inner := Problem{Lower: logs(p.Lower), Upper: logs(p.Upper), Generalised: p.Generalised, Restart: p.Restart, zeroIsArbitrary: true, scale: slices.Repeat([]float64{1}, len(x0))}
 		inner.Objective = func(dz, z []float64) (float64, error) {
 			toX(z)
 			if dz == nil {
@@ -54,7 +54,7 @@ func (m LogSpace) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 			if s.Grad != nil {
 				s.Grad = grad
 			}
-			if !w.pass(s, err) {
+			if !w.yieldInner(s, err) {
 				return
 			}
 		}

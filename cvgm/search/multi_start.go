@@ -41,7 +41,7 @@ func (m MultiStart) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 			before := evaluations
 			for s, err := range m.Searcher.Search(p, start) {
 				s.Evaluations += before
-				if !w.pass(s, err) {
+				if !w.yieldInner(s, err) {
 					return
 				}
 				evaluations = s.Evaluations

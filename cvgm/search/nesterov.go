@@ -32,7 +32,7 @@ func (m Nesterov) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 		next, change := make([]float64, len(x0)), make([]float64, len(x0))
 		momentum := 0.
 		for w.eval() {
-			if !w.next(w.converged(w.reach(next, m.StepSize), m.Tol)) {
+			if !w.yieldStep(w.converged(w.projectedMoves(next, m.StepSize), m.Tol)) {
 				return
 			}
 			w.projectedStep(next, w.X, m.StepSize)

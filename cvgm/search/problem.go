@@ -53,8 +53,9 @@ type Problem struct {
 	// them. A scale that it could not determine is zero. Nil: the method Problem.scales determines
 	// the scales.
 	scale []float64
-	// The field shifted is true if the zero of x has no meaning. Scales then do not grow with |x|.
-	shifted bool
+	// The field zeroIsArbitrary is true if the zero of x has no meaning. Scales then do not grow with
+	// |x|.
+	zeroIsArbitrary bool
 }
 
 func (p Problem) project(x []float64) {
@@ -121,7 +122,7 @@ func (p Problem) scales(x0 []float64) []float64 {
 		return slices.Clone(p.scale)
 	}
 	scales := make([]float64, len(x0))
-	open := 0. // the largest |x0| of coordinates that may change sign
+	unboundedSize := 0. // the largest |x0| of coordinates that may change sign
 	for i, x := range x0 {
 		lower, upper := p.bounds(i)
 		switch width := upper - lower; {
@@ -130,13 +131,13 @@ func (p Problem) scales(x0 []float64) []float64 {
 		case args.Finite(width):
 			scales[i] = width
 		default:
-			open = max(open, math.Abs(x))
+			unboundedSize = max(unboundedSize, math.Abs(x))
 		}
 	}
 	for i := range scales {
 		lower, upper := p.bounds(i)
 		if scales[i] == 0 && lower < 0 && upper > 0 {
-			scales[i] = open
+			scales[i] = unboundedSize
 		}
 		for _, bound := range []float64{math.Abs(lower), math.Abs(upper)} {
 			if scales[i] == 0 && args.Finite(bound) {

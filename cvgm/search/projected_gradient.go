@@ -23,7 +23,7 @@ func (m ProjectedGradient) Search(p Problem, x0 []float64) iter.Seq2[Step, error
 		next, reach := make([]float64, len(x0)), make([]float64, len(x0))
 		for w.eval() {
 			w.projectedStep(next, w.X, m.StepSize)
-			if !w.next(w.converged(w.reach(reach, m.StepSize), m.Tol)) || m.Tol >= 0 && !w.Random && floats.Equal(next, w.X) {
+			if !w.yieldStep(w.converged(w.projectedMoves(reach, m.StepSize), m.Tol)) || m.Tol >= 0 && !w.Random && floats.Equal(next, w.X) {
 				return
 			}
 			copy(w.X, next)

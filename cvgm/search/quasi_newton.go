@@ -88,29 +88,29 @@ type descent struct {
 	box   *boxModel
 	units []float64 // of the coordinates, for the first B after a restart
 
-	x, grad     []float64 // the last point accepted, its gradient and its loss
-	loss        float64
-	d           []float64 // the step from x that the model proposes
-	restarted   float64   // the loss at the last restart
-	lengthKnown bool      // the length of d follows from a curvature: see converged
-	confirms    bool      // a rejected step now confirms that the start is a minimum
-	tol         float64
+	x, grad       []float64 // the last point accepted, its gradient and its loss
+	loss          float64
+	d             []float64 // the step from x that the model proposes
+	restartLoss   float64   // the loss at the last restart
+	lengthKnown   bool      // the length of d follows from a curvature: see converged
+	confirmsStart bool      // a rejected step now confirms that the start is a minimum
+	tol           float64
 
 	lengths []float64 // |d|
 	s, y    []float64 // the step from x to X and the change of the gradient; in propose, x and the gradient in the coordinates' units
 }
 
 func (m QuasiNewton) run(w *searchRun) {
-	if !w.eval() || !w.next(w.converged(nil, m.Tol)) {
+	if !w.eval() || !w.yieldStep(w.converged(nil, m.Tol)) {
 		return
 	}
 	r := newDescent(m, w)
 	// The search may start at a minimum. The line search then rejects the first step, because no
 	// curvature has determined the length of this step. The rejection confirms that the start is a
 	// minimum.
-	r.confirms = r.tol > 0 && w.gain(nil) <= r.tol*math.Abs(w.Loss)
+	r.confirmsStart = r.tol > 0 && w.gain(nil) <= r.tol*math.Abs(w.Loss)
 	r.accept()
-	for more := r.propose(); more; r.confirms = false {
+	for more := r.propose(); more; r.confirmsStart = false {
 		more = r.lineSearch()
 	}
 }
@@ -121,7 +121,7 @@ func newDescent(m QuasiNewton, w *searchRun) *descent {
 		QuasiNewton: m, w: w, tol: cmp.Or(m.Tol, defaultTol),
 		b:     newBFGSMatrix(len(w.X), cmp.Or(m.Memory, defaultMemory)),
 		box:   newBoxModel(w.p, w.scale, cmp.Or(m.MaxStep, math.Inf(1))),
-		units: w.shares(), restarted: math.Inf(1),
+		units: w.relativeScales(), restartLoss: math.Inf(1),
 		x: vector(), grad: vector(), d: vector(), lengths: vector(), s: vector(), y: vector(),
 	}
 }
@@ -136,14 +136,14 @@ func (r *descent) accept() {
 // propose sets d to the step from x to the minimiser of the model. It returns false if the model
 // has to restart and the search has gained too little since the last restart.
 func (r *descent) propose() bool {
-	if r.b.forgotten {
-		if !(r.loss < r.restarted-minGain*math.Abs(r.loss)) {
+	if r.b.isForgotten {
+		if !(r.loss < r.restartLoss-minGain*math.Abs(r.loss)) {
 			return false
 		}
-		r.restarted = r.loss
+		r.restartLoss = r.loss
 		floats.DivTo(r.s, r.x, r.units)
 		floats.MulTo(r.y, r.grad, r.units)
-		r.b.reset(floats.Norm(r.y, math.Inf(1))/(cmp.Or(r.FirstStep, .2)*r.w.length(r.s)), r.units)
+		r.b.reset(floats.Norm(r.y, math.Inf(1))/(cmp.Or(r.FirstStep, .2)*r.w.firstLength(r.s)), r.units)
 	}
 	r.box.minimise(r.d, r.x, r.grad, r.b)
 	return true
@@ -152,7 +152,7 @@ func (r *descent) propose() bool {
 // restart returns to x and proposes a step without the curvatures so far, because the model with
 // these curvatures is wrong. It returns false when the search ends.
 func (r *descent) restart() bool {
-	r.b.forgotten = true
+	r.b.isForgotten = true
 	copy(r.w.X, r.x)
 	return r.propose()
 }
@@ -175,11 +175,11 @@ func (r *descent) converged() bool {
 func (r *descent) lineSearch() bool {
 	w, slope := r.w, floats.Dot(r.grad, r.d)
 	for t, trials := 1., 1; ; trials++ {
-		r.place(t)
+		r.setPoint(t)
 		if !(slope < 0) || t < minStep || floats.Equal(w.X, r.x) {
 			return r.restart()
 		}
-		defined, more := r.try()
+		defined, more := r.tryPoint()
 		if !more {
 			return false
 		}
@@ -188,8 +188,8 @@ func (r *descent) lineSearch() bool {
 			continue
 		}
 		slopeThere := floats.Dot(w.Grad, r.d)
-		if r.low(slope, slopeThere) {
-			return r.take(trials)
+		if r.isLow(slope, slopeThere) {
+			return r.takeStep(trials)
 		}
 		if !r.reject() {
 			return false
@@ -198,17 +198,18 @@ func (r *descent) lineSearch() bool {
 	}
 }
 
-// try evaluates at X, and reports whether the loss and its gradient are finite at X. If they are
-// not, try yields the evaluation. If they are, take or reject later yields the evaluation, and
-// tests whether the search has converged. The result more is false when the search ends.
-func (r *descent) try() (defined, more bool) {
+// tryPoint evaluates at X, and reports whether the loss and its gradient are finite at X. If they
+// are not, tryPoint yields the evaluation. If they are, takeStep or reject later yields the
+// evaluation, and tests whether the search has converged. The result canContinue is false when the
+// search ends.
+func (r *descent) tryPoint() (defined, canContinue bool) {
 	switch w := r.w; {
 	case !args.AllFinite(w.X):
 		return false, true
 	case !w.evaluate():
 		return false, false
-	case !w.defined():
-		return false, w.next(false)
+	case !w.isFinite():
+		return false, w.yieldStep(false)
 	}
 	return true, true
 }
@@ -219,21 +220,21 @@ func (r *descent) try() (defined, more bool) {
 // that the start is a minimum.
 func (r *descent) reject() bool {
 	w := r.w
-	if !w.next(w.Loss <= r.loss+r.tol*math.Abs(r.loss) && r.converged()) {
+	if !w.yieldStep(w.Loss <= r.loss+r.tol*math.Abs(r.loss) && r.converged()) {
 		return false
 	}
-	if !r.confirms {
+	if !r.confirmsStart {
 		return true
 	}
 	copy(w.X, r.x)
 	if w.eval() {
-		w.next(true)
+		w.yieldStep(true)
 	}
 	return false
 }
 
-// place sets X to x + t·d, within the bounds.
-func (r *descent) place(t float64) {
+// setPoint sets X to x + t·d, within the bounds.
+func (r *descent) setPoint(t float64) {
 	floats.AddScaledTo(r.w.X, r.x, t, r.d)
 	if t == 1 {
 		r.box.snap(r.w.X, r.x, r.d)
@@ -241,26 +242,26 @@ func (r *descent) place(t float64) {
 	r.w.p.project(r.w.X) // against rounding
 }
 
-// low reports whether the loss at X is low enough, and sets s to the step from x to X. The
+// isLow reports whether the loss at X is low enough, and sets s to the step from x to X. The
 // parameter slope is the slope along d at x, and slopeThere is the slope along d at X.
-func (r *descent) low(slope, slopeThere float64) bool {
+func (r *descent) isLow(slope, slopeThere float64) bool {
 	floats.SubTo(r.s, r.w.X, r.x)
 	return r.w.Loss <= r.loss+armijo*floats.Dot(r.grad, r.s) ||
 		r.w.Loss <= r.loss+flat*math.Abs(r.loss) && math.Abs(slopeThere) <= -maxSlope*slope
 }
 
-// take accepts the point X, which the line search found after the given number of trials. It
+// takeStep accepts the point X, which the line search found after the given number of trials. It
 // returns false when the search ends.
-func (r *descent) take(trials int) bool {
+func (r *descent) takeStep(trials int) bool {
 	w := r.w
 	floats.SubTo(r.y, w.Grad, r.grad)
 	r.lengthKnown = r.b.add(r.s, r.y)
 	if trials > 3 && w.Loss > r.loss-kinkGain*math.Abs(r.loss) {
-		r.b.forgotten = true // many trials with little gain: x is near a kink
+		r.b.isForgotten = true // many trials with little gain: x is near a kink
 	}
 	r.accept()
 	more := r.propose()
-	return w.next(r.converged()) && more
+	return w.yieldStep(r.converged()) && more
 }
 
 // cubicStep returns the minimiser of a cubic on [0, 1]. The cubic has the values f0 and f1 and the

@@ -13,13 +13,13 @@ const defaultMemory = 10
 // A bfgsMatrix is the matrix B = diag + Σ (aaᵀ − bbᵀ). The sum has one pair of vectors a, b for
 // each remembered step.
 type bfgsMatrix struct {
-	forgotten bool // reset before use
-	diag      []float64
-	memory    int
+	isForgotten bool // reset before use
+	diag        []float64
+	memory      int
 	// The first count steps are remembered, the oldest first. The others are storage.
-	steps []bfgsStep
-	count int
-	bs    []float64
+	steps     []bfgsStep
+	stepCount int
+	bs        []float64
 }
 
 // bfgsStep is a step s, the change y of the gradient over this step, and the step's vectors a and b
@@ -27,20 +27,20 @@ type bfgsMatrix struct {
 type bfgsStep struct{ s, y, a, b []float64 }
 
 func newBFGSMatrix(n, memory int) *bfgsMatrix {
-	return &bfgsMatrix{forgotten: true, diag: make([]float64, n), memory: memory, bs: make([]float64, n)}
+	return &bfgsMatrix{isForgotten: true, diag: make([]float64, n), memory: memory, bs: make([]float64, n)}
 }
 
 // reset sets B to the diagonal matrix with the entries scale/share[i]².
 func (c *bfgsMatrix) reset(scale float64, share []float64) {
-	c.forgotten = false
+	c.isForgotten = false
 	for i, v := range share {
 		c.diag[i] = scale / v / v
 	}
-	c.count = 0
+	c.stepCount = 0
 }
 
-// times writes the product Bv to dst. B consists only of diag and the first k remembered steps.
-func (c *bfgsMatrix) times(dst, v []float64, k int) {
+// multiply writes the product Bv to dst. B consists only of diag and the first k remembered steps.
+func (c *bfgsMatrix) multiply(dst, v []float64, k int) {
 	floats.MulTo(dst, c.diag, v)
 	for _, step := range c.steps[:k] {
 		floats.AddScaled(dst, floats.Dot(step.a, v), step.a)
@@ -48,17 +48,17 @@ func (c *bfgsMatrix) times(dst, v []float64, k int) {
 	}
 }
 
-// next returns storage for one more step. If the memory is full, it returns the storage of the
-// oldest step.
-func (c *bfgsMatrix) next() bfgsStep {
+// nextStorage returns storage for one more step. If the memory is full, it returns the storage of
+// the oldest step.
+func (c *bfgsMatrix) nextStorage() bfgsStep {
 	switch {
-	case c.count == c.memory:
+	case c.stepCount == c.memory:
 		oldest := c.steps[0]
 		copy(c.steps, c.steps[1:])
-		c.steps[c.count-1] = oldest
+		c.steps[c.stepCount-1] = oldest
 		return oldest
-	case c.count == len(c.steps):
-		n, more := len(c.diag), min(c.memory-c.count, defaultMemory)
+	case c.stepCount == len(c.steps):
+		n, more := len(c.diag), min(c.memory-c.stepCount, defaultMemory)
 		block := make([]float64, 4*n*more)
 		vector := func() []float64 {
 			v := block[:n:n]
@@ -70,8 +70,8 @@ func (c *bfgsMatrix) next() bfgsStep {
 			c.steps = append(c.steps, bfgsStep{vector(), vector(), vector(), vector()})
 		}
 	}
-	c.count++
-	return c.steps[c.count-1]
+	c.stepCount++
+	return c.steps[c.stepCount-1]
 }
 
 const (
@@ -88,12 +88,12 @@ const (
 // add updates B by the step s and the change y of the gradient over this step. It returns false if
 // y was damped or omitted.
 func (c *bfgsMatrix) add(s, y []float64) bool {
-	c.times(c.bs, s, c.count)
+	c.multiply(c.bs, s, c.stepCount)
 	sBs, sy := floats.Dot(s, c.bs), floats.Dot(s, y)
 	if !(sBs > 0) {
 		return false
 	}
-	last := c.next()
+	last := c.nextStorage()
 	copy(last.s, s)
 	copy(last.y, y)
 	damped := sy <= minCurvature*sBs
@@ -102,9 +102,9 @@ func (c *bfgsMatrix) add(s, y []float64) bool {
 		floats.Scale(t, last.y)
 		floats.AddScaled(last.y, 1-t, c.bs)
 	}
-	c.learn(last.s, last.y)
-	for k, step := range c.steps[:c.count] {
-		c.times(step.b, step.s, k)
+	c.updateDiagonal(last.s, last.y)
+	for k, step := range c.steps[:c.stepCount] {
+		c.multiply(step.b, step.s, k)
 		floats.Scale(1/math.Sqrt(floats.Dot(step.s, step.b)), step.b)
 		copy(step.a, step.y)
 		floats.Scale(1/math.Sqrt(floats.Dot(step.s, step.a)), step.a)
@@ -112,9 +112,9 @@ func (c *bfgsMatrix) add(s, y []float64) bool {
 	return !damped
 }
 
-// learn multiplies the diagonal by yy/sy, the curvature along the last step s relative to the
-// diagonal. It then updates each diagonal entry by the BFGS formula.
-func (c *bfgsMatrix) learn(s, y []float64) {
+// updateDiagonal multiplies the diagonal by yy/sy, the curvature along the last step s relative to
+// the diagonal. It then updates each diagonal entry by the BFGS formula.
+func (c *bfgsMatrix) updateDiagonal(s, y []float64) {
 	sy := floats.Dot(s, y)
 	// The variable yy is ‖y‖² in the norm of the inverse diagonal, and ss is ‖s‖² in the norm of
 	// the diagonal.

@@ -12,12 +12,12 @@ const modelTol = 1e-10
 // in two cases: when a coordinate reaches a bound, and when the minimum over the free coordinates
 // is reached.
 type boxModel struct {
-	p        Problem
-	reach    []float64 // the largest change of each coordinate in a step
-	down, up []float64 // the distances from x to its lower and upper bounds, or to the limit of a step; if d is at a bound, d equals one of these distances
-	free     []bool
-	r, w     []float64 // the model's gradient r = g + Bd, and r divided by B's diagonal
-	v, bv    []float64 // a direction v, and Bv
+	p                  Problem
+	maxMove            []float64 // the largest change of each coordinate in a step
+	lowerGap, upperGap []float64 // the distances from x to its lower and upper bounds, or to the limit of a step; if d is at a bound, d equals one of these distances
+	freeCoordinates    []bool
+	r, w               []float64 // the model's gradient r = g + Bd, and r divided by B's diagonal
+	v, bv              []float64 // a direction v, and Bv
 }
 
 // newBoxModel returns a model for steps that change each coordinate by at most maxMove·scale.
@@ -25,8 +25,8 @@ func newBoxModel(p Problem, scale []float64, maxMove float64) *boxModel {
 	n := len(scale)
 	reach := make([]float64, n)
 	floats.ScaleTo(reach, maxMove, scale)
-	return &boxModel{p: p, reach: reach, down: make([]float64, n), up: make([]float64, n),
-		free: make([]bool, n), r: make([]float64, n), w: make([]float64, n), v: make([]float64, n), bv: make([]float64, n)}
+	return &boxModel{p: p, maxMove: reach, lowerGap: make([]float64, n), upperGap: make([]float64, n),
+		freeCoordinates: make([]bool, n), r: make([]float64, n), w: make([]float64, n), v: make([]float64, n), bv: make([]float64, n)}
 }
 
 // If d moves an entry of x to a bound, snap makes the entry exactly equal to this bound. The
@@ -49,12 +49,12 @@ func (m *boxModel) minimise(d, x, g []float64, b *bfgsMatrix) {
 	copy(m.r, g)
 	for i, v := range x {
 		lower, upper := m.p.bounds(i)
-		m.down[i], m.up[i], m.free[i] = max(lower-v, -m.reach[i]), min(upper-v, m.reach[i]), true
+		m.lowerGap[i], m.upperGap[i], m.freeCoordinates[i] = max(lower-v, -m.maxMove[i]), min(upper-v, m.maxMove[i]), true
 	}
 	enough := modelTol * modelTol * m.precondition(b.diag)
 	for range 3*len(d) + 10 {
 		for i, r := range m.r {
-			m.free[i] = !(d[i] <= m.down[i] && r >= 0 || d[i] >= m.up[i] && r <= 0)
+			m.freeCoordinates[i] = !(d[i] <= m.lowerGap[i] && r >= 0 || d[i] >= m.upperGap[i] && r <= 0)
 		}
 		rr := m.precondition(b.diag)
 		if !(rr > enough) { // also if rr is NaN, because the model has overflowed
@@ -70,7 +70,7 @@ func (m *boxModel) minimise(d, x, g []float64, b *bfgsMatrix) {
 func (m *boxModel) precondition(diag []float64) (rr float64) {
 	for i, r := range m.r {
 		m.w[i] = 0
-		if m.free[i] {
+		if m.freeCoordinates[i] {
 			m.w[i] = r / diag[i]
 			rr += r * m.w[i]
 		}
@@ -84,7 +84,7 @@ func (m *boxModel) precondition(diag []float64) (rr float64) {
 func (m *boxModel) conjugate(d []float64, b *bfgsMatrix, rr, tol float64) {
 	floats.ScaleTo(m.v, -1, m.w)
 	for range len(d) {
-		b.times(m.bv, m.v, b.count)
+		b.multiply(m.bv, m.v, b.stepCount)
 		t, hit := m.stepInside(d, rr/floats.Dot(m.v, m.bv))
 		floats.AddScaled(d, t, m.v)
 		floats.AddScaled(m.r, t, m.bv)
@@ -117,7 +117,7 @@ func (m *boxModel) stepInside(d []float64, t float64) (share float64, hit int) {
 // bound returns the bound of d_i in the direction of v_i.
 func (m *boxModel) bound(i int) float64 {
 	if m.v[i] < 0 {
-		return m.down[i]
+		return m.lowerGap[i]
 	}
-	return m.up[i]
+	return m.upperGap[i]
 }

@@ -31,7 +31,7 @@ func LogUniform(lo, hi float64) func(src Source, x []float64) {
 func (m RandomSearch) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	settings := args.First(p.exact("RandomSearch"), args.BadIf(m.Draw == nil, "RandomSearch.Draw", qpdiff.ErrEmpty, "give a function, for example LogUniform(-4, -1)", "is nil"))
 	return drawingSearch(p, x0, cmp.Or(m.MaxEvals, 100), settings, m.Source, func(w *searchRun, src Source) {
-		for more := true; more; more = w.evaluate() && w.next(false) {
+		for more := true; more; more = w.evaluate() && w.yieldStep(false) {
 			m.Draw(src, w.X)
 			p.project(w.X)
 		}

@@ -113,7 +113,7 @@ func TestScalesFollowTheDocumentedRule(t *testing.T) {
 	} {
 		w := &searchRun{Step: Step{X: c.x0, Loss: 6, Grad: make([]float64, len(c.x0))}, p: c.p}
 		w.Grad[0] = -c.grad
-		w.measure()
+		w.setScales()
 		if !slices.Equal(w.scale, c.want) {
 			t.Errorf("%s: scales %v, want %v", name, w.scale, c.want)
 		}
@@ -201,10 +201,10 @@ func TestCurvatureIsDampedWhereNotPositive(t *testing.T) {
 		c.reset(1+src.Float64(), ones)
 		for range 5 {
 			s, y := vector(), vector()
-			c.times(bs, s, c.count)
+			c.multiply(bs, s, c.stepCount)
 			before, sy := floats.Dot(s, bs), floats.Dot(s, y)
 			c.add(s, y)
-			c.times(bs, s, c.count)
+			c.multiply(bs, s, c.stepCount)
 			want := sy
 			if sy <= 0 {
 				want = -1 // of the last model, whose scale add changes
@@ -215,7 +215,7 @@ func TestCurvatureIsDampedWhereNotPositive(t *testing.T) {
 			}
 			for range 3 {
 				v := vector()
-				c.times(bs, v, c.count)
+				c.multiply(bs, v, c.stepCount)
 				if !(floats.Dot(v, bs) > 0) {
 					t.Errorf("B is not positive definite: %v", floats.Dot(v, bs))
 				}
@@ -227,7 +227,7 @@ func TestCurvatureIsDampedWhereNotPositive(t *testing.T) {
 		y := make([]float64, n)
 		floats.AddScaled(y, -3, s)
 		first.add(s, y)
-		first.times(bs, s, 1)
+		first.multiply(bs, s, 1)
 		if got, want := floats.Dot(s, bs), .2*2*floats.Dot(s, s); math.Abs(got-want) > 1e-12*want {
 			t.Errorf("damped curvature %v, want %v", got, want)
 		}
@@ -369,7 +369,7 @@ func TestBoxModelIsSolvedToItsTolerance(t *testing.T) {
 		}
 		d, g := make([]float64, n), vector()
 		newBoxModel(Problem{}, slices.Repeat([]float64{1}, n), math.Inf(1)).minimise(d, zeros, g, b)
-		b.times(bd, d, b.count)
+		b.multiply(bd, d, b.stepCount)
 		var left, all float64
 		for i, v := range g {
 			left += (v + bd[i]) * (v + bd[i]) / b.diag[i]
@@ -497,7 +497,7 @@ func TestCurvatureDiagonalStaysPositive(t *testing.T) {
 	c.reset(2, []float64{1, 1})
 	c.add([]float64{1, 1e-9}, []float64{0, 1})
 	bs := make([]float64, 2)
-	c.times(bs, []float64{1, 0}, 1)
+	c.multiply(bs, []float64{1, 0}, 1)
 	if !(c.diag[0] > 0 && c.diag[1] > 0 && bs[0] > 0) {
 		t.Errorf("diagonal %v, curvature %v", c.diag, bs[0])
 	}
@@ -525,7 +525,7 @@ func TestBoxModelMeetsManyBounds(t *testing.T) {
 	}
 	b.reset(1, ones)
 	newBoxModel(Problem{Lower: lower}, ones, math.Inf(1)).minimise(d, make([]float64, n), g, b)
-	b.times(bd, d, 0)
+	b.multiply(bd, d, 0)
 	for i := range n {
 		if slope := g[i] + bd[i]; !(d[i] == lower[i] && slope > 0 || math.Abs(slope) < 1e-9) {
 			t.Errorf("entry %d is %v above its bound with slope %v", i, d[i]-lower[i], slope)

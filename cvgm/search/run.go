@@ -20,13 +20,13 @@ type searchRun struct {
 	yield func(Step, error) bool
 	limit int // evaluations
 
-	first float64   // |f| at the start
-	scale []float64 // of each coordinate, at the start
-	moved float64   // the largest move from the evaluation before, in scales
-	left  float64   // the distance to the minimum that the secant of the last move predicts, in scales
+	startLoss    float64   // |f| at the start
+	scale        []float64 // of each coordinate, at the start
+	lastMove     float64   // the largest move from the evaluation before, in scales
+	distanceLeft float64   // the distance to the minimum that the secant of the last move predicts, in scales
 	// X and Grad of the evaluation before this one.
-	last, lastGrad []float64
-	work           []float64
+	lastX, lastGrad []float64
+	work            []float64
 }
 
 // search returns the sequence of the evaluations that the function run makes. Before it calls run,
@@ -38,7 +38,7 @@ func search(p Problem, x0 []float64, limit int, wantGrad bool, settings error, r
 		w := &searchRun{Step: Step{X: slices.Clone(x0)}, p: p, yield: yield, limit: limit,
 			work: make([]float64, len(x0))}
 		if wantGrad {
-			w.Grad, w.last, w.lastGrad = make([]float64, len(x0)), make([]float64, len(x0)), make([]float64, len(x0))
+			w.Grad, w.lastX, w.lastGrad = make([]float64, len(x0)), make([]float64, len(x0)), make([]float64, len(x0))
 		}
 		err := args.First(settings, p.check(x0),
 			args.BadIf(limit < 0, "MaxEvals", qpdiff.ErrDomain, "use a positive budget, or zero for the default", "is %d", limit))
@@ -78,15 +78,15 @@ func (w *searchRun) eval() bool {
 	if !w.evaluate() {
 		return false
 	}
-	if !w.defined() {
+	if !w.isFinite() {
 		w.fail(args.Bad("Problem.Objective", qpdiff.ErrNotFinite, "start where it is finite, or use shorter steps", "is %v, with a gradient of norm %v", w.Loss, floats.Norm(w.Grad, math.Inf(1))))
 		return false
 	}
 	return true
 }
 
-// defined reports whether loss and gradient are finite.
-func (w *searchRun) defined() bool { return args.Finite(w.Loss) && args.AllFinite(w.Grad) }
+// isFinite reports whether loss and gradient are finite.
+func (w *searchRun) isFinite() bool { return args.Finite(w.Loss) && args.AllFinite(w.Grad) }
 
 // evaluate evaluates the objective at X. Unlike eval, it accepts a loss of +Inf and a gradient that
 // is not finite. It returns false when the search is over.
@@ -111,35 +111,35 @@ func (w *searchRun) evaluate() bool {
 	w.Loss = loss
 	w.Generalised = w.Grad != nil && w.p.Generalised != nil && w.p.Generalised()
 	if w.Evaluations == 1 {
-		w.measure()
+		w.setScales()
 	}
-	w.moved, w.left = 0, math.Inf(1)
+	w.lastMove, w.distanceLeft = 0, math.Inf(1)
 	if w.Grad == nil {
 		return true
 	}
 	if w.Evaluations > 1 {
 		var slope, change float64
 		for i, x := range w.X {
-			size := w.size(i, x)
-			w.moved = max(w.moved, math.Abs(x-w.last[i])/size)
+			size := w.scaleAt(i, x)
+			w.lastMove = max(w.lastMove, math.Abs(x-w.lastX[i])/size)
 			slope = max(slope, math.Abs(w.Grad[i])*size)
 			change = max(change, math.Abs(w.Grad[i]-w.lastGrad[i])*size)
 		}
-		if w.moved > 0 && change > 0 {
-			w.left = w.moved * (slope / change)
+		if w.lastMove > 0 && change > 0 {
+			w.distanceLeft = w.lastMove * (slope / change)
 		}
 	}
-	copy(w.last, w.X)
+	copy(w.lastX, w.X)
 	copy(w.lastGrad, w.Grad)
 	return true
 }
 
-// measure sets the scales of the coordinates and the absolute loss at the start. Both follow from
+// setScales sets the scales of the coordinates and the absolute loss at the start. Both follow from
 // the evaluation at the start.
-func (w *searchRun) measure() {
-	w.first = math.Abs(w.Loss)
+func (w *searchRun) setScales() {
+	w.startLoss = math.Abs(w.Loss)
 	w.scale = w.p.scales(w.X)
-	rest := w.first / floats.Norm(w.Grad, math.Inf(1))
+	rest := w.startLoss / floats.Norm(w.Grad, math.Inf(1))
 	if w.Grad == nil || !(rest > 0 && args.Finite(rest)) {
 		rest = 1
 	}
@@ -148,9 +148,9 @@ func (w *searchRun) measure() {
 	}
 }
 
-// size returns the scale of coordinate i if its value is x.
-func (w *searchRun) size(i int, x float64) float64 {
-	if w.p.shifted {
+// scaleAt returns the scale of coordinate i if its value is x.
+func (w *searchRun) scaleAt(i int, x float64) float64 {
+	if w.p.zeroIsArbitrary {
 		return w.scale[i]
 	}
 	return max(w.scale[i], math.Abs(x))
@@ -161,8 +161,8 @@ func (w *searchRun) size(i int, x float64) float64 {
 // neither the squares of these ratios nor the inverses of the squares overflow.
 const minShare = 1e-100
 
-// shares returns each coordinate's scale divided by the largest scale.
-func (w *searchRun) shares() []float64 {
+// relativeScales returns each coordinate's scale divided by the largest scale.
+func (w *searchRun) relativeScales() []float64 {
 	shares := make([]float64, len(w.scale))
 	for i, s := range w.scale {
 		shares[i] = max(s/floats.Max(w.scale), minShare)
@@ -170,23 +170,23 @@ func (w *searchRun) shares() []float64 {
 	return shares
 }
 
-// length returns the largest |x_i|, or the largest scale if this length is zero or has no meaning.
-// A step from x has this length before a curvature is known.
-func (w *searchRun) length(x []float64) float64 {
-	if l := floats.Norm(x, math.Inf(1)); l > 0 && !w.p.shifted {
+// firstLength returns the largest |x_i|, or the largest scale if this length is zero or has no
+// meaning. A step from x has this length before a curvature is known.
+func (w *searchRun) firstLength(x []float64) float64 {
+	if l := floats.Norm(x, math.Inf(1)); l > 0 && !w.p.zeroIsArbitrary {
 		return l
 	}
 	return floats.Max(w.scale)
 }
 
-// next yields the evaluation and reports whether the caller wants another.
-func (w *searchRun) next(converged bool) bool {
+// yieldStep yields the evaluation and reports whether the caller wants another.
+func (w *searchRun) yieldStep(converged bool) bool {
 	w.Converged = converged
 	return w.yield(w.Step, nil) && !converged && w.Evaluations < w.limit
 }
 
-// pass yields a step or an error of an inner search.
-func (w *searchRun) pass(s Step, err error) bool {
+// yieldInner yields a step or an error of an inner search.
+func (w *searchRun) yieldInner(s Step, err error) bool {
 	if err == nil {
 		return w.yield(s, nil)
 	}
@@ -223,7 +223,7 @@ func (w *searchRun) converged(lengths []float64, tol float64) bool {
 		tol = min(tol, unseenTol)
 	}
 	gain := w.gain(lengths)
-	return gain <= tol*math.Abs(w.Loss) || gain <= tol*w.first && w.left <= tol && w.moved*w.moved <= tol
+	return gain <= tol*math.Abs(w.Loss) || gain <= tol*w.startLoss && w.distanceLeft <= tol && w.lastMove*w.lastMove <= tol
 }
 
 // gain returns the amount by which moves within the scales lower the loss, to first order. As in
@@ -231,9 +231,9 @@ func (w *searchRun) converged(lengths []float64, tol float64) bool {
 func (w *searchRun) gain(lengths []float64) float64 {
 	size := func(i int) float64 {
 		if lengths == nil {
-			return w.size(i, w.X[i])
+			return w.scaleAt(i, w.X[i])
 		}
-		return max(w.size(i, w.X[i]), lengths[i])
+		return max(w.scaleAt(i, w.X[i]), lengths[i])
 	}
 	gain := 0.
 	if w.p.Project == nil {
@@ -263,9 +263,9 @@ func (w *searchRun) gain(lengths []float64) float64 {
 	return top * floats.Distance(w.work, w.X, math.Inf(1))
 }
 
-// reach sets entry i of dst to |P(x − s·∇f)_i − x_i|, the change of coordinate i by a projected
-// step of size s.
-func (w *searchRun) reach(dst []float64, s float64) []float64 {
+// projectedMoves sets entry i of dst to |P(x − s·∇f)_i − x_i|, the change of coordinate i by a
+// projected step of size s.
+func (w *searchRun) projectedMoves(dst []float64, s float64) []float64 {
 	w.projectedStep(dst, w.X, s)
 	for i, x := range w.X {
 		dst[i] = math.Abs(dst[i] - x)

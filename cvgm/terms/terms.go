@@ -101,7 +101,7 @@ func Additive(t *table.Table, loss penalised.Loss, all ...Term) (*table.Table, *
 		}
 	}
 	if !slices.ContainsFunc(all, func(t Term) bool { return t.Kind != table.PlainEffect }) {
-		return nil, nil, args.Bad("terms", qpdiff.ErrDomain, "give a Smooth, Groups or Band, or learn from the table without terms", "have no penalty: %s", quoted(all))
+		return nil, nil, args.Bad("terms", qpdiff.ErrDomain, "give a Smooth, Groups or Band, or learn from the table without terms", "have no penalty: %s", quoteNames(all))
 	}
 	part, err := t.WithEffects(effects...)
 	if err != nil {
@@ -130,8 +130,8 @@ func Additive(t *table.Table, loss penalised.Loss, all ...Term) (*table.Table, *
 	return part, l, nil
 }
 
-// quoted lists the names of terms.
-func quoted(all []Term) string {
+// quoteNames lists the names of terms.
+func quoteNames(all []Term) string {
 	if len(all) == 0 {
 		return "there are none"
 	}

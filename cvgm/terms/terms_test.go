@@ -81,17 +81,17 @@ func TestTwentySmoothsInThirtyEvaluations(t *testing.T) {
 	from := func(start []float64, evals int) search.Step {
 		return casetest.Must(search.Best(search.LogSpace{Searcher: search.QuasiNewton{MaxEvals: evals, Tol: 1e-7}}.Search(p, start)))(t)
 	}
-	common := search.Step{Loss: math.Inf(1)} // the best of points with one share of all ranges
+	commonShare := search.Step{Loss: math.Inf(1)} // the best of points with one share of all ranges
 	for k := range looks {
 		x := make([]float64, 20)
 		for j, low := range p.Lower {
 			x[j] = low * math.Pow(p.Upper[j]/low, (float64(k)+.5)/looks)
 		}
-		if loss := casetest.Must(cv.Eval(nil, x))(t); loss < common.Loss {
-			common = search.Step{X: x, Loss: loss}
+		if loss := casetest.Must(cv.Eval(nil, x))(t); loss < commonShare.Loss {
+			commonShare = search.Step{X: x, Loss: loss}
 		}
 	}
-	some := from(common.X, budget-looks)
+	some := from(commonShare.X, budget-looks)
 	best := from(some.X, long).Loss
 	for _, factor := range []float64{.01, 100} { // other starts
 		start := slices.Clone(tuned.DefaultHyper)

@@ -36,21 +36,21 @@ func At(err error, format string, args ...any) error {
 	return &placedError{err, fmt.Sprintf(format, args...)}
 }
 
-// BadIf returns the error of the argument with the name arg if bad is true, and otherwise nil.
-func BadIf(bad bool, arg string, why error, remedy, format string, args ...any) error {
-	if !bad {
+// BadIf returns the error of the argument with the name arg if isBad is true, and otherwise nil.
+func BadIf(isBad bool, arg string, why error, remedy, format string, args ...any) error {
+	if !isBad {
 		return nil
 	}
 	return Bad(arg, why, remedy, format, args...)
 }
 
-// TooFew returns the error of a list of n entries if n is below the parameter least, and otherwise
-// nil. An empty list is an error of another kind than a short one.
-func TooFew(arg string, n, least int, remedy string) error {
-	if n == 0 && least > 0 {
+// TooFew returns the error of a list of n entries if n is below the parameter minCount, and
+// otherwise nil. An empty list is an error of another kind than a short one.
+func TooFew(arg string, n, minCount int, remedy string) error {
+	if n == 0 && minCount > 0 {
 		return Bad(arg, qpdiff.ErrEmpty, remedy, "are empty")
 	}
-	return BadIf(n < least, arg, qpdiff.ErrShape, remedy, "are %d where %d are needed", n, least)
+	return BadIf(n < minCount, arg, qpdiff.ErrShape, remedy, "are %d where %d are needed", n, minCount)
 }
 
 // CheckFinite returns an error for the first entry of v that is not finite.

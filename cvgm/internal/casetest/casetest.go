@@ -57,14 +57,14 @@ func Must[T any](v T, err error) func(t fatal) T {
 	}
 }
 
-// Sets returns the number of data sets of a test: the argument few with -short, and otherwise the
-// argument all. Tests under the race detector and tests in an emulator run with -short. Few sets
-// reach the same code, and how often a tuned model is right is the same there.
-func Sets(all, few int) int {
+// Sets returns the number of data sets of a test: the argument shortCount with -short, and
+// otherwise the argument fullCount. Tests under the race detector and tests in an emulator run with
+// -short. Few sets reach the same code, and how often a tuned model is right is the same there.
+func Sets(fullCount, shortCount int) int {
 	if testing.Short() {
-		return few
+		return shortCount
 	}
-	return all
+	return fullCount
 }
 
 // Trial skips t with -short, which the race detector and emulation use. A trial judges how often, or
@@ -169,17 +169,17 @@ func CheckFormsOfJSON(t *testing.T, kinds map[string]func() json.Unmarshaler) {
 
 var number = regexp.MustCompile(`[:,\[]-?[0-9]+\.[0-9]+(e[+-][0-9]+)?`)
 
-// formsOf returns JSON texts with the same values as the text good. They have additional spaces,
-// another order of keys, longer numbers or escapes.
-func formsOf(t *testing.T, good string) []string {
+// formsOf returns JSON texts with the same values as the parameter text. They have additional
+// spaces, another order of keys, longer numbers or escapes.
+func formsOf(t *testing.T, text string) []string {
 	t.Helper()
 	var spaced bytes.Buffer
 	var values map[string]any
-	OK(t, json.Indent(&spaced, []byte(good), "", "\t"), json.Unmarshal([]byte(good), &values))
-	longer := number.ReplaceAllStringFunc(good, func(v string) string {
+	OK(t, json.Indent(&spaced, []byte(text), "", "\t"), json.Unmarshal([]byte(text), &values))
+	longer := number.ReplaceAllStringFunc(text, func(v string) string {
 		return fmt.Sprintf("%s%.20e", v[:1], Must(strconv.ParseFloat(v[1:], 64))(t))
 	})
-	return []string{spaced.String(), string(Must(json.Marshal(values))(t)), longer, strings.ReplaceAll(good, `"format"`, `"\u0066ormat"`)}
+	return []string{spaced.String(), string(Must(json.Marshal(values))(t)), longer, strings.ReplaceAll(text, `"format"`, `"\u0066ormat"`)}
 }
 
 var checksumPair = regexp.MustCompile(`"checksum" *: *"[^"]*"`)

@@ -13,12 +13,12 @@ import (
 // and σ their population standard deviation. Without scaling σ is 1, and without centring μ is 0.
 // Scaling requires centring.
 type Normaliser struct {
-	Centre, Scale bool
-	Learned       bool // the features depend on parameters to be differentiated
-	Weights       sample.Weights
-	Mean, Std     []float64
-	work, ratio   []float64
-	Jump          int // the first feature that is constant and scaled, −1 if there is none
+	Centre, Scale  bool
+	Learned        bool // the features depend on parameters to be differentiated
+	Weights        sample.Weights
+	Mean, Std      []float64
+	scratch, ratio []float64
+	Jump           int // the first feature that is constant and scaled, −1 if there is none
 }
 
 // A column counts as constant if its entries differ by at most constantTol·2⁻⁵²·size·n, where size
@@ -74,8 +74,8 @@ func (t *table) constant(j int) bool {
 // entry as μ, so that equal entries become exactly 0. If Scale is set, its σ is Flat.
 func (z *Normaliser) Fit(x []float64, m int) error { return z.fit(&table{x: x, m: m, stride: m}) }
 
-// begin sets all μ to 0 and all σ to 1.
-func (z *Normaliser) begin(m int) {
+// startFit sets all μ to 0 and all σ to 1.
+func (z *Normaliser) startFit(m int) {
 	z.Mean, z.Std, z.Jump = sample.Resize(z.Mean, m), sample.Resize(z.Std, m), -1
 	for j := range m {
 		z.Mean[j], z.Std[j] = 0, 1
@@ -83,7 +83,7 @@ func (z *Normaliser) begin(m int) {
 }
 
 func (z *Normaliser) fit(x *table) error {
-	z.begin(x.m)
+	z.startFit(x.m)
 	rows := x.rows()
 	total := z.Weights.Total(rows)
 	if !z.Centre {
@@ -107,7 +107,7 @@ func (z *Normaliser) fit(x *table) error {
 	}
 	first := x.row(0)
 	for j := range first {
-		if err := z.settle(j, x.constant(j), first[j]); err != nil {
+		if err := z.setConstant(j, x.constant(j), first[j]); err != nil {
 			return err
 		}
 	}
@@ -119,9 +119,9 @@ func (z *Normaliser) errMean(j int) error {
 	return args.Bad("Data.X", qpdiff.ErrNotFinite, "scale the feature", "has mean %v in feature %d over the training rows", z.Mean[j], j)
 }
 
-// settle replaces μ and σ of column j if the column is constant. firstEntry is the first entry of
-// the column. settle returns an error if μ or σ cannot be used.
-func (z *Normaliser) settle(j int, constant bool, firstEntry float64) error {
+// setConstant replaces μ and σ of column j if the column is constant. firstEntry is the first entry
+// of the column. setConstant returns an error if μ or σ cannot be used.
+func (z *Normaliser) setConstant(j int, constant bool, firstEntry float64) error {
 	switch {
 	case !constant:
 		if !(z.Std[j] > 0) || !args.Finite(z.Std[j]) {

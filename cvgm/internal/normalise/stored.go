@@ -18,7 +18,7 @@ func (z *Normaliser) FitRows(x mat.Matrix, rows []int) error {
 		return z.fit(&table{raw.Data, raw.Cols, raw.Stride, rows})
 	}
 	_, m := x.Dims()
-	if z.begin(m); !z.Centre {
+	if z.startFit(m); !z.Centre {
 		return nil
 	}
 	visit := visitor(x, rows, z.Weights)
@@ -39,7 +39,7 @@ func (z *Normaliser) FitRows(x mat.Matrix, rows []int) error {
 		z.storedDeviations(visit, &c, total)
 	}
 	for j := range m {
-		if err := z.settle(j, constant[j], first[j]); err != nil {
+		if err := z.setConstant(j, constant[j], first[j]); err != nil {
 			return err
 		}
 	}
@@ -119,9 +119,9 @@ func (z *Normaliser) constant(theta []float64) float64 {
 // constants to each prediction.
 func (z *Normaliser) PredictStored(dst []float64, x mat.Matrix, rows []int, theta []float64, intercept float64) {
 	if x, ok := x.(*mat.Dense); ok {
-		own, scaled := z.scaled(theta)
+		own, scaled := z.splitTheta(theta)
 		for at, i := range rows {
-			dst[at] = intercept + own + floats.Dot(scaled, z.centred(x, i))
+			dst[at] = intercept + own + floats.Dot(scaled, z.centredRow(x, i))
 		}
 		return
 	}
@@ -133,19 +133,19 @@ func (z *Normaliser) PredictStored(dst []float64, x mat.Matrix, rows []int, thet
 	}
 }
 
-// scaled returns theta in two parts. slopes holds the features' entries divided by σ, and constant
-// is the sum of the other entries.
-func (z *Normaliser) scaled(theta []float64) (constant float64, slopes []float64) {
+// splitTheta returns theta in two parts. slopes holds the features' entries divided by σ, and
+// constant is the sum of the other entries.
+func (z *Normaliser) splitTheta(theta []float64) (constant float64, slopes []float64) {
 	m := len(z.Mean)
 	z.ratio = append(z.ratio[:0], theta[:m]...)
 	floats.Div(z.ratio, z.Std)
 	return sample.Sum(0, theta[m:]), z.ratio
 }
 
-// centred returns row i of x minus μ. The result uses z.work.
-func (z *Normaliser) centred(x *mat.Dense, i int) []float64 {
-	z.work = sample.Resize(z.work, len(z.Mean))
-	return floats.SubTo(z.work, x.RawRowView(i), z.Mean)
+// centredRow returns row i of x minus μ. The result uses z.scratch.
+func (z *Normaliser) centredRow(x *mat.Dense, i int) []float64 {
+	z.scratch = sample.Resize(z.scratch, len(z.Mean))
+	return floats.SubTo(z.scratch, x.RawRowView(i), z.Mean)
 }
 
 // SizeStored returns the sum of the absolute terms of PredictStored for row i, without the
@@ -156,8 +156,8 @@ func (z *Normaliser) SizeStored(x mat.Matrix, i int, theta []float64) (size floa
 		size += math.Abs(w)
 	}
 	if x, ok := x.(*mat.Dense); ok {
-		_, scaled := z.scaled(theta)
-		for j, v := range z.centred(x, i) {
+		_, scaled := z.splitTheta(theta)
+		for j, v := range z.centredRow(x, i) {
 			size += math.Abs(scaled[j] * v)
 		}
 		return size
@@ -180,19 +180,19 @@ func (z *Normaliser) AddStored(dtheta []float64, x mat.Matrix, rows []int, dpred
 		z.ratio = sample.Resize(z.ratio, m)
 		clear(z.ratio)
 		for at, i := range rows {
-			floats.AddScaled(z.ratio, dpredictions[at], z.centred(x, i))
+			floats.AddScaled(z.ratio, dpredictions[at], z.centredRow(x, i))
 		}
 		floats.Div(z.ratio, z.Std)
 		floats.Add(dtheta[:m], z.ratio)
 		return
 	}
-	z.work = sample.Resize(z.work, m)
-	clear(z.work)
+	z.scratch = sample.Resize(z.scratch, m)
+	clear(z.scratch)
 	for at, i := range rows {
 		d := dpredictions[at]
-		sample.VisitRow(x, i, func(j int, v float64) { z.work[j] += d * v })
+		sample.VisitRow(x, i, func(j int, v float64) { z.scratch[j] += d * v })
 	}
 	for j := range m {
-		dtheta[j] += (z.work[j] - all*z.Mean[j]) / z.Std[j]
+		dtheta[j] += (z.scratch[j] - all*z.Mean[j]) / z.Std[j]
 	}
 }

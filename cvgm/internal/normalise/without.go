@@ -77,9 +77,9 @@ func (s *Sums) add(i int, sum, squares []float64) float64 {
 }
 
 // Deviations computes the σ of features in the rows outside val, as [Normaliser.Fit] does. If
-// scaled[j] is true, it sets dst[j] to the σ of feature j. Otherwise it sets dst[j] to 1. The
-// parameter learned is as in Normaliser. At least one row outside val has a weight above 0.
-func (s *Sums) Deviations(dst []float64, scaled []bool, val []int, learned bool) error {
+// scaledFeatures[j] is true, it sets dst[j] to the σ of feature j. Otherwise it sets dst[j] to 1.
+// The parameter learned is as in Normaliser. At least one row outside val has a weight above 0.
+func (s *Sums) Deviations(dst []float64, scaledFeatures []bool, val []int, learned bool) error {
 	clear(s.sum)
 	clear(s.valSquares)
 	total := s.total
@@ -88,16 +88,16 @@ func (s *Sums) Deviations(dst []float64, scaled []bool, val []int, learned bool)
 	}
 	var left []int
 	rows, _ := s.x.Dims()
-	for j, yes := range scaled {
+	for j, yes := range scaledFeatures {
 		if dst[j] = 1; !yes {
 			continue
 		}
 		shift := s.sum[j] / total
 		rest := s.squares[j] - s.valSquares[j] - total*shift*shift
 		dst[j] = math.Sqrt(rest / total)
-		// If the column counts as constant, its deviation is at most near.
-		near := 2 * constantTol * float64(rows) * 0x1p-52 * math.Abs(s.mean[j]-shift)
-		if total >= leastKept*s.total && rest >= max(leastKept*s.squares[j], smallestSquares) && dst[j] > near && dst[j] <= math.MaxFloat64 {
+		// If the column counts as constant, its deviation is at most constantTol.
+		constantTol := 2 * constantTol * float64(rows) * 0x1p-52 * math.Abs(s.mean[j]-shift)
+		if total >= leastKept*s.total && rest >= max(leastKept*s.squares[j], smallestSquares) && dst[j] > constantTol && dst[j] <= math.MaxFloat64 {
 			continue
 		}
 		if left == nil {

@@ -21,9 +21,9 @@ func MeanError(deviations, shares []float64) (se, freedom float64) {
 	if FewUnits(shares) {
 		return math.Inf(1), 1
 	}
-	n, top := 0., 0.
+	n, largest := 0., 0.
 	for _, s := range shares {
-		top = max(top, s)
+		largest = max(largest, s)
 		if s > 0 {
 			n++
 		}
@@ -31,7 +31,7 @@ func MeanError(deviations, shares []float64) (se, freedom float64) {
 	var second, fourth float64
 	for u, s := range shares {
 		deviations[u] *= (1 - 1/n) / (1 - s) // exactly 1 for equal shares
-		square := (s / top) * (s / top)
+		square := (s / largest) * (s / largest)
 		second += square
 		fourth += square * square
 	}

@@ -24,7 +24,7 @@ func init() { mostDense.Store(denseFeatures) }
 
 // SetDenseFeatures changes the largest number of features for which prepared rows are dense, for
 // tests. It returns the old value.
-func SetDenseFeatures(n int) (old int) { return int(mostDense.Swap(int64(n))) }
+func SetDenseFeatures(n int) (oldNumber int) { return int(mostDense.Swap(int64(n))) }
 
 // MostStored returns the largest number of features that p stores for a row. If prepared rows are
 // dense (see denseFeatures), it returns 0.

@@ -66,7 +66,7 @@ func (t *Triangle) Reduce(x []float64, m int, y []float64, intercept float64, we
 			clear(block[some:])
 		}
 		for i := range columns {
-			reflect(columns[i:], i)
+			reflectColumns(columns[i:], i)
 		}
 	}
 	t.r = t.r[:0]
@@ -86,9 +86,9 @@ func (t *Triangle) Reduce(x []float64, m int, y []float64, intercept float64, we
 // may have lost digits to underflow.
 const leastTriangle = 1e-290
 
-// reflect sets the entries of the first column after entry i to zero, by a reflection of the entries
-// from i on of all columns.
-func reflect(columns [][]float64, i int) {
+// reflectColumns sets the entries of the first column after entry i to zero, by a reflection of the
+// entries from i on of all columns.
+func reflectColumns(columns [][]float64, i int) {
 	v := columns[0][i:]
 	square := dot(v, v)
 	if square < leastTriangle {

@@ -12,13 +12,13 @@ import (
 const Least = 4
 
 // Penalty returns ZᵀDᵀDZ, where D takes the second differences of neighbouring weights. The
-// parameter count is the number of weights. The penalty is on all functions of a column's features
-// except linear functions. The linear functions are the multiples of one function.
-func Penalty(count int) *mat.SymDense {
-	z, difference := mat.NewDense(count, count-1, nil), mat.NewDense(count-2, count, nil)
-	n, root := float64(count), math.Sqrt(float64(count))
-	for k := 1; k < count; k++ {
-		for i := range count {
+// parameter weightCount is the number of weights. The penalty is on all functions of a column's
+// features except linear functions. The linear functions are the multiples of one function.
+func Penalty(weightCount int) *mat.SymDense {
+	z, difference := mat.NewDense(weightCount, weightCount-1, nil), mat.NewDense(weightCount-2, weightCount, nil)
+	n, root := float64(weightCount), math.Sqrt(float64(weightCount))
+	for k := 1; k < weightCount; k++ {
+		for i := range weightCount {
 			v := -1 / (n + root)
 			if i == 0 {
 				v = -(1 + root) / (n + root)
@@ -28,7 +28,7 @@ func Penalty(count int) *mat.SymDense {
 			z.Set(i, k-1, v)
 		}
 	}
-	for i := range count - 2 {
+	for i := range weightCount - 2 {
 		difference.Set(i, i, 1)
 		difference.Set(i, i+1, -2)
 		difference.Set(i, i+2, 1)
