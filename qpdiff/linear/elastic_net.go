@@ -93,7 +93,7 @@ func (e *ElasticNet) Load(d learn.Data) (err error) {
 		return err
 	}
 	e.shape(d)
-	e.classes, e.equal, e.looked = nil, nil, false
+	e.classes, e.equalFeatures, e.classesKnown = nil, nil, false
 	root, xty := e.sums(d)
 	widest := slices.Max(root)
 	e.openBelow = ridgeRounding * widest * widest
@@ -125,10 +125,10 @@ func (e *ElasticNet) Reset() {
 func (e *ElasticNet) Fit(theta, hyper []float64) (err error) {
 	defer learner.End(e, &err)
 	e.state.Stop.Look()
-	if err := e.begin(e.Groups, theta, hyper); err != nil {
+	if err := e.startFit(e.Groups, theta, hyper); err != nil {
 		return err
 	}
-	e.qp.watch(&e.state.Stop)
+	e.qp.setStopper(&e.state.Stop)
 	return e.end(theta, e.solve())
 }
 
@@ -138,7 +138,7 @@ func (e *ElasticNet) end(theta []float64, err error) error {
 		e.reset()
 		return err
 	}
-	if e.equal != nil {
+	if e.equalFeatures != nil {
 		e.finish()
 	}
 	copy(theta, e.theta())

@@ -56,7 +56,7 @@ const netEntries = 136
 func prefetchNets(items []learn.BatchItem) {
 	for i := range items {
 		if e, ok := items[i].Learner.(*ElasticNet); ok {
-			dense.Prefetch(&e.surely, netEntries)
+			dense.Prefetch(&e.allZeroAbove, netEntries)
 		}
 	}
 }
@@ -64,7 +64,7 @@ func prefetchNets(items []learn.BatchItem) {
 // prefetchVectors fetches the vectors of the nets of the next set, whose items come first.
 func prefetchVectors(items []learn.BatchItem) {
 	for i := range items[:min(dense.LaneCount, len(items))] {
-		if e, ok := items[i].Learner.(*ElasticNet); ok && e.working == nil && e.n > 0 {
+		if e, ok := items[i].Learner.(*ElasticNet); ok && e.workSet == nil && e.n > 0 {
 			dense.Prefetch(&e.gram[0], e.n*e.n)
 			dense.Prefetch(&e.l1[0], 3*e.n)   // and l2 and root
 			dense.Prefetch(&e.qp.x[0], 4*e.n) // and sgn, z and grad
@@ -88,18 +88,18 @@ func (b *elasticNetBatch) use(k int) {
 // the vectors. The results have the same bits as results of single fits.
 type elasticNetBatch struct {
 	// the nets of the lanes; nil if the net of an item is solved alone
-	nets    [dense.LaneCount]*ElasticNet
-	regular [dense.LaneCount]bool        // a and dinv hold the factor of this lane's system
-	full    [dense.LaneCount]*ElasticNet // as nets, with any other net in place of nil
-	n       int                          // coordinates
+	nets       [dense.LaneCount]*ElasticNet
+	isFactored [dense.LaneCount]bool        // a and dinv hold the factor of this lane's system
+	fullNets   [dense.LaneCount]*ElasticNet // as nets, with any other net in place of nil
+	n          int                          // coordinates
 	*laneSet
-	sets     []*laneSet
-	r        []float64                  // penalties on the diagonal
-	rows     [dense.LaneCount][]float64 // a vector of each net
-	compact  [dense.LaneCount][]float64 // the systems of nets that leave coordinates out
-	g        []float64                  // all entries of G, for the descent
-	rest, l1 []float64                  // likewise
-	u, sides []float64                  // of the derivatives: solutions, and the signs of x
+	sets            []*laneSet
+	r               []float64                  // penalties on the diagonal
+	rows            [dense.LaneCount][]float64 // a vector of each net
+	compactSystems  [dense.LaneCount][]float64 // the systems of nets that leave coordinates out
+	g               []float64                  // all entries of G, for the descent
+	descentRest, l1 []float64                  // likewise
+	u, xSigns       []float64                  // of the derivatives: solutions, and the signs of x
 }
 
 // laneSet holds the results of a set of lanes, which the products read.
@@ -119,7 +119,7 @@ func (b *elasticNetBatch) fit(items []learn.BatchItem, hyper []float64) {
 			continue
 		}
 		e, ok := item.Learner.(*ElasticNet)
-		if !ok || e.state.Data.X == nil || e.working != nil || e.n > dense.LaneMost || b.n > 0 && e.n != b.n {
+		if !ok || e.state.Data.X == nil || e.workSet != nil || e.n > dense.LaneMost || b.n > 0 && e.n != b.n {
 			item.Err = item.Learner.Fit(item.Theta, hyper)
 			continue
 		}
@@ -127,12 +127,12 @@ func (b *elasticNetBatch) fit(items []learn.BatchItem, hyper []float64) {
 			item.Err = learner.Ended(e, err)
 			continue
 		}
-		if err := e.begin(e.Groups, item.Theta, hyper); err != nil {
+		if err := e.startFit(e.Groups, item.Theta, hyper); err != nil {
 			item.Err = learner.Named(e, err)
 			continue
 		}
-		if e.qp.end != nil { // fits of this size end soon, so they do not check the context
-			e.qp.watch(nil)
+		if e.qp.stopper != nil { // fits of this size end soon, so they do not check the context
+			e.qp.setStopper(nil)
 		}
 		e.start()
 		b.nets[i], b.n = e, e.n
@@ -141,11 +141,11 @@ func (b *elasticNetBatch) fit(items []learn.BatchItem, hyper []float64) {
 	if any == nil {
 		return
 	}
-	b.full = b.nets
+	b.fullNets = b.nets
 	for i := range b.rows {
 		b.rows[i] = dense.Grow(b.rows[i], b.n)
-		if b.full[i] == nil {
-			b.full[i] = any
+		if b.fullNets[i] == nil {
+			b.fullNets[i] = any
 		}
 	}
 	b.descend()
@@ -160,7 +160,7 @@ func (b *elasticNetBatch) fit(items []learn.BatchItem, hyper []float64) {
 		}
 		e.qp.lanes = nil
 		items[i].Err = learner.Named(e, e.end(items[i].Theta, err))
-		if b.regular[i] {
+		if b.isFactored[i] {
 			b.fits[i] = e.state.Fit
 		}
 	}
@@ -173,7 +173,7 @@ func (b *elasticNetBatch) search(items []learn.BatchItem) {
 	steps := 0
 	for i, e := range b.nets {
 		if e != nil {
-			e.qp.begin(!e.qp.warm)
+			e.qp.startSolve(!e.qp.isWarm)
 			searching[i], steps = true, e.qp.mostSteps()
 		}
 	}
@@ -183,7 +183,7 @@ func (b *elasticNetBatch) search(items []learn.BatchItem) {
 			if !searching[i] {
 				continue
 			}
-			e.qp.ready = b.regular[i]
+			e.qp.laneReady = b.isFactored[i]
 			done, err := e.qp.step()
 			if !done && err == nil && steps == 1 {
 				err = errNoActiveSet
@@ -202,7 +202,7 @@ func (b *elasticNetBatch) descend() {
 	var sweeps [lanes]int
 	count := 0
 	for i, e := range b.nets {
-		if e == nil || e.qp.warm {
+		if e == nil || e.qp.isWarm {
 			continue
 		}
 		live[i], sweeps[i] = -1, e.qp.sweeps()
@@ -213,19 +213,19 @@ func (b *elasticNetBatch) descend() {
 	}
 	n := b.n
 	var g, c, l1, l2 [lanes][]float64
-	for i, e := range b.full {
+	for i, e := range b.fullNets {
 		g[i], c[i], l1[i], l2[i] = e.gram, e.qp.c, e.l1, e.l2
 	}
 	b.g = dense.Grow(b.g, n*n*lanes)
-	dense.GrowAll(n*lanes, &b.rest, &b.l1, &b.r)
+	dense.GrowAll(n*lanes, &b.descentRest, &b.l1, &b.r)
 	dense.LaneRows(b.g, 1, &g, n*n)
-	dense.LaneRows(b.rest, 1, &c, n)
+	dense.LaneRows(b.descentRest, 1, &c, n)
 	dense.LaneRows(b.l1, 1, &l1, n)
 	dense.LaneRows(b.r, 1, &l2, n)
 	b.x = dense.Zeros(b.x, n*lanes)
 	going := live
 	for sweep := 1; going != [lanes]float64{}; sweep++ {
-		moved := dense.DescendLanes(b.x, b.rest, b.g, b.r, b.l1, n, &going)
+		moved := dense.DescendLanes(b.x, b.descentRest, b.g, b.r, b.l1, n, &going)
 		for i := range going {
 			if moved>>i&1 == 0 || sweep >= sweeps[i] {
 				going[i] = 0
@@ -248,8 +248,8 @@ func (b *elasticNetBatch) descend() {
 
 // factor factorises and solves the active systems.
 func (b *elasticNetBatch) factor() {
-	b.size, b.regular = 0, [dense.LaneCount]bool{}
-	for _, e := range b.full {
+	b.size, b.isFactored = 0, [dense.LaneCount]bool{}
+	for _, e := range b.fullNets {
 		b.size = max(b.size, len(e.qp.act))
 	}
 	if b.size == 0 {
@@ -260,7 +260,7 @@ func (b *elasticNetBatch) factor() {
 	b.a, b.dinv, b.x = dense.Grow(b.a, size*(size+1)*lanes), dense.Grow(b.dinv, size*lanes), dense.Grow(b.x, size*lanes)
 	b.r = dense.Grow(b.r, size*lanes)
 	var systems, r [lanes][]float64
-	for i, e := range b.full {
+	for i, e := range b.fullNets {
 		systems[i], r[i] = e.gram, e.l2
 	}
 	dense.LaneRows(b.r, 1, &r, size)
@@ -273,17 +273,17 @@ func (b *elasticNetBatch) factor() {
 	dense.LaneRows(b.a[size*lanes:], size+1, &b.rows, size)
 	dense.LaneUpper(b.a, &systems, n, b.r, size)
 	var pivots [lanes]float64
-	regular := dense.LDLLanes(b.a, b.dinv, b.x, &pivots, size, b.full[0].qp.pivotTol())
+	regular := dense.LDLLanes(b.a, b.dinv, b.x, &pivots, size, b.fullNets[0].qp.pivotTol())
 	dense.RowsOfLanes(&z, b.x, size)
 	for i, e := range b.nets {
 		if e == nil || regular>>i&1 == 0 {
 			continue
 		}
 		q := &e.qp
-		if q.bound = q.condBound(pivots[i]); !dense.Unsolvable(q.bound) {
-			b.regular[i] = true
+		if q.conditionBound = q.condBound(pivots[i]); !dense.Unsolvable(q.conditionBound) {
+			b.isFactored[i] = true
 			q.lanes, q.lane = &b.laneFactors, i
-			q.place(1)
+			q.setInLanes(1)
 		}
 	}
 }
@@ -308,19 +308,19 @@ func (b *elasticNetBatch) system(i int, q *piecewiseQP) []float64 {
 	for k := range size {
 		b.r[k*dense.LaneCount+i] = 0
 	}
-	b.compact[i] = dense.Grow(b.compact[i], n*n)
+	b.compactSystems[i] = dense.Grow(b.compactSystems[i], n*n)
 	if s > 0 {
-		dense.GatherUpper(b.compact[i], n, q.g, n, q.r, q.act)
+		dense.GatherUpper(b.compactSystems[i], n, q.g, n, q.r, q.act)
 	}
-	dense.Pad(b.compact[i], n, s, size)
-	return b.compact[i]
+	dense.Pad(b.compactSystems[i], n, s, size)
+	return b.compactSystems[i]
 }
 
 // vjp adds the vector-Jacobian products of the items, of which there are at most dense.LaneCount.
 // It uses the factors of the last fit.
 func (b *elasticNetBatch) vjp(w *qpdiff.Workspace, items []learn.BatchItem) {
 	const lanes = dense.LaneCount
-	b.nets, b.full = [lanes]*ElasticNet{}, [lanes]*ElasticNet{}
+	b.nets, b.fullNets = [lanes]*ElasticNet{}, [lanes]*ElasticNet{}
 	var any *ElasticNet
 	right := b.rows
 	for i := range items {
@@ -329,7 +329,7 @@ func (b *elasticNetBatch) vjp(w *qpdiff.Workspace, items []learn.BatchItem) {
 			continue
 		}
 		e, ok := item.Learner.(*ElasticNet)
-		if !ok || b.fits[i] == 0 || b.fits[i] != e.state.Fit || len(e.weak) > 0 || e.equal != nil {
+		if !ok || b.fits[i] == 0 || b.fits[i] != e.state.Fit || len(e.weakPenalised) > 0 || e.equalFeatures != nil {
 			item.Err = item.Learner.VJP(w, item.Grad, item.DTheta)
 			continue
 		}
@@ -360,11 +360,11 @@ func (b *elasticNetBatch) vjp(w *qpdiff.Workspace, items []learn.BatchItem) {
 		}
 		sides[i] = e.qp.sgn[:b.size]
 	}
-	b.u, b.sides = dense.Grow(b.u, b.size*lanes), dense.Grow(b.sides, b.size*lanes)
+	b.u, b.xSigns = dense.Grow(b.u, b.size*lanes), dense.Grow(b.xSigns, b.size*lanes)
 	dense.LaneRows(b.u, 1, &right, b.size)
-	dense.LaneRows(b.sides, 1, &sides, b.size)
+	dense.LaneRows(b.xSigns, 1, &sides, b.size)
 	dense.LDLLanesSolve(b.a, b.dinv, b.u, b.size)
-	sum1, sum2 := dense.LaneSums(b.u, b.sides, b.x, b.size)
+	sum1, sum2 := dense.LaneSums(b.u, b.xSigns, b.x, b.size)
 	for i, e := range b.nets {
 		if e == nil {
 			continue
@@ -374,7 +374,7 @@ func (b *elasticNetBatch) vjp(w *qpdiff.Workspace, items []learn.BatchItem) {
 			items[i].Err = e.VJP(w, g, items[i].DTheta)
 			continue
 		}
-		if len(e.groups.of) == 0 && !e.qp.free && g.Hyper != nil && g.Y == nil && !learner.WantsRows(g) {
+		if len(e.groups.of) == 0 && !e.qp.hasFree && g.Hyper != nil && g.Y == nil && !learner.WantsRows(g) {
 			// As penalisedQuadratic.addHyper.
 			g.Hyper[0] -= sum1[i]
 			g.Hyper[1] -= sum2[i]

@@ -58,7 +58,7 @@ func (q *piecewiseQP) coordinateDescent() {
 	}
 	rest.End()
 	for range q.sweeps() {
-		q.end.Look()
+		q.stopper.Look()
 		if !dense.DescendKinks(q.x, d, q.g, q.r, q.up, q.lo) {
 			break
 		}
@@ -74,22 +74,22 @@ func (q *piecewiseQP) sweeps() int { return cdSweeps + len(q.act)/2 }
 func (q *piecewiseQP) descendSparse() {
 	c := q.sparse
 	q.fit = dense.Zeros(q.fit, q.rows)
-	rest, spread := q.fit, 0.0 // −Cx = rest − spread·ρ
+	fitRest, multiple := q.fit, 0.0 // −Cx = fitRest − multiple·ρ
 	for j, v := range q.x {
 		if v != 0 {
-			spread += c.Add(rest, -v, q.features[j])
+			multiple += c.Add(fitRest, -v, q.features[j])
 		}
 	}
-	along := c.Along(rest) - spread*c.Total
+	along := c.Along(fitRest) - multiple*c.Total
 	for range sparseSweeps {
-		q.end.Look()
+		q.stopper.Look()
 		signs, moved, largest := false, 0.0, 0.0
 		for j, old := range q.x {
 			f, h := q.features[j], q.diag[j]+q.r[j]
 			if !(h > 0) {
 				continue
 			}
-			rho := q.c[j] + q.inv*c.DotRest(f, rest, spread, along) + q.diag[j]*old
+			rho := q.c[j] + q.inv*c.DotRest(f, fitRest, multiple, along) + q.diag[j]*old
 			v := q.soft(j, rho) / h
 			largest = max(largest, math.Abs(v)*math.Sqrt(h))
 			if v == old {
@@ -98,7 +98,7 @@ func (q *piecewiseQP) descendSparse() {
 			signs = signs || dense.Sign(v) != dense.Sign(old)
 			moved = max(moved, math.Abs(v-old)*math.Sqrt(h))
 			q.x[j] = v
-			spread += c.Add(rest, old-v, f)
+			multiple += c.Add(fitRest, old-v, f)
 			along += (old - v) * c.AlongColumn(f)
 		}
 		if !signs && moved <= sparseSettled*largest {
@@ -121,9 +121,9 @@ func (q *piecewiseQP) descendSparse() {
 // for solving lasso problems".)
 func (q *piecewiseQP) dualNewton() {
 	rows := q.rows
-	q.dual, q.along = dense.Grow(q.dual, 2*rows), dense.Grow(q.along, q.n)
+	q.dual, q.gradChange = dense.Grow(q.dual, 2*rows), dense.Grow(q.gradChange, q.n)
 	v, step, u := q.dual[:rows], q.dual[rows:], q.grad
-	if !q.known {
+	if !q.dualKnown {
 		clear(v)
 		start := dense.Sum{Dst: v}
 		for j, x := range q.x {
@@ -141,14 +141,14 @@ func (q *piecewiseQP) dualNewton() {
 	}
 	for range dualPoints {
 		for range dualSteps {
-			q.end.Look()
+			q.stopper.Look()
 			if q.dualPoint(v, step); floats.Norm(step, 2) <= dualTol*floats.Norm(v, 2) || !q.factorK(true) {
 				break
 			}
 			q.kernel.Solve(step)
 			t := q.dualLength(v, step)
 			floats.AddScaled(v, t, step)
-			floats.AddScaled(u, -t, q.along)
+			floats.AddScaled(u, -t, q.gradChange)
 		}
 		signs, exact := true, true
 		for j, z := range q.z {
@@ -171,11 +171,11 @@ func (q *piecewiseQP) soft(j int, u float64) float64 {
 }
 
 // dualPoint computes θ(v) and its support. It sets z to θ(v), the active set to the support of
-// θ(v), and the argument rest to C·θ(v) − v. grad holds u.
-func (q *piecewiseQP) dualPoint(v, rest []float64) {
-	floats.ScaleTo(rest, -1, v)
+// θ(v), and the argument remainder to C·θ(v) − v. grad holds u.
+func (q *piecewiseQP) dualPoint(v, remainder []float64) {
+	floats.ScaleTo(remainder, -1, v)
 	q.act = q.act[:0]
-	sum := dense.Sum{Dst: rest}
+	sum := dense.Sum{Dst: remainder}
 	for j, u := range q.grad {
 		s := q.soft(j, u)
 		if q.z[j] = 0; s != 0 {
@@ -195,17 +195,17 @@ func (q *piecewiseQP) dualPoint(v, rest []float64) {
 // follow.)
 func (q *piecewiseQP) dualLength(v, step []float64) float64 {
 	vv, vs, ss := q.inv*floats.Dot(v, v), q.inv*floats.Dot(v, step), q.inv*floats.Dot(step, step)
-	q.dots(q.along, step, nil)
-	floats.Scale(q.inv, q.along)
+	q.dots(q.gradChange, step, nil)
+	floats.Scale(q.inv, q.gradChange)
 	start, slope := vv, vs
 	for _, j := range q.act {
 		start += q.soft(j, q.grad[j]) * q.z[j]
-		slope -= q.along[j] * q.z[j]
+		slope -= q.gradChange[j] * q.z[j]
 	}
 	lo, hi, t := 0.0, 1.0, 1.0
 	for range dualLengths {
 		value, rate, curve := vv+2*t*vs+t*t*ss, vs+t*ss, ss // 2φ, φ′ and φ″
-		for j, a := range q.along {
+		for j, a := range q.gradChange {
 			if s := q.soft(j, q.grad[j]-t*a); s != 0 {
 				r := q.r[j] + q.proximal(j)
 				value += s * s / r

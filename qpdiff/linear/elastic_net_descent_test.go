@@ -69,10 +69,10 @@ func TestALargerSetIsNotSolvedTwice(t *testing.T) {
 	if err := e.Load(learn.Data{X: mat.NewDense(rows, n, numtest.Normals(rng, rows*n)), Y: numtest.Normals(rng, rows)}); err != nil {
 		t.Fatal(err)
 	}
-	if err := e.begin(nil, make([]float64, n), []float64{.05, .1}); err != nil {
+	if err := e.startFit(nil, make([]float64, n), []float64{.05, .1}); err != nil {
 		t.Fatal(err)
 	}
-	e.working.begin(e.rmsY)
+	e.workSet.startFromPast(e.rmsY)
 	if err := e.change(); err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestALargerSetIsNotSolvedTwice(t *testing.T) {
 		t.Fatal(done, err)
 	}
 	e.slopes()
-	if e.grow(true); len(e.working.enter) == 0 {
+	if e.growSet(true); len(e.workSet.entering) == 0 {
 		t.Fatal("the first working set suffices")
 	}
 	if err := e.change(); err != nil {
@@ -88,7 +88,7 @@ func TestALargerSetIsNotSolvedTwice(t *testing.T) {
 	}
 	const mark = 7
 	q := &e.qp
-	q.warm, q.grown = true, true
+	q.isWarm, q.hasNewCoordinates = true, true
 	was := len(q.act)
 	dense.Fill(q.a, mark)
 	if _, err := q.advance(1); err != nil {

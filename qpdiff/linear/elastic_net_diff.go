@@ -13,9 +13,9 @@ import (
 
 // dataVJP implements penalisedModel.
 func (e *elasticNetFit) dataVJP(d *penalisedDerivative, g *learn.Grad, act []int, w []float64) error {
-	theta, features := e.theta(), d.named(&e.qp, act)
-	if e.equal != nil {
-		features, w = d.shareOut(e.equal, features, w)
+	theta, features := e.theta(), d.thetaIndices(&e.qp, act)
+	if e.equalFeatures != nil {
+		features, w = d.shareOut(e.equalFeatures, features, w)
 	}
 	if e.qp.sparse != nil {
 		return e.sparseVJP(d, g, features, w)
@@ -30,8 +30,8 @@ func (e *elasticNetFit) dataVJP(d *penalisedDerivative, g *learn.Grad, act []int
 		}
 		x := rows.RawRowView(i)
 		if viewed {
-			d.all = learner.See(d.all, &data, x)
-			x = d.all
+			d.fullVector = learner.See(d.fullVector, &data, x)
+			x = d.fullVector
 		}
 		var xw float64
 		for k, j := range features {
@@ -61,7 +61,7 @@ func (e *elasticNetFit) dataVJP(d *penalisedDerivative, g *learn.Grad, act []int
 			}
 		}
 	}
-	if viewed || e.equal != nil || e.state.Data.Weights != nil || !dense.Finite(e.largestProduct(act, w)) {
+	if viewed || e.equalFeatures != nil || e.state.Data.Weights != nil || !dense.Finite(e.largestProduct(act, w)) {
 		return learner.CheckProduct(g)
 	}
 	return learner.CheckProduct(&learn.Grad{Hyper: g.Hyper})
@@ -79,7 +79,7 @@ func (e *elasticNetFit) largestProduct(act []int, w []float64) float64 {
 	for j, t := range e.qp.x {
 		fit += e.root[j] * math.Abs(t)
 	}
-	return e.spread * (fit*top + e.rmsY*top + move*(1+dense.Largest(e.qp.x)))
+	return e.weightSpread * (fit*top + e.rmsY*top + move*(1+dense.Largest(e.qp.x)))
 }
 
 // dataJVP implements penalisedModel.
@@ -88,13 +88,13 @@ func (e *elasticNetFit) dataJVP(d *penalisedDerivative, b []float64, t *learn.Gr
 		e.tangent(d, b, t)
 		return
 	}
-	d.all = dense.Zeros(d.all, e.params)
+	d.fullVector = dense.Zeros(d.fullVector, e.params)
 	if e.qp.sparse != nil {
-		e.sparseTangent(d, d.all, t)
+		e.sparseTangent(d, d.fullVector, t)
 	} else {
-		e.tangent(d, d.all, t)
+		e.tangent(d, d.fullVector, t)
 	}
-	dense.Gather(b, d.all, e.qp.features)
+	dense.Gather(b, d.fullVector, e.qp.features)
 }
 
 // tangent is the branch of dataJVP for all features.
@@ -145,9 +145,9 @@ func (e *elasticNetFit) rowsOf(dst, v []float64) []float64 {
 // sparseVJP is the branch of dataVJP for a sparse X.
 func (e *elasticNetFit) sparseVJP(d *penalisedDerivative, g *learn.Grad, features []int, w []float64) error {
 	theta := e.theta()
-	d.all = dense.Zeros(d.all, e.params)
-	dense.Scatter(d.all, w, features)
-	d.rows = e.rowsOf(d.rows, d.all)
+	d.fullVector = dense.Zeros(d.fullVector, e.params)
+	dense.Scatter(d.fullVector, w, features)
+	d.rows = e.rowsOf(d.rows, d.fullVector)
 	if g.Y != nil {
 		for i, xw := range d.rows {
 			g.Y[i] += e.share(i) * xw
@@ -158,7 +158,7 @@ func (e *elasticNetFit) sparseVJP(d *penalisedDerivative, g *learn.Grad, feature
 		data := &e.state.Data
 		data.VisitStored(func(at, i, j int, _ float64) {
 			if share := e.share(i); share != 0 {
-				g.Stored[at] += share * ((data.Y[i]-d.fit[i])*d.all[j] - d.rows[i]*theta[j]) / sparse.Scale(*data, j)
+				g.Stored[at] += share * ((data.Y[i]-d.fit[i])*d.fullVector[j] - d.rows[i]*theta[j]) / sparse.Scale(*data, j)
 			}
 		})
 	}

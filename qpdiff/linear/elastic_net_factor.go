@@ -18,18 +18,18 @@ import (
 // coordinate, it returns len(act).
 func (q *piecewiseQP) factor() int {
 	s := len(q.act)
-	if q.ready {
-		q.ready = false
+	if q.laneReady {
+		q.laneReady = false
 		return s
 	}
-	q.place(0)
+	q.setInLanes(0)
 	w := dense.LDLStride(s)
 	if q.features == nil {
 		q.gather(w)
 	} else if k, done := q.factorColumns(w); done {
 		return k
 	}
-	if k := dense.LDLFactorUntil(q.end, q.a, q.dinv, s, w, q.pivotTol()); k < s {
+	if k := dense.LDLFactorUntil(q.stopper, q.a, q.dinv, s, w, q.pivotTol()); k < s {
 		return k
 	}
 	inverse := 1.0
@@ -38,9 +38,9 @@ func (q *piecewiseQP) factor() int {
 	for i, j := range q.act {
 		inverse *= (diag[j] + r[j]) * dinv[i]
 	}
-	q.bound = q.condBound(inverse)
-	if dense.Unsolvable(q.bound) && dense.Unsolvable(q.cond()) {
-		return dense.LDLDependent(q.a, q.dinv, s, w, q.d, q.at)
+	q.conditionBound = q.condBound(inverse)
+	if dense.Unsolvable(q.conditionBound) && dense.Unsolvable(q.cond()) {
+		return dense.LDLDependent(q.a, q.dinv, s, w, q.d, q.crossAt)
 	}
 	for i := range s {
 		q.z[i] = q.a[i*w+s]
@@ -50,9 +50,9 @@ func (q *piecewiseQP) factor() int {
 }
 
 // factorColumns does the work of factor if the problem is given by the columns of C. Either it
-// solves the system and returns done = true, or it gathers the system in rows of w entries, for
+// solves the system and returns solved = true, or it gathers the system in rows of w entries, for
 // factor to solve.
-func (q *piecewiseQP) factorColumns(w int) (dependent int, done bool) {
+func (q *piecewiseQP) factorColumns(w int) (dependent int, solved bool) {
 	s := len(q.act)
 	if q.iterative = q.sparse != nil && q.g == nil; q.iterative {
 		return q.solveSparse(), true
@@ -82,22 +82,22 @@ func (q *piecewiseQP) solveSparse() int {
 	b := q.grad[:s]
 	for i, j := range q.act {
 		m.Set = append(m.Set, q.features[j])
-		m.R[i], m.Diag[i], b[i] = q.r[j], q.diag[j], q.linear(i)
+		m.R[i], m.Diag[i], b[i] = q.r[j], q.diag[j], q.linearSlope(i)
 	}
 	q.work = dense.Grow(q.work, sparse.Room(q.rows, s))
 	residual, worst := q.gradients.Solve(m, q.z[:s], b, q.work, q.residualFloor())
-	if q.bound = q.gradients.Most / q.gradients.Least; !(residual <= max(sparse.ResidualTol, q.residualFloor())) || dense.Unsolvable(q.bound) {
+	if q.conditionBound = q.gradients.Most / q.gradients.Least; !(residual <= max(sparse.ResidualTol, q.residualFloor())) || dense.Unsolvable(q.conditionBound) {
 		return worst
 	}
 	return s
 }
 
-// regular reports whether the active system, which solveSparse has just solved, has one solution.
+// isRegular reports whether the active system, which solveSparse has just solved, has one solution.
 // The first solve shows this only for the directions that occur in its right-hand side. Therefore
 // regular solves the system again for another right-hand side.
-func (q *piecewiseQP) regular() (worst int, ok bool) {
+func (q *piecewiseQP) isRegular() (worst int, ok bool) {
 	s := len(q.act)
-	b, x, part := q.at[:s], q.d[:s], 0.0
+	b, x, part := q.crossAt[:s], q.d[:s], 0.0
 	for i, j := range q.act {
 		// The multiples of the golden ratio modulo 1 make a right-hand side with a part in every
 		// direction of the data.
@@ -105,15 +105,15 @@ func (q *piecewiseQP) regular() (worst int, ok bool) {
 		b[i] = (part - .5) * math.Sqrt(q.diag[j]+q.r[j])
 	}
 	residual, worst := q.gradients.Solve(&q.system, x, b, q.work, sparse.LooseFloor)
-	q.bound = max(q.bound, q.gradients.Most/q.gradients.Least)
-	return worst, residual <= sparse.ProbeTol && !dense.Unsolvable(q.bound)
+	q.conditionBound = max(q.conditionBound, q.gradients.Most/q.gradients.Least)
+	return worst, residual <= sparse.ProbeTol && !dense.Unsolvable(q.conditionBound)
 }
 
 // factorRegular is factor for a system that must have one solution for every right-hand side.
 func (q *piecewiseQP) factorRegular() int {
 	k := q.factor()
 	if q.iterative {
-		if worst, ok := q.regular(); !ok {
+		if worst, ok := q.isRegular(); !ok {
 			return worst
 		}
 	}
@@ -123,14 +123,16 @@ func (q *piecewiseQP) factorRegular() int {
 // errUnsolved is the error of a derivative whose system conjugate gradients cannot solve.
 var errUnsolved = check.ArgErrorf("Data", qpdiff.ErrIllPosed, "raise λ2 or drop features", "is so ill-conditioned that conjugate gradients do not solve the system of the derivative")
 
-// unsolved reports whether w comes from a call of solveActive in which conjugate gradients failed.
-// Then all entries of w are NaN. After any other call, an entry is NaN only if a product
+// gradientsFailed reports whether w comes from a call of solveActive in which conjugate gradients
+// failed. Then all entries of w are NaN. After any other call, an entry is NaN only if a product
 // overflowed.
-func (q *piecewiseQP) unsolved(w []float64) bool { return q.iterative && len(w) > 0 && w[0] != w[0] }
+func (q *piecewiseQP) gradientsFailed(w []float64) bool {
+	return q.iterative && len(w) > 0 && w[0] != w[0]
+}
 
 // residualFloor is the relative residual at which conjugate gradients end.
 func (q *piecewiseQP) residualFloor() float64 {
-	if q.loose {
+	if q.looseSolves {
 		return sparse.LooseFloor
 	}
 	return sparse.Floor
@@ -146,7 +148,7 @@ func (q *piecewiseQP) gather(w int) {
 	dense.GatherUpper(q.a, w, q.g, q.n, q.r, q.act)
 	a, at := q.a, s
 	for i, j := range q.act {
-		v := q.c[j] // see linear
+		v := q.c[j] // see linearSlope
 		if t := q.sgn[i]; t > 0 {
 			v -= q.up[j]
 		} else if t < 0 {
@@ -163,36 +165,37 @@ func (q *piecewiseQP) condBound(inverse float64) float64 {
 	if inverse <= looseInverse {
 		return dense.CondBound(len(q.act), 1/inverse, 0)
 	}
-	return dense.CondBound(len(q.act), 1/inverse, q.floor())
+	return dense.CondBound(len(q.act), 1/inverse, q.penaltyFloor())
 }
 
-// away reports whether the factor of the active system is stored in q.lanes instead of a and dinv.
-func (q *piecewiseQP) away() bool { return atomic.LoadUint32(&q.elsewhere) != 0 }
+// factorIsInLanes reports whether the factor of the active system is stored in q.lanes instead of a
+// and dinv.
+func (q *piecewiseQP) factorIsInLanes() bool { return atomic.LoadUint32(&q.inLanes) != 0 }
 
-// place sets q.elsewhere. It first reads the old value, because a store costs much more than a load
-// and the value seldom changes.
-func (q *piecewiseQP) place(elsewhere uint32) {
-	if atomic.LoadUint32(&q.elsewhere) != elsewhere {
-		atomic.StoreUint32(&q.elsewhere, elsewhere)
+// setInLanes sets q.inLanes. It first reads the old value, because a store costs much more than a
+// load and the value seldom changes.
+func (q *piecewiseQP) setInLanes(elsewhere uint32) {
+	if atomic.LoadUint32(&q.inLanes) != elsewhere {
+		atomic.StoreUint32(&q.inLanes, elsewhere)
 	}
 }
 
-// owning is locked while the method own computes a factor. This seldom happens, so all problems
+// owning is locked while the method ownPoint computes a factor. This seldom happens, so all problems
 // share one lock.
 var owning sync.Mutex
 
 // own computes the factor of the active system in a and dinv if it is not there. Concurrent
 // derivatives may call own.
 func (q *piecewiseQP) own() {
-	if !q.away() {
+	if !q.factorIsInLanes() {
 		return
 	}
 	owning.Lock()
 	defer owning.Unlock()
-	if s := len(q.act); q.away() {
+	if s := len(q.act); q.factorIsInLanes() {
 		q.gather(dense.LDLStride(s))
 		dense.LDLFactor(q.a, q.dinv, s, dense.LDLStride(s), q.pivotTol())
-		q.place(0)
+		q.setInLanes(0)
 	}
 }
 
@@ -212,13 +215,13 @@ func (q *piecewiseQP) room() int {
 func (q *piecewiseQP) cond() float64 {
 	s := len(q.act)
 	if q.iterative {
-		return q.bound
+		return q.conditionBound
 	}
 	if q.rowFactor {
-		return q.bound / math.Sqrt(float64(s))
+		return q.conditionBound / math.Sqrt(float64(s))
 	}
 	q.own()
-	return dense.LDLCond(q.a, q.dinv, s, dense.LDLStride(s), q.d, q.at)
+	return dense.LDLCond(q.a, q.dinv, s, dense.LDLStride(s), q.d, q.crossAt)
 }
 
 // pivotTol bounds the rounding error of a pivot. In a problem with columns the bound does not
@@ -237,7 +240,7 @@ func (q *piecewiseQP) solveActiveSparse(w []float64) {
 	b := w[s : 2*s]
 	copy(b, w)
 	floor := q.residualFloor()
-	if residual, _ := (&sparse.Gradients{End: q.end}).Solve(&q.system, w, b, w[2*s:cap(w)], floor); !(residual <= max(sparse.ResidualTol, floor)) {
+	if residual, _ := (&sparse.Gradients{End: q.stopper}).Solve(&q.system, w, b, w[2*s:cap(w)], floor); !(residual <= max(sparse.ResidualTol, floor)) {
 		dense.Fill(w, math.NaN())
 	}
 }
@@ -245,7 +248,7 @@ func (q *piecewiseQP) solveActiveSparse(w []float64) {
 // solveActive solves the active system with its last factor. The right-hand side has the entries
 // v_j of the coordinates j in act; v has n entries. The solution has one entry for each member of
 // act, and is returned in w, which must have room() entries. If conjugate gradients fail, the
-// solution is NaN: see unsolved.
+// solution is NaN: see gradientsFailed.
 func (q *piecewiseQP) solveActive(w, v []float64) []float64 {
 	s := len(q.act)
 	w = w[:s]
@@ -264,12 +267,12 @@ func (q *piecewiseQP) solveActive(w, v []float64) []float64 {
 	return w
 }
 
-// form returns dᵀ(G + diag r)d, where d is 0 outside the active set. The active system must be
-// factorised.
-func (q *piecewiseQP) form(d []float64) float64 {
+// quadraticForm returns dᵀ(G + diag r)d, where d is 0 outside the active set. The active system
+// must be factorised.
+func (q *piecewiseQP) quadraticForm(d []float64) float64 {
 	s := len(q.act)
 	if !q.rowFactor && !q.iterative {
-		if q.lanes != nil && q.away() {
+		if q.lanes != nil && q.factorIsInLanes() {
 			return dense.LDLLanesForm(q.lanes.a, q.lanes.dinv, q.lanes.size, q.lane, d)
 		}
 		q.own()

@@ -14,27 +14,27 @@ import (
 
 // elasticNetFit is a solved elastic net with its data. Derivatives read it.
 type elasticNetFit struct {
-	working            *workingSet // nil if the Gram matrix of all features is used
-	surely             float64     // if λ1 is above surely, each coordinate is certainly zero
+	workSet            *workingSet // nil if the Gram matrix of all features is used
+	allZeroAbove       float64     // if λ1 is above allZeroAbove, each coordinate is certainly zero
 	openBelow          float64     // at a larger λ2 no feature is open
 	penalisedQuadratic             // its G is XᵀX/N, and its rmsY is ‖y‖/√N
 	xty                []float64   // Xᵀy/N, the c of penalisedQuadratic
 	// number of rows of the columns: of all rows of X, or of the rows with a weight above 0
-	rows    int
-	row     []float64 // work of seenEntries
-	counts  []float64 // the weight of each row; nil if all weights are 1
-	total   float64   // the sum of the counts, N
-	inv     float64   // 1/N
-	spread  float64   // N divided by the smallest positive count
-	scaled  []float64 // if counts is not nil: the rows, each multiplied by √count
-	many    bool      // package gram computes the sums
-	maker   gram.Maker
-	sparse  sparse.Columns
-	classes *equal.Columns // the classes of equal features; valid once looked is true
-	looked  bool
-	shared  equal.Columns // storage of equal
+	rows            int
+	row             []float64 // work of seenEntries
+	counts          []float64 // the weight of each row; nil if all weights are 1
+	total           float64   // the sum of the counts, N
+	inv             float64   // 1/N
+	weightSpread    float64   // N divided by the smallest positive count
+	scaledRows      []float64 // if counts is not nil: the rows, each multiplied by √count
+	usesGramPackage bool      // package gram computes the sums
+	maker           gram.Maker
+	sparse          sparse.Columns
+	classes         *equal.Columns // the classes of equal features; valid once classesKnown is true
+	classesKnown    bool
+	equalStorage    equal.Columns // storage of equal
 	// if equal is not nil: the solution, in which each of several equal features has its value
-	whole []float64
+	fullTheta []float64
 }
 
 // shape allocates the storage for the data. If the shape of the data does not change, it keeps the
@@ -44,12 +44,12 @@ func (e *elasticNetFit) shape(d learn.Data) {
 	e.counts = learner.Counts(d, e.counts)
 	wide := d.Sparse() || ways.WorkingSet(rows, n)
 	if wide {
-		if e.working == nil {
-			e.working = new(workingSet)
+		if e.workSet == nil {
+			e.workSet = new(workingSet)
 		}
-		rows = e.working.count(d, e.counts)
+		rows = e.workSet.listRows(d, e.counts)
 	}
-	e.many = !d.Sparse() && ways.ManyRows(rows, d.Size().Counting, n)
+	e.usesGramPackage = !d.Sparse() && ways.ManyRows(rows, d.Size().Counting, n)
 	if d.Sparse() != (e.qp.sparse != nil) {
 		e.params = 0
 	}
@@ -62,11 +62,11 @@ func (e *elasticNetFit) shape(d learn.Data) {
 		e.qp.sparse = &e.sparse
 	}
 	if wide {
-		e.working.resize(n, rows)
-		e.qp.features, e.qp.rows = e.working.features, rows
+		e.workSet.resize(n, rows)
+		e.qp.features, e.qp.rows = e.workSet.features, rows
 		e.resize(0)
 	} else {
-		e.working, e.qp.features = nil, nil
+		e.workSet, e.qp.features = nil, nil
 		e.resize(n)
 		e.gram = dense.Grow(e.gram, n*n)
 		e.qp.g = e.gram
@@ -100,8 +100,8 @@ func (e *elasticNetFit) Bytes(s learn.Size) int64 {
 // reset forgets the warm start.
 func (e *elasticNetFit) reset() {
 	e.qp.reset()
-	if e.working != nil {
-		e.working.reset()
+	if e.workSet != nil {
+		e.workSet.reset()
 		e.qp.kernel.Forget()
 	}
 }
@@ -115,16 +115,16 @@ func (e *elasticNetFit) resize(n int) {
 
 // penalties returns the groups, and l1, l2 and root of all features.
 func (e *elasticNetFit) penalties() (groups *penaltyGroups, l1, l2, root []float64) {
-	if s := e.working; s != nil {
+	if s := e.workSet; s != nil {
 		return &s.groups, s.l1, s.l2, s.root
 	}
 	return &e.groups, e.l1, e.l2, e.root
 }
 
-// finish ends a fit with equal features: it computes e.whole.
+// finish ends a fit with equal features: it computes e.fullTheta.
 func (e *elasticNetFit) finish() {
-	e.whole = append(e.whole[:0], e.solution()...)
-	e.equal.Share(e.whole)
+	e.fullTheta = append(e.fullTheta[:0], e.solution()...)
+	e.equalFeatures.Share(e.fullTheta)
 }
 
 // sizeTerms sets terms to upper bounds.
@@ -141,16 +141,16 @@ func (e *elasticNetFit) sizeTerms() {
 
 // theta returns the solution at the end of a fit.
 func (e *elasticNetFit) theta() []float64 {
-	if e.equal != nil {
-		return e.whole
+	if e.equalFeatures != nil {
+		return e.fullTheta
 	}
 	return e.solution()
 }
 
 // solution returns the solution in which one feature stands for each class of equal features.
 func (e *elasticNetFit) solution() []float64 {
-	if e.working != nil {
-		return e.working.theta
+	if e.workSet != nil {
+		return e.workSet.theta
 	}
 	return e.qp.x
 }

@@ -348,7 +348,7 @@ func TestElasticNetLassoAfterRidge(t *testing.T) {
 		numtest.OK(t, cold.Load(d))
 		cold.Reset()
 		numtest.OK(t, cold.Fit(want, hyper))
-		if !slices.Equal(warm.working.features, cold.working.features) || !numtest.SameBits(theta, want) {
+		if !slices.Equal(warm.workSet.features, cold.workSet.features) || !numtest.SameBits(theta, want) {
 			t.Errorf("λ2 = %g: working sets of %d and %d features", l2, warm.n, cold.n)
 		}
 	}
@@ -412,29 +412,29 @@ func TestPastFits(t *testing.T) {
 	numtest.OK(t, e.Load(draw()))
 	small, large := []float64{.02, .01}, []float64{.4, .01}
 	numtest.OK(t, e.Fit(theta, small), e.Fit(theta, large))
-	s := e.working
-	if len(s.past) != 2 || s.start != 1 {
-		t.Fatalf("%d past fits, the last one is %d", len(s.past), s.start)
+	s := e.workSet
+	if len(s.pastFits) != 2 || s.startFit != 1 {
+		t.Fatalf("%d past fits, the last one is %d", len(s.pastFits), s.startFit)
 	}
 	numtest.OK(t, e.Fit(theta, []float64{small[0] * (1 + 1e-9), small[1]}))
-	if len(s.past) != 2 || s.start != 0 {
-		t.Errorf("%d past fits, the last one is %d, where it equals the first", len(s.past), s.start)
+	if len(s.pastFits) != 2 || s.startFit != 0 {
+		t.Errorf("%d past fits, the last one is %d, where it equals the first", len(s.pastFits), s.startFit)
 	}
 	for k := range 3 * pastFits {
 		numtest.OK(t, e.Fit(theta, []float64{.02 * math.Pow(1.1, float64(k)), .01}))
 	}
-	if len(s.past) != pastFits {
-		t.Errorf("%d past fits, not %d", len(s.past), pastFits)
+	if len(s.pastFits) != pastFits {
+		t.Errorf("%d past fits, not %d", len(s.pastFits), pastFits)
 	}
 	members := 0
-	for _, f := range s.past {
+	for _, f := range s.pastFits {
 		members = max(members, len(f.features))
 	}
 	if most := mostKept(rows, n); float64(members) > most {
 		t.Errorf("a past fit of %d features, more than %v", members, most)
 	}
 	numtest.OK(t, e.Load(draw()))
-	if len(s.past) != 0 || s.measured {
+	if len(s.pastFits) != 0 || s.slopesValid {
 		t.Error("past fits of other data")
 	}
 }

@@ -21,26 +21,26 @@ import (
 // coding algorithms".) A coordinate that reaches its kink counts as moved, even if t underflows.
 func (q *piecewiseQP) stepTo() (moved bool) {
 	s := len(q.act)
-	d, at, cross := q.d[:s], q.at[:s], q.cross[:0]
+	d, crossAt, cross := q.d[:s], q.crossAt[:s], q.crossed[:0]
 	for i, j := range q.act {
 		x, z := q.x[j], q.z[i]
 		d[i] = z - x
 		if t := q.sgn[i]; t != 0 && z*t <= 0 {
-			at[i] = 0
+			crossAt[i] = 0
 			if x != 0 {
-				at[i] = x / (x - z)
+				crossAt[i] = x / (x - z)
 			}
 			cross = append(cross, i)
 		}
 	}
-	slices.SortFunc(cross, func(a, b int) int { return cmp.Compare(at[a], at[b]) })
-	curv := q.form(d)
+	slices.SortFunc(cross, func(a, b int) int { return cmp.Compare(crossAt[a], crossAt[b]) })
+	curv := q.quadraticForm(d)
 	t, jump, value := 0.0, 0.0, 0.0
-	bestT, best := at[cross[0]], 0.0 // the step reaches the first kink at least
+	bestT, best := crossAt[cross[0]], 0.0 // the step reaches the first kink at least
 	for k := 0; k <= len(cross); k++ {
 		next := 1.0
 		if k < len(cross) {
-			next = at[cross[k]]
+			next = crossAt[cross[k]]
 		}
 		value += (next - t) * (jump - curv*(1-(t+next)/2))
 		t = next
@@ -60,11 +60,11 @@ func (q *piecewiseQP) stepTo() (moved bool) {
 	}
 	for _, i := range cross {
 		switch j := q.act[i]; {
-		case at[i] == bestT:
+		case crossAt[i] == bestT:
 			moved = moved || q.x[j] != 0
 			q.x[j] = 0
 			q.act[i] = -1
-		case at[i] < bestT:
+		case crossAt[i] < bestT:
 			q.sgn[i] = -q.sgn[i]
 		}
 	}
@@ -77,23 +77,23 @@ func (q *piecewiseQP) stepTo() (moved bool) {
 			if bestT == 1 {
 				q.x[j] = q.z[i]
 			}
-			q.stop(i)
+			q.leaveAtKink(i)
 		}
 	}
-	q.compact()
+	q.closeGaps()
 	return moved || bestT > 0
 }
 
-// stop removes member i from the active set if its x is at the kink or beyond the kink.
-func (q *piecewiseQP) stop(i int) {
+// leaveAtKink removes member i from the active set if its x is at the kink or beyond the kink.
+func (q *piecewiseQP) leaveAtKink(i int) {
 	if j := q.act[i]; q.sgn[i] != 0 && q.x[j]*q.sgn[i] <= 0 {
 		q.x[j] = 0
 		q.act[i] = -1
 	}
 }
 
-// compact closes the gaps that coordinates left in the active set.
-func (q *piecewiseQP) compact() {
+// closeGaps closes the gaps that coordinates left in the active set.
+func (q *piecewiseQP) closeGaps() {
 	k := 0
 	for i, j := range q.act {
 		if j >= 0 {
@@ -104,28 +104,29 @@ func (q *piecewiseQP) compact() {
 	q.act, q.sgn = q.act[:k], q.sgn[:k]
 }
 
-// slide handles a member k of act that is linearly dependent on the members before it. Along this
-// dependency the objective is linear. slide moves x downwards along it to the next kink, and
-// removes the coordinate of this kink from the active set. It reports whether x moved. If there is
-// no kink in this direction, the solution is not unique, and slide returns ok = false.
-func (q *piecewiseQP) slide(k int) (moved, ok bool) {
+// moveAlongDependency handles a member k of act that is linearly dependent on the members before
+// it. Along this dependency the objective is linear. moveAlongDependency moves x downwards along it
+// to the next kink, and removes the coordinate of this kink from the active set. It reports whether
+// x moved. If there is no kink in this direction, the solution is not unique, and
+// moveAlongDependency returns ok = false.
+func (q *piecewiseQP) moveAlongDependency(k int) (moved, ok bool) {
 	v, ok := q.dependency(k)
 	if !ok {
 		return false, false
 	}
-	var down float64
+	var decreasing float64
 	for i, t := range v {
-		down += q.linear(i) * t
+		decreasing += q.linearSlope(i) * t
 	}
-	// If the objective is flat along v, rounding decides the sign of the variable down. If there is
-	// no kink in this direction, x can move in the opposite direction instead.
-	if down < 0 {
+	// If the objective is flat along v, rounding decides the sign of the variable decreasing. If there
+	// is no kink in this direction, x can move in the opposite direction instead.
+	if decreasing < 0 {
 		floats.Scale(-1, v)
 	}
-	t := q.reach(v)
+	t := q.maxStepOnSide(v)
 	if math.IsInf(t, 1) {
 		floats.Scale(-1, v)
-		if t = q.reach(v); math.IsInf(t, 1) {
+		if t = q.maxStepOnSide(v); math.IsInf(t, 1) {
 			return false, false
 		}
 	}
@@ -137,10 +138,10 @@ func (q *piecewiseQP) slide(k int) (moved, ok bool) {
 			q.act[i] = -1
 		} else if t > 0 {
 			q.x[j] += t * u
-			q.stop(i)
+			q.leaveAtKink(i)
 		}
 	}
-	q.compact()
+	q.closeGaps()
 	return moved || t > 0, true
 }
 
@@ -163,9 +164,9 @@ func (q *piecewiseQP) dependency(k int) (v []float64, ok bool) {
 	// diagonal: the right-hand side minus its projection. It is not 0, because the system has no
 	// solution.
 	v = q.d[:s]
-	image := q.at[:s]
+	image := q.crossAt[:s]
 	for i, j := range q.act {
-		v[i] = q.linear(i) / (q.diag[j] + q.r[j])
+		v[i] = q.linearSlope(i) / (q.diag[j] + q.r[j])
 	}
 	q.system.Apply(image, v, q.work[:q.rows])
 	if residual, _ := q.gradients.Solve(&q.system, q.z[:s], image, q.work, sparse.Floor); !(residual <= sparse.ResidualTol) {
@@ -177,12 +178,12 @@ func (q *piecewiseQP) dependency(k int) (v []float64, ok bool) {
 		u := v[i] * math.Sqrt(q.diag[j]+q.r[j]) // the square of v alone may vanish
 		size += u * u
 	}
-	return v, size > 0 && dense.Unsolvable(size/q.form(v))
+	return v, size > 0 && dense.Unsolvable(size/q.quadraticForm(v))
 }
 
-// reach returns the largest t for which no coordinate of x + t·v is beyond its kink. v has an entry
-// for each of the first len(v) members of the active set.
-func (q *piecewiseQP) reach(v []float64) float64 {
+// maxStepOnSide returns the largest t for which no coordinate of x + t·v is beyond its kink. v has
+// an entry for each of the first len(v) members of the active set.
+func (q *piecewiseQP) maxStepOnSide(v []float64) float64 {
 	t := math.Inf(1)
 	for i, u := range v {
 		if u*q.sgn[i] < 0 {

@@ -86,7 +86,7 @@ func TestElasticNetGeneralisedRightOrRefused(t *testing.T) {
 				t.Errorf("trial %d: JVP answers", trial)
 			}
 		case !(worst <= tol*scale):
-			t.Errorf("trial %d, weak %v: λ1·∂θ/∂λ1 is off by %.2g of its scale", trial, l.weak, worst/scale)
+			t.Errorf("trial %d, weak %v: λ1·∂θ/∂λ1 is off by %.2g of its scale", trial, l.weakPenalised, worst/scale)
 		default:
 			answered++
 		}

@@ -41,33 +41,33 @@ const (
 // The final active set and signs determine x: two searches that end with the same set and signs
 // return the same bits.
 type piecewiseQP struct {
-	n            int
-	g            []float64 // G, n×n, both triangles; nil if columns replaces it
-	diag         []float64 // of G
-	c, r, up, lo []float64
-	x            []float64 // a feasible point, after solve the solution
-	act          []int     // the active set, ascending: free, or not held at zero
-	sgn          []float64 // per member of act: the side of the kink, 0 if free
-	z, grad      []float64 // work; after solve: c − Gx for the x_j held at zero
-	bound        float64   // of the condition of the active system, from above
-	phases       int       // of coordinate descent that a solve may still make
-	tol          float64   // of admit in a solve
-	free         bool      // the active set has or had free coordinates
-	warm         bool      // x comes from a solve
+	n              int
+	g              []float64 // G, n×n, both triangles; nil if columns replaces it
+	diag           []float64 // of G
+	c, r, up, lo   []float64
+	x              []float64 // a feasible point, after solve the solution
+	act            []int     // the active set, ascending: free, or not held at zero
+	sgn            []float64 // per member of act: the side of the kink, 0 if free
+	z, grad        []float64 // work; after solve: c − Gx for the x_j held at zero
+	conditionBound float64   // of the condition of the active system, from above
+	phases         int       // of coordinate descent that a solve may still make
+	tol            float64   // of admit in a solve
+	hasFree        bool      // the active set has or had free coordinates
+	isWarm         bool      // x comes from a solve
 	// the problem was solved on the active set, and new coordinates were added since
-	grown bool
+	hasNewCoordinates bool
 	// z and bound already belong to the active system; laneFactors has computed them
-	ready     bool
-	elsewhere uint32       // atomic: 1 if the last factor is in lanes, and not in a and dinv
+	laneReady bool
+	inLanes   uint32       // atomic: 1 if the last factor is in lanes, and not in a and dinv
 	lanes     *laneFactors // during a fit, those that hold the factor
 	lane      int          // there
-	end       *stop.Stop
+	stopper   *stop.Stop
 	features  []int // ascending: of each coordinate, the entry of θ; nil: the same
 	columnQuadratic
-	a, dinv   []float64 // factor of the active system, its right-hand side as last column: see own
-	d, at     []float64 // work
-	cross     []int
-	intercept bool // the last coordinate is an intercept
+	a, dinv    []float64 // factor of the active system, its right-hand side as last column: see ownPoint
+	d, crossAt []float64 // work
+	crossed    []int
+	intercept  bool // the last coordinate is an intercept
 }
 
 // laneFactors are the factors of several systems of equal size. Each factor is in one lane of the
@@ -85,8 +85,10 @@ func (q *piecewiseQP) feature(j int) int {
 	return q.features[j]
 }
 
-// watch makes end the Stop of all steps of a solve.
-func (q *piecewiseQP) watch(end *stop.Stop) { q.end, q.kernel.End, q.gradients.End = end, end, end }
+// setStopper makes stopper the Stop of all steps of a solve.
+func (q *piecewiseQP) setStopper(stopper *stop.Stop) {
+	q.stopper, q.kernel.End, q.gradients.End = stopper, stopper, stopper
+}
 
 func (q *piecewiseQP) resize(n int) {
 	if q.features == nil { // else factor makes room for the active set alone
@@ -96,21 +98,21 @@ func (q *piecewiseQP) resize(n int) {
 		return
 	}
 	q.n = n
-	dense.GrowAll(n, &q.x, &q.sgn, &q.z, &q.grad, &q.dinv, &q.d, &q.at)
-	dense.GrowAll(n, &q.act, &q.cross)
+	dense.GrowAll(n, &q.x, &q.sgn, &q.z, &q.grad, &q.dinv, &q.d, &q.crossAt)
+	dense.GrowAll(n, &q.act, &q.crossed)
 	q.reset()
 }
 
 // reset forgets the warm start.
 func (q *piecewiseQP) reset() {
-	q.warm, q.free = false, false
+	q.isWarm, q.hasFree = false, false
 	q.act, q.sgn = q.act[:0], q.sgn[:0]
 	clear(q.x)
 }
 
-// linear returns −f′_j for the coordinate j at position i of act. Here f is the linear part of the
-// objective on x_j's side of the kink.
-func (q *piecewiseQP) linear(i int) float64 {
+// linearSlope returns −f′_j for the coordinate j at position i of act. Here f is the linear part of
+// the objective on x_j's side of the kink.
+func (q *piecewiseQP) linearSlope(i int) float64 {
 	j := q.act[i]
 	switch t := q.sgn[i]; {
 	case t > 0:
@@ -151,12 +153,12 @@ func (q *piecewiseQP) activate() {
 		act[s], sgn[s] = j, side
 		s++
 	}
-	q.act, q.sgn, q.free = act[:s], sgn[:s], free
+	q.act, q.sgn, q.hasFree = act[:s], sgn[:s], free
 }
 
-// activated reports whether a call of activate would leave the active set as it is. This holds if x
-// comes from a solve or a reset, and no coordinate is free of a kink.
-func (q *piecewiseQP) activated() bool { return !q.free && (q.warm || len(q.act) == 0) }
+// isActivated reports whether a call of activate would leave the active set as it is. This holds if
+// x comes from a solve or a reset, and no coordinate is free of a kink.
+func (q *piecewiseQP) isActivated() bool { return !q.hasFree && (q.isWarm || len(q.act) == 0) }
 
 // columnQuadratic holds the columns of C, which represent the matrix G = inv·CᵀC of a piecewiseQP.
 type columnQuadratic struct {
@@ -173,22 +175,22 @@ type columnQuadratic struct {
 	support   woodbury.Support
 	dual      []float64 // work of dualNewton: v, and the step
 	// if r_j is below near times its diagonal entry, it gets a proximal term of this size
-	near    float64
-	known   bool      // dual already holds v = Cx, and grad holds c − inv·Cᵀv
-	along   []float64 // for each coordinate: minus the change of u along the step
-	fit     []float64 // work: Cx
-	fitSize float64   // bounds the size of the terms of Cx, over √N
+	proximalShare float64
+	dualKnown     bool      // dual already holds v = Cx, and grad holds c − inv·Cᵀv
+	gradChange    []float64 // for each coordinate: minus the change of u along the step
+	fit           []float64 // work: Cx
+	fitSize       float64   // bounds the size of the terms of Cx, over √N
 
 	// Without a Gram matrix, conjugate gradients solve sparse systems.
-	iterative bool // conjugate gradients solved the last system
-	system    sparse.System
-	gradients sparse.Gradients
-	work      []float64
-	loose     bool // solutions are corrected later
+	iterative   bool // conjugate gradients solved the last system
+	system      sparse.System
+	gradients   sparse.Gradients
+	work        []float64
+	looseSolves bool // solutions are corrected later
 
-	largest int     // support: see limit
-	held    float64 // entries that are held beside the active systems
-	most    int64   // the MaxBytes of the data
+	maxSupport  int     // support: see limitSupport
+	heldEntries float64 // entries that are held beside the active systems
+	maxBytes    int64   // the MaxBytes of the data
 }
 
 // byColumns reports whether q has the columns.
@@ -197,9 +199,9 @@ func (q *piecewiseQP) byColumns() bool { return q.columns != nil || q.sparse != 
 // column returns column j of C.
 func (q *piecewiseQP) column(j int) []float64 { return q.columns[q.features[j]] }
 
-// shared returns a copy with the same G and separate scratch.
-func (c *columnQuadratic) shared() columnQuadratic {
-	return columnQuadratic{columns: c.columns, sparse: c.sparse, rows: c.rows, inv: c.inv, largest: c.largest, held: c.held, most: c.most}
+// withOwnScratch returns a copy with the same G and separate scratch.
+func (c *columnQuadratic) withOwnScratch() columnQuadratic {
+	return columnQuadratic{columns: c.columns, sparse: c.sparse, rows: c.rows, inv: c.inv, maxSupport: c.maxSupport, heldEntries: c.heldEntries, maxBytes: c.maxBytes}
 }
 
 // products sets dst to the entries of row j of G in the listed columns.
@@ -234,10 +236,10 @@ func (q *piecewiseQP) rowSum(v []float64) float64 {
 	return q.sparse.Along(v)
 }
 
-// dot returns C_jᵀv. The parameter along is rowSum(v).
-func (q *piecewiseQP) dot(j int, v []float64, along float64) float64 {
+// dot returns C_jᵀv. The parameter rowSum is q.rowSum(v).
+func (q *piecewiseQP) dot(j int, v []float64, rowSum float64) float64 {
 	if q.sparse != nil {
-		return q.sparse.Dot(q.features[j], v, along)
+		return q.sparse.Dot(q.features[j], v, rowSum)
 	}
 	return floats.Dot(q.column(j), v)
 }

@@ -32,11 +32,12 @@ const (
 	dualProximal = 1e-3
 )
 
-// crowded reports whether the active system is too large. See largestSystem and the method limit.
-func (q *piecewiseQP) crowded() bool {
+// isCrowded reports whether the active system is too large. See largestSystem and the method
+// limitSupport.
+func (q *piecewiseQP) isCrowded() bool {
 	s := len(q.act)
 	systems := q.columns != nil || q.sparse != nil && q.g != nil
-	return systems && s > q.largest && !q.byRows()
+	return systems && s > q.maxSupport && !q.byRows()
 }
 
 // systemEntries returns the number of entries of three active systems, each with the given number
@@ -44,54 +45,55 @@ func (q *piecewiseQP) crowded() bool {
 // coordinates, and the third to the derivatives.
 func systemEntries(features float64) float64 { return 3 * features * (features + 4) }
 
-// limit sets q.largest, the size of the largest support, to the smaller of two sizes. The first is
-// distinct(q.rows). The second is the largest number of features whose systems fit into the
-// remaining memory. This memory is the MaxBytes of the data minus the entries that are already
-// held.
-func (q *piecewiseQP) limit(held float64, most int64) {
-	q.held, q.most = held, most
-	room := max(0, learner.Room(most)-held)
-	q.largest = int(min(math.Sqrt(room/3+4)-2, float64(distinct(q.rows)))) // the inverse of systemEntries
+// limitSupport sets q.maxSupport, the size of the largest support, to the smaller of two sizes. The
+// first is distinct(q.rows). The second is the largest number of features whose systems fit into
+// the remaining memory. This memory is the MaxBytes of the data minus the entries that are already
+// heldEntries.
+func (q *piecewiseQP) limitSupport(heldEntries float64, maxBytes int64) {
+	q.heldEntries, q.maxBytes = heldEntries, maxBytes
+	room := max(0, learner.Room(maxBytes)-heldEntries)
+	q.maxSupport = int(min(math.Sqrt(room/3+4)-2, float64(distinctRows(q.rows)))) // the inverse of systemEntries
 }
 
-// distinct returns the largest number of features that can be distinguished by a small r, if the
-// data have the given number of rows.
-func distinct(rows int) int { return max(largestSystem, systemPerRow*rows) }
+// distinctRows returns the largest number of features that can be distinguished by a small r, if
+// the data have the given number of rows.
+func distinctRows(rows int) int { return max(largestSystem, systemPerRow*rows) }
 
 // errCrowded is the error of a support that is too large.
 func (q *piecewiseQP) errCrowded() error {
 	s := len(q.act)
-	if s > distinct(q.rows) {
+	if s > distinctRows(q.rows) {
 		return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise λ2 or λ1", "leaves %d features for %d rows in the model, which so small a λ2 does not tell apart", s, q.rows)
 	}
-	return learner.TooLarge(learner.Entries(q.held+systemEntries(float64(s))), q.most, learn.Size{Rows: q.rows, Features: s})
+	return learner.TooLarge(learner.Entries(q.heldEntries+systemEntries(float64(s))), q.maxBytes, learn.Size{Rows: q.rows, Features: s})
 }
 
 // kernelEntries returns the number of entries of the field kernel. A set with no more features than
 // rows needs no kernel, so the result is then 0.
-func kernelEntries(rows, n, set float64) float64 {
-	if set <= rows {
+func kernelEntries(rows, n, features float64) float64 {
+	if features <= rows {
 		return 0
 	}
 	const members = 4 // for each feature of the sum: lists that grow
-	return 2*n + members*set + rows*(2*rows+1) + 2*rows*min(set, woodbury.ChunkTerms)
+	return 2*n + members*features + rows*(2*rows+1) + 2*rows*min(features, woodbury.ChunkTerms)
 }
 
 // partRoom returns an error if MaxBytes has no room for the two restricted problems of weakly
 // active coordinates. One of these problems belongs to the fit and one to a derivative. partRoom
-// does not count their systems, because the bound q.largest already allows for them.
+// does not count their systems, because the bound q.maxSupport already allows for them.
 func (q *piecewiseQP) partRoom() error {
 	if !q.byColumns() {
 		return nil
 	}
 	const vectors = 12 // of a piecewiseQP, with restrict
 	n := float64(q.n)
-	return learner.Exceeds(learner.Entries(q.held+systemEntries(float64(len(q.act)))+2*(vectors*n+kernelEntries(float64(q.rows), float64(len(q.columns)), n))), q.most, learn.Size{Rows: q.rows, Features: q.n})
+	return learner.Exceeds(learner.Entries(q.heldEntries+systemEntries(float64(len(q.act)))+2*(vectors*n+kernelEntries(float64(q.rows), float64(len(q.columns)), n))), q.maxBytes, learn.Size{Rows: q.rows, Features: q.n})
 }
 
-// open returns a coordinate that certainly depends linearly on others, or −1 if there is none. Such
-// a coordinate certainly exists if more coordinates than rows have neither a kink nor a positive r.
-func (q *piecewiseQP) open() int {
+// isOpen returns a coordinate that certainly depends linearly on others, or −1 if there is none.
+// Such a coordinate certainly exists if more coordinates than rows have neither a kink nor a
+// positive r.
+func (q *piecewiseQP) isOpen() int {
 	left := q.rows
 	for i, j := range q.act {
 		if q.sgn[i] != 0 || q.r[j] > 0 {
@@ -108,11 +110,11 @@ func (q *piecewiseQP) open() int {
 func (q *piecewiseQP) gatherColumns(w int) {
 	s := len(q.act)
 	for i, j := range q.act {
-		q.end.Look()
+		q.stopper.Look()
 		out := q.a[i*w : (i+1)*w]
 		q.products(out[i:s], j, q.act[i:])
 		out[i] += q.r[j]
-		out[s] = q.linear(i)
+		out[s] = q.linearSlope(i)
 	}
 }
 
@@ -131,17 +133,17 @@ func (q *piecewiseQP) row(dst []float64, j int) {
 // rowOf computes the listed entries of row j of G from the columns of C. The list ascends, and the
 // other entries of dst are undefined. If the columns are sparse, all entries of q.fit must be 0,
 // and are 0 again afterwards.
-func (q *piecewiseQP) rowOf(dst []float64, j int, at []int) {
+func (q *piecewiseQP) rowOf(dst []float64, j int, columns []int) {
 	if q.sparse == nil {
-		q.products(dst[:len(at)], j, at)
-		for i := len(at) - 1; i >= 0; i-- {
-			dst[at[i]] = dst[i] // at[i] ≥ i
+		q.products(dst[:len(columns)], j, columns)
+		for i := len(columns) - 1; i >= 0; i-- {
+			dst[columns[i]] = dst[i] // columns[i] ≥ i
 		}
 		return
 	}
 	f := q.features[j]
 	q.sparse.Add(q.fit, 1, f)
-	for _, k := range at {
+	for _, k := range columns {
 		dst[k] = q.inv * q.sparse.Product(f, q.features[k], q.fit)
 	}
 	q.sparse.Clear(q.fit, f)
@@ -169,18 +171,18 @@ func (q *piecewiseQP) factorRows() bool {
 	}
 	s := len(q.act)
 	for i := range s {
-		q.z[i] = q.linear(i)
+		q.z[i] = q.linearSlope(i)
 	}
 	// In variables that give the system a unit diagonal, the trace of the system is s.
-	q.bound = float64(s) / q.floor()
+	q.conditionBound = float64(s) / q.penaltyFloor()
 	q.fit = dense.Grow(q.fit, q.rows)
-	q.solveRows(q.z[:s], q.fit, q.d, q.at) // there are no other factors
+	q.solveRows(q.z[:s], q.fit, q.d, q.crossAt) // there are no other factors
 	return true
 }
 
-// floor returns a lower bound of the least eigenvalue of the active system, scaled to a unit
+// penaltyFloor returns a lower bound of the least eigenvalue of the active system, scaled to a unit
 // diagonal. The bound follows from r alone, because G is positive semidefinite.
-func (q *piecewiseQP) floor() float64 {
+func (q *piecewiseQP) penaltyFloor() float64 {
 	floor := 1.0
 	for _, j := range q.act {
 		floor = min(floor, q.r[j]/(q.diag[j]+q.r[j]))
@@ -188,7 +190,7 @@ func (q *piecewiseQP) floor() float64 {
 	return floor
 }
 
-// setNear sets q.near, the size of a proximal term divided by the diagonal entry of its coordinate.
+// setNear sets q.proximalShare, the size of a proximal term divided by the diagonal entry of its coordinate.
 // It is the ratio of two strengths of a kink: the greatest strength in the problem, and the
 // strength at which all coordinates would be 0. The ratio is limited to the interval from
 // ridge.RowsFloor to dualProximal. Both strengths are in units in which all coordinates have the
@@ -210,14 +212,14 @@ func (q *piecewiseQP) setNear() {
 			kink = max(kink, k)
 		}
 	}
-	if q.near = dualProximal; kink > 0 {
-		q.near = min(max(kink/most, ridge.RowsFloor), dualProximal)
+	if q.proximalShare = dualProximal; kink > 0 {
+		q.proximalShare = min(max(kink/most, ridge.RowsFloor), dualProximal)
 	}
 }
 
 // proximal returns the proximal term of coordinate j.
 func (q *piecewiseQP) proximal(j int) float64 {
-	if d := q.near * q.diag[j]; q.r[j] < d {
+	if d := q.proximalShare * q.diag[j]; q.r[j] < d {
 		return d
 	}
 	return 0
@@ -228,7 +230,7 @@ func (q *piecewiseQP) proximal(j int) float64 {
 func (q *piecewiseQP) factorK(proximal bool) bool {
 	q.support = woodbury.Support{Act: q.act, Features: q.features, R: q.r, Diag: q.diag}
 	if proximal {
-		q.support.Proximal = q.near
+		q.support.Proximal = q.proximalShare
 	}
 	return q.kernel.Factor(q.columns, q.rows, q.inv, &q.support)
 }
@@ -276,9 +278,9 @@ func (q *piecewiseQP) fitError(terms func(j int) float64) float64 {
 	return math.Sqrt(sum) / 2
 }
 
-// decides reports whether it is certain on which side of its kink coordinate j is. err is the error
-// of the coordinate's equation, and l1 the strength of the kink.
-func (q *piecewiseQP) decides(j int, active bool, err, l1 float64) bool {
+// sideCertain reports whether it is certain on which side of its kink coordinate j is. err is the
+// error of the coordinate's equation, and l1 the strength of the kink.
+func (q *piecewiseQP) sideCertain(j int, active bool, err, l1 float64) bool {
 	if active {
 		return !dense.Negligible(math.Abs(q.x[j])*q.r[j], err, 1)
 	}

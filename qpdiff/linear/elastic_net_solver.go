@@ -21,29 +21,29 @@ func (q *piecewiseQP) solve() error {
 	return err
 }
 
-// advance does the work of solve, but takes at most the given number of exact steps. It reports
-// whether x is the solution.
-func (q *piecewiseQP) advance(most int) (done bool, err error) {
+// advance does the work of solve, but takes at most maxSteps exact steps. It reports whether x is
+// the solution.
+func (q *piecewiseQP) advance(maxSteps int) (solved bool, err error) {
 	q.activate()
-	return q.advanceActivated(most)
+	return q.advanceActivated(maxSteps)
 }
 
 // advanceActivated does the work of advance if the active set already belongs to x.
 func (q *piecewiseQP) advanceActivated(most int) (done bool, err error) {
 	if q.byColumns() {
-		if j := q.open(); j >= 0 {
+		if j := q.isOpen(); j >= 0 {
 			return false, q.errOpen(j)
 		}
 	}
-	descend := !q.warm || q.dualFirst()
+	descend := !q.isWarm || q.dualFirst()
 	if descend {
-		q.grown = false
+		q.hasNewCoordinates = false
 		q.coordinateDescent()
 	}
-	q.begin(descend)
+	q.startSolve(descend)
 	limit := q.mostSteps()
 	for range min(most, limit) {
-		q.end.Look()
+		q.stopper.Look()
 		if done, err := q.step(); done || err != nil {
 			return done, err
 		}
@@ -61,20 +61,20 @@ func (q *piecewiseQP) mostSteps() int { return minFactorisations + factorisation
 // errNoActiveSet is the error of a solve that ends after mostSteps steps.
 var errNoActiveSet = check.ArgErrorf("Data", qpdiff.ErrIterationLimit, "raise λ2", "is so ill-conditioned that no active set was confirmed")
 
-// begin starts a solve. If coordinate descent came before, descended must be true.
-func (q *piecewiseQP) begin(descended bool) {
+// startSolve starts a solve. If coordinate descent came before, descended must be true.
+func (q *piecewiseQP) startSolve(descended bool) {
 	q.phases, q.tol = cdPhases, admitTol
 	if descended {
 		q.phases--
 	}
-	q.warm, q.known = false, false
+	q.isWarm, q.dualKnown = false, false
 }
 
 // step takes one step of a solve. It factorises the active system, and changes the active set
 // unless the system's solution shows that the set is right.
 func (q *piecewiseQP) step() (done bool, err error) {
 	s := len(q.act)
-	if q.crowded() {
+	if q.isCrowded() {
 		return false, q.errCrowded()
 	}
 	if q.takeEntered() {
@@ -82,37 +82,37 @@ func (q *piecewiseQP) step() (done bool, err error) {
 	}
 	if k := q.factor(); k < s {
 		q.phases = max(0, q.phases-1)
-		moved, ok := q.slide(k)
+		moved, ok := q.moveAlongDependency(k)
 		if !ok {
 			return false, q.errOpen(q.act[k])
 		}
-		if !moved && !q.fresh() {
+		if !moved && !q.hasUnmoved() {
 			q.tol = math.Inf(1)
 		}
 		return false, nil
 	}
-	wrong := q.wrong()
+	wrong := q.countWrongSides()
 	if wrong > 0 {
-		if !q.stepTo() && !q.fresh() {
+		if !q.stepTo() && !q.hasUnmoved() {
 			q.tol = math.Inf(1)
 		}
 	} else {
 		dense.Scatter(q.x, q.z, q.act)
 		wrong = q.admit(q.tol, q.phases == 0)
 		if wrong == 0 {
-			q.warm = true
+			q.isWarm = true
 			return true, nil
 		}
 	}
-	q.redescend(wrong)
+	q.descendAgain(wrong)
 	return false, nil
 }
 
-// redescend runs coordinate descent if several signs are uncertain. The parameter wrong counts the
-// coordinates that were on the wrong side of their kinks, and the coordinates that entered the
-// active set.
-func (q *piecewiseQP) redescend(wrong int) {
-	if wrong > 1 && q.phases > 0 {
+// descendAgain runs coordinate descent if several signs are uncertain. The parameter wrongSides
+// counts the coordinates that were on the wrong side of their kinks, and the coordinates that
+// entered the active set.
+func (q *piecewiseQP) descendAgain(wrongSides int) {
+	if wrongSides > 1 && q.phases > 0 {
 		q.coordinateDescent()
 		q.phases--
 	}
@@ -122,20 +122,20 @@ func (q *piecewiseQP) redescend(wrong int) {
 // grown. The solution of the active system is then x, so the step needs no factor. It only admits
 // coordinates to the active set. takeEntered reports whether any coordinate entered.
 func (q *piecewiseQP) takeEntered() bool {
-	if !q.grown {
+	if !q.hasNewCoordinates {
 		return false
 	}
-	q.grown = false
+	q.hasNewCoordinates = false
 	for i, j := range q.act {
 		q.z[i] = q.x[j]
 	}
 	entered := q.admit(q.tol, q.phases == 0)
-	q.redescend(entered)
+	q.descendAgain(entered)
 	return entered > 0
 }
 
-// wrong returns the number of members of act whose z is on the wrong side of the kink.
-func (q *piecewiseQP) wrong() (count int) {
+// countWrongSides returns the number of members of act whose z is on the wrong side of the kink.
+func (q *piecewiseQP) countWrongSides() (count int) {
 	sgn := q.sgn
 	for i, v := range q.z[:len(sgn)] {
 		if t := sgn[i]; v*t <= 0 && t != 0 {
@@ -151,10 +151,10 @@ func (q *piecewiseQP) dualFirst() bool {
 	return q.sparse == nil && q.g == nil && len(q.act) > dualPerRow*q.rows
 }
 
-// fresh reports whether some active coordinate is still at its kink, because it entered the active
-// set and has not moved yet. If all coordinates that entered last would leave at once, they entered
-// only because of rounding.
-func (q *piecewiseQP) fresh() bool {
+// hasUnmoved reports whether some active coordinate is still at its kink, because it entered the
+// active set and has not moved yet. If all coordinates that entered last would leave at once, they
+// entered only because of rounding.
+func (q *piecewiseQP) hasUnmoved() bool {
 	for i, j := range q.act {
 		if q.sgn[i] != 0 && q.x[j] == 0 {
 			return true
@@ -165,9 +165,9 @@ func (q *piecewiseQP) fresh() bool {
 
 // admit adds coordinates at zero to the active set if their kinks are too weak to hold them there.
 // For each of them, the slope must exceed the strength of the kink by more than tol times the size
-// of the compared terms. If the second argument is true, admit adds only the coordinate with the
-// largest excess. It returns the number of added coordinates.
-func (q *piecewiseQP) admit(tol float64, one bool) int {
+// of the compared terms. If onlyLargest is true, admit adds only the coordinate with the largest
+// excess. It returns the number of added coordinates.
+func (q *piecewiseQP) admit(tol float64, onlyLargest bool) int {
 	n, s := q.n, len(q.act)
 	if s == n && q.g != nil {
 		return 0
@@ -212,7 +212,7 @@ func (q *piecewiseQP) admit(tol float64, one bool) int {
 		if !(excess > tol*size) {
 			continue
 		}
-		if one {
+		if onlyLargest {
 			if excess <= worst {
 				continue
 			}
@@ -244,15 +244,15 @@ func (q *piecewiseQP) slopeSize(j, s int) float64 {
 
 // sortActive sorts act. The first s members ascend already, and so do the remaining members.
 func (q *piecewiseQP) sortActive(s int) {
-	added := copy(q.cross[:len(q.act)-s], q.act[s:])
-	copy(q.at, q.sgn[s:])
+	added := copy(q.crossed[:len(q.act)-s], q.act[s:])
+	copy(q.crossAt, q.sgn[s:])
 	for to, k := len(q.act)-1, s-1; added > 0; to-- {
-		if k >= 0 && q.act[k] > q.cross[added-1] {
+		if k >= 0 && q.act[k] > q.crossed[added-1] {
 			q.act[to], q.sgn[to] = q.act[k], q.sgn[k]
 			k--
 			continue
 		}
 		added--
-		q.act[to], q.sgn[to] = q.cross[added], q.at[added]
+		q.act[to], q.sgn[to] = q.crossed[added], q.crossAt[added]
 	}
 }

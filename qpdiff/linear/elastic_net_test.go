@@ -302,7 +302,7 @@ func TestPenalisedOptimalOnPaths(t *testing.T) {
 			}
 			w, c := warm.quadratic(), cold.quadratic()
 			same := slices.Equal(w.qp.act, c.qp.act)
-			if !same && len(w.weak)+len(c.weak) == 0 || !sparse && same && slices.Equal(w.qp.sgn, c.qp.sgn) && !numtest.SameBits(thetas[0], thetas[1]) {
+			if !same && len(w.weakPenalised)+len(c.weakPenalised) == 0 || !sparse && same && slices.Equal(w.qp.sgn, c.qp.sgn) && !numtest.SameBits(thetas[0], thetas[1]) {
 				t.Fatalf("supports %v and %v, θ %v and %v", w.qp.act, c.qp.act, thetas[0], thetas[1])
 			}
 		}

@@ -15,15 +15,15 @@ import (
 // sums computes gram, xty, root and rmsY, which are weighted sums over the rows of d. It returns
 // root and xty of all features.
 func (e *elasticNetFit) sums(d learn.Data) (root, xty []float64) {
-	if e.working != nil {
+	if e.workSet != nil {
 		return e.sumsWorking(d)
 	}
 	n, raw := e.n, d.Dense().RawMatrix()
 	clear(e.xty)
-	if e.many {
+	if e.usesGramPackage {
 		e.sumsMany(d)
 	} else if e.counts == nil {
-		e.total, e.spread = float64(e.rows), float64(e.rows)
+		e.total, e.weightSpread = float64(e.rows), float64(e.rows)
 		e.inv = 1 / e.total
 		dense.Gram(e.gram, e.inv, raw.Data, e.rows, n, raw.Stride)
 		for i, y := range d.Y {
@@ -31,7 +31,7 @@ func (e *elasticNetFit) sums(d learn.Data) (root, xty []float64) {
 		}
 		e.rmsY = math.Sqrt(dense.Dot(d.Y, d.Y) * e.inv)
 	} else {
-		e.scaled = dense.Zeros(e.scaled, e.rows*n)
+		e.scaledRows = dense.Zeros(e.scaledRows, e.rows*n)
 		e.total = floats.Sum(e.counts)
 		yy, least := 0.0, math.Inf(1)
 		for i, c := range e.counts {
@@ -39,13 +39,13 @@ func (e *elasticNetFit) sums(d learn.Data) (root, xty []float64) {
 				continue
 			}
 			x, y := raw.Data[i*raw.Stride:i*raw.Stride+n], d.Y[i]
-			dense.Axpy(math.Sqrt(c), x, e.scaled[i*n:(i+1)*n])
+			dense.Axpy(math.Sqrt(c), x, e.scaledRows[i*n:(i+1)*n])
 			dense.Axpy(c*y, x, e.xty)
 			yy += c * y * y
 			least = min(least, c)
 		}
-		e.inv, e.spread = 1/e.total, e.total/least
-		dense.Gram(e.gram, e.inv, e.scaled, e.rows, n, n)
+		e.inv, e.weightSpread = 1/e.total, e.total/least
+		dense.Gram(e.gram, e.inv, e.scaledRows, e.rows, n, n)
 		e.rmsY = math.Sqrt(yy * e.inv)
 	}
 	for j := range n {
@@ -53,7 +53,7 @@ func (e *elasticNetFit) sums(d learn.Data) (root, xty []float64) {
 		e.qp.diag[j] = e.gram[j*n+j]
 		e.root[j] = math.Sqrt(e.qp.diag[j])
 	}
-	e.surely = slices.Min(e.root) * e.rmsY
+	e.allZeroAbove = slices.Min(e.root) * e.rmsY
 	return e.root, e.xty
 }
 
@@ -68,56 +68,56 @@ func (e *elasticNetFit) sumsMany(d learn.Data) {
 			least = min(least, c)
 		}
 	}
-	e.inv, e.spread = 1/e.total, e.total/least
+	e.inv, e.weightSpread = 1/e.total, e.total/least
 	e.rmsY = math.Sqrt(yy * e.inv)
 	e.maker.End = &e.state.Stop
 	e.maker.Make(e.gram, e.xty, &d, e.counts)
 	floats.Scale(e.inv, e.gram)
 }
 
-// begin begins a Fit: it checks the arguments and sets the penalties.
-func (e *elasticNetFit) begin(groups []int, theta, hyper []float64) error {
-	e.equal = nil
+// startFit begins a Fit: it checks the arguments and sets the penalties.
+func (e *elasticNetFit) startFit(groups []int, theta, hyper []float64) error {
+	e.equalFeatures = nil
 	of, l1, l2 := &e.groups, e.l1, e.l2
-	if s := e.working; s != nil {
+	if s := e.workSet; s != nil {
 		of, l1, l2 = &s.groups, s.l1, s.l2
 	}
 	err := e.penalisedQuadratic.begin(of, l1, l2, groups, theta, hyper)
 	if err == nil && (hyper[of.count] <= e.openBelow || of.count > 1 && slices.Min(hyper[of.count:]) <= e.openBelow) {
-		e.hold()
+		e.holdEqual()
 	}
 	return err
 }
 
-// open reports whether λ2 is too small to determine the value of feature k separately from the
+// isOpen reports whether λ2 is too small to determine the value of feature k separately from the
 // features that equal it. A feature of zeros is open if it has no penalties.
-func (e *elasticNetFit) open(k int, l1, l2, root []float64) bool {
+func (e *elasticNetFit) isOpen(k int, l1, l2, root []float64) bool {
 	return l2[k] <= ridgeRounding*root[k]*root[k] && (root[k] > 0 || l1[k] == 0)
 }
 
-// hold holds a feature at zero if it equals an earlier feature with the same penalties, and λ2 is
-// too small to distinguish them (see open). The first fit with such a λ2 searches for equal
+// holdEqual holds a feature at zero if it equals an earlier feature with the same penalties, and λ2
+// is too small to distinguish them (see isOpen). The first fit with such a λ2 searches for equal
 // features, so that solutions do not depend on earlier fits.
-func (e *elasticNetFit) hold() {
+func (e *elasticNetFit) holdEqual() {
 	of, l1, l2, root := e.penalties()
-	for k := 0; !e.looked && k < len(l1); k++ {
-		if e.open(k, l1, l2, root) {
+	for k := 0; !e.classesKnown && k < len(l1); k++ {
+		if e.isOpen(k, l1, l2, root) {
 			e.findEqual()
 		}
 	}
 	if e.classes == nil {
 		return
 	}
-	e.equal = e.classes.Restrict(&e.shared, func(first, k int) bool {
-		return of.at(first) == of.at(k) && e.open(k, l1, l2, root)
+	e.equalFeatures = e.classes.Restrict(&e.equalStorage, func(first, k int) bool {
+		return of.at(first) == of.at(k) && e.isOpen(k, l1, l2, root)
 	})
-	if e.equal == nil {
+	if e.equalFeatures == nil {
 		return
 	}
 	for j := range l1 {
-		if e.equal.Held(j) {
+		if e.equalFeatures.Held(j) {
 			l1[j] = math.MaxFloat64
-		} else if copies := e.equal.Copies(j); copies > 1 {
+		} else if copies := e.equalFeatures.Copies(j); copies > 1 {
 			l2[j] /= float64(copies) // of the sum of their shares
 		}
 	}
@@ -125,7 +125,7 @@ func (e *elasticNetFit) hold() {
 
 // findEqual computes classes, once for the data.
 func (e *elasticNetFit) findEqual() {
-	e.looked = true
+	e.classesKnown = true
 	if e.qp.sparse != nil {
 		e.classes = equal.Find(e.rows, e.params, e.sparse.Compare())
 		return
@@ -168,7 +168,7 @@ func (e seenColumns) Alike(first, k int, sign, tol float64) bool {
 
 // solve finds the solution and the coordinates that are weakly active there.
 func (e *elasticNetFit) solve() error {
-	if e.working != nil {
+	if e.workSet != nil {
 		if err := e.solveWorking(); err != nil {
 			return err
 		}
@@ -183,20 +183,20 @@ func (e *elasticNetFit) solve() error {
 
 // start makes the active set of the warm start the active set of the fit.
 func (e *elasticNetFit) start() {
-	if len(e.groups.of) == 0 && e.equal == nil && e.l1[0] > 0 && e.l1[0] <= e.surely {
-		if e.qp.activated() {
+	if len(e.groups.of) == 0 && e.equalFeatures == nil && e.l1[0] > 0 && e.l1[0] <= e.allZeroAbove {
+		if e.qp.isActivated() {
 			return
 		}
 	} else {
-		e.clip()
+		e.clipPenalty()
 	}
 	e.qp.activate()
 }
 
-// clip sets coordinates of the warm start to 0 if they are certainly 0 at the solution. A
+// clipPenalty sets coordinates of the warm start to 0 if they are certainly 0 at the solution. A
 // coordinate is certainly 0 if the penalties hold it at 0 for every residual that is not longer
 // than y. The slope of such a coordinate might overflow.
-func (e *elasticNetFit) clip() {
+func (e *elasticNetFit) clipPenalty() {
 	root, x := e.root[:len(e.l1)], e.qp.x[:len(e.l1)]
 	for j, l1 := range e.l1 {
 		if l1 > root[j]*e.rmsY {
@@ -226,11 +226,11 @@ func (e *elasticNetFit) residual() float64 {
 	}
 	for j, t := range theta {
 		first, ridge := j, l2[j]
-		if e.equal != nil {
-			if first = e.equal.First[j]; first < 0 { // a feature of zeros
+		if e.equalFeatures != nil {
+			if first = e.equalFeatures.First[j]; first < 0 { // a feature of zeros
 				continue
 			}
-			ridge = l2[first] * float64(e.equal.Copies(first))
+			ridge = l2[first] * float64(e.equalFeatures.Copies(first))
 		}
 		miss := math.Abs(slope[j] - ridge*t - l1[first]*dense.Sign(t))
 		if t == 0 {

@@ -15,7 +15,7 @@ import (
 
 // sumsWorking computes the weighted sums over the rows of d for all features.
 func (e *elasticNetFit) sumsWorking(d learn.Data) (root, xty []float64) {
-	s := e.working
+	s := e.workSet
 	s.renew(&e.qp)
 	clear(s.root)
 	clear(s.xty)
@@ -37,7 +37,7 @@ func (e *elasticNetFit) sumsWorking(d learn.Data) (root, xty []float64) {
 		yy += c * y * y
 		least = min(least, c)
 	}
-	e.inv, e.spread = 1/e.total, e.total/least
+	e.inv, e.weightSpread = 1/e.total, e.total/least
 	e.rmsY = math.Sqrt(yy * e.inv)
 	e.qp.inv = e.inv
 	if e.qp.sparse != nil {
@@ -80,7 +80,7 @@ func (e *elasticNetFit) seenEntries(x []float64, features []int) []float64 {
 
 // sumsSparse computes the sums of sumsWorking for a sparse X. It does not divide them by N.
 func (e *elasticNetFit) sumsSparse(d learn.Data) {
-	s := e.working
+	s := e.workSet
 	roots := s.residual
 	for i := range roots {
 		roots[i] = math.Sqrt(dense.CountAt(e.counts, i))
@@ -103,25 +103,25 @@ const earlySteps = 6
 // other features at zero. This is certain for a feature if its kink is stronger than its slope by
 // more than the rounding error.
 func (e *elasticNetFit) solveWorking() error {
-	s := e.working
-	s.begin(e.rmsY)
+	s := e.workSet
+	s.startFromPast(e.rmsY)
 	warm, most, done := s.warm, earlySteps, false
 	for s.warm = false; ; warm = true {
 		err := e.change()
 		if err != nil {
 			return err
 		}
-		e.qp.warm, e.qp.grown = warm, done
-		e.know()
+		e.qp.isWarm, e.qp.hasNewCoordinates = warm, done
+		e.passVectors()
 		done, err = e.qp.advance(most)
 		if err != nil {
 			return err
 		}
-		if e.slopes(); !dense.Finite(s.reach) {
+		if e.slopes(); !dense.Finite(s.fitSize) {
 			return errSolutionOverflows
 		}
-		e.grow(done)
-		if most = earlySteps; len(s.enter) > 0 {
+		e.growSet(done)
+		if most = earlySteps; len(s.entering) > 0 {
 			continue
 		}
 		if !done {
@@ -129,7 +129,7 @@ func (e *elasticNetFit) solveWorking() error {
 			continue
 		}
 		if q := &e.qp; q.iterative {
-			if k, ok := q.regular(); !ok {
+			if k, ok := q.isRegular(); !ok {
 				return q.errOpen(q.act[k])
 			}
 		}
@@ -139,11 +139,11 @@ func (e *elasticNetFit) solveWorking() error {
 	}
 }
 
-// know passes two vectors to the quadratic problem, v = Cx and u at the point x. It does this only
-// if slopes has computed them at this x.
-func (e *elasticNetFit) know() {
-	s, q := e.working, &e.qp
-	if q.known = s.measured && q.sparse == nil && q.g == nil; !q.known {
+// passVectors passes two vectors to the quadratic problem, v = Cx and u at the point x. It does
+// this only if slopes has computed them at this x.
+func (e *elasticNetFit) passVectors() {
+	s, q := e.workSet, &e.qp
+	if q.dualKnown = s.slopesValid && q.sparse == nil && q.g == nil; !q.dualKnown {
 		return
 	}
 	q.dual = dense.Grow(q.dual, 2*e.rows)
@@ -153,38 +153,38 @@ func (e *elasticNetFit) know() {
 	dense.Gather(q.grad, s.slope, s.features)
 }
 
-// grow chooses the features that enter the set. If the set has more features than there are rows,
-// all features may enter at once, because the systems then have one unknown for each row. The
-// argument done is true if the problem on the set is solved. Only then does grow also choose the
+// growSet chooses the features that enter the set. If the set has more features than there are
+// rows, all features may enter at once, because the systems then have one unknown for each row. The
+// argument solved is true if the problem on the set is solved. Only then does grow also choose the
 // features for which rounding hides the side of the kink.
-func (e *elasticNetFit) grow(done bool) {
-	s := e.working
+func (e *elasticNetFit) growSet(solved bool) {
+	s := e.workSet
 	most := max(firstFeatures, len(s.features))
 	if len(s.features) > e.rows && e.qp.byRows() {
-		most = len(s.in)
+		most = len(s.inSet)
 	}
-	if s.enter = s.violators(s.enter[:0], most); len(s.enter) == 0 && done {
-		s.enter = e.undecided(s.enter)
+	if s.entering = s.violators(s.entering[:0], most); len(s.entering) == 0 && solved {
+		s.entering = e.undecidedFeatures(s.entering)
 	}
 }
 
-// undecided returns the features outside the set that may be weakly active, in the storage of its
-// argument. Once these features are in the set, listWeak and retest decide whether they are weakly
-// active. The bound for a slope follows from retest: the error of a slope is at most the size of
-// its terms times 1 + √(s·cond). Here s is the number of features in the support, and cond the
-// condition of the active system.
-func (e *elasticNetFit) undecided(enter []int) []int {
-	s, q := e.working, &e.qp
+// undecidedFeatures returns the features outside the set that may be weakly active, in the storage
+// of its argument. Once these features are in the set, listWeak and retest decide whether they are
+// weakly active. The bound for a slope follows from retest: the error of a slope is at most the
+// size of its terms times 1 + √(s·cond). Here s is the number of features in the support, and cond
+// the condition of the active system.
+func (e *elasticNetFit) undecidedFeatures(enter []int) []int {
+	s, q := e.workSet, &e.qp
 	list := func(cond float64) {
 		enter = enter[:0]
-		for j, in := range s.in {
-			size := s.root[j] * s.reach
+		for j, in := range s.inSet {
+			size := s.root[j] * s.fitSize
 			if !in && dense.Negligible(s.l1[j]-math.Abs(s.slope[j]), s.l1[j]+size, 1+math.Sqrt(float64(len(q.act))*cond)) {
 				enter = append(enter, j)
 			}
 		}
 	}
-	if list(q.bound); len(enter) > 0 {
+	if list(q.conditionBound); len(enter) > 0 {
 		list(q.cond())
 	}
 	return enter
@@ -193,20 +193,20 @@ func (e *elasticNetFit) undecided(enter []int) []int {
 // slopes sets theta from the solution on the working set. For all features, it computes the slope
 // of the squared error at theta, with the opposite sign.
 func (e *elasticNetFit) slopes() {
-	s := e.working
+	s := e.workSet
 	clear(s.theta)
 	dense.Scatter(s.theta, e.qp.x, s.features)
-	s.measured = true
+	s.slopesValid = true
 	for k, i := range s.counting {
 		s.residual[k] = math.Sqrt(dense.CountAt(e.counts, i)) * e.state.Data.Y[i]
 	}
-	s.reach = e.rmsY
+	s.fitSize = e.rmsY
 	spread, fit := 0.0, dense.Sum{Dst: s.residual}
 	for k, t := range e.qp.x {
 		if t == 0 {
 			continue
 		}
-		s.reach += e.root[k] * math.Abs(t)
+		s.fitSize += e.root[k] * math.Abs(t)
 		if e.qp.sparse != nil {
 			spread += e.sparse.Add(s.residual, -t, s.features[k])
 		} else {
@@ -236,20 +236,20 @@ func (e *elasticNetFit) slopes() {
 // features that enter. The problem then starts at theta. change keeps the columns and Gram entries
 // that exist already. It returns an error if the set needs more than Data.MaxBytes.
 func (e *elasticNetFit) change() error {
-	s := e.working
-	for _, j := range s.enter {
-		s.in[j] = true
+	s := e.workSet
+	for _, j := range s.entering {
+		s.inSet[j] = true
 	}
-	s.old = append(s.old[:0], s.features...)
+	s.oldFeatures = append(s.oldFeatures[:0], s.features...)
 	s.features = s.features[:0]
-	for j, in := range s.in {
+	for j, in := range s.inSet {
 		if in {
 			s.features = append(s.features, j)
 		}
 	}
 	e.qp.features = s.features
 	gradients := e.qp.sparse != nil && ways.Gradients(len(s.features), s.penalty())
-	if e.n != len(s.features) || gradients != s.gradients || !slices.Equal(s.features, s.old) {
+	if e.n != len(s.features) || gradients != s.gradients || !slices.Equal(s.features, s.oldFeatures) {
 		s.gradients = gradients
 		if err := e.makeRoom(); err != nil {
 			return err
@@ -270,9 +270,9 @@ func (e *elasticNetFit) change() error {
 // of the set's active systems. If the memory does not suffice at first, makeRoom releases the
 // storage of earlier sets and counts again.
 func (e *elasticNetFit) makeRoom() error {
-	s, most := e.working, e.state.Data.MaxBytes
+	s, most := e.workSet, e.state.Data.MaxBytes
 	exceeds := func() error {
-		return learner.Exceeds(learner.Entries(e.held()), most, learn.Size{Rows: e.rows, Features: len(s.features)})
+		return learner.Exceeds(learner.Entries(e.heldEntries()), most, learn.Size{Rows: e.rows, Features: len(s.features)})
 	}
 	if exceeds() != nil {
 		s.release(&e.qp)
@@ -281,26 +281,27 @@ func (e *elasticNetFit) makeRoom() error {
 			return err
 		}
 	}
-	s.largest = max(s.largest, len(s.features))
-	e.qp.limit(e.held(), most)
+	s.maxFeatures = max(s.maxFeatures, len(s.features))
+	e.qp.limitSupport(e.heldEntries(), most)
 	return nil
 }
 
-// held returns the number of entries that the set is about to hold, without its active systems. It
-// includes the storage kept from a larger set, and a Gram matrix that is no longer used.
-func (e *elasticNetFit) held() float64 {
-	s, rows := e.working, float64(e.rows)
-	set := float64(max(s.largest, len(s.features)))
+// heldEntries returns the number of entries that the set is about to hold, without its active
+// systems. It includes the storage kept from a larger set, and a Gram matrix that is no longer
+// used.
+func (e *elasticNetFit) heldEntries() float64 {
+	s, rows := e.workSet, float64(e.rows)
+	set := float64(max(s.maxFeatures, len(s.features)))
 	if e.qp.sparse != nil {
 		return e.sparseHeld(set)
 	}
-	fetched := s.rooms - len(s.free)
+	fetched := s.roomCount - len(s.spareRooms)
 	for _, j := range s.features {
 		if e.qp.columns[j] == nil {
 			fetched++
 		}
 	}
-	return workingEntries(rows, float64(e.params), set, float64(max(fetched, s.rooms))) + float64(len(e.counts)) +
+	return workingEntries(rows, float64(e.params), set, float64(max(fetched, s.roomCount))) + float64(len(e.counts)) +
 		max(gramEntries(rows, float64(len(s.features))), float64(cap(e.gram)))
 }
 
@@ -316,63 +317,64 @@ func (e *elasticNetFit) sparseHeld(set float64) float64 {
 
 // gather gives the quadratic problem the data of the features in the set.
 func (e *elasticNetFit) gather() {
-	s, q, n, was := e.working, &e.qp, len(e.working.features), len(e.working.old)
+	s, q, n, was := e.workSet, &e.qp, len(e.workSet.features), len(e.workSet.oldFeatures)
 	cached := len(q.g) > 0
 	e.resize(n)
 	e.fetch()
 	q.g, q.diag = nil, dense.Grow(q.diag, n)
-	s.from, s.to = s.from[:0], s.to[:0]
+	s.oldPlaces, s.newPlaces = s.oldPlaces[:0], s.newPlaces[:0]
 	next := 0
 	for k, j := range s.features {
-		for next < was && s.old[next] < j {
+		for next < was && s.oldFeatures[next] < j {
 			next++
 		}
-		if cached && next < was && s.old[next] == j {
-			s.from, s.to = append(s.from, next), append(s.to, k)
+		if cached && next < was && s.oldFeatures[next] == j {
+			s.oldPlaces, s.newPlaces = append(s.oldPlaces, next), append(s.newPlaces, k)
 		}
 		e.root[k], e.xty[k], q.diag[k] = s.root[j], s.xty[j], s.diag[j]
 	}
 	if q.sparse == nil && n > gramPerRow*e.rows || s.gradients {
 		return
 	}
-	e.gram = rearrange(e.gram, was, n, s.from, s.to)
+	e.gram = rearrange(e.gram, was, n, s.oldPlaces, s.newPlaces)
 	q.g = e.gram
 	if q.sparse != nil {
 		q.fit = dense.Zeros(q.fit, q.rows)
 	}
 	kept := 0
 	for k := range n {
-		if dense.IsNext(s.to, &kept, k) {
+		if dense.IsNext(s.newPlaces, &kept, k) {
 			continue
 		}
-		q.end.Look()
-		// The slice s.with gets all features before this one. It also gets those later features
+		q.stopper.Look()
+		// The slice s.productPlaces gets all features before this one. It also gets those later features
 		// whose products are kept.
-		s.with = s.with[:0]
+		s.productPlaces = s.productPlaces[:0]
 		for l := range k + 1 {
-			s.with = append(s.with, l)
+			s.productPlaces = append(s.productPlaces, l)
 		}
-		s.with = append(s.with, s.to[kept:]...)
+		s.productPlaces = append(s.productPlaces, s.newPlaces[kept:]...)
 		row := e.gram[k*n : (k+1)*n]
-		q.rowOf(row, k, s.with)
-		for _, l := range s.with {
+		q.rowOf(row, k, s.productPlaces)
+		for _, l := range s.productPlaces {
 			e.gram[l*n+k] = row[l]
 		}
 	}
 }
 
-// rearrange makes an n×n matrix from the was×was matrix g. Entry (from[a], from[b]) of g becomes
-// entry (to[a], to[b]) of the result; the other entries of the result are undefined. Both lists
-// ascend. The result uses g's storage if this storage is large enough.
-func rearrange(g []float64, was, n int, from, to []int) []float64 {
-	// The entries that stay are first moved forward, to a dense matrix. Then they are moved
-	// backward to their places. So no entry is overwritten before it has moved.
-	m := len(from)
-	if m < was {
-		for a, i := range from {
-			to, row := g[a*m:a*m+m], g[i*was:i*was+was]
-			for b, j := range from {
-				to[b] = row[j]
+// rearrange makes an n×n matrix from the oldSize×oldSize matrix g. Entry (oldPlaces[a],
+// oldPlaces[b]) of g becomes entry (newPlaces[a], newPlaces[b]) of the result; the other entries of
+// the result are undefined. Both lists ascend. The result uses g's storage if this storage is large
+// enough.
+func rearrange(g []float64, oldSize, n int, oldPlaces, newPlaces []int) []float64 {
+	// The entries that stay are first moved forward, to a dense matrix. Then they are moved backward
+	// to their new places. So no entry is overwritten before it has moved.
+	m := len(oldPlaces)
+	if m < oldSize {
+		for a, i := range oldPlaces {
+			newPlaces, row := g[a*m:a*m+m], g[i*oldSize:i*oldSize+oldSize]
+			for b, j := range oldPlaces {
+				newPlaces[b] = row[j]
 			}
 		}
 	}
@@ -381,9 +383,9 @@ func rearrange(g []float64, was, n int, from, to []int) []float64 {
 	}
 	g = g[:n*n]
 	for a := m - 1; a >= 0 && m < n; a-- {
-		row, out := g[a*m:a*m+m], g[to[a]*n:to[a]*n+n]
+		row, out := g[a*m:a*m+m], g[newPlaces[a]*n:newPlaces[a]*n+n]
 		for b := m - 1; b >= 0; b-- {
-			out[to[b]] = row[b]
+			out[newPlaces[b]] = row[b]
 		}
 	}
 	return g
@@ -392,19 +394,19 @@ func rearrange(g []float64, was, n int, from, to []int) []float64 {
 // fetch copies the columns of those features in the set that have no copy yet. It multiplies each
 // entry by the square root of its row's weight.
 func (e *elasticNetFit) fetch() {
-	s, q := e.working, &e.qp
+	s, q := e.workSet, &e.qp
 	if q.sparse != nil {
 		return
 	}
-	s.enter = dense.Grow(s.enter, len(s.features))[:0]
+	s.entering = dense.Grow(s.entering, len(s.features))[:0]
 	for _, j := range s.features {
 		if q.columns[j] == nil {
-			s.enter = append(s.enter, j)
+			s.entering = append(s.entering, j)
 		}
 	}
 	s.room(q)
 	// By blocks of features and by rows, in the data's order.
-	for enter := s.enter; len(enter) > 0; {
+	for enter := s.entering; len(enter) > 0; {
 		block := enter[:min(fetchBlock, len(enter))]
 		x := e.state.Data.Dense()
 		for k, i := range s.counting {
@@ -415,7 +417,7 @@ func (e *elasticNetFit) fetch() {
 		}
 		enter = enter[len(block):]
 	}
-	for _, j := range s.enter {
+	for _, j := range s.entering {
 		c := q.columns[j]
 		s.diag[j] = e.inv * floats.Dot(c, c)
 	}

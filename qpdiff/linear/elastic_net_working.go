@@ -35,7 +35,7 @@ const (
 // with dual extrapolation", also grow a working set.)
 type workingSet struct {
 	features []int  // ascending; coordinate j of the quadratic problem is features[j]
-	in       []bool // of all features: whether it is to be in the set
+	inSet    []bool // of all features: whether it is to be in the set
 
 	// Of all features.
 	root, xty, l1, l2 []float64
@@ -45,35 +45,35 @@ type workingSet struct {
 
 	// the rows of X that the columns have, ascending: the rows that count, or all rows of a sparse
 	// X
-	counting []int
-	residual []float64   // the residual of each of these rows
-	reach    float64     // bounds the size of the terms of the residual, over √N
-	warm     bool        // theta comes from a fit
-	measured bool        // residual and slope belong to theta
-	loss     float64     // half the mean square of the residual, of the last fit
-	enter    []int       // features about to enter
-	order    []float64   // work of violators
-	free     [][]float64 // rooms for columns that are not taken
-	rooms    int         // in all
-	largest  int         // the most features that were in the set
+	counting    []int
+	residual    []float64   // the residual of each of these rows
+	fitSize     float64     // bounds the size of the terms of the residual, over √N
+	warm        bool        // theta comes from a fit
+	slopesValid bool        // residual and slope belong to theta
+	loss        float64     // half the mean square of the residual, of the last fit
+	entering    []int       // features about to enter
+	order       []float64   // work of violators
+	spareRooms  [][]float64 // rooms for columns that are not taken
+	roomCount   int         // in all
+	maxFeatures int         // the most features that were in the set
 
-	past   []pastFit
-	oldest int // of past
+	pastFits  []pastFit
+	oldestFit int // of past
 	// the index in past of the last fit, or of the fit from which theta begins; len(past) or more:
 	// none
-	start int
+	startFit int
 
 	gradients bool // conjugate gradients with sparse columns solve the systems of the set
 
-	// Scratch of gather. The slice old has the features of the previous set. The slices from and to
-	// have the old and the new positions of the features that stay. The slice with has the
-	// positions of the features whose products with a new feature are computed.
-	old, from, to, with []int
+	// Scratch of gather. The slice oldFeatures has the features of the previous set. The slices
+	// oldPlaces and newPlaces have the old and the new positions of the features that stay. The slice
+	// productPlaces has the positions of the features whose products with a new feature are computed.
+	oldFeatures, oldPlaces, newPlaces, productPlaces []int
 }
 
-// count lists the rows for which the columns have entries, and returns their number. For a sparse X
-// these are all rows of d, and otherwise the rows with a weight above 0.
-func (s *workingSet) count(d learn.Data, counts []float64) (rows int) {
+// listRows lists the rows for which the columns have entries, and returns their number. For a
+// sparse X these are all rows of d, and otherwise the rows with a weight above 0.
+func (s *workingSet) listRows(d learn.Data, counts []float64) (rows int) {
 	s.counting = s.counting[:0]
 	for i := range d.Y {
 		if d.Sparse() || dense.CountAt(counts, i) > 0 {
@@ -87,19 +87,19 @@ func (s *workingSet) count(d learn.Data, counts []float64) (rows int) {
 func (s *workingSet) resize(n, rows int) {
 	dense.GrowAll(n, &s.root, &s.diag, &s.xty, &s.l1, &s.l2, &s.theta, &s.slope)
 	s.features = dense.Grow(s.features, n)
-	s.in, s.residual = dense.Grow(s.in, n), dense.Grow(s.residual, rows)
-	s.free, s.rooms, s.largest = nil, 0, 0
+	s.inSet, s.residual = dense.Grow(s.inSet, n), dense.Grow(s.residual, rows)
+	s.spareRooms, s.roomCount, s.maxFeatures = nil, 0, 0
 	s.reset()
 }
 
 // workingEntries returns the number of entries that resize and gather allocate for n features. The
-// working set has as many features as set says, and fetched counts the features whose columns have
-// been fetched. The result includes the vectors of the derivatives, but not the Gram matrix. The
-// active system is counted by systemEntries, and the entries for weakly active coordinates are
+// parameter features is the size of the working set, and fetched counts the features whose columns
+// have been fetched. The result includes the vectors of the derivatives, but not the Gram matrix.
+// The active system is counted by systemEntries, and the entries for weakly active coordinates are
 // counted by partRoom.
-func workingEntries(rows, n, set, fetched float64) float64 {
+func workingEntries(rows, n, features, fetched float64) float64 {
 	const room = 4.5 // the slice of a column
-	return setEntries(rows, n, set) + fetched*(rows+room) + kernelEntries(rows, n, set)
+	return setEntries(rows, n, features) + fetched*(rows+room) + kernelEntries(rows, n, features)
 }
 
 // equalVectors is the number of vectors of n entries that an elasticNetFit allocates for equal
@@ -107,19 +107,19 @@ func workingEntries(rows, n, set, fetched float64) float64 {
 const equalVectors = 3 + 3 + 1
 
 // setEntries is workingEntries without the storage of the columns.
-func setEntries(rows, n, set float64) float64 {
+func setEntries(rows, n, features float64) float64 {
 	const all, coordinates = 18 + equalVectors, 34 // vectors of all features; of the set
 	const pair = 2 * pastFits                      // vectors of a support and its θ
-	return all*n + coordinates*set + 4*rows + pair*min(set, mostKept(rows, n))
+	return all*n + coordinates*features + 4*rows + pair*min(features, mostKept(rows, n))
 }
 
 // gramEntries returns the number of entries of the Gram matrix of a working set with the given
 // number of features. It includes the previous Gram matrix, which exists while the set grows.
-func gramEntries(rows, set float64) float64 {
-	if set > gramPerRow*rows {
+func gramEntries(rows, features float64) float64 {
+	if features > gramPerRow*rows {
 		return 0
 	}
-	return 2.25 * set * set
+	return 2.25 * features * features
 }
 
 // reset forgets the warm start.
@@ -131,7 +131,7 @@ func (s *workingSet) reset() {
 
 // forget deletes the list of past fits.
 func (s *workingSet) forget() {
-	s.measured, s.past, s.oldest, s.start = false, s.past[:0], 0, 0
+	s.slopesValid, s.pastFits, s.oldestFit, s.startFit = false, s.pastFits[:0], 0, 0
 }
 
 // renew forgets the columns of q and the past fits, because the data have changed.
@@ -142,7 +142,7 @@ func (s *workingSet) renew(q *piecewiseQP) {
 		if len(q.columns) != len(s.root) {
 			q.columns = make([][]float64, len(s.root))
 		}
-		clear(s.in)
+		clear(s.inSet)
 		s.reclaim(q)
 	}
 	q.kernel.Forget()
@@ -152,22 +152,22 @@ func (s *workingSet) renew(q *piecewiseQP) {
 // of this sum affects the solutions.
 func (s *workingSet) release(q *piecewiseQP) {
 	clear(q.columns)
-	s.free, s.rooms = nil, 0
+	s.spareRooms, s.roomCount = nil, 0
 	q.g, q.a = nil, nil
 }
 
-// room allocates or reuses storage for the columns of the features in s.enter.
+// room allocates or reuses storage for the columns of the features in s.entering.
 func (s *workingSet) room(q *piecewiseQP) {
 	rows := len(s.residual)
-	if len(s.free) < len(s.enter) && q.kernel.Empty() {
+	if len(s.spareRooms) < len(s.entering) && q.kernel.Empty() {
 		s.reclaim(q)
 	}
-	lack := max(0, len(s.enter)-len(s.free))
-	s.rooms += lack
+	lack := max(0, len(s.entering)-len(s.spareRooms))
+	s.roomCount += lack
 	block := make([]float64, lack*rows)
-	for _, j := range s.enter {
-		if last := len(s.free) - 1; last >= 0 {
-			q.columns[j], s.free = s.free[last], s.free[:last]
+	for _, j := range s.entering {
+		if last := len(s.spareRooms) - 1; last >= 0 {
+			q.columns[j], s.spareRooms = s.spareRooms[last], s.spareRooms[:last]
 			continue
 		}
 		q.columns[j], block = block[:rows:rows], block[rows:]
@@ -178,27 +178,27 @@ func (s *workingSet) room(q *piecewiseQP) {
 func (s *workingSet) reclaim(q *piecewiseQP) {
 	taken := 0
 	for j, c := range q.columns {
-		if c != nil && !s.in[j] {
+		if c != nil && !s.inSet[j] {
 			taken++
 		}
 	}
-	s.free = slices.Grow(s.free, taken)
+	s.spareRooms = slices.Grow(s.spareRooms, taken)
 	for j, c := range q.columns {
-		if c != nil && !s.in[j] {
-			s.free, q.columns[j] = append(s.free, c), nil
+		if c != nil && !s.inSet[j] {
+			s.spareRooms, q.columns[j] = append(s.spareRooms, c), nil
 		}
 	}
 }
 
-// begin chooses the features with which a fit begins. They are the features without a kink, and the
-// features of the last fit's working set. If the support of the last fit is much smaller than this
-// set, begin uses the support in place of the set. If recall prefers the support of an earlier fit,
-// begin uses that support.
+// startFromPast chooses the features with which a fit begins. They are the features without a kink,
+// and the features of the last fit's working set. If the support of the last fit is much smaller
+// than this set, startFromPast uses the support in place of the set. If recall prefers the support
+// of an earlier fit, startFromPast uses that support.
 //
 // Some features of the support may have a λ2 that is now too small to distinguish them. If there
-// are more such features than rows, begin forgets the last fit. These features depend on each other
-// and would otherwise leave one by one, with a factorisation each.
-func (s *workingSet) begin(rmsY float64) {
+// are more such features than rows, startFromPast forgets the last fit. These features depend on
+// each other and would otherwise leave one by one, with a factorisation each.
+func (s *workingSet) startFromPast(rmsY float64) {
 	s.recall()
 	support, open := 0, 0
 	for j, l1 := range s.l1 {
@@ -206,7 +206,7 @@ func (s *workingSet) begin(rmsY float64) {
 			continue
 		}
 		if l1 > s.root[j]*rmsY { // certainly zero: see solve
-			s.theta[j], s.measured = 0, false
+			s.theta[j], s.slopesValid = 0, false
 		} else {
 			support++
 			if s.l2[j] <= ridgeRounding*s.root[j]*s.root[j] {
@@ -218,17 +218,17 @@ func (s *workingSet) begin(rmsY float64) {
 		s.reset()
 	}
 	keep := len(s.features) <= firstFeatures+spareFeatures*support
-	clear(s.in)
+	clear(s.inSet)
 	for _, j := range s.features {
-		s.in[j] = keep
+		s.inSet[j] = keep
 	}
 	for j, l1 := range s.l1 {
-		s.in[j] = s.in[j] || s.theta[j] != 0 || l1 == 0
+		s.inSet[j] = s.inSet[j] || s.theta[j] != 0 || l1 == 0
 	}
-	if s.enter = s.enter[:0]; !s.warm {
+	if s.entering = s.entering[:0]; !s.warm {
 		copy(s.slope, s.xty)
-		s.reach = rmsY
-		s.enter = s.violators(s.enter, firstFeatures)
+		s.fitSize = rmsY
+		s.entering = s.violators(s.entering, firstFeatures)
 	}
 }
 
@@ -243,17 +243,17 @@ func (s *workingSet) penalty() float64 {
 
 // violators appends features outside the set to its first argument and returns the list. These are
 // features whose slopes exceed the strengths of their kinks by more than rounding. violators takes
-// at most the given number of features, and prefers those with the largest excess. The excess is
-// compared in units in which all features have the same size.
-func (s *workingSet) violators(enter []int, most int) []int {
+// at most maxCount features, and prefers those with the largest excess. The excess is compared in
+// units in which all features have the same size.
+func (s *workingSet) violators(enter []int, maxCount int) []int {
 	excess := func(j int) float64 { return math.Abs(s.slope[j]) - s.l1[j] }
-	enter = slices.Grow(enter, len(s.in))
-	for j, in := range s.in {
-		if !in && excess(j) > admitTol*s.root[j]*s.reach {
+	enter = slices.Grow(enter, len(s.inSet))
+	for j, in := range s.inSet {
+		if !in && excess(j) > admitTol*s.root[j]*s.fitSize {
 			enter = append(enter, j)
 		}
 	}
-	if len(enter) <= most {
+	if len(enter) <= maxCount {
 		return enter
 	}
 	s.order = dense.Grow(s.order, len(enter))[:0]
@@ -261,9 +261,9 @@ func (s *workingSet) violators(enter []int, most int) []int {
 		s.order = append(s.order, excess(j)/s.root[j])
 	}
 	slices.Sort(s.order)
-	least, kept := s.order[len(enter)-most], enter[:0]
+	least, kept := s.order[len(enter)-maxCount], enter[:0]
 	for _, j := range enter {
-		if excess(j)/s.root[j] >= least && len(kept) < most {
+		if excess(j)/s.root[j] >= least && len(kept) < maxCount {
 			kept = append(kept, j)
 		}
 	}
@@ -300,17 +300,17 @@ func (s *workingSet) remember(loss float64) {
 		}
 	}
 	if support > int(mostKept(float64(len(s.residual)), float64(len(s.theta)))) {
-		s.start = pastFits
+		s.startFit = pastFits
 		return
 	}
-	if s.start >= len(s.past) || !s.past[s.start].supports(s.theta, support) {
-		s.start = s.oldest
-		s.oldest = (s.oldest + 1) % pastFits
-		if s.start == len(s.past) {
-			s.past = slices.Grow(s.past, 1)[:s.start+1] // uses the storage of the replaced fit
+	if s.startFit >= len(s.pastFits) || !s.pastFits[s.startFit].supports(s.theta, support) {
+		s.startFit = s.oldestFit
+		s.oldestFit = (s.oldestFit + 1) % pastFits
+		if s.startFit == len(s.pastFits) {
+			s.pastFits = slices.Grow(s.pastFits, 1)[:s.startFit+1] // uses the storage of the replaced fit
 		}
 	}
-	f := &s.past[s.start]
+	f := &s.pastFits[s.startFit]
 	f.features, f.theta, f.loss = f.features[:0], f.theta[:0], loss
 	for _, j := range s.features {
 		if t := s.theta[j]; t != 0 {
@@ -338,8 +338,8 @@ func (s *workingSet) recall() {
 			least += penalty(j, t)
 		}
 	}
-	for k := range s.past {
-		f := &s.past[k]
+	for k := range s.pastFits {
+		f := &s.pastFits[k]
 		value := f.loss
 		for i, j := range f.features {
 			value += penalty(j, f.theta[i])
@@ -351,7 +351,7 @@ func (s *workingSet) recall() {
 	if best < 0 {
 		return
 	}
-	s.start, s.measured = best, false
+	s.startFit, s.slopesValid = best, false
 	clear(s.theta)
-	dense.Scatter(s.theta, s.past[best].theta, s.past[best].features)
+	dense.Scatter(s.theta, s.pastFits[best].theta, s.pastFits[best].features)
 }

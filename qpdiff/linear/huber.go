@@ -126,7 +126,7 @@ func (l *Huber) Fit(theta, hyper []float64) (err error) {
 	}
 	l.l2, l.delta = hyper[0], hyper[1]
 	l.sums.solver.End = &l.state.Stop
-	if err := l.choose(); err != nil {
+	if err := l.chooseWay(); err != nil {
 		l.warm = false
 		return err
 	}

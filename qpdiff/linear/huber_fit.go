@@ -21,7 +21,7 @@ type huberNewton struct {
 	step           []float64
 	openRows       []int // work of lineSearch
 	warm           bool  // zone belongs to the last minimiser
-	hidden         bool  // see confirm
+	zoneHidden     bool  // see tryPiece
 }
 
 func (l *huberNewton) resize(m, k int) {
@@ -44,14 +44,14 @@ func (l *huberNewton) minimise(limit int) error {
 		l.sums.solver.End.Look()
 		l.setZone()
 		at := l.newton()
-		if at == l.k && l.confirm() {
+		if at == l.k && l.tryPiece() {
 			return nil
 		}
 		if !dense.AllFinite(l.theta) {
 			return check.ArgErrorf("Data", qpdiff.ErrNotFinite, "scale the features and labels, or raise λ2", "leaves a solution that overflows")
 		}
-		if at < l.k || l.hidden {
-			stationary, err := l.majorise(at)
+		if at < l.k || l.zoneHidden {
+			stationary, err := l.majorisingStep(at)
 			if err != nil {
 				return err
 			}
@@ -76,7 +76,7 @@ func (l *huberNewton) minimise(limit int) error {
 func (l *huberNewton) firstPiece() (done bool, err error) {
 	if l.warm {
 		done, at := l.start()
-		if done || at == l.k && !l.hidden && dense.AllFinite(l.theta) {
+		if done || at == l.k && !l.zoneHidden && dense.AllFinite(l.theta) {
 			return done, nil
 		}
 	}
@@ -100,20 +100,20 @@ func (l *huberNewton) setZone() {
 	}
 }
 
-// majorise sets step to the minimiser, minus θ, of a quadratic function that touches the objective
-// at θ and is nowhere below the objective. This step replaces the Newton step in two cases: the
-// piece at θ does not determine parameter at, or at is k and rounding hides which piece contains
-// the minimiser. If θ is stationary up to rounding, there is no such step: majorise returns true in
-// the second case, and an error in the first.
-func (l *huberNewton) majorise(at int) (stationary bool, err error) {
-	if l.gradientTerms(); l.stationary() {
-		if at < l.k {
-			return false, errHuberOpen(at)
+// majorisingStep sets step to the minimiser, minus θ, of a quadratic function that touches the
+// objective at θ and is nowhere below the objective. This step replaces the Newton step in two
+// cases: the piece at θ does not determine parameter param, or param is k and rounding hides which
+// piece contains the minimiser. If θ is stationary up to rounding, there is no such step:
+// majorisingStep returns true in the second case, and an error in the first.
+func (l *huberNewton) majorisingStep(param int) (stationary bool, err error) {
+	if l.gradientTerms(); l.isStationary() {
+		if param < l.k {
+			return false, errHuberOpen(param)
 		}
 		return true, nil
 	}
-	if at := l.factor(func(i int) float64 { return min(1, l.delta/math.Abs(l.r[i])) }); at < l.k {
-		return false, errHuberOpen(at)
+	if param := l.factor(func(i int) float64 { return min(1, l.delta/math.Abs(l.r[i])) }); param < l.k {
+		return false, errHuberOpen(param)
 	}
 	for j, g := range l.grad {
 		l.step[j] = -g
@@ -127,7 +127,7 @@ func (l *huberNewton) majorise(at int) (stationary bool, err error) {
 func (l *huberNewton) start() (done bool, dep int) {
 	clear(l.theta)
 	l.residuals()
-	if dep = l.newton(); dep < l.k || l.confirm() {
+	if dep = l.newton(); dep < l.k || l.tryPiece() {
 		return dep == l.k, dep
 	}
 	dense.Axpy(1, l.step, l.theta)
@@ -141,13 +141,13 @@ func errHuberOpen(j int) error {
 		"leaves the solution open: the rows with a residual up to δ do not determine parameter %d", j)
 }
 
-// confirm moves θ to the minimiser of the piece that zone describes, and reports whether this
-// minimiser lies in the piece. If it does, it also minimises the objective. If it does not, confirm
-// leaves θ and r unchanged, and sets step to the minimiser minus θ. If rounding hides how a
-// residual compares with delta, confirm sets hidden. On entry h is the factor of the piece's
+// tryPiece moves θ to the minimiser of the piece that zone describes, and reports whether this
+// minimiser lies in the piece. If it does, it also minimises the objective. If it does not,
+// tryPiece leaves θ and r unchanged, and sets step to the minimiser minus θ. If rounding hides how
+// a residual compares with delta, tryPiece sets zoneHidden. On entry h is the factor of the piece's
 // Hessian.
-func (l *huberNewton) confirm() bool {
-	l.hidden = false
+func (l *huberNewton) tryPiece() bool {
+	l.zoneHidden = false
 	copy(l.oldTheta, l.theta)
 	copy(l.oldR, l.r)
 	// The first round starts at 0, because the rounding error of the last θ may be larger than the
@@ -167,8 +167,8 @@ func (l *huberNewton) confirm() bool {
 	l.measure()
 	for i := range l.r {
 		beyond := l.zoneExcess(i)
-		l.hidden = l.hides(i, math.Abs(beyond)) && !(dense.ComplementarityTol*dense.Eps*l.rowError(i) <= learner.DecisionTol*l.delta)
-		if !l.hidden && (beyond <= 0 || l.hides(i, beyond)) {
+		l.zoneHidden = l.hidesZone(i, math.Abs(beyond)) && !(dense.ComplementarityTol*dense.Eps*l.rowError(i) <= learner.DecisionTol*l.delta)
+		if !l.zoneHidden && (beyond <= 0 || l.hidesZone(i, beyond)) {
 			continue
 		}
 		l.stepBack()
@@ -211,7 +211,7 @@ func (l *huberNewton) lineSearch() float64 {
 	}
 	lo, hi := 0.0, math.Inf(1)
 	for l.fold(&restLine, lo, hi); len(l.openRows) > 0; l.fold(&restLine, lo, hi) {
-		first, last := l.crossings(l.openRows[len(l.openRows)/2])
+		first, last := l.rowCrossings(l.openRows[len(l.openRows)/2])
 		knot := first
 		if !(first > lo && first < hi) {
 			knot = last
@@ -250,7 +250,7 @@ func (l *huberNewton) slopeAlong(restLine slopeLine, t float64) float64 {
 func (l *huberNewton) fold(restLine *slopeLine, lo, hi float64) {
 	keep := l.openRows[:0]
 	for _, i := range l.openRows {
-		first, last := l.crossings(i)
+		first, last := l.rowCrossings(i)
 		a := l.share[i] * l.zstep[i]
 		switch side := math.Copysign(l.delta, l.zstep[i]); {
 		case first >= hi: // before both knots
@@ -267,9 +267,9 @@ func (l *huberNewton) fold(restLine *slopeLine, lo, hi float64) {
 	l.openRows = keep
 }
 
-// crossings returns the two values of t at which the residual of row i enters and leaves the
+// rowCrossings returns the two values of t at which the residual of row i enters and leaves the
 // quadratic zone, along θ + t·step.
-func (l *huberNewton) crossings(i int) (first, last float64) {
+func (l *huberNewton) rowCrossings(i int) (first, last float64) {
 	a := l.zstep[i]
 	side := math.Copysign(l.delta, a)
 	return (l.r[i] - side) / a, (l.r[i] + side) / a
@@ -286,7 +286,7 @@ type huberFit struct {
 	// the most that rounding may have moved the residuals of these rows, in units of delta
 	blur float64
 
-	without, pivots []float64 // work of findWeak
+	withoutRow, pivots []float64 // work of findWeak
 }
 
 // SetContext implements [learn.ContextLearner].
@@ -346,7 +346,7 @@ func (l *huberFit) findWeak() error {
 	l.weak, l.blur = l.weak[:0], 0
 	for i, r := range l.r {
 		off := math.Abs(math.Abs(r) - l.delta)
-		if l.hides(i, off) {
+		if l.hidesZone(i, off) {
 			l.weak = append(l.weak, i)
 			l.blur = max(l.blur, dense.ComplementarityTol*dense.Eps*l.rowError(i)/l.delta)
 		}
@@ -371,9 +371,9 @@ func (l *huberFit) findWeak() error {
 		l.cond = cond
 		return nil
 	}
-	l.without, l.pivots = dense.Grow(l.without, l.k*l.k), dense.Grow(l.pivots, l.k)
-	l.hessian(&l.state.Stop, l.without, quadratic)
-	if _, at := l.factorise(l.without, l.pivots); at < l.k {
+	l.withoutRow, l.pivots = dense.Grow(l.withoutRow, l.k*l.k), dense.Grow(l.pivots, l.k)
+	l.hessian(&l.state.Stop, l.withoutRow, quadratic)
+	if _, at := l.factorise(l.withoutRow, l.pivots); at < l.k {
 		return errHuberOpen(at)
 	}
 	return nil

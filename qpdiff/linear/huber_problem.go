@@ -127,8 +127,8 @@ func (l *huberProblem) gradientTerms() {
 	}
 }
 
-// stationary reports whether the gradient is 0 up to rounding.
-func (l *huberProblem) stationary() bool {
+// isStationary reports whether the gradient is 0 up to rounding.
+func (l *huberProblem) isStationary() bool {
 	for j, g := range l.grad {
 		if !dense.Negligible(math.Abs(g), l.terms[j], 1) {
 			return false

@@ -24,8 +24,8 @@ const huberCancelled = 4
 // errors, are computed from these sums. There are two ways to solve a system. Either the rows that
 // changed zones update the Hessian, or the system has one unknown for each row.
 type huberSums struct {
-	wide   bool // more parameters than rows
-	byRows bool // the last fit's systems are solved by rows
+	moreParams bool // more parameters than rows
+	byRows     bool // the last fit's systems are solved by rows
 
 	maxBytes  int64 // the MaxBytes of the data
 	sys       ridge.System
@@ -47,8 +47,8 @@ type huberSums struct {
 
 	terms float64 // bounds the terms of a residual without its label
 	// bounds the change of a residual by errors of the equations; by rows, rowMove[i] multiplies it
-	eqError float64
-	exact   bool // terms, size and root are exact
+	eqError     float64
+	boundsExact bool // terms, size and root are exact
 }
 
 // huberSystem is a Huber regression at one θ. It solves the systems of the Hessian in one of two
@@ -60,7 +60,7 @@ type huberSystem struct {
 }
 
 func (g *huberSums) resize(m, k int) {
-	g.wide = ways.Rows(m, k)
+	g.moreParams = ways.Rows(m, k)
 	g.reset()
 	dense.GrowAll(k, &g.root, &g.zmax, &g.mass, &g.rowWork)
 	g.rowMove = dense.Grow(g.rowMove, m)
@@ -78,18 +78,18 @@ func huberEntries(m, k float64, byRows bool) float64 {
 	return entries + kept*k*k + huberBlock + float64(dense.GramWork(int(k))) + huberStride*k
 }
 
-// choose selects the way in which a fit solves its systems. It selects one unknown for each row if
-// there are fewer rows than parameters and the penalty is not too small. Otherwise it selects the
-// Hessian's entries.
-func (l *huberSystem) choose() error {
+// chooseWay selects the way in which a fit solves its systems. It selects one unknown for each row
+// if there are fewer rows than parameters and the penalty is not too small. Otherwise it selects
+// the Hessian's entries.
+func (l *huberSystem) chooseWay() error {
 	g, m, k := &l.sums, l.m, l.k
-	if g.byRows = g.wide && g.sys.Penalises(l.l2, dense.Largest(l.share)); g.byRows {
+	if g.byRows = g.moreParams && g.sys.Penalises(l.l2, dense.Largest(l.share)); g.byRows {
 		return nil
 	}
-	if g.wide && k > distinct(m) {
+	if g.moreParams && k > distinctRows(m) {
 		return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise λ2", "leaves %d parameters for %d rows, which so small a λ2 does not tell apart", k, m)
 	}
-	if g.wide {
+	if g.moreParams {
 		held := learner.Entries(huberEntries(float64(m), float64(k), false))
 		if err := learner.Exceeds(held, g.maxBytes, learn.Size{Rows: m, Features: k}); err != nil {
 			return err
@@ -118,7 +118,7 @@ func (l *huberSystem) loadSums(stopper *stop.Stop, npenalised int) {
 		g.root[j] = math.Sqrt(xx)
 	}
 	g.sys.Rows, g.sys.Penalised = ridge.Rows{M: l.m, K: l.k, Data: l.z}, npenalised
-	if g.wide {
+	if g.moreParams {
 		g.sys.Load(stopper, true)
 	}
 }
@@ -152,7 +152,7 @@ func (l *huberSystem) leavesZone() bool {
 // boundTerms sets terms to an upper bound, by the Cauchy–Schwarz inequality.
 func (l *huberSystem) boundTerms() {
 	g := &l.sums
-	g.exact = false
+	g.boundsExact = false
 	g.terms = 0
 	for j, t := range l.theta {
 		g.terms += g.zmax[j] * math.Abs(t)
@@ -209,10 +209,10 @@ func (l *huberSystem) errorBound(i int) float64 {
 // exactTerms sets terms, root and size to their exact values for the gradient.
 func (l *huberSystem) exactTerms() {
 	g := &l.sums
-	if g.exact {
+	if g.boundsExact {
 		return
 	}
-	g.exact = true
+	g.boundsExact = true
 	l.gradientTerms()
 	if g.byRows {
 		g.sys.Diagonal(l.root, false)
@@ -360,9 +360,9 @@ func (l *huberSystem) newton() (at int) {
 	return l.newtonEntries()
 }
 
-// hides reports whether diff is within the error of residual i. This error includes the rounding of
-// the residual's terms, and the rounding of the terms that determine θ.
-func (l *huberSystem) hides(i int, diff float64) bool {
+// hidesZone reports whether diff is within the error of residual i. This error includes the
+// rounding of the residual's terms, and the rounding of the terms that determine θ.
+func (l *huberSystem) hidesZone(i int, diff float64) bool {
 	if !dense.Negligible(diff, l.errorBound(i), 1) {
 		return false
 	}

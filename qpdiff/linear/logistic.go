@@ -96,7 +96,7 @@ func (l *Logistic) Dims(n int) (theta, hyper int) { return l.Intercept.params(n)
 func (l *Logistic) Load(d learn.Data) (err error) {
 	defer learner.End(l, &err)
 	l.state.Unload()
-	l.full, l.out = nil, nil
+	l.fullFit, l.leftOut = nil, nil
 	if err := learner.CheckBytes(l, d); err != nil {
 		return err
 	}
@@ -113,26 +113,28 @@ func (l *Logistic) Load(d learn.Data) (err error) {
 	if err := l.fold(d); err != nil {
 		return err
 	}
-	return l.accept(d, l.entries(d.Size()))
+	return l.endLoad(d, l.entries(d.Size()))
 }
 
-// LoadSubset loads the data of the learner full without the rows listed in out, for
-// cross-validation. If the next Fit has the C of full's last fit, it begins at full's solution plus
-// a Newton step that accounts for the omitted rows. This start costs very little. l keeps no warm
-// start from its earlier fits, so the result of this Fit depends on full alone.
+// LoadSubset loads the data of another learner, the argument full, without some of its rows, for
+// cross-validation. The argument out lists these rows. If the next Fit has the C of the other
+// learner's last fit, it begins at that learner's solution plus a Newton step that accounts for the
+// omitted rows. This start costs very little. l keeps no warm start from its earlier fits, so the
+// result of this Fit depends on the other learner alone.
 //
-// The fields of the Grad in VJP and JVP have the shape of full's data. A row that was left out has
-// the derivative zero, and probability 1 in Probabilities.
+// The fields of the Grad in VJP and JVP have the shape of the other learner's data. An omitted row
+// has the derivative zero, and probability 1 in Probabilities.
 //
-// full must be a *Logistic with the same Intercept, and loaded by Load; otherwise the error matches
-// ErrDomain. LoadSubset only reads full, so many learners can call it at once. LoadSubset must be
-// called again after each Load or Fit of full. It keeps a reference to out.
+// The other learner must be a *Logistic with the same Intercept, and loaded by Load; otherwise the
+// error matches ErrDomain. LoadSubset only reads it, so many learners can load subsets of it at
+// once. LoadSubset must be called again after each Load or Fit of the other learner. LoadSubset
+// keeps a reference to the slice out.
 func (l *Logistic) LoadSubset(full learn.Learner, out []int) (err error) {
 	defer learner.End(l, &err)
 	l.state.Unload()
-	l.warm = false
+	l.warmStart = false
 	f, ok := full.(*Logistic)
-	if !ok || f == nil || f.state.Data.X == nil || f.full != nil || f.intercept != l.Intercept {
+	if !ok || f == nil || f.state.Data.X == nil || f.fullFit != nil || f.intercept != l.Intercept {
 		return check.ArgErrorf("full", qpdiff.ErrDomain, "give another *Logistic of the same Intercept that has all rows loaded", "is a %T that does not hold all rows with this Intercept", full)
 	}
 	if l.m != f.m || l.d != f.d { // else the storage is there
@@ -142,10 +144,10 @@ func (l *Logistic) LoadSubset(full learn.Learner, out []int) (err error) {
 	}
 	rows, _ := f.state.Data.X.Dims()
 	l.shape(f.state.Data, l.Intercept)
-	l.full, l.out = &f.logisticFit, out
+	l.fullFit, l.leftOut = &f.logisticFit, out
 	copy(l.zmax, f.zmax)
 	l.ymax = f.ymax
-	l.total, l.most = f.total, f.most
+	l.total, l.maxWeight = f.total, f.maxWeight
 	if l.counts = append(l.counts[:0], f.counts...); f.counts == nil {
 		l.counts = nil
 	}
@@ -154,11 +156,11 @@ func (l *Logistic) LoadSubset(full learn.Learner, out []int) (err error) {
 			return check.ArgErrorf("out", qpdiff.ErrDomain, "use row numbers of full's data", "holds %d at index %d where there are %d rows", r, i, rows)
 		}
 	}
-	if l.stored != nil {
+	if l.storedRows != nil {
 		if err := l.foldStored(f.state.Data, out); err != nil {
 			return err
 		}
-		return l.accept(f.state.Data, f.large.held)
+		return l.endLoad(f.state.Data, f.large.heldEntries)
 	}
 	copy(l.z, f.z)
 	for _, r := range out {
@@ -166,7 +168,7 @@ func (l *Logistic) LoadSubset(full learn.Learner, out []int) (err error) {
 			l.z[j*rows+r] = 0
 		}
 	}
-	return l.accept(f.state.Data, f.large.held)
+	return l.endLoad(f.state.Data, f.large.heldEntries)
 }
 
 // Bytes implements [learn.SizedLearner]: the allocations of Load, Fit and the derivatives.
@@ -200,8 +202,8 @@ func (l *Logistic) entries(s learn.Size) float64 {
 func (l *Logistic) Reset() {
 	l.state.Forget()
 	l.large.solver.Reset()
-	l.large.kept = 0
-	l.warm = false
+	l.large.keptStarts = 0
+	l.warmStart = false
 }
 
 // Fit writes the minimiser at hyper = [C] to theta. theta has n entries, or n+1 with an intercept,
@@ -230,7 +232,7 @@ func (l *Logistic) Fit(theta, hyper []float64) (err error) {
 	if err != nil {
 		return err
 	}
-	for _, row := range l.out {
+	for _, row := range l.leftOut {
 		l.s[row], l.w[row] = 0, 0
 	}
 	for row, count := range l.counts {

@@ -15,13 +15,13 @@ import (
 
 // logisticDerivative is the scratch of the derivatives of a logistic regression.
 type logisticDerivative struct {
-	// own holds s, w and the factor at θ. The values of the fit belong to the point before its last
-	// step, so own is needed if this step was not 0. The values in own are computed once for each
-	// fit.
-	fit      uint64 // the fit that own belongs to
-	own      logisticPoint
-	factored bool // own has its factor
-	solver   ridge.Solver
+	// ownPoint holds s, w and the factor at θ. The values of the fit belong to the point before its
+	// last step, so ownPoint is needed if this step was not 0. The values in ownPoint are computed
+	// once for each fit.
+	fit       uint64 // the fit that ownPoint belongs to
+	ownPoint  logisticPoint
+	hasFactor bool // ownPoint has its factor
+	solver    ridge.Solver
 
 	u  []float64 // k entries: solution of a system with the Hessian
 	dz []float64 // k entries: tangent of one zᵢ
@@ -36,39 +36,39 @@ type logisticDerivative struct {
 // caller must not write to the point.
 func (d *logisticDerivative) weights(l *logisticFit) *logisticPoint {
 	d.u, d.dz, d.dm = dense.Grow(d.u, l.k), dense.Grow(d.dz, l.k), dense.Grow(d.dm, l.m)
-	if !l.stale {
+	if !l.pointStale {
 		return &l.logisticPoint
 	}
 	if d.fit != l.state.Fit {
-		d.fit, d.factored = l.state.Fit, false
-		d.own.resize(&l.logisticProblem, true)
-		l.product(d.dm, l.last)
-		dense.LogisticNext(d.own.s, d.own.w, l.s, l.w, d.dm)
+		d.fit, d.hasFactor = l.state.Fit, false
+		d.ownPoint.resize(&l.logisticProblem, true)
+		l.product(d.dm, l.lastStep)
+		dense.LogisticNext(d.ownPoint.s, d.ownPoint.w, l.s, l.w, d.dm)
 	}
-	return &d.own
+	return &d.ownPoint
 }
 
 // rows returns s and w of the given point, each multiplied by the row's weight.
 func (d *logisticDerivative) rows(l *logisticFit, at *logisticPoint) (s, w []float64) {
-	return l.counted(&d.countedS, at.s), l.counted(&d.countedW, at.w)
+	return l.timesCounts(&d.countedS, at.s), l.timesCounts(&d.countedW, at.w)
 }
 
 // point returns the point of θ with the factor of the Hessian.
 func (d *logisticDerivative) point(l *logisticFit) (*logisticPoint, error) {
 	at := d.weights(l)
-	if l.stale && !d.factored {
+	if l.pointStale && !d.hasFactor {
 		l.hessian(&l.state.Stop, at)
 		if !at.factor(&l.state.Stop) {
 			return nil, errLogisticSingular
 		}
-		d.factored = true
+		d.hasFactor = true
 	}
 	return at, nil
 }
 
 // solve sets d.u to H⁻¹v, padded with zeros. It returns the logisticPoint at θ.
 func (d *logisticDerivative) solve(l *logisticFit, v []float64) (*logisticPoint, error) {
-	if g := &l.large; g.on && !g.direct {
+	if g := &l.large; g.on && !g.usedHessian {
 		at := d.weights(l)
 		clear(d.u[l.d:])
 		d.solver.End = &l.state.Stop
@@ -138,7 +138,7 @@ func (d *logisticDerivative) adjoint(l *logisticFit, g *learn.Grad, dtheta []flo
 	}
 	l.product(d.dm, u)
 	s, w := d.rows(l, at)
-	if l.stored != nil {
+	if l.storedRows != nil {
 		d.tm = dense.Grow(d.tm, l.m)
 		return l.storedVJP(g, l.state.Data, l.theta, u, s, w, d.dm, d.tm)
 	}
@@ -157,7 +157,7 @@ func (d *logisticDerivative) forward(l *logisticFit, dtheta []float64, t *learn.
 			d.b[j] += t.Hyper[0] * p * l.theta[j] / l.c
 		}
 	}
-	if l.stored != nil && (t.Stored != nil || t.Y != nil) {
+	if l.storedRows != nil && (t.Stored != nil || t.Y != nil) {
 		s, w := d.rows(l, at)
 		d.tm = dense.Grow(d.tm, l.m)
 		l.storedJVP(d.b, t, l.state.Data, l.theta, s, w, d.dm, d.tm)
@@ -204,7 +204,7 @@ func (p *logisticProblem) dataVJP(g *learn.Grad, data learn.Data, theta, u, s, w
 	for j, v := range u {
 		uz += p.zmax[j] * math.Abs(v)
 	}
-	if g.X != nil && dense.Finite(p.c*max(1, p.most)*p.ymax*(dense.Largest(u)+uz*max(1, dense.Largest(theta)))) {
+	if g.X != nil && dense.Finite(p.c*max(1, p.maxWeight)*p.ymax*(dense.Largest(u)+uz*max(1, dense.Largest(theta)))) {
 		return learner.CheckProduct(&learn.Grad{Hyper: g.Hyper, Y: g.Y})
 	}
 	return learner.CheckProduct(g)
@@ -252,7 +252,7 @@ func addBoth(row []float64, p float64, u []float64, q float64, v []float64) {
 // dataJVP adds the derivative of −∇L along t.X and t.Y at fixed θ to its first argument. s and w
 // are the same as for dataVJP. The tangents of row i change zᵢ = yᵢxᵢ by dz. This changes −∇L by
 // C((1−πᵢ) dz − πᵢ(1−πᵢ)(θᵀdz) zᵢ). The argument dz is scratch.
-func (p *logisticProblem) dataJVP(out []float64, t *learn.Grad, data learn.Data, theta, s, w, dz []float64) {
+func (p *logisticProblem) dataJVP(dst []float64, t *learn.Grad, data learn.Data, theta, s, w, dz []float64) {
 	_, n := data.X.Dims()
 	features := data.Dense()
 	for i := range p.m {
@@ -276,7 +276,7 @@ func (p *logisticProblem) dataJVP(out []float64, t *learn.Grad, data learn.Data,
 		}
 		a, b := p.c*s[i], p.c*w[i]*dense.Dot(theta, dz)
 		for j, v := range dz {
-			out[j] += a*v - b*p.z[j*p.m+i]
+			dst[j] += a*v - b*p.z[j*p.m+i]
 		}
 	}
 }
@@ -284,7 +284,7 @@ func (p *logisticProblem) dataJVP(out []float64, t *learn.Grad, data learn.Data,
 // storedVJP does the work of dataVJP for a sparse X. tm is scratch, with an entry for each row.
 func (p *logisticProblem) storedVJP(g *learn.Grad, data learn.Data, theta, u, s, w, dm, tm []float64) error {
 	if g.Y != nil {
-		p.stored.Times(tm, theta)
+		p.storedRows.Times(tm, theta)
 		for i, y := range data.Y {
 			g.Y[i] += p.c * (s[i] - w[i]*tm[i]) * dm[i] / y
 		}
@@ -313,7 +313,7 @@ func (p *logisticProblem) storedJVP(out []float64, t *learn.Grad, data learn.Dat
 			}
 		})
 	}
-	p.stored.Times(tm, theta)
+	p.storedRows.Times(tm, theta)
 	for i, y := range data.Y {
 		part := 0.0 // of zᵢ by which it changes with yᵢ
 		if t.Y != nil {
@@ -321,5 +321,5 @@ func (p *logisticProblem) storedJVP(out []float64, t *learn.Grad, data learn.Dat
 		}
 		dm[i] = p.c * (s[i]*part - w[i]*(dm[i]+part*tm[i]))
 	}
-	p.stored.AddTransposed(out, 1, dm)
+	p.storedRows.AddTransposed(out, 1, dm)
 }

@@ -22,12 +22,12 @@ func TestLogisticWeightsAtSolution(t *testing.T) {
 	var l Logistic
 	theta := make([]float64, 3)
 	numtest.OK(t, l.Load(d), l.Fit(theta, []float64{2}))
-	for j := range l.last {
-		l.last[j] = logisticLastStep * float64(j+1) / 10
-		l.cand[j] = l.theta[j] - l.last[j]
+	for j := range l.lastStep {
+		l.lastStep[j] = logisticLastStep * float64(j+1) / 10
+		l.cand[j] = l.theta[j] - l.lastStep[j]
 	}
 	l.evaluate(l.cand)
-	l.stale = true
+	l.pointStale = true
 	var want Logistic
 	numtest.OK(t, want.Load(d))
 	want.c = 2
@@ -48,8 +48,8 @@ func TestLogisticSingularLate(t *testing.T) {
 	var l Logistic
 	theta := make([]float64, 2)
 	numtest.OK(t, l.Load(d), l.Fit(theta, []float64{1}))
-	l.c, l.stale = 1e300, true
-	copy(l.last, []float64{1e-3, 1e-3})
+	l.c, l.pointStale = 1e300, true
+	copy(l.lastStep, []float64{1e-3, 1e-3})
 	g := learn.Grad{X: mat.NewDense(12, 2, nil)}
 	var w qpdiff.Workspace
 	p, again := make([]float64, 12), make([]float64, 12)
@@ -151,7 +151,7 @@ func TestLogisticConcurrent(t *testing.T) {
 		}
 		theta := make([]float64, 3)
 		numtest.OK(t, subject.Load(d), subject.Fit(theta, []float64{2}))
-		if l.stale {
+		if l.pointStale {
 			stale++
 		}
 		g, p, u := learn.Grad{X: mat.NewDense(40, 3, nil)}, make([]float64, 40), make([]float64, 3)

@@ -34,8 +34,8 @@ type logisticFit struct {
 	state learner.State
 	logisticNewton
 	intercept Intercept    // of the data loaded
-	full      *logisticFit // the fit to all rows, nil if this is one
-	out       []int        // the rows of full that this one leaves out
+	fullFit   *logisticFit // the fit to all rows, nil if this is one
+	leftOut   []int        // the rows of fullFit that this one leaves out
 }
 
 // SetContext implements [learn.ContextLearner].
@@ -51,9 +51,9 @@ func (l *logisticFit) shape(d learn.Data, intercept Intercept) {
 	}
 }
 
-// accept ends a Load of the data d. It returns an error if there is no minimiser. The parameter held
-// is a size in float64 values: how much memory this Load has taken.
-func (l *logisticFit) accept(d learn.Data, held float64) error {
+// endLoad ends a Load of the data d. It returns an error if there is no minimiser. The parameter
+// heldEntries is a size in float64 values: how much memory this Load has taken.
+func (l *logisticFit) endLoad(d learn.Data, heldEntries float64) error {
 	if l.intercept == UnpenalisedIntercept && l.oneSign() {
 		return check.ArgErrorf("Data.Y", qpdiff.ErrIllPosed, "penalise the intercept or give examples of both classes",
 			"has labels of one sign only, so that an unpenalised intercept has no minimiser")
@@ -62,7 +62,7 @@ func (l *logisticFit) accept(d learn.Data, held float64) error {
 	if l.intercept == UnpenalisedIntercept {
 		penalised--
 	}
-	l.large.held, l.large.most = held, d.MaxBytes
+	l.large.heldEntries, l.large.maxBytes = heldEntries, d.MaxBytes
 	l.large.load(&l.state.Stop, &l.logisticProblem, penalised)
 	l.state.Data = d
 	return nil
@@ -73,20 +73,20 @@ func (l *logisticFit) accept(d learn.Data, held float64) error {
 // Newton step for the set V of omitted rows. At this solution, the objective without V has the
 // gradient C Σ_V (1−πᵢ) zᵢ. Its Hessian is the Hessian of full minus the terms of V.
 func (l *logisticFit) startAtFull() {
-	f := l.full
-	if l.warm || f == nil || f.state.Fit == 0 || f.c != l.c {
+	f := l.fullFit
+	if l.warmStart || f == nil || f.state.Fit == 0 || f.c != l.c {
 		return
 	}
 	if l.large.on {
 		copy(l.theta, f.theta)
 		l.large.solver.Borrow(&f.large.solver)
-		l.warm = true
+		l.warmStart = true
 		return
 	}
 	m, k := l.m, l.k
 	copy(l.h, f.hess)
 	clear(l.step)
-	for _, r := range l.out {
+	for _, r := range l.leftOut {
 		count := dense.CountAt(f.counts, r)
 		s, w := l.c*f.s[r]*count, l.c*f.w[r]*count
 		for i := range k {
@@ -101,15 +101,15 @@ func (l *logisticFit) startAtFull() {
 	if l.factor(l.end) {
 		l.backsolve(l.step)
 		dense.Axpy(1, l.step, l.theta)
-		if f.stale {
-			dense.Axpy(1, f.last, l.step) // counted from the point of full
+		if f.pointStale {
+			dense.Axpy(1, f.lastStep, l.step) // counted from the point of fullFit
 		}
 		if r := l.stepLength(); r <= dense.LogisticSeries {
 			l.evaluateNear(f.s, f.w, l.theta, r)
-			l.evaluated = true
+			l.upToDate = true
 		}
 	}
-	l.warm = true
+	l.warmStart = true
 }
 
 // residual returns the largest residual of the optimality conditions, relative to the size of their
@@ -121,12 +121,12 @@ func (l *logisticFit) residual() (worst float64) {
 	l.product(margins, l.theta)
 	logisticWeights(s, w, margins)
 	var work []float64
-	l.gradient(g, l.counted(&work, s), l.theta)
-	if l.stored != nil {
-		l.storedSizes(sizes, l.counted(&work, s), l.theta)
-		l.stored.Squares(diag, l.counted(&work, w))
+	l.gradient(g, l.timesCounts(&work, s), l.theta)
+	if l.storedRows != nil {
+		l.storedSizes(sizes, l.timesCounts(&work, s), l.theta)
+		l.storedRows.Squares(diag, l.timesCounts(&work, w))
 	} else {
-		weights := l.counted(&work, w)
+		weights := l.timesCounts(&work, w)
 		for j := range sizes {
 			sizes[j] = l.gradientSize(j, s, l.theta)
 			for i, v := range l.z[j*l.m : (j+1)*l.m] {

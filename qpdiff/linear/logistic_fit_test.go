@@ -195,7 +195,7 @@ func TestLogisticStartsAtTheNearestC(t *testing.T) {
 	fit(1e3)
 	d.Y[0] = -d.Y[0]
 	numtest.OK(t, l.Load(d))
-	if l.large.nearest(theta, 1); l.large.kept != 0 {
-		t.Errorf("%d solutions of other data are kept", l.large.kept)
+	if l.large.nearestStart(theta, 1); l.large.keptStarts != 0 {
+		t.Errorf("%d solutions of other data are kept", l.large.keptStarts)
 	}
 }

@@ -92,11 +92,11 @@ type logisticProblem struct {
 	pen  []float64 // diagonal of R
 
 	// the weight of each row, 0 also for rows that z leaves out; nil: all weights are 1
-	counts []float64
-	total  float64 // the sum of the weights
-	most   float64 // the largest weight
+	counts    []float64
+	total     float64 // the sum of the weights
+	maxWeight float64 // the largest weight
 
-	stored *sparse.Columns // for a sparse X, in place of z: each row times its label
+	storedRows *sparse.Columns // for a sparse X, in place of z: each row times its label
 }
 
 // checkRows makes the checks of [learn.Data.Check], except the check of the entries of X and y. The
@@ -117,19 +117,19 @@ func checkRows(d learn.Data) error {
 func (p *logisticProblem) fold(d learn.Data) error {
 	p.ymax = 0
 	if p.counts = learner.Counts(d, p.counts); p.counts != nil {
-		p.total, p.most = floats.Sum(p.counts), slices.Max(p.counts)
+		p.total, p.maxWeight = floats.Sum(p.counts), slices.Max(p.counts)
 	}
-	if p.stored != nil {
+	if p.storedRows != nil {
 		return p.foldStored(d, nil)
 	}
 	raw := d.Dense().RawMatrix()
 	m, n := raw.Rows, raw.Cols
-	zero := 0.0 // stays zero as long as every product is finite
+	finiteZero := 0.0 // stays finiteZero as long as every product is finite
 	for i, y := range d.Y {
 		if y == 0 {
 			return errLabelZero(i)
 		}
-		zero += 0 * y
+		finiteZero += 0 * y
 		p.ymax = max(p.ymax, math.Abs(y))
 		row := raw.Data[i*raw.Stride : i*raw.Stride+n]
 		if p.counts != nil && p.counts[i] == 0 {
@@ -137,13 +137,13 @@ func (p *logisticProblem) fold(d learn.Data) error {
 				p.z[j*m+i] = 0
 			}
 			for _, v := range row {
-				zero += 0 * v
+				finiteZero += 0 * v
 			}
 			continue
 		}
 		for j, v := range row {
 			v *= y
-			zero += 0 * v
+			finiteZero += 0 * v
 			p.z[j*m+i] = v
 			p.zmax[j] = max(p.zmax[j], math.Abs(v))
 		}
@@ -152,7 +152,7 @@ func (p *logisticProblem) fold(d learn.Data) error {
 			p.zmax[n] = max(p.zmax[n], math.Abs(y))
 		}
 	}
-	if zero != 0 {
+	if finiteZero != 0 {
 		if err := d.Check(); err != nil {
 			return err
 		}
@@ -168,9 +168,9 @@ func errLabelZero(i int) error {
 	return check.ArgErrorf("Data.Y", qpdiff.ErrDomain, "use the labels -1 and 1, not 0 and 1; drop an example that is not to count", "holds the label 0 at index %d, whose loss does not depend on θ", i)
 }
 
-// foldStored does the work of fold for a sparse X. It leaves out the listed rows.
-func (p *logisticProblem) foldStored(d learn.Data, out []int) error {
-	labels := append(p.stored.Root[:0], d.Y...)
+// foldStored does the work of fold for a sparse X. It leaves out the rows in the list leftOut.
+func (p *logisticProblem) foldStored(d learn.Data, leftOut []int) error {
+	labels := append(p.storedRows.Root[:0], d.Y...)
 	for i, y := range labels {
 		if y == 0 {
 			return errLabelZero(i)
@@ -180,17 +180,17 @@ func (p *logisticProblem) foldStored(d learn.Data, out []int) error {
 			labels[i] = 0
 		}
 	}
-	for _, i := range out {
+	for _, i := range leftOut {
 		labels[i] = 0
 	}
-	p.stored.Load(d, labels)
-	if p.d > p.stored.N {
-		p.stored.AddRoots()
+	p.storedRows.Load(d, labels)
+	if p.d > p.storedRows.N {
+		p.storedRows.AddRoots()
 	}
-	if p.stored.Largest(p.zmax); !dense.AllFinite(p.zmax) {
+	if p.storedRows.Largest(p.zmax); !dense.AllFinite(p.zmax) {
 		return errFoldOverflows
 	}
-	if !dense.Finite(p.stored.Total) {
+	if !dense.Finite(p.storedRows.Total) {
 		return check.ArgErrorf("Data.Y", qpdiff.ErrNotFinite, "scale the labels", "is so large that the sum of its squares overflows")
 	}
 	return nil
@@ -199,8 +199,8 @@ func (p *logisticProblem) foldStored(d learn.Data, out []int) error {
 // labels returns the label of each row, or 0 for a row of weight 0. The problem must have an
 // intercept: the label of row i is then the intercept's entry of zᵢ.
 func (p *logisticProblem) labels() []float64 {
-	if p.stored != nil {
-		return p.stored.Root
+	if p.storedRows != nil {
+		return p.storedRows.Root
 	}
 	return p.z[(p.d-1)*p.m : p.d*p.m]
 }
@@ -234,9 +234,9 @@ func descent(r, slope0 float64, slope func(t float64) float64) float64 {
 	return t
 }
 
-// counted sets dst to v with each entry multiplied by the weight of its row, and returns dst. If
-// all weights are 1 (counts is nil), it returns v itself.
-func (p *logisticProblem) counted(dst *[]float64, v []float64) []float64 {
+// timesCounts sets dst to v with each entry multiplied by the weight of its row, and returns dst.
+// If all weights are 1 (counts is nil), it returns v itself.
+func (p *logisticProblem) timesCounts(dst *[]float64, v []float64) []float64 {
 	if p.counts == nil {
 		return v
 	}
@@ -255,23 +255,23 @@ type logisticPoint struct {
 	dinv []float64 // k entries: reciprocal pivots of the factor
 	root []float64 // (k+1)×m: work of hessian
 
-	taken sparse.Columns // with a sparse X, likewise
-	set   []int          // all columns
+	takenRows sparse.Columns // with a sparse X, likewise
+	set       []int          // all columns
 
-	work []float64 // m entries, with counts: work of counted
+	countScratch []float64 // m entries, with counts: work of timesCounts
 }
 
-// resize gives the problem m rows, d parameters and R = I. stored is true if X is sparse.
-func (p *logisticProblem) resize(m, d int, stored bool) {
+// resize gives the problem m rows, d parameters and R = I. sparseX is true if X is sparse.
+func (p *logisticProblem) resize(m, d int, sparseX bool) {
 	k := max(d, logisticSmall)
 	p.m, p.d, p.k = m, d, k
-	p.total, p.most = float64(m), 1
+	p.total, p.maxWeight = float64(m), 1
 	p.zmax, p.pen = dense.Grow(p.zmax, k), dense.Grow(p.pen, k)
 	clear(p.zmax)
-	if stored {
-		p.stored, p.z = cmp.Or(p.stored, new(sparse.Columns)), nil
+	if sparseX {
+		p.storedRows, p.z = cmp.Or(p.storedRows, new(sparse.Columns)), nil
 	} else {
-		p.stored, p.z = nil, dense.Grow(p.z, k*m)
+		p.storedRows, p.z = nil, dense.Grow(p.z, k*m)
 		clear(p.z[d*m:])
 	}
 	dense.Fill(p.pen, 1)
@@ -300,7 +300,7 @@ func (pt *logisticPoint) resize(p *logisticProblem, hessian bool) {
 		return
 	}
 	pt.h, pt.dinv = dense.Grow(pt.h, p.k*p.k), dense.Grow(pt.dinv, p.k)
-	if p.stored != nil {
+	if p.storedRows != nil {
 		pt.root = dense.Grow(pt.root, p.m)
 	} else if p.k > logisticSmall {
 		pt.root = dense.Grow(pt.root, (p.k+1)*p.m)
@@ -309,8 +309,8 @@ func (pt *logisticPoint) resize(p *logisticProblem, hessian bool) {
 
 // product sets dst to Zᵀv, which has one entry for each row of the data.
 func (p *logisticProblem) product(dst, v []float64) {
-	if p.stored != nil {
-		p.stored.Times(dst, v)
+	if p.storedRows != nil {
+		p.storedRows.Times(dst, v)
 		return
 	}
 	m := p.m
@@ -329,9 +329,9 @@ func (p *logisticProblem) matrix() blas64.General {
 // gradient sets g to the gradient at theta, and s to 1−π.
 func (p *logisticProblem) gradient(g, s, theta []float64) {
 	m, k := p.m, p.k
-	if p.stored != nil {
+	if p.storedRows != nil {
 		clear(g)
-		p.stored.AddTransposed(g, -p.c, s)
+		p.storedRows.AddTransposed(g, -p.c, s)
 	} else if k == logisticSmall {
 		g0, g1, g2 := dense.Products3(s[:m], p.z)
 		g[0], g[1], g[2] = -p.c*g0, -p.c*g1, -p.c*g2
@@ -347,7 +347,7 @@ func (p *logisticProblem) gradient(g, s, theta []float64) {
 // of the gradient in θ_j. The caller has multiplied s by the weights of the rows.
 func (p *logisticProblem) storedSizes(dst, s, theta []float64) {
 	clear(dst)
-	p.stored.Sizes(dst, s)
+	p.storedRows.Sizes(dst, s)
 	for j := range dst {
 		dst[j] = p.c*dst[j] + p.pen[j]*math.Abs(theta[j])
 	}
@@ -371,8 +371,8 @@ func (p *logisticProblem) gradientSize(j int, s, theta []float64) float64 {
 // ends.
 func (p *logisticProblem) hessian(end *stop.Stop, pt *logisticPoint) {
 	m, k := p.m, p.k
-	weights := p.counted(&pt.work, pt.w)
-	if p.stored != nil {
+	weights := p.timesCounts(&pt.countScratch, pt.w)
+	if p.storedRows != nil {
 		p.storedHessian(pt, weights)
 	} else if k == logisticSmall {
 		dense.Moments3(pt.h, p.c, weights[:m], p.z)
@@ -408,8 +408,8 @@ func (p *logisticProblem) storedHessian(pt *logisticPoint, weights []float64) {
 	for i, w := range weights {
 		pt.root[i] = math.Sqrt(p.c * w)
 	}
-	pt.taken.Take(p.stored, pt.set, pt.root)
-	pt.taken.Gram(pt.h[:p.d*p.d], pt.set, pt.root)
+	pt.takenRows.Take(p.storedRows, pt.set, pt.root)
+	pt.takenRows.Gram(pt.h[:p.d*p.d], pt.set, pt.root)
 	for j := p.d - 1; j >= 0 && p.d < p.k; j-- { // spread over the rows with padding
 		copy(pt.h[j*p.k:], pt.h[j*p.d:(j+1)*p.d])
 		clear(pt.h[j*p.k+p.d : (j+1)*p.k])

@@ -19,24 +19,24 @@ import (
 // logisticLarge has the fields that only a logistic regression with many parameters uses. Products
 // with the rows solve the systems of such a problem.
 type logisticLarge struct {
-	on     bool
-	byRows bool
-	final  bool // the Hessian's entries do not decide if products fail
-	direct bool // the last fit took the Hessian's entries all the same
+	on          bool
+	byRows      bool
+	noFallback  bool // the Hessian's entries do not decide if products fail
+	usedHessian bool // the last fit took the Hessian's entries all the same
 
-	held      float64 // the entries that Load counts
-	most      int64   // the MaxBytes of the data
-	sys       ridge.System
-	solver    ridge.Solver
-	condition ridge.Condition
-	terms     []float64 // of each parameter: bounds the rounding of its gradient
-	squares   []float64 // of each row: the sum of squares of its penalised entries
-	along     []float64
-	row       []float64
+	heldEntries float64 // the entries that Load counts
+	maxBytes    int64   // the MaxBytes of the data
+	sys         ridge.System
+	solver      ridge.Solver
+	condition   ridge.Condition
+	terms       []float64 // of each parameter: bounds the rounding of its gradient
+	squares     []float64 // of each row: the sum of squares of its penalised entries
+	along       []float64
+	row         []float64
 
-	starts   []float64               // the last solutions, one after another
-	constant [logisticStarts]float64 // and the C of each
-	kept     int                     // how many there were
+	starts     []float64               // the last solutions, one after another
+	constant   [logisticStarts]float64 // and the C of each
+	keptStarts int                     // how many there were
 }
 
 // logisticStarts is the number of solutions that are kept as starts. A search jumps between distant
@@ -46,10 +46,10 @@ const logisticStarts = 16
 // start returns solution i.
 func (g *logisticLarge) start(i int) []float64 { return g.starts[i*g.sys.K : (i+1)*g.sys.K] }
 
-// nearest sets theta to the solution whose C is nearest to c, if there is one.
-func (g *logisticLarge) nearest(theta []float64, c float64) {
+// nearestStart sets theta to the solution whose C is nearest to c, if there is one.
+func (g *logisticLarge) nearestStart(theta []float64, c float64) {
 	least, at := math.Inf(1), -1
-	for i, v := range g.constant[:min(g.kept, logisticStarts)] {
+	for i, v := range g.constant[:min(g.keptStarts, logisticStarts)] {
 		if d := math.Abs(math.Log(v / c)); d < least {
 			least, at = d, i
 		}
@@ -59,16 +59,16 @@ func (g *logisticLarge) nearest(theta []float64, c float64) {
 	}
 }
 
-// keep stores the solution theta at c. It replaces a solution at the same c, or the oldest
+// storeStart stores the solution theta at c. It replaces a solution at the same c, or the oldest
 // solution.
-func (g *logisticLarge) keep(theta []float64, c float64) {
+func (g *logisticLarge) storeStart(theta []float64, c float64) {
 	if !g.on {
 		return
 	}
-	at := slices.Index(g.constant[:min(g.kept, logisticStarts)], c)
+	at := slices.Index(g.constant[:min(g.keptStarts, logisticStarts)], c)
 	if at < 0 {
-		at = g.kept % logisticStarts
-		g.kept++
+		at = g.keptStarts % logisticStarts
+		g.keptStarts++
 	}
 	g.constant[at] = c
 	copy(g.start(at), theta)
@@ -76,14 +76,14 @@ func (g *logisticLarge) keep(theta []float64, c float64) {
 
 // resize chooses how the systems of p are solved.
 func (g *logisticLarge) resize(p *logisticProblem) {
-	if g.direct = false; p.stored != nil {
-		g.on, g.byRows, g.final = true, false, ways.Gradients(p.d, 0)
+	if g.usedHessian = false; p.storedRows != nil {
+		g.on, g.byRows, g.noFallback = true, false, ways.Gradients(p.d, 0)
 	} else {
 		g.on, g.byRows = ways.Products(p.d), ways.Rows(p.m, p.d)
-		g.final = g.byRows
+		g.noFallback = g.byRows
 	}
 	g.solver.Reset()
-	g.kept = 0
+	g.keptStarts = 0
 }
 
 // load prepares the systems of p. The first parameters of p have penalties, and penalised is their
@@ -92,8 +92,8 @@ func (g *logisticLarge) load(end *stop.Stop, p *logisticProblem, penalised int) 
 	if !g.on {
 		return
 	}
-	g.sys.Rows = ridge.Rows{M: p.m, K: p.d, ByColumn: true, Stored: p.stored}
-	if p.stored == nil {
+	g.sys.Rows = ridge.Rows{M: p.m, K: p.d, ByColumn: true, Stored: p.storedRows}
+	if p.storedRows == nil {
 		g.sys.Data = p.z[:p.d*p.m]
 	}
 	g.sys.Penalised, g.sys.Ridge = penalised, 1
@@ -103,33 +103,33 @@ func (g *logisticLarge) load(end *stop.Stop, p *logisticProblem, penalised int) 
 	dense.GrowAll(p.m, &g.squares, &g.along)
 }
 
-// choose selects how a fit of p solves its systems. With a sparse X, it selects conjugate gradients
-// with or without a factor. If the penalty is too small for solves by rows, it selects the
-// Hessian's entries.
-func (g *logisticLarge) choose(p *logisticProblem) error {
-	most := p.c * p.most / 4
-	if p.stored != nil {
+// chooseWay selects how a fit of p solves its systems. With a sparse X, it selects conjugate
+// gradients with or without a factor. If the penalty is too small for solves by rows, it selects
+// the Hessian's entries.
+func (g *logisticLarge) chooseWay(p *logisticProblem) error {
+	most := p.c * p.maxWeight / 4
+	if p.storedRows != nil {
 		g.sys.Iterative = ways.Gradients(p.d, g.sys.Penalty(1, most))
 	}
-	g.direct = g.byRows && !g.sys.Penalises(1, most)
-	if g.direct && p.d > distinct(p.m) {
+	g.usedHessian = g.byRows && !g.sys.Penalises(1, most)
+	if g.usedHessian && p.d > distinctRows(p.m) {
 		return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "lower C", "leaves %d parameters for %d rows, which so large a C does not tell apart", p.d, p.m)
 	}
 	return nil
 }
 
-// weigh sets the system to the Hessian of p, where w holds π(1−π) of each row.
-func (g *logisticLarge) weigh(p *logisticProblem, w []float64) {
+// setWeights sets the system to the Hessian of p, where w holds π(1−π) of each row.
+func (g *logisticLarge) setWeights(p *logisticProblem, w []float64) {
 	for i, v := range w {
 		g.sys.Weights[i] = p.c * dense.CountAt(p.counts, i) * v
 	}
 	g.solver.Moved()
 }
 
-// determined does the work of logisticNewton.determined at theta for problems whose systems
-// products solve. s holds 1−π of each row. If determined returns an error and the Hessian's entries
-// are available, the caller decides by these entries instead.
-func (g *logisticLarge) determined(p *logisticProblem, s, theta []float64) error {
+// checkDetermined does the work of logisticNewton.checkDetermined at theta for problems whose
+// systems products solve. s holds 1−π of each row. If checkDetermined returns an error and the
+// Hessian's entries are available, the caller decides by these entries instead.
+func (g *logisticLarge) checkDetermined(p *logisticProblem, s, theta []float64) error {
 	g.solver.Condition(&g.sys, &g.condition)
 	if dense.Unsolvable(g.condition.Cond) {
 		return errLogisticSingular
@@ -148,7 +148,7 @@ func (g *logisticLarge) determined(p *logisticProblem, s, theta []float64) error
 	if g.condition.Errors(&g.sys, g.terms)*g.condition.Reach(&g.sys, -1, squares, along) <= learner.DecisionTol {
 		return nil
 	}
-	if p.stored != nil {
+	if p.storedRows != nil {
 		for i, v := range s {
 			g.along[i] = v * dense.CountAt(p.counts, i)
 		}
@@ -165,7 +165,7 @@ func (g *logisticLarge) determined(p *logisticProblem, s, theta []float64) error
 		if size*g.condition.Reach(&g.sys, i, v, g.along[i]) <= learner.DecisionTol {
 			continue
 		}
-		if !g.byRows || !(g.moved(i) <= learner.DecisionTol) {
+		if !g.byRows || !(g.marginShift(i) <= learner.DecisionTol) {
 			return errLogisticBlurred
 		}
 	}
@@ -190,8 +190,8 @@ func (g *logisticLarge) measureRows() {
 	}
 }
 
-// moved estimates how far the rounding errors of the gradient move the margin of row i.
-func (g *logisticLarge) moved(i int) (sum float64) {
+// marginShift estimates how far the rounding errors of the gradient move the margin of row i.
+func (g *logisticLarge) marginShift(i int) (sum float64) {
 	moves := make([]float64, g.sys.K)
 	if !g.solver.Exact(&g.sys, moves, g.sys.Row(g.row, i)) {
 		return math.Inf(1)

@@ -17,37 +17,37 @@ import (
 type logisticNewton struct {
 	logisticProblem
 	logisticPoint
-	theta     []float64
-	cand      []float64 // the candidate for θ in a line search
-	g         []float64 // gradient
-	step      []float64 // Newton step
-	last      []float64 // the last step of a fit, if stale
-	hess      []float64 // k×k: H before it was factored
-	end       *stop.Stop
-	dm        []float64 // m entries: change of the margins
-	iter      int       // steps of the last fit
-	warm      bool      // theta is the start of the next fit
-	evaluated bool      // the point, g and h are up to date at theta
-	stale     bool      // the point belongs to theta − last
-	large     logisticLarge
+	theta      []float64
+	cand       []float64 // the candidate for θ in a line search
+	g          []float64 // gradient
+	step       []float64 // Newton step
+	lastStep   []float64 // the last step of a fit, if pointStale
+	hess       []float64 // k×k: H before it was factored
+	end        *stop.Stop
+	dm         []float64 // m entries: change of the margins
+	iter       int       // steps of the last fit
+	warmStart  bool      // theta is the start of the next fit
+	upToDate   bool      // the point, g and h are up to date at theta
+	pointStale bool      // the point belongs to theta − lastStep
+	large      logisticLarge
 }
 
-// resize gives the solver m rows and d parameters. stored is true if X is sparse. If d changes,
+// resize gives the solver m rows and d parameters. sparseX is true if X is sparse. If d changes,
 // resize forgets the warm start.
-func (l *logisticNewton) resize(m, d int, stored bool) {
-	l.warm = l.warm && d == l.d
-	l.logisticProblem.resize(m, d, stored)
+func (l *logisticNewton) resize(m, d int, sparseX bool) {
+	l.warmStart = l.warmStart && d == l.d
+	l.logisticProblem.resize(m, d, sparseX)
 	l.large.resize(&l.logisticProblem)
-	dense.GrowAll(l.k, &l.theta, &l.cand, &l.g, &l.step, &l.last)
+	dense.GrowAll(l.k, &l.theta, &l.cand, &l.g, &l.step, &l.lastStep)
 	l.dm = dense.Grow(l.dm, m)
 	l.resizeHessian(!l.large.on)
 }
 
-// resizeHessian allocates the point. If wanted is true, it also allocates the entries of the
+// resizeHessian allocates the point. If withHessian is true, it also allocates the entries of the
 // Hessian.
-func (l *logisticNewton) resizeHessian(wanted bool) {
-	l.logisticPoint.resize(&l.logisticProblem, wanted)
-	if wanted {
+func (l *logisticNewton) resizeHessian(withHessian bool) {
+	l.logisticPoint.resize(&l.logisticProblem, withHessian)
+	if withHessian {
 		l.hess = dense.Grow(l.hess, l.k*l.k)
 	}
 }
@@ -56,46 +56,46 @@ func (l *logisticNewton) resizeHessian(wanted bool) {
 // products are kept.
 func (l *logisticNewton) takeEntries() error {
 	m, k := float64(l.m), float64(l.k)
-	held := l.large.held
-	if l.stored != nil {
-		held += storedHessianEntries(m, k, float64(l.stored.Stored()))
+	held := l.large.heldEntries
+	if l.storedRows != nil {
+		held += storedHessianEntries(m, k, float64(l.storedRows.Stored()))
 	} else {
 		held += hessianEntries(m, k)
 	}
-	if err := learner.Exceeds(learner.Entries(held), l.large.most, learn.Size{Rows: l.m, Features: l.d}); err != nil {
+	if err := learner.Exceeds(learner.Entries(held), l.large.maxBytes, learn.Size{Rows: l.m, Features: l.d}); err != nil {
 		return err
 	}
-	l.large.direct = true
+	l.large.usedHessian = true
 	l.resizeHessian(true)
 	return nil
 }
 
-// solve moves theta to the solution in at most limit steps. If l.warm is true, it begins at the
-// present theta. This may fail, for example because every π is 0 or 1 and the Hessian is singular.
-// solve then begins again at θ = 0, because the Hessian at θ = 0 is as well conditioned as the
-// data.
+// solve moves theta to the solution in at most limit steps. If l.warmStart is true, it begins at
+// the present theta. This may fail, for example because every π is 0 or 1 and the Hessian is
+// singular. solve then begins again at θ = 0, because the Hessian at θ = 0 is as well conditioned
+// as the data.
 func (l *logisticNewton) solve(limit int) error {
-	if err := l.large.choose(&l.logisticProblem); err != nil {
+	if err := l.large.chooseWay(&l.logisticProblem); err != nil {
 		return err
 	}
 	minimise := l.minimise
-	if l.large.direct {
+	if l.large.usedHessian {
 		if err := l.takeEntries(); err != nil {
 			return err
 		}
 	} else if l.large.on {
 		minimise = l.minimiseLarge
 	}
-	if l.warm {
-		l.large.nearest(l.theta, l.c)
+	if l.warmStart {
+		l.large.nearestStart(l.theta, l.c)
 		if minimise(min(limit, logisticWarmSteps)) == nil {
-			l.large.keep(l.theta, l.c)
+			l.large.storeStart(l.theta, l.c)
 			return nil
 		}
 	}
 	clear(l.theta)
 	err := minimise(limit)
-	if l.large.on && !l.large.final && errors.Is(err, qpdiff.ErrIllPosed) {
+	if l.large.on && !l.large.noFallback && errors.Is(err, qpdiff.ErrIllPosed) {
 		// The test by the Hessian's entries is decisive.
 		if err := l.takeEntries(); err != nil {
 			return err
@@ -103,8 +103,8 @@ func (l *logisticNewton) solve(limit int) error {
 		clear(l.theta)
 		err = l.minimise(limit)
 	}
-	if l.warm = err == nil; l.warm {
-		l.large.keep(l.theta, l.c)
+	if l.warmStart = err == nil; l.warmStart {
+		l.large.storeStart(l.theta, l.c)
 	}
 	return err
 }
@@ -119,18 +119,18 @@ const logisticLooseStep = .1
 const logisticLeft = dense.Eps / 16
 
 // stepTolerance returns the relative error that conjugate gradients may leave in a Newton step. The
-// previous step had the length last and the relative error tol.
+// previous step had the length lastLength and the relative error tol.
 //
-// A relative error of last² keeps convergence quadratic. The last step of a fit may have a larger
-// one: its absolute error may be left. The length of the next step is about last times the larger of
-// last and tol. This forecast is not exact, so stepTolerance allows only a quarter of the error that
-// follows from it.
-func stepTolerance(last, tol, left float64) float64 {
-	enough := left / (4 * last * max(last, tol))
-	if last <= logisticLastStep { // the step before was longer than its forecast
-		enough = min(tol/4, left/(4*last))
+// A relative error of lastLength² keeps convergence quadratic. The last step of a fit may have a
+// larger one: its absolute error may be the parameter allowed. The length of the next step is about
+// lastLength times the larger of lastLength and tol. This forecast is not exact, so stepTolerance
+// allows only a quarter of the error that follows from it.
+func stepTolerance(lastLength, tol, allowed float64) float64 {
+	enough := allowed / (4 * lastLength * max(lastLength, tol))
+	if lastLength <= logisticLastStep { // the step before was longer than its forecast
+		enough = min(tol/4, allowed/(4*lastLength))
 	}
-	return max(logisticLastStep, min(logisticLooseStep, max(last*min(last, 1), enough)))
+	return max(logisticLastStep, min(logisticLooseStep, max(lastLength*min(lastLength, 1), enough)))
 }
 
 // marginSize returns the largest of |tanh(m/2)| for all margins m, from s.
@@ -145,7 +145,7 @@ func (l *logisticNewton) marginSize() (most float64) {
 func (l *logisticNewton) minimiseLarge(limit int) error {
 	g, d := &l.large, l.d
 	last, tol := math.Inf(1), logisticLooseStep // of the step before
-	l.evaluated, l.stale = false, false
+	l.upToDate, l.pointStale = false, false
 	l.evaluatePoint(l.theta)
 	for l.iter = 1; l.iter <= limit; l.iter++ {
 		l.end.Look()
@@ -163,10 +163,10 @@ func (l *logisticNewton) minimiseLarge(limit int) error {
 		if r <= logisticLastStep && (tol <= logisticLastStep || r*tol <= left) || hidden && r <= learner.DecisionTol {
 			dense.Axpy(1, l.step, l.theta)
 			l.evaluatePoint(l.theta)
-			return g.determined(&l.logisticProblem, l.s, l.theta)
+			return g.checkDetermined(&l.logisticProblem, l.s, l.theta)
 		}
 		if hidden {
-			if err := g.determined(&l.logisticProblem, l.s, l.theta); err != nil {
+			if err := g.checkDetermined(&l.logisticProblem, l.s, l.theta); err != nil {
 				return err
 			}
 		}
@@ -195,25 +195,25 @@ func (l *logisticNewton) lineSearchLarge(r float64) {
 	}
 	move(1)
 	dense.LogisticNear(l.s, l.w, l.s, l.w, l.dm, r)
-	l.gradient(l.g, l.counted(&l.work, l.s), l.cand)
-	l.large.weigh(&l.logisticProblem, l.w)
+	l.gradient(l.g, l.timesCounts(&l.countScratch, l.s), l.cand)
+	l.large.setWeights(&l.logisticProblem, l.w)
 }
 
 // evaluatePoint evaluates the point, g and the system at theta.
 func (l *logisticNewton) evaluatePoint(theta []float64) {
 	l.product(l.dm, theta)
 	logisticWeights(l.s, l.w, l.dm)
-	l.gradient(l.g, l.counted(&l.work, l.s), theta)
-	l.large.weigh(&l.logisticProblem, l.w)
+	l.gradient(l.g, l.timesCounts(&l.countScratch, l.s), theta)
+	l.large.setWeights(&l.logisticProblem, l.w)
 }
 
 // minimise runs Newton's method from theta.
 func (l *logisticNewton) minimise(limit int) error {
 	last := math.Inf(1) // the length of the step before
-	if !l.evaluated {
+	if !l.upToDate {
 		l.evaluate(l.theta)
 	}
-	l.evaluated, l.stale = false, false
+	l.upToDate, l.pointStale = false, false
 	for l.iter = 1; l.iter <= limit; l.iter++ {
 		l.end.Look()
 		damped, err := l.newtonStep()
@@ -228,12 +228,12 @@ func (l *logisticNewton) minimise(limit int) error {
 		case !damped && r <= logisticLastStep, hidden && r <= learner.DecisionTol:
 			dense.Axpy(1, l.step, l.theta)
 			if r > logisticSettled {
-				copy(l.last, l.step)
-				l.stale = true // a derivative evaluates theta, if one is wanted
+				copy(l.lastStep, l.step)
+				l.pointStale = true // a derivative evaluates theta, if one is wanted
 			}
-			return l.determined()
+			return l.checkDetermined()
 		case hidden:
-			if err := l.determined(); err != nil {
+			if err := l.checkDetermined(); err != nil {
 				return err
 			}
 			// The gradient exceeds rounding. The test has overwritten the storage of the step.
@@ -301,7 +301,7 @@ func (l *logisticNewton) stepLength() float64 {
 func (l *logisticNewton) evaluate(theta []float64) {
 	l.product(l.dm, theta)
 	logisticWeights(l.s, l.w, l.dm)
-	l.gradient(l.g, l.counted(&l.work, l.s), theta)
+	l.gradient(l.g, l.timesCounts(&l.countScratch, l.s), theta)
 	l.hessian(l.end, &l.logisticPoint)
 }
 
@@ -310,7 +310,7 @@ func (l *logisticNewton) evaluate(theta []float64) {
 func (l *logisticNewton) evaluateNear(s0, w0, theta []float64, r float64) {
 	l.product(l.dm, l.step)
 	dense.LogisticNear(l.s, l.w, s0, w0, l.dm, r)
-	l.gradient(l.g, l.counted(&l.work, l.s), theta)
+	l.gradient(l.g, l.timesCounts(&l.countScratch, l.s), theta)
 	l.hessian(l.end, &l.logisticPoint)
 }
 
@@ -340,11 +340,11 @@ func (l *logisticNewton) newtonStep() (damped bool, err error) {
 	return damped, nil
 }
 
-// determined returns an error if h is singular to working precision, because θ and its derivatives
-// are then unknown. It also returns an error if the rounding of the gradient may move a margin by
-// more than decisionTol. It tries upper bounds first, because they cost little and almost always
-// decide.
-func (l *logisticNewton) determined() error {
+// checkDetermined returns an error if h is singular to working precision, because θ and its
+// derivatives are then unknown. It also returns an error if the rounding of the gradient may move a
+// margin by more than decisionTol. It tries upper bounds first, because they cost little and almost
+// always decide.
+func (l *logisticNewton) checkDetermined() error {
 	k := l.k
 	pivots, margin, noise := 1.0, 0.0, 0.0 // squared norms in variables that give h a unit diagonal
 	most := logisticRounding * l.c * l.total
@@ -364,11 +364,11 @@ func (l *logisticNewton) determined() error {
 		return nil
 	}
 	moved, off := make([]float64, l.m), l.cand
-	l.sizes(l.g)
+	l.prepareSizes(l.g)
 	for j := range k {
 		l.end.Look()
 		clear(off)
-		off[j] = logisticRounding * l.size(j, l.g)
+		off[j] = logisticRounding * l.termSize(j, l.g)
 		l.backsolve(off)
 		l.product(l.dm, off)
 		for i, dm := range l.dm {
@@ -384,26 +384,27 @@ func (l *logisticNewton) determined() error {
 // gradientIsRoundoff reports whether every entry of the gradient is within the rounding error of
 // its terms.
 func (l *logisticNewton) gradientIsRoundoff() bool {
-	l.sizes(l.cand)
+	l.prepareSizes(l.cand)
 	for j, g := range l.g {
-		if math.Abs(g) > logisticRoundoff*l.size(j, l.cand) {
+		if math.Abs(g) > logisticRoundoff*l.termSize(j, l.cand) {
 			return false
 		}
 	}
 	return true
 }
 
-// sizes prepares calls of size. For a sparse X it computes all results in the parameter work.
-func (l *logisticNewton) sizes(work []float64) {
-	if l.stored != nil {
-		l.storedSizes(work, l.counted(&l.work, l.s), l.theta)
+// prepareSizes prepares calls of termSize. For a sparse X it computes all results in the parameter
+// scratch.
+func (l *logisticNewton) prepareSizes(scratch []float64) {
+	if l.storedRows != nil {
+		l.storedSizes(scratch, l.timesCounts(&l.countScratch, l.s), l.theta)
 	}
 }
 
-// size returns gradientSize at theta, with the same parameter work as sizes.
-func (l *logisticNewton) size(j int, work []float64) float64 {
-	if l.stored != nil {
-		return work[j]
+// termSize returns gradientSize at theta, with the same parameter scratch as prepareSizes.
+func (l *logisticNewton) termSize(j int, scratch []float64) float64 {
+	if l.storedRows != nil {
+		return scratch[j]
 	}
 	return l.gradientSize(j, l.s, l.theta)
 }

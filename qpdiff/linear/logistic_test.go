@@ -197,7 +197,7 @@ func TestLogisticByHand(t *testing.T) {
 // startAt makes theta the start of the next fit.
 func startAt(l *Logistic, theta []float64) {
 	copy(l.theta, theta)
-	l.warm = true
+	l.warmStart = true
 }
 
 // Wherever it starts, the fit ends at the same minimiser, whatever the order of

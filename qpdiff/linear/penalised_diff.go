@@ -24,14 +24,14 @@ type penalisedModel interface {
 
 // penalisedDerivative is the scratch of the derivatives of a penalisedModel.
 type penalisedDerivative struct {
-	u, b      []float64    // solution and right-hand side of the active system
-	rows      []float64    // work of dataVJP and dataJVP
-	fit       []float64    // likewise
-	all       []float64    // a vector of all entries of θ
-	act       []int        // the result of named
-	collected []float64    // dtheta with one entry for each class of equal features
-	hyper     []float64    // products with respect to the hyperparameters
-	reduced   *piecewiseQP // the problem restricted, if a coordinate is weakly active
+	u, b       []float64    // solution and right-hand side of the active system
+	rows       []float64    // work of dataVJP and dataJVP
+	fit        []float64    // likewise
+	fullVector []float64    // a vector of all entries of θ
+	act        []int        // the result of thetaIndices
+	collected  []float64    // dtheta with one entry for each class of equal features
+	hyper      []float64    // products with respect to the hyperparameters
+	reducedQP  *piecewiseQP // the problem restricted, if a coordinate is weakly active
 }
 
 // resize gives the scratch the size of e.
@@ -39,8 +39,8 @@ func (d *penalisedDerivative) resize(e *penalisedQuadratic) {
 	d.u, d.b = dense.Grow(d.u, e.qp.room()), dense.Grow(d.b, e.n)
 }
 
-// named returns the indices in θ of those coordinates of q that the slice act lists.
-func (d *penalisedDerivative) named(q *piecewiseQP, act []int) []int {
+// thetaIndices returns the indices in θ of those coordinates of q that the slice act lists.
+func (d *penalisedDerivative) thetaIndices(q *piecewiseQP, act []int) []int {
 	if q.features == nil {
 		return act
 	}
@@ -54,12 +54,12 @@ func (d *penalisedDerivative) named(q *piecewiseQP, act []int) []int {
 // shareOut divides the entries of w among equal features. w is a vector on the given features.
 // shareOut returns the features with nonzero entries, and these entries.
 func (d *penalisedDerivative) shareOut(c *equal.Columns, features []int, w []float64) ([]int, []float64) {
-	d.all = dense.Zeros(d.all, len(c.First))
-	dense.Scatter(d.all, w, features)
-	c.Share(d.all)
+	d.fullVector = dense.Zeros(d.fullVector, len(c.First))
+	dense.Scatter(d.fullVector, w, features)
+	c.Share(d.fullVector)
 	var at []int
 	var shares []float64
-	for j, v := range d.all {
+	for j, v := range d.fullVector {
 		if v != 0 {
 			at, shares = append(at, j), append(shares, v)
 		}
@@ -68,15 +68,15 @@ func (d *penalisedDerivative) shareOut(c *equal.Columns, features []int, w []flo
 }
 
 // withoutRows does the work of adjoint for problems with equal features. θ has no derivative in X,
-// for which withoutRows returns the error parted.
-func (d *penalisedDerivative) withoutRows(m penalisedModel, g *learn.Grad, dtheta []float64, parted error) error {
+// for which withoutRows returns the error rowsError.
+func (d *penalisedDerivative) withoutRows(m penalisedModel, g *learn.Grad, dtheta []float64, rowsError error) error {
 	rest := *g
 	rest.X, rest.Stored = nil, nil
 	if err := d.adjoint(m, false, &rest, dtheta); err != nil {
 		return err
 	}
 	g.Generalised = rest.Generalised
-	return parted
+	return rowsError
 }
 
 // adjoint is the VJP of m.
@@ -86,16 +86,16 @@ func (d *penalisedDerivative) adjoint(m penalisedModel, generalised bool, g *lea
 		return err
 	}
 	d.resize(e)
-	q, crossed := &e.qp, false // crossed is true if a derivative is generalised
-	if e.equal != nil {
-		if err := e.parted(g); err != nil {
+	q, atKink := &e.qp, false // atKink is true if a derivative is generalised
+	if e.equalFeatures != nil {
+		if err := e.partedError(g); err != nil {
 			if !generalised {
 				return d.withoutRows(m, g, dtheta, err)
 			}
-			crossed = true
+			atKink = true
 		}
 		d.collected = append(d.collected[:0], dtheta...)
-		e.equal.Collect(d.collected)
+		e.equalFeatures.Collect(d.collected)
 		dtheta = d.collected
 	}
 	if q.features != nil {
@@ -103,25 +103,25 @@ func (d *penalisedDerivative) adjoint(m penalisedModel, generalised bool, g *lea
 		dtheta = d.b
 	}
 	refused := !generalised || e.blur > dense.HiddenTol
-	if len(e.weak) > 0 {
+	if len(e.weakPenalised) > 0 {
 		if refused {
 			return e.notDifferentiable(g)
 		}
 		if err := q.partRoom(); err != nil {
 			return err
 		}
-		q = restrict(&d.reduced, e, func(j int, active, weak bool) bool { return active && !weak })
+		q = restrict(&d.reducedQP, e, func(j int, active, weak bool) bool { return active && !weak })
 		if k := q.factor(); k < len(q.act) {
 			return q.errOpen(q.act[k])
 		}
-		crossed = crossed || learner.Wants(g)
+		atKink = atKink || learner.Wants(g)
 	}
 	u := q.solveActive(d.u, dtheta)
-	if q.unsolved(u) {
+	if q.gradientsFailed(u) {
 		return errUnsolved
 	}
 	err := d.products(m, g, q, u, refused)
-	g.Generalised = g.Generalised || crossed && err == nil
+	g.Generalised = g.Generalised || atKink && err == nil
 	return err
 }
 
@@ -168,7 +168,7 @@ func (e *penalisedQuadratic) addHyper(l1, l2 []float64, q *piecewiseQP, u []floa
 	act := q.act
 	u, sgn := u[:len(act)], q.sgn[:len(act)]
 	k, sum1, sum2 := 0, l1[0], l2[0] // of one group at a time, apart from memory
-	if len(of) == 0 && e.equal == nil && e.features == e.n {
+	if len(of) == 0 && e.equalFeatures == nil && e.features == e.n {
 		for i, j := range act {
 			side := sgn[i]
 			if side == 0 {
@@ -194,7 +194,7 @@ func (e *penalisedQuadratic) addHyper(l1, l2 []float64, q *piecewiseQP, u []floa
 			side = e.sign(j)
 		}
 		sum1 += side * u[i]
-		if e.equal != nil {
+		if e.equalFeatures != nil {
 			v /= e.copies(j)
 		}
 		sum2 += v * u[i]
@@ -216,23 +216,23 @@ func (e *penalisedQuadratic) addHyperSize(l1, l2 []float64, q *piecewiseQP, u []
 
 // copies returns the number of equal features that share the value of coordinate j.
 func (e *penalisedQuadratic) copies(j int) float64 {
-	if e.equal == nil || e.equal.Held(e.qp.feature(j)) {
+	if e.equalFeatures == nil || e.equalFeatures.Held(e.qp.feature(j)) {
 		return 1
 	}
-	return float64(e.equal.Copies(e.qp.feature(j)))
+	return float64(e.equalFeatures.Copies(e.qp.feature(j)))
 }
 
-// sharing reports whether equal features share a value that is not zero.
-func (e *penalisedQuadratic) sharing() bool {
+// anyShared reports whether equal features share a value that is not zero.
+func (e *penalisedQuadratic) anyShared() bool {
 	return slices.ContainsFunc(e.qp.act, func(j int) bool { return e.copies(j) > 1 })
 }
 
-// jumping returns the features of zeros that have no penalties and can change. When such a feature
-// becomes small but not zero, its value jumps from zero to a large number. A sparse feature without
-// stored entries cannot change.
-func (e *penalisedQuadratic) jumping() []int {
+// jumpingFeatures returns the features of zeros that have no penalties and can change. When such a
+// feature becomes small but not zero, its value jumps from zero to a large number. A sparse feature
+// without stored entries cannot change.
+func (e *penalisedQuadratic) jumpingFeatures() []int {
 	var found []int
-	for j, first := range e.equal.First {
+	for j, first := range e.equalFeatures.First {
 		if first < 0 {
 			found = append(found, j)
 		}
@@ -245,17 +245,17 @@ func (e *penalisedQuadratic) jumping() []int {
 	return slices.DeleteFunc(found, func(j int) bool { return !stored[j] })
 }
 
-// parted returns the error for a derivative in X that does not exist because some features are
-// equal, or zero without penalties. If the derivative exists, parted returns nil.
-func (e *penalisedQuadratic) parted(g *learn.Grad) error {
-	if !learner.WantsRows(g) || e.equal == nil {
+// partedError returns the error for a derivative in X that does not exist because some features are
+// equal, or zero without penalties. If the derivative exists, partedError returns nil.
+func (e *penalisedQuadratic) partedError(g *learn.Grad) error {
+	if !learner.WantsRows(g) || e.equalFeatures == nil {
 		return nil
 	}
-	remedy, weak := "drop the features of zeros, raise their penalties, or set Generalised", e.jumping()
-	if e.sharing() {
+	remedy, weak := "drop the features of zeros, raise their penalties, or set Generalised", e.jumpingFeatures()
+	if e.anyShared() {
 		remedy = "drop all but one of the equal features, raise λ2, or set Generalised"
-		for k, j := range e.equal.First {
-			if j >= 0 && e.equal.Copies(j) > 1 {
+		for k, j := range e.equalFeatures.First {
+			if j >= 0 && e.equalFeatures.Copies(j) > 1 {
 				weak = append(weak, k)
 			}
 		}
@@ -271,7 +271,7 @@ func (e *penalisedQuadratic) parted(g *learn.Grad) error {
 
 // notDifferentiable returns the error for the wanted inputs that have no derivative.
 func (e *penalisedQuadratic) notDifferentiable(g *learn.Grad) error {
-	weak, wanted := e.weak, *g
+	weak, wanted := e.weakPenalised, *g
 	hyper := []qpdiff.Input{"λ1"}
 	if len(weak) == 0 {
 		weak = slices.DeleteFunc(slices.Clone(e.weakFree), func(j int) bool { return e.qp.diag[j] == 0 })
@@ -283,14 +283,14 @@ func (e *penalisedQuadratic) notDifferentiable(g *learn.Grad) error {
 		return nil
 	}
 	if e.blur > dense.HiddenTol {
-		return e.blurred()
+		return e.blurredError()
 	}
-	return learner.NotDifferentiable(&wanted, qpdiff.Weak{Coords: new(penalisedDerivative).named(&e.qp, weak)}, nil,
+	return learner.NotDifferentiable(&wanted, qpdiff.Weak{Coords: new(penalisedDerivative).thetaIndices(&e.qp, weak)}, nil,
 		"move λ1, ask JVP for a directional derivative, or set Generalised", hyper...)
 }
 
-// blurred returns an error if rounding hides whether coordinates are at their kink.
-func (e *penalisedQuadratic) blurred() error {
+// blurredError returns an error if rounding hides whether coordinates are at their kink.
+func (e *penalisedQuadratic) blurredError() error {
 	return check.ArgErrorf("Data", qpdiff.ErrIllPosed, "raise λ2 or drop features", "is so ill-conditioned that rounding hides which coordinates are weakly active: it may have moved theta by %.1g of its scale", e.blur)
 }
 
@@ -300,16 +300,16 @@ func (d *penalisedDerivative) forward(m penalisedModel, dtheta []float64, t *lea
 	if err := e.state.CheckForward(dtheta, t); err != nil {
 		return err
 	}
-	if e.equal == nil {
+	if e.equalFeatures == nil {
 		return d.reducedTangent(m, dtheta, t)
 	}
-	if err := e.parted(t); err != nil {
+	if err := e.partedError(t); err != nil {
 		return err
 	}
 	if err := d.reducedTangent(m, dtheta, t); err != nil {
 		return err
 	}
-	e.equal.Share(dtheta)
+	e.equalFeatures.Share(dtheta)
 	return nil
 }
 
@@ -332,24 +332,24 @@ func (d *penalisedDerivative) reducedTangent(m penalisedModel, dtheta []float64,
 		}
 	}
 
-	if len(e.weak)+len(e.weakFree) == 0 {
+	if len(e.weakPenalised)+len(e.weakFree) == 0 {
 		w := e.qp.solveActive(d.u, b)
-		if e.qp.unsolved(w) {
+		if e.qp.gradientsFailed(w) {
 			return errUnsolved
 		}
 		clear(dtheta)
-		dense.Scatter(dtheta, w, d.named(&e.qp, e.qp.act))
+		dense.Scatter(dtheta, w, d.thetaIndices(&e.qp, e.qp.act))
 		return learner.CheckTangentOut(dtheta)
 	}
-	if e.blur > dense.HiddenTol && (len(e.weak) > 0 || t.Hyper != nil) {
-		return e.blurred()
+	if e.blur > dense.HiddenTol && (len(e.weakPenalised) > 0 || t.Hyper != nil) {
+		return e.blurredError()
 	}
 	if err := e.qp.partRoom(); err != nil {
 		return err
 	}
-	q := restrict(&d.reduced, e, func(j int, active, weak bool) bool { return active || weak })
+	q := restrict(&d.reducedQP, e, func(j int, active, weak bool) bool { return active || weak })
 	copy(q.c, b)
-	for _, j := range e.weak {
+	for _, j := range e.weakPenalised {
 		if e.sign(j) > 0 {
 			q.lo[j] = math.Inf(1)
 		} else {

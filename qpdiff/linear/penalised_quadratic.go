@@ -33,18 +33,18 @@ type penalisedQuadratic struct {
 
 	groups penaltyGroups // as of the last fit
 	// the features that share one value in the last fit because they are equal; nil: none
-	equal    *equal.Columns
-	weak     []int // weakly active with λ1 > 0
-	weakFree []int // coordinates with θ_j ≈ 0 and λ1_j = 0, where the kink is in λ1 only
+	equalFeatures *equal.Columns
+	weakPenalised []int // weakly active with λ1 > 0
+	weakFree      []int // coordinates with θ_j ≈ 0 and λ1_j = 0, where the kink is in λ1 only
 	// the largest error of a weakly active θ_j by rounding, in the scale of θ
 	blur float64
 	norm float64     // ‖θ‖ in variables that give the active system a unit diagonal
 	qp   piecewiseQP // ends with what small problems do not read
 
 	// size of the terms of Gθ − c, for settleWeak; computed only if it is needed
-	terms   []float64
-	w, v    []float64    // work, made by probe
-	reduced *piecewiseQP // work of settle
+	terms     []float64
+	w, v      []float64    // work, made by probe
+	reducedQP *piecewiseQP // work of settle
 }
 
 // SetContext implements [learn.ContextLearner].
@@ -81,13 +81,13 @@ func (e *penalisedQuadratic) begin(src *penaltyGroups, l1, l2 []float64, groups 
 	if err := learner.CheckHyper(hyper, hypers); err != nil {
 		return err
 	}
-	src.spread(l1, l2, hyper)
+	src.writePenalties(l1, l2, hyper)
 	return nil
 }
 
 // suspectWeak lists the coordinates that may be weakly active at the solution, and reports whether
 // there are any. It uses the condition of the active system.
-func (e *penalisedQuadratic) suspectWeak() (any bool, err error) {
+func (e *penalisedQuadratic) suspectWeak() (anyWeak bool, err error) {
 	e.blur = 0
 	q := &e.qp
 	// Sizes are in the variables √h_jj·θ_j, in which the active system has a unit diagonal.
@@ -109,7 +109,7 @@ func (e *penalisedQuadratic) suspectWeak() (any bool, err error) {
 		return false, errSolutionOverflows
 	}
 	// Bounds of the condition are tried first. They almost always decide, at hardly any cost.
-	if !e.listWeak(e.rmsY+e.norm, q.bound, least) {
+	if !e.listWeak(e.rmsY+e.norm, q.conditionBound, least) {
 		return false, nil
 	}
 	for _, j := range q.act {
@@ -133,7 +133,7 @@ func (e *penalisedQuadratic) settleWeak() error {
 	if err := e.qp.partRoom(); err != nil {
 		return err
 	}
-	s := restrict(&e.reduced, e, func(j int, active, weak bool) bool { return active || weak })
+	s := restrict(&e.reducedQP, e, func(j int, active, weak bool) bool { return active || weak })
 	if k := s.factorRegular(); k < len(s.act) {
 		return e.qp.errOpen(s.act[k])
 	}
@@ -142,9 +142,9 @@ func (e *penalisedQuadratic) settleWeak() error {
 
 // listWeak lists the weakly active coordinates and reports whether there are any. cond is the
 // condition of the active system. size is the size of the solution plus the size of the system's
-// right-hand side. least is the smallest square.
-func (e *penalisedQuadratic) listWeak(size, cond, least float64) bool {
-	e.weak, e.weakFree = e.weak[:0], e.weakFree[:0]
+// right-hand side. minSquare is the smallest square.
+func (e *penalisedQuadratic) listWeak(size, cond, minSquare float64) bool {
+	e.weakPenalised, e.weakFree = e.weakPenalised[:0], e.weakFree[:0]
 	negligible := dense.LargestNegligible(size, cond)
 	q := &e.qp
 	act := q.act
@@ -153,7 +153,7 @@ func (e *penalisedQuadratic) listWeak(size, cond, least float64) bool {
 	// If a square exceeds sureSquare, its root need not be computed. The factor 2 allows for the
 	// rounding of the square and of negligible².
 	sureSquare := max(2*negligible*negligible, leastSquare)
-	if len(act) == e.n && least > sureSquare {
+	if len(act) == e.n && minSquare > sureSquare {
 		return false
 	}
 	for j := range e.n {
@@ -161,17 +161,17 @@ func (e *penalisedQuadratic) listWeak(size, cond, least float64) bool {
 			if squares[next] <= sureSquare && math.Sqrt(q.diag[j]+e.l2[j])*math.Abs(q.x[j]) <= negligible {
 				switch {
 				case q.sgn[next] != 0:
-					e.weak = append(e.weak, j)
+					e.weakPenalised = append(e.weakPenalised, j)
 				case j < e.features:
 					e.weakFree = append(e.weakFree, j)
 				}
 			}
 			next++
 		} else if dense.Negligible(e.l1[j]-math.Abs(q.grad[j]), e.l1[j]+e.root[j]*size, cond) {
-			e.weak = append(e.weak, j)
+			e.weakPenalised = append(e.weakPenalised, j)
 		}
 	}
-	return len(e.weak)+len(e.weakFree) > 0
+	return len(e.weakPenalised)+len(e.weakFree) > 0
 }
 
 // Underflow may hide the modulus of a number whose square is below leastSquare.
@@ -196,9 +196,9 @@ func (e *penalisedQuadratic) retest() (atZero bool) {
 		fit = q.fitError(terms)
 	}
 	decided := func(j int) bool {
-		q.end.Look()
+		q.stopper.Look()
 		_, active := slices.BinarySearch(q.act, j)
-		if q.rowFactor && q.decides(j, active, terms(j)+e.root[j]*fit, e.l1[j]) {
+		if q.rowFactor && q.sideCertain(j, active, terms(j)+e.root[j]*fit, e.l1[j]) {
 			return true
 		}
 		curve := q.diag[j] + e.l2[j]
@@ -226,7 +226,7 @@ func (e *penalisedQuadratic) retest() (atZero bool) {
 		e.blur = max(e.blur, dense.ComplementarityTol*dense.Eps*err*root/(max(curve, 0)*(e.rmsY+e.norm)))
 		return false
 	}
-	e.weak = slices.DeleteFunc(e.weak, decided)
+	e.weakPenalised = slices.DeleteFunc(e.weakPenalised, decided)
 	e.weakFree = slices.DeleteFunc(e.weakFree, decided)
 	return atZero
 }
@@ -250,10 +250,10 @@ func (e *penalisedQuadratic) kinkedAtZero(group int) bool {
 // quadratic returns e.
 func (e *penalisedQuadratic) quadratic() *penalisedQuadratic { return e }
 
-// restrict returns the quadratic function of e, without kinks, on the coordinates for which keep
+// restrict returns the quadratic function of e, without kinks, on the coordinates for which isKept
 // returns true. It stores the result in *dst. The first call allocates *dst, because few problems
 // need it.
-func restrict(dst **piecewiseQP, e *penalisedQuadratic, keep func(j int, active, weak bool) bool) *piecewiseQP {
+func restrict(dst **piecewiseQP, e *penalisedQuadratic, isKept func(j int, active, weak bool) bool) *piecewiseQP {
 	if *dst == nil {
 		*dst = new(piecewiseQP)
 	}
@@ -262,15 +262,15 @@ func restrict(dst **piecewiseQP, e *penalisedQuadratic, keep func(j int, active,
 	q.resize(n)
 	dense.GrowAll(n, &q.c, &q.up, &q.lo)
 	q.g, q.diag, q.r, q.intercept = e.qp.g, e.qp.diag, e.l2, e.qp.intercept
-	q.columnQuadratic = e.qp.shared()
-	q.watch(e.qp.end)
+	q.columnQuadratic = e.qp.withOwnScratch()
+	q.setStopper(e.qp.stopper)
 	q.reset()
 	a, w := 0, 0
 	for j := range n {
-		active, weak := dense.IsNext(e.qp.act, &a, j), dense.IsNext(e.weak, &w, j)
+		active, weak := dense.IsNext(e.qp.act, &a, j), dense.IsNext(e.weakPenalised, &w, j)
 		q.c[j] = 0
 		q.up[j], q.lo[j] = math.Inf(1), math.Inf(1)
-		if keep(j, active, weak) {
+		if isKept(j, active, weak) {
 			q.up[j], q.lo[j] = 0, 0
 		}
 	}

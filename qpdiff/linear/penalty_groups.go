@@ -30,9 +30,9 @@ func groupCount(groups []int) int {
 // penaltyGroups lists the groups of features of one fit. The features of a group share λ1 and λ2.
 // The hyperparameters are the λ1 of all groups, followed by the λ2 of all groups.
 type penaltyGroups struct {
-	of    []int // the group of each feature, empty for one group
-	count int
-	seen  []bool // work of set
+	of         []int // the group of each feature, empty for one group
+	count      int
+	seenGroups []bool // work of set
 }
 
 // set stores the groups of the n features. It returns an error if a number belongs to no group,
@@ -46,16 +46,16 @@ func (p *penaltyGroups) set(groups []int, n int) error {
 	if len(groups) != n {
 		return check.ArgErrorf("Groups", qpdiff.ErrShape, remedy, "has %d entries for %d features", len(groups), n)
 	}
-	p.seen = dense.Grow(p.seen, n)
-	clear(p.seen)
+	p.seenGroups = dense.Grow(p.seenGroups, n)
+	clear(p.seenGroups)
 	for j, g := range groups {
 		if g < 0 || g >= n {
 			return check.ArgErrorf("Groups", qpdiff.ErrDomain, remedy, "holds %d at index %d where there are at most %d groups", g, j, n)
 		}
-		p.seen[g] = true
+		p.seenGroups[g] = true
 	}
 	count := groupCount(groups)
-	if g := slices.Index(p.seen[:count], false); g >= 0 {
+	if g := slices.Index(p.seenGroups[:count], false); g >= 0 {
 		return check.ArgErrorf("Groups", qpdiff.ErrDomain, "number the groups without gaps", "gives no feature to group %d of %d", g, count)
 	}
 	p.of, p.count = append(p.of, groups...), count
@@ -70,8 +70,8 @@ func (p *penaltyGroups) at(j int) int {
 	return p.of[j]
 }
 
-// spread writes the penalties of each feature to l1 and l2.
-func (p *penaltyGroups) spread(l1, l2, hyper []float64) {
+// writePenalties writes the penalties of each feature to l1 and l2.
+func (p *penaltyGroups) writePenalties(l1, l2, hyper []float64) {
 	if len(p.of) == 0 {
 		h1, h2 := hyper[0], hyper[1]
 		l2 = l2[:len(l1)]

@@ -96,7 +96,7 @@ func TestElasticNetGroupsSumOverFeatures(t *testing.T) {
 		theta, want := make([]float64, n), make([]float64, n)
 		err := errors.Join(e.Load(d), each.Load(d), e.Fit(theta, hyper))
 		wantErr := each.Fit(want, perFeatureHyper(groups, n, hyper))
-		if e.equal != nil { // equal features, or zeros, share one value in one group alone
+		if e.equalFeatures != nil { // equal features, or zeros, share one value in one group alone
 			continue
 		}
 		if (err == nil) != (wantErr == nil) || !numtest.SameBits(theta, want) {
@@ -108,7 +108,7 @@ func TestElasticNetGroupsSumOverFeatures(t *testing.T) {
 		v := numtest.Normals(rng, n)
 		g, gEach := &learn.Grad{Hyper: make([]float64, nh)}, &learn.Grad{Hyper: make([]float64, 2*n)}
 		err, wantErr = e.VJP(nil, g, v), each.VJP(nil, gEach, v)
-		if e.equal != nil { // equal features, or zeros, share one value in one group alone
+		if e.equalFeatures != nil { // equal features, or zeros, share one value in one group alone
 			continue
 		}
 		if (err == nil) != (wantErr == nil) || g.Generalised != gEach.Generalised {
@@ -144,7 +144,7 @@ func TestElasticNetGroupsSumOverFeatures(t *testing.T) {
 		out, wantOut := make([]float64, n), make([]float64, n)
 		err = e.JVP(nil, out, &learn.Grad{Hyper: tangent, X: mat.NewDense(rows, n, nil)})
 		wantErr = each.JVP(nil, wantOut, &learn.Grad{Hyper: perFeatureHyper(groups, n, tangent)})
-		if e.equal != nil { // equal features, or zeros, share one value in one group alone
+		if e.equalFeatures != nil { // equal features, or zeros, share one value in one group alone
 			continue
 		}
 		if (err == nil) != (wantErr == nil) || !slices.Equal(out, wantOut) {

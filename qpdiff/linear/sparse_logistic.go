@@ -164,7 +164,7 @@ func (l *SparseLogistic) Fit(theta, hyper []float64) (err error) {
 	if err := l.begin(&l.coords.groups, l.coords.l1[:l.penalised], l.coords.l2[:l.penalised], l.Groups, theta, hyper); err != nil {
 		return err
 	}
-	l.qp.watch(&l.state.Stop)
+	l.qp.setStopper(&l.state.Stop)
 	if err := l.solve(); err != nil {
 		return err
 	}

@@ -29,10 +29,10 @@ var errSparseBlurred = check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise λ2, 
 type sparseLogisticFit struct {
 	penalisedQuadratic
 	logisticProblem
-	inv       float64 // 1/N
-	penalised int     // coordinates with penalties: all except an intercept
-	capped    bool    // only a limited number of coordinates may enter workSet at a time
-	coords    sparseCoordinates
+	inv         float64 // 1/N
+	penalised   int     // coordinates with penalties: all except an intercept
+	limitsEntry bool    // only a limited number of coordinates may enter workSet at a time
+	coords      sparseCoordinates
 
 	ridge   []float64 // λ2 of the model, with the damping of a step
 	lin     []float64 // c of the model
@@ -78,12 +78,12 @@ func (l *sparseLogisticFit) shape(data learn.Data, intercept bool) {
 	}
 	l.warm = l.warm && d == l.d && n == l.penalised
 	l.logisticProblem.resize(m, d, data.Sparse())
-	l.params, l.penalised, l.capped = d, n, data.Sparse() || ways.WorkingSet(m, n)
+	l.params, l.penalised, l.limitsEntry = d, n, data.Sparse() || ways.WorkingSet(m, n)
 	all := &l.coords
 	dense.GrowAll(d, &all.l1, &all.l2, &all.gradBound, &all.size, &all.sums, &all.terms, &all.root, &l.theta, &l.g, &l.step)
 	dense.GrowAll(m, &l.margin, &l.absSum, &l.s, &l.h, &l.cs, &l.ch, &l.dm, &l.roots)
 	dense.GrowAll(d, &l.workSet, &l.entering)
-	if l.qp.columnQuadratic = (columnQuadratic{rows: m, inv: 1}); l.stored != nil {
+	if l.qp.columnQuadratic = (columnQuadratic{rows: m, inv: 1}); l.storedRows != nil {
 		l.qp.sparse = &l.workCols
 	}
 	l.qp.intercept = intercept
@@ -102,8 +102,8 @@ func (l *sparseLogisticFit) column(j int) []float64 { return l.z[j*l.m : (j+1)*l
 func (l *sparseLogisticFit) bounds() error {
 	l.inv = 1 / l.total
 	// Derivatives take cs and ch, in which 1/N is.
-	l.c, l.most = 1, l.most*l.inv
-	if l.stored != nil {
+	l.c, l.maxWeight = 1, l.maxWeight*l.inv
+	if l.storedRows != nil {
 		return l.storedBounds()
 	}
 	for j := range l.d {
@@ -131,9 +131,9 @@ func (l *sparseLogisticFit) storedBounds() error {
 	for i := range shares {
 		shares[i] = dense.CountAt(l.counts, i) * l.inv
 	}
-	l.stored.Sizes(l.coords.gradBound, shares)
+	l.storedRows.Sizes(l.coords.gradBound, shares)
 	clear(l.coords.size)
-	l.stored.Squares(l.coords.size, shares)
+	l.storedRows.Squares(l.coords.size, shares)
 	for j, squares := range l.coords.size {
 		if l.coords.size[j] = math.Sqrt(squares); !dense.Finite(squares) {
 			return errSquareOverflows(j)
@@ -144,8 +144,8 @@ func (l *sparseLogisticFit) storedBounds() error {
 
 // product sets dst to Zᵀv.
 func (l *sparseLogisticFit) product(dst, v []float64) {
-	if l.stored != nil {
-		l.stored.Times(dst, v)
+	if l.storedRows != nil {
+		l.storedRows.Times(dst, v)
 		return
 	}
 	clear(dst)
@@ -164,9 +164,9 @@ func (l *sparseLogisticFit) evaluate() {
 		share := dense.CountAt(l.counts, i) * l.inv
 		l.cs[i], l.ch[i] = share*l.s[i], share*l.h[i]
 	}
-	if l.stored != nil {
+	if l.storedRows != nil {
 		clear(l.g)
-		l.stored.AddTransposed(l.g, -1, l.cs)
+		l.storedRows.AddTransposed(l.g, -1, l.cs)
 		return
 	}
 	dense.Products(l.g, l.z, l.m, l.cs)
@@ -190,10 +190,11 @@ func sparseEntries(m, d, nset float64, gram bool) float64 {
 	return entries
 }
 
-// storedEntries is sparseEntries for a sparse X with the given number of stored entries.
-func storedEntries(m, d, nset, stored float64) float64 {
+// storedEntries is sparseEntries for a sparse X with the given number of stored entries, the
+// parameter nonzeros.
+func storedEntries(m, d, nset, nonzeros float64) float64 {
 	const all, coordinates, rows = 20, 34, 13
-	entries := sparse.Entries(m, d, stored+m) + sparse.TakenEntries(m, d, stored) + all*d + rows*m + coordinates*nset + sparse.SolveEntries(m, nset)
+	entries := sparse.Entries(m, d, nonzeros+m) + sparse.TakenEntries(m, d, nonzeros) + all*d + rows*m + coordinates*nset + sparse.SolveEntries(m, nset)
 	if !ways.Gradients(int(nset), 0) {
 		entries += 2.25 * nset * nset
 	}
@@ -204,11 +205,11 @@ func storedEntries(m, d, nset, stored float64) float64 {
 // Otherwise it sets the bound of the set's active systems.
 func (l *sparseLogisticFit) makeRoom(nset int) error {
 	most := l.state.Data.MaxBytes
-	held := sparseEntries(float64(l.m), float64(l.d), float64(nset), !l.capped || nset <= gramPerRow*l.m) + float64(len(l.counts))
-	if l.stored != nil {
-		held = storedEntries(float64(l.m), float64(l.d), float64(nset), float64(l.stored.Stored())) + float64(len(l.counts))
+	held := sparseEntries(float64(l.m), float64(l.d), float64(nset), !l.limitsEntry || nset <= gramPerRow*l.m) + float64(len(l.counts))
+	if l.storedRows != nil {
+		held = storedEntries(float64(l.m), float64(l.d), float64(nset), float64(l.storedRows.Stored())) + float64(len(l.counts))
 	}
-	l.qp.limit(held, most)
+	l.qp.limitSupport(held, most)
 	return learner.Exceeds(learner.Entries(held), most, learn.Size{Rows: l.m, Features: nset})
 }
 
@@ -243,7 +244,7 @@ func (l *sparseLogisticFit) model(workSet []int) error {
 	for i, c := range l.ch {
 		l.roots[i] = math.Sqrt(c)
 	}
-	if l.stored != nil {
+	if l.storedRows != nil {
 		l.storedModel(workSet)
 		return nil
 	}
@@ -254,7 +255,7 @@ func (l *sparseLogisticFit) model(workSet []int) error {
 		l.views[j] = l.setCols[p*m : (p+1)*m]
 		floats.MulTo(l.views[j], l.column(j), l.roots)
 	}
-	if q.g = nil; l.capped && s > gramPerRow*m {
+	if q.g = nil; l.limitsEntry && s > gramPerRow*m {
 		for p := range workSet {
 			q.diag[p] = floats.Dot(q.column(p), q.column(p))
 		}
@@ -263,7 +264,7 @@ func (l *sparseLogisticFit) model(workSet []int) error {
 	l.gram = dense.Grow(l.gram, s*s)
 	q.g = l.gram
 	for p := range s {
-		q.end.Look()
+		q.stopper.Look()
 		row := l.gram[p*s+p : (p+1)*s]
 		dense.Products(row, l.setCols[p*m:], m, q.column(p))
 		for k, v := range row {
@@ -277,7 +278,7 @@ func (l *sparseLogisticFit) model(workSet []int) error {
 // storedModel is the branch of model for a sparse X.
 func (l *sparseLogisticFit) storedModel(workSet []int) {
 	s, q := len(workSet), &l.qp
-	l.workCols.Take(l.stored, workSet, l.roots)
+	l.workCols.Take(l.storedRows, workSet, l.roots)
 	penalty := math.Inf(1)
 	for p, j := range workSet {
 		if q.diag[p] = max(0, l.workCols.Square(j)); j < l.penalised {
@@ -313,7 +314,7 @@ func (l *sparseLogisticFit) combine(fit, v []float64) {
 	if l.qp.g != nil {
 		return
 	}
-	if l.stored != nil {
+	if l.storedRows != nil {
 		l.workCols.Combine(fit, v, l.qp.features, nil)
 		l.along = l.qp.rowSum(fit)
 		return
@@ -329,7 +330,7 @@ func (l *sparseLogisticFit) combine(fit, v []float64) {
 // measure sets sums, terms and root at theta. Entry j of terms is the size of the terms of gradient
 // entry j: Σᵢ csᵢ|zᵢⱼ|, plus Σᵢ chᵢ·absSumᵢ·|zᵢⱼ| for the terms of the margins.
 func (l *sparseLogisticFit) measure() {
-	if l.stored != nil {
+	if l.storedRows != nil {
 		l.storedMeasure()
 		return
 	}
@@ -356,13 +357,13 @@ func (l *sparseLogisticFit) measure() {
 // storedMeasure is measure for a sparse X.
 func (l *sparseLogisticFit) storedMeasure() {
 	all, moves := &l.coords, l.roots
-	l.stored.FitSizes(l.absSum, l.theta)
+	l.storedRows.FitSizes(l.absSum, l.theta)
 	floats.MulTo(moves, l.ch, l.absSum)
-	l.stored.Sizes(all.sums, l.cs)
-	l.stored.Sizes(all.terms, moves)
+	l.storedRows.Sizes(all.sums, l.cs)
+	l.storedRows.Sizes(all.terms, moves)
 	floats.Add(all.terms, all.sums)
 	clear(all.root)
-	l.stored.Squares(all.root, l.ch)
+	l.storedRows.Squares(all.root, l.ch)
 	for j, squares := range all.root {
 		all.root[j] = math.Sqrt(squares)
 	}
@@ -378,9 +379,9 @@ func (l *sparseLogisticFit) slope(j int) float64 {
 	return g + l.coords.l2[j]*t + l.coords.l1[j]*dense.Sign(t)
 }
 
-// optimal reports whether theta meets the optimality conditions to the rounding of their terms. The
-// caller has called measure.
-func (l *sparseLogisticFit) optimal() bool {
+// isOptimal reports whether theta meets the optimality conditions to the rounding of their terms.
+// The caller has called measure.
+func (l *sparseLogisticFit) isOptimal() bool {
 	tol := sparseRoundoff + dense.Eps*math.Sqrt(float64(l.m))
 	for j, t := range l.theta {
 		size := l.coords.terms[j] + l.coords.l1[j] + l.coords.l2[j]*math.Abs(t)
@@ -424,7 +425,7 @@ func (l *sparseLogisticFit) settle() error {
 	if err != nil {
 		return err
 	}
-	if l.addUndecided(q.bound) && l.addUndecided(q.cond()) {
+	if l.addUndecided(q.conditionBound) && l.addUndecided(q.cond()) {
 		slices.Sort(l.workSet)
 		if err := l.activate(); err != nil {
 			return err
@@ -475,28 +476,28 @@ func (l *sparseLogisticFit) addUndecided(cond float64) bool {
 
 // dataVJP implements penalisedModel.
 func (l *sparseLogisticFit) dataVJP(d *penalisedDerivative, g *learn.Grad, act []int, w []float64) error {
-	d.all = dense.Zeros(d.all, l.d)
-	dense.Scatter(d.all, w, d.named(&l.qp, act))
+	d.fullVector = dense.Zeros(d.fullVector, l.d)
+	dense.Scatter(d.fullVector, w, d.thetaIndices(&l.qp, act))
 	d.rows = dense.Grow(d.rows, l.m)
-	l.product(d.rows, d.all)
-	if l.stored != nil {
+	l.product(d.rows, d.fullVector)
+	if l.storedRows != nil {
 		d.fit = dense.Grow(d.fit, l.m)
-		return l.storedVJP(g, l.state.Data, l.theta, d.all, l.cs, l.ch, d.rows, d.fit)
+		return l.storedVJP(g, l.state.Data, l.theta, d.fullVector, l.cs, l.ch, d.rows, d.fit)
 	}
-	return l.logisticProblem.dataVJP(g, l.state.Data, l.theta, d.all, l.cs, l.ch, d.rows)
+	return l.logisticProblem.dataVJP(g, l.state.Data, l.theta, d.fullVector, l.cs, l.ch, d.rows)
 }
 
 // dataJVP implements penalisedModel.
 func (l *sparseLogisticFit) dataJVP(d *penalisedDerivative, b []float64, t *learn.Grad) {
-	d.rows, d.all = dense.Grow(d.rows, l.d), dense.Zeros(d.all, l.d)
-	if l.stored != nil {
+	d.rows, d.fullVector = dense.Grow(d.rows, l.d), dense.Zeros(d.fullVector, l.d)
+	if l.storedRows != nil {
 		d.rows, d.fit = dense.Grow(d.rows, l.m), dense.Grow(d.fit, l.m)
-		l.storedJVP(d.all, t, l.state.Data, l.theta, l.cs, l.ch, d.rows, d.fit)
-		dense.Gather(b, d.all, l.qp.features)
+		l.storedJVP(d.fullVector, t, l.state.Data, l.theta, l.cs, l.ch, d.rows, d.fit)
+		dense.Gather(b, d.fullVector, l.qp.features)
 		return
 	}
-	l.logisticProblem.dataJVP(d.all, t, l.state.Data, l.theta, l.cs, l.ch, d.rows)
-	dense.Gather(b, d.all, l.qp.features)
+	l.logisticProblem.dataJVP(d.fullVector, t, l.state.Data, l.theta, l.cs, l.ch, d.rows)
+	dense.Gather(b, d.fullVector, l.qp.features)
 }
 
 // residual returns the residual of the optimality conditions, relative to the size of their

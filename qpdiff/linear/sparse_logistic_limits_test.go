@@ -136,7 +136,7 @@ func TestSparseLogisticRoundoffTolerance(t *testing.T) {
 		l.theta[0] = theta[0] + times*tol/curve
 		l.evaluate()
 		l.measure()
-		if got := l.optimal(); got != (math.Abs(times) < 1) {
+		if got := l.isOptimal(); got != (math.Abs(times) < 1) {
 			t.Errorf("slope %.2g times the tolerance: optimal %v", times, got)
 		}
 	}
@@ -184,7 +184,7 @@ func TestSparseLogisticDivergenceTolerance(t *testing.T) {
 		}
 		l.coords.l1[0], l.coords.l2[0], l.step[0] = 0, 0, 1
 		copy(l.s, []float64{1e-17, c.s})
-		if got := l.diverges(dense.Eps); got != c.want {
+		if got := l.isDiverging(dense.Eps); got != c.want {
 			t.Errorf("%+v: %v", c, got)
 		}
 	}

@@ -30,7 +30,7 @@ const (
 	// sparseSingular limits the number of successive steps with a singular model. If the model ever
 	// becomes regular, it does so when the margins reach a few dozen.
 	sparseSingular = 50
-	// A step longer than sparseDiverged does not count as converging. The method diverges ignores
+	// A step longer than sparseDiverged does not count as converging. The method isDiverging ignores
 	// rows whose margin changes by at most sparseFlat times the largest change of a margin.
 	sparseDiverged = .5
 	sparseFlat     = 1e-3
@@ -85,36 +85,36 @@ func (l *sparseLogisticFit) logOdds() float64 {
 // sparseProgress records the steps of minimise. The length of a step is the largest change of a
 // margin.
 type sparseProgress struct {
-	last     float64 // the length of the step before
-	stuck    int     // successive steps without a solution that were short enough to be the last
-	singular int     // successive steps with a singular model
+	lastLength float64 // the length of the step before
+	stuck      int     // successive steps without a solution that were short enough to be the last
+	singular   int     // successive steps with a singular model
 }
 
 // minimise runs at most limit proximal Newton steps from theta.
 func (l *sparseLogisticFit) minimise(limit int, warm bool) error {
-	track := sparseProgress{last: math.Inf(1)}
+	track := sparseProgress{lastLength: math.Inf(1)}
 	l.evaluate()
 	for l.iter = 1; l.iter <= limit; l.iter++ {
 		r, maxS, err := l.propose(&track, warm || l.iter > 1)
 		if err != nil {
 			return err
 		}
-		if r > logisticStall*track.last && r > logisticLastStep {
-			if l.measure(); l.optimal() {
+		if r > logisticStall*track.lastLength && r > logisticLastStep {
+			if l.measure(); l.isOptimal() {
 				return l.endAtRounding(r)
 			}
 		}
-		if r > sparseDiverged && l.diverges(maxS) {
+		if r > sparseDiverged && l.isDiverging(maxS) {
 			return errSparseSeparable
 		}
-		track.last = r
+		track.lastLength = r
 		l.lineSearch(r)
 		l.evaluate()
 		if r > logisticLastStep {
 			track.stuck = 0
 			continue
 		}
-		if l.measure(); l.optimal() {
+		if l.measure(); l.isOptimal() {
 			return l.settle()
 		}
 		if track.stuck++; track.stuck == sparseStuck {
@@ -128,11 +128,11 @@ func (l *sparseLogisticFit) minimise(limit int, warm bool) error {
 // the length r of the step, and maxS for diverges. It returns an error if there is no minimiser, or
 // none to working precision.
 func (l *sparseLogisticFit) propose(track *sparseProgress, warm bool) (r, maxS float64, err error) {
-	l.qp.end.Look()
+	l.qp.stopper.Look()
 	if !dense.AllFinite(l.g) {
 		return 0, 0, errSparseOverflow
 	}
-	singular, err := l.newtonStep(warm, track.last > sparseNear)
+	singular, err := l.newtonStep(warm, track.lastLength > sparseNear)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -144,7 +144,7 @@ func (l *sparseLogisticFit) propose(track *sparseProgress, warm bool) (r, maxS f
 		track.singular = 0
 		return r, dense.Eps, nil
 	}
-	if maxS = sparseDamping * dense.Eps * float64(l.d); l.diverges(maxS) {
+	if maxS = sparseDamping * dense.Eps * float64(l.d); l.isDiverging(maxS) {
 		return 0, 0, errSparseSeparable
 	}
 	if track.singular++; r <= learner.DecisionTol || track.singular == sparseSingular { // too short to make the model regular
@@ -159,7 +159,7 @@ func (l *sparseLogisticFit) endAtRounding(r float64) error {
 	switch {
 	case r <= learner.DecisionTol:
 		return l.settle()
-	case l.diverges(1):
+	case l.isDiverging(1):
 		return errSparseSeparable
 	}
 	return errSparseBlurred
@@ -172,11 +172,12 @@ func (l *sparseLogisticFit) endAtRounding(r float64) error {
 // its diagonal, centred at theta, and returns the error singular. The model may become regular at
 // later points, at which more rows are predicted with certainty.
 //
-// newtonStep solves for the Newton step. If loose is true, conjugate gradients compute fewer digits.
-// If loose is false, the method refine corrects all coordinates that matter for the loss.
-func (l *sparseLogisticFit) newtonStep(warm, loose bool) (singular, err error) {
+// newtonStep solves for the Newton step. If fewDigits is true, conjugate gradients compute fewer
+// digits. If fewDigits is false, the method refine corrects all coordinates that matter for the
+// loss.
+func (l *sparseLogisticFit) newtonStep(warm, fewDigits bool) (singular, err error) {
 	q := &l.qp
-	l.choose()
+	l.chooseWorkSet()
 	if err := l.model(l.workSet); err != nil {
 		return nil, err
 	}
@@ -185,9 +186,9 @@ func (l *sparseLogisticFit) newtonStep(warm, loose bool) (singular, err error) {
 	for i, j := range l.workSet {
 		l.lin[i] = l.curve(-l.g[j], i, q.x, fit)
 	}
-	q.warm = warm
-	q.loose = loose
-	defer func() { q.loose = false }()
+	q.isWarm = warm
+	q.looseSolves = fewDigits
+	defer func() { q.looseSolves = false }()
 	if singular = q.solve(); singular != nil {
 		damping := sparseDamping * dense.Eps * float64(l.d)
 		dense.Gather(q.x, l.theta, l.workSet)
@@ -208,12 +209,12 @@ func (l *sparseLogisticFit) newtonStep(warm, loose bool) (singular, err error) {
 	return singular, nil
 }
 
-// choose sets l.workSet to the coordinates that may move. They are the coordinates that are not
-// zero, and the coordinates at zero whose slopes exceed the strengths of their kinks. With many
+// chooseWorkSet sets l.workSet to the coordinates that may move. They are the coordinates that are
+// not zero, and the coordinates at zero whose slopes exceed the strengths of their kinks. With many
 // features, at most max(z, firstFeatures) coordinates leave zero, where z is the number of
-// coordinates that are not zero. choose takes the coordinates with the largest excess, in units in
-// which all features have the same size.
-func (l *sparseLogisticFit) choose() {
+// coordinates that are not zero. chooseWorkSet takes the coordinates with the largest excess, in
+// units in which all features have the same size.
+func (l *sparseLogisticFit) chooseWorkSet() {
 	l.workSet, l.entering = l.workSet[:0], l.entering[:0]
 	excess := func(j int) float64 { return math.Abs(l.g[j]) - l.coords.l1[j] }
 	for j, t := range l.theta {
@@ -224,7 +225,7 @@ func (l *sparseLogisticFit) choose() {
 			l.entering = append(l.entering, j)
 		}
 	}
-	if most := max(firstFeatures, len(l.workSet)); l.capped && len(l.entering) > most {
+	if most := max(firstFeatures, len(l.workSet)); l.limitsEntry && len(l.entering) > most {
 		slices.SortFunc(l.entering, func(j, k int) int {
 			return cmp.Or(cmp.Compare(excess(k)/l.coords.size[k], excess(j)/l.coords.size[j]), cmp.Compare(j, k))
 		})
@@ -308,12 +309,12 @@ func (l *sparseLogisticFit) slopeAlong(t float64) float64 {
 	return slope
 }
 
-// diverges reports whether the step shows that the features without penalties separate the classes
-// to working precision. Let dm be the change of the margins by the step of these features alone,
-// and s_i the weight of row i in the gradient. diverges returns true if no dm_i is negative, and
-// s_i ≤ maxS for each row i whose margin changes. If the features did not separate the classes,
-// they would lower the margins of other rows with about the same weight.
-func (l *sparseLogisticFit) diverges(maxS float64) bool {
+// isDiverging reports whether the step shows that the features without penalties separate the
+// classes to working precision. Let dm be the change of the margins by the step of these features
+// alone, and s_i the weight of row i in the gradient. isDiverging returns true if no dm_i is
+// negative, and s_i ≤ maxS for each row i whose margin changes. If the features did not separate
+// the classes, they would lower the margins of other rows with about the same weight.
+func (l *sparseLogisticFit) isDiverging(maxS float64) bool {
 	found := false
 	for j := range l.penalised {
 		found = found || l.coords.l1[j] == 0 && l.coords.l2[j] == 0
@@ -328,14 +329,14 @@ func (l *sparseLogisticFit) diverges(maxS float64) bool {
 		if l.coords.l1[j] != 0 || l.coords.l2[j] != 0 || d == 0 {
 			continue
 		}
-		if l.stored != nil {
-			spread += l.stored.Add(dm, d, j)
+		if l.storedRows != nil {
+			spread += l.storedRows.Add(dm, d, j)
 		} else {
 			floats.AddScaled(dm, d, l.column(j))
 		}
 	}
-	if l.stored != nil {
-		l.stored.Spread(dm, spread)
+	if l.storedRows != nil {
+		l.storedRows.Spread(dm, spread)
 	}
 	r := dense.Largest(dm)
 	if r == 0 {

@@ -51,7 +51,7 @@ func (p *marginSolver) descend() bool {
 	for epoch := 1; epoch <= descentEpochs; epoch++ {
 		p.stopper.Look()
 		for i := range p.rows {
-			p.improve(i, u)
+			p.descendFace(i, u)
 		}
 		if epoch%gapEpochs == 0 {
 			p.margins()
@@ -65,13 +65,13 @@ func (p *marginSolver) descend() bool {
 			}
 		}
 	}
-	p.settle(u)
+	p.setFace(u)
 	return true
 }
 
-// improve changes b_i, the multiplier of row i, to lower the dual objective. It updates u = Zᵀb,
-// and sets theta to the minimiser of the penalties minus uᵀθ.
-func (p *marginSolver) improve(i int, u []float64) {
+// descendFace changes b_i, the multiplier of row i, to lower the dual objective. It updates u =
+// Zᵀb, and sets theta to the minimiser of the penalties minus uᵀθ.
+func (p *marginSolver) descendFace(i int, u []float64) {
 	z, top := p.z[i*p.n:(i+1)*p.n], p.multBound(i)
 	b := top
 	if norm := p.norm[i]; norm > 0 {
@@ -87,11 +87,11 @@ func (p *marginSolver) improve(i int, u []float64) {
 	}
 }
 
-// settle sets the face to the face of the multipliers b. They must be a feasible point of the dual
+// setFace sets the face to the face of the multipliers b. They must be a feasible point of the dual
 // problem, with u = Zᵀb. The multipliers between their bounds are free. If there are more free
 // multipliers than coordinates in the support, the multipliers nearest to their bounds move to
 // these bounds.
-func (p *marginSolver) settle(u []float64) {
+func (p *marginSolver) setFace(u []float64) {
 	p.support(p.theta, p.l1)
 	for j := range u {
 		if u[j] = -u[j]; p.pos[j] < 0 { // the gradient of the losses
@@ -113,7 +113,7 @@ func (p *marginSolver) settle(u []float64) {
 	for k, f := range free {
 		switch i := f.id; {
 		case k < len(p.act):
-			p.hold(i)
+			p.holdOnElbow(i)
 		case p.side[i] < 0:
 			p.b[i] = p.multBound(i)
 		default:

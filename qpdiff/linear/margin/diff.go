@@ -43,7 +43,7 @@ func (d *marginDerivative) prepare(l *marginFit) error {
 	}
 	p := &l.p
 	d.resize(p.rows, p.n)
-	if d.face = &p.marginFace; !p.solved || !l.weak.Empty() {
+	if d.face = &p.marginFace; !p.isSolved || !l.weak.Empty() {
 		if !d.withoutWeak(l, true) && (len(l.weak.Coords) == 0 || !d.withoutWeak(l, false)) {
 			return errSingularMargins
 		}

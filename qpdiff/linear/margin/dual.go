@@ -52,28 +52,28 @@ func (p *marginSolver) fromFeasible(limit int) bool {
 			continue
 		}
 		if !p.curved {
-			p.advance(1)
+			p.takeStep(1)
 			p.margins()
 		}
 		if id := p.mostViolated(); id >= 0 {
 			p.enter(id)
-		} else if !p.curved || p.damp() {
+		} else if !p.curved || p.dampedStep() {
 			return true
 		}
 	}
 	return false
 }
 
-// damp takes the step to the minimiser of the quadratic model. It halves the step until the
-// objective falls enough, and reports whether it took the whole step. If it took a shorter step, it
+// dampedStep takes the step to the minimiser of the quadratic model. It halves the step until the
+// objective falls enough, and reports whether it took the full step. If it took a shorter step, it
 // sets the face from the margins.
-func (p *marginSolver) damp() (whole bool) {
+func (p *marginSolver) dampedStep() (fullStep bool) {
 	f, q := p.objective(p.theta, p.m), p.decrement
 	from := p.coef[:p.n]
 	copy(from, p.theta)
 	t := 1.0
 	for ; t > dense.Eps; t /= 2 {
-		p.advance(t)
+		p.takeStep(t)
 		p.margins()
 		if p.objective(p.theta, p.m) <= f-sufficientFall*t*q+marginTol*math.Abs(f) {
 			break
@@ -124,7 +124,7 @@ func (p *marginSolver) moveFree() (stopped bool) {
 	frac := p.frac[:0]
 	for e, i := range p.elbow {
 		at, top := math.Inf(1), p.multBound(i)
-		if b := p.mult[e]; p.negative(e) || b > top+marginTol*top {
+		if b := p.mult[e]; p.isNegative(e) || b > top+marginTol*top {
 			at = dense.MaxStep(p.b[i], b-p.b[i], 0, top)
 		}
 		frac, t = append(frac, at), min(t, at)
@@ -217,14 +217,14 @@ func (p *marginSolver) enter(id int) {
 	if id >= p.rows {
 		j := id - p.rows
 		p.v[j] = sign * (slid - p.l1)
-		p.zero(j)
+		p.dropCoordinate(j)
 		return
 	}
 	p.b[id] = slid
 	if sign < 0 {
 		p.b[id] = maxDist - slid
 	}
-	p.hold(id)
+	p.holdOnElbow(id)
 }
 
 // moveDependent moves the variable id and the free variables along a dependency with the

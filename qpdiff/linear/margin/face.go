@@ -26,9 +26,9 @@ type marginFace struct {
 	root    []float64 // √ of its pivots
 	// R·Q is the matrix of the elbow's normals, whitened by the Hessian. R is lower triangular, and
 	// the rows of Q are orthonormal.
-	q, r    []float64
-	solved  bool // h, q and r belong to the solution
-	stopper *stop.Stop
+	q, r     []float64
+	isSolved bool // h, q and r belong to the solution
+	stopper  *stop.Stop
 
 	factored factoredFace
 	line     []float64  // work of update
@@ -39,13 +39,13 @@ type marginFace struct {
 type factoredFace struct {
 	rows, coords []int // the elbow and the support of this face
 	changes      int   // since a factor was computed anew
-	known        bool  // the description belongs to a factor
+	systemKnown  bool  // the description belongs to a factor
 }
 
 // resize gives the description room for n coordinates.
 func (o *factoredFace) resize(n int) {
 	dense.GrowAll(n, &o.rows, &o.coords)
-	o.known = false
+	o.systemKnown = false
 }
 
 // resize allocates the storage of a face with the given number of rows and n coordinates.
@@ -71,8 +71,8 @@ func (f *marginFace) copyFrom(o *marginFace) {
 
 // sideIf returns −1 or +1, the side of a row: −1 if the margin of the row is below 1, and +1
 // otherwise.
-func sideIf(below bool) int8 {
-	if below {
+func sideIf(isBelow bool) int8 {
+	if isBelow {
 		return -1
 	}
 	return 1
@@ -115,8 +115,8 @@ func (f *marginFace) index(from int) {
 	}
 }
 
-// hold adds row i to the elbow.
-func (f *marginFace) hold(i int) {
+// holdOnElbow adds row i to the elbow.
+func (f *marginFace) holdOnElbow(i int) {
 	f.side[i] = 0
 	k, _ := slices.BinarySearch(f.elbow, i)
 	f.elbow = slices.Insert(f.elbow, k, i)
@@ -272,8 +272,8 @@ func (f *marginFace) dependency(p *marginProblem, a, c []float64) []float64 {
 //	H d − Z_Eᵀb = v,  Z_E d = c
 //
 // The arguments v and c hold the right-hand sides. The solution overwrites them: d in place of v,
-// and b in place of c. The result is dᵀHd. The slice work is scratch space, as long as c.
-func (f *marginFace) system(p *marginProblem, v, c, work []float64) (decrement float64) {
+// and b in place of c. The result is dᵀHd. The slice scratch is as long as c.
+func (f *marginFace) system(p *marginProblem, v, c, scratch []float64) (decrement float64) {
 	n, s := p.n, len(f.act)
 	f.whiten(p, v)
 	// Coordinates of d along Q: RQd = c.
@@ -287,7 +287,7 @@ func (f *marginFace) system(p *marginProblem, v, c, work []float64) (decrement f
 	// If the Hessian is small, v is much larger than d. Each round leaves an error of eps times the
 	// step of this round. If the step of a round is longer than d, another round must therefore
 	// follow.
-	b := work[:len(c)]
+	b := scratch[:len(c)]
 	clear(b)
 	for round := range systemRounds {
 		var moved float64

@@ -17,9 +17,10 @@ const (
 	// new factor.
 	updatedPart = 8
 
-	// updates is a number of changes. After this number of changes, a factor is computed anew, because
-	// each change adds rounding errors. Together the changes cost about as much as a new factor.
-	updates = 64
+	// maxUpdates is a number of changes. After this number of changes, a factor is computed anew,
+	// because each change adds rounding errors. Together the changes cost about as much as a new
+	// factor.
+	maxUpdates = 64
 )
 
 // factorise sets g like the method gradient, and factorises the face's optimality system. If the
@@ -70,7 +71,7 @@ func (f *marginFace) refactorise(p *marginProblem, g, theta, m []float64) bool {
 func (f *marginFace) setFactored() {
 	o := &f.factored
 	o.rows, o.coords = append(o.rows[:0], f.elbow...), append(o.coords[:0], f.act...)
-	o.changes, o.known = 0, true
+	o.changes, o.systemKnown = 0, true
 }
 
 // distance returns the number of values that are in only one of two ascending lists.
@@ -94,14 +95,14 @@ func distance(a, b []int) (count int) {
 // normal depends on other normals.
 func (f *marginFace) update(p *marginProblem) bool {
 	o := &f.factored
-	if !o.known || min(len(f.elbow), len(o.rows)) < updatedElbow {
+	if !o.systemKnown || min(len(f.elbow), len(o.rows)) < updatedElbow {
 		return false
 	}
 	changes := distance(o.rows, f.elbow) + distance(o.coords, f.act)
 	if changes == 0 {
 		return true
 	}
-	if o.changes += changes; o.changes > updates || updatedPart*changes > len(f.elbow) {
+	if o.changes += changes; o.changes > maxUpdates || updatedPart*changes > len(f.elbow) {
 		return false
 	}
 	// This order keeps the normals independent for as long as possible: first rows leave, then new

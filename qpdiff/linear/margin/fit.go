@@ -55,14 +55,14 @@ func (l *marginFit) Reset() {
 // solve computes the fit after the method begin, and writes theta. The parameter hasL1 is true if
 // λ1 is a hyperparameter.
 func (l *marginFit) solve(theta []float64, hasL1 bool) error {
-	warm := l.p.warm
+	warm := l.p.isWarm
 	l.p.stopper = &l.state.Stop
 	attempt := func() error {
 		if err := l.p.solve(); err != nil {
 			return err
 		}
 		dense.Scatter(l.mult, l.p.mult, l.p.elbow)
-		return l.find(&l.p, hasL1)
+		return l.findWeak(&l.p, hasL1)
 	}
 	err := attempt()
 	// if the search started from the last face, rounding may hide more than after a start from θ = 0
@@ -86,7 +86,7 @@ func (l *marginFit) elbow(learner any, dst []int) ([]int, error) {
 
 // notDifferentiable returns the error for the inputs that g asks for and in which there is no
 // derivative. The parameter hyper lists the names of the hyperparameters among these inputs. The
-// numbers in the parameter weak are numbers of distinct rows.
-func (l *marginFit) notDifferentiable(g *learn.Grad, weak qpdiff.Weak, hyper ...qpdiff.Input) error {
-	return learner.NotDifferentiable(g, weak, l.p.First, "move the hyperparameters, ask JVP for a directional derivative, or set Generalised", hyper...)
+// numbers in the parameter weakSet are numbers of distinct rows.
+func (l *marginFit) notDifferentiable(g *learn.Grad, weakSet qpdiff.Weak, hyper ...qpdiff.Input) error {
+	return learner.NotDifferentiable(g, weakSet, l.p.First, "move the hyperparameters, ask JVP for a directional derivative, or set Generalised", hyper...)
 }

@@ -121,7 +121,7 @@ func (p *marginSolver) searchCurved() (t float64, kinkID int, ok bool) {
 	// The search looks for the first kink after which the slope is not negative.
 	jumps = 0
 	lo, hi := 0.0, 1.0
-	for k := p.passed(slope); k < len(p.kinks); k++ {
+	for k := p.passedKinks(slope); k < len(p.kinks); k++ {
 		kk := p.kinks[k]
 		jumps = kk.jumpsBefore
 		if k > 0 {
@@ -140,7 +140,7 @@ func (p *marginSolver) searchCurved() (t float64, kinkID int, ok bool) {
 			return kk.t, kk.id, true
 		}
 	}
-	for range bisections {
+	for range maxBisections {
 		t = (lo + hi) / 2
 		switch s := slope(t) + jumps; {
 		case s > 0:
@@ -160,10 +160,10 @@ func (p *marginSolver) searchCurved() (t float64, kinkID int, ok bool) {
 // costs a pass over the rows.
 const fewKinks = 8
 
-// passed returns a number of kinks that searchCurved can skip, because the slope is still negative
-// after each of them. If there are few kinks, it returns 0. The function slope returns the slope
-// without the jumps at the kinks. Each jump increases the slope.
-func (p *marginSolver) passed(slope func(t float64) float64) int {
+// passedKinks returns a number of kinks that searchCurved can skip, because the slope is still
+// negative after each of them. If there are few kinks, it returns 0. The function slope returns the
+// slope without the jumps at the kinks. Each jump increases the slope.
+func (p *marginSolver) passedKinks(slope func(t float64) float64) int {
 	beyond := func(k int) bool {
 		p.stopper.Look()
 		return slope(p.kinks[k].t)+p.kinks[k].jumpsBefore+p.kinks[k].jump >= 0
@@ -178,9 +178,9 @@ func (p *marginSolver) passed(slope func(t float64) float64) int {
 	return from + sort.Search(min(to, len(p.kinks))-1-from, func(k int) bool { return beyond(from + k) })
 }
 
-// cross changes the face for the kinks that the step has passed, and for the kink kinkID at which
-// the step has ended.
-func (p *marginSolver) cross(kinkID int) {
+// crossKinks changes the face for the kinks that the step has passed, and for the kink kinkID at
+// which the step has ended.
+func (p *marginSolver) crossKinks(kinkID int) {
 	for _, k := range p.kinks {
 		if k.id < p.rows {
 			p.side[k.id] = -p.side[k.id]
@@ -191,10 +191,10 @@ func (p *marginSolver) cross(kinkID int) {
 	}
 	switch {
 	case kinkID >= p.rows:
-		p.zero(kinkID - p.rows)
+		p.dropCoordinate(kinkID - p.rows)
 	case kinkID >= 0 && p.hinge > 0:
 		p.m[kinkID] = 1
-		p.hold(kinkID)
+		p.holdOnElbow(kinkID)
 	case kinkID >= 0:
 		p.side[kinkID] = -p.side[kinkID]
 	}

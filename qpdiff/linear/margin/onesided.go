@@ -26,7 +26,7 @@ func (d *marginDerivative) forward(l *marginFit, dtheta []float64, t *learn.Grad
 			return err
 		}
 	} else {
-		if (t.X != nil || t.Y != nil) && !d.independent(l) {
+		if (t.X != nil || t.Y != nil) && !d.areIndependent(l) {
 			return l.notDifferentiable(&learn.Grad{X: t.X, Y: t.Y}, l.weak)
 		}
 		d.leaveOutWeak(l, true)
@@ -116,7 +116,7 @@ func (d *marginDerivative) oneSided(l *marginFit, dtheta []float64, rate float64
 	if rate > 0 {
 		slackRows, slackCoords = slices.Concat(slackRows, l.weakFree.Rows), l.weakFree.Coords
 	}
-	slack := d.parts(l, slackRows)
+	slack := d.rowPartsOf(l, slackRows)
 	nv := len(vars)
 	if nv == 0 {
 		clear(dtheta)
@@ -138,10 +138,10 @@ func (d *marginDerivative) oneSided(l *marginFit, dtheta []float64, rate float64
 		}
 	}
 	for _, i := range d.face.elbow {
-		q.equal(normal(i, 1), d.u[i])
+		q.addEquality(normal(i, 1), d.u[i])
 	}
 	if p.hinge > 0 {
-		for _, part := range d.parts(l, weak.Rows) {
+		for _, part := range d.rowPartsOf(l, weak.Rows) {
 			s := -float64(d.face.side[part.row])
 			q.atMost(normal(part.row, s), s*part.u)
 		}
@@ -204,8 +204,8 @@ func (q *sidedQP) unit(k int, v float64) []float64 {
 	return row
 }
 
-// equal adds the constraint rowᵀz = b.
-func (q *sidedQP) equal(row []float64, b float64) {
+// addEquality adds the constraint rowᵀz = b.
+func (q *sidedQP) addEquality(row []float64, b float64) {
 	q.a = append(q.a, row...)
 	q.B = append(q.B, b)
 }
@@ -235,8 +235,8 @@ type rowPart struct {
 	u, copies float64 // copies: the sum of their weights
 }
 
-// parts returns the rowParts of the distinct rows in the list rows.
-func (d *marginDerivative) parts(l *marginFit, rows []int) (parts []rowPart) {
+// rowPartsOf returns the rowParts of the distinct rows in the list rows.
+func (d *marginDerivative) rowPartsOf(l *marginFit, rows []int) (parts []rowPart) {
 	for i, k := range l.p.Of {
 		if !slices.Contains(rows, k) {
 			continue
@@ -251,10 +251,10 @@ func (d *marginDerivative) parts(l *marginFit, rows []int) (parts []rowPart) {
 	return parts
 }
 
-// independent reports whether the gradients of all active constraints are linearly independent. The
-// active constraints include the weakly active constraints. If the gradients are dependent, the
+// areIndependent reports whether the gradients of all active constraints are linearly independent.
+// The active constraints include the weakly active constraints. If the gradients are dependent, the
 // multipliers are not unique, and a change of the data can change any multiplier.
-func (d *marginDerivative) independent(l *marginFit) bool {
+func (d *marginDerivative) areIndependent(l *marginFit) bool {
 	p, f := &l.p.marginProblem, &d.ownFace
 	if !d.withoutWeak(l, true) {
 		return false

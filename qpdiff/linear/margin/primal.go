@@ -11,15 +11,15 @@ import (
 
 // solve moves theta to the solution.
 func (p *marginSolver) solve() error {
-	p.solved, p.factored.known, p.rounds = false, false, 0
+	p.isSolved, p.factored.systemKnown, p.rounds = false, false, 0
 	p.curved = p.smooth != [3]float64{}
-	if p.warm && p.resume() {
+	if p.isWarm && p.resume() {
 		if err := p.primal(); err == nil {
 			return nil
 		}
 	}
-	p.warm = false
-	if p.descend() && p.fromFeasible(p.limit()) && p.primal() == nil {
+	p.isWarm = false
+	if p.descend() && p.fromFeasible(p.stepLimit()) && p.primal() == nil {
 		return nil
 	}
 	return p.fromZero()
@@ -27,7 +27,7 @@ func (p *marginSolver) solve() error {
 
 // fromZero finds the solution from θ = 0.
 func (p *marginSolver) fromZero() error {
-	p.factored.known = false
+	p.factored.systemKnown = false
 	clear(p.theta)
 	clear(p.m)
 	dense.Fill(p.side, -1)
@@ -51,7 +51,7 @@ func (p *marginSolver) resume() bool {
 	if !p.newtonStep() {
 		return false
 	}
-	p.advance(1)
+	p.takeStep(1)
 	p.margins()
 	p.support(p.theta, p.l1)
 	for i, m := range p.m {
@@ -63,19 +63,19 @@ func (p *marginSolver) resume() bool {
 	return p.objective(p.theta, p.m) <= p.total*(p.hinge+p.smooth[0]+p.smooth[1]+p.smooth[2]*math.Ln2)
 }
 
-// limit returns the value of p.rounds at which the solve fails.
-func (p *marginSolver) limit() int { return p.rounds + fixedRounds + kinkRounds*(p.rows+p.n) }
+// stepLimit returns the value of p.rounds at which the solve fails.
+func (p *marginSolver) stepLimit() int { return p.rounds + fixedRounds + kinkRounds*(p.rows+p.n) }
 
 // primal moves θ from face to face to the solution.
 func (p *marginSolver) primal() error {
-	clear(p.tried)
-	s := primalSearch{marginSolver: p, last: math.Inf(1), before: math.Inf(1)}
-	limit := p.limit()
+	clear(p.correctedRows)
+	s := primalSearch{marginSolver: p, lastObjective: math.Inf(1), objectiveBefore: math.Inf(1)}
+	limit := p.stepLimit()
 	for round := 1; p.rounds < limit; round++ {
 		if !p.newtonStep() {
 			return errSingularMargins
 		}
-		if p.hinge > 0 && round%stuckRounds == 0 && s.stuck() {
+		if p.hinge > 0 && round%stuckRounds == 0 && s.isStuck() {
 			if !p.dual(limit) {
 				break
 			}
@@ -96,34 +96,34 @@ func (p *marginSolver) primal() error {
 // primalSearch is the state of primal.
 type primalSearch struct {
 	*marginSolver
-	still   int     // number of successive steps of length zero
-	last    float64 // the length of the previous step on the same face; +Inf if there was no such step
-	before  float64 // objective at the last call of stuck, +Inf before the first
-	rounded bool    // correctSides has moved margins to 1, so that the next step is not exact
+	zeroSteps       int     // number of successive steps of length zero
+	lastObjective   float64 // the length of the previous step on the same face; +Inf if there was no such step
+	objectiveBefore float64 // objective at the last call of isStuck, +Inf before the first
+	rounded         bool    // correctSides has moved margins to 1, so that the next step is not exact
 	// correctSides has left a margin on the wrong side of 1 by more than learner.DecisionTol
 	hidden bool
 }
 
-// stuck reports whether the objective has not fallen since the last call.
-func (s *primalSearch) stuck() bool {
+// isStuck reports whether the objective has not fallen since the last call.
+func (s *primalSearch) isStuck() bool {
 	f := s.objective(s.theta, s.m)
-	stuck := f >= s.before-stillTol*math.Abs(s.before)
-	s.before = f
+	stuck := f >= s.objectiveBefore-stillTol*math.Abs(s.objectiveBefore)
+	s.objectiveBefore = f
 	return stuck
 }
 
 // lastOnFace reports whether a step ends at the face's minimiser. The step must cross no kink. It
-// changes margins by at most the parameter moved.
-func (s *primalSearch) lastOnFace(moved float64) bool {
-	return !s.curved || moved <= lastStep || moved < roundedStep && moved > s.last/2
+// changes margins by at most the parameter maxMove.
+func (s *primalSearch) lastOnFace(maxMove float64) bool {
+	return !s.curved || maxMove <= lastStep || maxMove < roundedStep && maxMove > s.lastObjective/2
 }
 
 // minimiseFace takes the whole step to the face's minimiser. At the minimiser it looks for a reason
 // to leave the face: a margin on the other side of 1, or a multiplier with the wrong sign. If there
 // is no reason, θ is the solution.
 func (s *primalSearch) minimiseFace() (optimal bool, err error) {
-	s.last = math.Inf(1)
-	s.advance(1)
+	s.lastObjective = math.Inf(1)
+	s.takeStep(1)
 	s.margins()
 	if !s.curved {
 		s.refine()
@@ -133,14 +133,14 @@ func (s *primalSearch) minimiseFace() (optimal bool, err error) {
 		s.rounded = true
 	case s.rounded || !s.onElbow():
 		s.rounded = false // the next step, from here, is exact
-	case s.release(s.still > blockedSteps) > 0:
+	case s.releaseWrong(s.zeroSteps > blockedSteps) > 0:
 	case s.hidden:
 		return false, errHiddenSide
 	case s.factored.changes > 0: // θ must come from a new factor of the face
-		s.factored.known = false
+		s.factored.systemKnown = false
 	default:
 		s.clearWrongSigns()
-		s.warm, s.solved = true, !s.curved
+		s.isWarm, s.isSolved = true, !s.curved
 		return true, nil
 	}
 	return false, nil
@@ -163,29 +163,29 @@ func (s *primalSearch) clearWrongSigns() {
 }
 
 // changeFace moves θ along the step until the objective stops falling, and takes the face of this
-// point. The parameters moved and crossed are the results of collect. If the line search fails,
+// point. The parameters maxMove and crossed are the results of collect. If the line search fails,
 // changeFace returns false.
-func (s *primalSearch) changeFace(moved float64, crossed int) bool {
-	t, blocked, ok := s.search(moved)
+func (s *primalSearch) changeFace(maxMove float64, crossed int) bool {
+	t, blocked, ok := s.search(maxMove)
 	if !ok {
 		return false
 	}
-	s.still++
+	s.zeroSteps++
 	if t > 0 {
-		s.still = 0
+		s.zeroSteps = 0
 	}
-	s.advance(t)
+	s.takeStep(t)
 	m := s.m[:len(s.dm)]
 	for i, v := range s.dm {
 		m[i] += t * v
 	}
-	s.cross(blocked)
-	s.last = math.Inf(1)
+	s.crossKinks(blocked)
+	s.lastObjective = math.Inf(1)
 	if t == 1 && crossed == 0 { // the face is the same
-		s.last = moved
-		if s.curved && moved < nearStep {
+		s.lastObjective = maxMove
+		if s.curved && maxMove < nearStep {
 			// Near the face's minimiser a wrong sign is a wrong sign.
-			s.release(true)
+			s.releaseWrong(true)
 		}
 	}
 	return true
@@ -211,12 +211,12 @@ func (s *primalSearch) correctSides() (changed bool) {
 		}
 		switch {
 		case v < -stillTol*terms:
-		case p.tried[i] || side == 0:
+		case p.correctedRows[i] || side == 0:
 			continue
-		case v < 0 && p.steep(i, -v/stillTol), side < 0 && p.steep(i, dense.ComplementarityTol*dense.Eps*terms):
+		case v < 0 && p.isSteep(i, -v/stillTol), side < 0 && p.isSteep(i, dense.ComplementarityTol*dense.Eps*terms):
 			// The margin is set to 1. If it were beyond 1 on the new side too, the line search would miss
 			// the kink.
-			p.tried[i], p.m[i] = true, 1
+			p.correctedRows[i], p.m[i] = true, 1
 		default:
 			s.hidden = s.hidden || v < -learner.DecisionTol
 			continue

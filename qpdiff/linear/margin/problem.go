@@ -67,10 +67,10 @@ const (
 	// none of its digits.
 	minSquares = 0x1p-900
 
-	// bisections bounds the number of bisections in a line search if the loss has a smooth part ℓ.
+	// maxBisections bounds the number of bisections in a line search if the loss has a smooth part ℓ.
 	// After the last one, the step is 2⁻²⁰⁰ of the Newton step. This step is still too long only if a
 	// loss has a weight above 1e60.
-	bisections = 200
+	maxBisections = 200
 
 	// sufficientSlope decides when the line search ends if the loss has a smooth part ℓ: at a step
 	// length t with |slope at t| ≤ sufficientSlope·|slope at 0| (the curvature condition of Wolfe
@@ -86,9 +86,9 @@ const (
 	// to the smallest. The other half is a reserve for the rounding errors of many constraints.
 	systemRounds = 80
 
-	// refinements bounds the number of corrections of [marginSolver.refine]. Each correction squares
-	// the relative error.
-	refinements = 3
+	// maxRefinements bounds the number of corrections of [marginSolver.refine]. Each correction
+	// squares the relative error.
+	maxRefinements = 3
 
 	// looseBound limits the use of an upper bound for the elbow's condition number: the bound is used
 	// only if it is at most looseBound. With a larger bound, too many rows would be examined twice, so

@@ -34,9 +34,9 @@ type marginSolver struct {
 
 	// for each row: true if correctSides has moved the row to its other side although its margin is 1
 	// up to rounding
-	tried  []bool
-	warm   bool // theta and the face come from the last solve
-	rounds int  // faces of the last solve
+	correctedRows []bool
+	isWarm        bool // theta and the face come from the last solve
+	rounds        int  // faces of the last solve
 
 	dir       []float64 // the step, for the coordinates of the support
 	dm        []float64 // the change of the margins along this step
@@ -66,7 +66,7 @@ func (p *marginSolver) resize(rows, n int) {
 	*p = marginSolver{
 		marginProblem: marginProblem{n: n, z: make([]float64, rows*n), norm: make([]float64, rows)},
 		theta:         make([]float64, n), m: make([]float64, rows), mult: make([]float64, 0, n), grad: make([]float64, n),
-		tried: make([]bool, rows), dir: make([]float64, n), dm: make([]float64, rows), kinks: make([]kink, 0, rows+n),
+		correctedRows: make([]bool, rows), dir: make([]float64, n), dm: make([]float64, rows), kinks: make([]kink, 0, rows+n),
 		b: make([]float64, rows), v: make([]float64, n), frac: make([]float64, 0, 2*n),
 		work: make([]float64, n), coef: make([]float64, n), gram: make([]float64, n*n),
 	}
@@ -100,20 +100,20 @@ func (p *marginSolver) load(d learn.Data) error {
 		}
 	}
 	if p.Distinct(p.z, rows, n) {
-		p.warm = false
+		p.isWarm = false
 	}
 	p.rows = len(p.First)
-	p.m, p.side, p.tried, p.norm, p.dm = p.m[:p.rows], p.side[:p.rows], p.tried[:p.rows], p.norm[:p.rows], p.dm[:p.rows]
+	p.m, p.side, p.correctedRows, p.norm, p.dm = p.m[:p.rows], p.side[:p.rows], p.correctedRows[:p.rows], p.norm[:p.rows], p.dm[:p.rows]
 	for k, i := range p.First {
 		z := p.z[k*n : (k+1)*n]
 		copy(z, p.z[i*n:(i+1)*n])
 		p.norm[k] = norm2(z)
 	}
-	p.solved = false
+	p.isSolved = false
 	return nil
 }
 
-func (p *marginSolver) reset() { p.warm, p.solved = false, false }
+func (p *marginSolver) reset() { p.isWarm, p.isSolved = false, false }
 
 // margins computes m = Zθ.
 func (p *marginSolver) margins() {
@@ -123,8 +123,8 @@ func (p *marginSolver) margins() {
 	}
 }
 
-// advance moves theta by t along the step.
-func (p *marginSolver) advance(t float64) {
+// takeStep moves theta by t along the step.
+func (p *marginSolver) takeStep(t float64) {
 	for k, j := range p.act {
 		p.theta[j] += t * p.dir[k]
 	}
@@ -173,8 +173,8 @@ func (p *marginSolver) addMultipliers() {
 	}
 }
 
-// zero sets θ_j to 0 and removes coordinate j from the support.
-func (p *marginSolver) zero(j int) {
+// dropCoordinate sets θ_j to 0 and removes coordinate j from the support.
+func (p *marginSolver) dropCoordinate(j int) {
 	p.remove(j)
 	p.theta[j] = 0
 }
@@ -211,9 +211,9 @@ func (p *marginSolver) marginSize(i int) float64 {
 	return size
 }
 
-// steep reports whether the squared hinge loss of row i has a large gradient at the distance d from
-// its kink. The gradient is large if it exceeds the terms in the gradient of the objective.
-func (p *marginSolver) steep(i int, d float64) bool {
+// isSteep reports whether the squared hinge loss of row i has a large gradient at the distance d
+// from its kink. The gradient is large if it exceeds the terms in the gradient of the objective.
+func (p *marginSolver) isSteep(i int, d float64) bool {
 	return p.outweighs(i, 2*p.smooth[1]*p.Copies[i]*d)
 }
 
@@ -223,11 +223,11 @@ func (p *marginSolver) outweighs(i int, slope float64) bool {
 	return slope != 0 && slices.ContainsFunc(p.act, func(j int) bool { return slope*math.Abs(p.z[i*p.n+j]) > p.gradSize(j) })
 }
 
-// negative reports whether a multiplier is below 0 by more than rounding: the multiplier of row e
+// isNegative reports whether a multiplier is below 0 by more than rounding: the multiplier of row e
 // of the elbow. The rounding is relative to the smaller of two sizes: the upper bound of the
 // multiplier, and the terms that the multiplier balances. If there are no violators, these terms
 // are only the terms of the ridge penalty, which may be very small.
-func (p *marginSolver) negative(e int) bool {
+func (p *marginSolver) isNegative(e int) bool {
 	b, i := p.mult[e], p.elbow[e]
 	return b < 0 && (b < -marginTol*p.multBound(i) || p.outweighs(i, -b/marginTol))
 }
@@ -237,7 +237,7 @@ func (p *marginSolver) negative(e int) bool {
 // about eps·‖z_i‖‖θ‖ in margin i. If large entries of z_i are multiplied by small entries of θ,
 // this error is much larger than the rounding of the terms.
 func (p *marginSolver) refine() {
-	for range refinements {
+	for range maxRefinements {
 		off := p.work[:len(p.elbow)]
 		accurate := true
 		for e, i := range p.elbow {
@@ -252,7 +252,7 @@ func (p *marginSolver) refine() {
 		d := p.dir[:len(p.act)]
 		clear(d)
 		p.system(&p.marginProblem, d, off, p.coef)
-		p.advance(1)
+		p.takeStep(1)
 		for e, v := range off {
 			p.mult[e] += v
 		}
@@ -260,10 +260,11 @@ func (p *marginSolver) refine() {
 	}
 }
 
-// release removes the constraints whose multipliers have the wrong sign. If the parameter firstOnly
-// is true, it removes only the first of these constraints. It returns the number of removed
-// constraints. Before the call, θ must be the face's minimiser. release also completes grad.
-func (p *marginSolver) release(firstOnly bool) int {
+// releaseWrong removes the constraints whose multipliers have the wrong sign. If the parameter
+// firstOnly is true, it removes only the first of these constraints. It returns the number of
+// removed constraints. Before the call, θ must be the face's minimiser. releaseWrong also completes
+// grad.
+func (p *marginSolver) releaseWrong(firstOnly bool) int {
 	if !p.curved {
 		for j, t := range p.theta {
 			p.grad[j] += p.l2 * t
@@ -276,7 +277,7 @@ func (p *marginSolver) release(firstOnly bool) int {
 	for e := 0; e < len(p.elbow); e++ {
 		top := p.multBound(p.elbow[e])
 		above := p.mult[e] > top+marginTol*top
-		if !above && !p.negative(e) {
+		if !above && !p.isNegative(e) {
 			continue
 		}
 		p.side[p.elbow[e]] = sideIf(above)

@@ -27,7 +27,7 @@ func TestUpdatedFactor(t *testing.T) {
 	p.l2, p.elbow = .3, p.elbow[:0]
 	p.support(numtest.Normals(rng, n), 1)
 	for _, i := range rng.Perm(rows)[:70] {
-		p.hold(i)
+		p.holdOnElbow(i)
 	}
 	updated := 0
 	for trial := range 200 {
@@ -38,7 +38,7 @@ func TestUpdatedFactor(t *testing.T) {
 				p.side[p.elbow[min(e, len(p.elbow)-1)]] = 1
 				p.dropReleased()
 			case !held:
-				p.hold(i)
+				p.holdOnElbow(i)
 			}
 			if p.pos[j] < 0 {
 				p.insert(j, 1)
@@ -97,7 +97,7 @@ func TestUpdatedFactorOfDependentRows(t *testing.T) {
 	p.l2, p.elbow = 1, p.elbow[:0]
 	p.support(numtest.Ones(n), 1)
 	for i := range 70 {
-		p.hold(i)
+		p.holdOnElbow(i)
 	}
 	elbow := func(what string, want int) {
 		t.Helper()
@@ -106,14 +106,14 @@ func TestUpdatedFactorOfDependentRows(t *testing.T) {
 		}
 	}
 	elbow("independent rows", 70)
-	p.hold(89)
+	p.holdOnElbow(89)
 	elbow("one row more", 71)
 	if p.factored.changes != 1 {
 		t.Error("the factor was not updated")
 	}
 	p.remove(n - 1)
 	elbow("without the coordinate that makes it independent", 70)
-	p.hold(89)
+	p.holdOnElbow(89)
 	elbow("a dependent row", 70)
 }
 

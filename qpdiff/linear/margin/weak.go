@@ -31,9 +31,9 @@ func (w *weakMargins) resize(rows, n int) {
 	dense.GrowAll(n, &w.root, &w.length, &w.v, &w.b)
 }
 
-// find lists the weakly active rows and coordinates at the solution of the solver p. The parameter
-// hasL1 is true if λ1 is a hyperparameter.
-func (w *weakMargins) find(p *marginSolver, hasL1 bool) error {
+// findWeak lists the weakly active rows and coordinates at the solution of the solver p. The
+// parameter hasL1 is true if λ1 is a hyperparameter.
+func (w *weakMargins) findWeak(p *marginSolver, hasL1 bool) error {
 	s := len(p.act)
 	theta := norm2(p.theta)
 	if !dense.Finite(theta * slices.Max(p.norm)) { // a bound for the terms of a margin; the tolerances are relative to this bound
@@ -64,7 +64,7 @@ func (w *weakMargins) find(p *marginSolver, hasL1 bool) error {
 		return nil
 	}
 	if p.curved {
-		if p.solved = p.refactorise(&p.marginProblem, p.grad, p.theta, p.m); !p.solved {
+		if p.isSolved = p.refactorise(&p.marginProblem, p.grad, p.theta, p.m); !p.isSolved {
 			return errSingularMargins
 		}
 		if cond = dense.LDLCond(p.h, p.dinv, s, s, p.dir, p.coef); dense.Unsolvable(cond) {
@@ -75,19 +75,19 @@ func (w *weakMargins) find(p *marginSolver, hasL1 bool) error {
 	if p.curved {
 		return nil // Newton's last step may leave more than rounding
 	}
-	row := func(i int) bool { return w.decided(p, i) }
-	coord := func(j int) bool { return w.decided(p, p.rows+j) }
+	row := func(i int) bool { return w.isDecided(p, i) }
+	coord := func(j int) bool { return w.isDecided(p, p.rows+j) }
 	w.weak.Rows, w.weak.Coords = slices.DeleteFunc(w.weak.Rows, row), slices.DeleteFunc(w.weak.Coords, coord)
 	w.weakFree.Rows, w.weakFree.Coords = slices.DeleteFunc(w.weakFree.Rows, row), slices.DeleteFunc(w.weakFree.Coords, coord)
 	return nil
 }
 
-// decided reports whether it is certain on which side of its kink row id, or coordinate id−rows,
+// isDecided reports whether it is certain on which side of its kink row id, or coordinate id−rows,
 // is. It computes the rounding error with one solve, and compares it with the distance from the
-// kink. decided is called only for the rows and coordinates that listAll has listed. In contrast,
+// kink. isDecided is called only for the rows and coordinates that listAll has listed. In contrast,
 // listAll bounds all errors together, by the condition number of the face's system. The loss must
 // have no smooth part ℓ.
-func (w *weakMargins) decided(p *marginSolver, id int) bool {
+func (w *weakMargins) isDecided(p *marginSolver, id int) bool {
 	p.stopper.Look()
 	v, b := dense.Zeros(w.v, len(p.act)), dense.Zeros(w.b, len(p.elbow))
 	var value, err float64
