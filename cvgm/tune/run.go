@@ -47,7 +47,11 @@ func (w *tuning) run() (*Tuned, error) {
 	} else if s.largestKind() > 1 {
 		w.expected += expectedSeparate
 	}
-	w.expected *= 1 + folds*w.repeats(folds, w.expected*len(splits))
+	w.searches = float64(folds) * w.expectedRepeats(folds, w.expected*len(splits))
+	// A search without an outer fold has a share of the rows. The time of a fit is between a constant
+	// and the cube of its rows. The square is expected.
+	share := 1 - 1/float64(max(2, folds))
+	w.shorter = share * share
 	if !w.deadline.IsZero() {
 		if s, err = w.economise(s, rows); err != nil {
 			return w.stopped(s, err)

@@ -3,7 +3,14 @@ package tune
 import (
 	"flag"
 	"math"
+	"slices"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
 )
 
 var timeLeftSets = flag.Int("time-left", 0, "data sets on which the shown time left is compared with the time; zero: none, because a clock judges them")
@@ -46,5 +53,50 @@ func TestTimeLeftOfDrawnSets(t *testing.T) {
 	t.Logf("right on %d of %d sets", right, all)
 	if float64(right) < least*float64(all) {
 		t.Errorf("right on fewer than %.0f", least*float64(all))
+	}
+}
+
+// powerLearner is a learner whose fit takes a power of the number of rows in time.
+type powerLearner struct {
+	linear.ElasticNet
+	Power float64
+	rows  int
+}
+
+func (l *powerLearner) New() learn.Learner { return &powerLearner{Power: l.Power} }
+
+func (l *powerLearner) Load(d learn.Data) error {
+	l.rows = len(d.Y)
+	if d.Rows != nil {
+		l.rows = len(d.Rows)
+	}
+	return l.ElasticNet.Load(d)
+}
+
+func (l *powerLearner) Fit(theta, hyper []float64) error {
+	time.Sleep(time.Duration(math.Pow(float64(l.rows), l.Power) * float64(time.Second)))
+	return l.ElasticNet.Fit(theta, hyper)
+}
+
+// The searches of outer folds have fewer rows than the first search. When they begin, the expected
+// time of one of their evaluations is right within a factor 1.5, if the time of a fit is a power from
+// ½ to 3 of its rows.
+func TestTimeLeftOfFoldsWithFewerRows(t *testing.T) {
+	const factor = 1.5
+	for _, power := range []float64{.5, 1, 2, 3} {
+		for _, repeats := range []int{1, 4} {
+			var steps []Progress
+			var total time.Duration
+			synctest.Test(t, func(t *testing.T) {
+				tuner := Tuner{Learner: &powerLearner{Power: power}, Workers: 1, Repeats: repeats, Progress: func(p Progress) { steps = append(steps, p) }}
+				total = mustTune(t, tuner, houses(80)).Elapsed
+			})
+			first := slices.IndexFunc(steps, func(p Progress) bool { return strings.HasPrefix(p.Stage, "outer fold") })
+			p, searches := steps[first], defaultOuterFolds*repeats
+			expected := p.Left.Seconds() / float64(first*searches)
+			if ratio := expected / (total - p.Elapsed).Seconds() * float64(len(steps)-first); math.Abs(math.Log(ratio)) > math.Log(factor) {
+				t.Errorf("power %v, %d repeats: %.2f of the time of an evaluation", power, repeats, ratio)
+			}
+		}
 	}
 }

@@ -37,7 +37,10 @@ type tuning struct {
 	fits        int           // of the search
 	last        time.Time     // the end of the last evaluation, or began
 	each        time.Duration // the measured time of an evaluation
-	expected    int           // the expected number of all evaluations
+	expected    int           // the expected number of evaluations: of the first search, and after it of all searches
+	searches    float64       // the expected number of searches without an outer fold
+	shorter     float64       // the expected time of an evaluation without an outer fold, divided by its time in the first search
+	searched    time.Duration // the measured time of the first search, after its end
 	rival       *rival
 	judged      []judged // the models of the outer folds
 	first       *repeat  // of the outer folds
@@ -66,12 +69,27 @@ func (w *tuning) evaluated(loss, best float64) {
 	}
 	p := Progress{Stage: w.stage, Evaluations: w.evaluations, Loss: loss, Best: best, Elapsed: time.Since(w.began)}
 	if w.evaluations >= 2 {
-		p.Left = time.Duration(max(1, w.expected-w.evaluations)) * w.each
+		p.Left = w.left()
 		if !w.deadline.IsZero() {
 			p.Left = min(p.Left, max(0, time.Until(w.deadline)))
 		}
 	}
 	w.Progress(p)
+}
+
+// measured returns the time of all evaluations except the first one.
+func (w *tuning) measured() time.Duration { return w.each * time.Duration(w.evaluations-1) }
+
+// left returns the estimated remaining time. The times of the searches without an outer fold are
+// measured, too. The expected time of one of them then counts as a further measurement.
+func (w *tuning) left() time.Duration {
+	remaining := float64(max(1, w.expected-w.evaluations))
+	if w.searched == 0 {
+		evaluations := float64(max(w.expected, w.evaluations))
+		return time.Duration((remaining + w.searches*evaluations*w.shorter) * float64(w.each))
+	}
+	without := float64(w.measured()-w.searched) + w.shorter*float64(w.searched)
+	return time.Duration(remaining * without / float64(w.evaluations))
 }
 
 // rows returns the indices of the examples of positive weight. Other examples are in no fold and do
