@@ -8,7 +8,7 @@ STYLE = """
 }
 * { box-sizing: border-box }
 html { scroll-padding-top: 1rem; -webkit-text-size-adjust: 100% }
-body { margin: 0 auto; max-width: 62rem; padding: 1.2rem; background: var(--page); color: var(--ink); font: 1rem/1.55 system-ui, "Liberation Sans", sans-serif; overflow-wrap: break-word }
+body { margin: 0 auto; max-width: 76rem; padding: 1.2rem; background: var(--page); color: var(--ink); font: 1rem/1.55 system-ui, "Liberation Sans", sans-serif; overflow-wrap: break-word }
 h1, h2, h3, h4 { line-height: 1.25; text-wrap: balance }
 h2 { margin-top: 2.2rem; border-top: 1px solid var(--line); padding-top: 1rem }
 h3 { margin-top: 2rem }
@@ -27,11 +27,11 @@ figcaption { margin-top: .4rem; max-width: 52rem }
 .wide, .display { overflow-x: auto; overflow-y: hidden }
 .display { display: block; margin: .8rem 0 }
 math { font-family: math, "STIX Two Math", "Cambria Math", "Latin Modern Math", "DejaVu Math TeX Gyre", serif }
-table { border-collapse: collapse; font-size: .9rem; margin: .3rem 0 }
-th, td { padding: .3rem .6rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top }
+table { border-collapse: collapse; font-size: .875rem; margin: .3rem 0 }
+th, td { padding: .3rem .45rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top }
 th, thead td { background: var(--soft); overflow-wrap: normal }
 .number { text-align: right }
-td.number { font-variant-numeric: tabular-nums }
+td.number { font-variant-numeric: tabular-nums; white-space: nowrap }
 td:not(:first-child) { overflow-wrap: normal }
 td.sentence { min-width: 16rem }
 td code { font-size: .75em; white-space: nowrap }
@@ -50,6 +50,7 @@ nav ul { display: flex; flex-wrap: wrap; gap: .1rem 1rem; margin: 0; padding: 0 
 nav [aria-current] { color: var(--ink); font-weight: 600; text-decoration: none }
 .card { margin-top: 1.4rem; border-top: 1px solid var(--line); font-size: .9375rem; line-height: 1.45 }
 .card h3 { margin: .7rem 0 .3rem }
+.card table { font-size: .8125rem }
 .card p { margin: .3rem 0; max-width: none }
 .near { margin-top: 3rem; border-top: 1px solid var(--line); padding-top: 1rem }
 .short { margin-top: 2rem; border-top: 1px solid var(--line) }

@@ -12,6 +12,13 @@ from harness import CHECKOUT, COMMAND, DRIVER, browser, watchdog
 LONGEST = 15_000  # pixels of a page on a wide screen
 FIRST_PAGE = 1_000_000  # bytes that a reader fetches of the first page, with its pictures
 MEASURE = "() => [document.documentElement.scrollHeight, document.documentElement.scrollWidth]"
+OPEN = "() => { for (const e of document.querySelectorAll('details')) e.open = true }"
+WIDE = "() => [...document.querySelectorAll('.wide')].filter(e => !e.closest('details:not([open])') && e.scrollWidth > e.clientWidth + 1).map(e => e.innerText.slice(0, 80))"
+BROKEN = """() => [...document.querySelectorAll('td.number')].filter(cell => {
+    const text = document.createRange()
+    text.selectNodeContents(cell)
+    return new Set([...text.getClientRects()].map(box => Math.round(box.top))).size > 1
+}).map(cell => cell.innerText)"""
 
 
 class Report(unittest.TestCase):
@@ -37,6 +44,13 @@ class Report(unittest.TestCase):
         for name, tab in self.each(1280):
             self.assertLess(tab.evaluate(MEASURE)[0], LONGEST, name)
 
+    def test_tables_fit_and_numbers_are_on_one_line(self):
+        """Long tables, which are folded, may be wider than the page."""
+        for name, tab in self.each(1280):
+            self.assertEqual(tab.evaluate(WIDE), [], name)
+            tab.evaluate(OPEN)
+            self.assertEqual(tab.evaluate(BROKEN), [], name)
+
     def test_no_page_is_wider_than_a_telephone(self):
         for name, tab in self.each(390):
             self.assertEqual(tab.evaluate(MEASURE)[1], 390, name)
@@ -56,7 +70,7 @@ class Report(unittest.TestCase):
 
     def violations(self, tab, rules):
         """What axe finds in the page, with all that is folded opened."""
-        tab.evaluate("() => { for (const e of document.querySelectorAll('details')) e.open = true }")
+        tab.evaluate(OPEN)
         tab.add_script_tag(path=DRIVER / "axe_playwright_python" / "axe.min.js")
         found = tab.evaluate("rules => axe.run({resultTypes: ['violations'], ...rules}).then(r => r.violations)", rules)
         return [f"{violation['id']}: {node['html'][:200]}" for violation in found for node in violation["nodes"]]
