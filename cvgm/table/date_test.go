@@ -264,3 +264,22 @@ func FuzzCSV(f *testing.F) {
 		}
 	})
 }
+
+// Years of two digits have a note. It is to be checked if years are far in the future, as the years
+// of births before 1969 are.
+func TestYearsOfTwoDigits(t *testing.T) {
+	for name, c := range map[string]struct {
+		years []int
+		words string
+		check bool
+	}{
+		"sales":  {[]int{98, 99, 0, 1, 24}, "here from 1998 to 2024", false},
+		"births": {[]int{44, 57, 68, 69, 99}, "here from 1969 to 2068", true},
+		"plans":  {[]int{24, 25, 39}, "here from 2024 to 2039", false},
+	} {
+		table := read(t, CSV{}, fileOf(30, func(i int) string { return fmt.Sprintf("%02d.03.%02d", 10+i%18, c.years[i%len(c.years)]) }))
+		if note := noteOf(t, table, "a"); note.Check != c.check || !strings.Contains(note.Text, c.words) {
+			t.Errorf("%s: %+v", name, note)
+		}
+	}
+}

@@ -46,7 +46,7 @@ func (k *kinds) leaveOut(column, field, format string, args ...any) {
 
 // unlessMissing ends a note on texts of a feature that may mean a missing value.
 func (k *kinds) unlessMissing(column string) string {
-	const unless = ", unless such a text means a missing value"
+	const unless = ", unless such a text means a missing value in every column"
 	if k.csv.missingRule(column, isFeature) == MissingIsError {
 		return unless + ", for which CSV.Missing sets a rule"
 	}

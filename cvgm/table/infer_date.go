@@ -37,12 +37,28 @@ func (k *kinds) dates(i int, levels []string, number bool) (bool, error) {
 		if monthFirst(layout) != first {
 			layout, layouts[other] = layouts[other], layout
 		}
-		note(name, "CSV.Dates", "Column %q holds dates such as %q, which may begin with the day or the month: they are read as %q.", name, levels[0], layout)
+		note(name, "CSV.Dates", "Column %q holds dates such as %q, which may begin with the day or the month: they are read as %q, not as %q.", name, levels[0], layout, layouts[other])
 	}
 	if strings.Contains(layout, "06") && !strings.Contains(layout, "2006") {
-		k.note(name, "CSV.Ignore", "Column %q holds years of two digits, which are read as 1969 to 2068: other years need four digits in the file.", name)
+		k.twoDigits(name, layout, levels)
 	}
 	return true, k.addDates(i, layout)
+}
+
+// twoDigits adds a note on a column of dates with years of two digits. A year after plannedYear is
+// probably from the century before.
+func (k *kinds) twoDigits(name, layout string, levels []string) {
+	const plannedYear = 2040
+	var years []int
+	for _, level := range levels {
+		t, _ := portable.ParseDate(layout, level)
+		years = append(years, t.Year())
+	}
+	note, first, last := k.note, slices.Min(years), slices.Max(years)
+	if last > plannedYear {
+		note = k.doubt
+	}
+	note(name, "CSV.Ignore", "Column %q holds years of two digits, which are read as 1969 to 2068, here from %d to %d: other years need four digits in the file.", name, first, last)
 }
 
 // monthFirst reports whether the month precedes the day in the dates of the other columns of the

@@ -53,36 +53,35 @@ func TestFieldsOfNotesOverruleThem(t *testing.T) {
 		text  string
 		notes int
 		knows Number
-		date  string
 	}{
-		"many spellings of a target":         {CSV{}, target(spellings...), 1, Number{}, ""},
-		"many spellings of a column":         {CSV{}, feature(spellings...), 1, Number{}, ""},
-		"many spellings of 0 and 1":          {CSV{}, target(append([]string{"1"}, each(30, func(i int) string { return "0." + strings.Repeat("0", i+1) })...)...), 2, Number{}, ""},
-		"spellings of two classes":           {CSV{Positive: "yes"}, target("yes", "no", "Yes"), 1, Number{}, ""},
-		"spellings of two numbers":           {CSV{}, target("1", "2", "2.0"), 1, Number{}, ""},
-		"two dollars":                        {CSV{}, target("$1", "$2"), 1, Number{}, ""},
-		"dates and another number":           {CSV{Missing: MissingIsMean}, feature(append([]string{"20240231"}, each(19, func(i int) string { return fmt.Sprint(20240101 + i) })...)...), 1, Number{}, "20060102"},
-		"the same, where nothing may lack":   {CSV{}, feature(append([]string{"20240231", "0"}, each(19, func(i int) string { return fmt.Sprint(20240101 + i) })...)...), 1, Number{}, "20060102"},
-		"few dates and another number":       {CSV{Missing: MissingIsMean}, feature("20240131", "20240201", "99999999"), 1, Number{}, "20060102"},
-		"few dates":                          {CSV{}, feature("20240131", "20240201"), 1, Number{}, "20060102"},
-		"digits of dates":                    {CSV{}, feature(each(9, func(i int) string { return fmt.Sprint(20240101 + i) })...), 1, Number{}, ""},
-		"day or month":                       {CSV{}, feature("03/04/2025", "05/06/2024", "07/01/2024"), 1, Number{}, "1/2/2006"},
-		"years of two digits":                {CSV{}, feature("13.04.55", "25.06.24", "17.01.24"), 1, Number{}, ""},
-		"numbers and texts":                  {CSV{Missing: MissingIsMean}, feature("1", "2", "3", "unknown"), 1, Number{}, ""},
-		"the same without a rule":            {CSV{}, feature("1", "2", "3", "unknown"), 1, Number{}, ""},
-		"an identifier":                      {CSV{}, feature(each(60, func(i int) string { return fmt.Sprintf("K%d", i) })...), 1, Number{}, ""},
-		"rare levels":                        {CSV{}, feature(each(60, func(i int) string { return fmt.Sprintf("K%d", min(i, 24)) })...), 1, Number{}, ""},
-		"no frequent level":                  {CSV{}, feature(each(60, func(i int) string { return fmt.Sprintf("K%d", i/2) })...), 1, Number{}, ""},
-		"row numbers":                        {CSV{}, feature(each(60, func(i int) string { return fmt.Sprint(i) })...), 1, Number{}, ""},
-		"units without a common measure":     {CSV{}, feature(each(60, func(i int) string { return fmt.Sprintf("%d %s", i/2, []string{"kg", "m"}[i%2]) })...), 2, units["kg, m"], ""},
-		"units of two cases":                 {CSV{}, feature("1 mg", "2 Mg", "3 mg"), 1, units["mg"], ""},
-		"units of one measure":               {CSV{}, feature("1 kg", "200 g", "3 kg"), 1, Number{Unit: "kg", Units: map[string]float64{"g": 1}}, ""},
-		"a missing unit":                     {CSV{}, feature("1 kg", "200", "3 kg"), 1, units["g"], ""},
-		"a decimal point or a decimal comma": {CSV{}, feature("1,234", "2,345"), 1, units["comma"], ""},
-		"codes":                              {CSV{}, feature("00123", "01234", "04567"), 1, Number{}, ""},
-		"numbers with zeros":                 {CSV{}, feature("1", "02", "3"), 1, Number{}, ""},
-		"long numbers that rounding merges":  {CSV{}, feature("9007199254740993", "9007199254740992"), 1, Number{}, ""},
-		"long numbers":                       {CSV{}, feature("9007199254740993", "9007199254749992"), 1, Number{}, ""},
+		"many spellings of a target":         {CSV{}, target(spellings...), 1, Number{}},
+		"many spellings of a column":         {CSV{}, feature(spellings...), 1, Number{}},
+		"many spellings of 0 and 1":          {CSV{}, target(append([]string{"1"}, each(30, func(i int) string { return "0." + strings.Repeat("0", i+1) })...)...), 2, Number{}},
+		"spellings of two classes":           {CSV{Positive: "yes"}, target("yes", "no", "Yes"), 1, Number{}},
+		"spellings of two numbers":           {CSV{}, target("1", "2", "2.0"), 1, Number{}},
+		"two dollars":                        {CSV{}, target("$1", "$2"), 1, Number{}},
+		"dates and another number":           {CSV{Missing: MissingIsMean}, feature(append([]string{"20240231"}, each(19, func(i int) string { return fmt.Sprint(20240101 + i) })...)...), 1, Number{}},
+		"the same, where nothing may lack":   {CSV{}, feature(append([]string{"20240231", "0"}, each(19, func(i int) string { return fmt.Sprint(20240101 + i) })...)...), 1, Number{}},
+		"few dates and another number":       {CSV{Missing: MissingIsMean}, feature("20240131", "20240201", "99999999"), 1, Number{}},
+		"few dates":                          {CSV{}, feature("20240131", "20240201"), 1, Number{}},
+		"digits of dates":                    {CSV{}, feature(each(9, func(i int) string { return fmt.Sprint(20240101 + i) })...), 1, Number{}},
+		"day or month":                       {CSV{}, feature("03/04/2025", "05/06/2024", "07/01/2024"), 1, Number{}},
+		"years of two digits":                {CSV{}, feature("13.04.55", "25.06.24", "17.01.24"), 1, Number{}},
+		"numbers and texts":                  {CSV{Missing: MissingIsMean}, feature("1", "2", "3", "unknown"), 1, Number{}},
+		"the same without a rule":            {CSV{}, feature("1", "2", "3", "unknown"), 1, Number{}},
+		"an identifier":                      {CSV{}, feature(each(60, func(i int) string { return fmt.Sprintf("K%d", i) })...), 1, Number{}},
+		"rare levels":                        {CSV{}, feature(each(60, func(i int) string { return fmt.Sprintf("K%d", min(i, 24)) })...), 1, Number{}},
+		"no frequent level":                  {CSV{}, feature(each(60, func(i int) string { return fmt.Sprintf("K%d", i/2) })...), 1, Number{}},
+		"row numbers":                        {CSV{}, feature(each(60, func(i int) string { return fmt.Sprint(i) })...), 1, Number{}},
+		"units without a common measure":     {CSV{}, feature(each(60, func(i int) string { return fmt.Sprintf("%d %s", i/2, []string{"kg", "m"}[i%2]) })...), 2, units["kg, m"]},
+		"units of two cases":                 {CSV{}, feature("1 mg", "2 Mg", "3 mg"), 1, units["mg"]},
+		"units of one measure":               {CSV{}, feature("1 kg", "200 g", "3 kg"), 1, Number{Unit: "kg", Units: map[string]float64{"g": 1}}},
+		"a missing unit":                     {CSV{}, feature("1 kg", "200", "3 kg"), 1, units["g"]},
+		"a decimal point or a decimal comma": {CSV{}, feature("1,234", "2,345"), 1, units["comma"]},
+		"codes":                              {CSV{}, feature("00123", "01234", "04567"), 1, Number{}},
+		"numbers with zeros":                 {CSV{}, feature("1", "02", "3"), 1, Number{}},
+		"long numbers that rounding merges":  {CSV{}, feature("9007199254740993", "9007199254740992"), 1, Number{}},
+		"long numbers":                       {CSV{}, feature("9007199254740993", "9007199254749992"), 1, Number{}},
 	} {
 		table := read(t, c.c, c.text)
 		if len(table.Notes) != c.notes {
@@ -104,7 +103,8 @@ func TestFieldsOfNotesOverruleThem(t *testing.T) {
 			case "CSV.Numbers":
 				set.Numbers = map[string]Number{note.Column: c.knows}
 			case "CSV.Dates":
-				set.Dates = map[string]string{note.Column: c.date}
+				layouts := quotedIn(note.Text)
+				set.Dates = map[string]string{note.Column: layouts[len(layouts)-1]}
 			case "CSV.Positive":
 				set.Positive = "2"
 			case "CSV.MissingTexts":
