@@ -388,7 +388,7 @@ func TestMyDataWarnsOfUncertainColumns(t *testing.T) {
 	if c := r.Columns[0].Choices; len(c) != 1 || c[0].Parameter != "Ignore" {
 		t.Errorf("%+v", r.Columns[0])
 	}
-	for _, want := range []string{`"id" seems to number the rows, and is read as a feature. The parameter Ignore overrules it.`, `"street" has 24 different texts in 24 rows and is left out as an identifier. The parameter Categorical overrules it.`, `which may begin with the day or the month: they are read as "1/2/2006". The parameter Dates overrules it.`} {
+	for _, want := range []string{`"id" seems to number the rows, and is read as a feature. The parameter Ignore overrules it.`, `"street" has 24 different texts in 24 rows and is left out as an identifier. The parameter Categorical overrules it.`, `which may begin with the day or the month: they are read as "1/2/2006", not as "2/1/2006". The parameter Dates overrules it.`} {
 		if strings.Count(warnings, want) != 1 {
 			t.Errorf("no %q in\n%s", want, warnings)
 		}
