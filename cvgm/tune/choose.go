@@ -124,6 +124,17 @@ func (w *tuning) choose() error {
 	return nil
 }
 
+// distinguished returns two numbers as texts, with four digits or as many as distinguish them.
+func distinguished(a, b float64) (string, string) {
+	const usual, all = 4, 17
+	for digits := usual; ; digits++ {
+		s, t := fmt.Sprintf("%.*g", digits, a), fmt.Sprintf("%.*g", digits, b)
+		if s != t || digits == all {
+			return s, t
+		}
+	}
+}
+
 // choice returns the best choice and the reason for it. If the winner is the best choice, choice
 // returns a doubt about the winner in place of the reason, or "" if there is no doubt.
 func (w *tuning) choice() (Choice, string) {
@@ -134,7 +145,8 @@ func (w *tuning) choice() (Choice, string) {
 	reason := ""
 	switch {
 	case above:
-		reason = fmt.Sprintf("The CV loss of the tuned model, %.4g, is above the loss of a constant prediction, %.4g", out.Loss, out.ConstantLoss)
+		tuned, constant := distinguished(out.Loss, out.ConstantLoss)
+		reason = fmt.Sprintf("The CV loss of the tuned model, %s, is above the loss of a constant prediction, %s", tuned, constant)
 	case constant.Worse():
 		reason = fmt.Sprintf("Tuning is %v", constant)
 	case byDefault.Worse():

@@ -168,3 +168,18 @@ func TestTuneTakesTheDefault(t *testing.T) {
 		t.Errorf("of a default that fails: %v", tuned)
 	}
 }
+
+// A sentence on two losses shows as many digits as distinguish them.
+func TestDistinguishedNumbers(t *testing.T) {
+	for _, c := range []struct {
+		a, b  float64
+		wants string
+	}{
+		{2, 1, "2 1"}, {10.9504, 10.9501, "10.9504 10.9501"}, {1.23456789, 1.23456788, "1.23456789 1.23456788"}, {3, 3, "3 3"}, {12345, 1, "1.234e+04 1"}, {math.Inf(1), 5, "+Inf 5"},
+	} {
+		a, b := distinguished(c.a, c.b)
+		if got := a + " " + b; got != c.wants {
+			t.Errorf("%q, want %q", got, c.wants)
+		}
+	}
+}
