@@ -29,7 +29,7 @@ type kernelMachine struct {
 	nrows        int
 	kernel       Kernel    // as of the last Load
 	kernelParams []float64 // the parameters with which the kernel matrix was computed
-	stale        bool      // the kernel matrix does not belong to the rows
+	staleMatrix  bool      // the kernel matrix does not belong to the rows
 	coef         []float64
 	b            float64
 	support      []int // the rows whose coef is not 0 or has a derivative, in ascending order
@@ -78,8 +78,8 @@ type kernelDerivative struct {
 	// the fold, and 0 elsewhere. The cotangent of the kernel matrix is the sum of u·cᵀ over the folds,
 	// where c has the coefficients of the fold.
 	u, foldCot []float64
-	// left and right hold u and c once more, by row: see pairUp.
-	left, right []float64
+	// ucPairs and cuPairs hold u and c once more, by row: see pairUp.
+	ucPairs, cuPairs []float64
 	// asRow and asOther hold cotangents of the kernel values between row j and the other rows. In
 	// asRow, row j is the predicted row. In asOther, the other row is the predicted row.
 	asRow, asOther []float64
@@ -113,14 +113,14 @@ func dims(k Kernel, intercept bool, n int) (theta, hyper int) {
 // SetContext implements [learn.ContextLearner].
 func (l *kernelMachine) SetContext(ctx context.Context) { l.state.Stop.Watch(ctx) }
 
-// accept takes d as the data of the learner. The caller has already checked the entries of d. If
-// the kernel does not suit the features, accept returns an error.
-func (l *kernelMachine) accept(fitter machineFit, k Kernel, intercept bool, d learn.Data) error {
+// loadData takes d as the data of the learner. The caller has already checked the entries of d. If
+// the kernel does not suit the features, loadData returns an error.
+func (l *kernelMachine) loadData(fitter machineFit, k Kernel, intercept bool, d learn.Data) error {
 	_, n := d.X.Dims()
 	if err := checkFeatures(k, n); err != nil {
 		return err
 	}
-	l.fitter, l.kernel, l.stale = fitter, orRBF(k), true
+	l.fitter, l.kernel, l.staleMatrix = fitter, orRBF(k), true
 	l.n = n
 	l.state.Params, l.state.Hypers = dims(k, intercept, l.n)
 	l.state.Data = d
@@ -180,14 +180,14 @@ func (l *kernelMachine) distances(dst, params, x []float64, rows []int) {
 		first, last = rows[0], rows[last]
 	}
 	if last-first < len(dst) {
-		l.adjacent(dst, params, x, first)
+		l.rangeDistances(dst, params, x, first)
 		return
 	}
-	l.spans(dst, params, x, rows)
+	l.listDistances(dst, params, x, rows)
 }
 
-// adjacent is distances for the rows start, start + 1, ….
-func (l *kernelMachine) adjacent(dst, params, x []float64, start int) {
+// rangeDistances is distances for the rows start, start + 1, ….
+func (l *kernelMachine) rangeDistances(dst, params, x []float64, start int) {
 	if a, ok := l.kernel.(ARD); ok {
 		a.distances(dst, params, x, l.columns[start:], l.nrows)
 		return
@@ -195,8 +195,8 @@ func (l *kernelMachine) adjacent(dst, params, x []float64, start int) {
 	dense.Distances(dst, x, l.columns[start:], l.nrows)
 }
 
-// spans is distances for rows whose numbers are not consecutive.
-func (l *kernelMachine) spans(dst, params, x []float64, rows []int) {
+// listDistances is distances for rows whose numbers are not consecutive.
+func (l *kernelMachine) listDistances(dst, params, x []float64, rows []int) {
 	// One call for all rows of a span takes as long as separate calls for a quarter of the rows.
 	var span [256]float64
 	const spread = 4
@@ -206,7 +206,7 @@ func (l *kernelMachine) spans(dst, params, x []float64, rows []int) {
 			end++
 		}
 		d := span[:rows[end-1]-first+1]
-		l.adjacent(d, params, x, first)
+		l.rangeDistances(d, params, x, first)
 		for ; at < end; at++ {
 			dst[at] = d[rows[at]-first]
 		}
@@ -258,13 +258,13 @@ func (l *kernelMachine) gram(k []float64, rowIDs []int, params []float64) (chang
 // changes reports whether the stored kernel values are stale: they were computed with parameters
 // that differ from params. The values stay stale until setParams is called.
 func (l *kernelMachine) changes(params []float64) bool {
-	l.stale = l.stale || !slices.Equal(params, l.kernelParams)
-	return l.stale
+	l.staleMatrix = l.staleMatrix || !slices.Equal(params, l.kernelParams)
+	return l.staleMatrix
 }
 
 // setParams records params as the parameters of the kernel values.
 func (l *kernelMachine) setParams(params []float64) {
-	l.stale = false
+	l.staleMatrix = false
 	l.kernelParams = append(l.kernelParams[:0], params...)
 }
 

@@ -42,7 +42,7 @@ func (l *kernelMachine) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64
 	if err := l.state.CheckAdjoint(g, dtheta); err != nil || !learner.Wants(g) {
 		return err
 	}
-	if err := d.start(l, g); err != nil {
+	if err := d.startProduct(l, g); err != nil {
 		return err
 	}
 	var db float64
@@ -109,7 +109,7 @@ func (l *kernelMachine) PredictVJP(w *qpdiff.Workspace, g *learn.Grad, dx, x *ma
 	}
 	wanted := learner.Wants(g)
 	if wanted {
-		if err := d.start(l, g); err != nil {
+		if err := d.startProduct(l, g); err != nil {
 			return err
 		}
 	}
@@ -152,17 +152,17 @@ func derivativeEntries(m, n, npredicted float64) float64 {
 	return 2*m*n + 12*m + 5*n + npredicted*(n+m)
 }
 
-// start prepares d for a product.
-func (d *kernelDerivative) start(l *kernelMachine, g *learn.Grad) error {
+// startProduct prepares d for a product.
+func (d *kernelDerivative) startProduct(l *kernelMachine, g *learn.Grad) error {
 	if err := l.fitter.begin(d, g); err != nil {
 		return err
 	}
-	d.clear(l)
+	d.clearSums(l)
 	return nil
 }
 
-// clear clears the sums of a product.
-func (d *kernelDerivative) clear(l *kernelMachine) {
+// clearSums clears the sums of a product.
+func (d *kernelDerivative) clearSums(l *kernelMachine) {
 	n := len(l.coef)
 	d.v = dense.Zeros(d.v, n)
 	d.gx, d.dparams = dense.Zeros(d.gx, n*l.n), dense.Zeros(d.dparams, len(l.kernelParams))

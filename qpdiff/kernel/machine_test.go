@@ -78,7 +78,7 @@ func TestManyRowsNeedFewExactSteps(t *testing.T) {
 	numtest.OK(t, l.Load(d))
 	for _, hyper := range [][]float64{{1000, .1}, {1500, .15}, {1000, .1}} {
 		q, few := &l.q, pairsPerRow*rows
-		if q.warm {
+		if q.isWarm {
 			few = rows / rowsPerPair
 		}
 		numtest.OK(t, l.gramMatrix(hyper[1:]), l.bounds(hyper[0]))

@@ -61,11 +61,11 @@ func (l *Ridge) Dims(n int) (theta, hyper int) { return dims(l.Kernel, l.Interce
 // learner has no data.
 func (l *Ridge) Load(d learn.Data) (err error) {
 	defer learner.End(l, &err)
-	l.end()
+	l.dropResults()
 	if d, err = l.state.Take(l, d, false); err != nil {
 		return err
 	}
-	if err := l.accept(l, l.Kernel, l.Intercept, d); err != nil {
+	if err := l.loadData(l, l.Kernel, l.Intercept, d); err != nil {
 		return err
 	}
 	l.load(l.Intercept)
@@ -94,11 +94,11 @@ func (l *Ridge) Bytes(s learn.Size) int64 {
 // Reset forgets the last fit. The data stays loaded.
 func (l *Ridge) Reset() {
 	l.state.Forget()
-	l.end()
+	l.dropResults()
 }
 
-// end deletes the results of the last LeaveOneOut and Folds.
-func (l *Ridge) end() { l.loo, l.folds.fitID = 0, 0 }
+// dropResults deletes the results of the last LeaveOneOut and Folds.
+func (l *Ridge) dropResults() { l.loo, l.folds.fitID = 0, 0 }
 
 // Fit solves the problem at the hyperparameters hyper = (λ, kernel parameters…). With Intercept, it
 // writes b to theta. After an error the learner has no fit, and θ is unchanged. Errors:
@@ -111,7 +111,7 @@ func (l *Ridge) end() { l.loo, l.folds.fitID = 0, 0 }
 func (l *Ridge) Fit(theta, hyper []float64) (err error) {
 	defer learner.End(l, &err)
 	l.state.Stop.Look()
-	l.end()
+	l.dropResults()
 	if err := l.state.BeginTheta(theta, l.state.Params, l.state.Hypers); err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func (l *Ridge) Coefficients(dst []float64) ([]float64, error) {
 func (l *Ridge) LeaveOneOut(dst, hyper []float64) (err error) {
 	defer learner.End(l, &err)
 	l.state.Stop.Look()
-	l.end()
+	l.dropResults()
 	if l.state.Forget(); l.state.Data.X == nil {
 		return learner.ErrNoData
 	}
@@ -218,7 +218,7 @@ func (*Ridge) FoldsAtOnce() bool { return true }
 func (l *Ridge) Folds(dst, hyper []float64, folds [][]int) (err error) {
 	defer learner.End(l, &err)
 	l.state.Stop.Look()
-	l.end()
+	l.dropResults()
 	if l.state.Forget(); l.state.Data.X == nil {
 		return learner.ErrNoData
 	}
@@ -228,7 +228,7 @@ func (l *Ridge) Folds(dst, hyper []float64, folds [][]int) (err error) {
 	if err := learner.Exceeds(l.Bytes(size), l.state.Data.MaxBytes, size); err != nil {
 		return err
 	}
-	if err := l.folds.take(&l.kernelRidgeFit, folds); err != nil {
+	if err := l.folds.prepareFolds(&l.kernelRidgeFit, folds); err != nil {
 		return err
 	}
 	if err := l.folds.solve(&l.kernelRidgeFit, hyper); err != nil {

@@ -61,7 +61,7 @@ func (d *kernelDerivative) addInputs(l *kernelRidgeFit, g *learn.Grad) error {
 // cotangent of y is ddst − h. The cotangent of K + (N−1)λ·I is ½(h·cᵀ + c·hᵀ) − G·diag(q)·G.
 func (d *kernelDerivative) adjointLeaveOneOut(l *kernelRidgeFit, g *learn.Grad, dx *mat.Dense, ddst []float64) error {
 	m, inverse := len(l.c), l.factor.a
-	d.clear(&l.kernelMachine)
+	d.clearSums(&l.kernelMachine)
 	dense.GrowAll(m, &d.p, &d.q)
 	for i, a := range ddst {
 		d.p[i] = a / inverse[i*m+i]

@@ -69,7 +69,7 @@ func (f *kernelRidgeFactor) factorise(k []float64, rows []int, lambda, fraction 
 	}
 	const remedy = "raise λ, or drop one of equal rows"
 	if at := dense.CholeskyBlocks(f.stopper, f.a, f.inv, n, dense.Eps, f.work); at < n {
-		if pivot := f.a[at*n+at]; pivot < -dense.ComplementarityTol*dense.Eps*float64(n)*f.reach(k, at) {
+		if pivot := f.a[at*n+at]; pivot < -dense.ComplementarityTol*dense.Eps*float64(n)*f.pivotError(k, at) {
 			return check.ArgErrorf("Kernel", qpdiff.ErrNonconvex, "use a positive semidefinite kernel", "has a direction of negative curvature at row %d", rows[at])
 		} else if !dense.Finite(pivot) {
 			return check.ArgErrorf("hyper", qpdiff.ErrNotFinite, "scale the features, or change λ", "gives a kernel matrix that overflows at row %d", rows[at])
@@ -83,11 +83,11 @@ func (f *kernelRidgeFactor) factorise(k []float64, rows []int, lambda, fraction 
 	return nil
 }
 
-// reach bounds the rounding error of a pivot: the pivot at which the factorisation of a matrix M
-// stopped. The bound is in units of eps. Let p be pivotRow, the row of this pivot. Let v be the
+// pivotError bounds the rounding error of a pivot: the pivot at which the factorisation of a matrix
+// M stopped. The bound is in units of eps. Let p be pivotRow, the row of this pivot. Let v be the
 // vector with v_p = 1 for which the entries of Mv before p are zero. The pivot is vᵀMv, and the
 // bound is the sum of |v_i v_j| times the size of M_ij.
-func (f *kernelRidgeFactor) reach(k []float64, pivotRow int) float64 {
+func (f *kernelRidgeFactor) pivotError(k []float64, pivotRow int) float64 {
 	n := len(f.shares)
 	v := f.x[:pivotRow+1]
 	copy(v, f.a[pivotRow*n:pivotRow*n+pivotRow])
@@ -209,13 +209,13 @@ func (l *kernelRidgeFit) solve(hyper []float64, fraction float64) (b float64, er
 	dense.Gather(l.c, l.state.Data.Y, l.rows)
 	b = l.factor.solve(l.c, 0)
 	if !dense.AllFinite(l.c) || !dense.Finite(b) {
-		return 0, l.overflow()
+		return 0, l.overflowError()
 	}
 	return b, nil
 }
 
-// overflow is the error of coefficients that are not finite.
-func (*kernelRidgeFit) overflow() error {
+// overflowError is the error of coefficients that are not finite.
+func (*kernelRidgeFit) overflowError() error {
 	return check.ArgErrorf("Data", qpdiff.ErrNotFinite, "scale the labels or the kernel, or raise λ", "leaves coefficients that overflow")
 }
 

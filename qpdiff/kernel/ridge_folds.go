@@ -34,10 +34,10 @@ type ridgeFolds struct {
 
 // A ridgeFold is one fold.
 type ridgeFold struct {
-	val      []int   // places of its rows
-	rest     []int   // places of the other rows
-	fraction float64 // the other rows' fraction of the total weight
-	family   int
+	val         []int   // places of its rows
+	otherPlaces []int   // places of the other rows
+	fraction    float64 // the other rows' fraction of the total weight
+	family      int
 	// if true, factor is the factor of the rows outside the fold; otherwise a and inv are the Cholesky
 	// factor of G_VV
 	ownFactor bool
@@ -95,15 +95,15 @@ func foldEntries(s learn.Size, m float64) (entries float64) {
 	return entries + m*m + (6+dense.BlockSize)*m + float64(dense.GramWork(s.Counting))
 }
 
-// take prepares f for the given folds of rows of X.
-func (f *ridgeFolds) take(l *kernelRidgeFit, folds [][]int) error {
+// prepareFolds prepares f for the given folds of rows of X.
+func (f *ridgeFolds) prepareFolds(l *kernelRidgeFit, folds [][]int) error {
 	m := len(l.rows)
 	f.placeOf = dense.Grow(f.placeOf, len(l.state.Data.Y))
 	dense.Fill(f.placeOf, -1)
 	for k, i := range l.rows {
 		f.placeOf[i] = k
 	}
-	f.parts = grown(f.parts, len(folds))
+	f.parts = resized(f.parts, len(folds))
 	f.families = f.families[:0]
 	for k, rows := range folds {
 		if err := f.takeFold(l, k, rows); err != nil {
@@ -117,8 +117,8 @@ func (f *ridgeFolds) take(l *kernelRidgeFit, folds [][]int) error {
 	return nil
 }
 
-// grown returns x with n entries. Entries keep their storage.
-func grown[T any](x []T, n int) []T {
+// resized returns x with n entries. Entries keep their storage.
+func resized[T any](x []T, n int) []T {
 	for x = x[:cap(x)]; len(x) < n; {
 		x = append(x, *new(T))
 	}
@@ -128,7 +128,7 @@ func grown[T any](x []T, n int) []T {
 // takeFold prepares fold k, whose rows are given, and the family of this fold.
 func (f *ridgeFolds) takeFold(l *kernelRidgeFit, k int, rows []int) error {
 	p, m := &f.parts[k], len(l.rows)
-	p.val, p.rest, p.inFold = p.val[:0], p.rest[:0], dense.Grow(p.inFold, m)
+	p.val, p.otherPlaces, p.inFold = p.val[:0], p.otherPlaces[:0], dense.Grow(p.inFold, m)
 	clear(p.inFold)
 	for _, i := range rows {
 		if i < 0 || i >= len(f.placeOf) || f.placeOf[i] < 0 || p.inFold[f.placeOf[i]] {
@@ -139,21 +139,21 @@ func (f *ridgeFolds) takeFold(l *kernelRidgeFit, k int, rows []int) error {
 	p.fraction = 0
 	for i, in := range p.inFold {
 		if !in {
-			p.rest = append(p.rest, i)
+			p.otherPlaces = append(p.otherPlaces, i)
 			p.fraction += l.factor.shares[i]
 		}
 	}
-	if len(p.val) == 0 || len(p.rest) == 0 {
+	if len(p.val) == 0 || len(p.otherPlaces) == 0 {
 		return check.ArgErrorf("folds", qpdiff.ErrDomain, "leave it out, or divide it", "has %d of the %d rows that count in fold %d", len(p.val), m, k)
 	}
-	v, t := float64(len(p.val)), float64(len(p.rest))
+	v, t := float64(len(p.val)), float64(len(p.otherPlaces))
 	for p.family = 0; p.family < len(f.families); p.family++ {
 		if y := &f.families[p.family]; math.Abs(y.fraction-p.fraction) <= familyTol {
 			y.restCubes, y.foldCubes = y.restCubes+t*t*t, y.foldCubes+v*v*v
 			return nil
 		}
 	}
-	f.families = grown(f.families, p.family+1)
+	f.families = resized(f.families, p.family+1)
 	y := &f.families[p.family]
 	y.fraction, y.restCubes, y.foldCubes = p.fraction, t*t*t, v*v*v
 	return nil
@@ -228,14 +228,14 @@ func (p *ridgeFold) solveByFamily(l *kernelRidgeFit, y *ridgeFamily, c []float64
 
 // solveLeft computes the fold's coefficients c and predictions from a factor of the remaining rows.
 func (f *ridgeFolds) solveLeft(l *kernelRidgeFit, p *ridgeFold, c []float64, lambda float64) error {
-	m, t := len(l.rows), len(p.rest)
+	m, t := len(l.rows), len(p.otherPlaces)
 	f.k = dense.Grow(f.k, t*t)
 	p.factor.stopper = &l.state.Stop
 	p.factor.shares, p.factor.balanced = dense.Grow(p.factor.shares, t), l.factor.balanced
 	f.rows = dense.Grow(f.rows, t)
-	for at, i := range p.rest {
+	for at, i := range p.otherPlaces {
 		p.factor.shares[at] = l.factor.shares[i] / p.fraction
-		dense.Gather(f.k[at*t:(at+1)*t], l.k[i*m:(i+1)*m], p.rest)
+		dense.Gather(f.k[at*t:(at+1)*t], l.k[i*m:(i+1)*m], p.otherPlaces)
 		f.rows[at] = l.rows[i]
 	}
 	if err := p.factor.factorise(f.k, f.rows, lambda, 1); err != nil {
@@ -243,17 +243,17 @@ func (f *ridgeFolds) solveLeft(l *kernelRidgeFit, p *ridgeFold, c []float64, lam
 	}
 	p.work = dense.Grow(p.work, m)
 	left := p.work[:t]
-	for at, i := range p.rest {
+	for at, i := range p.otherPlaces {
 		left[at] = l.state.Data.Y[l.rows[i]]
 	}
 	b := p.factor.solve(left, 0)
 	clear(c)
-	dense.Scatter(c, left, p.rest)
+	dense.Scatter(c, left, p.otherPlaces)
 	for at, i := range p.val {
 		p.predicted[at] = b + floats.Dot(l.k[i*m:(i+1)*m], c)
 	}
 	if !dense.AllFinite(c) || !dense.AllFinite(p.predicted) {
-		return l.overflow()
+		return l.overflowError()
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 // predictions. The cotangent of y is −u_T.
 func (d *kernelDerivative) adjointFolds(l *kernelRidgeFit, f *ridgeFolds, g *learn.Grad, dx *mat.Dense, ddst []float64) error {
 	m := len(l.rows)
-	d.clear(&l.kernelMachine)
+	d.clearSums(&l.kernelMachine)
 	d.u, d.foldCot = dense.Zeros(d.u, len(f.parts)*m), dense.Zeros(d.foldCot, len(f.parts)*m)
 	for k := range f.parts {
 		p := &f.parts[k]
@@ -26,13 +26,13 @@ func (d *kernelDerivative) adjointFolds(l *kernelRidgeFit, f *ridgeFolds, g *lea
 		d.foldAdjoint(l, f, p, u, own)
 		dense.Scatter(u, d.s, p.val)
 		if g.Y != nil {
-			for _, i := range p.rest {
+			for _, i := range p.otherPlaces {
 				g.Y[l.rows[i]] -= u[i]
 			}
 		}
 		if g.Hyper != nil {
 			sum := 0.0
-			for _, i := range p.rest {
+			for _, i := range p.otherPlaces {
 				sum += u[i] * c[i] / l.factor.shares[i]
 			}
 			g.Hyper[0] += p.fraction * sum
@@ -48,7 +48,7 @@ func (d *kernelDerivative) adjointFolds(l *kernelRidgeFit, f *ridgeFolds, g *lea
 		end := min(first+dense.BlockSize, m)
 		weights := d.weights[:(end-first)*end]
 		clear(weights)
-		dense.AddProduct(&l.state.Stop, weights, end-first, end, d.left[first*depth:], d.right, depth, d.work)
+		dense.AddProduct(&l.state.Stop, weights, end-first, end, d.ucPairs[first*depth:], d.cuPairs, depth, d.work)
 		for j := first; j < end; j++ {
 			d.foldsRow(l, f, g, dx, j, weights[(j-first)*end:])
 		}
@@ -80,23 +80,24 @@ func (d *kernelDerivative) foldAdjoint(l *kernelRidgeFit, f *ridgeFolds, p *ridg
 	for at, i := range p.val {
 		dense.Axpy(-d.s[at], l.k[i*m:(i+1)*m], u)
 	}
-	w := d.supportRow[:len(p.rest)]
-	dense.Gather(w, u, p.rest)
+	w := d.supportRow[:len(p.otherPlaces)]
+	dense.Gather(w, u, p.otherPlaces)
 	p.factor.solve(w, -floats.Sum(d.s))
-	dense.Scatter(u, w, p.rest)
+	dense.Scatter(u, w, p.otherPlaces)
 }
 
-// pairUp writes the rows of left and right: for row i of m rows, u_i and c_i of each fold in left,
-// and c_i and u_i of each fold in right. The sum of u·cᵀ + c·uᵀ over the folds is then left·rightᵀ.
+// pairUp writes the rows of ucPairs and cuPairs: for row i of m rows, u_i and c_i of each fold in
+// ucPairs, and c_i and u_i in cuPairs. The sum of u·cᵀ + c·uᵀ over the folds is then
+// ucPairs·cuPairsᵀ.
 func (d *kernelDerivative) pairUp(f *ridgeFolds, m int) {
 	depth := 2 * len(f.parts)
-	dense.GrowAll(m*depth, &d.left, &d.right)
+	dense.GrowAll(m*depth, &d.ucPairs, &d.cuPairs)
 	for k := range f.parts {
 		u, c := d.u[k*m:(k+1)*m], f.coef[k*m:(k+1)*m]
 		for i, v := range u {
 			at := i*depth + 2*k
-			d.left[at], d.left[at+1] = v, c[i]
-			d.right[at], d.right[at+1] = c[i], v
+			d.ucPairs[at], d.ucPairs[at+1] = v, c[i]
+			d.cuPairs[at], d.cuPairs[at+1] = c[i], v
 		}
 	}
 }

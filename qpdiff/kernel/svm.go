@@ -93,7 +93,7 @@ func (l *SVM) Load(d learn.Data) (err error) {
 		return err
 	}
 	known := l.n
-	if err := l.accept(l, l.Kernel, l.Intercept, d); err != nil {
+	if err := l.loadData(l, l.Kernel, l.Intercept, d); err != nil {
 		l.q.reset()
 		return err
 	}

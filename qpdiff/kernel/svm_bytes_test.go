@@ -25,10 +25,10 @@ func TestKernelSVMWithinMaxBytes(t *testing.T) {
 	serial.Test(t)
 	rng, refused := rand.New(rand.NewPCG(37, 2)), 0
 	for trial := range 40 {
-		way := rowLimits{every: 10, cache: 1 << 20}
+		way := rowLimits{searchInterval: 10, cache: 1 << 20}
 		rows := 100 + rng.IntN(150)
 		if trial%2 == 0 {
-			way.whole = 1 << 12 // with the kernel matrix
+			way.maxStored = 1 << 12 // with the kernel matrix
 		}
 		setLimits(t, way)
 		d := casetest.ClassData(rng.Uint64(), rows, 2)
@@ -61,7 +61,7 @@ func TestKernelSVMWithinMaxBytes(t *testing.T) {
 // The storage of a larger problem is given back.
 func TestKernelSVMGivesStorageBack(t *testing.T) {
 	serial.Test(t)
-	setLimits(t, rowLimits{every: 10, cache: 1 << 20})
+	setLimits(t, rowLimits{searchInterval: 10, cache: 1 << 20})
 	l, small := &SVM{Intercept: true}, casetest.ClassData(2, 30, 2)
 	numtest.OK(t, l.Load(casetest.ClassData(1, 300, 2)), l.Fit(make([]float64, 1), []float64{1e4, 3}))
 	numtest.OK(t, l.Load(small))

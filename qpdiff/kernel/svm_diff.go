@@ -15,8 +15,8 @@ import (
 func (l *kernelSVMFit) prepare(d *kernelDerivative, generalised bool, g *learn.Grad) error {
 	q := &l.q
 	if len(l.weak) > 0 {
-		if l.blur > learner.DecisionTol {
-			return check.ArgErrorf("Data", qpdiff.ErrIllPosed, remedyForDecisions, "is so ill-conditioned that rounding hides which rows are weakly active: it may have moved their β by %.2g of their bounds", l.blur)
+		if l.betaError > learner.DecisionTol {
+			return check.ArgErrorf("Data", qpdiff.ErrIllPosed, remedyForDecisions, "is so ill-conditioned that rounding hides which rows are weakly active: it may have moved their β by %.2g of their bounds", l.betaError)
 		}
 		if !generalised {
 			return learner.NotDifferentiable(g, qpdiff.Weak{Rows: l.weak}, l.rows.First, "move the hyperparameters, or set Generalised", "C", "kernel parameters")
@@ -52,7 +52,7 @@ func (l *kernelSVMFit) prepare(d *kernelDerivative, generalised bool, g *learn.G
 		// The derivative of b is the derivative of the middle of its interval without the weakly active
 		// rows. This interval has two ends unless a thousandth of one row's bound exceeds the bounds of
 		// all other rows.
-		up, down := q.between(d.beta)
+		up, down := q.interceptBounds(d.beta)
 		if up < 0 || down < 0 {
 			return check.ArgErrorf("Data", qpdiff.ErrIllPosed, remedyForDecisions, "is so ill-conditioned that rounding hides which rows are weakly active")
 		}
@@ -120,7 +120,7 @@ func (d *kernelDerivative) throughFit(l *kernelSVMFit, g *learn.Grad, omega floa
 	for i, w := range d.w {
 		if w != 0 {
 			d.dy[i] -= w
-			row := q.rows.read(&d.fullRow, i, n)
+			row := q.rows.readRow(&d.fullRow, i, n)
 			dense.Axpy(-w, row, d.v)
 			if inputs {
 				for k, j := range d.rows {
@@ -142,11 +142,11 @@ func (d *kernelDerivative) throughFit(l *kernelSVMFit, g *learn.Grad, omega floa
 		g.Hyper[0] += dc
 		dense.Axpy(1, d.dparams, g.Hyper[1:])
 	}
-	d.share(l, g)
+	d.shareAmongEqual(l, g)
 }
 
-// share divides the cotangents of each distinct row among the equal rows of the data.
-func (d *kernelDerivative) share(l *kernelSVMFit, g *learn.Grad) {
+// shareAmongEqual divides the cotangents of each distinct row among the equal rows of the data.
+func (d *kernelDerivative) shareAmongEqual(l *kernelSVMFit, g *learn.Grad) {
 	for i, k := range l.rows.Of {
 		if k < 0 {
 			continue
@@ -175,7 +175,7 @@ func (d *kernelDerivative) ties(l *kernelSVMFit, visit func(i, k int, sign float
 			continue
 		}
 		d.slope = dense.Zeros(d.slope, l.n) // the gradient of the decision function
-		values := l.q.rows.read(&d.fullRow, row, l.q.n)
+		values := l.q.rows.readRow(&d.fullRow, row, l.q.n)
 		for j, b := range d.beta {
 			if b != 0 {
 				l.kernel.Grad(nil, nil, d.slope, b, values[j], l.kernelParams, l.row(j), l.row(row))
@@ -228,7 +228,7 @@ func (l *kernelSVMFit) tangent(d *kernelDerivative, t *learn.Grad) (dbeta []floa
 	// The system is K_FF·dβ_F + db·1 = −dy_F − dK_F·β − K_FU·dβ_U, and Σdβ = 0 with Intercept.
 	d.z = dense.Grow(d.z, len(d.conditions))
 	for at, i := range d.conditions {
-		row := q.rows.read(&d.fullRow, i, n)
+		row := q.rows.readRow(&d.fullRow, i, n)
 		d.z[at] = -d.ty[i] - dense.Dot(row, d.dbeta)
 		for j, b := range d.beta {
 			if b != 0 {

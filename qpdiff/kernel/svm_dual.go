@@ -41,7 +41,7 @@ type boxQP struct {
 	fix         []float64  // work: correction of z
 	entries     []float64  // work: of K
 	pairs       pairSteps
-	warm        bool
+	isWarm      bool
 	size        float64    // of the terms of r
 	stopper     *stop.Stop // solve checks it
 
@@ -117,14 +117,14 @@ type pairSteps struct {
 func (q *boxQP) resize(n int) {
 	if n != q.n {
 		q.reset()
-		q.rows.cache.release()
+		q.rows.cache.freeCache()
 		if cap(q.factor.a) > n*n {
 			q.factor.a = nil
 		}
 	}
 	q.n = n
 	dense.GrowAll(n, &q.y, &q.lo, &q.hi, &q.diagonal, &q.lin, &q.center, &q.beta, &q.r, &q.rhs, &q.z, &q.fix, &q.factor.dinv, &q.factor.ones)
-	if n > limits.whole {
+	if n > limits.maxStored {
 		q.rows.k = nil
 	} else {
 		q.rows.k = dense.Grow(q.rows.k, n*n)
@@ -134,7 +134,7 @@ func (q *boxQP) resize(n int) {
 
 // reset forgets the warm start.
 func (q *boxQP) reset() {
-	q.warm = false
+	q.isWarm = false
 	clear(q.beta)
 	q.freeSet = q.freeSet[:0]
 }
@@ -154,9 +154,9 @@ func (q *boxQP) residual() {
 	}
 }
 
-// follow updates the residual r after β has changed. The field oldBeta holds the β from before the
-// change.
-func (q *boxQP) follow() {
+// updateResidual updates the residual r after β has changed. The field oldBeta holds the β from
+// before the change.
+func (q *boxQP) updateResidual() {
 	q.size = 1
 	for j, v := range q.beta {
 		q.size = max(q.size, math.Abs(v*q.diagonal[j]))
@@ -182,20 +182,20 @@ func (q *boxQP) snap(v, lo, hi float64) float64 {
 // atC reports whether b is the nonzero bound of β_i.
 func (q *boxQP) atC(i int, b float64) bool { return b != 0 && (b == q.lo[i] || b == q.hi[i]) }
 
-// between finds the bounds of b if all entries of beta are at their bounds. An optimal b satisfies
-// r[up] ≤ b ≤ r[down]. If no row bounds b from below, up is −1. If no row bounds b from above, down
-// is −1.
-func (q *boxQP) between(beta []float64) (up, down int) {
-	up, down = -1, -1
+// interceptBounds finds the bounds of b if all entries of beta are at their bounds. An optimal b
+// satisfies r[lowerRow] ≤ b ≤ r[upperRow]. If no row bounds b from below, lowerRow is −1. If no row
+// bounds b from above, upperRow is −1.
+func (q *boxQP) interceptBounds(beta []float64) (lowerRow, upperRow int) {
+	lowerRow, upperRow = -1, -1
 	for i, v := range q.r {
-		if beta[i] < q.hi[i] && (up < 0 || v > q.r[up]) {
-			up = i
+		if beta[i] < q.hi[i] && (lowerRow < 0 || v > q.r[lowerRow]) {
+			lowerRow = i
 		}
-		if beta[i] > q.lo[i] && (down < 0 || v < q.r[down]) {
-			down = i
+		if beta[i] > q.lo[i] && (upperRow < 0 || v < q.r[upperRow]) {
+			upperRow = i
 		}
 	}
-	return up, down
+	return lowerRow, upperRow
 }
 
 // factorise computes the factor f of the rows in freeSet. It returns the first index in freeSet
@@ -203,12 +203,12 @@ func (q *boxQP) between(beta []float64) (up, down int) {
 func (q *boxQP) factorise(f *freeFactor, freeSet []int, tol float64) int {
 	s := len(freeSet)
 	if cap(f.a) < s*s {
-		need := s * s
+		needed := s * s
 		if q.n <= limits.shrink { // Load counts the largest
-			need = min(need+need/4, q.n*q.n)
+			needed = min(needed+needed/4, q.n*q.n)
 		}
 		f.a = nil // the memory need not hold both factors
-		f.a = make([]float64, need)
+		f.a = make([]float64, needed)
 	}
 	f.a, f.balanced, f.shift = f.a[:s*s], q.balanced, q.shift
 	for i, j := range freeSet {
@@ -226,7 +226,7 @@ func (q *boxQP) factorise(f *freeFactor, freeSet []int, tol float64) int {
 // row returns row j, which is valid until the next call.
 func (q *boxQP) row(j int) []float64 {
 	r := &q.rows
-	if row := r.stored(j, q.n); row != nil {
+	if row := r.storedRow(j, q.n); row != nil {
 		return row
 	}
 	r.lastRow = dense.Grow(r.lastRow, q.n)
@@ -252,7 +252,7 @@ func (q *boxQP) makeRoom(nfree, nfactors int) error {
 	room := left - float64(max(nfactors-1, 0))*need - max(float64(min(nfactors, 1))*need, float64(cap(q.factor.a)))
 	c.entries = int(max(leastCached*float64(q.n), min(room+leastCached*float64(q.n), float64(limits.cache))))
 	if len(c.store) > c.entries {
-		c.release()
+		c.freeCache()
 	}
 	if room < 0 {
 		return learner.TooLarge(learner.Entries(learner.Room(q.maxBytes)-room), q.maxBytes, learn.Size{Rows: q.n, Features: q.rows.machine.n})

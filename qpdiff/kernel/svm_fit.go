@@ -20,10 +20,10 @@ type kernelSVMFit struct {
 	q             boxQP
 
 	weak []int // distinct rows at which strict complementarity fails
-	// blur measures how far rounding may have moved the β of weakly active rows. The error of the β of
-	// each such row is divided by the row's bound. blur is an upper bound for the sum of these
-	// quotients.
-	blur float64
+	// betaError measures how far rounding may have moved the β of weakly active rows. The error of the
+	// β of each such row is divided by the row's bound. betaError is an upper bound for the sum of
+	// these quotients.
+	betaError float64
 }
 
 // load copies the rows from the data. It keeps the warm start if the following stay the same: the
@@ -32,7 +32,7 @@ func (l *kernelSVMFit) load(features int, bias bool) {
 	d, rows, n := l.state.Data, len(l.state.Data.Y), l.n
 	w := n + 1
 	dense.GrowAll(rows, &l.weak, &l.support)
-	same := n == features && l.q.balanced == bias
+	sameRows := n == features && l.q.balanced == bias
 	l.stride = w // with the label behind the features
 	l.points = dense.Grow(l.points, rows*w)
 	x := d.Dense()
@@ -43,7 +43,7 @@ func (l *kernelSVMFit) load(features int, bias bool) {
 	}
 	l.rows.Counts = learner.Counts(d, l.rows.Counts)
 	if l.rows.Distinct(l.points, rows, w) {
-		same = false
+		sameRows = false
 	}
 	l.q.balanced = bias
 	l.q.resize(len(l.rows.First))
@@ -52,12 +52,12 @@ func (l *kernelSVMFit) load(features int, bias bool) {
 		y := l.points[k*w+n]
 		// The bounds of the last fit show the old weights of the rows: hi − lo was C times the weight of
 		// the row.
-		same = same && l.q.y[k] == y && l.q.hi[k]-l.q.lo[k] == l.c*l.rows.Copies[k]
+		sameRows = sameRows && l.q.y[k] == y && l.q.hi[k]-l.q.lo[k] == l.c*l.rows.Copies[k]
 		l.q.y[k] = y
 	}
 	l.transpose(l.q.n)
 	l.q.baseEntries, l.q.maxBytes = l.entries(d.Size()), d.MaxBytes
-	if !same {
+	if !sameRows {
 		l.q.reset()
 	}
 }
@@ -72,7 +72,7 @@ func (l *kernelSVMFit) entries(s learn.Size) float64 {
 // evaluates only the diagonal.
 func (l *kernelSVMFit) gramMatrix(params []float64) error {
 	q := &l.q
-	changed, largest, err := q.rows.renew(&l.kernelMachine, l.rows.First, q.diagonal, params)
+	changed, largest, err := q.rows.updateRows(&l.kernelMachine, l.rows.First, q.diagonal, params)
 	if changed {
 		q.largest, q.shift = largest, 0
 		if l.q.balanced {
@@ -99,7 +99,7 @@ func (l *kernelSVMFit) bounds(c float64) error {
 			lo, hi = -top, 0
 		}
 		switch b := q.beta[i]; {
-		case !q.warm || b == 0:
+		case !q.isWarm || b == 0:
 			q.beta[i] = 0
 		case b == q.lo[i]:
 			q.beta[i] = lo

@@ -27,7 +27,7 @@ func setLimits(t *testing.T, l rowLimits) {
 
 // large has limits with which small problems use the methods for large problems. Rows are set
 // aside, with and without a stored kernel matrix.
-var large = []rowLimits{{whole: 1 << 12, every: 7}, {every: 7, cache: 16}, {every: 1 << 30, cache: 1 << 20}}
+var large = []rowLimits{{maxStored: 1 << 12, searchInterval: 7}, {searchInterval: 7, cache: 16}, {searchInterval: 1 << 30, cache: 1 << 20}}
 
 // Machines of many rows set rows aside, or store few rows of the kernel matrix. Their solutions and
 // derivatives are the same as for other machines.
@@ -78,7 +78,7 @@ func TestKernelSVMManyRows(t *testing.T) {
 				defer func() { limits = was }()
 				l := fresh()
 				numtest.OK(t, l.Load(d))
-				if (l.q.rows.k == nil) != (way.whole == 0) {
+				if (l.q.rows.k == nil) != (way.maxStored == 0) {
 					t.Fatalf("way %v is not taken", way)
 				}
 				defer func() { setAside[at] += len(l.q.pairs.places) }()
@@ -177,7 +177,7 @@ func TestKernelSVMCacheChangesNoBit(t *testing.T) {
 	d := casetest.ClassData(3, 150, 3)
 	var want []float64
 	for _, entries := range []int{0, 3000, 1 << 20} {
-		setLimits(t, rowLimits{every: 20, cache: entries})
+		setLimits(t, rowLimits{searchInterval: 20, cache: entries})
 		l := &SVM{Intercept: true}
 		numtest.OK(t, l.Load(d), l.Fit(make([]float64, 1), []float64{30, .3}))
 		if got := slices.Clone(l.q.beta); want == nil {
@@ -192,7 +192,7 @@ func TestKernelSVMCacheChangesNoBit(t *testing.T) {
 // becomes smaller to leave room for factors.
 func TestKernelSVMFactorBeyondMaxBytes(t *testing.T) {
 	serial.Test(t)
-	setLimits(t, rowLimits{every: 50, cache: 1 << 20})
+	setLimits(t, rowLimits{searchInterval: 50, cache: 1 << 20})
 	d := casetest.ClassData(3, 300, 3)
 	hard, easy, theta := []float64{1e4, 1}, []float64{1e-3, .1}, make([]float64, 1)
 	free := &SVM{Intercept: true}
@@ -220,7 +220,7 @@ func TestKernelSVMFactorBeyondMaxBytes(t *testing.T) {
 // If some values of a kernel are not finite, a fit returns an error, even if it does not evaluate
 // all of them at first.
 func TestKernelSVMOpenRows(t *testing.T) {
-	setLimits(t, rowLimits{every: 50, cache: 1 << 20})
+	setLimits(t, rowLimits{searchInterval: 50, cache: 1 << 20})
 	d := casetest.ClassData(3, 60, 2)
 	d.Dense().Set(0, 0, 1e150)
 	l := &SVM{Kernel: Polynomial{Degree: 2}, Intercept: true}

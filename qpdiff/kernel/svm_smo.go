@@ -46,7 +46,7 @@ func (q *boxQP) optimisePairs(limit int) {
 			p.takeBack()
 			continue
 		}
-		if q.n > limits.shrink && k%limits.every == limits.every-1 && i >= 0 && p.setAside(top, bottom) {
+		if q.n > limits.shrink && k%limits.searchInterval == limits.searchInterval-1 && i >= 0 && p.setAside(top, bottom) {
 			continue // at other places
 		}
 		if j < 0 {
@@ -86,8 +86,8 @@ func (p *pairSteps) useAll() {
 	}
 }
 
-// store copies the β of the steps to q.
-func (p *pairSteps) store() {
+// storeBeta copies the β of the steps to q.
+func (p *pairSteps) storeBeta() {
 	for at, i := range p.rowIDs {
 		p.boxQP.beta[i] = p.beta[at]
 	}
@@ -99,8 +99,8 @@ func (p *pairSteps) takeBack() {
 		return
 	}
 	q := p.boxQP
-	p.store()
-	q.follow() // with the β changed since the first rows were set aside
+	p.storeBeta()
+	q.updateResidual() // with the β changed since the first rows were set aside
 	for at, i := range p.rowIDs {
 		q.r[i] = p.r[at]
 	}
@@ -115,9 +115,9 @@ func (p *pairSteps) row(i int) []float64 {
 	if p.rowIDs != nil {
 		i = p.rowIDs[i]
 	}
-	row := p.rows.cache.find(i)
+	row := p.rows.cache.cachedRow(i)
 	if row == nil {
-		row = p.rows.cache.add(i)
+		row = p.rows.cache.newRow(i)
 		p.rows.gather(row, i, p.n, p.rowIDs)
 	}
 	return row
@@ -136,16 +136,16 @@ func (p *pairSteps) shift(i int, v float64) {
 // setAside sets aside the rows at a bound that have no partner (Joachims 1999, "Making large-scale
 // SVM learning practical"). A partner of a row is another row; a step that moves the two would take
 // the first row from its bound. setAside does nothing if there are few rows without a partner. The
-// parameter top is the largest r among the rows that may rise, and bottom is the smallest r among
-// the rows that may fall. A row that was set aside may later get a partner, so exact steps check
-// all rows.
-func (p *pairSteps) setAside(top, bottom float64) bool {
+// parameter largestRise is the largest r among the rows that may rise, and smallestFall is the
+// smallest r among the rows that may fall. A row that was set aside may later get a partner, so
+// exact steps check all rows.
+func (p *pairSteps) setAside(largestRise, smallestFall float64) bool {
 	if !p.balanced { // a β has a step of its own too
-		top, bottom = max(top, 0), min(bottom, 0)
+		largestRise, smallestFall = max(largestRise, 0), min(smallestFall, 0)
 	}
 	p.keptRows = dense.Grow(p.keptRows, len(p.r))[:0]
 	for i, v := range p.r {
-		if !(p.beta[i] == p.lo[i] && v < bottom || p.beta[i] == p.hi[i] && v > top) {
+		if !(p.beta[i] == p.lo[i] && v < smallestFall || p.beta[i] == p.hi[i] && v > largestRise) {
 			p.keptRows = append(p.keptRows, i)
 		}
 	}
@@ -153,7 +153,7 @@ func (p *pairSteps) setAside(top, bottom float64) bool {
 	if shrinkPart*m > (shrinkPart-1)*len(p.r) {
 		return false
 	}
-	p.store()
+	p.storeBeta()
 	if c := &p.rows.cache; p.rowIDs == nil && p.rows.k != nil {
 		c.begin(p.n, m)
 	} else {

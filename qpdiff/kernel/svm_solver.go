@@ -22,7 +22,7 @@ func (q *boxQP) solve() error {
 	if errors.Is(err, qpdiff.ErrIterationLimit) {
 		err = q.proximal()
 	}
-	q.warm = err == nil
+	q.isWarm = err == nil
 	return err
 }
 
@@ -37,7 +37,7 @@ func (q *boxQP) proximal() error {
 		dense.Axpy(q.delta, q.center, q.lin)
 		q.residual()
 		q.optimisePairs(0) // sets freeSet
-		q.warm = true
+		q.isWarm = true
 		if err := q.solveExactly(0); err != nil {
 			return err
 		}
@@ -62,7 +62,7 @@ func (q *boxQP) proximal() error {
 			break
 		}
 		q.residual()
-		if !q.slide(k) {
+		if !q.moveToBound(k) {
 			return errNoActiveSet
 		}
 	}
@@ -73,7 +73,7 @@ func (q *boxQP) proximal() error {
 	}
 	q.residual()
 	if q.balanced && len(q.freeSet) == 0 {
-		q.middle()
+		q.setMiddle()
 	}
 	return nil
 }
@@ -85,10 +85,10 @@ func (q *boxQP) solveExactly(maxPhases int) error {
 	if err := q.makeRoom(0, 0); err != nil {
 		return err
 	}
-	if !q.warm || q.rows.k == nil { // with so many rows, an exact step evaluates all rows and costs more than many pairs
+	if !q.isWarm || q.rows.k == nil { // with so many rows, an exact step evaluates all rows and costs more than many pairs
 		q.optimisePairs(q.mostPairs(pairsPerRow * q.n))
 	}
-	q.warm = false
+	q.isWarm = false
 	still := 0 // number of successive steps that were cut short to nothing
 	for range exactSteps + exactStepsPerRow*q.n {
 		s := len(q.freeSet)
@@ -100,13 +100,13 @@ func (q *boxQP) solveExactly(maxPhases int) error {
 			if err := q.leaveSingular(k); err != nil {
 				return err
 			}
-			q.moved()
+			q.afterStep()
 			continue
 		}
 		q.solveFree()
 		changes, moved := q.stepTo() // changes: the number of β that should leave or enter the free set
 		if changes > 0 {
-			q.moved()
+			q.afterStep()
 			if still++; moved {
 				still = 0
 			}
@@ -130,7 +130,7 @@ func (q *boxQP) leaveSingular(k int) error {
 	if q.delta > 0 {
 		return check.ArgErrorf("Kernel", qpdiff.ErrNonconvex, "use a positive semidefinite kernel", "has a direction of negative curvature")
 	}
-	if s := len(q.freeSet); q.factor.a[k*s+k] < -proximalTol*q.largest || !q.slide(k) {
+	if s := len(q.freeSet); q.factor.a[k*s+k] < -proximalTol*q.largest || !q.moveToBound(k) {
 		return errNoActiveSet // not convex, or no digits left
 	}
 	return nil
@@ -148,7 +148,7 @@ func (q *boxQP) takeMinimiser() {
 			q.freeSet = q.freeSet[:0]
 		}
 	}
-	q.moved()
+	q.afterStep()
 }
 
 // admitAtMinimiser takes the step to the minimiser on the free set, and then calls admit. If the
@@ -156,22 +156,22 @@ func (q *boxQP) takeMinimiser() {
 // case, if admit frees no β, admitAtMinimiser refines r and calls admit again.
 func (q *boxQP) admitAtMinimiser(worstOnly, firstOnly bool) int {
 	q.takeMinimiser()
-	added := q.admit(worstOnly, firstOnly)
+	added := q.freeInward(worstOnly, firstOnly)
 	if added == 0 && q.rows.k == nil {
 		q.refine()
-		added = q.admit(worstOnly, firstOnly)
+		added = q.freeInward(worstOnly, firstOnly)
 	}
 	return added
 }
 
-// moved updates the residual r after an exact step. If the kernel matrix is stored, moved computes
-// r anew from all rows.
-func (q *boxQP) moved() {
+// afterStep updates the residual r after an exact step. If the kernel matrix is stored, afterStep
+// computes r anew from all rows.
+func (q *boxQP) afterStep() {
 	if q.rows.k != nil {
 		q.residual()
 		return
 	}
-	q.follow()
+	q.updateResidual()
 }
 
 // refine computes r anew, and repeats the exact step with it.
@@ -184,7 +184,7 @@ func (q *boxQP) refine() {
 	q.solveFree()
 	if wrong, _ := q.countOutside(); wrong == 0 {
 		dense.Scatter(q.beta, q.z, q.freeSet)
-		q.follow()
+		q.updateResidual()
 	}
 }
 
@@ -285,9 +285,9 @@ func (q *boxQP) stepTo() (wrong int, moved bool) {
 	return wrong, t > stepTol
 }
 
-// slide moves beta to the first bound along a direction in which the objective is linear. Such a
-// direction exists because member k of freeSet depends on earlier members.
-func (q *boxQP) slide(k int) bool {
+// moveToBound moves beta to the first bound along a direction in which the objective is linear.
+// Such a direction exists because member k of freeSet depends on earlier members.
+func (q *boxQP) moveToBound(k int) bool {
 	s := len(q.freeSet)
 	v := q.z[:s]
 	clear(v)
@@ -333,24 +333,25 @@ func (q *boxQP) slide(k int) bool {
 	return true
 }
 
-// middle is for a solution in which no β is free, so that b may be anywhere in an interval. It sets
-// b to the middle of this interval, and returns the rows that determine the ends of the interval.
-func (q *boxQP) middle() (up, down int) {
-	up, down = q.between(q.beta)
+// setMiddle is for a solution in which no β is free, so that b may be anywhere in an interval. It
+// sets b to the middle of this interval, and returns the rows that determine the ends of the
+// interval.
+func (q *boxQP) setMiddle() (up, down int) {
+	up, down = q.interceptBounds(q.beta)
 	if up >= 0 && down >= 0 {
 		q.b = (q.r[up] + q.r[down]) / 2
 	}
 	return up, down
 }
 
-// admit frees each β that is at a bound and whose gradient points inwards. It returns the number of
-// freed β. If worstOnly is true, it frees only the β with the largest gradient. If firstOnly is
-// true, it frees only the first such β. If no β is free, admit also computes b.
-func (q *boxQP) admit(worstOnly, firstOnly bool) int {
+// freeInward frees each β that is at a bound and whose gradient points inwards. It returns the
+// number of freed β. If worstOnly is true, it frees only the β with the largest gradient. If
+// firstOnly is true, it frees only the first such β. If no β is free, freeInward also computes b.
+func (q *boxQP) freeInward(worstOnly, firstOnly bool) int {
 	tol := residualTol * q.size
 	s := len(q.freeSet)
 	if q.balanced && s == 0 {
-		up, down := q.middle()
+		up, down := q.setMiddle()
 		if up < 0 || down < 0 || q.r[up] <= q.r[down]+tol {
 			return 0
 		}

@@ -37,12 +37,12 @@ func (l *kernelSVMFit) findWeak() error {
 	}
 	up, down := -1, -1
 	if q.balanced && len(q.freeSet) == 0 {
-		up, down = q.between(q.beta)
+		up, down = q.interceptBounds(q.beta)
 	}
 	l.listWeak(label, betaSize, rhsSize, cond, up, down)
-	l.blur = 0
+	l.betaError = 0
 	if up < 0 || down < 0 { // otherwise there is no system
-		l.weak = slices.DeleteFunc(l.weak, func(i int) bool { return !l.hidden(i) })
+		l.weak = slices.DeleteFunc(l.weak, func(i int) bool { return !l.sideHidden(i) })
 	}
 	if len(l.weak) > 0 {
 		return q.makeRoom(len(q.freeSet), 2) // derivatives have a separate factor
@@ -53,10 +53,11 @@ func (l *kernelSVMFit) findWeak() error {
 // root returns the square root of the diagonal entry of row i in the free set's matrix.
 func (q *boxQP) root(i int) float64 { return math.Sqrt(q.diagonal[i] + q.shift) }
 
-// listWeak lists the rows that may be weakly active. If the rows up and down bound an interval of
-// b, the distances from the middle of this interval decide. Otherwise two quantities decide: the
-// condition number of the free set's system, and the sizes of the terms of its conditions.
-func (l *kernelSVMFit) listWeak(label, betaSize, rhsSize, cond float64, up, down int) {
+// listWeak lists the rows that may be weakly active. If the rows lowerRow and upperRow bound an
+// interval of b, the distances from the middle of this interval decide. Otherwise two quantities
+// decide: the condition number of the free set's system, and the sizes of the terms of its
+// conditions.
+func (l *kernelSVMFit) listWeak(label, betaSize, rhsSize, cond float64, lowerRow, upperRow int) {
 	q, next := &l.q, 0
 	for i, b := range q.beta {
 		scale := label + q.root(i)*betaSize
@@ -64,12 +65,12 @@ func (l *kernelSVMFit) listWeak(label, betaSize, rhsSize, cond float64, up, down
 			if dense.Negligible(q.root(i)*min(b-q.lo[i], q.hi[i]-b), rhsSize+betaSize, cond) {
 				l.weak = append(l.weak, i)
 			}
-		} else if up >= 0 && down >= 0 {
+		} else if lowerRow >= 0 && upperRow >= 0 {
 			// Here b is the middle of an interval. If the interval has length 0, the rows at its ends are
 			// weakly active. Any other row that bounds b is weakly active if it is as near to the middle as
 			// the rows at the ends.
 			d := math.Abs(q.r[i] - q.b)
-			if dense.Negligible(d, scale, 1) || i != up && i != down && l.bindsB(i) && dense.Negligible(d-math.Abs(q.r[up]-q.b), scale, 1) {
+			if dense.Negligible(d, scale, 1) || i != lowerRow && i != upperRow && l.bindsB(i) && dense.Negligible(d-math.Abs(q.r[lowerRow]-q.b), scale, 1) {
 				l.weak = append(l.weak, i)
 			}
 		} else if dense.Negligible(math.Abs(q.r[i]-q.b), scale, cond) {
@@ -78,10 +79,11 @@ func (l *kernelSVMFit) listWeak(label, betaSize, rhsSize, cond float64, up, down
 	}
 }
 
-// hidden reports whether rounding hides on which side of its kink row i is. It estimates the effect
-// of rounding on the β or on the margin of this row, which takes one solve. In contrast, listWeak
-// only bounds the effect on all rows together, by the condition number of the free set's system.
-func (l *kernelSVMFit) hidden(i int) bool {
+// sideHidden reports whether rounding hides on which side of its kink row i is. It estimates the
+// effect of rounding on the β or on the margin of this row, which takes one solve. In contrast,
+// listWeak only bounds the effect on all rows together, by the condition number of the free set's
+// system.
+func (l *kernelSVMFit) sideHidden(i int) bool {
 	q := &l.q
 	q.stopper.Look()
 	x := q.z[:len(q.freeSet)]
@@ -93,7 +95,7 @@ func (l *kernelSVMFit) hidden(i int) bool {
 		if !dense.Negligible(min(q.beta[i]-q.lo[i], q.hi[i]-q.beta[i]), terms, 1) {
 			return false
 		}
-		l.blur += dense.ComplementarityTol * dense.Eps * terms / (q.hi[i] - q.lo[i])
+		l.betaError += dense.ComplementarityTol * dense.Eps * terms / (q.hi[i] - q.lo[i])
 		return true
 	}
 	q.rows.gather(x, i, q.n, q.freeSet)

@@ -21,7 +21,7 @@ func (d *glmDerivative) adjoint(l *glmFit, g *learn.Grad, dtheta []float64) erro
 	}
 	q, m, outs, size := l.q, len(l.rows), l.joint.outputs(), len(l.theta)
 	d.u = dense.Grow(d.u, size)
-	l.internal(d.u, dtheta)
+	l.toInternal(d.u, dtheta)
 	dense.LDLSolve(l.h, l.dinv, size, size, d.u)
 	if g.Hyper != nil {
 		for j := range l.sums {
@@ -38,8 +38,8 @@ func (d *glmDerivative) adjoint(l *glmFit, g *learn.Grad, dtheta []float64) erro
 		dense.Products(d.zu[k*m:][:m], l.z, q, d.u[k*q:][:q])
 	}
 	for k, i := range l.rows {
-		if g.Y != nil && !l.joint.active() {
-			g.Y[i] -= l.current.slopeY[k] * d.zu[k]
+		if g.Y != nil && !l.joint.isMultinomial() {
+			g.Y[i] -= l.currentPoint.slopeY[k] * d.zu[k]
 		}
 		if g.X == nil {
 			continue
@@ -48,10 +48,10 @@ func (d *glmDerivative) adjoint(l *glmFit, g *learn.Grad, dtheta []float64) erro
 		for a := range outs {
 			bent := 0.0
 			for b := range outs {
-				bent += l.current.curvature[l.joint.pair(a, b)*m+k] * d.zu[b*m+k]
+				bent += l.currentPoint.curvature[l.joint.pairIndex(a, b)*m+k] * d.zu[b*m+k]
 			}
 			dense.Axpy(-bent, l.theta[a*q:][:l.n], row)
-			dense.Axpy(-l.current.slope[a*m+k], d.u[a*q:][:l.n], row)
+			dense.Axpy(-l.currentPoint.slope[a*m+k], d.u[a*q:][:l.n], row)
 		}
 	}
 	return learner.CheckProduct(g)
@@ -65,7 +65,7 @@ func (d *glmDerivative) tangent(l *glmFit, dtheta []float64, t *learn.Grad) erro
 	size := len(l.theta)
 	d.u = dense.Zeros(d.u, size)
 	if t.X != nil || t.Y != nil {
-		d.move(l, t)
+		d.subtractTangent(l, t)
 	}
 	if t.Hyper != nil {
 		for at := 0; at < size; at += l.q {
@@ -75,18 +75,18 @@ func (d *glmDerivative) tangent(l *glmFit, dtheta []float64, t *learn.Grad) erro
 		}
 	}
 	dense.LDLSolve(l.h, l.dinv, size, size, d.u)
-	l.external(dtheta, d.u)
+	l.toExternal(dtheta, d.u)
 	return learner.CheckTangentOut(dtheta)
 }
 
-// move subtracts from u the tangent of the gradient along two tangents: t.X of the features and t.Y
-// of the labels.
-func (d *glmDerivative) move(l *glmFit, t *learn.Grad) {
+// subtractTangent subtracts from u the tangent of the gradient along two tangents: t.X of the
+// features and t.Y of the labels.
+func (d *glmDerivative) subtractTangent(l *glmFit, t *learn.Grad) {
 	q, m, outs := l.q, len(l.rows), l.joint.outputs()
 	d.dy, d.etaTangent = dense.Zeros(d.dy, outs*m), dense.Grow(d.etaTangent, outs)
 	for k, i := range l.rows {
-		if t.Y != nil && !l.joint.active() {
-			d.dy[k] -= l.current.slopeY[k] * t.Y[i]
+		if t.Y != nil && !l.joint.isMultinomial() {
+			d.dy[k] -= l.currentPoint.slopeY[k] * t.Y[i]
 		}
 		if t.X == nil {
 			continue
@@ -97,9 +97,9 @@ func (d *glmDerivative) move(l *glmFit, t *learn.Grad) {
 		}
 		for a := range outs {
 			for b, along := range d.etaTangent {
-				d.dy[a*m+k] -= l.current.curvature[l.joint.pair(a, b)*m+k] * along
+				d.dy[a*m+k] -= l.currentPoint.curvature[l.joint.pairIndex(a, b)*m+k] * along
 			}
-			dense.Axpy(-l.current.slope[a*m+k], row, d.u[a*q:])
+			dense.Axpy(-l.currentPoint.slope[a*m+k], row, d.u[a*q:])
 		}
 	}
 	for a := range outs {

@@ -20,7 +20,7 @@ import (
 // feature's mean is large compared with its deviation.
 type glmFit struct {
 	state    learner.State
-	warm     bool
+	isWarm   bool
 	loss     Loss
 	joint    softmax // of the multinomial loss
 	forms    []form
@@ -40,9 +40,9 @@ type glmFit struct {
 	// squared loss. With several outputs, gram is one block of the Hessian.
 	gram []float64
 
-	theta              []float64 // of the outputs, q entries each
-	current, nextPoint point
-	h, dinv            []float64 // the factor of the Hessian at theta, or at a point that is at most a step of lastStep away from theta
+	theta                   []float64 // of the outputs, q entries each
+	currentPoint, nextPoint point
+	h, dinv                 []float64 // the factor of the Hessian at theta, or at a point that is at most a step of lastStep away from theta
 	// an estimate of this Hessian's condition number, in units in which the Hessian has a diagonal of
 	// ones
 	cond float64
@@ -59,23 +59,23 @@ type glmFit struct {
 // SetContext implements [learn.ContextLearner].
 func (l *glmFit) SetContext(ctx context.Context) { l.state.Stop.Watch(ctx) }
 
-// take takes d as the data of the fit. The parameter classes is the number of classes for the
+// loadData takes d as the data of the fit. The parameter classes is the number of classes for the
 // multinomial loss, and 0 for any other loss. If err is not nil, take only returns err.
-func (l *glmFit) take(d learn.Data, loss Loss, classes int, penalties []Penalty, intercept bool, err error) error {
+func (l *glmFit) loadData(d learn.Data, loss Loss, classes int, penalties []Penalty, intercept bool, err error) error {
 	if err != nil {
-		l.warm = false
+		l.isWarm = false
 		return err
 	}
 	_, n := d.X.Dims()
 	before := len(l.theta)
-	l.warm = l.warm && n == l.n && loss == l.loss && classes == l.joint.classes
+	l.isWarm = l.isWarm && n == l.n && loss == l.loss && classes == l.joint.classes
 	l.loss = loss
 	l.joint.load(classes)
 	if err := l.load(d, penalties, intercept); err != nil {
-		l.warm = false
+		l.isWarm = false
 		return err
 	}
-	l.warm = l.warm && len(l.theta) == before
+	l.isWarm = l.isWarm && len(l.theta) == before
 	l.state.Data = d
 	return nil
 }
@@ -84,9 +84,9 @@ func (l *glmFit) take(d learn.Data, loss Loss, classes int, penalties []Penalty,
 func (l *glmFit) load(d learn.Data, penalties []Penalty, intercept bool) error {
 	rows, n := d.X.Dims()
 	l.n, l.q = n, n
-	l.folds.ready, l.folds.fitID = false, 0
+	l.folds.partsValid, l.folds.fitID = false, 0
 	l.intercept = intercept || l.normal.Intercept
-	intercept = intercept || l.normalises()
+	intercept = intercept || l.foldsNormalise()
 	if intercept {
 		l.q++
 	}
@@ -114,14 +114,14 @@ func (l *glmFit) load(d learn.Data, penalties []Penalty, intercept bool) error {
 		l.y[k], l.w[k] = d.Y[i], dense.CountAt(counts, i)
 	}
 	l.centreLabels()
-	l.current.grow(m, outs)
+	l.currentPoint.grow(m, outs)
 	l.nextPoint.grow(m, outs)
 	dense.GrowAll(size, &l.theta, &l.g, &l.nextG, &l.step, &l.candidate, &l.size, &l.dinv, &l.work, &l.work2)
 	l.h = dense.Grow(l.h, size*size)
 	l.z = dense.Grow(l.z, m*q)
 	l.fill(d, intercept)
 	l.block = dense.Grow(l.block, min(m, blockRows(q))*q)
-	if l.loss == Squared || l.joint.active() {
+	if l.loss == Squared || l.joint.isMultinomial() {
 		l.gram = dense.Zeros(l.gram, q*q)
 	}
 	if l.loss == Squared {
@@ -153,7 +153,7 @@ func fitEntries(s learn.Size, penalties []Penalty, intercept bool, outputs float
 // reset forgets the warm start and the last fit.
 func (l *glmFit) reset() {
 	l.state.Forget()
-	l.warm, l.folds.fitID = false, 0
+	l.isWarm, l.folds.fitID = false, 0
 }
 
 // fit minimises the objective at hyper and writes θ.
@@ -165,21 +165,21 @@ func (l *glmFit) fit(theta, hyper []float64) error {
 	l.folds.fitID = 0
 	copy(l.lambda, hyper)
 	l.sums.set(l.lambda)
-	warm := l.warm
-	l.warm = false
+	warm := l.isWarm
+	l.isWarm = false
 	if !warm {
-		l.begin()
+		l.startAtConstant()
 	}
 	err := l.minimise()
 	if err != nil && warm {
-		l.begin()
+		l.startAtConstant()
 		err = l.minimise()
 	}
 	if err != nil {
 		return err
 	}
-	l.external(theta, l.theta)
-	l.warm = true
+	l.toExternal(theta, l.theta)
+	l.isWarm = true
 	l.state.Finish()
 	return nil
 }
@@ -227,36 +227,36 @@ func (l *glmFit) fill(d learn.Data, intercept bool) {
 	}
 }
 
-// normalises reports whether each fold of the learner subtracts its own means, or divides by its
-// own deviations.
-func (l *glmFit) normalises() bool { return l.normal.Intercept || l.normal.Scaled != nil }
+// foldsNormalise reports whether each fold of the learner subtracts its own means, or divides by
+// its own deviations.
+func (l *glmFit) foldsNormalise() bool { return l.normal.Intercept || l.normal.Scaled != nil }
 
 // centreLabels subtracts the mean of the labels from the labels if the learner serves normalised
 // folds.
 func (l *glmFit) centreLabels() {
-	if l.label = 0; l.normalises() {
+	if l.label = 0; l.foldsNormalise() {
 		l.label = dense.Dot(l.w, l.y) / l.total
 		floats.AddConst(-l.label, l.y)
 	}
 }
 
-// begin sets θ to the best constant, or 0.
-func (l *glmFit) begin() {
+// startAtConstant sets θ to the best constant, or 0.
+func (l *glmFit) startAtConstant() {
 	clear(l.theta)
 	switch {
 	case l.q == l.n:
-	case l.joint.active():
+	case l.joint.isMultinomial():
 		l.joint.constant(l.theta[l.n:], l.q, l.y, l.w)
 	default:
 		l.theta[l.n] = l.loss.constant(dense.Dot(l.w, l.y) / l.total)
 	}
 }
 
-// external converts theta, the parameters of the fit, to the θ that the learner returns, and writes
-// this θ to dst. It also converts tangents of θ.
-func (l *glmFit) external(dst, theta []float64) {
-	if l.joint.active() {
-		l.joint.expand(dst, theta, l.q)
+// toExternal converts theta, the parameters of the fit, to the θ that the learner returns, and
+// writes this θ to dst. It also converts tangents of θ.
+func (l *glmFit) toExternal(dst, theta []float64) {
+	if l.joint.isMultinomial() {
+		l.joint.toClasses(dst, theta, l.q)
 	} else {
 		copy(dst, theta)
 	}
@@ -267,11 +267,11 @@ func (l *glmFit) external(dst, theta []float64) {
 	}
 }
 
-// internal is the adjoint of external. It converts dtheta, the cotangent of the θ that the learner
-// returns, to the cotangent of the parameters of the fit. It writes the result to dst.
-func (l *glmFit) internal(dst, dtheta []float64) {
-	if l.joint.active() {
-		l.joint.contract(dst, dtheta, l.q)
+// toInternal is the adjoint of toExternal. It converts dtheta, the cotangent of the θ that the
+// learner returns, to the cotangent of the parameters of the fit. It writes the result to dst.
+func (l *glmFit) toInternal(dst, dtheta []float64) {
+	if l.joint.isMultinomial() {
+		l.joint.toOutputs(dst, dtheta, l.q)
 	} else {
 		copy(dst, dtheta)
 	}
@@ -298,8 +298,8 @@ func (l *glmFit) freedom(dst []float64) {
 		clear(unit)
 		clear(times)
 		unit[k] = 1
-		if copy(direction, unit); l.joint.active() {
-			l.joint.contract(direction, unit, l.q)
+		if copy(direction, unit); l.joint.isMultinomial() {
+			l.joint.toOutputs(direction, unit, l.q)
 		}
 		copy(column, direction)
 		dense.LDLSolve(l.h, l.dinv, size, size, column)
@@ -327,9 +327,9 @@ const (
 	// wholeStep is a length of a step, in the units of lastStep. A step of at most wholeStep is taken
 	// without a check of the slope at its end, because rounding may hide this slope.
 	wholeStep = 1e-7
-	// overshot bounds the ratio −s₁/s₀, where s₀ and s₁ are the slopes at the start and the end of
-	// a step.
-	overshot = .5
+	// overshotFactor bounds the ratio −s₁/s₀, where s₀ and s₁ are the slopes at the start and the end
+	// of a step.
+	overshotFactor = .5
 	// mostSteps bounds the number of steps. If there is a minimiser, about ten steps suffice. If there
 	// is none, each step changes η by about 1, and the loss falls to e⁻²⁰⁰.
 	mostSteps = 200
@@ -343,7 +343,7 @@ const (
 
 // minimise runs Newton's method from θ.
 func (l *glmFit) minimise() error {
-	l.evaluate(&l.current, l.g, l.theta)
+	l.evaluate(&l.currentPoint, l.g, l.theta)
 	if err := check.Finite("Data", "scale the data", l.g); err != nil {
 		return err
 	}
@@ -359,16 +359,16 @@ func (l *glmFit) minimise() error {
 			l.step[j] = -v
 		}
 		dense.LDLSolve(l.h, l.dinv, len(l.step), len(l.step), l.step)
-		length, size := l.scaled(l.step), l.scaled(l.theta)
+		length, size := l.scaledNorm(l.step), l.scaledNorm(l.theta)
 		size = max(size, length)
-		done := length <= lastStep*size || length > previous/2 && (length <= slowStep*size || length <= l.rounding())
+		done := length <= lastStep*size || length > previous/2 && (length <= slowStep*size || length <= l.roundingLength())
 		if err := l.search(length <= wholeStep*size); err != nil {
 			return err
 		}
-		done = done && (l.loss == Squared || l.moved() <= stillEta)
+		done = done && (l.loss == Squared || l.largestMove() <= stillEta)
 		l.theta, l.candidate = l.candidate, l.theta
 		l.g, l.nextG = l.nextG, l.g
-		l.current, l.nextPoint = l.nextPoint, l.current
+		l.currentPoint, l.nextPoint = l.nextPoint, l.currentPoint
 		if done {
 			return nil
 		}
@@ -377,10 +377,10 @@ func (l *glmFit) minimise() error {
 	return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "penalise the features that separate the classes or have no count above 0", "leaves no minimiser within reach of %d Newton steps", mostSteps)
 }
 
-// moved returns the largest change of a row's η from the point current to the point nextPoint.
-func (l *glmFit) moved() (most float64) {
+// largestMove returns the largest change of a row's η from currentPoint to nextPoint.
+func (l *glmFit) largestMove() (most float64) {
 	for i, eta := range l.nextPoint.eta {
-		most = max(most, math.Abs(eta-l.current.eta[i]))
+		most = max(most, math.Abs(eta-l.currentPoint.eta[i]))
 	}
 	return most
 }
@@ -391,7 +391,7 @@ func (l *glmFit) evaluate(p *point, g, theta []float64) {
 	for k := range l.joint.outputs() {
 		dense.Products(p.eta[k*m:][:m], l.z, q, theta[k*q:][:q])
 	}
-	if l.joint.active() {
+	if l.joint.isMultinomial() {
 		l.joint.evaluate(p, l.y, l.w)
 	} else {
 		l.loss.evaluate(p, l.y, l.w)
@@ -409,11 +409,11 @@ func (l *glmFit) factorise() error {
 	switch {
 	case l.loss == Squared:
 		copy(l.h, l.gram)
-	case l.joint.active():
+	case l.joint.isMultinomial():
 		l.addBlocks()
 	default:
 		clear(l.h)
-		l.addSquares(&l.state.Stop, l.h, l.current.curvature)
+		l.addSquares(&l.state.Stop, l.h, l.currentPoint.curvature)
 	}
 	for at := 0; at < q; at += l.q {
 		l.sums.addTo(l.h[at*(q+1):], q, l.lambda)
@@ -426,10 +426,10 @@ func (l *glmFit) factorise() error {
 		l.size[j] = math.Sqrt(v)
 	}
 	if row := dense.LDLFactorUntil(&l.state.Stop, l.h, l.dinv, q, q, rankTol); row < q {
-		return l.dependent(row)
+		return l.dependentError(row)
 	}
 	if l.cond = dense.LDLCond(l.h, l.dinv, q, q, l.work, l.work2); dense.Unsolvable(l.cond) {
-		return l.dependent(dense.LDLDependent(l.h, l.dinv, q, q, l.work, l.work2))
+		return l.dependentError(dense.LDLDependent(l.h, l.dinv, q, q, l.work, l.work2))
 	}
 	return nil
 }
@@ -438,7 +438,7 @@ func (l *glmFit) factorise() error {
 // of outputs has one symmetric block.
 func (l *glmFit) addBlocks() {
 	q, size, m := l.q, len(l.theta), len(l.w)
-	curvature := l.current.curvature
+	curvature := l.currentPoint.curvature
 	for a := 0; a < size; a += q {
 		for b := a; b < size; b += q {
 			clear(l.gram)
@@ -454,29 +454,29 @@ func (l *glmFit) addBlocks() {
 	}
 }
 
-// dependent returns the error for a Hessian that does not determine parameter j.
-func (l *glmFit) dependent(j int) error {
+// dependentError returns the error for a Hessian that does not determine parameter j.
+func (l *glmFit) dependentError(j int) error {
 	j %= l.q // of the first output
 	return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "penalise the feature more, or drop it", "leaves θ[%d] open: the feature is 0 or a linear combination of others, or separates the classes", j)
 }
 
-// scaled returns the largest absolute entry of v, measured in units in which the Hessian has a
+// scaledNorm returns the largest absolute entry of v, measured in units in which the Hessian has a
 // diagonal of ones.
-func (l *glmFit) scaled(v []float64) (most float64) {
+func (l *glmFit) scaledNorm(v []float64) (most float64) {
 	for j, s := range l.size {
 		most = max(most, math.Abs(v[j])*s)
 	}
 	return most
 }
 
-// rounding returns an upper bound for the length of steps that only rounding errors in the
-// gradient's terms cause. The length has the units of the method scaled. If the minimiser is 0, all
-// late steps consist of these errors.
-func (l *glmFit) rounding() float64 {
+// roundingLength returns an upper bound for the length of steps that only rounding errors in the
+// gradient's terms cause. The length has the units of the method scaledNorm. If the minimiser is 0,
+// all late steps consist of these errors.
+func (l *glmFit) roundingLength() float64 {
 	terms, m, q := 0.0, len(l.w), l.q
 	for k := range l.joint.outputs() {
 		sums := dense.Zeros(l.work, q)
-		for i, slope := range l.current.slope[k*m:][:m] {
+		for i, slope := range l.currentPoint.slope[k*m:][:m] {
 			for j, v := range l.z[i*q : (i+1)*q] {
 				sums[j] += math.Abs(slope * v)
 			}
@@ -499,7 +499,7 @@ func (l *glmFit) search(fullStep bool) error {
 			l.candidate[j] = v + t*l.step[j]
 		}
 		l.evaluate(&l.nextPoint, l.nextG, l.candidate)
-		if end := dense.Dot(l.nextG, l.step); fullStep || end <= -overshot*slope && end >= -math.MaxFloat64 {
+		if end := dense.Dot(l.nextG, l.step); fullStep || end <= -overshotFactor*slope && end >= -math.MaxFloat64 {
 			return nil
 		}
 		t /= 2

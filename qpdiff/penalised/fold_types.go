@@ -5,16 +5,16 @@ package penalised
 // Hessian H − Z̃ᵀZ̃. For a large fold this matrix is factorised. For a small fold the smaller
 // matrix I − Z̃H⁻¹Z̃ᵀ is factorised.
 type foldFit struct {
-	fitID    uint64 // number of the fits, from check.NewState; 0 without fits
-	ready    bool   // parts belong to the data
-	normal   bool   // the parts have normalised features
-	parts    []foldPart
-	lastFold []int // the last fold with each row of X, or −1
-	placeOf  []int // for each row of X, its place among the rows with a weight above 0, or −1
-	// hall is the upper triangle of H, or of the penalties alone if features are normalised. b is the
-	// sum of w·y·z over the rows z with weights w and labels y.
-	hall, b []float64
-	beta    []float64 // the θ of each fold, which has q entries, or n if features are normalised
+	fitID      uint64 // number of the fits, from check.NewState; 0 without fits
+	partsValid bool   // parts belong to the data
+	normal     bool   // the parts have normalised features
+	parts      []foldPart
+	lastFold   []int // the last fold with each row of X, or −1
+	placeOf    []int // for each row of X, its place among the rows with a weight above 0, or −1
+	// hessianAll is the upper triangle of H, or of the penalties alone if features are normalised. b
+	// is the sum of w·y·z over the rows z with weights w and labels y.
+	hessianAll, b []float64
+	beta          []float64 // the θ of each fold, which has q entries, or n if features are normalised
 
 	// Scratch of folds with normalised features. The factor of a small fold is in h and dinv.
 	h, dinv, work, row, block []float64
@@ -48,7 +48,7 @@ type normalFold struct {
 	mean, scale []float64 // of z, the features minus glmFit.centre
 	label       float64   // mean of the labels, which are relative to glmFit.label
 	// the features that keep less than gram.LeastKept of their sum of squares after a subtraction
-	lossy []int
+	lossyFeatures []int
 }
 
 // A foldDerivative is the scratch of FoldsVJP.

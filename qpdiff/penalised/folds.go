@@ -34,7 +34,7 @@ func (l *glmFit) predict(theta []float64, i int) (p float64) {
 // fold prepares the parts for the given folds, unless these are the same as before.
 func (l *glmFit) fold(folds [][]int) error {
 	f, rows := &l.folds, len(l.state.Data.Y)
-	if f.ready && len(f.parts) == len(folds) && !slices.ContainsFunc(folds, func(v []int) bool { return len(v) == 0 }) {
+	if f.partsValid && len(f.parts) == len(folds) && !slices.ContainsFunc(folds, func(v []int) bool { return len(v) == 0 }) {
 		same := true
 		for k, v := range folds {
 			same = same && slices.Equal(v, f.parts[k].val)
@@ -43,7 +43,7 @@ func (l *glmFit) fold(folds [][]int) error {
 			return nil
 		}
 	}
-	f.ready, f.normal = false, l.centres(folds)
+	f.partsValid, f.normal = false, l.centres(folds)
 	f.ones = dense.Grow(f.ones, l.n)
 	dense.Fill(f.ones, 1)
 	dense.GrowAll(rows, &f.lastFold, &f.placeOf)
@@ -54,7 +54,7 @@ func (l *glmFit) fold(folds [][]int) error {
 	}
 	f.parts = dense.Grow(f.parts, len(folds))
 	q, unknowns := l.q, l.unknowns()
-	f.hall, f.beta, f.b = dense.Grow(f.hall, q*q), dense.Grow(f.beta, len(folds)*unknowns), dense.Zeros(f.b, q)
+	f.hessianAll, f.beta, f.b = dense.Grow(f.hessianAll, q*q), dense.Grow(f.beta, len(folds)*unknowns), dense.Zeros(f.b, q)
 	f.labelSquares = 0
 	for k, w := range l.w {
 		dense.Axpy(w*l.y[k], l.z[k*q:(k+1)*q], f.b)
@@ -69,7 +69,7 @@ func (l *glmFit) fold(folds [][]int) error {
 			return err
 		}
 	}
-	f.ready = true
+	f.partsValid = true
 	return nil
 }
 
@@ -132,11 +132,11 @@ func (l *glmFit) foldRows(k int, val []int) error {
 func (l *glmFit) solveFolds() error {
 	f, q := &l.folds, l.unknowns()
 	if l.folds.normal {
-		f.hall = dense.Zeros(f.hall, q*q)
+		f.hessianAll = dense.Zeros(f.hessianAll, q*q)
 	} else {
-		copy(f.hall, l.gram)
+		copy(f.hessianAll, l.gram)
 	}
-	l.sums.addTo(f.hall, q, l.lambda)
+	l.sums.addTo(f.hessianAll, q, l.lambda)
 	if !l.folds.normal && slices.ContainsFunc(f.parts, func(p foldPart) bool { return !p.large }) {
 		if err := l.factorise(); err != nil {
 			return err
@@ -166,9 +166,9 @@ func (l *glmFit) solveFolds() error {
 // returns false.
 func (l *glmFit) solveLarge(p *foldPart, beta []float64) bool {
 	f, q := &l.folds, l.q
-	floats.SubTo(p.h, f.hall, p.gram)
+	floats.SubTo(p.h, f.hessianAll, p.gram)
 	for j := range q {
-		if !(p.h[j*q+j] > leverageTol*f.hall[j*q+j]) {
+		if !(p.h[j*q+j] > leverageTol*f.hessianAll[j*q+j]) {
 			return false
 		}
 	}

@@ -65,7 +65,7 @@ func (l *GLM) Load(d learn.Data) (err error) {
 	if d, err = l.state.Take(l, d, l.Loss == Logistic); err == nil {
 		err = l.Loss.check(d)
 	}
-	return l.take(d, l.Loss, 0, l.Penalties, l.Intercept, err)
+	return l.loadData(d, l.Loss, 0, l.Penalties, l.Intercept, err)
 }
 
 // Bytes implements [learn.SizedLearner]. It counts the copied rows, the rows' terms at two points,
@@ -73,7 +73,7 @@ func (l *GLM) Load(d learn.Data) (err error) {
 // matrix. If s.Folds is set, it counts the fits of Folds too.
 func (l *GLM) Bytes(s learn.Size) int64 {
 	rows, q, _ := learner.Sizes(s)
-	intercept := l.Intercept || l.normalises()
+	intercept := l.Intercept || l.foldsNormalise()
 	if intercept {
 		q++
 	}
@@ -106,7 +106,7 @@ func (l *GLM) Reset() { l.reset() }
 //   - ErrNotFinite: the objective overflows.
 func (l *GLM) Fit(theta, hyper []float64) (err error) {
 	defer learner.End(l, &err)
-	if l.normalises() {
+	if l.foldsNormalise() {
 		return check.ArgErrorf("FoldNormal", qpdiff.ErrDomain, "use Folds, or another learner", "is set, with which only Folds fits")
 	}
 	return l.fit(theta, hyper)
@@ -160,7 +160,7 @@ func (l *GLM) NormaliseFolds(n learn.FoldNormal) { l.normal = n }
 func (l *GLM) Folds(dst, hyper []float64, folds [][]int) (err error) {
 	defer learner.End(l, &err)
 	l.state.Stop.Look()
-	l.folds.fitID, l.warm = 0, false
+	l.folds.fitID, l.isWarm = 0, false
 	if n, k := l.n, len(folds); l.normal.Scaled != nil && l.state.Data.X != nil && (len(l.normal.Scaled) != n || len(l.normal.Deviations) != n*k) {
 		return check.ArgErrorf("FoldNormal", qpdiff.ErrShape, "give one entry per feature and, for deviations, per fold and feature", "has %d and %d entries for %d features and %d folds", len(l.normal.Scaled), len(l.normal.Deviations), n, k)
 	}

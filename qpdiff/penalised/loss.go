@@ -106,7 +106,7 @@ func (k Loss) evaluate(p *point, y, w []float64) {
 
 // A point holds predictions and derivatives of all rows at one θ. With several outputs, eta and
 // slope hold all rows of the first output, then all rows of the second, and so on. curvature has m
-// entries for each pair of outputs, in the order of [softmax.pair].
+// entries for each pair of outputs, in the order of [softmax.pairIndex].
 type point struct {
 	eta, slope, curvature []float64
 	slopeY                []float64 // of one output

@@ -73,12 +73,12 @@ func (l *Multinomial) Load(d learn.Data) (err error) {
 	if d, err = l.state.Take(l, d, false); err == nil {
 		err = l.check(d)
 	}
-	if err := l.take(d, multinomial, l.Classes, l.Penalties, l.Intercept, err); err != nil {
+	if err := l.loadData(d, multinomial, l.Classes, l.Penalties, l.Intercept, err); err != nil {
 		return err
 	}
-	if class := l.joint.absent(l.y, l.w); class >= 0 && l.Intercept {
+	if class := l.joint.absentClass(l.y, l.w); class >= 0 && l.Intercept {
 		l.state.Unload()
-		l.warm = false
+		l.isWarm = false
 		return check.ArgErrorf("Data.Y", qpdiff.ErrIllPosed, "give at least one row of each class, as folds by class do, or leave out the class", "has no row of class %d that counts: its intercept has no minimum", class)
 	}
 	return nil

@@ -280,7 +280,7 @@ func TestMultinomialFreedom(t *testing.T) {
 		copy(l.theta, make([]float64, len(l.theta)))
 		unit := make([]float64, len(theta))
 		unit[k] = 1
-		l.joint.contract(l.theta, unit, n+1)
+		l.joint.toOutputs(l.theta, unit, n+1)
 		copy(dlambda, l.lambda)
 		numtest.OK(t, l.JVP(nil, dtheta, &learn.Grad{Hyper: dlambda}))
 		if k%(n+1) < n { // the intercept is written for features that are not centred

@@ -80,11 +80,12 @@ func (l *GLM) NearFolds(dst, bound []float64, folds [][]int) (fitted int, err er
 // A foldStep takes one Newton step for each fold. Every step starts from the same fit.
 type foldStep struct {
 	l *GLM
-	// three Hessians: hall is of all rows, gram is of the fold, and h is the factor of hall − gram
-	hall, gram, h      []float64
-	dinv, work         []float64
-	g, theta, nextStep []float64 // the gradient, the step's end, and the step after it
-	rows               []float64 // of the fold, times roots of their weights
+	// three Hessians: hessianAll is of all rows, gram is of the fold, and h is the factor of
+	// hessianAll − gram
+	hessianAll, gram, h []float64
+	dinv, work          []float64
+	g, theta, nextStep  []float64 // the gradient, the step's end, and the step after it
+	rows                []float64 // of the fold, times roots of their weights
 	// for each row z with a weight above 0: zᵀH⁻¹z, where H is the Hessian of all rows
 	leverage []float64
 	placeOf  []int // for each row of X, its place among the rows with a weight above 0, or −1
@@ -96,22 +97,22 @@ type foldStep struct {
 func newStep(l *GLM) *foldStep {
 	q, m := l.q, len(l.w)
 	s := &foldStep{l: l, placeOf: make([]int, len(l.state.Data.Y)), inFold: make([]bool, m), leverage: make([]float64, m)}
-	dense.GrowAll(q*q, &s.hall, &s.gram, &s.h)
+	dense.GrowAll(q*q, &s.hessianAll, &s.gram, &s.h)
 	dense.GrowAll(q, &s.dinv, &s.work, &s.g, &s.theta, &s.nextStep)
 	s.next.grow(m, 1)
 	dense.Fill(s.placeOf, -1)
 	for k, i := range l.rows {
 		s.placeOf[i] = k
-		s.leverage[k] = s.lever(l.z[k*q : (k+1)*q])
+		s.leverage[k] = s.leverageOf(l.z[k*q : (k+1)*q])
 	}
-	clear(s.hall)
-	l.addSquares(&l.state.Stop, s.hall, l.current.curvature)
-	l.sums.addTo(s.hall, q, l.lambda)
+	clear(s.hessianAll)
+	l.addSquares(&l.state.Stop, s.hessianAll, l.currentPoint.curvature)
+	l.sums.addTo(s.hessianAll, q, l.lambda)
 	return s
 }
 
-// lever returns zᵀH⁻¹z, where H is the Hessian of all rows.
-func (s *foldStep) lever(z []float64) float64 {
+// leverageOf returns zᵀH⁻¹z, where H is the Hessian of all rows.
+func (s *foldStep) leverageOf(z []float64) float64 {
 	copy(s.work, z)
 	dense.LDLSolve(s.l.h, s.l.dinv, s.l.q, s.l.q, s.work)
 	return math.Max(0, dense.Dot(z, s.work))
@@ -143,21 +144,21 @@ func (s *foldStep) fold(dst, bound []float64, val []int) bool {
 		}
 		s.inFold[k] = true
 		z := l.z[k*q : (k+1)*q]
-		dense.Axpy(-l.current.slope[k], z, s.g)
+		dense.Axpy(-l.currentPoint.slope[k], z, s.g)
 		from := len(s.rows)
 		s.rows = append(s.rows, z...)
-		floats.Scale(math.Sqrt(l.current.curvature[k]), s.rows[from:])
+		floats.Scale(math.Sqrt(l.currentPoint.curvature[k]), s.rows[from:])
 	}
 	if len(s.rows) > 0 {
 		dense.AddProducts(s.gram, s.rows, s.rows, len(s.rows)/q, q, q)
 	}
-	share, ok := s.share()
+	share, ok := s.factorShare()
 	if !ok {
 		return false
 	}
 	dense.LDLSolve(s.h, s.dinv, q, q, s.g)
 	floats.SubTo(s.theta, l.theta, s.g)
-	distance, off := s.end()
+	distance, off := s.endStep()
 	widest := 0.
 	for k, h := range s.leverage {
 		if !s.inFold[k] {
@@ -176,7 +177,7 @@ func (s *foldStep) fold(dst, bound []float64, val []int) bool {
 	for at, i := range val {
 		s.row(z, i)
 		dst[at] = dense.Dot(z, s.theta)
-		bound[at] = math.Abs(dense.Dot(z, s.nextStep)) + math.Sqrt(s.lever(z)/share)*growth*off + s.rounding(z)
+		bound[at] = math.Abs(dense.Dot(z, s.nextStep)) + math.Sqrt(s.leverageOf(z)/share)*growth*off + s.predictionError(z)
 		if !dense.Finite(dst[at]) || !dense.Finite(bound[at]) {
 			return false
 		}
@@ -184,13 +185,13 @@ func (s *foldStep) fold(dst, bound []float64, val []int) bool {
 	return true
 }
 
-// share factorises the Hessian without the fold. It returns a number s for which s times the
+// factorShare factorises the Hessian without the fold. It returns a number s for which s times the
 // Hessian of all rows is a lower bound of the Hessian without the fold. If the remaining rows do
 // not determine θ, it returns false.
-func (s *foldStep) share() (share float64, ok bool) {
+func (s *foldStep) factorShare() (share float64, ok bool) {
 	l, q := s.l, s.l.q
 	for _, v := range shares {
-		for k, h := range s.hall {
+		for k, h := range s.hessianAll {
 			s.h[k] = (1-v)*h - s.gram[k]
 		}
 		if dense.LDLFactorUntil(&l.state.Stop, s.h, s.dinv, q, q, rankTol) == q {
@@ -201,14 +202,14 @@ func (s *foldStep) share() (share float64, ok bool) {
 	if share == 0 {
 		return 0, false
 	}
-	floats.SubTo(s.h, s.hall, s.gram)
+	floats.SubTo(s.h, s.hessianAll, s.gram)
 	return share, dense.LDLFactorUntil(&l.state.Stop, s.h, s.dinv, q, q, rankTol) == q
 }
 
-// end evaluates the gradient without the fold at theta. It sets nextStep to the negative of the
+// endStep evaluates the gradient without the fold at theta. It sets nextStep to the negative of the
 // next Newton step from theta. It returns ν (see NearFolds), and the largest change of η over the
 // remaining rows.
-func (s *foldStep) end() (distance, off float64) {
+func (s *foldStep) endStep() (distance, off float64) {
 	l, q := s.l, s.l.q
 	dense.Products(s.next.eta, l.z, q, s.theta)
 	l.loss.evaluate(&s.next, l.y, l.w)
@@ -216,7 +217,7 @@ func (s *foldStep) end() (distance, off float64) {
 		if s.inFold[k] {
 			s.next.slope[k] = 0
 		} else {
-			distance = math.Max(distance, math.Abs(eta-l.current.eta[k]))
+			distance = math.Max(distance, math.Abs(eta-l.currentPoint.eta[k]))
 		}
 	}
 	clear(s.nextStep)
@@ -227,8 +228,8 @@ func (s *foldStep) end() (distance, off float64) {
 	return distance, math.Sqrt(math.Max(0, dense.Dot(s.work, s.nextStep)))
 }
 
-// rounding bounds the rounding error of the prediction for z.
-func (s *foldStep) rounding(z []float64) (sum float64) {
+// predictionError bounds the rounding error of the prediction for z.
+func (s *foldStep) predictionError(z []float64) (sum float64) {
 	for j, v := range z {
 		sum += math.Abs(v * s.theta[j])
 	}

@@ -30,16 +30,16 @@ func (l *glmFit) unknowns() int {
 	return l.q
 }
 
-// see sets dst to the normalised features of z.
-func (s *normalFold) see(dst, z []float64) {
+// setNormalised sets dst to the normalised features of z.
+func (s *normalFold) setNormalised(dst, z []float64) {
 	for j, m := range s.mean {
 		dst[j] = (z[j] - m) / s.scale[j]
 	}
 }
 
-// outside calls the function visit for each row that has a weight above 0 and is not in the fold p.
-// The argument at of visit is the row's place among the rows with a weight above 0.
-func (p *foldPart) outside(rows int, visit func(at int)) {
+// eachOutside calls the function visit for each row that has a weight above 0 and is not in the
+// fold p. The argument at of visit is the row's place among the rows with a weight above 0.
+func (p *foldPart) eachOutside(rows int, visit func(at int)) {
 	within := p.inFit
 	for at := range rows {
 		if len(within) > 0 && within[0] == at {
@@ -55,13 +55,13 @@ func (p *foldPart) outside(rows int, visit func(at int)) {
 func (l *glmFit) normalise(k int, p *foldPart) bool {
 	n, q, s := l.n, l.q, &p.normal
 	slices.Sort(p.inFit)
-	s.total, s.lossy = 0, s.lossy[:0]
+	s.total, s.lossyFeatures = 0, s.lossyFeatures[:0]
 	if s.scale = l.folds.ones; l.normal.Scaled != nil {
 		s.scale = l.normal.Deviations[k*n : (k+1)*n]
 	}
 	s.mean, p.b = dense.Zeros(s.mean, n), dense.Zeros(p.b, n)
 	var kept, sum float64 // squares of the labels that are left, and these labels
-	p.outside(len(l.w), func(at int) {
+	p.eachOutside(len(l.w), func(at int) {
 		w, y := l.w[at], l.y[at]
 		s.total += w
 		sum += w * y
@@ -87,35 +87,35 @@ func (l *glmFit) normalise(k int, p *foldPart) bool {
 		p.b[j] = (p.b[j] + l.folds.b[j] - s.mean[j]*sum) / s.scale[j]
 		rest := whole - squares[j] - s.total*s.mean[j]*s.mean[j]
 		if constant := s.scale[j] == math.MaxFloat64; !constant && (!(rest >= max(gram.LeastKept*whole, gram.LeastSquares)) || !dense.Finite(rest)) {
-			s.lossy = append(s.lossy, j)
+			s.lossyFeatures = append(s.lossyFeatures, j)
 		}
 	}
-	for _, j := range s.lossy {
+	for _, j := range s.lossyFeatures {
 		s.mean[j], p.b[j] = 0, 0
-		p.outside(len(l.w), func(at int) { s.mean[j] += l.w[at] / s.total * l.z[at*q+j] })
+		p.eachOutside(len(l.w), func(at int) { s.mean[j] += l.w[at] / s.total * l.z[at*q+j] })
 	}
-	if recompute := !(kept-s.label*sum >= gram.LeastKept*l.folds.labelSquares); recompute || len(s.lossy) > 0 {
+	if recompute := !(kept-s.label*sum >= gram.LeastKept*l.folds.labelSquares); recompute || len(s.lossyFeatures) > 0 {
 		l.recomputeProducts(p, recompute)
 	}
 	return true
 }
 
 // recomputeProducts computes products of the labels with features from the rows outside the fold p.
-// It computes them for the features in the list lossy, or for all features if the parameter all is
-// true.
-func (l *glmFit) recomputeProducts(p *foldPart, all bool) {
+// It computes them for the features in the list lossyFeatures, or for all features if the parameter
+// allFeatures is true.
+func (l *glmFit) recomputeProducts(p *foldPart, allFeatures bool) {
 	s, row := &p.normal, l.folds.row
-	if all {
+	if allFeatures {
 		clear(p.b)
 	}
-	p.outside(len(l.w), func(at int) {
+	p.eachOutside(len(l.w), func(at int) {
 		y := l.w[at] * (l.y[at] - s.label)
-		s.see(row, l.z[at*l.q:])
-		if all {
+		s.setNormalised(row, l.z[at*l.q:])
+		if allFeatures {
 			dense.Axpy(y, row, p.b)
 			return
 		}
-		for _, j := range s.lossy {
+		for _, j := range s.lossyFeatures {
 			p.b[j] += y * row[j]
 		}
 	})
@@ -148,28 +148,28 @@ func (l *glmFit) outsideSquares(g []float64, p *foldPart, block *[]float64) {
 			of[j] = of[j] / s.scale[i] / s.scale[i+j]
 		}
 	}
-	if len(s.lossy) > 0 {
+	if len(s.lossyFeatures) > 0 {
 		l.recomputeSquares(g, p, (*block)[:n])
 	}
 }
 
-// recomputeSquares computes the entries of g that belong to the features in the list lossy, from
-// the rows outside the fold p. The parameter row is scratch.
+// recomputeSquares computes the entries of g that belong to the features in the list lossyFeatures,
+// from the rows outside the fold p. The parameter row is scratch.
 func (l *glmFit) recomputeSquares(g []float64, p *foldPart, row []float64) {
 	n, s := l.n, &p.normal
-	for _, j := range s.lossy {
+	for _, j := range s.lossyFeatures {
 		clear(g[j*n+j : (j+1)*n])
 		for i := range j {
 			g[i*n+j] = 0
 		}
 	}
-	p.outside(len(l.w), func(at int) {
-		s.see(row, l.z[at*l.q:])
-		for f, j := range s.lossy {
+	p.eachOutside(len(l.w), func(at int) {
+		s.setNormalised(row, l.z[at*l.q:])
+		for f, j := range s.lossyFeatures {
 			v := l.w[at] * row[j]
 			dense.Axpy(v, row[j:], g[j*n+j:(j+1)*n])
 			for i := range j {
-				if !slices.Contains(s.lossy[:f], i) { // row i has this entry
+				if !slices.Contains(s.lossyFeatures[:f], i) { // row i has this entry
 					g[i*n+j] += v * row[i]
 				}
 			}
@@ -178,17 +178,17 @@ func (l *glmFit) recomputeSquares(g []float64, p *foldPart, row []float64) {
 }
 
 // factorNormal sets h to the factor of the Hessian of the fold p, in the normalised features. If
-// this Hessian is singular, it returns false. The slices work, work2 (n entries each) and block are
-// scratch.
-func (l *glmFit) factorNormal(h, dinv []float64, p *foldPart, work, work2 []float64, block *[]float64) bool {
+// this Hessian is singular, it returns false. The slices scratch, scratch2 (n entries each) and
+// block are scratch.
+func (l *glmFit) factorNormal(h, dinv []float64, p *foldPart, scratch, scratch2 []float64, block *[]float64) bool {
 	n := l.n
 	if p.large {
 		copy(h, p.gram)
 	} else {
 		l.outsideSquares(h, p, block)
 	}
-	floats.Add(h, l.folds.hall[:n*n])
-	return dense.LDLFactorUntil(&l.state.Stop, h, dinv, n, n, rankTol) == n && !dense.Unsolvable(dense.LDLCond(h, dinv, n, n, work, work2))
+	floats.Add(h, l.folds.hessianAll[:n*n])
+	return dense.LDLFactorUntil(&l.state.Stop, h, dinv, n, n, rankTol) == n && !dense.Unsolvable(dense.LDLCond(h, dinv, n, n, scratch, scratch2))
 }
 
 // solveNormal sets beta to the θ of a fold with normalised features. If the Hessian of the fold is
@@ -244,8 +244,8 @@ func (d *foldDerivative) normalRows(l *glmFit, g *learn.Grad, k int, sum float64
 	p := &f.parts[k]
 	s, u, beta := &p.normal, d.uThenBeta[k*n:(k+1)*n], f.beta[k*n:(k+1)*n]
 	d.row, d.deviation, d.s = dense.Grow(d.row, n), dense.Zeros(d.deviation, n), dense.Zeros(d.s, 2*n)
-	addSymmetric(d.s[:n], f.hall, beta)
-	addSymmetric(d.s[n:], f.hall, u)
+	addSymmetric(d.s[:n], f.hessianAll, beta)
+	addSymmetric(d.s[n:], f.hessianAll, u)
 	for j, scaled := range l.normal.Scaled {
 		if scaled {
 			d.deviation[j] = (u[j]*d.s[j] + beta[j]*d.s[n+j]) / s.total
@@ -255,9 +255,9 @@ func (d *foldDerivative) normalRows(l *glmFit, g *learn.Grad, k int, sum float64
 	if l.intercept {
 		offset = sum / s.total
 	}
-	p.outside(len(l.w), func(at int) {
+	p.eachOutside(len(l.w), func(at int) {
 		w, i := l.w[at], l.rows[at]
-		s.see(d.row, l.z[at*l.q:])
+		s.setNormalised(d.row, l.z[at*l.q:])
 		along := dense.Dot(d.row, u)
 		if g.Y != nil {
 			g.Y[i] += w * (along + offset)

@@ -135,7 +135,7 @@ func (f *form) load(p Penalty, j, n int) error {
 	}
 	f.shape, f.skewed = p.shape(), false
 	if copied > 0 {
-		f.copy(p)
+		f.copyMatrix(p)
 	}
 	switch s := p.S.(type) {
 	case *mat.SymDense:
@@ -161,8 +161,8 @@ func (f *form) load(p Penalty, j, n int) error {
 	return nil
 }
 
-// copy computes S, or RᵀR, into the storage of f.
-func (f *form) copy(p Penalty) {
+// copyMatrix computes S, or RᵀR, into the storage of f.
+func (f *form) copyMatrix(p Penalty) {
 	k := f.count
 	f.storage = dense.Zeros(f.storage, k*k)
 	for i := range k {
@@ -233,9 +233,9 @@ func (p Penalty) mean() float64 {
 	return sum / entries
 }
 
-// spread returns a ratio: the mean of the nonzero eigenvalues of S, divided by the smallest nonzero
-// eigenvalue. For a multiple of the unit matrix the ratio is 1.
-func (p Penalty) spread() float64 {
+// eigenvalueRatio returns a ratio: the mean of the nonzero eigenvalues of S, divided by the
+// smallest nonzero eigenvalue. For a multiple of the unit matrix the ratio is 1.
+func (p Penalty) eigenvalueRatio() float64 {
 	if _, diagonal := p.S.(*mat.DiagDense); diagonal {
 		return 1
 	}
@@ -272,8 +272,8 @@ const nullTol = 1e-10
 // These constants, times one reference value, are the bounds and the default of a λ_j. At the
 // reference value the penalty is as large as the sum of squares of its features, multiplied by the
 // curvature of the loss at the best constant prediction. The upper bound is also multiplied by
-// Penalty.spread. Hence, at the upper bound, even the function with the smallest nonzero penalty is
-// strongly penalised.
+// Penalty.eigenvalueRatio. Hence, at the upper bound, even the function with the smallest nonzero
+// penalty is strongly penalised.
 const leastLambda, defaultLambda, mostLambda = 1e-8, 1e-2, 1e4
 
 // fewHyper is the largest number of hyperparameters for which a search treats each of them
@@ -288,7 +288,7 @@ func hyperparameters(penalties []Penalty, curvature float64, m learn.Moments) (a
 	for j, p := range penalties {
 		count, _ := p.size()
 		unit := m.Weight * curvature * m.VarianceOf(p.First, count) / p.mean()
-		h := learn.Hyperparameter{Name: fmt.Sprintf("λ[%d]", j), Lower: leastLambda * unit, Default: defaultLambda * unit, Upper: mostLambda * unit * p.spread()}
+		h := learn.Hyperparameter{Name: fmt.Sprintf("λ[%d]", j), Lower: leastLambda * unit, Default: defaultLambda * unit, Upper: mostLambda * unit * p.eigenvalueRatio()}
 		if p.Name != "" {
 			h.Name = "λ(" + p.Name + ")"
 		}

@@ -55,7 +55,7 @@ func (s penaltySums) set(lambda []float64) {
 // addTo adds Σ_jλ_jS_j to the upper triangle of the matrix h, whose rows have stride entries each.
 func (s penaltySums) addTo(h []float64, stride int, lambda []float64) {
 	for j := range s {
-		f, factor := s[j].get(lambda)
+		f, factor := s[j].formAt(lambda)
 		f.addTo(h, stride, factor)
 	}
 }
@@ -63,7 +63,7 @@ func (s penaltySums) addTo(h []float64, stride int, lambda []float64) {
 // addTimes adds Σ_jλ_jS_jv to dst.
 func (s penaltySums) addTimes(dst, lambda, v []float64) {
 	for j := range s {
-		f, factor := s[j].get(lambda)
+		f, factor := s[j].formAt(lambda)
 		f.addTimes(dst, factor, v)
 	}
 }
@@ -76,7 +76,7 @@ func (s *penaltySum) set(lambda []float64) {
 	f, like := &s.sum, &s.forms[0]
 	f.shape, f.skewed, f.stride = like.shape, true, like.band+1
 	f.data = dense.Zeros(f.data, f.count*f.stride)
-	s.each(func(j int, forms []form) {
+	s.eachForms(func(j int, forms []form) {
 		for i := range f.count {
 			row := dense.Sum{Dst: f.row(i)}
 			for k := range forms {
@@ -87,22 +87,22 @@ func (s *penaltySum) set(lambda []float64) {
 	})
 }
 
-// get returns a form and its factor.
-func (s *penaltySum) get(lambda []float64) (*form, float64) {
+// formAt returns a form and its factor.
+func (s *penaltySum) formAt(lambda []float64) (*form, float64) {
 	if len(s.forms) == 1 {
 		return &s.forms[0], lambda[s.start]
 	}
 	return &s.sum, 1
 }
 
-// together is the number of forms whose rows are multiplied by the same vector at a time.
-const together = 4
+// formsTogether is the number of forms whose rows are multiplied by the same vector at a time.
+const formsTogether = 4
 
 // products multiplies x by row i of each form, and writes the products to the first entries of dst.
 // It leaves out the first entries of the rows; the parameter skip is the number of these entries.
-func products(dst *[together]float64, forms []form, i, skip int, x []float64) {
+func products(dst *[formsTogether]float64, forms []form, i, skip int, x []float64) {
 	x = x[:len(forms[0].row(i))-skip]
-	if len(forms) == together {
+	if len(forms) == formsTogether {
 		dense.Products4(dst[:], forms[0].row(i)[skip:], forms[1].row(i)[skip:], forms[2].row(i)[skip:], forms[3].row(i)[skip:], x)
 		return
 	}
@@ -111,19 +111,19 @@ func products(dst *[together]float64, forms []form, i, skip int, x []float64) {
 	}
 }
 
-// each calls the function visit for up to four forms at a time. The argument j of visit is the
+// eachForms calls the function visit for up to four forms at a time. The argument j of visit is the
 // number of the first of these forms.
-func (s *penaltySum) each(visit func(j int, forms []form)) {
-	for at := 0; at < len(s.forms); at += together {
-		visit(s.start+at, s.forms[at:min(at+together, len(s.forms))])
+func (s *penaltySum) eachForms(visit func(j int, forms []form)) {
+	for at := 0; at < len(s.forms); at += formsTogether {
+		visit(s.start+at, s.forms[at:min(at+formsTogether, len(s.forms))])
 	}
 }
 
 // subtractBilinear subtracts uᵀS_jv from each dst_j.
 func (s *penaltySum) subtractBilinear(dst, u, v []float64) {
 	u, v = u[s.forms[0].first:], v[s.forms[0].first:]
-	s.each(func(j int, forms []form) {
-		var sum, right, left [together]float64
+	s.eachForms(func(j int, forms []form) {
+		var sum, right, left [formsTogether]float64
 		for i := range forms[0].count {
 			products(&right, forms, i, 0, v[i:])
 			products(&left, forms, i, 1, u[i+1:])
@@ -141,8 +141,8 @@ func (s *penaltySum) subtractBilinear(dst, u, v []float64) {
 // reads only the upper triangle of P.
 func (s *penaltySum) subtractInner(dst, p []float64, q int) {
 	first := s.forms[0].first
-	s.each(func(j int, forms []form) {
-		var sum, right [together]float64
+	s.eachForms(func(j int, forms []form) {
+		var sum, right [formsTogether]float64
 		for i := range forms[0].count {
 			of := p[(first+i)*(q+1):]
 			products(&right, forms, i, 1, of[1:])

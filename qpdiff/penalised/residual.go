@@ -13,9 +13,9 @@ func (l *glmFit) residual() (worst float64) {
 	c := glmFit{loss: l.loss, joint: l.joint, forms: l.forms, lambda: l.lambda, sums: l.sums, n: l.n, q: l.q, y: l.y, w: l.w, z: l.z}
 	outs := l.joint.outputs()
 	c.joint.p, c.joint.s = make([]float64, l.joint.classes), make([]float64, outs) // l is only read
-	c.current.grow(len(l.w), outs)
+	c.currentPoint.grow(len(l.w), outs)
 	c.g = make([]float64, len(l.theta))
-	c.evaluate(&c.current, c.g, l.theta)
+	c.evaluate(&c.currentPoint, c.g, l.theta)
 	terms := c.gradientTerms(l.theta)
 	for j, g := range c.g {
 		worst = max(worst, learner.Relative(math.Abs(g), terms[j]))
@@ -23,10 +23,10 @@ func (l *glmFit) residual() (worst float64) {
 	return worst
 }
 
-// gradientTerms returns the sizes of the terms of the gradient at theta. The point current must
-// belong to theta. The term of a row is the slope of its loss. Rounding of the row's η changes the
-// slope by the curvature times the size of the terms of η, and this product is added to the size.
-// An exponential of η has a rounding error even at η = 0.
+// gradientTerms returns the sizes of the terms of the gradient at theta. The field currentPoint
+// must belong to theta. The term of a row is the slope of its loss. Rounding of the row's η changes
+// the slope by the curvature times the size of the terms of η, and this product is added to the
+// size. An exponential of η has a rounding error even at η = 0.
 func (l *glmFit) gradientTerms(theta []float64) []float64 {
 	m, q, outs := len(l.w), l.q, l.joint.outputs()
 	sizes, terms := make([]float64, outs), make([]float64, len(theta))
@@ -38,9 +38,9 @@ func (l *glmFit) gradientTerms(theta []float64) []float64 {
 			}
 		}
 		for a := range outs {
-			size := math.Abs(l.current.slope[a*m+i])
+			size := math.Abs(l.currentPoint.slope[a*m+i])
 			for b := range outs {
-				size += math.Abs(l.current.curvature[l.joint.pair(a, b)*m+i]) * sizes[b]
+				size += math.Abs(l.currentPoint.curvature[l.joint.pairIndex(a, b)*m+i]) * sizes[b]
 			}
 			for j, v := range row {
 				terms[a*q+j] += size * math.Abs(v)

@@ -37,23 +37,23 @@ func (s *softmax) load(classes int) {
 	}
 }
 
-// active reports whether the loss is the multinomial loss.
-func (s *softmax) active() bool { return s.classes > 0 }
+// isMultinomial reports whether the loss is the multinomial loss.
+func (s *softmax) isMultinomial() bool { return s.classes > 0 }
 
 // outputs returns C − 1, or 1.
 func (s *softmax) outputs() int { return max(1, s.classes-1) }
 
-// pair returns the position in point.curvature of the curvatures for the outputs a and b.
-func (s *softmax) pair(a, b int) int {
+// pairIndex returns the position in point.curvature of the curvatures for the outputs a and b.
+func (s *softmax) pairIndex(a, b int) int {
 	if a > b {
 		a, b = b, a
 	}
 	return a*(2*s.outputs()-a-1)/2 + b
 }
 
-// expand converts parameters of outputs to parameters of classes, by η = Qγ. The slice theta holds
-// the q parameters of each output, and dst gets the q parameters of each class.
-func (s *softmax) expand(dst, theta []float64, q int) {
+// toClasses converts parameters of outputs to parameters of classes, by η = Qγ. The slice theta
+// holds the q parameters of each output, and dst gets the q parameters of each class.
+func (s *softmax) toClasses(dst, theta []float64, q int) {
 	clear(dst)
 	outs := s.outputs()
 	for c := range s.classes {
@@ -63,9 +63,9 @@ func (s *softmax) expand(dst, theta []float64, q int) {
 	}
 }
 
-// contract is the adjoint of expand: it multiplies dtheta by the transpose of the matrix of expand,
-// and writes the product to dst.
-func (s *softmax) contract(dst, dtheta []float64, q int) {
+// toOutputs is the adjoint of toClasses: it multiplies dtheta by the transpose of the matrix of
+// toClasses, and writes the product to dst.
+func (s *softmax) toOutputs(dst, dtheta []float64, q int) {
 	clear(dst)
 	outs := s.outputs()
 	for c := range s.classes {
@@ -75,9 +75,9 @@ func (s *softmax) contract(dst, dtheta []float64, q int) {
 	}
 }
 
-// absent returns a class in which no row has a weight above 0, or −1 if there is no such class. It
-// sets p to the total weights of the classes.
-func (s *softmax) absent(y, w []float64) int {
+// absentClass returns a class in which no row has a weight above 0, or −1 if there is no such
+// class. It sets p to the total weights of the classes.
+func (s *softmax) absentClass(y, w []float64) int {
 	clear(s.p)
 	for i, own := range y {
 		s.p[int(own)] += w[i]
@@ -88,7 +88,7 @@ func (s *softmax) absent(y, w []float64) int {
 // constant computes the outputs of the best constant prediction. It writes them to the slice dst,
 // in which they are stride entries apart. Each class must have a row.
 func (s *softmax) constant(dst []float64, stride int, y, w []float64) {
-	s.absent(y, w)
+	s.absentClass(y, w)
 	outs := s.outputs()
 	for c, weight := range s.p {
 		for k := range outs {
@@ -103,7 +103,7 @@ func (s *softmax) constant(dst []float64, stride int, y, w []float64) {
 func (s *softmax) evaluate(p *point, y, w []float64) {
 	m, outs := len(w), s.outputs()
 	for i, own := range y {
-		best := s.shares(p.eta[i:], m)
+		best := s.probabilities(p.eta[i:], m)
 		from := s.q[best*outs:][:outs]
 		clear(s.s)
 		for c, share := range s.p {
@@ -128,9 +128,9 @@ func (s *softmax) evaluate(p *point, y, w []float64) {
 	}
 }
 
-// shares computes the probabilities p of the classes, and returns the most probable class. The
-// outputs of the row are in the slice gamma, stride entries apart.
-func (s *softmax) shares(gamma []float64, stride int) (best int) {
+// probabilities computes the probabilities p of the classes, and returns the most probable class.
+// The outputs of the row are in the slice gamma, stride entries apart.
+func (s *softmax) probabilities(gamma []float64, stride int) (best int) {
 	outs := s.outputs()
 	for k := range s.s {
 		s.s[k] = gamma[k*stride]

@@ -24,8 +24,8 @@ type Learner struct {
 	Objective Objective // it is read by Dims, Load and Fit
 	MaxIter   int       // Newton steps of one fit at most; zero: 200
 
-	n    int // features
-	warm bool
+	n      int // features
+	isWarm bool
 	smoothFit
 }
 
@@ -43,19 +43,19 @@ func (l *Learner) Load(d learn.Data) (err error) {
 	defer learner.End(l, &err)
 	l.state.Unload()
 	if err := learner.CheckBytes(l, d); err != nil {
-		l.warm = false
+		l.isWarm = false
 		return err
 	}
 	if d, err = learner.Held(l, d); err == nil {
 		err = learner.CheckAll(d, "smooth.Learner")
 	}
 	if err != nil {
-		l.warm = false
+		l.isWarm = false
 		return err
 	}
 	_, n := d.X.Dims()
 	if k, _ := l.Dims(n); n != l.n || k != len(l.theta) {
-		l.n, l.warm = n, false
+		l.n, l.isWarm = n, false
 		l.resize(k)
 	}
 	l.state.Data = d
@@ -73,7 +73,7 @@ func (l *Learner) Bytes(s learn.Size) int64 {
 // Reset forgets the warm start and the last fit. The data stays loaded.
 func (l *Learner) Reset() {
 	l.state.Forget()
-	l.warm = false
+	l.isWarm = false
 }
 
 // Fit minimises F at the hyperparameters hyper and writes the minimiser to θ. It starts from θ = 0
@@ -96,8 +96,8 @@ func (l *Learner) Fit(theta, hyper []float64) (err error) {
 	l.objective = l.Objective
 	limit := cmp.Or(max(l.MaxIter, 0), smoothMaxIter)
 	l.hyper = append(l.hyper[:0], hyper...)
-	warm := l.warm
-	l.warm = false
+	warm := l.isWarm
+	l.isWarm = false
 	if !warm {
 		clear(l.theta)
 	}
@@ -110,7 +110,7 @@ func (l *Learner) Fit(theta, hyper []float64) (err error) {
 		return err
 	}
 	copy(theta, l.theta)
-	l.warm = true
+	l.isWarm = true
 	l.state.Finish()
 	return nil
 }

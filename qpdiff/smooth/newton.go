@@ -52,15 +52,15 @@ func (l *smoothFit) minimise(limit int) error {
 		}
 		dense.LDLSolve(l.h, l.dinv, k, k, l.step)
 		slope := dense.Dot(l.g, l.step)
-		length, size := l.whitened(l.step), l.whitened(l.theta)
+		length, size := l.whitenedNorm(l.step), l.whitenedNorm(l.theta)
 		if length <= smoothLastStep*size {
-			return l.last()
+			return l.lastStep()
 		}
 		if !(slope < 0) {
 			return errSmoothSingular
 		}
 		if l.lineSearch(slope) {
-			return l.last()
+			return l.lastStep()
 		}
 		if err := check.Finite("Objective.Gradient", "scale the data", l.gc); err != nil {
 			return err
@@ -72,7 +72,7 @@ func (l *smoothFit) minimise(limit int) error {
 }
 
 // lineSearch sets cand to theta plus a fraction of the step, and gc to the gradient at cand. It
-// returns true if the gradient consists of rounding errors (see noise). The parameter slope is the
+// returns true if the gradient consists of rounding errors (see isNoise). The parameter slope is the
 // slope of F at theta along the step.
 func (l *smoothFit) lineSearch(slope float64) (rounding bool) {
 	lo, hi, t := 0.0, 1.0, 1.0
@@ -82,7 +82,7 @@ func (l *smoothFit) lineSearch(slope float64) (rounding bool) {
 			l.cand[j] = v + t*l.step[j]
 		}
 		l.objective.Gradient(l.gc, l.cand, l.state.Data, l.hyper)
-		if t == 1 && l.noise() {
+		if t == 1 && l.isNoise() {
 			return true
 		}
 		s := dense.Dot(l.gc, l.step)
@@ -111,10 +111,10 @@ const smoothBisections = 100
 // value from 1e-15 to 1e-8 would do, at the cost of at most one more step.
 const smoothLastStep = 1e-10
 
-// whitened returns the largest absolute entry of √D·Lᵀx, where LDLᵀ is the factorised Hessian. The
-// squares of these entries sum to xᵀ∇²F·x, so the entries do not depend on the units of the
-// parameters. whitened does not return the sum itself, because the sum can overflow.
-func (l *smoothFit) whitened(x []float64) (size float64) {
+// whitenedNorm returns the largest absolute entry of √D·Lᵀx, where LDLᵀ is the factorised Hessian.
+// The squares of these entries sum to xᵀ∇²F·x, so the entries do not depend on the units of the
+// parameters. whitenedNorm does not return the sum itself, because the sum can overflow.
+func (l *smoothFit) whitenedNorm(x []float64) (size float64) {
 	k := len(x)
 	for i, inv := range l.dinv {
 		var sum float64 // of √d rather than d, which may overflow
@@ -126,9 +126,9 @@ func (l *smoothFit) whitened(x []float64) (size float64) {
 	return size
 }
 
-// last takes the last Newton step. If the Hessian is too ill-conditioned for an accurate step, it
-// returns an error.
-func (l *smoothFit) last() error {
+// lastStep takes the last Newton step. If the Hessian is too ill-conditioned for an accurate step,
+// it returns an error.
+func (l *smoothFit) lastStep() error {
 	k := len(l.theta)
 	if dense.Unsolvable(dense.LDLCond(l.h, l.dinv, k, k, l.cand, l.gc)) {
 		return errSmoothSingular
@@ -154,11 +154,11 @@ const (
 	jumpHalvings = 50
 )
 
-// noise reports whether the gradient gc at the point cand consists of rounding errors. This point
+// isNoise reports whether the gradient gc at the point cand consists of rounding errors. This point
 // is the end of a whole step from theta. Two conditions must hold. First, the gradient has not
 // shrunk as the Hessians at both ends of the step predict. Second, it jumps somewhere along the
 // step. The first condition alone does not suffice for a loss that is flat at both ends.
-func (l *smoothFit) noise() bool {
+func (l *smoothFit) isNoise() bool {
 	// norm measures the gradient in units in which the pivots give the Hessian a diagonal of about 1.
 	// A NaN does not count as noise.
 	norm := func(v func(j int) float64) (size float64) {
