@@ -6,7 +6,6 @@ import (
 	"errors"
 	"math"
 	"slices"
-	"time"
 
 	"cvgm/cvgm"
 	"cvgm/cvgm/internal/args"
@@ -110,9 +109,7 @@ func (w *tuning) newSearch(rows []int, splits []cvgm.Split) (*tuneSearch, error)
 			return nil, err
 		}
 	}
-	if w.Progress != nil && w.large() {
-		w.Progress(Progress{Stage: "loading", Evaluations: w.evaluations, Loss: math.NaN(), Best: math.Inf(1), Elapsed: time.Since(w.began)})
-	}
+	w.report("loading", math.NaN(), math.Inf(1))
 	beside := memory.Add(w.beside, w.seenBytes(len(rows)))
 	if err := tooLarge(c, memory.Add(c.Bytes(), beside), len(splits)); err != nil {
 		return nil, err

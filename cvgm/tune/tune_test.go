@@ -251,20 +251,15 @@ func TestTuneCancelled(t *testing.T) {
 			t.Errorf("%d fits, want %d", fits, last)
 		}
 	}
-	// The context ends while a large table is loaded, during the first report. No split is loaded
-	// afterwards.
-	large := learn.Data{X: mat.NewDense(500, 500, nil), Y: make([]float64, 500)}
-	for i := range large.Y {
-		large.Y[i] = float64(i % 7)
-		large.Dense().Set(i, i, 1)
-	}
+	// The context ends during the first report, which comes before any split is loaded. No split is
+	// loaded afterwards.
 	loading, leave := context.WithCancel(t.Context())
 	loads, reports := 0, []Progress{}
 	counted := &countingLearner{Loads: func() { loads++ }}
 	tuned, err = Tuner{Learner: counted, Hyper: hyper, Loss: cvgm.SquaredError{}, Progress: func(p Progress) {
 		reports = append(reports, p)
 		leave()
-	}}.Tune(loading, large)
+	}}.Tune(loading, d)
 	if !errors.Is(err, context.Canceled) || tuned != nil || loads > 0 || len(reports) != 1 || reports[0].Stage != "loading" || reports[0].Evaluations != 0 {
 		t.Errorf("cancelled while loading: %v, %v after %d loads and the reports %v", tuned, err, loads, reports)
 	}
@@ -389,16 +384,20 @@ func TestTuneTimeLeft(t *testing.T) {
 			}
 		}
 		tuned := mustTune(t, tuner, houses(80))
-		if steps[0].Left != 0 {
-			t.Errorf("time left after one evaluation: %v", steps[0].Left)
+		if steps[0].Left != 0 || steps[1].Left != 0 {
+			t.Errorf("time left before and after one evaluation: %v", steps[:2])
 		}
 		const about = 2 // the factor by which the first estimate may be off
-		for _, p := range steps[1:] {
+		for _, p := range steps[2:] {
 			if ends := p.Elapsed + p.Left; p.Left <= 0 || ends > about*tuned.Elapsed || tuned.Elapsed > about*ends {
 				t.Errorf("after %v there are %v left, and %v in all", p.Elapsed, p.Left, tuned.Elapsed)
 			}
 		}
-		if want := []string{"search", "outer fold 1 of 5", "outer fold 2 of 5", "outer fold 3 of 5", "outer fold 4 of 5", "outer fold 5 of 5"}; !slices.Equal(stages, want) {
+		want := []string{"loading", "search"}
+		for k := 1; k <= 5; k++ {
+			want = append(want, "loading", fmt.Sprintf("outer fold %d of 5", k))
+		}
+		if !slices.Equal(stages, want) {
 			t.Errorf("stages %v", stages)
 		}
 	})

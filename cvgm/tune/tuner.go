@@ -138,7 +138,8 @@ type Tuner struct {
 	// Zero: Data.MaxBytes, or the default that [learn.Data] documents.
 	MaxBytes int64
 	// Progress, if not nil, is called after each evaluation. It is also called before a search
-	// loads its splits of a large table. The calls are made in the goroutine that calls Tune.
+	// loads its splits, because loads and the first evaluation may take long. The calls are made in
+	// the goroutine that calls Tune.
 	Progress func(Progress)
 }
 

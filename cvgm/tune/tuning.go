@@ -64,10 +64,15 @@ func (w *tuning) evaluated(loss, best float64) {
 	w.last = w.last.Add(took)
 	w.evaluations++
 	w.each += (took - w.each) / time.Duration(max(1, w.evaluations-1))
+	w.report(w.stage, loss, best)
+}
+
+// report calls Progress, unless it is nil.
+func (w *tuning) report(stage string, loss, best float64) {
 	if w.Progress == nil {
 		return
 	}
-	p := Progress{Stage: w.stage, Evaluations: w.evaluations, Loss: loss, Best: best, Elapsed: time.Since(w.began)}
+	p := Progress{Stage: stage, Evaluations: w.evaluations, Loss: loss, Best: best, Elapsed: time.Since(w.began)}
 	if w.evaluations >= 2 {
 		p.Left = w.left()
 		if !w.deadline.IsZero() {
