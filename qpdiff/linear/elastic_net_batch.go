@@ -50,7 +50,7 @@ func (e *ElasticNet) VJPBatch(w *qpdiff.Workspace, batch []learn.BatchItem) {
 }
 
 // netEntries is the number of float64s in the part of an ElasticNet that a fit in lanes reads.
-const netEntries = 136
+const netEntries = 107
 
 // prefetchNets fetches the nets of the items, without their vectors.
 func prefetchNets(items []learn.BatchItem) {
@@ -65,10 +65,7 @@ func prefetchNets(items []learn.BatchItem) {
 func prefetchVectors(items []learn.BatchItem) {
 	for i := range items[:min(dense.LaneCount, len(items))] {
 		if e, ok := items[i].Learner.(*ElasticNet); ok && e.workSet == nil && e.n > 0 {
-			dense.Prefetch(&e.gram[0], e.n*e.n)
-			dense.Prefetch(&e.l1[0], 3*e.n)   // and l2 and root
-			dense.Prefetch(&e.qp.x[0], 4*e.n) // and sgn, z and grad
-			dense.Prefetch(&e.xty[0], 2*e.n)  // and diag
+			dense.Prefetch(&e.gram[0], e.n*(e.n+hotVectors))
 			if theta := items[i].Theta; len(theta) > 0 {
 				dense.Prefetch(&theta[0], 2*len(theta)) // and DTheta, if it follows
 			}

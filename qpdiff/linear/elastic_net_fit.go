@@ -66,13 +66,30 @@ func (e *elasticNetFit) shape(d learn.Data) {
 		e.qp.features, e.qp.rows = e.workSet.features, rows
 		e.resize(0)
 	} else {
+		if e.workSet != nil || n != e.n {
+			e.allocate(n)
+		}
 		e.workSet, e.qp.features = nil, nil
 		e.resize(n)
-		e.gram = dense.Grow(e.gram, n*n)
 		e.qp.g = e.gram
 	}
 	e.reset()
 }
+
+// allocate allocates the Gram matrix of n features and the vectors of a fit next to each other,
+// because the fits of thousands of splits are too large for the caches. The vectors that every fit
+// reads come first; hotVectors is their number.
+func (e *elasticNetFit) allocate(n int) {
+	q := &e.qp
+	vectors := [...]*[]float64{&e.xty, &q.diag, &q.x, &q.sgn, &q.z, &e.l1, &e.l2, &e.root, &q.grad, &q.dinv, &q.d, &q.crossAt}
+	all := make([]float64, n*(n+len(vectors)))
+	e.gram, all = all[:n*n:n*n], all[n*n:]
+	for _, x := range vectors {
+		*x, all = all[:n:n], all[n:]
+	}
+}
+
+const hotVectors = 8
 
 // Bytes implements [learn.SizedLearner]: the allocations of shape, sums and the derivatives.
 func (e *elasticNetFit) Bytes(s learn.Size) int64 {

@@ -56,6 +56,7 @@ type piecewiseQP struct {
 	isWarm         bool      // x comes from a solve
 	// the problem was solved on the active set, and new coordinates were added since
 	hasNewCoordinates bool
+	dualKnown         bool // dual already holds v = Cx, and grad holds c − inv·Cᵀv
 	// z and bound already belong to the active system; laneFactors has computed them
 	laneReady bool
 	inLanes   uint32       // atomic: 1 if the last factor is in lanes, and not in a and dinv
@@ -105,7 +106,7 @@ func (q *piecewiseQP) resize(n int) {
 
 // reset forgets the warm start.
 func (q *piecewiseQP) reset() {
-	q.isWarm, q.hasFree = false, false
+	q.isWarm, q.hasFree, q.dualKnown = false, false, false
 	q.act, q.sgn = q.act[:0], q.sgn[:0]
 	clear(q.x)
 }
@@ -176,7 +177,6 @@ type columnQuadratic struct {
 	dual      []float64 // work of dualNewton: v, and the step
 	// if r_j is below near times its diagonal entry, it gets a proximal term of this size
 	proximalShare float64
-	dualKnown     bool      // dual already holds v = Cx, and grad holds c − inv·Cᵀv
 	gradChange    []float64 // for each coordinate: minus the change of u along the step
 	fit           []float64 // work: Cx
 	fitSize       float64   // bounds the size of the terms of Cx, over √N

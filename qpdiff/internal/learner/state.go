@@ -15,14 +15,14 @@ import (
 )
 
 // State is the part that all learners share. It has the data and the state of the last fit, and it
-// checks the arguments of Load, Fit, VJP and JVP.
+// checks the arguments of Load, Fit, VJP and JVP. The fields that a fit reads or writes come first.
 type State struct {
 	Home   check.Home
-	Data   learn.Data // X is nil without a successful Load
 	Params int        // number of entries of θ in the last Fit
 	Hypers int        // number of hyperparameters in the last Fit
 	Fit    uint64     // the number of the last fit; 0 if there is no fit
 	Stop   stop.Stop  // loads, fits and derivatives check it
+	Data   learn.Data // X is nil without a successful Load
 }
 
 // Unload discards the data and the fit. It panics if the context of Stop has ended. Every Load
