@@ -34,7 +34,7 @@ th, thead td { background: var(--soft); overflow-wrap: normal }
 td.number { font-variant-numeric: tabular-nums; white-space: nowrap }
 td:not(:first-child) { overflow-wrap: normal }
 td.sentence { min-width: 16rem }
-td code { font-size: .75em; white-space: nowrap }
+td code { font-size: .75em }
 .times { width: 100% }
 .times .base { font-weight: 600 }
 summary { cursor: pointer }
