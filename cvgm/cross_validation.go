@@ -126,6 +126,9 @@ func (c *Config) prepareData(l learn.Learner) error {
 		if err := c.tooLarge(memory.Bytes(word * float64(rows) * float64(n))); err != nil {
 			return err
 		}
+		if err := args.Stored(c.Data); err != nil {
+			return err
+		}
 		c.Data.X = c.Data.Dense()
 	}
 	if storedEntries && c.Centring == FixedLeastSquares && c.Standardise {

@@ -231,7 +231,8 @@ func (m *Model) columns() int {
 
 // Predict writes the prediction for each row of x to dst. If x has the wrong number of columns, or
 // the model's parts do not fit together, the error matches ErrShape. If a prediction is not finite,
-// it matches ErrNotFinite. After an error dst is undefined.
+// it matches ErrNotFinite. If a sparse x does not visit each of its entries once, it matches
+// ErrDomain. After an error dst is undefined.
 //
 // Predict reads only the stored entries of x if x is sparse, as [learn.Data] defines it, and its
 // columns are the features. Any other matrix that is not dense is copied to a dense matrix. With a
@@ -251,7 +252,10 @@ func (m *Model) Predict(dst []float64, x mat.Matrix) error {
 	if want := m.columns(); m.Features == nil && cols != want {
 		return args.Bad("x", qpdiff.ErrShape, "give the columns that the model was fitted to", "has %d columns instead of %d", cols, want)
 	}
-	var err error
+	err := args.Stored(d)
+	if err != nil {
+		return err
+	}
 	p, stores := m.Prepared.(StoredPrepared)
 	linear := m.Features == nil && m.Kernel == nil && m.Predictor == nil
 	switch {

@@ -1,14 +1,17 @@
 package cvgm_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"cvgm/cvgm"
 	"cvgm/cvgm/internal/sample"
+	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
 
@@ -160,5 +163,53 @@ func TestStoredEqualsDense(t *testing.T) {
 			}
 			near("the risk", []float64{risk}, []float64{wantRisk})
 		})
+	}
+}
+
+// wrongVisits is a matrix that visits each entry of its rows twice.
+type wrongVisits struct{ *sample.Stored }
+
+func (x wrongVisits) DoRowNonZero(i int, fn func(i, j int, v float64)) {
+	x.Stored.DoRowNonZero(i, fn)
+	x.Stored.DoRowNonZero(i, fn)
+}
+
+// An X that visits entries twice is an error of all that read it: of CVs by learners that read
+// sparse matrices and by others, of predictions, and of losses with and without a Preparer.
+func TestWrongVisits(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 8))
+	x := drawStored(rng, 12, 1)
+	d := learn.Data{X: x, Y: mat.Col(nil, 0, x)}
+	splits, err := cvgm.KFold(rng, 12, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong := d
+	wrong.X = wrongVisits{x}
+	for _, learner := range []func() learn.Learner{func() learn.Learner { return new(linear.ElasticNet) }, func() learn.Learner { return new(linear.Huber) }} {
+		for _, prepare := range []cvgm.Preparer{nil, newMeter("")} {
+			c := cvgm.Config{Data: wrong, Splits: splits, Learner: learner, Loss: cvgm.SquaredError{}, Prepare: prepare}
+			_, err := cvgm.New(c)
+			wantWrongVisits(t, "New", err)
+			c.Data = d
+			cv, err := cvgm.New(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			model, err := cv.Final([]float64{.1, 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantWrongVisits(t, "Predict", model.Predict(make([]float64, 12), wrong.X))
+			_, err = model.Losses(cvgm.SquaredError{}, wrong)
+			wantWrongVisits(t, "Losses", err)
+		}
+	}
+}
+
+func wantWrongVisits(t *testing.T, what string, err error) {
+	t.Helper()
+	if !errors.Is(err, qpdiff.ErrDomain) || !strings.Contains(err.Error(), "or that twice") {
+		t.Errorf("%s: error %v", what, err)
 	}
 }

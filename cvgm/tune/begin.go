@@ -64,7 +64,7 @@ func (t Tuner) begin(ctx context.Context, c cvgm.Config, table *table.Table) (*t
 	asItIs := viewed && prepare == nil && c.Data.Sparse()
 	if _, ok := c.Data.X.(*mat.Dense); !ok && c.Data.X != nil && !asItIs {
 		rows, n := c.Data.X.Dims()
-		if err := tooLarge(c, bytesOf(rows, n), 0); err != nil {
+		if err := args.First(tooLarge(c, bytesOf(rows, n), 0), args.Stored(c.Data)); err != nil {
 			return nil, err
 		}
 	}

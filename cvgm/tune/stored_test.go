@@ -1,12 +1,15 @@
 package tune_test
 
 import (
+	"errors"
 	"math"
 	"testing"
 
 	"cvgm/cvgm"
 	"cvgm/cvgm/internal/casetest"
+	"cvgm/cvgm/internal/sample"
 	"cvgm/cvgm/tune"
+	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
 	"cvgm/synth"
@@ -32,6 +35,25 @@ func TestTuneStoredEqualsDense(t *testing.T) {
 		}
 		if !(want.Loss < .9*want.ConstantLoss) {
 			t.Errorf("%T: the CV loss %v beside a constant prediction's %v: the data teach nothing", learner, want.Loss, want.ConstantLoss)
+		}
+	}
+}
+
+// twice is a sparse matrix that visits each entry twice.
+type twice struct{ *sample.Stored }
+
+func (x twice) DoRowNonZero(i int, fn func(i, j int, v float64)) {
+	x.Stored.DoRowNonZero(i, fn)
+	x.Stored.DoRowNonZero(i, fn)
+}
+
+// An X that visits entries twice is an error, whether the learner reads it in place or a copy.
+func TestTuneWrongVisits(t *testing.T) {
+	d := oneHot(60, 2, 3)
+	d.X = twice{d.X.(*sample.Stored)}
+	for _, learner := range []learn.Learner{new(linear.ElasticNet), new(linear.Huber)} {
+		if _, err := (tune.Tuner{Learner: learner}).Tune(t.Context(), d); !errors.Is(err, qpdiff.ErrDomain) {
+			t.Errorf("%T: error %v", learner, err)
 		}
 	}
 }

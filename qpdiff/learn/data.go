@@ -105,7 +105,7 @@ func (d Data) Stored() (entries int) {
 
 // Dense returns X if X is a *mat.Dense, and otherwise a dense copy of X. To copy a sparse X, it
 // visits the stored entries. To copy any other matrix, it reads all entries. If X is nil, Dense
-// returns nil.
+// returns nil. If X is sparse, [Data.CheckStored] must return nil.
 func (d Data) Dense() *mat.Dense {
 	if x, ok := d.X.(*mat.Dense); ok || d.X == nil {
 		return x
@@ -219,25 +219,46 @@ func (d Data) checkSparse() error {
 	if len(d.Y) != r {
 		return errLabels(len(d.Y), r)
 	}
-	seen := make([]int, n) // for each column, 1 + the last row in which the column was visited; 0 if it was never visited
 	var err error
-	for i := range r {
+	visits := d.visitChecked(func(i, j int, v float64) {
+		if err == nil && !dense.Finite(v) {
+			err = check.ArgErrorf("Data.X", qpdiff.ErrNotFinite, remedyEntry, "holds %v at row %d, column %d", v, i, j)
+		}
+	})
+	if visits != nil || err != nil {
+		return cmp.Or(visits, err)
+	}
+	return cmp.Or(check.Finite("Data.Y", remedyEntry, d.Y), check.Counts(d.Rows, d.Weights, r), d.checkView())
+}
+
+// CheckStored returns an error if X is sparse and does not visit each of its entries exactly once.
+// The kind of the error is ErrDomain. CheckStored does not check the values of the entries. Only
+// after this check may [Data.Dense] copy a sparse X.
+func (d Data) CheckStored() error {
+	if !d.Sparse() {
+		return nil
+	}
+	return d.visitChecked(func(_, _ int, _ float64) {})
+}
+
+// visitChecked calls the function visit for each entry of a sparse X, until X visits an entry that
+// it must not visit. It then returns the error.
+func (d Data) visitChecked(visit func(i, j int, v float64)) (err error) {
+	r, n := d.X.Dims()
+	seen := make([]int, n) // for each column, 1 + the last row in which the column was visited; 0 if it was never visited
+	for i := 0; i < r && err == nil; i++ {
 		d.X.(mat.RowNonZeroDoer).DoRowNonZero(i, func(row, j int, v float64) {
 			switch {
 			case err != nil:
 			case row != i || j < 0 || j >= n || seen[j] == i+1:
 				err = check.ArgErrorf("Data.X", qpdiff.ErrDomain, "let DoRowNonZero visit each stored entry of the row once", "visits row %d, column %d in row %d of %d×%d, or that twice", row, j, i, r, n)
-			case !dense.Finite(v):
-				err = check.ArgErrorf("Data.X", qpdiff.ErrNotFinite, remedyEntry, "holds %v at row %d, column %d", v, i, j)
 			default:
 				seen[j] = i + 1
+				visit(i, j, v)
 			}
 		})
-		if err != nil {
-			return err
-		}
 	}
-	return cmp.Or(check.Finite("Data.Y", remedyEntry, d.Y), check.Counts(d.Rows, d.Weights, r), d.checkView())
+	return err
 }
 
 // VisitStored calls the function visit for each entry x_ij that a sparse X stores, in the order of

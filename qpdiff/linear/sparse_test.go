@@ -349,6 +349,19 @@ func TestSparseLogisticRefusals(t *testing.T) {
 	}
 }
 
+// A sparse X that visits a column twice, or one that it does not have, is an error of Load, also if
+// the learner copies X to a dense matrix.
+func TestWrongVisits(t *testing.T) {
+	for name, columns := range map[string][]int{"twice": {0, 0}, "beyond the last": {2}, "before the first": {-1}} {
+		x := &numtest.Stored{Rows: 2, Columns: 2, Index: [][]int{{0, 1}, columns}, Value: [][]float64{{1, 2}, {3, 4}}}
+		for _, l := range []learn.Learner{new(linear.ElasticNet), new(linear.Logistic), new(linear.SparseLogistic), new(linear.Huber)} {
+			if err := l.Load(learn.Data{X: x, Y: []float64{1, -1}}); !errors.Is(err, qpdiff.ErrDomain) {
+				t.Errorf("%T, a column %s: error %v", l, name, err)
+			}
+		}
+	}
+}
+
 // With many rows, Scale takes features of any unit: the sums of squares neither over- nor underflow.
 func TestElasticNetScaleOfManyRows(t *testing.T) {
 	const rows = 4000

@@ -77,6 +77,9 @@ func First(errs ...error) error {
 // prepared is true, it does not check the values of X, because NaN is then a missing value.
 func Data(arg string, d learn.Data, prepared bool) error {
 	if prepared {
+		if err := Stored(d); err != nil {
+			return err
+		}
 		if x := d.Dense(); x != nil && !x.IsEmpty() {
 			d.X = mat.NewDense(x.RawMatrix().Rows, 1, nil)
 		}
@@ -85,6 +88,14 @@ func Data(arg string, d learn.Data, prepared bool) error {
 		return fmt.Errorf("cvgm: %w", err)
 	}
 	return BadIf(d.Rows != nil, arg, qpdiff.ErrDomain, "select rows of X and Y, or give Weights", "has Rows, which only learners use")
+}
+
+// Stored is CheckStored of d, with the package's name in the error.
+func Stored(d learn.Data) error {
+	if err := d.CheckStored(); err != nil {
+		return fmt.Errorf("cvgm: %w", err)
+	}
+	return nil
 }
 
 // Finite reports whether v is neither NaN nor infinite.

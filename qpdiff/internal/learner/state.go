@@ -53,7 +53,7 @@ func (f *State) Take(l Sized, d learn.Data, classes bool) (learn.Data, error) {
 
 // Held returns the data d with X in the form in which the learner l holds it. If X is sparse and l
 // reads sparse matrices in place, this is X itself, and otherwise a *mat.Dense. Held returns an
-// error if l cannot use d.Centre or d.Scale.
+// error if l cannot use d.Centre or d.Scale, or if d.X must be copied and fails CheckStored.
 func Held(l any, d learn.Data) (learn.Data, error) {
 	if d.X == nil {
 		return d, nil
@@ -67,6 +67,9 @@ func Held(l any, d learn.Data) (learn.Data, error) {
 		return d, check.ArgErrorf("Data.Centre and Data.Scale", qpdiff.ErrDomain, "give centred and scaled features", "are not nil, which %T cannot use for data of this size", l)
 	}
 	if !views || !d.Sparse() {
+		if err := d.CheckStored(); err != nil {
+			return d, err
+		}
 		d.X = d.Dense()
 	}
 	return d, nil
