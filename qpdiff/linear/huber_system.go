@@ -67,9 +67,11 @@ func (g *huberSums) resize(m, k int) {
 }
 
 // huberEntries returns a size as a number of float64 values: the storage of huberSystem, of
-// huberNewton and of a derivative together. If byRows is true, the systems are solved by rows instead of by the Hessian's entries.
+// huberNewton and of a derivative together. If byRows is true, the systems are solved by rows
+// instead of by the Hessian's entries.
 func huberEntries(m, k float64, byRows bool) float64 {
-	entries := m*k + 9*m + 17*k
+	const ofRow = 10 + 3./learner.Word // vectors of all rows, among them three of bytes
+	entries := m*k + ofRow*m + 17*k
 	if byRows {
 		system, solver := ridge.Entries(m, k, true, false)
 		return entries + 2*(system+solver) // a derivative has both only if rows are weakly active
