@@ -171,6 +171,37 @@ func numbered(n int, start string) string {
 // decimal returns the shortest decimal number that is read back as v.
 func decimal(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
+// Errors and notes on long fields are short, and begin with the field.
+func TestLongFields(t *testing.T) {
+	long := strings.Repeat("9é", 100_000)
+	digits := strings.Repeat("9", 100_000)
+	for _, c := range []struct {
+		csv  CSV
+		text string
+	}{
+		{CSV{Target: "y"}, "y,a\n1," + digits + "\n2,3\n4,5\n"},
+		{CSV{Target: "y", Numeric: []string{"a"}}, "y,a\n1," + long + "\n2,3\n4,5\n"},
+		{CSV{Target: "y"}, "y,a\n" + long + ",1\n" + long + ",2\n"},
+		{CSV{Target: "y"}, "y," + long + "\n1,\n2,\n"},
+		{CSV{Target: "z"}, "y," + long + "\n1,2\n2,3\n"},
+		{CSV{Target: "y", Ignore: []string{long}}, "y,a\n1,2\n2,3\n"},
+	} {
+		_, err := c.csv.Read(strings.NewReader(c.text))
+		if text := fmt.Sprint(err); err == nil || len(text) > 2000 || !strings.Contains(text, "99999") && !strings.Contains(text, "9é9é9é") {
+			t.Errorf("an error of %d bytes: %.200s", len(text), text)
+		}
+	}
+	table, err := CSV{Target: "y"}.Read(strings.NewReader("y," + long + "\n" + strings.Repeat("1,a\n2,A\n", 20)))
+	if err != nil || len(table.Notes) == 0 {
+		t.Fatalf("%v, notes %v", err, table)
+	}
+	for _, n := range table.Notes {
+		if len(n.Text) > 2000 {
+			t.Errorf("a note of %d bytes", len(n.Text))
+		}
+	}
+}
+
 // Errors of a file name its path.
 func TestReadFile(t *testing.T) {
 	dir := t.TempDir()

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"cvgm/cvgm/internal/args"
 )
 
 // kinds infers the kind and the format of each column of a file.
@@ -28,8 +30,8 @@ type openNumber struct {
 }
 
 // note adds a note on a column.
-func (k *kinds) note(column, field, format string, args ...any) {
-	k.t.Notes = append(k.t.Notes, Note{Column: column, Text: fmt.Sprintf(format, args...), Field: field})
+func (k *kinds) note(column, field, format string, values ...any) {
+	k.t.Notes = append(k.t.Notes, Note{Column: column, Text: args.Sprintf(format, values...), Field: field})
 }
 
 // doubt adds a note on a choice that the file does not settle.

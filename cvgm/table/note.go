@@ -2,7 +2,8 @@ package table
 
 import (
 	"fmt"
-	"slices"
+
+	"cvgm/cvgm/internal/args"
 )
 
 // A Note reports a choice that [CSV.Read] made for a column.
@@ -19,13 +20,17 @@ type Note struct {
 
 func (n Note) String() string { return n.Text + " " + n.Field + " overrules it." }
 
-// firstOf returns the first few texts of a list and the number of further texts, for an error.
-func firstOf(texts []string) []string {
+// firstOf returns the first few texts of a list, all of them short, and the number of further texts,
+// for an error.
+func firstOf(texts []string) (first []string) {
 	const most = 8
-	if len(texts) <= most {
-		return texts
+	for _, text := range texts[:min(most, len(texts))] {
+		first = append(first, args.Short(text))
 	}
-	return append(slices.Clone(texts[:most]), fmt.Sprintf("… %d more", len(texts)-most))
+	if more := len(texts) - len(first); more > 0 {
+		first = append(first, fmt.Sprintf("… %d more", more))
+	}
+	return first
 }
 
 // nameOf returns the name of the constant v.

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
@@ -14,9 +15,43 @@ import (
 )
 
 // Bad returns the error of the argument with the name arg. The message begins with the name of the
-// library.
+// library. Its texts are Short.
 func Bad(arg string, why error, remedy, format string, args ...any) error {
-	return fmt.Errorf("cvgm: %w", &qpdiff.ArgError{Arg: arg, Why: why, Problem: fmt.Sprintf(format, args...), Remedy: remedy})
+	return fmt.Errorf("cvgm: %w", &qpdiff.ArgError{Arg: arg, Why: why, Problem: Sprintf(format, args...), Remedy: remedy})
+}
+
+// Sprintf is fmt.Sprintf with Short texts.
+func Sprintf(format string, args ...any) string {
+	args = slices.Clone(args)
+	for k, v := range args {
+		switch v := v.(type) {
+		case string:
+			args[k] = Short(v)
+		case []string:
+			all := slices.Clone(v)
+			for i, text := range all {
+				all[i] = Short(text)
+			}
+			args[k] = all
+		}
+	}
+	return fmt.Sprintf(format, args...)
+}
+
+// mostBytes is the length of the longest text that Short leaves as it is.
+const mostBytes = 400
+
+// Short returns a text for a message. It is the beginning of a long text, such as a field of a file
+// with a missing quote, and otherwise the whole text.
+func Short(text string) string {
+	if len(text) <= mostBytes {
+		return text
+	}
+	end := mostBytes / 2
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return fmt.Sprintf("%s… (%d bytes)", text[:end], len(text))
 }
 
 // placedError is an error whose message begins with a place.
@@ -31,9 +66,10 @@ func (e *placedError) Error() string {
 
 func (e *placedError) Unwrap() error { return e.error }
 
-// At returns err with a place in its message, after the name of the library.
+// At returns err with a place in its message, after the name of the library. The texts of the place
+// are Short.
 func At(err error, format string, args ...any) error {
-	return &placedError{err, fmt.Sprintf(format, args...)}
+	return &placedError{err, Sprintf(format, args...)}
 }
 
 // BadIf returns the error of the argument with the name arg if isBad is true, and otherwise nil.
