@@ -28,6 +28,7 @@ import (
 // split without a derivative. The loss and the other block are still returned. These blocks have no
 // derivative:
 //   - dx with Config.Prepare,
+//   - dx with a sparse Config.Data.X that the learner reads in place (see [learn.ViewLearner]),
 //   - dx if Standardise is set and a feature is constant on a split's training rows,
 //   - dx and dy with FixedLeastSquares without Standardise,
 //   - dy with a Loss that is not a [LabelLoss],

@@ -56,7 +56,7 @@ func (f *splitFit) dataBackward(c *Config, want *dataGradient) error {
 	d.errX = args.First(fixed,
 		args.BadIf(want.wantX && c.Prepare != nil, "Config.Data.X", qpdiff.ErrNotDifferentiable, "ask for dy alone, or prepare the rows of each part yourself",
 			"reaches the learner through Config.Prepare, through which no derivative goes"),
-		args.BadIf(want.wantX && f.readsInPlace && c.Data.Sparse(), "Config.Data.X", qpdiff.ErrNotDifferentiable, "ask for dy alone, or give Data.Dense()", "is sparse, and its derivative is dense through the means"),
+		args.BadIf(want.wantX && f.readsInPlace && c.Data.Sparse(), "Config.Data.X", qpdiff.ErrNotDifferentiable, "ask for dy alone, or give Data.Dense()", "is sparse, and its derivative is not"),
 		args.BadIf(want.wantX && f.normaliser.Scale && f.normaliser.Jump >= 0, "Config.Data.X", qpdiff.ErrNotDifferentiable, "do not standardise, or drop the feature",
 			"has a feature %d that is constant on the training rows, where the standardised feature jumps", f.normaliser.Jump))
 	d.errY = args.First(fixed, d.errY)

@@ -137,6 +137,11 @@ func TestStoredEqualsDense(t *testing.T) {
 				t.Fatal(err)
 			}
 			near("the gradient in the labels", dy, wantDy)
+			dx := mat.DenseCopyOf(dense)
+			if _, err := cv.DataGradient(dx, dy, alpha); !errors.Is(err, qpdiff.ErrNotDifferentiable) || !math.IsNaN(dx.At(0, 0)) {
+				t.Errorf("the gradient in a sparse X: %v, error %v", dx.At(0, 0), err)
+			}
+			near("the gradient in the labels beside it", dy, wantDy)
 			model, err := cv.Final(alpha)
 			if err != nil {
 				t.Fatal(err)
