@@ -1,6 +1,8 @@
 package tune
 
 import (
+	"fmt"
+
 	"cvgm/cvgm"
 	"cvgm/cvgm/internal/args"
 	"cvgm/cvgm/internal/sample"
@@ -31,7 +33,8 @@ func (w *tuning) seenBytes(rows int) int64 {
 }
 
 // tooLarge returns an error if a CV needs more memory than the configuration c allows. The
-// parameter size is the number of bytes that the CV needs, and splits is the number of its splits.
+// parameter size is the number of bytes that the CV needs, and splits is the number of its splits,
+// or 0 if the bytes are a dense copy of X.
 func tooLarge(c cvgm.Config, size int64, splits int) error {
 	bound := memory.Bound(c.MaxBytes)
 	if size <= bound {
@@ -41,8 +44,12 @@ func tooLarge(c cvgm.Config, size int64, splits int) error {
 	if c.Prepare != nil {
 		_, n = c.Prepare.Dims()
 	}
+	what, in := "", fmt.Sprintf(" in %d splits", splits)
+	if splits == 0 {
+		what, in = "a dense copy of ", ""
+	}
 	return args.Bad("Tuner", qpdiff.ErrTooLarge, "give fewer features or rows, fewer Folds, OuterFolds −1, or raise MaxBytes; linear.ElasticNet needs least for many features, and linear learners for many rows",
-		"%s, for %d rows × %d features in %d splits%s", memory.Needs(size, bound), rows, n, splits, sample.Widest(c.Prepare))
+		"%s, for %s%d rows × %d features%s%s", memory.Needs(size, bound), what, rows, n, in, sample.Widest(c.Prepare))
 }
 
 // remaining returns the number of bytes that are left of bound if inUse bytes are in use. The

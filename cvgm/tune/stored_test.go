@@ -3,6 +3,7 @@ package tune_test
 import (
 	"errors"
 	"math"
+	"strings"
 	"testing"
 
 	"cvgm/cvgm"
@@ -55,5 +56,13 @@ func TestTuneWrongVisits(t *testing.T) {
 		if _, err := (tune.Tuner{Learner: learner}).Tune(t.Context(), d); !errors.Is(err, qpdiff.ErrDomain) {
 			t.Errorf("%T: error %v", learner, err)
 		}
+	}
+}
+
+// If a dense copy of a sparse X alone is too large, the error gives this reason.
+func TestTuneDenseCopyTooLarge(t *testing.T) {
+	_, err := tune.Tuner{Learner: new(linear.Huber), MaxBytes: 1000}.Tune(t.Context(), oneHot(60, 2, 3))
+	if !errors.Is(err, qpdiff.ErrTooLarge) || !strings.Contains(err.Error(), "for a dense copy of 60 rows × 6 features (") {
+		t.Errorf("error %v", err)
 	}
 }
