@@ -119,15 +119,15 @@ func (c *Column) errMissing() error {
 }
 
 func (c *Column) errUnknown() error {
-	return args.Bad("column", qpdiff.ErrDomain, "correct it, or train with UnknownIsZero", "%q holds a level that is none of %q", c.Name, c.shown())
+	return args.Bad("column", qpdiff.ErrDomain, "correct it, or train with UnknownIsZero", "%q holds a level that is none of %q", c.Name, c.firstLevels())
 }
 
-// shown returns the first few levels, for an error.
-func (c *Column) shown() []string { return firstOf(c.Levels) }
+// firstLevels returns the first few levels, for an error.
+func (c *Column) firstLevels() []string { return firstOf(c.Levels) }
 
-// equal reports whether the columns have the same name and values.
-func (c *Column) equal(d *Column) bool {
-	return c.Name == d.Name && c.Kind == d.Kind && c.MissingLevel == d.MissingLevel && c.Other == d.Other && c.IgnoreCase == d.IgnoreCase && slices.Equal(c.Levels, d.Levels) && c.Number.equal(d.Number) && c.Date.equal(d.Date) && c.Effect.equal(d.Effect)
+// equals reports whether the columns have the same name and values.
+func (c *Column) equals(d *Column) bool {
+	return c.Name == d.Name && c.Kind == d.Kind && c.MissingLevel == d.MissingLevel && c.Other == d.Other && c.IgnoreCase == d.IgnoreCase && slices.Equal(c.Levels, d.Levels) && c.Number.equals(d.Number) && c.Date.equals(d.Date) && c.Effect.equals(d.Effect)
 }
 
 // sameColumns reports whether two lists of columns are equal.
@@ -135,7 +135,7 @@ func sameColumns(a, b []Column) bool {
 	if len(a) == len(b) && len(a) > 0 && &a[0] == &b[0] { // columns of one table, which may have many levels
 		return true
 	}
-	return slices.EqualFunc(a, b, func(c, d Column) bool { return c.equal(&d) })
+	return slices.EqualFunc(a, b, func(c, d Column) bool { return c.equals(&d) })
 }
 
 // imputed reports whether the mean replaces missing values.

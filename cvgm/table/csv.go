@@ -220,17 +220,17 @@ func (c CSV) missingRule(name string, r role) MissingRule {
 // one of the remaining records has a missing value in a column whose rule is MissingIsError, it
 // returns an error.
 func (c CSV) dropRows(text *csvText, roles []role) error {
-	kept, lacking := 0, make([]int, len(text.header)) // lacking counts the rows that each column drops
+	kept, missingCounts := 0, make([]int, len(text.header)) // missingCounts counts the rows that each column drops
 	for k, record := range text.records {
 		drop, lacks := false, -1
 		for i, field := range record {
-			if roles[i] == isIgnored || !text.reader.missing(field) {
+			if roles[i] == isIgnored || !text.reader.isMissing(field) {
 				continue
 			}
 			switch c.missingRule(text.header[i], roles[i]) {
 			case MissingDropsRow:
 				drop = true
-				lacking[i]++
+				missingCounts[i]++
 			case MissingIsError:
 				if lacks < 0 {
 					lacks = i
@@ -250,9 +250,9 @@ func (c CSV) dropRows(text *csvText, roles []role) error {
 	all := len(text.records)
 	text.records, text.lines = text.records[:kept], text.lines[:kept]
 	if kept == 0 {
-		most := slices.Index(lacking, slices.Max(lacking))
+		most := slices.Index(missingCounts, slices.Max(missingCounts))
 		return args.Bad("CSV", qpdiff.ErrEmpty, "fill them in, or put the column into Ignore unless it is the target",
-			"has no examples: each of the %d rows lacks a value, %d of them in column %q", all, lacking[most], text.header[most])
+			"has no examples: each of the %d rows lacks a value, %d of them in column %q", all, missingCounts[most], text.header[most])
 	}
 	return nil
 }

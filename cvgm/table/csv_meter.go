@@ -27,27 +27,27 @@ const (
 type meter struct {
 	src         io.Reader
 	size        int64 // of the text; 0 if unknown
-	bound       int64
+	maxBytes    int64
 	separator   byte // the last byte of the separator's UTF-8 code
 	columns     int  // 0 before the header is read
 	records     int
-	read        int64   // bytes read so far
-	held        float64 // bytes held by the records
+	readBytes   int64   // bytes read so far
+	heldBytes   float64 // bytes held by the records
 	line, parts float64 // bytes and separators since the last record
 	// returns is set if the text before the first line feed has a carriage return that another
 	// character follows.
-	returns bool
-	last    byte // the last byte before the first line feed, or this line feed
+	returns  bool
+	lastByte byte // the last byte before the first line feed, or this line feed
 }
 
 // lineEnd sets returns and last for the bytes that follow.
 func (m *meter) lineEnd(bytes []byte) {
 	for _, c := range bytes {
-		if m.last == '\n' {
+		if m.lastByte == '\n' {
 			return
 		}
-		m.returns = m.returns || m.last == '\r' && c != '\n'
-		m.last = c
+		m.returns = m.returns || m.lastByte == '\r' && c != '\n'
+		m.lastByte = c
 	}
 }
 
@@ -55,7 +55,7 @@ func (m *meter) lineEnd(bytes []byte) {
 // is unknown.
 func newMeter(src io.Reader, size int64, comma rune, maxBytes int64) *meter {
 	separator := utf8.AppendRune(nil, comma)
-	return &meter{src: src, size: size, bound: memory.Bound(maxBytes), separator: separator[len(separator)-1]}
+	return &meter{src: src, size: size, maxBytes: memory.Bound(maxBytes), separator: separator[len(separator)-1]}
 }
 
 // sizeOf returns the number of bytes that remain in r, or 0 if it is unknown.
@@ -81,10 +81,10 @@ func sizeOf(r io.Reader) int64 {
 func (m *meter) Read(p []byte) (int, error) {
 	n, err := m.src.Read(p)
 	m.lineEnd(p[:n])
-	m.read += int64(n)
+	m.readBytes += int64(n)
 	m.line += float64(n)
 	m.parts += float64(bytes.Count(p[:n], []byte{m.separator}))
-	if wrong := m.check(m.held + lineBytes*m.line + separatorBytes*m.parts); wrong != nil {
+	if wrong := m.checkTotal(m.heldBytes + lineBytes*m.line + separatorBytes*m.parts); wrong != nil {
 		return 0, wrong
 	}
 	return n, err
@@ -96,37 +96,37 @@ func (m *meter) Read(p []byte) (int, error) {
 func (m *meter) took(fields int) error {
 	if m.columns == 0 {
 		m.columns = fields
-		m.held += columnBytes * float64(fields)
+		m.heldBytes += columnBytes * float64(fields)
 	} else {
 		m.records++
 	}
-	m.held += m.line + fieldBytes*float64(fields) + recordBytes
+	m.heldBytes += m.line + fieldBytes*float64(fields) + recordBytes
 	m.line, m.parts = 0, 0
 	if m.records == 0 {
 		return nil
 	}
-	return m.check(m.held + float64(max(0, m.size-m.read)))
+	return m.checkTotal(m.heldBytes + float64(max(0, m.size-m.readBytes)))
 }
 
-// check returns an error if total, a number of bytes, exceeds the bound. If the size of the text is
+// checkTotal returns an error if the number of bytes exceeds the bound. If the size of the text is
 // known, the error names an estimate of the bytes for the whole text.
-func (m *meter) check(total float64) error {
-	if m.bound == memory.Unbounded || total <= float64(m.bound) {
+func (m *meter) checkTotal(byteCount float64) error {
+	if m.maxBytes == memory.Unbounded || byteCount <= float64(m.maxBytes) {
 		return nil
 	}
 	by := ""
 	if m.size > 0 {
 		by = "by its size and "
-		total = max(total, m.held*float64(m.size)/float64(max(1, m.read)))
+		byteCount = max(byteCount, m.heldBytes*float64(m.size)/float64(max(1, m.readBytes)))
 	}
 	return args.Bad("CSV", qpdiff.ErrTooLarge, "cut the file into fewer rows or columns, or raise CSV.MaxBytes",
-		"%s, %s", memory.Needs(memory.Bytes(total), m.bound), by+m.seen())
+		"%s, %s", memory.Needs(memory.Bytes(byteCount), m.maxBytes), by+m.describeRead())
 }
 
-// seen describes the text read so far.
-func (m *meter) seen() string {
+// describeRead describes the text read so far.
+func (m *meter) describeRead() string {
 	if m.columns == 0 {
-		return fmt.Sprintf("%d bytes of its header line", m.read)
+		return fmt.Sprintf("%d bytes of its header line", m.readBytes)
 	}
 	return fmt.Sprintf("its first %d rows of %d columns", m.records, m.columns)
 }

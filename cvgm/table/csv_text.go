@@ -30,8 +30,8 @@ func validComma(r rune) bool {
 	return r != 0 && r != '"' && r != '\r' && r != '\n' && r != utf8.RuneError && utf8.ValidRune(r)
 }
 
-// missing reports whether a field denotes a missing value.
-func (r *csvReader) missing(field string) bool { return portable.IsMissing(r.missingTexts, field) }
+// isMissing reports whether a field denotes a missing value.
+func (r *csvReader) isMissing(field string) bool { return portable.IsMissing(r.missingTexts, field) }
 
 // portable returns the description of a column for package portable, without the values that are
 // learned from training rows.
@@ -67,14 +67,14 @@ func (c *Column) value(code *portable.Column, field string) (float64, error) {
 	case portable.NoNumber:
 		remedy := "put a finite number there"
 		if c.Number != nil {
-			remedy = fmt.Sprintf("put a finite number such as %q there", c.Number.like())
+			remedy = fmt.Sprintf("put a finite number such as %q there", c.Number.exampleOf())
 		}
 		return 0, args.Bad("column", qpdiff.ErrNotFinite, remedy, "%q holds %q", c.Name, field)
 	}
 	if c.Date != nil {
 		_, field, _ = code.Date.Read(field)
 	}
-	return 0, args.Bad("column", qpdiff.ErrDomain, "correct it, or train with UnknownIsZero", "%q holds %q, which is none of the levels %q", c.Name, field, c.shown())
+	return 0, args.Bad("column", qpdiff.ErrDomain, "correct it, or train with UnknownIsZero", "%q holds %q, which is none of the levels %q", c.Name, field, c.firstLevels())
 }
 
 // csvText is the text of a CSV, divided into fields. The spaces around each field are removed.
@@ -242,8 +242,8 @@ func equalFields(head string, comma rune, lines int) int {
 	return fields
 }
 
-// read reads all records. Each must have as many fields as the header.
-func (t *csvText) read() error {
+// readRecords reads all records. Each must have as many fields as the header.
+func (t *csvText) readRecords() error {
 	for {
 		record, err := t.in.Read()
 		if errors.Is(err, io.EOF) {
@@ -274,26 +274,27 @@ func (t *csvText) read() error {
 	return nil
 }
 
-// scan returns the number of present values in column i, and whether all of them are numbers.
-func (t *csvText) scan(i int) (present int, numbers bool) {
+// countNumbers returns the number of present values in column i, and whether all of them are
+// numbers.
+func (t *csvText) countNumbers(i int) (presentCount int, numbers bool) {
 	numbers = true
 	for _, record := range t.records {
-		if t.reader.missing(record[i]) {
+		if t.reader.isMissing(record[i]) {
 			continue
 		}
-		present++
+		presentCount++
 		if numbers {
 			_, numbers = number(record[i])
 		}
 	}
-	return present, numbers
+	return presentCount, numbers
 }
 
 // levels returns the different present values of column i, sorted.
 func (t *csvText) levels(i int) []string {
 	texts := make(map[string]bool)
 	for _, record := range t.records {
-		if !texts[record[i]] && !t.reader.missing(record[i]) {
+		if !texts[record[i]] && !t.reader.isMissing(record[i]) {
 			texts[strings.Clone(record[i])] = true // a copy, because a part of the line would keep the whole line in memory
 		}
 	}
@@ -314,7 +315,7 @@ func mostlyNumbers(levels []string) bool {
 			count.add(text)
 		}
 	}
-	_, same := count.common()
+	_, same := count.commonUnit()
 	return 2*(like+same) > len(levels)
 }
 
@@ -322,7 +323,7 @@ func mostlyNumbers(levels []string) bool {
 // If format is nil, it is the first value that is not a number in any format.
 func (t *csvText) errNumber(i int, format *Number) error {
 	first := func(wrong func(field string) bool) int {
-		return slices.IndexFunc(t.records, func(record []string) bool { return !t.reader.missing(record[i]) && wrong(record[i]) })
+		return slices.IndexFunc(t.records, func(record []string) bool { return !t.reader.isMissing(record[i]) && wrong(record[i]) })
 	}
 	k := -1
 	if format == nil {

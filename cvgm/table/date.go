@@ -44,8 +44,8 @@ func (d *Date) portable() *portable.DateFormat {
 // numeric reports whether the part is a number.
 func (p DatePart) numeric() bool { return p != PartMonth && p != PartWeekday }
 
-// equal reports whether d and e give equal columns.
-func (d *Date) equal(e *Date) bool {
+// equals reports whether d and e give equal columns.
+func (d *Date) equals(e *Date) bool {
 	if d == nil || e == nil {
 		return d == e
 	}

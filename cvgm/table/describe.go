@@ -72,16 +72,16 @@ func (c CSV) Describe(r io.Reader) (*Description, error) {
 // Describe describes the file of a table.
 func (t *Table) Describe() *Description {
 	rows, _ := t.Dims()
-	d := &Description{Rows: rows, Dropped: t.dropped, Notes: t.Notes}
+	d := &Description{Rows: rows, Dropped: t.droppedRows, Notes: t.Notes}
 	for j := range t.Columns {
 		c := &t.Columns[j]
 		if c.Date != nil && j > 0 && t.Columns[j-1].source() == c.source() {
 			last := &d.Columns[len(d.Columns)-1]
-			last.Use += ", " + c.part()
-			last.Missing = max(last.Missing, t.missing(j))
+			last.Use += ", " + c.countInWords()
+			last.Missing = max(last.Missing, t.missingCount(j))
 			continue
 		}
-		column := Described{Name: c.source(), Missing: t.missing(j), Low: math.NaN(), High: math.NaN(), Use: c.part()}
+		column := Described{Name: c.source(), Missing: t.missingCount(j), Low: math.NaN(), High: math.NaN(), Use: c.countInWords()}
 		switch {
 		case c.Date != nil:
 			column.Kind = "date " + c.Date.Layout
@@ -118,8 +118,8 @@ func (t *Table) Describe() *Description {
 	return d
 }
 
-// part returns the number of features of a column in words.
-func (c *Column) part() string {
+// countInWords returns the number of features of a column in words.
+func (c *Column) countInWords() string {
 	text := "1 feature"
 	if n := c.Features(); n != 1 {
 		text = fmt.Sprintf("%d features", n)
@@ -141,8 +141,8 @@ func numberKind(n *Number) string {
 	return "number in " + n.Unit
 }
 
-// missing returns the number of rows that lack a value in column j.
-func (t *Table) missing(j int) (n int) {
+// missingCount returns the number of rows that lack a value in column j.
+func (t *Table) missingCount(j int) (n int) {
 	rows, _ := t.Dims()
 	for i := range rows {
 		if v := t.x.At(i, j); v != v {

@@ -56,8 +56,8 @@ type Effect struct {
 // is(kind) reports whether the effect is not nil and has this kind.
 func (e *Effect) is(kind EffectKind) bool { return e != nil && e.Kind == kind }
 
-// equal reports whether e and f are both nil or have equal fields.
-func (e *Effect) equal(f *Effect) bool {
+// equals reports whether e and f are both nil or have equal fields.
+func (e *Effect) equals(f *Effect) bool {
 	if e == nil || f == nil {
 		return e == f
 	}

@@ -42,7 +42,7 @@ func (t *Table) WithEffects(effects ...Effect) (*Table, error) {
 		seen[j] = true
 		c := t.Columns[j]
 		mat.Col(column, j, t.x)
-		if err := e.complete(&c, column); err != nil {
+		if err := e.withDefaults(&c, column); err != nil {
 			return nil, err
 		}
 		c.Effect = &e
@@ -52,9 +52,9 @@ func (t *Table) WithEffects(effects ...Effect) (*Table, error) {
 	return &part, nil
 }
 
-// complete sets the defaults of an effect from the values of column c. It returns an error if a
+// withDefaults sets the defaults of an effect from the values of column c. It returns an error if a
 // setting does not fit the column.
-func (e *Effect) complete(c *Column, values []float64) error {
+func (e *Effect) withDefaults(c *Column, values []float64) error {
 	if e.Kind == SmoothEffect {
 		if e.Bases == 0 {
 			e.Bases = DefaultBases

@@ -47,7 +47,7 @@ type Encoder struct {
 	columns    []Column
 	target     string
 	classes    []string
-	rest       string  // see Table
+	restClass  string  // see Table
 	number     *Number // the format of the target
 	ignoreCase bool    // see Table
 	reader     *csvReader

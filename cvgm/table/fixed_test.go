@@ -14,13 +14,13 @@ import (
 	"cvgm/qpdiff/penalised"
 )
 
-// counted counts the fits of a GLM.
-type counted struct {
+// countedFits counts the fits of a GLM.
+type countedFits struct {
 	penalised.GLM
 	fits *atomic.Int64
 }
 
-func (l *counted) Fit(theta, hyper []float64) error {
+func (l *countedFits) Fit(theta, hyper []float64) error {
 	l.fits.Add(1)
 	return l.GLM.Fit(theta, hyper)
 }
@@ -62,7 +62,7 @@ func TestFixedTable(t *testing.T) {
 		for k, p := range []cvgm.Preparer{encoder, struct{ cvgm.Preparer }{encoder}} {
 			var fits atomic.Int64
 			cv := casetest.Must(cvgm.New(cvgm.Config{Data: d, Prepare: p, Splits: splits, Loss: cvgm.SquaredError{}, Standardise: c.standardise, Learner: func() learn.Learner {
-				return &counted{penalised.GLM{Intercept: true, Penalties: []penalised.Penalty{penalised.Ridge(0, features), penalised.Differences(1, features-1, 1)}}, &fits}
+				return &countedFits{penalised.GLM{Intercept: true, Penalties: []penalised.Penalty{penalised.Ridge(0, features), penalised.Differences(1, features-1, 1)}}, &fits}
 			}}))(t)
 			losses[k] = casetest.Must(cv.Eval(grads[k][:], []float64{.5, 2}))(t)
 			if once := fits.Load() == 0; once != (c.once && k == 0) {

@@ -10,13 +10,13 @@ import (
 
 // kinds infers the kind and the format of each column of a file.
 type kinds struct {
-	csv  CSV
-	text *csvText
-	t    *Table // receives the columns
-	at   []int  // the index in a record of each column of t
-	all  int    // the number of rows of the file, with those that were left out
+	csv       CSV
+	text      *csvText
+	t         *Table // receives the columns
+	at        []int  // the index in a record of each column of t
+	totalRows int    // the number of rows of the file, with those that were left out
 	// named maps the names of columns to the fields of csv that name them.
-	named map[string]string
+	namedBy map[string]string
 	// points and commas count the columns whose numbers prove a decimal point or a decimal comma.
 	// unresolved lists the columns that can be read with either sign.
 	points, commas int
@@ -29,20 +29,20 @@ type openNumber struct {
 	number        *Number
 }
 
-// note adds a note on a column.
-func (k *kinds) note(column, field, format string, values ...any) {
+// addNote adds a note on a column.
+func (k *kinds) addNote(column, field, format string, values ...any) {
 	k.t.Notes = append(k.t.Notes, Note{Column: column, Text: args.Sprintf(format, values...), Field: field})
 }
 
-// doubt adds a note on a choice that the file does not settle.
-func (k *kinds) doubt(column, field, format string, args ...any) {
-	k.note(column, field, format, args...)
+// addDoubt adds a note on a choice that the file does not settle.
+func (k *kinds) addDoubt(column, field, format string, args ...any) {
+	k.addNote(column, field, format, args...)
 	k.t.Notes[len(k.t.Notes)-1].Check = true
 }
 
 // leaveOut adds a note on a column that is left out of the features.
 func (k *kinds) leaveOut(column, field, format string, args ...any) {
-	k.doubt(column, field, format, args...)
+	k.addDoubt(column, field, format, args...)
 	k.t.Notes[len(k.t.Notes)-1].LeftOut = true
 }
 
@@ -84,8 +84,8 @@ const (
 func (k *kinds) rowNumbers() {
 	for j := range k.t.Columns {
 		c := &k.t.Columns[j]
-		if c.Kind == Numeric && c.Date == nil && (c.Number == nil || c.Number.Unit == "") && k.named[c.Name] == "" && k.numbersRows(j) {
-			k.doubt(c.Name, "CSV.Ignore", "Column %q seems to number the rows, and is read as a feature.", c.Name)
+		if c.Kind == Numeric && c.Date == nil && (c.Number == nil || c.Number.Unit == "") && k.namedBy[c.Name] == "" && k.numbersRows(j) {
+			k.addDoubt(c.Name, "CSV.Ignore", "Column %q seems to number the rows, and is read as a feature.", c.Name)
 		}
 	}
 }
@@ -113,7 +113,7 @@ func (k *kinds) numbersRows(j int) bool {
 	}
 	low := slices.Min(present)
 	switch numbers := slices.Max(present) - low + 1; {
-	case (ascend || descend) && numbers <= float64(k.all):
+	case (ascend || descend) && numbers <= float64(k.totalRows):
 		return true
 	case len(present) <= fewLevels || float64(len(present)) <= uniqueShare*numbers:
 		return false
@@ -126,8 +126,8 @@ func (k *kinds) numbersRows(j int) bool {
 	})
 }
 
-// fresh returns a name that no column has. It is name, if necessary with apostrophes at the end.
-func (k *kinds) fresh(name string) string {
+// newName returns a name that no column has. It is name, if necessary with apostrophes at the end.
+func (k *kinds) newName(name string) string {
 	for {
 		if _, ok := k.text.at[name]; !ok && !slices.ContainsFunc(k.t.Columns, func(c Column) bool { return c.Name == name }) {
 			return name

@@ -16,7 +16,7 @@ import (
 func (k *kinds) feature(i int, field string) error {
 	name := k.text.header[i]
 	column := Column{Name: name, Missing: k.csv.missingRule(name, isFeature)}
-	present, numbers := k.text.scan(i)
+	present, numbers := k.text.countNumbers(i)
 	if present == 0 {
 		return args.Bad("CSV", qpdiff.ErrDomain, "put it into Ignore", "has no value in column %q", name)
 	}
@@ -43,11 +43,11 @@ func (k *kinds) feature(i int, field string) error {
 	}
 	levels := k.text.levels(i)
 	if field != "CSV.Categorical" && !numbers {
-		if found, err := k.dates(i, levels, field == "CSV.Numeric"); found || err != nil {
+		if found, err := k.addDateColumns(i, levels, field == "CSV.Numeric"); found || err != nil {
 			return err
 		}
-		if field != "CSV.Numeric" && mostlyNumbers(levels) && k.recurring(i, levels) {
-			k.doubt(name, "CSV.MissingTexts", "Column %q has few numbers and the texts %q in many rows: all of them are levels%s.",
+		if field != "CSV.Numeric" && mostlyNumbers(levels) && k.levelsRecur(i, levels) {
+			k.addDoubt(name, "CSV.MissingTexts", "Column %q has few numbers and the texts %q in many rows: all of them are levels%s.",
 				name, firstOf(slices.DeleteFunc(slices.Clone(levels), numberLike)), k.unlessMissing(name))
 		} else if number, err := k.number(i, levels, field == "CSV.Numeric"); err != nil {
 			return err
@@ -71,10 +71,10 @@ func (k *kinds) add(i int, column Column) {
 	k.t.Columns, k.at = append(k.t.Columns, column), append(k.at, i)
 }
 
-// recurring reports whether a column with few levels that mixes numbers and other texts is meant as
-// levels, such as 1, 2 and 3+. In such a column, each level that is not a number is in at least
+// levelsRecur reports whether a column with few levels that mixes numbers and other texts is meant
+// as levels, such as 1, 2 and 3+. In such a column, each level that is not a number is in at least
 // leastRows rows. A typing error would be in fewer rows.
-func (k *kinds) recurring(i int, levels []string) bool {
+func (k *kinds) levelsRecur(i int, levels []string) bool {
 	if len(levels) > fewLevels {
 		return false
 	}
@@ -99,9 +99,9 @@ func (k *kinds) group(i int, column *Column, present int) bool {
 		k.leaveOut(column.Name, "CSV.Categorical", "Column %q has %d different texts in %d rows and is left out as an identifier.", column.Name, all, present)
 		return false
 	}
-	if joined, examples := k.join(i, column.Levels, foldKey); examples != nil {
+	if joined, examples := k.joinTexts(i, column.Levels, foldKey); examples != nil {
 		column.Levels, column.IgnoreCase, all = joined, true, len(joined)
-		k.doubt(column.Name, "CSV.Categorical", "Column %q has texts that differ by the case of letters alone, and are one level: %s.", column.Name, examples)
+		k.addDoubt(column.Name, "CSV.Categorical", "Column %q has texts that differ by the case of letters alone, and are one level: %s.", column.Name, examples)
 	}
 	if all <= fewLevels {
 		return true
@@ -114,16 +114,16 @@ func (k *kinds) group(i int, column *Column, present int) bool {
 		return false
 	case kept < all:
 		column.Other = true
-		k.note(column.Name, "CSV.Categorical", "Column %q has %d different texts: %d of them, each in fewer than %d rows, are one level, other.", column.Name, all, all-kept, leastRows)
+		k.addNote(column.Name, "CSV.Categorical", "Column %q has %d different texts: %d of them, each in fewer than %d rows, are one level, other.", column.Name, all, all-kept, leastRows)
 	}
 	return true
 }
 
-// join joins texts of column i with the same key. It takes the text with the most rows for all of
-// them, and of several such texts the first in sorted order. It writes this text into the records.
-// It returns the remaining texts, sorted, and examples of joined texts. These are empty if no two
-// texts have the same key.
-func (k *kinds) join(i int, texts []string, key func(string) string) (kept []string, examples joined) {
+// joinTexts joins texts of column i with the same key. It takes the text with the most rows for all
+// of them, and of several such texts the first in sorted order. It writes this text into the
+// records. It returns the remaining texts, sorted, and examples of joined texts. These are empty if
+// no two texts have the same key.
+func (k *kinds) joinTexts(i int, texts []string, key func(string) string) (kept []string, examples joinedTexts) {
 	keys := make(map[string]bool, len(texts))
 	for _, text := range texts {
 		keys[key(text)] = true
@@ -146,7 +146,7 @@ func (k *kinds) join(i int, texts []string, key func(string) string) (kept []str
 		}
 	}
 	for _, record := range k.text.records {
-		if text, ok := of[key(record[i])]; ok && !k.text.reader.missing(record[i]) {
+		if text, ok := of[key(record[i])]; ok && !k.text.reader.isMissing(record[i]) {
 			record[i] = text
 		}
 	}
@@ -174,10 +174,10 @@ func foldsTwice(texts []string) bool {
 	return len(keys) < len(texts)
 }
 
-// joined lists joined texts, each with the text that replaces it.
-type joined []string
+// joinedTexts lists joined texts, each with the text that replaces it.
+type joinedTexts []string
 
-func (j joined) String() string { return strings.Join(firstOf(j), ", ") }
+func (j joinedTexts) String() string { return strings.Join(firstOf(j), ", ") }
 
 // rows returns the number of rows of each level of column i, up to leastRows.
 func (k *kinds) rows(i int, levels []string) map[string]int {

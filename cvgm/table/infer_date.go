@@ -10,10 +10,10 @@ import (
 	"cvgm/qpdiff"
 )
 
-// dates adds the columns that are made from column i if this column holds dates or times. It
-// returns an error if most of the texts are dates, but not all, and there are more than fewLevels
-// texts.
-func (k *kinds) dates(i int, levels []string, number bool) (bool, error) {
+// addDateColumns adds the columns that are made from column i if this column holds dates or times.
+// It returns an error if most of the texts are dates, but not all, and there are more than
+// fewLevels texts.
+func (k *kinds) addDateColumns(i int, levels []string, number bool) (bool, error) {
 	layouts, reads := datesOf(levels)
 	switch {
 	case reads == 0 || number:
@@ -24,20 +24,20 @@ func (k *kinds) dates(i int, levels []string, number bool) (bool, error) {
 		return false, nil
 	}
 	name, layout := k.text.header[i], layouts[0]
-	other := slices.IndexFunc(layouts, func(l string) bool { return monthFirst(l) != monthFirst(layout) })
-	if other >= 0 {
+	otherForm := slices.IndexFunc(layouts, func(l string) bool { return monthFirst(l) != monthFirst(layout) })
+	if otherForm >= 0 {
 		first, proven := k.monthFirst(i)
-		note := k.note
+		note := k.addNote
 		if !proven {
-			note = k.doubt
+			note = k.addDoubt
 			// Files with other separators usually have decimal commas. They come from countries
 			// where the day is first.
 			first = monthFirst(layout) && k.text.reader.comma == ','
 		}
 		if monthFirst(layout) != first {
-			layout, layouts[other] = layouts[other], layout
+			layout, layouts[otherForm] = layouts[otherForm], layout
 		}
-		note(name, "CSV.Dates", "Column %q holds dates such as %q, which may begin with the day or the month: they are read as %q, not as %q.", name, levels[0], layout, layouts[other])
+		note(name, "CSV.Dates", "Column %q holds dates such as %q, which may begin with the day or the month: they are read as %q, not as %q.", name, levels[0], layout, layouts[otherForm])
 	}
 	if strings.Contains(layout, "06") && !strings.Contains(layout, "2006") {
 		k.twoDigits(name, layout, levels)
@@ -54,9 +54,9 @@ func (k *kinds) twoDigits(name, layout string, levels []string) {
 		t, _ := portable.ParseDate(layout, level)
 		years = append(years, t.Year())
 	}
-	note, first, last := k.note, slices.Min(years), slices.Max(years)
+	note, first, last := k.addNote, slices.Min(years), slices.Max(years)
 	if last > plannedYear {
-		note = k.doubt
+		note = k.addDoubt
 	}
 	note(name, "CSV.Ignore", "Column %q holds years of two digits, which are read as 1969 to 2068, here from %d to %d: other years need four digits in the file.", name, first, last)
 }
@@ -71,7 +71,7 @@ func (k *kinds) monthFirst(skipped int) (monthLeads, proven bool) {
 		if i == skipped {
 			continue
 		}
-		if r := slices.IndexFunc(k.text.records, func(record []string) bool { return !k.text.reader.missing(record[i]) }); r < 0 || len(layoutsOf(k.text.records[r][i])) < 2 {
+		if r := slices.IndexFunc(k.text.records, func(record []string) bool { return !k.text.reader.isMissing(record[i]) }); r < 0 || len(layoutsOf(k.text.records[r][i])) < 2 {
 			continue
 		}
 		levels := k.text.levels(i)
@@ -91,7 +91,7 @@ func (k *kinds) monthFirst(skipped int) (monthLeads, proven bool) {
 func (k *kinds) errDate(i int, layout string) error {
 	r := slices.IndexFunc(k.text.records, func(record []string) bool {
 		_, ok := portable.ParseDate(layout, record[i])
-		return !ok && !k.text.reader.missing(record[i])
+		return !ok && !k.text.reader.isMissing(record[i])
 	})
 	return args.Bad("CSV", qpdiff.ErrDomain, "put a date there, remove the line, or set CSV.MissingTexts, Dates, Categorical or Ignore",
 		"holds %q in line %d, column %q, in place of a date in the format %q", k.text.records[r][i], k.text.lines[r], k.text.header[i], layout)
@@ -104,7 +104,7 @@ func (k *kinds) addDates(i int, layout string) error {
 	has, years, months, weekdays, clocks, lacks := partsOf(layout), map[int]bool{}, map[string]bool{}, map[string]bool{}, map[time.Time]bool{}, false
 	month, weekday := &Date{Part: PartMonth}, &Date{Part: PartWeekday}
 	for _, record := range k.text.records {
-		if k.text.reader.missing(record[i]) {
+		if k.text.reader.isMissing(record[i]) {
 			lacks = true
 			continue
 		}
@@ -121,7 +121,7 @@ func (k *kinds) addDates(i int, layout string) error {
 		}
 	}
 	add := func(part DatePart, levels map[string]bool) {
-		c := Column{Name: k.fresh(k.text.header[i] + " " + part.String()), Missing: k.csv.missingRule(k.text.header[i], isFeature),
+		c := Column{Name: k.newName(k.text.header[i] + " " + part.String()), Missing: k.csv.missingRule(k.text.header[i], isFeature),
 			Date: &Date{Source: k.text.header[i], Part: part, Layout: layout, First: first}}
 		if !part.numeric() {
 			c.Kind, c.Levels = Categorical, sortedKeys(levels)

@@ -33,7 +33,7 @@ func (k *kinds) number(i int, levels []string, required bool) (*Number, error) {
 	// depends on the number of rows with each text, so a second census counts all rows.
 	c = newCensus()
 	for _, record := range k.text.records {
-		if !k.text.reader.missing(record[i]) {
+		if !k.text.reader.isMissing(record[i]) {
 			c.add(record[i])
 		}
 	}
@@ -44,25 +44,25 @@ func (k *kinds) number(i int, levels []string, required bool) (*Number, error) {
 		return nil, args.Bad("CSV.Numeric", qpdiff.ErrDomain, "give the size of each unit in CSV.Numbers", "names column %q, which holds the units %s", name, c.list())
 	case !ok:
 		if len(levels) > fewLevels {
-			k.doubt(name, "CSV.Numbers", "Column %q holds the units %s, which have no common measure, so it is not read as a number.", name, c.list())
+			k.addDoubt(name, "CSV.Numbers", "Column %q holds the units %s, which have no common measure, so it is not read as a number.", name, c.list())
 		}
 		return nil, nil
 	}
 	if slices.ContainsFunc(levels, func(level string) bool { _, finite := number.parse(level); return !finite }) {
 		return nil, k.text.errNumber(i, &number)
 	}
-	k.counted(c, i, &number)
+	k.storeCensus(c, i, &number)
 	return &number, nil
 }
 
-// If column i proves a decimal sign, or leaves it open, counted stores this. It also adds notes on
-// the units of the column.
-func (k *kinds) counted(c *census, i int, number *Number) {
+// storeCensus records whether column i proves a decimal sign or leaves it open. It also adds notes
+// on the units of the column.
+func (k *kinds) storeCensus(c *census, i int, number *Number) {
 	name := k.text.header[i]
 	switch {
-	case c.open():
+	case c.signIsOpen():
 		at := slices.IndexFunc(k.text.records, func(record []string) bool {
-			return strings.ContainsAny(record[i], ".,") && !k.text.reader.missing(record[i])
+			return strings.ContainsAny(record[i], ".,") && !k.text.reader.isMissing(record[i])
 		})
 		k.unresolved = append(k.unresolved, openNumber{name, strings.Clone(k.text.records[at][i]), number})
 	case c.point && c.marked:
@@ -73,31 +73,32 @@ func (k *kinds) counted(c *census, i int, number *Number) {
 	bare := c.units[""]
 	switch {
 	case len(number.Units) > 0:
-		unit, note, more := cmp.Or(number.Unit, "1"), k.note, ""
+		unit, note, more := cmp.Or(number.Unit, "1"), k.addNote, ""
 		if number.ambiguous() && bare > 0 {
-			note, more = k.doubt, fmt.Sprintf(", as which the %d numbers without a unit count", bare)
+			note, more = k.addDoubt, fmt.Sprintf(", as which the %d numbers without a unit count", bare)
 		} else if number.caseMatters() {
-			note = k.doubt
+			note = k.addDoubt
 		}
 		note(name, "CSV.Numbers", "Column %q holds the units %s: all become %s%s.", name, c.list(), unit, more)
 	case number.Unit != "" && bare > 0:
-		k.t.Notes = append(k.t.Notes, c.lacking(name, number.Unit))
+		k.t.Notes = append(k.t.Notes, c.lackingNote(name, number.Unit))
 	}
 }
 
-// decide sets the decimal sign of the columns that can be read with either sign. It takes the sign
-// that the other columns of the file prove. If they prove neither sign, or both, the sign depends
-// on the separator of fields: a point if fields are separated by commas, and otherwise a comma.
-func (k *kinds) decide() {
+// decideSigns sets the decimal sign of the columns that can be read with either sign. It takes the
+// sign that the other columns of the file prove. If they prove neither sign, or both, the sign
+// depends on the separator of fields: a point if fields are separated by commas, and otherwise a
+// comma.
+func (k *kinds) decideSigns() {
 	if k.commas == 0 && len(k.unresolved) == 0 {
 		return
 	}
-	var plain []openNumber // columns of plain numbers such as 1.234 only
+	var plainNumbers []openNumber // columns of plain numbers such as 1.234 only
 	var formats []**Number
 	look := func(i int, format **Number) {
 		count, example := newCensus(), ""
 		for _, record := range k.text.records {
-			if !strings.Contains(record[i], ".") || k.text.reader.missing(record[i]) {
+			if !strings.Contains(record[i], ".") || k.text.reader.isMissing(record[i]) {
 				continue
 			}
 			if example == "" {
@@ -108,8 +109,8 @@ func (k *kinds) decide() {
 				return
 			}
 		}
-		if count.open() {
-			plain, formats = append(plain, openNumber{k.text.header[i], example, new(Number)}), append(formats, format)
+		if count.signIsOpen() {
+			plainNumbers, formats = append(plainNumbers, openNumber{k.text.header[i], example, new(Number)}), append(formats, format)
 		}
 	}
 	for j := range k.t.Columns {
@@ -126,14 +127,14 @@ func (k *kinds) decide() {
 		sign = ','
 	}
 	if proven && sign == ',' {
-		for at, p := range plain {
+		for at, p := range plainNumbers {
 			*formats[at] = p.number
 		}
-		k.unresolved = append(k.unresolved, plain...)
+		k.unresolved = append(k.unresolved, plainNumbers...)
 	}
-	note := k.doubt
+	note := k.addDoubt
 	if proven {
-		note = k.note
+		note = k.addNote
 	}
 	for _, o := range k.unresolved {
 		o.number.Decimal = sign
@@ -167,7 +168,7 @@ func (k *kinds) digits(i int) digitKind {
 	var padded map[int]string // an example of a padded number by its length
 	for _, record := range k.text.records {
 		field := record[i]
-		if k.text.reader.missing(field) {
+		if k.text.reader.isMissing(field) {
 			continue
 		}
 		if strings.Trim(field, "0123456789") != "" {
@@ -188,7 +189,7 @@ func (k *kinds) digits(i int) digitKind {
 	name := k.text.header[i]
 	for length, example := range padded { // at most one length is in more than half of the fields
 		if 2*lengths[length] > present {
-			k.doubt(name, "CSV.Numeric", "Column %q holds digits with leading zeros, such as %q: they are read as texts, not as numbers.", name, strings.Clone(example))
+			k.addDoubt(name, "CSV.Numeric", "Column %q holds digits with leading zeros, such as %q: they are read as texts, not as numbers.", name, strings.Clone(example))
 			return textDigits
 		}
 	}
@@ -197,7 +198,7 @@ func (k *kinds) digits(i int) digitKind {
 		return k.inexact(i)
 	case len(padded) > 0:
 		example := padded[slices.Min(slices.Collect(maps.Keys(padded)))]
-		k.doubt(name, "CSV.Categorical", "Column %q holds numbers with leading zeros, such as %q: they are read as numbers, without the zeros.", name, strings.Clone(example))
+		k.addDoubt(name, "CSV.Categorical", "Column %q holds numbers with leading zeros, such as %q: they are read as numbers, without the zeros.", name, strings.Clone(example))
 	case 2*dates > present:
 		return k.digitDates(i, dates, present)
 	}
@@ -233,28 +234,28 @@ func (k *kinds) inexact(i int) digitKind {
 		numbers[v] = true
 	}
 	if len(numbers) < len(levels) {
-		k.doubt(name, "CSV.Numeric", "Column %q holds whole numbers above 2^53, of which rounding makes some equal: they are read as texts, not as numbers.", name)
+		k.addDoubt(name, "CSV.Numeric", "Column %q holds whole numbers above 2^53, of which rounding makes some equal: they are read as texts, not as numbers.", name)
 		return textDigits
 	}
-	k.doubt(name, "CSV.Categorical", "Column %q holds whole numbers above 2^53: they are read as numbers, and rounded.", name)
+	k.addDoubt(name, "CSV.Categorical", "Column %q holds whole numbers above 2^53: they are read as numbers, and rounded.", name)
 	return plainDigits
 }
 
-// digitDates returns the kind of column i, which holds whole numbers. The arguments dates and present
-// are the numbers of fields that are dates, and that have a value. The column has dates if all fields
-// are dates and at least leastRows of them differ.
-func (k *kinds) digitDates(i, dates, present int) digitKind {
+// digitDates returns the kind of column i, which holds whole numbers. The arguments dateCount and
+// valueCount are the numbers of fields that are dates, and that have a value. The column has dates
+// if all fields are dates and at least leastRows of them differ.
+func (k *kinds) digitDates(i, dateCount, valueCount int) digitKind {
 	name, levels := k.text.header[i], k.text.levels(i)
 	example := levels[slices.IndexFunc(levels, digitDate)]
-	if dates == present && len(levels) >= leastRows {
-		k.note(name, "CSV.Numeric", "Column %q holds numbers such as %s, which are read as dates in the format %q.", name, example, digitLayout)
+	if dateCount == valueCount && len(levels) >= leastRows {
+		k.addNote(name, "CSV.Numeric", "Column %q holds numbers such as %s, which are read as dates in the format %q.", name, example, digitLayout)
 		return dateDigits
 	}
 	if others := slices.DeleteFunc(levels, digitDate); len(others) > 0 {
-		k.doubt(name, "CSV.MissingTexts", "Column %q holds dates such as %s in %d of %d rows, and the texts %q: all of them are read as numbers%s.",
-			name, example, dates, present, firstOf(others), k.unlessMissing(name))
+		k.addDoubt(name, "CSV.MissingTexts", "Column %q holds dates such as %s in %d of %d rows, and the texts %q: all of them are read as numbers%s.",
+			name, example, dateCount, valueCount, firstOf(others), k.unlessMissing(name))
 	} else {
-		k.doubt(name, "CSV.Dates", "Column %q holds dates such as %s: they are read as numbers, unless it has the format %q.", name, example, digitLayout)
+		k.addDoubt(name, "CSV.Dates", "Column %q holds dates such as %s: they are read as numbers, unless it has the format %q.", name, example, digitLayout)
 	}
 	return plainDigits
 }

@@ -24,7 +24,7 @@ func (k *kinds) target() error {
 	if number && given {
 		return args.Bad("CSV.Numeric", qpdiff.ErrDomain, "name it once, and leave Positive empty", "names the target %q, which CSV.Positive or Categorical makes classes", c.Target)
 	}
-	_, numbers := text.scan(i)
+	_, numbers := text.countNumbers(i)
 	if numbers && !given {
 		if !number {
 			k.binary(i)
@@ -43,7 +43,7 @@ func (k *kinds) target() error {
 		}
 	}
 	if !levels {
-		classes = k.spelledAlike(i, classes, numbers)
+		classes = k.joinSpellings(i, classes, numbers)
 	}
 	return k.classes(i, classes)
 }
@@ -84,26 +84,26 @@ func (t *Table) classIndex(classes []string, field string) int {
 		return portable.IndexFold(classes, field)
 	}
 	v, ok := number(field)
-	if !ok || len(classes) != 2 || t.rest != "" {
+	if !ok || len(classes) != 2 || t.restClass != "" {
 		return -1
 	}
 	return slices.IndexFunc(classes, func(class string) bool { w, ok := number(class); return ok && v == w })
 }
 
-// spelledAlike joins classes that differ only in how they are written: in the case of letters, or,
+// joinSpellings joins classes that differ only in how they are written: in the case of letters, or,
 // if all classes are numbers, in the text of one number. It writes the class into the records, and
 // returns the classes in sorted order, without regard to the case of letters if it joined some.
-func (k *kinds) spelledAlike(i int, classes []string, numbers bool) []string {
+func (k *kinds) joinSpellings(i int, classes []string, numbers bool) []string {
 	key := foldKey
 	if numbers {
 		key = numberKey
 	}
-	joined, examples := k.join(i, classes, key)
+	joinedClasses, examples := k.joinTexts(i, classes, key)
 	if examples == nil {
 		return classes
 	}
 	k.t.ignoreCase = !numbers
-	slices.SortFunc(joined, func(a, b string) int { return cmp.Compare(key(a), key(b)) })
+	slices.SortFunc(joinedClasses, func(a, b string) int { return cmp.Compare(key(a), key(b)) })
 	differ := "differ by the case of letters alone"
 	if numbers {
 		differ = "are one number"
@@ -112,8 +112,8 @@ func (k *kinds) spelledAlike(i int, classes []string, numbers bool) []string {
 	if k.csv.Positive != "" {
 		without = "; without CSV.Positive, they can be several classes"
 	}
-	k.doubt(k.t.Target, "CSV.Categorical", "The target %q has texts that %s, and are one class: %s%s.", k.t.Target, differ, examples, without)
-	return joined
+	k.addDoubt(k.t.Target, "CSV.Categorical", "The target %q has texts that %s, and are one class: %s%s.", k.t.Target, differ, examples, without)
+	return joinedClasses
 }
 
 // numberKey returns a text that all texts of the same number share.
@@ -141,8 +141,8 @@ func (k *kinds) binary(i int) {
 	if high != 1 || low != 0 && low != -1 {
 		return
 	}
-	k.note(k.t.Target, "CSV.Numeric", "The target %q holds %v and %v alone, which are classes.", k.t.Target, low, high)
-	classes := k.spelledAlike(i, k.text.levels(i), true)
+	k.addNote(k.t.Target, "CSV.Numeric", "The target %q holds %v and %v alone, which are classes.", k.t.Target, low, high)
+	classes := k.joinSpellings(i, k.text.levels(i), true)
 	if v, _ := number(classes[0]); v == high {
 		slices.Reverse(classes)
 	}
@@ -165,5 +165,5 @@ func (k *kinds) twoNumbers() {
 	if t.TargetNumber == nil {
 		field = "CSV.Positive" // texts of one number, such as 1 and 1.0, are then one class
 	}
-	k.doubt(t.Target, field, "The target %q holds %v and %v alone, which are read as numbers, not as classes.", t.Target, low, high)
+	k.addDoubt(t.Target, field, "The target %q holds %v and %v alone, which are read as numbers, not as classes.", t.Target, low, high)
 }

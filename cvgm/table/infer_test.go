@@ -119,7 +119,7 @@ func TestNumbersWithoutAUnit(t *testing.T) {
 			}
 			for _, row := range []string{"5", "-5", "(5)"} {
 				got, err := p.Record(map[string]string{"a": row})
-				if c.want == 0 && (!errors.Is(err, qpdiff.ErrNotFinite) || !strings.Contains(err.Error(), fmt.Sprintf("put a finite number such as %q there", table.Columns[0].Number.like()))) {
+				if c.want == 0 && (!errors.Is(err, qpdiff.ErrNotFinite) || !strings.Contains(err.Error(), fmt.Sprintf("put a finite number such as %q there", table.Columns[0].Number.exampleOf()))) {
 					t.Errorf("%s: %v for %s", name, err, row)
 				}
 				if v := c.want * map[bool]float64{true: 1, false: -1}[row == "5"]; v != 0 && (err != nil || got.x.At(0, 0) != v) {
@@ -337,7 +337,7 @@ func TestTrainingRowsAreReadAlike(t *testing.T) {
 		encoder := newEncoder(table)
 		encoder.code = table.reader.code(table.Columns)
 		_, features := encoder.Dims()
-		back := casetest.Must((&Pipeline{Model: &cvgm.Model{Prepared: encoder, Mean: make([]float64, features)}, Target: "y"}).read(strings.NewReader(b.String()), table.Classes, ""))(t)
+		back := casetest.Must((&Pipeline{Model: &cvgm.Model{Prepared: encoder, Mean: make([]float64, features)}, Target: "y"}).readClasses(strings.NewReader(b.String()), table.Classes, ""))(t)
 		if !mat.Equal(back.x, table.x) || !slices.Equal(back.Y, table.Y) {
 			t.Errorf("%d: %v and %v, not %v and %v, of\n%s", k, back.x, back.Y, table.x, table.Y, b.String())
 		}

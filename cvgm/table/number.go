@@ -73,11 +73,11 @@ func (n Number) clone() *Number {
 	return &n
 }
 
-// like returns an example of a number in the format, for an error.
-func (n *Number) like() string { return (*portable.NumberFormat)(n).Example() }
+// exampleOf returns an example of a number in the format, for an error.
+func (n *Number) exampleOf() string { return (*portable.NumberFormat)(n).Example() }
 
-// equal reports whether the two formats are equal.
-func (n *Number) equal(other *Number) bool {
+// equals reports whether the two formats are equal.
+func (n *Number) equals(other *Number) bool {
 	if n == nil || other == nil {
 		return n == other
 	}
@@ -112,12 +112,13 @@ func (c *census) add(field string) bool {
 	return true
 }
 
-// open reports whether the decimal sign is undecided: all texts can be read with either sign, and
-// some text has a point or a comma.
-func (c *census) open() bool { return c.point && c.comma && c.marked }
+// signIsOpen reports whether the decimal sign is undecided: all texts can be read with either sign,
+// and some text has a point or a comma.
+func (c *census) signIsOpen() bool { return c.point && c.comma && c.marked }
 
-// common returns the most frequent unit, and the number of texts that have this unit or no unit.
-func (c *census) common() (unit string, texts int) {
+// commonUnit returns the most frequent unit, and the number of texts that have this unit or no
+// unit.
+func (c *census) commonUnit() (unit string, texts int) {
 	for _, u := range slices.Sorted(maps.Keys(c.units)) {
 		if n := c.units[u]; u != "" && n > texts {
 			unit, texts = u, n
@@ -126,8 +127,8 @@ func (c *census) common() (unit string, texts int) {
 	return unit, texts + c.units[""]
 }
 
-// lacking returns a note on the numbers of a column that lack the unit.
-func (c *census) lacking(column, unit string) Note {
+// lackingNote returns a note on the numbers of a column that lack the unit.
+func (c *census) lackingNote(column, unit string) Note {
 	text := fmt.Sprintf("Column %q lacks the unit in %d of %d numbers, which count as %s.", column, c.units[""], c.texts, unit)
 	if c.texts == 1 {
 		text = fmt.Sprintf("The number in column %q lacks the unit and counts as %s.", column, unit)
@@ -154,7 +155,7 @@ func (c *census) format() (n Number, ok bool) {
 	if !c.point {
 		n.Decimal = ','
 	}
-	unit, _ := c.common()
+	unit, _ := c.commonUnit()
 	others := maps.Clone(c.units)
 	delete(others, "")
 	delete(others, unit)
@@ -164,8 +165,8 @@ func (c *census) format() (n Number, ok bool) {
 		n.Unit, others[unit] = "", 0
 	}
 	for u := range others {
-		size, same := sizeIn(u, n.Unit)
-		if !same {
+		size, sameMeasure := sizeIn(u, n.Unit)
+		if !sameMeasure {
 			return n, false
 		}
 		if n.Units == nil {
@@ -229,33 +230,33 @@ var measures = []map[string]float64{
 // sizeIn returns the size of a unit in another unit, and whether both have the same measure. Units
 // that differ by the case of letters alone are one unit, unless both are units of their own, as mg
 // and Mg are.
-func sizeIn(unit, in string) (float64, bool) {
-	if size, ok := portable.Magnitudes[unit]; ok && in == "" {
+func sizeIn(unit, otherUnit string) (float64, bool) {
+	if size, ok := portable.Magnitudes[unit]; ok && otherUnit == "" {
 		return size, true
 	}
-	unit, in = spelling(singular(unit)), spelling(singular(in))
-	if unit == in || strings.EqualFold(unit, in) && !(known(unit) && known(in)) {
+	unit, otherUnit = spelling(withoutPlural(unit)), spelling(withoutPlural(otherUnit))
+	if unit == otherUnit || strings.EqualFold(unit, otherUnit) && !(isKnownUnit(unit) && isKnownUnit(otherUnit)) {
 		return 1, true
 	}
 	for _, m := range measures {
-		if size, ok := m[unit]; ok && m[in] != 0 {
-			return size / m[in], true
+		if size, ok := m[unit]; ok && m[otherUnit] != 0 {
+			return size / m[otherUnit], true
 		}
 	}
 	return 0, false
 }
 
-// singular returns a unit without the s of a plural. Shorter units are abbreviations, as ms and gs
-// are, in which the s may be a part of the unit.
-func singular(unit string) string {
+// withoutPlural returns a unit without the s of a plural. Shorter units are abbreviations, as ms
+// and gs are, in which the s may be a part of the unit.
+func withoutPlural(unit string) string {
 	if len(unit) >= 4 {
 		return strings.TrimSuffix(strings.TrimSuffix(unit, "s"), "S")
 	}
 	return unit
 }
 
-// known reports whether a text is a unit of a measure, or an abbreviation of a factor.
-func known(unit string) bool {
+// isKnownUnit reports whether a text is a unit of a measure, or an abbreviation of a factor.
+func isKnownUnit(unit string) bool {
 	_, factor := portable.Magnitudes[unit]
 	return factor || slices.ContainsFunc(measures, func(m map[string]float64) bool { return m[unit] != 0 })
 }
@@ -263,7 +264,7 @@ func known(unit string) bool {
 // spelling returns the known unit that differs from a text by the case of letters alone. It returns
 // the text itself if this is a known unit, or if none or several known units differ so.
 func spelling(unit string) string {
-	if known(unit) {
+	if isKnownUnit(unit) {
 		return unit
 	}
 	found := unit

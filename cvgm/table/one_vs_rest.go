@@ -53,8 +53,8 @@ func NewJoint(models []*cvgm.Model) (*OneVsRest, error) {
 				return nil, args.Bad("models", qpdiff.ErrShape, "give all of CV.FinalClasses", "are %d for the %d classes of the target %q", len(models), len(e.classes), e.target)
 			}
 			own, encoder := *m, *e
-			encoder.rest = "not " + e.classes[k]
-			encoder.classes = []string{encoder.rest, e.classes[k]}
+			encoder.restClass = "not " + e.classes[k]
+			encoder.classes = []string{encoder.restClass, e.classes[k]}
 			own.Prepared = &encoder
 			p, err = NewPipeline(&own)
 		}
@@ -117,7 +117,7 @@ func (c *OneVsRest) Read(r io.Reader) (*Table, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	return c.Pipelines[0].read(r, c.Classes(), "")
+	return c.Pipelines[0].readClasses(r, c.Classes(), "")
 }
 
 // Record returns a table of one row as [Pipeline.Record] does.
@@ -129,7 +129,7 @@ func (c *OneVsRest) Record(fields map[string]string) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.Classes, t.rest = c.Classes(), ""
+	t.Classes, t.restClass = c.Classes(), ""
 	return t, nil
 }
 

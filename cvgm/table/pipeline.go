@@ -87,12 +87,12 @@ func (p *Pipeline) Read(r io.Reader) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.read(r, p.Classes, e.rest)
+	return p.readClasses(r, p.Classes, e.restClass)
 }
 
-// read is Read for a target with the given classes. If otherClass is not empty, it is the class of
-// all other texts.
-func (p *Pipeline) read(r io.Reader, classes []string, otherClass string) (*Table, error) {
+// readClasses is Read for a target with the given classes. If otherClass is not empty, it is the
+// class of all other texts.
+func (p *Pipeline) readClasses(r io.Reader, classes []string, otherClass string) (*Table, error) {
 	e, err := p.encoder()
 	if err != nil {
 		return nil, err
@@ -113,11 +113,11 @@ func (p *Pipeline) read(r io.Reader, classes []string, otherClass string) (*Tabl
 		}
 		at[j] = i
 	}
-	if err := text.read(); err != nil {
+	if err := text.readRecords(); err != nil {
 		return nil, err
 	}
 	t := p.table(e, text.lines)
-	t.Classes, t.rest = classes, otherClass
+	t.Classes, t.restClass = classes, otherClass
 	if err := t.readColumns(text, at); err != nil {
 		return nil, err
 	}
@@ -139,19 +139,19 @@ func (t *Table) noteBare(records [][]string, origin []int) {
 			continue
 		}
 		for _, record := range records {
-			if !t.reader.missing(record[i]) {
+			if !t.reader.isMissing(record[i]) {
 				count.add(record[i])
 			}
 		}
 		if count.units[""] > 0 {
-			t.Notes = append(t.Notes, count.lacking(c.Name, c.Number.Unit))
+			t.Notes = append(t.Notes, count.lackingNote(c.Name, c.Number.Unit))
 		}
 	}
 }
 
 // table returns a table without values.
 func (p *Pipeline) table(e *Encoder, lines []int) *Table {
-	return &Table{Columns: e.columns, Target: p.Target, Classes: p.Classes, TargetNumber: e.number, Lines: lines, reader: e.reader, rest: e.rest, ignoreCase: e.ignoreCase}
+	return &Table{Columns: e.columns, Target: p.Target, Classes: p.Classes, TargetNumber: e.number, Lines: lines, reader: e.reader, restClass: e.restClass, ignoreCase: e.ignoreCase}
 }
 
 // Record returns a table of one row. The argument maps the names of the columns to the texts that a

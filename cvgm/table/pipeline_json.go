@@ -137,7 +137,7 @@ func (p Pipeline) MarshalJSON() ([]byte, error) {
 	}
 	model := *p.Model
 	model.Prepared = nil
-	out := pipelineJSON{Format: pipelineFormat, Version: e.version(p.Model, intervals != nil), Intervals: intervals, Target: p.Target, Classes: p.Classes, Rest: e.rest, IgnoreCase: e.ignoreCase, LogOdds: p.Model.LogOdds,
+	out := pipelineJSON{Format: pipelineFormat, Version: e.version(p.Model, intervals != nil), Intervals: intervals, Target: p.Target, Classes: p.Classes, Rest: e.restClass, IgnoreCase: e.ignoreCase, LogOdds: p.Model.LogOdds,
 		TargetNumber: writtenNumber(e.number), Comma: string(e.reader.comma), MissingTexts: e.reader.missingTexts, Unknown: e.reader.unknown.String()}
 	out.LogMean, out.Freedom = p.Model.LogMean, p.Model.Freedom
 	for j, c := range e.columns {
@@ -246,7 +246,7 @@ func (in *pipelineJSON) encoder() (*Encoder, error) {
 	if err := in.checkClasses(); err != nil {
 		return nil, err
 	}
-	e := &Encoder{target: in.Target, classes: in.Classes, rest: in.Rest, ignoreCase: in.IgnoreCase, reader: reader}
+	e := &Encoder{target: in.Target, classes: in.Classes, restClass: in.Rest, ignoreCase: in.IgnoreCase, reader: reader}
 	if e.number, err = in.TargetNumber.read(); err != nil {
 		return nil, args.At(err, "target_number")
 	}

@@ -45,15 +45,15 @@ func (c CSV) Read(r io.Reader) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := text.read(); err != nil {
+	if err := text.readRecords(); err != nil {
 		return nil, err
 	}
 	all := len(text.records)
 	if err := c.dropRows(text, roles); err != nil {
 		return nil, err
 	}
-	k := &kinds{csv: c, text: text, all: all, named: named, t: &Table{Target: c.Target, Lines: text.lines, reader: text.reader, Columns: make([]Column, 0, len(text.header)),
-		weightsName: c.Weights, groupName: c.Group, dropped: all - len(text.records)}}
+	k := &kinds{csv: c, text: text, totalRows: all, namedBy: named, t: &Table{Target: c.Target, Lines: text.lines, reader: text.reader, Columns: make([]Column, 0, len(text.header)),
+		weightsName: c.Weights, groupName: c.Group, droppedRows: all - len(text.records)}}
 	for i, name := range text.header {
 		if roles[i] == isFeature {
 			if err := k.feature(i, named[name]); err != nil {
@@ -67,7 +67,7 @@ func (c CSV) Read(r io.Reader) (*Table, error) {
 	if err := k.target(); err != nil {
 		return nil, err
 	}
-	k.decide()
+	k.decideSigns()
 	t := k.t
 	if err := args.First(t.readColumns(text, k.at), t.readTarget(text, text.at[c.Target])); err != nil {
 		return nil, err
@@ -133,7 +133,7 @@ func groups(text *csvText, i int) []int {
 // the file. The error for a missing or unknown value names its line.
 func (t *Table) readColumns(text *csvText, origin []int) error {
 	if more := len(origin) - len(text.header); more > 0 { // the table has more columns than the file, because a date makes several
-		if err := text.meter.check(text.meter.held + 8*float64(more)*float64(len(text.records))); err != nil {
+		if err := text.meter.checkTotal(text.meter.heldBytes + 8*float64(more)*float64(len(text.records))); err != nil {
 			return err
 		}
 	}
@@ -171,8 +171,8 @@ func (t *Table) readTarget(text *csvText, i int) error {
 		y, ok := numberBy(t.TargetNumber, record[i])
 		if len(t.Classes) > 0 {
 			class := t.classIndex(t.Classes, record[i])
-			if class < 0 && t.rest != "" && !t.reader.missing(record[i]) {
-				class = slices.Index(t.Classes, t.rest)
+			if class < 0 && t.restClass != "" && !t.reader.isMissing(record[i]) {
+				class = slices.Index(t.Classes, t.restClass)
 			}
 			y, ok = float64(class), class >= 0
 			if len(t.Classes) == 2 {

@@ -45,12 +45,12 @@ type Table struct {
 	// x holds the values. The value of a numeric column is a number, and the value of a categorical
 	// column is an index in Levels. NaN is a missing value, and len(Levels) is an unknown level.
 	x *mat.Dense
-	// weightsName and groupName are the names of the columns of Weights and Groups. dropped is the
+	// weightsName and groupName are the names of the columns of Weights and Groups. droppedRows is the
 	// number of rows that were left out.
 	weightsName, groupName string
-	dropped                int
+	droppedRows            int
 	reader                 *csvReader
-	rest                   string // the class of all texts that are not in Classes; empty: there is no such class
+	restClass              string // the class of all texts that are not in Classes; empty: there is no such class
 	ignoreCase             bool   // a text that differs from a class by the case of letters alone is this class
 }
 
@@ -89,7 +89,7 @@ func (t *Table) Binary(class string) (*Table, error) {
 	rest := "not " + class
 	value := float64(at)
 	if len(t.Classes) > 2 {
-		binary.rest = rest
+		binary.restClass = rest
 	} else {
 		rest = t.Classes[1-at]
 		value = float64(2*at - 1)
@@ -176,5 +176,5 @@ func (t *Table) data() (learn.Data, *Encoder, error) {
 }
 
 func newEncoder(t *Table) *Encoder {
-	return &Encoder{columns: t.Columns, target: t.Target, classes: t.Classes, rest: t.rest, ignoreCase: t.ignoreCase, number: t.TargetNumber, reader: t.reader}
+	return &Encoder{columns: t.Columns, target: t.Target, classes: t.Classes, restClass: t.restClass, ignoreCase: t.ignoreCase, number: t.TargetNumber, reader: t.reader}
 }

@@ -151,7 +151,7 @@ func TestClasses(t *testing.T) {
 		t.Fatalf("%+v, %v", b, err)
 	}
 	back, err := b.Binary("not b")
-	if err != nil || !slices.Equal(back.Y, []float64{1, 1, -1}) || !slices.Equal(back.Classes, []string{"b", "not b"}) || back.rest != "not b" {
+	if err != nil || !slices.Equal(back.Y, []float64{1, 1, -1}) || !slices.Equal(back.Classes, []string{"b", "not b"}) || back.restClass != "not b" {
 		t.Errorf("%+v, %v", back, err)
 	}
 	if _, err := three.Binary("d"); !errors.Is(err, qpdiff.ErrDomain) || !strings.Contains(err.Error(), `["a" "b" "c"]`) {

@@ -186,13 +186,13 @@ func (f *goFile) write(w io.Writer, pkg string) error {
 	var code, out bytes.Buffer
 	fmt.Fprintf(&code, "// Target is the column that is predicted.\nconst Target = %q\n\n", f.target)
 	if len(f.classes) > 0 {
-		fmt.Fprintf(&code, "// Classes are the classes of the target.\nvar Classes = []string{%s}\n\n", quoted(f.classes))
+		fmt.Fprintf(&code, "// Classes are the classes of the target.\nvar Classes = []string{%s}\n\n", quoteTexts(f.classes))
 	}
 	var names []string
 	for j := range f.columns[0] {
 		names = append(names, f.columns[0][j].Source)
 	}
-	fmt.Fprintf(&code, "// Columns are the columns of the values, those of a row's texts. Parts of a date have its column.\nvar Columns = []string{%s}\n", quoted(names))
+	fmt.Fprintf(&code, "// Columns are the columns of the values, those of a row's texts. Parts of a date have its column.\nvar Columns = []string{%s}\n", quoteTexts(names))
 	code.Write(f.api.Bytes())
 	for k, columns := range f.columns {
 		fmt.Fprintf(&code, "\nvar columns%d = []Column{\n", k)
@@ -204,7 +204,7 @@ func (f *goFile) write(w io.Writer, pkg string) error {
 	fmt.Fprintf(&code, "\nvar models = []Model{\n%s}\n", f.data.Bytes())
 	code.Write(f.widths.Bytes())
 	code.Write(f.folds.Bytes())
-	imports, exported, err := carried(&code)
+	imports, exported, err := appendNeeded(&code)
 	if err != nil {
 		return err
 	}
@@ -217,7 +217,7 @@ func (f *goFile) write(w io.Writer, pkg string) error {
 		fmt.Fprintf(&out, "\t%s\n", path)
 	}
 	out.WriteString(")\n\n")
-	out.WriteString(unexport(code.Bytes(), exported))
+	out.WriteString(lowerNames(code.Bytes(), exported))
 	formatted, err := format.Source(out.Bytes())
 	if err != nil {
 		return fmt.Errorf("cvgm: WriteGo: %w", err)

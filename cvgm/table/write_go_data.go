@@ -44,8 +44,8 @@ func literals(v []float64) string {
 	return b.String()
 }
 
-// quoted returns the Go code of the elements of a list of texts, separated by commas.
-func quoted(texts []string) string {
+// quoteTexts returns the Go code of the elements of a list of texts, separated by commas.
+func quoteTexts(texts []string) string {
 	var all []string
 	for _, t := range texts {
 		all = append(all, strconv.Quote(t))
@@ -57,10 +57,10 @@ func quoted(texts []string) string {
 func writeColumn(b *bytes.Buffer, c *portable.Column) {
 	fmt.Fprintf(b, "\t{\n\t\tSource: %q,\n", c.Source)
 	if len(c.MissingTexts) > 0 {
-		fmt.Fprintf(b, "\t\tMissingTexts: []string{%s},\n", quoted(c.MissingTexts))
+		fmt.Fprintf(b, "\t\tMissingTexts: []string{%s},\n", quoteTexts(c.MissingTexts))
 	}
 	if len(c.Levels) > 0 {
-		fmt.Fprintf(b, "\t\tLevels: []string{%s},\n", quoted(c.Levels))
+		fmt.Fprintf(b, "\t\tLevels: []string{%s},\n", quoteTexts(c.Levels))
 	}
 	for _, flag := range []struct {
 		name string

@@ -14,12 +14,12 @@ import (
 	"cvgm/cvgm/internal/portable"
 )
 
-// uses holds the names that some code contains. Names of fields and methods follow a
-// point, and are in the field selectors. All other names are in the field names.
-type uses struct{ names, selectors map[string]bool }
+// usedNames holds the names that some code contains. Names of fields and methods follow a point,
+// and are in the field selectors. All other names are in the field names.
+type usedNames struct{ names, selectors map[string]bool }
 
 // add adds the names in a node.
-func (u *uses) add(n ast.Node) {
+func (u *usedNames) add(n ast.Node) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.SelectorExpr:
@@ -41,18 +41,18 @@ type declaration struct {
 	receiver string   // for a method, the type of its receiver
 }
 
-// used reports whether code with the given uses may need the declaration.
-func (d *declaration) used(u *uses) bool {
+// isUsedBy reports whether code with the given uses may need the declaration.
+func (d *declaration) isUsedBy(u *usedNames) bool {
 	if d.receiver != "" {
 		return u.names[d.receiver] && u.selectors[d.names[0]]
 	}
 	return slices.ContainsFunc(d.names, func(name string) bool { return u.names[name] })
 }
 
-// declared returns the declaration d with its names. If d consists of imports, declared returns
-// nil, and adds the paths of the imports to the map imports, whose keys are the names of the
-// imports.
-func declared(d ast.Decl, imports map[string]string) *declaration {
+// declarationOf returns the declaration d with its names. If d consists of imports, declarationOf
+// returns nil, and adds the paths of the imports to the map imports, whose keys are the names of
+// the imports.
+func declarationOf(d ast.Decl, imports map[string]string) *declaration {
 	out := &declaration{node: d}
 	switch d := d.(type) {
 	case *ast.FuncDecl:
@@ -104,28 +104,28 @@ func portableCode() (all []*declaration, imports map[string]string, err error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		// The variable end is the position at which the previous declaration ends. The comment of
-		// the next declaration begins there.
-		end := set.Position(file.Name.End()).Offset
+		// The variable lastEnd is the position at which the previous declaration ends. The comment of the
+		// next declaration begins there.
+		lastEnd := set.Position(file.Name.End()).Offset
 		for _, d := range file.Decls {
 			to := set.Position(d.End()).Offset
 			if line := bytes.IndexByte(text[to:], '\n'); line >= 0 {
 				to += line // with a comment on the same line
 			}
-			if one := declared(d, imports); one != nil {
-				one.text = bytes.TrimSpace(text[end:to])
+			if one := declarationOf(d, imports); one != nil {
+				one.text = bytes.TrimSpace(text[lastEnd:to])
 				all = append(all, one)
 			}
-			end = to
+			lastEnd = to
 		}
 	}
 	return all, imports, nil
 }
 
-// carried appends declarations of package portable to code. These are all declarations that the
-// code needs, directly or through other declarations. It returns the import paths and the exported
-// names of these declarations.
-func carried(code *bytes.Buffer) (imports, exported map[string]bool, err error) {
+// appendNeeded appends declarations of package portable to code. These are all declarations that
+// the code needs, directly or through other declarations. It returns the import paths and the
+// exported names of these declarations.
+func appendNeeded(code *bytes.Buffer) (imports, exported map[string]bool, err error) {
 	all, paths, err := portableCode()
 	if err != nil {
 		return nil, nil, err
@@ -134,13 +134,13 @@ func carried(code *bytes.Buffer) (imports, exported map[string]bool, err error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	u := &uses{map[string]bool{}, map[string]bool{}}
+	u := &usedNames{map[string]bool{}, map[string]bool{}}
 	u.add(own)
 	kept := make([]bool, len(all))
 	for more := true; more; {
 		more = false
 		for k, d := range all {
-			if !kept[k] && d.used(u) {
+			if !kept[k] && d.isUsedBy(u) {
 				kept[k], more = true, true
 				u.add(d.node)
 			}
@@ -168,9 +168,9 @@ func carried(code *bytes.Buffer) (imports, exported map[string]bool, err error) 
 	return imports, exported, nil
 }
 
-// unexport returns code with a lower-case first letter in the given names. The name at the
+// lowerNames returns code with a lower-case first letter in the given names. The name at the
 // beginning of a doc comment changes, too.
-func unexport(code []byte, exported map[string]bool) string {
+func lowerNames(code []byte, exported map[string]bool) string {
 	var s scanner.Scanner
 	set := token.NewFileSet()
 	file := set.AddFile("", -1, len(code))

@@ -423,7 +423,7 @@ func TestCarriedNamesDiffer(t *testing.T) {
 		}
 	}
 	file := casetest.Must(parser.ParseFile(token.NewFileSet(), "", "package p\n"+code.String(), 0))(t)
-	if _, err := parser.ParseFile(token.NewFileSet(), "", "package p\n"+unexport(code.Bytes(), exported), parser.DeclarationErrors); err != nil {
+	if _, err := parser.ParseFile(token.NewFileSet(), "", "package p\n"+lowerNames(code.Bytes(), exported), parser.DeclarationErrors); err != nil {
 		t.Error(err)
 	}
 	ast.Inspect(file, func(n ast.Node) bool {
