@@ -114,7 +114,7 @@ func (t Tuner) begin(ctx context.Context, c cvgm.Config, table *table.Table) (*t
 	if learner.Convention().Centred {
 		c.Centring = cvgm.MeanCentring
 	}
-	w := &tuning{Tuner: t, c: c, prepare: prepare, viewed: viewed, table: table, learner: learner, outputs: outputs, ctx: ctx, limit: ctx, began: began, last: began, out: &Tuned{}}
+	w := &tuning{Tuner: t, c: c, prepare: prepare, viewed: viewed, table: table, learner: learner, outputs: outputs, ctx: ctx, limit: ctx, startTime: began, lastEnd: began, result: &Tuned{}}
 	rows, columns := c.Data.X.Dims()
 	if w.entries = float64(rows) * float64(columns); asItIs {
 		w.entries = float64(c.Data.Stored())

@@ -13,8 +13,8 @@ import (
 // bytesOf returns the number of bytes of a matrix.
 func bytesOf(rows, columns int) int64 { return memory.Bytes(8 * float64(rows) * float64(columns)) }
 
-// seenBytes returns the number of bytes that the method tuning.seen allocates for the given number
-// of rows.
+// seenBytes returns the number of bytes that the method tuning.featuresOf allocates for the given
+// number of rows.
 func (w *tuning) seenBytes(rows int) int64 {
 	_, n := w.c.Data.X.Dims()
 	if w.prepare == nil && w.viewed {
@@ -52,11 +52,11 @@ func tooLarge(c cvgm.Config, size int64, splits int) error {
 		"%s, for %s%d rows × %d features%s%s", memory.Needs(size, bound), what, rows, n, in, sample.Widest(c.Prepare))
 }
 
-// remaining returns the number of bytes that are left of bound if inUse bytes are in use. The
+// remaining returns the number of bytes that are left of maxBytes if inUse bytes are in use. The
 // result is at least 1, because a MaxBytes of 0 means the default.
-func remaining(bound, inUse int64) int64 {
-	if bound = memory.Bound(bound); bound == memory.Unbounded {
-		return bound
+func remaining(maxBytes, inUse int64) int64 {
+	if maxBytes = memory.Bound(maxBytes); maxBytes == memory.Unbounded {
+		return maxBytes
 	}
-	return max(1, bound-inUse)
+	return max(1, maxBytes-inUse)
 }

@@ -36,7 +36,7 @@ func (w *tuning) candidate(cv *cvgm.CV, hyper []float64) (c Candidate, err error
 		return c, err
 	}
 	rows := sample.Complement(nil, len(w.c.Data.Y))
-	if w.joint() {
+	if w.isJoint() {
 		models, err := cv.FinalClasses(w.ctx, rows, hyper)
 		if err != nil {
 			return c, err
@@ -76,18 +76,18 @@ func (w *tuning) withModels(c Candidate, models []*cvgm.Model) (Candidate, error
 	return c, err
 }
 
-// take makes c the result.
-func (w *tuning) take(c Candidate) {
-	out := w.out
+// setResult makes c the result.
+func (w *tuning) setResult(c Candidate) {
+	out := w.result
 	out.Hyper, out.Loss, out.StandardError, out.TrainLoss, out.Residual = c.Hyper, c.Loss, c.StandardError, c.TrainLoss, c.Residual
 	out.OutOfFold, out.Model, out.Pipeline = c.OutOfFold, c.Model, c.Pipeline
 	out.ClassModels, out.ClassPipeline = c.ClassModels, c.ClassPipeline
 }
 
-// choose compares the winner with a constant prediction and with the defaults. If one of these is
-// better, choose replaces the winner and warns. It also warns if one of these may be better. choose
-// returns an error only if ctx ends.
-func (w *tuning) choose() error {
+// chooseModel compares the winner with a constant prediction and with the defaults. If one of these
+// is better, chooseModel replaces the winner and warns. It also warns if one of these may be
+// better. chooseModel returns an error only if ctx ends.
+func (w *tuning) chooseModel() error {
 	choice, why := w.choice()
 	if choice == ChoseWinner {
 		if why != "" {
@@ -107,8 +107,8 @@ func (w *tuning) choose() error {
 	} else {
 		var cv *cvgm.CV
 		// MaxTime may be over, but these fits at one more point are still made.
-		if cv, err = cvgm.NewContext(w.ctx, w.out.Config); err == nil {
-			c, err = w.candidate(cv, w.out.DefaultHyper)
+		if cv, err = cvgm.NewContext(w.ctx, w.result.Config); err == nil {
+			c, err = w.candidate(cv, w.result.DefaultHyper)
 		}
 	}
 	switch {
@@ -118,8 +118,8 @@ func (w *tuning) choose() error {
 		w.warnFirst(Worse, "%s; %s cannot be fitted, so Model is the tuned one: %v.", why, name, err)
 		return nil
 	}
-	w.take(c)
-	w.out.Choice = choice
+	w.setResult(c)
+	w.result.Choice = choice
 	w.warnFirst(Worse, "%s: Model is %s, and Winner has the tuned model.", why, name)
 	return nil
 }
@@ -138,9 +138,9 @@ func distinguished(a, b float64) (string, string) {
 // choice returns the best choice and the reason for it. If the winner is the best choice, choice
 // returns a doubt about the winner in place of the reason, or "" if there is no doubt.
 func (w *tuning) choice() (Choice, string) {
-	out := w.out
-	constant, _ := out.Risk.against(constantName)
-	byDefault, _ := out.Risk.against(defaultName)
+	out := w.result
+	constant, _ := out.Risk.comparisonWith(constantName)
+	byDefault, _ := out.Risk.comparisonWith(defaultName)
 	above := out.Loss > out.ConstantLoss+improvementUnit*math.Abs(out.ConstantLoss)
 	reason := ""
 	switch {
@@ -155,9 +155,9 @@ func (w *tuning) choice() (Choice, string) {
 			return ChoseDefault, reason
 		}
 	case constant.Percent.Mean > 100*improvementUnit:
-		return ChoseWinner, fmt.Sprintf("The estimated risk of tuning exceeds the risk of a constant prediction by %s %%, and %s", assess.FormatPercent(constant.Percent.Mean), doubt(constant))
+		return ChoseWinner, fmt.Sprintf("The estimated risk of tuning exceeds the risk of a constant prediction by %s %%, and %s", assess.FormatPercent(constant.Percent.Mean), doubtPhrase(constant))
 	case byDefault.Percent.Mean > 100*improvementUnit:
-		return ChoseWinner, fmt.Sprintf("The estimated risk of tuning exceeds the risk of the default hyperparameters by %s %% of a constant prediction's, and %s", assess.FormatPercent(byDefault.Percent.Mean), doubt(byDefault))
+		return ChoseWinner, fmt.Sprintf("The estimated risk of tuning exceeds the risk of the default hyperparameters by %s %% of a constant prediction's, and %s", assess.FormatPercent(byDefault.Percent.Mean), doubtPhrase(byDefault))
 	default:
 		return ChoseWinner, ""
 	}
@@ -167,20 +167,20 @@ func (w *tuning) choice() (Choice, string) {
 	return ChoseConstant, reason
 }
 
-// doubt is the end of a warning by a comparison that is not decided.
-func doubt(c assess.Comparison) string {
+// doubtPhrase is the end of a warning by a comparison that is not decided.
+func doubtPhrase(c assess.Comparison) string {
 	return fmt.Sprintf("the interval of the difference, [%s, %s], contains 0: the tuned model may be worse.", assess.FormatPercent(c.Percent.Low), assess.FormatPercent(c.Percent.High))
 }
 
 // warnFirst puts a warning before all others.
 func (w *tuning) warnFirst(kind WarningKind, format string, args ...any) {
-	w.out.Warnings = slices.Insert(w.out.Warnings, 0, Warning{kind, fmt.Sprintf(format, args...)})
+	w.result.Warnings = slices.Insert(w.result.Warnings, 0, Warning{kind, fmt.Sprintf(format, args...)})
 }
 
 // constantCandidate returns the best constant prediction for all data.
 func (w *tuning) constantCandidate() (Candidate, error) {
-	out := w.out
-	if !out.fitted() {
+	out := w.result
+	if !out.hasModel() {
 		return Candidate{}, args.Bad("Model", qpdiff.ErrEmpty, "let the search end", "is nil")
 	}
 	c := Candidate{Hyper: out.Hyper, Loss: out.ConstantLoss, Residual: math.NaN(), OutOfFold: slices.Repeat([]float64{math.NaN()}, len(w.c.Data.Y))}
@@ -205,7 +205,7 @@ func (w *tuning) constantCandidate() (Candidate, error) {
 		}
 	}
 	c.StandardError = assess.Rows{Weights: sample.Relative(w.c.Data.Weights, rows)}.StandardError(sample.Pick(losses, rows))
-	if w.joint() {
+	if w.isJoint() {
 		return w.withModels(c, w.constantModels(w.rows()))
 	}
 	return w.withModel(c, w.constantModel(w.rows()))
@@ -214,12 +214,12 @@ func (w *tuning) constantCandidate() (Candidate, error) {
 // constantModel returns the best constant prediction on the rows, as a model with the same columns
 // as the tuned model.
 func (w *tuning) constantModel(rows []int) *cvgm.Model {
-	return withoutFeatures(w.out.Winner.Model, w.constantOn(rows)[0])
+	return withoutFeatures(w.result.Winner.Model, w.constantOn(rows)[0])
 }
 
 // constantModels is constantModel for several classes.
 func (w *tuning) constantModels(rows []int) []*cvgm.Model {
-	models := slices.Clone(w.out.Winner.ClassModels)
+	models := slices.Clone(w.result.Winner.ClassModels)
 	for c, share := range classShares(sample.Pick(w.c.Data.Y, rows), sample.Relative(w.c.Data.Weights, rows), w.outputs) {
 		models[c] = withoutFeatures(models[c], math.Log(share))
 	}

@@ -134,13 +134,13 @@ func TestTuneChoice(t *testing.T) {
 		"worse than both":                    {1, 2, 3, [2]float64{10, 5}, [2]float64{10, 5}, true, ChoseDefault, false},
 		"worse than both, constant is lower": {1, 2, 3, [2]float64{10, 5}, [2]float64{10, 5}, false, ChoseConstant, false},
 	} {
-		w := &tuning{out: &Tuned{Loss: test.loss, DefaultLoss: test.byDefault, ConstantLoss: test.constant, Risk: &Risk{
+		w := &tuning{result: &Tuned{Loss: test.loss, DefaultLoss: test.byDefault, ConstantLoss: test.constant, Risk: &Risk{
 			Comparisons: []assess.Comparison{compare(constantName, test.ofConstant[0], test.ofConstant[1]), compare(defaultName, test.ofDefault[0], test.ofDefault[1])},
 		}}}
-		if w.out.Risk.Default.Mean = 1; !test.lower {
-			w.out.Risk.Default.Mean = -1
+		if w.result.Risk.Default.Mean = 1; !test.lower {
+			w.result.Risk.Default.Mean = -1
 		}
-		w.out.Risk.Constant.Mean = 2 * w.out.Risk.Default.Mean // above 1, below −1
+		w.result.Risk.Constant.Mean = 2 * w.result.Risk.Default.Mean // above 1, below −1
 		if got, why := w.choice(); got != test.want || (why != "") != (test.doubt || test.want != ChoseWinner) {
 			t.Errorf("%s: choice %v, %q", name, got, why)
 		}
@@ -153,7 +153,7 @@ func TestTuneTakesTheDefault(t *testing.T) {
 	tuned := casetest.Must(w.run())(t)
 	worse := assess.Comparison{With: defaultName, Percent: Estimate{Mean: 3, Low: 1, High: 5}}
 	tuned.Risk = &Risk{Comparisons: []assess.Comparison{worse}}
-	casetest.OK(t, w.choose())
+	casetest.OK(t, w.chooseModel())
 	if tuned.Choice != ChoseDefault || !slices.Equal(tuned.Model.Hyper, tuned.DefaultHyper) || math.Abs(tuned.Loss-tuned.DefaultLoss) > sums*tuned.Loss || !strings.HasPrefix(tuned.Verdict(), "Use the default hyperparameters") {
 		t.Errorf("%v", tuned)
 	}
@@ -163,7 +163,7 @@ func TestTuneTakesTheDefault(t *testing.T) {
 	w = begun(t, Tuner{OuterFolds: -1}, houses(40))
 	tuned = casetest.Must(w.run())(t)
 	tuned.Risk, tuned.DefaultHyper = &Risk{Comparisons: []assess.Comparison{worse}}, []float64{-1, -1}
-	casetest.OK(t, w.choose())
+	casetest.OK(t, w.chooseModel())
 	if tuned.Choice != ChoseWinner || tuned.Warnings[0].Kind != Worse || !strings.Contains(tuned.Warnings[0].Text, "cannot be fitted") {
 		t.Errorf("of a default that fails: %v", tuned)
 	}

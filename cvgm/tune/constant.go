@@ -51,7 +51,7 @@ type baseline []float64
 
 // baselineAt returns the prediction of b for row i.
 func (w *tuning) baselineAt(b baseline, i int) float64 {
-	if w.joint() {
+	if w.isJoint() {
 		return b[int(w.c.Data.Y[i])]
 	}
 	return b[0]
@@ -60,7 +60,7 @@ func (w *tuning) baselineAt(b baseline, i int) float64 {
 // loss is the validation loss of a prediction for row i.
 func (w *tuning) loss(prediction float64, i int) float64 {
 	label := w.c.Data.Y[i]
-	if w.joint() {
+	if w.isJoint() {
 		label = 1
 	}
 	loss, _ := w.c.Loss.Eval(prediction, label)
@@ -78,7 +78,7 @@ func (w *tuning) constantOn(rows []int) baseline {
 // largest label, and a point between these labels that bisection finds. For a joint model of
 // several classes it returns the log odds of the classes' shares, for any loss.
 func (w *tuning) constantOf(labels []float64, weights sample.Weights) baseline {
-	if w.joint() {
+	if w.isJoint() {
 		return classOdds(labels, weights, w.outputs)
 	}
 	switch w.c.Loss.(type) {

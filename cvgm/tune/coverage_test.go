@@ -72,8 +72,8 @@ func cover(t *testing.T, s drawnSet) (*covered, error) {
 	}
 	plain := 1.96 * assess.Rows{Folds: [][]int{sample.Complement(nil, n)}}.StandardError(losses)
 	in := func(e Estimate, v float64) bool { return e.Low <= v && v <= e.High }
-	byConstant, _ := r.against(constantName)
-	byDefault, _ := r.against(defaultName)
+	byConstant, _ := r.comparisonWith(constantName)
+	byDefault, _ := r.comparisonWith(defaultName)
 	unit := risks[ofConstant]
 	toDefault, toConstant := risks[ofTuning]-risks[ofDefault], risks[ofTuning]-unit
 	above := tuned.Loss > tuned.ConstantLoss*(1+1e-6) || byConstant.Percent.Mean > 1e-6 || byDefault.Percent.Mean > 1e-6

@@ -37,10 +37,10 @@ const (
 // run makes the search. If no point has a finite CV loss, run returns the reason. If ctx ends, run
 // returns ctx's error.
 func (s *tuneSearch) run() error {
-	if err := s.ended(s.descents()); err != nil {
+	if err := s.storeBudget(s.descents()); err != nil {
 		return err
 	}
-	if !args.Finite(s.best.Loss) {
+	if !args.Finite(s.bestStep.Loss) {
 		return s.failure
 	}
 	return nil
@@ -49,10 +49,10 @@ func (s *tuneSearch) run() error {
 // descents evaluates the points of the design. It then makes descents or a race from the best
 // points, and tries hyperparameters of 0.
 func (s *tuneSearch) descents() error {
-	if err := s.looks(len(s.lookAt)); err != nil {
+	if err := s.evaluateDesign(len(s.lookAt)); err != nil {
 		return err
 	}
-	if !slices.Contains(s.free, true) || !args.Finite(s.best.Loss) {
+	if !slices.Contains(s.isFree, true) || !args.Finite(s.bestStep.Loss) {
 		return nil
 	}
 	from := s.descendAll
@@ -62,7 +62,7 @@ func (s *tuneSearch) descents() error {
 	if err := from(); err != nil {
 		return err
 	}
-	return s.zeros()
+	return s.tryZeros()
 }
 
 // starts returns the best points of the design. Any two of them have at least the distance
@@ -85,22 +85,22 @@ func (s *tuneSearch) starts(minDistance float64) (starts []Step) {
 // descendAll descends from each start. It then makes a pattern search from the best point.
 func (s *tuneSearch) descendAll() error {
 	for _, start := range s.starts(apart) {
-		s.start = start.Start
+		s.descentNumber = start.Start
 		if err := s.descend(start.Hyper); err != nil {
 			return err
 		}
 	}
-	s.start = 0
+	s.descentNumber = 0
 	if err := s.edges(); err != nil {
 		return err
 	}
-	before := s.best.Loss
+	before := s.bestStep.Loss
 	if err := s.pattern(); err != nil {
 		return err
 	}
 	// If a descent ended at a kink, another descent may continue from a point beside the kink.
-	if s.best.Loss < before {
-		return s.descend(s.best.Hyper)
+	if s.bestStep.Loss < before {
+		return s.descend(s.bestStep.Hyper)
 	}
 	return nil
 }
@@ -110,15 +110,15 @@ func (s *tuneSearch) raceAll() error {
 	if err := s.raceFrom(s.starts(raceApart)); err != nil {
 		return err
 	}
-	s.start = 0
-	if err := s.descend(s.best.Hyper); err != nil {
+	s.descentNumber = 0
+	if err := s.descend(s.bestStep.Hyper); err != nil {
 		return err
 	}
 	return s.edges()
 }
 
-// seen returns the loss at x if x was evaluated before.
-func (s *tuneSearch) seen(x []float64) (loss float64, ok bool) {
+// storedLoss returns the loss at x if x was evaluated before.
+func (s *tuneSearch) storedLoss(x []float64) (loss float64, ok bool) {
 	for _, step := range s.path {
 		if s.distance(step.Hyper, x) < samePoint {
 			return step.Loss, true
@@ -131,10 +131,10 @@ func (s *tuneSearch) seen(x []float64) (loss float64, ok bool) {
 // the loss of the point from the search's path.
 func (s *tuneSearch) raceFrom(starts []Step) error {
 	return s.race(starts, func(start int, x []float64) (float64, error) {
-		if loss, ok := s.seen(x); ok {
+		if loss, ok := s.storedLoss(x); ok {
 			return loss, nil
 		}
-		s.start = start
+		s.descentNumber = start
 		return s.eval(nil, x)
 	})
 }
@@ -150,30 +150,30 @@ func (s *tuneSearch) raceFrom(starts []Step) error {
 func (s *tuneSearch) edges() error {
 	atBound := make([]bool, s.kinds)
 	for i, h := range s.hyper {
-		atBound[s.kind[i]] = atBound[s.kind[i]] || s.free[i] && s.best.Hyper[i] > h.Upper/atBoundFactor
+		atBound[s.kind[i]] = atBound[s.kind[i]] || s.isFree[i] && s.bestStep.Hyper[i] > h.Upper/atBoundFactor
 	}
 	for kind := range s.kinds {
 		others := slices.Contains(atBound[:kind], true) || slices.Contains(atBound[kind+1:], true)
 		if !others {
 			continue
 		}
-		x, free := s.trial[:len(s.hyper)], false
+		x, free := s.trialPoint[:len(s.hyper)], false
 		for i, h := range s.hyper {
 			x[i] = h.Default
 			if s.kind[i] == kind {
 				x[i] = s.at(i, 1-firstPattern/2)
-				free = free || s.free[i]
+				free = free || s.isFree[i]
 			}
 		}
 		if !free {
 			continue
 		}
-		before := s.best.Loss
+		before := s.bestStep.Loss
 		if _, err := s.eval(nil, x); err != nil {
 			return err
 		}
-		if s.best.Loss < before {
-			if err := s.descend(s.best.Hyper); err != nil {
+		if s.bestStep.Loss < before {
+			if err := s.descend(s.bestStep.Hyper); err != nil {
 				return err
 			}
 		}
@@ -186,14 +186,14 @@ func (s *tuneSearch) edges() error {
 // a kink. The pattern search does not end there, because it needs no gradient.
 func (s *tuneSearch) pattern() error {
 	last := lastPattern
-	if s.w.large() {
+	if s.w.isLarge() {
 		last = lastLargePattern
 	}
 	for step := firstPattern; step >= last; step /= 2 {
 		for moved := true; moved; {
 			moved = false
 			for kind := range s.kinds {
-				gained, err := s.move(kind, step)
+				gained, err := s.moveKind(kind, step)
 				if err != nil {
 					return err
 				}
@@ -204,25 +204,25 @@ func (s *tuneSearch) pattern() error {
 	return nil
 }
 
-// move moves one kind of hyperparameters up. If this does not lower the CV loss, it moves them
+// moveKind moves one kind of hyperparameters up. If this does not lower the CV loss, it moves them
 // down. It reports whether the CV loss fell by more than rounding errors.
-func (s *tuneSearch) move(kind int, step float64) (gained bool, err error) {
+func (s *tuneSearch) moveKind(kind int, step float64) (gained bool, err error) {
 	for _, by := range []float64{step, -step} {
-		before := s.best.Loss
-		x := append(s.trial[:0], s.best.Hyper...)
+		before := s.bestStep.Loss
+		x := append(s.trialPoint[:0], s.bestStep.Hyper...)
 		for i := range s.hyper {
 			if s.kind[i] == kind {
-				x[i] = s.at(i, s.share(i, x[i])+by)
+				x[i] = s.at(i, s.logShare(i, x[i])+by)
 			}
 		}
-		if _, ok := s.seen(x); ok { // the loss there is not below the best one
+		if _, ok := s.storedLoss(x); ok { // the loss there is not below the best one
 			continue
 		}
 		if _, err := s.eval(nil, x); err != nil {
 			return false, err
 		}
-		if s.best.Loss < before {
-			return s.best.Loss < before-sameLoss*math.Abs(before), nil
+		if s.bestStep.Loss < before {
+			return s.bestStep.Loss < before-sameLoss*math.Abs(before), nil
 		}
 	}
 	return false, nil
@@ -249,14 +249,14 @@ var errSlow = errors.New("the descent is slow")
 func (s *tuneSearch) search(x []float64, bounds func(i int) (lower, upper float64), searcher search.Searcher) error {
 	var p search.Problem
 	var x0 []float64
-	at := s.coordinates(x, s.tied)
+	at := s.coordinates(x, s.commonFactor)
 	for _, c := range at {
 		lower, upper := c.bounds(bounds)
 		x0 = append(x0, c.start)
 		p.Lower, p.Upper = append(p.Lower, lower), append(p.Upper, upper)
 	}
 	hyper, grad := slices.Clone(x), make([]float64, len(x))
-	_, exponent := math.Frexp(s.best.Loss)
+	_, exponent := math.Frexp(s.bestStep.Loss)
 	var stop error
 	lowest, idle := math.Inf(1), 0
 	p.Objective = func(g, x []float64) (float64, error) {
@@ -267,7 +267,7 @@ func (s *tuneSearch) search(x []float64, bounds func(i int) (lower, upper float6
 		if g == nil {
 			full = nil
 		}
-		loss, ok := s.look(full, hyper)
+		loss, ok := s.lookUp(full, hyper)
 		if !ok {
 			if loss, stop = s.eval(full, hyper); stop != nil {
 				return 0, stop
@@ -276,7 +276,7 @@ func (s *tuneSearch) search(x []float64, bounds func(i int) (lower, upper float6
 		if idle++; loss < lowest-slowShare*math.Abs(lowest) || math.IsInf(lowest, 1) {
 			lowest, idle = loss, 0
 		}
-		if idle >= slowEvals && (s.brief || s.w.large()) {
+		if idle >= slowEvals && (s.brief || s.w.isLarge()) {
 			return 0, errSlow
 		}
 		for k := range g {
@@ -295,16 +295,16 @@ func (s *tuneSearch) search(x []float64, bounds func(i int) (lower, upper float6
 	return stop
 }
 
-// vanishing lists the hyperparameters that may be 0 and are near their lower bounds. Several
+// nearZeroGroups lists the hyperparameters that may be 0 and are near their lower bounds. Several
 // hyperparameters with a common factor form one entry of the list if all of them are near their
 // lower bounds.
-func (s *tuneSearch) vanishing() (near [][]int) {
+func (s *tuneSearch) nearZeroGroups() (groups [][]int) {
 	of := make([][]int, s.kinds)
 	far := make([]bool, s.kinds)
 	for i, h := range s.hyper {
 		switch {
-		case !s.free[i] || s.isWidth(i):
-		case h.Zero && s.best.Hyper[i] > 0 && s.share(i, s.best.Hyper[i]) < nearZero:
+		case !s.isFree[i] || s.isWidth(i):
+		case h.Zero && s.bestStep.Hyper[i] > 0 && s.logShare(i, s.bestStep.Hyper[i]) < nearZero:
 			of[s.kind[i]] = append(of[s.kind[i]], i)
 		default:
 			far[s.kind[i]] = true
@@ -312,35 +312,35 @@ func (s *tuneSearch) vanishing() (near [][]int) {
 	}
 	for k, some := range of {
 		switch {
-		case !s.tied:
+		case !s.commonFactor:
 			for _, i := range some {
-				near = append(near, []int{i})
+				groups = append(groups, []int{i})
 			}
 		case len(some) > 0 && !far[k]:
-			near = append(near, some)
+			groups = append(groups, some)
 		}
 	}
-	return near
+	return groups
 }
 
-// zeros sets hyperparameters to 0 if they may be 0 and are near their lower bounds. If the CV loss
-// rises, they keep their values. zeros first tries 0 for all of them at once. If this raises the CV
-// loss, zeros tries 0 for one after the other. Hyperparameters of a kind with a common factor are
-// tried together.
+// tryZeros sets hyperparameters to 0 if they may be 0 and are near their lower bounds. If the CV
+// loss rises, they keep their values. tryZeros first tries 0 for all of them at once. If this
+// raises the CV loss, tryZeros tries 0 for one after the other. Hyperparameters of a kind with a
+// common factor are tried together.
 //
-// If a hyperparameter became 0, zeros continues the search from the result. This search is in the
-// values of the hyperparameters, not in their logarithms. In this search, the lower bound of a
+// If a hyperparameter became 0, tryZeros continues the search from the result. This search is in
+// the values of the hyperparameters, not in their logarithms. In this search, the lower bound of a
 // hyperparameter that may be 0 is 0. Widths stay above 0, because a later search is in the
 // logarithms of the widths.
-func (s *tuneSearch) zeros() error {
-	near := s.vanishing()
+func (s *tuneSearch) tryZeros() error {
+	near := s.nearZeroGroups()
 	if len(near) == 0 {
 		return nil
 	}
-	zeroed, err := s.zero(slices.Concat(near...))
+	zeroed, err := s.setZero(slices.Concat(near...))
 	if err == nil && !zeroed && len(near) > 1 {
 		for _, some := range near {
-			one, e := s.zero(some)
+			one, e := s.setZero(some)
 			if err = e; err != nil {
 				break
 			}
@@ -350,7 +350,7 @@ func (s *tuneSearch) zeros() error {
 	if err != nil || !zeroed {
 		return err
 	}
-	return s.search(s.best.Hyper, func(i int) (lower, upper float64) {
+	return s.search(s.bestStep.Hyper, func(i int) (lower, upper float64) {
 		if s.hyper[i].Zero && !s.isWidth(i) {
 			return 0, s.hyper[i].Upper
 		}
@@ -358,18 +358,18 @@ func (s *tuneSearch) zeros() error {
 	}, search.QuasiNewton{Tol: tuneTol, MaxEvals: evalsPerStart / 2})
 }
 
-// zero sets the hyperparameters with the listed indices to 0 in the best point. If the CV loss
+// setZero sets the hyperparameters with the listed indices to 0 in the best point. If the CV loss
 // rises, the best point stays as it was.
-func (s *tuneSearch) zero(some []int) (bool, error) {
-	x := slices.Clone(s.best.Hyper)
+func (s *tuneSearch) setZero(some []int) (bool, error) {
+	x := slices.Clone(s.bestStep.Hyper)
 	for _, i := range some {
 		x[i] = 0
 	}
-	before := s.best
+	before := s.bestStep
 	loss, err := s.eval(nil, x)
 	if err != nil || !(loss <= before.Loss) {
 		return false, err
 	}
-	s.best = s.path[len(s.path)-1]
+	s.bestStep = s.path[len(s.path)-1]
 	return true, nil
 }

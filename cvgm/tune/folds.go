@@ -11,10 +11,10 @@ import (
 	"cvgm/qpdiff"
 )
 
-// splits returns the splits of the CV loss on some of the rows.
-func (w *tuning) splits(rows []int, folds int) ([]cvgm.Split, error) {
+// drawSplits returns the splits of the CV loss on some of the rows.
+func (w *tuning) drawSplits(rows []int, folds int) ([]cvgm.Split, error) {
 	if w.Tuner.Splits != nil {
-		return restrict(w.Tuner.Splits, rows), nil
+		return restrictSplits(w.Tuner.Splits, rows), nil
 	}
 	arg := "Tuner.Folds"
 	if w.Folds == 0 {
@@ -22,7 +22,7 @@ func (w *tuning) splits(rows []int, folds int) ([]cvgm.Split, error) {
 	}
 	if folds == 0 {
 		folds = smallFolds
-		if len(rows) > largeData || w.large() {
+		if len(rows) > largeData || w.isLarge() {
 			folds = largeFolds
 		}
 		if folds = min(folds, w.mostFolds(rows)); folds < 2 {
@@ -103,7 +103,7 @@ const (
 // least groupsOfAClass groups of each class. While they have fewer, drawGroups draws again, up to
 // groupDraws times in all. If all draws have too few, it returns the first of the draws with the
 // most.
-func (w *tuning) drawGroups(src cvgm.Source, rows []int, folds int) (best []cvgm.Split, err error) {
+func (w *tuning) drawGroups(src cvgm.Source, rows []int, folds int) (bestDraw []cvgm.Split, err error) {
 	groups, most := sample.Pick(w.Groups, rows), -1
 	for range groupDraws {
 		splits, err := cvgm.GroupedKFold(src, groups, folds)
@@ -111,13 +111,13 @@ func (w *tuning) drawGroups(src cvgm.Source, rows []int, folds int) (best []cvgm
 			return splits, err
 		}
 		if least := w.leastGroups(splits, rows); least > most {
-			best, most = splits, least
+			bestDraw, most = splits, least
 		}
 		if most >= groupsOfAClass {
 			break
 		}
 	}
-	return best, nil
+	return bestDraw, nil
 }
 
 // leastGroups returns the smallest number of groups of a class among the training rows of a split.
@@ -138,8 +138,8 @@ func (w *tuning) leastGroups(splits []cvgm.Split, rows []int) int {
 	return least
 }
 
-// outer returns the outer folds of one repeat. The parameter folds is the largest number of outer
-// folds. The parameter number is the number of the repeat, from 0.
+// drawOuterFolds returns the outer folds of one repeat. The parameter folds is the largest number
+// of outer folds. The parameter number is the number of the repeat, from 0.
 //
 // Each repeat has its own seed, drawn by a PCG with the state Seed and 1. With this seed, the outer
 // folds are drawn like the folds of the search.
@@ -147,15 +147,15 @@ func (w *tuning) leastGroups(splits []cvgm.Split, rows []int) int {
 // If the user's splits are in the order of time, the outer folds are the last of these splits. A
 // split is skipped if no earlier split remains for its search, or if a later outer fold has one of
 // its validation rows.
-func (w *tuning) outer(rows []int, folds, number int) ([]cvgm.Split, error) {
+func (w *tuning) drawOuterFolds(rows []int, folds, number int) ([]cvgm.Split, error) {
 	if w.ordered() {
 		var last []cvgm.Split
 		taken := map[int]bool{}
-		for _, s := range slices.Backward(restrict(w.Tuner.Splits, rows)) {
+		for _, s := range slices.Backward(restrictSplits(w.Tuner.Splits, rows)) {
 			if len(last) == folds {
 				break
 			}
-			if len(restrict(w.Tuner.Splits, s.Train)) == 0 || slices.ContainsFunc(s.Val, func(i int) bool { return taken[i] }) {
+			if len(restrictSplits(w.Tuner.Splits, s.Train)) == 0 || slices.ContainsFunc(s.Val, func(i int) bool { return taken[i] }) {
 				continue
 			}
 			for _, i := range s.Val {
@@ -180,15 +180,15 @@ func (w *tuning) outer(rows []int, folds, number int) ([]cvgm.Split, error) {
 	return w.draw(rand.New(rand.NewPCG(seed, 0)), rows, folds, arg)
 }
 
-// inner returns the splits of a search on some of the rows. Unless the user gives splits, the
+// innerSplits returns the splits of a search on some of the rows. Unless the user gives splits, the
 // number of splits is at most the given number of folds.
-func (w *tuning) inner(rows []int, folds int) ([]cvgm.Split, error) {
+func (w *tuning) innerSplits(rows []int, folds int) ([]cvgm.Split, error) {
 	if w.Tuner.Splits == nil {
 		if folds = min(folds, w.mostFolds(rows)); folds < 2 {
 			return nil, args.Bad(w.groupsField(), qpdiff.ErrDomain, "give three groups or more, or OuterFolds: -1", "leaves one group to the search")
 		}
 	}
-	splits, err := w.splits(rows, folds)
+	splits, err := w.drawSplits(rows, folds)
 	if err == nil && len(splits) == 0 {
 		return nil, args.Bad("Tuner.Splits", qpdiff.ErrShape, "use Folds, or OuterFolds: -1", "have no rows of an outer fold")
 	}
@@ -229,9 +229,9 @@ func (w *tuning) groupsField() string {
 	return "Tuner.Groups"
 }
 
-// restrict returns the splits, limited to the given rows. It leaves out a split that then has no
+// restrictSplits returns the splits, limited to the given rows. It leaves out a split that then has no
 // training row or no validation row.
-func restrict(splits []cvgm.Split, rows []int) []cvgm.Split {
+func restrictSplits(splits []cvgm.Split, rows []int) []cvgm.Split {
 	in := map[int]bool{}
 	for _, i := range rows {
 		in[i] = true

@@ -397,12 +397,12 @@ func TestTuneOuterFoldsInTheOrderOfTime(t *testing.T) {
 				t.Fatalf("gap %d: risk %v of %d folds; %v", gap, tuned.Risk, want, tuned.Warnings)
 			}
 			w := &tuning{Tuner: tuner, c: cvgm.Config{Data: d}}
-			outer, err := w.outer(w.rows(), want, 0)
+			outer, err := w.drawOuterFolds(w.rows(), want, 0)
 			if err != nil || len(outer) != want || outer[want-1].Val[0] != 50 {
 				t.Fatalf("gap %d: %v, %v", gap, outer, err)
 			}
 			for _, fold := range outer {
-				inner, err := w.splits(fold.Train, 0)
+				inner, err := w.drawSplits(fold.Train, 0)
 				if err != nil || len(inner) == 0 {
 					t.Fatal(inner, err)
 				}
@@ -538,9 +538,9 @@ func TestTuneFixedInLetters(t *testing.T) {
 		t.Errorf("%v, with λ1 %v", got.Hyper, want.Hyper)
 	}
 	for _, name := range []string{"α1", "λ2", "γ[0]", "δ"} {
-		s := space{hyper: []learn.Hyperparameter{{Name: name, Lower: 1, Default: 2, Upper: 3}}, free: []bool{true}}
+		s := space{hyper: []learn.Hyperparameter{{Name: name, Lower: 1, Default: 2, Upper: 3}}, isFree: []bool{true}}
 		letters := strings.NewReplacer("α", "alpha", "λ", "lambda", "γ", "gamma", "δ", "delta").Replace(name)
-		if err := s.fix(letters, 2.5); err != nil || s.free[0] || s.hyper[0].Default != 2.5 {
+		if err := s.fix(letters, 2.5); err != nil || s.isFree[0] || s.hyper[0].Default != 2.5 {
 			t.Errorf("%s for %s: %v, %v", letters, name, err, s.hyper[0])
 		}
 		if err := s.fix(letters+"0", 2.5); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("names %q", letters+"0")) {

@@ -70,7 +70,7 @@ const defaultRepeats = 10
 // column or the same column twice. For a group without columns, the error is of kind ErrEmpty.
 // Importance also returns the error of a fit that fails, and ctx's error if ctx ends.
 func (t *Tuned) Importance(ctx context.Context, repeats int, seed uint64, groups ...ColumnGroup) ([]Importance, error) {
-	if t == nil || !t.fitted() {
+	if t == nil || !t.hasModel() {
 		return nil, args.Bad("Tuned", qpdiff.ErrEmpty, "let the search end", "has no model")
 	}
 	x := t.Config.Data.Dense()
@@ -96,7 +96,7 @@ func (t *Tuned) Importance(ctx context.Context, repeats int, seed uint64, groups
 	names, columns := t.fileColumns()
 	if len(groups) > 0 {
 		var err error
-		if names, columns, err = grouped(groups, names, columns); err != nil {
+		if names, columns, err = groupColumns(groups, names, columns); err != nil {
 			return nil, err
 		}
 	}
@@ -147,9 +147,9 @@ func (t *Tuned) fileColumns() (names []string, columns [][]int) {
 	return names, columns
 }
 
-// grouped returns the names of the groups, and for each group the columns of X that belong to it.
-// The parameters names and columns are the results of fileColumns.
-func grouped(groups []ColumnGroup, names []string, columns [][]int) (of []string, together [][]int, err error) {
+// groupColumns returns the names of the groups, and for each group the columns of X that belong to
+// it. The parameters names and columns are the results of fileColumns.
+func groupColumns(groups []ColumnGroup, names []string, columns [][]int) (of []string, together [][]int, err error) {
 	for g, group := range groups {
 		arg := fmt.Sprintf("groups[%d].Columns", g)
 		if len(group.Columns) == 0 {
@@ -182,7 +182,7 @@ func (t *Tuned) exchange(ctx context.Context, cv *cvgm.CV, s cvgm.Split, columns
 		return err
 	}
 	x := t.Config.Data.Dense()
-	val := t.part(s.Val)
+	val := t.rowsOf(s.Val)
 	before, err := risk(val)
 	if err != nil {
 		return err
@@ -224,8 +224,8 @@ func (t *Tuned) riskOf(ctx context.Context, cv *cvgm.CV, rows []int) (func(learn
 	return func(d learn.Data) (float64, error) { return m.Risk(t.Config.Loss, d) }, err
 }
 
-// part returns the named rows of the data, which are dense.
-func (t *Tuned) part(rows []int) learn.Data {
+// rowsOf returns the named rows of the data, which are dense.
+func (t *Tuned) rowsOf(rows []int) learn.Data {
 	d := t.Config.Data
 	_, n := d.Dense().Dims()
 	x := mat.NewDense(len(rows), n, nil)

@@ -11,8 +11,8 @@ import (
 // foldModel fits the model of an outer fold by the CV cv. The other CV, searchCV, is the CV of the
 // search on the training rows of this fold. foldModel fits the spread to the out-of-fold errors of
 // searchCV.
-func (w *tuning) foldModel(cv, searchCV *cvgm.CV, outer cvgm.Split, hyper []float64) (m foldModel) {
-	if m.model, m.err = cv.FinalContext(w.ctx, outer.Train, hyper); m.err != nil {
+func (w *tuning) foldModel(cv, searchCV *cvgm.CV, outerSplit cvgm.Split, hyper []float64) (m foldModel) {
+	if m.model, m.err = cv.FinalContext(w.ctx, outerSplit.Train, hyper); m.err != nil {
 		return m
 	}
 	if _, m.err = searchCV.EvalContext(w.limit, nil, hyper); m.err != nil {
@@ -38,7 +38,7 @@ func (w *tuning) setIntervals() {
 	if !w.Intervals {
 		return
 	}
-	if w.first == nil {
+	if w.firstRepeat == nil {
 		w.warn(NoIntervals, "There are no prediction intervals, because they need the models of the nested estimate.")
 		return
 	}
@@ -47,8 +47,8 @@ func (w *tuning) setIntervals() {
 		w.warn(NoIntervals, "There are no prediction intervals: %v.", err)
 		return
 	}
-	if w.out.Intervals = made; w.out.Pipeline != nil {
-		w.out.Pipeline.Intervals = made
+	if w.result.Intervals = made; w.result.Pipeline != nil {
+		w.result.Pipeline.Intervals = made
 	}
 }
 
@@ -56,7 +56,7 @@ func (w *tuning) setIntervals() {
 // of these models was chosen in the same way as Model: by tuning, as the defaults, or as a
 // constant.
 func (w *tuning) intervals() (*interval.CVPlus, error) {
-	chosen := map[Choice]contender{ChoseWinner: ofTuning, ChoseDefault: ofDefault, ChoseConstant: ofConstant}[w.out.Choice]
+	chosen := map[Choice]contender{ChoseWinner: ofTuning, ChoseDefault: ofDefault, ChoseConstant: ofConstant}[w.result.Choice]
 	unit := func(i int) int { // the unit is the row's group, or the row if there are no groups
 		if w.Groups != nil {
 			return w.Groups[i]
@@ -64,7 +64,7 @@ func (w *tuning) intervals() (*interval.CVPlus, error) {
 		return i
 	}
 	weights := map[int]float64{} // of each unit
-	for _, fold := range w.first.folds {
+	for _, fold := range w.firstRepeat.folds {
 		for _, i := range fold.Val {
 			if w.weight(i) > 0 {
 				weights[unit(i)] += w.weight(i)
@@ -72,7 +72,7 @@ func (w *tuning) intervals() (*interval.CVPlus, error) {
 		}
 	}
 	var folds []interval.Fold
-	for j, outer := range w.first.folds {
+	for j, outer := range w.firstRepeat.folds {
 		m := foldModel{}
 		if chosen == ofConstant {
 			// A constant prediction gets no spread, because the spread would be the same for all
@@ -86,7 +86,7 @@ func (w *tuning) intervals() (*interval.CVPlus, error) {
 			if !(w.weight(i) > 0) {
 				continue
 			}
-			p := w.first.predictions[chosen][i]
+			p := w.firstRepeat.predictions[chosen][i]
 			fold.Scores = append(fold.Scores, math.Abs(w.c.Data.Y[i]-p)/m.spread.Of(p))
 			weight := w.weight(i)
 			if w.Groups != nil { // a group counts once

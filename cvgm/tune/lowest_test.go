@@ -45,7 +45,7 @@ func (s drawnSet) knownLowest(t *testing.T, splits []cvgm.Split, points, starts 
 	const near = .02 // two starts are at least this far from each other
 	r.lookAt = r.design(points)
 	slices.SortFunc(r.lookAt, slices.Compare[[]float64]) // a warm start near by saves most of a fit
-	if err := r.looks(points); err != nil {
+	if err := r.evaluateDesign(points); err != nil {
 		return 0, err
 	}
 	for _, start := range r.starts(near) {
@@ -53,10 +53,10 @@ func (s drawnSet) knownLowest(t *testing.T, splits []cvgm.Split, points, starts 
 			return 0, err
 		}
 	}
-	if err := r.descend(r.best.Hyper); err != nil {
+	if err := r.descend(r.bestStep.Hyper); err != nil {
 		return 0, err
 	}
-	return r.best.Loss, r.zeros()
+	return r.bestStep.Loss, r.tryZeros()
 }
 
 // searched describes a search on a data set. The excess is the loss at the end of the search minus

@@ -31,13 +31,13 @@ func (w *tuning) measureClasses(r *Risk, done []*repeat) {
 // measureRisk sets the predictions of the repeats and their metrics. Some learners predict
 // logarithms of means; the metrics then judge exp of the predictions. If a prediction is not
 // finite, measureRisk sets no metrics.
-func (w *tuning) measureRisk(r *Risk, done []*repeat) {
-	if w.joint() {
-		w.measureClasses(r, done)
+func (w *tuning) measureRisk(r *Risk, doneRepeats []*repeat) {
+	if w.isJoint() {
+		w.measureClasses(r, doneRepeats)
 		return
 	}
 	var samples []assess.Sample
-	for _, one := range done {
+	for _, one := range doneRepeats {
 		s := assess.Sample{Y: w.c.Data.Y, Predictions: one.predictions[ofTuning]}
 		if !w.Balanced {
 			s.Weights = w.c.Data.Weights

@@ -21,7 +21,7 @@ func (w *tuning) warnOfOtherLoss() {
 
 // lossLabels returns the labels against which the loss judges predictions.
 func (w *tuning) lossLabels() []float64 {
-	if w.joint() {
+	if w.isJoint() {
 		return []float64{1}
 	}
 	return w.c.Data.Y

@@ -58,10 +58,10 @@ func (w *tuning) hyperparameters(m learn.Moments) (plan []learn.Hyperparameter, 
 }
 
 // givenHyperparameters does the work of the method hyperparameters if Tuner.Hyper is set. The
-// parameter count is the required length of Hyper.
-func (w *tuning) givenHyperparameters(count int) (plan []learn.Hyperparameter, kinds []int, err error) {
-	if len(w.Hyper) != count {
-		return nil, nil, args.Bad("Tuner.Hyper", qpdiff.ErrShape, "give one entry per hyperparameter of the learner", "has %d entries where %T has %d", len(w.Hyper), w.learner, count)
+// parameter wantedCount is the required length of Hyper.
+func (w *tuning) givenHyperparameters(wantedCount int) (plan []learn.Hyperparameter, kinds []int, err error) {
+	if len(w.Hyper) != wantedCount {
+		return nil, nil, args.Bad("Tuner.Hyper", qpdiff.ErrShape, "give one entry per hyperparameter of the learner", "has %d entries where %T has %d", len(w.Hyper), w.learner, wantedCount)
 	}
 	for i, h := range w.Hyper {
 		if !(h.Lower > 0 && h.Lower <= h.Default && h.Default <= h.Upper && args.Finite(h.Upper)) {
@@ -82,7 +82,7 @@ func (w *tuning) moments(rows []int) (m learn.Moments, noneVaries bool, err erro
 		m, noneVaries, err = w.measureView(rows, y, weights)
 	} else {
 		var x *mat.Dense
-		if x, err = w.seen(rows); err == nil {
+		if x, err = w.featuresOf(rows); err == nil {
 			m, noneVaries = measure(x, y, weights)
 			m.Distance = func() float64 { return distance(x, weights) }
 		}
@@ -91,15 +91,15 @@ func (w *tuning) moments(rows []int) (m learn.Moments, noneVaries bool, err erro
 	for _, i := range rows {
 		m.Weight += w.weight(i)
 	}
-	m.Spread = func() float64 { return spread(y, weights) }
+	m.Spread = func() float64 { return labelSpread(y, weights) }
 	return m, noneVaries, err
 }
 
-// spread returns a robust standard deviation of the labels. It is computed from the median distance
-// between the labels and their median. If this distance is 0 because most labels are equal, spread
-// uses only the distances above 0. If all labels are equal, spread returns their absolute value, or
-// 1 for labels of 0.
-func spread(y []float64, weights sample.Weights) float64 {
+// labelSpread returns a robust standard deviation of the labels. It is computed from the median
+// distance between the labels and their median. If this distance is 0 because most labels are
+// equal, labelSpread uses only the distances above 0. If all labels are equal, labelSpread returns
+// their absolute value, or 1 for labels of 0.
+func labelSpread(y []float64, weights sample.Weights) float64 {
 	middle := median(y, weights)
 	distances := make([]float64, len(y))
 	for i, v := range y {
@@ -315,9 +315,9 @@ func (w *tuning) gather(rows []int) *mat.Dense {
 	return x
 }
 
-// seen returns the features of the rows. They are prepared and normalised as for a learner that is
-// trained on all these rows.
-func (w *tuning) seen(rows []int) (*mat.Dense, error) {
+// featuresOf returns the features of the rows. They are prepared and normalised as for a learner
+// that is trained on all these rows.
+func (w *tuning) featuresOf(rows []int) (*mat.Dense, error) {
 	_, n := w.c.Data.X.Dims()
 	var x *mat.Dense
 	if w.prepare == nil {

@@ -66,7 +66,7 @@ func (s space) moveRacer(r *racer, step float64, known func(start int, x []float
 		x := slices.Clone(r.at.Hyper)
 		for i := range x {
 			if s.kind[i] == r.kind {
-				x[i] = s.at(i, s.share(i, x[i])+r.sign*step)
+				x[i] = s.at(i, s.logShare(i, x[i])+r.sign*step)
 			}
 		}
 		if !slices.Equal(x, r.at.Hyper) {

@@ -42,23 +42,23 @@ func (w *tuning) estimateRisk() error {
 	if folds < 2 {
 		return none("The data do not allow two outer folds.")
 	}
-	if need := w.each * evalsPerStart; !w.deadline.IsZero() && need*time.Duration(folds) > time.Until(w.deadline) {
+	if need := w.evalTime * evalsPerStart; !w.deadline.IsZero() && need*time.Duration(folds) > time.Until(w.deadline) {
 		return none("MaxTime, %v, does not suffice for the nested estimate of the risk.", w.MaxTime)
 	}
 	var err error
 	if w.rival, err = w.newRival(); err != nil {
 		w.rival = nil // no ridge can be fitted to these labels or features
 	}
-	repeats := w.repeats(folds, w.fits)
+	repeats := w.repeats(folds, w.fitCount)
 	w.searched = w.measured()
 	w.expected = w.evaluations * (1 + repeats*folds)
 	var done []*repeat
 	for r := range repeats {
-		if need := w.each * time.Duration(len(w.out.Path)*folds); r > 0 && !w.deadline.IsZero() && need > time.Until(w.deadline) {
+		if need := w.evalTime * time.Duration(len(w.result.Path)*folds); r > 0 && !w.deadline.IsZero() && need > time.Until(w.deadline) {
 			w.warn(FewerRepeats, "MaxTime, %v, allows %d repeats of the outer folds, not %d.", w.MaxTime, r, repeats)
 			break
 		}
-		nested, fold, err := w.nested(rows, folds, r, repeats)
+		nested, fold, err := w.nestedPredictions(rows, folds, r, repeats)
 		switch {
 		case err == nil:
 			done = append(done, nested)
@@ -76,16 +76,16 @@ func (w *tuning) estimateRisk() error {
 		}
 		break
 	}
-	w.first, w.out.Risk = done[0], w.risk(done)
-	w.measureRisk(w.out.Risk, done)
+	w.firstRepeat, w.result.Risk = done[0], w.risk(done)
+	w.measureRisk(w.result.Risk, done)
 	return nil
 }
 
-// nested makes the predictions of one repeat of the outer folds. Repeats are numbered from 0. If
-// the search or a fit of an outer fold fails, nested returns the error and the index of this fold.
-// If no outer folds can be drawn, the returned repeat is nil.
-func (w *tuning) nested(rows []int, folds, number, repeats int) (*repeat, int, error) {
-	outer, err := w.outer(rows, folds, number)
+// nestedPredictions makes the predictions of one repeat of the outer folds. Repeats are numbered
+// from 0. If the search or a fit of an outer fold fails, nestedPredictions returns the error and
+// the index of this fold. If no outer folds can be drawn, the returned repeat is nil.
+func (w *tuning) nestedPredictions(rows []int, folds, number, repeats int) (*repeat, int, error) {
+	outer, err := w.drawOuterFolds(rows, folds, number)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -96,7 +96,7 @@ func (w *tuning) nested(rows []int, folds, number, repeats int) (*repeat, int, e
 			w.stage += fmt.Sprintf(", repeat %d of %d", number+1, repeats)
 		}
 		made, err := w.outerFold(fold, number)
-		w.out.Evaluations = w.evaluations
+		w.result.Evaluations = w.evaluations
 		if err != nil {
 			return r, j, err
 		}
@@ -145,11 +145,11 @@ func (w *tuning) risk(done []*repeat) *Risk {
 // judgedRows returns the rows on which the outer folds validate, and the units of these rows. Rows
 // that depend on each other share a unit. Rows of the same group depend on each other. If splits
 // are in the order of time, rows of the same fold depend on each other.
-func (w *tuning) judgedRows(done []*repeat) (rows []int, paired assess.Rows) {
-	for _, fold := range done[0].folds {
+func (w *tuning) judgedRows(doneRepeats []*repeat) (rows []int, paired assess.Rows) {
+	for _, fold := range doneRepeats[0].folds {
 		rows = append(rows, fold.Val...)
 	}
-	for k, r := range done {
+	for k, r := range doneRepeats {
 		of := make([]int, len(w.c.Data.Y))
 		for j, fold := range r.folds {
 			for _, i := range fold.Val {
@@ -188,31 +188,31 @@ func (w *tuning) lossesOf(c contender, rows []int, done []*repeat) (losses [][]f
 // contenders for the validation rows. If the model at the defaults or the rival fails, the
 // predictions of this contender are nil. In the first repeat, outerFold also makes the models for
 // prediction intervals.
-func (w *tuning) outerFold(outer cvgm.Split, number int) (made foldPredictions, err error) {
-	splits, err := w.inner(outer.Train, len(w.out.Splits))
+func (w *tuning) outerFold(outerSplit cvgm.Split, number int) (madePredictions foldPredictions, err error) {
+	splits, err := w.innerSplits(outerSplit.Train, len(w.result.Splits))
 	if err != nil {
-		return made, err
+		return madePredictions, err
 	}
 	c := w.c
-	c.Splits = []cvgm.Split{outer}
-	w.beside = c.Bytes()
-	defer func() { w.beside = 0 }()
-	s, err := w.newSearch(outer.Train, splits)
+	c.Splits = []cvgm.Split{outerSplit}
+	w.otherBytes = c.Bytes()
+	defer func() { w.otherBytes = 0 }()
+	s, err := w.newSearch(outerSplit.Train, splits)
 	if err == nil {
 		err = s.find()
 	}
 	if err != nil {
-		return made, err
+		return madePredictions, err
 	}
 	if s.outOf == "MaxTime" {
-		return made, errTime
+		return madePredictions, errTime
 	}
 	within := w.c
 	within.Splits = splits
 	c.MaxBytes = remaining(c.MaxBytes, within.Bytes())
 	cv, err := w.load(c)
 	if err != nil {
-		return made, err
+		return madePredictions, err
 	}
 	models := map[contender]foldModel{}
 	predictions := make([]float64, len(c.Data.Y))
@@ -223,37 +223,37 @@ func (w *tuning) outerFold(outer cvgm.Split, number int) (made foldPredictions, 
 		if err := cv.OutOfFold(predictions); err != nil {
 			return err
 		}
-		made.predictions[k] = sample.Pick(predictions, outer.Val)
-		if w.joint() && k == ofTuning {
-			made.classes = mat.NewDense(len(c.Data.Y), w.outputs, nil)
-			if err := cv.OutOfFoldClasses(made.classes); err != nil {
+		madePredictions.predictions[k] = sample.Pick(predictions, outerSplit.Val)
+		if w.isJoint() && k == ofTuning {
+			madePredictions.classes = mat.NewDense(len(c.Data.Y), w.outputs, nil)
+			if err := cv.OutOfFoldClasses(madePredictions.classes); err != nil {
 				return err
 			}
 		}
 		if w.Intervals && number == 0 {
-			models[k] = w.foldModel(cv, s.cv, outer, hyper)
+			models[k] = w.foldModel(cv, s.cv, outerSplit, hyper)
 		}
 		return nil
 	}
-	if settled, err := s.settle(func() error { return judge(ofTuning, s.best.Hyper) }); !settled {
-		return made, err
+	if settled, err := s.fitBest(func() error { return judge(ofTuning, s.bestStep.Hyper) }); !settled {
+		return madePredictions, err
 	}
 	byDefault := s.path[0].Hyper
 	switch err := judge(ofDefault, byDefault); {
 	case w.ctx.Err() != nil:
-		return made, context.Cause(w.ctx)
+		return madePredictions, context.Cause(w.ctx)
 	case errors.Is(err, qpdiff.ErrTooLarge):
-		return made, err
+		return madePredictions, err
 	}
-	w.judged = append(w.judged, judged{outer, s.best.Hyper, byDefault})
+	w.judgedModels = append(w.judgedModels, judgedModel{outerSplit, s.bestStep.Hyper, byDefault})
 	w.foldModels = append(w.foldModels, models)
-	constant := w.constantOn(outer.Train)
-	for _, i := range outer.Val {
-		made.predictions[ofConstant] = append(made.predictions[ofConstant], w.baselineAt(constant, i))
+	constant := w.constantOn(outerSplit.Train)
+	for _, i := range outerSplit.Val {
+		madePredictions.predictions[ofConstant] = append(madePredictions.predictions[ofConstant], w.baselineAt(constant, i))
 	}
 	if w.rival == nil {
-		return made, nil
+		return madePredictions, nil
 	}
-	made.predictions[ofRival], err = w.rivalOn(outer, splits)
-	return made, err
+	madePredictions.predictions[ofRival], err = w.rivalOn(outerSplit, splits)
+	return madePredictions, err
 }

@@ -82,13 +82,13 @@ func TestTuneRival(t *testing.T) {
 	} {
 		test.tuner.Repeats, test.tuner.MaxEvals = 1, 12
 		r := mustTune(t, test.tuner, test.d).Risk
-		_, compared := r.against(test.want)
+		_, compared := r.comparisonWith(test.want)
 		if r.RivalName != test.want || compared != (test.want != "") || compared != (len(r.Comparisons) == 3) {
 			t.Errorf("rival %q of %+v, want %q", r.RivalName, r.Comparisons, test.want)
 		}
 	}
 	bad := mustTune(t, Tuner{Repeats: 1, Fixed: map[string]float64{"λ1": 1e3}}, d)
-	if rival, _ := bad.Risk.against("ridge regression"); !rival.Worse() || !strings.HasPrefix(bad.Verdict(), "Use ridge regression") {
+	if rival, _ := bad.Risk.comparisonWith("ridge regression"); !rival.Worse() || !strings.HasPrefix(bad.Verdict(), "Use ridge regression") {
 		t.Errorf("%v\n%v", rival, bad)
 	}
 }

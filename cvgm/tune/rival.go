@@ -28,7 +28,7 @@ func (w *tuning) newRival() (*rival, error) {
 	_, odds := w.c.Loss.(cvgm.LogisticLoss)
 	// A ridge makes one prediction for a row, and a joint model of several classes makes one for
 	// each class. So no ridge is the rival of a joint model.
-	if w.joint() || w.isRidge(odds) || w.large() {
+	if w.isJoint() || w.isRidge(odds) || w.isLarge() {
 		if len(w.categorical()) == 0 {
 			return nil, nil
 		}
@@ -48,12 +48,12 @@ func (w *tuning) newRival() (*rival, error) {
 	return r, err
 }
 
-// isRidge reports whether the learner is a ridge. If the parameter odds is true, it instead reports
-// whether the learner is a logistic ridge. The learner may have hyperparameters that a ridge lacks,
-// if these are fixed at 0.
-func (w *tuning) isRidge(odds bool) bool {
+// isRidge reports whether the learner is a ridge. If the parameter logisticRidge is true, it
+// instead reports whether the learner is a logistic ridge. The learner may have hyperparameters
+// that a ridge lacks, if these are fixed at 0.
+func (w *tuning) isRidge(logisticRidge bool) bool {
 	l, ok := w.learner.(learn.RidgeLearner)
-	if !ok || odds != (l.Convention().Loss == learn.LogisticLoss) {
+	if !ok || logisticRidge != (l.Convention().Loss == learn.LogisticLoss) {
 		return false
 	}
 	zero := map[string]bool{}
@@ -80,13 +80,13 @@ func (w *tuning) categorical() (columns []int) {
 // ridge with a penalty or uses the means of a column. rivalOn chooses the penalty or the column by
 // the CV loss on the given splits of the training rows. If the rival fails, the predictions are
 // nil.
-func (w *tuning) rivalOn(outer cvgm.Split, splits []cvgm.Split) ([]float64, error) {
+func (w *tuning) rivalOn(outerSplit cvgm.Split, splits []cvgm.Split) ([]float64, error) {
 	own := w.rival.ridge
 	if own == nil {
-		return w.groupMeans(outer, splits)
+		return w.groupMeans(outerSplit, splits)
 	}
 	own.ctx, own.limit = w.ctx, w.limit
-	own.c.MaxBytes = remaining(w.c.MaxBytes, w.beside)
+	own.c.MaxBytes = remaining(w.c.MaxBytes, w.otherBytes)
 	ended := func(err error) ([]float64, error) {
 		switch {
 		case w.ctx.Err() != nil:
@@ -96,36 +96,36 @@ func (w *tuning) rivalOn(outer cvgm.Split, splits []cvgm.Split) ([]float64, erro
 		}
 		return nil, nil
 	}
-	s, err := own.newSearch(outer.Train, splits)
+	s, err := own.newSearch(outerSplit.Train, splits)
 	if err == nil {
-		err = s.looks(rivalLooks)
+		err = s.evaluateDesign(rivalLooks)
 	}
 	if err != nil {
 		return ended(err)
 	}
-	if !args.Finite(s.best.Loss) {
+	if !args.Finite(s.bestStep.Loss) {
 		return nil, nil
 	}
 	s.cv = nil // the next CV may use the memory of this one
 	c := own.c
-	c.Splits = []cvgm.Split{outer}
+	c.Splits = []cvgm.Split{outerSplit}
 	cv, err := own.load(c)
 	if err != nil {
 		return ended(err)
 	}
-	if _, err := cv.EvalContext(own.limit, nil, s.best.Hyper); err != nil {
+	if _, err := cv.EvalContext(own.limit, nil, s.bestStep.Hyper); err != nil {
 		return ended(err)
 	}
 	all := make([]float64, len(c.Data.Y))
 	if err := cv.OutOfFold(all); err != nil {
 		return ended(err)
 	}
-	return sample.Pick(all, outer.Val), nil
+	return sample.Pick(all, outerSplit.Val), nil
 }
 
 // groupMeans predicts by the levels of one categorical column. It uses the column with the lowest
 // CV loss on the splits.
-func (w *tuning) groupMeans(outer cvgm.Split, splits []cvgm.Split) ([]float64, error) {
+func (w *tuning) groupMeans(outerSplit cvgm.Split, splits []cvgm.Split) ([]float64, error) {
 	best, lowest := -1, math.Inf(1)
 	for _, j := range w.categorical() {
 		var loss float64
@@ -142,18 +142,18 @@ func (w *tuning) groupMeans(outer cvgm.Split, splits []cvgm.Split) ([]float64, e
 	if best < 0 {
 		return nil, nil
 	}
-	return w.meansOf(best, outer), nil
+	return w.meansOf(best, outerSplit), nil
 }
 
-// meansOf predicts each validation row by a constant for its level in column j. Let whole be the
+// meansOf predicts each validation row by a constant for its level in column j. Let overall be the
 // best constant of the whole training set. The constant of a level has the lowest loss on the
-// training rows of this level, plus one added example with the label whole. So a level without
-// training rows gets the constant whole.
+// training rows of this level, plus one added example with the label overall. So a level without
+// training rows gets the constant overall.
 func (w *tuning) meansOf(j int, s cvgm.Split) []float64 {
 	level := func(i int) float64 { return w.c.Data.X.At(i, j) }
 	rows := sample.Positive(slices.Clone(s.Train), w.c.Data.Weights)
 	relative := sample.Relative(w.c.Data.Weights, rows)
-	whole := w.constantOn(s.Train)
+	overall := w.constantOn(s.Train)
 	labels, weights := map[float64][]float64{}, map[float64]sample.Weights{}
 	for at, i := range rows {
 		if v := level(i); v == v {
@@ -170,7 +170,7 @@ func (w *tuning) meansOf(j int, s cvgm.Split) []float64 {
 				weights[v] = append(weights[v], total/float64(len(rows)))
 			}
 		} else {
-			labels[v], weights[v] = append(labels[v], whole[0]), append(weights[v], one)
+			labels[v], weights[v] = append(labels[v], overall[0]), append(weights[v], one)
 		}
 		means[v] = w.constantOf(labels[v], weights[v])
 	}
@@ -178,7 +178,7 @@ func (w *tuning) meansOf(j int, s cvgm.Split) []float64 {
 	for at, i := range s.Val {
 		mean, known := means[level(i)]
 		if !known {
-			mean = whole
+			mean = overall
 		}
 		predictions[at] = w.baselineAt(mean, i)
 	}

@@ -29,7 +29,7 @@ func (w *tuning) run() (*Tuned, error) {
 	splits := w.Tuner.Splits
 	if splits == nil {
 		var err error
-		if splits, err = w.splits(rows, w.Folds); err != nil {
+		if splits, err = w.drawSplits(rows, w.Folds); err != nil {
 			return nil, err
 		}
 	}
@@ -39,7 +39,7 @@ func (w *tuning) run() (*Tuned, error) {
 	}
 	folds := max(0, w.outerFolds())
 	w.stage, w.expected = "search", w.starts()*evalsPerStart
-	if !w.kinked() && s.counted(s.design(1)[0], true) == 1 {
+	if !w.kinked() && s.countFree(s.design(1)[0], true) == 1 {
 		w.expected = w.starts() * evalsOfOne
 	}
 	if s.freeWidths() > 1 {
@@ -53,53 +53,53 @@ func (w *tuning) run() (*Tuned, error) {
 	share := 1 - 1/float64(max(2, folds))
 	w.shorter = share * share
 	if !w.deadline.IsZero() {
-		if s, err = w.economise(s, rows); err != nil {
-			return w.stopped(s, err)
+		if s, err = w.reduceWork(s, rows); err != nil {
+			return w.stoppedResults(s, err)
 		}
 	}
 	if err = s.find(); err == nil {
 		err = w.finish(s)
 	}
 	if err != nil {
-		return w.stopped(s, err)
+		return w.stoppedResults(s, err)
 	}
 	if err := w.estimateRisk(); err != nil {
-		return w.out, err
+		return w.result, err
 	}
-	if err := w.choose(); err != nil {
-		return w.out, err
+	if err := w.chooseModel(); err != nil {
+		return w.result, err
 	}
 	w.setIntervals()
-	w.out.Elapsed = time.Since(w.began)
-	return w.out, nil
+	w.result.Elapsed = time.Since(w.startTime)
+	return w.result, nil
 }
 
-// stopped returns the results of a search that ctx ended, without another fit. If another error
-// ended the search, stopped returns only this error.
-func (w *tuning) stopped(s *tuneSearch, err error) (*Tuned, error) {
-	if s == nil || w.ctx.Err() == nil || !args.Finite(s.best.Loss) {
+// stoppedResults returns the results of a search that ctx ended, without another fit. If another
+// error ended the search, stoppedResults returns only this error.
+func (w *tuning) stoppedResults(s *tuneSearch, err error) (*Tuned, error) {
+	if s == nil || w.ctx.Err() == nil || !args.Finite(s.bestStep.Loss) {
 		return nil, err
 	}
 	w.record(s)
 	var e error
-	if w.out.ConstantLoss, e = w.constantLoss(s.splits); e != nil {
+	if w.result.ConstantLoss, e = w.constantLoss(s.splits); e != nil {
 		return nil, e
 	}
-	w.judge(s)
-	w.out.Elapsed = time.Since(w.began)
-	return w.out, err
+	w.warnOfSearch(s)
+	w.result.Elapsed = time.Since(w.startTime)
+	return w.result, err
 }
 
-// economise evaluates the first two points of the design. From the time of these evaluations, it
+// reduceWork evaluates the first two points of the design. From the time of these evaluations, it
 // estimates how many starts and folds MaxTime allows, and reduces both numbers. It returns the
 // search.
-func (w *tuning) economise(s *tuneSearch, rows []int) (*tuneSearch, error) {
-	if err := s.looks(2); err != nil {
-		return s, s.ended(err)
+func (w *tuning) reduceWork(s *tuneSearch, rows []int) (*tuneSearch, error) {
+	if err := s.evaluateDesign(2); err != nil {
+		return s, s.storeBudget(err)
 	}
 	left, all := time.Until(w.deadline), len(s.splits)
 	tooLong := func(starts, folds int) bool {
-		return time.Duration(starts)*evalsPerStart*w.each*time.Duration(folds)/time.Duration(all) > left
+		return time.Duration(starts)*evalsPerStart*w.evalTime*time.Duration(folds)/time.Duration(all) > left
 	}
 	if starts := w.starts(); starts > 1 && tooLong(starts, all) {
 		w.Starts = 1
@@ -112,7 +112,7 @@ func (w *tuning) economise(s *tuneSearch, rows []int) (*tuneSearch, error) {
 	if folds == all {
 		return s, nil
 	}
-	splits, err := w.splits(rows, folds)
+	splits, err := w.drawSplits(rows, folds)
 	if err != nil {
 		return s, err
 	}
@@ -122,14 +122,14 @@ func (w *tuning) economise(s *tuneSearch, rows []int) (*tuneSearch, error) {
 	if err != nil {
 		return s, err
 	}
-	w.each = w.each * time.Duration(folds) / time.Duration(all)
+	w.evalTime = w.evalTime * time.Duration(folds) / time.Duration(all)
 	return fewer, nil
 }
 
 // record fills in the results of the search.
 func (w *tuning) record(s *tuneSearch) {
-	out := w.out
-	out.Hyper, out.Path, out.Splits = s.best.Hyper, s.path, s.splits
+	out := w.result
+	out.Hyper, out.Path, out.Splits = s.bestStep.Hyper, s.path, s.splits
 	out.Config, out.Searched = w.c, slices.Clone(s.hyper)
 	out.Config.Splits = s.splits
 	out.Names, out.DefaultHyper = nil, nil
@@ -137,9 +137,9 @@ func (w *tuning) record(s *tuneSearch) {
 		out.Names = append(out.Names, h.Name)
 		out.DefaultHyper = append(out.DefaultHyper, h.Default)
 	}
-	out.Loss, out.DefaultLoss = s.best.Loss, s.path[0].Loss
+	out.Loss, out.DefaultLoss = s.bestStep.Loss, s.path[0].Loss
 	out.StandardError, out.TrainLoss, out.Residual, out.OutOfFold = math.NaN(), math.NaN(), math.NaN(), nil
-	out.Evaluations, w.fits = w.evaluations, s.fits
+	out.Evaluations, w.fitCount = w.evaluations, s.fitCount
 	out.Winner = Candidate{Hyper: out.Hyper, Loss: out.Loss, StandardError: math.NaN(), TrainLoss: math.NaN(), Residual: math.NaN()}
 }
 
@@ -148,15 +148,15 @@ func (w *tuning) record(s *tuneSearch) {
 // place.
 func (w *tuning) finish(s *tuneSearch) error {
 	var err error
-	if w.out.ConstantLoss, err = w.constantLoss(s.splits); err != nil {
+	if w.result.ConstantLoss, err = w.constantLoss(s.splits); err != nil {
 		return err
 	}
-	lowest := s.best.Loss
-	settled, failure := s.settle(func() error { return w.fit(s) })
+	lowest := s.bestStep.Loss
+	settled, failure := s.fitBest(func() error { return w.fit(s) })
 	if !settled {
 		return failure
 	}
-	w.judge(s)
+	w.warnOfSearch(s)
 	if failure != nil {
 		w.warn(FailedFits, "The model cannot be fitted at the lowest CV loss, %.4g: %v.", lowest, failure)
 	}
@@ -166,18 +166,18 @@ func (w *tuning) finish(s *tuneSearch) error {
 // fit fits the model at the best point.
 func (w *tuning) fit(s *tuneSearch) error {
 	w.record(s)
-	winner, err := w.candidate(s.cv, w.out.Hyper)
+	winner, err := w.candidate(s.cv, w.result.Hyper)
 	if err != nil {
 		return err
 	}
-	w.out.Winner = winner
-	w.take(winner)
+	w.result.Winner = winner
+	w.setResult(winner)
 	return nil
 }
 
-// judge adds the warnings that follow from the search.
-func (w *tuning) judge(s *tuneSearch) {
-	out := w.out
+// warnOfSearch adds the warnings that follow from the search.
+func (w *tuning) warnOfSearch(s *tuneSearch) {
+	out := w.result
 	if w.table != nil {
 		for _, n := range w.table.Notes {
 			if n.Check {
@@ -187,8 +187,8 @@ func (w *tuning) judge(s *tuneSearch) {
 	}
 	w.warnOfBounds(s)
 	w.warnOfWeights()
-	free := s.counted(out.Hyper, s.tied)
-	if s.refused {
+	free := s.countFree(out.Hyper, s.commonFactor)
+	if s.separateRefused {
 		w.warn(CommonFactor, "%d hyperparameters of a kind keep one common factor: separate ones have no lower loss on rows that their search leaves out. More examples, or hyperparameters for fewer groups, may change this.", s.largestKind())
 	}
 	if args.Finite(out.DefaultLoss) && out.DefaultLoss != 0 && !(out.Loss < out.DefaultLoss-improvementUnit*math.Abs(out.DefaultLoss)) && free > 0 {
@@ -203,7 +203,7 @@ func (w *tuning) judge(s *tuneSearch) {
 	if constant(w.c.Data.Y) {
 		w.warn(NoInformation, "All labels are equal to %s.", w.label(w.c.Data.Y[0]))
 	}
-	if s.flat {
+	if s.noFeatureVaries {
 		w.warn(NoInformation, "No feature varies: the model predicts the same for all examples.")
 	}
 	if w.stratified() {
@@ -218,8 +218,8 @@ func (w *tuning) judge(s *tuneSearch) {
 	if s.outOf != "" {
 		w.warn(OutOfBudget, "%s ended the search before it converged.", s.outOf)
 	}
-	if s.failed > 0 {
-		w.warn(FailedFits, "%d of %d evaluations failed, the first with: %v.", s.failed, s.before+len(s.path), s.failure)
+	if s.failedCount > 0 {
+		w.warn(FailedFits, "%d of %d evaluations failed, the first with: %v.", s.failedCount, s.earlierEvaluations+len(s.path), s.failure)
 	}
 }
 
@@ -233,8 +233,8 @@ func (w *tuning) warnOfBounds(s *tuneSearch) {
 		w.warn(AtBound, "%s = %.3g ended %s the %s bound of its search, %.3g.", name, v, where, which, bound)
 	}
 	for i, h := range s.hyper {
-		switch v := w.out.Hyper[i]; {
-		case !s.free[i] || s.isWidth(i) && v == 0:
+		switch v := w.result.Hyper[i]; {
+		case !s.isFree[i] || s.isWidth(i) && v == 0:
 			continue
 		case v > h.Upper/atBoundFactor:
 			warn(h.Name, "upper", v, h.Upper)

@@ -41,29 +41,29 @@ const (
 // tuneSearch is a search on some rows.
 type tuneSearch struct {
 	space
-	w       *tuning
-	cv      *cvgm.CV
-	splits  []cvgm.Split
-	flat    bool        // no feature varies
-	longest float64     // MaxStep of the descents
-	lookAt  [][]float64 // the points of the design that are not yet evaluated
-	path    []Step
-	best    Step
-	start   int     // the number of the descent
-	known   []point // evaluated points of the design, with gradients
-	failed  int
-	failure error     // the first of the failed fits
-	outOf   string    // why the search ended early
-	trial   []float64 // storage for a point to be evaluated
-	rows    []int     // the rows from which splits are drawn
-	tied    bool      // the hyperparameters of each kind, including widths, change by a common factor
-	refused bool      // separate hyperparameters were refused: they have no lower loss on rows that their search leaves out
-	brief   bool      // descents end as those of a large table do: see slowEvals
-	fits    int       // the number of fits in all evaluations, including the parts of the search
-	last    bool      // MaxTime does not end the next evaluation
-	// A search may be a part of another search. The field before is then the number of evaluations
-	// that the other search and its other parts have made so far.
-	before int
+	w               *tuning
+	cv              *cvgm.CV
+	splits          []cvgm.Split
+	noFeatureVaries bool        // no feature varies
+	longest         float64     // MaxStep of the descents
+	lookAt          [][]float64 // the points of the design that are not yet evaluated
+	path            []Step
+	bestStep        Step
+	descentNumber   int     // the number of the descent
+	designPoints    []point // evaluated points of the design, with gradients
+	failedCount     int
+	failure         error     // the first of the failed fits
+	outOf           string    // why the search ended early
+	trialPoint      []float64 // storage for a point to be evaluated
+	rows            []int     // the rows from which splits are drawn
+	commonFactor    bool      // the hyperparameters of each kind, including widths, change by a common factor
+	separateRefused bool      // separate hyperparameters were refused: they have no lower loss on rows that their search leaves out
+	brief           bool      // descents end as those of a large table do: see slowEvals
+	fitCount        int       // the number of fits in all evaluations, including the parts of the search
+	timeIgnored     bool      // MaxTime does not end the next evaluation
+	// A search may be a part of another search. The field earlierEvaluations is then the number of
+	// evaluations that the other search and its other parts have made so far.
+	earlierEvaluations int
 }
 
 // point is a point of the CV loss with its gradient.
@@ -104,13 +104,13 @@ func (w *tuning) cause(err error) (_ error, ends bool) {
 func (w *tuning) newSearch(rows []int, splits []cvgm.Split) (*tuneSearch, error) {
 	c := w.c
 	c.Splits = splits
-	if w.joint() {
+	if w.isJoint() {
 		if err := w.checkTrained(splits); err != nil {
 			return nil, err
 		}
 	}
 	w.report("loading", math.NaN(), math.Inf(1))
-	beside := memory.Add(w.beside, w.seenBytes(len(rows)))
+	beside := memory.Add(w.otherBytes, w.seenBytes(len(rows)))
 	if err := tooLarge(c, memory.Add(c.Bytes(), beside), len(splits)); err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (w *tuning) newSearch(rows []int, splits []cvgm.Split) (*tuneSearch, error)
 	if err != nil {
 		return nil, err
 	}
-	s := &tuneSearch{space: within, w: w, cv: cv, splits: splits, flat: flat, best: Step{Loss: math.Inf(1)}, trial: make([]float64, len(hyper)), rows: rows, tied: true}
+	s := &tuneSearch{space: within, w: w, cv: cv, splits: splits, noFeatureVaries: flat, bestStep: Step{Loss: math.Inf(1)}, trialPoint: make([]float64, len(hyper)), rows: rows, commonFactor: true}
 	if m.Sparse && m.Features > storedFeatures {
 		s.longest = storedStep
 	}
@@ -143,7 +143,7 @@ func (w *tuning) newSearch(rows []int, splits []cvgm.Split) (*tuneSearch, error)
 		count = kinkedLooks
 	}
 	s.lookAt = s.design(count)
-	if w.large() {
+	if w.isLarge() {
 		s.chain(s.lookAt)
 	}
 	return s, nil
@@ -163,13 +163,13 @@ func (s *tuneSearch) chain(points [][]float64) {
 	}
 }
 
-// looks evaluates the next count points of the design.
-func (s *tuneSearch) looks(count int) error {
+// evaluateDesign evaluates the next count points of the design.
+func (s *tuneSearch) evaluateDesign(count int) error {
 	for range min(count, len(s.lookAt)) {
 		x := s.lookAt[0]
 		s.lookAt = s.lookAt[1:]
 		var grad []float64
-		if s.w.large() {
+		if s.w.isLarge() {
 			grad = make([]float64, len(x))
 		}
 		loss, err := s.eval(grad, x)
@@ -177,17 +177,17 @@ func (s *tuneSearch) looks(count int) error {
 			return err
 		}
 		if grad != nil {
-			s.known = append(s.known, point{x, grad, loss})
+			s.designPoints = append(s.designPoints, point{x, grad, loss})
 		}
 	}
 	return nil
 }
 
-// look returns the stored loss at hyper, and writes the stored gradient to grad. The result ok is
+// lookUp returns the stored loss at hyper, and writes the stored gradient to grad. The result ok is
 // false if there is no stored point at hyper. Points that differ only by rounding count as equal,
 // because hyperparameters are converted to logarithms and back.
-func (s *tuneSearch) look(grad, hyper []float64) (loss float64, ok bool) {
-	for _, p := range s.known {
+func (s *tuneSearch) lookUp(grad, hyper []float64) (loss float64, ok bool) {
+	for _, p := range s.designPoints {
 		if floats.EqualFunc(p.hyper, hyper, func(a, b float64) bool { return scalar.EqualWithinRel(a, b, sameHyper) }) {
 			copy(grad, p.grad)
 			return p.loss, true
@@ -205,14 +205,14 @@ func (s *tuneSearch) eval(grad, hyper []float64) (float64, error) {
 	if s.w.ctx.Err() != nil {
 		return 0, context.Cause(s.w.ctx)
 	}
-	if s.before+len(s.path) >= s.mostEvals() {
+	if s.earlierEvaluations+len(s.path) >= s.mostEvals() {
 		return 0, errEvals
 	}
-	s.fits += len(s.splits)
+	s.fitCount += len(s.splits)
 	ctx := s.w.limit
 	// MaxTime does not end the first evaluation of a search or of a part of a search, so that each
 	// has a result.
-	if s.before+len(s.path) == 0 || s.last {
+	if s.earlierEvaluations+len(s.path) == 0 || s.timeIgnored {
 		ctx = s.w.ctx
 	}
 	loss, err := s.cv.EvalContext(ctx, grad, hyper)
@@ -225,19 +225,19 @@ func (s *tuneSearch) eval(grad, hyper []float64) (float64, error) {
 			if s.failure == nil {
 				s.failure = err
 			}
-			s.failed++
+			s.failedCount++
 		}
 		loss = math.Inf(1)
 		for i := range grad {
 			grad[i] = math.NaN()
 		}
 	}
-	step := Step{Hyper: slices.Clone(hyper), Loss: loss, Start: s.start}
+	step := Step{Hyper: slices.Clone(hyper), Loss: loss, Start: s.descentNumber}
 	s.path = append(s.path, step)
-	if loss < s.best.Loss {
-		s.best = step
+	if loss < s.bestStep.Loss {
+		s.bestStep = step
 	}
-	s.w.evaluated(loss, s.best.Loss)
+	s.w.evaluated(loss, s.bestStep.Loss)
 	return loss, nil
 }
 
@@ -256,38 +256,39 @@ func (s *tuneSearch) mostEvals() int {
 	return cmp.Or(s.w.MaxEvals, most)
 }
 
-// settle calls the function fit for the best point, s.best. If fit fails, settle replaces s.best by
-// the next best point and calls fit again. The result settled reports whether fit succeeded for
-// some point. The result failure is the first failure, or ctx's error if ctx ends. If a fit needs
-// too much memory, settle stops, because the choice of another point would depend on the memory.
-func (s *tuneSearch) settle(fit func() error) (settled bool, failure error) {
+// fitBest calls the function fit for the best point, s.bestStep. If fit fails, fitBest replaces
+// s.bestStep by the next best point and calls fit again. The result settled reports whether fit
+// succeeded for some point. The result failure is the first failure, or ctx's error if ctx ends. If
+// a fit needs too much memory, fitBest stops, because the choice of another point would depend on
+// the memory.
+func (s *tuneSearch) fitBest(fit func() error) (settled bool, failure error) {
 	if failure = fit(); failure == nil {
 		return true, nil
 	}
-	best, left := s.best, slices.Clone(s.path)
+	best, left := s.bestStep, slices.Clone(s.path)
 	slices.SortStableFunc(left, func(a, b Step) int { return cmp.Compare(a.Loss, b.Loss) })
 	for s.w.ctx.Err() == nil && !errors.Is(failure, qpdiff.ErrTooLarge) {
-		left = slices.DeleteFunc(left, func(step Step) bool { return slices.Equal(step.Hyper, s.best.Hyper) })
+		left = slices.DeleteFunc(left, func(step Step) bool { return slices.Equal(step.Hyper, s.bestStep.Hyper) })
 		if len(left) == 0 || !args.Finite(left[0].Loss) {
 			break
 		}
-		s.best = left[0]
+		s.bestStep = left[0]
 		if err := fit(); err == nil {
 			return true, failure
 		} else if errors.Is(err, qpdiff.ErrTooLarge) {
 			failure = err
 		}
 	}
-	s.best = best
+	s.bestStep = best
 	if s.w.ctx.Err() != nil {
 		failure = context.Cause(s.w.ctx)
 	}
 	return false, failure
 }
 
-// If err is the error of a spent budget, ended stores the name of the budget and returns nil. It
-// returns any other error unchanged.
-func (s *tuneSearch) ended(err error) error {
+// If err is the error of a spent budget, storeBudget stores the name of the budget and returns nil.
+// It returns any other error unchanged.
+func (s *tuneSearch) storeBudget(err error) error {
 	switch {
 	case errors.Is(err, errEvals):
 		s.outOf = "MaxEvals"

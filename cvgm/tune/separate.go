@@ -33,25 +33,25 @@ const (
 // Otherwise it searches for separate values of the hyperparameters.
 func (s *tuneSearch) find() error {
 	if s.freeWidths() < 2 {
-		if err := s.run(); err != nil || s.largestKind() < 2 || s.outOf != "" || !args.Finite(s.best.Loss) {
+		if err := s.run(); err != nil || s.largestKind() < 2 || s.outOf != "" || !args.Finite(s.bestStep.Loss) {
 			return err
 		}
-		return s.ended(s.separate())
+		return s.storeBudget(s.searchSeparately())
 	}
-	d, err := s.view()
+	d, err := s.standardisedRows()
 	if err != nil {
 		return err
 	}
 	if err := s.oneWidth(d); err != nil || d.X == nil || s.outOf != "" {
 		return err
 	}
-	return s.ended(s.widths(d))
+	return s.storeBudget(s.widths(d))
 }
 
-// separate continues a search in which the hyperparameters of each kind had a common factor. From
-// the best point, it descends in each hyperparameter by itself. The result becomes the best point
-// if it also lowers the loss on rows that neither search used. The minimised CV loss alone cannot
-// decide this, because many hyperparameters fit noise.
+// searchSeparately continues a search in which the hyperparameters of each kind had a common
+// factor. From the best point, it descends in each hyperparameter by itself. The result becomes the
+// best point if it also lowers the loss on rows that neither search used. The minimised CV loss
+// alone cannot decide this, because many hyperparameters fit noise.
 //
 // This rule was compared with another rule: a price for each hyperparameter in the unit of
 // N·log(loss), like the price of the widths. Both rules were tried on 15 problems, with 40 data
@@ -62,20 +62,20 @@ func (s *tuneSearch) find() error {
 // mean of a single problem is 1.02 with the rule, and 1.20 if hyperparameters are always separate.
 // Some rules also require that the loss is lower by 1 to 4 %, or lower in three of the four folds.
 // These rules have means of .984 to .986.
-func (s *tuneSearch) separate() error {
-	one := s.best
-	s.tied = false
-	err := s.descendWithin(s.nearest(one.Hyper), separateDescent)
+func (s *tuneSearch) searchSeparately() error {
+	one := s.bestStep
+	s.commonFactor = false
+	err := s.descendWithin(s.nearestInBox(one.Hyper), separateDescent)
 	if err == nil {
-		err = s.zeros()
+		err = s.tryZeros()
 	}
-	lower := err == nil && s.best.Loss < one.Loss
-	if lower && len(s.rows) < plenty*s.counted(one.Hyper, false) {
+	lower := err == nil && s.bestStep.Loss < one.Loss
+	if lower && len(s.rows) < plenty*s.countFree(one.Hyper, false) {
 		lower, err = s.judgeSeparate(one.Hyper)
-		s.refused = err == nil && !lower
+		s.separateRefused = err == nil && !lower
 	}
 	if !lower {
-		s.best, s.tied = one, true
+		s.bestStep, s.commonFactor = one, true
 	}
 	return err
 }
@@ -85,18 +85,18 @@ func (s *tuneSearch) separate() error {
 // the point at which the searches of each fold begin. The result is false if folds cannot be drawn
 // or fitted.
 func (s *tuneSearch) judgeSeparate(one []float64) (bool, error) {
-	outer, err := s.w.outer(s.rows, min(judgeFolds, s.w.mostFolds(s.rows)), judgeNumber)
+	outer, err := s.w.drawOuterFolds(s.rows, min(judgeFolds, s.w.mostFolds(s.rows)), judgeNumber)
 	if err != nil {
 		return false, nil
 	}
 	within := s.w.c
 	within.Splits = s.splits
-	before := s.w.beside
-	s.w.beside = memory.Add(before, within.Bytes())
-	defer func() { s.w.beside = before }()
+	before := s.w.otherBytes
+	s.w.otherBytes = memory.Add(before, within.Bytes())
+	defer func() { s.w.otherBytes = before }()
 	var common, separate float64
 	for _, fold := range outer {
-		splits, err := s.w.inner(fold.Train, len(s.splits))
+		splits, err := s.w.innerSplits(fold.Train, len(s.splits))
 		if err != nil {
 			return false, nil
 		}
@@ -111,25 +111,25 @@ func (s *tuneSearch) judgeSeparate(one []float64) (bool, error) {
 			weight += s.w.weight(i)
 		}
 		for _, loss := range []*float64{&common, &separate} {
-			if err := s.runPart(part, func() error { return part.judged(one) }); err != nil {
+			if err := s.runPart(part, func() error { return part.judgingDescent(one) }); err != nil {
 				return false, err
 			}
-			if !args.Finite(part.best.Loss) {
+			if !args.Finite(part.bestStep.Loss) {
 				return false, nil
 			}
-			of, err := s.lossOn(fold, part.best.Hyper)
+			of, err := s.lossOn(fold, part.bestStep.Hyper)
 			if err != nil {
 				return false, err
 			}
 			*loss += weight * of
-			part.tied = false
+			part.commonFactor = false
 		}
 	}
 	return separate < common, nil
 }
 
-// nearest returns the nearest point to x in the box of hyperparameters.
-func (s space) nearest(x []float64) []float64 {
+// nearestInBox returns the nearest point to x in the box of hyperparameters.
+func (s space) nearestInBox(x []float64) []float64 {
 	x = slices.Clone(x)
 	for i, h := range s.hyper {
 		x[i] = min(max(x[i], h.Lower), h.Upper)
@@ -137,15 +137,15 @@ func (s space) nearest(x []float64) []float64 {
 	return x
 }
 
-// judged makes the descent of a judging fold. As long as the hyperparameters have common factors,
-// it descends from x in these factors. Once the hyperparameters are separate, it descends from the
-// best point so far.
-func (s *tuneSearch) judged(x []float64) error {
-	if !s.tied {
-		return s.descendWithin(s.best.Hyper, judgedDescent)
+// judgingDescent makes the descent of a judging fold. As long as the hyperparameters have common
+// factors, it descends from x in these factors. Once the hyperparameters are separate, it descends
+// from the best point so far.
+func (s *tuneSearch) judgingDescent(x []float64) error {
+	if !s.commonFactor {
+		return s.descendWithin(s.bestStep.Hyper, judgedDescent)
 	}
-	x = s.nearest(x)
-	if _, err := s.eval(nil, x); err != nil || !args.Finite(s.best.Loss) {
+	x = s.nearestInBox(x)
+	if _, err := s.eval(nil, x); err != nil || !args.Finite(s.bestStep.Loss) {
 		return err
 	}
 	return s.descend(x)
@@ -154,7 +154,7 @@ func (s *tuneSearch) judged(x []float64) error {
 // lossOn returns the loss on the validation rows of a split. If the fit fails, it returns +Inf.
 func (s *tuneSearch) lossOn(split cvgm.Split, hyper []float64) (float64, error) {
 	c := s.w.c
-	c.Splits, c.MaxBytes = []cvgm.Split{split}, remaining(c.MaxBytes, s.w.beside)
+	c.Splits, c.MaxBytes = []cvgm.Split{split}, remaining(c.MaxBytes, s.w.otherBytes)
 	cv, err := s.w.load(c)
 	loss := math.Inf(1)
 	if err == nil {

@@ -18,14 +18,14 @@ const sameLoss = 1e-6
 
 // A space is the box of hyperparameters that a search explores, in logarithms.
 type space struct {
-	hyper []learn.Hyperparameter
-	free  []bool // free[i] is false if Fixed holds hyperparameter i
-	kind  []int  // the kind of each hyperparameter; hyperparameters of one kind vary together in the design
-	kinds int
+	hyper  []learn.Hyperparameter
+	isFree []bool // isFree[i] is false if Fixed holds hyperparameter i
+	kind   []int  // the kind of each hyperparameter; hyperparameters of one kind vary together in the design
+	kinds  int
 }
 
 func newSpace(hyper []learn.Hyperparameter, kind []int, fixed map[string]float64) (space, error) {
-	s := space{hyper: hyper, free: slices.Repeat([]bool{true}, len(hyper)), kind: kind}
+	s := space{hyper: hyper, isFree: slices.Repeat([]bool{true}, len(hyper)), kind: kind}
 	for _, k := range kind {
 		s.kinds = max(s.kinds, k+1)
 	}
@@ -59,7 +59,7 @@ func (s space) fix(name string, v float64) error {
 		if !(v > 0 || v == 0 && h.Zero) || !args.Finite(v) {
 			return args.Bad("Tuner.Fixed", qpdiff.ErrDomain, "use a positive number", "holds %v for %s", v, h.Name)
 		}
-		s.free[i], found = false, true
+		s.isFree[i], found = false, true
 		s.hyper[i].Lower, s.hyper[i].Default, s.hyper[i].Upper = v, v, v
 	}
 	if !found {
@@ -82,7 +82,7 @@ func (s space) design(count int) [][]float64 {
 		first[i] = h.Default
 	}
 	points := [][]float64{first}
-	if !slices.Contains(s.free, true) {
+	if !slices.Contains(s.isFree, true) {
 		return points
 	}
 	ratio := 2. // the root of r^(kinds+1) = r + 1
@@ -104,17 +104,17 @@ func (s space) design(count int) [][]float64 {
 // logarithmic range, as a share of the range.
 func (s space) at(i int, share float64) float64 {
 	h := s.hyper[i]
-	if !s.free[i] {
+	if !s.isFree[i] {
 		return h.Default
 	}
 	return min(max(h.Lower*math.Pow(h.Upper/h.Lower, share), h.Lower), h.Upper)
 }
 
-// share returns the position of the value v in the logarithmic range of hyperparameter i, as a
+// logShare returns the position of the value v in the logarithmic range of hyperparameter i, as a
 // share between 0 and 1.
-func (s space) share(i int, v float64) float64 {
+func (s space) logShare(i int, v float64) float64 {
 	h := s.hyper[i]
-	if !s.free[i] || h.Lower == h.Upper {
+	if !s.isFree[i] || h.Lower == h.Upper {
 		return 0
 	}
 	return min(max(math.Log(v/h.Lower)/math.Log(h.Upper/h.Lower), 0), 1)
@@ -126,7 +126,7 @@ func (s space) isWidth(i int) bool { return s.hyper[i].Features != nil }
 // freeWidths returns the number of widths that are free hyperparameters.
 func (s space) freeWidths() (count int) {
 	for i := range s.hyper {
-		if s.free[i] && s.isWidth(i) {
+		if s.isFree[i] && s.isWidth(i) {
 			count++
 		}
 	}
@@ -138,7 +138,7 @@ func (s space) freeWidths() (count int) {
 func (s space) largestKind() (most int) {
 	count := make([]int, s.kinds)
 	for i, k := range s.kind {
-		if s.free[i] && !s.isWidth(i) {
+		if s.isFree[i] && !s.isWidth(i) {
 			count[k]++
 			most = max(most, count[k])
 		}
@@ -146,17 +146,17 @@ func (s space) largestKind() (most int) {
 	return most
 }
 
-// counted returns the number of free hyperparameters of x. Widths of 0 do not count, and equal
-// widths count once. If the parameter common is true, the other hyperparameters of each kind count
-// once, too.
-func (s space) counted(x []float64, common bool) (count int) {
+// countFree returns the number of free hyperparameters of x. Widths of 0 do not count, and equal
+// widths count once. If the parameter commonFactors is true, the other hyperparameters of each kind
+// count once, too.
+func (s space) countFree(x []float64, commonFactors bool) (count int) {
 	var widths []float64
 	seen := make([]bool, s.kinds)
 	for i, v := range x {
 		switch {
-		case !s.free[i]:
+		case !s.isFree[i]:
 		case !s.isWidth(i):
-			if !common || !seen[s.kind[i]] {
+			if !commonFactors || !seen[s.kind[i]] {
 				count++
 			}
 			seen[s.kind[i]] = true
@@ -181,7 +181,7 @@ type coordinate struct {
 // ratios are the ratios of their lower bounds.
 func (s space) coordinates(x []float64, tied bool) (all []coordinate) {
 	ofKind := map[int]int{} // the coordinate of a kind
-	for i, free := range s.free {
+	for i, free := range s.isFree {
 		if !free || s.isWidth(i) && x[i] == 0 {
 			continue
 		}
@@ -235,7 +235,7 @@ func (c coordinate) slope(grad []float64, exponent int) (sum float64) {
 func (s space) distance(a, b []float64) float64 {
 	var d float64
 	for i := range a {
-		d = max(d, math.Abs(s.share(i, a[i])-s.share(i, b[i])))
+		d = max(d, math.Abs(s.logShare(i, a[i])-s.logShare(i, b[i])))
 	}
 	return d
 }
@@ -245,7 +245,7 @@ func (s space) distance(a, b []float64) float64 {
 // count as a failure of the learner.
 func (s space) triesZero(hyper []float64) bool {
 	for i, v := range hyper {
-		if s.free[i] && v == 0 {
+		if s.isFree[i] && v == 0 {
 			return true
 		}
 	}

@@ -26,18 +26,18 @@ func TestSpreadOfLabelsOfWhichMostAreEqual(t *testing.T) {
 				for i, v := range y {
 					scaled[i] = 7*unit + unit*v
 				}
-				if got := spread(scaled, w) / unit; got < .05 || got > 2 { // a tenth where nearly half are equal
+				if got := labelSpread(scaled, w) / unit; got < .05 || got > 2 { // a tenth where nearly half are equal
 					t.Errorf("%d equal labels: %v", equal, got)
 				}
 			}
 		}
 	}
 	for _, y := range [][]float64{{3, 3, 3}, {-3, -3, -3}} {
-		if got := spread(y, nil); got != 3 {
+		if got := labelSpread(y, nil); got != 3 {
 			t.Errorf("equal labels: %v", got)
 		}
 	}
-	if got := spread([]float64{0, 0, math.Copysign(0, -1)}, nil); got != 1 {
+	if got := labelSpread([]float64{0, 0, math.Copysign(0, -1)}, nil); got != 1 {
 		t.Errorf("zeros: %v", got)
 	}
 }

@@ -228,7 +228,7 @@ func (t Tuner) lowest(ctx context.Context, d learn.Data, tuned *Tuned, size tria
 func (l *lowest) place(x []float64) string {
 	var shares []string
 	for i, v := range x {
-		shares = append(shares, fmt.Sprintf("%.3f", l.share(i, v)))
+		shares = append(shares, fmt.Sprintf("%.3f", l.logShare(i, v)))
 	}
 	return strings.Join(shares, " ")
 }
@@ -241,7 +241,7 @@ func (l *lowest) cause(tuned *Tuned) string {
 	for p := range points {
 		x := make([]float64, len(tuned.Hyper))
 		for i, v := range tuned.Hyper {
-			from, to := l.share(i, v), l.share(i, l.x[i])
+			from, to := l.logShare(i, v), l.logShare(i, l.x[i])
 			x[i] = l.at(i, from+(to-from)*float64(p+1)/points)
 		}
 		if loss, err := l.cv.Eval(nil, x); err != nil || loss > tuned.Loss*(1+sameLoss) {
@@ -267,7 +267,7 @@ func riskCells(ctx context.Context, s trialSet, _ trialSize) ([]string, error) {
 	}
 	all := sample.Complement(nil, len(s.data.Y))
 	var final, outer [2]float64 // risks of tuned and default models
-	for _, models := range append(w.judged, judged{cvgm.Split{Train: all, Val: all}, tuned.Hyper, tuned.DefaultHyper}) {
+	for _, models := range append(w.judgedModels, judgedModel{cvgm.Split{Train: all, Val: all}, tuned.Hyper, tuned.DefaultHyper}) {
 		c := tuned.Config
 		c.Data = learn.Data{X: mat.NewDense(len(models.fold.Train), s.columns(), nil), Y: sample.Pick(s.data.Y, models.fold.Train)}
 		sample.Gather(c.Data.Dense().RawMatrix().Data, s.data.Dense(), models.fold.Train)
@@ -294,8 +294,8 @@ func riskCells(ctx context.Context, s trialSet, _ trialSize) ([]string, error) {
 	}
 	// The comparison has the difference to the default in per cent. Here the difference is in the
 	// unit of the loss.
-	byDefault, _ := tuned.Risk.against(defaultName)
-	constant, _ := tuned.Risk.against(constantName)
+	byDefault, _ := tuned.Risk.comparisonWith(defaultName)
+	constant, _ := tuned.Risk.comparisonWith(constantName)
 	unit := tuned.Risk.Constant.Mean / 100
 	less := Estimate{Mean: unit * byDefault.Percent.Mean, Low: unit * byDefault.Percent.Low, High: unit * byDefault.Percent.High}
 	var cells []string

@@ -623,9 +623,9 @@ func TestTuneAllocatesThePathAlone(t *testing.T) {
 	d := casetest.Regression(5, 60, 8)
 	c := cvgm.Config{Data: d, Loss: cvgm.SquaredError{}, Standardise: true, Centring: cvgm.MeanCentring, Generalised: true, Workers: 1,
 		Learner: func() learn.Learner { return &linear.ElasticNet{} }}
-	w := &tuning{Tuner: Tuner{MaxEvals: 100000}, c: c, learner: &linear.ElasticNet{}, ctx: t.Context(), limit: t.Context(), out: &Tuned{}}
+	w := &tuning{Tuner: Tuner{MaxEvals: 100000}, c: c, learner: &linear.ElasticNet{}, ctx: t.Context(), limit: t.Context(), result: &Tuned{}}
 	rows := sample.Complement(nil, len(d.Y))
-	splits, err := w.splits(rows, 5)
+	splits, err := w.drawSplits(rows, 5)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -654,7 +654,7 @@ func TestTuneAllocatesThePathAlone(t *testing.T) {
 			return nil
 		}},
 		"pattern search": {run: func() error {
-			s.best = Step{Loss: math.Inf(1)}
+			s.bestStep = Step{Loss: math.Inf(1)}
 			if _, err := s.eval(nil, []float64{1e-4, 1e-4}); err != nil {
 				return err
 			}
@@ -754,15 +754,15 @@ func TestTuneMovesHyperparametersApart(t *testing.T) {
 // this point.
 func TestTuneSetsNoPenaltyToZeroAtAHigherLoss(t *testing.T) {
 	w := casetest.Must(Tuner{}.begin(t.Context(), cvgm.Config{Data: houses(40)}, nil))(t)
-	splits := casetest.Must(w.splits(w.rows(), 5))(t)
+	splits := casetest.Must(w.drawSplits(w.rows(), 5))(t)
 	s := casetest.Must(w.newSearch(w.rows(), splits))(t)
 	start := []float64{s.hyper[0].Lower, s.hyper[1].Default}
 	atZero := casetest.Must(s.eval(nil, []float64{0, start[1]}))(t)
 	for _, less := range []float64{1e-3, 1e-6, 1e-12, 0} {
-		s.best = Step{Hyper: start, Loss: atZero - less*atZero}
-		zeroed, err := s.zero([]int{0})
-		if err != nil || zeroed != (less == 0) || (s.best.Hyper[0] == 0) != zeroed || s.best.Hyper[1] != start[1] {
-			t.Errorf("a loss higher by %g of itself: zeroed is %v, best %v, error %v", less, zeroed, s.best.Hyper, err)
+		s.bestStep = Step{Hyper: start, Loss: atZero - less*atZero}
+		zeroed, err := s.setZero([]int{0})
+		if err != nil || zeroed != (less == 0) || (s.bestStep.Hyper[0] == 0) != zeroed || s.bestStep.Hyper[1] != start[1] {
+			t.Errorf("a loss higher by %g of itself: zeroed is %v, best %v, error %v", less, zeroed, s.bestStep.Hyper, err)
 		}
 	}
 }
@@ -786,7 +786,7 @@ func TestTuneFoldsByTheSmallerClass(t *testing.T) {
 			}
 		}
 		w := begun(t, Tuner{}, d)
-		splits, err := w.splits(w.rows(), 0)
+		splits, err := w.drawSplits(w.rows(), 0)
 		if err != nil || len(splits) != 3 {
 			t.Errorf("smaller class %v: %d folds, want 3, error %v", smaller, len(splits), err)
 		}
@@ -806,7 +806,7 @@ func TestTuneOuterFoldsInTimeShareNoExample(t *testing.T) {
 	for start := 8; start+8 <= len(rows); start += 4 { // blocks that overlap by half
 		splits = append(splits, cvgm.Split{Train: rows[:start], Val: rows[start : start+8]})
 	}
-	outer, err := begun(t, Tuner{Splits: splits}, houses(40)).outer(rows, 3, 0)
+	outer, err := begun(t, Tuner{Splits: splits}, houses(40)).drawOuterFolds(rows, 3, 0)
 	if err != nil || len(outer) != 3 {
 		t.Fatalf("%d outer folds, error %v", len(outer), err)
 	}
@@ -822,14 +822,14 @@ func TestTuneExpectsLessTimeOfFewerFolds(t *testing.T) {
 	var w *tuning
 	var each time.Duration
 	w = begun(t, Tuner{Progress: func(Progress) {
-		w.each += 24 * time.Hour // a time that clocks do not disturb
-		each, w.deadline = w.each, time.Now().Add(time.Minute)
+		w.evalTime += 24 * time.Hour // a time that clocks do not disturb
+		each, w.deadline = w.evalTime, time.Now().Add(time.Minute)
 	}}, houses(40))
-	splits := casetest.Must(w.splits(w.rows(), 8))(t)
+	splits := casetest.Must(w.drawSplits(w.rows(), 8))(t)
 	s := casetest.Must(w.newSearch(w.rows(), splits))(t)
-	fewer, err := w.economise(s, w.rows())
-	if err != nil || len(fewer.splits) != 2 || w.each != each*2/8 {
-		t.Errorf("%d folds of 8, each evaluation %v after %v, error %v", len(fewer.splits), w.each, each, err)
+	fewer, err := w.reduceWork(s, w.rows())
+	if err != nil || len(fewer.splits) != 2 || w.evalTime != each*2/8 {
+		t.Errorf("%d folds of 8, each evaluation %v after %v, error %v", len(fewer.splits), w.evalTime, each, err)
 	}
 }
 
@@ -873,15 +873,15 @@ func TestTuneRiskCountsWeights(t *testing.T) {
 	w := begun(t, Tuner{MaxEvals: 2, Folds: 2, OuterFolds: 3, Repeats: 1}, d)
 	casetest.Must(w.run())(t)
 	var sum, total float64
-	for _, j := range w.judged {
+	for _, j := range w.judgedModels {
 		c := w.constantOn(j.fold.Train)[0]
 		for _, i := range j.fold.Val {
 			sum += d.Weights[i] * (c - d.Y[i]) * (c - d.Y[i])
 			total += d.Weights[i]
 		}
 	}
-	if got := w.out.Risk.Constant.Mean; len(w.judged) != 3 || math.Abs(got-sum/total) > sums*got {
-		t.Errorf("%d folds: risk %v, want %v", len(w.judged), got, sum/total)
+	if got := w.result.Risk.Constant.Mean; len(w.judgedModels) != 3 || math.Abs(got-sum/total) > sums*got {
+		t.Errorf("%d folds: risk %v, want %v", len(w.judgedModels), got, sum/total)
 	}
 }
 

@@ -396,8 +396,8 @@ func (t Tuner) check(d learn.Data) error {
 	return cvgm.CheckGroups(t.Splits, sample.Complement(nil, n)) // each example a group of its own
 }
 
-// fitted reports whether t has a model.
-func (t *Tuned) fitted() bool { return t.Model != nil || t.ClassModels != nil }
+// hasModel reports whether t has a model.
+func (t *Tuned) hasModel() bool { return t.Model != nil || t.ClassModels != nil }
 
 // Metrics describes Regression, Classes or Multiclass in one line. It returns "" if all are nil.
 func (r *Risk) Metrics() string {

@@ -18,52 +18,52 @@ import (
 // tuning is one call of Tune.
 type tuning struct {
 	Tuner
-	c        cvgm.Config   // without Splits
-	prepare  cvgm.Preparer // Config.Prepare; nil if it changes nothing
-	viewed   bool          // the learner reads the matrix X in place, or reads the stored features of Prepare
-	entries  float64       // the number of entries of X; for a sparse X, the number of stored entries
-	table    *table.Table  // the table of the data; nil without one
-	learner  learn.Tunable // the prototype
-	outputs  int           // the number of classes of a learn.ClassLearner; otherwise 0
-	ctx      context.Context
-	limit    context.Context // ctx with the deadline, if there is one
-	began    time.Time
-	deadline time.Time // zero: none
-	out      *Tuned
+	c         cvgm.Config   // without Splits
+	prepare   cvgm.Preparer // Config.Prepare; nil if it changes nothing
+	viewed    bool          // the learner reads the matrix X in place, or reads the stored features of Prepare
+	entries   float64       // the number of entries of X; for a sparse X, the number of stored entries
+	table     *table.Table  // the table of the data; nil without one
+	learner   learn.Tunable // the prototype
+	outputs   int           // the number of classes of a learn.ClassLearner; otherwise 0
+	ctx       context.Context
+	limit     context.Context // ctx with the deadline, if there is one
+	startTime time.Time
+	deadline  time.Time // zero: none
+	result    *Tuned
 
-	beside      int64 // bytes that are in use in addition to a search
-	stage       string
-	evaluations int           // of all searches
-	fits        int           // of the search
-	last        time.Time     // the end of the last evaluation, or began
-	each        time.Duration // the measured time of an evaluation
-	expected    int           // the expected number of evaluations: of the first search, and after it of all searches
-	searches    float64       // the expected number of searches without an outer fold
-	shorter     float64       // the expected time of an evaluation without an outer fold, divided by its time in the first search
-	searched    time.Duration // the measured time of the first search, after its end
-	rival       *rival
-	judged      []judged // the models of the outer folds
-	first       *repeat  // of the outer folds
+	otherBytes   int64 // bytes that are in use in addition to a search
+	stage        string
+	evaluations  int           // of all searches
+	fitCount     int           // of the search
+	lastEnd      time.Time     // the end of the last evaluation, or startTime
+	evalTime     time.Duration // the measured time of an evaluation
+	expected     int           // the expected number of evaluations: of the first search, and after it of all searches
+	searches     float64       // the expected number of searches without an outer fold
+	shorter      float64       // the expected time of an evaluation without an outer fold, divided by its time in the first search
+	searched     time.Duration // the measured time of the first search, after its end
+	rival        *rival
+	judgedModels []judgedModel // the models of the outer folds
+	firstRepeat  *repeat       // of the outer folds
 	// For each fold of the first repeat, foldModels holds the models from which prediction
 	// intervals are made.
 	foldModels []map[contender]foldModel
 }
 
 func (w *tuning) warn(kind WarningKind, format string, args ...any) {
-	w.out.Warnings = append(w.out.Warnings, Warning{kind, fmt.Sprintf(format, args...)})
+	w.result.Warnings = append(w.result.Warnings, Warning{kind, fmt.Sprintf(format, args...)})
 }
 
 // errTime ends a search at the end of MaxTime.
 var errTime = errors.New("cvgm: Tuner.MaxTime is over: raise it")
 
-// evaluated counts one evaluation of a search. It sets the field each to the mean time between two
-// evaluations. This mean includes the time for models and for the start of new searches. It
+// evaluated counts one evaluation of a search. It sets the field evalTime to the mean time between
+// two evaluations. This mean includes the time for models and for the start of new searches. It
 // excludes the first evaluation, which is slower than the others.
 func (w *tuning) evaluated(loss, best float64) {
-	took := time.Since(w.last)
-	w.last = w.last.Add(took)
+	took := time.Since(w.lastEnd)
+	w.lastEnd = w.lastEnd.Add(took)
 	w.evaluations++
-	w.each += (took - w.each) / time.Duration(max(1, w.evaluations-1))
+	w.evalTime += (took - w.evalTime) / time.Duration(max(1, w.evaluations-1))
 	w.report(w.stage, loss, best)
 }
 
@@ -72,7 +72,7 @@ func (w *tuning) report(stage string, loss, best float64) {
 	if w.Progress == nil {
 		return
 	}
-	p := Progress{Stage: stage, Evaluations: w.evaluations, Loss: loss, Best: best, Elapsed: time.Since(w.began)}
+	p := Progress{Stage: stage, Evaluations: w.evaluations, Loss: loss, Best: best, Elapsed: time.Since(w.startTime)}
 	if w.evaluations >= 2 {
 		p.Left = w.left()
 		if !w.deadline.IsZero() {
@@ -83,7 +83,7 @@ func (w *tuning) report(stage string, loss, best float64) {
 }
 
 // measured returns the time of all evaluations except the first one.
-func (w *tuning) measured() time.Duration { return w.each * time.Duration(w.evaluations-1) }
+func (w *tuning) measured() time.Duration { return w.evalTime * time.Duration(w.evaluations-1) }
 
 // left returns the estimated remaining time. The times of the searches without an outer fold are
 // measured, too. The expected time of one of them then counts as a further measurement.
@@ -91,7 +91,7 @@ func (w *tuning) left() time.Duration {
 	remaining := float64(max(1, w.expected-w.evaluations))
 	if w.searched == 0 {
 		evaluations := float64(max(w.expected, w.evaluations))
-		return time.Duration((remaining + w.searches*evaluations*w.shorter) * float64(w.each))
+		return time.Duration((remaining + w.searches*evaluations*w.shorter) * float64(w.evalTime))
 	}
 	without := float64(w.measured()-w.searched) + w.shorter*float64(w.searched)
 	return time.Duration(remaining * without / float64(w.evaluations))
@@ -119,8 +119,8 @@ func (w *tuning) starts() int {
 // evaluated with gradients, and the descents from these points use the same gradients.
 const largeTable = 200_000
 
-// large reports whether the table of examples and columns is large.
-func (w *tuning) large() bool {
+// isLarge reports whether the table of examples and columns is large.
+func (w *tuning) isLarge() bool {
 	return w.entries > largeTable
 }
 
@@ -132,18 +132,18 @@ func (w *tuning) kinked() bool {
 
 // classes reports whether the task has two classes: all labels are ±1. It returns false for the
 // numbers of several classes.
-func (w *tuning) classes() bool { return !w.joint() && allSigns(w.c.Data.Y) }
+func (w *tuning) classes() bool { return !w.isJoint() && allSigns(w.c.Data.Y) }
 
-// joint reports whether the learner is a joint model of several classes. The prediction for a row
+// isJoint reports whether the learner is a joint model of several classes. The prediction for a row
 // is then the log odds of the row's own class. The loss compares this prediction with the label 1.
-func (w *tuning) joint() bool { return w.outputs > 0 }
+func (w *tuning) isJoint() bool { return w.outputs > 0 }
 
 // stratified reports whether the labels are classes. Folds are then drawn by class.
-func (w *tuning) stratified() bool { return w.classes() || w.joint() }
+func (w *tuning) stratified() bool { return w.classes() || w.isJoint() }
 
 // classLabels returns the labels of the classes.
 func (w *tuning) classLabels() []float64 {
-	if !w.joint() {
+	if !w.isJoint() {
 		return []float64{-1, 1}
 	}
 	labels := make([]float64, w.outputs)
@@ -155,10 +155,10 @@ func (w *tuning) classLabels() []float64 {
 
 // label returns a label as it is written in the table's file: the text of a class, or a number.
 func (w *tuning) label(y float64) string {
-	if w.table != nil && len(w.table.Classes) == 2 && !w.joint() {
+	if w.table != nil && len(w.table.Classes) == 2 && !w.isJoint() {
 		return strconv.Quote(w.table.Classes[map[bool]int{true: 1}[y > 0]])
 	}
-	if w.joint() && w.table != nil {
+	if w.isJoint() && w.table != nil {
 		return strconv.Quote(w.table.Classes[int(y)])
 	}
 	if w.classes() {
@@ -167,8 +167,8 @@ func (w *tuning) label(y float64) string {
 	return fmt.Sprint(y)
 }
 
-// judged holds the hyperparameters of those models that an outer fold judges.
-type judged struct {
+// judgedModel holds the hyperparameters of those models that an outer fold judges.
+type judgedModel struct {
 	fold             cvgm.Split
 	tuned, byDefault []float64
 }

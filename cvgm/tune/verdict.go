@@ -13,8 +13,8 @@ const (
 	defaultName  = "the default hyperparameters"
 )
 
-// against returns the comparison with the named model. It returns false if there is none.
-func (r *Risk) against(name string) (assess.Comparison, bool) {
+// comparisonWith returns the comparison with the named model. It returns false if there is none.
+func (r *Risk) comparisonWith(name string) (assess.Comparison, bool) {
 	if r != nil {
 		for _, c := range r.Comparisons {
 			if c.With == name {
@@ -28,9 +28,9 @@ func (r *Risk) against(name string) (assess.Comparison, bool) {
 // Verdict returns a sentence that names the model to use. It follows from the intervals of
 // Risk.Comparisons.
 func (t *Tuned) Verdict() string {
-	constant, compared := t.Risk.against(constantName)
-	byDefault, _ := t.Risk.against(defaultName)
-	rival, _ := t.Risk.against(rivalName(t.Risk))
+	constant, compared := t.Risk.comparisonWith(constantName)
+	byDefault, _ := t.Risk.comparisonWith(defaultName)
+	rival, _ := t.Risk.comparisonWith(rivalName(t.Risk))
 	switch {
 	case t.Choice == ChoseConstant && (constant.Worse() || byDefault.Worse()):
 		return "Use a constant prediction, which Model is: the tuned model is worse."
@@ -85,7 +85,7 @@ func (t *Tuned) String() string {
 		}
 	}
 	fmt.Fprintf(&b, "\n%sCV loss %.4g", widthLines(widths), t.Loss)
-	if t.fitted() {
+	if t.hasModel() {
 		fmt.Fprintf(&b, " ± %.2g", t.StandardError)
 	}
 	switch t.Choice {
@@ -98,7 +98,7 @@ func (t *Tuned) String() string {
 	}
 	fmt.Fprintf(&b, "; default %.4g, constant prediction %.4g\n", t.DefaultLoss, t.ConstantLoss)
 	if r := t.Risk; r != nil {
-		fmt.Fprintf(&b, "risk by %s, with 95 %% intervals: tuned %v, default %v, constant prediction %v\n", r.outer(), r.Tuned, r.Default, r.Constant)
+		fmt.Fprintf(&b, "risk by %s, with 95 %% intervals: tuned %v, default %v, constant prediction %v\n", r.foldsInWords(), r.Tuned, r.Default, r.Constant)
 		if t.Choice != ChoseWinner {
 			fmt.Fprintf(&b, "risk of the choice between them: %v\n", r.Selected)
 		}
@@ -117,8 +117,8 @@ func (t *Tuned) writeWarnings(b *strings.Builder, doubts bool) {
 	}
 }
 
-// outer describes the number of outer folds in words.
-func (r *Risk) outer() string {
+// foldsInWords describes the number of outer folds in words.
+func (r *Risk) foldsInWords() string {
 	if r.Repeats > 1 {
 		return fmt.Sprintf("%d repeats of %d outer folds", r.Repeats, r.Folds)
 	}

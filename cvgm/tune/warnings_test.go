@@ -70,7 +70,7 @@ func TestDominantWeight(t *testing.T) {
 				t.Errorf("the share %.2f: the CV loss ± %v, the risk %v", share, c.StandardError, tuned.Risk.Tuned)
 			}
 		}
-		if c, _ := tuned.Risk.against(constantName); weight >= 1e6 && (c.Better() || c.Worse()) {
+		if c, _ := tuned.Risk.comparisonWith(constantName); weight >= 1e6 && (c.Better() || c.Worse()) {
 			t.Errorf("one example decides: %v", c)
 		}
 	}
@@ -108,9 +108,9 @@ func TestBoundsAreNear(t *testing.T) {
 		{40, " ended near the upper bound "},
 		{math.Exp(math.Log(50)), " ended at the upper bound "},
 	} {
-		w := &tuning{out: &Tuned{Hyper: []float64{test.v}}}
-		w.warnOfBounds(&tuneSearch{space: space{hyper: []learn.Hyperparameter{{Name: "λ1", Lower: 1, Upper: 50}}, free: free}})
-		if text := warningText(w.out, AtBound); !strings.Contains(text, test.want) || (text == "") != (test.want == "") {
+		w := &tuning{result: &Tuned{Hyper: []float64{test.v}}}
+		w.warnOfBounds(&tuneSearch{space: space{hyper: []learn.Hyperparameter{{Name: "λ1", Lower: 1, Upper: 50}}, isFree: free}})
+		if text := warningText(w.result, AtBound); !strings.Contains(text, test.want) || (text == "") != (test.want == "") {
 			t.Errorf("%v: %q, want %q", test.v, text, test.want)
 		}
 	}
@@ -153,7 +153,7 @@ func TestVerdictNamesTheCVLoss(t *testing.T) {
 	}
 	tuner.OuterFolds = 0
 	tuned := mustTune(t, tuner, d)
-	if c, _ := tuned.Risk.against(constantName); c.Worse() != strings.HasSuffix(tuned.Verdict(), "the tuned model is worse.") {
+	if c, _ := tuned.Risk.comparisonWith(constantName); c.Worse() != strings.HasSuffix(tuned.Verdict(), "the tuned model is worse.") {
 		t.Errorf("%v", tuned)
 	}
 }

@@ -64,23 +64,23 @@ func (s *tuneSearch) oneWidth(d learn.Data) error {
 	}
 	design := slices.Clone(s.lookAt)
 	// This evaluates the defaults, whose loss is a result.
-	if err := s.ended(s.looks(1)); err != nil || s.outOf != "" {
+	if err := s.storeBudget(s.evaluateDesign(1)); err != nil || s.outOf != "" {
 		return err
 	}
-	part, err := s.part(d, restrict(s.splits, s.rows))
+	part, err := s.searchOnSplits(d, restrictSplits(s.splits, s.rows))
 	if err != nil {
 		return err
 	}
 	part.lookAt = design
-	if err := s.ended(s.runPart(part, part.oneDescent)); err != nil {
+	if err := s.storeBudget(s.runPart(part, part.oneDescent)); err != nil {
 		return err
 	}
-	s.failed, s.failure = part.failed, part.failure
+	s.failedCount, s.failure = part.failedCount, part.failure
 	loss := math.Inf(1)
-	if args.Finite(part.best.Loss) {
-		s.last = true
-		loss, err = s.eval(nil, part.best.Hyper)
-		if s.last = false; err != nil {
+	if args.Finite(part.bestStep.Loss) {
+		s.timeIgnored = true
+		loss, err = s.eval(nil, part.bestStep.Hyper)
+		if s.timeIgnored = false; err != nil {
 			return err
 		}
 	}
@@ -93,13 +93,13 @@ func (s *tuneSearch) oneWidth(d learn.Data) error {
 // oneDescent evaluates the design, descends from the best point, and tries zeros. The descents in all
 // widths, which follow, find more than further descents in one width.
 func (s *tuneSearch) oneDescent() error {
-	if err := s.looks(len(s.lookAt)); err != nil || !slices.Contains(s.free, true) || !args.Finite(s.best.Loss) {
+	if err := s.evaluateDesign(len(s.lookAt)); err != nil || !slices.Contains(s.isFree, true) || !args.Finite(s.bestStep.Loss) {
 		return err
 	}
-	if err := s.descend(s.best.Hyper); err != nil {
+	if err := s.descend(s.bestStep.Hyper); err != nil {
 		return err
 	}
-	return s.zeros()
+	return s.tryZeros()
 }
 
 // widths searches for a width of each feature. It begins at the best point of the search with one
@@ -117,18 +117,18 @@ func (s *tuneSearch) oneDescent() error {
 //     conditions hold. On fresh folds, its loss with the price of the widths is below the loss of
 //     the common width. On the splits of the search, its CV loss is lower.
 func (s *tuneSearch) widths(d learn.Data) error {
-	one, rule := s.best.Hyper, findMany
+	one, rule := s.bestStep.Hyper, findMany
 	if s.freeWidths()*bearable <= len(s.rows) {
 		rule = findFew
 	}
-	find, err := s.drawn(d, rule)
+	find, err := s.searchOnView(d, rule)
 	if err != nil {
 		return err
 	}
-	find.tied, find.brief = false, true
+	find.commonFactor, find.brief = false, true
 	noisy, smooth := slices.Clone(one), slices.Clone(one)
 	for i := range s.hyper {
-		if s.free[i] && s.isWidth(i) {
+		if s.isFree[i] && s.isWidth(i) {
 			find.hyper[i].Lower = leastWidth * one[i]
 			smooth[i] *= smoothStart
 		} else {
@@ -142,44 +142,44 @@ func (s *tuneSearch) widths(d learn.Data) error {
 			return err
 		}
 	}
-	if !args.Finite(find.best.Loss) {
+	if !args.Finite(find.bestStep.Loss) {
 		return nil
 	}
 	if err := s.runPart(find, find.stepWidths); err != nil {
 		return err
 	}
-	scale, err := s.drawn(d, scaleWidths)
+	scale, err := s.searchOnView(d, scaleWidths)
 	if err != nil {
 		return err
 	}
 	copy(scale.hyper, find.hyper)
-	if err := s.runPart(scale, func() error { return scale.scaleWidths(find.best.Hyper) }); err != nil {
+	if err := s.runPart(scale, func() error { return scale.scaleWidths(find.bestStep.Hyper) }); err != nil {
 		return err
 	}
-	judge, err := s.drawn(d, judgeWidths)
+	judge, err := s.searchOnView(d, judgeWidths)
 	if err != nil {
 		return err
 	}
 	better := false
-	if err := s.runPart(judge, func() (err error) { better, err = judge.prefers(scale.best.Hyper, one); return err }); err != nil || !better {
+	if err := s.runPart(judge, func() (err error) { better, err = judge.prefers(scale.bestStep.Hyper, one); return err }); err != nil || !better {
 		return err
 	}
 	for i := range s.hyper {
 		s.hyper[i].Lower = find.hyper[i].Lower
 	}
-	_, err = s.eval(nil, scale.best.Hyper)
+	_, err = s.eval(nil, scale.bestStep.Hyper)
 	return err
 }
 
 // runPart runs a search that is a part of this search. It adds the evaluations and fits of the part
 // to the counts of this search. It reserves one evaluation of this search for the best point of the
 // part.
-func (s *tuneSearch) runPart(part *tuneSearch, run func() error) error {
-	done := len(part.path)
-	part.before, part.fits = s.before+len(s.path)-done+1, 0
+func (s *tuneSearch) runPart(partSearch *tuneSearch, run func() error) error {
+	done := len(partSearch.path)
+	partSearch.earlierEvaluations, partSearch.fitCount = s.earlierEvaluations+len(s.path)-done+1, 0
 	err := run()
-	s.before += len(part.path) - done
-	s.fits += part.fits
+	s.earlierEvaluations += len(partSearch.path) - done
+	s.fitCount += partSearch.fitCount
 	return err
 }
 
@@ -190,44 +190,44 @@ func (s *tuneSearch) runPart(part *tuneSearch, run func() error) error {
 // features. At a small γ the kernel is nearly linear, so a descent alone would not find a feature
 // whose linear effect is zero.
 func (s *tuneSearch) stepWidths() error {
-	lowest, err := s.withoutSmall(s.best)
+	lowest, err := s.withoutSmall(s.bestStep)
 	if err != nil {
 		return err
 	}
 	for trials, next := 0, lowest; ; {
-		s.best.Loss = math.Inf(1)
+		s.bestStep.Loss = math.Inf(1)
 		if err := s.descendWithin(next.Hyper, widthDescent); err != nil {
 			return err
 		}
-		if next.Loss < s.best.Loss {
-			s.best = next
+		if next.Loss < s.bestStep.Loss {
+			s.bestStep = next
 		}
-		if trials > 0 && !(s.priced(s.best) < s.priced(lowest)) {
-			s.best = lowest
+		if trials > 0 && !(s.pricedLoss(s.bestStep) < s.pricedLoss(lowest)) {
+			s.bestStep = lowest
 			return nil
 		}
-		lowest = s.best
+		lowest = s.bestStep
 		if trials += s.freeWidths(); trials > widthTrials {
 			return nil
 		}
 		var found bool
 		if next, found, err = s.oneFeature(lowest.Hyper); err != nil || !found || next.Loss > widthRaise*lowest.Loss {
-			s.best = lowest
+			s.bestStep = lowest
 			return err
 		}
 	}
 }
 
 // oneFeature adds one feature to x, or removes one feature from x. It returns the change with the
-// lowest priced loss. The result found is false if no such change can be fitted.
-func (s *tuneSearch) oneFeature(x []float64) (lowest Step, found bool, err error) {
+// lowest priced loss. The result fitted is false if no such change can be fitted.
+func (s *tuneSearch) oneFeature(x []float64) (lowest Step, fitted bool, err error) {
 	var kept []float64
 	for _, i := range s.widthsOf(x) {
 		kept = append(kept, x[i])
 	}
 	slices.Sort(kept)
 	for i, v := range x {
-		if !s.free[i] || !s.isWidth(i) || v > 0 && len(kept) == 1 {
+		if !s.isFree[i] || !s.isWidth(i) || v > 0 && len(kept) == 1 {
 			continue
 		}
 		y := slices.Clone(x)
@@ -237,17 +237,17 @@ func (s *tuneSearch) oneFeature(x []float64) (lowest Step, found bool, err error
 		if _, err := s.eval(nil, y); err != nil {
 			return lowest, false, err
 		}
-		if step := s.path[len(s.path)-1]; args.Finite(step.Loss) && (!found || s.priced(step) < s.priced(lowest)) {
-			lowest, found = step, true
+		if step := s.path[len(s.path)-1]; args.Finite(step.Loss) && (!fitted || s.pricedLoss(step) < s.pricedLoss(lowest)) {
+			lowest, fitted = step, true
 		}
 	}
-	return lowest, found, nil
+	return lowest, fitted, nil
 }
 
 // widthsOf returns the indices of the free widths of x that are above 0, in ascending order of γ.
 func (s *tuneSearch) widthsOf(x []float64) (order []int) {
 	for i, v := range x {
-		if s.free[i] && s.isWidth(i) && v > 0 {
+		if s.isFree[i] && s.isWidth(i) && v > 0 {
 			order = append(order, i)
 		}
 	}
@@ -257,42 +257,42 @@ func (s *tuneSearch) widthsOf(x []float64) (order []int) {
 
 // withoutSmall removes features from a point, one after the other in ascending order of γ. Of all
 // these points it returns the point with the lowest priced loss.
-func (s *tuneSearch) withoutSmall(from Step) (Step, error) {
-	x := slices.Clone(from.Hyper)
+func (s *tuneSearch) withoutSmall(startStep Step) (Step, error) {
+	x := slices.Clone(startStep.Hyper)
 	order := s.widthsOf(x)
-	largest, without, lowest := x[order[len(order)-1]], from, s.priced(from)
+	largest, bestSmaller, lowest := x[order[len(order)-1]], startStep, s.pricedLoss(startStep)
 	for k, i := range order[:len(order)-1] {
 		if x[i] = 0; x[order[k+1]] <= noWidth*largest {
 			continue
 		}
 		if _, err := s.eval(nil, x); err != nil {
-			return without, err
+			return bestSmaller, err
 		}
 		step := s.path[len(s.path)-1]
-		priced := s.priced(step)
+		priced := s.pricedLoss(step)
 		if priced <= lowest {
-			without, lowest = step, priced
+			bestSmaller, lowest = step, priced
 		} else if priced-s.widthsPrice(x) > lowest { // above lowest even without its price
 			break
 		}
 	}
-	return without, nil
+	return bestSmaller, nil
 }
 
 // scaleWidths descends from x in a common factor of the widths, removes features of small γ, and
 // descends again.
 func (s *tuneSearch) scaleWidths(x []float64) error {
-	if err := s.descend(x); err != nil || !args.Finite(s.best.Loss) {
+	if err := s.descend(x); err != nil || !args.Finite(s.bestStep.Loss) {
 		return err
 	}
-	without, err := s.withoutSmall(s.best)
+	without, err := s.withoutSmall(s.bestStep)
 	if err != nil {
 		return err
 	}
-	s.best.Loss = math.Inf(1)
+	s.bestStep.Loss = math.Inf(1)
 	err = s.descend(without.Hyper)
-	if !(s.best.Loss <= without.Loss) {
-		s.best = without
+	if !(s.bestStep.Loss <= without.Loss) {
+		s.bestStep = without
 	}
 	return err
 }
@@ -312,45 +312,46 @@ func (s *tuneSearch) widthsPrice(x []float64) float64 {
 	return (2 + 1.5*math.Log(float64(s.freeWidths()))) * float64(len(s.widthsOf(x)))
 }
 
-// priced returns N times the logarithm of the loss, plus the price of the widths.
-func (s *tuneSearch) priced(step Step) float64 {
+// pricedLoss returns N times the logarithm of the loss, plus the price of the widths.
+func (s *tuneSearch) pricedLoss(step Step) float64 {
 	return float64(len(s.rows))*math.Log(step.Loss) + s.widthsPrice(step.Hyper)
 }
 
-// prefers reports whether x has a lower priced loss than the point common, which has one width for
+// prefers reports whether x has a lower priced loss than the point xCommon, which has one width for
 // all features. It returns false if a loss is below 0.
-func (s *tuneSearch) prefers(x, common []float64) (bool, error) {
+func (s *tuneSearch) prefers(x, xCommon []float64) (bool, error) {
 	with, err := s.eval(nil, x)
 	if err != nil {
 		return false, err
 	}
-	without, err := s.eval(nil, common)
-	return s.priced(Step{Hyper: x, Loss: with}) < float64(len(s.rows))*math.Log(without), err
+	without, err := s.eval(nil, xCommon)
+	return s.pricedLoss(Step{Hyper: x, Loss: with}) < float64(len(s.rows))*math.Log(without), err
 }
 
-// view returns the rows of the search, standardised on all these rows as for the final model. On
-// this view, a [learn.FoldLearner] can fit all splits at once. The field X of the result is nil if
-// the learner reads the data in place.
-func (s *tuneSearch) view() (d learn.Data, err error) {
+// standardisedRows returns the rows of the search, standardised on all these rows as for the final
+// model. On this view, a [learn.FoldLearner] can fit all splits at once. The field X of the result
+// is nil if the learner reads the data in place.
+func (s *tuneSearch) standardisedRows() (d learn.Data, err error) {
 	if s.w.viewed || s.w.c.Centring != cvgm.NoCentring {
 		return d, nil
 	}
 	d.Y, d.Weights = sample.Pick(s.w.c.Data.Y, s.rows), sample.Pick(s.w.c.Data.Weights, s.rows)
-	d.X, err = s.w.seen(s.rows)
+	d.X, err = s.w.featuresOf(s.rows)
 	return d, err
 }
 
-// drawn returns a search on the view d. Its splits are the user's splits, or are drawn by the rule.
-func (s *tuneSearch) drawn(d learn.Data, rule widthRule) (*tuneSearch, error) {
+// searchOnView returns a search on the view d. Its splits are the user's splits, or are drawn by
+// the rule.
+func (s *tuneSearch) searchOnView(d learn.Data, rule widthRule) (*tuneSearch, error) {
 	splits, err := s.widthSplits(rule)
 	if err != nil {
 		return nil, err
 	}
-	return s.part(d, splits)
+	return s.searchOnSplits(d, splits)
 }
 
-// part returns a search on splits of the view.
-func (s *tuneSearch) part(d learn.Data, splits []cvgm.Split) (*tuneSearch, error) {
+// searchOnSplits returns a search on splits of the view.
+func (s *tuneSearch) searchOnSplits(d learn.Data, splits []cvgm.Split) (*tuneSearch, error) {
 	place := map[int]int{}
 	for k, i := range s.rows {
 		place[i] = k
@@ -370,7 +371,7 @@ func (s *tuneSearch) part(d learn.Data, splits []cvgm.Split) (*tuneSearch, error
 		c.Splits = append(c.Splits, cvgm.Split{Train: at(split.Train), Val: at(split.Val)})
 	}
 	_, n := d.X.Dims()
-	beside := memory.Add(s.w.beside, within.Bytes(), s.w.seenBytes(len(s.rows)), bytesOf(len(s.rows), n))
+	beside := memory.Add(s.w.otherBytes, within.Bytes(), s.w.seenBytes(len(s.rows)), bytesOf(len(s.rows), n))
 	if err := tooLarge(c, memory.Add(c.Bytes(), beside), len(splits)); err != nil {
 		return nil, err
 	}
@@ -380,8 +381,8 @@ func (s *tuneSearch) part(d learn.Data, splits []cvgm.Split) (*tuneSearch, error
 		return nil, err
 	}
 	p := *s
-	p.cv, p.splits, p.hyper, p.best, p.path, p.known, p.lookAt = cv, c.Splits, slices.Clone(s.hyper), Step{Loss: math.Inf(1)}, nil, nil, nil
-	p.trial, p.start = make([]float64, len(s.hyper)), 0
+	p.cv, p.splits, p.hyper, p.bestStep, p.path, p.designPoints, p.lookAt = cv, c.Splits, slices.Clone(s.hyper), Step{Loss: math.Inf(1)}, nil, nil, nil
+	p.trialPoint, p.descentNumber = make([]float64, len(s.hyper)), 0
 	return &p, nil
 }
 
@@ -389,10 +390,10 @@ func (s *tuneSearch) part(d learn.Data, splits []cvgm.Split) (*tuneSearch, error
 // Otherwise it draws splits by the rule, in the same way as the folds of the search are drawn.
 func (s *tuneSearch) widthSplits(rule widthRule) (all []cvgm.Split, err error) {
 	if s.w.Tuner.Splits != nil {
-		return restrict(s.splits, s.rows), nil
+		return restrictSplits(s.splits, s.rows), nil
 	}
 	draws, src := rule.draws, rand.New(rand.NewPCG(s.w.Seed, rule.stream))
-	if len(s.rows) > largeData || s.w.large() {
+	if len(s.rows) > largeData || s.w.isLarge() {
 		draws = rule.largeDraws
 	}
 	folds := min(rule.folds, s.w.mostFolds(s.rows))

@@ -151,7 +151,7 @@ func TestWidthSplits(t *testing.T) {
 		w := casetest.Must(tuner.begin(t.Context(), cvgm.Config{Data: d}, nil))(t)
 		splits := own
 		if tuner.Splits == nil {
-			splits = casetest.Must(w.splits(rows, 0))(t)
+			splits = casetest.Must(w.drawSplits(rows, 0))(t)
 		}
 		return &tuneSearch{w: w, rows: rows, splits: splits}
 	}
@@ -172,7 +172,7 @@ func TestWidthSplits(t *testing.T) {
 			}
 		}
 		for k, s := range casetest.Must(search(Tuner{Splits: own}).widthSplits(rule))(t) {
-			if want := restrict(own, rows)[k]; !slices.Equal(s.Train, want.Train) || !slices.Equal(s.Val, want.Val) {
+			if want := restrictSplits(own, rows)[k]; !slices.Equal(s.Train, want.Train) || !slices.Equal(s.Val, want.Val) {
 				t.Errorf("splits %v, not %v", s, want)
 			}
 		}

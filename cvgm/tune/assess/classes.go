@@ -193,7 +193,7 @@ func calibration(samples []Sample) []Bin {
 
 // String describes the metrics in one line. It leaves out metrics that are NaN.
 func (r Regression) String() string {
-	return fmt.Sprintf("RMSE %.4g, MAE %.4g", r.RMSE, r.MAE) + known("R²", r.R2)
+	return fmt.Sprintf("RMSE %.4g, MAE %.4g", r.RMSE, r.MAE) + knownMetric("R²", r.R2)
 }
 
 // String describes the metrics in one line. It leaves out metrics that are NaN.
@@ -204,15 +204,15 @@ func (c Classes) String() string {
 
 // Metrics is String without Confusion.
 func (c Classes) Metrics() string {
-	text := fmt.Sprintf("accuracy %.3g", c.Accuracy) + known("balanced accuracy", c.Balanced) + known("AUC", c.AUC)
+	text := fmt.Sprintf("accuracy %.3g", c.Accuracy) + knownMetric("balanced accuracy", c.Balanced) + knownMetric("AUC", c.AUC)
 	if p := c.Probabilities; p != nil {
-		text += known("log loss", p.LogLoss) + known("Brier score", p.Brier)
+		text += knownMetric("log loss", p.LogLoss) + knownMetric("Brier score", p.Brier)
 	}
 	return text
 }
 
-// known returns a metric for a list of metrics, or "" if the rows do not determine it.
-func known(name string, v float64) string {
+// knownMetric returns a metric for a list of metrics, or "" if the rows do not determine it.
+func knownMetric(name string, v float64) string {
 	if math.IsNaN(v) {
 		return ""
 	}

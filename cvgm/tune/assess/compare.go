@@ -71,7 +71,7 @@ const power = .8
 // Compare compares the risk of a model with the risk of another model. The result is in per cent of
 // the risk of a constant prediction. The parameters a, b and constant hold the losses of the model,
 // of the other model and of the constant prediction. Their indices are [repeat][row]. The string
-// other names the other model. The parameter questions is the number of all comparisons of the
+// otherName names the other model. The parameter questions is the number of all comparisons of the
 // model on these rows. The intervals of all these comparisons hold at the same time with a
 // probability of .95 (Bonferroni).
 //
@@ -82,7 +82,7 @@ const power = .8
 // holds the losses of the constant prediction and no loss in a is negative, the difference is at
 // least −100 %, and the interval ends there. A loss of +Inf in b means that the other model failed.
 // The result ok is false if the risk of the constant prediction is not above 0.
-func (r Rows) Compare(other string, a, b, constant [][]float64, questions int) (c Comparison, ok bool) {
+func (r Rows) Compare(otherName string, a, b, constant [][]float64, questions int) (c Comparison, ok bool) {
 	unit, _, _ := r.mean(constant, ofRisk)
 	if !(unit > 0) || !args.Finite(unit) {
 		return Comparison{}, false
@@ -98,11 +98,11 @@ func (r Rows) Compare(other string, a, b, constant [][]float64, questions int) (
 	}
 	ratio, _, _ := r.mean(combine(0), ofDifference)
 	if !args.Finite(ratio) {
-		return Comparison{With: other, Percent: Estimate{ratio, ratio, ratio}}, true
+		return Comparison{With: otherName, Percent: Estimate{ratio, ratio, ratio}}, true
 	}
 	_, se, freedom := r.mean(combine(ratio), ofDifference)
 	reach := 100 * se * quantile(freedom, 1-(1-Confidence)/2/float64(questions))
-	c = Comparison{With: other, Percent: Estimate{100 * ratio, 100*ratio - reach, 100*ratio + reach}, Shown: reach}
+	c = Comparison{With: otherName, Percent: Estimate{100 * ratio, 100*ratio - reach, 100*ratio + reach}, Shown: reach}
 	if args.Finite(se) {
 		c.Shown += 100 * se * quantile(freedom, power)
 	}

@@ -96,13 +96,13 @@ func ClassifyMulti(probabilities bool, samples ...ClassSample) (Multiclass, erro
 }
 
 // check returns an error for the first field of the sample s that cannot be used, or that does not
-// agree with the first sample. The parameter k is the number of the sample s.
-func (s ClassSample) check(k int, first ClassSample, probabilities bool) error {
+// agree with firstSample. The parameter k is the number of the sample s.
+func (s ClassSample) check(k int, firstSample ClassSample, probabilities bool) error {
 	if s.Decisions == nil {
 		return args.Bad("ClassSample.Decisions", qpdiff.ErrEmpty, "give a row per label", "is nil in sample %d", k)
 	}
 	rows, classes := s.Decisions.Dims()
-	_, want := first.Decisions.Dims()
+	_, want := firstSample.Decisions.Dims()
 	if err := args.First(
 		args.BadIf(rows != len(s.Y), "ClassSample.Decisions", qpdiff.ErrShape, "give a row per label", "has %d rows for %d labels in sample %d", rows, len(s.Y), k),
 		args.BadIf(classes != want || classes < 2, "ClassSample.Decisions", qpdiff.ErrShape, "give a column for each of two or more classes", "has %d columns in sample %d, and %d in the first one", classes, k, want),
@@ -173,7 +173,7 @@ func (s ClassSample) add(mean *Multiclass, share float64) {
 
 // String describes the metrics in one line. It leaves out metrics that are NaN.
 func (m Multiclass) String() string {
-	text := fmt.Sprintf("accuracy %.3g where the largest class has %.3g", m.Accuracy, m.Majority) + known("balanced accuracy", m.Balanced)
+	text := fmt.Sprintf("accuracy %.3g where the largest class has %.3g", m.Accuracy, m.Majority) + knownMetric("balanced accuracy", m.Balanced)
 	if p := m.Probabilities; p != nil {
 		text += fmt.Sprintf("; log loss %.3g, Brier score %.3g", p.LogLoss, p.Brier)
 	}
