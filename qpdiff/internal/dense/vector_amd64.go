@@ -9,15 +9,16 @@ package dense
 //go:noescape
 func subtractPairs(dst *float64, n int, a *float64, stride int, f *float64, pairs int)
 
-// gramTile adds products to two rows of eight entries of dst, a matrix with the given width. They are the
-// products of the two columns at a with the eight columns at b, whose rows are stride entries apart. Each group
-// has four rows, and the sum of four products is added at a time.
+// gramTile adds products to two rows of eight entries of dst, a matrix with the given width. These are the
+// products of two columns, which begin at a, with eight columns, which begin at b. Rows are stride entries
+// apart. Each group has four rows, and the sum of four products is added at a time.
 //
 //go:noescape
 func gramTile(dst *float64, width int, a *float64, b *float64, stride int, groups int)
 
-// productTile adds products to four rows of eight entries of dst, which are width entries apart. They are the
-// products of the four rows of depth entries at a, stride entries apart, with the depth rows of eight entries at b.
+// productTile adds a matrix product to four rows of eight entries of dst, which are width entries apart. The
+// left factor begins at a. It has four rows of depth entries, which are stride entries apart. The right factor
+// begins at b, and has eight columns.
 //
 //go:noescape
 func productTile(dst *float64, width int, a *float64, stride int, b *float64, depth int)
@@ -29,113 +30,116 @@ func productTile(dst *float64, width int, a *float64, stride int, b *float64, de
 //go:noescape
 func subtractPairsWide(dst *float64, n int, a *float64, stride int, f *float64, pairs int)
 
-// gramTileWide adds products to two rows of eight entries of dst, a matrix with the given width. They are the
-// products of the two columns at a with the eight columns at b, whose rows are stride entries apart. Each group
-// has four rows, and the sum of four products is added at a time.
+// gramTileWide adds products to two rows of eight entries of dst, a matrix with the given width. These are the
+// products of two columns, which begin at a, with eight columns, which begin at b. Rows are stride entries
+// apart. Each group has four rows, and the sum of four products is added at a time.
 //
 //go:noescape
 func gramTileWide(dst *float64, width int, a *float64, b *float64, stride int, groups int)
 
-// productTileWide adds products to four rows of eight entries of dst, which are width entries apart. They are the
-// products of the four rows of depth entries at a, stride entries apart, with the depth rows of eight entries at b.
+// productTileWide adds a matrix product to four rows of eight entries of dst, which are width entries apart. The
+// left factor begins at a. It has four rows of depth entries, which are stride entries apart. The right factor
+// begins at b, and has eight columns.
 //
 //go:noescape
 func productTileWide(dst *float64, width int, a *float64, stride int, b *float64, depth int)
 
-// productTileSingle sets four rows of sixteen entries of dst to the products of four columns at a with sixteen
-// columns at b. Both have depth rows of sixteen entries.
+// productTileSingle sets four rows of sixteen entries of dst to the products of four columns, which begin at a,
+// with sixteen columns, which begin at b. The number of rows is depth, and each row has sixteen entries.
 //
 //go:noescape
 func productTileSingle(dst *float32, a *float32, b *float32, depth int)
 
-// dot4 sets the four entries of dst to the products of x with the rows of n entries at a, b, c
-// and d, in the order of gonum's DotUnitary.
+// dot4 sets the four entries of dst to the inner products of x with the vectors a, b, c and d of n entries. The
+// terms are added in the order of gonum's DotUnitary.
 //
 //go:noescape
 func dot4(dst *float64, a *float64, b *float64, c *float64, d *float64, x *float64, n int)
 
-// add4 adds f[0] times the row of n entries at a to dst. It then adds f[1] times the row at b, and so on for
-// c and d.
+// add4 adds f[0] times the vector a of n entries to dst. It then does the same with f[1] and b,
+// with f[2] and c, and with f[3] and d.
 //
 //go:noescape
 func add4(dst *float64, n int, f *float64, a *float64, b *float64, c *float64, d *float64)
 
-// add4Less adds f[0] times the row of n entries at a minus the row at e to dst. It then adds f[1] times the row at b, and so on for
-// c and d.
+// add4Less adds f[0] times the difference a − e of two vectors of n entries to dst. It then does the same with f[1] and b,
+// with f[2] and c, and with f[3] and d.
 //
 //go:noescape
 func add4Less(dst *float64, n int, f *float64, a *float64, b *float64, c *float64, d *float64, e *float64)
 
-// gatherUpper sets the upper triangle of dst to the count rows and columns at of the n×n matrix m. It adds the
-// entries at of r on the diagonal. Entries below the diagonal may change.
+// gatherUpper sets the upper triangle of dst to some rows and columns of the n×n matrix m, and adds the same
+// entries of r to the diagonal. The list indices has count entries. Entries below the diagonal may change.
 //
 //go:noescape
-func gatherUpper(dst *float64, stride int, m *float64, n int, r *float64, at *int, count int)
+func gatherUpper(dst *float64, stride int, m *float64, n int, r *float64, indices *int, count int)
 
-// ldlSmall is LDLFactor for n of at least 1, and rows of whole vectors. Entries below the diagonal may
+// ldlSmall is LDLFactor for n ≥ 1, with rows that consist of whole vectors. Entries below the diagonal may
 // change.
 //
 //go:noescape
 func ldlSmall(a *float64, dinv *float64, n int, stride int, tol float64) (row int)
 
-// ldlForward is LDLForward for n of at least 1.
+// ldlForward is LDLForward for n ≥ 1.
 //
 //go:noescape
 func ldlForward(a *float64, dinv *float64, n int, stride int, x *float64)
 
-// ldlBack is LDLBack for n of at least 1.
+// ldlBack is LDLBack for n ≥ 1.
 //
 //go:noescape
 func ldlBack(a *float64, dinv *float64, n int, stride int, x *float64)
 
-// descendKinks is DescendKinks for n of at least 1.
+// descendKinks is DescendKinks for n ≥ 1.
 //
 //go:noescape
 func descendKinks(x *float64, rest *float64, m *float64, r *float64, up *float64, lo *float64, n int) (moved bool)
 
-// laneRows sets dst to the n entries of a, b, c and d side by side, step vectors apart.
+// laneRows writes the first n entries of a, b, c and d to dst. Each vector of dst has one entry of each. The
+// distance between these vectors is step vectors.
 //
 //go:noescape
 func laneRows(dst *float64, step int, a *float64, b *float64, c *float64, d *float64, n int)
 
-// rowsOfLanes sets a, b, c and d to their n entries each, which lie side by side in src.
+// rowsOfLanes sets n entries of a, b, c and d. Each vector of src has one entry of each.
 //
 //go:noescape
 func rowsOfLanes(a *float64, b *float64, c *float64, d *float64, src *float64, n int)
 
-// laneUpper sets the upper triangle of dst to the first size rows and columns of the n×n matrices a, b, c and d,
-// side by side. size is at least four. It adds r on the diagonal. dst has one more column. Entries below the
-// diagonal may change.
+// laneUpper copies the upper triangles of the n×n matrices a, b, c and d to dst, and adds r to the diagonals. It
+// copies size rows and columns, at least four. Each vector of dst has one entry of each matrix. The matrix in
+// dst has one more column. Entries below the diagonal may change.
 //
 //go:noescape
 func laneUpper(dst *float64, a *float64, b *float64, c *float64, d *float64, n int, r *float64, size int)
 
-// ldlLanes is LDLFactor and LDLBack for four systems of n unknowns, at least one. Column n of each is its
-// right-hand side. It sets x to the solutions, and pivots to the products of the quotients of diagonal entries
-// and pivots. Bit i of the result is set if system i has all its pivots.
+// ldlLanes is LDLFactor and LDLBack for four systems of n ≥ 1 unknowns. Column n of a system is its right-hand
+// side. ldlLanes sets x to the solutions. Each entry of pivots is a product over one system: of the quotients of
+// its diagonal entries and pivots. Bit i of the result is set if system i has all its pivots.
 //
 //go:noescape
 func ldlLanes(a *float64, dinv *float64, x *float64, pivots *float64, n int, tol float64) (regular int)
 
-// ldlLanesSolve is LDLSolve of four systems of n unknowns, at least one, as factorised by ldlLanes.
+// ldlLanesSolve is LDLSolve for four systems of n ≥ 1 unknowns, with the factors of ldlLanes.
 //
 //go:noescape
 func ldlLanesSolve(a *float64, dinv *float64, x *float64, n int)
 
-// laneSums sets the first four entries of sums to the products of u and a, whose n entries lie side by side, and
-// the next four to the products of u and b.
+// laneSums sets the first four entries of sums to the inner products of u and a in the four lanes. It sets the next
+// four entries to the inner products of u and b. Each lane has n entries.
 //
 //go:noescape
 func laneSums(sums *float64, u *float64, a *float64, b *float64, n int)
 
-// descendLanes is DescendKinks for four problems of n coordinates, at least one. A problem takes part if its entry
-// of live is below 0. Kinks have the same strength on both sides. Bit i of the result is set if a sign of
-// problem i has changed.
+// descendLanes is DescendKinks for four problems of n ≥ 1 coordinates. A problem changes only if its entry of live
+// is below 0. Each kink has the same strength on both sides. Bit i of the result is set if a sign of problem i
+// has changed.
 //
 //go:noescape
 func descendLanes(x *float64, rest *float64, m *float64, r *float64, bound *float64, n int, live *float64) (moved int)
 
-// prefetch asks for the given number of lines of memory, from the line of p on, rounded up to a multiple of four.
+// prefetch asks for cache lines of memory, beginning with the line of p. The parameter lines is their number, which
+// prefetch rounds up to a multiple of four.
 //
 //go:noescape
 func prefetch(p *float64, lines int)
@@ -170,41 +174,43 @@ func combine3(dst *float64, v *float64, z *float64, stride int, n int)
 //go:noescape
 func moments3(h *float64, w *float64, z *float64, stride int, n int)
 
-// products3 is Products3 for n rows, a positive multiple of four. It sets four entries of sums, the last
-// one to the third product.
+// products3 is Products3 for n rows, a positive multiple of four. It sets four entries of sums. The last
+// entry is the third product once more.
 //
 //go:noescape
 func products3(sums *float64, s *float64, z *float64, stride int, n int)
 
-// distances sets each entry of dst to the sum of the squared differences between the n entries at x and a
-// column of points. The n rows of points are stride entries apart. dst has a multiple of four entries.
+// distances sets each entry of dst to the squared distance between the vector x, of n entries, and one column of
+// the matrix points. The n rows of points are stride entries apart. The length of dst is a multiple of four.
 //
 //go:noescape
 func distances(dst *float64, count int, x *float64, n int, points *float64, stride int)
 
-// highest looks at the places at which a is less than b, separately for the four remainders of places modulo
-// four. It sets the first four entries of dst to the largest entries of x there, or −Inf, and the next four to
-// the first places of these. n is a multiple of four.
+// highest considers the indices i with a[i] < b[i], in four classes: one for each value of i modulo four. It sets
+// the first four entries of dst to the largest x[i] of each class, or to −Inf. It sets the next four entries to
+// the first indices with these x[i]. The length n is a multiple of four.
 //
 //go:noescape
 func highest(dst *float64, x *float64, a *float64, b *float64, n int)
 
-// steepest looks at the places at which a is greater than b and d = top − r is positive, separately for the
-// four remainders of places modulo four. It sets the first four entries of dst to the largest
-// d²/max(h + diagonal − 2·row, least) there, or 0, the next four to the first places of these, and four more to
-// the largest d. terms are top, h, least and 2. n is a multiple of four.
+// steepest considers the indices i with a[i] > b[i] and d[i] > 0, where d[i] = rtop − r[i], in four classes: one for
+// each value of i modulo four. The gain of an index is d[i]²/max(h + diagonal[i] − 2·row[i], minCurv). steepest sets
+// the first four entries of dst to the largest gain of each class, or to 0. It sets the next four entries to the
+// first indices with these gains, and the last four to the largest d[i]. The entries of terms are rtop, h, minCurv
+// and 2. The length n is a multiple of four.
 //
 //go:noescape
 func steepest(dst *float64, terms *float64, r *float64, diagonal *float64, row *float64, a *float64, b *float64, n int)
 
-// dots sets the count entries of dst, at least four, to the products of x with the rows of n entries at a.
-// The rows are stride entries apart. Terms are added in the order of gonum's DotUnitary.
+// dots sets the entries of dst to the inner products of x with the rows of a matrix that begins at a. The matrix has
+// count rows, at least four, of n entries each, which are stride entries apart. Terms are added in the order of
+// gonum's DotUnitary.
 //
 //go:noescape
 func dots(dst *float64, count int, a *float64, stride int, x *float64, n int)
 
-// addRowsTo adds f[0] times the row of n entries at a, at least four, to dst. It then adds f[1] times the row
-// stride entries further, and so on for count rows.
+// addRowsTo adds f[i] times row i to dst, for each row of a matrix that begins at a. The matrix has count rows,
+// which are stride entries apart. Each row has n ≥ 4 entries.
 //
 //go:noescape
 func addRowsTo(dst *float64, n int, f *float64, a *float64, stride int, count int)
@@ -222,21 +228,21 @@ func forwardRows(x *float64, l *float64, stride int, inv *float64, n int)
 //go:noescape
 func backRows(x *float64, l *float64, stride int, inv *float64, k int)
 
-// rotateRows rotates pairs of neighbouring rows of n entries, count times. The rows start at rows, stride entries
-// apart. It replaces the first two, x and y, by cos[0]·x + sin[0]·y and cos[0]·y − sin[0]·x. Then it rotates the
-// second and the third with cos[1] and sin[1], and so on.
+// rotateRows makes count plane rotations of neighbouring rows of a matrix. Its rows have n entries each and are stride
+// entries apart. The first rotation replaces rows x and y, the first two, by cos[0]·x + sin[0]·y and
+// cos[0]·y − sin[0]·x. The next rotation changes the second and the third row with cos[1] and sin[1], and so on.
 //
 //go:noescape
 func rotateRows(rows *float64, stride int, n int, cos *float64, sin *float64, count int)
 
-// descendBox is a sweep of coordinate descent, see DescendBox. It returns the number of moves from or to
+// descendBox makes a sweep of coordinate descent; see DescendBox. It returns the number of moves from a bound or to
 // a bound.
 //
 //go:noescape
 func descendBox(z *float64, grad *float64, q *float64, steps *float64, lo *float64, hi *float64, n int) (met int)
 
-// compareHalves returns the largest absolute entry of the n×n matrix q, n at least four. differ is not 0 if q
-// differs from its transpose in a bit, or has a NaN, which largest ignores.
+// compareHalves returns the largest absolute entry of the n×n matrix q that is not NaN, for n ≥ 4. The result differ
+// is not 0 if q has a NaN, or if a bit of q differs from the transpose of q.
 //
 //go:noescape
 func compareHalves(q *float64, n int) (largest float64, differ int)

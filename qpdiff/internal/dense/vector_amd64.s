@@ -803,7 +803,7 @@ end:
 	VZEROUPPER
 	RET
 
-// func gatherUpper(dst *float64, stride int, m *float64, n int, r *float64, at *int, count int)
+// func gatherUpper(dst *float64, stride int, m *float64, n int, r *float64, indices *int, count int)
 // Requires: AVX
 TEXT ·gatherUpper(SB), NOSPLIT, $0-56
 	MOVQ dst+0(FP), AX
@@ -811,7 +811,7 @@ TEXT ·gatherUpper(SB), NOSPLIT, $0-56
 	MOVQ m+16(FP), DX
 	MOVQ n+24(FP), BX
 	MOVQ r+32(FP), SI
-	MOVQ at+40(FP), DI
+	MOVQ indices+40(FP), DI
 	MOVQ count+48(FP), R8
 	SHLQ $0x03, CX
 	SHLQ $0x03, BX

@@ -31,7 +31,8 @@ const vector = 8 * lanes
 func laneRows() {
 	TEXT("laneRows", NOSPLIT, "func(dst *float64, step int, a, b, c, d *float64, n int)")
 	Pragma("noescape")
-	Doc("laneRows sets dst to the n entries of a, b, c and d side by side, step vectors apart.")
+	Doc("laneRows writes the first n entries of a, b, c and d to dst. Each vector of dst has one entry of each. The",
+		"distance between these vectors is step vectors.")
 	dst, step := Load(Param("dst"), GP64()), Load(Param("step"), GP64())
 	SHLQ(Imm(5), step)
 	src := rows()
@@ -68,7 +69,7 @@ func laneRows() {
 func rowsOfLanes() {
 	TEXT("rowsOfLanes", NOSPLIT, "func(a, b, c, d, src *float64, n int)")
 	Pragma("noescape")
-	Doc("rowsOfLanes sets a, b, c and d to their n entries each, which lie side by side in src.")
+	Doc("rowsOfLanes sets n entries of a, b, c and d. Each vector of src has one entry of each.")
 	src := Load(Param("src"), GP64())
 	dst := rows()
 	n := Load(Param("n"), GP64())
@@ -105,9 +106,9 @@ func rowsOfLanes() {
 func laneUpper() {
 	TEXT("laneUpper", NOSPLIT, "func(dst, a, b, c, d *float64, n int, r *float64, size int)")
 	Pragma("noescape")
-	Doc("laneUpper sets the upper triangle of dst to the first size rows and columns of the n×n matrices a, b, c and d,",
-		"side by side. size is at least four. It adds r on the diagonal. dst has one more column. Entries below the",
-		"diagonal may change.")
+	Doc("laneUpper copies the upper triangles of the n×n matrices a, b, c and d to dst, and adds r to the diagonals. It",
+		"copies size rows and columns, at least four. Each vector of dst has one entry of each matrix. The matrix in",
+		"dst has one more column. Entries below the diagonal may change.")
 	dst := Load(Param("dst"), GP64())
 	src := rows()
 	n, r, size := Load(Param("n"), GP64()), Load(Param("r"), GP64()), Load(Param("size"), GP64())
@@ -184,9 +185,9 @@ func eachLane(v float64) reg.VecVirtual {
 func ldlLanes() {
 	TEXT("ldlLanes", NOSPLIT, "func(a, dinv, x, pivots *float64, n int, tol float64) (regular int)")
 	Pragma("noescape")
-	Doc("ldlLanes is LDLFactor and LDLBack for four systems of n unknowns, at least one. Column n of each is its",
-		"right-hand side. It sets x to the solutions, and pivots to the products of the quotients of diagonal entries",
-		"and pivots. Bit i of the result is set if system i has all its pivots.")
+	Doc("ldlLanes is LDLFactor and LDLBack for four systems of n ≥ 1 unknowns. Column n of a system is its right-hand",
+		"side. ldlLanes sets x to the solutions. Each entry of pivots is a product over one system: of the quotients of",
+		"its diagonal entries and pivots. Bit i of the result is set if system i has all its pivots.")
 	p0, dinv, x := Load(Param("a"), GP64()), Load(Param("dinv"), GP64()), Load(Param("x"), GP64())
 	left, small, tol := Load(Param("n"), GP64()), XMM(), YMM()
 	Load(Param("tol"), small)
@@ -357,7 +358,7 @@ func back(row, n, stride, dinv, x reg.Register, rhs func(k reg.Register) Mem) {
 func ldlLanesSolve() {
 	TEXT("ldlLanesSolve", NOSPLIT, "func(a, dinv, x *float64, n int)")
 	Pragma("noescape")
-	Doc("ldlLanesSolve is LDLSolve of four systems of n unknowns, at least one, as factorised by ldlLanes.")
+	Doc("ldlLanesSolve is LDLSolve for four systems of n ≥ 1 unknowns, with the factors of ldlLanes.")
 	a, dinv, x := Load(Param("a"), GP64()), Load(Param("dinv"), GP64()), Load(Param("x"), GP64())
 	n, stride := Load(Param("n"), GP64()), GP64()
 	LEAQ(Mem{Base: n, Disp: 1}, stride)
@@ -398,8 +399,8 @@ func ldlLanesSolve() {
 func laneSums() {
 	TEXT("laneSums", NOSPLIT, "func(sums, u, a, b *float64, n int)")
 	Pragma("noescape")
-	Doc("laneSums sets the first four entries of sums to the products of u and a, whose n entries lie side by side, and",
-		"the next four to the products of u and b.")
+	Doc("laneSums sets the first four entries of sums to the inner products of u and a in the four lanes. It sets the next",
+		"four entries to the inner products of u and b. Each lane has n entries.")
 	sums, u, a, b := Load(Param("sums"), GP64()), Load(Param("u"), GP64()), Load(Param("a"), GP64()), Load(Param("b"), GP64())
 	n, k := Load(Param("n"), GP64()), GP64()
 	first, second, v, p, q := YMM(), YMM(), YMM(), YMM(), YMM()
@@ -435,9 +436,9 @@ const (
 func descendLanes() {
 	TEXT("descendLanes", NOSPLIT, "func(x, rest, m, r, bound *float64, n int, live *float64) (moved int)")
 	Pragma("noescape")
-	Doc("descendLanes is DescendKinks for four problems of n coordinates, at least one. A problem takes part if its entry",
-		"of live is below 0. Kinks have the same strength on both sides. Bit i of the result is set if a sign of",
-		"problem i has changed.")
+	Doc("descendLanes is DescendKinks for four problems of n ≥ 1 coordinates. A problem changes only if its entry of live",
+		"is below 0. Each kink has the same strength on both sides. Bit i of the result is set if a sign of problem i",
+		"has changed.")
 	x, rest, row := Load(Param("x"), GP64()), Load(Param("rest"), GP64()), Load(Param("m"), GP64())
 	r, bound, n := Load(Param("r"), GP64()), Load(Param("bound"), GP64()), Load(Param("n"), GP64())
 	live := YMM()
@@ -525,7 +526,8 @@ func prefetch() {
 	const together = 4
 	TEXT("prefetch", NOSPLIT, "func(p *float64, lines int)")
 	Pragma("noescape")
-	Doc("prefetch asks for the given number of lines of memory, from the line of p on, rounded up to a multiple of four.")
+	Doc("prefetch asks for cache lines of memory, beginning with the line of p. The parameter lines is their number, which",
+		"prefetch rounds up to a multiple of four.")
 	p, n := Load(Param("p"), GP64()), Load(Param("lines"), GP64())
 	Label("next")
 	for i := range together {

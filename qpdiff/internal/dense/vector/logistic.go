@@ -212,8 +212,8 @@ func sums3() {
 
 	TEXT("products3", NOSPLIT, "func(sums, s, z *float64, stride, n int)")
 	Pragma("noescape")
-	Doc("products3 is Products3 for n rows, a positive multiple of four. It sets four entries of sums, the last",
-		"one to the third product.")
+	Doc("products3 is Products3 for n rows, a positive multiple of four. It sets four entries of sums. The last",
+		"entry is the third product once more.")
 	g, s, z := Load(Param("sums"), GP64()), Load(Param("s"), GP64()), Load(Param("z"), GP64())
 	stride, n, i = Load(Param("stride"), GP64()), Load(Param("n"), GP64()), GP64()
 	columns = columns3(z, stride)

@@ -140,9 +140,9 @@ func gramTile(u unit) {
 	name := "gramTile" + u.suffix
 	TEXT(name, NOSPLIT, "func(dst *float64, width int, a, b *float64, stride, groups int)")
 	Pragma("noescape")
-	Doc(name+" adds products to two rows of eight entries of dst, a matrix with the given width. They are the",
-		"products of the two columns at a with the eight columns at b, whose rows are stride entries apart. Each group",
-		"has four rows, and the sum of four products is added at a time.")
+	Doc(name+" adds products to two rows of eight entries of dst, a matrix with the given width. These are the",
+		"products of two columns, which begin at a, with eight columns, which begin at b. Rows are stride entries",
+		"apart. Each group has four rows, and the sum of four products is added at a time.")
 	dst, width := Load(Param("dst"), GP64()), Load(Param("width"), GP64())
 	next := GP64() // the second row of dst
 	LEAQ(Mem{Base: dst, Index: width, Scale: 8}, next)
@@ -250,8 +250,8 @@ func rows() (at [dotRows]reg.Register) {
 func dot4() {
 	TEXT("dot4", NOSPLIT, "func(dst, a, b, c, d, x *float64, n int)")
 	Pragma("noescape")
-	Doc("dot4 sets the four entries of dst to the products of x with the rows of n entries at a, b, c",
-		"and d, in the order of gonum's DotUnitary.")
+	Doc("dot4 sets the four entries of dst to the inner products of x with the vectors a, b, c and d of n entries. The",
+		"terms are added in the order of gonum's DotUnitary.")
 	x, n, rows := Load(Param("x"), GP64()), Load(Param("n"), GP64()), rows()
 	var sums [dotRows]reg.VecVirtual
 	for k := range sums {
@@ -312,14 +312,14 @@ func dot4() {
 // products one after the other, so that the entry is read and written only once. If less is true,
 // the function first subtracts another row from each row.
 func add4(less bool) {
-	name, params, what := "add4", "dst *float64, n int, f, a, b, c, d *float64", "the row of n entries at a"
+	name, params, what := "add4", "dst *float64, n int, f, a, b, c, d *float64", "the vector a of n entries"
 	if less {
-		name, params, what = "add4Less", params+", e *float64", "the row of n entries at a minus the row at e"
+		name, params, what = "add4Less", params+", e *float64", "the difference a − e of two vectors of n entries"
 	}
 	TEXT(name, NOSPLIT, "func("+params+")")
 	Pragma("noescape")
-	Doc(name+" adds f[0] times "+what+" to dst. It then adds f[1] times the row at b, and so on for",
-		"c and d.")
+	Doc(name+" adds f[0] times "+what+" to dst. It then does the same with f[1] and b,",
+		"with f[2] and c, and with f[3] and d.")
 	dst, n, f, rows := Load(Param("dst"), GP64()), Load(Param("n"), GP64()), Load(Param("f"), GP64()), rows()
 	pointers := append([]reg.Register{dst}, rows[:]...)
 	var shift reg.Register
@@ -374,8 +374,9 @@ func productTile(u unit) {
 	name := "productTile" + u.suffix
 	TEXT(name, NOSPLIT, "func(dst *float64, width int, a *float64, stride int, b *float64, depth int)")
 	Pragma("noescape")
-	Doc(name+" adds products to four rows of eight entries of dst, which are width entries apart. They are the",
-		"products of the four rows of depth entries at a, stride entries apart, with the depth rows of eight entries at b.")
+	Doc(name+" adds a matrix product to four rows of eight entries of dst, which are width entries apart. The",
+		"left factor begins at a. It has four rows of depth entries, which are stride entries apart. The right factor",
+		"begins at b, and has eight columns.")
 	dst, width := Load(Param("dst"), GP64()), Load(Param("width"), GP64())
 	a, stride := Load(Param("a"), GP64()), Load(Param("stride"), GP64())
 	b, depth := Load(Param("b"), GP64()), Load(Param("depth"), GP64())
@@ -428,8 +429,8 @@ const singleColumns = 16
 func productTileSingle() {
 	TEXT("productTileSingle", NOSPLIT, "func(dst *float32, a, b *float32, depth int)")
 	Pragma("noescape")
-	Doc("productTileSingle sets four rows of sixteen entries of dst to the products of four columns at a with sixteen",
-		"columns at b. Both have depth rows of sixteen entries.")
+	Doc("productTileSingle sets four rows of sixteen entries of dst to the products of four columns, which begin at a,",
+		"with sixteen columns, which begin at b. The number of rows is depth, and each row has sixteen entries.")
 	dst := Load(Param("dst"), GP64())
 	a, b, depth := Load(Param("a"), GP64()), Load(Param("b"), GP64()), Load(Param("depth"), GP64())
 	const each, vectors = 2 * lanes, singleColumns / (2 * lanes) // entries of a register, and registers of a row
@@ -476,8 +477,8 @@ func productTileSingle() {
 func distances() {
 	TEXT("distances", NOSPLIT, "func(dst *float64, count int, x *float64, n int, points *float64, stride int)")
 	Pragma("noescape")
-	Doc("distances sets each entry of dst to the sum of the squared differences between the n entries at x and a",
-		"column of points. The n rows of points are stride entries apart. dst has a multiple of four entries.")
+	Doc("distances sets each entry of dst to the squared distance between the vector x, of n entries, and one column of",
+		"the matrix points. The n rows of points are stride entries apart. The length of dst is a multiple of four.")
 	dst, count := Load(Param("dst"), GP64()), Load(Param("count"), GP64())
 	x, n := Load(Param("x"), GP64()), Load(Param("n"), GP64())
 	points, stride := Load(Param("points"), GP64()), Load(Param("stride"), GP64())
@@ -566,9 +567,9 @@ const orderedLess = 17
 func highest() {
 	TEXT("highest", NOSPLIT, "func(dst, x, a, b *float64, n int)")
 	Pragma("noescape")
-	Doc("highest looks at the places at which a is less than b, separately for the four remainders of places modulo",
-		"four. It sets the first four entries of dst to the largest entries of x there, or −Inf, and the next four to",
-		"the first places of these. n is a multiple of four.")
+	Doc("highest considers the indices i with a[i] < b[i], in four classes: one for each value of i modulo four. It sets",
+		"the first four entries of dst to the largest x[i] of each class, or to −Inf. It sets the next four entries to",
+		"the first indices with these x[i]. The length n is a multiple of four.")
 	x, a, b := Load(Param("x"), GP64()), Load(Param("a"), GP64()), Load(Param("b"), GP64())
 	n := Load(Param("n"), GP64())
 	none, value := YMM(), YMM()
@@ -603,10 +604,11 @@ func highest() {
 func steepest() {
 	TEXT("steepest", NOSPLIT, "func(dst, terms, r, diagonal, row, a, b *float64, n int)")
 	Pragma("noescape")
-	Doc("steepest looks at the places at which a is greater than b and d = top − r is positive, separately for the",
-		"four remainders of places modulo four. It sets the first four entries of dst to the largest",
-		"d²/max(h + diagonal − 2·row, least) there, or 0, the next four to the first places of these, and four more to",
-		"the largest d. terms are top, h, least and 2. n is a multiple of four.")
+	Doc("steepest considers the indices i with a[i] > b[i] and d[i] > 0, where d[i] = rtop − r[i], in four classes: one for",
+		"each value of i modulo four. The gain of an index is d[i]²/max(h + diagonal[i] − 2·row[i], minCurv). steepest sets",
+		"the first four entries of dst to the largest gain of each class, or to 0. It sets the next four entries to the",
+		"first indices with these gains, and the last four to the largest d[i]. The entries of terms are rtop, h, minCurv",
+		"and 2. The length n is a multiple of four.")
 	terms, r, diagonal, row := Load(Param("terms"), GP64()), Load(Param("r"), GP64()), Load(Param("diagonal"), GP64()), Load(Param("row"), GP64())
 	a, b, n := Load(Param("a"), GP64()), Load(Param("b"), GP64()), Load(Param("n"), GP64())
 	top, h, least, two := YMM(), YMM(), YMM(), YMM()
@@ -656,8 +658,9 @@ func steepest() {
 func dots() {
 	TEXT("dots", NOSPLIT, "func(dst *float64, count int, a *float64, stride int, x *float64, n int)")
 	Pragma("noescape")
-	Doc("dots sets the count entries of dst, at least four, to the products of x with the rows of n entries at a.",
-		"The rows are stride entries apart. Terms are added in the order of gonum's DotUnitary.")
+	Doc("dots sets the entries of dst to the inner products of x with the rows of a matrix that begins at a. The matrix has",
+		"count rows, at least four, of n entries each, which are stride entries apart. Terms are added in the order of",
+		"gonum's DotUnitary.")
 	dst, count := Load(Param("dst"), GP64()), Load(Param("count"), GP64())
 	a, stride, x, n := Load(Param("a"), GP64()), Load(Param("stride"), GP64()), Load(Param("x"), GP64()), Load(Param("n"), GP64())
 	rows := rowsFrom(a, stride)
@@ -737,8 +740,8 @@ func dots() {
 func addRowsTo() {
 	TEXT("addRowsTo", NOSPLIT, "func(dst *float64, n int, f, a *float64, stride, count int)")
 	Pragma("noescape")
-	Doc("addRowsTo adds f[0] times the row of n entries at a, at least four, to dst. It then adds f[1] times the row",
-		"stride entries further, and so on for count rows.")
+	Doc("addRowsTo adds f[i] times row i to dst, for each row of a matrix that begins at a. The matrix has count rows,",
+		"which are stride entries apart. Each row has n ≥ 4 entries.")
 	dst, n, f, a := Load(Param("dst"), GP64()), Load(Param("n"), GP64()), Load(Param("f"), GP64()), Load(Param("a"), GP64())
 	stride, count := Load(Param("stride"), GP64()), Load(Param("count"), GP64())
 	SHLQ(Imm(3), stride)
@@ -1038,9 +1041,9 @@ func broadcast(v, to reg.VecVirtual) {
 func rotateRows() {
 	TEXT("rotateRows", NOSPLIT, "func(rows *float64, stride, n int, cos, sin *float64, count int)")
 	Pragma("noescape")
-	Doc("rotateRows rotates pairs of neighbouring rows of n entries, count times. The rows start at rows, stride entries",
-		"apart. It replaces the first two, x and y, by cos[0]·x + sin[0]·y and cos[0]·y − sin[0]·x. Then it rotates the",
-		"second and the third with cos[1] and sin[1], and so on.")
+	Doc("rotateRows makes count plane rotations of neighbouring rows of a matrix. Its rows have n entries each and are stride",
+		"entries apart. The first rotation replaces rows x and y, the first two, by cos[0]·x + sin[0]·y and",
+		"cos[0]·y − sin[0]·x. The next rotation changes the second and the third row with cos[1] and sin[1], and so on.")
 	rows, stride, n := Load(Param("rows"), GP64()), Load(Param("stride"), GP64()), Load(Param("n"), GP64())
 	cos, sin, count := Load(Param("cos"), GP64()), Load(Param("sin"), GP64()), Load(Param("count"), GP64())
 	SHLQ(Imm(3), stride)
@@ -1131,7 +1134,7 @@ func addRow(dst, row reg.Register, f reg.VecVirtual, at, left, n reg.Register) {
 func descendBox() {
 	TEXT("descendBox", NOSPLIT, "func(z, grad, q, steps, lo, hi *float64, n int) (met int)")
 	Pragma("noescape")
-	Doc("descendBox is a sweep of coordinate descent, see DescendBox. It returns the number of moves from or to",
+	Doc("descendBox makes a sweep of coordinate descent; see DescendBox. It returns the number of moves from a bound or to",
 		"a bound.")
 	z, grad, q, steps := Load(Param("z"), GP64()), Load(Param("grad"), GP64()), Load(Param("q"), GP64()), Load(Param("steps"), GP64())
 	lo, hi, n := Load(Param("lo"), GP64()), Load(Param("hi"), GP64()), Load(Param("n"), GP64())
@@ -1181,8 +1184,8 @@ func descendBox() {
 func compareHalves() {
 	TEXT("compareHalves", NOSPLIT, "func(q *float64, n int) (largest float64, differ int)")
 	Pragma("noescape")
-	Doc("compareHalves returns the largest absolute entry of the n×n matrix q, n at least four. differ is not 0 if q",
-		"differs from its transpose in a bit, or has a NaN, which largest ignores.")
+	Doc("compareHalves returns the largest absolute entry of the n×n matrix q that is not NaN, for n ≥ 4. The result differ",
+		"is not 0 if q has a NaN, or if a bit of q differs from the transpose of q.")
 	q, n := Load(Param("q"), GP64()), Load(Param("n"), GP64())
 	stride, three := GP64(), GP64()
 	LEAQ(Mem{Base: n, Index: n, Scale: 1}, stride)

@@ -23,12 +23,12 @@ func small() {
 // gatherUpper writes a function that gathers rows and columns. It copies four entries at a time if
 // their columns are neighbours in m.
 func gatherUpper() {
-	TEXT("gatherUpper", NOSPLIT, "func(dst *float64, stride int, m *float64, n int, r *float64, at *int, count int)")
+	TEXT("gatherUpper", NOSPLIT, "func(dst *float64, stride int, m *float64, n int, r *float64, indices *int, count int)")
 	Pragma("noescape")
-	Doc("gatherUpper sets the upper triangle of dst to the count rows and columns at of the n×n matrix m. It adds the",
-		"entries at of r on the diagonal. Entries below the diagonal may change.")
+	Doc("gatherUpper sets the upper triangle of dst to some rows and columns of the n×n matrix m, and adds the same",
+		"entries of r to the diagonal. The list indices has count entries. Entries below the diagonal may change.")
 	dst, stride, m := Load(Param("dst"), GP64()), Load(Param("stride"), GP64()), Load(Param("m"), GP64())
-	n, r, at, count := Load(Param("n"), GP64()), Load(Param("r"), GP64()), Load(Param("at"), GP64()), Load(Param("count"), GP64())
+	n, r, at, count := Load(Param("n"), GP64()), Load(Param("r"), GP64()), Load(Param("indices"), GP64()), Load(Param("count"), GP64())
 	i, k, row, from, to := GP64(), GP64(), GP64(), GP64(), GP64()
 	SHLQ(Imm(3), stride)
 	SHLQ(Imm(3), n)
@@ -86,7 +86,7 @@ func gatherUpper() {
 func ldlSmall() {
 	TEXT("ldlSmall", NOSPLIT, "func(a, dinv *float64, n, stride int, tol float64) (row int)")
 	Pragma("noescape")
-	Doc("ldlSmall is LDLFactor for n of at least 1, and rows of whole vectors. Entries below the diagonal may",
+	Doc("ldlSmall is LDLFactor for n ≥ 1, with rows that consist of whole vectors. Entries below the diagonal may",
 		"change.")
 	r0, dinv := Load(Param("a"), GP64()), Load(Param("dinv"), GP64())
 	n, stride := Load(Param("n"), GP64()), Load(Param("stride"), GP64())
@@ -211,7 +211,7 @@ func constant(to reg.VecVirtual, v float64) {
 func ldlForward() {
 	TEXT("ldlForward", NOSPLIT, "func(a, dinv *float64, n, stride int, x *float64)")
 	Pragma("noescape")
-	Doc("ldlForward is LDLForward for n of at least 1.")
+	Doc("ldlForward is LDLForward for n ≥ 1.")
 	a, dinv, n := Load(Param("a"), GP64()), Load(Param("dinv"), GP64()), Load(Param("n"), GP64())
 	stride, x := Load(Param("stride"), GP64()), Load(Param("x"), GP64())
 	k, j := GP64(), GP64()
@@ -314,7 +314,7 @@ func ldlForward() {
 func ldlBack() {
 	TEXT("ldlBack", NOSPLIT, "func(a, dinv *float64, n, stride int, x *float64)")
 	Pragma("noescape")
-	Doc("ldlBack is LDLBack for n of at least 1.")
+	Doc("ldlBack is LDLBack for n ≥ 1.")
 	a, dinv, n := Load(Param("a"), GP64()), Load(Param("dinv"), GP64()), Load(Param("n"), GP64())
 	stride, x := Load(Param("stride"), GP64()), Load(Param("x"), GP64())
 	k, row, j := GP64(), GP64(), GP64()
@@ -392,7 +392,7 @@ func ldlBack() {
 func descendKinks() {
 	TEXT("descendKinks", NOSPLIT, "func(x, rest, m, r, up, lo *float64, n int) (moved bool)")
 	Pragma("noescape")
-	Doc("descendKinks is DescendKinks for n of at least 1.")
+	Doc("descendKinks is DescendKinks for n ≥ 1.")
 	x, rest, row := Load(Param("x"), GP64()), Load(Param("rest"), GP64()), Load(Param("m"), GP64())
 	r, up, lo := Load(Param("r"), GP64()), Load(Param("up"), GP64()), Load(Param("lo"), GP64())
 	n, j, at, left := Load(Param("n"), GP64()), GP64(), GP64(), GP64()
