@@ -63,7 +63,7 @@ func AblationBySize(r *samplesize.AblationResult) *Figure {
 					differences = append(differences, row.CVLessTraining.Difference)
 				}
 			}
-			mean, low, high := means(differences)
+			mean, low, high := meansAndEnds(differences)
 			panel.Band("95 % interval", Log10s(sizes), low, high, Style{Color: Blue})
 			panel.Line("CV minus training", Log10s(sizes), mean, Style{Color: Blue, Width: 2})
 			panel.Scatter("CV minus training, mean", Log10s(sizes), mean, Style{Color: Blue, GlyphRadius: 3, Unlisted: true})

@@ -35,7 +35,7 @@ func (c *ClaimCards) Write(dir string) error {
 // Markdown returns a link to the list of the claims, followed by the cards.
 func (c *ClaimCards) Markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "**%s**\n\n%s [The list](claims_at_a_glance.md) has each in one line.\n", claimsCaption, counted(c.Claims))
+	fmt.Fprintf(&b, "**%s**\n\n%s [The list](claims_at_a_glance.md) has each in one line.\n", claimsCaption, verdictCounts(c.Claims))
 	b.WriteString("\n## How to read a card\n\n" + claimsLegend(c.Claims) + "\n")
 	for _, claim := range c.Claims {
 		writeCard(&b, claim)
@@ -77,7 +77,7 @@ func writeCard(b *strings.Builder, c claims.Claim) {
 		if p, ok := m.Position(); ok {
 			fmt.Fprintf(b, "`%s` ", intervalBar(p))
 		}
-		fmt.Fprintf(b, "%s: **%s**%s. %s\n", md(m.Text), chart.Cell(measurement(m.Ours), " ± ", "–"), md(repetitions(m)), md(wanted(m)))
+		fmt.Fprintf(b, "%s: **%s**%s. %s\n", md(m.Text), chart.Cell(measurement(m.Ours), " ± ", "–"), md(repetitions(m)), md(conditionText(m)))
 		if m.Remark != "" {
 			fmt.Fprintf(b, "\n%s\n", linked(md(firstSentence(m.Remark))))
 		}
@@ -88,10 +88,10 @@ func writeCard(b *strings.Builder, c claims.Claim) {
 			fmt.Fprintf(b, "* %s: %s\n", claims.RowName(c.Number-1, k), note)
 		}
 	}
-	for _, s := range shared(c, reasonOf) {
+	for _, s := range sharedTexts(c, reasonOf) {
 		fmt.Fprintf(b, "* What matters in %s: %s.\n", strings.Join(s.rows, ", "), md(s.text))
 	}
-	for _, s := range shared(c, func(m *claims.Measurement) string { return m.Setting }) {
+	for _, s := range sharedTexts(c, func(m *claims.Measurement) string { return m.Setting }) {
 		short := settingName(s.text)
 		if short == s.text {
 			fmt.Fprintf(b, "* Setting of %s: %s.\n", strings.Join(s.rows, ", "), md(s.text))
@@ -175,7 +175,7 @@ func rowNote(m *claims.Measurement) string {
 	var parts []string
 	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
 	if q := m.Quoted; q.Paper != "" || q.Code != "" {
-		add("%s", printed(q))
+		add("%s", printedText(q))
 	}
 	if m.Control != nil && !failed(m.Verdict) {
 		add("Control, %s: %s, %s.", chart.Markdown(m.Control.Text, false), chart.Cell(measurement(m.Control.Ours), " ± ", "–"), m.Control.Verdict)
@@ -184,7 +184,7 @@ func rowNote(m *claims.Measurement) string {
 		add("Draws that have another verdict alone: %d of %d, %.1f expected from their scatter.", d.Flips, d.N, d.Expected)
 	}
 	if m.Tells() > 0 {
-		add("%s", told(m))
+		add("%s", repetitionsText(m))
 	}
 	if m.Remark != "" {
 		add("%s", linked(chart.Markdown(m.Remark, false)))
@@ -208,19 +208,19 @@ func repetitions(m *claims.Measurement) string {
 	return fmt.Sprintf(", %d repetitions", m.Ours.N)
 }
 
-// wanted returns a text with the condition of the rule, the paper's number and the outcome of the
-// rule.
-func wanted(m *claims.Measurement) string {
+// conditionText returns a text with the condition of the rule, the paper's number and the outcome
+// of the rule.
+func conditionText(m *claims.Measurement) string {
 	if m.Verdict == claims.NotTestable {
 		return ""
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "Confirmed if %s.", m.Rule)
 	if q := m.Quoted; q.Paper != "" || q.Code != "" {
-		b.WriteString(" " + printed(q))
+		b.WriteString(" " + printedText(q))
 	}
 	if _, is := m.Position(); is && m.Smallest > 0 {
-		fmt.Fprintf(&b, " The smallest difference that matters is %.3g: %s. %s", m.Smallest, m.Reason, told(m))
+		fmt.Fprintf(&b, " The smallest difference that matters is %.3g: %s. %s", m.Smallest, m.Reason, repetitionsText(m))
 	}
 	if m.Sign != "" {
 		fmt.Fprintf(&b, " Sign: %s. Size: %s.", m.Sign, m.Size)
@@ -228,18 +228,18 @@ func wanted(m *claims.Measurement) string {
 	return b.String()
 }
 
-// told returns a sentence about the repetitions: it gives the smallest difference that the
-// repetitions distinguish from 0.
-func told(m *claims.Measurement) string {
+// repetitionsText returns a sentence about the repetitions: it gives the smallest difference that
+// the repetitions distinguish from 0.
+func repetitionsText(m *claims.Measurement) string {
 	if m.Smallest > 0 && m.Tells() > m.Smallest {
 		return fmt.Sprintf("These repetitions cannot tell %.2g from none, only %.2g.", m.Smallest, m.Tells())
 	}
 	return fmt.Sprintf("These repetitions tell %.2g from none.", m.Tells())
 }
 
-// printed returns a sentence with two numbers: the number that the paper prints, and the number
+// printedText returns a sentence with two numbers: the number that the paper prints, and the number
 // that its code prints.
-func printed(q claims.Quoted) string {
+func printedText(q claims.Quoted) string {
 	switch {
 	case q.Code == "":
 		return "The paper prints " + q.Paper + "."
@@ -265,9 +265,9 @@ type sharedText struct {
 	text string
 }
 
-// shared returns the different texts of a claim's rows. Each text comes with the names of the rows
-// that have this text.
-func shared(c claims.Claim, of func(m *claims.Measurement) string) []sharedText {
+// sharedTexts returns the different texts of a claim's rows. Each text comes with the names of the
+// rows that have this text.
+func sharedTexts(c claims.Claim, of func(m *claims.Measurement) string) []sharedText {
 	var all []sharedText
 	for k := range c.Measured {
 		name, text := claims.RowName(c.Number-1, k), of(&c.Measured[k])

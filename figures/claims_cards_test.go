@@ -36,7 +36,7 @@ func TestCardsNameSettings(t *testing.T) {
 func TestCardsTellWhatRepetitionsCanTell(t *testing.T) {
 	for smallest, want := range map[float64]string{1: "These repetitions tell 0.33 from none.", .1: "These repetitions cannot tell 0.1 from none, only 0.33."} {
 		m := &claims.Measurement{Ours: experiment.Estimate{Mean: 1, Margin: 1.96 * .1, N: 1e6}, Smallest: smallest}
-		if got := told(m); got != want {
+		if got := repetitionsText(m); got != want {
 			t.Errorf("%v matters: %q, want %q", smallest, got, want)
 		}
 	}

@@ -48,7 +48,7 @@ func claimsRow(c claims.Claim, k int) []any {
 // ClaimsAtAGlance lists the paper's sentences in a few words. Each sentence comes with its verdict
 // and the number that decides the verdict.
 func ClaimsAtAGlance(all []claims.Claim) *Table {
-	t := &Table{Name: "claims_at_a_glance", Caption: claimsCaption, Header: []string{"", "The paper says", "Verdict", "Number"}, Note: counted(all)}
+	t := &Table{Name: "claims_at_a_glance", Caption: claimsCaption, Header: []string{"", "The paper says", "Verdict", "Number"}, Note: verdictCounts(all)}
 	for _, c := range all {
 		row := []any{c.Number, c.Short, string(c.Verdict), nil}
 		if m := deciding(c); m != nil {
@@ -62,7 +62,7 @@ func ClaimsAtAGlance(all []claims.Claim) *Table {
 // FindingsTable lists the main findings, each with its number. If the number has an interval, the
 // row also has a bar. The argument note is a text that is placed below the table.
 func FindingsTable(all []claims.Claim, note string) *Table {
-	t := &Table{Name: "findings", Caption: "Seven findings", Header: []string{"Finding", "Number", "Against the bound", "Verdict", "Shown in"}, Note: strings.TrimSpace(counted(all) + " " + findingsNote + " " + note)}
+	t := &Table{Name: "findings", Caption: "Seven findings", Header: []string{"Finding", "Number", "Against the bound", "Verdict", "Shown in"}, Note: strings.TrimSpace(verdictCounts(all) + " " + findingsNote + " " + note)}
 	for _, f := range claims.Findings(all) {
 		row := []any{f.Text, measurement(f.Row.Ours), nil, string(f.Row.Verdict), f.Notebook}
 		if p, ok := f.Row.Position(); ok {
@@ -105,8 +105,8 @@ func optional(text string) any {
 
 func quotation(sentence string) string { return "“" + sentence + "”" }
 
-// counted returns a text that counts the claims by verdict.
-func counted(all []claims.Claim) string {
+// verdictCounts returns a text that counts the claims by verdict.
+func verdictCounts(all []claims.Claim) string {
 	var parts []string
 	for _, v := range claims.Verdicts {
 		if n := len(slices.DeleteFunc(slices.Clone(all), func(c claims.Claim) bool { return c.Verdict != v })); n > 0 {

@@ -42,7 +42,7 @@ func TestDifferentiabilityOutputs(t *testing.T) {
 				"derivative_checks": chart.FormatFull(checks.Checks[3].VJP),
 			})
 			paths := ran[*differentiability.SolutionPaths](t)(path.Run(t.Context(), experiment.Hooks{}))
-			testOutputs(t, paths, map[string]string{"solution_paths": chart.FormatFull(paths.Paths[2].Value[moving(paths.Paths[2])[0]][1])})
+			testOutputs(t, paths, map[string]string{"solution_paths": chart.FormatFull(paths.Paths[2].Value[movingEntries(paths.Paths[2])[0]][1])})
 			for _, p := range slices.Concat(SolutionPaths(paths).Panels...) { // the legend names coordinates alone
 				if dual := strings.HasPrefix(p.Name, "dual"); dual != (len(p.DirectLabels()) > 0) {
 					t.Errorf("panel %q: examples must have names beside their lines, coordinates in the legend", p.Name)
@@ -85,7 +85,7 @@ func TestPathsShowWhatMoves(t *testing.T) {
 		s.Entries, s.Slope = append(s.Entries, "example "+string(rune('a'+k))), append(s.Slope, slope)
 		s.Value = append(s.Value, []float64{1, 0, 1})
 	}
-	if got := moving(s); !slices.Equal(got, []int{1, 2, 4, 5}) {
+	if got := movingEntries(s); !slices.Equal(got, []int{1, 2, 4, 5}) {
 		t.Errorf("the entries %v move", got)
 	}
 }

@@ -54,7 +54,7 @@ func GapCurves(r *splits.GapResult) *Figure {
 		panel.Line("nested estimate", x, g.Nested, Style{Color: Green, Width: 2, Dash: []vg.Length{2, 2}})
 		panel.Line("risk", x, g.Risk, Style{Color: Blue, Width: 2})
 		over := NewPanel(title+", difference", "", evaluations, loss+", difference").Grid()
-		mean, low, high := means(g.Over)
+		mean, low, high := meansAndEnds(g.Over)
 		over.Band("risk minus CV loss", x, low, high, Style{Color: Black, Width: 2})
 		over.Line("risk minus CV loss", x, mean, Style{Color: Black, Width: 2})
 		over.HLine("no over-fitting", 0, Style{Color: Grey, Width: 1, Dash: []vg.Length{1, 3}})

@@ -85,7 +85,7 @@ func partsPanel(path kernels.GradientPath) *Panel {
 		{"T₁ + T₂ with the gradient", Style{Color: Sky, Width: 2, Dash: []vg.Length{2, 2}}},
 		{"omitted parts T₂ and D with each other", Style{Color: Black, Width: 2}},
 	} {
-		mean, low, high := means(columns[k])
+		mean, low, high := meansAndEnds(columns[k])
 		p.Band(c.name, x, low, high, c.style)
 		p.Line(c.name, x, mean, c.style)
 	}

@@ -31,12 +31,12 @@ func (e KernelExample) outputs(r *kernels.LearnedKernelResult) []Output {
 // A KernelExample holds the texts, the printed numbers and the boundary levels for the figures and
 // tables of one experiment with a learned kernel.
 type KernelExample struct {
-	name, title string
-	printed     claims.PrintedKernel
-	bayes       string    // name of the Bayes rule's boundaries in a legend
-	bayesAre    string    // name of the Bayes rule's boundaries in a caption
-	levels      []float64 // values of the Bayes rule's score on these boundaries
-	bayesNote   string
+	name, title    string
+	printedNumbers claims.PrintedKernel
+	bayes          string    // name of the Bayes rule's boundaries in a legend
+	bayesAre       string    // name of the Bayes rule's boundaries in a caption
+	levels         []float64 // values of the Bayes rule's score on these boundaries
+	bayesNote      string
 }
 
 // Rings and XOR are the experiments with a learned kernel. For XOR, the squares of different
@@ -79,7 +79,7 @@ func (e KernelExample) VariantsTable(r *kernels.LearnedKernelResult) *Table {
 // printed numbers.
 func (e KernelExample) printedOf(run kernels.Run) (printed claims.PrintedKernel) {
 	if run.Variant == kernels.Published {
-		printed = e.printed
+		printed = e.printedNumbers
 	}
 	return printed
 }
@@ -92,7 +92,7 @@ func (e KernelExample) BayesTable(r *kernels.LearnedKernelResult) *Table {
 		Name: e.name + "_bayes", Caption: e.title + ": accuracy of the Bayes rule", Note: e.bayesNote,
 		Header: []string{"", "Paper", "Published code", "On the test set", "Population"},
 		Rows: [][]any{
-			{"Bayes rule", chart.Quoted(e.printed.Bayes.Paper), chart.Quoted(e.printed.Bayes.Code), Number{Value: b.Test, Digits: 3}, Number{Value: b.Population, Digits: 5}},
+			{"Bayes rule", chart.Quoted(e.printedNumbers.Bayes.Paper), chart.Quoted(e.printedNumbers.Bayes.Code), Number{Value: b.Test, Digits: 3}, Number{Value: b.Population, Digits: 5}},
 		},
 	}
 	for _, run := range shownRuns(r) {
@@ -217,11 +217,11 @@ func (e KernelExample) Variants(r *kernels.LearnedKernelResult) *Figure {
 
 // printedNote returns text with the accuracies that the paper prints.
 func (e KernelExample) printedNote() string {
-	note := fmt.Sprintf("the paper prints %s after the last step", e.printed.Accuracy.Paper)
-	if e.printed.Accuracy10.Paper != "" {
-		note += fmt.Sprintf(", %s after about %d", e.printed.Accuracy10.Paper, claims.AboutTen)
+	note := fmt.Sprintf("the paper prints %s after the last step", e.printedNumbers.Accuracy.Paper)
+	if e.printedNumbers.Accuracy10.Paper != "" {
+		note += fmt.Sprintf(", %s after about %d", e.printedNumbers.Accuracy10.Paper, claims.AboutTen)
 	}
-	return note + fmt.Sprintf(", and %s for the Bayes rule", e.printed.Bayes.Paper)
+	return note + fmt.Sprintf(", and %s for the Bayes rule", e.printedNumbers.Bayes.Paper)
 }
 
 // markPrinted marks the accuracies that the paper prints.
@@ -231,7 +231,7 @@ func (e KernelExample) markPrinted(p *Panel, r *kernels.LearnedKernelResult) {
 	for _, mark := range []struct {
 		step   int
 		quoted claims.Quoted
-	}{{claims.AboutTen, e.printed.Accuracy10}, {last, e.printed.Accuracy}} {
+	}{{claims.AboutTen, e.printedNumbers.Accuracy10}, {last, e.printedNumbers.Accuracy}} {
 		if accuracy, ok := mark.quoted.Number(); ok && mark.step <= last {
 			steps, accuracies = append(steps, float64(mark.step)), append(accuracies, accuracy)
 		}

@@ -61,10 +61,10 @@ func ManyHyperparametersCurves(r *manyhyper.LeversResult) *Figure {
 					x, test, cv = append(x, float64(row.Hyperparameters)), append(test, l.Ratio(row)), append(cv, l.CVRatio(row))
 				}
 			}
-			mean, low, high := means(test)
+			mean, low, high := meansAndEnds(test)
 			p.Band("test loss, "+names[s.name], Log10s(x), low, high, s.test)
 			p.Line("test loss, "+names[s.name], Log10s(x), mean, s.test)
-			mean, _, _ = means(cv)
+			mean, _, _ = meansAndEnds(cv)
 			p.Line("CV loss, "+names[s.name], Log10s(x), mean, s.cv)
 		}
 		if row, ok := l.Find(manyhyper.SearchTuner); ok {
@@ -138,7 +138,7 @@ func AdditiveTerms(r *manyhyper.AdditiveResult) *Figure {
 		p := NewPanel(term.Name, term.Name, fmt.Sprintf("x%s", chart.Subscripted(fmt.Sprint(j+1))), "effect").Grid()
 		for k, s := range []Style{{Color: Vermilion, Width: 2, Dash: []vg.Length{6, 3}}, {Color: Blue, Width: 2}} {
 			name := []string{"one penalty", "a penalty for each term"}[k]
-			mean, low, high := means(term.Fits[k])
+			mean, low, high := meansAndEnds(term.Fits[k])
 			p.Band(name, term.Places, low, high, s)
 			p.Line(name, term.Places, mean, s)
 		}
@@ -194,7 +194,7 @@ func GradientMap(r *manyhyper.MapResult) *Figure {
 		for _, e := range r.Effects {
 			all = append(all, what.of(e))
 		}
-		_, lows, highs := means(all)
+		_, lows, highs := meansAndEnds(all)
 		ymin, ymax := padded(append(lows, 0), append(highs, 0))
 		for factor, name := range manyhyper.Factors {
 			var places []float64
@@ -212,7 +212,7 @@ func GradientMap(r *manyhyper.MapResult) *Figure {
 					x = Log10s(x)
 				}
 				places = append(places, x...)
-				mean, low, high := means(y)
+				mean, low, high := meansAndEnds(y)
 				p.Band(problem, x, low, high, styles[k])
 				p.Line(problem, x, mean, styles[k])
 			}
@@ -275,7 +275,7 @@ func OuterPenalty(r *searches.StochasticResult) *Figure {
 		{"stochastic CVGM", r.Stochastic, Style{Color: Blue, Width: 2}},
 		{"training gradient", r.Training, Style{Color: Vermilion, Width: 2, Dash: []vg.Length{6, 3}}},
 	} {
-		mean, low, high := means(s.risks)
+		mean, low, high := meansAndEnds(s.risks)
 		panel.Band(s.name, Log10s(p.Weights), low, high, s.style)
 		panel.Line(s.name, Log10s(p.Weights), mean, s.style)
 	}

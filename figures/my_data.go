@@ -24,14 +24,14 @@ func init() {
 // parameter that changes it.
 func MyDataColumns(r *mydata.Result) *Table {
 	t := &Table{
-		Name: "my_data_columns", Caption: fmt.Sprintf("%s: %d rows, target %s", r.Name, r.Rows, full(r.Target)),
+		Name: "my_data_columns", Caption: fmt.Sprintf("%s: %d rows, target %s", r.Name, r.Rows, fullName(r.Target)),
 		Header: []string{"Column", "Kind", "Values", "Rows without a value", "Use", "Choice", "Parameter that overrules it"},
 	}
 	for _, c := range r.Columns {
 		values := any(nil)
 		switch {
 		case len(c.Levels) > 0:
-			values = names(c.Levels)
+			values = shortNames(c.Levels)
 		case c.Numeric && chart.Drawable(c.Low, c.High):
 			values = fmt.Sprintf("%.4g to %.4g", c.Low, c.High)
 		}
@@ -49,7 +49,7 @@ func MyDataColumns(r *mydata.Result) *Table {
 			}
 			return strings.Join(texts, by)
 		}
-		t.Rows = append(t.Rows, []any{full(c.Name), c.Kind, values, c.Missing, use, cell(choices, " "), cell(parameters, ", ")})
+		t.Rows = append(t.Rows, []any{fullName(c.Name), c.Kind, values, c.Missing, use, cell(choices, " "), cell(parameters, ", ")})
 	}
 	var notes []string
 	if r.Dropped > 0 {
@@ -62,11 +62,11 @@ func MyDataColumns(r *mydata.Result) *Table {
 	return t
 }
 
-// names returns the names in one text. If there are many names, the text has only the first few
-// names, and the number of the others.
-func names(all []string) string {
+// shortNames returns the names in one text. If there are many names, the text has only the first
+// few names, and the number of the others.
+func shortNames(all []string) string {
 	const most = 8
-	shown := chart.Mapped(all[:min(len(all), most)], full)
+	shown := chart.Mapped(all[:min(len(all), most)], fullName)
 	if n := len(all) - most; n > 0 {
 		shown = append(shown, fmt.Sprintf("… %d more", n))
 	}
@@ -87,7 +87,7 @@ func MyDataTuning(r *mydata.Result) []Output {
 		Note:   "The CV loss is optimistic, because it was minimised. The nested risk repeats the whole search without each outer fold in turn; its 95 % intervals are in brackets.",
 	}
 	for _, m := range r.Searched() {
-		title := modelTitle(r, m, full)
+		title := modelTitle(r, m, fullName)
 		for _, h := range m.Hyper {
 			hyper.Rows = append(hyper.Rows, []any{title, h.Name, significant(h.Lower, 3), significant(h.Default, 3), significant(h.Tuned, 3), significant(h.Upper, 3)})
 		}
@@ -111,7 +111,7 @@ func myVerdicts(r *mydata.Result) *Table {
 	}
 	var notes []string
 	for _, m := range r.Searched() {
-		title := modelTitle(r, m, full)
+		title := modelTitle(r, m, fullName)
 		if len(r.Searched()) > 1 {
 			notes = append(notes, title+":")
 		}
@@ -183,7 +183,7 @@ func myCurve(r *mydata.Result, m mydata.Model, c mydata.Curve) *Panel {
 		}
 		return v
 	}
-	p := NewPanel(panelName(r, m, "CV loss along "+c.Hyper), modelTitle(r, m, named), chart.Subscripted(c.Hyper), "CV loss: "+m.LossName).LogAxes(true, log).Grid()
+	p := NewPanel(panelName(r, m, "CV loss along "+c.Hyper), modelTitle(r, m, labelName), chart.Subscripted(c.Hyper), "CV loss: "+m.LossName).LogAxes(true, log).Grid()
 	x := Log10s(c.At)
 	var lower, upper, loss []float64
 	for i, v := range c.Loss {
@@ -209,7 +209,7 @@ const smoothing = 3
 // mySurface shows the CV loss as a function of two hyperparameters, with the final descent.
 func mySurface(r *mydata.Result, m mydata.Model) *Figure {
 	hyper := chart.Mapped(m.Hyper, func(h mydata.Hyper) string { return chart.Subscripted(h.Name) })
-	axes, surface := smooth(m.Axes, m.Surface, smoothing)
+	axes, surface := smoothSurface(m.Axes, m.Surface, smoothing)
 	p := lossPanel("CV loss over both hyperparameters", "CV loss", hyper, axes, surface)
 	p.Name = panelName(r, m, "surface")
 	path := slices.DeleteFunc(slices.Clone(m.Descent), func(at []float64) bool { return len(at) != 2 })
@@ -242,11 +242,11 @@ func covers(axes [][]float64, at [2]float64) bool {
 	return true
 }
 
-// smooth returns a surface on a finer grid. The argument factor is the number of intervals into
-// which each interval of the grid is divided. smooth interpolates the logarithms of the surface by
-// cubic splines of Catmull and Rom. The values on each axis must have equal ratios. The result is
-// NaN next to a point whose value is not positive and finite.
-func smooth(axes [][]float64, z [][]float64, factor int) (finer [][]float64, values [][]float64) {
+// smoothSurface returns a surface on a finer grid. The argument factor is the number of intervals
+// into which each interval of the grid is divided. smoothSurface interpolates the logarithms of the
+// surface by cubic splines of Catmull and Rom. The values on each axis must have equal ratios. The
+// result is NaN next to a point whose value is not positive and finite.
+func smoothSurface(axes [][]float64, z [][]float64, factor int) (finer [][]float64, values [][]float64) {
 	if len(axes) != 2 || len(z) != len(axes[0]) || slices.ContainsFunc(axes, func(a []float64) bool { return len(a) < 2 }) {
 		return axes, z
 	}

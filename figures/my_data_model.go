@@ -19,13 +19,14 @@ import (
 // coefficients has at most shownCoefficients features.
 const shownModels, shownCoefficients = 4, 15
 
-// full returns a name that the user has given, for a text or a table. It replaces an empty name.
-func full(name string) string { return cmp.Or(name, "(no name)") }
+// fullName returns a name that the user has given, for a text or a table. It replaces an empty
+// name.
+func fullName(name string) string { return cmp.Or(name, "(no name)") }
 
-// named returns a name that the user has given, on one line that fits a label. It cuts off the end
-// of a long name.
-func named(name string) string {
-	name = full(strings.TrimSpace(chart.Pictured(strings.ReplaceAll(name, "\n", " "))))
+// labelName returns a name that the user has given, on one line that fits a label. It cuts off the
+// end of a long name.
+func labelName(name string) string {
+	name = fullName(strings.TrimSpace(chart.Pictured(strings.ReplaceAll(name, "\n", " "))))
 	// The width of a name is at most widest times the font size. A name also has at most mostLetters
 	// letters, because narrow letters would allow far more.
 	const widest, mostLetters = 12, 56
@@ -57,7 +58,7 @@ func modelTitle(r *mydata.Result, m mydata.Model, name func(string) string) stri
 // panelName returns a name for a panel. The name depends on the data, so that panels of different
 // data have different names.
 func panelName(r *mydata.Result, m mydata.Model, what string) string {
-	return fmt.Sprintf("%s, %s, %s", named(r.Name), modelTitle(r, m, named), what)
+	return fmt.Sprintf("%s, %s, %s", labelName(r.Name), modelTitle(r, m, labelName), what)
 }
 
 // significant returns a number with the given number of significant digits.
@@ -146,14 +147,14 @@ func myCoefficients(r *mydata.Result, m mydata.Model, order []int) *Panel {
 			zeros++
 		}
 	}
-	title := modelTitle(r, m, named)
+	title := modelTitle(r, m, labelName)
 	if zeros > 0 {
 		title += fmt.Sprintf(": %d of %d are 0", zeros, len(m.Coefficients))
 	}
 	order = slices.Clone(order)
 	slices.Reverse(order) // the largest coefficient is at the top
 	p := NewPanel(panelName(r, m, "coefficients"), title, "coefficient per standard deviation", "")
-	p.Plot.Y.Tick.Marker = namedTicks(chart.Mapped(order, func(i int) string { return named(m.Features[i]) }))
+	p.Plot.Y.Tick.Marker = namedTicks(chart.Mapped(order, func(i int) string { return labelName(m.Features[i]) }))
 	p.VLine("zero", 0, Style{Color: Grey, Width: .5, Unlisted: true})
 	var foldX, foldY []float64
 	for k, i := range order {
@@ -229,13 +230,13 @@ func myPath(r *mydata.Result, m mydata.Model) *Panel {
 			x[i] = 0 - x[i]
 		}
 	}
-	p := NewPanel(panelName(r, m, "path"), modelTitle(r, m, named), label, "coefficient per standard deviation").LogAxes(true, false).Grid()
+	p := NewPanel(panelName(r, m, "path"), modelTitle(r, m, labelName), label, "coefficient per standard deviation").LogAxes(true, false).Grid()
 	p.Direct = true
 	p.HLine("zero", 0, Style{Color: Grey, Width: .5, Unlisted: true})
 	p.VLine("tuned value", tuned, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}, Unlisted: true})
 	for k, j := range path.Features {
 		style := chart.PaletteStyle(k)
-		p.Line(named(chart.Nth(m.Features, j)), x, chart.Nth(path.Coefficients, k), style)
+		p.Line(labelName(chart.Nth(m.Features, j)), x, chart.Nth(path.Coefficients, k), style)
 		style.Unlisted, style.GlyphRadius = true, 2.5
 		p.Scatter("tuned, "+chart.Nth(m.Features, j), []float64{tuned}, []float64{chart.Nth(path.AtTuned, k)}, style)
 	}
@@ -248,7 +249,7 @@ func MyDataLearning(r *mydata.Result) []Output {
 	var panels []*Panel
 	models := r.Searched()
 	for _, m := range models[:min(len(models), shownModels)] {
-		p := NewPanel(panelName(r, m, "learning"), modelTitle(r, m, named), "training rows", "CV loss: "+m.LossName).LogAxes(true, false).Grid()
+		p := NewPanel(panelName(r, m, "learning"), modelTitle(r, m, labelName), "training rows", "CV loss: "+m.LossName).LogAxes(true, false).Grid()
 		var low, high []float64
 		drawn := false
 		for i, v := range m.Learning.Loss {

@@ -62,8 +62,8 @@ func myPredictions(r *mydata.Result) *Figure {
 			title = fmt.Sprintf("R² %.3g, ", e.R2) + title
 		}
 	}
-	label := "predicted " + named(r.Target)
-	left := NewPanel(panelName(r, m, "predictions"), title, label, "actual "+named(r.Target)).Grid()
+	label := "predicted " + labelName(r.Target)
+	left := NewPanel(panelName(r, m, "predictions"), title, label, "actual "+labelName(r.Target)).Grid()
 	left.Equal = true
 	right := NewPanel(panelName(r, m, "residuals"), spread, label, "actual − predicted").Grid()
 	both := axisOf(append(slices.Clone(x), y...))
@@ -141,7 +141,7 @@ func myROC(r *mydata.Result) *Figure {
 	for k, m := range r.Models[:min(len(r.Models), shownModels)] {
 		style, roc := chart.PaletteStyle(k), m.Judged.ROC
 		style.Width = 2
-		name := named(m.Class)
+		name := labelName(m.Class)
 		if c := m.Judged.Classes; c != nil && chart.Drawable(c.AUC) {
 			name += fmt.Sprintf(", AUC %.3g", c.AUC)
 		}
@@ -186,13 +186,13 @@ func myCalibration(p *Panel, m mydata.Model, style Style) {
 
 func myConfusion(r *mydata.Result) *Table {
 	t := &Table{Name: "my_data_confusion", Caption: fmt.Sprintf("%s: rows of each class by the predicted class", r.Name),
-		Header: append(append([]string{"Class"}, chart.Mapped(r.Classes, func(c string) string { return "predicted " + full(c) })...), "Share that is right")}
+		Header: append(append([]string{"Class"}, chart.Mapped(r.Classes, func(c string) string { return "predicted " + fullName(c) })...), "Share that is right")}
 	repeats, how := 1, "Predicted is the class with the largest decision value."
 	if r.Joint != nil {
 		how = "Predicted is the class with the largest probability."
 	}
 	if len(r.Models) == 1 {
-		how = fmt.Sprintf("Predicted is %s if its decision value is above the threshold.", full(r.Models[0].Class))
+		how = fmt.Sprintf("Predicted is %s if its decision value is above the threshold.", fullName(r.Models[0].Class))
 	}
 	if len(r.Models) > 0 {
 		how += " " + judgedBy(r.Models[0].Judged)
@@ -208,7 +208,7 @@ func myConfusion(r *mydata.Result) *Table {
 		t.Note += " Counts are means over the repeats."
 	}
 	for k, class := range r.Classes {
-		row, all, right := []any{full(class)}, 0., 0.
+		row, all, right := []any{fullName(class)}, 0., 0.
 		for l := range r.Classes {
 			n := chart.Nth(chart.Nth(r.Confusion, k), l)
 			cell := Number{Value: n}
@@ -236,7 +236,7 @@ var myGlyphs = []draw.GlyphDrawer{draw.RingGlyph{}, draw.PlusGlyph{}, draw.Trian
 // between the predicted classes.
 func myBoundary(r *mydata.Result) *Figure {
 	b := r.Boundary
-	p := NewPanel(fmt.Sprintf("%s, target %s, boundary", named(r.Name), named(r.Target)), "", named(b.Names[0]), named(b.Names[1]))
+	p := NewPanel(fmt.Sprintf("%s, target %s, boundary", labelName(r.Name), labelName(r.Target)), "", labelName(b.Names[0]), labelName(b.Names[1]))
 	for k, margin := range b.Margin {
 		p.Contour(fmt.Sprintf("decision boundary of model %d", k+1), b.Axes[0], b.Axes[1], margin, 0, Style{Color: Black, Unlisted: true})
 	}
@@ -247,7 +247,7 @@ func myBoundary(r *mydata.Result) *Figure {
 				x, y = append(x, chart.Nth(b.X[0], i)), append(y, chart.Nth(b.X[1], i))
 			}
 		}
-		p.Scatter(named(class), x, y, Style{Color: chart.PaletteColor(k), Glyph: myGlyphs[k%len(myGlyphs)], GlyphRadius: 3})
+		p.Scatter(labelName(class), x, y, Style{Color: chart.PaletteColor(k), Glyph: myGlyphs[k%len(myGlyphs)], GlyphRadius: 3})
 	}
 	return &Figure{Name: "my_data_boundary", Width: 5.4 * vg.Inch, Height: 4.8 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},
 		Caption: fmt.Sprintf("%s: the rows by their class, and black lines where the predicted class changes", r.Name)}
@@ -309,10 +309,9 @@ func (s span) centres() []float64 {
 // cloud plots points on the axes. If the glyphs would overlap, it instead plots the number of
 // points in each cell. Points outside of the axes are drawn on the frame. The result noutside is
 // the number of these points.
-func cloud(p *Panel, across, up span, x, y []float64) (noutside int) {
-	// Glyphs hardly overlap up to two limits. The constant many is the limit of the number of
-	// points. The constant crowded is the limit of the mean number of points in those cells that
-	// have a point.
+func cloud(p *Panel, xAxis, yAxis span, x, y []float64) (noutside int) {
+	// Glyphs hardly overlap up to two limits. The constant many is the limit of the number of points.
+	// The constant crowded is the limit of the mean number of points in those cells that have a point.
 	const many, crowded = 150, 1.5
 	counts, filled := make([][]float64, cells), 0
 	for i := range counts {
@@ -320,18 +319,18 @@ func cloud(p *Panel, across, up span, x, y []float64) (noutside int) {
 	}
 	var clampedX, clampedY []float64
 	for i := range x {
-		clampedX, clampedY = append(clampedX, across.clamp(x[i])), append(clampedY, up.clamp(y[i]))
+		clampedX, clampedY = append(clampedX, xAxis.clamp(x[i])), append(clampedY, yAxis.clamp(y[i]))
 		if clampedX[i] != x[i] || clampedY[i] != y[i] {
 			noutside++
 		}
-		n := &counts[across.cell(x[i])][up.cell(y[i])]
+		n := &counts[xAxis.cell(x[i])][yAxis.cell(y[i])]
 		if *n == 0 {
 			filled++
 		}
 		*n++
 	}
 	if len(x) >= many && float64(len(x)) > crowded*float64(filled) {
-		p.Counts("rows", across.centres(), up.centres(), counts)
+		p.Counts("rows", xAxis.centres(), yAxis.centres(), counts)
 	} else {
 		p.Scatter("rows", clampedX, clampedY, Style{Color: Blue, Glyph: draw.RingGlyph{}})
 	}

@@ -147,11 +147,11 @@ func drawSizeCurves(p *Panel, sizes []int, curves []sizeCurve) {
 	x := Log10s(chart.Floats(sizes))
 	p.Grid().LogAxes(true, false)
 	for _, c := range curves {
-		_, low, high := means(c.means)
+		_, low, high := meansAndEnds(c.means)
 		p.Band(c.name, x, low, high, c.style)
 	}
 	for _, c := range curves {
-		mean, _, _ := means(c.means)
+		mean, _, _ := meansAndEnds(c.means)
 		p.Line(c.name, x, mean, c.style)
 	}
 }

@@ -62,7 +62,7 @@ func SearchDimensionsCurves(r *searches.DimensionsResult) *Figure {
 		p.Direct = true
 		for _, m := range d.Methods {
 			if m.Improve != nil {
-				excess := held(m.Improve, r.Params.Budget)
+				excess := valuesHeld(m.Improve, r.Params.Budget)
 				for k := range excess {
 					excess[k] -= d.Best.Mean
 				}

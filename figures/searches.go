@@ -86,8 +86,8 @@ var searchStyles = map[string]Style{
 // bayesianLog and cmaesLog are the names of the searchers in logarithms.
 const bayesianLog, cmaesLog = "Bayesian in log λ", "CMA-ES in log λ"
 
-// held returns n values of a search. If the search ended earlier, its last value is repeated.
-func held(v []float64, n int) []float64 {
+// valuesHeld returns n values of a search. If the search ended earlier, its last value is repeated.
+func valuesHeld(v []float64, n int) []float64 {
 	return chart.Mapped(chart.OneTo(n), func(k float64) float64 { return v[min(int(k), len(v))-1] })
 }
 
@@ -105,7 +105,7 @@ func SearchesCurves(r *searches.Result) *Figure {
 		p.Direct = true
 		for _, m := range r.Methods {
 			if m.Gradient == gradient || m.Name == searches.QuasiNewton {
-				p.Line(m.Name, chart.OneTo(r.Params.Budget), chart.ClampedLog10s(held(m.Median, r.Params.Budget), excessFloor), searchStyles[m.Name])
+				p.Line(m.Name, chart.OneTo(r.Params.Budget), chart.ClampedLog10s(valuesHeld(m.Median, r.Params.Budget), excessFloor), searchStyles[m.Name])
 			}
 		}
 		drawReached(p, r)

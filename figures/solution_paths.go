@@ -34,7 +34,7 @@ func SolutionPaths(r *differentiability.SolutionPaths) *Figure {
 		f.Panels[row] = append(f.Panels[row], pathPanel(path))
 	}
 	if len(r.Paths) > 0 {
-		for n, k := range moving(r.Paths[0]) {
+		for n, k := range movingEntries(r.Paths[0]) {
 			f.Entries = append(f.Entries, LegendEntry{Name: chart.Subscripted(r.Paths[0].Entries[k]), Style: Style{Color: chart.PaletteColor(n), Width: 2}})
 		}
 		f.Panels[0] = append(f.Panels[0], slopePanel(r.Paths[0]))
@@ -59,7 +59,7 @@ func pathPanel(s differentiability.SolutionPath) *Panel {
 	}
 	p := NewPanel(s.Name+" in "+s.Hyper, s.Name, chart.Subscripted(s.Hyper), y).LogAxes(s.Logarithmic, false).Grid()
 	x := pathAxis(s)
-	shown := moving(s)
+	shown := movingEntries(s)
 	p.Direct = isDual(s) // the legend below names coordinates
 	for n, k := range shown {
 		p.Line(s.Entries[k], x, s.Value[k], Style{Color: chart.PaletteColor(n), Width: .6, Unlisted: !isDual(s)})
@@ -130,9 +130,9 @@ const shownCoordinates, shownExamples = 6, 4
 // slopes and of values at a bound.
 const atRest = 1e-9
 
-// moving returns the indices of some entries: the entries that move over the longest part of the
-// path. The indices are in ascending order.
-func moving(s differentiability.SolutionPath) []int {
+// movingEntries returns the indices of some entries: the entries that move over the longest part of
+// the path. The indices are in ascending order.
+func movingEntries(s differentiability.SolutionPath) []int {
 	moves := func(k int) (n int) {
 		for _, slope := range s.Slope[k] {
 			if math.Abs(slope) > atRest {
@@ -159,7 +159,7 @@ func moving(s differentiability.SolutionPath) []int {
 func slopePanel(s differentiability.SolutionPath) *Panel {
 	p := NewPanel(s.Name+", derivative in "+s.Hyper, s.Name+": the derivatives", chart.Subscripted(s.Hyper), "∂θ/∂"+chart.Subscripted(s.Hyper)).Grid()
 	x := pathAxis(s)
-	for n, k := range moving(s) {
+	for n, k := range movingEntries(s) {
 		p.Scatter(s.Entries[k], x, s.Slope[k], Style{Color: chart.PaletteColor(n), GlyphRadius: 1.2, Unlisted: true})
 	}
 	return p

@@ -87,7 +87,7 @@ func SplitsCurves(r *splits.Result) *Figure {
 			columns[0], columns[1] = append(columns[0], of(last, s.Uniform)), append(columns[1], of(last, s.Balanced))
 		}
 		for k, name := range []string{"uniform", "balanced"} {
-			mean, low, high := means(columns[k])
+			mean, low, high := meansAndEnds(columns[k])
 			if log {
 				for i := range low {
 					low[i] = max(low[i], mean[i]/10) // intervals from few data sets extend below zero

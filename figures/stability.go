@@ -76,7 +76,7 @@ func drawStability(p *Panel, x []float64, parts []stability.Parts) {
 		{"E[R − Rₑₘₚ], from other data", Style{Color: Purple, Glyph: draw.SquareGlyph{}, GlyphRadius: 2.5}},
 		{"risk E[R], from other data", Style{Color: Black, Glyph: draw.RingGlyph{}, GlyphRadius: 3}},
 	} {
-		y, low, high := means(columns[k])
+		y, low, high := meansAndEnds(columns[k])
 		if c.style.GlyphRadius > 0 {
 			p.Scatter(c.name, x, y, c.style)
 		} else {
@@ -86,9 +86,9 @@ func drawStability(p *Panel, x []float64, parts []stability.Parts) {
 	}
 }
 
-// means returns the means of the estimates and the ends of their intervals. The mean of an estimate
-// without repetitions is NaN.
-func means(e []experiment.Estimate) (mean, low, high []float64) {
+// meansAndEnds returns the means of the estimates and the ends of their intervals. The mean of an
+// estimate without repetitions is NaN.
+func meansAndEnds(e []experiment.Estimate) (mean, low, high []float64) {
 	for _, v := range e {
 		if v.N == 0 {
 			v.Mean = math.NaN()

@@ -11,9 +11,9 @@ import (
 // differ in the last bit or two, because math.Log and the logarithm of the C library differ. The
 // zero value is NewNumPy(0). A copy of a NumPy value has its own copy of the state.
 type NumPy struct {
-	mt      mt19937
-	half    float64 // the second normal number of the last pair
-	hasHalf bool
+	mt           mt19937
+	secondNormal float64 // the second normal number of the last pair
+	hasHalf      bool
 }
 
 // NewNumPy returns the generator in the state after np.random.seed(seed).
@@ -41,7 +41,7 @@ func (r *NumPy) Float64() float64 { return r.mt.float64() }
 func (r *NumPy) NormFloat64() float64 {
 	if r.hasHalf {
 		r.hasHalf = false
-		return r.half
+		return r.secondNormal
 	}
 	var x, y, s float64
 	for s == 0 || s >= 1 {
@@ -50,7 +50,7 @@ func (r *NumPy) NormFloat64() float64 {
 		s = float64(x*x) + float64(y*y) // the conversions prevent a fused multiply-add
 	}
 	f := math.Sqrt(-2 * math.Log(s) / s)
-	r.half, r.hasHalf = f*x, true
+	r.secondNormal, r.hasHalf = f*x, true
 	return f * y
 }
 

@@ -60,10 +60,10 @@ func Enough(r *manyhyper.LeversResult) string {
 	return fmt.Sprintf("In the first figure no search of several hyperparameters is clearly better than one on these problems: %s. There one hyperparameter of the kind, tuned by plain CVGM, is enough.", Listed(without))
 }
 
-// counts returns three numbers of cells of a problem. The number below counts cells with a
+// cellCounts returns three numbers of cells of a problem. The number below counts cells with a
 // difference that is clearly below 0, above counts cells with a difference that is clearly above 0,
 // and all counts all cells.
-func counts(m *manyhyper.MapResult, problem string, of func(c manyhyper.MapCell) experiment.Estimate) (below, above, all int) {
+func cellCounts(m *manyhyper.MapResult, problem string, of func(c manyhyper.MapCell) experiment.Estimate) (below, above, all int) {
 	for _, c := range m.Cells {
 		if c.Problem != problem {
 			continue
@@ -84,17 +84,17 @@ func counts(m *manyhyper.MapResult, problem string, of func(c manyhyper.MapCell)
 func GradientMap(m *manyhyper.MapResult) string {
 	var cells list
 	for _, problem := range manyhyper.MapProblems {
-		helps, harms, all := counts(m, problem, func(c manyhyper.MapCell) experiment.Estimate { return c.CVLessTraining })
-		better, worse, _ := counts(m, problem, func(c manyhyper.MapCell) experiment.Estimate { return c.ManyLessOne })
+		helps, harms, all := cellCounts(m, problem, func(c manyhyper.MapCell) experiment.Estimate { return c.CVLessTraining })
+		better, worse, _ := cellCounts(m, problem, func(c manyhyper.MapCell) experiment.Estimate { return c.ManyLessOne })
 		cells.item("*%s, %d cells:* the CV gradient is clearly better than the training gradient in %d and clearly worse in %d; many are clearly better than one in %d and clearly worse in %d. %s",
-			capital(problem), all, helps, harms, better, worse, turns(m, problem))
+			capital(problem), all, helps, harms, better, worse, signTurns(m, problem))
 	}
 	return paragraphs("Where a line crosses the dotted one, the difference changes its sign with this factor. A wide band can hide a gain in one cell and a loss in another.", cells.String())
 }
 
-// turns returns a sentence that lists factors. If such a factor changes, a mean difference clearly
-// changes its sign.
-func turns(m *manyhyper.MapResult, problem string) string {
+// signTurns returns a sentence that lists factors. If such a factor changes, a mean difference
+// clearly changes its sign.
+func signTurns(m *manyhyper.MapResult, problem string) string {
 	var turned [2][]string
 	for factor, name := range manyhyper.Factors {
 		signs := [2]map[int]bool{{}, {}}
@@ -112,11 +112,11 @@ func turns(m *manyhyper.MapResult, problem string) string {
 			}
 		}
 	}
-	return fmt.Sprintf("Factors that clearly change the sign: in the upper row %s; in the lower row %s.", joined(turned[0]), joined(turned[1]))
+	return fmt.Sprintf("Factors that clearly change the sign: in the upper row %s; in the lower row %s.", joinNames(turned[0]), joinNames(turned[1]))
 }
 
-// joined joins names, or returns "none".
-func joined(names []string) string {
+// joinNames joins names, or returns "none".
+func joinNames(names []string) string {
 	if len(names) == 0 {
 		return "none"
 	}

@@ -46,7 +46,7 @@ func MyDataPredictions(r *mydata.Result) string {
 		sizes[i] = math.Abs(row.off)
 	}
 	slices.Sort(sizes)
-	left := fmt.Sprintf("*Left:* a point on the diagonal is predicted exactly. Half of the %d rows lie within %.3g of it, and nine in ten within %.3g.", len(rows), middle(sizes, .5), middle(sizes, .9))
+	left := fmt.Sprintf("*Left:* a point on the diagonal is predicted exactly. Half of the %d rows lie within %.3g of it, and nine in ten within %.3g.", len(rows), quantile(sizes, .5), quantile(sizes, .9))
 	return paragraphs(left, "*Right:* "+residuals(rows))
 }
 
@@ -103,7 +103,7 @@ func residuals(rows []residual) string {
 			squares += (row.off - mean) * (row.off - mean) / float64(len(part))
 		}
 		slices.Sort(sizes)
-		return mean, middle(sizes, .5), math.Sqrt(squares / float64(len(part)))
+		return mean, quantile(sizes, .5), math.Sqrt(squares / float64(len(part)))
 	}
 	lowMean, low, lowSE := scatter(rows[:n])
 	midMean, _, midSE := scatter(rows[n : len(rows)-n])
@@ -131,8 +131,8 @@ func times(ratio float64) string {
 	return fmt.Sprintf("%.2g times", ratio)
 }
 
-// middle returns the quantile q of ascending numbers.
-func middle(sorted []float64, q float64) float64 {
+// quantile returns the quantile q of ascending numbers.
+func quantile(sorted []float64, q float64) float64 {
 	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)]
 }
 

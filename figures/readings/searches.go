@@ -11,13 +11,13 @@ import (
 	"cvgm/cvgm/experiment/searches"
 )
 
-// reached counts the data sets on which a search reaches the minimum within its whole budget.
-func reached(r *searches.Result, m searches.Method) int {
+// countReached counts the data sets on which a search reaches the minimum within its whole budget.
+func countReached(r *searches.Result, m searches.Method) int {
 	return m.Within(r.Params.Budget, r.Params.DataSets)
 }
 
-// named returns the search with the given name. If there is none, it returns an empty search.
-func named(r *searches.Result, name string) searches.Method {
+// searchNamed returns the search with the given name. If there is none, it returns an empty search.
+func searchNamed(r *searches.Result, name string) searches.Method {
 	for _, m := range r.Methods {
 		if m.Name == name {
 			return m
@@ -31,11 +31,11 @@ func named(r *searches.Result, name string) searches.Method {
 func Searches(r *searches.Result, t *claims.Timings) string {
 	var best searches.Method // the best search without gradients
 	for _, m := range r.Methods {
-		if !m.Gradient && (best.Name == "" || reached(r, m) > reached(r, best)) {
+		if !m.Gradient && (best.Name == "" || countReached(r, m) > countReached(r, best)) {
 			best = m
 		}
 	}
-	p, newton, cost := r.Params, named(r, searches.QuasiNewton), ""
+	p, newton, cost := r.Params, searchNamed(r, searches.QuasiNewton), ""
 	if t != nil {
 		times := func(value, gradient string) float64 { return t.Lowest(gradient, "ns/op") / t.Lowest(value, "ns/op") }
 		cost = fmt.Sprintf("An evaluation with gradient takes %.2f times as long as one without for the 2 hyperparameters of the elastic net, and %.2f times for the 322 of the rings.",
@@ -43,7 +43,7 @@ func Searches(r *searches.Result, t *claims.Timings) string {
 	}
 	return paragraphs(
 		fmt.Sprintf("**The quasi-Newton method reaches the lowest CV loss of an elastic net within %d evaluations on %d of %d data sets.** Of the searches without gradients %s is the best: within %d evaluations it reaches the lowest CV loss on %d of %d. Exhaustive search reaches it on %d of %d.",
-			p.SmallBudget, newton.Within(p.SmallBudget, p.DataSets), p.DataSets, best.Name, p.Budget, reached(r, best), p.DataSets, reached(r, named(r, "exhaustive")), p.DataSets),
+			p.SmallBudget, newton.Within(p.SmallBudget, p.DataSets), p.DataSets, best.Name, p.Budget, countReached(r, best), p.DataSets, countReached(r, searchNamed(r, "exhaustive")), p.DataSets),
 		cost)
 }
 
@@ -54,7 +54,7 @@ func SearchesCurves(r *searches.Result) string {
 		for _, m := range r.Methods {
 			if m.Gradient == gradient {
 				all++
-				if 2*reached(r, m) >= r.Params.DataSets {
+				if 2*countReached(r, m) >= r.Params.DataSets {
 					halves++
 				}
 			}
@@ -66,7 +66,7 @@ func SearchesCurves(r *searches.Result) string {
 	return paragraphs(
 		"A line below the dotted level has reached the minimum on at least half of the data sets.",
 		fmt.Sprintf("Within %d evaluations, %d of %d searches with gradients reach the minimum on at least half of the data sets. Of the searches without gradients %d of %d do. **With the same gradients, the method decides:** the paper's step reaches the minimum on %d of %d data sets, the quasi-Newton method on %d.",
-			r.Params.Budget, with, ofWith, without, ofWithout, reached(r, named(r, searches.PaperStep)), r.Params.DataSets, reached(r, named(r, searches.QuasiNewton))))
+			r.Params.Budget, with, ofWith, without, ofWithout, countReached(r, searchNamed(r, searches.PaperStep)), r.Params.DataSets, countReached(r, searchNamed(r, searches.QuasiNewton))))
 }
 
 // SearchesTime explains the figure.
@@ -108,7 +108,7 @@ func SearchesMinimaTable(r *searches.Result) string {
 	}
 	var each []string
 	for _, m := range r.Methods {
-		if log := named(r, m.Name+" in log λ"); log.Reached != nil {
+		if log := searchNamed(r, m.Name+" in log λ"); log.Reached != nil {
 			each = append(each, fmt.Sprintf("%s reaches %d in λ and %d in log λ, of the others %d and %d", m.Name, count(m, true), count(log, true), count(m, false), count(log, false)))
 		}
 	}

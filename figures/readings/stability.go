@@ -22,12 +22,12 @@ func directions(r *stability.Result) (raised, lowered int) {
 	return raised, lowered
 }
 
-// lowest returns the index of the setting for which the mean of a part is lowest. The function part
-// selects the part.
-func lowest(settings []stability.Parts, part func(stability.Parts) experiment.Estimate) int {
+// lowestSetting returns the index of the setting for which the mean of a part is lowest. The
+// function partOf selects the part.
+func lowestSetting(settings []stability.Parts, partOf func(stability.Parts) experiment.Estimate) int {
 	best := 0
 	for k, s := range settings {
-		if part(s).Mean < part(settings[best]).Mean {
+		if partOf(s).Mean < partOf(settings[best]).Mean {
 			best = k
 		}
 	}
@@ -57,7 +57,7 @@ func StabilitySweeps(r *stability.Result) string {
 	texts := []string{"Where the identity holds, each square lies on the dotted line and each ring on the solid one. More regularisation, to the right for λ1 and λ2 and to the left for C, lowers Δ and raises the training risk. The risk is their sum. It is lowest where their slopes cancel."}
 	for _, l := range r.Learners {
 		texts = append(texts, fmt.Sprintf("*%s:* among the measured values, the risk is lowest at %s = %g, and Δ is lowest at %s = %g.", l.Name,
-			l.Hyper, l.At[lowest(l.Parts, risk)], l.Hyper, l.At[lowest(l.Parts, delta)]))
+			l.Hyper, l.At[lowestSetting(l.Parts, risk)], l.Hyper, l.At[lowestSetting(l.Parts, delta)]))
 	}
 	return paragraphs(texts...)
 }
@@ -67,7 +67,7 @@ func StabilityPath(r *stability.Result) string {
 	at := func(v []float64) int { return r.Steps[slices.Index(v, slices.Min(v))] }
 	return paragraphs(
 		"*Left:* the solid line is the sum of the dash-dotted training risk and the dotted Δ. It is lowest where their slopes cancel. *Right:* the CV loss and the test loss of the run itself. The run descends the CV loss. Its test loss need not fall with it.",
-		fmt.Sprintf("The risk E[R] is lowest at step %d, the test loss on the published data at step %d, and the CV loss at step %d.", r.Steps[lowest(r.Path, risk)], at(r.TestLoss), at(r.CVLoss)))
+		fmt.Sprintf("The risk E[R] is lowest at step %d, the test loss on the published data at step %d, and the CV loss at step %d.", r.Steps[lowestSetting(r.Path, risk)], at(r.TestLoss), at(r.CVLoss)))
 }
 
 // StabilityStartsTable counts two kinds of starts: starts from which Δ rises, and starts from which

@@ -29,9 +29,9 @@ func Described(e experiment.Estimate, digits int) string {
 }
 
 // Weighed returns the text of Described. It adds words that state whether the difference reaches
-// the smallest difference that matters. The table of claims judges differences in the same way.
-func Weighed(e experiment.Estimate, digits int, matters float64) string {
-	text, j := Described(e, digits), claims.Weigh(e, matters)
+// the smallest relevant difference. The table of claims judges differences in the same way.
+func Weighed(e experiment.Estimate, digits int, relevant float64) string {
+	text, j := Described(e, digits), claims.Weigh(e, relevant)
 	switch {
 	case j.Sign == "": // no interval
 		return text
@@ -43,16 +43,16 @@ func Weighed(e experiment.Estimate, digits int, matters float64) string {
 	return text
 }
 
-// CouldShow returns sentences with two differences. The first difference is the smallest difference
-// that matters. The second is the smallest difference that the repetitions distinguish from 0. The
+// CouldShow returns sentences with two differences. The first difference is the smallest relevant
+// difference. The second is the smallest difference that the repetitions distinguish from 0. The
 // second difference is computed for each of the given estimates, and the text has the largest of
 // the results.
-func CouldShow(matters float64, of ...experiment.Estimate) string {
+func CouldShow(relevant float64, of ...experiment.Estimate) string {
 	tells := 0.
 	for _, e := range of {
 		tells = max(tells, claims.Telling*e.SE())
 	}
-	text := fmt.Sprintf("A difference matters from %g on.", matters)
+	text := fmt.Sprintf("A difference matters from %g on.", relevant)
 	if tells > 0 {
 		text += fmt.Sprintf(" These repetitions tell %.2g from none.", tells)
 	}

@@ -52,9 +52,9 @@ type Kind struct {
 // steps. They take seconds of a core that many other processes may share.
 const hang = 2 * time.Minute
 
-// enough is the number of calls from which on the share of successful calls is checked. With this
+// minCalls is the number of calls from which on the share of successful calls is checked. With this
 // number of calls, three standard deviations of the share are at most .15.
-const enough = 100
+const minCalls = 100
 
 // kinds of errors that qpdiff documents.
 var kinds = []struct {
@@ -165,9 +165,9 @@ func (in *Input) Stop() { panic(stop{}) }
 
 type stop struct{}
 
-// place returns the source line at which a panic began. It is the innermost line on the stack that
-// belongs to this module but not to the module's tests.
-func place() string {
+// panicLine returns the source line at which a panic began. It is the innermost line on the stack
+// that belongs to this module but not to the module's tests.
+func panicLine() string {
 	var pcs [64]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
 	for {
@@ -202,7 +202,7 @@ func (r *run) runOne(kinds []Kind, index int64) {
 			if r.verbose {
 				debug.PrintStack()
 			}
-			in.Failf("panic at "+place(), "%v", v)
+			in.Failf("panic at "+panicLine(), "%v", v)
 		}
 	}()
 	kinds[k].Run(in)
@@ -236,7 +236,7 @@ func Test(t *testing.T, few int, kinds []Kind) {
 	var watch, work sync.WaitGroup
 	watch.Go(func() { r.watch(&d, done) })
 	for w := range d.slots {
-		work.Go(func() { r.work(&d, &d.slots[w], kinds) })
+		work.Go(func() { r.runInputs(&d, &d.slots[w], kinds) })
 	}
 	work.Wait()
 	close(done)
@@ -259,8 +259,8 @@ type draws struct {
 // which the input started. Between inputs the time is 0.
 type slot struct{ index, since atomic.Int64 }
 
-// work runs inputs until all inputs are taken, or until the time that the flag allows is over.
-func (r *run) work(d *draws, s *slot, kinds []Kind) {
+// runInputs runs inputs until all inputs are taken, or until the time that the flag allows is over.
+func (r *run) runInputs(d *draws, s *slot, kinds []Kind) {
 	for i := d.next.Add(1) - 1; i < d.to; i = d.next.Add(1) - 1 {
 		now := time.Now()
 		if *duration > 0 && now.Sub(d.begin) > *duration {
@@ -321,7 +321,7 @@ func (r *run) problems(kinds []Kind) []string {
 			sum += n
 		}
 		k := kinds[slices.IndexFunc(kinds, func(k Kind) bool { return k.Name == key[0] })]
-		if share := float64(m["ok"]) / float64(sum); sum >= enough && (m["ok"] == 0 || share < k.Floors[key[1]]) {
+		if share := float64(m["ok"]) / float64(sum); sum >= minCalls && (m["ok"] == 0 || share < k.Floors[key[1]]) {
 			list = append(list, fmt.Sprintf("%s %s: only %.3g of %d calls are answered, the floor is %.3g: the inputs test little", key[0], key[1], share, sum, k.Floors[key[1]]))
 		}
 	}

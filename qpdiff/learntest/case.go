@@ -35,8 +35,8 @@ type Case struct {
 	Step float64
 }
 
-// fitted returns a learner after its first fit, and θ.
-func fitted(t *testing.T, newLearner func() learn.Learner, c Case) (learn.Learner, []float64) {
+// fittedLearner returns a learner after its first fit, and θ.
+func fittedLearner(t *testing.T, newLearner func() learn.Learner, c Case) (learn.Learner, []float64) {
 	t.Helper()
 	l := newLearner()
 	theta := numtest.NaNs(l.Dims(c.Data.Dense().RawMatrix().Cols))

@@ -45,7 +45,7 @@ func Contexts(t *testing.T, newLearner func() learn.Learner, c Case) {
 	if !ok {
 		return
 	}
-	fresh, want := fitted(t, newLearner, c)
+	fresh, want := fittedLearner(t, newLearner, c)
 	v := numtest.Normals(rand.New(rand.NewPCG(1, 2)), len(want))
 	wantGrad := newGrad(c, 0)
 	numtest.OK(t, fresh.VJP(nil, wantGrad, v))
@@ -61,7 +61,7 @@ func Contexts(t *testing.T, newLearner func() learn.Learner, c Case) {
 		t.Error("a context that does not end changes the fit")
 	}
 	as := contextCase{c, other, v, want, wantGrad}
-	for _, end := range ends(unending.checks) {
+	for _, end := range endChecks(unending.checks) {
 		for _, warm := range []bool{false, true} {
 			if l.Reset(); warm {
 				l.SetContext(context.Background())
@@ -74,7 +74,7 @@ func Contexts(t *testing.T, newLearner func() learn.Learner, c Case) {
 			if ctx.checks < ctx.endAt {
 				continue
 			}
-			if !as.holds(t, l, nil, true) {
+			if !as.sameBits(t, l, nil, true) {
 				t.Errorf("after a fit that ended at look %d of %d (warm: %v), the next fit or its VJP differs from a new learner's", end, unending.checks, warm)
 			}
 		}
@@ -83,9 +83,9 @@ func Contexts(t *testing.T, newLearner func() learn.Learner, c Case) {
 	endedVJPs(t, newLearner().(learn.ContextLearner), as)
 }
 
-// ends returns the numbers of the checks at which the tests end a context. The parameter checks is
-// the number of checks that the whole call makes.
-func ends(checks int) []int {
+// endChecks returns the numbers of the checks at which the tests end a context. The parameter
+// checks is the number of checks that the whole call makes.
+func endChecks(checks int) []int {
 	all := []int{1, 2, 3, checks / 3, checks / 2, checks - 1, checks}
 	slices.Sort(all)
 	return slices.DeleteFunc(slices.Compact(all), func(end int) bool { return end < 1 || end > max(1, checks) })
@@ -94,15 +94,15 @@ func ends(checks int) []int {
 // contextCase is a case with the results of a new learner.
 type contextCase struct {
 	Case
-	other []float64 // hyperparameters of another fit
-	v     []float64 // cotangent
-	theta []float64
-	grad  *learn.Grad
+	otherHyper []float64 // hyperparameters of another fit
+	v          []float64 // cotangent
+	theta      []float64
+	grad       *learn.Grad
 }
 
-// holds reports whether the learner l gives the same bits as the results in c. Before the call, l
-// must have data. If the parameter fit is true, l first makes a new fit.
-func (c *contextCase) holds(t *testing.T, l learn.Learner, w *qpdiff.Workspace, fit bool) bool {
+// sameBits reports whether the learner l gives the same bits as the results in c. Before the call,
+// l must have data. If the parameter fit is true, l first makes a new fit.
+func (c *contextCase) sameBits(t *testing.T, l learn.Learner, w *qpdiff.Workspace, fit bool) bool {
 	t.Helper()
 	theta := c.theta
 	if fit {
@@ -127,12 +127,12 @@ func endedLoads(t *testing.T, l learn.ContextLearner, c contextCase) {
 	if unending.checks == 0 {
 		t.Error("Load does not look at the context")
 	}
-	for _, end := range ends(unending.checks) {
+	for _, end := range endChecks(unending.checks) {
 		for _, warm := range []bool{false, true} {
 			l.SetContext(context.Background())
 			numtest.OK(t, l.Load(c.Data))
 			if l.Reset(); warm {
-				numtest.OK(t, l.Fit(theta, c.other))
+				numtest.OK(t, l.Fit(theta, c.otherHyper))
 			}
 			l.SetContext(newEnding(end))
 			if err := l.Load(c.Data); !errors.Is(err, context.Canceled) {
@@ -143,7 +143,7 @@ func endedLoads(t *testing.T, l learn.ContextLearner, c contextCase) {
 				t.Errorf("Fit after a Load that its context ended: error %v, want one that matches ErrNotFitted", err)
 			}
 			numtest.OK(t, l.Load(c.Data))
-			if !c.holds(t, l, nil, true) {
+			if !c.sameBits(t, l, nil, true) {
 				t.Errorf("after a Load that ended at look %d of %d (warm: %v), the next fit or its VJP differs from a new learner's", end, unending.checks, warm)
 			}
 		}
@@ -161,14 +161,14 @@ func endedVJPs(t *testing.T, l learn.ContextLearner, c contextCase) {
 	if unending.checks == 0 {
 		return
 	}
-	for _, end := range ends(unending.checks) {
+	for _, end := range endChecks(unending.checks) {
 		var w qpdiff.Workspace
 		l.SetContext(newEnding(end))
 		if err := l.VJP(&w, newGrad(c.Case, 0), c.v); !errors.Is(err, context.Canceled) {
 			t.Errorf("VJP with a context that ends at look %d of %d: error %v, want the context's", end, unending.checks, err)
 		}
 		l.SetContext(context.Background())
-		if !c.holds(t, l, &w, false) {
+		if !c.sameBits(t, l, &w, false) {
 			t.Errorf("after a VJP that ended at look %d of %d, the next one differs from a new learner's", end, unending.checks)
 		}
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 func optimality(t *testing.T, newLearner func() learn.Learner, c Case) {
-	l, theta := fitted(t, newLearner, c)
+	l, theta := fittedLearner(t, newLearner, c)
 	if r := c.Residual(c.Data, theta, c.Hyper); !(r <= c.Tol) {
 		t.Errorf("optimality residual %.3g, want at most %.3g", r, c.Tol)
 	}
@@ -44,7 +44,7 @@ func optimality(t *testing.T, newLearner func() learn.Learner, c Case) {
 func derivative(t *testing.T, newLearner func() learn.Learner, c Case) {
 	const tol = 1e-7
 	rng := rand.New(rand.NewPCG(7, 11))
-	l, theta := fitted(t, newLearner, c)
+	l, theta := fittedLearner(t, newLearner, c)
 	v := numtest.Normals(rng, len(theta))
 	g := newGrad(c, 0)
 	numtest.OK(t, l.VJP(nil, g, v))
@@ -112,7 +112,7 @@ func derivative(t *testing.T, newLearner func() learn.Learner, c Case) {
 
 func adjoint(t *testing.T, newLearner func() learn.Learner, c Case) {
 	rng := rand.New(rand.NewPCG(3, 5))
-	l, theta := fitted(t, newLearner, c)
+	l, theta := fittedLearner(t, newLearner, c)
 	j, ok := l.(learn.ForwardLearner)
 	if !ok {
 		return
@@ -169,7 +169,7 @@ func isAdjoint(t *testing.T, l learn.Learner, j learn.ForwardLearner, u, g *lear
 // workspace that was used for another fit. The next fit must have the same bits as without
 // derivatives in between.
 func constant(t *testing.T, newLearner func() learn.Learner, c, other Case) {
-	l, theta := fitted(t, newLearner, c)
+	l, theta := fittedLearner(t, newLearner, c)
 	rng := rand.New(rand.NewPCG(4, 7))
 	v, between := numtest.Normals(rng, len(theta)), numtest.Normals(rng, len(theta))
 	derive := func(w *qpdiff.Workspace) ([]float64, error) { return derivatives(l, w, c, v) }
@@ -181,7 +181,7 @@ func constant(t *testing.T, newLearner func() learn.Learner, c, other Case) {
 	if !slices.Equal(before, memory(l)) {
 		t.Error("a derivative writes to the learner: allocate what it needs, since others may run at the same time")
 	}
-	elsewhere, thetaElsewhere := fitted(t, newLearner, other)
+	elsewhere, thetaElsewhere := fittedLearner(t, newLearner, other)
 	var wait sync.WaitGroup
 	for range 4 {
 		w := new(qpdiff.Workspace)
@@ -203,7 +203,7 @@ func constant(t *testing.T, newLearner func() learn.Learner, c, other Case) {
 	for i := range next {
 		next[i] *= 1.01
 	}
-	fresh, alone := fitted(t, newLearner, c)
+	fresh, alone := fittedLearner(t, newLearner, c)
 	numtest.OK(t, l.Fit(theta, next), fresh.Fit(alone, next))
 	if !numtest.SameBits(theta, alone) {
 		t.Error("derivatives changed the fit that follows")
@@ -248,11 +248,11 @@ func derivatives(l learn.Learner, w *qpdiff.Workspace, c Case, v []float64) (val
 	return values, err
 }
 
-// counts tests Rows and Weights of the data. Load may return an error that names these fields.
+// testCounts tests Rows and Weights of the data. Load may return an error that names these fields.
 // Otherwise a row of weight w, and a row that is listed w times, must have the same effect as w
 // equal rows.
-func counts(t *testing.T, newLearner func() learn.Learner, c Case) {
-	weighted, named, equal := counted(c.Data)
+func testCounts(t *testing.T, newLearner func() learn.Learner, c Case) {
+	weighted, named, equal := countedForms(c.Data)
 	if newLearner().Load(weighted) != nil {
 		for arg, d := range map[string]learn.Data{"Data.Weights": weighted, "Data.Rows": named} {
 			var e *qpdiff.ArgError
@@ -269,7 +269,7 @@ func counts(t *testing.T, newLearner func() learn.Learner, c Case) {
 	}
 	derivative(t, newLearner, at(weighted))
 	long := at(equal)
-	l, want := fitted(t, newLearner, long)
+	l, want := fittedLearner(t, newLearner, long)
 	v := numtest.Normals(rand.New(rand.NewPCG(2, 9)), len(want))
 	g := newGrad(long, 0)
 	numtest.OK(t, l.VJP(nil, g, v))
@@ -281,7 +281,7 @@ func counts(t *testing.T, newLearner func() learn.Learner, c Case) {
 	}
 	var thetas [][]float64
 	for name, d := range map[string]learn.Data{"Weights": weighted, "Rows": named} {
-		l, theta := fitted(t, newLearner, at(d))
+		l, theta := fittedLearner(t, newLearner, at(d))
 		numtest.NearAll(t, "Data."+name+" are accepted, but do not count as equal rows (refuse or use them): theta", theta, want, 1e-9, 0)
 		if t.Failed() {
 			return
@@ -293,7 +293,7 @@ func counts(t *testing.T, newLearner func() learn.Learner, c Case) {
 			numtest.NearAll(t, fmt.Sprint(name, ": VJP, block ", i), s, gradSlices(sums)[i], 1e-9, size)
 		}
 		if j, ok := l.(learn.ForwardLearner); ok {
-			longer, _ := fitted(t, newLearner, long)
+			longer, _ := fittedLearner(t, newLearner, long)
 			countsForward(t, name+": JVP", j, longer.(learn.ForwardLearner), c, long, named.Rows)
 		}
 		thetas = append(thetas, theta)
@@ -303,10 +303,10 @@ func counts(t *testing.T, newLearner func() learn.Learner, c Case) {
 	}
 }
 
-// counted returns the same data in three forms. In these data, the rows have different weights. The
-// first form expresses the weights by the field Weights, the second by rows that are listed several
-// times, and the third by equal rows.
-func counted(d learn.Data) (weighted, named, equal learn.Data) {
+// countedForms returns the same data in three forms. In these data, the rows have different
+// weights. The first form expresses the weights by the field Weights, the second by rows that are
+// listed several times, and the third by equal rows.
+func countedForms(d learn.Data) (weighted, named, equal learn.Data) {
 	rows, n := d.X.Dims()
 	weighted, named = d, d
 	weighted.Weights = make([]float64, rows)

@@ -54,26 +54,26 @@ func Kinks(t *testing.T, newLearner func() learn.KinkedLearner, kinks ...Kink) {
 		}
 		t.Run(k.Name, func(t *testing.T) {
 			fresh := func() learn.Learner { return newLearner() }
-			l, theta := fitted(t, fresh, k.Case)
-			s := &kinkTest{Kink: k, l: l.(learn.KinkedLearner), theta: theta, fresh: fresh, v: numtest.Normals(rand.New(rand.NewPCG(1, 6)), len(theta))}
-			s.refused(t)
+			l, theta := fittedLearner(t, fresh, k.Case)
+			s := &kinkTest{Kink: k, l: l.(learn.KinkedLearner), theta: theta, newLearner: fresh, v: numtest.Normals(rand.New(rand.NewPCG(1, 6)), len(theta))}
+			s.checkRefused(t)
 			s.shiftedRows(t)
 			s.tangents(t)
-			s.generalised(t)
+			s.checkGeneralised(t)
 		})
 	}
 }
 
 type kinkTest struct {
 	Kink
-	l        learn.KinkedLearner
-	fresh    func() learn.Learner
-	theta, v []float64
+	l          learn.KinkedLearner
+	newLearner func() learn.Learner
+	theta, v   []float64
 }
 
-// missing reports which inputs k.Inputs lists: missing[0] belongs to hyper, missing[1] to X, and
-// missing[2] to y. The entry missing[3] is false; it belongs to a VJP that asks for no input.
-func (k *kinkTest) missing() (missing [4]bool) {
+// missingInputs reports which inputs k.Inputs lists: missing[0] belongs to hyper, missing[1] to X,
+// and missing[2] to y. The entry missing[3] is false; it belongs to a VJP that asks for no input.
+func (k *kinkTest) missingInputs() (missing [4]bool) {
 	for _, in := range k.Inputs {
 		missing[max(0, slices.Index([]qpdiff.Input{"", "X", "y"}, in))] = true
 	}
@@ -93,13 +93,13 @@ func matchesError(err error, weak qpdiff.Weak, inputs []qpdiff.Input) bool {
 	return errors.As(err, &e) && slices.Equal(e.Weak.Rows, weak.Rows) && slices.Equal(e.Weak.Coords, weak.Coords) && (inputs == nil || slices.Equal(e.Inputs, inputs))
 }
 
-// refused checks that a VJP returns an error for the inputs without a derivative.
-func (k *kinkTest) refused(t *testing.T) {
+// checkRefused checks that a VJP returns an error for the inputs without a derivative.
+func (k *kinkTest) checkRefused(t *testing.T) {
 	g := newGrad(k.Case, 1)
 	if err := k.l.VJP(nil, g, k.v); !matchesError(err, k.Weak, k.Inputs) || g.Generalised {
 		t.Errorf("VJP: error %v, want one in %q at %v", err, k.Inputs, k.Weak)
 	}
-	lost := k.missing()
+	lost := k.missingInputs()
 	for i, s := range gradSlices(g)[1:] {
 		if lost[i+1] && slices.ContainsFunc(s, func(v float64) bool { return v != 1 }) {
 			t.Error("a refused VJP wrote to the Grad")
@@ -135,10 +135,10 @@ func (k *kinkTest) shiftedRows(t *testing.T) {
 	}
 	c := k.Case
 	c.Data = d
-	if k.fresh().Load(d) != nil {
+	if k.newLearner().Load(d) != nil {
 		return
 	}
-	l, _ := fitted(t, k.fresh, c)
+	l, _ := fittedLearner(t, k.newLearner, c)
 	if err := l.VJP(nil, newGrad(c, 0), k.v); !matchesError(err, weak, k.Inputs) {
 		t.Errorf("VJP behind two rows that do not count: error %v, want one at %v", err, weak)
 	}
@@ -162,7 +162,7 @@ func (k *kinkTest) tangents(t *testing.T) {
 				d.Hyper[i] = math.Abs(d.Hyper[i])
 			}
 		}
-		lost := k.missing()
+		lost := k.missingInputs()
 		for i, d := range []*learn.Grad{{Hyper: d.Hyper}, {X: d.X}, {Y: d.Y}, {Hyper: d.Hyper, X: d.X}} {
 			k.checkJVP(t, j, d, i < 3 && !lost[i], fmt.Sprintf("JVP %d along inputs of (hyper, X, y)", i))
 		}
@@ -207,7 +207,7 @@ func (k *kinkTest) quotient(t *testing.T, d *learn.Grad) []float64 {
 				floats.AddScaled(move[0], h, move[1])
 			}
 		}
-		_, theta := fitted(t, k.fresh, c)
+		_, theta := fittedLearner(t, k.newLearner, c)
 		floats.Sub(theta, k.theta)
 		floats.AddScaled(slopes, weight/(12*k.Step), theta)
 	}
@@ -239,11 +239,11 @@ func (k *kinkTest) linear(t *testing.T, j learn.ForwardLearner, d *learn.Grad, j
 	numtest.NearAll(t, "VJP", []float64{want}, []float64{floats.Dot(k.v, jvp)}, 1e-12, 1)
 }
 
-// generalised checks that a generalised VJP sets Grad.Generalised and equals the derivative on
+// checkGeneralised checks that a generalised VJP sets Grad.Generalised and equals the derivative on
 // Side.
-func (k *kinkTest) generalised(t *testing.T) {
+func (k *kinkTest) checkGeneralised(t *testing.T) {
 	k.l.SetGeneralised(true)
-	lost := k.missing()
+	lost := k.missingInputs()
 	for i, g := range slices.Concat(k.singleGrads(), []*learn.Grad{{}}) {
 		if err := k.l.VJP(nil, g, k.v); err != nil || g.Generalised != lost[i] {
 			t.Errorf("generalised VJP of field %d of (Hyper, X, Y) alone: error %v, Generalised %v", i, err, g.Generalised)
@@ -266,7 +266,7 @@ func (k *kinkTest) generalised(t *testing.T) {
 	c := k.Case
 	c.Hyper = slices.Clone(k.Hyper)
 	floats.AddScaled(c.Hyper, 1e-8, k.Side)
-	beside, _ := fitted(t, k.fresh, c)
+	beside, _ := fittedLearner(t, k.newLearner, c)
 	want := newGrad(k.Case, 0)
 	numtest.OK(t, beside.VJP(nil, want, k.v))
 	for i, s := range gradSlices(g) {

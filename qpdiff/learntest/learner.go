@@ -72,7 +72,7 @@ func Learner(t *testing.T, newLearner func() learn.Learner, cases ...Case) {
 			run("refit", p.Then, func(t *testing.T) { refit(t, newLearner, c, other) })
 			run("contexts", p.Then, func(t *testing.T) { Contexts(t, newLearner, c) })
 			run("refusals", p.Then, func(t *testing.T) { refusals(t, newLearner, c) })
-			run("counts", p.Then, func(t *testing.T) { counts(t, newLearner, c) })
+			run("counts", p.Then, func(t *testing.T) { testCounts(t, newLearner, c) })
 			t.Run("const", func(t *testing.T) { constant(t, newLearner, c, other) })
 		})
 	}
@@ -82,7 +82,7 @@ func Learner(t *testing.T, newLearner func() learn.Learner, cases ...Case) {
 // workspace, and a Load of data with the same shape as the last data.
 func Allocations(t *testing.T, newLearner func() learn.Learner, c Case) {
 	t.Helper()
-	l, theta := fitted(t, newLearner, c)
+	l, theta := fittedLearner(t, newLearner, c)
 	v := numtest.Normals(rand.New(rand.NewPCG(1, 2)), len(theta))
 	g, w := newGrad(c, 0), new(qpdiff.Workspace)
 	d, dtheta := newGrad(c, 1), make([]float64, len(theta))

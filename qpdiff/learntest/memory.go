@@ -9,7 +9,7 @@ import (
 // memory returns all numbers that the value v holds or points to. Slices are included up to their
 // capacity. memory skips types of package sync, which are safe for concurrent use.
 func memory(v any) []uint64 {
-	m := walk{seen: map[visit]bool{}}
+	m := walk{visited: map[visit]bool{}}
 	m.add(reflect.ValueOf(v))
 	return m.numbers
 }
@@ -22,7 +22,7 @@ type visit struct {
 
 type walk struct {
 	numbers []uint64
-	seen    map[visit]bool
+	visited map[visit]bool
 }
 
 func (m *walk) add(v reflect.Value) {
@@ -42,8 +42,8 @@ func (m *walk) add(v reflect.Value) {
 	case reflect.Interface:
 		m.add(v.Elem())
 	case reflect.Pointer:
-		if key := (visit{v.Pointer(), v.Type()}); !v.IsNil() && !m.seen[key] {
-			m.seen[key] = true
+		if key := (visit{v.Pointer(), v.Type()}); !v.IsNil() && !m.visited[key] {
+			m.visited[key] = true
 			m.add(v.Elem())
 		}
 	case reflect.Struct:
@@ -55,8 +55,8 @@ func (m *walk) add(v reflect.Value) {
 		}
 	case reflect.Slice:
 		m.numbers = append(m.numbers, uint64(v.Len()))
-		if key := (visit{v.Pointer(), v.Type()}); v.Cap() > 0 && !m.seen[key] {
-			m.seen[key] = true
+		if key := (visit{v.Pointer(), v.Type()}); v.Cap() > 0 && !m.visited[key] {
+			m.visited[key] = true
 			all := v.Slice(0, v.Cap()) // once, because it allocates
 			for i := range v.Cap() {
 				m.add(all.Index(i))

@@ -21,7 +21,7 @@ func refusals(t *testing.T, newLearner func() learn.Learner, c Case) {
 	}
 	refusesUnfitted(t, newLearner(), c)
 	refusesData(t, newLearner, c)
-	l, theta := fitted(t, newLearner, c)
+	l, theta := fittedLearner(t, newLearner, c)
 	refusesHyper(t, l, c, theta)
 	numtest.OK(t, l.Fit(theta, c.Hyper))
 	refusesVectors(t, l, c, theta)
@@ -96,7 +96,7 @@ func refusesData(t *testing.T, newLearner func() learn.Learner, c Case) {
 		{"NaN in Y", broken(func(d *learn.Data) { d.Y[0] = math.NaN() }), qpdiff.ErrNotFinite},
 		{"Inf in Y", broken(func(d *learn.Data) { d.Y[rows-1] = math.Inf(1) }), qpdiff.ErrNotFinite},
 	} {
-		l, _ := fitted(t, newLearner, c)
+		l, _ := fittedLearner(t, newLearner, c)
 		wantArg(t, b.what, l.Load(b.d), b.kind)
 		wantError(t, b.what+", then VJP", l.VJP(nil, &learn.Grad{}, v), qpdiff.ErrNotFitted)
 		wantError(t, b.what+", then Fit", l.Fit(theta, c.Hyper), qpdiff.ErrNotFitted)

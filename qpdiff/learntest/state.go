@@ -17,7 +17,7 @@ import (
 // input.
 func buffers(t *testing.T, newLearner func() learn.Learner, c Case) {
 	before, hyperBefore := cloneData(c.Data), slices.Clone(c.Hyper)
-	l, theta := fitted(t, newLearner, c)
+	l, theta := fittedLearner(t, newLearner, c)
 	if i := slices.IndexFunc(theta, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }); i >= 0 {
 		t.Fatalf("theta[%d] = %v: not written", i, theta[i])
 	}
@@ -99,11 +99,11 @@ func windows(t *testing.T, newLearner func() learn.Learner, c Case, v, theta []f
 }
 
 func refit(t *testing.T, newLearner func() learn.Learner, c, other Case) {
-	fresh, want := fitted(t, newLearner, c)
+	fresh, want := fittedLearner(t, newLearner, c)
 	v := numtest.Normals(rand.New(rand.NewPCG(1, 2)), len(want))
 	wantGrad := newGrad(c, 0)
 	numtest.OK(t, fresh.VJP(nil, wantGrad, v))
-	l, _ := fitted(t, newLearner, other)
+	l, _ := fittedLearner(t, newLearner, other)
 	theta := numtest.NaNs(len(want), 0)
 	again := func(when string) {
 		t.Helper()

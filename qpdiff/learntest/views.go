@@ -24,10 +24,10 @@ const sparseTol = 1e-9
 // relative to the terms of the whole system.
 const residualTol = 1e-11
 
-// wide is the largest number of features in the tests. Some learners of this module choose other
-// methods above a number of features: working sets, or conjugate gradients for penalised columns.
-// The constant is above these numbers.
-const wide = 400
+// wideFeatures is the largest number of features in the tests. Some learners of this module choose
+// other methods above a number of features: working sets, or conjugate gradients for penalised
+// columns. The constant is above these numbers.
+const wideFeatures = 400
 
 // Views compares two learners, which must have the same θ, VJP and JVP. The first is a
 // [learn.ViewLearner] that reads X, sparse or dense, in place with Centre and Scale. The second has
@@ -48,7 +48,7 @@ func Views(t *testing.T, newLearner func() learn.Learner, draw func(rng *rand.Ra
 		})
 	}
 	for seed := range uint64(2) {
-		t.Run(fmt.Sprint("wide ", seed), func(t *testing.T) { views(t, newLearner, draw, rand.New(rand.NewPCG(seed, 37)), wide) })
+		t.Run(fmt.Sprint("wide ", seed), func(t *testing.T) { views(t, newLearner, draw, rand.New(rand.NewPCG(seed, 37)), wideFeatures) })
 	}
 }
 
@@ -97,13 +97,13 @@ func views(t *testing.T, newLearner func() learn.Learner, draw func(*rand.Rand, 
 	params, _ := l.Dims(n)
 	theta, want := numtest.NaNs(params, 0), numtest.NaNs(params, 0)
 	numtest.OK(t, l.Load(d.data), reference.Load(d.seen), l.Fit(theta, hyper), reference.Fit(want, hyper))
-	near(t, "θ", theta, want)
+	checkNear(t, "θ", theta, want)
 
 	// A warm fit after another point.
 	other := make([]float64, len(hyper))
 	floats.AddScaled(other, 1.3, hyper)
 	numtest.OK(t, l.Fit(theta, other), l.Fit(theta, hyper))
-	near(t, "θ of a warm fit", theta, want)
+	checkNear(t, "θ of a warm fit", theta, want)
 	if l, ok := l.(learn.VerifiedLearner); ok {
 		if r, err := l.Residual(); err != nil || !(r <= residualTol) {
 			t.Errorf("residual %v, error %v", r, err)
@@ -113,23 +113,23 @@ func views(t *testing.T, newLearner func() learn.Learner, draw func(*rand.Rand, 
 	g, dense := d.grads(len(hyper), func(n int) []float64 { return make([]float64, n) })
 	v := numtest.Normals(rng, params)
 	numtest.OK(t, l.VJP(nil, g, v), reference.VJP(nil, dense, v))
-	near(t, "the derivative in the hyperparameters", g.Hyper, dense.Hyper)
-	near(t, "the derivative in y", g.Y, dense.Y)
+	checkNear(t, "the derivative in the hyperparameters", g.Hyper, dense.Hyper)
+	checkNear(t, "the derivative in y", g.Y, dense.Y)
 	var rows, wantRows []float64
-	d.each(g, func(own float64, i, j int, scale float64) {
+	d.eachEntry(g, func(own float64, i, j int, scale float64) {
 		rows, wantRows = append(rows, own), append(wantRows, dense.X.At(i, j)/scale)
 	})
-	near(t, "the derivative in X", rows, wantRows)
+	checkNear(t, "the derivative in X", rows, wantRows)
 
 	forward, ok := l.(learn.ForwardLearner)
 	if !ok {
 		return
 	}
 	move, denseMove := d.grads(len(hyper), func(n int) []float64 { return numtest.Normals(rng, n) })
-	d.each(move, func(own float64, i, j int, scale float64) { denseMove.X.Set(i, j, own/scale) })
+	d.eachEntry(move, func(own float64, i, j int, scale float64) { denseMove.X.Set(i, j, own/scale) })
 	got, wantMove := make([]float64, params), make([]float64, params)
 	numtest.OK(t, forward.JVP(nil, got, move), reference.(learn.ForwardLearner).JVP(nil, wantMove, denseMove))
-	near(t, "the directional derivative", got, wantMove)
+	checkNear(t, "the directional derivative", got, wantMove)
 }
 
 // grads returns two Grads: viewGrad for the view, and dense for the dense copy. The function fill
@@ -146,10 +146,10 @@ func (d *view) grads(hypers int, fill func(n int) []float64) (viewGrad, dense *l
 	return viewGrad, &learn.Grad{Hyper: slices.Clone(viewGrad.Hyper), X: mat.NewDense(rows, n, nil), Y: slices.Clone(viewGrad.Y)}
 }
 
-// each calls the function visit for each entry of viewGrad's derivative in X, which is in the field
-// Stored or X. The arguments i and j are the entry's row and column, and scale is the scale of the
-// column.
-func (d *view) each(viewGrad *learn.Grad, visit func(v float64, i, j int, scale float64)) {
+// eachEntry calls the function visit for each entry of viewGrad's derivative in X, which is in the
+// field Stored or X. The arguments i and j are the entry's row and column, and scale is the scale
+// of the column.
+func (d *view) eachEntry(viewGrad *learn.Grad, visit func(v float64, i, j int, scale float64)) {
 	scale := func(j int) float64 {
 		if d.data.Scale == nil {
 			return 1
@@ -199,8 +199,8 @@ func moments(x *numtest.Stored, weights []float64) (mean, deviation []float64) {
 	return mean, deviation
 }
 
-// near fails the test if the vectors differ by more than sparseTol.
-func near(t *testing.T, name string, got, want []float64) {
+// checkNear fails the test if the vectors differ by more than sparseTol.
+func checkNear(t *testing.T, name string, got, want []float64) {
 	t.Helper()
 	size := 1e-3
 	for _, v := range want {

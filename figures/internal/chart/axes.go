@@ -12,15 +12,16 @@ import (
 // data.
 const headroom = .04
 
-// pad returns the ends of an axis for data from low to high. It extends the range of the data by
-// the given share at each end. If there are no data, the ends are 0 and 1. If low and high are
-// almost equal, pad extends the range farther on both sides, so that the axis has room for ticks.
-func pad(low, high, share float64) (from, to float64) {
+// padRange returns the ends of an axis for data from low to high. It extends the range of the data
+// by the given fraction at each end. If there are no data, the ends are 0 and 1. If low and high
+// are almost equal, padRange extends the range farther on both sides, so that the axis has room for
+// ticks.
+func padRange(low, high, fraction float64) (from, to float64) {
 	if low > high {
 		return 0, 1
 	}
-	by := share * (high - low)
-	if narrow(low, high) {
+	by := fraction * (high - low)
+	if isNarrow(low, high) {
 		by = cmp.Or(.1*max(math.Abs(low), math.Abs(high)), 1)
 	}
 	return low - by, high + by
@@ -31,7 +32,7 @@ func pad(low, high, share float64) (from, to float64) {
 // sides. A surface fills its panel, so the axes do not extend beyond it.
 func (p *Panel) Axes() Box {
 	b := AxesOf(p.Plot)
-	if p.fixed {
+	if p.isFixed {
 		return b
 	}
 	b = p.WithGhosts(b)
@@ -42,8 +43,8 @@ func (p *Panel) Axes() Box {
 	if p.filled {
 		x, y = 0, 0
 	}
-	b.Xmin, b.Xmax = pad(b.Xmin, b.Xmax, x)
-	b.Ymin, b.Ymax = pad(b.Ymin, b.Ymax, y)
+	b.Xmin, b.Xmax = padRange(b.Xmin, b.Xmax, x)
+	b.Ymin, b.Ymax = padRange(b.Ymin, b.Ymax, y)
 	if p.Equal {
 		b = b.square()
 	}
@@ -58,16 +59,16 @@ func (p *Panel) WithGhosts(b Box) Box {
 		}
 	}
 	data := AxesOf(p.Plot)
-	b.Xmin, b.Xmax = bounded(b.Xmin, b.Xmax, data.Xmin, data.Xmax)
-	b.Ymin, b.Ymax = bounded(b.Ymin, b.Ymax, data.Ymin, data.Ymax)
+	b.Xmin, b.Xmax = extendRange(b.Xmin, b.Xmax, data.Xmin, data.Xmax)
+	b.Ymin, b.Ymax = extendRange(b.Ymin, b.Ymax, data.Ymin, data.Ymax)
 	return b
 }
 
-// bounded extends the range [oldLow, oldHigh], so that it contains low and high. The extended range
-// may be at most twice as long as the old range. If this length is too short for both low and high,
-// bounded extends the range as far as possible on both sides.
-func bounded(low, high, oldLow, oldHigh float64) (from, to float64) {
-	if narrow(oldLow, oldHigh) {
+// extendRange extends the range [oldLow, oldHigh], so that it contains low and high. The extended
+// range may be at most twice as long as the old range. If this length is too short for both low and
+// high, extendRange extends the range as far as possible on both sides.
+func extendRange(low, high, oldLow, oldHigh float64) (from, to float64) {
+	if isNarrow(oldLow, oldHigh) {
 		return oldLow, oldHigh
 	}
 	room, below, above := oldHigh-oldLow, oldLow-low, high-oldHigh

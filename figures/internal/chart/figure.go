@@ -229,7 +229,7 @@ func (p *Panel) LayOut(c draw.Canvas, axes Box, l plot.Legend) (*plot.Plot, draw
 	c.Max.X -= p.besideWidth()
 	axes.setAxes(&q)
 	if size, room := l.Rectangle(c).Size(), q.DataCanvas(c).Size(); size.Y > 0 {
-		axes, l.Top, l.Left = p.clear(axes, float64((size.X+legendMargin)/room.X), float64((size.Y+legendMargin)/room.Y))
+		axes, l.Top, l.Left = p.clearLegend(axes, float64((size.X+legendMargin)/room.X), float64((size.Y+legendMargin)/room.Y))
 		axes.setAxes(&q)
 	}
 	if p.Equal {
@@ -244,11 +244,11 @@ func (p *Panel) LayOut(c draw.Canvas, axes Box, l plot.Legend) (*plot.Plot, draw
 
 const legendMargin = 6 // in points, between a legend and the data
 
-// clear returns axes with headroom for a legend, and the corner for the legend. The arguments w and
-// h are the width and the height of the legend, each divided by the length of the axis. clear
-// chooses the corner that needs the least headroom. Of equal corners, it prefers the top corners,
-// and then the right corners.
-func (p *Panel) clear(axes Box, w, h float64) (best Box, top, left bool) {
+// clearLegend returns axes with headroom for a legend, and the corner for the legend. The arguments
+// w and h are the width and the height of the legend, each divided by the length of the axis.
+// clearLegend chooses the corner that needs the least headroom. Of equal corners, it prefers the
+// top corners, and then the right corners.
+func (p *Panel) clearLegend(axes Box, w, h float64) (best Box, top, left bool) {
 	// The constant most is the largest height of the legend, as a share of the y axis. A corner
 	// replaces an earlier corner only if its y axis is shorter by the factor gain.
 	const most, gain = .7, .95

@@ -25,7 +25,7 @@ type Panel struct {
 	Plot    *plot.Plot // its axes cover the data, without headroom
 	Series  []Series
 	Ghosts  []Series         // lines of the version with default parameters
-	fixed   bool             // Range has fixed the axes
+	isFixed bool             // Range has fixed the axes
 	marked  bool             // there are glyphs, which need headroom on all sides
 	filled  bool             // there is a surface, which needs no headroom
 	Banded  bool             // there are bands
@@ -112,7 +112,7 @@ func (p *Panel) Grid() *Panel {
 // Range fixes the axes of the panel.
 func (p *Panel) Range(xmin, xmax, ymin, ymax float64) {
 	Box{xmin, xmax, ymin, ymax}.setAxes(p.Plot)
-	p.fixed = true
+	p.isFixed = true
 }
 
 // Rows labels y = 0, −1, −2, … with the given texts, and fixes the y axis around these labels. It
@@ -135,10 +135,10 @@ func (p *Panel) Rows(width vg.Length, texts []string) (maxLines int) {
 // newPoint returns a point with only x and y.
 func newPoint(v plotter.XY) point { return point{v.X, v.Y, math.NaN(), math.NaN(), math.NaN()} }
 
-// equal reports whether the columns of a series have equal lengths. If their lengths differ, the
-// series cannot be drawn, and the panel records the name of the series. The panel records only the
-// first such series.
-func (p *Panel) equal(name string, lengths ...int) bool {
+// checkLengths reports whether the columns of a series have equal lengths. If their lengths differ,
+// the series cannot be drawn, and the panel records the name of the series. The panel records only
+// the first such series.
+func (p *Panel) checkLengths(name string, lengths ...int) bool {
 	ok := slices.Min(lengths) == slices.Max(lengths)
 	if !ok && p.problem == "" {
 		p.problem = fmt.Sprintf("series %q: columns of lengths %d: give each point all values, NaN where there is none", name, lengths)
@@ -170,7 +170,7 @@ func (p *Panel) add(name string, s Style, n int, at func(i int) (v point, ok boo
 
 // points adds a series of points, and returns them as stretches.
 func (p *Panel) points(name string, xs, ys []float64, s Style) [][]point {
-	if !p.equal(name, len(xs), len(ys)) {
+	if !p.checkLengths(name, len(xs), len(ys)) {
 		return nil
 	}
 	return p.add(name, s, len(xs), func(i int) (point, bool) { return newPoint(plotter.XY{X: xs[i], Y: ys[i]}), Drawable(xs[i], ys[i]) })
@@ -208,7 +208,7 @@ func (p *Panel) Band(name string, xs, low, high []float64, s Style) {
 	faint := s.Line().Color.(color.NRGBA)
 	faint.A = 50
 	s.Unlisted = true
-	if !p.equal(name, len(xs), len(low), len(high)) {
+	if !p.checkLengths(name, len(xs), len(low), len(high)) {
 		return
 	}
 	for _, stretch := range p.add(name, s, len(xs), func(i int) (point, bool) {
@@ -250,7 +250,7 @@ func (p *Panel) Across(name string, a, b, c float64, s Style) {
 // both ends of each arrow.
 func (p *Panel) Arrows(name string, x, y, dx, dy []float64, s Style) {
 	p.marked = true
-	if p.equal(name, len(x), len(y), len(dx), len(dy)) {
+	if p.checkLengths(name, len(x), len(y), len(dx), len(dy)) {
 		ends := func(k int) (point, bool) {
 			i, part := k/2, float64(k%2)
 			return newPoint(plotter.XY{X: x[i] + part*dx[i], Y: y[i] + part*dy[i]}), Drawable(x[i], y[i], dx[i], dy[i])
@@ -306,9 +306,9 @@ var contourEntry = LegendEntry{"contours", Style{Color: color.NRGBA{90, 90, 90, 
 
 // grid returns a surface. If the lengths of xs, ys and z do not agree, the surface has no points.
 func (p *Panel) grid(name string, xs, ys []float64, z [][]float64) *Surface {
-	ok := p.equal(name, len(xs), len(z))
+	ok := p.checkLengths(name, len(xs), len(z))
 	for _, row := range z {
-		ok = ok && p.equal(name, len(ys), len(row))
+		ok = ok && p.checkLengths(name, len(ys), len(row))
 	}
 	if !ok {
 		return new(Surface)

@@ -137,9 +137,9 @@ func Cell(v any, plusMinus, none string) string {
 	return fmt.Sprint(v)
 }
 
-// longest returns the length of the longest text in column i. If a column has numbers, longest
-// returns 0, unless the column is the first one.
-func (t *Table) longest(i int) int {
+// longestText returns the length of the longest text in column i. If a column has numbers,
+// longestText returns 0, unless the column is the first one.
+func (t *Table) longestText(i int) int {
 	n := 0
 	for _, row := range t.Rows {
 		switch v := cellAt(row, i).(type) {
@@ -206,7 +206,7 @@ func (t *Table) markdown(space string) string {
 	header := Mapped(t.Header, func(text string) string { return Markdown(text, true) })
 	fmt.Fprintf(&b, "**%s**\n\n| %s |\n|", caption, strings.Join(header, " | "))
 	for i := range t.Header {
-		b.WriteString(map[bool]string{true: " :-- |", false: " --: |"}[t.longest(i) > 0])
+		b.WriteString(map[bool]string{true: " :-- |", false: " --: |"}[t.longestText(i) > 0])
 	}
 	b.WriteByte('\n')
 	for _, row := range t.Rows {
@@ -244,7 +244,7 @@ func (t *Table) LaTeX() string {
 	var b strings.Builder
 	var columns string
 	for i := range t.Header {
-		switch n := t.longest(i); {
+		switch n := t.longestText(i); {
 		case n == 0:
 			columns += "r"
 		case n <= 60:

@@ -16,8 +16,8 @@ import (
 // far above the rounding errors of ticks and labels, and far below the resolution of a figure.
 const narrowest, shortest = 1e-9, 1e-300
 
-// narrow reports whether an axis from low to high is too short for two ticks.
-func narrow(low, high float64) bool {
+// isNarrow reports whether an axis from low to high is too short for two ticks.
+func isNarrow(low, high float64) bool {
 	return !(high-low > max(shortest, narrowest*max(math.Abs(low), math.Abs(high))))
 }
 
@@ -26,7 +26,7 @@ func narrow(low, high float64) bool {
 type RoundTicks struct{ nlabels float64 }
 
 func (t RoundTicks) Ticks(low, high float64) []plot.Tick {
-	if narrow(low, high) {
+	if isNarrow(low, high) {
 		return []plot.Tick{{Value: low, Label: Typeset(FormatFull(low))}}
 	}
 	wanted := cmp.Or(t.nlabels, manyTicks)

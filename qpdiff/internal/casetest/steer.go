@@ -39,7 +39,7 @@ type Steer struct {
 // away from kinks.
 func (s *Steer) Crossing(t *testing.T, lo, hi float64) (refused, answered int) {
 	t.Helper()
-	answered += s.away(t, lo)
+	answered += s.awayFromKinks(t, lo)
 	left := s.face(t, lo)
 	if slices.Equal(left, s.face(t, hi)) {
 		return refused, answered
@@ -63,7 +63,7 @@ func (s *Steer) Crossing(t *testing.T, lo, hi float64) (refused, answered int) {
 			t.Fatalf("between %v and %v of hyperparameter %d the face changes, error %v; gap %.2g, condition %.2g, at %v", lo, hi, s.Which, err, gap, cond, s.Hyper)
 		}
 	}
-	return refused, answered + s.away(t, lo*(1-1e-5)) + s.away(t, hi*(1+1e-5))
+	return refused, answered + s.awayFromKinks(t, lo*(1-1e-5)) + s.awayFromKinks(t, hi*(1+1e-5))
 }
 
 func (s *Steer) face(t *testing.T, h float64) []int {
@@ -86,9 +86,9 @@ func (s *Steer) vjp(generalised bool) error {
 	return err
 }
 
-// away checks that a VJP at the hyperparameter h succeeds, and then returns 1. If h is too close to
-// a kink for this check, away returns 0.
-func (s *Steer) away(t *testing.T, h float64) int {
+// awayFromKinks checks that a VJP at the hyperparameter h succeeds, and then returns 1. If h is too
+// close to a kink for this check, awayFromKinks returns 0.
+func (s *Steer) awayFromKinks(t *testing.T, h float64) int {
 	t.Helper()
 	s.face(t, h)
 	if gap, cond := s.Gap(); !(gap >= 1e-6 && cond <= s.Cond) {

@@ -29,12 +29,12 @@ func (l *PreciseDual) Decisions(size, d float64) (f []float64, exact []*big.Floa
 		}
 		s.residual()
 		if len(f) > 0 {
-			if s.move(f) {
+			if s.moveFree(f) {
 				continue
 			}
 			s.residual()
 		}
-		if !s.release(len(f)) {
+		if !s.freeWorst(len(f)) {
 			break
 		}
 	}
@@ -96,9 +96,9 @@ func (s *activeSet) residual() {
 	}
 }
 
-// between returns two rows: one determines the lower bound of the intercept b, and the other the
+// boundRows returns two rows: one determines the lower bound of the intercept b, and the other the
 // upper bound.
-func (s *activeSet) between() (up, down int) {
+func (s *activeSet) boundRows() (up, down int) {
 	up, down = -1, -1
 	for i := range s.beta {
 		if s.beta[i].Cmp(s.hi[i]) < 0 && (up < 0 || s.r[i].Cmp(s.r[up]) > 0) {
@@ -111,10 +111,10 @@ func (s *activeSet) between() (up, down int) {
 	return up, down
 }
 
-// move moves the dual variables β of the free rows f towards the solution of their system. It stops
-// at the solution, or at the first bound that the β of a row reaches. This row is then no longer
-// free. move reports whether a row reached a bound.
-func (s *activeSet) move(f []int) bool {
+// moveFree moves the dual variables β of the free rows f towards the solution of their system. It
+// stops at the solution, or at the first bound that the β of a row reaches. This row is then no
+// longer free. moveFree reports whether a row reached a bound.
+func (s *activeSet) moveFree(f []int) bool {
 	m := len(f)
 	w := m
 	if s.Intercept {
@@ -163,11 +163,11 @@ func (s *activeSet) move(f []int) bool {
 	return true
 }
 
-// release frees the row, or the pair of rows, that violates optimality most. It returns false if no
-// row violates optimality. The parameter nfree is the number of free rows.
-func (s *activeSet) release(nfree int) bool {
+// freeWorst frees the row, or the pair of rows, that violates optimality most. It returns false if
+// no row violates optimality. The parameter nfree is the number of free rows.
+func (s *activeSet) freeWorst(nfree int) bool {
 	if nfree == 0 && s.Intercept {
-		up, down := s.between()
+		up, down := s.boundRows()
 		if Precise(0).Sub(s.r[up], s.r[down]).Cmp(Precise(1e-50)) <= 0 {
 			return false
 		}
@@ -206,7 +206,7 @@ func (s *activeSet) centre(size float64) {
 		}
 	}
 	if s.Intercept && inside == 0 {
-		up, down := s.between()
+		up, down := s.boundRows()
 		s.b.Quo(s.b.Add(s.r[up], s.r[down]), Precise(2))
 	}
 }
