@@ -162,9 +162,9 @@ func classData(src *synth.Stream, n, features int) learn.Data {
 	return d
 }
 
-// slope is the five-point quotient of f along u at x. The quotient with half the step tests
-// whether f is smooth there: beside a jump of its second derivative the first is off by twice
-// their difference, which must be below the caller's bound.
+// slope is the five-point quotient of f along u at x. A second quotient with half the step tests
+// whether f is smooth at x. Beside a jump of the second derivative, the first quotient is wrong by
+// twice the difference of the two quotients. The caller bounds this difference.
 func slope(f search.Objective, x, u []float64, h float64) (d float64, smooth bool, err error) {
 	quotient := func(h float64) float64 {
 		at := func(step float64) float64 {
@@ -185,9 +185,9 @@ func slope(f search.Objective, x, u []float64, h float64) (d float64, smooth boo
 	return d, math.Abs(d-half) <= 3e-9*(1+math.Abs(d)), err
 }
 
-// The gradient of every Config that New accepts is the derivative of its CV loss, and so are
-// its gradients in the data: for every learner, feature map, intercept and normalisation, with
-// losses, splits and fixed hyperparameters in turn. The refused ones are listed.
+// If New accepts a Config, the gradient of its CV is the derivative of the CV loss, and so are the
+// gradients in the data. The test covers every learner, feature map, intercept and normalisation,
+// with losses, splits and fixed hyperparameters in turn. It lists the Configs that New refuses.
 func TestGradientsOfAllConfigs(t *testing.T) {
 	const rows, raw = 14, 3
 	maps := []func() FeatureMap{

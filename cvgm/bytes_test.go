@@ -29,8 +29,8 @@ type memoryCase struct {
 	signs   bool
 	change  func(c *Config)
 	alpha   []float64
-	// factor bounds Bytes as a multiple of the memory that the CV holds: the learners count
-	// work for kinks and Final.
+	// factor is the largest accepted ratio of Bytes to the memory that the CV holds. The ratio is
+	// above 1, because the learners count work for kinks and for Final.
 	factor float64
 }
 
@@ -114,8 +114,8 @@ func (m memoryCase) config(t *testing.T) (Config, []float64) {
 	return c, alpha
 }
 
-// A CV holds no more than Config.Bytes counts, and not much less, and New refuses a CV beyond
-// MaxBytes: no result depends on the bound.
+// A CV holds at most the memory that Config.Bytes counts, and not much less. New refuses a CV that
+// needs more than MaxBytes. No result depends on MaxBytes.
 func TestBytes(t *testing.T) {
 	serial.Test(t)
 	for _, m := range memoryCases {
@@ -204,7 +204,7 @@ func TestMaxBytes(t *testing.T) {
 	other.MaxBytes = 8*120*60 - 1
 	_, err = New(other)
 	wantTooLarge(t, "a transposed matrix", err)
-	// Gradients in the data come on top.
+	// Gradients in the data need additional memory.
 	c.MaxBytes = c.Bytes()
 	cv := casetest.Must(New(c))(t)
 	dx, dy := mat.NewDense(120, 60, nil), make([]float64, 120)
@@ -216,7 +216,7 @@ func TestMaxBytes(t *testing.T) {
 	if _, err := cv.Eval(nil, alpha); err != nil {
 		t.Errorf("Eval after it: %v", err)
 	}
-	// A Config that New refuses needs nothing.
+	// The Bytes of an incomplete Config are 0.
 	if n := (Config{Data: c.Data}).Bytes() + (Config{Learner: c.Learner}).Bytes(); n != 0 {
 		t.Errorf("an incomplete Config counts %d bytes", n)
 	}
@@ -236,8 +236,9 @@ type huge struct{ *linear.ElasticNet }
 
 func (huge) Bytes(learn.Size) int64 { return math.MaxInt64 }
 
-// Splits that leave one example out are counted at once, and one by one if they have to be
-// fitted so: the way never depends on the memory.
+// If splits leave one example out, their memory is counted for one evaluation of all splits. If
+// they must be fitted one by one, it is counted for this. The memory never decides between the two
+// methods.
 func TestLeaveOneOutMaxBytes(t *testing.T) {
 	m := memoryCases[len(memoryCases)-1]
 	c, alpha := m.config(t)
@@ -253,7 +254,7 @@ func TestLeaveOneOutMaxBytes(t *testing.T) {
 	wantTooLarge(t, "one by one", err, "200 splits")
 }
 
-// A working set that outgrows its share of the bound is the error of its split.
+// If a working set outgrows its share of MaxBytes, its split returns the error.
 func TestWorkingSetMaxBytes(t *testing.T) {
 	c, _ := memoryCases[1].config(t)
 	c.MaxBytes = c.Bytes()
@@ -272,8 +273,8 @@ func TestWorkingSetMaxBytes(t *testing.T) {
 	}
 }
 
-// The model of all examples has more rows than the splits' models, and so a larger share: it
-// can be fitted within a bound in which they can.
+// The model of all examples has more rows than the models of the splits, and therefore a larger
+// share of MaxBytes. If MaxBytes suffices for the splits, it suffices for this model.
 func TestShareOfFinal(t *testing.T) {
 	serial.Test(t)
 	c, _ := memoryCases[1].config(t)

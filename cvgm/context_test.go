@@ -14,7 +14,7 @@ import (
 	"cvgm/qpdiff/penalised"
 )
 
-// looked is a context that ends at a look at it.
+// looked is a context that ends at the check with the number end.
 type looked struct {
 	context.Context
 	looks, end int
@@ -27,8 +27,8 @@ func (c *looked) Err() error {
 	return nil
 }
 
-// A context ends an evaluation within the fit of a split, and the fit of a model, on all ways of an
-// evaluation. Later results are a new CV's.
+// A context ends an evaluation during the fit of a split, and also the fit of a model. This holds
+// for all methods of evaluation. Afterwards the CV gives the results of a new CV.
 func TestContextEndsFits(t *testing.T) {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -93,15 +93,15 @@ func failuresOf(t *testing.T, contract func(t cvgmtest.TB)) string {
 	return strings.Join(f.messages, "\n")
 }
 
-// parabola is a loss in the unit given, with a slope of the sign given.
+// parabola is a loss in the given unit, with a slope of the given sign.
 type parabola struct{ unit, sign float64 }
 
 func (l parabola) Eval(p, y float64) (loss, slope float64) {
 	return l.unit * (p - y) * (p - y), l.unit * 2 * l.sign * (p - y)
 }
 
-// squares is the feature map x ↦ unit·(x, x²) of one feature, without parameters. Its
-// features have room between the rows.
+// squares is the feature map x ↦ unit·(x, x²) of one feature, without parameters. The matrix of its
+// features has unused entries between the rows.
 type squares struct {
 	unit    float64
 	forgets bool // a term in Backward
@@ -145,8 +145,8 @@ func (m *squares) Backward(dparams []float64, dx, dfeatures *mat.Dense) {
 	}
 }
 
-// The contracts find faults in types of a user's own, whatever their unit, and nothing
-// in the same types without.
+// The contracts find the faults of a user's types in any unit, and report nothing for the same
+// types without faults.
 func TestContractsFindFaults(t *testing.T) {
 	x := mat.NewDense(3, 1, []float64{.5, -2, 1})
 	stream := synth.NewStream(1, "one for all searches")
@@ -216,7 +216,7 @@ func TestContractsFindFaults(t *testing.T) {
 	}
 }
 
-// deaf is a searcher that takes random objectives for others if it has the fault.
+// deaf is a searcher. With its fault, it treats random objectives like any others.
 type deaf struct {
 	search.Searcher
 	fault bool
@@ -229,8 +229,8 @@ func (s deaf) Search(p search.Problem, x0 []float64) iter.Seq2[search.Step, erro
 	return s.Searcher.Search(p, x0)
 }
 
-// scaled is a LinearMap times a unit, whose derivative in the parameters has the wrong sign if
-// it has the fault.
+// scaled is a LinearMap times a unit. With its fault, the derivative in the parameters has the
+// wrong sign.
 type scaled struct {
 	cvgm.LinearMap
 	unit  float64

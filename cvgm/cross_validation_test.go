@@ -58,8 +58,8 @@ func checkGradient(t *testing.T, f search.Objective, x []float64, h, tol float64
 	}
 }
 
-// The paper's unpenalised intercept, taken from least squares and held constant, is the exact
-// one for standardised features.
+// For standardised features, the paper's intercept is the exact unpenalised intercept. The paper
+// takes it from least squares and keeps it constant.
 func TestFixedLeastSquaresIsExactOnStandardisedFeatures(t *testing.T) {
 	published := elasticNetCV(t, 5, 16, func(c *Config) { c.Centring = FixedLeastSquares })
 	exact := elasticNetCV(t, 5, 16, nil)
@@ -75,8 +75,8 @@ func TestFixedLeastSquaresIsExactOnStandardisedFeatures(t *testing.T) {
 	}
 }
 
-// On raw features the exact intercept solves the joint problem: no other constant, with θ
-// fitted to the remainder, has a lower objective.
+// For raw features, the exact intercept solves the joint problem: with another constant, and θ
+// fitted to the remainder, the objective is not lower.
 func TestMeanCentringIsOptimal(t *testing.T) {
 	d := casetest.Regression(7, 12, 3)
 	for i := range d.Y {
@@ -185,8 +185,8 @@ func TestZeroOneLossIsEvaluatedButNotDescended(t *testing.T) {
 	}
 }
 
-// A step is the work of CVGM at each iterate of the paper's first experiment: value and
-// gradient while λ moves a little.
+// A step computes the value and the gradient after λ has moved a little. CVGM does this at each
+// iterate of the paper's first experiment.
 func BenchmarkElasticNetStep(b *testing.B) {
 	for _, k := range []int{128, 2048} {
 		for _, workers := range []int{1, 2} {
@@ -199,7 +199,8 @@ func BenchmarkElasticNetStep(b *testing.B) {
 	}
 }
 
-// BenchmarkElasticNetRows has 96 validation rows a split, whose predictions and slopes take most of the time.
+// BenchmarkElasticNetRows has 96 validation rows in each split. Their predictions and slopes take
+// most of the time.
 func BenchmarkElasticNetRows(b *testing.B) {
 	cv := elasticNetCV(b, 3, 128, func(c *Config) {
 		c.Workers, c.Data = 1, casetest.Regression(3, 1920, 10)
@@ -218,10 +219,10 @@ func BenchmarkElasticNetCold(b *testing.B) {
 	}
 }
 
-// reportElasticNetWork reports the least work of a step whose fits keep their supports. Of each split
-// that is the factor of the active system, its two solves, the slopes of all coordinates, and the
-// products with the validation rows for the loss and for the gradient. The Gram matrix and the rows are
-// read once.
+// reportElasticNetWork reports the least work of a step in which all supports stay the same. For
+// each split, this work consists of the factor of the active system, two solves, the slopes of all
+// coordinates, and the products with the validation rows for the loss and for the gradient. The
+// Gram matrix and the rows are read once.
 func reportElasticNetWork(b *testing.B, cv *CV) {
 	var operations, bytes float64
 	p := float64(cv.features)
@@ -259,8 +260,8 @@ func benchmarkEval(b *testing.B, cv *CV, gradient, cold bool) {
 	}
 }
 
-// If a CV answers from scratch, so does one from its last solution. That solution may lead to a
-// face at which a weight many decades above the others leaves no digits.
+// If a new CV returns a result, a CV with a warm start returns one too. The warm start may lead to
+// a face at which one weight, many decades above the others, leaves no digits.
 func TestWarmStartAnswersWhereColdDoes(t *testing.T) {
 	cv, err := New(Config{
 		Data: learn.Data{
@@ -289,8 +290,8 @@ func TestWarmStartAnswersWhereColdDoes(t *testing.T) {
 	}
 }
 
-// Losses, gradients, reports of kinks and predictions have the same bits however many
-// goroutines share the splits, after Reset, too.
+// Losses, gradients, reports of kinks and predictions have the same bits for any number of
+// goroutines, also after Reset.
 func TestResultsDoNotDependOnWorkers(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	weights := make([]float64, 30)

@@ -58,7 +58,7 @@ func netConfig(t *testing.T, rows int) Config {
 		Learner: func() learn.Learner { return new(linear.ElasticNet) }}
 }
 
-// A column that is constant up to rounding counts as constant in the gradient too.
+// If a column is constant up to rounding, the gradient treats it as constant.
 func TestDataGradientAtAColumnConstantUpToRounding(t *testing.T) {
 	c := netConfig(t, 12)
 	c.Data.X = mat.DenseCopyOf(c.Data.X)
@@ -73,8 +73,8 @@ func TestDataGradientAtAColumnConstantUpToRounding(t *testing.T) {
 	}
 }
 
-// After an error of Eval there is neither loss nor gradient, and the next call is as if
-// there had been none.
+// After an error of Eval there is neither a loss nor a gradient. The error does not affect the next
+// call.
 func TestDataGradientAfterErrors(t *testing.T) {
 	c := netConfig(t, 12)
 	c.Standardise, c.Centring, c.Splits, c.Generalised = false, NoCentring, c.Splits[:1], true
@@ -119,8 +119,8 @@ func TestDataGradientAfterErrors(t *testing.T) {
 	}
 }
 
-// Rows that are equal to the learner have derivatives along moves that keep them so.
-// Along others the loss has a kink.
+// If rows are equal for the learner, derivatives exist along moves that keep the rows equal. Along
+// other moves the loss has a kink.
 func TestDataGradientAtTies(t *testing.T) {
 	x := []float64{1, 0, 2, .5, -3, -1, 2, .5, 1, 1.5, -1, .3}
 	opposite := slices.Clone(x)
@@ -212,8 +212,8 @@ func TestDataGradientAtTies(t *testing.T) {
 	}
 }
 
-// With two training rows of opposite labels the centred rows are always opposite: no move of
-// the rows parts them, but moves of the labels do.
+// With two training rows of opposite labels, the centred rows are always opposite. No move of the
+// rows changes this, but a move of the labels does.
 func TestDataGradientOfTwoTrainingRows(t *testing.T) {
 	c := Config{Data: learn.Data{X: mat.NewDense(5, 2, []float64{1, .5, -1, .25, .2, 2, -1, .4, .3, -.6}), Y: []float64{1, -1, 1, -1, 1}},
 		Splits: []Split{{Train: []int{0, 1}, Val: []int{2, 3, 4}}}, Loss: LogisticLoss{}, Standardise: true,
@@ -259,7 +259,7 @@ func (c *clip) Backward(_ []float64, dx, dfeatures *mat.Dense) {
 	}
 }
 
-// Examples 0 and 1 do not move, but example 2 moves the mean, which parts them.
+// Examples 0 and 1 do not move, but example 2 moves the mean. This makes the two examples unequal.
 func TestDataGradientAtTiesPartedByTheMean(t *testing.T) {
 	c := Config{Data: learn.Data{X: mat.NewDense(6, 1, []float64{2, -2, .5, -.5, .7, -.3}), Y: []float64{1, -1, 1, 1, 1, -1}},
 		Splits: []Split{{Train: []int{0, 1, 2, 3}, Val: []int{4, 5}}}, Loss: LogisticLoss{}, Standardise: true, Features: new(clip),
@@ -280,8 +280,8 @@ func TestDataGradientAtTiesPartedByTheMean(t *testing.T) {
 	}
 }
 
-// At λ1 = 0, with a feature that is 0 throughout, equal rows, one row left out and one
-// validated on: the gradients are the derivatives of the loss.
+// The gradients are the derivatives of the loss in edge cases: λ1 = 0, a feature of zeros, equal
+// rows, one omitted row and one validation row.
 func TestDataGradientAtEdges(t *testing.T) {
 	src := synth.NewStream(6, "edges")
 	d := classData(src, 11, 3)
@@ -317,8 +317,8 @@ func TestDataGradientAtEdges(t *testing.T) {
 	}
 }
 
-// The bits do not depend on the number of workers, nor on dx being a window of a larger
-// matrix, and two CVs may run at the same time.
+// The bits do not depend on the number of workers. They are the same if dx is a window of a larger
+// matrix, and if two CVs run at the same time.
 func TestDataGradientBits(t *testing.T) {
 	c := netConfig(t, 30)
 	c.Features = &squares{in: 3}

@@ -38,7 +38,7 @@ func checkDataGradient(t *testing.T, title string, c Config, alpha []float64, an
 		}
 		return true
 	}
-	// Moves of labels ±1 may part rows that the map has made equal.
+	// The map makes some rows equal. A move of their labels ±1 may make them unequal.
 	if err != nil && (anyLabel || messageHas(err, "dx: ") || !errors.Is(err, qpdiff.ErrNotDifferentiable)) {
 		t.Errorf("%s: %v", title, err)
 		return true
@@ -92,8 +92,8 @@ type unlabelled struct{}
 
 func (unlabelled) Eval(p, y float64) (loss, slope float64) { return SquaredError{}.Eval(p, y) }
 
-// If one block does not exist the error names the split and the column, and the other block is
-// given.
+// If one block does not exist, the error names the split and the column. The other block is still
+// computed.
 func TestDataGradientRefusesOneBlock(t *testing.T) {
 	base := casetest.Regression(3, 12, 3)
 	splits := casetest.Must(KFold(synth.NewStream(3, "splits"), 12, 3))(t)
@@ -155,8 +155,8 @@ func TestDataGradientRefusesOneBlock(t *testing.T) {
 	}
 }
 
-// The gradient in one row of the mean of squares, by hand: the only feature is 1, so
-// that θ = Σy/(N(1 + λ2)) without λ1, centring or standardisation.
+// The gradient of the mean squared error in one row is computed by hand. The only feature is 1.
+// Without λ1, centring and standardisation, θ is Σy/(N(1 + λ2)).
 func ExampleCV_DataGradient() {
 	d := learn.Data{X: mat.NewDense(3, 1, []float64{1, 1, 1}), Y: []float64{2, 4, 5}}
 	cv, err := New(Config{Data: d, Splits: []Split{{Train: []int{0, 1}, Val: []int{2}}}, Loss: SquaredError{},

@@ -27,8 +27,8 @@ func constantCV(t testing.TB, y []float64, theta float64, loss Loss, splits ...S
 	return cv
 }
 
-// The losses of the examples are 1, 9 and 4: example 1 counts once although two splits
-// validate on it.
+// The losses of the examples are 1, 9 and 4. Example 1 counts once, although two splits validate on
+// it.
 func TestStandardErrorByHand(t *testing.T) {
 	cv := constantCV(t, []float64{1, 3, 2, 7}, 0, SquaredError{}, Split{[]int{3}, []int{0, 1}}, Split{[]int{0, 3}, []int{2, 1}})
 	casetest.Must(cv.Eval(nil, []float64{2}))(t)
@@ -78,8 +78,8 @@ func TestOutOfFoldPredictsAsModelsOfTheSplits(t *testing.T) {
 	}
 }
 
-// The standard error has the distribution's size: over many data sets, the CV loss of a
-// constant prediction deviates from its mean by one standard error, root mean square.
+// The standard error has the right size: over many data sets, the root mean square deviation of the
+// CV loss from its mean is one standard error. The predictions are constant.
 func TestStandardErrorIsTheDeviationOfTheLoss(t *testing.T) {
 	src := synth.NewStream(5, "standard error")
 	const n, draws = 20, 4000
@@ -92,7 +92,7 @@ func TestStandardErrorIsTheDeviationOfTheLoss(t *testing.T) {
 		squares += e * e / draws
 		deviations += (loss - 1) * (loss - 1) / draws
 	}
-	// Both are near 2/n; their relative error is some 3 %.
+	// Both numbers are near 2/n, with relative errors of about 3 %.
 	if ratio := squares / deviations; ratio < .85 || ratio > 1.15 {
 		t.Errorf("mean square of the standard error %v, of the deviation %v", squares, deviations)
 	}
@@ -173,7 +173,7 @@ type product struct{}
 
 func (product) Eval(prediction, y float64) (loss, slope float64) { return prediction * y, y }
 
-// Eval keeps the losses and predictions for these methods without an allocation.
+// Eval stores the losses and predictions for these methods, and allocates nothing for this.
 func TestEvalDoesNotAllocate(t *testing.T) {
 	cv := elasticNetCV(t, 3, 8, func(c *Config) { c.Workers = 1 })
 	x, grad := []float64{.02, .03}, make([]float64, 2)

@@ -14,8 +14,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Labels in another unit, which is one of the first penalty alone, do not make a
-// search stop early.
+// The unit of the labels changes the first penalty only. In another unit, a search does not stop
+// early.
 func TestSearchOverAnElasticNetDoesNotStopEarlyInOtherUnits(t *testing.T) {
 	src := synth.NewStream(1, "elastic net units")
 	const n, m = 80, 7
@@ -43,9 +43,8 @@ func TestSearchOverAnElasticNetDoesNotStopEarlyInOtherUnits(t *testing.T) {
 	} {
 		want := casetest.Must(search.Best(make(1).Search(problem(1), []float64{.1, .1})))(t)
 		for _, unit := range []float64{1e-4, 1e4} {
-			// One step size for penalties of different units is slow, but no
-			// search stops early and calls it convergence. QuasiNewton has one for
-			// each.
+			// With one step size for penalties of different units, a search is slow, but it does not report
+			// convergence too early. QuasiNewton has a step size for each penalty.
 			best := math.Inf(1)
 			var last search.Step
 			for s, err := range make(unit*unit).Search(problem(unit), []float64{.1 * unit, .1}) {
@@ -67,8 +66,7 @@ func TestSearchOverAnElasticNetDoesNotStopEarlyInOtherUnits(t *testing.T) {
 	}
 }
 
-// The losses of the supplement's last experiment that there could have been:
-// projected gradient over the simplex lowers the CV loss.
+// In the supplement's last experiment, projected gradient over the simplex lowers the CV loss.
 func TestLearnedLossIsLearned(t *testing.T) {
 	cv := classifierCV(t, 4, 12, func() learn.Learner { return new(margin.LearnedLoss) }, func(c *Config) { c.Standardise = true })
 	x := []float64{.4, .2, .2, .2, .1}

@@ -48,8 +48,8 @@ func elasticNet(d learn.Data) *cvgm.CV {
 	return cv
 }
 
-// The cross-validation gradient method in full: choose the two penalties of an
-// elastic net by descending the CV loss, then fit to all data.
+// The whole cross-validation gradient method: a descent of the CV loss chooses the two penalties of
+// an elastic net, and a fit to all data follows.
 func Example() {
 	data := line()
 	cv := elasticNet(data)
@@ -77,7 +77,7 @@ func ExampleCV_Eval() {
 	if err != nil {
 		panic(err)
 	}
-	// The gradient is the derivative of the loss: a small step against it gains
+	// The gradient is the derivative of the loss: a small step against the gradient lowers the loss by
 	// step·‖gradient‖².
 	const step = 1e-6
 	lower, err := cv.Eval(nil, []float64{.1 - step*grad[0], .01 - step*grad[1]})
@@ -89,9 +89,8 @@ func ExampleCV_Eval() {
 	// Output: gained 1.000 of what the gradient promises
 }
 
-// A path of solutions has kinks, at which the CV loss has no gradient. A search
-// that may meet them takes an element of the generalised derivative there, and
-// its steps report it.
+// A path of solutions has kinks, at which the CV loss has no gradient. At a kink, this search uses
+// an element of the generalised derivative, and its steps report this.
 func ExampleCV_Generalised() {
 	splits, err := cvgm.LeaveOneOut(4)
 	if err != nil {
@@ -254,7 +253,7 @@ func ExampleAbsoluteError() {
 	// Output: 2 1
 }
 
-// A residual within Delta counts by its square, one beyond it by its size.
+// A residual up to Delta has a squared loss, and a larger residual has a linear loss.
 func ExampleHuberLoss() {
 	loss := cvgm.HuberLoss{Delta: 1}
 	fmt.Println(loss.Eval(1.5, 1))

@@ -6,8 +6,8 @@ import (
 	"cvgm/cvgm/internal/casetest"
 )
 
-// Thetas returns a copy of the parameters fitted to each split at the last
-// Eval, and the intercepts added to their predictions.
+// Thetas returns two lists from the last Eval: copies of the parameters fitted to each split, and
+// the intercepts that are added to the predictions.
 func (cv *CV) Thetas() (thetas [][]float64, intercepts []float64) {
 	for j := range cv.fits {
 		thetas = append(thetas, slices.Clone(cv.fits[j].theta))

@@ -14,8 +14,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// bump is a feature map of one's own: φ(x) = exp(−p‖x‖²), with the one
-// parameter p.
+// bump is a user's own feature map: φ(x) = exp(−p‖x‖²), with the parameter p.
 type bump struct {
 	p      float64
 	x, phi *mat.Dense
@@ -44,8 +43,8 @@ func (b *bump) Backward(dp []float64, dx, dphi *mat.Dense) {
 	}
 }
 
-// A map without any network: the width of a bump is learned so that logistic regression on its
-// one feature separates two rings.
+// This feature map is no network. The width of a bump is learned, so that logistic regression on
+// the feature of the bump separates two rings.
 func ExampleFeatureMap() {
 	src := synth.NewStream(1, "rings")
 	d, err := synth.MakeRings(src, 60, synth.Rings{})
@@ -80,7 +79,7 @@ func ExampleFeatureMap() {
 	// to   p = 0.39, CV loss 0.204
 }
 
-// A network's parameters, drawn and used.
+// The parameters of a network are drawn and used.
 func ExamplePerceptron() {
 	p := cvgm.Perceptron{Widths: []int{2, 64, 2}}
 	params := make([]float64, p.NumParams())
@@ -94,7 +93,7 @@ func ExamplePerceptron() {
 	// Output: 322 parameters, 3 examples, 2 features
 }
 
-// One learned direction of two: φ(x) = 3x₁ − x₂.
+// The map has one feature, φ(x) = 3x₁ − x₂.
 func ExampleLinearMap() {
 	l := cvgm.LinearMap{In: 2, Out: 1}
 	phi, err := l.Forward([]float64{3, -1}, mat.NewDense(2, 2, []float64{1, 0, 1, 1}))
@@ -133,7 +132,7 @@ func ExampleSubsetLearner() {
 	// [-0.258 0.120]
 }
 
-// A network's hidden unit has a kink if its input is 0: here at the second row.
+// A hidden unit of a network has a kink if its input is 0. Here this happens at the second row.
 func ExampleKinkedMap() {
 	var m cvgm.KinkedMap = &cvgm.Perceptron{Widths: []int{1, 1, 1}}
 	params := []float64{1, 0, 2, 0} // z = 1·x + 0, φ = 2·max(z, 0) + 0

@@ -30,8 +30,8 @@ func normalVector(src *synth.Stream, n int) []float64 {
 	return normalMatrix(src, 1, n).RawRowView(0)
 }
 
-// FeatureMapContract is cvgmtest.FeatureMap. Tests in this package cannot import package
-// cvgmtest, which imports this one: contract_external_test.go sets it.
+// FeatureMapContract is cvgmtest.FeatureMap; contract_external_test.go sets it. Tests in this
+// package cannot import package cvgmtest, because cvgmtest imports this package.
 var FeatureMapContract func(t rapid.TB, fresh func() FeatureMap, reference func(params, x []float64) []float64, params []float64, x *mat.Dense, step float64)
 
 // testFeatureMap is the contract of every feature map; see cvgmtest.FeatureMap.
@@ -76,8 +76,8 @@ func ringsData(t *testing.T, n int) learn.Data {
 	return learn.Data{X: d.X, Y: d.Y}
 }
 
-// Splits that leave rows out of the fit to all examples give the loss and the
-// gradient of splits that copy their rows, with and without a feature map.
+// Splits may omit rows from the fit to all examples, or copy their rows. Both give the same loss
+// and gradient, with and without a feature map.
 func TestLeavingOutAgreesWithCopying(t *testing.T) {
 	d := ringsData(t, 60)
 	splits := casetest.Must(RandomSplits(synth.NewStream(4, "splits"), 60, 20, .9))(t)

@@ -43,7 +43,7 @@ type stubLoss struct{ value, slope float64 }
 
 func (l stubLoss) Eval(_, _ float64) (loss, slope float64) { return l.value, l.slope }
 
-// Nothing that is not finite leaves a CV without an error that names it.
+// If a CV returns a number that is not finite, it also returns an error that names the number.
 func TestCVRefusesWhatIsNotFinite(t *testing.T) {
 	nan, inf, huge := math.NaN(), math.Inf(1), math.MaxFloat64
 	one := func() *Config {
@@ -97,7 +97,7 @@ func TestCVRefusesWhatIsNotFinite(t *testing.T) {
 	}
 }
 
-// Data whose mean or deviation overflows is refused by name.
+// If a mean or a deviation of the data overflows, the error names it.
 func TestNormaliserRefusesOverflow(t *testing.T) {
 	const huge = math.MaxFloat64
 	for name, c := range map[string]struct {
@@ -123,8 +123,8 @@ func TestNormaliserRefusesOverflow(t *testing.T) {
 	}
 }
 
-// Features far from 1 are standardised as well as others: their squares
-// overflow, or underflow to 0.
+// The squares of these features overflow, or underflow to 0. They are standardised as accurately as
+// other features.
 func TestStandardiseAtTheEndsOfTheRange(t *testing.T) {
 	src := synth.NewStream(4, "range")
 	x := normalVector(src, 30)

@@ -31,8 +31,8 @@ func plainLearner(l learn.Learner) learn.Learner {
 	return plainFits{l}
 }
 
-// Folds at once give the loss, the gradient, the standard error and the predictions of one fit for
-// each, with folds of unequal sizes, weights and learned features.
+// One call of Folds gives the same loss, gradient, standard error and predictions as one fit for
+// each fold. The folds have unequal sizes, weights and learned features.
 func TestFoldsAtOnce(t *testing.T) {
 	const rows = 23
 	d := casetest.Regression(4, rows, 3)
@@ -104,8 +104,8 @@ func compareEvaluations(t *testing.T, name string, tol float64, got, want *CV, a
 	nearWithin(t, name+", predictions", tol, p, q, 0)
 }
 
-// Splits that leave rows out are fitted one by one, as are folds that Folds refuses: the error then
-// names the split.
+// Splits that omit rows are fitted one by one. If Folds refuses some folds, they are fitted one by
+// one too, and the error names the split.
 func TestFoldsOneByOne(t *testing.T) {
 	d := casetest.Regression(4, 12, 3)
 	for name, s := range map[string][]Split{
@@ -175,11 +175,12 @@ func normalProblem(t *testing.T, seed uint64) Config {
 	return c
 }
 
-// normalTol is the largest accepted difference from fits of each fold, relative to the largest entry.
-// The subtraction costs two digits, and the condition of the fits some more.
+// normalTol is the largest accepted difference from fits of each fold, relative to the largest
+// entry. The subtraction costs two digits, and the condition of the fits costs more digits.
 const normalTol = 1e-10
 
-// Folds whose training rows normalise the features give the results of one fit for each fold.
+// If the training rows of each fold normalise the features, Folds gives the results of one fit for
+// each fold.
 func TestNormalisedFoldsAtOnce(t *testing.T) {
 	for seed := range uint64(casetest.Sets(1000, 200)) {
 		name := fmt.Sprintf("problem %d", seed)

@@ -12,7 +12,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A hundred held-out examples take the place of the population, whose risk is not known.
+// A hundred held-out examples replace the population, because the risk over the population is not
+// known.
 func ExampleGapMonitor() {
 	src := synth.NewStream(2, "example data")
 	d, _, err := synth.MakeRegression(src, synth.Regression{Samples: 130, Features: 20, Informative: 5, Noise: 100})
@@ -55,7 +56,8 @@ func ExampleGapMonitor() {
 }
 
 func ExampleNestedSearch() {
-	// Two searches on halves of the data judge each step of the one on all.
+	// The search uses all data. Two searches on halves of the data estimate the risk at each of its
+	// steps.
 	shifted := func(c float64) search.Problem {
 		return search.Problem{Objective: func(grad, x []float64) (float64, error) {
 			grad[0] = 2 * (x[0] - c)

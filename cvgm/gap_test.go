@@ -77,7 +77,7 @@ func TestGapMonitorLeavesWhenTheCallerDoes(t *testing.T) {
 	}
 }
 
-// Nested searches advance together; one that ends early stays at its last step.
+// Nested searches advance together. If one of them ends early, it stays at its last step.
 func TestGapMonitorNested(t *testing.T) {
 	long, p := slide(4)
 	short, _ := slide(2)

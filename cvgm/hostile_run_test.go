@@ -25,8 +25,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// TestHostile calls everything that the package exports with inputs made to
-// break it; see package hostile.
+// TestHostile calls everything that the package exports, with inputs that are chosen to break it;
+// see package hostile.
 func TestHostile(t *testing.T) {
 	hostile.Test(t, 2000, []hostile.Kind{
 		{Name: "cv", Weight: 30, Run: hostileCV, Floors: map[string]float64{"New": .4, "Eval": .3, "gradient": .2, "Final": .3, "Predict": .8, "Risk": .4}},
@@ -312,8 +312,8 @@ func checkEvaluation(in *hostile.Input, c *cvgm.Config, cv *cvgm.CV, alpha []flo
 	if p > hostile.Integer || in.IntN(2) > 0 || atKink {
 		return
 	}
-	// A penalty far from 1 may have kinks at a distance from α of its own size, which the steps
-	// of the differences cross.
+	// If a penalty is far from 1, a kink may be as far from α as the penalty is large. The steps of
+	// the differences then cross this kink.
 	far := func(hyper float64) bool { return hyper != 0 && !(hyper > 1e-3 && hyper < 1e3) }
 	if slices.ContainsFunc(c.Hyper, far) {
 		return
@@ -337,8 +337,8 @@ func checkEvaluation(in *hostile.Input, c *cvgm.Config, cv *cvgm.CV, alpha []flo
 	if hostile.Norm(thetas...) > 1e4 || size > 1e4*(1+math.Abs(loss)) {
 		return
 	}
-	// If every example is fitted exactly the loss is the square of a rounding error, and so are
-	// its differences; over a short step they show no slope.
+	// If every example is fitted exactly, the loss and its differences are squares of rounding errors.
+	// Over a short step they show no slope.
 	if math.Abs(loss) < 1e-20 && lossRounding(in, c, alpha, loss) > 1e-3*math.Abs(loss) {
 		return
 	}
@@ -352,7 +352,7 @@ func checkEvaluation(in *hostile.Input, c *cvgm.Config, cv *cvgm.CV, alpha []flo
 	}, derivative, size+1e-3*math.Abs(loss))
 }
 
-// generalised reports whether the learners of c answer at kinks by themselves.
+// generalised reports whether the learners of c return derivatives at kinks.
 func generalised(c *cvgm.Config) bool {
 	switch l := c.Learner().(type) {
 	case *linear.ElasticNet:
@@ -371,12 +371,12 @@ func generalised(c *cvgm.Config) bool {
 	return false
 }
 
-// lossRounding estimates the error of a computed loss: the most that it moves under small relative
-// changes of the features. They are 256·2⁻⁵², the rounding in qpdiff's rule of strict
-// complementarity. The error follows the condition of the problem and the slope of the loss, which
-// is 0 for an example that is fitted exactly. A fit that starts from the last one differs by
-// rounding, too, which the loss of a class shows at a prediction of 0. Infinite: a problem near by
-// is refused.
+// lossRounding estimates the error of a computed loss. The estimate is the largest change of the
+// loss under relative changes of the features by 256·2⁻⁵², the rounding in qpdiff's rule of strict
+// complementarity. This error depends on the condition of the problem and on the slope of the loss,
+// which is 0 for an example that is fitted exactly. A fit with a warm start also differs by
+// rounding; at a prediction of 0 this changes the loss of a class. If a problem nearby is refused,
+// the result is infinite.
 func lossRounding(in *hostile.Input, c *cvgm.Config, alpha []float64, loss float64) float64 {
 	const relative = 256 * 0x1p-52
 	most := 0.0
@@ -402,7 +402,7 @@ func lossRounding(in *hostile.Input, c *cvgm.Config, alpha []float64, loss float
 	return most
 }
 
-// features is the number of features that the learners of c see.
+// features is the number of features that the learners of c receive.
 func features(c *cvgm.Config) int {
 	_, n := c.Data.X.Dims()
 	if c.Features != nil {
@@ -485,7 +485,7 @@ func checkFinal(in *hostile.Input, c *cvgm.Config, cv *cvgm.CV, alpha []float64,
 	}
 }
 
-// An objective of n coordinates, which may be mean in any way.
+// drawObjective draws an objective of n coordinates, which may be hostile in any way.
 func drawObjective(in *hostile.Input, n int) (f search.Objective, what string) {
 	value := func(x []float64, f func(i int, v float64) (value, slope float64)) (s float64, g []float64) {
 		g = make([]float64, len(x))
@@ -631,7 +631,7 @@ func drawStart(src cvgm.Source, x []float64) {
 	}
 }
 
-// drawSearcher draws a searcher and how many evaluations it may make.
+// drawSearcher draws a searcher and its budget of evaluations.
 func drawSearcher(in *hostile.Input, n, depth int) (s search.Searcher, budget int) {
 	budget = 1 + in.IntN(60)
 	setting := func(usual float64) float64 {
@@ -874,7 +874,7 @@ func hostileSearch(in *hostile.Input) {
 			if s.Evaluations != calls || calls != len(steps)+1 {
 				in.Failf(name+": a miscounted step", "step %d has %d evaluations where %d were made, of %s", len(steps), s.Evaluations, calls, what)
 			}
-			// A trial may fail: see Problem.
+			// A trial point may fail; see Problem.
 			trial := (base == "QuasiNewton" || base == "AdaptiveGradient") && s.Evaluations > 1 && !s.Converged
 			if !hostile.Finite(s.X) || math.IsNaN(s.Loss) || math.IsInf(s.Loss, -1) || math.IsInf(s.Loss, 1) && s.Grad != nil && !trial || !hostile.Finite(s.Grad) && !trial {
 				in.Failf(name+": a step that is not finite", "%+v of %s", s, what)
@@ -1127,7 +1127,7 @@ func hostileCSV(in *hostile.Input) {
 	}
 }
 
-// damageText returns text of all kinds, near to that given.
+// damageText returns a changed copy of the given text, or another text.
 func damageText(in *hostile.Input, text []byte) []byte {
 	for range in.IntN(4) {
 		i := in.IntN(len(text))

@@ -22,8 +22,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// atKink is an elastic net of one feature whose first split is at the kink
-// λ1 = |xᵀy|/N, and whose second split is not.
+// atKink is an elastic net of one feature. Its first split is at the kink λ1 = |xᵀy|/N, and its
+// second split is not at a kink.
 func atKink(t *testing.T, change func(*Config)) *CV {
 	t.Helper()
 	c := Config{Data: learn.Data{X: mat.NewDense(4, 1, []float64{1, 1, 2, 2}), Y: []float64{2, 2, 8, 8}},
@@ -75,7 +75,7 @@ func TestGeneralisedGradient(t *testing.T) {
 		t.Error("Reset leaves it generalised")
 	}
 
-	// The learner's own setting answers too, and is reported.
+	// With the learner's own setting a gradient exists too, and the kink is reported.
 	cv = atKink(t, func(c *Config) { c.Learner = func() learn.Learner { return &linear.ElasticNet{Generalised: true} } })
 	eval(grad, kink, true)
 }
@@ -96,10 +96,10 @@ func TestGeneralisedNamesLearnersThatCannot(t *testing.T) {
 	}
 }
 
-// The slope of a loss at its kink is refused, or taken from the loss and
+// At the kink of a loss there is an error, or the slope comes from the loss and the kink is
 // reported.
 func TestKinksOfTheLoss(t *testing.T) {
-	// θ = 1/2, and with the margin 1 at the second example; the third has .5.
+	// θ = 1/2. The margin of the second example is 1, and the margin of the third is .5.
 	for _, c := range []struct {
 		name string
 		x    float64 // of the second example
@@ -141,8 +141,8 @@ func TestKinksOfTheLoss(t *testing.T) {
 	}
 }
 
-// The distance from a kink is measured in the size of the prediction's terms:
-// here 1e6, which the prediction's rounding is relative to.
+// The distance from a kink is relative to the size of the prediction's terms, because the rounding
+// of the prediction is relative to this size. The size is 1e6 here.
 func TestKinksOfTheLossAreMeasuredInTermsOfThePrediction(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(3, 2, []float64{1, 0, 0, 1, 0, 0}), Y: []float64{1, 1, 1}}
 	for _, c := range []struct {
@@ -177,8 +177,8 @@ func TestKinksOfTheFeatureMap(t *testing.T) {
 	}
 }
 
-// Hyperparameters that are held constant need no derivative: a kink in λ1 alone
-// does not stop the gradient with respect to a feature map.
+// Constant hyperparameters need no derivative. Therefore a kink in λ1 alone does not prevent the
+// gradient in the parameters of a feature map.
 func TestFixedHyperparametersNeedNoDerivative(t *testing.T) {
 	cv := atKink(t, func(c *Config) {
 		c.Data.Y = []float64{0, 0, 8, 8} // θ = 0 in the first split, at λ1 = 0
@@ -190,8 +190,8 @@ func TestFixedHyperparametersNeedNoDerivative(t *testing.T) {
 	}
 }
 
-// With the choice made, no search ends at a kink of an elastic net or an SVM;
-// without it some do.
+// With Config.Generalised set, no search ends at a kink of an elastic net or an SVM. Without it,
+// some searches do.
 func TestSearchesPassKinks(t *testing.T) {
 	searchers := map[string]search.Searcher{
 		"QuasiNewton":       search.QuasiNewton{MaxEvals: 150},
@@ -286,14 +286,14 @@ func TestValidationRowHeldAtTheKink(t *testing.T) {
 		if _, err := cv.Eval(grad, hyper); err != nil || grad[0] != 0 || grad[1] != 0 {
 			t.Errorf("at %v: gradient %v, error %v; want zeros", hyper, grad, err)
 		}
-		// A move of the rows moves the prediction off the kink, in the direction that it likes.
+		// A move of the rows can move the prediction to either side of the kink.
 		if _, err := cv.DataGradient(mat.NewDense(3, 1, nil), make([]float64, 3), hyper); !errors.Is(err, qpdiff.ErrNotDifferentiable) {
 			t.Errorf("at %v: the gradient in the data has the error %v, want one of kind ErrNotDifferentiable", hyper, err)
 		}
 	}
 }
 
-// heldCase is data whose last example is for validation, with a learner and hyperparameters.
+// heldCase has data, a learner and hyperparameters. The last example is the validation row.
 type heldCase struct {
 	data  learn.Data
 	hyper []float64
@@ -366,8 +366,8 @@ func (c heldCase) differentiable(t *testing.T) bool {
 	return err == nil
 }
 
-// A derivative exists exactly if the differences to both sides agree. It is then their value, in
-// all units.
+// A derivative exists exactly if the differences to both sides agree. It is then equal to these
+// differences, in all units.
 func TestKinksOfHeldPredictions(t *testing.T) {
 	const step, tol = 1e-7, 1e-5
 	rng := rand.New(rand.NewPCG(3, 9))

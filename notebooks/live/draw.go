@@ -17,7 +17,7 @@ func (v view) state() state { return v.run.states[v.shown] }
 
 // pinnedState returns the state of the pinned run at the visible step. If the pinned run is
 // shorter, it returns the last state of this run.
-func (v view) pinnedState() state { return v.pinned.states[min(v.shown, v.pinned.last())] }
+func (v view) pinnedState() state { return v.pinned.states[min(v.shown, v.pinned.lastStep())] }
 
 // These variables are the styles of the two classes, of the curves, and of the pinned run. Readers
 // can distinguish the styles without colour, because dashes and marks differ, too.
@@ -84,9 +84,9 @@ func (v view) numbers(of ...func(state) float64) (all []float64) {
 
 // axes sets the ranges of a panel's axes. It also marks the visible step.
 func (v view) axes(p *figures.Panel, low, high float64) {
-	end := v.run.last()
+	end := v.run.lastStep()
 	if v.pinned != nil {
-		end = max(end, v.pinned.last())
+		end = max(end, v.pinned.lastStep())
 	}
 	// The x axis grows in a few large steps. Otherwise it would change with every step of the run.
 	for _, r := range []int{20, 50, 100, 200, 500, MaxSteps} {
@@ -145,18 +145,18 @@ func (v view) readout() string {
 	if v.pinned != nil {
 		text = "this   " + text
 	}
-	if v.run.coarse {
+	if v.run.isPreview {
 		text += "   preview"
 	}
 	if v.pinned != nil {
-		text += "\npinned " + v.pinnedState().readout(min(v.shown, v.pinned.last()))
+		text += "\npinned " + v.pinnedState().readout(min(v.shown, v.pinned.lastStep()))
 	}
 	switch {
-	case v.run.done:
-		text += fmt.Sprintf("\nconverged at step %d", v.run.last())
+	case v.run.hasConverged:
+		text += fmt.Sprintf("\nconverged at step %d", v.run.lastStep())
 	case v.run.err != nil:
-		text += fmt.Sprintf("\nthe run ends at step %d: %v", v.run.last(), v.run.err)
-	case v.run.last() == MaxSteps:
+		text += fmt.Sprintf("\nthe run ends at step %d: %v", v.run.lastStep(), v.run.err)
+	case v.run.lastStep() == MaxSteps:
 		text += fmt.Sprintf("\nruns end at step %d", MaxSteps)
 	}
 	return text

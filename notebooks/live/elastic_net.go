@@ -86,7 +86,7 @@ const (
 func (t *elasticNetTrial) path(title string, v view) *figures.Panel {
 	p := figures.NewPanel(title, title, "λ₁", "λ₂")
 	p.LogAxes(true, true)
-	s := t.evaluated(v.run.coarse)
+	s := t.evaluated(v.run.isPreview)
 	l1, l2 := figures.Log10s(s.Lambda1), figures.Log10s(s.Lambda2)
 	if len(s.CV) == len(l1) {
 		p.Surface("CV loss", l1, l2, s.CV, figures.LevelsAboveMinimum(s.CV))
@@ -100,7 +100,7 @@ func (t *elasticNetTrial) path(title string, v view) *figures.Panel {
 		p.Scatter(name+": step shown", x[len(x)-1:], y[len(y)-1:], figures.Style{Color: style.Color, GlyphRadius: 4})
 	}
 	if v.pinned != nil {
-		way(v.pinned, min(v.shown, v.pinned.last()), "pinned path", pinStyle)
+		way(v.pinned, min(v.shown, v.pinned.lastStep()), "pinned path", pinStyle)
 	}
 	way(v.run, v.shown, "path", pathStyle)
 	p.Range(l1[0], l1[len(l1)-1], l2[0], l2[len(l2)-1])

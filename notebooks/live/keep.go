@@ -32,9 +32,9 @@ type keptRun struct {
 }
 
 func (s *session) keep() *keptSession {
-	k := &keptSession{Values: s.settings.values(), Shown: s.shown, Steps: max(s.run.asked(), s.runSteps), Playing: s.playing}
-	if s.pinned != nil {
-		k.Pinned = &keptRun{s.pinned.settings.values(), max(s.pinned.last(), s.pinnedSteps)}
+	k := &keptSession{Values: s.settings.values(), Shown: s.visibleStep, Steps: max(s.run.asked(), s.runSteps), Playing: s.playing}
+	if s.pinnedRun != nil {
+		k.Pinned = &keptRun{s.pinnedRun.settings.values(), max(s.pinnedRun.lastStep(), s.pinnedSteps)}
 	}
 	return k
 }
@@ -45,7 +45,7 @@ func (s *session) restore(k *keptSession) {
 	within := func(steps int) int { return min(max(steps, 0), MaxSteps) }
 	s.settings = s.settings.withValues(k.Values)
 	s.start(false)
-	s.shown, s.runSteps, s.playing = within(k.Shown), within(k.Steps), k.Playing
+	s.visibleStep, s.runSteps, s.playing = within(k.Shown), within(k.Steps), k.Playing
 	if k.Pinned == nil {
 		return
 	}
@@ -70,7 +70,7 @@ func (s Settings) values() map[string]string {
 func (s Settings) withValues(values map[string]string) Settings {
 	for i, c := range controls[s.Problem] {
 		if at := slices.Index(c.Values, values[c.Label]); at >= 0 {
-			s = s.with(i, at)
+			s = s.withControl(i, at)
 		}
 	}
 	return s

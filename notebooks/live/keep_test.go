@@ -85,8 +85,8 @@ func TestRestoredMachinesHaveAllProblems(t *testing.T) {
 	}
 	back.Handle(Event{Kind: Select, Value: int(XOR)})
 	catchUp(back)
-	if v := back.view(); !back.Settings().equal(xor) || v.shown != 1 || v.run.last() != 1 {
-		t.Errorf("step %d of %d under %v", v.shown, v.run.last(), back.Settings())
+	if v := back.view(); !back.Settings().equal(xor) || v.shown != 1 || v.run.lastStep() != 1 {
+		t.Errorf("step %d of %d under %v", v.shown, v.run.lastStep(), back.Settings())
 	}
 }
 
@@ -120,14 +120,14 @@ func TestDamagedStatesHaveNoEffect(t *testing.T) {
 	m := Restore([]byte(`{"sessions": {"rings": {"values": {"K splits": "4"}, "shown": -5, "steps": -9, "pinned": {"values": {"K splits": "4"}, "steps": -1}}}}`))
 	defer m.Close()
 	catchUp(m)
-	if v := m.view(); v.shown != 0 || v.pinned == nil || v.pinned.last() != 0 {
+	if v := m.view(); v.shown != 0 || v.pinned == nil || v.pinned.lastStep() != 0 {
 		t.Errorf("negative steps show step %d: %s", v.shown, m.Readout())
 	}
 	m = Restore([]byte(`{"problem": "elastic_net", "sessions": {"elastic_net": {"values": {"K splits": "4"}, "shown": 5000, "steps": 1000000000}}}`))
 	defer m.Close()
 	catchUp(m)
-	if v := m.view(); v.shown != MaxSteps || v.run.last() != MaxSteps {
-		t.Errorf("too many steps show step %d of %d", v.shown, v.run.last())
+	if v := m.view(); v.shown != MaxSteps || v.run.lastStep() != MaxSteps {
+		t.Errorf("too many steps show step %d of %d", v.shown, v.run.lastStep())
 	}
 }
 
@@ -164,15 +164,15 @@ func TestServingKeepsTheState(t *testing.T) {
 		defer stop()
 		s := newServer(m, in, func(text string) {
 			if strings.HasPrefix(text, "ping ") {
-				in.put(`[{"kind":"here"}]`)
+				in.addMessages(`[{"kind":"here"}]`)
 			} else {
-				in.put(`[{"kind":"drawn","value":` + strings.Split(strings.Split(text, `"number":`)[1], ",")[0] + `}]`)
+				in.addMessages(`[{"kind":"drawn","value":` + strings.Split(strings.Split(text, `"number":`)[1], ",")[0] + `}]`)
 				time.Sleep(20 * time.Millisecond) // without the pause, playing would take no time
 			}
 		})
 		s.keep = func(state []byte) { kept = append(kept, string(state)) }
-		in.put(`[{"kind":"hello","seq":1}]`)
-		in.put(`[{"kind":"play","seq":2}]`)
+		in.addMessages(`[{"kind":"hello","seq":1}]`)
+		in.addMessages(`[{"kind":"play","seq":2}]`)
 		s.run(ctx)
 		if len(kept) < 3 || kept[len(kept)-1] != string(m.Keep()) || !strings.Contains(kept[1], `"playing": true`) {
 			t.Errorf("%d states were kept; the last:\n%s", len(kept), kept[len(kept)-1])

@@ -83,7 +83,7 @@ func (t *kernelTrial) plane(title string, v view) *figures.Panel {
 	p.Equal = true
 	byClass(p, t.Train)
 	n := fineGrid
-	if v.run.coarse {
+	if v.run.isPreview {
 		n = coarseGrid
 	}
 	axis := make([]float64, n)

@@ -57,7 +57,7 @@ func (m *Machine) open(p Problem) {
 	if m.sessions[p] != nil {
 		return
 	}
-	s := &session{settings: Paper(p), shown: firstShown}
+	s := &session{settings: Paper(p), visibleStep: firstShown}
 	s.start(false)
 	if kept := m.kept[p]; kept != nil {
 		s.restore(kept)
@@ -86,8 +86,8 @@ func (m *Machine) Handle(e Event) {
 		if e.Control < 0 || e.Control >= len(s.settings.at) {
 			return
 		}
-		moved := s.settings.with(e.Control, e.Value)
-		if moved.equal(s.settings) && s.run.coarse == e.Dragging && s.failed == nil {
+		moved := s.settings.withControl(e.Control, e.Value)
+		if moved.equal(s.settings) && s.run.isPreview == e.Dragging && s.failed == nil {
 			return
 		}
 		s.settings = moved
@@ -98,17 +98,17 @@ func (m *Machine) Handle(e Event) {
 		s.playing = false
 	case Step:
 		s.playing = false
-		s.forward()
+		s.showNext()
 	case Scrub:
 		s.playing = false
-		s.shown = min(max(e.Value, 0), s.run.last())
+		s.visibleStep = min(max(e.Value, 0), s.run.lastStep())
 	case Pin:
 		// The pinned run may be the current run. The pinned run is therefore a copy that cannot
 		// continue, so that only the current run continues.
 		pinned := *s.run
 		pinned.states = slices.Clone(s.run.states)
 		pinned.next, pinned.stop = nil, func() {}
-		s.pin(&pinned, pinned.last())
+		s.pin(&pinned, pinned.lastStep())
 	case Unpin:
 		s.pin(nil, 0)
 	case Reset:
@@ -121,13 +121,13 @@ func (m *Machine) Handle(e Event) {
 // no further state has to be computed.
 func (m *Machine) CatchUp() bool {
 	s := m.now()
-	if goal := max(s.shown, s.runSteps); s.run.last() < goal && s.run.extend() {
-		return s.run.last() == goal && !s.pinLags()
+	if goal := max(s.visibleStep, s.runSteps); s.run.lastStep() < goal && s.run.extend() {
+		return s.run.lastStep() == goal && !s.pinLags()
 	}
-	if s.pinLags() && s.pinned.extend() {
+	if s.pinLags() && s.pinnedRun.extend() {
 		return !s.pinLags()
 	}
-	s.shown = min(s.shown, s.run.last())
+	s.visibleStep = min(s.visibleStep, s.run.lastStep())
 	s.runSteps, s.pinnedSteps = 0, 0
 	return true
 }
@@ -135,7 +135,7 @@ func (m *Machine) CatchUp() bool {
 // Tick goes one step forward while the machine plays.
 func (m *Machine) Tick() {
 	if s := m.now(); s.playing {
-		s.forward()
+		s.showNext()
 	}
 }
 

@@ -79,7 +79,7 @@ func TestControlsKnowThePapersParameters(t *testing.T) {
 			}
 			seen := map[string]bool{}
 			for at, value := range c.Values {
-				moved := s.with(i, at)
+				moved := s.withControl(i, at)
 				params := fmt.Sprintf("%+v %v", moved.params(), moved.variant())
 				if seen[params] {
 					t.Errorf("%s has two positions for %s", c.Label, value)
@@ -99,7 +99,7 @@ func TestControlsKnowThePapersParameters(t *testing.T) {
 			t.Errorf("command %q, want %q", got, want)
 		}
 	}
-	if got, want := Paper(XOR).with(control(t, XOR, "Hidden"), 3).Command(70), "./reproduce.sh xor -p Hidden=16,16 -p Steps=70"; got != want {
+	if got, want := Paper(XOR).withControl(control(t, XOR, "Hidden"), 3).Command(70), "./reproduce.sh xor -p Hidden=16,16 -p Steps=70"; got != want {
 		t.Errorf("command %q, want %q", got, want)
 	}
 }
@@ -115,13 +115,13 @@ func TestPlayStepAndCatchUpGoTheSameWay(t *testing.T) {
 		moved := quick(t, p, 6)
 		moved.Handle(Event{Kind: Set, Control: control(t, p, "K"), Value: 0, Dragging: true})
 		catchUp(moved)
-		if !moved.view().run.coarse {
+		if !moved.view().run.isPreview {
 			t.Error("a drag shows no preview")
 		}
 		moved.Handle(Event{Kind: Set, Control: control(t, p, "K"), Value: 1})
 		catchUp(moved)
-		if moved.view().run.coarse || moved.view().shown != 6 {
-			t.Errorf("after the release: coarse is %v, step %d", moved.view().run.coarse, moved.view().shown)
+		if moved.view().run.isPreview || moved.view().shown != 6 {
+			t.Errorf("after the release: coarse is %v, step %d", moved.view().run.isPreview, moved.view().shown)
 		}
 		want := numbers(stepped.view().run.states)
 		for name, m := range map[string]*Machine{"played": played, "moved": moved} {
@@ -235,8 +235,8 @@ func TestEachProblemKeepsItsState(t *testing.T) {
 	}
 	m.Handle(Event{Kind: Reset})
 	catchUp(m)
-	if v := m.view(); !m.Settings().equal(Paper(Rings)) || v.shown != 3 || v.run.last() != 3 || !v.run.settings.equal(Paper(Rings)) {
-		t.Errorf("reset shows step %d of %d", v.shown, v.run.last())
+	if v := m.view(); !m.Settings().equal(Paper(Rings)) || v.shown != 3 || v.run.lastStep() != 3 || !v.run.settings.equal(Paper(Rings)) {
+		t.Errorf("reset shows step %d of %d", v.shown, v.run.lastStep())
 	}
 }
 
@@ -357,8 +357,8 @@ func TestAnyEvents(t *testing.T) {
 				m.Handle(e)
 				m.Tick()
 				catchUp(m)
-				if v := m.view(); v.shown < 0 || v.shown > v.run.last() || v.run.last() > 20 {
-					t.Fatalf("shows step %d of %d", v.shown, v.run.last())
+				if v := m.view(); v.shown < 0 || v.shown > v.run.lastStep() || v.run.lastStep() > 20 {
+					t.Fatalf("shows step %d of %d", v.shown, v.run.lastStep())
 				}
 			}
 			pictures[i] = m.Draw()

@@ -16,7 +16,7 @@ import (
 
 func (m *Machine) view() view {
 	s := m.now()
-	return view{run: s.run, shown: min(s.shown, s.run.last()), pinned: s.pinned}
+	return view{run: s.run, shown: min(s.visibleStep, s.run.lastStep()), pinned: s.pinnedRun}
 }
 
 // width and height are the size of the picture, in points.
@@ -54,7 +54,7 @@ func (m *Machine) PNG() ([]byte, error) { return asPNG(width, height, m.view().l
 func (m *Machine) figure() *figures.Figure {
 	v := m.view()
 	l := v.layout()
-	return &figures.Figure{Width: width, Panels: [][]*figures.Panel{l.large, l.small}, Caption: fmt.Sprintf("%s at step %d of %d", m.problem.Title(), v.shown, v.run.last())}
+	return &figures.Figure{Width: width, Panels: [][]*figures.Panel{l.large, l.small}, Caption: fmt.Sprintf("%s at step %d of %d", m.problem.Title(), v.shown, v.run.lastStep())}
 }
 
 func asPNG(w, h vg.Length, paint func(draw.Canvas)) ([]byte, error) {

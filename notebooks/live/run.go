@@ -11,7 +11,7 @@ import (
 
 // newRun prepares a run. If the settings are invalid, the field err of the run is the error.
 func newRun(s Settings, coarse bool) *trajectory {
-	r := &trajectory{settings: s, coarse: coarse, stop: func() {}}
+	r := &trajectory{settings: s, isPreview: coarse, stop: func() {}}
 	if r.trial, r.err = newTrial(s, coarse); r.err == nil {
 		r.next, r.stop = iter.Pull2(r.trial.walk())
 	}

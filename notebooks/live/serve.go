@@ -78,8 +78,8 @@ type inbox struct {
 
 func newInbox() *inbox { return &inbox{wake: make(chan struct{}, 1)} }
 
-// put adds messages in the format of the page. Other text is ignored.
-func (b *inbox) put(text string) {
+// addMessages adds messages in the format of the page. Other text is ignored.
+func (b *inbox) addMessages(text string) {
 	var all []message
 	if json.Unmarshal([]byte(text), &all) != nil {
 		return
@@ -97,10 +97,10 @@ func (b *inbox) rouse() {
 	}
 }
 
-// take returns the collected messages in the order in which the pages made them. A page may send
-// several successive messages that move the same control. Of such messages, take keeps only the
-// last one. The same applies to successive Scrub messages.
-func (b *inbox) take() []message {
+// takeMessages returns the collected messages in the order in which the pages made them. A page may
+// send several successive messages that move the same control. Of such messages, takeMessages keeps
+// only the last one. The same applies to successive Scrub messages.
+func (b *inbox) takeMessages() []message {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	all := b.messages
@@ -173,7 +173,7 @@ func (s *server) run(ctx context.Context) {
 	dirty := false      // the pages do not show the current state
 	var since time.Time // time since when dirty is set
 	for ctx.Err() == nil {
-		for _, m := range s.in.take() {
+		for _, m := range s.in.takeMessages() {
 			if s.handle(m) && !dirty {
 				dirty, since = true, time.Now()
 			}
@@ -185,7 +185,7 @@ func (s *server) run(ctx context.Context) {
 		switch {
 		case dirty && !s.caughtUp:
 			budget := sliceTime
-			if s.view().run.coarse {
+			if s.view().run.isPreview {
 				budget = previewTime
 			}
 			for start := time.Now(); ; { // at least once, also on a busy machine
@@ -201,7 +201,7 @@ func (s *server) run(ctx context.Context) {
 		if time.Since(s.kept) > patience {
 			s.store()
 		}
-		if dirty && ready && (s.caughtUp || s.view().run.coarse || time.Since(since) > showTime) {
+		if dirty && ready && (s.caughtUp || s.view().run.isPreview || time.Since(since) > showTime) {
 			s.show()
 			dirty, since = !s.caughtUp, time.Now()
 			continue
@@ -293,15 +293,15 @@ func (s *server) show() {
 	v := s.view()
 	s.number++
 	f := frame{
-		Number: s.number, Answers: s.answers, Done: s.caughtUp && !v.run.coarse, Problem: s.problem, At: s.Settings().at,
+		Number: s.number, Answers: s.answers, Done: s.caughtUp && !v.run.isPreview, Problem: s.problem, At: s.Settings().at,
 		SVG: string(s.Draw()), Alt: s.Alt(), Readout: s.Readout(), Command: s.Settings().Command(v.shown),
-		Playing: s.Playing(), Pinned: v.pinned != nil, Shown: v.shown, Last: v.run.last(),
+		Playing: s.Playing(), Pinned: v.pinned != nil, Shown: v.shown, Last: v.run.lastStep(),
 	}
-	if t := v.run.perStep; t > 0 && !v.run.coarse {
+	if t := v.run.perStep; t > 0 && !v.run.isPreview {
 		f.Speed = fmt.Sprintf("%.2f ms per step", t.Seconds()*1e3)
 	}
 	if !s.caughtUp {
-		f.Speed = fmt.Sprintf("computing up to step %d; %s", s.now().shown, f.Speed)
+		f.Speed = fmt.Sprintf("computing up to step %d; %s", s.now().visibleStep, f.Speed)
 	}
 	if s.inform {
 		s.inform = false

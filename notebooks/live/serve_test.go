@@ -33,7 +33,7 @@ func (p *fakePage) say(kind EventKind, change func(*Event)) {
 	if err != nil {
 		p.t.Error(err)
 	}
-	p.in.put(string(text))
+	p.in.addMessages(string(text))
 }
 
 // draw processes a frame as the page does. Parts that are missing from the frame keep their last
@@ -78,7 +78,7 @@ func serve(t *testing.T) *fakePage {
 		defer close(done)
 		newServer(m, p.in, func(text string) {
 			if strings.HasPrefix(text, "ping ") {
-				p.in.put(`[{"kind":"here"}]`)
+				p.in.addMessages(`[{"kind":"here"}]`)
 				return
 			}
 			var f frame
@@ -145,14 +145,14 @@ func TestServingWaitsForThePage(t *testing.T) {
 			var frames []string
 			ctx, stop := context.WithTimeout(t.Context(), c.waits)
 			defer stop()
-			in.put(`[{"kind":"hello","seq":1}]`)
-			in.put(`[{"kind":"play","seq":2}]`)
-			in.put(`no message at all`)
+			in.addMessages(`[{"kind":"hello","seq":1}]`)
+			in.addMessages(`[{"kind":"play","seq":2}]`)
+			in.addMessages(`no message at all`)
 			m := quick(t, ElasticNet, 1)
 			defer m.Close()
 			newServer(m, in, func(text string) {
 				if strings.HasPrefix(text, "ping ") {
-					in.put(`[{"kind":"here","seq":3}]`)
+					in.addMessages(`[{"kind":"here","seq":3}]`)
 				} else {
 					frames = append(frames, text)
 				}
@@ -167,9 +167,9 @@ func TestServingWaitsForThePage(t *testing.T) {
 // If the page has gone, the cell ends, so that it can be run again.
 func TestServingEndsWithThePage(t *testing.T) {
 	in := newInbox()
-	in.put(`[{"kind":"hello","seq":1}]`)
-	in.put(`[{"kind":"play","seq":2}]`)
-	in.put(`[{"kind":"leave","seq":3}]`)
+	in.addMessages(`[{"kind":"hello","seq":1}]`)
+	in.addMessages(`[{"kind":"play","seq":2}]`)
+	in.addMessages(`[{"kind":"leave","seq":3}]`)
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
 	newServer(quick(t, Rings, 1), in, func(string) {}).run(ctx)
@@ -215,15 +215,15 @@ func TestServingEndsWithTheLastPage(t *testing.T) {
 				in := newInbox()
 				m := quick(t, ElasticNet, 1)
 				defer m.Close()
-				in.put(`[{"kind":"hello","page":"a","seq":1}]`)
-				in.put(`[{"kind":"hello","page":"b","seq":2}]`)
-				in.put(`[{"kind":"leave","page":"a","seq":3}]`)
+				in.addMessages(`[{"kind":"hello","page":"a","seq":1}]`)
+				in.addMessages(`[{"kind":"hello","page":"b","seq":2}]`)
+				in.addMessages(`[{"kind":"leave","page":"a","seq":3}]`)
 				newServer(m, in, func(text string) {
 					if strings.HasPrefix(text, "ping ") {
 						unanswered++
 						for _, answer := range c.answers(time.Since(start)) {
 							unanswered = 0
-							in.put(answer)
+							in.addMessages(answer)
 						}
 					}
 				}).run(t.Context())
@@ -259,10 +259,10 @@ func TestServingTwoPages(t *testing.T) {
 func TestServingRepeatedEvents(t *testing.T) {
 	p := serve(t)
 	p.until("the first picture", func(f frame) bool { return f.Shown == 3 })
-	p.in.put(`[{"kind":"step","page":"a","seq":11}, {"kind":"step","page":"a","seq":12}, {"kind":"here","page":"a","seq":13}]`)
+	p.in.addMessages(`[{"kind":"step","page":"a","seq":11}, {"kind":"step","page":"a","seq":12}, {"kind":"here","page":"a","seq":13}]`)
 	p.until("two steps", func(f frame) bool { return f.Shown == 5 && f.Answers["a"] == 12 })
-	p.in.put(`[{"kind":"step","page":"a","seq":11}]`)
-	p.in.put(`[{"kind":"step","page":"a","seq":12}, {"kind":"step","page":"a","seq":14}]`)
+	p.in.addMessages(`[{"kind":"step","page":"a","seq":11}]`)
+	p.in.addMessages(`[{"kind":"step","page":"a","seq":12}, {"kind":"step","page":"a","seq":14}]`)
 	f := p.until("one step more", func(f frame) bool { return f.Answers["a"] == 14 })
 	if f.Shown != 6 || !f.Done {
 		t.Errorf("shows step %d, want 6; done is %v", f.Shown, f.Done)
@@ -273,7 +273,7 @@ func TestServingRepeatedEvents(t *testing.T) {
 func TestPingNumbersTheFrame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := newInbox()
-		in.put(`[{"kind":"hello","page":"a","seq":1}]`)
+		in.addMessages(`[{"kind":"hello","page":"a","seq":1}]`)
 		m := quick(t, ElasticNet, 1)
 		defer m.Close()
 		ctx, stop := context.WithTimeout(t.Context(), 4*pingTime)
@@ -288,7 +288,7 @@ func TestPingNumbersTheFrame(t *testing.T) {
 				t.Errorf("%q after frame %d, want %q", text, frames, want)
 			}
 			if pings++; pings == 2 { // the frame was lost
-				in.put(`[{"kind":"hello","page":"a","seq":2}]`)
+				in.addMessages(`[{"kind":"hello","page":"a","seq":2}]`)
 			}
 		}).run(ctx)
 		if frames != 2 {
@@ -320,16 +320,16 @@ func TestInboxSortsAndKeepsTheLatest(t *testing.T) {
 		`[{"kind":"play","seq":1}]`, `[{"kind":"set","control":1,"value":4,"seq":3}]`, `[{"kind":"set","control":2,"value":9,"seq":5}]`,
 		`[{"kind":"step","seq":6}]`, `[{"kind":"step","seq":7}]`,
 	} {
-		b.put(m)
+		b.addMessages(m)
 	}
 	var seqs []int64
-	for _, m := range b.take() {
+	for _, m := range b.takeMessages() {
 		seqs = append(seqs, m.Seq)
 	}
 	if want := []int64{1, 4, 5, 6, 7}; !slices.Equal(seqs, want) {
 		t.Errorf("took %v, want %v", seqs, want)
 	}
-	if len(b.take()) != 0 {
+	if len(b.takeMessages()) != 0 {
 		t.Error("messages are given twice")
 	}
 	s := newServer(quick(t, Rings, 0), b, nil)
@@ -347,15 +347,15 @@ func FuzzInbox(f *testing.F) {
 	m := NewMachine()
 	f.Fuzz(func(t *testing.T, text string) {
 		b := newInbox()
-		b.put(text)
+		b.addMessages(text)
 		s := newServer(m, b, nil)
-		for _, msg := range b.take() {
+		for _, msg := range b.takeMessages() {
 			if msg.Kind != Play {
 				s.handle(msg)
 			}
 		}
-		if v := m.view(); v.shown < 0 || v.shown > v.run.last() {
-			t.Fatalf("shows step %d of %d", v.shown, v.run.last())
+		if v := m.view(); v.shown < 0 || v.shown > v.run.lastStep() {
+			t.Fatalf("shows step %d of %d", v.shown, v.run.lastStep())
 		}
 	})
 }

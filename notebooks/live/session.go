@@ -2,11 +2,11 @@ package live
 
 // session is the state of the machine for one problem.
 type session struct {
-	settings Settings
-	run      *trajectory
-	shown    int // visible step; if the run has fewer steps, the last step is visible
-	playing  bool
-	pinned   *trajectory
+	settings    Settings
+	run         *trajectory
+	visibleStep int // visible step; if the run has fewer steps, the last step is visible
+	playing     bool
+	pinnedRun   *trajectory
 	// After a restart, the run and the pinned run are computed again. The numbers of their steps
 	// are runSteps and pinnedSteps.
 	runSteps, pinnedSteps int
@@ -18,10 +18,10 @@ type session struct {
 // pin replaces the pinned run by the run r. The argument steps is the number of steps up to which r
 // has to be computed.
 func (s *session) pin(r *trajectory, steps int) {
-	if s.pinned != nil {
-		s.pinned.stop()
+	if s.pinnedRun != nil {
+		s.pinnedRun.stop()
 	}
-	s.pinned, s.pinnedSteps = r, steps
+	s.pinnedRun, s.pinnedSteps = r, steps
 }
 
 // start replaces the run by a new run with the current settings.
@@ -38,15 +38,15 @@ func (s *session) start(coarse bool) {
 	s.run, s.runSteps = r, 0
 }
 
-// forward shows the next step. It first computes this step if necessary.
-func (s *session) forward() bool {
-	if s.shown >= s.run.last() && !s.run.extend() {
+// showNext shows the next step. It first computes this step if necessary.
+func (s *session) showNext() bool {
+	if s.visibleStep >= s.run.lastStep() && !s.run.extend() {
 		s.playing = false
 		return false
 	}
-	s.shown = min(s.shown+1, s.run.last())
+	s.visibleStep = min(s.visibleStep+1, s.run.lastStep())
 	return true
 }
 
 // pinLags reports whether steps of the pinned run are still to be computed.
-func (s *session) pinLags() bool { return s.pinned != nil && s.pinned.last() < s.pinnedSteps }
+func (s *session) pinLags() bool { return s.pinnedRun != nil && s.pinnedRun.lastStep() < s.pinnedSteps }

@@ -131,9 +131,9 @@ func apply(params any, c Control, value string) {
 // At returns the position of control i.
 func (s Settings) At(i int) int { return s.at[i] }
 
-// with returns a copy of the settings with a new position of control i. If the position is out of
-// range, the control gets the nearest valid position.
-func (s Settings) with(i, at int) Settings {
+// withControl returns a copy of the settings with a new position of control i. If the position is
+// out of range, the control gets the nearest valid position.
+func (s Settings) withControl(i, at int) Settings {
 	s.at = slices.Clone(s.at)
 	s.at[i] = min(max(at, 0), len(controls[s.Problem][i].Values)-1)
 	return s

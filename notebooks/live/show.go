@@ -57,7 +57,7 @@ func Show() {
 	root := "cvgm-" + gonbui.UniqueId()
 	in := newInbox()
 	gonbui.UpdateHTML(root, strings.NewReplacer("ROOT", root, "KERNEL", kernel, "WIDTH", strconv.Itoa(width), "HEIGHT", strconv.Itoa(height)).Replace(page))
-	comms.Subscribe(root+"/events", func(_, text string) { in.put(text) })
+	comms.Subscribe(root+"/events", func(_, text string) { in.addMessages(text) })
 	if !answered(ctx, in) {
 		if ctx.Err() == nil {
 			gonbui.UpdateHTML(root, "<p>The controls need JupyterLab. Here are pictures instead.</p>")

@@ -36,7 +36,7 @@ func newStrip(settings Settings, steps []int) (*Strip, error) {
 	runs := []*trajectory{full}
 	for i, c := range controls[p] {
 		if c.Field == "" {
-			if v.pinned, err = settings.with(i, int(kernels.Published)).run(steps[len(steps)-1]); err != nil {
+			if v.pinned, err = settings.withControl(i, int(kernels.Published)).run(steps[len(steps)-1]); err != nil {
 				return nil, err
 			}
 			runs = append(runs, v.pinned)
@@ -87,9 +87,9 @@ func listed(numbers []int) string {
 func (s Settings) run(steps int) (*trajectory, error) {
 	r := newRun(s, false)
 	defer r.stop()
-	for r.last() < steps {
+	for r.lastStep() < steps {
 		if !r.extend() {
-			return nil, fmt.Errorf("live: %v ends at step %d: %w", s.Problem, r.last(), r.err)
+			return nil, fmt.Errorf("live: %v ends at step %d: %w", s.Problem, r.lastStep(), r.err)
 		}
 	}
 	return r, nil

@@ -30,11 +30,11 @@ func (s state) classifies() bool { return !math.IsNaN(s.Test.Accuracy) }
 // requested.
 type trajectory struct {
 	settings Settings
-	// coarse is true for a preview. A preview has fewer splits and fewer test examples.
-	coarse bool
-	states []state // after 0, 1, … steps
-	err    error   // error that ended the run
-	done   bool    // the method has converged
+	// isPreview is true for a preview. A preview has fewer splits and fewer test examples.
+	isPreview    bool
+	states       []state // after 0, 1, … steps
+	err          error   // error that ended the run
+	hasConverged bool    // the method has converged
 	trial
 	next func() (state, error, bool)
 	stop func()
@@ -55,7 +55,7 @@ type trial interface {
 // comparison.
 type view struct {
 	run    *trajectory
-	shown  int         // at most run.last()
+	shown  int         // at most run.lastStep()
 	pinned *trajectory // nil: none
 	// pinnedName is the name of the pinned run in the key. The titles of the large panels begin
 	// with prefix. Both texts may be empty.
@@ -71,16 +71,16 @@ type layout struct {
 
 // extend computes one more state, and reports whether this was possible.
 func (r *trajectory) extend() bool {
-	if r.err != nil || r.done || len(r.states) > MaxSteps {
+	if r.err != nil || r.hasConverged || len(r.states) > MaxSteps {
 		return false
 	}
 	start := time.Now()
 	s, err, more := r.next()
-	if r.err, r.done = err, !more; err != nil || !more {
+	if r.err, r.hasConverged = err, !more; err != nil || !more {
 		return false
 	}
 	r.states = append(r.states, s)
-	switch took := time.Since(start); r.last() {
+	switch took := time.Since(start); r.lastStep() {
 	case 0: // the first call sets up the run
 	case 1:
 		r.perStep = took
@@ -90,17 +90,17 @@ func (r *trajectory) extend() bool {
 	return true
 }
 
-// last returns the number of steps taken. It returns −1 before the first state.
-func (r *trajectory) last() int { return len(r.states) - 1 }
+// lastStep returns the number of steps taken. It returns −1 before the first state.
+func (r *trajectory) lastStep() int { return len(r.states) - 1 }
 
 // asked returns the number of requested steps. If the run has ended, asked returns the number of
 // its steps plus one. When the run is computed again, the additional step shows that the run ends
 // at the same step.
 func (r *trajectory) asked() int {
-	if r.done || r.err != nil {
+	if r.hasConverged || r.err != nil {
 		return len(r.states)
 	}
-	return r.last()
+	return r.lastStep()
 }
 
 // A preview uses a share of 1/coarseSplits of the splits, but at least minSplits splits. It uses a

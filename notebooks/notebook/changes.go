@@ -13,9 +13,9 @@ import (
 	"cvgm/cvgm/experiment"
 )
 
-// A cell is a process. The variable known holds the parameters that this process has used, for each
-// type of parameters.
-var known struct {
+// A cell is a process. The variable knownParameters holds the parameters that this process has
+// used, for each type of parameters.
+var knownParameters struct {
 	sync.Mutex
 	all map[reflect.Type]*parameters
 }
@@ -29,17 +29,17 @@ type parameters struct {
 	computed []experiment.Change // changes with which Compute ran
 }
 
-// seen returns the entry of the map known.all for the type of p. If there is none, it makes the
-// entry. It stores the present values of p's fields in the entry.
-func seen(p any) *parameters {
+// entryOf returns the entry of the map knownParameters.all for the type of p. If there is none, it
+// makes the entry. It stores the present values of p's fields in the entry.
+func entryOf(p any) *parameters {
 	t := reflect.Indirect(reflect.ValueOf(p)).Type()
-	of := known.all[t]
+	of := knownParameters.all[t]
 	if of == nil {
 		of = &parameters{name: nameOf(p)}
-		if known.all == nil {
-			known.all = map[reflect.Type]*parameters{}
+		if knownParameters.all == nil {
+			knownParameters.all = map[reflect.Type]*parameters{}
 		}
-		known.all[t] = of
+		knownParameters.all[t] = of
 	}
 	of.values = map[string]string{}
 	for _, f := range experiment.Fields(p) {
@@ -63,14 +63,14 @@ var wordEnd = regexp.MustCompile(`([a-z])([A-Z])`)
 // changes that the notebook itself makes. Under ./reproduce.sh, the notebook must make no such
 // changes.
 func noteSet(ownChanges [][]experiment.Change, params []any) error {
-	known.Lock()
-	defer known.Unlock()
+	knownParameters.Lock()
+	defer knownParameters.Unlock()
 	for _, p := range params {
-		of := seen(p)
+		of := entryOf(p)
 		of.given, of.set = true, experiment.Changes(p)
 	}
 	for i, p := range params {
-		if err := seen(p).refuse(ownChanges[i], nil); err != nil {
+		if err := entryOf(p).refuse(ownChanges[i], nil); err != nil {
 			return err
 		}
 	}
@@ -79,9 +79,9 @@ func noteSet(ownChanges [][]experiment.Change, params []any) error {
 
 // noteComputed records that the experiment runs with the parameters p.
 func noteComputed(p any) error {
-	known.Lock()
-	defer known.Unlock()
-	of, changes := seen(p), experiment.Changes(p)
+	knownParameters.Lock()
+	defer knownParameters.Unlock()
+	of, changes := entryOf(p), experiment.Changes(p)
 	if err := of.refuse(changes, of.set); err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func (of *parameters) refuse(changes, expected []experiment.Change) error {
 // have a field with this name, but with another value. In this case, the title begins with the name
 // of the experiment.
 func (of *parameters) title(field string) string {
-	for _, other := range known.all {
+	for _, other := range knownParameters.all {
 		if value, has := other.values[field]; has && value != of.values[field] {
 			return of.name + "." + field
 		}
@@ -140,10 +140,10 @@ func (of *parameters) title(field string) string {
 // changes returns those parameters that differ from their defaults, sorted by name. It omits
 // parameters with which this cell has computed no result.
 func changes() []experiment.Change {
-	known.Lock()
-	defer known.Unlock()
+	knownParameters.Lock()
+	defer knownParameters.Unlock()
 	var all []experiment.Change
-	for _, of := range known.all {
+	for _, of := range knownParameters.all {
 		for _, c := range of.computed {
 			c.Name = of.title(c.Name)
 			if !slices.Contains(all, c) {

@@ -26,8 +26,8 @@ import (
 // newCell removes all recorded parameters, as in the process of another cell.
 func newCell(t *testing.T) {
 	t.Helper()
-	known.all = nil
-	t.Cleanup(func() { known.all = nil })
+	knownParameters.all = nil
+	t.Cleanup(func() { knownParameters.all = nil })
 }
 
 // Under ./reproduce.sh, parameters have their defaults or are set by -p. If the cell changes a
@@ -265,7 +265,7 @@ func TestOutputsNameTheChanges(t *testing.T) {
 
 func TestShownFigure(t *testing.T) {
 	f := &figures.Figure{Name: "f", Caption: `λ < 1 & "x"`, Width: 300, Panels: [][]*figures.Panel{{figures.NewPanel("p", `<script>"a"`, "x", "y")}}}
-	data := shown(f, []byte("png"))
+	data := shownOutputs(f, []byte("png"))
 	picture, caption := data[0], data[1]
 	if png, ok := picture.Data[protocol.MIMEImagePNG].([]byte); !ok || string(png) != "png" || len(picture.Data) != 1 {
 		t.Errorf("the picture is %v", picture.Data)

@@ -33,7 +33,7 @@ func Compute[R any](p interface {
 	NoteCopy()
 	Check(noteComputed(p))
 	if os.Getenv(TwinVar) != "" {
-		p = twin(p)
+		p = shiftedCopy(p)
 	}
 	t := reflect.TypeOf(p)
 	function := t.PkgPath() + "." + t.Name() + ".Run"
@@ -69,9 +69,9 @@ func Compute[R any](p interface {
 // precision of any parameter.
 const twinShift = 1.0 / (1 << 40)
 
-// twin returns a copy of the parameters p in which each floating-point number is multiplied by 1 +
-// twinShift. The parameters must not contain pointers or maps.
-func twin[P any](p P) P {
+// shiftedCopy returns a copy of the parameters p in which each floating-point number is multiplied
+// by 1 + twinShift. The parameters must not contain pointers or maps.
+func shiftedCopy[P any](p P) P {
 	var move func(v reflect.Value)
 	move = func(v reflect.Value) {
 		switch v.Kind() {

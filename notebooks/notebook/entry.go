@@ -68,7 +68,7 @@ func (e *entry) Keep(i int, cell any) {
 func (e *entry) open() {
 	cells, err := store.ReadCells(store.Shards(e.path), "", e.key, e.params, func(string, store.Record) error { return nil })
 	if err != nil {
-		note("the stored cells of %s cannot be used (%v); all are computed", e.function, err)
+		warn("the stored cells of %s cannot be used (%v); all are computed", e.function, err)
 	}
 	e.cells = cells
 	e.journal, err = store.NewJournal(store.Shards(e.path), "local.", e.key, e.params)
@@ -95,7 +95,7 @@ func (e *entry) load(path string, to any) bool {
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		reflect.ValueOf(to).Elem().SetZero()
-		note("the stored result %s is damaged (%v) and is computed again", path, err)
+		warn("the stored result %s is damaged (%v) and is computed again", path, err)
 	}
 	return false
 }
@@ -113,6 +113,6 @@ func (e *entry) save(path string, from any) bool {
 // only one note for each entry.
 func (e *entry) noteUnkept(err error) {
 	if err != nil && !e.unkept.Swap(true) {
-		note("the result of %s is not kept: %v", e.function, err)
+		warn("the result of %s is not kept: %v", e.function, err)
 	}
 }

@@ -56,16 +56,16 @@ func noteOf(draws int, older, moved []string) string {
 	if older == nil && moved == nil {
 		return ""
 	}
-	note := fmt.Sprintf("The sources of %s have changed since the %d draws were recorded. ", counted(older), draws)
+	note := fmt.Sprintf("The sources of %s have changed since the %d draws were recorded. ", fewNames(older), draws)
 	if moved == nil {
 		return note + "Draw 0, computed again, has the same numbers: no estimate has moved by a tenth of its standard error."
 	}
 	return note + fmt.Sprintf("That has moved these rows of draw 0 by more than a tenth of their standard error: %s. The command ./reproduce.sh --again %d records the draws anew.", strings.Join(moved, ", "), draws)
 }
 
-// counted returns the names of the experiments. If there are more than a few, it returns only their
-// number.
-func counted(names []string) string {
+// fewNames returns the names of the experiments. If there are more than a few, it returns only
+// their number.
+func fewNames(names []string) string {
 	const few = 4
 	switch {
 	case len(names) == 0:

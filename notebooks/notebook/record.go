@@ -25,8 +25,8 @@ func record(line map[string]any) error {
 	return errors.Join(err, f.Close())
 }
 
-// note prints or records a warning. It does not end the cell.
-func note(format string, args ...any) {
+// warn prints or records a warning. It does not end the cell.
+func warn(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if os.Getenv(RecordVar) == "" || record(map[string]any{"note": text}) != nil {
 		fmt.Fprintln(os.Stderr, text)

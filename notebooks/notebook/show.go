@@ -38,9 +38,9 @@ func outFolder(root, name string, changes []experiment.Change) string {
 // namesake returns the name of an experiment of the cell for which figures/out has a folder of the
 // same name. If there is none, it returns "".
 func namesake(root string) string {
-	known.Lock()
-	defer known.Unlock()
-	for _, of := range known.all {
+	knownParameters.Lock()
+	defer knownParameters.Unlock()
+	for _, of := range knownParameters.all {
 		if info, err := os.Stat(filepath.Join(root, "figures", "out", of.name)); err == nil && info.IsDir() {
 			return of.name
 		}
@@ -72,7 +72,7 @@ func label(changes []experiment.Change) string {
 	for i, c := range changes {
 		parts[i] = c.Name + "=" + c.Value
 	}
-	text := quoted(strings.Join(parts, ","))
+	text := quotedName(strings.Join(parts, ","))
 	if len(text) <= 80 {
 		return text
 	}
@@ -80,9 +80,9 @@ func label(changes []experiment.Change) string {
 	return hex.EncodeToString(sum[:])[:32]
 }
 
-// quoted returns text as a file name. It escapes all bytes except letters, digits and some marks,
-// as ./reproduce.sh does.
-func quoted(text string) string {
+// quotedName returns text as a file name. It escapes all bytes except letters, digits and some
+// marks, as ./reproduce.sh does.
+func quotedName(text string) string {
 	var b strings.Builder
 	for _, c := range []byte(text) {
 		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("_.-~=,+ ", c) >= 0 {
@@ -117,7 +117,7 @@ func Show(outputs ...figures.Output) {
 // every converter can show. The second output is the caption with the alternative text. It is below
 // the picture.
 func ShowDrawn(f *figures.Figure, png []byte) {
-	for _, data := range shown(f, png) {
+	for _, data := range shownOutputs(f, png) {
 		gonbui.SendData(data)
 		gonbui.Sync()
 	}
@@ -206,9 +206,9 @@ func save(o figures.Output) string {
 // picture in the previous output.
 const captionKey = "cvgm_caption"
 
-// shown returns the outputs of a figure for the notebook. These are the picture, as wide as the
-// figure on paper, and the caption.
-func shown(f *figures.Figure, png []byte) []*protocol.DisplayData {
+// shownOutputs returns the outputs of a figure for the notebook. These are the picture, as wide as
+// the figure on paper, and the caption.
+func shownOutputs(f *figures.Figure, png []byte) []*protocol.DisplayData {
 	const pixels = 96 / 72. // CSS pixels per point
 	picture := map[string]string{"alt": f.Alt(), "width": fmt.Sprintf("%.0f", pixels*f.Width.Points())}
 	return []*protocol.DisplayData{

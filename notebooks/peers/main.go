@@ -205,7 +205,7 @@ func (m model) tuned(text io.Reader) (*result, error) {
 	}
 	t := tuner(splits)
 	t.Learner, t.Fixed = m.learner(), m.fixed
-	return timed(splits, func() (*tune.Tuned, error) { return t.Tune(context.Background(), d) })
+	return timedSearch(splits, func() (*tune.Tuned, error) { return t.Tune(context.Background(), d) })
 }
 
 // tunedTerms tunes the penalties of an additive model on the folds of the CSV in text. The measured
@@ -215,7 +215,7 @@ func tunedTerms(text io.Reader, of func(*table.Table) []terms.Term) (*result, er
 	if err != nil {
 		return nil, err
 	}
-	return timed(splits, func() (*tune.Tuned, error) {
+	return timedSearch(splits, func() (*tune.Tuned, error) {
 		additive, learner, err := terms.Additive(t, penalised.Squared, of(t)...)
 		if err != nil {
 			return nil, err
@@ -231,8 +231,8 @@ func tuner(splits []cvgm.Split) tune.Tuner {
 	return tune.Tuner{Splits: splits, OuterFolds: -1, Workers: 1, KeepWinner: true}
 }
 
-// timed returns the result of a search on the splits.
-func timed(splits []cvgm.Split, search func() (*tune.Tuned, error)) (*result, error) {
+// timedSearch returns the result of a search on the splits.
+func timedSearch(splits []cvgm.Split, search func() (*tune.Tuned, error)) (*result, error) {
 	start := cpuSeconds()
 	tuned, err := search()
 	if err != nil {

@@ -20,9 +20,9 @@ type steps struct {
 	Penalties [][]float64
 }
 
-// taken holds the CV losses and the gradients at all penalties, and the processor seconds of one
-// step. A warm step starts from the fits of the step before. A cold step starts from no fits.
-type taken struct {
+// takenSteps holds the CV losses and the gradients at all penalties, and the processor seconds of
+// one step. A warm step starts from the fits of the step before. A cold step starts from no fits.
+type takenSteps struct {
 	Losses                   []float64
 	Gradients                [][]float64
 	WarmSeconds, ColdSeconds float64
@@ -31,7 +31,7 @@ type taken struct {
 // takeSteps takes the steps in text, rounds times with cold starts and rounds times with warm
 // starts. Each time there is one more round before, which is not timed. The time does not include
 // the Gram matrices, which New computes.
-func takeSteps(text io.Reader, rounds int) (*taken, error) {
+func takeSteps(text io.Reader, rounds int) (*takenSteps, error) {
 	var s steps
 	if err := json.NewDecoder(text).Decode(&s); err != nil {
 		return nil, err
@@ -44,20 +44,20 @@ func takeSteps(text io.Reader, rounds int) (*taken, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &taken{Losses: make([]float64, len(s.Penalties)), Gradients: make([][]float64, len(s.Penalties))}
+	t := &takenSteps{Losses: make([]float64, len(s.Penalties)), Gradients: make([][]float64, len(s.Penalties))}
 	for i := range t.Gradients {
 		t.Gradients[i] = make([]float64, len(s.Penalties[i]))
 	}
-	if t.ColdSeconds, err = s.timed(cv, t, rounds, true); err != nil {
+	if t.ColdSeconds, err = s.secondsOfStep(cv, t, rounds, true); err != nil {
 		return nil, err
 	}
-	t.WarmSeconds, err = s.timed(cv, t, rounds, false)
+	t.WarmSeconds, err = s.secondsOfStep(cv, t, rounds, false)
 	return t, err
 }
 
-// timed takes the steps rounds times, after a first round that is not timed. It returns the
+// secondsOfStep takes the steps rounds times, after a first round that is not timed. It returns the
 // processor seconds of a step. If cold is true, each step starts from no fits.
-func (s steps) timed(cv *cvgm.CV, t *taken, rounds int, cold bool) (seconds float64, err error) {
+func (s steps) secondsOfStep(cv *cvgm.CV, t *takenSteps, rounds int, cold bool) (seconds float64, err error) {
 	began := 0.0
 	for round := range rounds + 1 {
 		if round == 1 {

@@ -140,7 +140,7 @@ func (r *fileReader) add(kind token.Token, node ast.Node, title string, names ..
 func (r *fileReader) function(decl *ast.FuncDecl) {
 	switch name := decl.Name.Name; {
 	case decl.Recv.NumFields() > 0:
-		of := base(decl.Recv.List[0].Type)
+		of := firstName(decl.Recv.List[0].Type)
 		r.add(token.FUNC, decl, of+"."+name, of)
 	case name == "init" || name == "_":
 		r.add(token.FUNC, decl, "")
@@ -186,10 +186,10 @@ func identifiers(specs ...ast.Spec) (names []string) {
 	return names
 }
 
-// base returns the first name in an expression. In the receiver of a method, the first name is the
-// name of the type. In a call, it is the name of the function. In a selector, it is the name of the
-// package or variable before the dot.
-func base(e ast.Expr) (name string) {
+// firstName returns the first name in an expression. In the receiver of a method, the first name is
+// the name of the type. In a call, it is the name of the function. In a selector, it is the name of
+// the package or variable before the dot.
+func firstName(e ast.Expr) (name string) {
 	ast.Inspect(e, func(n ast.Node) bool {
 		if id, is := n.(*ast.Ident); is && name == "" {
 			name = id.Name
@@ -215,14 +215,14 @@ func (p *parsed) mentions(f *file, node ast.Node) []name {
 	visit = func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.SelectorExpr:
-			if x, is := n.X.(*ast.Ident); is && !f.local(x) && f.imports[x.Name] != "" {
+			if x, is := n.X.(*ast.Ident); is && !f.isLocal(x) && f.imports[x.Name] != "" {
 				add(name{f.imports[x.Name], n.Sel.Name, true})
 			} else {
 				ast.Inspect(n.X, visit)
 			}
 			return false // n.Sel is a field or a method
 		case *ast.Ident:
-			if f.local(n) {
+			if f.isLocal(n) {
 				break
 			}
 			add(name{p.path, n.Name, false})
@@ -236,9 +236,9 @@ func (p *parsed) mentions(f *file, node ast.Node) []name {
 	return found
 }
 
-// local reports whether a name is declared inside a function. The parser finds such declarations
+// isLocal reports whether a name is declared inside a function. The parser finds such declarations
 // without types, and thus without imports. Package go/types would need all imports.
-func (f *file) local(id *ast.Ident) bool {
+func (f *file) isLocal(id *ast.Ident) bool {
 	return id.Obj != nil && f.ast.Scope.Lookup(id.Name) != id.Obj
 }
 
@@ -269,7 +269,7 @@ func (p *parsed) effects(i *declaration) {
 		return
 	}
 	for _, statement := range f.Body.List {
-		called := p.called(statement)
+		called := p.calledDeclarations(statement)
 		i.affectsAll = i.affectsAll || called == nil
 		for _, d := range called {
 			follow(d, true)
@@ -278,10 +278,10 @@ func (p *parsed) effects(i *declaration) {
 	i.affectsAll = i.affectsAll || len(i.targets) == 0
 }
 
-// called returns the declarations that a statement calls: the declarations of this package under
-// the called name. If the statement is not a call, or calls nothing of this package, it returns
-// nil.
-func (p *parsed) called(statement ast.Stmt) []*declaration {
+// calledDeclarations returns the declarations that a statement calls: the declarations of this
+// package under the called name. If the statement is not a call, or calls nothing of this package,
+// it returns nil.
+func (p *parsed) calledDeclarations(statement ast.Stmt) []*declaration {
 	s, is := statement.(*ast.ExprStmt)
 	if !is {
 		return nil
@@ -290,7 +290,7 @@ func (p *parsed) called(statement ast.Stmt) []*declaration {
 	if !is {
 		return nil
 	}
-	return p.declared[base(call.Fun)]
+	return p.declared[firstName(call.Fun)]
 }
 
 // hashTokens returns a hash of the tokens in the source of a declaration, beginning at the given

@@ -50,9 +50,9 @@ func (m *Module) Function(title string) (string, error) {
 	r := m.reach()
 	r.visit(name{found[1], found[2], true})
 	hash := r.in.Hash()
-	if !r.others {
+	if !r.otherFiles {
 		m.listing.Functions[title] = hash
-		m.keep()
+		m.storeListing()
 	}
 	return hash, nil
 }
@@ -77,7 +77,7 @@ func (m *Module) Cells(cells []string) Inputs {
 	if err != nil {
 		for at := range m.listing.Packages {
 			r.link(at)
-			r.whole(at)
+			r.addPackage(at)
 		}
 		return r.in
 	}
@@ -149,11 +149,11 @@ func (m *Module) parse(at string) *parsed {
 
 // A reach is a growing set of inputs.
 type reach struct {
-	m       *Module
-	in      Inputs
-	linked  map[string]bool // by import path
-	visited map[*declaration]bool
-	others  bool // whether the contents of files other than Go files are inputs
+	m          *Module
+	in         Inputs
+	linked     map[string]bool // by import path
+	visited    map[*declaration]bool
+	otherFiles bool // whether the contents of files other than Go files are inputs
 }
 
 func (m *Module) reach() *reach {
@@ -195,7 +195,7 @@ func (r *reach) link(at string) {
 
 // file adds a file to the inputs, with the hash of its bytes, if the file exists.
 func (r *reach) file(name string) {
-	r.others = true
+	r.otherFiles = true
 	if text, err := os.ReadFile(filepath.Join(r.m.root, name)); err == nil {
 		r.in[name] = fmt.Sprintf("%x", sha256.Sum256(text))
 	}
@@ -208,14 +208,14 @@ func (r *reach) visit(n name) {
 	}
 	p := r.m.parse(n.path)
 	if p != nil && p.declared[n.name] == nil && n.declared {
-		r.whole(n.path)
+		r.addPackage(n.path)
 	} else if p != nil {
 		r.add(n.path, p.declared[n.name]...)
 	}
 }
 
-// whole adds all declarations of a package.
-func (r *reach) whole(at string) {
+// addPackage adds all declarations of a package.
+func (r *reach) addPackage(at string) {
 	if p := r.m.parse(at); p != nil {
 		r.add(at, p.all...)
 	}

@@ -94,15 +94,16 @@ func Open(root string) (*Module, error) {
 		return nil, err
 	}
 	m.listing.Stamp = cmp.Or(m.listing.Stamp, stamp)
-	m.keep()
+	m.storeListing()
 	return m, nil
 }
 
 // memo returns the name of the file with the stored listing.
 func (m *Module) memo() string { return filepath.Join(m.root, ".work", "packages.json") }
 
-// keep stores the listing. If it cannot store the listing, go list runs again the next time.
-func (m *Module) keep() {
+// storeListing stores the listing. If it cannot store the listing, go list runs again the next
+// time.
+func (m *Module) storeListing() {
 	if text, err := json.Marshal(m.listing); err == nil {
 		_ = WriteFile(m.memo(), text)
 	}

@@ -119,7 +119,7 @@ func stateOf(root string, module *source.Module, notebook, folder string) (*stat
 		s.Reasons = []string{"it never ran here"}
 		return s, nil
 	} else if err != nil {
-		s.Reasons = []string{below(root, filepath.Join(folder, provenanceFile)) + " is damaged"}
+		s.Reasons = []string{relativeName(root, filepath.Join(folder, provenanceFile)) + " is damaged"}
 		return s, nil
 	}
 	for _, r := range before.Results {
@@ -139,7 +139,7 @@ func stateOf(root string, module *source.Module, notebook, folder string) (*stat
 			s.Reasons = append(s.Reasons, name+" changed")
 		}
 	}
-	written := below(root, notebook)
+	written := relativeName(root, notebook)
 	if was, is := before.Outputs[written], outputs[written]; was != is && before.Cells == digest(cells) {
 		s.Rewrite = true
 		outputs[written] = was
@@ -208,11 +208,11 @@ func outputs(root, notebook, folder string, before provenance) (map[string]strin
 	add := func(file string) error {
 		text, err := os.ReadFile(file)
 		if err == nil {
-			found[below(root, file)] = hash(text)
+			found[relativeName(root, file)] = hash(text)
 		}
 		return err
 	}
-	if _, is := before.Outputs[below(root, notebook)]; is {
+	if _, is := before.Outputs[relativeName(root, notebook)]; is {
 		if err := add(notebook); err != nil {
 			return nil, err
 		}
@@ -277,8 +277,9 @@ func listing(title string, entries []string) string {
 	return title + ": " + strings.Join(entries, ", ") + more
 }
 
-// below returns the name of a file relative to the root. The name has slashes on every system.
-func below(root, file string) string {
+// relativeName returns the name of a file relative to the root. The name has slashes on every
+// system.
+func relativeName(root, file string) string {
 	name, err := filepath.Rel(root, file)
 	if err != nil {
 		return file

@@ -19,9 +19,9 @@ import (
 type records struct {
 	cells map[int][]byte
 	// failed holds the failures of cells that no worker has computed.
-	failed []failure
-	ended  []ended
-	lost   []started // workers that have not written an end
+	failed      []failure
+	ended       []ended
+	lostWorkers []started // workers that have not written an end
 }
 
 // read reads the files of all workers of the sweep. It includes workers that ran with other plans.
@@ -57,7 +57,7 @@ func (s *sweep) read() (*records, error) {
 	}
 	slices.SortFunc(all.failed, func(a, b failure) int { return a.Cell - b.Cell })
 	for _, file := range slices.Sorted(maps.Keys(started)) {
-		all.lost = append(all.lost, started[file])
+		all.lostWorkers = append(all.lostWorkers, started[file])
 	}
 	return all, nil
 }
@@ -109,7 +109,7 @@ func (k *gatherKeeper) progress(done, total int) {
 // experiment.
 func (s *sweep) gather(ctx context.Context) error {
 	s.Cells = &ranges{}
-	if s.finished() {
+	if s.hasResult() {
 		_ = os.RemoveAll(s.folder()) // a late worker may have made the folder again
 		return nil
 	}
@@ -139,7 +139,7 @@ func (s *sweep) gather(ctx context.Context) error {
 }
 
 func (s *sweep) describe(all *records) {
-	s.Failed, s.Ended, s.Lost = all.failed, all.ended, all.lost
+	s.Failed, s.Ended, s.Lost = all.failed, all.ended, all.lostWorkers
 }
 
 // The constant pause is the time between two readings of a folder. A shared folder may list a new
@@ -161,9 +161,9 @@ func (p *plan) gatherAll(ctx context.Context, timeout time.Duration) error {
 	return errors.Join(errs...)
 }
 
-// missing returns an error that lists the missing cells and the reasons why they are missing. If no
-// cells are missing, it returns nil.
-func (p *plan) missing() error {
+// missingError returns an error that lists the missing cells and the reasons why they are missing.
+// If no cells are missing, it returns nil.
+func (p *plan) missingError() error {
 	var errs []error
 	for _, s := range p.Sweeps {
 		if len(s.Cells.list) == 0 {
@@ -187,7 +187,7 @@ func (p *plan) count() error {
 		if s.Cells == nil {
 			return fmt.Errorf("%s: the plan lists no Cells, which -status needs: give -plan a file that ./reproduce.sh --on slurm wrote", s.Name)
 		}
-		if s.finished() {
+		if s.hasResult() {
 			s.Done = len(s.Cells.list)
 			continue
 		}

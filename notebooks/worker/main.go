@@ -155,7 +155,7 @@ func (t *task) do(ctx context.Context) error {
 		if err := p.gatherAll(ctx, t.wait); err != nil {
 			return err
 		}
-		return p.missing()
+		return p.missingError()
 	}
 	return p.runShard(ctx, t.shard)
 }

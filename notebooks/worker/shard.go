@@ -98,7 +98,7 @@ func (p *plan) runShard(ctx context.Context, shard int) error {
 }
 
 func (p *plan) runSweep(ctx context.Context, s *sweep, shard int) (err error) {
-	if s.finished() {
+	if s.hasResult() {
 		return nil
 	}
 	start := started{Shard: shard, Job: job(), Time: time.Now()}

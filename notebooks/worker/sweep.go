@@ -114,8 +114,8 @@ func (p *plan) open() error {
 // folder returns the folder with the files that the workers of the sweep write.
 func (s *sweep) folder() string { return store.Shards(s.path) }
 
-// finished reports whether the store has the result.
-func (s *sweep) finished() bool {
+// hasResult reports whether the store has the result.
+func (s *sweep) hasResult() bool {
 	result, err := os.Stat(s.path)
 	return err == nil && result.Mode().IsRegular()
 }

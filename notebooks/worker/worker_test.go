@@ -37,7 +37,7 @@ func gathered(t *testing.T, p *plan) []byte {
 	if err := p.gatherAll(context.Background(), 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.missing(); err != nil {
+	if err := p.missingError(); err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(p.Sweeps[0].path)
@@ -179,7 +179,7 @@ func TestStoppedWorkerIsNoSuccess(t *testing.T) {
 	if p.runShard(ctx, 0) == nil {
 		t.Error("a stopped worker reports success")
 	}
-	if err := p.gatherAll(context.Background(), 0); err != nil || p.missing() == nil {
+	if err := p.gatherAll(context.Background(), 0); err != nil || p.missingError() == nil {
 		t.Errorf("nothing is missing after a stopped worker (%v)", err)
 	}
 	if lost := p.Sweeps[0].Lost; len(lost) != 1 || lost[0].Host == "" {
@@ -203,7 +203,7 @@ func TestGatherWaitsForLateFiles(t *testing.T) {
 		if err := os.Rename(place, hidden); err != nil {
 			t.Fatal(err)
 		}
-		if err := p.gatherAll(t.Context(), 0); err != nil || p.missing() == nil {
+		if err := p.gatherAll(t.Context(), 0); err != nil || p.missingError() == nil {
 			t.Fatalf("%s: nothing is missing (%v)", late, err)
 		}
 		shown := make(chan error)
@@ -211,10 +211,10 @@ func TestGatherWaitsForLateFiles(t *testing.T) {
 			time.Sleep(pause / 2)
 			shown <- os.Rename(hidden, place)
 		}()
-		if err := errors.Join(p.gatherAll(t.Context(), time.Minute), p.missing(), <-shown); err != nil {
+		if err := errors.Join(p.gatherAll(t.Context(), time.Minute), p.missingError(), <-shown); err != nil {
 			t.Errorf("%s: %v", late, err)
 		}
-		if !s.finished() {
+		if !s.hasResult() {
 			t.Errorf("%s: there is no result", late)
 		}
 	}
@@ -308,7 +308,7 @@ func TestFailedCellsAreNamed(t *testing.T) {
 	if err := p.gatherAll(t.Context(), pause); err != nil || looks != 1 {
 		t.Errorf("%d looks at the records, want 1; error %v", looks, err)
 	}
-	err = p.missing()
+	err = p.missingError()
 	for _, part := range []string{"elastic_net_seeds: 4 of 4 cells are missing: 0-3", "cell 1 failed on n7 (job 321): ", "cell 3 failed on n7 (job 321): ", "overflows"} {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("the missing cells' error lacks %q: %v", part, err)

@@ -12,7 +12,7 @@ import (
 // number is then the probability of an estimate that is at least as decisive as the present
 // estimate. If the measurement is not decided, or if there are no repetitions, chance returns NaN.
 func (m *Measurement) chance() float64 {
-	r, e := m.rule, m.tested()
+	r, e := m.rule, m.testedEstimate()
 	if !e.Repeated() || m.Verdict == NotDecided || m.Verdict == NotTestable || m.timed {
 		return math.NaN()
 	}
@@ -66,7 +66,7 @@ func Reckon(claims []Claim) Reckoning {
 		if p := m.chance(); !math.IsNaN(p) {
 			decided = append(decided, chanceOf{name, p})
 		}
-		if d := m.Draws; d != nil && m.tested().Repeated() {
+		if d := m.Draws; d != nil && m.testedEstimate().Repeated() {
 			drawn = append(drawn, chanceOf{name, d.Chance})
 			r.Draws, r.Verdicts, r.Flips, r.Expected = d.N, r.Verdicts+d.N, r.Flips+d.Flips, r.Expected+d.Expected
 		}

@@ -24,7 +24,7 @@ func (all *measurements) unrolled(r *differentiability.UnrolledResult) {
 		return e
 	}
 	digitsLost := func(rounding float64) rule {
-		lost := above(math.Sqrt(rounding), computed)
+		lost := aboveRule(math.Sqrt(rounding), computedDifference)
 		lost.text += ": half of the digits are lost"
 		return lost
 	}
@@ -59,10 +59,10 @@ func (all *measurements) unrolled(r *differentiability.UnrolledResult) {
 	}
 	all.add(saysExploding, Measurement{Text: factor(fast), Setting: setting, Ours: last(fast),
 		Control: &Control{Text: fmt.Sprintf("ηL = %g", good.Rate), Ours: last(good)},
-		Remark:  choose(fast.Rate > 2, "There the descent itself diverges.", "")}, above(1/math.Sqrt(0x1p-52), computed))
+		Remark:  choose(fast.Rate > 2, "There the descent itself diverges.", "")}, aboveRule(1/math.Sqrt(0x1p-52), computedDifference))
 	all.add(saysExploding, Measurement{Text: factor(good), Setting: setting, Ours: last(good),
 		Control: &Control{Text: fmt.Sprintf("through %d step", good.Steps[0]), Ours: once(good.Factor[0])},
-		remarks: byVerdict{ifHolds: "The early steps no longer count: the late ones give the gradient in λ₂."}}, below(math.Sqrt(0x1p-52), computed))
+		remarks: byVerdict{ifHolds: "The early steps no longer count: the late ones give the gradient in λ₂."}}, belowRule(math.Sqrt(0x1p-52), computedDifference))
 }
 
 // worstDerivative returns the largest error of the derivatives in one input, or in all inputs if
@@ -100,10 +100,10 @@ func (all *measurements) derivatives(r *differentiability.DerivativeChecks) {
 			sides := fmt.Sprintf("From the cotangent's and from the direction's side the derivatives agree to %.0e.", apart)
 			m.remarks = byVerdict{ifHolds: "That is the rounding error of the difference. " + sides, ifFails: sides, ifOpen: sides}
 		}
-		all.add(saysDifferentiable, m, below(sixDigits, ofDigits))
+		all.add(saysDifferentiable, m, belowRule(sixDigits, ofDigits))
 	}
 	all.add(saysFirstDerivation, Measurement{Text: "who was first", Ours: once(math.NaN()),
-		Remark: "The sentence is doubtful. " + erratum}, above(0, computed))
+		Remark: "The sentence is doubtful. " + erratum}, aboveRule(0, computedDifference))
 }
 
 func (all *measurements) limits(r *differentiability.Limits) {
@@ -118,7 +118,7 @@ func (all *measurements) limits(r *differentiability.Limits) {
 	}
 	l := r.Loss
 	all.add(saysNotContinuous, Measurement{Text: fmt.Sprintf("share of data sets on which the 0–1 loss changes by more than 1e-6 between values of C that differ by %g of themselves", differentiability.JumpWidth), Setting: describe(r.Params.LinearExamples, logisticSetting, pick(r.Params, "K", "P"), "both values lie where the loss changes most between neighbours among 41 values of C from 0.001 to 100, halved again and again"), Ours: jumps(l.ZeroOneJump),
-		Control: &Control{Text: "the logistic loss", Ours: jumps(l.LogisticJump)}}, above(.5, ofSets))
+		Control: &Control{Text: "the logistic loss", Ours: jumps(l.LogisticJump)}}, aboveRule(.5, ofSets))
 }
 
 func (all *measurements) learning(r *differentiability.Learning) {
@@ -135,7 +135,7 @@ func (all *measurements) errata(r *differentiability.ErrataResult) {
 	jump := func(left, right float64) experiment.Estimate {
 		return on(experiment.Positive, once(math.Abs(left-right)))
 	}
-	smooth := equals(0, 1e-6, "a millionth of the slopes, which are about 1, and more than their rounding").or(PaperError)
+	smooth := equalsRule(0, 1e-6, "a millionth of the slopes, which are about 1, and more than their rounding").or(PaperError)
 	at := func(k differentiability.Kink) string {
 		p := r.Params.LinearProblem
 		p.Lambda1 = k.At
@@ -144,22 +144,22 @@ func (all *measurements) errata(r *differentiability.ErrataResult) {
 	all.add(saysRange, Measurement{Text: "jump of the slope of min ½(x−a)², x ≤ 0, at a = 0, where all of that holds", Setting: "slope of the minimiser x(a) = min(a, 0), from the left and from the right", Ours: jump(r.Range.Left, r.Range.Right),
 		Remark: erratum}, smooth)
 	all.add(saysLogisticJacobian, Measurement{role: printedJacobian, Text: "relative distance of the printed Jacobian from central differences", Setting: describe(logisticSetting, pick(r.Params, "C", "Train"), fmt.Sprintf("2 standard normal features, no intercept, labels the signs of x₁ + ½x₂ + %.6g·ε", r.Params.Noise), "Frobenius norm of the distance of the whole ∂θ/∂X, over the norm of the differences, at the minimiser θ"), Ours: on(experiment.Positive, once(r.Jacobian.PrintedError)),
-		Remark: erratum}, below(sixDigits, ofDigits).or(PaperError))
+		Remark: erratum}, belowRule(sixDigits, ofDigits).or(PaperError))
 	all.add(saysElasticNetDifferentiable, Measurement{Text: "jump of the elastic net's slope where a coefficient becomes 0", Setting: at(r.ElasticNet), Ours: jump(r.ElasticNet.Left, r.ElasticNet.Right),
 		Remark: erratum}, smooth)
 	all.add(saysSVMDifferentiable, Measurement{Text: "jump of the support vector machine's slope where a coefficient becomes 0", Setting: at(r.SVM), Ours: jump(r.SVM.Left, r.SVM.Right),
 		Remark: erratum}, smooth)
 	all.add(saysSVMDifferentiable, Measurement{Text: "smallest eigenvalue of its quadratic program, which is to be positive definite", Setting: "in θp, θn and the slacks t, of which t and θp + θn have no curvature, whatever the data", Ours: once(r.Program.SVM),
-		Remark: erratum}, above(1e-9, computed).or(PaperError))
+		Remark: erratum}, aboveRule(1e-9, computedDifference).or(PaperError))
 	kink := Measurement{Text: "jump of the slope of θ in the weight a of the hinge loss, where θ = min(a, 1)", Setting: "two examples x = y = ±1, θ minimises the mean of a·max(0, 1−m) plus ½θ²: slopes from the left and from the right at a = 1", Ours: jump(r.Loss.Left, r.Loss.Right),
 		Remark: "The program is convex in θ. Its solution has a kink in α wherever an example reaches the margin, as that of the support vector machine has. " + erratum}
 	all.add(saysSmoothInAlpha, kink, smooth)
 	all.add(saysBayesRule, Measurement{Text: "radius at which the likelier class changes", Setting: describe(kernels.DefaultRings().RingsData), Quoted: Printed.Rings.Radius, Ours: once(r.Bayes.Radius),
 		Control: &Control{Text: "the best half-plane's x₁", Ours: once(r.Bayes.Offset)}}, asPrinted(Printed.Rings.Radius))
 	all.add(saysSVMLabels, Measurement{Text: "largest change of θ when every example labelled 0 is replaced", Setting: describe(r.Params.LinearProblem, "0 for the label −1; the features of those examples drawn anew; θ by the program of the supplement"), Ours: once(r.Labels.ZeroMoves),
-		Remark: erratum}, above(1e-6, computed).or(Slip))
+		Remark: erratum}, aboveRule(1e-6, computedDifference).or(Slip))
 	all.add(saysLinear, Measurement{Text: "error of every linear rule through the origin on the rings, population", Setting: describe(kernels.DefaultRings().RingsData, "the half-plane x₁ > 0; by symmetry every other one"), Quoted: Printed.Rings.Linear, Ours: once(1 - r.Bayes.Origin),
 		Control: &Control{Text: "with an intercept", Ours: once(1 - r.Bayes.HalfPlane)}}, asPrinted(Printed.Rings.Linear))
 	all.add(saysLinear, Measurement{Text: "error of the best linear rule with an intercept on the rings, population", Setting: describe(kernels.DefaultRings().RingsData, fmt.Sprintf("the best of the half-planes x₁ > t, at t = %.2f; without the intercept t the error is ½", r.Bayes.Offset)), Quoted: Printed.Rings.Linear, Ours: once(1 - r.Bayes.HalfPlane),
-		Remark: erratum}, equals(number64(Printed.Rings.Linear.Paper), ofAccuracy.size, ofAccuracy.why).or(PaperError))
+		Remark: erratum}, equalsRule(number64(Printed.Rings.Linear.Paper), ofAccuracy.size, ofAccuracy.why).or(PaperError))
 }

@@ -15,14 +15,14 @@ func (all *measurements) rings(r *kernels.RingsResult) {
 	setting := describe(r.Params, gradients[kernels.Published])
 	all.add(saysFewExamples, Measurement{Text: "hyperparameters of the network", Setting: pick(r.Params, "Hidden"), Quoted: p.Hyperparameters, Ours: once(float64(r.Params.NumHyperparameters())),
 		Control: &Control{Text: "a network with one unit more", Ours: once(float64(oneUnitMore(r.Params.LearnedKernel).NumHyperparameters()))}},
-		exactly(number64(p.Hyperparameters.Paper)))
+		countRule(number64(p.Hyperparameters.Paper)))
 	all.add(saysBayesRings, Measurement{Text: fmt.Sprintf("test accuracy after %d steps", r.Params.Steps), Setting: setting, Quoted: p.Accuracy, Ours: once(run.FinalAccuracy()),
 		Control: &Control{Text: "before the first step", Ours: once(run.Accuracy[0])},
 		Remark:  besideCode(p.Accuracy, run.FinalAccuracy())}, withinOne(p.Accuracy, r.Params.Test))
 	all.add(saysBayesRings, Measurement{Text: "accuracy of the Bayes rule, population", Setting: describe(r.Params.RingsData, bayesSetting), Quoted: p.Bayes, Ours: once(r.Bayes.Population),
 		Control: &Control{Text: "CVGM before its first step", Ours: once(run.Accuracy[0])}}, asPrinted(p.Bayes))
 	all.add(saysBayesRings, Measurement{Text: "accuracy, CVGM minus the Bayes rule, on the same test set", Setting: setting, Ours: once(run.FinalAccuracy() - r.Bayes.Test), Aside: true,
-		remarks: byVerdict{ifHolds: "On this test set CVGM beats the Bayes rule, which no rule does in the population.", ifFails: "CVGM does not beat the Bayes rule. " + erratum}}, above(0, computed))
+		remarks: byVerdict{ifHolds: "On this test set CVGM beats the Bayes rule, which no rule does in the population.", ifFails: "CVGM does not beat the Bayes rule. " + erratum}}, aboveRule(0, computedDifference))
 	reached := "It is never reached."
 	if step := slices.IndexFunc(run.Accuracy, func(a float64) bool { return a >= number64(p.Accuracy10.Paper) }); step >= 0 {
 		reached = fmt.Sprintf("It is reached at step %d.", step)
@@ -41,7 +41,7 @@ func (all *measurements) rings(r *kernels.RingsResult) {
 		Remark:  fmt.Sprintf("On the published test set it is %s, %s standard deviations away.", short(r.Bayes.Test), short(deviations(r.Bayes.Test).Mean))},
 		ofAllSets)
 	all.add(saysChainRule, Measurement{Text: "cosine between what the published code descends and the gradient, at the start", Setting: setting, Ours: once(run.Cosine[0]),
-		Remark: "The Jacobian lacks the derivative of π, and the code holds the validation features constant."}, above(.999, computed).or(PaperError))
+		Remark: "The Jacobian lacks the derivative of π, and the code holds the validation features constant."}, aboveRule(.999, computedDifference).or(PaperError))
 }
 
 // AboutTen is the number of steps that stands for the paper's words "about 10 iterations".
@@ -60,7 +60,7 @@ func (all *measurements) xor(r *kernels.XORResult) {
 	setting := describe(r.Params, gradients[kernels.Published])
 	all.add(saysXORParameters, Measurement{Text: "hyperparameters of the network", Setting: pick(r.Params, "Hidden"), Quoted: p.Hyperparameters, Ours: once(float64(r.Params.NumHyperparameters())),
 		Control: &Control{Text: "a network with one unit more", Ours: once(float64(oneUnitMore(r.Params.LearnedKernel).NumHyperparameters()))}},
-		exactly(number64(p.Hyperparameters.Paper)))
+		countRule(number64(p.Hyperparameters.Paper)))
 	all.add(saysXOR, Measurement{role: xorAccuracy, Text: fmt.Sprintf("test accuracy after %d steps", r.Params.Steps), Setting: setting, Quoted: p.Accuracy, Ours: once(run.FinalAccuracy()),
 		Control: &Control{Text: "before the first step", Ours: once(run.Accuracy[0])}}, asPrinted(p.Accuracy))
 	all.add(saysXOR, Measurement{role: xorBayes, Text: "accuracy of the Bayes rule, population", Setting: describe(r.Params.XORData, bayesSetting), Quoted: p.Bayes, Ours: once(r.Bayes.Population),
@@ -79,13 +79,13 @@ func (all *measurements) gradientParts(r *kernels.GradientPartsResult) {
 	learned := full.Learned.Difference
 	all.add(saysDifferentiable, Measurement{Text: "test error of the rings' network, after a descent through the derivative in the data's features minus before", Setting: setting(full), Ours: learned, Aside: true,
 		Control: &Control{Text: "no descent", Ours: experiment.Estimate{Mean: 0, Margin: 0, N: learned.N}},
-		Remark:  "That is what the derivative in the data is used for."}, below(0, ofPoorAccuracy))
+		Remark:  "That is what the derivative in the data is used for."}, belowRule(0, ofPoorAccuracy))
 	k := slices.IndexFunc(path.At, func(at kernels.GradientParts) bool { return at.Steps == AboutTen })
 	if k < 0 {
 		return
 	}
 	missed := path.At[k].Error
-	right := minus(missed)
+	right := negated(missed)
 	right.Mean = 1 + right.Mean
 	_, line := differentiability.HalfPlane(r.Params.Rings.RingsData)
 	all.add(saysManifold, Measurement{Text: fmt.Sprintf("test accuracy of the linear classifier on the network's outputs after %d steps", AboutTen), Setting: setting(path), Ours: right,
@@ -109,9 +109,9 @@ func (all *measurements) gradientParts(r *kernels.GradientPartsResult) {
 func nearBayes(d kernels.RingsData, lineAccuracy float64) rule {
 	bayes, err := d.Rings().Bayes()
 	if err != nil { // the parameters are invalid, so nothing has run with them
-		return above(math.NaN(), ofPoorAccuracy)
+		return aboveRule(math.NaN(), ofPoorAccuracy)
 	}
-	r := above(bayes.Accuracy-quarter*(bayes.Accuracy-lineAccuracy), ofPoorAccuracy)
+	r := aboveRule(bayes.Accuracy-quarter*(bayes.Accuracy-lineAccuracy), ofPoorAccuracy)
 	r.text += fmt.Sprintf(", the Bayes rule's %s minus a quarter of its lead over the best line through the rings", short(bayes.Accuracy))
 	return r
 }

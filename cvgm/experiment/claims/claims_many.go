@@ -40,7 +40,7 @@ func (all *measurements) weightsOfSize(r *manyhyper.MapResult, n int) {
 		Control: &Control{Text: "C alone by the CV gradient, the weights at their start, minus the weights by it", Ours: errors(func(l manyhyper.MapLosses) []float64 { return experiment.Less(l.One, l.Many) })},
 		Remark: fmt.Sprintf("Test errors: weights by the CV gradient %s, by the training gradient %s, C alone %s.",
 			short(errors(func(l manyhyper.MapLosses) []float64 { return l.Many }).Mean), short(errors(func(l manyhyper.MapLosses) []float64 { return l.Training }).Mean), short(errors(func(l manyhyper.MapLosses) []float64 { return l.One }).Mean))},
-		below(0, ofAccuracy))
+		belowRule(0, ofAccuracy))
 }
 
 // favours compares the effect of the CV gradient at the smallest value of a factor with the effect
@@ -67,10 +67,10 @@ func (all *measurements) favours(r *manyhyper.MapResult, problem string, factor 
 	all.add(saysFewExamples, Measurement{role: part, Text: fmt.Sprintf("test loss, CV gradient minus training gradient, as a share of the larger, %s, "+between, problem, first, second), Setting: mapSetting(r.Params, problem), Aside: true,
 		size:    fmt.Sprintf("from %g to %g weights", second, first),
 		Ours:    difference.Difference,
-		Control: &Control{Text: "the two exchanged", Ours: minus(difference.Difference)},
+		Control: &Control{Text: "the two exchanged", Ours: negated(difference.Difference)},
 		Remark: fmt.Sprintf("The difference is %s in the first case and %s in the second. Below 0 the CV gradient helps.",
 			withMargin(experiment.EstimateOf(effect(first))), withMargin(experiment.EstimateOf(effect(second))))},
-		below(0, ofWhole))
+		belowRule(0, ofWhole))
 }
 
 // mapSetting returns a text that describes the cells of a problem. The text begins with the

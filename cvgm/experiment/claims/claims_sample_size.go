@@ -14,9 +14,9 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// leads returns the accuracy of one method minus the accuracy of another method, for each
+// leadsOf returns the accuracy of one method minus the accuracy of another method, for each
 // [size][seed].
-func leads(r *samplesize.Result, method, rival int) [][]float64 {
+func leadsOf(r *samplesize.Result, method, rival int) [][]float64 {
 	leads := make([][]float64, len(r.Sizes))
 	for i := range leads {
 		for seed, a := range r.Methods[method].Accuracy[i] {
@@ -94,7 +94,7 @@ func SampleSizeLeads(r *samplesize.Result) []SampleSizeLead {
 		if l.Full {
 			method, comparison = samplesize.SizeCVGMFull, r.Methods[l.Rival].Full
 		}
-		leads := leads(r, method, l.Rival)
+		leads := leadsOf(r, method, l.Rival)
 		l.All, l.PerDoubling = comparison.All.Difference, perDoubling(r, leads)
 		for _, n := range FewExamples {
 			l.SmallLessLarge = append(l.SmallLessLarge, smallLessLarge(r, leads, n))
@@ -112,13 +112,13 @@ func (all *measurements) sampleSize(r *samplesize.Result) {
 		{Text: "largest size in the published code", Quoted: Printed.LargestSize, Remark: fmt.Sprintf("Here it is %d.", r.Params.MaxSize)},
 	} {
 		m.Setting, m.Ours = "the published code beside the text", once(number64(m.Quoted.Code))
-		all.add(saysSeeds, m, exactly(number64(m.Quoted.Paper)))
+		all.add(saysSeeds, m, countRule(number64(m.Quoted.Paper)))
 	}
 	all.overfitting(r)
 	if i := slices.Index(r.Sizes, 20); i >= 0 {
 		logistic := r.Methods[samplesize.SizeLogistic]
 		all.add(saysFewExamples, Measurement{Text: "accuracy at N = 20, CVGM minus logistic regression", Setting: describe("N = 20", r.Params.RingsData, pick(r.Params, "Seeds", "Test")+", drawn anew for each", r.Params.KernelCVGM, gradients[kernels.Published], rivalSetting(r.Params, samplesize.SizeLogistic)), Ours: logistic.Published.BySize[i],
-			Control: &Control{Text: "logistic regression in CVGM's place", Ours: experiment.Compare(logistic.Accuracy[i], logistic.Accuracy[i]).Difference}}, above(0, ofPoorAccuracy))
+			Control: &Control{Text: "logistic regression in CVGM's place", Ours: experiment.Compare(logistic.Accuracy[i], logistic.Accuracy[i]).Difference}}, aboveRule(0, ofPoorAccuracy))
 	}
 	for _, l := range SampleSizeLeads(r) {
 		name, variant := leadNames[l.Rival], kernels.Published
@@ -126,9 +126,9 @@ func (all *measurements) sampleSize(r *samplesize.Result) {
 			name += ", exact gradient"
 			variant = kernels.Full
 		}
-		logistic, setting := leads(r, samplesize.SizeLogistic, l.Rival), describe(r.Params.RingsData, pick(r.Params, "MinSize", "MaxSize", "SizeStep", "Seeds", "Test"), "the mean is over all sizes and seeds", r.Params.KernelCVGM, gradients[variant], rivalSetting(r.Params, l.Rival))
+		logistic, setting := leadsOf(r, samplesize.SizeLogistic, l.Rival), describe(r.Params.RingsData, pick(r.Params, "MinSize", "MaxSize", "SizeStep", "Seeds", "Test"), "the mean is over all sizes and seeds", r.Params.KernelCVGM, gradients[variant], rivalSetting(r.Params, l.Rival))
 		all.add(saysOutperforms, Measurement{Text: "accuracy, CVGM minus " + name, Setting: setting, Ours: l.All, Aside: l.Rival == samplesize.SizeAdam,
-			Control: &Control{Text: "logistic regression in CVGM's place", Ours: experiment.EstimateOf(slices.Concat(logistic...))}}, above(0, ofAccuracy))
+			Control: &Control{Text: "logistic regression in CVGM's place", Ours: experiment.EstimateOf(slices.Concat(logistic...))}}, aboveRule(0, ofAccuracy))
 		m := Measurement{Text: "change per doubling of N of CVGM's lead in accuracy over " + name, Setting: describe(setting, slopeSetting), Ours: l.PerDoubling, Aside: l.Rival == samplesize.SizeAdam,
 			Control: &Control{Text: "sizes in the opposite order", Ours: l.opposite}}
 		var lead []string
@@ -142,14 +142,14 @@ func (all *measurements) sampleSize(r *samplesize.Result) {
 		if l.Rival == samplesize.SizeNetworkText || l.Rival == samplesize.SizeLogistic {
 			smallest = ofPoorAccuracy
 		}
-		all.add(saysOutperforms, m, below(0, smallest.perDoublings(r.Sizes[0], r.Sizes[len(r.Sizes)-1])))
+		all.add(saysOutperforms, m, belowRule(0, smallest.perDoublings(r.Sizes[0], r.Sizes[len(r.Sizes)-1])))
 	}
 }
 
 // overfitting adds a measurement: the accuracy that the network loses if it is trained to
 // convergence.
 func (all *measurements) overfitting(r *samplesize.Result) {
-	loses := leads(r, samplesize.SizeAdam, samplesize.SizeAdamLong)
+	loses := leadsOf(r, samplesize.SizeAdam, samplesize.SizeAdamLong)
 	var lost []float64
 	var sizes []int
 	for i, e := range r.Overfitting {
@@ -162,9 +162,9 @@ func (all *measurements) overfitting(r *samplesize.Result) {
 	}
 	setting := describe(r.Params.RingsData, pick(r.Params, "RivalSizes")+" among these", pick(r.Params, "MinSize", "SizeStep", "Seeds", "Test"), pick(r.Params, "Hidden"), sameLayers, pick(r.Params, "AdamStepSize", "LongSteps"))
 	all.add(saysOverfitting, Measurement{Text: fmt.Sprintf("accuracy that a network trained by Adam loses between step %d and step %d, all sizes", r.Params.AdamSteps, r.Params.LongSteps), Setting: setting, Ours: experiment.EstimateOf(lost),
-		Control: &Control{Text: "logistic regression, whose fit has converged", Ours: once(0)}}, above(0, ofAccuracy))
+		Control: &Control{Text: "logistic regression, whose fit has converged", Ours: once(0)}}, aboveRule(0, ofAccuracy))
 	all.add(saysOverfitting, Measurement{Text: fmt.Sprintf("change per doubling of N of the accuracy that a network trained by Adam loses between step %d and step %d", r.Params.AdamSteps, r.Params.LongSteps), Setting: describe(setting, slopeSetting), Ours: perDoubling(r, loses),
-		remarks: byVerdict{ifHolds: "It shrinks as N grows.", ifFails: "It does not shrink as N grows."}}, below(0, ofAccuracy.perDoublings(sizes[0], sizes[len(sizes)-1])))
+		remarks: byVerdict{ifHolds: "It shrinks as N grows.", ifFails: "It does not shrink as N grows."}}, belowRule(0, ofAccuracy.perDoublings(sizes[0], sizes[len(sizes)-1])))
 }
 
 // paperSteps is the number of steps along the CV loss in the paper's runs on the rings.
@@ -177,7 +177,7 @@ func (all *measurements) ablation(r *samplesize.AblationResult) {
 		var startExcess, cvGain []experiment.Estimate // by size; startExcess: test error at the start minus after the descent of the training loss; cvGain: after the descent of the CV loss minus at the start
 		for _, row := range r.Rows {
 			if row.Problem == kernels.ProblemRings && row.K == splits && row.Budget == steps {
-				startExcess, cvGain = append(startExcess, minus(row.TrainingLessStart.Difference)), append(cvGain, row.CVLessStart.Difference)
+				startExcess, cvGain = append(startExcess, negated(row.TrainingLessStart.Difference)), append(cvGain, row.CVLessStart.Difference)
 			}
 		}
 		part := noRole
@@ -189,14 +189,14 @@ func (all *measurements) ablation(r *samplesize.AblationResult) {
 			Ours:    c.Difference, Aside: part == noRole,
 			Control: &Control{Text: "the start in the place of the descent of the CV loss", Ours: experiment.MeanOf(startExcess)},
 			Remark: fmt.Sprintf("Both descents have the same network, start, step size and last layer. From the start, the descent of the CV loss changes the test error by %s.",
-				withMargin(experiment.MeanOf(cvGain)))}, below(0, ofAccuracy))
+				withMargin(experiment.MeanOf(cvGain)))}, belowRule(0, ofAccuracy))
 	}
 	for _, row := range r.Rows {
 		training, random, of := helpThatMatters(row.Problem)
 		name := fmt.Sprintf("%s, N = %d, %d splits, budget %d", row.Problem, row.Train, row.K, row.Budget)
 		control := &Control{Text: "the descent of the training loss in its place", Ours: experiment.Estimate{Mean: 0, Margin: 0, N: row.CVLessTraining.Difference.N}}
 		if row.Problem == kernels.ProblemXOR || row.Problem == kernels.ProblemRings {
-			control = &Control{Text: "the start in its place", Ours: minus(row.TrainingLessStart.Difference)}
+			control = &Control{Text: "the start in its place", Ours: negated(row.TrainingLessStart.Difference)}
 		}
 		loss, gradient, box := noRole, noRole, ""
 		if row.Problem == samplesize.ProblemNet {
@@ -210,11 +210,11 @@ func (all *measurements) ablation(r *samplesize.AblationResult) {
 		}
 		if row.Problem != kernels.ProblemRings || row.K == slices.Max(r.Params.Rings.Ks) && row.Budget == paperSteps {
 			all.add(saysFeatures, Measurement{role: loss, size: strconv.Itoa(row.Train), Text: of + " after the descent of the CV loss minus after the descent of the training loss, " + name, Setting: ablationSetting(r.Params, row), Ours: row.CVLessTraining.Difference, Aside: true,
-				Control: control, Remark: "Both have the same data, start and steps, and differ in the loss."}, below(0, training))
+				Control: control, Remark: "Both have the same data, start and steps, and differ in the loss."}, belowRule(0, training))
 		}
 		if row.Random.N > 0 && row.Budget <= r.Params.RandomBudget && (row.Problem != kernels.ProblemRings || row.Budget == paperSteps) {
 			all.add(saysMuchFaster, Measurement{role: gradient, Text: of + " after the descent of the CV loss minus after a random search for its lowest value, " + name, Setting: describe(box, ablationSetting(r.Params, row), pick(r.Params, "RandomBudget")), Ours: row.CVLessRandom.Difference, Aside: true,
-				Control: &Control{Text: "the random search in its place", Ours: experiment.Estimate{Mean: 0, Margin: 0, N: row.CVLessRandom.Difference.N}}, Remark: "Both have the same loss and number of evaluations, and the random search has no gradient."}, below(0, random))
+				Control: &Control{Text: "the random search in its place", Ours: experiment.Estimate{Mean: 0, Margin: 0, N: row.CVLessRandom.Difference.N}}, Remark: "Both have the same loss and number of evaluations, and the random search has no gradient."}, belowRule(0, random))
 		}
 	}
 }

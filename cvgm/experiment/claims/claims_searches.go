@@ -50,9 +50,9 @@ func (all *measurements) searches(r *searches.Result) {
 		Setting: toGrid,
 		Ours:    share,
 		Control: &Control{Text: fmt.Sprintf("the paper's constant step size after %d", within), Ours: lowerShare(excess(searches.PaperStep, within), grid)},
-		Remark:  fmt.Sprintf("The mean difference of the CV losses is %s.", withMargin(less(excess(searches.QuasiNewton, within), grid)))}, above(.5, ofSets))
+		Remark:  fmt.Sprintf("The mean difference of the CV losses is %s.", withMargin(less(excess(searches.QuasiNewton, within), grid)))}, aboveRule(.5, ofSets))
 	all.add(saysMuchFaster, Measurement{role: paperStepFaster, Text: fmt.Sprintf("share of data sets on which the paper's constant step size after %d evaluations is below exhaustive search after as many", budget), Setting: toGrid, Aside: true, Ours: lowerShare(paper, grid),
-		remarks: byVerdict{ifHolds: "The gradient helps the plainest method.", ifFails: "The constant step does not make enough of the gradient."}}, above(.5, ofSets))
+		remarks: byVerdict{ifHolds: "The gradient helps the plainest method.", ifFails: "The constant step does not make enough of the gradient."}}, aboveRule(.5, ofSets))
 	step := pick(r.Params, "LongStepSize")
 	for _, method := range [][2]string{{"Nesterov", "Nesterov: momentum k/(k+3), restarted where a step goes against it, " + step}, {"Adam", "Adam: β₁ = .9, β₂ = .999, " + step}, {searches.QuasiNewton, quasiNewton}} {
 		name := method[0]
@@ -60,7 +60,7 @@ func (all *measurements) searches(r *searches.Result) {
 			Setting: describe(setting, method[1]),
 			Ours:    less(excess(name, budget), paper),
 			Aside:   name == searches.QuasiNewton,
-			Control: &Control{Text: "the constant step size in its place", Ours: less(paper, paper)}}, below(0, ofSquaredLoss))
+			Control: &Control{Text: "the constant step size in its place", Ours: less(paper, paper)}}, belowRule(0, ofSquaredLoss))
 	}
 	all.add(saysFierceCompetitor, Measurement{Text: fmt.Sprintf("CV loss, random minus Bayesian search, after %d evaluations", budget), Setting: describe(otherStart, otherBox, search, pick(r.Params, "Budget", "BoxLow", "BoxHigh"), improvement+"λ1 and λ2 themselves from their bounds to the same upper end, after the start and 5 uniform points"), Ours: less(random, bayesian), Beyond: paired(experiment.Less(random, bayesian), experiment.Less(start, bayesian)),
 		Control: &Control{Text: "the start minus the Bayesian search", Ours: less(start, bayesian)},
@@ -74,7 +74,7 @@ func (all *measurements) searches(r *searches.Result) {
 	}
 	all.add(saysNonconvex, Measurement{Text: fmt.Sprintf("share of data sets on which the CV loss exceeds a chord by more than %g", r.Params.Tol), Setting: describe(otherBox, netSetting, freshSetting, r.Params.RegressionData, pick(r.Params, "K", "P", "MinLambda1", "MinLambda2"), pick(r.Params, "ReferencePoints"), pick(r.Params, "BoxLow", "BoxHigh"), "each point of the grid against the line through its two neighbours along either axis"), Ours: experiment.ShareOf(convex),
 		Control: &Control{Text: "a convex function", Ours: once(0)},
-		Remark:  "It is bounded, as all coefficients are 0 where λ1 is large: no bounded function that falls and rises is convex."}, above(.5, ofSets))
+		Remark:  "It is bounded, as all coefficients are 0 where λ1 is large: no bounded function that falls and rises is convex."}, aboveRule(.5, ofSets))
 	several := make([]float64, len(r.LocalMinima))
 	for i, n := range r.LocalMinima {
 		if n > 1 {
@@ -82,7 +82,7 @@ func (all *measurements) searches(r *searches.Result) {
 		}
 	}
 	all.add(saysSeveralStarts, Measurement{Text: "share of data sets of the elastic net on which the CV loss has several local minima", Setting: describe(otherBox, netSetting, freshSetting, r.Params.RegressionData, pick(r.Params, "K", "P", "MinLambda1", "MinLambda2"), pick(r.Params, "ReferencePoints"), pick(r.Params, "BoxLow", "BoxHigh"), "a search by ever finer grids starts from each point of the grid at which the CV loss does not exceed that at its eight neighbours", pick(r.Params, "Tol"), "the plateau on which θ = 0 counts for none"), Ours: experiment.ShareOf(several),
-		Control: &Control{Text: "a loss with one minimum", Ours: once(0)}}, above(0, ofSets))
+		Control: &Control{Text: "a loss with one minimum", Ours: once(0)}}, aboveRule(0, ofSets))
 }
 
 func (all *measurements) dimensions(r *searches.DimensionsResult) {
@@ -100,7 +100,7 @@ func (all *measurements) dimensions(r *searches.DimensionsResult) {
 		Ours:    experiment.Compare(gradient.CV, random.CV).Difference,
 		Control: &Control{Text: "random search in its place", Ours: experiment.Compare(random.CV, random.CV).Difference},
 		Remark: fmt.Sprintf("This is the CV loss alone. The test loss there is %s, that of random search %s. The paper's constant step is not among these searches.",
-			withMargin(gradient.TestMean), withMargin(random.TestMean))}, below(0, ofLogLoss))
+			withMargin(gradient.TestMean), withMargin(random.TestMean))}, belowRule(0, ofLogLoss))
 	var low, high *searches.Dimension // among the problems with a grid: fewest and most hyperparameters
 	for i := range r.Dimensions {
 		d := &r.Dimensions[i]
@@ -128,12 +128,12 @@ func (all *measurements) dimensions(r *searches.DimensionsResult) {
 		Setting: setting(fmt.Sprintf("%d or %d", low.Hyperparameters, high.Hyperparameters)),
 		Ours:    rises("exhaustive"),
 		Control: &Control{Text: "a quasi-Newton search in its place", Ours: rises(searches.QuasiNewton)},
-		Remark:  fmt.Sprintf("With %d the budget is enough for a grid of %d values of each.", high.Hyperparameters, grid.PerAxis)}, above(0, ofSquaredLoss))
+		Remark:  fmt.Sprintf("With %d the budget is enough for a grid of %d values of each.", high.Hyperparameters, grid.PerAxis)}, aboveRule(0, ofSquaredLoss))
 	all.add(saysRandomBeatsGrid, Measurement{Text: fmt.Sprintf("CV loss, random minus exhaustive search, %d hyperparameters, same budget", high.Hyperparameters),
 		Setting: setting(fmt.Sprint(high.Hyperparameters)),
 		Ours:    experiment.Compare(random.CV, grid.CV).Difference,
 		Control: &Control{Text: "exhaustive search in its place", Ours: experiment.Compare(grid.CV, grid.CV).Difference},
-		Remark:  fmt.Sprintf("The grid, of %d values of each, spends %d of the %d evaluations.", grid.PerAxis, grid.Evaluations, r.Params.Budget)}, below(0, ofSquaredLoss))
+		Remark:  fmt.Sprintf("The grid, of %d values of each, spends %d of the %d evaluations.", grid.PerAxis, grid.Evaluations, r.Params.Budget)}, belowRule(0, ofSquaredLoss))
 }
 
 func (all *measurements) fewDimensions(r *searches.FewDimensionsResult) {
@@ -145,21 +145,21 @@ func (all *measurements) fewDimensions(r *searches.FewDimensionsResult) {
 	all.add(saysRandomBeatsGrid, Measurement{Text: fmt.Sprintf("CV loss, random minus exhaustive search, %d hyperparameters, of which %d matter, %d evaluations of each", r.Params.Hyperparameters, most.Matter, r.Points),
 		Setting: setting,
 		Ours:    most.RandomLess.Difference,
-		Control: &Control{Text: "exhaustive search in its place", Ours: experiment.Compare(most.Grid, most.Grid).Difference}}, below(0, ofSquaredLoss))
+		Control: &Control{Text: "exhaustive search in its place", Ours: experiment.Compare(most.Grid, most.Grid).Difference}}, belowRule(0, ofSquaredLoss))
 	all.add(saysFewMatter, Measurement{Text: fmt.Sprintf("share of data sets on which random search is below exhaustive search, with %d of %d hyperparameters that matter minus with %d that matter", few.Matter, r.Params.Hyperparameters, most.Matter),
 		Setting: setting,
 		Ours:    experiment.Compare(few.RandomBelow, most.RandomBelow).Difference,
 		Control: &Control{Text: fmt.Sprintf("%d matter in both cases", most.Matter), Ours: experiment.Compare(most.RandomBelow, most.RandomBelow).Difference},
-		Remark:  fmt.Sprintf("Where all matter, random search is below on a share of %s.", withMargin(most.RandomBelowOfSets))}, above(0, ofSets))
+		Remark:  fmt.Sprintf("Where all matter, random search is below on a share of %s.", withMargin(most.RandomBelowOfSets))}, aboveRule(0, ofSets))
 	all.add(saysFewMatter, Measurement{Text: fmt.Sprintf("least share of %d penalties that carries nine tenths of the mean squared slope of the CV loss in their logarithms", r.Params.Features),
 		Setting: describe(fmt.Sprintf(groupsSetting, r.Params.Features), freshSetting, r.Params.RidgeGroups, pick(r.Params, "Points")),
 		Ours:    experiment.EstimateOf(r.Carry),
-		Control: &Control{Text: "all matter alike", Ours: once(r.CarryEqual)}}, below(.5, ofWhole))
+		Control: &Control{Text: "all matter alike", Ours: once(r.CarryEqual)}}, belowRule(.5, ofWhole))
 }
 
 func (all *measurements) regret(r *searches.RegretResult) {
 	for _, row := range r.Rows {
-		random, start := minus(symmetric(row.BayesianLess)), symmetric(row.StartLess)
+		random, start := negated(symmetric(row.BayesianLess)), symmetric(row.StartLess)
 		beyond := symmetric(experiment.MedianOf(beyondQuarter(experiment.Less(row.Regrets.Random, row.Regrets.Bayesian), experiment.Less(row.Regrets.Start, row.Regrets.Bayesian))))
 		p := r.Params
 		p.BoxHigh = row.BoxHigh

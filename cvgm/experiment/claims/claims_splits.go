@@ -30,15 +30,15 @@ func (all *measurements) splits(r *splits.Result) {
 		Setting: describe(gradient, ratioSetting),
 		Ours:    many.GradientShare,
 		Control: &Control{Text: "uniform splits in their place", Ours: once(1)},
-		Remark:  "The second 𝒱ⱼ is a slip. " + erratum}, below(1, ofWhole))
+		Remark:  "The second 𝒱ⱼ is a slip. " + erratum}, belowRule(1, ofWhole))
 	all.add(saysBalanced, Measurement{Text: "test loss of the tuned model, balanced minus uniform splits", Setting: tuned(fmt.Sprintf("K = %d, ", many.K) + pick(r.Params, "P")), Ours: many.BalancedMinusUniform.Difference, Aside: true,
-		Control: &Control{Text: "uniform splits in their place", Ours: once(0)}}, below(0, ofSquaredLoss))
+		Control: &Control{Text: "uniform splits in their place", Ours: once(0)}}, belowRule(0, ofSquaredLoss))
 	first, last := r.ByK[0], r.ByK[len(r.ByK)-1]
 	rises := func(from, to splits.Setting) experiment.Estimate {
 		return experiment.RatioOf(floats.DivTo(make([]float64, len(to.Uniform.GradientSDs)), to.Uniform.GradientSDs, from.Uniform.GradientSDs))
 	}
 	all.add(saysLargerK, Measurement{Text: fmt.Sprintf("standard deviation of the gradient at K = %d over that at K = %d", last.K, first.K), Setting: describe(gradient, ratioSetting), Ours: rises(first, last),
-		Control: &Control{Text: "from the larger K to the smaller one", Ours: rises(last, first)}}, below(1, ofWhole))
+		Control: &Control{Text: "from the larger K to the smaller one", Ours: rises(last, first)}}, belowRule(1, ofWhole))
 	// The excess of a setting is its test loss minus the test loss of the last setting. The first
 	// setting is known to be bad. The function overQuarter returns the excess of the setting s,
 	// minus a quarter of the excess of the first setting.

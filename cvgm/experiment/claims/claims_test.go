@@ -444,15 +444,15 @@ func TestRules(t *testing.T) {
 		m    experiment.Estimate
 		want Judgement
 	}{
-		{equals(1, .1, ""), once(1.05), Judgement{"", "", Confirmed}},
-		{equals(1, .1, ""), once(1.2), Judgement{"", "", Differs}},
-		{equals(1, .1, "").or(PaperError), once(1.2), Judgement{"", "", PaperError}},
-		{equals(1, .1, ""), estimate(1.05, .04), Judgement{Above, Negligible, Confirmed}},
-		{equals(1, .1, ""), estimate(1.05, .07), Judgement{Even, Unclear, NotDecided}},
-		{equals(1, .1, ""), estimate(1.2, .07), Judgement{Above, Matters, Differs}},
-		{zero(tenth).or(PaperError), estimate(-.2, .07), Judgement{Below, Matters, PaperError}},
-		{exactly(322), once(322), Judgement{"", "", Confirmed}},
-		{exactly(322), once(323), Judgement{"", "", Differs}},
+		{equalsRule(1, .1, ""), once(1.05), Judgement{"", "", Confirmed}},
+		{equalsRule(1, .1, ""), once(1.2), Judgement{"", "", Differs}},
+		{equalsRule(1, .1, "").or(PaperError), once(1.2), Judgement{"", "", PaperError}},
+		{equalsRule(1, .1, ""), estimate(1.05, .04), Judgement{Above, Negligible, Confirmed}},
+		{equalsRule(1, .1, ""), estimate(1.05, .07), Judgement{Even, Unclear, NotDecided}},
+		{equalsRule(1, .1, ""), estimate(1.2, .07), Judgement{Above, Matters, Differs}},
+		{zeroRule(tenth).or(PaperError), estimate(-.2, .07), Judgement{Below, Matters, PaperError}},
+		{countRule(322), once(322), Judgement{"", "", Confirmed}},
+		{countRule(322), once(323), Judgement{"", "", Differs}},
 		{asPrinted(Quoted{Paper: ".72"}), once(.716), Judgement{"", "", Confirmed}},
 		{asPrinted(Quoted{Paper: ".72"}), once(.725), Judgement{"", "", Confirmed}},
 		{asPrinted(Quoted{Paper: ".72"}), once(.7251), Judgement{"", "", Differs}},
@@ -460,29 +460,29 @@ func TestRules(t *testing.T) {
 		{asPrinted(Quoted{Paper: "1.080"}), once(1.0780), Judgement{"", "", Differs}},
 		{withinOne(Quoted{Paper: ".898"}, 1000), once(.899), Judgement{"", "", Confirmed}},
 		{withinOne(Quoted{Paper: ".898"}, 1000), once(.9), Judgement{"", "", Differs}},
-		{above(0, tenth), estimate(1, .5), Judgement{Above, Matters, Confirmed}},
-		{above(0, tenth), estimate(.2, .15), Judgement{Above, Unclear, Confirmed}},
-		{above(0, tenth), estimate(.5, .5), Judgement{Even, Unclear, NotDecided}}, // the interval contains 0
-		{above(0, tenth), estimate(.5, .499), Judgement{Above, Unclear, Confirmed}},
-		{above(0, tenth), estimate(.1, 1e-9), Judgement{Above, Unclear, Confirmed}}, // up to the smallest difference that matters
-		{zero(tenth), estimate(.1, 1e-9), Judgement{Above, Unclear, NotDecided}},
-		{above(0, tenth), estimate(.05, .03), Judgement{Above, Negligible, TooLittle}},
-		{above(0, tenth), estimate(.02, .04), Judgement{Even, Negligible, Differs}},
-		{above(0, tenth), estimate(1, 1.5), Judgement{Even, Unclear, NotDecided}},
-		{above(0, tenth), estimate(-.05, .03), Judgement{Below, Negligible, Differs}},
-		{above(0, tenth), estimate(-1, .5), Judgement{Below, Matters, Differs}},
-		{above(0, computed), once(0), Judgement{"", "", Differs}},
-		{below(0, tenth), estimate(-1, .5), Judgement{Below, Matters, Confirmed}},
-		{below(0, tenth), estimate(-1, 1.5), Judgement{Even, Unclear, NotDecided}},
-		{below(0, tenth), estimate(0, 0), Judgement{"", "", Differs}},
-		{below(0, computed), once(-1), Judgement{"", "", Confirmed}},
+		{aboveRule(0, tenth), estimate(1, .5), Judgement{Above, Matters, Confirmed}},
+		{aboveRule(0, tenth), estimate(.2, .15), Judgement{Above, Unclear, Confirmed}},
+		{aboveRule(0, tenth), estimate(.5, .5), Judgement{Even, Unclear, NotDecided}}, // the interval contains 0
+		{aboveRule(0, tenth), estimate(.5, .499), Judgement{Above, Unclear, Confirmed}},
+		{aboveRule(0, tenth), estimate(.1, 1e-9), Judgement{Above, Unclear, Confirmed}}, // up to the smallest difference that matters
+		{zeroRule(tenth), estimate(.1, 1e-9), Judgement{Above, Unclear, NotDecided}},
+		{aboveRule(0, tenth), estimate(.05, .03), Judgement{Above, Negligible, TooLittle}},
+		{aboveRule(0, tenth), estimate(.02, .04), Judgement{Even, Negligible, Differs}},
+		{aboveRule(0, tenth), estimate(1, 1.5), Judgement{Even, Unclear, NotDecided}},
+		{aboveRule(0, tenth), estimate(-.05, .03), Judgement{Below, Negligible, Differs}},
+		{aboveRule(0, tenth), estimate(-1, .5), Judgement{Below, Matters, Differs}},
+		{aboveRule(0, computedDifference), once(0), Judgement{"", "", Differs}},
+		{belowRule(0, tenth), estimate(-1, .5), Judgement{Below, Matters, Confirmed}},
+		{belowRule(0, tenth), estimate(-1, 1.5), Judgement{Even, Unclear, NotDecided}},
+		{belowRule(0, tenth), estimate(0, 0), Judgement{"", "", Differs}},
+		{belowRule(0, computedDifference), once(-1), Judgement{"", "", Confirmed}},
 		{littleOf(once(4), "the start"), estimate(.5, .4), Judgement{Above, Negligible, Confirmed}},
 		{littleOf(once(4), "the start"), estimate(.5, .65), Judgement{Even, Unclear, NotDecided}},
 		{littleOf(once(4), "the start"), estimate(1.5, .4), Judgement{Above, Matters, Differs}},
 		{littleOf(once(4), "the start"), once(4), Judgement{Above, Matters, Differs}},
 		{littleOf(estimate(4, 1), "the start"), once(0), Judgement{Even, Negligible, Confirmed}},
 		{littleOf(estimate(4, 1), "the start"), once(1.1), Judgement{Above, Unclear, NotDecided}},
-		{above(0, tenth), once(nan), Judgement{"", "", NotTestable}},
+		{aboveRule(0, tenth), once(nan), Judgement{"", "", NotTestable}},
 	} {
 		if got := c.rule.judge(c.m, nil); got != c.want {
 			t.Errorf("%s at %+v: %+v, want %+v", c.rule.text, c.m, got, c.want)
@@ -491,7 +491,7 @@ func TestRules(t *testing.T) {
 	// If a statement holds on all of a few data sets, the share of all sets is not yet decided to
 	// be above 9 of 10.
 	all := experiment.ShareOf([]float64{1, 1, 1, 1, 1, 1})
-	if got := above(.9, ofSets).judge(all, nil); got.Verdict != NotDecided {
+	if got := aboveRule(.9, ofSets).judge(all, nil); got.Verdict != NotDecided {
 		t.Errorf("6 of 6: %+v", got)
 	}
 }
@@ -673,7 +673,7 @@ func TestFindingsChangeTheirWordsWithTheirVerdicts(t *testing.T) {
 		return &m
 	}
 	tenth := difference{.1, ""}
-	loss := func(mean float64) *Measurement { return row(below(0, tenth), mean, .05, Measurement{}) }
+	loss := func(mean float64) *Measurement { return row(belowRule(0, tenth), mean, .05, Measurement{}) }
 	for _, c := range []struct {
 		loss     float64
 		gradient []*Measurement
@@ -684,9 +684,9 @@ func TestFindingsChangeTheirWordsWithTheirVerdicts(t *testing.T) {
 		{-.5, []*Measurement{loss(-.5)}, nil, "the CV loss helps, and its gradient helps further"},
 		{-.5, []*Measurement{loss(-.5)}, []*Measurement{loss(-.5)}, "the CV loss helps, and its gradient helps further"},
 		{-.5, []*Measurement{loss(-.5)}, []*Measurement{loss(.01)}, "the CV loss helps; against random search its gradient helps further in a wide box, but not in the paper's"},
-		{-.5, []*Measurement{loss(-.5)}, []*Measurement{row(below(0, tenth), 0, .5, Measurement{})}, "the CV loss helps; against random search its gradient helps further in a wide box, and in the paper's that is open"},
+		{-.5, []*Measurement{loss(-.5)}, []*Measurement{row(belowRule(0, tenth), 0, .5, Measurement{})}, "the CV loss helps; against random search its gradient helps further in a wide box, and in the paper's that is open"},
 		{-.5, []*Measurement{loss(0)}, nil, "the CV loss helps, and a search without its gradient does as well"},
-		{-.5, []*Measurement{row(below(0, tenth), 0, .5, Measurement{})}, nil, "the CV loss helps; it is open whether its gradient helps further"},
+		{-.5, []*Measurement{row(belowRule(0, tenth), 0, .5, Measurement{})}, nil, "the CV loss helps; it is open whether its gradient helps further"},
 		{.5, nil, nil, "the CV loss does not help"},
 	} {
 		if got := penaltiesText(loss(c.loss), c.gradient, c.paperBox); got != c.want {
@@ -694,8 +694,8 @@ func TestFindingsChangeTheirWordsWithTheirVerdicts(t *testing.T) {
 		}
 	}
 	sizes := []*Measurement{
-		row(below(0, tenth), -.5, .05, Measurement{size: "8"}), row(below(0, tenth), .01, .05, Measurement{size: "20"}),
-		row(below(0, tenth), .3, .05, Measurement{size: "60"}), row(below(0, tenth), .1, .3, Measurement{size: "200"}), row(below(0, tenth), .4, .05, Measurement{size: "300"}),
+		row(belowRule(0, tenth), -.5, .05, Measurement{size: "8"}), row(belowRule(0, tenth), .01, .05, Measurement{size: "20"}),
+		row(belowRule(0, tenth), .3, .05, Measurement{size: "60"}), row(belowRule(0, tenth), .1, .3, Measurement{size: "200"}), row(belowRule(0, tenth), .4, .05, Measurement{size: "300"}),
 	}
 	if got, want := bySize(sizes), "helps at N = 8; harms at N = 60, 300; makes no difference that matters at N = 20, and is not decided at N = 200"; got != want {
 		t.Errorf("%q, want %q", got, want)
@@ -711,7 +711,7 @@ func TestFindingsChangeTheirWordsWithTheirVerdicts(t *testing.T) {
 		"It is open whether the gradient makes a search faster than a grid": {22, 3}, "A quasi-Newton search is faster than a grid": {39, 22}} {
 		quick, paper := Measurement{role: quasiNewtonFaster, Ours: share(shares[0], 40)}, Measurement{role: paperStepFaster, Ours: share(shares[1], 40)}
 		for _, m := range []*Measurement{&quick, &paper} {
-			m.setRule(above(.5, ofSets))
+			m.setRule(aboveRule(.5, ofSets))
 			m.judge()
 		}
 		if got := Findings([]Claim{{Measured: []Measurement{quick, paper}}}); len(got) != 1 || !strings.HasPrefix(got[0].Text, want+": ") {
@@ -847,7 +847,7 @@ func TestSettingsOfTheMap(t *testing.T) {
 func TestFindingsOfOpenRows(t *testing.T) {
 	for r, want := range map[role]string{exactGradients: "It is open whether the CV loss has exact gradients: ", printedJacobian: "It is open whether the paper's Jacobian of logistic regression is right: "} {
 		m := Measurement{role: r, Ours: experiment.Estimate{Mean: 1, Margin: 2, N: 9}}
-		m.setRule(below(1, computed))
+		m.setRule(belowRule(1, computedDifference))
 		m.judge()
 		if got := Findings([]Claim{{Measured: []Measurement{m}}}); len(got) != 1 || !strings.HasPrefix(got[0].Text, want) {
 			t.Errorf("%+v, want %q", got, want)
@@ -879,7 +879,7 @@ func TestRemarksFollowFromResults(t *testing.T) {
 		want         string
 	}{{-.5, .1, "lower"}, {.5, .1, "higher"}, {0, .01, "even"}, {.02, .01, "even"}, {0, .5, "open"}} {
 		m := Measurement{Ours: e(c.mean, c.margin)}
-		m.setRule(below(0, difference{.1, ""}))
+		m.setRule(belowRule(0, difference{.1, ""}))
 		m.judge()
 		if got := (byVerdict{ifHolds: "lower", ifFails: "higher", ifOpen: "open", ifNegligible: "even"}).text(&m); got != c.want {
 			t.Errorf("%v ± %v: %s, want %s", c.mean, c.margin, got, c.want)

@@ -56,14 +56,14 @@ func (all *measurements) timings(t *Timings) {
 	all.add(saysFiveOrSix, Measurement{timed: true, Text: "hours that 10 values of each of 6 hyperparameters take, elastic net", Setting: t.setting(netTiming(published)+", each fit from scratch", "10⁶ values of the CV loss on one core"), Aside: true,
 		Ours:    t.estimate("cvgm.ElasticNetCold/value", "cvgm.ElasticNetCold/value", func(_, value float64) float64 { return values * value / hour }),
 		Control: &Control{Text: "two hyperparameters", Ours: once(100 * t.Lowest("cvgm.ElasticNetCold/value", "ns/op") / hour)},
-		Remark:  fmt.Sprintf("Nothing tells how long is prohibitive; the bound is a day. With the published code's %g s a step it would be %.0f hours. Each further hyperparameter takes ten times as long.", publishedStep, values*publishedStep*1e9/hour)}, above(24, ofWhole))
+		Remark:  fmt.Sprintf("Nothing tells how long is prohibitive; the bound is a day. With the published code's %g s a step it would be %.0f hours. Each further hyperparameter takes ten times as long.", publishedStep, values*publishedStep*1e9/hour)}, aboveRule(24, ofWhole))
 	three := t.setting(netTiming(published)+", each fit from scratch", "rings, "+pick(kernels.DefaultRings(), "Train", "K", "P", "Hidden"), "XOR, "+pick(kernels.DefaultXOR(), "Train", "K", "P", "Hidden"), "one core")
-	oneMore := below(2, ofWhole)
+	oneMore := belowRule(2, ofWhole)
 	oneMore.text += ": less than one more loss, with which a difference gives the slope in one hyperparameter"
 	all.add(saysLittleOnTop, Measurement{timed: true, Text: "time of loss and gradient over that of the loss, the largest of three experiments", Setting: three, Ours: dearest,
 		Control: &Control{Text: "the gradient by differences, two hyperparameters", Ours: once(1 + 2)},
 		Remark:  "On top of the loss come " + strings.Join(onTop, ", ") + "."}, oneMore)
-	little := below(quarter, ofWhole)
+	little := belowRule(quarter, ofWhole)
 	little.text += ", of what differences cost"
 	all.add(saysLittleOnTop, Measurement{timed: true, Text: "time that the gradient adds to the loss over that of differences, one more loss for each hyperparameter, the largest of three experiments", Setting: three, Ours: quotients,
 		Control: &Control{Text: "differences in its place", Ours: once(1)}}, little)
@@ -74,9 +74,9 @@ func (all *measurements) timings(t *Timings) {
 	all.add(saysMostTime, Measurement{timed: true, Text: "share of lines 3 and 4, the K fits, their loss and its gradient, in the time of CVGM's steps, elastic net",
 		Setting: t.setting(netTiming(published)+", the fits from the last ones", "100 evaluations with the paper's step on one core"), Ours: both,
 		Control: &Control{Text: "a Bayesian search in their place", Ours: evaluating("Bayesian")},
-		Remark:  "To find the gradient, the paper's next sentence splits up the K fits, so that line 4 includes them. Line 4 can also be read as the gradient alone, the next row. " + literally[above(.5, ofWhole).judge(mostly, nil).Verdict]}, above(.5, ofWhole))
+		Remark:  "To find the gradient, the paper's next sentence splits up the K fits, so that line 4 includes them. Line 4 can also be read as the gradient alone, the next row. " + literally[aboveRule(.5, ofWhole).judge(mostly, nil).Verdict]}, aboveRule(.5, ofWhole))
 	all.add(saysMostTime, Measurement{timed: true, Text: "share of the gradient alone in the time of loss and gradient, the largest of three experiments", Setting: three, Ours: mostly, Aside: !math.IsNaN(both.Mean),
-		remarks: byVerdict{ifHolds: "The gradient takes the larger part.", ifFails: "The fits take the larger part: their factors serve the gradient, too."}}, above(.5, ofWhole))
+		remarks: byVerdict{ifHolds: "The gradient takes the larger part.", ifFails: "The fits take the larger part: their factors serve the gradient, too."}}, aboveRule(.5, ofWhole))
 	speedUp := func(k int) experiment.Estimate {
 		name := fmt.Sprintf("cvgm.ElasticNetStep/K=%d/workers=", k)
 		return t.estimate(name+"1", name+"2", func(one, two float64) float64 { return one / two })
@@ -93,11 +93,11 @@ func (all *measurements) timings(t *Timings) {
 		{Text: "time on one core over that on two, K = 128, elastic net", Setting: steps(128), Ours: speedUp(128), Aside: true, remarks: byVerdict{ifFails: "A step of so few small fits is over before a second core helps."}},
 	} {
 		m.timed, m.Control = true, &Control{Text: "one core in the place of two", Ours: once(1)}
-		all.add(saysSplitUp, m, above(1, ofWhole))
+		all.add(saysSplitUp, m, aboveRule(1, ofWhole))
 	}
 	const ours = "cvgm.ElasticNetCold/gradient"
 	all.add(saysSpecialised, Measurement{timed: true, Text: "time of a step of the published code over one here, elastic net",
 		Setting: t.setting(netTiming(published)+", each fit from scratch", fmt.Sprintf("one evaluation with gradient on one core; the published code: %g s, on another machine", publishedStep)),
 		Ours:    t.estimate(ours, ours, func(_, ours float64) float64 { return publishedStep * 1e9 / ours }),
-		Control: &Control{Text: "the published code itself", Ours: once(1)}, Remark: "The two times come from different machines."}, above(2, ofWhole))
+		Control: &Control{Text: "the published code itself", Ours: once(1)}, Remark: "The two times come from different machines."}, aboveRule(2, ofWhole))
 }

@@ -148,9 +148,9 @@ func Pool(claims []Claim, draws []Record) ([]Claim, error) {
 	return pooled, nil
 }
 
-// pool judges the row by the estimates from all draws together. For a part of the row, drawn[part]
+// pool judges the row by the estimates from all draws together. For a part of the row, byPart[part]
 // holds the estimates of the draws, and pooled[part] holds their pooled estimate.
-func (m *Measurement) pool(drawn map[string][]experiment.Estimate, pooled map[string]experiment.Estimate) {
+func (m *Measurement) pool(byPart map[string][]experiment.Estimate, pooled map[string]experiment.Estimate) {
 	oneDraw := *m // holds the estimates of one draw after the other
 	m.Ours = pooled[partOurs]
 	if m.Control != nil {
@@ -166,14 +166,14 @@ func (m *Measurement) pool(drawn map[string][]experiment.Estimate, pooled map[st
 		m.setRule(m.rule.withBound(pooled[partBound]))
 	}
 	m.judge()
-	d := Draws{N: len(drawn[partOurs])}
-	for k, ours := range drawn[partOurs] {
+	d := Draws{N: len(byPart[partOurs])}
+	for k, ours := range byPart[partOurs] {
 		oneDraw.Ours = ours
 		if oneDraw.rule.bound != nil {
-			oneDraw.rule = oneDraw.rule.withBound(drawn[partBound][k])
+			oneDraw.rule = oneDraw.rule.withBound(byPart[partBound][k])
 		}
 		if oneDraw.Beyond != nil {
-			oneDraw.Beyond = &drawn[partBeyond][k]
+			oneDraw.Beyond = &byPart[partBeyond][k]
 		}
 		if oneDraw.rule.judge(oneDraw.Ours, oneDraw.Beyond).Verdict != m.Verdict {
 			d.Flips++

@@ -30,7 +30,7 @@ func drawn(src *synth.Stream, n int, mean float64) []Claim {
 		loss, worst = append(loss, .1*hard), append(worst, hard+.01*src.NormFloat64())
 	}
 	var all measurements
-	all.add(saysEfficient, Measurement{Text: "a mean", Ours: experiment.EstimateOf(v), Control: &Control{Text: "none", Ours: once(0)}}, below(0, difference{.1, "a tenth"}))
+	all.add(saysEfficient, Measurement{Text: "a mean", Ours: experiment.EstimateOf(v), Control: &Control{Text: "none", Ours: once(0)}}, belowRule(0, difference{.1, "a tenth"}))
 	all.add(saysEfficient, Measurement{Text: "little", Ours: experiment.EstimateOf(loss), Beyond: paired(loss, worst)}, littleOf(experiment.EstimateOf(worst), "the worst"))
 	c := Claim{Number: int(saysEfficient) + 1, Measured: all[saysEfficient]}
 	c.judge()
@@ -124,7 +124,7 @@ func TestDrawsArePooled(t *testing.T) {
 func TestDrawsOfWhatIsComputedOnce(t *testing.T) {
 	claim := func(v float64) []Claim {
 		var all measurements
-		all.add(saysEfficient, Measurement{Text: "once"}, below(2, computed))
+		all.add(saysEfficient, Measurement{Text: "once"}, belowRule(2, computedDifference))
 		all[saysEfficient][0].Ours = once(v)
 		c := Claim{Number: int(saysEfficient) + 1, Measured: all[saysEfficient]}
 		c.Measured[0].judge()
@@ -155,7 +155,7 @@ func TestExpectedFlipsAtTheEndsOfScales(t *testing.T) {
 	for _, c := range []struct {
 		of experiment.Estimate
 		r  rule
-	}{{experiment.ShareOf(all), above(.5, ofSets)}, {experiment.ShareOf(make([]float64, 100)), below(.5, ofSets)}, {small, above(-.01, difference{.005, ""})}} {
+	}{{experiment.ShareOf(all), aboveRule(.5, ofSets)}, {experiment.ShareOf(make([]float64, 100)), belowRule(.5, ofSets)}, {small, aboveRule(-.01, difference{.005, ""})}} {
 		m := Measurement{Ours: c.of}
 		m.setRule(c.r)
 		if m.judge(); m.Verdict != Confirmed && c.of.Scale == experiment.Share || m.flipProbability(&m) != 0 {
@@ -249,7 +249,7 @@ func TestReckon(t *testing.T) {
 		e := experiment.Estimate{Mean: -z, N: n}
 		e.Margin = 1.959963984540054
 		m := Measurement{Ours: e}
-		m.setRule(below(0, difference{1e-3, ""}))
+		m.setRule(belowRule(0, difference{1e-3, ""}))
 		m.judge()
 		return m
 	}
@@ -261,7 +261,7 @@ func TestReckon(t *testing.T) {
 	// Outside of the range of a rule with two bounds, the nearer bound is used. At 2.2 standard
 	// errors from the bound .1, p is .0139.
 	far := Measurement{Ours: experiment.Estimate{Mean: .1 + 2.2e-3, Margin: 1.96e-3, N: 100000}}
-	far.setRule(equals(0, .1, ""))
+	far.setRule(equalsRule(0, .1, ""))
 	if far.judge(); far.Verdict != Differs || math.Abs(far.chance()-.0139) > 1e-4 {
 		t.Errorf("%s by chance %v", far.Verdict, far.chance())
 	}

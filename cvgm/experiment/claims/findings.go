@@ -51,7 +51,7 @@ func Findings(claims []Claim) []Finding {
 		if of := byRole[xorAccuracy]; len(of) > 0 {
 			near = fmt.Sprintf(", and CVGM reaches %.3f", of[0].Ours.Mean)
 		}
-		return fmt.Sprintf("The best rule for XOR %s the paper's accuracy %s%s: %s", choose(m.holds(), "has", "does not have"), m.Quoted.Paper, near, m.Text)
+		return fmt.Sprintf("The best rule for XOR %s the paper's accuracy %s%s: %s", choose(m.satisfiesRule(), "has", "does not have"), m.Quoted.Paper, near, m.Text)
 	})
 	return all
 }
@@ -62,11 +62,11 @@ func gradientText(quasiNewton *Measurement, paperStep []*Measurement) string {
 	switch {
 	case quasiNewton.Verdict == NotDecided:
 		return "It is open whether the gradient makes a search faster than a grid"
-	case !quasiNewton.holds():
+	case !quasiNewton.satisfiesRule():
 		return "The gradient does not make a search faster than a grid"
 	case len(paperStep) == 0 || paperStep[0].Verdict == NotDecided:
 		return "A quasi-Newton search is faster than a grid"
-	case paperStep[0].holds():
+	case paperStep[0].satisfiesRule():
 		return "The gradient makes any search faster than a grid"
 	}
 	return "The gradient needs a method that uses it"
@@ -79,14 +79,14 @@ func penaltiesText(loss *Measurement, gradient, paperBox []*Measurement) string 
 	if loss.Verdict == NotDecided {
 		return "it is open whether the CV loss helps"
 	}
-	if !loss.holds() {
+	if !loss.satisfiesRule() {
 		return "the CV loss does not help"
 	}
 	if len(gradient) == 0 {
 		return "the CV loss helps"
 	}
 	switch g := gradient[0]; {
-	case g.Verdict == Confirmed && len(paperBox) > 0 && !paperBox[0].holds():
+	case g.Verdict == Confirmed && len(paperBox) > 0 && !paperBox[0].satisfiesRule():
 		return "the CV loss helps; against random search its gradient helps further in a wide box, " + byVerdict{ifFails: "but not in the paper's", ifOpen: "and in the paper's that is open"}.text(paperBox[0])
 	case g.Verdict == Confirmed:
 		return "the CV loss helps, and its gradient helps further"

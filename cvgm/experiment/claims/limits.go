@@ -30,7 +30,7 @@ func LimitsOf(claims []Claim) Limits {
 				l.Moved = append(l.Moved, f.Name)
 			}
 		}
-		if strings.Contains(f.Row.Setting, beside) {
+		if strings.Contains(f.Row.Setting, otherSetting) {
 			l.NotThePapers = append(l.NotThePapers, f.Name)
 		}
 	}

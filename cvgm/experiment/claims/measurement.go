@@ -85,14 +85,15 @@ const (
 // is small, even if the estimate is far from the bound. For a value that is computed only once,
 // Tells returns 0.
 func (m *Measurement) Tells() float64 {
-	e, bound := m.tested(), m.middle()
+	e, bound := m.testedEstimate(), m.middleOfRule()
 	return Telling * max(e.SEAt(bound-2*m.Smallest), e.SEAt(bound), e.SEAt(bound+2*m.Smallest))
 }
 
-// middle returns the value from which differences are measured. For a rule with one bound, this
-// value is the bound. For a rule with two bounds, it is the middle between them. For a measured
-// bound, it is 0, because the rule then judges the difference between the estimate and the bound.
-func (m *Measurement) middle() float64 {
+// middleOfRule returns the value from which differences are measured. For a rule with one bound,
+// this value is the bound. For a rule with two bounds, it is the middle between them. For a
+// measured bound, it is 0, because the rule then judges the difference between the estimate and the
+// bound.
+func (m *Measurement) middleOfRule() float64 {
 	bound, oneSided := m.rule.oneSided()
 	switch {
 	case m.rule.bound != nil:
@@ -103,8 +104,8 @@ func (m *Measurement) middle() float64 {
 	return (m.rule.low + m.rule.high) / 2
 }
 
-// tested returns the estimate that decides the verdict.
-func (m *Measurement) tested() experiment.Estimate {
+// testedEstimate returns the estimate that decides the verdict.
+func (m *Measurement) testedEstimate() experiment.Estimate {
 	switch {
 	case m.Beyond != nil:
 		return *m.Beyond
@@ -127,7 +128,7 @@ func (b byVerdict) text(m *Measurement) string {
 	switch {
 	case m.Verdict == NotDecided:
 		return b.ifOpen
-	case m.holds():
+	case m.satisfiesRule():
 		return b.ifHolds
 	case m.Size == Negligible && b.ifNegligible != "":
 		return b.ifNegligible
@@ -135,8 +136,8 @@ func (b byVerdict) text(m *Measurement) string {
 	return b.ifFails
 }
 
-// holds reports whether the measurement satisfies the rule.
-func (m *Measurement) holds() bool {
+// satisfiesRule reports whether the measurement satisfies the rule.
+func (m *Measurement) satisfiesRule() bool {
 	return m.Verdict == Confirmed || m.Verdict == TooLittle || m.Verdict == Identity
 }
 

@@ -10,7 +10,7 @@ type Position struct{ Low, At, High float64 } // Low and High are the ends of th
 // Position returns the position of the estimate. If the estimate has no interval, the second result
 // is false.
 func (m *Measurement) Position() (Position, bool) {
-	e, middle := m.tested(), m.middle()
+	e, middle := m.testedEstimate(), m.middleOfRule()
 	if !e.Repeated() || !(m.Smallest > 0) || math.IsNaN(e.Mean) {
 		return Position{}, false
 	}

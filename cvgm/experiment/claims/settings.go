@@ -32,9 +32,9 @@ func describe(parts ...any) string {
 	return strings.Join(all, "; ")
 }
 
-// The constant beside is a phrase for the setting of a row. A row has this phrase if its splits,
-// start or box are not the paper's.
-const beside = "in the place of the paper's"
+// otherSetting is a phrase for the setting of a row. A row has this phrase if its splits, start or
+// box are not the paper's.
+const otherSetting = "in the place of the paper's"
 
 // splitsBesidePaper returns a note on the number k of splits of a row. The text of the row's
 // setting begins with this note. If k is the paper's number, splitsBesidePaper returns "".
@@ -42,7 +42,7 @@ func splitsBesidePaper(k, paper int) string {
 	if k == paper {
 		return ""
 	}
-	return fmt.Sprintf("K = %d splits %s %d", k, beside, paper)
+	return fmt.Sprintf("K = %d splits %s %d", k, otherSetting, paper)
 }
 
 // pick returns phrases that describe the parameters of p with the given names. If no names are
@@ -117,7 +117,7 @@ func startBesidePaper(p elasticnet.PenaltyCVGM) string {
 	if p.StartLambda1 == paper.StartLambda1 && p.StartLambda2 == paper.StartLambda2 {
 		return ""
 	}
-	return fmt.Sprintf("start λ1 = %.6g, λ2 = %.6g %s %g, %g", p.StartLambda1, p.StartLambda2, beside, paper.StartLambda1, paper.StartLambda2)
+	return fmt.Sprintf("start λ1 = %.6g, λ2 = %.6g %s %g, %g", p.StartLambda1, p.StartLambda2, otherSetting, paper.StartLambda1, paper.StartLambda2)
 }
 
 func boxBesidePaper(high float64) string {
@@ -125,7 +125,7 @@ func boxBesidePaper(high float64) string {
 	if high == paper {
 		return ""
 	}
-	return fmt.Sprintf("box up to %.6g %s %g", math.Pow(10, high), beside, math.Pow(10, paper))
+	return fmt.Sprintf("box up to %.6g %s %g", math.Pow(10, high), otherSetting, math.Pow(10, paper))
 }
 
 func stabilitySides(p stability.StabilityParams) string {

@@ -92,9 +92,9 @@ func on(scale experiment.Scale, e experiment.Estimate) experiment.Estimate {
 // A rule turns a measurement into a verdict. The rule holds for a true value between the numbers
 // low and high.
 type rule struct {
-	text      string
-	low, high float64
-	open      bool // low and high themselves are excluded
+	text         string
+	low, high    float64
+	excludesEnds bool // low and high themselves are excluded
 	// minSize is the smallest distance from a bound that matters. For a value that is computed only
 	// once, it does not affect the verdict.
 	minSize difference
@@ -149,59 +149,59 @@ func (d difference) perDoublings(smallest, largest int) difference {
 	return difference{d.size / n, fmt.Sprintf("%g over the %.2g doublings from N = %d to %d; %s", d.size, n, smallest, largest, d.why)}
 }
 
-// equals returns a rule that requires a number near want. The difference may be at most tol, which
-// is also the smallest difference that matters.
-func equals(want, tol float64, why string) rule {
-	return rule{text: fmt.Sprintf("within %.4g of %g", tol, want), low: want - tol, high: want + tol, minSize: difference{tol, why}}
+// equalsRule returns a rule that requires a value near the parameter number. The difference may be
+// at most tol, which is also the smallest difference that matters.
+func equalsRule(number, tol float64, why string) rule {
+	return rule{text: fmt.Sprintf("within %.4g of %g", tol, number), low: number - tol, high: number + tol, minSize: difference{tol, why}}
 }
 
-// zero returns a rule that requires the value 0, up to the smallest difference that matters.
-func zero(d difference) rule { return equals(0, d.size, d.why) }
+// zeroRule returns a rule that requires the value 0, up to the smallest difference that matters.
+func zeroRule(d difference) rule { return equalsRule(0, d.size, d.why) }
 
-// exactly returns a rule that requires a value equal to the number want, a count.
-func exactly(want float64) rule {
-	return rule{text: fmt.Sprintf("%g", want), low: want, high: want, minSize: difference{0, "a count"}}
+// countRule returns a rule that requires a value equal to the parameter number, a count.
+func countRule(number float64) rule {
+	return rule{text: fmt.Sprintf("%g", number), low: number, high: number, minSize: difference{0, "a count"}}
 }
 
 // asPrinted requires a number that rounds to the printed number.
-func asPrinted(q Quoted) rule { return within(q, 0) }
+func asPrinted(q Quoted) rule { return withinRule(q, 0) }
 
 // withinOne returns a rule that requires a rate near the printed number. The rate is a share of n
 // examples. It may differ from the printed number by half a unit of the last printed digit, plus
 // 1/n. Two programs that count on the same test set may differ by one example, because the example
 // lies on the boundary.
 func withinOne(q Quoted, n int) rule {
-	r := within(q, 1/float64(n))
+	r := withinRule(q, 1/float64(n))
 	r.text = fmt.Sprintf("within one of %d examples of %s", n, q.Paper)
 	r.minSize.why = "one example, and the rounding of the printed number"
 	return r
 }
 
-// within returns a rule that requires a value near the printed number. The value may differ from
-// the printed number by half a unit of the last printed digit, plus the tolerance tol. The bounds
-// of the rule are slightly wider, because the rounding of float64 must not decide.
-func within(q Quoted, tol float64) rule {
+// withinRule returns a rule that requires a value near the printed number. The value may differ
+// from the printed number by half a unit of the last printed digit, plus the tolerance tol. The
+// bounds of the rule are slightly wider, because the rounding of float64 must not decide.
+func withinRule(q Quoted, tol float64) rule {
 	_, decimals, _ := strings.Cut(q.Paper, ".")
 	tol += math.Pow(10, -float64(len(decimals))) / 2
-	r := equals(number64(q.Paper), tol*(1+1e-9), "the rounding of the printed number")
+	r := equalsRule(number64(q.Paper), tol*(1+1e-9), "the rounding of the printed number")
 	r.text = "rounds to " + q.Paper
 	return r
 }
 
-// above returns a rule that requires a value above the bound. The parameter d is the smallest
+// aboveRule returns a rule that requires a value above the bound. The parameter d is the smallest
 // difference that matters if there are repetitions. For a value that is computed only once, d is
 // zero.
-func above(bound float64, d difference) rule {
-	return rule{text: "above " + short(bound), low: bound, high: math.Inf(1), open: true, minSize: d}
+func aboveRule(bound float64, d difference) rule {
+	return rule{text: "above " + short(bound), low: bound, high: math.Inf(1), excludesEnds: true, minSize: d}
 }
 
-func below(bound float64, d difference) rule {
-	return rule{text: "below " + short(bound), low: math.Inf(-1), high: bound, open: true, minSize: d}
+func belowRule(bound float64, d difference) rule {
+	return rule{text: "below " + short(bound), low: math.Inf(-1), high: bound, excludesEnds: true, minSize: d}
 }
 
 // The variable computed is the smallest difference that matters for a value without sampling error.
 // It is 0, so every difference between the value and its bound matters.
-var computed = difference{0, "the value has no error but rounding"}
+var computedDifference = difference{0, "the value has no error but rounding"}
 
 // ofAllSets is a rule for a distance in standard deviations, which must be at most 1.96. Of all
 // data sets or test sets, 95 % are within this distance.
@@ -226,7 +226,7 @@ func littleOf(worst experiment.Estimate, choice string) rule {
 }
 
 func littleBound(bound experiment.Estimate, choice string) rule {
-	r := below(bound.Mean, difference{bound.Mean, "a quarter of what " + choice + " loses"})
+	r := belowRule(bound.Mean, difference{bound.Mean, "a quarter of what " + choice + " loses"})
 	r.bound, r.badChoice = &bound, choice
 	r.text = fmt.Sprintf("below %s, a quarter of what %s loses", short(bound.Mean), choice)
 	return r
@@ -256,7 +256,7 @@ func (r rule) proved() rule {
 
 // oneSided returns the bound of a rule with one bound: a rule that requires values above a number,
 // or below a number. For other rules, its second result is false.
-func (r rule) oneSided() (bound float64, is bool) {
+func (r rule) oneSided() (bound float64, isOneSided bool) {
 	switch {
 	case math.IsInf(r.low, 0):
 		return r.high, true
@@ -266,11 +266,11 @@ func (r rule) oneSided() (bound float64, is bool) {
 	return 0, false
 }
 
-// judge judges the estimate m by the rule. It uses the argument excess only if the bound of the
+// judge judges the estimate m by the rule. It uses the argument overBound only if the bound of the
 // rule is measured. The argument is the estimate of m minus the bound. If it is nil, judge computes
 // this difference, and assumes that m and the bound are independent.
-func (r rule) judge(m experiment.Estimate, excess *experiment.Estimate) Judgement {
-	j := r.plain(m, excess)
+func (r rule) judge(m experiment.Estimate, overBound *experiment.Estimate) Judgement {
+	j := r.plainJudgement(m, overBound)
 	switch {
 	case j.Verdict == Confirmed && r.ifHolds != "":
 		j.Verdict = r.ifHolds
@@ -280,9 +280,9 @@ func (r rule) judge(m experiment.Estimate, excess *experiment.Estimate) Judgemen
 	return j
 }
 
-// plain judges as judge does, but without the special verdicts of the rule. If the estimate decides
-// the rule, the verdict is Confirmed or Differs.
-func (r rule) plain(m experiment.Estimate, beyond *experiment.Estimate) Judgement {
+// plainJudgement judges as judge does, but without the special verdicts of the rule. If the
+// estimate decides the rule, the verdict is Confirmed or Differs.
+func (r rule) plainJudgement(m experiment.Estimate, beyond *experiment.Estimate) Judgement {
 	bound, oneSided := r.oneSided()
 	switch {
 	case math.IsNaN(m.Mean):
@@ -294,7 +294,7 @@ func (r rule) plain(m experiment.Estimate, beyond *experiment.Estimate) Judgemen
 	case oneSided:
 		return r.judgeSide(m, bound)
 	}
-	j := Judgement{Sign: side(m, (r.low+r.high)/2), Size: Unclear, Verdict: NotDecided}
+	j := Judgement{Sign: sideOf(m, (r.low+r.high)/2), Size: Unclear, Verdict: NotDecided}
 	switch low, high := m.Interval(.9); {
 	case r.low <= low && high <= r.high:
 		j.Size, j.Verdict = Negligible, Confirmed
@@ -305,16 +305,16 @@ func (r rule) plain(m experiment.Estimate, beyond *experiment.Estimate) Judgemen
 }
 
 func (r rule) judgeOnce(v float64) Verdict {
-	if r.low < v && v < r.high || !r.open && (v == r.low || v == r.high) {
+	if r.low < v && v < r.high || !r.excludesEnds && (v == r.low || v == r.high) {
 		return Confirmed
 	}
 	return Differs
 }
 
-// Weigh compares a difference with 0, and with the smallest difference that matters. Its verdict
-// judges the statement that the difference is below 0.
-func Weigh(e experiment.Estimate, matters float64) Judgement {
-	return below(0, difference{size: matters}).judge(e, nil)
+// Weigh compares a difference with 0, and with the smallest relevant difference. Its verdict judges
+// the statement that the difference is below 0.
+func Weigh(e experiment.Estimate, relevant float64) Judgement {
+	return belowRule(0, difference{size: relevant}).judge(e, nil)
 }
 
 // judgeSide judges m by a rule with one bound.
@@ -323,7 +323,7 @@ func (r rule) judgeSide(m experiment.Estimate, bound float64) Judgement {
 	if bound == r.high {
 		want = Below
 	}
-	j := Judgement{Sign: side(m, bound), Size: Unclear, Verdict: NotDecided}
+	j := Judgement{Sign: sideOf(m, bound), Size: Unclear, Verdict: NotDecided}
 	switch low, high := m.Interval(.9); {
 	case low > bound-r.minSize.size && high < bound+r.minSize.size:
 		j.Size = Negligible
@@ -348,7 +348,7 @@ func (r rule) judgeLittle(m experiment.Estimate, beyond *experiment.Estimate) Ju
 		d := r.lessBound(m)
 		beyond = &d
 	}
-	j := Judgement{Sign: side(m, 0), Size: Unclear, Verdict: NotDecided}
+	j := Judgement{Sign: sideOf(m, 0), Size: Unclear, Verdict: NotDecided}
 	switch low, high := beyond.Interval(.9); {
 	case high < 0:
 		j.Size, j.Verdict = Negligible, Confirmed
@@ -373,8 +373,8 @@ func (r rule) lessBound(m experiment.Estimate) experiment.Estimate {
 	return m
 }
 
-// side returns the side of the bound on which the 95 % interval of the estimate m lies.
-func side(m experiment.Estimate, bound float64) Side {
+// sideOf returns the side of the bound on which the 95 % interval of the estimate m lies.
+func sideOf(m experiment.Estimate, bound float64) Side {
 	switch low, high := m.Interval(.95); {
 	case low > bound:
 		return Above
@@ -384,8 +384,8 @@ func side(m experiment.Estimate, bound float64) Side {
 	return Even
 }
 
-// minus returns the estimate of the negative quantity.
-func minus(m experiment.Estimate) experiment.Estimate { return m.Times(-1) }
+// negated returns the estimate of the negative quantity.
+func negated(m experiment.Estimate) experiment.Estimate { return m.Times(-1) }
 
 // conjunction returns the verdict on a sentence that joins several judged statements by "and". It
 // returns the first verdict of the following list that any of the statements has.

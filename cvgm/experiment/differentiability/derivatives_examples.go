@@ -41,11 +41,11 @@ func directions(src synth.Source, d learn.Data, hyper []float64, names ...string
 		direction{"y", learn.Grad{Y: normals(src, n)}})
 }
 
-// moved returns the data and the hyperparameters after they have moved by t times the direction. If
-// the argument labels is true, the labels y_i are ±1 and must not change. In this case, moved adds
-// t·dy_i·y_i·x_i to x_i instead of adding t·dy_i to y_i. This is equivalent, because y_i² = 1 and
-// the learner depends only on y_i·x_i.
-func (v direction) moved(t float64, d learn.Data, hyper []float64, labels bool) (learn.Data, []float64) {
+// movedData returns the data and the hyperparameters after they have moved by t times the
+// direction. If the argument labels is true, the labels y_i are ±1 and must not change. In this
+// case, movedData adds t·dy_i·y_i·x_i to x_i instead of adding t·dy_i to y_i. This is equivalent,
+// because y_i² = 1 and the learner depends only on y_i·x_i.
+func (v direction) movedData(t float64, d learn.Data, hyper []float64, labels bool) (learn.Data, []float64) {
 	d.X, hyper = movedMatrix(d.Dense(), t, v.X), movedVector(hyper, t, v.Hyper)
 	if !labels {
 		d.Y = movedVector(d.Y, t, v.Y)
@@ -59,12 +59,12 @@ func (v direction) moved(t float64, d learn.Data, hyper []float64, labels bool) 
 
 // pair returns the inner product ⟨g, v⟩.
 func (v direction) pair(g *learn.Grad) float64 {
-	return inner([][]float64{g.Hyper, entries(g.X), g.Y}, [][]float64{v.Hyper, entries(v.X), v.Y})
+	return innerProduct([][]float64{g.Hyper, entries(g.X), g.Y}, [][]float64{v.Hyper, entries(v.X), v.Y})
 }
 
-// inner returns the inner product of two lists of vectors, a and b. A nil vector in b stands for
-// zeros.
-func inner(a, b [][]float64) float64 {
+// innerProduct returns the inner product of two lists of vectors, a and b. A nil vector in b stands
+// for zeros.
+func innerProduct(a, b [][]float64) float64 {
 	var s float64
 	for k, v := range b {
 		if v != nil {
@@ -97,7 +97,7 @@ func (p DerivativesParams) learner(l learn.ForwardLearner, draw func(src synth.S
 				return err
 			}
 			err := c.add(v.input, v.pair(g), floats.Dot(cotangent, forward), func(t float64) (float64, error) {
-				d, hyper := v.moved(t, d, hyper, labels)
+				d, hyper := v.movedData(t, d, hyper, labels)
 				err := experiment.Fit(ctx, l, d, theta, hyper)
 				return floats.Dot(cotangent, theta), err
 			})
@@ -137,7 +137,7 @@ func (p DerivativesParams) checkKernelSVM(ctx context.Context, c *checker, src *
 			return err
 		}
 		err := c.add(v.input, v.pair(g), math.NaN(), func(t float64) (float64, error) {
-			d, hyper := v.moved(t, d, hyper, false)
+			d, hyper := v.movedData(t, d, hyper, false)
 			return decide(d, hyper, at)
 		})
 		if err != nil {
@@ -201,7 +201,7 @@ func checkQP(_ context.Context, c *checker, src *synth.Stream) error {
 		weigh := func(z, lambda, nu []float64) float64 {
 			return floats.Dot(dz, z) + floats.Dot(dlambda, lambda) + floats.Dot(dnu, nu)
 		}
-		back := inner([][]float64{entries(g.Q), g.P, entries(g.G), g.H, entries(g.A), g.B}, [][]float64{entries(v.Q), v.P, entries(v.G), v.H, entries(v.A), v.B})
+		back := innerProduct([][]float64{entries(g.Q), g.P, entries(g.G), g.H, entries(g.A), g.B}, [][]float64{entries(v.Q), v.P, entries(v.G), v.H, entries(v.A), v.B})
 		err := c.add(v.input, back, weigh(z, lambda, nu), func(t float64) (float64, error) {
 			moved := qpdiff.QP{
 				Q: movedMatrix(problem.Q, t, v.Q), P: movedVector(problem.P, t, v.P), G: movedMatrix(problem.G, t, v.G),

@@ -143,7 +143,7 @@ func (k *RangeCounterexample) measure() error {
 	}
 	x, lambda := s.Z[0], s.Lambda[0]
 	_, err := derivative()
-	if k.Weak, k.Refusal, err = refused(err); err != nil {
+	if k.Weak, k.Refusal, err = refusal(err); err != nil {
 		return err
 	}
 	dz := make([]float64, 1)
@@ -181,7 +181,7 @@ func (k *RangeCounterexample) measure() error {
 		}},
 	}
 	_, err = rule.Differentiate([]float64{x}, []float64{lambda}, nil, []float64{0})
-	_, k.Rule, err = refused(err)
+	_, k.Rule, err = refusal(err)
 	return err
 }
 
@@ -262,7 +262,7 @@ func (p DifferentiabilityLimitsParams) discontinuousLoss(ctx context.Context, l 
 		l.C, l.ZeroOne, l.Logistic, l.Slope = append(l.C, c), append(l.ZeroOne, z), append(l.Logistic, s), append(l.Slope, grad[0])
 	}
 	_, err = zeroOne.EvalContext(ctx, grad, l.C[:1])
-	_, l.Refusal, err = refused(err)
+	_, l.Refusal, err = refusal(err)
 	return err
 }
 
@@ -354,6 +354,6 @@ func sharedMultipliers(r *Limits) error {
 	r.Primal = g.P[1]
 	g = qpdiff.QPGrad{P: make([]float64, 2)}
 	var err error
-	_, r.Multipliers, err = refused(s.VJP(nil, &g, nil, []float64{1, 0}, nil))
+	_, r.Multipliers, err = refusal(s.VJP(nil, &g, nil, []float64{1, 0}, nil))
 	return err
 }

@@ -351,7 +351,7 @@ func (k *LossKink) measure(ctx context.Context) error {
 		return err
 	}
 	var err error
-	if _, k.Refusal, err = refused(l.VJP(nil, &learn.Grad{Hyper: make([]float64, losses)}, []float64{1})); err != nil {
+	if _, k.Refusal, err = refusal(l.VJP(nil, &learn.Grad{Hyper: make([]float64, losses)}, []float64{1})); err != nil {
 		return err
 	}
 	slope, along := make([]float64, 1), make([]float64, losses)
@@ -378,10 +378,10 @@ func (b *BayesErratum) measure() error {
 		return err
 	}
 	b.Rings, b.RingsTest = ringsSetup.Rule.Accuracy, ringsSetup.Rule.SampleAccuracy(synth.Data{X: ringsSetup.Test.Dense(), Y: ringsSetup.Test.Y})
-	inner, outer := 0., rings.OuterRadius // a point at the radius inner has the label −1
+	innerRadius, outer := 0., rings.OuterRadius // a point at innerRadius has the label −1
 	for range 100 {
-		if middle := (inner + outer) / 2; ringsSetup.Rule.Label([]float64{middle, 0}) < 0 {
-			inner = middle
+		if middle := (innerRadius + outer) / 2; ringsSetup.Rule.Label([]float64{middle, 0}) < 0 {
+			innerRadius = middle
 		} else {
 			outer = middle
 		}

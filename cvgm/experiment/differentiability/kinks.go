@@ -35,11 +35,11 @@ type Kink struct {
 	Input, Value, Slope []float64
 }
 
-// refused examines err, the error of a derivative. If err means that the derivative does not exist,
-// refused returns the weak rows or entries and the text of err. Otherwise the result failure is
+// refusal examines err, the error of a derivative. If err means that the derivative does not exist,
+// refusal returns the weak rows or entries and the text of err. Otherwise the result failure is
 // err. If err is nil, failure is a new error, because a derivative was returned although none
 // exists.
-func refused(err error) (weak []int, words string, failure error) {
+func refusal(err error) (weak []int, words string, failure error) {
 	var n *qpdiff.NotDifferentiableError
 	if errors.As(err, &n) {
 		return slices.Concat(n.Weak.Rows, n.Weak.Coords), err.Error(), nil
@@ -77,7 +77,7 @@ func (p LinearProblem) kink(ctx context.Context, k *Kink, d learn.Data, strict, 
 	}
 	at := path.theta[k.Entry]
 	_, err := path.derivative(k.Entry)
-	if k.Weak, k.Refusal, err = refused(err); err != nil {
+	if k.Weak, k.Refusal, err = refusal(err); err != nil {
 		return err
 	}
 	if err := general.fit(k.At); err != nil {
@@ -89,7 +89,7 @@ func (p LinearProblem) kink(ctx context.Context, k *Kink, d learn.Data, strict, 
 	if err := k.measureSides(path, at); err != nil {
 		return err
 	}
-	return k.follow(path)
+	return k.followEntry(path)
 }
 
 // A lambda1Path is the solution of a learner as a function of λ1. It holds the result of the last
@@ -209,8 +209,8 @@ func (k *Kink) measureSides(path lambda1Path, entryAtKink float64) error {
 	return nil
 }
 
-// follow sets the values and slopes of the entry around the kink.
-func (k *Kink) follow(path lambda1Path) error {
+// followEntry sets the values and slopes of the entry around the kink.
+func (k *Kink) followEntry(path lambda1Path) error {
 	for _, l := range linspace(.97*k.At, 1.03*k.At, 121) {
 		if math.Abs(l-k.At) < 1e-9*k.At {
 			l = k.At
@@ -220,7 +220,7 @@ func (k *Kink) follow(path lambda1Path) error {
 		}
 		s, err := path.derivative(k.Entry)
 		if err != nil {
-			if _, _, err := refused(err); err != nil {
+			if _, _, err := refusal(err); err != nil {
 				return err
 			}
 			s = math.NaN()

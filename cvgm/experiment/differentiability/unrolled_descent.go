@@ -47,8 +47,8 @@ func (l *unrolledDescent) Reset() { l.path = nil }
 
 func (l *unrolledDescent) SetContext(ctx context.Context) { l.ctx = ctx }
 
-// ended returns the error of the context.
-func (l *unrolledDescent) ended() error {
+// contextError returns the error of the context.
+func (l *unrolledDescent) contextError() error {
 	if l.ctx == nil {
 		return nil
 	}
@@ -68,7 +68,7 @@ func (l *unrolledDescent) Fit(theta, hyper []float64) error {
 	}
 	g := make([]float64, k)
 	for t := range l.Steps {
-		if err := l.ended(); err != nil {
+		if err := l.contextError(); err != nil {
 			l.path = nil
 			return err
 		}
@@ -113,7 +113,7 @@ func (l *unrolledDescent) VJP(_ *qpdiff.Workspace, g *learn.Grad, dtheta []float
 	back, hv := make([]float64, k), make([]float64, k)
 	var deta, dmu float64
 	for t := l.Steps - 1; t >= 0; t-- {
-		if err := l.ended(); err != nil {
+		if err := l.contextError(); err != nil {
 			return err
 		}
 		theta, before := l.path[t], l.path[max(t-1, 0)]

@@ -263,8 +263,8 @@ func withCondition(train learn.Data, condition float64) (learn.Data, error) {
 	return learn.Data{X: x, Y: train.Y[:n]}, nil
 }
 
-// single returns the data rounded to single precision.
-func single(d learn.Data) learn.Data {
+// toSingle returns the data rounded to single precision.
+func toSingle(d learn.Data) learn.Data {
 	r := learn.Data{X: mat.DenseCopyOf(d.X), Y: make([]float64, len(d.Y))}
 	r.Dense().Apply(func(_, _ int, v float64) float64 { return float64(float32(v)) }, r.X)
 	for i, v := range d.Y {
@@ -281,7 +281,7 @@ func (p UnrolledParams) precision(ctx context.Context, train, test learn.Data, c
 	if err != nil {
 		return m, err
 	}
-	train, test = single(train), single(test)
+	train, test = toSingle(train), toSingle(test)
 	lambda := float64(float32(1 / condition))
 	d := descent{steps: slices.Max(p.UnrolledSteps), rate: float64(float32(1 / (1 + lambda)))}
 	again := d

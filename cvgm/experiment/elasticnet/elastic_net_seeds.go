@@ -129,18 +129,18 @@ func (p ElasticNetSeedsParams) Run(ctx context.Context, hooks experiment.Hooks) 
 // summariseBoxes sets the fields that are shares of the data sets, and compares the wide box with
 // the paper's box.
 func (r *Seeds) summariseBoxes(seeds []seedLosses) {
-	paper, wideBox := r.Params.SearchBox, r.Params.wide()
+	paper, wideBox := r.Params.SearchBox, r.Params.wideBox()
 	for _, losses := range seeds {
 		r.Minimum = append(r.Minimum, losses.Minimum)
 	}
 	over := func(counted func(m Minimum) bool) experiment.Estimate {
 		var shares []float64
 		for _, m := range r.Minimum {
-			shares = append(shares, share(counted(m)))
+			shares = append(shares, shareOf(counted(m)))
 		}
 		return experiment.ShareOf(shares)
 	}
-	r.MinimumOutside = over(func(m Minimum) bool { return !paper.inside(m.At) })
+	r.MinimumOutside = over(func(m Minimum) bool { return !paper.isInside(m.At) })
 	r.MinimumAbove = over(func(m Minimum) bool { return max(m.At[0], m.At[1]) > math.Pow(10, paper.BoxHigh) })
 	r.OnEdge = over(func(m Minimum) bool { return paper.onEdge(m.Grid) })
 	r.OnUpper = over(func(m Minimum) bool { return paper.onUpper(m.Grid) })
@@ -152,16 +152,16 @@ func (r *Seeds) summariseBoxes(seeds []seedLosses) {
 	less.RandomCV, less.RandomTest = experiment.Compare(wide.CV, narrow.CV), experiment.Compare(wide.Test, narrow.Test)
 }
 
-// share returns 1 if cond is true, and otherwise 0.
-func share(cond bool) float64 {
+// shareOf returns 1 if cond is true, and otherwise 0.
+func shareOf(cond bool) float64 {
 	if cond {
 		return 1
 	}
 	return 0
 }
 
-// wide returns the wide box, with the same numbers of points as the paper's box.
-func (p ElasticNetSeedsParams) wide() SearchBox {
+// wideBox returns the wide box, with the same numbers of points as the paper's box.
+func (p ElasticNetSeedsParams) wideBox() SearchBox {
 	return SearchBox{GridPoints: p.GridPoints, RandomPoints: p.RandomPoints, BoxLow: p.WideLow, BoxHigh: p.WideHigh}
 }
 
@@ -193,8 +193,8 @@ func (p ElasticNetSeedsParams) seed(ctx context.Context, seed uint64) (losses se
 	}{
 		{Exhaustive, "exhaustive search", p.Exhaustive()},
 		{Random, "random search", p.Random(func() cvgm.Source { return synth.NewStream(seed, "elastic net: random search") })},
-		{WideExhaustive, "exhaustive search, wide box", p.wide().Exhaustive()},
-		{WideRandom, "random search, wide box", p.wide().Random(func() cvgm.Source { return synth.NewStream(seed, "elastic net: random search, wide box") })},
+		{WideExhaustive, "exhaustive search, wide box", p.wideBox().Exhaustive()},
+		{WideRandom, "random search, wide box", p.wideBox().Random(func() cvgm.Source { return synth.NewStream(seed, "elastic net: random search, wide box") })},
 	} {
 		best, err := search.Best(s.Search(ctx, m.searcher))
 		if err != nil {

@@ -60,7 +60,7 @@ func TestElasticNetMinimumAndBoxes(t *testing.T) {
 				t.Errorf("seed %d: minimum %v, %s %v", i, m.CV, method.Name, method.CV[i])
 			}
 		}
-		if !p.inside(m.Grid) || !p.wide().inside(m.Wide) {
+		if !p.isInside(m.Grid) || !p.wideBox().isInside(m.Wide) {
 			t.Errorf("seed %d: %+v", i, m)
 		}
 	}
@@ -68,8 +68,8 @@ func TestElasticNetMinimumAndBoxes(t *testing.T) {
 	for at, want := range map[[2]float64][2]bool{
 		{.01, .01}: {true, false}, {.1, .01}: {true, true}, {.01, 1e-4}: {true, true}, {.2, .01}: {false, true}, {.01, 1e-7}: {false, true},
 	} {
-		if b.inside(at) != want[0] || b.onEdge(at) != want[1] {
-			t.Errorf("%v: inside %v, on the edge %v", at, b.inside(at), b.onEdge(at))
+		if b.isInside(at) != want[0] || b.onEdge(at) != want[1] {
+			t.Errorf("%v: inside %v, on the edge %v", at, b.isInside(at), b.onEdge(at))
 		}
 	}
 }

@@ -96,8 +96,8 @@ func (b SearchBox) Random(src func() cvgm.Source) search.Searcher {
 // the spacing of any grid.
 const boxTol = 1e-9
 
-// inside reports whether both penalties lie in the box. The edges belong to the box.
-func (b SearchBox) inside(at [2]float64) bool {
+// isInside reports whether both penalties lie in the box. The edges belong to the box.
+func (b SearchBox) isInside(at [2]float64) bool {
 	low, high := math.Pow(10, b.BoxLow), math.Pow(10, b.BoxHigh)
 	return min(at[0], at[1]) >= low*(1-boxTol) && max(at[0], at[1]) <= high*(1+boxTol)
 }

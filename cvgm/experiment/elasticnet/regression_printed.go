@@ -114,7 +114,7 @@ func (p RegressionPrintedParams) measure(ctx context.Context, seed uint64) (c re
 		}
 		others := p.Samples - p.Train
 		tests := map[int]learn.Data{
-			TestOtherRows: experiment.Pick(s.Test, count(0, others)), TestFreshRows: experiment.Pick(s.Test, count(others, p.Test)), TestSecondCall: second,
+			TestOtherRows: experiment.Pick(s.Test, countFrom(0, others)), TestFreshRows: experiment.Pick(s.Test, countFrom(others, p.Test)), TestSecondCall: second,
 		}
 		if scale == 1 {
 			tests = map[int]learn.Data{TestPrintedCall: second}
@@ -141,8 +141,8 @@ func risks(s *experiment.Setup, test learn.Data, last []float64) (r [3]float64, 
 	return r, nil
 }
 
-// count returns the n numbers start, start + 1, ….
-func count(start, n int) []int {
+// countFrom returns the n numbers start, start + 1, ….
+func countFrom(start, n int) []int {
 	v := make([]int, n)
 	for i := range v {
 		v[i] = start + i

@@ -150,7 +150,7 @@ func (a partsProblem) measure(ctx context.Context, v Variant, seed uint64) (c pa
 	if err != nil {
 		return c, err
 	}
-	parts, err := a.parts(v.exact(), seed)
+	parts, err := a.parts(v.exactVariant(), seed)
 	if err != nil {
 		return c, err
 	}

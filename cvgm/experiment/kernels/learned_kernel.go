@@ -131,7 +131,7 @@ func (p LearnedKernel) stepper(v Variant, draw drawKernel) (*experiment.Stepper,
 	}
 	w := &experiment.Stepper{Setup: s, Searcher: GradientDescent(p.StepSize, math.MaxInt-1)}
 	if v.detached() {
-		w.Exact, err = p.setup(v.exact(), draw)
+		w.Exact, err = p.setup(v.exactVariant(), draw)
 	}
 	return w, err
 }
@@ -177,7 +177,7 @@ func (p LearnedKernel) runVariant(ctx context.Context, v Variant, draw drawKerne
 		run.CVLoss = append(run.CVLoss, state.CVLoss)
 		run.Accuracy = append(run.Accuracy, on.Accuracy)
 		run.Cosine = append(run.Cosine, state.Cosine)
-		if p.shown(state.Step) {
+		if p.hasManifold(state.Step) {
 			m, err := newManifold(state.Model, w.Test.Dense())
 			if err != nil {
 				return run, err
@@ -203,9 +203,9 @@ func (p LearnedKernel) runVariant(ctx context.Context, v Variant, draw drawKerne
 	return run, nil
 }
 
-// shown reports whether the result contains the manifold after the given step. If a number in
+// hasManifold reports whether the result contains the manifold after the given step. If a number in
 // ManifoldSteps exceeds the number of steps, the last step takes its place.
-func (p LearnedKernel) shown(step int) bool {
+func (p LearnedKernel) hasManifold(step int) bool {
 	return slices.ContainsFunc(p.ManifoldSteps, func(shown int) bool { return min(shown, p.Steps) == step })
 }
 

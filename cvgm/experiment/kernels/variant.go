@@ -43,8 +43,8 @@ func (v Variant) String() string {
 
 func (v Variant) detached() bool { return v != Full && v != FullPenalised }
 
-// exact returns another variant: the exact gradient of the loss that v descends.
-func (v Variant) exact() Variant {
+// exactVariant returns another variant: the exact gradient of the loss that v descends.
+func (v Variant) exactVariant() Variant {
 	if v.intercept() == linear.UnpenalisedIntercept {
 		return Full
 	}

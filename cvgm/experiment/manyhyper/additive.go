@@ -233,7 +233,7 @@ func (p AdditiveParams) measure(ctx context.Context, s additiveSet, set uint64) 
 		c.Train, c.Test = len(train.Y), len(test.Y)
 		c.Constant = constantLoss(learn.Data{Y: train.Y}, learn.Data{Y: test.Y})
 		if of := k - ModelShared; of >= 0 && of < len(c.Terms) && s.name == setSmooths {
-			if c.Terms[of], err = p.fitted(tuned.Pipeline); err != nil {
+			if c.Terms[of], err = p.fittedTerms(tuned.Pipeline); err != nil {
 				return c, err
 			}
 		}
@@ -267,7 +267,7 @@ func (p AdditiveParams) tuned(ctx context.Context, model int, train *table.Table
 			return nil, err
 		}
 		if train, t.Learner = part, l; model == ModelShared {
-			l.Penalties = []penalised.Penalty{together("all terms", l.Penalties)}
+			l.Penalties = []penalised.Penalty{oneOfPenalties("all terms", l.Penalties)}
 		}
 	}
 	return t.TuneTable(ctx, train)
@@ -276,8 +276,9 @@ func (p AdditiveParams) tuned(ctx context.Context, model int, train *table.Table
 // places returns the points of [0, 1] at which functions are recorded.
 func (p AdditiveParams) places() []float64 { return floats.Span(make([]float64, p.Points), 0, 1) }
 
-// fitted returns, for each known function, the fitted term at places, minus its mean over places.
-func (p AdditiveParams) fitted(pipeline *table.Pipeline) (all [][]float64, err error) {
+// fittedTerms returns, for each known function, the fitted term at places, minus its mean over
+// places.
+func (p AdditiveParams) fittedTerms(pipeline *table.Pipeline) (all [][]float64, err error) {
 	for j := range Truths {
 		var b strings.Builder
 		fmt.Fprintln(&b, strings.Join(smoothNames(p.Smooths.Features), ","))

@@ -230,9 +230,9 @@ func (p LeversParams) measure(ctx context.Context, l lever, set uint64) (c lever
 				return c, err
 			}
 			if one.X != nil {
-				s.Start = l.spread(one.X, groups)
+				s.Start = l.spreadOver(one.X, groups)
 			}
-			best, risk, err := p.end(ctx, s)
+			best, risk, err := p.endOfSearch(ctx, s)
 			if err != nil {
 				return c, experiment.Wrap(err, "%s, %d groups", on.name, groups)
 			}
@@ -250,8 +250,8 @@ func (p LeversParams) measure(ctx context.Context, l lever, set uint64) (c lever
 	return c, err
 }
 
-// end returns the end of the search, and the test loss there.
-func (p LeversParams) end(ctx context.Context, s *experiment.Setup) (best search.Step, risk float64, err error) {
+// endOfSearch returns the end of the search, and the test loss there.
+func (p LeversParams) endOfSearch(ctx context.Context, s *experiment.Setup) (best search.Step, risk float64, err error) {
 	if best, err = search.Best(s.Search(ctx, searcher(p.Evaluations))); err != nil {
 		return best, 0, err
 	}

@@ -51,7 +51,7 @@ func TestSpreadKeepsTheModel(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if x = l.spread(one.Start, groups); len(x) != len(s.Start) {
+				if x = l.spreadOver(one.Start, groups); len(x) != len(s.Start) {
 					t.Fatalf("%s: %d hyperparameters, not %d", l.name, len(x), len(s.Start))
 				}
 			}
@@ -406,7 +406,7 @@ func TestMapSearchesDescendTheirLosses(t *testing.T) {
 
 func TestRelativeDifferences(t *testing.T) {
 	serial.Test(t)
-	got := relative([]float64{1, 2, 0, 0, 3}, []float64{2, 1, 0, 5, 3})
+	got := relativeDifferences([]float64{1, 2, 0, 0, 3}, []float64{2, 1, 0, 5, 3})
 	if want := []float64{-.5, .5, 0, -1, 0}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}

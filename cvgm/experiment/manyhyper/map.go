@@ -169,10 +169,10 @@ const ConstantError = .5
 type MapLosses struct{ One, Many, Training []float64 }
 
 // CVLessTraining returns the differences of [MapCell] by data set.
-func (l MapLosses) CVLessTraining() []float64 { return relative(l.Many, l.Training) }
+func (l MapLosses) CVLessTraining() []float64 { return relativeDifferences(l.Many, l.Training) }
 
 // ManyLessOne returns the differences of [MapCell] by data set.
-func (l MapLosses) ManyLessOne() []float64 { return relative(l.Many, l.One) }
+func (l MapLosses) ManyLessOne() []float64 { return relativeDifferences(l.Many, l.One) }
 
 // A MapEffect holds the differences of a problem at one value of one of the four factors. Each is
 // the mean, with its interval, of the means by data set that [MapResult.Means] returns.
@@ -289,10 +289,10 @@ func (r *MapResult) Means(problem string, factor int, level float64, difference 
 	return means
 }
 
-// relative returns the differences of losses, first minus second. Each difference is a share of the
-// larger of its two losses, so no data set outweighs others by the size of its loss. The difference
-// of two losses of 0 is 0.
-func relative(first, second []float64) []float64 {
+// relativeDifferences returns the differences of losses, first minus second. Each difference is a
+// share of the larger of its two losses, so no data set outweighs others by the size of its loss.
+// The difference of two losses of 0 is 0.
+func relativeDifferences(first, second []float64) []float64 {
 	all := experiment.Less(first, second)
 	for i, d := range all {
 		if d != 0 {
@@ -319,7 +319,7 @@ func (p GradientMapParams) measure(ctx context.Context, place mapPlace, set uint
 	if err != nil {
 		return c, err
 	}
-	many, resubstituted := lowest(cv), lowest(training)
+	many, resubstituted := lowestStep(cv), lowestStep(training)
 	c.OneCV, c.ManyCV = one.Loss/s.constant, many.Loss/s.constant
 	for _, at := range []struct {
 		of   *experiment.Setup
@@ -335,8 +335,8 @@ func (p GradientMapParams) measure(ctx context.Context, place mapPlace, set uint
 	return c, nil
 }
 
-// lowest returns the step with the lowest value.
-func lowest(path []search.Step) search.Step {
+// lowestStep returns the step with the lowest value.
+func lowestStep(path []search.Step) search.Step {
 	best := search.Step{Loss: math.Inf(1)}
 	for _, s := range path {
 		if s.Loss < best.Loss {

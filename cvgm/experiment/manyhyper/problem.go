@@ -71,9 +71,9 @@ func searcher(evaluations int) search.Searcher {
 	return search.LogSpace{Searcher: search.QuasiNewton{MaxEvals: evaluations, MaxStep: largestStep}}
 }
 
-// spread converts a point x for fewer groups into a point for the given number of groups, without
-// changing the model.
-func (p problem) spread(x []float64, groups int) []float64 {
+// spreadOver converts a point x for fewer groups into a point for the given number of groups,
+// without changing the model.
+func (p problem) spreadOver(x []float64, groups int) []float64 {
 	shared := len(p.box) - 1
 	all, of := slices.Clone(x[:shared]), x[shared:]
 	for g := range groups {
@@ -107,7 +107,7 @@ func (f Friedman) problem(name string) problem {
 		return 10*math.Sin(math.Pi*x[0]*x[1]) + 20*(x[2]-.5)*(x[2]-.5) + 10*x[3] + 5*x[4]
 	}
 	draw := func(src synth.Source, rows int) learn.Data {
-		d := learn.Data{X: uniform(src, rows, f.Features), Y: make([]float64, rows)}
+		d := learn.Data{X: uniformRows(src, rows, f.Features), Y: make([]float64, rows)}
 		for i := range d.Y {
 			d.Y[i] = label(d.Dense().RawRowView(i)) + f.Noise*src.NormFloat64()
 		}
@@ -183,8 +183,8 @@ func (b Banded) problem(name string) problem {
 	}
 }
 
-// uniform draws rows of features that are uniform on [0, 1).
-func uniform(src synth.Source, rows, features int) *mat.Dense {
+// uniformRows draws rows of features that are uniform on [0, 1).
+func uniformRows(src synth.Source, rows, features int) *mat.Dense {
 	x := mat.NewDense(rows, features, nil)
 	for i := range rows {
 		row := x.RawRowView(i)

@@ -40,7 +40,7 @@ var Truths = []Truth{
 
 // raw draws features, and computes labels with noise.
 func (s Smooths) raw(src synth.Source, rows int) (x *mat.Dense, y []float64) {
-	x, y = uniform(src, rows, s.Features), make([]float64, rows)
+	x, y = uniformRows(src, rows, s.Features), make([]float64, rows)
 	for i := range y {
 		for j, f := range Truths {
 			y[i] += f.Of(x.At(i, j))
@@ -80,16 +80,16 @@ func (s Smooths) problem(name string) problem {
 				for j := range group {
 					group[j] = penalised.Penalty{First: (g*terms + j) * splines.Width(), S: spline.Penalty(bases)}
 				}
-				l.Penalties = append(l.Penalties, together("", group))
+				l.Penalties = append(l.Penalties, oneOfPenalties("", group))
 			}
 			return l
 		},
 	}
 }
 
-// together returns the sum of the penalties of neighbouring features as one penalty with the given
-// name.
-func together(name string, all []penalised.Penalty) penalised.Penalty {
+// oneOfPenalties returns the sum of the penalties of neighbouring features as one penalty with the
+// given name.
+func oneOfPenalties(name string, all []penalised.Penalty) penalised.Penalty {
 	first, last := all[0], all[len(all)-1]
 	n := last.First + last.S.SymmetricDim() - first.First
 	sum := mat.NewSymDense(n, nil)

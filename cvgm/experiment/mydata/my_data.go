@@ -76,8 +76,8 @@ func (p MyDataParams) Check() error {
 // csv returns the settings for reading the file. They have no target if Target is empty.
 func (p MyDataParams) csv() (c table.CSV, err error) {
 	comma, _ := p.comma()
-	c = table.CSV{Target: p.Target, Positive: p.Positive, Ignore: once(p.Ignore), Group: p.Group, Weights: p.Weights, Comma: comma,
-		Numeric: once(p.Numeric), Categorical: once(p.Categorical), MissingTexts: p.MissingTexts,
+	c = table.CSV{Target: p.Target, Positive: p.Positive, Ignore: withoutRepeats(p.Ignore), Group: p.Group, Weights: p.Weights, Comma: comma,
+		Numeric: withoutRepeats(p.Numeric), Categorical: withoutRepeats(p.Categorical), MissingTexts: p.MissingTexts,
 		Missing: map[string]table.MissingRule{"mean": table.MissingIsMean, "drop": table.MissingDropsRow, "error": table.MissingIsError}[p.Missing]}
 	if c.Numbers, err = columnFormats("Numbers", p.Numbers, "price=comma € or weight=kg g:0.001", numberFormat); err != nil {
 		return c, err

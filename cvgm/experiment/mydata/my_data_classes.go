@@ -76,7 +76,7 @@ func multiclass(t *table.Table, probabilities bool, decision func(i, c int) floa
 
 // jointModel sets the model of all classes in r, and the part of each class.
 func (p MyDataParams) jointModel(ctx context.Context, r *classModel, t *table.Table, tuned *tune.Tuned) error {
-	joint := common(tuned, t)
+	joint := commonParts(tuned, t)
 	joint.LossName = "multinomial log loss"
 	cv, err := cvgm.NewContext(ctx, tuned.Config)
 	if err != nil {

@@ -26,9 +26,9 @@ type Judged struct {
 	ROC         ROC // empty if the target is a number
 }
 
-// judged returns the predictions from the outer folds. Without a nested estimate, it returns the
-// predictions from the splits of the search.
-func (p MyDataParams) judged(tuned *tune.Tuned) Judged {
+// judgedPredictions returns the predictions from the outer folds. Without a nested estimate, it
+// returns the predictions from the splits of the search.
+func (p MyDataParams) judgedPredictions(tuned *tune.Tuned) Judged {
 	d := tuned.Config.Data
 	j := Judged{Weights: d.Weights}
 	if r := tuned.Risk; r != nil {
@@ -148,7 +148,7 @@ const leastLearning = 5
 // learning computes the learning curve.
 func (p MyDataParams) learning(ctx context.Context, tuned *tune.Tuned) (Learning, error) {
 	c := tuned.Config
-	order := p.mixed(tuned)
+	order := p.mixedSplits(tuned)
 	l := Learning{Gain: math.NaN(), GainError: math.NaN()}
 	var last, before []float64 // losses of the rows
 	for _, part := range learningParts {
@@ -223,10 +223,10 @@ func meanDifference(a, b, weights []float64) (mean, se float64) {
 	return mean, assess.Rows{Weights: own}.StandardError(differences)
 }
 
-// mixed returns the training rows of each split in a random order. The classes, and the rows of
-// weight 0, are spread evenly over the order. So the first rows of the order, however many, have
+// mixedSplits returns the training rows of each split in a random order. The classes, and the rows
+// of weight 0, are spread evenly over the order. So the first rows of the order, however many, have
 // about the same shares of each class and of rows of weight 0 as all rows.
-func (p MyDataParams) mixed(tuned *tune.Tuned) [][]int {
+func (p MyDataParams) mixedSplits(tuned *tune.Tuned) [][]int {
 	d := tuned.Config.Data
 	classes := tuned.ClassModels != nil || allSigns(d.Y)
 	class := func(i int) float64 {

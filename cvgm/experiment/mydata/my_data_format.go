@@ -63,9 +63,9 @@ func numberFormat(text string) (n table.Number, ok bool) {
 // dateFormat returns text as a layout of [table.CSV.Dates], and whether it is not empty.
 func dateFormat(text string) (string, bool) { return text, text != "" }
 
-// once returns the names without repetitions. On a command line, a lone comma denotes the column
-// without a name. It is read as two empty names.
-func once(names []string) []string {
+// withoutRepeats returns the names without repetitions. On a command line, a lone comma denotes the
+// column without a name. It is read as two empty names.
+func withoutRepeats(names []string) []string {
 	var all []string
 	for _, n := range names {
 		if !slices.Contains(all, n) {

@@ -73,8 +73,8 @@ type Boundary struct {
 
 // model returns the results for a model that is tuned on a table.
 func (p MyDataParams) model(ctx context.Context, tuned *tune.Tuned, t *table.Table, surface bool) (Model, error) {
-	m := common(tuned, t)
-	m.Judged = p.judged(tuned)
+	m := commonParts(tuned, t)
+	m.Judged = p.judgedPredictions(tuned)
 	if len(t.Classes) > 0 {
 		m.Class = t.Classes[1]
 	}
@@ -100,8 +100,9 @@ func (p MyDataParams) model(ctx context.Context, tuned *tune.Tuned, t *table.Tab
 	return m, p.surroundings(ctx, cv, &m, tuned, tuned.Pipeline, surface)
 }
 
-// common returns the parts of a model that need no fit: losses, risk, hyperparameters and warnings.
-func common(tuned *tune.Tuned, t *table.Table) Model {
+// commonParts returns the parts of a model that need no fit: losses, risk, hyperparameters and
+// warnings.
+func commonParts(tuned *tune.Tuned, t *table.Table) Model {
 	m := Model{
 		LossName: tuned.LossName(), Verdict: tuned.Verdict(), Loss: tuned.Winner.Loss, StandardError: tuned.Winner.StandardError, DefaultLoss: tuned.DefaultLoss, ConstantLoss: tuned.ConstantLoss,
 		TrainLoss: tuned.Winner.TrainLoss, Risk: tuned.Risk, Evaluations: tuned.Evaluations, Y: slices.Clone(t.Y), Warnings: warnings(tuned),

@@ -88,7 +88,7 @@ func (s *screen) model(r *Result, m Model) {
 		s.text("  ", "%s", line)
 	}
 	s.losses(m)
-	order := m.largest()
+	order := m.largestFirst()
 	if len(order) == 0 || m.PerUnit == nil {
 		return
 	}
@@ -163,7 +163,7 @@ func (s *screen) class(m Model, jointly bool) {
 		s.text("  ", "%s", hyperparameters(m))
 	}
 	var largest []string
-	for _, i := range m.largest() {
+	for _, i := range m.largestFirst() {
 		if len(largest) < 3 && i < len(m.PerUnit) {
 			largest = append(largest, fmt.Sprintf("%s %+.3g", shortened(m.Features[i], mostName/2), m.PerUnit[i]))
 		}
@@ -212,9 +212,9 @@ func hyperparameters(m Model) string {
 	return "Hyperparameters: " + strings.Join(all, ", ")
 }
 
-// largest returns the indices of the coefficients that are not 0. The coefficient whose feature has
-// the largest effect per standard deviation comes first.
-func (m Model) largest() []int {
+// largestFirst returns the indices of the coefficients that are not 0. The coefficient whose
+// feature has the largest effect per standard deviation comes first.
+func (m Model) largestFirst() []int {
 	var order []int
 	for i, c := range m.Coefficients {
 		if c != 0 && i < len(m.Features) && i < len(m.PerUnit) {

@@ -219,7 +219,7 @@ func (a ablationProblem) measure(ctx context.Context, seed uint64, randomBudget 
 			*along.risks = append(*along.risks, risk)
 		}
 	}
-	c.Random, err = a.random(ctx, s, randomBudget)
+	c.Random, err = a.randomRisks(ctx, s, randomBudget)
 	return c, err
 }
 
@@ -243,9 +243,9 @@ func Descents(ctx context.Context, s *experiment.Setup, training search.Objectiv
 	return cv, resubstituted, nil
 }
 
-// random returns risks after a random search, for each budget up to limit. Each is the risk at the
-// point of the lowest CV loss within the budget.
-func (a ablationProblem) random(ctx context.Context, s *ablationData, limit int) (risks []float64, err error) {
+// randomRisks returns risks after a random search, for each budget up to limit. Each is the risk at
+// the point of the lowest CV loss within the budget.
+func (a ablationProblem) randomRisks(ctx context.Context, s *ablationData, limit int) (risks []float64, err error) {
 	within := slices.DeleteFunc(slices.Clone(a.budgets), func(budget int) bool { return budget > limit })
 	if len(within) == 0 {
 		return nil, nil

@@ -181,17 +181,17 @@ func (r *Result) against(first, second int) (c SizeComparison) {
 				here[0], here[1] = append(here[0], v), append(here[1], w)
 			}
 		}
-		c.BySize = append(c.BySize, higher(here).Difference)
+		c.BySize = append(c.BySize, higherIsBetter(here).Difference)
 		for k, v := range here {
 			all[k], part[k] = append(all[k], v...), append(part[k], v...)
 		}
 	}
-	c.All, c.Small, c.Large = higher(all), higher(small), higher(large)
+	c.All, c.Small, c.Large = higherIsBetter(all), higherIsBetter(small), higherIsBetter(large)
 	return c
 }
 
-// higher compares two methods by a quantity for which a higher value is better.
-func higher(v [2][]float64) experiment.Comparison {
+// higherIsBetter compares two methods by a quantity for which a higher value is better.
+func higherIsBetter(v [2][]float64) experiment.Comparison {
 	c := experiment.Compare(v[1], v[0])
 	c.Difference.Mean = 0 - c.Difference.Mean
 	return c

@@ -175,8 +175,8 @@ func (p SearchesParams) setup(dataSet int) (*experiment.Setup, error) {
 	return p.PenaltyCVGM.Setup(p.RegressionData, synth.NewStream(seed, "elastic net: data"), synth.NewStream(seed, "elastic net: splits"), 1)
 }
 
-// bounded returns the setup s with the bounds that the searcher of an entry needs.
-func (p SearchesParams) bounded(s *experiment.Setup, e searchEntry) *experiment.Setup {
+// boundedSetup returns the setup s with the bounds that the searcher of an entry needs.
+func (p SearchesParams) boundedSetup(s *experiment.Setup, e searchEntry) *experiment.Setup {
 	b := *s
 	if !e.gradient {
 		b.Upper = slices.Repeat([]float64{math.Pow(10, p.BoxHigh)}, 2)
@@ -258,7 +258,7 @@ func (p SearchesParams) cell(ctx context.Context, dataSet int) (c searchesCell, 
 		var o searchOutcome
 		lowest := math.Inf(1)
 		s.CV.Reset()
-		for step, err := range p.bounded(s, e).Search(ctx, e.searcher) {
+		for step, err := range p.boundedSetup(s, e).Search(ctx, e.searcher) {
 			if err != nil {
 				return c, fmt.Errorf("%s: %w", e.name, err)
 			}

@@ -70,7 +70,7 @@ func TestSearchSurfaceShowsTheSearches(t *testing.T) {
 			t.Fatal(err)
 		}
 		losses := make(map[[2]float64]float64)
-		for step, err := range p.bounded(s, e).Search(t.Context(), e.searcher) {
+		for step, err := range p.boundedSetup(s, e).Search(t.Context(), e.searcher) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -110,7 +110,7 @@ func TestQuasiNewtonReachesTheMinimumOnFourOfFiveSeeds(t *testing.T) {
 			if e.name != QuasiNewton && e.name != MultiStart {
 				continue
 			}
-			for step, err := range p.bounded(s, e).Search(context.Background(), e.searcher) {
+			for step, err := range p.boundedSetup(s, e).Search(context.Background(), e.searcher) {
 				if err != nil {
 					return r, err
 				}
@@ -173,7 +173,7 @@ func BenchmarkSearcher(b *testing.B) {
 	for _, e := range p.searchers(0) {
 		b.Run(e.name, func(b *testing.B) {
 			evaluations, spent := 0, time.Duration(0)
-			bounded := p.bounded(s, e)
+			bounded := p.boundedSetup(s, e)
 			bounded.Objective = func(gradient, x []float64) (float64, error) {
 				defer func(began time.Time) { spent += time.Since(began) }(time.Now())
 				return s.CV.Eval(gradient, x)

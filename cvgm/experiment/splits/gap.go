@@ -78,7 +78,7 @@ func (p GapParams) Run(ctx context.Context, hooks experiment.Hooks) (*GapResult,
 		func(problem, dataSet int) (gapCell, error) {
 			c, err := p.watch(ctx, problem, p.Number(dataSet, p.DataSets))
 			if err == nil {
-				err = c.stop(p.Patience)
+				err = c.setStop(p.Patience)
 			}
 			return c, err
 		})
@@ -135,8 +135,8 @@ func (p GapParams) watch(ctx context.Context, problem, dataSet int) (c gapCell, 
 	return c, nil
 }
 
-// stop sets Best and Watched to the results of a monitor with the given patience.
-func (c *gapCell) stop(patience int) error {
+// setStop sets Best and Watched to the results of a monitor with the given patience.
+func (c *gapCell) setStop(patience int) error {
 	monitor := cvgm.GapMonitor{Patience: patience, HeldOut: func(search.Step) (float64, error) { return c.Path[c.Watched].HeldOut, nil }}
 	for s, err := range monitor.Watch(func(yield func(search.Step, error) bool) {
 		for k := 0; k < len(c.Path) && yield(c.Path[k].Step, nil); k++ {

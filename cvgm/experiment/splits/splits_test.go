@@ -92,7 +92,7 @@ func TestGapStopsWhereAMonitorDoes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.stop(p.Patience); err != nil || c.Watched == len(c.Path) || c.Watched != c.Best.Evaluations+p.Patience || c.Best.Risk != c.Path[c.Best.Evaluations-1].Risk {
+	if err := c.setStop(p.Patience); err != nil || c.Watched == len(c.Path) || c.Watched != c.Best.Evaluations+p.Patience || c.Best.Risk != c.Path[c.Best.Evaluations-1].Risk {
 		t.Errorf("of %d steps %d are watched, the best is %+v (%v)", len(c.Path), c.Watched, c.Best, err)
 	}
 	for _, s := range c.Path[:c.Watched] {
