@@ -32,9 +32,9 @@ func (l *counting) Fit(theta, hyper []float64) error {
 	return l.Ridge.Fit(theta, hyper)
 }
 
-// atOnceTol is the difference of one fit of all rows from N fits, relative to the largest
-// entry. It is rounding times the condition of the fits, some 1e6 with the features of a
-// network. Processors that fuse products reach 1.1e-10.
+// atOnceTol is the largest accepted difference between one fit of all rows and N fits, relative to
+// the largest entry. The difference is rounding times the condition of the fits, which is about 1e6
+// with the features of a network. It is 1.1e-10 on processors that fuse products.
 const atOnceTol = 1e-9
 
 func nearEntries(t *testing.T, what string, got, want []float64, size float64) {
@@ -54,7 +54,7 @@ func nearWithin(t *testing.T, what string, tol float64, got, want []float64, siz
 	}
 }
 
-// Splits that New refuses are refused with leave-one-out learners, too.
+// New refuses the same splits with leave-one-out learners as with other learners.
 func TestLeaveOneOutOfBadSplits(t *testing.T) {
 	d := casetest.Regression(1, 3, 2)
 	for _, bad := range []Split{{[]int{0, 1}, []int{3}}, {[]int{0, 1}, []int{-1}}, {[]int{0, 3}, []int{2}}, {[]int{0, 2}, []int{2}}} {
@@ -66,7 +66,7 @@ func TestLeaveOneOutOfBadSplits(t *testing.T) {
 	}
 }
 
-// All splits at once give the loss and the gradient of one fit for each.
+// One evaluation of all splits gives the loss and the gradient of one fit for each split.
 func TestLeaveOneOutAtOnce(t *testing.T) {
 	const rows = 14
 	splits := casetest.Must(LeaveOneOut(rows))(t)
@@ -144,7 +144,7 @@ func TestLeaveOneOutAtOnce(t *testing.T) {
 		if err != nil || value != loss {
 			t.Errorf("%s: loss %v without gradient, %v with it, error %v", title, value, loss, err)
 		}
-		// Gradients in the data, which need the fits, leave the rest as it is.
+		// Gradients in the data need the fits. They do not change the other results.
 		dx, dy := mat.NewDense(rows, 3, nil), make([]float64, rows)
 		if dataLoss, err := at.DataGradient(dx, dy, alpha); err != nil || math.Abs(dataLoss-loss) > atOnceTol*loss {
 			t.Errorf("%s: loss %v with DataGradient, want %v, error %v", title, dataLoss, loss, err)
@@ -159,8 +159,8 @@ func TestLeaveOneOutAtOnce(t *testing.T) {
 	}
 }
 
-// Splits that train on fewer than all other examples, or features that depend on the split, are fitted
-// one by one.
+// The splits are fitted one by one in two cases: if a split trains on fewer than all other
+// examples, and if the features depend on the split.
 func TestLeaveOneOutAtOnceNeedsTheFeaturesAsTheyAre(t *testing.T) {
 	all := casetest.Must(LeaveOneOut(8))(t)
 	folds := casetest.Must(KFold(synth.NewStream(1, "folds"), 8, 4))(t)
@@ -185,7 +185,7 @@ func TestLeaveOneOutAtOnceNeedsTheFeaturesAsTheyAre(t *testing.T) {
 	}
 }
 
-// The error of one fit, or a kink of the loss, is the error of the split.
+// If one fit fails, or meets a kink of the loss, the error names its split.
 func TestLeaveOneOutAtOnceErrors(t *testing.T) {
 	splits, err := LeaveOneOut(6)
 	if err != nil {
@@ -226,14 +226,14 @@ func TestLeaveOneOutAtOnceErrors(t *testing.T) {
 			t.Errorf("α = %v: generalised %v, error %v", c.alpha, cv.Generalised(), err)
 		}
 	}
-	// Equal labels are predicted exactly at all hyperparameters, so the derivative is 0.
+	// Equal labels are predicted exactly for all hyperparameters, so the derivative is 0.
 	grad := []float64{1, 1}
 	cv := casetest.Must(New(Config{Data: d, Splits: splits, Loss: AbsoluteError{}, Learner: func() learn.Learner { return &kernel.Ridge{Intercept: true} }}))(t)
 	if _, err := cv.Eval(grad, []float64{.1, 1}); err != nil || grad[0] != 0 || grad[1] != 0 || cv.Generalised() {
 		t.Errorf("gradient %v, generalised %v, error %v; want zeros", grad, cv.Generalised(), err)
 	}
-	// Without rows 3 or 5 the rows differ: each alone can be fitted at λ = 0, all at once
-	// cannot.
+	// Without row 3 or row 5, the rows differ from each other. At λ = 0 each split can therefore be
+	// fitted, but not all rows at once.
 	tied.X = mat.NewDense(2, 1, []float64{1, 1})
 	tied.Y = []float64{1, 3}
 	if splits, err = LeaveOneOut(2); err != nil {
@@ -268,7 +268,7 @@ func TestLeaveOneOutAtOnceAllocatesNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkLeaveOneOut compares one evaluation with gradient of 200 splits at once with
+// BenchmarkLeaveOneOut times an evaluation of 200 splits with its gradient: all splits at once, and
 // fits one by one.
 func BenchmarkLeaveOneOut(b *testing.B) {
 	const rows = 200
@@ -296,8 +296,8 @@ func BenchmarkLeaveOneOut(b *testing.B) {
 	}
 }
 
-// With weights the splits give the same as fits one by one: a fit of all rows at once has no
-// weights.
+// With weights, the results are the same as with fits one by one, because a fit of all rows at once
+// accepts no weights.
 func TestLeaveOneOutWithWeights(t *testing.T) {
 	const rows = 9
 	splits := casetest.Must(LeaveOneOut(rows))(t)

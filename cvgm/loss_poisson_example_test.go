@@ -14,8 +14,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Claims per exposure: the labels are rates and the weights exposures. The first of five features
-// matters, and two penalties are chosen by five folds.
+// The labels are rates, claims per exposure, and the weights are exposures. Only the first of five
+// features matters. Five folds choose two penalties.
 func ExamplePoissonLoss() {
 	const rows, n = 80, 5
 	src := synth.NewStream(1, "claims")

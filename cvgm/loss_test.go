@@ -45,7 +45,7 @@ func TestSurrogatesByHand(t *testing.T) {
 	}
 }
 
-// A count of 0 has the loss of its expectation, and a prediction that is right has none.
+// For a count of 0 the loss is the expectation. The loss of an exact prediction is 0.
 func TestPoissonLossByHand(t *testing.T) {
 	nan := math.NaN()
 	for _, c := range []struct{ prediction, y, value, slope, label float64 }{
@@ -72,7 +72,7 @@ func TestZeroOneHasNoSlope(t *testing.T) {
 	}
 }
 
-// A threshold that makes no loss is refused by name when a CV or a model would use it.
+// If a threshold defines no loss, a CV or a model that would use it returns an error that names it.
 func TestHuberLossNeedsAThreshold(t *testing.T) {
 	d := casetest.Regression(1, 12, 2)
 	splits := casetest.Must(LeaveOneOut(12))(t)
@@ -93,8 +93,8 @@ func TestHuberLossNeedsAThreshold(t *testing.T) {
 	}
 }
 
-// A prediction at its label is a kink of the absolute error: refused, or 0 in the
-// prediction and in the label.
+// A prediction that equals its label is at the kink of the absolute error. There is an error, or
+// the slope is 0 in the prediction and in the label.
 func TestAbsoluteErrorAtItsKink(t *testing.T) {
 	for _, generalised := range []bool{false, true} {
 		cv := atKink(t, func(c *Config) { // θ = 1, so that the first prediction is exact
@@ -110,7 +110,7 @@ func TestAbsoluteErrorAtItsKink(t *testing.T) {
 		if !generalised {
 			continue
 		}
-		// Loss ½·|3θ − 4| beside the kink, and ∂θ/∂λ2 = −1.
+		// The loss is ½·|3θ − 4| beside the kink, and ∂θ/∂λ2 = −1.
 		if math.Abs(grad[1]-1.5) > 1e-15 {
 			t.Errorf("∂/∂λ2 is %v, want 1.5", grad[1])
 		}

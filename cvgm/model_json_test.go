@@ -19,7 +19,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// tuned returns a model of every kind that JSON holds.
+// tuned returns one model of each kind that JSON can hold.
 func tuned(t *testing.T) map[string]*Model {
 	t.Helper()
 	models := make(map[string]*Model)
@@ -160,7 +160,7 @@ func TestModelJSONRefusesWhatIsNoModel(t *testing.T) {
 	}
 }
 
-// A kernel machine's text that makes no model is refused.
+// A text of a kernel machine that describes no valid model is an error.
 func TestModelJSONRefusesWhatIsNoKernelMachine(t *testing.T) {
 	models := tuned(t)
 	good, groups := casetest.Must(json.Marshal(models["kernel ridge"]))(t), casetest.Must(json.Marshal(models["kernel SVM, groups"]))(t)
@@ -203,8 +203,8 @@ func refusesChanged(t *testing.T, text []byte, oldText, newText string) {
 
 type ownKernel struct{ kernel.Kernel }
 
-// A model is written the same by value, within other values, and read back; one
-// that could not be read back is not written.
+// A model has the same JSON by value and within other values, and can be read again. A model that
+// could not be read again is not written.
 func TestModelsMarshalByValue(t *testing.T) {
 	for name, m := range tuned(t) {
 		m.Hyper = nil // of a learner without any

@@ -13,7 +13,8 @@ import (
 	"cvgm/qpdiff/linear"
 )
 
-// A model of some examples is the final model of a CV of these alone, bit for bit. Of all of them it is the model of Final.
+// The model of some examples has the bits of the final model of a CV with only these examples. The
+// model of all examples is the model of Final.
 func TestFinalOn(t *testing.T) {
 	d := casetest.Regression(7, 12, 3)
 	d.Weights = []float64{1, 2, 0, 1, 3, 1, 1, 2, 1, 1, 1, 1}

@@ -11,13 +11,13 @@ import (
 	"testing"
 )
 
-// linksNot are beginnings of functions that a program which tunes on a file does not need. With
-// gonum's LAPACK it is larger by 430 KB of 3.7 MB.
+// linksNot lists the beginnings of names of functions. A program that tunes on a file does not need
+// these functions. With gonum's LAPACK, such a program of 3.7 MB would be 430 KB larger.
 var linksNot = []string{"gonum.org/v1/gonum/lapack/gonum.", "encoding/json.Marshal", "go/printer.", "go/parser.ParseFile", "text/template.", "crypto/sha"}
 
-// TestModuleOfItsOwn builds and runs the program of the tuner's page in a module outside this
-// one, by the page's own commands. README shows lines of that program and of its output. The
-// test works without a network: modules come from Go's cache, and their sums from this module.
+// TestModuleOfItsOwn builds and runs the program of the tuner's page in another module, with the
+// commands of the page. README shows lines of the program and of its output. The test needs no
+// network: modules come from Go's cache, and their checksums from this module.
 func TestModuleOfItsOwn(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a program")

@@ -17,15 +17,16 @@ import (
 
 var nestedFolds = []Split{{Train: []int{2, 3}, Val: []int{0, 1}}, {Train: []int{0, 1}, Val: []int{2, 3}}, {Train: []int{1, 3}, Val: []int{0}}}
 
-// Scores by hand: example 0 is in two folds, and counts by its mean there.
+// The scores are computed by hand. Example 0 is in two folds, and counts with the mean of its two
+// losses.
 func TestNestedScoresAreMeansOverExamples(t *testing.T) {
 	losses := map[int][][]float64{2: {{1, 2}, {10, 10}}, 0: {{3, 6}, {10, 10}}, 1: {{5}, {10}}}
 	for _, workers := range []int{1, 3} {
 		scores, err := NestedScores(context.Background(), nestedFolds, workers, func(_ context.Context, f Split) ([][]float64, error) {
 			return losses[f.Train[0]], nil
 		})
-		// The means of candidate 0 are 3, 2, 3, 6: their mean is 3.5, their variance 3.
-		// Candidate 1 has 10 on each, and the differences have the same variance.
+		// The means of candidate 0 are 3, 2, 3 and 6. Their mean is 3.5, and their variance is 3.
+		// Candidate 1 has the loss 10 on each example, so the differences have the same variance.
 		want := []Score{{3.5, math.Sqrt(3. / 4), 0}, {10, 0, math.Sqrt(3. / 4)}}
 		if err != nil || len(scores) != 2 {
 			t.Fatal(scores, err)
@@ -38,7 +39,8 @@ func TestNestedScoresAreMeansOverExamples(t *testing.T) {
 	}
 }
 
-// The error of one candidate of folds that validate on each example once is CV.StandardError.
+// If the folds validate on each example once, the standard error of a candidate is
+// CV.StandardError.
 func TestNestedScoresAgreeWithTheStandardErrorOfACV(t *testing.T) {
 	c := ridgeConfig(casetest.Regression(5, 30, 3))
 	alpha := []float64{.02, .1}
@@ -152,7 +154,7 @@ func TestSimplestIsWithinTheErrorsOfTheLowest(t *testing.T) {
 	}
 }
 
-// The losses are those whose weighted mean is the risk.
+// The weighted mean of the losses is the risk.
 func TestLossesSumToTheRisk(t *testing.T) {
 	c := ridgeConfig(casetest.Regression(5, 12, 3))
 	c.Splits = []Split{{Train: []int{0, 1, 2, 3, 4, 5}, Val: []int{6}}}

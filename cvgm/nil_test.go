@@ -8,7 +8,7 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// A nil in place of a value that is needed is an argument's error, and no panic.
+// If a required value is nil, there is an ArgError and no panic.
 func TestNilIsAnArgError(t *testing.T) {
 	var noModel *Model
 	m := new(Model)

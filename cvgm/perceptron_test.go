@@ -18,8 +18,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// perceptron is the network from its definition; it also returns the smallest
-// modulus before a rectifier.
+// perceptron computes the network from its definition. It also returns the smallest modulus before
+// a rectifier.
 func perceptron(widths []int, params, x []float64) (h []float64, margin float64) {
 	h, margin = x, math.Inf(1)
 	for l := 1; l < len(widths); l++ {
@@ -42,13 +42,13 @@ func perceptron(widths []int, params, x []float64) (h []float64, margin float64)
 
 func TestPerceptron(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		// On both sides of wideLayer.
+		// The sizes are below and above wideLayer.
 		widths := rapid.SliceOfN(rapid.IntRange(1, 14), 2, 5).Draw(t, "widths")
 		src := synth.NewStream(rapid.Uint64().Draw(t, "seed"), "perceptron")
 		fresh := func() FeatureMap { return &Perceptron{Widths: widths} }
 		params := make([]float64, fresh().NumParams())
 		(&Perceptron{Widths: widths}).Init(params, src)
-		// Rows that no difference quotient takes across a kink.
+		// The difference quotients of these rows cross no kink.
 		var rows []float64
 		for range 1 + src.IntN(6) {
 			for range 100 {
@@ -70,7 +70,8 @@ func TestPerceptron(t *testing.T) {
 	})
 }
 
-// Networks and rows large enough to be shared have the bits of one goroutine, kinks included.
+// If goroutines share a large network or many rows, the results and the kinks have the bits of one
+// goroutine.
 func TestPerceptronSharedByGoroutines(t *testing.T) {
 	src := synth.NewStream(3, "shared")
 	for _, c := range []struct {
@@ -118,8 +119,8 @@ func TestPerceptronSizesOfThePaper(t *testing.T) {
 	}
 }
 
-// At z = 0 the rectifier's derivative is 0: with W1 = 1, b1 = 0 and x = 0 only
-// the output's constant has a derivative.
+// At z = 0 the derivative of the rectifier is 0. With W1 = 1, b1 = 0 and x = 0, only the constant
+// of the output has a derivative.
 func TestPerceptronAtTheKink(t *testing.T) {
 	p := Perceptron{Widths: []int{1, 1, 1}}
 	casetest.Must(p.Forward([]float64{1, 0, 5, 2}, mat.NewDense(1, 1, nil)))(t)
@@ -165,7 +166,7 @@ func TestMapsRefuseFeaturesThatAreNotFinite(t *testing.T) {
 	}
 }
 
-// A Perceptron reports a unit at its kink if a cotangent reaches it, and only then.
+// A Perceptron reports a unit at its kink only if a cotangent reaches the unit.
 func TestPerceptronReportsItsKinks(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -13,7 +13,7 @@ import (
 	"cvgm/synth"
 )
 
-// classes draws N examples that a circle and noise divide into classes.
+// classes draws N examples of two classes. A circle divides the classes, with noise.
 func classes(seed uint64, n, features int) learn.Data {
 	src := synth.NewStream(seed, "test classes")
 	d := learn.Data{X: normalMatrix(src, n, features), Y: make([]float64, n)}
@@ -40,7 +40,7 @@ func classifierCV(t testing.TB, seed uint64, k int, learner func() learn.Learner
 	return cv
 }
 
-// A label that no classifier takes, or a split with one class, is named.
+// If a classifier does not accept a label, or if a split has only one class, the error names it.
 func TestClassifierErrorsNameTheSplit(t *testing.T) {
 	d := classes(1, 10, 2)
 	for i := range d.Y {

@@ -15,7 +15,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// meter is a preparer of one column: its values minus their mean. faulty selects its fault.
+// meter is a preparer of one column. It subtracts the mean from the values. The field faulty
+// selects its fault.
 type meter struct {
 	faulty string
 	mean   *float64

@@ -14,7 +14,7 @@ import (
 	"cvgm/qpdiff/linear"
 )
 
-// −Inf is lower than any loss or risk, but does not count as one.
+// Although −Inf is lower than any loss or risk, it does not count as a loss or a risk.
 func TestMinusInfinityIsNoBest(t *testing.T) {
 	steps := func(loss float64) func(yield func(search.Step, error) bool) {
 		return func(yield func(search.Step, error) bool) {
@@ -40,7 +40,7 @@ func TestMinusInfinityIsNoBest(t *testing.T) {
 	}
 }
 
-// Whatever the header holds, an error has one line.
+// An error has one line for any header.
 func TestReadCSVQuotesColumnNames(t *testing.T) {
 	_, err := table.ReadCSV(strings.NewReader("a\rb,\"c\nd\"\n1,2\n"), "y")
 	if !errors.Is(err, qpdiff.ErrDomain) || strings.ContainsAny(err.Error(), "\r\n") {
@@ -48,7 +48,7 @@ func TestReadCSVQuotesColumnNames(t *testing.T) {
 	}
 }
 
-// Neither a CV nor the risk of a model takes Rows.
+// Neither a CV nor the risk of a model accepts Rows.
 func TestRowsAreRefused(t *testing.T) {
 	d := line()
 	m, err := elasticNet(d).Final([]float64{.1, .1})
@@ -69,7 +69,7 @@ func TestRowsAreRefused(t *testing.T) {
 	}
 }
 
-// The best step of a search that diverges, and of one that begins at the minimum, is its first.
+// If a search diverges, or begins at the minimum, its best step is the first step.
 func TestBestOfNoImprovement(t *testing.T) {
 	parabola := search.Problem{Objective: func(grad, x []float64) (float64, error) {
 		if grad != nil {

@@ -10,8 +10,8 @@ import (
 	"cvgm/synth"
 )
 
-// A CV of every learner with a residual measures it, unless the learner evaluates all splits at
-// once: the CV then has no fits.
+// If a learner has a residual, a CV measures this residual. There is one exception: if the learner
+// evaluates all splits at once, the CV has no fits.
 func TestEveryFitHasAResidual(t *testing.T) {
 	d := classData(synth.NewStream(5, "residual"), 30, 3)
 	splits, err := KFold(synth.NewStream(5, "folds"), len(d.Y), 3)

@@ -40,7 +40,8 @@ func TestBatchesDoNotChangeResults(t *testing.T) {
 	}
 }
 
-// checkSameEvaluations compares a path of evaluations, values and gradients, with an error among them.
+// checkSameEvaluations compares the evaluations of two CVs along a path: values, gradients and an
+// error.
 func checkSameEvaluations(t *testing.T, singly, together *CV) {
 	t.Helper()
 	singly.Reset()
@@ -63,7 +64,7 @@ func checkSameEvaluations(t *testing.T, singly, together *CV) {
 	}
 }
 
-// A batch ends when its context does, and reports its first split.
+// A batch ends when its context ends, and reports its first split.
 func TestBatchIsCancelled(t *testing.T) {
 	cv := elasticNetCV(t, 3, 9, func(c *Config) { c.Workers = 1 })
 	ctx, cancel := context.WithCancel(t.Context())
@@ -91,7 +92,7 @@ func TestMixedLearnersAreNotBatched(t *testing.T) {
 	checkSameEvaluations(t, elasticNetCV(t, 3, 9, nil), mixed)
 }
 
-// The derivatives by the data follow a fit together, too.
+// Derivatives in the data also exist after splits are fitted together.
 func TestBatchesDataGradient(t *testing.T) {
 	cv, alone := elasticNetCV(t, 3, 9, nil), elasticNetCV(t, 3, 9, func(c *Config) { c.Learner = newAloneNet })
 	x := []float64{.02, .1}

@@ -18,8 +18,9 @@ import (
 // ownSquares is the squared error as a user's own type.
 type ownSquares struct{ SquaredError }
 
-// The squared error has the same bits, and the same errors, as an equal loss that is called for each
-// row: with and without weights, and for numbers of validation rows that are no multiple of four.
+// The squared error gives the same bits and the same errors as an equal loss that is called for
+// each row. This holds with and without weights, and for numbers of validation rows that are no
+// multiple of four.
 func TestSquaredErrorWithoutCalls(t *testing.T) {
 	serial.Test(t)
 	for v := 1; v <= 9; v++ {

@@ -37,8 +37,9 @@ func jointConfig(t testing.TB) Config {
 	}}
 }
 
-// The CV loss is the mean of −log of the own class's probability, from models of each split alone, and
-// its gradients are those of difference quotients.
+// The CV loss is the mean of −log p over the rows, where p is the probability of the row's own
+// class. The models of the splits are computed separately. The gradients agree with difference
+// quotients.
 func TestSeveralClasses(t *testing.T) {
 	const tol, step = 1e-6, 1e-4 // of central differences
 	c := jointConfig(t)
@@ -141,7 +142,8 @@ func checkOutOfFoldClasses(t *testing.T, c Config, cv *CV, alpha []float64) {
 	}
 }
 
-// A CV of several classes refuses what belongs to one prediction, and labels that are no classes.
+// A CV of several classes returns errors for settings that require a single prediction, and for
+// labels that are no classes.
 func TestSeveralClassesRefuse(t *testing.T) {
 	c := jointConfig(t)
 	cv := casetest.Must(New(c))(t)

@@ -14,7 +14,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawLabels draws n labels of at most classes classes, each of at least two examples.
+// drawLabels draws n labels. The parameter classes is the largest number of classes, and each class
+// has at least two examples.
 func drawLabels(t *rapid.T, n, classes int) []float64 {
 	y := make([]float64, n)
 	for i := range y {
@@ -90,8 +91,8 @@ func TestGroupedFoldsPartNoGroup(t *testing.T) {
 			t.Fatalf("%d splits validate %v times", len(splits), counts)
 		}
 		casetest.OK(t, CheckGroups(splits, groups))
-		// Each group has joined the smallest fold, so that no fold without its last
-		// and smallest group is larger than another.
+		// Each group has joined the smallest fold. Without its last and smallest group, no fold is
+		// therefore larger than another fold.
 		least := n
 		for _, s := range splits {
 			least = min(least, len(s.Val))
@@ -144,7 +145,7 @@ func TestTimeSplitsValidateAfterTraining(t *testing.T) {
 	})
 }
 
-// The folds depend on the source and the arguments alone, not on the order of a map.
+// The folds depend only on the source and the arguments, and not on the order of a map.
 func TestFoldsRepeat(t *testing.T) {
 	y, groups := []float64{2, 1, 2, 1, 2, 1, 2, 2}, []int{5, 5, 1, 9, 9, 1, 3, 3}
 	for name, draw := range map[string]func() ([]Split, error){

@@ -10,7 +10,7 @@ import (
 	"cvgm/synth"
 )
 
-// Twenty ridge penalties by two fits a step: each step draws its own two splits.
+// A search over twenty ridge penalties makes two fits in each step: each step draws two new splits.
 func ExampleStochastic() {
 	d, _, err := synth.MakeRegression(synth.NewStream(2, "example data"), synth.Regression{Samples: 60, Features: 20, Informative: 5, Noise: 100})
 	if err != nil {

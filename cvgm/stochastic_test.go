@@ -37,8 +37,8 @@ func randomRule(n, k int, p float64) func(src Source) ([]Split, error) {
 	return func(src Source) ([]Split, error) { return RandomSplits(src, n, k, p) }
 }
 
-// Each evaluation has the bits of a new CV of the splits that the rule draws next, with any number
-// of threads, and a restart repeats them.
+// Each evaluation has the bits of a new CV with the splits that the rule draws next, for any number
+// of threads. A restart repeats the evaluations.
 func TestStochasticHasTheBitsOfNewCVs(t *testing.T) {
 	mapped, params := mapConfig()
 	for name, c := range map[string]struct {
@@ -83,12 +83,13 @@ func TestStochasticHasTheBitsOfNewCVs(t *testing.T) {
 	}
 }
 
-// biasedBeyond is the number of standard errors by which a mean of 3000 draws may be off: chance
-// takes one of three numbers as far in 1 of 500 streams, and the stream is fixed.
+// biasedBeyond is the largest accepted error of a mean of 3000 draws, in standard errors. By
+// chance, one of three means has a larger error in 1 of 500 streams, and the stream of the test is
+// fixed.
 const biasedBeyond = 3.5
 
-// The mean over many draws is the CV loss over all splits of 3 out of 6 examples, and so is that
-// of the gradients.
+// The mean loss over many draws is the CV loss over all splits of 3 out of 6 examples. The mean
+// gradient is the gradient of this CV loss.
 func TestStochasticIsUnbiased(t *testing.T) {
 	c := ridgeConfig(casetest.Regression(3, 6, 1))
 	alpha := []float64{.01, .3}
@@ -136,7 +137,7 @@ func TestStochasticIsUnbiased(t *testing.T) {
 	}
 }
 
-// A search restarts the stream, so that it and its second pass make the same steps.
+// A search restarts the stream. Two passes over the search therefore make the same steps.
 func TestStochasticSearchesRepeat(t *testing.T) {
 	c, params := mapConfig()
 	s, err := NewStochastic(c, splitStream, randomRule(30, 2, .7))
@@ -214,7 +215,7 @@ func TestStochasticRefusesHostileInput(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, err, b.want)
 		}
 	}
-	// A rule that fails later, or draws another number of splits, of other sizes.
+	// The rule fails later, or draws another number of splits or splits of other sizes.
 	calls := 0
 	s, err := NewStochastic(c, splitStream, func(src Source) ([]Split, error) {
 		if calls++; calls > 4 {

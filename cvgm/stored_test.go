@@ -19,8 +19,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// drawStored draws a sparse matrix with columns of few, of most and of all entries, some far
-// from zero and one constant.
+// drawStored draws a sparse matrix. Its columns store few, most or all entries. Some columns are
+// far from zero, and one is constant.
 func drawStored(rng *rand.Rand, rows, n int) *sample.Stored {
 	s := sample.NewStored(n)
 	part, offset := make([]float64, n), make([]float64, n)
@@ -73,7 +73,7 @@ func storedConfig(t *testing.T, rng *rand.Rand) (c cvgm.Config, dense *mat.Dense
 	return c, dense
 }
 
-// classify makes c the CV of a classifier, with labels of both classes in each split.
+// classify turns c into the CV of a classifier, with labels of both classes in each split.
 func classify(c cvgm.Config, learner func() learn.Learner) cvgm.Config {
 	middle := slices.Sorted(slices.Values(c.Data.Y))[len(c.Data.Y)/2]
 	for i, y := range c.Data.Y {
@@ -86,7 +86,8 @@ func classify(c cvgm.Config, learner func() learn.Learner) cvgm.Config {
 	return c
 }
 
-// A CV on a sparse X gives the same results as on a dense copy, and reads stored entries alone.
+// A CV with a sparse X gives the same results as with a dense copy, and reads only the stored
+// entries.
 func TestStoredEqualsDense(t *testing.T) {
 	const tol = 1e-9 // of systems with conditions up to some 1e4
 	for seed := range uint64(180) {

@@ -18,7 +18,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// blend is the feature map φ(x) = (x₀ − c·αᵀr, x₁ + αᵀr) with the rest r of x.
+// blend is the feature map φ(x) = (x₀ − c·αᵀr, x₁ + αᵀr), where r holds the other entries of x.
 type blend struct {
 	n      int // parameters
 	c      float64
@@ -44,7 +44,7 @@ func (b *blend) Backward(dparams []float64, _, dfeatures *mat.Dense) {
 	}
 }
 
-// outerSVM is an SVM that leaves rows out of the data of another.
+// outerSVM is an SVM that omits rows of another learner's data.
 type outerSVM struct {
 	margin.SVM
 	data learn.Data
@@ -80,8 +80,8 @@ func (l *outerSVM) Ties(w *qpdiff.Workspace, visit func(i, k int, sign float64, 
 	l.SVM.Ties(w, func(i, k int, sign float64, d []float64) bool { return visit(l.kept[i], l.kept[k], sign, d) })
 }
 
-// tieCase is a CV of one split whose feature map gives training rows the same
-// features, so that the learner's multipliers of these rows are not unique.
+// tieCase is a CV of one split. Its feature map gives some training rows the same features, so that
+// the learner's multipliers of these rows are not unique.
 type tieCase struct {
 	name   string
 	x      []float64
@@ -117,8 +117,8 @@ func oneSided(t *testing.T, f search.Objective, x, d []float64) (slopeBelow, slo
 	return slope(-h), slope(h)
 }
 
-// Examples 1 and 3 have the same features until the parameters of the map move
-// them apart: the CV loss has a kink there, which only the map shows.
+// Examples 1 and 3 have the same features. A move of the map's parameters makes the features
+// unequal, so the CV loss has a kink. Only the map shows this kink.
 func TestTiesThatTheFeatureMapParts(t *testing.T) {
 	x := []float64{1, 0, 2, 0, -3, -1, 0, 2, 1, 1.5, -1, .3}
 	y := []float64{1, 1, -1, 1, 1, -1}
@@ -139,8 +139,8 @@ func TestTiesThatTheFeatureMapParts(t *testing.T) {
 		{"kernel SVM, both needed", x, y, train, machine(nil, false), []float64{.7, .1, 1, 1}},
 		{"kernel SVM, linear", x, y, train, machine(kernel.Polynomial{Degree: 1}, false), []float64{2, 1, 0, 1, 1}},
 		{"kernel SVM, intercept", x, y, train, machine(nil, true), []float64{2, .1, 1, 1}},
-		// θ is (t, t) and the parameter moves example 3 by (−1, 1), but the second
-		// feature has twice the deviation.
+		// θ is (t, t), and the parameter moves example 3 by (−1, 1). The move changes θᵀφ, because the
+		// second feature has twice the deviation.
 		{"SVM, standardised by unequal deviations", []float64{1, 2, 0, 3, 6, 0, -8, 8, 0, 3, 6, 1, 4, -16, 0, -2, -4, 0}, []float64{1, 1, -1, 1, -1, -1}, []int{1, 2, 3, 4, 5},
 			func(c *Config) { c.Features, c.Standardise = &blend{n: 1, c: 1}, true }, []float64{0, .5, 0}},
 		// Example 1 or 3 bounds b from one side.
@@ -161,7 +161,7 @@ func TestTiesThatTheFeatureMapParts(t *testing.T) {
 				t.Errorf("loss alone: %v", err)
 			}
 
-			// With the choice made the gradient lies between the slopes of both sides.
+			// With Config.Generalised set, the gradient lies between the slopes of both sides.
 			loose := c.cv(t, true)
 			if _, err := loose.Eval(grad, c.alpha); err != nil || !loose.Generalised() {
 				t.Fatalf("generalised is %v, error %v", loose.Generalised(), err)
@@ -182,8 +182,8 @@ func TestTiesThatTheFeatureMapParts(t *testing.T) {
 	}
 }
 
-// Rows that every move of the parameters keeps equal, or moves apart only in a feature without
-// weight, leave the derivative as it is.
+// Equal rows do not affect the derivative in two cases: if every move of the parameters keeps them
+// equal, and if it makes them unequal only in a feature without weight.
 func TestTiesThatTheFeatureMapKeeps(t *testing.T) {
 	x := []float64{1, 0, 2, 0, -3, -1, 0, 2, 1, 1.5, -1, .3}
 	y := []float64{1, 1, -1, 1, 1, -1}
@@ -191,7 +191,7 @@ func TestTiesThatTheFeatureMapKeeps(t *testing.T) {
 	kernel := func(c *Config) { c.Learner = func() learn.Learner { return new(kernel.SVM) } }
 	both := func(a, b func(*Config)) func(*Config) { return func(c *Config) { a(c); b(c) } }
 	network := func(c *Config) { c.Features = &Perceptron{Widths: []int{2, 2, 1}} }
-	// The units are .9 − x₀ − x₁ and 1.5 − 2x₀ − x₁ if these are positive.
+	// The units are .9 − x₀ − x₁ and 1.5 − 2x₀ − x₁ if these numbers are positive.
 	dead := []float64{-1, -1, -2, -1, .9, 1.5, .4, -1, 2}
 	twice := slices.Clone(x)
 	copy(twice[6:8], twice[2:4])
@@ -206,11 +206,11 @@ func TestTiesThatTheFeatureMapKeeps(t *testing.T) {
 		{"kernel SVM, the same example twice", twice, y, train, kernel, []float64{2, .1, 1.2, .9}},
 		{"SVM, dead units", x, y, train, network, append([]float64{.1, 1}, dead...)},
 		{"kernel SVM, dead units", x, y, train, both(network, kernel), append([]float64{2, .1}, dead...)},
-		// The second feature is 0 and parts the examples, but θ has none of it.
+		// The second feature is 0. A move makes the examples unequal in this feature, but its θ is 0.
 		{"SVM, a feature out of the support", apart, y, train, separate, []float64{.1, 1, 0}},
 		{"SVM, a feature of weight 0", apart, y, train, func(c *Config) { c.Features, c.Hyper = &blend{n: 1}, []float64{0, 1} }, []float64{0}},
 		{"kernel SVM, a feature of weight 0", apart, y, train, both(separate, kernel), []float64{2, .1, 0}},
-		// Examples 1 and 3 are opposite about the mean with weights, and by any linear map.
+		// Relative to the weighted mean, examples 1 and 3 are opposite, also after any linear map.
 		{"SVM, opposite about the weighted mean", []float64{1, 0, 2, 0, -2.5, 1.5, -1, 1, 1, 1.5, -1, .3}, flip, train,
 			func(c *Config) { c.Standardise, c.Data.Weights = true, []float64{1, 3, 1, 1, 1, 1} }, []float64{.05, .2, 1, 1}},
 	} {
@@ -244,12 +244,12 @@ func TestTiesThatTheFeatureMapKeeps(t *testing.T) {
 	}
 }
 
-// Examples 1 and 3 are at the kink of a unit whose weights are orthogonal to their cotangent:
-// only the cotangent of their ties meets the kink.
+// Examples 1 and 3 are at the kink of a unit. The weights of this unit are orthogonal to the
+// cotangent of the examples, so only the cotangent of the ties meets the kink.
 func TestTiesAtAKinkOfTheFeatureMap(t *testing.T) {
 	c := tieCase{x: []float64{1, 0, 2, 0, -3, -1, 0, 2, -1, 1.5, -1, .3}, y: []float64{1, 1, -1, 1, 1, -1}, train: []int{1, 2, 3},
 		change: func(c *Config) { c.Features = &Perceptron{Widths: []int{2, 2, 2}} },
-		// The units are .9 − x₀ − x₁, which is negative there, and x₀ + x₁ − 2.
+		// The units are .9 − x₀ − x₁, which is negative at these examples, and x₀ + x₁ − 2.
 		alpha: []float64{.1, 2, -1, -1, 1, 1, .9, -2, -1, 0, -.7, 0, 2, 1}}
 	cv, grad := c.cv(t, false), make([]float64, len(c.alpha))
 	casetest.Must(cv.Eval(grad, c.alpha))(t)
@@ -265,9 +265,9 @@ func TestTiesAtAKinkOfTheFeatureMap(t *testing.T) {
 	}
 }
 
-// The feature that parts the examples has no weight in the fit, but a part in its derivative.
-// Another share of the multiplier than the equal one then belongs to the derivative: example 3
-// with the feature 0 takes all of it.
+// A move makes the examples unequal in one feature. This feature has no weight in the fit, but it
+// affects the derivative. The multiplier is then not divided equally in the derivative: example 3,
+// whose feature is 0, takes all of it.
 func TestTiesThatOnlyTheDerivativeParts(t *testing.T) {
 	x := []float64{0, 1.5, 0, 2, 0, 1, -3, 1, 0, 2, 0, 0, -3, -1, 0}
 	c := tieCase{x: x, y: []float64{1, 1, -1, 1, -1}, train: []int{1, 2, 3, 4}}
@@ -297,8 +297,7 @@ func TestTiesThatOnlyTheDerivativeParts(t *testing.T) {
 	}
 }
 
-// Equal features whose multipliers are at their bounds, or do not reach the loss,
-// may part.
+// Equal features may become unequal if their multipliers are at bounds or do not affect the loss.
 func TestEqualFeaturesWithoutTies(t *testing.T) {
 	x, y := []float64{1, 0, 2, 0, -3, -1, 0, 2, 1, 1.5, -1, .3}, []float64{1, 1, -1, 1, 1, -1}
 	for _, c := range []tieCase{
@@ -321,9 +320,9 @@ func TestEqualFeaturesWithoutTies(t *testing.T) {
 	}
 }
 
-// Two examples of opposite labels whose standardised features are opposite, since the
-// mean is 0, are one row to the learner. Parameters that move the mean part them: on the
-// elbow the loss has a kink.
+// Two examples have opposite labels. Their standardised features are opposite, because the mean is
+// 0. For the learner they are therefore one row. If the parameters move the mean, the rows become
+// unequal, and on the elbow the loss has a kink.
 func TestTiesOfOppositeExamplesPartedByTheMean(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(6, 2, []float64{3, 1, -2, -3, -3, -3, 1, -2, -1, 2, 1, -2}), Y: []float64{1, 1, 1, -1, 1, -1}}
 	c := Config{Data: d, Splits: []Split{{Train: []int{1, 2, 3, 4, 5}, Val: []int{0}}}, Loss: LogisticLoss{}, Standardise: true,

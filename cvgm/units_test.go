@@ -51,8 +51,8 @@ func constantColumns(n int) (constant, varying [][]float64) {
 	return constant, varying
 }
 
-// A constant column has the largest σ, and its first entry as the mean; with a learned map it is an
-// error that names it.
+// A constant column has the largest σ, and its mean is its first entry. With a learned map, there
+// is an error that names the column.
 func TestConstantColumns(t *testing.T) {
 	for _, n := range []int{1, 2, 29, 1000} {
 		constant, varying := constantColumns(n)
@@ -89,8 +89,9 @@ func TestConstantColumns(t *testing.T) {
 	}
 }
 
-// One split with a constant feature does not stop a cross-validation. The gradient is the
-// derivative of the loss, the feature has weight 0 there, and the model agrees with the split.
+// A split with a constant feature does not prevent a cross-validation. In this split the feature
+// has the weight 0. The gradient is the derivative of the loss, and the final model agrees with the
+// model of the split.
 func TestOneSplitWithAConstantFeature(t *testing.T) {
 	d := casetest.Regression(1, 30, 4)
 	for i := range 27 {
@@ -132,7 +133,7 @@ func TestOneSplitWithAConstantFeature(t *testing.T) {
 			t.Errorf("prediction %v, error %v: the constant feature matters", p, err)
 		}
 	}
-	// A map that could learn the constant is refused, by name.
+	// If a map could learn the constant feature, there is an error that names the feature.
 	config.Features, config.Hyper = &LinearMap{In: 4, Out: 2}, []float64{.05, .1}
 	cv, err := New(config)
 	if err != nil {
@@ -145,9 +146,9 @@ func TestOneSplitWithAConstantFeature(t *testing.T) {
 	}
 }
 
-// The unit of a feature that is constant on a split's training rows, but not on its validation rows, changes
-// no bit of the CV loss, its gradient and the predictions, with equal entries and with entries equal up
-// to rounding.
+// A feature is constant on the training rows of a split, but not on its validation rows. Its unit
+// changes no bit of the CV loss, of the gradient and of the predictions. This holds for equal
+// entries, and for entries that are equal up to rounding.
 func TestUnitOfAFeatureThatASplitDoesNotSee(t *testing.T) {
 	learners := []struct {
 		hyper []float64
@@ -191,10 +192,11 @@ func TestUnitOfAFeatureThatASplitDoesNotSee(t *testing.T) {
 	}
 }
 
-// Features whose dependence is rounding are dropped from the least-squares intercept, and
-// others are not. The first feature is u + 1, the second u + δv, with u and v orthogonal and of
-// mean 0: y = v has the intercept 1/δ, and 0 without the difference of the two. That difference
-// has δ/2 times the other singular value.
+// If features are linearly dependent up to rounding, the least-squares intercept ignores one of
+// them. It ignores no other features. The first feature is u + 1 and the second is u + δv, where u
+// and v are orthogonal and have mean 0. Then y = v has the intercept 1/δ. Without the difference of
+// the two features, the intercept is 0. The singular value of this difference is δ/2 times the
+// other singular value.
 func TestLeastSquaresInterceptDropsDependentFeatures(t *testing.T) {
 	u, v := []float64{1, -1, 1, -1}, []float64{1, 1, -1, -1}
 	for _, c := range []struct {
@@ -212,8 +214,8 @@ func TestLeastSquaresInterceptDropsDependentFeatures(t *testing.T) {
 	}
 }
 
-// The least-squares intercept does not depend on the unit of one feature. A unit alone makes no
-// feature a dependent one.
+// The least-squares intercept does not depend on the unit of one feature. A change of units does
+// not make a feature linearly dependent.
 func TestLeastSquaresInterceptUnits(t *testing.T) {
 	d := casetest.Regression(1, 20, 3)
 	x := d.Dense().RawMatrix().Data
@@ -232,9 +234,8 @@ func TestLeastSquaresInterceptUnits(t *testing.T) {
 	}
 }
 
-// The units of features and labels change no CV loss but by the square of the
-// labels' unit, with hyperparameters carried along: features times a, labels
-// times b.
+// Features are multiplied by a, and labels by b, and the hyperparameters are converted accordingly.
+// The CV loss then changes only by the factor b².
 func TestUnitsOfFeaturesAndLabels(t *testing.T) {
 	type carry func(a, b float64) []float64 // the factors of the hyperparameters
 	for _, c := range []struct {

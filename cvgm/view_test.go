@@ -20,8 +20,8 @@ type copyingLearner struct{ learn.Learner }
 
 func (c copyingLearner) SetGeneralised(on bool) { c.Learner.(learn.KinkedLearner).SetGeneralised(on) }
 
-// viewedData draws rows of n features, some far from zero, in very large or small units,
-// constant or rare.
+// viewedData draws rows of n features. Some features are far from zero, in very large or small
+// units, constant or rarely nonzero.
 func viewedData(rng *rand.Rand, rows, n int) learn.Data {
 	d := learn.Data{X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}
 	for j := range n {
@@ -124,7 +124,7 @@ func TestViewEqualsCopies(t *testing.T) {
 				near("predictions out of fold", got.out, want.out)
 			}
 			near("predictions", got.predictions, want.predictions)
-			// In units of the columns.
+			// The errors are in units of the columns.
 			for j := range n {
 				near("dx", mat.Col(nil, j, got.dx), mat.Col(nil, j, want.dx))
 			}
@@ -132,7 +132,7 @@ func TestViewEqualsCopies(t *testing.T) {
 	}
 }
 
-// The derivative in the rows goes through the means and deviations.
+// The derivative in the rows includes the effect on the means and deviations.
 func TestViewDataGradient(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 8))
 	const rows, n, tol = 30, 210, 1e-5
@@ -196,8 +196,8 @@ func rowsWithSpike(t *testing.T, v float64) (learn.Data, []cvgm.Split) {
 	return d, splits
 }
 
-// A row that no split has, or that a split leaves out, does not change the values of the others
-// in the split: here a large number in place of a missing one.
+// A row that a split does not use does not change the values of the rows that it uses. Here the
+// unused row has a large number in place of a missing value.
 func TestViewOutlierLeftOut(t *testing.T) {
 	value := func(v float64) (float64, error) {
 		d, splits := rowsWithSpike(t, v)
@@ -219,8 +219,9 @@ func TestViewOutlierLeftOut(t *testing.T) {
 	}
 }
 
-// One feature is three times another one. They are equal on the training rows of a split, also
-// if the rows left out are a thousand times as large: a lasso gives them one value.
+// One feature is three times another feature. After normalisation the two are equal on the training
+// rows of a split, even if the omitted rows are a thousand times as large. A lasso then gives them
+// the same value.
 func TestViewEqualFeaturesBesideLargeRows(t *testing.T) {
 	const rows = 6000
 	rng := rand.New(rand.NewPCG(2, 36))
@@ -302,7 +303,7 @@ func TestViewBytesOfOtherMatrix(t *testing.T) {
 	}
 }
 
-// A row that no split has puts no prediction at a kink of the loss.
+// A row that no split uses cannot cause a prediction at a kink of the loss.
 func TestViewKinkBesideOutlier(t *testing.T) {
 	for name, learner := range map[string]func() learn.Learner{
 		"copies": func() learn.Learner { return copyingLearner{new(linear.ElasticNet)} },
@@ -321,7 +322,7 @@ func TestViewKinkBesideOutlier(t *testing.T) {
 	}
 }
 
-// Splits of few rows of many take the memory of their own rows, not of all rows for each.
+// If splits use few of many rows, each split needs memory for its own rows, and not for all rows.
 func TestViewBytesOfSmallSplits(t *testing.T) {
 	serial.Test(t)
 	const rows, n = 20_000, 5

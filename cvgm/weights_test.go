@@ -71,8 +71,8 @@ func (r weightedResult) all() []float64 {
 	return slices.Concat([]float64{r.loss, r.risk, r.model.Intercept}, r.grad, r.dx.RawMatrix().Data, r.dy, r.model.Theta, r.model.Mean, r.model.Std, r.predictions, r.outOfFold)
 }
 
-// eachWeighable calls f for Configs of all learners that weigh examples, with 20 examples
-// and an α each.
+// eachWeighable calls f once for each learner that accepts weights, with a Config of 20 examples
+// and an α.
 func eachWeighable(t *testing.T, f func(title string, c Config, alpha []float64, sum bool)) {
 	t.Helper()
 	const rows, raw = 20, 3
@@ -106,9 +106,9 @@ func eachWeighable(t *testing.T, f func(title string, c Config, alpha []float64,
 	}
 }
 
-// nearWeighted bounds the difference of two results of the same fits that sum in another order,
-// relative to the largest number. The solvers are right to 1e-12 or so, and derivatives lose
-// some digits.
+// nearWeighted bounds the difference of two results of the same fits, relative to the largest
+// number. The fits add their terms in different orders. The solvers are accurate to about 1e-12,
+// and derivatives lose some digits.
 const nearWeighted = 1e-9
 
 func compareWeighted(t *testing.T, what string, got, want []float64) {
@@ -127,8 +127,8 @@ func compareWeighted(t *testing.T, what string, got, want []float64) {
 	}
 }
 
-// An example of weight w counts as w equal examples, and an example of weight 0 does not count:
-// in the loss, in its gradients, in the final model and in its risk.
+// An example of weight w counts as w equal examples, and an example of weight 0 does not count.
+// This holds for the loss, its gradients, the final model and its risk.
 func TestWeightsCountExamples(t *testing.T) {
 	eachWeighable(t, func(title string, c Config, alpha []float64, _ bool) {
 		rows, n := c.Data.X.Dims()
@@ -175,7 +175,7 @@ func TestWeightsCountExamples(t *testing.T) {
 	})
 }
 
-// Weights of 1 give the bits of no weights.
+// Weights of 1 give the same bits as no weights.
 func TestWeightsOfOneGiveTheSameBits(t *testing.T) {
 	eachWeighable(t, func(title string, c Config, alpha []float64, _ bool) {
 		want := evaluateWeighted(t, title, c, alpha).all()
@@ -190,8 +190,8 @@ func TestWeightsOfOneGiveTheSameBits(t *testing.T) {
 	})
 }
 
-// The unit of the weights changes nothing, except that an objective that is C times a sum
-// takes it into C.
+// The unit of the weights changes nothing. There is one exception: if an objective is C times a
+// sum, the unit changes C.
 func TestWeightsOfAnyUnit(t *testing.T) {
 	eachWeighable(t, func(title string, c Config, alpha []float64, sum bool) {
 		rows := len(c.Data.Y)
@@ -245,8 +245,9 @@ func TestWeightedNormalisation(t *testing.T) {
 	}
 }
 
-// With weights the standard error is the weighted mean's over examples: equal weights and their
-// unit do not matter, and an example of weight 0 does not count.
+// With weights, the standard error is the standard error of the weighted mean over the examples.
+// Equal weights and the unit of the weights have no effect, and an example of weight 0 does not
+// count.
 func TestWeightedStandardError(t *testing.T) {
 	folds := casetest.Must(KFold(synth.NewStream(1, "folds"), 30, 5))(t)
 	errorOf := func(weights []float64) float64 {
@@ -271,7 +272,8 @@ func TestWeightedStandardError(t *testing.T) {
 	if err != nil || math.Abs(loss-7) > 1e-14 {
 		t.Errorf("loss %v, error %v, want (1 + 3·9)/4", loss, err)
 	}
-	// Without the first example the mean 7 is 9, without the second 1: ((9 − 7)² + (1 − 7)²)/2.
+	// The mean is 7. It is 9 without the first example, and 1 without the second: ((9 − 7)² + (1 −
+	// 7)²)/2.
 	if got, err := cv.StandardError(); err != nil || math.Abs(got-math.Sqrt(20)) > 1e-14 {
 		t.Errorf("standard error %v, error %v", got, err)
 	}
@@ -332,7 +334,7 @@ func TestExamplesOfWeightZeroAreAbsent(t *testing.T) {
 	}
 }
 
-// Weights add no allocation to Eval, also if each Eval loads the learners again.
+// With weights, Eval makes no additional allocations, even if each Eval loads the learners again.
 func TestWeightedEvalDoesNotAllocate(t *testing.T) {
 	serial.Test(t)
 	eachWeighable(t, func(title string, c Config, alpha []float64, _ bool) {
