@@ -13,9 +13,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A kink that rounding may have moved by more than hiddenTol makes products refuse each input
-// that has it, generalised or not. If rounding may have moved it by less, generalised products
-// succeed. An input without the kink has its derivative in either case.
+// If rounding may have moved a kink by more than hiddenTol, products return an error for each input
+// with this kink, generalised or not. If rounding may have moved the kink by less, generalised
+// products succeed. An input without the kink has a derivative in both cases.
 func TestBlurredKinksAreRefused(t *testing.T) {
 	one := mat.NewDense(1, 1, []float64{1})
 	ones, two := mat.NewDense(3, 1, []float64{1, 1, 1}), mat.NewDense(2, 1, []float64{1, -2})
@@ -55,7 +55,7 @@ func TestBlurredKinksAreRefused(t *testing.T) {
 	}
 }
 
-// How far rounding may have moved a kink has no unit.
+// The distance by which rounding may have moved a kink has no unit.
 func TestBlurHasNoUnit(t *testing.T) {
 	var want [2]float64
 	for _, unit := range []float64{1, 0x1p-40, 0x1p40} {
@@ -76,7 +76,7 @@ func TestBlurHasNoUnit(t *testing.T) {
 	}
 }
 
-// A product that ends with an error does not mark its gradient as generalised, also if features are
+// If a product returns an error, it does not mark its gradient as generalised, even if features are
 // equal.
 func TestBlurredKinksMarkNothing(t *testing.T) {
 	net := &ElasticNet{Generalised: true}

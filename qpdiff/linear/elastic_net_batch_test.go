@@ -18,15 +18,15 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// embeddingNet is a learner of a user with a Fit of its own.
+// embeddingNet is a user's learner with its own Fit.
 type embeddingNet struct{ linear.ElasticNet }
 
 func (e *embeddingNet) Fit(theta, hyper []float64) error {
 	return e.ElasticNet.Fit(theta, hyper)
 }
 
-// TestElasticNetBatch checks that nets fitted together have the bits and the errors that each has by
-// itself, from warm and cold starts, and whatever derivatives follow.
+// TestElasticNetBatch checks that nets fitted together have the same bits and errors as nets fitted
+// separately. This holds for warm and cold starts, and for all derivatives that follow.
 func TestElasticNetBatch(t *testing.T) {
 	serial.Test(t)
 	for seed := range uint64(300) {
@@ -89,7 +89,7 @@ func batchData(rng *rand.Rand, n int) learn.Data {
 	return learn.Data{X: x, Y: y}
 }
 
-// batchHyper draws penalties of all sizes, some of them 0 and a few that are refused.
+// batchHyper draws penalties of all sizes. Some of them are 0, and a few are invalid.
 func batchHyper(rng *rand.Rand, groups []int) []float64 {
 	hyper := make([]float64, 2*max(1, len(groups)))
 	for k := range hyper {
@@ -104,7 +104,8 @@ func batchHyper(rng *rand.Rand, groups []int) []float64 {
 	return hyper
 }
 
-// checkBatch compares a FitBatch, a VJPBatch and single derivatives after it with those of nets alone.
+// checkBatch compares a FitBatch, a VJPBatch and later single derivatives with the results of
+// separate nets.
 func checkBatch(t *testing.T, rng *rand.Rand, w *qpdiff.Workspace, together, alone []learn.Learner, data []learn.Data, hyper []float64) {
 	t.Helper()
 	_, n := data[0].X.Dims()
@@ -210,7 +211,7 @@ func TestElasticNetBatchDerivatives(t *testing.T) {
 	}
 }
 
-// renamed returns an error with the name of the plain learner.
+// renamed returns the error with the name of the plain learner in it.
 func renamed(err error) error {
 	if err == nil {
 		return nil
@@ -218,8 +219,9 @@ func renamed(err error) error {
 	return errors.New(strings.ReplaceAll(err.Error(), "embeddingNet", "ElasticNet"))
 }
 
-// TestElasticNetBatchBeyondTheRange checks nets whose numbers leave the range of floats: θ that
-// underflows is 0, and a derivative that overflows is reported as such, alone as in a batch.
+// TestElasticNetBatchBeyondTheRange checks nets whose numbers leave the range of float64. An entry
+// of θ that underflows is 0. A derivative that overflows is an error, for a separate net and in a
+// batch.
 func TestElasticNetBatchBeyondTheRange(t *testing.T) {
 	serial.Test(t)
 	for _, on := range []bool{true, false} {

@@ -40,9 +40,9 @@ func integerColumns(rows, n int) learn.Data {
 const mostDescents = 2
 
 // TestDescentsReachTheirMinimum proves that Newton's method with one unknown for each row reaches
-// its minimum on columns of integers. With halvings of the step alone it fails for the larger
-// table, and with at most 20 steps for the smaller one. Then all cdPhases descents fail, and
-// hundreds of exact steps follow.
+// its minimum on columns of integers. If the step were only halved, the method would fail for the
+// larger table. With at most 20 steps, it would fail for the smaller table. In both cases all
+// cdPhases descents would fail, and hundreds of exact steps would follow.
 func TestDescentsReachTheirMinimum(t *testing.T) {
 	for _, n := range []int{30_000, 40_000} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -60,8 +60,8 @@ func TestDescentsReachTheirMinimum(t *testing.T) {
 	}
 }
 
-// TestALargerSetIsNotSolvedTwice proves that a working set that grows after its problem is solved
-// needs no factor before coordinates enter.
+// A working set may grow after its problem is solved. TestALargerSetIsNotSolvedTwice checks that no
+// factor is then needed before coordinates enter.
 func TestALargerSetIsNotSolvedTwice(t *testing.T) {
 	const rows, n = 100, 300
 	rng := rand.New(rand.NewPCG(1, 1))

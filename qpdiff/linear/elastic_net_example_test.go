@@ -44,8 +44,8 @@ func ExampleData() {
 	// [2.0000] [0.6667 0.3333 0.0000]
 }
 
-// Fit, then the derivative of the sum of all parameters with respect to both
-// penalties and the labels.
+// The example fits an elastic net, and computes the derivative of the sum of all parameters in both
+// penalties and in the labels.
 func ExampleElasticNet() {
 	var net linear.ElasticNet
 	if err := net.Load(orthogonalData()); err != nil {
@@ -69,7 +69,8 @@ func ExampleElasticNet() {
 	// with respect to y: [0.375 0.125 0.125 -0.125]
 }
 
-// The first two features share their penalties, the last has a λ1 that drives it out.
+// The first two features share their penalties. The λ1 of the last feature is so large that its
+// coefficient is 0.
 func ExampleElasticNet_groups() {
 	net := linear.ElasticNet{Groups: []int{0, 0, 1}}
 	theta := make([]float64, 3)
@@ -84,7 +85,8 @@ func ExampleElasticNet_groups() {
 	// with respect to λ1 and λ2 of each group: [-1 0 -1 0]
 }
 
-// One penalty per feature: the first is not penalised, the last is driven out.
+// Each feature has its own penalty. The first feature is not penalised, and the coefficient of the
+// last feature is 0.
 func ExamplePerFeature() {
 	net := linear.ElasticNet{Groups: linear.PerFeature(3)}
 	if err := net.Load(orthogonalData()); err != nil {

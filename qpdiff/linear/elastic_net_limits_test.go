@@ -27,8 +27,8 @@ func orthonormalColumns(rng *rand.Rand, rows, n int) *mat.Dense {
 	return mat.DenseCopyOf(q.Slice(0, rows, 0, n))
 }
 
-// elasticNetAt makes data X and y whose solution at λ1, λ2 is θ and whose gradient at the zero
-// coordinates is share·λ1 in modulus. y = Xθ + r with Xᵀr/N = λ1·s + λ2·θ. X has singular
+// elasticNetAt makes data X and y with the solution θ at λ1 and λ2. The absolute gradient in the
+// zero coordinates is share·λ1. The labels are y = Xθ + r with Xᵀr/N = λ1·s + λ2·θ. X has singular
 // values from 1 down to 1/√cond.
 func elasticNetAt(rng *rand.Rand, theta, share []float64, rows int, cond, l1, l2 float64) learn.Data {
 	n := len(theta)
@@ -60,9 +60,9 @@ func elasticNetAt(rng *rand.Rand, theta, share []float64, rows int, cond, l1, l2
 	return learn.Data{X: &x, Y: y.RawVector().Data}
 }
 
-// gap is the distance of the solution from a kink: the least slack of a zero coordinate and the
-// least of the others, relative to the size of their terms. It also has the condition of the
-// support's system.
+// gap returns the distance of the solution from a kink, relative to the size of the terms. It is
+// the smaller of two numbers: the least slack of a zero coordinate, and the least absolute value of
+// the other coordinates. gap also returns the condition of the support's system.
 func (e *penalisedQuadratic) gap() (gap, cond float64) {
 	q, size := &e.qp, e.rmsY+e.norm
 	h := func(i, j int) float64 {
@@ -83,8 +83,8 @@ func (e *penalisedQuadratic) gap() (gap, cond float64) {
 	return gap, numtest.EquilibratedCond(len(q.act), h)
 }
 
-// No product is answered at kinks that bisection of a λ1 finds, and every product is away
-// from them. Units do not matter.
+// Bisection of a λ1 finds kinks. At a kink every product returns an error, and away from the kinks
+// every product succeeds. Units do not matter.
 func TestPenalisedStrictComplementarity(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(18, 1))
@@ -131,8 +131,8 @@ func TestPenalisedStrictComplementarity(t *testing.T) {
 	}
 }
 
-// Without penalties and with fewer rows than features θ is not unique, however
-// the last pivot is rounded.
+// Without penalties, and with fewer rows than features, θ is not unique. The rounding of the last
+// pivot does not matter.
 func TestElasticNetWithoutUniqueSolution(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(18, 3))
@@ -157,8 +157,8 @@ func TestElasticNetWithoutUniqueSolution(t *testing.T) {
 	}
 }
 
-// If a feature depends on others but for a little, least squares are refused only if their
-// digits are gone.
+// If a feature is nearly a linear combination of others, least squares return an error only if no
+// digit is left.
 func TestElasticNetNearlyDependent(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(18, 4))
@@ -181,8 +181,8 @@ func TestElasticNetNearlyDependent(t *testing.T) {
 	}
 }
 
-// At λ1 = 0 a feature that is zero throughout has no kink as long as λ2 > 0: VJP
-// and JVP agree, and agree with differences.
+// At λ1 = 0 and λ2 > 0, a feature of zeros has no kink. VJP and JVP agree with each other and with
+// differences.
 func TestElasticNetZeroFeatureAtTheBound(t *testing.T) {
 	for _, perFeature := range []bool{false, true} {
 		d := casetest.RandomData(3, 12, 4, false)
@@ -221,7 +221,7 @@ func TestElasticNetZeroFeatureAtTheBound(t *testing.T) {
 				t.Errorf("hyper[%d]: VJP %g, difference %g", j, g.Hyper[j], diff)
 			}
 		}
-		// Along X and λ1 together there is a kink, and JVP has it.
+		// Along X and λ1 together, JVP succeeds, and the coefficient of this feature stays 0.
 		u := &learn.Grad{Hyper: make([]float64, len(hyper)), X: mat.NewDense(12, 4, nil)}
 		if perFeature {
 			u.Hyper[2] = 10
@@ -237,7 +237,7 @@ func TestElasticNetZeroFeatureAtTheBound(t *testing.T) {
 	}
 }
 
-// A feature of zeros under the least of all ridge penalties.
+// A feature of zeros has the smallest possible ridge penalty.
 func TestElasticNetLeastRidge(t *testing.T) {
 	var e ElasticNet
 	theta := make([]float64, 1)
@@ -249,8 +249,8 @@ func TestElasticNetLeastRidge(t *testing.T) {
 	}
 }
 
-// A penalty that holds a coordinate at zero for certain leaves the others alone, however
-// large it is and whatever the fit before was. The bits of an elastic net are the same.
+// If a penalty certainly holds a coordinate at zero, its size does not affect the other
+// coordinates, and neither does the previous fit. The elastic net has the same bits.
 func TestHugePenaltyAfterAFit(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(18, 7))
@@ -280,8 +280,8 @@ func TestHugePenaltyAfterAFit(t *testing.T) {
 	}
 }
 
-// A coordinate that is almost 0, as a huge ridge penalty leaves it, is not one at
-// its kink: its way there counts as progress, although it underflows.
+// A huge ridge penalty makes a coordinate almost 0. Such a coordinate is not at its kink. Its steps
+// towards 0 count as progress, although they underflow.
 func TestElasticNetAlmostZeroAfterAFit(t *testing.T) {
 	const unit = 1e-9 // of the features
 	d := learn.Data{X: mat.NewDense(2, 2, []float64{unit, unit, unit, 0}), Y: []float64{1, .2}}
@@ -294,8 +294,7 @@ func TestElasticNetAlmostZeroAfterAFit(t *testing.T) {
 	}
 }
 
-// At a kink in λ1 the other inputs have derivatives; one that overflows is the
-// error.
+// At a kink in λ1 the other inputs have derivatives. If one of these overflows, this is the error.
 func TestElasticNetOverflowAtAKink(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(2, 2, []float64{1, 0, 0, 1}), Y: []float64{1e150, 0}}
 	var e ElasticNet
@@ -306,8 +305,8 @@ func TestElasticNetOverflowAtAKink(t *testing.T) {
 	}
 }
 
-// Features of about the root of the smallest number, nearly the same: θ ≈ ±1e307,
-// and the square of the size that kinks are measured against overflows.
+// The features are nearly equal, and their size is about the root of the smallest number. θ is
+// about ±1e307. The distance from a kink is relative to a size whose square overflows.
 func TestElasticNetSolutionOverflows(t *testing.T) {
 	const unit = 1e-150
 	d := learn.Data{X: mat.NewDense(2, 2, []float64{unit, unit, unit, unit * (1 + 1e-3)}), Y: []float64{1e153, -1e153}}
@@ -318,8 +317,8 @@ func TestElasticNetSolutionOverflows(t *testing.T) {
 	}
 }
 
-// A fit of few features after one with a working set of as many has room for the system of
-// all of them.
+// If a fit of few features follows a fit whose working set has as many features, it has room for
+// the system of all of them.
 func TestElasticNetFewAfterMany(t *testing.T) {
 	var e ElasticNet
 	theta := make([]float64, 300)
@@ -335,8 +334,9 @@ func TestElasticNetFewAfterMany(t *testing.T) {
 	}
 }
 
-// After a fit with a support larger than the rows, one whose λ2 is rounding begins anew:
-// the features of the old support depend on each other.
+// The support of the first fit is larger than the number of rows. In the next fit λ2 is within
+// rounding of 0, so the features of the old support depend on each other. This fit therefore has a
+// cold start.
 func TestElasticNetLassoAfterRidge(t *testing.T) {
 	var warm, cold ElasticNet
 	const n = 400
@@ -354,7 +354,7 @@ func TestElasticNetLassoAfterRidge(t *testing.T) {
 	}
 }
 
-// If labels are 0, θ = 0 is at its kinks in λ1 = 0, also if the determinant of the system
+// If the labels are 0, θ = 0 is at its kinks in λ1 = 0, even if the determinant of the system
 // underflows.
 func TestElasticNetKinkOfTinyDeterminant(t *testing.T) {
 	const rows, n = 90, 70
@@ -375,8 +375,8 @@ func TestElasticNetKinkOfTinyDeterminant(t *testing.T) {
 	}
 }
 
-// If the support is larger than the number of rows, the estimated condition is as good as from
-// the system itself: a ridge regression has derivatives by either way.
+// If the support is larger than the number of rows, the condition is estimated from a smaller
+// system. The estimate is accurate enough: a ridge regression has derivatives with either method.
 func TestElasticNetConditionByRows(t *testing.T) {
 	for _, seed := range []uint64{8, 47} {
 		rng := rand.New(rand.NewPCG(82, seed))
@@ -399,9 +399,9 @@ func TestElasticNetConditionByRows(t *testing.T) {
 	}
 }
 
-// A fit begins from the past fit with the lowest objective, and takes its place if both have the
-// same support. There are never more than pastFits, none larger than mostKept, and none of other
-// data.
+// A fit starts from the past fit with the lowest objective. If both have the same support, it
+// replaces the past fit. At most pastFits fits are stored. None is larger than mostKept, and none
+// belongs to other data.
 func TestPastFits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(37, 1))
 	const rows, n = 20, 300

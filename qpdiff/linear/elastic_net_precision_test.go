@@ -15,14 +15,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A product with Generalised is right to a thousandth of θ's scale or refused, however
-// ill-conditioned the fit. λ1·∂θ/∂λ1 lies between its one-sided values, which are equal if λ1
-// is not at a kink.
+// A product with Generalised is right to a thousandth of the scale of θ, or returns an error, even
+// if the fit is badly conditioned. The test checks that λ1·∂θ/∂λ1 lies between its one-sided
+// values, which are equal if λ1 is not at a kink.
 func TestElasticNetGeneralisedRightOrRefused(t *testing.T) {
 	serial.Test(t)
 	const tol, h = 1e-3, 1e-20
-	// Of 30000 trials, those with the least errors that hid a kink which is not
-	// there.
+	// Among 30000 trials, these had the smallest errors that hid a kink although there is none.
 	trials := []int{15387, 14128, 20675, 27404}
 	for trial := range numtest.Long(4000) {
 		trials = append(trials, trial)
@@ -96,7 +95,7 @@ func TestElasticNetGeneralisedRightOrRefused(t *testing.T) {
 	}
 }
 
-// preciseElasticNet returns θ in 400 bits, by trying all signs.
+// preciseElasticNet returns θ with 400 bits. It tries all combinations of signs.
 func preciseElasticNet(d learn.Data, l1 *big.Float, l2 float64) []*big.Float {
 	rows, n := d.X.Dims()
 	conditions := make([][]*big.Float, n) // of a support of all, but for its signs

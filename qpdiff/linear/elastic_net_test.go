@@ -21,9 +21,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// elasticNetResidual is the largest violation of 0 ∈ ∇f(θ) + λ1 ∂|θ| + λ2 θ over
-// the coordinates, from the residual y − Xθ rather than from XᵀX. It is relative
-// to λ1_j + λ2_j·|θ_j| + ‖x_j‖·(‖y‖ + Σ_k ‖x_k‖·|θ_k|)/N.
+// elasticNetResidual returns the largest violation of 0 ∈ ∇f(θ) + λ1 ∂|θ| + λ2 θ over the
+// coordinates. It is computed from the residual y − Xθ, not from XᵀX. It is relative to λ1_j +
+// λ2_j·|θ_j| + ‖x_j‖·(‖y‖ + Σ_k ‖x_k‖·|θ_k|)/N.
 func elasticNetResidual(d learn.Data, theta, hyper []float64) float64 {
 	rows, n := d.X.Dims()
 	r := mat.NewVecDense(rows, slices.Clone(d.Y))
@@ -224,8 +224,8 @@ func TestElasticNetByHand(t *testing.T) {
 	}
 }
 
-// drawElasticNet draws a problem that is hard for an active set: correlated or
-// equal features, any shape, entries of any scale, penalties over many decades.
+// drawElasticNet draws a problem that is hard for an active-set method. Features may be correlated
+// or equal, the shape and the scale of entries are arbitrary, and penalties cover many decades.
 func drawElasticNet(t *rapid.T) learn.Data {
 	rows, n := rapid.IntRange(1, 30).Draw(t, "rows"), rapid.IntRange(1, 30).Draw(t, "n")
 	d := casetest.RandomData(rapid.Uint64().Draw(t, "seed"), rows, n, false)
@@ -242,10 +242,11 @@ func drawElasticNet(t *rapid.T) learn.Data {
 	return d
 }
 
-// Along any sequence of distant hyperparameters, warm and cold fits are optimal and have the
-// same support, elastic nets with the same bits. They are refused only if λ2 is rounding beside
-// XᵀX/N: all points along a flat direction are then equally good, or the loss underflows. A λ2
-// that is rounding and not 0 may be refused in one of the two alone.
+// Along any sequence of distant hyperparameters, warm and cold fits are optimal and have the same
+// support. For elastic nets they also have the same bits. A fit returns an error only if λ2 is
+// within rounding of 0 compared with XᵀX/N: all points along a flat direction are then equally
+// good, or the loss underflows. If such a λ2 is not 0, it is possible that only one of the two fits
+// returns an error.
 func TestPenalisedOptimalOnPaths(t *testing.T) {
 	const illPosedTol = 1e-12
 	rapid.Check(t, func(t *rapid.T) {
@@ -292,7 +293,8 @@ func TestPenalisedOptimalOnPaths(t *testing.T) {
 					t.Fatalf("at %v: %v", hyper, errs[i])
 				}
 			}
-			// A λ2 near rounding tells features apart or not by the active sets on the way.
+			// If λ2 is near the rounding error, the active sets during the fit decide whether features are
+			// distinguished.
 			edge := slices.ContainsFunc(hyper[nh/2:], func(l2 float64) bool { return l2 > 0 && l2 <= illPosedTol*size })
 			if !sparse && !edge && (errs[0] == nil) != (errs[1] == nil) {
 				t.Fatalf("warm: %v; cold: %v", errs[0], errs[1])

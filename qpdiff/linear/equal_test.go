@@ -18,27 +18,27 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// repeated draws data in which each feature occurs up to three times, with either sign, in a
-// random order, and one feature is zero. of holds the drawn feature that each one repeats, or
-// −1 for the zero one.
-func repeated(rng *rand.Rand, rows, distinct int) (d learn.Data, of []int, sign []float64) {
+// repeated draws data in which each feature occurs up to three times, with either sign and in
+// random order. One feature is zero. For each feature, the list originals has the number of the
+// drawn feature that it repeats, or −1 for the zero feature.
+func repeated(rng *rand.Rand, rows, distinct int) (d learn.Data, originals []int, sign []float64) {
 	for k := range distinct {
 		for range 1 + rng.IntN(3) {
-			of = append(of, k)
+			originals = append(originals, k)
 		}
 	}
-	of = append(of, -1)
-	rng.Shuffle(len(of), func(i, j int) { of[i], of[j] = of[j], of[i] })
+	originals = append(originals, -1)
+	rng.Shuffle(len(originals), func(i, j int) { originals[i], originals[j] = originals[j], originals[i] })
 	few := casetest.RandomData(rng.Uint64(), rows, distinct, false)
 	unit := math.Pow(10, 6*rng.Float64()-3)
-	d = learn.Data{X: mat.NewDense(rows, len(of), nil), Y: few.Y}
+	d = learn.Data{X: mat.NewDense(rows, len(originals), nil), Y: few.Y}
 	if rng.IntN(2) == 0 {
 		d.Weights = make([]float64, rows)
 		for i := range d.Weights {
 			d.Weights[i] = .5 + rng.Float64()
 		}
 	}
-	for j, k := range of {
+	for j, k := range originals {
 		sign = append(sign, float64(1-2*rng.IntN(2)))
 		for i := range rows {
 			if k >= 0 {
@@ -46,7 +46,7 @@ func repeated(rng *rand.Rand, rows, distinct int) (d learn.Data, of []int, sign 
 			}
 		}
 	}
-	return d, of, sign
+	return d, originals, sign
 }
 
 // fit fits l to d and returns θ.
@@ -57,9 +57,9 @@ func fit(t *testing.T, l learn.Learner, d learn.Data, hyper ...float64) []float6
 	return theta
 }
 
-// A lasso and least squares give equal features one value, as in the limit of a vanishing λ2,
-// by all ways to solve. Derivatives in the hyperparameters and labels are the derivatives of
-// this solution.
+// A lasso and least squares give equal features the same value, which is the limit for λ2 → 0. All
+// methods of solution agree. The derivatives in the hyperparameters and labels are the derivatives
+// of this solution.
 func TestEqualFeaturesShareOneValue(t *testing.T) {
 	for trial := range numtest.Long(300) {
 		rng := rand.New(rand.NewPCG(uint64(trial), 12))
@@ -89,7 +89,7 @@ func TestEqualFeaturesShareOneValue(t *testing.T) {
 				t.Fatalf("%s: θ %v, of the features %v", name, theta, of)
 			}
 		}
-		// A warm fit and a fit after one without equal values have the same bits.
+		// A warm fit has the same bits as a fit that follows a fit without equal values.
 		again := make([]float64, n)
 		numtest.OK(t, l.Fit(again, []float64{1.5*l1 + size, size * size}), l.Fit(again, []float64{l1, 0}))
 		if !numtest.SameBits(again, theta) {
@@ -146,8 +146,8 @@ func TestEqualFeaturesShareOneValue(t *testing.T) {
 			t.Fatalf("%s: JVP %v, VJP %v", name, got, want)
 		}
 
-		// Rows in which features are equal have no derivative if the features have a value. Rows in
-		// which a feature is zero have none if it has no penalties.
+		// If equal features have a value that is not 0, there is no derivative in the rows. If a feature
+		// of zeros has no penalties, there is none either.
 		shared := false
 		for j, k := range of {
 			shared = shared || k >= 0 && theta[j] != 0 && first[k] != j || k < 0 && l1 == 0
@@ -160,7 +160,7 @@ func TestEqualFeaturesShareOneValue(t *testing.T) {
 	}
 }
 
-// The same by conjugate gradients on a sparse X, and with Generalised the product with respect to
+// Conjugate gradients on a sparse X give the same results. With Generalised, the product in the
 // rows holds along moves that keep the features equal.
 func TestEqualFeaturesSparse(t *testing.T) {
 	for _, most := range []int{1000, 0} {
@@ -228,9 +228,9 @@ func TestEqualFeaturesSparse(t *testing.T) {
 	}
 }
 
-// Whether equal features share one value depends on the data and hyperparameters alone: fits
-// after others have the bits of the first fit of a new learner, also if the system of the equal
-// features could be solved.
+// Only the data and hyperparameters determine whether equal features share one value. A fit that
+// follows other fits has the bits of the first fit of a new learner, even if the system of the
+// equal features could be solved.
 func TestEqualFeaturesAfterOtherFits(t *testing.T) {
 	for trial := range numtest.Long(300) {
 		rng := rand.New(rand.NewPCG(uint64(trial), 14))
@@ -264,8 +264,8 @@ func TestEqualFeaturesAfterOtherFits(t *testing.T) {
 	}
 }
 
-// A feature of zeros without penalties has the value 0. Its value jumps when the feature changes,
-// so θ has no derivative in X, also not in the other features.
+// A feature of zeros without penalties has the value 0. Its value jumps when the feature changes. θ
+// therefore has no derivative in X, not even in the other features.
 func TestZerosWithoutPenaltiesHaveNoDerivativeInX(t *testing.T) {
 	x := mat.NewDense(4, 2, []float64{0, 1, 0, 2, 0, -3, 0, 4})
 	y := []float64{1, 2, -1, 3}

@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A line through points with one outlier. Least squares follows the outlier, and the Huber
-// regression does not: its derivative with respect to the outlier's label is 0.
+// The example fits a line to points with one outlier. Least squares follows the outlier. The Huber
+// regression does not, and its derivative in the label of the outlier is 0.
 func ExampleHuber() {
 	d := learn.Data{
 		X: mat.NewDense(6, 1, []float64{0, 1, 2, 3, 4, 5}),

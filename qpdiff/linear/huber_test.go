@@ -18,7 +18,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// huberResidual is the largest entry of the gradient, relative to its terms.
+// huberResidual returns the largest entry of the gradient, relative to the entry's terms.
 func huberResidual(intercept bool) func(d learn.Data, theta, hyper []float64) float64 {
 	return func(d learn.Data, theta, hyper []float64) float64 {
 		rows, n := d.X.Dims()
@@ -82,7 +82,7 @@ func TestHuberContract(t *testing.T) {
 	}
 }
 
-// If δ is above all residuals the regression is an elastic net without λ1, weights included.
+// If δ is above all residuals, the regression is an elastic net without λ1, also with weights.
 func TestHuberIsRidgeRegressionAtLargeDelta(t *testing.T) {
 	for seed := range uint64(5) {
 		d := casetest.RandomData(seed, 20, 4, false)
@@ -110,7 +110,7 @@ func TestHuberIsRidgeRegressionAtLargeDelta(t *testing.T) {
 	}
 }
 
-// Three labels at x = 1, of which the last is an outlier: 2θ = y_0 + y_1 + δ.
+// There are three labels at x = 1, and the last is an outlier: 2θ = y_0 + y_1 + δ.
 func TestHuberByHand(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(3, 1, []float64{1, 1, 1}), Y: []float64{0, .5, 11}}
 	var l Huber
@@ -129,7 +129,7 @@ func TestHuberIterationLimit(t *testing.T) {
 	}
 }
 
-// Outliers of any size leave θ as it is: their residual counts as δ.
+// The size of outliers does not change θ, because their residuals count as δ.
 func TestHuberBoundsOutliers(t *testing.T) {
 	d := casetest.RandomData(7, 30, 3, false)
 	var l Huber
@@ -145,7 +145,8 @@ func TestHuberBoundsOutliers(t *testing.T) {
 	}
 }
 
-// The zones of a small δ do not keep a fit at a large one from its solution.
+// A fit with a small δ ends with some zones. A next fit with a large δ starts from these zones and
+// still finds its solution.
 func TestHuberFromZonesFarOff(t *testing.T) {
 	d := outliers(casetest.RandomData(9, 12, 2, false))
 	var l Huber
@@ -154,8 +155,8 @@ func TestHuberFromZonesFarOff(t *testing.T) {
 	numtest.NearAll(t, "θ", got, want, 1e-13, 0)
 }
 
-// From one δ to the next, and cold, the solution is the same, without one of them beyond
-// the limit, down to a δ of 1e-9 of the labels.
+// Warm fits from one δ to the next have the same solution as cold fits. No fit exceeds the limit of
+// steps, down to a δ of 1e-9 times the labels.
 func TestHuberPaths(t *testing.T) {
 	for seed := range uint64(numtest.Long(40)) {
 		rng := rand.New(rand.NewPCG(seed, 5))
@@ -181,8 +182,8 @@ func TestHuberPaths(t *testing.T) {
 	}
 }
 
-// Rows that leave the quadratic zone, however large they are, leave no more rounding in its
-// Hessian than others do.
+// Rows may be very large when they leave the quadratic zone. They leave no larger rounding errors
+// in its Hessian than other rows.
 func TestHuberHessianForgetsRows(t *testing.T) {
 	for seed := range uint64(40) {
 		const rows, n = 60, 4
@@ -257,7 +258,8 @@ func TestHuberLineSearch(t *testing.T) {
 	}
 }
 
-// By rows, kinks are refused and answered as by the Hessian's entries.
+// With one unknown for each row, derivatives at kinks exist or return errors as with the Hessian's
+// entries.
 func TestHuberKinksByRows(t *testing.T) {
 	for seed := range uint64(20) {
 		const rows, n = 9, 14

@@ -13,8 +13,8 @@ import (
 	"cvgm/qpdiff/learntest"
 )
 
-// The contract at kinks made from random problems: every other coordinate that is zero gets
-// its own slope as its λ1.
+// This is the contract at kinks of random problems. Every second coordinate at zero gets its own
+// slope as its λ1.
 func TestKinksOfRandomProblems(t *testing.T) {
 	const rows, n = 14, 8
 	kinks := 0

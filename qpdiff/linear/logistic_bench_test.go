@@ -12,8 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Fits and products of one learner, from scratch and from the last solution at
-// another C.
+// The benchmark times cold fits, warm fits from the solution at another C, and products.
 func BenchmarkLogistic(b *testing.B) {
 	for _, size := range [][2]int{{57, 2}, {200, 10}, {2000, 100}} {
 		l := Logistic{Intercept: UnpenalisedIntercept}

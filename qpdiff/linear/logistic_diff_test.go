@@ -15,8 +15,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// After its last step a fit leaves s and w of the point before. A derivative uses their values
-// at θ, to rounding.
+// After the last step of a fit, s and w belong to the previous point. A derivative uses their
+// values at θ, up to rounding.
 func TestLogisticWeightsAtSolution(t *testing.T) {
 	d := casetest.RandomData(3, 40, 3, true)
 	var l Logistic
@@ -38,8 +38,8 @@ func TestLogisticWeightsAtSolution(t *testing.T) {
 	}
 }
 
-// A Hessian that turns out singular only when the products are asked for is an
-// error of a documented kind, however often they are asked for.
+// The Hessian may turn out to be singular only when products are computed. Each product then
+// returns an error of a documented kind.
 func TestLogisticSingularLate(t *testing.T) {
 	d := casetest.RandomData(1, 12, 2, true)
 	for i := range 12 {
@@ -69,7 +69,7 @@ func TestLogisticSingularLate(t *testing.T) {
 	}
 }
 
-// Products that overflow are errors; products that do not are not.
+// Products return an error only if they overflow.
 func TestLogisticOverflow(t *testing.T) {
 	d := casetest.RandomData(1, 10, 2, true)
 	var l Logistic
@@ -81,7 +81,7 @@ func TestLogisticOverflow(t *testing.T) {
 			t.Errorf("%s: error %v, product %v", what, err, g)
 		}
 	}
-	// C alone, beside an X that cannot overflow.
+	// Only the derivative in C can overflow here, and X cannot.
 	flat := learn.Data{X: mat.NewDense(10, 2, nil), Y: make([]float64, 10)}
 	for i := range flat.Y {
 		flat.Dense().SetRow(i, []float64{.4, .4})
@@ -91,7 +91,7 @@ func TestLogisticOverflow(t *testing.T) {
 	if g := (learn.Grad{Hyper: []float64{0}, X: mat.NewDense(10, 2, nil)}); !errors.Is(l.VJP(nil, &g, []float64{big[0] / 2, big[1] / 2}), qpdiff.ErrNotFinite) {
 		t.Errorf("product %v", g.Hyper)
 	}
-	// Without Hyper and Y it is X alone that overflows, or does not.
+	// Without Hyper and Y, only the derivative in X can overflow.
 	wide := learn.Data{X: mat.NewDense(2, 2, []float64{1, 2, 3, -1}), Y: []float64{1e10, -1e10}}
 	for _, v := range []float64{1, 1e290, 1e300} {
 		g := learn.Grad{X: mat.NewDense(2, 2, nil)}
@@ -106,7 +106,7 @@ func TestLogisticOverflow(t *testing.T) {
 	}
 }
 
-// A row that is left out has derivative zero, also if its terms would overflow.
+// An omitted row has the derivative zero, even if its terms would overflow.
 func TestLogisticLeavesOutWhatOverflows(t *testing.T) {
 	for _, n := range []int{2, 3} {
 		d := casetest.RandomData(5, 12, n, true)
@@ -138,8 +138,8 @@ func TestLogisticLeavesOutWhatOverflows(t *testing.T) {
 	}
 }
 
-// SolveHessian and Probabilities may run at the same time as derivatives, also if the last step
-// of the fit counts, and have the same bits as alone.
+// SolveHessian and Probabilities may run at the same time as derivatives, even if the last step of
+// the fit is not 0. They have the same bits as separate calls.
 func TestLogisticConcurrent(t *testing.T) {
 	stale := 0
 	for seed := range uint64(16) {
@@ -195,7 +195,7 @@ func TestLogisticConcurrent(t *testing.T) {
 	}
 }
 
-// With a workspace, none of the derivatives allocates, whatever the last step was.
+// With a workspace, no derivative allocates memory, for any last step.
 func TestLogisticAllocations(t *testing.T) {
 	for seed := range uint64(8) {
 		for _, n := range []int{2, 5} {

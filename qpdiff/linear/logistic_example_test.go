@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Hours of study and whether the examination was passed: the fit, and the derivative of its slope
-// in the weight C of the data.
+// The data are hours of study, and whether the examination was passed. The example computes the
+// fit, and the derivative of its slope in the weight C of the data.
 func ExampleLogistic() {
 	d := learn.Data{
 		X: mat.NewDense(6, 1, []float64{.5, 1, 2, 2.5, 3, 4}),
@@ -45,7 +45,7 @@ func ExampleIntercept() {
 	// 4 1
 }
 
-// Leave-one-out: each fit starts from the end of the fit to all examples.
+// In leave-one-out, each fit starts at the solution of the fit to all examples.
 func ExampleLogistic_LoadSubset() {
 	d := learn.Data{
 		X: mat.NewDense(6, 1, []float64{.5, 1, 2, 2.5, 3, 4}),

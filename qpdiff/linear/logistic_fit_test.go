@@ -19,8 +19,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A fit that leaves rows out has the same θ and derivatives as a fit to a copy of the other
-// rows, with zero for the rows left out. It has the same bits whatever the learner did before.
+// A fit with omitted rows has the same θ and derivatives as a fit to a copy of the other rows. The
+// derivatives in omitted rows are zero. Earlier fits of the learner do not change its bits.
 func TestLogisticWithout(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
@@ -65,8 +65,7 @@ func TestLogisticWithout(t *testing.T) {
 			want.Y[r] = gb.Y[i]
 		}
 		const tol = 1e-11
-		// The derivative in C is the product of v and the slope of the parameters, whose terms may
-		// cancel.
+		// The derivative in C is the product of v and the slope of the parameters. Its terms may cancel.
 		slope, terms := make([]float64, dim), 0.
 		numtest.OK(t, b.JVP(nil, slope, &learn.Grad{Hyper: []float64{1}}))
 		for i, s := range slope {
@@ -83,7 +82,7 @@ func TestLogisticWithout(t *testing.T) {
 				t.Fatalf("row %d is left out and still has a derivative", r)
 			}
 		}
-		// The tangent of rows left out does not matter.
+		// The tangents of omitted rows do not matter.
 		du, dv := learn.Grad{X: mat.NewDense(rows, n, numtest.Normals(rng, rows*n)), Y: numtest.Normals(rng, rows)}, learn.Grad{X: mat.NewDense(len(rest), n, nil), Y: make([]float64, len(rest))}
 		for i, r := range rest {
 			dv.X.SetRow(i, du.X.RawRowView(r))
@@ -103,7 +102,7 @@ func TestLogisticWithout(t *testing.T) {
 	})
 }
 
-// A learner whose last fit took many steps gives the bits of a new one.
+// If the last fit of a learner took many steps, the learner gives the bits of a new learner.
 func TestLogisticWithoutAfterALongFit(t *testing.T) {
 	d := casetest.RandomData(0x21, 30, 2, true)
 	d.Y[0], d.Y[1] = 1, -1
@@ -158,8 +157,8 @@ func TestLogisticWithoutRefusals(t *testing.T) {
 	}
 }
 
-// A fit of many parameters begins at the solution for the nearest C. At the C of an earlier fit
-// it takes few steps, whatever fits were between, until those of new data.
+// A fit of many parameters starts at the solution for the nearest C. At the C of an earlier fit it
+// takes few steps, also if other fits came in between. New data discard the solutions.
 func TestLogisticStartsAtTheNearestC(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(9, 9))

@@ -69,8 +69,9 @@ func TestLogisticEvaluateNear(t *testing.T) {
 	}
 }
 
-// From wherever it starts, the line search ends at the full step, at a step so short that it
-// descends for certain, or when the slope has fallen by half or more and is still negative.
+// From any start, the line search ends in one of three cases: at the full step, at a step that is
+// so short that it certainly descends, or when the slope has fallen by half or more and is still
+// negative.
 func TestLogisticLineSearch(t *testing.T) {
 	serial.Test(t)
 	if bound := func(r float64) float64 { return (math.Exp(r) - r - 1) / (r * r) }; !(bound(logisticSafeStep) < 1) || bound(1.25*logisticSafeStep) < 1 {
@@ -113,7 +114,7 @@ func TestLogisticLineSearch(t *testing.T) {
 	}
 }
 
-// A start from which Newton's method is slow is given up for θ = 0.
+// If Newton's method is slow from a start, the fit starts again at θ = 0.
 func TestLogisticGivesUpASlowStart(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(5, 9))
@@ -145,8 +146,8 @@ func TestLogisticGivesUpASlowStart(t *testing.T) {
 	}
 }
 
-// The Hessian maps a vector that is orthogonal to the rows to itself. If rounding hides that,
-// the fit is refused.
+// If a vector is orthogonal to the rows, the Hessian maps it to itself. If rounding hides this, the
+// fit returns an error.
 func TestLogisticSingular(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(4, 2))
@@ -159,7 +160,7 @@ func TestLogisticSingular(t *testing.T) {
 		q.Factorize(d.X.T())
 		var full mat.Dense
 		q.QTo(&full)
-		// Every row with either label, so that nothing separates them.
+		// Every row occurs with both labels, so that nothing separates the classes.
 		both := learn.Data{X: mat.NewDense(2*n-2, n, nil), Y: make([]float64, 2*n-2)}
 		for i := range both.Y {
 			both.Dense().SetRow(i, d.Dense().RawRowView(i/2))
@@ -178,7 +179,7 @@ func TestLogisticSingular(t *testing.T) {
 		switch {
 		case err == nil:
 			answered++
-			// An accepted Hessian has eps·cond below 1/complementarityTol.
+			// If a Hessian is accepted, eps·cond is below 1/complementarityTol.
 			if e := numtest.RelErr(got, null); !(e <= 4./dense.ComplementarityTol) {
 				t.Fatalf("C = %g: H⁻¹ is off by %.3g on the null space", l.c, e)
 			}
@@ -196,9 +197,9 @@ func TestLogisticSingular(t *testing.T) {
 	}
 }
 
-// A row so large that the Hessian at θ = 0 is singular to working precision does not keep a fit
-// from the solution. The Hessian is regular there, because the row is certain. A start near the
-// solution answers the same.
+// One row is so large that the Hessian at θ = 0 is singular to working precision. The fit still
+// finds the solution. At the solution the Hessian is regular, because the row is predicted with
+// certainty. A start near the solution gives the same result.
 func TestLogisticSingularOnTheWay(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(7, 3))
@@ -240,8 +241,8 @@ func TestLogisticSingularOnTheWay(t *testing.T) {
 	}
 }
 
-// A learner without some rows begins at the solution of the learner of all rows only if that is
-// one for its own C.
+// A learner without some rows starts at the solution of the learner of all rows only if this
+// solution is for the same C.
 func TestLogisticStartsAtItsOwnC(t *testing.T) {
 	d := casetest.RandomData(2, 40, 3, true)
 	fit := func(fullC float64) ([]float64, int) {
@@ -263,9 +264,9 @@ func TestLogisticStartsAtItsOwnC(t *testing.T) {
 	}
 }
 
-// Two rows of opposite labels that all but coincide leave a gradient that is only their
-// rounding, if others of their size decide. The answer, or its absence, does not depend on the
-// start then.
+// Two nearly equal rows have opposite labels, so the gradient of the two consists only of rounding
+// errors. Other rows of the same size determine the solution. The result, or the error, does not
+// depend on the start.
 func TestLogisticRoundingHidesTheSolution(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -310,8 +311,8 @@ func TestLogisticRoundingHidesTheSolution(t *testing.T) {
 	}
 }
 
-// By products with the rows, fits take a tenth more Newton steps than by the Hessian's
-// entries at most.
+// With products of the rows, fits take at most a tenth more Newton steps than with the Hessian's
+// entries.
 func TestLogisticStepsByProducts(t *testing.T) {
 	entries, products := 0, 0
 	for seed := range uint64(60) {

@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A row that LoadSubset leaves out counts as one of weight 0, also if the others have weights.
+// A row that LoadSubset omits counts as a row of weight 0, even if the other rows have weights.
 func TestLogisticSubsetOfWeightedRows(t *testing.T) {
 	d := casetest.RandomData(2, 20, 2, true)
 	d.Weights = make([]float64, 20)
@@ -38,7 +38,7 @@ func TestLogisticSubsetOfWeightedRows(t *testing.T) {
 	}
 }
 
-// LoadSubset leaves rows of a sparse X out, too.
+// LoadSubset can also omit rows of a sparse X.
 func TestLogisticSubsetOfStored(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 39))
 	const rows, n = 30, 8

@@ -21,8 +21,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// logisticResidual is the largest entry of ∇L beside the largest of the sums
-// that it is the difference of, both from the definition.
+// logisticResidual returns the largest entry of ∇L, relative to the larger of the two sums whose
+// difference ∇L is. Both are computed from the definition.
 func logisticResidual(kind Intercept) func(d learn.Data, theta, hyper []float64) float64 {
 	return func(d learn.Data, theta, hyper []float64) float64 {
 		rows, n := d.X.Dims()
@@ -93,7 +93,7 @@ func TestLogisticGolden(t *testing.T) {
 			for j, v := range c.ThetaDC {
 				wantC += v * c.Cotangent[j]
 			}
-			// The reference ends at a gradient of the size of C's rounding.
+			// The reference stops when the gradient has the size of the rounding of C.
 			tol := 1e-15 * max(100, c.C) * max(1, min(c.CondHessian, 10))
 			for _, b := range []struct {
 				name      string
@@ -166,7 +166,7 @@ func TestLogisticContract(t *testing.T) {
 	}
 }
 
-// One example with z = yx = 1: θ = C/(1+exp θ), so that θ = ln 3 at C = 4 ln 3.
+// There is one example with z = yx = 1. Then θ = C/(1+exp θ), so that θ = ln 3 at C = 4 ln 3.
 func TestLogisticByHand(t *testing.T) {
 	l := Logistic{}
 	numtest.OK(t, l.Load(learn.Data{X: mat.NewDense(1, 1, []float64{-1}), Y: []float64{-1}}))
@@ -200,8 +200,8 @@ func startAt(l *Logistic, theta []float64) {
 	l.warmStart = true
 }
 
-// Wherever it starts, the fit ends at the same minimiser, whatever the order of
-// the rows; and negating a feature negates its entry of θ.
+// The fit ends at the same minimiser from any start and for any order of the rows. If a feature is
+// negated, its entry of θ is negated.
 func TestLogisticProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
@@ -227,7 +227,7 @@ func TestLogisticProperties(t *testing.T) {
 		theta := fit(d, nil)
 		same := func(what string, got []float64) {
 			t.Helper()
-			// In the margins: θ itself may have entries that do not matter.
+			// The margins are compared, because θ may have entries that do not matter.
 			for i := range rows {
 				x := append(slices.Clone(d.Dense().RawRowView(i)), 1)[:len(theta)]
 				if m := dense.Dot(theta, x); !(math.Abs(dense.Dot(got, x)-m) <= 1e-9*math.Abs(m)+1e-13) {

@@ -9,7 +9,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A line by two losses: an outlier moves the line of the squared error most.
+// The example fits a line with two losses. An outlier moves the line of the squared error farther
+// than the other line.
 func Example() {
 	x := mat.NewDense(5, 1, []float64{-2, -1, 0, 1, 2})
 	d := learn.Data{X: x, Y: []float64{-2, -1, 0, 1, 20}}

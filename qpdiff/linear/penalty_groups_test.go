@@ -19,7 +19,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// PerFeatureNet is an elastic net with a group for each feature, however many there are.
+// PerFeatureNet is an elastic net with a group for each feature, for any number of features.
 type PerFeatureNet struct{ ElasticNet }
 
 func (l *PerFeatureNet) Dims(n int) (theta, hyper int) { return n, 2 * n }
@@ -45,8 +45,8 @@ func perFeatureHyper(groups []int, n int, hyper []float64) []float64 {
 	return out
 }
 
-// residualInGroups is a residual of penalties for each feature, with hyperparameters of
-// groups.
+// residualInGroups converts a residual for penalties of each feature to a residual for
+// hyperparameters of groups.
 func residualInGroups(groups []int, residual func(d learn.Data, theta, hyper []float64) float64) func(d learn.Data, theta, hyper []float64) float64 {
 	return func(d learn.Data, theta, hyper []float64) float64 {
 		_, n := d.X.Dims()
@@ -69,8 +69,9 @@ func TestElasticNetGroupsContract(t *testing.T) {
 	})
 }
 
-// A fit with groups equals a fit with penalties for each feature: θ has its bits, and products
-// with respect to the penalties are its sums over each group. Kinks are among the trials.
+// A fit with groups equals a fit with penalties for each feature. θ has the same bits. A product in
+// the penalties of a group is the sum of the products in the penalties of its features. Some trials
+// are at kinks.
 func TestElasticNetGroupsSumOverFeatures(t *testing.T) {
 	const sumTol = 1e-14 // of the terms: a sum of at most ten, in another order
 	rng := rand.New(rand.NewPCG(31, 1))
@@ -156,8 +157,8 @@ func TestElasticNetGroupsSumOverFeatures(t *testing.T) {
 	}
 }
 
-// Groups that do not number all features from 0 without gaps are refused by name, and
-// Dims stays between 2 and 2n.
+// Groups must be numbered from 0 without gaps, and have one entry for each feature. Otherwise an
+// error names the field, and Dims stays between 2 and 2n.
 func TestElasticNetGroupsRefused(t *testing.T) {
 	d := casetest.RandomData(1, 9, 3, false)
 	for _, c := range []struct {
@@ -182,7 +183,7 @@ func TestElasticNetGroupsRefused(t *testing.T) {
 			t.Errorf("%v: VJP: %v", c.groups, err)
 		}
 	}
-	// A fit keeps the groups it was made with.
+	// A fit keeps the groups with which it was made.
 	groups := []int{0, 1, 0}
 	e := &ElasticNet{Groups: groups}
 	g, h := &learn.Grad{Hyper: make([]float64, 4)}, &learn.Grad{Hyper: make([]float64, 4)}
@@ -194,8 +195,8 @@ func TestElasticNetGroupsRefused(t *testing.T) {
 	}
 }
 
-// At λ1 = 0 and y = 0 each group has its own kink. Along (dλ1, dy) orthogonal features move by
-// the soft threshold of x_jᵀdy/N at their own group's dλ1, over 1 + λ2.
+// At λ1 = 0 and y = 0 each group has its own kink. Along (dλ1, dy), an orthogonal feature moves by
+// a soft threshold divided by 1 + λ2. The threshold of x_jᵀdy/N is the dλ1 of the feature's group.
 func TestGroupsKinkedAtZeroByHand(t *testing.T) {
 	l := ElasticNet{Groups: []int{0, 1}}
 	root := math.Sqrt2 // XᵀX/N is the unit matrix

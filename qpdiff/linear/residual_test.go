@@ -7,7 +7,8 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// A residual is large enough to reveal a parameter that is off by a part of 1e-6, in any units.
+// If a parameter is wrong by the fraction 1e-6, the residual is large enough to show it, in any
+// units.
 func TestResidualSeesAWrongSolution(t *testing.T) {
 	d, classes := casetest.RandomData(1, 30, 6, false), casetest.NoisyClasses(2, 30, 6)
 	for _, w := range []casetest.WrongFit{

@@ -10,8 +10,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Hours of study, hours of sleep and the seat number, and whether the examination was passed.
-// The fit leaves out the seat; the derivatives are for the weight of the hours of study.
+// The features are hours of study, hours of sleep and the seat number. The label is whether the
+// examination was passed. In the fit the seat has the weight 0. The derivatives are the derivatives
+// of the weight of the hours of study.
 func ExampleSparseLogistic() {
 	d := learn.Data{
 		X: mat.NewDense(8, 3, []float64{
@@ -38,7 +39,7 @@ func ExampleSparseLogistic() {
 	// d weight of study/d λ1 -2.857, /d λ2 -1.045
 }
 
-// The first feature is unpenalised, the other two share their penalties.
+// The first feature is not penalised. The other two features share their penalties.
 func ExampleSparseLogistic_groups() {
 	l := linear.SparseLogistic{Groups: []int{0, 1, 1}}
 	params, hypers := l.Dims(3)

@@ -16,8 +16,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Without penalties, features that separate the classes, possibly with rows on the boundary,
-// leave no minimiser. Any penalty on them restores it.
+// If features without penalties separate the classes, there is no minimiser. Rows may lie on the
+// boundary. With any penalty on these features, there is a minimiser.
 func TestSparseLogisticSeparable(t *testing.T) {
 	column := func(x ...float64) *mat.Dense { return mat.NewDense(len(x), 1, x) }
 	wide := casetest.RandomData(2, 5, 8, true)
@@ -48,8 +48,8 @@ func TestSparseLogisticSeparable(t *testing.T) {
 	}
 }
 
-// With an intercept, a shift of a feature changes the intercept alone, as far as the
-// rounding of the shifted entries goes.
+// With an intercept, a shift of a feature changes only the intercept, up to the rounding of the
+// shifted entries.
 func TestSparseLogisticShiftedFeatures(t *testing.T) {
 	const rows, n = 40, 4
 	d := casetest.NoisyClasses(9, rows, n)
@@ -57,8 +57,8 @@ func TestSparseLogisticShiftedFeatures(t *testing.T) {
 	l := &SparseLogistic{Intercept: true}
 	theta, want := make([]float64, n+1), make([]float64, n+1)
 	numtest.OK(t, l.Load(d), l.Fit(want, hyper))
-	// The rounding of the margins' terms, about shift·eps, times a condition of some
-	// hundred.
+	// The tolerance is the rounding of the margins' terms, about shift·eps, times a condition number
+	// of some hundred.
 	const shiftTol = 1e-13
 	for _, shift := range []float64{1e2, 1e4, 1e6} {
 		moved := casetest.CloneData(d)
@@ -77,7 +77,7 @@ func TestSparseLogisticShiftedFeatures(t *testing.T) {
 	}
 }
 
-// A warm fit takes few Newton steps, and a cold one not many more than a Logistic's.
+// A warm fit takes few Newton steps. A cold fit takes not many more steps than a fit of a Logistic.
 func TestSparseLogisticNewtonSteps(t *testing.T) {
 	const rows, n, warmSteps, factor = 400, 40, 5, 1.5
 	d := casetest.RandomData(1, rows, n, true)
@@ -96,8 +96,8 @@ func TestSparseLogisticNewtonSteps(t *testing.T) {
 	}
 }
 
-// The intercept of a fit without a support has the odds of the weights, over hundreds of
-// decades.
+// Without a support, the intercept is the log odds of the weights. This holds for weights over
+// hundreds of decades.
 func TestSparseLogisticUnevenClasses(t *testing.T) {
 	for _, weight := range []float64{1e-200, 1e-50, 1e-5, 1e5, 1e50, 1e200} {
 		d := learn.Data{X: mat.NewDense(3, 1, []float64{1, -2, 3}), Y: []float64{1, -1, -1}, Weights: []float64{weight, .5, .5}}
@@ -111,8 +111,8 @@ func TestSparseLogisticUnevenClasses(t *testing.T) {
 	}
 }
 
-// If rounding hides which features are in the support, the fit ends with an error that names
-// it, and at once.
+// If rounding hides which features are in the support, the fit ends at once with an error that
+// names this reason.
 func TestSparseLogisticHiddenSupport(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(2, 4, []float64{1e6, 1e6, 1e6, -2e6, 2e6, 0, 1e6, -1e6}), Y: []float64{1, -1}}
 	var l SparseLogistic
@@ -122,8 +122,8 @@ func TestSparseLogisticHiddenSupport(t *testing.T) {
 	}
 }
 
-// The optimality conditions count as met if a slope is rounding of its terms: at a third of the
-// tolerance, and not at three times the tolerance.
+// The optimality conditions count as met if a slope is within the rounding of its terms. A slope of
+// a third of the tolerance counts as met, and a slope of three times the tolerance does not.
 func TestSparseLogisticRoundoffTolerance(t *testing.T) {
 	d := casetest.NoisyClasses(4, 100, 1)
 	hyper := []float64{0, .1}
@@ -142,8 +142,8 @@ func TestSparseLogisticRoundoffTolerance(t *testing.T) {
 	}
 }
 
-// Data that a single row keeps from being separable have a solution without penalties: 3s(θ) =
-// a·s(−aθ) on z = 1, 1, 1 and −a. It is lost if s is below rounding.
+// Without one row, these data would be separable. They have a solution without penalties: 3s(θ) =
+// a·s(−aθ) for z = 1, 1, 1 and −a. If s is below rounding, the solution is lost.
 func TestSparseLogisticBarelyInseparable(t *testing.T) {
 	for _, a := range []float64{1, 1e-3, 1e-6, 1e-9, 1e-12, 1e-14, 1e-20} {
 		for _, unit := range []float64{1, 1e-6, 1e6} {
@@ -168,8 +168,9 @@ func TestSparseLogisticBarelyInseparable(t *testing.T) {
 	}
 }
 
-// A row counts as moved by a step at three times sparseFlat of the row that moves most,
-// and not at a third: a moved row on the wrong side, or with a loss, denies divergence.
+// A row counts as moved if it moves by three times sparseFlat, relative to the row that moves most.
+// It does not count as moved at a third of sparseFlat. If a moved row is on the wrong side, or has
+// a loss, the fit does not diverge.
 func TestSparseLogisticDivergenceTolerance(t *testing.T) {
 	for _, c := range []struct {
 		move, s float64 // of the other row

@@ -14,10 +14,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// sparseLogisticResidual returns a residual for one pair of penalties, or one for each feature.
-// It is the largest violation of 0 ∈ ∇f(θ) + λ1 ∂|θ| + λ2 θ over the coordinates and of ∇f = 0
-// in the intercept, row by row from X. It is relative to the sizes of the terms, including the
-// rounding of the margins.
+// sparseLogisticResidual returns a residual for one pair of penalties, or one for each feature. It
+// is the largest violation of two conditions: 0 ∈ ∇f(θ) + λ1 ∂|θ| + λ2 θ in the coordinates, and ∇f
+// = 0 in the intercept. The residual is computed from the rows of X. It is relative to the sizes of
+// the terms, including the rounding of the margins.
 func sparseLogisticResidual(intercept bool) func(d learn.Data, theta, hyper []float64) float64 {
 	return func(d learn.Data, theta, hyper []float64) float64 {
 		rows, n := d.X.Dims()
@@ -122,7 +122,7 @@ func TestSparseLogisticGroupsContract(t *testing.T) {
 // sigmoid returns 1/(1 + exp(−v)).
 func sigmoid(v float64) float64 { return 1 / (1 + math.Exp(-v)) }
 
-// With λ1 = 0 it is a Logistic at C = 1/(N·λ2), with its derivatives.
+// With λ1 = 0, θ and its derivatives are equal to the results of a Logistic at C = 1/(N·λ2).
 func TestSparseLogisticIsLogisticWithoutLambda1(t *testing.T) {
 	for _, c := range []struct {
 		rows, n   int
@@ -159,7 +159,7 @@ func TestSparseLogisticIsLogisticWithoutLambda1(t *testing.T) {
 	}
 }
 
-// An intercept is a feature of ones in a group of its own without penalties.
+// An intercept is equal to a feature of ones in its own group without penalties.
 func TestSparseLogisticInterceptIsAFreeFeature(t *testing.T) {
 	const rows, n = 25, 4
 	d := casetest.NoisyClasses(12, rows, n)
@@ -181,8 +181,8 @@ func TestSparseLogisticInterceptIsAFreeFeature(t *testing.T) {
 	}
 }
 
-// On x = 1 throughout, with p of the rows of label 1, θ = log(q/(1−q)) with q = p − λ1,
-// moved to ½ at the most, without λ2.
+// All x are 1, the share p of the rows has the label 1, and λ2 is 0. Then θ = log(q/(1−q)), where q
+// is p moved by λ1 towards ½, but not beyond ½.
 func TestSparseLogisticByHand(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(5, 1, []float64{1, 1, 1, 1, 1}), Y: []float64{1, 1, -1, 1, 1}}
 	logit := func(q float64) float64 { return math.Log(q / (1 - q)) }
@@ -199,7 +199,7 @@ func TestSparseLogisticByHand(t *testing.T) {
 			t.Errorf("λ1 = %g: θ = %v, derivative %v; want %v, %v", l1, theta[0], g.Hyper[0], want, slope)
 		}
 	}
-	// The intercept of a fit without a support has the odds of the labels.
+	// Without a support, the intercept is the log odds of the labels.
 	both := &SparseLogistic{Intercept: true}
 	d.X = mat.NewDense(5, 1, []float64{1, -2, 0, 3, 1})
 	theta = make([]float64, 2)

@@ -21,7 +21,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// regression draws labels of a sparse truth with noise, and penalties.
+// regression draws penalties, and labels from a sparse model with noise.
 func regression(rng *rand.Rand, x *mat.Dense) (y, hyper []float64) {
 	rows, n := x.Dims()
 	y = numtest.Normals(rng, rows)
@@ -31,8 +31,8 @@ func regression(rng *rand.Rand, x *mat.Dense) (y, hyper []float64) {
 	return y, []float64{.01 + .3*rng.Float64(), .01 + rng.Float64()}
 }
 
-// classes draws labels of a sparse truth with noise, of both classes among the rows that count for
-// certain, and C.
+// classes draws C, and labels from a sparse model with noise. Among the rows that certainly count,
+// both classes occur.
 func classes(rng *rand.Rand, x *mat.Dense) (y, hyper []float64) {
 	rows, n := x.Dims()
 	y = numtest.Normals(rng, rows)
@@ -48,7 +48,7 @@ func classes(rng *rand.Rand, x *mat.Dense) (y, hyper []float64) {
 	return y, []float64{.01 + rng.Float64()}
 }
 
-// sparse runs the contract by a factor, both ways, and by conjugate gradients.
+// sparse runs the contract with a factor, in both ways, and with conjugate gradients.
 func sparse(t *testing.T, newLearner func() learn.Learner, draw func(*rand.Rand, *mat.Dense) (y, hyper []float64)) {
 	for _, most := range []int{1000, 15, 0} { // 15: penalties decide above 5
 		t.Run(fmt.Sprint(most), func(t *testing.T) {
@@ -89,7 +89,7 @@ func TestSparseLogisticSparse(t *testing.T) {
 	}
 }
 
-// A derivative by conjugate gradients ends with its context, and leaves the fit.
+// A derivative by conjugate gradients ends if its context ends. It does not change the fit.
 func TestSparseDerivativeEndsWithItsContext(t *testing.T) {
 	serial.Test(t)
 	defer ways.SetSparseFeatures(ways.SetSparseFeatures(0))
@@ -113,8 +113,8 @@ func TestSparseDerivativeEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// A learner whose penalties decide between a factor and conjugate gradients has, after fits by the
-// other way, the solution of a new learner.
+// The penalties decide between a factor and conjugate gradients. After fits by one method, a fit by
+// the other method has the solution of a new learner.
 func TestSparseChangesWay(t *testing.T) {
 	serial.Test(t)
 	defer ways.SetSparseFeatures(ways.SetSparseFeatures(100))
@@ -149,8 +149,9 @@ func TestSparseChangesWay(t *testing.T) {
 	}
 }
 
-// Lassos on dependent columns, as all levels of two and three categorical columns are, have the
-// same solutions by a factor and by conjugate gradients: ℓ1 penalties decide between the columns.
+// All levels of two or three categorical columns are dependent columns. A lasso on such columns has
+// the same solution with a factor and with conjugate gradients, because the ℓ1 penalties decide
+// between the columns.
 func TestDependentSparseColumns(t *testing.T) {
 	serial.Test(t)
 	const rows, levels = 400, 20
@@ -190,8 +191,8 @@ func TestDependentSparseColumns(t *testing.T) {
 	}
 }
 
-// hostileStored draws a sparse X in units from 1e-12 to 1e12 that Scale takes back, with constant
-// and empty columns, columns of equal entries and of zeros, and weights of many sizes.
+// hostileStored draws a sparse X in units from 1e-12 to 1e12, which Scale removes. Some columns are
+// constant or empty, and some have equal entries or zeros. The weights have many sizes.
 func hostileStored(rng *rand.Rand) (d learn.Data) {
 	rows, n := 1+rng.IntN(30), 1+rng.IntN(40)
 	x := numtest.DrawStored(rng, rows, n)
@@ -251,8 +252,7 @@ func hostileStored(rng *rand.Rand) (d learn.Data) {
 	return d
 }
 
-// Hostile sparse data are fitted like their dense copies, or refused with an error that gives
-// the reason.
+// Hostile sparse data are fitted like their dense copies, or cause an error that gives the reason.
 func TestSparseHostile(t *testing.T) {
 	serial.Test(t)
 	const tol = 1e-5 // of θ: losses of weight 1e9 and more leave it open to rounding by that
@@ -325,7 +325,7 @@ func TestSparseHostile(t *testing.T) {
 	}
 }
 
-// Labels and entries that a sparse X cannot be fitted with are refused by Load.
+// Load returns an error for labels and entries with which a sparse X cannot be fitted.
 func TestSparseLogisticRefusals(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -362,7 +362,8 @@ func TestWrongVisits(t *testing.T) {
 	}
 }
 
-// With many rows, Scale takes features of any unit: the sums of squares neither over- nor underflow.
+// With many rows, features may have any unit together with Scale: the sums of squares neither
+// overflow nor underflow.
 func TestElasticNetScaleOfManyRows(t *testing.T) {
 	const rows = 4000
 	for _, e := range []float64{-170, -162, -161, -160, -158, -150, 0, 150, 152, 153, 154, 155, 160} {
@@ -394,7 +395,8 @@ func TestElasticNetScaleOfManyRows(t *testing.T) {
 	}
 }
 
-// A Gram of other weights than there are rows is an ArgError, as everything else that does not fit.
+// If the number of weights of a Gram differs from the number of rows, there is an ArgError, as for
+// every other field that does not fit.
 func TestElasticNetGramOfOtherWeights(t *testing.T) {
 	const rows = 4000
 	rng := rand.New(rand.NewPCG(1, 36))

@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// residualOf is the residual of a learner of this package.
+// residualOf returns the residual of a learner of this package.
 func residualOf(l learn.Learner, d learn.Data, theta, hyper []float64) float64 {
 	switch l := l.(type) {
 	case *SparseLogistic:
@@ -25,8 +25,8 @@ func residualOf(l learn.Learner, d learn.Data, theta, hyper []float64) float64 {
 	return elasticNetResidual(d, theta, hyper)
 }
 
-// A problem without a unique solution is refused by name, and a solution that is unique all the
-// same is found.
+// If a problem has no unique solution, an error gives the reason. A solution that looks not unique,
+// but is unique, is found.
 func TestVerdicts(t *testing.T) {
 	column := func(y []float64, x ...float64) learn.Data {
 		return learn.Data{X: mat.NewDense(len(x), 1, x), Y: y}

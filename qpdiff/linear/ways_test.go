@@ -13,8 +13,8 @@ import (
 	"cvgm/qpdiff/linear"
 )
 
-// The elastic net has the same answers by the Gram matrix of all features and on working sets,
-// along a path of penalties: θ, its derivatives, and the errors.
+// Along a path of penalties, the elastic net gives the same results with the Gram matrix of all
+// features and with working sets: θ, its derivatives, and the errors.
 func TestElasticNetWays(t *testing.T) {
 	serial.Test(t)
 	fits := 0
@@ -69,8 +69,8 @@ func TestElasticNetWays(t *testing.T) {
 				clear(hyper[h/2:])
 			}
 			what := fmt.Sprintf("%d, %d × %d, step %d", i, rows, n, step)
-			// Columns that differ by a hundredth give the active systems conditions of 1e8 and
-			// more for small λ2, and derivatives in λ are differences of their solutions.
+			// If columns differ by a hundredth, the condition of the active systems is 1e8 or more for small
+			// λ2. Derivatives in λ are differences of solutions of these systems.
 			const fitTol, derivativeTol = 1e-8, 2e-6
 			if sameAnswers(t, what, rng, d, gram, set, hyper, fitTol, derivativeTol, 0) {
 				fits++
@@ -82,8 +82,8 @@ func TestElasticNetWays(t *testing.T) {
 	}
 }
 
-// Huber and logistic regressions have the same answers by their normal equations, and by
-// products with their rows or on working sets, along a path of hyperparameters.
+// Along a path of hyperparameters, Huber and logistic regressions give the same results with their
+// normal equations, with products of their rows and with working sets.
 func TestSmoothWays(t *testing.T) {
 	serial.Test(t)
 	for _, c := range []struct {
@@ -138,7 +138,7 @@ func TestSmoothWays(t *testing.T) {
 	}
 }
 
-// change makes features of d near to each other, equal, constant or of other sizes.
+// change makes some features of d nearly equal, equal or constant, or changes their size.
 func change(rng *rand.Rand, d learn.Data) {
 	kind := rng.IntN(7)
 	rows, n := d.X.Dims()
@@ -164,7 +164,7 @@ func change(rng *rand.Rand, d learn.Data) {
 	}
 }
 
-// agree counts the fits that both learners answer, and compares them.
+// agree compares the fits for which both learners return a result, and counts them.
 func agree(t *testing.T, what string, rng *rand.Rand, d learn.Data, one, other learn.ForwardLearner, draw func(rng *rand.Rand) []float64) (fits int) {
 	t.Helper()
 	for step := range 5 {
@@ -181,8 +181,8 @@ func agree(t *testing.T, what string, rng *rand.Rand, d learn.Data, one, other l
 	return fits
 }
 
-// sameAnswers compares θ and its derivatives at hyper by both learners, or that both refuse
-// them, and reports whether both answer.
+// sameAnswers compares θ and its derivatives at hyper by both learners. If one of the learners
+// returns an error, the other must return one too. sameAnswers reports whether both return results.
 func sameAnswers(t *testing.T, what string, rng *rand.Rand, d learn.Data, one, other learn.ForwardLearner, hyper []float64, fitTol, derivativeTol, floor float64) bool {
 	t.Helper()
 	_, n := d.X.Dims()
@@ -216,8 +216,8 @@ func sameAnswers(t *testing.T, what string, rng *rand.Rand, d learn.Data, one, o
 	return true
 }
 
-// A fit on working sets has the bits of a cold one, whatever the search has fitted before. It
-// begins from the nearest past fit, not only from the last one.
+// A fit on working sets has the bits of a cold fit, for any earlier fits of the search. It starts
+// from the nearest past fit, which need not be the last fit.
 func TestElasticNetComesBack(t *testing.T) {
 	serial.Test(t)
 	for i := range numtest.Long(60) {
@@ -228,7 +228,7 @@ func TestElasticNetComesBack(t *testing.T) {
 		numtest.OK(t, warm.Load(d), cold.Load(d))
 		theta, want := make([]float64, n), make([]float64, n)
 		for step := range 30 {
-			// Between two valleys, far from each other.
+			// The search alternates between two distant valleys.
 			hyper := []float64{.02 * math.Exp(.3*rng.NormFloat64()), .01}
 			if step%2 == 1 {
 				hyper = []float64{.3 * math.Exp(.3*rng.NormFloat64()), .1}
