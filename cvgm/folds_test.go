@@ -124,9 +124,9 @@ func TestFoldsOneByOne(t *testing.T) {
 	}
 }
 
-// normalProblem draws a problem whose folds normalise the features: columns far from 0, with few
-// entries other than 0, and with one large entry, in units from 1e-9 to 1e9; weights of 0 and folds of
-// different kinds.
+// normalProblem draws a problem whose folds normalise the features. Some columns are far from 0,
+// have few nonzero entries, or have one large entry. Their units are from 1e-9 to 1e9. Some weights
+// are 0, and the folds are of different kinds.
 func normalProblem(t *testing.T, seed uint64) Config {
 	rng := synth.NewStream(seed, "normal")
 	rows, n := 18+rng.IntN(25), 2+rng.IntN(7)

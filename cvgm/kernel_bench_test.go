@@ -37,8 +37,9 @@ func kernelData(rows int, classes bool) learn.Data {
 	return d
 }
 
-// BenchmarkKernelRidge reports the operations of the factors as the least work. It times one evaluation of the CV loss of a kernel ridge regression of five
-// folds, or of leave-one-out at once, as value alone and with gradient.
+// BenchmarkKernelRidge times an evaluation of the CV loss of a kernel ridge regression, without and
+// with the gradient. The splits are five folds, or leave-one-out in one evaluation. The reported
+// least work is the number of operations of the factors.
 func BenchmarkKernelRidge(b *testing.B) {
 	for _, c := range []struct{ rows, folds int }{{250, 5}, {500, 5}, {2000, 5}, {200, 200}, {1000, 1000}, {2000, 2000}} {
 		splits := casetest.Must(KFold(synth.NewStream(1, "folds"), c.rows, c.folds))(b)
@@ -60,8 +61,8 @@ func BenchmarkKernelRidge(b *testing.B) {
 	}
 }
 
-// BenchmarkKernelSVM times one evaluation of the CV loss of a kernel support vector machine of five
-// folds from a cold start, as value alone and with gradient.
+// BenchmarkKernelSVM times an evaluation of the CV loss of a kernel support vector machine with
+// five folds, from a cold start, without and with the gradient.
 func BenchmarkKernelSVM(b *testing.B) {
 	for _, c := range []struct {
 		rows int

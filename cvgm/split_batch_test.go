@@ -18,8 +18,8 @@ type aloneNet struct{ learn.KinkedLearner }
 
 func newAloneNet() learn.Learner { return aloneNet{new(linear.ElasticNet)} }
 
-// TestBatchesDoNotChangeResults checks that splits evaluated together have the bits of splits evaluated one by
-// one, for each number of workers, and the same errors.
+// TestBatchesDoNotChangeResults checks that splits evaluated together have the same bits and errors
+// as splits evaluated one by one, for each number of workers.
 func TestBatchesDoNotChangeResults(t *testing.T) {
 	for _, k := range []int{1, 3, 4, 9, 37} {
 		for _, change := range map[string]func(*Config){

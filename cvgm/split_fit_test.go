@@ -57,8 +57,9 @@ func TestSquaredErrorWithoutCalls(t *testing.T) {
 	}
 }
 
-// TestTriangleChangesOnlyRounding compares losses, gradients, standard errors and predictions with and
-// without the triangles of the validation rows, in random units, weights and numbers of features.
+// TestTriangleChangesOnlyRounding compares losses, gradients, standard errors and predictions with
+// and without the triangles of the validation rows, in random units, weights and numbers of
+// features.
 func TestTriangleChangesOnlyRounding(t *testing.T) {
 	const rounding = 1e-12 // relative: of well-conditioned data with noise
 	for seed := range uint64(12) {

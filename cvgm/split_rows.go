@@ -76,8 +76,8 @@ func setRows(dst []float64, m int, coef, x []float64) int {
 	return 2
 }
 
-// addRows adds coef[i]·xᵢ to dst for the first rows xᵢ of x: four of them, two or one. It returns their
-// number. The bits do not depend on it.
+// addRows adds coef[i]·xᵢ to dst for the first rows xᵢ of x: four of them, two or one. It returns
+// their number. The bits do not depend on it.
 func addRows(dst, coef, x []float64) (rows int) {
 	n := len(dst)
 	first := x[:n]

@@ -30,9 +30,10 @@ import (
 // overrules the choice.
 //
 // Three kinds of columns of digits are not numeric. Digits with leading zeros, such as the zip code
-// 01234, are texts if more than half of the fields have the length of one of them. Whole numbers above
-// 2^53 are texts if rounding makes some of them equal. Fields such as 20240131 are dates if all of
-// them are dates of the years 1900 to 2100, and at least 5 of them differ. Notes list these columns.
+// 01234, are texts if more than half of the fields have the length of one of them. Whole numbers
+// above 2^53 are texts if rounding makes some of them equal. Fields such as 20240131 are dates if
+// all of them are dates of the years 1900 to 2100, and at least 5 of them differ. Notes list these
+// columns.
 //
 // A column of dates or times of one format becomes several columns. They hold the days since the
 // first date, the year, the month, the weekday and the hour. Parts that do not vary are omitted;

@@ -25,8 +25,9 @@ func (l *countedFits) Fit(theta, hyper []float64) error {
 	return l.GLM.Fit(theta, hyper)
 }
 
-// A table whose features are the same for all splits, or scaled by their training rows, needs no fit of
-// single splits, and gives the results of such fits. A table that lacks a number needs these fits.
+// If the features of a table are the same for all splits, or are scaled by the training rows, no
+// split is fitted by itself. The results are the same as with such fits. A table that lacks a
+// number needs these fits.
 func TestFixedTable(t *testing.T) {
 	const tol = 1e-10 // of rounding and of the condition of the fits
 	rng := rand.New(rand.NewPCG(5, 40))

@@ -33,9 +33,9 @@ func (c CSV) ReadFile(path string) (*Table, error) {
 // Read reads a table. An error in the text names line, column and field. It is of kind ErrEmpty for
 // a text without examples or features. It is of kind ErrNotFinite for a missing value, and for a
 // text in place of a number. It is of kind ErrDomain for settings, names and kinds that cannot be
-// used. If a record has more or fewer fields than the header, or a misplaced quote, the error wraps a
-// *csv.ParseError of package encoding/csv. Read holds the whole text in memory, within MaxBytes. The table then holds
-// only the values.
+// used. If a record has more or fewer fields than the header, or a misplaced quote, the error wraps
+// a *csv.ParseError of package encoding/csv. Read holds the whole text in memory, within MaxBytes.
+// The table then holds only the values.
 func (c CSV) Read(r io.Reader) (*Table, error) {
 	text, err := c.header(r)
 	if err != nil {

@@ -134,30 +134,28 @@ func TestGainsOfAFifthAreSeen(t *testing.T) {
 	}
 }
 
-// onDrawnSets calls judge for data sets from populations. The function of selects the populations
-// from checkedOn or chosenOn. The flag -coverage is the number of sets, with 20,000 fresh rows
-// each. Without the flag, there are fewer sets, and all have the first learner. The argument each
-// is then the number of sets of a population, and fresh is the number of fresh rows of a set.
-// -coverage asks for, with 20,000 fresh rows. Without the flag they are small: so many of each population, with the first
-// learner, and so many fresh rows.
-func onDrawnSets(t *testing.T, of func([]population) []population, each, fresh int, judge func(s drawnSet) error) {
+// onDrawnSets calls judge for data sets from populations. The function selection selects the
+// populations from checkedOn or chosenOn. The flag -coverage is the number of sets, with 20,000
+// fresh rows each. Without the flag, there are fewer sets, and all have the first learner. Each
+// population then has setsEach sets with freshRows fresh rows.
+func onDrawnSets(t *testing.T, selection func([]population) []population, setsEach, freshRows int, judge func(s drawnSet) error) {
 	t.Helper()
-	from, sets := of(checkedOn), *coverageSets
+	from, sets := selection(checkedOn), *coverageSets
 	if *coverageChosen {
-		from = of(chosenOn)
+		from = selection(chosenOn)
 	}
 	small := sets == 0
 	if small {
-		sets = each * len(from)
+		sets = setsEach * len(from)
 	} else {
-		fresh = 20_000
+		freshRows = 20_000
 	}
 	casetest.OK(t, qpdiff.ForEach(workersFor(t, small), sets, func(k int) error {
 		at := k
 		if small {
 			at = k%len(from) + k/len(from)*3*len(from)
 		}
-		s := drawSet(from, at, fresh)
+		s := drawSet(from, at, freshRows)
 		if err := judge(s); err != nil {
 			return fmt.Errorf("set %d, %s, %s: %w", k, s.name, s.learner, err)
 		}

@@ -102,8 +102,8 @@ func (d *kernelDerivative) pairUp(f *ridgeFolds, m int) {
 	}
 }
 
-// foldsRow adds the contributions of the kernel values k(x_j, x_i) for all i ≤ j. The weights are row j
-// of left·rightᵀ.
+// foldsRow adds the contributions of the kernel values k(x_j, x_i) for all i ≤ j. The weights are
+// row j of left·rightᵀ.
 func (d *kernelDerivative) foldsRow(l *kernelRidgeFit, f *ridgeFolds, g *learn.Grad, dx *mat.Dense, j int, weights []float64) {
 	m := len(l.rows)
 	rows, values := l.support[:j+1], l.k[j*m:][:j+1]

@@ -135,7 +135,7 @@ func (q *piecewiseQP) dualNewton() {
 			u[j] = c - q.inv*u[j]
 		}
 	}
-	q.setNear()
+	q.setProximalShare()
 	for j, x := range q.x {
 		u[j] += q.proximal(j) * x
 	}

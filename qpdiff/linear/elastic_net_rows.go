@@ -27,7 +27,7 @@ const (
 	rowsCorrections = 4
 	rowsCorrected   = 1e-9
 	// If r_j is smaller than dualProximal times the diagonal entry of coordinate j, the coordinate
-	// may get a proximal term, which is at most this large; see setNear. Smaller terms cost many
+	// may get a proximal term, which is at most this large; see setProximalShare. Smaller terms cost many
 	// more Newton steps, and larger terms cost more proximal points.
 	dualProximal = 1e-3
 )
@@ -190,17 +190,17 @@ func (q *piecewiseQP) penaltyFloor() float64 {
 	return floor
 }
 
-// setNear sets q.proximalShare, the size of a proximal term divided by the diagonal entry of its coordinate.
-// It is the ratio of two strengths of a kink: the greatest strength in the problem, and the
-// strength at which all coordinates would be 0. The ratio is limited to the interval from
-// ridge.RowsFloor to dualProximal. Both strengths are in units in which all coordinates have the
-// same size. Kinks stronger than the second strength are ignored, because they hold their
-// coordinates at 0.
+// setProximalShare sets q.proximalShare, the size of a proximal term divided by the diagonal entry
+// of its coordinate. It is the ratio of two strengths of a kink: the greatest strength in the
+// problem, and the strength at which all coordinates would be 0. The ratio is limited to the
+// interval from ridge.RowsFloor to dualProximal. Both strengths are in units in which all
+// coordinates have the same size. Kinks stronger than the second strength are ignored, because they
+// hold their coordinates at 0.
 //
 // This ratio keeps the number of proximal points low. A proximal point moves a coordinate by the
 // strength of its kink divided by the proximal term. If kinks were weak and proximal terms large,
 // hundreds of proximal points would be needed between two supports.
-func (q *piecewiseQP) setNear() {
+func (q *piecewiseQP) setProximalShare() {
 	most, kink := 0.0, 0.0
 	for j, c := range q.c {
 		if q.diag[j] > 0 {

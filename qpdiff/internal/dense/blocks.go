@@ -28,8 +28,8 @@ func packedColumns(n int) int {
 	return (min(n, BlockSize) + productColumns - 1) / productColumns * productColumns
 }
 
-// BlockWork returns the length of the parameter scratch that CholeskyBlocks and InverseBlocks need for
-// a matrix of n rows.
+// BlockWork returns the length of the parameter scratch that CholeskyBlocks and InverseBlocks need
+// for a matrix of n rows.
 func BlockWork(n int) int { return packed(n) + min(n, BlockSize)*min(n, BlockSize) }
 
 // A product adds the matrix scale·A·diag(w)·Bᵀ to the matrix C. A is rows×depth, B is columns×depth

@@ -210,9 +210,9 @@ func (s *System) jointPart(dst, b []float64) {
 	}
 }
 
-// relativeResidual returns the residual b − Hx of the system sys, relative to the size of the residual's
-// terms. Sizes are norms weighted by the scale of the Factor, which approximates the inverse
-// diagonal of H.
+// relativeResidual returns the residual b − Hx of the system sys, relative to the size of the
+// residual's terms. Sizes are norms weighted by the scale of the Factor, which approximates the
+// inverse diagonal of H.
 func (s *Solver) relativeResidual(sys *System, x, b []float64) float64 {
 	sys.Product(s.residual, x[:sys.K], s.t)
 	dense.GrowAll(sys.K, &s.z, &s.p)
