@@ -256,7 +256,7 @@ func TestSpreadsOfFewRowsHaveNoBias(t *testing.T) {
 }
 
 // At the trend, the derivatives of the minimised function are 0, even if one error is much larger
-// than the others. Beyond the distance widest from the mean prediction, the trend is constant.
+// than the others. Beyond the distance maxWidth from the mean prediction, the trend is constant.
 func TestTrendIsTheMinimum(t *testing.T) {
 	const n = 60
 	src := synth.NewStream(4, "trend")

@@ -16,8 +16,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The shapes are the Matérn kernels of their smoothness by the general formula, and their slopes
-// its difference quotients, also at 0, with one side, and where the distance overflows.
+// The shapes are Matérn kernels: they agree with the general formula for their smoothness, and
+// their slopes agree with its difference quotients. The quotient is one-sided at 0. The agreement
+// holds even if the distance overflows.
 func TestShapes(t *testing.T) {
 	for _, q := range []float64{0, 1e-12, .01, .5, 3, 40, 1e4, math.Inf(1)} {
 		rho := math.Sqrt(2 * q) // the distance in widths
@@ -35,7 +36,7 @@ func TestShapes(t *testing.T) {
 				numtest.NearAll(t, fmt.Sprint("slope of ", s), []float64{s.slope(q, got)}, []float64{0}, 0, 0)
 				continue
 			}
-			// The curvature of Matern32 is infinite at 0: its quotient there is off by √h.
+			// The curvature of Matern32 is infinite at 0, so the error of the quotient at 0 is of order √h.
 			const h = 1e-7
 			quotient := numtest.ForwardDifference(func(h float64) float64 { return s.value(q + h) }, h)
 			numtest.NearAll(t, fmt.Sprint("slope of ", s, " at ", q), []float64{s.slope(q, got)}, []float64{quotient}, 10*math.Sqrt(h), 1e-6)
@@ -43,8 +44,8 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// With equal widths the kernel is RBF, also if groups tie the widths, and a width of 0 removes its
-// feature.
+// With equal widths the kernel is equal to RBF, also if the features form groups. A width of 0
+// removes its feature.
 func TestARDOfEqualWidthsIsRBF(t *testing.T) {
 	d := casetest.RandomData(3, 40, 9, false)
 	fit := func(l *Ridge, d learn.Data, hyper ...float64) []float64 {
@@ -68,8 +69,8 @@ func TestARDOfEqualWidthsIsRBF(t *testing.T) {
 	numtest.NearAll(t, "without a feature", fit(&Ridge{Kernel: ARD{}, Intercept: true}, d, equal...), want, 1e-12, 1)
 }
 
-// The unit of a feature does not matter if its γ has the inverse square: predictions and the
-// derivatives of logarithms stay.
+// If the γ of a feature has the inverse square of the feature's unit, the unit does not matter.
+// Predictions and derivatives in logarithms stay the same.
 func TestARDUnits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(40, 1))
 	for shape := range shapes {
@@ -101,8 +102,8 @@ func TestARDUnits(t *testing.T) {
 	}
 }
 
-// Columns of any number, with widths of 0 among them, give the bits of the rows one by one, in
-// kernel values, in a Model, and for rows that do not follow one another.
+// Kernel values of many rows have the same bits as the values of single rows. This holds for any
+// number of columns, for widths of 0, in a Model, and for rows that are not consecutive.
 func TestARDColumnsAreTheRows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(40, 2))
 	for round := range 60 {
@@ -169,7 +170,8 @@ func TestARDVerdicts(t *testing.T) {
 	}
 }
 
-// The hyperparameters are the learner's own one and a width for each group, that may vanish.
+// The hyperparameters are the learner's own hyperparameter, and a width for each group. Each width
+// may be 0.
 func TestARDHyperparameters(t *testing.T) {
 	m := learn.Moments{Examples: 9, Features: 3, Weight: 9, Trace: 3, Distance: func() float64 { return 6 }}
 	for _, c := range []struct {

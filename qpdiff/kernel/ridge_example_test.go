@@ -103,7 +103,7 @@ func ExampleRidge_Folds() {
 	// λ = 0.001: loss 0.0302, gradient [5.7867 0.0888]
 }
 
-// A model without the training rows that it does not need.
+// The example makes a model without the training rows that it does not need.
 func ExampleModel() {
 	d := learn.Data{X: mat.NewDense(5, 1, []float64{1.5, .2, -.2, -2, -1}), Y: []float64{1, 1, -1, -1, -1}}
 	var l kernel.Machine = &kernel.SVM{Intercept: true}
@@ -122,7 +122,7 @@ func ExampleModel() {
 	// Output: 4 of 5 rows, predictions [0.7430 -1.0454]
 }
 
-// A kernel with a width for each feature. The label depends on the first feature alone. The
+// The kernel has a width for each feature. The label depends only on the first feature. The
 // derivative of the leave-one-out error shows that a wider kernel along the second feature is
 // better.
 func ExampleARD() {

@@ -114,7 +114,7 @@ func TestKernelSVMManyRowsContract(t *testing.T) {
 	}
 }
 
-// The ways of large problems look at a context, too.
+// The methods for large problems also check their context.
 func TestKernelSVMManyRowsContext(t *testing.T) {
 	for _, way := range large {
 		setLimits(t, way)

@@ -17,7 +17,8 @@ func splines(dst []float64, low, high, x float64) {
 	copy(dst[first:], near[:])
 }
 
-// bSpline is a B-spline by the recursion of Cox and de Boor, on knots that are whole numbers from k on.
+// bSpline computes a B-spline by the recursion of Cox and de Boor. The knots are the whole numbers
+// from k on.
 func bSpline(k, degree int, s float64) float64 {
 	if degree == 0 {
 		if s >= float64(k) && s < float64(k+1) {
@@ -44,7 +45,8 @@ func TestValuesFollowFromTheRecursion(t *testing.T) {
 	}
 }
 
-// Beyond the range the functions are their tangents: values and slopes agree at the ends.
+// Beyond the range, the functions are equal to their tangents at the ends. Values and slopes agree
+// at the ends.
 func TestValuesBeyondTheRangeAreOnTheTangent(t *testing.T) {
 	const low, high, h = 10., 30., 1e-5
 	const slopeTol = 1e-4 // of one-sided differences of a cubic over h

@@ -15,7 +15,7 @@ func TestMeanError(t *testing.T) {
 		// The mean is 1. Without the first value it is 4, and without the second 0. So the variance
 		// is (9+1)/2.
 		"uneven shares": {[]float64{0, 4}, []float64{.75, .25}, math.Sqrt(5), 1},
-		// Two halves that rounding raised.
+		// Rounding has increased two shares of ½.
 		"two halves":   {[]float64{0, 4}, []float64{.5 + 0x1p-53, .5 + 0x1p-53}, 2, 1},
 		"a share of 0": {[]float64{0, 7, 4}, []float64{.75, 0, .25}, math.Sqrt(5), 1},
 		// (1/4 + 2/16)²/(1/16 + 2/256) − 1 = 1.

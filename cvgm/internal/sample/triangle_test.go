@@ -8,11 +8,13 @@ import (
 	"cvgm/synth"
 )
 
-// triangleEps bounds the difference of a sum of squares by rows and by the triangle, in the squared
-// size of its terms: some rounding errors for each of up to 300 rows.
+// triangleEps bounds the difference between a sum of squares over the rows and the same sum from
+// the triangle, relative to the squared size of the terms. It allows some rounding errors for each
+// of up to 300 rows.
 const triangleEps = 300 * 0x1p-52
 
-// byRows returns the mean of the squared errors and its derivatives, and sizes that bound their terms.
+// byRows returns the mean squared error and its derivatives, and bounds of the sizes of their
+// terms.
 func byRows(x []float64, m int, y []float64, intercept float64, weights Weights, theta []float64) (loss, size float64, slopes, sizes []float64) {
 	slopes, sizes = make([]float64, m), make([]float64, m)
 	total := weights.Total(len(y))
@@ -41,8 +43,8 @@ func byRows(x []float64, m int, y []float64, intercept float64, weights Weights,
 	return loss, size, slopes, sizes
 }
 
-// TestTriangleHasTheSumsOfItsRows draws tables of random shapes, units, weights and dependences, among
-// them tables whose residuals are zero up to rounding.
+// TestTriangleHasTheSumsOfItsRows draws tables with random shapes, units, weights and linear
+// dependences. The residuals of some tables are zero up to rounding.
 func TestTriangleHasTheSumsOfItsRows(t *testing.T) {
 	for seed := range uint64(300) {
 		rng := synth.NewStream(seed, "triangle")
@@ -100,7 +102,7 @@ func TestTriangleHasTheSumsOfItsRows(t *testing.T) {
 	}
 }
 
-// TestTriangleOfOverflow has rows whose length overflows, and a column that vanishes.
+// TestTriangleOfOverflow has rows whose length overflows, and a column of zeros.
 func TestTriangleOfOverflow(t *testing.T) {
 	var tri Triangle
 	if tri.Reduce([]float64{1.5e308, 1.5e308}, 1, []float64{1, 1}, 0, nil) {

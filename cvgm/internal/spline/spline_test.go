@@ -10,13 +10,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The penalty of θ is the sum of squared differences of the B-splines' weights, and the features have the
-// values of the function with these weights, of sum 0.
+// The penalty of θ is the sum of squared second differences of the B-splines' weights. The features
+// give the values of the function with these weights, whose sum is 0.
 func TestPenaltyGoesWithFeatures(t *testing.T) {
 	const count = 7
 	s := Penalty(count)
 	theta := []float64{.3, -1, 2, .5, -.2, 1.1}
-	// The weights follow from values at as many points as there are splines.
+	// The weights follow from the values at as many points as there are splines.
 	values, system := make([]float64, count), mat.NewDense(count, count, nil)
 	features := []portable.Column{{Splines: &portable.CentredSplines{Count: count, High: 1}}}
 	dst := make([]float64, count-1)
