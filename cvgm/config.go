@@ -56,9 +56,10 @@ type Config struct {
 	Loss    Loss
 	// Prepare makes the features from the columns of Data.X. It is fitted to the training rows of
 	// each split and, by [CV.Final], to all rows. With Prepare, Data.X may hold NaN for missing
-	// values, and Features must be nil. For a table use a [table.Encoder]. Its documentation
-	// explains the features of categories. If Prepare is a [StoredPreparer] with many features, the
-	// CV holds only the stored features. Nil: the columns are the features.
+	// values, and Features must be nil. If Data.X is a table with categories, use a
+	// [table.Encoder]. Its documentation explains the features that it makes from categories. If
+	// Prepare is a [StoredPreparer] with many features, the CV holds only the stored features. If
+	// Prepare is nil, the columns of Data.X are the features.
 	Prepare Preparer
 	// Features maps the rows of Data.X to the learner's features. The parameters of the map come
 	// after the learner's hyperparameters in α. Nil: the features are Data.X.

@@ -48,7 +48,8 @@ type StoredPreparer interface {
 }
 
 // StoredPrepared is a fitted [StoredPreparer]. A [Model] of a linear learner predicts with
-// ApplyStored, by the rule of [StoredPreparer].
+// ApplyStored if there are more than 200 features and MostStored is at most a quarter of their
+// number.
 type StoredPrepared interface {
 	Prepared
 	// MostStored returns the MostStored of the Preparer.

@@ -310,8 +310,9 @@ func (s span) centres() []float64 {
 // points in each cell. Points outside of the axes are drawn on the frame. The result noutside is
 // the number of these points.
 func cloud(p *Panel, xAxis, yAxis span, x, y []float64) (noutside int) {
-	// Glyphs hardly overlap up to two limits. The constant many is the limit of the number of points.
-	// The constant crowded is the limit of the mean number of points in those cells that have a point.
+	// Glyphs overlap if both of two numbers are large: the number of points, and the mean number of
+	// points per cell, over the cells with a point. The constants are the limits of the two
+	// numbers, in this order.
 	const many, crowded = 150, 1.5
 	counts, filled := make([][]float64, cells), 0
 	for i := range counts {

@@ -550,9 +550,10 @@ type known struct {
 	definite      bool
 	// strict: no row is weakly active, and no multiplier or slack is small unless it is 0
 	strict bool
-	// cond is the condition number of the KKT matrix with the active rows, scaled to norm 1. It is
-	// infinite if the active rows depend on each other, or if Q is not definite on the null space of
-	// the active rows. condStrict is the condition number without the weakly active rows.
+	// cond is the condition number of the KKT matrix that has the active rows, each scaled to norm
+	// 1. cond is infinite if the active rows are linearly dependent, or if Q is not definite on
+	// their null space. condStrict is the condition number of the KKT matrix without the weakly
+	// active rows.
 	cond, condStrict float64
 }
 

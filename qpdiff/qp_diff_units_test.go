@@ -166,8 +166,9 @@ func TestQPDerivativeAtVertex(t *testing.T) {
 	}
 }
 
-// At the vertex of min pz, z ≤ 0 the derivatives are 1 and −1. This holds even if the proximal term
-// was chosen for another p and is far larger than they are: its rounding is corrected.
+// At the vertex of min pz, z ≤ 0 the derivatives are dz/dh = 1 and dλ/dp = −1. The computed
+// derivatives have these values even if the proximal term was chosen for another p and is far
+// larger than 1. The reason is that the solver corrects the rounding errors of the proximal term.
 func TestQPDerivativeBesideLargeProximalTerm(t *testing.T) {
 	one := mat.NewDense(1, 1, []float64{1})
 	for i := range 200 {

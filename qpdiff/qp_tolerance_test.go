@@ -13,8 +13,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The test checks the tolerances of the QP solver. Each decision must be as documented at a third
-// of its tolerance and at three times its tolerance.
+// The tests below check the tolerances with which the QP solver makes its decisions. A decision
+// must be as documented if its quantity is a third of the tolerance, and if it is three times the
+// tolerance.
 
 func square(x ...float64) *mat.Dense {
 	n := int(math.Sqrt(float64(len(x))))

@@ -148,7 +148,8 @@ func number(p any, repetitions map[string]int, draw int) {
 	})
 }
 
-// numbersIn returns how many different numbers other than 0 the value of a cell contains.
+// The parameter value is the text of a cell's result. numbersIn returns the number of different
+// numbers in this text, without the number 0.
 func numbersIn(value string) int {
 	found := strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune("{}[] ", r) })
 	slices.Sort(found)

@@ -121,7 +121,8 @@ func (e errorsAt) localTrend(x0 float64) float64 {
 	return (total*size + prior) / (total + prior)
 }
 
-// check returns an error for the first field of the spread that is not valid.
+// check returns an error if a field of the spread is not valid. The error names the first such
+// field.
 func (s Spread) check(arg string) error {
 	if err := args.First(
 		args.BadIf(len(s.Size) != len(s.At), arg, qpdiff.ErrShape, "give one size per prediction", "has %d sizes at %d predictions", len(s.Size), len(s.At)),

@@ -25,9 +25,8 @@ type trend struct {
 }
 
 const (
-	// The constant prior is the weight of a prior value. Its unit is the weight of one error. The
-	// prior of a trend is a constant. The prior of each value of a spread is the value of the
-	// trend.
+	// A trend is shrunk towards a constant, and a spread is shrunk towards the trend. The constant
+	// prior is the weight of these targets, in units of the weight of one error.
 	prior = 5
 	// The constant maxWidth is a distance from the mean prediction, in standard deviations of the
 	// predictions. Beyond this distance, the trend is constant.

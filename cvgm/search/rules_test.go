@@ -120,8 +120,8 @@ func TestScalesFollowTheDocumentedRule(t *testing.T) {
 	}
 }
 
-// The first steps are computed by hand. Because of the bias correction, the first step is as long
-// as StepSize for any slope.
+// The test computes the first steps with the formulas of Adam. Because of the bias correction, the
+// length of the first step is StepSize, whatever the slope is.
 func TestAdamCorrectsItsBias(t *testing.T) {
 	slopes := []float64{3, -1, 1e-5}
 	p := Problem{Objective: func(grad, x []float64) (float64, error) {
@@ -244,8 +244,9 @@ func TestCurvatureIsTakenAsItIsUnlessLost(t *testing.T) {
 	}
 }
 
-// The model ends after a step that took many trials and gained less than 1e-10 of the loss. If the
-// search has gained 1e-8 of the loss since the last restart, it restarts. Otherwise it ends.
+// The quasi-Newton model is discarded after a step with several rejected trials, if the step lowers
+// the loss by less than 1e-10 of the loss. The search then restarts if it has lowered the loss by
+// 1e-8 of the loss since the last restart. Otherwise the search ends.
 func TestQuasiNewtonRestartsWhereItGained(t *testing.T) {
 	for _, c := range []struct {
 		gain, creep float64 // of the first step, of the one after some rejections

@@ -170,8 +170,10 @@ func TestSearchersAreIndependentOfUnits(t *testing.T) {
 						}
 						checkUnits(t, what, s.Make(u, ones), p.Problem, x0, u, ones, want, tol)
 						checkUnits(t, what, s.Make(1, []float64{u, u}), p.Problem, x0, 1, []float64{u, u}, want, tol)
-						// A coordinate that starts at 0 without bounds has the scale of the other
-						// coordinates. All coordinates of a disc have one unit.
+						// Here the two coordinates have different units. The other sets are
+						// excluded for two reasons. A coordinate that starts at 0 without bounds
+						// takes its scale from the other coordinates. In a disc, all coordinates
+						// have the same unit.
 						if s.Own && (k == 0 || k == 2 || k == 1 && !zero) {
 							checkUnits(t, what, s.Make(u, []float64{u, 1 / u}), p.Problem, x0, u, []float64{u, 1 / u}, want, UnitTol)
 						}

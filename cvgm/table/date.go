@@ -184,8 +184,8 @@ func layoutsOf(text string) (all []string) {
 	return all
 }
 
-// datesOf returns the layouts that read the largest number of texts, with the more likely ones
-// first. It also returns this number of texts.
+// datesOf finds the date layouts that read the largest number of the texts in levels. It returns
+// these layouts, the more likely layouts first, and the number of texts that each of them reads.
 func datesOf(levels []string) (layouts []string, reads int) {
 	counts := map[string]int{}
 	var order []string

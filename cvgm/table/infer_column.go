@@ -71,9 +71,10 @@ func (k *kinds) add(i int, column Column) {
 	k.t.Columns, k.at = append(k.t.Columns, column), append(k.at, i)
 }
 
-// levelsRecur reports whether a column with few levels that mixes numbers and other texts is meant
-// as levels, such as 1, 2 and 3+. In such a column, each level that is not a number is in at least
-// leastRows rows. A typing error would be in fewer rows.
+// levelsRecur decides about a column that mixes numbers and other texts. It reports whether the
+// column is categorical, with levels such as 1, 2 and 3+. Such a column has few levels. Each level
+// that is not a number occurs in at least leastRows rows, because a typing error would occur in
+// fewer.
 func (k *kinds) levelsRecur(i int, levels []string) bool {
 	if len(levels) > fewLevels {
 		return false

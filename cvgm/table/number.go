@@ -246,8 +246,8 @@ func sizeIn(unit, otherUnit string) (float64, bool) {
 	return 0, false
 }
 
-// withoutPlural returns a unit without the s of a plural. Shorter units are abbreviations, as ms
-// and gs are, in which the s may be a part of the unit.
+// withoutPlural returns a unit without a final s. It does not change units of fewer than four
+// letters. Such units are abbreviations, in which the s may be a part of the unit, for example ms.
 func withoutPlural(unit string) string {
 	if len(unit) >= 4 {
 		return strings.TrimSuffix(strings.TrimSuffix(unit, "s"), "S")

@@ -156,8 +156,8 @@ func TestTuneWithoutAnyFit(t *testing.T) {
 	}
 }
 
-// If the units of features and labels change by powers of 2, no bit of a search changes, except for
-// the units.
+// The test multiplies features and labels by powers of 2. A search must then return the same
+// losses, bit for bit, after the losses are converted to the old units.
 func TestTunePathIsFreeOfUnits(t *testing.T) {
 	for _, learner := range []learn.Learner{nil, &linear.Huber{Intercept: true}, &kernel.Ridge{Intercept: true}} {
 		d := houses(24)

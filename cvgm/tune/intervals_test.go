@@ -53,7 +53,8 @@ type intervalSet struct {
 	width       float64 // mean, in units of the labels' standard deviation
 }
 
-// judgeIntervals tunes on a data set. It judges the intervals by the fresh rows of the set.
+// judgeIntervals tunes a model on the data of s. It then counts how often the model's intervals
+// contain the labels of the fresh rows of s.
 func judgeIntervals(t *testing.T, s drawnSet) (one intervalSet, err error) {
 	s.tuner.Repeats, s.tuner.Intervals, s.tuner.KeepWinner = 1, true, true
 	tuned, err := s.tuner.Tune(t.Context(), s.data)
@@ -211,8 +212,8 @@ func TestIntervalsAreOfTheModel(t *testing.T) {
 	if low, high, err = kept.Intervals.Predict(d.X, .8); err != nil || low[0] == low[1] || high[0] == high[1] {
 		t.Errorf("of the winner: [%v, %v], %v", low[:2], high[:2], err)
 	}
-	// If the field Intervals is false, there are no intervals, and everything else has the same
-	// bits.
+	// If the field Intervals is false, Tune returns no intervals. All its other results are the
+	// same bits as with intervals.
 	tuner.Intervals = false
 	without := mustTune(t, tuner, d)
 	if _, _, err := without.Intervals.Predict(d.X, .8); !errors.Is(err, qpdiff.ErrEmpty) || without.Intervals != nil {

@@ -91,9 +91,9 @@ type Tuner struct {
 	//   - For a loss with kinks ([cvgm.KinkedLoss]) they use no gradients. Each time their steps are
 	//     halved, the worse half of the searches stops. Zero: 10.
 	//
-	// Searches of tables with more than 200,000 numbers end earlier. A descent ends after five
-	// evaluations that together lower the CV loss by at most a thousandth. The last search without
-	// gradients ends at longer steps.
+	// If the table has more than 200,000 numbers, the searches end earlier. A descent ends if five
+	// evaluations together lower the CV loss by at most a thousandth. Of the searches without
+	// gradients, the last one ends at longer steps than for a smaller table.
 	Starts int
 	// MaxEvals bounds the number of evaluations of the CV loss in one search. Zero: 200, or 400 for
 	// a loss with kinks. With a width for each feature, this default is 600 higher. Otherwise, with

@@ -46,8 +46,8 @@ type widthRule struct {
 }
 
 var (
-	// The splits must leave many rows out. Otherwise the fits of different splits are almost the
-	// same, and many widths over-fit.
+	// Each split must leave many rows out of its fit. Otherwise the fits of the splits are almost
+	// equal, and a search in many widths over-fits.
 	findMany = widthRule{2, 10, 3, 2}
 	findFew  = widthRule{3, 7, 2, 2} // if each width has at least bearable rows
 	// A fit to more rows allows narrower widths and smaller penalties.

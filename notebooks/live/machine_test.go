@@ -255,8 +255,9 @@ func TestRunsEnd(t *testing.T) {
 	}
 }
 
-// converging returns a machine whose run converges at its start. With large penalties, the
-// coefficients of the elastic net remain zero, and its CV loss does not depend on the penalties.
+// The function converging returns a machine whose run has converged at the first point. The
+// penalties are so large that all coefficients of the elastic net are zero. The CV loss then does
+// not depend on the penalties.
 func converging(t *testing.T) *Machine {
 	m := quick(t, ElasticNet, 0)
 	for field, at := range map[string]int{"StartLambda1": 8, "StartLambda2": 8, "Train": 4, "Noise": 1, "Informative": 9, "P": 4, "StepSize": 8, "Seed": 1} {

@@ -18,7 +18,8 @@ type fakePage struct {
 	name   string
 	frames chan frame
 	seq    int64
-	// seen is the last drawn frame. Its problems and controls come from the last frame that had
+	// The field seen holds the last frame that the page drew. If this frame came without problems
+	// or controls, seen has the problems or controls of an earlier frame: the last frame that had
 	// them.
 	seen frame
 }

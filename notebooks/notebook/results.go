@@ -22,9 +22,10 @@ type ResultsParams struct{ experiment.FreshData }
 
 func (ResultsParams) Defaults() any { return ResultsParams{} }
 
-// Results returns the results that judge the paper's claims. These are the results of every
-// experiment with its default parameters, and the recorded timings. If possible, Results reads them
-// from the store. Experiments with fresh data use the draw in the parameters p.
+// Results returns the results with which the paper's claims are checked. These are the results of
+// every experiment with its default parameters, and the recorded timings. If possible, Results
+// reads the results of experiments from the store. The field p.Draw is the number of the draw for
+// all experiments with fresh data.
 func Results(p ResultsParams) claims.Results {
 	Check(noteComputed(p))
 	return claims.Results{

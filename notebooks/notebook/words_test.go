@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// notebookWords is the largest number of words in a notebook. At 200 words a minute, such a
-// notebook is read in ten minutes. Words of texts, printed lines and tables count. Words of code do
-// not count, and neither do words that a reader has to unfold.
+// notebookWords is the largest allowed number of words in a notebook. A reader with a speed of 200
+// words a minute reads 2000 words in ten minutes. The number includes the words in text cells,
+// printed lines and tables. It excludes the words in code, and words that a reader has to unfold.
 const notebookWords = 2000
 
 func TestNotebooksAreReadInTenMinutes(t *testing.T) {

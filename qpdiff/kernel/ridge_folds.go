@@ -69,9 +69,9 @@ const familyTol = 1e-13
 func ownFactors(m, restCubes, foldCubes float64) bool { return restCubes <= 3*m*m*m+foldCubes }
 
 // foldEntries returns the number of entries that the fits by the folds s.Folds and their
-// derivatives need, for m rows with a weight above 0. If the rows have weights, it allows for two
-// cases: each fold may be a family, or four folds may be a family with a G. The time of foldEntries
-// is quadratic in the number of folds. It allocates nothing.
+// derivatives need, for m rows with a weight above 0. If the rows have weights, the result is
+// enough for two cases: each fold is a family, or each family has four folds and a matrix G. The
+// time of foldEntries is quadratic in the number of folds. foldEntries allocates nothing.
 func foldEntries(s learn.Size, m float64) (entries float64) {
 	for _, rows := range s.Folds {
 		count := 0.0 // of folds of this size

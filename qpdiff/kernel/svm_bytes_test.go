@@ -13,8 +13,8 @@ import (
 	"cvgm/qpdiff/learntest/serial"
 )
 
-// held counts the entries of l and w whose number depends on the fit: the entries of the row cache
-// and of factors.
+// The function held returns the numbers of allocated entries that depend on the fit. The result
+// store is for the row cache of l, and factors is for the factors in l and w.
 func held(l *SVM, w *qpdiff.Workspace) (store, factors int) {
 	return cap(l.q.rows.cache.store), cap(l.q.factor.a) + cap(qpdiff.Scratch[kernelDerivative](w).factor.a)
 }

@@ -103,8 +103,9 @@ func TestKernelSVMForwardIsAdjoint(t *testing.T) {
 	}
 }
 
-// termsOf bounds the terms of a decision value, multiplied by c/1e4, where c is the condition
-// number of the system that determines β.
+// termsOf returns a bound of the terms of a decision value. If the system that determines β has a
+// condition number above 1e4, the bound is larger: it is multiplied by a ten-thousandth of this
+// number.
 func (l *SVM) termsOf() float64 {
 	q := &l.q
 	_, size, _ := q.terms()

@@ -247,12 +247,14 @@ type KinkedLearner interface {
 // derivatives hold for all changes.
 type TiedLearner interface {
 	Learner
-	// Ties describes the changes for which the derivatives of the last VJP or PredictVJP with w and
-	// g.X hold. It calls the function visit with pairs of rows i and k that are equal up to their
-	// sign, and with a vector d. The derivative g.X holds for changes dX with dᵀdX_i = sign·dᵀdX_k in
-	// all calls of visit. The derivative g.Y holds for changes dy with dy_i = sign·dy_k in all calls
-	// with d ≠ 0. The function visit must not keep d. A pair may have a second vector d. Ties calls
-	// visit with the second vector only if the first call for the pair returns true.
+	// Ties is about the last call of VJP or PredictVJP that had the workspace w and a g.X that is
+	// not nil. It describes the changes dX and dy for which the derivatives of this call hold. For
+	// this purpose, Ties calls the function visit with pairs of rows i and k that are equal up to
+	// the sign, and with a vector d. The derivative g.X holds for a change dX if dᵀdX_i =
+	// sign·dᵀdX_k in all calls of visit. The derivative g.Y holds for a change dy if dy_i =
+	// sign·dy_k in all calls with d ≠ 0. The function visit must not keep d. A pair may have a
+	// second vector d. Ties calls visit with the second vector only if the first call for the pair
+	// returns true.
 	Ties(w *qpdiff.Workspace, visit func(i, k int, sign float64, d []float64) bool)
 }
 

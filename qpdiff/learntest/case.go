@@ -11,9 +11,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A Case is a point at which the tests differentiate a learner's solution: data and
-// hyperparameters. The solution must be differentiable in every input at this point, and at all
-// points within a distance of about Step.
+// A Case holds data and hyperparameters. The tests differentiate a learner's solution with respect
+// to both. The solution must be differentiable at these inputs, and at all inputs within a distance
+// of about Step.
 type Case struct {
 	Name  string
 	Data  learn.Data

@@ -100,11 +100,12 @@ func (l *huberNewton) setZone() {
 	}
 }
 
-// majorisingStep sets step to the minimiser, minus θ, of a quadratic function that touches the
-// objective at θ and is nowhere below the objective. This step replaces the Newton step in two
-// cases: the piece at θ does not determine parameter param, or param is k and rounding hides which
-// piece contains the minimiser. If θ is stationary up to rounding, there is no such step:
-// majorisingStep returns true in the second case, and an error in the first.
+// majorisingStep computes a quadratic function that touches the objective at θ and is nowhere below
+// the objective. It sets step to the difference of the function's minimiser and θ. This step
+// replaces the Newton step in two cases. In the first case, the piece at θ does not determine the
+// parameter with the index param. In the second case, param is k, and rounding hides which piece
+// contains the minimiser. If θ is already stationary up to rounding, majorisingStep sets no step.
+// It then returns an error in the first case, and true in the second case.
 func (l *huberNewton) majorisingStep(param int) (stationary bool, err error) {
 	if l.gradientTerms(); l.isStationary() {
 		if param < l.k {

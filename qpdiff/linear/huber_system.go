@@ -34,7 +34,8 @@ type huberSums struct {
 	root      []float64 // of each parameter: √Σ share·z²
 	zmax      []float64 // of each parameter: its largest |z|
 	rowWork   []float64 // work of solveRows
-	// by rows: for each residual, a bound of its change by an error of the equations
+	// used if byRows is true: eqError times rowMove[i] bounds the change of residual i that errors
+	// of the equations cause
 	rowMove []float64
 
 	quad        []float64 // k×k lower triangle: Σ share·z·zᵀ over the rows of inQuad
@@ -46,7 +47,8 @@ type huberSums struct {
 	block       []float64
 
 	terms float64 // bounds the terms of a residual without its label
-	// bounds the change of a residual by errors of the equations; by rows, rowMove[i] multiplies it
+	// bounds the change of any residual that errors of the equations cause; if byRows is true, the
+	// bound of residual i is eqError times rowMove[i]
 	eqError     float64
 	boundsExact bool // terms, size and root are exact
 }

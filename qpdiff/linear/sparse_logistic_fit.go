@@ -190,8 +190,8 @@ func sparseEntries(m, d, nset float64, gram bool) float64 {
 	return entries
 }
 
-// storedEntries is sparseEntries for a sparse X with the given number of stored entries, the
-// parameter nonzeros.
+// storedEntries returns the same number as sparseEntries, but for a sparse X. The parameter
+// nonzeros is the number of stored entries of X.
 func storedEntries(m, d, nset, nonzeros float64) float64 {
 	const all, coordinates, rows = 20, 34, 13
 	entries := sparse.Entries(m, d, nonzeros+m) + sparse.TakenEntries(m, d, nonzeros) + all*d + rows*m + coordinates*nset + sparse.SolveEntries(m, nset)

@@ -52,8 +52,9 @@ func draw(seed uint64) foldProblem {
 	return p
 }
 
-// refits returns the predictions by separate fits, one for each fold. It also returns their
-// derivatives: through the fits in g, and through the predicted rows in dx.
+// refits fits one learner for each fold and returns the predictions of these learners. It also
+// returns the derivatives of the predictions: through the fits in g, and through the predicted rows
+// in dx.
 func (p foldProblem) refits(t *testing.T) (dst []float64, g *learn.Grad, dx *mat.Dense) {
 	t.Helper()
 	rows, n := p.d.X.Dims()

@@ -144,9 +144,10 @@ type MapPlace struct {
 	Noise           float64
 }
 
-// A MapCell is a cell with the results of its searches over the data sets. Each test loss is
-// divided by the loss of a constant prediction. For penalties and widths, the loss of a constant
-// prediction is its mean squared error. For the weights, it is its error rate, ConstantError.
+// A MapCell is a cell of the map with the results of its searches on all data sets. Each test loss
+// is a ratio: the loss of the model, divided by the loss of a constant prediction. For the
+// penalties and the widths, these losses are mean squared errors. For the weights they are error
+// rates, and the divisor is ConstantError.
 type MapCell struct {
 	MapPlace
 	Losses              MapLosses

@@ -100,10 +100,11 @@ type Setting struct {
 
 // Measure holds the results with one kind of splits.
 type Measure struct {
-	// LossSD and GradientSD describe how much results vary if the splits are drawn again for the
-	// same data. LossSD is the standard deviation of the CV loss. GradientSD is the square root of
-	// a sum: the variances of all entries of the gradient. Both are means over the data sets. For
-	// the rings, they are not measured and are 0.
+	// LossSD and GradientSD describe the variation between draws of the splits for the same data.
+	// LossSD is the standard deviation of the CV loss. GradientSD is the standard deviation of the
+	// gradient: the variances of all its entries are added, and GradientSD is the square root of
+	// the sum. Both are means over the data sets. For the rings, both are 0, because they are not
+	// measured.
 	LossSD, GradientSD experiment.Estimate
 	// Test is the mean of TestLosses.
 	Test experiment.Estimate

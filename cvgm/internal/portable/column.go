@@ -173,8 +173,9 @@ func (c *Column) without() int {
 	return 1
 }
 
-// Features calls set for the features of a row of values. It leaves out the features of a
-// categorical column that are 0. If a value has no features, it returns the column and the reason.
+// Features computes the features of a row of values. It calls the function set with the index and
+// the value of each feature. For a categorical column, it leaves out the features with the value 0.
+// If one of the values has no features, Features returns the index of its column and the reason.
 func Features(columns []Column, values []float64, set func(feature int, v float64)) (column int, fault Fault) {
 	first := 0
 	for j := range columns {

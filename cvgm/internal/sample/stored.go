@@ -22,8 +22,8 @@ var mostDense atomic.Int64
 
 func init() { mostDense.Store(denseFeatures) }
 
-// SetDenseFeatures changes the largest number of features for which prepared rows are dense, for
-// tests. It returns the old value.
+// SetDenseFeatures is a function for tests. Prepared rows with up to some number of features are
+// dense. SetDenseFeatures changes this number and returns the old number.
 func SetDenseFeatures(n int) (oldNumber int) { return int(mostDense.Swap(int64(n))) }
 
 // MostStored returns the largest number of features that p stores for a row. If prepared rows are

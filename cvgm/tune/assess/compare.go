@@ -118,12 +118,12 @@ func (r Rows) Compare(otherName string, a, b, constant [][]float64, questions in
 // The slice losses has the indices [candidate][repeat][row]. The mean loss of the selected
 // candidate is too low an estimate, because it comes from the rows that selected the candidate.
 //
-// Selected therefore repeats the selection on bootstrap samples of the units. It judges each
-// selected candidate by the losses on the units outside the sample (Tsamardinos, Greasidou and
-// Borboudakis 2018). The Mean of the estimate is the mean of these losses. The interval is the
-// interval that Risk returns for the selected candidate, moved to this mean. The generator PCG of
-// math/rand/v2 draws the samples, from a state of two numbers: the parameter seed and 2. The time
-// is proportional to the product of the numbers of candidates, rows and samples.
+// Selected therefore repeats the selection on bootstrap samples of the units (Tsamardinos,
+// Greasidou and Borboudakis 2018). For each sample, it computes the loss of the selected candidate
+// on the units outside the sample. The field Mean of the result is the mean of these losses. Risk
+// returns an interval for the candidate that all rows select. Selected moves this interval to the
+// new mean. The samples come from the generator rand.NewPCG(seed, 2). The time is proportional to
+// the product of three numbers: candidates, rows and samples.
 func (r Rows) Selected(losses [][][]float64, seed uint64) Estimate {
 	// The number of samples is between the constants least and most. The constant work bounds the
 	// number of rows in all samples.

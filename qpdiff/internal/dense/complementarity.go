@@ -25,9 +25,11 @@ func Negligible(value, scale, cond float64) bool {
 // LargestNegligible returns the largest value that is [Negligible].
 func LargestNegligible(scale, cond float64) float64 { return ComplementarityTol * Eps * cond * scale }
 
-// HiddenTol bounds the rounding error of a slack or multiplier that may count as zero, relative to
-// its scale. If the error is larger, solvers return no derivative, not even a generalised
-// derivative. A kink so far away would belong to a different problem.
+// A slack or multiplier counts as zero if it is smaller than its rounding error. HiddenTol is the
+// largest rounding error for which this is allowed, relative to the scale of the slack or
+// multiplier. If the rounding error is larger, solvers return no derivative, not even a generalised
+// derivative. The nearest kink could then be so far away that its derivative belongs to a different
+// problem.
 const HiddenTol = 1e-6
 
 // Unsolvable reports whether a linear system with the condition number cond is singular within

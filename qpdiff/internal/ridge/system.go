@@ -132,9 +132,10 @@ func (z *Rows) unpenalisedEntry(i, j int) float64 {
 	return z.Entry(i, j)
 }
 
-// gramWidth is the number of columns of a block in addGram. A block stays in the cache. gramStride
-// is the distance, in entries, from one row of a block to the next. It is not a power of two,
-// because addresses whose distance is a multiple of a power of two share few cache lines.
+// The function addGram works on blocks of columns that fit into the cache. gramWidth is the number
+// of columns of a block. gramStride is the distance in entries between neighbouring rows of a
+// block. It is not a power of two. With a power of two, the rows would compete for the same few
+// cache lines.
 const gramWidth, gramStride = 256, 264
 
 // addGram adds A·diag(w)·Aᵀ to the lower triangle of g, for the n×count matrix A. The slice data
@@ -280,7 +281,8 @@ type Factor struct {
 	set       []int          // scratch for Stored rows: the numbers of all columns
 }
 
-// setDiagonal makes the Factor f a diagonal matrix that approximates the diagonal of the system s.
+// setDiagonal replaces the matrix in f by a diagonal matrix. The new matrix is an approximation of
+// the diagonal of the system s.
 func (f *Factor) setDiagonal(s *System) {
 	f.hasCholesky, f.byRows = false, false
 	f.scale = dense.Grow(f.scale, s.K)

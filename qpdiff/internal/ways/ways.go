@@ -94,12 +94,12 @@ func ManyRows(rows, weighted, n int) bool {
 	return int64(weighted) >= many.Load() && 2*weighted >= rows && !WorkingSet(rows, n)
 }
 
-// SetManyRows changes the smallest number of rows for which ManyRows may return true, for tests. It
-// returns the old value.
+// SetManyRows is a function for tests. ManyRows may return true from some number of rows.
+// SetManyRows changes this number and returns the old number.
 func SetManyRows(rows int) (oldValue int) { return int(many.Swap(int64(rows))) }
 
-// SetGramFeatures changes the largest number of features for which the Gram matrix of all features
-// is used, for tests. It returns the old value.
+// SetGramFeatures is a function for tests. Problems with up to some number of features use the Gram
+// matrix of all features. SetGramFeatures changes this number and returns the old number.
 func SetGramFeatures(n int) (oldValue int) { return int(gram.Swap(int64(n))) }
 
 // Products reports whether a smooth problem with n parameters is solved by products with its rows.
@@ -110,13 +110,14 @@ func Products(n int) bool { return int64(n) > product.Load() }
 // unknown for each row.
 func Rows(rows, n int) bool { return Products(n) && n > rows }
 
-// SetProductFeatures changes the largest number of parameters for which the Hessian's entries are
-// used, for tests. It returns the old value.
+// SetProductFeatures is a function for tests. Problems with up to some number of parameters use the
+// entries of the Hessian. SetProductFeatures changes this number and returns the old number.
 func SetProductFeatures(n int) (oldValue int) { return int(product.Swap(int64(n))) }
 
-// Gradients reports whether systems of n sparse columns are solved by conjugate gradients and not
-// by a factor. Let p_j be the penalty of column j, so that the column's diagonal entry is d_j +
-// p_j. The parameter penalty is the smallest p_j/d_j, or 0 if this is unknown.
+// Gradients reports whether systems of n sparse columns are solved by conjugate gradients.
+// Otherwise they are solved with a factor. Let p_j be the penalty of column j, so that the column's
+// diagonal entry is d_j + p_j. The parameter penalty is the smallest p_j/d_j, or 0 if this is
+// unknown.
 func Gradients(n int, penalty float64) bool {
 	most := sparse.Load()
 	if penalty >= leastPenalty {
@@ -125,6 +126,6 @@ func Gradients(n int, penalty float64) bool {
 	return int64(n) > most
 }
 
-// SetSparseFeatures is for tests. Systems are solved by a factor up to some number of sparse
-// columns. SetSparseFeatures changes this number, and returns the old number.
+// SetSparseFeatures is a function for tests. Systems with up to some number of sparse columns are
+// solved with a factor. SetSparseFeatures changes this number and returns the old number.
 func SetSparseFeatures(n int) (oldValue int) { return int(sparse.Swap(int64(n))) }

@@ -223,9 +223,9 @@ func TestSVMWeakInAnyUnits(t *testing.T) {
 	}
 }
 
-// A step from a face without curvature can end at entries of 1e200, whose squares overflow. With
-// such a small ridge penalty, the minimum is the same as with a moderate penalty, for which the
-// loss has a corner at the minimum.
+// On a face without curvature, a step can lead to a θ with entries of 1e200. The squares of such
+// entries overflow. The test compares the fit with the minimum for λ2 = 1e-9. Because the loss has
+// a corner there, the minimum is the same for all smaller λ2.
 func TestSVMWithRidgePenaltiesOf1e200(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(29, 11))

@@ -230,8 +230,9 @@ func TestSVMAsQP(t *testing.T) {
 	}
 }
 
-// A problem with one feature is solved by hand. The margins y·x are 1 and 2, and θ = 1/2 while the
-// slope of the loss keeps it there.
+// The test compares solutions of a problem with one feature with solutions computed by hand. The
+// margins at θ = 1 are 1 and 2. The slope of the loss jumps at θ = 1/2, so that θ remains 1/2 for a
+// range of penalties.
 func TestSVMByHand(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(2, 1, []float64{1, -2}), Y: []float64{1, -1}}
 	for _, c := range []struct{ l1, l2, theta, d1, d2 float64 }{

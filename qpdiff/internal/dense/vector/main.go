@@ -1028,8 +1028,8 @@ func backSingles(x, inv, row, stride, k, at, left reg.Register) {
 	JMP(LabelRef("single"))
 }
 
-// broadcast copies the value of v to all lanes of its second argument, the register to. AVX has a
-// broadcast instruction only for values in memory.
+// broadcast copies the value of its first argument to all lanes of its second argument. It uses two
+// instructions, because the broadcast instruction of AVX reads only from memory.
 func broadcast(v, to reg.VecVirtual) {
 	m := XMM()
 	VMOVDDUP(v, m)
