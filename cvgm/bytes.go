@@ -22,7 +22,7 @@ const (
 type footprint struct {
 	ownBytes float64 // of the CV without its splits
 	splits   float64 // of the fits of the splits, with their learners
-	model    float64 // of Final, and of a prediction of all rows by the model of Final
+	model    float64 // of Final, and of a prediction of all rows with the model of Final
 	// The remaining memory is divided among learners. The field fits is the number of these
 	// learners. The part of a learner is proportional to its number of rows with a weight above 0.
 	// The field rows is the sum of these numbers over the learners.

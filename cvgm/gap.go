@@ -118,11 +118,11 @@ func (m GapMonitor) judgeStep(g *GapStep) (err error) {
 			"scale the loss", "has a gap that overflows, between the loss %v and the estimate %v", g.Loss, g.HeldOut))
 }
 
-// Best watches a search to its end and returns the step with the lowest estimate of the risk. This
-// step is the best point to stop, judged by examples that the CV loss has not seen. The slices of
-// the step belong to the caller. If the search ends with an error, Best returns the error and the
-// best step before the error. If the search has no step, or no finite estimate, the error is of
-// kind [qpdiff.ErrNotFinite].
+// Best watches a search to its end and returns the step with the lowest estimate of the risk. The
+// estimates are on examples that the CV loss has not used. According to them, this step is the best
+// point to stop. The slices of the step belong to the caller. If the search ends with an error,
+// Best returns the error and the best step before the error. If the search has no step, or no
+// finite estimate, the error is of kind [qpdiff.ErrNotFinite].
 func (m GapMonitor) Best(steps iter.Seq2[search.Step, error]) (GapStep, error) {
 	best := GapStep{HeldOut: math.Inf(1), Risk: math.NaN()}
 	for s, err := range m.Watch(steps) {
@@ -140,7 +140,7 @@ func (m GapMonitor) Best(steps iter.Seq2[search.Step, error]) (GapStep, error) {
 	return best, nil
 }
 
-// nested returns a function that estimates the risk by the mean over the nested searches. At every
+// nested returns a function that estimates the risk as the mean over the nested searches. At every
 // call, this function advances each nested search by one step.
 func (m GapMonitor) nested(next []func() (search.Step, error, bool)) func(search.Step) (float64, error) {
 	risks := slices.Repeat([]float64{math.NaN()}, len(next)) // NaN before the first step

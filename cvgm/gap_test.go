@@ -10,7 +10,8 @@ import (
 	"cvgm/qpdiff"
 )
 
-// slide descends (x−4)² by a quarter of the slope: x = 0, 2, 3, 3.5, …
+// slide returns a search that descends on (x−4)². Each step is a quarter of the slope: x = 0, 2, 3,
+// 3.5, …
 func slide(steps int) (search.ProjectedGradient, search.Problem) {
 	return search.ProjectedGradient{StepSize: .25, MaxEvals: steps, Tol: -1}, search.Problem{Objective: func(grad, x []float64) (float64, error) {
 		grad[0] = 2 * (x[0] - 4)

@@ -289,7 +289,7 @@ func checkEvaluation(in *hostile.Input, c *cvgm.Config, cv *cvgm.CV, alpha []flo
 	}
 	atKink := cv.Generalised()
 	if in.IntN(4) == 0 {
-		// The same bits after Reset, and with more goroutines.
+		// After Reset, and with more goroutines, the CV must give the same bits as before.
 		cv.Reset()
 		again := make([]float64, len(alpha))
 		first, err1 := cv.Eval(again, alpha)

@@ -100,7 +100,8 @@ func newLeaveOneOut(c *Config, learner learn.Learner) *leaveOneOut {
 }
 
 // sameInAllSplits reports whether the features of a row are the same in all splits. The features in
-// scaledFeatures are an exception: each split normalises them by its training rows.
+// scaledFeatures are an exception: each split normalises them with the statistics of its training
+// rows.
 func (c *Config) sameInAllSplits() (scaledFeatures []bool, fixed bool) {
 	if c.Prepare == nil {
 		return nil, true

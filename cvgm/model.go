@@ -236,7 +236,8 @@ func (m *Model) columns() int {
 //
 // Predict reads only the stored entries of x if x is sparse, as [learn.Data] defines it, and its
 // columns are the features. Any other matrix that is not dense is copied to a dense matrix. With a
-// [StoredPrepared], a linear model uses only the stored features, by the rule of [StoredPreparer].
+// [StoredPrepared], a linear model uses only the stored features if they are few enough (see
+// [StoredPrepared]).
 func (m *Model) Predict(dst []float64, x mat.Matrix) error {
 	if err := m.check(); err != nil {
 		return err

@@ -40,11 +40,11 @@ func (cv *CV) FinalClasses(ctx context.Context, rows []int, alpha []float64) ([]
 	return models, nil
 }
 
-// ClassProbabilities returns the probability of each class for each row of x, by the models of
+// ClassProbabilities returns the probability of each class for each row of x. The models come from
 // [CV.FinalClasses]. The result has one row for each row of x and one column for each class. A
 // probability is exp(decision) divided by the sum of exp(decision) over the classes.
-// ClassProbabilities returns the errors of [Model.Predict], with the class added. With one
-// model, the error is of kind ErrShape; without a model, it is of kind ErrEmpty.
+// ClassProbabilities returns the errors of [Model.Predict], with the class added. With one model,
+// the error is of kind ErrShape; without a model, it is of kind ErrEmpty.
 func ClassProbabilities(models []*Model, x mat.Matrix) (*mat.Dense, error) {
 	if err := args.TooFew("models", len(models), 2, "give all of CV.FinalClasses"); err != nil {
 		return nil, err

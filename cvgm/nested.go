@@ -33,9 +33,10 @@ type Score struct {
 // validate on all examples.
 //
 // The Loss of a candidate is the mean of its losses on the validated examples. If several folds
-// validate on an example, the example counts once, by its mean loss over these folds. The standard
-// errors treat the examples as independent: see [CV.StandardError]. The cost is one search for each
-// fold and candidate. Candidates that differ only in the number of steps may share a search.
+// validate on an example, the example counts once, with its mean loss over these folds. The
+// standard errors treat the examples as independent: see [CV.StandardError]. The cost is one search
+// for each fold and candidate. Candidates that differ only in the number of steps may share a
+// search.
 //
 // The parameter workers bounds the number of goroutines that share the folds, and so the number of
 // concurrent calls of losses. Zero: GOMAXPROCS. The scores do not depend on workers. After ctx is

@@ -97,7 +97,7 @@ func (f *splitFit) prepare(c *Config, m int, viewed bool) {
 }
 
 // load loads the split's training rows of x, as features, into the learner. It normalises the
-// features by the training rows and subtracts the intercept from the labels.
+// features with the statistics of the training rows, and subtracts the intercept from the labels.
 func (f *splitFit) load(c *Config, x *mat.Dense) (err error) {
 	if f.readsInPlace {
 		err = f.loadView(c, x)

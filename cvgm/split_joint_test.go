@@ -68,7 +68,7 @@ func TestSeveralClasses(t *testing.T) {
 		want += sum / total / float64(len(c.Splits))
 	}
 	fromModels := 0.0
-	for _, s := range c.Splits { // the same by the functions of all models
+	for _, s := range c.Splits { // the same loss, computed with the functions of all models
 		models := casetest.Must(cv.FinalClasses(context.Background(), s.Train, alpha))(t)
 		val := learn.Data{X: copyRows(c.Data.Dense(), s.Val), Y: sample.Pick(c.Data.Y, s.Val), Weights: sample.Pick(c.Data.Weights, s.Val)}
 		fromModels += casetest.Must(ClassRisk(models, c.Loss, val))(t) / float64(len(c.Splits))

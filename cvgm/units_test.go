@@ -21,7 +21,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// constantColumns returns columns of n entries by their descriptions.
+// constantColumns returns two lists of columns with n entries: columns that are constant up to
+// rounding, and columns that are not.
 func constantColumns(n int) (constant, varying [][]float64) {
 	fill := func(v float64, f func(i int) float64) []float64 {
 		x := make([]float64, n)

@@ -8,7 +8,8 @@ import (
 	"cvgm/cvgm/experiment/claims"
 )
 
-// A card names a setting by its problem and its sizes. The whole setting is in a folded part.
+// On a card, the name of a setting consists of its problem and its sizes. The whole setting is in a
+// folded part.
 func TestCardsNameSettings(t *testing.T) {
 	const rest = "; radii normal with mean 1 for the label −1, mean 2 for the label 1"
 	for setting, want := range map[string]string{

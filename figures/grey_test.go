@@ -65,8 +65,8 @@ func indistinguishable(f *Figure) (pairs []string) {
 	return pairs
 }
 
-// If a panel has at least fewest lines, the lines must be labelled at their ends. A reader cannot
-// find so many lines by the entries of a legend.
+// If a panel has at least fewest lines, the lines must be labelled at their ends. With so many
+// lines, a reader cannot match lines with the entries of a legend.
 const fewest = 6
 
 // The series of each panel differ by lightness, dashes or marks, or have labels at their ends. A

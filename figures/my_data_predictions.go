@@ -34,7 +34,7 @@ func MyDataPredictions(r *mydata.Result) []Output {
 	return all
 }
 
-// judgedBy returns words for a caption. They describe the predictions that judge a model.
+// judgedBy returns words for a caption. They describe the kind of the predictions in j.
 func judgedBy(j mydata.Judged) string {
 	switch n := len(j.Predictions); {
 	case !j.Nested:

@@ -885,8 +885,9 @@ func hostileHuber(input *hostile.Input) {
 			}
 			return
 		},
-		// The program has the variable θ. It also splits each residual: a counts by its square, and u and
-		// v are the parts above and below it. So a = y − Xθ − u + v.
+		// The program has the variable θ. It also splits each residual into three parts: a, whose
+		// square is in the objective, and u and v, which are the parts above and below a. So a = y
+		// − Xθ − u + v.
 		reference: func(d learn.Data, hyper []float64) (float64, bool) {
 			r, c := d.X.Dims()
 			k := c

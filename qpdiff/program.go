@@ -108,9 +108,9 @@ func (p *ConvexProgram) Differentiate(x, lambda, nu, alpha []float64) (*Sensitiv
 	return l.sensitivity(kkt, m, q, constraints, rows)
 }
 
-// constraintsAt evaluates the constraints, first the inequalities and then the equalities. It adds
-// each constraint, multiplied by its multiplier, to the Lagrangian l. It also computes the size of
-// the terms of the Lagrangian's gradient, and the size of the terms of each constraint.
+// constraintsAt evaluates the constraints, first the inequalities and then the equalities. To the
+// Lagrangian l, it adds the product of each constraint and its multiplier. It also computes the
+// size of the terms of the Lagrangian's gradient, and the size of the terms of each constraint.
 func (p *ConvexProgram) constraintsAt(l *lagrangian, x, lambda, nu, alpha []float64) ([]constraint, error) {
 	m, q := len(p.Inequalities), len(p.Equalities)
 	constraints := make([]constraint, m+q)

@@ -176,9 +176,9 @@ func (a *kktMatrix) partingRatio(c []float64, rows []int, m int, wanted [3]bool)
 }
 
 // partsRowsLater reports whether a change Ċ of the rows makes dependent rows independent, though
-// only after z or the multipliers have moved a little. They move by the last solution (ż, ẏ). For
-// example, let the second of two rows z₁ = 1 become z₁ + εz₂ = 1. The two rows agree only if z₂ is
-// 0.
+// only after z or the multipliers have moved a little. Their rates of change are the last solution
+// (ż, ẏ). For example, let the second of two rows z₁ = 1 become z₁ + εz₂ = 1. The two rows agree
+// only if z₂ is 0.
 func (a *kktMatrix) partsRowsLater(c []float64) (splits bool) {
 	n := a.n
 	moves := [2]bool{a.hasNonzero(0, n), a.hasNonzero(n, n+a.k)}

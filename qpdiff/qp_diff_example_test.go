@@ -154,7 +154,7 @@ func ExampleSolution_Jacobian() {
 	// ⎣0  0⎦ <nil>
 }
 
-// Two problems share Q: its cotangents are summed.
+// Two problems share the matrix Q. VJPBatch adds up the cotangents of Q from both problems.
 func ExampleVJPBatch() {
 	q := mat.NewDense(1, 1, []float64{2})
 	qps := []qpdiff.QP{{Q: q, P: []float64{-2}}, {Q: q, P: []float64{-4}}}

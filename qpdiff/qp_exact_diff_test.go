@@ -621,7 +621,7 @@ func judgeExact(i int, count *exactCount) (wrong []string) {
 	return wrong
 }
 
-// only is g without its other blocks.
+// The function only returns a QPGrad with one block of g. This is the block of the given input.
 func only(g *QPGrad, input QPInput) *QPGrad {
 	return [...]*QPGrad{{Q: g.Q}, {P: g.P}, {G: g.G}, {H: g.H}, {A: g.A}, {B: g.B}}[input]
 }

@@ -134,7 +134,8 @@ func TestQPNoiseForZeros(t *testing.T) {
 }
 
 // A row is lone if all its entries but one are negligible in certain units. The other rows must
-// agree on these units, and by a majority on the unit of the variable of the large entry.
+// agree on these units. A majority of them must agree on the unit of the variable that has the
+// large entry.
 func TestQPLoneRows(t *testing.T) {
 	for _, c := range []struct {
 		name   string

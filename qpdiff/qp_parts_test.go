@@ -79,9 +79,9 @@ func TestQPPartsAreFound(t *testing.T) {
 }
 
 // In these programs the numbers of one variable or row are negligible compared with the numbers of
-// another. Earlier versions failed on each of them: a row was violated by all of its terms, a small
-// variable or multiplier had no digits, or there was no solution. Two programs are unbounded; a row
-// that only rounding violates ended their ray.
+// another. Earlier versions failed on each of them: the violation of a row was as large as its
+// terms, a small variable or multiplier had no correct digits, or there was no solution. Two
+// programs are unbounded; a row that only rounding violates ended their ray.
 func TestQPFarApart(t *testing.T) {
 	for _, c := range []struct {
 		name      string

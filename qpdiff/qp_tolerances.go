@@ -234,7 +234,7 @@ const (
 	weakCond = dense.HiddenTol / (dense.ComplementarityTol * dense.Eps)
 )
 
-// Derivatives by the factors of the working set.
+// Tolerances for derivatives that use the factors of the working set.
 const (
 	// slowTol is the largest acceptable residual of a derivative. If the residual stays larger,
 	// corrections with the factor that includes the proximal term are too slow, and the derivative is

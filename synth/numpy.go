@@ -35,8 +35,8 @@ func (r *NumPy) Clone() *NumPy {
 func (r *NumPy) Float64() float64 { return r.mt.float64() }
 
 // NormFloat64 returns the next number of np.random.standard_normal(), which is also called randn.
-// The number is standard normal, by the polar method (Marsaglia and Bray, SIAM Review 6, 1964). The
-// polar method draws pairs of numbers. The second number of a pair is kept for the next call of
+// The number is standard normal. It comes from the polar method (Marsaglia and Bray, SIAM Review 6,
+// 1964), which draws pairs of numbers. The second number of a pair is kept for the next call of
 // NormFloat64, even if other methods are called in between.
 func (r *NumPy) NormFloat64() float64 {
 	if r.hasHalf {

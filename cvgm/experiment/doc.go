@@ -6,7 +6,7 @@
 // Each experiment has a file with three parts: the type Params of its parameters, the defaults of
 // the parameters, and a method Run. Run turns Params into a result that consists of numbers.
 // Package figures draws and tabulates the results. Package registry lists the experiments, and
-// package claims judges the paper's claims by the results.
+// package claims compares the paper's claims with the results.
 //
 // A [Setup] is the problem of a search: data, splits, CV loss, start and bounds. A sweep of an
 // experiment consists of independent cells. The cells run in parallel and can be stored ([Hooks]).

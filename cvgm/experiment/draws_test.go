@@ -37,11 +37,11 @@ func TestExperimentsWithFreshDataHaveDraws(t *testing.T) {
 
 func hasDraws(e *experiment.Experiment) bool { return experiment.Set(e.Params(), "Draw", "0") == nil }
 
-// If the repetitions of draw 0 are doubled, the run has additional cells. These are the cells of
-// draw 1, with the same bits. The results of two draws differ, and so do the values of their cells.
-// The value of a cell with only one number, such as a share of few examples, may recur by chance.
-// The test does not run with -short, the flag under the race detector and under emulation. It
-// compares the bits of runs on one machine, and other tests run every experiment.
+// If the repetitions of draw 0 are doubled, the run has additional cells. The additional cells must
+// equal the cells of draw 1, bit for bit. The results of two draws differ, and so do the values of
+// their cells. The value of a cell with only one number, such as a share of few examples, may recur
+// by chance. The test does not run with -short, the flag under the race detector and under
+// emulation. It compares the bits of runs on one machine, and other tests run every experiment.
 func TestDrawsFollowEachOther(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compares seven runs of each experiment")

@@ -30,7 +30,7 @@ type Scale int
 const (
 	AnyNumber Scale = iota // any number; Student's t
 	Share                  // a share of the repetitions, from 0 to 1; Wilson's interval
-	Positive               // a number above 0, such as a ratio or a risk; Student's t for the logarithm, by the delta method
+	Positive               // a number above 0, such as a ratio or a risk; Student's t for the logarithm, with the delta method
 )
 
 // EstimateOf returns the estimate from the results of independent repetitions, on the scale

@@ -133,13 +133,13 @@ func (p *CVPlus) Highest() float64 { return float64(p.Units) / float64(p.Units+1
 // columns of the data to which the models were fitted. Intervals of level .9 contain about nine of
 // ten labels.
 //
-// The intervals are as in Barber et al. (2021). For the row, let p_k be the prediction by the model
+// The intervals are as in Barber et al. (2021). For the row, let p_k be the prediction of the model
 // of fold k, and s_k the spread at this prediction. Each score r of fold k gives one sum p_k +
 // s_k·r. The weight of this sum is the weight of the score. The sums of all folds have the total
 // weight W. For n units, the upper end is the smallest sum v with this property: the sums that are
 // at most v have at least the weight W·level·(n+1)/n. The lower end is defined in the same way,
-// downwards, by the differences p_k − s_k·r. The interval lies around the predictions of the models
-// of the folds. The prediction of a model of all rows need not be at its centre.
+// downwards, with the differences p_k − s_k·r. The interval lies around the predictions of the
+// models of the folds. The prediction of a model of all rows need not be at its centre.
 //
 // If level is below .5, at least 1, or above Highest, the error is of kind qpdiff.ErrDomain.
 // Predict also returns the errors of Check and of [cvgm.Model.Predict]. For K models and a total of

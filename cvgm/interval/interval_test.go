@@ -60,7 +60,8 @@ func TestPredictByHand(t *testing.T) {
 	}
 }
 
-// Random intervals equal the definition, by all values in one list.
+// For random data, Predict returns the intervals that follow from the definition, with all values
+// in one list.
 func TestPredictIsTheDefinition(t *testing.T) {
 	src := synth.NewStream(1, "intervals")
 	for range 200 {

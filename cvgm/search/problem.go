@@ -115,8 +115,8 @@ func (p Problem) exact(searcher string) error {
 		"marks a random objective, which %s cannot search: it compares values or gradients of single evaluations", searcher)
 }
 
-// scales returns the scale of each coordinate by the rule in the documentation of Searcher. A scale
-// is zero if x0 and the bounds do not determine it.
+// The method scales returns the scale of each coordinate, as the documentation of Searcher defines
+// it. A scale is zero if x0 and the bounds do not determine it.
 func (p Problem) scales(x0 []float64) []float64 {
 	if p.scale != nil {
 		return slices.Clone(p.scale)

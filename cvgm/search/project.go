@@ -43,7 +43,7 @@ func Simplex(x []float64) {
 				kept++
 			}
 		}
-		if kept >= left || kept == 0 { // kept is above left only by rounding
+		if kept >= left || kept == 0 { // only rounding can make kept larger than left
 			break
 		}
 		tau, left = sum/float64(kept), kept

@@ -85,8 +85,8 @@ const (
 	dampedCurvature = .2
 )
 
-// add updates B by the step s and the change y of the gradient over this step. It returns false if
-// y was damped or omitted.
+// The method add updates the matrix B. It uses the step s, and the change y of the gradient over
+// this step. It returns false if y was damped or omitted.
 func (c *bfgsMatrix) add(s, y []float64) bool {
 	c.multiply(c.bs, s, c.stepCount)
 	sBs, sy := floats.Dot(s, c.bs), floats.Dot(s, y)
@@ -113,7 +113,7 @@ func (c *bfgsMatrix) add(s, y []float64) bool {
 }
 
 // updateDiagonal multiplies the diagonal by yy/sy, the curvature along the last step s relative to
-// the diagonal. It then updates each diagonal entry by the BFGS formula.
+// the diagonal. It then updates each diagonal entry with the BFGS formula.
 func (c *bfgsMatrix) updateDiagonal(s, y []float64) {
 	sy := floats.Dot(s, y)
 	// The variable yy is ‖y‖² in the norm of the inverse diagonal, and ss is ‖s‖² in the norm of

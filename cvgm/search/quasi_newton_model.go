@@ -3,8 +3,8 @@ package search
 import "gonum.org/v1/gonum/floats"
 
 // The computed step is a minimiser of the model up to modelTol: the model's gradient falls to
-// modelTol times its value at the start. This remainder is far below the change of the gradient by
-// the next evaluation, and far above rounding errors.
+// modelTol times its value at the start. This remainder is far below the change of the gradient
+// between two evaluations, and far above rounding errors.
 const modelTol = 1e-10
 
 // boxModel minimises the model gᵀd + ½dᵀBd of the loss over the box lower − x ≤ d ≤ upper − x. It

@@ -62,7 +62,7 @@ func TestNegativeTolIsNeverReached(t *testing.T) {
 }
 
 // If x starts at a tiny number, the loss need not depend on changes as small as this number. But if
-// the loss does not change at all by a step, the search ends.
+// a step does not change the loss at all, the search ends.
 func TestSearchesLeaveTinyStarts(t *testing.T) {
 	for _, s := range []Searcher{QuasiNewton{}, AdaptiveGradient{}} {
 		for _, x0 := range []float64{1e-3, 1e-9, 3e-15} {

@@ -211,9 +211,9 @@ const (
 	unseenTol = 1e-15
 )
 
-// converged reports whether the search has converged, by the test in the documentation of Searcher.
-// The slice lengths holds the length of the searcher's next step in each coordinate. It is nil if
-// no curvature has determined these lengths yet.
+// The method converged reports whether the search has converged. It uses the test that the
+// documentation of Searcher describes. The slice lengths holds the length of the searcher's next
+// step in each coordinate. It is nil if no curvature has determined these lengths yet.
 func (w *searchRun) converged(lengths []float64, tol float64) bool {
 	if tol < 0 || w.Random {
 		return false

@@ -164,7 +164,7 @@ const (
 func (k *kinds) digits(i int) digitKind {
 	var present, dates int
 	inexact := false
-	var lengths map[int]int   // the number of fields by their length
+	var lengths map[int]int   // the number of fields of each length
 	var padded map[int]string // an example of a padded number by its length
 	for _, record := range k.text.records {
 		field := record[i]

@@ -75,10 +75,10 @@ func (p *Pipeline) encoder() (*Encoder, error) {
 }
 
 // Read reads the rows of a CSV for predictions. The CSV must have the columns of the model, in any
-// order. It may have the target's column. Read ignores all other columns. Numbers, levels and
-// missing values are read by the rules of the model's table. There is one exception: a missing
-// value in a column with MissingDropsRow is an error, because each record must give one row. Notes of
-// the table list the columns of units in which numbers lack a unit.
+// order. It may have the target's column. Read ignores all other columns. Read treats numbers,
+// levels and missing values as the model's table does. There is one exception: a missing value in a
+// column with MissingDropsRow is an error, because each record must give one row. Notes of the
+// table list the columns of units in which numbers lack a unit.
 //
 // Read returns the errors of [CSV.Read]. The bound MaxBytes is the bound in the CSV of the model's
 // table, or the default if the pipeline was read from JSON.

@@ -54,13 +54,14 @@ func (g *golden) predict(t *testing.T) {
 	}
 }
 
-// same reports whether the numbers of two goldens are equal, by the function equal.
+// The method same compares the numbers of two goldens with the function equal. It reports whether
+// all numbers are equal.
 func (g *golden) same(h *golden, equal func(a, b []float64) bool) bool {
 	return equal(g.Decisions, h.Decisions) && equal(g.Predictions, h.Predictions) && equal(g.Low, h.Low) && equal(g.High, h.High)
 }
 
-// currentGoldens returns pipelines, by the version in which this package writes them. Together,
-// they have all parts that a pipeline can have.
+// currentGoldens returns pipelines. The keys are the versions in which this package writes them.
+// Together, they have all parts that a pipeline can have.
 func currentGoldens(t *testing.T) map[string]golden {
 	shop := func(n int, target string, unknown UnknownRule, categorical ...string) *Table {
 		const format = "%d,%02d €"

@@ -371,7 +371,8 @@ func main() {
 }
 `
 
-// line returns the line that parityMain prints for the given results. all is nil for an error.
+// line returns the line that parityMain prints for the given results. If the results are an error,
+// all is nil.
 func line(all []float64, class string) string {
 	if all == nil {
 		return "error"

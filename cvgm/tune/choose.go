@@ -167,7 +167,8 @@ func (w *tuning) choice() (Choice, string) {
 	return ChoseConstant, reason
 }
 
-// doubtPhrase is the end of a warning by a comparison that is not decided.
+// doubtPhrase returns the last words of a warning. The warning is about the comparison c, which is
+// not decided.
 func doubtPhrase(c assess.Comparison) string {
 	return fmt.Sprintf("the interval of the difference, [%s, %s], contains 0: the tuned model may be worse.", assess.FormatPercent(c.Percent.Low), assess.FormatPercent(c.Percent.High))
 }

@@ -32,7 +32,8 @@ type covered struct {
 	unwarned                       bool    // without a warning, a loss or an estimate is above the same number of the constant or of the default
 }
 
-// cover tunes on a data set. It judges the nested estimate by the fresh rows of the set.
+// The function cover tunes a model on the data of s. It then compares the nested estimate with the
+// loss on the fresh rows of s.
 func cover(t *testing.T, s drawnSet) (*covered, error) {
 	s.tuner.KeepWinner = true
 	tuned, err := s.tuner.Tune(t.Context(), s.data)

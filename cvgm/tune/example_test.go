@@ -71,8 +71,8 @@ func ExampleTuner_intervals() {
 	// cvgm: level is 0.99, above 0.988, the highest level of intervals from 80 independent rows or groups (outside its domain): use a lower level, or more rows or groups
 }
 
-// The example orders the columns of a file by their importance: by the increase of the out-of-fold
-// loss if the values of the column are exchanged between rows.
+// The example orders the columns of a file by importance. The importance of a column is the
+// increase of the out-of-fold loss if the column's values are exchanged between rows.
 func ExampleTuned_Importance() {
 	houses, err := table.CSV{Target: "price", Missing: table.MissingIsMean}.ReadFile("testdata/houses.csv")
 	if err != nil {

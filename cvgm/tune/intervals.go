@@ -8,9 +8,9 @@ import (
 	"cvgm/cvgm/interval"
 )
 
-// foldModel fits the model of an outer fold by the CV cv. The other CV, searchCV, is the CV of the
-// search on the training rows of this fold. foldModel fits the spread to the out-of-fold errors of
-// searchCV.
+// foldModel uses the CV cv to fit the model of an outer fold. The other CV, searchCV, is the CV of
+// the search on the training rows of this fold. foldModel fits the spread to the out-of-fold errors
+// of searchCV.
 func (w *tuning) foldModel(cv, searchCV *cvgm.CV, outerSplit cvgm.Split, hyper []float64) (m foldModel) {
 	if m.model, m.err = cv.FinalContext(w.ctx, outerSplit.Train, hyper); m.err != nil {
 		return m

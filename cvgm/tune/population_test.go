@@ -23,8 +23,8 @@ type population struct {
 	set     func(src *synth.Stream, n int) func() (x []float64, y float64)
 }
 
-// The rules of the nested estimate were chosen on the populations chosenOn. The populations
-// checkedOn judge these rules. The two lists share no generator.
+// The rules of the nested estimate were chosen on the populations chosenOn. The rules are checked
+// on the populations checkedOn. The two lists share no generator.
 var (
 	chosenOn = []population{
 		{"linear", false, false, linearSet(func(_ *synth.Stream, _ []float64, e float64) float64 { return e })},

@@ -20,10 +20,10 @@ import (
 const rivalLooks = 9
 
 // newRival returns the simple model with which tuning is compared, or nil if there is none. Usually
-// this rival is a ridge, or a logistic ridge for the logistic loss. In two cases, the rival instead
-// predicts by the means of the levels of one categorical column. In the first case, the learner is
-// such a ridge itself. In the second case, the table is so large that a ridge would take longer
-// than the learner.
+// this rival is a ridge, or a logistic ridge for the logistic loss. In two cases, the rival is
+// simpler: it predicts one mean for each level of one categorical column. In the first case, the
+// learner is such a ridge itself. In the second case, the table is so large that a ridge would take
+// longer than the learner.
 func (w *tuning) newRival() (*rival, error) {
 	_, odds := w.c.Loss.(cvgm.LogisticLoss)
 	// A ridge makes one prediction for a row, and a joint model of several classes makes one for
@@ -77,9 +77,9 @@ func (w *tuning) categorical() (columns []int) {
 }
 
 // rivalOn returns the rival's predictions for the validation rows of an outer fold. The rival is a
-// ridge with a penalty or uses the means of a column. rivalOn chooses the penalty or the column by
-// the CV loss on the given splits of the training rows. If the rival fails, the predictions are
-// nil.
+// ridge with a penalty or uses the means of a column. rivalOn chooses the penalty or the column
+// with the lowest CV loss on the given splits of the training rows. If the rival fails, the
+// predictions are nil.
 func (w *tuning) rivalOn(outerSplit cvgm.Split, splits []cvgm.Split) ([]float64, error) {
 	own := w.rival.ridge
 	if own == nil {
@@ -123,8 +123,8 @@ func (w *tuning) rivalOn(outerSplit cvgm.Split, splits []cvgm.Split) ([]float64,
 	return sample.Pick(all, outerSplit.Val), nil
 }
 
-// groupMeans predicts by the levels of one categorical column. It uses the column with the lowest
-// CV loss on the splits.
+// groupMeans predicts one constant for each level of one categorical column. It uses the column
+// with the lowest CV loss on the splits.
 func (w *tuning) groupMeans(outerSplit cvgm.Split, splits []cvgm.Split) ([]float64, error) {
 	best, lowest := -1, math.Inf(1)
 	for _, j := range w.categorical() {
@@ -145,10 +145,10 @@ func (w *tuning) groupMeans(outerSplit cvgm.Split, splits []cvgm.Split) ([]float
 	return w.meansOf(best, outerSplit), nil
 }
 
-// meansOf predicts each validation row by a constant for its level in column j. Let overall be the
-// best constant of the whole training set. The constant of a level has the lowest loss on the
-// training rows of this level, plus one added example with the label overall. So a level without
-// training rows gets the constant overall.
+// The prediction of meansOf for a validation row is a constant that depends only on the row's level
+// in column j. Let overall be the best constant of the whole training set. The constant of a level
+// has the lowest loss on the training rows of this level, plus one added example with the label
+// overall. So a level without training rows gets the constant overall.
 func (w *tuning) meansOf(j int, s cvgm.Split) []float64 {
 	level := func(i int) float64 { return w.c.Data.X.At(i, j) }
 	rows := sample.Positive(slices.Clone(s.Train), w.c.Data.Weights)

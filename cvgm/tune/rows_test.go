@@ -39,8 +39,8 @@ var (
 // keptRows is the folder of tables. The numbers of README come from these tables.
 const keptRows = "testdata/tune_trials"
 
-// A trialTable holds rows by the numbers of their data sets. The last cell of each row is the hash
-// of the sources that made the row.
+// A trialTable holds rows. The keys of the map rows are the numbers of the data sets. The last cell
+// of each row is the hash of the sources that made the row.
 type trialTable struct {
 	columns []string
 	rows    map[int][]string

@@ -73,9 +73,9 @@ func (s space) fix(name string, v float64) error {
 }
 
 // design returns points of the box. The argument count is their number. The first point has the
-// defaults. The other points fill the box evenly, by the sequence of Roberts, which generalises the
-// golden ratio. At each of these points, all hyperparameters of one kind have the same share of
-// their ranges.
+// defaults. The other points fill the box evenly. They come from the sequence of Roberts, which
+// generalises the golden ratio. At each of these points, all hyperparameters of one kind have the
+// same share of their ranges.
 func (s space) design(count int) [][]float64 {
 	first := make([]float64, len(s.hyper))
 	for i, h := range s.hyper {

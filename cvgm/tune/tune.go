@@ -30,10 +30,10 @@ func (t Tuner) Tune(ctx context.Context, d learn.Data) (*Tuned, error) {
 }
 
 // TuneTable does the work of Tune for a table. It fits the encoder of the table in each split. It
-// uses the groups of the table unless Groups is set. The result has a Pipeline. If the learner can
-// read stored entries by the rule of [cvgm.StoredPreparer], a table with many levels takes only the
-// memory of its columns. For other learners, each level takes the memory of a column. A target of
-// more than two classes is an error: see [Tuner.TuneClasses].
+// uses the groups of the table unless Groups is set. The result has a Pipeline. Under the
+// conditions in [cvgm.StoredPreparer], the learner reads stored entries, and a table with many
+// levels takes only the memory of its columns. Otherwise, each level takes the memory of a column.
+// A target of more than two classes is an error: see [Tuner.TuneClasses].
 func (t Tuner) TuneTable(ctx context.Context, table *table.Table) (*Tuned, error) {
 	d, encoder, err := table.Data()
 	if err != nil {

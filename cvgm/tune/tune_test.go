@@ -862,9 +862,9 @@ func TestTuneConstantLossCountsWeights(t *testing.T) {
 	}
 }
 
-// In the nested estimate, an example counts by its weight. The risk of the constant prediction is a
-// weighted mean of its losses, over all outer folds. The losses are on the examples that the fold
-// leaves out.
+// In the nested estimate, an example counts in proportion to its weight. The risk of the constant
+// prediction is a weighted mean of its losses, over all outer folds. The losses are on the examples
+// that the fold leaves out.
 func TestTuneRiskCountsWeights(t *testing.T) {
 	d := houses(30)
 	for i := range d.Y {

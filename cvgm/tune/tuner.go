@@ -188,10 +188,10 @@ type Tuned struct {
 	Names []string // of the hyperparameters
 	// Loss is the CV loss of Model. For the winner, it is the lowest CV loss that the search found
 	// at a point at which the model can be fitted, among points with common factors if the warning
-	// CommonFactor is given. Loss is optimistic, because the search minimised it on the same splits.
-	// The estimates in Risk are not optimistic. Loss is the mean over the splits of their weighted
-	// mean losses, so all splits count alike. In Risk, each example counts by its weight. The two
-	// may differ much if single examples have large weights.
+	// CommonFactor is given. Loss is optimistic, because the search minimised it on the same
+	// splits. The estimates in Risk are not optimistic. Loss is the mean over the splits of their
+	// weighted mean losses, so all splits count alike. In Risk, each example counts in proportion
+	// to its weight. The two may differ much if single examples have large weights.
 	Loss float64
 	// StandardError is the standard error of Loss, computed from the losses of the N examples; see
 	// [cvgm.CV.StandardError].
@@ -204,9 +204,9 @@ type Tuned struct {
 	// splits; see [cvgm.CV.Residual]. Residual is NaN for a constant prediction, and for a learner
 	// that measures no residual.
 	Residual float64
-	// OutOfFold holds a prediction for each example, made by the splits whose validation rows
-	// contain the example; see [cvgm.CV.OutOfFold]. For a [learn.ClassLearner], the prediction is
-	// the log odds of the class of the example's label.
+	// OutOfFold holds a prediction for each example. It comes from the fits of those splits whose
+	// validation rows contain the example; see [cvgm.CV.OutOfFold]. For a [learn.ClassLearner], the
+	// prediction is the log odds of the class of the example's label.
 	OutOfFold []float64
 	// Winner is the model with the lowest CV loss that the search found, for any Choice.
 	Winner Candidate
@@ -223,7 +223,7 @@ type Tuned struct {
 	Evaluations int
 	Elapsed     time.Duration
 	Risk        *Risk // nil: no estimate
-	// Intervals predicts intervals for new rows by the method of [interval.CVPlus]. It uses the
+	// Intervals predicts intervals for new rows with the method of [interval.CVPlus]. It uses the
 	// models of the outer folds of the first repeat. The search for the hyperparameters of a fold's
 	// model did not use the rows of this fold. If Choice is not ChoseWinner, the models are the
 	// defaults or constant predictions. Examples of weight 0 are left out. With groups, an interval
@@ -322,10 +322,10 @@ const (
 // count as dependent.
 type Risk struct {
 	Folds, Repeats int // of the outer folds
-	// Tuned is the risk of tuning. Default is the risk of the default hyperparameters, which are
-	// derived from the training rows of each outer fold by the rules of the search. Default is +Inf
-	// if the fit failed on a fold. Constant is the risk of the best constant prediction. Each
-	// estimate has a 95 % interval.
+	// Tuned is the risk of tuning. Default is the risk of the default hyperparameters. As in the
+	// search, they are derived from the training rows of each outer fold. Default is +Inf if the
+	// fit failed on a fold. Constant is the risk of the best constant prediction. Each estimate has
+	// a 95 % interval.
 	Tuned, Default, Constant Estimate
 	// Rival is the risk of a simple model, the rival. RivalName is the name of the rival. The rival
 	// is a ridge regression with the best of nine penalties, or a logistic ridge regression for the
@@ -341,8 +341,8 @@ type Risk struct {
 	// the same time. Comparisons is empty if the risk of the constant prediction is 0.
 	Comparisons []assess.Comparison
 	// Outer holds the outer folds of each repeat. OutOfFold[k][i] is the prediction for example i
-	// in repeat k, by the search that did not use the outer fold of this example. It is NaN for an
-	// example that is in no outer fold.
+	// in repeat k. The prediction comes from the search that did not use the outer fold of this
+	// example. It is NaN for an example that is in no outer fold.
 	Outer     [][]cvgm.Split
 	OutOfFold [][]float64
 	// OutOfFoldClasses holds the probability of each class for each example in each repeat, or NaN

@@ -340,8 +340,8 @@ func (s *tuneSearch) standardisedRows() (d learn.Data, err error) {
 	return d, err
 }
 
-// searchOnView returns a search on the view d. Its splits are the user's splits, or are drawn by
-// the rule.
+// searchOnView returns a search on the view d. Its splits are the user's splits, or widthSplits
+// draws them according to the parameter rule.
 func (s *tuneSearch) searchOnView(d learn.Data, rule widthRule) (*tuneSearch, error) {
 	splits, err := s.widthSplits(rule)
 	if err != nil {
@@ -387,7 +387,8 @@ func (s *tuneSearch) searchOnSplits(d learn.Data, splits []cvgm.Split) (*tuneSea
 }
 
 // widthSplits returns splits of the search's rows. If the user gave splits, it returns these.
-// Otherwise it draws splits by the rule, in the same way as the folds of the search are drawn.
+// Otherwise it draws splits with the numbers in the parameter rule, in the same way as the folds of
+// the search are drawn.
 func (s *tuneSearch) widthSplits(rule widthRule) (all []cvgm.Split, err error) {
 	if s.w.Tuner.Splits != nil {
 		return restrictSplits(s.splits, s.rows), nil

@@ -60,9 +60,9 @@ func Enough(r *manyhyper.LeversResult) string {
 	return fmt.Sprintf("In the first figure no search of several hyperparameters is clearly better than one on these problems: %s. There one hyperparameter of the kind, tuned by plain CVGM, is enough.", Listed(without))
 }
 
-// cellCounts returns three numbers of cells of a problem. The number below counts cells with a
-// difference that is clearly below 0, above counts cells with a difference that is clearly above 0,
-// and all counts all cells.
+// cellCounts returns three numbers of cells of a problem. The result below is the number of cells
+// with a difference clearly below 0, and the result above is the number with a difference clearly
+// above 0. The result all is the number of all cells.
 func cellCounts(m *manyhyper.MapResult, problem string, of func(c manyhyper.MapCell) experiment.Estimate) (below, above, all int) {
 	for _, c := range m.Cells {
 		if c.Problem != problem {

@@ -9,11 +9,11 @@ import (
 	"cvgm/cvgm/experiment/claims"
 )
 
-// Described describes a difference in words, by its 95 % confidence interval. The numbers have the
-// given number of digits. The text is "is higher by 0.21 ± 0.08" or "is lower by …". If the
-// interval contains 0, the text is "shows no clear difference (…)". A single repetition has no
-// interval, and the text is "differs by … on one data set". Without repetitions, the text is "is
-// not measured".
+// Described describes a difference in words that depend on its 95 % confidence interval. The
+// numbers have the given number of digits. The text is "is higher by 0.21 ± 0.08" or "is lower by
+// …". If the interval contains 0, the text is "shows no clear difference (…)". A single repetition
+// has no interval, and the text is "differs by … on one data set". Without repetitions, the text is
+// "is not measured".
 func Described(e experiment.Estimate, digits int) string {
 	switch {
 	case e.N == 0:
@@ -59,8 +59,8 @@ func CouldShow(relevant float64, of ...experiment.Estimate) string {
 	return text
 }
 
-// pooled returns a sentence with a link to the claim that has the given number. This claim judges
-// the same difference by all recorded draws.
+// pooled returns a sentence with a link to the claim that has the given number. The verdict on this
+// claim is about the same difference, and uses all recorded draws.
 func pooled(number int) string {
 	return fmt.Sprintf("[Claim %d](../figures/out/00_start/claims.md) judges it by all recorded draws.", number)
 }

@@ -56,7 +56,8 @@ func (s *session) restore(k *keptSession) {
 	}
 }
 
-// values returns the values of the controls by their labels.
+// The function values returns the values of the controls. The keys of the result are the labels of
+// the controls.
 func (s Settings) values() map[string]string {
 	all := map[string]string{}
 	for i, c := range controls[s.Problem] {

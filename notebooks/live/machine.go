@@ -161,7 +161,7 @@ func (m *Machine) Keep() []byte {
 	}
 	text, err := json.MarshalIndent(k, "", "\t")
 	if err != nil {
-		panic(err) // kept contains only texts and integers
+		panic(err) // the type kept contains only texts and integers
 	}
 	return append(text, '\n')
 }

@@ -23,7 +23,7 @@ var knownParameters struct {
 // parameters are the parameters of one experiment.
 type parameters struct {
 	name     string
-	values   map[string]string   // last values, by the names of the fields
+	values   map[string]string   // last values; each key is the name of a field
 	given    bool                // whether Params has received the parameters
 	set      []experiment.Change // changes by -p
 	computed []experiment.Change // changes with which Compute ran

@@ -14,10 +14,10 @@ import (
 	"cvgm/notebooks/source"
 )
 
-// Judged judges the paper's claims by the results of a draw. For draw 0, the verdicts use all draws
-// that ./reproduce.sh --again has recorded. The result note is a text for readers. If the record of
-// the draws cannot be used, it gives the reason. If the record was made with other source code, it
-// names the rows that have changed since.
+// Judged returns verdicts on the paper's claims, from the results of a draw. For draw 0, the
+// verdicts use all draws that ./reproduce.sh --again has recorded. The result note is a text for
+// readers. If the record of the draws cannot be used, it gives the reason. If the record was made
+// with other source code, it names the rows that have changed since.
 func Judged(p ResultsParams, results claims.Results) (judged []claims.Claim, note string) {
 	judged = claims.Claims(results)
 	var record bytes.Buffer
@@ -34,8 +34,8 @@ func Judged(p ResultsParams, results claims.Results) (judged []claims.Claim, not
 	return pooledBy(recorded, judged, currentSource)
 }
 
-// pooledBy judges the claims of draw 0 by all recorded draws. If the record cannot be used, it
-// returns the claims unchanged, and a note with the reason.
+// pooledBy judges the claims of draw 0 with the results of all recorded draws. If the record cannot
+// be used, it returns the claims unchanged, and a note with the reason.
 func pooledBy(recorded []byte, judged []claims.Claim, current func(function string) string) (pooled []claims.Claim, note string) {
 	draws, first, err := claims.ReadRecords(bytes.NewReader(recorded))
 	if err == nil && first != 0 {

@@ -145,7 +145,7 @@ func TestMethodsInTheOpen(t *testing.T) {
 type method struct {
 	imports   []string               // import specs of the notebook's code cells
 	code      string                 // code of the cell without %%
-	exchanges map[string][][2]string // replaced text and replacement, by the part of the method
+	exchanges map[string][][2]string // for each part of the method: replaced texts and their replacements
 }
 
 func readMethod(t *testing.T, name string) (m method) {

@@ -329,8 +329,8 @@ func whereMost(places []passage) string {
 	return b.String()
 }
 
-// Go comments are as easy to read as gonum's comments. The test measures this by the rates of some
-// habits and of long sentences.
+// Go comments are as easy to read as gonum's comments. The test compares the rates of some habits
+// and of long sentences.
 func TestCommentsAreEasyToRead(t *testing.T) {
 	root := filepath.Join("..", "..")
 	names, git := source.Tracked(root)

@@ -10,8 +10,8 @@ import (
 	"cvgm/notebooks/source"
 )
 
-// A file is read by a path relative to the checkout, or by an absolute path. The record has its
-// digest. If its content changes, the result is computed again.
+// The path of a file is relative to the checkout, or absolute. The record has its digest. If its
+// content changes, the result is computed again.
 func TestReadOfAFile(t *testing.T) {
 	newCell(t)
 	store, record := t.TempDir(), filepath.Join(t.TempDir(), "record")

@@ -53,7 +53,7 @@ type file struct {
 	text    []byte
 	ast     *ast.File
 	paths   []string          // import paths of the file
-	imports map[string]string // import paths by their names in the file
+	imports map[string]string // import paths; each key is the name of an import in the file
 	dots    []string          // import paths of the packages that the file imports as .
 }
 

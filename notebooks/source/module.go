@@ -32,7 +32,7 @@ import (
 // A Module is the source of the module as it was at one time. It is not safe for concurrent use.
 type Module struct {
 	root    string
-	files   map[string][]byte // of all Go files except tests, by their names relative to the root
+	files   map[string][]byte // contents of all Go files except tests; each key is a name relative to the root
 	listing listing
 	parsed  map[string]*parsed // by import path
 }

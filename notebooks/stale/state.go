@@ -61,7 +61,7 @@ type provenance struct {
 	Inputs   map[string]string
 	Outputs  map[string]string // hashes, by names relative to the root
 	Cells    string            // digest of the code cells in the notebook that the run wrote
-	Files    map[string]string // hashes of the files that parameters name, by their paths
+	Files    map[string]string // hashes of the files that parameters name; each key is a path
 
 	// Title is the name of the function as runtime.Func gives it. Source is the hash of the
 	// function's inputs.

@@ -14,7 +14,7 @@ type Profile int
 const (
 	Tame     Profile = iota // standard normal
 	Integer                 // −3 … 3: ties, kinks, dependent rows
-	Scaled                  // normal times 10^U(±6), by the entry
+	Scaled                  // each entry is a normal number times its own 10^U(±6)
 	Wild                    // times 10^U(±150)
 	Extreme                 // times 10^U(±320): denormal, infinite
 	Poisoned                // integers, with some NaN, Inf and other extreme values

@@ -23,9 +23,9 @@ type Kernel interface {
 	Check(params []float64) error
 	// Eval returns k(x, z).
 	Eval(params, x, z []float64) float64
-	// Grad adds the derivatives of k(x, z), multiplied by s, to three destinations: the derivative in
-	// the parameters to dparams, the derivative in x to dx, and the derivative in z to dz. Each of the
-	// three may be nil. The parameter value is the result of Eval.
+	// Grad multiplies derivatives of k(x, z) by s, and adds the products to three destinations: the
+	// derivative in the parameters to dparams, the derivative in x to dx, and the derivative in z
+	// to dz. Each of the three may be nil. The parameter value is the result of Eval.
 	Grad(dparams, dx, dz []float64, s, value float64, params, x, z []float64)
 }
 
@@ -48,7 +48,7 @@ func (RBF) Eval(params, x, z []float64) float64 {
 	return math.Exp(-params[0] * squaredDistance(x, z))
 }
 
-// Grad adds the derivatives of k = k(x, z), multiplied by s: −s·‖x−z‖²·k to dparams, −2γs·k·(x−z)
+// Grad multiplies the derivatives of k = k(x, z) by s. It adds −s·‖x−z‖²·k to dparams, −2γs·k·(x−z)
 // to dx, and 2γs·k·(x−z) to dz.
 func (k RBF) Grad(dparams, dx, dz []float64, s, value float64, params, x, z []float64) {
 	if s *= value; s == 0 {
@@ -108,10 +108,10 @@ func (k Polynomial) Eval(params, x, z []float64) float64 {
 	return power(params[0]*dense.Dot(x, z)+params[1], k.degree())
 }
 
-// Grad adds derivatives of k(x, z), multiplied by the parameter s, to its destinations. Let t =
-// scale·xᵀz + constant, so that k = t^Degree. The derivative of k is Degree·t^(Degree−1) times the
-// derivative of t. The derivative of t with respect to the scale is xᵀz, with respect to the
-// constant 1, with respect to x scale·z, and with respect to z scale·x.
+// Grad multiplies the derivatives of k(x, z) by the parameter s, and adds the products to its
+// destinations. Let t = scale·xᵀz + constant, so that k = t^Degree. The derivative of k is
+// Degree·t^(Degree−1) times the derivative of t. The derivatives of t are xᵀz in the scale, 1 in
+// the constant, scale·z in x, and scale·x in z.
 func (k Polynomial) Grad(dparams, dx, dz []float64, s, value float64, params, x, z []float64) {
 	xz := dense.Dot(x, z)
 	p := k.degree()

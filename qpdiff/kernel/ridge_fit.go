@@ -158,7 +158,7 @@ type kernelRidgeFit struct {
 	// the number of the last leave-one-out fit, in which the inverse has replaced the factor; 0 if
 	// there is no such fit
 	loo uint64
-	// for the leave-one-out fits: y_i minus the prediction for row i by the fit without row i
+	// for the leave-one-out fits: y_i minus the prediction for row i from the fit without row i
 	residual []float64
 }
 
@@ -219,7 +219,7 @@ func (*kernelRidgeFit) overflowError() error {
 	return check.ArgErrorf("Data", qpdiff.ErrNotFinite, "scale the labels or the kernel, or raise λ", "leaves coefficients that overflow")
 }
 
-// leaveOneOut sets dst[i] to the prediction for row i by a fit to the other rows.
+// leaveOneOut sets dst[i] to the prediction for row i from a fit to the other rows.
 //
 // For the fit without row i, the matrix is K + (N−1)λ·I, without row i and column i. With an
 // intercept, let G be the upper left block of the inverse of [K + (N−1)λ·I, 1; 1ᵀ, 0]. Without an

@@ -133,8 +133,8 @@ func (p foldProblem) size() float64 { return floats.Norm(p.ddst, 1) * floats.Nor
 const foldsTol = 1e-10
 
 // The results of Folds and their derivatives in all inputs are equal to the results of fits without
-// the rows of each fold. The test has folds that divide the rows, random splits, weights, the way
-// by the matrix G, and the way by factors of the remaining rows.
+// the rows of each fold. The test has folds that divide the rows, random splits, weights, the
+// method with the matrix G, and the method with factors of the remaining rows.
 func TestRidgeFolds(t *testing.T) {
 	own, shared := 0, 0
 	var w qpdiff.Workspace

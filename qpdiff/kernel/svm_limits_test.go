@@ -248,8 +248,8 @@ func TestKernelSVMStartsAtItsOwnC(t *testing.T) {
 	}
 }
 
-// Ties distinguishes equal rows by a slope. This slope is the gradient of the decision function at
-// the rows.
+// To distinguish equal rows, Ties uses a slope. This slope is the gradient of the decision function
+// at the rows.
 func TestKernelSVMTiesSlope(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(4, 2, []float64{.2, .1, 1, .5, 1, .5, -1, 1}), Y: []float64{1, -1, -1, 1}}
 	l := &SVM{Intercept: true}

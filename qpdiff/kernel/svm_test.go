@@ -21,8 +21,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// kernelSVMResidual solves the problem of l again, and measures the solution by the conditions of
-// the dual. θ and these conditions are computed from β and b.
+// kernelSVMResidual solves the problem of l again, and measures how far the solution violates the
+// conditions of the dual. θ and these conditions are computed from β and b.
 func kernelSVMResidual(new func() (learn.Learner, *SVM)) func(d learn.Data, theta, hyper []float64) float64 {
 	return func(d learn.Data, theta, hyper []float64) float64 {
 		l, machine := new()

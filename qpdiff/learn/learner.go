@@ -110,14 +110,15 @@ type BatchItem struct {
 // does not have the separate terms of your objective.
 type VerifiedLearner interface {
 	Learner
-	// Residual returns the largest violation of an optimality condition by the last fit. Most learners
-	// have one condition for each parameter. A kernel method has one condition for each training row
-	// instead. A fit with multipliers has one for each parameter and one for each row. The violation
-	// of a condition is divided by the size of the condition's terms: it has no unit, and is between 0
-	// and 1. Residual computes the violations anew from the data. If a fit is exact up to rounding,
-	// the residual is some 1e-14. Residual costs a pass over the data, or the kernel's values between
-	// all rows. It allocates memory, and only reads the learner. If the last Fit failed, the residual
-	// is NaN, and the error matches [qpdiff.ErrNotFitted].
+	// Residual computes how far the last fit violates its optimality conditions, and returns the
+	// largest violation. Most learners have one condition for each parameter. A kernel method has
+	// one condition for each training row instead. A fit with multipliers has one for each
+	// parameter and one for each row. The violation of a condition is divided by the size of the
+	// condition's terms: it has no unit, and is between 0 and 1. Residual computes the violations
+	// anew from the data. If a fit is exact up to rounding, the residual is some 1e-14. Residual
+	// costs a pass over the data, or the kernel's values between all rows. It allocates memory, and
+	// only reads the learner. If the last Fit failed, the residual is NaN, and the error matches
+	// [qpdiff.ErrNotFitted].
 	Residual() (float64, error)
 }
 
@@ -171,9 +172,9 @@ type Predictor interface {
 // the learner.
 type LeaveOneOutLearner interface {
 	Learner
-	// LeaveOneOut sets dst[i] to the prediction for row i of the data by a fit without row i. This fit
-	// uses all other rows, at the hyperparameters hyper. LeaveOneOut discards the result of the last
-	// Fit.
+	// LeaveOneOut sets dst[i] to the prediction for row i of the data, from a fit without row i.
+	// This fit uses all other rows, at the hyperparameters hyper. LeaveOneOut discards the result
+	// of the last Fit.
 	LeaveOneOut(dst, hyper []float64) error
 	// LeaveOneOutVJP differentiates Σ_i ddst_i·dst_i, where dst holds the predictions of the last
 	// LeaveOneOut. It adds the derivatives to the fields of g that are not nil. In all fits but one, a

@@ -54,8 +54,8 @@ func derivative(t *testing.T, newLearner func() learn.Learner, c Case) {
 		noise += 4 * 0x1p-52 * math.Abs(a*v[i]) / c.Step
 	}
 
-	// value returns vᵀθ at the point x + h·u, where x holds the entries of one input. It computes vᵀθ
-	// twice, by a warm and by a cold learner.
+	// value returns vᵀθ at the point x + h·u, where x holds the entries of one input. It computes
+	// vᵀθ twice, with a warm learner and with a cold learner.
 	probe := newLearner()
 	moved := cloneData(c.Data)
 	hyper := slices.Clone(c.Hyper)
@@ -304,8 +304,8 @@ func testCounts(t *testing.T, newLearner func() learn.Learner, c Case) {
 }
 
 // countedForms returns the same data in three forms. In these data, the rows have different
-// weights. The first form expresses the weights by the field Weights, the second by rows that are
-// listed several times, and the third by equal rows.
+// weights. In the first form, the weights are in the field Weights. In the second form, the field
+// Rows lists rows several times. The third form has equal rows instead of weights.
 func countedForms(d learn.Data) (weighted, named, equal learn.Data) {
 	rows, n := d.X.Dims()
 	weighted, named = d, d

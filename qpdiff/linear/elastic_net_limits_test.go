@@ -250,7 +250,8 @@ func TestElasticNetLeastRidge(t *testing.T) {
 }
 
 // If a penalty certainly holds a coordinate at zero, its size does not affect the other
-// coordinates, and neither does the previous fit. The elastic net has the same bits.
+// coordinates, and neither does the previous fit. For the elastic net, θ is even the same, bit for
+// bit.
 func TestHugePenaltyAfterAFit(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(18, 7))

@@ -55,7 +55,7 @@ func (q *piecewiseQP) limitSupport(heldEntries float64, maxBytes int64) {
 	q.maxSupport = int(min(math.Sqrt(room/3+4)-2, float64(distinctRows(q.rows)))) // the inverse of systemEntries
 }
 
-// distinctRows returns the largest number of features that can be distinguished by a small r, if
+// distinctRows returns the largest number of features that a fit with a small r can distinguish, if
 // the data have the given number of rows.
 func distinctRows(rows int) int { return max(largestSystem, systemPerRow*rows) }
 

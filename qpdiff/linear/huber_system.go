@@ -54,7 +54,7 @@ type huberSums struct {
 }
 
 // huberSystem is a Huber regression at one θ. It solves the systems of the Hessian in one of two
-// ways: with one unknown for each row, or by the entries of the Hessian.
+// ways: with one unknown for each row, or with the entries of the Hessian.
 type huberSystem struct {
 	huberProblem
 	sums  huberSums
@@ -69,8 +69,8 @@ func (g *huberSums) resize(m, k int) {
 }
 
 // huberEntries returns a size as a number of float64 values: the storage of huberSystem, of
-// huberNewton and of a derivative together. If byRows is true, the systems are solved by rows
-// instead of by the Hessian's entries.
+// huberNewton and of a derivative together. If byRows is true, the systems are solved with one
+// unknown for each row, and not with the Hessian's entries.
 func huberEntries(m, k float64, byRows bool) float64 {
 	const ofRow = 10 + 3./learner.Word // vectors of all rows, among them three of bytes
 	entries := m*k + ofRow*m + 17*k
@@ -260,8 +260,8 @@ func (l *huberSystem) solveRows(x []float64) {
 // multiples of a power of two compete for the same lines of a cache.
 const huberBlock, huberStride = 256, 264
 
-// newtonEntries does the work of newton by the Hessian's entries. It updates the Hessian of the
-// last zones by the rows that changed zones.
+// newtonEntries does the work of newton with the Hessian's entries. It updates the Hessian of the
+// last zones: it adds and removes the terms of the rows that changed zones.
 func (l *huberSystem) newtonEntries() (at int) {
 	g, k := &l.sums, l.k
 	count := l.listChanged()

@@ -210,7 +210,7 @@ func (p *logisticProblem) dataVJP(g *learn.Grad, data learn.Data, theta, u, s, w
 	return learner.CheckProduct(g)
 }
 
-// addX adds yᵢ C((1−πᵢ) u − πᵢ(1−πᵢ)(uᵀzᵢ) θ), multiplied by the weight of row i, to row i of gx. s
+// addX adds cᵢ yᵢ C((1−πᵢ) u − πᵢ(1−πᵢ)(uᵀzᵢ) θ) to row i of gx, where cᵢ is the weight of row i. s
 // holds 1−π, w holds π(1−π), and dm holds uᵀzᵢ.
 func (p *logisticProblem) addX(gx blas64.General, y, theta, u, s, w, dm []float64) {
 	n, m, c := gx.Cols, p.m, p.c

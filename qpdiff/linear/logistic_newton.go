@@ -96,7 +96,7 @@ func (l *logisticNewton) solve(limit int) error {
 	clear(l.theta)
 	err := minimise(limit)
 	if l.large.on && !l.large.noFallback && errors.Is(err, qpdiff.ErrIllPosed) {
-		// The test by the Hessian's entries is decisive.
+		// The test that uses the Hessian's entries is decisive.
 		if err := l.takeEntries(); err != nil {
 			return err
 		}

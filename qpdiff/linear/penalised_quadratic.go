@@ -183,10 +183,10 @@ func (e *penalisedQuadratic) probe() {
 	e.v, e.w = dense.Grow(e.v, e.n), dense.Grow(e.w, e.qp.room())
 }
 
-// retest computes the error of each listed coordinate, with one solve for each. (listWeak only
-// bounds all errors by the condition of the system.) If this error leaves no doubt about the side
-// of the kink, retest removes the coordinate from the list. It reports whether any remaining
-// coordinate is at zero.
+// retest computes the error of each listed coordinate, with one solve for each. (From the condition
+// of the system, listWeak computes only one bound for all errors.) If this error leaves no doubt
+// about the side of the kink, retest removes the coordinate from the list. It reports whether any
+// remaining coordinate is at zero.
 func (e *penalisedQuadratic) retest() (atZero bool) {
 	q := &e.qp
 	e.probe()

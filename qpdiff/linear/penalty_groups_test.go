@@ -69,9 +69,9 @@ func TestElasticNetGroupsContract(t *testing.T) {
 	})
 }
 
-// A fit with groups equals a fit with penalties for each feature. θ has the same bits. A product in
-// the penalties of a group is the sum of the products in the penalties of its features. Some trials
-// are at kinks.
+// A fit with groups equals a fit with penalties for each feature. In both fits, θ has the same
+// bits. A product in the penalties of a group is the sum of the products in the penalties of its
+// features. Some trials are at kinks.
 func TestElasticNetGroupsSumOverFeatures(t *testing.T) {
 	const sumTol = 1e-14 // of the terms: a sum of at most ten, in another order
 	rng := rand.New(rand.NewPCG(31, 1))

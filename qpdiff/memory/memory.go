@@ -57,7 +57,7 @@ func Bound(maxBytes int64) int64 {
 	return defaultBound.Load()
 }
 
-// SetDefault changes the default bound, for tests, and returns the old one.
+// SetDefault is a function for tests. It changes the default bound, and returns the old bound.
 func SetDefault(bytes int64) (old int64) {
 	old = Bound(0)
 	defaultBound.Store(bytes)

@@ -23,8 +23,8 @@ var shares = [...]float64{15. / 16, 7. / 8, 3. / 4, 1. / 2, 1. / 4, 1. / 8, 1. /
 // NearFolds approximates [GLM.Folds] for any loss, at the hyperparameters of the last Fit. It also
 // bounds the errors of the approximate predictions. For each fold it takes one Newton step from the
 // fit to all rows, with the Hessian without the fold's rows (Beirami et al. 2017). Each entry of
-// dst is the prediction after this step. It differs from the prediction by the exact fit without
-// the fold by at most the corresponding entry of bound. If there is no finite bound for a fold,
+// dst is the prediction after this step. Its distance from the prediction of the exact fit without
+// the fold is at most the corresponding entry of bound. If there is no finite bound for a fold,
 // NearFolds fits the rows outside this fold, and the bounds are bounds of rounding errors. The
 // result fitted is the number of such folds.
 //
@@ -236,7 +236,7 @@ func (s *foldStep) predictionError(z []float64) (sum float64) {
 	return nearRounding * sum
 }
 
-// fit computes the predictions for a fold by a fit to the rows outside the fold.
+// The method fit computes the predictions for a fold. It uses a fit to the rows outside the fold.
 func (s *foldStep) fit(dst, bound []float64, val []int) error {
 	l := s.l
 	d := l.state.Data

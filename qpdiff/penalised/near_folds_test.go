@@ -53,7 +53,8 @@ func nearProblem(seed uint64) (l *GLM, d learn.Data, hyper []float64, folds [][]
 	return l, d, hyper, folds
 }
 
-// without returns the predictions for the rows of a fold by a fit to all other rows.
+// The function without returns the predictions for the rows of a fold, from a fit to all other
+// rows.
 func without(t *testing.T, l *GLM, d learn.Data, hyper []float64, fold []int) (dst []float64) {
 	t.Helper()
 	rows, n := d.X.Dims()

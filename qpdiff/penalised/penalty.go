@@ -270,8 +270,8 @@ func (p Penalty) eigenvalueRatio() float64 {
 const nullTol = 1e-10
 
 // These constants, times one reference value, are the bounds and the default of a λ_j. At the
-// reference value the penalty is as large as the sum of squares of its features, multiplied by the
-// curvature of the loss at the best constant prediction. The upper bound is also multiplied by
+// reference value, the penalty is as large as a product: the sum of squares of its features times
+// the curvature of the loss at the best constant prediction. The upper bound is also multiplied by
 // Penalty.eigenvalueRatio. Hence, at the upper bound, even the function with the smallest nonzero
 // penalty is strongly penalised.
 const leastLambda, defaultLambda, mostLambda = 1e-8, 1e-2, 1e4

@@ -58,7 +58,7 @@ const Unlikely = .01
 const Level = .05
 
 // Reckon counts the rows that repetitions have decided. It corrects the decisions for the number of
-// rows by the method of Holm (1979), "A simple sequentially rejective multiple test procedure".
+// rows with the method of Holm (1979), "A simple sequentially rejective multiple test procedure".
 func Reckon(claims []Claim) Reckoning {
 	var r Reckoning
 	var decided, drawn []chanceOf

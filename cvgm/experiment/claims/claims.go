@@ -1,5 +1,5 @@
-// Package claims judges the claims of the paper by the results of the experiments. The function
-// [Claims] judges all claims, and [Findings] returns the most important results.
+// Package claims compares the claims of the paper with the results of the experiments. The function
+// [Claims] returns a verdict on each claim, and [Findings] returns the most important results.
 //
 // The variable [Printed] holds the numbers that are printed in the paper and in the saved output of
 // its published code. The package compares these numbers with the measured numbers. The experiments
@@ -17,8 +17,8 @@ import (
 	"cvgm/cvgm/experiment/stability"
 )
 
-// Results are the results of the experiments. The package judges the claims by these results. If a
-// result is nil, its measurements are omitted.
+// Results are the results of the experiments. The package compares the claims with these results.
+// If a result is nil, its measurements are omitted.
 type Results struct {
 	ElasticNet      *elasticnet.Result
 	ElasticNetSeeds *elasticnet.Seeds

@@ -235,8 +235,8 @@ func helpThatMatters(problem string) (vsTraining, vsRandom difference, risk stri
 	return ofPoorSquaredLoss, ofSquaredLoss, "test loss"
 }
 
-// HelpOf judges a row of the ablation by the sign and the size of its difference, with the same
-// rules as for the claims.
+// HelpOf judges a row of the ablation. It uses the sign and the size of the row's difference, and
+// the same rules as for the claims.
 func HelpOf(row samplesize.AblationRow) Help {
 	training, _, _ := helpThatMatters(row.Problem)
 	return Weigh(row.CVLessTraining.Difference, training.size).help()

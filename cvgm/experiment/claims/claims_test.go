@@ -721,9 +721,9 @@ func TestFindingsChangeTheirWordsWithTheirVerdicts(t *testing.T) {
 }
 
 // mapOf returns a map of one problem, with two sizes and two numbers of hyperparameters. The test
-// loss of the training gradient is 1. The function change returns the change of this loss by the CV
-// gradient, in a cell with few or many examples and few or many hyperparameters. The parameter one
-// is the test loss with one hyperparameter.
+// loss of the training gradient is 1. The function change returns the difference of this loss if
+// the search uses the CV gradient, in a cell with few or many examples and few or many
+// hyperparameters. The parameter one is the test loss with one hyperparameter.
 func mapOf(seed uint64, problem string, one, scatter float64, change func(many, large bool) float64) *manyhyper.MapResult {
 	src, r := synth.NewStream(seed, "map"), &manyhyper.MapResult{Params: manyhyper.DefaultGradientMap()}
 	for _, n := range []int{8, 60} {

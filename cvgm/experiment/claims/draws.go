@@ -98,7 +98,7 @@ func Moved(claims []Claim, draw0 Record) []string {
 	return moved
 }
 
-// Pool judges the claims by the repetitions of all draws together. From the argument claims, it
+// Pool judges the claims with the repetitions of all draws together. From the argument claims, it
 // takes the texts, the settings, the rules and the scales of the intervals. If there are no draws,
 // Pool returns an error. If a draw lacks a row or a part of a row, Pool also returns an error,
 // because the record comes from another version of the program.
@@ -148,8 +148,8 @@ func Pool(claims []Claim, draws []Record) ([]Claim, error) {
 	return pooled, nil
 }
 
-// pool judges the row by the estimates from all draws together. For a part of the row, byPart[part]
-// holds the estimates of the draws, and pooled[part] holds their pooled estimate.
+// pool judges the row with the estimates from all draws together. For a part of the row,
+// byPart[part] holds the estimates of the draws, and pooled[part] holds their pooled estimate.
 func (m *Measurement) pool(byPart map[string][]experiment.Estimate, pooled map[string]experiment.Estimate) {
 	oneDraw := *m // holds the estimates of one draw after the other
 	m.Ours = pooled[partOurs]

@@ -66,7 +66,7 @@ func TestMoved(t *testing.T) {
 }
 
 // pooledDraws makes some draws of claims. It returns the claims of the first draw, the records of
-// all draws, and the claims that are judged by all draws.
+// all draws, and the claims, judged with all draws together.
 func pooledDraws(t *testing.T, draws int, draw func(d int) []Claim) (first []Claim, records []Record, pooled []Claim) {
 	t.Helper()
 	for d := range draws {
@@ -298,7 +298,7 @@ func TestRecordedDrawsHavePower(t *testing.T) {
 	}
 }
 
-// pooledClaims returns the claims, judged by all recorded draws together.
+// pooledClaims returns the claims, judged with all recorded draws together.
 func pooledClaims(t *testing.T) []Claim {
 	t.Helper()
 	return pooledBy(t, readDraws(t, filepath.Join("..", "..", "..", "figures", "out", "draws.csv"), 0))
@@ -327,11 +327,11 @@ func pooledBy(t *testing.T, draws []Record) []Claim {
 	return pooled
 }
 
-// No rule, size or sentence was chosen by the draws from 10 on, which testdata/fresh.csv holds.
-// Together they decide the rows that the recorded draws decide, in the same way, and no row flips
-// more often than its errors predict. If there are as many fresh draws as recorded ones, one row may
-// differ. Fewer draws may leave rows undecided. They may also decide a row wrongly, each with the
-// probability Level.
+// The file testdata/fresh.csv holds the draws from 10 on. They did not affect the choice of any
+// rule, size or sentence. Together they decide the rows that the recorded draws decide, in the same
+// way, and no row flips more often than its errors predict. If there are as many fresh draws as
+// recorded ones, one row may differ. Fewer draws may leave rows undecided. They may also decide a
+// row wrongly, each with the probability Level.
 func TestFreshDrawsDecideTheSame(t *testing.T) {
 	serial.Test(t)
 	const mostOfAsMany = 1

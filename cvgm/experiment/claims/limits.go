@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Limits lists the findings that rest on choices, by their names.
+// Limits lists the names of the findings that rest on choices.
 type Limits struct {
 	// Chosen lists the findings whose rule uses a smallest difference that matters. If the smallest
 	// differences of all rows are halved or doubled, the words or the verdict of some findings
@@ -37,8 +37,8 @@ func LimitsOf(claims []Claim) Limits {
 	return l
 }
 
-// withDifferences judges the claims again after it has multiplied all smallest differences that
-// matter by a factor. A rule with two bounds keeps its middle. A rule that allows a share of a bad
+// withDifferences multiplies all smallest differences that matter by a factor, and then judges the
+// claims again. A rule with two bounds keeps its middle. A rule that allows a share of a bad
 // choice's loss is not changed.
 func withDifferences(claims []Claim, factor float64) []Claim {
 	others := make([]Claim, len(claims))

@@ -266,7 +266,7 @@ func (r rule) oneSided() (bound float64, isOneSided bool) {
 	return 0, false
 }
 
-// judge judges the estimate m by the rule. It uses the argument overBound only if the bound of the
+// judge applies the rule to the estimate m. It uses the argument overBound only if the bound of the
 // rule is measured. The argument is the estimate of m minus the bound. If it is nil, judge computes
 // this difference, and assumes that m and the bound are independent.
 func (r rule) judge(m experiment.Estimate, overBound *experiment.Estimate) Judgement {
@@ -317,7 +317,7 @@ func Weigh(e experiment.Estimate, relevant float64) Judgement {
 	return belowRule(0, difference{size: relevant}).judge(e, nil)
 }
 
-// judgeSide judges m by a rule with one bound.
+// judgeSide applies a rule with one bound to m.
 func (r rule) judgeSide(m experiment.Estimate, bound float64) Judgement {
 	want := Above
 	if bound == r.high {
@@ -341,8 +341,8 @@ func (r rule) judgeSide(m experiment.Estimate, bound float64) Judgement {
 	return j
 }
 
-// judgeLittle judges the estimate m by a rule that allows at most a share of a bad choice's loss.
-// The Sign of the judgement is the side of 0 on which m lies.
+// judgeLittle applies a rule to the estimate m. The rule allows at most a share of a bad choice's
+// loss. The Sign of the judgement is the side of 0 on which m lies.
 func (r rule) judgeLittle(m experiment.Estimate, beyond *experiment.Estimate) Judgement {
 	if beyond == nil {
 		d := r.lessBound(m)

@@ -59,8 +59,8 @@ type JacobianErratum struct {
 	// differences. The distances are relative to the norm of the central differences. Cosine is the
 	// cosine of the angle between the two Jacobians, each written as one long vector.
 	CompleteError, PrintedError, Cosine float64
-	// Complete and Printed are gradients of the logistic loss on fresh examples, by the two
-	// formulas. They are gradients in the N training rows, and therefore N×2 matrices.
+	// Complete and Printed are gradients of the logistic loss on fresh examples, one from each of
+	// the two formulas. They are gradients in the N training rows, and therefore N×2 matrices.
 	// GradientCosine is the cosine of the angle between these two matrices, each written as one
 	// vector. OpposedShare is a share of the rows. In these rows, the two gradients form an angle
 	// above 90°.

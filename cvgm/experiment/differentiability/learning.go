@@ -17,7 +17,7 @@ import (
 	"cvgm/synth"
 )
 
-// LearningParams are the parameters of searches that learn hyperparameters by the gradient of the
+// LearningParams are the parameters of searches that learn hyperparameters with the gradient of the
 // CV loss.
 type LearningParams struct {
 	LinearExamples
@@ -40,8 +40,8 @@ func DefaultLearning() LearningParams {
 
 func (LearningParams) Defaults() any { return DefaultLearning() }
 
-// A LearningRun is one search for hyperparameters by the gradient of the CV loss. It also holds the
-// CV loss on a grid around the path of the search.
+// A LearningRun is one search for hyperparameters with the gradient of the CV loss. It also holds
+// the CV loss on a grid around the path of the search.
 type LearningRun struct {
 	Name  string
 	Hyper []string // names of the hyperparameters

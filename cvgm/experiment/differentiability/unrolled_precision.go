@@ -25,7 +25,7 @@ type UnrolledPrecision struct {
 	Condition      float64 // condition number of the Hessian without the penalty; λ2 is set to the smallest eigenvalue of this Hessian
 	Double, Single float64 // in float64 and in float32, with all iterates stored
 	Backwards      float64 // in float64, with momentum; the iterates are recomputed backwards from the last two
-	Implicit       float64 // in float64, by the implicit function theorem
+	Implicit       float64 // in float64, computed with the implicit function theorem
 }
 
 // PreciseBits is the number of bits of a number in the precise arithmetic. So many bits are about

@@ -32,7 +32,7 @@ type UnrolledResult struct {
 // number of steps. If a run overflows, it ends before its last step.
 type UnrolledRun struct {
 	Rate, Momentum, Penalty float64
-	Exact                   float64   // d(test loss)/dλ2 by the implicit function theorem
+	Exact                   float64   // d(test loss)/dλ2, computed with the implicit function theorem
 	Steps                   []int     // numbers of steps, until the run overflows
 	Gradient                []float64 // d(test loss)/dλ2 through each number of steps
 	Factor                  []float64 // for each number of steps: norm of the test loss's derivative in the first iterate, divided by the norm of its derivative in the last iterate

@@ -23,10 +23,10 @@ import (
 )
 
 // AdditiveParams are the parameters of a comparison of three kinds of models: linear models,
-// additive models of package terms, and kernel machines. Each model is tuned on the same tables by
-// the same calls of package tune. There are three kinds of tables. The first has a sum of known
-// smooth functions as its target. The second has the made-up houses of notebook my_data. The third
-// has the paper's rings, with the labels ±1 as numbers.
+// additive models of package terms, and kernel machines. Each model is tuned on the same tables,
+// with the same calls of package tune. There are three kinds of tables. The first has a sum of
+// known smooth functions as its target. The second has the made-up houses of notebook my_data. The
+// third has the paper's rings, with the labels ±1 as numbers.
 type AdditiveParams struct {
 	Smooths     Smooths
 	HousesP     float64 `help:"share of the houses for training, drawn anew for each data set" range:"(0,1)" small:"[.5,.8]" setting:"share %v of the houses for training"`

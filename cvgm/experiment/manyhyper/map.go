@@ -151,13 +151,12 @@ type MapPlace struct {
 type MapCell struct {
 	MapPlace
 	Losses              MapLosses
-	One, Many, Training experiment.Estimate // test losses: One and Many by the CV gradient, Training for many by the training gradient
+	One, Many, Training experiment.Estimate // test losses of searches: One and Many with the CV gradient, Training with the training gradient and many hyperparameters
 	OneCV, ManyCV       experiment.Estimate // the lowest CV losses, which the searches found
-	// The paired differences begin with the test loss of many hyperparameters by the CV gradient.
-	// CVLessTraining is this loss minus the test loss of many hyperparameters by the training
-	// gradient. ManyLessOne is this loss minus the test loss of one hyperparameter. Each difference
-	// is a share of the larger of its two losses, and lies from −1 to 1. For example, −.3 means
-	// that the first loss is 30 % lower than the second.
+	// The paired differences are Many minus another test loss. CVLessTraining is Many minus
+	// Training, and ManyLessOne is Many minus One. Each difference is a share of the larger of its
+	// two losses, and lies from −1 to 1. For example, −.3 means that the first loss is 30 % lower
+	// than the second.
 	CVLessTraining, ManyLessOne experiment.Estimate
 }
 
@@ -188,7 +187,8 @@ type MapEffect struct {
 // Factors are the names of the lists that are combined.
 var Factors = []string{"training examples", "hyperparameters", "share of the rows that splits fit", "noise"}
 
-// at returns the value of a factor, which is an index in Factors.
+// The method at returns the value of a factor. The parameter factor is the index of the factor in
+// Factors.
 func (m MapPlace) at(factor int) float64 {
 	return []float64{float64(m.Train), float64(m.Hyperparameters), m.Share, m.Noise}[factor]
 }

@@ -249,7 +249,7 @@ func finalDescent(tuned *tune.Tuned) [][]float64 {
 // points. An axis is at least a decade wide, and stays within the bounds of the hyperparameter. A
 // tuned value of 0 is ignored.
 func window(m *Model, points int) [][]float64 {
-	const beside, least = .25, .5 // beside is a share of the axis's length; least is in decades, on each side
+	const beside, least = .25, .5 // of the margin on each side of an axis: beside is a share of the axis's length, and least is the smallest margin in decades
 	var axes [][]float64
 	for i, h := range m.Hyper {
 		low, high := math.Inf(1), math.Inf(-1)

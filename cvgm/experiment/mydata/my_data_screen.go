@@ -173,7 +173,7 @@ func (s *screen) class(m Model, jointly bool) {
 	}
 }
 
-// judgedBy names the predictions by which a model is judged.
+// judgedBy returns words for the kind of the predictions in m.Judged.
 func judgedBy(m Model) string {
 	if !m.Judged.Nested {
 		return "Predictions out of fold (no nested estimate)"

@@ -96,7 +96,7 @@ type Method struct {
 	// minimum. It is 0 if the search never reaches the minimum.
 	Reached []int
 	// For each data set, Evaluations holds the number of evaluations of the search. The search ends
-	// by itself or by its budget.
+	// by itself, or when its budget is used up.
 	Evaluations []int
 	// Median holds the median of Excess over the data sets, for each number of evaluations.
 	Median []float64

@@ -27,7 +27,7 @@ var (
 // ± .004.
 //
 // Without the flag, the problem is small. The test then checks that fits are counted, and that a
-// second run has the same bits.
+// second run gives the same bits as the first run.
 func TestStochasticTrial(t *testing.T) {
 	p, full := DefaultStochastic(), *stochasticSets > 0
 	if full {

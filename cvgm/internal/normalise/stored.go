@@ -57,7 +57,8 @@ func visitor(x mat.Matrix, rows []int, weights sample.Weights) func(each func(j 
 }
 
 // ConstantStored reports for each column of x whether it is constant up to rounding on the listed
-// rows, by the rule of ConstantColumn. It also returns an entry of each column. x may be sparse.
+// rows. It uses the criterion of ConstantColumn. It also returns an entry of each column. x may be
+// sparse.
 func ConstantStored(x mat.Matrix, rows []int) (constant []bool, first []float64) {
 	_, m := x.Dims()
 	constant, first = make([]bool, m), make([]float64, m)

@@ -55,7 +55,8 @@ func EndsAround(folds []Fold, predictions []float64, share float64) (low, high f
 	return -e.quantile(share), high
 }
 
-// ends holds the distribution, over all folds, of the upper ends middle + size·score of one row.
+// The type ends holds the distribution, over all folds, of the upper ends middle + size·score of
+// one row.
 type ends struct {
 	folds        []Fold
 	middle, size []float64 // of each fold

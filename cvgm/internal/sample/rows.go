@@ -74,9 +74,9 @@ func Pick[T any](s []T, rows []int) []T {
 	return out
 }
 
-// Weights are the weights of some rows, multiplied by a power of two so that the largest weight is
-// between 1 and 2. The unit of the weights does not affect a mean, and large weights cannot make a
-// mean overflow. Nil: all weights are 1. The results then have the same bits as with explicit
+// Weights are the weights of some rows times a power of two. After this scaling, the largest weight
+// is between 1 and 2. The unit of the weights does not affect a mean, and large weights cannot make
+// a mean overflow. Nil: all weights are 1. The results then have the same bits as with explicit
 // weights of 1.
 type Weights []float64
 

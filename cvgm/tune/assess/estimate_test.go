@@ -246,7 +246,8 @@ func TestCompare(t *testing.T) {
 			t.Fatalf("%v of which %v shows", d, shown)
 		}
 	}
-	// The factor, which is for the model's part, makes it more.
+	// More differences than the share power are decided. The reason is the factor √1.9, which also
+	// allows for the variation between models.
 	if share := float64(decided) / repetitions; share < power || share > .98 {
 		t.Errorf("%v of the differences are decided", share)
 	}

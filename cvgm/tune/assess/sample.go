@@ -97,8 +97,8 @@ type Regression struct {
 
 // Regress returns metrics of predictions of numbers. It computes the metrics for each sample, and
 // returns their averages over the samples. The samples may be repeats of cross-validation with
-// different folds. Each row counts by its weight, and rows with a NaN prediction are left out. The
-// time is proportional to the number of rows.
+// different folds. Each row counts in proportion to its weight, and rows with a NaN prediction are
+// left out. The time is proportional to the number of rows.
 //
 // An error names the field that cannot be used. Its kind is
 //   - qpdiff.ErrShape if a length is wrong,

@@ -82,8 +82,8 @@ func LaneUpper(dst []float64, src *[LaneCount][]float64, n int, r []float64, siz
 }
 
 // Pad extends the n×n matrix a to size rows and columns. The new rows and columns are from the
-// identity matrix. The rows of a are stride entries apart. If a system has the extended matrix, its
-// solution has the same bits as with the matrix a.
+// identity matrix. The rows of a are stride entries apart. The solutions of a system with the
+// extended matrix and of a system with the matrix a have the same bits.
 func Pad(a []float64, stride, n, size int) {
 	for k := range size {
 		row := a[k*stride : k*stride+size]
@@ -96,12 +96,12 @@ func Pad(a []float64, stride, n, size int) {
 	}
 }
 
-// LDLLanes does the work of LDLFactor and LDLBack for LaneCount systems of n unknowns, with the
-// same bits. n is between 1 and LaneMost. Each system has n+1 columns, and the last column is the
-// right-hand side. LDLLanes sets x to the solutions. For each row of system i there is a ratio: the
-// diagonal entry divided by the pivot. LDLLanes sets pivots[i] to the product of these ratios. Bit
-// i of the result is set if system i has all its pivots; otherwise the solution of system i is
-// undefined.
+// LDLLanes does the work of LDLFactor and LDLBack for LaneCount systems of n unknowns. Its results
+// are the same bits as the results of these two functions. n is between 1 and LaneMost. Each system
+// has n+1 columns, and the last column is the right-hand side. LDLLanes sets x to the solutions.
+// For each row of system i there is a ratio: the diagonal entry divided by the pivot. LDLLanes sets
+// pivots[i] to the product of these ratios. Bit i of the result is set if system i has all its
+// pivots; otherwise the solution of system i is undefined.
 func LDLLanes(a, dinv, x []float64, pivots *[LaneCount]float64, n int, tol float64) (regular int) {
 	stride := (n + 1) * LaneCount
 	a, dinv, x = a[:n*stride], dinv[:n*LaneCount], x[:n*LaneCount]

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestThree checks the functions for three unknowns. Their systems are the first rows of larger
-// systems, and must have the same bits as those.
+// TestThree checks the functions for three unknowns. It extends each system of three unknowns to a
+// larger system. For the three unknowns, the results of both systems must be the same bits.
 func TestThree(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	for range 2000 {

@@ -13,8 +13,8 @@ var vectors = cpu.X86.HasAVX
 // the smallest number of entries in a row.
 const leastRows, leastEntries = 4, 4
 
-// SetVectors switches the use of the vector units on or off, for tests. It does not switch them on
-// if the processor has none. It returns the old setting.
+// SetVectors is a function for tests. It switches the use of the vector units on or off, and
+// returns the old setting. It does not switch them on if the processor has none.
 func SetVectors(on bool) (oldSetting bool) {
 	oldSetting, vectors = vectors, on && cpu.X86.HasAVX
 	wide = vectors && cpu.X86.HasAVX512F
@@ -25,8 +25,8 @@ func SetVectors(on bool) (oldSetting bool) {
 // with and without these registers.
 var wide = cpu.X86.HasAVX512F
 
-// setWide switches the use of the registers of eight float64s on or off, for tests. It returns the
-// old setting.
+// setWide is a function for tests. It switches the use of the registers of eight float64s on or
+// off, and returns the old setting.
 func setWide(on bool) (oldSetting bool) {
 	oldSetting, wide = wide, on && vectors && cpu.X86.HasAVX512F
 	return oldSetting

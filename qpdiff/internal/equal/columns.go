@@ -29,8 +29,8 @@ type Matrix interface {
 	// each column with one vector; each call of the function weight returns the next entry of this
 	// vector.
 	Project(sums, size []float64, weight func() float64)
-	// Alike reports whether column k, multiplied by sign, equals column firstCol up to tol. Find makes
-	// all calls with one value of firstCol directly after each other.
+	// Alike reports whether sign times column k equals column firstCol up to tol. Find makes all
+	// calls with one value of firstCol directly after each other.
 	Alike(firstCol, k int, sign, tol float64) bool
 }
 

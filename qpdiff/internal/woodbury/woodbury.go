@@ -25,7 +25,7 @@ const (
 // inv·C_S·diag(1/r_S)·C_Sᵀ, in which inv is a number. For a new support, a Sum adds and subtracts
 // only the terms that differ. It computes the sum anew if this is cheaper, or if subtraction would
 // cost digits. The rounding error of all changes together is at most a few times the rounding error
-// of a new sum. Callers must correct solutions by their residuals.
+// of a new sum. Callers must use the residuals of solutions to correct these solutions.
 type Sum struct {
 	End        *stop.Stop // Factor checks it
 	rows       int

@@ -13,7 +13,7 @@ import (
 type marginFit struct {
 	state learner.State
 	p     marginSolver
-	mult  []float64 // by distinct row of the elbow: its multiplier
+	mult  []float64 // of each distinct row of the elbow: its multiplier
 	weakMargins
 }
 

@@ -526,7 +526,7 @@ func distances() {
 	RET()
 }
 
-// best holds, for each lane, the largest value so far and the place of this value.
+// The type best holds, for each lane, the largest value so far and the place of this value.
 type best struct{ value, at, place, step reg.VecVirtual }
 
 // startBest returns a best with the value first and the place 0 in each lane.
@@ -826,8 +826,8 @@ func forwardRows() {
 	row := rowsFrom(l, stride)
 	place := func(base reg.Register, k int) Mem { return Mem{Base: base, Index: known, Scale: 1, Disp: 8 * k} }
 	// find writes code that replaces v by one unknown of the group. Before, v is the right-hand
-	// side minus the terms of the unknowns before the group. found holds the earlier unknowns of
-	// the group.
+	// side minus the terms of the unknowns before the group. The slice found holds the earlier
+	// unknowns of the group.
 	find := func(v reg.Register, r reg.Register, found []reg.Register) {
 		for i, u := range found {
 			p := XMM()
@@ -1102,7 +1102,7 @@ func rotateRows() {
 }
 
 // addRow adds f times the n entries at row to the entries at dst. It then continues at the label
-// next. at and left are scratch registers.
+// next. The registers at and left are scratch.
 func addRow(dst, row reg.Register, f reg.VecVirtual, at, left, n reg.Register) {
 	entry := func(base reg.Register) Mem { return Mem{Base: base, Index: at, Scale: 8} }
 	XORQ(at, at)
