@@ -29,7 +29,8 @@ type footprint struct {
 	fits, rows float64
 }
 
-// share counts one more learner, which has the given number of rows.
+// The method share adds one learner with the given number of rows to the learners that share the
+// memory.
 func (n *footprint) share(rows float64) {
 	n.fits++
 	n.rows += rows

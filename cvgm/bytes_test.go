@@ -231,7 +231,7 @@ func TestMaxBytes(t *testing.T) {
 	wantTooLarge(t, "an overflow of the count", err, "2⁶³")
 }
 
-// huge counts the largest number.
+// The method Bytes of the type huge returns the largest int64.
 type huge struct{ *linear.ElasticNet }
 
 func (huge) Bytes(learn.Size) int64 { return math.MaxInt64 }

@@ -216,7 +216,8 @@ func TestContractsFindFaults(t *testing.T) {
 	}
 }
 
-// deaf is a searcher. With its fault, it treats random objectives like any others.
+// The type deaf is a searcher. If the field fault is true, it treats random objectives like all
+// other objectives.
 type deaf struct {
 	search.Searcher
 	fault bool

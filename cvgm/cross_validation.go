@@ -100,8 +100,9 @@ func NewContext(ctx context.Context, c Config) (*CV, error) {
 	return cv, nil
 }
 
-// begin counts the memory. If one learner can evaluate all splits at once, begin also prepares this
-// learner. The parameter firstLearner is the first result of Config.Learner.
+// The method begin computes the memory that the CV needs. If one learner can evaluate all splits at
+// once, begin also prepares this learner. The parameter firstLearner is the first result of
+// Config.Learner.
 func (cv *CV) begin(firstLearner learn.Learner) error {
 	c := &cv.c
 	cv.count = c.countCV(firstLearner, cv.features, cv.loo)

@@ -137,8 +137,9 @@ func double(t *testing.T, p any) map[string]int {
 	return was
 }
 
-// number adjusts parameters to another draw. It adjusts those parameters that are numbers of data
-// sets. A parameter is such a number if its tag below names a number of repetitions.
+// The function number changes the parameters p to the parameters of another draw. It adjusts those
+// parameters that are numbers of data sets. A parameter is such a number if its tag below names a
+// number of repetitions.
 func number(p any, repetitions map[string]int, draw int) {
 	_ = experiment.EachField(p, func(_ string, v reflect.Value, tag reflect.StructTag) error {
 		if n, is := repetitions[tag.Get("below")]; is {

@@ -144,7 +144,7 @@ func TestBytesOfLevels(t *testing.T) {
 	runtime.KeepAlive(table)
 }
 
-// endless repeats a text, and counts the bytes read.
+// The type endless is a reader that repeats a text without end. It counts the bytes that were read.
 type endless struct {
 	text string
 	read int

@@ -34,8 +34,8 @@ type meter struct {
 	readBytes   int64   // bytes read so far
 	heldBytes   float64 // bytes held by the records
 	line, parts float64 // bytes and separators since the last record
-	// returns is set if the text before the first line feed has a carriage return that another
-	// character follows.
+	// The field returns is true if, before the first line feed, a carriage return is followed by
+	// another character.
 	returns  bool
 	lastByte byte // the last byte before the first line feed, or this line feed
 }
@@ -90,9 +90,9 @@ func (m *meter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// took counts a record of the given number of fields. It returns an error if the memory so far plus
-// the remaining bytes of the text exceed the bound. This shows early that the whole text is too
-// large, because a field takes more memory than its characters.
+// The method took adds the memory of a record with the given number of fields. It returns an error
+// if the memory so far plus the remaining bytes of the text exceed the bound. This shows early that
+// the whole text is too large, because a field takes more memory than its characters.
 func (m *meter) took(fields int) error {
 	if m.columns == 0 {
 		m.columns = fields

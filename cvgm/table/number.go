@@ -94,7 +94,7 @@ type census struct {
 
 func newCensus() *census { return &census{units: map[string]int{}, point: true, comma: true} }
 
-// add counts a text, and reports whether it may be a number.
+// The method add includes a text in the census, and reports whether the text may be a number.
 func (c *census) add(field string) bool {
 	q, ok := portable.SplitQuantity(field)
 	if !ok {

@@ -266,7 +266,7 @@ func TestFinalModelPrepares(t *testing.T) {
 	}
 }
 
-// preparer implements cvgm.Preparer by functions.
+// The type preparer implements cvgm.Preparer. Its methods call the functions in its fields.
 type preparer struct {
 	in, out int
 	fit     func() (cvgm.Prepared, error)

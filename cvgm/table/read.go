@@ -115,7 +115,8 @@ func (c CSV) header(r io.Reader) (*csvText, error) {
 	return text, nil
 }
 
-// groups numbers the texts of column i by first appearance.
+// The function groups gives each different text of column i a number, in the order of first
+// appearance.
 func groups(text *csvText, i int) []int {
 	numbers, of := map[string]int{}, make([]int, len(text.records))
 	for k, record := range text.records {

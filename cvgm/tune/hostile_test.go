@@ -279,7 +279,7 @@ func TestTuneLoadedPrototype(t *testing.T) {
 	}
 }
 
-// picky fails above a first hyperparameter.
+// The type picky is a learner whose fits fail if the first hyperparameter is above Most.
 type picky struct {
 	linear.ElasticNet
 	Most float64

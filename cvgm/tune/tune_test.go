@@ -616,7 +616,8 @@ func BenchmarkTune(b *testing.B) {
 func TestTuneAllocatesThePathAlone(t *testing.T) {
 	const (
 		looked = 100 // evaluations one by one
-		// foreign bounds the allocations of the runtime, which AllocsPerRun counts, too.
+		// The constant foreign bounds the number of the runtime's own allocations, which
+		// AllocsPerRun includes.
 		foreign = 5
 		few     = 5 // evaluations of a short descent; its start allocates as much memory as the start of a longer one
 	)

@@ -56,9 +56,9 @@ func (w *tuning) warn(kind WarningKind, format string, args ...any) {
 // errTime ends a search at the end of MaxTime.
 var errTime = errors.New("cvgm: Tuner.MaxTime is over: raise it")
 
-// evaluated counts one evaluation of a search. It sets the field evalTime to the mean time between
-// two evaluations. This mean includes the time for models and for the start of new searches. It
-// excludes the first evaluation, which is slower than the others.
+// The method evaluated is called after each evaluation of a search. It sets the field evalTime to
+// the mean time between two evaluations. This mean includes the time for models and for the start
+// of new searches. It excludes the first evaluation, which is slower than the others.
 func (w *tuning) evaluated(loss, best float64) {
 	took := time.Since(w.lastEnd)
 	w.lastEnd = w.lastEnd.Add(took)

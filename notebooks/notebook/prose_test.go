@@ -287,7 +287,8 @@ func plain(text []comment.Text) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// count counts the words, sentences and habits of passages.
+// The function count returns the numbers of words and sentences of passages, and the passages with
+// each habit.
 func count(all []passage) prose {
 	p := prose{habits: make([][]passage, len(habits))}
 	for _, a := range all {

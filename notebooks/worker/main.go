@@ -143,7 +143,7 @@ func (t *task) check() error {
 	return nil
 }
 
-// do computes the shard, or gathers, or counts.
+// The method do runs the task: it computes a shard, gathers the results, or counts the cells.
 func (t *task) do(ctx context.Context) error {
 	p := t.plan
 	switch {

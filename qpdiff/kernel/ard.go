@@ -84,7 +84,7 @@ func (s Shape) slope(q, value float64) float64 {
 	return -5. / 3 * (1 + r) * e
 }
 
-// root is s of q.
+// The method root returns s(q), the argument of the exponential function.
 func (s Shape) root(q float64) float64 {
 	if s == Matern32 {
 		return math.Sqrt(6 * q)

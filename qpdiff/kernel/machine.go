@@ -255,8 +255,9 @@ func (l *kernelMachine) gram(k []float64, rowIDs []int, params []float64) (chang
 	return true, largest, nil
 }
 
-// changes reports whether the stored kernel values are stale: they were computed with parameters
-// that differ from params. The values stay stale until setParams is called.
+// The method changes reports whether the stored kernel values are stale. They are stale if they
+// were computed with parameters that differ from params. The values stay stale until setParams is
+// called.
 func (l *kernelMachine) changes(params []float64) bool {
 	l.staleMatrix = l.staleMatrix || !slices.Equal(params, l.kernelParams)
 	return l.staleMatrix

@@ -17,7 +17,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// plain is the RBF kernel, written as a user would write a kernel.
+// The type plain is an RBF kernel in a type of its own, like a user's kernel.
 type plain struct{ RBF }
 
 // An RBF kernel can be evaluated for many rows at once. The bits are the same as for separate

@@ -25,8 +25,8 @@ func setLimits(t *testing.T, l rowLimits) {
 	t.Cleanup(func() { limits = was })
 }
 
-// large has limits with which small problems use the methods for large problems. Rows are set
-// aside, with and without a stored kernel matrix.
+// With each of the limits in the variable large, small problems use methods for large problems.
+// Rows are set aside, with and without a stored kernel matrix.
 var large = []rowLimits{{maxStored: 1 << 12, searchInterval: 7}, {searchInterval: 7, cache: 16}, {searchInterval: 1 << 30, cache: 1 << 20}}
 
 // Machines of many rows set rows aside, or store few rows of the kernel matrix. Their solutions and

@@ -329,7 +329,7 @@ func TestExtremes(t *testing.T) {
 	}
 }
 
-// sizes drops the signs of s.
+// The function sizes replaces the entries of s by their absolute values.
 func sizes(s []float64) []float64 {
 	for i, v := range s {
 		s[i] = math.Abs(v)

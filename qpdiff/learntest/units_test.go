@@ -155,7 +155,7 @@ func verified(l learn.Learner) error {
 	return nil
 }
 
-// biased is a kernel.SVM with its constant as θ.
+// The type biased is a kernel.SVM whose θ is its intercept.
 type biased struct{ kernel.SVM }
 
 func (l *biased) Dims(n int) (theta, hyper int) {

@@ -232,9 +232,10 @@ func (e *elasticNetFit) slopes() {
 	}
 }
 
-// change gives the quadratic problem the coordinates of the new working set, which includes the
-// features that enter. The problem then starts at theta. change keeps the columns and Gram entries
-// that exist already. It returns an error if the set needs more than Data.MaxBytes.
+// The method change replaces the coordinates of the quadratic problem by the features of the new
+// working set, which includes the features that enter. The problem then starts at theta. The method
+// keeps the columns and Gram entries that exist already. It returns an error if the set needs more
+// than Data.MaxBytes.
 func (e *elasticNetFit) change() error {
 	s := e.workSet
 	for _, j := range s.entering {
@@ -315,7 +316,7 @@ func (e *elasticNetFit) sparseHeld(set float64) float64 {
 	return sparse.Entries(rows, n, float64(e.sparse.Stored())) + setEntries(rows, n, set) + gram + sparse.SolveEntries(rows, set) + float64(len(e.counts))
 }
 
-// gather gives the quadratic problem the data of the features in the set.
+// The method gather stores the data of the features in the working set in the quadratic problem.
 func (e *elasticNetFit) gather() {
 	s, q, n, was := e.workSet, &e.qp, len(e.workSet.features), len(e.workSet.oldFeatures)
 	cached := len(q.g) > 0

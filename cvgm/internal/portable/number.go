@@ -75,7 +75,8 @@ type Quantity struct {
 	Scale  float64 // −1 for a negative number, times the factor of k, M or bn after a currency
 }
 
-// currencies may precede a number. If one begins with another, the longer one comes first.
+// The variable currencies lists texts that may precede a number. If one currency begins with
+// another, the longer one comes first.
 var currencies = []string{"US$", "AU$", "CA$", "NZ$", "HK$", "USD", "EUR", "GBP", "CHF", "JPY", "CNY", "INR", "AUD", "CAD", "SEK", "NOK", "DKK", "PLN", "CZK",
 	"HUF", "BRL", "ZAR", "A$", "C$", "R$", "Rs", "$", "€", "£", "¥", "₹", "₩", "₽", "₺", "₪", "฿", "₫", "₴", "¢"}
 

@@ -109,7 +109,7 @@ func (s Sample) confusion(threshold float64) (counts [2][2]float64) {
 	return counts
 }
 
-// area is AUC of one sample.
+// The method area returns the AUC (see the field AUC) of one sample.
 func (s Sample) area() float64 {
 	counts := make([]bool, len(s.Y))
 	for _, i := range s.rows() {

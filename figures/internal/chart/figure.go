@@ -146,7 +146,7 @@ func (f *Figure) axes(j int, p *Panel) Box {
 // given frame. The canvas may be larger or smaller than c. The room for the labels of ticks depends
 // on the canvas, so fillFrame computes the canvas iteratively.
 func fillFrame(q *plot.Plot, c draw.Canvas, frame vg.Rectangle) draw.Canvas {
-	const steps, near = 8, .01 // near is in points
+	const steps, near = 8, .01 // steps is the largest number of steps, and near is a length in points
 	for range steps {
 		data := q.DataCanvas(c)
 		low, high := frame.Min.Sub(data.Min), frame.Max.Sub(data.Max)

@@ -9,7 +9,7 @@ import (
 	"cvgm/qpdiff/learntest/serial"
 )
 
-// problem is a quadratic one, of which some coordinates are active.
+// A problem is a quadratic problem with some active coordinates.
 type problem struct {
 	g, r, c, bound []float64
 	at             []int

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// watched is a test whose end and failures this one sees.
+// The type watched replaces a testing.TB. It records the cleanup function and the failure of the
+// tested code.
 type watched struct {
 	testing.TB
 	cleanup func()

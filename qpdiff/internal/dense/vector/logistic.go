@@ -177,7 +177,7 @@ func sums3() {
 	h, w, z := Load(Param("h"), GP64()), Load(Param("w"), GP64()), Load(Param("z"), GP64())
 	stride, n, i := Load(Param("stride"), GP64()), Load(Param("n"), GP64()), GP64()
 	columns := columns3(z, stride)
-	high, low := YMM(), XMM() // high has the first four sums, and low has the other two
+	high, low := YMM(), XMM() // for the sums: the first four in high, and the other two in low
 	VXORPD(high, high, high)
 	VXORPD(low, low, low)
 	XORQ(i, i)

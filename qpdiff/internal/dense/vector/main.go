@@ -549,8 +549,8 @@ func declarePlaces() {
 	}
 }
 
-// take compares the values at the next places with the largest values so far. If two values are
-// equal, the first value remains.
+// The method take compares the values at the next places with the largest values so far. If two
+// values are equal, the first value remains.
 func (b best) take(values reg.VecVirtual) {
 	larger := YMM()
 	VCMPPD(Imm(orderedLess), values, b.value, larger)
@@ -664,7 +664,7 @@ func dots() {
 	dst, count := Load(Param("dst"), GP64()), Load(Param("count"), GP64())
 	a, stride, x, n := Load(Param("a"), GP64()), Load(Param("stride"), GP64()), Load(Param("x"), GP64()), Load(Param("n"), GP64())
 	rows := rowsFrom(a, stride)
-	whole, at := GP64(), GP64() // whole is the number of entries in whole registers
+	whole, at := GP64(), GP64() // in whole: the number of entries that fill whole registers
 	MOVQ(n, whole)
 	ANDQ(I32(-lanes), whole)
 	Label("group")
