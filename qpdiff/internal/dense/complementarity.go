@@ -25,11 +25,10 @@ func Negligible(value, scale, cond float64) bool {
 // LargestNegligible returns the largest value that is [Negligible].
 func LargestNegligible(scale, cond float64) float64 { return ComplementarityTol * Eps * cond * scale }
 
-// A slack or multiplier counts as zero if it is smaller than its rounding error. HiddenTol is the
-// largest rounding error for which this is allowed, relative to the scale of the slack or
-// multiplier. If the rounding error is larger, solvers return no derivative, not even a generalised
-// derivative. The nearest kink could then be so far away that its derivative belongs to a different
-// problem.
+// HiddenTol is the largest accepted rounding error of a slack or multiplier, relative to its scale.
+// A slack or multiplier below its rounding error counts as zero. If the rounding error is larger,
+// solvers return no derivative, not even a generalised derivative. The nearest kink could then be
+// so far away that its derivative belongs to a different problem.
 const HiddenTol = 1e-6
 
 // Unsolvable reports whether a linear system with the condition number cond is singular within
