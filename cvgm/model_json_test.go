@@ -203,8 +203,8 @@ func refusesChanged(t *testing.T, text []byte, oldText, newText string) {
 
 type ownKernel struct{ kernel.Kernel }
 
-// A model has the same JSON by value and within other values, and can be read again. A model that
-// could not be read again is not written.
+// The JSON of a model is the same for a pointer, for a value, and for a model within other values.
+// The model can be read again. A model that could not be read again is not written.
 func TestModelsMarshalByValue(t *testing.T) {
 	for name, m := range tuned(t) {
 		m.Hyper = nil // of a learner without any

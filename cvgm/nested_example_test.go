@@ -15,7 +15,7 @@ import (
 )
 
 // The example chooses the weight of an outer penalty on twenty ridge penalties without test data.
-// On each of five outer folds, the search with each weight is judged by rows that it has not used.
+// On each of five outer folds, the search with each weight is judged on rows that it has not used.
 func ExampleNestedScores() {
 	const n, features = 40, 20
 	d, _, err := synth.MakeRegression(synth.NewStream(2, "example data"), synth.Regression{Samples: n, Features: features, Informative: 5, Noise: 100})

@@ -505,7 +505,7 @@ func certificateOff(q *QP, s *Solution) float64 {
 	return worst
 }
 
-// A warm start changes no answer, whatever becomes of the sides.
+// A warm start changes no answer, whatever change the sides of the rows undergo.
 func TestQPSidesWarm(t *testing.T) {
 	serial.Test(t)
 	for seed := range uint64(400) {

@@ -25,9 +25,9 @@ func (l *countedFits) Fit(theta, hyper []float64) error {
 	return l.GLM.Fit(theta, hyper)
 }
 
-// If the features of a table are the same for all splits, or are scaled by the training rows, no
-// split is fitted by itself. The results are the same as with such fits. A table that lacks a
-// number needs these fits.
+// No split is fitted separately if the features of a table are the same for all splits, or differ
+// only by the scaling to the training rows. The results are the same as with separate fits. A table
+// that lacks a number needs separate fits.
 func TestFixedTable(t *testing.T) {
 	const tol = 1e-10 // of rounding and of the condition of the fits
 	rng := rand.New(rand.NewPCG(5, 40))

@@ -152,7 +152,8 @@ func TestCaseOfUnits(t *testing.T) {
 	}
 }
 
-// A target of two numbers has a note, whatever is taken. Numbers are compared as numbers.
+// A target of two numbers has a note, both if it is taken as numbers and if it is taken as classes.
+// Numbers are compared as numbers.
 func TestTargetOfTwoNumbers(t *testing.T) {
 	for name, c := range map[string]struct {
 		c       CSV

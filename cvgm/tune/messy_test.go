@@ -19,8 +19,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A messyFile is a file with a column that is hard to read. It also has a careful encoding of the
-// column by hand.
+// A messyFile is a file with a column that is hard to read. It also has features that encode the
+// column carefully, written by hand.
 type messyFile struct {
 	name  string
 	comma string
@@ -35,8 +35,9 @@ type messyFile struct {
 	left   string                 // columns that are left out
 }
 
-// handLoss is a share. The CV loss may exceed the CV loss of an encoding by hand by at most this
-// share. If a column is left out or read as levels, the CV loss is more than a tenth higher.
+// handLoss is a share. Relative to the CV loss of an encoding by hand, the CV loss may be higher by
+// at most this share. If a column is left out or read as levels, the CV loss is more than a tenth
+// higher.
 const handLoss = .05
 
 func day(i int) time.Time { return time.Date(2024, 1, 1+3*i, 0, 0, 0, 0, time.UTC) }
@@ -128,7 +129,7 @@ func (f messyFile) draw(rows int) (text string, x *mat.Dense, y []float64) {
 func decimalOf(v float64) string { return fmt.Sprintf("%.4f", v) }
 
 // Only the name of the target is given. Every column of ten messy files nevertheless has the right
-// kind. The CV losses exceed the losses of a careful encoding by hand by at most the share
+// kind. Relative to a careful encoding by hand, the CV losses are higher by at most the share
 // handLoss.
 func TestMessyFiles(t *testing.T) {
 	for _, f := range messyFiles() {

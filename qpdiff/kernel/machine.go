@@ -78,7 +78,7 @@ type kernelDerivative struct {
 	// the fold, and 0 elsewhere. The cotangent of the kernel matrix is the sum of u·cᵀ over the folds,
 	// where c has the coefficients of the fold.
 	u, foldCot []float64
-	// ucPairs and cuPairs hold u and c once more, by row: see pairUp.
+	// ucPairs and cuPairs hold u and c once more, for each row: see pairUp.
 	ucPairs, cuPairs []float64
 	// asRow and asOther hold cotangents of the kernel values between row j and the other rows. In
 	// asRow, row j is the predicted row. In asOther, the other row is the predicted row.
@@ -131,7 +131,7 @@ func (l *kernelMachine) loadData(fitter machineFit, k Kernel, intercept bool, d 
 func (l *kernelMachine) row(k int) []float64 { return l.points[k*l.stride : k*l.stride+l.n] }
 
 // transpose sets the rows x_i to the first nrows rows of the slice points. If the kernel depends on
-// distances, it also stores the rows by columns.
+// distances, transpose also stores the matrix of these rows column by column.
 func (l *kernelMachine) transpose(nrows int) {
 	l.nrows, l.columns = nrows, l.columns[:0]
 	if !isDistance(l.kernel) {

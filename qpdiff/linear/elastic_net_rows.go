@@ -21,9 +21,9 @@ const (
 	// size of such a support.
 	largestSystem = 2000
 	systemPerRow  = 8
-	// rowsCorrections is the largest number of corrections of a solve by rows. If a correction is
-	// at most rowsCorrected times the solution, it is the last. The next correction would have
-	// about the square of this relative size.
+	// rowsCorrections is the largest number of corrections of a solve with one unknown for each
+	// row. If a correction is at most rowsCorrected times the solution, it is the last. The next
+	// correction would have about the square of this relative size.
 	rowsCorrections = 4
 	rowsCorrected   = 1e-9
 	// If r_j is smaller than dualProximal times the diagonal entry of coordinate j, the coordinate

@@ -406,7 +406,8 @@ func (e *elasticNetFit) fetch() {
 		}
 	}
 	s.room(q)
-	// By blocks of features and by rows, in the data's order.
+	// The loop copies one block of features after the other. In each block, it copies row by row,
+	// in the order of the data.
 	for enter := s.entering; len(enter) > 0; {
 		block := enter[:min(fetchBlock, len(enter))]
 		x := e.state.Data.Dense()

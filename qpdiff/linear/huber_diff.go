@@ -65,7 +65,7 @@ func (d *huberDerivative) begin(l *huberFit, generalised bool, g *learn.Grad) er
 	return nil
 }
 
-// beginRows does the work of begin for systems solved by rows.
+// beginRows does the work of begin for systems with one unknown for each row.
 func (d *huberDerivative) beginRows(l *huberFit) error {
 	d.sys = l.sums.sys
 	d.solver.Borrow(&l.sums.solver)

@@ -20,7 +20,7 @@ type huberProblem struct {
 	theta []float64
 	r     []float64 // y − zθ
 	zone  []int8    // for each row: 0 in the quadratic zone, otherwise the sign of the residual
-	// factor of the Hessian for the present zone; not used if systems are solved by rows
+	// factor of the Hessian for the present zone; not used if systems have one unknown for each row
 	h    []float64
 	dinv []float64
 	cond float64 // the condition of this Hessian

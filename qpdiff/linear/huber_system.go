@@ -25,7 +25,7 @@ const huberCancelled = 4
 // changed zones update the Hessian, or the system has one unknown for each row.
 type huberSums struct {
 	moreParams bool // more parameters than rows
-	byRows     bool // the last fit's systems are solved by rows
+	byRows     bool // the last fit's systems have one unknown for each row
 
 	maxBytes  int64 // the MaxBytes of the data
 	sys       ridge.System
@@ -227,7 +227,7 @@ func (l *huberSystem) exactTerms() {
 	l.sizeTerms()
 }
 
-// factorRows does the work of factor by rows.
+// factorRows does the work of factor for systems with one unknown for each row.
 func (l *huberSystem) factorRows(weight func(i int) float64) (at int) {
 	g := &l.sums
 	g.sys.Ridge = l.l2
@@ -246,7 +246,8 @@ func (l *huberSystem) factorRows(weight func(i int) float64) (at int) {
 	return l.k
 }
 
-// solveRows replaces the right-hand side x by the solution of the Hessian's system, by rows.
+// solveRows replaces the right-hand side x by the solution of the Hessian's system. It uses a
+// system with one unknown for each row.
 func (l *huberSystem) solveRows(x []float64) {
 	if g := &l.sums; g.solver.Exact(&g.sys, g.rowWork, x) {
 		copy(x, g.rowWork)

@@ -104,8 +104,8 @@ func (g *logisticLarge) load(end *stop.Stop, p *logisticProblem, penalised int) 
 }
 
 // chooseWay selects how a fit of p solves its systems. With a sparse X, it selects conjugate
-// gradients with or without a factor. If the penalty is too small for solves by rows, it selects
-// the Hessian's entries.
+// gradients with or without a factor. If the penalty is too small for systems with one unknown for
+// each row, it selects the Hessian's entries.
 func (g *logisticLarge) chooseWay(p *logisticProblem) error {
 	most := p.c * p.maxWeight / 4
 	if p.storedRows != nil {

@@ -9,8 +9,8 @@ import (
 // A glmDerivative is the scratch of the derivatives of a [glmFit].
 type glmDerivative struct {
 	u          []float64 // in the parameters of the fit
-	zu, dy     []float64 // by output and by row with a weight above 0
-	etaTangent []float64 // by output
+	zu, dy     []float64 // an entry for each output and each row with a weight above 0
+	etaTangent []float64 // an entry for each output
 }
 
 // adjoint implements [GLM.VJP]. Let G be the gradient and H the Hessian of the objective, and let u

@@ -168,10 +168,10 @@ const ConstantError = .5
 // of one problem with the same size and noise have the same data sets, in the same order.
 type MapLosses struct{ One, Many, Training []float64 }
 
-// CVLessTraining returns the differences of [MapCell] by data set.
+// CVLessTraining returns the differences of [MapCell], one for each data set.
 func (l MapLosses) CVLessTraining() []float64 { return relativeDifferences(l.Many, l.Training) }
 
-// ManyLessOne returns the differences of [MapCell] by data set.
+// ManyLessOne returns the differences of [MapCell], one for each data set.
 func (l MapLosses) ManyLessOne() []float64 { return relativeDifferences(l.Many, l.One) }
 
 // A MapEffect holds the differences of a problem at one value of one of the four factors. Each is

@@ -42,8 +42,8 @@ func TestMeanError(t *testing.T) {
 }
 
 // Below leastUnits units of equal weight, the standard error is infinite. At this number it is the
-// jackknife, here by hand: all other units have one value, which the mean would have without the
-// dominant unit.
+// jackknife, which the test computes by hand: all other units have one value, which the mean would
+// have without the dominant unit.
 func TestMeanErrorOfADominantShare(t *testing.T) {
 	const n = 5
 	share := (1 + math.Sqrt(1-n*(1-(n-1)/leastUnits))) / n // its units count as leastUnits

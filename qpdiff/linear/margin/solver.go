@@ -42,8 +42,8 @@ type marginSolver struct {
 	dm        []float64 // the change of the margins along this step
 	decrement float64   // dᵀHd of the last system's solution
 	kinks     []kink
-	// for the method dual: b has the multipliers of the elbow, by row, and v has the gradient off the
-	// support
+	// for the method dual: b has the multiplier of each row of the elbow, and v has the gradient
+	// off the support
 	b, v []float64
 	frac []float64 // for moveFree: the fraction of the step at which each free variable reaches its bound
 	coef []float64 // coefficients of the elbow's normals in a system or a dependency
