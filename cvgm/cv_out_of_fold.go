@@ -105,9 +105,9 @@ func (cv *CV) Residual() (float64, error) {
 // With weights w, let s_i be w_i/Σw. The result is the standard error of the weighted mean by the
 // jackknife, √((n−1)/n·Σ_i (s_i(c_i − c̄)/(1 − s_i))²). An example of weight 2 is one example, not
 // two, and the unit of the weights does not matter. If one example has more than about 80 % of the
-// weight, so that (Σw)²/Σw² is below 1.5, the standard error is +Inf: the other examples do not show
-// how much the loss of this one varies. More splits of the same examples do not lower this standard
-// error. They would lower a standard error over the splits.
+// weight, so that (Σw)²/Σw² is below 1.5, the standard error is +Inf: the other examples do not
+// show how much the loss of this example varies. More splits of the same examples do not lower this
+// standard error. They would lower a standard error over the splits.
 //
 // The standard error is optimistic. It treats the examples as independent, and the fits as fixed,
 // although the fits share training rows (Bengio and Grandvalet 2004). If examples depend on each

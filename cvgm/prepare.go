@@ -54,9 +54,10 @@ type StoredPrepared interface {
 	Prepared
 	// MostStored returns the MostStored of the Preparer.
 	MostStored() int
-	// ApplyStored calls set for features of a row, with the values that Apply writes. It calls set
-	// at most once for each feature, in any order. A feature without a call is 0. ApplyStored
-	// changes neither the row nor the receiver. After an error it makes no more calls.
+	// ApplyStored calls the function set with the index and the value of features of a row. The
+	// values are the values that Apply writes. It calls the function at most once for each feature,
+	// in any order. A feature without a call is 0. ApplyStored changes neither the row nor the
+	// receiver. After an error it makes no more calls.
 	ApplyStored(row []float64, set func(feature int, v float64)) error
 }
 

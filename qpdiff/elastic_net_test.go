@@ -14,8 +14,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The elastic net of the paper (Example 3.2) is solved in three ways: by the specialised learner,
-// by the QP in 2n variables, and by the general rule. All three give the same θ and the same
+// The elastic net of the paper (Example 3.2) is solved in three ways: with the specialised learner,
+// as a QP in 2n variables, and with the general rule. All three give the same θ and the same
 // derivatives.
 func TestElasticNetAsQP(t *testing.T) {
 	rng := rand.New(rand.NewPCG(22, 23))

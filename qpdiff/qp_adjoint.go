@@ -27,8 +27,8 @@ func (s *Solution) derivative(w *Workspace, generalised bool) (*qpDerivative, er
 	return d, nil
 }
 
-// prepare finds the strictly active and the weakly active inequalities. It also chooses the way in
-// which the derivatives are solved: by the factors of the working set, or by eigenvalues.
+// prepare finds the strictly active and the weakly active inequalities. It also chooses how the
+// systems of the derivatives are solved: with the factors of the working set, or with eigenvalues.
 func (d *qpDerivative) prepare() {
 	a := d.sys
 	d.weakRows, d.spareRows, d.evenRows, d.kkt = d.weakRows[:0], d.spareRows[:0], d.evenRows[:0], nil

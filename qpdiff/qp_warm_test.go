@@ -13,9 +13,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A warm start changes no answer, whatever the units of the previous problem were: of its linear
-// term, of its bounds, of its rows. Q is flat in one direction, and one active row limits this
-// direction. The solution therefore needs proximal steps.
+// A warm start changes no answer, whatever units the linear term, the bounds and the rows of the
+// previous problem had. Q is flat in one direction, and one active row limits this direction. The
+// solution therefore needs proximal steps.
 func TestQPWarmStartFromOtherUnits(t *testing.T) {
 	serial.Test(t)
 	const n, m = 4, 2

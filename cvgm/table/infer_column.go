@@ -154,7 +154,7 @@ func (k *kinds) joinTexts(i int, texts []string, key func(string) string) (kept 
 	return slices.Sorted(maps.Values(of)), examples
 }
 
-// foldKey returns a text that all texts share which differ by the case of letters alone, as
+// foldKey returns the same text for two texts if these differ by the case of letters alone, as
 // strings.EqualFold compares them.
 func foldKey(text string) string {
 	return strings.Map(func(r rune) rune {

@@ -135,10 +135,10 @@ func TestGainsOfAFifthAreSeen(t *testing.T) {
 	}
 }
 
-// onDrawnSets calls judge for data sets from populations. The function selection selects the
-// populations from checkedOn or chosenOn. The flag -coverage is the number of sets, with 20,000
-// fresh rows each. Without the flag, there are fewer sets, and all have the first learner. Each
-// population then has setsEach sets with freshRows fresh rows.
+// onDrawnSets calls the function judge for data sets from populations. The function selection
+// selects the populations from checkedOn or chosenOn. The flag -coverage is the number of sets,
+// with 20,000 fresh rows each. Without the flag, there are fewer sets, and all have the first
+// learner. Each population then has setsEach sets with freshRows fresh rows.
 func onDrawnSets(t *testing.T, selection func([]population) []population, setsEach, freshRows int, judge func(s drawnSet) error) {
 	t.Helper()
 	from, sets := selection(checkedOn), *coverageSets

@@ -108,8 +108,8 @@ type Tuner struct {
 	MaxTime time.Duration
 	// OuterFolds is the number of folds of the nested estimate. Zero: 5, or as many as are possible
 	// if the data or the Splits in the order of time allow fewer than 5. Below zero: no nested
-	// estimate. The outer folds are drawn like the folds of the search: by groups, by class, or at
-	// random.
+	// estimate. The outer folds are drawn like the folds of the search: with whole groups,
+	// separately in each class, or at random.
 	OuterFolds int
 	// Repeats is the number of repeats of the nested estimate. Each repeat has different outer
 	// folds. Zero: the number of repeats that about 7,000 fits allow, but at least 1 and at most

@@ -46,7 +46,7 @@ func (m *Measurement) parts() map[string]*experiment.Estimate {
 // RowName returns the name of measurement k of claim i, both counted from 0.
 func RowName(i, k int) string { return fmt.Sprintf("%d%c", i+1, 'a'+k) }
 
-// rows calls f for each measurement.
+// The function rows calls the function f for each measurement.
 func rows(claims []Claim, f func(name string, m *Measurement)) {
 	for i := range claims {
 		for k := range claims[i].Measured {

@@ -41,10 +41,11 @@ type CentredSplines struct {
 // Width returns the number of features.
 func (b *CentredSplines) Width() int { return b.Count - 1 }
 
-// Set calls set for the features of x; the parameter first is the number of the first feature. The
-// features are Zᵀ times the values of the B-splines. The columns of Z are orthonormal, and
-// orthogonal to the vector of ones. If the features have the weights θ, the B-splines therefore
-// have the weights Zθ, with the sum 0. So no θ makes a constant function.
+// Set calls the function set with the index and the value of each feature of x; the parameter first
+// is the number of the first feature. The features are Zᵀ times the values of the B-splines. The
+// columns of Z are orthonormal, and orthogonal to the vector of ones. If the features have the
+// weights θ, the B-splines therefore have the weights Zθ, with the sum 0. So no θ makes a constant
+// function.
 func (b *CentredSplines) Set(x float64, first int, set func(feature int, v float64)) {
 	count := b.Count
 	at, near := BSplines(count, b.Low, b.High, x)

@@ -24,8 +24,8 @@ func Gather(dst []float64, src *mat.Dense, rows []int) {
 	}
 }
 
-// VisitRow calls fn for the entries of row i of x: all entries of a *mat.Dense, and only the stored
-// entries of a sparse matrix.
+// VisitRow calls the function fn for the entries of row i of x: all entries of a *mat.Dense, and
+// only the stored entries of a sparse matrix.
 func VisitRow(x mat.Matrix, i int, fn func(j int, v float64)) {
 	if x, ok := x.(*mat.Dense); ok {
 		for j, v := range x.RawRowView(i) {

@@ -113,9 +113,10 @@ func rowsOfLanes(a *float64, b *float64, c *float64, d *float64, src *float64, n
 //go:noescape
 func laneUpper(dst *float64, a *float64, b *float64, c *float64, d *float64, n int, r *float64, size int)
 
-// ldlLanes is LDLFactor and LDLBack for four systems of n ≥ 1 unknowns. Column n of a system is its right-hand
-// side. ldlLanes sets x to the solutions. Each entry of pivots is a product over one system: of the quotients of
-// its diagonal entries and pivots. Bit i of the result is set if system i has all its pivots.
+// ldlLanes is LDLFactor and LDLBack for four systems of n ≥ 1 unknowns. Column n of a system is its
+// right-hand side. ldlLanes sets x to the solutions. Each entry of pivots belongs to one system. It
+// is the product of all quotients of a diagonal entry and its pivot. Bit i of the result is set if
+// system i has all its pivots.
 //
 //go:noescape
 func ldlLanes(a *float64, dinv *float64, x *float64, pivots *float64, n int, tol float64) (regular int)

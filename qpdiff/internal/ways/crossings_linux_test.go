@@ -34,8 +34,8 @@ type crossing struct {
 }
 
 // BenchmarkWays measures the sizes at which two ways are equally fast. It reports a ratio of
-// processor times: the time of a search by the way for large sizes, divided by the time of the
-// search by the other way. A search consists of a load, and of an evaluation with its gradient at
+// processor times: the time of a search with the way for large sizes, divided by the time of the
+// search with the other way. A search consists of a load, and of an evaluation with its gradient at
 // each point. The two ways alternate, and the shortest of five times counts for each.
 func BenchmarkWays(b *testing.B) {
 	for _, c := range crossings() {

@@ -4,9 +4,9 @@
 //
 // BenchmarkWays measures the sizes at which the two methods, called ways, are equally fast: there
 // they cross. Its command is go test ./qpdiff/internal/ways -run '^$' -bench Ways -benchtime 1x. In
-// the comments below, a ratio is a quotient of processor times: by the way for large sizes, divided
-// by the time by the other way. Both times are of a search with one load, 20 fits and their
-// gradients.
+// the comments below, a ratio is a quotient of processor times: the time with the way for large
+// sizes, divided by the time with the other way. Both times are of a search with one load, 20 fits
+// and their gradients.
 package ways
 
 import "sync/atomic"
