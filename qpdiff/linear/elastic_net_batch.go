@@ -319,6 +319,9 @@ func (b *elasticNetBatch) vjp(w *qpdiff.Workspace, items []learn.BatchItem) {
 	const lanes = dense.LaneCount
 	b.nets, b.fullNets = [lanes]*ElasticNet{}, [lanes]*ElasticNet{}
 	var any *ElasticNet
+	for i := range b.rows { // the last fit may have had fewer coordinates
+		b.rows[i] = dense.Grow(b.rows[i], b.size)
+	}
 	right := b.rows
 	for i := range items {
 		item := &items[i]

@@ -211,6 +211,40 @@ func TestElasticNetBatchDerivatives(t *testing.T) {
 	}
 }
 
+// TestElasticNetBatchOfWidths fits a wide set of lanes before a narrow one. The derivatives of both
+// sets then follow.
+func TestElasticNetBatchOfWidths(t *testing.T) {
+	serial.Test(t)
+	rng := rand.New(rand.NewPCG(1, 38))
+	const wide, narrow = 9, 2
+	hyper := []float64{1e-3, .1}
+	for _, on := range []bool{true, false} {
+		old := dense.SetVectors(on)
+		var w qpdiff.Workspace
+		var items []learn.BatchItem
+		for i := range 2 * dense.LaneCount {
+			n := wide
+			if i >= dense.LaneCount {
+				n = narrow
+			}
+			net := new(linear.ElasticNet)
+			if err := net.Load(batchData(rng, n)); err != nil {
+				t.Fatal(err)
+			}
+			items = append(items, learn.BatchItem{Learner: net, Theta: make([]float64, n), Grad: &learn.Grad{Hyper: make([]float64, 2)}, DTheta: slices.Repeat([]float64{1}, n)})
+		}
+		new(linear.ElasticNet).FitBatch(&w, items, hyper)
+		new(linear.ElasticNet).VJPBatch(&w, items)
+		for i, item := range items {
+			want := make([]float64, 2)
+			if err := item.Learner.VJP(nil, &learn.Grad{Hyper: want}, item.DTheta); err != nil || item.Err != nil || !slices.Equal(item.Grad.Hyper, want) {
+				t.Errorf("vectors %v, net %d: derivative %v, error %v; alone %v, %v", on, i, item.Grad.Hyper, item.Err, want, err)
+			}
+		}
+		dense.SetVectors(old)
+	}
+}
+
 // renamed returns the error with the name of the plain learner in it.
 func renamed(err error) error {
 	if err == nil {
