@@ -98,17 +98,12 @@ type largePoint struct {
 
 // newLargePoint draws a direction. The labels of classes do not move.
 func newLargePoint(d learn.Data, hyper []float64, rng *rand.Rand, classes bool) *largePoint {
-	rows, n := d.X.Dims()
-	p := &largePoint{data: d, hyper: hyper, along: &learn.Grad{Hyper: slices.Clone(hyper), Y: make([]float64, rows)}}
-	if d.Sparse() {
-		p.x = numtest.Normals(rng, d.Stored())
-		p.along.Stored = p.x
-	} else {
-		p.x = numtest.Normals(rng, rows*n)
-		p.along.X = mat.NewDense(rows, n, p.x)
-	}
+	p := &largePoint{data: d, hyper: hyper}
+	p.along, p.x = newGrad(d, len(hyper))
+	copy(p.along.Hyper, hyper)
+	copy(p.x, numtest.Normals(rng, len(p.x)))
 	if !classes {
-		p.along.Y = numtest.Normals(rng, rows)
+		p.along.Y = numtest.Normals(rng, len(d.Y))
 	}
 	return p
 }
@@ -138,7 +133,7 @@ func (p *largePoint) moved(h float64) (learn.Data, []float64) {
 
 // derivatives tests the derivatives at the point.
 func (p *largePoint) derivatives(t *testing.T, fresh func() learn.ForwardLearner) {
-	rows, n := p.data.X.Dims()
+	_, n := p.data.X.Dims()
 	l := fresh()
 	params, _ := l.Dims(n)
 	theta, dtheta := make([]float64, params), make([]float64, params)
@@ -152,12 +147,7 @@ func (p *largePoint) derivatives(t *testing.T, fresh func() learn.ForwardLearner
 	for i := range v {
 		v[i] = math.Sin(float64(3*i + 1))
 	}
-	g, x := &learn.Grad{Hyper: make([]float64, len(p.hyper)), Y: make([]float64, rows)}, make([]float64, len(p.x))
-	if p.data.Sparse() {
-		g.Stored = x
-	} else {
-		g.X = mat.NewDense(rows, n, x)
-	}
+	g, x := newGrad(p.data, len(p.hyper))
 	numtest.OK(t, l.VJP(nil, g, v))
 	got := floats.Dot(g.Hyper, p.along.Hyper) + floats.Dot(x, p.x) + floats.Dot(g.Y, p.along.Y)
 	want, size := floats.Dot(v, dtheta), floats.Norm(v, 2)*floats.Norm(dtheta, 2)

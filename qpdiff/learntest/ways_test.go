@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"cvgm/qpdiff/internal/casetest"
@@ -12,8 +11,6 @@ import (
 	"cvgm/qpdiff/internal/ways"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
-
-	"gonum.org/v1/gonum/mat"
 )
 
 // waysTol bounds the difference between the results of two ways, relative to the largest entry. The
@@ -83,16 +80,11 @@ func TestWaysAgree(t *testing.T) {
 // answers returns θ, the fields of a VJP, and a JVP.
 func answers(t *testing.T, l learn.ForwardLearner, d learn.Data, hyper []float64) [][]float64 {
 	t.Helper()
-	rows, n := d.X.Dims()
+	_, n := d.X.Dims()
 	params, _ := l.Dims(n)
-	g, along := &learn.Grad{Hyper: make([]float64, len(hyper)), Y: make([]float64, rows)}, &learn.Grad{Hyper: slices.Clone(hyper), Y: make([]float64, rows)}
-	x := make([]float64, rows*n)
-	if d.Sparse() {
-		x = make([]float64, d.Stored())
-		g.Stored, along.Stored = x, make([]float64, len(x))
-	} else {
-		g.X, along.X = mat.NewDense(rows, n, x), mat.NewDense(rows, n, nil)
-	}
+	g, x := newGrad(d, len(hyper))
+	along, _ := newGrad(d, len(hyper))
+	copy(along.Hyper, hyper)
 	theta, dtheta, v := make([]float64, params), make([]float64, params), make([]float64, params)
 	for i := range v {
 		v[i] = math.Sin(float64(3*i + 1))
@@ -105,4 +97,15 @@ func answers(t *testing.T, l learn.ForwardLearner, d learn.Data, hyper []float64
 		t.Error(err)
 	}
 	return [][]float64{theta, g.Hyper, x, g.Y, dtheta}
+}
+
+// newGrad returns a Grad for h hyperparameters, with zeros in the fields Hyper, Y, and X or Stored.
+// The slice x holds the entries of X or Stored.
+func newGrad(d learn.Data, h int) (g *learn.Grad, x []float64) {
+	if d.Sparse() {
+		g = &learn.Grad{Hyper: make([]float64, h), Y: make([]float64, len(d.Y)), Stored: make([]float64, d.Stored())}
+		return g, g.Stored
+	}
+	g = casetest.NewGrad(d, h)
+	return g, g.X.RawMatrix().Data
 }
