@@ -185,9 +185,10 @@ func eachLane(v float64) reg.VecVirtual {
 func ldlLanes() {
 	TEXT("ldlLanes", NOSPLIT, "func(a, dinv, x, pivots *float64, n int, tol float64) (regular int)")
 	Pragma("noescape")
-	Doc("ldlLanes is LDLFactor and LDLBack for four systems of n ≥ 1 unknowns. Column n of a system is its right-hand",
-		"side. ldlLanes sets x to the solutions. Each entry of pivots is a product over one system: of the quotients of",
-		"its diagonal entries and pivots. Bit i of the result is set if system i has all its pivots.")
+	Doc("ldlLanes is LDLFactor and LDLBack for four systems of n ≥ 1 unknowns. Column n of a system is its",
+		"right-hand side. ldlLanes sets x to the solutions. Each entry of pivots belongs to one system. It",
+		"is the product of all quotients of a diagonal entry and its pivot. Bit i of the result is set if",
+		"system i has all its pivots.")
 	p0, dinv, x := Load(Param("a"), GP64()), Load(Param("dinv"), GP64()), Load(Param("x"), GP64())
 	left, small, tol := Load(Param("n"), GP64()), XMM(), YMM()
 	Load(Param("tol"), small)
