@@ -11,8 +11,8 @@ import (
 )
 
 // Adam is the method of Kingma and Ba (2015), with a projection P after each step. The vector a is
-// the running mean of the gradients, and b is the running mean of their squares, entry by entry.
-// Step k from x is
+// the running mean of the gradients, and b is the running mean of the squares of their entries.
+// Step k leads from x to
 //
 //	x⁺ = P(x − s·â/(√b̂ + ε)),   â = a/(1 − β1ᵏ),  b̂ = b/(1 − β2ᵏ).
 //
@@ -23,8 +23,8 @@ import (
 type Adam struct {
 	StepSize     float64 // s > 0, about the change of each entry of x in a step; required
 	Beta1, Beta2 float64 // below 1; zero: .9 and .999
-	// Epsilon is in units of the gradient. Zero: each entry has its own Epsilon, 1e-8 times the
-	// largest absolute value so far of this entry of the gradient.
+	// Epsilon is in units of the gradient. Zero: for each entry, Epsilon is 1e-8 times the largest
+	// absolute value of this entry in all gradients so far.
 	Epsilon  float64
 	MaxEvals int     // evaluations at most; zero: 1000
 	Tol      float64 // of the test of convergence; see [Searcher]. Zero: 1e-9

@@ -24,8 +24,8 @@ import (
 // units.
 type AdaptiveGradient struct {
 	// FirstStep limits the change of each entry of x in the first step. The limit is FirstStep
-	// times the smaller of two lengths: the scale of the entry, and the largest |x0|. A value that
-	// is too small costs a few steps. Zero: .01.
+	// times the smaller of two lengths: the scale of the entry, and the largest |x0_i|. A value
+	// that is too small costs a few steps. Zero: .01.
 	FirstStep float64
 	MaxEvals  int     // evaluations at most; zero: 1000
 	Tol       float64 // of the test of convergence; see [Searcher]. Zero: 1e-9
@@ -65,8 +65,8 @@ type adaptation struct {
 }
 
 // adapt computes the size s of the step from X. It returns nil before the first step. Later it
-// returns a length for each coordinate. If the curvature predicts the step to the minimum, the
-// lengths belong to this predicted step. Otherwise they belong to a step of size s.
+// returns the change of each coordinate in a projected step. If the curvature predicts the minimum,
+// this is the step to the predicted minimum. Otherwise it is the step of size s.
 func (r *adaptation) adapt(firstStep float64) []float64 {
 	w := r.w
 	if r.s == 0 {

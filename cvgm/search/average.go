@@ -13,15 +13,14 @@ import (
 // the number of these steps. If the search has fewer steps, Average takes all of them. It averages
 // X, Loss and, if every step has a gradient, Grad. The other fields come from the last step. The
 // mean of X lies in the constraint set of the [Problem], because the set is convex. The mean of
-// Loss estimates the objective near X. If the draws are independent, its noise is √last times
-// smaller than the noise of a single evaluation.
+// Loss estimates the objective near X. If the draws are independent, its standard error is the
+// standard deviation of a single loss divided by √last.
 //
 // Average is for random objectives. With a constant step size, a search moves at random around the
 // minimum. The mean of its path is nearer to the minimum than a single point of the path (Polyak
-// and Juditsky 1992). Average adds the steps in their order. If the search ends with an error,
-// Average returns this error and the mean of the last steps before the error. If the search has no
-// steps, the error is of kind [qpdiff.ErrShape]. If the argument last is below 1, the error is of
-// kind [qpdiff.ErrDomain].
+// and Juditsky 1992). If the search ends with an error, Average returns this error and the mean of
+// the last steps before the error. If the search has no steps, the error is of kind
+// [qpdiff.ErrShape]. If the argument last is below 1, the error is of kind [qpdiff.ErrDomain].
 func Average(steps iter.Seq2[Step, error], last int) (Step, error) {
 	if err := args.First(
 		args.BadIf(steps == nil, "steps", qpdiff.ErrEmpty, "give the steps of a Searcher", "is nil"),

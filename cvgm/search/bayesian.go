@@ -16,9 +16,8 @@ import (
 // models the losses found so far. The next point is the point with the highest expected improvement
 // (Jones, Schonlau and Welch 1998; Snoek, Larochelle and Adams 2012). With up to ten coordinates,
 // the kernel has one length scale for each coordinate. With more coordinates, all coordinates share
-// one length scale. The length scales maximise the posterior density under a log-normal prior. For
-// these length scales, the mean and the variance of the process are the values of highest
-// likelihood.
+// one length scale. The length scales maximise the posterior density under a log-normal prior.
+// Given the length scales, the mean and the variance of the process maximise the likelihood.
 //
 // Bayesian requires finite bounds. They set the units of the length scales. The cost of the model
 // grows with the cube of the number of evaluations, so Bayesian is meant for costly losses and a
@@ -96,8 +95,8 @@ type gaussianProcess struct {
 	x         [][]float64
 	y         []float64
 	logLength []float64 // logarithms of the length scales: one for all coordinates, or one for each
-	// The field weight holds the weights of the squared differences of coordinates in the kernel.
-	// The weights follow from the length scales.
+	// weight holds a factor for each coordinate, computed from its length scale. The kernel is a
+	// function of the weighted sum of squared differences.
 	weight []float64
 	// The remaining fields are the fitted process: the lower Cholesky factor of the correlation
 	// matrix K, the mean, the variance, and the vector K⁻¹(y − mean) for the losses y.

@@ -20,14 +20,14 @@ import (
 // points determines the new mean, the new covariance and the new step size. If a point is outside
 // the constraint set, the projection of the point is evaluated and used in the update.
 //
-// Package optimize of gonum also has this method, but the draws of that implementation do not use
-// the adapted step size. So it is not used here.
+// This package does not use the CMA-ES of gonum's package optimize, because its draws do not use
+// the adapted step size.
 type CMAES struct {
 	Source func() Source // required; see [Searcher]
 	// Sigma is the standard deviation of the first generation in each coordinate, in units of x.
 	// Zero: .3 times each coordinate's scale; see [Searcher]. Set Sigma if the search starts at 0
-	// without bounds. In this case the scale is 1, whatever the unit of x, because the method has
-	// no gradient from which a scale could follow.
+	// without bounds. In this case the scale is 1 in any unit of x, because there is no gradient to
+	// determine it.
 	Sigma      float64
 	Population int // points of a generation; zero: 4 + ⌊3·ln n⌋
 	MaxEvals   int // evaluations at most; zero: 1000

@@ -16,20 +16,19 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A contestant is a searcher in the contract test. The function make returns the searcher for a
-// budget. The other fields state how near to the minimum the searcher must come within the budget.
+// A contestant is a searcher in the contract test. The function newSearcher returns the searcher
+// for a budget. The other fields state how near the searcher must come to the minimum.
 type contestant struct {
-	name string
-	make func(budget int) Searcher
-	// With this budget, the loss that the searcher reaches exceeds the minimum of the quadratics by
-	// at most tol.
+	name        string
+	newSearcher func(budget int) Searcher
+	// With this budget, the searcher must reach a loss of at most tol above the minimum of each
+	// quadratic function.
 	budget int
 	tol    float64
 	// needsBox: it refuses a Project. gradient: its steps have one.
 	needsBox, gradient bool
-	// The field own is a budget that follows from the searcher's settings. Zero: the budget is the
-	// given one.
-	own int
+	// ownBudget is the budget of a searcher whose settings determine its budget, and otherwise 0.
+	ownBudget int
 }
 
 func stream(purpose string) func() Source {
@@ -49,20 +48,20 @@ func contestants() []contestant {
 		grid[i] = -2 + float64(i)/8
 	}
 	return []contestant{
-		{name: "ProjectedGradient", make: func(b int) Searcher { return ProjectedGradient{StepSize: .2, MaxEvals: b} }, budget: 500, tol: 1e-12, gradient: true},
-		{name: "HeavyBall", make: func(b int) Searcher { return HeavyBall{StepSize: .05, Momentum: .7, MaxEvals: b} }, budget: 500, tol: 1e-12, gradient: true},
-		{name: "Nesterov", make: func(b int) Searcher { return Nesterov{StepSize: .2, MaxEvals: b} }, budget: 300, tol: 1e-12, gradient: true},
-		{name: "Adam", make: func(b int) Searcher { return Adam{StepSize: .05, MaxEvals: b} }, budget: 600, tol: 1e-6, gradient: true, needsBox: true},
-		{name: "AdaptiveGradient", make: func(b int) Searcher { return AdaptiveGradient{MaxEvals: b} }, budget: 300, tol: 1e-12, gradient: true},
-		{name: "QuasiNewton", make: func(b int) Searcher { return QuasiNewton{MaxEvals: b} }, budget: 40, tol: 1e-12, gradient: true, needsBox: true},
-		{name: "MultiStart", make: func(b int) Searcher {
+		{name: "ProjectedGradient", newSearcher: func(b int) Searcher { return ProjectedGradient{StepSize: .2, MaxEvals: b} }, budget: 500, tol: 1e-12, gradient: true},
+		{name: "HeavyBall", newSearcher: func(b int) Searcher { return HeavyBall{StepSize: .05, Momentum: .7, MaxEvals: b} }, budget: 500, tol: 1e-12, gradient: true},
+		{name: "Nesterov", newSearcher: func(b int) Searcher { return Nesterov{StepSize: .2, MaxEvals: b} }, budget: 300, tol: 1e-12, gradient: true},
+		{name: "Adam", newSearcher: func(b int) Searcher { return Adam{StepSize: .05, MaxEvals: b} }, budget: 600, tol: 1e-6, gradient: true, needsBox: true},
+		{name: "AdaptiveGradient", newSearcher: func(b int) Searcher { return AdaptiveGradient{MaxEvals: b} }, budget: 300, tol: 1e-12, gradient: true},
+		{name: "QuasiNewton", newSearcher: func(b int) Searcher { return QuasiNewton{MaxEvals: b} }, budget: 40, tol: 1e-12, gradient: true, needsBox: true},
+		{name: "MultiStart", newSearcher: func(b int) Searcher {
 			return MultiStart{Searcher: QuasiNewton{MaxEvals: b}, Source: stream("multi-start"), Draw: draw, Starts: 1}
 		}, budget: 40, tol: 1e-12, gradient: true, needsBox: true},
-		{name: "LogSpace", make: func(b int) Searcher { return LogSpace{QuasiNewton{MaxEvals: b}} }, budget: 60, tol: 1e-10, gradient: true, needsBox: true},
-		{name: "Bayesian", make: func(b int) Searcher { return Bayesian{Source: stream("bayesian"), MaxEvals: b} }, budget: 40, tol: 1e-4, needsBox: true},
-		{name: "CMAES", make: func(b int) Searcher { return CMAES{Source: stream("cma-es"), MaxEvals: b} }, budget: 600, tol: 1e-10},
-		{name: "RandomSearch", make: func(b int) Searcher { return RandomSearch{Source: stream("random"), Draw: draw, MaxEvals: b} }, budget: 3000, tol: 5e-2},
-		{name: "GridSearch", make: func(int) Searcher { return GridSearch{[][]float64{grid, grid}} }, budget: 33 * 33, tol: 2e-2, own: 33 * 33},
+		{name: "LogSpace", newSearcher: func(b int) Searcher { return LogSpace{QuasiNewton{MaxEvals: b}} }, budget: 60, tol: 1e-10, gradient: true, needsBox: true},
+		{name: "Bayesian", newSearcher: func(b int) Searcher { return Bayesian{Source: stream("bayesian"), MaxEvals: b} }, budget: 40, tol: 1e-4, needsBox: true},
+		{name: "CMAES", newSearcher: func(b int) Searcher { return CMAES{Source: stream("cma-es"), MaxEvals: b} }, budget: 600, tol: 1e-10},
+		{name: "RandomSearch", newSearcher: func(b int) Searcher { return RandomSearch{Source: stream("random"), Draw: draw, MaxEvals: b} }, budget: 3000, tol: 5e-2},
+		{name: "GridSearch", newSearcher: func(int) Searcher { return GridSearch{[][]float64{grid, grid}} }, budget: 33 * 33, tol: 2e-2, ownBudget: 33 * 33},
 	}
 }
 
@@ -117,7 +116,7 @@ func TestSearchersFindTheConstrainedMinimumOfConvexQuadratics(t *testing.T) {
 	serial.Test(t)
 	for _, c := range contestants() {
 		for k, q := range quadratics {
-			best, err := Best(c.make(c.budget).Search(Problem{Objective: q.eval, Lower: boxLower, Upper: boxUpper}, []float64{1, 1}))
+			best, err := Best(c.newSearcher(c.budget).Search(Problem{Objective: q.eval, Lower: boxLower, Upper: boxUpper}, []float64{1, 1}))
 			if err != nil {
 				t.Errorf("%s, quadratic %d: %v", c.name, k, err)
 			} else if excess := best.Loss - q.minimum(boxLower, boxUpper); !(excess >= -1e-15 && excess <= c.tol) {
@@ -142,12 +141,12 @@ func Collect(t *testing.T, s Searcher, p Problem, x0 []float64) []Step {
 // SearcherContract is the function cvgmtest.Searcher. Package cvgmtest imports this package, so
 // tests in this package cannot import cvgmtest. The file contract_external_test.go sets the
 // variable.
-var SearcherContract func(t *testing.T, make func(budget int) Searcher, gradient, fixed, restarts bool)
+var SearcherContract func(t *testing.T, newSearcher func(budget int) Searcher, gradient, fixed, restarts bool)
 
 func TestSearchersKeepTheContract(t *testing.T) {
 	serial.Test(t)
 	for _, c := range contestants() {
-		SearcherContract(t, c.make, c.gradient, c.own > 0, false)
+		SearcherContract(t, c.newSearcher, c.gradient, c.ownBudget > 0, false)
 	}
 	for _, s := range []Searcher{QuasiNewton{MaxEvals: 5}, CMAES{Source: stream("cma-es"), MaxEvals: 9}, LogSpace{Bayesian{Source: stream("bayesian"), MaxEvals: 9}}} {
 		_, gradient := s.(QuasiNewton)
@@ -161,9 +160,9 @@ func TestSearchersKeepTheContract(t *testing.T) {
 func TestSearchersWithoutGradientSpendTheirBudget(t *testing.T) {
 	for _, c := range contestants() {
 		for _, budget := range []int{1, 30} {
-			steps := Collect(t, c.make(budget), Problem{Objective: quadratics[3].eval, Lower: boxLower, Upper: boxUpper}, []float64{1, 1})
-			if c.own > 0 {
-				budget = c.own
+			steps := Collect(t, c.newSearcher(budget), Problem{Objective: quadratics[3].eval, Lower: boxLower, Upper: boxUpper}, []float64{1, 1})
+			if c.ownBudget > 0 {
+				budget = c.ownBudget
 			}
 			if !c.gradient && c.name != "CMAES" && len(steps) != budget {
 				t.Errorf("%s: %d evaluations for a budget of %d", c.name, len(steps), budget)
@@ -203,14 +202,15 @@ func disc(x []float64) {
 func TestSearchersProjectOrSayThatTheyNeedABox(t *testing.T) {
 	for _, c := range contestants() {
 		p := Problem{Objective: quadratic{1, 0, 1, [2]float64{3, 4}}.eval, Project: disc}
-		best, err := Best(c.make(c.budget).Search(p, []float64{1, 1}))
+		best, err := Best(c.newSearcher(c.budget).Search(p, []float64{1, 1}))
 		if c.needsBox {
 			if !errors.Is(err, qpdiff.ErrDomain) {
 				t.Errorf("%s: error %v", c.name, err)
 			}
 			continue
 		}
-		// The nearest point of the disc is (.6, .8). Its distance from the minimum is 4.
+		// The point of the disc that is nearest to the minimum (3, 4) is (.6, .8), at the distance
+		// 4.
 		if err != nil || !(math.Abs(best.Loss-8) <= max(c.tol, 1e-12)) || floats.Norm(best.X, 2) > 1+1e-15 {
 			t.Errorf("%s: ends at %v with %v (%v)", c.name, best.X, best.Loss, err)
 		}
@@ -235,7 +235,7 @@ func TestSearchersRefuseBadProblems(t *testing.T) {
 		"box and project": {Problem{Objective: f, Lower: boxLower, Upper: boxUpper, Project: disc}, []float64{1, 1}, qpdiff.ErrDomain},
 	} {
 		for _, c := range contestants() {
-			if _, err := Best(c.make(30).Search(bad.p, bad.x0)); !errors.Is(err, bad.want) {
+			if _, err := Best(c.newSearcher(30).Search(bad.p, bad.x0)); !errors.Is(err, bad.want) {
 				t.Errorf("%s, %s: error %v, want %v", name, c.name, err, bad.want)
 			}
 		}
@@ -391,7 +391,7 @@ func TestQuasiNewtonFindsAnActiveSet(t *testing.T) {
 	}
 }
 
-// At a kink no gradient is zero. The search ends there without the claim that it has converged.
+// At the kink, the gradient is not zero on either side. The search ends there with Converged false.
 func TestQuasiNewtonEndsAtAKink(t *testing.T) {
 	p := Problem{Objective: func(grad, x []float64) (float64, error) {
 		grad[0] = math.Copysign(1, x[0]-.3) + .2*x[0]
@@ -429,7 +429,7 @@ func TestQuasiNewtonFollowsACurvedValley(t *testing.T) {
 }
 
 // A search allocates memory when it starts. QuasiNewton also allocates memory for the remembered
-// steps. A longer search allocates no more.
+// steps. Later evaluations allocate nothing.
 func TestSearchesAllocateNothingPerEvaluation(t *testing.T) {
 	serial.Test(t)
 	const n, short, long = 20, 40, 140

@@ -44,7 +44,7 @@ func hostileSearchers() []contestant {
 			return MultiStart{Searcher: LogSpace{QuasiNewton{MaxEvals: b / 2}}, Source: stream("multi-start"), Draw: LogUniform(-3, 3), Starts: 2}
 		}, true},
 	} {
-		c = append(c, contestant{name: extra.name, make: extra.searcher, needsBox: extra.needsBox})
+		c = append(c, contestant{name: extra.name, newSearcher: extra.searcher, needsBox: extra.needsBox})
 	}
 	return c
 }
@@ -62,11 +62,11 @@ func TestSearchersTreatInfiniteLossesAsDocumented(t *testing.T) {
 					}
 					return quadratics[3].eval(grad, x)
 				}}
-				_, err := Best(c.make(8).Search(p, []float64{1, 1}))
+				_, err := Best(c.newSearcher(8).Search(p, []float64{1, 1}))
 				if calls < at {
 					continue // its steps are too short to move
 				}
-				inner := c.make(8)
+				inner := c.newSearcher(8)
 				if l, ok := inner.(LogSpace); ok {
 					inner = l.Searcher
 				}
@@ -111,7 +111,7 @@ func TestSearchersMarkGeneralisedGradients(t *testing.T) {
 			last = x[0] < .9
 			return quadratics[0].eval(grad, x)
 		}, Generalised: func() bool { return last }}
-		for s, err := range c.make(20).Search(p, []float64{1, 1}) {
+		for s, err := range c.newSearcher(20).Search(p, []float64{1, 1}) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -128,7 +128,8 @@ func TestSearchersMarkGeneralisedGradients(t *testing.T) {
 	}
 }
 
-// The test shows how searches end if the objective or their own steps leave them no other way.
+// The test checks how searches end on difficult problems: failed trials, steps that overflow, flat
+// losses and missing bounds.
 func TestSearchesEnd(t *testing.T) {
 	line := func(g, x []float64) (float64, error) { return 2*x[0] + x[1], setSlope(g, 2, 1) }
 	flat := func(g, x []float64) (float64, error) { return 3, setSlope(g, 0, 0) }

@@ -56,9 +56,8 @@ func (p Problem) Plus(weight float64, r Objective) Problem {
 //
 //	r(x) = 1/2n Σ_i ((x_i − c_i)/unit)²
 //
-// The penalty measures the distance of the n coordinates of x from a centre c, in units of the
-// parameter unit. Use it for coordinates with a common unit, such as the weights of a network. The
-// penalty itself has no unit. If |x_i − c_i| = unit for every i, the penalty is ½. For the
+// Use it for coordinates with a common unit, such as the weights of a network. The penalty itself
+// has no unit. If the distance of every x_i from its centre c_i is unit, the penalty is ½. For the
 // parameters of a learned feature map, the penalty with the centre 0 is weight decay. The parameter
 // unit must be positive. If x differs from c in length, or if c or unit is not finite, each
 // evaluation returns an error.
@@ -76,10 +75,10 @@ func SquaredDistance(c []float64, unit float64) Objective {
 //
 //	r(x) = 1/2n Σ_i (ln x_i/c_i)²
 //
-// The n coordinates must be positive, such as penalties and widths. They may have different units,
-// because scaling a coordinate together with its centre c_i changes nothing. The penalty is ½ if
-// each coordinate differs from its centre by a factor e. The entries of c must be positive. If x
-// has the wrong length or an entry that is not positive, the evaluation returns an error.
+// Use it for n positive coordinates, such as penalties and widths. They may have different units:
+// the penalty depends only on the ratios x_i/c_i. The penalty is ½ if each coordinate differs from
+// its centre by a factor e. The entries of c must be positive. If x has the wrong length or an
+// entry that is not positive, the evaluation returns an error.
 func SquaredLogDistance(c []float64) Objective {
 	logs := logs(slices.Clone(c))
 	err := args.First(

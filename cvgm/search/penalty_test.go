@@ -19,9 +19,8 @@ func TestPlusAddsThePenaltyAndItsGradient(t *testing.T) {
 			t.Errorf("weight %v: minimum at %v, want %v (%v)", w, best.X, want, err)
 		}
 	}
-	// With a flat objective, the minimum of the sum is the minimum of the penalty. The penalty is
-	// in logarithms, so its minimum is its centre c, even if the two coordinates have different
-	// units.
+	// With a constant objective, the minimum of the sum is the minimum of the penalty, which is its
+	// centre c.
 	c := []float64{1e-3, 40}
 	flat := Problem{Objective: func(g, x []float64) (float64, error) { return 1, setSlope(g, 0, 0) }, Lower: []float64{1e-6, 1e-2}}
 	best, err := Best(LogSpace{QuasiNewton{}}.Search(flat.Plus(2, SquaredLogDistance(c)), []float64{1, 1}))
@@ -48,8 +47,8 @@ func TestPenaltiesAreTheDocumentedMeans(t *testing.T) {
 	}
 }
 
-// The units of the objective f, of the coordinates and of the weight change together. The search
-// then makes the same steps.
+// If the units of the objective f, of the coordinates and of the weight change together, the search
+// makes the same steps.
 func TestPenalisedSearchesAreIndependentOfUnits(t *testing.T) {
 	for _, u := range []float64{0x1p20, 0x1p-20} {
 		x0, q := []float64{1, 1}, Problem{Objective: quadratics[0].eval, Lower: boxLower, Upper: boxUpper}
@@ -100,8 +99,7 @@ func TestPenaltiesRefuseHostileInput(t *testing.T) {
 	}
 }
 
-// With a weight of 0, Plus changes no bit of the problem. With another weight, it changes only the
-// objective.
+// Plus changes only the objective. With a weight of 0, it does not change even the objective.
 func TestPlusKeepsTheProblem(t *testing.T) {
 	p := noisy(quadratics[1], .1)
 	q := p.Plus(2, SquaredDistance([]float64{0, 0}, 1))

@@ -53,8 +53,8 @@ type Problem struct {
 	// them. A scale that it could not determine is zero. Nil: the method Problem.scales determines
 	// the scales.
 	scale []float64
-	// The field zeroIsArbitrary is true if the zero of x has no meaning. Scales then do not grow with
-	// |x|.
+	// zeroIsArbitrary is true if the position of x = 0 has no meaning, as for logarithms. Scales
+	// then do not grow with |x|.
 	zeroIsArbitrary bool
 }
 

@@ -32,7 +32,7 @@ func TestSimplexByHand(t *testing.T) {
 	}
 }
 
-// Because of rounding, τ is at the entry that is 0, alternately on either side of it.
+// Here τ is 0 up to rounding, so the entry 0 may be above or below the computed τ.
 func TestSimplexEndsOnTheSimplex(t *testing.T) {
 	x := []float64{0.559133663148587, 0, 0.38439084635680654, 0.05647549049460641}
 	p := slices.Clone(x)

@@ -25,12 +25,12 @@ import (
 //
 // QuasiNewton requires a box and an exact gradient. If a coordinate starts at 1e-9 of the size at
 // which it affects the loss, the search may leave it there. The scale of such a coordinate is so
-// short that moves within the scale gain less than Tol. A step costs the evaluations, and about a
-// hundred products of vectors.
+// short that moves within the scale gain less than Tol. In addition to its evaluations, a step
+// costs about a hundred products of vectors.
 type QuasiNewton struct {
 	// FirstStep limits the first step, and also the first step after each restart. Let the entries
 	// of x and of the step be in units of their scales. The largest entry of the step is then at
-	// most FirstStep times the largest |x|, or FirstStep if x is zero. This limit applies before
+	// most FirstStep times the largest |x_i|, or FirstStep if x is zero. This limit applies before
 	// the bounds shorten the step. Zero: .2.
 	FirstStep float64
 	// MaxStep limits the change of each entry in a step, in units of the entry's scale. Zero: only
@@ -56,10 +56,10 @@ const (
 	// step of a good model lowers the loss by half of this prediction. The value of armijo is so
 	// small that all such steps are accepted. Steps that do not lower the loss are still rejected.
 	armijo = 1e-4
-	// Two losses are equal up to rounding if their relative difference is below flat, some dozen
+	// Two losses are equal up to rounding if their relative difference is below flatTol, some dozen
 	// times 2⁻⁵³. For a step between two such losses, the slopes along the step decide (Hager and
 	// Zhang 2005). The slope after the step must be at most maxSlope times the slope at x.
-	flat     = 1e-14
+	flatTol  = 1e-14
 	maxSlope = .9
 	// If the line search needed more than three trials for a step, the step must gain at least
 	// kinkGain times the loss. A smaller gain shows that the descent follows a kink in very short
@@ -247,7 +247,7 @@ func (r *descent) setPoint(t float64) {
 func (r *descent) isLow(slope, slopeThere float64) bool {
 	floats.SubTo(r.s, r.w.X, r.x)
 	return r.w.Loss <= r.loss+armijo*floats.Dot(r.grad, r.s) ||
-		r.w.Loss <= r.loss+flat*math.Abs(r.loss) && math.Abs(slopeThere) <= -maxSlope*slope
+		r.w.Loss <= r.loss+flatTol*math.Abs(r.loss) && math.Abs(slopeThere) <= -maxSlope*slope
 }
 
 // takeStep accepts the point X, which the line search found after the given number of trials. It

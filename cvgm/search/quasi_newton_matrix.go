@@ -16,7 +16,7 @@ type bfgsMatrix struct {
 	isForgotten bool // reset before use
 	diag        []float64
 	memory      int
-	// The first count steps are remembered, the oldest first. The others are storage.
+	// The first stepCount steps are remembered, the oldest first. The others are storage.
 	steps     []bfgsStep
 	stepCount int
 	bs        []float64

@@ -78,9 +78,9 @@ func (m *boxModel) precondition(diag []float64) (rr float64) {
 	return rr
 }
 
-// conjugate moves d by conjugate gradients of the free coordinates. It stops when a coordinate
-// reaches a bound, or when rᵀw is at most tol. At the start, the argument rr must be the value of
-// rᵀw.
+// conjugate moves d by the method of conjugate gradients in the free coordinates. It stops when a
+// coordinate reaches a bound, or when rᵀw is at most tol. At the start, the argument rr must be the
+// value of rᵀw.
 func (m *boxModel) conjugate(d []float64, b *bfgsMatrix, rr, tol float64) {
 	floats.ScaleTo(m.v, -1, m.w)
 	for range len(d) {

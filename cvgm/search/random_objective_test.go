@@ -13,14 +13,14 @@ import (
 )
 
 // noisy returns the quadratic q plus a random linear function. Each evaluation draws the slopes of
-// this function from a normal distribution. The standard deviation of a slope is size.
-func noisy(q quadratic, size float64) Problem {
+// this function from a normal distribution. The standard deviation of a slope is slopeSD.
+func noisy(q quadratic, slopeSD float64) Problem {
 	var src *synth.Stream
 	return Problem{
 		Lower: boxLower, Upper: boxUpper,
 		Restart: func() { src = synth.NewStream(3, "noise") },
 		Objective: func(grad, x []float64) (float64, error) {
-			a, b := size*src.NormFloat64(), size*src.NormFloat64()
+			a, b := slopeSD*src.NormFloat64(), slopeSD*src.NormFloat64()
 			f, err := q.eval(grad, x)
 			if grad != nil {
 				grad[0], grad[1] = grad[0]+a, grad[1]+b
@@ -34,12 +34,12 @@ func livesWithNoise(name string) bool {
 	return slices.Contains([]string{"Adam", "HeavyBall", "ProjectedGradient", "CMAES"}, name)
 }
 
-// A searcher may refuse a random objective, but only before it evaluates the objective. Otherwise
-// it restarts the draws in each pass, marks its steps and uses its whole budget.
+// A searcher may refuse a random objective, but only before the first evaluation. A searcher that
+// accepts it restarts the draws in each pass, marks its steps and uses its whole budget.
 func TestSearchersLiveWithRandomObjectivesOrRefuseThem(t *testing.T) {
 	p := noisy(quadratics[0], .3)
-	for _, c := range append(hostileSearchers(), contestant{name: "LogSpace Adam, long", make: func(b int) Searcher { return LogSpace{Adam{StepSize: .1, MaxEvals: b}} }}) {
-		s := c.make(40)
+	for _, c := range append(hostileSearchers(), contestant{name: "LogSpace Adam, long", newSearcher: func(b int) Searcher { return LogSpace{Adam{StepSize: .1, MaxEvals: b}} }}) {
+		s := c.newSearcher(40)
 		evaluated := 0
 		counted := p
 		counted.Objective = func(grad, x []float64) (float64, error) {
@@ -103,7 +103,8 @@ func TestNoDrawEndsASearch(t *testing.T) {
 }
 
 // averageTol bounds the distance of the mean of 2000 steps from the minimum. The slopes have noise
-// of size .3, and the curvatures are 1 and 3. The bound is some standard deviations of .3/√2000.
+// of standard deviation .3, and the curvatures are 1 and 3. The bound is some multiples of the
+// standard error .3/√2000.
 const averageTol = .03
 
 // The last point of each search is farther from the minimum. If Average returned the last point,

@@ -36,8 +36,8 @@ func TestSearchesConvergeByTheDocumentedTest(t *testing.T) {
 			t.Errorf("lowest loss %v, Tol %v: ends after %d steps, want %d", c.lowest, c.tol, last.Evaluations-1, c.want)
 		}
 	}
-	// At a huge loss, the slopes may be small in comparison with the loss. This is not enough for
-	// convergence as long as the steps are long.
+	// If the loss at the start is huge, all later gains are small in comparison. They do not end
+	// the search as long as the steps are long.
 	steps := Collect(t, QuasiNewton{}, Problem{Objective: func(g, x []float64) (float64, error) {
 		e := math.Exp(x[0]*x[0] + x[1]*x[1])
 		return e, setSlope(g, 2*x[0]*e, 2*x[1]*e)
@@ -61,8 +61,8 @@ func TestNegativeTolIsNeverReached(t *testing.T) {
 	}
 }
 
-// If x starts at a tiny number, the loss need not depend on changes as small as this number. But if
-// a step does not change the loss at all, the search ends.
+// A search leaves a tiny start, even if changes of x as small as the start hardly change the loss.
+// If they do not change the rounded loss at all, the search ends.
 func TestSearchesLeaveTinyStarts(t *testing.T) {
 	for _, s := range []Searcher{QuasiNewton{}, AdaptiveGradient{}} {
 		for _, x0 := range []float64{1e-3, 1e-9, 3e-15} {
@@ -183,8 +183,8 @@ func TestNesterovRestartsWhereMomentumOvershoots(t *testing.T) {
 	}
 }
 
-// If the curvature along a step is positive, B takes it unchanged. Otherwise B takes a fifth of its
-// own curvature. So B stays positive definite.
+// If the loss has a positive curvature along a step, the updated B has the same curvature.
+// Otherwise the curvature of B along the step is damped. In both cases B stays positive definite.
 func TestCurvatureIsDampedWhereNotPositive(t *testing.T) {
 	src := synth.NewStream(1, "curvature")
 	const n = 4
@@ -317,8 +317,8 @@ func TestQuasiNewtonAcceptsByTheDocumentedRule(t *testing.T) {
 	}{
 		// The slope predicts a gain of .2. Armijo's rule requires 1e-4 of this gain.
 		{1 - 2e-5*1.5, 1, true}, {1 - 2e-5/1.5, 1, false},
-		// Losses with a relative difference below 1e-14 are equal, and the slope decides. It must
-		// be at most .9 of the slope at the start.
+		// Losses with a relative difference below 1e-14 count as equal, and the slope decides. It
+		// must be at most .9 of the slope at the start.
 		{1 + 6e-15, .5, true}, {1 + 1.4e-14, .5, false},
 		{1, .89, true}, {1, .91, false}, {1, -.89, true}, {1, -.91, false},
 	} {
@@ -339,8 +339,8 @@ func TestQuasiNewtonGivesUpOnALine(t *testing.T) {
 	}
 }
 
-// At the computed minimiser of the model, 1e-10 of the gradient remains, in the norm of the inverse
-// diagonal. The method does not spend time on a much smaller remainder.
+// At the computed minimiser, the norm of the model's gradient is at most 1e-10 of its value at the
+// start. It is not far below this tolerance in all problems, because the method stops there.
 func TestBoxModelIsSolvedToItsTolerance(t *testing.T) {
 	src := synth.NewStream(1, "box model")
 	const n = 30
@@ -468,14 +468,14 @@ func TestQuasiNewtonMaxStep(t *testing.T) {
 	}
 }
 
-// cubicStep finds the minimum of a cubic within [.1, .5]. The slope of the cubic is k(t − at)(t +
+// cubicStep finds the minimum of a cubic within [.1, .5]. The slope of the cubic is k(t − root)(t +
 // 1).
 func TestCubicStep(t *testing.T) {
-	for at, want := range map[float64]float64{.3: .3, .12: .12, .48: .48, .05: .1, .7: .5} {
+	for root, want := range map[float64]float64{.3: .3, .12: .12, .48: .48, .05: .1, .7: .5} {
 		for _, k := range []float64{1, 1e-12, 1e12} {
-			f1 := k * (1./3 + (1-at)/2 - at)
-			if got := cubicStep(5*k, -at*k, 5*k+f1, 2*(1-at)*k); math.Abs(got-want) > 1e-12 {
-				t.Errorf("minimum at %v of a cubic times %v: %v", at, k, got)
+			f1 := k * (1./3 + (1-root)/2 - root)
+			if got := cubicStep(5*k, -root*k, 5*k+f1, 2*(1-root)*k); math.Abs(got-want) > 1e-12 {
+				t.Errorf("minimum at %v of a cubic times %v: %v", root, k, got)
 			}
 		}
 	}

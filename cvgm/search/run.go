@@ -31,16 +31,16 @@ type searchRun struct {
 
 // search returns the sequence of the evaluations that the function run makes. Before it calls run,
 // search sets X to the projection of x0. If wantGrad is true, search sets Grad to zeros; otherwise
-// Grad is nil. The parameter settings is nil or an error in the searcher's settings. If it is an
+// Grad is nil. The parameter settingsErr is nil or an error in the searcher's settings. If it is an
 // error, or if the problem, x0 or limit is not valid, the sequence consists of an error only.
-func search(p Problem, x0 []float64, limit int, wantGrad bool, settings error, run func(w *searchRun)) iter.Seq2[Step, error] {
+func search(p Problem, x0 []float64, limit int, wantGrad bool, settingsErr error, run func(w *searchRun)) iter.Seq2[Step, error] {
 	return func(yield func(Step, error) bool) {
 		w := &searchRun{Step: Step{X: slices.Clone(x0)}, p: p, yield: yield, limit: limit,
 			work: make([]float64, len(x0))}
 		if wantGrad {
 			w.Grad, w.lastX, w.lastGrad = make([]float64, len(x0)), make([]float64, len(x0)), make([]float64, len(x0))
 		}
-		err := args.First(settings, p.check(x0),
+		err := args.First(settingsErr, p.check(x0),
 			args.BadIf(limit < 0, "MaxEvals", qpdiff.ErrDomain, "use a positive budget, or zero for the default", "is %d", limit))
 		if err != nil {
 			w.fail(err)
@@ -56,8 +56,8 @@ func search(p Problem, x0 []float64, limit int, wantGrad bool, settings error, r
 
 // drawingSearch does the work of search for searchers that use no gradient and draw from their own
 // source of random numbers.
-func drawingSearch(p Problem, x0 []float64, limit int, settings error, source func() Source, run func(w *searchRun, src Source)) iter.Seq2[Step, error] {
-	return search(p, x0, limit, false, settings, func(w *searchRun) {
+func drawingSearch(p Problem, x0 []float64, limit int, settingsErr error, source func() Source, run func(w *searchRun, src Source)) iter.Seq2[Step, error] {
+	return search(p, x0, limit, false, settingsErr, func(w *searchRun) {
 		if source != nil {
 			if src := source(); src != nil {
 				run(w, src)
@@ -170,8 +170,8 @@ func (w *searchRun) relativeScales() []float64 {
 	return shares
 }
 
-// firstLength returns the largest |x_i|, or the largest scale if this length is zero or has no
-// meaning. A step from x has this length before a curvature is known.
+// firstLength returns the largest |x_i|, or the largest scale if x is zero or the position of x = 0
+// has no meaning. As long as no curvature is known, the length of a step is a share of firstLength.
 func (w *searchRun) firstLength(x []float64) float64 {
 	if l := floats.Norm(x, math.Inf(1)); l > 0 && !w.p.zeroIsArbitrary {
 		return l
@@ -206,8 +206,8 @@ const (
 	defaultTol = 1e-9
 	// Some searchers derive their steps from curvatures. Before the first curvature, they use
 	// unseenTol instead of a larger Tol. A gain below unseenTol is lost in the rounding of the
-	// loss. A larger gain must not end the search, because it may be small only for one reason: the
-	// scales near the start are very short. Scales grow when the search leaves the start.
+	// loss. A larger gain must not end the search: it may be small only because the scales near the
+	// start are very short. Scales grow when the search leaves the start.
 	unseenTol = 1e-15
 )
 
@@ -226,7 +226,7 @@ func (w *searchRun) converged(lengths []float64, tol float64) bool {
 	return gain <= tol*math.Abs(w.Loss) || gain <= tol*w.startLoss && w.distanceLeft <= tol && w.lastMove*w.lastMove <= tol
 }
 
-// gain returns the amount by which moves within the scales lower the loss, to first order. As in
+// gain returns the amount by which moves within the scales lower the loss, to first order. As for
 // converged, lengths holds the length of the next step in each coordinate, or is nil.
 func (w *searchRun) gain(lengths []float64) float64 {
 	size := func(i int) float64 {

@@ -37,7 +37,7 @@ type Step struct {
 // of a coordinate, the searcher treats it as a penalty or a width, and its scale is |x0|. Any other
 // coordinate is treated as a weight, whose |x0| may be small by chance. The scale of a weight is
 // the distance between its bounds. If this distance is infinite, the scale is the largest |x0| of
-// all weights. If these rules give zero, the scale is the first nonzero number in this list:
+// all weights. If these rules give zero, the scale is the first nonzero number of the following:
 // |lower|, |upper|, the largest scale of the other coordinates, |f|/‖∇f‖∞ at the start, and 1.
 //
 // If the unit of a single coordinate changes, [QuasiNewton], [CMAES], [Bayesian] and [LogSpace]
@@ -47,11 +47,11 @@ type Step struct {
 // unit, too. If a coordinate starts at 0 without bounds, the searcher assumes that it has the unit
 // of the other coordinates.
 //
-// A searcher with gradient gives each coordinate a scale: the larger of |x| and the length of its
-// next step, or more. Consider all moves that change each coordinate by at most its scale. The
-// search has converged when, to first order, no such move lowers the loss by more than Tol·|f(x)|.
-// For a convex loss, the test bounds the gain of these moves. With a negative Tol a search never
-// converges.
+// During a search with gradient, scales can grow: the scale of a coordinate is at least |x| and at
+// least the length of its next step. Consider all moves that change each coordinate by at most its
+// scale. The search has converged when, to first order, no such move lowers the loss by more than
+// Tol·|f(x)|. For a convex loss, the test bounds the gain of these moves. With a negative Tol a
+// search never converges.
 //
 // If a loss tends to zero, |f(x)| becomes too small for this test. The search has then also
 // converged if three conditions hold:

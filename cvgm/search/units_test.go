@@ -190,12 +190,12 @@ type unitProblem struct {
 }
 
 const (
-	// unitTol bounds the difference between the steps of a search and the steps of the same search
+	// UnitTol bounds the difference between the steps of a search and the steps of the same search
 	// in other units. Rounding errors of 1e-16 grow with each step.
 	UnitTol = 1e-6
-	// The losses of two searches are compared step by step down to nearEnd above the loss at the
-	// end. Below this level, rounding errors hide changes of the loss and of slopes, and determine
-	// the steps. There only the ends are compared.
+	// Two searches are compared step by step until the loss is within nearEnd of the loss at the
+	// end, relative to 1 + |loss|. After this point rounding errors determine the steps, so only
+	// the ends are compared.
 	nearEnd = 1e-8
 )
 
@@ -205,7 +205,7 @@ func checkUnits(t *testing.T, what string, s Searcher, p Problem, x0 []float64, 
 	CompareUnits(t, what, Collect(t, s, p, x0), want, f, x, tol)
 }
 
-// compareUnits compares the steps of a search in the units f and x with its steps in units of 1.
+// CompareUnits compares the steps of a search in the units f and x with its steps in units of 1.
 func CompareUnits(t *testing.T, what string, got, want []Step, f float64, x []float64, tol float64) {
 	t.Helper()
 	last, end := got[len(got)-1], want[len(want)-1]
