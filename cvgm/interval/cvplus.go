@@ -25,9 +25,9 @@ type Fold struct {
 	Scores, Weights []float64
 }
 
-// A CVPlus predicts an interval for each label. It uses the models of cross-validation. [New] makes
-// a CVPlus. A CVPlus is safe for concurrent use. The first use checks the fields, which must not
-// change afterwards.
+// A CVPlus predicts an interval for each label with the models of cross-validation. [New] makes a
+// CVPlus. It is safe for concurrent use. The first use checks the fields, which must not change
+// afterwards.
 type CVPlus struct {
 	// In each fold the Scores are in ascending order. The Weights of all folds together sum to 1.
 	Folds []Fold
@@ -44,9 +44,9 @@ type CVPlus struct {
 const sumError = 1e-9
 
 // New returns a CVPlus that uses the models of two or more folds. The argument units is the number
-// of independent units in all folds. Scores may be in any order, and weights may have any unit. If
-// New cannot use a part of a fold, its error names the part. The error is of kind qpdiff.ErrEmpty,
-// qpdiff.ErrShape, qpdiff.ErrDomain or qpdiff.ErrNotFinite.
+// of independent rows or groups in all folds; see [CVPlus.Units]. Scores may be in any order, and
+// weights may have any unit. If New cannot use a part of a fold, its error names the part. The
+// error is of kind qpdiff.ErrEmpty, qpdiff.ErrShape, qpdiff.ErrDomain or qpdiff.ErrNotFinite.
 func New(folds []Fold, units int) (*CVPlus, error) {
 	p := &CVPlus{Folds: slices.Clone(folds), Units: units}
 	var largest, total float64

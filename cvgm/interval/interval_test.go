@@ -24,8 +24,9 @@ func constant(c float64) *cvgm.Model {
 
 var oneRow = mat.NewDense(1, 1, []float64{3})
 
-// The intervals of nine rows are computed by hand. At the level .9, an end of the interval is the
-// last of the sums on its side. At the level .5, it is the fifth.
+// The intervals of nine rows are computed by hand. An end of an interval is one of nine numbers:
+// the prediction of a row's fold plus or minus the score times the spread. At the level .9 it is
+// the outermost of them, and at the level .5 the fifth.
 func TestPredictByHand(t *testing.T) {
 	folds := []Fold{
 		{constant(10), Spread{}, []float64{4, 0, 2}, []float64{1, 1, 1}},
@@ -39,8 +40,8 @@ func TestPredictByHand(t *testing.T) {
 			}
 		}
 		p := casetest.Must(New(folds, 9))(t)
-		// The three folds give the sums 10, 12, 14; 13, 15; 11, 11.5, 13, 17 for the upper end. For
-		// the lower end they give 10, 8, 6; 11, 9; 11, 10.5, 9, 5.
+		// For the upper end, the numbers of the three folds are 10, 12, 14; 13, 15; and 11, 11.5,
+		// 13, 17. For the lower end, they are 10, 8, 6; 11, 9; and 11, 10.5, 9, 5.
 		for _, test := range []struct{ level, low, high float64 }{{.9, 5, 17}, {.8, 6, 15}, {.5, 9, 13}, {.6, 9, 13}, {.7, 8, 14}} {
 			low, high, err := p.Predict(oneRow, test.level)
 			if err != nil || low[0] != test.low || high[0] != test.high {
@@ -60,8 +61,8 @@ func TestPredictByHand(t *testing.T) {
 	}
 }
 
-// For random data, Predict returns the intervals that follow from the definition, with all values
-// in one list.
+// For random data, Predict returns the intervals of the definition. The test computes them from one
+// list of the values of all folds.
 func TestPredictIsTheDefinition(t *testing.T) {
 	src := synth.NewStream(1, "intervals")
 	for range 200 {
@@ -223,9 +224,9 @@ func TestFitSpread(t *testing.T) {
 	}
 }
 
-// The spread is fitted to few rows, 50 to 100. It agrees with errors that grow, that fall, or that
-// are small in the middle. It has no bias at low, middle and high predictions. If the spread were
-// drawn towards one size for all predictions, its bias would be a half.
+// A spread that is fitted to 50 to 100 rows has almost no bias at low, middle and high predictions.
+// The errors grow with the prediction, fall, are constant, or are small in the middle. A spread
+// that was shrunk towards one constant would have a bias of a half.
 func TestSpreadsOfFewRowsHaveNoBias(t *testing.T) {
 	const sets, most = 100, .2 // the logarithm of the ratio to the true size
 	for name, size := range map[string]func(p float64) float64{

@@ -19,8 +19,8 @@ import (
 type Spread struct{ At, Size []float64 }
 
 const (
-	// The constant localShare is a share of the rows. Each value of the spread is fitted to this share:
-	// the rows with the nearest predictions.
+	// Each value of the spread is fitted to the rows with the nearest predictions. localShare is
+	// their share of all rows.
 	localShare = .5
 	// knotCount is the largest number of values of a spread.
 	knotCount = 9
@@ -118,7 +118,7 @@ func (e errorsAt) localTrend(x0 float64) float64 {
 	if squares > 0 {
 		size -= products / squares * (middle / unit)
 	}
-	return (total*size + prior) / (total + prior)
+	return (total*size + priorErrors) / (total + priorErrors)
 }
 
 // check returns an error if a field of the spread is not valid. The error names the first such

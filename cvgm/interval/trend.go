@@ -6,8 +6,8 @@ import (
 	"cvgm/cvgm/internal/args"
 )
 
-// errorsAt holds predictions in ascending order. For each prediction, it holds the size and the
-// weight of the error.
+// errorsAt holds predictions in ascending order, with the absolute value and the weight of the
+// error of each prediction.
 type errorsAt struct{ at, size, weight []float64 }
 
 // A trend is the mean size of the errors as a function of the prediction. The logarithm of the
@@ -25,9 +25,9 @@ type trend struct {
 }
 
 const (
-	// A trend is shrunk towards a constant, and a spread is shrunk towards the trend. The constant
-	// prior is the weight of these targets, in units of the weight of one error.
-	prior = 5
+	// A trend is shrunk towards a constant, and a spread is shrunk towards the trend. In both, the
+	// target of the shrinkage has priorErrors times the weight of one error.
+	priorErrors = 5
 	// The constant maxWidth is a distance from the mean prediction, in standard deviations of the
 	// predictions. Beyond this distance, the trend is constant.
 	maxWidth = 2
@@ -41,7 +41,7 @@ const (
 // fitTrend fits a trend to errors at ascending predictions, which must not all be equal. The
 // parameter mean is the mean of the errors. The trend μ minimises Σw(e/μ + log μ) over the errors e
 // with weights w. This sum is the negative log-likelihood of exponential distributions with the
-// means μ. The slope b₁ and the bend b₂ of log μ have the penalty ½·prior·(b₁² + b₂²).
+// means μ. The slope b₁ and the bend b₂ of log μ have the penalty ½·priorErrors·(b₁² + b₂²).
 func fitTrend(e errorsAt, mean float64) trend {
 	n := len(e.at)
 	t := trend{low: e.at[0], high: e.at[n-1], unit: 1, mean: mean}
@@ -116,8 +116,8 @@ func (t trend) slope(e errorsAt) (value float64, gradient [3]float64) {
 		}
 	}
 	for k, b := range t.beta[1:] {
-		value += prior / 2. * b * b
-		gradient[1+k] += prior * b
+		value += priorErrors / 2. * b * b
+		gradient[1+k] += priorErrors * b
 	}
 	if !args.Finite(value) {
 		return math.Inf(1), gradient
@@ -137,7 +137,7 @@ func (t trend) curvature(e errorsAt) (h [3][3]float64) {
 		}
 	}
 	for k := 1; k < len(t.beta); k++ {
-		h[k][k] += prior
+		h[k][k] += priorErrors
 	}
 	return h
 }
