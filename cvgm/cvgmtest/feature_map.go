@@ -123,9 +123,9 @@ func (p *mapPoint) checkFeatures(rng *rand.Rand, reference func(params, x []floa
 	}
 }
 
-// addTwice calls Backward twice, so that it computes the derivative of ⟨d, φ⟩ in the parameters
-// twice. The result grad is the derivative added to 0, and shiftedGrad is the derivative added to
-// 1.
+// addTwice checks that Backward adds the derivative of ⟨d, φ⟩ in the parameters to its argument. It
+// calls Backward twice: grad is the sum of 0 and the derivative, and shiftedGrad is the sum of 1
+// and the derivative.
 func (p *mapPoint) addTwice() (grad, shiftedGrad []float64) {
 	p.t.Helper()
 	grad, shiftedGrad = make([]float64, len(p.params)), ones(len(p.params))
@@ -166,8 +166,8 @@ func (p *mapPoint) alongParams(rng *rand.Rand, grad []float64) {
 }
 
 // alongRows compares the derivative in the rows with a central difference. It also checks that
-// Backward adds the same derivative in the parameters if it computes the derivative in the rows as
-// well. The argument shiftedGrad is the derivative in the parameters, added to 1.
+// Backward still adds the same derivative in the parameters. The argument shiftedGrad is a result
+// of addTwice.
 func (p *mapPoint) alongRows(rng *rand.Rand, shiftedGrad []float64) {
 	p.t.Helper()
 	rows, _ := p.x.Dims()

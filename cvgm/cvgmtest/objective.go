@@ -12,9 +12,9 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// gradientTol bounds the error |slope − difference quotient|. The error is relative to the sum of
-// two sizes: the size of the slope's terms, and the size of the values that the quotient subtracts.
-// The bound covers the rounding errors of a five-point quotient with steps of 1e-4.
+// gradientTol is a tolerance for |slope − difference quotient|. It is relative to the size of the
+// slope's terms plus the size of the values that the quotient subtracts. It covers the rounding
+// errors of a five-point quotient with steps of 1e-4.
 const gradientTol = 1e-7
 
 // CheckGradient compares the gradient of the objective f at x with difference quotients of f. The
@@ -60,8 +60,8 @@ func CheckGradient(t TB, f search.Objective, x []float64) {
 }
 
 // direction returns a direction in which to move x. For an index k < len(x), it is the direction
-// along coordinate k. For a larger k, it is a random direction. Each entry of the direction is in
-// units of the size |x_i| of the same entry of x, or of 1 if x_i is 0.
+// along coordinate k. For a larger k, it is a random direction. Entry i of the direction is in
+// units of |x_i|, or of 1 if x_i is 0.
 func direction(rng *rand.Rand, x []float64, k int) []float64 {
 	u := make([]float64, len(x))
 	for i, v := range x {
@@ -75,9 +75,9 @@ func direction(rng *rand.Rand, x []float64, k int) []float64 {
 	return u
 }
 
-// slope returns the five-point difference quotient d of f at x along the direction u. The result
-// size is the largest absolute value of f at the five points. The result smooth is true if the
-// quotient with half the step agrees with d.
+// slope returns the five-point difference quotient d of f at x along the direction u. It also
+// computes the quotient with half the step, and smooth is true if both quotients are equal up to
+// gradientTol. The result size is the largest absolute value of f at the points of both quotients.
 func slope(f search.Objective, x, u []float64) (d, size float64, smooth bool, err error) {
 	at := func(step float64) float64 {
 		moved := slices.Clone(x)
@@ -106,8 +106,8 @@ func Loss(t TB, l cvgm.Loss, predictions, labels []float64) {
 	near := func(what string, p, y, got float64, f func(h float64) float64) {
 		at, above, below := f(0), f(step), f(-step)
 		want, half := (above-below)/(2*step), (f(step/2)-f(-step/2))/step
-		// The variable rounding is the rounding error of the prediction and the label, divided by
-		// the step.
+		// rounding bounds the rounding error of the moved prediction and label, divided by the
+		// step.
 		rounding := 0x1p-50 * (math.Abs(p) + math.Abs(y)) / step
 		tol := gradientTol*(max(math.Abs(above), math.Abs(below))+math.Abs(want)) + rounding*max(math.Abs(above-at), math.Abs(at-below))/step
 		if !math.IsNaN(got) && math.Abs(want-half) <= tol && !(math.Abs(got-want) <= tol) {
