@@ -15,12 +15,12 @@ import (
 )
 
 // Bad returns the error of the argument with the name arg. The message begins with the name of the
-// library. Its texts are Short.
+// library. Long texts in the message are cut by Short.
 func Bad(arg string, why error, remedy, format string, args ...any) error {
 	return fmt.Errorf("cvgm: %w", &qpdiff.ArgError{Arg: arg, Why: why, Problem: Sprintf(format, args...), Remedy: remedy})
 }
 
-// Sprintf is fmt.Sprintf with Short texts.
+// Sprintf is fmt.Sprintf, but it applies Short to texts among the arguments.
 func Sprintf(format string, args ...any) string {
 	args = slices.Clone(args)
 	for k, v := range args {
@@ -41,8 +41,8 @@ func Sprintf(format string, args ...any) string {
 // mostBytes is the length of the longest text that Short leaves as it is.
 const mostBytes = 400
 
-// Short returns a text for a message. It is the beginning of a long text, such as a field of a file
-// with a missing quote, and otherwise the whole text.
+// Short cuts a text for a message if the text is long, such as a field of a file with a missing
+// quote.
 func Short(text string) string {
 	if len(text) <= mostBytes {
 		return text
@@ -66,8 +66,8 @@ func (e *placedError) Error() string {
 
 func (e *placedError) Unwrap() error { return e.error }
 
-// At returns err with a place in its message, after the name of the library. The texts of the place
-// are Short.
+// At returns err with a place in its message, after the name of the library. Sprintf formats the
+// place.
 func At(err error, format string, args ...any) error {
 	return &placedError{err, Sprintf(format, args...)}
 }

@@ -59,7 +59,7 @@ func Must[T any](v T, err error) func(t fatal) T {
 
 // Sets returns the number of data sets of a test: the argument shortCount with -short, and
 // otherwise the argument fullCount. Tests under the race detector and tests in an emulator run with
-// -short. Few sets reach the same code, and how often a tuned model is right is the same there.
+// -short. They look for errors in the code, and few data sets reach the same code as many.
 func Sets(fullCount, shortCount int) int {
 	if testing.Short() {
 		return shortCount
@@ -67,8 +67,8 @@ func Sets(fullCount, shortCount int) int {
 	return fullCount
 }
 
-// Trial skips t with -short, which the race detector and emulation use. A trial judges how often, or
-// by how much, something holds over random data sets. It takes long, and other tests reach its code.
+// Trial skips t with -short, which the race detector and emulation use. A trial measures how often
+// a statement is true over many random data sets. It takes long, and other tests reach its code.
 func Trial(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
@@ -102,8 +102,8 @@ func WantArgErrors(t *testing.T, calls map[string]func() error) {
 }
 
 // CheckChangedJSON changes bytes of JSON texts. Each changed text must cause an error, or be read
-// as the same values; otherwise the test fails. Each key of the parameter kinds is a text. Its
-// value is a function that returns a new variable to read the text.
+// as the same values; otherwise the test fails. The keys of kinds are the texts. The value of a
+// text is a function that returns a new variable into which the text can be read.
 func CheckChangedJSON(t *testing.T, kinds map[string]func() json.Unmarshaler) {
 	t.Helper()
 	changes := Sets(1500, 300) // of each text

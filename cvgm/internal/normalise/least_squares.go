@@ -97,8 +97,8 @@ func leastSquares(columns [][]float64, y []float64) []float64 {
 		rows, c = append(rows, row), append(c, removeAlong(y, direction))
 	}
 	// R is triangular except for the order of its columns. If the columns are dependent, R has more
-	// columns than rows. From the last row to the first, the loop makes the rows of R orthogonal
-	// directions of θ.
+	// columns than rows. The loop makes the rows of R orthogonal, from the last row to the first,
+	// and adds a multiple of each to θ.
 	theta := make([]float64, len(columns))
 	for k, row := range slices.Backward(rows) {
 		squares := floats.Dot(row, row)

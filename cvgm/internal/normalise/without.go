@@ -8,8 +8,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Sums holds sums over all rows of x. If some rows are left out, Sums gives the deviations of the
-// other rows. The cost is proportional to the number of rows that are left out.
+// Sums holds sums over all rows of x. By subtraction, it gives the standard deviations over the
+// rows that remain if some rows are left out. The cost is proportional to the number of rows that
+// are left out.
 type Sums struct {
 	x               *mat.Dense
 	weights         []float64 // nil: 1
@@ -19,10 +20,10 @@ type Sums struct {
 	sum, valSquares []float64 // sums over the rows left out
 }
 
-// leastKept is the smallest share of a sum of squares, and of the total weight, that the remaining
-// rows must have for a subtraction. The subtraction then costs at most two digits. If the remaining
-// rows have a smaller share, or if their sum of squares is below smallestSquares, the deviation is
-// computed from these rows.
+// A sum of squares over the remaining rows is computed by subtraction if it is at least leastKept
+// of the sum over all rows, and if the same is true of the weights. The subtraction then loses at
+// most two digits. Otherwise, or if the sum is below smallestSquares, it is computed from the
+// remaining rows.
 const leastKept = .01
 
 // Take makes s the sums over the rows of x with a weight above 0. If weights is nil, all weights are

@@ -14,9 +14,9 @@ import (
 // The squared standard error is (n−1)/n·Σ(s_u(l_u−m)/(1−s_u))², the jackknife of the mean (Efron
 // 1982): s_u(l_u−m)/(1−s_u) is the change of the mean if unit u is left out. For equal shares it is
 // the usual variance of a mean. For uneven shares, the sum without the divisors 1 − s_u would be
-// far too small, because a unit of large weight pulls the mean towards its own value. The degrees of
-// freedom are (Σs_u²)²/Σs_u⁴ − 1, but at least 1: Satterthwaite's number for normal values (1946).
-// For equal shares they are n − 1. If there are [FewUnits], the standard error is infinite.
+// far too small, because a unit of large weight pulls the mean towards its own value. The degrees
+// of freedom are (Σs_u²)²/Σs_u⁴ − 1, but at least 1: Satterthwaite's number for normal values
+// (1946). For equal shares they are n − 1. If [FewUnits] is true, the standard error is infinite.
 func MeanError(deviations, shares []float64) (se, freedom float64) {
 	if FewUnits(shares) {
 		return math.Inf(1), 1
@@ -38,10 +38,10 @@ func MeanError(deviations, shares []float64) (se, freedom float64) {
 	return math.Sqrt(n/(n-1)) * floats.Norm(deviations, 2), max(1, second*second/fourth-1)
 }
 
-// leastUnits is the smallest number of units for a finite standard error. Units of unequal weights w
-// count as (Σw)²/Σw² units of equal weight (Kish 1965). This number is below 1.5 if one unit has
-// more than about 80 % of the weight. The loss of this unit then decides how far the mean is from
-// the risk. Data with one unit do not show how much its loss varies.
+// leastUnits is the smallest number of units for a finite standard error. Units of unequal weights
+// w count as (Σw)²/Σw² units of equal weight (Kish 1965). This number is below 1.5 if one unit has
+// more than about 80 % of the weight. The error of the mean is then mostly the error of this unit's
+// loss, and one unit does not show how much its loss varies.
 const leastUnits = 1.5
 
 // FewUnits reports whether units with the given shares of the weight do not determine a standard

@@ -41,9 +41,9 @@ func TestMeanError(t *testing.T) {
 	}
 }
 
-// Below leastUnits units of equal weight, the standard error is infinite. At this number it is the
-// jackknife, which the test computes by hand: all other units have one value, which the mean would
-// have without the dominant unit.
+// If the units count as fewer than leastUnits units of equal weight, the standard error is
+// infinite. Otherwise it is the jackknife, which the test computes directly: one unit has the value
+// 0, and all others have the value 1.
 func TestMeanErrorOfADominantShare(t *testing.T) {
 	const n = 5
 	share := (1 + math.Sqrt(1-n*(1-(n-1)/leastUnits))) / n // its units count as leastUnits

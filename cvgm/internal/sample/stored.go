@@ -22,8 +22,7 @@ var mostDense atomic.Int64
 
 func init() { mostDense.Store(denseFeatures) }
 
-// SetDenseFeatures is a function for tests. Prepared rows with up to some number of features are
-// dense. SetDenseFeatures changes this number and returns the old number.
+// SetDenseFeatures replaces the number denseFeatures during a test. It returns the old number.
 func SetDenseFeatures(n int) (oldNumber int) { return int(mostDense.Swap(int64(n))) }
 
 // MostStored returns the largest number of features that p stores for a row. If prepared rows are
@@ -68,10 +67,10 @@ func Widest(p any) string {
 	return ""
 }
 
-// Views reports whether l reads rows in place. If p is nil, these are the rows of d. Otherwise they
-// are the stored entries of the features that p makes from the rows of d. A matrix that is not
-// sparse is treated as dense. The parameter countRows returns the number of rows with a weight
-// above 0. It is called only for a dense X.
+// Views reports whether l reads its training rows in place, without a copy. If p is nil, these are
+// the rows of d. Otherwise they are the features that p makes from the rows of d, if p stores only
+// some entries. A matrix that is not sparse is treated as dense. The parameter countRows returns
+// the number of rows with a weight above 0. It is called only for a dense X.
 func Views(l learn.Learner, d learn.Data, p any, countRows func() int) bool {
 	v, ok := l.(learn.ViewLearner)
 	switch {

@@ -6,15 +6,16 @@ import (
 	"cvgm/cvgm/internal/args"
 )
 
-// A Triangle stands for many rows of few features in sums of squared errors: it has one row for each
-// feature, and one more. Let A be the matrix of the features and labels, with each row multiplied by
-// the square root of its weight. The triangle is the R of A = QR, made by Householder reflections, so
-// that ‖A·v‖ = ‖R·v‖ for each v. The errors of both by rounding are of the size ε·Σ_j ‖a_j‖·|v_j| for
-// the columns a_j of A.
+// A Triangle replaces many rows of few features in sums of squared errors. It has only one row for
+// each feature, and one more. Let A be the matrix of the features and labels, with each row
+// multiplied by the square root of its weight. The triangle is the R of A = QR, computed by
+// Householder reflections. Then ‖A·v‖ = ‖R·v‖ for each v. The rounding errors of both norms are of
+// the size ε·Σ_j ‖a_j‖·|v_j|, for the columns a_j of A.
 type Triangle struct {
 	m int
-	// The rows go in pairs. Rows i and i+1, for an even i, have their entries from column i on, one row
-	// after the other: features, then the label. A last row without a partner has one of zeros.
+	// The slice r stores the rows in pairs i and i+1, for each even i. Of both rows, it stores the
+	// entries from column i on. The last column is the label. If the number of rows is odd, a row
+	// of zeros follows.
 	r     []float64
 	total float64 // weight of the rows
 }
@@ -82,12 +83,13 @@ func (t *Triangle) Reduce(x []float64, m int, y []float64, intercept float64, we
 	return args.AllFinite(t.r)
 }
 
-// leastTriangle is the square of a length that is nothing beside a column of length 1. Smaller squares
-// may have lost digits to underflow.
+// If the square of a column's remaining length is below leastTriangle, the remainder is set to
+// zero. Smaller squares may have lost digits to underflow, and columns have lengths of about 1 at
+// the start.
 const leastTriangle = 1e-290
 
-// reflectColumns sets the entries of the first column after entry i to zero, by a reflection of the
-// entries from i on of all columns.
+// reflectColumns applies a Householder reflection to entry i and the later entries of all columns.
+// In the first column, the reflection sets all entries after entry i to zero.
 func reflectColumns(columns [][]float64, i int) {
 	v := columns[0][i:]
 	square := dot(v, v)
@@ -109,8 +111,8 @@ func reflectColumns(columns [][]float64, i int) {
 	v[0] = length
 }
 
-// dot returns uᵀv, with the same bits on each processor. It sums in four parts, which do not wait for
-// one another.
+// dot returns uᵀv, with the same bits on each processor. It computes four independent partial sums,
+// because a processor can compute these in parallel.
 func dot(u, v []float64) float64 {
 	var a, b, c, d float64
 	k := 0

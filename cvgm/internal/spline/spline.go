@@ -11,9 +11,10 @@ import (
 // Least is the smallest number of cubic B-splines: the number for a single segment.
 const Least = 4
 
-// Penalty returns ZᵀDᵀDZ, where D takes the second differences of neighbouring weights. The
-// parameter weightCount is the number of weights. The penalty is on all functions of a column's
-// features except linear functions. The linear functions are the multiples of one function.
+// Penalty returns ZᵀDᵀDZ for weightCount B-splines. The columns of Z are an orthonormal basis of
+// the weights with the sum 0, and D takes second differences of neighbouring weights. Only the
+// linear functions have the penalty 0. Because of the sum 0, they are the multiples of one
+// function.
 func Penalty(weightCount int) *mat.SymDense {
 	z, difference := mat.NewDense(weightCount, weightCount-1, nil), mat.NewDense(weightCount-2, weightCount, nil)
 	n, root := float64(weightCount), math.Sqrt(float64(weightCount))
