@@ -12,10 +12,10 @@ type BayesRule struct {
 	score, label func(x0, x1 float64) float64
 }
 
-// Score returns P(y=+1 | x) − P(y=−1 | x), which is a number from −1 to +1. The sign of the score
-// is the more likely label. The absolute value of the score measures the certainty of this label.
-// If both classes have density 0 at x, the score is 0. If a coordinate is NaN, the score is NaN.
-// Score panics unless x has two entries.
+// Score returns P(y=+1 | x) − P(y=−1 | x), which is a number from −1 to +1. Its sign is the more
+// likely label, and its absolute value is the certainty of this label. If both classes have density
+// 0 at x, the score is 0. If a coordinate is NaN, the score is NaN. Score panics unless x has two
+// entries.
 func (b *BayesRule) Score(x []float64) float64 {
 	if b.noPoint(x) {
 		return math.NaN()
@@ -49,8 +49,8 @@ func (b *BayesRule) SampleAccuracy(d Data) float64 {
 	return float64(right) / float64(len(d.Y))
 }
 
-// noPoint reports whether a coordinate of x is NaN. It panics if b is the zero value, and also if x
-// does not have two entries.
+// noPoint reports whether a coordinate of x is NaN. It panics if b is the zero value, or if x does
+// not have two entries.
 func (b *BayesRule) noPoint(x []float64) bool {
 	if b.score == nil {
 		panic("synth: BayesRule: the zero value is not a rule; use Rings.Bayes or XOR.Bayes")

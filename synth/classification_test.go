@@ -19,8 +19,8 @@ type classificationGolden struct {
 }
 
 // TestPublishedRings reproduces the draws of the published experiment: 60 training points, 1000
-// test points, and then the 256 splits. The Bayes accuracy .915 on this test set is a result of the
-// published code.
+// test points, and then the 256 splits. The published code prints the Bayes accuracy .915 for this
+// test set.
 func TestPublishedRings(t *testing.T) {
 	var golden classificationGolden
 	readJSON(t, "rings.json.gz", &golden)
@@ -123,7 +123,7 @@ func problems() []problem {
 
 // TestBayes checks a rule on a large sample. The accuracy in the sample is near Accuracy. The score
 // is calibrated: it is the mean label of points with similar scores. The mean absolute score is
-// therefore 2·Accuracy − 1.
+// 2·Accuracy − 1.
 func TestBayes(t *testing.T) {
 	const n = 200_000
 	for _, p := range problems() {

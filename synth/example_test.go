@@ -73,8 +73,8 @@ func ExampleArgError() {
 }
 
 func ExampleRegression() {
-	// With effective rank 2, the singular values decrease quickly to a tail. The tail is a tenth of
-	// the profile.
+	// With effective rank 2, the singular values decrease quickly, except for a slowly decreasing
+	// tail with the weight .1.
 	d, _, err := synth.MakeRegression(synth.NewStream(0, "data"), synth.Regression{
 		Samples: 50, Features: 6, EffectiveRank: 2, TailStrength: .1,
 	})

@@ -37,27 +37,27 @@ func readJSON(t testing.TB, name string, v any) {
 }
 
 // wantClose fails the test unless got and want differ by at most tol·(1+|want|) in every entry. Its
-// errors begin with what, the name of the numbers.
-func wantClose(t testing.TB, what string, got, want []float64, tol float64) {
+// errors begin with the argument quantity, the name of the numbers.
+func wantClose(t testing.TB, quantity string, got, want []float64, tol float64) {
 	t.Helper()
 	if len(got) != len(want) {
-		t.Fatalf("%s: %d numbers, want %d", what, len(got), len(want))
+		t.Fatalf("%s: %d numbers, want %d", quantity, len(got), len(want))
 	}
 	for i, w := range want {
 		if d := math.Abs(got[i] - w); !(d <= tol*(1+math.Abs(w))) {
-			t.Fatalf("%s[%d] = %v, want %v (difference %.3g)", what, i, got[i], w, d)
+			t.Fatalf("%s[%d] = %v, want %v (difference %.3g)", quantity, i, got[i], w, d)
 		}
 	}
 }
 
 // wantRows is wantClose for the rows of a matrix.
-func wantRows(t testing.TB, what string, got *mat.Dense, want [][]float64, tol float64) {
+func wantRows(t testing.TB, quantity string, got *mat.Dense, want [][]float64, tol float64) {
 	t.Helper()
 	if r, c := got.Dims(); r < len(want) || c != len(want[0]) {
-		t.Fatalf("%s is %d×%d, want %d×%d", what, r, c, len(want), len(want[0]))
+		t.Fatalf("%s is %d×%d, want %d×%d", quantity, r, c, len(want), len(want[0]))
 	}
 	for i, row := range want {
-		wantClose(t, what, got.RawRowView(i), row, tol)
+		wantClose(t, quantity, got.RawRowView(i), row, tol)
 	}
 }
 

@@ -30,8 +30,8 @@ func (g *mt19937) seed(seed uint32) {
 func (g *mt19937) seedSlice(key []uint32) {
 	g.seed(19650218)
 	i := 1
-	// mix replaces word i of the state and then steps to the next word. At the end of a round, it
-	// copies the last word to word 0.
+	// mix replaces word i of the state and increases i. After the last word, it copies this word to
+	// word 0 and continues at word 1.
 	mix := func(factor, add uint32) {
 		w := g.state[i-1]
 		g.state[i] = g.state[i] ^ (w^w>>30)*factor + add

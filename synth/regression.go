@@ -39,11 +39,11 @@ type Regression struct {
 //
 //	y = Xw + bias + noise·ε,   ε ~ N(0, I),
 //
-// with N×n features X and n coefficients w. Some coefficients are uniform on [0, 100); their number
-// is the field Informative. The other coefficients are zero. MakeRegression draws in the order of
-// scikit-learn's make_regression: features, coefficients, noise, order of the examples, order of
-// the features. If src is a [NumPy], the data are therefore equal to scikit-learn's data.
-// MakeRegression returns an [ArgError] for invalid options.
+// with N×n features X and n coefficients w. Informative coefficients are uniform on [0, 100), and
+// the others are zero. MakeRegression draws in the order of scikit-learn's make_regression:
+// features, coefficients, noise, order of the examples, order of the features. If src is a [NumPy],
+// the data are therefore equal to scikit-learn's data. MakeRegression returns an [ArgError] for
+// invalid options.
 func MakeRegression(src Source, o Regression) (d Data, coef []float64, err error) {
 	o.Samples = cmp.Or(o.Samples, 100)
 	o.Features = cmp.Or(o.Features, 100)

@@ -11,9 +11,9 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// TestPublishedRegression reproduces the data of the published Table 1. The data is the third data
-// set after seed 0. The first two data sets have another number of informative features. The 128
-// splits are drawn next.
+// TestPublishedRegression reproduces the data of the published Table 1. The generator with the seed
+// 0 first draws two data sets with another number of informative features, then these data, and
+// then the 128 splits.
 func TestPublishedRegression(t *testing.T) {
 	table := synth.Regression{Samples: 1000, Features: 10, Informative: 8, Noise: 100}
 	for _, c := range []struct {
@@ -58,7 +58,7 @@ func scale(x []float64, by float64) {
 }
 
 // TestScikitLearnRegression compares the data with scikit-learn's for several options. It also
-// checks that both have drawn equally many numbers.
+// checks that both have drawn the same number of random numbers.
 func TestScikitLearnRegression(t *testing.T) {
 	var golden []struct {
 		Options struct {

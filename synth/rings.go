@@ -108,8 +108,8 @@ func (o Rings) Bayes() (*BayesRule, error) {
 		return (outer-inner)*(rho-(inner+outer)/2) +
 			math.Log1p(math.Exp(-2*rho*outer)) - math.Log1p(math.Exp(-2*rho*inner))
 	}
-	// At the radius high, the first term of the log ratio is log 2, and the sum of the other two terms
-	// is above −log 2. The log ratio at this radius is therefore positive.
+	// At the radius high, the first term of the log ratio is log 2, and the sum of the other two
+	// terms is above −log 2. So high is above the radius of the circle.
 	low, high := 0., (inner+outer)/2+math.Ln2/(outer-inner)
 	for {
 		mid := low + (high-low)/2

@@ -37,9 +37,9 @@ func (s *Stream) Float64() float64 { return float64(s.pcg.Uint64()>>11) * 0x1p-5
 //
 // The number is a ratio v/u of uniform numbers. A ratio is accepted if the point (u, v) lies in the
 // region v² ≤ −4u² ln u (Kinderman and Monahan, ACM TOMS 3, 1977). For 99 of 100 points, a
-// comparison with two quadratic curves near the edge of the region decides this (Leva, ACM TOMS 18,
-// 1992). The other points need the logarithm. The result itself is one division. The last bit of
-// the logarithm differs between architectures, and affects about one decision in 10¹⁶.
+// comparison with two quadratic curves near the edge of the region is enough (Leva, ACM TOMS 18,
+// 1992). Only the other points need the logarithm. Its last bit differs between architectures,
+// which changes about one decision in 10¹⁶.
 func (s *Stream) NormFloat64() float64 {
 	for {
 		u := 1 - s.Float64() // in (0, 1]

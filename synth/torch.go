@@ -16,8 +16,8 @@ func NewTorch(seed uint64) *Torch {
 }
 
 // uniform returns the next number that uniform_(−bound, bound) draws for a float32 tensor. It
-// scales the low 24 bits of a word and rounds once to float32. PyTorch with fused multiply-add
-// computes the same number. In float64, the product and the sum are exact.
+// scales the low 24 bits of a word and rounds once to float32, like PyTorch with fused
+// multiply-add. In float64, the product and the sum are exact.
 func (t *Torch) uniform(bound float32) float64 {
 	u := float64(t.mt.uint32()&(1<<24-1)) * 0x1p-24
 	return float64(float32(u*float64(2*bound) - float64(bound)))

@@ -12,9 +12,8 @@ import "cmp"
 // and all squares are multiplied by Scale. The zero value has the paper's parameters: its squares
 // have the sides [−3, .6] and [−.6, 3].
 type XOR struct {
-	// Overlap is a ratio of lengths: the length by which a square extends beyond an axis, divided by
-	// the length of the square on the other side of the axis. Overlap must be above 0 and at most 1.
-	// Zero means .2.
+	// Overlap is a ratio of two lengths of a square on the two sides of an axis: the shorter length
+	// divided by the longer one. Overlap must be above 0 and at most 1. Zero means .2.
 	Overlap float64
 	// Scale is a factor of all coordinates. Zero means 3.
 	Scale float64
@@ -88,8 +87,8 @@ func (o XOR) Bayes() (*BayesRule, error) {
 	}
 	edge := (1 - o.Overlap) / (1 + o.Overlap)
 	corners := edge * edge
-	// member returns two numbers, one for each interval: the first is 1 if v lies in I, and otherwise
-	// 0; the second is 1 if v lies in J, and otherwise 0.
+	// member returns two numbers: the first is 1 if v lies in I, and the second is 1 if v lies in
+	// J. Otherwise they are 0.
 	member := func(v float64) (inI, inJ float64) {
 		v /= o.Scale
 		if v >= -1 && v <= o.Overlap {

@@ -12,8 +12,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Zero values are generators. For other software's generators, the zero value has the seed 0. The
-// zero Stream is different from all other streams. The methods may be called in any order.
+// The zero values of all generators can be used. The zero value of NumPy, Python or Torch has the
+// seed 0. The zero Stream is different from all other streams. The methods may be called in any
+// order.
 func TestZeroValuesOfGenerators(t *testing.T) {
 	for name, c := range map[string]struct{ zero, seeded func() []float64 }{
 		"NumPy.Float64":     {func() []float64 { return draw(2000, new(synth.NumPy).Float64) }, func() []float64 { return draw(2000, synth.NewNumPy(0).Float64) }},
@@ -81,8 +82,8 @@ func TestStreamNormalsAreRatiosOfUniforms(t *testing.T) {
 	}
 }
 
-// IntN is uniform even if 2⁶⁴ is not a multiple of n. A biased method with n = 3·2⁶¹ would draw
-// every third number only 2 times while it draws the others 3 times.
+// IntN is uniform even if 2⁶⁴ is not a multiple of n. For n = 3·2⁶¹, a biased method would draw
+// every third number 2 times for every 3 times that it draws each other number.
 func TestStreamIntNHasNoBias(t *testing.T) {
 	if strconv.IntSize < 64 {
 		t.Skip("no int is large enough to show the bias")
