@@ -15,8 +15,8 @@ func setSlope(g []float64, a, b float64) error {
 	return nil
 }
 
-// hostileSearchers returns the contestants, and searchers that contain other searchers. Each of
-// them runs with its stopping rule and without it.
+// hostileSearchers returns the contestants, searchers without Tol or with extreme step sizes, and
+// searchers that contain other searchers.
 func hostileSearchers() []contestant {
 	c := contestants()
 	for _, extra := range []struct {

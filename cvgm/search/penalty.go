@@ -57,10 +57,9 @@ func (p Problem) Plus(weight float64, r Objective) Problem {
 //	r(x) = 1/2n Σ_i ((x_i − c_i)/unit)²
 //
 // Use it for coordinates with a common unit, such as the weights of a network. The penalty itself
-// has no unit. If the distance of every x_i from its centre c_i is unit, the penalty is ½. For the
-// parameters of a learned feature map, the penalty with the centre 0 is weight decay. The parameter
-// unit must be positive. If x differs from c in length, or if c or unit is not finite, each
-// evaluation returns an error.
+// has no unit. It is ½ if |x_i − c_i| = unit for every i. For the parameters of a learned feature
+// map, the penalty with the centre 0 is weight decay. The parameter unit must be positive. If x
+// differs from c in length, or if c or unit is not finite, each evaluation returns an error.
 func SquaredDistance(c []float64, unit float64) Objective {
 	c = slices.Clone(c)
 	err := args.First(

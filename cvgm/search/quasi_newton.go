@@ -23,10 +23,10 @@ import (
 // units of the coordinate's scale. A step can end exactly on a bound. One step may reach or leave
 // many bounds.
 //
-// QuasiNewton requires a box and an exact gradient. If a coordinate starts at 1e-9 of the size at
-// which it affects the loss, the search may leave it there. The scale of such a coordinate is so
-// short that moves within the scale gain less than Tol. In addition to its evaluations, a step
-// costs about a hundred products of vectors.
+// QuasiNewton requires a box and an exact gradient. If a coordinate starts a billion times smaller
+// than the values at which it affects the loss, the search may not move it. The scale of such a
+// coordinate is so short that moves within the scale gain less than Tol. In addition to its
+// evaluations, a step costs about a hundred products of vectors.
 type QuasiNewton struct {
 	// FirstStep limits the first step, and also the first step after each restart. Let the entries
 	// of x and of the step be in units of their scales. The largest entry of the step is then at
@@ -42,8 +42,8 @@ type QuasiNewton struct {
 }
 
 // Search starts at the projection of x0. It yields every evaluation, including the points that the
-// line search rejects. At a kink, restarts of the model hardly lower the loss. If the search gains
-// less than 1e-8 of the loss between two restarts, it ends without Converged.
+// line search rejects. If the search lowers the loss by less than 1e-8 of the loss between two
+// restarts of the model, as happens at a kink, it ends without Converged.
 func (m QuasiNewton) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	settings := args.First(p.box("QuasiNewton"), p.exact("QuasiNewton"), checkFirstStep("QuasiNewton", m.FirstStep),
 		args.BadIf(!(m.MaxStep >= 0), "QuasiNewton.MaxStep", qpdiff.ErrDomain, "use a positive multiple of the scale, or zero for none", "is %v", m.MaxStep),
@@ -105,8 +105,8 @@ func (m QuasiNewton) run(w *searchRun) {
 		return
 	}
 	r := newDescent(m, w)
-	// The search may start at a minimum. The line search then rejects the first step, because no
-	// curvature has determined the length of this step. The rejection confirms that the start is a
+	// If the search starts at a minimum, the first step is too long, because no curvature has
+	// determined its length. The line search rejects the step, which confirms that the start is a
 	// minimum.
 	r.confirmsStart = r.tol > 0 && w.gain(nil) <= r.tol*math.Abs(w.Loss)
 	r.accept()

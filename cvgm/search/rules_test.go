@@ -383,7 +383,7 @@ func TestBoxModelIsSolvedToItsTolerance(t *testing.T) {
 	}
 }
 
-// If CMAES has no Tol, its steps fall to 1e-100 of the first steps, but remain finite numbers.
+// Without Tol, the steps of CMAES shrink to 1e-100 of the first steps. All points remain finite.
 func TestCMAESWithoutTolKeepsFinite(t *testing.T) {
 	serial.Test(t)
 	p := Problem{Objective: func(_, x []float64) (float64, error) { return math.Abs(x[0]) + math.Abs(x[1]), nil }}

@@ -14,8 +14,8 @@ import (
 type unitSearcher struct {
 	Name string
 	Make func(f float64, x []float64) Searcher
-	// Own is true if each coordinate may have its own unit. For other searchers, all coordinates
-	// have the same unit: a step size has one unit, and AdaptiveGradient has one step size.
+	// Own is true if each coordinate may have its own unit. All other searchers have a single step
+	// size, so all coordinates must have the same unit.
 	Own, needsBox bool
 }
 
