@@ -21,9 +21,9 @@ type Normaliser struct {
 	Jump           int // the first feature that is constant and scaled, −1 if there is none
 }
 
-// A column counts as constant if its entries differ by at most constantTol·2⁻⁵²·size·n, where size
-// is the size of the entries and n their number. The error of the computed mean has the same bound,
-// so centring such a column leaves only rounding errors. scikit-learn has the same convention.
+// A column of n entries counts as constant if no entry differs from the first entry v by more than
+// constantTol·2⁻⁵²·n·|v|. This is a bound of the rounding error of the computed mean. scikit-learn
+// has the same convention.
 const constantTol = 1
 
 // Flat is the σ of a constant column: the largest number. Validation rows may have other entries in
