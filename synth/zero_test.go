@@ -99,8 +99,8 @@ func TestStreamIntNHasNoBias(t *testing.T) {
 	}
 }
 
-// Invalid sizes, NaN and infinities in options are refused. A BayesRule without a rule panics with
-// an explanation.
+// Invalid sizes, NaN and infinities in options are refused. The methods of the zero BayesRule panic
+// with an explanation.
 func TestSynthRefusals(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	src := new(synth.Stream)
