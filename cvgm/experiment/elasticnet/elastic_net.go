@@ -74,8 +74,8 @@ type Search struct {
 	// entry i belongs to the model at point i. For the other searches, entry i belongs to the best
 	// of the points 0 to i: the point with the lowest CV loss.
 	TestLoss []float64
-	// Improvements is a number of points. At each of these points, the CV loss is lower than at all
-	// points before.
+	// Improvements is the number of points at which the CV loss is lower than at all earlier
+	// points.
 	Improvements int
 }
 
@@ -129,16 +129,15 @@ func (p ElasticNetParams) Stepper(ctx context.Context) (*experiment.Stepper, err
 	return &experiment.Stepper{Setup: s, Searcher: p.Gradient(math.MaxInt)}, err
 }
 
-// ReferenceLosses returns two test losses. The result leastSquaresFit is the loss of the
-// least-squares fit, which is an elastic net without penalties. The result trueCoefficients is the
-// loss of the coefficients Coef, which made the labels.
+// ReferenceLosses returns the test losses of the least-squares fit, which is an elastic net without
+// penalties, and of the true coefficients Coef.
 func ReferenceLosses(s *experiment.Setup) (leastSquaresFit, trueCoefficients float64, err error) {
 	leastSquaresFit, err = s.TestLoss(leastSquares)
 	return leastSquaresFit, linearRisk(s.Test, s.Coef, asIs), err
 }
 
-// testSD returns the standard deviation of the test loss over test sets of the present size. It
-// estimates the standard deviation from the scatter of the squared errors in the test set.
+// testSD returns the standard deviation of the test loss over test sets of the same size. It
+// estimates this number from the variation of the squared errors within the test set.
 func testSD(s *experiment.Setup, x []float64) (float64, error) {
 	model, err := s.Model(x)
 	if err != nil {

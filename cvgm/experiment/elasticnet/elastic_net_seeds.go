@@ -36,8 +36,8 @@ func DefaultElasticNetSeeds() ElasticNetSeedsParams {
 func (ElasticNetSeedsParams) Defaults() any { return DefaultElasticNetSeeds() }
 
 // Seeds is the result of the paper's first experiment on fresh data sets from the project's own
-// streams. With many data sets, the differences between the methods of Table 1 are separated from
-// the effect of the seed.
+// streams. Many data sets show which differences between the methods of Table 1 do not depend on
+// the seed.
 type Seeds struct {
 	Params  ElasticNetSeedsParams
 	Methods []Method // CVGM first
@@ -218,7 +218,7 @@ func (p ElasticNetSeedsParams) seed(ctx context.Context, seed uint64) (losses se
 }
 
 // descend stores the loss of CVGM at its start, after p.Steps steps and after p.LongSteps steps. If
-// the descent ends earlier, the loss of its last step takes the place of these losses.
+// the descent ends earlier, it stores the loss of the last step instead.
 func (p ElasticNetSeedsParams) descend(ctx context.Context, s *experiment.Setup, put func(method int, lambda []float64, loss float64) error) error {
 	for step, err := range s.Search(ctx, p.Gradient(max(p.LongSteps, p.Steps))) {
 		if err != nil {

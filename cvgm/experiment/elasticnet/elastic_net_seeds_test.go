@@ -46,7 +46,7 @@ func TestElasticNetSeedsFillEverySlotWithTheRightPoint(t *testing.T) {
 }
 
 // The minimum is at most the CV loss of each method. The lowest point of a grid is a point of this
-// grid. If the minimum is strictly inside the box, the data set does not count as outside.
+// grid. A data set whose minimum is strictly inside the box does not count as outside.
 func TestElasticNetMinimumAndBoxes(t *testing.T) {
 	p := fewSeeds()
 	p.Evaluations = 60

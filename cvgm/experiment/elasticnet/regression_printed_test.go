@@ -7,8 +7,8 @@ import (
 	"cvgm/cvgm/experiment"
 )
 
-// If nothing depends on the unit of the labels, the two ways to draw the labels differ only by the
-// unit. The coefficients of the second call are different.
+// For quantities that do not depend on the unit of the labels, the two ways to draw the labels give
+// the same results. A second call draws other coefficients.
 func TestRegressionPrinted(t *testing.T) {
 	p := DefaultRegressionPrinted()
 	p.Seeds, p.Steps = 3, 2
