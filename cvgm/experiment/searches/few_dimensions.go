@@ -179,8 +179,8 @@ func (p FewDimensionsParams) carry(dataSet int) (float64, error) {
 	return carries(squares), nil
 }
 
-// carries returns a share of the numbers in v: the smallest share that adds up to nine tenths of
-// the total.
+// carries returns the smallest number of entries of v whose sum is at least nine tenths of the
+// total, divided by the number of all entries.
 func carries(v []float64) float64 {
 	const most = .9 * (1 - 1e-12) // below .9, because the sum of equal numbers is rounded
 	sorted := slices.Sorted(slices.Values(v))

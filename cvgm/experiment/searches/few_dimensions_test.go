@@ -23,8 +23,8 @@ func TestCarries(t *testing.T) {
 }
 
 // If only one hyperparameter affects the loss, the other hyperparameters do not change the lowest
-// loss on the grid. Random search draws a new value of the first hyperparameter at each of its
-// points. Its lowest loss is therefore not higher than the lowest loss on the grid.
+// loss on the grid. Random search has a new value of the first hyperparameter at each of its
+// points. Here it finds a loss that is at least as low.
 func TestFewDimensionsGridHasTheValuesOfOneAxis(t *testing.T) {
 	p := DefaultFewDimensions()
 	p.Groups, p.DataSets, p.Points = []int{1}, 2, 1

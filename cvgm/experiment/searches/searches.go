@@ -102,7 +102,7 @@ type Method struct {
 	Median []float64
 }
 
-// Within counts data sets among the first n: the data sets on which the searcher reaches the
+// Within returns the number of data sets, among the first n, on which the searcher reaches the
 // minimum within the given number of evaluations.
 func (m Method) Within(evaluations, n int) int {
 	count := 0
@@ -385,8 +385,9 @@ func (p SearchesParams) descend(eval func([2]float64) float64, lowest float64, a
 				try(centre[0]+spacing[0]*float64(a)/half, centre[1]+spacing[1]*float64(b)/half)
 			}
 		}
-		// The loss has creases. Along a crease, a grid would move slowly, so a move is doubled as
-		// long as the loss decreases. The grid is refined only if the move gains almost nothing.
+		// Along a kink of the loss, steps from grid to grid would be short. The step is therefore
+		// doubled as long as the loss decreases. The grid is refined only if the step gains almost
+		// nothing.
 		for dx, dy := at[0]-centre[0], at[1]-centre[1]; dx != 0 || dy != 0; dx, dy = 2*dx, 2*dy {
 			if !try(at[0]+dx, at[1]+dy) {
 				break

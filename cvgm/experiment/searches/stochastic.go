@@ -188,7 +188,7 @@ func (p StochasticParams) cell(ctx context.Context, dataSet int) (c stochasticCe
 	return c, nil
 }
 
-// A fitter fits a model to examples. Its parameter weight is the weight of the outer penalty.
+// A fitter fits a model to examples. Its argument is the weight of the outer penalty.
 type fitter func(ctx context.Context, d learn.Data, weight float64) (*cvgm.Model, error)
 
 // risk fits a model to all training examples, and returns the risk of the model on the test
@@ -202,9 +202,8 @@ func risk(ctx context.Context, s *experiment.Setup, fit fitter, weight float64) 
 }
 
 // penalised appends the risk at each weight of the penalty to risks. It also returns the risks at
-// two weights, which nested risks choose. The first is the weight with the lowest nested risk. The
-// second is the largest weight whose nested risk is within one standard error of the lowest nested
-// risk.
+// two of these weights: at the weight with the lowest nested risk, and at the largest weight whose
+// nested risk is within one standard error of the lowest.
 func (p StochasticParams) penalised(ctx context.Context, s *experiment.Setup, dataSet int, risks *[]float64, fit fitter) (twoRisks [2]float64, err error) {
 	for _, w := range p.Weights {
 		at, err := risk(ctx, s, fit, w)

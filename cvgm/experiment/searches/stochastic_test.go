@@ -60,8 +60,8 @@ func TestStochasticTrial(t *testing.T) {
 	}
 }
 
-// With a larger weight, the penalty keeps the network's weights nearer to their start. With a very
-// large weight, the risk is the risk of the start.
+// With a larger penalty, the weights of the network stay nearer to their start. With a very large
+// penalty, the risk is the risk at the start.
 func TestOuterPenaltyHoldsTheStart(t *testing.T) {
 	p := DefaultStochastic()
 	p.Rings.Train, p.Rings.Test, p.Rings.K, p.Rings.Hidden, p.Steps = 40, 50, 8, []int{4}, 60
