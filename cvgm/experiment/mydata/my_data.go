@@ -86,7 +86,8 @@ func (p MyDataParams) csv() (c table.CSV, err error) {
 	return c, err
 }
 
-// comma returns the character between fields, or 0 if the first lines of the file decide it.
+// comma returns the character between fields, or 0 if it is to be found from the first lines of the
+// file.
 func (p MyDataParams) comma() (rune, bool) {
 	switch p.Comma {
 	case "":

@@ -224,8 +224,8 @@ func meanDifference(a, b, weights []float64) (mean, se float64) {
 }
 
 // mixedSplits returns the training rows of each split in a random order. The classes, and the rows
-// of weight 0, are spread evenly over the order. So the first rows of the order, however many, have
-// about the same shares of each class and of rows of weight 0 as all rows.
+// of weight 0, are spread evenly over the order. Any number of first rows then has about the same
+// share of each class, and of rows of weight 0, as all rows.
 func (p MyDataParams) mixedSplits(tuned *tune.Tuned) [][]int {
 	d := tuned.Config.Data
 	classes := tuned.ClassModels != nil || allSigns(d.Y)
@@ -296,7 +296,7 @@ func modelsOf(one *cvgm.Model, classes []*cvgm.Model) []*cvgm.Model {
 	return []*cvgm.Model{one}
 }
 
-// fitRows fits the learner to some rows, and returns the model of each class, or the one model.
+// fitRows fits the learner to some rows. It returns one model, or a model for each class.
 func fitRows(ctx context.Context, cv *cvgm.CV, tuned *tune.Tuned, rows []int, hyper []float64) ([]*cvgm.Model, error) {
 	if tuned.ClassModels != nil {
 		return cv.FinalClasses(ctx, rows, hyper)
@@ -305,8 +305,8 @@ func fitRows(ctx context.Context, cv *cvgm.CV, tuned *tune.Tuned, rows []int, hy
 	return []*cvgm.Model{m}, err
 }
 
-// perDeviation returns the coefficients of m per standard deviation of the features. fullModel is
-// fitted to all rows, and has the standard deviations.
+// perDeviation returns the coefficients of m per standard deviation of the features. The standard
+// deviations come from fullModel, which is fitted to all rows.
 func perDeviation(m, fullModel *cvgm.Model) []float64 {
 	c := slices.Clone(m.Theta[:len(m.Std)])
 	for k := range c {

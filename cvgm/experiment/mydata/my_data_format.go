@@ -32,8 +32,9 @@ func columnFormats[F any](parameter string, entries []string, like string, forma
 	return all, nil
 }
 
-// numberFormat reads a format of numbers from words. The words are point or comma for the decimal
-// sign, a unit, and other units with their sizes in multiples of the unit, such as g:0.001.
+// numberFormat reads a format of numbers from words. The word point or comma is the decimal sign. A
+// word without a colon is the unit. A word such as g:0.001 is another unit with its size in
+// multiples of the unit.
 func numberFormat(text string) (n table.Number, ok bool) {
 	for _, word := range strings.Fields(text) {
 		unit, size, other := strings.Cut(word, ":")

@@ -206,8 +206,8 @@ func (c *Curve) evaluate(eval func(x []float64) (loss, se float64, err error), t
 	return nil
 }
 
-// noticeable is a share of the lowest CV loss of the search. A CV loss that is lower by at least
-// this share, at a point outside of the search, is reported.
+// If a point outside of the search has a CV loss below the lowest CV loss of the search, by at
+// least the share noticeable, it is reported.
 const noticeable = 1e-2
 
 // finalDescent returns points of the descent that ends with the lowest CV loss. It skips the points

@@ -24,7 +24,8 @@ type Path struct {
 	NonzeroTuned int         // this number at Tuned
 }
 
-// pathFeatures is the largest number of features in a Path. A reader can follow so many lines.
+// pathFeatures is the largest number of features in a Path. A reader cannot distinguish more lines
+// in one figure.
 const pathFeatures = 8
 
 // paths returns a path for each model of the search's winner. The winner has one model, or one

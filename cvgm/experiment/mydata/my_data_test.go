@@ -38,8 +38,8 @@ func myFile(t *testing.T, text string) MyDataParams {
 	return p
 }
 
-// plants returns a CSV of 60 rows with two numeric columns. It has the given number of kinds, each
-// near one corner of the plane.
+// plants returns a CSV of 60 rows with two numeric columns. It has the given number of classes,
+// each near one corner of the plane.
 func plants(kinds int) string {
 	src := synth.NewStream(4, "plants")
 	text := "length,width,kind\n"
@@ -94,16 +94,16 @@ func TestMyDataHouses(t *testing.T) {
 	if len(m.FoldCoefficients) != 10 || len(m.FoldCoefficients[9]) != len(m.Coefficients) || len(m.PerUnit) != len(m.Coefficients) {
 		t.Errorf("%d folds, %d coefficients, %d in units of the file", len(m.FoldCoefficients), len(m.Coefficients), len(m.PerUnit))
 	}
-	// A fit without a tenth of the rows is near the fit to all rows. Its coefficients scatter
-	// around the coefficients of the fit to all rows.
+	// Fits without a tenth of the rows have coefficients near the coefficients of the fit to all
+	// rows, but not equal to them.
 	at := slices.Index(m.Features, "area")
 	for _, fold := range m.FoldCoefficients {
 		if c := m.Coefficients[at]; math.Abs(fold[at]-c) > .2*c || fold[at] == c {
 			t.Errorf("coefficients of area %v in a fold, %v of all", fold[at], c)
 		}
 	}
-	// At the tuned value, the path has the coefficients of the model, the largest first. At the upper
-	// bound only rounding is left.
+	// At the tuned value, the path has the coefficients of the model, the largest first. At the
+	// upper bound, they are 0 up to rounding.
 	path := m.Path
 	tuned := slices.Index(path.At, path.Tuned)
 	if path.Hyper != "λ1" || tuned < 0 || len(path.At) != 42 || len(path.Features) != pathFeatures || m.Features[path.Features[0]] != "area" || path.Nonzero[40] != 1 || math.Abs(path.Coefficients[0][41]) > rounding*m.Coefficients[at] {
@@ -118,7 +118,8 @@ func TestMyDataHouses(t *testing.T) {
 	if n := nonzero(m.Coefficients); path.NonzeroTuned != n || path.Nonzero[tuned] != n {
 		t.Errorf("%d and %d coefficients are not 0, in the model %d", path.NonzeroTuned, path.Nonzero[tuned], n)
 	}
-	// At all training rows, the learning curve is the CV loss. With fewer rows, the loss is higher.
+	// The learning curve ends at the CV loss, which is the loss with all training rows. With fewer
+	// rows, the loss is higher.
 	if l := m.Learning; len(l.Loss) != 4 || l.Rows[3] != 72 || l.Rows[0] != 9 || !(l.Loss[0] > l.Loss[3]) {
 		t.Errorf("%+v", l)
 	} else {
@@ -351,8 +352,8 @@ func TestMyDataRefuses(t *testing.T) {
 	}
 }
 
-// Each parameter for columns has the effect of the field of the library, in the form of a command
-// line.
+// Each parameter for columns sets the field of the library with the same effect, from a text on the
+// command line.
 func TestMyDataColumnParameters(t *testing.T) {
 	const text = ",code,price,weight,sold,w,kind,y\n" +
 		"1,10,\"1,5 €\",1200 g,03/04/2025,1,0,0\n2,20,\"2,5 €\",1.5 kg,04/04/2025,2,1,1\n3,10,\"4,0 €\",800 g,05/05/2025,1,0,0\n4,30,-,2 kg,06/06/2025,1,1,1\n" +
@@ -376,8 +377,8 @@ func TestMyDataColumnParameters(t *testing.T) {
 	}
 }
 
-// The warnings include each choice that the file does not settle, with the parameter that overrules
-// the choice.
+// If the file does not determine a choice, there is a warning with the parameter that overrules the
+// choice.
 func TestMyDataWarnsOfUncertainColumns(t *testing.T) {
 	text := "id,street,sold,y\n"
 	for i := range 24 {
@@ -577,8 +578,8 @@ func (c *looked) Err() error {
 	return nil
 }
 
-// A run whose context ends has no result, wherever the run is: a fit that has ended must not become
-// a gap in a curve.
+// A run whose context ends has no result, wherever the run is. A fit that was cancelled must not
+// look like a failed fit.
 func TestMyDataEndsWithItsContext(t *testing.T) {
 	for kinds, learner := range map[int]string{2: "sparse_logistic", 3: "auto"} {
 		p := myFile(t, plants(kinds))
