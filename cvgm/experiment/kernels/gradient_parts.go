@@ -57,8 +57,7 @@ type GradientPath struct {
 	Variant  Variant
 	Train, K int
 	At       []GradientParts // before the first step, and after each number of steps in Budgets
-	// Learned compares the test errors at both ends of the path: the error at the end minus the
-	// error at the start.
+	// Learned is the test error at the end of the path minus the test error at its start.
 	Learned experiment.Comparison
 }
 
@@ -77,7 +76,7 @@ type GradientParts struct {
 
 // partsCell holds the path along one direction on one data set. The field At has an entry for each
 // number of steps at which the path is measured. An entry lists the test error, the CV loss, and
-// the other numbers of GradientParts in their order.
+// the other fields of GradientParts in their order.
 type partsCell struct{ At [][partsNumbers]float64 }
 
 const partsNumbers = 9

@@ -71,9 +71,9 @@ func (r *Run) LastLoss() float64 { return experiment.FromEnd(r.CVLoss, 2) }
 func (r *Run) FinalAccuracy() float64 { return experiment.FromEnd(r.Accuracy, 1) }
 
 // In the perturbed run, the initial weights are larger by the factor 1 + perturbation. This change
-// is far above one rounding error, and far below every visible change of a result. A run is stable
-// while its CV loss differs by at most stableTol from the CV loss of the perturbed run. stableTol
-// is about the precision with which the published code prints losses.
+// is far above one rounding error, and too small to be visible in a result. A run is stable while
+// its CV loss differs by at most stableTol from the CV loss of the perturbed run. stableTol is
+// about the precision with which the published code prints losses.
 const (
 	perturbation = 1e-12
 	stableTol    = 1e-4
@@ -203,8 +203,8 @@ func (p LearnedKernel) runVariant(ctx context.Context, v Variant, draw drawKerne
 	return run, nil
 }
 
-// hasManifold reports whether the result contains the manifold after the given step. If a number in
-// ManifoldSteps exceeds the number of steps, the last step takes its place.
+// hasManifold reports whether the result contains the manifold after the given step. A number in
+// ManifoldSteps above the number of steps stands for the last step.
 func (p LearnedKernel) hasManifold(step int) bool {
 	return slices.ContainsFunc(p.ManifoldSteps, func(shown int) bool { return min(shown, p.Steps) == step })
 }

@@ -178,8 +178,8 @@ func TestLearnedKernelsGiveThePrintedNumbers(t *testing.T) {
 	casetest.Near(t, "XOR: Bayes rule", xor.Bayes.Population, 13./18, 1e-15)
 }
 
-// The published "Bayes accuracy" of XOR compares predictions in {0, 1} with labels in {−1, +1}. By
-// this error, each label −1 counts as predicted correctly.
+// The published "Bayes accuracy" of XOR compares predictions in {0, 1} with labels in {−1, +1}.
+// Because of this error, every example with the label −1 counts as correct.
 func TestXORPublishedBayesAccuracyIsThatOfItsBug(t *testing.T) {
 	xor, _, err := DefaultXOR().Draw()
 	if err != nil {
