@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// chance returns an upper bound of the probability of a wrong decision. It assumes that the
-// decision is wrong, and that the true value is as near to the estimate as this allows. This true
-// value is the bound of the rule, or the bound ± the smallest difference that matters. The returned
-// number is then the probability of an estimate that is at least as decisive as the present
-// estimate. If the measurement is not decided, or if there are no repetitions, chance returns NaN.
+// chance returns an upper bound of the probability of a wrong decision. If the decision is wrong,
+// the true value that is nearest to the estimate is the bound of the rule, or the bound ± the
+// smallest difference that matters. For this true value, chance returns the probability of an
+// estimate that is at least as decisive as the present estimate. If the measurement is not decided,
+// or if there are no repetitions, chance returns NaN.
 func (m *Measurement) chance() float64 {
 	r, e := m.rule, m.testedEstimate()
 	if !e.Repeated() || m.Verdict == NotDecided || m.Verdict == NotTestable || m.timed {
@@ -29,16 +29,15 @@ func (m *Measurement) chance() float64 {
 	return max(beyond(r.low), beyond(r.high)) // the larger one belongs to the nearer bound, also from outside
 }
 
-// A Reckoning describes how many verdicts may be wrong by chance. With many rows of measurements,
-// some verdicts may be wrong.
+// A Reckoning describes how many verdicts on many rows of measurements may be wrong by chance.
 type Reckoning struct {
 	Decided int // number of rows that repetitions have decided
 	// Chance is an upper bound of the expected number of wrong decisions among the decided rows.
 	// The expected number equals this bound if all true values lie on the border between two
 	// decisions.
 	Chance float64
-	// Opened lists rows that are decided without a correction, but not after Holm's correction for
-	// the number of rows.
+	// Opened lists the rows that are decided without a correction, but undecided after Holm's
+	// correction for the number of rows.
 	Opened []string
 	// Draws is the number of draws. Verdicts is the number of verdicts on single draws. A verdict
 	// on a single draw is a flip if it differs from the verdict on all draws together. Flips is the

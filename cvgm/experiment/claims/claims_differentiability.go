@@ -68,7 +68,7 @@ func (all *measurements) unrolled(r *differentiability.UnrolledResult) {
 // worstDerivative returns the largest error of the derivatives in one input, or in all inputs if
 // input is "". The result maxDistance is the largest relative distance of a derivative from its
 // best finite difference. The result control is the smallest relative distance of a derivative from
-// the finite difference in the next input. The result n is the number of derivatives.
+// a finite difference in a wrong input. The result n is the number of derivatives.
 func worstDerivative(r *differentiability.DerivativeChecks, input string) (maxDistance, control experiment.Estimate, n int) {
 	maxDistance, control = on(experiment.Positive, once(0)), on(experiment.Positive, once(math.Inf(1)))
 	for i, c := range r.Checks {

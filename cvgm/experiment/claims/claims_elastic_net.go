@@ -49,8 +49,7 @@ func (all *measurements) elasticNet(r *elasticnet.Result) {
 		Remark: erratum}, countRule(float64(r.Params.Features)).or(Slip))
 }
 
-// lowestAt returns a sentence about a long run. It gives the step of the run at which the test loss
-// is lowest.
+// lowestAt returns a sentence with the step of a long run at which the test loss is lowest.
 func lowestAt(loss []float64) string {
 	if len(loss) == 0 {
 		return ""
@@ -58,7 +57,7 @@ func lowestAt(loss []float64) string {
 	return fmt.Sprintf("Of %d steps the test loss is lowest at step %d.", len(loss), 1+slices.Index(loss, slices.Min(loss)))
 }
 
-// onOtherData holds remarks. They compare the order of the methods in Table 1 with their order on
+// onOtherData holds remarks that compare the order of the methods in Table 1 with their order on
 // fresh data.
 var onOtherData = byVerdict{
 	ifHolds: "Table 1's order holds on other data.",

@@ -102,9 +102,9 @@ func (all *measurements) gradientParts(r *kernels.GradientPartsResult) {
 		ofAllSets)
 }
 
-// nearBayes returns a rule for accuracies on the rings. An accuracy must be near the accuracy of
-// the Bayes rule. The argument lineAccuracy is the accuracy of the best line. The required accuracy
-// is the accuracy of the Bayes rule, minus a quarter of the difference between the two accuracies.
+// nearBayes returns a rule for accuracies on the rings that are near the accuracy of the Bayes
+// rule. The argument lineAccuracy is the accuracy of the best line. The rule requires the accuracy
+// of the Bayes rule, minus a quarter of the difference between the Bayes rule and the best line.
 // Both accuracies are exact.
 func nearBayes(d kernels.RingsData, lineAccuracy float64) rule {
 	bayes, err := d.Rings().Bayes()

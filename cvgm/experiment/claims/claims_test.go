@@ -30,8 +30,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// scramble sets every float of the value v to a random number. It fills empty slices with so many
-// entries that all readers find theirs.
+// scramble sets every float of the value v to a random number. It makes empty slices long enough
+// for every index that the claims use.
 func scramble(v reflect.Value, rng *rand.Rand) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -130,8 +130,7 @@ func fakeResults(seed uint64) Results {
 	r.ElasticNet.Params.Train, r.Rings.Params.Test = 30+int(seed), 1000
 	r.ElasticNet.Params.Samples = 1000 + int(seed)
 	r.Learning.Loss.Methods[1].Test.Mean = -1 // the lowest, so the best
-	// The texts of the claims contain the following values. Both sets of results therefore have the
-	// same values here.
+	// The texts of the claims contain the following values, so they are the same for every seed.
 	for i := range r.Unrolled.ByRate {
 		r.Unrolled.ByRate[i].Rate = .1 * float64(i)
 	}
@@ -272,8 +271,8 @@ func TestClaimsThatDoNotHoldHaveARemark(t *testing.T) {
 	}
 }
 
-// Every rule can fail, even the rule of an aside. It does not confirm the measurement itself, or it
-// does not confirm a case in which the sentence is false.
+// Every rule can fail, even the rule of an aside: it rejects the measurement itself, or the
+// control, a case in which the sentence is false.
 func TestEveryRuleCanFail(t *testing.T) {
 	serial.Test(t)
 	fails := []Verdict{Differs, PaperError, Slip}
@@ -496,8 +495,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// A bound that is measured on the same data has an error of its own. The difference between the
-// estimate and the bound is paired, so that errors that both have in common cancel.
+// A measured bound also has an error. If it is measured on the same data as the estimate, the test
+// uses paired differences, in which common errors cancel.
 func TestMeasuredBoundsEnterPaired(t *testing.T) {
 	src := synth.NewStream(1, "bounds")
 	var loss, worst []float64
@@ -721,18 +720,18 @@ func TestFindingsChangeTheirWordsWithTheirVerdicts(t *testing.T) {
 }
 
 // mapOf returns a map of one problem, with two sizes and two numbers of hyperparameters. The test
-// loss of the training gradient is 1. The function change returns the difference of this loss if
-// the search uses the CV gradient, in a cell with few or many examples and few or many
-// hyperparameters. The parameter one is the test loss with one hyperparameter.
-func mapOf(seed uint64, problem string, one, scatter float64, change func(many, large bool) float64) *manyhyper.MapResult {
+// loss of the training gradient is 1. With the CV gradient, the test loss is 1 + lossChange plus
+// noise. The arguments of lossChange state whether a cell has many examples and many
+// hyperparameters. The parameter oneLoss is the test loss with one hyperparameter.
+func mapOf(seed uint64, problem string, oneLoss, scatter float64, lossChange func(many, large bool) float64) *manyhyper.MapResult {
 	src, r := synth.NewStream(seed, "map"), &manyhyper.MapResult{Params: manyhyper.DefaultGradientMap()}
 	for _, n := range []int{8, 60} {
 		for _, hyperparameters := range []int{42, 322} {
 			c := manyhyper.MapCell{MapPlace: manyhyper.MapPlace{Problem: problem, Train: n, Hyperparameters: hyperparameters}}
 			for range 80 {
-				c.Losses.One = append(c.Losses.One, one)
+				c.Losses.One = append(c.Losses.One, oneLoss)
 				c.Losses.Training = append(c.Losses.Training, 1)
-				c.Losses.Many = append(c.Losses.Many, 1+change(n == 60, hyperparameters == 322)+scatter*src.NormFloat64())
+				c.Losses.Many = append(c.Losses.Many, 1+lossChange(n == 60, hyperparameters == 322)+scatter*src.NormFloat64())
 			}
 			r.Cells = append(r.Cells, c)
 		}
@@ -755,8 +754,8 @@ func rowOf(t *testing.T, result any, contains string) *Measurement {
 	return found
 }
 
-// The rows of the map follow its numbers. If a number changes its sign, the verdict and the words
-// of the finding change, too.
+// If a number in the map changes its sign, the verdict on its row and the words of the finding
+// change, too.
 func TestRowsOfTheMapTurnWithItsNumbers(t *testing.T) {
 	helpsFew := func(by float64) func(many, large bool) float64 {
 		return func(many, _ bool) float64 { return choose(many, 0, -by) }

@@ -10,8 +10,8 @@ import (
 	"cvgm/cvgm/experiment/kernels"
 )
 
-// The map called literally holds a remark for each verdict. The verdict judges the sentence about
-// line 4 in its other reading.
+// The paper's sentence about line 4 has a second reading. The map literally holds a remark for each
+// verdict on this reading.
 var literally = map[Verdict]string{
 	Confirmed:   "By that reading, too, the sentence holds.",
 	TooLittle:   "By that reading, too, the sentence holds.",

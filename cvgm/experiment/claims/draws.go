@@ -67,10 +67,9 @@ func RecordOf(claims []Claim) Record {
 	return r
 }
 
-// An estimate counts as unchanged if its change is within these bounds. The bound unmovedError is
-// in standard errors. The bound unmovedSize is for an estimate that is computed once, and is
-// relative to its value. Rounding causes smaller changes. Other data, other splits or other search
-// steps cause larger changes.
+// An estimate counts as unchanged if its change is at most unmovedError standard errors. For an
+// estimate that is computed once, the bound is unmovedSize times its value. Rounding causes smaller
+// changes. Other data, other splits or other search steps cause larger changes.
 const (
 	unmovedError = .1
 	unmovedSize  = 1e-6

@@ -258,8 +258,8 @@ func TestReckon(t *testing.T) {
 	if r.Decided != 3 || math.Abs(r.Chance-.15) > 1e-12 || !slices.Equal(r.Opened, []string{"7a", "7c"}) {
 		t.Errorf("%+v", r)
 	}
-	// Outside of the range of a rule with two bounds, the nearer bound is used. At 2.2 standard
-	// errors from the bound .1, p is .0139.
+	// Outside of the range of a rule with two bounds, p belongs to the nearer bound. At 2.2
+	// standard errors from the bound .1, it is .0139.
 	far := Measurement{Ours: experiment.Estimate{Mean: .1 + 2.2e-3, Margin: 1.96e-3, N: 100000}}
 	far.setRule(equalsRule(0, .1, ""))
 	if far.judge(); far.Verdict != Differs || math.Abs(far.chance()-.0139) > 1e-4 {

@@ -73,8 +73,8 @@ func gradientText(quasiNewton *Measurement, paperStep []*Measurement) string {
 }
 
 // penaltiesText describes two effects: the effect of minimising the CV loss, and the effect of
-// using its gradient. For the second effect, it compares the gradient method with random search in
-// a wide box and in the paper's box.
+// using its gradient. For the second effect, it compares the gradient method with random search,
+// both in a wide box and in the paper's box.
 func penaltiesText(loss *Measurement, gradient, paperBox []*Measurement) string {
 	if loss.Verdict == NotDecided {
 		return "it is open whether the CV loss helps"

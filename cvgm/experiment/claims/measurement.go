@@ -13,13 +13,12 @@ type Measurement struct {
 	// Ours is the measured estimate. A value that is computed only once has N = 1 and no margin. If
 	// nothing can be measured, Mean is NaN.
 	Ours experiment.Estimate
-	// Beyond is Ours minus the bound of the rule, for a bound that is measured on the same data
-	// sets as Ours. It is the mean of the differences on these data sets. For other bounds it is
-	// nil.
+	// Beyond is Ours minus the bound of the rule if the bound is measured on the same data sets as
+	// Ours. It is the mean of the differences on these data sets. Otherwise it is nil.
 	Beyond *experiment.Estimate
 	Rule   string // how the verdict follows from Ours
-	// Smallest is a distance of Ours from the bound of the rule, in the unit of Ours. It is the
-	// smallest distance that matters. Reason explains this number.
+	// If the distance of Ours from the bound of the rule is below Smallest, it does not matter.
+	// Reason explains the choice of this number.
 	Smallest float64
 	Reason   string
 	Judgement

@@ -74,9 +74,9 @@ const (
 // are neither in the ten recorded draws nor in the ten draws after them. Its estimates are in
 // testdata/pilot.csv, and TestPilotHasPower compares them with d. This file holds the experiments
 // whose number of repetitions follows from the pilot. The other rows have older numbers of
-// repetitions. TestRecordedDrawsHavePower checks these rows on the recorded draws. A card marks a
-// row with too few repetitions. For times, the repetitions are the runs of the benchmarks, and
-// there are no draws.
+// repetitions. TestRecordedDrawsHavePower checks these rows on the recorded draws. The cards of the
+// claims mark rows with too few repetitions. For times, the repetitions are the runs of the
+// benchmarks, and there are no draws.
 const Telling = 2 * 1.6448536269514722
 
 func once(v float64) experiment.Estimate {
@@ -107,8 +107,8 @@ type rule struct {
 	ifHolds, ifFails Verdict
 }
 
-// A difference is a change of a quantity: the smallest change that would matter to a reader. It has
-// a reason for its size.
+// A difference is the smallest change of a quantity that would matter to a reader, with the reason
+// for its size.
 type difference struct {
 	size float64
 	why  string
@@ -168,8 +168,8 @@ func asPrinted(q Quoted) rule { return withinRule(q, 0) }
 
 // withinOne returns a rule that requires a rate near the printed number. The rate is a share of n
 // examples. It may differ from the printed number by half a unit of the last printed digit, plus
-// 1/n. Two programs that count on the same test set may differ by one example, because the example
-// lies on the boundary.
+// 1/n. Two programs may differ by one example of the same test set if this example lies on the
+// decision boundary.
 func withinOne(q Quoted, n int) rule {
 	r := withinRule(q, 1/float64(n))
 	r.text = fmt.Sprintf("within one of %d examples of %s", n, q.Paper)
@@ -203,8 +203,8 @@ func belowRule(bound float64, d difference) rule {
 // It is 0, so every difference between the value and its bound matters.
 var computedDifference = difference{0, "the value has no error but rounding"}
 
-// ofAllSets is a rule for a distance in standard deviations, which must be at most 1.96. Of all
-// data sets or test sets, 95 % are within this distance.
+// ofAllSets is a rule for a distance in standard deviations, which must be at most 1.96. This is
+// true of 95 % of all data sets or test sets.
 var ofAllSets = rule{text: "within 1.96 of 0, as 95 % of all sets", low: -1.96, high: 1.96, minSize: difference{1.96, "what 19 of 20 sets stay within"}}
 
 func short(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }
@@ -214,8 +214,8 @@ func withMargin(e experiment.Estimate) string {
 	return fmt.Sprintf("%s ± %s", short(e.Mean), short(e.Margin))
 }
 
-// The paper says that some choices "work well" or are "competitive". The constant quarter is a
-// share of a bad choice's regret. A rule allows this share to a choice of which the paper says so.
+// The paper says that some choices "work well" or are "competitive". A rule requires that the
+// regret of such a choice is at most a quarter of the regret of a bad choice.
 const quarter = .25
 
 // littleOf returns a rule that requires a loss below a quarter of the loss of a bad choice. Both
@@ -342,7 +342,7 @@ func (r rule) judgeSide(m experiment.Estimate, bound float64) Judgement {
 }
 
 // judgeLittle applies a rule to the estimate m. The rule allows at most a share of a bad choice's
-// loss. The Sign of the judgement is the side of 0 on which m lies.
+// loss. The field Sign of the judgement is the side of 0 on which the interval of m lies.
 func (r rule) judgeLittle(m experiment.Estimate, beyond *experiment.Estimate) Judgement {
 	if beyond == nil {
 		d := r.lessBound(m)
