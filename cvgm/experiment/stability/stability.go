@@ -73,9 +73,9 @@ func (p StabilityParams) Check() error {
 }
 
 // Parts holds the parts of the identity for one learner at fixed hyperparameters. Gap and Delta
-// come from separate data, so their errors are independent. If the identity holds, the interval of
-// Difference contains 0 in nineteen of twenty cases. Gap and Delta have no common terms, so their
-// equality is a test of the identity.
+// come from separate data, so their errors are independent, and their equality is a test of the
+// identity. If the identity holds, the interval of Difference contains 0 in nineteen of twenty
+// cases.
 type Parts struct {
 	Hyper          []float64
 	Risk, Training experiment.Estimate // R and R_emp
@@ -191,8 +191,8 @@ func (p StabilityParams) families(regression Population) []stabilityFamily {
 	}
 }
 
-// alongPath follows the path of CVGM. It appends the losses at the steps in PathSteps to r, and
-// returns the cases at these steps.
+// alongPath follows the path of CVGM. At the steps in PathSteps, it appends the losses to r and
+// returns the cases.
 func (p StabilityParams) alongPath(ctx context.Context, s *experiment.Setup, r *Result, regression Population) ([]stabilityCase, error) {
 	var cases []stabilityCase
 	for step, err := range s.Search(ctx, p.Gradient(slices.Max(p.PathSteps))) {
