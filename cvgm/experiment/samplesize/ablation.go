@@ -17,9 +17,8 @@ import (
 
 // AblationParams are the parameters of an experiment that compares a descent of the CV loss with
 // two rivals. The first rival is a descent of the training loss, the loss on the rows to which the
-// learner is fitted. The two descents differ only in the loss: data, learner, searcher, start and
-// number of steps are the same. The second rival is a random search for the lowest CV loss. It uses
-// no gradient.
+// learner is fitted. It has the same data, learner, searcher, start and number of steps. The second
+// rival is a random search for the lowest CV loss. It uses no gradient.
 type AblationParams struct {
 	Seeds        int `help:"data sets of each size of the rings and of XOR" range:"[2,∞)" small:"[2,3]" setting:"%v data sets of each size"`
 	PairSeeds    int `help:"data sets of each problem with two hyperparameters" range:"[2,∞)" small:"[2,4]"`
@@ -243,8 +242,8 @@ func Descents(ctx context.Context, s *experiment.Setup, training search.Objectiv
 	return cv, resubstituted, nil
 }
 
-// randomRisks returns risks after a random search, for each budget up to limit. Each is the risk at
-// the point of the lowest CV loss within the budget.
+// randomRisks returns risks after a random search, for each budget up to limit. The risk for a
+// budget is the risk at the point of the lowest CV loss within this budget.
 func (a ablationProblem) randomRisks(ctx context.Context, s *ablationData, limit int) (risks []float64, err error) {
 	within := slices.DeleteFunc(slices.Clone(a.budgets), func(budget int) bool { return budget > limit })
 	if len(within) == 0 {

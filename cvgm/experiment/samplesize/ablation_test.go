@@ -57,8 +57,8 @@ func fewAblations() AblationParams {
 	return p
 }
 
-// If both descents have the same loss, they end at the same risk. Each part of the result is
-// measured by its own descent.
+// If the CV loss replaces the training loss, both descents end at the same risk. Without the
+// replacement, their losses differ at the start.
 func TestAblationComparesTheTwoGradients(t *testing.T) {
 	p := fewAblations()
 	for _, problem := range p.problems() {

@@ -16,8 +16,8 @@ import (
 
 // network is the neural network with which the paper compares CVGM. It consists of the layers of
 // the kernel, and of one linear unit on the two features of the kernel. All layers are trained
-// together on the training examples. The objective is the mean logistic loss. For labels ±1, the
-// logistic loss is the binary cross entropy of the logit.
+// together on the training examples. The objective is the mean logistic loss, which is the binary
+// cross entropy of the logit for labels ±1.
 type network struct {
 	data learn.Data
 	phi  *cvgm.Perceptron
@@ -93,7 +93,7 @@ func (n *network) predict(params []float64) func(dst []float64, x *mat.Dense) er
 }
 
 // accumulated returns the objective f with a wrong gradient: the sum of all gradients that f has
-// returned so far. A program that never resets its gradients to zero uses such sums.
+// returned so far. A program uses this sum if it never resets its gradients to zero.
 func accumulated(f search.Objective) search.Objective {
 	var total []float64
 	return func(grad, x []float64) (float64, error) {

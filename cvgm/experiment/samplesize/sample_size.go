@@ -88,7 +88,7 @@ const (
 	SizeNetworkPublished
 	SizeNetworkText
 	SizeLogistic
-	// The following methods are the rivals. Only SizeAdamLong is no rival: it is the network of
+	// The following methods are the rivals. Only SizeAdamLong is not a rival but the network of
 	// SizeAdam, trained to convergence.
 	SizeQuadratic
 	SizeMachineCVGM

@@ -123,8 +123,8 @@ func (p SampleSizeParams) cell(ctx context.Context, size, seed int) ([]float64, 
 	return accuracies, err
 }
 
-// hasRivals reports whether the rivals are measured at the given size. They are measured at those
-// sizes that are nearest to an entry of RivalSizes.
+// hasRivals reports whether the rivals are measured at the given size. For each entry of
+// RivalSizes, they are measured at the nearest size.
 func (p SampleSizeParams) hasRivals(size int) bool {
 	last := (p.MaxSize - p.MinSize) / p.SizeStep
 	return slices.ContainsFunc(p.RivalSizes, func(near int) bool {
