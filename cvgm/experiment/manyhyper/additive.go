@@ -63,8 +63,8 @@ func (p AdditiveParams) Check() error {
 	return nil
 }
 
-// leastHouses is the smallest allowed number of training rows of the houses. With so many rows,
-// almost every draw has a value in each column, and all levels in each column of texts.
+// leastHouses is the smallest allowed number of training rows of the houses. With this number of
+// rows, almost every draw has a value in each column, and all levels in each column of texts.
 const leastHouses = 20
 
 // AdditiveResult is the result of Run.

@@ -126,7 +126,7 @@ type LeverRow struct {
 }
 
 // Ratio returns the mean test loss of a row divided by the mean test loss with one hyperparameter.
-// The width of its interval comes from the paired difference of the two losses.
+// Its margin is the margin of the paired difference of the two losses, divided by the second loss.
 func (l Lever) Ratio(row LeverRow) experiment.Estimate {
 	e := row.TestLessOne.Difference.Times(1 / l.Rows[0].Test.Mean)
 	e.Mean++

@@ -28,8 +28,8 @@ func streams(set uint64) func(string) *synth.Stream {
 	return func(purpose string) *synth.Stream { return synth.NewStream(set, "test of many: "+purpose) }
 }
 
-// One hyperparameter, and the same value for all groups, make the same model. A search for many
-// hyperparameters can therefore begin at the end of the search for one.
+// If all groups have the same value, the model is the same as with one hyperparameter. A search for
+// many hyperparameters can therefore begin at the end of the search for one.
 func TestSpreadKeepsTheModel(t *testing.T) {
 	serial.Test(t)
 	p := *casetest.Drawn[LeversParams]("levers")
@@ -75,8 +75,8 @@ func TestLabelsOfProblems(t *testing.T) {
 			t.Errorf("row %d: label %v, want %v", i, y[i], want)
 		}
 	}
-	// With Decay 0, only the first of two bands has coefficients that are not 0. Two rows determine
-	// them.
+	// With Decay 0, only the two coefficients of the first band are not 0. Two rows determine these
+	// coefficients.
 	bands := Banded{Train: 9, Test: 1, Features: 4, Bands: 2, Decay: 0}.problem("bands")
 	train, _ := bands.draw(streams(3))
 	var coef mat.VecDense
@@ -135,7 +135,8 @@ func TestLeversAreTheSameForAnyGOMAXPROCS(t *testing.T) {
 }
 
 // A width for each feature lowers the test loss on Friedman's function. A penalty for each feature
-// raises the test loss on coefficients of one size. The comparison thus shows both signs.
+// raises the test loss on coefficients of one size. The comparison can therefore show both a gain
+// and a loss.
 func TestLeversShowBothSigns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("judges the means of random data sets")
@@ -253,7 +254,7 @@ func TestMapIsTheSameForAnyGOMAXPROCS(t *testing.T) {
 	}
 }
 
-// An effect counts a data set once, however many of its cells have that data set.
+// An effect uses one mean for each data set, even if several of its cells have this data set.
 func TestEffectsCountADataSetOnce(t *testing.T) {
 	serial.Test(t)
 	p := DefaultGradientMap()
@@ -275,7 +276,7 @@ func TestEffectsCountADataSetOnce(t *testing.T) {
 	}
 }
 
-// Where the size and the noise agree, cells have the same data sets in the same order.
+// Cells with the same size and noise have the same data sets in the same order.
 func TestCellsShareTheirDataSets(t *testing.T) {
 	serial.Test(t)
 	p := *casetest.Drawn[GradientMapParams]("gradient_map")
@@ -312,7 +313,8 @@ func TestCellsShareTheirDataSets(t *testing.T) {
 	}
 }
 
-// By default half of the cells are computed, each value of a list as often with each of another.
+// By default, half of the cells are computed. Each pair of values of two factors occurs equally
+// often.
 func TestFractionOfTheMapIsBalanced(t *testing.T) {
 	serial.Test(t)
 	p := DefaultGradientMap()
@@ -342,8 +344,8 @@ func TestFractionOfTheMapIsBalanced(t *testing.T) {
 }
 
 // The two descents of a cell begin at the same start, and each lowers its own loss. One loss is the
-// CV loss. The other is the loss of the fit on the rows to which the learner was fitted. The
-// gradient in one hyperparameter is the gradient of its CV loss.
+// CV loss. The other is the training loss: the loss of the fit on the rows to which the learner was
+// fitted. With one hyperparameter, the gradient is the gradient of the CV loss.
 func TestMapSearchesDescendTheirLosses(t *testing.T) {
 	p := *casetest.Drawn[GradientMapParams]("gradient_map")
 	p.Weights.Steps, p.Weights.StepSize, p.Evaluations = 60, .1, 20

@@ -174,8 +174,8 @@ func (l MapLosses) CVLessTraining() []float64 { return relativeDifferences(l.Man
 // ManyLessOne returns the differences of [MapCell], one for each data set.
 func (l MapLosses) ManyLessOne() []float64 { return relativeDifferences(l.Many, l.One) }
 
-// A MapEffect holds the differences of a problem at one value of one of the four factors. Each is
-// the mean, with its interval, of the means by data set that [MapResult.Means] returns.
+// A MapEffect holds the differences of a problem at one value of one of the four factors. Each
+// difference is the mean of the numbers that [MapResult.Means] returns, with its interval.
 type MapEffect struct {
 	Problem        string
 	Factor         int // index in Factors
@@ -290,8 +290,8 @@ func (r *MapResult) Means(problem string, factor int, level float64, difference 
 	return means
 }
 
-// relativeDifferences returns the differences of losses, first minus second. Each difference is a
-// share of the larger of its two losses, so no data set outweighs others by the size of its loss.
+// relativeDifferences returns the differences of losses, first minus second. Each difference is
+// divided by the larger of its two losses, so data sets with large losses do not dominate the mean.
 // The difference of two losses of 0 is 0.
 func relativeDifferences(first, second []float64) []float64 {
 	all := experiment.Less(first, second)

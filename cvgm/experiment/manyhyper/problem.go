@@ -25,17 +25,17 @@ type problem struct {
 	draw func(stream func(purpose string) *synth.Stream) (train, test learn.Data)
 	// learner returns a learner with one hyperparameter for each group.
 	learner func(groups int) learn.Learner
-	// box has the bounds and starts of the hyperparameters. Its last entry is for the kind of
-	// hyperparameter that each group has. The other entries are for hyperparameters whose number
-	// does not depend on the groups.
+	// box has the bounds and starts of the hyperparameters. Its last entry is for the
+	// hyperparameters of the groups. The other entries are for hyperparameters that do not depend
+	// on the groups.
 	box []interval
 }
 
 // An interval holds the bounds of a hyperparameter, and the start of its searches.
 type interval struct{ low, start, high float64 }
 
-// The boxes extend from values without effect to values that leave nothing to fit. The starts are
-// in the middle of the values that the searches find.
+// The boxes extend from values without effect to values beyond which the models hardly change. The
+// starts are in the middle of the values that the searches find.
 var (
 	ridgeBox    = interval{1e-6, 1e-2, 10} // λ of kernel ridge regression, per mean squared error
 	widthBox    = interval{1e-4, .3, 100}  // γ of features on [0, 1)

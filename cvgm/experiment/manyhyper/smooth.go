@@ -87,8 +87,8 @@ func (s Smooths) problem(name string) problem {
 	}
 }
 
-// oneOfPenalties returns the sum of the penalties of neighbouring features as one penalty with the
-// given name.
+// oneOfPenalties combines the penalties of neighbouring features to one penalty, their sum, with
+// the given name.
 func oneOfPenalties(name string, all []penalised.Penalty) penalised.Penalty {
 	first, last := all[0], all[len(all)-1]
 	n := last.First + last.S.SymmetricDim() - first.First
