@@ -14,8 +14,8 @@ import (
 )
 
 // GapParams are the parameters of two measurements. The first measurement shows how the
-// over-fitting of the CV loss grows with the number of hyperparameters. In the second, a nested
-// estimate of the risk decides when a search stops. The measurement shows the benefit.
+// over-fitting of the CV loss grows with the number of hyperparameters. The second shows the
+// benefit of a nested estimate of the risk that decides when a search stops.
 type GapParams struct {
 	searches.DimensionProblems
 	DataSets int `help:"data sets" range:"[2,∞)" small:"[2,3]"`

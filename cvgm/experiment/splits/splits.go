@@ -88,8 +88,8 @@ type Setting struct {
 	// BalancedMinusUniform compares the two kinds of splits by test loss: the loss with balanced
 	// splits minus the loss with uniform splits, paired by data set.
 	BalancedMinusUniform experiment.Comparison
-	// MinusLast compares this setting with the last setting of the sweep: its test loss minus the
-	// test loss of the last setting, paired by data set. Both test losses are with uniform splits.
+	// MinusLast is the test loss of this setting minus the test loss of the last setting of the
+	// sweep, paired by data set. Both losses are with uniform splits.
 	MinusLast experiment.Comparison
 	// LossShare and GradientShare are means of ratios over the data sets. Each ratio is a standard
 	// deviation with balanced splits, divided by the standard deviation with uniform splits.
@@ -117,8 +117,7 @@ type Measure struct {
 
 type drawSplits func(src cvgm.Source, n, k int, p float64) ([]cvgm.Split, error)
 
-// splitsCell holds the results of one kind of splits. They are the results at one setting, on one
-// data set.
+// splitsCell holds the results of one kind of splits, at one setting and on one data set.
 type splitsCell struct{ LossSD, GradientSD, Test, CV, Rises float64 }
 
 // A splitsTask measures one kind of splits at one setting, on several data sets.
@@ -276,9 +275,8 @@ func (m *Measure) summarise(data []splitsCell) {
 	m.LossSD, m.GradientSD, m.Test = experiment.EstimateOf(loss), experiment.EstimateOf(gradient), experiment.EstimateOf(m.TestLosses)
 }
 
-// measure measures one data set. It measures how much the CV loss and its gradient vary if the
-// splits are drawn again. It also measures a test loss: the loss of the model at the lowest CV loss
-// of the first draw.
+// measure measures, on one data set, how much the CV loss and its gradient vary if the splits are
+// drawn again. It also measures the test loss of the model at the lowest CV loss of the first draw.
 func (p SplitsParams) measure(ctx context.Context, dataSet, k int, fraction float64, draw drawSplits) (c splitsCell, err error) {
 	stream := func(purpose string) *synth.Stream {
 		return synth.NewStream(uint64(dataSet), "splits: "+purpose)

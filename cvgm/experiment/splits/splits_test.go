@@ -40,8 +40,8 @@ func TestSplitsSharesAndSteps(t *testing.T) {
 	}
 }
 
-// A search over the weights of a network meets kinks of the network's units, and continues beyond
-// them. Searches for the penalties of ridge regressions do not meet kinks. They end at bounds.
+// A search over the weights of a network reaches kinks of the network's units, and continues beyond
+// them. Searches for the penalties of ridge regressions do not reach kinks. They end at bounds.
 func TestSearchesOverWeightsStepOverKinks(t *testing.T) {
 	p := casetest.Drawn[GapParams]("gap")
 	p.Budget = 108
