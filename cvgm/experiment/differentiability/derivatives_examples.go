@@ -62,8 +62,8 @@ func (v direction) pair(g *learn.Grad) float64 {
 	return innerProduct([][]float64{g.Hyper, entries(g.X), g.Y}, [][]float64{v.Hyper, entries(v.X), v.Y})
 }
 
-// innerProduct returns the inner product of two lists of vectors, a and b. A nil vector in b stands
-// for zeros.
+// innerProduct returns the inner product of two lists of vectors. A nil vector in b stands for
+// zeros.
 func innerProduct(a, b [][]float64) float64 {
 	var s float64
 	for k, v := range b {
@@ -81,7 +81,7 @@ func newGrad(d learn.Data, hyper []float64) *learn.Grad {
 }
 
 // learner returns a function that checks the derivatives of cᵀθ for a random vector c. The argument
-// labels is passed to the method moved of each direction.
+// labels is passed to the method movedData of each direction.
 func (p DerivativesParams) learner(l learn.ForwardLearner, draw func(src synth.Source, n int) learn.Data, labels bool, hyper []float64, names ...string) func(ctx context.Context, c *checker, src *synth.Stream) error {
 	return func(ctx context.Context, c *checker, src *synth.Stream) error {
 		d := draw(src, p.Train)
@@ -159,8 +159,8 @@ func (p DerivativesParams) checkKernelSVM(ctx context.Context, c *checker, src *
 	})
 }
 
-// checkQP checks the derivatives of one scalar function of z, λ and ν. These are the solution and
-// the multipliers of a random quadratic program.
+// checkQP checks the derivatives of a scalar function of the solution z and the multipliers λ and ν
+// of a random quadratic program.
 func checkQP(_ context.Context, c *checker, src *synth.Stream) error {
 	const n, m, q = 6, 8, 2
 	root := mat.NewDense(n, n, normals(src, n*n))
@@ -326,8 +326,8 @@ func (p DerivativesParams) checkCV(ctx context.Context, c *checker, src *synth.S
 }
 
 // die returns a convex program that is not a QP. The program has an active inequality and an
-// equality. Its solution x is the distribution of a die with six faces. Of all distributions with a
-// mean of at most α₀, this distribution has the highest entropy (Jaynes 1957):
+// equality. Its solution x is the distribution of highest entropy for a die with six faces and a
+// mean of at most α₀ (Jaynes 1957):
 //
 //	minimise Σ x_i log x_i   subject to   mᵀx ≤ α₀,  1ᵀx = 1
 //

@@ -66,8 +66,8 @@ func TestSolveDie(t *testing.T) {
 	}
 }
 
-// If all coefficients of a learner are zero, the derivatives are 0 and agree with the finite
-// differences. Such a learner has no kink. A coefficient that jumps has no kink either.
+// If all coefficients of a learner are zero, the derivatives and the finite differences are 0, and
+// there is no kink. A coefficient that jumps has no kink either.
 func TestExtremePenalties(t *testing.T) {
 	p := casetest.Drawn[DerivativesParams]("derivatives")
 	p.Lambda1 = 10

@@ -73,7 +73,7 @@ type DiscontinuousLoss struct {
 	Jumps   int
 	Refusal string // error for a gradient of ZeroOne
 	// ZeroOneJump and LogisticJump are the largest jumps of the two losses, for each data set. A
-	// jump is the change of a loss between two values of C whose relative difference is JumpWidth;
+	// jump is the change of a loss between two values of C with the relative difference JumpWidth;
 	// see largestJump.
 	ZeroOneJump, LogisticJump []float64
 }
@@ -87,9 +87,9 @@ type Limits struct {
 	Ridge           VanishingRidge
 	Loss            DiscontinuousLoss
 	// Multipliers and Primal belong to a program with a duplicated constraint. The multipliers of
-	// this program are not unique. Multipliers is the text of the error that a request for the
-	// multipliers' derivative returns. The solution nevertheless has a derivative in the parameter
-	// p, and Primal holds this derivative.
+	// this program are not unique. Multipliers is the text of the library's error for the
+	// derivative of the multipliers. Primal is the derivative of the solution in the parameter p,
+	// which nevertheless exists.
 	Multipliers string
 	Primal      float64
 }

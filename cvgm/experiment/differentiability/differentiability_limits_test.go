@@ -21,7 +21,8 @@ func TestDifferentiabilityLimits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The kink satisfies the range condition, because (−1, 0) is −1 times the first column.
+		// The kink satisfies the range condition: ∇_a g = (−1, 0) is −1 times the first column of
+		// ∇_z g.
 		if r.Range.RangeResidual > 1e-14 || r.Range.Left != 1 || r.Range.Right != 0 || len(r.Range.Weak) != 1 || r.Range.Rule == "" {
 			t.Errorf("range: %+v", r.Range)
 		}

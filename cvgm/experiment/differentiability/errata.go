@@ -62,8 +62,8 @@ type JacobianErratum struct {
 	// Complete and Printed are gradients of the logistic loss on fresh examples, one from each of
 	// the two formulas. They are gradients in the N training rows, and therefore N×2 matrices.
 	// GradientCosine is the cosine of the angle between these two matrices, each written as one
-	// vector. OpposedShare is a share of the rows. In these rows, the two gradients form an angle
-	// above 90°.
+	// vector. OpposedShare is the share of the rows in which the two gradients form an angle above
+	// 90°.
 	Complete, Printed            *mat.Dense
 	GradientCosine, OpposedShare float64
 }
@@ -74,9 +74,9 @@ type LabelErratum struct {
 	// ZeroSlope is the largest derivative of the hinge loss max(0, 1 − yθᵀx) in an entry of θ, for
 	// examples with the label y = 0.
 	ZeroSlope float64
-	// ZeroMoves and SignMoves are changes of θ in the supplement's program. ZeroMoves is the
-	// largest change if all examples with the label 0 are replaced by other examples. SignMoves is
-	// the largest change if the examples with the label −1 are replaced.
+	// ZeroMoves and SignMoves are the largest changes of θ in the supplement's program if examples
+	// are replaced by other examples. For ZeroMoves, these are all examples with the label 0. For
+	// SignMoves, they are all examples with the label −1.
 	ZeroMoves, SignMoves float64
 	// ZeroAccuracy and SignAccuracy are accuracies for the two kinds of labels: the shares of test
 	// examples on the correct side of θᵀx = 0.
@@ -88,9 +88,8 @@ type LabelErratum struct {
 // positive-definite QPs". The paper replaces the learners by quadratic programs, and ProgramErratum
 // measures these programs.
 type ProgramErratum struct {
-	// ElasticNet and SVM are eigenvalues. The paper prints a quadratic program for the elastic net
-	// and one for the support vector machine. Each of the two fields is the smallest eigenvalue of
-	// the matrix of its program.
+	// The paper prints a quadratic program for the elastic net and one for the support vector
+	// machine. ElasticNet and SVM are the smallest eigenvalues of the matrices of these programs.
 	ElasticNet, SVM float64
 	// Difference and Slope compare two ways to fit an elastic net: the learner, and the printed
 	// program. Difference is the largest difference between corresponding entries of θ. Slope is

@@ -20,8 +20,8 @@ type LinearExamples struct {
 // The paper gives no numbers of examples. With these numbers, all experiments run within a minute.
 var defaultLinearExamples = LinearExamples{Train: 40, Features: 6, Noise: .5}
 
-// firstSeed is the seed of all streams in draw 0. In other draws, it is still the seed of those
-// streams whose purpose contains the number of a data set.
+// firstSeed is the seed of all streams in draw 0. Streams whose purpose contains the number of a
+// data set have this seed in every draw.
 const firstSeed = 1
 
 // stream returns the stream of random numbers for one purpose. Each draw has one data set for each

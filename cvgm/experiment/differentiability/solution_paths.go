@@ -45,10 +45,9 @@ type SolutionPaths struct {
 	Params SolutionPathsParams
 	Paths  []SolutionPath
 	// SolverGap and SolverSlopeGap compare two solvers of a support vector machine on the paths in
-	// λ1 and λ2. One solver is the learner of this library. The other solver uses the quadratic
-	// program of the paper's supplement. SolverGap is the largest difference in θ, and
-	// SolverSlopeGap is the largest difference in the derivatives of θ. Both are relative to the
-	// largest entry.
+	// λ1 and λ2: the learner of this library, and a solver of the quadratic program in the paper's
+	// supplement. SolverGap is the largest difference in θ, and SolverSlopeGap is the largest
+	// difference in the derivatives of θ. Both are relative to the largest entry.
 	SolverGap, SolverSlopeGap float64
 }
 

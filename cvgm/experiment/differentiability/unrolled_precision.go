@@ -15,12 +15,12 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// UnrolledPrecision holds rounding errors for one condition number of the Hessian. They are the
-// errors of a ridge regression's derivative: the derivative of the test loss in λ2. In the field
-// Implicit, the derivative is implicit. In all other fields, it goes through all steps of gradient
-// descent with ηL = 1, for the learning rate η and the largest eigenvalue L. Each error is the
-// distance from the derivative in precise arithmetic, relative to this precise derivative. Errors
-// above 1 are set to 1, because no digit is then correct.
+// UnrolledPrecision holds rounding errors for one condition number of the Hessian. They are errors
+// of the derivative of a ridge regression's test loss in λ2. The field Implicit is for the implicit
+// derivative. All other fields are for the derivative through the steps of gradient descent with ηL
+// = 1, for the learning rate η and the largest eigenvalue L. Each error is the distance from the
+// derivative in precise arithmetic, relative to this precise derivative. Errors above 1 are set to
+// 1, because no digit is then correct.
 type UnrolledPrecision struct {
 	Condition      float64 // condition number of the Hessian without the penalty; λ2 is set to the smallest eigenvalue of this Hessian
 	Double, Single float64 // in float64 and in float32, with all iterates stored
@@ -135,9 +135,9 @@ type descent struct {
 }
 
 // unrolled returns the derivative of the test loss in λ2, computed by the chain rule from the last
-// iterate back to the first. The result factor is a ratio of norms: the norm of the derivative of
-// the test loss in the first iterate, divided by the norm of its derivative in the last iterate.
-// The only error is ctx's error.
+// iterate back to the first. The result factor is the norm of the derivative of the test loss in
+// the first iterate, divided by the norm of the derivative in the last iterate. The only error is
+// ctx's error.
 func (f ridgeFit[T]) unrolled(ctx context.Context, d descent) (gradient, factor float64, err error) {
 	rate, minus, momentum := f.of(d.rate), f.of(-d.rate), f.of(d.momentum)
 	zero := f.all(make([]float64, len(f.x[0])))

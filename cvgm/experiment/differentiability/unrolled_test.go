@@ -61,7 +61,7 @@ func TestUnrolledConvergesToTheImplicitDerivativeOrExplodes(t *testing.T) {
 	}
 }
 
-// The recursion that measures rounding agrees with the library's derivative, in float64 and in
+// The recursion of the rounding experiment gives the library's derivative, in float64 and in
 // precise arithmetic. Its elimination gives the library's implicit derivative.
 func TestUnrolledInAnyArithmetic(t *testing.T) {
 	serial.Test(t)
@@ -103,8 +103,8 @@ func TestUnrolledInAnyArithmetic(t *testing.T) {
 	casetest.Near(t, "factor of a step", after/before, 1-long.rate*(eigen.Values(nil)[0]+p.Penalty), 1e-3)
 }
 
-// Rounding is negligible if the iterates are stored. If they are recomputed backwards, after the
-// descent has converged in some directions, no digit is correct.
+// If the iterates are stored, rounding errors are negligible. If they are recomputed backwards
+// after the descent has converged in some directions, no digit is correct.
 func TestUnrolledPrecision(t *testing.T) {
 	serial.Test(t)
 	p := DefaultUnrolled()
