@@ -68,7 +68,8 @@ type PublishedRegression struct {
 
 var PaperData = PublishedRegression{DiscardedSets: 2, DiscardedInformative: 5, RegressionData: PaperRegression}
 
-// Source returns the generator of random numbers in its state after the discarded data sets.
+// Source returns the generator of random numbers in its state after the draws of the discarded data
+// sets.
 func (d PublishedRegression) Source(ctx context.Context) (*synth.NumPy, error) {
 	src := synth.NewNumPy(d.Seed)
 	for range d.DiscardedSets {

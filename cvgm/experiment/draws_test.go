@@ -18,8 +18,8 @@ import (
 // draw.
 var repetitions = []string{"Seeds", "PairSeeds", "DataSets", "RingsDataSets", "LossSeeds"}
 
-// The map singles is about problems that have only one data set in each draw. It holds the number
-// of cells of these problems, by experiment.
+// Some problems have only one data set in each draw. singles maps the name of an experiment to the
+// number of cells of these problems.
 var singles = map[string]int{"derivatives": 8, "learning": 3}
 
 // All experiments have draws, except the experiments on the paper's own data or on a file.
@@ -39,9 +39,8 @@ func hasDraws(e *experiment.Experiment) bool { return experiment.Set(e.Params(),
 
 // If the repetitions of draw 0 are doubled, the run has additional cells. The additional cells must
 // equal the cells of draw 1, bit for bit. The results of two draws differ, and so do the values of
-// their cells. The value of a cell with only one number, such as a share of few examples, may recur
-// by chance. The test does not run with -short, the flag under the race detector and under
-// emulation. It compares the bits of runs on one machine, and other tests run every experiment.
+// their cells, except for cells with only one number, which may recur by chance. The test does not
+// run with -short, because other tests run every experiment.
 func TestDrawsFollowEachOther(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compares seven runs of each experiment")
@@ -71,7 +70,7 @@ func TestDrawsFollowEachOther(t *testing.T) {
 			}
 			was := double(t, p)
 			for draw := range 2 {
-				number(p, was, draw)
+				renumber(p, was, draw)
 				both, _ := runDraw(t, e, p, 0)
 				alone := 0
 				for value, times := range draws[draw] {
@@ -85,9 +84,8 @@ func TestDrawsFollowEachOther(t *testing.T) {
 	}
 }
 
-// runDraw returns the values of the cells of a draw, each with its count. It also returns the
-// result, with Params.Draw set to 0. It leaves out cells in which all numbers are 0, because no
-// result depends only on them.
+// runDraw returns the values of the cells of a draw, each with its count. It omits cells in which
+// all numbers are 0. It also returns the result, with Params.Draw set to 0.
 func runDraw(t *testing.T, e *experiment.Experiment, p any, draw int) (map[string]int, any) {
 	t.Helper()
 	set(t, p, "Draw", draw)
@@ -137,10 +135,10 @@ func double(t *testing.T, p any) map[string]int {
 	return was
 }
 
-// The function number changes the parameters p to the parameters of another draw. It adjusts those
-// parameters that are numbers of data sets. A parameter is such a number if its tag below names a
-// number of repetitions.
-func number(p any, repetitions map[string]int, draw int) {
+// renumber changes parameters in p that are the index of a data set, so that they refer to the same
+// data set of another draw. The tag below of such a parameter is the name of a number of
+// repetitions.
+func renumber(p any, repetitions map[string]int, draw int) {
 	_ = experiment.EachField(p, func(_ string, v reflect.Value, tag reflect.StructTag) error {
 		if n, is := repetitions[tag.Get("below")]; is {
 			v.SetInt(v.Int() + int64(draw*n))
@@ -149,8 +147,7 @@ func number(p any, repetitions map[string]int, draw int) {
 	})
 }
 
-// The parameter value is the text of a cell's result. numbersIn returns the number of different
-// numbers in this text, without the number 0.
+// numbersIn counts the different numbers other than 0 in the text of a cell's result.
 func numbersIn(value string) int {
 	found := strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune("{}[] ", r) })
 	slices.Sort(found)

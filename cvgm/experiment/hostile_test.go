@@ -17,8 +17,8 @@ import (
 	"cvgm/qpdiff"
 )
 
-// If a whole number is too large for any memory, there is an error. The error gives the name, the
-// value and the range.
+// A number of examples, points or steps that does not fit into any memory is an error. The error
+// gives the name, the value and the range.
 func TestHugeCountsAreRefused(t *testing.T) {
 	huge := int64(experiment.MaxCount) + 1
 	if int64(int(huge)) != huge {

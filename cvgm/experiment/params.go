@@ -245,9 +245,9 @@ func Check(p any) error {
 	return err
 }
 
-// checkFraction checks a fraction v of the examples, or a list of fractions. Splits that train on
-// this fraction must have training and validation rows. The argument sizeFields lists names of
-// fields. The first of these fields that the group has is the number of examples.
+// checkFraction checks that a fraction v of the examples, or each fraction of a list v, leaves
+// training and validation rows. The number of examples is the first field of the group whose name
+// is in sizeFields.
 func checkFraction(name string, v reflect.Value, group string, sizeFields []string, numbers map[string]float64) error {
 	fractions := []reflect.Value{v}
 	if v.Kind() == reflect.Slice {
@@ -271,8 +271,8 @@ func checkFraction(name string, v reflect.Value, group string, sizeFields []stri
 	return nil
 }
 
-// maxCount bounds all whole numbers except seeds. For more examples, points or steps, no memory
-// would be large enough. The sum of two such numbers does not overflow.
+// maxCount bounds all whole numbers except seeds. More examples, points or steps would not fit into
+// any memory. The sum of two such numbers does not overflow.
 const maxCount = math.MaxInt32
 
 func checkValue(name string, v reflect.Value, allowed string) error {

@@ -243,8 +243,8 @@ func (l *looks) Err() error {
 	return l.Context.Err()
 }
 
-// The work of some experiments is within one call. Such an experiment examines its context
-// repeatedly: at least once more for each additional point, step or data set.
+// Some experiments do all their work in a single call, without cells. They check their context at
+// least once for each point, step or data set.
 func TestLongPartsLookAtTheirContext(t *testing.T) {
 	for _, c := range []struct {
 		name, param string

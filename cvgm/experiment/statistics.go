@@ -71,8 +71,8 @@ type studentAt struct {
 	level float64
 }
 
-// student returns a quantile of Student's t. With this quantile as a factor of the standard error,
-// a two-sided interval has the given level.
+// student returns the quantile of Student's t that gives a two-sided interval of the given level:
+// mean ± quantile·(standard error).
 func (e Estimate) student(level float64) float64 {
 	at := studentAt{e.N, level}
 	if q, ok := students.Load(at); ok {
@@ -110,8 +110,8 @@ func Wilson(share, n, level float64) (low, high float64) {
 	z := distuv.UnitNormal.Quantile((1 + level) / 2)
 	middle := (share + z*z/(2*n)) / (1 + z*z/n)
 	half := z / (1 + z*z/n) * math.Sqrt(share*(1-share)/n+z*z/(4*n*n))
-	// The bounds 0, 1 and the share itself only remove rounding errors: the exact ends are from 0
-	// to 1 and enclose the share.
+	// The bounds 0, 1 and the share itself only remove rounding errors. The exact ends are between
+	// 0 and 1, on both sides of the share.
 	return min(share, max(0, middle-half)), max(share, min(1, middle+half))
 }
 
@@ -241,7 +241,7 @@ func (e Estimate) Check() error {
 // Pool combines several estimates of one quantity. It returns the estimate from all their
 // repetitions. If each estimate has only one repetition, the means of the estimates are the
 // repetitions. If these means are all equal, Pool returns the first estimate. If some estimates
-// have a spread and others have none, Pool returns ErrSpread. It also returns an error if there are
+// have a margin and others have none, Pool returns ErrSpread. It also returns an error if there are
 // no estimates, if [Estimate.Check] returns one, or if a sum overflows.
 func Pool(all ...Estimate) (Estimate, error) {
 	if len(all) == 0 {
@@ -366,9 +366,8 @@ type Median struct {
 	N         int
 }
 
-// MedianOf returns the median with its interval. The ends of the interval are two of the sorted
-// values. The lower end is as far from the first value as the upper end is from the last value. It
-// is the narrowest such interval of the required level.
+// MedianOf returns the median with its interval. The ends of the interval are the k-th lowest and
+// the k-th highest value, for the largest k that gives the required level.
 func MedianOf(v []float64) Median {
 	n := len(v)
 	m := Median{Median: MedianValue(v), Low: math.Inf(-1), High: math.Inf(1), N: n}

@@ -61,8 +61,8 @@ func TestStandardErrorAtAnotherValue(t *testing.T) {
 	if e.SEAt(-1) != 0 || EstimateOf(v).SEAt(other.Mean) != e.SE() || EstimateOf(v[:1]).SEAt(1) != 0 {
 		t.Errorf("below 0 %v, of any number %v, of one value %v", e.SEAt(-1), EstimateOf(v).SEAt(other.Mean), EstimateOf(v[:1]).SEAt(1))
 	}
-	// All 40 repetitions agree. If the true share were ½, the standard deviation of a share of 40
-	// repetitions would be .079.
+	// All 40 repetitions have the same outcome. If the true share were ½, the standard deviation of
+	// a share of 40 repetitions would be .079.
 	const trials, n = 4000, 40
 	all := ShareOf(slices.Repeat([]float64{1}, n))
 	shares := make([]float64, trials)

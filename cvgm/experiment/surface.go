@@ -16,7 +16,7 @@ type SurfaceGrid struct {
 var DefaultSurface = SurfaceGrid{SurfacePoints: 46, SurfaceLow: -4, SurfaceHigh: .5}
 
 // ElasticNetSurface holds two losses on a grid of penalties (λ1, λ2). The searches minimise the CV
-// loss. The test loss judges the results of the searches.
+// loss, and the test loss measures their results.
 type ElasticNetSurface struct {
 	Lambda1, Lambda2 []float64   // values of the grid, ascending
 	CV, Test         [][]float64 // the entry [i][j] is at (Lambda1[i], Lambda2[j]); Test is nil if it was not requested
