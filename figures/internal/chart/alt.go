@@ -13,7 +13,7 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// Shaded reports whether the figure shows values by shades: whether it has a surface or counts.
+// Shaded reports whether the figure shows values as shades, on a surface or as counts.
 func (f *Figure) Shaded() bool {
 	return slices.ContainsFunc(slices.Concat(f.Panels...), func(p *Panel) bool { return p.filled })
 }
@@ -56,13 +56,13 @@ func (p *Panel) altAxes() string {
 	return fmt.Sprintf("%s: %s over %s", title, y, x)
 }
 
-// altSeries lists the visible series of the panel. It omits a series that has no legend entry if
-// the series' name begins with the name of another series.
+// altSeries lists the visible series of the panel. It omits a series without a legend entry if the
+// name of the series begins with the name of another series.
 func (p *Panel) altSeries(detailed bool) string {
 	var shown, lines []string
 	for _, s := range p.Series {
 		adds := func(t Series) bool { return t.Name != s.Name && strings.HasPrefix(s.Name, t.Name) }
-		if s.Across == nil && (len(s.Stretches) == 0 || s.band() || s.Entry.Name == "" && slices.ContainsFunc(p.Series, adds)) {
+		if s.Across == nil && (len(s.Stretches) == 0 || s.isBand() || s.Entry.Name == "" && slices.ContainsFunc(p.Series, adds)) {
 			continue
 		}
 		to, text := &shown, "“"+s.Name+"”"

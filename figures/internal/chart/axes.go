@@ -64,9 +64,9 @@ func (p *Panel) WithGhosts(b Box) Box {
 	return b
 }
 
-// extendRange extends the range [oldLow, oldHigh], so that it contains low and high. The extended
-// range may be at most twice as long as the old range. If this length is too short for both low and
-// high, extendRange extends the range as far as possible on both sides.
+// extendRange extends the range [oldLow, oldHigh] to [low, high], but at most to twice its length.
+// If this is not enough, the two ends share the additional length equally. An end that needs less
+// than its half leaves the rest to the other end.
 func extendRange(low, high, oldLow, oldHigh float64) (from, to float64) {
 	if isNarrow(oldLow, oldHigh) {
 		return oldLow, oldHigh
@@ -79,8 +79,9 @@ func extendRange(low, high, oldLow, oldHigh float64) (from, to float64) {
 	return oldLow - below, oldHigh + above
 }
 
-// fit returns a panel for an axis of the given length. In this panel, the x labels do not overlap.
-func (p *Panel) fit(axes Box, length vg.Length) *Panel {
+// withFewerLabels returns a copy of the panel whose x labels do not overlap on an axis of the given
+// length.
+func (p *Panel) withFewerLabels(axes Box, length vg.Length) *Panel {
 	const gap = 3 // in points, between two labels
 	fitted, q := *p, *p.Plot
 	fitted.Plot = &q

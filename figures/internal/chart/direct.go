@@ -39,8 +39,8 @@ func directText() text.Style {
 	return s
 }
 
-// directHeight is the height of a label. Each label begins with a sample of its line, which is
-// directSample long. The gap between the axes and a label is directGap.
+// A label is directHeight high. It begins with a sample of its line, which has the length
+// directSample. The gap between the axes and a label is directGap.
 const directHeight, directSample, directGap = 10, 16, 5
 
 // directWidth returns the width of the labels to the right of the axes.

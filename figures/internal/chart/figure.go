@@ -115,9 +115,9 @@ func (f *Figure) LayOut(c draw.Canvas, drawPanel func(p *Panel, cell draw.Canvas
 	for k, p := range slices.Concat(f.Panels...) {
 		frame := draw.Crop(cells[k], most.left, -most.right, most.bottom, -most.top).Rectangle
 		if size := frame.Size(); p.Equal {
-			p = p.fit(all[k], min(size.X, size.Y))
+			p = p.withFewerLabels(all[k], min(size.X, size.Y))
 		} else {
-			p = p.fit(all[k], size.X)
+			p = p.withFewerLabels(all[k], size.X)
 		}
 		q := *p.Plot
 		q.Title.Text = ""
@@ -142,9 +142,9 @@ func (f *Figure) axes(j int, p *Panel) Box {
 	return axes
 }
 
-// fillFrame returns a canvas for the plot q. If q is drawn on this canvas, the axes of q fill the
-// given frame. The canvas may be larger or smaller than c. The room for the labels of ticks depends
-// on the canvas, so fillFrame computes the canvas iteratively.
+// fillFrame returns a canvas on which the axes of the plot q fill the given frame. The canvas may
+// be larger or smaller than c. Its size affects the room for the labels of ticks, so fillFrame
+// computes the canvas iteratively.
 func fillFrame(q *plot.Plot, c draw.Canvas, frame vg.Rectangle) draw.Canvas {
 	const steps, near = 8, .01 // steps is the largest number of steps, and near is a length in points
 	for range steps {
@@ -220,8 +220,8 @@ func (p *Panel) draw(c draw.Canvas, axes Box, withLegend bool, figure vg.Rectang
 	c.FillText(style, vg.Point{X: max(min(data.Center().X, figure.Max.X+margin-half), figure.Min.X-margin+half), Y: data.Max.Y + p.Plot.Title.Padding}, p.Plot.Title.Text)
 }
 
-// LayOut returns the plot with its final axes, the part of the cell for the plot, and the legend.
-// It has moved the legend to a corner of the plot.
+// LayOut moves the legend to a corner of the plot. It returns the plot with its final axes, the
+// part of the cell for the plot, and the legend.
 func (p *Panel) LayOut(c draw.Canvas, axes Box, l plot.Legend) (*plot.Plot, draw.Canvas, plot.Legend) {
 	q := *p.Plot
 	c.Max.Y -= p.titleHeight() // draw draws the title
@@ -249,10 +249,10 @@ const legendMargin = 6 // in points, between a legend and the data
 // clearLegend chooses the corner that needs the least headroom. Of equal corners, it prefers the
 // top corners, and then the right corners.
 func (p *Panel) clearLegend(axes Box, w, h float64) (best Box, top, left bool) {
-	// The constant most is the largest height of the legend, as a share of the y axis. A corner
-	// replaces an earlier corner only if its y axis is shorter by the factor gain.
-	const most, gain = .7, .95
-	h = min(h, most)
+	// The legend takes at most the share maxHeight of the y axis. A corner replaces an earlier
+	// corner only if its y axis is shorter than shrinkFactor times the y axis of the earlier corner.
+	const maxHeight, shrinkFactor = .7, .95
+	h = min(h, maxHeight)
 	best = Box{Ymin: math.Inf(-1), Ymax: math.Inf(1)}
 	for k, from := range []float64{axes.Xmax - w*(axes.Xmax-axes.Xmin), axes.Xmin} {
 		low, high := p.yRange(axes, from, from+w*(axes.Xmax-axes.Xmin))
@@ -260,7 +260,7 @@ func (p *Panel) clearLegend(axes Box, w, h float64) (best Box, top, left bool) {
 			{axes.Xmin, axes.Xmax, axes.Ymin, max(axes.Ymax, (high-h*axes.Ymin)/(1-h))},
 			{axes.Xmin, axes.Xmax, min(axes.Ymin, (low-h*axes.Ymax)/(1-h)), axes.Ymax},
 		} {
-			if wider.Ymax-wider.Ymin < gain*(best.Ymax-best.Ymin) {
+			if wider.Ymax-wider.Ymin < shrinkFactor*(best.Ymax-best.Ymin) {
 				best, top, left = wider, j == 0, k == 1
 			}
 		}

@@ -29,7 +29,7 @@ func (f *Figure) Ghosts(text string) {
 		p.Ghosts = nil
 		for k, s := range p.Series {
 			other := others[[2]string{CSVText(p.Name), CSVText(s.Name)}]
-			same := func(t Series) bool { return t.Name == s.Name && !t.band() }
+			same := func(t Series) bool { return t.Name == s.Name && !t.isBand() }
 			if !s.Line || len(other) == 0 || slices.ContainsFunc(p.Series[:k], same) || slices.ContainsFunc(p.Series[k+1:], same) {
 				continue
 			}
@@ -44,9 +44,9 @@ func (f *Figure) Ghosts(text string) {
 	}
 }
 
-// The method band reports whether the method Band has added the series s. The points of such a
-// series have no y.
-func (s Series) band() bool { return len(s.Stretches) > 0 && math.IsNaN(s.Stretches[0][0][1]) }
+// isBand reports whether the method Band has added the series s. The points of such a series have
+// no y.
+func (s Series) isBand() bool { return len(s.Stretches) > 0 && math.IsNaN(s.Stretches[0][0][1]) }
 
 // explainGhosts adds an entry for the ghosts to the legend. If the figure has no legend, it adds an
 // explanation to Changed instead. The argument p is the first panel with ghosts.

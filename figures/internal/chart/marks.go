@@ -119,8 +119,8 @@ func (b *batch) Scale(x, y float64) { b.flush(); b.Canvas.Scale(x, y) }
 
 func (b *batch) Push() { b.flush(); b.Canvas.Push() }
 
-// Pop restores an earlier style of the canvas. This style may differ from the last style that the
-// batch has set, so the batch forgets its last style.
+// Pop restores an earlier style of the canvas. The batch therefore sets its own style again before
+// it draws.
 func (b *batch) Pop() {
 	b.flush()
 	b.Canvas.Pop()

@@ -80,8 +80,8 @@ func NewPanel(name, title, x, y string) *Panel {
 	return panel
 }
 
-// LogAxes declares that the coordinates along the given axes are base-10 logarithms. It returns the
-// panel, as ClampLow and Grid do.
+// LogAxes declares that the coordinates along the given axes are base-10 logarithms. Like ClampLow
+// and Grid, it returns the panel, so calls can be chained.
 func (p *Panel) LogAxes(x, y bool) *Panel {
 	if x {
 		p.Plot.X.Tick.Marker = logTicks{4.5, math.Inf(-1)}
@@ -115,16 +115,16 @@ func (p *Panel) Range(xmin, xmax, ymin, ymax float64) {
 	p.isFixed = true
 }
 
-// Rows labels y = 0, −1, −2, … with the given texts, and fixes the y axis around these labels. It
-// breaks each text into lines that are at most width wide. It keeps the line breaks that a text
-// already has. The result maxLines is the largest number of lines of a text.
+// Rows puts the given texts as labels on the y axis, at y = 0, −1, −2, …. It breaks each text into
+// lines that are at most width wide, and keeps the line breaks that the text already has. The
+// result maxLines is the largest number of lines of a text.
 func (p *Panel) Rows(width vg.Length, texts []string) (maxLines int) {
 	style := p.Plot.Y.Tick.Label
 	var ticks plot.ConstantTicks
 	for i, text := range texts {
 		var lines []string
 		for line := range strings.Lines(text) {
-			lines = append(lines, broken(line, style, width)...)
+			lines = append(lines, breakText(line, style, width)...)
 		}
 		ticks, maxLines = append(ticks, plot.Tick{Value: -float64(i), Label: strings.Join(lines, "\n")}), max(maxLines, len(lines))
 	}
@@ -146,8 +146,8 @@ func (p *Panel) checkLengths(name string, lengths ...int) bool {
 	return ok
 }
 
-// add adds a series of n points. It returns those points that can be drawn, as stretches. A stretch
-// ends at a gap.
+// add adds a series of n points to the panel. It omits the points that cannot be drawn. The result
+// holds the other points in stretches, and a stretch ends at a gap.
 func (p *Panel) add(name string, s Style, n int, at func(i int) (v point, ok bool)) [][]point {
 	added := Series{Name: name}
 	gap := true
@@ -370,18 +370,17 @@ func (r *reference) DataRange() (xmin, xmax, ymin, ymax float64) {
 type arrowPlot struct{ plotter.Line }
 
 func (a *arrowPlot) Plot(c draw.Canvas, q *plot.Plot) {
-	// The head of an arrow consists of two strokes, which are at most longest long, in points. The
-	// constant angle is the angle from the direction of the arrow to a stroke of the head, in
-	// radians.
-	const longest, angle = 4.5, 2.7
+	// The head of an arrow consists of two strokes. Their length is at most maxStroke, in points.
+	// The angle from the direction of the arrow to a stroke is strokeAngle, in radians.
+	const maxStroke, strokeAngle = 4.5, 2.7
 	toX, toY := q.Transforms(&c)
 	at := func(i int) vg.Point { return vg.Point{X: toX(a.XYs[i].X), Y: toY(a.XYs[i].Y)} }
 	for i := 1; i < len(a.XYs); i += 2 {
 		tip := at(i)
 		along := tip.Sub(at(i - 1))
-		head := vg.Length(math.Min(longest, .35*math.Hypot(float64(along.X), float64(along.Y))))
+		head := vg.Length(math.Min(maxStroke, .35*math.Hypot(float64(along.X), float64(along.Y))))
 		c.StrokeLines(a.LineStyle, []vg.Point{at(i - 1), tip})
-		for _, side := range []float64{angle, -angle} {
+		for _, side := range []float64{strokeAngle, -strokeAngle} {
 			sin, cos := math.Sincos(math.Atan2(float64(along.Y), float64(along.X)) + side)
 			c.StrokeLine2(a.LineStyle, tip.X, tip.Y, tip.X+head*vg.Length(cos), tip.Y+head*vg.Length(sin))
 		}

@@ -46,8 +46,8 @@ var CVStyle = Style{Color: Orange, Width: 2, Dash: []vg.Length{6, 3}}
 // Dashes distinguish lines with colours that look the same in grey.
 var Dashes = [][]vg.Length{nil, {6, 2}, {2, 2}, {6, 2, 1, 2}, {1, 3}, {10, 3}}
 
-// PaletteStyle returns a style with the colour k of the palette and the kind k of dashes. After the
-// last colour, the colours begin again, and so do the kinds of dashes.
+// PaletteStyle returns a style with colour k of the palette and dash pattern k of Dashes. After its
+// last entry, each of the two lists begins again.
 func PaletteStyle(k int) Style { return Style{Color: PaletteColor(k), Dash: Dashes[k%len(Dashes)]} }
 
 // A Style is the appearance of a series. The zero value is a solid black line, 1.5 points wide.
@@ -105,7 +105,8 @@ func NewLegend(entries []LegendEntry) plot.Legend {
 	return l
 }
 
-// KeyText returns the style of text in a key. The height of a key's rows is keyHeight.
+// KeyText returns the style of text in a key, which is a legend in rows. Each row has the height
+// keyHeight.
 func KeyText() text.Style {
 	s := plot.New().Legend.TextStyle
 	s.Font.Size, s.YAlign = 10, draw.YCenter
@@ -114,7 +115,7 @@ func KeyText() text.Style {
 
 const keyHeight = 15
 
-// sampleWidth returns the width of the sample of an entry, a mark or a line, in a key.
+// sampleWidth returns the width of the entry's sample in a key. The sample is a mark or a line.
 func (e LegendEntry) sampleWidth() vg.Length {
 	if r := e.Style.GlyphRadius; r > 0 {
 		return 2 * r
@@ -170,8 +171,8 @@ func RowWidth(row []LegendEntry) vg.Length {
 	return width
 }
 
-// keyGap is the gap between two entries of a key. Within an entry, keySample is the gap between the
-// sample and the name.
+// keyGap is the gap between two entries of a key. The gap between the sample and the name of an
+// entry is keySample.
 const keyGap, keySample = 16, 4
 
 // drawKey draws rows of entries on the canvas c, beginning at the top. Each row is centred.

@@ -89,12 +89,12 @@ func ScaleTicks(h *plotter.HeatMap) []plot.Tick {
 // the cell has no line. The order of the lines depends only on the data. In plotter.Contour, this
 // order is random.
 func (g *Surface) Contour(level float64) []plotter.XYs {
-	return g.crossings(level).lines(func(edge int) plotter.XY { return g.crossing(edge, level) })
+	return g.findCrossings(level).lines(func(edge int) plotter.XY { return g.crossing(edge, level) })
 }
 
-// crossings holds those edges of the grid that the lines of one level cross. The edges are
-// numbered. Let ny be len(Ys). Edge 2(i·ny+j) is from (i, j) to (i+1, j), and edge 2(i·ny+j)+1 is
-// from (i, j) to (i, j+1).
+// crossings holds the edges of the grid that the lines of one level cross. Let ny be len(Ys). The
+// edge from (i, j) to (i+1, j) has the number 2(i·ny+j). The edge from (i, j) to (i, j+1) has the
+// number 2(i·ny+j)+1.
 type crossings struct {
 	links map[int][]int // the neighbours of each edge along its line
 	order []int         // edges in the order in which they are first crossed
@@ -109,9 +109,9 @@ func (c *crossings) join(a, b int) {
 	c.links[a], c.links[b] = append(c.links[a], b), append(c.links[b], a)
 }
 
-// The method crossings returns the crossed edges. A line of the level enters a cell at one edge and
-// leaves it at another edge. The method links these two edges.
-func (g *Surface) crossings(level float64) *crossings {
+// findCrossings returns the edges that the lines of a level cross. A line enters a cell at one edge
+// and leaves it at another edge, and findCrossings links these two edges.
+func (g *Surface) findCrossings(level float64) *crossings {
 	z := g.Values
 	nx, ny := len(g.Xs), len(g.Ys)
 	c := &crossings{links: make(map[int][]int)}

@@ -55,8 +55,8 @@ func (n Number) text(plusMinus string) string {
 	size, repeated := math.Abs(n.Value), n.Margin > 0 // false if Margin is NaN
 	small := func(v float64) bool { return math.Abs(v) < .5*math.Pow10(-n.Digits) }
 	power := func(v float64) string { return strconv.FormatFloat(v, 'e', 1, 64) }
-	// A number of such a size is written with a power of ten. Without the power, no digit or too
-	// many digits would remain.
+	// Such a number is written with a power of ten. Otherwise all its digits would be zero, or it
+	// would have too many digits.
 	switch lost := size > 0 && small(size); {
 	case n.uneven() && lost && small(n.Low) && small(n.High):
 		return fmt.Sprintf("%s (%s to %s)", power(n.Value), power(n.Low), power(n.High))
@@ -137,8 +137,8 @@ func Cell(v any, plusMinus, none string) string {
 	return fmt.Sprint(v)
 }
 
-// longestText returns the length of the longest text in column i. If a column has numbers,
-// longestText returns 0, unless the column is the first one.
+// longestText returns the length of the longest text in column i. If the column has a number,
+// longestText returns 0, except for the first column.
 func (t *Table) longestText(i int) int {
 	n := 0
 	for _, row := range t.Rows {

@@ -113,9 +113,9 @@ func Subscripted(name string) string {
 	return strings.NewReplacer("0", "₀", "1", "₁", "2", "₂", "3", "₃", "4", "₄", "5", "₅", "6", "₆", "7", "₇", "8", "₈", "9", "₉").Replace(name)
 }
 
-// broken breaks text between words into lines. A line is at most width wide. Only a line with a
+// breakText breaks text between words into lines. A line is at most width wide. Only a line with a
 // single long word may be wider.
-func broken(words string, style text.Style, width vg.Length) []string {
+func breakText(words string, style text.Style, width vg.Length) []string {
 	var lines []string
 	for _, word := range strings.Fields(words) {
 		if n := len(lines); n > 0 && style.Width(lines[n-1]+" "+word) <= width {

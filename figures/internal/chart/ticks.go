@@ -10,15 +10,15 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// An axis is too short for ticks if its length is below one of two bounds. The first bound is
-// shortest: on a shorter axis, the distance between two ticks underflows. The second bound is
-// narrowest times the larger absolute value of the two ends of the axis. The number narrowest is
-// far above the rounding errors of ticks and labels, and far below the resolution of a figure.
-const narrowest, shortest = 1e-9, 1e-300
+// An axis is too short for ticks if its length is at most minLength, or at most minRelative times
+// the larger absolute value of its ends. On an axis below minLength, the distance between two ticks
+// underflows. The ratio minRelative is far above the rounding errors of ticks and labels, and far
+// below the resolution of a figure.
+const minRelative, minLength = 1e-9, 1e-300
 
 // isNarrow reports whether an axis from low to high is too short for two ticks.
 func isNarrow(low, high float64) bool {
-	return !(high-low > max(shortest, narrowest*max(math.Abs(low), math.Abs(high))))
+	return !(high-low > max(minLength, minRelative*max(math.Abs(low), math.Abs(high))))
 }
 
 // RoundTicks labels an axis at multiples of 1, 2 or 5 times a power of ten. The field nlabels is

@@ -50,9 +50,8 @@ func OneTo(n int) []float64 {
 	return v
 }
 
-// Nearest returns indices of sizes. For each part, it finds the size that is nearest to
-// part·largest. The result has the indices of these sizes in ascending order. Each index is in the
-// result once.
+// Nearest returns the indices of the sizes that are nearest to part·largest, for each of the given
+// parts. The indices are in ascending order, and each index appears once.
 func Nearest(sizes []int, largest int, parts ...float64) []int {
 	var numbers []int
 	if len(sizes) == 0 {

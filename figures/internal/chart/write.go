@@ -92,8 +92,8 @@ func withResolution(picture []byte, dpi float64) []byte {
 func (f *Figure) SVG() ([]byte, error) {
 	c := vgsvg.New(f.Size())
 	svg, err := f.Render(draw.New(c), c)
-	// Without this attribute, viewers would keep the aspect ratio of a surface's grid. The surface
-	// would then not fill its axes.
+	// By default, viewers keep the aspect ratio of a picture. With this attribute, the picture of a
+	// surface fills the axes.
 	svg = bytes.ReplaceAll(svg, []byte("<image "), []byte(`<image preserveAspectRatio="none" `))
 	// The letters of Arial and Helvetica are as wide as the letters of Liberation Sans. A viewer
 	// without Liberation Sans shows the text in one of these fonts.
@@ -165,7 +165,7 @@ func (f *Figure) Size() (w, h vg.Length) {
 // between words.
 func (f *Figure) ChangedLines() []string {
 	const margins = 12
-	return broken(f.Changed, changedText(), f.Width-margins)
+	return breakText(f.Changed, changedText(), f.Width-margins)
 }
 
 // check returns an error if a panel or a series cannot be drawn. The error names the first of them.
@@ -224,7 +224,7 @@ func (f *Figure) Write(dir string) error {
 	return writeFiles(dir, f.Name, map[string]string{".csv": f.CSV(), ".svg": string(svg), ".png": string(picture), ".pdf": string(pdf)})
 }
 
-// writeFiles writes texts to the files dir/name+ending. The map files has the texts by ending.
+// writeFiles writes the files dir/name+ending. The map files holds the text for each ending.
 func writeFiles(dir, name string, files map[string]string) error {
 	if !filepath.IsLocal(name) || name == "." || strings.ContainsAny(name, `/\`) {
 		return fmt.Errorf("figures: %q is not a file name: use letters, digits and underscores", name)
