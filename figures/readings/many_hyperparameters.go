@@ -60,23 +60,23 @@ func Enough(r *manyhyper.LeversResult) string {
 	return fmt.Sprintf("In the first figure no search of several hyperparameters is clearly better than one on these problems: %s. There one hyperparameter of the kind, tuned by plain CVGM, is enough.", Listed(without))
 }
 
-// cellCounts returns three numbers of cells of a problem. The result below is the number of cells
-// with a difference clearly below 0, and the result above is the number with a difference clearly
-// above 0. The result all is the number of all cells.
-func cellCounts(m *manyhyper.MapResult, problem string, of func(c manyhyper.MapCell) experiment.Estimate) (below, above, all int) {
+// cellCounts counts the cells of a problem. The result numBelow is the number of cells with a
+// difference clearly below 0. The result numAbove is the number of cells with a difference clearly
+// above 0, and numAll is the number of all cells.
+func cellCounts(m *manyhyper.MapResult, problem string, difference func(c manyhyper.MapCell) experiment.Estimate) (numBelow, numAbove, numAll int) {
 	for _, c := range m.Cells {
 		if c.Problem != problem {
 			continue
 		}
-		all++
-		switch of(c).Sign() {
+		numAll++
+		switch difference(c).Sign() {
 		case -1:
-			below++
+			numBelow++
 		case 1:
-			above++
+			numAbove++
 		}
 	}
-	return below, above, all
+	return numBelow, numAbove, numAll
 }
 
 // GradientMap describes the figure of the same name. It counts the cells in which the CV gradient
@@ -92,8 +92,8 @@ func GradientMap(m *manyhyper.MapResult) string {
 	return paragraphs("Where a line crosses the dotted one, the difference changes its sign with this factor. A wide band can hide a gain in one cell and a loss in another.", cells.String())
 }
 
-// signTurns returns a sentence that lists factors. If such a factor changes, a mean difference
-// clearly changes its sign.
+// signTurns returns a sentence that lists some factors. At two values of such a factor, a mean
+// difference clearly has different signs.
 func signTurns(m *manyhyper.MapResult, problem string) string {
 	var turned [2][]string
 	for factor, name := range manyhyper.Factors {

@@ -80,16 +80,16 @@ type residual struct{ prediction, off float64 }
 // residuals compares the residuals of two thirds of the rows: the third with the lowest
 // predictions, and the third with the highest predictions.
 func residuals(rows []residual) string {
-	// The constant least is the smallest number of rows in which a pattern is looked for. The other
-	// constants define two patterns. In the first, the ratio of the scatters of the residuals is at
-	// least wider. In the second, the residuals bend by at least bent standard errors of a mean.
-	const least, wider, bent = 30, 1.5, 3.
+	// With fewer than minRows rows, residuals looks for no pattern. There are two patterns. In the
+	// first, the scatters of the two thirds differ by more than the factor spreadRatio. In the
+	// second, the residuals bend by more than bendErrors standard errors of a mean.
+	const minRows, spreadRatio, bendErrors = 30, 1.5, 3.
 	slices.SortStableFunc(rows, func(a, b residual) int { return cmp.Compare(a.prediction, b.prediction) })
 	n := len(rows) / 3
 	switch {
 	case rows[0].prediction == rows[len(rows)-1].prediction:
 		return "the model predicts the same for all rows, so the residuals have no pattern to see."
-	case len(rows) < least:
+	case len(rows) < minRows:
 		return fmt.Sprintf("%d rows are too few to see a pattern of the residuals.", len(rows))
 	}
 	scatter := func(part []residual) (mean, spread, se float64) {
@@ -111,13 +111,13 @@ func residuals(rows []residual) string {
 	sentence := fmt.Sprintf("the residuals scatter alike for low and for high predictions: half of them lie within %.3g of their mean in the lowest third, and within %.3g in the highest.", low, high)
 	switch {
 	case low == 0 && high == 0:
-	case high > wider*low:
+	case high > spreadRatio*low:
 		sentence = fmt.Sprintf("the residuals scatter %s as much in the highest third of the predictions as in the lowest: the errors grow with the prediction, and a logarithm of the target may help.", times(high/low))
-	case low > wider*high:
+	case low > spreadRatio*high:
 		sentence = fmt.Sprintf("the residuals scatter %s as much in the lowest third of the predictions as in the highest.", times(low/high))
 	}
 	bend := (lowMean+highMean)/2 - midMean
-	if se := math.Sqrt((lowSE*lowSE+highSE*highSE)/4 + midSE*midSE); math.Abs(bend) > bent*se && se > 0 {
+	if se := math.Sqrt((lowSE*lowSE+highSE*highSE)/4 + midSE*midSE); math.Abs(bend) > bendErrors*se && se > 0 {
 		sentence += fmt.Sprintf(" On average they bend: %+.3g and %+.3g in the outer thirds, %+.3g in the middle one. A learner with kernels may fit that.", lowMean, highMean, midMean)
 	}
 	return sentence
@@ -174,10 +174,9 @@ func myCalibration(r *mydata.Result) string {
 			return ""
 		}
 		for _, b := range m.Judged.Classes.Probabilities.Calibration {
-			// A prediction is too certain if it is farther from one half than the observed share.
-			// So a prediction of at least one half is too certain if it is higher than the observed
-			// share. A prediction below one half is too certain if it is lower than the observed
-			// share. With the factor sign, the difference is positive in both cases.
+			// A prediction is too certain if it is farther from one half than the observed share,
+			// on the same side. With the factor sign, the difference is positive if the prediction
+			// is too certain, below one half as well as above.
 			sign := 1.0
 			if b.Predicted < .5 {
 				sign = -1
@@ -241,8 +240,8 @@ func MyDataCoefficients(r *mydata.Result) string {
 // A reading describes at most shownModels models. For several classes, each class has a model.
 const shownModels = 4
 
-// ofClass returns the first words of a sentence on the model m. If there are several models, these
-// words name the class of m. Otherwise there are no such words.
+// ofClass returns the first words of a sentence on the model m. They name the class of m if there
+// are several models. Otherwise the text is empty.
 func ofClass(m mydata.Model, models []mydata.Model) string {
 	if m.Class == "" || len(models) < 2 {
 		return ""

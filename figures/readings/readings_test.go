@@ -81,8 +81,8 @@ func TestReadingsWithoutResult(t *testing.T) {
 	}
 }
 
-// bayesianTakes returns recorded times of one evaluation. The time is micros µs for Bayesian
-// optimisation, and 20 µs for CMA-ES.
+// bayesianTakes returns recorded times of one evaluation. The argument micros is the time for
+// Bayesian optimisation, in microseconds. The time for CMA-ES is 20 µs.
 func bayesianTakes(micros float64) *claims.Timings {
 	const name = "cvgm/experiment/searches.Searcher/"
 	stat := func(micros float64) map[string]claims.BenchStat {
@@ -96,8 +96,8 @@ func differs(mean float64) experiment.Comparison {
 	return experiment.Comparison{Difference: experiment.Estimate{Mean: mean, Margin: .001, N: 9}}
 }
 
-// lever returns a lever with two searches, one for a single hyperparameter and one for many. The
-// parameter mean is the difference of their losses.
+// lever returns the results for one kind of hyperparameters, with two searches: one for a single
+// hyperparameter and one for many. The argument mean is the difference of their losses.
 func lever(name string, mean float64) manyhyper.Lever {
 	return manyhyper.Lever{Name: name, Rows: []manyhyper.LeverRow{
 		{Search: manyhyper.SearchFolds, Hyperparameters: 1, Test: experiment.Estimate{Mean: 4}},

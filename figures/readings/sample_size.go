@@ -85,8 +85,8 @@ func SampleSizeCurves(r *samplesize.Result) string {
 	return fmt.Sprintf("The dotted line is the best possible rule. A method whose line stays level near 0.5 does not learn. Of %d data sets %d failed.", len(r.Sizes)*r.Params.Seeds, len(r.Failures))
 }
 
-// SampleSizeLead explains the figure of the same name. It compares the leads with few examples with
-// the leads with many examples.
+// SampleSizeLead explains the figure of the same name. It gives the leads separately for few and
+// for many training examples.
 func SampleSizeLead(r *samplesize.Result) string {
 	published, full := r.Methods[samplesize.SizeCVGMPublished], r.Methods[samplesize.SizeNetworkPublished]
 	texts := []string{

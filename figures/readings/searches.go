@@ -82,9 +82,9 @@ func SearchesTime(t *claims.Timings) string {
 	return text
 }
 
-// SearchesMinimaTable counts the minima that lie on a bound. Some searches run both in λ and in the
-// logarithm of λ. For each of the two, the text counts the minima that the search reaches: the
-// minima on a bound, and the other minima.
+// SearchesMinimaTable counts the minima that lie on a bound. It also counts the minima that a
+// search reaches, separately for minima on a bound and for other minima. For searches that run both
+// in λ and in the logarithm of λ, it compares the two.
 func SearchesMinimaTable(r *searches.Result) string {
 	p := r.Params
 	onBound := make([]bool, len(r.At))
@@ -138,8 +138,8 @@ func SearchesSurface(r *searches.Result) string {
 		others)
 }
 
-// SearchDimensionsCurves explains the figure of the same name. It gives the results at the ends of
-// searches with gradients and of searches without gradients.
+// SearchDimensionsCurves explains the figure of the same name. It compares the end of the
+// quasi-Newton search with the end of the best search without gradients.
 func SearchDimensionsCurves(r *searches.DimensionsResult) string {
 	above := func(excess float64) string {
 		if excess < 1e-6 { // as in the figure

@@ -9,8 +9,8 @@ import (
 	"cvgm/cvgm/experiment/splits"
 )
 
-// covering returns a setting of the sweep over K: the first setting in which balanced splits
-// validate every example. If there is no such setting, it returns nil.
+// covering returns the first setting of the sweep over K in which balanced splits validate every
+// example. If there is no such setting, it returns nil.
 func covering(r *splits.Result) *splits.Setting {
 	n := r.Params.Train
 	k := slices.IndexFunc(r.ByK, func(s splits.Setting) bool { return s.K*(n-int(s.P*float64(n))) >= n })
@@ -20,9 +20,9 @@ func covering(r *splits.Result) *splits.Setting {
 	return &r.ByK[k]
 }
 
-// clearErrors compares the error of each setting with the error of the last setting of the sweep,
-// on the same data. For the sign 1, it lists the settings with a clearly larger error. For the sign
-// −1, it lists the settings with a clearly smaller error.
+// clearErrors lists the settings of a sweep with an error that is clearly different from the error
+// of the last setting, on the same data. The error is larger if sign is 1, and smaller if sign is
+// −1.
 func clearErrors(sweep []splits.Setting, sign int, name func(splits.Setting) string) string {
 	var all []string
 	for _, s := range sweep {

@@ -8,18 +8,18 @@ import (
 	"cvgm/cvgm/experiment/stability"
 )
 
-// directions counts starts of CVGM. The result raised is the number of starts from which CVGM
-// raises Δ, and lowered is the number of starts from which CVGM lowers Δ.
-func directions(r *stability.Result) (raised, lowered int) {
+// directions counts the starts of CVGM from which Δ clearly rises, and the starts from which Δ
+// clearly falls.
+func directions(r *stability.Result) (numRaised, numLowered int) {
 	for _, s := range r.Starts {
 		switch s.DeltaChange.Sign() {
 		case 1:
-			raised++
+			numRaised++
 		case -1:
-			lowered++
+			numLowered++
 		}
 	}
-	return raised, lowered
+	return numRaised, numLowered
 }
 
 // lowestSetting returns the index of the setting for which the mean of a part is lowest. The

@@ -6,8 +6,8 @@ import (
 	"cvgm/cvgm/experiment/searches"
 )
 
-// Stochastic compares stochastic CVGM that has an outer penalty with the other methods. It also
-// states the effects of the penalty and of the CV gradient.
+// Stochastic compares two kinds of methods: stochastic CVGM with an outer penalty, and all other
+// methods. It also states the effects of the penalty and of the CV gradient.
 func Stochastic(r *searches.StochasticResult) string {
 	own, _ := r.Find(searches.StochasticPenalty)
 	against := func(name string) string {

@@ -43,10 +43,9 @@ func Weighed(e experiment.Estimate, digits int, relevant float64) string {
 	return text
 }
 
-// CouldShow returns sentences with two differences. The first difference is the smallest relevant
-// difference. The second is the smallest difference that the repetitions distinguish from 0. The
-// second difference is computed for each of the given estimates, and the text has the largest of
-// the results.
+// CouldShow returns sentences with two numbers: the smallest relevant difference, and the smallest
+// difference that the repetitions distinguish from 0. The second number is the largest over the
+// given estimates.
 func CouldShow(relevant float64, of ...experiment.Estimate) string {
 	tells := 0.
 	for _, e := range of {
@@ -59,8 +58,8 @@ func CouldShow(relevant float64, of ...experiment.Estimate) string {
 	return text
 }
 
-// pooled returns a sentence with a link to the claim that has the given number. The verdict on this
-// claim is about the same difference, and uses all recorded draws.
+// pooled returns a sentence with a link to the claim with the given number. This claim judges the
+// same difference from all recorded draws.
 func pooled(number int) string {
 	return fmt.Sprintf("[Claim %d](../figures/out/00_start/claims.md) judges it by all recorded draws.", number)
 }
