@@ -39,10 +39,10 @@ func AblationTable(r *samplesize.AblationResult) *Table {
 	return t
 }
 
-// AblationBySize shows a difference of error rates as a function of the size, for the learned
-// kernel of the rings. The difference is the error rate after the descent of the CV loss, minus the
-// error rate after the descent of the training loss. There is a row of panels for each number of
-// splits. A row has a panel for each number of steps.
+// AblationBySize compares two descents on the rings, as a function of the number of training
+// examples. It shows the error rate after the descent of the CV loss, minus the error rate after
+// the descent of the training loss. All panels in a row have the same number of splits, but
+// different numbers of steps.
 func AblationBySize(r *samplesize.AblationResult) *Figure {
 	p := r.Params.Rings
 	f := &Figure{

@@ -2,8 +2,7 @@ package figures
 
 import "cvgm/figures/internal/chart"
 
-// These types are the types of the figures and tables that the functions of this package return,
-// and the types of the parts of figures and tables.
+// These are the types of the figures and tables that this package returns, and of their parts.
 type (
 	Code        = chart.Code
 	Figure      = chart.Figure

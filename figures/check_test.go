@@ -35,14 +35,14 @@ func write(t *testing.T, dir string, outputs ...Output) {
 	}
 }
 
-// testOutputs writes all outputs of a result, and the outputs of the functions more. It checks that
-// the CSV of each named output contains a text. It then draws the result again with the changes
-// that poison makes.
-func testOutputs[R any](t *testing.T, r *R, wants map[string]string, more ...func(r *R) Output) {
+// testOutputs writes all outputs of a result, including the results of moreOutputs. For each name
+// in wants, it checks that the CSV of this output contains the given text. It then checks the
+// outputs again with the changes that poison makes.
+func testOutputs[R any](t *testing.T, r *R, wants map[string]string, moreOutputs ...func(r *R) Output) {
 	t.Helper()
 	outputs := func(r *R) []Output {
 		all := Of(r)
-		for _, f := range more {
+		for _, f := range moreOutputs {
 			all = append(all, f(r))
 		}
 		return all

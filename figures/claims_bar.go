@@ -27,16 +27,15 @@ func failed(v claims.Verdict) bool {
 	return v == claims.Differs || v == claims.PaperError || v == claims.Slip
 }
 
-// The function intervalBar draws an interval of distances from the bound of a rule. One unit is the
-// smallest difference that matters. A unit is barUnit characters wide, and the bar extends barReach
-// units to each side of the bound.
+// barUnit is the number of characters for one unit of a bar. The unit is the smallest difference
+// that matters. A bar extends barReach units to each side of the bound of a rule.
 const (
 	barUnit  = 3
 	barReach = 5
 )
 
-// intervalBar returns a bar of characters that shows an interval. An arrow marks an end of the
-// interval that lies beyond the bar.
+// intervalBar returns a bar of characters that shows the 95 % interval of an estimate, relative to
+// the bound of a rule. An arrow marks an end of the interval that lies beyond the bar.
 func intervalBar(p claims.Position) string {
 	const half = barUnit * barReach
 	line := []rune(strings.Repeat("·", 2*half+1))

@@ -113,12 +113,12 @@ func firstSentence(text string) string {
 // problems are the words by which a setting names its problem.
 var problems = []string{"rings", "XOR", "elastic net", "ridge regression", "logistic regression", "support vector machine"}
 
-// sizesIn matches the sizes in a setting: a list of values of N, or the number K of splits. If a
-// word follows the last number, this number counts something else and is not a size.
+// sizesIn matches the sizes in a setting: values of N, such as N = 100, 200, or the number K of
+// splits. If a word follows several values of N, the last value counts something else.
 var sizesIn = regexp.MustCompile(`\b(N|K) = (\d+(?:, \d+)*)( [a-z])?`)
 
-// settingName describes a setting in a few words: N, K, and the problem that the setting names
-// first. It returns a setting unchanged if the setting is short, or if it has none of these three.
+// settingName shortens a setting to N, K, and the problem that the setting names first. If the
+// setting is already short, or has no such part, settingName returns it unchanged.
 func settingName(setting string) string {
 	const shortest = 60 // characters; the name would be hardly shorter
 	if len([]rune(setting)) <= shortest {
@@ -249,7 +249,7 @@ func printedText(q claims.Quoted) string {
 	return "The paper prints " + q.Paper + ", its code " + q.Code + "."
 }
 
-// linked returns the text with links in place of the names of tables in other files.
+// linked returns text with links. Each name of a table in another file becomes a link to the table.
 func linked(text string) string {
 	for words, address := range claimLinks {
 		text = strings.ReplaceAll(text, words, "["+words+"]("+address+")")

@@ -9,11 +9,10 @@ import (
 	"cvgm/figures/internal/chart"
 )
 
-// claimsTable lists the paper's sentences, each with its verdict, in the order of the paper. Below
-// a sentence, there is a row for each of its measurements. A row has the setting, the paper's
-// number, the number that the paper's code printed, the measured number, the rule, and the rule's
-// verdict. The last cells of a row test the rule. They give the rule's verdict in a case in which
-// the sentence is false.
+// claimsTable lists the paper's sentences in the order of the paper, each with its verdict. Below a
+// sentence, there is a row for each of its measurements. A row has the setting, the paper's number,
+// the number that the paper's code printed, the measured number, the rule, and the rule's verdict.
+// As a control, the row also has the rule's verdict in a case in which the sentence is false.
 func claimsTable(all []claims.Claim) *Table {
 	t := &Table{
 		Name: "claims", Caption: claimsCaption,
@@ -86,8 +85,8 @@ func repeated(m *claims.Measurement) any {
 	return m.Ours.N
 }
 
-// bracketed returns the verdict on a row. A verdict that does not affect the verdict on the
-// sentence is in brackets.
+// bracketed returns the verdict of a row as text. The text is in brackets if the verdict of the row
+// does not affect the verdict on the sentence.
 func bracketed(m *claims.Measurement) string {
 	if m.Aside {
 		return fmt.Sprintf("(%s)", m.Verdict)

@@ -61,7 +61,7 @@ func DifferentiabilityLimits(r *differentiability.Limits) *Figure {
 	zeroOne := NewPanel("CV loss, misclassifications", "the same fits, two losses", "C", "CV loss").LogAxes(true, false).Grid()
 	c := Log10s(r.Loss.C)
 	zeroOne.Line("logistic loss", c, r.Loss.Logistic, chart.CVStyle)
-	// The loss ZeroOne is a step function. It is drawn so that each value continues up to the next
+	// The loss ZeroOne is a step function. A horizontal line continues each value up to the next
 	// point.
 	var sx, sy []float64
 	for i, v := range r.Loss.ZeroOne {

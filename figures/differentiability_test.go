@@ -76,8 +76,8 @@ func TestDifferentiabilityOutputs(t *testing.T) {
 	}
 }
 
-// If a panel cannot show all dual variables, it shows those that move over the longest parts of the
-// path. The values at which the others rest do not matter.
+// If there are too many dual variables for a panel, it shows the variables that move over the
+// longest parts of the path. A variable that does not move may have any value.
 func TestPathsShowWhatMoves(t *testing.T) {
 	s := differentiability.SolutionPath{Name: "dual variables", Hyper: "λ1", At: []float64{1, 2, 3}}
 	slopes := [][]float64{{0, 0, 1e-14}, {1, 0, 0}, {math.NaN(), 1, -1}, {0, 0, 0}, {2, 2, 2}, {1, -1, 0}, {0, 0, 0}}

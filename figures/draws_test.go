@@ -52,9 +52,9 @@ func TestRandomSmallRuns(t *testing.T) {
 	}
 }
 
-// In a window of 1280 pixels, a table on a notebook's page can be pageWidth pixels wide. Each
-// letter of a table takes perLetter pixels, and each column takes perColumn more. These numbers
-// were measured in a browser.
+// In a window of 1280 pixels, a table on a notebook's page can be pageWidth pixels wide. The width
+// of a column is perLetter pixels for each letter, plus perColumn pixels. These numbers were
+// measured in a browser.
 const pageWidth, perLetter, perColumn = 1135, 7.2, 13
 
 // fitsPage fails the test if a table is too wide for a notebook's page. In such a table, each

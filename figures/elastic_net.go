@@ -155,7 +155,7 @@ func ElasticNetSurfaces(r *elasticnet.Result) *Figure {
 }
 
 // ElasticNetEarlyStopping shows both losses along CVGM's long run. The CV loss falls on the whole
-// path. The test loss does not.
+// path, but the test loss rises again after its minimum.
 func ElasticNetEarlyStopping(r *elasticnet.Result) *Figure {
 	p := NewPanel("long run", "", "steps of CVGM", "mean squared error").Grid().LogAxes(true, false)
 	steps := Log10s(chart.OneTo(len(r.Long.CVLoss)))
@@ -166,8 +166,8 @@ func ElasticNetEarlyStopping(r *elasticnet.Result) *Figure {
 		Caption: fmt.Sprintf("CV loss, which the gradient method descends, and test loss along %d steps on the published data, the first of which is the start. The vertical line marks step %d, at which CVGM ends in Table 1.", len(r.Long.CVLoss), len(r.CVGM.CVLoss))}
 }
 
-// lossPanel returns a panel with a loss as a function of two hyperparameters. The slice hyper holds
-// the names of the hyperparameters, and axes holds their values on the grid.
+// lossPanel returns a panel with a loss as a function of two hyperparameters. The argument hyper
+// has their names, and the argument axes has their values on the grid.
 func lossPanel(title, name string, hyper []string, axes, loss [][]float64) *Panel {
 	p := NewPanel(title, title, hyper[0], hyper[1]).LogAxes(true, true)
 	p.Surface(name, Log10s(axes[0]), Log10s(axes[1]), loss, LevelsAboveMinimum(loss))
@@ -204,15 +204,15 @@ func lowest(z [][]float64) (v float64, i, j int) {
 	return v, i, j
 }
 
-// The variable rises holds the heights of contour levels above the lowest value, in per cent of
-// this value.
-var rises = []float64{.2, .5, 1, 2, 5, 10, 20, 50, 100, 200}
+// levelRises holds the heights of contour levels above the lowest value, in per cent of the lowest
+// value.
+var levelRises = []float64{.2, .5, 1, 2, 5, 10, 20, 50, 100, 200}
 
-// LevelsAboveMinimum returns contour levels above the lowest value of z. The higher the levels, the
-// larger is the distance between them.
+// LevelsAboveMinimum returns contour levels above the lowest value of z. The distance between
+// neighbouring levels increases with their height.
 func LevelsAboveMinimum(z [][]float64) []float64 {
 	low, _, _ := lowest(z)
-	return chart.Mapped(rises, func(rise float64) float64 { return low * (1 + rise/100) })
+	return chart.Mapped(levelRises, func(rise float64) float64 { return low * (1 + rise/100) })
 }
 
 // list returns numbers in the given format, separated by commas.
@@ -223,5 +223,5 @@ func list(format string, v []float64) string {
 // surfaceNote returns a sentence for the caption of a figure with surfaces. The sentence explains
 // the contours.
 func surfaceNote() string {
-	return fmt.Sprintf("Contours, from the innermost, are at %s and %g %% above the lowest value", list("%g", rises[:len(rises)-1]), rises[len(rises)-1])
+	return fmt.Sprintf("Contours, from the innermost, are at %s and %g %% above the lowest value", list("%g", levelRises[:len(levelRises)-1]), levelRises[len(levelRises)-1])
 }

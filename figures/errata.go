@@ -29,7 +29,7 @@ func IncompleteJacobian(r *differentiability.ErrataResult) *Figure {
 	p.Equal = true
 	p.Across("separator", e.Theta[0], e.Theta[1], 0, Style{Color: Grey, Width: 1, Dash: []vg.Length{4, 3}})
 	x, y := columns(e.Data.X)
-	classes(p, x, y, e.Data.Y, 3)
+	plotClasses(p, x, y, e.Data.Y, 3)
 	var longest float64
 	for i := range e.Data.Y {
 		longest = math.Max(longest, math.Hypot(e.Complete.At(i, 0), e.Complete.At(i, 1)))

@@ -121,7 +121,7 @@ func TestFigureCSVHoldsEveryPlottedPoint(t *testing.T) {
 	}
 }
 
-// An output that is not well formed causes an error and no panic. The error names the place.
+// A malformed output causes an error that names the place, and no panic.
 func TestOutputsThatCannotBeDrawn(t *testing.T) {
 	figure := func(add func(p *Panel)) *Figure {
 		p := NewPanel("panel", "", "x", "y")

@@ -34,8 +34,8 @@ func drawn(t *testing.T, f *Figure) []byte {
 	return data
 }
 
-// Only lines that differ from the CSV have ghosts. The legend explains the ghosts once. The CSV of
-// the figure does not contain the ghosts.
+// A ghost appears only behind a line that differs from the corresponding line in the given CSV. The
+// legend explains the ghosts once. The CSV of the figure does not contain the ghosts.
 func TestGhostsAreTheLinesThatDiffer(t *testing.T) {
 	committed := twoLines(LegendRight, []float64{3, 2, 1}, []float64{1, 2, 4}).CSV()
 	for _, legend := range []LegendPlace{LegendInside, LegendRight, LegendBelow, LegendNone} {
@@ -72,7 +72,7 @@ func TestGhostsAreTheLinesThatDiffer(t *testing.T) {
 	}
 }
 
-// A damaged CSV has no effect. Neither has a CSV of other panels and series.
+// If the given CSV is damaged, or has other panels or series, the figure has no ghosts.
 func TestGhostsOfHostileCSV(t *testing.T) {
 	committed := twoLines(LegendRight, []float64{3, 2, 1}, []float64{1, 2, 4}).CSV()
 	head := strings.Join(chart.CSVHeader, ",") + "\n"
@@ -106,8 +106,8 @@ func TestGhostsOfDoubleNames(t *testing.T) {
 	}
 }
 
-// Whatever the ghosts, the axes contain the data. They are at most twice as long as without ghosts,
-// and the figure can be drawn.
+// With any ghosts, the axes contain the data, and the figure can be drawn. The axes are at most
+// twice as long as without ghosts.
 func TestGhostsKeepTheDataInView(t *testing.T) {
 	src := rand.New(rand.NewPCG(1, 2))
 	for range 60 {
@@ -140,7 +140,8 @@ func TestGhostsKeepTheDataInView(t *testing.T) {
 	}
 }
 
-// The changes are in lines below the panels. The panels keep their size, and no word is missing.
+// Changed parameters are listed in lines below the panels. The lines contain all words, and the
+// panels keep their size.
 func TestChangedLines(t *testing.T) {
 	f := twoLines(LegendRight, []float64{3, 2, 1}, []float64{1, 2, 3})
 	size := func() vg.Length {

@@ -65,9 +65,9 @@ func indistinguishable(f *Figure) (pairs []string) {
 	return pairs
 }
 
-// If a panel has at least fewest lines, the lines must be labelled at their ends. With so many
-// lines, a reader cannot match lines with the entries of a legend.
-const fewest = 6
+// If a panel has manyLines lines or more, the lines must have labels at their ends. A reader cannot
+// match so many lines with the entries of a legend.
+const manyLines = 6
 
 // The series of each panel differ by lightness, dashes or marks, or have labels at their ends. A
 // panel with many lines has labels.
@@ -90,7 +90,7 @@ func TestSeriesDifferInGrey(t *testing.T) {
 					lines++
 				}
 			}
-			if lines >= fewest && !p.Direct {
+			if lines >= manyLines && !p.Direct {
 				t.Errorf("%s, panel %q: %d lines, and no labels at their ends", f.Name, p.Name, lines)
 			}
 		}

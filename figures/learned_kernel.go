@@ -119,7 +119,7 @@ func (e KernelExample) Boundary(r *kernels.LearnedKernelResult) *Figure {
 		p := NewPanel(v.String(), fmt.Sprintf("%v gradient: test accuracy %.1f %%", v, 100*run.FinalAccuracy()), "x₁", "x₂")
 		p.Equal = true
 		x, y := columns(r.Train.X)
-		classes(p, x, y, r.Train.Y, 3)
+		plotClasses(p, x, y, r.Train.Y, 3)
 		for i, level := range e.levels {
 			p.Contour(e.bayes, b.Axis, b.Axis, b.Score, level, Style{Color: Grey, Width: 1, Dash: []vg.Length{4, 3}, Unlisted: i > 0})
 		}
@@ -137,9 +137,8 @@ func columns(x *mat.Dense) (first, second []float64) {
 	return first, second
 }
 
-// The function classes plots examples at their coordinates. Each class has its own colour and
-// shape.
-func classes(p *Panel, x, y, labels []float64, radius vg.Length) {
+// plotClasses plots examples at their coordinates. Each class has its own colour and shape.
+func plotClasses(p *Panel, x, y, labels []float64, radius vg.Length) {
 	glyphs := []Style{{Color: Blue, Glyph: draw.RingGlyph{}, GlyphRadius: radius}, {Color: Vermilion, Glyph: draw.PlusGlyph{}, GlyphRadius: radius}}
 	for k, name := range []string{"class −1", "class +1"} {
 		var cx, cy []float64
@@ -164,7 +163,7 @@ func (e KernelExample) Manifold(r *kernels.LearnedKernelResult) *Figure {
 		for _, m := range run.Manifolds {
 			p := NewPanel(fmt.Sprintf("%v, step %d", v, m.Step), fmt.Sprintf("%v, step %d: %.1f %%", v, m.Step, 100*m.Accuracy), "φ₁", "φ₂")
 			p.Equal = true
-			classes(p, m.Phi[0], m.Phi[1], r.Test.Y, 1.3)
+			plotClasses(p, m.Phi[0], m.Phi[1], r.Test.Y, 1.3)
 			p.Across("separator", m.W[0], m.W[1], -m.B, Style{Color: Black, Width: 1.2})
 			row = append(row, p)
 		}

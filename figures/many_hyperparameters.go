@@ -226,8 +226,7 @@ func GradientMap(r *manyhyper.MapResult) *Figure {
 	return f
 }
 
-// padded returns the range from the smallest entry of lows to the largest entry of highs, with some
-// room at both ends.
+// padded returns a range that contains all numbers in lows and highs, with some room at both ends.
 func padded(lows, highs []float64) (low, high float64) {
 	if len(lows) == 0 {
 		return 0, 1
@@ -237,9 +236,9 @@ func padded(lows, highs []float64) (low, high float64) {
 	return low - room, high + room
 }
 
-// helps describes a difference of losses by one word: "helps" or "harms". If the interval of the
+// effectWord returns the word "helps" or "harms" for a difference of losses. If the interval of the
 // difference contains 0, the word is "undecided".
-func helps(e experiment.Estimate) string {
+func effectWord(e experiment.Estimate) string {
 	return [...]string{"helps", "undecided", "harms"}[1+e.Sign()]
 }
 
@@ -255,7 +254,7 @@ func GradientMapTable(r *manyhyper.MapResult) *Table {
 	}
 	for _, c := range r.Cells {
 		t.Rows = append(t.Rows, []any{c.Problem, fmt.Sprint(c.Train), c.Hyperparameters, fmt.Sprint(c.Share), fmt.Sprint(c.Noise),
-			chart.Estimated(c.CVLessTraining, 3), helps(c.CVLessTraining), chart.Estimated(c.ManyLessOne, 3), helps(c.ManyLessOne),
+			chart.Estimated(c.CVLessTraining, 3), effectWord(c.CVLessTraining), chart.Estimated(c.ManyLessOne, 3), effectWord(c.ManyLessOne),
 			chart.Estimated(c.OneCV, 3), chart.Estimated(c.ManyCV, 3), chart.Estimated(c.One, 3), chart.Estimated(c.Many, 3), chart.Estimated(c.Training, 3)})
 	}
 	return t

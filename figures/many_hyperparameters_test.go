@@ -11,7 +11,7 @@ import (
 )
 
 // Each remedy has its own column. The column has the test loss with the remedy, divided by the test
-// loss of one hyperparameter on folds.
+// loss of a single hyperparameter that is tuned on folds.
 func TestManyHyperparametersGains(t *testing.T) {
 	row := func(search string, hyperparameters int, test, cv float64) manyhyper.LeverRow {
 		less := func(v float64) experiment.Comparison {

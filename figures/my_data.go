@@ -166,17 +166,16 @@ func MyDataSearch(r *mydata.Result) []Output {
 
 // myCurve returns a panel with the CV loss along one hyperparameter.
 func myCurve(r *mydata.Result, m mydata.Model, c mydata.Curve) *Panel {
-	// The constant reach is the distance from the loss to each edge of the band, in standard
-	// errors. If the ratio of the highest to the lowest loss exceeds the constant steep, the axis
-	// is logarithmic.
-	const reach, steep = 1.96, 8
+	// The band extends bandErrors standard errors to each side of the loss. If the highest loss is
+	// more than steepRatio times the lowest loss, the axis is logarithmic.
+	const bandErrors, steepRatio = 1.96, 8
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, v := range c.Loss {
 		if chart.Drawable(v) {
 			low, high = min(low, v), max(high, v)
 		}
 	}
-	log := low > 0 && high > steep*low
+	log := low > 0 && high > steepRatio*low
 	y := func(v float64) float64 {
 		if log {
 			return math.Log10(v)
@@ -187,7 +186,7 @@ func myCurve(r *mydata.Result, m mydata.Model, c mydata.Curve) *Panel {
 	x := Log10s(c.At)
 	var lower, upper, loss []float64
 	for i, v := range c.Loss {
-		by := reach * chart.Nth(c.Error, i)
+		by := bandErrors * chart.Nth(c.Error, i)
 		loss, lower, upper = append(loss, y(v)), append(lower, y(max(v-by, 0))), append(upper, y(v+by)) // a loss is not negative
 	}
 	p.Band("CV loss, 95 % interval", x, lower, upper, chart.CVStyle)
@@ -242,10 +241,10 @@ func covers(axes [][]float64, at [2]float64) bool {
 	return true
 }
 
-// smoothSurface returns a surface on a finer grid. The argument factor is the number of intervals
-// into which each interval of the grid is divided. smoothSurface interpolates the logarithms of the
-// surface by cubic splines of Catmull and Rom. The values on each axis must have equal ratios. The
-// result is NaN next to a point whose value is not positive and finite.
+// smoothSurface interpolates a surface on a finer grid. It divides each interval of the grid into
+// the given number of parts, which is the argument factor. The interpolation uses Catmull–Rom
+// splines of the logarithms. The values on each axis must be a geometric sequence. Next to a value
+// that is not positive and finite, the result is NaN.
 func smoothSurface(axes [][]float64, z [][]float64, factor int) (finer [][]float64, values [][]float64) {
 	if len(axes) != 2 || len(z) != len(axes[0]) || slices.ContainsFunc(axes, func(a []float64) bool { return len(a) < 2 }) {
 		return axes, z

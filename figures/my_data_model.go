@@ -27,32 +27,32 @@ func fullName(name string) string { return cmp.Or(name, "(no name)") }
 // end of a long name.
 func labelName(name string) string {
 	name = fullName(strings.TrimSpace(chart.Pictured(strings.ReplaceAll(name, "\n", " "))))
-	// The width of a name is at most widest times the font size. A name also has at most mostLetters
-	// letters, because narrow letters would allow far more.
-	const widest, mostLetters = 12, 56
+	// The width of a label is at most maxWidth times the font size. The second limit, maxLetters,
+	// prevents very long labels of narrow letters.
+	const maxWidth, maxLetters = 12, 56
 	style := chart.KeyText()
 	runes := []rune(name)
-	if len(runes) <= mostLetters && style.Width(name) <= widest*style.Font.Size {
+	if len(runes) <= maxLetters && style.Width(name) <= maxWidth*style.Font.Size {
 		return name
 	}
-	runes = runes[:min(len(runes), mostLetters)]
-	for len(runes) > 0 && style.Width(string(runes)+"…") > widest*style.Font.Size {
+	runes = runes[:min(len(runes), maxLetters)]
+	for len(runes) > 0 && style.Width(string(runes)+"…") > maxWidth*style.Font.Size {
 		runes = runes[:len(runes)-1]
 	}
 	return string(runes) + "…"
 }
 
-// modelTitle returns the title of a model. The title names the target. If there are several models,
-// it instead names the class of the model. The argument name is one of the functions named and
-// full. It formats the target or the class.
-func modelTitle(r *mydata.Result, m mydata.Model, name func(string) string) string {
+// modelTitle returns the title of a model, which names the target. If there are several models, it
+// instead names the class of the model. The function formatName formats the target or the class; it
+// is fullName or labelName.
+func modelTitle(r *mydata.Result, m mydata.Model, formatName func(string) string) string {
 	switch {
 	case len(r.Models) < 2 || m.Class == "":
-		return "target " + name(r.Target)
+		return "target " + formatName(r.Target)
 	case r.Joint != nil:
-		return name(m.Class)
+		return formatName(m.Class)
 	}
-	return name(m.Class) + " against the others"
+	return formatName(m.Class) + " against the others"
 }
 
 // panelName returns a name for a panel. The name depends on the data, so that panels of different

@@ -90,10 +90,9 @@ func myPredictions(r *mydata.Result) *Figure {
 // myTrend plots the mean and the spread of the residuals in groups of rows. A group consists of
 // rows with neighbouring predictions.
 func myTrend(p *Panel, across, up span, x, residuals []float64) {
-	// The constant least is the smallest number of rows in a group. The constant most is the
-	// largest number of groups.
-	const least, most = 20, 10
-	groups := min(len(x)/least, most)
+	// Each group has at least minGroup rows. There are at most maxGroups groups.
+	const minGroup, maxGroups = 20, 10
+	groups := min(len(x)/minGroup, maxGroups)
 	if groups < 3 {
 		return
 	}
@@ -253,32 +252,31 @@ func myBoundary(r *mydata.Result) *Figure {
 		Caption: fmt.Sprintf("%s: the rows by their class, and black lines where the predicted class changes", r.Name)}
 }
 
-// The constant cells is the number of cells along each axis. A plot of a density counts the points
-// in each cell.
-const cells = 44
+// numCells is the number of cells along each axis, for a plot that shows the number of points in
+// each cell.
+const numCells = 44
 
 // A span is an axis of a cloud of points.
 type span struct{ low, high float64 }
 
-// axisOf returns an axis that covers the range of the given numbers. If a few numbers are far from
-// the rest, the axis does not cover them.
+// axisOf returns an axis that covers the given numbers, except for a few numbers that are far from
+// the rest.
 func axisOf(v []float64) span {
 	if len(v) == 0 {
 		return span{0, 1}
 	}
-	// The constant rare is a share of the numbers. The rest are the numbers that remain after this
-	// share is removed at each end. Let length be the range of the rest. If some numbers are far
-	// from the rest, the axis extends beyond the rest at each end by at most beyond·length. To
-	// decide this, the rest is extended at each end by beyond·length. Some numbers are far if the
-	// range of all numbers is more than the factor far times this extended range.
-	const rare, beyond, far = .01, .75, 2
+	// The core is the range of the numbers without the share tailShare at each end. It has a margin
+	// at each end, coreMargin times as long as the core. If the range of all numbers is more than
+	// farRatio times as long as the core with its margins, the axis leaves out the numbers beyond
+	// the margins.
+	const tailShare, coreMargin, farRatio = .01, .75, 2
 	sorted := slices.Sorted(slices.Values(v))
 	n := len(sorted)
 	s := span{sorted[0], sorted[n-1]}
-	k := int(rare * float64(n))
+	k := int(tailShare * float64(n))
 	low, high := sorted[k], sorted[n-1-k]
-	if length := high - low; k > 0 && length > 0 && s.high-s.low > far*(1+2*beyond)*length {
-		s = span{max(s.low, low-beyond*length), min(s.high, high+beyond*length)}
+	if length := high - low; k > 0 && length > 0 && s.high-s.low > farRatio*(1+2*coreMargin)*length {
+		s = span{max(s.low, low-coreMargin*length), min(s.high, high+coreMargin*length)}
 	}
 	const narrow = 1e-9
 	if by := .1 * max(math.Abs(s.low), math.Abs(s.high)); !(s.high-s.low > narrow*by) {
@@ -293,14 +291,14 @@ func (s span) clamp(v float64) float64 { return min(max(v, s.low), s.high) }
 
 // cell returns the index of the cell that contains v.
 func (s span) cell(v float64) int {
-	return min(max(int(cells*((s.clamp(v)-s.low)/(s.high-s.low))), 0), cells-1)
+	return min(max(int(numCells*((s.clamp(v)-s.low)/(s.high-s.low))), 0), numCells-1)
 }
 
 // centres returns the centres of the cells.
 func (s span) centres() []float64 {
-	all := make([]float64, cells)
+	all := make([]float64, numCells)
 	for i := range all {
-		t := (float64(i) + .5) / cells
+		t := (float64(i) + .5) / numCells
 		all[i] = (1-t)*s.low + t*s.high
 	}
 	return all
@@ -310,13 +308,12 @@ func (s span) centres() []float64 {
 // points in each cell. Points outside of the axes are drawn on the frame. The result noutside is
 // the number of these points.
 func cloud(p *Panel, xAxis, yAxis span, x, y []float64) (noutside int) {
-	// Glyphs overlap if both of two numbers are large: the number of points, and the mean number of
-	// points per cell, over the cells with a point. The constants are the limits of the two
-	// numbers, in this order.
-	const many, crowded = 150, 1.5
-	counts, filled := make([][]float64, cells), 0
+	// Glyphs are assumed to overlap if there are at least manyPoints points, and on average more
+	// than crowdedMean points in a cell. The average omits empty cells.
+	const manyPoints, crowdedMean = 150, 1.5
+	counts, filled := make([][]float64, numCells), 0
 	for i := range counts {
-		counts[i] = make([]float64, cells)
+		counts[i] = make([]float64, numCells)
 	}
 	var clampedX, clampedY []float64
 	for i := range x {
@@ -330,7 +327,7 @@ func cloud(p *Panel, xAxis, yAxis span, x, y []float64) (noutside int) {
 		}
 		*n++
 	}
-	if len(x) >= many && float64(len(x)) > crowded*float64(filled) {
+	if len(x) >= manyPoints && float64(len(x)) > crowdedMean*float64(filled) {
 		p.Counts("rows", xAxis.centres(), yAxis.centres(), counts)
 	} else {
 		p.Scatter("rows", clampedX, clampedY, Style{Color: Blue, Glyph: draw.RingGlyph{}})

@@ -79,8 +79,8 @@ func TestMyDataOutputs(t *testing.T) {
 	}
 }
 
-// If the committed lines are from other data, they are not drawn as ghosts. If they are from
-// another seed, they are.
+// Lines of a committed figure are ghosts only if they come from the same data. They may come from
+// another seed.
 func TestMyDataHasNoGhostsOfOtherData(t *testing.T) {
 	curves := func(r *mydata.Result) *Figure { return MyDataSearch(r)[0].(*Figure) }
 	first := myResult(t, myTable("no", "yes"), func(*mydata.MyDataParams) {})
@@ -118,8 +118,8 @@ func TestMyDataCoefficients(t *testing.T) {
 	}
 }
 
-// The path has a line for each of its features. Each line has its label at the end with the weakest
-// penalty. The figure marks the tuned value. A tuned penalty of 0 is marked at this end.
+// The path has a line for each of its features, with a label at the end of the weakest penalty. The
+// figure marks the tuned value. If the tuned penalty is 0, the mark is at the weakest penalty.
 func TestMyDataPath(t *testing.T) {
 	for tuned, at := range map[float64]string{10: "-1", 0: "0"} {
 		r := &mydata.Result{Name: "n", Target: "y", Models: []mydata.Model{{Features: []string{"a", "b", "c"}, Path: &mydata.Path{Hyper: "λ1", At: []float64{1, 10, 100}, Tuned: tuned,
@@ -161,7 +161,7 @@ func TestMyDataOfManyLevels(t *testing.T) {
 	}
 }
 
-// The note below the table of columns has those facts about the rows that a reader needs.
+// The note below the table of columns gives the number of rows left out and the number of groups.
 func TestMyDataColumnsNote(t *testing.T) {
 	r := myResult(t, "id,x,g,y\n1,4,a,2\n2,2,a,3\n3,5,b,5\n4,1,b,4\n5,7,c,6\n6,5,c,\n", func(p *mydata.MyDataParams) { p.Group, p.OuterFolds = "g", 0 })
 	want := "Rows left out for lack of a value: 1. The rows form 3 groups, each of which stays together in all folds."

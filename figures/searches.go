@@ -86,13 +86,14 @@ var searchStyles = map[string]Style{
 // bayesianLog and cmaesLog are the names of the searchers in logarithms.
 const bayesianLog, cmaesLog = "Bayesian in log λ", "CMA-ES in log λ"
 
-// valuesHeld returns n values of a search. If the search ended earlier, its last value is repeated.
+// valuesHeld returns the first n values of a search. If the search ended earlier, valuesHeld
+// repeats its last value.
 func valuesHeld(v []float64, n int) []float64 {
 	return chart.Mapped(chart.OneTo(n), func(k float64) float64 { return v[min(int(k), len(v))-1] })
 }
 
-// excessFloor is the base-10 logarithm of the lowest excess that is drawn. Lower values of the
-// excess depend on rounding.
+// excessFloor is the base-10 logarithm of the smallest excess over the minimum that is drawn. A
+// smaller excess depends on rounding.
 const excessFloor = -10
 
 // SearchesCurves shows the median of the CV loss minus its minimum, as a function of the number of
@@ -115,8 +116,8 @@ func SearchesCurves(r *searches.Result) *Figure {
 		Caption: fmt.Sprintf("Lowest CV loss found within so many evaluations, minus the true minimum: medians over %d data sets of the elastic net. %s", r.Params.DataSets, excessNote())}
 }
 
-// drawReached draws a line at an excess. A search has reached the minimum if its excess is below
-// this line.
+// drawReached draws a horizontal line. A search has reached the minimum if its excess over the
+// minimum is below this line.
 func drawReached(p *Panel, r *searches.Result) {
 	p.HLine("reached: "+chart.Typeset(fmt.Sprintf("%g", r.Params.Tol))+" above the minimum", math.Log10(r.Params.Tol), Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
 }

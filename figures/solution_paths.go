@@ -104,10 +104,10 @@ func tangents(p *Panel, s differentiability.SolutionPath, k int, maxHeight float
 	}
 }
 
-// piece returns the ends of an interval around x[i] in which the derivative is nearly constant. Let
-// s be the derivative at x[i]. The argument steepest is the largest absolute derivative, and m is a
-// twentieth of it. Within the interval, the derivative differs from s by at most max(|s|, m)/4. The
-// ends of the interval are halfway to the first points outside of it.
+// piece returns the ends of an interval around x[i] in which the derivative is nearly constant: it
+// differs from slope[i] by at most max(|slope[i]|, steepest/20)/4. The argument steepest is the
+// largest absolute derivative. Each end lies halfway between the last point inside the interval and
+// the next point.
 func piece(x, slope []float64, i int, steepest float64) (from, to float64) {
 	allowed := max(math.Abs(slope[i]), .05*steepest) / 4
 	same := func(j int) bool { return math.Abs(slope[j]-slope[i]) <= allowed }
@@ -121,17 +121,16 @@ func piece(x, slope []float64, i int, steepest float64) (from, to float64) {
 	return (x[left] + x[max(left-1, 0)]) / 2, (x[right] + x[min(right+1, len(x)-1)]) / 2
 }
 
-// shownCoordinates is the number of coordinates that a reader can follow in one panel. For the dual
-// variables of examples, this number is shownExamples, because their paths cross more often.
+// shownCoordinates is the largest number of entries in one panel. A panel with the dual variables
+// of examples has at most shownExamples, because their paths cross more often.
 const shownCoordinates, shownExamples = 6, 4
 
-// A slope counts as 0 if its absolute value is at most atRest. An entry counts as on a bound if its
-// distance from the bound is at most atRest. The number atRest is far above the rounding errors of
-// slopes and of values at a bound.
+// atRest is a tolerance far above rounding errors. An absolute slope up to atRest counts as 0. An
+// entry whose distance from a bound is at most atRest counts as on the bound.
 const atRest = 1e-9
 
-// movingEntries returns the indices of some entries: the entries that move over the longest part of
-// the path. The indices are in ascending order.
+// movingEntries returns the indices of the entries that move over the longest parts of the path.
+// The indices are in ascending order.
 func movingEntries(s differentiability.SolutionPath) []int {
 	moves := func(k int) (n int) {
 		for _, slope := range s.Slope[k] {

@@ -19,8 +19,8 @@ func init() {
 	})
 }
 
-// SplitsTable lists the scatter and the test loss for each K and p, with uniform and with balanced
-// splits.
+// SplitsTable lists the scatter and the test loss for K splits, each with the share p of the
+// examples for training. It compares uniform with balanced splits.
 func SplitsTable(r *splits.Result) *Table {
 	t := &Table{
 		Name: "splits_elastic_net", Caption: fmt.Sprintf("Elastic net: uniform and balanced splits over %d data sets", r.Params.DataSets),
@@ -100,9 +100,8 @@ func SplitsCurves(r *splits.Result) *Figure {
 		return p
 	}
 	lossSD := func(_, m splits.Measure) experiment.Estimate { return m.LossSD }
-	// The test losses are shown as differences from the test loss at the last setting. The scatter
-	// of such differences, on the same data, is smaller than the scatter of losses on different
-	// data sets.
+	// The panels show each test loss minus the test loss at the last setting, on the same data. The
+	// difference scatters less than the losses, which also depend on the data set.
 	test := func(last, m splits.Measure) experiment.Estimate {
 		if m.TestLosses == nil { // there are no balanced splits
 			return m.Test

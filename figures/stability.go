@@ -98,8 +98,8 @@ func meansAndEnds(e []experiment.Estimate) (mean, low, high []float64) {
 	return mean, low, high
 }
 
-// StabilityPath shows the parts of the identity along CVGM's path. It also shows the CV loss and
-// the test loss of the run on the published data along this path.
+// StabilityPath shows the parts of the identity along CVGM's path on the published data. It also
+// shows the CV loss and the test loss of this run.
 func StabilityPath(r *stability.Result) *Figure {
 	steps := Log10s(chart.Floats(r.Steps))
 	parts := NewPanel("expectations", "over data sets of the same population", "steps of CVGM", "loss").Grid().LogAxes(true, false)

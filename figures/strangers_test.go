@@ -28,8 +28,8 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// The variable attacks holds names of columns and classes. A program could interpret these names as
-// more than text.
+// attacks holds names of columns and classes. A program could mistake parts of these names for code
+// or markup.
 var attacks = []string{
 	`<script>document.title='owned'</script>`, `<img src=x onerror="document.title='owned'">`, `"><svg onload=alert(1)>`, `' onmouseover='alert(1)`, `</figcaption><script>alert(1)</script>`,
 	`<!-- comment`, `<?php`, `]]>`, `&lt;b&gt;`, `&amp;`, `&#60;b>`, `a & b < c > d`,
@@ -172,10 +172,10 @@ func checkTableTexts(t *testing.T, table *Table) {
 	}
 }
 
-// readMarkdown calls the function do with the texts in Markdown. It fails the test if there is
-// markup other than tables, code, and emphasis of a whole line. All dialects of Markdown ignore
-// mathematics only in code.
-func readMarkdown(t *testing.T, source string, do func(text string)) (cells [][]string) {
+// readMarkdown calls onText with each text in the Markdown. It fails the test if there is markup
+// other than tables, code, and emphasis of a whole line. It also fails if mathematics is outside of
+// code, because some dialects of Markdown would show it as formulas.
+func readMarkdown(t *testing.T, source string, onText func(text string)) (cells [][]string) {
 	t.Helper()
 	src := []byte(source)
 	root := goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser().Parse(text.NewReader(src))
@@ -207,7 +207,7 @@ func readMarkdown(t *testing.T, source string, do func(text string)) (cells [][]
 					last[len(last)-1] += value
 				}
 			}
-			do(value)
+			onText(value)
 		default:
 			t.Errorf("%s in %.200q", n.Kind(), source)
 		}
@@ -324,8 +324,8 @@ func TestTextsOfCSV(t *testing.T) {
 	}
 }
 
-// The file has the attacks as names in Markdown. It is used by the test of the program that reads
-// the report.
+// The committed file has the attacks as names in Markdown. The test of the program that reads the
+// report uses this file.
 func TestFileOfStrangers(t *testing.T) {
 	names := chart.Mapped(attacks[:len(attacks)-2], experiment.Visible) // without the long names
 	table := &Table{Name: "t", Caption: attacks[0] + " **", Header: []string{"Name", attacks[1]}, Note: attacks[12]}
