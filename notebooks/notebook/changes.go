@@ -13,8 +13,8 @@ import (
 	"cvgm/cvgm/experiment"
 )
 
-// A cell is a process. The variable knownParameters holds the parameters that this process has
-// used, for each type of parameters.
+// GoNB runs each cell as a separate process. The variable knownParameters holds the parameters that
+// this process has used, for each type of parameters.
 var knownParameters struct {
 	sync.Mutex
 	all map[reflect.Type]*parameters
@@ -58,10 +58,9 @@ func nameOf(p any) string {
 
 var wordEnd = regexp.MustCompile(`([a-z])([A-Z])`)
 
-// noteSet records how -p has changed the parameters of a notebook. The argument params holds
-// pointers to these parameters. The argument ownChanges holds changes from the defaults: the
-// changes that the notebook itself makes. Under ./reproduce.sh, the notebook must make no such
-// changes.
+// noteSet records the changes that -p has made to the parameters of a notebook. The argument params
+// holds pointers to the parameters. The argument ownChanges holds the changes from the defaults
+// that the notebook itself makes. Under ./reproduce.sh, such a change is an error.
 func noteSet(ownChanges [][]experiment.Change, params []any) error {
 	knownParameters.Lock()
 	defer knownParameters.Unlock()
@@ -93,10 +92,9 @@ func noteComputed(p any) error {
 	return nil
 }
 
-// Under ./reproduce.sh, refuse returns an error if its two arguments differ: the changes of
-// parameters, and the expected changes. Outputs of ./reproduce.sh must have the default parameters,
-// or the parameters of -p, which are written into the names of the folders. The runner recognises
-// the error by its first word.
+// refuse compares changes of parameters with the expected changes. Under ./reproduce.sh, it returns
+// an error if they differ. The outputs must then have the default parameters, or the parameters of
+// -p, which the names of the folders contain. The runner recognises the error by its first word.
 func (of *parameters) refuse(changes, expected []experiment.Change) error {
 	if os.Getenv(RecordVar) == "" {
 		return nil

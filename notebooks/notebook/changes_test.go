@@ -110,8 +110,8 @@ func TestParametersThatAreNotSetKeepTheirDefaults(t *testing.T) {
 	}
 }
 
-// Changes describe the parameters that a cell has computed with, under their names for -p. If the
-// changes are applied to the defaults, the result is the parameters of every computed experiment.
+// The changes of a cell have the names that -p uses. If they are applied to the defaults of any
+// experiment that the cell has computed, the result is the experiment's parameters.
 func TestChangesOfACell(t *testing.T) {
 	src := synth.NewStream(1, "changes of a cell")
 	all := registry.All()
@@ -188,8 +188,8 @@ func TestFoldersOfOutputs(t *testing.T) {
 	}{
 		{"table", nil, "01_net/interactive/default"}, {"figure", []experiment.Change{k, c}, "02_rings/interactive/K=64,elastic_net.C=0.5"},
 		{"folder", nil, "other/interactive/default"}, {"mine", nil, "other/interactive/default"}, {"*", nil, "other/interactive/default"}, {"[", nil, "other/interactive/default"},
-		// The label is longer than 100 bytes. For such a label, Python's checkout.digest gives this
-		// name.
+		// The label is longer than 100 bytes, so the name of the folder is a digest. Python's
+		// checkout.digest gives the same name.
 		{"table", []experiment.Change{list}, "01_net/interactive/eba58441ad86c014a3764b4969fc03e9"},
 		// Python's urllib.parse.quote(label, safe="=,.+- ") gives this name.
 		{"table", []experiment.Change{{Name: "File", Value: "/a b/ä%[1].csv"}}, "01_net/interactive/File=%2Fa b%2F%C3%A4%25%5B1%5D.csv"},
@@ -198,8 +198,8 @@ func TestFoldersOfOutputs(t *testing.T) {
 			t.Errorf("%s: %s, want %s", f.name, got, f.want)
 		}
 	}
-	// If no committed output has the name of an output, this output belongs to the notebook that
-	// has the name of the experiment.
+	// If no committed output has the same name, an output belongs to the notebook that has the name
+	// of the experiment.
 	newCell(t)
 	if err := noteComputed(kernels.DefaultRings()); err != nil {
 		t.Fatal(err)
@@ -318,8 +318,8 @@ func TestSaveFile(t *testing.T) {
 	}
 }
 
-// The parameters of each experiment can be set by -p in a notebook: a cell of parameters contains
-// them.
+// For each experiment, a notebook has a cell that calls Params with the experiment's parameters. So
+// -p can set these parameters.
 func TestEachExperimentHasACellOfParameters(t *testing.T) {
 	var cells strings.Builder
 	for _, all := range cellsOf(t, "*.ipynb") {

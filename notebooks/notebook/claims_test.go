@@ -76,7 +76,8 @@ func TestPrune(t *testing.T) {
 // equalNaN compares only the exported parts of claims, because the rules affect no other parts.
 var equalNaN = cmp.Options{cmp.Comparer(func(a, b float64) bool { return a == b || a != a && b != b }), cmpopts.IgnoreUnexported(claims.Measurement{})}
 
-// prune sets parts of the value v to zero if the function same is true without them.
+// prune simplifies the value v. It sets a part of v to zero if the function same then still returns
+// true.
 func prune(v reflect.Value, same func() bool) {
 	if v.IsZero() {
 		return

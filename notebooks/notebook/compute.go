@@ -64,9 +64,9 @@ func Compute[R any](p interface {
 	return result
 }
 
-// twinShift is a relative change of the parameters. It is far above one rounding error, 2⁻⁵³. So it
-// changes results at least as much as all rounding errors of a run together. It is far below the
-// precision of any parameter.
+// twinShift is a relative change of the parameters. It is far above one rounding error, 2⁻⁵³. So
+// its effect on results is at least as large as the effect of all rounding errors of a run
+// together. It is far below the precision with which parameters are given.
 const twinShift = 1.0 / (1 << 40)
 
 // shiftedCopy returns a copy of the parameters p in which each floating-point number is multiplied

@@ -23,8 +23,8 @@ const (
 	kernelFolderVar = "GONB_TMP_DIR"
 )
 
-// NoteCopy prints a note in one case: the notebook is a copy, and its original has changed since
-// the copy was made. It prints the note once for each kernel. Params and Compute call NoteCopy.
+// NoteCopy prints a note if the notebook is a copy and its original has changed since the copy was
+// made. It prints the note once for each kernel. Params and Compute call NoteCopy.
 var NoteCopy = sync.OnceFunc(func() {
 	session := os.Getenv(sessionVar)
 	if session == "" {

@@ -131,8 +131,8 @@ func TestImportsRunOneWay(t *testing.T) {
 	}
 }
 
-// Each run of a cell links all packages that package notebook imports. The packages of a server
-// alone would add a third to the time.
+// Each run of a cell links all packages that package notebook imports. With the packages of a
+// server, this would take a third longer.
 func TestCellsLinkNoServer(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", "cvgm/notebooks/notebook").Output()
 	if err != nil {
@@ -149,7 +149,7 @@ func TestCellsLinkNoServer(t *testing.T) {
 	}
 }
 
-// The map of the code is current. Each `package.Name` or `package.Type.Method` in the map is
+// CONTRIBUTING.md has a map of the code. Each `package.Name` or `package.Type.Method` in the map is
 // declared in the file that the map gives.
 func TestContributingNamesWhatThereIs(t *testing.T) {
 	root := filepath.Join("..", "..")
@@ -194,8 +194,9 @@ func pages(t *testing.T) []string {
 	return paths
 }
 
-// The pages and .ci/run contain test commands with patterns. Each pattern matches a test in each of
-// its packages. Without a match, go test would pass.
+// The pages and .ci/run contain test commands with patterns. Each pattern matches a test in each
+// package of its command. The test is necessary because go test passes even if a pattern matches
+// nothing.
 func TestCommandsFindTests(t *testing.T) {
 	root := filepath.Join("..", "..")
 	commands := regexp.MustCompile(`go test[^\n]*? (\./[^\n]*)`)

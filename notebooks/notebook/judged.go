@@ -50,8 +50,9 @@ func pooledBy(recorded []byte, judged []claims.Claim, current func(function stri
 	return pooled, noteOf(len(draws), olderSources(recorded, current), claims.Moved(judged, draws[0]))
 }
 
-// noteOf returns a note on two changes since the draws were recorded: on the sources that have
-// changed, and on the rows of draw 0 whose estimates have changed as a result.
+// noteOf returns a note on changes since the draws were recorded. The argument older has the
+// experiments whose sources have changed. The argument moved has the rows of draw 0 whose estimates
+// have changed as a result.
 func noteOf(draws int, older, moved []string) string {
 	if older == nil && moved == nil {
 		return ""
@@ -78,9 +79,9 @@ func fewNames(names []string) string {
 
 var sourceLine = regexp.MustCompile(`(?m)^# (\S+) (\S+)$`)
 
-// olderSources returns the names of those experiments whose source has changed since the draws were
-// recorded. The record has a comment for each experiment. The comment has the function of the
-// experiment and a hash of all source that the function reached.
+// olderSources returns the names of the experiments whose source has changed since the draws were
+// recorded. For each experiment, the record has a comment with the name of the experiment's
+// function and a hash of all source that the function reached.
 func olderSources(recorded []byte, current func(function string) string) []string {
 	var older []string
 	for _, found := range sourceLine.FindAllSubmatch(recorded, -1) {

@@ -6,9 +6,9 @@ import (
 	"cvgm/cvgm/experiment/registry"
 )
 
-// listed serves a run that only lists missing results: a run with ListVar set. In such a run, it
-// appends a missing result to the record and returns true. It skips experiments that are not in the
-// registry, because the run of the notebook computes their results.
+// listed appends a missing result to the record and returns true if ListVar is set. If the
+// experiment is not in the registry, it returns false, because the run of the notebook computes
+// such results.
 func listed(e *entry, params any) bool {
 	registered := registry.Of(params)
 	if os.Getenv(ListVar) == "" || registered == nil {

@@ -30,9 +30,9 @@ import (
 // method, and the code that replaces them.
 const methodHeading = "## The method in the open\n"
 
-// The variable methods is about the notebooks with this section. For each of them, it holds a
-// function that makes the expected output of the cell from the result of the experiment.
-var methods = map[string]func(t *testing.T) string{
+// expectedOutputs holds a function for each notebook with this section. The function makes the
+// expected output of the cell from the result of the experiment.
+var expectedOutputs = map[string]func(t *testing.T) string{
 	"01_elastic_net": func(t *testing.T) string {
 		p := elasticnet.DefaultElasticNet()
 		p.LongSteps, p.GridPoints, p.RandomPoints, p.SurfacePoints = 1, 2, 1, 2 // the cell does not use these
@@ -78,13 +78,13 @@ func compute[R any](t *testing.T, run func(context.Context, experiment.Hooks) (R
 	return r
 }
 
-// fullGradient returns the expected lines of a run. There is a line whenever the number of steps is
-// a multiple of the argument each. There is also a line before the last step.
-func fullGradient(t *testing.T, steps, each int, number string, run *kernels.Run) string {
+// fullGradient returns the expected lines of a run. There is a line for each number of steps that
+// is a multiple of stride, and a line for steps − 1.
+func fullGradient(t *testing.T, steps, stride int, number string, run *kernels.Run) string {
 	t.Helper()
 	var b strings.Builder
 	for n, loss := range run.CVLoss {
-		if n%each == 0 || n == steps-1 {
+		if n%stride == 0 || n == steps-1 {
 			fmt.Fprintf(&b, "after "+number+" steps: CV loss %.4f, test accuracy %.3f\n", n, loss, run.Accuracy[n])
 		}
 	}
@@ -100,7 +100,7 @@ func TestMethodsInTheOpen(t *testing.T) {
 	}
 	sources := map[string]string{"main.go": dispatcher}
 	exchanged := map[string][]string{} // by notebook
-	for name := range methods {
+	for name := range expectedOutputs {
 		m := readMethod(t, name)
 		if lines := strings.Count(m.code, "\n"); lines > 30 { // lines have at most 120 characters
 			t.Errorf("%s: the cell has %d lines", name, lines)
@@ -128,9 +128,9 @@ func TestMethodsInTheOpen(t *testing.T) {
 		}
 		return string(out)
 	}
-	for _, name := range slices.Sorted(maps.Keys(methods)) {
+	for _, name := range slices.Sorted(maps.Keys(expectedOutputs)) {
 		got := run(name)
-		if want := methods[name](t); got != want {
+		if want := expectedOutputs[name](t); got != want {
 			t.Errorf("%s: the cell prints\n%sand the result is\n%s", name, got, want)
 		}
 		for _, id := range exchanged[name] {

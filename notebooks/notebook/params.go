@@ -15,13 +15,12 @@ import (
 	"cvgm/cvgm/experiment"
 )
 
-// Params changes the parameters of a notebook's experiments as the variable ParamsVar requires, and
-// checks the result. Each argument is a pointer to the Params of an experiment. An override with a
-// name such as K sets this parameter in all experiments that have it. An override with a name such
-// as elastic_net_seeds.K sets the parameter only in the named experiment. If a name is unknown or a
-// value is invalid, the cell ends with a list of the valid names. The name help has the same
-// effect. If experiments do not accept their values, the cell ends with one line for each of these
-// errors.
+// Params sets parameters of a notebook's experiments as the environment variable ParamsVar
+// requires, and checks the result. Each argument is a pointer to the Params of an experiment. A
+// name such as K sets this parameter in all experiments that have it. A name such as
+// elastic_net_seeds.K sets it only in the named experiment. If a name is unknown or a value is
+// invalid, or if the name is help, the cell ends with a list of the valid names. If experiments do
+// not accept their values, the cell ends with one line for each of these errors.
 //
 // Params also ends the cell with an error if the parameters of the notebook were not set
 // completely: the cell that sets them did not reach the end of [Accept] in its last run.

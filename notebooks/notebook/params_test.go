@@ -73,8 +73,9 @@ func TestAcceptRemovesTheMark(t *testing.T) {
 	}
 }
 
-// A cell of parameters that other cells use makes the mark in its first line, and calls Accept in
-// its last line. If a cell has no declarations, it cannot have parameters of an earlier run.
+// If other cells use a cell of parameters, its first line makes the file unaccepted, and its last
+// line calls Accept. A cell without declarations needs neither, because it cannot have parameters
+// of an earlier run.
 func TestCellsOfParametersAccept(t *testing.T) {
 	const (
 		first = "!*touch " + unaccepted + " # until the last line of this cell has run\n"

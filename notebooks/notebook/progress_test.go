@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// The file has the last report. This is true for any order of the goroutines.
+// At the end, the file has the last report, for any order of the goroutines.
 func TestProgressOfTheRunner(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "progress")
 	t.Setenv(ProgressVar, file)

@@ -195,13 +195,13 @@ func TestLinksOfTexts(t *testing.T) {
 	}
 }
 
-// The variable habits holds turns of phrase that make a reader read twice. The field most is the
-// largest number of a habit in 10,000 words of Go comments. Gonum's packages mat, optimize and stat
-// have at most 1 of each of the first two habits, and 2 to 7 of the third.
+// habits holds turns of phrase that a reader often has to read twice. Each habit may occur at most
+// maxRate times in 10,000 words of Go comments. In gonum's packages mat, optimize and stat, each of
+// the first two habits occurs at most once in 10,000 words, and the third habit 2 to 7 times.
 var habits = []struct {
 	name    string
 	pattern *regexp.Regexp
-	most    float64
+	maxRate float64
 }{
 	{"that of", regexp.MustCompile(`(?i)\b(that|those) of\b`), 2},
 	{"what is", regexp.MustCompile(`(?i)\bwhat (is|it|the|a)\b`), 3},
@@ -287,9 +287,9 @@ func plain(text []comment.Text) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// The function count returns the numbers of words and sentences of passages, and the passages with
-// each habit.
-func count(all []passage) prose {
+// countProse returns the numbers of words and sentences in passages. For each habit, it returns the
+// passages that have it.
+func countProse(all []passage) prose {
 	p := prose{habits: make([][]passage, len(habits))}
 	for _, a := range all {
 		p.words += len(strings.Fields(a.text))
@@ -352,13 +352,13 @@ func TestCommentsAreEasyToRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := count(slices.Concat(found...))
+	p := countProse(slices.Concat(found...))
 	if len(names) < 500 || p.words < 100_000 || p.sentences < 8000 {
 		t.Errorf("found %d words in %d sentences of %d files, fewer than the comments have", p.words, p.sentences, len(names))
 	}
 	for k, h := range habits {
-		if n := len(p.habits[k]); 1e4*float64(n) > h.most*float64(p.words) {
-			t.Errorf("%d times %q in %d words of comments, more than %g in 10,000:%s", n, h.name, p.words, h.most, whereMost(p.habits[k]))
+		if n := len(p.habits[k]); 1e4*float64(n) > h.maxRate*float64(p.words) {
+			t.Errorf("%d times %q in %d words of comments, more than %g in 10,000:%s", n, h.name, p.words, h.maxRate, whereMost(p.habits[k]))
 		}
 	}
 	if n := len(p.long); float64(n) > mostLong*float64(p.sentences) {
@@ -408,7 +408,7 @@ func ExampleF() {
 	if !slices.Equal(all, want) {
 		t.Errorf("passages %q, want %q", all, want)
 	}
-	p := count(append(all, passage{"q.go:1", strings.Repeat("word ", longSentence+1) + ". " + strings.Repeat("word ", longSentence)}))
+	p := countProse(append(all, passage{"q.go:1", strings.Repeat("word ", longSentence+1) + ". " + strings.Repeat("word ", longSentence)}))
 	for k, n := range []int{2, 2, 2, 2} {
 		if len(p.habits[k]) != n {
 			t.Errorf("%q found %d times, not %d", habits[k].name, len(p.habits[k]), n)
@@ -422,9 +422,9 @@ func ExampleF() {
 	}
 }
 
-// README consists of two parts: the parts that ./reproduce.sh writes, and the rest. The rest has at
-// most mostWords words, without code. The written parts have at most mostWritten words. With
-// pictures, all this fits on three screens of 1280 × 800 pixels.
+// README consists of the parts that ./reproduce.sh writes, and the rest. The rest has at most
+// mostWords words, without code. The written parts have at most mostWritten words. With its
+// pictures, README then fits on three screens of 1280 × 800 pixels.
 const mostWords, mostWritten = 500, 380
 
 // README describes the project on three screens. It has the commands that run the project, the
@@ -455,18 +455,18 @@ func TestReadmeIsShort(t *testing.T) {
 	}
 }
 
-// remedyAt is about functions that make an error for an argument. For the name of such a function,
-// it holds the index of the remedy among the function's arguments.
+// remedyAt maps the name of a function to the index of one of its parameters, the remedy. These
+// functions make the error of an invalid argument.
 var remedyAt = map[string]int{"Bad": 2, "BadIf": 3, "ArgErrorf": 2, "argErrorf": 1}
 
 // spelledLetter matches the Greek letter of a hyperparameter in Latin letters.
 var spelledLetter = regexp.MustCompile(`\b(alpha|gamma|delta|lambda)\d?\b`)
 
-// problemOf returns the fault in the text of an error. The error of an argument must have a remedy.
-// The text of another error must be "package: cause: remedy", unless the error wraps an error with
-// these parts. No text may end with a full stop. No text may spell the Greek letter of a
-// hyperparameter in Latin letters, because the documentation and the names of hyperparameters have
-// the letter.
+// problemOf checks the text of an error, and returns a description of the problem. The error of an
+// argument must have a remedy. Any other text must be "package: cause: remedy", unless the error
+// wraps an error with these parts. No text may end with a full stop. No text may spell the Greek
+// letter of a hyperparameter in Latin letters, because the names of hyperparameters have the
+// letter.
 func problemOf(call *ast.CallExpr) string {
 	var name string
 	switch f := call.Fun.(type) {

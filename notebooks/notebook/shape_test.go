@@ -87,8 +87,8 @@ func TestShape(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The map used holds, for each file, the other files whose names it uses. For each of
-		// these, it has one position.
+		// used[file] holds the other files whose names this file uses, each with the position of
+		// one use.
 		used := map[string]map[string]token.Position{}
 		for id, object := range info.Uses {
 			from, to := fset.Position(id.Pos()), fset.Position(object.Pos())

@@ -19,8 +19,8 @@ import (
 
 // outFolder returns the folder for an output with the given name. If OutVar is set, it is the
 // folder in OutVar. Otherwise it is runs/NOTEBOOK/interactive/PARAMETERS, so that interactive runs
-// do not change the paper's outputs. NOTEBOOK is the name of a folder in figures/out. This folder
-// has an output with this name, or its name is the name of one of the cell's experiments.
+// do not change the paper's outputs. NOTEBOOK is the folder in figures/out that has an output with
+// this name. If there is none, NOTEBOOK is the name of one of the cell's experiments, or "other".
 // PARAMETERS lists the changes of parameters.
 func outFolder(root, name string, changes []experiment.Change) string {
 	if dir := os.Getenv(OutVar); dir != "" {

@@ -37,9 +37,8 @@ const NotebookVar = "CVGM_NOTEBOOK"
 const ListVar = "CVGM_LIST"
 
 // ParamsVar is the name of the environment variable that holds the parameters to be changed. Its
-// value is a JSON object that maps names to values. Names and values are text. ./reproduce.sh sets
-// the variable from -p.
-// -p.
+// value is a JSON object that maps names to values, which are texts. ./reproduce.sh sets the
+// variable from -p.
 const ParamsVar = "CVGM_PARAMS"
 
 // ProgressVar is the name of the environment variable that holds the path of a progress file. In

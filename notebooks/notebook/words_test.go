@@ -76,8 +76,8 @@ func (l *lines) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, &(*l)[0])
 }
 
-// unseen matches text that a reader of a notebook does not see. This is a fold, except for its
-// summary, or the description of a picture.
+// unseen matches text that a reader of a notebook does not see: a folded text without its summary,
+// or the description of a picture.
 var unseen = regexp.MustCompile(`(?s)<details>\s*<summary>(.*?)</summary>.*?</details>|!\[[^\]]*\]\([^)]*\)`)
 
 // words returns the number of words that a reader sees if nothing is unfolded.
